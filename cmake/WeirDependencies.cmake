@@ -1,0 +1,31 @@
+# Debian 12 packages (deploy/packages.txt). Each is found here, once, under the name the folders link to.
+find_package(Threads REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(absl REQUIRED)
+find_package(gRPC CONFIG REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(CLP IMPORTED_TARGET clp)
+
+# Asio and CLI11 and nlohmann-json are header-only.
+add_library(weir_asio INTERFACE)
+target_compile_definitions(weir_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED)
+target_link_libraries(weir_asio INTERFACE Threads::Threads)
+
+if(NOT DEFINED BUILD_TESTING OR BUILD_TESTING)
+  find_package(GTest REQUIRED)
+  find_package(rapidcheck REQUIRED)
+  # RapidCheck's own headers do not pass our warnings.
+  add_library(weir_rapidcheck INTERFACE)
+  target_link_libraries(weir_rapidcheck INTERFACE rapidcheck)
+  get_target_property(_rc_inc rapidcheck INTERFACE_INCLUDE_DIRECTORIES)
+  if(_rc_inc)
+    target_include_directories(weir_rapidcheck SYSTEM INTERFACE ${_rc_inc})
+  endif()
+endif()

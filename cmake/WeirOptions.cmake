@@ -1,0 +1,34 @@
+# Compiler settings shared by every target. Presets (CMakePresets.json) choose among them.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+set(WEIR_SANITIZE "" CACHE STRING "Sanitizers, as given to -fsanitize= (for example address,undefined)")
+option(WEIR_FUZZ "Build the fuzz targets (needs clang)" OFF)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+# CHECK and assertions stay on in release: a failed assertion ends one job, not the data.
+string(REPLACE "-DNDEBUG" "" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+string(REPLACE "-O3" "-O2" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+
+find_program(WEIR_CCACHE ccache)
+if(WEIR_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${WEIR_CCACHE}")
+endif()
+find_program(WEIR_MOLD mold)
+if(WEIR_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+add_compile_options(-fno-omit-frame-pointer -fstack-protector-strong)
+if(WEIR_SANITIZE)
+  add_compile_options(-fsanitize=${WEIR_SANITIZE} -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${WEIR_SANITIZE})
+endif()
+
+set(WEIR_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast
+    -Woverloaded-virtual -Wvla -Werror)

@@ -1,0 +1,69 @@
+#pragma once
+
+// What the planner is told of a job and of the cluster. Upstream: runtime/master fills these from the journal's
+// history, sampling, flags and defaults. Downstream: PlanJob.
+
+#include <string>
+#include <vector>
+
+#include "planner/plan/network_model.h"
+#include "planner/plan/units.h"
+
+namespace weir::planner {
+
+/// Where a number came from; shown by `weir plan`.
+enum class Origin { kDefault, kFlag, kHistory, kSampled, kMeasured };
+
+const char* OriginName(Origin origin);
+
+/// A number and where it came from.
+struct Known {
+  double value = 0;
+  Origin origin = Origin::kDefault;
+};
+
+/// One layer after the first: how fast it reduces and what it leaves.
+struct LayerShape {
+  /// a_p of 004: seconds per byte of reduce work at unit rate. >= 0.
+  Known reduce_seconds_per_byte;
+  /// s_p: start-up of a reducer, seconds. >= 0.
+  Known startup_s;
+  /// g_p: bytes out per byte in. >= 0.
+  Known output_ratio;
+  /// Requested number of reducers; 0 = the planner chooses.
+  std::int32_t num_reducers = 0;
+};
+
+/// Sizes and rates of one job.
+struct JobShape {
+  std::string job;
+  Bytes input_bytes = 0;
+  /// A of 004: seconds per byte of map work on a worker of unit rate. > 0.
+  Known map_seconds_per_byte;
+  /// S of 004: start-up of a mapper, seconds; mapper j starts at j * S. >= 0.
+  Known map_startup_s;
+  /// g_0: map output bytes per input byte. >= 0.
+  Known map_output_ratio;
+  /// Requested number of mappers; 0 = the planner chooses.
+  std::int32_t num_mappers = 0;
+  std::vector<LayerShape> layers;
+};
+
+/// One worker as the planner sees it.
+struct WorkerProfile {
+  std::string name;
+  /// Compute rate relative to the unit worker: 2 = twice as fast. > 0.
+  double compute_rate = 1;
+  std::int32_t slots = 1;
+  Bytes memory_bytes = 0;
+  Bytes free_disk_bytes = 0;
+};
+
+struct ClusterProfile {
+  std::vector<WorkerProfile> workers;
+  /// network.num_workers == workers.size().
+  NetworkModel network;
+  Origin network_origin = Origin::kDefault;
+};
+
+}  // namespace weir::planner

@@ -1,0 +1,28 @@
+#pragma once
+
+// Chooses how a job is planned. The only planner entry that runtime/master calls.
+
+#include "absl/status/statusor.h"
+#include "planner/job/job_shape.h"
+#include "planner/plan/plan.h"
+
+namespace weir::planner {
+
+/// How chunk sizes, load fractions and the transfer order are computed.
+enum class PlanMethod {
+  kEven,  // even chunks, uniform fractions, rotation order
+};
+
+struct PlanOptions {
+  PlanMethod method = PlanMethod::kEven;
+};
+
+/// Builds the plan of a job.
+///
+/// Requires: shape and cluster checked field by field. Returns a plan that CheckPlan accepts.
+/// Errors: kInvalidArgument naming field, value and legal range; kFailedPrecondition when the cluster has no worker.
+/// Thread-safety: pure. Same input, same plan.
+absl::StatusOr<Plan> PlanJob(const JobShape& shape, const ClusterProfile& cluster,
+                             const PlanOptions& options);
+
+}  // namespace weir::planner

@@ -1,0 +1,48 @@
+#pragma once
+
+// Pictures and tables of a plan, predicted beside actual. Pure: returns text, writes nothing.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/plan/plan.h"
+#include "planner/plan/predict.h"
+
+namespace weir::planner {
+
+/// What happened, seconds from the start of the run. Items that never ran have finish_s < start_s.
+struct ActualRun {
+  std::vector<Interval> steps;
+  std::vector<Interval> transfers;
+  std::vector<Bytes> transfer_bytes;
+  Seconds makespan_s = 0;
+};
+
+struct ExplainOptions {
+  std::string title;
+  /// Names of the workers, by WorkerIndex; empty: "worker 0", ...
+  std::vector<std::string> worker_names;
+};
+
+/// Returns a summary for people: workers, chunk sizes, load fractions, makespan predicted and actual, bound, gap,
+/// what limits, notes. Plain text, at most 100 columns.
+std::string ExplainText(const Plan& plan, const Prediction& predicted, const ActualRun* actual,
+                        const ExplainOptions& options);
+
+/// Returns the same as one JSON object, "schema": 1, all times in seconds, sizes in bytes.
+std::string ExplainJson(const Plan& plan, const Prediction& predicted, const ActualRun* actual,
+                        const ExplainOptions& options);
+
+/// Returns an SVG Gantt: per worker lanes compute, send, receive; one lane a channel of each cut; predicted as outline
+/// beside actual as fill; time axis with units; legend. At most limits for thousands of items: merges what is below
+/// half a pixel.
+std::string GanttSvg(const Plan& plan, const Prediction& predicted, const ActualRun* actual,
+                     const ExplainOptions& options);
+
+/// Returns Chrome-trace JSON (ph "X", ts and dur in microseconds, pid = worker, tid = lane, flow events for
+/// transfers; predicted and actual as separate process groups). Opens in Perfetto.
+std::string ChromeTraceJson(const Plan& plan, const Prediction& predicted, const ActualRun* actual,
+                            const ExplainOptions& options);
+
+}  // namespace weir::planner

@@ -1,0 +1,43 @@
+#pragma once
+
+// Predicted times of a plan, computed from its graph and orders alone.
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "planner/plan/plan.h"
+
+namespace weir::planner {
+
+/// Start and finish of one step or transfer, seconds from the start of the plan.
+struct Interval {
+  Seconds start_s = 0;
+  Seconds finish_s = 0;
+};
+
+/// What Predict found.
+struct Prediction {
+  std::vector<Interval> steps;      // by StepIndex
+  std::vector<Interval> transfers;  // by TransferIndex
+  Seconds makespan_s = 0;
+  /// Steps and transfers that end at the makespan and, going backwards, what each waited for last, in time order.
+  struct CriticalItem {
+    bool is_transfer = false;
+    std::int32_t index = 0;
+  };
+  std::vector<CriticalItem> critical_path;
+  /// Seconds in which a worker neither computes nor moves bytes, by worker.
+  std::vector<Seconds> idle_s;
+};
+
+/// Evaluates a plan event by event: every step and transfer starts as soon as what it waits for is done and it heads
+/// the orders it stands in (ports, channels, compute). Uses sizes, durations of steps, the network model and the
+/// orders; ignores the builder's planned start times.
+///
+/// Model: kStrict and kOvertake follow the port and channel orders exactly (no lateness exists in a prediction).
+///   kFetchAll: fair sharing of ports and cuts (max-min) among all ready transfers.
+/// Errors: kInvalidArgument if the orders have a cycle or indices are out of range.
+/// Thread-safety: pure; same input, same bits. Time: O((steps + transfers) log) for ordered plans.
+absl::StatusOr<Prediction> Predict(const Plan& plan);
+
+}  // namespace weir::planner

@@ -1,0 +1,27 @@
+#pragma once
+
+// Quantities of the planner. Ground floor: includes nothing of ours.
+
+#include <cstdint>
+#include <limits>
+
+namespace weir::planner {
+
+/// Size in bytes. Signed, 64 bit: differences are as common as sizes.
+using Bytes = std::int64_t;
+
+/// Time in seconds from the start of the plan, or a duration in seconds. Finite.
+using Seconds = double;
+
+/// Position of a worker in a plan: 0 .. num_workers - 1. Not an identity: the runtime maps it to a registered worker.
+using WorkerIndex = std::int32_t;
+
+/// Position of a compute step in Plan::steps.
+using StepIndex = std::int32_t;
+
+/// Position of a transfer in Plan::transfers.
+using TransferIndex = std::int32_t;
+
+inline constexpr std::int32_t kNoIndex = -1;
+
+}  // namespace weir::planner
