@@ -1,7 +1,7 @@
 #pragma once
 
-// What the planner is told of a job and of the cluster. Upstream: runtime/master fills these from the journal's
-// history, sampling, flags and defaults. Downstream: PlanJob.
+// What the planner is told of a job and of the cluster. Upstream: runtime/master fills these from
+// the journal's history, sampling, flags and defaults. Downstream: PlanJob.
 
 #include <string>
 #include <vector>

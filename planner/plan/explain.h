@@ -25,8 +25,8 @@ struct ExplainOptions {
   std::vector<std::string> worker_names;
 };
 
-/// Returns a summary for people: workers, chunk sizes, load fractions, makespan predicted and actual, bound, gap,
-/// what limits, notes. Plain text, at most 100 columns.
+/// Returns a summary for people: workers, chunk sizes, load fractions, makespan predicted and
+/// actual, bound, gap, what limits, notes. Plain text, at most 100 columns.
 std::string ExplainText(const Plan& plan, const Prediction& predicted, const ActualRun* actual,
                         const ExplainOptions& options);
 
@@ -34,14 +34,14 @@ std::string ExplainText(const Plan& plan, const Prediction& predicted, const Act
 std::string ExplainJson(const Plan& plan, const Prediction& predicted, const ActualRun* actual,
                         const ExplainOptions& options);
 
-/// Returns an SVG Gantt: per worker lanes compute, send, receive; one lane a channel of each cut; predicted as outline
-/// beside actual as fill; time axis with units; legend. At most limits for thousands of items: merges what is below
-/// half a pixel.
+/// Returns an SVG Gantt: per worker lanes compute, send, receive; one lane a channel of each cut;
+/// predicted as outline beside actual as fill; time axis with units; legend. At most limits for
+/// thousands of items: merges what is below half a pixel.
 std::string GanttSvg(const Plan& plan, const Prediction& predicted, const ActualRun* actual,
                      const ExplainOptions& options);
 
-/// Returns Chrome-trace JSON (ph "X", ts and dur in microseconds, pid = worker, tid = lane, flow events for
-/// transfers; predicted and actual as separate process groups). Opens in Perfetto.
+/// Returns Chrome-trace JSON (ph "X", ts and dur in microseconds, pid = worker, tid = lane, flow
+/// events for transfers; predicted and actual as separate process groups). Opens in Perfetto.
 std::string ChromeTraceJson(const Plan& plan, const Prediction& predicted, const ActualRun* actual,
                             const ExplainOptions& options);
 

@@ -13,7 +13,8 @@ namespace weir::planner {
 
 /// A set of ordered worker pairs whose concurrent transfers share `channels` full-rate channels.
 ///
-/// Model: the pair (a, b), a != b, crosses the cut when from[a] and to[b]. One limited total is one cut with all
+/// Model: the pair (a, b), a != b, crosses the cut when from[a] and to[b]. One limited total is one
+/// cut with all
 ///   workers on both sides; a rack is one cut up (rack -> rest) and one down (rest -> rack).
 /// Symbols: channels = l of the source document (004, section 2), dimensionless, >= 1.
 struct Cut {
@@ -29,17 +30,18 @@ struct Cut {
 
 /// The network between the workers of one plan.
 ///
-/// Model: one port per worker and direction (one-port model); a transfer of b bytes from s to d takes
-///   latency_s + b * SecondsPerByte(s, d); it holds the send port of s, the receive port of d and one channel of
-///   every cut it crosses for all of that time.
+/// Model: one port per worker and direction (one-port model); a transfer of b bytes from s to d
+/// takes
+///   latency_s + b * SecondsPerByte(s, d); it holds the send port of s, the receive port of d and
+///   one channel of every cut it crosses for all of that time.
 struct NetworkModel {
   std::int32_t num_workers = 0;
   /// C of 004: seconds per byte of one channel between two full-rate ports. >= 0.
   double seconds_per_byte = 0;
   /// Start-up time of one transfer, seconds. >= 0.
   Seconds latency_s = 0;
-  /// Slow-down of each worker's port: 1 = full rate, 4 = a quarter of the rate. Empty means all 1; else one entry a
-  /// worker, >= 1. A pair runs at the rate of its slower port.
+  /// Slow-down of each worker's port: 1 = full rate, 4 = a quarter of the rate. Empty means all 1;
+  /// else one entry a worker, >= 1. A pair runs at the rate of its slower port.
   std::vector<double> port_slowdown;
   std::vector<Cut> cuts;
 
@@ -47,7 +49,8 @@ struct NetworkModel {
   double SecondsPerByte(WorkerIndex sender, WorkerIndex receiver) const;
 };
 
-/// Returns a network with one limited total: one cut over all pairs with `channels` channels (the bisection limit l).
+/// Returns a network with one limited total: one cut over all pairs with `channels` channels (the
+/// bisection limit l).
 NetworkModel LimitedTotal(std::int32_t num_workers, double seconds_per_byte, std::int32_t channels);
 
 /// Checks sizes and ranges. Errors: kInvalidArgument naming field, value and legal range.

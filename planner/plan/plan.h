@@ -1,8 +1,8 @@
 #pragma once
 
 // The one vocabulary of Weir: a timed graph of compute steps and transfers (DESIGN, section 1).
-// Upstream: builders in planner/load, planner/tree, planner/job. Downstream: CheckPlan, Predict, Explain, the
-// conductor (through planner/wire).
+// Upstream: builders in planner/load, planner/tree, planner/job. Downstream: CheckPlan, Predict,
+// Explain, the conductor (through planner/wire).
 
 #include <string>
 #include <vector>
@@ -14,20 +14,21 @@ namespace weir::planner {
 
 /// What a compute step does with its local inputs.
 enum class StepKind {
-  kMap,      // input range -> one run with a section per consumer
-  kReduce,   // sections of the previous layer's runs -> one run, or an output part when the layer is the last
+  kMap,     // input range -> one run with a section per consumer
+  kReduce,  // sections of the previous layer's runs -> one run, or an output part when the layer is
+            // the last
   kCombine,  // two partial results on one worker -> one (reduction trees)
   kWrite,    // received sections -> output bytes, no user code (final store)
 };
 
-/// One compute step on one worker. A worker runs its steps one at a time in Plan::compute_order (all its slots serve
-/// one step), except kCombine steps, which only wait for each other.
+/// One compute step on one worker. A worker runs its steps one at a time in Plan::compute_order
+/// (all its slots serve one step), except kCombine steps, which only wait for each other.
 struct ComputeStep {
   StepKind kind = StepKind::kMap;
   /// 0 = mappers, p >= 1 = reducers of layer p.
   std::int32_t layer = 0;
-  /// Position within its layer: mapper j or reducer k, from 0. Also the number of its section in the runs of the
-  /// layer before, and of its output part.
+  /// Position within its layer: mapper j or reducer k, from 0. Also the number of its section in
+  /// the runs of the layer before, and of its output part.
   std::int32_t index_in_layer = 0;
   WorkerIndex worker = 0;
   /// kMap: half-open range of the job's concatenated input. Others: 0, 0.
@@ -36,7 +37,8 @@ struct ComputeStep {
   /// Predicted size of what it reads (map: input_end - input_begin) and of what it makes.
   Bytes input_bytes = 0;
   Bytes output_bytes = 0;
-  /// kReduce: share of the key space, and the same as cuts of the unit interval of hashed keys: [key_begin, key_end).
+  /// kReduce: share of the key space, and the same as cuts of the unit interval of hashed keys:
+  /// [key_begin, key_end).
   double load_fraction = 0;
   double key_begin = 0;
   double key_end = 0;
@@ -52,13 +54,15 @@ struct ComputeStep {
   std::vector<TransferIndex> after_transfers;
 };
 
-/// One move of bytes between two workers: a byte range of the section that `producer` made for `consumer`.
+/// One move of bytes between two workers: a byte range of the section that `producer` made for
+/// `consumer`.
 struct Transfer {
   StepIndex producer = kNoIndex;
   StepIndex consumer = kNoIndex;
   WorkerIndex sender = 0;
   WorkerIndex receiver = 0;
-  /// Planned range within the section: [offset, offset + bytes). All ranges of a (producer, consumer) pair tile it.
+  /// Planned range within the section: [offset, offset + bytes). All ranges of a (producer,
+  /// consumer) pair tile it.
   Bytes offset = 0;
   Bytes bytes = 0;
   /// Start and duration as the builder planned them; Predict computes its own.
@@ -69,12 +73,13 @@ struct Transfer {
 /// How the conductor may depart from the planned order.
 enum class TransferOrder {
   kStrict,    // trees: ports keep the planned order exactly
-  kOvertake,  // shuffles: a transfer whose run is late is overtaken by the next ready one, in plan order
+  kOvertake,  // shuffles: a transfer whose run is late is overtaken by the next ready one, in plan
+              // order
   kFetchAll,  // no order: every receiver fetches from all senders at once with bounded credit
 };
 
-/// Section of a run: what `producer` makes for `consumer`, sent or handed over in place. CheckPlan holds the
-/// transfers against it: every byte once.
+/// Section of a run: what `producer` makes for `consumer`, sent or handed over in place. CheckPlan
+/// holds the transfers against it: every byte once.
 struct Section {
   StepIndex producer = kNoIndex;
   StepIndex consumer = kNoIndex;
@@ -83,9 +88,9 @@ struct Section {
 
 /// Where the plan came from and what it promises.
 struct PlanSummary {
-  std::string method;        // for example "even", "load", "paper"
-  Seconds makespan_s = 0;    // as planned by the builder
-  Seconds lower_bound_s = 0; // proven; 0 = none known
+  std::string method;         // for example "even", "load", "paper"
+  Seconds makespan_s = 0;     // as planned by the builder
+  Seconds lower_bound_s = 0;  // proven; 0 = none known
   /// Sentences for people: what limits the job, what was left out and why.
   std::vector<std::string> notes;
 };
@@ -97,13 +102,13 @@ struct Plan {
   std::vector<Transfer> transfers;
   std::vector<Section> sections;
   TransferOrder transfer_order = TransferOrder::kOvertake;
-  /// Exact order of the steps of each worker, of its sends and of its receives. One list a worker, each step and
-  /// transfer in exactly one list of its kind.
+  /// Exact order of the steps of each worker, of its sends and of its receives. One list a worker,
+  /// each step and transfer in exactly one list of its kind.
   std::vector<std::vector<StepIndex>> compute_order;
   std::vector<std::vector<TransferIndex>> send_order;
   std::vector<std::vector<TransferIndex>> receive_order;
-  /// channel_order[cut][channel]: order of the transfers on each channel of each cut. A transfer stands once in every
-  /// cut that it crosses.
+  /// channel_order[cut][channel]: order of the transfers on each channel of each cut. A transfer
+  /// stands once in every cut that it crosses.
   std::vector<std::vector<std::vector<TransferIndex>>> channel_order;
   PlanSummary summary;
 };

@@ -20,7 +20,8 @@ struct Prediction {
   std::vector<Interval> steps;      // by StepIndex
   std::vector<Interval> transfers;  // by TransferIndex
   Seconds makespan_s = 0;
-  /// Steps and transfers that end at the makespan and, going backwards, what each waited for last, in time order.
+  /// Steps and transfers that end at the makespan and, going backwards, what each waited for last,
+  /// in time order.
   struct CriticalItem {
     bool is_transfer = false;
     std::int32_t index = 0;
@@ -30,11 +31,12 @@ struct Prediction {
   std::vector<Seconds> idle_s;
 };
 
-/// Evaluates a plan event by event: every step and transfer starts as soon as what it waits for is done and it heads
-/// the orders it stands in (ports, channels, compute). Uses sizes, durations of steps, the network model and the
-/// orders; ignores the builder's planned start times.
+/// Evaluates a plan event by event: every step and transfer starts as soon as what it waits for is
+/// done and it heads the orders it stands in (ports, channels, compute). Uses sizes, durations of
+/// steps, the network model and the orders; ignores the builder's planned start times.
 ///
-/// Model: kStrict and kOvertake follow the port and channel orders exactly (no lateness exists in a prediction).
+/// Model: kStrict and kOvertake follow the port and channel orders exactly (no lateness exists in a
+/// prediction).
 ///   kFetchAll: fair sharing of ports and cuts (max-min) among all ready transfers.
 /// Errors: kInvalidArgument if the orders have a cycle or indices are out of range.
 /// Thread-safety: pure; same input, same bits. Time: O((steps + transfers) log) for ordered plans.

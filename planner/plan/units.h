@@ -13,7 +13,8 @@ using Bytes = std::int64_t;
 /// Time in seconds from the start of the plan, or a duration in seconds. Finite.
 using Seconds = double;
 
-/// Position of a worker in a plan: 0 .. num_workers - 1. Not an identity: the runtime maps it to a registered worker.
+/// Position of a worker in a plan: 0 .. num_workers - 1. Not an identity: the runtime maps it to a
+/// registered worker.
 using WorkerIndex = std::int32_t;
 
 /// Position of a compute step in Plan::steps.

@@ -1,0 +1,78 @@
+#pragma once
+
+// What Weir knows of a job without running it: name, parameters, layers, how to start it and how to
+// show its result. Upstream: jobs/<job>. Downstream: the CLI (help, parameters, Present), the
+// master (validation, shape), the task.
+
+#include <cstdint>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "jobs/api/program.h"
+
+namespace weir {
+
+/// One `--set name=value`. Integers have a legal range; an empty default means "not set".
+struct ParameterInfo {
+  enum class Type { kInteger, kString };
+  std::string name;
+  Type type = Type::kString;
+  std::string default_value;
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+  std::vector<std::string> choices;  // strings only; empty = any
+  std::string help;
+};
+
+/// Values after CheckParameters: every declared name is present.
+using ParameterValues = absl::btree_map<std::string, std::string>;
+
+/// Rates the planner starts from when nothing was measured yet.
+struct JobRates {
+  double map_seconds_per_byte = 4e-9;
+  double map_output_ratio = 0.05;
+  double reduce_seconds_per_byte = 10e-9;
+  double output_ratio = 1.0;
+};
+
+/// Static description of a job.
+struct JobInfo {
+  std::string name;
+  std::string summary;  // one line
+  std::vector<ParameterInfo> parameters;
+  int num_reduce_layers = 1;
+  JobRates rates;
+};
+
+/// One job. Implementations are stateless and thread-safe.
+class JobDefinition {
+ public:
+  virtual ~JobDefinition() = default;
+  virtual const JobInfo& info() const = 0;
+  /// Requires: values passed CheckParameters.
+  virtual absl::StatusOr<std::unique_ptr<JobProgram>> MakeProgram(
+      const ParameterValues& values) const = 0;
+  /// Prints the result for a person after success, from the finished part files (paths in part
+  /// order).
+  virtual absl::Status Present(absl::Span<const std::string> part_paths,
+                               const ParameterValues& values, std::ostream& out) const = 0;
+};
+
+/// The jobs of one program, by name. Filled by hand in runtime/app, so that none is lost at link
+/// time.
+using JobCatalog = absl::btree_map<std::string, std::unique_ptr<JobDefinition>>;
+
+/// Fills in defaults and checks names, types, ranges and choices.
+/// Errors: kInvalidArgument naming the parameter, the value and what is legal, with the nearest
+/// name for a typo.
+absl::StatusOr<ParameterValues> CheckParameters(
+    const JobInfo& info, absl::Span<const std::pair<std::string, std::string>> given);
+
+}  // namespace weir

@@ -1,0 +1,128 @@
+#pragma once
+
+// The border between a job and the process that runs it: one virtual call a step or a block, never
+// a record. Upstream: runtime/task hands in ranges, runs and sinks. Downstream: engine templates in
+// the author's translation unit.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace weir {
+
+/// Half-open byte range of one input file. A record belongs to the range that holds its first byte,
+/// so a reader looks back one byte and may read beyond `end` to finish its last record.
+struct InputRange {
+  std::string path;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::int64_t file_bytes = 0;
+};
+
+/// A record that the job cannot accept: where it is and what it looks like. Errors of a program
+/// that concern input carry it as the payload of the Status (see bad_record.h), so that the user
+/// gets file and offset.
+struct BadRecord {
+  std::string file;
+  std::int64_t byte_offset = 0;
+  std::string content;  // at most 200 bytes, escaped
+  std::string reason;
+};
+
+/// Runs a function once on each slot (thread) of the task and waits for all. Slot numbers are 0 ..
+/// num_slots() - 1.
+class SlotPool {
+ public:
+  virtual ~SlotPool() = default;
+  virtual int num_slots() const = 0;
+  virtual void RunOnAll(const std::function<void(int slot)>& body) = 0;
+};
+
+/// Takes the records of one run, section by section in rising order of consumer, as whole blocks.
+class RunSink {
+ public:
+  virtual ~RunSink() = default;
+  /// Starts the section of `consumer`; sections left out are empty.
+  virtual absl::Status BeginSection(int consumer) = 0;
+  /// Appends one block of whole records: 1 .. kBlockBytesMax bytes. Errors: kResourceExhausted
+  /// (disk full), kDataLoss.
+  virtual absl::Status Append(std::string_view block, std::int64_t records) = 0;
+};
+
+inline constexpr std::int64_t kBlockBytesMax = 1 << 20;
+
+/// Gives the blocks of one section in the order written, verified. The span is valid until the next
+/// call; an empty span ends the section. Errors: kDataLoss (checksum).
+class RunSource {
+ public:
+  virtual ~RunSource() = default;
+  virtual absl::StatusOr<absl::Span<const char>> NextBlock() = 0;
+};
+
+/// Takes the bytes of one output part, in order.
+class PartSink {
+ public:
+  virtual ~PartSink() = default;
+  virtual absl::Status Append(std::string_view bytes, std::int64_t records) = 0;
+};
+
+/// What both kinds of step may use.
+class StepContext {
+ public:
+  virtual ~StepContext() = default;
+  virtual SlotPool& slots() = 0;
+  /// Adds to the input bytes done so far. Thread-safe; call a few times a second, not per record.
+  virtual void AddProgress(std::int64_t input_bytes) = 0;
+  /// Adds to a named counter. Thread-safe; call per step or block, not per record.
+  virtual void AddCounter(std::string_view name, std::int64_t value) = 0;
+  /// True once the job is being ended; long loops then return kCancelled.
+  virtual bool cancelled() const = 0;
+  /// Memory that this step may hold, bytes.
+  virtual std::int64_t memory_bytes() const = 0;
+};
+
+/// One map step.
+struct MapOrder {
+  std::vector<InputRange> ranges;
+  /// Upper ends of the consumers' key ranges within the unit interval of hashed keys; last = 1.
+  std::vector<double> consumer_key_end;
+};
+
+/// One reduce step: sections of all producers in their fixed order, so that results do not depend
+/// on arrival.
+struct ReduceOrder {
+  int layer = 1;
+  int index_in_layer = 0;
+  std::vector<std::unique_ptr<RunSource>> inputs;
+  /// Set unless this is the last layer.
+  std::vector<double> consumer_key_end;
+};
+
+/// Totals of one step.
+struct StepTotals {
+  std::int64_t input_records = 0;
+  std::int64_t output_records = 0;
+};
+
+/// One job with its parameters, as a task process holds it. Used by one step at a time.
+class JobProgram {
+ public:
+  virtual ~JobProgram() = default;
+  virtual absl::StatusOr<StepTotals> Map(const MapOrder& order, RunSink& sink,
+                                         StepContext& context) = 0;
+  /// Writes runs for the next layer; not called for the last layer.
+  virtual absl::StatusOr<StepTotals> ReduceToRun(ReduceOrder order, RunSink& sink,
+                                                 StepContext& context) = 0;
+  /// Last layer: writes the output part.
+  virtual absl::StatusOr<StepTotals> ReduceToPart(ReduceOrder order, PartSink& sink,
+                                                  StepContext& context) = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,51 @@
+#pragma once
+
+// Named errors of jobs: stable codes, and the way between them and absl::Status.
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "weir/v1/job.pb.h"
+
+namespace weir {
+
+namespace job_error {
+inline constexpr std::string_view kWorkerLost = "WORKER_LOST";
+inline constexpr std::string_view kWorkerUnreachable = "WORKER_UNREACHABLE";
+inline constexpr std::string_view kTaskCrashed = "TASK_CRASHED";
+inline constexpr std::string_view kTaskHung = "TASK_HUNG";
+inline constexpr std::string_view kUserError = "USER_ERROR";
+inline constexpr std::string_view kBadRecord = "BAD_RECORD";
+inline constexpr std::string_view kDiskFull = "DISK_FULL";
+inline constexpr std::string_view kOutOfMemory = "OUT_OF_MEMORY";
+inline constexpr std::string_view kOutputExists = "OUTPUT_EXISTS";
+inline constexpr std::string_view kOutputNotShared = "OUTPUT_NOT_SHARED";
+inline constexpr std::string_view kInputNotFound = "INPUT_NOT_FOUND";
+inline constexpr std::string_view kInputUnreadable = "INPUT_UNREADABLE";
+inline constexpr std::string_view kInputChanged = "INPUT_CHANGED";
+inline constexpr std::string_view kInvalidJob = "INVALID_JOB";
+inline constexpr std::string_view kNoWorkers = "NO_WORKERS";
+inline constexpr std::string_view kTransferFailed = "TRANSFER_FAILED";
+inline constexpr std::string_view kDataLoss = "DATA_LOSS";
+inline constexpr std::string_view kMasterRestarted = "MASTER_RESTARTED";
+inline constexpr std::string_view kDeadline = "DEADLINE";
+inline constexpr std::string_view kCancelled = "CANCELLED";
+inline constexpr std::string_view kInternal = "INTERNAL";
+}  // namespace job_error
+
+/// Builds an error from code, sentence and advice; the caller adds worker, step and place.
+v1::JobError MakeJobError(std::string_view code, std::string_view message,
+                          std::string_view advice = {});
+
+/// Turns a status into a named error: kResourceExhausted with errno ENOSPC payloads become
+/// DISK_FULL, bad records keep file and offset, everything else the nearest code.
+v1::JobError JobErrorFromStatus(const absl::Status& status);
+
+/// Attaches the error to a status (as payload), so that it crosses StatusOr borders and RPCs whole.
+absl::Status StatusFromJobError(absl::StatusCode code, const v1::JobError& error);
+
+/// One line for people: message, worker, step, file@offset, advice.
+std::string DescribeJobError(const v1::JobError& error);
+
+}  // namespace weir

@@ -1,0 +1,48 @@
+#pragma once
+
+// Every bound of the runtime, with its reason.
+
+#include <cstdint>
+
+#include "absl/time/time.h"
+
+namespace weir::limits {
+
+/// A journalled plan of 500 workers with 500 reducers has 250 000 transfers of about 60 bytes.
+inline constexpr int kMessageBytesMax = 64 << 20;
+/// A lease outlives a pause of 3 s (no false death) and still ends within 10 s of silence.
+inline constexpr absl::Duration kWorkerLease = absl::Seconds(6);
+inline constexpr absl::Duration kHeartbeat = absl::Milliseconds(500);
+/// Deadline of one control call; a peer that needs longer is late.
+inline constexpr absl::Duration kCallTimeout = absl::Seconds(5);
+/// A worker answers ReleaseJob after its task process is gone: SIGTERM, then SIGKILL after 2 s.
+inline constexpr absl::Duration kReleaseTimeout = absl::Seconds(5);
+inline constexpr absl::Duration kTaskKillGrace = absl::Seconds(2);
+/// A task process that does not report progress for this long while its step runs is taken for
+/// hung.
+inline constexpr absl::Duration kTaskSilence = absl::Seconds(8);
+/// A transfer without a single byte for this long ends with an error that names the sender.
+inline constexpr absl::Duration kTransferSilence = absl::Seconds(6);
+
+inline constexpr std::int64_t kWorkersMax = 1000;
+inline constexpr std::int64_t kJobsQueuedMax = 500;
+/// History that status and list answer from; older jobs are dropped from memory and journal.
+inline constexpr std::int64_t kJobsRememberedMax = 1000;
+inline constexpr std::int64_t kInputFilesMax = 1'000'000;
+inline constexpr std::int64_t kReducersMax = 10'000;
+/// Longest record a reader accepts; longer ones end the job with BAD_RECORD.
+inline constexpr std::int64_t kRecordBytesMax = 64 << 20;
+/// The user's last stderr lines that an error carries.
+inline constexpr std::int64_t kStderrTailBytes = 4096;
+/// Output of user code kept per task process.
+inline constexpr std::int64_t kTaskOutputBytesMax = 16 << 20;
+/// Frame between daemon and task.
+inline constexpr std::int64_t kTaskFrameBytesMax = 64 << 20;
+/// Data plane: one block of a run, header excluded, and one request frame.
+inline constexpr std::int64_t kBlockBytesMax = 1 << 20;
+inline constexpr std::int64_t kDataRequestBytesMax = 4096;
+/// Bytes on the way of one fetch that the receiver has not yet written.
+inline constexpr std::int64_t kFetchCreditBytes = 4 << 20;
+inline constexpr int kDataConnectionsMax = 2048;
+
+}  // namespace weir::limits
