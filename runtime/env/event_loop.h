@@ -4,8 +4,10 @@
 // (runtime/env/real); tests/sim: a queue under virtual time.
 
 #include <cstdint>
+#include <memory>
 
 #include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
 #include "runtime/base/mono_time.h"
 
 namespace weir::env {
@@ -29,6 +31,29 @@ class EventLoop {
   virtual void CancelTimer(TimerId timer) = 0;
   /// True when called from the loop.
   virtual bool IsCurrent() const = 0;
+};
+
+/// One descriptor under watch. Callbacks run once, on the loop, never inside the call that asks for
+/// them; asking again for the same kind replaces the earlier one. Destroying it forgets both;
+/// destroy it before the descriptor is closed. The descriptor stays the caller's. On the loop only.
+class FdWatch {
+ public:
+  virtual ~FdWatch() = default;
+  /// Runs `task` as soon as a read would not block: data, end of stream, error, or, for a pidfd,
+  /// the end of the process.
+  virtual void OnceReadable(Task task) = 0;
+  /// Runs `task` as soon as a write would not block: room, or an error.
+  virtual void OnceWritable(Task task) = 0;
+};
+
+/// Waits for pipes, sockets and pidfds without a thread. Real: the loop's own poller
+/// (runtime/env/real).
+class FdWatcher {
+ public:
+  virtual ~FdWatcher() = default;
+  /// Starts to watch an open descriptor; at most one watch a descriptor. On the loop only.
+  /// Errors: kResourceExhausted when the kernel has no room for one more.
+  virtual absl::StatusOr<std::unique_ptr<FdWatch>> Watch(int fd) = 0;
 };
 
 /// Runs blocking or long work off the control strand. Real: a bounded thread pool; tests/sim: in
