@@ -1,0 +1,299 @@
+#include "planner/wire/plan_wire.h"
+
+#include <xxhash.h>
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace weir::planner {
+namespace {
+
+v1::StepKind KindToProto(StepKind kind) {
+  switch (kind) {
+    case StepKind::kMap:
+      return v1::STEP_KIND_MAP;
+    case StepKind::kReduce:
+      return v1::STEP_KIND_REDUCE;
+    case StepKind::kCombine:
+      return v1::STEP_KIND_COMBINE;
+    case StepKind::kWrite:
+      return v1::STEP_KIND_WRITE;
+  }
+  return v1::STEP_KIND_UNSPECIFIED;
+}
+
+absl::StatusOr<StepKind> KindFromProto(v1::StepKind kind) {
+  switch (kind) {
+    case v1::STEP_KIND_MAP:
+      return StepKind::kMap;
+    case v1::STEP_KIND_REDUCE:
+      return StepKind::kReduce;
+    case v1::STEP_KIND_COMBINE:
+      return StepKind::kCombine;
+    case v1::STEP_KIND_WRITE:
+      return StepKind::kWrite;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("plan message: unknown step kind ", static_cast<int>(kind)));
+  }
+}
+
+v1::TransferOrder OrderToProto(TransferOrder order) {
+  switch (order) {
+    case TransferOrder::kStrict:
+      return v1::TRANSFER_ORDER_STRICT;
+    case TransferOrder::kOvertake:
+      return v1::TRANSFER_ORDER_OVERTAKE;
+    case TransferOrder::kFetchAll:
+      return v1::TRANSFER_ORDER_FETCH_ALL;
+  }
+  return v1::TRANSFER_ORDER_UNSPECIFIED;
+}
+
+absl::StatusOr<TransferOrder> OrderFromProto(v1::TransferOrder order) {
+  switch (order) {
+    case v1::TRANSFER_ORDER_STRICT:
+      return TransferOrder::kStrict;
+    case v1::TRANSFER_ORDER_OVERTAKE:
+      return TransferOrder::kOvertake;
+    case v1::TRANSFER_ORDER_FETCH_ALL:
+      return TransferOrder::kFetchAll;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("plan message: unknown transfer order ", static_cast<int>(order)));
+  }
+}
+
+void NetworkToProto(const NetworkModel& network, v1::NetworkModel* out) {
+  out->set_num_workers(network.num_workers);
+  out->set_seconds_per_byte(network.seconds_per_byte);
+  out->set_latency_s(network.latency_s);
+  out->mutable_port_slowdown()->Assign(network.port_slowdown.begin(), network.port_slowdown.end());
+  for (const Cut& cut : network.cuts) {
+    v1::Cut* c = out->add_cuts();
+    c->set_name(cut.name);
+    c->set_channels(cut.channels);
+    for (const bool member : cut.from) c->add_from(member);
+    for (const bool member : cut.to) c->add_to(member);
+  }
+}
+
+NetworkModel NetworkFromProto(const v1::NetworkModel& message) {
+  NetworkModel network;
+  network.num_workers = message.num_workers();
+  network.seconds_per_byte = message.seconds_per_byte();
+  network.latency_s = message.latency_s();
+  network.port_slowdown.assign(message.port_slowdown().begin(), message.port_slowdown().end());
+  for (const v1::Cut& c : message.cuts()) {
+    network.cuts.push_back(Cut{c.name(),
+                               {c.from().begin(), c.from().end()},
+                               {c.to().begin(), c.to().end()},
+                               c.channels()});
+  }
+  return network;
+}
+
+void StepToProto(const ComputeStep& step, v1::ComputeStep* out) {
+  out->set_kind(KindToProto(step.kind));
+  out->set_layer(step.layer);
+  out->set_index_in_layer(step.index_in_layer);
+  out->set_worker(step.worker);
+  out->set_input_begin(step.input_begin);
+  out->set_input_end(step.input_end);
+  out->set_input_bytes(step.input_bytes);
+  out->set_output_bytes(step.output_bytes);
+  out->set_load_fraction(step.load_fraction);
+  out->set_key_begin(step.key_begin);
+  out->set_key_end(step.key_end);
+  out->set_release_s(step.release_s);
+  out->set_duration_s(step.duration_s);
+  out->set_start_s(step.start_s);
+  out->mutable_after_steps()->Assign(step.after_steps.begin(), step.after_steps.end());
+  out->mutable_after_transfers()->Assign(step.after_transfers.begin(), step.after_transfers.end());
+}
+
+absl::StatusOr<ComputeStep> StepFromProto(const v1::ComputeStep& message) {
+  absl::StatusOr<StepKind> kind = KindFromProto(message.kind());
+  if (!kind.ok()) return kind.status();
+  ComputeStep step;
+  step.kind = *kind;
+  step.layer = message.layer();
+  step.index_in_layer = message.index_in_layer();
+  step.worker = message.worker();
+  step.input_begin = message.input_begin();
+  step.input_end = message.input_end();
+  step.input_bytes = message.input_bytes();
+  step.output_bytes = message.output_bytes();
+  step.load_fraction = message.load_fraction();
+  step.key_begin = message.key_begin();
+  step.key_end = message.key_end();
+  step.release_s = message.release_s();
+  step.duration_s = message.duration_s();
+  step.start_s = message.start_s();
+  step.after_steps.assign(message.after_steps().begin(), message.after_steps().end());
+  step.after_transfers.assign(message.after_transfers().begin(), message.after_transfers().end());
+  return step;
+}
+
+void TransferToProto(const Transfer& transfer, v1::Transfer* out) {
+  out->set_producer(transfer.producer);
+  out->set_consumer(transfer.consumer);
+  out->set_sender(transfer.sender);
+  out->set_receiver(transfer.receiver);
+  out->set_offset(transfer.offset);
+  out->set_bytes(transfer.bytes);
+  out->set_start_s(transfer.start_s);
+  out->set_duration_s(transfer.duration_s);
+}
+
+Transfer TransferFromProto(const v1::Transfer& message) {
+  Transfer transfer;
+  transfer.producer = message.producer();
+  transfer.consumer = message.consumer();
+  transfer.sender = message.sender();
+  transfer.receiver = message.receiver();
+  transfer.offset = message.offset();
+  transfer.bytes = message.bytes();
+  transfer.start_s = message.start_s();
+  transfer.duration_s = message.duration_s();
+  return transfer;
+}
+
+using IndexLists = std::vector<std::vector<std::int32_t>>;
+
+template <typename Repeated>
+void ListsToProto(const IndexLists& lists, Repeated* out) {
+  for (const std::vector<std::int32_t>& list : lists) {
+    out->Add()->mutable_index()->Assign(list.begin(), list.end());
+  }
+}
+
+template <typename Repeated>
+IndexLists ListsFromProto(const Repeated& message) {
+  IndexLists lists;
+  lists.reserve(static_cast<std::size_t>(message.size()));
+  for (const v1::IndexList& list : message) {
+    lists.emplace_back(list.index().begin(), list.index().end());
+  }
+  return lists;
+}
+
+// Everything but the id and the names.
+v1::Plan ContentToProto(const Plan& plan) {
+  v1::Plan out;
+  NetworkToProto(plan.network, out.mutable_network());
+  for (const ComputeStep& step : plan.steps) StepToProto(step, out.add_steps());
+  for (const Transfer& transfer : plan.transfers) TransferToProto(transfer, out.add_transfers());
+  for (const Section& section : plan.sections) {
+    v1::Section* s = out.add_sections();
+    s->set_producer(section.producer);
+    s->set_consumer(section.consumer);
+    s->set_bytes(section.bytes);
+  }
+  out.set_transfer_order(OrderToProto(plan.transfer_order));
+  ListsToProto(plan.compute_order, out.mutable_compute_order());
+  ListsToProto(plan.send_order, out.mutable_send_order());
+  ListsToProto(plan.receive_order, out.mutable_receive_order());
+  for (const IndexLists& channels : plan.channel_order) {
+    ListsToProto(channels, out.add_channel_order()->mutable_channel());
+  }
+  out.set_method(plan.summary.method);
+  out.set_makespan_s(plan.summary.makespan_s);
+  out.set_lower_bound_s(plan.summary.lower_bound_s);
+  for (const std::string& note : plan.summary.notes) out.add_notes(note);
+  return out;
+}
+
+// Protobuf's wire bytes are the same for equal messages of one schema without maps and unknown
+// fields, which is all that an id needs.
+std::string IdOf(const v1::Plan& content) {
+  const std::string bytes = content.SerializeAsString();
+  return absl::StrFormat("%016x", XXH3_64bits(bytes.data(), bytes.size()));
+}
+
+v1::ActualInterval IntervalToProto(const Interval& interval, Bytes bytes) {
+  v1::ActualInterval out;
+  out.set_start_s(interval.start_s);
+  out.set_finish_s(interval.finish_s);
+  out.set_bytes(bytes);
+  return out;
+}
+
+}  // namespace
+
+v1::Plan PlanToProto(const Plan& plan, const std::vector<std::string>& worker_names) {
+  v1::Plan out = ContentToProto(plan);
+  out.set_plan_id(IdOf(out));
+  for (const std::string& name : worker_names) out.add_worker_names(name);
+  return out;
+}
+
+std::string PlanId(const Plan& plan) { return IdOf(ContentToProto(plan)); }
+
+absl::StatusOr<Plan> PlanFromProto(const v1::Plan& message) {
+  Plan plan;
+  plan.network = NetworkFromProto(message.network());
+  plan.steps.reserve(static_cast<std::size_t>(message.steps_size()));
+  for (const v1::ComputeStep& step : message.steps()) {
+    absl::StatusOr<ComputeStep> parsed = StepFromProto(step);
+    if (!parsed.ok()) return parsed.status();
+    plan.steps.push_back(*std::move(parsed));
+  }
+  plan.transfers.reserve(static_cast<std::size_t>(message.transfers_size()));
+  for (const v1::Transfer& transfer : message.transfers()) {
+    plan.transfers.push_back(TransferFromProto(transfer));
+  }
+  plan.sections.reserve(static_cast<std::size_t>(message.sections_size()));
+  for (const v1::Section& section : message.sections()) {
+    plan.sections.push_back(Section{section.producer(), section.consumer(), section.bytes()});
+  }
+  absl::StatusOr<TransferOrder> order = OrderFromProto(message.transfer_order());
+  if (!order.ok()) return order.status();
+  plan.transfer_order = *order;
+  plan.compute_order = ListsFromProto(message.compute_order());
+  plan.send_order = ListsFromProto(message.send_order());
+  plan.receive_order = ListsFromProto(message.receive_order());
+  for (const v1::ChannelList& channels : message.channel_order()) {
+    plan.channel_order.push_back(ListsFromProto(channels.channel()));
+  }
+  plan.summary.method = message.method();
+  plan.summary.makespan_s = message.makespan_s();
+  plan.summary.lower_bound_s = message.lower_bound_s();
+  plan.summary.notes.assign(message.notes().begin(), message.notes().end());
+  return plan;
+}
+
+v1::ActualRun ActualToProto(const ActualRun& actual) {
+  v1::ActualRun out;
+  for (const Interval& step : actual.steps) *out.add_steps() = IntervalToProto(step, 0);
+  for (std::size_t i = 0; i < actual.transfers.size(); ++i) {
+    *out.add_transfers() = IntervalToProto(
+        actual.transfers[i], i < actual.transfer_bytes.size() ? actual.transfer_bytes[i] : 0);
+  }
+  out.set_makespan_s(actual.makespan_s);
+  return out;
+}
+
+absl::StatusOr<ActualRun> ActualFromProto(const v1::ActualRun& message, const Plan& plan) {
+  if (static_cast<std::size_t>(message.steps_size()) != plan.steps.size() ||
+      static_cast<std::size_t>(message.transfers_size()) != plan.transfers.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "actual run has ", message.steps_size(), " steps and ", message.transfers_size(),
+        " transfers; its plan has ", plan.steps.size(), " and ", plan.transfers.size()));
+  }
+  ActualRun actual;
+  for (const v1::ActualInterval& step : message.steps()) {
+    actual.steps.push_back(Interval{step.start_s(), step.finish_s()});
+  }
+  for (const v1::ActualInterval& transfer : message.transfers()) {
+    actual.transfers.push_back(Interval{transfer.start_s(), transfer.finish_s()});
+    actual.transfer_bytes.push_back(transfer.bytes());
+  }
+  actual.makespan_s = message.makespan_s();
+  return actual;
+}
+
+}  // namespace weir::planner

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Fails when the tree breaks a rule of CONTRIBUTING.md that a machine can see.
+
+Sizes, banned names, leftovers in comments, sources in no target, calls that belong to runtime/env/real, files not
+formatted, shell scripts that do not parse. Usage: check_tree.py ROOT
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+LINES_MAX = 500
+LINES_MAX_TESTS = 900
+BANNED_NAMES = re.compile(r"(utils?|helpers?|common|manager)(_|\.|$)|^(new|legacy)_", re.I)
+LEFTOVERS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
+BANNED_CALLS = re.compile(
+    r"\b(steady_clock|system_clock|high_resolution_clock|absl::Now|SleepFor|sleep_for|sleep_until|usleep|"
+    r"std::thread|std::jthread|std::async|random_device|std::rand|srand|getenv|[io]?fstream)\b")
+# Where the operating system's clock, entropy, environment and threads may be touched, each with its reason.
+CALLS_ALLOWED = {
+    "runtime/env/real/": "the one real implementation of the seams",
+    "runtime/app/": "creates threads, reads the environment",
+}
+PRODUCT = ("planner/", "jobs/", "runtime/", "proto/")
+
+
+def tracked(root):
+    out = subprocess.run(["git", "-C", root, "ls-files"], check=True, capture_output=True, text=True)
+    return [p for p in out.stdout.split("\n") if p and os.path.isfile(os.path.join(root, p))]
+
+
+def code_without_comments_and_strings(line):
+    line = re.sub(r'"(\\.|[^"\\])*"', '""', line)
+    return line.split("//", 1)[0]
+
+
+def check_names(path):
+    for part in path.split("/"):
+        if path.endswith((".h", ".cc", ".py", ".proto")) and BANNED_NAMES.search(part):
+            yield f"{path}: name says nothing: {part} (name the concept)"
+
+
+def check_content(path, text):
+    lines = text.split("\n")
+    limit = LINES_MAX_TESTS if path.startswith("tests/") else LINES_MAX
+    if len(lines) > limit + 1:
+        yield f"{path}: {len(lines)} lines, more than {limit}: is it one concept?"
+    allowed = any(path.startswith(p) for p in CALLS_ALLOWED)
+    for number, line in enumerate(lines, 1):
+        if LEFTOVERS.search(line):
+            yield f"{path}:{number}: leftover: {line.strip()[:80]}"
+        if path.startswith(PRODUCT) and not allowed:
+            match = BANNED_CALLS.search(code_without_comments_and_strings(line))
+            if match:
+                yield f"{path}:{number}: {match.group(0)} belongs to runtime/env/real or runtime/app"
+
+
+def check_in_target(path, root):
+    if not path.endswith(".cc"):
+        return
+    folder, name = os.path.split(path)
+    while True:
+        cmake = os.path.join(root, folder, "CMakeLists.txt")
+        if os.path.exists(cmake):
+            text = open(cmake, encoding="utf-8").read()
+            relative = os.path.relpath(path, folder)
+            if re.search(r"(?<![\w/])" + re.escape(relative) + r"(?![\w])", text):
+                return
+        if not folder:
+            break
+        folder = os.path.dirname(folder)
+    yield f"{path}: in no target of a CMakeLists.txt (tests that are not built are lost)"
+
+
+def check_format(paths, root):
+    tool = shutil.which("clang-format")
+    if not tool:
+        sys.exit("clang-format not found: run deploy/install-packages test")
+    for start in range(0, len(paths), 100):
+        done = subprocess.run([tool, "--dry-run", "-Werror", *paths[start:start + 100]], cwd=root,
+                              capture_output=True, text=True)
+        if done.returncode:
+            files = sorted({l.split(":")[0] for l in done.stderr.split("\n") if ": error:" in l})
+            for file in files:
+                yield f"{file}: not formatted (clang-format -i)"
+
+
+def check_shell(path, text, root):
+    first = text.split("\n", 1)[0]
+    if first.startswith("#!") and ("bash" in first or first.endswith("/sh")):
+        done = subprocess.run(["bash", "-n", os.path.join(root, path)], capture_output=True, text=True)
+        if done.returncode:
+            yield f"{path}: {done.stderr.strip()[:200]}"
+        if "set -" not in text:
+            yield f"{path}: a script without 'set -e' or 'set -u' hides failures"
+
+
+def self_test():
+    """A check that cannot fail is no check."""
+    assert list(check_names("runtime/base/string_utils.h"))
+    assert not list(check_names("runtime/base/mono_time.h"))
+    assert list(check_content("runtime/master/x.cc", "auto t = std::chrono::steady_clock::now();"))
+    assert not list(check_content("runtime/env/real/x.cc", "std::chrono::steady_clock::now();"))
+    assert not list(check_content("runtime/master/x.cc", "// not absl::Now, time is passed in"))
+    assert list(check_content("planner/x.cc", "// TO" + "DO later"))
+    assert list(check_content("planner/x.cc", "\n" * (LINES_MAX + 1)))
+
+
+def main():
+    root = sys.argv[1]
+    self_test()
+    problems, cpp, count = [], [], 0
+    for path in tracked(root):
+        if path.startswith(("tests/golden/", "docs/")) or path.endswith((".svg", ".png", ".gz")):
+            continue
+        try:
+            text = open(os.path.join(root, path), encoding="utf-8").read()
+        except UnicodeDecodeError:
+            continue
+        count += 1
+        problems += check_names(path)
+        if path != "tests/lint/check_tree.py":
+            problems += check_shell(path, text, root)
+        if path.endswith((".h", ".cc", ".proto", ".py")) and path != "tests/lint/check_tree.py":
+            problems += check_content(path, text)
+        if path.endswith((".h", ".cc")):
+            cpp.append(path)
+        problems += check_in_target(path, root)
+    problems += check_format(cpp, root)
+    if count == 0:
+        sys.exit("no file found: is this a git checkout?")
+    for problem in problems:
+        print(problem)
+    print(f"tree: {count} files, {len(problems)} problems")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+#include "planner/wire/plan_wire.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace weir::planner {
+namespace {
+
+// Any content will do: the bridge must not depend on feasibility.
+Plan RandomPlan() {
+  Plan plan;
+  const auto index = [] { return *rc::gen::inRange<std::int32_t>(-1, 50); };
+  const auto real = [] { return *rc::gen::inRange(-1000, 1000) / 7.0; };
+  const auto size = [] { return *rc::gen::inRange<Bytes>(0, Bytes{1} << 50); };
+  const auto indices = [] {
+    return *rc::gen::container<std::vector<std::int32_t>>(rc::gen::inRange<std::int32_t>(0, 99));
+  };
+  const auto lists = [&] {
+    std::vector<std::vector<std::int32_t>> out(*rc::gen::inRange<std::size_t>(0, 4));
+    for (auto& list : out) list = indices();
+    return out;
+  };
+  plan.network.num_workers = index();
+  plan.network.seconds_per_byte = real();
+  plan.network.latency_s = real();
+  plan.network.port_slowdown = {real(), real()};
+  plan.network.cuts.push_back({"rack up", {true, false}, {false, true}, index()});
+  for (int i = *rc::gen::inRange(0, 5); i > 0; --i) {
+    ComputeStep step;
+    step.kind = static_cast<StepKind>(*rc::gen::inRange(0, 4));
+    step.layer = index();
+    step.index_in_layer = index();
+    step.worker = index();
+    step.input_begin = size();
+    step.input_end = size();
+    step.input_bytes = size();
+    step.output_bytes = size();
+    step.load_fraction = real();
+    step.key_begin = real();
+    step.key_end = real();
+    step.release_s = real();
+    step.duration_s = real();
+    step.start_s = real();
+    step.after_steps = indices();
+    step.after_transfers = indices();
+    plan.steps.push_back(step);
+    plan.transfers.push_back({index(), index(), index(), index(), size(), size(), real(), real()});
+    plan.sections.push_back({index(), index(), size()});
+  }
+  plan.transfer_order = static_cast<TransferOrder>(*rc::gen::inRange(0, 3));
+  plan.compute_order = lists();
+  plan.send_order = lists();
+  plan.receive_order = lists();
+  plan.channel_order = {lists(), lists()};
+  plan.summary = {"even", real(), real(), {"a note", ""}};
+  return plan;
+}
+
+// Every field crosses: the id covers all content, so equal ids after the round trip mean that
+// nothing was lost.
+RC_GTEST_PROP(PlanWire, RoundTripKeepsEverything, ()) {
+  const Plan plan = RandomPlan();
+  const absl::StatusOr<Plan> back = PlanFromProto(PlanToProto(plan, {"a", "b"}));
+  RC_ASSERT(back.ok());
+  RC_ASSERT(PlanId(*back) == PlanId(plan));
+  RC_ASSERT(back->network.cuts[0].from == plan.network.cuts[0].from);
+  RC_ASSERT(back->network.cuts[0].to == plan.network.cuts[0].to);
+  RC_ASSERT(back->channel_order == plan.channel_order);
+  RC_ASSERT(back->steps.size() == plan.steps.size());
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    RC_ASSERT(back->steps[i].kind == plan.steps[i].kind);
+    RC_ASSERT(back->steps[i].key_end == plan.steps[i].key_end);
+    RC_ASSERT(back->steps[i].after_transfers == plan.steps[i].after_transfers);
+    RC_ASSERT(back->transfers[i].offset == plan.transfers[i].offset);
+  }
+}
+
+TEST(PlanWire, IdChangesWithContentAndNotWithNames) {
+  Plan plan;
+  plan.network.num_workers = 2;
+  const std::string id = PlanId(plan);
+  EXPECT_EQ(id.size(), 16u);
+  EXPECT_EQ(PlanToProto(plan, {"a"}).plan_id(), id);
+  EXPECT_EQ(PlanToProto(plan, {"b"}).plan_id(), id);
+  plan.network.num_workers = 3;
+  EXPECT_NE(PlanId(plan), id);
+}
+
+TEST(PlanWire, RefusesUnknownEnums) {
+  v1::Plan message = PlanToProto(Plan{}, {});
+  message.set_transfer_order(v1::TRANSFER_ORDER_UNSPECIFIED);
+  EXPECT_EQ(PlanFromProto(message).status().code(), absl::StatusCode::kInvalidArgument);
+  message = PlanToProto(Plan{}, {});
+  message.add_steps();
+  EXPECT_EQ(PlanFromProto(message).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(PlanWire, ActualRunMustFitItsPlan) {
+  Plan plan;
+  plan.steps.resize(2);
+  plan.transfers.resize(1);
+  ActualRun actual;
+  actual.steps = {{0, 1}, {1, 2.5}};
+  actual.transfers = {{1, 1.25}};
+  actual.transfer_bytes = {77};
+  actual.makespan_s = 2.5;
+  const absl::StatusOr<ActualRun> back = ActualFromProto(ActualToProto(actual), plan);
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->steps[1].finish_s, 2.5);
+  EXPECT_EQ(back->transfer_bytes, actual.transfer_bytes);
+  EXPECT_EQ(back->makespan_s, 2.5);
+  plan.steps.resize(3);
+  EXPECT_FALSE(ActualFromProto(ActualToProto(actual), plan).ok());
+}
+
+}  // namespace
+}  // namespace weir::planner
