@@ -11,7 +11,8 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
-pkg_check_modules(CLP IMPORTED_TARGET clp)
+pkg_check_modules(CLP REQUIRED IMPORTED_TARGET clp)
+pkg_check_modules(CBC REQUIRED IMPORTED_TARGET cbc)
 
 # Asio and CLI11 and nlohmann-json are header-only.
 add_library(weir_asio INTERFACE)
