@@ -1,0 +1,89 @@
+#include "planner/load/solve_layer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "planner/load/exact_layer.h"
+#include "planner/load/fast_layer.h"
+#include "planner/load/source_program.h"
+
+namespace weir::planner::load {
+namespace {
+
+// Below this the fast loads meet the bound to rounding and are exact as they stand.
+constexpr double kExactGap = 1e-11;
+
+absl::StatusOr<ScaledLoads> ExactLoads(const ScaledLayer& layer) {
+  ScaledLoads fast = FastLoads(layer);
+  if (fast.time <= fast.bound * (1 + kExactGap)) return fast;
+  if (layer.kind == LayerKind::kReducer) return ExactReducerLoads(layer, fast);
+  // No mapper layer is known whose all-tight loads miss the bound; should one exist, the source's
+  // program decides.
+  absl::StatusOr<SourceSolution> solution = SolveSourceProgram(layer);
+  if (!solution.ok()) return solution.status();
+  return std::move(solution->loads);
+}
+
+absl::StatusOr<ScaledLoads> LoadsBy(const ScaledLayer& layer, LayerMethod method) {
+  switch (method) {
+    case LayerMethod::kFast:
+      return FastLoads(layer);
+    case LayerMethod::kExact:
+      return ExactLoads(layer);
+    case LayerMethod::kPaper:
+    case LayerMethod::kPaperFreeOrder: {
+      const bool free_order =
+          method == LayerMethod::kPaperFreeOrder && layer.kind == LayerKind::kMapper;
+      absl::StatusOr<SourceSolution> solution =
+          free_order ? SolveFreeOrderProgram(layer) : SolveSourceProgram(layer);
+      if (!solution.ok()) return solution.status();
+      return std::move(solution->loads);
+    }
+  }
+  return absl::InvalidArgumentError("unknown layer method");
+}
+
+const char* MethodName(LayerMethod method) {
+  switch (method) {
+    case LayerMethod::kFast:
+      return "fast";
+    case LayerMethod::kExact:
+      return "exact";
+    case LayerMethod::kPaper:
+      return "paper";
+    case LayerMethod::kPaperFreeOrder:
+      return "paper, free order";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+absl::StatusOr<LayerSolution> SolveLayer(const Layer& layer, LayerMethod method) {
+  const absl::StatusOr<ScaledLayer> scaled = ScaleLayer(layer);
+  if (!scaled.ok()) return scaled.status();
+  absl::StatusOr<ScaledLoads> loads = LoadsBy(*scaled, method);
+  if (!loads.ok()) return loads.status();
+
+  LayerSolution solution;
+  solution.share = std::move(loads->share);
+  for (std::int32_t k = 0; k < layer.num_senders; ++k) {
+    solution.finish_s.push_back(scaled->FinishTime(k, solution.share[static_cast<std::size_t>(k)]) *
+                                scaled->time_unit_s);
+  }
+  solution.makespan_s = loads->time * scaled->time_unit_s;
+  solution.lower_bound_s = std::min(loads->bound, loads->time) * scaled->time_unit_s;
+  solution.gap = loads->time / loads->bound - 1;
+  if (solution.gap < kGapRounding) solution.gap = 0;
+  solution.method = absl::StrCat(MethodName(method), ": ", LoadRuleName(loads->rule));
+  solution.newton_steps = loads->newton_steps;
+  if (solution.gap > kGapWarning) {
+    solution.warning = absl::StrCat("loads are ", 100 * solution.gap,
+                                    " % above the lower bound; these numbers defeat the ",
+                                    MethodName(method), " method (try the exact one)");
+  }
+  return solution;
+}
+
+}  // namespace weir::planner::load
