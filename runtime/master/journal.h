@@ -1,0 +1,35 @@
+#pragma once
+
+// What the master must not forget. Upstream: Master, through JournalWriter. Downstream:
+// SqliteJournal (journal_sqlite.h); tests and tests/sim keep the records in memory.
+
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "weir/v1/journal.pb.h"
+
+namespace weir::master {
+
+/// Keeps journal records in the order they were written.
+///
+/// Thread-safety: one call at a time, from any thread. Blocking: every call; use a WorkPool.
+class Journal {
+ public:
+  virtual ~Journal() = default;
+  /// Makes all records durable, or none. Returns only when they would survive a power cut.
+  /// Errors: kResourceExhausted (disk full), kUnavailable (cannot be written), kDataLoss (damaged).
+  virtual absl::Status Append(absl::Span<const v1::JournalRecord> records) = 0;
+  /// Calls `visit` with every record but JobPlanned and StepCommitted, oldest first; the logs of
+  /// JobEnded are left out. Errors: kDataLoss naming the file and what to do.
+  virtual absl::Status ReadHistory(absl::FunctionRef<void(const v1::JournalRecord&)> visit) = 0;
+  /// Returns every record of one job, oldest first; empty when it has none.
+  virtual absl::StatusOr<std::vector<v1::JournalRecord>> ReadJob(const std::string& job_id) = 0;
+  /// Drops all records of these jobs. Not existing is success.
+  virtual absl::Status Forget(absl::Span<const std::string> job_ids) = 0;
+};
+
+}  // namespace weir::master

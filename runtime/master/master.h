@@ -1,0 +1,98 @@
+#pragma once
+
+// The master: accepts jobs, plans them, conducts them, publishes their output and remembers them.
+// Upstream: runtime/rpc (handlers), runtime/app (wiring). Downstream: planner/job, the workers.
+
+#include <memory>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "jobs/api/job_definition.h"
+#include "runtime/env/event_loop.h"
+#include "runtime/env/storage.h"
+#include "runtime/master/journal.h"
+#include "runtime/master/master_options.h"
+#include "runtime/rpc/api.h"
+
+namespace weir::master {
+
+/// What the master stands on. All of it outlives the Master, and the pools' work is drained before
+/// it goes.
+struct MasterSeams {
+  env::EventLoop& loop;
+  /// Files and the journal.
+  env::WorkPool& disk_pool;
+  /// Planning.
+  env::WorkPool& compute_pool;
+  env::Storage& storage;
+  env::Random& random;
+  env::WallClock& wall_clock;
+  rpc::WorkerConnector& connector;
+  Journal& journal;
+  const JobCatalog& catalog;
+};
+
+/// Serves users (JobApi) and workers (ClusterApi).
+///
+/// Jobs run one at a time, in the order they were submitted, because a plan assumes that the
+/// network is its own. Every change of a job's state is in the journal before it is acted on.
+/// Thread-safety: on the loop only, constructor and destructor too. Nothing here blocks: files, the
+///   journal and planning go to the pools. Replies may come before the call returns; watch
+///   callbacks never do.
+/// Failure semantics: a lost worker or a failed order ends the job with a named error; it is
+/// terminal
+///   within 10 s of being noticed, answer or no answer. After a restart past jobs are listed and
+///   unfinished ones are FAILED with MASTER_RESTARTED.
+/// Bounds: limits::kWorkersMax workers, kJobsQueuedMax waiting jobs, kJobsRememberedMax jobs in
+/// all. Checked by: tests/unit/master, tests/sim.
+class Master final : public rpc::JobApi, public rpc::ClusterApi {
+ public:
+  Master(const MasterSeams& seams, MasterOptions options);
+  ~Master() override;
+  Master(const Master&) = delete;
+  Master& operator=(const Master&) = delete;
+
+  /// Reads the journal, settles what an earlier master left, then serves. Until `on_ready` every
+  /// call is answered with kUnavailable. Errors: what Journal says; the master then never serves.
+  void Start(absl::AnyInvocable<void(absl::Status)> on_ready);
+
+  /// Ends every unfinished job with a named error, releases its workers and stops accepting;
+  /// `on_stopped` comes within 10 s. The way to a clean exit of the process.
+  void Shutdown(absl::AnyInvocable<void()> on_stopped);
+
+  void Submit(v1::SubmitRequest request, absl::Duration timeout,
+              rpc::Reply<v1::SubmitResponse> reply) override;
+  std::unique_ptr<rpc::Subscription> Watch(v1::WatchRequest request,
+                                           absl::AnyInvocable<void(v1::JobStatus)> on_status,
+                                           absl::AnyInvocable<void(absl::Status)> on_end) override;
+  void GetStatus(v1::GetStatusRequest request, absl::Duration timeout,
+                 rpc::Reply<v1::JobStatus> reply) override;
+  void ListJobs(v1::ListJobsRequest request, absl::Duration timeout,
+                rpc::Reply<v1::ListJobsResponse> reply) override;
+  void Cancel(v1::CancelRequest request, absl::Duration timeout,
+              rpc::Reply<v1::CancelResponse> reply) override;
+  void GetPlan(v1::GetPlanRequest request, absl::Duration timeout,
+               rpc::Reply<v1::GetPlanResponse> reply) override;
+  void PlanJob(v1::PlanJobRequest request, absl::Duration timeout,
+               rpc::Reply<v1::GetPlanResponse> reply) override;
+  void ListWorkers(v1::ListWorkersRequest request, absl::Duration timeout,
+                   rpc::Reply<v1::ListWorkersResponse> reply) override;
+  void GetLogs(v1::GetLogsRequest request, absl::Duration timeout,
+               rpc::Reply<v1::GetLogsResponse> reply) override;
+
+  void Register(v1::RegisterRequest request, absl::Duration timeout,
+                rpc::Reply<v1::RegisterResponse> reply) override;
+  void Heartbeat(v1::HeartbeatRequest request, absl::Duration timeout,
+                 rpc::Reply<v1::HeartbeatResponse> reply) override;
+  void ReportStep(v1::ReportStepRequest request, absl::Duration timeout,
+                  rpc::Reply<v1::ReportStepResponse> reply) override;
+  void ReportTransfer(v1::ReportTransferRequest request, absl::Duration timeout,
+                      rpc::Reply<v1::ReportTransferResponse> reply) override;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace weir::master

@@ -1,0 +1,44 @@
+#pragma once
+
+// What the master is told at its start: the network's numbers and its own name. Upstream:
+// runtime/app, from flags. Downstream: Master.
+
+#include <cstdint>
+#include <string>
+
+#include "absl/time/time.h"
+#include "planner/job/job_shape.h"
+
+namespace weir::master {
+
+struct MasterOptions {
+  /// Written into manifests and the journal.
+  std::string version = "0.1.0";
+
+  /// C of the network model: seconds per byte of one channel. Default: 1 Gbit/s.
+  double channel_seconds_per_byte = 1.0 / 1.25e8;
+  /// The same between workers that hand runs over in place (a hard link, whatever its size); used
+  /// when all workers of a job share one hand-over domain.
+  double handover_seconds_per_byte = 1.0 / 2e10;
+  /// Start-up of one transfer: grant, request and report.
+  double latency_s = 1e-3;
+  double handover_latency_s = 2e-4;
+  /// l: channels of the bisection, as one cut over all pairs; 0 = the network has no such limit.
+  std::int32_t bisection_channels = 0;
+  planner::Origin network_origin = planner::Origin::kDefault;
+  /// S and s_p: start-up of a mapper and of a reducer, seconds.
+  double map_startup_s = 0;
+  double reduce_startup_s = 0;
+
+  /// Share of the channel rate that senders are paced at; 0 = unpaced. Needs a measured or given
+  /// rate: pacing at a guess only slows.
+  double pacing_fraction = 0;
+  /// Bytes left of a transfer at which its ports count as free for the next grant; 0 = only at its
+  /// end, which keeps the one-port rule visible in every trace.
+  std::int64_t look_ahead_bytes = 0;
+
+  /// How often a watch stream hears of progress that is not a change of state.
+  absl::Duration progress_interval = absl::Milliseconds(200);
+};
+
+}  // namespace weir::master
