@@ -47,11 +47,19 @@ struct NetworkModel {
 
   /// Seconds per byte of the pair: channel cost times the larger slow-down of the two ports.
   double SecondsPerByte(WorkerIndex sender, WorkerIndex receiver) const;
+
+  /// Time of one transfer that has its ports and channels to itself: latency plus bytes at the rate
+  /// of the pair.
+  Seconds TransferSeconds(WorkerIndex sender, WorkerIndex receiver, Bytes bytes) const;
 };
 
 /// Returns a network with one limited total: one cut over all pairs with `channels` channels (the
 /// bisection limit l).
 NetworkModel LimitedTotal(std::int32_t num_workers, double seconds_per_byte, std::int32_t channels);
+
+/// Returns the index of every cut that the pair crosses, in the order of `network.cuts`.
+std::vector<std::int32_t> CutsCrossed(const NetworkModel& network, WorkerIndex sender,
+                                      WorkerIndex receiver);
 
 /// Checks sizes and ranges. Errors: kInvalidArgument naming field, value and legal range.
 absl::Status CheckNetwork(const NetworkModel& network);

@@ -42,7 +42,7 @@ struct ComputeStep {
   double load_fraction = 0;
   double key_begin = 0;
   double key_end = 0;
-  /// Earliest start whatever else is ready (004: mapper j starts at j * S). Seconds.
+  /// Earliest start whatever else is ready (004: mapper j = 1, 2, ... starts at j * S). Seconds.
   Seconds release_s = 0;
   /// Predicted run time from the compute model. Seconds.
   Seconds duration_s = 0;

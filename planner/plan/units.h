@@ -23,6 +23,11 @@ using StepIndex = std::int32_t;
 /// Position of a transfer in Plan::transfers.
 using TransferIndex = std::int32_t;
 
+/// Legal size of a rate or of a duration in a plan (a rate may also be 0). Inside it no sum over a
+/// whole plan overflows, so that bad input ends in an error and not in infinities.
+inline constexpr double kPlanValueMin = 1e-100;
+inline constexpr double kPlanValueMax = 1e100;
+
 inline constexpr std::int32_t kNoIndex = -1;
 
 }  // namespace weir::planner

@@ -1,0 +1,37 @@
+#pragma once
+
+// Rates of transfers that all run at once and share ports and cuts.
+// Upstream: fetch_all. Downstream: nothing; pure arithmetic.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace weir::planner {
+
+/// Flows and the resources that each uses, as a flat table.
+struct SharingProblem {
+  /// Bytes per second of each resource, > 0 and finite.
+  std::vector<double> capacity;
+  /// resources[resource_begin[f] .. resource_begin[f + 1]) are the resources of flow f, each at
+  /// most once, at least one.
+  std::vector<std::size_t> resource_begin;
+  std::vector<std::int32_t> resources;
+};
+
+/// Divides the capacities among the flows in `active` by max-min fairness and writes rates[f], in
+/// bytes per second.
+///
+/// Model: progressive filling. All rates rise together until a resource is full; its flows keep
+/// that rate and the
+///   others rise on. No flow can then gain without a flow of equal or lower rate losing.
+/// Requires: `active` holds distinct flow numbers; rates->size() is the number of flows. Rates of
+/// others stay. Thread-safety: pure; same input, same bits. O(active * resources per flow +
+/// resources log) time. Source: D. Bertsekas, R. Gallager, "Data Networks", 2nd edition,
+/// section 6.5.2 (max-min flow control). Checked by: tests/unit/planner_plan/fair_sharing_test.cc.
+void MaxMinRates(const SharingProblem& problem, absl::Span<const std::int32_t> active,
+                 std::vector<double>* rates);
+
+}  // namespace weir::planner

@@ -1,0 +1,27 @@
+#pragma once
+
+// Prediction of plans without an order: every receiver fetches from all senders at once.
+// Upstream: Predict. Downstream: fair_sharing.
+
+#include "planner/plan/plan.h"
+#include "planner/plan/plan_graph.h"
+#include "planner/plan/predict.h"
+
+namespace weir::planner {
+
+/// Returns start and finish of every step and transfer (no critical path, no idle times).
+///
+/// Model: a transfer starts when its producer has finished, waits the network's latency, and then
+/// flows at its
+///   max-min fair share of the ports (1 / (C * slow-down) bytes per second each way) and of the
+///   cuts it crosses (channels / C). Steps follow the compute order.
+/// Requires: CheckStructure(plan) is OK; `graph` is its kDataOnly graph.
+/// Bounds: shares are computed anew at most about kSharingBudget / transfers times. Below that the
+/// prediction is exact;
+///   above it, events closer together than the resulting step are taken together, at the later end,
+///   so the prediction errs to the long side.
+/// Thread-safety: pure; same input, same bits.
+/// Checked by: tests/unit/planner_plan/predict_test.cc, predict_property_test.cc.
+Prediction PredictFetchAll(const Plan& plan, const PlanGraph& graph);
+
+}  // namespace weir::planner

@@ -1,0 +1,99 @@
+// Upstream: measurement or flags fill a NetworkModel. Downstream: builders, CheckPlan, Predict.
+
+#include "planner/plan/network_model.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace weir::planner {
+
+double NetworkModel::SecondsPerByte(WorkerIndex sender, WorkerIndex receiver) const {
+  if (port_slowdown.empty()) return seconds_per_byte;
+  return seconds_per_byte * std::max(port_slowdown[static_cast<std::size_t>(sender)],
+                                     port_slowdown[static_cast<std::size_t>(receiver)]);
+}
+
+Seconds NetworkModel::TransferSeconds(WorkerIndex sender, WorkerIndex receiver, Bytes bytes) const {
+  return latency_s + static_cast<double>(bytes) * SecondsPerByte(sender, receiver);
+}
+
+NetworkModel LimitedTotal(std::int32_t num_workers, double seconds_per_byte,
+                          std::int32_t channels) {
+  NetworkModel network;
+  network.num_workers = num_workers;
+  network.seconds_per_byte = seconds_per_byte;
+  const auto entries = static_cast<std::size_t>(std::max(num_workers, 0));
+  network.cuts.push_back(
+      Cut{"total", std::vector<bool>(entries, true), std::vector<bool>(entries, true), channels});
+  return network;
+}
+
+std::vector<std::int32_t> CutsCrossed(const NetworkModel& network, WorkerIndex sender,
+                                      WorkerIndex receiver) {
+  std::vector<std::int32_t> crossed;
+  for (std::size_t cut = 0; cut < network.cuts.size(); ++cut) {
+    if (network.cuts[cut].Crosses(sender, receiver)) {
+      crossed.push_back(static_cast<std::int32_t>(cut));
+    }
+  }
+  return crossed;
+}
+
+namespace {
+
+absl::Status OutOfRange(absl::string_view field, double value, absl::string_view legal) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("network.", field, " out of range: ", value, "; must be ", legal));
+}
+
+absl::Status CheckRates(const NetworkModel& network) {
+  const double cost = network.seconds_per_byte;
+  if (!(cost == 0 || (cost >= kPlanValueMin && cost <= kPlanValueMax))) {
+    return OutOfRange("seconds_per_byte", cost, "0 or between 1e-100 and 1e100");
+  }
+  if (!(network.latency_s >= 0 && network.latency_s <= kPlanValueMax)) {
+    return OutOfRange("latency_s", network.latency_s, "between 0 and 1e100");
+  }
+  for (std::size_t worker = 0; worker < network.port_slowdown.size(); ++worker) {
+    const double slowdown = network.port_slowdown[worker];
+    if (!(slowdown >= 1 && slowdown <= kPlanValueMax)) {
+      return OutOfRange(absl::StrCat("port_slowdown[", worker, "]"), slowdown,
+                        "between 1 and 1e100");
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckNetwork(const NetworkModel& network) {
+  if (network.num_workers < 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "network.num_workers out of range: ", network.num_workers, "; must be at least 1"));
+  }
+  if (absl::Status status = CheckRates(network); !status.ok()) return status;
+  const auto num_workers = static_cast<std::size_t>(network.num_workers);
+  if (!network.port_slowdown.empty() && network.port_slowdown.size() != num_workers) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("network.port_slowdown has ", network.port_slowdown.size(),
+                     " entries; must be empty or one a worker, ", num_workers));
+  }
+  for (std::size_t cut_index = 0; cut_index < network.cuts.size(); ++cut_index) {
+    const Cut& cut = network.cuts[cut_index];
+    if (cut.from.size() != num_workers || cut.to.size() != num_workers) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "network.cuts[", cut_index, "] (", cut.name, ") has ", cut.from.size(), " senders and ",
+          cut.to.size(), " receivers; must be one entry a worker, ", num_workers));
+    }
+    if (cut.channels < 1) {
+      return absl::InvalidArgumentError(absl::StrCat("network.cuts[", cut_index, "] (", cut.name,
+                                                     ").channels out of range: ", cut.channels,
+                                                     "; must be at least 1"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace weir::planner

@@ -1,0 +1,267 @@
+#include "planner/plan/plan_structure.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace weir::planner {
+namespace {
+
+template <typename... Parts>
+absl::Status Invalid(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+bool IsIndexInto(std::int32_t index, std::size_t size) {
+  return index >= 0 && static_cast<std::size_t>(index) < size;
+}
+
+bool IsDuration(Seconds seconds) { return seconds >= 0 && seconds <= kPlanValueMax; }
+
+absl::Status CheckStep(const Plan& plan, std::size_t index) {
+  const ComputeStep& step = plan.steps[index];
+  if (step.worker < 0 || step.worker >= plan.network.num_workers) {
+    return Invalid("Step ", index, " names a worker that does not exist: ", step.worker, " of ",
+                   plan.network.num_workers);
+  }
+  switch (step.kind) {
+    case StepKind::kMap:
+    case StepKind::kReduce:
+    case StepKind::kCombine:
+    case StepKind::kWrite:
+      break;
+    default:
+      return Invalid("Step ", index, " has an unknown kind: ", static_cast<int>(step.kind));
+  }
+  if (step.layer < 0 || step.index_in_layer < 0) {
+    return Invalid("Step ", index, " has a negative position: layer ", step.layer, ", index ",
+                   step.index_in_layer);
+  }
+  if (step.input_begin < 0 || step.input_end < step.input_begin || step.input_bytes < 0 ||
+      step.output_bytes < 0) {
+    return Invalid("Step ", index, " has a negative size: input [", step.input_begin, ", ",
+                   step.input_end, "), input_bytes ", step.input_bytes, ", output_bytes ",
+                   step.output_bytes);
+  }
+  if (!IsDuration(step.release_s) || !IsDuration(step.duration_s) || !IsDuration(step.start_s)) {
+    return Invalid("Step ", index, " has a time outside [0, 1e100]: release ", step.release_s,
+                   ", start ", step.start_s, ", duration ", step.duration_s);
+  }
+  for (const StepIndex before : step.after_steps) {
+    if (!IsIndexInto(before, plan.steps.size())) {
+      return Invalid("Step ", index, " waits for a step that does not exist: ", before, " of ",
+                     plan.steps.size());
+    }
+    const WorkerIndex other = plan.steps[static_cast<std::size_t>(before)].worker;
+    if (other != step.worker) {
+      return Invalid("Step ", index, " on worker ", step.worker, " reads step ", before,
+                     " in place, which is on worker ", other);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTransfer(const Plan& plan, std::size_t index) {
+  const Transfer& transfer = plan.transfers[index];
+  if (!IsIndexInto(transfer.producer, plan.steps.size()) ||
+      !IsIndexInto(transfer.consumer, plan.steps.size())) {
+    return Invalid("Transfer ", index, " names a step that does not exist: producer ",
+                   transfer.producer, ", consumer ", transfer.consumer, " of ", plan.steps.size());
+  }
+  const WorkerIndex from = plan.steps[static_cast<std::size_t>(transfer.producer)].worker;
+  const WorkerIndex to = plan.steps[static_cast<std::size_t>(transfer.consumer)].worker;
+  if (transfer.sender != from || transfer.receiver != to) {
+    return Invalid("Transfer ", index, " goes from worker ", transfer.sender, " to ",
+                   transfer.receiver, ", but its steps are on workers ", from, " and ", to);
+  }
+  if (from == to) {
+    return Invalid("Transfer ", index, " stays on worker ", from,
+                   "; a section between steps of one worker is handed over in place");
+  }
+  if (transfer.offset < 0 || transfer.bytes < 0 ||
+      transfer.bytes > std::numeric_limits<Bytes>::max() - transfer.offset) {
+    return Invalid("Transfer ", index, " has a bad range: offset ", transfer.offset, ", bytes ",
+                   transfer.bytes);
+  }
+  if (!IsDuration(transfer.start_s) || !IsDuration(transfer.duration_s)) {
+    return Invalid("Transfer ", index, " has a time outside [0, 1e100]: start ", transfer.start_s,
+                   ", duration ", transfer.duration_s);
+  }
+  return absl::OkStatus();
+}
+
+// Every transfer stands exactly once in after_transfers of its consumer, and nowhere else.
+absl::Status CheckDependencies(const Plan& plan) {
+  std::vector<bool> awaited(plan.transfers.size(), false);
+  for (std::size_t index = 0; index < plan.steps.size(); ++index) {
+    for (const TransferIndex transfer : plan.steps[index].after_transfers) {
+      if (!IsIndexInto(transfer, plan.transfers.size())) {
+        return Invalid("Step ", index, " waits for a transfer that does not exist: ", transfer,
+                       " of ", plan.transfers.size());
+      }
+      const auto position = static_cast<std::size_t>(transfer);
+      const StepIndex consumer = plan.transfers[position].consumer;
+      if (static_cast<std::size_t>(consumer) != index) {
+        return Invalid("Step ", index, " waits for transfer ", transfer,
+                       ", whose consumer is step ", consumer);
+      }
+      if (awaited[position]) {
+        return Invalid("Step ", index, " waits twice for transfer ", transfer);
+      }
+      awaited[position] = true;
+    }
+  }
+  for (std::size_t index = 0; index < awaited.size(); ++index) {
+    if (!awaited[index]) {
+      return Invalid("Transfer ", index, " is missing in after_transfers of its consumer, step ",
+                     plan.transfers[index].consumer);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Holds the lists of one kind, one list a worker, against the worker that each item belongs to.
+class OrderLists {
+ public:
+  OrderLists(absl::string_view list_name, absl::string_view item_name)
+      : list_name_(list_name), item_name_(item_name) {}
+
+  template <typename WorkerOf>
+  absl::Status Check(const std::vector<std::vector<std::int32_t>>& lists, std::size_t num_workers,
+                     std::size_t num_items, WorkerOf worker_of) const {
+    if (lists.size() != num_workers) {
+      return Invalid(list_name_, " has ", lists.size(), " lists; must be one a worker, ",
+                     num_workers);
+    }
+    std::vector<bool> seen(num_items, false);
+    for (std::size_t worker = 0; worker < lists.size(); ++worker) {
+      for (const std::int32_t item : lists[worker]) {
+        if (!IsIndexInto(item, num_items)) {
+          return Invalid(list_name_, "[", worker, "] names a ", item_name_,
+                         " that does not exist: ", item, " of ", num_items);
+        }
+        const auto position = static_cast<std::size_t>(item);
+        if (static_cast<std::size_t>(worker_of(position)) != worker) {
+          return Invalid(list_name_, "[", worker, "] holds ", item_name_, " ", item,
+                         ", which belongs to worker ", worker_of(position));
+        }
+        if (seen[position]) {
+          return Invalid(list_name_, "[", worker, "] holds ", item_name_, " ", item, " twice");
+        }
+        seen[position] = true;
+      }
+    }
+    for (std::size_t item = 0; item < num_items; ++item) {
+      if (!seen[item]) {
+        return Invalid(list_name_, "[", worker_of(item), "] lacks ", item_name_, " ", item);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::string_view list_name_;
+  absl::string_view item_name_;
+};
+
+// A transfer stands once in every cut that it crosses, and in no other.
+absl::Status CheckChannelsOfCut(const Plan& plan, std::size_t cut_index) {
+  const Cut& cut = plan.network.cuts[cut_index];
+  const auto& channels = plan.channel_order[cut_index];
+  if (channels.size() > static_cast<std::size_t>(cut.channels)) {
+    return Invalid("channel_order[", cut_index, "] has ", channels.size(), " channels; cut ",
+                   cut.name, " has ", cut.channels);
+  }
+  std::vector<bool> seen(plan.transfers.size(), false);
+  for (std::size_t channel = 0; channel < channels.size(); ++channel) {
+    for (const TransferIndex item : channels[channel]) {
+      if (!IsIndexInto(item, plan.transfers.size())) {
+        return Invalid("channel_order[", cut_index, "][", channel,
+                       "] names a transfer that does not exist: ", item, " of ",
+                       plan.transfers.size());
+      }
+      const auto position = static_cast<std::size_t>(item);
+      const Transfer& transfer = plan.transfers[position];
+      if (!cut.Crosses(transfer.sender, transfer.receiver)) {
+        return Invalid("channel_order[", cut_index, "][", channel, "] holds transfer ", item,
+                       " from worker ", transfer.sender, " to ", transfer.receiver,
+                       ", which does not cross cut ", cut.name);
+      }
+      if (seen[position]) {
+        return Invalid("channel_order[", cut_index, "] holds transfer ", item, " twice");
+      }
+      seen[position] = true;
+    }
+  }
+  if (plan.transfer_order == TransferOrder::kFetchAll) return absl::OkStatus();
+  for (std::size_t item = 0; item < seen.size(); ++item) {
+    const Transfer& transfer = plan.transfers[item];
+    if (!seen[item] && cut.Crosses(transfer.sender, transfer.receiver)) {
+      return Invalid("channel_order[", cut_index, "] lacks transfer ", item, " from worker ",
+                     transfer.sender, " to ", transfer.receiver, ", which crosses cut ", cut.name);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOrders(const Plan& plan) {
+  const auto num_workers = static_cast<std::size_t>(plan.network.num_workers);
+  if (absl::Status status = OrderLists("compute_order", "step")
+                                .Check(plan.compute_order, num_workers, plan.steps.size(),
+                                       [&](std::size_t i) { return plan.steps[i].worker; });
+      !status.ok()) {
+    return status;
+  }
+  if (absl::Status status = OrderLists("send_order", "transfer")
+                                .Check(plan.send_order, num_workers, plan.transfers.size(),
+                                       [&](std::size_t i) { return plan.transfers[i].sender; });
+      !status.ok()) {
+    return status;
+  }
+  if (absl::Status status = OrderLists("receive_order", "transfer")
+                                .Check(plan.receive_order, num_workers, plan.transfers.size(),
+                                       [&](std::size_t i) { return plan.transfers[i].receiver; });
+      !status.ok()) {
+    return status;
+  }
+  if (plan.channel_order.size() != plan.network.cuts.size()) {
+    return Invalid("channel_order has ", plan.channel_order.size(), " entries; must be one a cut, ",
+                   plan.network.cuts.size());
+  }
+  for (std::size_t cut = 0; cut < plan.channel_order.size(); ++cut) {
+    if (absl::Status status = CheckChannelsOfCut(plan, cut); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckStructure(const Plan& plan) {
+  if (absl::Status status = CheckNetwork(plan.network); !status.ok()) return status;
+  constexpr auto kItemsMax = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
+  if (plan.steps.size() > kItemsMax || plan.transfers.size() > kItemsMax - plan.steps.size()) {
+    return Invalid("Plan has too many items: ", plan.steps.size(), " steps and ",
+                   plan.transfers.size(), " transfers; at most ", kItemsMax, " together");
+  }
+  switch (plan.transfer_order) {
+    case TransferOrder::kStrict:
+    case TransferOrder::kOvertake:
+    case TransferOrder::kFetchAll:
+      break;
+    default:
+      return Invalid("Plan has an unknown transfer_order: ", static_cast<int>(plan.transfer_order));
+  }
+  for (std::size_t index = 0; index < plan.steps.size(); ++index) {
+    if (absl::Status status = CheckStep(plan, index); !status.ok()) return status;
+  }
+  for (std::size_t index = 0; index < plan.transfers.size(); ++index) {
+    if (absl::Status status = CheckTransfer(plan, index); !status.ok()) return status;
+  }
+  if (absl::Status status = CheckDependencies(plan); !status.ok()) return status;
+  return CheckOrders(plan);
+}
+
+}  // namespace weir::planner

@@ -1,0 +1,167 @@
+#include "planner/plan/plan_times.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace weir::planner {
+namespace {
+
+constexpr double kTimeTolerance = 1e-9;
+
+class PlannedTimes {
+ public:
+  explicit PlannedTimes(const Plan& plan) : plan_(plan) {
+    for (const ComputeStep& step : plan.steps) {
+      last_finish_s_ = std::max(last_finish_s_, step.start_s + step.duration_s);
+    }
+    for (const Transfer& transfer : plan.transfers) {
+      last_finish_s_ = std::max(last_finish_s_, transfer.start_s + transfer.duration_s);
+    }
+    tolerance_s_ = kTimeTolerance * last_finish_s_;
+  }
+
+  absl::Status CheckDurations() const {
+    const bool shared = plan_.transfer_order == TransferOrder::kFetchAll;
+    for (std::size_t i = 0; i < plan_.transfers.size(); ++i) {
+      const Transfer& transfer = plan_.transfers[i];
+      const Seconds alone_s =
+          plan_.network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
+      const Seconds excess_s = transfer.duration_s - alone_s;
+      if (excess_s < -tolerance_s_ || (!shared && excess_s > tolerance_s_)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("Transfer ", i, " is planned to last ", transfer.duration_s, " s; ",
+                         transfer.bytes, " bytes from worker ", transfer.sender, " to ",
+                         transfer.receiver, " take ", alone_s, " s"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckPrecedence() const {
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      const ComputeStep& step = plan_.steps[i];
+      if (step.start_s < step.release_s - tolerance_s_) {
+        return absl::InvalidArgumentError(absl::StrCat("Step ", i, " starts at ", step.start_s,
+                                                       " s, before its release at ", step.release_s,
+                                                       " s"));
+      }
+      for (const StepIndex before : step.after_steps) {
+        if (absl::Status status = CheckPair("Precedence", StepAt(before), StepAt(i));
+            !status.ok()) {
+          return status;
+        }
+      }
+    }
+    for (std::size_t i = 0; i < plan_.transfers.size(); ++i) {
+      const Transfer& transfer = plan_.transfers[i];
+      absl::Status status = CheckPair("Precedence", StepAt(transfer.producer), TransferAt(i));
+      if (status.ok()) status = CheckPair("Precedence", TransferAt(i), StepAt(transfer.consumer));
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckComputeOrder() const {
+    for (const std::vector<StepIndex>& order : plan_.compute_order) {
+      // Combine steps only wait for each other; all others run one at a time.
+      StepIndex last[2] = {kNoIndex, kNoIndex};
+      for (const StepIndex step : order) {
+        const bool combines =
+            plan_.steps[static_cast<std::size_t>(step)].kind == StepKind::kCombine;
+        StepIndex& before = last[combines ? 1 : 0];
+        if (before != kNoIndex) {
+          absl::Status status = CheckPair("One step at a time", StepAt(before), StepAt(step));
+          if (!status.ok()) return status;
+        }
+        before = step;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckTransferOrder(const char* rule,
+                                  const std::vector<std::vector<TransferIndex>>& lists) const {
+    for (const std::vector<TransferIndex>& order : lists) {
+      for (std::size_t i = 1; i < order.size(); ++i) {
+        absl::Status status = CheckPair(rule, TransferAt(order[i - 1]), TransferAt(order[i]));
+        if (!status.ok()) return status;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckSummary() const {
+    const PlanSummary& summary = plan_.summary;
+    if (!(std::abs(summary.makespan_s - last_finish_s_) <= tolerance_s_)) {
+      return absl::InvalidArgumentError(absl::StrCat("summary.makespan_s is ", summary.makespan_s,
+                                                     ", but the last item ends at ",
+                                                     last_finish_s_));
+    }
+    if (!(summary.lower_bound_s >= 0 && summary.lower_bound_s <= last_finish_s_ + tolerance_s_)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("summary.lower_bound_s is ", summary.lower_bound_s,
+                       ", outside [0, makespan ", last_finish_s_, "]"));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Item {
+    const char* kind;
+    std::size_t index;
+    Seconds start_s;
+    Seconds finish_s;
+  };
+
+  template <typename Index>
+  Item StepAt(Index index) const {
+    const auto i = static_cast<std::size_t>(index);
+    const ComputeStep& step = plan_.steps[i];
+    return {"step ", i, step.start_s, step.start_s + step.duration_s};
+  }
+
+  template <typename Index>
+  Item TransferAt(Index index) const {
+    const auto i = static_cast<std::size_t>(index);
+    const Transfer& transfer = plan_.transfers[i];
+    return {"transfer ", i, transfer.start_s, transfer.start_s + transfer.duration_s};
+  }
+
+  absl::Status CheckPair(const char* rule, const Item& before, const Item& after) const {
+    if (after.start_s >= before.finish_s - tolerance_s_) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(rule, " is broken: ", after.kind, after.index, " starts at ", after.start_s,
+                     " s, but ", before.kind, before.index, " ends at ", before.finish_s, " s"));
+  }
+
+  const Plan& plan_;
+  Seconds last_finish_s_ = 0;
+  Seconds tolerance_s_ = 0;
+};
+
+}  // namespace
+
+absl::Status CheckTimes(const Plan& plan) {
+  const PlannedTimes times(plan);
+  if (absl::Status status = times.CheckDurations(); !status.ok()) return status;
+  if (absl::Status status = times.CheckPrecedence(); !status.ok()) return status;
+  if (absl::Status status = times.CheckComputeOrder(); !status.ok()) return status;
+  if (plan.transfer_order != TransferOrder::kFetchAll) {
+    absl::Status status = times.CheckTransferOrder("One-port rule (send)", plan.send_order);
+    if (status.ok()) {
+      status = times.CheckTransferOrder("One-port rule (receive)", plan.receive_order);
+    }
+    for (std::size_t cut = 0; status.ok() && cut < plan.channel_order.size(); ++cut) {
+      const std::string rule = absl::StrCat("Channel limit of cut ", plan.network.cuts[cut].name);
+      status = times.CheckTransferOrder(rule.c_str(), plan.channel_order[cut]);
+    }
+    if (!status.ok()) return status;
+  }
+  return times.CheckSummary();
+}
+
+}  // namespace weir::planner

@@ -1,0 +1,29 @@
+#pragma once
+
+// The rules of CheckPlan about the planned times.
+// Upstream: CheckPlan, after CheckStructure.
+
+#include "absl/status/status.h"
+#include "planner/plan/plan.h"
+
+namespace weir::planner {
+
+/// Checks that the planned start times are feasible: nothing starts before its release, before a
+/// step or transfer it waits for, or while its worker, one of its ports or its channel serves
+/// another; that a transfer lasts what the network model says; and that summary.makespan_s is the
+/// last finish and not below summary.lower_bound_s.
+///
+/// Model: each order list is walked; an item starts no earlier than the one before it finishes. As
+/// each cut has at most
+///   `channels` lists and each crossing transfer stands in one, no cut can exceed its channels. In
+///   kFetchAll plans transfers share ports and cuts: their orders are not held against the times,
+///   and a transfer lasts at least what the network model says.
+/// Requires: CheckStructure(plan) is OK.
+/// Errors: kInvalidArgument naming the rule, the step or transfer, and the two times that disagree
+/// (tolerance: 1e-9 of
+///   the makespan).
+/// Thread-safety: pure. O(steps + transfers + dependencies) time.
+/// Checked by: tests/unit/planner_plan/check_plan_test.cc.
+absl::Status CheckTimes(const Plan& plan);
+
+}  // namespace weir::planner

@@ -1,0 +1,212 @@
+#include "planner/plan/check_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include "tests/unit/planner_plan/two_by_two.h"
+
+namespace weir::planner {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(CheckPlanTest, HandSolvedPlansAreFeasible) {
+  EXPECT_EQ(CheckPlan(TwoByTwo(1)), absl::OkStatus());
+  EXPECT_EQ(CheckPlan(TwoByTwo(0)), absl::OkStatus());
+}
+
+TEST(CheckPlanTest, EmptyPlanIsFeasible) {
+  Plan plan;
+  plan.network.num_workers = 1;
+  plan.compute_order.resize(1);
+  plan.send_order.resize(1);
+  plan.receive_order.resize(1);
+  EXPECT_EQ(CheckPlan(plan), absl::OkStatus());
+}
+
+TEST(CheckPlanTest, FetchAllSharesPorts) {
+  Plan plan = TwoByTwo(1);
+  plan.transfer_order = TransferOrder::kFetchAll;
+  plan.channel_order = {{}};
+  plan.transfers[0].duration_s = 3;
+  plan.transfers[1].start_s = 3;
+  plan.transfers[1].duration_s = 3;
+  plan.steps[3].start_s = 5;
+  EXPECT_EQ(CheckPlan(plan), absl::OkStatus());
+}
+
+TEST(CheckPlanTest, SectionInPiecesIsTiled) {
+  Plan plan = TwoByTwo(1);
+  plan.transfers[0].bytes = 1;
+  plan.transfers[0].duration_s = 1;
+  plan.transfers.push_back(Transfer{0, 3, 0, 1, 1, 1, 3, 1});
+  plan.steps[3].after_transfers.push_back(2);
+  plan.send_order[0].push_back(2);
+  plan.receive_order[1].push_back(2);
+  plan.channel_order = {{{0, 2, 1}}};
+  EXPECT_EQ(CheckPlan(plan), absl::OkStatus());
+}
+
+struct Mutation {
+  const char* message;
+  void (*apply)(Plan&);
+};
+
+void PrintTo(const Mutation& mutation, std::ostream* out) { *out << mutation.message; }
+
+class CheckPlanMutationTest : public ::testing::TestWithParam<Mutation> {};
+
+TEST_P(CheckPlanMutationTest, IsRefused) {
+  Plan plan = TwoByTwo(1);
+  GetParam().apply(plan);
+  const absl::Status status = CheckPlan(plan);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(GetParam().message));
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+const Mutation kStructure[] = {
+    {"network.num_workers", [](Plan& p) { p.network.num_workers = -1; }},
+    {"worker that does not exist", [](Plan& p) { p.steps[1].worker = 2; }},
+    {"unknown kind", [](Plan& p) { p.steps[1].kind = static_cast<StepKind>(9); }},
+    {"unknown transfer_order", [](Plan& p) { p.transfer_order = static_cast<TransferOrder>(-1); }},
+    {"negative position", [](Plan& p) { p.steps[1].layer = -1; }},
+    {"negative size", [](Plan& p) { p.steps[1].output_bytes = -1; }},
+    {"outside [0, 1e100]", [](Plan& p) { p.steps[1].duration_s = std::nan(""); }},
+    {"outside [0, 1e100]", [](Plan& p) { p.transfers[1].start_s = kInfinity; }},
+    {"step that does not exist: 77", [](Plan& p) { p.steps[2].after_steps = {77}; }},
+    {"in place, which is on worker 1", [](Plan& p) { p.steps[2].after_steps = {1}; }},
+    {"names a step that does not exist", [](Plan& p) { p.transfers[0].producer = kNoIndex; }},
+    {"but its steps are on workers", [](Plan& p) { p.transfers[0].sender = 1; }},
+    {"handed over in place",
+     [](Plan& p) {
+       p.transfers[0].consumer = 2;
+       p.transfers[0].receiver = 0;
+     }},
+    {"bad range", [](Plan& p) { p.transfers[0].offset = std::numeric_limits<Bytes>::max(); }},
+    {"transfer that does not exist", [](Plan& p) { p.steps[2].after_transfers = {9}; }},
+    {"whose consumer is step 3", [](Plan& p) { p.steps[2].after_transfers = {0}; }},
+    {"waits twice",
+     [](Plan& p) {
+       p.steps[2].after_transfers = {1, 1};
+     }},
+    {"missing in after_transfers", [](Plan& p) { p.steps[2].after_transfers.clear(); }},
+    {"compute_order has 1 lists", [](Plan& p) { p.compute_order.pop_back(); }},
+    {"send_order has 0 lists", [](Plan& p) { p.send_order.clear(); }},
+    {"which belongs to worker 1", [](Plan& p) { std::swap(p.send_order[0], p.send_order[1]); }},
+    {"receive_order[1] holds transfer 0 twice",
+     [](Plan& p) {
+       p.receive_order[1] = {0, 0};
+     }},
+    {"compute_order[0] lacks step 2", [](Plan& p) { p.compute_order[0] = {0}; }},
+    {"compute_order[0] names a step",
+     [](Plan& p) {
+       p.compute_order[0] = {0, -5};
+     }},
+    {"channel_order has 0 entries", [](Plan& p) { p.channel_order.clear(); }},
+    {"channel_order[0] has 2 channels",
+     [](Plan& p) {
+       p.channel_order = {{{0}, {1}}};
+     }},
+    {"channel_order[0] lacks transfer 1", [](Plan& p) { p.channel_order = {{{0}}}; }},
+    {"holds transfer 0 twice",
+     [](Plan& p) {
+       p.channel_order = {{{0, 0, 1}}};
+     }},
+    {"does not cross cut total", [](Plan& p) { p.network.cuts[0].from[1] = false; }},
+};
+
+const Mutation kLoads[] = {
+    {"has no transfer",
+     [](Plan& p) {
+       p.transfers.pop_back();
+       p.steps[2].after_transfers.clear();
+       p.send_order[1].clear();
+       p.receive_order[0].clear();
+       p.channel_order = {{{0}}};
+     }},
+    {"move 1 bytes; it has 2", [](Plan& p) { p.transfers[0].bytes = 1; }},
+    {"begins at byte 1", [](Plan& p) { p.transfers[0].offset = 1; }},
+    {"moves bytes of no section", [](Plan& p) { p.sections.erase(p.sections.begin() + 1); }},
+    {"are the same", [](Plan& p) { p.sections.push_back(p.sections[0]); }},
+    {"Section 0 is out of range", [](Plan& p) { p.sections[0].bytes = -1; }},
+    {"Section 0 is out of range", [](Plan& p) { p.sections[0].producer = 99; }},
+    {"in place but does not wait", [](Plan& p) { p.steps[2].after_steps.clear(); }},
+    {"Map input does not tile", [](Plan& p) { p.steps[1].input_begin = 9; }},
+    {"Map input does not tile", [](Plan& p) { p.steps[0].input_begin = 1; }},
+    {"its input range holds 10", [](Plan& p) { p.steps[1].input_bytes = 11; }},
+    {"numbered from 0", [](Plan& p) { p.steps[1].index_in_layer = 0; }},
+    {"but its key cut is", [](Plan& p) { p.steps[2].load_fraction = 0.4; }},
+    {"add up to 0.9",
+     [](Plan& p) {
+       p.steps[2].load_fraction = 0.4;
+       p.steps[2].key_end = 0.4;
+     }},
+    {"do not tile: step 2",
+     [](Plan& p) {
+       p.steps[2].key_begin = 0.25;
+       p.steps[2].key_end = 0.75;
+     }},
+    {"bad share", [](Plan& p) { p.steps[2].key_end = std::nan(""); }},
+    {"reduces in layer 0", [](Plan& p) { p.steps[2].layer = p.steps[3].layer = 0; }},
+    {"reduces layer 2 but reads step 0 of layer 0",
+     [](Plan& p) { p.steps[2].layer = p.steps[3].layer = 2; }},
+    {"makes 5 bytes, but its sections hold 4", [](Plan& p) { p.steps[0].output_bytes = 5; }},
+    {"reads 3 bytes, but its sections hold 4", [](Plan& p) { p.steps[2].input_bytes = 3; }},
+};
+
+const Mutation kTimes[] = {
+    {"have a cycle", [](Plan& p) { std::swap(p.compute_order[0][0], p.compute_order[0][1]); }},
+    {"is planned to last 1 s", [](Plan& p) { p.transfers[0].duration_s = 1; }},
+    {"before its release", [](Plan& p) { p.steps[0].release_s = 0.5; }},
+    {"transfer 0 starts at 1.5 s, but step 0 ends at 2 s",
+     [](Plan& p) { p.transfers[0].start_s = 1.5; }},
+    {"step 2 starts at 5 s, but transfer 1 ends at 6 s", [](Plan& p) { p.steps[2].start_s = 5; }},
+    {"Channel limit of cut total is broken", [](Plan& p) { p.transfers[1].start_s = 3; }},
+    {"Channel limit of cut total is broken",
+     [](Plan& p) {
+       p.channel_order = {{{1, 0}}};
+     }},
+    {"summary.makespan_s is 6", [](Plan& p) { p.summary.makespan_s = 6; }},
+    {"summary.makespan_s is nan", [](Plan& p) { p.summary.makespan_s = std::nan(""); }},
+    {"summary.lower_bound_s is 8", [](Plan& p) { p.summary.lower_bound_s = 8; }},
+};
+
+INSTANTIATE_TEST_SUITE_P(Structure, CheckPlanMutationTest, ::testing::ValuesIn(kStructure));
+INSTANTIATE_TEST_SUITE_P(Loads, CheckPlanMutationTest, ::testing::ValuesIn(kLoads));
+INSTANTIATE_TEST_SUITE_P(Times, CheckPlanMutationTest, ::testing::ValuesIn(kTimes));
+
+TEST(CheckPlanTest, TwoSendsAtOnceBreakTheOnePortRule) {
+  // Worker 0 sends to 1 and 2 at the same time; no cut is there to object.
+  Plan plan;
+  plan.network.num_workers = 3;
+  plan.network.seconds_per_byte = 1;
+  ComputeStep source;
+  source.kind = StepKind::kWrite;
+  plan.steps = {source, source, source};
+  for (std::int32_t i = 0; i < 3; ++i) {
+    plan.steps[static_cast<std::size_t>(i)].worker = i;
+    plan.steps[static_cast<std::size_t>(i)].start_s = i == 0 ? 0 : 2;
+  }
+  plan.transfers = {Transfer{0, 1, 0, 1, 0, 1, 0, 1}, Transfer{0, 2, 0, 2, 0, 1, 0.5, 1}};
+  plan.sections = {{0, 1, 1}, {0, 2, 1}};
+  plan.steps[1].after_transfers = {0};
+  plan.steps[2].after_transfers = {1};
+  plan.compute_order = {{0}, {1}, {2}};
+  plan.send_order = {{0, 1}, {}, {}};
+  plan.receive_order = {{}, {0}, {1}};
+  plan.summary.makespan_s = 2;
+  EXPECT_THAT(std::string(CheckPlan(plan).message()), HasSubstr("One-port rule (send) is broken"));
+  plan.transfers[1].start_s = 1;
+  EXPECT_EQ(CheckPlan(plan), absl::OkStatus());
+}
+
+}  // namespace
+}  // namespace weir::planner
