@@ -1,0 +1,122 @@
+"""Master and workers as processes: same results as embedded, limits in the trace, commands of a cluster."""
+import json
+import os
+import unittest
+
+from weir_process import Cluster, WeirTest, count_words, read_parts, write_words
+
+
+def overlapping(intervals):
+    """Largest number of half-open intervals that share a moment."""
+    events = sorted([(start, 1) for start, _ in intervals] + [(finish, -1) for _, finish in intervals])
+    most = now = 0
+    for _, change in events:
+        now += change
+        most = max(most, now)
+    return most
+
+
+class Equality(WeirTest):
+    def test_cluster_output_equals_embedded_output(self):
+        text = self.path("text.txt")
+        write_words(text, 6)
+        cluster = Cluster(self, workers=3)
+        out, local = self.path("out"), self.path("local")
+        submitted = cluster.submit("wordcount", text, "-o", out, "--set", "top=4")
+        self.assert_ok(submitted)
+        embedded = self.run_job("wordcount", text, "-o", local, "--workers", "3", "--set", "top=4")
+        self.assert_ok(embedded)
+        parts = sorted(n for n in os.listdir(out) if n.startswith("part-"))
+        self.assertEqual(parts, sorted(n for n in os.listdir(local) if n.startswith("part-")))
+        for name in parts:
+            with open(os.path.join(out, name), "rb") as a, open(os.path.join(local, name), "rb") as b:
+                self.assertEqual(a.read(), b.read(), name)
+        self.assertEqual(submitted.out, embedded.out)
+        expected = sorted(b"%s\t%d" % (w, n) for w, n in count_words([text]).items())
+        self.assertEqual(sorted(read_parts(out)), expected)
+        self.assert_ok(self.weir("verify", out))
+        cluster.stop()
+        self.assert_nothing_left()
+
+
+class Limits(WeirTest):
+    def test_trace_shows_ports_and_channels_within_limits(self):
+        text = self.path("text.txt")
+        write_words(text, 8, distinct=60000)
+        for channels in (1, 2):
+            with self.subTest(channels=channels):
+                cluster = Cluster(self, workers=4, master_args=["--bisection-channels", str(channels)])
+                out = self.path(f"out{channels}")
+                submitted = cluster.submit("wordcount", text, "-o", out, "--json")
+                self.assert_ok(submitted)
+                jobs = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"]
+                job_id = jobs[0]["job_id"]
+                explained = self.weir("explain", job_id, "--json", "--master", cluster.address)
+                self.assert_ok(explained)
+                report = json.loads(explained.out)
+                transfers = report["transfers"]
+                moved = [t for t in transfers if t.get("actual")]
+                self.assertGreaterEqual(len(moved), 12)
+                times = [(t["actual"]["start_s"], t["actual"]["finish_s"]) for t in moved]
+                self.assertLessEqual(overlapping(times), channels)
+                for end in ("sender", "receiver"):
+                    for worker in {t[end] for t in moved}:
+                        mine = [(t["actual"]["start_s"], t["actual"]["finish_s"]) for t in moved if t[end] == worker]
+                        self.assertLessEqual(overlapping(mine), 1, f"{end} {worker}")
+                cluster.stop()
+
+
+class Commands(WeirTest):
+    def test_status_list_logs_explain(self):
+        cluster = Cluster(self, workers=2)
+        out = self.path("out")
+        submitted = self.weir("submit", "wordcount", self.write("a", "x y x"), "-o", out,
+                              "--master", cluster.address)
+        self.assert_ok(submitted)
+        job_id = submitted.out.decode().split()[-1]
+        env = {"WEIR_MASTER": cluster.address}
+        watched = self.weir("watch", job_id, env=env)
+        self.assert_ok(watched)
+        status = self.weir("status", job_id, "--json", env=env)
+        self.assert_ok(status)
+        self.assertIn("SUCCEEDED", status.out.decode().upper())
+        self.assertIn(job_id, self.weir("list", "jobs", env=env).out.decode())
+        self.assert_ok(self.weir("logs", job_id, env=env))
+        self.assertIn("makespan", self.weir("explain", job_id, env=env).out.decode())
+        unknown = self.weir("status", "j-unknown", env=env)
+        self.assertEqual(unknown.code, 4)
+        self.assertIn("j-unknown", unknown.err)
+
+    def test_no_master(self):
+        result = self.weir("list", "jobs", "--master", "127.0.0.1:1")
+        self.assert_fails(result, 3, "127.0.0.1:1")
+        result = self.weir("submit", "wordcount", "/etc/hostname", "-o", self.path("out"), "--master", "127.0.0.1:1")
+        self.assertEqual(result.code, 3)
+
+    def test_no_workers(self):
+        cluster = Cluster(self, workers=0)
+        result = cluster.submit("wordcount", self.write("a", "x"), "-o", self.path("out"))
+        self.assert_fails(result, 4, "worker")
+        self.assertFalse(os.path.exists(self.path("out")))
+
+    def test_listening_beyond_loopback_needs_a_decision(self):
+        result = self.weir("master", "--listen", "0.0.0.0:0", "--journal", self.path("j.db"), timeout=10)
+        self.assertIn(result.code, (2, 4))
+        self.assertIn("--insecure", result.err)
+
+    def test_a_restarted_master_lists_past_jobs(self):
+        cluster = Cluster(self, workers=1)
+        out = self.path("out")
+        self.assert_ok(cluster.submit("wordcount", self.write("a", "x y x"), "-o", out))
+        before = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"]
+        cluster.master.terminate()
+        cluster.master.wait(timeout=15)
+        cluster.master = cluster.start_master()
+        cluster.wait_for_workers(1)
+        after = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"]
+        self.assertEqual([j["job_id"] for j in before], [j["job_id"] for j in after])
+        self.assert_ok(cluster.submit("wordcount", self.path("a"), "-o", self.path("out2")))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,260 @@
+"""weir run without a cluster: results against sequential oracles, inputs of every kind, misuse."""
+import json
+import os
+import unittest
+
+from weir_process import WeirTest, count_words, read_parts, write_words
+
+
+class WordCount(WeirTest):
+    def check_counts(self, inputs, *args, files=None):
+        out = self.path("out")
+        result = self.run_job("wordcount", *inputs, "-o", out, *args)
+        self.assert_ok(result)
+        expected = sorted(b"%s\t%d" % (w, n) for w, n in count_words(files or inputs).items())
+        self.assertEqual(sorted(read_parts(out)), expected)
+        self.assert_ok(self.weir("verify", out))
+        return result, out
+
+    def test_text_equals_oracle_and_parts_are_sorted(self):
+        text = self.path("text.txt")
+        write_words(text, 3)
+        result, out = self.check_counts([text], "--set", "top=3", "--workers", "3")
+        for name in sorted(os.listdir(out)):
+            if name.startswith("part-"):
+                with open(os.path.join(out, name), "rb") as file:
+                    words = [line.split(b"\t")[0] for line in file.read().split(b"\n")[:-1]]
+                self.assertEqual(words, sorted(words), name)
+        top = count_words([text]).most_common(3)
+        shown = result.out.split()
+        for word, number in top:
+            self.assertIn(word, shown)
+            self.assertIn(b"%d" % number, shown)
+        self.assertEqual(len(result.out.strip().split(b"\n")), 3)
+        self.assert_nothing_left()
+
+    def test_same_words_for_any_number_of_workers_mappers_reducers(self):
+        text = self.path("text.txt")
+        write_words(text, 2)
+        seen = set()
+        for i, args in enumerate((["--workers", "1"], ["--workers", "2"], ["--workers", "5"],
+                                  ["--workers", "3", "--mappers", "7", "--reducers", "4"])):
+            out = self.path(f"out{i}")
+            self.assert_ok(self.run_job("wordcount", text, "-o", out, *args))
+            seen.add(tuple(sorted(read_parts(out))))
+        self.assertEqual(len(seen), 1)
+
+    def test_same_plan_gives_the_same_files(self):
+        text = self.path("text.txt")
+        write_words(text, 2)
+        contents = []
+        for i in range(2):
+            out = self.path(f"out{i}")
+            self.assert_ok(self.run_job("wordcount", text, "-o", out, "--workers", "3"))
+            contents.append({n: open(os.path.join(out, n), "rb").read() for n in os.listdir(out)
+                             if n.startswith("part-") or n == "manifest.json"})
+        self.assertEqual(contents[0].keys(), contents[1].keys())
+        for name in contents[0]:
+            if name.startswith("part-"):
+                self.assertEqual(contents[0][name], contents[1][name], name)
+
+    def test_directory_glob_and_many_small_files(self):
+        files = [self.write(f"in/{i % 7}/f{i}.txt", f"alpha w{i}\nbeta") for i in range(300)]
+        self.check_counts([self.path("in")], files=files)
+        out = self.path("out2")
+        self.assert_ok(self.run_job("wordcount", self.path("in/*/f1*.txt"), "-o", out))
+        globbed = [f for f in files if os.path.basename(f).startswith("f1")]
+        self.assertEqual(sorted(read_parts(out)),
+                         sorted(b"%s\t%d" % (w, n) for w, n in count_words(globbed).items()))
+
+    def test_empty_input_gives_empty_output(self):
+        self.check_counts([self.write("empty", b"")])
+
+    def test_only_white_space_and_no_final_newline(self):
+        self.check_counts([self.write("a", b" \t\r\n\v\f "), self.write("b", b"x y\nz x")])
+
+    def test_binary_input_is_just_bytes(self):
+        self.check_counts([self.write("bin", bytes(range(256)) * 5000)])
+
+    def test_real_directory(self):
+        self.check_counts(["/usr/share/common-licenses"],
+                          files=[os.path.join(d, f) for d, _, names in os.walk("/usr/share/common-licenses")
+                                 for f in names])
+
+    def test_one_megabyte_takes_less_than_the_user_notices(self):
+        # No timing here (a benchmark's work); only that small inputs need no special flags.
+        text = self.path("text.txt")
+        write_words(text, 1)
+        self.check_counts([text])
+
+
+class OneBrc(WeirTest):
+    def test_rounding_signs_and_order(self):
+        rows = ["Ab;0.1", "Ab;0.0", "Zürich;-0.1", "Zürich;0.0", "B;-99.9", "B;99.9", "C;-0.3", "C;0.2"]
+        out = self.path("out")
+        result = self.run_job("onebrc", self.write("rows", "\n".join(rows)), "-o", out)
+        self.assert_ok(result)
+        # means: Ab 0.05 -> 0.1; Z -0.05 -> 0.0 (half up, never -0.0); B 0.0; C -0.05 -> 0.0
+        self.assertEqual(result.out.decode().strip(),
+                         "{Ab=0.0/0.1/0.1, B=-99.9/0.0/99.9, C=-0.3/0.0/0.2, Zürich=-0.1/0.0/0.0}")
+        self.assert_ok(self.weir("verify", out))
+
+    def test_malformed_row_names_file_offset_and_content(self):
+        good = "Hamburg;12.0\n" * 1000
+        path = self.write("rows", good + "Hamburg;12\n" + good)
+        out = self.path("out")
+        result = self.run_job("onebrc", path, "-o", out)
+        self.assert_fails(result, 1, path, str(len(good)), "Hamburg;12")
+        self.assert_nothing_left(out)
+
+    def test_crlf_is_data_and_is_rejected_with_its_place(self):
+        path = self.write("rows", b"A;1.0\r\n")
+        result = self.run_job("onebrc", path, "-o", self.path("out"))
+        self.assert_fails(result, 1, path)
+
+    def test_many_stations(self):
+        stations = 20000
+        rows = "".join(f"station-{i:06d};{(i % 1999 - 999) / 10:.1f}\n" for i in range(stations))
+        result = self.run_job("onebrc", self.write("rows", rows), "-o", self.path("out"), "--workers", "3")
+        self.assert_ok(result)
+        self.assertEqual(result.out.count(b"station-"), stations)
+
+
+class Misuse(WeirTest):
+    def test_missing_path(self):
+        out = self.path("out")
+        result = self.run_job("wordcount", self.path("nowhere"), "-o", out)
+        self.assertIn(result.code, (2, 4, 1))
+        self.assertIn(self.path("nowhere"), result.err)
+        self.assert_nothing_left(out)
+
+    def test_glob_without_match(self):
+        result = self.run_job("wordcount", self.path("*.none"), "-o", self.path("out"))
+        self.assertNotEqual(result.code, 0)
+        self.assertIn("*.none", result.err)
+
+    def test_unknown_job_suggests(self):
+        result = self.run_job("wordcuont", self.write("a", "x"), "-o", self.path("out"))
+        self.assertIn(result.code, (2, 4))
+        self.assertIn("wordcount", result.err)
+
+    def test_bad_set(self):
+        a = self.write("a", "x")
+        for bad in ("top=-1", "top=many", "tpo=3", "top"):
+            result = self.run_job("wordcount", a, "-o", self.path("out"), "--set", bad)
+            self.assertIn(result.code, (2, 4), bad)
+            self.assertIn("top", result.err, bad)
+
+    def test_bad_flags(self):
+        a = self.write("a", "x")
+        for args in (["--wrkers", "2"], ["--workers", "0"], ["--workers", "-3"], ["--workers", "x"],
+                     ["--mappers", "-1"], ["--plan-method", "magic"]):
+            result = self.run_job("wordcount", a, "-o", self.path("out"), *args)
+            self.assertIn(result.code, (2, 4), args)
+            self.assertTrue(result.err.strip(), args)
+            self.assertLess(len(result.err.split("\n")), 40, args)
+        self.assertEqual(self.weir("frobnicate").code, 2)
+        self.assertEqual(self.weir("run").code, 2)
+
+    def test_output_exists(self):
+        a = self.write("a", "x y x")
+        out = self.path("out")
+        os.mkdir(out)
+        keep = self.write("out/keep", "mine")
+        result = self.run_job("wordcount", a, "-o", out)
+        self.assert_fails(result, 4, out, "--overwrite")
+        self.assertTrue(os.path.exists(keep))
+        self.assert_ok(self.run_job("wordcount", a, "-o", out, "--overwrite"))
+        self.assertEqual(sorted(read_parts(out)), [b"x\t2", b"y\t1"])
+        self.assertFalse(os.path.exists(keep))
+        self.assert_nothing_left()
+
+    def test_unreadable_file(self):
+        secret = self.write("secret", "x")
+        os.chmod(secret, 0)
+        for directory in (self.dir, self.work):
+            os.chmod(directory, 0o777)
+        out = self.path("out")
+        drop = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+        result = self.weir("run", "wordcount", secret, "-o", out, "--work-dir", self.work, **drop)
+        self.assertNotEqual(result.code, 0)
+        self.assertIn(secret, result.err)
+        self.assertIn("ermission", result.err)
+        self.assert_nothing_left(out)
+
+    def test_line_over_the_limit_names_it(self):
+        path = self.path("line")
+        with open(path, "wb") as file:
+            file.write(b"A;1.0\n")
+            file.truncate(1 << 30)  # a sparse gigabyte of NUL bytes in one line
+        result = self.run_job("onebrc", path, "-o", self.path("out"))
+        self.assert_fails(result, 1, path)
+        self.assert_nothing_left(self.path("out"))
+
+    def test_one_word_of_a_gigabyte_names_the_limit(self):
+        path = self.path("word")
+        with open(path, "wb") as file:
+            file.truncate(1 << 30)
+        result = self.run_job("wordcount", path, "-o", self.path("out"))
+        self.assert_fails(result, 1, path, "limit")
+        self.assert_nothing_left(self.path("out"))
+
+    def test_verify_finds_damage(self):
+        out = self.path("out")
+        self.assert_ok(self.run_job("wordcount", self.write("a", "x y z"), "-o", out))
+        part = next(os.path.join(out, n) for n in sorted(os.listdir(out))
+                    if n.startswith("part-") and os.path.getsize(os.path.join(out, n)))
+        with open(part, "r+b") as file:
+            first = file.read(1)
+            file.seek(0)
+            file.write(bytes([first[0] ^ 1]))
+        result = self.weir("verify", out)
+        self.assertEqual(result.code, 1)
+        self.assertIn(os.path.basename(part), result.err + result.out.decode())
+
+    def test_two_at_once(self):
+        text = self.path("text.txt")
+        write_words(text, 4)
+        both = [self.start("run", "wordcount", text, "-o", self.path(f"out{i}"), "--work-dir", self.work)
+                for i in range(2)]
+        for process in both:
+            self.assert_ok(self.finish(process))
+        self.assertEqual(read_parts(self.path("out0")), read_parts(self.path("out1")))
+        self.assert_nothing_left()
+
+
+class Reading(WeirTest):
+    def test_json_commands(self):
+        a = self.write("a", "x y x")
+        out = self.path("out")
+        result = self.run_job("wordcount", a, "-o", out, "--json")
+        self.assert_ok(result)
+        self.assertEqual(json.loads(result.out)["schema"], 1)
+        jobs = self.weir("jobs", "--json")
+        self.assert_ok(jobs)
+        self.assertIn("wordcount", jobs.out.decode())
+        json.loads(jobs.out)
+
+    def test_plan_is_a_dry_run(self):
+        text = self.path("text.txt")
+        write_words(text, 1)
+        svg, trace = self.path("g.svg"), self.path("t.json")
+        result = self.weir("plan", "wordcount", text, "--workers", "3", "--gantt", svg, "--trace", trace)
+        self.assert_ok(result)
+        self.assertIn("makespan", result.out.decode())
+        self.assertIn("<svg", open(svg, encoding="utf-8").read())
+        self.assertTrue(json.load(open(trace, encoding="utf-8"))["traceEvents"])
+        self.assert_nothing_left(self.path("out"))
+
+    def test_pictures_of_a_run(self):
+        text = self.path("text.txt")
+        write_words(text, 1)
+        svg = self.path("g.svg")
+        result = self.run_job("wordcount", text, "-o", self.path("out"), "--gantt", svg)
+        self.assert_ok(result)
+        self.assertIn("<svg", open(svg, encoding="utf-8").read())
+        self.assertIn("predicted", result.err)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,225 @@
+"""Everything ends: killed, crashed, hung and full - a named error in time, nothing left, daemons unharmed."""
+import os
+import random
+import signal
+import socket
+import subprocess
+import time
+import unittest
+
+from weir_process import Cluster, WeirTest, count_words, read_parts, task_pids, wait_for, write_words
+
+ENDS_WITHIN_S = 10
+
+
+class FailureTest(WeirTest):
+    def start_stalled(self, cluster=None, workers=2):
+        """Starts a job and stops its task processes, so that a fault meets it in the middle of its work."""
+        text = self.path("text.txt")
+        write_words(text, 40)
+        out = self.path("out")
+        where = (["submit", "wordcount", text, "-o", out, "--wait", "--master", cluster.address] if cluster else
+                 ["run", "wordcount", text, "-o", out, "--workers", str(workers), "--work-dir", self.work])
+        client = self.start(*where)
+        tasks = wait_for(lambda: len(task_pids(self.dir)) >= workers and task_pids(self.dir), 15, "tasks started")
+        for pid in tasks:
+            os.kill(pid, signal.SIGSTOP)
+        self.assertIsNone(client.poll(), "the job ended before the fault")
+        return client, tasks, out
+
+    def end_in_time(self, client, limit=ENDS_WITHIN_S):
+        result = self.finish(client, timeout=limit + 5)
+        self.assertLessEqual(result.seconds, limit + 1, "took too long to end")
+        return result
+
+
+class Embedded(FailureTest):
+    def test_task_crashes(self):
+        client, tasks, out = self.start_stalled()
+        os.kill(tasks[0], signal.SIGSEGV)
+        os.kill(tasks[0], signal.SIGCONT)
+        result = self.end_in_time(client)
+        self.assert_fails(result, 1, "TASK_CRASHED")
+        self.assertRegex(result.err, "SIGSEGV|[Ss]egmentation")
+        self.assert_nothing_left(out)
+
+    def test_task_killed(self):
+        client, tasks, out = self.start_stalled()
+        os.kill(tasks[0], signal.SIGKILL)
+        self.assert_fails(self.end_in_time(client), 1, "TASK_CRASHED", "SIGKILL")
+        self.assert_nothing_left(out)
+
+    def test_task_hangs(self):
+        client, _, out = self.start_stalled()
+        self.assert_fails(self.end_in_time(client, limit=ENDS_WITHIN_S + 4), 1, "TASK_HUNG")
+        self.assert_nothing_left(out)
+
+    def test_control_c_cancels(self):
+        client, tasks, out = self.start_stalled()
+        client.send_signal(signal.SIGINT)
+        result = self.end_in_time(client)
+        self.assertEqual(result.code, 130, result.err)
+        self.assert_nothing_left(out)
+
+    def test_client_killed_leaves_no_process(self):
+        client, tasks, out = self.start_stalled()
+        client.kill()
+        client.communicate()
+        wait_for(lambda: not task_pids(self.dir), 5, "tasks gone after their daemon was killed")
+        self.assertFalse(os.path.exists(out))
+
+    def test_disk_full_in_the_work_directory(self):
+        full = self.path("full")
+        os.mkdir(full)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", full], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest(f"cannot mount a tmpfs here: {mounted.stderr.decode().strip()}")
+        self.addCleanup(subprocess.run, ["umount", full], check=True)
+        rng = random.Random(5)
+        text = self.write("text", " ".join("%x" % rng.getrandbits(60) for _ in range(400000)))
+        out = self.path("out")
+        result = self.weir("run", "wordcount", text, "-o", out, "--work-dir", full, "--workers", "2")
+        self.assert_fails(result, 1, "DISK_FULL", full)
+        self.assertEqual([f for _, _, files in os.walk(full) for f in files], [])
+        self.assert_nothing_left(out)
+
+    def test_disk_full_at_the_output(self):
+        full = self.path("full")
+        os.mkdir(full)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", full], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest(f"cannot mount a tmpfs here: {mounted.stderr.decode().strip()}")
+        self.addCleanup(subprocess.run, ["umount", full], check=True)
+        rng = random.Random(6)
+        text = self.write("text", " ".join("%x" % rng.getrandbits(60) for _ in range(400000)))
+        result = self.run_job("wordcount", text, "-o", os.path.join(full, "out"))
+        self.assert_fails(result, 1, "DISK_FULL", full)
+        self.assertEqual(os.listdir(full), [])
+        self.assert_nothing_left()
+
+
+class InACluster(FailureTest):
+    def run_small_job(self, cluster, name):
+        path = self.write("small", "x y x")
+        out = self.path(name)
+        self.assert_ok(cluster.submit("wordcount", path, "-o", out))
+        self.assertEqual(sorted(read_parts(out)),
+                         sorted(b"%s\t%d" % (w, n) for w, n in count_words([path]).items()))
+
+    def test_worker_killed(self):
+        cluster = Cluster(self, workers=2)
+        client, _, out = self.start_stalled(cluster)
+        cluster.workers[1].kill()
+        result = self.end_in_time(client)
+        self.assert_fails(result, 1, "WORKER", "worker1")
+        self.assertFalse(os.path.exists(out))
+        cluster.workers[1].wait()
+        cluster.workers[1] = cluster.start_worker(1)
+        cluster.wait_for_workers(2)
+        self.run_small_job(cluster, "out2")
+        cluster.stop()
+        self.assert_nothing_left(out)
+
+    def test_worker_stopped_and_continued(self):
+        cluster = Cluster(self, workers=2)
+        client, _, out = self.start_stalled(cluster)
+        cluster.workers[0].send_signal(signal.SIGSTOP)
+        result = self.end_in_time(client)
+        self.assert_fails(result, 1, "worker0")
+        cluster.workers[0].send_signal(signal.SIGCONT)
+        wait_for(lambda: not task_pids(self.dir), 15, "the continued worker drops its tasks")
+        cluster.wait_for_workers(2)
+        self.run_small_job(cluster, "out2")
+        cluster.stop()
+        self.assert_nothing_left(out)
+
+    def test_master_killed_and_restarted(self):
+        cluster = Cluster(self, workers=2)
+        client, _, out = self.start_stalled(cluster)
+        cluster.master.kill()
+        cluster.master.wait()
+        result = self.end_in_time(client, limit=ENDS_WITHIN_S + 10)
+        self.assert_fails(result, 3, cluster.address)
+        wait_for(lambda: not task_pids(self.dir), 20, "workers drop the job of a silent master")
+        cluster.master = cluster.start_master()
+        cluster.wait_for_workers(2)
+        listed = self.weir("list", "jobs", "--master", cluster.address)
+        self.assertIn("FAILED", listed.out.decode().upper())
+        detail = self.weir("status", listed.out.decode().split("j-")[1].split()[0].join(["j-", ""]),
+                           "--master", cluster.address)
+        self.assertIn("MASTER_RESTARTED", detail.out.decode() + detail.err)
+        self.run_small_job(cluster, "out2")
+        cluster.stop()
+        self.assert_nothing_left(out)
+
+    def test_cancel(self):
+        cluster = Cluster(self, workers=2)
+        client, _, out = self.start_stalled(cluster)
+        listed = self.weir("list", "jobs", "--master", cluster.address).out.decode()
+        job_id = "j-" + listed.split("j-")[1].split()[0]
+        self.assert_ok(self.weir("cancel", job_id, "--master", cluster.address))
+        self.assert_fails(self.end_in_time(client), 5)
+        wait_for(lambda: not task_pids(self.dir), 5, "tasks gone after cancel")
+        self.run_small_job(cluster, "out2")
+        cluster.stop()
+        self.assert_nothing_left(out)
+
+    def test_deadline(self):
+        cluster = Cluster(self, workers=1)
+        text = self.path("text.txt")
+        write_words(text, 30)
+        client = self.start("submit", "wordcount", text, "-o", self.path("out"), "--wait", "--deadline", "2s",
+                            "--master", cluster.address)
+        for pid in wait_for(lambda: task_pids(self.dir), 15, "task started"):
+            os.kill(pid, signal.SIGSTOP)
+        self.assert_fails(self.end_in_time(client), 6, "DEADLINE")
+        cluster.stop()
+        self.assert_nothing_left(self.path("out"))
+
+    def test_garbage_on_every_port(self):
+        cluster = Cluster(self, workers=2)
+        ports = set()
+        for process in [cluster.master, *cluster.workers]:
+            inodes = set()
+            for fd in os.listdir(f"/proc/{process.pid}/fd"):
+                try:
+                    target = os.readlink(f"/proc/{process.pid}/fd/{fd}")
+                except OSError:
+                    continue
+                if target.startswith("socket:["):
+                    inodes.add(target[8:-1])
+            for table in ("tcp", "tcp6"):
+                with open(f"/proc/{process.pid}/net/{table}", encoding="ascii") as file:
+                    for row in file.read().split("\n")[1:]:
+                        columns = row.split()
+                        if columns and columns[3] == "0A" and columns[9] in inodes:
+                            ports.add(int(columns[1].split(":")[1], 16))
+        self.assertGreaterEqual(len(ports), 5, "master, and control and data port of two workers")
+        rng = random.Random(11)
+        for port in ports:
+            for size in (0, 1, 3, 100, 5000, 300000):
+                with socket.create_connection(("127.0.0.1", port), timeout=5) as s:
+                    try:
+                        s.sendall(rng.randbytes(size))
+                        s.shutdown(socket.SHUT_WR)
+                        s.settimeout(5)
+                        while s.recv(65536):
+                            pass
+                    except OSError:
+                        pass
+        for process in [cluster.master, *cluster.workers]:
+            self.assertIsNone(process.poll(), "a daemon died of garbage")
+        self.run_small_job(cluster, "out")
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def test_sigterm_ends_daemons_cleanly(self):
+        cluster = Cluster(self, workers=2)
+        time.sleep(0.2)
+        cluster.stop()
+        self.assertEqual([p.returncode for p in [*cluster.workers, cluster.master]], [0, 0, 0])
+        self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,224 @@
+"""Real weir processes for tests: embedded runs, clusters, fault injection, and what must be gone afterwards.
+
+Upstream: the tests beside this file. Needs WEIR_BINARY (set by ctest).
+"""
+import collections
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+BINARY = os.environ.get("WEIR_BINARY", "build/release/runtime/app/weir")
+
+Result = collections.namedtuple("Result", "code out err seconds")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def write_words(path, megabytes, distinct=5000, seed=7):
+    """Random words with a skew, about `megabytes` of them."""
+    rng = random.Random(seed)
+    words = ["".join(rng.choice("abcdefghijklmnopqrstuvwxyz") for _ in range(rng.randint(1, 9)))
+             for _ in range(distinct)]
+    chunk = []
+    size = 0
+    while size < 1 << 20:
+        line = " ".join(words[int(rng.paretovariate(0.8)) % distinct] for _ in range(12)) + "\n"
+        chunk.append(line)
+        size += len(line)
+    text = "".join(chunk)
+    with open(path, "w", encoding="ascii") as file:
+        for _ in range(megabytes):
+            file.write(text)
+
+
+def count_words(paths):
+    """The oracle: sequential, nothing shared with the product."""
+    counts = collections.Counter()
+    for path in paths:
+        with open(path, "rb") as file:
+            counts.update(re.split(rb"[ \t\n\v\f\r]+", file.read()))
+    counts.pop(b"", None)
+    return counts
+
+
+def read_parts(output):
+    """Lines of all parts of an output directory, in part order."""
+    lines = []
+    for name in sorted(os.listdir(output)):
+        if name.startswith("part-"):
+            with open(os.path.join(output, name), "rb") as file:
+                lines += file.read().split(b"\n")[:-1]
+    return lines
+
+
+def processes_mentioning(text):
+    """Pids (not ours) whose command line or environment names `text`, and their children's groups."""
+    found = []
+    for pid in os.listdir("/proc"):
+        if not pid.isdigit() or int(pid) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                cmdline = file.read()
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                environ = file.read()
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                state = file.read().rsplit(b")", 1)[1].split()[0]
+        except OSError:
+            continue
+        if state != b"Z" and (text.encode() in cmdline or text.encode() in environ):
+            found.append((int(pid), cmdline.replace(b"\0", b" ").decode(errors="replace")))
+    return found
+
+
+def task_pids(text):
+    return [pid for pid, cmdline in processes_mentioning(text) if " task " in cmdline + " "]
+
+
+def wait_for(condition, seconds, what):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"not within {seconds} s: {what}")
+
+
+class WeirTest(unittest.TestCase):
+    """A temporary directory per test; nothing of it may be in use or left when the test ends."""
+
+    def setUp(self):
+        self.dir = tempfile.mkdtemp(prefix="weir-test-")
+        self.work = os.path.join(self.dir, "work")
+        os.mkdir(self.work)
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+
+    def path(self, *names):
+        return os.path.join(self.dir, *names)
+
+    def write(self, name, data):
+        path = self.path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(data if isinstance(data, bytes) else data.encode())
+        return path
+
+    def start(self, *args, env=None, **options):
+        full_env = dict(os.environ, TMPDIR=self.work, WEIR_TEST_DIR=self.dir, **(env or {}))
+        full_env.pop("WEIR_MASTER", None) if not (env or {}).get("WEIR_MASTER") else None
+        return subprocess.Popen([BINARY, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, env=full_env, **options)
+
+    def finish(self, process, timeout=60):
+        begin = time.monotonic()
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            self.fail(f"did not end within {timeout} s\nstdout: {out[-2000:]}\nstderr: {err[-4000:]}")
+        return Result(process.returncode, out, err.decode(errors="replace"), time.monotonic() - begin)
+
+    def weir(self, *args, timeout=60, env=None, **options):
+        return self.finish(self.start(*args, env=env, **options), timeout)
+
+    def run_job(self, *args, timeout=120):
+        return self.weir("run", *args, "--work-dir", self.work, timeout=timeout)
+
+    def assert_ok(self, result):
+        self.assertEqual(result.code, 0, f"stderr:\n{result.err[-4000:]}")
+
+    def assert_fails(self, result, code, *needles):
+        self.assertEqual(result.code, code, f"stdout: {result.out[-500:]}\nstderr:\n{result.err[-4000:]}")
+        for needle in needles:
+            self.assertIn(needle, result.err)
+
+    def assert_nothing_left(self, output=None):
+        """No process of this test, no temporary file, no staging directory."""
+        wait_for(lambda: not processes_mentioning(self.dir), 5,
+                 f"processes gone: {processes_mentioning(self.dir)}")
+        left = [os.path.join(d, f) for d, _, files in os.walk(self.work) for f in files]
+        self.assertEqual(left, [], "temporary files left")
+        staging = [name for name in os.listdir(self.dir) if "staging" in name]
+        self.assertEqual(staging, [], "staging directory left")
+        if output is not None:
+            self.assertFalse(os.path.exists(output), "output must be absent after a failure")
+
+
+class Cluster:
+    """A master and workers as processes of one test."""
+
+    def __init__(self, test, workers=2, master_args=(), worker_args=()):
+        self.test = test
+        self.port = free_port()
+        self.address = f"127.0.0.1:{self.port}"
+        self.master_args = list(master_args)
+        self.logs = []
+        self.master = self.start_master()
+        self.workers = [self.start_worker(i, worker_args) for i in range(workers)]
+        test.addCleanup(self.stop)
+        self.wait_for_workers(workers)
+
+    def _spawn(self, name, *args):
+        log = open(self.test.path(f"{name}.log"), "ab")
+        self.logs.append(log)
+        env = dict(os.environ, TMPDIR=self.test.work, WEIR_TEST_DIR=self.test.dir)
+        return subprocess.Popen([BINARY, *args], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env)
+
+    def start_master(self):
+        return self._spawn("master", "master", "--listen", self.address, "--journal",
+                           self.test.path("journal.db"), *self.master_args)
+
+    def start_worker(self, index, extra=()):
+        work = os.path.join(self.test.work, f"worker{index}")
+        os.makedirs(work, exist_ok=True)
+        return self._spawn(f"worker{index}", "worker", "--master", self.address, "--name", f"worker{index}",
+                           "--work-dir", work, *extra)
+
+    def wait_for_workers(self, count):
+        def alive():
+            result = self.test.weir("list", "workers", "--json", "--master", self.address)
+            if result.code != 0:
+                return False
+            rows = json.loads(result.out)["workers"]
+            return sum(1 for row in rows if "ALIVE" in json.dumps(row).upper()) >= count
+        wait_for(alive, 20, f"{count} workers registered; see {self.test.dir}/*.log: {self.log_text()}")
+
+    def log_text(self):
+        texts = []
+        for log in self.logs:
+            log.flush()
+            with open(log.name, "rb") as file:
+                texts.append(f"--- {log.name}\n" + file.read()[-1500:].decode(errors="replace"))
+        return "\n".join(texts)
+
+    def submit(self, *args, timeout=120):
+        return self.test.weir("submit", *args, "--wait", "--master", self.address, timeout=timeout)
+
+    def stop(self):
+        for process in [*self.workers, self.master]:
+            if process.poll() is None:
+                process.send_signal(signal.SIGCONT)
+                process.terminate()
+        for process in [*self.workers, self.master]:
+            try:
+                process.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                self.test.fail(f"daemon did not end on SIGTERM within 15 s: {process.args}")
+        for log in self.logs:
+            log.close()
