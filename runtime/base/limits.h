@@ -44,5 +44,7 @@ inline constexpr std::int64_t kDataRequestBytesMax = 4096;
 /// Bytes on the way of one fetch that the receiver has not yet written.
 inline constexpr std::int64_t kFetchCreditBytes = 4 << 20;
 inline constexpr int kDataConnectionsMax = 2048;
+/// A data connection without a request is kept this long for the next grant between the same two.
+inline constexpr absl::Duration kDataIdle = absl::Seconds(60);
 
 }  // namespace weir::limits

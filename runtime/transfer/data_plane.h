@@ -1,0 +1,32 @@
+#pragma once
+
+// Makes the two halves of the data plane over TCP. Upstream: runtime/app brings the executor (its
+// transfer threads). Downstream: runtime/worker sees only DataServer and Fetcher.
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "asio/any_io_executor.hpp"
+#include "runtime/env/event_loop.h"
+#include "runtime/transfer/data_server.h"
+#include "runtime/transfer/fetcher.h"
+#include "runtime/transfer/run_catalog.h"
+
+namespace weir::transfer {
+
+/// Opens the listener at once and serves on `executor`.
+///
+/// Requires: `loop` (only its Now is used) outlives whatever runs on `executor`.
+/// Ownership: destroying the server closes it; what is still queued on `executor` keeps its own
+///   share of the state.
+/// Errors: kInvalidArgument (address), else the errno of bind, naming the address.
+absl::StatusOr<std::unique_ptr<DataServer>> MakeDataServer(
+    asio::any_io_executor executor, std::shared_ptr<const RunCatalog> catalog,
+    const env::EventLoop& loop, DataServerOptions options);
+
+/// Requires: `loop` outlives whatever runs on `executor`. Callbacks are posted to it.
+/// Ownership: destroying the fetcher closes it; callbacks of what it broke off still come.
+std::unique_ptr<Fetcher> MakeFetcher(asio::any_io_executor executor, env::EventLoop& loop,
+                                     FetcherOptions options);
+
+}  // namespace weir::transfer

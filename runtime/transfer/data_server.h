@@ -1,0 +1,62 @@
+#pragma once
+
+// The sending half of the data plane. Upstream: runs published in a RunCatalog. Downstream:
+// fetchers of other workers. Made by MakeDataServer (data_plane.h).
+
+#include <cstdint>
+#include <string>
+
+#include "absl/time/time.h"
+#include "runtime/base/limits.h"
+
+namespace weir::transfer {
+
+struct DataServerOptions {
+  /// Numeric address to listen on.
+  std::string listen_host = "127.0.0.1";
+  /// 0 = any free port.
+  std::uint16_t port = 0;
+  /// Congestion control of each connection, for example "reno" or "bbr"; empty = the system's,
+  /// which is right on loopback. Unpaced cubic loses 500 to 4500 packets a shuffle on a switched
+  /// network.
+  std::string congestion_control;
+  int connections_max = limits::kDataConnectionsMax;
+  /// A peer that neither takes nor sends a byte for this long, while one is due, is cut off.
+  absl::Duration silence = limits::kTransferSilence;
+  /// A connection without a request for this long is closed.
+  absl::Duration idle = limits::kDataIdle;
+};
+
+/// Totals since start. Thread-safe copies of values that only grow.
+struct DataServerCounters {
+  std::int64_t connections = 0;
+  std::int64_t connections_refused = 0;  // too many at once
+  std::int64_t sends = 0;                // completed
+  std::int64_t sends_broken = 0;         // the peer went away, fell silent or broke the protocol
+  std::int64_t requests_refused = 0;     // answered with an error
+  std::int64_t bytes = 0;                // run bytes handed to sockets
+  double busy_s = 0;                     // summed over sends
+};
+
+/// Answers requests for byte ranges of published runs.
+///
+/// One send at a time: a request that comes while another send has more left than the look-ahead it
+/// was granted with is refused (kFailedPrecondition); within its look-ahead the new request waits
+/// its turn. Requests marked concurrent (plan mode "fetch from all") run beside each other.
+/// Never more bytes are on the way than the receiver gave credit for.
+/// Thread-safety: every method may be called from any thread.
+/// Failure semantics: bytes that are no request close their connection and nothing else.
+/// Checked by: tests/unit/transfer/data_server_test.cc, transfer_test.cc.
+class DataServer {
+ public:
+  virtual ~DataServer() = default;
+  /// Returns the endpoint that fetchers connect to, "host:port".
+  virtual std::string endpoint() const = 0;
+  /// Breaks off all sends of a job and closes their connections.
+  virtual void CancelJob(const std::string& job_id) = 0;
+  /// Stops listening and closes every connection. Nothing starts afterwards.
+  virtual void Close() = 0;
+  virtual DataServerCounters counters() const = 0;
+};
+
+}  // namespace weir::transfer

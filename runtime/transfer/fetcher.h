@@ -1,0 +1,89 @@
+#pragma once
+
+// The receiving half of the data plane. Upstream: data servers of other workers. Downstream: files
+// that reduce steps read. Made by MakeFetcher (data_plane.h).
+
+#include <cstdint>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "runtime/base/limits.h"
+#include "runtime/transfer/run_catalog.h"
+
+namespace weir::transfer {
+
+/// One granted transfer: a byte range of a run, and where it goes.
+struct FetchOrder {
+  JobKey key;
+  std::string peer_endpoint;  // host:port of the sender's data server
+  std::string peer_name;      // the sender's worker name, for errors
+  std::string run_id;
+  std::int64_t offset = 0;  // in the run file
+  std::int64_t bytes = 0;   // > 0
+  /// Created when missing; the bytes are written at `destination_offset`.
+  std::string destination_path;
+  std::int64_t destination_offset = 0;
+  /// Rate that the sender paces this transfer to; 0 = unpaced.
+  std::int64_t pacing_bytes_per_s = 0;
+  /// Bytes left at which `nearly_done` is called and another transfer may begin; 0 = only at the
+  /// end.
+  std::int64_t look_ahead_bytes = 0;
+  /// May run beside others at both ends (plan mode "fetch from all").
+  bool concurrent = false;
+};
+
+struct FetchResult {
+  std::int64_t bytes = 0;
+  double seconds = 0;
+};
+
+struct FetcherOptions {
+  absl::Duration silence = limits::kTransferSilence;
+  absl::Duration connect_timeout = limits::kCallTimeout;
+  /// An unused connection is closed after this time; shorter than the server's, so that the server
+  /// rarely closes one that is about to be used.
+  absl::Duration idle = limits::kDataIdle / 2;
+  std::int64_t credit_bytes = limits::kFetchCreditBytes;
+};
+
+/// Totals since start.
+struct FetcherCounters {
+  std::int64_t connections = 0;
+  std::int64_t fetches = 0;         // completed
+  std::int64_t fetches_failed = 0;  // refused, broken, silent or cancelled
+  std::int64_t bytes = 0;           // verified and written
+  double busy_s = 0;                // summed over fetches
+};
+
+/// Fetches byte ranges of runs from other workers, one at a time.
+///
+/// Each frame is verified before it is written. Connections are kept and used again per peer.
+/// Thread-safety: every method may be called from any thread; callbacks run on the event loop that
+///   the fetcher was made with.
+/// Bounds: one frame of memory a fetch; `credit_bytes` on the way.
+/// Checked by: tests/unit/transfer/transfer_test.cc.
+class Fetcher {
+ public:
+  using NearlyDone = absl::AnyInvocable<void()>;
+  using Done = absl::AnyInvocable<void(absl::StatusOr<FetchResult>)>;
+
+  virtual ~Fetcher() = default;
+  /// Starts a fetch. `nearly_done` is called at most once and before `done`; `done` exactly once.
+  ///
+  /// Errors (all name peer, endpoint and run): kFailedPrecondition: another fetch has more left
+  ///   than its look-ahead, or the sender is busy with another receiver. kUnavailable: not
+  ///   reachable, or the connection broke. kDeadlineExceeded: no byte for the silence time.
+  ///   kDataLoss: a frame did not match its checksum. kNotFound, kPermissionDenied, kAborted,
+  ///   kOutOfRange: refused by the sender. kResourceExhausted: disk full here. kCancelled:
+  ///   CancelJob or Close. After an error the destination holds a prefix.
+  virtual void Fetch(FetchOrder order, NearlyDone nearly_done, Done done) = 0;
+  /// Breaks off the job's fetches, which end with kCancelled.
+  virtual void CancelJob(const std::string& job_id) = 0;
+  /// Breaks off all fetches and closes every connection; later fetches end with kCancelled.
+  virtual void Close() = 0;
+  virtual FetcherCounters counters() const = 0;
+};
+
+}  // namespace weir::transfer

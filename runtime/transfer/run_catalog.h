@@ -1,0 +1,70 @@
+#pragma once
+
+// What a data server may give away. Upstream: the worker daemon publishes the runs of its jobs.
+// Downstream: DataServer asks once a request, and sends only what it was told.
+
+#include <cstdint>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+
+namespace weir::transfer {
+
+/// Proof that the one who asks takes part in the job, in its present generation.
+struct JobKey {
+  std::string job_id;
+  std::uint64_t token = 0;
+  std::int64_t master_epoch = 0;
+  std::int64_t plan_epoch = 0;
+};
+
+/// One immutable file of sections.
+struct RunFile {
+  std::string path;
+  std::int64_t bytes = 0;
+};
+
+/// Says which file a run is, or refuses.
+///
+/// Thread-safety: called on transfer threads; must neither block nor touch a disk.
+class RunCatalog {
+ public:
+  virtual ~RunCatalog() = default;
+  /// Errors: kNotFound (job or run unknown), kPermissionDenied (wrong token), kAborted (the asker's
+  /// generation is not the job's).
+  virtual absl::StatusOr<RunFile> Find(const JobKey& key, const std::string& run_id) const = 0;
+};
+
+/// The runs that one daemon has published, by job.
+///
+/// Thread-safety: safe; the lock is a leaf.
+/// Failure semantics: keeps no durable state; a restarted daemon has published nothing.
+/// Checked by: tests/unit/transfer/published_runs_test.cc.
+class PublishedRuns : public RunCatalog {
+ public:
+  /// Starts a job, or gives a known one a new key and drops its runs.
+  void AddJob(const JobKey& key) ABSL_LOCKS_EXCLUDED(mutex_);
+  /// Makes a run available. Errors: kNotFound when the job was not added or was removed meanwhile.
+  absl::Status Publish(const std::string& job_id, const std::string& run_id, RunFile file)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  /// Forgets the job and all its runs.
+  void RemoveJob(const std::string& job_id) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  absl::StatusOr<RunFile> Find(const JobKey& key, const std::string& run_id) const override
+      ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Job {
+    JobKey key;
+    absl::btree_map<std::string, RunFile> runs;
+  };
+
+  mutable absl::Mutex mutex_;
+  absl::btree_map<std::string, Job> jobs_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace weir::transfer
