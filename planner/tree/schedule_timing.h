@@ -1,0 +1,48 @@
+#pragma once
+
+// Earliest times of a list of messages under a port model.
+// Upstream: builders that fix the order of messages. Downstream: Schedule with start_s and
+// makespan_s.
+
+#include <vector>
+
+#include "planner/tree/schedule.h"
+
+namespace weir::planner::tree {
+
+/// State of every port and partial while messages are placed one after another, each as early as
+/// those before allow.
+class PortClock {
+ public:
+  /// ready_s: when each machine's own element is ready; empty = all 0.
+  PortClock(std::int32_t num_machines, std::int32_t num_segments, PortModel ports,
+            const std::vector<Seconds>& ready_s = {});
+
+  /// Returns the earliest start of a message, changing nothing.
+  Seconds EarliestStart(const Message& message) const;
+
+  /// Places a message at its earliest start, which it stores in start_s. Returns when the receiver
+  /// has combined it.
+  Seconds Place(Message& message);
+
+ private:
+  std::size_t Cell(MachineIndex machine, std::int32_t segment) const;
+
+  std::int32_t num_segments_;
+  PortModel ports_;
+  std::vector<Seconds> send_free_s_;
+  std::vector<Seconds> receive_free_s_;
+  std::vector<Seconds> compute_free_s_;
+  std::vector<Seconds> partial_ready_s_;  // by Cell
+};
+
+/// Starts every message as early as the list order, the ports, and the partials it carries allow;
+/// sets makespan_s to the time at which the root has combined its last message.
+///
+/// Model: a machine combines in list order; without overlap combining waits for the machine's own
+/// sends and keeps it
+///   from both directions.
+/// Time: O(messages * segments per message).
+void TimeMessages(Schedule& schedule, PortModel ports, const std::vector<Seconds>& ready_s = {});
+
+}  // namespace weir::planner::tree
