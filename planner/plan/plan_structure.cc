@@ -207,14 +207,14 @@ absl::Status CheckChannelsOfCut(const Plan& plan, std::size_t cut_index) {
   return absl::OkStatus();
 }
 
-absl::Status CheckOrders(const Plan& plan) {
+absl::Status CheckComputeOrder(const Plan& plan) {
+  return OrderLists("compute_order", "step")
+      .Check(plan.compute_order, static_cast<std::size_t>(plan.network.num_workers),
+             plan.steps.size(), [&](std::size_t i) { return plan.steps[i].worker; });
+}
+
+absl::Status CheckTransferOrders(const Plan& plan) {
   const auto num_workers = static_cast<std::size_t>(plan.network.num_workers);
-  if (absl::Status status = OrderLists("compute_order", "step")
-                                .Check(plan.compute_order, num_workers, plan.steps.size(),
-                                       [&](std::size_t i) { return plan.steps[i].worker; });
-      !status.ok()) {
-    return status;
-  }
   if (absl::Status status = OrderLists("send_order", "transfer")
                                 .Check(plan.send_order, num_workers, plan.transfers.size(),
                                        [&](std::size_t i) { return plan.transfers[i].sender; });
@@ -237,9 +237,7 @@ absl::Status CheckOrders(const Plan& plan) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status CheckStructure(const Plan& plan) {
+absl::Status CheckStepsAndTransfers(const Plan& plan) {
   if (absl::Status status = CheckNetwork(plan.network); !status.ok()) return status;
   constexpr auto kItemsMax = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
   if (plan.steps.size() > kItemsMax || plan.transfers.size() > kItemsMax - plan.steps.size()) {
@@ -261,7 +259,21 @@ absl::Status CheckStructure(const Plan& plan) {
     if (absl::Status status = CheckTransfer(plan, index); !status.ok()) return status;
   }
   if (absl::Status status = CheckDependencies(plan); !status.ok()) return status;
-  return CheckOrders(plan);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckItems(const Plan& plan) {
+  absl::Status status = CheckStepsAndTransfers(plan);
+  if (status.ok() && !plan.compute_order.empty()) status = CheckComputeOrder(plan);
+  return status;
+}
+
+absl::Status CheckStructure(const Plan& plan) {
+  if (absl::Status status = CheckStepsAndTransfers(plan); !status.ok()) return status;
+  if (absl::Status status = CheckComputeOrder(plan); !status.ok()) return status;
+  return CheckTransferOrders(plan);
 }
 
 }  // namespace weir::planner

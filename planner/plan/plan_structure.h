@@ -9,6 +9,11 @@
 
 namespace weir::planner {
 
+/// Checks the part of CheckStructure that needs no transfer orders: network, items, dependencies,
+/// and compute_order unless it is empty. For builders, before they order transfers. Errors and time
+/// as CheckStructure.
+absl::Status CheckItems(const Plan& plan);
+
 /// Checks that the network is valid, that indices, sizes and durations are in range, that
 /// dependencies agree in both directions, and that every step and transfer stands in exactly the
 /// order lists it belongs to.
