@@ -38,12 +38,15 @@ inline constexpr std::string_view kInternal = "INTERNAL";
 v1::JobError MakeJobError(std::string_view code, std::string_view message,
                           std::string_view advice = {});
 
-/// Turns a status into a named error: kResourceExhausted with errno ENOSPC payloads become
-/// DISK_FULL, bad records keep file and offset, everything else the nearest code.
+/// Turns a status into a named error: the one that StatusFromJobError attached, else DISK_FULL and
+/// file errors by errno (errno_status.h), else the code nearest to the status code.
 v1::JobError JobErrorFromStatus(const absl::Status& status);
 
 /// Attaches the error to a status (as payload), so that it crosses StatusOr borders and RPCs whole.
 absl::Status StatusFromJobError(absl::StatusCode code, const v1::JobError& error);
+
+/// True when StatusFromJobError made this status.
+bool CarriesJobError(const absl::Status& status);
 
 /// One line for people: message, worker, step, file@offset, advice.
 std::string DescribeJobError(const v1::JobError& error);

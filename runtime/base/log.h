@@ -34,6 +34,10 @@ void LogError(std::string_view sentence, LogFields fields = {});
 enum class LogFormat { kText, kJson };
 enum class LogLevel { kInfo, kWarning, kError, kOff };
 
+/// Returns the text after time and level: `sentence key=value ...`, or for JSON the quoted sentence
+/// and the members that follow it.
+std::string FormatLogLine(LogFormat format, std::string_view sentence, LogFields fields);
+
 /// Sends log lines to stderr. Call once, from main. Thread-safe afterwards.
 void SetUpLogging(LogFormat format, LogLevel level);
 

@@ -1,0 +1,219 @@
+#include "runtime/env/real/posix_storage.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/errno_status.h"
+#include "runtime/base/fd.h"
+
+namespace weir::env {
+namespace {
+
+absl::Status Failed(const char* what, const std::string& path) {
+  return ErrnoStatus(errno, absl::StrCat(what, " ", path));
+}
+
+std::string ParentOf(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+FileInfo InfoFrom(const std::string& path, const struct stat& st) {
+  return {.path = path,
+          .is_directory = S_ISDIR(st.st_mode),
+          .is_regular = S_ISREG(st.st_mode),
+          .bytes = st.st_size};
+}
+
+absl::Status WriteAll(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return Failed("write", path);
+    }
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return absl::OkStatus();
+}
+
+struct CloseDirectory {
+  void operator()(DIR* directory) const { ::closedir(directory); }
+};
+
+absl::StatusOr<std::vector<std::string>> NamesIn(int directory_fd, const std::string& path) {
+  // fdopendir takes the descriptor over.
+  std::unique_ptr<DIR, CloseDirectory> directory(::fdopendir(directory_fd));
+  if (!directory) {
+    const absl::Status status = Failed("list", path);
+    ::close(directory_fd);
+    return status;
+  }
+  std::vector<std::string> names;
+  while (true) {
+    errno = 0;
+    const dirent* entry = ::readdir(directory.get());
+    if (!entry) break;
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  if (errno != 0) return Failed("list", path);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Goes by descriptors and never follows a link, so that nobody can lead it out of the tree.
+absl::Status RemoveAt(int parent, const std::string& name, const std::string& path) {
+  if (::unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return absl::OkStatus();
+  if (errno != EISDIR && errno != EPERM) return Failed("remove", path);
+  const int fd = ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return errno == ENOENT ? absl::OkStatus() : Failed("remove", path);
+  const Fd inside(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!inside.valid()) {
+    const absl::Status status = Failed("remove", path);
+    ::close(fd);
+    return status;
+  }
+  auto names = NamesIn(fd, path);
+  if (!names.ok()) return names.status();
+  for (const std::string& entry : *names) {
+    absl::Status removed = RemoveAt(inside.get(), entry, absl::StrCat(path, "/", entry));
+    if (!removed.ok()) return removed;
+  }
+  if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) {
+    return absl::OkStatus();
+  }
+  return Failed("remove", path);
+}
+
+}  // namespace
+
+absl::StatusOr<FileInfo> PosixStorage::Stat(const std::string& path) {
+  struct stat st;
+  if (::stat(path.c_str(), &st) != 0) return Failed("look up", path);
+  return InfoFrom(path, st);
+}
+
+absl::StatusOr<std::vector<FileInfo>> PosixStorage::List(const std::string& directory) {
+  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return Failed("list", directory);
+  auto names = NamesIn(fd, directory);
+  if (!names.ok()) return names.status();
+  const std::string prefix = directory.ends_with('/') ? directory : directory + "/";
+  std::vector<FileInfo> entries;
+  entries.reserve(names->size());
+  for (const std::string& name : *names) {
+    auto info = Stat(prefix + name);
+    // Removed since it was listed, or a link to nowhere: not an entry.
+    if (absl::IsNotFound(info.status())) continue;
+    if (!info.ok()) return info.status();
+    entries.push_back(*std::move(info));
+  }
+  return entries;
+}
+
+absl::StatusOr<std::vector<std::string>> PosixStorage::Glob(const std::string& pattern) {
+  glob_t found = {};
+  const int result = ::glob(pattern.c_str(), GLOB_ERR, nullptr, &found);
+  const std::unique_ptr<glob_t, void (*)(glob_t*)> owner(&found, ::globfree);
+  if (result == GLOB_NOMATCH) return std::vector<std::string>();
+  if (result == GLOB_NOSPACE) return ErrnoStatus(ENOMEM, absl::StrCat("expand ", pattern));
+  if (result != 0) return Failed("expand", pattern);
+  std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  // glob sorts by locale.
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+absl::Status PosixStorage::MakeDirectory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0777) != 0) return Failed("make directory", path);
+  return absl::OkStatus();
+}
+
+absl::Status PosixStorage::WriteFileAtomically(const std::string& path, std::string_view content) {
+  // Two writers of one path must not share the temporary file.
+  static std::atomic<std::int64_t> last_number = 0;
+  const std::string temporary = absl::StrCat(path, ".tmp-", ::getpid(), "-", ++last_number);
+  Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (!fd.valid()) return Failed("create", path);
+  absl::Status status = WriteAll(fd.get(), content, path);
+  if (status.ok() && ::fsync(fd.get()) != 0) status = Failed("sync", path);
+  // Some file systems report a full disk only here.
+  if (status.ok() && ::close(fd.Release()) != 0) status = Failed("close", path);
+  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) {
+    status = Failed("publish", path);
+  }
+  if (!status.ok()) {
+    ::unlink(temporary.c_str());
+    return status;
+  }
+  return SyncDirectory(ParentOf(path));
+}
+
+absl::StatusOr<std::string> PosixStorage::ReadFile(const std::string& path,
+                                                   std::int64_t max_bytes) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return Failed("open", path);
+  std::string content;
+  constexpr std::size_t kStep = 64 << 10;
+  while (true) {
+    const std::size_t before = content.size();
+    content.resize(before + kStep);
+    const ssize_t got = ::read(fd.get(), content.data() + before, kStep);
+    if (got < 0) {
+      if (errno != EINTR) return Failed("read", path);
+      content.resize(before);
+      continue;
+    }
+    content.resize(before + static_cast<std::size_t>(got));
+    if (got == 0) return content;
+    if (static_cast<std::int64_t>(content.size()) > max_bytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("read ", path, ": file is larger than ", max_bytes, " bytes"));
+    }
+  }
+}
+
+absl::Status PosixStorage::Rename(const std::string& from, const std::string& to) {
+  const std::string what = absl::StrCat("rename ", from, " to ", to);
+  // Never replaces what is there, except an empty directory, which rename itself allows.
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) != 0) {
+    if (errno != EEXIST) return ErrnoStatus(errno, what);
+    struct stat st;
+    if (::lstat(to.c_str(), &st) != 0) return ErrnoStatus(errno, what);
+    if (!S_ISDIR(st.st_mode)) return ErrnoStatus(EEXIST, what);
+    if (::rename(from.c_str(), to.c_str()) != 0) return ErrnoStatus(errno, what);
+  }
+  return SyncDirectory(ParentOf(to));
+}
+
+absl::Status PosixStorage::SyncDirectory(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) return Failed("open", path);
+  if (::fsync(fd.get()) != 0) return Failed("sync", path);
+  return absl::OkStatus();
+}
+
+absl::Status PosixStorage::RemoveAll(const std::string& path) {
+  return RemoveAt(AT_FDCWD, path, path);
+}
+
+absl::StatusOr<std::int64_t> PosixStorage::FreeBytes(const std::string& path) {
+  struct statvfs fs;
+  if (::statvfs(path.c_str(), &fs) != 0) return Failed("look up free space of", path);
+  return static_cast<std::int64_t>(fs.f_bavail) * static_cast<std::int64_t>(fs.f_frsize);
+}
+
+}  // namespace weir::env

@@ -1,0 +1,24 @@
+#pragma once
+
+// Files of the machine. Upstream: control code through env::Storage. Downstream: the kernel.
+
+#include "runtime/env/storage.h"
+
+namespace weir::env {
+
+/// Storage over POSIX calls. Thread-safe: keeps no state. Errors carry errno (errno_status.h).
+class PosixStorage final : public Storage {
+ public:
+  absl::StatusOr<FileInfo> Stat(const std::string& path) override;
+  absl::StatusOr<std::vector<FileInfo>> List(const std::string& directory) override;
+  absl::StatusOr<std::vector<std::string>> Glob(const std::string& pattern) override;
+  absl::Status MakeDirectory(const std::string& path) override;
+  absl::Status WriteFileAtomically(const std::string& path, std::string_view content) override;
+  absl::StatusOr<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) override;
+  absl::Status Rename(const std::string& from, const std::string& to) override;
+  absl::Status SyncDirectory(const std::string& path) override;
+  absl::Status RemoveAll(const std::string& path) override;
+  absl::StatusOr<std::int64_t> FreeBytes(const std::string& path) override;
+};
+
+}  // namespace weir::env

@@ -1,0 +1,113 @@
+#include "runtime/env/real/posix_storage.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "runtime/base/errno_status.h"
+
+namespace weir::env {
+namespace {
+
+class PosixStorageTest : public testing::Test {
+ protected:
+  PosixStorageTest() {
+    char name[] = "/tmp/weir-storage-XXXXXX";
+    dir_ = mkdtemp(name);
+  }
+  ~PosixStorageTest() override { std::filesystem::remove_all(dir_); }
+  std::string At(const std::string& name) const { return dir_ + "/" + name; }
+  void Put(const std::string& name, const std::string& content) {
+    ASSERT_TRUE(storage_.WriteFileAtomically(At(name), content).ok());
+  }
+
+  std::string dir_;
+  PosixStorage storage_;
+};
+
+TEST_F(PosixStorageTest, WritesWholeFilesAndLeavesNoTemporaryOnes) {
+  Put("a", "one");
+  Put("a", "two");
+  EXPECT_EQ(storage_.ReadFile(At("a"), 100).value(), "two");
+  EXPECT_TRUE(absl::IsResourceExhausted(storage_.ReadFile(At("a"), 2).status()));
+  EXPECT_TRUE(absl::IsNotFound(storage_.WriteFileAtomically(At("no/a"), "x")));
+  EXPECT_EQ(storage_.List(dir_).value().size(), 1u);
+}
+
+TEST_F(PosixStorageTest, ListsSortedWithSizesAndFollowsLinks) {
+  Put("b", "12345");
+  ASSERT_TRUE(storage_.MakeDirectory(At("a")).ok());
+  ASSERT_EQ(symlink(At("b").c_str(), At("c").c_str()), 0);
+  ASSERT_EQ(symlink("nowhere", At("d").c_str()), 0);
+  const auto entries = storage_.List(dir_).value();
+  ASSERT_EQ(entries.size(), 3u);
+  EXPECT_EQ(entries[0].path, At("a"));
+  EXPECT_TRUE(entries[0].is_directory);
+  EXPECT_EQ(entries[1].bytes, 5);
+  EXPECT_TRUE(entries[2].is_regular);
+  EXPECT_TRUE(absl::IsNotFound(storage_.List(At("none")).status()));
+  EXPECT_TRUE(absl::IsAlreadyExists(storage_.MakeDirectory(At("a"))));
+}
+
+TEST_F(PosixStorageTest, GlobFindsSortedOrNothing) {
+  Put("y.log", "");
+  Put("x.log", "");
+  Put("z.txt", "");
+  EXPECT_EQ(storage_.Glob(At("*.log")).value(),
+            (std::vector<std::string>{At("x.log"), At("y.log")}));
+  EXPECT_TRUE(storage_.Glob(At("*.csv")).value().empty());
+}
+
+TEST_F(PosixStorageTest, RenameNeverReplacesAnythingButAnEmptyDirectory) {
+  ASSERT_TRUE(storage_.MakeDirectory(At("from")).ok());
+  Put("from/part", "1");
+  ASSERT_TRUE(storage_.MakeDirectory(At("full")).ok());
+  Put("full/x", "1");
+  Put("file", "1");
+  EXPECT_TRUE(absl::IsAlreadyExists(storage_.Rename(At("from"), At("full"))));
+  EXPECT_TRUE(absl::IsAlreadyExists(storage_.Rename(At("from"), At("file"))));
+  EXPECT_TRUE(absl::IsNotFound(storage_.Rename(At("none"), At("to"))));
+  ASSERT_TRUE(storage_.MakeDirectory(At("empty")).ok());
+  EXPECT_TRUE(storage_.Rename(At("from"), At("empty")).ok());
+  EXPECT_TRUE(storage_.Stat(At("empty/part")).ok());
+}
+
+TEST_F(PosixStorageTest, RemoveAllTakesTheTreeButNotWhatLinksPointTo) {
+  Put("kept", "1");
+  ASSERT_TRUE(storage_.MakeDirectory(At("tree")).ok());
+  ASSERT_TRUE(storage_.MakeDirectory(At("tree/deep")).ok());
+  Put("tree/deep/f", "1");
+  ASSERT_TRUE(storage_.MakeDirectory(At("outside")).ok());
+  Put("outside/f", "1");
+  ASSERT_EQ(symlink(At("outside").c_str(), At("tree/link").c_str()), 0);
+  EXPECT_TRUE(storage_.RemoveAll(At("tree")).ok());
+  EXPECT_TRUE(absl::IsNotFound(storage_.Stat(At("tree")).status()));
+  EXPECT_TRUE(storage_.Stat(At("outside/f")).ok());
+  EXPECT_TRUE(storage_.RemoveAll(At("tree")).ok());
+  EXPECT_TRUE(storage_.RemoveAll(At("kept")).ok());
+}
+
+TEST_F(PosixStorageTest, FullDiskIsToldAndLeavesNothing) {
+  Put("a", "old");
+  // The limit on file size stands for the disk: the kernel refuses in the same place.
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit tight = {1000, before.rlim_max};
+  signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
+  const absl::Status status = storage_.WriteFileAtomically(At("a"), std::string(5000, 'x'));
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(ErrnoOf(status), EFBIG) << status;
+  EXPECT_EQ(storage_.ReadFile(At("a"), 100).value(), "old");
+  EXPECT_EQ(storage_.List(dir_).value().size(), 1u);
+  EXPECT_GT(storage_.FreeBytes(dir_).value(), 0);
+}
+
+}  // namespace
+}  // namespace weir::env

@@ -1,0 +1,114 @@
+#include "runtime/rpc/in_process/in_process.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <thread>
+
+#include "runtime/env/real/asio_event_loop.h"
+#include "tests/unit/rpc/scripted_apis.h"
+
+namespace weir::rpc {
+namespace {
+
+class InProcessTest : public testing::Test {
+ protected:
+  template <typename Response>
+  Reply<Response> Into(std::optional<absl::StatusOr<Response>>& answer) {
+    return [&answer, this](absl::StatusOr<Response> response) {
+      EXPECT_TRUE(loop_.IsCurrent());
+      EXPECT_FALSE(answer.has_value()) << "answered twice";
+      answer = std::move(response);
+    };
+  }
+
+  env::AsioEventLoop loop_;
+  ScriptedJobApi target_;
+};
+
+TEST_F(InProcessTest, NeverAnswersInsideTheCall) {
+  auto client = ConnectJobApi(loop_, loop_, target_);
+  std::optional<absl::StatusOr<v1::SubmitResponse>> answer;
+  loop_.Post([&] {
+    v1::SubmitRequest request;
+    request.mutable_spec()->set_job("wordcount");
+    client->Submit(request, absl::Seconds(5), Into(answer));
+    EXPECT_EQ(target_.submits, 0);
+    EXPECT_FALSE(answer);
+  });
+  loop_.RunUntil([&] { return answer.has_value(); });
+  EXPECT_EQ((*answer)->job_id(), "job-of-wordcount");
+}
+
+TEST_F(InProcessTest, SilenceEndsAtTheDeadlineAndALateAnswerIsDropped) {
+  target_.silent = true;
+  auto client = ConnectJobApi(loop_, loop_, target_);
+  std::optional<absl::StatusOr<v1::SubmitResponse>> answer;
+  loop_.Post([&] { client->Submit({}, absl::Milliseconds(10), Into(answer)); });
+  loop_.RunUntil([&] { return answer.has_value(); });
+  EXPECT_TRUE(absl::IsDeadlineExceeded(answer->status()));
+  EXPECT_EQ(answer->status().message(), "Submit: no answer within 10ms");
+  ASSERT_EQ(target_.kept.size(), 1u);
+  loop_.Post([&] { target_.kept[0](v1::SubmitResponse()); });
+  bool settled = false;
+  loop_.Post([&] { loop_.Post([&] { settled = true; }); });
+  loop_.RunUntil([&] { return settled; });
+}
+
+TEST_F(InProcessTest, CallsCrossBetweenTwoLoops) {
+  env::AsioEventLoop server;
+  std::thread thread([&] { server.Run(); });
+  {
+    auto client = ConnectJobApi(loop_, server, target_);
+    target_.before_answer = [&] { EXPECT_TRUE(server.IsCurrent()); };
+    std::optional<absl::StatusOr<v1::SubmitResponse>> answer;
+    loop_.Post([&] { client->Submit({}, absl::Seconds(5), Into(answer)); });
+    loop_.RunUntil([&] { return answer.has_value(); });
+    EXPECT_TRUE(answer->ok());
+  }
+  server.Stop();
+  thread.join();
+}
+
+TEST_F(InProcessTest, WatchStreamsInOrderThenEndsOnce) {
+  target_.watched = 3;
+  auto client = ConnectJobApi(loop_, loop_, target_);
+  std::vector<std::int64_t> seen;
+  std::optional<absl::Status> end;
+  auto subscription = client->Watch(
+      {}, [&](v1::JobStatus status) { seen.push_back(status.sequence()); },
+      [&](absl::Status status) { end = status; });
+  loop_.RunUntil([&] { return end.has_value(); });
+  EXPECT_EQ(seen, (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(target_.subscriptions, 1);
+  subscription.reset();
+  loop_.RunUntil([&] { return target_.subscriptions == 0; });
+}
+
+TEST_F(InProcessTest, NothingArrivesAfterTheSubscriptionIsGone) {
+  target_.watched = 3;
+  auto client = ConnectJobApi(loop_, loop_, target_);
+  client->Watch(
+      {}, [](v1::JobStatus) { ADD_FAILURE(); }, [](absl::Status) { ADD_FAILURE(); });
+  bool settled = false;
+  loop_.Post([&] { loop_.Post([&] { settled = true; }); });
+  loop_.RunUntil([&] { return settled && target_.subscriptions == 0; });
+}
+
+TEST_F(InProcessTest, WorkersAreFoundByEndpoint) {
+  InProcessWorkers workers(loop_);
+  ScriptedWorkerApi worker;
+  workers.Announce("worker:1", loop_, worker);
+  std::optional<absl::StatusOr<v1::ReleaseJobResponse>> reached, missed;
+  loop_.Post([&] {
+    workers.Connect("worker:1")->ReleaseJob({}, absl::Seconds(5), Into(reached));
+    workers.Connect("worker:2")->ReleaseJob({}, absl::Seconds(5), Into(missed));
+  });
+  loop_.RunUntil([&] { return reached && missed; });
+  EXPECT_EQ((*reached)->task_output_tail().size(), 3u);
+  EXPECT_TRUE(absl::IsUnavailable(missed->status()));
+  EXPECT_EQ(missed->status().message(), "ReleaseJob: no worker listens at worker:2");
+}
+
+}  // namespace
+}  // namespace weir::rpc
