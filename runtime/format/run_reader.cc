@@ -1,0 +1,89 @@
+#include "runtime/format/run_reader.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/errno_status.h"
+#include "runtime/format/block.h"
+
+namespace weir::format {
+
+absl::StatusOr<std::unique_ptr<RunReader>> RunReader::Open(const std::string& path,
+                                                           std::int64_t offset,
+                                                           std::int64_t bytes) {
+  if (offset < 0 || bytes < 0 || offset > INT64_MAX - bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot read section of ", path, " at ", offset,
+                                                   " of ", bytes, " bytes: no such range"));
+  }
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("cannot open run ", path));
+  // The kernel then reads ahead further; that it may refuse does no harm.
+  ::posix_fadvise(fd.get(), offset, bytes, POSIX_FADV_SEQUENTIAL);
+  return std::unique_ptr<RunReader>(new RunReader(std::move(fd), path, offset, bytes));
+}
+
+RunReader::RunReader(Fd fd, std::string path, std::int64_t offset, std::int64_t bytes)
+    : fd_(std::move(fd)), path_(std::move(path)), position_(offset), end_(offset + bytes) {}
+
+absl::StatusOr<absl::Span<const char>> RunReader::NextBlock() {
+  if (!broken_.ok()) return broken_;
+  if (position_ == end_) return absl::Span<const char>();
+  absl::StatusOr<absl::Span<const char>> block = ReadBlock();
+  broken_ = block.status();
+  return block;
+}
+
+absl::StatusOr<absl::Span<const char>> RunReader::ReadBlock() {
+  if (end_ - position_ <= kBlockHeaderBytes) {
+    return DataLossAt(position_, absl::DataLossError(absl::StrCat(
+                                     end_ - position_, " bytes are left, too few for a block")));
+  }
+  char header_bytes[kBlockHeaderBytes];
+  const absl::Status header_read = ReadAt(position_, header_bytes, kBlockHeaderBytes);
+  if (!header_read.ok()) return header_read;
+  const std::string_view header(header_bytes, sizeof header_bytes);
+  const absl::StatusOr<BlockHeader> decoded = DecodeBlockHeader(header);
+  if (!decoded.ok()) return DataLossAt(position_, decoded.status());
+  const auto stored_bytes = static_cast<std::int64_t>(decoded->stored_bytes);
+  if (stored_bytes > end_ - position_ - kBlockHeaderBytes) {
+    return DataLossAt(position_, absl::DataLossError(absl::StrCat(
+                                     "block of ", stored_bytes, " bytes reaches beyond the end")));
+  }
+  if (buffer_.size() < decoded->stored_bytes) buffer_.resize(decoded->stored_bytes);
+  const absl::Status read = ReadAt(position_ + kBlockHeaderBytes, buffer_.data(), stored_bytes);
+  if (!read.ok()) return read;
+  const absl::Status checked = CheckBlock(header, {buffer_.data(), decoded->stored_bytes});
+  if (!checked.ok()) return DataLossAt(position_, checked);
+  position_ += kBlockHeaderBytes + stored_bytes;
+  records_ += static_cast<std::int64_t>(decoded->records);
+  return absl::Span<const char>(buffer_.data(), decoded->stored_bytes);
+}
+
+absl::Status RunReader::ReadAt(std::int64_t offset, char* into, std::int64_t bytes) {
+  std::int64_t got = 0;
+  while (got < bytes) {
+    const ssize_t n =
+        ::pread(fd_.get(), into + got, static_cast<std::size_t>(bytes - got), offset + got);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) {
+      return ErrnoStatus(errno, absl::StrCat("cannot read run ", path_, " at ", offset + got));
+    }
+    if (n == 0) {
+      return DataLossAt(offset + got, absl::DataLossError("file ends before its section"));
+    }
+    got += n;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunReader::DataLossAt(std::int64_t offset, const absl::Status& why) const {
+  return absl::DataLossError(
+      absl::StrCat("run ", path_, " is damaged at byte ", offset, ": ", why.message()));
+}
+
+}  // namespace weir::format

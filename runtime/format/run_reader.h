@@ -1,0 +1,53 @@
+#pragma once
+
+// Reads one section of a run, block by block, and believes nothing. Upstream: run_writer.h on this
+// or another worker. Downstream: a reduce step.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "jobs/api/program.h"
+#include "runtime/base/fd.h"
+
+namespace weir::format {
+
+/// Gives the verified blocks of the bytes [offset, offset + bytes) of a file.
+///
+/// Thread-safety: one thread at a time.
+/// Errors: kDataLoss for whatever is not a whole sequence of intact blocks, naming file and offset;
+///   after an error every further call repeats it.
+/// Bounds: one buffer of the largest block.
+/// Checked by: tests/unit/format/run_test.cc, tests/fuzz/run_fuzz.cc.
+class RunReader : public RunSource {
+ public:
+  /// Opens the file. Errors: kNotFound and others of open, naming the path; kInvalidArgument for a
+  /// negative range.
+  static absl::StatusOr<std::unique_ptr<RunReader>> Open(const std::string& path,
+                                                         std::int64_t offset, std::int64_t bytes);
+
+  absl::StatusOr<absl::Span<const char>> NextBlock() override;
+
+  /// Records in the blocks given so far.
+  std::int64_t records() const { return records_; }
+
+ private:
+  RunReader(Fd fd, std::string path, std::int64_t offset, std::int64_t bytes);
+
+  absl::StatusOr<absl::Span<const char>> ReadBlock();
+  absl::Status ReadAt(std::int64_t offset, char* into, std::int64_t bytes);
+  absl::Status DataLossAt(std::int64_t offset, const absl::Status& why) const;
+
+  Fd fd_;
+  std::string path_;
+  std::int64_t position_;
+  std::int64_t end_;
+  std::int64_t records_ = 0;
+  absl::Status broken_;
+  std::vector<char> buffer_;
+};
+
+}  // namespace weir::format

@@ -1,0 +1,54 @@
+#pragma once
+
+// Writes one run: sections in rising order of consumer, each a sequence of checked blocks.
+// Upstream: a map or reduce step. Downstream: run_reader.h, and the data plane, which moves byte
+// ranges of the file as they are.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "jobs/api/program.h"
+#include "runtime/format/file_appender.h"
+#include "weir/v1/steps.pb.h"
+
+namespace weir::format {
+
+/// Writes the blocks of one run to a new file.
+///
+/// Thread-safety: one thread at a time.
+/// Failure semantics: the file is removed unless Finish succeeded. Not synced: a run that is lost
+///   with its machine is made again.
+/// Bounds: one buffer of 256 KiB.
+/// Checked by: tests/unit/format/run_test.cc.
+class RunWriter : public RunSink {
+ public:
+  /// Errors: kAlreadyExists, kNotFound (folder), kResourceExhausted (disk full); they name the
+  /// path.
+  static absl::StatusOr<std::unique_ptr<RunWriter>> Create(const std::string& path);
+
+  /// Errors: kInvalidArgument when `consumer` does not rise.
+  absl::Status BeginSection(int consumer) override;
+  /// Errors: kInvalidArgument before the first section or beyond 1 .. kBlockBytesMax bytes;
+  ///   kResourceExhausted when the disk is full, naming the path.
+  absl::Status Append(std::string_view block, std::int64_t records) override;
+
+  /// Writes out what is buffered and publishes the file under `run_id`. Empty sections are left
+  /// out.
+  absl::StatusOr<v1::RunInfo> Finish(const std::string& run_id);
+
+  /// Bytes appended so far, block headers included.
+  std::int64_t bytes() const { return file_->bytes(); }
+
+ private:
+  explicit RunWriter(std::unique_ptr<FileAppender> file) : file_(std::move(file)) {}
+
+  std::unique_ptr<FileAppender> file_;
+  v1::RunInfo info_;
+  int consumer_ = -1;
+};
+
+}  // namespace weir::format

@@ -1,0 +1,245 @@
+// Runs: what is written comes back; whatever else the file holds is found out.
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "runtime/base/errno_status.h"
+#include "runtime/format/block.h"
+#include "runtime/format/run_reader.h"
+#include "runtime/format/run_writer.h"
+#include "tests/unit/format/scratch_file.h"
+
+namespace weir::format {
+namespace {
+
+using testing::HasSubstr;
+
+using Blocks = std::vector<std::string>;
+
+absl::StatusOr<Blocks> ReadSection(const std::string& path, std::int64_t offset,
+                                   std::int64_t bytes) {
+  absl::StatusOr<std::unique_ptr<RunReader>> reader = RunReader::Open(path, offset, bytes);
+  if (!reader.ok()) return reader.status();
+  Blocks blocks;
+  while (true) {
+    const absl::StatusOr<absl::Span<const char>> block = (*reader)->NextBlock();
+    if (!block.ok()) return block.status();
+    if (block->empty()) return blocks;
+    blocks.emplace_back(block->data(), block->size());
+  }
+}
+
+absl::StatusOr<v1::RunInfo> WriteRun(const std::string& path,
+                                     const std::vector<std::pair<int, Blocks>>& sections) {
+  absl::StatusOr<std::unique_ptr<RunWriter>> writer = RunWriter::Create(path);
+  if (!writer.ok()) return writer.status();
+  for (const auto& [consumer, blocks] : sections) {
+    const absl::Status begun = (*writer)->BeginSection(consumer);
+    if (!begun.ok()) return begun;
+    for (const std::string& block : blocks) {
+      const absl::Status appended = (*writer)->Append(block, 2);
+      if (!appended.ok()) return appended;
+    }
+  }
+  return (*writer)->Finish("4.1");
+}
+
+TEST(RunTest, KeepsSectionsApartAndLeavesEmptyOnesOut) {
+  const ScratchFolder folder;
+  const std::string path = folder.File("4.1.run");
+  const auto info = WriteRun(path, {{0, {"alpha", "beta"}}, {1, {}}, {5, {"gamma"}}});
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->run_id(), "4.1");
+  EXPECT_EQ(info->path(), path);
+  ASSERT_EQ(info->sections_size(), 2);
+  EXPECT_EQ(info->sections(0).consumer(), 0);
+  EXPECT_EQ(info->sections(0).records(), 4);
+  EXPECT_EQ(info->sections(1).consumer(), 5);
+  EXPECT_EQ(info->sections(1).offset(), info->sections(0).bytes());
+  EXPECT_EQ(info->bytes(), info->sections(1).offset() + info->sections(1).bytes());
+  EXPECT_EQ(static_cast<std::int64_t>(ReadAll(path).size()), info->bytes());
+
+  const auto first = ReadSection(path, 0, info->sections(0).bytes());
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_THAT(*first, testing::ElementsAre("alpha", "beta"));
+  const auto second = ReadSection(path, info->sections(1).offset(), info->sections(1).bytes());
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_THAT(*second, testing::ElementsAre("gamma"));
+}
+
+TEST(RunTest, AnEmptyRunIsAnEmptyFile) {
+  const ScratchFolder folder;
+  const auto info = WriteRun(folder.File("r"), {});
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->bytes(), 0);
+  const auto blocks = ReadSection(folder.File("r"), 0, 0);
+  ASSERT_TRUE(blocks.ok()) << blocks.status();
+  EXPECT_TRUE(blocks->empty());
+}
+
+TEST(RunTest, RefusesBlocksOutOfBoundsAndSectionsOutOfOrder) {
+  const ScratchFolder folder;
+  const auto writer = RunWriter::Create(folder.File("r"));
+  ASSERT_TRUE(writer.ok());
+  constexpr auto kRefused = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ((*writer)->Append("x", 1).code(), kRefused);
+  ASSERT_TRUE((*writer)->BeginSection(3).ok());
+  EXPECT_EQ((*writer)->BeginSection(3).code(), kRefused);
+  EXPECT_EQ((*writer)->Append("", 0).code(), kRefused);
+  EXPECT_EQ((*writer)->Append("x", -1).code(), kRefused);
+  EXPECT_EQ((*writer)->Append(std::string((1 << 20) + 1, 'x'), 1).code(), kRefused);
+  EXPECT_TRUE((*writer)->Append(std::string(1 << 20, 'x'), 1).ok());
+}
+
+TEST(RunTest, AnUnfinishedRunLeavesNoFile) {
+  const ScratchFolder folder;
+  {
+    const auto writer = RunWriter::Create(folder.File("r"));
+    ASSERT_TRUE(writer.ok());
+    ASSERT_TRUE((*writer)->BeginSection(0).ok());
+    ASSERT_TRUE((*writer)->Append("x", 1).ok());
+  }
+  EXPECT_EQ(RunReader::Open(folder.File("r"), 0, 0).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(RunTest, NeverWritesOverAnExistingRun) {
+  const ScratchFolder folder;
+  ASSERT_TRUE(WriteRun(folder.File("r"), {{0, {"old"}}}).ok());
+  const absl::Status again = WriteRun(folder.File("r"), {}).status();
+  EXPECT_EQ(again.code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(again.message(), HasSubstr(folder.File("r")));
+}
+
+// Exit codes of FillDisk.
+constexpr int kAsExpected = 0;
+constexpr int kWrongStatus = 1;
+constexpr int kNoMount = 2;
+
+// Runs in a child: a file system of 64 KiB that only this process sees.
+int FillDisk(const std::string& folder) {
+  if (::unshare(CLONE_NEWNS) != 0 ||
+      ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=64k") != 0) {
+    return kNoMount;
+  }
+  const auto writer = RunWriter::Create(folder + "/r");
+  if (!writer.ok() || !(*writer)->BeginSection(0).ok()) return kWrongStatus;
+  const absl::Status full = (*writer)->Append(std::string(1 << 20, 'x'), 1);
+  const bool named = std::string(full.message()).find(folder + "/r") != std::string::npos;
+  return IsDiskFull(full) && absl::IsResourceExhausted(full) && named ? kAsExpected : kWrongStatus;
+}
+
+TEST(RunTest, AFullDiskIsNamedWithThePath) {
+  const ScratchFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(FillDisk(folder.File("").substr(0, folder.File("").size() - 1)));
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kNoMount) GTEST_SKIP() << "not allowed to mount a small tmpfs here";
+  EXPECT_EQ(WEXITSTATUS(status), kAsExpected);
+}
+
+TEST(RunTest, EveryTruncationIsFound) {
+  const ScratchFolder folder;
+  const auto info = WriteRun(folder.File("r"), {{0, {"alpha", "beta", "gamma"}}});
+  ASSERT_TRUE(info.ok());
+  const std::string whole = ReadAll(folder.File("r"));
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+    WriteAll(folder.File("cut"), whole.substr(0, bytes));
+    const absl::Status status = ReadSection(folder.File("cut"), 0, info->bytes()).status();
+    ASSERT_EQ(status.code(), absl::StatusCode::kDataLoss) << bytes;
+    ASSERT_THAT(status.message(), HasSubstr(folder.File("cut")));
+    ASSERT_THAT(status.message(), HasSubstr("at byte"));
+  }
+}
+
+TEST(RunTest, EveryFlippedBitIsFound) {
+  const ScratchFolder folder;
+  const auto info =
+      WriteRun(folder.File("r"), {{0, {"alpha", "be"}}, {1, {std::string(300, 'z')}}});
+  ASSERT_TRUE(info.ok());
+  const std::string whole = ReadAll(folder.File("r"));
+  for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
+    std::string flipped = whole;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
+    WriteAll(folder.File("flipped"), flipped);
+    const absl::Status status = ReadSection(folder.File("flipped"), 0, info->bytes()).status();
+    ASSERT_EQ(status.code(), absl::StatusCode::kDataLoss) << bit;
+  }
+}
+
+TEST(RunTest, AnErrorIsRepeated) {
+  const ScratchFolder folder;
+  WriteAll(folder.File("r"), "nothing that a run begins with, but long enough");
+  const auto reader = RunReader::Open(folder.File("r"), 0, 40);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ((*reader)->NextBlock().status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ((*reader)->NextBlock().status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST(RunTest, ImpossibleRangesAreRefused) {
+  const ScratchFolder folder;
+  WriteAll(folder.File("r"), "x");
+  constexpr auto kRefused = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ(RunReader::Open(folder.File("r"), -1, 1).status().code(), kRefused);
+  EXPECT_EQ(RunReader::Open(folder.File("r"), 0, -1).status().code(), kRefused);
+  EXPECT_EQ(RunReader::Open(folder.File("r"), INT64_MAX, 2).status().code(), kRefused);
+}
+
+RC_GTEST_PROP(RunProperty, BlocksComeBackAsWritten, ()) {
+  const ScratchFolder folder;
+  std::vector<std::pair<int, Blocks>> sections;
+  const int num_sections = *rc::gen::inRange(0, 6);
+  for (int consumer = 0; consumer < num_sections; ++consumer) {
+    Blocks blocks = *rc::gen::container<Blocks>(rc::gen::nonEmpty<std::string>());
+    // Some blocks larger than the writer's buffer.
+    if (*rc::gen::inRange(0, 8) == 0) {
+      blocks.emplace_back(static_cast<std::size_t>(*rc::gen::inRange(1, 1 << 20)), 'x');
+    }
+    sections.emplace_back(2 * consumer, std::move(blocks));
+  }
+  const auto info = WriteRun(folder.File("r"), sections);
+  RC_ASSERT(info.ok());
+  int next = 0;
+  for (const auto& [consumer, blocks] : sections) {
+    if (blocks.empty()) continue;
+    const v1::RunSection& section = info->sections(next++);
+    RC_ASSERT(section.consumer() == consumer);
+    RC_ASSERT(section.records() == static_cast<std::int64_t>(2 * blocks.size()));
+    const auto read = ReadSection(folder.File("r"), section.offset(), section.bytes());
+    RC_ASSERT(read.ok());
+    RC_ASSERT(*read == blocks);
+  }
+  RC_ASSERT(next == info->sections_size());
+}
+
+RC_GTEST_PROP(RunProperty, ShiftedOrShortenedSectionsAreFound, ()) {
+  const ScratchFolder folder;
+  const auto info = WriteRun(folder.File("r"), {{0, {std::string(100, 'a'), std::string(50, 'b')}},
+                                                {1, {std::string(10, 'c')}}});
+  RC_ASSERT(info.ok());
+  // Any range that is no union of neighbouring blocks (ends at 0, 132, 214, 256) is an error.
+  const auto begin = *rc::gen::inRange<std::int64_t>(0, 256);
+  const auto end = *rc::gen::inRange<std::int64_t>(begin + 1, 257);
+  const auto at_border = [](std::int64_t at) {
+    return at == 0 || at == 132 || at == 214 || at == 256;
+  };
+  RC_PRE(!at_border(begin) || !at_border(end));
+  RC_ASSERT(ReadSection(folder.File("r"), begin, end - begin).status().code() ==
+            absl::StatusCode::kDataLoss);
+}
+
+}  // namespace
+}  // namespace weir::format
