@@ -1,0 +1,173 @@
+#include "planner/load/schedule_layer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "planner/load/fast_layer.h"
+#include "planner/load/interval_program.h"
+#include "planner/load/longest_remaining.h"
+#include "planner/load/matching_schedule.h"
+#include "planner/load/source_decomposition.h"
+#include "planner/load/source_program.h"
+#include "planner/load/wheel.h"
+
+namespace weir::planner::load {
+namespace {
+
+// Times closer than this (scaled) are one: senders of a group that finish together differ by
+// rounding only.
+constexpr double kSameTime = 1e-10;
+// Pieces of a pair this close touch.
+constexpr double kTouch = 1e-12;
+
+std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+double EndOf(const std::vector<Piece>& pieces, double at_least) {
+  for (const Piece& piece : pieces) at_least = std::max(at_least, piece.end);
+  return at_least;
+}
+
+/// Moments at which the set of busy senders changes, when each sends without pause from its finish.
+std::vector<double> Changes(const ScaledLayer& layer, const ShuffleDemand& demand,
+                            const std::vector<double>& share) {
+  std::vector<double> changes;
+  for (std::int32_t j = 0; j < layer.n; ++j) {
+    changes.push_back(demand.release[At(j)]);
+    changes.push_back(demand.release[At(j)] + layer.send_all * share[At(j)]);
+  }
+  std::sort(changes.begin(), changes.end());
+  std::vector<double> distinct;
+  for (const double change : changes) {
+    if (distinct.empty() || change - distinct.back() > kSameTime) distinct.push_back(change);
+  }
+  return distinct;
+}
+
+/// The wheel in every window in which at most L senders are busy; the rest, from the first window
+/// that has more, by one matching. No value when that is more pieces than allowed.
+absl::StatusOr<std::optional<LayerSchedule>> TryWheel(const ScaledLayer& layer,
+                                                      const ShuffleDemand& demand,
+                                                      const std::vector<double>& share,
+                                                      const ScheduleOptions& options) {
+  const std::vector<double> changes = Changes(layer, demand, share);
+  const double pairs = static_cast<double>(layer.n) * layer.r;
+  LayerSchedule schedule;
+  schedule.method = "wheel";
+  std::vector<double> left(share.size());
+  for (std::size_t j = 0; j < share.size(); ++j) left[j] = layer.send_all * share[j];
+  for (std::size_t window = 0; window + 1 < changes.size(); ++window) {
+    const double begin = changes[window];
+    const double end = changes[window + 1];
+    std::vector<std::int32_t> busy;
+    for (std::int32_t j = 0; j < layer.n; ++j) {
+      if (demand.release[At(j)] <= begin + kSameTime && left[At(j)] > kSameTime) busy.push_back(j);
+    }
+    if (static_cast<std::int32_t>(busy.size()) > layer.width) {
+      ShuffleDemand rest = demand;
+      for (std::int32_t j = 0; j < layer.n; ++j) {
+        for (std::int32_t k = 0; k < layer.r; ++k) {
+          rest.send_time[At(j)][At(k)] = left[At(j)] * layer.fractions[At(k)];
+        }
+      }
+      const bool all_released = demand.release.back() <= begin + kSameTime;
+      if (!all_released) return std::optional<LayerSchedule>();
+      const absl::StatusOr<std::vector<Piece>> tail =
+          MatchingSchedule(rest.send_time, begin, WindowNeeded(rest.send_time, layer.l), layer.l);
+      if (!tail.ok()) return tail.status();
+      schedule.pieces.insert(schedule.pieces.end(), tail->begin(), tail->end());
+      break;
+    }
+    const std::vector<Piece> turn = WheelTurn(busy, layer.fractions, layer.width, begin, end);
+    schedule.pieces.insert(schedule.pieces.end(), turn.begin(), turn.end());
+    for (const std::int32_t j : busy) left[At(j)] -= end - begin;
+    if (static_cast<double>(schedule.pieces.size()) >
+        2 * options.pieces_per_pair_max * pairs + layer.n) {
+      return std::optional<LayerSchedule>();
+    }
+  }
+  schedule.pieces = MergeTouching(std::move(schedule.pieces), kTouch);
+  if (static_cast<double>(schedule.pieces.size()) > options.pieces_per_pair_max * pairs + layer.n) {
+    return std::optional<LayerSchedule>();
+  }
+  schedule.makespan = EndOf(schedule.pieces, demand.release.back());
+  return std::optional<LayerSchedule>(std::move(schedule));
+}
+
+/// Decomposes each interval by `decompose` and joins the pieces.
+template <typename Decompose>
+absl::StatusOr<LayerSchedule> JoinIntervals(const std::vector<IntervalTransfers>& intervals,
+                                            double last_finish, const char* method,
+                                            Decompose decompose) {
+  LayerSchedule schedule;
+  schedule.method = method;
+  for (const IntervalTransfers& interval : intervals) {
+    const double length = interval.end - interval.begin;
+    if (length <= kTouch) continue;
+    absl::StatusOr<std::vector<Piece>> pieces = decompose(interval, length);
+    if (!pieces.ok()) return pieces.status();
+    schedule.pieces.insert(schedule.pieces.end(), pieces->begin(), pieces->end());
+  }
+  schedule.pieces = MergeTouching(std::move(schedule.pieces), kTouch);
+  schedule.makespan = EndOf(schedule.pieces, last_finish);
+  return schedule;
+}
+
+}  // namespace
+
+ShuffleDemand DemandOf(const ScaledLayer& layer, const std::vector<double>& share) {
+  ShuffleDemand demand;
+  demand.channels = layer.l;
+  demand.send_time.assign(At(layer.n), std::vector<double>(At(layer.r)));
+  double latest = 0;
+  for (std::int32_t j = 0; j < layer.n; ++j) {
+    // Finishing order holds to rounding; the schedule needs it exactly.
+    latest = std::max(latest, layer.FinishTime(j, share[At(j)]));
+    demand.release.push_back(latest);
+    for (std::int32_t k = 0; k < layer.r; ++k) {
+      demand.send_time[At(j)][At(k)] = layer.send_all * share[At(j)] * layer.fractions[At(k)];
+    }
+  }
+  return demand;
+}
+
+absl::StatusOr<LayerSchedule> ScheduleLayer(const ScaledLayer& layer,
+                                            const std::vector<double>& share,
+                                            const ScheduleOptions& options) {
+  const ShuffleDemand demand = DemandOf(layer, share);
+  if (layer.send_all <= kTouch) return LayerSchedule{{}, demand.release.back(), "nothing to send"};
+  if (HasClosedForm(layer)) {
+    absl::StatusOr<std::optional<LayerSchedule>> wheel = TryWheel(layer, demand, share, options);
+    if (!wheel.ok()) return wheel.status();
+    if (wheel->has_value()) return **std::move(wheel);
+  }
+  const std::int64_t size = static_cast<std::int64_t>(layer.n) * layer.n * layer.r;
+  if (size <= options.program_size_max) {
+    const absl::StatusOr<std::vector<IntervalTransfers>> intervals = SolveIntervalProgram(demand);
+    if (!intervals.ok()) return intervals.status();
+    return JoinIntervals(*intervals, demand.release.back(), "interval program",
+                         [&](const IntervalTransfers& interval, double length) {
+                           return MatchingSchedule(interval.send_time, interval.begin, length,
+                                                   layer.l);
+                         });
+  }
+  const double horizon = CutMakespan(layer, share);
+  absl::StatusOr<LongestRemainingResult> result =
+      LongestRemainingFirst(demand, horizon, options.num_quanta);
+  if (!result.ok()) return result.status();
+  return LayerSchedule{MergeTouching(std::move(result->pieces), kTouch), result->makespan,
+                       "longest remaining first"};
+}
+
+absl::StatusOr<LayerSchedule> ScheduleLayerBySource(const ScaledLayer& layer) {
+  const absl::StatusOr<SourceSolution> solution = SolveSourceProgram(layer);
+  if (!solution.ok()) return solution.status();
+  return JoinIntervals(
+      solution->intervals, solution->finish[At(layer.n - 1)], "source decomposition",
+      [&](const IntervalTransfers& interval, double length) {
+        return SourceDecomposition(interval.send_time, interval.begin, length, layer.l);
+      });
+}
+
+}  // namespace weir::planner::load

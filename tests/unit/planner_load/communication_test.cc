@@ -1,0 +1,195 @@
+// Schedules of one layer, checked by CheckSchedule, which knows nothing of how they are made.
+
+#include "planner/load/communication.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "planner/load/fast_layer.h"
+#include "planner/load/longest_remaining.h"
+#include "planner/load/matching_schedule.h"
+#include "planner/load/schedule_layer.h"
+#include "planner/load/source_decomposition.h"
+#include "planner/load/wheel.h"
+#include "planner/load/whole_bytes.h"
+#include "tests/unit/planner_load/random_layer.h"
+
+namespace weir::planner::load {
+namespace {
+
+constexpr double kGrain = 1e-9;
+
+void ExpectSound(const ShuffleDemand& demand, const std::vector<Piece>& pieces) {
+  const ScheduleFault fault = CheckSchedule(demand, pieces, kGrain);
+  EXPECT_LE(fault.demand, 1e-8);
+  EXPECT_LE(fault.port_overlap, 1e-9);
+  EXPECT_LE(fault.channels_over, 0);
+  EXPECT_LE(fault.early, 1e-9);
+}
+
+std::vector<std::vector<double>> RandomDemand(RandomLayers& random, std::int32_t n,
+                                              std::int32_t r) {
+  std::vector<std::vector<double>> time(static_cast<std::size_t>(n),
+                                        std::vector<double>(static_cast<std::size_t>(r)));
+  for (auto& row : time) {
+    for (double& cell : row) cell = random.Whole(0, 3) == 0 ? 0 : random.Uniform(0, 1);
+  }
+  time[0][0] = 0.5;
+  return time;
+}
+
+TEST(CheckScheduleTest, FindsEveryFault) {
+  const ShuffleDemand demand{{0, 1}, {{1, 0}, {0, 1}}, 1};
+  EXPECT_EQ(CheckSchedule(demand, {{0, 0, 0, 1}, {1, 1, 1, 2}}, kGrain).channels_over, 0);
+  EXPECT_EQ(CheckSchedule(demand, {{0, 0, 0.5, 1.5}, {1, 1, 1, 2}}, kGrain).channels_over, 1);
+  EXPECT_NEAR(CheckSchedule(demand, {{0, 0, 0, 1}}, kGrain).demand, 1, 0);
+  EXPECT_NEAR(CheckSchedule(demand, {{0, 0, 0, 1}, {0, 1, 0.5, 1}}, kGrain).port_overlap, 0.5, 0);
+  EXPECT_NEAR(CheckSchedule(demand, {{0, 0, 0, 1}, {1, 1, 0.25, 1.25}}, kGrain).early, 0.75, 0);
+}
+
+TEST(MatchingScheduleTest, FillsTheShortestWindow) {
+  RandomLayers random(3);
+  for (int round = 0; round < 300; ++round) {
+    const std::int32_t n = random.Whole(1, 9), r = random.Whole(1, 9), l = random.Whole(1, 10);
+    const ShuffleDemand demand{std::vector<double>(static_cast<std::size_t>(n), 2.0),
+                               RandomDemand(random, n, r), l};
+    const double length = WindowNeeded(demand.send_time, l);
+    const absl::StatusOr<std::vector<Piece>> pieces =
+        MatchingSchedule(demand.send_time, 2, length, l);
+    ASSERT_TRUE(pieces.ok()) << pieces.status();
+    ExpectSound(demand, *pieces);
+    for (const Piece& piece : *pieces) EXPECT_LE(piece.end, 2 + length * (1 + 1e-9));
+  }
+}
+
+TEST(MatchingScheduleTest, RefusesWhatDoesNotFit) {
+  EXPECT_EQ(MatchingSchedule({{1, 1}}, 0, 1.5, 1).status().code(), absl::StatusCode::kInternal);
+}
+
+TEST(SourceDecompositionTest, AgreesWithTheEventDrivenOne) {
+  RandomLayers random(4);
+  for (int round = 0; round < 100; ++round) {
+    const std::int32_t n = random.Whole(1, 6), r = random.Whole(1, 6), l = random.Whole(1, 6);
+    const ShuffleDemand demand{std::vector<double>(static_cast<std::size_t>(n), 0),
+                               RandomDemand(random, n, r), l};
+    const double length = WindowNeeded(demand.send_time, l) * (round % 2 == 0 ? 1 : 1.3);
+    const absl::StatusOr<std::vector<Piece>> pieces =
+        SourceDecomposition(demand.send_time, 0, length, l);
+    ASSERT_TRUE(pieces.ok()) << pieces.status();
+    const ScheduleFault fault = CheckSchedule(demand, *pieces, kGrain);
+    EXPECT_LE(fault.demand, 1e-6);
+    EXPECT_LE(fault.port_overlap, 1e-9);
+    EXPECT_LE(fault.channels_over, 0);
+    for (const Piece& piece : *pieces) EXPECT_LE(piece.end, length * (1 + 1e-9));
+  }
+}
+
+TEST(WheelTest, EqualReceiversNeedOnePieceAPair) {
+  const std::vector<Piece> pieces = WheelTurn({0, 1, 2, 3}, {0.25, 0.25, 0.25, 0.25}, 4, 10, 14);
+  EXPECT_EQ(pieces.size(), 16u);
+  ExpectSound({{10, 10, 10, 10}, std::vector<std::vector<double>>(4, std::vector<double>(4, 1)), 4},
+              pieces);
+}
+
+TEST(WheelTest, UnequalReceiversNeverCollide) {
+  const std::vector<double> fractions{0.3, 0.05, 0.25, 0.4};
+  std::vector<std::vector<double>> time(2);
+  for (auto& row : time) {
+    for (const double fraction : fractions) row.push_back(fraction * 3);
+  }
+  ExpectSound({{1, 1}, time, 2}, WheelTurn({0, 1}, fractions, 2, 1, 4));
+}
+
+TEST(ScheduleLayerTest, MeetsTheCutMakespanInEveryRegime) {
+  RandomLayers random(5);
+  int wheels = 0;
+  for (int round = 0; round < 400; ++round) {
+    const absl::StatusOr<ScaledLayer> layer = ScaleLayer(random.Next(8, 8));
+    ASSERT_TRUE(layer.ok()) << layer.status();
+    const ScaledLoads loads = FastLoads(*layer);
+    const absl::StatusOr<LayerSchedule> schedule = ScheduleLayer(*layer, loads.share, {});
+    ASSERT_TRUE(schedule.ok()) << schedule.status();
+    ExpectSound(DemandOf(*layer, loads.share), schedule->pieces);
+    EXPECT_NEAR(schedule->makespan / loads.time, 1, 1e-6) << schedule->method;
+    if (schedule->method == "wheel") ++wheels;
+    EXPECT_LE(static_cast<double>(schedule->pieces.size()),
+              12.0 * layer->n * layer->r + 2 * layer->n);
+  }
+  EXPECT_GT(wheels, 50);
+}
+
+TEST(ScheduleLayerTest, SourceScheduleIsSoundToo) {
+  RandomLayers random(6);
+  for (int round = 0; round < 30; ++round) {
+    Layer raw = random.Next(5, 4);
+    if (raw.compute.smooth()) continue;
+    const absl::StatusOr<ScaledLayer> layer = ScaleLayer(raw);
+    ASSERT_TRUE(layer.ok());
+    const absl::StatusOr<LayerSchedule> schedule = ScheduleLayerBySource(*layer);
+    ASSERT_TRUE(schedule.ok()) << schedule.status();
+    EXPECT_LE(schedule->makespan / FastLoads(*layer).time, 1 + 1e-6);
+    EXPECT_GE(schedule->makespan / FastLoads(*layer).bound, 1 - 1e-6);
+  }
+}
+
+TEST(LongestRemainingTest, IsSoundAndCloseToTheCuts) {
+  RandomLayers random(7);
+  for (int round = 0; round < 40; ++round) {
+    const absl::StatusOr<ScaledLayer> layer = ScaleLayer(random.Next(40, 40));
+    ASSERT_TRUE(layer.ok());
+    const ScaledLoads loads = FastLoads(*layer);
+    const ShuffleDemand demand = DemandOf(*layer, loads.share);
+    const absl::StatusOr<LongestRemainingResult> result =
+        LongestRemainingFirst(demand, loads.time, 1000);
+    ASSERT_TRUE(result.ok()) << result.status();
+    ExpectSound(demand, result->pieces);
+    EXPECT_LE(result->makespan / loads.time, 1.02);
+  }
+}
+
+TEST(WholeBytesTest, SplitsWithoutLoss) {
+  EXPECT_EQ(SplitBytes(10, {1, 1, 1}), (std::vector<Bytes>{3, 4, 3}));
+  EXPECT_EQ(SplitBytes(0, {1, 2}), (std::vector<Bytes>{0, 0}));
+  RandomLayers random(8);
+  for (int round = 0; round < 200; ++round) {
+    const std::vector<double> weights = random.Fractions(random.Whole(1, 50));
+    const auto total = static_cast<Bytes>(random.LogUniform(1, 1e17));
+    const std::vector<Bytes> parts = SplitBytes(total, weights);
+    EXPECT_EQ(std::accumulate(parts.begin(), parts.end(), Bytes{0}), total);
+    EXPECT_GE(*std::min_element(parts.begin(), parts.end()), 0);
+  }
+}
+
+TEST(WholeBytesTest, TransfersTileEveryPair) {
+  RandomLayers random(9);
+  for (int round = 0; round < 100; ++round) {
+    const absl::StatusOr<ScaledLayer> layer = ScaleLayer(random.Next(6, 6));
+    ASSERT_TRUE(layer.ok());
+    const ScaledLoads loads = FastLoads(*layer);
+    const absl::StatusOr<LayerSchedule> schedule = ScheduleLayer(*layer, loads.share, {});
+    ASSERT_TRUE(schedule.ok());
+    std::vector<std::vector<Bytes>> bytes;
+    for (const double share : loads.share) {
+      bytes.push_back(
+          SplitBytes(static_cast<Bytes>(share * random.LogUniform(1, 1e12)), layer->fractions));
+    }
+    for (const auto& transfers : {WholeByteTransfers(schedule->pieces, bytes),
+                                  OneTransferPerPair(schedule->pieces, bytes)}) {
+      std::vector<std::vector<Bytes>> next = bytes;
+      for (auto& row : next) std::fill(row.begin(), row.end(), Bytes{0});
+      for (const ByteTransfer& transfer : transfers) {
+        Bytes& at = next[static_cast<std::size_t>(transfer.sender)]
+                        [static_cast<std::size_t>(transfer.receiver)];
+        EXPECT_EQ(transfer.offset, at);
+        EXPECT_GT(transfer.bytes, 0);
+        at += transfer.bytes;
+      }
+      EXPECT_EQ(next, bytes);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weir::planner::load
