@@ -2,7 +2,7 @@
 
 // What the communication schedule of one layer is made from and of: demand in, timed pieces out.
 // Upstream: layer loads. Downstream: wheel.h, matching_schedule.h, longest_remaining.h,
-// interval_program.h, schedule_layer.h, whole_bytes.h.
+// interval_program.h, schedule_layer.h, plan_pieces.h.
 
 #include <cstdint>
 #include <vector>

@@ -20,7 +20,7 @@ namespace weir::planner::load {
 ///   must.
 /// Returns: pieces in scaled order of their ends, unmerged; together the whole demand, except for
 /// rounding below 1e-9 of
-///   the length per pair, which whole_bytes.h puts back.
+///   the length per pair, which plan assembly puts back (sections are tiled by pieces).
 /// Requires: length > 0. Errors: kInternal when the sums exceed what fits by more than 1e-6 or
 /// rounding broke the matching. Time: one alternating path per event, about 2 n r events; 1 000 x 1
 /// 000 in seconds. O((n + r)^2) memory. Source: 004 section 4.3 and theorem 4.2 (same result by one

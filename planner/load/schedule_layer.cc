@@ -19,6 +19,8 @@ namespace {
 // Times closer than this (scaled) are one: senders of a group that finish together differ by
 // rounding only.
 constexpr double kSameTime = 1e-10;
+// By how much (scaled) the interval program may overfill an interval.
+constexpr double kProgramSlack = 1e-7;
 // Pieces of a pair this close touch.
 constexpr double kTouch = 1e-12;
 
@@ -148,7 +150,12 @@ absl::StatusOr<LayerSchedule> ScheduleLayer(const ScaledLayer& layer,
     if (!intervals.ok()) return intervals.status();
     return JoinIntervals(*intervals, demand.release.back(), "interval program",
                          [&](const IntervalTransfers& interval, double length) {
-                           return MatchingSchedule(interval.send_time, interval.begin, length,
+                           // The program keeps each row to 1e-9, which can exceed a very short
+                           // interval.
+                           const double needed = WindowNeeded(interval.send_time, layer.l);
+                           const bool rounding = needed - length <= kProgramSlack;
+                           return MatchingSchedule(interval.send_time, interval.begin,
+                                                   rounding ? std::max(length, needed) : length,
                                                    layer.l);
                          });
   }

@@ -1,0 +1,44 @@
+#include "planner/load/plan_pieces.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace weir::planner::load {
+
+std::vector<PieceDraft> DraftPieces(const LayerSchedule& schedule, Seconds time_unit_s,
+                                    Seconds begin_s) {
+  std::vector<PieceDraft> drafts;
+  for (const Piece& piece : schedule.pieces) {
+    if (piece.end <= piece.begin) continue;
+    drafts.push_back({piece.sender, piece.receiver, piece.end - piece.begin,
+                      begin_s + piece.begin * time_unit_s});
+  }
+  return drafts;
+}
+
+std::vector<PieceDraft> DraftPairs(const LayerSchedule& schedule, Seconds time_unit_s,
+                                   Seconds begin_s) {
+  struct Sent {
+    double time = 0;
+    double moment = 0;
+  };
+  std::map<std::pair<std::int32_t, std::int32_t>, Sent> sent;
+  for (const Piece& piece : schedule.pieces) {
+    const double length = piece.end - piece.begin;
+    Sent& pair = sent[{piece.sender, piece.receiver}];
+    pair.time += length;
+    pair.moment += length * 0.5 * (piece.begin + piece.end);
+  }
+  std::vector<PieceDraft> drafts;
+  for (const auto& [pair, of_pair] : sent) {
+    if (of_pair.time <= 0) continue;
+    const double begin = of_pair.moment / of_pair.time - 0.5 * of_pair.time;
+    drafts.push_back({pair.first, pair.second, 1, begin_s + std::max(0.0, begin) * time_unit_s});
+  }
+  std::stable_sort(drafts.begin(), drafts.end(),
+                   [](const PieceDraft& a, const PieceDraft& b) { return a.start_s < b.start_s; });
+  return drafts;
+}
+
+}  // namespace weir::planner::load
