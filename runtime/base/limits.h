@@ -21,6 +21,8 @@ inline constexpr absl::Duration kTaskKillGrace = absl::Seconds(2);
 /// A task process that does not report progress for this long while its step runs is taken for
 /// hung.
 inline constexpr absl::Duration kTaskSilence = absl::Seconds(8);
+/// How often a task says how far its step is: far more often than its silence is noticed.
+inline constexpr absl::Duration kTaskProgress = absl::Milliseconds(500);
 /// A transfer without a single byte for this long ends with an error that names the sender.
 inline constexpr absl::Duration kTransferSilence = absl::Seconds(6);
 

@@ -1,0 +1,66 @@
+#pragma once
+
+// What a running step tells the outside: progress and counters out, cancellation in. Upstream: the
+// engine and the step's files. Downstream: progress events of the task.
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/btree_map.h"
+#include "absl/synchronization/mutex.h"
+#include "jobs/api/program.h"
+
+namespace weir::task {
+
+/// Thread-safe. Lives as long as its step.
+class StepActivity {
+ public:
+  void AddInputBytes(std::int64_t bytes) { input_bytes_ += bytes; }
+  void AddOutputBytes(std::int64_t bytes) { output_bytes_ += bytes; }
+  std::int64_t input_bytes() const { return input_bytes_; }
+  std::int64_t output_bytes() const { return output_bytes_; }
+
+  void Cancel() { cancelled_ = true; }
+  bool cancelled() const { return cancelled_; }
+
+  void AddCounter(std::string_view name, std::int64_t value) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    counters_[std::string(name)] += value;
+  }
+  absl::btree_map<std::string, std::int64_t> counters() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return counters_;
+  }
+
+ private:
+  std::atomic<std::int64_t> input_bytes_ = 0;
+  std::atomic<std::int64_t> output_bytes_ = 0;
+  std::atomic<bool> cancelled_ = false;
+  mutable absl::Mutex mutex_;
+  absl::btree_map<std::string, std::int64_t> counters_ ABSL_GUARDED_BY(mutex_);
+};
+
+/// The engine's view of a running step.
+class ActivityContext : public StepContext {
+ public:
+  ActivityContext(SlotPool& slots, std::int64_t memory_bytes, StepActivity& activity)
+      : slots_(slots), memory_bytes_(memory_bytes), activity_(activity) {}
+
+  SlotPool& slots() override { return slots_; }
+  void AddProgress(std::int64_t input_bytes) override { activity_.AddInputBytes(input_bytes); }
+  void AddCounter(std::string_view name, std::int64_t value) override {
+    activity_.AddCounter(name, value);
+  }
+  bool cancelled() const override { return activity_.cancelled(); }
+  std::int64_t memory_bytes() const override { return memory_bytes_; }
+
+ private:
+  SlotPool& slots_;
+  std::int64_t memory_bytes_;
+  StepActivity& activity_;
+};
+
+}  // namespace weir::task

@@ -1,0 +1,124 @@
+#include "runtime/task/step_thread.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <functional>
+#include <utility>
+
+#include "absl/synchronization/mutex.h"
+#include "runtime/base/errno_status.h"
+#include "runtime/task/slot_threads.h"
+#include "runtime/task/step_activity.h"
+#include "runtime/task/step_runner.h"
+
+namespace weir::task {
+
+struct StepThread::State {
+  State(JobProgram& job_program, std::int64_t memory, const TaskEnvironment& environment)
+      : program(job_program), memory_bytes(memory), now(environment.now) {}
+
+  void Loop(SlotPool& slots) {
+    while (true) {
+      v1::TaskCommand::Run run;
+      {
+        absl::MutexLock lock(&mutex);
+        const auto woken = [this] { return stopping || !waiting.empty(); };
+        mutex.Await(absl::Condition(&woken));
+        if (stopping) return;
+        run = std::move(waiting.front());
+        waiting.pop_front();
+        activity = std::make_shared<StepActivity>();
+        step = run.order().step();
+      }
+      v1::StepResult result = RunStep(program, run, slots, memory_bytes, *activity, now);
+      absl::MutexLock lock(&mutex);
+      activity = nullptr;
+      results.push_back(std::move(result));
+      Signal();
+    }
+  }
+
+  void Signal() const {
+    // The counter cannot overflow; a failed write could only delay a result until the next poll.
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(result_fd.get(), &one, sizeof one);
+  }
+
+  JobProgram& program;
+  const std::int64_t memory_bytes;
+  const std::function<MonoTime()> now;
+  Fd result_fd;
+
+  absl::Mutex mutex;
+  bool stopping = false;
+  bool gone = false;
+  std::deque<v1::TaskCommand::Run> waiting;
+  std::shared_ptr<StepActivity> activity;  // of the running step
+  int step = 0;
+  std::vector<v1::StepResult> results;
+};
+
+absl::StatusOr<std::unique_ptr<StepThread>> StepThread::Start(JobProgram& program,
+                                                              const v1::TaskCommand::Start& start,
+                                                              const TaskEnvironment& environment) {
+  auto state = std::make_shared<State>(program, start.memory_bytes(), environment);
+  state->result_fd = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!state->result_fd.valid()) return ErrnoStatus(errno, "cannot make an eventfd");
+  environment.start_thread([state, environment, num_slots = std::max(1, start.slots())] {
+    {
+      SlotThreads slots(num_slots, environment);
+      state->Loop(slots);
+    }
+    absl::MutexLock lock(&state->mutex);
+    state->gone = true;
+  });
+  return std::unique_ptr<StepThread>(new StepThread(std::move(state)));
+}
+
+StepThread::~StepThread() {
+  Cancel();
+  absl::MutexLock lock(&state_->mutex);
+  state_->stopping = true;
+  state_->mutex.Await(absl::Condition(&state_->gone));
+}
+
+void StepThread::Add(v1::TaskCommand::Run run) {
+  absl::MutexLock lock(&state_->mutex);
+  state_->waiting.push_back(std::move(run));
+}
+
+void StepThread::Cancel() {
+  absl::MutexLock lock(&state_->mutex);
+  state_->waiting.clear();
+  if (state_->activity != nullptr) state_->activity->Cancel();
+}
+
+bool StepThread::busy() const {
+  absl::MutexLock lock(&state_->mutex);
+  return state_->activity != nullptr || !state_->waiting.empty();
+}
+
+int StepThread::result_fd() const { return state_->result_fd.get(); }
+
+std::vector<v1::StepResult> StepThread::TakeResults() {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t cleared = ::read(state_->result_fd.get(), &count, sizeof count);
+  absl::MutexLock lock(&state_->mutex);
+  return std::exchange(state_->results, {});
+}
+
+std::optional<v1::TaskEvent::Progress> StepThread::progress() const {
+  absl::MutexLock lock(&state_->mutex);
+  if (state_->activity == nullptr) return std::nullopt;
+  v1::TaskEvent::Progress progress;
+  progress.set_step(state_->step);
+  progress.set_input_bytes_done(state_->activity->input_bytes());
+  progress.set_output_bytes_done(state_->activity->output_bytes());
+  return progress;
+}
+
+}  // namespace weir::task
