@@ -6,11 +6,20 @@
 
 namespace weir::planner::load {
 
+namespace {
+
+// A piece shorter than this part of the makespan is rounding. Begun at the same moment as a long
+// one it could stand behind it in a port's order and hold up its other end, so its bytes go with
+// the pair's other pieces, or last when it has none (plan assembly tiles every section).
+constexpr double kShortestPiece = 1e-9;
+
+}  // namespace
+
 std::vector<PieceDraft> DraftPieces(const LayerSchedule& schedule, Seconds time_unit_s,
                                     Seconds begin_s) {
   std::vector<PieceDraft> drafts;
   for (const Piece& piece : schedule.pieces) {
-    if (piece.end <= piece.begin) continue;
+    if (piece.end - piece.begin <= kShortestPiece * schedule.makespan) continue;
     drafts.push_back({piece.sender, piece.receiver, piece.end - piece.begin,
                       begin_s + piece.begin * time_unit_s});
   }
@@ -32,7 +41,7 @@ std::vector<PieceDraft> DraftPairs(const LayerSchedule& schedule, Seconds time_u
   }
   std::vector<PieceDraft> drafts;
   for (const auto& [pair, of_pair] : sent) {
-    if (of_pair.time <= 0) continue;
+    if (of_pair.time <= kShortestPiece * schedule.makespan) continue;
     const double begin = of_pair.moment / of_pair.time - 0.5 * of_pair.time;
     drafts.push_back({pair.first, pair.second, 1, begin_s + std::max(0.0, begin) * time_unit_s});
   }

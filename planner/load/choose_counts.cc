@@ -1,0 +1,156 @@
+#include "planner/load/choose_counts.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace weir::planner::load {
+namespace {
+
+constexpr double kImprovement = 1e-9;
+constexpr int kPassesMax = 8;
+// Relative change of a rate when its sensitivity is measured.
+constexpr double kProbe = 0.01;
+
+std::int32_t& CountOf(Chain& chain, std::size_t p) {
+  return p == 0 ? chain.num_mappers : chain.reducers[p - 1].num_reducers;
+}
+
+// Chains with more senders in all than this are compared with equal shares: unequal ones cost
+// quadratic time.
+constexpr std::int32_t kBlendedWidthMax = 100;
+
+absl::StatusOr<Seconds> Makespan(const Chain& chain) {
+  std::int32_t width = chain.num_mappers;
+  for (const ChainReducers& reducers : chain.reducers) width += reducers.num_reducers;
+  const absl::StatusOr<ChainSolution> solution =
+      width > kBlendedWidthMax ? SolveEqualShares(chain) : SolveChain(chain, LayerMethod::kFast);
+  if (!solution.ok()) return solution.status();
+  return solution->makespan_s;
+}
+
+absl::Status CheckLimits(const Chain& chain, const CountLimits& limits) {
+  const std::size_t num_layers = chain.reducers.size() + 1;
+  if (limits.counts_max.size() != num_layers || limits.fixed.size() != num_layers) {
+    return absl::InvalidArgumentError(absl::StrCat("count limits for ", limits.counts_max.size(),
+                                                   " and ", limits.fixed.size(),
+                                                   " layers; legal: ", num_layers));
+  }
+  for (std::size_t p = 0; p < num_layers; ++p) {
+    if (limits.counts_max[p] < 1) {
+      return absl::InvalidArgumentError(absl::StrCat("largest count of layer ", p, " is ",
+                                                     limits.counts_max[p], "; legal: >= 1"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+/// Moves one count while the chain gets shorter; returns whether it moved.
+absl::StatusOr<bool> MoveCount(std::size_t p, std::int32_t count_max, Chain& chain,
+                               Seconds& best_s) {
+  bool moved = false;
+  for (bool again = true; again;) {
+    again = false;
+    const std::int32_t now = CountOf(chain, p);
+    for (const std::int32_t next : {1, count_max, 2 * now, now / 2, now + std::max(1, now / 8),
+                                    now - std::max(1, now / 8), now + 1, now - 1}) {
+      if (next < 1 || next > count_max || next == CountOf(chain, p)) continue;
+      Chain candidate = chain;
+      CountOf(candidate, p) = next;
+      const absl::StatusOr<Seconds> makespan_s = Makespan(candidate);
+      if (!makespan_s.ok()) return makespan_s.status();
+      if (*makespan_s >= best_s * (1 - kImprovement)) continue;
+      best_s = *makespan_s;
+      chain = std::move(candidate);
+      moved = again = true;
+    }
+  }
+  return moved;
+}
+
+}  // namespace
+
+absl::StatusOr<Chain> ChooseCounts(const Chain& chain, const CountLimits& limits) {
+  if (absl::Status status = CheckLimits(chain, limits); !status.ok()) return status;
+  Chain best = chain;
+  for (std::size_t p = 0; p < limits.counts_max.size(); ++p) {
+    if (!limits.fixed[p]) CountOf(best, p) = limits.counts_max[p];
+  }
+  absl::StatusOr<Seconds> best_s = Makespan(best);
+  if (!best_s.ok()) return best_s.status();
+  bool moved = true;
+  for (int pass = 0; pass < kPassesMax && moved; ++pass) {
+    moved = false;
+    for (std::size_t p = 0; p < limits.counts_max.size(); ++p) {
+      if (limits.fixed[p]) continue;
+      const absl::StatusOr<bool> step = MoveCount(p, limits.counts_max[p], best, *best_s);
+      if (!step.ok()) return step.status();
+      moved = moved || *step;
+    }
+  }
+  return best;
+}
+
+absl::StatusOr<OneMore> CompareOneMore(const Chain& chain) {
+  const absl::StatusOr<Seconds> now_s = Makespan(chain);
+  if (!now_s.ok()) return now_s.status();
+  OneMore more;
+  for (std::size_t p = 0; p <= chain.reducers.size(); ++p) {
+    Chain changed = chain;
+    ++CountOf(changed, p);
+    const absl::StatusOr<Seconds> changed_s = Makespan(changed);
+    if (!changed_s.ok()) return changed_s.status();
+    if (p == 0) {
+      more.mapper_s = *changed_s - *now_s;
+    } else {
+      more.reducer_s.push_back(*changed_s - *now_s);
+    }
+  }
+  Chain changed = chain;
+  ++changed.channels;
+  const absl::StatusOr<Seconds> changed_s = Makespan(changed);
+  if (!changed_s.ok()) return changed_s.status();
+  more.channel_s = *changed_s - *now_s;
+  return more;
+}
+
+absl::StatusOr<Limits> FindLimits(const Chain& chain) {
+  const absl::StatusOr<Seconds> now_s = Makespan(chain);
+  if (!now_s.ok()) return now_s.status();
+  Limits limits;
+  absl::Status failed;
+  const auto measure = [&](const Chain& faster) {
+    const absl::StatusOr<Seconds> faster_s = Makespan(faster);
+    if (!faster_s.ok()) {
+      failed = faster_s.status();
+      return 0.0;
+    }
+    return std::max(0.0, *now_s - *faster_s) / kProbe;
+  };
+  Chain faster = chain;
+  faster.map_seconds_per_byte *= 1 - kProbe;
+  faster.map_startup_s *= 1 - kProbe;
+  limits.map_s = measure(faster);
+  faster = chain;
+  for (ChainReducers& reducers : faster.reducers) {
+    reducers.seconds_per_byte *= 1 - kProbe;
+    reducers.startup_s *= 1 - kProbe;
+  }
+  limits.reduce_s = measure(faster);
+  faster = chain;
+  faster.channel_seconds_per_byte *= 1 - kProbe;
+  const Seconds network_s = measure(faster);
+  // What would remain if channels were plenty is the ports' part; the rest is the bisection's.
+  Chain wide = chain;
+  wide.channels = chain.num_mappers;
+  for (const ChainReducers& reducers : chain.reducers)
+    wide.channels = std::max(wide.channels, reducers.num_reducers);
+  const absl::StatusOr<Seconds> wide_s = Makespan(wide);
+  if (!wide_s.ok()) return wide_s.status();
+  limits.bisection_s = std::clamp(*now_s - *wide_s, 0.0, network_s);
+  limits.channel_s = network_s - limits.bisection_s;
+  if (!failed.ok()) return failed;
+  return limits;
+}
+
+}  // namespace weir::planner::load
