@@ -77,9 +77,11 @@ class FluidSimulation {
     }
     if (plan.network.seconds_per_byte > 0 && !plan.transfers.empty()) {
       problem_ = PortsAndCuts(plan);
-      const double per_flow =
-          std::max(kRoundingPart, static_cast<double>(plan.transfers.size()) / kSharingBudget);
-      step_min_s_ = per_flow * BusiestResourceSeconds(plan, problem_);
+      // Each transfer brings at most three events: ready, flowing, done.
+      const auto num_flows = static_cast<double>(plan.transfers.size());
+      const bool exact = 3 * num_flows * num_flows <= kSharingBudget;
+      step_min_s_ = (exact ? kRoundingPart : num_flows / kSharingBudget) *
+                    BusiestResourceSeconds(plan, problem_);
     }
   }
 

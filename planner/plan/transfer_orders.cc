@@ -100,6 +100,7 @@ absl::Status OrderFetchAll(Plan* plan) {
   plan->transfer_order = TransferOrder::kFetchAll;
   FillPortOrders(AllTransfers(*plan), plan);
   plan->channel_order.assign(plan->network.cuts.size(), {});
+  plan->summary.lower_bound_s = 0;
   return AdoptPrediction(plan);
 }
 

@@ -43,9 +43,11 @@ absl::Status OrderByPriority(Plan* plan);
 /// Checked by: tests/unit/planner_plan/transfer_orders_test.cc.
 absl::Status OrderByStart(Plan* plan);
 
-/// Makes the plan a kFetchAll plan: no order, no channels, shared ports and cuts.
-/// Requires: plan->network, steps, sections, transfers and compute_order are filled.
-/// Errors: kInvalidArgument when the plan breaks CheckStructure or its precedence has a cycle.
+/// Makes the plan a kFetchAll plan: no order, no channels, shared ports and cuts. Clears
+/// summary.lower_bound_s, because a bound for ordered transfers need not hold (slow ports share a
+/// cut better than they hold a channel). Requires: plan->network, steps, sections, transfers and
+/// compute_order are filled. Errors: kInvalidArgument when the plan breaks CheckStructure or its
+/// precedence has a cycle.
 absl::Status OrderFetchAll(Plan* plan);
 
 /// Writes the predicted times of the plan into it: start of every step and transfer, duration of

@@ -1,0 +1,94 @@
+#include "planner/job/check_job.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace weir::planner {
+namespace {
+
+template <typename Value>
+absl::Status OutOfRange(absl::string_view field, Value value, absl::string_view legal) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " out of range: ", value, "; must be ", legal));
+}
+
+absl::Status CheckAtLeastZero(absl::string_view field, const Known& known) {
+  if (known.value >= 0 && known.value <= kPlanValueMax) return absl::OkStatus();
+  return OutOfRange(field, known.value, "between 0 and 1e100");
+}
+
+absl::Status CheckPositive(absl::string_view field, double value) {
+  if (value >= kPlanValueMin && value <= kPlanValueMax) return absl::OkStatus();
+  return OutOfRange(field, value, "between 1e-100 and 1e100");
+}
+
+absl::Status CheckCount(absl::string_view field, std::int32_t count, std::int32_t count_max) {
+  if (count >= 0 && count <= count_max) return absl::OkStatus();
+  return OutOfRange(field, count, absl::StrCat("between 0 (planner chooses) and ", count_max));
+}
+
+absl::Status CheckLayer(const LayerShape& layer, std::size_t index) {
+  const std::string prefix = absl::StrCat("layers[", index, "].");
+  absl::Status status = CheckAtLeastZero(absl::StrCat(prefix, "reduce_seconds_per_byte"),
+                                         layer.reduce_seconds_per_byte);
+  if (status.ok()) status = CheckAtLeastZero(absl::StrCat(prefix, "startup_s"), layer.startup_s);
+  if (status.ok()) {
+    status = CheckAtLeastZero(absl::StrCat(prefix, "output_ratio"), layer.output_ratio);
+  }
+  if (status.ok()) {
+    status = CheckCount(absl::StrCat(prefix, "num_reducers"), layer.num_reducers, kReducersMax);
+  }
+  return status;
+}
+
+absl::Status CheckWorker(const WorkerProfile& worker, std::size_t index) {
+  const std::string prefix = absl::StrCat("workers[", index, "] (", worker.name, ").");
+  if (worker.slots < 1) {
+    return OutOfRange(absl::StrCat(prefix, "slots"), worker.slots, "at least 1");
+  }
+  if (worker.memory_bytes < 0) {
+    return OutOfRange(absl::StrCat(prefix, "memory_bytes"), worker.memory_bytes, "at least 0");
+  }
+  if (worker.free_disk_bytes < 0) {
+    return OutOfRange(absl::StrCat(prefix, "free_disk_bytes"), worker.free_disk_bytes,
+                      "at least 0");
+  }
+  return CheckPositive(absl::StrCat(prefix, "compute_rate"), worker.compute_rate);
+}
+
+}  // namespace
+
+absl::Status CheckJobShape(const JobShape& shape) {
+  if (shape.input_bytes < 0) return OutOfRange("input_bytes", shape.input_bytes, "at least 0");
+  absl::Status status = CheckPositive("map_seconds_per_byte", shape.map_seconds_per_byte.value);
+  if (status.ok()) status = CheckAtLeastZero("map_startup_s", shape.map_startup_s);
+  if (status.ok()) status = CheckAtLeastZero("map_output_ratio", shape.map_output_ratio);
+  if (status.ok()) status = CheckCount("num_mappers", shape.num_mappers, kMappersMax);
+  if (status.ok() && (shape.layers.empty() || shape.layers.size() > kLayersMax)) {
+    status = OutOfRange("layers.size()", shape.layers.size(),
+                        absl::StrCat("between 1 and ", kLayersMax));
+  }
+  for (std::size_t i = 0; status.ok() && i < shape.layers.size(); ++i) {
+    status = CheckLayer(shape.layers[i], i);
+  }
+  return status;
+}
+
+absl::Status CheckCluster(const ClusterProfile& cluster) {
+  if (cluster.workers.empty()) {
+    return absl::FailedPreconditionError(
+        "The cluster has no worker; start one and wait until it has registered");
+  }
+  if (static_cast<std::size_t>(cluster.network.num_workers) != cluster.workers.size()) {
+    return OutOfRange("network.num_workers", cluster.network.num_workers,
+                      absl::StrCat("the number of workers, ", cluster.workers.size()));
+  }
+  for (std::size_t i = 0; i < cluster.workers.size(); ++i) {
+    if (absl::Status status = CheckWorker(cluster.workers[i], i); !status.ok()) return status;
+  }
+  return CheckNetwork(cluster.network);
+}
+
+}  // namespace weir::planner

@@ -1,0 +1,115 @@
+#include "planner/job/job_notes.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "planner/plan/plan_limits.h"
+#include "planner/plan/readable.h"
+
+namespace weir::planner {
+namespace {
+
+std::string WorkerLabel(const ClusterProfile& cluster, WorkerIndex worker) {
+  const std::string& name = cluster.workers[static_cast<std::size_t>(worker)].name;
+  return name.empty() ? absl::StrCat("worker ", worker) : name;
+}
+
+std::string LimitNote(const ClusterProfile& cluster, const Plan& plan) {
+  const PlanLimits limits = FindLimits(plan);
+  const Seconds makespan_s = plan.summary.makespan_s;
+  if (makespan_s <= 0) return "Nothing takes time: the job has no input or no costs.";
+  const std::string part =
+      absl::StrCat(ReadableSeconds(limits.limit_s), " of ", ReadableSeconds(makespan_s), " (",
+                   ReadablePercent(limits.limit_s / makespan_s), ")");
+  switch (limits.limit) {
+    case Limit::kMap:
+      return absl::StrCat("Map limits: the busiest worker maps for ", part,
+                          "; more or faster workers help, a faster network does not.");
+    case Limit::kReduce:
+      return absl::StrCat("Reduce limits: the busiest worker reduces for ", part,
+                          "; more reducers or faster workers help.");
+    case Limit::kChannel:
+      return absl::StrCat("Channel limits: ", WorkerLabel(cluster, limits.port_worker),
+                          limits.port_receives ? " receives " : " sends ",
+                          ReadableBytes(static_cast<double>(limits.port_bytes)), " for ", part,
+                          "; faster links, or the load on more workers, help.");
+    case Limit::kBisection: {
+      const Cut& cut = plan.network.cuts[static_cast<std::size_t>(limits.cut)];
+      return absl::StrCat(
+          "Bisection limits: ", ReadableBytes(static_cast<double>(limits.cut_bytes)), " cross '",
+          cut.name, "' through ", cut.channels, cut.channels == 1 ? " channel" : " channels",
+          " for ", part, "; more channels, or a combiner that shrinks the map output, help.");
+    }
+  }
+  return "";
+}
+
+std::string InPlaceNote(const Plan& plan) {
+  double all_bytes = 0;
+  double moved_bytes = 0;
+  for (const Section& section : plan.sections) all_bytes += static_cast<double>(section.bytes);
+  for (const Transfer& transfer : plan.transfers) {
+    moved_bytes += static_cast<double>(transfer.bytes);
+  }
+  if (all_bytes <= 0) return "";
+  return absl::StrCat(ReadableBytes(moved_bytes), " move between workers; ",
+                      ReadablePercent(1 - moved_bytes / all_bytes),
+                      " of the intermediate data stays where it is made.");
+}
+
+std::string IdleWorkersNote(const ClusterProfile& cluster, const Plan& plan) {
+  std::vector<std::string> idle;
+  for (std::size_t worker = 0; worker < plan.compute_order.size(); ++worker) {
+    if (plan.compute_order[worker].empty()) {
+      idle.push_back(WorkerLabel(cluster, static_cast<WorkerIndex>(worker)));
+    }
+  }
+  if (idle.empty()) return "";
+  constexpr std::size_t kNamesMax = 5;
+  const std::size_t more = idle.size() - std::min(idle.size(), kNamesMax);
+  idle.resize(idle.size() - more);
+  return absl::StrCat("Left out, having neither map nor reduce step: ", absl::StrJoin(idle, ", "),
+                      more > 0 ? absl::StrCat(" and ", more, " more") : "",
+                      "; ask for more mappers or reducers to use them.");
+}
+
+std::string BoundNote(const Plan& plan) {
+  const PlanSummary& summary = plan.summary;
+  if (summary.lower_bound_s <= 0) return "";
+  return absl::StrCat("With these chunks and load fractions no transfer order takes less than ",
+                      ReadableSeconds(summary.lower_bound_s), "; this one is ",
+                      ReadablePercent(summary.makespan_s / summary.lower_bound_s - 1),
+                      " above that.");
+}
+
+std::string GuessedNote(const JobShape& shape, const ClusterProfile& cluster) {
+  std::vector<std::string> guessed;
+  const auto add = [&guessed](const Known& known, const char* name) {
+    if (known.origin == Origin::kDefault) guessed.push_back(name);
+  };
+  add(shape.map_seconds_per_byte, "map rate");
+  add(shape.map_output_ratio, "map output ratio");
+  const bool reduce_guessed =
+      std::any_of(shape.layers.begin(), shape.layers.end(), [](const LayerShape& layer) {
+        return layer.reduce_seconds_per_byte.origin == Origin::kDefault;
+      });
+  if (reduce_guessed) guessed.push_back("reduce rate");
+  if (cluster.network_origin == Origin::kDefault) guessed.push_back("network rate");
+  if (guessed.empty()) return "";
+  return absl::StrCat("Guessed, not measured: ", absl::StrJoin(guessed, ", "),
+                      ". Predicted times are rough until they are known.");
+}
+
+}  // namespace
+
+std::vector<std::string> JobNotes(const JobShape& shape, const ClusterProfile& cluster,
+                                  const Plan& plan) {
+  std::vector<std::string> notes = {LimitNote(cluster, plan), InPlaceNote(plan),
+                                    IdleWorkersNote(cluster, plan), BoundNote(plan),
+                                    GuessedNote(shape, cluster)};
+  notes.erase(std::remove(notes.begin(), notes.end(), std::string()), notes.end());
+  return notes;
+}
+
+}  // namespace weir::planner

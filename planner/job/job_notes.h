@@ -1,0 +1,21 @@
+#pragma once
+
+// Sentences about a job's plan that an operator understands.
+// Upstream: PlanJob. Downstream: Explain, the command line.
+
+#include <string>
+#include <vector>
+
+#include "planner/job/job_shape.h"
+#include "planner/plan/plan.h"
+
+namespace weir::planner {
+
+/// Returns, in this order: what limits the job (map, channel, bisection or reduce) and what would
+/// help; how much of the data stays on its worker; workers without work; what the lower bound
+/// means; which rates are only guessed. Requires: the plan has its summary, and was made from
+/// `shape` and `cluster`.
+std::vector<std::string> JobNotes(const JobShape& shape, const ClusterProfile& cluster,
+                                  const Plan& plan);
+
+}  // namespace weir::planner

@@ -1,0 +1,21 @@
+#include "planner/job/job_shape.h"
+
+namespace weir::planner {
+
+const char* OriginName(Origin origin) {
+  switch (origin) {
+    case Origin::kDefault:
+      return "default";
+    case Origin::kFlag:
+      return "flag";
+    case Origin::kHistory:
+      return "history";
+    case Origin::kSampled:
+      return "sampled";
+    case Origin::kMeasured:
+      return "measured";
+  }
+  return "unknown";
+}
+
+}  // namespace weir::planner

@@ -1,0 +1,43 @@
+#pragma once
+
+// What a plan spends its time on: the four things that can limit a job.
+// Upstream: a plan. Downstream: notes for people (planner/job), Explain.
+
+#include <string>
+
+#include "planner/plan/plan.h"
+
+namespace weir::planner {
+
+/// What limits a job.
+enum class Limit { kMap, kChannel, kBisection, kReduce };
+
+/// Returns "map", "channel", "bisection" or "reduce".
+const char* LimitName(Limit limit);
+
+/// Busy time of the busiest part of each kind, seconds; each alone is a time that no order can
+/// beat.
+struct PlanLimits {
+  /// Most map time on one worker.
+  Seconds map_s = 0;
+  /// Most reduce, combine and write time on one worker.
+  Seconds reduce_s = 0;
+  /// Most sending or receiving at one port, and which.
+  Seconds port_s = 0;
+  WorkerIndex port_worker = kNoIndex;
+  bool port_receives = false;
+  Bytes port_bytes = 0;
+  /// Most transfer time through one cut, divided by its channels, and which.
+  Seconds cut_s = 0;
+  std::int32_t cut = kNoIndex;
+  Bytes cut_bytes = 0;
+  /// The largest of the four; the first in the order of Limit on a tie.
+  Limit limit = Limit::kMap;
+  Seconds limit_s = 0;
+};
+
+/// Adds up busy times. Requires: CheckStructure without transfer orders (CheckItems) is OK.
+/// Thread-safety: pure. O(steps + transfers * cuts) time.
+PlanLimits FindLimits(const Plan& plan);
+
+}  // namespace weir::planner

@@ -1,0 +1,88 @@
+#include "tests/unit/planner_job/random_job.h"
+
+#include <rapidcheck.h>
+
+#include <string>
+#include <vector>
+
+namespace weir::planner {
+namespace {
+
+// Uniform; without a fixed size RapidCheck draws small numbers most of the time.
+std::int32_t DrawCount(std::int32_t from, std::int32_t to) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::int32_t>(from, to + 1));
+}
+
+// A number of a few sizes, often round, so that ties occur.
+double DrawCost() {
+  static const std::vector<double> kCosts = {0, 0.5, 1, 1, 2, 3, 0.37, 11};
+  return *rc::gen::elementOf(kCosts);
+}
+
+Cut DrawRackCut(const std::vector<bool>& rack, bool up) {
+  std::vector<bool> rest(rack.size());
+  for (std::size_t i = 0; i < rack.size(); ++i) rest[i] = !rack[i];
+  const std::int32_t channels = DrawCount(1, 3);
+  return up ? Cut{"rack up", rack, rest, channels} : Cut{"rack down", rest, rack, channels};
+}
+
+NetworkModel DrawNetwork(std::int32_t num_workers, double seconds_per_byte) {
+  NetworkModel network;
+  network.num_workers = num_workers;
+  network.seconds_per_byte = seconds_per_byte;
+  network.latency_s = *rc::gen::element(0.0, 0.0, 0.25);
+  const auto n = static_cast<std::size_t>(num_workers);
+  if (DrawCount(0, 2) == 0) {
+    for (std::size_t i = 0; i < n; ++i) {
+      network.port_slowdown.push_back(*rc::gen::element(1.0, 1.0, 2.0, 7.5));
+    }
+  }
+  const std::int32_t cuts = DrawCount(0, 3);
+  if (cuts == 1 || cuts == 3) {
+    network.cuts.push_back(LimitedTotal(num_workers, 1, DrawCount(1, 4)).cuts[0]);
+  }
+  if (cuts >= 2) {
+    std::vector<bool> rack(n, false);
+    for (std::size_t i = 0; i < n / 2; ++i) rack[i] = true;
+    for (int r = 0; r < 2; ++r) {
+      network.cuts.push_back(DrawRackCut(rack, true));
+      network.cuts.push_back(DrawRackCut(rack, false));
+      rack.flip();
+    }
+  }
+  return network;
+}
+
+}  // namespace
+
+RandomJob DrawJob(JobKind kind) {
+  const bool busy = kind == JobKind::kBusy;
+  RandomJob job;
+  std::vector<Bytes> sizes = {1000, 12'345, 1'000'000'000'000};
+  if (!busy) sizes.insert(sizes.end(), {0, 1, 7, 100});
+  job.shape.input_bytes = *rc::gen::elementOf(sizes);
+  const double scale = 1.0 / static_cast<double>(job.shape.input_bytes + 1);
+  job.shape.map_seconds_per_byte.value = (DrawCost() + 0.1) * 10 * scale;
+  job.shape.map_startup_s.value = DrawCost() / 4;
+  job.shape.map_output_ratio.value = busy ? 1.0 : *rc::gen::element(0.0, 0.01, 0.5, 1.0, 3.0);
+  if (!busy) job.shape.num_mappers = DrawCount(0, 9);
+  const std::int32_t num_layers = DrawCount(1, 3);
+  for (std::int32_t p = 0; p < num_layers; ++p) {
+    LayerShape layer;
+    layer.reduce_seconds_per_byte.value = DrawCost() * 10 * scale;
+    layer.startup_s.value = DrawCost() / 4;
+    layer.output_ratio.value = busy ? 0.9 : *rc::gen::element(0.0, 0.3, 1.0, 2.0);
+    if (!busy) layer.num_reducers = DrawCount(0, 9);
+    job.shape.layers.push_back(layer);
+  }
+  const std::int32_t num_workers = DrawCount(busy ? 3 : 1, 6);
+  for (std::int32_t i = 0; i < num_workers; ++i) {
+    WorkerProfile worker;
+    worker.compute_rate = *rc::gen::element(1.0, 1.0, 0.5, 4.0);
+    job.cluster.workers.push_back(worker);
+  }
+  job.cluster.network = DrawNetwork(num_workers, (DrawCost() + (busy ? 1 : 0)) * 10 * scale);
+  return job;
+}
+
+}  // namespace weir::planner
