@@ -1,0 +1,39 @@
+#include "runtime/rpc/grpc/call_status.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/rpc/grpc/call_settings.h"
+
+namespace weir::rpc {
+
+grpc::Status ToGrpcStatus(const absl::Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  const auto code = static_cast<grpc::StatusCode>(status.raw_code());
+  // Messages are percent-encoded on the wire: up to three bytes for one.
+  std::string message(status.message().substr(0, kStatusMessageBytesMax));
+  if (!CarriesJobError(status)) return {code, message};
+  v1::JobError error = JobErrorFromStatus(status);
+  if (error.ByteSizeLong() > kStatusDetailBytesMax) error.clear_stderr_tail();
+  if (error.ByteSizeLong() > kStatusDetailBytesMax) return {code, message};
+  return {code, message, error.SerializeAsString()};
+}
+
+absl::Status FromGrpcStatus(const grpc::Status& status, std::string_view peer) {
+  if (status.ok()) return absl::OkStatus();
+  const auto code = static_cast<absl::StatusCode>(status.error_code());
+  v1::JobError error;
+  // The details are a stranger's bytes: what is no JobError is ignored.
+  if (!status.error_details().empty() && error.ParseFromString(status.error_details()) &&
+      !error.code().empty()) {
+    return StatusFromJobError(code, error);
+  }
+  if (code == absl::StatusCode::kUnavailable) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot reach ", std::string(peer), ": ", status.error_message()));
+  }
+  return absl::Status(code, status.error_message());
+}
+
+}  // namespace weir::rpc

@@ -1,0 +1,140 @@
+#include "runtime/rpc/grpc/grpc_clients.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/limits.h"
+#include "runtime/rpc/clients.h"
+#include "runtime/rpc/grpc/call_settings.h"
+#include "runtime/rpc/grpc/call_status.h"
+#include "runtime/rpc/grpc/library_log.h"
+#include "runtime/rpc/grpc/open_calls.h"
+#include "runtime/rpc/grpc/watch_call.h"
+#include "runtime/rpc/pending_reply.h"
+
+namespace weir::rpc {
+namespace {
+
+int Millis(absl::Duration duration) {
+  return static_cast<int>(absl::ToInt64Milliseconds(duration));
+}
+
+std::shared_ptr<grpc::ChannelCredentials> ClientCredentials(const Security& security) {
+  if (!security.tls) return grpc::InsecureChannelCredentials();
+  return grpc::SslCredentials({.pem_root_certs = security.tls->authority_pem,
+                               .pem_private_key = security.tls->key_pem,
+                               .pem_cert_chain = security.tls->certificate_pem});
+}
+
+std::shared_ptr<grpc::Channel> OpenChannel(const std::string& target, const Security& security) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, Millis(kKeepaliveTime));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Millis(kKeepaliveTimeout));
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, Millis(kReconnectMin));
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, Millis(kConnectTimeout));
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, Millis(kReconnectMax));
+  arguments.SetInt(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytesMax);
+  // Endpoints are the user's own hosts: a proxy of the environment is not meant for them.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetMaxReceiveMessageSize(limits::kMessageBytesMax);
+  arguments.SetMaxSendMessageSize(limits::kMessageBytesMax);
+  return grpc::CreateCustomChannel(target, ClientCredentials(security), arguments);
+}
+
+const char* ServiceOf(const JobApi*) { return "JobService"; }
+const char* ServiceOf(const ClusterApi*) { return "ClusterService"; }
+const char* ServiceOf(const WorkerApi*) { return "WorkerService"; }
+
+}  // namespace
+
+class GrpcClients::Channels {
+ public:
+  Channels(env::EventLoop& reply_loop, Security how) : loop(reply_loop), security(std::move(how)) {}
+
+  // One request on its way; lives until gRPC calls back.
+  template <typename Request, typename Response>
+  struct UnaryCall {
+    grpc::ClientContext context;
+    Request request;
+    Response response;
+    std::shared_ptr<PendingReply<Response>> pending;
+    OpenCalls::Key key = 0;
+  };
+
+  // Carrier for clients.h.
+  struct Carrier {
+    std::shared_ptr<Channels> owner;
+    std::string peer;
+    std::shared_ptr<grpc::Channel> channel;
+
+    template <typename Api, typename Request, typename Response>
+    void Call(const char* name, void (Api::*)(Request, absl::Duration, Reply<Response>),
+              Request request, absl::Duration timeout, Reply<Response> reply) {
+      auto call = std::make_shared<UnaryCall<Request, Response>>();
+      call->pending = PendingReply<Response>::Start(owner->loop, timeout, name, std::move(reply));
+      call->request = std::move(request);
+      call->context.set_deadline(DeadlineAfter(timeout));
+      call->key = owner->calls->Enter([call] { call->context.TryCancel(); });
+      if (call->key == 0) {
+        call->pending->PostAnswer(absl::CancelledError(absl::StrCat(name, ": shutting down")));
+        return;
+      }
+      const std::string method =
+          absl::StrCat("/weir.v1.", ServiceOf(static_cast<const Api*>(nullptr)), "/", name);
+      grpc::TemplatedGenericStub<Request, Response>(channel).UnaryCall(
+          &call->context, method, grpc::StubOptions(), &call->request, &call->response,
+          [call, channels = owner, peer_name = peer](const grpc::Status& status) {
+            if (status.ok()) {
+              call->pending->PostAnswer(std::move(call->response));
+            } else {
+              call->pending->PostAnswer(FromGrpcStatus(status, peer_name));
+            }
+            channels->calls->Leave(call->key);
+          });
+    }
+
+    std::unique_ptr<Subscription> Watch(v1::WatchRequest request,
+                                        absl::AnyInvocable<void(v1::JobStatus)> on_status,
+                                        absl::AnyInvocable<void(absl::Status)> on_end) {
+      return StartWatchCall(channel, peer, owner->loop, owner->calls, std::move(request),
+                            std::move(on_status), std::move(on_end));
+    }
+  };
+
+  env::EventLoop& loop;
+  const Security security;
+  const std::shared_ptr<OpenCalls> calls = std::make_shared<OpenCalls>();
+};
+
+GrpcClients::GrpcClients(env::EventLoop& loop, Security security)
+    : channels_(std::make_shared<Channels>(loop, std::move(security))) {
+  RouteLibraryLog();
+}
+
+GrpcClients::~GrpcClients() {
+  channels_->calls->EndAll();
+  channels_->calls->WaitUntilEmpty();
+}
+
+std::unique_ptr<JobApi> GrpcClients::ConnectJobs(const std::string& master) {
+  return std::make_unique<JobClient<Channels::Carrier>>(
+      Channels::Carrier{channels_, master, OpenChannel(master, channels_->security)});
+}
+std::unique_ptr<ClusterApi> GrpcClients::ConnectCluster(const std::string& master) {
+  return std::make_unique<ClusterClient<Channels::Carrier>>(
+      Channels::Carrier{channels_, master, OpenChannel(master, channels_->security)});
+}
+std::unique_ptr<WorkerApi> GrpcClients::Connect(const std::string& control_endpoint) {
+  return std::make_unique<WorkerClient<Channels::Carrier>>(Channels::Carrier{
+      channels_, control_endpoint, OpenChannel(control_endpoint, channels_->security)});
+}
+
+}  // namespace weir::rpc

@@ -1,0 +1,34 @@
+#pragma once
+
+// Calls to other processes. Upstream: the CLI, workers, the master. Downstream: GrpcServer there.
+
+#include <memory>
+#include <string>
+
+#include "runtime/env/event_loop.h"
+#include "runtime/rpc/api.h"
+#include "runtime/rpc/grpc/listen_security.h"
+
+namespace weir::rpc {
+
+/// Makes clients whose replies come on `loop`, and owns the calls they have under way.
+///
+/// Every call carries its deadline to the server; a peer that is silent shows by keepalive. Making
+/// a client never blocks; an unreachable peer shows at the first call.
+/// Ownership: `loop` must outlive this. The destructor cancels all calls and waits until gRPC has
+///   let go of them; clients still around afterwards answer kCancelled.
+class GrpcClients final : public WorkerConnector {
+ public:
+  GrpcClients(env::EventLoop& loop, Security security);
+  ~GrpcClients() override;
+
+  std::unique_ptr<JobApi> ConnectJobs(const std::string& master);
+  std::unique_ptr<ClusterApi> ConnectCluster(const std::string& master);
+  std::unique_ptr<WorkerApi> Connect(const std::string& control_endpoint) override;
+
+ private:
+  class Channels;
+  std::shared_ptr<Channels> channels_;
+};
+
+}  // namespace weir::rpc

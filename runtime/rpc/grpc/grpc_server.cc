@@ -1,0 +1,227 @@
+#include "runtime/rpc/grpc/grpc_server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/limits.h"
+#include "runtime/rpc/grpc/library_log.h"
+#include "runtime/rpc/grpc/server_call.h"
+#include "runtime/rpc/grpc/watch_call.h"
+#include "runtime/rpc/grpc/watch_stream.h"
+#include "weir/v1/services.grpc.pb.h"
+
+namespace weir::rpc {
+namespace {
+
+using Context = grpc::CallbackServerContext;
+using Reactor = grpc::ServerUnaryReactor;
+
+template <typename Api>
+struct Backend {
+  env::EventLoop& loop;
+  std::shared_ptr<OpenCalls> calls;
+  Api* api;
+
+  template <typename Request, typename Response>
+  Reactor* Serve(Context* context, const Request* request, Response* response, const char* name,
+                 void (Api::*method)(Request, absl::Duration, Reply<Response>)) {
+    return ServeUnary(context, request, response, loop, calls, api, name, method);
+  }
+};
+
+class JobServiceImpl final : public v1::JobService::CallbackService {
+ public:
+  explicit JobServiceImpl(Backend<JobApi> backend) : backend_(backend) {}
+  Reactor* Submit(Context* context, const v1::SubmitRequest* request,
+                  v1::SubmitResponse* response) override {
+    return backend_.Serve(context, request, response, "Submit", &JobApi::Submit);
+  }
+  grpc::ServerWriteReactor<v1::JobStatus>* Watch(Context*,
+                                                 const v1::WatchRequest* request) override {
+    return ServeWatch(*request, backend_.loop, backend_.calls, *backend_.api);
+  }
+  Reactor* GetStatus(Context* context, const v1::GetStatusRequest* request,
+                     v1::JobStatus* response) override {
+    return backend_.Serve(context, request, response, "GetStatus", &JobApi::GetStatus);
+  }
+  Reactor* ListJobs(Context* context, const v1::ListJobsRequest* request,
+                    v1::ListJobsResponse* response) override {
+    return backend_.Serve(context, request, response, "ListJobs", &JobApi::ListJobs);
+  }
+  Reactor* Cancel(Context* context, const v1::CancelRequest* request,
+                  v1::CancelResponse* response) override {
+    return backend_.Serve(context, request, response, "Cancel", &JobApi::Cancel);
+  }
+  Reactor* GetPlan(Context* context, const v1::GetPlanRequest* request,
+                   v1::GetPlanResponse* response) override {
+    return backend_.Serve(context, request, response, "GetPlan", &JobApi::GetPlan);
+  }
+  Reactor* PlanJob(Context* context, const v1::PlanJobRequest* request,
+                   v1::GetPlanResponse* response) override {
+    return backend_.Serve(context, request, response, "PlanJob", &JobApi::PlanJob);
+  }
+  Reactor* ListWorkers(Context* context, const v1::ListWorkersRequest* request,
+                       v1::ListWorkersResponse* response) override {
+    return backend_.Serve(context, request, response, "ListWorkers", &JobApi::ListWorkers);
+  }
+  Reactor* GetLogs(Context* context, const v1::GetLogsRequest* request,
+                   v1::GetLogsResponse* response) override {
+    return backend_.Serve(context, request, response, "GetLogs", &JobApi::GetLogs);
+  }
+
+ private:
+  Backend<JobApi> backend_;
+};
+
+class ClusterServiceImpl final : public v1::ClusterService::CallbackService {
+ public:
+  explicit ClusterServiceImpl(Backend<ClusterApi> backend) : backend_(backend) {}
+  Reactor* Register(Context* context, const v1::RegisterRequest* request,
+                    v1::RegisterResponse* response) override {
+    return backend_.Serve(context, request, response, "Register", &ClusterApi::Register);
+  }
+  Reactor* Heartbeat(Context* context, const v1::HeartbeatRequest* request,
+                     v1::HeartbeatResponse* response) override {
+    return backend_.Serve(context, request, response, "Heartbeat", &ClusterApi::Heartbeat);
+  }
+  Reactor* ReportStep(Context* context, const v1::ReportStepRequest* request,
+                      v1::ReportStepResponse* response) override {
+    return backend_.Serve(context, request, response, "ReportStep", &ClusterApi::ReportStep);
+  }
+  Reactor* ReportTransfer(Context* context, const v1::ReportTransferRequest* request,
+                          v1::ReportTransferResponse* response) override {
+    return backend_.Serve(context, request, response, "ReportTransfer",
+                          &ClusterApi::ReportTransfer);
+  }
+
+ private:
+  Backend<ClusterApi> backend_;
+};
+
+class WorkerServiceImpl final : public v1::WorkerService::CallbackService {
+ public:
+  explicit WorkerServiceImpl(Backend<WorkerApi> backend) : backend_(backend) {}
+  Reactor* PrepareJob(Context* context, const v1::PrepareJobRequest* request,
+                      v1::PrepareJobResponse* response) override {
+    return backend_.Serve(context, request, response, "PrepareJob", &WorkerApi::PrepareJob);
+  }
+  Reactor* StartStep(Context* context, const v1::StartStepRequest* request,
+                     v1::StartStepResponse* response) override {
+    return backend_.Serve(context, request, response, "StartStep", &WorkerApi::StartStep);
+  }
+  Reactor* GrantTransfer(Context* context, const v1::GrantTransferRequest* request,
+                         v1::GrantTransferResponse* response) override {
+    return backend_.Serve(context, request, response, "GrantTransfer", &WorkerApi::GrantTransfer);
+  }
+  Reactor* ReleaseJob(Context* context, const v1::ReleaseJobRequest* request,
+                      v1::ReleaseJobResponse* response) override {
+    return backend_.Serve(context, request, response, "ReleaseJob", &WorkerApi::ReleaseJob);
+  }
+
+ private:
+  Backend<WorkerApi> backend_;
+};
+
+// TLS 1.3 is what gRPC 1.51 negotiates between our own processes; it offers no way to forbid 1.2.
+std::shared_ptr<grpc::ServerCredentials> ServerCredentialsFor(const Security& security) {
+  if (!security.tls) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions options(
+      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_root_certs = security.tls->authority_pem;
+  options.pem_key_cert_pairs.push_back({security.tls->key_pem, security.tls->certificate_pem});
+  return grpc::SslServerCredentials(options);
+}
+
+void Configure(grpc::ServerBuilder& builder) {
+  const auto millis = [](absl::Duration duration) {
+    return static_cast<int>(absl::ToInt64Milliseconds(duration));
+  };
+  builder.SetMaxReceiveMessageSize(limits::kMessageBytesMax);
+  builder.SetMaxSendMessageSize(limits::kMessageBytesMax);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMetadataBytesMax);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, millis(kKeepaliveTime));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, millis(kKeepaliveTimeout));
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             millis(kPingIntervalMin));
+  // Two daemons on one port would each get half of the calls.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.SetResourceQuota(grpc::ResourceQuota("weir").Resize(kServerMemoryBytes));
+}
+
+class GrpcServerImpl final : public GrpcServer {
+ public:
+  GrpcServerImpl(env::EventLoop& loop, const Services& services)
+      : jobs_({loop, calls_, services.jobs}),
+        cluster_({loop, calls_, services.cluster}),
+        worker_({loop, calls_, services.worker}) {}
+  ~GrpcServerImpl() override { Close(); }
+
+  absl::Status Listen(const std::string& address, const Security& security,
+                      const Services& services) {
+    RouteLibraryLog();
+    grpc::EnableDefaultHealthCheckService(true);
+    if (IsLoopback(address)) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    grpc::ServerBuilder builder;
+    Configure(builder);
+    builder.AddListeningPort(address, ServerCredentialsFor(security), &port_);
+    if (services.jobs) builder.RegisterService(&jobs_);
+    if (services.cluster) builder.RegisterService(&cluster_);
+    if (services.worker) builder.RegisterService(&worker_);
+    server_ = builder.BuildAndStart();
+    if (server_ && port_ != 0) return absl::OkStatus();
+    if (security.tls) {
+      return absl::UnavailableError(
+          absl::StrCat("cannot listen on ", address,
+                       ": the address is taken or not ours, or the TLS files do not fit together"));
+    }
+    return absl::UnavailableError(absl::StrCat(
+        "cannot listen on ", address, ": the address is taken, or does not belong to this host"));
+  }
+
+  int port() const override { return port_; }
+  void SetServing(const std::string& role, bool serving) override {
+    if (server_) server_->GetHealthCheckService()->SetServingStatus(role, serving);
+  }
+  void Close() override {
+    if (!server_) return;
+    calls_->EndAll();
+    server_->Shutdown(DeadlineAfter(kServerCloseGrace));
+    server_->Wait();
+    // Streams leave on gRPC's threads a moment after.
+    calls_->WaitUntilEmpty();
+    server_.reset();
+  }
+
+ private:
+  const std::shared_ptr<OpenCalls> calls_ = std::make_shared<OpenCalls>();
+  JobServiceImpl jobs_;
+  ClusterServiceImpl cluster_;
+  WorkerServiceImpl worker_;
+  int port_ = 0;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const std::string& address,
+                                                              const Security& security,
+                                                              env::EventLoop& loop,
+                                                              const Services& services) {
+  if (absl::Status allowed = CheckListenAddress(address, security); !allowed.ok()) return allowed;
+  auto server = std::make_unique<GrpcServerImpl>(loop, services);
+  if (absl::Status listening = server->Listen(address, security, services); !listening.ok()) {
+    return listening;
+  }
+  return std::unique_ptr<GrpcServer>(std::move(server));
+}
+
+}  // namespace weir::rpc

@@ -1,0 +1,98 @@
+#pragma once
+
+// One unary call on the server: from gRPC's thread to the loop and back. The generic path of all
+// seventeen methods.
+
+#include <grpc/support/time.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/synchronization/mutex.h"
+#include "runtime/env/event_loop.h"
+#include "runtime/rpc/api.h"
+#include "runtime/rpc/grpc/call_settings.h"
+#include "runtime/rpc/grpc/call_status.h"
+#include "runtime/rpc/grpc/open_calls.h"
+#include "runtime/rpc/pending_reply.h"
+
+namespace weir::rpc {
+
+/// Time left until the caller's deadline, at most kServerCallMax.
+inline absl::Duration TimeLeft(const grpc::CallbackServerContext& context) {
+  const gpr_timespec deadline = context.raw_deadline();
+  const gpr_timespec left = gpr_time_sub(deadline, gpr_now(deadline.clock_type));
+  if (gpr_time_cmp(left, gpr_inf_future(GPR_TIMESPAN)) == 0) return kServerCallMax;
+  const auto duration = absl::Seconds(left.tv_sec) + absl::Nanoseconds(left.tv_nsec);
+  return std::min(duration, kServerCallMax);
+}
+
+/// Finishes a reactor once; whoever comes second finds nothing to do. Thread-safe.
+template <typename Response>
+class ServerCall {
+ public:
+  ServerCall(grpc::ServerUnaryReactor* reactor, Response* response,
+             std::shared_ptr<OpenCalls> calls)
+      : reactor_(reactor), response_(response), calls_(std::move(calls)) {}
+
+  void set_key(OpenCalls::Key key) { key_ = key; }
+
+  void Finish(absl::StatusOr<Response> answer) {
+    grpc::ServerUnaryReactor* reactor = nullptr;
+    {
+      absl::MutexLock lock(&mutex_);
+      reactor = std::exchange(reactor_, nullptr);
+    }
+    if (!reactor) return;
+    if (answer.ok()) *response_ = *std::move(answer);
+    // After this the call's memory belongs to gRPC again.
+    reactor->Finish(ToGrpcStatus(answer.status()));
+    calls_->Leave(key_);
+  }
+
+  bool open() {
+    absl::MutexLock lock(&mutex_);
+    return reactor_ != nullptr;
+  }
+
+ private:
+  absl::Mutex mutex_;
+  grpc::ServerUnaryReactor* reactor_;
+  Response* response_;
+  const std::shared_ptr<OpenCalls> calls_;
+  OpenCalls::Key key_ = 0;
+};
+
+/// Runs `method` of `api` on `loop` and answers with what it replies.
+template <typename Api, typename Request, typename Response>
+grpc::ServerUnaryReactor* ServeUnary(grpc::CallbackServerContext* context, const Request* request,
+                                     Response* response, env::EventLoop& loop,
+                                     std::shared_ptr<OpenCalls> calls, Api* api, const char* name,
+                                     void (Api::*method)(Request, absl::Duration,
+                                                         Reply<Response>)) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  auto call = std::make_shared<ServerCall<Response>>(reactor, response, calls);
+  const OpenCalls::Key key =
+      calls->Enter([call] { call->Finish(absl::UnavailableError("the server is shutting down")); });
+  call->set_key(key);
+  if (key == 0) {
+    call->Finish(absl::UnavailableError("the server is shutting down"));
+    return reactor;
+  }
+  loop.Post(
+      [&loop, call, api, name, method, timeout = TimeLeft(*context), copy = *request]() mutable {
+        if (!call->open()) return;  // closed meanwhile; `api` may be gone
+        auto pending = PendingReply<Response>::Start(
+            loop, timeout, name,
+            [call](absl::StatusOr<Response> answer) { call->Finish(std::move(answer)); });
+        (api->*method)(std::move(copy), timeout, [pending](absl::StatusOr<Response> answer) {
+          pending->Answer(std::move(answer));
+        });
+      });
+  return reactor;
+}
+
+}  // namespace weir::rpc

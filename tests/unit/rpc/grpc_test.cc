@@ -1,0 +1,340 @@
+// Client and server over a real loopback connection.
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "runtime/base/fd.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
+#include "runtime/env/real/asio_event_loop.h"
+#include "runtime/rpc/grpc/grpc_clients.h"
+#include "runtime/rpc/grpc/grpc_server.h"
+#include "tests/unit/rpc/certificates.h"
+#include "tests/unit/rpc/scripted_apis.h"
+
+namespace weir::rpc {
+namespace {
+
+constexpr absl::Duration kPatience = absl::Seconds(20);
+
+class GrpcTest : public testing::Test {
+ protected:
+  GrpcTest() { Serve("127.0.0.1:0", {}); }
+  ~GrpcTest() override {
+    clients_.reset();
+    if (server_) server_->Close();
+    server_loop_.Stop();
+    if (thread_.joinable()) thread_.join();
+    server_.reset();
+  }
+
+  void Serve(const std::string& address, const Security& security) {
+    auto server = GrpcServer::Start(address, security, server_loop_,
+                                    {.jobs = &jobs_, .cluster = &cluster_, .worker = &worker_});
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    endpoint_ = "127.0.0.1:" + std::to_string(server_->port());
+    if (!thread_.joinable()) thread_ = std::thread([this] { server_loop_.Run(); });
+  }
+
+  template <typename Response>
+  Reply<Response> Into(std::optional<absl::StatusOr<Response>>& answer) {
+    return [&answer, this](absl::StatusOr<Response> response) {
+      EXPECT_TRUE(loop_.IsCurrent());
+      EXPECT_FALSE(answer.has_value()) << "answered twice";
+      answer = std::move(response);
+    };
+  }
+
+  absl::StatusOr<v1::SubmitResponse> Submit(v1::SubmitRequest request,
+                                            absl::Duration timeout = kPatience) {
+    auto client = clients_->ConnectJobs(endpoint_);
+    std::optional<absl::StatusOr<v1::SubmitResponse>> answer;
+    loop_.Post([&] { client->Submit(std::move(request), timeout, Into(answer)); });
+    loop_.RunUntil([&] { return answer.has_value(); });
+    return *answer;
+  }
+
+  absl::StatusOr<v1::SubmitResponse> SubmitJob(const std::string& job) {
+    v1::SubmitRequest request;
+    request.mutable_spec()->set_job(job);
+    return Submit(std::move(request));
+  }
+
+  // One raw unary call: method and bytes as given.
+  grpc::Status CallRaw(const std::string& method, const std::string& bytes,
+                       std::string* response_bytes = nullptr) {
+    grpc::GenericStub stub(grpc::CreateChannel(endpoint_, grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    const grpc::Slice slice(bytes);
+    const grpc::ByteBuffer request(&slice, 1);
+    grpc::ByteBuffer response;
+    std::optional<grpc::Status> outcome;
+    stub.UnaryCall(
+        &context, method, grpc::StubOptions(), &request, &response,
+        [&](const grpc::Status& status) { loop_.Post([&outcome, status] { outcome = status; }); });
+    loop_.RunUntil([&] { return outcome.has_value(); });
+    if (outcome->ok() && response_bytes) {
+      std::vector<grpc::Slice> slices;
+      EXPECT_TRUE(response.Dump(&slices).ok());
+      for (const grpc::Slice& part : slices) {
+        response_bytes->append(reinterpret_cast<const char*>(part.begin()), part.size());
+      }
+    }
+    return *outcome;
+  }
+
+  // Serialized grpc.health.v1.HealthCheckRequest; the answer's second byte is the state.
+  int Health(const std::string& role) {
+    std::string response;
+    const std::string request = "\x0a" + std::string(1, static_cast<char>(role.size())) + role;
+    const grpc::Status status = CallRaw("/grpc.health.v1.Health/Check", request, &response);
+    if (!status.ok()) return -static_cast<int>(status.error_code());
+    return response.size() < 2 ? 0 : response[1];
+  }
+
+  env::AsioEventLoop server_loop_;
+  env::AsioEventLoop loop_;
+  ScriptedJobApi jobs_;
+  ScriptedClusterApi cluster_;
+  ScriptedWorkerApi worker_;
+  std::unique_ptr<GrpcServer> server_;
+  std::unique_ptr<GrpcClients> clients_ = std::make_unique<GrpcClients>(loop_, Security{});
+  std::string endpoint_;
+  std::thread thread_;
+};
+
+TEST_F(GrpcTest, CallsReachTheServiceOnItsLoop) {
+  jobs_.before_answer = [&] { EXPECT_TRUE(server_loop_.IsCurrent()); };
+  const auto answer = SubmitJob("wordcount");
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->job_id(), "job-of-wordcount");
+}
+
+TEST_F(GrpcTest, AllThreeSurfacesReachTheirMethods) {
+  auto cluster = clients_->ConnectCluster(endpoint_);
+  auto worker = clients_->Connect(endpoint_);
+  std::optional<absl::StatusOr<v1::RegisterResponse>> registered;
+  std::optional<absl::StatusOr<v1::HeartbeatResponse>> beat;
+  std::optional<absl::StatusOr<v1::ReportTransferResponse>> reported;
+  std::optional<absl::StatusOr<v1::PrepareJobResponse>> prepared;
+  std::optional<absl::StatusOr<v1::ReleaseJobResponse>> released;
+  loop_.Post([&] {
+    cluster->Register({}, kPatience, Into(registered));
+    v1::HeartbeatRequest request;
+    request.set_worker_id(42);
+    cluster->Heartbeat(request, kPatience, Into(beat));
+    cluster->ReportTransfer({}, kPatience, Into(reported));
+    v1::PrepareJobRequest prepare;
+    prepare.mutable_fence()->set_job_id("j-1");
+    worker->PrepareJob(prepare, kPatience, Into(prepared));
+    worker->ReleaseJob({}, kPatience, Into(released));
+  });
+  loop_.RunUntil([&] { return registered && beat && reported && prepared && released; });
+  EXPECT_EQ((*registered)->worker_id(), 7);
+  EXPECT_EQ((*beat)->release_jobs(0), "42");
+  EXPECT_TRUE(absl::IsAborted(reported->status()));
+  EXPECT_TRUE(prepared->ok());
+  EXPECT_EQ((*released)->task_output_tail(), std::string("\xff\0x", 3));
+}
+
+TEST_F(GrpcTest, JobErrorsCrossWhole) {
+  v1::JobError error = MakeJobError(job_error::kInvalidJob, "no job 'wc'", "see 'weir jobs'");
+  error.set_stderr_tail(std::string(4096, 'e'));
+  jobs_.refusal = StatusFromJobError(absl::StatusCode::kInvalidArgument, error);
+  const auto answer = SubmitJob("wc");
+  EXPECT_TRUE(absl::IsInvalidArgument(answer.status()));
+  EXPECT_EQ(JobErrorFromStatus(answer.status()).SerializeAsString(), error.SerializeAsString());
+  // Beyond what trailers hold, the error arrives without the user's output.
+  error.set_stderr_tail(std::string(100'000, 'e'));
+  jobs_.refusal = StatusFromJobError(absl::StatusCode::kInvalidArgument, error);
+  const auto shorter = SubmitJob("wc");
+  EXPECT_EQ(JobErrorFromStatus(shorter.status()).code(), job_error::kInvalidJob);
+  EXPECT_EQ(JobErrorFromStatus(shorter.status()).stderr_tail(), "");
+}
+
+TEST_F(GrpcTest, SilentServiceEndsAtTheDeadline) {
+  jobs_.silent = true;
+  const auto answer = Submit({}, absl::Milliseconds(100));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(answer.status())) << answer.status();
+  jobs_.silent = false;
+  EXPECT_TRUE(SubmitJob("x").ok());
+}
+
+TEST_F(GrpcTest, UnreachablePeerIsNamedAtOnce) {
+  endpoint_ = "127.0.0.1:1";
+  const auto answer = SubmitJob("x");
+  EXPECT_TRUE(absl::IsUnavailable(answer.status()));
+  EXPECT_NE(answer.status().message().find("cannot reach 127.0.0.1:1"), absl::string_view::npos)
+      << answer.status();
+}
+
+TEST_F(GrpcTest, OversizedMessagesAreRefusedBothWaysAndDoNoHarm) {
+  v1::SubmitRequest request;
+  request.mutable_spec()->set_output(
+      std::string(static_cast<std::size_t>(limits::kMessageBytesMax) + 1, 'x'));
+  EXPECT_TRUE(absl::IsResourceExhausted(Submit(request).status()));
+  EXPECT_EQ(CallRaw("/weir.v1.JobService/Submit", request.SerializeAsString()).error_code(),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(jobs_.submits, 0);
+  jobs_.log_bytes = static_cast<std::size_t>(limits::kMessageBytesMax) + 1;
+  auto client = clients_->ConnectJobs(endpoint_);
+  std::optional<absl::StatusOr<v1::GetLogsResponse>> logs;
+  loop_.Post([&] { client->GetLogs({}, kPatience, Into(logs)); });
+  loop_.RunUntil([&] { return logs.has_value(); });
+  EXPECT_TRUE(absl::IsResourceExhausted(logs->status())) << logs->status();
+  EXPECT_TRUE(SubmitJob("x").ok());
+}
+
+TEST_F(GrpcTest, BytesThatAreNoMessageNeverReachTheService) {
+  const std::string whole = [] {
+    v1::SubmitRequest request;
+    request.mutable_spec()->set_job(std::string(100, 'w'));
+    return request.SerializeAsString();
+  }();
+  EXPECT_FALSE(CallRaw("/weir.v1.JobService/Submit", whole.substr(0, 50)).ok());
+  EXPECT_FALSE(CallRaw("/weir.v1.JobService/Submit", "\xff\xff\xff\xff").ok());
+  EXPECT_EQ(CallRaw("/weir.v1.JobService/NoSuch", whole).error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(jobs_.submits, 0);
+  EXPECT_TRUE(SubmitJob("x").ok());
+}
+
+TEST_F(GrpcTest, GarbageOnThePortDoesNoHarm) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 20; ++round) {
+    const Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(server_->port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    std::string bytes(4096, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random());
+    // Every other one begins as HTTP/2 does.
+    if (round % 2 == 1) bytes.insert(0, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    (void)!send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  }
+  EXPECT_TRUE(SubmitJob("x").ok());
+}
+
+TEST_F(GrpcTest, WatchStreamsInOrderThenTellsTheEnd) {
+  jobs_.watched = 5;
+  jobs_.refusal = absl::OkStatus();
+  auto client = clients_->ConnectJobs(endpoint_);
+  std::vector<std::int64_t> seen;
+  std::optional<absl::Status> end;
+  std::unique_ptr<Subscription> subscription;
+  loop_.Post([&] {
+    subscription = client->Watch(
+        {}, [&](v1::JobStatus status) { seen.push_back(status.sequence()); },
+        [&](absl::Status status) { end = status; });
+  });
+  loop_.RunUntil([&] { return end.has_value(); });
+  EXPECT_TRUE(end->ok()) << *end;
+  EXPECT_EQ(seen, (std::vector<std::int64_t>{1, 2, 3, 4, 5}));
+}
+
+TEST_F(GrpcTest, LeavingAWatchEndsItsSubscription) {
+  jobs_.endless = true;
+  jobs_.watched = 1;
+  auto client = clients_->ConnectJobs(endpoint_);
+  int seen = 0;
+  auto subscription = client->Watch(
+      {}, [&](v1::JobStatus) { ++seen; }, [&](absl::Status) { ADD_FAILURE() << "left"; });
+  loop_.RunUntil([&] { return seen == 1; });
+  subscription.reset();
+  // The service hears of it on its own loop.
+  bool gone = false;
+  std::function<void()> look = [&] {
+    const bool none = jobs_.subscriptions == 0;
+    loop_.Post([&, none] {
+      gone = none;
+      if (!gone) loop_.RunAt(loop_.Now() + absl::Milliseconds(5), [&] { server_loop_.Post(look); });
+    });
+  };
+  server_loop_.Post(look);
+  loop_.RunUntil([&] { return gone; });
+}
+
+TEST_F(GrpcTest, ClosingTheServerEndsWhatIsOpen) {
+  jobs_.silent = true;
+  jobs_.endless = true;
+  jobs_.watched = 1;
+  auto client = clients_->ConnectJobs(endpoint_);
+  std::optional<absl::StatusOr<v1::SubmitResponse>> answer;
+  std::optional<absl::Status> end;
+  int seen = 0;
+  std::unique_ptr<Subscription> subscription;
+  loop_.Post([&] {
+    subscription = client->Watch(
+        {}, [&](v1::JobStatus) { ++seen; }, [&](absl::Status status) { end = status; });
+    client->Submit({}, kPatience, Into(answer));
+  });
+  loop_.RunUntil([&] { return seen == 1; });
+  server_->Close();
+  loop_.RunUntil([&] { return answer && end; });
+  EXPECT_TRUE(absl::IsUnavailable(answer->status())) << answer->status();
+  EXPECT_TRUE(absl::IsUnavailable(*end)) << *end;
+}
+
+TEST_F(GrpcTest, ClientsThatEndCancelTheirCalls) {
+  jobs_.silent = true;
+  auto client = clients_->ConnectJobs(endpoint_);
+  std::optional<absl::StatusOr<v1::SubmitResponse>> answer, late;
+  loop_.Post([&] {
+    client->Submit({}, kPatience, Into(answer));
+    clients_.reset();
+    client->Submit({}, kPatience, Into(late));
+  });
+  loop_.RunUntil([&] { return answer && late; });
+  EXPECT_TRUE(absl::IsCancelled(answer->status())) << answer->status();
+  EXPECT_TRUE(absl::IsCancelled(late->status())) << late->status();
+}
+
+TEST_F(GrpcTest, HealthFollowsTheRole) {
+  EXPECT_EQ(Health("weir.master"), -static_cast<int>(grpc::StatusCode::NOT_FOUND));
+  server_->SetServing("weir.master", true);
+  EXPECT_EQ(Health("weir.master"), 1);
+  server_->SetServing("weir.master", false);
+  EXPECT_EQ(Health("weir.master"), 2);
+}
+
+TEST_F(GrpcTest, TakenAddressIsRefused) {
+  const auto second = GrpcServer::Start(endpoint_, {}, server_loop_, {.jobs = &jobs_});
+  EXPECT_TRUE(absl::IsUnavailable(second.status())) << second.status();
+}
+
+TEST_F(GrpcTest, TlsNeedsACertificateOfTheSameAuthority) {
+  const CertificateAuthority ours, strangers;
+  server_->Close();
+  const Security server_side = {.tls = ours.Issue("127.0.0.1"), .insecure = false};
+  Serve("127.0.0.1:0", server_side);
+  // Plain text.
+  EXPECT_FALSE(SubmitJob("x").ok());
+  // A certificate that somebody else signed.
+  TlsIdentity wrong = strangers.Issue("client");
+  wrong.authority_pem = server_side.tls->authority_pem;
+  clients_ = std::make_unique<GrpcClients>(loop_, Security{.tls = wrong, .insecure = false});
+  EXPECT_FALSE(SubmitJob("x").ok());
+  // A server that somebody else signed.
+  clients_ = std::make_unique<GrpcClients>(
+      loop_, Security{.tls = strangers.Issue("client"), .insecure = false});
+  EXPECT_FALSE(SubmitJob("x").ok());
+  EXPECT_EQ(jobs_.submits, 0);
+  clients_ = std::make_unique<GrpcClients>(
+      loop_, Security{.tls = ours.Issue("client"), .insecure = false});
+  const auto answer = SubmitJob("x");
+  EXPECT_TRUE(answer.ok()) << answer.status();
+}
+
+}  // namespace
+}  // namespace weir::rpc
