@@ -1,65 +1,41 @@
 #include "jobs/api/bad_record.h"
 
-#include <cstddef>
 #include <string>
-#include <string_view>
+#include <vector>
 
-#include "absl/strings/cord.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "jobs/api/payload_fields.h"
 
 namespace weir {
 namespace {
-
-constexpr char kPayload[] = "weir/bad_record";
-
-// Fields are "<length>:<bytes>", so that they may hold any byte.
-void AppendField(std::string_view field, std::string& out) {
-  absl::StrAppend(&out, field.size(), ":");
-  out.append(field);
-}
-
-bool TakeField(std::string_view& in, std::string& field) {
-  const std::size_t colon = in.find(':');
-  std::size_t bytes = 0;
-  if (colon == std::string_view::npos ||
-      !absl::SimpleAtoi(std::string(in.substr(0, colon)), &bytes)) {
-    return false;
-  }
-  in.remove_prefix(colon + 1);
-  if (bytes > in.size()) return false;
-  field.assign(in.substr(0, bytes));
-  in.remove_prefix(bytes);
-  return true;
-}
-
+constexpr std::string_view kPayload = "weir/BadRecord";
 }  // namespace
+
+BadRecord MakeBadRecord(std::string_view file, std::int64_t byte_offset, std::string_view content,
+                        std::string_view reason) {
+  return {std::string(file), byte_offset,
+          absl::Utf8SafeCEscape(std::string(content.substr(0, kBadRecordShownBytesMax))),
+          std::string(reason)};
+}
 
 absl::Status BadRecordError(const BadRecord& record) {
   absl::Status status = absl::InvalidArgumentError(
-      absl::StrCat("bad record in ", record.file, " at byte ", record.byte_offset, ": ",
-                   record.reason, ": '", record.content, "'"));
-  std::string payload;
-  AppendField(record.file, payload);
-  AppendField(absl::StrCat(record.byte_offset), payload);
-  AppendField(record.content, payload);
-  AppendField(record.reason, payload);
-  status.SetPayload(kPayload, absl::Cord(payload));
+      absl::StrCat("bad record: ", record.reason, ": '", record.content, "' (", record.file,
+                   " at byte ", record.byte_offset, ")"));
+  AttachFields(status, kPayload,
+               {record.file, absl::StrCat(record.byte_offset), record.content, record.reason});
   return status;
 }
 
 std::optional<BadRecord> BadRecordOf(const absl::Status& status) {
-  const auto payload = status.GetPayload(kPayload);
-  if (!payload) return std::nullopt;
-  const std::string bytes(*payload);
-  std::string_view left = bytes;
+  const auto fields = AttachedFields(status, kPayload, 4);
   BadRecord record;
-  std::string offset;
-  if (!TakeField(left, record.file) || !TakeField(left, offset) ||
-      !TakeField(left, record.content) || !TakeField(left, record.reason) ||
-      !absl::SimpleAtoi(offset, &record.byte_offset)) {
-    return std::nullopt;
-  }
+  if (!fields || !absl::SimpleAtoi((*fields)[1], &record.byte_offset)) return std::nullopt;
+  record.file = (*fields)[0];
+  record.content = (*fields)[2];
+  record.reason = (*fields)[3];
   return record;
 }
 
