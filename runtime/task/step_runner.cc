@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jobs/api/bad_record.h"
+#include "jobs/api/step_error.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/format/part_writer.h"
 #include "runtime/format/run_reader.h"
@@ -157,6 +158,11 @@ absl::StatusOr<StepTotals> WritePart(JobProgram& program, const v1::TaskCommand:
 }
 
 v1::JobError ErrorOfStep(const absl::Status& status) {
+  if (const std::optional<StepError> named = StepErrorOf(status)) {
+    v1::JobError error = MakeJobError(named->code, named->message, named->advice);
+    error.set_file(named->file);
+    return error;
+  }
   const std::optional<BadRecord> bad = BadRecordOf(status);
   if (!bad) return JobErrorFromStatus(status);
   v1::JobError error =
