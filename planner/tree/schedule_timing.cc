@@ -10,12 +10,12 @@ PortClock::PortClock(std::int32_t num_machines, std::int32_t num_segments, PortM
       ports_(ports),
       send_free_s_(static_cast<std::size_t>(num_machines), 0),
       receive_free_s_(send_free_s_),
-      compute_free_s_(send_free_s_),
+      combine_(send_free_s_.size()),
       partial_ready_s_(
           static_cast<std::size_t>(num_machines) * static_cast<std::size_t>(num_segments), 0) {
   for (std::size_t i = 0; i < ready_s.size(); ++i) {
     receive_free_s_[i] = ready_s[i];
-    compute_free_s_[i] = ready_s[i];
+    combine_[i] = {ready_s[i], ready_s[i], ready_s[i]};
     const auto machine = static_cast<MachineIndex>(i);
     for (std::int32_t j = 0; j < num_segments; ++j) partial_ready_s_[Cell(machine, j)] = ready_s[i];
   }
@@ -24,6 +24,15 @@ PortClock::PortClock(std::int32_t num_machines, std::int32_t num_segments, PortM
 std::size_t PortClock::Cell(MachineIndex machine, std::int32_t segment) const {
   return static_cast<std::size_t>(machine) * static_cast<std::size_t>(num_segments_) +
          static_cast<std::size_t>(segment);
+}
+
+// A transfer that fits between the last two combines of a machine may still go before the last one:
+// in a round of a full- duplex schedule a machine sends while it receives what it combines
+// afterwards.
+Seconds PortClock::OutsideCombine(MachineIndex machine, Seconds start_s, Seconds duration_s) const {
+  const CombineWindow& combine = combine_[machine];
+  start_s = std::max(start_s, combine.previous_end_s);
+  return start_s + duration_s <= combine.begin_s ? start_s : std::max(start_s, combine.end_s);
 }
 
 Seconds PortClock::EarliestStart(const Message& message) const {
@@ -37,7 +46,13 @@ Seconds PortClock::EarliestStart(const Message& message) const {
     start_s = std::max({start_s, receive_free_s_[from], send_free_s_[to] - message.flight_s});
   }
   if (!ports_.overlaps_compute) {
-    start_s = std::max({start_s, compute_free_s_[from], compute_free_s_[to] - message.flight_s});
+    for (Seconds tried_s = -1; tried_s < start_s;) {
+      tried_s = start_s;
+      start_s = OutsideCombine(from, start_s, message.port_s);
+      const Seconds received_s = start_s + message.flight_s;
+      const Seconds allowed_s = OutsideCombine(to, received_s, message.port_s);
+      if (allowed_s > received_s) start_s = allowed_s - message.flight_s;
+    }
   }
   return std::max(start_s, 0.0);
 }
@@ -49,13 +64,16 @@ Seconds PortClock::Place(Message& message) {
   const Seconds arrival_s = message.start_s + message.flight_s + message.port_s;
   send_free_s_[from] = message.start_s + message.port_s;
   receive_free_s_[to] = arrival_s;
-  Seconds combine_start_s = std::max(compute_free_s_[to], arrival_s);
-  if (!ports_.overlaps_compute && message.combine_s > 0) {
-    combine_start_s = std::max(combine_start_s, send_free_s_[to]);
-  }
   // A message that is only kept is there when it has arrived: it waits for no combining.
-  const Seconds end_s = message.combine_s > 0 ? combine_start_s + message.combine_s : arrival_s;
-  if (message.combine_s > 0) compute_free_s_[to] = end_s;
+  Seconds end_s = arrival_s;
+  if (message.combine_s > 0) {
+    CombineWindow& combine = combine_[to];
+    combine.previous_end_s = combine.end_s;
+    combine.begin_s = std::max(combine.end_s, arrival_s);
+    if (!ports_.overlaps_compute) combine.begin_s = std::max(combine.begin_s, send_free_s_[to]);
+    combine.end_s = combine.begin_s + message.combine_s;
+    end_s = combine.end_s;
+  }
   for (std::int32_t j = message.segment_begin; j < message.segment_end; ++j) {
     Seconds& ready_s = partial_ready_s_[Cell(to, j)];
     ready_s = std::max(ready_s, end_s);

@@ -26,13 +26,21 @@ class PortClock {
   Seconds Place(Message& message);
 
  private:
+  /// What a machine without overlap combines: its ports rest meanwhile.
+  struct CombineWindow {
+    Seconds previous_end_s = 0;
+    Seconds begin_s = 0;
+    Seconds end_s = 0;
+  };
+
   std::size_t Cell(MachineIndex machine, std::int32_t segment) const;
+  Seconds OutsideCombine(MachineIndex machine, Seconds start_s, Seconds duration_s) const;
 
   std::int32_t num_segments_;
   PortModel ports_;
   std::vector<Seconds> send_free_s_;
   std::vector<Seconds> receive_free_s_;
-  std::vector<Seconds> compute_free_s_;
+  std::vector<CombineWindow> combine_;
   std::vector<Seconds> partial_ready_s_;  // by Cell
 };
 

@@ -60,7 +60,7 @@ SegmentChoice BestUniformBySearch(const std::function<Seconds(std::int64_t)>& le
                                   std::int64_t q_max) {
   SegmentChoice best{1, length(1)};
   std::int64_t before = 1;
-  std::int64_t after = q_max;
+  std::int64_t after = q_max + 1;
   std::int64_t previous = 1;
   bool best_is_last = true;
   for (std::int64_t q = 2; q <= q_max; q = std::max(q + 1, q + q / 20)) {
@@ -73,7 +73,7 @@ SegmentChoice BestUniformBySearch(const std::function<Seconds(std::int64_t)>& le
     }
     previous = q;
   }
-  if (best_is_last) after = q_max;
+  if (best_is_last) after = q_max + 1;
   const SegmentChoice coarse = best;
   for (std::int64_t q = before + 1; q < after; ++q) {
     if (q == coarse.num_segments) continue;

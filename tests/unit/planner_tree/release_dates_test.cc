@@ -1,0 +1,69 @@
+#include "planner/tree/release_dates.h"
+
+#include <gtest/gtest.h>
+
+#include "planner/tree/greedy_tree.h"
+#include "planner/tree/operand_order.h"
+#include "planner/tree/release_exact.h"
+#include "tests/unit/planner_tree/tree_validator.h"
+
+namespace weir::planner::tree {
+namespace {
+
+// Hand solution: d = c = 1, ready at 0, 0, 3, 5: the late machine receives or sends at 5: 5 + 2 =
+// 7; the others are done by 5.
+TEST(ReleaseDates, FourMachinesByHand) {
+  const std::vector<Seconds> release = {0, 0, 3, 5};
+  const TimedTree tree = *ReleaseDateTree(release, {1, 1});
+  EXPECT_EQ(tree.makespan_s, 7);
+  EXPECT_EQ(*ReleaseLowerBound(release, {1, 1}), 7);
+  EXPECT_EQ(*ExactReleaseLength(release, {1, 1}), 7);
+  EXPECT_EQ(TreeFault(tree, {1, 1}, {.release_s = release}), "");
+}
+
+TEST(ReleaseDates, AllReadyIsTheGreedyTree) {
+  EXPECT_EQ(ReleaseDateTree(std::vector<Seconds>(100, 2), {3, 2})->makespan_s,
+            2 + GreedyTree(100, {3, 2})->makespan_s);
+}
+
+// Four waves of 64 mappers, 10 apart: 45 against 104 wave by wave and 49 waiting for all (d = 3, c
+// = 2, bound 41 or less).
+TEST(ReleaseDates, FourWavesAreReducedAsTheyCome) {
+  std::vector<Seconds> release;
+  for (int wave = 0; wave < 4; ++wave) release.insert(release.end(), 64, 5.0 * wave);
+  const ElementCosts costs{3, 2};
+  const TimedTree tree = *ReleaseDateTree(release, costs);
+  EXPECT_EQ(TreeFault(tree, costs, {.release_s = release}), "");
+  EXPECT_GE(tree.makespan_s, *ReleaseLowerBound(release, costs));
+  EXPECT_LT(tree.makespan_s, 15 + GreedyTree(256, costs)->makespan_s);
+}
+
+TEST(OperandOrder, PlacementRunsInOrderWithAnyReachableRoot) {
+  for (std::int64_t n = 1; n <= 40; ++n) {
+    const TimedTree tree = *GreedyTree(n, {3, 2});
+    for (std::int64_t root_rank = 0; root_rank < n; ++root_rank) {
+      const auto placement = PlaceOperands(tree, root_rank);
+      if (!placement.ok()) {
+        EXPECT_EQ(placement.status().code(), absl::StatusCode::kFailedPrecondition);
+        continue;
+      }
+      // Run it with concatenation, which does not commute.
+      std::vector<std::vector<std::int64_t>> value;
+      for (std::int64_t rank : placement->rank) value.push_back({rank});
+      std::vector<MachineIndex> order;
+      for (MachineIndex i = 1; i < n; ++i) order.push_back(i);
+      std::stable_sort(order.begin(), order.end(), [&](MachineIndex a, MachineIndex b) {
+        return tree.start_s[a] < tree.start_s[b];
+      });
+      for (MachineIndex i : order) {
+        auto& to = value[tree.receiver[i]];
+        to.insert(placement->is_left[i] ? to.begin() : to.end(), value[i].begin(), value[i].end());
+      }
+      EXPECT_EQ(placement->rank[0], root_rank);
+      EXPECT_TRUE(std::is_sorted(value[0].begin(), value[0].end())) << n << " " << root_rank;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weir::planner::tree

@@ -1,0 +1,150 @@
+#include <gtest/gtest.h>
+
+#include "planner/tree/bidirectional_greedy.h"
+#include "planner/tree/circulant.h"
+#include "planner/tree/list_schedule.h"
+#include "planner/tree/operand_order.h"
+#include "planner/tree/rabenseifner.h"
+#include "planner/tree/segment_sizes.h"
+#include "planner/tree/tree_bounds.h"
+#include "planner/tree/tree_shapes.h"
+#include "planner/tree/unidirectional_greedy.h"
+#include "tests/unit/planner_tree/schedule_validator.h"
+
+namespace weir::planner::tree {
+namespace {
+
+constexpr PortModel kUnidirectional{false, false, true};
+constexpr PortModel kBidirectional{true, false, true};
+constexpr PortModel kOverlap{true, true, true};
+
+// Hand solution: p = 3, two unit segments, t_comm = 1, t_comp = 0 on half-duplex machines. Segment
+// 1: 2 -> 1 at 0 while 0 waits, 1 -> 0 at 1. Segment 2: machine 2 is free at 1, machine 1 at 2,
+// machine 0 at 2: the pair {2, 1} or {2, 0} starts at 2, the last at 3: makespan 4.
+TEST(UnidirectionalGreedy, ThreeMachinesTwoSegments) {
+  EXPECT_EQ(*UnidirectionalGreedyLength(3, {1, 1}, {0, 1, 0}), 4);
+  const Schedule schedule = *UnidirectionalGreedySchedule(3, {1, 1}, {0, 1, 0});
+  EXPECT_EQ(schedule.makespan_s, 4);
+  EXPECT_EQ(ScheduleFault(schedule, kUnidirectional), "");
+}
+
+TEST(UnidirectionalGreedy, OneSegmentIsTheBinomialTree) {
+  for (std::int64_t p : {1, 2, 3, 5, 8, 100}) {
+    const double steps = static_cast<double>(CeilLog2(p));
+    EXPECT_NEAR(*UnidirectionalGreedyLength(p, {7}, {2, 1, 0.5}), steps * (2 + 7 + 3.5), 1e-9);
+  }
+}
+
+// The figure of 002: 15 processors, 5 segments, t_comm = 2, t_comp = 1.
+TEST(UnidirectionalGreedy, FigureOfFifteenProcessors) {
+  const Schedule schedule = *UnidirectionalGreedySchedule(15, std::vector<double>(5, 1), {0, 2, 1});
+  EXPECT_EQ(schedule.makespan_s,
+            *UnidirectionalGreedyLength(15, std::vector<double>(5, 1), {0, 2, 1}));
+  EXPECT_EQ(ScheduleFault(schedule, kUnidirectional), "");
+}
+
+TEST(UnidirectionalGreedy, AThousandMillionMachines) {
+  EXPECT_GT(*UnidirectionalGreedyLength(1'000'000'000, std::vector<double>(1000, 1), {10, 1, 1}),
+            0);
+}
+
+// The figure of 002: 16 processors, 5 segments, t_comm = 2, t_comp = 1: (4 + 5 - 1) * 3 = 24.
+TEST(BidirectionalGreedy, FigureOfSixteenProcessors) {
+  const Schedule greedy = *BidirectionalGreedySchedule(16, std::vector<double>(5, 1), {0, 2, 1});
+  EXPECT_EQ(greedy.makespan_s, 24);
+  EXPECT_EQ(ScheduleFault(greedy, kBidirectional), "");
+}
+
+TEST(Circulant, RoundsAndLengthAreOptimal) {
+  for (std::int32_t p = 1; p <= 70; ++p) {
+    for (std::int32_t q : {1, 2, 3, 5, 8, 13}) {
+      const auto rounds = CirculantRounds(p, q);
+      const std::int64_t least = p == 1 ? 0 : CeilLog2(p) + q - 1;
+      ASSERT_EQ(static_cast<std::int64_t>(rounds.size()), least);
+      for (const auto& round : rounds) {
+        std::set<MachineIndex> senders;
+        std::set<MachineIndex> receivers;
+        for (const RoundMessage& m : round) {
+          ASSERT_TRUE(senders.insert(m.sender).second);
+          ASSERT_TRUE(receivers.insert(m.receiver).second);
+        }
+      }
+      const Schedule schedule = *CirculantSchedule(
+          p, std::vector<double>(static_cast<std::size_t>(q), 1), {0, 2, 1}, kBidirectional);
+      ASSERT_EQ(schedule.makespan_s, static_cast<double>(least) * 3) << p << " " << q;
+      ASSERT_EQ(ScheduleFault(schedule, kBidirectional), "") << p << " " << q;
+    }
+  }
+}
+
+// Hand solution: two machines, three segments, d = c = 1: transfers 0-3, combines 1-4.
+TEST(Interleaved, TwoMachinesOverlap) {
+  const Schedule schedule = *InterleavedSchedule(2, {1, 1, 1}, {0, 1, 1}, kOverlap);
+  EXPECT_EQ(schedule.makespan_s, 4);
+  EXPECT_EQ(*OverlapLowerBound(2, 3, {1, 1}), 4);
+}
+
+// Hand solution: p = 4, 4 units, alpha = 0, beta = gamma = 1, no overlap: exchange 2 (+2), exchange
+// 1 (+1), gather 1, 2.
+TEST(Rabenseifner, FourMachinesByHand) {
+  const Schedule schedule = *RabenseifnerSchedule(4, 4, {0, 1, 1}, kBidirectional);
+  EXPECT_EQ(schedule.makespan_s, 2 + 2 + 1 + 1 + 1 + 2);
+  EXPECT_EQ(ScheduleFault(schedule, kBidirectional), "");
+}
+
+TEST(Shapes, AllAreTreesOfTheirSize) {
+  for (std::int32_t p = 1; p <= 40; ++p) {
+    const auto [first, second] = TwoTreeShapes(p);
+    const auto [ordered_first, ordered_second] = OrderedTwoTreeShapes(p);
+    for (const Receivers& shape :
+         {BinomialShape(p), PipelineShape(p), BinaryShape(p), StarShape(p), InOrderBinaryShape(p),
+          first, second, ordered_first, ordered_second}) {
+      const auto schedule = ListSchedule("shape", {shape}, {1, 1}, {1, 1, 1}, kOverlap);
+      ASSERT_TRUE(schedule.ok()) << p << " " << schedule.status();
+      ASSERT_EQ(ScheduleFault(*schedule, kOverlap), "");
+    }
+    const Schedule centres =
+        *ListSchedule("centres", RotatingCentreShapes(p), std::vector<double>(9, 1), {2, 1, 1},
+                      {true, true, false});
+    ASSERT_EQ(ScheduleFault(centres, {true, true, false}), "");
+  }
+}
+
+// 002: pipeline on half-duplex machines without combining: (p - 1) + 2 (q - 1) steps.
+TEST(Shapes, PipelineHasItsFormula) {
+  const Schedule schedule = *ListSchedule("pipeline", {PipelineShape(6)}, std::vector<double>(5, 1),
+                                          {0, 1, 0}, kUnidirectional);
+  EXPECT_EQ(schedule.makespan_s, 5 + 2 * 4);
+}
+
+TEST(SegmentSizes, FormulaAndSearchAgree) {
+  for (double units : {1.0, 10.0, 1000.0, 1e5}) {
+    for (double alpha : {0.0, 1.0, 10.0}) {
+      const LinkCosts costs{alpha, 1, 0.5};
+      const SegmentChoice formula = BestUniformByFormula(4, 1, units, costs, 5000);
+      const SegmentChoice search = BestUniformBySearch(
+          [&](std::int64_t q) {
+            const auto count = static_cast<double>(q);
+            return (4 + count) * (alpha + 1.5 * units / count);
+          },
+          5000);
+      EXPECT_NEAR(formula.length_s, search.length_s, 1e-9 * search.length_s);
+    }
+  }
+}
+
+TEST(OperandOrder, ChecksEverySchedule) {
+  const std::vector<double> units(6, 1.0);
+  for (std::int32_t p = 2; p <= 20; ++p) {
+    EXPECT_TRUE(CheckOrderPreserved(*OrderedPipeline(p, units, {1, 1, 1}, kOverlap)).ok());
+    EXPECT_TRUE(CheckOrderPreserved(*OrderedTwoTree(p, units, {1, 1, 1}, kOverlap)).ok());
+  }
+  const absl::Status refused =
+      CheckOrderPreserved(*CirculantSchedule(7, units, {1, 1, 1}, kOverlap));
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(refused.message().find("does not keep the order"), std::string::npos);
+  EXPECT_FALSE(CheckOrderPreserved(*UnidirectionalGreedySchedule(7, units, {1, 1, 1})).ok());
+}
+
+}  // namespace
+}  // namespace weir::planner::tree
