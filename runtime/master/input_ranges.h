@@ -1,0 +1,43 @@
+#pragma once
+
+// The job's input: the concatenation of its files, in listed order. Pure.
+// Upstream: input_expansion lists the files. Downstream: the map steps of the plan.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/plan/units.h"
+#include "weir/v1/steps.pb.h"
+
+namespace weir::master {
+
+struct InputFile {
+  std::string path;
+  std::int64_t bytes = 0;
+};
+
+/// All input files of one job and their total size. Empty files stay listed but take no bytes.
+struct InputList {
+  std::vector<InputFile> files;
+  std::int64_t total_bytes = 0;
+};
+
+/// Cuts the concatenated input into file ranges for map steps.
+///
+/// Thread-safety: immutable after construction. O(files) to make, O(log files + ranges) a query.
+/// Checked by: tests/unit/master/input_ranges_test.cc.
+class InputRanges {
+ public:
+  explicit InputRanges(InputList input);
+  const InputList& input() const { return input_; }
+  /// Returns the file ranges of [begin, end) of the concatenation, in order, none of them empty.
+  /// Requires: 0 <= begin <= end <= total_bytes.
+  std::vector<v1::InputRange> Cut(planner::Bytes begin, planner::Bytes end) const;
+
+ private:
+  InputList input_;
+  std::vector<std::int64_t> file_begin_;  // of each file within the concatenation
+};
+
+}  // namespace weir::master

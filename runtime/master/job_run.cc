@@ -1,0 +1,526 @@
+#include "runtime/master/job_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "planner/wire/plan_wire.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
+#include "runtime/base/log.h"
+#include "runtime/master/call_retry.h"
+#include "runtime/master/input_expansion.h"
+#include "runtime/master/progress.h"
+
+namespace weir::master {
+namespace {
+
+// A lost worker is noticed after a lease of 6 s; ending must be over within 10 s of the loss.
+constexpr absl::Duration kReleaseBudget = absl::Milliseconds(2800);
+constexpr absl::Duration kDiscardBudget = absl::Milliseconds(1000);
+// A task starts within a second; two tries at it, then the worker counts as unreachable.
+constexpr CallBudget kPrepareBudget{absl::Seconds(3), absl::Seconds(6)};
+// Listing a million files or publishing thousands of parts on a slow file system takes minutes.
+constexpr absl::Duration kStorageTimeout = absl::Minutes(10);
+constexpr std::int64_t kPlanEpoch = 1;
+
+}  // namespace
+
+JobRun::JobRun(const JobRunContext& context, v1::JobStatus accepted)
+    : context_(context),
+      loop_(context.seams.loop),
+      status_(std::move(accepted)),
+      places_(status_.spec().output(), status_.job_id()) {
+  StartDeadlineTimer();
+}
+
+JobRun::~JobRun() {
+  if (deadline_set_) loop_.CancelTimer(deadline_);
+}
+
+void JobRun::StartDeadlineTimer() {
+  const std::int64_t deadline_ms = status_.spec().deadline_ms();
+  if (deadline_ms == 0) return;
+  deadline_set_ = true;
+  deadline_ = loop_.RunAt(
+      loop_.Now() + absl::Milliseconds(deadline_ms), lifeline_.Guard([this, deadline_ms] {
+        deadline_set_ = false;
+        Fail(MakeJobError(
+            job_error::kDeadline,
+            absl::StrCat("the job was not done within its deadline of ", deadline_ms,
+                         " ms (it was ", JobStateWord(machine_.state()), ")"),
+            "allow more time, add workers, or look at the plan for what limits the job"));
+      }));
+}
+
+void JobRun::Begin() { Apply(machine_.Begin()); }
+
+absl::Status JobRun::Cancel(const std::string& reason) {
+  if (!machine_.can_end()) {
+    return absl::FailedPreconditionError(absl::StrCat("job ", status_.job_id(), " is ",
+                                                      JobStateWord(machine_.state()),
+                                                      ", too late to cancel it"));
+  }
+  Apply(machine_.Cancel(MakeJobError(
+      job_error::kCancelled, reason.empty() ? std::string("the job was cancelled")
+                                            : absl::StrCat("the job was cancelled: ", reason))));
+  return absl::OkStatus();
+}
+
+void JobRun::Fail(v1::JobError error) { Apply(machine_.Fail(std::move(error))); }
+
+void JobRun::FailFrom(const absl::Status& status) { Fail(JobErrorFromStatus(status)); }
+
+bool JobRun::WantsWorkers() const {
+  const v1::JobState state = machine_.state();
+  return state == v1::JOB_STATE_PLANNING || state == v1::JOB_STATE_RUNNING ||
+         state == v1::JOB_STATE_COMMITTING;
+}
+
+void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why) {
+  const auto it = std::find_if(workers_.begin(), workers_.end(), [&](const RegisteredWorker& w) {
+    return w.id == worker && w.epoch == epoch;
+  });
+  if (it == workers_.end()) return;
+  holding_.erase(worker);
+  if (releasing_.contains(worker)) return ReleaseAnswered(worker);
+  v1::JobError error =
+      MakeJobError(job_error::kWorkerLost, absl::StrCat("worker ", it->identity.name(), " ", why),
+                   "check that machine and the log of its daemon, then run the job again");
+  error.set_worker(it->identity.name());
+  if (plan_run_) error.set_step(plan_run_->StepOn(worker));
+  Fail(std::move(error));
+}
+
+absl::Status JobRun::TakeReport(const v1::ReportStepRequest& report) {
+  if (!plan_run_) return absl::AbortedError("the job does not run");
+  return plan_run_->TakeReport(report);
+}
+
+absl::Status JobRun::TakeReport(const v1::ReportTransferRequest& report) {
+  if (!plan_run_) return absl::AbortedError("the job does not run");
+  return plan_run_->TakeReport(report);
+}
+
+void JobRun::TakeProgress(WorkerId worker, const v1::StepProgress& progress) {
+  if (plan_run_) plan_run_->TakeProgress(worker, progress);
+}
+
+v1::ActualRun JobRun::Actual() const {
+  return plan_run_ ? planner::ActualToProto(plan_run_->Actual()) : v1::ActualRun();
+}
+
+void JobRun::Apply(std::vector<JobAction> actions) {
+  actions_.insert(actions_.end(), actions.begin(), actions.end());
+  Pump();
+}
+
+void JobRun::Pump() {
+  while (!waiting_for_journal_ && !actions_.empty()) {
+    const JobAction action = actions_.front();
+    actions_.pop_front();
+    CarryOut(action);
+  }
+}
+
+void JobRun::CarryOut(JobAction action) {
+  switch (action) {
+    case JobAction::kJournal:
+      return JournalState();
+    case JobAction::kPlan:
+      return StartPlanning();
+    case JobAction::kJournalPlan:
+      return JournalPlan();
+    case JobAction::kStage:
+      return Stage();
+    case JobAction::kPrepare:
+      return Prepare();
+    case JobAction::kConduct:
+      return Conduct();
+    case JobAction::kCommit:
+      return Commit();
+    case JobAction::kStop:
+      if (plan_run_) plan_run_->Stop();
+      return;
+    case JobAction::kRelease:
+      return Release();
+    case JobAction::kDiscard:
+      return Discard();
+    case JobAction::kFinish:
+      return Finish();
+  }
+}
+
+v1::JournalRecord JobRun::Record() const {
+  v1::JournalRecord record;
+  record.set_job_id(status_.job_id());
+  return record;
+}
+
+void JobRun::WaitForJournal(v1::JournalRecord record, absl::AnyInvocable<void(absl::Status)> done) {
+  waiting_for_journal_ = true;
+  context_.journal.Append(
+      std::move(record),
+      lifeline_.Guard([this, done = std::move(done)](const absl::Status& status) mutable {
+        waiting_for_journal_ = false;
+        done(status);
+        Pump();
+      }));
+}
+
+void JobRun::JournalFailed(const absl::Status& status) {
+  // Once the job is ending there is nothing better to do than to end it.
+  if (!machine_.can_end() && machine_.state() != v1::JOB_STATE_COMMITTING) return;
+  actions_.clear();
+  v1::JobError error = JobErrorFromStatus(status);
+  if (absl::IsResourceExhausted(status)) error.set_code(std::string(job_error::kDiskFull));
+  error.set_message(absl::StrCat("the master cannot write its journal: ", status.message()));
+  Apply(machine_.can_end() ? machine_.Fail(std::move(error))
+                           : machine_.CommitFailed(std::move(error)));
+}
+
+void JobRun::JournalState() {
+  status_.set_state(machine_.state());
+  if (machine_.state() == v1::JOB_STATE_ENDING) *status_.mutable_error() = machine_.error();
+  v1::JournalRecord record = Record();
+  v1::JournalRecord::JobStateChanged& change = *record.mutable_job_state_changed();
+  change.set_state(status_.state());
+  change.set_unix_ms(context_.seams.wall_clock.UnixMillis());
+  change.set_plan_id(status_.plan_id());
+  *change.mutable_error() = status_.error();
+  WaitForJournal(std::move(record), [this](const absl::Status& status) {
+    if (!status.ok()) return JournalFailed(status);
+    Published();
+  });
+}
+
+void JobRun::Published() {
+  LogInfo("Job changed its state",
+          {{"job", status_.job_id()}, {"state", JobStateWord(status_.state())}});
+  context_.publish(status_);
+}
+
+void JobRun::StartPlanning() {
+  WatchStorage(v1::JOB_STATE_PLANNING, "planning and staging");
+  auto work = [&storage = context_.seams.storage,
+               spec = status_.spec()]() -> absl::StatusOr<InputList> {
+    if (absl::Status output = CheckOutput(storage, spec); !output.ok()) return output;
+    return ExpandInputs(storage, {spec.inputs().begin(), spec.inputs().end()});
+  };
+  Offload(loop_, context_.seams.disk_pool, std::move(work),
+          lifeline_.Guard([this](absl::StatusOr<InputList>&& input) {
+            if (!input.ok()) return FailFrom(input.status());
+            PlanWith(*std::move(input));
+          }));
+}
+
+void JobRun::PlanWith(InputList&& input) {
+  if (!machine_.can_end()) return;
+  workers_ = context_.alive_workers();
+  if (workers_.empty()) {
+    return Fail(MakeJobError(job_error::kNoWorkers, "no worker is alive",
+                             "start workers with: weir worker --master HOST:PORT"));
+  }
+  const auto info = context_.seams.catalog.find(status_.spec().job());
+  const absl::StatusOr<planner::PlanMethod> method = ParsePlanMethod(status_.spec().plan_method());
+  if (info == context_.seams.catalog.end() || !method.ok()) {
+    return FailFrom(method.status());
+  }
+  PlanRequest request = MakePlanRequest(status_.spec(), info->second->info(), input.total_bytes,
+                                        workers_, *method, context_.options);
+  input_.emplace(std::move(input));
+  Offload(
+      loop_, context_.seams.compute_pool,
+      [request = std::move(request)] { return PlanTheJob(request); },
+      lifeline_.Guard([this](absl::StatusOr<PlannedJob> planned) {
+        if (!machine_.can_end()) return;
+        if (!planned.ok()) return FailFrom(planned.status());
+        planned_ = std::make_unique<const PlannedJob>(*std::move(planned));
+        Apply(machine_.Planned());
+      }));
+}
+
+void JobRun::JournalPlan() {
+  status_.set_plan_id(planned_->plan_id);
+  status_.set_plan_text(planned_->plan_text);
+  status_.set_predicted_makespan_s(planned_->prediction.makespan_s);
+  status_.set_lower_bound_s(planned_->plan.summary.lower_bound_s);
+  *status_.mutable_progress() = ProgressBeforeRun(planned_->plan, planned_->prediction);
+  v1::JournalRecord record = Record();
+  *record.mutable_job_planned()->mutable_plan() = planned_->message;
+  record.mutable_job_planned()->set_plan_epoch(kPlanEpoch);
+  WaitForJournal(std::move(record), [this](const absl::Status& status) {
+    if (!status.ok()) return JournalFailed(status);
+    Published();
+  });
+}
+
+void JobRun::WatchStorage(v1::JobState during, const std::string& what) {
+  loop_.RunAt(loop_.Now() + kStorageTimeout, lifeline_.Guard([this, during, what] {
+    if (machine_.state() != during) return;
+    v1::JobError error = MakeJobError(
+        job_error::kDeadline,
+        absl::StrCat(what, " took longer than ", absl::FormatDuration(kStorageTimeout),
+                     " on the file system of ", places_.output),
+        "check that file system; before you run the job again, see whether the output appeared");
+    Apply(during == v1::JOB_STATE_COMMITTING ? machine_.CommitFailed(std::move(error))
+                                             : machine_.Fail(std::move(error)));
+  }));
+}
+
+void JobRun::Stage() {
+  storage_busy_ = true;
+  Offload(
+      loop_, context_.seams.disk_pool,
+      [&storage = context_.seams.storage, places = places_,
+       overwrite = status_.spec().overwrite()] { return StageOutput(storage, places, overwrite); },
+      lifeline_.Guard([this](const absl::Status& staged) {
+        storage_busy_ = false;
+        if (std::exchange(discard_waits_, false)) return DiscardNow();
+        if (!staged.ok()) return FailFrom(staged);
+        Apply(machine_.Staged());
+      }));
+}
+
+bool JobRun::UsesWorker(std::size_t index) const {
+  const planner::Plan& plan = planned_->plan;
+  return !plan.compute_order[index].empty() || !plan.send_order[index].empty() ||
+         !plan.receive_order[index].empty();
+}
+
+v1::Fence JobRun::FenceFor(const RegisteredWorker& worker, int attempt) const {
+  v1::Fence fence;
+  fence.set_job_id(status_.job_id());
+  fence.set_master_epoch(context_.master_epoch);
+  fence.set_plan_epoch(kPlanEpoch);
+  fence.set_worker_epoch(worker.epoch);
+  fence.set_attempt(attempt);
+  return fence;
+}
+
+void JobRun::Prepare() {
+  job_token_ = context_.seams.random.Next();
+  std::vector<std::size_t> used;
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    if (UsesWorker(w)) used.push_back(w);
+  }
+  preparing_ = used.size();
+  if (used.empty()) return Apply(machine_.Prepared());
+  for (const std::size_t w : used) {
+    const RegisteredWorker& worker = workers_[w];
+    holding_.insert(worker.id);
+    auto request = std::make_shared<v1::PrepareJobRequest>();
+    *request->mutable_fence() = FenceFor(worker, 0);
+    *request->mutable_spec() = status_.spec();
+    request->set_job_token(job_token_);
+    request->set_staging_dir(places_.staging);
+    CallWithRetry(loop_, context_.seams.random, kPrepareBudget,
+                  lifeline_.Guard([this, request, api = worker.api](
+                                      absl::Duration timeout,
+                                      absl::AnyInvocable<void(absl::Status)> answered) mutable {
+                    if (!WantsWorkers()) return;
+                    api->PrepareJob(*request, timeout,
+                                    [answered = std::move(answered)](const auto& response) mutable {
+                                      answered(response.status());
+                                    });
+                  }),
+                  lifeline_.Guard([this, &worker](const absl::Status& status) {
+                    if (!WantsWorkers()) return;
+                    if (status.ok()) {
+                      if (--preparing_ == 0) Apply(machine_.Prepared());
+                      return;
+                    }
+                    v1::JobError error = JobErrorFromStatus(status);
+                    if (absl::IsDeadlineExceeded(status) || absl::IsUnavailable(status)) {
+                      error.set_code(std::string(job_error::kWorkerUnreachable));
+                    }
+                    error.set_message(absl::StrCat("worker ", worker.identity.name(),
+                                                   " cannot prepare the job: ", error.message()));
+                    if (error.worker().empty()) error.set_worker(worker.identity.name());
+                    if (error.advice().empty()) {
+                      error.set_advice(absl::StrCat("check the worker daemon at ",
+                                                    worker.identity.control_endpoint(),
+                                                    ", then run the job again"));
+                    }
+                    Fail(std::move(error));
+                  }));
+  }
+}
+
+void JobRun::Conduct() {
+  v1::Fence fence;
+  fence.set_job_id(status_.job_id());
+  fence.set_master_epoch(context_.master_epoch);
+  fence.set_plan_epoch(kPlanEpoch);
+  PlanRunListener listener;
+  listener.step_committed = [this](const std::string& step_name, planner::StepIndex step,
+                                   int attempt, const std::string& worker) {
+    LogInfo("Step committed", {{"job", status_.job_id()}, {"step", step_name}, {"worker", worker}});
+    v1::JournalRecord record = Record();
+    v1::JournalRecord::StepCommitted& committed = *record.mutable_step_committed();
+    committed.set_plan_epoch(kPlanEpoch);
+    committed.set_step(step);
+    committed.set_attempt(attempt);
+    committed.set_worker(worker);
+    // Losing it to a crash costs running the step again, so nobody waits for it.
+    context_.journal.AppendUnawaited(std::move(record));
+  };
+  listener.finished = [this] {
+    status_.set_actual_makespan_s(plan_run_->Actual().makespan_s);
+    *status_.mutable_progress() = plan_run_->Progress();
+    for (const auto& [name, value] : plan_run_->counters()) {
+      v1::Counter& counter = *status_.add_counters();
+      counter.set_name(name);
+      counter.set_value(value);
+    }
+    Apply(machine_.Ran());
+  };
+  listener.failed = [this](v1::JobError error) { Fail(std::move(error)); };
+  plan_run_ = std::make_unique<PlanRun>(
+      loop_, context_.seams.random, *planned_, *input_, workers_, places_,
+      GrantOptions{job_token_, context_.options.pacing_fraction, context_.options.look_ahead_bytes},
+      std::move(fence), std::move(listener));
+  StartProgressTimer();
+  plan_run_->Begin();
+}
+
+void JobRun::StartProgressTimer() {
+  loop_.RunAt(loop_.Now() + context_.options.progress_interval, lifeline_.Guard([this] {
+    if (machine_.state() != v1::JOB_STATE_RUNNING) return;
+    PublishProgress();
+    StartProgressTimer();
+  }));
+}
+
+void JobRun::PublishProgress() {
+  *status_.mutable_progress() = plan_run_->Progress();
+  context_.publish(status_);
+}
+
+void JobRun::Commit() {
+  storage_busy_ = true;
+  WatchStorage(v1::JOB_STATE_COMMITTING, "publishing the output");
+  ManifestHead head{context_.options.version, status_.job_id(), status_.plan_id(), status_.spec()};
+  Offload(
+      loop_, context_.seams.disk_pool,
+      [&storage = context_.seams.storage, places = places_, overwrite = status_.spec().overwrite(),
+       head = std::move(head), parts = plan_run_->Parts()]() mutable {
+        return CommitOutput(storage, places, overwrite, head, std::move(parts));
+      },
+      lifeline_.Guard([this](absl::StatusOr<std::vector<v1::OutputPart>> parts) {
+        storage_busy_ = false;
+        if (std::exchange(discard_waits_, false)) return DiscardNow();
+        if (!parts.ok()) {
+          return Apply(machine_.CommitFailed(JobErrorFromStatus(parts.status())));
+        }
+        parts_ = *std::move(parts);
+        Apply(machine_.Committed());
+      }));
+}
+
+void JobRun::Release() {
+  releasing_ = holding_;
+  if (releasing_.empty()) return Apply(machine_.Released());
+  loop_.RunAt(loop_.Now() + kReleaseBudget, lifeline_.Guard([this] {
+    if (releasing_.empty()) return;
+    LogWarning("Workers did not confirm that they released a job; their heartbeats will tell them",
+               {{"job", status_.job_id()}, {"workers", releasing_.size()}});
+    releasing_.clear();
+    AllReleased();
+  }));
+  for (const RegisteredWorker& worker : workers_) {
+    if (!holding_.contains(worker.id)) continue;
+    auto request = std::make_shared<v1::ReleaseJobRequest>();
+    *request->mutable_fence() = FenceFor(worker, 0);
+    CallWithRetry(
+        loop_, context_.seams.random, CallBudget{kReleaseBudget, kReleaseBudget},
+        lifeline_.Guard(
+            [this, request, api = worker.api, name = worker.identity.name()](
+                absl::Duration timeout, absl::AnyInvocable<void(absl::Status)> answered) mutable {
+              api->ReleaseJob(
+                  *request, timeout,
+                  lifeline_.Guard([this, name, answered = std::move(answered)](
+                                      absl::StatusOr<v1::ReleaseJobResponse> response) mutable {
+                    if (response.ok() && !response->task_output_tail().empty()) {
+                      v1::WorkerLog& log = logs_.emplace_back();
+                      log.set_worker(name);
+                      log.set_output_tail(response->task_output_tail());
+                    }
+                    answered(response.status());
+                  }));
+            }),
+        lifeline_.Guard([this, id = worker.id](const absl::Status& status) {
+          // Aborted or unknown there: it holds nothing of this job any more.
+          if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) {
+            ReleaseAnswered(id);
+          }
+        }));
+  }
+}
+
+void JobRun::ReleaseAnswered(WorkerId worker) {
+  holding_.erase(worker);
+  if (releasing_.erase(worker) > 0 && releasing_.empty()) AllReleased();
+}
+
+void JobRun::AllReleased() { Apply(machine_.Released()); }
+
+void JobRun::Discard() {
+  loop_.RunAt(loop_.Now() + kDiscardBudget, lifeline_.Guard([this] {
+    if (machine_.terminal()) return;
+    LogWarning("The staging directory was not removed in time",
+               {{"job", status_.job_id()}, {"path", places_.staging}});
+    Apply(machine_.Discarded());
+  }));
+  if (storage_busy_) {
+    discard_waits_ = true;
+  } else {
+    DiscardNow();
+  }
+}
+
+void JobRun::DiscardNow() {
+  Offload(
+      loop_, context_.seams.disk_pool,
+      [&storage = context_.seams.storage, places = places_] {
+        return DiscardOutput(storage, places);
+      },
+      lifeline_.Guard([this](const absl::Status& discarded) {
+        if (!discarded.ok()) {
+          LogWarning("The staging directory cannot be removed",
+                     {{"job", status_.job_id()}, {"status", discarded.ToString()}});
+        }
+        Apply(machine_.Discarded());
+      }));
+}
+
+void JobRun::Finish() {
+  if (std::exchange(deadline_set_, false)) loop_.CancelTimer(deadline_);
+  status_.set_state(machine_.state());
+  status_.set_ended_unix_ms(context_.seams.wall_clock.UnixMillis());
+  if (machine_.state() == v1::JOB_STATE_SUCCEEDED) {
+    for (v1::OutputPart& part : parts_) *status_.add_parts() = std::move(part);
+  } else {
+    *status_.mutable_error() = machine_.error();
+    if (plan_run_) *status_.mutable_progress() = plan_run_->Progress();
+  }
+  v1::JournalRecord record = Record();
+  v1::JournalRecord::JobEnded& ended = *record.mutable_job_ended();
+  *ended.mutable_status() = status_;
+  *ended.mutable_actual() = Actual();
+  for (const v1::WorkerLog& log : logs_) *ended.add_logs() = log;
+  WaitForJournal(std::move(record), [this](const absl::Status& status) {
+    if (!status.ok()) {
+      LogWarning("The end of a job is not in the journal",
+                 {{"job", status_.job_id()}, {"status", status.ToString()}});
+    }
+    if (status_.has_error()) {
+      LogWarning("Job ended with an error",
+                 {{"job", status_.job_id()}, {"error", DescribeJobError(status_.error())}});
+    }
+    Published();
+    loop_.Post(lifeline_.Guard([this] { context_.finished(status_.job_id()); }));
+  });
+}
+
+}  // namespace weir::master

@@ -1,0 +1,126 @@
+#pragma once
+
+// One job from its acceptance to its end: the effects around JobMachine. Upstream: Master.
+// Downstream: JournalWriter, planning, staged output, PlanRun, calls to workers.
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+#include "absl/functional/any_invocable.h"
+#include "runtime/master/job_machine.h"
+#include "runtime/master/journal_writer.h"
+#include "runtime/master/lifeline.h"
+#include "runtime/master/master.h"
+#include "runtime/master/plan_request.h"
+#include "runtime/master/plan_run.h"
+#include "runtime/master/staged_output.h"
+
+namespace weir::master {
+
+/// What all jobs of one master share.
+struct JobRunContext {
+  const MasterSeams& seams;
+  const MasterOptions& options;
+  JournalWriter& journal;
+  Epoch master_epoch = 0;
+  /// Alive workers in id order.
+  std::function<std::vector<RegisteredWorker>()> alive_workers;
+  /// Called with each change, journalled before.
+  std::function<void(const v1::JobStatus&)> publish;
+  /// Called once, in a turn of its own, when the job is terminal.
+  std::function<void(const std::string& job_id)> finished;
+};
+
+/// Carries out one job.
+///
+/// Thread-safety: on the loop only. Failure semantics: from the first failure on, workers have
+///   kReleaseBudget to clean up and the file system kDiscardBudget; then the job is terminal all
+///   the same, and a worker that comes back is told to release it by the answer to its heartbeat.
+/// Checked by: tests/unit/master/master_test.cc, tests/sim.
+class JobRun {
+ public:
+  JobRun(const JobRunContext& context, v1::JobStatus accepted);
+  ~JobRun();
+
+  /// Leaves the queue.
+  void Begin();
+  /// Errors: kFailedPrecondition when the job is beyond being ended.
+  absl::Status Cancel(const std::string& reason);
+  /// Ends the job with this error unless it is past that.
+  void Fail(v1::JobError error);
+  void WorkerLost(WorkerId worker, Epoch epoch, const std::string& why);
+
+  absl::Status TakeReport(const v1::ReportStepRequest& report);
+  absl::Status TakeReport(const v1::ReportTransferRequest& report);
+  void TakeProgress(WorkerId worker, const v1::StepProgress& progress);
+
+  bool queued() const { return machine_.state() == v1::JOB_STATE_QUEUED; }
+  const PlannedJob* planned() const { return planned_.get(); }
+  v1::ActualRun Actual() const;
+
+ private:
+  void Apply(std::vector<JobAction> actions);
+  void Pump();
+  void CarryOut(JobAction action);
+  void JournalState();
+  void JournalPlan();
+  void WaitForJournal(v1::JournalRecord record, absl::AnyInvocable<void(absl::Status)> done);
+  void JournalFailed(const absl::Status& status);
+  void StartPlanning();
+  void PlanWith(InputList&& input);
+  void Stage();
+  void Prepare();
+  void Conduct();
+  void Commit();
+  void Release();
+  void Discard();
+  void DiscardNow();
+  void Finish();
+  void Published();
+
+  v1::JournalRecord Record() const;
+  /// False once workers have to let go of this job.
+  bool WantsWorkers() const;
+  void FailFrom(const absl::Status& status);
+  void PublishProgress();
+  void StartProgressTimer();
+  void StartDeadlineTimer();
+  /// Ends the job when `what` takes longer than kStorageTimeout.
+  void WatchStorage(v1::JobState during, const std::string& what);
+  void ReleaseAnswered(WorkerId worker);
+  void AllReleased();
+  v1::Fence FenceFor(const RegisteredWorker& worker, int attempt) const;
+  bool UsesWorker(std::size_t index) const;
+
+  const JobRunContext& context_;
+  env::EventLoop& loop_;
+  JobMachine machine_;
+  v1::JobStatus status_;
+  const OutputPlaces places_;
+  std::deque<JobAction> actions_;
+  bool waiting_for_journal_ = false;
+
+  std::vector<RegisteredWorker> workers_;  // by WorkerIndex of the plan
+  std::unique_ptr<const PlannedJob> planned_;
+  std::optional<InputRanges> input_;
+  std::uint64_t job_token_ = 0;
+  std::unique_ptr<PlanRun> plan_run_;
+  std::vector<v1::OutputPart> parts_;
+
+  std::size_t preparing_ = 0;
+  absl::btree_set<WorkerId> holding_;    // told to prepare, not yet known to have cleaned up
+  absl::btree_set<WorkerId> releasing_;  // asked to release, still awaited
+  bool storage_busy_ = false;            // a staging or commit is under way on the disk pool
+  bool discard_waits_ = false;
+  std::vector<v1::WorkerLog> logs_;
+  env::EventLoop::TimerId deadline_ = 0;
+  bool deadline_set_ = false;
+  Lifeline lifeline_;
+};
+
+}  // namespace weir::master

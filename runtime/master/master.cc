@@ -1,0 +1,188 @@
+#include "runtime/master/master.h"
+
+#include <cassert>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/log.h"
+#include "runtime/master/master_impl.h"
+
+namespace weir::master {
+namespace {
+
+/// A worker epoch holds the master's epoch above it, so that none is used twice across restarts.
+constexpr int kWorkerEpochBits = 32;
+
+}  // namespace
+
+Master::Impl::Impl(const MasterSeams& seams, MasterOptions options)
+    : seams_(seams),
+      options_(std::move(options)),
+      journal_(seams.loop, seams.disk_pool, seams.journal),
+      watch_hub_(seams.loop),
+      store_(watch_hub_) {}
+
+absl::Status Master::Impl::Serving() const {
+  switch (life_) {
+    case Life::kServing:
+      return absl::OkStatus();
+    case Life::kStopping:
+      return absl::UnavailableError("the master is shutting down");
+    default:
+      return absl::UnavailableError("the master is starting; ask again in a moment");
+  }
+}
+
+absl::Status Master::Impl::HearsWorkers() const {
+  return workers_ != nullptr ? absl::OkStatus() : Serving();
+}
+
+void Master::Impl::Start(absl::AnyInvocable<void(absl::Status)> on_ready) {
+  assert(life_ == Life::kNew);
+  life_ = Life::kStarting;
+  Offload(
+      seams_.loop, seams_.disk_pool,
+      [&journal = seams_.journal, &storage = seams_.storage, now = seams_.wall_clock.UnixMillis()] {
+        return SettleHistory(journal, storage, now);
+      },
+      lifeline_.Guard(
+          [this, on_ready = std::move(on_ready)](absl::StatusOr<JobHistory> history) mutable {
+            if (!history.ok()) return on_ready(history.status());
+            Recovered(*std::move(history), std::move(on_ready));
+          }));
+}
+
+void Master::Impl::Recovered(JobHistory history, absl::AnyInvocable<void(absl::Status)> on_ready) {
+  const std::int64_t master_epoch = history.last_master_epoch + 1;
+  std::vector<std::string> forgotten;
+  for (v1::JobStatus& status : history.jobs) {
+    std::vector<std::string> old = store_.Add(std::move(status));
+    forgotten.insert(forgotten.end(), old.begin(), old.end());
+  }
+  if (!forgotten.empty()) journal_.Forget(std::move(forgotten));
+  for (v1::JournalRecord& ending : history.endings) journal_.AppendUnawaited(std::move(ending));
+  v1::JournalRecord record;
+  v1::JournalRecord::MasterStarted& started = *record.mutable_master_started();
+  started.set_master_epoch(master_epoch);
+  started.set_unix_ms(seams_.wall_clock.UnixMillis());
+  started.set_version(options_.version);
+  // Served only once the epoch is durable: a later master must take a greater one.
+  journal_.Append(
+      std::move(record),
+      lifeline_.Guard([this, master_epoch, interrupted = history.endings.size(),
+                       on_ready = std::move(on_ready)](const absl::Status& status) mutable {
+        if (!status.ok()) return on_ready(status);
+        LogInfo("Master serves", {{"epoch", master_epoch}, {"interrupted_jobs", interrupted}});
+        ServeFrom(master_epoch);
+        on_ready(absl::OkStatus());
+      }));
+}
+
+void Master::Impl::ServeFrom(std::int64_t master_epoch) {
+  workers_ =
+      std::make_unique<WorkerTable>(seams_.connector, (master_epoch << kWorkerEpochBits) + 1);
+  context_ = std::make_unique<JobRunContext>(
+      JobRunContext{seams_, options_, journal_, master_epoch, [this] { return workers_->Alive(); },
+                    [this](const v1::JobStatus& status) { store_.Update(status); },
+                    [this](const std::string& job_id) { JobFinished(job_id); }});
+  if (life_ == Life::kStarting) life_ = Life::kServing;
+}
+
+void Master::Impl::Shutdown(absl::AnyInvocable<void()> on_stopped) {
+  life_ = Life::kStopping;
+  on_stopped_.push_back(std::move(on_stopped));
+  std::vector<std::string> ids;
+  for (const auto& [id, run] : runs_) ids.push_back(id);
+  for (const std::string& id : ids) {
+    if (JobRun* run = FindRun(id)) {
+      run->Fail(MakeJobError(job_error::kMasterRestarted, "the master was shut down",
+                             "submit the job again once the master is back"));
+    }
+  }
+  StopIfIdle();
+}
+
+void Master::Impl::StopIfIdle() {
+  if (life_ != Life::kStopping || !runs_.empty()) return;
+  watch_hub_.EndAll(absl::UnavailableError("the master is shutting down"));
+  for (auto& on_stopped : std::exchange(on_stopped_, {})) seams_.loop.Post(std::move(on_stopped));
+}
+
+Master::Master(const MasterSeams& seams, MasterOptions options)
+    : impl_(std::make_unique<Impl>(seams, std::move(options))) {}
+Master::~Master() = default;
+
+void Master::Start(absl::AnyInvocable<void(absl::Status)> on_ready) {
+  impl_->Start(std::move(on_ready));
+}
+
+void Master::Shutdown(absl::AnyInvocable<void()> on_stopped) {
+  impl_->Shutdown(std::move(on_stopped));
+}
+
+void Master::Submit(v1::SubmitRequest request, absl::Duration /*timeout*/,
+                    rpc::Reply<v1::SubmitResponse> reply) {
+  assert(impl_->loop().IsCurrent());
+  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
+  impl_->Submit(std::move(*request.mutable_spec()), std::move(reply));
+}
+
+std::unique_ptr<rpc::Subscription> Master::Watch(v1::WatchRequest request,
+                                                 absl::AnyInvocable<void(v1::JobStatus)> on_status,
+                                                 absl::AnyInvocable<void(absl::Status)> on_end) {
+  assert(impl_->loop().IsCurrent());
+  absl::Status serving = impl_->Serving();
+  if (!serving.ok()) return impl_->watch_hub().Refuse(serving, std::move(on_end));
+  absl::StatusOr<const v1::JobStatus*> status = impl_->store().Find(request.job_id());
+  if (!status.ok()) return impl_->watch_hub().Refuse(status.status(), std::move(on_end));
+  return impl_->watch_hub().Watch(**status, std::move(on_status), std::move(on_end));
+}
+
+void Master::GetStatus(v1::GetStatusRequest request, absl::Duration /*timeout*/,
+                       rpc::Reply<v1::JobStatus> reply) {
+  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
+  absl::StatusOr<const v1::JobStatus*> status = impl_->store().Find(request.job_id());
+  if (!status.ok()) return reply(status.status());
+  reply(**status);
+}
+
+void Master::ListJobs(v1::ListJobsRequest request, absl::Duration /*timeout*/,
+                      rpc::Reply<v1::ListJobsResponse> reply) {
+  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
+  reply(impl_->store().List(request.max_jobs()));
+}
+
+void Master::Cancel(v1::CancelRequest request, absl::Duration /*timeout*/,
+                    rpc::Reply<v1::CancelResponse> reply) {
+  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
+  absl::Status cancelled = impl_->Cancel(request);
+  if (!cancelled.ok()) return reply(cancelled);
+  reply(v1::CancelResponse());
+}
+
+void Master::GetPlan(v1::GetPlanRequest request, absl::Duration /*timeout*/,
+                     rpc::Reply<v1::GetPlanResponse> reply) {
+  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
+  impl_->GetPlan(request.job_id(), std::move(reply));
+}
+
+void Master::PlanJob(v1::PlanJobRequest request, absl::Duration /*timeout*/,
+                     rpc::Reply<v1::GetPlanResponse> reply) {
+  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
+  impl_->PlanDry(std::move(*request.mutable_spec()), std::move(reply));
+}
+
+void Master::ListWorkers(v1::ListWorkersRequest /*request*/, absl::Duration /*timeout*/,
+                         rpc::Reply<v1::ListWorkersResponse> reply) {
+  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
+  reply(impl_->workers().List(impl_->loop().Now()));
+}
+
+void Master::GetLogs(v1::GetLogsRequest request, absl::Duration /*timeout*/,
+                     rpc::Reply<v1::GetLogsResponse> reply) {
+  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
+  impl_->GetLogs(request.job_id(), std::move(reply));
+}
+
+}  // namespace weir::master

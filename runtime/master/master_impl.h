@@ -1,0 +1,88 @@
+#pragma once
+
+// Inside of Master: what it holds, and the handlers by caller. Included by master*.cc only.
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "runtime/master/job_history.h"
+#include "runtime/master/job_run.h"
+#include "runtime/master/job_store.h"
+#include "runtime/master/journal_writer.h"
+#include "runtime/master/lifeline.h"
+#include "runtime/master/master.h"
+#include "runtime/master/watch_hub.h"
+#include "runtime/master/worker_table.h"
+
+namespace weir::master {
+
+class Master::Impl {
+ public:
+  Impl(const MasterSeams& seams, MasterOptions options);
+
+  // master.cc: life
+  void Start(absl::AnyInvocable<void(absl::Status)> on_ready);
+  void Shutdown(absl::AnyInvocable<void()> on_stopped);
+  /// OK while calls are served, else why not.
+  absl::Status Serving() const;
+  /// The same for workers, who are heard until the last job is released.
+  absl::Status HearsWorkers() const;
+
+  // master_jobs.cc: users
+  void Submit(v1::JobSpec spec, rpc::Reply<v1::SubmitResponse> reply);
+  absl::Status Cancel(const v1::CancelRequest& request);
+  void GetPlan(const std::string& job_id, rpc::Reply<v1::GetPlanResponse> reply);
+  void PlanDry(v1::JobSpec spec, rpc::Reply<v1::GetPlanResponse> reply);
+  void GetLogs(const std::string& job_id, rpc::Reply<v1::GetLogsResponse> reply);
+
+  // master_workers.cc: workers
+  absl::StatusOr<v1::RegisterResponse> Register(const v1::RegisterRequest& request);
+  absl::StatusOr<v1::HeartbeatResponse> Heartbeat(const v1::HeartbeatRequest& request);
+  template <typename Report>
+  absl::Status TakeReport(const Report& report);
+
+  env::EventLoop& loop() { return seams_.loop; }
+  WatchHub& watch_hub() { return watch_hub_; }
+  JobStore& store() { return store_; }
+  const WorkerTable& workers() const { return *workers_; }
+
+ private:
+  enum class Life { kNew, kStarting, kServing, kStopping };
+
+  void Recovered(JobHistory history, absl::AnyInvocable<void(absl::Status)> on_ready);
+  void ServeFrom(std::int64_t master_epoch);
+  void Accept(const std::string& key, v1::JobSpec spec);
+  void Accepted(v1::JobStatus status);
+  void AnswerSubmit(const std::string& key, const absl::StatusOr<std::string>& job_id);
+  std::string NewJobId();
+  void BeginNextJob();
+  void JobFinished(const std::string& job_id);
+  JobRun* FindRun(const std::string& job_id);
+  void ScheduleExpiry();
+  void TakeLost();
+  void StopIfIdle();
+
+  const MasterSeams seams_;
+  const MasterOptions options_;
+  JournalWriter journal_;
+  WatchHub watch_hub_;
+  JobStore store_;
+  Life life_ = Life::kNew;
+  std::unique_ptr<WorkerTable> workers_;
+  std::unique_ptr<JobRunContext> context_;
+  absl::btree_map<std::string, std::unique_ptr<JobRun>> runs_;  // not terminal yet
+  std::deque<std::string> queue_;
+  std::string active_;  // empty: none
+  /// Submits on their way, by idempotency key: repeated ones share the answer.
+  absl::btree_map<std::string, std::vector<rpc::Reply<v1::SubmitResponse>>> submits_;
+  std::int64_t unnamed_submits_ = 0;
+  bool expiry_scheduled_ = false;
+  std::vector<absl::AnyInvocable<void()>> on_stopped_;
+  Lifeline lifeline_;
+};
+
+}  // namespace weir::master

@@ -1,0 +1,215 @@
+// Handlers of Master for users: submit, cancel, plans and logs.
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
+#include "runtime/base/log.h"
+#include "runtime/master/master_impl.h"
+#include "runtime/master/submission.h"
+
+namespace weir::master {
+namespace {
+
+absl::Status NoWorkers() {
+  return StatusFromJobError(absl::StatusCode::kFailedPrecondition,
+                            MakeJobError(job_error::kNoWorkers, "no worker is alive",
+                                         "start workers with: weir worker --master HOST:PORT"));
+}
+
+}  // namespace
+
+void Master::Impl::Submit(v1::JobSpec spec, rpc::Reply<v1::SubmitResponse> reply) {
+  if (const v1::JobStatus* known = store_.FindByKey(spec.idempotency_key())) {
+    v1::SubmitResponse response;
+    response.set_job_id(known->job_id());
+    return reply(response);
+  }
+  if (static_cast<std::int64_t>(runs_.size() + submits_.size()) > limits::kJobsQueuedMax) {
+    return reply(absl::ResourceExhaustedError(
+        absl::StrCat("the master holds ", limits::kJobsQueuedMax,
+                     " unfinished jobs, its maximum; submit again when some are done")));
+  }
+  // A submit without a key is one of its own; no client's key begins with a NUL byte.
+  std::string key = spec.idempotency_key();
+  if (key.empty()) key = absl::StrCat(std::string(1, '\0'), unnamed_submits_++);
+  std::vector<rpc::Reply<v1::SubmitResponse>>& replies = submits_[key];
+  replies.push_back(std::move(reply));
+  if (replies.size() > 1) return;
+  const v1::JobSpec checked = spec;
+  CheckSubmission(seams_, lifeline_, checked, SubmissionKind::kRun,
+                  [this, key, spec = std::move(spec)](absl::StatusOr<InputList> input) mutable {
+                    absl::Status status = input.status();
+                    if (status.ok()) status = Serving();
+                    if (status.ok() && workers_->Alive().empty()) status = NoWorkers();
+                    if (!status.ok()) return AnswerSubmit(key, status);
+                    Accept(key, std::move(spec));
+                  });
+}
+
+void Master::Impl::Accept(const std::string& key, v1::JobSpec spec) {
+  v1::JobStatus status;
+  status.set_job_id(NewJobId());
+  *status.mutable_spec() = std::move(spec);
+  status.set_state(v1::JOB_STATE_QUEUED);
+  status.set_submitted_unix_ms(seams_.wall_clock.UnixMillis());
+  v1::JournalRecord record;
+  record.set_job_id(status.job_id());
+  *record.mutable_job_accepted()->mutable_spec() = status.spec();
+  record.mutable_job_accepted()->set_unix_ms(status.submitted_unix_ms());
+  journal_.Append(
+      std::move(record),
+      lifeline_.Guard([this, key, status = std::move(status)](const absl::Status& written) mutable {
+        if (!written.ok()) return AnswerSubmit(key, written);
+        const std::string id = status.job_id();
+        Accepted(std::move(status));
+        AnswerSubmit(key, id);
+      }));
+}
+
+void Master::Impl::Accepted(v1::JobStatus status) {
+  const std::string id = status.job_id();
+  LogInfo("Job accepted", {{"job", id}, {"name", status.spec().job()}});
+  std::vector<std::string> forgotten = store_.Add(status);
+  if (!forgotten.empty()) journal_.Forget(std::move(forgotten));
+  runs_[id] = std::make_unique<JobRun>(*context_, std::move(status));
+  queue_.push_back(id);
+  if (life_ == Life::kStopping) {
+    runs_[id]->Fail(MakeJobError(job_error::kMasterRestarted, "the master was shut down",
+                                 "submit the job again once the master is back"));
+    return;
+  }
+  BeginNextJob();
+}
+
+void Master::Impl::AnswerSubmit(const std::string& key, const absl::StatusOr<std::string>& job_id) {
+  auto node = submits_.extract(key);
+  if (node.empty()) return;
+  for (rpc::Reply<v1::SubmitResponse>& reply : node.mapped()) {
+    if (!job_id.ok()) {
+      reply(job_id.status());
+      continue;
+    }
+    v1::SubmitResponse response;
+    response.set_job_id(*job_id);
+    reply(std::move(response));
+  }
+}
+
+std::string Master::Impl::NewJobId() {
+  const absl::Time now = absl::FromUnixMillis(seams_.wall_clock.UnixMillis());
+  const std::string second = absl::FormatTime("%Y%m%d-%H%M%S", now, absl::UTCTimeZone());
+  std::string id;
+  do {
+    id = absl::StrFormat("j-%s-%04x", second, seams_.random.Next() & 0xffff);
+  } while (store_.Knows(id));
+  return id;
+}
+
+JobRun* Master::Impl::FindRun(const std::string& job_id) {
+  const auto it = runs_.find(job_id);
+  return it == runs_.end() ? nullptr : it->second.get();
+}
+
+void Master::Impl::BeginNextJob() {
+  while (active_.empty() && !queue_.empty()) {
+    const std::string id = queue_.front();
+    queue_.pop_front();
+    // One that was cancelled while it waited is on its way out already.
+    JobRun* run = FindRun(id);
+    if (run == nullptr || !run->queued()) continue;
+    active_ = id;
+    run->Begin();
+  }
+}
+
+void Master::Impl::JobFinished(const std::string& job_id) {
+  runs_.erase(job_id);
+  if (active_ == job_id) active_.clear();
+  BeginNextJob();
+  StopIfIdle();
+}
+
+absl::Status Master::Impl::Cancel(const v1::CancelRequest& request) {
+  if (JobRun* run = FindRun(request.job_id())) return run->Cancel(request.reason().substr(0, 1000));
+  absl::StatusOr<const v1::JobStatus*> status = store_.Find(request.job_id());
+  if (!status.ok()) return status.status();
+  if ((*status)->state() == v1::JOB_STATE_CANCELLED) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "job ", request.job_id(), " has already ended (", JobStateWord((*status)->state()), ")"));
+}
+
+void Master::Impl::GetPlan(const std::string& job_id, rpc::Reply<v1::GetPlanResponse> reply) {
+  v1::GetPlanResponse response;
+  if (JobRun* run = FindRun(job_id); run != nullptr && run->planned() != nullptr) {
+    *response.mutable_plan() = run->planned()->message;
+    *response.mutable_actual() = run->Actual();
+    return reply(std::move(response));
+  }
+  if (absl::Status known = store_.Find(job_id).status(); !known.ok()) return reply(known);
+  journal_.ReadJob(
+      job_id, lifeline_.Guard([job_id, reply = std::move(reply)](
+                                  absl::StatusOr<std::vector<v1::JournalRecord>> records) mutable {
+        if (!records.ok()) return reply(records.status());
+        v1::GetPlanResponse found;
+        for (v1::JournalRecord& record : *records) {
+          if (record.has_job_planned()) {
+            found.mutable_plan()->Swap(record.mutable_job_planned()->mutable_plan());
+          }
+          if (record.has_job_ended()) {
+            found.mutable_actual()->Swap(record.mutable_job_ended()->mutable_actual());
+          }
+        }
+        if (found.has_plan()) return reply(std::move(found));
+        reply(absl::FailedPreconditionError(absl::StrCat("job ", job_id, " has no plan (yet)")));
+      }));
+}
+
+void Master::Impl::PlanDry(v1::JobSpec spec, rpc::Reply<v1::GetPlanResponse> reply) {
+  const v1::JobSpec checked = spec;
+  CheckSubmission(
+      seams_, lifeline_, checked, SubmissionKind::kDryRun,
+      [this, spec = std::move(spec),
+       reply = std::move(reply)](absl::StatusOr<InputList> input) mutable {
+        if (!input.ok()) return reply(input.status());
+        const std::vector<RegisteredWorker> alive = workers_->Alive();
+        if (alive.empty()) return reply(NoWorkers());
+        PlanRequest request = MakePlanRequest(
+            spec, seams_.catalog.at(spec.job())->info(), input->total_bytes, alive,
+            ParsePlanMethod(spec.plan_method()).value_or(planner::PlanOptions().method), options_);
+        Offload(
+            seams_.loop, seams_.compute_pool,
+            [request = std::move(request)] { return PlanTheJob(request); },
+            lifeline_.Guard([reply = std::move(reply)](absl::StatusOr<PlannedJob> planned) mutable {
+              if (!planned.ok()) return reply(planned.status());
+              v1::GetPlanResponse response;
+              response.mutable_plan()->Swap(&planned->message);
+              reply(std::move(response));
+            }));
+      });
+}
+
+void Master::Impl::GetLogs(const std::string& job_id, rpc::Reply<v1::GetLogsResponse> reply) {
+  absl::StatusOr<const v1::JobStatus*> status = store_.Find(job_id);
+  if (!status.ok()) return reply(status.status());
+  if (!IsTerminal((*status)->state())) {
+    return reply(absl::FailedPreconditionError(absl::StrCat(
+        "job ", job_id, " is ", JobStateWord((*status)->state()), "; logs are kept when it ends")));
+  }
+  journal_.ReadJob(
+      job_id, lifeline_.Guard([reply = std::move(reply)](
+                                  absl::StatusOr<std::vector<v1::JournalRecord>> records) mutable {
+        if (!records.ok()) return reply(records.status());
+        v1::GetLogsResponse response;
+        for (v1::JournalRecord& record : *records) {
+          if (!record.has_job_ended()) continue;
+          response.mutable_logs()->Swap(record.mutable_job_ended()->mutable_logs());
+        }
+        reply(std::move(response));
+      }));
+}
+
+}  // namespace weir::master

@@ -1,0 +1,137 @@
+// Handlers of Master for workers: registration, heartbeats, reports, leases.
+
+#include <cassert>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
+#include "runtime/base/log.h"
+#include "runtime/master/check_messages.h"
+#include "runtime/master/master_impl.h"
+
+namespace weir::master {
+
+absl::StatusOr<v1::RegisterResponse> Master::Impl::Register(const v1::RegisterRequest& request) {
+  if (absl::Status sound = Check(request); !sound.ok()) return sound;
+  absl::StatusOr<WorkerTable::Registration> registration =
+      workers_->Register(request, seams_.loop.Now());
+  if (!registration.ok()) return registration.status();
+  const RegisteredWorker& worker = registration->worker;
+  LogInfo("Worker registered", {{"worker", worker.identity.name()},
+                                {"id", worker.id},
+                                {"epoch", worker.epoch},
+                                {"endpoint", worker.identity.control_endpoint()}});
+  if (registration->replaced_epoch != 0) {
+    if (JobRun* run = FindRun(active_)) {
+      run->WorkerLost(worker.id, registration->replaced_epoch,
+                      "was restarted or lost touch and registered again");
+    }
+  }
+  ScheduleExpiry();
+  v1::RegisterResponse response;
+  response.set_worker_id(worker.id);
+  response.set_worker_epoch(worker.epoch);
+  response.set_master_epoch(context_->master_epoch);
+  response.set_lease_ms(absl::ToInt64Milliseconds(limits::kWorkerLease));
+  response.set_heartbeat_ms(absl::ToInt64Milliseconds(limits::kHeartbeat));
+  return response;
+}
+
+absl::StatusOr<v1::HeartbeatResponse> Master::Impl::Heartbeat(const v1::HeartbeatRequest& request) {
+  if (absl::Status sound = Check(request); !sound.ok()) return sound;
+  if (request.master_epoch() != context_->master_epoch) {
+    return absl::AbortedError(absl::StrCat("master epoch ", request.master_epoch(),
+                                           " is over, now ", context_->master_epoch,
+                                           "; drop all attempts and register again"));
+  }
+  absl::Status renewed = workers_->Heartbeat(request, seams_.loop.Now());
+  if (!renewed.ok()) return renewed;
+  for (const v1::StepProgress& progress : request.progress()) {
+    if (JobRun* run = FindRun(progress.job_id())) run->TakeProgress(request.worker_id(), progress);
+  }
+  v1::HeartbeatResponse response;
+  for (const std::string& job_id : request.held_jobs()) {
+    // A job that is ending is released by its own call.
+    if (FindRun(job_id) == nullptr) response.add_release_jobs(job_id);
+  }
+  return response;
+}
+
+template <typename Report>
+absl::Status Master::Impl::TakeReport(const Report& report) {
+  const v1::Fence& fence = report.fence();
+  if (fence.master_epoch() != context_->master_epoch) {
+    return absl::AbortedError(absl::StrCat("report under master epoch ", fence.master_epoch(),
+                                           ", now ", context_->master_epoch));
+  }
+  absl::Status held = workers_->CheckLease(report.worker_id(), fence.worker_epoch());
+  if (!held.ok()) return absl::AbortedError(held.message());
+  JobRun* run = FindRun(fence.job_id());
+  if (run == nullptr) {
+    return absl::AbortedError(
+        absl::StrCat("no unfinished job '", fence.job_id().substr(0, 100), "'; drop its work"));
+  }
+  if (absl::Status sound = Check(report); !sound.ok()) {
+    // The sender is one of ours and would wait for ever for an answer that makes sense to it.
+    run->Fail(MakeJobError(job_error::kInternal,
+                           absl::StrCat("worker ", report.worker_id(),
+                                        " sent a report that makes no sense: ", sound.message()),
+                           "check that master and workers have the same version"));
+    return sound;
+  }
+  return run->TakeReport(report);
+}
+
+void Master::Impl::ScheduleExpiry() {
+  const std::optional<MonoTime> next = workers_->NextExpiry();
+  if (expiry_scheduled_ || !next) return;
+  expiry_scheduled_ = true;
+  seams_.loop.RunAt(*next, lifeline_.Guard([this] {
+    expiry_scheduled_ = false;
+    TakeLost();
+    ScheduleExpiry();
+  }));
+}
+
+void Master::Impl::TakeLost() {
+  for (const RegisteredWorker& worker : workers_->TakeLost(seams_.loop.Now())) {
+    LogWarning("Worker lost", {{"worker", worker.identity.name()}, {"epoch", worker.epoch}});
+    if (JobRun* run = FindRun(active_)) {
+      run->WorkerLost(
+          worker.id, worker.epoch,
+          absl::StrCat("was lost: no heartbeat for ", absl::FormatDuration(limits::kWorkerLease)));
+    }
+  }
+}
+
+void Master::Register(v1::RegisterRequest request, absl::Duration /*timeout*/,
+                      rpc::Reply<v1::RegisterResponse> reply) {
+  assert(impl_->loop().IsCurrent());
+  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
+  reply(impl_->Register(request));
+}
+
+void Master::Heartbeat(v1::HeartbeatRequest request, absl::Duration /*timeout*/,
+                       rpc::Reply<v1::HeartbeatResponse> reply) {
+  if (absl::Status ready = impl_->HearsWorkers(); !ready.ok()) return reply(ready);
+  reply(impl_->Heartbeat(request));
+}
+
+void Master::ReportStep(v1::ReportStepRequest request, absl::Duration /*timeout*/,
+                        rpc::Reply<v1::ReportStepResponse> reply) {
+  if (absl::Status ready = impl_->HearsWorkers(); !ready.ok()) return reply(ready);
+  absl::Status taken = impl_->TakeReport(request);
+  if (!taken.ok()) return reply(taken);
+  reply(v1::ReportStepResponse());
+}
+
+void Master::ReportTransfer(v1::ReportTransferRequest request, absl::Duration /*timeout*/,
+                            rpc::Reply<v1::ReportTransferResponse> reply) {
+  if (absl::Status ready = impl_->HearsWorkers(); !ready.ok()) return reply(ready);
+  absl::Status taken = impl_->TakeReport(request);
+  if (!taken.ok()) return reply(taken);
+  reply(v1::ReportTransferResponse());
+}
+
+}  // namespace weir::master

@@ -1,0 +1,60 @@
+#pragma once
+
+// From the conductor's decisions to messages for workers. Pure.
+// Upstream: PlanRun. Downstream: rpc::WorkerApi.
+
+#include <string>
+#include <vector>
+
+#include "planner/plan/plan.h"
+#include "runtime/master/conductor.h"
+#include "runtime/master/input_ranges.h"
+#include "runtime/master/staged_output.h"
+#include "runtime/master/worker_table.h"
+#include "weir/v1/steps.pb.h"
+
+namespace weir::master {
+
+/// How transfers are granted.
+struct GrantOptions {
+  std::uint64_t job_token = 0;
+  double pacing_fraction = 0;
+  std::int64_t look_ahead_bytes = 0;
+};
+
+/// Builds step orders and transfer grants of one plan.
+/// Requires: `plan`, `input`, `workers` outlive it; workers by WorkerIndex of the plan.
+/// Thread-safety: none. Checked by: tests/unit/master/order_builder_test.cc.
+class OrderBuilder {
+ public:
+  OrderBuilder(const planner::Plan& plan, const InputRanges& input,
+               const std::vector<RegisteredWorker>& workers, OutputPlaces places,
+               GrantOptions options);
+
+  /// Remembers a published run, for the orders of those who read it.
+  void RunPublished(planner::StepIndex step, const v1::RunInfo& run);
+
+  v1::StepOrder BuildStep(const StepStart& start, int attempt) const;
+  v1::TransferGrant BuildGrant(const TransferStart& start) const;
+
+  bool IsLastLayer(planner::StepIndex step) const;
+  /// "map 3", "reduce 0"; from the second layer on "layer 2 reduce 0".
+  std::string StepName(planner::StepIndex step) const;
+  /// "transfer of map 3 to reduce 0".
+  std::string TransferName(planner::TransferIndex transfer) const;
+
+ private:
+  struct PublishedRun {
+    std::string run_id;
+    std::string path;
+  };
+  const planner::Plan& plan_;
+  const InputRanges& input_;
+  const std::vector<RegisteredWorker>& workers_;
+  const OutputPlaces places_;
+  const GrantOptions options_;
+  std::vector<std::vector<double>> key_ends_;  // by layer: upper key ends of its steps, in order
+  std::vector<PublishedRun> runs_;             // by step
+};
+
+}  // namespace weir::master

@@ -1,0 +1,124 @@
+#include "runtime/master/plan_request.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "planner/plan/check_plan.h"
+#include "planner/plan/explain.h"
+#include "planner/wire/plan_wire.h"
+
+namespace weir::master {
+namespace {
+
+planner::Known Default(double value) { return {value, planner::Origin::kDefault}; }
+
+planner::JobShape MakeShape(const v1::JobSpec& spec, const JobInfo& info, std::int64_t input_bytes,
+                            const MasterOptions& options) {
+  planner::JobShape shape;
+  shape.job = info.name;
+  shape.input_bytes = input_bytes;
+  shape.map_seconds_per_byte = Default(info.rates.map_seconds_per_byte);
+  shape.map_startup_s = Default(options.map_startup_s);
+  shape.map_output_ratio = Default(info.rates.map_output_ratio);
+  shape.num_mappers = spec.num_mappers();
+  for (int i = 0; i < info.num_reduce_layers; ++i) {
+    planner::LayerShape layer;
+    layer.reduce_seconds_per_byte = Default(info.rates.reduce_seconds_per_byte);
+    layer.startup_s = Default(options.reduce_startup_s);
+    layer.output_ratio = Default(info.rates.output_ratio);
+    layer.num_reducers = spec.num_reducers();
+    shape.layers.push_back(layer);
+  }
+  return shape;
+}
+
+bool AllHandOver(absl::Span<const RegisteredWorker> workers) {
+  const std::string& domain = workers.front().identity.handover_domain();
+  return !domain.empty() &&
+         std::all_of(workers.begin(), workers.end(), [&](const RegisteredWorker& worker) {
+           return worker.identity.handover_domain() == domain;
+         });
+}
+
+planner::NetworkModel MakeNetwork(absl::Span<const RegisteredWorker> workers,
+                                  const MasterOptions& options) {
+  const bool handover = AllHandOver(workers);
+  const double rate =
+      handover ? options.handover_seconds_per_byte : options.channel_seconds_per_byte;
+  const auto num_workers = static_cast<std::int32_t>(workers.size());
+  planner::NetworkModel network;
+  if (options.bisection_channels > 0) {
+    network = planner::LimitedTotal(num_workers, rate, options.bisection_channels);
+  } else {
+    network.num_workers = num_workers;
+    network.seconds_per_byte = rate;
+  }
+  network.latency_s = handover ? options.handover_latency_s : options.latency_s;
+  return network;
+}
+
+planner::WorkerProfile MakeWorker(const RegisteredWorker& worker) {
+  planner::WorkerProfile profile;
+  profile.name = worker.identity.name();
+  profile.slots = std::max(1, worker.profile.slots());
+  profile.compute_rate =
+      worker.profile.compute_rate() > 0 ? worker.profile.compute_rate() : profile.slots;
+  profile.memory_bytes = worker.profile.memory_bytes();
+  profile.free_disk_bytes = worker.profile.free_disk_bytes();
+  return profile;
+}
+
+}  // namespace
+
+absl::StatusOr<planner::PlanMethod> ParsePlanMethod(absl::string_view name) {
+  if (name.empty()) return planner::PlanOptions().method;
+  if (name == "even") return planner::PlanMethod::kEven;
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown plan method '", name, "'; methods are: even"));
+}
+
+PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, std::int64_t input_bytes,
+                            absl::Span<const RegisteredWorker> workers, planner::PlanMethod method,
+                            const MasterOptions& options) {
+  PlanRequest request;
+  request.shape = MakeShape(spec, info, input_bytes, options);
+  for (const RegisteredWorker& worker : workers) {
+    request.cluster.workers.push_back(MakeWorker(worker));
+  }
+  request.cluster.network = MakeNetwork(workers, options);
+  request.cluster.network_origin = options.network_origin;
+  request.options.method = method;
+  return request;
+}
+
+absl::StatusOr<PlannedJob> PlanTheJob(const PlanRequest& request) {
+  absl::StatusOr<planner::Plan> plan =
+      planner::PlanJob(request.shape, request.cluster, request.options);
+  if (!plan.ok()) return plan.status();
+  PlannedJob planned;
+  planned.plan = *std::move(plan);
+  if (absl::Status feasible = planner::CheckPlan(planned.plan); !feasible.ok()) {
+    return absl::InternalError(
+        absl::StrCat("the planner made a plan that does not hold: ", feasible.message()));
+  }
+  absl::StatusOr<planner::Prediction> prediction = planner::Predict(planned.plan);
+  if (!prediction.ok()) {
+    return absl::InternalError(
+        absl::StrCat("the plan cannot be predicted: ", prediction.status().message()));
+  }
+  planned.prediction = *std::move(prediction);
+  for (const planner::WorkerProfile& worker : request.cluster.workers) {
+    planned.worker_names.push_back(worker.name);
+  }
+  planned.message = planner::PlanToProto(planned.plan, planned.worker_names);
+  planned.plan_id = planned.message.plan_id();
+  planner::ExplainOptions explain;
+  explain.title = request.shape.job;
+  explain.worker_names = planned.worker_names;
+  planned.plan_text = planner::ExplainText(planned.plan, planned.prediction, nullptr, explain);
+  return planned;
+}
+
+}  // namespace weir::master

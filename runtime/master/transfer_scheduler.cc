@@ -1,0 +1,188 @@
+#include "runtime/master/transfer_scheduler.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace weir::master {
+
+using planner::Seconds;
+using planner::Transfer;
+using planner::TransferIndex;
+using planner::WorkerIndex;
+
+namespace {
+
+// A transfer is late only beyond the jitter of clocks, messages and rounding: overtaking for less
+// gains nothing and loses the planned order.
+constexpr Seconds kLateSlackS = 1e-3;
+constexpr double kLateSlackRatio = 0.02;
+
+std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+}  // namespace
+
+TransferScheduler::TransferScheduler(const planner::Plan& plan,
+                                     const planner::Prediction& prediction)
+    : plan_(plan),
+      prediction_(prediction),
+      state_(plan.transfers.size(), State::kWaiting),
+      places_(plan.transfers.size()),
+      crossed_cuts_(plan.transfers.size()),
+      plan_rank_(plan.transfers.size()),
+      send_port_busy_(At(plan.network.num_workers), false),
+      receive_port_busy_(At(plan.network.num_workers), false),
+      num_ready_(At(plan.network.num_workers), 0) {
+  for (const auto& order : plan.send_order) AddOrder(order);
+  for (const auto& order : plan.receive_order) AddOrder(order);
+  for (const auto& cut : plan.channel_order) {
+    for (const auto& channel : cut) AddOrder(channel);
+  }
+  for (std::size_t c = 0; c < plan.network.cuts.size(); ++c) {
+    free_channels_.push_back(plan.network.cuts[c].channels);
+    for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
+      const Transfer& transfer = plan.transfers[t];
+      if (plan.network.cuts[c].Crosses(transfer.sender, transfer.receiver)) {
+        crossed_cuts_[t].push_back(static_cast<std::int32_t>(c));
+      }
+    }
+  }
+  std::vector<TransferIndex> by_start(plan.transfers.size());
+  std::iota(by_start.begin(), by_start.end(), 0);
+  std::stable_sort(by_start.begin(), by_start.end(), [&](TransferIndex a, TransferIndex b) {
+    return prediction.transfers[At(a)].start_s < prediction.transfers[At(b)].start_s;
+  });
+  for (std::size_t i = 0; i < by_start.size(); ++i) {
+    plan_rank_[At(by_start[i])] = static_cast<std::int32_t>(i);
+  }
+}
+
+void TransferScheduler::AddOrder(const std::vector<TransferIndex>& transfers) {
+  const auto order = static_cast<std::int32_t>(orders_.size());
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    places_[At(transfers[i])].push_back(Place{order, static_cast<std::int32_t>(i)});
+  }
+  orders_.push_back(Order{transfers, 0});
+}
+
+void TransferScheduler::SetReady(TransferIndex transfer) {
+  if (state_[At(transfer)] != State::kWaiting) return;
+  state_[At(transfer)] = State::kReady;
+  ++num_ready_[At(plan_.transfers[At(transfer)].sender)];
+}
+
+void TransferScheduler::Skip(TransferIndex transfer) { Pass(transfer); }
+
+void TransferScheduler::Pass(TransferIndex transfer) {
+  const Transfer& t = plan_.transfers[At(transfer)];
+  State& state = state_[At(transfer)];
+  if (state == State::kPassed) return;
+  if (state == State::kMoving && plan_.transfer_order != planner::TransferOrder::kFetchAll) {
+    send_port_busy_[At(t.sender)] = false;
+    receive_port_busy_[At(t.receiver)] = false;
+    for (const std::int32_t cut : crossed_cuts_[At(transfer)]) ++free_channels_[At(cut)];
+  }
+  if (state == State::kReady) --num_ready_[At(t.sender)];
+  state = State::kPassed;
+  for (const Place& place : places_[At(transfer)]) {
+    Order& order = orders_[At(place.order)];
+    while (At(order.head) < order.transfers.size() &&
+           state_[At(order.transfers[At(order.head)])] == State::kPassed) {
+      ++order.head;
+    }
+  }
+}
+
+bool TransferScheduler::ResourcesFree(TransferIndex transfer) const {
+  const Transfer& t = plan_.transfers[At(transfer)];
+  if (send_port_busy_[At(t.sender)] || receive_port_busy_[At(t.receiver)]) return false;
+  const auto& cuts = crossed_cuts_[At(transfer)];
+  return std::all_of(cuts.begin(), cuts.end(),
+                     [&](std::int32_t cut) { return free_channels_[At(cut)] > 0; });
+}
+
+Seconds TransferScheduler::LateAt(TransferIndex transfer, double pace) const {
+  const planner::Interval& predicted = prediction_.transfers[At(transfer)];
+  const bool moving = state_[At(transfer)] == State::kMoving;
+  const Seconds due = pace * (moving ? predicted.finish_s : predicted.start_s);
+  return due * (1 + kLateSlackRatio) + kLateSlackS;
+}
+
+bool TransferScheduler::MayGoNow(TransferIndex transfer, Seconds now_s, double pace) {
+  const auto num_ports = static_cast<std::int32_t>(2 * send_port_busy_.size());
+  const bool strict = plan_.transfer_order == planner::TransferOrder::kStrict;
+  for (const Place& place : places_[At(transfer)]) {
+    const Order& order = orders_[At(place.order)];
+    for (std::int32_t i = order.head; i < place.position; ++i) {
+      const TransferIndex before = order.transfers[At(i)];
+      if (state_[At(before)] == State::kPassed) continue;
+      if (strict && place.order < num_ports) return false;
+      const Seconds late_s = LateAt(before, pace);
+      if (now_s >= late_s) continue;
+      if (!next_late_s_ || late_s < *next_late_s_) next_late_s_ = late_s;
+      return false;
+    }
+  }
+  return true;
+}
+
+TransferIndex TransferScheduler::FirstStartable(WorkerIndex sender, Seconds now_s, double pace) {
+  const Order& order = orders_[At(sender)];
+  std::int32_t ready_left = num_ready_[At(sender)];
+  for (std::size_t i = At(order.head); ready_left > 0 && i < order.transfers.size(); ++i) {
+    const TransferIndex transfer = order.transfers[i];
+    if (state_[At(transfer)] == State::kReady) {
+      --ready_left;
+      if (ResourcesFree(transfer) && MayGoNow(transfer, now_s, pace)) return transfer;
+    }
+    // What comes behind one that must be waited for must wait as well.
+    const bool passed = state_[At(transfer)] == State::kPassed;
+    if (!passed && plan_.transfer_order == planner::TransferOrder::kStrict) break;
+    if (!passed && now_s < LateAt(transfer, pace)) {
+      if (!next_late_s_ || LateAt(transfer, pace) < *next_late_s_) {
+        next_late_s_ = LateAt(transfer, pace);
+      }
+      break;
+    }
+  }
+  return planner::kNoIndex;
+}
+
+void TransferScheduler::Occupy(TransferIndex transfer) {
+  const Transfer& t = plan_.transfers[At(transfer)];
+  state_[At(transfer)] = State::kMoving;
+  --num_ready_[At(t.sender)];
+  send_port_busy_[At(t.sender)] = true;
+  receive_port_busy_[At(t.receiver)] = true;
+  for (const std::int32_t cut : crossed_cuts_[At(transfer)]) --free_channels_[At(cut)];
+}
+
+std::vector<TransferIndex> TransferScheduler::TakeAllReady() {
+  std::vector<TransferIndex> started;
+  for (std::size_t t = 0; t < state_.size(); ++t) {
+    if (state_[t] != State::kReady) continue;
+    state_[t] = State::kMoving;
+    --num_ready_[At(plan_.transfers[t].sender)];
+    started.push_back(static_cast<TransferIndex>(t));
+  }
+  return started;
+}
+
+std::vector<TransferIndex> TransferScheduler::TakeStartable(Seconds now_s, double pace) {
+  next_late_s_.reset();
+  if (plan_.transfer_order == planner::TransferOrder::kFetchAll) return TakeAllReady();
+  std::vector<TransferIndex> started;
+  for (;;) {
+    TransferIndex best = planner::kNoIndex;
+    for (std::size_t w = 0; w < send_port_busy_.size(); ++w) {
+      if (send_port_busy_[w] || num_ready_[w] == 0) continue;
+      const TransferIndex found = FirstStartable(static_cast<WorkerIndex>(w), now_s, pace);
+      if (found == planner::kNoIndex) continue;
+      if (best == planner::kNoIndex || plan_rank_[At(found)] < plan_rank_[At(best)]) best = found;
+    }
+    if (best == planner::kNoIndex) return started;
+    Occupy(best);
+    started.push_back(best);
+  }
+}
+
+}  // namespace weir::master

@@ -1,0 +1,83 @@
+#pragma once
+
+// Which transfers of a plan may move now. Pure. Upstream: Conductor. Downstream: nothing.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "planner/plan/plan.h"
+#include "planner/plan/predict.h"
+
+namespace weir::master {
+
+/// Keeps ports, cuts and orders of a plan while it runs.
+///
+/// Model: a moving transfer holds its sender's send port, its receiver's receive port and one
+/// channel
+///   of every cut that it crosses; a transfer may start when all of these are free, its run is
+///   published, and every transfer before it in its port and channel orders has passed or is late.
+///   - A transfer is late when it has not started (or not finished) and its predicted start (or
+///     finish), times the pace of the run, is over by more than the slack. So a run that goes as
+///     predicted follows the plan exactly, and a late one keeps the network busy in plan order.
+///   - kStrict: in port orders nothing is ever overtaken, late or not.
+///   - kFetchAll: every transfer starts as soon as its run is published.
+/// Requires: CheckPlan accepts the plan, and the prediction is Predict's of the same plan.
+/// Thread-safety: none. Time: seconds from the start of the run, passed in. A call to TakeStartable
+///   costs O(workers) while the run is on time, O(transfers of idle senders) when it is late.
+/// Source: DESIGN "Conductor"; 004 section 2 (one port, l channels).
+/// Checked by: tests/unit/master/transfer_scheduler_test.cc, conductor_property_test.cc.
+class TransferScheduler {
+ public:
+  TransferScheduler(const planner::Plan& plan, const planner::Prediction& prediction);
+
+  /// The transfer's run is published; from now on it waits for the network only.
+  void SetReady(planner::TransferIndex transfer);
+  /// The transfer has nothing to move: it passes without ports or channels.
+  void Skip(planner::TransferIndex transfer);
+  /// Gives back ports and channels of a moving transfer: it has passed. Idempotent.
+  void Pass(planner::TransferIndex transfer);
+  /// Marks as moving, and returns in plan order, the transfers that may start now. `pace` <= 1 is
+  /// how fast the run goes compared with the prediction: 0.5 = everything takes half its time.
+  std::vector<planner::TransferIndex> TakeStartable(planner::Seconds now_s, double pace);
+  /// Moment at which a transfer that had to wait for another one in TakeStartable may overtake it.
+  std::optional<planner::Seconds> next_late_s() const { return next_late_s_; }
+
+ private:
+  enum class State : std::uint8_t { kWaiting, kReady, kMoving, kPassed };
+  /// A transfer's place in one of the orders that it stands in.
+  struct Place {
+    std::int32_t order = 0;
+    std::int32_t position = 0;
+  };
+  struct Order {
+    std::vector<planner::TransferIndex> transfers;
+    std::int32_t head = 0;  // everything before it has passed
+  };
+
+  void AddOrder(const std::vector<planner::TransferIndex>& transfers);
+  bool ResourcesFree(planner::TransferIndex transfer) const;
+  /// False when one before it in its orders must still be waited for; notes until when.
+  bool MayGoNow(planner::TransferIndex transfer, planner::Seconds now_s, double pace);
+  planner::Seconds LateAt(planner::TransferIndex transfer, double pace) const;
+  planner::TransferIndex FirstStartable(planner::WorkerIndex sender, planner::Seconds now_s,
+                                        double pace);
+  void Occupy(planner::TransferIndex transfer);
+  std::vector<planner::TransferIndex> TakeAllReady();
+
+  const planner::Plan& plan_;
+  const planner::Prediction& prediction_;
+  std::vector<State> state_;
+  /// Send orders (num_workers), receive orders (num_workers), then one a channel of each cut.
+  std::vector<Order> orders_;
+  std::vector<std::vector<Place>> places_;  // by transfer
+  std::vector<std::vector<std::int32_t>> crossed_cuts_;
+  std::vector<std::int32_t> plan_rank_;
+  std::vector<bool> send_port_busy_;
+  std::vector<bool> receive_port_busy_;
+  std::vector<std::int32_t> free_channels_;  // by cut
+  std::vector<std::int32_t> num_ready_;      // by sender
+  std::optional<planner::Seconds> next_late_s_;
+};
+
+}  // namespace weir::master

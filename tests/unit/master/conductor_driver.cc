@@ -1,0 +1,200 @@
+#include "tests/unit/master/conductor_driver.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "gtest/gtest.h"
+#include "runtime/master/conductor.h"
+
+namespace weir::master {
+namespace {
+
+using planner::Bytes;
+using planner::StepIndex;
+using planner::TransferIndex;
+
+std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+class Driver {
+ public:
+  Driver(const planner::Plan& plan, const planner::Prediction& prediction, DrivenReality reality)
+      : plan_(plan),
+        reality_(std::move(reality)),
+        conductor_(plan, prediction,
+                   reality_.handover_domains.empty()
+                       ? std::vector<std::string>(At(plan.network.num_workers))
+                       : reality_.handover_domains),
+        step_started_(plan.steps.size()),
+        step_done_(plan.steps.size()),
+        transfer_granted_(plan.transfers.size()),
+        transfer_done_(plan.transfers.size()),
+        sends_(At(plan.network.num_workers)),
+        receives_(At(plan.network.num_workers)),
+        crossing_(plan.network.cuts.size()),
+        sections_(plan.steps.size()) {}
+
+  double Run() {
+    Take(conductor_.Begin(now_));
+    while (!finished_) {
+      const bool wakes =
+          conductor_.NextWakeup() && (events_.empty() || *conductor_.NextWakeup() <= NextEvent());
+      if (!wakes && events_.empty()) {
+        ADD_FAILURE() << "stuck at " << Seconds() << " s";
+        return -1;
+      }
+      if (wakes) {
+        now_ = std::max(now_, *conductor_.NextWakeup());
+        Take(conductor_.Wake(now_));
+      } else {
+        RunEvent();
+      }
+      if (::testing::Test::HasFailure()) return -1;
+    }
+    EXPECT_TRUE(std::all_of(step_done_.begin(), step_done_.end(), [](bool d) { return d; }));
+    CheckPieces();
+    return Seconds();
+  }
+
+ private:
+  double Seconds() const { return static_cast<double>(now_.nanos()) * 1e-9; }
+  MonoTime NextEvent() const { return MonoTime::FromNanos(events_.begin()->first.first); }
+
+  void After(double seconds, std::function<void()> event) {
+    const MonoTime when = now_ + absl::Nanoseconds(std::max<std::int64_t>(
+                                     0, static_cast<std::int64_t>(seconds * 1e9 + 0.5)));
+    events_.emplace(std::make_pair(when.nanos(), sequence_++), std::move(event));
+  }
+
+  void RunEvent() {
+    auto node = events_.extract(events_.begin());
+    now_ = MonoTime::FromNanos(node.key().first);
+    node.mapped()();
+  }
+
+  void Take(const ConductorOrders& orders) {
+    for (const StepStart& start : orders.steps) StartStep(start);
+    for (const TransferStart& start : orders.transfers) Grant(start);
+    finished_ = finished_ || orders.finished;
+  }
+
+  void StartStep(const StepStart& start) {
+    const planner::ComputeStep& step = plan_.steps[At(start.step)];
+    EXPECT_FALSE(step_started_[At(start.step)]) << "step twice";
+    step_started_[At(start.step)] = true;
+    for (const StepIndex before : step.after_steps) EXPECT_TRUE(step_done_[At(before)]);
+    for (const TransferIndex before : step.after_transfers) {
+      EXPECT_TRUE(transfer_done_[At(before)] || conductor_.transfer_bytes(before) == 0);
+    }
+    EXPECT_GE(Seconds() + 1e-9, step.release_s);
+    After(reality_.step_seconds(start.step, step.duration_s),
+          [this, index = start.step] { FinishStep(index); });
+  }
+
+  void FinishStep(StepIndex step) {
+    step_done_[At(step)] = true;
+    Bytes offset = 0;
+    for (const planner::Section& section : plan_.sections) {
+      if (section.producer != step) continue;
+      const Bytes bytes = reality_.section_bytes(section.bytes);
+      sections_[At(step)].push_back(
+          {plan_.steps[At(section.consumer)].index_in_layer, offset, bytes});
+      offset += bytes;
+    }
+    ConductorOrders orders;
+    EXPECT_TRUE(conductor_.StepDone(step, sections_[At(step)], now_, orders).ok());
+    Take(orders);
+    // A repeated report changes nothing.
+    ConductorOrders repeated;
+    EXPECT_TRUE(conductor_.StepDone(step, sections_[At(step)], now_, repeated).ok());
+    EXPECT_TRUE(repeated.steps.empty() && repeated.transfers.empty() && !repeated.finished);
+  }
+
+  void Grant(const TransferStart& start) {
+    const planner::Transfer& transfer = plan_.transfers[At(start.transfer)];
+    EXPECT_FALSE(transfer_granted_[At(start.transfer)]) << "transfer twice";
+    transfer_granted_[At(start.transfer)] = true;
+    granted_[{transfer.producer, transfer.consumer}].push_back(
+        {start.offset - start.section_offset, start.offset - start.section_offset + start.bytes});
+    EXPECT_TRUE(step_done_[At(transfer.producer)]) << "granted before its run is published";
+    EXPECT_GT(start.bytes, 0);
+    Hold(transfer, +1);
+    const double model_s =
+        plan_.network.TransferSeconds(transfer.sender, transfer.receiver, start.bytes);
+    After(start.handover ? 0 : reality_.transfer_seconds(start.transfer, model_s),
+          [this, index = start.transfer] { FinishTransfer(index); });
+  }
+
+  void FinishTransfer(TransferIndex transfer) {
+    transfer_done_[At(transfer)] = true;
+    Hold(plan_.transfers[At(transfer)], -1);
+    ConductorOrders orders;
+    EXPECT_TRUE(conductor_.TransferDone(transfer, now_, orders).ok());
+    Take(orders);
+  }
+
+  void Hold(const planner::Transfer& transfer, int change) {
+    sends_[At(transfer.sender)] += change;
+    receives_[At(transfer.receiver)] += change;
+    const bool free_for_all = plan_.transfer_order == planner::TransferOrder::kFetchAll;
+    if (!free_for_all) {
+      EXPECT_LE(sends_[At(transfer.sender)], 1) << "two sends from one worker";
+      EXPECT_LE(receives_[At(transfer.receiver)], 1) << "two receives at one worker";
+    }
+    for (std::size_t c = 0; c < plan_.network.cuts.size(); ++c) {
+      if (!plan_.network.cuts[c].Crosses(transfer.sender, transfer.receiver)) continue;
+      crossing_[c] += change;
+      if (!free_for_all) {
+        EXPECT_LE(crossing_[c], plan_.network.cuts[c].channels) << "cut over its channels";
+      }
+    }
+  }
+
+  void CheckPieces() {
+    for (const planner::Section& section : plan_.sections) {
+      const planner::ComputeStep& producer = plan_.steps[At(section.producer)];
+      const planner::ComputeStep& consumer = plan_.steps[At(section.consumer)];
+      if (producer.worker == consumer.worker) continue;
+      auto pieces = granted_[{section.producer, section.consumer}];
+      std::sort(pieces.begin(), pieces.end());
+      Bytes covered = 0;
+      for (const auto& [begin, end] : pieces) {
+        EXPECT_EQ(begin, covered);
+        covered = end;
+      }
+      EXPECT_EQ(covered, reality_.section_bytes(section.bytes));
+    }
+  }
+
+  const planner::Plan& plan_;
+  const DrivenReality reality_;
+  Conductor conductor_;
+  MonoTime now_;
+  bool finished_ = false;
+  std::int64_t sequence_ = 0;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::function<void()>> events_;
+  std::vector<bool> step_started_, step_done_, transfer_granted_, transfer_done_;
+  std::vector<int> sends_, receives_, crossing_;
+  std::vector<std::vector<RunSection>> sections_;
+  std::map<std::pair<StepIndex, StepIndex>, std::vector<std::pair<Bytes, Bytes>>> granted_;
+};
+
+}  // namespace
+
+DrivenReality ExactReality() {
+  return {[](StepIndex, double model_s) { return model_s; },
+          [](TransferIndex, double model_s) { return model_s; },
+          [](Bytes planned) { return planned; },
+          {}};
+}
+
+double DriveConductor(const planner::Plan& plan, const DrivenReality& reality) {
+  const absl::StatusOr<planner::Prediction> prediction = planner::Predict(plan);
+  if (!prediction.ok()) {
+    ADD_FAILURE() << prediction.status();
+    return -1;
+  }
+  return Driver(plan, *prediction, reality).Run();
+}
+
+}  // namespace weir::master

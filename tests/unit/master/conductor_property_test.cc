@@ -1,0 +1,86 @@
+// Random plans through the conductor: whatever reality does, limits hold and everything moves once;
+// when reality is the model, the run takes what Predict says.
+
+#include <random>
+
+#include "gtest/gtest.h"
+#include "planner/plan/predict.h"
+#include "rapidcheck.h"
+#include "rapidcheck/gtest.h"
+#include "tests/unit/master/conductor_driver.h"
+#include "tests/unit/master/random_plan.h"
+
+namespace weir::master {
+namespace {
+
+using planner::TransferOrder;
+
+/// A seed has no size: small ones are no simpler than large ones.
+std::uint64_t AnySeed() {
+  return *rc::gen::noShrink(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()));
+}
+
+TransferOrder AnyOrder() {
+  return *rc::gen::element(TransferOrder::kStrict, TransferOrder::kOvertake,
+                           TransferOrder::kFetchAll);
+}
+
+/// Every step and transfer takes between `fastest` and `slowest` times what the model says.
+DrivenReality RandomReality(std::uint64_t seed, double fastest, double slowest) {
+  auto factor = [seed, fastest, slowest](std::int64_t item) {
+    std::mt19937_64 engine(seed * 1'000'003 + static_cast<std::uint64_t>(item));
+    return std::uniform_real_distribution<double>(fastest, slowest)(engine);
+  };
+  DrivenReality reality = ExactReality();
+  reality.step_seconds = [factor](planner::StepIndex step, double model_s) {
+    return model_s * factor(step);
+  };
+  reality.transfer_seconds = [factor](planner::TransferIndex transfer, double model_s) {
+    return model_s * factor(100'000 + transfer);
+  };
+  return reality;
+}
+
+RC_GTEST_PROP(ConductorProperty, ExactTimesGiveThePrediction, ()) {
+  const auto seed = AnySeed();
+  const TransferOrder order = *rc::gen::element(TransferOrder::kStrict, TransferOrder::kOvertake);
+  const planner::Plan plan = RandomPlan(seed, order);
+  const double makespan_s = DriveConductor(plan, ExactReality());
+  const double predicted_s = planner::Predict(plan)->makespan_s;
+  RC_LOG() << "seed " << seed << " order " << static_cast<int>(order) << " makespan " << makespan_s
+           << " predicted " << predicted_s << "\n";
+  RC_ASSERT(std::abs(makespan_s - predicted_s) <= 1e-6 + 1e-6 * predicted_s);
+}
+
+RC_GTEST_PROP(ConductorProperty, LimitsHoldWhateverRealityDoes, ()) {
+  const auto seed = AnySeed();
+  const planner::Plan plan = RandomPlan(seed, AnyOrder());
+  DrivenReality reality = RandomReality(seed, 0.1, 5);
+  // Sections may be empty, smaller or larger than planned.
+  reality.section_bytes = [seed](planner::Bytes planned) {
+    return static_cast<planner::Bytes>((static_cast<std::uint64_t>(planned) * 7 + seed % 13) % 3) *
+           planned / 2;
+  };
+  RC_ASSERT(DriveConductor(plan, reality) >= 0);
+}
+
+RC_GTEST_PROP(ConductorProperty, NothingSlowerThanPlannedIsNeverLaterThanPlanned, ()) {
+  const auto seed = AnySeed();
+  const planner::Plan plan = RandomPlan(seed, TransferOrder::kStrict);
+  const double makespan_s = DriveConductor(plan, RandomReality(seed, 0.3, 1));
+  RC_ASSERT(makespan_s >= 0);
+  RC_ASSERT(makespan_s <= planner::Predict(plan)->makespan_s * (1 + 1e-6) + 1e-6);
+}
+
+RC_GTEST_PROP(ConductorProperty, HandoverKeepsTheRulesAndTakesNoTransferTime, ()) {
+  const auto seed = AnySeed();
+  const planner::Plan plan = RandomPlan(seed, AnyOrder());
+  DrivenReality reality = ExactReality();
+  for (int w = 0; w < plan.network.num_workers; ++w) {
+    reality.handover_domains.push_back(w % 3 == 0 ? "" : w % 2 == 0 ? "host a" : "host b");
+  }
+  RC_ASSERT(DriveConductor(plan, reality) >= 0);
+}
+
+}  // namespace
+}  // namespace weir::master
