@@ -36,8 +36,8 @@ inline constexpr std::int64_t kReducersMax = 10'000;
 inline constexpr std::int64_t kRecordBytesMax = 64 << 20;
 /// The user's last stderr lines that an error carries.
 inline constexpr std::int64_t kStderrTailBytes = 4096;
-/// Output of user code kept per task process.
-inline constexpr std::int64_t kTaskOutputBytesMax = 16 << 20;
+/// Output of user code kept per task process, and sent back when the job is released.
+inline constexpr std::int64_t kTaskOutputTailBytes = 64 << 10;
 /// Frame between daemon and task.
 inline constexpr std::int64_t kTaskFrameBytesMax = 64 << 20;
 /// Data plane: one block of a run, header excluded, and one request frame.

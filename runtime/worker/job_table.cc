@@ -1,0 +1,149 @@
+#include "runtime/worker/job_table.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace weir::worker {
+
+void JobTable::Open(std::int64_t worker_epoch, std::int64_t master_epoch) {
+  open_ = true;
+  released_.clear();
+  worker_epoch_ = worker_epoch;
+  master_epoch_ = master_epoch;
+}
+
+void JobTable::Close() { open_ = false; }
+
+absl::Status JobTable::CheckEpochs(const v1::Fence& fence) const {
+  if (fence.job_id().empty()) return absl::InvalidArgumentError("fence names no job");
+  if (!open_) {
+    return absl::UnavailableError(
+        absl::StrCat("worker is not registered; call for job ", fence.job_id(), " refused"));
+  }
+  if (fence.master_epoch() != master_epoch_ || fence.worker_epoch() != worker_epoch_) {
+    return absl::AbortedError(absl::StrCat(
+        "stale call for job ", fence.job_id(), ": master epoch ", fence.master_epoch(),
+        ", worker epoch ", fence.worker_epoch(), "; now ", master_epoch_, " and ", worker_epoch_));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Admission> JobTable::Prepare(const v1::Fence& fence) {
+  if (absl::Status status = CheckEpochs(fence); !status.ok()) return status;
+  if (ReleasedOutput(fence.job_id())) {
+    return absl::AbortedError(absl::StrCat("job ", fence.job_id(), " was released before"));
+  }
+  auto [it, added] = jobs_.try_emplace(fence.job_id());
+  Job& job = it->second;
+  if (added) {
+    job.plan_epoch = fence.plan_epoch();
+    job.worker_epoch = worker_epoch_;
+    return Admission::kNew;
+  }
+  if (job.releasing) {
+    return absl::UnavailableError(absl::StrCat("job ", fence.job_id(), " is being released"));
+  }
+  if (fence.plan_epoch() != job.plan_epoch) {
+    return absl::AbortedError(absl::StrCat("job ", fence.job_id(), " is held under plan epoch ",
+                                           job.plan_epoch, ", not ", fence.plan_epoch(),
+                                           "; release it first"));
+  }
+  return Admission::kRepeated;
+}
+
+absl::StatusOr<JobTable::Job*> JobTable::FindForOrder(const v1::Fence& fence) {
+  if (absl::Status status = CheckEpochs(fence); !status.ok()) return status;
+  if (fence.attempt() < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("attempt ", fence.attempt(), " of job ", fence.job_id(), " is not positive"));
+  }
+  auto it = jobs_.find(fence.job_id());
+  if (it == jobs_.end()) {
+    return absl::NotFoundError(absl::StrCat("job ", fence.job_id(), " is not held; prepare it"));
+  }
+  if (it->second.releasing) {
+    return absl::AbortedError(absl::StrCat("job ", fence.job_id(), " is being released"));
+  }
+  if (fence.plan_epoch() != it->second.plan_epoch) {
+    return absl::AbortedError(absl::StrCat("stale plan epoch ", fence.plan_epoch(), " of job ",
+                                           fence.job_id(), "; now ", it->second.plan_epoch));
+  }
+  return &it->second;
+}
+
+Admission JobTable::Take(Taken& taken, int index, int attempt) {
+  return taken.emplace(index, attempt).second ? Admission::kNew : Admission::kRepeated;
+}
+
+absl::StatusOr<Admission> JobTable::TakeStep(const v1::Fence& fence, int step) {
+  absl::StatusOr<Job*> job = FindForOrder(fence);
+  if (!job.ok()) return job.status();
+  return Take((*job)->steps, step, fence.attempt());
+}
+
+absl::StatusOr<Admission> JobTable::TakeTransfer(const v1::Fence& fence, int transfer) {
+  absl::StatusOr<Job*> job = FindForOrder(fence);
+  if (!job.ok()) return job.status();
+  return Take((*job)->transfers, transfer, fence.attempt());
+}
+
+void JobTable::ForgetStep(const v1::Fence& fence, int step) {
+  auto it = jobs_.find(fence.job_id());
+  if (it != jobs_.end()) it->second.steps.erase({step, fence.attempt()});
+}
+
+void JobTable::ForgetTransfer(const v1::Fence& fence, int transfer) {
+  auto it = jobs_.find(fence.job_id());
+  if (it != jobs_.end()) it->second.transfers.erase({transfer, fence.attempt()});
+}
+
+absl::StatusOr<Admission> JobTable::BeginRelease(const v1::Fence& fence) {
+  if (absl::Status status = CheckEpochs(fence); !status.ok()) return status;
+  auto it = jobs_.find(fence.job_id());
+  if (it == jobs_.end()) {
+    return absl::NotFoundError(absl::StrCat("job ", fence.job_id(), " is not held"));
+  }
+  if (it->second.releasing) return Admission::kRepeated;
+  it->second.releasing = true;
+  return Admission::kNew;
+}
+
+std::vector<std::string> JobTable::BeginReleaseOfAll() {
+  std::vector<std::string> ids;
+  for (auto& [id, job] : jobs_) {
+    if (!job.releasing) ids.push_back(id);
+    job.releasing = true;
+  }
+  return ids;
+}
+
+void JobTable::EndRelease(const std::string& job_id, std::string output_tail) {
+  auto it = jobs_.find(job_id);
+  if (it == jobs_.end()) return;
+  const bool of_present_registration = it->second.worker_epoch == worker_epoch_;
+  jobs_.erase(it);
+  if (!of_present_registration) return;
+  released_.emplace_back(job_id, std::move(output_tail));
+  if (released_.size() > kReleasedMax) released_.pop_front();
+}
+
+std::optional<std::string> JobTable::ReleasedOutput(const std::string& job_id) const {
+  for (const auto& [id, tail] : released_) {
+    if (id == job_id) return tail;
+  }
+  return std::nullopt;
+}
+
+bool JobTable::Releasing(const std::string& job_id) const {
+  auto it = jobs_.find(job_id);
+  return it != jobs_.end() && it->second.releasing;
+}
+
+std::vector<std::string> JobTable::held() const {
+  std::vector<std::string> ids;
+  for (const auto& [id, job] : jobs_) ids.push_back(id);
+  return ids;
+}
+
+}  // namespace weir::worker

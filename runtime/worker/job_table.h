@@ -1,0 +1,91 @@
+#pragma once
+
+// Knows which jobs a worker holds and refuses whatever is stale or repeated. Pure.
+// Upstream: WorkerDaemon (calls of the master). Downstream: its answers decide what WorkerJob is
+// told.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "weir/v1/steps.pb.h"
+
+namespace weir::worker {
+
+/// What became of a call that may come twice.
+enum class Admission { kNew, kRepeated };
+
+/// Fences a worker's jobs.
+///
+/// A call must carry the master epoch and the worker epoch of the present registration and the plan
+/// epoch of its job. A step or transfer is taken once per attempt; taking it again is no error and
+/// does nothing. Within one registration a released job never comes back: a late or doubled
+/// PrepareJob is refused.
+/// Errors, of all methods: kInvalidArgument (a fence without job or attempt), kUnavailable (not
+///   registered, or the job's earlier
+///   life still ends: ask again), kAborted (stale), kNotFound (job not held).
+/// Bounds: remembers the last kReleasedMax released jobs, with their last output.
+/// Checked by: tests/unit/worker/job_table_test.cc.
+class JobTable {
+ public:
+  static constexpr std::size_t kReleasedMax = 32;
+
+  /// From now on calls are accepted under these epochs only.
+  void Open(std::int64_t worker_epoch, std::int64_t master_epoch);
+  /// From now on calls are refused until Open.
+  void Close();
+
+  /// Takes a job in. A job still held under another plan epoch must be released first.
+  absl::StatusOr<Admission> Prepare(const v1::Fence& fence);
+  absl::StatusOr<Admission> TakeStep(const v1::Fence& fence, int step);
+  absl::StatusOr<Admission> TakeTransfer(const v1::Fence& fence, int transfer);
+  /// Gives back what TakeStep or TakeTransfer took, when it could not be started after all.
+  void ForgetStep(const v1::Fence& fence, int step);
+  void ForgetTransfer(const v1::Fence& fence, int transfer);
+
+  /// Starts the release of a held job; steps and transfers are refused from here on. kRepeated: it
+  /// goes on already. kNotFound: not held, so there is nothing to release.
+  absl::StatusOr<Admission> BeginRelease(const v1::Fence& fence);
+  /// Marks every job as being released and returns those that were not yet, in id order.
+  std::vector<std::string> BeginReleaseOfAll();
+  /// Removes the job and keeps `output_tail` for a repeated release.
+  void EndRelease(const std::string& job_id, std::string output_tail);
+  /// Returns what EndRelease kept.
+  std::optional<std::string> ReleasedOutput(const std::string& job_id) const;
+
+  bool Releasing(const std::string& job_id) const;
+  /// Returns the ids of all jobs held, in order.
+  std::vector<std::string> held() const;
+  bool empty() const { return jobs_.empty(); }
+
+ private:
+  // (step or transfer, attempt)
+  using Taken = std::set<std::pair<int, int>>;
+  struct Job {
+    std::int64_t plan_epoch = 0;
+    std::int64_t worker_epoch = 0;
+    bool releasing = false;
+    Taken steps;
+    Taken transfers;
+  };
+
+  absl::Status CheckEpochs(const v1::Fence& fence) const;
+  absl::StatusOr<Job*> FindForOrder(const v1::Fence& fence);
+  static Admission Take(Taken& taken, int index, int attempt);
+
+  bool open_ = false;
+  std::int64_t worker_epoch_ = 0;
+  std::int64_t master_epoch_ = 0;
+  absl::btree_map<std::string, Job> jobs_;
+  std::deque<std::pair<std::string, std::string>> released_;  // id, output tail; oldest first
+};
+
+}  // namespace weir::worker

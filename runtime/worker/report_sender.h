@@ -1,0 +1,51 @@
+#pragma once
+
+// Delivers reports to the master, however often that takes. Upstream: WorkerJob. Downstream:
+// rpc::ClusterApi.
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "runtime/env/event_loop.h"
+
+namespace weir::worker {
+
+/// Repeats each report until the master takes or refuses it, with growing, jittered pauses.
+///
+/// A refusal (any status but kUnavailable, kDeadlineExceeded and kResourceExhausted) ends a report
+/// with a log line: the master has moved on. Reports are idempotent, so one whose answer was lost
+/// does no harm.
+/// Thread-safety: on the loop only. No retry comes after destruction.
+/// Checked by: tests/unit/worker/report_sender_test.cc.
+class ReportSender {
+ public:
+  using Answer = absl::AnyInvocable<void(absl::Status)>;
+  /// Makes one try; must answer once, on the loop.
+  using Try = absl::AnyInvocable<void(absl::Duration timeout, Answer answer)>;
+
+  ReportSender(env::EventLoop& loop, env::Random& random);
+  ~ReportSender();
+
+  /// `what` names the report in logs.
+  void Deliver(std::string what, Try make_try);
+  /// Forgets all reports.
+  void Stop();
+  /// Returns how many reports are not yet taken.
+  std::size_t pending() const;
+
+ private:
+  struct State;
+  struct Report;
+  static void Send(const std::shared_ptr<State>& state, const std::shared_ptr<Report>& report);
+  static void OnAnswer(const std::shared_ptr<State>& state, const std::shared_ptr<Report>& report,
+                       const absl::Status& answer);
+
+  // Shared with answers that may come late; those hold it weakly.
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace weir::worker

@@ -1,0 +1,58 @@
+#include "runtime/worker/run_handover.h"
+
+#include <fcntl.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/errno_status.h"
+#include "runtime/base/fd.h"
+
+namespace weir::worker {
+namespace {
+
+absl::Status CopyBytes(int from, int to, const std::string& what) {
+  // Large enough that a run takes few calls, small enough that a kill is not held up by one.
+  constexpr std::size_t kCopyBytes = 8 << 20;
+  while (true) {
+    // Not copy_file_range, which refuses two file systems of different kinds.
+    const ssize_t n = sendfile(to, from, nullptr, kCopyBytes);
+    if (n == 0) return absl::OkStatus();
+    if (n < 0 && errno != EINTR) return ErrnoStatus(errno, what);
+  }
+}
+
+absl::Status CopyRun(const std::string& source, const std::string& destination) {
+  const std::string what = absl::StrCat("cannot copy run ", source, " to ", destination);
+  const Fd from(open(source.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!from.valid()) return ErrnoStatus(errno, what);
+  const std::string partial = absl::StrCat(destination, ".partial");
+  const Fd to(open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!to.valid()) return ErrnoStatus(errno, what);
+  absl::Status status = CopyBytes(from.get(), to.get(), what);
+  if (status.ok() && rename(partial.c_str(), destination.c_str()) != 0) {
+    status = ErrnoStatus(errno, what);
+  }
+  if (!status.ok()) unlink(partial.c_str());
+  return status;
+}
+
+}  // namespace
+
+absl::Status HandOverRun(const std::string& source, const std::string& destination) {
+  if (link(source.c_str(), destination.c_str()) == 0 || errno == EEXIST) return absl::OkStatus();
+  switch (errno) {
+    case EXDEV:
+    case EPERM:
+    case EMLINK:
+    case EOPNOTSUPP:
+      return CopyRun(source, destination);
+    default:
+      return ErrnoStatus(errno, absl::StrCat("cannot link run ", source, " to ", destination));
+  }
+}
+
+}  // namespace weir::worker

@@ -1,0 +1,299 @@
+#include "runtime/worker/task_supervisor.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
+#include "runtime/base/log.h"
+#include "runtime/worker/task_channel.h"
+#include "runtime/worker/task_process.h"
+
+namespace weir::worker {
+namespace {
+
+// An idle task leaves by itself on Stop, which lets it run its exit handlers; a busy one would not
+// read it in time.
+constexpr absl::Duration kStopGrace = absl::Milliseconds(300);
+// A task that ends closes its socket a moment before it can be collected.
+constexpr absl::Duration kExitAfterCloseGrace = absl::Milliseconds(500);
+constexpr std::size_t kOutputReadBytes = 64 << 10;
+
+constexpr char kCrashAdvice[] =
+    "see the task's last output; the step can be run by hand with weir task --spec";
+
+}  // namespace
+
+// What exists as long as the process does. Watches are declared, and so destroyed, around the
+// descriptors that they watch.
+struct TaskSupervisor::Parts {
+  explicit Parts(TaskProcess p) : process(std::move(p)) {}
+  TaskProcess process;
+  std::unique_ptr<env::FdWatch> exit_watch;
+  std::unique_ptr<env::FdWatch> output_watch;
+  std::unique_ptr<TaskChannel> channel;
+};
+
+std::string StepLabel(const v1::StepOrder& order) {
+  const char* kind = order.kind() == v1::STEP_ORDER_KIND_REDUCE ? "reduce " : "map ";
+  return absl::StrCat(kind, order.index_in_layer());
+}
+
+TaskSupervisor::TaskSupervisor(TaskOptions options, env::EventLoop& loop, env::FdWatcher& fds,
+                               Listener listener)
+    : options_(std::move(options)),
+      loop_(loop),
+      fds_(fds),
+      listener_(std::move(listener)),
+      output_(static_cast<std::size_t>(limits::kTaskOutputTailBytes)) {}
+
+TaskSupervisor::~TaskSupervisor() { Disarm(); }
+
+absl::Status TaskSupervisor::Start(const std::string& directory,
+                                   const v1::TaskCommand::Start& start) {
+  absl::StatusOr<TaskProcess> process = TaskProcess::Start(options_, directory);
+  if (!process.ok()) return process.status();
+  auto parts = std::make_unique<Parts>(*std::move(process));
+  absl::StatusOr<std::unique_ptr<env::FdWatch>> exit = fds_.Watch(parts->process.pidfd().get());
+  if (!exit.ok()) return exit.status();
+  parts->exit_watch = *std::move(exit);
+  absl::StatusOr<std::unique_ptr<env::FdWatch>> output = fds_.Watch(parts->process.output().get());
+  if (!output.ok()) return output.status();
+  parts->output_watch = *std::move(output);
+  absl::StatusOr<std::unique_ptr<env::FdWatch>> socket = fds_.Watch(parts->process.socket().get());
+  if (!socket.ok()) return socket.status();
+  parts->channel = std::make_unique<TaskChannel>(
+      parts->process.socket().get(), *std::move(socket),
+      [this](v1::TaskEvent event) { OnEvent(std::move(event)); },
+      [this](const absl::Status& status) { OnChannelEnd(status); });
+  v1::TaskCommand command;
+  *command.mutable_start() = start;
+  if (absl::Status status = parts->channel->Send(command); !status.ok()) return status;
+
+  parts_ = std::move(parts);
+  state_ = State::kStarting;
+  WatchExit();
+  WatchOutput();
+  Arm(options_.start_timeout, [this] {
+    Condemn(MakeJobError(job_error::kTaskHung,
+                         absl::StrCat("task process did not come up within ",
+                                      absl::FormatDuration(options_.start_timeout)),
+                         "the machine may be overloaded; see the task's last output"));
+  });
+  return absl::OkStatus();
+}
+
+absl::Status TaskSupervisor::Run(v1::TaskCommand::Run run) {
+  if (state_ == State::kRunning) {
+    return absl::FailedPreconditionError(absl::StrCat("task runs ", StepLabel(order_), "; ",
+                                                      StepLabel(run.order()),
+                                                      " must wait for its result"));
+  }
+  if (state_ != State::kIdle || cause_) {
+    return absl::FailedPreconditionError("task process is not ready for a step");
+  }
+  order_ = run.order();
+  progress_ = Progress{order_.step(), 0};
+  output_bytes_done_ = 0;
+  v1::TaskCommand command;
+  *command.mutable_run() = std::move(run);
+  if (absl::Status status = parts_->channel->Send(command); !status.ok()) return status;
+  state_ = State::kRunning;
+  last_growth_ = loop_.Now();
+  Arm(options_.silence, [this] { CheckSilence(); });
+  return absl::OkStatus();
+}
+
+void TaskSupervisor::Stop(env::Task done) {
+  if (state_ == State::kNew || state_ == State::kGone) {
+    state_ = State::kGone;
+    loop_.Post(std::move(done));
+    return;
+  }
+  const bool idle = state_ == State::kIdle && !cause_;
+  state_ = State::kStopping;
+  stopped_ = std::move(done);
+  v1::TaskCommand command;
+  command.mutable_stop();
+  // A Stop that cannot be sent is followed by signals that can.
+  if (absl::Status status = parts_->channel->Send(command); !status.ok()) {
+    LogWarning("Stop not sent to a task", {{"error", status.message()}});
+  }
+  Arm(idle ? kStopGrace : absl::ZeroDuration(), [this] {
+    parts_->process.SignalGroup(SIGTERM);
+    Arm(options_.kill_grace, [this] { parts_->process.SignalGroup(SIGKILL); });
+  });
+}
+
+std::optional<TaskSupervisor::Progress> TaskSupervisor::progress() const {
+  if (state_ != State::kRunning) return std::nullopt;
+  return progress_;
+}
+
+int TaskSupervisor::pid() const { return parts_ ? parts_->process.pid() : -1; }
+
+void TaskSupervisor::OnEvent(v1::TaskEvent event) {
+  // What a process says after its end was decided no longer counts.
+  if (cause_ || state_ == State::kStopping) return;
+  switch (event.event_case()) {
+    case v1::TaskEvent::kReady:
+      return OnReady();
+    case v1::TaskEvent::kProgress:
+      return OnProgress(event.progress());
+    case v1::TaskEvent::kResult:
+      return OnResult(std::move(*event.mutable_result()));
+    case v1::TaskEvent::kFailed:
+      return Condemn(std::move(*event.mutable_failed()));
+    case v1::TaskEvent::EVENT_NOT_SET:
+      break;
+  }
+  Condemn(MakeJobError(job_error::kInternal, "task process sent an event of no known kind"));
+}
+
+void TaskSupervisor::OnReady() {
+  if (state_ != State::kStarting) {
+    return Condemn(MakeJobError(job_error::kInternal, "task process said Ready twice"));
+  }
+  Disarm();
+  state_ = State::kIdle;
+  listener_.on_ready();
+}
+
+void TaskSupervisor::OnProgress(const v1::TaskEvent::Progress& progress) {
+  // A last progress may cross the order to run the next step.
+  if (state_ != State::kRunning || progress.step() != progress_.step) return;
+  if (progress.input_bytes_done() > progress_.input_bytes_done ||
+      progress.output_bytes_done() > output_bytes_done_) {
+    last_growth_ = loop_.Now();
+  }
+  progress_.input_bytes_done = progress.input_bytes_done();
+  output_bytes_done_ = progress.output_bytes_done();
+}
+
+void TaskSupervisor::OnResult(v1::StepResult result) {
+  if (state_ != State::kRunning || result.step() != order_.step()) {
+    return Condemn(
+        MakeJobError(job_error::kInternal, absl::StrCat("task process sent the result of step ",
+                                                        result.step(), ", which it does not run")));
+  }
+  Disarm();
+  state_ = State::kIdle;
+  listener_.on_result(std::move(result));
+}
+
+void TaskSupervisor::CheckSilence() {
+  // If the daemon itself was stopped for a while, what the task said meanwhile is still unread.
+  parts_->channel->Drain();
+  if (state_ != State::kRunning || cause_) return;
+  const absl::Duration silent = loop_.Now() - last_growth_;
+  if (silent < options_.silence) {
+    Arm(options_.silence - silent, [this] { CheckSilence(); });
+    return;
+  }
+  Condemn(MakeJobError(job_error::kTaskHung,
+                       absl::StrCat(StepLabel(order_), " read and wrote nothing for ",
+                                    absl::FormatDuration(options_.silence), " after ",
+                                    progress_.input_bytes_done, " input bytes"),
+                       "look for an endless loop, or a record that takes very long"));
+}
+
+void TaskSupervisor::OnChannelEnd(const absl::Status& status) {
+  if (state_ == State::kStopping || cause_) return;
+  if (!status.ok()) {
+    return Condemn(MakeJobError(job_error::kInternal,
+                                absl::StrCat("task process sent garbage: ", status.message())));
+  }
+  Arm(kExitAfterCloseGrace, [this] {
+    Condemn(MakeJobError(job_error::kTaskCrashed,
+                         "task process closed its socket to the daemon but went on running",
+                         kCrashAdvice));
+  });
+}
+
+void TaskSupervisor::Condemn(v1::JobError cause) {
+  cause_ = std::move(cause);
+  Disarm();
+  parts_->process.SignalGroup(SIGKILL);
+}
+
+void TaskSupervisor::WatchExit() {
+  parts_->exit_watch->OnceReadable([this] { OnExit(); });
+}
+
+void TaskSupervisor::OnExit() {
+  parts_->channel->Drain();
+  const ProcessEnd end = parts_->process.Reap();
+  // With the group dead, nobody fills the pipe any more: this is all there is, within reason.
+  constexpr int kTurnsMax = 64;
+  ReadOutput(kTurnsMax);
+  Disarm();
+  const bool stopping = state_ == State::kStopping;
+  v1::JobError cause = CauseOf(end.Describe());
+  state_ = State::kGone;
+  // This runs inside a callback of a watch that it is about to destroy.
+  loop_.Post([parts = std::move(parts_)] {});
+  if (stopping) {
+    stopped_();
+  } else {
+    listener_.on_failed(std::move(cause));
+  }
+}
+
+v1::JobError TaskSupervisor::CauseOf(const std::string& end) const {
+  v1::JobError cause;
+  if (cause_) {
+    cause = *cause_;
+  } else {
+    std::string when = " between steps";
+    if (state_ == State::kStarting) when = " before it was ready";
+    if (state_ == State::kRunning) when = absl::StrCat(" in ", StepLabel(order_));
+    cause = MakeJobError(job_error::kTaskCrashed,
+                         absl::StrCat("task process ended", when, " with ", end), kCrashAdvice);
+  }
+  if (cause.stderr_tail().empty()) {
+    cause.set_stderr_tail(output_.Last(static_cast<std::size_t>(limits::kStderrTailBytes)));
+  }
+  return cause;
+}
+
+void TaskSupervisor::WatchOutput() {
+  parts_->output_watch->OnceReadable([this] {
+    ReadOutput(1);
+    // At the end of the stream there is nothing more to wait for.
+    if (parts_->output_watch) WatchOutput();
+  });
+}
+
+void TaskSupervisor::ReadOutput(int turns_max) {
+  std::array<char, kOutputReadBytes> bytes;
+  for (int turn = 0; turn < turns_max; ++turn) {
+    const ssize_t n = read(parts_->process.output().get(), bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return;
+    if (n <= 0) {
+      loop_.Post([watch = std::move(parts_->output_watch)] {});
+      return;
+    }
+    output_.Append(std::string_view(bytes.data(), static_cast<std::size_t>(n)));
+  }
+}
+
+void TaskSupervisor::Arm(absl::Duration delay, env::Task task) {
+  Disarm();
+  timer_ = loop_.RunAt(loop_.Now() + delay, [this, run = std::move(task)]() mutable {
+    timer_.reset();
+    run();
+  });
+}
+
+void TaskSupervisor::Disarm() {
+  if (timer_) loop_.CancelTimer(*timer_);
+  timer_.reset();
+}
+
+}  // namespace weir::worker

@@ -1,0 +1,103 @@
+#pragma once
+
+// Runs one job's task process and makes sure that it ends. Upstream: WorkerJob (orders).
+// Downstream: TaskProcess, TaskChannel.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "runtime/base/mono_time.h"
+#include "runtime/env/event_loop.h"
+#include "runtime/worker/output_tail.h"
+#include "runtime/worker/worker_options.h"
+#include "weir/v1/steps.pb.h"
+
+namespace weir::worker {
+
+/// Returns "map 3" or "reduce 0": how errors name a step.
+std::string StepLabel(const v1::StepOrder& order);
+
+/// Starts one task process, hands it one step at a time, and watches it.
+///
+/// Whatever the process does - crash, leave early, hang, ignore signals, flood its output, send
+/// garbage, never come up - ends in one call of on_failed with a named error, after which the
+/// process and its group are gone. Which limit cut it off is in TaskOptions: start_timeout until
+/// Ready, silence while a step runs (without growth of its input or output bytes), kill_grace
+/// between SIGTERM and SIGKILL. Thread-safety: on the loop only. Callbacks come from the loop,
+/// never inside a call to this; they
+///   may call this, but not destroy it.
+/// Ownership: destruction kills the process and waits for it; Stop first to avoid the wait.
+/// Checked by: tests/unit/worker/task_supervisor_test.cc, with real processes.
+class TaskSupervisor {
+ public:
+  struct Listener {
+    absl::AnyInvocable<void()> on_ready;
+    absl::AnyInvocable<void(v1::StepResult)> on_result;
+    /// At most once, and not for a process that ends by Stop. Without worker and step.
+    absl::AnyInvocable<void(v1::JobError)> on_failed;
+  };
+  /// The step that runs now.
+  struct Progress {
+    int step = 0;
+    std::int64_t input_bytes_done = 0;
+  };
+
+  TaskSupervisor(TaskOptions options, env::EventLoop& loop, env::FdWatcher& fds, Listener listener);
+  ~TaskSupervisor();
+
+  /// Starts the process in `directory`. Call once.
+  /// Errors: as TaskProcess::Start; on_failed is then not called.
+  absl::Status Start(const std::string& directory, const v1::TaskCommand::Start& start);
+  /// Hands over a step. Errors: kFailedPrecondition (not ready, or another step runs).
+  absl::Status Run(v1::TaskCommand::Run run);
+  /// Ends the process, by Stop, SIGTERM and SIGKILL in turn, and calls `done` when it is gone. Call
+  /// once.
+  void Stop(env::Task done);
+
+  std::optional<Progress> progress() const;
+  std::string OutputTailBytes(std::size_t bytes_max) const { return output_.Last(bytes_max); }
+  /// Of the process; for tests and logs. -1 when there is none.
+  int pid() const;
+
+ private:
+  enum class State { kNew, kStarting, kIdle, kRunning, kStopping, kGone };
+  struct Parts;
+
+  void OnEvent(v1::TaskEvent event);
+  void OnReady();
+  void OnProgress(const v1::TaskEvent::Progress& progress);
+  void OnResult(v1::StepResult result);
+  void OnChannelEnd(const absl::Status& status);
+  void OnExit();
+  void ReadOutput(int turns_max);
+  void WatchOutput();
+  void WatchExit();
+  void CheckSilence();
+  void Condemn(v1::JobError cause);
+  v1::JobError CauseOf(const std::string& end) const;
+  void Arm(absl::Duration delay, env::Task task);
+  void Disarm();
+
+  const TaskOptions options_;
+  env::EventLoop& loop_;
+  env::FdWatcher& fds_;
+  Listener listener_;
+  State state_ = State::kNew;
+  std::unique_ptr<Parts> parts_;
+  OutputTail output_;
+  v1::StepOrder order_;
+  Progress progress_;
+  std::int64_t output_bytes_done_ = 0;
+  MonoTime last_growth_;
+  // Why the process was, or is about to be, ended by us or by its own word.
+  std::optional<v1::JobError> cause_;
+  env::Task stopped_;
+  std::optional<env::EventLoop::TimerId> timer_;
+};
+
+}  // namespace weir::worker

@@ -1,0 +1,44 @@
+#pragma once
+
+// Keeps one receive at a time, in the order of the grants. Pure. Upstream: WorkerJob (grants).
+// Downstream: its answers say which fetch to start.
+
+#include <cstddef>
+#include <deque>
+#include <set>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "weir/v1/services.pb.h"
+
+namespace weir::worker {
+
+/// Orders the grants of one worker.
+///
+/// A grant starts when none runs, or when the only one that runs is nearly done (so that the next
+/// begins the moment the line is free). Concurrent grants (plan mode "fetch from all") start at
+/// once and hold nothing up. Bounds: kWaitingMax grants. Checked by:
+/// tests/unit/worker/transfer_queue_test.cc.
+class TransferQueue {
+ public:
+  static constexpr std::size_t kWaitingMax = 4096;
+
+  /// Errors: kResourceExhausted when too many wait.
+  absl::Status Add(v1::GrantTransferRequest grant);
+  /// Returns the grants to start now, in order; they count as running from here on.
+  std::vector<v1::GrantTransferRequest> TakeReady();
+  void OnNearlyDone(int transfer) { nearly_done_.insert(transfer); }
+  void OnDone(int transfer);
+  void ClearWaiting() { waiting_.clear(); }
+
+ private:
+  bool LineFree() const {
+    return running_.empty() || (running_.size() == 1 && nearly_done_.contains(*running_.begin()));
+  }
+
+  std::deque<v1::GrantTransferRequest> waiting_;
+  std::set<int> running_;  // without concurrent ones
+  std::set<int> nearly_done_;
+};
+
+}  // namespace weir::worker

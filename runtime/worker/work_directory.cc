@@ -1,0 +1,109 @@
+#include "runtime/worker/work_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "runtime/base/errno_status.h"
+#include "runtime/base/log.h"
+
+namespace weir::worker {
+namespace {
+
+constexpr char kLockName[] = "/lock";
+
+// Names often are host:port; whatever is not plain becomes '_', so that a name is one path
+// component.
+std::string PlainName(absl::string_view name) {
+  std::string plain(name);
+  for (char& c : plain) {
+    if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
+  }
+  return plain;
+}
+
+absl::StatusOr<Fd> Lock(const std::string& directory, int flags) {
+  const std::string path = absl::StrCat(directory, kLockName);
+  Fd fd(open(path.c_str(), flags | O_RDWR | O_CLOEXEC, 0600));
+  if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("cannot open ", path));
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("cannot lock ", path));
+  }
+  return fd;
+}
+
+void RemoveStale(env::Storage& storage, const std::string& work_dir, const std::string& prefix,
+                 const std::string& own) {
+  const auto entries = storage.List(work_dir);
+  if (!entries.ok()) {
+    LogWarning("Work directory not searched for old ones", {{"error", entries.status().message()}});
+    return;
+  }
+  for (const env::FileInfo& entry : *entries) {
+    const std::string name = entry.path.substr(entry.path.rfind('/') + 1);
+    absl::string_view rest = name;
+    const bool unnamed = absl::ConsumePrefix(&rest, ".");
+    // The incarnation is the last part: a worker "a" must not take the directory of worker "a-b".
+    if (!entry.is_directory || rest == own || !absl::ConsumePrefix(&rest, prefix) ||
+        absl::StrContains(rest, '-')) {
+      continue;
+    }
+    const std::string path = absl::StrCat(work_dir, "/", name);
+    const absl::StatusOr<Fd> lock = Lock(path, 0);
+    // A directory that got its name had its lock first: without one, its removal was cut short.
+    if (!lock.ok() && (unnamed || !absl::IsNotFound(lock.status()))) continue;
+    if (absl::Status status = storage.RemoveAll(path); !status.ok()) {
+      LogWarning("Old work directory not removed", {{"error", status.message()}});
+    } else {
+      LogInfo("Old work directory removed", {{"path", path}});
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<WorkDirectory> WorkDirectory::Claim(env::Storage& storage,
+                                                   const std::string& work_dir,
+                                                   const std::string& name,
+                                                   const std::string& incarnation) {
+  if (name.empty()) return absl::InvalidArgumentError("a worker needs a name");
+  const std::string prefix = absl::StrCat("weir-worker-", PlainName(name), "-");
+  const std::string own = absl::StrCat(prefix, incarnation);
+  const std::string path = absl::StrCat(work_dir, "/", own);
+  // Locked before it gets its name: else a daemon of the same name that starts now would take it
+  // for stale.
+  const std::string unnamed = absl::StrCat(work_dir, "/.", own);
+  if (absl::Status status = storage.MakeDirectory(unnamed); !status.ok()) return status;
+  // Users' data goes here, and the parent often is /tmp.
+  if (chmod(unnamed.c_str(), S_IRWXU) != 0) {
+    return ErrnoStatus(errno, absl::StrCat("cannot make private: ", unnamed));
+  }
+  absl::StatusOr<Fd> lock = Lock(unnamed, O_CREAT);
+  absl::Status status = lock.status();
+  if (status.ok()) status = storage.MakeDirectory(absl::StrCat(unnamed, "/jobs"));
+  if (status.ok()) status = storage.Rename(unnamed, path);
+  if (!status.ok()) {
+    storage.RemoveAll(unnamed).IgnoreError();
+    return status;
+  }
+  RemoveStale(storage, work_dir, prefix, own);
+  return WorkDirectory(path, *std::move(lock));
+}
+
+absl::Status WorkDirectory::Remove(env::Storage& storage) {
+  // The lock goes last, so that a removal cut short can be finished by the next daemon.
+  absl::Status status = storage.RemoveAll(absl::StrCat(path_, "/jobs"));
+  if (status.ok()) status = storage.RemoveAll(path_);
+  lock_.Reset();
+  return status;
+}
+
+}  // namespace weir::worker

@@ -1,0 +1,41 @@
+#pragma once
+
+// A daemon's own directory under its work_dir: claimed by a lock, so that what dead daemons left
+// can be told from what living ones use.
+
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/base/fd.h"
+#include "runtime/env/storage.h"
+
+namespace weir::worker {
+
+/// Owns `<work_dir>/weir-worker-<name>-<incarnation>`.
+///
+/// The lock is an flock on the file `lock` inside; the kernel drops it when the daemon dies,
+/// however that happens. Blocking: all of it; run on a WorkPool. Checked by:
+/// tests/unit/worker/work_directory_test.cc.
+class WorkDirectory {
+ public:
+  /// Makes and locks the directory, then removes those of dead daemons of the same name.
+  /// Errors: kInvalidArgument (name), else as Storage; failing to remove an old directory is logged
+  ///   only.
+  static absl::StatusOr<WorkDirectory> Claim(env::Storage& storage, const std::string& work_dir,
+                                             const std::string& name,
+                                             const std::string& incarnation);
+
+  const std::string& path() const { return path_; }
+  /// Removes the directory with all that is in it and gives up the lock.
+  absl::Status Remove(env::Storage& storage);
+
+ private:
+  WorkDirectory(std::string path, Fd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+
+  std::string path_;
+  Fd lock_;
+};
+
+}  // namespace weir::worker

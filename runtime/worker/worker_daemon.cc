@@ -1,0 +1,196 @@
+#include "runtime/worker/worker_daemon.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "runtime/base/log.h"
+
+namespace weir::worker {
+namespace {
+
+absl::Status CheckOptions(const WorkerOptions& options) {
+  if (options.name.empty()) return absl::InvalidArgumentError("a worker needs a name");
+  if (options.slots < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("worker ", options.name, " has ", options.slots,
+                                                   " slots; it needs one or more"));
+  }
+  if (options.work_dir.empty() || options.work_dir[0] != '/') {
+    return absl::InvalidArgumentError(
+        absl::StrCat("work directory \"", options.work_dir, "\" is not an absolute path"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+WorkerDaemon::WorkerDaemon(WorkerOptions options, WorkerSeams seams)
+    : options_(std::move(options)),
+      seams_(seams),
+      incarnation_(absl::StrFormat("%016x", seams_.random.Next())),
+      keeper_(seams_.random) {}
+
+WorkerDaemon::~WorkerDaemon() {
+  if (turn_timer_) seams_.loop.CancelTimer(*turn_timer_);
+  if (drain_timer_) seams_.loop.CancelTimer(*drain_timer_);
+}
+
+const std::string& WorkerDaemon::directory() const {
+  static const std::string* const kNone = new std::string;
+  return directory_ ? directory_->path() : *kNone;
+}
+
+void WorkerDaemon::Start(absl::AnyInvocable<void(absl::Status)> started) {
+  if (absl::Status status = CheckOptions(options_); !status.ok()) return started(status);
+  state_ = State::kStarting;
+  auto claimed = [this,
+                  started = std::move(started)](absl::StatusOr<WorkDirectory> directory) mutable {
+    if (!directory.ok()) {
+      state_ = State::kStopped;
+      return started(directory.status());
+    }
+    directory_ = *std::move(directory);
+    state_ = State::kServing;
+    LogInfo("Worker started", {{"worker", options_.name}, {"directory", directory_->path()}});
+    started(absl::OkStatus());
+    MeasureFreeDisk();
+    Turn();
+  };
+  seams_.disk_pool.Run([&storage = seams_.storage, &loop = seams_.loop,
+                        work_dir = options_.work_dir, name = options_.name,
+                        incarnation = incarnation_,
+                        claimed = WhileAlive(std::move(claimed))]() mutable {
+    loop.Post([directory = WorkDirectory::Claim(storage, work_dir, name, incarnation),
+               claimed = std::move(claimed)]() mutable { claimed(std::move(directory)); });
+  });
+}
+
+void WorkerDaemon::Turn() {
+  if (turn_timer_) seams_.loop.CancelTimer(*turn_timer_);
+  turn_timer_.reset();
+  if (state_ != State::kServing && state_ != State::kDraining) return;
+  for (const LeaseAction action : keeper_.Advance(seams_.loop.Now())) {
+    switch (action) {
+      case LeaseAction::kRegister:
+        SendRegister();
+        break;
+      case LeaseAction::kHeartbeat:
+        SendHeartbeat();
+        break;
+      case LeaseAction::kDropJobs:
+        LogWarning("Lease lost; jobs dropped",
+                   {{"worker", options_.name}, {"jobs", table_.held().size()}});
+        table_.Close();
+        ReleaseAll();
+        break;
+    }
+  }
+  if (const std::optional<MonoTime> wake = keeper_.NextWake()) {
+    turn_timer_ = seams_.loop.RunAt(*wake, [this] {
+      turn_timer_.reset();
+      Turn();
+    });
+  }
+}
+
+void WorkerDaemon::SendRegister() {
+  v1::RegisterRequest request;
+  v1::WorkerIdentity& identity = *request.mutable_identity();
+  identity.set_name(options_.name);
+  identity.set_control_endpoint(options_.control_endpoint);
+  identity.set_data_endpoint(options_.data_endpoint);
+  identity.set_handover_domain(options_.handover_domain);
+  identity.set_incarnation(incarnation_);
+  identity.set_version(options_.version);
+  v1::WorkerProfile& profile = *request.mutable_profile();
+  profile.set_slots(options_.slots);
+  profile.set_memory_bytes(options_.memory_bytes);
+  profile.set_free_disk_bytes(free_disk_bytes_);
+  auto answered = [this](const absl::StatusOr<v1::RegisterResponse>& answer) {
+    const absl::Status status = keeper_.OnRegisterAnswer(answer, seams_.loop.Now());
+    if (status.ok()) {
+      const Registration& granted = *keeper_.registration();
+      table_.Open(granted.worker_epoch, granted.master_epoch);
+      LogInfo("Registered", {{"worker", options_.name},
+                             {"worker_epoch", granted.worker_epoch},
+                             {"master_epoch", granted.master_epoch}});
+    } else {
+      LogWarning("Not registered; will try again",
+                 {{"worker", options_.name}, {"error", status.message()}});
+    }
+    Turn();
+  };
+  seams_.cluster.Register(std::move(request), limits::kCallTimeout,
+                          WhileAlive(std::move(answered)));
+}
+
+void WorkerDaemon::SendHeartbeat() {
+  const Registration& granted = *keeper_.registration();
+  v1::HeartbeatRequest request;
+  request.set_worker_id(granted.worker_id);
+  request.set_worker_epoch(granted.worker_epoch);
+  request.set_master_epoch(granted.master_epoch);
+  request.set_free_disk_bytes(free_disk_bytes_);
+  for (const auto& [id, job] : jobs_) {
+    request.add_held_jobs(id);
+    const auto progress = job->progress();
+    if (!progress) continue;
+    v1::StepProgress& entry = *request.add_progress();
+    entry.set_job_id(id);
+    entry.set_step(progress->step);
+    entry.set_input_bytes_done(progress->input_bytes_done);
+  }
+  auto answered = [this](const absl::StatusOr<v1::HeartbeatResponse>& answer) {
+    keeper_.OnHeartbeatAnswer(answer.status(), seams_.loop.Now());
+    if (answer.ok()) {
+      for (const std::string& id : answer->release_jobs()) {
+        if (jobs_.contains(id)) Release(id, [](const absl::StatusOr<std::string>&) {});
+      }
+    }
+    MeasureFreeDisk();
+    Turn();
+  };
+  seams_.cluster.Heartbeat(std::move(request), keeper_.HeartbeatTimeout(),
+                           WhileAlive(std::move(answered)));
+}
+
+void WorkerDaemon::MeasureFreeDisk() {
+  if (measuring_disk_) return;
+  measuring_disk_ = true;
+  auto measured = WhileAlive([this](const absl::StatusOr<std::int64_t>& bytes) {
+    measuring_disk_ = false;
+    if (bytes.ok()) free_disk_bytes_ = *bytes;
+  });
+  seams_.disk_pool.Run([&storage = seams_.storage, &loop = seams_.loop, path = directory_->path(),
+                        measured = std::move(measured)]() mutable {
+    loop.Post([bytes = storage.FreeBytes(path), measured = std::move(measured)]() mutable {
+      measured(bytes);
+    });
+  });
+}
+
+void WorkerDaemon::ReleaseAll() {
+  table_.BeginReleaseOfAll();
+  // Copied: a release that ends at once takes its job out of the map.
+  const auto jobs = jobs_;
+  for (const auto& [id, job] : jobs) Release(id, [](const absl::StatusOr<std::string>&) {});
+}
+
+void WorkerDaemon::Drain(absl::Duration at_most, env::Task drained) {
+  if (state_ == State::kServing) state_ = State::kDraining;
+  drained_ = std::move(drained);
+  drain_timer_ = seams_.loop.RunAt(seams_.loop.Now() + at_most, [this] {
+    drain_timer_.reset();
+    if (drained_) std::exchange(drained_, nullptr)();
+  });
+  OnJobGone();
+}
+
+void WorkerDaemon::Stop(env::Task stopped) {
+  state_ = State::kStopping;
+  stopped_ = std::move(stopped);
+  table_.Close();
+  Turn();  // ends the timer
+  ReleaseAll();
+  OnJobGone();
+}
+
+}  // namespace weir::worker

@@ -1,0 +1,106 @@
+#pragma once
+
+// The worker daemon: what the master may order, and the life between registration and stop.
+// Upstream: master (WorkerApi), runtime/app (Start, Drain, Stop). Downstream: LeaseKeeper and
+// JobTable decide, WorkerJob acts.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "runtime/rpc/api.h"
+#include "runtime/worker/job_table.h"
+#include "runtime/worker/lease_keeper.h"
+#include "runtime/worker/work_directory.h"
+#include "runtime/worker/worker_job.h"
+#include "runtime/worker/worker_options.h"
+#include "runtime/worker/worker_seams.h"
+
+namespace weir::worker {
+
+/// Serves one worker.
+///
+/// It runs no user code: each job has a task process of its own. It registers with the master for
+/// as long as it lives, holds its jobs only as long as its lease, and leaves neither process nor
+/// file behind: not after a job, not after a lost lease, not after Stop, and after a crash its
+/// successor of the same name clears up. Thread-safety: all calls on the loop. Ownership: Stop and
+/// await its answer before destruction;
+///   otherwise task processes are killed and files stay.
+/// Checked by: tests/unit/worker/worker_daemon_test.cc.
+class WorkerDaemon : public rpc::WorkerApi {
+ public:
+  WorkerDaemon(WorkerOptions options, WorkerSeams seams);
+  ~WorkerDaemon() override;
+  WorkerDaemon(const WorkerDaemon&) = delete;
+  WorkerDaemon& operator=(const WorkerDaemon&) = delete;
+
+  /// Claims the work directory, clears up after dead daemons of this name, answers, and then
+  /// registers with the master for as long as it takes.
+  /// Errors: as WorkDirectory::Claim; kInvalidArgument (options).
+  void Start(absl::AnyInvocable<void(absl::Status)> started);
+  /// Refuses new jobs, and calls `drained` when the last one is released or `at_most` has passed.
+  void Drain(absl::Duration at_most, env::Task drained);
+  /// Releases all jobs, removes the work directory and calls `stopped`. Nothing is served
+  /// afterwards. Call once, after Start has answered.
+  void Stop(env::Task stopped);
+
+  /// True while the master counts on this worker.
+  bool registered() const { return keeper_.registration().has_value(); }
+  /// The daemon's own directory; empty before Start has answered.
+  const std::string& directory() const;
+
+  void PrepareJob(v1::PrepareJobRequest request, absl::Duration timeout,
+                  rpc::Reply<v1::PrepareJobResponse> reply) override;
+  void StartStep(v1::StartStepRequest request, absl::Duration timeout,
+                 rpc::Reply<v1::StartStepResponse> reply) override;
+  void GrantTransfer(v1::GrantTransferRequest request, absl::Duration timeout,
+                     rpc::Reply<v1::GrantTransferResponse> reply) override;
+  void ReleaseJob(v1::ReleaseJobRequest request, absl::Duration timeout,
+                  rpc::Reply<v1::ReleaseJobResponse> reply) override;
+
+ private:
+  enum class State { kNew, kStarting, kServing, kDraining, kStopping, kStopped };
+
+  // Lease (worker_daemon.cc).
+  void Turn();
+  void SendRegister();
+  void SendHeartbeat();
+  void ReleaseAll();
+  void MeasureFreeDisk();
+  // Jobs (worker_daemon_calls.cc).
+  void Release(const std::string& job_id, WorkerJob::Released released);
+  void OnJobGone();
+  void RemoveDirectory();
+
+  template <typename F>
+  auto WhileAlive(F f) {
+    return [weak = std::weak_ptr<int>(alive_), f = std::move(f)](auto&&... args) mutable {
+      if (!weak.expired()) f(std::forward<decltype(args)>(args)...);
+    };
+  }
+
+  const WorkerOptions options_;
+  const WorkerSeams seams_;
+  const std::string incarnation_;
+  State state_ = State::kNew;
+  LeaseKeeper keeper_;
+  JobTable table_;
+  std::optional<WorkDirectory> directory_;
+  absl::btree_map<std::string, std::shared_ptr<WorkerJob>> jobs_;
+  std::optional<env::EventLoop::TimerId> turn_timer_;
+  std::optional<env::EventLoop::TimerId> drain_timer_;
+  env::Task drained_;
+  env::Task stopped_;
+  std::int64_t free_disk_bytes_ = 0;
+  bool measuring_disk_ = false;
+  // Loop-confined callbacks ask it whether this daemon still exists.
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+};
+
+}  // namespace weir::worker

@@ -1,0 +1,185 @@
+#include "runtime/worker/worker_job.h"
+
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/errno_status.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
+#include "runtime/base/log.h"
+
+namespace weir::worker {
+namespace {
+
+absl::Status MakeJobDirectories(env::Storage& storage, const JobPaths& paths) {
+  const std::array<const std::string*, 4> directories = {&paths.root, &paths.runs, &paths.received,
+                                                         &paths.task};
+  for (const std::string* directory : directories) {
+    if (absl::Status status = storage.MakeDirectory(*directory); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckStaging(env::Storage& storage, const v1::PrepareJobRequest& request) {
+  const std::string marker =
+      absl::StrCat(request.staging_dir(), "/.weir-job-", request.fence().job_id());
+  const absl::Status found = storage.Stat(marker).status();
+  if (!absl::IsNotFound(found)) return found;
+  v1::JobError error = MakeJobError(
+      job_error::kOutputNotShared,
+      absl::StrCat("this worker does not see the output's staging directory ",
+                   request.staging_dir()),
+      "choose an output on a file system that the master and all workers mount at the same path");
+  return StatusFromJobError(absl::StatusCode::kFailedPrecondition, error);
+}
+
+}  // namespace
+
+WorkerJob::WorkerJob(const WorkerOptions& options, const WorkerSeams& seams, std::int64_t worker_id,
+                     std::string worker_directory, v1::PrepareJobRequest request)
+    : options_(options),
+      seams_(seams),
+      worker_id_(worker_id),
+      request_(std::move(request)),
+      paths_(MakeJobPaths(worker_directory, request_.fence().job_id())),
+      reports_(seams.loop, seams.random),
+      supervisor_(options.task, seams.loop, seams.fds,
+                  {.on_ready = [this] { EndPreparation(absl::OkStatus()); },
+                   .on_result = [this](v1::StepResult r) { OnStepResult(std::move(r)); },
+                   .on_failed = [this](v1::JobError e) { OnTaskFailed(std::move(e)); }}) {}
+
+void WorkerJob::Prepare(Prepared prepared) {
+  switch (state_) {
+    case State::kReady:
+      return prepared(absl::OkStatus());
+    case State::kFailed:
+      return prepared(StatusFromJobError(absl::StatusCode::kInternal, *failure_));
+    case State::kReleasing:
+      return prepared(absl::AbortedError("the job is being released"));
+    case State::kPreparing:
+      preparing_.push_back(std::move(prepared));
+      return;
+    case State::kNew:
+      break;
+  }
+  state_ = State::kPreparing;
+  preparing_.push_back(std::move(prepared));
+  OnDiskPool(
+      [&storage = seams_.storage, request = request_, paths = paths_] {
+        absl::Status status = CheckStaging(storage, request);
+        return status.ok() ? MakeJobDirectories(storage, paths) : status;
+      },
+      [this](absl::Status status) {
+        if (state_ != State::kPreparing) return;
+        if (!status.ok()) return EndPreparation(std::move(status));
+        StartTask();
+      });
+}
+
+void WorkerJob::StartTask() {
+  const v1::Fence& fence = request_.fence();
+  seams_.runs.AddJob(transfer::JobKey{fence.job_id(), request_.job_token(), fence.master_epoch(),
+                                      fence.plan_epoch()});
+  absl::Status status = supervisor_.Start(paths_.task, TaskStart());
+  if (!status.ok()) EndPreparation(std::move(status));
+}
+
+void WorkerJob::EndPreparation(absl::Status status) {
+  if (state_ != State::kPreparing) return;
+  state_ = status.ok() ? State::kReady : State::kFailed;
+  if (!status.ok()) {
+    failure_ = Named(OwnError(status), "");
+    status = StatusFromJobError(status.code(), *failure_);
+    LogWarning("Job not prepared",
+               {{"job", request_.fence().job_id()}, {"error", DescribeJobError(*failure_)}});
+  }
+  for (Prepared& prepared : std::exchange(preparing_, {})) prepared(status);
+}
+
+void WorkerJob::OnTaskFailed(v1::JobError error) {
+  if (state_ == State::kPreparing) {
+    return EndPreparation(StatusFromJobError(absl::StatusCode::kInternal, error));
+  }
+  if (state_ == State::kReleasing) return;
+  state_ = State::kFailed;
+  failure_ = Named(std::move(error), "");
+  LogWarning("Task process failed",
+             {{"job", request_.fence().job_id()}, {"error", DescribeJobError(*failure_)}});
+  if (step_) FailStep(*failure_);
+}
+
+void WorkerJob::Release(Released released) {
+  releasing_.push_back(std::move(released));
+  if (state_ == State::kReleasing) return RemoveWhenIdle();
+  const std::string& job_id = request_.fence().job_id();
+  state_ = State::kReleasing;
+  for (Prepared& prepared : std::exchange(preparing_, {})) {
+    prepared(absl::AbortedError(absl::StrCat("job ", job_id, " was released")));
+  }
+  reports_.Stop();
+  transfers_.ClearWaiting();
+  seams_.runs.RemoveJob(job_id);
+  seams_.server.CancelJob(job_id);
+  seams_.fetcher.CancelJob(job_id);
+  supervisor_.Stop(WhileAlive([this] {
+    task_stopped_ = true;
+    RemoveWhenIdle();
+  }));
+}
+
+void WorkerJob::RemoveWhenIdle() {
+  // Nothing may still write into the directory while it is removed.
+  if (!task_stopped_ || fetches_running_ > 0 || disk_work_running_ > 0 || removing_) return;
+  removing_ = true;
+  OnDiskPool([&storage = seams_.storage, root = paths_.root] { return storage.RemoveAll(root); },
+             [this](const absl::Status& status) { EndRelease(status); });
+}
+
+void WorkerJob::EndRelease(const absl::Status& status) {
+  removing_ = false;
+  if (!status.ok()) {
+    LogWarning("Job directory not removed",
+               {{"job", request_.fence().job_id()}, {"error", status.message()}});
+  }
+  const std::string tail =
+      supervisor_.OutputTailBytes(static_cast<std::size_t>(limits::kTaskOutputTailBytes));
+  for (Released& released : std::exchange(releasing_, {})) {
+    released(status.ok() ? absl::StatusOr<std::string>(tail) : status);
+  }
+}
+
+v1::JobError WorkerJob::OwnError(const absl::Status& status) const {
+  // Codes of input and output files would mislead here: these are the worker's own files.
+  if (CarriesJobError(status) || IsDiskFull(status)) return JobErrorFromStatus(status);
+  return MakeJobError(job_error::kInternal,
+                      absl::StrCat("worker ", options_.name, ": ", status.message()),
+                      absl::StrCat("check the work directory ", options_.work_dir,
+                                   " and the limits of the worker's user"));
+}
+
+v1::JobError WorkerJob::Named(v1::JobError error, const std::string& step) const {
+  if (error.worker().empty()) error.set_worker(options_.name);
+  if (error.step().empty()) error.set_step(step);
+  if (error.code() == job_error::kDiskFull) {
+    error.set_advice(absl::StrCat("free space on worker ", options_.name,
+                                  ", where its work directory is ", paths_.root,
+                                  ", or start it with another --work-dir"));
+  }
+  return error;
+}
+
+void WorkerJob::OnDiskPool(absl::AnyInvocable<absl::Status()> work,
+                           absl::AnyInvocable<void(absl::Status)> then) {
+  ++disk_work_running_;
+  auto after = [this, then = std::move(then)](absl::Status status) mutable {
+    --disk_work_running_;
+    then(std::move(status));
+    if (state_ == State::kReleasing && !releasing_.empty()) RemoveWhenIdle();
+  };
+  seams_.disk_pool.Run([&loop = seams_.loop, work = std::move(work),
+                        after = WhileAlive(std::move(after))]() mutable {
+    loop.Post([status = work(), after = std::move(after)]() mutable { after(std::move(status)); });
+  });
+}
+
+}  // namespace weir::worker

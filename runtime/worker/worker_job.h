@@ -1,0 +1,123 @@
+#pragma once
+
+// One job on one worker, from PrepareJob to ReleaseJob: its directory, its task process, its steps,
+// its transfers. Upstream: WorkerDaemon, after JobTable let a call pass. Downstream:
+// TaskSupervisor, the data plane, reports to the master.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/worker/job_paths.h"
+#include "runtime/worker/report_sender.h"
+#include "runtime/worker/task_supervisor.h"
+#include "runtime/worker/transfer_queue.h"
+#include "runtime/worker/worker_options.h"
+#include "runtime/worker/worker_seams.h"
+#include "weir/v1/services.pb.h"
+
+namespace weir::worker {
+
+/// Carries out the orders for one job.
+///
+/// Requires: calls were admitted by JobTable (present epochs, each attempt once); ids were checked.
+/// Thread-safety: on the loop only. Ownership: by shared_ptr; what is on its way holds it weakly.
+/// Failure semantics: once its task process is gone, each further step fails with the same error.
+///   Nothing of the job - process, file, published run, fetch - is left when Release has answered
+///   OK.
+class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
+ public:
+  using Prepared = absl::AnyInvocable<void(absl::Status)>;
+  /// The last output of the task, once all is gone; else why the directory could not be removed.
+  using Released = absl::AnyInvocable<void(absl::StatusOr<std::string>)>;
+
+  WorkerJob(const WorkerOptions& options, const WorkerSeams& seams, std::int64_t worker_id,
+            std::string worker_directory, v1::PrepareJobRequest request);
+  WorkerJob(const WorkerJob&) = delete;
+  WorkerJob& operator=(const WorkerJob&) = delete;
+
+  /// Makes the directories and starts the task process. A repeated call is answered with the first.
+  void Prepare(Prepared prepared);
+  /// Accepts a step; its result goes to the master as a report.
+  /// Errors: kInvalidArgument (order), kFailedPrecondition (not ready, or busy), kInternal with a
+  ///   JobError (the task process is gone).
+  absl::Status StartStep(const v1::StartStepRequest& request);
+  /// Accepts a grant; its result goes to the master as a report.
+  /// Errors: kInvalidArgument (order), kResourceExhausted.
+  absl::Status GrantTransfer(v1::GrantTransferRequest request);
+  /// Ends everything. May be called again, for example after a failure.
+  void Release(Released released);
+
+  std::optional<TaskSupervisor::Progress> progress() const { return supervisor_.progress(); }
+
+ private:
+  enum class State { kNew, kPreparing, kReady, kFailed, kReleasing };
+
+  // Preparation (worker_job.cc).
+  void StartTask();
+  void EndPreparation(absl::Status status);
+  void OnTaskFailed(v1::JobError error);
+  // Steps (worker_job_steps.cc).
+  v1::TaskCommand::Start TaskStart() const;
+  void OnSpecWritten(const absl::Status& status);
+  void OnStepResult(v1::StepResult result);
+  void FailStep(v1::JobError error);
+  void ReportStep(v1::StepResult result);
+  // Transfers (worker_job_transfers.cc).
+  void StartReadyTransfers();
+  void HandOver(const v1::GrantTransferRequest& grant);
+  void Fetch(const v1::GrantTransferRequest& grant);
+  void OnTransferEnd(const v1::GrantTransferRequest& grant, const absl::Status& status,
+                     double run_s);
+  v1::JobError TransferError(const v1::TransferGrant& order, const absl::Status& status) const;
+  void ReportTransfer(const v1::Fence& fence, v1::TransferReport report);
+  // Release (worker_job.cc).
+  void RemoveWhenIdle();
+  void EndRelease(const absl::Status& status);
+
+  // Names an error of this worker's own files and processes.
+  v1::JobError OwnError(const absl::Status& status) const;
+  // Adds who and where, unless they are known already.
+  v1::JobError Named(v1::JobError error, const std::string& step) const;
+  // Runs `work` on the disk pool and then `then` here. Release waits for it.
+  void OnDiskPool(absl::AnyInvocable<absl::Status()> work,
+                  absl::AnyInvocable<void(absl::Status)> then);
+  // Makes a callback that does nothing once this job is gone.
+  template <typename F>
+  auto WhileAlive(F f) {
+    return [weak = weak_from_this(), f = std::move(f)](auto&&... args) mutable {
+      if (auto alive = weak.lock()) f(std::forward<decltype(args)>(args)...);
+    };
+  }
+
+  const WorkerOptions& options_;
+  const WorkerSeams& seams_;
+  const std::int64_t worker_id_;
+  const v1::PrepareJobRequest request_;
+  const JobPaths paths_;
+  State state_ = State::kNew;
+  std::vector<Prepared> preparing_;
+  std::optional<v1::JobError> failure_;
+  // The step under way, from its acceptance to its report.
+  struct ActiveStep {
+    v1::TaskCommand::Run run;
+    MonoTime started;
+  };
+  std::optional<ActiveStep> step_;
+  TransferQueue transfers_;
+  int fetches_running_ = 0;
+  int disk_work_running_ = 0;
+  bool task_stopped_ = false;
+  bool removing_ = false;
+  std::vector<Released> releasing_;
+  ReportSender reports_;
+  TaskSupervisor supervisor_;
+};
+
+}  // namespace weir::worker

@@ -1,0 +1,133 @@
+// The steps of one job: orders to its task process, results to the master.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/util/json_util.h"
+#include "runtime/base/errno_status.h"
+#include "runtime/base/fd.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/log.h"
+#include "runtime/worker/worker_job.h"
+
+namespace weir::worker {
+namespace {
+
+// Not synced: a spec is of use only as long as the runs beside it are, and those are not synced
+// either.
+absl::Status WriteSpec(const std::string& path, const v1::TaskSpec& spec) {
+  std::string json;
+  google::protobuf::util::JsonPrintOptions readable;
+  readable.add_whitespace = true;
+  if (auto status = google::protobuf::util::MessageToJsonString(spec, &json, readable);
+      !status.ok()) {
+    return absl::InternalError(
+        absl::StrCat("cannot print a spec: ", std::string(status.message())));
+  }
+  const std::string what = absl::StrCat("cannot write ", path);
+  const Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!file.valid()) return ErrnoStatus(errno, what);
+  std::size_t written = 0;
+  while (written < json.size()) {
+    const ssize_t n = write(file.get(), json.data() + written, json.size() - written);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return ErrnoStatus(errno, what);
+    written += static_cast<std::size_t>(n);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+v1::TaskCommand::Start WorkerJob::TaskStart() const {
+  v1::TaskCommand::Start start;
+  start.set_job_id(request_.fence().job_id());
+  start.set_job(request_.spec().job());
+  *start.mutable_parameters() = request_.spec().parameters();
+  start.set_slots(options_.slots);
+  start.set_work_dir(paths_.task);
+  start.set_memory_bytes(options_.memory_bytes);
+  return start;
+}
+
+absl::Status WorkerJob::StartStep(const v1::StartStepRequest& request) {
+  if (failure_) return StatusFromJobError(absl::StatusCode::kInternal, *failure_);
+  if (state_ != State::kReady) {
+    return absl::FailedPreconditionError("the job is not prepared");
+  }
+  if (step_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(StepLabel(step_->run.order()), " is not finished"));
+  }
+  v1::TaskSpec spec;
+  *spec.mutable_start() = TaskStart();
+  v1::TaskCommand::Run& run = *spec.mutable_run();
+  *run.mutable_fence() = request.fence();
+  *run.mutable_order() = request.order();
+  if (absl::Status status = ResolveInputs(paths_, *run.mutable_order()); !status.ok()) {
+    return status;
+  }
+  const std::string run_id = RunIdOf(request.order().step(), request.fence().attempt());
+  if (request.order().part_path().empty()) {
+    run.set_run_path(paths_.OwnRun(run_id));
+  } else {
+    auto part = PartPathInside(request_.staging_dir(), request.order().part_path());
+    if (!part.ok()) return part.status();
+    run.mutable_order()->set_part_path(*std::move(part));
+  }
+  step_ = ActiveStep{run, seams_.loop.Now()};
+  OnDiskPool([path = paths_.Spec(run_id), spec = std::move(spec)] { return WriteSpec(path, spec); },
+             [this](const absl::Status& status) { OnSpecWritten(status); });
+  return absl::OkStatus();
+}
+
+void WorkerJob::OnSpecWritten(const absl::Status& status) {
+  // The task may have died, or the job been released, meanwhile.
+  if (!step_ || state_ != State::kReady) return;
+  const absl::Status started = status.ok() ? supervisor_.Run(step_->run) : status;
+  if (!started.ok()) FailStep(OwnError(started));
+}
+
+void WorkerJob::OnStepResult(v1::StepResult result) {
+  if (!step_ || state_ != State::kReady) return;
+  const v1::TaskCommand::Run& run = step_->run;
+  if (result.has_error()) return FailStep(std::move(*result.mutable_error()));
+  if (!run.run_path().empty()) {
+    result.mutable_run()->set_run_id(RunIdOf(run.order().step(), run.fence().attempt()));
+    result.mutable_run()->set_path(run.run_path());
+    const absl::Status published =
+        seams_.runs.Publish(run.fence().job_id(), result.run().run_id(),
+                            transfer::RunFile{run.run_path(), result.run().bytes()});
+    if (!published.ok()) return FailStep(OwnError(published));
+  }
+  ReportStep(std::move(result));
+}
+
+void WorkerJob::FailStep(v1::JobError error) {
+  v1::StepResult result;
+  result.set_step(step_->run.order().step());
+  *result.mutable_error() = Named(std::move(error), StepLabel(step_->run.order()));
+  ReportStep(std::move(result));
+}
+
+void WorkerJob::ReportStep(v1::StepResult result) {
+  v1::ReportStepRequest request;
+  *request.mutable_fence() = step_->run.fence();
+  request.set_worker_id(worker_id_);
+  result.set_run_s(absl::ToDoubleSeconds(seams_.loop.Now() - step_->started));
+  *request.mutable_result() = std::move(result);
+  const std::string what =
+      absl::StrCat(StepLabel(step_->run.order()), " of job ", request.fence().job_id());
+  step_.reset();
+  reports_.Deliver(what, [&cluster = seams_.cluster, request = std::move(request)](
+                             absl::Duration timeout, ReportSender::Answer answer) {
+    cluster.ReportStep(
+        request, timeout,
+        [answer = std::move(answer)](const auto& response) mutable { answer(response.status()); });
+  });
+}
+
+}  // namespace weir::worker

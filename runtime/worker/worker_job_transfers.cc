@@ -1,0 +1,149 @@
+// The transfers of one job: granted pieces of other workers' runs, fetched or handed over.
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/errno_status.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/worker/run_handover.h"
+#include "runtime/worker/worker_job.h"
+
+namespace weir::worker {
+namespace {
+
+absl::Status CheckGrant(const v1::TransferGrant& order) {
+  if (absl::Status status = CheckRunId(order.run_id()); !status.ok()) return status;
+  if (order.handover()) return CheckHandoverSource(order.source_run_path(), order.run_id());
+  const bool inside =
+      order.bytes() > 0 && order.section_offset() >= 0 &&
+      order.offset() >= order.section_offset() &&
+      order.offset() - order.section_offset() <= order.section_bytes() - order.bytes();
+  if (inside) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("transfer ", order.transfer(), ": ", order.bytes(), " bytes at ", order.offset(),
+                   " are not inside the section of ", order.section_bytes(), " bytes at ",
+                   order.section_offset()));
+}
+
+}  // namespace
+
+absl::Status WorkerJob::GrantTransfer(v1::GrantTransferRequest request) {
+  if (state_ != State::kReady && state_ != State::kFailed) {
+    return absl::FailedPreconditionError("the job is not prepared");
+  }
+  if (absl::Status status = CheckGrant(request.order()); !status.ok()) return status;
+  if (absl::Status status = transfers_.Add(std::move(request)); !status.ok()) return status;
+  StartReadyTransfers();
+  return absl::OkStatus();
+}
+
+void WorkerJob::StartReadyTransfers() {
+  for (const v1::GrantTransferRequest& grant : transfers_.TakeReady()) {
+    if (grant.order().handover()) {
+      HandOver(grant);
+    } else {
+      Fetch(grant);
+    }
+  }
+}
+
+void WorkerJob::HandOver(const v1::GrantTransferRequest& grant) {
+  OnDiskPool([source = grant.order().source_run_path(),
+              destination = paths_.HandedOverRun(
+                  grant.order().run_id())] { return HandOverRun(source, destination); },
+             [this, grant, started = seams_.loop.Now()](const absl::Status& status) {
+               OnTransferEnd(grant, status, absl::ToDoubleSeconds(seams_.loop.Now() - started));
+             });
+}
+
+void WorkerJob::Fetch(const v1::GrantTransferRequest& grant) {
+  const v1::TransferGrant& order = grant.order();
+  const v1::Fence& fence = grant.fence();
+  transfer::FetchOrder fetch;
+  fetch.key = {fence.job_id(), order.job_token(), fence.master_epoch(), fence.plan_epoch()};
+  fetch.peer_endpoint = order.source_endpoint();
+  fetch.peer_name = order.source_worker();
+  fetch.run_id = order.run_id();
+  fetch.offset = order.offset();
+  fetch.bytes = order.bytes();
+  fetch.destination_path = paths_.ReceivedSection(order.run_id(), order.section_offset());
+  fetch.destination_offset = order.offset() - order.section_offset();
+  fetch.pacing_bytes_per_s = order.pacing_bytes_per_s();
+  fetch.look_ahead_bytes = order.look_ahead_bytes();
+  fetch.concurrent = order.concurrent();
+  ++fetches_running_;
+  seams_.fetcher.Fetch(
+      std::move(fetch), WhileAlive([this, fence, transfer = order.transfer()] {
+        if (state_ == State::kReleasing) return;
+        v1::TransferReport report;
+        report.set_transfer(transfer);
+        report.set_nearly_done(true);
+        ReportTransfer(fence, std::move(report));
+        transfers_.OnNearlyDone(transfer);
+        StartReadyTransfers();
+      }),
+      WhileAlive([this, grant](const absl::StatusOr<transfer::FetchResult>& result) {
+        --fetches_running_;
+        OnTransferEnd(grant, result.status(), result.ok() ? result->seconds : 0);
+        if (state_ == State::kReleasing) RemoveWhenIdle();
+      }));
+}
+
+void WorkerJob::OnTransferEnd(const v1::GrantTransferRequest& grant, const absl::Status& status,
+                              double run_s) {
+  if (state_ == State::kReleasing) return;
+  v1::TransferReport report;
+  report.set_transfer(grant.order().transfer());
+  report.set_done(true);
+  report.set_run_s(run_s);
+  if (status.ok()) {
+    report.set_bytes(grant.order().bytes());
+  } else {
+    *report.mutable_error() = TransferError(grant.order(), status);
+  }
+  ReportTransfer(grant.fence(), std::move(report));
+  transfers_.OnDone(grant.order().transfer());
+  StartReadyTransfers();
+}
+
+v1::JobError WorkerJob::TransferError(const v1::TransferGrant& order,
+                                      const absl::Status& status) const {
+  const std::string step = absl::StrCat("transfer ", order.transfer());
+  if (IsDiskFull(status)) return Named(JobErrorFromStatus(status), step);
+  const std::string message =
+      absl::StrCat("run ", order.run_id(), " of worker ", order.source_worker(),
+                   " did not reach worker ", options_.name, ": ", status.message());
+  v1::JobError error;
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kDeadlineExceeded:
+      error = MakeJobError(
+          job_error::kWorkerUnreachable, message,
+          absl::StrCat("check that worker ", order.source_worker(), " runs and that its data port ",
+                       order.source_endpoint(), " can be reached from worker ", options_.name));
+      error.set_worker(order.source_worker());
+      break;
+    case absl::StatusCode::kDataLoss:
+      error = MakeJobError(job_error::kDataLoss, message,
+                           "check the disks and memory of both workers; submit the job again");
+      break;
+    default:
+      error = MakeJobError(job_error::kTransferFailed, message,
+                           "see the log of both workers; submit the job again");
+  }
+  return Named(std::move(error), step);
+}
+
+void WorkerJob::ReportTransfer(const v1::Fence& fence, v1::TransferReport report) {
+  v1::ReportTransferRequest request;
+  *request.mutable_fence() = fence;
+  request.set_worker_id(worker_id_);
+  const std::string what = absl::StrCat("transfer ", report.transfer(), " of job ", fence.job_id());
+  *request.mutable_report() = std::move(report);
+  reports_.Deliver(what, [&cluster = seams_.cluster, request = std::move(request)](
+                             absl::Duration timeout, ReportSender::Answer answer) {
+    cluster.ReportTransfer(
+        request, timeout,
+        [answer = std::move(answer)](const auto& response) mutable { answer(response.status()); });
+  });
+}
+
+}  // namespace weir::worker

@@ -1,0 +1,29 @@
+#pragma once
+
+// What a worker daemon is given: the seams to its machine, the master, and the data plane.
+// Upstream: runtime/app.
+
+#include "runtime/env/event_loop.h"
+#include "runtime/env/storage.h"
+#include "runtime/rpc/api.h"
+#include "runtime/transfer/data_server.h"
+#include "runtime/transfer/fetcher.h"
+#include "runtime/transfer/run_catalog.h"
+
+namespace weir::worker {
+
+/// All must outlive the daemon. `server` serves what is published in `runs`; the callbacks of
+/// `fetcher` and of `cluster` come on `loop`.
+struct WorkerSeams {
+  env::EventLoop& loop;
+  env::WorkPool& disk_pool;
+  env::FdWatcher& fds;
+  env::Random& random;
+  env::Storage& storage;
+  rpc::ClusterApi& cluster;
+  transfer::PublishedRuns& runs;
+  transfer::DataServer& server;
+  transfer::Fetcher& fetcher;
+};
+
+}  // namespace weir::worker

@@ -1,0 +1,110 @@
+#pragma once
+
+// The world around a worker daemon, under the control of a test: a master and a data plane.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/rpc/api.h"
+#include "runtime/transfer/data_server.h"
+#include "runtime/transfer/fetcher.h"
+
+namespace weir::worker {
+
+/// Grants every registration a new epoch and records what is reported. `down` answers kUnavailable.
+class FakeMaster final : public rpc::ClusterApi {
+ public:
+  void Register(v1::RegisterRequest request, absl::Duration,
+                rpc::Reply<v1::RegisterResponse> reply) override {
+    registrations.push_back(std::move(request));
+    if (down) return reply(absl::UnavailableError("no master"));
+    v1::RegisterResponse response;
+    response.set_worker_id(4);
+    response.set_worker_epoch(++worker_epoch);
+    response.set_master_epoch(2);
+    response.set_lease_ms(lease_ms);
+    response.set_heartbeat_ms(20);
+    reply(std::move(response));
+  }
+  void Heartbeat(v1::HeartbeatRequest request, absl::Duration,
+                 rpc::Reply<v1::HeartbeatResponse> reply) override {
+    heartbeats.push_back(std::move(request));
+    if (down) return reply(absl::UnavailableError("no master"));
+    if (forgets_worker) {
+      forgets_worker = false;
+      return reply(absl::NotFoundError("who?"));
+    }
+    v1::HeartbeatResponse response;
+    for (const std::string& job : ended_jobs) response.add_release_jobs(job);
+    reply(std::move(response));
+  }
+  void ReportStep(v1::ReportStepRequest request, absl::Duration,
+                  rpc::Reply<v1::ReportStepResponse> reply) override {
+    ++step_report_tries;
+    if (reports_to_lose-- > 0) return reply(absl::DeadlineExceededError("no answer"));
+    step_reports.push_back(std::move(request));
+    reply(v1::ReportStepResponse());
+  }
+  void ReportTransfer(v1::ReportTransferRequest request, absl::Duration,
+                      rpc::Reply<v1::ReportTransferResponse> reply) override {
+    transfer_reports.push_back(std::move(request));
+    reply(v1::ReportTransferResponse());
+  }
+
+  bool down = false;
+  bool forgets_worker = false;
+  int reports_to_lose = 0;
+  std::int64_t lease_ms = 400;
+  std::int64_t worker_epoch = 10;
+  std::vector<std::string> ended_jobs;
+  std::vector<v1::RegisterRequest> registrations;
+  std::vector<v1::HeartbeatRequest> heartbeats;
+  int step_report_tries = 0;
+  std::vector<v1::ReportStepRequest> step_reports;
+  std::vector<v1::ReportTransferRequest> transfer_reports;
+};
+
+class FakeDataServer final : public transfer::DataServer {
+ public:
+  std::string endpoint() const override { return "127.0.0.1:1"; }
+  void CancelJob(const std::string& job_id) override { cancelled.push_back(job_id); }
+  void Close() override {}
+  transfer::DataServerCounters counters() const override { return {}; }
+
+  std::vector<std::string> cancelled;
+};
+
+/// Keeps fetches until the test ends them.
+class FakeFetcher final : public transfer::Fetcher {
+ public:
+  struct Started {
+    transfer::FetchOrder order;
+    NearlyDone nearly_done;
+    Done done;
+  };
+  explicit FakeFetcher(env::EventLoop& loop) : loop_(loop) {}
+  void Fetch(transfer::FetchOrder order, NearlyDone nearly_done, Done done) override {
+    started.push_back({std::move(order), std::move(nearly_done), std::move(done)});
+  }
+  void CancelJob(const std::string&) override {
+    for (Started& fetch : started) {
+      if (!fetch.done) continue;
+      loop_.Post([done = std::exchange(fetch.done, nullptr)]() mutable {
+        done(absl::CancelledError("job ended"));
+      });
+    }
+  }
+  void Close() override {}
+  transfer::FetcherCounters counters() const override { return {}; }
+
+  std::vector<Started> started;
+
+ private:
+  env::EventLoop& loop_;
+};
+
+}  // namespace weir::worker

@@ -1,0 +1,277 @@
+// Real processes that do everything wrong that a task can do. Each must end in its own named error,
+// in its own time, with no process and no descriptor left.
+
+#include "runtime/worker/task_supervisor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "runtime/base/job_errors.h"
+#include "tests/unit/worker/real_machine.h"
+
+namespace weir::worker {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class TaskSupervisorTest : public testing::Test {
+ protected:
+  // Brings the task up and hands it one map step.
+  void StartStep(TaskOptions options) {
+    Start(std::move(options));
+    ASSERT_TRUE(RunUntil(
+        loop_, [&] { return ready_ || failed_; }, absl::Seconds(10)));
+    ASSERT_TRUE(ready_) << failed_->message();
+    v1::TaskCommand::Run run;
+    run.mutable_order()->set_step(5);
+    run.mutable_order()->set_kind(v1::STEP_ORDER_KIND_MAP);
+    run.mutable_order()->set_index_in_layer(3);
+    ASSERT_TRUE(supervisor_->Run(run).ok());
+  }
+
+  void Start(TaskOptions options) {
+    descriptors_before_ = OpenDescriptors();
+    supervisor_ = std::make_unique<TaskSupervisor>(
+        std::move(options), loop_, loop_,
+        TaskSupervisor::Listener{.on_ready = [this] { ready_ = true; },
+                                 .on_result = [this](v1::StepResult r) { result_ = std::move(r); },
+                                 .on_failed = [this](v1::JobError e) { failed_ = std::move(e); }});
+    v1::TaskCommand::Start start;
+    start.set_job_id("j");
+    ASSERT_TRUE(supervisor_->Start(scratch_.path(), start).ok());
+    group_ = supervisor_->pid();
+  }
+
+  void ExpectFailure(std::string_view code, const std::string& message,
+                     absl::Duration at_most = absl::Seconds(3)) {
+    ASSERT_TRUE(RunUntil(
+        loop_, [&] { return failed_.has_value(); }, at_most))
+        << "still running";
+    EXPECT_EQ(failed_->code(), code);
+    EXPECT_THAT(failed_->message(), HasSubstr(message));
+    ExpectNothingLeft();
+  }
+
+  void Stop(absl::Duration at_most) {
+    bool stopped = false;
+    supervisor_->Stop([&stopped] { stopped = true; });
+    ASSERT_TRUE(RunUntil(
+        loop_, [&] { return stopped; }, at_most))
+        << "still running";
+    EXPECT_FALSE(failed_) << failed_->message();
+    ExpectNothingLeft();
+  }
+
+  void ExpectNothingLeft() {
+    EXPECT_TRUE(GroupIsGone(group_));
+    bool settled = false;
+    loop_.Post([&] { settled = true; });
+    RunUntil(
+        loop_, [&] { return settled; }, absl::Seconds(1));
+    EXPECT_EQ(OpenDescriptors(), descriptors_before_);
+    EXPECT_FALSE(supervisor_->progress());
+    EXPECT_TRUE(absl::IsFailedPrecondition(supervisor_->Run({})));
+  }
+
+  std::string Output() const { return supervisor_->OutputTailBytes(64 << 10); }
+
+  ScratchDirectory scratch_;
+  env::AsioEventLoop loop_;
+  std::unique_ptr<TaskSupervisor> supervisor_;
+  std::size_t descriptors_before_ = 0;
+  int group_ = 0;
+  bool ready_ = false;
+  std::optional<v1::StepResult> result_;
+  std::optional<v1::JobError> failed_;
+};
+
+TEST_F(TaskSupervisorTest, RunsAStepAndStopsInOrder) {
+  StartStep(MisbehavingTask("good"));
+  ASSERT_TRUE(RunUntil(
+      loop_, [&] { return result_.has_value(); }, absl::Seconds(3)));
+  EXPECT_EQ(result_->step(), 5);
+  Stop(absl::Milliseconds(250));
+  EXPECT_EQ(Output(), "stopped in order\n");
+}
+
+TEST_F(TaskSupervisorTest, GivesATaskNothingItDoesNotNeed) {
+  const int leak = dup(0);  // without close-on-exec
+  TaskOptions options = MisbehavingTask("surroundings");
+  options.environment = {{"PATH", "/bin"},        {"HOME", "/root"},     {"LANG", "C"},
+                         {"TZ", "UTC"},           {"SECRET_TOKEN", "x"}, {"LD_PRELOAD", ""},
+                         {"AWS_ACCESS_KEY", "AK"}};
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  options.address_space_bytes = std::int64_t{1} << 32;
+#endif
+  Start(options);
+  ASSERT_TRUE(RunUntil(
+      loop_, [&] { return ready_; }, absl::Seconds(3)));
+  Stop(absl::Seconds(1));
+  close(leak);
+  EXPECT_THAT(Output(),
+              HasSubstr("env PATH=/bin\nenv HOME=/root\nenv LANG=C\nenv TZ=UTC\nenv TMPDIR=" +
+                        scratch_.path() + "\nfd 0\nfd 1\nfd 2\nfd 3\ncore 0\n"));
+  EXPECT_THAT(Output(), HasSubstr("group leader 1\n"));
+  EXPECT_THAT(Output(), HasSubstr("in " + scratch_.path() + "\n"));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_THAT(Output(), HasSubstr("address space 4294967296\n"));
+#endif
+}
+
+TEST_F(TaskSupervisorTest, ProgramThatDoesNotExist) {
+  TaskOptions options = MisbehavingTask("good");
+  options.program = "/nonexistent/weir";
+  TaskSupervisor supervisor(options, loop_, loop_, {});
+  const absl::Status status = supervisor.Start(scratch_.path(), {});
+  EXPECT_TRUE(absl::IsNotFound(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/nonexistent/weir"));
+}
+
+TEST_F(TaskSupervisorTest, Segfault) {
+  StartStep(MisbehavingTask("segfault"));
+  ExpectFailure(job_error::kTaskCrashed, "in map 3 with signal SIGSEGV (Segmentation fault)");
+  EXPECT_EQ(failed_->stderr_tail(), "about to die\n");
+}
+
+TEST_F(TaskSupervisorTest, LeavesEarlyAsIfAllWereWell) {
+  StartStep(MisbehavingTask("leave"));
+  ExpectFailure(job_error::kTaskCrashed, "in map 3 with exit code 0");
+}
+
+TEST_F(TaskSupervisorTest, LeavesWithACode) {
+  StartStep(MisbehavingTask("exit-3"));
+  ExpectFailure(job_error::kTaskCrashed, "with exit code 3");
+}
+
+TEST_F(TaskSupervisorTest, LeavesBetweenSteps) {
+  Start(MisbehavingTask("leave-when-idle"));
+  ExpectFailure(job_error::kTaskCrashed, "between steps with exit code 0");
+}
+
+TEST_F(TaskSupervisorTest, EndlessLoopThatStillReports) {
+  TaskOptions options = MisbehavingTask("endless-loop");
+  options.silence = absl::Milliseconds(400);
+  StartStep(options);
+  ExpectFailure(job_error::kTaskHung, "map 3 read and wrote nothing for 400ms after 1000 input",
+                absl::Seconds(1));
+}
+
+TEST_F(TaskSupervisorTest, StoppedProcess) {
+  TaskOptions options = MisbehavingTask("stopped");
+  options.silence = absl::Milliseconds(400);
+  StartStep(options);
+  ExpectFailure(job_error::kTaskHung, "map 3 read and wrote nothing", absl::Seconds(1));
+}
+
+TEST_F(TaskSupervisorTest, SlowButSteadyIsLeftAlone) {
+  TaskOptions options = MisbehavingTask("slow");
+  options.silence = absl::Milliseconds(400);
+  StartStep(options);
+  ASSERT_TRUE(RunUntil(
+      loop_, [&] { return result_ || failed_; }, absl::Seconds(5)));
+  EXPECT_TRUE(result_);
+  Stop(absl::Seconds(1));
+}
+
+TEST_F(TaskSupervisorTest, IgnoresStop) {
+  Start(MisbehavingTask("ignore-stop"));
+  ASSERT_TRUE(RunUntil(
+      loop_, [&] { return ready_; }, absl::Seconds(3)));
+  Stop(absl::Seconds(1));
+}
+
+TEST_F(TaskSupervisorTest, IgnoresSigterm) {
+  TaskOptions options = MisbehavingTask("stubborn");
+  options.kill_grace = absl::Milliseconds(300);
+  StartStep(options);
+  // Give it time to set its handler.
+  RunUntil(
+      loop_, [] { return false; }, absl::Milliseconds(100));
+  const MonoTime before = loop_.Now();
+  Stop(absl::Seconds(1));
+  EXPECT_GE(loop_.Now() - before, absl::Milliseconds(300)) << "SIGTERM was enough: nothing tested";
+}
+
+TEST_F(TaskSupervisorTest, FloodsItsOutput) {
+  StartStep(MisbehavingTask("flood"));
+  ASSERT_TRUE(RunUntil(
+      loop_, [&] { return result_.has_value(); }, absl::Seconds(10)));
+  Stop(absl::Seconds(1));
+  EXPECT_LE(Output().size(), 64u << 10);
+  EXPECT_THAT(Output(), HasSubstr("xxx\nend of flood\nstopped in order\n"));
+}
+
+TEST_F(TaskSupervisorTest, LeavesAChildBehind) {
+  StartStep(MisbehavingTask("child"));
+  ASSERT_TRUE(RunUntil(
+      loop_, [&] { return result_.has_value(); }, absl::Seconds(3)));
+  EXPECT_EQ(ProcessesOfGroup(group_).size(), 2u);
+  Stop(absl::Seconds(1));
+}
+
+TEST_F(TaskSupervisorTest, LeavesAChildBehindAndCrashes) {
+  StartStep(MisbehavingTask("child-then-crash"));
+  ExpectFailure(job_error::kTaskCrashed, "signal SIGABRT");
+}
+
+TEST_F(TaskSupervisorTest, NeverSaysReady) {
+  TaskOptions options = MisbehavingTask("never-ready");
+  options.start_timeout = absl::Milliseconds(300);
+  Start(options);
+  ExpectFailure(job_error::kTaskHung, "did not come up within 300ms", absl::Seconds(1));
+}
+
+TEST_F(TaskSupervisorTest, DeadOnArrival) {
+  Start(MisbehavingTask("dead-on-arrival"));
+  ExpectFailure(job_error::kTaskCrashed, "before it was ready with exit code 7");
+}
+
+TEST_F(TaskSupervisorTest, SendsGarbage) {
+  StartStep(MisbehavingTask("garbage"));
+  ExpectFailure(job_error::kInternal, "task process sent garbage");
+}
+
+TEST_F(TaskSupervisorTest, SendsAnOversizedFrame) {
+  StartStep(MisbehavingTask("oversized"));
+  ExpectFailure(job_error::kInternal, "claims 4294967295 bytes");
+}
+
+TEST_F(TaskSupervisorTest, SendsHalfAFrame) {
+  StartStep(MisbehavingTask("truncated"));
+  ExpectFailure(job_error::kTaskCrashed, "in map 3 with exit code 0");
+}
+
+TEST_F(TaskSupervisorTest, ClosesItsSocketButLivesOn) {
+  StartStep(MisbehavingTask("hang-up"));
+  ExpectFailure(job_error::kTaskCrashed, "closed its socket");
+}
+
+TEST_F(TaskSupervisorTest, AnswersWhatItWasNotAsked) {
+  StartStep(MisbehavingTask("wrong-step"));
+  ExpectFailure(job_error::kInternal, "result of step 6");
+}
+
+TEST_F(TaskSupervisorTest, ItsOwnWordCountsMoreThanItsExitCode) {
+  StartStep(MisbehavingTask("give-up"));
+  ExpectFailure(job_error::kUserError, "cannot go on");
+}
+
+TEST_F(TaskSupervisorTest, OneStepAtATime) {
+  StartStep(MisbehavingTask("slow"));
+  EXPECT_THAT(std::string(supervisor_->Run({}).message()), HasSubstr("task runs map 3"));
+  Stop(absl::Seconds(1));
+  EXPECT_FALSE(result_);
+}
+
+TEST_F(TaskSupervisorTest, DestructionKillsWhatStillRuns) {
+  StartStep(MisbehavingTask("stubborn"));
+  supervisor_.reset();
+  EXPECT_TRUE(GroupIsGone(group_));
+  EXPECT_EQ(OpenDescriptors(), descriptors_before_);
+}
+
+}  // namespace
+}  // namespace weir::worker
