@@ -1,0 +1,401 @@
+#include "runtime/transfer/data_server.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "asio/co_spawn.hpp"
+#include "asio/detached.hpp"
+#include "asio/dispatch.hpp"
+#include "asio/experimental/as_tuple.hpp"
+#include "asio/ip/tcp.hpp"
+#include "asio/post.hpp"
+#include "asio/steady_timer.hpp"
+#include "asio/strand.hpp"
+#include "asio/use_awaitable.hpp"
+#include "runtime/base/errno_status.h"
+#include "runtime/base/fd.h"
+#include "runtime/base/log.h"
+#include "runtime/format/xxh3_stream.h"
+#include "runtime/transfer/data_plane.h"
+#include "runtime/transfer/data_socket.h"
+#include "runtime/transfer/frame.h"
+#include "runtime/transfer/frame_stream.h"
+#include "runtime/transfer/one_port.h"
+
+namespace weir::transfer {
+namespace {
+
+using asio::ip::tcp;
+
+constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
+// Read for the checksum in pieces that stay in the processor's cache until sendfile comes by.
+constexpr std::int64_t kChecksumPieceBytes = 128 << 10;
+// After a failed accept (no descriptors left), before the next try.
+constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
+
+// One connection, and the job it sends for.
+struct Session {
+  explicit Session(tcp::socket accepted)
+      : socket(std::make_shared<DataSocket>(std::move(accepted))),
+        piece(static_cast<std::size_t>(kChecksumPieceBytes)) {}
+
+  const std::shared_ptr<DataSocket> socket;
+  std::vector<char> piece;
+  std::string job_id;  // empty between sends
+};
+
+// All state of a server. Its strand serialises everything but the counters.
+class Server : public std::enable_shared_from_this<Server> {
+ public:
+  Server(const asio::any_io_executor& executor, std::shared_ptr<const RunCatalog> catalog,
+         const env::EventLoop& loop, DataServerOptions options)
+      : strand_(asio::make_strand(executor)),
+        acceptor_(strand_),
+        turn_(strand_),
+        pause_(strand_),
+        catalog_(std::move(catalog)),
+        loop_(loop),
+        options_(std::move(options)) {}
+
+  absl::Status Listen();
+  void Start() { asio::co_spawn(strand_, Accept(shared_from_this()), asio::detached); }
+  std::string endpoint() const { return endpoint_; }
+
+  void CancelJob(const std::string& job_id) {
+    asio::post(strand_, [self = shared_from_this(), job_id] { self->CancelOnStrand(job_id); });
+  }
+  void Close() {
+    asio::post(strand_, [self = shared_from_this()] { self->CloseOnStrand(); });
+  }
+  DataServerCounters counters() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return counters_;
+  }
+
+ private:
+  // A run opened for one request.
+  struct Source {
+    Fd file;
+    v1::DataRequest request;
+  };
+
+  // Named coroutines; each holds its own share of what it uses.
+  static asio::awaitable<void> Accept(std::shared_ptr<Server> self);
+  static asio::awaitable<void> Serve(std::shared_ptr<Server> self,
+                                     std::shared_ptr<Session> session);
+  asio::awaitable<absl::Status> ServeRequests(Session& session);
+  asio::awaitable<absl::Status> Answer(Session& session, v1::DataRequest request);
+  asio::awaitable<absl::Status> TakeTurn(const v1::DataRequest& request, const DataSocket& socket);
+  asio::awaitable<absl::Status> Send(Session& session, const Source& source, OnePort::Id port_use);
+  asio::awaitable<absl::Status> SendFrame(Session& session, const Source& source,
+                                          std::int64_t offset, std::int64_t bytes,
+                                          DataSocket::Moved* moved);
+
+  absl::StatusOr<Source> Open(v1::DataRequest request) const;
+  void Admit(tcp::socket accepted);
+  void CancelOnStrand(const std::string& job_id);
+  void CloseOnStrand();
+  template <typename Change>
+  void Count(Change change) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    change(counters_);
+  }
+
+  const asio::any_io_executor strand_;
+  tcp::acceptor acceptor_;
+  asio::steady_timer turn_;   // waits for the port; cancelled when a send ends
+  asio::steady_timer pause_;  // before accepting again
+  const std::shared_ptr<const RunCatalog> catalog_;
+  const env::EventLoop& loop_;
+  const DataServerOptions options_;
+  std::string endpoint_;
+  std::set<std::shared_ptr<Session>> sessions_;
+  OnePort port_;
+  bool turn_taken_ = false;
+  bool closed_ = false;
+
+  mutable absl::Mutex mutex_;
+  DataServerCounters counters_ ABSL_GUARDED_BY(mutex_);
+};
+
+absl::Status Server::Listen() {
+  std::error_code error;
+  const asio::ip::address address = asio::ip::make_address(options_.listen_host, error);
+  if (error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot listen on '", options_.listen_host, "': not a numeric address"));
+  }
+  const tcp::endpoint wanted(address, options_.port);
+  acceptor_.open(wanted.protocol(), error);
+  if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) acceptor_.bind(wanted, error);
+  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+  if (error) {
+    return ErrnoStatus(error.value(),
+                       absl::StrCat("cannot listen on ", options_.listen_host, ":", options_.port));
+  }
+  const tcp::endpoint local = acceptor_.local_endpoint(error);
+  endpoint_ = absl::StrCat(
+      address.is_v6() ? absl::StrCat("[", address.to_string(), "]") : address.to_string(), ":",
+      local.port());
+  return absl::OkStatus();
+}
+
+asio::awaitable<void> Server::Accept(std::shared_ptr<Server> self) {
+  while (!self->closed_) {
+    auto [error, accepted] = co_await self->acceptor_.async_accept(kAwait);
+    if (self->closed_) co_return;
+    if (!error) {
+      self->Admit(std::move(accepted));
+      continue;
+    }
+    LogWarning("Data server cannot accept", {{"reason", error.message()}});
+    self->pause_.expires_after(absl::ToChronoNanoseconds(kAcceptPause));
+    co_await self->pause_.async_wait(kAwait);
+  }
+}
+
+void Server::Admit(tcp::socket accepted) {
+  if (static_cast<int>(sessions_.size()) >= options_.connections_max) {
+    Count([](DataServerCounters& c) { ++c.connections_refused; });
+    LogWarning("Data connection refused: too many",
+               {{"connections_max", options_.connections_max}});
+    return;
+  }
+  auto session = std::make_shared<Session>(std::move(accepted));
+  if (!options_.congestion_control.empty()) {
+    const absl::Status set = session->socket->SetCongestionControl(options_.congestion_control);
+    if (!set.ok()) LogWarning("Data connection is not tuned", {{"reason", set.ToString()}});
+  }
+  sessions_.insert(session);
+  Count([](DataServerCounters& c) { ++c.connections; });
+  asio::co_spawn(strand_, Serve(shared_from_this(), std::move(session)), asio::detached);
+}
+
+asio::awaitable<void> Server::Serve(std::shared_ptr<Server> self,
+                                    std::shared_ptr<Session> session) {
+  const absl::Status why = co_await self->ServeRequests(*session);
+  // Peers come and go in good order, idle connections end; all else is worth a line.
+  const bool expected = self->closed_ || why.code() == absl::StatusCode::kCancelled || why.ok();
+  if (!expected) {
+    LogWarning("Data connection closed",
+               {{"peer", session->socket->peer()}, {"reason", why.ToString()}});
+  }
+  session->socket->Close(why.ok() ? absl::CancelledError("closed") : why);
+  self->sessions_.erase(session);
+}
+
+// OK when the connection ended between requests.
+asio::awaitable<absl::Status> Server::ServeRequests(Session& session) {
+  DataSocket& socket = *session.socket;
+  socket.SetSilence(options_.silence);
+  bool idle = false;  // between requests, silence is in good order
+  while (true) {
+    const absl::StatusOr<FrameHeader> header = co_await ReadFrameHeader(socket);
+    if (!header.ok()) {
+      const bool in_order = socket.ended() || (idle && absl::IsDeadlineExceeded(header.status()));
+      co_return in_order ? absl::OkStatus() : header.status();
+    }
+    socket.SetSilence(options_.silence);
+    const absl::StatusOr<std::string> body =
+        co_await ReadSmallBody(socket, *header, FrameKind::kRequest);
+    if (!body.ok()) co_return body.status();
+    absl::StatusOr<v1::DataRequest> request = DecodeRequest(*body);
+    if (!request.ok()) co_return request.status();
+    const absl::Status answered = co_await Answer(session, *std::move(request));
+    if (!answered.ok()) co_return answered;
+    socket.SetSilence(options_.idle);
+    idle = true;
+  }
+}
+
+// An error means that the connection is of no more use; a refusal is no error.
+asio::awaitable<absl::Status> Server::Answer(Session& session, v1::DataRequest request) {
+  DataSocket& socket = *session.socket;
+  session.job_id = request.job_id();
+  const bool concurrent = request.concurrent();
+  const std::int64_t bytes = request.bytes();
+  const std::int64_t look_ahead_bytes = request.look_ahead_bytes();
+  absl::StatusOr<Source> source = Open(std::move(request));
+  absl::Status admitted = source.status();
+  if (admitted.ok()) admitted = co_await TakeTurn(source->request, socket);
+  if (!admitted.ok()) {
+    Count([](DataServerCounters& c) { ++c.requests_refused; });
+    const std::string refusal = EncodeStatus(admitted);
+    const absl::Status written = co_await socket.Write(refusal);
+    session.job_id.clear();
+    co_return written;
+  }
+  const OnePort::Id port_use = port_.Begin(bytes, look_ahead_bytes, concurrent);
+  const MonoTime begin = loop_.Now();
+  const absl::Status sent = co_await Send(session, *source, port_use);
+  const double seconds = absl::ToDoubleSeconds(loop_.Now() - begin);
+  port_.End(port_use);
+  turn_.cancel();
+  session.job_id.clear();
+  Count([&sent, seconds](DataServerCounters& c) {
+    ++(sent.ok() ? c.sends : c.sends_broken);
+    c.busy_s += seconds;
+  });
+  co_return sent;
+}
+
+// Waits while another send is in its tail. Only one may wait: plans never grant more.
+asio::awaitable<absl::Status> Server::TakeTurn(const v1::DataRequest& request,
+                                               const DataSocket& socket) {
+  OnePort::Admission admission = port_.Ask(request.concurrent());
+  if (admission == OnePort::Admission::kInTail && !turn_taken_) {
+    turn_taken_ = true;
+    while (admission == OnePort::Admission::kInTail && !socket.closed()) {
+      turn_.expires_after(absl::ToChronoNanoseconds(options_.silence));
+      auto [woken] = co_await turn_.async_wait(kAwait);
+      if (!woken) break;  // nobody woke it: time is up
+      admission = port_.Ask(request.concurrent());
+    }
+    turn_taken_ = false;
+  }
+  if (admission == OnePort::Admission::kFree) co_return absl::OkStatus();
+  co_return absl::FailedPreconditionError("the sender is busy with another send");
+}
+
+absl::StatusOr<Server::Source> Server::Open(v1::DataRequest request) const {
+  const JobKey key{request.job_id(), request.job_token(), request.master_epoch(),
+                   request.plan_epoch()};
+  const absl::StatusOr<RunFile> run = catalog_->Find(key, request.run_id());
+  if (!run.ok()) return run.status();
+  if (request.offset() > run->bytes || request.bytes() > run->bytes - request.offset()) {
+    return absl::OutOfRangeError(absl::StrCat("run ", request.run_id(), " has ", run->bytes,
+                                              " bytes; asked for ", request.bytes(), " at ",
+                                              request.offset()));
+  }
+  if (request.credit_bytes() < std::min(request.bytes(), limits::kBlockBytesMax)) {
+    return absl::InvalidArgumentError(absl::StrCat("credit of ", request.credit_bytes(),
+                                                   " bytes is less than one frame, ",
+                                                   limits::kBlockBytesMax));
+  }
+  Source source{Fd(::open(run->path.c_str(), O_RDONLY | O_CLOEXEC)), std::move(request)};
+  if (!source.file.valid()) return ErrnoStatus(errno, absl::StrCat("cannot open ", run->path));
+  return source;
+}
+
+asio::awaitable<absl::Status> Server::Send(Session& session, const Source& source,
+                                           OnePort::Id port_use) {
+  DataSocket& socket = *session.socket;
+  const v1::DataRequest& request = source.request;
+  socket.SetPacing(request.pacing_bytes_per_s());
+  const std::string accepted = EncodeStatus(absl::OkStatus());
+  absl::Status written = co_await socket.Write(accepted, true);
+  if (!written.ok()) co_return written;
+  DataSocket::Moved moved = [this, port_use](std::int64_t bytes) {
+    port_.Move(port_use, bytes);
+    Count([bytes](DataServerCounters& c) { c.bytes += bytes; });
+  };
+  std::int64_t granted = std::min(request.credit_bytes(), request.bytes());
+  std::int64_t sent = 0;
+  while (sent < request.bytes()) {
+    const std::int64_t frame_bytes = std::min(request.bytes() - sent, limits::kBlockBytesMax);
+    while (sent + frame_bytes > granted) {
+      const absl::StatusOr<std::string> body = co_await ReadSmallFrame(socket, FrameKind::kCredit);
+      if (!body.ok()) co_return body.status();
+      const absl::StatusOr<std::int64_t> credit = DecodeCredit(*body);
+      if (!credit.ok()) co_return credit.status();
+      if (*credit > request.bytes() - granted) {
+        co_return absl::InvalidArgumentError("peer gave credit beyond what it asked for");
+      }
+      granted += *credit;
+    }
+    const absl::Status frame =
+        co_await SendFrame(session, source, request.offset() + sent, frame_bytes, &moved);
+    if (!frame.ok()) co_return frame;
+    sent += frame_bytes;
+  }
+  co_return absl::OkStatus();
+}
+
+asio::awaitable<absl::Status> Server::SendFrame(Session& session, const Source& source,
+                                                std::int64_t offset, std::int64_t bytes,
+                                                DataSocket::Moved* moved) {
+  FrameHeader header{FrameKind::kData, static_cast<std::uint32_t>(bytes), 0};
+  format::Xxh3Stream checksum(FrameSeed(header.kind, header.body_bytes));
+  for (std::int64_t done = 0; done < bytes;) {
+    const auto wanted = static_cast<std::size_t>(std::min(bytes - done, kChecksumPieceBytes));
+    const ssize_t got = ::pread(source.file.get(), session.piece.data(), wanted, offset + done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      const absl::Status why =
+          got < 0 ? ErrnoStatus(errno, absl::StrCat("cannot read run ", source.request.run_id()))
+                  : absl::DataLossError(absl::StrCat("run ", source.request.run_id(),
+                                                     " ends at byte ", offset + done));
+      const std::string early_end = EncodeStatus(why);
+      [[maybe_unused]] const absl::Status told = co_await session.socket->Write(early_end);
+      co_return why;
+    }
+    checksum.Append({session.piece.data(), static_cast<std::size_t>(got)});
+    done += got;
+  }
+  header.checksum = checksum.Digest();
+  char encoded[kFrameHeaderBytes];
+  EncodeFrameHeader(header, encoded);
+  const absl::Status written = co_await session.socket->Write({encoded, sizeof encoded}, true);
+  if (!written.ok()) co_return written;
+  co_return co_await session.socket->SendFile(source.file.get(), offset, bytes, moved);
+}
+
+void Server::CancelOnStrand(const std::string& job_id) {
+  for (const std::shared_ptr<Session>& session : sessions_) {
+    if (session->job_id == job_id) {
+      session->socket->Close(absl::CancelledError(absl::StrCat("job ", job_id, " ends")));
+    }
+  }
+  turn_.cancel();
+}
+
+void Server::CloseOnStrand() {
+  if (closed_) return;
+  closed_ = true;
+  std::error_code ignored;
+  acceptor_.close(ignored);
+  turn_.cancel();
+  pause_.cancel();
+  for (const std::shared_ptr<Session>& session : sessions_) {
+    session->socket->Close(absl::CancelledError("the data server is closing"));
+  }
+}
+
+// What callers hold: closes the shared state when they let go.
+class DataServerHandle : public DataServer {
+ public:
+  explicit DataServerHandle(std::shared_ptr<Server> server) : server_(std::move(server)) {}
+  ~DataServerHandle() override { server_->Close(); }
+  std::string endpoint() const override { return server_->endpoint(); }
+  void CancelJob(const std::string& job_id) override { server_->CancelJob(job_id); }
+  void Close() override { server_->Close(); }
+  DataServerCounters counters() const override { return server_->counters(); }
+
+ private:
+  const std::shared_ptr<Server> server_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DataServer>> MakeDataServer(
+    asio::any_io_executor executor, std::shared_ptr<const RunCatalog> catalog,
+    const env::EventLoop& loop, DataServerOptions options) {
+  auto server = std::make_shared<Server>(executor, std::move(catalog), loop, std::move(options));
+  const absl::Status listening = server->Listen();
+  if (!listening.ok()) return listening;
+  server->Start();
+  return std::make_unique<DataServerHandle>(std::move(server));
+}
+
+}  // namespace weir::transfer

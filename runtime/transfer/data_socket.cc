@@ -1,0 +1,234 @@
+#include "runtime/transfer/data_socket.h"
+
+#include <netinet/tcp.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "asio/experimental/as_tuple.hpp"
+#include "asio/ip/address.hpp"
+#include "asio/use_awaitable.hpp"
+
+namespace weir::transfer {
+namespace {
+
+using asio::ip::tcp;
+
+constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
+// Silence is noticed within a quarter of its limit, and costs one timer a connection, none a byte.
+constexpr int kTicksOfSilence = 4;
+// One call of sendfile; bounds how long a fast receiver keeps others from the strand.
+constexpr std::int64_t kSendFileBytesMax = 256 << 10;
+
+std::string Describe(const tcp::endpoint& endpoint) {
+  return absl::StrCat(endpoint.address().to_string(), ":", endpoint.port());
+}
+
+}  // namespace
+
+// Marks that bytes are due. Silence is counted only meanwhile.
+class DataSocket::Waiting {
+ public:
+  explicit Waiting(DataSocket& socket) : socket_(socket) { ++socket_.num_waiting_; }
+  ~Waiting() { --socket_.num_waiting_; }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  DataSocket& socket_;
+};
+
+DataSocket::DataSocket(asio::any_io_executor strand)
+    : socket_(strand), resolver_(strand), timer_(strand) {}
+
+DataSocket::DataSocket(tcp::socket socket)
+    : socket_(std::move(socket)),
+      resolver_(socket_.get_executor()),
+      timer_(socket_.get_executor()) {
+  std::error_code error;
+  const tcp::endpoint remote = socket_.remote_endpoint(error);
+  if (!error) peer_ = Describe(remote);
+  SetUp();
+}
+
+void DataSocket::SetUp() {
+  // A socket that was closed meanwhile refuses; the next read or write says so.
+  std::error_code ignored;
+  socket_.set_option(tcp::no_delay(true), ignored);
+  socket_.native_non_blocking(true, ignored);
+}
+
+asio::awaitable<absl::Status> DataSocket::Connect(std::string endpoint) {
+  const Waiting waiting(*this);
+  peer_ = endpoint;
+  const absl::StatusOr<tcp::endpoint> address = co_await Resolve(endpoint);
+  if (!address.ok()) co_return address.status();
+  if (closed_why_) co_return *closed_why_;
+  auto [error] = co_await socket_.async_connect(*address, kAwait);
+  if (error) co_return Broken("cannot connect", error);
+  SetUp();
+  co_return absl::OkStatus();
+}
+
+asio::awaitable<absl::StatusOr<tcp::endpoint>> DataSocket::Resolve(const std::string& endpoint) {
+  const std::size_t colon = endpoint.rfind(':');
+  if (colon == std::string::npos) {
+    co_return absl::InvalidArgumentError(absl::StrCat("'", endpoint, "' is not host:port"));
+  }
+  std::string host = endpoint.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  const std::string port_text = endpoint.substr(colon + 1);
+  std::uint32_t port = 0;
+  if (!absl::SimpleAtoi(port_text, &port) || port == 0 || port > 65535) {
+    co_return absl::InvalidArgumentError(absl::StrCat("'", endpoint, "' has no port"));
+  }
+  std::error_code no_number;
+  const asio::ip::address address = asio::ip::make_address(host, no_number);
+  if (!no_number) co_return tcp::endpoint(address, static_cast<std::uint16_t>(port));
+  auto [error, found] =
+      co_await resolver_.async_resolve(host, port_text, tcp::resolver::numeric_service, kAwait);
+  if (error || found.empty()) co_return Broken("cannot look up the host", error);
+  co_return found.begin()->endpoint();
+}
+
+asio::awaitable<absl::Status> DataSocket::Read(char* into, std::size_t bytes, Moved* moved) {
+  const Waiting waiting(*this);
+  std::size_t got = 0;
+  while (got < bytes) {
+    auto [error, n] =
+        co_await socket_.async_read_some(asio::buffer(into + got, bytes - got), kAwait);
+    if (error == asio::error::eof) ended_ = got == 0;
+    if (error) co_return Broken("cannot read", error);
+    got += n;
+    CountMoved(static_cast<std::int64_t>(n), moved);
+  }
+  co_return absl::OkStatus();
+}
+
+asio::awaitable<absl::Status> DataSocket::Write(std::string_view bytes, bool more) {
+  const Waiting waiting(*this);
+  const int flags = MSG_NOSIGNAL | (more ? MSG_MORE : 0);
+  while (!bytes.empty()) {
+    auto [error, n] =
+        co_await socket_.async_send(asio::buffer(bytes.data(), bytes.size()), flags, kAwait);
+    if (error) co_return Broken("cannot write", error);
+    bytes.remove_prefix(n);
+    CountMoved(static_cast<std::int64_t>(n), nullptr);
+  }
+  co_return absl::OkStatus();
+}
+
+asio::awaitable<absl::Status> DataSocket::SendFile(int fd, std::int64_t offset, std::int64_t bytes,
+                                                   Moved* moved) {
+  const Waiting waiting(*this);
+  const std::int64_t end = offset + bytes;
+  while (offset < end) {
+    // Closed sockets have no descriptor; asking Asio first keeps another file from getting the
+    // bytes.
+    if (closed_why_) co_return *closed_why_;
+    const auto piece = static_cast<std::size_t>(std::min(end - offset, kSendFileBytesMax));
+    const ssize_t sent = ::sendfile(socket_.native_handle(), fd, &offset, piece);
+    if (sent > 0) {
+      CountMoved(sent, moved);
+      continue;
+    }
+    if (sent == 0) co_return absl::DataLossError(absl::StrCat("file ends at ", offset));
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) {
+      co_return Broken("cannot send", std::error_code(errno, std::generic_category()));
+    }
+    auto [error] = co_await socket_.async_wait(tcp::socket::wait_write, kAwait);
+    if (error) co_return Broken("cannot write", error);
+  }
+  co_return absl::OkStatus();
+}
+
+absl::Status DataSocket::Broken(const char* doing, const std::error_code& error) {
+  if (!closed_why_) {
+    Close(error == asio::error::eof
+              ? absl::UnavailableError("the peer closed the connection")
+              : absl::UnavailableError(absl::StrCat(doing, ": ", error.message())));
+  }
+  return *closed_why_;
+}
+
+void DataSocket::CountMoved(std::int64_t bytes, Moved* moved) {
+  bytes_moved_ += bytes;
+  if (moved != nullptr) (*moved)(bytes);
+}
+
+void DataSocket::SetSilence(absl::Duration silence) {
+  silence_ = silence;
+  silent_ticks_ = 0;
+  idle_ = false;
+  bytes_moved_at_tick_ = bytes_moved_;
+  ArmTimer();
+}
+
+void DataSocket::CloseWhenIdleFor(absl::Duration idle) {
+  SetSilence(idle);
+  idle_ = true;
+}
+
+void DataSocket::ArmTimer() {
+  if (closed_why_) return;
+  timer_.expires_after(absl::ToChronoNanoseconds(silence_ / kTicksOfSilence));
+  timer_.async_wait([weak = weak_from_this()](const std::error_code& error) {
+    if (error) return;
+    if (const std::shared_ptr<DataSocket> self = weak.lock()) self->Tick();
+  });
+}
+
+void DataSocket::Tick() {
+  const bool silent = (idle_ || num_waiting_ > 0) && bytes_moved_ == bytes_moved_at_tick_;
+  silent_ticks_ = silent ? silent_ticks_ + 1 : 0;
+  bytes_moved_at_tick_ = bytes_moved_;
+  if (silent_ticks_ >= kTicksOfSilence) {
+    Close(absl::DeadlineExceededError(
+        absl::StrCat("no byte moved for ", absl::FormatDuration(silence_))));
+    return;
+  }
+  ArmTimer();
+}
+
+void DataSocket::SetPacing(std::int64_t bytes_per_s) {
+  const std::uint64_t rate =
+      bytes_per_s > 0 ? static_cast<std::uint64_t>(bytes_per_s) : ~std::uint64_t{0};
+  // Kernels without pacing send at full speed: slower for others, never wrong.
+  ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate);
+}
+
+absl::Status DataSocket::SetCongestionControl(const std::string& algorithm) {
+  if (::setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_CONGESTION, algorithm.data(),
+                   static_cast<socklen_t>(algorithm.size())) != 0) {
+    return absl::UnavailableError(absl::StrCat("cannot set congestion control ", algorithm, ": ",
+                                               std::generic_category().message(errno)));
+  }
+  return absl::OkStatus();
+}
+
+void DataSocket::Close(absl::Status why) {
+  if (closed_why_) return;
+  closed_why_ = std::move(why);
+  std::error_code ignored;
+  resolver_.cancel();
+  timer_.cancel();
+  socket_.close(ignored);
+}
+
+bool DataSocket::ReadyForReuse() {
+  if (closed_why_) return false;
+  char byte = 0;
+  const ssize_t got = ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+}  // namespace weir::transfer

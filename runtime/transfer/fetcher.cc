@@ -1,0 +1,340 @@
+#include "runtime/transfer/fetcher.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "asio/co_spawn.hpp"
+#include "asio/detached.hpp"
+#include "asio/post.hpp"
+#include "asio/strand.hpp"
+#include "runtime/base/errno_status.h"
+#include "runtime/base/fd.h"
+#include "runtime/transfer/data_plane.h"
+#include "runtime/transfer/data_socket.h"
+#include "runtime/transfer/frame.h"
+#include "runtime/transfer/frame_stream.h"
+#include "runtime/transfer/one_port.h"
+
+namespace weir::transfer {
+namespace {
+
+// One order on its way. `nearly_done` and `done` are emptied when they are called.
+struct ActiveFetch {
+  FetchOrder order;
+  Fetcher::NearlyDone nearly_done;
+  Fetcher::Done done;
+  std::shared_ptr<DataSocket> socket;
+  bool connected = false;  // a connection used before
+  OnePort::Id port_use = 0;
+};
+
+std::string DescribeFetch(const FetchOrder& order) {
+  return absl::StrCat("cannot fetch ", order.bytes, " bytes of run ", order.run_id, " of job ",
+                      order.key.job_id, " from worker ", order.peer_name, " at ",
+                      order.peer_endpoint);
+}
+
+// Keeps code and payloads (errno of a full disk), and says of which fetch it is.
+absl::Status ErrorOfFetch(const FetchOrder& order, const absl::Status& why) {
+  absl::Status status(why.code(), absl::StrCat(DescribeFetch(order), ": ", why.message()));
+  why.ForEachPayload([&status](absl::string_view url, const absl::Cord& payload) {
+    status.SetPayload(url, payload);
+  });
+  return status;
+}
+
+absl::Status WriteAt(const Fd& file, const std::string& path, std::string_view bytes,
+                     std::int64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(file.get(), bytes.data(), bytes.size(), offset);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return ErrnoStatus(errno, absl::StrCat("cannot write ", path));
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+    offset += written;
+  }
+  return absl::OkStatus();
+}
+
+v1::DataRequest MakeRequest(const FetchOrder& order, std::int64_t credit_bytes) {
+  v1::DataRequest request;
+  request.set_job_id(order.key.job_id);
+  request.set_job_token(order.key.token);
+  request.set_master_epoch(order.key.master_epoch);
+  request.set_plan_epoch(order.key.plan_epoch);
+  request.set_run_id(order.run_id);
+  request.set_offset(order.offset);
+  request.set_bytes(order.bytes);
+  request.set_credit_bytes(credit_bytes);
+  request.set_pacing_bytes_per_s(order.pacing_bytes_per_s);
+  request.set_look_ahead_bytes(order.look_ahead_bytes);
+  request.set_concurrent(order.concurrent);
+  return request;
+}
+
+// All state of a fetcher. Its strand serialises everything but the counters.
+class FetchState : public std::enable_shared_from_this<FetchState> {
+ public:
+  FetchState(const asio::any_io_executor& executor, env::EventLoop& loop, FetcherOptions options)
+      : strand_(asio::make_strand(executor)), loop_(loop), options_(std::move(options)) {}
+
+  void Fetch(FetchOrder order, Fetcher::NearlyDone nearly_done, Fetcher::Done done) {
+    auto fetch = std::make_shared<ActiveFetch>();
+    fetch->order = std::move(order);
+    fetch->nearly_done = std::move(nearly_done);
+    fetch->done = std::move(done);
+    asio::post(strand_,
+               [self = shared_from_this(), fetch = std::move(fetch)] { self->Begin(fetch); });
+  }
+  void CancelJob(const std::string& job_id) {
+    asio::post(strand_, [self = shared_from_this(), job_id] { self->CancelOnStrand(job_id); });
+  }
+  void Close() {
+    asio::post(strand_, [self = shared_from_this()] { self->CloseOnStrand(); });
+  }
+  FetcherCounters counters() const ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    return counters_;
+  }
+
+ private:
+  // Named coroutine; holds its own share of what it uses.
+  static asio::awaitable<void> Run(std::shared_ptr<FetchState> self,
+                                   std::shared_ptr<ActiveFetch> fetch);
+  asio::awaitable<absl::Status> Transfer(ActiveFetch& fetch);
+  asio::awaitable<absl::Status> AwaitAcceptance(DataSocket& socket);
+  asio::awaitable<absl::Status> Receive(ActiveFetch& fetch);
+  asio::awaitable<absl::StatusOr<std::int64_t>> ReceiveFrame(ActiveFetch& fetch, char* into,
+                                                             std::int64_t bytes_left,
+                                                             DataSocket::Moved* moved);
+
+  void Begin(const std::shared_ptr<ActiveFetch>& fetch);
+  void CountReceived(ActiveFetch& fetch, std::int64_t bytes);
+  void Finish(ActiveFetch& fetch, const absl::Status& status, double seconds);
+  void CancelOnStrand(const std::string& job_id);
+  void CloseOnStrand();
+  std::shared_ptr<DataSocket> TakeIdle(const std::string& endpoint);
+  void PutIdle(const std::string& endpoint, std::shared_ptr<DataSocket> socket);
+  template <typename Change>
+  void Count(Change change) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    change(counters_);
+  }
+
+  const asio::any_io_executor strand_;
+  env::EventLoop& loop_;
+  const FetcherOptions options_;
+  std::set<std::shared_ptr<ActiveFetch>> active_;
+  absl::btree_map<std::string, std::vector<std::shared_ptr<DataSocket>>> idle_;  // by endpoint
+  OnePort port_;
+  bool closed_ = false;
+
+  mutable absl::Mutex mutex_;
+  FetcherCounters counters_ ABSL_GUARDED_BY(mutex_);
+};
+
+void FetchState::Begin(const std::shared_ptr<ActiveFetch>& fetch) {
+  const FetchOrder& order = fetch->order;
+  absl::Status refused;
+  if (closed_) {
+    refused = absl::CancelledError("the fetcher is closed");
+  } else if (order.bytes <= 0 || order.offset < 0 || order.destination_offset < 0) {
+    refused =
+        absl::InvalidArgumentError(absl::StrCat("impossible order: offset ", order.offset,
+                                                ", destination offset ", order.destination_offset));
+  } else if (port_.Ask(order.concurrent) == OnePort::Admission::kBusy) {
+    refused = absl::FailedPreconditionError("this worker is busy with another receive");
+  }
+  if (!refused.ok()) return Finish(*fetch, refused, 0);
+  fetch->port_use = port_.Begin(order.bytes, order.look_ahead_bytes, order.concurrent);
+  fetch->socket = TakeIdle(order.peer_endpoint);
+  fetch->connected = fetch->socket != nullptr;
+  if (!fetch->connected) fetch->socket = std::make_shared<DataSocket>(strand_);
+  active_.insert(fetch);
+  asio::co_spawn(strand_, Run(shared_from_this(), fetch), asio::detached);
+}
+
+asio::awaitable<void> FetchState::Run(std::shared_ptr<FetchState> self,
+                                      std::shared_ptr<ActiveFetch> fetch) {
+  const MonoTime begin = self->loop_.Now();
+  const absl::Status status = co_await self->Transfer(*fetch);
+  if (status.ok()) {
+    self->PutIdle(fetch->order.peer_endpoint, fetch->socket);
+  } else {
+    fetch->socket->Close(status);
+  }
+  self->port_.End(fetch->port_use);
+  self->active_.erase(fetch);
+  self->Finish(*fetch, status, absl::ToDoubleSeconds(self->loop_.Now() - begin));
+}
+
+asio::awaitable<absl::Status> FetchState::Transfer(ActiveFetch& fetch) {
+  absl::Status status;
+  if (!fetch.connected) {
+    Count([](FetcherCounters& c) { ++c.connections; });
+    fetch.socket->SetSilence(options_.connect_timeout);
+    status = co_await fetch.socket->Connect(fetch.order.peer_endpoint);
+    if (!status.ok()) co_return status;
+  }
+  fetch.socket->SetSilence(options_.silence);
+  const std::string request = EncodeRequest(MakeRequest(fetch.order, options_.credit_bytes));
+  status = co_await fetch.socket->Write(request);
+  if (!status.ok()) co_return status;
+  status = co_await AwaitAcceptance(*fetch.socket);
+  if (!status.ok()) co_return status;
+  co_return co_await Receive(fetch);
+}
+
+asio::awaitable<absl::Status> FetchState::AwaitAcceptance(DataSocket& socket) {
+  const absl::StatusOr<std::string> body = co_await ReadSmallFrame(socket, FrameKind::kStatus);
+  if (!body.ok()) co_return body.status();
+  absl::Status accepted;
+  const absl::Status decoded = DecodeStatus(*body, accepted);
+  co_return decoded.ok() ? accepted : decoded;
+}
+
+asio::awaitable<absl::Status> FetchState::Receive(ActiveFetch& fetch) {
+  const FetchOrder& order = fetch.order;
+  const Fd file(::open(order.destination_path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  if (!file.valid()) {
+    co_return ErrnoStatus(errno, absl::StrCat("cannot open ", order.destination_path));
+  }
+  std::vector<char> frame(static_cast<std::size_t>(std::min(order.bytes, limits::kBlockBytesMax)));
+  DataSocket::Moved moved = [this, &fetch](std::int64_t bytes) { CountReceived(fetch, bytes); };
+  std::int64_t written_bytes = 0;
+  std::int64_t granted = std::min(options_.credit_bytes, order.bytes);
+  while (written_bytes < order.bytes) {
+    const absl::StatusOr<std::int64_t> bytes =
+        co_await ReceiveFrame(fetch, frame.data(), order.bytes - written_bytes, &moved);
+    if (!bytes.ok()) co_return bytes.status();
+    const absl::Status written =
+        WriteAt(file, order.destination_path, {frame.data(), static_cast<std::size_t>(*bytes)},
+                order.destination_offset + written_bytes);
+    if (!written.ok()) co_return written;
+    written_bytes += *bytes;
+    Count([&bytes](FetcherCounters& c) { c.bytes += *bytes; });
+    const std::int64_t credit = std::min(*bytes, order.bytes - granted);
+    if (credit == 0) continue;
+    granted += credit;
+    const std::string credit_frame = EncodeCredit(credit);
+    const absl::Status sent = co_await fetch.socket->Write(credit_frame);
+    if (!sent.ok()) co_return sent;
+  }
+  co_return absl::OkStatus();
+}
+
+asio::awaitable<absl::StatusOr<std::int64_t>> FetchState::ReceiveFrame(ActiveFetch& fetch,
+                                                                       char* into,
+                                                                       std::int64_t bytes_left,
+                                                                       DataSocket::Moved* moved) {
+  DataSocket& socket = *fetch.socket;
+  const absl::StatusOr<FrameHeader> header = co_await ReadFrameHeader(socket);
+  if (!header.ok()) co_return header.status();
+  if (header->kind == FrameKind::kStatus) {
+    const absl::StatusOr<std::string> body =
+        co_await ReadSmallBody(socket, *header, FrameKind::kStatus);
+    if (!body.ok()) co_return body.status();
+    absl::Status why;
+    const absl::Status decoded = DecodeStatus(*body, why);
+    if (!decoded.ok()) co_return decoded;
+    if (!why.ok()) co_return why;
+  }
+  if (header->kind != FrameKind::kData || header->body_bytes > bytes_left) {
+    co_return absl::DataLossError("the sender breaks the protocol: no data where due");
+  }
+  const absl::Status read = co_await socket.Read(into, header->body_bytes, moved);
+  if (!read.ok()) co_return read;
+  const absl::Status checked = CheckBody(*header, {into, header->body_bytes});
+  if (!checked.ok()) co_return checked;
+  co_return header->body_bytes;
+}
+
+void FetchState::CountReceived(ActiveFetch& fetch, std::int64_t bytes) {
+  const std::int64_t left = port_.Move(fetch.port_use, bytes);
+  if (left > fetch.order.look_ahead_bytes || !fetch.nearly_done) return;
+  loop_.Post(std::exchange(fetch.nearly_done, nullptr));
+}
+
+void FetchState::Finish(ActiveFetch& fetch, const absl::Status& status, double seconds) {
+  Count([&status, seconds](FetcherCounters& c) {
+    ++(status.ok() ? c.fetches : c.fetches_failed);
+    c.busy_s += seconds;
+  });
+  absl::StatusOr<FetchResult> result = FetchResult{fetch.order.bytes, seconds};
+  if (!status.ok()) result = ErrorOfFetch(fetch.order, status);
+  loop_.Post([done = std::exchange(fetch.done, nullptr), result = std::move(result)]() mutable {
+    done(std::move(result));
+  });
+}
+
+void FetchState::CancelOnStrand(const std::string& job_id) {
+  for (const std::shared_ptr<ActiveFetch>& fetch : active_) {
+    if (fetch->order.key.job_id != job_id) continue;
+    fetch->socket->Close(absl::CancelledError("the job ends"));
+  }
+}
+
+void FetchState::CloseOnStrand() {
+  closed_ = true;
+  for (const std::shared_ptr<ActiveFetch>& fetch : active_) {
+    fetch->socket->Close(absl::CancelledError("the fetcher is closed"));
+  }
+  for (const auto& [endpoint, sockets] : idle_) {
+    for (const std::shared_ptr<DataSocket>& socket : sockets) {
+      socket->Close(absl::CancelledError("the fetcher is closed"));
+    }
+  }
+  idle_.clear();
+}
+
+std::shared_ptr<DataSocket> FetchState::TakeIdle(const std::string& endpoint) {
+  std::vector<std::shared_ptr<DataSocket>>& sockets = idle_[endpoint];
+  while (!sockets.empty()) {
+    std::shared_ptr<DataSocket> socket = std::move(sockets.back());
+    sockets.pop_back();
+    if (socket->ReadyForReuse()) return socket;
+    socket->Close(absl::UnavailableError("closed by the peer while idle"));
+  }
+  return nullptr;
+}
+
+void FetchState::PutIdle(const std::string& endpoint, std::shared_ptr<DataSocket> socket) {
+  if (closed_) return socket->Close(absl::CancelledError("the fetcher is closed"));
+  socket->CloseWhenIdleFor(options_.idle);
+  idle_[endpoint].push_back(std::move(socket));
+}
+
+// What callers hold: closes the shared state when they let go.
+class FetcherHandle : public Fetcher {
+ public:
+  explicit FetcherHandle(std::shared_ptr<FetchState> state) : state_(std::move(state)) {}
+  ~FetcherHandle() override { state_->Close(); }
+  void Fetch(FetchOrder order, NearlyDone nearly_done, Done done) override {
+    state_->Fetch(std::move(order), std::move(nearly_done), std::move(done));
+  }
+  void CancelJob(const std::string& job_id) override { state_->CancelJob(job_id); }
+  void Close() override { state_->Close(); }
+  FetcherCounters counters() const override { return state_->counters(); }
+
+ private:
+  const std::shared_ptr<FetchState> state_;
+};
+
+}  // namespace
+
+std::unique_ptr<Fetcher> MakeFetcher(asio::any_io_executor executor, env::EventLoop& loop,
+                                     FetcherOptions options) {
+  return std::make_unique<FetcherHandle>(
+      std::make_shared<FetchState>(executor, loop, std::move(options)));
+}
+
+}  // namespace weir::transfer

@@ -1,0 +1,53 @@
+#pragma once
+
+// The one-port rule at one end of the data plane: one exclusive transfer at a time. Pure.
+
+#include <cstdint>
+
+#include "absl/container/btree_map.h"
+
+namespace weir::transfer {
+
+/// Knows the transfers that use a port, and whether another may.
+///
+/// Thread-safety: one strand. Checked by: tests/unit/transfer/one_port_test.cc.
+class OnePort {
+ public:
+  using Id = std::int64_t;
+
+  enum class Admission {
+    kFree,    // begin now
+    kInTail,  // what runs is within its look-ahead: the next one was granted in time
+    kBusy,    // begin would break the rule
+  };
+
+  /// Says whether a transfer may begin. Concurrent ones share the port among themselves.
+  Admission Ask(bool concurrent) const {
+    Admission admission = Admission::kFree;
+    for (const auto& [id, use] : uses_) {
+      if (concurrent && use.concurrent) continue;
+      if (use.bytes_left > use.look_ahead_bytes) return Admission::kBusy;
+      admission = Admission::kInTail;
+    }
+    return admission;
+  }
+
+  Id Begin(std::int64_t bytes, std::int64_t look_ahead_bytes, bool concurrent) {
+    uses_[++last_id_] = {bytes, look_ahead_bytes, concurrent};
+    return last_id_;
+  }
+  /// Returns the bytes left.
+  std::int64_t Move(Id id, std::int64_t bytes) { return uses_[id].bytes_left -= bytes; }
+  void End(Id id) { uses_.erase(id); }
+
+ private:
+  struct Use {
+    std::int64_t bytes_left = 0;
+    std::int64_t look_ahead_bytes = 0;
+    bool concurrent = false;
+  };
+  absl::btree_map<Id, Use> uses_;
+  Id last_id_ = 0;
+};
+
+}  // namespace weir::transfer

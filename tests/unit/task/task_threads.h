@@ -1,0 +1,41 @@
+#pragma once
+
+// Threads and clock of a test, as runtime/app would bring them.
+
+#include <chrono>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "runtime/task/task_environment.h"
+
+namespace weir::task {
+
+/// Joins in its destructor whatever was started.
+class TestEnvironment {
+ public:
+  TestEnvironment() {
+    environment_.start_thread = [this](std::function<void()> body) {
+      absl::MutexLock lock(&mutex_);
+      threads_.emplace_back(std::move(body));
+    };
+    environment_.now = [] {
+      return MonoTime::FromNanos(std::chrono::steady_clock::now().time_since_epoch().count());
+    };
+  }
+  ~TestEnvironment() {
+    for (std::thread& thread : threads_) thread.join();
+  }
+  TestEnvironment(const TestEnvironment&) = delete;
+  TestEnvironment& operator=(const TestEnvironment&) = delete;
+
+  const TaskEnvironment& environment() const { return environment_; }
+
+ private:
+  TaskEnvironment environment_;
+  absl::Mutex mutex_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace weir::task

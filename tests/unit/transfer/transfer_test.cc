@@ -1,0 +1,328 @@
+// Server and fetcher together, and the fetcher against senders that misbehave.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "runtime/base/limits.h"
+#include "runtime/format/xxh3_stream.h"
+#include "tests/unit/transfer/data_plane_test_base.h"
+
+namespace weir::transfer {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t kMiB = 1 << 20;
+
+class TransferTest : public DataPlaneTest {};
+
+TEST_F(TransferTest, MovesAPieceToItsPlace) {
+  StartServer();
+  StartFetcher();
+  const std::string content = Publish("1.1", 5 * kMiB + 17);
+  FetchOrder order = Order("1.1", 3 * kMiB + 5);
+  order.offset = 1000;
+  order.destination_offset = 10;
+  const auto outcome = Begin(order);
+  ASSERT_TRUE(Finish(outcome).ok()) << outcome->result->status();
+  EXPECT_EQ((*outcome->result)->bytes, order.bytes);
+  EXPECT_EQ(outcome->nearly_done_calls, 1);
+  EXPECT_EQ(format::ReadAll(order.destination_path).substr(10),
+            content.substr(1000, static_cast<std::size_t>(order.bytes)));
+  EXPECT_EQ(fetcher_->counters().bytes, order.bytes);
+  ASSERT_TRUE(loop_.RunUntil([this] { return server_->counters().sends == 1; }));
+  EXPECT_EQ(server_->counters().bytes, order.bytes);
+}
+
+TEST_F(TransferTest, ManyMoreBytesThanCreditArrive) {
+  StartServer();
+  StartFetcher();
+  const std::int64_t bytes = 5 * limits::kFetchCreditBytes + 1;
+  const std::string content = Publish("1.1", bytes);
+  const absl::Status status = FetchNow(Order("1.1", bytes));
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(format::ReadAll(folder_.File("received")), content);
+}
+
+TEST_F(TransferTest, UsesOneConnectionForOneFetchAfterAnother) {
+  StartServer();
+  StartFetcher();
+  Publish("1.1", 100);
+  for (int i = 0; i < 20; ++i) {
+    const absl::Status status = FetchNow(Order("1.1", 100));
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  EXPECT_EQ(fetcher_->counters().connections, 1);
+  EXPECT_EQ(server_->counters().connections, 1);
+}
+
+TEST_F(TransferTest, ConnectsAgainToAServerThatWasStartedAnew) {
+  StartServer();
+  StartFetcher();
+  Publish("1.1", 100);
+  ASSERT_TRUE(FetchNow(Order("1.1", 100)).ok());
+  DataServerOptions options;
+  options.port = static_cast<std::uint16_t>(
+      std::stoi(server_->endpoint().substr(server_->endpoint().rfind(':') + 1)));
+  server_.reset();
+  ASSERT_TRUE(loop_.RunUntil([this, &options] {
+    auto server = MakeDataServer(threads_.executor(), catalog_, loop_, options);
+    if (server.ok()) server_ = *std::move(server);
+    return server_ != nullptr;
+  }));
+  const absl::Status status = FetchNow(Order("1.1", 100));
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(fetcher_->counters().connections, 2);
+}
+
+TEST_F(TransferTest, RefusalsKeepTheirCodeAndNameThePeer) {
+  StartServer();
+  StartFetcher();
+  Publish("1.1", 100);
+  FetchOrder wrong_token = Order("1.1", 100);
+  wrong_token.key.token = 8;
+  FetchOrder stale = Order("1.1", 100);
+  stale.key.plan_epoch = 1;
+  FetchOrder beyond = Order("1.1", 100);
+  beyond.offset = 1;
+  const std::pair<FetchOrder, absl::StatusCode> all[] = {
+      {wrong_token, absl::StatusCode::kPermissionDenied},
+      {stale, absl::StatusCode::kAborted},
+      {beyond, absl::StatusCode::kOutOfRange},
+      {Order("2.1", 100), absl::StatusCode::kNotFound}};
+  for (const auto& [order, code] : all) {
+    const absl::Status status = FetchNow(order);
+    EXPECT_EQ(status.code(), code) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("from worker w1 at 127.0.0.1:"));
+  }
+  EXPECT_EQ(server_->counters().requests_refused, 4);
+  EXPECT_TRUE(FetchNow(Order("1.1", 100)).ok()) << "a refusal does no harm";
+}
+
+TEST_F(TransferTest, AMissingFileIsNamed) {
+  StartServer();
+  StartFetcher();
+  ASSERT_TRUE(catalog_->Publish(kJob, "1.1", {folder_.File("gone"), 100}).ok());
+  const absl::Status status = FetchNow(Order("1.1", 100));
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(folder_.File("gone")));
+}
+
+TEST_F(TransferTest, ARunThatIsShorterThanPublishedIsDataLoss) {
+  StartServer();
+  StartFetcher();
+  Publish("1.1", 100);
+  ASSERT_TRUE(catalog_->Publish(kJob, "1.1", {folder_.File("1.1.run"), 200}).ok());
+  const absl::Status status = FetchNow(Order("1.1", 200));
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("ends at byte 100"));
+}
+
+TEST_F(TransferTest, AnUnwritableDestinationIsNamed) {
+  StartServer();
+  StartFetcher();
+  Publish("1.1", 100);
+  FetchOrder order = Order("1.1", 100);
+  order.destination_path = "/no/such/folder/received";
+  const absl::Status status = FetchNow(order);
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(order.destination_path));
+}
+
+TEST_F(TransferTest, ASecondReceiveAtOnceIsRefused) {
+  StartFetcher();
+  RawListener sender;
+  FetchOrder order = Order("1.1", 100);
+  order.peer_endpoint = sender.endpoint();
+  const auto first = Begin(order);
+  RawPeer peer = sender.Accept();
+  const absl::Status second = FetchNow(order);
+  EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition) << second;
+  EXPECT_THAT(std::string(second.message()), HasSubstr("busy with another receive"));
+  peer.Close();
+  EXPECT_EQ(Finish(first).code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(TransferTest, ASecondSendAtOnceIsRefused) {
+  StartServer();
+  StartFetcher();
+  Publish("1.1", 8 * kMiB);
+  RawPeer slow(server_->endpoint());
+  slow.Send(EncodeRequest(Request("1.1", 8 * kMiB)));
+  ASSERT_EQ(slow.Receive(1).size(), 1u);
+  const absl::Status status = FetchNow(Order("1.1", 100));
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("busy with another send"));
+}
+
+TEST_F(TransferTest, ASendGrantedDuringTheTailOfAnotherWaitsItsTurn) {
+  StartServer();
+  StartFetcher();
+  Publish("1.1", 2 * kMiB);
+  RawPeer slow(server_->endpoint());
+  v1::DataRequest request = Request("1.1", 2 * kMiB);
+  request.set_credit_bytes(kMiB);
+  request.set_look_ahead_bytes(kMiB);
+  slow.Send(EncodeRequest(request));
+  slow.Receive(kMiB);  // the first frame; without credit the second one stays in the tail
+  const auto next = Begin(Order("1.1", 100));
+  EXPECT_FALSE(
+      loop_.RunUntil([&next] { return next->result.has_value(); }, std::chrono::milliseconds(100)));
+  slow.Send(EncodeCredit(kMiB));
+  slow.Receive(kMiB);
+  EXPECT_TRUE(Finish(next).ok()) << next->result->status();
+}
+
+TEST_F(TransferTest, ConcurrentFetchesRunBesideEachOther) {
+  StartServer();
+  StartFetcher();
+  const std::string content = Publish("1.1", 8 * kMiB);
+  std::vector<std::shared_ptr<Outcome>> outcomes;
+  for (int i = 0; i < 8; ++i) {
+    FetchOrder order = Order("1.1", kMiB);
+    order.offset = i * kMiB;
+    order.destination_offset = i * kMiB;
+    order.concurrent = true;
+    outcomes.push_back(Begin(order));
+  }
+  for (const auto& outcome : outcomes) {
+    ASSERT_TRUE(Finish(outcome).ok()) << outcome->result->status();
+  }
+  EXPECT_EQ(format::ReadAll(folder_.File("received")), content);
+}
+
+TEST_F(TransferTest, NearlyDoneComesBeforeTheEndAndLetsTheNextReceiveBegin) {
+  StartFetcher();
+  RawListener sender;
+  FetchOrder order = Order("1.1", 100);
+  order.peer_endpoint = sender.endpoint();
+  order.look_ahead_bytes = 40;
+  const auto first = Begin(order);
+  RawPeer peer = sender.Accept();
+  peer.Receive(EncodeRequest(Request("1.1", 100)).size());
+  FrameHeader header{FrameKind::kData, 100, 0};
+  char encoded[kFrameHeaderBytes];
+  EncodeFrameHeader(header, encoded);
+  peer.Send(EncodeStatus(absl::OkStatus()) + std::string(encoded, sizeof encoded) +
+            std::string(59, 'x'));
+  EXPECT_FALSE(loop_.RunUntil([&first] { return first->nearly_done_calls > 0; },
+                              std::chrono::milliseconds(50)));
+  peer.Send("x");
+  EXPECT_TRUE(loop_.RunUntil([&first] { return first->nearly_done_calls > 0; }));
+  const auto second = Begin(order);
+  RawPeer next_peer = sender.Accept();
+  EXPECT_TRUE(next_peer.connected());
+  EXPECT_FALSE(first->result.has_value());
+}
+
+TEST_F(TransferTest, ASilentSenderIsNamedWithinTheSilenceTime) {
+  StartFetcher();
+  RawListener sender;
+  FetchOrder order = Order("1.1", 100);
+  order.peer_endpoint = sender.endpoint();
+  const MonoTime begin = loop_.Now();
+  const absl::Status status = FetchNow(order);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("worker w1"));
+  EXPECT_LT(loop_.Now() - begin, 4 * kSilence);
+}
+
+TEST_F(TransferTest, ASenderThatStopsMidWayIsNamed) {
+  StartFetcher();
+  RawListener sender;
+  FetchOrder order = Order("1.1", 100);
+  order.peer_endpoint = sender.endpoint();
+  const auto outcome = Begin(order);
+  RawPeer peer = sender.Accept();
+  peer.Send(EncodeStatus(absl::OkStatus()));
+  EXPECT_EQ(Finish(outcome).code(), absl::StatusCode::kDeadlineExceeded);
+}
+
+TEST_F(TransferTest, AnUnreachableSenderIsNamed) {
+  StartFetcher();
+  RawListener sender;
+  FetchOrder order = Order("1.1", 100);
+  order.peer_endpoint = sender.endpoint();
+  sender.Close();
+  const absl::Status status = FetchNow(order);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("cannot connect"));
+  order.peer_endpoint = "nowhere";
+  EXPECT_EQ(FetchNow(order).code(), absl::StatusCode::kInvalidArgument);
+  order.peer_endpoint = "127.0.0.1:99999";
+  EXPECT_EQ(FetchNow(order).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(TransferTest, EveryFlippedBitOnTheWireIsFound) {
+  StartFetcher();
+  RawListener sender;
+  const std::string body = TestBytes(40);
+  FrameHeader header{FrameKind::kData, 40, 0};
+  header.checksum = format::Xxh3(body, FrameSeed(header.kind, header.body_bytes));
+  char encoded[kFrameHeaderBytes];
+  EncodeFrameHeader(header, encoded);
+  const std::string answer =
+      EncodeStatus(absl::OkStatus()) + std::string(encoded, sizeof encoded) + body;
+  FetchOrder order = Order("1.1", 40);
+  order.peer_endpoint = sender.endpoint();
+  for (std::size_t bit = 0; bit < answer.size() * 8; ++bit) {
+    std::string flipped = answer;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
+    const auto outcome = Begin(order);
+    RawPeer peer = sender.Accept();
+    peer.Send(flipped);
+    // A length that grew makes the fetcher wait for more; the end of the stream tells it.
+    ::usleep(100);
+    peer.Close();
+    const absl::Status status = Finish(outcome);
+    ASSERT_TRUE(absl::IsDataLoss(status) || absl::IsUnavailable(status)) << bit << " " << status;
+  }
+}
+
+TEST_F(TransferTest, CancellingAJobEndsItsFetchesAndSends) {
+  StartServer();
+  StartFetcher();
+  RawListener sender;
+  FetchOrder order = Order("1.1", 100);
+  order.peer_endpoint = sender.endpoint();
+  const auto outcome = Begin(order);
+  RawPeer peer = sender.Accept();
+  fetcher_->CancelJob("another job");
+  fetcher_->CancelJob(kJob);
+  EXPECT_EQ(Finish(outcome).code(), absl::StatusCode::kCancelled);
+
+  Publish("1.1", 8 * kMiB);
+  RawPeer receiver(server_->endpoint());
+  receiver.Send(EncodeRequest(Request("1.1", 8 * kMiB)));
+  receiver.Receive(1);
+  server_->CancelJob(kJob);
+  receiver.Receive(std::string::npos, 5'000);
+  EXPECT_TRUE(receiver.ended());
+}
+
+TEST_F(TransferTest, NothingIsLeftAfterClose) {
+  StartServer();
+  StartFetcher();
+  Publish("1.1", 100);
+  ASSERT_TRUE(FetchNow(Order("1.1", 100)).ok());
+  RawListener sender;
+  FetchOrder order = Order("1.1", 100);
+  order.peer_endpoint = sender.endpoint();
+  const auto outcome = Begin(order);
+  RawPeer peer = sender.Accept();
+  RawPeer half_open(server_->endpoint());
+  half_open.Send("WR");
+  fetcher_->Close();
+  EXPECT_EQ(Finish(outcome).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(FetchNow(Order("1.1", 100)).code(), absl::StatusCode::kCancelled);
+  server_.reset();
+  fetcher_.reset();
+  threads_.Join();  // returns only when no coroutine, timer or socket waits any more
+}
+
+}  // namespace
+}  // namespace weir::transfer
