@@ -108,7 +108,8 @@ absl::Status CheckOrderPreserved(const Schedule& schedule) {
     holds[i].assign(q, {rank, rank});
   }
   for (const Message& message : schedule.messages) {
-    for (std::int32_t j = message.segment_begin; j < message.segment_end; ++j) {
+    for (std::int32_t k = message.segment_begin; k < message.segment_end; ++k) {
+      const std::size_t j = static_cast<std::size_t>(k) % q;
       RankRange& from = holds[message.sender][j];
       RankRange& to = holds[message.receiver][j];
       if (to.last < to.first) {

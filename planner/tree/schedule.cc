@@ -1,6 +1,5 @@
 #include "planner/tree/schedule.h"
 
-#include <numeric>
 #include <utility>
 
 namespace weir::planner::tree {
@@ -16,8 +15,10 @@ Schedule EmptySchedule(std::string method, std::int32_t num_machines, std::vecto
 Message MakeMessage(const Schedule& schedule, const LinkCosts& costs, const PortModel& ports,
                     MachineIndex sender, MachineIndex receiver, std::int32_t segment_begin,
                     std::int32_t segment_end, bool combines) {
-  const auto first = schedule.segment_units.begin();
-  const double units = std::accumulate(first + segment_begin, first + segment_end, 0.0);
+  double units = 0;
+  for (std::int32_t j = segment_begin; j < segment_end; ++j) {
+    units += schedule.segment_units[static_cast<std::size_t>(j) % schedule.segment_units.size()];
+  }
   Message message;
   message.sender = sender;
   message.receiver = receiver;

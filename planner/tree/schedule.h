@@ -33,7 +33,7 @@ struct PortModel {
 };
 
 /// One message: the sender's partials of the segments [segment_begin, segment_end), which it gives
-/// up.
+/// up. Segments past the last one stand for those from 0 again: ranges may wrap around.
 struct Message {
   MachineIndex sender = 0;
   MachineIndex receiver = 0;

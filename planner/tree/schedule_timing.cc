@@ -40,7 +40,7 @@ Seconds PortClock::EarliestStart(const Message& message) const {
   const MachineIndex to = message.receiver;
   Seconds start_s = std::max(send_free_s_[from], receive_free_s_[to] - message.flight_s);
   for (std::int32_t j = message.segment_begin; j < message.segment_end; ++j) {
-    start_s = std::max(start_s, partial_ready_s_[Cell(from, j)]);
+    start_s = std::max(start_s, partial_ready_s_[Cell(from, j % num_segments_)]);
   }
   if (!ports_.full_duplex) {
     start_s = std::max({start_s, receive_free_s_[from], send_free_s_[to] - message.flight_s});
@@ -75,7 +75,7 @@ Seconds PortClock::Place(Message& message) {
     end_s = combine.end_s;
   }
   for (std::int32_t j = message.segment_begin; j < message.segment_end; ++j) {
-    Seconds& ready_s = partial_ready_s_[Cell(to, j)];
+    Seconds& ready_s = partial_ready_s_[Cell(to, j % num_segments_)];
     ready_s = std::max(ready_s, end_s);
   }
   return end_s;

@@ -90,7 +90,8 @@ inline std::string ScheduleFault(const Schedule& schedule, PortModel ports, doub
       combines[m.receiver].push_back({begin, end});
       combine_free[m.receiver] = end;
     }
-    for (std::int32_t j = m.segment_begin; j < m.segment_end; ++j) {
+    for (std::int32_t k = m.segment_begin; k < m.segment_end; ++k) {
+      const std::size_t j = static_cast<std::size_t>(k) % q;
       auto& from = operands[m.sender][j];
       auto& to = operands[m.receiver][j];
       if (from.empty()) return "sends a segment that it does not hold";

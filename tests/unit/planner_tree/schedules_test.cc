@@ -5,6 +5,7 @@
 #include "planner/tree/list_schedule.h"
 #include "planner/tree/operand_order.h"
 #include "planner/tree/rabenseifner.h"
+#include "planner/tree/reduce_scatter.h"
 #include "planner/tree/segment_sizes.h"
 #include "planner/tree/tree_bounds.h"
 #include "planner/tree/tree_shapes.h"
@@ -89,6 +90,14 @@ TEST(Interleaved, TwoMachinesOverlap) {
 TEST(Rabenseifner, FourMachinesByHand) {
   const Schedule schedule = *RabenseifnerSchedule(4, 4, {0, 1, 1}, kBidirectional);
   EXPECT_EQ(schedule.makespan_s, 2 + 2 + 1 + 1 + 1 + 2);
+  EXPECT_EQ(ScheduleFault(schedule, kBidirectional), "");
+}
+
+// Hand solution: p = 3, 3 units, alpha = 0, beta = gamma = 1, no overlap: two rounds of one unit
+// (+1), two of gather.
+TEST(ReduceScatter, ThreeMachinesByHand) {
+  const Schedule schedule = *ReduceScatterSchedule(3, 3, {0, 1, 1}, kBidirectional);
+  EXPECT_EQ(schedule.makespan_s, 2 + 2 + 1 + 1);
   EXPECT_EQ(ScheduleFault(schedule, kBidirectional), "");
 }
 

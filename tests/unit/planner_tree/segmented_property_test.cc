@@ -11,6 +11,7 @@
 #include "planner/tree/list_schedule.h"
 #include "planner/tree/operand_order.h"
 #include "planner/tree/rabenseifner.h"
+#include "planner/tree/reduce_scatter.h"
 #include "planner/tree/segmented_evaluation.h"
 #include "planner/tree/segmented_exact.h"
 #include "planner/tree/tree_bounds.h"

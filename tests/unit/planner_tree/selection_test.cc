@@ -1,0 +1,136 @@
+#include "planner/tree/selection.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "planner/tree/circulant.h"
+#include "planner/tree/operand_order.h"
+#include "planner/tree/tree_bounds.h"
+#include "tests/unit/planner_tree/schedule_validator.h"
+
+namespace weir::planner::tree {
+namespace {
+
+constexpr PortModel kOverlap{true, true, true};
+constexpr PortModel kBidirectional{true, false, true};
+constexpr PortModel kUnidirectional{false, false, true};
+
+ReductionProblem Problem(std::int32_t p, double units, LinkCosts costs, PortModel ports) {
+  ReductionProblem problem;
+  problem.num_machines = p;
+  problem.element_units = units;
+  problem.costs = costs;
+  problem.ports = ports;
+  return problem;
+}
+
+// Tiny messages: latency counts, one tree in ceil(log2 p) steps. Long ones: many segments.
+TEST(Selection, SmallMessagesTakeOneTreeLongOnesManySegments) {
+  const ReductionChoice small = *ChooseReduction(Problem(16, 1, {100, 0.001, 0}, kBidirectional));
+  EXPECT_EQ(small.candidates[0].num_segments, 1);
+  const ReductionChoice large = *ChooseReduction(Problem(16, 1e5, {10, 1, 1}, kOverlap));
+  EXPECT_GT(large.candidates[0].num_segments, 10);
+  EXPECT_NE(DescribeChoice(large).find("runner-up"), std::string::npos);
+}
+
+TEST(Selection, WinnerIsValidAndNoCandidateIsShorter) {
+  std::mt19937_64 random(79);
+  for (int k = 0; k < 400; ++k) {
+    ReductionProblem problem = Problem(
+        static_cast<std::int32_t>(1 + random() % 20), static_cast<double>(1 + random() % 500),
+        {static_cast<double>(random() % 20), 1, static_cast<double>(random() % 3)},
+        {random() % 2 == 0, random() % 2 == 0, true});
+    problem.max_segments = 24;
+    problem.root =
+        static_cast<MachineIndex>(random() % static_cast<std::uint64_t>(problem.num_machines));
+    problem.commutative = random() % 3 != 0;
+    const auto choice = ChooseReduction(problem);
+    if (!choice.ok()) {
+      EXPECT_EQ(choice.status().code(), absl::StatusCode::kFailedPrecondition) << choice.status();
+      EXPECT_FALSE(problem.commutative);
+      continue;
+    }
+    ASSERT_EQ(ScheduleFault(choice->schedule, problem.ports), "") << choice->schedule.method;
+    ASSERT_EQ(choice->schedule.root, problem.root);
+    ASSERT_EQ(choice->schedule.makespan_s, choice->candidates[0].length_s);
+    if (!problem.commutative) {
+      ASSERT_TRUE(CheckOrderPreserved(choice->schedule).ok());
+    }
+    for (const ReductionCandidate& candidate : choice->candidates) {
+      if (candidate.refusal.empty()) {
+        ASSERT_GE(candidate.length_s, choice->schedule.makespan_s);
+      }
+    }
+  }
+}
+
+// One machine more must neither be much cheaper (a cliff before it) nor cost more than one more
+// level of a tree.
+TEST(Selection, NoCliffsAroundPowersOfTwo) {
+  for (const PortModel ports : {kOverlap, kBidirectional, kUnidirectional}) {
+    for (const double units : {1.0, 30.0, 1000.0, 20000.0}) {
+      for (const double gamma : {0.0, 1.0}) {
+        double before_s = 0;
+        for (std::int32_t p = 2; p <= 33; ++p) {
+          const LinkCosts costs{10, 1, gamma};
+          ReductionProblem problem = Problem(p, units, costs, ports);
+          problem.max_segments = 256;
+          const double length_s = ChooseReduction(problem)->schedule.makespan_s;
+          ASSERT_GE(length_s, 0.97 * before_s) << p << " " << units << " " << gamma;
+          const double level_s = costs.alpha_s + (costs.beta_s_per_unit + gamma) * units;
+          if (p > 2) {
+            ASSERT_LE(length_s, before_s + level_s) << p << " " << units << " " << gamma;
+          }
+          before_s = length_s;
+        }
+      }
+    }
+  }
+}
+
+TEST(Selection, RefusesWithTheReason) {
+  ReductionProblem problem = Problem(8, 100, {1, 1, 1}, kOverlap);
+  problem.commutative = false;
+  const ReductionChoice choice = *ChooseReduction(problem);
+  bool refused = false;
+  for (const ReductionCandidate& candidate : choice.candidates) {
+    refused = refused || candidate.refusal.find("commutative") != std::string::npos;
+  }
+  EXPECT_TRUE(refused);
+  problem.slowdown.assign(8, 2);
+  const auto none = ChooseReduction(problem);
+  EXPECT_EQ(none.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(none.status().message().find("no neighbours"), std::string::npos);
+}
+
+TEST(Selection, SpeedsReleasesAndLimitsHaveTheirOwnBuilders) {
+  ReductionProblem speeds = Problem(12, 1, {0, 1, 0}, kUnidirectional);
+  speeds.slowdown = {1.75, 1, 1, 1, 1, 1, 1, 1, 1, 1.75, 1.75, 1.75};
+  const ReductionChoice fast = *ChooseReduction(speeds);
+  EXPECT_DOUBLE_EQ(fast.schedule.makespan_s, 2 * 1.75 + 1);  // Fig. 8 of 003
+  EXPECT_EQ(ScheduleFault(fast.schedule, kUnidirectional), "");
+
+  ReductionProblem releases = Problem(4, 1, {0, 1, 1}, kOverlap);
+  releases.ready_s = {0, 0, 3, 5};
+  releases.max_segments = 1;
+  EXPECT_EQ(ChooseReduction(releases)->schedule.makespan_s, 7);
+
+  ReductionProblem limited = Problem(6, 1, {0, 1, 1}, kOverlap);
+  limited.max_transfers = 1;
+  EXPECT_EQ(ChooseReduction(limited)->schedule.method, "greedy tree under the limit");
+}
+
+TEST(Selection, BadInputNamesTheField) {
+  EXPECT_NE(ChooseReduction(Problem(0, 1, {1, 1, 1}, kOverlap)).status().message().find("p is 0"),
+            std::string::npos);
+  ReductionProblem problem = Problem(4, 1, {1, 1, 1}, kOverlap);
+  problem.root = 4;
+  EXPECT_NE(ChooseReduction(problem).status().message().find("root is 4"), std::string::npos);
+  problem.root = 0;
+  problem.slowdown = {1, 1};
+  EXPECT_NE(ChooseReduction(problem).status().message().find("slowdown has 2"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weir::planner::tree
