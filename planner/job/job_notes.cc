@@ -77,10 +77,11 @@ std::string IdleWorkersNote(const ClusterProfile& cluster, const Plan& plan) {
 std::string BoundNote(const Plan& plan) {
   const PlanSummary& summary = plan.summary;
   if (summary.lower_bound_s <= 0) return "";
-  return absl::StrCat("With these chunks and load fractions no transfer order takes less than ",
-                      ReadableSeconds(summary.lower_bound_s), "; this one is ",
-                      ReadablePercent(summary.makespan_s / summary.lower_bound_s - 1),
-                      " above that.");
+  return absl::StrCat(
+      "With these chunks and load fractions no transfer order takes less than ",
+      ReadableSeconds(summary.lower_bound_s), "; this one is ",
+      ReadablePercent(std::max(0.0, summary.makespan_s / summary.lower_bound_s - 1)),
+      " above that.");
 }
 
 std::string GuessedNote(const JobShape& shape, const ClusterProfile& cluster) {

@@ -1,0 +1,192 @@
+// Text, JSON and trace of plans. Golden files lie in golden/; when a change of them is wanted, copy
+// the new text that a failing test prints.
+
+#include "planner/plan/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "planner/plan/predict.h"
+#include "planner/plan/transfer_orders.h"
+#include "tests/unit/planner_plan/two_by_two.h"
+
+namespace weir::planner {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string Golden(const std::string& name) {
+  std::ifstream file(std::string(WEIR_GOLDEN_DIR) + "/" + name);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+struct Example {
+  Plan plan;
+  Prediction prediction;
+  ActualRun actual;
+  ExplainOptions options;
+};
+
+// The one-channel plan, run a little slower than predicted; the last reducer never ran.
+Example MakeExample() {
+  Example example;
+  example.plan = TwoByTwo(1);
+  example.plan.summary.method = "even";
+  example.plan.summary.lower_bound_s = 7;
+  example.plan.summary.notes = {
+      "A note that is long enough to be wrapped, because a terminal has eighty to a hundred "
+      "columns "
+      "and sentences for people do not end in the middle of a word.",
+      "A short one."};
+  example.prediction = *Predict(example.plan);
+  example.actual.steps = {{0, 2.5}, {0, 3}, {6.5, 7.75}, {0, -1}};
+  example.actual.transfers = {{2.5, 4.5}, {4.5, 6.5}};
+  example.actual.transfer_bytes = {2, 3};
+  example.actual.makespan_s = 7.75;
+  example.options.title = "wordcount";
+  example.options.worker_names = {"alpha", "beta"};
+  return example;
+}
+
+std::size_t LongestLine(const std::string& text) {
+  std::size_t longest = 0;
+  std::stringstream lines(text);
+  for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
+  return longest;
+}
+
+TEST(ExplainTextTest, PredictedIsGolden) {
+  const Example e = MakeExample();
+  EXPECT_EQ(ExplainText(e.plan, e.prediction, nullptr, e.options), Golden("predicted.txt"));
+}
+
+TEST(ExplainTextTest, ActualIsGolden) {
+  const Example e = MakeExample();
+  EXPECT_EQ(ExplainText(e.plan, e.prediction, &e.actual, e.options), Golden("actual.txt"));
+}
+
+TEST(ExplainTextTest, NeverWiderThanAHundredColumns) {
+  Example e = MakeExample();
+  e.options.title = std::string(300, 't');
+  e.options.worker_names = {std::string(150, 'w'), "b"};
+  e.plan.summary.notes.push_back(std::string(350, 'n'));
+  for (ComputeStep& step : e.plan.steps) step.input_bytes = step.output_bytes = 999'499'000'000;
+  EXPECT_LE(LongestLine(ExplainText(e.plan, e.prediction, &e.actual, e.options)), 100u);
+}
+
+TEST(ExplainTextTest, EmptyPlanHasAText) {
+  Plan plan;
+  plan.network.num_workers = 1;
+  plan.compute_order.resize(1);
+  plan.send_order.resize(1);
+  plan.receive_order.resize(1);
+  const std::string text = ExplainText(plan, *Predict(plan), nullptr, {});
+  EXPECT_THAT(text, HasSubstr("1 worker, 0 steps, 0 transfers"));
+}
+
+TEST(ExplainJsonTest, PredictedIsGolden) {
+  const Example e = MakeExample();
+  EXPECT_EQ(ExplainJson(e.plan, e.prediction, nullptr, e.options), Golden("predicted.json"));
+}
+
+TEST(ExplainJsonTest, ActualIsGolden) {
+  const Example e = MakeExample();
+  EXPECT_EQ(ExplainJson(e.plan, e.prediction, &e.actual, e.options), Golden("actual.json"));
+}
+
+TEST(ExplainJsonTest, NamesOfAnyBytesStayJson) {
+  Example e = MakeExample();
+  e.options.title = "\xff\x01\"\\<";
+  e.options.worker_names[0] = "\xc3";
+  const std::string text = ExplainJson(e.plan, e.prediction, &e.actual, e.options);
+  EXPECT_TRUE(nlohmann::json::accept(text));
+  EXPECT_TRUE(nlohmann::json::accept(ChromeTraceJson(e.plan, e.prediction, &e.actual, e.options)));
+}
+
+using Lane = std::pair<std::int64_t, std::int64_t>;
+
+struct Trace {
+  std::map<Lane, std::vector<std::pair<double, double>>> slices;
+  std::map<std::string, std::set<std::string>> flows;  // id -> phases
+  std::set<std::string> names;
+};
+
+Trace ReadTrace(const std::string& text) {
+  Trace trace;
+  const nlohmann::json json = nlohmann::json::parse(text);
+  for (const nlohmann::json& event : json.at("traceEvents")) {
+    const std::string phase = event.at("ph");
+    if (phase == "X") {
+      trace.slices[{event.at("pid"), event.at("tid")}].push_back({event.at("ts"), event.at("dur")});
+    } else if (phase == "M") {
+      if (event.at("args").contains("name")) trace.names.insert(event.at("args").at("name"));
+    } else {
+      EXPECT_TRUE(phase == "s" || phase == "f") << phase;
+      EXPECT_TRUE(trace.flows[event.at("id")].insert(phase).second);
+    }
+  }
+  return trace;
+}
+
+// Slices of one lane must not overlap, or the viewer nests them.
+void ExpectLanesAreFlat(Trace* trace) {
+  for (auto& [lane, slices] : trace->slices) {
+    std::sort(slices.begin(), slices.end());
+    for (std::size_t i = 1; i < slices.size(); ++i) {
+      EXPECT_GE(slices[i].first + 0.002, slices[i - 1].first + slices[i - 1].second)
+          << lane.first << "/" << lane.second;
+    }
+  }
+}
+
+TEST(ChromeTraceTest, StepsTransfersAndFlowsOfBothRuns) {
+  const Example e = MakeExample();
+  Trace trace = ReadTrace(ChromeTraceJson(e.plan, e.prediction, &e.actual, e.options));
+  ExpectLanesAreFlat(&trace);
+  std::size_t num_slices = 0;
+  for (const auto& [lane, slices] : trace.slices) num_slices += slices.size();
+  EXPECT_EQ(num_slices, (4 + 2 * 2) + (3 + 2 * 2));  // one step never ran
+  EXPECT_EQ(trace.flows.size(), 4u);
+  for (const auto& [id, phases] : trace.flows) EXPECT_EQ(phases.size(), 2u) << id;
+  for (const char* name : {"alpha (actual)", "beta (predicted)", "compute", "send", "receive"}) {
+    EXPECT_TRUE(trace.names.count(name)) << name;
+  }
+  EXPECT_EQ(trace.slices.begin()->second[0], std::make_pair(0.0, 2.5e6));
+}
+
+TEST(ChromeTraceTest, OverlappingTransfersGetRowsOfTheirOwn) {
+  // Worker 0 fetches from three others at once.
+  Plan plan;
+  plan.network.num_workers = 4;
+  plan.network.seconds_per_byte = 1;
+  for (std::int32_t worker = 0; worker < 4; ++worker) {
+    ComputeStep step;
+    step.kind = StepKind::kWrite;
+    step.worker = worker;
+    plan.steps.push_back(step);
+    plan.compute_order.push_back({worker});
+    if (worker == 0) continue;
+    plan.transfers.push_back({worker, 0, worker, 0, 0, 5, 0, 0});
+    plan.steps[0].after_transfers.push_back(worker - 1);
+    plan.sections.push_back({worker, 0, 5});
+  }
+  ASSERT_EQ(OrderFetchAll(&plan), absl::OkStatus());
+  Trace trace = ReadTrace(ChromeTraceJson(plan, *Predict(plan), nullptr, {}));
+  ExpectLanesAreFlat(&trace);
+  EXPECT_TRUE(trace.names.count("receive 2"));
+}
+
+}  // namespace
+}  // namespace weir::planner
