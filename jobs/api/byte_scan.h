@@ -1,0 +1,90 @@
+#pragma once
+
+// Finds bytes in text, 64 at a time. Upstream: TextBlock. Downstream: jobs that parse blocks.
+
+#include <bit>
+#include <cstdint>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace weir {
+
+/// Bit i of the result tells whether matches(text[i]). Requires: 64 readable bytes.
+/// This is what the vector versions below must equal, and what other processors use.
+template <typename Matches>
+inline std::uint64_t MaskPortable(const char* text, Matches&& matches) {
+  std::uint64_t mask = 0;
+  for (int i = 0; i < 64; ++i) mask |= static_cast<std::uint64_t>(matches(text[i])) << i;
+  return mask;
+}
+
+/// The six white space characters of ASCII.
+inline bool IsAsciiSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+#if defined(__SSE2__)
+
+namespace byte_scan_internal {
+
+template <typename Compare>
+inline std::uint64_t MaskOfVectors(const char* text, Compare&& compare) {
+  std::uint64_t mask = 0;
+  for (int i = 0; i < 64; i += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + i));
+    const auto bits = static_cast<std::uint32_t>(_mm_movemask_epi8(compare(bytes)));
+    mask |= static_cast<std::uint64_t>(bits) << i;
+  }
+  return mask;
+}
+
+}  // namespace byte_scan_internal
+
+/// Bit i tells whether text[i] is ASCII white space. Requires: 64 readable bytes.
+inline std::uint64_t AsciiSpaceMask(const char* text) {
+  return byte_scan_internal::MaskOfVectors(text, [](__m128i bytes) {
+    const __m128i from_tab = _mm_sub_epi8(bytes, _mm_set1_epi8('\t'));
+    const __m128i control =
+        _mm_cmpeq_epi8(_mm_min_epu8(from_tab, _mm_set1_epi8('\r' - '\t')), from_tab);
+    return _mm_or_si128(control, _mm_cmpeq_epi8(bytes, _mm_set1_epi8(' ')));
+  });
+}
+
+/// Bit i tells whether text[i] is `a` or `b`. Requires: 64 readable bytes.
+inline std::uint64_t EitherMask(const char* text, char a, char b) {
+  return byte_scan_internal::MaskOfVectors(text, [a, b](__m128i bytes) {
+    return _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(a)),
+                        _mm_cmpeq_epi8(bytes, _mm_set1_epi8(b)));
+  });
+}
+
+#else
+
+inline std::uint64_t AsciiSpaceMask(const char* text) { return MaskPortable(text, IsAsciiSpace); }
+
+inline std::uint64_t EitherMask(const char* text, char a, char b) {
+  return MaskPortable(text, [a, b](char c) { return c == a || c == b; });
+}
+
+#endif
+
+/// AppendPositions may write this many entries beyond the last position.
+inline constexpr int kPositionSlack = 64;
+
+/// Writes base + i for each set bit i, in order, and returns the place behind the last. Always
+/// writes in groups, because a branch per bit would be mispredicted about once per word.
+inline std::uint32_t* AppendPositions(std::uint64_t mask, std::uint32_t base, std::uint32_t* out) {
+  constexpr int kGroup = 8;
+  std::uint32_t* const end = out + std::popcount(mask);
+  while (mask != 0) {
+    for (int i = 0; i < kGroup; ++i) {
+      // countr_zero(0) is 64; what is written then lies behind the end and is overwritten.
+      out[i] = base + static_cast<std::uint32_t>(std::countr_zero(mask));
+      mask &= mask - 1;
+    }
+    out += kGroup;
+  }
+  return end;
+}
+
+}  // namespace weir

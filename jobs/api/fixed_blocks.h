@@ -1,0 +1,42 @@
+#pragma once
+
+// Cuts one input range into blocks of whole records of one size. Upstream: InputRange. Downstream:
+// readers.h.
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "jobs/api/input_file.h"
+#include "jobs/api/text_block.h"
+
+namespace weir {
+
+/// Gives the records of `record_bytes` bytes whose first byte lies in the range; records are
+/// counted from the beginning of the file.
+///
+/// Thread-safety: one thread at a time.
+/// Errors: those of InputFile; BadRecord when the file ends within a record.
+/// Bounds: one buffer of about 256 KiB or one record.
+/// Checked by: tests/unit/jobs/readers_test.cc.
+class FixedBlocks {
+ public:
+  FixedBlocks(std::int64_t record_bytes, const InputRange& range);
+
+  /// Gives the next block; false when the range is done.
+  absl::StatusOr<bool> Next(TextBlock& block);
+
+  /// Bytes of the range read since the last call, for progress.
+  std::int64_t TakeProgressBytes();
+
+ private:
+  const std::int64_t record_bytes_;
+  const InputRange range_;
+  InputFile file_;
+  bool started_ = false;
+  std::vector<char> buffer_;
+  std::int64_t position_;  // file offset of the next record
+  std::int64_t reported_;
+};
+
+}  // namespace weir

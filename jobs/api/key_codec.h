@@ -1,0 +1,166 @@
+#pragma once
+
+// Keys as bytes whose order is the order of the keys. Upstream: the author's Key type. Downstream:
+// tables, sections and sorted output, which know bytes only.
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+namespace weir {
+
+/// Turns a key into bytes that compare (memcmp) as the keys do, and back. Specialise it for a key
+/// type of your own with the same two functions.
+///
+/// Append adds the bytes of one key; Take removes them from the front of `in` and returns false
+/// when they are no key. Take must find the end of a key by itself, because keys of tuples follow
+/// one another. Checked by: tests/unit/jobs/codec_test.cc.
+template <typename T>
+struct KeyCodec;
+
+namespace key_codec_internal {
+
+template <typename Unsigned>
+void AppendBigEndian(Unsigned bits, std::string& out) {
+  for (int shift = static_cast<int>(sizeof bits) * 8 - 8; shift >= 0; shift -= 8) {
+    out.push_back(static_cast<char>(bits >> shift));
+  }
+}
+
+template <typename Unsigned>
+bool TakeBigEndian(std::string_view& in, Unsigned& bits) {
+  if (in.size() < sizeof bits) return false;
+  bits = 0;
+  for (std::size_t i = 0; i < sizeof bits; ++i) {
+    bits = static_cast<Unsigned>(bits << 7 << 1 | static_cast<unsigned char>(in[i]));
+  }
+  in.remove_prefix(sizeof bits);
+  return true;
+}
+
+}  // namespace key_codec_internal
+
+/// Integers, bool and characters: big-endian, sign bit turned over.
+template <std::integral T>
+struct KeyCodec<T> {
+  using Bits = std::make_unsigned_t<std::conditional_t<std::is_same_v<T, bool>, char, T>>;
+  static constexpr Bits kSign =
+      std::is_signed_v<T> ? static_cast<Bits>(Bits{1} << (sizeof(Bits) * 8 - 1)) : Bits{0};
+
+  static void Append(T key, std::string& out) {
+    key_codec_internal::AppendBigEndian(static_cast<Bits>(static_cast<Bits>(key) ^ kSign), out);
+  }
+  static bool Take(std::string_view& in, T& key) {
+    Bits bits = 0;
+    if (!key_codec_internal::TakeBigEndian(in, bits)) return false;
+    key = static_cast<T>(static_cast<Bits>(bits ^ kSign));
+    return true;
+  }
+};
+
+/// Floating point numbers in numeric order; -0.0 before 0.0, NaNs at the ends by sign.
+template <std::floating_point T>
+requires(sizeof(T) == 4 || sizeof(T) == 8) struct KeyCodec<T> {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  static constexpr Bits kSign = Bits{1} << (sizeof(Bits) * 8 - 1);
+
+  static void Append(T key, std::string& out) {
+    const Bits bits = std::bit_cast<Bits>(key);
+    key_codec_internal::AppendBigEndian((bits & kSign) != 0 ? ~bits : bits | kSign, out);
+  }
+  static bool Take(std::string_view& in, T& key) {
+    Bits bits = 0;
+    if (!key_codec_internal::TakeBigEndian(in, bits)) return false;
+    key = std::bit_cast<T>((bits & kSign) != 0 ? bits & ~kSign : ~bits);
+    return true;
+  }
+};
+
+/// Strings inside tuples: NUL is written as NUL 0xff, the end as NUL NUL. A key that is a string by
+/// itself is not encoded at all (see KeyBytes).
+template <>
+struct KeyCodec<std::string> {
+  static void Append(std::string_view key, std::string& out) {
+    for (const char c : key) {
+      out.push_back(c);
+      if (c == '\0') out.push_back('\xff');
+    }
+    out.append(2, '\0');
+  }
+  static bool Take(std::string_view& in, std::string& key) {
+    key.clear();
+    for (std::size_t i = 0; i + 1 < in.size(); ++i) {
+      if (in[i] != '\0') {
+        key.push_back(in[i]);
+      } else if (in[++i] == '\xff') {
+        key.push_back('\0');
+      } else {
+        in.remove_prefix(i + 1);
+        return in.data()[-1] == '\0';
+      }
+    }
+    return false;
+  }
+};
+
+/// Tuples: element by element.
+template <typename... T>
+struct KeyCodec<std::tuple<T...>> {
+  static void Append(const std::tuple<T...>& key, std::string& out) {
+    std::apply([&out](const T&... part) { (KeyCodec<T>::Append(part, out), ...); }, key);
+  }
+  static bool Take(std::string_view& in, std::tuple<T...>& key) {
+    return std::apply([&in](T&... part) { return (KeyCodec<T>::Take(in, part) && ...); }, key);
+  }
+};
+
+/// Structs without padding: their memory. The order is that of the bytes; write a codec for
+/// another.
+template <typename T>
+requires(std::is_class_v<T>&& std::is_trivially_copyable_v<T>&&
+             std::has_unique_object_representations_v<T>) struct KeyCodec<T> {
+  static void Append(const T& key, std::string& out) {
+    out.append(reinterpret_cast<const char*>(&key), sizeof key);
+  }
+  static bool Take(std::string_view& in, T& key) {
+    if (in.size() < sizeof key) return false;
+    std::memcpy(&key, in.data(), sizeof key);
+    in.remove_prefix(sizeof key);
+    return true;
+  }
+};
+
+/// How a Key is passed to emit and to Format: strings as views of their bytes, others as they are.
+template <typename Key>
+struct KeyForm {
+  using Argument = const Key&;
+  static std::string_view Bytes(const Key& key, std::string& scratch) {
+    scratch.clear();
+    KeyCodec<Key>::Append(key, scratch);
+    return scratch;
+  }
+  /// Returns false when the bytes are no key.
+  static bool Read(std::string_view bytes, Key& key) {
+    return KeyCodec<Key>::Take(bytes, key) && bytes.empty();
+  }
+  using Held = Key;
+};
+
+template <>
+struct KeyForm<std::string> {
+  using Argument = std::string_view;
+  static std::string_view Bytes(std::string_view key, std::string&) { return key; }
+  static bool Read(std::string_view bytes, std::string_view& key) {
+    key = bytes;
+    return true;
+  }
+  using Held = std::string_view;
+};
+
+}  // namespace weir

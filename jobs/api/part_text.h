@@ -1,0 +1,46 @@
+#pragma once
+
+// Collects the formatted lines of a part. Upstream: a job's Format. Downstream: PartSink.
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "jobs/api/program.h"
+
+namespace weir {
+
+/// Hands text to the sink in large pieces. Bounds: kFillBytes and one record.
+class PartText {
+ public:
+  explicit PartText(PartSink& sink) : sink_(sink) {}
+
+  /// Appends one record: `format(std::string& out)` writes it.
+  template <typename Format>
+  absl::Status Add(Format&& format) {
+    format(text_);
+    ++text_records_;
+    ++records_;
+    return text_.size() < kFillBytes ? absl::OkStatus() : Flush();
+  }
+
+  absl::Status Flush() {
+    if (text_records_ == 0) return absl::OkStatus();
+    absl::Status status = sink_.Append(text_, text_records_);
+    text_.clear();
+    text_records_ = 0;
+    return status;
+  }
+
+  std::int64_t records() const { return records_; }
+
+ private:
+  static constexpr std::size_t kFillBytes = 256 << 10;
+
+  PartSink& sink_;
+  std::string text_;
+  std::int64_t text_records_ = 0;
+  std::int64_t records_ = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,128 @@
+#pragma once
+
+// What a job may ask its input to be: lines, CSV rows, records of one size, or whole blocks.
+// Upstream: DelimitedBlocks, FixedBlocks. Downstream: the author's Map.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jobs/api/delimited_blocks.h"
+#include "jobs/api/fixed_blocks.h"
+#include "jobs/api/text_block.h"
+
+namespace weir {
+
+// A reader names its Source (made for each range by MakeSource) and hands the records of a block to
+// the job. One reader a slot, so that it may keep scratch memory.
+
+/// Lines without their '\n'. A '\r' before it is part of the line. Map takes std::string_view.
+class TextLines {
+ public:
+  using Source = DelimitedBlocks;
+  static Source MakeSource(const InputRange& range) { return {Delimiters("\n"), range}; }
+
+  template <typename Job, typename Emit>
+  void MapBlock(Job& job, const TextBlock& block, Emit& emit) {
+    const char* const end = block.data + block.bytes;
+    for (const char* line = block.data; line < end && !emit.rejected();) {
+      const void* newline = std::memchr(line, '\n', static_cast<std::size_t>(end - line));
+      const char* line_end = static_cast<const char*>(newline);
+      emit.CountRecord();
+      job.Map(std::string_view(line, static_cast<std::size_t>(line_end - line)), emit);
+      line = line_end + 1;
+    }
+  }
+};
+
+/// One CSV row. The views are valid during Map.
+struct CsvRow {
+  std::string_view line;
+  std::vector<std::string_view> fields;
+};
+
+/// Lines of CSV after RFC 4180: fields parted by ',', quoted by '"', a quote within quotes doubled.
+/// Other than there a row is one line: a quote that is still open at its end makes a bad record,
+/// because a range may begin anywhere. A '\r' before the '\n' is dropped. Map takes const CsvRow&.
+class CsvRows {
+ public:
+  using Source = DelimitedBlocks;
+  static Source MakeSource(const InputRange& range) { return {Delimiters("\n"), range}; }
+
+  template <typename Job, typename Emit>
+  void MapBlock(Job& job, const TextBlock& block, Emit& emit) {
+    RowsOf<Job> rows{*this, job};
+    TextLines().MapBlock(rows, block, emit);
+  }
+
+  /// Splits one line into row(); false when a quote is not closed or text follows a closing one.
+  bool Split(std::string_view line);
+  const CsvRow& row() const { return row_; }
+
+ private:
+  template <typename Job>
+  struct RowsOf {
+    CsvRows& reader;
+    Job& job;
+    template <typename Emit>
+    void Map(std::string_view line, Emit& emit) {
+      if (!reader.Split(line)) {
+        emit.Reject(line, "not a CSV row: a quote is not closed, or text follows a closing quote");
+        return;
+      }
+      job.Map(reader.row(), emit);
+    }
+  };
+
+  CsvRow row_;
+  std::string unquoted_;
+};
+
+/// Records of kBytes bytes each. Map takes std::string_view.
+template <std::int64_t kBytes>
+class FixedRecords {
+ public:
+  static_assert(kBytes > 0 && kBytes <= 64 << 20);
+  using Source = FixedBlocks;
+  static Source MakeSource(const InputRange& range) { return {kBytes, range}; }
+
+  template <typename Job, typename Emit>
+  void MapBlock(Job& job, const TextBlock& block, Emit& emit) {
+    for (std::int64_t at = 0; at < block.bytes && !emit.rejected(); at += kBytes) {
+      emit.CountRecord();
+      job.Map(block.text().substr(static_cast<std::size_t>(at), kBytes), emit);
+    }
+  }
+};
+
+/// Bytes that end records, for Block.
+struct Newline {
+  static constexpr std::string_view kBytes = "\n";
+};
+struct AsciiSpace {
+  static constexpr std::string_view kBytes = " \t\n\v\f\r";
+};
+
+/// Whole blocks, for authors who parse themselves. Map takes const TextBlock&; every emitted pair
+/// counts as one input record.
+template <typename Delimiter>
+class Block {
+ public:
+  using Source = DelimitedBlocks;
+  static Source MakeSource(const InputRange& range) {
+    return {Delimiters(Delimiter::kBytes), range};
+  }
+
+  template <typename Job, typename Emit>
+  void MapBlock(Job& job, const TextBlock& block, Emit& emit) {
+    const std::int64_t before = emit.emitted();
+    job.Map(block, emit);
+    emit.CountRecords(emit.emitted() - before);
+  }
+};
+
+}  // namespace weir

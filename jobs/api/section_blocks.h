@@ -1,0 +1,85 @@
+#pragma once
+
+// Records of a section as blocks: length of key, length of value, key, value. A record that does
+// not fit into one block goes on in the next. Upstream: map steps. Downstream: reduce steps,
+// through RunSink and RunSource.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "jobs/api/program.h"
+
+namespace weir {
+
+// First byte of a block.
+enum class BlockKind : char {
+  kWholeRecords = 0,
+  kRecordPart = 1,      // more of the same record follows
+  kRecordLastPart = 2,  // ends it
+};
+
+/// Writes records into the sections of a run.
+///
+/// Thread-safety: one thread at a time.
+/// Bounds: one block.
+/// Checked by: tests/unit/jobs/section_blocks_test.cc.
+class SectionWriter {
+ public:
+  explicit SectionWriter(RunSink& sink) : sink_(sink) { block_.reserve(kFillBytes); }
+
+  absl::Status Begin(int consumer);
+  absl::Status Add(std::string_view key, std::string_view value);
+  /// Ends the last section.
+  absl::Status Finish() { return Flush(); }
+
+  std::int64_t records() const { return records_; }
+
+ private:
+  // Blocks of this size keep all buffers of a reducer with many producers small.
+  static constexpr std::size_t kFillBytes = 256 << 10;
+
+  absl::Status Flush();
+  absl::Status AddLong(std::string_view key, std::string_view value);
+
+  RunSink& sink_;
+  std::string block_;
+  std::int64_t block_records_ = 0;
+  std::int64_t records_ = 0;
+};
+
+/// One record; valid until the next call.
+struct SectionRecord {
+  std::string_view key;
+  std::string_view value;
+};
+
+/// Reads the records of one section. Trusts nothing: lengths are checked.
+///
+/// Thread-safety: one thread at a time.
+/// Errors: those of the source; kDataLoss for blocks that hold no records.
+class SectionReader {
+ public:
+  explicit SectionReader(RunSource& source) : source_(source) {}
+
+  /// Reads the next record; false at the end.
+  absl::StatusOr<bool> Next(SectionRecord& record);
+
+  /// True when the next call reads another block, so that the bytes of earlier records vanish.
+  bool at_block_end() const { return left_.empty(); }
+  /// Bytes that are readable from the beginning of the last record to the end of its block.
+  const char* block_end() const { return left_.data() + left_.size(); }
+
+ private:
+  absl::StatusOr<bool> NextBlock();
+  absl::Status ReadParts(absl::Span<const char> part);
+
+  RunSource& source_;
+  std::string_view left_;
+  std::string long_record_;
+};
+
+}  // namespace weir

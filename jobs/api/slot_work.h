@@ -1,0 +1,38 @@
+#pragma once
+
+// Shares work among the slots of a task. Upstream: combine_program.h, group_program.h.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "jobs/api/program.h"
+
+namespace weir {
+
+/// Cuts the concatenation of `ranges` into `num_slots` contiguous pieces of equal size. Fixed cuts,
+/// not work taken from a queue, because the order in which values are combined must not depend on
+/// the speed of threads.
+std::vector<std::vector<InputRange>> SplitRanges(absl::Span<const InputRange> ranges,
+                                                 int num_slots);
+
+/// First and one-past-last of `count` things for one slot.
+struct SlotShare {
+  int begin = 0;
+  int end = 0;
+};
+SlotShare ShareOf(int slot, int num_slots, int count);
+
+/// Runs `body` on each slot and returns the error of the lowest slot that failed. `stop()` turns
+/// true for a slot once a lower one failed or the job is being ended; kCancelled in the latter
+/// case.
+absl::Status RunOnSlots(
+    StepContext& context,
+    const std::function<absl::Status(int slot, const std::function<bool()>& stop)>& body);
+
+/// Says that a step holds more than it may, and what to do. `what` names what filled the memory.
+absl::Status OutOfMemory(std::int64_t held_bytes, std::int64_t allowed_bytes, const char* what);
+
+}  // namespace weir

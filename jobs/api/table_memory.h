@@ -1,0 +1,49 @@
+#pragma once
+
+// Memory of one hash table. Upstream: combine_table.h.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+namespace weir {
+
+/// Gives zeroed arrays of 2^k entries and takes them back for the next of the same size. Large
+/// tables lie on huge pages: most of their cost is the search for the page.
+///
+/// Thread-safety: safe; called when a table grows, never per record.
+/// Bounds: none of its own; who fills the table watches bytes().
+class TableMemory {
+ public:
+  explicit TableMemory(std::size_t entry_bytes) : entry_bytes_(entry_bytes) {}
+  ~TableMemory();
+  TableMemory(const TableMemory&) = delete;
+  TableMemory& operator=(const TableMemory&) = delete;
+
+  void* Take(int log2_entries) ABSL_LOCKS_EXCLUDED(mutex_);
+  void Return(void* array, int log2_entries) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  /// Bytes taken from the system.
+  std::int64_t bytes() const ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Slab {
+    char* data = nullptr;
+    std::size_t bytes = 0;
+  };
+
+  char* Cut(std::size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::size_t entry_bytes_;
+  mutable absl::Mutex mutex_;
+  std::array<std::vector<void*>, 48> returned_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Slab> slabs_ ABSL_GUARDED_BY(mutex_);
+  std::size_t slab_used_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,160 @@
+#include "tests/unit/jobs/in_process_job.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <utility>
+
+#include "jobs/api/slot_work.h"
+
+namespace weir::testing {
+
+absl::Status MemoryRun::BeginSection(int consumer) {
+  if (consumer <= consumer_) return absl::InternalError("sections must rise");
+  consumer_ = consumer;
+  return absl::OkStatus();
+}
+
+absl::Status MemoryRun::Append(std::string_view block, std::int64_t records) {
+  if (consumer_ < 0 || block.empty() || block.size() > static_cast<std::size_t>(kBlockBytesMax)) {
+    return absl::InternalError("not a block");
+  }
+  sections_[consumer_].emplace_back(block);
+  records_ += records;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<absl::Span<const char>> MemorySource::NextBlock() {
+  if (next_ == blocks_.size()) return absl::Span<const char>();
+  const std::string& block = blocks_[next_++];
+  // A copy of its own, so that a sanitizer sees reads beyond it and use after the next call.
+  current_ = std::make_unique<char[]>(block.size());
+  std::memcpy(current_.get(), block.data(), block.size());
+  return absl::Span<const char>(current_.get(), block.size());
+}
+
+absl::Status MemoryPart::Append(std::string_view bytes, std::int64_t added) {
+  text.append(bytes);
+  records += added;
+  return absl::OkStatus();
+}
+
+void ThreadPerCall::RunOnAll(const std::function<void(int slot)>& body) {
+  std::vector<std::thread> threads;
+  for (int slot = 1; slot < num_slots_; ++slot) threads.emplace_back(body, slot);
+  body(0);
+  for (std::thread& thread : threads) thread.join();
+}
+
+void RecordingContext::AddCounter(std::string_view name, std::int64_t value) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  counters[std::string(name)] += value;
+}
+
+namespace {
+
+std::vector<std::unique_ptr<RunSource>> Sources(const std::vector<MemoryRun>& runs, int consumer) {
+  std::vector<std::unique_ptr<RunSource>> sources;
+  for (const MemoryRun& run : runs) {
+    const auto section = run.sections().find(consumer);
+    sources.push_back(std::make_unique<MemorySource>(
+        section == run.sections().end() ? std::vector<std::string>() : section->second));
+  }
+  return sources;
+}
+
+absl::StatusOr<std::vector<MemoryRun>> MapAll(JobProgram& program, const JobCut& cut) {
+  std::vector<MemoryRun> runs(cut.mappers.size());
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    RecordingContext context(cut.num_slots);
+    const auto totals = program.Map({cut.mappers[i], cut.consumer_key_end}, runs[i], context);
+    if (!totals.ok()) return totals.status();
+    std::int64_t bytes = 0;
+    for (const InputRange& range : cut.mappers[i]) bytes += range.end - range.begin;
+    if (context.progress_bytes != bytes) return absl::InternalError("progress is not the input");
+    if (totals->output_records != runs[i].records()) return absl::InternalError("records lost");
+  }
+  return runs;
+}
+
+absl::StatusOr<std::vector<std::string>> ReduceAll(JobProgram& program, const JobCut& cut,
+                                                   const std::vector<MemoryRun>& runs) {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < cut.consumer_key_end.size(); ++i) {
+    ReduceOrder order;
+    order.index_in_layer = static_cast<int>(i);
+    order.inputs = Sources(runs, static_cast<int>(i));
+    MemoryPart part;
+    RecordingContext context(cut.num_slots);
+    const auto totals = program.ReduceToPart(std::move(order), part, context);
+    if (!totals.ok()) return totals.status();
+    if (totals->output_records != part.records) return absl::InternalError("records lost");
+    parts.push_back(std::move(part.text));
+  }
+  return parts;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> RunJob(JobProgram& program, const JobCut& cut) {
+  const auto runs = MapAll(program, cut);
+  if (!runs.ok()) return runs.status();
+  return ReduceAll(program, cut, *runs);
+}
+
+absl::StatusOr<std::vector<std::string>> RunJobInTwoLayers(JobProgram& program, const JobCut& cut) {
+  JobCut first = cut;
+  first.consumer_key_end = {0.5, 1.0};
+  const auto runs = MapAll(program, first);
+  if (!runs.ok()) return runs.status();
+  std::vector<MemoryRun> combined(2);
+  for (int i = 0; i < 2; ++i) {
+    ReduceOrder order;
+    order.index_in_layer = i;
+    order.inputs = Sources(*runs, i);
+    order.consumer_key_end = cut.consumer_key_end;
+    RecordingContext context(cut.num_slots);
+    const auto totals =
+        program.ReduceToRun(std::move(order), combined[static_cast<std::size_t>(i)], context);
+    if (!totals.ok()) return totals.status();
+  }
+  return ReduceAll(program, cut, combined);
+}
+
+JobCut EvenCut(const std::vector<std::string>& paths, int num_mappers, int num_reducers,
+               int num_slots) {
+  std::vector<InputRange> files;
+  for (const std::string& path : paths) {
+    const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(path));
+    if (bytes > 0) files.push_back({path, 0, bytes, bytes});
+  }
+  JobCut cut;
+  cut.mappers = SplitRanges(files, num_mappers);
+  cut.num_slots = num_slots;
+  cut.consumer_key_end.clear();
+  for (int i = 1; i <= num_reducers; ++i) {
+    cut.consumer_key_end.push_back(static_cast<double>(i) / num_reducers);
+  }
+  return cut;
+}
+
+ScratchFile::ScratchFile(std::string_view contents) {
+  std::string pattern = (std::filesystem::temp_directory_path() / "weir-test-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) std::abort();
+  folder_ = pattern;
+  path_ = folder_ + "/input";
+  std::ofstream(path_, std::ios::binary) << contents;
+}
+
+ScratchFile::~ScratchFile() { std::filesystem::remove_all(folder_); }
+
+InputRange ScratchFile::range() const {
+  const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(path_));
+  return {path_, 0, bytes, bytes};
+}
+
+}  // namespace weir::testing

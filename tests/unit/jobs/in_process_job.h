@@ -1,0 +1,125 @@
+#pragma once
+
+// Runs a job's steps within the test: runs and parts in memory, slots as threads. Upstream: tests
+// of jobs and of the engine, tests/bench. Downstream: JobProgram.
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "jobs/api/program.h"
+
+namespace weir::testing {
+
+/// A run in memory: the blocks of each section.
+class MemoryRun : public RunSink {
+ public:
+  absl::Status BeginSection(int consumer) override;
+  absl::Status Append(std::string_view block, std::int64_t records) override;
+
+  const std::map<int, std::vector<std::string>>& sections() const { return sections_; }
+  std::int64_t records() const { return records_; }
+
+ private:
+  std::map<int, std::vector<std::string>> sections_;
+  int consumer_ = -1;
+  std::int64_t records_ = 0;
+};
+
+/// Reads one section of a MemoryRun, each block from memory of exactly its size.
+class MemorySource : public RunSource {
+ public:
+  explicit MemorySource(std::vector<std::string> blocks) : blocks_(std::move(blocks)) {}
+  absl::StatusOr<absl::Span<const char>> NextBlock() override;
+
+ private:
+  std::vector<std::string> blocks_;
+  std::size_t next_ = 0;
+  std::unique_ptr<char[]> current_;
+};
+
+/// A part in memory.
+class MemoryPart : public PartSink {
+ public:
+  absl::Status Append(std::string_view bytes, std::int64_t records) override;
+
+  std::string text;
+  std::int64_t records = 0;
+};
+
+/// Slots as threads that live for one call.
+class ThreadPerCall : public SlotPool {
+ public:
+  explicit ThreadPerCall(int num_slots) : num_slots_(num_slots) {}
+  int num_slots() const override { return num_slots_; }
+  void RunOnAll(const std::function<void(int slot)>& body) override;
+
+ private:
+  const int num_slots_;
+};
+
+/// A context that remembers what the engine told it.
+class RecordingContext : public StepContext {
+ public:
+  explicit RecordingContext(int num_slots, std::int64_t memory_bytes = 0)
+      : slots_(num_slots), memory_bytes_(memory_bytes) {}
+
+  SlotPool& slots() override { return slots_; }
+  void AddProgress(std::int64_t input_bytes) override { progress_bytes += input_bytes; }
+  void AddCounter(std::string_view name, std::int64_t value) override;
+  bool cancelled() const override { return cancel; }
+  std::int64_t memory_bytes() const override { return memory_bytes_; }
+
+  std::atomic<std::int64_t> progress_bytes = 0;
+  std::atomic<bool> cancel = false;
+  std::map<std::string, std::int64_t, std::less<>> counters;
+
+ private:
+  ThreadPerCall slots_;
+  const std::int64_t memory_bytes_;
+  std::mutex mutex_;
+};
+
+/// How a job is cut up.
+struct JobCut {
+  std::vector<std::vector<InputRange>> mappers;
+  std::vector<double> consumer_key_end = {1.0};
+  int num_slots = 1;
+};
+
+/// Maps, hands the sections over and reduces to parts, one per consumer.
+absl::StatusOr<std::vector<std::string>> RunJob(JobProgram& program, const JobCut& cut);
+
+/// As RunJob, with a partial reduce between: sections of every two mappers are combined first.
+absl::StatusOr<std::vector<std::string>> RunJobInTwoLayers(JobProgram& program, const JobCut& cut);
+
+/// Cuts files into `num_mappers` equal pieces of their concatenation and the keys into
+/// `num_reducers` equal ranges.
+JobCut EvenCut(const std::vector<std::string>& paths, int num_mappers, int num_reducers,
+               int num_slots);
+
+/// A file in a folder of its own that is removed with the object.
+class ScratchFile {
+ public:
+  explicit ScratchFile(std::string_view contents);
+  ~ScratchFile();
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  /// The whole file as one range.
+  InputRange range() const;
+
+ private:
+  std::string folder_;
+  std::string path_;
+};
+
+}  // namespace weir::testing
