@@ -161,9 +161,9 @@ v1::JobError WorkerJob::Named(v1::JobError error, const std::string& step) const
   if (error.worker().empty()) error.set_worker(options_.name);
   if (error.step().empty()) error.set_step(step);
   if (error.code() == job_error::kDiskFull) {
-    error.set_advice(absl::StrCat("free space on worker ", options_.name,
-                                  ", where its work directory is ", paths_.root,
-                                  ", or start it with another --work-dir"));
+    error.set_advice(absl::StrCat(
+        "free space on worker ", options_.name,
+        ", or choose another output or --work-dir; its work directory is ", options_.work_dir));
   }
   return error;
 }
