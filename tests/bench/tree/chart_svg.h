@@ -13,8 +13,8 @@
 namespace weir::planner::tree {
 
 // Colour-blind safe (Okabe and Ito 2008).
-inline constexpr std::array<const char*, 8> kChartColours = {"#0072B2", "#E69F00", "#009E73", "#CC79A7",
-                                                             "#56B4E9", "#D55E00", "#F0E442", "#999999"};
+inline constexpr std::array<const char*, 8> kChartColours = {
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999"};
 
 inline std::string Fixed(double value, const char* format = "%.1f") {
   std::array<char, 64> text{};
@@ -36,14 +36,17 @@ struct ChartAxes {
   double y_to = 1;
 };
 
-inline std::string SvgText(double x, double y, const std::string& text, const std::string& more = "") {
+inline std::string SvgText(double x, double y, const std::string& text,
+                           const std::string& more = "") {
   return "<text x=\"" + Fixed(x) + "\" y=\"" + Fixed(y) + "\" " + more + ">" + text + "</text>\n";
 }
 
 inline std::string SvgOpen(double width, double height, const std::string& title) {
-  return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + Fixed(width, "%.0f") + "\" height=\"" +
-         Fixed(height, "%.0f") + "\" font-family=\"sans-serif\" font-size=\"11\">\n<title>" + title +
-         "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" + SvgText(20, 18, title, "font-size=\"13\"");
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + Fixed(width, "%.0f") +
+         "\" height=\"" + Fixed(height, "%.0f") +
+         "\" font-family=\"sans-serif\" font-size=\"11\">\n<title>" + title +
+         "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n" +
+         SvgText(20, 18, title, "font-size=\"13\"");
 }
 
 // Draws lines over a common frame with ten ticks a side.
@@ -57,16 +60,21 @@ inline std::string LineChart(const ChartAxes& axes, const std::vector<ChartLine>
       x_to = std::max(x_to, at_x(point.first));
     }
   }
-  auto px = [&](double x) { return kLeft + kWidth * (at_x(x) - x_from) / std::max(1e-12, x_to - x_from); };
-  auto py = [&](double y) { return kTop + kHeight * (1 - (y - axes.y_from) / (axes.y_to - axes.y_from)); };
+  auto px = [&](double x) {
+    return kLeft + kWidth * (at_x(x) - x_from) / std::max(1e-12, x_to - x_from);
+  };
+  auto py = [&](double y) {
+    return kTop + kHeight * (1 - (y - axes.y_from) / (axes.y_to - axes.y_from));
+  };
   std::string svg = SvgOpen(kLeft + kWidth + 170, kTop + kHeight + 50, axes.title);
   for (int tick = 0; tick <= 5; ++tick) {
     const double y = axes.y_from + (axes.y_to - axes.y_from) * tick / 5;
-    svg += "<line x1=\"" + Fixed(kLeft) + "\" x2=\"" + Fixed(kLeft + kWidth) + "\" y1=\"" + Fixed(py(y)) + "\" y2=\"" +
-           Fixed(py(y)) + "\" stroke=\"#dddddd\"/>\n" + SvgText(kLeft - 6, py(y) + 4, Fixed(y, "%.3g"), "text-anchor=\"end\"");
+    svg += "<line x1=\"" + Fixed(kLeft) + "\" x2=\"" + Fixed(kLeft + kWidth) + "\" y1=\"" +
+           Fixed(py(y)) + "\" y2=\"" + Fixed(py(y)) + "\" stroke=\"#dddddd\"/>\n" +
+           SvgText(kLeft - 6, py(y) + 4, Fixed(y, "%.3g"), "text-anchor=\"end\"");
     const double x = x_from + (x_to - x_from) * tick / 5;
-    svg += SvgText(kLeft + kWidth * tick / 5, kTop + kHeight + 16, Fixed(axes.x_log ? std::pow(10, x) : x, "%.4g"),
-                   "text-anchor=\"middle\"");
+    svg += SvgText(kLeft + kWidth * tick / 5, kTop + kHeight + 16,
+                   Fixed(axes.x_log ? std::pow(10, x) : x, "%.4g"), "text-anchor=\"middle\"");
   }
   svg += SvgText(kLeft + kWidth / 2, kTop + kHeight + 36, axes.x_label, "text-anchor=\"middle\"");
   svg += SvgText(8, kTop - 4, axes.y_label);
@@ -74,8 +82,8 @@ inline std::string LineChart(const ChartAxes& axes, const std::vector<ChartLine>
     const std::string colour = kChartColours[k % kChartColours.size()];
     svg += "<polyline fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"1.4\" points=\"";
     for (const auto& [x, y] : lines[k].points) svg += Fixed(px(x)) + "," + Fixed(py(y)) + " ";
-    svg += "\"/>\n" + SvgText(kLeft + kWidth + 10, kTop + 14 + 16 * static_cast<double>(k), lines[k].name,
-                              "fill=\"" + colour + "\"");
+    svg += "\"/>\n" + SvgText(kLeft + kWidth + 10, kTop + 14 + 16 * static_cast<double>(k),
+                              lines[k].name, "fill=\"" + colour + "\"");
   }
   return svg + "</svg>\n";
 }
@@ -89,8 +97,8 @@ struct HeatMap {
   std::vector<std::vector<std::string>> label;   // printed in the cell; may be empty
 };
 
-inline std::string HeatMaps(const std::string& title, const std::string& x_label, const std::string& y_label,
-                            const std::vector<HeatMap>& maps) {
+inline std::string HeatMaps(const std::string& title, const std::string& x_label,
+                            const std::string& y_label, const std::vector<HeatMap>& maps) {
   constexpr double kCellWidth = 40, kCellHeight = 20, kLeft = 70;
   std::vector<std::string> names;
   for (const HeatMap& map : maps) {
@@ -112,27 +120,32 @@ inline std::string HeatMaps(const std::string& title, const std::string& x_label
       svg += SvgText(kLeft - 6, y + 14, maps[m].rows[r], "text-anchor=\"end\"");
       for (std::size_t c = 0; c < maps[m].columns.size(); ++c) {
         const std::string& name = maps[m].winner[r][c];
-        const auto colour = static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+        const auto colour =
+            static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin());
         const double x = kLeft + kCellWidth * static_cast<double>(c);
-        svg += "<rect x=\"" + Fixed(x) + "\" y=\"" + Fixed(y) + "\" width=\"" + Fixed(kCellWidth - 1) + "\" height=\"" +
-               Fixed(kCellHeight - 1) + "\" fill=\"" + kChartColours[colour % kChartColours.size()] + "\"><title>" + name +
+        svg += "<rect x=\"" + Fixed(x) + "\" y=\"" + Fixed(y) + "\" width=\"" +
+               Fixed(kCellWidth - 1) + "\" height=\"" + Fixed(kCellHeight - 1) + "\" fill=\"" +
+               kChartColours[colour % kChartColours.size()] + "\"><title>" + name +
                "</title></rect>\n";
         if (!maps[m].label.empty()) {
-          svg += SvgText(x + kCellWidth / 2, y + 13, maps[m].label[r][c], "text-anchor=\"middle\" font-size=\"9\" fill=\"white\"");
+          svg += SvgText(x + kCellWidth / 2, y + 13, maps[m].label[r][c],
+                         "text-anchor=\"middle\" font-size=\"9\" fill=\"white\"");
         }
       }
     }
     for (std::size_t c = 0; c < maps[m].columns.size(); ++c) {
       svg += SvgText(kLeft + kCellWidth * (static_cast<double>(c) + 0.5),
-                     top + kCellHeight * static_cast<double>(maps[m].rows.size()) + 12, maps[m].columns[c],
-                     "text-anchor=\"middle\"");
+                     top + kCellHeight * static_cast<double>(maps[m].rows.size()) + 12,
+                     maps[m].columns[c], "text-anchor=\"middle\"");
     }
-    svg += SvgText(kLeft, top + kCellHeight * static_cast<double>(maps[m].rows.size()) + 26, x_label + "; rows: " + y_label);
+    svg += SvgText(kLeft, top + kCellHeight * static_cast<double>(maps[m].rows.size()) + 26,
+                   x_label + "; rows: " + y_label);
   }
   for (std::size_t k = 0; k < names.size(); ++k) {
     const double y = 54 + 18 * static_cast<double>(k);
-    svg += "<rect x=\"" + Fixed(width + 16) + "\" y=\"" + Fixed(y) + "\" width=\"12\" height=\"12\" fill=\"" +
-           kChartColours[k % kChartColours.size()] + "\"/>\n" + SvgText(width + 34, y + 10, names[k]);
+    svg += "<rect x=\"" + Fixed(width + 16) + "\" y=\"" + Fixed(y) +
+           "\" width=\"12\" height=\"12\" fill=\"" + kChartColours[k % kChartColours.size()] +
+           "\"/>\n" + SvgText(width + 34, y + 10, names[k]);
   }
   return svg + "</svg>\n";
 }
