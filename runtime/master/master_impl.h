@@ -60,7 +60,8 @@ class Master::Impl {
   void AnswerSubmit(const std::string& key, const absl::StatusOr<std::string>& job_id);
   std::string NewJobId();
   void BeginNextJob();
-  void JobFinished(const std::string& job_id);
+  // By value: the name given is often part of the run that ends here.
+  void JobFinished(std::string job_id);
   JobRun* FindRun(const std::string& job_id);
   void ScheduleExpiry();
   void TakeLost();

@@ -126,7 +126,7 @@ void Master::Impl::BeginNextJob() {
   }
 }
 
-void Master::Impl::JobFinished(const std::string& job_id) {
+void Master::Impl::JobFinished(std::string job_id) {
   runs_.erase(job_id);
   if (active_ == job_id) active_.clear();
   BeginNextJob();
