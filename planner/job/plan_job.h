@@ -10,12 +10,11 @@ namespace weir::planner {
 
 /// How chunk sizes, load fractions and the transfer order are computed.
 enum class PlanMethod {
-  kLoad,  // divisible load: chunks, fractions and order by predicted makespan (load_plan.h)
-  kEven,  // even chunks, uniform fractions, rotation order; for comparison
+  kEven,  // even chunks, uniform fractions, rotation order
 };
 
 struct PlanOptions {
-  PlanMethod method = PlanMethod::kLoad;
+  PlanMethod method = PlanMethod::kEven;
 };
 
 /// Builds the plan of a job.

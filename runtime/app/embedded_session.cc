@@ -1,0 +1,198 @@
+#include <unistd.h>
+
+#include <asio/io_context.hpp>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "runtime/app/control_process.h"
+#include "runtime/app/interrupts.h"
+#include "runtime/app/machine.h"
+#include "runtime/app/sessions.h"
+#include "runtime/base/log.h"
+#include "runtime/client/commands.h"
+#include "runtime/master/journal_sqlite.h"
+#include "runtime/master/master.h"
+#include "runtime/rpc/in_process/in_process.h"
+#include "runtime/transfer/data_plane.h"
+#include "runtime/worker/work_directory.h"
+#include "runtime/worker/worker_daemon.h"
+
+namespace weir::app {
+namespace {
+
+constexpr absl::Duration kStartPatience = absl::Seconds(10);
+// Longer than the master's own 10 s for ending a job, so that it has its way.
+constexpr absl::Duration kStopPatience = absl::Seconds(12);
+
+// One worker with the data plane that its contract asks for; all in one hand-over domain, so that
+// nothing is ever fetched from it.
+struct EmbeddedWorker {
+  transfer::PublishedRuns runs;
+  std::unique_ptr<rpc::ClusterApi> cluster;
+  std::unique_ptr<transfer::DataServer> server;
+  std::unique_ptr<transfer::Fetcher> fetcher;
+  std::unique_ptr<worker::WorkerDaemon> daemon;
+};
+
+class EmbeddedSession final : public client::Session {
+ public:
+  EmbeddedSession() : interrupts_(process_.loop), connector_(process_.loop) {}
+
+  ~EmbeddedSession() override {
+    StopAll();
+    // In the reverse order of what stands on what, on the loop as their contracts ask.
+    process_.OnLoop([this] {
+      jobs_.reset();
+      for (auto& worker : workers_) worker->daemon.reset();
+      master_.reset();
+    });
+    for (auto& worker : workers_) {
+      worker->fetcher.reset();
+      if (worker->server) worker->server->Close();
+    }
+    journal_.reset();
+    if (directory_) {
+      const absl::Status removed = directory_->Remove(process_.storage);
+      if (!removed.ok()) {
+        LogWarning("Temporary directory not removed", {{"error", std::string(removed.message())}});
+      }
+    }
+  }
+
+  absl::Status Start(const client::EmbeddedOptions& options, const JobCatalog& catalog) {
+    auto directory = worker::WorkDirectory::Claim(
+        process_.storage, TemporaryDirectory(options.work_dir), absl::StrCat("run-", ::getuid()),
+        absl::StrFormat("%016x", process_.random.Next()));
+    if (!directory.ok()) return directory.status();
+    directory_ = *std::move(directory);
+    auto journal = master::OpenSqliteJournal(directory_->path() + "/journal.db");
+    if (!journal.ok()) return journal.status();
+    journal_ = *std::move(journal);
+    if (absl::Status ready = StartMaster(catalog); !ready.ok()) return ready;
+    const int num_workers = options.workers > 0 ? options.workers : NumCores();
+    for (int i = 0; i < num_workers; ++i) {
+      if (absl::Status started = StartWorker(i, options); !started.ok()) return started;
+    }
+    const bool registered = process_.WaitFor(kStartPatience, [this] {
+      for (const auto& worker : workers_) {
+        if (!worker->daemon->registered()) return false;
+      }
+      return true;
+    });
+    if (!registered) return absl::InternalError("the embedded workers did not register in time");
+    jobs_ = rpc::ConnectJobApi(process_.loop, process_.loop, *master_);
+    return absl::OkStatus();
+  }
+
+  rpc::JobApi& jobs() override { return *jobs_; }
+  env::EventLoop& loop() override { return process_.loop; }
+  void RunUntil(const std::function<bool()>& done) override { process_.loop.RunUntil(done); }
+  void OnInterrupt(std::function<void()> on_interrupt) override {
+    interrupts_.Listen(std::move(on_interrupt));
+  }
+  std::string master_name() const override { return "this process"; }
+
+ private:
+  absl::Status StartMaster(const JobCatalog& catalog) {
+    master::MasterOptions options;
+    options.version = client::kVersion;
+    process_.OnLoop([&] {
+      master_ = std::make_unique<master::Master>(
+          master::MasterSeams{.loop = process_.loop,
+                              .disk_pool = process_.disk.pool(),
+                              .compute_pool = process_.compute.pool(),
+                              .storage = process_.storage,
+                              .random = process_.random,
+                              .wall_clock = process_.wall_clock,
+                              .connector = connector_,
+                              .journal = *journal_,
+                              .catalog = catalog},
+          options);
+    });
+    return process_.Await<absl::Status>(
+        [this](std::function<void(absl::Status)> answer) { master_->Start(std::move(answer)); });
+  }
+
+  absl::Status StartWorker(int index, const client::EmbeddedOptions& options) {
+    auto& worker = *workers_.emplace_back(std::make_unique<EmbeddedWorker>());
+    auto& loop = process_.loop;
+    const std::string name = absl::StrCat("local-", index);
+    worker.cluster = rpc::ConnectClusterApi(loop, loop, *master_);
+    // Not owned: `runs` lives as long as the server.
+    auto server = transfer::MakeDataServer(
+        loop.context().get_executor(),
+        std::shared_ptr<const transfer::RunCatalog>(std::shared_ptr<void>(), &worker.runs), loop,
+        {});
+    if (!server.ok()) return server.status();
+    worker.server = *std::move(server);
+    worker.fetcher = transfer::MakeFetcher(loop.context().get_executor(), loop, {});
+    worker::WorkerOptions worker_options;
+    worker_options.name = name;
+    worker_options.work_dir = directory_->path();
+    worker_options.slots = options.slots;
+    worker_options.memory_bytes = options.memory_bytes;
+    worker_options.control_endpoint = absl::StrCat("embedded:", index);
+    worker_options.data_endpoint = worker.server->endpoint();
+    worker_options.handover_domain = "embedded";
+    worker_options.version = client::kVersion;
+    worker_options.task.environment = WholeEnvironment();
+    process_.OnLoop([&] {
+      worker.daemon = std::make_unique<worker::WorkerDaemon>(
+          worker_options, worker::WorkerSeams{.loop = loop,
+                                              .disk_pool = process_.disk.pool(),
+                                              .fds = loop,
+                                              .random = process_.random,
+                                              .storage = process_.storage,
+                                              .cluster = *worker.cluster,
+                                              .runs = worker.runs,
+                                              .server = *worker.server,
+                                              .fetcher = *worker.fetcher});
+    });
+    connector_.Announce(worker_options.control_endpoint, loop, *worker.daemon);
+    return process_.Await<absl::Status>(
+        [&](std::function<void(absl::Status)> answer) { worker.daemon->Start(std::move(answer)); });
+  }
+
+  void StopAll() {
+    std::size_t stopped = 0;
+    bool master_stopped = master_ == nullptr;
+    process_.loop.Post([&] {
+      if (master_) master_->Shutdown([&] { master_stopped = true; });
+    });
+    process_.WaitFor(kStopPatience, [&] { return master_stopped; });
+    process_.loop.Post([&] {
+      for (auto& worker : workers_) {
+        if (worker->daemon) {
+          worker->daemon->Stop([&] { ++stopped; });
+        } else {
+          ++stopped;
+        }
+      }
+    });
+    process_.WaitFor(kStopPatience, [&] { return stopped == workers_.size(); });
+  }
+
+  ControlProcess process_;
+  Interrupts interrupts_;
+  std::optional<worker::WorkDirectory> directory_;
+  std::unique_ptr<master::Journal> journal_;
+  rpc::InProcessWorkers connector_;
+  std::unique_ptr<master::Master> master_;
+  std::vector<std::unique_ptr<EmbeddedWorker>> workers_;
+  std::unique_ptr<rpc::JobApi> jobs_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<client::Session>> StartEmbeddedCluster(
+    const client::EmbeddedOptions& options, const JobCatalog& catalog) {
+  auto session = std::make_unique<EmbeddedSession>();
+  if (absl::Status started = session->Start(options, catalog); !started.ok()) return started;
+  return std::unique_ptr<client::Session>(std::move(session));
+}
+
+}  // namespace weir::app

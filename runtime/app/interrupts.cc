@@ -1,0 +1,40 @@
+#include "runtime/app/interrupts.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "runtime/base/log.h"
+#include "runtime/client/exit_codes.h"
+
+namespace weir::app {
+
+Interrupts::Interrupts(env::AsioEventLoop& loop) : loop_(loop) {
+  const absl::Status watching =
+      loop.OnSignals({SIGINT, SIGTERM, SIGHUP}, [this](int number) { OnSignal(number); });
+  if (!watching.ok()) {
+    LogWarning("Signals are not watched", {{"error", std::string(watching.message())}});
+  }
+}
+
+void Interrupts::Listen(std::function<void()> listener) {
+  listener_ = std::move(listener);
+  if (!listener_ || waiting_ == 0) return;
+  waiting_ = 0;
+  loop_.Post([this] {
+    if (listener_) listener_();
+  });
+}
+
+void Interrupts::OnSignal(int) {
+  constexpr int kPatience = 3;
+  if (++seen_ >= kPatience) ::_exit(client::kExitInterrupted);
+  if (!listener_) {
+    ++waiting_;
+    return;
+  }
+  // The listener may replace itself while it runs.
+  const auto listener = listener_;
+  listener();
+}
+
+}  // namespace weir::app

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "runtime/env/real/asio_event_loop.h"
+
+namespace weir::app {
+
+/// Hands Ctrl-C and SIGTERM to whoever listens. One that comes while nobody does is kept for the
+/// next listener; the third ends the process on the spot, so that no fault of ours can hold the
+/// user.
+class Interrupts {
+ public:
+  explicit Interrupts(env::AsioEventLoop& loop);
+  /// An empty function keeps what comes.
+  void Listen(std::function<void()> listener);
+
+ private:
+  void OnSignal(int number);
+  env::AsioEventLoop& loop_;
+  std::function<void()> listener_;
+  int waiting_ = 0;
+  int seen_ = 0;
+};
+
+}  // namespace weir::app

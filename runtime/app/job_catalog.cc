@@ -1,0 +1,21 @@
+#include "runtime/app/job_catalog.h"
+
+#include <utility>
+
+#include "jobs/onebrc/onebrc.h"
+#include "jobs/wordcount/wordcount.h"
+
+namespace weir::app {
+
+JobCatalog MakeJobCatalog() {
+  JobCatalog catalog;
+  const auto add = [&catalog](std::unique_ptr<JobDefinition> job) {
+    const std::string name = job->info().name;
+    catalog.emplace(name, std::move(job));
+  };
+  add(onebrc::MakeDefinition());
+  add(wordcount::MakeDefinition());
+  return catalog;
+}
+
+}  // namespace weir::app

@@ -1,0 +1,125 @@
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <iostream>
+#include <utility>
+
+#include "runtime/app/control_process.h"
+#include "runtime/app/daemons.h"
+#include "runtime/app/interrupts.h"
+#include "runtime/app/machine.h"
+#include "runtime/base/log.h"
+#include "runtime/client/commands.h"
+#include "runtime/client/exit_codes.h"
+#include "runtime/master/journal_sqlite.h"
+#include "runtime/master/master.h"
+#include "runtime/rpc/grpc/grpc_clients.h"
+#include "runtime/rpc/grpc/grpc_server.h"
+
+namespace weir::app {
+namespace {
+
+constexpr char kRole[] = "weir.master";
+constexpr absl::Duration kStopPatience = absl::Seconds(12);
+
+absl::StatusOr<std::string> JournalPath(const std::string& chosen) {
+  std::filesystem::path path = chosen;
+  if (chosen.empty()) {
+    std::string base = EnvironmentVariable("XDG_STATE_HOME");
+    if (base.empty() && !EnvironmentVariable("HOME").empty()) {
+      base = EnvironmentVariable("HOME") + "/.local/state";
+    }
+    if (base.empty()) {
+      return absl::InvalidArgumentError("no HOME to keep the journal in: pass --journal FILE");
+    }
+    path = base + "/weir/journal.db";
+  }
+  std::error_code error;
+  if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
+  if (error) {
+    return absl::UnavailableError("cannot make " + path.parent_path().string() + ": " +
+                                  error.message());
+  }
+  return path.string();
+}
+
+master::MasterOptions MakeOptions(const client::MasterDaemonOptions& options) {
+  master::MasterOptions made;
+  made.version = client::kVersion;
+  if (options.channel_bytes_per_s > 0) {
+    made.channel_seconds_per_byte = 1 / options.channel_bytes_per_s;
+    made.network_origin = planner::Origin::kFlag;
+  }
+  if (options.latency != absl::InfiniteDuration()) {
+    made.latency_s = absl::ToDoubleSeconds(options.latency);
+  }
+  made.bisection_channels = options.bisection_channels;
+  return made;
+}
+
+// A daemon that cannot start says why in a sentence, whatever its log format is.
+int CannotStart(const absl::Status& status) {
+  std::cerr << "weir master: " << std::string(status.message()) << '\n';
+  return client::ExitCodeOfCall(status);
+}
+
+}  // namespace
+
+int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog& catalog) {
+  SetUpDaemonLog(options.log);
+  auto security = LoadSecurity(options.tls, options.insecure);
+  if (!security.ok()) return CannotStart(security.status());
+  if (absl::Status allowed = rpc::CheckListenAddress(options.listen, *security); !allowed.ok()) {
+    return CannotStart(allowed);
+  }
+  const auto journal_path = JournalPath(options.journal);
+  if (!journal_path.ok()) return CannotStart(journal_path.status());
+  auto journal = master::OpenSqliteJournal(*journal_path);
+  if (!journal.ok()) return CannotStart(journal.status());
+
+  ControlProcess process;
+  Interrupts interrupts(process.loop);
+  rpc::GrpcClients clients(process.loop, *security);
+  std::unique_ptr<master::Master> master;
+  process.OnLoop([&] {
+    master =
+        std::make_unique<master::Master>(master::MasterSeams{.loop = process.loop,
+                                                             .disk_pool = process.disk.pool(),
+                                                             .compute_pool = process.compute.pool(),
+                                                             .storage = process.storage,
+                                                             .random = process.random,
+                                                             .wall_clock = process.wall_clock,
+                                                             .connector = clients,
+                                                             .journal = **journal,
+                                                             .catalog = catalog},
+                                         MakeOptions(options));
+  });
+  auto server = rpc::GrpcServer::Start(options.listen, *security, process.loop,
+                                       {.jobs = master.get(), .cluster = master.get()});
+  absl::Status ready = server.status();
+  if (ready.ok()) {
+    (*server)->SetServing(kRole, false);
+    ready = process.Await<absl::Status>(
+        [&](std::function<void(absl::Status)> answer) { master->Start(std::move(answer)); });
+  }
+  if (ready.ok()) {
+    (*server)->SetServing(kRole, true);
+    LogInfo("Master serves", {{"listen", options.listen},
+                              {"port", (*server)->port()},
+                              {"journal", *journal_path},
+                              {"tls", security->tls ? "mutual" : "none"}});
+    bool stopping = false;
+    interrupts.Listen([&] { stopping = true; });
+    process.loop.RunUntil([&] { return stopping; });
+    LogInfo("Master stops");
+    (*server)->SetServing(kRole, false);
+    bool stopped = false;
+    process.loop.Post([&] { master->Shutdown([&] { stopped = true; }); });
+    process.WaitFor(kStopPatience, [&] { return stopped; });
+  }
+  if (server.ok()) (*server)->Close();
+  process.OnLoop([&] { master.reset(); });
+  return ready.ok() ? client::kExitOk : CannotStart(ready);
+}
+
+}  // namespace weir::app

@@ -1,0 +1,44 @@
+#include <utility>
+
+#include "runtime/app/interrupts.h"
+#include "runtime/app/machine.h"
+#include "runtime/app/sessions.h"
+#include "runtime/rpc/grpc/grpc_clients.h"
+
+namespace weir::app {
+namespace {
+
+class RemoteSession final : public client::Session {
+ public:
+  RemoteSession(std::string master, rpc::Security security)
+      : master_(std::move(master)),
+        interrupts_(loop_),
+        clients_(loop_, std::move(security)),
+        jobs_(clients_.ConnectJobs(master_)) {}
+
+  rpc::JobApi& jobs() override { return *jobs_; }
+  env::EventLoop& loop() override { return loop_; }
+  void RunUntil(const std::function<bool()>& done) override { loop_.RunUntil(done); }
+  void OnInterrupt(std::function<void()> on_interrupt) override {
+    interrupts_.Listen(std::move(on_interrupt));
+  }
+  std::string master_name() const override { return master_; }
+
+ private:
+  const std::string master_;
+  env::AsioEventLoop loop_;
+  Interrupts interrupts_;
+  rpc::GrpcClients clients_;
+  std::unique_ptr<rpc::JobApi> jobs_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<client::Session>> ConnectToMaster(
+    const client::MasterAddress& address) {
+  auto security = LoadSecurity(address.tls, /*insecure=*/false);
+  if (!security.ok()) return security.status();
+  return std::make_unique<RemoteSession>(address.address, *std::move(security));
+}
+
+}  // namespace weir::app

@@ -1,0 +1,23 @@
+#pragma once
+
+// The two ways to a master: over the network, or around a whole cluster in this process.
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "jobs/api/job_definition.h"
+#include "runtime/client/options.h"
+#include "runtime/client/session.h"
+
+namespace weir::app {
+
+/// Never blocks; an unreachable master shows at the first call. Errors: TLS files.
+absl::StatusOr<std::unique_ptr<client::Session>> ConnectToMaster(
+    const client::MasterAddress& address);
+
+/// Starts master and workers on one loop, calls in process, runs handed over as files, and waits
+/// until all workers are registered. Errors: work directory, journal.
+absl::StatusOr<std::unique_ptr<client::Session>> StartEmbeddedCluster(
+    const client::EmbeddedOptions& options, const JobCatalog& catalog);
+
+}  // namespace weir::app

@@ -1,0 +1,35 @@
+#include <unistd.h>
+
+#include <iostream>
+#include <string_view>
+
+#include "absl/strings/numbers.h"
+#include "runtime/app/daemons.h"
+#include "runtime/app/threads.h"
+#include "runtime/client/exit_codes.h"
+#include "runtime/env/real/asio_event_loop.h"
+#include "runtime/task/task.h"
+
+namespace weir::app {
+
+int RunTaskProcess(int num_words, char** words, const JobCatalog& catalog) {
+  Threads threads;
+  const env::AsioEventLoop clock;  // its Now is the process's steady clock
+  const task::TaskEnvironment environment = {
+      .start_thread = [&threads](std::function<void()> body) { threads.Start(std::move(body)); },
+      .now = [&clock] { return clock.Now(); }};
+  int fd = -1;
+  if (num_words == 2 && std::string_view(words[0]) == "--fd" && absl::SimpleAtoi(words[1], &fd) &&
+      fd >= 0) {
+    return task::RunTask(fd, catalog, environment);
+  }
+  if (num_words == 2 && std::string_view(words[0]) == "--spec") {
+    return task::RunTaskSpec(words[1], catalog, environment, std::cout, std::cerr);
+  }
+  std::cerr << "usage: weir task --spec FILE   run one step of a job again, from the spec that the "
+               "worker left beside its run\n"
+               "       weir task --fd N        serve a worker daemon (started by it)\n";
+  return client::kExitUsage;
+}
+
+}  // namespace weir::app

@@ -1,0 +1,58 @@
+#pragma once
+
+// The only place that makes threads.
+
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "runtime/env/real/blocking_work_pool.h"
+
+namespace weir::app {
+
+/// Threads that end by themselves; joined at the latest by the destructor.
+class Threads {
+ public:
+  Threads() = default;
+  ~Threads() { Join(); }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+  void Start(std::function<void()> body) {
+    const std::lock_guard lock(mutex_);
+    threads_.emplace_back(std::move(body));
+  }
+  void Join() {
+    std::vector<std::thread> ending;
+    {
+      const std::lock_guard lock(mutex_);
+      ending.swap(threads_);
+    }
+    for (std::thread& thread : ending) thread.join();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::thread> threads_;
+};
+
+/// A work pool with its threads. The destructor finishes what was queued.
+class PoolThreads {
+ public:
+  explicit PoolThreads(int num_threads) {
+    for (int i = 0; i < num_threads; ++i) threads_.Start([this] { pool_.Serve(); });
+  }
+  ~PoolThreads() {
+    pool_.Close();
+    threads_.Join();
+  }
+  env::WorkPool& pool() { return pool_; }
+
+ private:
+  env::BlockingWorkPool pool_;
+  Threads threads_;
+};
+
+}  // namespace weir::app

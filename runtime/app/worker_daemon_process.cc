@@ -1,0 +1,248 @@
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+#include <iostream>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/app/control_process.h"
+#include "runtime/app/daemons.h"
+#include "runtime/app/interrupts.h"
+#include "runtime/app/machine.h"
+#include "runtime/base/log.h"
+#include "runtime/client/commands.h"
+#include "runtime/client/exit_codes.h"
+#include "runtime/rpc/clients.h"
+#include "runtime/rpc/grpc/grpc_clients.h"
+#include "runtime/rpc/grpc/grpc_server.h"
+#include "runtime/transfer/data_plane.h"
+#include "runtime/worker/worker_daemon.h"
+
+namespace weir::app {
+namespace {
+
+constexpr char kRole[] = "weir.worker";
+// Jobs that end by themselves within this time are let go; a supervisor that sent SIGTERM waits
+// longer than that before it sends SIGKILL.
+constexpr absl::Duration kDrainPatience = absl::Seconds(8);
+constexpr absl::Duration kStopPatience = absl::Seconds(6);
+constexpr absl::Duration kHealthInterval = absl::Milliseconds(200);
+
+// Carrier to a daemon that is made after the server, because it must know the server's port.
+struct ToDaemon {
+  std::unique_ptr<worker::WorkerDaemon>* daemon;
+
+  template <typename Request, typename Response>
+  void Call(const char* name,
+            void (rpc::WorkerApi::*method)(Request, absl::Duration, rpc::Reply<Response>),
+            Request request, absl::Duration timeout, rpc::Reply<Response> reply) {
+    if (!*daemon) {
+      return reply(absl::UnavailableError(absl::StrCat(name, ": the worker is starting")));
+    }
+    (daemon->get()->*method)(std::move(request), timeout, std::move(reply));
+  }
+};
+
+// Sockets of the data plane on a thread of their own: control never waits for bulk.
+class TransferThreads {
+ public:
+  explicit TransferThreads(int num_threads) {
+    for (int i = 0; i < num_threads; ++i) threads_.Start([this] { context_.run(); });
+  }
+  ~TransferThreads() {
+    guard_.reset();
+    context_.stop();
+    threads_.Join();
+  }
+  asio::io_context::executor_type executor() { return context_.get_executor(); }
+
+ private:
+  asio::io_context context_;
+  asio::executor_work_guard<asio::io_context::executor_type> guard_{context_.get_executor()};
+  Threads threads_;
+};
+
+struct HostPort {
+  std::string host;
+  std::string port;
+};
+
+HostPort Split(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  return {address.substr(0, colon), address.substr(colon + 1)};
+}
+
+std::string Unbracketed(const std::string& host) {
+  return host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
+}
+
+absl::Status CheckAddresses(const client::WorkerDaemonOptions& options,
+                            const rpc::Security& security) {
+  if (absl::Status allowed = rpc::CheckListenAddress(options.listen, security); !allowed.ok()) {
+    return allowed;
+  }
+  if (absl::Status well_formed =
+          rpc::CheckListenAddress(options.data_listen, {.tls = std::nullopt, .insecure = true});
+      !well_formed.ok()) {
+    return well_formed;
+  }
+  if (!rpc::IsLoopback(options.data_listen) && !options.insecure) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "refusing to serve runs on ", options.data_listen,
+        ": the data plane has no TLS, only tokens that each job gives to its own workers; pass "
+        "--insecure to allow it on this network"));
+  }
+  for (const std::string& address : {options.listen, options.data_listen}) {
+    const std::string host = Unbracketed(Split(address).host);
+    if (options.advertise.empty() && (host == "0.0.0.0" || host == "::")) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(address, " is no address that others can reach: pass --advertise HOST"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string Advertised(const client::WorkerDaemonOptions& options, const std::string& listen,
+                       const std::string& port) {
+  return absl::StrCat(options.advertise.empty() ? Split(listen).host : options.advertise, ":",
+                      port);
+}
+
+int CannotStart(const absl::Status& status) {
+  std::cerr << "weir worker: " << std::string(status.message()) << '\n';
+  return client::ExitCodeOfCall(status);
+}
+
+// Everything of one worker daemon, in the order in which it stands on each other.
+class WorkerProcess {
+ public:
+  WorkerProcess(const client::WorkerDaemonOptions& options, const rpc::Security& security)
+      : options_(options),
+        security_(security),
+        clients_(process_.loop, security),
+        cluster_(clients_.ConnectCluster(options.master.address)) {}
+
+  ~WorkerProcess() {
+    if (server_) server_->Close();
+    process_.OnLoop([this] { daemon_.reset(); });
+    fetcher_.reset();
+    if (data_server_) data_server_->Close();
+  }
+
+  absl::Status Start() {
+    auto data_server = MakeServer();
+    if (!data_server.ok()) return data_server.status();
+    data_server_ = *std::move(data_server);
+    fetcher_ = transfer::MakeFetcher(transfers_.executor(), process_.loop, {});
+    auto server =
+        rpc::GrpcServer::Start(options_.listen, security_, process_.loop, {.worker = &to_daemon_});
+    if (!server.ok()) return server.status();
+    server_ = *std::move(server);
+    server_->SetServing(kRole, false);
+    process_.OnLoop([this] {
+      daemon_ = std::make_unique<worker::WorkerDaemon>(
+          MakeOptions(), worker::WorkerSeams{.loop = process_.loop,
+                                             .disk_pool = process_.disk.pool(),
+                                             .fds = process_.loop,
+                                             .random = process_.random,
+                                             .storage = process_.storage,
+                                             .cluster = *cluster_,
+                                             .runs = *runs_,
+                                             .server = *data_server_,
+                                             .fetcher = *fetcher_});
+    });
+    return process_.Await<absl::Status>(
+        [this](std::function<void(absl::Status)> answer) { daemon_->Start(std::move(answer)); });
+  }
+
+  void ServeUntilInterrupted() {
+    bool stopping = false;
+    interrupts_.Listen([&] { stopping = true; });
+    process_.loop.Post([this] { FollowHealth(); });
+    process_.loop.RunUntil([&] { return stopping; });
+    LogInfo("Worker stops");
+    draining_ = true;
+    server_->SetServing(kRole, false);
+    bool drained = false, stopped = false;
+    process_.loop.Post([&] { daemon_->Drain(kDrainPatience, [&] { drained = true; }); });
+    // A second signal ends the drain.
+    interrupts_.Listen([&] { drained = true; });
+    process_.loop.RunUntil([&] { return drained; });
+    process_.loop.Post([&] { daemon_->Stop([&] { stopped = true; }); });
+    process_.WaitFor(kStopPatience, [&] { return stopped; });
+  }
+
+ private:
+  absl::StatusOr<std::unique_ptr<transfer::DataServer>> MakeServer() {
+    const HostPort address = Split(options_.data_listen);
+    transfer::DataServerOptions server_options;
+    server_options.listen_host = Unbracketed(address.host);
+    if (server_options.listen_host == "localhost") server_options.listen_host = "127.0.0.1";
+    int port = 0;
+    if (!absl::SimpleAtoi(address.port, &port)) return absl::InvalidArgumentError("no port");
+    server_options.port = static_cast<std::uint16_t>(port);
+    server_options.congestion_control = options_.congestion_control;
+    return transfer::MakeDataServer(transfers_.executor(), runs_, process_.loop, server_options);
+  }
+
+  worker::WorkerOptions MakeOptions() const {
+    worker::WorkerOptions made;
+    made.control_endpoint = Advertised(options_, options_.listen, absl::StrCat(server_->port()));
+    made.data_endpoint =
+        Advertised(options_, options_.data_listen, Split(data_server_->endpoint()).port);
+    made.name = options_.name.empty() ? made.data_endpoint : options_.name;
+    made.work_dir = TemporaryDirectory(options_.work_dir);
+    made.slots = options_.slots > 0 ? options_.slots : NumCores();
+    made.memory_bytes = options_.memory_bytes;
+    made.handover_domain = options_.handover_domain;
+    made.version = client::kVersion;
+    made.task.environment = WholeEnvironment();
+    return made;
+  }
+
+  // Health says what the master would say.
+  void FollowHealth() {
+    if (draining_) return;
+    if (daemon_->registered() != serving_) {
+      serving_ = !serving_;
+      server_->SetServing(kRole, serving_);
+      LogInfo(serving_ ? "Worker serves" : "Worker lost its master",
+              {{"master", options_.master.address}, {"data", data_server_->endpoint()}});
+    }
+    process_.loop.RunAt(process_.loop.Now() + kHealthInterval, [this] { FollowHealth(); });
+  }
+
+  const client::WorkerDaemonOptions& options_;
+  const rpc::Security& security_;
+  ControlProcess process_;
+  Interrupts interrupts_{process_.loop};
+  TransferThreads transfers_{2};
+  rpc::GrpcClients clients_;
+  std::unique_ptr<rpc::ClusterApi> cluster_;
+  std::shared_ptr<transfer::PublishedRuns> runs_ = std::make_shared<transfer::PublishedRuns>();
+  std::unique_ptr<transfer::DataServer> data_server_;
+  std::unique_ptr<transfer::Fetcher> fetcher_;
+  std::unique_ptr<worker::WorkerDaemon> daemon_;
+  rpc::WorkerClient<ToDaemon> to_daemon_{ToDaemon{&daemon_}};
+  std::unique_ptr<rpc::GrpcServer> server_;
+  bool serving_ = false;
+  bool draining_ = false;
+};
+
+}  // namespace
+
+int RunWorkerDaemon(const client::WorkerDaemonOptions& options) {
+  SetUpDaemonLog(options.log);
+  const auto security = LoadSecurity(options.master.tls, options.insecure);
+  if (!security.ok()) return CannotStart(security.status());
+  if (absl::Status allowed = CheckAddresses(options, *security); !allowed.ok()) {
+    return CannotStart(allowed);
+  }
+  WorkerProcess worker(options, *security);
+  if (absl::Status started = worker.Start(); !started.ok()) return CannotStart(started);
+  worker.ServeUntilInterrupted();
+  return client::kExitOk;
+}
+
+}  // namespace weir::app

@@ -1,0 +1,51 @@
+#include "runtime/client/call_errors.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "runtime/base/job_errors.h"
+#include "runtime/client/status_json.h"
+
+namespace weir::client {
+
+ExitCode ReportCallError(const absl::Status& status, bool json, CommandHost& host) {
+  const ExitCode code = ExitCodeOfCall(status);
+  v1::JobError error;
+  if (CarriesJobError(status)) {
+    error = JobErrorFromStatus(status);
+    ReportJobError(error, host);
+  } else {
+    const std::string message(status.message());
+    host.err << "weir: " << message;
+    if (code == kExitMasterUnreachable) {
+      host.err
+          << "\nIs 'weir master' running there? Set --master or WEIR_MASTER, or use 'weir run' "
+             "without a cluster.";
+      error = MakeJobError("MASTER_UNREACHABLE", message);
+    } else {
+      error = MakeJobError(absl::StatusCodeToString(status.code()), message);
+    }
+    host.err << '\n';
+  }
+  if (json) host.out << JsonDocument({{"error", ErrorToJson(error)}});
+  return code;
+}
+
+void ReportJobError(const v1::JobError& error, CommandHost& host) {
+  host.err << "weir: " << DescribeJobError(error) << '\n';
+  if (error.stderr_tail().empty()) return;
+  host.err << "last output of the task:\n";
+  std::string line;
+  for (const char c : error.stderr_tail()) {
+    if (c == '\n') {
+      host.err << "  | " << line << '\n';
+      line.clear();
+    } else if (static_cast<unsigned char>(c) >= 0x20 || c == '\t') {
+      // Control bytes of user code must not steer the user's terminal.
+      line += c;
+    }
+  }
+  if (!line.empty()) host.err << "  | " << line << '\n';
+}
+
+}  // namespace weir::client

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "absl/status/status.h"
+#include "runtime/client/command_host.h"
+#include "runtime/client/exit_codes.h"
+#include "weir/v1/job.pb.h"
+
+namespace weir::client {
+
+/// Says on stderr why a call or a local step did not succeed (with `json` also as a document on
+/// stdout), and returns the exit code that goes with it.
+ExitCode ReportCallError(const absl::Status& status, bool json, CommandHost& host);
+
+/// Says on stderr how a job failed: what, who, where, what to do, and the user's last lines.
+void ReportJobError(const v1::JobError& error, CommandHost& host);
+
+}  // namespace weir::client

@@ -1,0 +1,41 @@
+#pragma once
+
+// What commands stand on. Upstream: runtime/app fills it. Downstream: commands.
+
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "jobs/api/job_definition.h"
+#include "runtime/client/options.h"
+#include "runtime/client/session.h"
+#include "runtime/env/event_loop.h"
+#include "runtime/env/storage.h"
+
+namespace weir::client {
+
+/// How to write to a person.
+struct Terminal {
+  bool is_terminal = false;  // stderr; only then progress is redrawn in place
+  bool color = false;
+  int columns = 80;
+};
+
+struct CommandHost {
+  std::ostream& out;
+  std::ostream& err;
+  Terminal terminal;
+  /// Relative paths of the user start here.
+  std::string working_directory;
+  const JobCatalog& catalog;
+  env::Storage& storage;
+  env::Random& random;
+  /// Any steady clock, for `weir planner`.
+  std::function<double()> now_micros;
+  std::function<absl::StatusOr<std::unique_ptr<Session>>(const MasterAddress&)> connect;
+  std::function<absl::StatusOr<std::unique_ptr<Session>>(const EmbeddedOptions&)> start_embedded;
+};
+
+}  // namespace weir::client

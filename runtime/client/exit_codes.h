@@ -1,0 +1,32 @@
+#pragma once
+
+// Exit codes of the weir program; documented in `weir --help`.
+
+#include "absl/status/status.h"
+#include "weir/v1/job.pb.h"
+
+namespace weir::client {
+
+enum ExitCode : int {
+  kExitOk = 0,
+  kExitJobFailed = 1,
+  kExitUsage = 2,
+  kExitMasterUnreachable = 3,
+  kExitRefused = 4,
+  kExitCancelled = 5,
+  kExitDeadline = 6,
+  kExitInternal = 70,
+  kExitInterrupted = 130,
+};
+
+/// What a call that did not succeed means for the user: wrong arguments, master out of reach,
+/// request refused, or a bug.
+ExitCode ExitCodeOfCall(const absl::Status& status);
+
+/// What the end of a job means. Requires: a terminal state.
+ExitCode ExitCodeOfJob(const v1::JobStatus& status);
+
+/// True for SUCCEEDED, FAILED and CANCELLED.
+bool IsTerminal(v1::JobState state);
+
+}  // namespace weir::client

@@ -1,0 +1,124 @@
+#include "runtime/client/follow_job.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "runtime/base/limits.h"
+#include "runtime/client/exit_codes.h"
+#include "runtime/client/progress.h"
+
+namespace weir::client {
+namespace {
+
+constexpr absl::Duration kRetryPause = absl::Milliseconds(500);
+constexpr absl::Duration kCancelPatience = absl::Seconds(10);
+
+// Everything runs on the session's loop, which the calling thread drives.
+class Follower {
+ public:
+  Follower(Session& session, const std::string& job_id, const FollowOptions& options,
+           CommandHost& host)
+      : session_(session),
+        job_id_(job_id),
+        options_(options),
+        host_(host),
+        printer_(host.err, host.terminal) {}
+
+  FollowedJob Follow() {
+    session_.OnInterrupt([this] { OnInterrupt(); });
+    session_.loop().Post([this] { Open(); });
+    session_.RunUntil([this] { return done_; });
+    session_.OnInterrupt([] {});
+    subscription_.reset();
+    for (const auto timer : {retry_timer_, patience_timer_}) {
+      if (timer) session_.loop().CancelTimer(*timer);
+    }
+    printer_.Clear();
+    return std::move(followed_);
+  }
+
+ private:
+  void Open() {
+    v1::WatchRequest request;
+    request.set_job_id(job_id_);
+    subscription_ = session_.jobs().Watch(
+        std::move(request), [this](v1::JobStatus status) { OnStatus(std::move(status)); },
+        [this](absl::Status status) { OnEnd(std::move(status)); });
+  }
+
+  void OnStatus(v1::JobStatus status) {
+    broken_since_.reset();
+    if (options_.show_plan && !plan_shown_ && !status.plan_text().empty()) {
+      plan_shown_ = true;
+      printer_.Clear();
+      host_.err << status.plan_text();
+      if (!status.plan_text().ends_with('\n')) host_.err << '\n';
+    }
+    if (options_.show_progress) printer_.Show(status);
+    last_ = std::move(status);
+  }
+
+  void OnEnd(absl::Status status) {
+    if (last_ && IsTerminal(last_->state())) return Finish(*std::move(last_));
+    if (status.ok()) status = absl::UnavailableError("the master ended the stream early");
+    const MonoTime now = session_.loop().Now();
+    if (!broken_since_) broken_since_ = now;
+    const bool again = absl::IsUnavailable(status) && now - *broken_since_ < kMasterPatience;
+    if (!again) return Finish(std::move(status));
+    retry_timer_ = session_.loop().RunAt(now + kRetryPause, [this] {
+      retry_timer_.reset();
+      Open();
+    });
+  }
+
+  void OnInterrupt() {
+    if (followed_.interrupted || !options_.cancel_on_interrupt) {
+      followed_.interrupted = true;
+      return Finish(absl::CancelledError("left before the job had ended"));
+    }
+    followed_.interrupted = true;
+    printer_.Clear();
+    host_.err << "weir: cancelling " << job_id_ << "; Ctrl-C again leaves at once\n" << std::flush;
+    v1::CancelRequest request;
+    request.set_job_id(job_id_);
+    request.set_reason("interrupted by the user");
+    session_.jobs().Cancel(std::move(request), limits::kCallTimeout,
+                           [](absl::StatusOr<v1::CancelResponse>) {});
+    patience_timer_ = session_.loop().RunAt(session_.loop().Now() + kCancelPatience, [this] {
+      patience_timer_.reset();
+      Finish(absl::DeadlineExceededError("the job was cancelled but has not ended within 10 s"));
+    });
+  }
+
+  void Finish(absl::StatusOr<v1::JobStatus> status) {
+    if (done_) return;
+    done_ = true;
+    followed_.status = std::move(status);
+  }
+
+  Session& session_;
+  const std::string job_id_;
+  const FollowOptions options_;
+  CommandHost& host_;
+  ProgressPrinter printer_;
+  std::unique_ptr<rpc::Subscription> subscription_;
+  std::optional<v1::JobStatus> last_;
+  std::optional<MonoTime> broken_since_;
+  std::optional<env::EventLoop::TimerId> retry_timer_;
+  std::optional<env::EventLoop::TimerId> patience_timer_;
+  bool plan_shown_ = false;
+  bool done_ = false;
+  FollowedJob followed_;
+};
+
+}  // namespace
+
+FollowedJob FollowJob(Session& session, const std::string& job_id, const FollowOptions& options,
+                      CommandHost& host) {
+  // Callbacks of the last turn may still name it, so it stays until the loop is no longer driven.
+  Follower follower(session, job_id, options, host);
+  return follower.Follow();
+}
+
+}  // namespace weir::client

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "runtime/client/command_host.h"
+#include "runtime/client/session.h"
+#include "weir/v1/job.pb.h"
+
+namespace weir::client {
+
+struct FollowOptions {
+  /// First Ctrl-C cancels the job and waits for its end; otherwise it only leaves.
+  bool cancel_on_interrupt = false;
+  bool show_progress = true;
+  bool show_plan = true;
+};
+
+struct FollowedJob {
+  /// The terminal state, or why it is not known.
+  absl::StatusOr<v1::JobStatus> status = absl::UnknownError("not followed");
+  bool interrupted = false;
+};
+
+/// Follows a job until it ends, showing its plan and progress on stderr.
+///
+/// A stream that breaks is opened again for as long as kMasterPatience; a second Ctrl-C, or a
+/// cancel that takes longer than the 10 s in which everything ends, leaves at once.
+FollowedJob FollowJob(Session& session, const std::string& job_id, const FollowOptions& options,
+                      CommandHost& host);
+
+inline constexpr absl::Duration kMasterPatience = absl::Seconds(8);
+
+}  // namespace weir::client

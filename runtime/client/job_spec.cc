@@ -1,0 +1,39 @@
+#include "runtime/client/job_spec.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace weir::client {
+
+std::string AbsolutePath(const std::string& path, const std::string& working_directory) {
+  if (path.starts_with('/')) return path;
+  if (path.empty() || path == ".") return working_directory;
+  return absl::StrCat(working_directory, working_directory.ends_with('/') ? "" : "/", path);
+}
+
+v1::JobSpec MakeJobSpec(const JobOptions& job, CommandHost& host) {
+  v1::JobSpec spec;
+  spec.set_job(job.job);
+  for (const auto& [name, value] : job.parameters) {
+    auto* parameter = spec.add_parameters();
+    parameter->set_name(name);
+    parameter->set_value(value);
+  }
+  for (const auto& input : job.inputs) {
+    spec.add_inputs(AbsolutePath(input, host.working_directory));
+  }
+  if (!job.output.empty()) {
+    std::string output = AbsolutePath(job.output, host.working_directory);
+    while (output.size() > 1 && output.ends_with('/')) output.pop_back();
+    spec.set_output(std::move(output));
+  }
+  spec.set_overwrite(job.overwrite);
+  spec.set_num_mappers(job.mappers);
+  spec.set_num_reducers(job.reducers);
+  spec.set_plan_method(job.plan_method);
+  spec.set_deadline_ms(absl::ToInt64Milliseconds(job.deadline));
+  spec.set_idempotency_key(absl::StrFormat("%016x", host.random.Next()));
+  return spec;
+}
+
+}  // namespace weir::client

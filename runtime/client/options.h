@@ -1,0 +1,173 @@
+#pragma once
+
+// What the user asked for: one plain struct a command, values checked and in base units.
+// Upstream: command_line.h. Downstream: commands (runtime/client), daemons (runtime/app).
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace weir::client {
+
+/// Paths of PEM files; all three or none.
+struct TlsFiles {
+  std::string certificate;
+  std::string key;
+  std::string authority;
+  bool given() const { return !certificate.empty(); }
+};
+
+/// Which master to talk to.
+struct MasterAddress {
+  std::string address;
+  TlsFiles tls;
+};
+
+/// A cluster inside this process: one master, some workers.
+struct EmbeddedOptions {
+  int workers = 0;  // 0 = one per core
+  int slots = 1;
+  std::int64_t memory_bytes = 0;
+  std::string work_dir;  // empty = $TMPDIR or /tmp
+};
+
+/// The job itself.
+struct JobOptions {
+  std::string job;
+  std::vector<std::string> inputs;
+  std::string output;
+  std::vector<std::pair<std::string, std::string>> parameters;
+  int mappers = 0;
+  int reducers = 0;
+  std::string plan_method;
+  bool overwrite = false;
+  absl::Duration deadline;
+};
+
+/// Where to put pictures of a plan; empty = nowhere.
+struct PictureOptions {
+  std::string gantt;
+  std::string trace;
+};
+
+struct RunOptions {
+  JobOptions job;
+  MasterAddress master;  // empty = embedded
+  EmbeddedOptions embedded;
+  PictureOptions pictures;
+  bool json = false;
+  bool quiet = false;
+};
+struct SubmitOptions {
+  JobOptions job;
+  MasterAddress master;
+  PictureOptions pictures;
+  bool wait = false;
+  bool json = false;
+  bool quiet = false;
+};
+struct PlanOptions {
+  JobOptions job;
+  MasterAddress master;  // empty = embedded
+  EmbeddedOptions embedded;
+  PictureOptions pictures;
+  bool json = false;
+};
+struct WatchOptions {
+  MasterAddress master;
+  std::string job_id;
+  bool json = false;
+  bool quiet = false;
+};
+struct StatusOptions {
+  MasterAddress master;
+  std::string job_id;
+  bool json = false;
+};
+struct ListOptions {
+  enum class What { kJobs, kWorkers };
+  MasterAddress master;
+  What what = What::kJobs;
+  int max_jobs = 100;
+  bool json = false;
+};
+struct CancelOptions {
+  MasterAddress master;
+  std::string job_id;
+  std::string reason;
+  bool json = false;
+};
+struct LogsOptions {
+  MasterAddress master;
+  std::string job_id;
+  bool json = false;
+};
+struct ExplainOptions {
+  MasterAddress master;
+  std::string job_id;
+  PictureOptions pictures;
+  bool json = false;
+};
+struct JobsOptions {
+  std::string job;  // empty = all
+  bool json = false;
+};
+struct PlannerOptions {
+  enum class Kind { kLoad, kTree };
+  Kind kind = Kind::kLoad;
+  std::string instance_file;
+  std::string method;  // load only
+  bool json = false;
+};
+struct VerifyOptions {
+  std::string output;
+  bool json = false;
+};
+struct CompletionOptions {
+  enum class Shell { kBash, kZsh, kFish };
+  Shell shell = Shell::kBash;
+};
+struct VersionOptions {
+  bool json = false;
+};
+
+/// How a daemon logs.
+struct LogOptions {
+  std::string format;  // "text", "json"; empty = text on a terminal
+  std::string level = "info";
+};
+struct MasterDaemonOptions {
+  std::string listen;
+  std::string journal;                                // file; empty = the default place
+  double channel_bytes_per_s = 0;                     // 0 = default
+  absl::Duration latency = absl::InfiniteDuration();  // infinite = default
+  int bisection_channels = 0;
+  TlsFiles tls;
+  bool insecure = false;
+  LogOptions log;
+};
+struct WorkerDaemonOptions {
+  MasterAddress master;
+  std::string listen;
+  std::string data_listen;
+  std::string advertise;  // host that others reach this worker by; empty = host of `listen`
+  std::string name;
+  int slots = 0;  // 0 = one per core
+  std::int64_t memory_bytes = 0;
+  std::string work_dir;
+  std::string handover_domain;
+  std::string congestion_control;
+  bool insecure = false;
+  LogOptions log;
+};
+
+using Command = std::variant<RunOptions, SubmitOptions, PlanOptions, WatchOptions, StatusOptions,
+                             ListOptions, CancelOptions, LogsOptions, ExplainOptions, JobsOptions,
+                             PlannerOptions, VerifyOptions, CompletionOptions, VersionOptions,
+                             MasterDaemonOptions, WorkerDaemonOptions>;
+
+}  // namespace weir::client

@@ -1,0 +1,47 @@
+// weir planner load, weir planner tree: the algorithms on instances from a file.
+
+#include <string>
+
+#include "planner/load/instance_json.h"
+#include "planner/tree/solve_instances.h"
+#include "runtime/client/call_errors.h"
+#include "runtime/client/commands.h"
+#include "runtime/client/job_spec.h"
+
+namespace weir::client {
+namespace {
+
+constexpr std::int64_t kInstanceFileBytesMax = std::int64_t{256} << 20;
+
+absl::StatusOr<std::string> Solve(const PlannerOptions& options, const std::string& text,
+                                  CommandHost& host) {
+  if (options.kind == PlannerOptions::Kind::kTree) {
+    return planner::tree::SolveInstancesJson(text, {.indent_spaces = options.json ? -1 : 2});
+  }
+  planner::load::InstanceOptions load_options;
+  if (!options.method.empty()) {
+    const auto method = planner::load::ParseLayerMethod(options.method);
+    if (!method.ok()) return method.status();
+    load_options.method = *method;
+  }
+  load_options.now_micros = host.now_micros;
+  return options.json ? planner::load::SolveInstancesJson(text, load_options)
+                      : planner::load::SolveInstancesTable(text, load_options);
+}
+
+}  // namespace
+
+int Planner(const PlannerOptions& options, CommandHost& host) {
+  const auto text = host.storage.ReadFile(
+      AbsolutePath(options.instance_file, host.working_directory), kInstanceFileBytesMax);
+  if (!text.ok()) {
+    ReportCallError(text.status(), options.json, host);
+    return kExitUsage;
+  }
+  const auto solved = Solve(options, *text, host);
+  if (!solved.ok()) return ReportCallError(solved.status(), options.json, host);
+  host.out << *solved << (solved->ends_with('\n') ? "" : "\n");
+  return kExitOk;
+}
+
+}  // namespace weir::client

@@ -1,0 +1,138 @@
+#include "runtime/client/progress.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "runtime/client/exit_codes.h"
+#include "runtime/client/value_text.h"
+
+namespace weir::client {
+namespace {
+
+double Share(std::int64_t done, std::int64_t total) {
+  if (total <= 0) return 0;
+  return std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0);
+}
+
+bool MapsDone(const v1::JobProgress& progress) {
+  return progress.input_bytes_total() > 0 &&
+         progress.input_bytes_done() >= progress.input_bytes_total();
+}
+
+std::string Bar(double fraction, int cells) {
+  const int full = static_cast<int>(fraction * cells + 0.5);
+  std::string bar = "[";
+  for (int i = 0; i < cells; ++i) bar += i < full ? '#' : i == full ? '>' : ' ';
+  return bar + "]";
+}
+
+}  // namespace
+
+std::string PhaseName(const v1::JobStatus& status) {
+  switch (status.state()) {
+    case v1::JOB_STATE_QUEUED:
+      return "queued";
+    case v1::JOB_STATE_PLANNING:
+      return "planning";
+    case v1::JOB_STATE_RUNNING:
+      return MapsDone(status.progress()) ? "shuffle and reduce" : "map";
+    case v1::JOB_STATE_COMMITTING:
+      return "publishing";
+    case v1::JOB_STATE_ENDING:
+      return "cleaning up";
+    case v1::JOB_STATE_SUCCEEDED:
+      return "done";
+    case v1::JOB_STATE_FAILED:
+      return "failed";
+    case v1::JOB_STATE_CANCELLED:
+      return "cancelled";
+    default:
+      return "waiting";
+  }
+}
+
+double DoneFraction(const v1::JobStatus& status) {
+  const v1::JobProgress& progress = status.progress();
+  switch (status.state()) {
+    case v1::JOB_STATE_COMMITTING:
+    case v1::JOB_STATE_SUCCEEDED:
+      return 1;
+    case v1::JOB_STATE_RUNNING:
+    case v1::JOB_STATE_ENDING:
+    case v1::JOB_STATE_FAILED:
+    case v1::JOB_STATE_CANCELLED:
+      break;
+    default:
+      return 0;
+  }
+  const double total_s = progress.elapsed_s() + progress.remaining_s();
+  if (progress.remaining_s() >= 0 && total_s > 0) {
+    return std::clamp(progress.elapsed_s() / total_s, 0.0, 1.0);
+  }
+  // Without an estimate, count what can be counted.
+  return (Share(progress.input_bytes_done(), progress.input_bytes_total()) +
+          Share(progress.steps_done(), progress.steps_total())) /
+         2;
+}
+
+std::string ProgressLine(const v1::JobStatus& status, int columns) {
+  const v1::JobProgress& progress = status.progress();
+  const double fraction = DoneFraction(status);
+  std::string text = absl::StrFormat(" %3.0f%%  %s", fraction * 100, PhaseName(status));
+  if (status.state() == v1::JOB_STATE_RUNNING) {
+    const bool shuffling = MapsDone(progress) && progress.shuffle_bytes_total() > 0;
+    const std::int64_t done =
+        shuffling ? progress.shuffle_bytes_done() : progress.input_bytes_done();
+    const std::int64_t total =
+        shuffling ? progress.shuffle_bytes_total() : progress.input_bytes_total();
+    absl::StrAppend(&text, "  ", FormatBytes(static_cast<double>(done)), " of ",
+                    FormatBytes(static_cast<double>(total)));
+    if (!shuffling && progress.elapsed_s() > 0 && done > 0) {
+      absl::StrAppend(&text, "  ", FormatBytes(static_cast<double>(done) / progress.elapsed_s()),
+                      "/s");
+    }
+    if (progress.remaining_s() >= 0) {
+      absl::StrAppend(&text, "  ", FormatSeconds(progress.remaining_s()), " left");
+    }
+  }
+  constexpr int kBarCellsMax = 30, kBarCellsMin = 5;
+  const int room = columns - static_cast<int>(text.size()) - 3;
+  std::string line =
+      room >= kBarCellsMin ? Bar(fraction, std::min(room, kBarCellsMax)) + text : text.substr(1);
+  if (line.size() > static_cast<std::size_t>(std::max(columns, 0))) {
+    line.resize(static_cast<std::size_t>(std::max(columns, 0)));
+  }
+  return line;
+}
+
+void ProgressPrinter::Show(const v1::JobStatus& status) {
+  if (terminal_.is_terminal) {
+    if (IsTerminal(status.state())) {
+      Clear();
+      return;
+    }
+    // The last column is left free: some terminals wrap there.
+    out_ << '\r' << ProgressLine(status, terminal_.columns - 1) << "\033[K" << std::flush;
+    line_shown_ = true;
+    return;
+  }
+  const std::string phase = PhaseName(status);
+  const int tenth = static_cast<int>(DoneFraction(status) * 10);
+  if (phase == last_phase_ && tenth <= last_tenth_) return;
+  last_phase_ = phase;
+  last_tenth_ = std::max(tenth, last_tenth_);
+  constexpr int kPlainColumns = 200;
+  std::string line = ProgressLine(status, kPlainColumns);
+  out_ << line.substr(line.find(']') == std::string::npos ? 0 : line.find(']') + 2) << '\n'
+       << std::flush;
+}
+
+void ProgressPrinter::Clear() {
+  if (!line_shown_) return;
+  out_ << "\r\033[K" << std::flush;
+  line_shown_ = false;
+}
+
+}  // namespace weir::client

@@ -1,0 +1,41 @@
+#pragma once
+
+// A job's state as a line for people. Pure functions and one small printer.
+// Upstream: statuses of a watch. Downstream: stderr.
+
+#include <ostream>
+#include <string>
+
+#include "runtime/client/command_host.h"
+#include "weir/v1/job.pb.h"
+
+namespace weir::client {
+
+/// "queued", "planning", "map", "shuffle and reduce", "publishing", "cleaning up", "done",
+/// "failed", "cancelled".
+std::string PhaseName(const v1::JobStatus& status);
+
+/// Share of the job that is done, 0 .. 1, by the time that the plan gives to what is left.
+double DoneFraction(const v1::JobStatus& status);
+
+/// One line of at most `columns` columns: bar, per cent, phase, rate, time left.
+std::string ProgressLine(const v1::JobStatus& status, int columns);
+
+/// Writes progress: on a terminal one line redrawn in place, elsewhere a line each time the phase
+/// changes or another tenth is done.
+class ProgressPrinter {
+ public:
+  ProgressPrinter(std::ostream& out, const Terminal& terminal) : out_(out), terminal_(terminal) {}
+  void Show(const v1::JobStatus& status);
+  /// Clears the redrawn line, so that other text may follow.
+  void Clear();
+
+ private:
+  std::ostream& out_;
+  const Terminal terminal_;
+  bool line_shown_ = false;
+  std::string last_phase_;
+  int last_tenth_ = -1;
+};
+
+}  // namespace weir::client

@@ -1,0 +1,49 @@
+#pragma once
+
+// A conversation with one master, for commands that read like a script: ask, wait, go on.
+// Upstream: runtime/app makes it, over gRPC or around a whole cluster in this process. Downstream:
+// commands.
+
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "runtime/env/event_loop.h"
+#include "runtime/rpc/api.h"
+
+namespace weir::client {
+
+/// One master and the loop on which its answers come. Destroying it ends the connection, or the
+/// whole cluster with all its processes and temporary files.
+class Session {
+ public:
+  virtual ~Session() = default;
+  virtual rpc::JobApi& jobs() = 0;
+  virtual env::EventLoop& loop() = 0;
+  /// Runs the loop on the calling thread until `done` holds.
+  virtual void RunUntil(const std::function<bool()>& done) = 0;
+  /// Calls `on_interrupt` on the loop for each Ctrl-C, instead of ending the process.
+  virtual void OnInterrupt(std::function<void()> on_interrupt) = 0;
+  /// How the master is named to people.
+  virtual std::string master_name() const = 0;
+};
+
+/// Makes one call and waits for its answer.
+template <typename Request, typename Response>
+absl::StatusOr<Response> Ask(Session& session,
+                             void (rpc::JobApi::*method)(Request, absl::Duration,
+                                                         rpc::Reply<Response>),
+                             Request request, absl::Duration timeout) {
+  std::optional<absl::StatusOr<Response>> answer;
+  session.loop().Post([&]() mutable {
+    (session.jobs().*method)(
+        std::move(request), timeout,
+        [&answer](absl::StatusOr<Response> response) { answer = std::move(response); });
+  });
+  session.RunUntil([&] { return answer.has_value(); });
+  return *std::move(answer);
+}
+
+}  // namespace weir::client

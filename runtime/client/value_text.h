@@ -1,0 +1,34 @@
+#pragma once
+
+// Sizes, rates and times as people write and read them.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace weir::client {
+
+/// Reads "512", "64KiB", "1.5GiB", "100MB" (powers of 1024 with "i", of 1000 without).
+/// Errors: kInvalidArgument with examples; negative, not finite or beyond 2^62 is wrong as well.
+absl::StatusOr<std::int64_t> ParseBytes(std::string_view text);
+
+/// Reads bytes per second: "125MB/s", "1Gbit/s", "100Mbit/s". Errors as ParseBytes; zero is wrong.
+absl::StatusOr<double> ParseRate(std::string_view text);
+
+/// Reads "250ms", "30s", "5m", "2h", "1h30m"; a bare number is refused, because it has no unit.
+/// Errors: kInvalidArgument with examples; negative or longer than a year is wrong as well.
+absl::StatusOr<absl::Duration> ParseDuration(std::string_view text);
+
+/// "0 B", "1023 B", "1.5 KiB", "64.0 MiB".
+std::string FormatBytes(double bytes);
+/// "12 ms", "3.4 s", "2 min 05 s", "1 h 02 min".
+std::string FormatSeconds(double seconds);
+/// "2026-01-31 12:00:00Z"; empty for 0.
+std::string FormatUnixMillis(std::int64_t unix_ms);
+/// "1,234,567".
+std::string FormatCount(std::int64_t count);
+
+}  // namespace weir::client
