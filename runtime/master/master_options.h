@@ -8,6 +8,7 @@
 
 #include "absl/time/time.h"
 #include "planner/job/job_shape.h"
+#include "runtime/master/network_spec.h"
 
 namespace weir::master {
 
@@ -25,6 +26,9 @@ struct MasterOptions {
   double handover_latency_s = 2e-4;
   /// l: channels of the bisection, as one cut over all pairs; 0 = the network has no such limit.
   std::int32_t bisection_channels = 0;
+  /// Rates, slow ports and cuts by names of workers; what it gives goes before the numbers above.
+  /// Does not concern hand-over, which uses no network.
+  NetworkSpec network;
   planner::Origin network_origin = planner::Origin::kDefault;
   /// S and s_p: start-up of a mapper and of a reducer, seconds.
   double map_startup_s = 0;

@@ -56,6 +56,11 @@ planner::NetworkModel MakeNetwork(absl::Span<const RegisteredWorker> workers,
     network.seconds_per_byte = rate;
   }
   network.latency_s = handover ? options.handover_latency_s : options.latency_s;
+  if (!handover) {
+    std::vector<std::string> names;
+    for (const RegisteredWorker& worker : workers) names.push_back(worker.identity.name());
+    ApplyNetworkSpec(options.network, names, network);
+  }
   return network;
 }
 
