@@ -5,6 +5,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
+#include "runtime/base/valid_utf8.h"
 
 namespace weir {
 namespace {
@@ -60,8 +61,8 @@ v1::JobError MakeJobError(std::string_view code, std::string_view message,
                           std::string_view advice) {
   v1::JobError error;
   error.set_code(std::string(code));
-  error.set_message(std::string(message));
-  error.set_advice(std::string(advice));
+  error.set_message(ValidUtf8(message));
+  error.set_advice(ValidUtf8(advice));
   return error;
 }
 

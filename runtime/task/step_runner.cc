@@ -10,6 +10,7 @@
 #include "jobs/api/bad_record.h"
 #include "jobs/api/step_error.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/base/valid_utf8.h"
 #include "runtime/format/part_writer.h"
 #include "runtime/format/run_reader.h"
 #include "runtime/format/run_writer.h"
@@ -160,7 +161,7 @@ absl::StatusOr<StepTotals> WritePart(JobProgram& program, const v1::TaskCommand:
 v1::JobError ErrorOfStep(const absl::Status& status) {
   if (const std::optional<StepError> named = StepErrorOf(status)) {
     v1::JobError error = MakeJobError(named->code, named->message, named->advice);
-    error.set_file(named->file);
+    error.set_file(ValidUtf8(named->file));
     return error;
   }
   const std::optional<BadRecord> bad = BadRecordOf(status);
@@ -168,7 +169,7 @@ v1::JobError ErrorOfStep(const absl::Status& status) {
   v1::JobError error =
       MakeJobError(job_error::kBadRecord, absl::StrCat(bad->reason, ": '", bad->content, "'"),
                    "mend or remove the record");
-  error.set_file(bad->file);
+  error.set_file(ValidUtf8(bad->file));
   error.set_byte_offset(bad->byte_offset);
   return error;
 }
@@ -293,7 +294,7 @@ v1::StepResult RunStep(JobProgram& program, const v1::TaskCommand::Run& run, Slo
   }
   for (const auto& [name, value] : activity.counters()) {
     v1::Counter* counter = result.add_counters();
-    counter->set_name(name);
+    counter->set_name(ValidUtf8(name));
     counter->set_value(value);
   }
   const Usage after = ProcessUsage();

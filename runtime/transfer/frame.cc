@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/limits.h"
+#include "runtime/base/valid_utf8.h"
 #include "runtime/format/little_endian.h"
 #include "runtime/format/xxh3_stream.h"
 
@@ -109,7 +110,7 @@ std::string EncodeRequest(const v1::DataRequest& request) {
 std::string EncodeStatus(const absl::Status& status) {
   v1::DataStatus message;
   message.set_code(status.raw_code());
-  message.set_message(std::string(status.message().substr(0, kMessageBytesMax)));
+  message.set_message(ValidUtf8(std::string(status.message().substr(0, kMessageBytesMax))));
   return EncodeFrame(FrameKind::kStatus, message.SerializeAsString());
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
+#include "runtime/base/valid_utf8.h"
 #include "runtime/worker/task_channel.h"
 #include "runtime/worker/task_process.h"
 
@@ -256,7 +257,8 @@ v1::JobError TaskSupervisor::CauseOf(const std::string& end) const {
                          absl::StrCat("task process ended", when, " with ", end), kCrashAdvice);
   }
   if (cause.stderr_tail().empty()) {
-    cause.set_stderr_tail(output_.Last(static_cast<std::size_t>(limits::kStderrTailBytes)));
+    cause.set_stderr_tail(
+        ValidUtf8(output_.Last(static_cast<std::size_t>(limits::kStderrTailBytes))));
   }
   return cause;
 }

@@ -75,6 +75,12 @@ TEST(FrameTest, AStatusKeepsCodeAndMessageAndFitsWhateverItsLength) {
   EXPECT_EQ(status.message().substr(0, 8), "run 1.1 ");
 }
 
+TEST(FrameTest, AStatusThatNamesAFileOfAnyNameArrives) {
+  absl::Status status;
+  ASSERT_TRUE(DecodeStatus(Body(EncodeStatus(absl::NotFoundError("/in/Z\xfcrich"))), status).ok());
+  EXPECT_EQ(status.message(), "/in/Z?rich");
+}
+
 TEST(FrameTest, LengthsAreBoundedByKind) {
   char header[kFrameHeaderBytes];
   const auto legal = [&header](FrameKind kind, std::uint32_t bytes) {

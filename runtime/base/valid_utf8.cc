@@ -1,0 +1,56 @@
+#include "runtime/base/valid_utf8.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace weir {
+namespace {
+
+// Length of the character that `text` begins with; 0 when it begins with none.
+std::size_t CharacterBytes(std::string_view text) {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (byte(0) < 0x80) return 1;
+  std::size_t bytes = 0;
+  std::uint32_t code = 0;
+  std::uint32_t least = 0;  // of this length: shorter spellings of a character are not legal
+  if ((byte(0) & 0xe0) == 0xc0) {
+    bytes = 2;
+    code = byte(0) & 0x1fu;
+    least = 0x80;
+  } else if ((byte(0) & 0xf0) == 0xe0) {
+    bytes = 3;
+    code = byte(0) & 0x0fu;
+    least = 0x800;
+  } else if ((byte(0) & 0xf8) == 0xf0) {
+    bytes = 4;
+    code = byte(0) & 0x07u;
+    least = 0x10000;
+  }
+  if (bytes == 0 || bytes > text.size()) return 0;
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+    code = code << 6 | (byte(i) & 0x3fu);
+  }
+  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+  return code >= least && code <= 0x10ffff && !surrogate ? bytes : 0;
+}
+
+}  // namespace
+
+std::string ValidUtf8(std::string_view text) {
+  std::string valid;
+  valid.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t bytes = CharacterBytes(text);
+    if (bytes == 0) {
+      valid.push_back('?');
+      text.remove_prefix(1);
+    } else {
+      valid.append(text.substr(0, bytes));
+      text.remove_prefix(bytes);
+    }
+  }
+  return valid;
+}
+
+}  // namespace weir

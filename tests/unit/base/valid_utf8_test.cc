@@ -1,0 +1,38 @@
+#include "runtime/base/valid_utf8.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <string>
+
+#include "runtime/base/job_errors.h"
+
+namespace weir {
+namespace {
+
+TEST(ValidUtf8Test, LeavesTextAsItIs) {
+  const std::string text = "plain, Z\xc3\xbcrich, \xe2\x82\xac, \xf0\x9f\x8c\x8a\n";
+  EXPECT_EQ(ValidUtf8(text), text);
+  EXPECT_EQ(ValidUtf8(""), "");
+}
+
+TEST(ValidUtf8Test, ReplacesWhatIsNoCharacter) {
+  EXPECT_EQ(ValidUtf8("Z\xfcrich"), "Z?rich");
+  EXPECT_EQ(ValidUtf8("\xff\xfe"), "??");
+  EXPECT_EQ(ValidUtf8("cut \xe2\x82"), "cut ??");
+  EXPECT_EQ(ValidUtf8("\x82\xac tail"), "?? tail");
+  EXPECT_EQ(ValidUtf8("overlong \xc0\xaf"), "overlong ??");
+  EXPECT_EQ(ValidUtf8("surrogate \xed\xa0\x80"), "surrogate ???");
+  EXPECT_EQ(ValidUtf8("beyond \xf4\x90\x80\x80"), "beyond ????");
+}
+
+RC_GTEST_PROP(ValidUtf8Property, MessagesWithAnyTextSurviveTheWire, (const std::string& text)) {
+  const v1::JobError error = MakeJobError(job_error::kUserError, text, text);
+  v1::JobError parsed;
+  RC_ASSERT(parsed.ParseFromString(error.SerializeAsString()));
+  RC_ASSERT(parsed.message() == ValidUtf8(text));
+}
+
+}  // namespace
+}  // namespace weir
