@@ -12,8 +12,10 @@ namespace {
 
 /// Machines that can take one more element in reversed time, earliest first.
 ///
-/// Joined machines arrive in index order with nondecreasing times, machines that continue arrive in
-/// the order in which they were popped: two arrays read from the front are a priority queue.
+/// Joined machines arrive in index order with times that never fall, machines that continue arrive
+/// in the order in which they were popped: two arrays read from the front are a priority queue.
+/// Both arrays are those of the growing tree: machine i joined at start_s[i], and the k-th to
+/// continue is receiver[k]; only the times of continuing are kept beside it.
 class ReceiverQueue {
  public:
   struct Entry {
@@ -21,30 +23,31 @@ class ReceiverQueue {
     MachineIndex machine = 0;
   };
 
-  explicit ReceiverQueue(std::int64_t n) {
-    joined_.reserve(static_cast<std::size_t>(n));
-    continuing_.reserve(static_cast<std::size_t>(n));
-    continuing_.push_back({0, 0});
-  }
+  ReceiverQueue(const TimedTree& tree, MachineIndex max_receivers)
+      : tree_(tree), max_receivers_(max_receivers), continuing_s_(tree.receiver.size()) {}
 
-  void PushJoined(Entry entry) { joined_.push_back(entry); }
-  void PushContinuing(Entry entry) { continuing_.push_back(entry); }
-
-  Entry Pop() {
-    const bool joined_waits = joined_head_ < joined_.size();
-    const bool continuing_waits = continuing_head_ < continuing_.size();
-    if (joined_waits && (!continuing_waits ||
-                         joined_[joined_head_].time_s <= continuing_[continuing_head_].time_s)) {
-      return joined_[joined_head_++];
+  /// Takes the earliest receiver for machine `sender`; joined ones win ties.
+  Entry Pop(MachineIndex sender) {
+    const bool joined_waits = joined_head_ < std::min(sender, max_receivers_);
+    const bool continuing_waits = continuing_head_ < sender;
+    if (joined_waits &&
+        (!continuing_waits || tree_.start_s[joined_head_] <= continuing_s_[continuing_head_])) {
+      const MachineIndex machine = joined_head_++;
+      return {tree_.start_s[machine], machine};
     }
-    return continuing_[continuing_head_++];
+    const MachineIndex turn = continuing_head_++;
+    return {continuing_s_[turn], turn == 0 ? 0 : tree_.receiver[turn]};
   }
+
+  /// The receiver of `sender` is free again at time_s.
+  void Continue(MachineIndex sender, Seconds time_s) { continuing_s_[sender] = time_s; }
 
  private:
-  std::vector<Entry> joined_;
-  std::vector<Entry> continuing_;
-  std::size_t joined_head_ = 0;
-  std::size_t continuing_head_ = 0;
+  const TimedTree& tree_;
+  MachineIndex max_receivers_;
+  std::vector<Seconds> continuing_s_;  // by the sender just taken; entry 0 is the sink at 0
+  MachineIndex joined_head_ = 1;
+  MachineIndex continuing_head_ = 0;
 };
 
 absl::Status CheckInput(std::int64_t n, ElementCosts costs) {
@@ -73,13 +76,12 @@ TimedTree GrowFromSink(std::int64_t n, std::int64_t max_reducers, ElementCosts c
   const Seconds hop_s = costs.combine_s + costs.transfer_s;
   const Seconds step_s = std::max(costs.transfer_s, costs.combine_s);
   TimedTree tree = EmptyTree(n);
-  ReceiverQueue queue(n);
+  ReceiverQueue queue(tree, static_cast<MachineIndex>(max_reducers));
   for (MachineIndex i = 1; i < n; ++i) {
-    const auto [time_s, machine] = queue.Pop();
+    const auto [time_s, machine] = queue.Pop(i);
     tree.receiver[i] = machine;
     tree.start_s[i] = time_s + hop_s;
-    if (i < max_reducers) queue.PushJoined({time_s + hop_s, i});
-    queue.PushContinuing({time_s + step_s, machine});
+    queue.Continue(i, time_s + step_s);
   }
   ReverseTimes(tree);
   return tree;
@@ -104,16 +106,15 @@ absl::StatusOr<TimedTree> GreedyTreeLimitedTransfers(std::int64_t n, std::int64_
   if (absl::Status status = CheckInput(n, costs); !status.ok()) return status;
   if (absl::Status status = CheckCount("K", max_transfers, 1, n); !status.ok()) return status;
   TimedTree tree = EmptyTree(n);
-  ReceiverQueue queue(n);
+  ReceiverQueue queue(tree, static_cast<MachineIndex>(n));
   for (MachineIndex i = 1; i < n; ++i) {
-    const auto [time_s, machine] = queue.Pop();
+    const auto [time_s, machine] = queue.Pop(i);
     // Line 8: the K-th transfer before this one must be over, in reversed time, before it begins.
     const Seconds slot_free_s = i > max_transfers ? tree.start_s[i - max_transfers] : 0;
     const Seconds end_s = std::max(time_s + costs.combine_s, slot_free_s) + costs.transfer_s;
     tree.receiver[i] = machine;
     tree.start_s[i] = end_s;
-    queue.PushJoined({end_s, i});
-    queue.PushContinuing({std::max(time_s + costs.combine_s, end_s - costs.combine_s), machine});
+    queue.Continue(i, std::max(time_s + costs.combine_s, end_s - costs.combine_s));
   }
   ReverseTimes(tree);
   return tree;

@@ -15,19 +15,8 @@ namespace {
 // Sort key of a lattice point: (value, a, b).
 using EventKey = std::tuple<Seconds, std::int32_t, std::int32_t>;
 
-// C(total, chosen), saturated at 2 * kImplicitMachinesMax: larger counts are never needed exactly.
-std::int64_t Binomial(std::int64_t total, std::int64_t chosen) {
-  if (chosen < 0 || chosen > total) return 0;
-  chosen = std::min(chosen, total - chosen);
-  constexpr std::int64_t kSaturated = 2 * kImplicitMachinesMax;
-  __extension__ using Wide = unsigned __int128;
-  Wide value = 1;
-  for (std::int64_t i = 1; i <= chosen; ++i) {
-    value = value * static_cast<Wide>(total - chosen + i) / static_cast<Wide>(i);
-    if (value > static_cast<Wide>(kSaturated)) return kSaturated;
-  }
-  return static_cast<std::int64_t>(value);
-}
+// Counts above this are never needed exactly; sums of two still fit.
+constexpr std::int64_t kSaturated = 2 * kImplicitMachinesMax;
 
 }  // namespace
 
@@ -35,6 +24,16 @@ ImplicitTree::ImplicitTree(std::int64_t n, ElementCosts costs)
     : n_(n),
       hop_s_(costs.combine_s + costs.transfer_s),
       step_s_(std::max(costs.combine_s, costs.transfer_s)) {}
+
+void ImplicitTree::GrowTriangle(std::int32_t row) {
+  for (auto next = static_cast<std::int32_t>(triangle_.size()); next <= row; ++next) {
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(next) + 1, 1);
+    for (std::int32_t k = 1; k < next; ++k) {
+      counts[k] = std::min(kSaturated, triangle_[next - 1][k - 1] + triangle_[next - 1][k]);
+    }
+    triangle_.push_back(std::move(counts));
+  }
+}
 
 absl::StatusOr<ImplicitTree> ImplicitTree::Create(std::int64_t n, ElementCosts costs) {
   if (absl::Status status = CheckCount("n", n, 1, kImplicitMachinesMax); !status.ok())
@@ -53,7 +52,8 @@ absl::StatusOr<ImplicitTree> ImplicitTree::Create(std::int64_t n, ElementCosts c
     const auto [value_s, a, b] = frontier.top();
     frontier.pop();
     tree.points_.push_back({events, value_s, a, b});
-    events += Binomial(a + b, a);
+    tree.GrowTriangle(a + b);
+    events += tree.Choose(a + b, a);
     for (const auto& [x, y] : {std::pair{a + 1, b}, std::pair{a, b + 1}}) {
       if (!seen.emplace(x, y).second) continue;
       frontier.emplace(static_cast<double>(x) * tree.hop_s_ + static_cast<double>(y) * tree.step_s_,
@@ -75,7 +75,7 @@ ImplicitTree::Word ImplicitTree::WordOfEvent(std::int64_t event) const {
   std::int32_t a = point.joins;
   std::int32_t b = point.continues;
   while (a > 0 || b > 0) {
-    const std::int64_t starting_with_join = Binomial(a + b - 1, a - 1);
+    const std::int64_t starting_with_join = Choose(a + b - 1, a - 1);
     const bool join = rest < starting_with_join;
     word.is_join.push_back(join);
     if (join) {
@@ -102,7 +102,7 @@ std::int64_t ImplicitTree::EventOfWord(const std::vector<bool>& is_join) const {
     if (join) {
       --a;
     } else {
-      event += Binomial(a + b - 1, a - 1);
+      event += Choose(a + b - 1, a - 1);
       if (event > n_ - 2) return -1;  // also keeps the sum of saturated counts from overflowing
       --b;
     }

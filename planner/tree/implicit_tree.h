@@ -60,6 +60,12 @@ class ImplicitTree {
 
   ImplicitTree(std::int64_t n, ElementCosts costs);
   Word WordOfEvent(std::int64_t event) const;
+  // Extends Pascal's triangle to `row`, counts saturated.
+  void GrowTriangle(std::int32_t row);
+  // C(total, chosen); 0 when chosen is -1.
+  std::int64_t Choose(std::int32_t total, std::int32_t chosen) const {
+    return chosen < 0 ? 0 : triangle_[total][chosen];
+  }
   // Number of the event, or -1 when it lies beyond the n machines.
   std::int64_t EventOfWord(const std::vector<bool>& is_join) const;
 
@@ -67,6 +73,7 @@ class ImplicitTree {
   Seconds hop_s_;
   Seconds step_s_;
   Seconds makespan_s_ = 0;
+  std::vector<std::vector<std::int64_t>> triangle_;
   std::vector<LatticePoint> points_;  // by (value, a, b)
 };
 

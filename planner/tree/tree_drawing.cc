@@ -122,7 +122,9 @@ void AppendTimeAxis(std::string& svg, double left, double bottom, Seconds makesp
 
 std::string TreeSvg(const Schedule& schedule, std::int32_t segment, const std::string& title) {
   const TreeLayout layout(schedule, segment);
-  std::string svg = Header(std::max(layout.width(), 320.0), layout.height(), title);
+  // Wide enough for the title.
+  const double title_width = 2 * kMargin + 7.5 * static_cast<double>(title.size());
+  std::string svg = Header(std::max(layout.width(), title_width), layout.height(), title);
   for (const Node& node : layout.nodes()) {
     for (const Message* message : node.arrivals) {
       const Node& sender = layout.nodes()[message->sender];
@@ -147,7 +149,7 @@ std::string TreeSvg(const Schedule& schedule, std::int32_t segment, const std::s
 }
 
 std::string ScheduleSvg(const Schedule& schedule, const std::string& title) {
-  const double left = kMargin * 2.4;
+  const double left = kMargin * 3;
   const double machine_height = 3 * kLaneHeight + 4;
   const double bottom = 34 + machine_height * schedule.num_machines;
   const double scale = schedule.makespan_s > 0 ? kTimeWidth / schedule.makespan_s : 0;

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 
+#include "planner/tree/instance_pictures.h"
 #include "planner/tree/solve_instances.h"
 
 namespace weir::planner::tree {
@@ -62,6 +63,29 @@ TEST(GoldenTrees, EveryInstanceHasTheCheckedResult) {
 TEST(GoldenTrees, SameTextGivesTheSameBytes) {
   const std::string text = GoldenFile().dump();
   EXPECT_EQ(*SolveInstancesJson(text), *SolveInstancesJson(text));
+}
+
+// The drawn schedule is the one whose makespan the result states.
+TEST(GoldenTrees, PicturesShowTheSolvedSchedules) {
+  const nlohmann::json file = GoldenFile();
+  const nlohmann::json results = nlohmann::json::parse(*SolveInstancesJson(file.dump()))["results"];
+  int drawn = 0;
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const std::string id = results[k]["id"];
+    const auto schedule = InstanceSchedule(file.dump(), id);
+    if (!schedule.ok()) continue;
+    const char* field =
+        results[k].contains("optimum") && !results[k].contains("makespan") ? "optimum" : "makespan";
+    if (results[k].contains("optimum_fifo")) continue;
+    EXPECT_NEAR(schedule->makespan_s, results[k][field].get<double>(), 1e-9) << id;
+    EXPECT_NE(InstanceGanttSvg(file.dump(), id)->find("</svg>"), std::string::npos);
+    EXPECT_NE(InstanceTreeSvg(file.dump(), id)->find("</svg>"), std::string::npos);
+    ++drawn;
+  }
+  EXPECT_GT(drawn, 40);
+  EXPECT_EQ(InstanceSchedule(file.dump(), "no such id").status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_TRUE(InstanceSchedule(file.dump(), "").ok());
 }
 
 std::string ErrorOf(const std::string& alg, const std::string& input) {
