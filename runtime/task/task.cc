@@ -33,11 +33,11 @@ class Task {
 
   int Serve() {
     next_progress_ = environment_.now() + limits::kTaskProgress;
-    while (true) {
+    // Asked before each wait: a stop that finds no step running ends the process at once.
+    while (!stopping_ || Busy()) {
       const absl::StatusOr<bool> readable = Wait();
       if (!readable.ok()) return Fail(readable.status());
       if (!SendResults() || !SendProgress()) return EndOfStream();
-      if (stopping_ && !Busy()) return 0;
       if (!*readable) continue;
       switch (Receive()) {
         case Next::kGoOn:
@@ -48,6 +48,7 @@ class Task {
           return 1;
       }
     }
+    return 0;
   }
 
  private:

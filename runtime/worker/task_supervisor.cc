@@ -140,7 +140,7 @@ int TaskSupervisor::pid() const { return parts_ ? parts_->process.pid() : -1; }
 
 void TaskSupervisor::OnEvent(v1::TaskEvent event) {
   // What a process says after its end was decided no longer counts.
-  if (cause_ || state_ == State::kStopping) return;
+  if (cause_ || state_ == State::kStopping || state_ == State::kGone) return;
   switch (event.event_case()) {
     case v1::TaskEvent::kReady:
       return OnReady();
@@ -204,7 +204,7 @@ void TaskSupervisor::CheckSilence() {
 }
 
 void TaskSupervisor::OnChannelEnd(const absl::Status& status) {
-  if (state_ == State::kStopping || cause_) return;
+  if (state_ == State::kStopping || state_ == State::kGone || cause_) return;
   if (!status.ok()) {
     return Condemn(MakeJobError(job_error::kInternal,
                                 absl::StrCat("task process sent garbage: ", status.message())));
@@ -265,6 +265,8 @@ v1::JobError TaskSupervisor::CauseOf(const std::string& end) const {
 
 void TaskSupervisor::WatchOutput() {
   parts_->output_watch->OnceReadable([this] {
+    // The watch outlives the process by one turn (OnExit).
+    if (!parts_) return;
     ReadOutput(1);
     // At the end of the stream there is nothing more to wait for.
     if (parts_->output_watch) WatchOutput();
