@@ -29,6 +29,10 @@ if(WEIR_SANITIZE)
   add_compile_options(-fsanitize=${WEIR_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${WEIR_SANITIZE})
 endif()
+if(WEIR_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=address,undefined)
+endif()
 
 set(WEIR_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast
     -Woverloaded-virtual -Wvla -Werror)

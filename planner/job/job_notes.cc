@@ -77,9 +77,11 @@ std::string IdleWorkersNote(const ClusterProfile& cluster, const Plan& plan) {
 std::string BoundNote(const Plan& plan) {
   const PlanSummary& summary = plan.summary;
   if (summary.lower_bound_s <= 0) return "";
+  const bool any_split = summary.method == "load";
   return absl::StrCat(
-      "With these chunks and load fractions no transfer order takes less than ",
-      ReadableSeconds(summary.lower_bound_s), "; this one is ",
+      any_split ? "No split of the load and no transfer order takes less than "
+                : "With these chunks and load fractions no transfer order takes less than ",
+      ReadableSeconds(summary.lower_bound_s), "; this plan is ",
       ReadablePercent(std::max(0.0, summary.makespan_s / summary.lower_bound_s - 1)),
       " above that.");
 }

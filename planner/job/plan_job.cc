@@ -8,6 +8,7 @@
 #include "planner/job/check_job.h"
 #include "planner/job/even_plan.h"
 #include "planner/job/job_notes.h"
+#include "planner/job/load_plan.h"
 
 namespace weir::planner {
 namespace {
@@ -15,6 +16,8 @@ namespace {
 absl::StatusOr<Plan> BuildPlan(const JobShape& shape, const ClusterProfile& cluster,
                                PlanMethod method) {
   switch (method) {
+    case PlanMethod::kLoad:
+      return LoadPlan(shape, cluster);
     case PlanMethod::kEven:
       return EvenPlan(shape, cluster);
   }
@@ -33,6 +36,11 @@ absl::StatusOr<Plan> PlanJob(const JobShape& shape, const ClusterProfile& cluste
   if (!plan.ok()) return plan;
   for (std::string& note : JobNotes(shape, cluster, *plan)) {
     plan->summary.notes.push_back(std::move(note));
+  }
+  if (options.method == PlanMethod::kLoad) {
+    for (std::string& note : OneMoreNotes(shape, cluster, *plan)) {
+      plan->summary.notes.push_back(std::move(note));
+    }
   }
   return plan;
 }

@@ -10,11 +10,12 @@ namespace weir::planner {
 
 /// How chunk sizes, load fractions and the transfer order are computed.
 enum class PlanMethod {
-  kEven,  // even chunks, uniform fractions, rotation order
+  kLoad,  // divisible load: chunks, fractions and order by predicted makespan (load_plan.h)
+  kEven,  // even chunks, uniform fractions, rotation order; for comparison
 };
 
 struct PlanOptions {
-  PlanMethod method = PlanMethod::kEven;
+  PlanMethod method = PlanMethod::kLoad;
 };
 
 /// Builds the plan of a job.

@@ -1,8 +1,9 @@
 #include "planner/load/longest_remaining.h"
 
 #include <algorithm>
-#include <limits>
-#include <numeric>
+#include <functional>
+#include <queue>
+#include <set>
 #include <utility>
 
 #include "planner/load/matching_schedule.h"
@@ -12,145 +13,133 @@ namespace {
 
 constexpr double kEmpty = 1e-13;
 
-class Quanta {
+/// Free ports of one side, those with most left first.
+using FreePorts = std::set<std::pair<double, std::int32_t>, std::greater<>>;
+
+class ListSchedule {
  public:
-  explicit Quanta(const ShuffleDemand& demand)
+  ListSchedule(const ShuffleDemand& demand, double piece_max)
       : demand_(demand),
+        piece_max_(piece_max),
         left_(demand.send_time),
         sender_left_(left_.size(), 0),
-        receiver_left_(static_cast<std::size_t>(demand.num_receivers()), 0),
-        receiver_of_(left_.size(), -1),
-        sender_of_(receiver_left_.size(), -1) {
+        receiver_left_(static_cast<std::size_t>(demand.num_receivers()), 0) {
     for (std::size_t j = 0; j < left_.size(); ++j) {
       for (std::size_t k = 0; k < receiver_left_.size(); ++k) {
         sender_left_[j] += left_[j][k];
         receiver_left_[k] += left_[j][k];
       }
     }
+    for (std::size_t k = 0; k < receiver_left_.size(); ++k)
+      Free(k, receiver_left_, free_receivers_);
   }
 
-  /// Runs until the last release in quanta of at most `quantum`.
-  void RunUntilLastRelease(double quantum) {
-    double now = demand_.release.front();
+  /// Runs until the last release; pieces under way are cut there.
+  void RunUntilLastRelease() {
+    const double last = demand_.release.back();
     std::size_t released = 0;
-    while (true) {
-      while (released < demand_.release.size() && demand_.release[released] <= now + kEmpty)
-        ++released;
-      if (released == demand_.release.size()) break;
-      const double next_release = demand_.release[released];
-      if (!Match(released)) {
-        now = next_release;
-        continue;
+    double now = demand_.release.front();
+    while (now < last - kEmpty) {
+      for (; released < left_.size() && demand_.release[released] <= now + kEmpty; ++released) {
+        Free(released, sender_left_, free_senders_);
       }
-      now += Advance(now, std::min(quantum, next_release - now), quantum, released);
+      while (!busy_.empty() && busy_.top().first <= now + kEmpty) FinishFirst();
+      StartPieces(now, last);
+      const double next_release = released < left_.size() ? demand_.release[released] : last;
+      now = busy_.empty() ? next_release : std::min(next_release, busy_.top().first);
     }
+    while (!busy_.empty()) FinishFirst();
   }
 
   const std::vector<std::vector<double>>& left() const { return left_; }
   std::vector<Piece>& pieces() { return pieces_; }
 
  private:
-  /// Pairs free ports, those with most left first; false when nothing can be sent.
-  bool Match(std::size_t released) {
-    std::fill(receiver_of_.begin(), receiver_of_.end(), -1);
-    std::fill(sender_of_.begin(), sender_of_.end(), -1);
-    senders_.clear();
-    receivers_.clear();
-    for (std::size_t j = 0; j < released; ++j) {
-      if (sender_left_[j] > kEmpty) senders_.push_back(j);
-    }
-    for (std::size_t k = 0; k < receiver_left_.size(); ++k) {
-      if (receiver_left_[k] > kEmpty) receivers_.push_back(k);
-    }
-    std::stable_sort(senders_.begin(), senders_.end(), [&](std::size_t a, std::size_t b) {
-      return sender_left_[a] > sender_left_[b];
-    });
-    std::stable_sort(receivers_.begin(), receivers_.end(), [&](std::size_t a, std::size_t b) {
-      return receiver_left_[a] > receiver_left_[b];
-    });
-    std::int32_t pairs = 0;
-    std::size_t next_sender = 0, next_receiver = 0;
-    while (pairs < demand_.channels &&
-           (next_sender < senders_.size() || next_receiver < receivers_.size())) {
-      const bool sender_chooses =
-          next_receiver >= receivers_.size() ||
-          (next_sender < senders_.size() &&
-           sender_left_[senders_[next_sender]] >= receiver_left_[receivers_[next_receiver]]);
-      pairs += sender_chooses ? ChooseReceiver(senders_[next_sender++])
-                              : ChooseSender(receivers_[next_receiver++]);
-    }
-    return pairs > 0;
+  static void Free(std::size_t port, const std::vector<double>& port_left, FreePorts& ports) {
+    if (port_left[port] > kEmpty) ports.insert({port_left[port], static_cast<std::int32_t>(port)});
   }
 
-  std::int32_t ChooseReceiver(std::size_t j) {
-    if (receiver_of_[j] >= 0) return 0;
-    for (const std::size_t k : receivers_) {
-      if (sender_of_[k] < 0 && left_[j][k] > kEmpty) return Pair(j, k);
-    }
-    return 0;
+  void FinishFirst() {
+    const Piece& piece = pieces_[busy_.top().second];
+    busy_.pop();
+    const auto j = static_cast<std::size_t>(piece.sender);
+    const auto k = static_cast<std::size_t>(piece.receiver);
+    const double sent = piece.end - piece.begin;
+    left_[j][k] -= sent;
+    if (left_[j][k] < kEmpty) left_[j][k] = 0;
+    sender_left_[j] -= sent;
+    receiver_left_[k] -= sent;
+    Free(j, sender_left_, free_senders_);
+    Free(k, receiver_left_, free_receivers_);
   }
 
-  std::int32_t ChooseSender(std::size_t k) {
-    if (sender_of_[k] >= 0) return 0;
-    for (const std::size_t j : senders_) {
-      if (receiver_of_[j] < 0 && left_[j][k] > kEmpty) return Pair(j, k);
+  /// Lets free ports choose, most left first, while channels are free.
+  void StartPieces(double now, double last) {
+    auto sender = free_senders_.begin();
+    auto receiver = free_receivers_.begin();
+    while (static_cast<std::int32_t>(busy_.size()) < demand_.channels) {
+      const bool no_sender = sender == free_senders_.end();
+      const bool no_receiver = receiver == free_receivers_.end();
+      if (no_sender || no_receiver) break;
+      if (sender->first >= receiver->first) {
+        const auto partner = std::find_if(
+            free_receivers_.begin(), free_receivers_.end(),
+            [&](const auto& port) { return Left(sender->second, port.second) > kEmpty; });
+        const auto chooser = sender++;
+        if (partner == free_receivers_.end()) continue;
+        if (partner == receiver) ++receiver;
+        Start(chooser->second, partner->second, now, last);
+        free_receivers_.erase(partner);
+        free_senders_.erase(chooser);
+      } else {
+        const auto partner = std::find_if(
+            free_senders_.begin(), free_senders_.end(),
+            [&](const auto& port) { return Left(port.second, receiver->second) > kEmpty; });
+        const auto chooser = receiver++;
+        if (partner == free_senders_.end()) continue;
+        if (partner == sender) ++sender;
+        Start(partner->second, chooser->second, now, last);
+        free_senders_.erase(partner);
+        free_receivers_.erase(chooser);
+      }
     }
-    return 0;
   }
 
-  std::int32_t Pair(std::size_t j, std::size_t k) {
-    receiver_of_[j] = static_cast<std::int32_t>(k);
-    sender_of_[k] = static_cast<std::int32_t>(j);
-    return 1;
+  double Left(std::int32_t sender, std::int32_t receiver) const {
+    return left_[static_cast<std::size_t>(sender)][static_cast<std::size_t>(receiver)];
   }
 
-  /// Lets the matched pairs send and returns for how long: to the first that is done, but not below
-  /// a quarter quantum.
-  double Advance(double now, double limit, double quantum, std::size_t released) {
-    double least = std::numeric_limits<double>::infinity();
-    double most = 0;
-    for (std::size_t j = 0; j < released; ++j) {
-      if (receiver_of_[j] < 0) continue;
-      const double rest = left_[j][static_cast<std::size_t>(receiver_of_[j])];
-      least = std::min(least, rest);
-      most = std::max(most, rest);
-    }
-    const double step = std::min({limit, std::max(least, 0.25 * quantum), most});
-    for (std::size_t j = 0; j < released; ++j) {
-      if (receiver_of_[j] < 0) continue;
-      const auto k = static_cast<std::size_t>(receiver_of_[j]);
-      const double sent = std::min(step, left_[j][k]);
-      pieces_.push_back({static_cast<std::int32_t>(j), receiver_of_[j], now, now + sent});
-      left_[j][k] -= sent;
-      sender_left_[j] -= sent;
-      receiver_left_[k] -= sent;
-    }
-    return step;
+  void Start(std::int32_t sender, std::int32_t receiver, double now, double last) {
+    const double end = std::min(now + std::min(Left(sender, receiver), piece_max_), last);
+    busy_.push({end, pieces_.size()});
+    pieces_.push_back({sender, receiver, now, end});
   }
 
   const ShuffleDemand& demand_;
+  const double piece_max_;
   std::vector<std::vector<double>> left_;
   std::vector<double> sender_left_, receiver_left_;
-  std::vector<std::int32_t> receiver_of_, sender_of_;
-  std::vector<std::size_t> senders_, receivers_;
+  FreePorts free_senders_, free_receivers_;
+  /// Ends of the pieces under way.
+  std::priority_queue<std::pair<double, std::size_t>, std::vector<std::pair<double, std::size_t>>,
+                      std::greater<>>
+      busy_;
   std::vector<Piece> pieces_;
 };
 
 }  // namespace
 
 absl::StatusOr<LongestRemainingResult> LongestRemainingFirst(const ShuffleDemand& demand,
-                                                             double horizon,
-                                                             std::int32_t num_quanta) {
-  Quanta quanta(demand);
-  const double first = demand.release.front();
+                                                             double piece_max) {
+  ListSchedule schedule(demand, piece_max);
   const double last = demand.release.back();
-  if (last > first) quanta.RunUntilLastRelease((horizon - first) / num_quanta);
-  const double rest = WindowNeeded(quanta.left(), demand.channels);
+  schedule.RunUntilLastRelease();
+  const double rest = WindowNeeded(schedule.left(), demand.channels);
   LongestRemainingResult result;
   result.makespan = last + rest;
-  result.pieces = std::move(quanta.pieces());
+  result.pieces = std::move(schedule.pieces());
   absl::StatusOr<std::vector<Piece>> tail =
-      MatchingSchedule(quanta.left(), last, rest, demand.channels);
+      MatchingSchedule(schedule.left(), last, rest, demand.channels);
   if (!tail.ok()) return tail.status();
   result.pieces.insert(result.pieces.end(), tail->begin(), tail->end());
   return result;

@@ -1,7 +1,8 @@
 #pragma once
 
-// Large layers with unequal receivers: serve whoever has most left until the last sender is
-// released, then the rest exactly. Upstream: schedule_layer.cc. Downstream: matching_schedule.h.
+// Large layers with unequal receivers or releases: serve whoever has most left until the last sender is released, then the
+// rest exactly.
+// Upstream: schedule_layer.cc. Downstream: matching_schedule.h.
 
 #include "absl/status/statusor.h"
 #include "planner/load/communication.h"
@@ -13,16 +14,14 @@ struct LongestRemainingResult {
   double makespan = 0;
 };
 
-/// Schedules by quanta: in each, the ports with most left choose first among the free ports on the
-/// other side.
+/// Schedules by list: whenever a port is free, the free port with most left chooses the free port with most left on the
+/// other side, for one piece.
 ///
-/// Model: until t_n, quanta of at most (T - t_1) / num_quanta; then the remainder R in a window of
-/// its own length
-///   max(row, column, total / l), which is optimal from there on.
-/// Bounds: within 1e-3 of the cut makespan on the instances tried (measured).
-/// Time: O(num_quanta n r) worst case, then MatchingSchedule.
-absl::StatusOr<LongestRemainingResult> LongestRemainingFirst(const ShuffleDemand& demand,
-                                                             double horizon,
-                                                             std::int32_t num_quanta);
+/// Model: until t_n, pieces of at most `piece_max`; then the remainder R in a window of its own length max(row, column,
+///   total / l), which is optimal from there on.
+/// Symbols: piece_max in the time unit of the demand, > 0; smaller comes closer to the optimum with more pieces.
+/// Bounds: see the bench's table; nothing is proven beyond the window of the remainder.
+/// Time: O(pieces log n) while a port finds a partner among the first few, then MatchingSchedule.
+absl::StatusOr<LongestRemainingResult> LongestRemainingFirst(const ShuffleDemand& demand, double piece_max);
 
 }  // namespace weir::planner::load

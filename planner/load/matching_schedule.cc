@@ -33,23 +33,31 @@ class SquareMatrix {
   std::vector<double> cells_;
 };
 
-/// Puts each of `slack` into bins of capacity one, in order, and returns the bin and room reached.
+/// A row of bins of capacity one, filled from the first.
 struct Corner {
   int bin = 0;
   double room = 1;
+
+  void Take(double part) {
+    room -= part;
+    if (room <= kEmpty) {
+      ++bin;
+      room = 1;
+    }
+  }
 };
 
+/// Puts each of `slack` into the bins, in order, and returns how far it got.
 template <typename Put>
 Corner FillInOrder(const std::vector<double>& slack, int num_bins, Put put) {
   Corner corner;
   for (std::size_t i = 0; i < slack.size(); ++i) {
     double rest = slack[i];
-    while (rest > 1e-15 && corner.bin < num_bins) {
+    while (rest > kEmpty && corner.bin < num_bins) {
       const double part = std::min(rest, corner.room);
       put(static_cast<int>(i), corner.bin, part);
       rest -= part;
-      corner.room -= part;
-      if (corner.room <= 1e-15) corner = {corner.bin + 1, 1};
+      corner.Take(part);
     }
   }
   return corner;
@@ -58,7 +66,7 @@ Corner FillInOrder(const std::vector<double>& slack, int num_bins, Put put) {
 /// W extended by dummy columns (rows idle) and dummy rows (columns idle).
 ///
 /// With b = channels if the total fills them, else floor(total): n - b dummy columns take all row
-/// slack and leave total - b < 1 of their room, which one dummy-dummy cell takes. So a perfect
+/// slack and leave total - b < 1 of their room, which the dummy-dummy corner takes. So a perfect
 /// matching has b real pairs, or b + 1 <= channels.
 SquareMatrix Extend(const std::vector<std::vector<double>>& send_time, double length,
                     int channels) {
@@ -80,14 +88,16 @@ SquareMatrix Extend(const std::vector<std::vector<double>>& send_time, double le
   for (int i = 0; i < rows; ++i) {
     for (int j = 0; j < columns; ++j) matrix(i, j) = send_time[At(i)][At(j)] / length;
   }
-  const Corner column = FillInOrder(row_slack, rows - busy, [&](int i, int bin, double part) {
+  Corner column = FillInOrder(row_slack, rows - busy, [&](int i, int bin, double part) {
     matrix(i, columns + bin) += part;
   });
-  const Corner row = FillInOrder(column_slack, columns - busy, [&](int j, int bin, double part) {
-    matrix(rows + bin, j) += part;
-  });
-  if (column.bin < rows - busy && row.bin < columns - busy) {
-    matrix(rows + row.bin, columns + column.bin) = std::min(column.room, row.room);
+  Corner row = FillInOrder(column_slack, columns - busy,
+                           [&](int j, int bin, double part) { matrix(rows + bin, j) += part; });
+  while (column.bin < rows - busy && row.bin < columns - busy) {
+    const double part = std::min(column.room, row.room);
+    matrix(rows + row.bin, columns + column.bin) = part;
+    column.Take(part);
+    row.Take(part);
   }
   return matrix;
 }

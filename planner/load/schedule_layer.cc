@@ -21,6 +21,11 @@ namespace {
 constexpr double kSameTime = 1e-10;
 // By how much (scaled) the interval program may overfill an interval.
 constexpr double kProgramSlack = 1e-7;
+// Longest pieces tried by longest remaining first, as parts of the makespan.
+constexpr double kPieceShares[] = {0.01, 0.002, 0.001, 0.0005};
+constexpr double kCloseEnough = 1e-3;
+// Above this many pairs one try takes seconds.
+constexpr double kRepeatedPairsMax = 250000;
 // Pieces of a pair this close touch.
 constexpr double kTouch = 1e-12;
 
@@ -97,6 +102,30 @@ absl::StatusOr<std::optional<LayerSchedule>> TryWheel(const ScaledLayer& layer,
   return std::optional<LayerSchedule>(std::move(schedule));
 }
 
+/// Longest remaining first with shorter and shorter pieces, while they are within their number and
+/// the makespan is not yet within a thousandth of what the cuts allow.
+absl::StatusOr<LayerSchedule> ServeLongestFirst(const ScaledLayer& layer,
+                                                const ShuffleDemand& demand, double horizon,
+                                                const ScheduleOptions& options) {
+  const double pairs = static_cast<double>(layer.n) * layer.r;
+  LayerSchedule best;
+  for (const double piece_share : kPieceShares) {
+    absl::StatusOr<LongestRemainingResult> result =
+        LongestRemainingFirst(demand, horizon * piece_share);
+    if (!result.ok()) return result.status();
+    std::vector<Piece> pieces = MergeTouching(std::move(result->pieces), kTouch);
+    const bool too_many =
+        static_cast<double>(pieces.size()) > options.pieces_per_pair_max * pairs + layer.n;
+    if (too_many && !best.pieces.empty()) break;
+    if (best.pieces.empty() || result->makespan < best.makespan) {
+      best = {std::move(pieces), result->makespan, "longest remaining first"};
+    }
+    if (too_many || best.makespan <= horizon * (1 + kCloseEnough) || pairs > kRepeatedPairsMax)
+      break;
+  }
+  return best;
+}
+
 /// Decomposes each interval by `decompose` and joins the pieces.
 template <typename Decompose>
 absl::StatusOr<LayerSchedule> JoinIntervals(const std::vector<IntervalTransfers>& intervals,
@@ -159,12 +188,7 @@ absl::StatusOr<LayerSchedule> ScheduleLayer(const ScaledLayer& layer,
                                                    layer.l);
                          });
   }
-  const double horizon = CutMakespan(layer, share);
-  absl::StatusOr<LongestRemainingResult> result =
-      LongestRemainingFirst(demand, horizon, options.num_quanta);
-  if (!result.ok()) return result.status();
-  return LayerSchedule{MergeTouching(std::move(result->pieces), kTouch), result->makespan,
-                       "longest remaining first"};
+  return ServeLongestFirst(layer, demand, CutMakespan(layer, share), options);
 }
 
 absl::StatusOr<LayerSchedule> ScheduleLayerBySource(const ScaledLayer& layer) {

@@ -14,14 +14,11 @@
 namespace weir::planner::load {
 
 struct ScheduleOptions {
-  /// Up to this many pieces a pair on average a wheel is taken where it is exact; above it other
-  /// ways are tried.
+  /// Pieces a pair, on average, that a wheel and the longest-remaining-first way may use. The
+  /// interval program is optimal for the loads and may use more.
   double pieces_per_pair_max = 2.1;
   /// Largest number of transfer variables given to the interval program.
   std::int64_t program_size_max = 8000;
-  /// Quanta of the longest-remaining-first phase; more are closer to the optimum and make more
-  /// pieces.
-  std::int32_t num_quanta = 1000;
 };
 
 /// When each pair of a layer talks, in scaled time (units of T0).

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "planner/plan/explain.h"
+#include "planner/plan/fitted_text.h"
 #include "planner/plan/plan_report.h"
 #include "planner/plan/readable.h"
 
@@ -47,11 +48,6 @@ std::string Wrap(absl::string_view text, absl::string_view first, absl::string_v
   }
   absl::StrAppend(&out, line, "\n");
   return out;
-}
-
-std::string Shortened(absl::string_view name, std::size_t columns) {
-  if (name.size() <= columns) return std::string(name);
-  return absl::StrCat(name.substr(0, columns - 2), "..");
 }
 
 std::string HeaderText(const Plan& plan, const PlanReport& report, const ExplainOptions& options) {
@@ -109,7 +105,7 @@ std::string LayersText(const PlanReport& report) {
 std::string WorkerLine(const WorkerReport& worker) {
   const double keys = worker.load_fractions.empty() ? 0 : worker.load_fractions[0];
   std::string line = absl::StrFormat(
-      "  %-20s %9s %8s %10s %10s %10s %10s", Shortened(worker.name, kNameColumns),
+      "  %-20s %9s %8s %10s %10s %10s %10s", Fitted(worker.name, kNameColumns),
       ReadableBytes(static_cast<double>(worker.map_input_bytes)), ReadablePercent(keys),
       ReadableSeconds(worker.predicted.compute_s), ReadableSeconds(worker.predicted.send_s),
       ReadableSeconds(worker.predicted.receive_s), ReadableSeconds(worker.predicted.idle_s));

@@ -7,12 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "planner/plan/explain.h"
+#include "planner/plan/fitted_text.h"
+#include "planner/plan/gantt_bar_texts.h"
 #include "planner/plan/gantt_lanes.h"
+#include "planner/plan/gantt_style.h"
 #include "planner/plan/plan_report.h"
 #include "planner/plan/readable.h"
 #include "planner/plan/time_axis.h"
@@ -34,112 +36,11 @@ constexpr int kTicksMax = 13;
 // About 200 bytes a bar: keeps the file below 2 MB.
 constexpr std::size_t kBarsMax = 8'000;
 
-// Okabe and Ito's palette: told apart with every common colour blindness.
-constexpr char kStyle[] = R"(<style>
-text{font-family:Helvetica,Arial,sans-serif;fill:#1f2328}
-.title{font-size:19px;font-weight:700}.figures{font-size:12.5px;fill:#57606a}
-.legend{font-size:11.5px;fill:#424a53}.group{font-size:12px;font-weight:700}
-.detail{font-size:10px;fill:#6e7781}.lane{font-size:10px;fill:#57606a;text-anchor:end}
-.over{font-size:10px;font-weight:700;fill:#b00020;text-anchor:end}
-.tick{font-size:10.5px;fill:#57606a;text-anchor:middle}.mark{font-size:11px;font-weight:700}
-.in{font-size:9.5px;pointer-events:none}
-.m{fill:#0072B2;stroke:#0072B2}.r{fill:#D55E00;stroke:#D55E00}.c{fill:#CC79A7;stroke:#CC79A7}
-.w{fill:#F0E442;stroke:#a89c00}.s{fill:#56B4E9;stroke:#2f8fc6}.v{fill:#009E73;stroke:#009E73}
-.h{fill:#7b8794;stroke:#5b6672}
-.p rect{fill-opacity:.28;stroke-width:.9}.a rect{stroke-width:.5}
-.p .k{stroke:#1f2328;stroke-width:1.5}
-.light{fill:#fff}.band{fill:#f6f8fa}.grid{stroke:#d8dee4;stroke-width:1}
-.edge{stroke:#afb8c1;stroke-width:1}
-</style>
-)";
-
-char ClassOf(BarKind kind) {
-  switch (kind) {
-    case BarKind::kMap:
-      return 'm';
-    case BarKind::kReduce:
-      return 'r';
-    case BarKind::kCombine:
-      return 'c';
-    case BarKind::kWrite:
-      return 'w';
-    case BarKind::kSend:
-      return 's';
-    case BarKind::kReceive:
-      return 'v';
-    case BarKind::kChannel:
-      return 'h';
-  }
-  return 'h';
-}
-
-bool IsStep(BarKind kind) {
-  return kind == BarKind::kMap || kind == BarKind::kReduce || kind == BarKind::kCombine ||
-         kind == BarKind::kWrite;
-}
-
-// Text for XML 1.0: markup escaped, control characters (which it forbids) and bytes that are not
-// UTF-8 replaced.
-std::string Escaped(absl::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const std::size_t length = byte < 0x80   ? 1
-                               : byte < 0xC2 ? 0
-                               : byte < 0xE0 ? 2
-                               : byte < 0xF0 ? 3
-                               : byte < 0xF5 ? 4
-                                             : 0;
-    bool valid = length > 0 && i + length <= text.size();
-    for (std::size_t k = 1; valid && k < length; ++k) {
-      valid = (static_cast<unsigned char>(text[i + k]) & 0xC0) == 0x80;
-    }
-    if (!valid || (length == 1 && byte < 0x20)) {
-      out += '?';
-    } else if (length > 1) {
-      out.append(text.substr(i, length).data(), length);
-      i += length - 1;
-    } else if (byte == '&') {
-      out += "&amp;";
-    } else if (byte == '<') {
-      out += "&lt;";
-    } else if (byte == '>') {
-      out += "&gt;";
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
-
-// Length of the beginning that all names share, such as "node-" of node-1 and node-12: not inside a
-// number, and leaving something of each name.
-std::size_t SharedPrefix(const std::vector<WorkerReport>& workers) {
-  if (workers.size() < 2) return 0;
-  const std::string& first = workers[0].name;
-  std::size_t length = first.size();
-  for (const WorkerReport& worker : workers) {
-    const std::string& name = worker.name;
-    length = std::min(length, name.empty() ? 0 : name.size() - 1);
-    const auto end = first.begin() + static_cast<std::ptrdiff_t>(length);
-    length = static_cast<std::size_t>(std::mismatch(first.begin(), end, name.begin()).first -
-                                      first.begin());
-  }
-  while (length > 0 && absl::ascii_isalnum(static_cast<unsigned char>(first[length - 1]))) --length;
-  return length;
-}
-
-// Cuts a name so that it fits; counts bytes, which errs to the short side.
-std::string Fitted(absl::string_view text, std::size_t chars_max) {
-  if (text.size() <= chars_max) return std::string(text);
-  return absl::StrCat(text.substr(0, chars_max - 2), "..");
-}
-
 class GanttWriter {
  public:
   GanttWriter(const Plan& plan, const Prediction& predicted, const ActualRun* actual,
               const ExplainOptions& options)
-      : plan_(plan), actual_(actual), options_(options) {
+      : plan_(plan), actual_(actual), options_(options), texts_(plan, options) {
     report_ = MakeReport(plan, predicted, actual, options);
     for (const Interval& interval : predicted.steps) Cover(interval.finish_s);
     for (const Interval& interval : predicted.transfers) Cover(interval.finish_s);
@@ -150,7 +51,6 @@ class GanttWriter {
       Cover(actual->makespan_s);
     }
     if (span_s_ <= 0) span_s_ = 1;
-    shared_prefix_ = SharedPrefix(report_.workers);
     LayOut(predicted);
   }
 
@@ -161,7 +61,7 @@ class GanttWriter {
         R"(<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" role="img">)"
         "\n",
         kWidth, height, kWidth, height);
-    absl::StrAppend(&out_, "<title>", Escaped(TitleText()), "</title>\n", kStyle);
+    absl::StrAppend(&out_, "<title>", XmlText(TitleText()), "</title>\n", kGanttStyle);
     absl::StrAppendFormat(&out_, "<rect width=\"%.0f\" height=\"%.0f\" fill=\"#fff\"/>\n", kWidth,
                           height);
     WriteHeader();
@@ -207,7 +107,7 @@ class GanttWriter {
   void Text(const char* css_class, double x, double y, absl::string_view text,
             absl::string_view anchor = "") {
     absl::StrAppendFormat(&out_, "<text class=\"%s\" x=\"%.1f\" y=\"%.1f\"%s>%s</text>\n",
-                          css_class, x, y, anchor, Escaped(text));
+                          css_class, x, y, anchor, XmlText(text));
   }
 
   void WriteHeader() {
@@ -266,7 +166,7 @@ class GanttWriter {
         {BarKind::kChannel, "channel"},
     };
     for (const auto& [kind, name] : kinds) {
-      if (HasKind(kind)) LegendEntry(Swatch("a", std::string(1, ClassOf(kind))), name);
+      if (HasKind(kind)) LegendEntry(Swatch("a", std::string(1, StyleClass(kind))), name);
     }
     legend_x_ += 14;
     LegendEntry(Swatch("p", "h"), "predicted (light)");
@@ -307,7 +207,7 @@ class GanttWriter {
   void WriteGroup(const GanttGroup& group, double top) {
     const bool named_lanes = lane_height_ >= kLaneNameHeightMin;
     if (GroupHeight(group) >= 9) {
-      absl::StrAppendFormat(&out_, "<g><title>%s</title>\n", Escaped(group.name));
+      absl::StrAppendFormat(&out_, "<g><title>%s</title>\n", XmlText(group.name));
       Text("group", 16, top + std::min(13.0, GroupHeight(group) - 1), Fitted(group.name, 14));
       absl::StrAppend(&out_, "</g>\n");
     }
@@ -346,12 +246,14 @@ class GanttWriter {
     for (const GanttBar& bar : bars) {
       const double x = X(bar.start_s);
       const double width = std::max(0.6, X(bar.finish_s) - x);
+      // Neighbours are told apart by an edge, where there is room for one.
+      const bool parted = run_class[0] == 'a' && width > 4 && height >= kLaneNameHeightMin;
       absl::StrAppendFormat(
           &out_,
           R"(<rect class="%c%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s</title></rect>)"
           "\n",
-          ClassOf(bar.kind), bar.critical ? " k" : "", x, top, width, height,
-          Escaped(Tooltip(bar, run_class[0] == 'p')));
+          StyleClass(bar.kind), absl::StrCat(bar.critical ? " k" : "", parted ? " e" : ""), x, top,
+          width, height, XmlText(texts_.Tooltip(bar, run_class[0] == 'p')));
       if (with_text && height >= kLaneNameHeightMin) {
         WriteBarText(bar, run_class[0] == 'a', x, top, width, height);
       }
@@ -362,7 +264,7 @@ class GanttWriter {
   void WriteBarText(const GanttBar& bar, bool solid, double x, double top, double width,
                     double height) {
     if (bar.count > 1) return;
-    for (const std::string& label : Labels(bar)) {
+    for (const std::string& label : texts_.Labels(bar)) {
       // An arrow takes three bytes and one place.
       const std::size_t arrows = label.find("\xE2") != std::string::npos ? 2 : 0;
       if (kCharWidth * static_cast<double>(label.size() - arrows) + 5 > width) continue;
@@ -373,53 +275,6 @@ class GanttWriter {
            " text-anchor=\"middle\"");
       return;
     }
-  }
-
-  // What tells the worker from the others: its name without the beginning that all names share.
-  std::string ShortName(WorkerIndex worker) const {
-    return WorkerName(options_, worker).substr(shared_prefix_);
-  }
-
-  // What to write on a bar: the first that fits.
-  std::vector<std::string> Labels(const GanttBar& bar) const {
-    const auto item = static_cast<std::size_t>(bar.item);
-    if (IsStep(bar.kind)) {
-      return {StepName(plan_, bar.item), absl::StrCat(plan_.steps[item].index_in_layer)};
-    }
-    const Transfer& transfer = plan_.transfers[item];
-    switch (bar.kind) {
-      case BarKind::kSend:
-        return {absl::StrCat("to ", WorkerName(options_, transfer.receiver)),
-                absl::StrCat("→ ", ShortName(transfer.receiver))};
-      case BarKind::kReceive:
-        return {absl::StrCat("from ", WorkerName(options_, transfer.sender)),
-                absl::StrCat("← ", ShortName(transfer.sender))};
-      default:
-        return {absl::StrCat(ShortName(transfer.sender), " → ", ShortName(transfer.receiver))};
-    }
-  }
-
-  std::string Tooltip(const GanttBar& bar, bool predicted) const {
-    const std::string when =
-        absl::StrCat(predicted ? "predicted " : "actual ", ReadableSeconds(bar.start_s), " to ",
-                     ReadableSeconds(bar.finish_s));
-    const std::string size = ReadableBytes(static_cast<double>(bar.bytes));
-    const auto item = static_cast<std::size_t>(bar.item);
-    if (bar.count > 1) {
-      return absl::StrCat(bar.count, IsStep(bar.kind) ? " steps, " : " transfers, ", size, ", ",
-                          when);
-    }
-    if (IsStep(bar.kind)) {
-      return absl::StrCat(StepName(plan_, bar.item), " on ",
-                          WorkerName(options_, plan_.steps[item].worker), ", ", size, " in, ",
-                          ReadableBytes(static_cast<double>(plan_.steps[item].output_bytes)),
-                          " out, ", when);
-    }
-    const Transfer& transfer = plan_.transfers[item];
-    return absl::StrCat(WorkerName(options_, transfer.sender), " to ",
-                        WorkerName(options_, transfer.receiver), ", ",
-                        StepName(plan_, transfer.producer), " to ",
-                        StepName(plan_, transfer.consumer), ", ", size, ", ", when);
   }
 
   struct Marker {
@@ -461,9 +316,9 @@ class GanttWriter {
   const Plan& plan_;
   const ActualRun* actual_;
   const ExplainOptions& options_;
+  const BarTexts texts_;
   PlanReport report_;
   Seconds span_s_ = 0;
-  std::size_t shared_prefix_ = 0;
   std::vector<GanttGroup> groups_;
   double lane_height_ = 0;
   double lanes_height_ = 0;

@@ -109,13 +109,9 @@ absl::StatusOr<Admission> JobTable::BeginRelease(const v1::Fence& fence) {
   return Admission::kNew;
 }
 
-std::vector<std::string> JobTable::BeginReleaseOfAll() {
-  std::vector<std::string> ids;
-  for (auto& [id, job] : jobs_) {
-    if (!job.releasing) ids.push_back(id);
-    job.releasing = true;
-  }
-  return ids;
+void JobTable::MarkReleasing(const std::string& job_id) {
+  auto it = jobs_.find(job_id);
+  if (it != jobs_.end()) it->second.releasing = true;
 }
 
 void JobTable::EndRelease(const std::string& job_id, std::string output_tail) {
@@ -133,17 +129,6 @@ std::optional<std::string> JobTable::ReleasedOutput(const std::string& job_id) c
     if (id == job_id) return tail;
   }
   return std::nullopt;
-}
-
-bool JobTable::Releasing(const std::string& job_id) const {
-  auto it = jobs_.find(job_id);
-  return it != jobs_.end() && it->second.releasing;
-}
-
-std::vector<std::string> JobTable::held() const {
-  std::vector<std::string> ids;
-  for (const auto& [id, job] : jobs_) ids.push_back(id);
-  return ids;
 }
 
 }  // namespace weir::worker

@@ -11,7 +11,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
@@ -54,17 +53,15 @@ class JobTable {
   /// Starts the release of a held job; steps and transfers are refused from here on. kRepeated: it
   /// goes on already. kNotFound: not held, so there is nothing to release.
   absl::StatusOr<Admission> BeginRelease(const v1::Fence& fence);
-  /// Marks every job as being released and returns those that were not yet, in id order.
-  std::vector<std::string> BeginReleaseOfAll();
+  /// The same for a release that the worker begins by itself.
+  void MarkReleasing(const std::string& job_id);
   /// Removes the job and keeps `output_tail` for a repeated release.
   void EndRelease(const std::string& job_id, std::string output_tail);
   /// Returns what EndRelease kept.
   std::optional<std::string> ReleasedOutput(const std::string& job_id) const;
 
-  bool Releasing(const std::string& job_id) const;
-  /// Returns the ids of all jobs held, in order.
-  std::vector<std::string> held() const;
-  bool empty() const { return jobs_.empty(); }
+  /// Returns how many jobs are held, those under release too.
+  std::size_t num_held() const { return jobs_.size(); }
 
  private:
   // (step or transfer, attempt)

@@ -17,14 +17,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
+#include "runtime/base/limits.h"
 
 namespace weir::worker {
 namespace {
 
 constexpr int kTaskSocketFd = 3;
-// Input files, runs and part of one step at a time: far below, and far above the usual 1024 soft
-// limit's needs of libraries.
-constexpr rlim_t kTaskFilesMax = 4096;
+// A reduce step opens a file per producer; the rest is for input files and libraries.
+constexpr rlim_t kTaskFilesMax = limits::kReducersMax + 1024;
 
 // Moves a descriptor above those that the child uses, so that no dup2 in the child overwrites a
 // source that is still needed. Only matters when the daemon itself was started with closed standard

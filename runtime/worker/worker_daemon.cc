@@ -77,7 +77,7 @@ void WorkerDaemon::Turn() {
         break;
       case LeaseAction::kDropJobs:
         LogWarning("Lease lost; jobs dropped",
-                   {{"worker", options_.name}, {"jobs", table_.held().size()}});
+                   {{"worker", options_.name}, {"jobs", table_.num_held()}});
         table_.Close();
         ReleaseAll();
         break;
@@ -168,7 +168,6 @@ void WorkerDaemon::MeasureFreeDisk() {
 }
 
 void WorkerDaemon::ReleaseAll() {
-  table_.BeginReleaseOfAll();
   // Copied: a release that ends at once takes its job out of the map.
   const auto jobs = jobs_;
   for (const auto& [id, job] : jobs) Release(id, [](const absl::StatusOr<std::string>&) {});

@@ -76,6 +76,7 @@ void WorkerDaemon::ReleaseJob(v1::ReleaseJobRequest request, absl::Duration,
 }
 
 void WorkerDaemon::Release(const std::string& job_id, WorkerJob::Released released) {
+  table_.MarkReleasing(job_id);
   jobs_.at(job_id)->Release(WhileAlive(
       [this, job_id, released = std::move(released)](absl::StatusOr<std::string> tail) mutable {
         if (tail.ok()) {

@@ -1,5 +1,7 @@
 #include "runtime/worker/worker_job.h"
 
+#include <unistd.h>
+
 #include <array>
 
 #include "absl/strings/str_cat.h"
@@ -20,16 +22,21 @@ absl::Status MakeJobDirectories(env::Storage& storage, const JobPaths& paths) {
   return absl::OkStatus();
 }
 
+// The task writes parts into a directory that the master made: is it the same one here, and open to
+// this user?
 absl::Status CheckStaging(env::Storage& storage, const v1::PrepareJobRequest& request) {
-  const std::string marker =
-      absl::StrCat(request.staging_dir(), "/.weir-job-", request.fence().job_id());
-  const absl::Status found = storage.Stat(marker).status();
-  if (!absl::IsNotFound(found)) return found;
+  const std::string& staging = request.staging_dir();
+  const absl::Status found =
+      storage.Stat(absl::StrCat(staging, "/.weir-job-", request.fence().job_id())).status();
+  const bool writable = access(staging.c_str(), W_OK | X_OK) == 0;
+  if (found.ok() && writable) return absl::OkStatus();
+  if (!found.ok() && !absl::IsNotFound(found) && !absl::IsPermissionDenied(found)) return found;
+  const char* what = absl::IsNotFound(found) ? "see" : "write to";
   v1::JobError error = MakeJobError(
       job_error::kOutputNotShared,
-      absl::StrCat("this worker does not see the output's staging directory ",
-                   request.staging_dir()),
-      "choose an output on a file system that the master and all workers mount at the same path");
+      absl::StrCat("this worker cannot ", what, " the output's staging directory ", staging),
+      "choose an output on a file system that the master and all workers mount at the same path, "
+      "and run them as one user");
   return StatusFromJobError(absl::StatusCode::kFailedPrecondition, error);
 }
 
@@ -161,9 +168,9 @@ v1::JobError WorkerJob::Named(v1::JobError error, const std::string& step) const
   if (error.worker().empty()) error.set_worker(options_.name);
   if (error.step().empty()) error.set_step(step);
   if (error.code() == job_error::kDiskFull) {
-    error.set_advice(absl::StrCat("free space on worker ", options_.name,
-                                  ", where its work directory is ", paths_.root,
-                                  ", or start it with another --work-dir"));
+    error.set_advice(absl::StrCat(
+        "free space on worker ", options_.name,
+        ", or choose another output or --work-dir; its work directory is ", options_.work_dir));
   }
   return error;
 }

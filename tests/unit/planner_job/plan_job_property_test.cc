@@ -27,7 +27,7 @@ bool Near(double a, double b, double scale) { return std::abs(a - b) <= 1e-9 * (
 
 Plan DrawPlan(JobKind kind = JobKind::kAny) {
   const RandomJob job = DrawJob(kind);
-  absl::StatusOr<Plan> plan = PlanJob(job.shape, job.cluster, PlanOptions{});
+  absl::StatusOr<Plan> plan = PlanJob(job.shape, job.cluster, PlanOptions{PlanMethod::kEven});
   RC_ASSERT(plan.ok());
   return *std::move(plan);
 }
@@ -102,8 +102,8 @@ RC_GTEST_PROP(PlanJobProperty, NoRandomOrderBeatsTheBound, ()) {
 
 RC_GTEST_PROP(PlanJobProperty, SameInputSamePlan, ()) {
   const RandomJob job = DrawJob(JobKind::kAny);
-  const Plan a = *PlanJob(job.shape, job.cluster, PlanOptions{});
-  const Plan b = *PlanJob(job.shape, job.cluster, PlanOptions{});
+  const Plan a = *PlanJob(job.shape, job.cluster, PlanOptions{PlanMethod::kEven});
+  const Plan b = *PlanJob(job.shape, job.cluster, PlanOptions{PlanMethod::kEven});
   RC_ASSERT(a.summary.makespan_s == b.summary.makespan_s);
   RC_ASSERT(a.send_order == b.send_order);
   RC_ASSERT(a.channel_order == b.channel_order);
@@ -163,7 +163,7 @@ RC_GTEST_PROP(SpoiledPlanProperty, ExceededCutIsNoticed, ()) {
   // A plan for an open network, held against a cut that two of its concurrent transfers cross.
   RandomJob job = DrawJob(JobKind::kBusy);
   job.cluster.network.cuts.clear();
-  Plan plan = *PlanJob(job.shape, job.cluster, PlanOptions{});
+  Plan plan = *PlanJob(job.shape, job.cluster, PlanOptions{PlanMethod::kEven});
   std::vector<TransferIndex> by_start(plan.transfers.size());
   for (std::size_t i = 0; i < by_start.size(); ++i) by_start[i] = static_cast<TransferIndex>(i);
   std::stable_sort(by_start.begin(), by_start.end(), [&](TransferIndex a, TransferIndex b) {

@@ -41,7 +41,7 @@ ClusterProfile SmallCluster(std::int32_t num_workers, std::int32_t channels) {
 }
 
 absl::StatusOr<Plan> EvenOf(const JobShape& shape, const ClusterProfile& cluster) {
-  return PlanJob(shape, cluster, PlanOptions{});
+  return PlanJob(shape, cluster, PlanOptions{PlanMethod::kEven});
 }
 
 TEST(PlanJobTest, TwoWorkersByHand) {

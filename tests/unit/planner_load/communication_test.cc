@@ -138,7 +138,7 @@ TEST(LongestRemainingTest, IsSoundAndCloseToTheCuts) {
     const ScaledLoads loads = FastLoads(*layer);
     const ShuffleDemand demand = DemandOf(*layer, loads.share);
     const absl::StatusOr<LongestRemainingResult> result =
-        LongestRemainingFirst(demand, loads.time, 1000);
+        LongestRemainingFirst(demand, loads.time * 0.001);
     ASSERT_TRUE(result.ok()) << result.status();
     ExpectSound(demand, result->pieces);
     EXPECT_LE(result->makespan / loads.time, 1.02);

@@ -321,7 +321,7 @@ TEST_F(WorkerDaemonTest, FailedTransfersNameBothEndsAndWhatToDo) {
     EXPECT_FALSE(error.advice().empty());
     if (code == job_error::kDiskFull) {
       EXPECT_EQ(error.worker(), "w1");
-      EXPECT_THAT(error.advice(), HasSubstr(daemon_->directory()));
+      EXPECT_THAT(error.advice(), HasSubstr(work_dir_.path()));
     } else {
       EXPECT_THAT(error.message(), testing::AllOf(HasSubstr("w1"), HasSubstr("w2")));
     }

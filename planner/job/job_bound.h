@@ -1,0 +1,33 @@
+#pragma once
+
+// What no split of a job's load can beat. Upstream: PlanJob. Downstream: notes, summaries, tests.
+
+#include "absl/status/statusor.h"
+#include "planner/job/job_shape.h"
+
+namespace weir::planner {
+
+/// Returns a lower bound on the makespan of every plan of the job: any numbers of mappers and
+/// reducers that the shape leaves open (at most one mapper a worker then), any chunks, any load
+/// fractions, any order.
+///
+/// Model: a reducer waits for all mappers, a layer for the layer before. With A, S, a_p, s_p, V_p
+/// as in JobShape and the
+///   fastest workers first:
+///     compute:  T >= T_map + sum_p (s_p + a_p V_p / sum of rates),  T_map from sum_w rate_w (T - w
+///     S)+ = A V; network:  let d be the largest share of the keys on one worker. That worker alone
+///     reduces for s_1 + a_1 d V_1 / rate;
+///       at least (1 - d) of every mapper's output moves, so the layer's cut bound with c (1 - d)
+///       and equal receivers holds. The bound is the least over d of the larger of the two; between
+///       grid points d is taken on the side that lowers it.
+/// Proven: volume arguments; the finishing order of the mappers by 004, theorem 4.1 (equal
+/// receivers). Requires: CheckJobShape and CheckCluster are OK. Thread-safety: pure. Checked by:
+/// tests/unit/planner_job/load_plan_test.cc.
+Seconds JobLowerBound(const JobShape& shape, const ClusterProfile& cluster);
+
+/// Returns how many full-rate transfers can run at once: l where the network is one limited total;
+/// otherwise the number at which an all-to-all of equal pieces between all workers is held up by
+/// its busiest cut or port.
+std::int32_t EffectiveChannels(const NetworkModel& network);
+
+}  // namespace weir::planner

@@ -1,0 +1,73 @@
+#include "planner/job/job_drafts.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace weir::planner {
+namespace {
+
+// Largest output of one mapper; see PlanAssembly.
+constexpr double kOutputBytesMax = 4e18;
+
+double ComputeRate(const ClusterProfile& cluster, WorkerIndex worker) {
+  return cluster.workers[static_cast<std::size_t>(worker)].compute_rate;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<MapperDraft>> DraftMappers(const JobShape& shape,
+                                                      const ClusterProfile& cluster,
+                                                      absl::Span<const Bytes> chunk_bytes,
+                                                      absl::Span<const WorkerIndex> workers) {
+  std::vector<MapperDraft> mappers;
+  for (std::size_t j = 0; j < chunk_bytes.size(); ++j) {
+    MapperDraft mapper;
+    mapper.worker = workers[j];
+    mapper.input_bytes = chunk_bytes[j];
+    const auto input_bytes = static_cast<double>(mapper.input_bytes);
+    const double output_bytes = input_bytes * shape.map_output_ratio.value;
+    if (output_bytes > kOutputBytesMax) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "Mapper ", j, " would make ", output_bytes, " bytes (input_bytes ", mapper.input_bytes,
+          ", map_output_ratio ", shape.map_output_ratio.value, "); at most ", kOutputBytesMax));
+    }
+    mapper.output_bytes = static_cast<Bytes>(output_bytes + 0.5);
+    mapper.release_s = static_cast<double>(j + 1) * shape.map_startup_s.value;
+    mapper.duration_s =
+        input_bytes * shape.map_seconds_per_byte.value / ComputeRate(cluster, mapper.worker);
+    mappers.push_back(mapper);
+  }
+  return mappers;
+}
+
+LayerDraft DraftReducers(const LayerShape& layer, const ClusterProfile& cluster,
+                         absl::Span<const double> load_fractions,
+                         absl::Span<const WorkerIndex> workers) {
+  LayerDraft draft;
+  for (std::size_t k = 0; k < load_fractions.size(); ++k)
+    draft.reducers.push_back({workers[k], load_fractions[k]});
+  draft.output_ratio = layer.output_ratio.value;
+  draft.reduce_seconds = [&layer, &cluster](WorkerIndex worker, Bytes input_bytes) {
+    return layer.startup_s.value + static_cast<double>(input_bytes) *
+                                       layer.reduce_seconds_per_byte.value /
+                                       ComputeRate(cluster, worker);
+  };
+  return draft;
+}
+
+std::vector<PieceDraft> RotationPieces(std::int32_t num_producers, std::int32_t num_consumers) {
+  std::vector<PieceDraft> pieces;
+  for (std::int32_t round = 0; round < num_consumers; ++round) {
+    for (std::int32_t producer = 0; producer < num_producers; ++producer) {
+      pieces.push_back({producer, (producer + round) % num_consumers});
+    }
+  }
+  return pieces;
+}
+
+std::vector<WorkerIndex> WorkersInTurn(std::int32_t count, std::int32_t num_workers) {
+  std::vector<WorkerIndex> workers;
+  for (std::int32_t k = 0; k < count; ++k) workers.push_back(k % num_workers);
+  return workers;
+}
+
+}  // namespace weir::planner

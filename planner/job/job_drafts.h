@@ -1,0 +1,38 @@
+#pragma once
+
+// A job's steps as drafts for plan assembly: what each mapper and reducer reads, makes and takes by
+// the job's rates. Upstream: even_plan, load_plan. Downstream: planner/plan/plan_assembly.h.
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "planner/job/job_shape.h"
+#include "planner/plan/plan_assembly.h"
+
+namespace weir::planner {
+
+/// Returns mapper j on workers[j] with chunk_bytes[j]: starts at (j + 1) * S (004 counts mappers
+/// from 1), takes A * bytes / rate, makes g_0 * bytes.
+///
+/// Requires: equal sizes. Errors: kInvalidArgument when one would make more than 4e18 bytes.
+absl::StatusOr<std::vector<MapperDraft>> DraftMappers(const JobShape& shape,
+                                                      const ClusterProfile& cluster,
+                                                      absl::Span<const Bytes> chunk_bytes,
+                                                      absl::Span<const WorkerIndex> workers);
+
+/// Returns reducer k on workers[k] with load_fractions[k]; one takes s + a * bytes / rate.
+///
+/// Requires: equal sizes; `layer` and `cluster` outlive the draft.
+LayerDraft DraftReducers(const LayerShape& layer, const ClusterProfile& cluster,
+                         absl::Span<const double> load_fractions,
+                         absl::Span<const WorkerIndex> workers);
+
+/// Returns one piece a pair: in round i, producer j sends to consumer (j + i) mod num_consumers.
+std::vector<PieceDraft> RotationPieces(std::int32_t num_producers, std::int32_t num_consumers);
+
+/// Returns worker k mod num_workers for each of `count` steps.
+std::vector<WorkerIndex> WorkersInTurn(std::int32_t count, std::int32_t num_workers);
+
+}  // namespace weir::planner

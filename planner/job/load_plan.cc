@@ -1,0 +1,301 @@
+#include "planner/job/load_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "planner/job/even_plan.h"
+#include "planner/job/job_bound.h"
+#include "planner/job/job_drafts.h"
+#include "planner/load/chain.h"
+#include "planner/load/choose_counts.h"
+#include "planner/load/plan_pieces.h"
+#include "planner/plan/plan_assembly.h"
+#include "planner/plan/readable.h"
+#include "planner/plan/transfer_orders.h"
+#include "planner/plan/whole_bytes.h"
+
+namespace weir::planner {
+namespace {
+
+using load::Chain;
+using load::ChainSolution;
+
+// Above this many pairs in a layer only one transfer a pair is ordered, by list.
+constexpr double kSchedulePairsMax = 10000;
+// A finer order must be this much better than a coarser one.
+constexpr double kFinerGain = 0.01;
+// The model needs positive costs. A cost of zero becomes this part of the map rate; predictions use
+// the real ones.
+constexpr double kFreePart = 1e-9;
+
+/// How the transfers of an assembled plan are ordered.
+enum class Order { kRotation, kPairsByList, kPairsByStart, kPieces };
+
+/// What is assembled: shares of the load by layer, [0] for mappers, and the worker of each step.
+struct Split {
+  std::vector<std::vector<double>> shares;
+  std::vector<std::vector<WorkerIndex>> workers;
+};
+
+/// Where the reducers of layers with fewer steps than workers go. Mappers go to the fastest
+/// workers.
+enum class Placement {
+  kApart,     // from the slowest on, so that few of both share none
+  kTogether,  // to the mappers' workers, so that data stays in place
+};
+
+Chain ChainOf(const JobShape& shape, const ClusterProfile& cluster) {
+  const double map_rate = shape.map_seconds_per_byte.value;
+  const std::int32_t workers = cluster.network.num_workers;
+  Chain chain;
+  chain.num_mappers = shape.num_mappers > 0 ? shape.num_mappers : workers;
+  chain.map_seconds_per_byte = map_rate;
+  chain.map_startup_s = shape.map_startup_s.value;
+  chain.map_output_ratio = shape.map_output_ratio.value;
+  chain.input_bytes = static_cast<double>(shape.input_bytes);
+  chain.channels = EffectiveChannels(cluster.network);
+  chain.channel_seconds_per_byte = std::max(
+      kFreePart * map_rate, cluster.network.seconds_per_byte * (1 - 1.0 / std::max(2, workers)));
+  chain.store = load::FinalStore::kLocal;
+  for (const LayerShape& layer : shape.layers) {
+    chain.reducers.push_back({layer.num_reducers > 0 ? layer.num_reducers : workers,
+                              std::max(kFreePart * map_rate, layer.reduce_seconds_per_byte.value),
+                              layer.startup_s.value, layer.output_ratio.value,
+                              load::ReduceCurve::kLinear});
+  }
+  // The last output stays on its worker: no time to store it.
+  if (!chain.reducers.empty()) chain.reducers.back().output_ratio = 0;
+  return chain;
+}
+
+load::CountLimits LimitsOf(const JobShape& shape, const Chain& chain) {
+  load::CountLimits limits;
+  limits.counts_max.push_back(chain.num_mappers);
+  limits.fixed.push_back(shape.num_mappers > 0);
+  for (std::size_t p = 0; p < chain.reducers.size(); ++p) {
+    limits.counts_max.push_back(chain.reducers[p].num_reducers);
+    limits.fixed.push_back(shape.layers[p].num_reducers > 0);
+  }
+  return limits;
+}
+
+std::vector<WorkerIndex> FastestFirst(const ClusterProfile& cluster) {
+  std::vector<WorkerIndex> workers =
+      WorkersInTurn(cluster.network.num_workers, cluster.network.num_workers);
+  std::stable_sort(workers.begin(), workers.end(), [&](WorkerIndex a, WorkerIndex b) {
+    return cluster.workers[static_cast<std::size_t>(a)].compute_rate >
+           cluster.workers[static_cast<std::size_t>(b)].compute_rate;
+  });
+  return workers;
+}
+
+void Place(const ClusterProfile& cluster, Placement placement, Split& split) {
+  const std::vector<WorkerIndex> fastest = FastestFirst(cluster);
+  split.workers.clear();
+  for (std::size_t p = 0; p < split.shares.size(); ++p) {
+    const std::size_t count = split.shares[p].size();
+    const bool from_end = p > 0 && count < fastest.size() && placement == Placement::kApart;
+    const std::size_t first = from_end ? fastest.size() - count : 0;
+    split.workers.emplace_back();
+    for (std::size_t k = 0; k < count; ++k)
+      split.workers.back().push_back(fastest[(first + k) % fastest.size()]);
+  }
+}
+
+/// Makes each share proportional to its worker's rate as well.
+Split WeightedByRate(Split split, const ClusterProfile& cluster) {
+  for (std::size_t p = 0; p < split.shares.size(); ++p) {
+    std::vector<double>& shares = split.shares[p];
+    double sum = 0;
+    for (std::size_t k = 0; k < shares.size(); ++k) {
+      shares[k] *= cluster.workers[static_cast<std::size_t>(split.workers[p][k])].compute_rate;
+      sum += shares[k];
+    }
+    for (double& share : shares) share /= sum;
+  }
+  return split;
+}
+
+/// One schedule a layer but the last, with the seconds of its unit and its begin.
+struct TimedSchedule {
+  load::LayerSchedule schedule;
+  Seconds time_unit_s = 0;
+  Seconds begin_s = 0;
+};
+
+absl::StatusOr<std::vector<TimedSchedule>> SchedulesOf(const Chain& chain, const Split& split) {
+  std::vector<TimedSchedule> schedules;
+  Seconds begin_s = 0;
+  for (std::size_t p = 0; p + 1 < split.shares.size(); ++p) {
+    const absl::StatusOr<load::ScaledLayer> layer =
+        load::ScaleLayer(load::LayerOfChain(chain, p, split.shares[p + 1]));
+    if (!layer.ok()) return layer.status();
+    absl::StatusOr<load::LayerSchedule> schedule = load::ScheduleLayer(*layer, split.shares[p], {});
+    if (!schedule.ok()) return schedule.status();
+    schedules.push_back({*std::move(schedule), layer->time_unit_s, begin_s});
+    begin_s += schedules.back().schedule.makespan * layer->time_unit_s;
+  }
+  return schedules;
+}
+
+class Assembler {
+ public:
+  Assembler(const JobShape& shape, const ClusterProfile& cluster)
+      : shape_(shape), cluster_(cluster) {}
+
+  /// `schedules` may be empty for the rotation.
+  absl::StatusOr<Plan> Build(const Split& split, const std::vector<TimedSchedule>& schedules,
+                             Order order) const {
+    PlanAssembly assembly(cluster_.network);
+    const absl::StatusOr<std::vector<MapperDraft>> mappers = DraftMappers(
+        shape_, cluster_, WholeBytes(shape_.input_bytes, split.shares[0]), split.workers[0]);
+    if (!mappers.ok()) return mappers.status();
+    if (absl::Status status = assembly.AddMappers(*mappers); !status.ok()) return status;
+    for (std::size_t p = 1; p < split.shares.size(); ++p) {
+      const LayerDraft layer =
+          DraftReducers(shape_.layers[p - 1], cluster_, split.shares[p], split.workers[p]);
+      if (absl::Status status = assembly.AddReducers(layer, Pieces(split, schedules, order, p));
+          !status.ok()) {
+        return status;
+      }
+    }
+    Plan plan = assembly.TakePlan();
+    const bool by_start = order == Order::kPieces || order == Order::kPairsByStart;
+    if (absl::Status status = by_start ? OrderByStart(&plan) : OrderByPriority(&plan); !status.ok())
+      return status;
+    return plan;
+  }
+
+ private:
+  static std::vector<PieceDraft> Pieces(const Split& split,
+                                        const std::vector<TimedSchedule>& schedules, Order order,
+                                        std::size_t p) {
+    if (order == Order::kRotation) {
+      return RotationPieces(static_cast<std::int32_t>(split.shares[p - 1].size()),
+                            static_cast<std::int32_t>(split.shares[p].size()));
+    }
+    const TimedSchedule& timed = schedules[p - 1];
+    return order == Order::kPieces
+               ? load::DraftPieces(timed.schedule, timed.time_unit_s, timed.begin_s)
+               : load::DraftPairs(timed.schedule, timed.time_unit_s, timed.begin_s);
+  }
+
+  const JobShape& shape_;
+  const ClusterProfile& cluster_;
+};
+
+/// Largest number of pairs in a layer.
+double PairsMax(const Split& split) {
+  double pairs = 0;
+  for (std::size_t p = 0; p + 1 < split.shares.size(); ++p) {
+    pairs = std::max(pairs, static_cast<double>(split.shares[p].size()) *
+                                static_cast<double>(split.shares[p + 1].size()));
+  }
+  return pairs;
+}
+
+/// Tries every order of one split and keeps the plan that is predicted to end first.
+void TryOrders(const Assembler& assembler, const Chain& chain, const Split& split, Plan& best) {
+  const auto offer = [&](absl::StatusOr<Plan> plan, double gain) {
+    if (plan.ok() && plan->summary.makespan_s < best.summary.makespan_s * (1 - gain))
+      best = *std::move(plan);
+  };
+  offer(assembler.Build(split, {}, Order::kRotation), 0);
+  if (PairsMax(split) > kSchedulePairsMax) return;
+  const absl::StatusOr<std::vector<TimedSchedule>> schedules = SchedulesOf(chain, split);
+  if (!schedules.ok()) return;  // the rotation stands
+  offer(assembler.Build(split, *schedules, Order::kPairsByList), 0);
+  offer(assembler.Build(split, *schedules, Order::kPairsByStart), 0);
+  offer(assembler.Build(split, *schedules, Order::kPieces), kFinerGain);
+}
+
+/// Loads of a chain as the whole-chain method sets them; no value when the numbers are outside the
+/// model.
+absl::StatusOr<Split> SolveSplit(const Chain& chain) {
+  const absl::StatusOr<ChainSolution> solution = load::SolveChain(chain, load::LayerMethod::kFast);
+  if (!solution.ok()) return solution.status();
+  Split split;
+  for (const load::LayerSolution& layer : solution->layers) split.shares.push_back(layer.share);
+  return split;
+}
+
+bool UnequalWorkers(const ClusterProfile& cluster) {
+  return std::any_of(cluster.workers.begin(), cluster.workers.end(),
+                     [&](const WorkerProfile& worker) {
+                       return worker.compute_rate != cluster.workers[0].compute_rate;
+                     });
+}
+
+std::int32_t& CountOf(Chain& chain, std::size_t p) {
+  return p == 0 ? chain.num_mappers : chain.reducers[p - 1].num_reducers;
+}
+
+/// The chains worth solving: every worker used; as many as the chain itself chooses; and, because
+/// data that stays on its worker does not move, one, two, four, ... workers.
+std::vector<Chain> ChainsOf(const JobShape& shape, const ClusterProfile& cluster) {
+  std::vector<Chain> chains{ChainOf(shape, cluster)};
+  const load::CountLimits limits = LimitsOf(shape, chains[0]);
+  absl::StatusOr<Chain> chosen = load::ChooseCounts(chains[0], limits);
+  if (chosen.ok()) chains.push_back(*std::move(chosen));
+  for (std::int32_t count = 1; count < cluster.network.num_workers; count *= 2) {
+    Chain few = chains[0];
+    for (std::size_t p = 0; p < limits.fixed.size(); ++p) {
+      if (!limits.fixed[p]) CountOf(few, p) = count;
+    }
+    chains.push_back(std::move(few));
+  }
+  return chains;
+}
+
+std::string ChangeText(const char* what, Seconds change_s, Seconds makespan_s) {
+  if (std::abs(change_s) < 1e-4 * makespan_s) return absl::StrCat(what, " would change nothing");
+  return absl::StrCat(what, change_s < 0 ? " would save " : " would cost ",
+                      ReadableSeconds(std::abs(change_s)));
+}
+
+}  // namespace
+
+absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& cluster) {
+  absl::StatusOr<Plan> even = EvenPlan(shape, cluster);
+  if (!even.ok()) return even;
+  Plan best = *std::move(even);
+  const Assembler assembler(shape, cluster);
+  for (const Chain& chain : ChainsOf(shape, cluster)) {
+    absl::StatusOr<Split> split = SolveSplit(chain);
+    if (!split.ok()) continue;  // an empty input, or rates outside the model: the even split stands
+    for (const Placement placement : {Placement::kTogether, Placement::kApart}) {
+      Place(cluster, placement, *split);
+      TryOrders(assembler, chain, *split, best);
+      if (UnequalWorkers(cluster))
+        TryOrders(assembler, chain, WeightedByRate(*split, cluster), best);
+    }
+  }
+  best.summary.method = "load";
+  best.summary.lower_bound_s = std::min(best.summary.makespan_s, JobLowerBound(shape, cluster));
+  return best;
+}
+
+std::vector<std::string> OneMoreNotes(const JobShape& shape, const ClusterProfile& cluster,
+                                      const Plan& plan) {
+  Chain chain = ChainOf(shape, cluster);
+  for (std::size_t p = 0; p <= chain.reducers.size(); ++p) CountOf(chain, p) = 0;
+  for (const ComputeStep& step : plan.steps) ++CountOf(chain, static_cast<std::size_t>(step.layer));
+  const absl::StatusOr<load::OneMore> more = load::CompareOneMore(chain);
+  if (!more.ok()) return {};
+  const Seconds makespan_s = plan.summary.makespan_s;
+  std::string note =
+      absl::StrCat("By the model, ", ChangeText("one more mapper", more->mapper_s, makespan_s));
+  for (std::size_t p = 0; p < more->reducer_s.size(); ++p) {
+    const std::string layer = more->reducer_s.size() > 1
+                                  ? absl::StrCat("one more reducer of layer ", p + 1)
+                                  : "one more reducer";
+    absl::StrAppend(&note, ", ", ChangeText(layer.c_str(), more->reducer_s[p], makespan_s));
+  }
+  absl::StrAppend(&note, ", ", ChangeText("one more channel", more->channel_s, makespan_s), ".");
+  return {note};
+}
+
+}  // namespace weir::planner

@@ -1,0 +1,219 @@
+// One table of the load planner's targets: the source's program by three solvers beside ours; ours
+// at large sizes; the decomposition of a window, the source's beside the event-driven one; whole
+// communication schedules; memory.
+//
+//   planner_load_bench [--json] [--seconds-max S]     solvers are stopped after S seconds (default
+//   60)
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "planner/load/fast_layer.h"
+#include "planner/load/matching_schedule.h"
+#include "planner/load/schedule_layer.h"
+#include "planner/load/solve_layer.h"
+#include "planner/load/source_decomposition.h"
+#include "planner/load/source_program.h"
+#include "tests/bench/load/reference_solvers.h"
+
+namespace weir::bench {
+namespace {
+
+using namespace planner::load;  // NOLINT: a program of its own
+
+bool print_json = false;
+int seconds_max = 60;
+
+void Row(const std::string& what, const std::string& who, double seconds,
+         const std::string& result) {
+  if (print_json) {
+    std::printf("{\"bench\": \"%s\", \"by\": \"%s\", \"seconds\": %.9g, \"result\": \"%s\"}\n",
+                what.c_str(), who.c_str(), seconds, result.c_str());
+  } else {
+    std::printf("%-44s %-18s %14.6f s  %s\n", what.c_str(), who.c_str(), seconds, result.c_str());
+  }
+  std::fflush(stdout);
+}
+
+double SecondsOf(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Least of several runs, for what takes microseconds.
+double LeastSecondsOf(const std::function<void()>& work) {
+  double least = SecondsOf(work);
+  for (int run = 0; run < 20 && least < 0.05; ++run) least = std::min(least, SecondsOf(work));
+  return least;
+}
+
+std::string Text(const char* format, double a, double b = 0) {
+  char text[160];
+  std::snprintf(text, sizeof text, format, a, b);
+  return text;
+}
+
+/// The layer of 004, section 5.1: V = 1E15, g = 0.1, rates from U[1E-10, 1E-5], l = n / 2;
+/// receivers equal or mild.
+Layer SectionFiveLayer(LayerKind kind, std::int32_t n, bool equal) {
+  std::mt19937_64 engine(static_cast<std::uint64_t>(n));
+  std::uniform_real_distribution<double> rate(1e-10, 1e-5), mild(0.7, 1.3);
+  Layer layer;
+  layer.kind = kind;
+  layer.num_senders = n;
+  layer.channels = (n + 1) / 2;
+  layer.output_ratio = 0.1;
+  layer.load_bytes = kind == LayerKind::kMapper ? 1e15 : 1e14;
+  layer.channel_seconds_per_byte = rate(engine);
+  const double work = rate(engine);
+  layer.mapper_startup_s = 0.02 * work * layer.load_bytes / n / n;
+  layer.compute = kind == LayerKind::kMapper
+                      ? ComputeFunction::Linear(work, 0)
+                      : ComputeFunction::Chords(work, rate(engine), layer.load_bytes);
+  double sum = 0;
+  for (std::int32_t k = 0; k < n; ++k) {
+    layer.next_fractions.push_back(equal ? 1.0 : mild(engine));
+    sum += layer.next_fractions.back();
+  }
+  for (double& fraction : layer.next_fractions) fraction /= sum;
+  return layer;
+}
+
+void CompareSolvers() {
+  for (const LayerKind kind : {LayerKind::kMapper, LayerKind::kReducer}) {
+    for (const std::int32_t n : {5, 10, 20, 30}) {
+      const Layer layer = SectionFiveLayer(kind, n, false);
+      const ScaledLayer scaled = *ScaleLayer(layer);
+      const LinearProgram program = BuildSourceProgram(scaled);
+      const std::string what =
+          std::string(LayerKindName(kind)) + " program, m = r = " + std::to_string(n);
+      absl::StatusOr<LayerSolution> ours;
+      const double ours_s = LeastSecondsOf([&] { ours = SolveLayer(layer, LayerMethod::kExact); });
+      const double optimum = ours->makespan_s / scaled.time_unit_s;
+      const auto report = [&](const char* who, double seconds, bool optimal, double objective) {
+        Row(what, who, seconds,
+            optimal ? Text("differs %.1e, %.0f times ours", std::abs(objective / optimum - 1),
+                           seconds / ours_s)
+                    : Text("not solved in %.0f s", seconds_max));
+      };
+      ReferenceResult reference;
+      const double lp_solve_s =
+          SecondsOf([&] { reference = SolveByLpSolve(program, seconds_max); });
+      report("lp_solve", lp_solve_s, reference.optimal, reference.objective);
+      const double glpk_s = SecondsOf([&] { reference = SolveByGlpk(program, seconds_max); });
+      report("GLPK", glpk_s, reference.optimal, reference.objective);
+      absl::StatusOr<ProgramSolution> clp;
+      const double clp_s = SecondsOf([&] { clp = SolveLinearProgram(program); });
+      report("Clp", clp_s, clp.ok(), clp.ok() ? clp->objective : 0);
+      Row(what, "ours, exact", ours_s, Text("gap %.1e", ours->gap));
+      const double fast_s = LeastSecondsOf([&] { ours = SolveLayer(layer, LayerMethod::kFast); });
+      Row(what, "ours, fast", fast_s, Text("gap %.1e", ours->gap));
+    }
+  }
+}
+
+void LargeLayers() {
+  for (const LayerKind kind : {LayerKind::kMapper, LayerKind::kReducer}) {
+    for (const std::int32_t n : {100, 1000, 10000}) {
+      for (const bool equal : {true, false}) {
+        const Layer layer = SectionFiveLayer(kind, n, equal);
+        absl::StatusOr<LayerSolution> solution;
+        const double seconds =
+            LeastSecondsOf([&] { solution = SolveLayer(layer, LayerMethod::kFast); });
+        Row(std::string(LayerKindName(kind)) + ", n = r = " + std::to_string(n) +
+                (equal ? ", equal" : ", unequal"),
+            "ours, fast", seconds,
+            solution.ok() ? Text("gap %.1e", solution->gap) : solution.status().ToString());
+      }
+    }
+  }
+}
+
+std::vector<std::vector<double>> DenseDemand(int n) {
+  std::mt19937_64 engine(7);
+  std::uniform_real_distribution<double> time(0, 1);
+  std::vector<std::vector<double>> demand(static_cast<std::size_t>(n),
+                                          std::vector<double>(static_cast<std::size_t>(n)));
+  for (auto& row : demand) {
+    for (double& cell : row) cell = time(engine);
+  }
+  return demand;
+}
+
+void Decompositions() {
+  for (const int n : {20, 50, 100}) {
+    const auto demand = DenseDemand(n);
+    const std::int32_t channels = 2 * n / 3;
+    const double window = WindowNeeded(demand, channels);
+    const std::string what = "window, " + std::to_string(n) + " x " + std::to_string(n);
+    absl::StatusOr<std::vector<Piece>> pieces;
+    const double event_s =
+        LeastSecondsOf([&] { pieces = MatchingSchedule(demand, 0, window, channels); });
+    Row(what, "event-driven", event_s,
+        Text("%.2f pieces a pair", static_cast<double>(pieces->size()) / n / n));
+    const double naive_s =
+        SecondsOf([&] { pieces = SourceDecomposition(demand, 0, window, channels); });
+    Row(what, "source, 4.3", naive_s,
+        pieces.ok() ? Text("%.2f pieces a pair, %.0f times ours",
+                           static_cast<double>(pieces->size()) / n / n, naive_s / event_s)
+                    : pieces.status().ToString());
+  }
+}
+
+void Schedules() {
+  for (const LayerKind kind : {LayerKind::kMapper, LayerKind::kReducer}) {
+    for (const std::int32_t n : {100, 1000}) {
+      for (const bool equal : {true, false}) {
+        const ScaledLayer scaled = *ScaleLayer(SectionFiveLayer(kind, n, equal));
+        const ScaledLoads loads = FastLoads(scaled);
+        absl::StatusOr<LayerSchedule> schedule;
+        const double seconds =
+            SecondsOf([&] { schedule = ScheduleLayer(scaled, loads.share, {}); });
+        const std::string what = std::string(LayerKindName(kind)) + " schedule, " +
+                                 std::to_string(n) + " x " + std::to_string(n) +
+                                 (equal ? ", equal" : ", unequal");
+        Row(what, schedule.ok() ? schedule->method : "failed", seconds,
+            schedule.ok() ? Text("%.2f pieces a pair, %.1e above the bound",
+                                 static_cast<double>(schedule->pieces.size()) / n / n,
+                                 schedule->makespan / loads.bound - 1)
+                          : schedule.status().ToString());
+      }
+    }
+  }
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  Row("largest memory of this program", "all of the above", 0,
+      Text("%.0f MiB", static_cast<double>(usage.ru_maxrss) / 1024));
+}
+
+}  // namespace
+}  // namespace weir::bench
+
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--json") == 0) {
+      weir::bench::print_json = true;
+    } else if (std::strcmp(argv[i], "--seconds-max") == 0 && i + 1 < argc) {
+      weir::bench::seconds_max = std::atoi(argv[++i]);
+    } else {
+      std::fprintf(stderr, "usage: planner_load_bench [--json] [--seconds-max S]\n");
+      return 2;
+    }
+  }
+  weir::bench::LargeLayers();
+  weir::bench::Schedules();
+  weir::bench::Decompositions();
+  weir::bench::CompareSolvers();
+  return 0;
+}

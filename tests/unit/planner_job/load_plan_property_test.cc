@@ -1,0 +1,35 @@
+// Properties of every plan by divisible load, on random jobs and clusters.
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+
+#include "planner/job/even_plan.h"
+#include "planner/job/job_bound.h"
+#include "planner/job/plan_job.h"
+#include "planner/plan/check_plan.h"
+#include "planner/plan/predict.h"
+#include "tests/unit/planner_job/random_job.h"
+
+namespace weir::planner {
+namespace {
+
+RC_GTEST_PROP(LoadPlanProperty, FeasibleBoundedAndNeverWorseThanEven, ()) {
+  const RandomJob job = DrawJob(JobKind::kAny);
+  const absl::StatusOr<Plan> plan = PlanJob(job.shape, job.cluster, PlanOptions{});
+  RC_ASSERT(plan.ok());
+  RC_ASSERT(CheckPlan(*plan) == absl::OkStatus());
+  const absl::StatusOr<Prediction> prediction = Predict(*plan);
+  RC_ASSERT(prediction.ok());
+  RC_ASSERT(std::abs(prediction->makespan_s - plan->summary.makespan_s) <=
+            1e-9 * plan->summary.makespan_s);
+  const absl::StatusOr<Plan> even = EvenPlan(job.shape, job.cluster);
+  RC_ASSERT(plan->summary.makespan_s <= even->summary.makespan_s);
+  const Seconds bound_s = JobLowerBound(job.shape, job.cluster);
+  RC_ASSERT(bound_s <= plan->summary.makespan_s * (1 + 1e-9));
+}
+
+}  // namespace
+}  // namespace weir::planner

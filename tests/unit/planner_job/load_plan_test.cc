@@ -1,0 +1,112 @@
+// Plans by divisible load: by hand, against the even split, and against the bound that holds for
+// every plan.
+
+#include "planner/job/load_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "planner/job/even_plan.h"
+#include "planner/job/job_bound.h"
+#include "planner/job/plan_job.h"
+#include "planner/plan/check_plan.h"
+
+namespace weir::planner {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+JobShape ShapeOf(double map_s, double reduce_s, double ratio) {
+  JobShape shape;
+  shape.job = "wordcount";
+  shape.input_bytes = 1'000'000'000;
+  shape.map_seconds_per_byte.value = map_s;
+  shape.map_output_ratio.value = ratio;
+  LayerShape layer;
+  layer.reduce_seconds_per_byte.value = reduce_s;
+  layer.output_ratio.value = 0.1;
+  shape.layers = {layer};
+  return shape;
+}
+
+ClusterProfile ClusterOf(std::int32_t num_workers, double seconds_per_byte, std::int32_t channels) {
+  ClusterProfile cluster;
+  cluster.workers.resize(static_cast<std::size_t>(num_workers));
+  cluster.network = LimitedTotal(num_workers, seconds_per_byte, channels);
+  return cluster;
+}
+
+TEST(EffectiveChannelsTest, CountsWhatRunsAtOnce) {
+  EXPECT_EQ(EffectiveChannels(LimitedTotal(8, 1, 3)), 3);
+  NetworkModel open;
+  open.num_workers = 8;
+  EXPECT_EQ(EffectiveChannels(open), 8);
+  // Two racks of four with two channels up each: 16 of 56 pairs cross each cut, 8 rounds; the ports
+  // need 7.
+  NetworkModel racks = open;
+  const std::vector<bool> left{true, true, true, true, false, false, false, false};
+  const std::vector<bool> right{false, false, false, false, true, true, true, true};
+  racks.cuts = {{"up", left, right, 2}, {"down", right, left, 2}};
+  EXPECT_EQ(EffectiveChannels(racks), 7);
+}
+
+TEST(LoadPlanTest, OneWorkerIsItsOwnBound) {
+  const absl::StatusOr<Plan> plan = LoadPlan(ShapeOf(1e-8, 1e-8, 1), ClusterOf(1, 1e-8, 1));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_NEAR(plan->summary.makespan_s, 20, 1e-6);
+  EXPECT_NEAR(plan->summary.lower_bound_s, 20, 1e-6);
+}
+
+TEST(LoadPlanTest, SlowNetworkKeepsTheJobTogether) {
+  // Moving a byte costs a thousand times more than mapping it: one worker does all.
+  const absl::StatusOr<Plan> plan = LoadPlan(ShapeOf(1e-8, 1e-8, 1), ClusterOf(4, 1e-5, 1));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_TRUE(CheckPlan(*plan).ok()) << CheckPlan(*plan);
+  EXPECT_LT(plan->summary.makespan_s,
+            EvenPlan(ShapeOf(1e-8, 1e-8, 1), ClusterOf(4, 1e-5, 1))->summary.makespan_s / 2);
+}
+
+TEST(LoadPlanTest, LateMappersGetLess) {
+  JobShape shape = ShapeOf(1e-7, 1e-9, 0.01);
+  shape.map_startup_s.value = 5;
+  const ClusterProfile cluster = ClusterOf(4, 1e-9, 4);
+  const absl::StatusOr<Plan> plan = LoadPlan(shape, cluster);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_GT(plan->steps[0].input_bytes, plan->steps[1].input_bytes);
+  EXPECT_LT(plan->summary.makespan_s, 0.95 * EvenPlan(shape, cluster)->summary.makespan_s);
+}
+
+TEST(LoadPlanTest, FasterWorkersGetMore) {
+  ClusterProfile cluster = ClusterOf(3, 1e-10, 3);
+  cluster.workers[1].compute_rate = 4;
+  const absl::StatusOr<Plan> plan = LoadPlan(ShapeOf(1e-7, 1e-8, 0.1), cluster);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->steps[0].worker, 1);
+  EXPECT_GT(plan->steps[0].input_bytes, 3 * plan->steps[1].input_bytes);
+  EXPECT_LT(plan->summary.makespan_s / plan->summary.lower_bound_s, 1.1);
+}
+
+TEST(LoadPlanTest, NotesSayWhatOneMoreWouldGive) {
+  const absl::StatusOr<Plan> plan =
+      PlanJob(ShapeOf(1e-8, 1e-8, 1), ClusterOf(4, 1e-8, 1), PlanOptions{});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->summary.method, "load");
+  EXPECT_THAT(plan->summary.notes,
+              Contains(HasSubstr("No split of the load and no transfer order")));
+  EXPECT_THAT(plan->summary.notes,
+              Contains(AllOf(HasSubstr("one more mapper"), HasSubstr("one more reducer"),
+                             HasSubstr("one more channel"))));
+}
+
+TEST(LoadPlanTest, EmptyInputStillHasAPlan) {
+  JobShape shape = ShapeOf(1e-8, 1e-8, 1);
+  shape.input_bytes = 0;
+  const absl::StatusOr<Plan> plan = LoadPlan(shape, ClusterOf(3, 1e-8, 1));
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_TRUE(CheckPlan(*plan).ok()) << CheckPlan(*plan);
+}
+
+}  // namespace
+}  // namespace weir::planner
