@@ -8,6 +8,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
+#include "runtime/master/call_error.h"
 #include "runtime/master/call_retry.h"
 #include "runtime/master/input_expansion.h"
 #include "runtime/master/progress.h"
@@ -197,7 +198,7 @@ void JobRun::JournalState() {
 void JobRun::Published() {
   LogInfo("Job changed its state",
           {{"job", status_.job_id()}, {"state", JobStateWord(status_.state())}});
-  context_.publish(status_);
+  status_.set_sequence(context_.publish(status_));
 }
 
 void JobRun::StartPlanning() {
@@ -288,63 +289,49 @@ bool JobRun::UsesWorker(std::size_t index) const {
          !plan.receive_order[index].empty();
 }
 
-v1::Fence JobRun::FenceFor(const RegisteredWorker& worker, int attempt) const {
+v1::Fence JobRun::FenceFor(const RegisteredWorker& worker) const {
   v1::Fence fence;
   fence.set_job_id(status_.job_id());
   fence.set_master_epoch(context_.master_epoch);
   fence.set_plan_epoch(kPlanEpoch);
   fence.set_worker_epoch(worker.epoch);
-  fence.set_attempt(attempt);
   return fence;
 }
 
 void JobRun::Prepare() {
   job_token_ = context_.seams.random.Next();
-  std::vector<std::size_t> used;
   for (std::size_t w = 0; w < workers_.size(); ++w) {
-    if (UsesWorker(w)) used.push_back(w);
+    if (UsesWorker(w)) holding_.insert(workers_[w].id);
   }
-  preparing_ = used.size();
-  if (used.empty()) return Apply(machine_.Prepared());
-  for (const std::size_t w : used) {
-    const RegisteredWorker& worker = workers_[w];
-    holding_.insert(worker.id);
-    auto request = std::make_shared<v1::PrepareJobRequest>();
-    *request->mutable_fence() = FenceFor(worker, 0);
-    *request->mutable_spec() = status_.spec();
-    request->set_job_token(job_token_);
-    request->set_staging_dir(places_.staging);
-    CallWithRetry(loop_, context_.seams.random, kPrepareBudget,
-                  lifeline_.Guard([this, request, api = worker.api](
-                                      absl::Duration timeout,
-                                      absl::AnyInvocable<void(absl::Status)> answered) mutable {
-                    if (!WantsWorkers()) return;
-                    api->PrepareJob(*request, timeout,
-                                    [answered = std::move(answered)](const auto& response) mutable {
-                                      answered(response.status());
-                                    });
-                  }),
-                  lifeline_.Guard([this, &worker](const absl::Status& status) {
-                    if (!WantsWorkers()) return;
-                    if (status.ok()) {
-                      if (--preparing_ == 0) Apply(machine_.Prepared());
-                      return;
-                    }
-                    v1::JobError error = JobErrorFromStatus(status);
-                    if (absl::IsDeadlineExceeded(status) || absl::IsUnavailable(status)) {
-                      error.set_code(std::string(job_error::kWorkerUnreachable));
-                    }
-                    error.set_message(absl::StrCat("worker ", worker.identity.name(),
-                                                   " cannot prepare the job: ", error.message()));
-                    if (error.worker().empty()) error.set_worker(worker.identity.name());
-                    if (error.advice().empty()) {
-                      error.set_advice(absl::StrCat("check the worker daemon at ",
-                                                    worker.identity.control_endpoint(),
-                                                    ", then run the job again"));
-                    }
-                    Fail(std::move(error));
-                  }));
+  preparing_ = holding_.size();
+  if (preparing_ == 0) return Apply(machine_.Prepared());
+  for (const RegisteredWorker& worker : workers_) {
+    if (holding_.contains(worker.id)) PrepareOn(worker);
   }
+}
+
+void JobRun::PrepareOn(const RegisteredWorker& worker) {
+  auto request = std::make_shared<v1::PrepareJobRequest>();
+  *request->mutable_fence() = FenceFor(worker);
+  *request->mutable_spec() = status_.spec();
+  request->set_job_token(job_token_);
+  request->set_staging_dir(places_.staging);
+  auto attempt = [this, request, api = worker.api](
+                     absl::Duration timeout,
+                     absl::AnyInvocable<void(absl::Status)> answered) mutable {
+    if (!WantsWorkers()) return;
+    api->PrepareJob(*request, timeout,
+                    [answered = std::move(answered)](const auto& response) mutable {
+                      answered(response.status());
+                    });
+  };
+  auto done = [this, &worker](const absl::Status& status) {
+    if (!WantsWorkers()) return;
+    if (!status.ok()) return Fail(ErrorOfCall(worker, "the preparation of the job", status));
+    if (--preparing_ == 0) Apply(machine_.Prepared());
+  };
+  CallWithRetry(loop_, context_.seams.random, kPrepareBudget, lifeline_.Guard(std::move(attempt)),
+                lifeline_.Guard(std::move(done)));
 }
 
 void JobRun::Conduct() {
@@ -394,7 +381,7 @@ void JobRun::StartProgressTimer() {
 
 void JobRun::PublishProgress() {
   *status_.mutable_progress() = plan_run_->Progress();
-  context_.publish(status_);
+  status_.set_sequence(context_.publish(status_));
 }
 
 void JobRun::Commit() {
@@ -429,33 +416,36 @@ void JobRun::Release() {
     AllReleased();
   }));
   for (const RegisteredWorker& worker : workers_) {
-    if (!holding_.contains(worker.id)) continue;
-    auto request = std::make_shared<v1::ReleaseJobRequest>();
-    *request->mutable_fence() = FenceFor(worker, 0);
-    CallWithRetry(
-        loop_, context_.seams.random, CallBudget{kReleaseBudget, kReleaseBudget},
-        lifeline_.Guard(
-            [this, request, api = worker.api, name = worker.identity.name()](
-                absl::Duration timeout, absl::AnyInvocable<void(absl::Status)> answered) mutable {
-              api->ReleaseJob(
-                  *request, timeout,
-                  lifeline_.Guard([this, name, answered = std::move(answered)](
-                                      absl::StatusOr<v1::ReleaseJobResponse> response) mutable {
-                    if (response.ok() && !response->task_output_tail().empty()) {
-                      v1::WorkerLog& log = logs_.emplace_back();
-                      log.set_worker(name);
-                      log.set_output_tail(response->task_output_tail());
-                    }
-                    answered(response.status());
-                  }));
-            }),
-        lifeline_.Guard([this, id = worker.id](const absl::Status& status) {
-          // Aborted or unknown there: it holds nothing of this job any more.
-          if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) {
-            ReleaseAnswered(id);
-          }
-        }));
+    if (holding_.contains(worker.id)) ReleaseOn(worker);
   }
+}
+
+void JobRun::ReleaseOn(const RegisteredWorker& worker) {
+  auto request = std::make_shared<v1::ReleaseJobRequest>();
+  *request->mutable_fence() = FenceFor(worker);
+  auto keep_log = [this, name = worker.identity.name()](
+                      const absl::StatusOr<v1::ReleaseJobResponse>& response) {
+    if (!response.ok() || response->task_output_tail().empty()) return;
+    v1::WorkerLog& log = logs_.emplace_back();
+    log.set_worker(name);
+    log.set_output_tail(response->task_output_tail());
+  };
+  auto attempt = [this, request, api = worker.api, keep_log](
+                     absl::Duration timeout,
+                     absl::AnyInvocable<void(absl::Status)> answered) mutable {
+    api->ReleaseJob(
+        *request, timeout,
+        lifeline_.Guard([keep_log, answered = std::move(answered)](const auto& response) mutable {
+          keep_log(response);
+          answered(response.status());
+        }));
+  };
+  auto done = [this, id = worker.id](const absl::Status& status) {
+    // Aborted or unknown there: it holds nothing of this job any more.
+    if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) ReleaseAnswered(id);
+  };
+  CallWithRetry(loop_, context_.seams.random, CallBudget{kReleaseBudget, kReleaseBudget},
+                lifeline_.Guard(std::move(attempt)), lifeline_.Guard(std::move(done)));
 }
 
 void JobRun::ReleaseAnswered(WorkerId worker) {

@@ -30,10 +30,10 @@ struct JobRunContext {
   Epoch master_epoch = 0;
   /// Alive workers in id order.
   std::function<std::vector<RegisteredWorker>()> alive_workers;
-  /// Called with each change, journalled before.
-  std::function<void(const v1::JobStatus&)> publish;
-  /// Called once, in a turn of its own, when the job is terminal.
-  std::function<void(const std::string& job_id)> finished;
+  /// Called with each change, journalled before; returns its number.
+  std::function<std::int64_t(const v1::JobStatus&)> publish;
+  /// Called once, in a turn of its own, when the job is terminal; may destroy the run.
+  std::function<void(std::string job_id)> finished;
 };
 
 /// Carries out one job.
@@ -75,9 +75,11 @@ class JobRun {
   void PlanWith(InputList&& input);
   void Stage();
   void Prepare();
+  void PrepareOn(const RegisteredWorker& worker);
   void Conduct();
   void Commit();
   void Release();
+  void ReleaseOn(const RegisteredWorker& worker);
   void Discard();
   void DiscardNow();
   void Finish();
@@ -94,7 +96,8 @@ class JobRun {
   void WatchStorage(v1::JobState during, const std::string& what);
   void ReleaseAnswered(WorkerId worker);
   void AllReleased();
-  v1::Fence FenceFor(const RegisteredWorker& worker, int attempt) const;
+  /// Of a call about the job as a whole: no attempt.
+  v1::Fence FenceFor(const RegisteredWorker& worker) const;
   bool UsesWorker(std::size_t index) const;
 
   const JobRunContext& context_;

@@ -32,12 +32,13 @@ std::vector<std::string> JobStore::Add(v1::JobStatus status) {
   return forgotten;
 }
 
-void JobStore::Update(v1::JobStatus status) {
+std::int64_t JobStore::Update(v1::JobStatus status) {
   const auto it = jobs_.find(status.job_id());
-  if (it == jobs_.end()) return;
+  if (it == jobs_.end()) return 0;
   status.set_sequence(it->second.sequence() + 1);
   it->second = std::move(status);
   watch_hub_.Publish(it->second);
+  return it->second.sequence();
 }
 
 absl::StatusOr<const v1::JobStatus*> JobStore::Find(const std::string& job_id) const {

@@ -23,8 +23,8 @@ class JobStore {
 
   /// Adds a job, newest. Returns the ids of the jobs forgotten for it.
   std::vector<std::string> Add(v1::JobStatus status);
-  /// Replaces a job's status, numbers it and tells its watchers.
-  void Update(v1::JobStatus status);
+  /// Replaces a job's status, numbers it and tells its watchers. Returns the number.
+  std::int64_t Update(v1::JobStatus status);
   /// Errors: kNotFound naming the id and what to do.
   absl::StatusOr<const v1::JobStatus*> Find(const std::string& job_id) const;
   /// The job that a client submitted under this key, if any.

@@ -84,8 +84,8 @@ void Master::Impl::ServeFrom(std::int64_t master_epoch) {
       std::make_unique<WorkerTable>(seams_.connector, (master_epoch << kWorkerEpochBits) + 1);
   context_ = std::make_unique<JobRunContext>(
       JobRunContext{seams_, options_, journal_, master_epoch, [this] { return workers_->Alive(); },
-                    [this](const v1::JobStatus& status) { store_.Update(status); },
-                    [this](const std::string& job_id) { JobFinished(job_id); }});
+                    [this](const v1::JobStatus& status) { return store_.Update(status); },
+                    [this](std::string job_id) { JobFinished(std::move(job_id)); }});
   if (life_ == Life::kStarting) life_ = Life::kServing;
 }
 

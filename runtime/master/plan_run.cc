@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
+#include "runtime/master/call_error.h"
 #include "runtime/master/call_retry.h"
 #include "runtime/master/progress.h"
 
@@ -151,21 +152,8 @@ void PlanRun::SendGrant(const TransferStart& start) {
 
 void PlanRun::OrderFailed(const RegisteredWorker& worker, const std::string& what,
                           const absl::Status& status) {
-  v1::JobError error = JobErrorFromStatus(status);
-  const bool silent = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
-  if (silent) error.set_code(std::string(job_error::kWorkerUnreachable));
-  if (absl::IsAborted(status) || absl::IsNotFound(status)) {
-    error.set_code(std::string(job_error::kWorkerLost));
-  }
-  error.set_message(absl::StrCat("worker ", worker.identity.name(),
-                                 silent ? " does not answer the order of " : " refused ", what,
-                                 ": ", error.message()));
-  if (error.worker().empty()) error.set_worker(worker.identity.name());
+  v1::JobError error = ErrorOfCall(worker, what, status);
   if (error.step().empty()) error.set_step(what);
-  if (error.advice().empty()) {
-    error.set_advice(absl::StrCat("check the worker daemon at ", worker.identity.control_endpoint(),
-                                  ", then run the job again"));
-  }
   Fail(std::move(error));
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "nlohmann/json.hpp"
+#include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
 
 namespace weir::master {
@@ -36,10 +37,9 @@ absl::Status OutputExists(const std::string& output) {
 absl::Status FromStorage(const absl::Status& status, absl::string_view doing) {
   if (status.ok()) return status;
   v1::JobError error = JobErrorFromStatus(status);
-  if (absl::IsResourceExhausted(status)) {
-    error.set_code(std::string(job_error::kDiskFull));
+  if (IsDiskFull(status)) {
     error.set_advice("free space where the output goes, then run the job again");
-  } else if (error.code() != job_error::kDiskFull) {
+  } else {
     error.set_code(std::string(job_error::kInternal));
     if (error.advice().empty()) error.set_advice("check the file system of the output directory");
   }

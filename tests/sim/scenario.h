@@ -1,0 +1,46 @@
+#pragma once
+
+// Workload + chaos, drawn from a seed, and what must hold of the run.
+// Upstream: sim_main. Downstream: World, checkers.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/sim/world.h"
+
+namespace weir::sim {
+
+/// What the checkers may demand of a run.
+struct Expectations {
+  /// Every job succeeds.
+  bool all_succeed = false;
+  /// And takes what was predicted, within kPredictionShare and kPredictionSeconds.
+  bool as_predicted = false;
+  /// Jobs that are under way at one of these moments are over `ending_limit` later.
+  std::vector<MonoTime> fatal_moments;
+  absl::Duration ending_limit = absl::Milliseconds(10'200);
+  /// The file system refuses to work, so a staging directory may stay.
+  bool staging_may_stay = false;
+  /// Error codes that the injected faults may lead to.
+  std::vector<std::string> legal_codes;
+};
+
+/// Predicted against simulated makespan in runs without faults: the model leaves out control
+/// messages (0.2 to 0.6 ms for each step and transfer) and the rounding of sections.
+inline constexpr double kPredictionShare = 0.05;
+inline constexpr double kPredictionSeconds = 0.05;
+
+struct Scenario {
+  std::string name;
+  std::unique_ptr<World> world;
+  Expectations expectations;
+};
+
+/// Number of different kinds; seed % kScenarioKinds chooses one, the rest of the seed its numbers.
+inline constexpr std::uint64_t kScenarioKinds = 14;
+
+Scenario DrawScenario(std::uint64_t seed, bool print);
+
+}  // namespace weir::sim

@@ -1,0 +1,40 @@
+#pragma once
+
+// What happened in a simulation, as a hash for comparing runs and as data for the checkers.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/base/mono_time.h"
+
+namespace weir::sim {
+
+/// One transfer as the data plane saw it: who really sent to whom, and when.
+struct MovedBytes {
+  std::string job_id;
+  std::string sender;
+  std::string receiver;
+  MonoTime began;
+  MonoTime ended;
+  std::int64_t bytes = 0;
+  bool concurrent = false;  // fetch-from-all mode: ports and cuts do not bind
+};
+
+class Trace {
+ public:
+  explicit Trace(bool print) : print_(print) {}
+  void Note(MonoTime now, std::string_view event);
+  std::uint64_t hash() const { return hash_; }
+
+  std::vector<MovedBytes> moves;
+  /// Worker and master epochs as they were given out.
+  std::vector<std::int64_t> worker_epochs;
+
+ private:
+  const bool print_;
+  std::uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+}  // namespace weir::sim

@@ -1,0 +1,119 @@
+#pragma once
+
+// One queue of events under virtual time, and the seams of runtime/env on top of it.
+// Upstream: World. Downstream: everything that runs in a simulation.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <unordered_map>
+#include <utility>
+
+#include "absl/time/time.h"
+#include "runtime/env/event_loop.h"
+
+namespace weir::sim {
+
+class ProcessLoop;
+
+/// All events of a simulation in the order of their time; equal times in the order of insertion, so
+/// that one seed gives one history.
+class VirtualTime {
+ public:
+  MonoTime now() const { return now_; }
+  /// Runs `task` at `when` for `loop`; for the world itself when `loop` is null.
+  std::uint64_t At(MonoTime when, std::shared_ptr<ProcessLoop> loop, env::Task task);
+  void Cancel(std::uint64_t id);
+  /// Runs the next event. False when there is none.
+  bool RunNext();
+  std::uint64_t events_run() const { return events_run_; }
+
+ private:
+  struct Event {
+    std::shared_ptr<ProcessLoop> loop;
+    env::Task task;
+  };
+  using Key = std::pair<std::int64_t, std::uint64_t>;
+  MonoTime now_ = MonoTime::FromNanos(1'000'000'000);
+  std::uint64_t next_id_ = 1;
+  std::uint64_t events_run_ = 0;
+  std::map<Key, Event> events_;
+  std::unordered_map<std::uint64_t, std::int64_t> time_of_;
+};
+
+/// The control strand of one simulated process: it may be killed (nothing of it runs any more) or
+/// hang (everything waits until it goes on).
+class ProcessLoop final : public env::EventLoop, public std::enable_shared_from_this<ProcessLoop> {
+ public:
+  explicit ProcessLoop(VirtualTime& time) : time_(time) {}
+  MonoTime Now() const override { return time_.now(); }
+  void Post(env::Task task) override { time_.At(time_.now(), shared_from_this(), std::move(task)); }
+  TimerId RunAt(MonoTime when, env::Task task) override {
+    return time_.At(when, shared_from_this(), std::move(task));
+  }
+  void CancelTimer(TimerId timer) override { time_.Cancel(timer); }
+  bool IsCurrent() const override { return true; }
+
+  bool alive() const { return alive_; }
+  bool hung() const { return hung_; }
+  void Kill();
+  void Hang() { hung_ = true; }
+  void GoOn();
+
+ private:
+  friend class VirtualTime;
+  VirtualTime& time_;
+  bool alive_ = true;
+  bool hung_ = false;
+  std::deque<env::Task> waiting_;
+};
+
+/// Draws from one seed.
+class SeededRandom final : public env::Random {
+ public:
+  explicit SeededRandom(std::uint64_t seed) : engine_(seed) {}
+  std::uint64_t Next() override { return engine_(); }
+  /// In [0, 1), from bits alone, so that every standard library draws the same.
+  double Share() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
+  std::int64_t Between(std::int64_t min, std::int64_t max) {
+    return min + static_cast<std::int64_t>(Share() * static_cast<double>(max - min + 1));
+  }
+  double Real(double min, double max) { return min + Share() * (max - min); }
+  bool Chance(double probability) { return Share() < probability; }
+  absl::Duration Duration(absl::Duration min, absl::Duration max) {
+    return min + (max - min) * Share();
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+/// Runs work on its process's loop after a little virtual time, as a pool thread would take it.
+class SimWorkPool final : public env::WorkPool {
+ public:
+  SimWorkPool(std::shared_ptr<ProcessLoop> loop, SeededRandom& random)
+      : loop_(std::move(loop)), random_(random) {}
+  void Run(env::Task work) override {
+    loop_->RunAt(loop_->Now() + random_.Duration(absl::ZeroDuration(), absl::Milliseconds(3)),
+                 std::move(work));
+  }
+
+ private:
+  std::shared_ptr<ProcessLoop> loop_;
+  SeededRandom& random_;
+};
+
+class SimWallClock final : public env::WallClock {
+ public:
+  explicit SimWallClock(const VirtualTime& time) : time_(time) {}
+  std::int64_t UnixMillis() const override {
+    return 1'700'000'000'000 + time_.now().nanos() / 1'000'000;
+  }
+
+ private:
+  const VirtualTime& time_;
+};
+
+}  // namespace weir::sim

@@ -1,0 +1,228 @@
+#include "tests/sim/world.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/limits.h"
+#include "runtime/master/job_machine.h"
+
+namespace weir::sim {
+namespace {
+
+constexpr absl::Duration kPollInterval = absl::Milliseconds(50);
+constexpr std::uint64_t kEventsMax = 3'000'000;
+
+/// A job of which the master needs the numbers only.
+class SimJob final : public JobDefinition {
+ public:
+  SimJob(JobRates rates, int num_layers) {
+    info_.name = "simjob";
+    info_.summary = "computes nothing, in virtual time";
+    info_.rates = rates;
+    info_.num_reduce_layers = num_layers;
+  }
+  const JobInfo& info() const override { return info_; }
+  absl::StatusOr<std::unique_ptr<JobProgram>> MakeProgram(const ParameterValues&) const override {
+    return absl::UnimplementedError("simulated jobs have no program");
+  }
+  absl::Status Present(absl::Span<const std::string>, const ParameterValues&,
+                       std::ostream&) const override {
+    return absl::UnimplementedError("simulated jobs have no result");
+  }
+
+ private:
+  JobInfo info_;
+};
+
+}  // namespace
+
+/// One life of the master.
+struct World::MasterProcess {
+  explicit MasterProcess(World& world)
+      : loop(std::make_shared<ProcessLoop>(world.time_)),
+        disk_pool(loop, world.random_),
+        compute_pool(loop, world.random_),
+        master(
+            master::MasterSeams{*loop, disk_pool, compute_pool, world.storage_, world.random_,
+                                world.wall_clock_, world.network_, world.journal_, world.catalog_},
+            world.options_) {}
+  std::shared_ptr<ProcessLoop> loop;
+  SimWorkPool disk_pool;
+  SimWorkPool compute_pool;
+  master::Master master;
+  bool serves = false;
+};
+
+World::World(std::uint64_t seed, const master::MasterOptions& options, JobRates rates,
+             int num_layers, bool print)
+    : random_(seed),
+      trace_(print),
+      network_(time_, random_),
+      wall_clock_(time_),
+      options_(options) {
+  catalog_["simjob"] = std::make_unique<SimJob>(rates, num_layers);
+  for (const char* directory : {"/in", "/out"}) {
+    storage_.MakeDirectory(directory).IgnoreError();
+  }
+  After(kPollInterval, [this] { Poll(); });
+}
+
+World::~World() = default;
+
+void World::Wrong(const std::string& what) {
+  Note(absl::StrCat("WRONG: ", what));
+  wrong_.push_back(what);
+}
+
+void World::StartMaster() {
+  Note("master starts");
+  storage_.SetGate(nullptr);
+  crashed_.reset();
+  // Connections that the new master opens answer on its loop.
+  auto process = std::make_unique<MasterProcess>(*this);
+  network_.SetMasterLoop(process->loop);
+  network_.Attach("master", Endpoint{process->loop, &process->master, nullptr});
+  MasterProcess* started = process.get();
+  master_ = std::move(process);
+  started->master.Start([this, started](const absl::Status& status) {
+    if (!status.ok()) return Note(absl::StrCat("master cannot start: ", status.ToString()));
+    started->serves = true;
+    Note("master serves");
+  });
+}
+
+void World::RestartMaster(absl::Duration pause) {
+  if (master_ == nullptr) return;
+  Note("master is killed");
+  master_->loop->Kill();
+  network_.Detach("master");
+  // The dead process may be on the call stack; it is destroyed when the next one starts.
+  crashed_ = std::move(master_);
+  After(pause, [this] { StartMaster(); });
+}
+
+void World::CrashMasterInStorage(int operations, absl::Duration pause) {
+  storage_.SetGate([this, left = operations, pause](const char*, const std::string&) mutable {
+    if (left < 0) return absl::UnavailableError("the master is dead (simulated)");
+    if (left-- > 0) return absl::OkStatus();
+    RestartMaster(pause);
+    return absl::UnavailableError("the master died here (simulated)");
+  });
+}
+
+void World::StartWorker(const WorkerModel& model) {
+  auto worker =
+      std::make_unique<SimWorker>(*this, model, absl::StrCat("incarnation-", ++incarnations_));
+  network_.Attach(worker->control_endpoint(), Endpoint{worker->loop(), nullptr, worker.get()});
+  Note(absl::StrCat(model.name, " starts"));
+  worker->Start();
+  std::unique_ptr<SimWorker>& place = workers_[model.name];
+  if (place != nullptr) dead_workers_.push_back(std::move(place));
+  place = std::move(worker);
+}
+
+void World::KillWorker(const std::string& name) {
+  SimWorker* worker = FindWorker(name);
+  if (worker == nullptr || !worker->loop()->alive()) return;
+  Note(absl::StrCat(name, " is killed"));
+  worker->Kill();
+  for (const auto& [other, peer] : workers_) peer->SenderLost(name, absl::Milliseconds(2));
+}
+
+void World::HangWorker(const std::string& name, absl::Duration pause) {
+  SimWorker* worker = FindWorker(name);
+  if (worker == nullptr || !worker->loop()->alive()) return;
+  Note(absl::StrCat(name, " hangs"));
+  worker->loop()->Hang();
+  if (pause == absl::InfiniteDuration()) {
+    for (const auto& [other, peer] : workers_) peer->SenderLost(name, limits::kTransferSilence);
+    return;
+  }
+  After(pause, [this, loop = worker->loop(), name] {
+    Note(absl::StrCat(name, " goes on"));
+    loop->GoOn();
+  });
+}
+
+SimWorker* World::FindWorker(const std::string& name) {
+  const auto it = workers_.find(name);
+  return it == workers_.end() ? nullptr : it->second.get();
+}
+
+bool World::MasterServes() const { return master_ != nullptr && master_->serves; }
+
+void World::Submit(absl::Duration delay, v1::JobSpec spec) {
+  spec.set_idempotency_key(absl::StrCat("key-", jobs_.size()));
+  jobs_.push_back(UserJob{std::move(spec), {}, {}, {}, {}, 0});
+  After(delay, [this, job = jobs_.size() - 1] { TrySubmit(job); });
+}
+
+void World::TrySubmit(std::size_t job) {
+  if (!jobs_[job].id.empty() || !jobs_[job].refused.ok()) return;
+  // Asked again until answered: the answer may be lost with the master, the key tells it once.
+  After(absl::Seconds(1), [this, job] { TrySubmit(job); });
+  if (!MasterServes()) return;
+  v1::SubmitRequest request;
+  *request.mutable_spec() = jobs_[job].spec;
+  master_->loop->Post([this, job, master = &master_->master, request] {
+    master->Submit(request, absl::Seconds(5), [this, job](const auto& response) {
+      if (response.ok()) {
+        jobs_[job].id = response->job_id();
+        Note(absl::StrCat("accepted as ", response->job_id()));
+      } else if (!absl::IsUnavailable(response.status())) {
+        jobs_[job].refused = response.status();
+        Note(absl::StrCat("refused: ", response.status().ToString()));
+      }
+    });
+  });
+}
+
+void World::Cancel(std::size_t job) {
+  if (!MasterServes() || jobs_[job].id.empty()) return;
+  Note("user cancels");
+  v1::CancelRequest request;
+  request.set_job_id(jobs_[job].id);
+  request.set_reason("changed my mind");
+  master_->master.Cancel(request, absl::Seconds(5), [this](const auto& response) {
+    Note(absl::StrCat("cancel: ", response.status().ToString()));
+  });
+}
+
+void World::Poll() {
+  After(kPollInterval, [this] { Poll(); });
+  if (!MasterServes()) return;
+  for (UserJob& job : jobs_) {
+    if (job.id.empty() || master::IsTerminal(job.status.state())) continue;
+    v1::GetStatusRequest request;
+    request.set_job_id(job.id);
+    master_->master.GetStatus(request, absl::Seconds(1), [&](const auto& response) {
+      if (!response.ok()) return Wrong(absl::StrCat("accepted job ", job.id, " is unknown"));
+      if (response->state() != job.status.state()) {
+        Note(absl::StrCat(job.id, " is ", master::JobStateWord(response->state()), " ",
+                          response->error().code()));
+      }
+      job.status = *response;
+      if (master::IsTerminal(job.status.state())) job.ended = time_.now();
+    });
+  }
+}
+
+bool World::AllEnded() const {
+  return std::all_of(jobs_.begin(), jobs_.end(), [](const UserJob& job) {
+    return !job.refused.ok() || master::IsTerminal(job.status.state());
+  });
+}
+
+bool World::Run(absl::Duration limit, absl::Duration settle) {
+  const MonoTime give_up = time_.now() + limit;
+  while (!AllEnded()) {
+    if (time_.now() > give_up || time_.events_run() > kEventsMax || !time_.RunNext()) return false;
+  }
+  const MonoTime settled = time_.now() + settle;
+  while (time_.now() < settled && time_.RunNext()) {
+  }
+  return true;
+}
+
+}  // namespace weir::sim

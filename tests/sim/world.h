@@ -1,0 +1,99 @@
+#pragma once
+
+// A cluster under virtual time: one master (restarted at will) on a journal and a file system that
+// outlive it, workers, users. Upstream: scenarios. Downstream: the real Master.
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/master/master.h"
+#include "tests/sim/memory_journal.h"
+#include "tests/sim/memory_storage.h"
+#include "tests/sim/network.h"
+#include "tests/sim/sim_worker.h"
+#include "tests/sim/trace.h"
+#include "tests/sim/virtual_time.h"
+
+namespace weir::sim {
+
+/// A job as its user knows it.
+struct UserJob {
+  v1::JobSpec spec;
+  std::string id;        // empty until accepted
+  absl::Status refused;  // not OK: the master would not take it
+  v1::JobStatus status;  // as last seen
+  MonoTime ended;        // when it was first seen terminal
+  std::int64_t last_sequence = 0;
+};
+
+class World {
+ public:
+  World(std::uint64_t seed, const master::MasterOptions& options, JobRates rates, int num_layers,
+        bool print);
+  ~World();
+
+  VirtualTime& time() { return time_; }
+  SeededRandom& random() { return random_; }
+  MemoryStorage& storage() { return storage_; }
+  MemoryJournal& journal() { return journal_; }
+  Network& network() { return network_; }
+  Trace& trace() { return trace_; }
+  std::vector<UserJob>& jobs() { return jobs_; }
+  std::map<std::string, std::unique_ptr<SimWorker>>& workers() { return workers_; }
+  const master::MasterOptions& options() const { return options_; }
+
+  void Note(const std::string& event) { trace_.Note(time_.now(), event); }
+  /// A promise was broken.
+  void Wrong(const std::string& what);
+  const std::vector<std::string>& wrong() const { return wrong_; }
+
+  void StartMaster();
+  /// Everything in the master's memory is gone; another one starts after `pause`.
+  void RestartMaster(absl::Duration pause);
+  /// The next-but-`operations` file operation of the master is its last.
+  void CrashMasterInStorage(int operations, absl::Duration pause);
+  void StartWorker(const WorkerModel& model);
+  void KillWorker(const std::string& name);
+  void HangWorker(const std::string& name, absl::Duration pause);
+  SimWorker* FindWorker(const std::string& name);
+
+  /// After `delay`: submits and keeps asking until it is accepted or refused.
+  void Submit(absl::Duration delay, v1::JobSpec spec);
+  /// Cancels a job if it was accepted by then.
+  void Cancel(std::size_t job);
+  void After(absl::Duration delay, env::Task task) {
+    time_.At(time_.now() + delay, nullptr, std::move(task));
+  }
+
+  /// Runs until every job has ended (or was refused) and `settle` more; false when `limit` of
+  /// virtual time or of events is over before that.
+  bool Run(absl::Duration limit, absl::Duration settle);
+
+ private:
+  struct MasterProcess;
+  void TrySubmit(std::size_t job);
+  void Poll();
+  bool AllEnded() const;
+  bool MasterServes() const;
+
+  VirtualTime time_;
+  SeededRandom random_;
+  Trace trace_;
+  MemoryStorage storage_;
+  MemoryJournal journal_;
+  Network network_;
+  SimWallClock wall_clock_;
+  const master::MasterOptions options_;
+  JobCatalog catalog_;
+  std::unique_ptr<MasterProcess> master_;
+  std::unique_ptr<MasterProcess> crashed_;  // dead, kept until the world is in its own turn
+  std::map<std::string, std::unique_ptr<SimWorker>> workers_;
+  std::vector<std::unique_ptr<SimWorker>> dead_workers_;
+  std::int64_t incarnations_ = 0;
+  std::vector<UserJob> jobs_;
+  std::vector<std::string> wrong_;
+};
+
+}  // namespace weir::sim
