@@ -64,6 +64,9 @@ class JobRun {
   v1::ActualRun Actual() const;
 
  private:
+  // A plan is made once; it would grow with each new plan of the same job.
+  static constexpr std::int64_t kPlanEpoch = 1;
+
   void Apply(std::vector<JobAction> actions);
   void Pump();
   void CarryOut(JobAction action);

@@ -1,0 +1,296 @@
+// What a job does in each of its states: plan, stage, prepare, conduct, commit, release, discard.
+// Upstream: JobRun::CarryOut (job_run.cc). Downstream: pools, PlanRun, calls to workers.
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
+#include "runtime/base/log.h"
+#include "runtime/master/call_error.h"
+#include "runtime/master/call_retry.h"
+#include "runtime/master/input_expansion.h"
+#include "runtime/master/job_run.h"
+
+namespace weir::master {
+namespace {
+
+// A lost worker is noticed after a lease of 6 s; ending must be over within 10 s of the loss.
+constexpr absl::Duration kReleaseBudget = absl::Milliseconds(2800);
+constexpr absl::Duration kDiscardBudget = absl::Milliseconds(1000);
+// A task starts within a second; two tries at it, then the worker counts as unreachable.
+constexpr CallBudget kPrepareBudget{absl::Seconds(3), absl::Seconds(6)};
+// Listing a million files or publishing thousands of parts on a slow file system takes minutes.
+constexpr absl::Duration kStorageTimeout = absl::Minutes(10);
+
+}  // namespace
+
+void JobRun::StartPlanning() {
+  WatchStorage(v1::JOB_STATE_PLANNING, "planning and staging");
+  auto work = [&storage = context_.seams.storage,
+               spec = status_.spec()]() -> absl::StatusOr<InputList> {
+    if (absl::Status output = CheckOutput(storage, spec); !output.ok()) return output;
+    return ExpandInputs(storage, {spec.inputs().begin(), spec.inputs().end()});
+  };
+  Offload(loop_, context_.seams.disk_pool, std::move(work),
+          lifeline_.Guard([this](absl::StatusOr<InputList>&& input) {
+            if (!input.ok()) return FailFrom(input.status());
+            PlanWith(*std::move(input));
+          }));
+}
+
+void JobRun::PlanWith(InputList&& input) {
+  if (!machine_.can_end()) return;
+  workers_ = context_.alive_workers();
+  if (workers_.empty()) {
+    return Fail(MakeJobError(job_error::kNoWorkers, "no worker is alive",
+                             "start workers with: weir worker --master HOST:PORT"));
+  }
+  const auto info = context_.seams.catalog.find(status_.spec().job());
+  const absl::StatusOr<planner::PlanMethod> method = ParsePlanMethod(status_.spec().plan_method());
+  if (info == context_.seams.catalog.end() || !method.ok()) {
+    return FailFrom(method.status());
+  }
+  PlanRequest request = MakePlanRequest(status_.spec(), info->second->info(), input.total_bytes,
+                                        workers_, *method, context_.options);
+  input_.emplace(std::move(input));
+  Offload(
+      loop_, context_.seams.compute_pool,
+      [request = std::move(request)] { return PlanTheJob(request); },
+      lifeline_.Guard([this](absl::StatusOr<PlannedJob> planned) {
+        if (!machine_.can_end()) return;
+        if (!planned.ok()) return FailFrom(planned.status());
+        planned_ = std::make_unique<const PlannedJob>(*std::move(planned));
+        Apply(machine_.Planned());
+      }));
+}
+
+void JobRun::WatchStorage(v1::JobState during, const std::string& what) {
+  loop_.RunAt(loop_.Now() + kStorageTimeout, lifeline_.Guard([this, during, what] {
+    if (machine_.state() != during) return;
+    v1::JobError error = MakeJobError(
+        job_error::kDeadline,
+        absl::StrCat(what, " took longer than ", absl::FormatDuration(kStorageTimeout),
+                     " on the file system of ", places_.output),
+        "check that file system; before you run the job again, see whether the output appeared");
+    Apply(during == v1::JOB_STATE_COMMITTING ? machine_.CommitFailed(std::move(error))
+                                             : machine_.Fail(std::move(error)));
+  }));
+}
+
+void JobRun::Stage() {
+  storage_busy_ = true;
+  Offload(
+      loop_, context_.seams.disk_pool,
+      [&storage = context_.seams.storage, places = places_,
+       overwrite = status_.spec().overwrite()] { return StageOutput(storage, places, overwrite); },
+      lifeline_.Guard([this](const absl::Status& staged) {
+        storage_busy_ = false;
+        if (std::exchange(discard_waits_, false)) return DiscardNow();
+        if (!staged.ok()) return FailFrom(staged);
+        Apply(machine_.Staged());
+      }));
+}
+
+bool JobRun::UsesWorker(std::size_t index) const {
+  const planner::Plan& plan = planned_->plan;
+  return !plan.compute_order[index].empty() || !plan.send_order[index].empty() ||
+         !plan.receive_order[index].empty();
+}
+
+v1::Fence JobRun::FenceFor(const RegisteredWorker& worker) const {
+  v1::Fence fence;
+  fence.set_job_id(status_.job_id());
+  fence.set_master_epoch(context_.master_epoch);
+  fence.set_plan_epoch(kPlanEpoch);
+  fence.set_worker_epoch(worker.epoch);
+  return fence;
+}
+
+void JobRun::Prepare() {
+  job_token_ = context_.seams.random.Next();
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    if (UsesWorker(w)) holding_.insert(workers_[w].id);
+  }
+  preparing_ = holding_.size();
+  if (preparing_ == 0) return Apply(machine_.Prepared());
+  for (const RegisteredWorker& worker : workers_) {
+    if (holding_.contains(worker.id)) PrepareOn(worker);
+  }
+}
+
+void JobRun::PrepareOn(const RegisteredWorker& worker) {
+  auto request = std::make_shared<v1::PrepareJobRequest>();
+  *request->mutable_fence() = FenceFor(worker);
+  *request->mutable_spec() = status_.spec();
+  request->set_job_token(job_token_);
+  request->set_staging_dir(places_.staging);
+  auto attempt = [this, request, api = worker.api](
+                     absl::Duration timeout,
+                     absl::AnyInvocable<void(absl::Status)> answered) mutable {
+    if (!WantsWorkers()) return;
+    api->PrepareJob(*request, timeout,
+                    [answered = std::move(answered)](const auto& response) mutable {
+                      answered(response.status());
+                    });
+  };
+  auto done = [this, &worker](const absl::Status& status) {
+    if (!WantsWorkers()) return;
+    if (!status.ok()) return Fail(ErrorOfCall(worker, "the preparation of the job", status));
+    if (--preparing_ == 0) Apply(machine_.Prepared());
+  };
+  CallWithRetry(loop_, context_.seams.random, kPrepareBudget, lifeline_.Guard(std::move(attempt)),
+                lifeline_.Guard(std::move(done)));
+}
+
+void JobRun::Conduct() {
+  v1::Fence fence;
+  fence.set_job_id(status_.job_id());
+  fence.set_master_epoch(context_.master_epoch);
+  fence.set_plan_epoch(kPlanEpoch);
+  PlanRunListener listener;
+  listener.step_committed = [this](const std::string& step_name, planner::StepIndex step,
+                                   int attempt, const std::string& worker) {
+    LogInfo("Step committed", {{"job", status_.job_id()}, {"step", step_name}, {"worker", worker}});
+    v1::JournalRecord record = Record();
+    v1::JournalRecord::StepCommitted& committed = *record.mutable_step_committed();
+    committed.set_plan_epoch(kPlanEpoch);
+    committed.set_step(step);
+    committed.set_attempt(attempt);
+    committed.set_worker(worker);
+    // Losing it to a crash costs running the step again, so nobody waits for it.
+    context_.journal.AppendUnawaited(std::move(record));
+  };
+  listener.finished = [this] {
+    status_.set_actual_makespan_s(plan_run_->Actual().makespan_s);
+    *status_.mutable_progress() = plan_run_->Progress();
+    for (const auto& [name, value] : plan_run_->counters()) {
+      v1::Counter& counter = *status_.add_counters();
+      counter.set_name(name);
+      counter.set_value(value);
+    }
+    Apply(machine_.Ran());
+  };
+  listener.failed = [this](v1::JobError error) { Fail(std::move(error)); };
+  plan_run_ = std::make_unique<PlanRun>(
+      loop_, context_.seams.random, *planned_, *input_, workers_, places_,
+      GrantOptions{job_token_, context_.options.pacing_fraction, context_.options.look_ahead_bytes},
+      std::move(fence), std::move(listener));
+  StartProgressTimer();
+  plan_run_->Begin();
+}
+
+void JobRun::StartProgressTimer() {
+  loop_.RunAt(loop_.Now() + context_.options.progress_interval, lifeline_.Guard([this] {
+    if (machine_.state() != v1::JOB_STATE_RUNNING) return;
+    PublishProgress();
+    StartProgressTimer();
+  }));
+}
+
+void JobRun::PublishProgress() {
+  *status_.mutable_progress() = plan_run_->Progress();
+  status_.set_sequence(context_.publish(status_));
+}
+
+void JobRun::Commit() {
+  storage_busy_ = true;
+  WatchStorage(v1::JOB_STATE_COMMITTING, "publishing the output");
+  ManifestHead head{context_.options.version, status_.job_id(), status_.plan_id(), status_.spec()};
+  Offload(
+      loop_, context_.seams.disk_pool,
+      [&storage = context_.seams.storage, places = places_, overwrite = status_.spec().overwrite(),
+       head = std::move(head), parts = plan_run_->Parts()]() mutable {
+        return CommitOutput(storage, places, overwrite, head, std::move(parts));
+      },
+      lifeline_.Guard([this](absl::StatusOr<std::vector<v1::OutputPart>> parts) {
+        storage_busy_ = false;
+        if (std::exchange(discard_waits_, false)) return DiscardNow();
+        if (!parts.ok()) {
+          return Apply(machine_.CommitFailed(JobErrorFromStatus(parts.status())));
+        }
+        parts_ = *std::move(parts);
+        Apply(machine_.Committed());
+      }));
+}
+
+void JobRun::Release() {
+  releasing_ = holding_;
+  if (releasing_.empty()) return Apply(machine_.Released());
+  loop_.RunAt(loop_.Now() + kReleaseBudget, lifeline_.Guard([this] {
+    if (releasing_.empty()) return;
+    LogWarning("Workers did not confirm that they released a job; their heartbeats will tell them",
+               {{"job", status_.job_id()}, {"workers", releasing_.size()}});
+    releasing_.clear();
+    AllReleased();
+  }));
+  for (const RegisteredWorker& worker : workers_) {
+    if (holding_.contains(worker.id)) ReleaseOn(worker);
+  }
+}
+
+void JobRun::ReleaseOn(const RegisteredWorker& worker) {
+  auto request = std::make_shared<v1::ReleaseJobRequest>();
+  *request->mutable_fence() = FenceFor(worker);
+  auto keep_log = [this, name = worker.identity.name()](
+                      const absl::StatusOr<v1::ReleaseJobResponse>& response) {
+    if (!response.ok() || response->task_output_tail().empty()) return;
+    v1::WorkerLog& log = logs_.emplace_back();
+    log.set_worker(name);
+    log.set_output_tail(response->task_output_tail());
+  };
+  auto attempt = [this, request, api = worker.api, keep_log](
+                     absl::Duration timeout,
+                     absl::AnyInvocable<void(absl::Status)> answered) mutable {
+    api->ReleaseJob(
+        *request, timeout,
+        lifeline_.Guard([keep_log, answered = std::move(answered)](const auto& response) mutable {
+          keep_log(response);
+          answered(response.status());
+        }));
+  };
+  auto done = [this, id = worker.id](const absl::Status& status) {
+    // Aborted or unknown there: it holds nothing of this job any more.
+    if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) ReleaseAnswered(id);
+  };
+  CallWithRetry(loop_, context_.seams.random, CallBudget{kReleaseBudget, kReleaseBudget},
+                lifeline_.Guard(std::move(attempt)), lifeline_.Guard(std::move(done)));
+}
+
+void JobRun::ReleaseAnswered(WorkerId worker) {
+  holding_.erase(worker);
+  if (releasing_.erase(worker) > 0 && releasing_.empty()) AllReleased();
+}
+
+void JobRun::AllReleased() { Apply(machine_.Released()); }
+
+void JobRun::Discard() {
+  loop_.RunAt(loop_.Now() + kDiscardBudget, lifeline_.Guard([this] {
+    if (machine_.terminal()) return;
+    LogWarning("The staging directory was not removed in time",
+               {{"job", status_.job_id()}, {"path", places_.staging}});
+    Apply(machine_.Discarded());
+  }));
+  if (storage_busy_) {
+    discard_waits_ = true;
+  } else {
+    DiscardNow();
+  }
+}
+
+void JobRun::DiscardNow() {
+  Offload(
+      loop_, context_.seams.disk_pool,
+      [&storage = context_.seams.storage, places = places_] {
+        return DiscardOutput(storage, places);
+      },
+      lifeline_.Guard([this](const absl::Status& discarded) {
+        if (!discarded.ok()) {
+          LogWarning("The staging directory cannot be removed",
+                     {{"job", status_.job_id()}, {"status", discarded.ToString()}});
+        }
+        Apply(machine_.Discarded());
+      }));
+}
+
+}  // namespace weir::master
