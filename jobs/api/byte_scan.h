@@ -68,6 +68,15 @@ inline std::uint64_t EitherMask(const char* text, char a, char b) {
 
 #endif
 
+/// Counts the bits of a mask. std::popcount is a library call where the compiler may not assume the
+/// instruction; sums of neighbours are not.
+inline int CountBits(std::uint64_t mask) {
+  mask -= (mask >> 1) & 0x5555555555555555;
+  mask = (mask & 0x3333333333333333) + ((mask >> 2) & 0x3333333333333333);
+  mask = (mask + (mask >> 4)) & 0x0f0f0f0f0f0f0f0f;
+  return static_cast<int>((mask * 0x0101010101010101) >> 56);
+}
+
 /// AppendPositions may write this many entries beyond the last position.
 inline constexpr int kPositionSlack = 64;
 
@@ -75,7 +84,7 @@ inline constexpr int kPositionSlack = 64;
 /// writes in groups, because a branch per bit would be mispredicted about once per word.
 inline std::uint32_t* AppendPositions(std::uint64_t mask, std::uint32_t base, std::uint32_t* out) {
   constexpr int kGroup = 8;
-  std::uint32_t* const end = out + std::popcount(mask);
+  std::uint32_t* const end = out + CountBits(mask);
   while (mask != 0) {
     for (int i = 0; i < kGroup; ++i) {
       // countr_zero(0) is 64; what is written then lies behind the end and is overwritten.

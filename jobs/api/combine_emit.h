@@ -21,8 +21,8 @@ class CombineEmit : public EmitBase<Job> {
  public:
   explicit CombineEmit(Batch& batch) : batch_(batch) {}
 
-  void operator()(typename KeyForm<typename Job::Key>::Argument key,
-                  const typename Job::Value& value) {
+  [[gnu::always_inline]] void operator()(typename KeyForm<typename Job::Key>::Argument key,
+                                         const typename Job::Value& value) {
     const std::string_view bytes = KeyForm<typename Job::Key>::Bytes(key, scratch_);
     this->CountEmitted();
     const auto offset = static_cast<std::size_t>(bytes.data() - this->block().data);

@@ -67,12 +67,11 @@ class CombineTable {
   /// Folds `value` into the entry of the key with fold(Value& into, const Value& from), or makes
   /// the entry. `key.data` need not outlive the call.
   template <typename Fold>
-  void Upsert(const PackedKey& key, const Value& value, Fold&& fold) {
-    Put(sub_tables_[SubOf(key.hash)], key, value, fold, [this](const PackedKey& added) {
-      return arena_.Copy({added.data, added.bytes});
-    });
-    if (small() && sub_tables_[0].used > kSplitEntries) [[unlikely]]
-      Split();
+  [[gnu::always_inline]] void Upsert(const PackedKey& key, const Value& value, Fold&& fold) {
+    Put(sub_tables_[SubOf(key.hash)], key, value, fold,
+        [this](const char* data, std::uint32_t bytes) {
+          return reinterpret_cast<std::uint64_t>(arena_.Copy({data, bytes}));
+        });
   }
 
   /// Splits into sub-tables, if that has not happened yet.
@@ -85,9 +84,9 @@ class CombineTable {
       Entry& entry = whole.entries[i];
       if (entry.meta == 0) continue;
       SubTable& table = sub_tables_[HashKey(entry.key()) >> 56];
-      Place(table, std::move(entry));
-      if constexpr (!std::is_trivially_destructible_v<Value>) entry.value.~Value();
-      if (++table.used > LimitOf(table)) Grow(table);
+      if (table.used == LimitOf(table)) Grow(table);
+      Place(table, entry);
+      ++table.used;
     }
     memory_.Return(whole.entries, whole.log2_entries);
   }
@@ -104,7 +103,8 @@ class CombineTable {
       key.hash = static_cast<std::uint64_t>(entry.hash32()) << 24;
       key.bytes = entry.key_bytes();
       key.data = entry.key().data();
-      Put(into, key, entry.value, fold, [](const PackedKey& kept) { return kept.data; });
+      Put(into, key, entry.value, fold,
+          [](const char* data, std::uint32_t) { return reinterpret_cast<std::uint64_t>(data); });
     });
   }
 
@@ -142,7 +142,9 @@ class CombineTable {
     int log2_entries = 0;
   };
 
-  static constexpr int kLog2FirstEntries = 10;
+  // Far more room than the stations or codes of a small table need: a probe that hits at once is
+  // predicted, and only the lines in use take up cache.
+  static constexpr int kLog2FirstEntries = 12;
   static constexpr int kLog2SubEntries = 6;
   // About 256 KiB of entries: beyond that probes leave the level-2 cache.
   static constexpr std::uint64_t kSplitEntries = 4096;
@@ -161,41 +163,66 @@ class CombineTable {
     table.log2_entries = log2_entries;
   }
 
+  // The search is inlined into the job's loop, and everything stays in registers; what happens once
+  // per distinct key is called.
   template <typename Fold, typename Keep>
-  void Put(SubTable& table, const PackedKey& key, const Value& value, Fold& fold, Keep&& keep) {
+  [[gnu::always_inline]] void Put(SubTable& table, const PackedKey& key, const Value& value,
+                                  Fold& fold, Keep&& keep) {
     const std::uint64_t meta = static_cast<std::uint64_t>(Hash32(key.hash)) << 32 |
                                (static_cast<std::uint64_t>(key.bytes) + 1);
+    const bool is_inline = key.bytes <= kInlineKeyBytes;
     for (std::uint64_t i = (meta >> 32) & table.mask;; i = (i + 1) & table.mask) {
       Entry& entry = table.entries[i];
       if (entry.meta == meta && entry.word0 == key.word0) [[likely]] {
-        if (key.bytes <= kInlineKeyBytes ? entry.word1 == key.word1
-                                         : std::memcmp(reinterpret_cast<const char*>(entry.word1),
-                                                       key.data, key.bytes) == 0) {
+        if (is_inline ? entry.word1 == key.word1 : SameBytes(entry.word1, key.data, key.bytes))
+            [[likely]] {
           fold(entry.value, value);
           return;
         }
       } else if (entry.meta == 0) {
-        entry.word0 = key.word0;
-        entry.word1 =
-            key.bytes <= kInlineKeyBytes ? key.word1 : reinterpret_cast<std::uint64_t>(keep(key));
-        entry.meta = meta;
-        new (&entry.value) Value(value);
-        if (++table.used > LimitOf(table)) [[unlikely]]
-          Grow(table);
+        const std::uint64_t word1 = is_inline ? key.word1 : keep(key.data, key.bytes);
+        new (&Claim(table, key.hash, meta, key.word0, word1).value) Value(value);
         return;
       }
     }
   }
 
-  // Puts an entry whose key is not in the table.
-  static void Place(SubTable& table, Entry&& entry) {
-    std::uint64_t i = entry.hash32() & table.mask;
+  [[gnu::noinline]] static bool SameBytes(std::uint64_t kept, const char* data,
+                                          std::uint32_t bytes) {
+    return std::memcmp(reinterpret_cast<const char*>(kept), data, bytes) == 0;
+  }
+
+  // Takes the place of a key that is not in the table, which grows when it is half full.
+  [[gnu::noinline]] Entry& Claim(SubTable& table, std::uint64_t hash, std::uint64_t meta,
+                                 std::uint64_t word0, std::uint64_t word1) {
+    SubTable* into = &table;
+    if (small() && table.used == kSplitEntries) {
+      Split();
+      into = &sub_tables_[SubOf(hash)];
+    }
+    if (into->used == LimitOf(*into)) Grow(*into);
+    ++into->used;
+    Entry& entry = FreeEntry(*into, meta);
+    entry.word0 = word0;
+    entry.word1 = word1;
+    entry.meta = meta;
+    return entry;
+  }
+
+  static Entry& FreeEntry(SubTable& table, std::uint64_t meta) {
+    std::uint64_t i = (meta >> 32) & table.mask;
     while (table.entries[i].meta != 0) i = (i + 1) & table.mask;
-    Entry& free = table.entries[i];
+    return table.entries[i];
+  }
+
+  // Moves an entry whose key is not in the table.
+  static void Place(SubTable& table, Entry& entry) {
+    Entry& free = FreeEntry(table, entry.meta);
     free.word0 = entry.word0;
     free.word1 = entry.word1;
     free.meta = entry.meta;
     new (&free.value) Value(std::move(entry.value));
+    if constexpr (!std::is_trivially_destructible_v<Value>) entry.value.~Value();
   }
 
   void Grow(SubTable& table) {
@@ -204,8 +231,7 @@ class CombineTable {
     for (std::uint64_t i = 0; i <= table.mask; ++i) {
       Entry& entry = table.entries[i];
       if (entry.meta == 0) continue;
-      Place(larger, std::move(entry));
-      if constexpr (!std::is_trivially_destructible_v<Value>) entry.value.~Value();
+      Place(larger, entry);
     }
     larger.used = table.used;
     memory_.Return(table.entries, table.log2_entries);

@@ -20,7 +20,7 @@ absl::StatusOr<bool> DelimitedBlocks::Next(TextBlock& block) {
   if (done_) return false;
   // What is left of the last block is the beginning of the next record.
   filled_ -= given_;
-  searched_ -= given_;
+  searched_ = std::max<std::int64_t>(searched_ - given_, 0);
   if (filled_ > 0 && given_ > 0) {
     std::memmove(buffer_.data(), buffer_.data() + given_, static_cast<std::size_t>(filled_));
   }

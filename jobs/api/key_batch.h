@@ -28,7 +28,7 @@ class KeyBatch {
   CombineTable<Value>& table() { return table_; }
 
   /// Adds a key whose bytes stay in place until Flush, with 16 readable bytes from its first on.
-  void AddStable(const char* data, std::size_t bytes, const Value& value) {
+  [[gnu::always_inline]] void AddStable(const char* data, std::size_t bytes, const Value& value) {
     Add(PackKey(data, static_cast<std::uint32_t>(bytes)), value);
   }
 
@@ -69,7 +69,7 @@ class KeyBatch {
     Value value;
   };
 
-  void Add(const PackedKey& key, const Value& value) {
+  [[gnu::always_inline]] void Add(const PackedKey& key, const Value& value) {
     if (table_.small()) {
       // Order is kept: nothing is pending while the table is small.
       table_.Upsert(key, value, fold_);

@@ -92,8 +92,9 @@ class SummarizeStations {
   static constexpr std::int64_t kStripBytes = 2048;
 
   template <typename Emit>
-  static bool MapRow(const char* data, std::uint32_t row, std::uint32_t separator,
-                     std::uint32_t newline, Emit& emit) {
+  [[gnu::always_inline]] static bool MapRow(const char* data, std::uint32_t row,
+                                            std::uint32_t separator, std::uint32_t newline,
+                                            Emit& emit) {
     const std::size_t station_bytes = separator - row;
     std::int32_t tenths = 0;
     const bool good = station_bytes - 1 < kStationBytesMax && data[separator] == ';' &&

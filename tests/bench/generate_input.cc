@@ -1,0 +1,195 @@
+// Makes the inputs of the benchmarks: the same bytes for the same arguments on every machine.
+//   generate_input words BYTES DISTINCT FILE   Zipf text (exponent 1), each distinct word at least
+//   once generate_input rows ROWS FILE              "station;temperature" over 413 stations
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+namespace {
+
+constexpr std::uint64_t kSeed = 20260117;
+
+// Distributions are our own: those of the standard library differ between implementations.
+class Dice {
+ public:
+  std::uint64_t Below(std::uint64_t bound) {
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::uint64_t>((static_cast<Wide>(bits_()) * bound) >> 64);
+  }
+  double Unit() { return static_cast<double>(bits_() >> 11) * 0x1p-53; }
+  // Sum of twelve: close enough to a normal distribution for temperatures.
+  double Bell() {
+    double sum = -6;
+    for (int i = 0; i < 12; ++i) sum += Unit();
+    return sum;
+  }
+
+ private:
+  std::mt19937_64 bits_{kSeed};
+};
+
+class Output {
+ public:
+  explicit Output(const char* path) : file_(std::fopen(path, "wb")) {
+    if (file_ == nullptr) {
+      std::perror(path);
+      std::exit(1);
+    }
+    std::setvbuf(file_, nullptr, _IOFBF, 1 << 20);
+  }
+  ~Output() {
+    if (std::fclose(file_) != 0) {
+      std::perror("close");
+      std::exit(1);
+    }
+  }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+  void Write(std::string_view text) {
+    bytes_ += text.size();
+    if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) {
+      std::perror("write");
+      std::exit(1);
+    }
+  }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  std::FILE* file_;
+  std::uint64_t bytes_ = 0;
+};
+
+// Frequent words are short, as in natural language; now and then a long one.
+std::vector<std::string> MakeWords(std::size_t distinct, Dice& dice) {
+  std::vector<std::string> words;
+  std::unordered_set<std::string> taken;
+  while (words.size() < distinct) {
+    const double typical = 1.5 + 1.2 * std::log10(static_cast<double>(words.size()) + 1.0);
+    std::size_t length = static_cast<std::size_t>(typical) + dice.Below(5);
+    if (dice.Below(200) == 0) length += dice.Below(40);
+    std::string word(std::max<std::size_t>(length, 1), ' ');
+    for (char& c : word) c = static_cast<char>('a' + dice.Below(26));
+    if (taken.insert(word).second) words.push_back(word);
+  }
+  return words;
+}
+
+// Draws rank i with weight 1 / (i + 1) in constant time (Vose's alias method).
+class ZipfRanks {
+ public:
+  explicit ZipfRanks(std::size_t count) : keep_(count), other_(count) {
+    double total = 0;
+    for (std::size_t i = 0; i < count; ++i) total += 1.0 / static_cast<double>(i + 1);
+    std::vector<std::size_t> low, high;
+    for (std::size_t i = 0; i < count; ++i) {
+      keep_[i] = static_cast<double>(count) / static_cast<double>(i + 1) / total;
+      other_[i] = i;
+      (keep_[i] < 1 ? low : high).push_back(i);
+    }
+    while (!low.empty() && !high.empty()) {
+      const std::size_t from = high.back();
+      other_[low.back()] = from;
+      keep_[from] -= 1 - keep_[low.back()];
+      low.pop_back();
+      if (keep_[from] < 1) {
+        high.pop_back();
+        low.push_back(from);
+      }
+    }
+    for (const std::size_t i : high) keep_[i] = 1;
+    for (const std::size_t i : low) keep_[i] = 1;
+  }
+  std::size_t Draw(Dice& dice) const {
+    const std::size_t i = dice.Below(keep_.size());
+    return dice.Unit() < keep_[i] ? i : other_[i];
+  }
+
+ private:
+  std::vector<double> keep_;
+  std::vector<std::size_t> other_;
+};
+
+void WriteWords(std::uint64_t bytes, std::size_t distinct, Output& out) {
+  Dice dice;
+  const std::vector<std::string> words = MakeWords(distinct, dice);
+  const ZipfRanks ranks(distinct);
+  // One word in order now and then, so that every word appears however short the text.
+  const double step = static_cast<double>(bytes) / static_cast<double>(distinct);
+  std::size_t in_order = 0;
+  for (std::uint64_t i = 1; out.bytes() < bytes || in_order < distinct; ++i) {
+    const bool due = in_order < distinct &&
+                     static_cast<double>(out.bytes()) >= step * static_cast<double>(in_order);
+    out.Write(words[due ? in_order++ : ranks.Draw(dice)]);
+    out.Write(dice.Below(11) == 0 ? "\n" : " ");
+  }
+  out.Write("\n");
+}
+
+struct Station {
+  std::string name;
+  double mean;
+};
+
+std::vector<Station> MakeStations(Dice& dice) {
+  constexpr std::size_t kStations = 413;
+  static constexpr std::array<std::string_view, 12> kSyllables = {
+      "ma", "dri", "ber", "lin", "to", "kyo", "s\xc3\xa3o", "z\xc3\xbcr", "os", "la", "pa", "ris"};
+  std::vector<Station> stations;
+  std::unordered_set<std::string> taken;
+  while (stations.size() < kStations) {
+    std::string name;
+    for (std::uint64_t left = 2 + dice.Below(2); left > 0; --left) {
+      name += kSyllables[dice.Below(kSyllables.size())];
+    }
+    if (dice.Below(12) == 0) name += " de la " + std::string(kSyllables[dice.Below(12)]);
+    name[0] = static_cast<char>(name[0] >= 'a' && name[0] <= 'z' ? name[0] - 32 : name[0]);
+    if (taken.insert(name).second) stations.push_back({name, dice.Unit() * 50 - 15});
+  }
+  return stations;
+}
+
+void WriteRows(std::uint64_t rows, Output& out) {
+  Dice dice;
+  const std::vector<Station> stations = MakeStations(dice);
+  std::string row;
+  for (; rows > 0; --rows) {
+    const Station& station = stations[dice.Below(stations.size())];
+    const double degrees = station.mean + 10 * dice.Bell();
+    const int tenths = std::clamp(static_cast<int>(std::floor(degrees * 10 + 0.5)), -999, 999);
+    row = station.name;
+    row += tenths < 0 ? ";-" : ";";
+    row += std::to_string(std::abs(tenths) / 10);
+    row += '.';
+    row += static_cast<char>('0' + std::abs(tenths) % 10);
+    row += '\n';
+    out.Write(row);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view kind = argc > 1 ? argv[1] : "";
+  if (kind == "words" && argc == 5) {
+    Output out(argv[4]);
+    WriteWords(std::strtoull(argv[2], nullptr, 10), std::strtoull(argv[3], nullptr, 10), out);
+    return 0;
+  }
+  if (kind == "rows" && argc == 4) {
+    Output out(argv[3]);
+    WriteRows(std::strtoull(argv[2], nullptr, 10), out);
+    return 0;
+  }
+  std::fputs("usage: generate_input words BYTES DISTINCT FILE | rows ROWS FILE\n", stderr);
+  return 2;
+}
