@@ -22,7 +22,7 @@ absl::Status CheckJobShape(const JobShape& shape);
 
 /// Checks the workers and the network between them.
 /// Errors: kFailedPrecondition when there is no worker; kInvalidArgument naming field, value and
-/// legal range.
+///   legal range.
 absl::Status CheckCluster(const ClusterProfile& cluster);
 
 }  // namespace weir::planner

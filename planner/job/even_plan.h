@@ -12,18 +12,19 @@ namespace weir::planner {
 /// Builds a plan with even chunks, uniform load fractions and rotation order.
 ///
 /// Model: mapper j = 0 .. m-1 runs on worker j mod n, reads input_bytes / m and starts at (j + 1) *
-/// S (004 counts
-///   mappers from 1); it takes A * bytes / compute_rate. Reducer k of a layer runs on worker k mod
-///   n, gets 1/r of the keys and takes s + a * bytes / compute_rate. m and r are n where the shape
-///   leaves them open. In round i of the rotation, producer j sends to consumer (j + i) mod r, so
-///   that in each round every port is used at most once when m = r = n; transfers of earlier rounds
-///   go first wherever a port or channel is free.
+///   S (004 counts mappers from 1); it takes A * bytes / compute_rate. Reducer k of a layer runs on
+///   worker k mod n, gets 1/r of the keys and takes s + a * bytes / compute_rate. m and r are n
+///   where the shape leaves them open. In round i of the rotation, producer j sends to consumer (j
+///   + i) mod r, so that in each round every port is used at most once when m = r = n; transfers of
+///   earlier rounds go first wherever a port or channel is free.
 /// Requires: CheckJobShape and CheckCluster are OK.
 /// Returns: the plan with orders and times; summary has makespan, bound of OrderBound and method
-/// "even", no notes. Errors: kInvalidArgument when a layer has more than kPairsMax pairs or a size
-/// exceeds 4e18 bytes. Thread-safety: pure. Same input, same plan. Source: 004 section 2 for the
-/// model; the rotation is the classical phase-by-phase all-to-all. Checked by:
-/// tests/unit/planner_job/plan_job_test.cc, plan_job_property_test.cc.
+///   "even", no notes.
+/// Errors: kInvalidArgument when a layer has more than kPairsMax pairs or a size exceeds 4e18
+///   bytes.
+/// Thread-safety: pure. Same input, same plan.
+/// Source: 004 section 2 for the model; the rotation is the classical phase-by-phase all-to-all.
+/// Checked by: tests/unit/planner_job/plan_job_test.cc, plan_job_property_test.cc.
 absl::StatusOr<Plan> EvenPlan(const JobShape& shape, const ClusterProfile& cluster);
 
 }  // namespace weir::planner

@@ -22,7 +22,8 @@ struct PlanOptions {
 ///
 /// Requires: shape and cluster checked field by field. Returns a plan that CheckPlan accepts.
 /// Errors: kInvalidArgument naming field, value and legal range; kFailedPrecondition when the
-/// cluster has no worker. Thread-safety: pure. Same input, same plan.
+///   cluster has no worker.
+/// Thread-safety: pure. Same input, same plan.
 absl::StatusOr<Plan> PlanJob(const JobShape& shape, const ClusterProfile& cluster,
                              const PlanOptions& options);
 

@@ -22,7 +22,8 @@ std::vector<Prediction::CriticalItem> CriticalPath(const PlanGraph& graph,
                                                    const Prediction& prediction);
 
 /// Returns, by worker, the seconds of [0, makespan] in which it neither computes nor sends nor
-/// receives. Thread-safety: pure. O((steps + transfers) log) time.
+/// receives.
+/// Thread-safety: pure. O((steps + transfers) log) time.
 std::vector<Seconds> IdleSeconds(const Plan& plan, const Prediction& prediction);
 
 }  // namespace weir::planner

@@ -1,8 +1,8 @@
 #pragma once
 
 // Pictures and tables of a plan, predicted beside actual. Pure: returns text, writes nothing.
+// All require a plan that CheckPlan accepts; times of items may be missing.
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,8 +35,10 @@ std::string ExplainJson(const Plan& plan, const Prediction& predicted, const Act
                         const ExplainOptions& options);
 
 /// Returns an SVG Gantt: per worker lanes compute, send, receive; one lane a channel of each cut;
-/// predicted as outline beside actual as fill; time axis with units; legend. At most limits for
-/// thousands of items: merges what is below half a pixel.
+/// predicted light beside actual solid, the critical path outlined; time axis with units; legend; a
+/// tooltip on each bar. Merges what is below half a pixel, and more where the plan is large: the
+/// file stays below about 2 MB. Actual transfers beyond a cut's channels stand on a row named "over
+/// limit".
 std::string GanttSvg(const Plan& plan, const Prediction& predicted, const ActualRun* actual,
                      const ExplainOptions& options);
 

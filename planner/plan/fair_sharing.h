@@ -25,12 +25,14 @@ struct SharingProblem {
 /// bytes per second.
 ///
 /// Model: progressive filling. All rates rise together until a resource is full; its flows keep
-/// that rate and the
-///   others rise on. No flow can then gain without a flow of equal or lower rate losing.
+///   that rate and the others rise on. No flow can then gain without a flow of equal or lower rate
+///   losing.
 /// Requires: `active` holds distinct flow numbers; rates->size() is the number of flows. Rates of
-/// others stay. Thread-safety: pure; same input, same bits. O(active * resources per flow +
-/// resources log) time. Source: D. Bertsekas, R. Gallager, "Data Networks", 2nd edition,
-/// section 6.5.2 (max-min flow control). Checked by: tests/unit/planner_plan/fair_sharing_test.cc.
+///   others stay.
+/// Thread-safety: pure; same input, same bits. O(active * resources per flow + resources log) time.
+/// Source: D. Bertsekas, R. Gallager, "Data Networks", 2nd edition, section 6.5.2 (max-min flow
+///   control).
+/// Checked by: tests/unit/planner_plan/fair_sharing_test.cc.
 void MaxMinRates(const SharingProblem& problem, absl::Span<const std::int32_t> active,
                  std::vector<double>* rates);
 

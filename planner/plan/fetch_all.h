@@ -12,17 +12,16 @@ namespace weir::planner {
 /// Returns start and finish of every step and transfer (no critical path, no idle times).
 ///
 /// Model: a transfer starts when its producer has finished, waits the network's latency, and then
-/// flows at its
-///   max-min fair share of the ports (1 / (C * slow-down) bytes per second each way) and of the
-///   cuts it crosses (channels / C). Steps follow the compute order.
+///   flows at its max-min fair share of the ports (1 / (C * slow-down) bytes per second each way)
+///   and of the cuts it crosses (channels / C). Steps follow the compute order.
 /// Requires: CheckStructure(plan) is OK; `graph` is its kDataOnly graph.
 /// Bounds: exact up to about 3000 transfers. Above that, events closer together than (transfers /
-/// 3e7) of the busiest
-///   port's or cut's time are taken together, at the later end: the prediction errs to the long
-///   side, by 3 % of that time for 1e6 transfers at each release, and takes seconds instead of
-///   hours.
+///   3e7) of the busiest port's or cut's time are taken together, at the later end: the prediction
+///   errs to the long side, by 3 % of that time for 1e6 transfers at each release, and takes
+///   seconds instead of hours.
 /// Thread-safety: pure; same input, same bits.
-/// Checked by: tests/unit/planner_plan/predict_test.cc, predict_property_test.cc.
+/// Checked by: tests/unit/planner_plan/predict_test.cc,
+///   tests/unit/planner_job/plan_job_property_test.cc.
 Prediction PredictFetchAll(const Plan& plan, const PlanGraph& graph);
 
 }  // namespace weir::planner

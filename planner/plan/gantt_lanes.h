@@ -47,8 +47,8 @@ struct GanttGroup {
 ///
 /// Predicted transfers stand on their planned channel. Actual ones on the lowest channel free at
 /// their start, so that rows beyond the cut's channels show a broken limit; overlaps shorter than
-/// `visible_s` are taken for none. kFetchAll plans have no channels and no cut groups. Requires:
-/// CheckStructure(plan) is OK.
+/// `visible_s` are taken for none. kFetchAll plans have no channels and no cut groups.
+/// Requires: CheckStructure(plan) is OK.
 std::vector<GanttGroup> LayOutGantt(const Plan& plan, const Prediction& predicted,
                                     const ActualRun* actual, const ExplainOptions& options,
                                     Seconds visible_s);

@@ -14,8 +14,8 @@ namespace weir::planner {
 /// A set of ordered worker pairs whose concurrent transfers share `channels` full-rate channels.
 ///
 /// Model: the pair (a, b), a != b, crosses the cut when from[a] and to[b]. One limited total is one
-/// cut with all
-///   workers on both sides; a rack is one cut up (rack -> rest) and one down (rest -> rack).
+///   cut with all workers on both sides; a rack is one cut up (rack -> rest) and one down (rest ->
+///   rack).
 /// Symbols: channels = l of the source document (004, section 2), dimensionless, >= 1.
 struct Cut {
   std::string name;
@@ -31,9 +31,8 @@ struct Cut {
 /// The network between the workers of one plan.
 ///
 /// Model: one port per worker and direction (one-port model); a transfer of b bytes from s to d
-/// takes
-///   latency_s + b * SecondsPerByte(s, d); it holds the send port of s, the receive port of d and
-///   one channel of every cut it crosses for all of that time.
+///   takes latency_s + b * SecondsPerByte(s, d); it holds the send port of s, the receive port of d
+///   and one channel of every cut it crosses for all of that time.
 struct NetworkModel {
   std::int32_t num_workers = 0;
   /// C of 004: seconds per byte of one channel between two full-rate ports. >= 0.
@@ -61,7 +60,8 @@ NetworkModel LimitedTotal(std::int32_t num_workers, double seconds_per_byte, std
 std::vector<std::int32_t> CutsCrossed(const NetworkModel& network, WorkerIndex sender,
                                       WorkerIndex receiver);
 
-/// Checks sizes and ranges. Errors: kInvalidArgument naming field, value and legal range.
+/// Checks sizes and ranges.
+/// Errors: kInvalidArgument naming field, value and legal range.
 absl::Status CheckNetwork(const NetworkModel& network);
 
 }  // namespace weir::planner

@@ -12,18 +12,18 @@ namespace weir::planner {
 /// in the same compute order) and the same transfers, whatever the orders of ports and channels.
 ///
 /// Model: each item i has a head r_i (nothing lets it start earlier), a time p_i and a tail q_i
-/// (what must still follow
-///   it). On a resource that serves c items at once (a worker or a port: c = 1; a cut: c =
-///   channels), every set of items needs  min r + sum p / c + min q;  the bound is the largest of
-///   these over the sets {i : r_i >= r} of every resource. Heads of consumers take their receive
-///   port into account in the same way. In kFetchAll plans p_i is the time of the bytes at the
-///   resource's full rate, without latency.
+///   (what must still follow it). On a resource that serves c items at once (a worker or a port: c
+///   = 1; a cut: c = channels), every set of items needs min r + sum p / c + min q; the bound is
+///   the largest of these over the sets {i : r_i >= r} of every resource. Heads of consumers take
+///   their receive port into account in the same way. In kFetchAll plans p_i is the time of the
+///   bytes at the resource's full rate, without latency.
 /// Source: J. Carlier, "The one-machine sequencing problem", EJOR 11(1), 1982 (heads and tails).
-/// Proven: each set's term
-///   is a volume argument.
+///   Proven: each set's term is a volume argument.
 /// Errors: those of CheckStructure without transfer orders; kInvalidArgument when the precedence
-/// has a cycle. Thread-safety: pure. O((steps + transfers * cuts) log) time. Checked by:
-/// tests/unit/planner_plan/order_bound_test.cc, tests/unit/planner_job/plan_job_property_test.cc.
+///   has a cycle.
+/// Thread-safety: pure. O((steps + transfers * cuts) log) time.
+/// Checked by: tests/unit/planner_plan/order_bound_test.cc,
+///   tests/unit/planner_job/plan_job_property_test.cc.
 absl::StatusOr<Seconds> OrderBound(const Plan& plan);
 
 }  // namespace weir::planner

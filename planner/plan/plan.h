@@ -107,8 +107,9 @@ struct Plan {
   std::vector<std::vector<StepIndex>> compute_order;
   std::vector<std::vector<TransferIndex>> send_order;
   std::vector<std::vector<TransferIndex>> receive_order;
-  /// channel_order[cut][channel]: order of the transfers on each channel of each cut. A transfer
-  /// stands once in every cut that it crosses.
+  /// At most Cut::channels lists a cut. A kFetchAll plan has no channels: its port lists only say
+  /// who takes part, and its channel lists may be empty. channel_order[cut][channel]: order of the
+  /// transfers on each channel of each cut. A transfer stands once in every cut that it crosses.
   std::vector<std::vector<std::vector<TransferIndex>>> channel_order;
   PlanSummary summary;
 };

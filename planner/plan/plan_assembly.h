@@ -64,11 +64,12 @@ struct PieceDraft {
 /// Example (even chunks on two workers, rotation order):
 ///   PlanAssembly assembly(network);
 ///   absl::Status status = assembly.AddMappers({{0, 50, 25, 0, 1.0}, {1, 50, 25, 0, 1.0}});
-///   status.Update(assembly.AddReducers({{{0, 0.5}, {1, 0.5}}, 0.1, reduce_seconds}, {{0, 1}, {1,
-///   0}})); Plan plan = assembly.TakePlan(); status.Update(OrderByPriority(&plan));
+///   const LayerDraft layer{{{0, 0.5}, {1, 0.5}}, 0.1, reduce_seconds};
+///   status.Update(assembly.AddReducers(layer, {{0, 1}, {1, 0}}));
+///   Plan plan = assembly.TakePlan();
+///   status.Update(OrderByPriority(&plan));
 /// Errors of the Add calls: kInvalidArgument when a worker, a position, a size or a share is out of
-/// range, or a layer
-///   is empty; the assembly must then be thrown away.
+///   range, or a layer is empty; the assembly must then be thrown away.
 /// Checked by: tests/unit/planner_plan/plan_assembly_test.cc.
 class PlanAssembly {
  public:

@@ -30,8 +30,8 @@ class PlanGraph {
   /// Requires: CheckStructure(plan) is OK; an index out of range is undefined behaviour here.
   /// Errors: kInvalidArgument when the waits form a cycle, naming an item that can never start.
   /// Thread-safety: pure; same plan, same order (ties by node index in waves). O(nodes + edges)
-  /// time. Checked by: tests/unit/planner_plan/check_plan_test.cc (CycleIsRefused),
-  /// predict_test.cc.
+  ///   time.
+  /// Checked by: tests/unit/planner_plan/check_plan_test.cc (Times), predict_test.cc.
   static absl::StatusOr<PlanGraph> Build(const Plan& plan, GraphRules rules);
 
   NodeIndex num_nodes() const { return static_cast<NodeIndex>(edge_begin_.size()) - 1; }

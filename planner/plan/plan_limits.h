@@ -36,7 +36,8 @@ struct PlanLimits {
   Seconds limit_s = 0;
 };
 
-/// Adds up busy times. Requires: CheckStructure without transfer orders (CheckItems) is OK.
+/// Adds up busy times.
+/// Requires: CheckStructure without transfer orders (CheckItems) is OK.
 /// Thread-safety: pure. O(steps + transfers * cuts) time.
 PlanLimits FindLimits(const Plan& plan);
 

@@ -12,23 +12,20 @@ namespace weir::planner {
 ///
 /// - Map input ranges tile [0, total); input_bytes is the length of the range.
 /// - In each layer, mappers and reducers are numbered 0 .. n - 1, load fractions add up to 1, key
-/// cuts tile [0, 1) and
-///   each reducer's fraction is the length of its cut (tolerance 1e-9).
+///   cuts tile [0, 1) and each reducer's fraction is the length of its cut (tolerance 1e-9).
 /// - Each (producer, consumer) pair has at most one section. A section between two workers is tiled
-/// by its transfers
-///   and has at least one (an empty section: exactly one of 0 bytes, because predicted 0 need not
-///   be measured 0). A section within a worker has none, and its producer is among the consumer's
-///   after_steps.
+///   by its transfers and has at least one (an empty section: exactly one of 0 bytes, because
+///   predicted 0 need not be measured 0). A section within a worker has none, and its producer is
+///   among the consumer's after_steps.
 /// - Each reducer of layer p has a section from every mapper or reducer of layer p - 1 whose output
-/// is not combined
-///   first; its input_bytes is the sum of its sections; a producer's sections for reducers add up
-///   to its output_bytes.
+///   is not combined first; its input_bytes is the sum of its sections; a producer's sections for
+///   reducers add up to its output_bytes.
 ///
 /// Requires: CheckStructure(plan) is OK.
 /// Errors: kInvalidArgument naming the rule, the step or transfer, and the values that disagree.
 /// Thread-safety: pure. O((sections + transfers) log) time.
 /// Checked by: tests/unit/planner_plan/check_plan_test.cc,
-/// tests/unit/planner_job/plan_job_property_test.cc.
+///   tests/unit/planner_job/plan_job_property_test.cc.
 absl::Status CheckLoads(const Plan& plan);
 
 }  // namespace weir::planner

@@ -57,8 +57,8 @@ struct PlanReport {
   std::optional<Seconds> actual_s;
 };
 
-/// Adds up the figures. Requires: CheckItems(plan) is OK. Times that are missing or never ran count
-/// as 0.
+/// Adds up the figures.
+/// Requires: CheckItems(plan) is OK. Times that are missing or never ran count as 0.
 PlanReport MakeReport(const Plan& plan, const Prediction& predicted, const ActualRun* actual,
                       const ExplainOptions& options);
 

@@ -14,14 +14,12 @@ namespace weir::planner {
 /// last finish and not below summary.lower_bound_s.
 ///
 /// Model: each order list is walked; an item starts no earlier than the one before it finishes. As
-/// each cut has at most
-///   `channels` lists and each crossing transfer stands in one, no cut can exceed its channels. In
-///   kFetchAll plans transfers share ports and cuts: their orders are not held against the times,
-///   and a transfer lasts at least what the network model says.
+///   each cut has at most `channels` lists and each crossing transfer stands in one, no cut can
+///   exceed its channels. In kFetchAll plans transfers share ports and cuts: their orders are not
+///   held against the times, and a transfer lasts at least what the network model says.
 /// Requires: CheckStructure(plan) is OK.
 /// Errors: kInvalidArgument naming the rule, the step or transfer, and the two times that disagree
-/// (tolerance: 1e-9 of
-///   the makespan).
+///   (tolerance: 1e-9 of the makespan).
 /// Thread-safety: pure. O(steps + transfers + dependencies) time.
 /// Checked by: tests/unit/planner_plan/check_plan_test.cc.
 absl::Status CheckTimes(const Plan& plan);

@@ -15,9 +15,10 @@ struct TimeTick {
 };
 
 /// Returns ticks from 0 to `span_s` at round steps (1, 2 or 5 times a power of ten of one unit), at
-/// most `ticks_max` of them, each labelled with number and unit. Requires: span_s > 0 and finite;
-/// ticks_max >= 2. Example: 7.3 s, at most 8 ticks -> 0, 2 s, 4 s, 6 s. Checked by:
-/// tests/unit/planner_plan/gantt_test.cc.
+/// most `ticks_max` of them, each labelled with number and unit.
+/// Requires: span_s > 0 and finite; ticks_max >= 2.
+/// Example: 7.3 s, at most 8 ticks -> 0, 2 s, 4 s, 6 s.
+/// Checked by: tests/unit/planner_plan/gantt_test.cc.
 std::vector<TimeTick> TimeTicks(Seconds span_s, int ticks_max);
 
 }  // namespace weir::planner

@@ -18,15 +18,17 @@ namespace weir::planner {
 /// published, starts every transfer that can start, lowest index in plan->transfers first.
 ///
 /// Model: as NetworkModel says; steps start as soon as they can, in compute_order. No transfer
-/// waits while its run, both
-///   ports and a channel of each cut are there, so the network is never idle without need.
+///   waits while its run, both ports and a channel of each cut are there, so the network is never
+///   idle without need.
 /// Requires: plan->network, steps, sections, transfers and compute_order are filled; keeps
-/// transfer_order. Errors: kInvalidArgument when the plan breaks CheckStructure or its precedence
-/// has a cycle. Thread-safety: pure; ties by index. Time: about O(transfers * (log + receivers
-/// skipped)); 1e6 transfers in seconds. Source: R. L. Graham, "Bounds on multiprocessing timing
-/// anomalies", SIAM J. Appl. Math. 17(2), 1969 (list rule). Checked by:
-/// tests/unit/planner_plan/transfer_orders_test.cc,
-/// tests/unit/planner_job/plan_job_property_test.cc.
+///   transfer_order.
+/// Errors: kInvalidArgument when the plan breaks CheckStructure or its precedence has a cycle.
+/// Thread-safety: pure; ties by index.
+/// Time: about O(transfers * (log + receivers skipped)); 1e6 transfers in seconds.
+/// Source: R. L. Graham, "Bounds on multiprocessing timing anomalies", SIAM J. Appl. Math. 17(2),
+///   1969 (list rule).
+/// Checked by: tests/unit/planner_plan/transfer_orders_test.cc,
+///   tests/unit/planner_job/plan_job_property_test.cc.
 absl::Status OrderByPriority(Plan* plan);
 
 /// Orders transfers by the start_s that the builder wrote into them.
@@ -35,23 +37,24 @@ absl::Status OrderByPriority(Plan* plan);
 /// the channel that its predecessors, lasting as the network model says, leave first; so a schedule
 /// that keeps the limit by its wanted times is kept, and one that breaks it is stretched, not
 /// refused. Steps of a worker are ordered by start_s, layer and index when compute_order is empty;
-/// otherwise compute_order stays. Requires: plan->network, steps, sections, transfers (start_s
-/// wanted) are filled. Errors: kInvalidArgument when the plan breaks CheckStructure, or when the
-/// wanted starts contradict precedence so that
-///   the orders have a cycle.
+/// otherwise compute_order stays.
+/// Requires: plan->network, steps, sections, transfers (start_s wanted) are filled.
+/// Errors: kInvalidArgument when the plan breaks CheckStructure, or when the wanted starts
+///   contradict precedence so that the orders have a cycle.
 /// Thread-safety: pure. O((steps + transfers * cuts) log) time.
 /// Checked by: tests/unit/planner_plan/transfer_orders_test.cc.
 absl::Status OrderByStart(Plan* plan);
 
 /// Makes the plan a kFetchAll plan: no order, no channels, shared ports and cuts. Clears
 /// summary.lower_bound_s, because a bound for ordered transfers need not hold (slow ports share a
-/// cut better than they hold a channel). Requires: plan->network, steps, sections, transfers and
-/// compute_order are filled. Errors: kInvalidArgument when the plan breaks CheckStructure or its
-/// precedence has a cycle.
+/// cut better than they hold a channel).
+/// Requires: plan->network, steps, sections, transfers and compute_order are filled.
+/// Errors: kInvalidArgument when the plan breaks CheckStructure or its precedence has a cycle.
 absl::Status OrderFetchAll(Plan* plan);
 
 /// Writes the predicted times of the plan into it: start of every step and transfer, duration of
-/// every transfer, summary.makespan_s. Errors: those of Predict.
+/// every transfer, summary.makespan_s.
+/// Errors: those of Predict.
 absl::Status AdoptPrediction(Plan* plan);
 
 }  // namespace weir::planner

@@ -15,9 +15,8 @@ namespace weir::planner {
 /// `total` exactly.
 ///
 /// Model: the borders between parts are the running sums of the shares, rounded to the nearest
-/// byte, so each part is
-///   within one byte of its real size and a share of 0 gets 0 bytes. Shares that are all 0 are
-///   taken as equal.
+///   byte, so each part is within one byte of its real size and a share of 0 gets 0 bytes. Shares
+///   that are all 0 are taken as equal.
 /// Requires: total >= 0; shares >= 0 and finite; not empty unless total is 0.
 /// Thread-safety: pure; summed in index order.
 /// Example: 10 bytes, shares {1, 1, 1} -> {3, 4, 3}.
