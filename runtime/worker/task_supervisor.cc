@@ -25,8 +25,7 @@ constexpr absl::Duration kStopGrace = absl::Milliseconds(300);
 constexpr absl::Duration kExitAfterCloseGrace = absl::Milliseconds(500);
 constexpr std::size_t kOutputReadBytes = 64 << 10;
 
-constexpr char kCrashAdvice[] =
-    "see the task's last output; the step can be run by hand with weir task --spec";
+constexpr char kCrashAdvice[] = "see the task's last output (weir logs)";
 
 }  // namespace
 

@@ -112,9 +112,12 @@ void WorkerDaemon::SendRegister() {
       LogInfo("Registered", {{"worker", options_.name},
                              {"worker_epoch", granted.worker_epoch},
                              {"master_epoch", granted.master_epoch}});
-    } else {
-      LogWarning("Not registered; will try again",
-                 {{"worker", options_.name}, {"error", status.message()}});
+      register_failure_.clear();
+    } else if (register_failure_ != status.message()) {
+      // Once for each reason: it tries for as long as it lives.
+      register_failure_ = std::string(status.message());
+      LogWarning("Not registered; keeps trying",
+                 {{"worker", options_.name}, {"error", register_failure_}});
     }
     Turn();
   };

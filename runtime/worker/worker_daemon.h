@@ -97,6 +97,7 @@ class WorkerDaemon : public rpc::WorkerApi {
   std::optional<env::EventLoop::TimerId> drain_timer_;
   env::Task drained_;
   env::Task stopped_;
+  std::string register_failure_;
   std::int64_t free_disk_bytes_ = 0;
   bool measuring_disk_ = false;
   // Loop-confined callbacks ask it whether this daemon still exists.
