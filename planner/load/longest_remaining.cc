@@ -12,6 +12,9 @@ namespace weir::planner::load {
 namespace {
 
 constexpr double kEmpty = 1e-13;
+// How many partners a port looks at, and how many ports may look in vain at one moment.
+constexpr int kPartnersTried = 64;
+constexpr int kChoosersInVain = 16;
 
 /// Free ports of one side, those with most left first.
 using FreePorts = std::set<std::pair<double, std::int32_t>, std::greater<>>;
@@ -73,36 +76,43 @@ class ListSchedule {
     Free(k, receiver_left_, free_receivers_);
   }
 
-  /// Lets free ports choose, most left first, while channels are free.
+  /// Lets free ports choose, most left first, while channels are free. The search is bounded: a
+  /// channel that finds no pair among the first ones idles until the next event.
   void StartPieces(double now, double last) {
     auto sender = free_senders_.begin();
     auto receiver = free_receivers_.begin();
-    while (static_cast<std::int32_t>(busy_.size()) < demand_.channels) {
-      const bool no_sender = sender == free_senders_.end();
-      const bool no_receiver = receiver == free_receivers_.end();
-      if (no_sender || no_receiver) break;
-      if (sender->first >= receiver->first) {
-        const auto partner = std::find_if(
-            free_receivers_.begin(), free_receivers_.end(),
-            [&](const auto& port) { return Left(sender->second, port.second) > kEmpty; });
-        const auto chooser = sender++;
-        if (partner == free_receivers_.end()) continue;
-        if (partner == receiver) ++receiver;
-        Start(chooser->second, partner->second, now, last);
-        free_receivers_.erase(partner);
-        free_senders_.erase(chooser);
-      } else {
-        const auto partner = std::find_if(
-            free_senders_.begin(), free_senders_.end(),
-            [&](const auto& port) { return Left(port.second, receiver->second) > kEmpty; });
-        const auto chooser = receiver++;
-        if (partner == free_senders_.end()) continue;
-        if (partner == sender) ++sender;
-        Start(partner->second, chooser->second, now, last);
-        free_senders_.erase(partner);
-        free_receivers_.erase(chooser);
+    int in_vain = 0;
+    while (static_cast<std::int32_t>(busy_.size()) < demand_.channels &&
+           in_vain < kChoosersInVain && sender != free_senders_.end() &&
+           receiver != free_receivers_.end()) {
+      const bool sender_chooses = sender->first >= receiver->first;
+      const auto chooser = sender_chooses ? sender++ : receiver++;
+      const FreePorts& others = sender_chooses ? free_receivers_ : free_senders_;
+      const auto partner = FindPartner(chooser->second, others, sender_chooses);
+      if (partner == others.end()) {
+        ++in_vain;
+        continue;
       }
+      const auto sending = sender_chooses ? chooser : partner;
+      const auto receiving = sender_chooses ? partner : chooser;
+      if (sending == sender) ++sender;
+      if (receiving == receiver) ++receiver;
+      Start(sending->second, receiving->second, now, last);
+      free_senders_.erase(sending);
+      free_receivers_.erase(receiving);
     }
+  }
+
+  FreePorts::const_iterator FindPartner(std::int32_t chooser, const FreePorts& others,
+                                        bool sender_chooses) const {
+    int tried = 0;
+    for (auto other = others.begin(); other != others.end() && tried < kPartnersTried;
+         ++other, ++tried) {
+      const double left =
+          sender_chooses ? Left(chooser, other->second) : Left(other->second, chooser);
+      if (left > kEmpty) return other;
+    }
+    return others.end();
   }
 
   double Left(std::int32_t sender, std::int32_t receiver) const {
