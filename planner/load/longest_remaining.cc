@@ -12,9 +12,8 @@ namespace weir::planner::load {
 namespace {
 
 constexpr double kEmpty = 1e-13;
-// How many partners a port looks at, and how many ports may look in vain at one moment.
-constexpr int kPartnersTried = 64;
-constexpr int kChoosersInVain = 16;
+// How many pairs are looked at when a channel falls free.
+constexpr int kLooksMax = 2048;
 
 /// Free ports of one side, those with most left first.
 using FreePorts = std::set<std::pair<double, std::int32_t>, std::greater<>>;
@@ -77,22 +76,18 @@ class ListSchedule {
   }
 
   /// Lets free ports choose, most left first, while channels are free. The search is bounded: a
-  /// channel that finds no pair among the first ones idles until the next event.
+  /// channel that finds no pair among the first looks idles until the next event.
   void StartPieces(double now, double last) {
     auto sender = free_senders_.begin();
     auto receiver = free_receivers_.begin();
-    int in_vain = 0;
-    while (static_cast<std::int32_t>(busy_.size()) < demand_.channels &&
-           in_vain < kChoosersInVain && sender != free_senders_.end() &&
-           receiver != free_receivers_.end()) {
+    int looks = kLooksMax;
+    while (static_cast<std::int32_t>(busy_.size()) < demand_.channels && looks > 0 &&
+           sender != free_senders_.end() && receiver != free_receivers_.end()) {
       const bool sender_chooses = sender->first >= receiver->first;
       const auto chooser = sender_chooses ? sender++ : receiver++;
       const FreePorts& others = sender_chooses ? free_receivers_ : free_senders_;
-      const auto partner = FindPartner(chooser->second, others, sender_chooses);
-      if (partner == others.end()) {
-        ++in_vain;
-        continue;
-      }
+      const auto partner = FindPartner(chooser->second, others, sender_chooses, looks);
+      if (partner == others.end()) continue;
       const auto sending = sender_chooses ? chooser : partner;
       const auto receiving = sender_chooses ? partner : chooser;
       if (sending == sender) ++sender;
@@ -104,10 +99,8 @@ class ListSchedule {
   }
 
   FreePorts::const_iterator FindPartner(std::int32_t chooser, const FreePorts& others,
-                                        bool sender_chooses) const {
-    int tried = 0;
-    for (auto other = others.begin(); other != others.end() && tried < kPartnersTried;
-         ++other, ++tried) {
+                                        bool sender_chooses, int& looks) const {
+    for (auto other = others.begin(); other != others.end() && looks > 0; ++other, --looks) {
       const double left =
           sender_chooses ? Left(chooser, other->second) : Left(other->second, chooser);
       if (left > kEmpty) return other;
