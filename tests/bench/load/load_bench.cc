@@ -72,7 +72,9 @@ Layer SectionFiveLayer(LayerKind kind, std::int32_t n, bool equal) {
   Layer layer;
   layer.kind = kind;
   layer.num_senders = n;
-  layer.channels = (n + 1) / 2;
+  // Equal receivers take the closed form; unequal ones with a channel each have up to n cuts that
+  // bind.
+  layer.channels = equal ? (n + 1) / 2 : n;
   layer.output_ratio = 0.1;
   layer.load_bytes = kind == LayerKind::kMapper ? 1e15 : 1e14;
   layer.channel_seconds_per_byte = rate(engine);

@@ -8,26 +8,11 @@
 #include <cmath>
 
 #include "planner/load/choose_counts.h"
-#include "planner/load/source_program.h"
 #include "tests/unit/planner_load/random_layer.h"
+#include "tests/unit/planner_load/reference_chain.h"
 
 namespace weir::planner::load {
 namespace {
-
-/// The reference system of 004, section 5.2: R = 2, m = r_1 = r_2 = 5.
-Chain ReferenceChain() {
-  Chain chain;
-  chain.num_mappers = 5;
-  chain.map_seconds_per_byte = 1e-7;
-  chain.map_startup_s = 1;
-  chain.map_output_ratio = 0.1;
-  chain.input_bytes = 1e15;
-  chain.reducers = {{5, 1e-7, 1e-2, 0.1, ReduceCurve::kChords},
-                    {5, 1e-7, 1e-2, 0.1, ReduceCurve::kChords}};
-  chain.channel_seconds_per_byte = 1e-8;
-  chain.channels = 5;
-  return chain;
-}
 
 Chain RandomChain(RandomLayers& random) {
   Chain chain;
@@ -47,31 +32,6 @@ Chain RandomChain(RandomLayers& random) {
   chain.channels = random.Whole(1, 8);
   chain.store = static_cast<FinalStore>(random.Whole(0, 2));
   return chain;
-}
-
-TEST(ChainTest, ReproducesTheLastLayerOfFigure6) {
-  Chain chain = ReferenceChain();
-  chain.reducers[0].num_reducers = 10;
-  for (const auto& [c, share] : {std::pair{1e-5, 0.292}, std::pair{1e-4, 0.702}}) {
-    chain.channel_seconds_per_byte = c;
-    const absl::StatusOr<ChainSolution> solution = SolveLayerByLayer(chain, LayerMethod::kExact);
-    ASSERT_TRUE(solution.ok()) << solution.status();
-    EXPECT_NEAR(solution->layers[2].share.back(), share, 5e-4);
-  }
-}
-
-TEST(ChainTest, CountsTheProgramOfSection44) {
-  // R = 3, m = r_1 = r_2 = r_3 = 10, V = 2^30: 3184 rational and 100 binary variables, 4104
-  // constraints.
-  ProgramSize sum = MapperProgramSize(10, 10);
-  for (const std::int64_t receivers : {10, 10, 1}) {
-    const ProgramSize layer = ReducerProgramSize(10, receivers, std::ldexp(1.0, 30));
-    sum.rational += layer.rational;
-    sum.constraints += layer.constraints;
-  }
-  EXPECT_EQ(sum.rational, 3184);
-  EXPECT_EQ(sum.binary, 100);
-  EXPECT_EQ(sum.constraints, 4104);
 }
 
 TEST(ChainTest, BlendingIsNeverWorseAndStaysAboveTheBound) {
