@@ -31,6 +31,7 @@ ComputeFunction ComputeFunction::Chords(double seconds_per_byte, Seconds startup
     f.lines_.push_back(
         {seconds_per_byte * (y + 2), startup_s - seconds_per_byte * std::ldexp(1.0, y + 1)});
   }
+  f.FindBreaks();
   return f;
 }
 
@@ -77,6 +78,7 @@ absl::StatusOr<ComputeFunction> ComputeFunction::Measured(absl::Span<const Sampl
   }
   // Prolonged to the left of the first sample the curve must not promise negative time.
   if (f.lines_.front().intercept < 0) f.lines_.insert(f.lines_.begin(), {0, 0});
+  f.FindBreaks();
   return f;
 }
 
@@ -114,26 +116,32 @@ ComputeFunction::Line ComputeFunction::Tangent(double load) const {
   return {best.slope + slope, best.intercept + CurveValue(load) - slope * load};
 }
 
+void ComputeFunction::FindBreaks() {
+  breaks_.clear();
+  for (std::size_t y = 0; y + 1 < lines_.size(); ++y) {
+    breaks_.push_back((lines_[y].intercept - lines_[y + 1].intercept) /
+                      (lines_[y + 1].slope - lines_[y].slope));
+  }
+}
+
 double ComputeFunction::SolveLines(double weight, double rhs, std::size_t& line_hint) const {
-  // u is the least of the roots of weight * u + line(u) = rhs, unimodal along the sorted lines.
-  const auto root = [&](std::size_t y) {
-    const double rate = lines_[y].slope + weight;
-    return rate > 0 ? (rhs - lines_[y].intercept) / rate : std::numeric_limits<double>::infinity();
-  };
-  double best = root(line_hint);
-  while (line_hint + 1 < lines_.size()) {
-    const double next = root(line_hint + 1);
-    if (!(next < best)) break;
-    best = next;
-    ++line_hint;
+  // The root on line y counts where it lies between the breaks of that line.
+  while (true) {
+    const double rate = lines_[line_hint].slope + weight;
+    const double root = rate > 0 ? (rhs - lines_[line_hint].intercept) / rate
+                                 : std::numeric_limits<double>::infinity();
+    if (line_hint < breaks_.size() && root > breaks_[line_hint]) {
+      // Rounding at a break must not send the search back and forth.
+      const Line& next = lines_[line_hint + 1];
+      const double next_root = (rhs - next.intercept) / (next.slope + weight);
+      if (next_root <= breaks_[line_hint]) return breaks_[line_hint];
+      ++line_hint;
+    } else if (line_hint > 0 && root < breaks_[line_hint - 1]) {
+      --line_hint;
+    } else {
+      return root;
+    }
   }
-  while (line_hint > 0) {
-    const double next = root(line_hint - 1);
-    if (!(next < best)) break;
-    best = next;
-    --line_hint;
-  }
-  return best;
 }
 
 double ComputeFunction::SolveLoad(double weight, double rhs, std::size_t& line_hint) const {
@@ -162,6 +170,7 @@ ComputeFunction ComputeFunction::Scaled(double unit_bytes, double unit_s) const 
     line.slope = line.slope * unit_bytes / unit_s;
     line.intercept /= unit_s;
   }
+  f.FindBreaks();
   f.nlogn_ = nlogn_ * unit_bytes / unit_s;
   f.unit_bytes_ = unit_bytes_ * unit_bytes;
   return f;

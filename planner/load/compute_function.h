@@ -95,7 +95,11 @@ class ComputeFunction {
   double CurveSlope(double load) const;
   double SolveLines(double weight, double rhs, std::size_t& line_hint) const;
 
+  void FindBreaks();
+
   std::vector<Line> lines_;
+  /// breaks_[y]: load at which line y + 1 overtakes line y.
+  std::vector<double> breaks_;
   double nlogn_ = 0;
   double unit_bytes_ = 1;
 };

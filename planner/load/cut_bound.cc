@@ -16,28 +16,80 @@ constexpr double kCutSlack = 1e-12;
 
 std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
-/// One candidate q of the recursion at sender k.
-struct Candidate {
-  double pi = 0;
-  double slope = 0;
+/// The recursion's candidates for one sender after the other: what does not depend on the sender is
+/// computed once.
+class CandidateSweep {
+ public:
+  CandidateSweep(const ScaledLayer& layer, double time)
+      : layer_(layer),
+        time_(time),
+        rate_(layer.compute.lines()[0].slope),
+        intercept_(layer.compute.lines()[0].intercept),
+        line_hint_(layer.compute.lines().size() / 2),
+        inverse_(At(layer.width) + 1) {
+    for (std::int32_t q = 1; q <= layer.width; ++q) {
+      const double weight = layer.send_all * layer.top_fractions[At(q)];
+      inverse_[At(q)] = layer.kind == LayerKind::kMapper ? 1.0 / (weight + rate_) : 1.0 / q;
+    }
+  }
+
+  /// min_q over the cuts at sender k (zero-based); fills entry k of the recursion from the entries
+  /// after it.
+  void Step(std::int32_t k, CutRecursion& recursion) {
+    const std::int32_t rest = layer_.n - k;
+    double best = std::numeric_limits<double>::infinity();
+    std::int32_t best_q = 0;
+    const auto consider = [&](std::int32_t q, double pi) {
+      if (pi >= best) return;
+      best = pi;
+      best_q = q;
+    };
+    const bool mapper = layer_.kind == LayerKind::kMapper;
+    for (const std::int32_t q : layer_.cut_widths) {
+      if (q >= rest) break;
+      const double next = recursion.pi[At(k + q)];
+      consider(q, mapper ? MapperLoad(k, q, inverse_[At(q)], next)
+                         : ReducerLoad(q, layer_.top_fractions[At(q)], inverse_[At(q)], next));
+    }
+    if (rest <= layer_.width) {
+      consider(rest, mapper ? MapperLoad(k, rest, 1.0 / (layer_.send_all + rate_), 0)
+                            : ReducerLoad(rest, 1.0, inverse_[At(rest)], 0));
+    }
+    recursion.pi[At(k)] = best;
+    recursion.chain[At(k)] = best_q;
+    recursion.slope[At(k)] =
+        Slope(rest, best_q, best, recursion.pi[At(k + best_q)], recursion.slope[At(k + best_q)]);
+  }
+
+ private:
+  /// q' T + A pi_{k+q'} - S sum j, over c D + A.
+  double MapperLoad(std::int32_t k, std::int32_t q, double per_load, double next) const {
+    const double start_sum = layer_.startup * 0.5 * q * (2.0 * (k + 1) + q - 1) + q * intercept_;
+    return (q * time_ + rate_ * next - start_sum) * per_load;
+  }
+
+  /// q' u + pi_{k+q'} with c D u + F(u) = T - c D pi_{k+q'} / q'.
+  double ReducerLoad(std::int32_t q, double cut_share, double per_width, double next) {
+    const double weight = layer_.send_all * cut_share;
+    return q * layer_.compute.SolveLoad(weight, time_ - weight * next * per_width, line_hint_) +
+           next;
+  }
+
+  /// d pi_k / dT along the chosen cut.
+  double Slope(std::int32_t rest, std::int32_t q, double pi, double next, double next_slope) const {
+    const double weight = layer_.send_all * (q >= rest ? 1.0 : layer_.top_fractions[At(q)]);
+    if (layer_.kind == LayerKind::kMapper) return (q + rate_ * next_slope) / (weight + rate_);
+    const double rate = layer_.compute.Slope((pi - next) / q);
+    return q * (1 - weight * next_slope / q) / (rate + weight) + next_slope;
+  }
+
+  const ScaledLayer& layer_;
+  const double time_;
+  const double rate_, intercept_;  // A of a mapper layer
+  std::size_t line_hint_;
+  /// By width: mapper 1 / (c D_q + A), reducer 1 / q.
+  std::vector<double> inverse_;
 };
-
-Candidate MapperCandidate(const ScaledLayer& layer, double time, std::int32_t k, std::int32_t q,
-                          double cut_share, double next_pi, double next_slope) {
-  const double rate = layer.compute.lines()[0].slope;  // A
-  const double intercept = layer.compute.lines()[0].intercept;
-  const double per_load = 1.0 / (layer.send_all * cut_share + rate);
-  const double start_sum = layer.startup * 0.5 * q * (2.0 * k + q - 1) + q * intercept;
-  return {(q * time + rate * next_pi - start_sum) * per_load, (q + rate * next_slope) * per_load};
-}
-
-Candidate ReducerCandidate(const ScaledLayer& layer, double time, std::int32_t q, double cut_share,
-                           double next_pi, double next_slope, std::size_t& line_hint) {
-  const double weight = layer.send_all * cut_share;
-  const double load = layer.compute.SolveLoad(weight, time - weight * next_pi / q, line_hint);
-  const double rate = layer.compute.SlopeAt(load, line_hint);
-  return {q * load + next_pi, q * (1 - weight * next_slope / q) / (rate + weight) + next_slope};
-}
 
 /// Largest sum of q of the values among each prefix, against the load that comes after it.
 double WidestCutOfWidth(const ScaledLayer& layer, const std::vector<double>& value,
@@ -110,37 +162,12 @@ double AnySetCuts(const ScaledLayer& layer, const std::vector<double>& share,
 }  // namespace
 
 CutRecursion EvaluateCuts(const ScaledLayer& layer, double time) {
-  const std::int32_t n = layer.n;
   CutRecursion result;
-  result.pi.assign(At(n) + 1, 0);
-  result.slope.assign(At(n) + 1, 0);
-  result.chain.assign(At(n), 0);
-  std::size_t line_hint = layer.compute.lines().size() / 2;
-  for (std::int32_t k = n - 1; k >= 0; --k) {
-    const std::int32_t rest = n - k;
-    Candidate best{std::numeric_limits<double>::infinity(), 0};
-    std::int32_t best_q = 0;
-    const auto consider = [&](std::int32_t q, double cut_share) {
-      const double next_pi = result.pi[At(k + q)];
-      const double next_slope = result.slope[At(k + q)];
-      const Candidate candidate =
-          layer.kind == LayerKind::kMapper
-              ? MapperCandidate(layer, time, k + 1, q, cut_share, next_pi, next_slope)
-              : ReducerCandidate(layer, time, q, cut_share, next_pi, next_slope, line_hint);
-      if (candidate.pi < best.pi) {
-        best = candidate;
-        best_q = q;
-      }
-    };
-    for (const std::int32_t q : layer.cut_widths) {
-      if (q >= rest) break;
-      consider(q, layer.top_fractions[At(q)]);
-    }
-    if (rest <= layer.width) consider(rest, 1.0);
-    result.pi[At(k)] = best.pi;
-    result.slope[At(k)] = best.slope;
-    result.chain[At(k)] = best_q;
-  }
+  result.pi.assign(At(layer.n) + 1, 0);
+  result.slope.assign(At(layer.n) + 1, 0);
+  result.chain.assign(At(layer.n), 0);
+  CandidateSweep sweep(layer, time);
+  for (std::int32_t k = layer.n - 1; k >= 0; --k) sweep.Step(k, result);
   return result;
 }
 
@@ -160,8 +187,8 @@ CutBound FindCutBound(const ScaledLayer& layer) {
   if (bound.time < last_start) {
     bound.time = last_start;
     bound.forced_by_startup = true;
+    bound.recursion = EvaluateCuts(layer, bound.time);
   }
-  bound.recursion = EvaluateCuts(layer, bound.time);
   return bound;
 }
 

@@ -40,6 +40,7 @@ struct CutBound {
   /// n S decides: more mappers are started than the load can use.
   bool forced_by_startup = false;
   int newton_steps = 0;
+  /// At `time`, or at the last point before it (5e-13 away).
   CutRecursion recursion;
 };
 
