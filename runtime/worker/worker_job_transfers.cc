@@ -71,8 +71,13 @@ void WorkerJob::Fetch(const v1::GrantTransferRequest& grant) {
   fetch.concurrent = order.concurrent();
   ++fetches_running_;
   seams_.fetcher.Fetch(
-      std::move(fetch), WhileAlive([this, fence, transfer = order.transfer()] {
+      std::move(fetch),
+      WhileAlive([this, fence, transfer = order.transfer(),
+                  without_look_ahead = order.look_ahead_bytes() == 0] {
         if (state_ == State::kReleasing) return;
+        // Without look-ahead this would come with the last byte: the end says the same, and the
+        // ports stay taken until the bytes are on this worker's disk.
+        if (without_look_ahead) return;
         v1::TransferReport report;
         report.set_transfer(transfer);
         report.set_nearly_done(true);

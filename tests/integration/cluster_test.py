@@ -47,7 +47,8 @@ class Limits(WeirTest):
             with self.subTest(channels=channels):
                 cluster = Cluster(self, workers=4, master_args=["--bisection-channels", str(channels)])
                 out = self.path(f"out{channels}")
-                submitted = cluster.submit("wordcount", text, "-o", out, "--json")
+                submitted = cluster.submit("wordcount", text, "-o", out, "--json", "--plan-method", "even",
+                                           "--mappers", "4", "--reducers", "4")
                 self.assert_ok(submitted)
                 jobs = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"]
                 job_id = jobs[0]["job_id"]
@@ -82,7 +83,7 @@ class Commands(WeirTest):
         self.assertIn("SUCCEEDED", status.out.decode().upper())
         self.assertIn(job_id, self.weir("list", "jobs", env=env).out.decode())
         self.assert_ok(self.weir("logs", job_id, env=env))
-        self.assertIn("makespan", self.weir("explain", job_id, env=env).out.decode())
+        self.assertIn("predicted", self.weir("explain", job_id, env=env).out.decode())
         unknown = self.weir("status", "j-unknown", env=env)
         self.assertEqual(unknown.code, 4)
         self.assertIn("j-unknown", unknown.err)

@@ -1,6 +1,6 @@
 """Real weir processes for tests: embedded runs, clusters, fault injection, and what must be gone afterwards.
 
-Upstream: the tests beside this file. Needs WEIR_BINARY (set by ctest).
+Upstream: the tests beside this file. WEIR_BINARY (set by ctest) or the release build.
 """
 import collections
 import json
@@ -15,7 +15,8 @@ import tempfile
 import time
 import unittest
 
-BINARY = os.environ.get("WEIR_BINARY", "build/release/runtime/app/weir")
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BINARY = os.environ.get("WEIR_BINARY", os.path.join(ROOT, "build/release/runtime/app/weir"))
 
 Result = collections.namedtuple("Result", "code out err seconds")
 
@@ -94,7 +95,7 @@ def wait_for(condition, seconds, what):
         if value:
             return value
         time.sleep(0.01)
-    raise AssertionError(f"not within {seconds} s: {what}")
+    raise AssertionError(f"not within {seconds} s: {what() if callable(what) else what}")
 
 
 class WeirTest(unittest.TestCase):
@@ -115,6 +116,10 @@ class WeirTest(unittest.TestCase):
         with open(path, "wb") as file:
             file.write(data if isinstance(data, bytes) else data.encode())
         return path
+
+    def text(self, path):
+        with open(path, encoding="utf-8") as file:
+            return file.read()
 
     def start(self, *args, env=None, **options):
         full_env = dict(os.environ, TMPDIR=self.work, WEIR_TEST_DIR=self.dir, **(env or {}))
@@ -149,7 +154,7 @@ class WeirTest(unittest.TestCase):
     def assert_nothing_left(self, output=None):
         """No process of this test, no temporary file, no staging directory."""
         wait_for(lambda: not processes_mentioning(self.dir), 5,
-                 f"processes gone: {processes_mentioning(self.dir)}")
+                 lambda: f"processes gone: {processes_mentioning(self.dir)}")
         left = [os.path.join(d, f) for d, _, files in os.walk(self.work) for f in files]
         self.assertEqual(left, [], "temporary files left")
         staging = [name for name in os.listdir(self.dir) if "staging" in name]
@@ -180,7 +185,7 @@ class Cluster:
 
     def start_master(self):
         return self._spawn("master", "master", "--listen", self.address, "--journal",
-                           self.test.path("journal.db"), *self.master_args)
+                           self.test.path(f"journal-{self.port}.db"), *self.master_args)
 
     def start_worker(self, index, extra=()):
         work = os.path.join(self.test.work, f"worker{index}")
@@ -195,7 +200,7 @@ class Cluster:
                 return False
             rows = json.loads(result.out)["workers"]
             return sum(1 for row in rows if "ALIVE" in json.dumps(row).upper()) >= count
-        wait_for(alive, 20, f"{count} workers registered; see {self.test.dir}/*.log: {self.log_text()}")
+        wait_for(alive, 20, lambda: f"{count} workers registered: {self.log_text()}")
 
     def log_text(self):
         texts = []
