@@ -7,12 +7,17 @@ import subprocess
 import time
 import unittest
 
-from weir_process import Cluster, WeirTest, count_words, read_parts, task_pids, wait_for, write_words
+from weir_process import Cluster, WeirTest, count_words, has_open, read_parts, task_pids, wait_for, write_words
 
 ENDS_WITHIN_S = 10
 
 
 class FailureTest(WeirTest):
+    def tasks_reading(self, path, count):
+        """The task processes, once `count` of them have the input open or mapped."""
+        pids = [pid for pid in task_pids(self.dir) if has_open(pid, path)]
+        return pids if len(pids) >= count else None
+
     def start_stalled(self, cluster=None, workers=2):
         """Starts a job and stops its task processes, so that a fault meets it in the middle of its work."""
         text = self.path("text.txt")
@@ -21,7 +26,7 @@ class FailureTest(WeirTest):
         where = (["submit", "wordcount", text, "-o", out, "--wait", "--master", cluster.address] if cluster else
                  ["run", "wordcount", text, "-o", out, "--workers", str(workers), "--work-dir", self.work])
         client = self.start(*where)
-        tasks = wait_for(lambda: len(task_pids(self.dir)) >= workers and task_pids(self.dir), 15, "tasks started")
+        tasks = wait_for(lambda: self.tasks_reading(text, workers), 30, "every task reads the input")
         for pid in tasks:
             os.kill(pid, signal.SIGSTOP)
         self.assertIsNone(client.poll(), "the job ended before the fault")
@@ -170,7 +175,7 @@ class InACluster(FailureTest):
         write_words(text, 30)
         client = self.start("submit", "wordcount", text, "-o", self.path("out"), "--wait", "--deadline", "2s",
                             "--master", cluster.address)
-        for pid in wait_for(lambda: task_pids(self.dir), 15, "task started"):
+        for pid in wait_for(lambda: self.tasks_reading(text, 1), 30, "the task reads the input"):
             os.kill(pid, signal.SIGSTOP)
         self.assert_fails(self.end_in_time(client), 6, "DEADLINE")
         cluster.stop()

@@ -88,6 +88,17 @@ def task_pids(text):
     return [pid for pid, cmdline in processes_mentioning(text) if " task " in cmdline + " "]
 
 
+def has_open(pid, path):
+    """True when a process has the file open or mapped."""
+    try:
+        if any(os.readlink(f"/proc/{pid}/fd/{fd}") == path for fd in os.listdir(f"/proc/{pid}/fd")):
+            return True
+        with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as file:
+            return path in file.read()
+    except OSError:
+        return False
+
+
 def wait_for(condition, seconds, what):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
