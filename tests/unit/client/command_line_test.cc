@@ -1,0 +1,162 @@
+#include "runtime/client/command_line.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/client/exit_codes.h"
+
+namespace weir::client {
+namespace {
+
+using Words = std::vector<std::string>;
+
+template <typename Options>
+Options Parse(const Words& words) {
+  const ParsedCommandLine parsed = ParseCommandLine(words);
+  EXPECT_TRUE(parsed.command.has_value()) << parsed.err;
+  if (!parsed.command || !std::holds_alternative<Options>(*parsed.command)) {
+    ADD_FAILURE() << "another command: " << parsed.err;
+    return Options();
+  }
+  return std::get<Options>(*parsed.command);
+}
+
+TEST(CommandLine, RunTakesJobInputsAndFlagsInAnyOrder) {
+  const auto run = Parse<RunOptions>({"run", "wordcount", "a", "-o", "out", "b*", "--set", "top=3",
+                                      "--set", "sep=a=b", "--workers", "4", "--memory", "1.5GiB",
+                                      "--deadline", "1h30m", "--overwrite", "--json"});
+  EXPECT_EQ(run.job.job, "wordcount");
+  EXPECT_EQ(run.job.inputs, (Words{"a", "b*"}));
+  EXPECT_EQ(run.job.output, "out");
+  ASSERT_EQ(run.job.parameters.size(), 2u);
+  EXPECT_EQ(run.job.parameters[1], (std::pair<std::string, std::string>("sep", "a=b")));
+  EXPECT_EQ(run.embedded.workers, 4);
+  EXPECT_EQ(run.embedded.memory_bytes, std::int64_t{3} << 29);
+  EXPECT_EQ(run.job.deadline, absl::Minutes(90));
+  EXPECT_TRUE(run.job.overwrite);
+  EXPECT_TRUE(run.json);
+  EXPECT_TRUE(run.master.address.empty());
+}
+
+TEST(CommandLine, InputsMayBeNamedLikeCommands) {
+  const auto run = Parse<RunOptions>({"run", "wordcount", "list", "jobs", "-o", "status"});
+  EXPECT_EQ(run.job.inputs, (Words{"list", "jobs"}));
+  EXPECT_EQ(run.job.output, "status");
+}
+
+TEST(CommandLine, MasterComesFromFlagThenEnvironmentThenDefault) {
+  unsetenv("WEIR_MASTER");
+  EXPECT_EQ(Parse<StatusOptions>({"status", "j-1"}).master.address, "127.0.0.1:7117");
+  setenv("WEIR_MASTER", "node1:1", 1);
+  EXPECT_EQ(Parse<StatusOptions>({"status", "j-1"}).master.address, "node1:1");
+  EXPECT_EQ(Parse<StatusOptions>({"status", "j-1", "--master", "node2:2"}).master.address,
+            "node2:2");
+  // Whoever runs a job without a master means this machine.
+  EXPECT_EQ(Parse<RunOptions>({"run", "wordcount", "a", "-o", "o"}).master.address, "");
+  unsetenv("WEIR_MASTER");
+}
+
+TEST(CommandLine, EveryCommandIsKnown) {
+  Parse<SubmitOptions>({"submit", "wordcount", "a", "-o", "o", "--wait"});
+  Parse<PlanOptions>({"plan", "wordcount", "a", "--gantt", "g.svg"});
+  Parse<WatchOptions>({"watch", "j-1"});
+  EXPECT_EQ(Parse<ListOptions>({"list"}).what, ListOptions::What::kJobs);
+  EXPECT_EQ(Parse<ListOptions>({"list", "workers"}).what, ListOptions::What::kWorkers);
+  EXPECT_EQ(Parse<CancelOptions>({"cancel", "j-1", "--reason", "x y"}).reason, "x y");
+  Parse<LogsOptions>({"logs", "j-1"});
+  Parse<ExplainOptions>({"explain", "j-1", "--trace", "t.json"});
+  EXPECT_EQ(Parse<JobsOptions>({"jobs", "wordcount"}).job, "wordcount");
+  EXPECT_EQ(Parse<PlannerOptions>({"planner", "tree", "--instance", "f", "--json"}).kind,
+            PlannerOptions::Kind::kTree);
+  EXPECT_EQ(Parse<PlannerOptions>({"planner", "load", "--instance", "f"}).instance_file, "f");
+  Parse<VerifyOptions>({"verify", "out"});
+  EXPECT_EQ(Parse<CompletionOptions>({"completion", "fish"}).shell,
+            CompletionOptions::Shell::kFish);
+  Parse<VersionOptions>({"version", "--json"});
+  Parse<VersionOptions>({"--version"});
+  const auto master = Parse<MasterDaemonOptions>(
+      {"master", "--channel-rate", "1Gbit/s", "--bisection-channels", "4", "--latency", "2ms"});
+  EXPECT_EQ(master.channel_bytes_per_s, 125e6);
+  EXPECT_EQ(master.bisection_channels, 4);
+  EXPECT_EQ(master.latency, absl::Milliseconds(2));
+  EXPECT_EQ(master.listen, "127.0.0.1:7117");
+  EXPECT_EQ(Parse<WorkerDaemonOptions>({"worker", "--slots", "3"}).slots, 3);
+}
+
+struct Misuse {
+  Words words;
+  std::string says;
+};
+
+TEST(CommandLine, EveryMisuseExitsWithTwoAndSaysWhatIsWrong) {
+  const Words run = {"run", "wordcount", "a", "-o", "o"};
+  const auto with = [&run](const Words& more) {
+    Words words = run;
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const std::vector<Misuse> misuses = {
+      {{}, "Usage"},
+      {{"rnu", "wordcount"}, "Did you mean 'run'?"},
+      {{"frobnicate"}, "there is no command 'frobnicate'"},
+      {{"run"}, "JOB"},
+      {{"run", "wordcount"}, "INPUT"},
+      {{"run", "wordcount", "a"}, "--output"},
+      {with({"--overwrte"}), "Did you mean '--overwrite'?"},
+      {with({"--wrkers", "2"}), "Did you mean '--workers'?"},
+      {with({"--overwrte=1"}), "--overwrte"},
+      {with({"--workers", "0"}), "--workers"},
+      {with({"--workers", "-3"}), "--workers"},
+      {with({"--workers", "x"}), "--workers"},
+      {with({"--mappers", "-1"}), "--mappers"},
+      {with({"--reducers", "10001"}), "--reducers"},
+      {with({"--set", "top"}), "'top' is not NAME=VALUE"},
+      {with({"--set", "=3"}), "is not NAME=VALUE"},
+      {with({"--memory", "lots"}), "64MiB"},
+      {with({"--deadline", "30"}), "30s"},
+      {with({"--deadline", "-3s"}), "30s"},
+      {with({"--tls-cert", "c.pem"}), "--tls-key"},
+      {{"status"}, "JOB-ID"},
+      {{"status", "j-1", "j-2"}, "takes no argument 'j-2'"},
+      {{"list", "masters"}, "masters"},
+      {{"completion", "tcsh"}, "tcsh"},
+      {{"planner"}, "See 'weir planner --help'"},
+      {{"planner", "laod"}, "Did you mean 'load'?"},
+      {{"planner", "load"}, "--instance"},
+      {{"master", "--channel-rate", "fast"}, "1Gbit/s"},
+      {{"master", "--bisection-channels", "0"}, "--bisection-channels"},
+      {{"worker", "--log-level", "loud"}, "loud"},
+  };
+  for (const Misuse& misuse : misuses) {
+    const ParsedCommandLine parsed = ParseCommandLine(misuse.words);
+    EXPECT_FALSE(parsed.command.has_value());
+    EXPECT_EQ(parsed.exit_code, kExitUsage);
+    EXPECT_TRUE(parsed.out.empty());
+    EXPECT_NE(parsed.err.find(misuse.says), std::string::npos)
+        << "wanted: " << misuse.says << "\ngot: " << parsed.err;
+  }
+}
+
+TEST(CommandLine, HelpGoesToStdoutForEveryCommand) {
+  const CommandTree tree = DescribeCommandLine({});
+  ASSERT_GE(tree.commands.size(), 16u);
+  for (const CommandDescription& command : tree.commands) {
+    for (const Words& words : {Words{command.name, "--help"}, Words{"help", command.name}}) {
+      const ParsedCommandLine parsed = ParseCommandLine(words);
+      EXPECT_FALSE(parsed.command.has_value()) << command.name;
+      EXPECT_EQ(parsed.exit_code, 0);
+      EXPECT_TRUE(parsed.err.empty());
+      EXPECT_NE(parsed.out.find(command.help), std::string::npos) << parsed.out;
+      if (command.name != "version") {
+        EXPECT_NE(parsed.out.find("Examples:"), std::string::npos) << command.name;
+      }
+    }
+  }
+  EXPECT_NE(ParseCommandLine({"--help"}).out.find("Exit codes"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weir::client

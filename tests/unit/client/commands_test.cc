@@ -1,0 +1,234 @@
+// Commands against a master that answers as told.
+
+#include "runtime/client/commands.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "runtime/base/job_errors.h"
+#include "runtime/client/exit_codes.h"
+#include "runtime/client/job_spec.h"
+#include "runtime/env/real/asio_event_loop.h"
+#include "runtime/env/real/kernel_sources.h"
+#include "runtime/env/real/posix_storage.h"
+#include "runtime/format/xxh3_stream.h"
+#include "tests/unit/client/scripted_master.h"
+
+namespace weir::client {
+namespace {
+
+class CommandsTest : public testing::Test {
+ protected:
+  CommandsTest() {
+    char name[] = "/tmp/weir-client-XXXXXX";
+    dir_ = mkdtemp(name);
+    host_.working_directory = dir_;
+    host_.connect = [this](const MasterAddress&) -> absl::StatusOr<std::unique_ptr<Session>> {
+      return std::make_unique<ScriptedSession>(loop_, master_);
+    };
+    host_.start_embedded =
+        [this](const EmbeddedOptions&) -> absl::StatusOr<std::unique_ptr<Session>> {
+      return std::make_unique<ScriptedSession>(loop_, master_);
+    };
+  }
+  ~CommandsTest() override { std::filesystem::remove_all(dir_); }
+
+  void Put(const std::string& name, const std::string& content) {
+    ASSERT_TRUE(storage_.WriteFileAtomically(dir_ + "/" + name, content).ok());
+  }
+  nlohmann::json Json() const { return nlohmann::json::parse(out_.str()); }
+
+  std::string dir_;
+  env::AsioEventLoop loop_;
+  ScriptedMaster master_;
+  JobCatalog catalog_;
+  env::PosixStorage storage_;
+  env::KernelRandom random_;
+  std::ostringstream out_, err_;
+  CommandHost host_ = {.out = out_,
+                       .err = err_,
+                       .terminal = {},
+                       .working_directory = "",
+                       .catalog = catalog_,
+                       .storage = storage_,
+                       .random = random_,
+                       .now_micros = [] { return 0.0; },
+                       .connect = nullptr,
+                       .start_embedded = nullptr};
+};
+
+SubmitOptions SomeJob() {
+  SubmitOptions options;
+  options.job.job = "wordcount";
+  options.job.inputs = {"in", "/abs/*"};
+  options.job.output = "out/";
+  return options;
+}
+
+TEST_F(CommandsTest, SubmitSendsAbsolutePathsAndPrintsTheId) {
+  EXPECT_EQ(Submit(SomeJob(), host_), kExitOk);
+  EXPECT_EQ(out_.str(), "j-1\n");
+  EXPECT_EQ(master_.spec.inputs(0), dir_ + "/in");
+  EXPECT_EQ(master_.spec.inputs(1), "/abs/*");
+  EXPECT_EQ(master_.spec.output(), dir_ + "/out");
+  EXPECT_EQ(master_.spec.idempotency_key().size(), 16u);
+}
+
+TEST_F(CommandsTest, RefusalsBecomeExitCodes) {
+  const std::vector<std::pair<absl::Status, int>> refusals = {
+      {absl::InvalidArgumentError("no job 'wordcuont'"), kExitUsage},
+      {absl::UnavailableError("cannot reach 127.0.0.1:1"), kExitMasterUnreachable},
+      {absl::DeadlineExceededError("no answer"), kExitMasterUnreachable},
+      {StatusFromJobError(absl::StatusCode::kAlreadyExists,
+                          MakeJobError(job_error::kOutputExists, "out is there", "--overwrite")),
+       kExitRefused},
+      {absl::ResourceExhaustedError("queue is full"), kExitRefused},
+      {absl::InternalError("a bug"), kExitInternal},
+  };
+  for (const auto& [status, code] : refusals) {
+    err_.str("");
+    master_.refusal = status;
+    EXPECT_EQ(Submit(SomeJob(), host_), code) << status;
+    EXPECT_NE(err_.str().find(std::string(status.message())), std::string::npos);
+  }
+}
+
+TEST_F(CommandsTest, EndsBecomeExitCodes) {
+  auto options = SomeJob();
+  options.wait = true;
+  const std::vector<std::tuple<v1::JobState, std::string, int>> ends = {
+      {v1::JOB_STATE_FAILED, "TASK_CRASHED", kExitJobFailed},
+      {v1::JOB_STATE_FAILED, "DEADLINE", kExitDeadline},
+      {v1::JOB_STATE_CANCELLED, "CANCELLED", kExitCancelled},
+  };
+  for (const auto& [state, code, exit_code] : ends) {
+    err_.str("");
+    v1::JobStatus status;
+    status.set_state(state);
+    *status.mutable_error() = MakeJobError(code, "it ended", "look into it");
+    status.mutable_error()->set_stderr_tail("oh\033[2J no\n");
+    master_.statuses = {status};
+    EXPECT_EQ(Submit(options, host_), exit_code);
+    EXPECT_NE(err_.str().find(code + ": it ended; look into it"), std::string::npos) << err_.str();
+    // User output must not steer the terminal.
+    EXPECT_NE(err_.str().find("  | oh[2J no\n"), std::string::npos) << err_.str();
+  }
+}
+
+TEST_F(CommandsTest, InterruptCancelsAndWaitsForTheEnd) {
+  auto options = SomeJob();
+  options.wait = true;
+  v1::JobStatus running, cancelled;
+  running.set_state(v1::JOB_STATE_RUNNING);
+  cancelled.set_state(v1::JOB_STATE_CANCELLED);
+  *cancelled.mutable_error() = MakeJobError(job_error::kCancelled, "cancelled by the user");
+  master_.statuses = {running};
+  master_.hold_stream = true;
+  master_.on_cancel = [&] { master_.End(cancelled); };
+  master_.interrupt_after_watch = 1;
+  EXPECT_EQ(Submit(options, host_), kExitInterrupted);
+  EXPECT_EQ(master_.cancels, 1);
+  EXPECT_NE(err_.str().find("cancelling j-1"), std::string::npos);
+}
+
+TEST_F(CommandsTest, SecondInterruptLeavesAtOnce) {
+  auto options = SomeJob();
+  options.wait = true;
+  v1::JobStatus running;
+  running.set_state(v1::JOB_STATE_RUNNING);
+  master_.statuses = {running};
+  master_.hold_stream = true;
+  master_.interrupt_after_watch = 2;
+  EXPECT_EQ(Submit(options, host_), kExitInterrupted);
+  EXPECT_EQ(master_.cancels, 1);
+}
+
+TEST_F(CommandsTest, WatchLeavesWithoutCancelling) {
+  v1::JobStatus running;
+  running.set_state(v1::JOB_STATE_RUNNING);
+  master_.statuses = {running};
+  master_.hold_stream = true;
+  master_.interrupt_after_watch = 1;
+  WatchOptions options;
+  options.job_id = "j-1";
+  EXPECT_EQ(Watch(options, host_), kExitInterrupted);
+  EXPECT_EQ(master_.cancels, 0);
+}
+
+TEST_F(CommandsTest, JsonHasASchemaAndPlainNumbers) {
+  v1::JobStatus status;
+  status.set_job_id("j-1");
+  status.set_state(v1::JOB_STATE_SUCCEEDED);
+  status.mutable_progress()->set_input_bytes_total(std::int64_t{1} << 40);
+  auto* part = status.add_parts();
+  part->set_file("part-00000");
+  part->set_bytes(5);
+  master_.statuses = {status};
+  StatusOptions options;
+  options.json = true;
+  EXPECT_EQ(Status(options, host_), kExitOk);
+  EXPECT_EQ(Json()["schema"], 1);
+  EXPECT_EQ(Json()["state"], "succeeded");
+  EXPECT_EQ(Json()["progress"]["input_bytes_total"], std::int64_t{1} << 40);
+  EXPECT_EQ(Json()["parts"][0]["bytes"], 5);
+}
+
+TEST_F(CommandsTest, VerifyAcceptsWholeOutputsOnly) {
+  const std::string content = "a\t1\n";
+  const std::string sum = format::Xxh3Hex(format::Xxh3(content));
+  ASSERT_TRUE(storage_.MakeDirectory(dir_ + "/_weir").ok());
+  Put("part-00000", content);
+  Put("manifest.json", R"({"schema":1,"parts":[{"file":"part-00000","bytes":4,"records":1,)"
+                       R"("xxh3_64":")" +
+                           sum + R"("}]})");
+  VerifyOptions options;
+  options.output = dir_;
+  EXPECT_EQ(Verify(options, host_), kExitOk) << err_.str();
+  Put("part-00001", "stray");
+  EXPECT_EQ(Verify(options, host_), kExitJobFailed);
+  EXPECT_NE(err_.str().find("part-00001: not in the manifest"), std::string::npos);
+  ASSERT_TRUE(storage_.RemoveAll(dir_ + "/part-00001").ok());
+  Put("part-00000", "b\t1\n");
+  EXPECT_EQ(Verify(options, host_), kExitJobFailed);
+  EXPECT_NE(err_.str().find("checksum"), std::string::npos);
+  Put("part-00000", "b");
+  EXPECT_EQ(Verify(options, host_), kExitJobFailed);
+  EXPECT_NE(err_.str().find("has 1 bytes, the manifest says 4"), std::string::npos);
+  ASSERT_TRUE(storage_.RemoveAll(dir_ + "/part-00000").ok());
+  EXPECT_EQ(Verify(options, host_), kExitJobFailed);
+  EXPECT_NE(err_.str().find("part-00000: missing"), std::string::npos);
+}
+
+TEST_F(CommandsTest, VerifyTrustsNoManifest) {
+  VerifyOptions options;
+  options.output = dir_;
+  for (const char* manifest : {"", "[]", "{", R"({"parts":{}})", R"({"parts":[1]})",
+                               R"({"parts":[{"file":"../x","bytes":1,"xxh3_64":"0"}]})",
+                               R"({"parts":[{"file":7,"bytes":"1","xxh3_64":0}]})"}) {
+    Put("manifest.json", manifest);
+    EXPECT_EQ(Verify(options, host_), kExitJobFailed) << manifest;
+  }
+  options.output = "nowhere";
+  EXPECT_EQ(Verify(options, host_), kExitUsage);
+}
+
+TEST_F(CommandsTest, JobsSuggestsTheNearestName) {
+  JobsOptions options;
+  options.job = "wordcuont";
+  EXPECT_EQ(Jobs(options, host_), kExitUsage);
+  EXPECT_NE(err_.str().find("there is no job 'wordcuont'"), std::string::npos);
+}
+
+TEST(AbsolutePath, StartsWhereTheUserIs) {
+  EXPECT_EQ(AbsolutePath("a/b", "/home/u"), "/home/u/a/b");
+  EXPECT_EQ(AbsolutePath("a", "/"), "/a");
+  EXPECT_EQ(AbsolutePath("/x", "/home/u"), "/x");
+  EXPECT_EQ(AbsolutePath(".", "/home/u"), "/home/u");
+}
+
+}  // namespace
+}  // namespace weir::client

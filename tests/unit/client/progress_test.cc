@@ -1,0 +1,80 @@
+#include "runtime/client/progress.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace weir::client {
+namespace {
+
+v1::JobStatus Running(std::int64_t done, std::int64_t total, double elapsed_s, double remaining_s) {
+  v1::JobStatus status;
+  status.set_state(v1::JOB_STATE_RUNNING);
+  auto* progress = status.mutable_progress();
+  progress->set_input_bytes_done(done);
+  progress->set_input_bytes_total(total);
+  progress->set_elapsed_s(elapsed_s);
+  progress->set_remaining_s(remaining_s);
+  return status;
+}
+
+TEST(ProgressLine, ShowsBarRateAndTimeLeft) {
+  EXPECT_EQ(ProgressLine(Running(512 << 20, 1024 << 20, 4, 4), 100),
+            "[###############>              ]  50%  map  512.0 MiB of 1.0 GiB  128.0 MiB/s  4.0 s "
+            "left");
+}
+
+TEST(ProgressLine, FitsAnyWidth) {
+  const v1::JobStatus status = Running(1, 3, 1, 2);
+  for (int columns = 0; columns < 150; ++columns) {
+    EXPECT_LE(ProgressLine(status, columns).size(), static_cast<std::size_t>(columns));
+  }
+}
+
+TEST(ProgressLine, NeverLeavesItsRange) {
+  EXPECT_EQ(DoneFraction(Running(5, 0, 0, -1)), 0);
+  EXPECT_EQ(DoneFraction(Running(500, 100, 3, -1)), 0.5);  // all read, no step done
+  EXPECT_EQ(DoneFraction(Running(0, 0, 3, 0)), 1);
+  v1::JobStatus status;
+  EXPECT_EQ(DoneFraction(status), 0);
+  status.set_state(v1::JOB_STATE_SUCCEEDED);
+  EXPECT_EQ(DoneFraction(status), 1);
+}
+
+TEST(ProgressLine, NamesThePhase) {
+  v1::JobStatus status = Running(3, 3, 1, 1);
+  status.mutable_progress()->set_shuffle_bytes_total(2048);
+  status.mutable_progress()->set_shuffle_bytes_done(1024);
+  EXPECT_NE(ProgressLine(status, 100).find("shuffle and reduce  1.0 KiB of 2.0 KiB"),
+            std::string::npos);
+  status.set_state(v1::JOB_STATE_COMMITTING);
+  EXPECT_EQ(PhaseName(status), "publishing");
+}
+
+TEST(ProgressPrinter, RedrawsOnATerminalAndCleansUp) {
+  std::ostringstream out;
+  ProgressPrinter printer(out, {.is_terminal = true, .color = false, .columns = 60});
+  printer.Show(Running(1, 4, 1, 3));
+  printer.Clear();
+  printer.Clear();
+  const std::string text = out.str();
+  EXPECT_EQ(text.front(), '\r');
+  EXPECT_TRUE(text.ends_with("\r\033[K"));
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+}
+
+TEST(ProgressPrinter, WritesFewPlainLinesElsewhere) {
+  std::ostringstream out;
+  ProgressPrinter printer(out, {});
+  for (int i = 0; i <= 1000; ++i) printer.Show(Running(i, 1000, i, 1000 - i));
+  const std::string text = out.str();
+  EXPECT_EQ(text.find('\033'), std::string::npos);
+  EXPECT_EQ(text.find('\r'), std::string::npos);
+  const auto lines = std::count(text.begin(), text.end(), '\n');
+  EXPECT_GE(lines, 10);
+  EXPECT_LE(lines, 13);
+}
+
+}  // namespace
+}  // namespace weir::client
