@@ -9,8 +9,6 @@ namespace {
 
 constexpr double kImprovement = 1e-9;
 constexpr int kPassesMax = 8;
-// Relative change of a rate when its sensitivity is measured.
-constexpr double kProbe = 0.01;
 
 std::int32_t& CountOf(Chain& chain, std::size_t p) {
   return p == 0 ? chain.num_mappers : chain.reducers[p - 1].num_reducers;
@@ -112,45 +110,6 @@ absl::StatusOr<OneMore> CompareOneMore(const Chain& chain) {
   if (!changed_s.ok()) return changed_s.status();
   more.channel_s = *changed_s - *now_s;
   return more;
-}
-
-absl::StatusOr<Limits> FindLimits(const Chain& chain) {
-  const absl::StatusOr<Seconds> now_s = Makespan(chain);
-  if (!now_s.ok()) return now_s.status();
-  Limits limits;
-  absl::Status failed;
-  const auto measure = [&](const Chain& faster) {
-    const absl::StatusOr<Seconds> faster_s = Makespan(faster);
-    if (!faster_s.ok()) {
-      failed = faster_s.status();
-      return 0.0;
-    }
-    return std::max(0.0, *now_s - *faster_s) / kProbe;
-  };
-  Chain faster = chain;
-  faster.map_seconds_per_byte *= 1 - kProbe;
-  faster.map_startup_s *= 1 - kProbe;
-  limits.map_s = measure(faster);
-  faster = chain;
-  for (ChainReducers& reducers : faster.reducers) {
-    reducers.seconds_per_byte *= 1 - kProbe;
-    reducers.startup_s *= 1 - kProbe;
-  }
-  limits.reduce_s = measure(faster);
-  faster = chain;
-  faster.channel_seconds_per_byte *= 1 - kProbe;
-  const Seconds network_s = measure(faster);
-  // What would remain if channels were plenty is the ports' part; the rest is the bisection's.
-  Chain wide = chain;
-  wide.channels = chain.num_mappers;
-  for (const ChainReducers& reducers : chain.reducers)
-    wide.channels = std::max(wide.channels, reducers.num_reducers);
-  const absl::StatusOr<Seconds> wide_s = Makespan(wide);
-  if (!wide_s.ok()) return wide_s.status();
-  limits.bisection_s = std::clamp(*now_s - *wide_s, 0.0, network_s);
-  limits.channel_s = network_s - limits.bisection_s;
-  if (!failed.ok()) return failed;
-  return limits;
 }
 
 }  // namespace weir::planner::load

@@ -40,18 +40,4 @@ struct OneMore {
 /// Compares the chain with one more mapper, one more reducer of each layer, one more channel.
 absl::StatusOr<OneMore> CompareOneMore(const Chain& chain);
 
-/// How much of the makespan each part accounts for, seconds: the part's sensitivity, d makespan / d
-/// log(its time).
-struct Limits {
-  Seconds map_s = 0;
-  /// Rate of the ports: what the network would still cost with a channel for everybody.
-  Seconds channel_s = 0;
-  /// Number of channels: what a channel for everybody would save.
-  Seconds bisection_s = 0;
-  Seconds reduce_s = 0;
-};
-
-/// Measures the sensitivity to map rate, channel rate, number of channels and reduce rate.
-absl::StatusOr<Limits> FindLimits(const Chain& chain);
-
 }  // namespace weir::planner::load

@@ -37,10 +37,16 @@ void AddPlanner(CLI::App& app, const TakeCommand& take) {
         ->required()
         ->type_name("FILE");
     if (kind == PlannerOptions::Kind::kLoad) {
+      CLI::Option* method =
+          command
+              ->add_option("--method", options->method,
+                           "How to solve: fast (default), exact, paper, paper-free-order")
+              ->type_name("NAME");
       command
-          ->add_option("--method", options->method,
-                       "How to solve (default: fast); an unknown name lists the known ones")
-          ->type_name("NAME");
+          ->add_flag_callback(
+              "--exact", [options] { options->method = "exact"; },
+              "Solve without a gap; the same as --method exact")
+          ->excludes(method);
     }
     AddJson(*command, options->json);
     return *command;

@@ -108,19 +108,14 @@ TEST(ChooseCountsTest, KeepsWhatTheUserFixed) {
   EXPECT_FALSE(ChooseCounts(ReferenceChain(), {{64}, {true}}).ok());
 }
 
-TEST(ChooseCountsTest, SaysWhatLimits) {
+TEST(ChooseCountsTest, OneMoreChannelHelpsAStarvedNetwork) {
   Chain chain = ReferenceChain();
-  const absl::StatusOr<Limits> fast = FindLimits(chain);
-  ASSERT_TRUE(fast.ok());
-  EXPECT_GT(fast->reduce_s, fast->channel_s + fast->bisection_s);
   chain.channel_seconds_per_byte = 1e-4;
   chain.channels = 1;
-  const absl::StatusOr<Limits> slow = FindLimits(chain);
-  ASSERT_TRUE(slow.ok());
-  EXPECT_GT(slow->bisection_s, slow->map_s + slow->reduce_s);
   const absl::StatusOr<OneMore> more = CompareOneMore(chain);
-  ASSERT_TRUE(more.ok());
+  ASSERT_TRUE(more.ok()) << more.status();
   EXPECT_LT(more->channel_s, 0);
+  EXPECT_EQ(more->reducer_s.size(), 2u);
 }
 
 }  // namespace
