@@ -26,7 +26,7 @@ namespace weir::master {
 /// Thread-safety: none. Time: seconds from the start of the run, passed in. A call to TakeStartable
 ///   costs O(workers) while the run is on time, O(transfers of idle senders) when it is late.
 /// Source: DESIGN "Conductor"; 004 section 2 (one port, l channels).
-/// Checked by: tests/unit/master/transfer_scheduler_test.cc, conductor_property_test.cc.
+/// Checked by: tests/unit/master/conductor_test.cc, conductor_property_test.cc.
 class TransferScheduler {
  public:
   TransferScheduler(const planner::Plan& plan, const planner::Prediction& prediction);

@@ -92,6 +92,8 @@ void World::StartMaster() {
   });
 }
 
+master::Master& World::master() { return master_->master; }
+
 void World::RestartMaster(absl::Duration pause) {
   if (master_ == nullptr) return;
   Note("master is killed");

@@ -50,6 +50,8 @@ class World {
   const std::vector<std::string>& wrong() const { return wrong_; }
 
   void StartMaster();
+  /// The master that runs now. Requires: one was started and not killed since.
+  master::Master& master();
   /// Everything in the master's memory is gone; another one starts after `pause`.
   void RestartMaster(absl::Duration pause);
   /// The next-but-`operations` file operation of the master is its last.

@@ -1,0 +1,206 @@
+// The conductor by hand: three workers, three maps, one reduce on worker 2.
+
+#include "runtime/master/conductor.h"
+
+#include <optional>
+
+#include "gtest/gtest.h"
+#include "planner/plan/check_plan.h"
+#include "planner/plan/plan_assembly.h"
+#include "planner/plan/transfer_orders.h"
+
+namespace weir::master {
+namespace {
+
+using planner::TransferOrder;
+
+/// Maps 0, 1, 2 on workers 0, 1, 2 take 1, 2 and 1 s and make 1000 B each; one reduce on worker 2.
+/// Transfers: 0 from worker 0, then 1 from worker 1; 1 ms a byte.
+planner::Plan ThreeToOne(TransferOrder order, bool late_first = false) {
+  planner::NetworkModel network;
+  network.num_workers = 3;
+  network.seconds_per_byte = 1e-3;
+  planner::PlanAssembly assembly(network);
+  const double first_s = late_first ? 2 : 1;
+  const double second_s = late_first ? 1 : 2;
+  absl::Status status = assembly.AddMappers(
+      {{0, 1000, 1000, 0, first_s}, {1, 1000, 1000, 0, second_s}, {2, 1000, 1000, 0, 1}});
+  planner::LayerDraft layer;
+  layer.reducers = {{2, 1.0}};
+  layer.reduce_seconds = [](planner::WorkerIndex, planner::Bytes) { return 1.0; };
+  status.Update(assembly.AddReducers(layer, {{0, 0, 1, 1.0}, {1, 0, 1, 2.0}}));
+  planner::Plan plan = assembly.TakePlan();
+  plan.transfer_order = order;
+  status.Update(order == TransferOrder::kFetchAll ? planner::OrderFetchAll(&plan)
+                                                  : planner::OrderByStart(&plan));
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(planner::CheckPlan(plan).ok());
+  return plan;
+}
+
+class ConductorTest : public ::testing::Test {
+ protected:
+  void Use(planner::Plan plan, std::vector<std::string> domains = {"", "", ""}) {
+    plan_ = std::move(plan);
+    prediction_ = *planner::Predict(plan_);
+    conductor_.emplace(plan_, prediction_, std::move(domains));
+  }
+  static MonoTime At(double seconds) {
+    return MonoTime::FromNanos(static_cast<std::int64_t>(seconds * 1e9));
+  }
+  std::vector<std::int32_t> Granted(const ConductorOrders& orders) {
+    std::vector<std::int32_t> granted;
+    for (const TransferStart& start : orders.transfers) granted.push_back(start.transfer);
+    return granted;
+  }
+  ConductorOrders StepDone(planner::StepIndex step, double at_s, planner::Bytes bytes = 1000) {
+    ConductorOrders orders;
+    std::vector<RunSection> sections;
+    if (step < 3) sections.push_back({0, 32, bytes});
+    EXPECT_TRUE(conductor_->StepDone(step, sections, At(at_s), orders).ok());
+    return orders;
+  }
+  ConductorOrders TransferDone(planner::TransferIndex transfer, double at_s) {
+    ConductorOrders orders;
+    EXPECT_TRUE(conductor_->TransferDone(transfer, At(at_s), orders).ok());
+    return orders;
+  }
+  using List = std::vector<std::int32_t>;
+
+  planner::Plan plan_;
+  planner::Prediction prediction_;
+  std::optional<Conductor> conductor_;
+};
+
+TEST_F(ConductorTest, RunsAPlanFromStartToEnd) {
+  Use(ThreeToOne(TransferOrder::kOvertake));
+  const ConductorOrders begin = conductor_->Begin(At(0));
+  EXPECT_EQ(begin.steps.size(), 3u);
+  EXPECT_EQ(Granted(StepDone(0, 1)), List{0});
+  EXPECT_TRUE(StepDone(2, 1).steps.empty());
+  // The receive port is taken until 2 s.
+  EXPECT_EQ(Granted(StepDone(1, 2)), List{});
+  EXPECT_EQ(Granted(TransferDone(0, 2)), List{1});
+  const ConductorOrders reduce = TransferDone(1, 3);
+  ASSERT_EQ(reduce.steps.size(), 1u);
+  ASSERT_EQ(reduce.steps[0].inputs.size(), 3u);
+  EXPECT_EQ(reduce.steps[0].inputs[0].producer, 0);
+  EXPECT_EQ(reduce.steps[0].inputs[0].place, SectionPlace::kReceived);
+  EXPECT_EQ(reduce.steps[0].inputs[2].producer, 2);
+  EXPECT_EQ(reduce.steps[0].inputs[2].place, SectionPlace::kOwnRun);
+  EXPECT_EQ(reduce.steps[0].inputs[2].offset, 32);
+  EXPECT_TRUE(StepDone(3, 4).finished);
+  EXPECT_DOUBLE_EQ(conductor_->actual().makespan_s, 4);
+  EXPECT_DOUBLE_EQ(conductor_->actual().transfers[1].start_s, 2);
+}
+
+TEST_F(ConductorTest, LateTransferIsOvertaken) {
+  Use(ThreeToOne(TransferOrder::kOvertake));
+  conductor_->Begin(At(0));
+  // Map 0, whose transfer heads the receiver's order, is not done when map 1 is, at 2 s.
+  EXPECT_EQ(Granted(StepDone(1, 2)), List{1});
+  EXPECT_EQ(Granted(StepDone(0, 2.5)), List{});
+  EXPECT_EQ(Granted(TransferDone(1, 3)), List{0});
+}
+
+TEST_F(ConductorTest, TransferThatIsNotLateIsWaitedForUntilItIs) {
+  Use(ThreeToOne(TransferOrder::kOvertake, /*late_first=*/true));
+  // Planned: transfer 1 (map 1, 1 s), then transfer 0 (map 0, 2 s), by the starts that were wanted.
+  ASSERT_EQ(plan_.receive_order[2], (List{0, 1}));
+  conductor_->Begin(At(0));
+  EXPECT_EQ(Granted(StepDone(1, 1)), List{});
+  ASSERT_TRUE(conductor_->NextWakeup().has_value());
+  EXPECT_GT(*conductor_->NextWakeup(), At(2));
+  EXPECT_LT(*conductor_->NextWakeup(), At(2.1));
+  EXPECT_EQ(Granted(conductor_->Wake(At(1.9))), List{});
+  EXPECT_EQ(Granted(conductor_->Wake(*conductor_->NextWakeup())), List{1});
+}
+
+TEST_F(ConductorTest, StrictPortsNeverOvertake) {
+  Use(ThreeToOne(TransferOrder::kStrict));
+  conductor_->Begin(At(0));
+  EXPECT_EQ(Granted(StepDone(1, 2)), List{});
+  EXPECT_EQ(Granted(conductor_->Wake(At(100))), List{});
+  EXPECT_EQ(Granted(StepDone(0, 101)), List{0});
+}
+
+TEST_F(ConductorTest, FetchAllGrantsEverythingAtOnce) {
+  Use(ThreeToOne(TransferOrder::kFetchAll));
+  conductor_->Begin(At(0));
+  EXPECT_EQ(Granted(StepDone(1, 1)), List{1});
+  const ConductorOrders second = StepDone(0, 1);
+  EXPECT_EQ(Granted(second), List{0});
+  EXPECT_TRUE(second.transfers[0].concurrent);
+}
+
+TEST_F(ConductorTest, HandoverObeysPorts) {
+  Use(ThreeToOne(TransferOrder::kOvertake), {"host", "host", "host"});
+  conductor_->Begin(At(0));
+  const ConductorOrders first = StepDone(0, 1);
+  ASSERT_EQ(Granted(first), List{0});
+  EXPECT_TRUE(first.transfers[0].handover);
+  EXPECT_EQ(Granted(StepDone(1, 1)), List{});
+  StepDone(2, 1);
+  EXPECT_EQ(Granted(TransferDone(0, 1.1)), List{1});
+  EXPECT_EQ(TransferDone(1, 1.2).steps.at(0).inputs[0].place, SectionPlace::kHandedOver);
+}
+
+TEST_F(ConductorTest, NearlyDoneFreesThePortsButNotTheReduce) {
+  Use(ThreeToOne(TransferOrder::kOvertake));
+  conductor_->Begin(At(0));
+  StepDone(0, 1);
+  StepDone(2, 1);
+  StepDone(1, 1.5);
+  ConductorOrders orders;
+  ASSERT_TRUE(conductor_->TransferNearlyDone(0, At(1.9), orders).ok());
+  EXPECT_EQ(Granted(orders), List{1});
+  EXPECT_TRUE(TransferDone(1, 2.9).steps.empty());
+  EXPECT_EQ(TransferDone(0, 3).steps.size(), 1u);
+}
+
+TEST_F(ConductorTest, EmptySectionsNeedNoGrant) {
+  Use(ThreeToOne(TransferOrder::kOvertake));
+  conductor_->Begin(At(0));
+  EXPECT_EQ(Granted(StepDone(0, 1, 0)), List{});
+  EXPECT_EQ(Granted(StepDone(2, 1, 0)), List{});
+  const ConductorOrders last = StepDone(1, 2, 0);
+  ASSERT_EQ(last.steps.size(), 1u);
+  EXPECT_TRUE(last.steps[0].inputs.empty());
+  EXPECT_EQ(conductor_->transfers_done(), 2);
+}
+
+TEST_F(ConductorTest, GrantsScaleToTheRealSize) {
+  Use(ThreeToOne(TransferOrder::kOvertake));
+  conductor_->Begin(At(0));
+  const ConductorOrders orders = StepDone(0, 1, 123);
+  ASSERT_EQ(orders.transfers.size(), 1u);
+  EXPECT_EQ(orders.transfers[0].offset, 32);
+  EXPECT_EQ(orders.transfers[0].bytes, 123);
+  EXPECT_EQ(orders.transfers[0].section_bytes, 123);
+}
+
+TEST_F(ConductorTest, StaleAndImpossibleReportsChangeNothing) {
+  Use(ThreeToOne(TransferOrder::kOvertake));
+  conductor_->Begin(At(0));
+  ConductorOrders orders;
+  EXPECT_TRUE(absl::IsAborted(conductor_->StepDone(3, {}, At(1), orders)));
+  EXPECT_TRUE(absl::IsAborted(conductor_->TransferDone(0, At(1), orders)));
+  EXPECT_TRUE(absl::IsAborted(conductor_->TransferNearlyDone(0, At(1), orders)));
+  // Bytes for a consumer that does not exist would be lost in silence.
+  EXPECT_TRUE(absl::IsInternal(conductor_->StepDone(0, {{7, 0, 10}}, At(1), orders)));
+  EXPECT_TRUE(conductor_->step_under_way(0));
+  EXPECT_EQ(conductor_->steps_done(), 0);
+}
+
+TEST_F(ConductorTest, ReleaseTimesAreKept) {
+  planner::Plan plan = ThreeToOne(TransferOrder::kOvertake);
+  plan.steps[1].release_s = 5;
+  Use(std::move(plan));
+  EXPECT_EQ(conductor_->Begin(At(10)).steps.size(), 2u);
+  ASSERT_TRUE(conductor_->NextWakeup().has_value());
+  EXPECT_TRUE(conductor_->Wake(At(14)).steps.empty());
+  EXPECT_EQ(conductor_->Wake(*conductor_->NextWakeup()).steps.size(), 1u);
+}
+
+}  // namespace
+}  // namespace weir::master

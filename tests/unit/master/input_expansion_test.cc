@@ -1,0 +1,78 @@
+#include "runtime/master/input_expansion.h"
+
+#include "gtest/gtest.h"
+#include "runtime/base/job_errors.h"
+#include "tests/sim/memory_storage.h"
+
+namespace weir::master {
+namespace {
+
+class InputExpansionTest : public ::testing::Test {
+ protected:
+  void Directory(const std::string& path) { ASSERT_TRUE(storage_.MakeDirectory(path).ok()); }
+  void File(const std::string& path, std::int64_t bytes) {
+    ASSERT_TRUE(storage_.WriteSized(path, bytes).ok());
+  }
+  std::vector<std::string> Paths(const std::vector<std::string>& inputs) {
+    const absl::StatusOr<InputList> list = ExpandInputs(storage_, inputs);
+    EXPECT_TRUE(list.ok()) << list.status();
+    std::vector<std::string> paths;
+    if (!list.ok()) return paths;
+    for (const InputFile& file : list->files) paths.push_back(file.path);
+    return paths;
+  }
+  std::string CodeOf(const std::vector<std::string>& inputs) {
+    return JobErrorFromStatus(ExpandInputs(storage_, inputs).status()).code();
+  }
+  sim::MemoryStorage storage_;
+};
+
+TEST_F(InputExpansionTest, DirectoriesAreWalkedWithoutHiddenNames) {
+  Directory("/d");
+  Directory("/d/sub");
+  Directory("/d/_temporary");
+  File("/d/b", 2);
+  File("/d/a", 1);
+  File("/d/.hidden", 9);
+  File("/d/_temporary/x", 9);
+  File("/d/sub/c", 3);
+  EXPECT_EQ(Paths({"/d"}), (std::vector<std::string>{"/d/a", "/d/b", "/d/sub/c"}));
+  EXPECT_EQ(ExpandInputs(storage_, {"/d"})->total_bytes, 6);
+}
+
+TEST_F(InputExpansionTest, NamedFilesAreTakenAsNamedAndAsOftenAsNamed) {
+  File("/.hidden", 1);
+  EXPECT_EQ(Paths({"/.hidden", "/.hidden"}), (std::vector<std::string>{"/.hidden", "/.hidden"}));
+}
+
+TEST_F(InputExpansionTest, GlobsAreSortedAndLiteralNamesGoFirst) {
+  File("/x2", 1);
+  File("/x1", 1);
+  File("/we[ird", 1);
+  EXPECT_EQ(Paths({"/x*"}), (std::vector<std::string>{"/x1", "/x2"}));
+  EXPECT_EQ(Paths({"/we[ird"}), std::vector<std::string>{"/we[ird"});
+}
+
+TEST_F(InputExpansionTest, EmptyDirectoryIsAnEmptyInput) {
+  Directory("/d");
+  EXPECT_TRUE(Paths({"/d"}).empty());
+}
+
+TEST_F(InputExpansionTest, ErrorsNameThePath) {
+  EXPECT_EQ(CodeOf({"/missing"}), job_error::kInputNotFound);
+  EXPECT_EQ(CodeOf({"/none*"}), job_error::kInputNotFound);
+  EXPECT_EQ(JobErrorFromStatus(ExpandInputs(storage_, {"/missing"}).status()).file(), "/missing");
+  storage_.SetGate([](const char*, const std::string&) {
+    return absl::PermissionDeniedError("no permission (simulated)");
+  });
+  EXPECT_EQ(CodeOf({"/secret"}), job_error::kInputUnreadable);
+}
+
+TEST_F(InputExpansionTest, EndlessDirectoriesEnd) {
+  std::string path = "/d";
+  for (int depth = 0; depth < 70; ++depth, path += "/d") Directory(path);
+  EXPECT_EQ(CodeOf({"/d"}), job_error::kInputUnreadable);
+}
+
+}  // namespace
+}  // namespace weir::master

@@ -1,0 +1,60 @@
+#include "runtime/master/input_ranges.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "rapidcheck.h"
+#include "rapidcheck/gtest.h"
+
+namespace weir::master {
+namespace {
+
+TEST(InputRangesTest, CutsAcrossFilesAndSkipsEmptyOnes) {
+  const InputRanges ranges({{{"/a", 10}, {"/empty", 0}, {"/b", 5}, {"/c", 7}}, 22});
+  const auto cut = ranges.Cut(8, 16);
+  ASSERT_EQ(cut.size(), 3u);
+  EXPECT_EQ(cut[0].path(), "/a");
+  EXPECT_EQ(cut[0].begin(), 8);
+  EXPECT_EQ(cut[0].end(), 10);
+  EXPECT_EQ(cut[1].path(), "/b");
+  EXPECT_EQ(cut[1].begin(), 0);
+  EXPECT_EQ(cut[1].end(), 5);
+  EXPECT_EQ(cut[2].path(), "/c");
+  EXPECT_EQ(cut[2].end(), 1);
+  EXPECT_EQ(cut[2].file_bytes(), 7);
+}
+
+TEST(InputRangesTest, NothingOfNothing) {
+  EXPECT_TRUE(InputRanges({{}, 0}).Cut(0, 0).empty());
+  EXPECT_TRUE(InputRanges({{{"/empty", 0}}, 0}).Cut(0, 0).empty());
+  EXPECT_TRUE(InputRanges({{{"/a", 3}}, 3}).Cut(2, 2).empty());
+}
+
+RC_GTEST_PROP(InputRanges, CutsTileEveryFileOnce, ()) {
+  InputList list;
+  for (const int bytes : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 100))) {
+    list.files.push_back({"/" + std::to_string(list.files.size()), bytes});
+    list.total_bytes += bytes;
+  }
+  std::vector<std::int64_t> borders{0, list.total_bytes};
+  for (const int cut : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 1000))) {
+    borders.push_back(list.total_bytes * cut / 1000);
+  }
+  std::sort(borders.begin(), borders.end());
+  const InputRanges ranges(list);
+  std::map<std::string, std::int64_t> covered;
+  for (std::size_t i = 1; i < borders.size(); ++i) {
+    for (const v1::InputRange& range : ranges.Cut(borders[i - 1], borders[i])) {
+      RC_ASSERT(range.begin() == covered[range.path()]);
+      RC_ASSERT(range.end() > range.begin());
+      covered[range.path()] = range.end();
+    }
+  }
+  for (const InputFile& file : list.files) RC_ASSERT(covered[file.path] == file.bytes);
+}
+
+}  // namespace
+}  // namespace weir::master

@@ -1,0 +1,113 @@
+#include "runtime/master/job_machine.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/base/job_errors.h"
+
+namespace weir::master {
+namespace {
+
+using Actions = std::vector<JobAction>;
+using Event = std::function<Actions(JobMachine&)>;
+
+v1::JobError Error(const char* code) { return MakeJobError(code, "because"); }
+
+const std::vector<std::pair<std::string, Event>>& HappyPath() {
+  static const std::vector<std::pair<std::string, Event>> events = {
+      {"Begin", [](JobMachine& m) { return m.Begin(); }},
+      {"Planned", [](JobMachine& m) { return m.Planned(); }},
+      {"Staged", [](JobMachine& m) { return m.Staged(); }},
+      {"Prepared", [](JobMachine& m) { return m.Prepared(); }},
+      {"Ran", [](JobMachine& m) { return m.Ran(); }},
+      {"Committed", [](JobMachine& m) { return m.Committed(); }},
+      {"Released", [](JobMachine& m) { return m.Released(); }},
+  };
+  return events;
+}
+
+/// The machine after the first `n` events of the happy path.
+JobMachine After(std::size_t n) {
+  JobMachine machine;
+  for (std::size_t i = 0; i < n; ++i) HappyPath()[i].second(machine);
+  return machine;
+}
+
+TEST(JobMachineTest, SuccessJournalsEveryStateBeforeItActs) {
+  JobMachine m;
+  EXPECT_EQ(m.state(), v1::JOB_STATE_QUEUED);
+  EXPECT_EQ(m.Begin(), (Actions{JobAction::kJournal, JobAction::kPlan}));
+  EXPECT_EQ(m.Planned(), (Actions{JobAction::kJournalPlan, JobAction::kStage}));
+  EXPECT_EQ(m.Staged(), Actions{JobAction::kPrepare});
+  EXPECT_EQ(m.state(), v1::JOB_STATE_PLANNING);
+  EXPECT_EQ(m.Prepared(), (Actions{JobAction::kJournal, JobAction::kConduct}));
+  EXPECT_EQ(m.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(m.Ran(), (Actions{JobAction::kJournal, JobAction::kCommit}));
+  EXPECT_EQ(m.state(), v1::JOB_STATE_COMMITTING);
+  EXPECT_EQ(m.Committed(), Actions{JobAction::kRelease});
+  EXPECT_EQ(m.Released(), Actions{JobAction::kFinish});
+  EXPECT_EQ(m.state(), v1::JOB_STATE_SUCCEEDED);
+  EXPECT_TRUE(m.terminal());
+}
+
+TEST(JobMachineTest, EventsOutOfTurnAskForNothing) {
+  for (std::size_t n = 0; n <= HappyPath().size(); ++n) {
+    for (std::size_t e = 0; e < HappyPath().size(); ++e) {
+      if (e == n) continue;
+      JobMachine machine = After(n);
+      const v1::JobState before = machine.state();
+      EXPECT_TRUE(HappyPath()[e].second(machine).empty()) << HappyPath()[e].first << " after " << n;
+      EXPECT_EQ(machine.state(), before);
+    }
+  }
+}
+
+TEST(JobMachineTest, FailureReleasesDiscardsAndKeepsTheFirstReason) {
+  for (std::size_t n = 1; n <= 4; ++n) {
+    JobMachine m = After(n);
+    EXPECT_EQ(m.Fail(Error("FIRST")),
+              (Actions{JobAction::kStop, JobAction::kJournal, JobAction::kRelease}))
+        << n;
+    EXPECT_EQ(m.state(), v1::JOB_STATE_ENDING);
+    EXPECT_TRUE(m.Fail(Error("SECOND")).empty());
+    EXPECT_TRUE(m.Cancel(Error("THIRD")).empty());
+    EXPECT_EQ(m.Released(), Actions{JobAction::kDiscard});
+    EXPECT_EQ(m.Discarded(), Actions{JobAction::kFinish});
+    EXPECT_EQ(m.state(), v1::JOB_STATE_FAILED);
+    EXPECT_EQ(m.error().code(), "FIRST");
+  }
+}
+
+TEST(JobMachineTest, LateWorkOfAnEndingJobIsIgnored) {
+  for (std::size_t n = 1; n <= 4; ++n) {
+    JobMachine m = After(n);
+    m.Cancel(Error("CANCELLED"));
+    EXPECT_TRUE(HappyPath()[n].second(m).empty());
+    m.Released();
+    m.Discarded();
+    EXPECT_EQ(m.state(), v1::JOB_STATE_CANCELLED);
+  }
+}
+
+TEST(JobMachineTest, QueuedJobEndsAtOnce) {
+  JobMachine m;
+  EXPECT_EQ(m.Cancel(Error("CANCELLED")), Actions{JobAction::kFinish});
+  EXPECT_EQ(m.state(), v1::JOB_STATE_CANCELLED);
+  EXPECT_TRUE(m.Begin().empty());
+}
+
+TEST(JobMachineTest, NothingButTheCommitDecidesOnceItIsUnderWay) {
+  JobMachine m = After(5);
+  EXPECT_FALSE(m.can_end());
+  EXPECT_TRUE(m.Fail(Error("LOST")).empty());
+  EXPECT_TRUE(m.Cancel(Error("CANCELLED")).empty());
+  EXPECT_EQ(m.CommitFailed(Error("DISK_FULL")),
+            (Actions{JobAction::kStop, JobAction::kJournal, JobAction::kRelease}));
+  EXPECT_TRUE(m.Committed().empty());
+  EXPECT_EQ(m.error().code(), "DISK_FULL");
+}
+
+}  // namespace
+}  // namespace weir::master

@@ -1,0 +1,54 @@
+#include "runtime/master/job_store.h"
+
+#include "gtest/gtest.h"
+#include "runtime/base/limits.h"
+#include "tests/sim/virtual_time.h"
+
+namespace weir::master {
+namespace {
+
+class JobStoreTest : public ::testing::Test {
+ protected:
+  static v1::JobStatus Job(int number, v1::JobState state) {
+    v1::JobStatus status;
+    status.set_job_id("j-" + std::to_string(number));
+    status.mutable_spec()->set_idempotency_key("key-" + std::to_string(number));
+    status.set_state(state);
+    return status;
+  }
+  sim::VirtualTime time_;
+  std::shared_ptr<sim::ProcessLoop> loop_ = std::make_shared<sim::ProcessLoop>(time_);
+  WatchHub hub_{*loop_};
+  JobStore store_{hub_};
+};
+
+TEST_F(JobStoreTest, ListsNewestFirstAndFindsByIdAndKey) {
+  store_.Add(Job(1, v1::JOB_STATE_SUCCEEDED));
+  store_.Add(Job(2, v1::JOB_STATE_QUEUED));
+  EXPECT_EQ(store_.List(0).jobs(0).job_id(), "j-2");
+  EXPECT_EQ(store_.List(1).jobs_size(), 1);
+  EXPECT_EQ((*store_.Find("j-1"))->state(), v1::JOB_STATE_SUCCEEDED);
+  EXPECT_EQ(store_.FindByKey("key-2")->job_id(), "j-2");
+  EXPECT_EQ(store_.FindByKey(""), nullptr);
+  EXPECT_TRUE(absl::IsNotFound(store_.Find("j-3").status()));
+}
+
+TEST_F(JobStoreTest, NumbersEveryChange) {
+  store_.Add(Job(1, v1::JOB_STATE_QUEUED));
+  EXPECT_EQ(store_.Update(Job(1, v1::JOB_STATE_PLANNING)), 1);
+  EXPECT_EQ(store_.Update(Job(1, v1::JOB_STATE_RUNNING)), 2);
+  EXPECT_EQ(store_.Update(Job(9, v1::JOB_STATE_RUNNING)), 0);
+}
+
+TEST_F(JobStoreTest, ForgetsTheOldestEndedJobs) {
+  store_.Add(Job(0, v1::JOB_STATE_QUEUED));
+  for (int i = 1; i < limits::kJobsRememberedMax; ++i) {
+    EXPECT_TRUE(store_.Add(Job(i, v1::JOB_STATE_SUCCEEDED)).empty());
+  }
+  EXPECT_EQ(store_.Add(Job(5000, v1::JOB_STATE_QUEUED)), std::vector<std::string>{"j-1"});
+  EXPECT_TRUE(store_.Knows("j-0")) << "an unfinished job stays";
+  EXPECT_EQ(store_.FindByKey("key-1"), nullptr);
+}
+
+}  // namespace
+}  // namespace weir::master

@@ -1,0 +1,168 @@
+#include "runtime/master/journal_sqlite.h"
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "gtest/gtest.h"
+
+namespace weir::master {
+namespace {
+
+class JournalSqliteTest : public ::testing::Test {
+ protected:
+  JournalSqliteTest() {
+    directory_ = std::filesystem::temp_directory_path() /
+                 ("weir-journal-test-" + std::to_string(::getpid()));
+    std::filesystem::remove_all(directory_);
+    std::filesystem::create_directories(directory_);
+    path_ = directory_ / "journal.db";
+  }
+  ~JournalSqliteTest() override { std::filesystem::remove_all(directory_); }
+
+  std::unique_ptr<Journal> Open() {
+    auto journal = OpenSqliteJournal(path_);
+    EXPECT_TRUE(journal.ok()) << journal.status();
+    return journal.ok() ? *std::move(journal) : nullptr;
+  }
+  static v1::JournalRecord Accepted(const std::string& id) {
+    v1::JournalRecord record;
+    record.set_job_id(id);
+    record.mutable_job_accepted()->mutable_spec()->set_job("wordcount");
+    return record;
+  }
+  static v1::JournalRecord Planned(const std::string& id) {
+    v1::JournalRecord record;
+    record.set_job_id(id);
+    record.mutable_job_planned()->mutable_plan()->set_plan_id("p");
+    return record;
+  }
+  static v1::JournalRecord Ended(const std::string& id) {
+    v1::JournalRecord record;
+    record.set_job_id(id);
+    record.mutable_job_ended()->mutable_status()->set_job_id(id);
+    record.mutable_job_ended()->add_logs()->set_worker("w");
+    return record;
+  }
+  static std::vector<std::string> History(Journal& journal) {
+    std::vector<std::string> ids;
+    EXPECT_TRUE(journal
+                    .ReadHistory([&](const v1::JournalRecord& record) {
+                      ids.push_back(record.job_id());
+                      EXPECT_EQ(record.job_ended().logs_size(), 0);
+                    })
+                    .ok());
+    return ids;
+  }
+  void Execute(const char* sql) {
+    sqlite3* database = nullptr;
+    ASSERT_EQ(sqlite3_open(path_.c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(database, sql, nullptr, nullptr, nullptr), SQLITE_OK)
+        << sqlite3_errmsg(database);
+    sqlite3_close(database);
+  }
+
+  std::filesystem::path directory_;
+  std::filesystem::path path_;
+};
+
+TEST_F(JournalSqliteTest, RecordsSurviveInOrder) {
+  {
+    auto journal = Open();
+    ASSERT_TRUE(journal->Append({Accepted("a"), Planned("a")}).ok());
+    ASSERT_TRUE(journal->Append({Accepted("b"), Ended("a")}).ok());
+  }
+  auto journal = Open();
+  EXPECT_EQ(History(*journal), (std::vector<std::string>{"a", "b", "a"}));
+  const auto of_a = journal->ReadJob("a");
+  ASSERT_TRUE(of_a.ok());
+  ASSERT_EQ(of_a->size(), 3u);
+  EXPECT_TRUE((*of_a)[1].has_job_planned());
+  EXPECT_EQ((*of_a)[2].job_ended().logs_size(), 1);
+}
+
+TEST_F(JournalSqliteTest, ForgetsWholeJobs) {
+  auto journal = Open();
+  ASSERT_TRUE(journal->Append({Accepted("a"), Accepted("b")}).ok());
+  ASSERT_TRUE(journal->Forget({"a", "never was"}).ok());
+  EXPECT_EQ(History(*journal), std::vector<std::string>{"b"});
+}
+
+TEST_F(JournalSqliteTest, SecondMasterIsRefused) {
+  auto first = Open();
+  ASSERT_TRUE(first->Append({Accepted("a")}).ok());
+  const auto second = OpenSqliteJournal(path_);
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(absl::StrContains(second.status().message(), "another master"));
+  first.reset();
+  EXPECT_NE(Open(), nullptr);
+}
+
+TEST_F(JournalSqliteTest, GarbageIsNamedWithARemedy) {
+  std::ofstream(path_) << std::string(5000, 'x');
+  const auto journal = OpenSqliteJournal(path_);
+  EXPECT_EQ(journal.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_TRUE(absl::StrContains(journal.status().message(), "mv "));
+}
+
+TEST_F(JournalSqliteTest, OtherDatabasesAreLeftAlone) {
+  Execute("CREATE TABLE mine(x); INSERT INTO mine VALUES(1);");
+  EXPECT_EQ(OpenSqliteJournal(path_).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(JournalSqliteTest, UnwritablePlaceIsAnError) {
+  EXPECT_FALSE(OpenSqliteJournal("/does/not/exist/journal.db").ok());
+}
+
+TEST_F(JournalSqliteTest, FlippedBitInARecordIsFound) {
+  {
+    auto journal = Open();
+    ASSERT_TRUE(journal->Append({Accepted("a")}).ok());
+  }
+  Execute("UPDATE record SET body = substr(body, 1, length(body) - 1) || x'00';");
+  auto journal = Open();
+  const absl::Status read = journal->ReadHistory([](const v1::JournalRecord&) {});
+  EXPECT_EQ(read.code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(journal->ReadJob("a").status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(JournalSqliteTest, DamagedPagesAreFound) {
+  {
+    auto journal = Open();
+    std::vector<v1::JournalRecord> records;
+    for (int i = 0; i < 200; ++i) records.push_back(Accepted("job " + std::to_string(i)));
+    ASSERT_TRUE(journal->Append(records).ok());
+  }
+  std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(4096 + 8);
+  file << std::string(3000, '\xff');
+  file.close();
+  const auto journal = OpenSqliteJournal(path_);
+  EXPECT_EQ(journal.status().code(), absl::StatusCode::kDataLoss) << journal.status();
+}
+
+TEST_F(JournalSqliteTest, TornWriteIsRolledBack) {
+  std::filesystem::path copy = directory_ / "crashed.db";
+  {
+    auto journal = Open();
+    ASSERT_TRUE(journal->Append({Accepted("a")}).ok());
+    ASSERT_TRUE(journal->Append({Accepted("b")}).ok());
+    // What a crash leaves: the database and a write-ahead log whose last frame is torn.
+    std::filesystem::copy_file(path_, copy);
+    std::filesystem::copy_file(path_.string() + "-wal", copy.string() + "-wal");
+  }
+  const auto wal_bytes = std::filesystem::file_size(copy.string() + "-wal");
+  std::filesystem::resize_file(copy.string() + "-wal", wal_bytes - 100);
+  auto journal = OpenSqliteJournal(copy);
+  ASSERT_TRUE(journal.ok()) << journal.status();
+  EXPECT_EQ(History(**journal), std::vector<std::string>{"a"});
+}
+
+}  // namespace
+}  // namespace weir::master

@@ -1,0 +1,294 @@
+// The whole master on virtual time, through its two interfaces.
+
+#include "runtime/master/master.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "gtest/gtest.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/master/job_machine.h"
+#include "tests/sim/world.h"
+
+namespace weir::master {
+namespace {
+
+class MasterTest : public ::testing::Test {
+ protected:
+  MasterTest() {
+    MasterOptions options;
+    options.latency_s = 4e-4;
+    world_.emplace(7, options, JobRates(), 1, /*print=*/false);
+    EXPECT_TRUE(world_->storage().WriteSized("/in/data", 1'000'000'000).ok());
+    world_->StartMaster();
+  }
+  void AddWorkers(int n) {
+    for (int w = 0; w < n; ++w) {
+      sim::WorkerModel model;
+      model.name = "worker-" + std::to_string(w);
+      world_->StartWorker(model);
+    }
+    RunFor(absl::Seconds(1));
+  }
+  void RunFor(absl::Duration duration) {
+    const MonoTime end = world_->time().now() + duration;
+    while (world_->time().now() < end && world_->time().RunNext()) {
+    }
+  }
+  static v1::JobSpec Spec() {
+    v1::JobSpec spec;
+    spec.set_job("simjob");
+    spec.add_inputs("/in/data");
+    spec.set_output("/out/x");
+    return spec;
+  }
+  Master& master() { return world_->master(); }
+
+  absl::StatusOr<std::string> Submit(const v1::JobSpec& spec) {
+    absl::StatusOr<std::string> id = absl::UnknownError("no answer");
+    v1::SubmitRequest request;
+    *request.mutable_spec() = spec;
+    master().Submit(request, absl::Seconds(5), [&id](const auto& response) {
+      if (response.ok()) {
+        id = response->job_id();
+      } else {
+        id = response.status();
+      }
+    });
+    RunFor(absl::Milliseconds(100));
+    return id;
+  }
+  std::string RefusalCode(const v1::JobSpec& spec) {
+    const absl::StatusOr<std::string> id = Submit(spec);
+    return id.ok() ? "accepted" : JobErrorFromStatus(id.status()).code();
+  }
+  v1::JobStatus StatusOf(const std::string& id) {
+    v1::JobStatus found;
+    v1::GetStatusRequest request;
+    request.set_job_id(id);
+    master().GetStatus(request, absl::Seconds(5), [&found](const auto& response) {
+      ASSERT_TRUE(response.ok()) << response.status();
+      found = *response;
+    });
+    return found;
+  }
+
+  std::optional<sim::World> world_;
+};
+
+TEST_F(MasterTest, AnswersUnavailableUntilItHasReadItsJournal) {
+  sim::World other(1, MasterOptions(), JobRates(), 1, false);
+  other.StartMaster();
+  bool refused = false;
+  other.master().ListWorkers({}, absl::Seconds(1), [&refused](const auto& response) {
+    refused = absl::IsUnavailable(response.status());
+  });
+  EXPECT_TRUE(refused);
+}
+
+TEST_F(MasterTest, RefusesWhatCannotRunAndSaysWhy) {
+  AddWorkers(0);
+  EXPECT_EQ(RefusalCode(Spec()), job_error::kNoWorkers);
+  AddWorkers(1);
+  v1::JobSpec spec = Spec();
+  spec.set_job("simjb");
+  EXPECT_EQ(RefusalCode(spec), job_error::kInvalidJob);
+  EXPECT_TRUE(absl::StrContains(Submit(spec).status().message(), "'simjob'"));
+  spec = Spec();
+  spec.add_parameters()->set_name("nonsense");
+  EXPECT_EQ(RefusalCode(spec), job_error::kInvalidJob);
+  spec = Spec();
+  spec.set_plan_method("magic");
+  EXPECT_EQ(RefusalCode(spec), job_error::kInvalidJob);
+  spec = Spec();
+  spec.add_inputs("/in/missing");
+  EXPECT_EQ(RefusalCode(spec), job_error::kInputNotFound);
+  spec = Spec();
+  spec.set_output("/in");
+  EXPECT_EQ(RefusalCode(spec), job_error::kOutputExists);
+  spec.set_overwrite(true);
+  EXPECT_EQ(RefusalCode(spec), job_error::kInvalidJob) << "inputs inside the output";
+}
+
+TEST_F(MasterTest, RunsAJobAndRemembersPlanActualAndLogs) {
+  AddWorkers(3);
+  const auto id = Submit(Spec());
+  ASSERT_TRUE(id.ok()) << id.status();
+  RunFor(absl::Minutes(1));
+  const v1::JobStatus status = StatusOf(*id);
+  ASSERT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+  EXPECT_GT(status.parts_size(), 0);
+  EXPECT_EQ(status.progress().steps_done(), status.progress().steps_total());
+  EXPECT_EQ(status.progress().input_bytes_done(), 1'000'000'000);
+  EXPECT_GT(status.predicted_makespan_s(), 0);
+  EXPECT_FALSE(status.plan_text().empty());
+  bool answered = false;
+  v1::GetPlanRequest plan;
+  plan.set_job_id(*id);
+  master().GetPlan(plan, absl::Seconds(5), [&](const auto& response) {
+    ASSERT_TRUE(response.ok()) << response.status();
+    EXPECT_EQ(response->plan().plan_id(), status.plan_id());
+    EXPECT_EQ(response->actual().steps_size(), response->plan().steps_size());
+    answered = true;
+  });
+  v1::GetLogsRequest logs;
+  logs.set_job_id(*id);
+  master().GetLogs(logs, absl::Seconds(5), [&](const auto& response) {
+    ASSERT_TRUE(response.ok()) << response.status();
+    EXPECT_EQ(response->logs_size(), 3);
+  });
+  RunFor(absl::Seconds(1));
+  EXPECT_TRUE(answered);
+}
+
+TEST_F(MasterTest, EmptyInputGivesEmptyOutput) {
+  AddWorkers(2);
+  ASSERT_TRUE(world_->storage().WriteSized("/in/data", 0).ok());
+  const auto id = Submit(Spec());
+  ASSERT_TRUE(id.ok()) << id.status();
+  RunFor(absl::Seconds(10));
+  EXPECT_EQ(StatusOf(*id).state(), v1::JOB_STATE_SUCCEEDED)
+      << DescribeJobError(StatusOf(*id).error());
+}
+
+TEST_F(MasterTest, RepeatedSubmitReturnsTheFirstJob) {
+  AddWorkers(1);
+  v1::JobSpec spec = Spec();
+  spec.set_idempotency_key("k");
+  std::vector<std::string> ids;
+  for (int i = 0; i < 2; ++i) {
+    v1::SubmitRequest request;
+    *request.mutable_spec() = spec;
+    master().Submit(request, absl::Seconds(5),
+                    [&ids](const auto& response) { ids.push_back(response->job_id()); });
+  }
+  RunFor(absl::Milliseconds(100));
+  ids.push_back(*Submit(spec));
+  ASSERT_EQ(ids.size(), 3u);
+  EXPECT_EQ(ids[0], ids[1]);
+  EXPECT_EQ(ids[0], ids[2]);
+}
+
+TEST_F(MasterTest, WatchTellsEveryStateInOrder) {
+  AddWorkers(2);
+  const auto id = Submit(Spec());
+  ASSERT_TRUE(id.ok());
+  std::vector<v1::JobState> states;
+  std::int64_t sequence = -1;
+  bool ended = false;
+  v1::WatchRequest request;
+  request.set_job_id(*id);
+  const auto subscription = master().Watch(
+      request,
+      [&](const v1::JobStatus& status) {
+        EXPECT_GT(status.sequence(), sequence);
+        sequence = status.sequence();
+        if (states.empty() || states.back() != status.state()) states.push_back(status.state());
+      },
+      [&](const absl::Status& end) {
+        EXPECT_TRUE(end.ok());
+        ended = true;
+      });
+  RunFor(absl::Minutes(1));
+  EXPECT_TRUE(ended);
+  ASSERT_GE(states.size(), 3u);
+  EXPECT_EQ(states.back(), v1::JOB_STATE_SUCCEEDED);
+  EXPECT_TRUE(std::is_sorted(states.begin(), states.end()));
+}
+
+TEST_F(MasterTest, CancelledJobIsCancelledAndCannotBeCancelledTwice) {
+  AddWorkers(2);
+  const auto id = Submit(Spec());
+  ASSERT_TRUE(id.ok());
+  RunFor(absl::Milliseconds(500));
+  absl::Status first = absl::UnknownError("");
+  v1::CancelRequest request;
+  request.set_job_id(*id);
+  master().Cancel(request, absl::Seconds(1), [&](const auto& r) { first = r.status(); });
+  EXPECT_TRUE(first.ok()) << first;
+  RunFor(absl::Seconds(5));
+  EXPECT_EQ(StatusOf(*id).state(), v1::JOB_STATE_CANCELLED);
+  EXPECT_EQ(StatusOf(*id).error().code(), job_error::kCancelled);
+  EXPECT_FALSE(world_->storage().Stat("/out/x").ok());
+  request.set_job_id("j-unknown");
+  master().Cancel(request, absl::Seconds(1), [&](const auto& r) { first = r.status(); });
+  EXPECT_TRUE(absl::IsNotFound(first));
+}
+
+TEST_F(MasterTest, TaskErrorReachesTheUserWithItsLastWords) {
+  AddWorkers(2);
+  world_->FindWorker("worker-1")->faults().task_crashes = true;
+  const auto id = Submit(Spec());
+  ASSERT_TRUE(id.ok());
+  RunFor(absl::Seconds(30));
+  const v1::JobStatus status = StatusOf(*id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_FAILED);
+  EXPECT_EQ(status.error().code(), job_error::kTaskCrashed);
+  EXPECT_EQ(status.error().worker(), "worker-1");
+  EXPECT_TRUE(absl::StartsWith(status.error().step(), "map "));
+  EXPECT_EQ(status.error().stderr_tail(), "last words of the task\n");
+}
+
+TEST_F(MasterTest, DryRunPlansWithoutATrace) {
+  AddWorkers(2);
+  v1::PlanJobRequest request;
+  *request.mutable_spec() = Spec();
+  request.mutable_spec()->clear_output();
+  bool answered = false;
+  master().PlanJob(request, absl::Seconds(5), [&](const auto& response) {
+    ASSERT_TRUE(response.ok()) << response.status();
+    EXPECT_GT(response->plan().steps_size(), 0);
+    EXPECT_EQ(response->plan().worker_names_size(), 2);
+    answered = true;
+  });
+  RunFor(absl::Seconds(1));
+  EXPECT_TRUE(answered);
+  v1::ListJobsResponse jobs;
+  master().ListJobs({}, absl::Seconds(1), [&](const auto& response) { jobs = *response; });
+  EXPECT_EQ(jobs.jobs_size(), 0);
+}
+
+TEST_F(MasterTest, ShutdownEndsJobsByNameAndStops) {
+  AddWorkers(2);
+  const auto id = Submit(Spec());
+  ASSERT_TRUE(id.ok());
+  RunFor(absl::Milliseconds(500));
+  bool stopped = false;
+  master().Shutdown([&stopped] { stopped = true; });
+  RunFor(absl::Seconds(10));
+  EXPECT_TRUE(stopped);
+  EXPECT_FALSE(world_->storage().Stat("/out/x.weir-staging-" + *id).ok());
+  EXPECT_TRUE(world_->FindWorker("worker-0")->HeldJobs().empty());
+  EXPECT_TRUE(absl::IsUnavailable(Submit(Spec()).status()));
+}
+
+TEST_F(MasterTest, StaleReportsAndNonsenseAreRefused) {
+  AddWorkers(1);
+  absl::Status answer;
+  v1::ReportStepRequest report;
+  report.mutable_fence()->set_job_id("j-none");
+  master().ReportStep(report, absl::Seconds(1), [&](const auto& r) { answer = r.status(); });
+  EXPECT_TRUE(absl::IsAborted(answer)) << answer;
+  v1::HeartbeatRequest heartbeat;
+  heartbeat.set_master_epoch(12345);
+  master().Heartbeat(heartbeat, absl::Seconds(1), [&](const auto& r) { answer = r.status(); });
+  EXPECT_TRUE(absl::IsAborted(answer)) << answer;
+  master().Register({}, absl::Seconds(1), [&](const auto& r) { answer = r.status(); });
+  EXPECT_TRUE(absl::IsInvalidArgument(answer)) << answer;
+}
+
+TEST_F(MasterTest, WorkersAreListedAliveAndLost) {
+  AddWorkers(2);
+  world_->KillWorker("worker-1");
+  RunFor(absl::Seconds(7));
+  v1::ListWorkersResponse workers;
+  master().ListWorkers({}, absl::Seconds(1), [&](const auto& response) { workers = *response; });
+  ASSERT_EQ(workers.workers_size(), 2);
+  EXPECT_EQ(workers.workers(0).state(), v1::WORKER_STATE_ALIVE);
+  EXPECT_EQ(workers.workers(1).state(), v1::WORKER_STATE_LOST);
+  EXPECT_GT(workers.workers(1).seconds_since_heartbeat(), 6);
+}
+
+}  // namespace
+}  // namespace weir::master
