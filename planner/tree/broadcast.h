@@ -26,8 +26,10 @@ struct SpreadSchedule {
 ///
 /// Model: a message of machine i takes t_i; sender and receiver do nothing else.
 /// Bounds: at most 1.5 times the optimum from the fastest source (Khuller and Kim), 2 times from
-/// any. Errors: kInvalidArgument naming source or others[i]. Source: 003, section 5.2. Example:
-/// source 1, others 2, 3, 4 -> 3.
+///   any.
+/// Errors: kInvalidArgument naming source or others[i].
+/// Source: 003, section 5.2.
+/// Example: source 1, others 2, 3, 4 -> 3.
 absl::StatusOr<SpreadSchedule> FastestNodeFirst(Seconds source, const std::vector<Seconds>& others);
 
 /// Most other machines, and most states, of the exact broadcast.
@@ -40,7 +42,7 @@ inline constexpr std::int64_t kExactBroadcastStatesMax = 3'000'000;
 absl::StatusOr<Seconds> ExactBroadcastLength(Seconds source, const std::vector<Seconds>& others);
 
 /// Returns SNF of the others to the source, then FNF from it. Bounds: 3.5 times the optimum when
-/// the source is the fastest machine (Theorem 3).
+///   the source is the fastest machine (Theorem 3).
 absl::StatusOr<Seconds> AllReduceLength(Seconds source, const std::vector<Seconds>& others);
 
 }  // namespace weir::planner::tree

@@ -19,19 +19,19 @@ struct RoundMessage {
 };
 
 /// Returns the ceil(log2 p) + q - 1 rounds in which q segments are reduced to machine 0, no machine
-/// sending or receiving twice in a round: the reversal of Traeff's circulant broadcast, messages
-/// that bring nothing new left out.
+///   sending or receiving twice in a round: the reversal of Traeff's circulant broadcast, messages
+///   that bring nothing new left out.
 ///
 /// Requires: p >= 1, q >= 1. Needs a commutative operation.
 /// Time: O(p q) and O(p log^2 p) for the receive schedules.
 /// Source: 002, "Bidirectional" (optimal broadcast of Traeff and Ripke in reverse).
-/// Checked by: tests/unit/planner_tree/circulant_test.cc, segmented_property_test.cc.
+/// Checked by: tests/unit/planner_tree/schedules_test.cc, segmented_property_test.cc.
 std::vector<std::vector<RoundMessage>> CirculantRounds(std::int32_t p, std::int32_t q);
 
 /// Schedules the circulant rounds, each message as early as its ports allow in round order.
 ///
 /// Bounds: full duplex without overlap, equal segments: exactly (ceil(log2 p) + q - 1)(t_comm +
-/// t_comp). Errors: kInvalidArgument naming p, segments, alpha, beta, gamma.
+///   t_comp). Errors: kInvalidArgument naming p, segments, alpha, beta, gamma.
 absl::StatusOr<Schedule> CirculantSchedule(std::int32_t p, std::vector<double> units,
                                            const LinkCosts& costs, PortModel ports);
 
@@ -39,8 +39,7 @@ absl::StatusOr<Schedule> CirculantSchedule(std::int32_t p, std::vector<double> u
 /// transfers the other.
 ///
 /// Bounds: at most (2 ceil(log2 p) + q) max(d, c) with overlap and equal segments, d = alpha + beta
-/// s, c = gamma s;
-///   within 6 % of B(p; d, c) + (q - 1) max(d, c) for q >= 80 (measured).
+///   s, c = gamma s; within 6 % of B(p; d, c) + (q - 1) max(d, c) for q >= 80 (measured).
 absl::StatusOr<Schedule> InterleavedSchedule(std::int32_t p, std::vector<double> units,
                                              const LinkCosts& costs, PortModel ports);
 

@@ -30,9 +30,9 @@ struct ClassOptimum {
 ///
 /// Requires: times and counts of equal length, any order of times; every count >= 0.
 /// Errors: kInvalidArgument naming times, counts, or the size of the table (use the slot search or
-/// SNF + local search). Time: O(n^{2k-1} log n) (Theorem 6). Example: times 2, 3 and counts 8, 3 ->
-/// 8 (SNF: 9). Checked by: tests/unit/planner_tree/heterogeneous_test.cc,
-/// heterogeneous_property_test.cc.
+///   SNF + local search). Time: O(n^{2k-1} log n) (Theorem 6).
+/// Example: times 2, 3 and counts 8, 3 -> 8 (SNF: 9).
+/// Checked by: tests/unit/planner_tree/heterogeneous_test.cc, heterogeneous_property_test.cc.
 absl::StatusOr<ClassOptimum> ClassOptimumByDp(const std::vector<Seconds>& times,
                                               const std::vector<std::int64_t>& counts);
 

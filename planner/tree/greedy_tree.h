@@ -15,8 +15,8 @@ namespace weir::planner::tree {
 /// Model: ElementCosts; any number of transfers at once, one per machine.
 /// Requires: 1 <= n <= kTreeMachinesMax; costs finite and not negative.
 /// Errors: kInvalidArgument naming n, d or c.
-/// Thread-safety: pure. Ties: a machine that has just joined goes before one that continues; else
-/// first come, first
+/// Thread-safety: pure.
+/// Ties: a machine that has just joined goes before one that continues; else first come, first
 ///   served. Transfers start as late as the makespan allows (times are reversed from the sink).
 /// Time: O(n): popped times never decrease, so two queues replace the heap of the source.
 /// Source: 000, Algorithm 1, Theorem 4.
@@ -28,8 +28,7 @@ absl::StatusOr<TimedTree> GreedyTree(std::int64_t n, ElementCosts costs);
 /// when n = 1).
 ///
 /// Source: 000, Algorithm 2, Theorem 7, with two corrections: the reversal of line 14 is t_n - t_i
-/// (the printed + c
-///   contradicts Fig. 1), and "t_i = 0 for i >= n" reads i <= 1.
+///   (the printed + c contradicts Fig. 1), and "t_i = 0 for i >= n" reads i <= 1.
 absl::StatusOr<TimedTree> GreedyTreeLimitedTransfers(std::int64_t n, std::int64_t max_transfers,
                                                      ElementCosts costs);
 

@@ -18,13 +18,11 @@ inline constexpr std::int64_t kImplicitMachinesMax = std::int64_t{1} << 60;
 /// The optimal tree of Algorithm 1, numbered so that any machine can rank itself.
 ///
 /// Model: in reversed time a receiver free at value v joins a machine at v + (c + d) (move A:
-/// continue at the new
-///   machine) and is free again at v + max(c, d) (move B: continue at the same one). Every joining
-///   event is a word over {A, B}; its time is a (c + d) + b max(c, d), and C(a + b, a) events share
-///   (a, b).
+///   continue at the new machine) and is free again at v + max(c, d) (move B: continue at the same
+///   one). Every joining event is a word over {A, B}; its time is a (c + d) + b max(c, d), and C(a
+///   + b, a) events share (a, b).
 /// Symbols: machine 1 is the sink; machine e + 2 is created by event e = 0, 1, ..., events sorted
-/// by (time, a, b, word
-///   with A before B).
+///   by (time, a, b, word with A before B).
 /// Thread-safety: const after Create. Time: O(log^2 n) to create, O(log n) per query.
 /// Checked by: tests/unit/planner_tree/implicit_tree_test.cc.
 class ImplicitTree {

@@ -106,6 +106,10 @@ absl::StatusOr<Schedule> BuildRounds(InstanceFields& fields, const char* transfe
   const LinkCosts costs{0, fields.Number(transfer), fields.Number(combine)};
   fields.Note(fields.Locate(CheckCount("q", q, 1, kPictureMachinesMax)));
   if (!fields.status().ok()) return fields.status();
+  if (q == 1 && ports.overlaps_compute) {
+    const ElementCosts element{costs.beta_s_per_unit, costs.gamma_s_per_unit};
+    return OfTree("greedy tree", GreedyTree(p, element), element);
+  }
   const std::vector<double> units(static_cast<std::size_t>(q), 1.0);
   auto rounds = CirculantSchedule(static_cast<std::int32_t>(p), units, costs, ports);
   if (!rounds.ok() || !ports.overlaps_compute) return rounds;

@@ -27,7 +27,7 @@ absl::Status CheckSegmented(std::int64_t num_machines, const std::vector<double>
 /// Errors: kInvalidArgument naming p, segments, alpha, beta, gamma or a machine that is on a cycle.
 /// Thread-safety: pure. Time: O(p q log(p q)) for trees of bounded degree.
 /// Bounds: none in general; circulant trees lose a factor of 1.4 to 2.9 this way, so they keep
-/// their rounds (circulant.h).
+///   their rounds (circulant.h).
 absl::StatusOr<Schedule> ListSchedule(std::string method,
                                       const std::vector<std::vector<MachineIndex>>& trees,
                                       std::vector<double> units, const LinkCosts& costs,

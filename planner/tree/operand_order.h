@@ -25,11 +25,12 @@ struct OperandPlacement {
 /// freely (000, section 4.1).
 ///
 /// Symbols: root_rank = rank that the sink must hold, by default 0; reached by putting some of the
-/// sink's senders to its
-///   left, which needs a subset of their subtrees with root_rank machines in all.
+///   sink's senders to its left, which needs a subset of their subtrees with root_rank machines in
+///   all.
 /// Errors: kInvalidArgument naming child (cycle); kFailedPrecondition when no subset gives
-/// root_rank. Ties: equal starts by machine. Time: O(n log n), O(n * degree of the sink) with a
-/// root rank. Checked by: tests/unit/planner_tree/operand_order_test.cc.
+///   root_rank.
+/// Ties: equal starts by machine. Time: O(n log n), O(n * degree of the sink) with a root rank.
+/// Checked by: tests/unit/planner_tree/operand_order_test.cc.
 absl::StatusOr<OperandPlacement> PlaceOperands(
     const TimedTree& tree, std::optional<std::int64_t> root_rank = std::nullopt);
 

@@ -13,9 +13,9 @@ namespace weir::planner::tree {
 
 /// Schedules ceil(log2 p) rounds of reduce-scatter over p equal segments and as many of gather.
 ///
-/// Model: with s' = p and s = ceil(s'/2), machine r sends its partials of the segments
-///   r + s .. r + s' - 1 (mod p) to machine r + s and keeps the rest; then s' = s until s' = 1,
-///   when machine r holds segment r. Needs a commutative operation.
+/// Model: with s' = p and s = ceil(s'/2), machine r sends its partials of the segments r + s .. r +
+///   s' - 1 (mod p) to machine r + s and keeps the rest; then s' = s until s' = 1, when machine r
+///   holds segment r. Needs a commutative operation.
 /// Bounds: no overlap: 2 ceil(log2 p) alpha + (p-1)/p (2 beta + gamma) units.
 /// Errors: kInvalidArgument naming p, units, alpha, beta, gamma.
 /// Source: J. L. Traeff, "Optimal, non-pipelined reduce-scatter and allreduce algorithms", 2024.

@@ -20,17 +20,15 @@ inline constexpr std::int64_t kFertileMachinesMax = 256;
 /// Builds a tree for machines whose elements are ready at release[i].
 ///
 /// Model: 000, but machine i neither sends nor receives before release[i]; at most K transfers at
-/// once; any machine may
-///   be the sink (the one without receiver).
+///   once; any machine may be the sink (the one without receiver).
 /// Method: reversed greedy for a deadline T, bisected on T: the earliest usable slot of a machine
-/// that is released in time
-///   takes the latest machine, or the earliest (it can take most others) when the rest still fits;
-///   the better tree is timed forward. Neither policy is optimal: optimal in 142 of 172 small
-///   instances, worst ratio 1.17 (measured).
+///   that is released in time takes the latest machine, or the earliest (it can take most others)
+///   when the rest still fits; the better tree is timed forward. Neither policy is optimal: optimal
+///   in 142 of 172 small instances, worst ratio 1.17 (measured).
 /// Errors: kInvalidArgument naming n, d, c, K or release[i].
 /// Ties: by release, then by machine. Time: O(n log n) per deadline, O(n^2 log n) up to
-/// kFertileMachinesMax machines. Checked by: tests/unit/planner_tree/release_dates_test.cc,
-/// release_property_test.cc.
+///   kFertileMachinesMax machines.
+/// Checked by: tests/unit/planner_tree/release_dates_test.cc, release_property_test.cc.
 absl::StatusOr<TimedTree> ReleaseDateTree(const std::vector<Seconds>& release, ElementCosts costs,
                                           std::int64_t max_transfers = kNoTransferLimit);
 

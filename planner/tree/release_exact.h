@@ -19,11 +19,11 @@ inline constexpr std::int64_t kExactReleaseStatesMax = 3'000'000;
 /// Finds the least makespan in the model of ReleaseDateTree, any machine being the sink.
 ///
 /// Method: branch and bound over sequences of transfers with nondecreasing starts, each as early as
-/// possible; bound:
-///   ReleaseLowerBound with every machine's next free port as its release.
+///   possible; bound: ReleaseLowerBound with every machine's next free port as its release.
 /// Errors: kInvalidArgument naming n (use ReleaseDateTree and ReleaseLowerBound), d, c, K or
-/// release[i]. Checked by: tests/unit/planner_tree/release_property_test.cc against a search in
-/// whole time units.
+///   release[i].
+/// Checked by: tests/unit/planner_tree/release_property_test.cc against a search in whole time
+///   units.
 absl::StatusOr<Seconds> ExactReleaseLength(const std::vector<Seconds>& release, ElementCosts costs,
                                            std::int64_t max_transfers = kNoTransferLimit);
 

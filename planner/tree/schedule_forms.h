@@ -12,12 +12,12 @@
 
 namespace weir::planner::tree {
 
-/// Returns the tree as a schedule of one segment of `units`; a transfer takes d, a combine c.
-/// The root is the machine without receiver.
+/// Returns the tree as a schedule of one segment of `units`; a transfer takes d, a combine c. The
+/// root is the machine without receiver.
 Schedule FromTree(std::string method, const TimedTree& tree, ElementCosts costs, double units);
 
-/// Returns a sender schedule as messages: machine 0 is the destination, sender i machine i + 1.
-/// A message takes t_i and needs no combining (003 counts it in t_i).
+/// Returns a sender schedule as messages: machine 0 is the destination, sender i machine i + 1. A
+///   message takes t_i and needs no combining (003 counts it in t_i).
 Schedule FromSenders(std::string method, const SenderSchedule& senders,
                      const std::vector<Seconds>& times, double units);
 

@@ -48,8 +48,7 @@ class PortClock {
 /// sets makespan_s to the time at which the root has combined its last message.
 ///
 /// Model: a machine combines in list order; without overlap combining waits for the machine's own
-/// sends and keeps it
-///   from both directions.
+///   sends and keeps it from both directions.
 /// Time: O(messages * segments per message).
 void TimeMessages(Schedule& schedule, PortModel ports, const std::vector<Seconds>& ready_s = {});
 

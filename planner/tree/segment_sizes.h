@@ -22,11 +22,11 @@ struct SegmentChoice {
 /// = beta + gamma.
 ///
 /// Symbols: with A = rounds_before, B = rounds_per_segment the real optimum is q* = sqrt(A m w / (B
-/// alpha)) and the length
-///   [sqrt(A alpha) + sqrt(B m w)]^2; the better of the two integers around q* in 1..q_max is
-///   returned.
+///   alpha)) and the length [sqrt(A alpha) + sqrt(B m w)]^2; the better of the two integers around
+///   q* in 1..q_max is returned.
 /// Example: round-optimal: A = ceil(log2 p) - 1, B = 1; pipeline: A = p - 3, B = 2; binary: A = 2
-/// (N - 3), B = 4. Source: 002, table "Time Complexity" (s_opt, T_opt).
+///   (N - 3), B = 4.
+/// Source: 002, table "Time Complexity" (s_opt, T_opt).
 SegmentChoice BestUniformByFormula(double rounds_before, double rounds_per_segment, double units,
                                    const LinkCosts& costs, std::int64_t q_max);
 
@@ -39,8 +39,8 @@ SegmentChoice BestUniformBySearch(const std::function<Seconds(std::int64_t)>& le
 struct SegmentationResult {
   Seconds best_uniform_s = 0;  // any size 1..m, the last segment shorter
   Seconds best_s = 0;          // any sizes
-  std::vector<std::vector<double>>
-      best_sizes;  // all within 1e-9 of the best, lexicographically falling
+  /// All within 1e-9 of the best, lexicographically falling.
+  std::vector<std::vector<double>> best_sizes;
 };
 
 /// Most units of BestNonuniform: it tries all 2^(m-1) compositions.

@@ -22,8 +22,8 @@ using DestinationMatrix = std::vector<std::vector<MachineIndex>>;
 ///
 /// Returns: nullopt when a segment has a cycle (Inf in the source).
 /// Errors: kInvalidArgument naming n, m, solution_rows, alpha, beta or gamma.
-/// Source: 001, evaluate. Example: the document's solution1 with alpha = .1, beta = 1, gamma = .3
-/// -> 3.8.
+/// Source: 001, evaluate.
+/// Example: the document's solution1 with alpha = .1, beta = 1, gamma = .3 -> 3.8.
 absl::StatusOr<std::optional<Seconds>> EvaluateDestinations(const DestinationMatrix& destination,
                                                             const LinkCosts& costs);
 
@@ -44,10 +44,9 @@ inline constexpr std::int64_t kFindMinLeavesMax = 20'000'000;
 /// cyclic is not extended.
 ///
 /// Errors: kInvalidArgument naming n or m when (n^(n-2))^m exceeds kFindMinLeavesMax (use
-/// SegmentedExactSearch or a
-///   schedule builder), alpha, beta, gamma.
-/// Source: 001, find_min. Checked by: tests/unit/planner_tree/segmented_evaluation_test.cc (the
-/// printed results).
+///   SegmentedExactSearch or a schedule builder), alpha, beta, gamma.
+/// Source: 001, find_min.
+/// Checked by: tests/unit/planner_tree/segmented_evaluation_test.cc (the printed results).
 absl::StatusOr<FindMinResult> FindMinDestinations(std::int32_t n, std::int32_t m,
                                                   const LinkCosts& costs);
 

@@ -54,17 +54,17 @@ struct ReductionChoice {
 /// Chooses the shortest of the candidates for this problem; ties go to the earlier in this list.
 ///
 /// - limit on transfers: Algorithm 2 of 000; with release dates the reversed greedy under the
-/// limit;
+///   limit;
 /// - release dates: reversed greedy, against waiting for all and then the best of the rest;
 /// - speeds: slowest-node-first, local search, slot search or class table where they are exact;
 /// - order: one greedy tree by preorder, ordered pipeline, ordered two-tree (root at an end);
 /// - half duplex: greedy of 002 with searched segment count, Algorithm 1 where compute overlaps;
-/// - full duplex: Algorithm 1 or binomial, round-optimal, interleaved, Rabenseifner,
-///   reduce-scatter and gather, and rotating
-///   centres where latency holds no port.
+/// - full duplex: Algorithm 1 or binomial, round-optimal, interleaved, Rabenseifner, reduce-scatter
+///   and gather, and rotating centres where latency holds no port.
+///
 /// Segment counts come from the closed forms; the lengths compared are those of the built
-/// schedules. Errors: kInvalidArgument naming p, element_units, alpha, beta, gamma, root,
-/// slowdown[i],
+/// schedules.
+/// Errors: kInvalidArgument naming p, element_units, alpha, beta, gamma, root, slowdown[i],
 ///   ready_s[i], K, max_segments; kFailedPrecondition when every candidate is refused, with the
 ///   reasons.
 /// Thread-safety: pure. Time: O(p q) per candidate.

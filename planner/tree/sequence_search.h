@@ -21,8 +21,8 @@ struct SequenceResult {
 ///
 /// Deterministic: the moves come from a fixed generator seeded by the number of senders.
 /// Bounds: never longer than SNF; +0.06 % over the optimum on average at 21 distinct speeds (SNF:
-/// +2.3 %; measured). Errors: kInvalidArgument naming senders[i], K, iterations. Time: O(iterations
-/// m log m).
+///   +2.3 %; measured).
+/// Errors: kInvalidArgument naming senders[i], K, iterations. Time: O(iterations m log m).
 absl::StatusOr<SequenceResult> ImproveSequence(const std::vector<Seconds>& times,
                                                std::int64_t max_transfers, std::int64_t iterations);
 

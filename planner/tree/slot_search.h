@@ -27,14 +27,14 @@ struct SlotSearchResult {
 /// Searches the optimal reduction by branch and bound over reversed time.
 ///
 /// Method: reversed, a message needs a free slot, the destination's at 0, and leaves two slots at
-/// its end. Fast machines
-///   come first (Corollary 1), so the senders are placed fastest first and a state is the multiset
-///   of slots. Bound: the rest placed as if all were as fast as the next one, matched slowest to
-///   earliest. A state met again with a maximum not smaller than before is cut: the memo keeps the
-///   maximum with the slots.
+///   its end. Fast machines come first (Corollary 1), so the senders are placed fastest first and a
+///   state is the multiset of slots. Bound: the rest placed as if all were as fast as the next one,
+///   matched slowest to earliest. A state met again with a maximum not smaller than before is cut:
+///   the memo keeps the maximum with the slots.
 /// Errors: kInvalidArgument naming senders[i].
 /// Bounds: about 100 to 200 nodes for 21 senders of three classes (003 prints 1 187 418), some 21
-/// distinct speeds in 1 s. Checked by: tests/unit/planner_tree/heterogeneous_property_test.cc.
+///   distinct speeds in 1 s.
+/// Checked by: tests/unit/planner_tree/heterogeneous_property_test.cc.
 absl::StatusOr<SlotSearchResult> SearchSlots(const std::vector<Seconds>& times);
 
 }  // namespace weir::planner::tree

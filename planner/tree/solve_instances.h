@@ -19,9 +19,10 @@ struct SolveOptions {
 /// Solves every instance of {"schema":1,"instances":[{"id","alg","input"}]}, other fields ignored.
 ///
 /// Returns: {"schema":1,"results":[{"id":..., fields of that alg}]}; fields as
-/// tests/golden/trees/README.md names them. Errors: kInvalidArgument naming instance and field:
-/// text that is no JSON, another schema, an unknown alg, input that is
-///   missing, out of range or too large for an exact search. The first error ends the file.
+///   tests/golden/trees/README.md names them.
+/// Errors: kInvalidArgument naming instance and field: text that is no JSON, another schema, an
+///   unknown alg, input that is missing, out of range or too large for an exact search. The first
+///   error ends the file.
 /// Thread-safety: pure; same text, same result.
 /// Checked by: tests/unit/planner_tree/golden_trees_test.cc.
 absl::StatusOr<std::string> SolveInstancesJson(std::string_view json_text,

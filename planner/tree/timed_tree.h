@@ -24,8 +24,7 @@ inline constexpr std::int64_t kTreeMachinesMax = std::int64_t{1} << 27;
 /// Costs of the homogeneous model of 000, section 3.1.
 ///
 /// Model: moving one element takes d and occupies both machines' ports; combining two takes c on
-/// the receiver and
-///   overlaps with transfers.
+///   the receiver and overlaps with transfers.
 /// Symbols: d = transfer_s, c = combine_s, both >= 0 and finite.
 struct ElementCosts {
   Seconds transfer_s = 0;
@@ -35,7 +34,7 @@ struct ElementCosts {
 /// A tree over n machines with the start of each machine's one transfer.
 ///
 /// Model: 000, section 3.2. The source calls the receiver "child"; here every edge has a sender and
-/// a receiver.
+///   a receiver.
 struct TimedTree {
   /// receiver[i] = machine to which i sends; kNoMachine for the sink.
   std::vector<MachineIndex> receiver;

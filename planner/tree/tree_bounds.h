@@ -22,12 +22,11 @@ Seconds LengthLowerBound(std::int64_t n, ElementCosts costs);
 Seconds LengthUpperBound(std::int64_t n, ElementCosts costs);
 
 /// Returns an upper bound on the length with at most K transfers (Algorithm 2) or K reducers
-/// (Algorithm 3), K <= n/2: (k + ceil((n - 2^k) / K))(d + c), k = floor(log2 K) + 1.
+///   (Algorithm 3), K <= n/2: (k + ceil((n - 2^k) / K))(d + c), k = floor(log2 K) + 1.
 ///
 /// Source: 000, Proposition 8 and Corollary 11, corrected: the printed bound is false (n = 6, K =
-/// 3, d = c = 1: optimum
-///   5, printed bound 4), because K machines do not all hold an element when the doubling mode
-///   ends.
+///   3, d = c = 1: optimum 5, printed bound 4), because K machines do not all hold an element when
+///   the doubling mode ends.
 /// Checked by: tests/unit/planner_tree/homogeneous_property_test.cc.
 Seconds LimitedLengthUpperBound(std::int64_t n, std::int64_t limit, ElementCosts costs);
 
@@ -36,7 +35,7 @@ Seconds LimitedLengthUpperBound(std::int64_t n, std::int64_t limit, ElementCosts
 Seconds DegreeLowerBound(std::int64_t degree, ElementCosts costs);
 
 /// Returns depth (d + c), `depth` counted in edges from the sink. Source: 000, section 5 (its depth
-/// counts machines).
+///   counts machines).
 Seconds DepthLowerBound(std::int64_t depth, ElementCosts costs);
 
 }  // namespace weir::planner::tree

@@ -40,15 +40,16 @@ absl::StatusOr<std::vector<StepIndex>> AppendBroadcast(const SpreadSchedule& spr
                                                        Plan* plan);
 
 /// Returns the network of LinkCosts for elements of `units` units and element_bytes bytes: latency
-/// alpha, beta per unit, no cut.
+///   alpha, beta per unit, no cut.
 NetworkModel NetworkOf(const LinkCosts& costs, std::int32_t num_machines, double units,
                        Bytes element_bytes);
 
 /// Returns a whole plan of one reduction: a map step without duration per machine, released at
-/// ready_s (empty: 0), then the reduction, in strict order, with predicted times.
+///   ready_s (empty: 0), then the reduction, in strict order, with predicted times.
 ///
 /// Errors: kInvalidArgument when network and schedule have different numbers of machines, or as
-/// AppendReduction. Example: FromTree of GreedyTree(4, {1, 1}) -> makespan 4.
+///   AppendReduction.
+/// Example: FromTree of GreedyTree(4, {1, 1}) -> makespan 4.
 absl::StatusOr<Plan> ReductionPlan(const Schedule& schedule, const NetworkModel& network,
                                    Bytes element_bytes, const std::vector<Seconds>& ready_s = {});
 

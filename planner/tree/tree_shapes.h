@@ -34,8 +34,8 @@ Receivers InOrderBinaryShape(std::int32_t p);
 /// Not order-preserving when shifted.
 std::pair<Receivers, Receivers> TwoTreeShapes(std::int32_t p);
 
-/// Two trees of which every subtree is a range of ranks: the second is the in-order tree
-/// over 2..p-1 with rank 1 as its leftmost leaf. For non-commutative operations.
+/// Two trees of which every subtree is a range of ranks: the second is the in-order tree over
+/// 2..p-1 with rank 1 as its leftmost leaf. For non-commutative operations.
 std::pair<Receivers, Receivers> OrderedTwoTreeShapes(std::int32_t p);
 
 /// One tree per centre 1..p-1: everybody sends to the centre, the centre to the root. Segment j

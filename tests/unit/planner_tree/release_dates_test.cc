@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "planner/tree/greedy_tree.h"
-#include "planner/tree/operand_order.h"
 #include "planner/tree/release_exact.h"
 #include "tests/unit/planner_tree/tree_validator.h"
 
@@ -36,33 +35,6 @@ TEST(ReleaseDates, FourWavesAreReducedAsTheyCome) {
   EXPECT_EQ(TreeFault(tree, costs, {.release_s = release}), "");
   EXPECT_GE(tree.makespan_s, *ReleaseLowerBound(release, costs));
   EXPECT_LT(tree.makespan_s, 15 + GreedyTree(256, costs)->makespan_s);
-}
-
-TEST(OperandOrder, PlacementRunsInOrderWithAnyReachableRoot) {
-  for (std::int64_t n = 1; n <= 40; ++n) {
-    const TimedTree tree = *GreedyTree(n, {3, 2});
-    for (std::int64_t root_rank = 0; root_rank < n; ++root_rank) {
-      const auto placement = PlaceOperands(tree, root_rank);
-      if (!placement.ok()) {
-        EXPECT_EQ(placement.status().code(), absl::StatusCode::kFailedPrecondition);
-        continue;
-      }
-      // Run it with concatenation, which does not commute.
-      std::vector<std::vector<std::int64_t>> value;
-      for (std::int64_t rank : placement->rank) value.push_back({rank});
-      std::vector<MachineIndex> order;
-      for (MachineIndex i = 1; i < n; ++i) order.push_back(i);
-      std::stable_sort(order.begin(), order.end(), [&](MachineIndex a, MachineIndex b) {
-        return tree.start_s[a] < tree.start_s[b];
-      });
-      for (MachineIndex i : order) {
-        auto& to = value[tree.receiver[i]];
-        to.insert(placement->is_left[i] ? to.begin() : to.end(), value[i].begin(), value[i].end());
-      }
-      EXPECT_EQ(placement->rank[0], root_rank);
-      EXPECT_TRUE(std::is_sorted(value[0].begin(), value[0].end())) << n << " " << root_rank;
-    }
-  }
 }
 
 }  // namespace

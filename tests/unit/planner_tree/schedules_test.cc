@@ -3,7 +3,6 @@
 #include "planner/tree/bidirectional_greedy.h"
 #include "planner/tree/circulant.h"
 #include "planner/tree/list_schedule.h"
-#include "planner/tree/operand_order.h"
 #include "planner/tree/rabenseifner.h"
 #include "planner/tree/reduce_scatter.h"
 #include "planner/tree/segment_sizes.h"
@@ -140,19 +139,6 @@ TEST(SegmentSizes, FormulaAndSearchAgree) {
       EXPECT_NEAR(formula.length_s, search.length_s, 1e-9 * search.length_s);
     }
   }
-}
-
-TEST(OperandOrder, ChecksEverySchedule) {
-  const std::vector<double> units(6, 1.0);
-  for (std::int32_t p = 2; p <= 20; ++p) {
-    EXPECT_TRUE(CheckOrderPreserved(*OrderedPipeline(p, units, {1, 1, 1}, kOverlap)).ok());
-    EXPECT_TRUE(CheckOrderPreserved(*OrderedTwoTree(p, units, {1, 1, 1}, kOverlap)).ok());
-  }
-  const absl::Status refused =
-      CheckOrderPreserved(*CirculantSchedule(7, units, {1, 1, 1}, kOverlap));
-  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_NE(refused.message().find("does not keep the order"), std::string::npos);
-  EXPECT_FALSE(CheckOrderPreserved(*UnidirectionalGreedySchedule(7, units, {1, 1, 1})).ok());
 }
 
 }  // namespace
