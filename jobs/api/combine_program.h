@@ -32,7 +32,7 @@ namespace weir {
 ///   producers in the order given), whatever the number of slots, so Combine need not be
 ///   commutative; only the grouping depends on the cuts.
 /// Bounds: StepContext::memory_bytes; beyond it the step fails with OUT_OF_MEMORY.
-/// Checked by: tests/unit/jobs/combine_program_test.cc.
+/// Checked by: tests/unit/jobs/combine_table_test.cc, wordcount_test.cc.
 template <typename Job>
 class CombineProgram : public JobProgram {
  public:
@@ -208,7 +208,7 @@ class CombineProgram : public JobProgram {
 
   std::uint64_t PlaceOf(int sub, const Entry& entry) const {
     if constexpr (kOwnPartition) {
-      typename KeyForm<Key>::Held key;
+      typename KeyForm<Key>::Held key{};
       KeyForm<Key>::Read(entry.key(), key);
       return KeyRanges::PositionOf(job_.Partition(key));
     } else {
@@ -255,7 +255,7 @@ class CombineProgram : public JobProgram {
     PartText text(sink);
     status = VisitMerged(sorted, [&](const Entry& entry) {
       return text.Add([&](std::string& out) {
-        typename KeyForm<Key>::Held key;
+        typename KeyForm<Key>::Held key{};
         KeyForm<Key>::Read(entry.key(), key);
         job_.Format(key, entry.value, out);
       });

@@ -36,7 +36,7 @@ class Delimiters {
 /// Thread-safety: one thread at a time.
 /// Errors: those of InputFile; BadRecord for a record longer than kRecordBytesMax.
 /// Bounds: two records of the greatest length, else twice kChunkBytes.
-/// Checked by: tests/unit/jobs/delimited_blocks_test.cc.
+/// Checked by: tests/unit/jobs/readers_test.cc.
 class DelimitedBlocks {
  public:
   DelimitedBlocks(const Delimiters& delimiters, const InputRange& range);

@@ -1,12 +1,15 @@
 #pragma once
 
-// Makes a JobProgram of an author's class. Upstream: jobs/<job>. Downstream: combine_program.h.
+// Makes a JobProgram of an author's class. Upstream: jobs/<job>. Downstream: combine_program.h,
+// group_program.h.
 
 #include <memory>
 #include <utility>
 
 #include "jobs/api/combine_program.h"
+#include "jobs/api/group_program.h"
 #include "jobs/api/program.h"
+#include "jobs/api/readers.h"
 
 namespace weir {
 
@@ -24,7 +27,14 @@ namespace weir {
 /// Example: jobs/wordcount/wordcount.cc.
 template <typename Job>
 std::unique_ptr<JobProgram> MakeJobProgram(Job job) {
-  return std::make_unique<CombineProgram<Job>>(std::move(job));
+  constexpr bool kCombines = requires(const Job& of, typename Job::Value& into) {
+    of.Combine(into, into);
+  };
+  if constexpr (kCombines) {
+    return std::make_unique<CombineProgram<Job>>(std::move(job));
+  } else {
+    return std::make_unique<GroupProgram<Job>>(std::move(job));
+  }
 }
 
 }  // namespace weir

@@ -1,0 +1,105 @@
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <tuple>
+
+#include "jobs/api/key_codec.h"
+#include "jobs/api/value_codec.h"
+
+namespace weir {
+namespace {
+
+template <typename T>
+std::string KeyBytes(const T& key) {
+  std::string bytes;
+  KeyCodec<T>::Append(key, bytes);
+  return bytes;
+}
+
+// Comes back whole, leaves what follows, refuses every shorter input.
+template <typename T>
+void CheckRoundTrip(const T& key) {
+  const std::string bytes = KeyBytes(key);
+  std::string followed = bytes + "rest";
+  std::string_view in = followed;
+  T back{};
+  RC_ASSERT(KeyCodec<T>::Take(in, back));
+  RC_ASSERT(back == key);
+  RC_ASSERT(in == "rest");
+  for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
+    std::string_view shorter = std::string_view(bytes).substr(0, cut);
+    RC_ASSERT(!KeyCodec<T>::Take(shorter, back));
+  }
+}
+
+template <typename T>
+void CheckKeys() {
+  const T a = *rc::gen::arbitrary<T>();
+  const T b = *rc::gen::arbitrary<T>();
+  CheckRoundTrip(a);
+  RC_ASSERT((a < b) == (KeyBytes(a) < KeyBytes(b)));
+}
+
+RC_GTEST_PROP(KeyCodecProperty, Int8, ()) { CheckKeys<std::int8_t>(); }
+RC_GTEST_PROP(KeyCodecProperty, Int64, ()) { CheckKeys<std::int64_t>(); }
+RC_GTEST_PROP(KeyCodecProperty, Unsigned32, ()) { CheckKeys<std::uint32_t>(); }
+RC_GTEST_PROP(KeyCodecProperty, Double, ()) { CheckKeys<double>(); }
+RC_GTEST_PROP(KeyCodecProperty, Tuples, ()) {
+  CheckKeys<std::tuple<std::int32_t, std::string, std::string>>();
+}
+RC_GTEST_PROP(KeyCodecProperty, StringsWithNul, ()) {
+  const auto text = rc::gen::container<std::string>(rc::gen::element('\0', '\1', '\xff', 'a'));
+  const std::tuple<std::string, std::string> a(*text, *text), b(*text, *text);
+  CheckRoundTrip(a);
+  RC_ASSERT((a < b) == (KeyBytes(a) < KeyBytes(b)));
+}
+
+TEST(KeyCodec, InfinitiesAreAtTheEnds) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_LT(KeyBytes(-infinity), KeyBytes(-1e300));
+  EXPECT_LT(KeyBytes(-1e-300), KeyBytes(0.0));
+  EXPECT_LT(KeyBytes(1e300), KeyBytes(infinity));
+}
+
+struct Point {
+  std::int32_t x = 0;
+  std::int32_t y = 0;
+  bool operator==(const Point&) const = default;
+};
+
+template <typename T>
+void CheckValue(const T& value) {
+  std::string bytes;
+  ValueCodec<T>::Append(value, bytes);
+  const std::string whole = bytes + "z";
+  std::string_view in = whole;
+  T back{};
+  RC_ASSERT(ValueCodec<T>::Take(in, back));
+  RC_ASSERT(back == value);
+  RC_ASSERT(in == "z");
+  std::string_view shorter = std::string_view(bytes).substr(0, bytes.size() - 1);
+  RC_ASSERT(!ValueCodec<T>::Take(shorter, back));
+}
+
+RC_GTEST_PROP(ValueCodecProperty, RoundTrips, ()) {
+  CheckValue(*rc::gen::arbitrary<std::int64_t>());
+  CheckValue(*rc::gen::arbitrary<float>());
+  CheckValue(*rc::gen::arbitrary<std::string>());
+  CheckValue(Point{*rc::gen::arbitrary<int>(), *rc::gen::arbitrary<int>()});
+  CheckValue(*rc::gen::arbitrary<std::tuple<int, std::string, double>>());
+}
+
+TEST(KeyCodec, StructsAreTheirMemory) {
+  std::string bytes = KeyBytes(Point{1, 2});
+  std::string_view in = bytes;
+  Point back;
+  ASSERT_TRUE(KeyCodec<Point>::Take(in, back));
+  EXPECT_EQ(back, (Point{1, 2}));
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,138 @@
+#include "jobs/api/combine_table.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "jobs/api/combine_program.h"
+#include "jobs/api/make_program.h"
+#include "jobs/api/packed_key.h"
+#include "tests/unit/jobs/in_process_job.h"
+
+namespace weir {
+namespace {
+
+void Append(std::string& into, const std::string& from) { into += from; }
+
+// Values with memory of their own, folded in order: shows lost, doubled, leaked and misplaced ones.
+template <typename Table>
+void Put(Table& table, const std::string& key, const std::string& value) {
+  std::string padded = key;
+  padded.resize(key.size() + kInlineKeyBytes);
+  table.Upsert(PackKey(padded.data(), static_cast<std::uint32_t>(key.size())), value, Append);
+}
+
+template <typename Table>
+std::map<std::string, std::string> Contents(const Table& table) {
+  std::map<std::string, std::string> contents;
+  for (int sub = 0; sub < (table.small() ? 1 : Table::kSubTables); ++sub) {
+    table.ForEach(sub, [&](const auto& entry) {
+      EXPECT_TRUE(contents.emplace(entry.key(), entry.value).second);
+      if (!table.small()) {
+        EXPECT_EQ(Table::PositionOf(sub, entry), KeyPosition(HashKey(entry.key())));
+      }
+    });
+  }
+  EXPECT_EQ(static_cast<std::int64_t>(contents.size()), table.size());
+  return contents;
+}
+
+std::string KeyOf(int i) {
+  return std::string(static_cast<std::size_t>(i % 40), 'x') + std::to_string(i);
+}
+
+TEST(CombineTable, GrowsSplitsAndKeepsTheOrderOfValues) {
+  for (const int num_keys : {0, 1, 100, 4096, 4097, 30000}) {
+    CombineTable<std::string> table;
+    std::map<std::string, std::string> expected;
+    for (int round = 0; round < 3; ++round) {
+      for (int i = 0; i < num_keys; ++i) {
+        Put(table, KeyOf(i), std::to_string(round));
+        expected[KeyOf(i)] += std::to_string(round);
+      }
+    }
+    EXPECT_EQ(table.small(), num_keys <= 4096) << num_keys;
+    EXPECT_EQ(Contents(table), expected);
+    table.Split();
+    EXPECT_EQ(Contents(table), expected);
+  }
+}
+
+TEST(CombineTable, MergePutsOwnValuesFirst) {
+  CombineTable<std::string> first, second;
+  std::map<std::string, std::string> expected;
+  for (int i = 0; i < 9000; ++i) {
+    if (i % 3 != 0) Put(first, KeyOf(i), "a");
+    if (i % 3 != 1) Put(second, KeyOf(i), "b");
+    expected[KeyOf(i)] = i % 3 == 0 ? "b" : i % 3 == 1 ? "a" : "ab";
+  }
+  first.Split();
+  second.Split();
+  for (int sub = 0; sub < first.kSubTables; ++sub) first.Merge(sub, second, Append);
+  EXPECT_EQ(Contents(first), expected);
+}
+
+RC_GTEST_PROP(PackedKeyProperty, HashDoesNotDependOnWhatFollows, ()) {
+  const auto key =
+      *rc::gen::container<std::string>(*rc::gen::inRange(0, 60), rc::gen::arbitrary<char>());
+  const auto behind = *rc::gen::container<std::string>(16, rc::gen::arbitrary<char>());
+  const std::string text = key + behind;
+  const PackedKey packed = PackKey(text.data(), static_cast<std::uint32_t>(key.size()));
+  RC_ASSERT(packed.hash == HashKey(key));
+}
+
+// The planner cuts the key space by position, so positions of similar keys must be spread evenly.
+TEST(PackedKey, PositionsAreSpreadEvenly) {
+  constexpr int kKeys = 100000, kBins = 64;
+  for (const char* pattern : {"%d", "station-%06d", "user:%d:clicks-per-hour", "%010d"}) {
+    std::vector<int> high(kBins), low(kBins);
+    for (int i = 0; i < kKeys; ++i) {
+      char text[64];
+      std::snprintf(text, sizeof text, pattern, i);
+      const std::uint64_t position = KeyPosition(HashKey(text));
+      ++high[position >> (kKeyPositionBits - 6)];
+      ++low[position & (kBins - 1)];
+    }
+    // Expected 1562 each with a standard deviation of 39.
+    for (int bin = 0; bin < kBins; ++bin) {
+      EXPECT_NEAR(high[static_cast<std::size_t>(bin)], kKeys / kBins, 250) << pattern;
+      EXPECT_NEAR(low[static_cast<std::size_t>(bin)], kKeys / kBins, 250) << pattern;
+    }
+  }
+}
+
+// Keys made by the author, not found in the block; a value with memory; a key type of numbers.
+struct LengthsOfLines {
+  using Reader = TextLines;
+  using Key = std::tuple<std::int32_t, std::string>;
+  using Value = std::string;
+
+  template <typename Emit>
+  void Map(std::string_view line, Emit& emit) {
+    emit({static_cast<std::int32_t>(line.size()) - 3, std::string(line.size(), 'k')},
+         std::string(line));
+  }
+  void Combine(std::string& into, const std::string& from) const { into += "+" + from; }
+  void Format(const Key& key, const std::string& value, std::string& out) const {
+    out += std::to_string(std::get<0>(key)) + ":" + value + "\n";
+  }
+};
+
+TEST(CombineProgram, KeysOfTheAuthorsMakingAndOrderOfInput) {
+  std::string text, longest(40000, 'z');
+  text = "bb\naaaaaa\ncc\n\n" + longest + "\ndd\n";
+  const testing::ScratchFile file(text);
+  for (int mappers = 1; mappers < 6; ++mappers) {
+    const auto cut = testing::EvenCut({file.path()}, mappers, 1, mappers % 3 + 1);
+    const auto parts = testing::RunJob(*MakeJobProgram(LengthsOfLines()), cut);
+    ASSERT_TRUE(parts.ok()) << parts.status();
+    EXPECT_EQ((*parts)[0], "-3:\n-1:bb+cc+dd\n3:aaaaaa\n39997:" + longest + "\n");
+  }
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,171 @@
+#include "jobs/api/group_program.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "jobs/api/make_program.h"
+#include "jobs/api/readers.h"
+#include "jobs/api/step_error.h"
+#include "tests/unit/jobs/in_process_job.h"
+
+namespace weir {
+namespace {
+
+using testing::EvenCut;
+using testing::RunJob;
+using testing::RunJobInTwoLayers;
+using testing::ScratchFile;
+
+// Lines "key value": joins the values of a key in the order of the input, which no fold of
+// commutative parts could.
+struct JoinValues {
+  using Reader = TextLines;
+  using Key = std::string;
+  using Value = std::string;
+  static constexpr std::array<std::string_view, 2> kCounters = {"lines", "empty"};
+
+  template <typename Emit>
+  void Map(std::string_view line, Emit& emit) {
+    emit.Increment(0);
+    if (line.empty()) emit.Increment(1);
+    const std::size_t space = line.find(' ');
+    if (space == std::string_view::npos) return emit.Reject(line, "no space");
+    emit(line.substr(0, space), std::string(line.substr(space + 1)));
+  }
+  template <typename Emit>
+  void Reduce(std::string_view key, GroupValues<std::string>& values, Emit&& emit) const {
+    std::string joined, value;
+    while (values.Next(value)) joined += (joined.empty() ? "" : ",") + value;
+    emit(key, joined);
+  }
+  void Format(std::string_view key, std::string_view joined, std::string& out) const {
+    out.append(key).append("=").append(joined).append("\n");
+  }
+};
+
+// Groups whose values are not all read; numbers as keys; places of its own.
+struct FirstOfEach {
+  using Reader = FixedRecords<2>;
+  using Key = std::int8_t;
+  using Value = std::tuple<char, std::string>;
+
+  template <typename Emit>
+  void Map(std::string_view record, Emit& emit) {
+    emit(static_cast<std::int8_t>(record[0]), {record[1], "x"});
+  }
+  template <typename Emit>
+  void Reduce(std::int8_t key, GroupValues<Value>& values, Emit&& emit) const {
+    Value value;
+    if (values.Next(value)) emit(key, std::get<0>(value));
+  }
+  void Format(std::int8_t key, char value, std::string& out) const {
+    out += std::to_string(key) + value + "\n";
+  }
+  double Partition(std::int8_t key) const { return (key + 128) / 256.0; }
+};
+
+using Lines = std::vector<std::pair<std::string, std::string>>;
+
+std::string JoinBySight(Lines lines) {
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::string text, last;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const bool same = i > 0 && lines[i].first == lines[i - 1].first;
+    if (!same) text += (i > 0 ? "\n" : "") + lines[i].first + "=";
+    text += (same ? "," : "") + lines[i].second;
+  }
+  return text + (lines.empty() ? "" : "\n");
+}
+
+RC_GTEST_PROP(GroupProgramProperty, MergesAsStableSortDoes, ()) {
+  const auto keys = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 12));
+  Lines lines;
+  std::string text;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    // The empty key, keys that are prefixes of others, keys that differ behind eight bytes.
+    const std::string key =
+        keys[i] == 0 ? "" : "longer-than-8-" + std::string(static_cast<std::size_t>(keys[i]), 'k');
+    lines.emplace_back(key, std::to_string(i));
+    text += key + " " + std::to_string(i) + "\n";
+  }
+  const ScratchFile file(text);
+  const auto program = MakeJobProgram(JoinValues());
+  const auto cut = EvenCut({file.path()}, *rc::gen::inRange(1, 5), 1, *rc::gen::inRange(1, 4));
+  const auto parts = RunJob(*program, cut);
+  RC_ASSERT(parts.ok());
+  RC_ASSERT((*parts)[0] == JoinBySight(lines));
+}
+
+TEST(GroupProgram, RunsInLayersAndManyParts) {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += "k" + std::to_string(i % 97) + " v\n";
+  const ScratchFile file(text);
+  const auto program = MakeJobProgram(JoinValues());
+  const auto cut = EvenCut({file.path()}, 3, 4, 2);
+  const auto parts = RunJob(*program, cut);
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  const auto layered = RunJobInTwoLayers(*program, cut);
+  ASSERT_TRUE(layered.ok()) << layered.status();
+  EXPECT_EQ(*parts, *layered);
+  std::size_t groups = 0;
+  for (const std::string& part : *parts) {
+    groups += static_cast<std::size_t>(std::count(part.begin(), part.end(), '\n'));
+  }
+  EXPECT_EQ(groups, 97u);
+}
+
+TEST(GroupProgram, ValuesMayBeLeftAndPlacesChosen) {
+  const ScratchFile file(
+      "\x05"
+      "b"
+      "\xfb"
+      "c"
+      "\x05"
+      "d"
+      "\x7f"
+      "e");
+  const auto program = MakeJobProgram(FirstOfEach());
+  const auto parts = RunJob(*program, EvenCut({file.path()}, 2, 2, 2));
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  EXPECT_EQ((*parts)[0], "-5c\n");
+  EXPECT_EQ((*parts)[1], "5b\n127e\n");
+}
+
+TEST(GroupProgram, CountersAndMemoryAreKept) {
+  const std::string text = "a 1\nb 2\nb 3\n";
+  const ScratchFile file(text);
+  const auto program = MakeJobProgram(JoinValues());
+  testing::RecordingContext context(2);
+  testing::MemoryRun run;
+  const auto totals = program->Map({{file.range()}, {1.0}}, run, context);
+  ASSERT_TRUE(totals.ok()) << totals.status();
+  EXPECT_EQ(totals->input_records, 3);
+  EXPECT_EQ(context.counters["lines"], 3);
+  EXPECT_EQ(context.counters["empty"], 0);
+
+  testing::RecordingContext tight(1, 1000);
+  testing::MemoryRun none;
+  const auto error = StepErrorOf(program->Map({{file.range()}, {1.0}}, none, tight).status());
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code, step_error::kOutOfMemory);
+}
+
+TEST(GroupProgram, HugeValuesCrossBlocks) {
+  std::string text = "k " + std::string(700 << 10, 'v') + "\nk w\n";
+  const ScratchFile file(text);
+  const auto parts = RunJob(*MakeJobProgram(JoinValues()), EvenCut({file.path()}, 1, 1, 1));
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  EXPECT_EQ((*parts)[0], "k=" + std::string(700 << 10, 'v') + ",w\n");
+}
+
+}  // namespace
+}  // namespace weir

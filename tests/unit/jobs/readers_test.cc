@@ -1,0 +1,182 @@
+#include "jobs/api/readers.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "jobs/api/bad_record.h"
+#include "jobs/api/emit_base.h"
+#include "jobs/api/slot_work.h"
+#include "jobs/api/step_error.h"
+#include "tests/unit/jobs/in_process_job.h"
+
+namespace weir {
+namespace {
+
+using testing::ScratchFile;
+
+struct NoJob {};
+
+// Collects records as text; rows as fields joined by '|'.
+struct Collect {
+  std::vector<std::string> records;
+
+  template <typename Emit>
+  void Map(std::string_view record, Emit&) {
+    records.emplace_back(record);
+  }
+  template <typename Emit>
+  void Map(const CsvRow& row, Emit&) {
+    std::string joined;
+    for (const std::string_view field : row.fields) joined += std::string(field) + "|";
+    records.push_back(joined);
+  }
+};
+
+template <typename Reader>
+absl::StatusOr<std::vector<std::string>> ReadAll(const std::vector<InputRange>& ranges) {
+  Collect collect;
+  EmitBase<NoJob> emit;
+  for (const InputRange& range : ranges) {
+    Reader reader;
+    auto source = Reader::MakeSource(range);
+    std::int64_t progress = 0;
+    TextBlock block;
+    while (true) {
+      const auto more = source.Next(block);
+      if (!more.ok()) return more.status();
+      progress += source.TakeProgressBytes();
+      if (!*more) break;
+      emit.SetBlock(block);
+      reader.MapBlock(collect, block, emit);
+      if (emit.bad()) return BadRecordError(*emit.bad());
+    }
+    EXPECT_EQ(progress, range.end - range.begin);
+  }
+  return collect.records;
+}
+
+std::vector<InputRange> Cut(const InputRange& whole, const std::vector<int>& cuts) {
+  std::vector<InputRange> ranges;
+  std::int64_t begin = 0;
+  for (const int cut : cuts) {
+    const std::int64_t end = std::clamp<std::int64_t>(cut, begin, whole.end);
+    ranges.push_back({whole.path, begin, end, whole.file_bytes});
+    begin = end;
+  }
+  ranges.push_back({whole.path, begin, whole.end, whole.file_bytes});
+  return ranges;
+}
+
+RC_GTEST_PROP(ReadersProperty, EveryLineOnceWhateverTheCuts, ()) {
+  const auto text = *rc::gen::container<std::string>(
+      rc::gen::weightedElement<char>({{5, 'a'}, {2, '\n'}, {1, '\r'}, {1, '\0'}}));
+  std::vector<std::string> expected;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    expected.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  const ScratchFile file(text);
+  auto cuts =
+      *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, static_cast<int>(text.size()) + 1));
+  std::sort(cuts.begin(), cuts.end());
+  const auto lines = ReadAll<TextLines>(Cut(file.range(), cuts));
+  RC_ASSERT(lines.ok());
+  RC_ASSERT(*lines == expected);
+}
+
+RC_GTEST_PROP(ReadersProperty, EveryFixedRecordOnceWhateverTheCuts, ()) {
+  const auto count = *rc::gen::inRange(0, 40);
+  std::string text;
+  std::vector<std::string> expected;
+  for (int i = 0; i < count; ++i) {
+    expected.push_back(std::string(1, static_cast<char>(i)) + "\nx");
+    text += expected.back();
+  }
+  const ScratchFile file(text);
+  auto cuts =
+      *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, static_cast<int>(text.size()) + 1));
+  std::sort(cuts.begin(), cuts.end());
+  const auto records = ReadAll<FixedRecords<3>>(Cut(file.range(), cuts));
+  RC_ASSERT(records.ok());
+  RC_ASSERT(*records == expected);
+}
+
+TEST(Readers, LinesLongerThanAChunkAndCutsWithin) {
+  const std::string longest(900 << 10, 'l');
+  const ScratchFile file("a\n" + longest + "\nb\n" + longest);
+  for (const int cut : {1, 2, 3, 300000, 900 << 10, (900 << 10) + 3, (900 << 10) + 5, 1500000}) {
+    const auto lines = ReadAll<TextLines>(Cut(file.range(), {cut}));
+    ASSERT_TRUE(lines.ok()) << lines.status();
+    EXPECT_EQ(*lines, (std::vector<std::string>{"a", longest, "b", longest})) << cut;
+  }
+}
+
+TEST(Readers, FileEndingWithinAFixedRecordIsNamed) {
+  const ScratchFile file("abcdefgh");
+  const auto bad = BadRecordOf(ReadAll<FixedRecords<3>>({file.range()}).status());
+  ASSERT_TRUE(bad.has_value());
+  EXPECT_EQ(bad->byte_offset, 6);
+  EXPECT_EQ(bad->content, "gh");
+}
+
+TEST(Readers, CsvRowsFollowRfc4180) {
+  const ScratchFile file("a,b,\n\"x,y\",\"say \"\"hi\"\"\"\r\n,,\n\n\"\"\n");
+  const auto rows = ReadAll<CsvRows>({file.range()});
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_EQ(*rows, (std::vector<std::string>{"a|b||", "x,y|say \"hi\"|", "|||", "|", "|"}));
+  for (const std::string bad : {"\"open", "\"a\"b,c", "x,\"y"}) {
+    const ScratchFile other("ok\n" + bad + "\n");
+    const auto record = BadRecordOf(ReadAll<CsvRows>({other.range()}).status());
+    ASSERT_TRUE(record.has_value()) << bad;
+    EXPECT_EQ(record->byte_offset, 3);
+  }
+}
+
+TEST(Readers, FileWrittenToWhileReadIsNamed) {
+  const ScratchFile file(std::string(1 << 20, 'x') + "\n");
+  auto source = TextLines::MakeSource(file.range());
+  std::filesystem::resize_file(file.path(), 1000);
+  TextBlock block;
+  auto error = StepErrorOf(source.Next(block).status());
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code, step_error::kInputChanged);
+
+  const ScratchFile grown("a\nb\n" + std::string(400 << 10, 'y'));
+  auto growing = TextLines::MakeSource(grown.range());
+  ASSERT_TRUE(*growing.Next(block));
+  std::ofstream(grown.path(), std::ios::app) << "more";
+  absl::StatusOr<bool> more = true;
+  while (more.ok() && *more) more = growing.Next(block);
+  error = StepErrorOf(more.status());
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code, step_error::kInputChanged);
+  EXPECT_EQ(error->file, grown.path());
+}
+
+TEST(SlotWork, RangesAreCutWithoutGapOrOverlap) {
+  const std::vector<InputRange> ranges = {{"a", 5, 12, 20}, {"b", 0, 1, 1}, {"c", 3, 100, 200}};
+  for (int slots = 1; slots < 130; ++slots) {
+    std::vector<std::pair<std::string, std::int64_t>> bytes;
+    for (const auto& piece : SplitRanges(ranges, slots)) {
+      for (const InputRange& range : piece) {
+        for (std::int64_t at = range.begin; at < range.end; ++at) bytes.push_back({range.path, at});
+      }
+    }
+    std::vector<std::pair<std::string, std::int64_t>> expected;
+    for (const InputRange& range : ranges) {
+      for (std::int64_t at = range.begin; at < range.end; ++at)
+        expected.push_back({range.path, at});
+    }
+    ASSERT_EQ(bytes, expected) << slots;
+  }
+}
+
+}  // namespace
+}  // namespace weir
