@@ -1,3 +1,5 @@
+#include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -11,6 +13,20 @@
 #include "runtime/task/task.h"
 
 namespace weir::app {
+namespace {
+
+// A task notices by its socket that its daemon died. This is for the task that cannot look, being
+// stopped or stuck, and for what user code has started: the whole group goes.
+void EndWithDaemon() {
+  // Not started by a daemon: the group is somebody else's.
+  if (getpgrp() != getpid()) return;
+  struct sigaction end_group = {};
+  end_group.sa_handler = [](int) { kill(0, SIGKILL); };
+  sigaction(SIGHUP, &end_group, nullptr);
+  prctl(PR_SET_PDEATHSIG, SIGHUP);
+}
+
+}  // namespace
 
 int RunTaskProcess(int num_words, char** words, const JobCatalog& catalog) {
   Threads threads;
@@ -21,6 +37,7 @@ int RunTaskProcess(int num_words, char** words, const JobCatalog& catalog) {
   int fd = -1;
   if (num_words == 2 && std::string_view(words[0]) == "--fd" && absl::SimpleAtoi(words[1], &fd) &&
       fd >= 0) {
+    EndWithDaemon();
     return task::RunTask(fd, catalog, environment);
   }
   if (num_words == 2 && std::string_view(words[0]) == "--spec") {
