@@ -1,0 +1,112 @@
+#include "runtime/master/order_builder.h"
+
+#include <cmath>
+
+#include "gtest/gtest.h"
+
+namespace weir::master {
+namespace {
+
+/// Maps 0 and 1 on workers 0 and 1, reduces 0 and 1 on the same; one transfer from map 0 to
+/// reduce 1.
+planner::Plan TwoByTwo() {
+  planner::Plan plan;
+  plan.network.num_workers = 2;
+  plan.network.seconds_per_byte = 1e-6;
+  for (int layer = 0; layer < 2; ++layer) {
+    for (int index = 0; index < 2; ++index) {
+      planner::ComputeStep step;
+      step.kind = layer == 0 ? planner::StepKind::kMap : planner::StepKind::kReduce;
+      step.layer = layer;
+      step.index_in_layer = index;
+      step.worker = index;
+      step.input_begin = layer == 0 ? 50 * index : 0;
+      step.input_end = layer == 0 ? 50 * (index + 1) : 0;
+      step.key_end = layer == 0 ? 0 : std::nextafter(0.5 * (index + 1), 0);
+      plan.steps.push_back(step);
+    }
+  }
+  planner::Transfer transfer;
+  transfer.producer = 0;
+  transfer.consumer = 3;
+  transfer.sender = 0;
+  transfer.receiver = 1;
+  plan.transfers.push_back(transfer);
+  return plan;
+}
+
+class OrderBuilderTest : public ::testing::Test {
+ protected:
+  OrderBuilderTest() {
+    for (int w = 0; w < 2; ++w) {
+      RegisteredWorker& worker = workers_.emplace_back();
+      worker.identity.set_name("worker-" + std::to_string(w));
+      worker.identity.set_data_endpoint("host" + std::to_string(w) + ":7002");
+    }
+    v1::RunInfo run;
+    run.set_run_id("0.1");
+    run.set_path("/work/0.1.run");
+    builder_.RunPublished(0, run);
+  }
+  const planner::Plan plan_ = TwoByTwo();
+  const InputRanges input_{{{{"/a", 60}, {"/b", 40}}, 100}};
+  std::vector<RegisteredWorker> workers_;
+  OrderBuilder builder_{plan_, input_, workers_, OutputPlaces("/out", "j-1"),
+                        GrantOptions{77, 0.9, 4096}};
+};
+
+TEST_F(OrderBuilderTest, MapReadsItsRangesAndCutsKeysToTheEnd) {
+  const v1::StepOrder order = builder_.BuildStep(StepStart{1, {}}, 1);
+  EXPECT_EQ(order.kind(), v1::STEP_ORDER_KIND_MAP);
+  EXPECT_EQ(order.index_in_layer(), 1);
+  EXPECT_EQ(order.layer_size(), 2);
+  ASSERT_EQ(order.ranges_size(), 2);
+  EXPECT_EQ(order.ranges(0).path(), "/a");
+  EXPECT_EQ(order.ranges(0).begin(), 50);
+  ASSERT_EQ(order.consumer_key_end_size(), 2);
+  EXPECT_EQ(order.consumer_key_end(1), 1.0)
+      << "rounding must not leave the last keys without owner";
+  EXPECT_TRUE(order.part_path().empty());
+}
+
+TEST_F(OrderBuilderTest, LastReduceWritesAPartOfItsAttempt) {
+  StepStart start{3, {{0, SectionPlace::kReceived, 32, 500}, {1, SectionPlace::kOwnRun, 0, 9}}};
+  const v1::StepOrder order = builder_.BuildStep(start, 1);
+  EXPECT_EQ(order.kind(), v1::STEP_ORDER_KIND_REDUCE);
+  EXPECT_EQ(order.part_path(), "/out.weir-staging-j-1/part-00001.1");
+  ASSERT_EQ(order.inputs_size(), 2);
+  EXPECT_EQ(order.inputs(0).run_id(), "0.1");
+  EXPECT_EQ(order.inputs(0).place(), v1::SECTION_PLACE_RECEIVED);
+  EXPECT_EQ(order.inputs(0).offset(), 32);
+  EXPECT_EQ(order.inputs(1).place(), v1::SECTION_PLACE_OWN_RUN);
+  EXPECT_EQ(order.consumer_key_end_size(), 0);
+}
+
+TEST_F(OrderBuilderTest, GrantNamesSenderPieceAndPace) {
+  TransferStart start;
+  start.transfer = 0;
+  start.offset = 132;
+  start.bytes = 400;
+  start.section_offset = 32;
+  start.section_bytes = 500;
+  v1::TransferGrant grant = builder_.BuildGrant(start);
+  EXPECT_EQ(grant.source_endpoint(), "host0:7002");
+  EXPECT_EQ(grant.source_worker(), "worker-0");
+  EXPECT_EQ(grant.run_id(), "0.1");
+  EXPECT_EQ(grant.offset(), 132);
+  EXPECT_EQ(grant.section_bytes(), 500);
+  EXPECT_EQ(grant.job_token(), 77u);
+  EXPECT_EQ(grant.pacing_bytes_per_s(), 900'000);
+  EXPECT_EQ(grant.look_ahead_bytes(), 4096);
+  EXPECT_TRUE(grant.source_run_path().empty());
+  start.handover = true;
+  EXPECT_EQ(builder_.BuildGrant(start).source_run_path(), "/work/0.1.run");
+}
+
+TEST_F(OrderBuilderTest, NamesAreWhatPeopleRead) {
+  EXPECT_EQ(builder_.StepName(1), "map 1");
+  EXPECT_EQ(builder_.TransferName(0), "transfer of map 0 to reduce 1");
+}
+
+}  // namespace
+}  // namespace weir::master

@@ -1,0 +1,88 @@
+#include "runtime/master/progress.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "planner/plan/plan_assembly.h"
+#include "planner/plan/transfer_orders.h"
+
+namespace weir::master {
+namespace {
+
+/// Two maps of 4 s on two workers, one reduce of 1 s; one transfer of 1 s.
+class ProgressTest : public ::testing::Test {
+ protected:
+  ProgressTest() {
+    planner::NetworkModel network;
+    network.num_workers = 2;
+    network.seconds_per_byte = 1e-2;
+    planner::PlanAssembly assembly(network);
+    absl::Status status = assembly.AddMappers({{0, 1000, 100, 0, 4}, {1, 1000, 100, 0, 4}});
+    planner::LayerDraft layer;
+    layer.reducers = {{0, 1.0}};
+    layer.reduce_seconds = [](planner::WorkerIndex, planner::Bytes) { return 1.0; };
+    status.Update(assembly.AddReducers(layer, {}));
+    plan_ = assembly.TakePlan();
+    status.Update(planner::OrderByPriority(&plan_));
+    EXPECT_TRUE(status.ok()) << status;
+    prediction_ = *planner::Predict(plan_);
+    conductor_.emplace(plan_, prediction_, std::vector<std::string>{"", ""});
+    conductor_->Begin(MonoTime());
+  }
+  v1::JobProgress Measure(std::vector<std::int64_t> bytes, double elapsed_s) {
+    return MeasureProgress(plan_, prediction_, *conductor_, bytes, elapsed_s);
+  }
+  void Done(planner::StepIndex step, std::vector<RunSection> sections, double at_s) {
+    ConductorOrders orders;
+    ASSERT_TRUE(
+        conductor_->StepDone(step, std::move(sections), MonoTime() + absl::Seconds(at_s), orders)
+            .ok());
+  }
+  planner::Plan plan_;
+  planner::Prediction prediction_;
+  std::optional<Conductor> conductor_;
+};
+
+TEST_F(ProgressTest, BeginsWithThePlan) {
+  const v1::JobProgress progress = Measure({0, 0, 0}, 0);
+  EXPECT_EQ(progress.input_bytes_total(), 2000);
+  EXPECT_EQ(progress.input_bytes_done(), 0);
+  EXPECT_EQ(progress.shuffle_bytes_total(), 100);
+  EXPECT_EQ(progress.steps_total(), 3);
+  EXPECT_DOUBLE_EQ(progress.remaining_s(), prediction_.makespan_s);
+}
+
+TEST_F(ProgressTest, CountsRunningMapsByTheirBytes) {
+  const v1::JobProgress progress = Measure({500, 5000, 0}, 2);
+  EXPECT_EQ(progress.input_bytes_done(), 1500) << "a step never counts more than its input";
+  EXPECT_GT(progress.remaining_s(), 0);
+  EXPECT_LT(progress.remaining_s(), prediction_.makespan_s);
+}
+
+TEST_F(ProgressTest, ExperienceCountsTowardsTheEnd) {
+  Done(0, {{0, 0, 100}}, 40);
+  Done(1, {{0, 0, 100}}, 40);
+  // Maps took ten times as long as planned; what is left will as well.
+  const double remaining_s = Measure({0, 0, 0}, 40).remaining_s();
+  EXPECT_GT(remaining_s, 5);
+  EXPECT_LT(remaining_s, 20);
+}
+
+TEST_F(ProgressTest, EndsAtZero) {
+  Done(0, {{0, 0, 100}}, 4);
+  Done(1, {{0, 0, 70}}, 4);
+  ConductorOrders orders;
+  ASSERT_TRUE(conductor_->TransferDone(0, MonoTime() + absl::Seconds(5), orders).ok());
+  Done(2, {}, 6);
+  const v1::JobProgress progress = Measure({0, 0, 0}, 6);
+  EXPECT_EQ(progress.remaining_s(), 0);
+  EXPECT_EQ(progress.steps_done(), 3);
+  EXPECT_EQ(progress.shuffle_bytes_done(), 70);
+  EXPECT_EQ(progress.shuffle_bytes_total(), 70) << "real sizes replace planned ones";
+}
+
+}  // namespace
+}  // namespace weir::master

@@ -1,0 +1,69 @@
+#include "runtime/master/worker_table.h"
+
+#include "gtest/gtest.h"
+
+namespace weir::master {
+namespace {
+
+class NoConnections final : public rpc::WorkerConnector {
+ public:
+  std::unique_ptr<rpc::WorkerApi> Connect(const std::string&) override { return nullptr; }
+};
+
+class WorkerTableTest : public ::testing::Test {
+ protected:
+  static MonoTime At(int seconds) {
+    return MonoTime::FromNanos(std::int64_t{seconds} * 1'000'000'000);
+  }
+  WorkerTable::Registration Register(const std::string& name, MonoTime now) {
+    v1::RegisterRequest request;
+    request.mutable_identity()->set_name(name);
+    auto registration = table_.Register(request, now);
+    EXPECT_TRUE(registration.ok()) << registration.status();
+    return *registration;
+  }
+  NoConnections connections_;
+  WorkerTable table_{connections_, 1000};
+};
+
+TEST_F(WorkerTableTest, NameKeepsItsIdAndEachRegistrationHasAnEpoch) {
+  const auto first = Register("a", At(0));
+  const auto other = Register("b", At(0));
+  const auto again = Register("a", At(1));
+  EXPECT_EQ(first.replaced_epoch, 0);
+  EXPECT_EQ(again.replaced_epoch, first.worker.epoch);
+  EXPECT_EQ(again.worker.id, first.worker.id);
+  EXPECT_NE(again.worker.epoch, first.worker.epoch);
+  EXPECT_NE(other.worker.id, first.worker.id);
+  EXPECT_TRUE(absl::IsAborted(table_.CheckLease(first.worker.id, first.worker.epoch)));
+}
+
+TEST_F(WorkerTableTest, LostWorkersAreReportedOnceAndMayComeBack) {
+  const auto a = Register("a", At(0));
+  Register("b", At(3));
+  EXPECT_EQ(table_.Alive().size(), 2u);
+  const auto lost = table_.TakeLost(At(6));
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(lost[0].epoch, a.worker.epoch);
+  EXPECT_TRUE(table_.TakeLost(At(6)).empty());
+  EXPECT_EQ(table_.Alive().size(), 1u);
+  EXPECT_EQ(table_.List(At(7)).workers(0).state(), v1::WORKER_STATE_LOST);
+  EXPECT_EQ(Register("a", At(8)).replaced_epoch, 0);
+  EXPECT_EQ(table_.Alive().size(), 2u);
+}
+
+TEST_F(WorkerTableTest, HeartbeatRenewsAndUpdatesFreeDisk) {
+  const auto a = Register("a", At(0));
+  v1::HeartbeatRequest heartbeat;
+  heartbeat.set_worker_id(a.worker.id);
+  heartbeat.set_worker_epoch(a.worker.epoch);
+  heartbeat.set_free_disk_bytes(123);
+  EXPECT_TRUE(table_.Heartbeat(heartbeat, At(5)).ok());
+  EXPECT_TRUE(table_.TakeLost(At(10)).empty());
+  EXPECT_EQ(table_.Alive()[0].profile.free_disk_bytes(), 123);
+  heartbeat.set_worker_id(99);
+  EXPECT_TRUE(absl::IsNotFound(table_.Heartbeat(heartbeat, At(6))));
+}
+
+}  // namespace
+}  // namespace weir::master
