@@ -196,12 +196,14 @@ absl::StatusOr<std::vector<Result>> SolveAll(std::string_view json_text,
 }  // namespace
 
 absl::StatusOr<LayerMethod> ParseLayerMethod(std::string_view name) {
+  if (name == "automatic") return LayerMethod::kAutomatic;
   if (name == "fast") return LayerMethod::kFast;
   if (name == "exact") return LayerMethod::kExact;
   if (name == "paper") return LayerMethod::kPaper;
   if (name == "paper-free-order") return LayerMethod::kPaperFreeOrder;
-  return absl::InvalidArgumentError(absl::StrCat(
-      "method is \"", std::string(name), "\"; legal: fast, exact, paper, paper-free-order"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("method is \"", std::string(name),
+                   "\"; legal: automatic, fast, exact, paper, paper-free-order"));
 }
 
 absl::StatusOr<std::string> SolveInstancesJson(std::string_view json_text,

@@ -13,13 +13,13 @@
 namespace weir::planner::load {
 
 struct InstanceOptions {
-  LayerMethod method = LayerMethod::kFast;
+  LayerMethod method = LayerMethod::kAutomatic;
   /// Returns the time in microseconds of any steady clock; empty: `micros` is reported as 0.
   std::function<double()> now_micros;
 };
 
-/// Returns the method of a flag value. Errors: kInvalidArgument listing "fast", "exact", "paper",
-/// "paper-free-order".
+/// Returns the method of a flag value. Errors: kInvalidArgument listing "automatic", "fast",
+/// "exact", "paper", "paper-free-order".
 absl::StatusOr<LayerMethod> ParseLayerMethod(std::string_view name);
 
 /// Solves every instance of a file and returns {"schema":1,"results":[{"id", "makespan",

@@ -15,6 +15,8 @@ namespace {
 constexpr double kExactGap = 1e-11;
 // Largest layer whose fast loads are replaced by the cut program's (a second or so).
 constexpr std::int32_t kRescueSendersMax = 1000;
+// Largest layer that the automatic method closes the gap of (a tenth of a second).
+constexpr std::int32_t kAutomaticSendersMax = 300;
 
 absl::StatusOr<ScaledLoads> ExactLoads(const ScaledLayer& layer) {
   ScaledLoads fast = FastLoads(layer);
@@ -38,6 +40,8 @@ absl::StatusOr<ScaledLoads> FastEnoughLoads(const ScaledLayer& layer) {
 
 absl::StatusOr<ScaledLoads> LoadsBy(const ScaledLayer& layer, LayerMethod method) {
   switch (method) {
+    case LayerMethod::kAutomatic:
+      return layer.n <= kAutomaticSendersMax ? ExactLoads(layer) : FastEnoughLoads(layer);
     case LayerMethod::kFast:
       return FastEnoughLoads(layer);
     case LayerMethod::kExact:
@@ -57,6 +61,8 @@ absl::StatusOr<ScaledLoads> LoadsBy(const ScaledLayer& layer, LayerMethod method
 
 const char* MethodName(LayerMethod method) {
   switch (method) {
+    case LayerMethod::kAutomatic:
+      return "automatic";
     case LayerMethod::kFast:
       return "fast";
     case LayerMethod::kExact:

@@ -14,10 +14,11 @@
 namespace weir::planner::load {
 
 enum class LayerMethod {
-  kFast,   // closed form or cut recursion; microseconds; certified gap <= 0.1 % (else the cut
-           // program)
-  kExact,  // fast, then the lazy-cut program where the fast gap is not zero
-  kPaper,  // the source's programs (1)-(9), (10)-(18) FIFO, by Clp
+  kAutomatic,  // fast; exact where that leaves a gap and the layer has at most 300 senders
+  kFast,       // closed form or cut recursion; microseconds; certified gap <= 0.1 % (else the cut
+               // program)
+  kExact,      // fast, then the lazy-cut program where the fast gap is not zero
+  kPaper,      // the source's programs (1)-(9), (10)-(18) FIFO, by Clp
   kPaperFreeOrder,  // mappers: (10)-(21) with free finishing order, by Cbc; reducers: as kPaper
 };
 

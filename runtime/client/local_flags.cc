@@ -39,8 +39,9 @@ void AddPlanner(CLI::App& app, const TakeCommand& take) {
     if (kind == PlannerOptions::Kind::kLoad) {
       CLI::Option* method =
           command
-              ->add_option("--method", options->method,
-                           "How to solve: fast (default), exact, paper, paper-free-order")
+              ->add_option(
+                  "--method", options->method,
+                  "How to solve: automatic (default), fast, exact, paper, paper-free-order")
               ->type_name("NAME");
       command
           ->add_flag_callback(

@@ -74,6 +74,10 @@ TEST(OracleTest, ExactMethodHasNoGap) {
   EXPECT_EQ(Compare(LayerMethod::kExact, true).instances, 30);
 }
 
+TEST(OracleTest, AutomaticMethodHasNoGapEither) {
+  EXPECT_EQ(Compare(LayerMethod::kAutomatic, true).instances, 30);
+}
+
 TEST(OracleTest, SourceProgramAgrees) {
   EXPECT_EQ(Compare(LayerMethod::kPaper, true).instances, 30);
 }
