@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "planner/tree/circulant.h"
-#include "planner/tree/class_dp.h"
 #include "planner/tree/greedy_tree.h"
 #include "planner/tree/input_checks.h"
 #include "planner/tree/list_schedule.h"
@@ -20,8 +19,7 @@
 #include "planner/tree/schedule_forms.h"
 #include "planner/tree/schedule_timing.h"
 #include "planner/tree/segment_sizes.h"
-#include "planner/tree/sequence_search.h"
-#include "planner/tree/slot_search.h"
+#include "planner/tree/sequence_candidates.h"
 #include "planner/tree/tree_bounds.h"
 #include "planner/tree/tree_shapes.h"
 #include "planner/tree/unidirectional_greedy.h"
@@ -34,10 +32,6 @@ namespace {
 constexpr std::int64_t kCandidateMessagesMax = 1 << 19;
 /// Reduce-scatter follows p partials on each of p machines.
 constexpr std::int32_t kScatterMachinesMax = 2048;
-/// Evaluations of the local search over starting orders.
-constexpr std::int64_t kSearchIterations = 2000;
-/// Senders up to which the slot search is tried when there are many speeds.
-constexpr std::size_t kSlotSendersMax = 16;
 
 absl::Status CheckProblem(const ReductionProblem& problem) {
   if (absl::Status status =
@@ -308,61 +302,22 @@ class Chooser {
       return;
     }
     std::vector<Seconds> times;
-    for (MachineIndex i = 0; i < problem_.num_machines; ++i) {
+    for (MachineIndex i = 1; i < problem_.num_machines; ++i) {
       // Offer exchanges machine 0 and the root.
-      const MachineIndex machine = i == 0 ? problem_.root : i == problem_.root ? 0 : i;
-      if (i > 0) {
-        times.push_back(problem_.costs.alpha_s +
-                        problem_.costs.beta_s_per_unit * problem_.element_units *
-                            problem_.slowdown[machine] +
-                        element_.combine_s);
+      const double slowdown = problem_.slowdown[i == problem_.root ? 0 : i];
+      times.push_back(problem_.costs.alpha_s +
+                      problem_.costs.beta_s_per_unit * problem_.element_units * slowdown +
+                      element_.combine_s);
+    }
+    const std::int64_t limit = Limited() ? problem_.max_transfers : kNoTransferLimit;
+    for (SequenceCandidate& candidate : SequenceCandidates(times, limit)) {
+      if (!candidate.schedule.ok()) {
+        Refuse(std::move(candidate.name), std::string(candidate.schedule.status().message()));
+        continue;
       }
+      Offer(FromSenders(std::move(candidate.name), *candidate.schedule, times,
+                        problem_.element_units));
     }
-    OfferSequence("slowest-node-first", times, SlowestNodeFirst(times, problem_.max_transfers));
-    if (auto improved = ImproveSequence(times, problem_.max_transfers, kSearchIterations);
-        improved.ok()) {
-      OfferOrdered("local search", times, improved->ordered_times);
-    }
-    if (Limited()) return;
-    std::map<Seconds, std::int64_t> classes;
-    for (Seconds time_s : times) ++classes[time_s];
-    std::vector<Seconds> class_times;
-    std::vector<std::int64_t> counts;
-    for (const auto& [time_s, count] : classes) {
-      class_times.push_back(time_s);
-      counts.push_back(count);
-    }
-    if (classes.size() <= 3 && !classes.empty()) {
-      if (auto dp = ClassOptimumByDp(class_times, counts); dp.ok())
-        OfferOrdered("class table", times, dp->ordered_times);
-    } else if (times.size() <= kSlotSendersMax) {
-      if (auto slots = SearchSlots(times); slots.ok())
-        OfferOrdered("slot search", times, slots->ordered_times);
-    }
-  }
-
-  void OfferSequence(std::string name, const std::vector<Seconds>& times,
-                     absl::StatusOr<SenderSchedule> senders) {
-    if (!senders.ok()) {
-      Refuse(std::move(name), std::string(senders.status().message()));
-      return;
-    }
-    Offer(FromSenders(std::move(name), *senders, times, problem_.element_units));
-  }
-
-  // Finds senders with the wanted times, lowest first.
-  void OfferOrdered(std::string name, const std::vector<Seconds>& times,
-                    const std::vector<Seconds>& ordered) {
-    std::map<Seconds, std::vector<std::int32_t>> senders;
-    for (std::size_t i = times.size(); i-- > 0;)
-      senders[times[i]].push_back(static_cast<std::int32_t>(i));
-    std::vector<std::int32_t> sequence;
-    for (Seconds time_s : ordered) {
-      sequence.push_back(senders[time_s].back());
-      senders[time_s].pop_back();
-    }
-    OfferSequence(std::move(name), times,
-                  EarliestPossible(times, sequence, problem_.max_transfers));
   }
 
   // Every candidate so far starts when the last element is ready.
