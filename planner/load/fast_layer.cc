@@ -15,6 +15,8 @@ constexpr double kTotalTolerance = 1e-14;
 // A rule whose time is within this of the bound is optimal to rounding: the others need not be
 // tried.
 constexpr double kOptimalGap = 1e-13;
+// Cost of all load on one sender, relative to the makespan, below which start-up is all there is.
+constexpr double kNegligibleCost = 1e-11;
 // Loads below zero by less than this are rounding; the rule is refused otherwise.
 constexpr double kNegativeLoadTolerance = 1e-11;
 
@@ -175,6 +177,16 @@ ScaledLoads ForcedLoads(const ScaledLayer& layer, const CutBound& bound) {
   return loads;
 }
 
+/// All start-up: whatever the loads are, doubles cannot tell their times apart. Equal shares.
+ScaledLoads StartupOnlyLoads(const ScaledLayer& layer) {
+  ScaledLoads loads;
+  loads.share.assign(At(layer.n), 1.0 / layer.n);
+  loads.time = CutMakespan(layer, loads.share);
+  loads.bound = layer.FinishTime(layer.n - 1, 0);
+  loads.rule = LoadRule::kStartupForced;
+  return loads;
+}
+
 }  // namespace
 
 const char* LoadRuleName(LoadRule rule) {
@@ -223,6 +235,9 @@ ScaledLoads ClosedFormLoads(const ScaledLayer& layer) {
 }
 
 ScaledLoads FastLoads(const ScaledLayer& layer) {
+  if (layer.compute.Value(1) - layer.compute.Value(0) + layer.send_all < kNegligibleCost) {
+    return StartupOnlyLoads(layer);
+  }
   if (HasClosedForm(layer)) {
     ScaledLoads loads = ClosedFormLoads(layer);
     const bool nonnegative = *std::min_element(loads.share.begin(), loads.share.end()) >= 0;

@@ -62,6 +62,17 @@ TEST(FastLayerTest, UnusedMappersStillHaveToStart) {
   EXPECT_EQ(solution->method, "fast: start-up forced");
 }
 
+TEST(FastLayerTest, StartupBeyondResolutionStillGivesAnAnswer) {
+  Layer layer = LayerOf(LayerKind::kReducer, 4, 2, {0.7, 0.3});
+  layer.compute = ComputeFunction::Linear(1e-9, 1e9);
+  layer.channel_seconds_per_byte = 1e-9;
+  const absl::StatusOr<LayerSolution> solution = SolveLayer(layer, LayerMethod::kExact);
+  ASSERT_TRUE(solution.ok()) << solution.status();
+  EXPECT_EQ(solution->makespan_s, 1e9);
+  EXPECT_EQ(solution->gap, 0);
+  for (const double share : solution->share) EXPECT_EQ(share, 0.25);
+}
+
 TEST(FastLayerTest, OneDominantReceiverLimitsTheLayer) {
   // All output to receiver 0 of two: its port is one channel, whatever l is.
   const absl::StatusOr<LayerSolution> wide =
