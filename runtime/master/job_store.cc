@@ -61,7 +61,10 @@ v1::ListJobsResponse JobStore::List(std::int32_t max_jobs) const {
   v1::ListJobsResponse response;
   for (auto it = order_.rbegin();
        it != order_.rend() && static_cast<std::size_t>(response.jobs_size()) < wanted; ++it) {
-    *response.add_jobs() = jobs_.at(*it);
+    v1::JobStatus& listed = *response.add_jobs();
+    listed = jobs_.at(*it);
+    // Hundreds of plans in words would not fit one message; status has them.
+    listed.clear_plan_text();
   }
   return response;
 }

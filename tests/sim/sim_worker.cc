@@ -277,6 +277,8 @@ void SimWorker::GrantTransfer(v1::GrantTransferRequest request, absl::Duration /
   fetch->fence = request.fence();
   if (!job->fetches.emplace(fetch->grant.transfer(), fetch).second) return;
   if (fetch->grant.concurrent()) return BeginFetch(job, fetch);
+  // A real worker lets the second one wait; the master must not rely on it (look-ahead is off).
+  if (job->fetching) world_.Wrong(absl::StrCat("two grants at once for ", model_.name));
   job->fetch_queue.push_back(std::move(fetch));
   NextFetch(job);
 }
