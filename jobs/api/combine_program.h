@@ -31,7 +31,9 @@ namespace weir {
 /// Order: values of one key are combined in the order of the input (ranges in the order given,
 ///   producers in the order given), whatever the number of slots, so Combine need not be
 ///   commutative; only the grouping depends on the cuts.
-/// Bounds: StepContext::memory_bytes; beyond it the step fails with OUT_OF_MEMORY.
+/// Bounds: the slots' tables together at most StepContext::memory_bytes, beyond which the step
+/// fails
+///   with OUT_OF_MEMORY; merging and sorting them takes at most as much again.
 /// Checked by: tests/unit/jobs/combine_table_test.cc, wordcount_test.cc.
 template <typename Job>
 class CombineProgram : public JobProgram {

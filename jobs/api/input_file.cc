@@ -36,8 +36,9 @@ InputFile::~InputFile() {
 
 absl::Status InputFile::Open(const InputRange& range) {
   path_ = range.path;
+  // Not to wait for a writer if the path has become a pipe; regular files do not care.
   do {
-    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   } while (fd_ < 0 && errno == EINTR);
   if (fd_ < 0) return FileError(path_, "open", errno);
   if (absl::Status status = GetVersion(version_); !status.ok()) return status;
@@ -72,6 +73,7 @@ absl::Status InputFile::CheckUnchanged() const {
 absl::Status InputFile::GetVersion(Version& version) const {
   struct stat status {};
   if (::fstat(fd_, &status) != 0) return FileError(path_, "examine", errno);
+  if (!S_ISREG(status.st_mode)) return FileError(path_, "read as regular", EINVAL);
   version = {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
   return absl::OkStatus();
 }

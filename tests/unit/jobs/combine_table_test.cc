@@ -4,6 +4,8 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -132,6 +134,32 @@ TEST(CombineProgram, KeysOfTheAuthorsMakingAndOrderOfInput) {
     ASSERT_TRUE(parts.ok()) << parts.status();
     EXPECT_EQ((*parts)[0], "-3:\n-1:bb+cc+dd\n3:aaaaaa\n39997:" + longest + "\n");
   }
+}
+
+// The example of jobs/api/README.md.
+struct LongestLine {
+  using Reader = CsvRows;
+  using Key = std::string;
+  using Value = std::int64_t;
+  static constexpr std::array<std::string_view, 1> kCounters = {"short_rows"};
+
+  template <typename Emit>
+  void Map(const CsvRow& row, Emit& emit) {
+    if (row.fields.size() < 2) return emit.Increment(0);
+    emit(row.fields[0], static_cast<std::int64_t>(row.fields[1].size()));
+  }
+  void Combine(Value& into, const Value& from) const { into = std::max(into, from); }
+  void Format(std::string_view user, const Value& length, std::string& out) const {
+    out.append(user).append("\t").append(std::to_string(length)).append("\n");
+  }
+};
+
+TEST(CombineProgram, ExampleOfTheReadme) {
+  const testing::ScratchFile file("ann,hello\nbob\n\"ann\",\"a, longer text\"\nbob,x\n");
+  const auto parts =
+      testing::RunJob(*MakeJobProgram(LongestLine()), testing::EvenCut({file.path()}, 2, 1, 1));
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  EXPECT_EQ((*parts)[0], "ann\t14\nbob\t1\n");
 }
 
 }  // namespace

@@ -132,6 +132,7 @@ TEST(WordCount, MissingChangedAndUnreadableFilesAreNamed) {
   cut.mappers[0][0].path = "/";
   error = StepErrorOf(RunJob(*Program(), cut).status());
   ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code, step_error::kInputUnreadable);
 }
 
 TEST(WordCount, MemoryBoundIsKept) {
