@@ -69,7 +69,9 @@ class EmbeddedSession final : public client::Session {
         absl::StrFormat("%016x", process_.random.Next()));
     if (!directory.ok()) return directory.status();
     directory_ = *std::move(directory);
-    auto journal = master::OpenSqliteJournal(directory_->path() + "/journal.db");
+    // It goes with this process; syncing it would cost a small job a third of its time.
+    auto journal =
+        master::OpenSqliteJournal(directory_->path() + "/journal.db", master::Durability::kProcess);
     if (!journal.ok()) return journal.status();
     journal_ = *std::move(journal);
     if (absl::Status ready = StartMaster(catalog); !ready.ok()) return ready;

@@ -13,6 +13,7 @@
 #include "runtime/base/log.h"
 #include "runtime/client/command_line.h"
 #include "runtime/client/commands.h"
+#include "runtime/client/exit_codes.h"
 
 namespace weir::app {
 namespace {
@@ -43,7 +44,9 @@ int RunUserCommand(const client::Command& command, const JobCatalog& catalog) {
   const int code = client::RunCommand(command, host);
   std::cout.flush();
   // A full disk behind a redirect must not look like success.
-  return code == 0 && !std::cout ? 1 : code;
+  if (code != client::kExitOk || std::cout) return code;
+  std::cerr << "weir: the result could not be written to stdout\n";
+  return client::kExitJobFailed;
 }
 
 int Main(int argc, char** argv) {

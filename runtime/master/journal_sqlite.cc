@@ -65,7 +65,7 @@ class SqliteJournal final : public Journal {
     sqlite3_close(database_);
   }
 
-  absl::Status Open();
+  absl::Status Open(Durability durability);
 
   absl::Status Append(absl::Span<const v1::JournalRecord> records) override;
   absl::Status ReadHistory(absl::FunctionRef<void(const v1::JournalRecord&)> visit) override;
@@ -148,13 +148,15 @@ absl::StatusOr<std::int64_t> SqliteJournal::ReadInteger(const char* sql) {
   return value;
 }
 
-absl::Status SqliteJournal::Open() {
+absl::Status SqliteJournal::Open(Durability durability) {
   const int code = sqlite3_open_v2(path_.c_str(), &database_,
                                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   if (code != SQLITE_OK) return Failure(code, "open");
   // Exclusive locking mode keeps the file locked from the first transaction until it is closed.
-  for (const char* pragma : {"PRAGMA locking_mode=EXCLUSIVE", "PRAGMA journal_mode=WAL",
-                             "PRAGMA synchronous=FULL", "PRAGMA journal_size_limit=16777216"}) {
+  for (const char* pragma :
+       {"PRAGMA locking_mode=EXCLUSIVE", "PRAGMA journal_mode=WAL",
+        durability == Durability::kPowerCut ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=OFF",
+        "PRAGMA journal_size_limit=16777216"}) {
     if (absl::Status status = Execute(pragma); !status.ok()) return status;
   }
   if (absl::Status status = InTransaction([this] { return TakeAndCheck(); }); !status.ok()) {
@@ -290,9 +292,10 @@ absl::Status SqliteJournal::Forget(absl::Span<const std::string> job_ids) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Journal>> OpenSqliteJournal(const std::string& path) {
+absl::StatusOr<std::unique_ptr<Journal>> OpenSqliteJournal(const std::string& path,
+                                                           Durability durability) {
   auto journal = std::make_unique<SqliteJournal>(path);
-  if (absl::Status status = journal->Open(); !status.ok()) return status;
+  if (absl::Status status = journal->Open(durability); !status.ok()) return status;
   return journal;
 }
 
