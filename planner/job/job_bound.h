@@ -1,6 +1,7 @@
 #pragma once
 
-// What no split of a job's load can beat. Upstream: PlanJob. Downstream: notes, summaries, tests.
+// What no split of a job's load can beat.
+// Upstream: PlanJob. Downstream: notes, summaries, tests.
 
 #include "absl/status/statusor.h"
 #include "planner/job/job_shape.h"
@@ -12,8 +13,7 @@ namespace weir::planner {
 /// fractions, any order.
 ///
 /// Model: a reducer waits for all mappers, a layer for the layer before. With A, S, a_p, s_p, V_p
-/// as in JobShape and the
-///   fastest workers first:
+///   as in JobShape and the fastest workers first:
 ///     compute:  T >= T_map + sum_p (s_p + a_p V_p / sum of rates),  T_map from sum_w rate_w (T - w
 ///     S)+ = A V; network:  let d be the largest share of the keys on one worker. That worker alone
 ///     reduces for s_1 + a_1 d V_1 / rate;
@@ -21,8 +21,9 @@ namespace weir::planner {
 ///       and equal receivers holds. The bound is the least over d of the larger of the two; between
 ///       grid points d is taken on the side that lowers it.
 /// Proven: volume arguments; the finishing order of the mappers by 004, theorem 4.1 (equal
-/// receivers). Requires: CheckJobShape and CheckCluster are OK. Thread-safety: pure. Checked by:
-/// tests/unit/planner_job/load_plan_test.cc.
+///   receivers).
+/// Requires: CheckJobShape and CheckCluster are OK. Thread-safety: pure.
+/// Checked by: tests/unit/planner_job/load_plan_test.cc.
 Seconds JobLowerBound(const JobShape& shape, const ClusterProfile& cluster);
 
 /// Returns how many full-rate transfers can run at once: l where the network is one limited total;

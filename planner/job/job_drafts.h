@@ -1,7 +1,8 @@
 #pragma once
 
 // A job's steps as drafts for plan assembly: what each mapper and reducer reads, makes and takes by
-// the job's rates. Upstream: even_plan, load_plan. Downstream: planner/plan/plan_assembly.h.
+// the job's rates.
+// Upstream: even_plan, load_plan. Downstream: planner/plan/plan_assembly.h.
 
 #include <cstdint>
 #include <vector>
@@ -16,7 +17,8 @@ namespace weir::planner {
 /// Returns mapper j on workers[j] with chunk_bytes[j]: starts at (j + 1) * S (004 counts mappers
 /// from 1), takes A * bytes / rate, makes g_0 * bytes.
 ///
-/// Requires: equal sizes. Errors: kInvalidArgument when one would make more than 4e18 bytes.
+/// Requires: equal sizes.
+/// Errors: kInvalidArgument when one would make more than 4e18 bytes.
 absl::StatusOr<std::vector<MapperDraft>> DraftMappers(const JobShape& shape,
                                                       const ClusterProfile& cluster,
                                                       absl::Span<const Bytes> chunk_bytes,

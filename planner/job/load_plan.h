@@ -1,8 +1,8 @@
 #pragma once
 
 // The plan of a job by divisible load: chunk sizes and load fractions from planner/load, the order
-// of transfers by whichever of its schedules predicts best. Upstream: PlanJob. Downstream:
-// planner/load, plan_assembly, transfer_orders.
+// of transfers by whichever of its schedules predicts best.
+// Upstream: PlanJob. Downstream: planner/load, plan_assembly, transfer_orders.
 
 #include <string>
 #include <vector>
@@ -16,16 +16,18 @@ namespace weir::planner {
 /// Builds the plan that is predicted to end first.
 ///
 /// Model: the chain of 004 with l = EffectiveChannels, linear reducers, results kept where they are
-/// made. A worker holds
-///   mapper j and reducer k at once, so one part in max(m, r) of the data does not move: C is
-///   reduced by it. Loads are solved for all workers and for the numbers of mappers and reducers
-///   that the chain chooses; on unequal workers also in proportion to their rates. Each is
-///   assembled with several transfer orders (the schedule's pieces, one transfer a pair in the
-///   schedule's order, list order, rotation), as is the even split; Predict, which knows the real
-///   network and workers, decides. Finer orders must win by a hundredth: they cost grants.
+///   made. A worker holds mapper j and reducer k at once, so one part in max(m, r) of the data does
+///   not move: C is reduced by it. Loads are solved for all workers, for the numbers of mappers and
+///   reducers that the chain chooses, and for 1, 2, 4, ... workers; reducers go to the mappers'
+///   workers or away from them; on unequal workers loads are also weighted by their rates.
+///   Each is assembled with several transfer orders (the schedule's pieces, one transfer a pair in
+///   the schedule's order, list order, rotation), as is the even split; Predict, which knows the
+///   real network and workers, decides. Finer orders must win by a hundredth: they cost grants.
 /// Proven: never worse than EvenPlan as predicted; summary.lower_bound_s of JobLowerBound holds for
-/// every plan. Measured: how close it comes, see docs/planner-load.md. Requires: CheckJobShape and
-/// CheckCluster are OK. Errors: those of EvenPlan. Thread-safety: pure; same input, same plan.
+///   every plan.
+/// Measured: how close it comes, see docs/planner-load.md.
+/// Requires: CheckJobShape and CheckCluster are OK.
+/// Errors: those of EvenPlan. Thread-safety: pure; same input, same plan.
 /// Time: some dozens of predictions up to 10 000 pairs a layer, a dozen above.
 absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& cluster);
 

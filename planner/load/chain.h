@@ -1,7 +1,8 @@
 #pragma once
 
 // The whole chain: one mapper layer, R reducer layers, the final store. From the last layer to the
-// first, then blended. Upstream: planner/job. Downstream: solve_layer.h for each layer.
+// first, then blended.
+// Upstream: planner/job. Downstream: solve_layer.h for each layer.
 
 #include <cstdint>
 #include <vector>
@@ -21,7 +22,8 @@ enum class FinalStore {
 
 enum class ReduceCurve { kLinear, kChords, kNLogN };
 
-/// One reducer layer. Symbols: r_p = num_reducers, a_p, s_p, g_p.
+/// One reducer layer.
+/// Symbols: r_p = num_reducers, a_p, s_p, g_p.
 struct ChainReducers {
   std::int32_t num_reducers = 1;
   double seconds_per_byte = 0;
@@ -30,7 +32,8 @@ struct ChainReducers {
   ReduceCurve curve = ReduceCurve::kChords;
 };
 
-/// A chain of layers. Symbols: m, A, S, g_0, V, C, l of 004.
+/// A chain of layers.
+/// Symbols: m, A, S, g_0, V, C, l of 004.
 struct Chain {
   std::int32_t num_mappers = 1;
   double map_seconds_per_byte = 0;
@@ -75,11 +78,10 @@ absl::StatusOr<ChainSolution> SolveLayerByLayer(const Chain& chain, LayerMethod 
 /// shorter.
 ///
 /// Model: delta_p(lambda) ~ delta_p^lambda; layer p takes longer, layer p - 1 has less uneven
-/// receivers. First the best
-///   common lambda of {0, 1/8, 1/4, 1/2, 3/4, 1}, then one layer at a time, until nothing improves.
+///   receivers. First the best common lambda of {0, 1/8, 1/4, 1/2, 3/4, 1}, then one layer at a
+///   time, until nothing improves.
 /// Bounds: never worse than SolveLayerByLayer; within 6 % of the bound where layer by layer was up
-/// to 25 times it
-///   (measured).
+///   to 25 times it (measured).
 /// Errors: those of SolveLayer, naming the layer.
 absl::StatusOr<ChainSolution> SolveChain(const Chain& chain, LayerMethod method);
 

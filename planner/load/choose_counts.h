@@ -21,12 +21,11 @@ struct CountLimits {
 /// Returns the chain with the numbers of mappers and reducers that make it shortest.
 ///
 /// Model: every started mapper delays the end to at least j S and every reducer pays s even without
-/// load, so more is not
-///   always faster. Coordinate search: each count in turn jumps to its bounds, doubles, halves and
-///   steps by one while the chain (fast loads, blended at the end) gets shorter.
+///   load, so more is not always faster. Coordinate search: each count in turn jumps to its bounds,
+///   doubles, halves and steps by one while the chain (fast loads, blended at the end) gets
+///   shorter.
 /// Bounds: unimodal in each count on every instance tried (measured), so each coordinate ends at
-/// its best; up to 6.3 times
-///   faster than using all (measured).
+///   its best; up to 6.3 times faster than using all (measured).
 /// Errors: kInvalidArgument when a limit is below 1 or sizes differ; those of SolveChain.
 absl::StatusOr<Chain> ChooseCounts(const Chain& chain, const CountLimits& limits);
 

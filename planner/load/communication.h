@@ -14,10 +14,9 @@ namespace weir::planner::load {
 /// What every sender has for every receiver, and from when on.
 ///
 /// Model: sender j may send from release[j]; pair (j, k) needs send_time[j][k] of one channel; one
-/// send and one receive
-///   at a time per port; at most `channels` pairs at once.
+///   send and one receive at a time per port; at most `channels` pairs at once.
 /// Symbols: release = t_1 .. t_n, send_time = C g x_j delta_k, channels = l (004, section 4.3). Any
-/// unit of time.
+///   unit of time.
 struct ShuffleDemand {
   std::vector<double> release;
   std::vector<std::vector<double>> send_time;
@@ -56,7 +55,7 @@ struct ScheduleFault {
 /// Checks a schedule against its demand, knowing nothing of how it was made.
 ///
 /// Symbols: pieces shorter than `grain` and overlaps in time below it are rounding when channels
-/// are counted.
+///   are counted.
 ScheduleFault CheckSchedule(const ShuffleDemand& demand, const std::vector<Piece>& pieces,
                             double grain);
 

@@ -18,11 +18,10 @@ namespace weir::planner::load {
 ///
 /// Model: F(x) = max_y (intercept_y + slope_y * x) + nlogn * x * max(1, log2(unit * x)).
 /// Symbols: x load in units of `unit_bytes` (1 for bytes; V once scaled, so that x is a fraction);
-/// F in seconds (or in
-///   units of T0 once scaled). Lines are sorted by slope, each the largest somewhere on x > 0 (T',
-///   (9)), or one line.
-/// Source: 004 section 3 (T_p), section 4.1 (T'_p, a_y, b_y); errata: a_0 is a_red on [0, 2),
-/// not 1.
+///   F in seconds (or in units of T0 once scaled). Lines are sorted by slope, each the largest
+///   somewhere on x > 0 (T', (9)), or one line.
+/// Source: 004 section 3 (T_p), section 4.1 (T'_p, a_y, b_y); errata: a_0 is a_red on [0, 2), not
+///   1.
 class ComputeFunction {
  public:
   struct Line {
@@ -50,10 +49,9 @@ class ComputeFunction {
   /// Returns the piecewise linear curve through measured points, its last piece prolonged.
   ///
   /// Errors: kInvalidArgument naming the sample when there are fewer than two, a value is not
-  /// finite or negative,
-  ///   loads do not increase strictly, times decrease, or the curve is not convex (slope falls by
-  ///   more than 1e-9 relative): the bound needs convexity, so a concave kink is refused, not
-  ///   smoothed.
+  ///   finite or negative, loads do not increase strictly, times decrease, or the curve is not
+  ///   convex (slope falls by more than 1e-9 relative): the bound needs convexity, so a concave
+  ///   kink is refused, not smoothed.
   static absl::StatusOr<ComputeFunction> Measured(absl::Span<const Sample> samples);
 
   /// Returns F(x).
@@ -65,9 +63,8 @@ class ComputeFunction {
   /// Returns the u with weight * u + F(u) = rhs; negative when rhs < F(0).
   ///
   /// Requires: weight >= 0 and a positive slope. `line_hint` is where the search starts and where
-  /// it ended: callers
-  ///   that walk over neighbouring loads pass the same variable again, which makes the search O(1)
-  ///   amortised.
+  ///   it ended: callers that walk over neighbouring loads pass the same variable again, which
+  ///   makes the search O(1) amortised.
   double SolveLoad(double weight, double rhs, std::size_t& line_hint) const;
 
   /// Returns dF/du at the u that SolveLoad returned with this hint.

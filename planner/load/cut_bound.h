@@ -1,7 +1,8 @@
 #pragma once
 
 // The lower bound of a layer by the cut recursion, and the makespan of given loads by the same
-// cuts. Upstream: layer.h. Downstream: fast_layer.h, exact_layer.h, chain.h.
+// cuts.
+// Upstream: layer.h. Downstream: fast_layer.h, exact_layer.h, chain.h.
 
 #include <cstdint>
 #include <vector>
@@ -12,17 +13,18 @@ namespace weir::planner::load {
 
 /// The most load that senders k .. n can deliver by time T, for every k, and where it binds.
 ///
-/// Model: every schedule satisfies, for all k and q <= L, with q' = min(q, n - k + 1) and D = 1 if
-/// q >= n - k + 1:
+/// Model: every schedule whose senders finish in index order satisfies, for all k and q <= L, with
+///   q' = min(q, n - k + 1) and D = 1 if q >= n - k + 1:
 ///     c * D_q * P_k + sum_{j=k}^{k+q'-1} t_j <= q' * T (cut)
-///   where P_k is the load of senders k .. n: after t_j the q' first of them have q' * T - sum t_j
-///   seconds of channel to the q largest receivers. With pi_{n+1} = 0 this gives, backward,
+/// where P_k is the load of senders k .. n: after t_j the q' first of them have q' * T - sum t_j
+/// seconds of channel to the q largest receivers. With pi_{n+1} = 0 this gives, backward,
 ///     mapper:  pi_k = min_q (q' T + A pi_{k+q'} - S sum_{j=k}^{k+q'-1} j) / (c D + A)
 ///     reducer: pi_k = min_q (q' u + pi_{k+q'}),  c D u + F(u) = T - c D pi_{k+q'} / q'.
-/// Symbols: those of ScaledLayer; pi[k - 1] = pi_k, pi[n] = 0; slope[k - 1] = d pi_k / dT; chain[k
-/// - 1] = the minimal q'. Source: 004 (3)-(8), (13)-(18): sums of these rows over intervals and
-/// ports. Necessary: proven that way.
-///   Sufficient: held on every random instance, unproven.
+/// Symbols: those of ScaledLayer; pi[k - 1] = pi_k, pi[n] = 0; slope[k - 1] = d pi_k / dT;
+///   chain[k - 1] = the minimal q'.
+/// Source: 004 (3)-(8), (13)-(18): sums of these rows over intervals and ports.
+/// Necessary: proven that way.
+/// Sufficient: held on every random instance, unproven.
 struct CutRecursion {
   std::vector<double> pi;
   std::vector<double> slope;
@@ -47,8 +49,7 @@ struct CutBound {
 /// Finds the bound by Newton's method on the concave function pi_1(T).
 ///
 /// Returns: every schedule of the layer takes at least `time` (scaled). Stops at a relative step of
-/// 5e-13; a smaller
-///   limit makes rounding cycle.
+///   5e-13; a smaller limit makes rounding cycle.
 /// Time: O(n |Q|) per step, at most about six steps. Thread-safety: pure.
 CutBound FindCutBound(const ScaledLayer& layer);
 
@@ -56,10 +57,9 @@ CutBound FindCutBound(const ScaledLayer& layer);
 /// loads.
 ///
 /// Requires: shares >= 0, in finishing order (reducers: non-decreasing). For mappers the sets of
-/// senders of a cut need
-///   not be the last ones, so all of them are searched.
+///   senders of a cut need not be the last ones, so all of them are searched.
 /// Time: reducers O(n |Q|); mappers O(n |Q|), O(n |Q| log L) for the few widths where the quick
-/// test fails.
+///   test fails.
 double CutMakespan(const ScaledLayer& layer, const std::vector<double>& share);
 
 }  // namespace weir::planner::load

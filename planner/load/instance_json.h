@@ -1,7 +1,8 @@
 #pragma once
 
 // The layer planner as a function of text: instances in, results out. What `weir planner load`
-// prints. Upstream: runtime/client (reads the file, owns the clock). Downstream: solve_layer.h.
+// prints.
+// Upstream: runtime/client (reads the file, owns the clock). Downstream: solve_layer.h.
 
 #include <functional>
 #include <string>
@@ -18,19 +19,18 @@ struct InstanceOptions {
   std::function<double()> now_micros;
 };
 
-/// Returns the method of a flag value. Errors: kInvalidArgument listing "automatic", "fast",
-/// "exact", "paper", "paper-free-order".
+/// Returns the method of a flag value.
+/// Errors: kInvalidArgument listing "automatic", "fast", "exact", "paper", "paper-free-order".
 absl::StatusOr<LayerMethod> ParseLayerMethod(std::string_view name);
 
 /// Solves every instance of a file and returns {"schema":1,"results":[{"id", "makespan",
 /// "lower_bound", "share", "gap", "method", "micros"}]} (and "warning" where there is one).
 ///
 /// Model: {"schema": 1 or "layer-golden/1", "instances": [...]}; an instance has id, type
-/// ("reducer" or "mapper"), n, r,
-///   l, V, C, g, delta_next (r fractions), and a_red, s_red or A, S. Seconds and bytes. Other
-///   fields are ignored.
+///   ("reducer" or "mapper"), n, r, l, V, C, g, delta_next (r fractions), and a_red, s_red or A, S.
+///   Seconds and bytes. Other fields are ignored.
 /// Errors: kInvalidArgument naming instance, field, value and legal range. Nothing is solved when
-/// one is wrong.
+///   one is wrong.
 absl::StatusOr<std::string> SolveInstancesJson(std::string_view json_text,
                                                const InstanceOptions& options);
 

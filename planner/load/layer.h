@@ -1,8 +1,9 @@
 #pragma once
 
 // One layer of a chain: its senders compute, then send to the receivers of the next layer.
-// Validation and scaling. Upstream: chain.h, instance_json.h, planner/job. Downstream: every solver
-// of this folder, which sees only ScaledLayer.
+// Validation and scaling.
+// Upstream: chain.h, instance_json.h, planner/job. Downstream: every solver of this folder, which
+// sees only ScaledLayer.
 
 #include <cstdint>
 #include <vector>
@@ -33,12 +34,10 @@ const char* LayerKindName(LayerKind kind);
 /// One layer in bytes and seconds.
 ///
 /// Model: sender j finishes computing its load x_j at t_j = F(x_j) (mapper: j * S + A * x_j), then
-/// sends g * x_j *
-///   delta_k bytes to each receiver k over at most l channels of C seconds per byte, one at a time
-///   per port. The layer's makespan is the end of the last transfer.
+///   sends g * x_j * delta_k bytes to each receiver k over at most l channels of C seconds per
+///   byte, one at a time per port. The layer's makespan is the end of the last transfer.
 /// Symbols: n = num_senders (m, r_p of 004), l = channels, V = load_bytes (entering this layer), C
-/// =
-///   channel_seconds_per_byte, g = output_ratio, S = mapper_startup_s, F = compute, delta =
+///   = channel_seconds_per_byte, g = output_ratio, S = mapper_startup_s, F = compute, delta =
 ///   next_fractions, r = its size.
 /// Source: 004 section 3; sections 4.1 and 4.2.
 struct Layer {
@@ -53,18 +52,17 @@ struct Layer {
   std::vector<double> next_fractions;
 };
 
-/// Checks every field. Errors: kInvalidArgument naming field, value and legal range. Never clamps.
+/// Checks every field.
+/// Errors: kInvalidArgument naming field, value and legal range. Never clamps.
 absl::Status CheckLayer(const Layer& layer);
 
 /// A layer in pure numbers: loads as fractions of V, times in units of T0 = F(V/n) + n S + C g V /
 /// min(l, n, r).
 ///
 /// Why: unscaled, the linear programs span 20 orders of magnitude; solvers report accuracy errors
-/// or call feasible
-///   programs infeasible. With these units every optimum is about 1.
+///   or call feasible programs infeasible. With these units every optimum is about 1.
 /// Symbols: c = C g V / T0 (all output over one channel); L = min(l, r); D_q = sum of the q largest
-/// delta, D_L = 1;
-///   Q = {q < L : L D_q > q} + {L}: the cuts that can bind.
+///   delta, D_L = 1; Q = {q < L : L D_q > q} + {L}: the cuts that can bind.
 struct ScaledLayer {
   LayerKind kind = LayerKind::kReducer;
   std::int32_t n = 1;
@@ -89,7 +87,8 @@ struct ScaledLayer {
   double FinishTime(std::int32_t k, double share) const;
 };
 
-/// Checks and scales. Errors: those of CheckLayer; kInvalidArgument when T0 overflows or is zero.
+/// Checks and scales.
+/// Errors: those of CheckLayer; kInvalidArgument when T0 overflows or is zero.
 absl::StatusOr<ScaledLayer> ScaleLayer(const Layer& layer);
 
 }  // namespace weir::planner::load

@@ -1,8 +1,8 @@
 #pragma once
 
 // A sparse linear program and the two solvers behind it. The only header of this folder that knows
-// they exist. Upstream: exact_layer.cc, source_program.cc, interval_program.cc. Downstream: Clp,
-// Cbc.
+// they exist.
+// Upstream: exact_layer.cc, source_program.cc, interval_program.cc. Downstream: Clp, Cbc.
 
 #include <memory>
 #include <vector>
@@ -40,14 +40,13 @@ struct ProgramSolution {
 /// Solves by the dual simplex with presolve (Clp), silently.
 ///
 /// Errors: kInternal when the solver does not prove optimality, with its status and the size. The
-/// programs of this
-///   folder are feasible and bounded, so that is numerical trouble.
+///   programs of this folder are feasible and bounded, so that is numerical trouble.
 absl::StatusOr<ProgramSolution> SolveLinearProgram(const LinearProgram& program);
 
 /// Solves with the integer columns (Cbc branch and bound), silently.
 ///
 /// Errors: kDeadlineExceeded when `nodes_max` nodes did not prove optimality (a count, not a clock:
-/// the planner has none).
+///   the planner has none).
 absl::StatusOr<ProgramSolution> SolveMixedProgram(const LinearProgram& program, int nodes_max);
 
 /// Re-solves a program that grows by rows (lazy cuts), keeping the basis.

@@ -36,11 +36,11 @@ ShuffleDemand DemandOf(const ScaledLayer& layer, const std::vector<double>& shar
 /// Schedules the communication of a layer for given loads.
 ///
 /// Model: L max(delta) <= 1 and channels handed over: wheel, exact; its last window, when groups do
-/// not divide n, by
-///   matching. Otherwise small layers by the interval program (optimal for these loads), large ones
-///   longest remaining first; both decomposed by matching.
+///   not divide n, by matching. Otherwise small layers by the interval program (optimal for these
+///   loads), large ones longest remaining first; both decomposed by matching.
 /// Requires: shares in finishing order, summing to 1.
-/// Returns: pieces merged, none dropped. Errors: kInternal from a solver.
+/// Returns: pieces merged, none dropped.
+/// Errors: kInternal from a solver.
 /// Checked by: tests/unit/planner_load/communication_test.cc.
 absl::StatusOr<LayerSchedule> ScheduleLayer(const ScaledLayer& layer,
                                             const std::vector<double>& share,

@@ -1,8 +1,8 @@
 #pragma once
 
 // Loads of one layer by a chosen method, in bytes and seconds. The entry of this folder for a
-// single layer. Upstream: instance_json.h, chain.h. Downstream: fast_layer.h, exact_layer.h,
-// source_program.h.
+// single layer.
+// Upstream: instance_json.h, chain.h. Downstream: fast_layer.h, exact_layer.h, source_program.h.
 
 #include <string>
 #include <vector>
@@ -48,9 +48,8 @@ struct LayerSolution {
 /// Solves one layer.
 ///
 /// Errors: kInvalidArgument naming field, value and legal range; kResourceExhausted when the layer
-/// is too large for
-///   kPaper; kInternal when a solver fails.
-/// Thread-safety: pure; same input, same bits.
+///   is too large for kPaper; kInternal when a solver fails. Thread-safety: pure; same input, same
+///   bits.
 /// Checked by: tests/unit/planner_load/oracle_test.cc.
 absl::StatusOr<LayerSolution> SolveLayer(const Layer& layer, LayerMethod method);
 

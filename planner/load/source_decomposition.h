@@ -1,7 +1,8 @@
 #pragma once
 
 // The source's own construction of a communication schedule for one interval (section 4.3):
-// reference for matching_schedule.h, far slower. Upstream: source_program.h. Downstream: pieces.
+// reference for matching_schedule.h, far slower.
+// Upstream: source_program.h. Downstream: pieces.
 
 #include <vector>
 
@@ -15,10 +16,10 @@ namespace weir::planner::load {
 ///
 /// Symbols: W = [w_jk], critical rows and columns, F, v_min, v_max, epsilon as in 4.3.
 /// Erratum applied: when nothing is critical the zero flow is feasible and F would be empty; then F
-/// is any maximal
-///   matching of at most l pairs.
+///   is any maximal matching of at most l pairs.
 /// Errors: kInternal when no feasible flow exists (the demand does not fit) or no progress is made.
-/// Time: O(n1 + n2 + n1 n2 + 1) flows. Source: 004, section 4.3, theorem 4.2.
+/// Time: O(n1 + n2 + n1 n2 + 1) flows.
+/// Source: 004, section 4.3, theorem 4.2.
 absl::StatusOr<std::vector<Piece>> SourceDecomposition(std::vector<std::vector<double>> send_time,
                                                        double begin, double length,
                                                        std::int32_t channels);

@@ -1,8 +1,8 @@
 #pragma once
 
 // The source document's own programs, scaled: (1)-(9) for reducers, (10)-(18) for mappers in FIFO
-// order, (10)-(21) with free order. Reference and oracle; far slower than fast_layer.h. Upstream:
-// layer.h. Downstream: solve_layer.h (method paper), source_decomposition.h, tests.
+// order, (10)-(21) with free order. Reference and oracle; far slower than fast_layer.h.
+// Upstream: layer.h. Downstream: solve_layer.h (method paper), source_decomposition.h, tests.
 
 #include <cstdint>
 #include <vector>
@@ -40,28 +40,26 @@ inline constexpr std::int32_t kFreeOrderMappersMax = 8;
 /// Builds (1)-(9) or, for mappers, (10)-(15), (17), (18) with t_j = j S + A x_j, in scaled units.
 ///
 /// Symbols: columns x_1 .. x_n (delta_pj, alpha_j / V), t_1 .. t_{n+1}, beta_ijk for j <= i (so
-/// (6), (16) hold by
-///   construction), in units of send time. Rows follow the equations' numbers in the .cc file.
+///   (6), (16) hold by construction), in units of send time. Rows follow the equations' numbers in
+///   the .cc file.
 /// Errata applied: a_0 = a_red; lines reach the layer's own V; the product of (7) runs to p, its
-/// sums to r_p.
+///   sums to r_p.
 LinearProgram BuildSourceProgram(const ScaledLayer& layer);
 
-/// Builds (10)-(21) with the order variables z_ij, M = 2 (n S + A + c) in scaled units. Requires: a
-/// mapper layer.
+/// Builds (10)-(21) with the order variables z_ij, M = 2 (n S + A + c) in scaled units.
+/// Requires: a mapper layer.
 LinearProgram BuildFreeOrderProgram(const ScaledLayer& layer);
 
 /// Solves the FIFO program with Clp.
 ///
 /// Errors: kInvalidArgument when the compute function has no lines ((9) needs them);
-/// kResourceExhausted when n n r
-///   exceeds kSourceProgramSizeMax; kInternal when Clp fails.
+///   kResourceExhausted when n n r exceeds kSourceProgramSizeMax; kInternal when Clp fails.
 absl::StatusOr<SourceSolution> SolveSourceProgram(const ScaledLayer& layer);
 
 /// Solves with free finishing order with Cbc.
 ///
 /// Errors: kInvalidArgument for a reducer layer; kResourceExhausted above kFreeOrderMappersMax
-/// mappers;
-///   kDeadlineExceeded when the node budget ends first.
+///   mappers; kDeadlineExceeded when the node budget ends first.
 absl::StatusOr<SourceSolution> SolveFreeOrderProgram(const ScaledLayer& layer);
 
 /// Variables and constraints of one layer as the source counts them (4.1, 4.2).

@@ -2,8 +2,8 @@
 // at large sizes; the decomposition of a window, the source's beside the event-driven one; whole
 // communication schedules; memory.
 //
-//   planner_load_bench [--json] [--seconds-max S]     solvers are stopped after S seconds (default
-//   60)
+// planner_load_bench [--json] [--seconds-max S]     solvers are stopped after S seconds (default
+// 60)
 
 #include <sys/resource.h>
 
