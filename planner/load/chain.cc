@@ -53,8 +53,8 @@ absl::Status AtLayer(std::size_t p, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat("layer ", p, ": ", status.message()));
 }
 
-/// Bends a solved layer's loads and measures them again.
-absl::Status BendLayer(const Layer& layer, double lambda, LayerSolution& solution) {
+/// Blends a solved layer's loads and measures them again.
+absl::Status BlendLayer(const Layer& layer, double lambda, LayerSolution& solution) {
   const absl::StatusOr<ScaledLayer> scaled = ScaleLayer(layer);
   if (!scaled.ok()) return scaled.status();
   solution.share = Blend(std::move(solution.share), lambda);
@@ -64,7 +64,7 @@ absl::Status BendLayer(const Layer& layer, double lambda, LayerSolution& solutio
     solution.finish_s[at] = scaled->FinishTime(k, solution.share[at]) * scaled->time_unit_s;
   }
   solution.gap = solution.makespan_s / solution.lower_bound_s - 1;
-  absl::StrAppend(&solution.method, ", bent by ", lambda);
+  absl::StrAppend(&solution.method, ", blended by ", lambda);
   return absl::OkStatus();
 }
 
@@ -79,7 +79,7 @@ absl::StatusOr<ChainSolution> SolveWithBlends(const Chain& chain, LayerMethod me
     absl::StatusOr<LayerSolution> solution = SolveLayer(layer, method);
     if (!solution.ok()) return AtLayer(p, solution.status());
     if (p > 0 && blend[p] != 1) {
-      if (absl::Status status = BendLayer(layer, blend[p], *solution); !status.ok())
+      if (absl::Status status = BlendLayer(layer, blend[p], *solution); !status.ok())
         return AtLayer(p, status);
     }
     next_fractions = solution->share;
