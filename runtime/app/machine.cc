@@ -56,7 +56,6 @@ std::string WorkingDirectory() {
 client::Terminal StderrTerminal() {
   client::Terminal terminal;
   terminal.is_terminal = isatty(STDERR_FILENO) == 1 && EnvironmentVariable("TERM") != "dumb";
-  terminal.color = terminal.is_terminal && EnvironmentVariable("NO_COLOR").empty();
   winsize size = {};
   if (terminal.is_terminal && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     terminal.columns = size.ws_col;

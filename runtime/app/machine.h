@@ -25,7 +25,7 @@ std::string TemporaryDirectory(const std::string& chosen);
 
 std::string WorkingDirectory();
 
-/// How stderr shows text: columns, colour (NO_COLOR), redrawing.
+/// How stderr shows text: columns, redrawing.
 client::Terminal StderrTerminal();
 
 /// Sends log lines to stderr as the flags say; text by default on a terminal, else JSON.

@@ -19,7 +19,6 @@ namespace weir::client {
 /// How to write to a person.
 struct Terminal {
   bool is_terminal = false;  // stderr; only then progress is redrawn in place
-  bool color = false;
   int columns = 80;
 };
 

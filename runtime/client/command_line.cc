@@ -21,9 +21,9 @@ constexpr char kFooter[] =
     "  weir master & weir worker & weir worker &       a small cluster on this machine\n"
     "  weir submit wordcount /data -o /out --wait      run on it\n"
     "\n"
-    "Data goes to stdout, progress and errors to stderr; no colours unless stderr is a terminal "
-    "and\n"
-    "NO_COLOR is unset. 'weir COMMAND --help' shows the flags of a command.\n"
+    "Data goes to stdout, progress and errors to stderr, always without colours; the progress bar "
+    "is\n"
+    "for terminals only. 'weir COMMAND --help' shows the flags of a command.\n"
     "Exit codes: 0 ok, 1 job failed, 2 wrong use, 3 master out of reach, 4 refused, 5 cancelled,\n"
     "6 deadline passed, 70 bug in weir, 130 interrupted.";
 

@@ -54,7 +54,7 @@ TEST(ProgressLine, NamesThePhase) {
 
 TEST(ProgressPrinter, RedrawsOnATerminalAndCleansUp) {
   std::ostringstream out;
-  ProgressPrinter printer(out, {.is_terminal = true, .color = false, .columns = 60});
+  ProgressPrinter printer(out, {.is_terminal = true, .columns = 60});
   printer.Show(Running(1, 4, 1, 3));
   printer.Clear();
   printer.Clear();
