@@ -34,7 +34,7 @@ absl::StatusOr<SpreadSchedule> FastestNodeFirst(Seconds source, const std::vecto
 
 /// Most other machines, and most states, of the exact broadcast.
 inline constexpr std::int64_t kExactBroadcastMax = 20;
-inline constexpr std::int64_t kExactBroadcastStatesMax = 3'000'000;
+inline constexpr std::int64_t kExactBroadcastStatesMax = 1'000'000;
 
 /// Returns the length of the best broadcast. Slots in time order are always used (an exchange
 /// argument), so the search is over the order in which machines are informed. Errors:

@@ -18,7 +18,10 @@ namespace weir::planner::tree {
 absl::Status CheckCount(std::string_view field, std::int64_t value, std::int64_t least,
                         std::int64_t most);
 
-/// Checks that a cost is finite and not negative. Errors: kInvalidArgument naming field and value.
+/// Largest cost, as for the durations of a plan: sums of many stay finite.
+inline constexpr double kCostMax = 1e100;
+
+/// Checks that a cost lies in 0..kCostMax. Errors: kInvalidArgument naming field and value.
 absl::Status CheckCost(std::string_view field, double value);
 
 /// Checks every cost of a list, naming the position. Errors: kInvalidArgument.

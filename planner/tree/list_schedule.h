@@ -11,8 +11,8 @@
 
 namespace weir::planner::tree {
 
-/// Most messages of one materialised schedule ((p - 1) q): 16 Mi messages are about 1 GB.
-inline constexpr std::int64_t kMessagesMax = std::int64_t{1} << 24;
+/// Most messages of one materialised schedule ((p - 1) q): 4 Mi messages are about 250 MB.
+inline constexpr std::int64_t kMessagesMax = std::int64_t{1} << 22;
 
 /// Checks p >= 1, sizes and costs of a segmented reduction. Errors: kInvalidArgument naming p,
 /// segments, alpha, beta, gamma.

@@ -1,6 +1,8 @@
 #include "planner/tree/rabenseifner.h"
 
+#include "planner/tree/input_checks.h"
 #include "planner/tree/list_schedule.h"
+#include "planner/tree/reduce_scatter.h"
 #include "planner/tree/schedule_timing.h"
 #include "planner/tree/tree_bounds.h"
 
@@ -8,6 +10,7 @@ namespace weir::planner::tree {
 
 absl::StatusOr<Schedule> RabenseifnerSchedule(std::int32_t p, double units, const LinkCosts& costs,
                                               PortModel ports) {
+  if (absl::Status status = CheckCount("p", p, 1, kScatterMachinesMax); !status.ok()) return status;
   if (absl::Status status = CheckSegmented(p, {units}, costs); !status.ok()) return status;
   const auto num_parts = static_cast<std::int32_t>(std::int64_t{1} << FloorLog2(p));
   Schedule schedule = EmptySchedule("rabenseifner", p, EqualSegments(units, num_parts));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/tree/input_checks.h"
 #include "planner/tree/list_schedule.h"
 #include "planner/tree/schedule_timing.h"
 
@@ -9,6 +10,7 @@ namespace weir::planner::tree {
 
 absl::StatusOr<Schedule> ReduceScatterSchedule(std::int32_t p, double units, const LinkCosts& costs,
                                                PortModel ports) {
+  if (absl::Status status = CheckCount("p", p, 1, kScatterMachinesMax); !status.ok()) return status;
   if (absl::Status status = CheckSegmented(p, {units}, costs); !status.ok()) return status;
   Schedule schedule = EmptySchedule("reduce-scatter and gather", p, EqualSegments(units, p));
   for (std::int32_t kept = p; kept > 1;) {

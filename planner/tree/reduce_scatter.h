@@ -11,6 +11,9 @@
 
 namespace weir::planner::tree {
 
+/// Most machines of schedules that follow one segment per machine on every machine.
+inline constexpr std::int32_t kScatterMachinesMax = 4096;
+
 /// Schedules ceil(log2 p) rounds of reduce-scatter over p equal segments and as many of gather.
 ///
 /// Model: with s' = p and s = ceil(s'/2), machine r sends its partials of the segments r + s .. r +

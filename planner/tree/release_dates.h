@@ -14,7 +14,7 @@
 namespace weir::planner::tree {
 
 /// Most machines of the greedy, and of its second policy (quadratic).
-inline constexpr std::int64_t kReleaseMachinesMax = 1'000'000;
+inline constexpr std::int64_t kReleaseMachinesMax = 20'000;
 inline constexpr std::int64_t kFertileMachinesMax = 256;
 
 /// Builds a tree for machines whose elements are ready at release[i].

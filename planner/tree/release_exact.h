@@ -14,7 +14,7 @@ namespace weir::planner::tree {
 
 /// Most machines and states of the exact search.
 inline constexpr std::int64_t kExactReleaseMax = 10;
-inline constexpr std::int64_t kExactReleaseStatesMax = 3'000'000;
+inline constexpr std::int64_t kExactReleaseStatesMax = 1'000'000;
 
 /// Finds the least makespan in the model of ReleaseDateTree, any machine being the sink.
 ///

@@ -133,7 +133,7 @@ class FindMin {
       known_.clear();
     }
     ++result_.num_optimal;
-    if (matrix_[0].size() <= 6 && known_.insert(Canonical(matrix_)).second) {
+    if (result_.num_valid <= kFindMinListedMax && known_.insert(Canonical(matrix_)).second) {
       result_.distinct.push_back(matrix_);
     }
   }
@@ -175,6 +175,8 @@ absl::StatusOr<std::optional<Seconds>> EvaluateDestinations(const DestinationMat
 absl::StatusOr<FindMinResult> FindMinDestinations(std::int32_t n, std::int32_t m,
                                                   const LinkCosts& costs) {
   if (absl::Status status = CheckSize(n, m, costs); !status.ok()) return status;
+  if (absl::Status status = CheckCount("n", n, 1, kFindMinMachinesMax); !status.ok()) return status;
+  if (absl::Status status = CheckCount("m", m, 1, kFindMinSegmentsMax); !status.ok()) return status;
   if (n == 1)
     return FindMinResult{0, 1, 1, 1, {DestinationMatrix(static_cast<std::size_t>(m), {0})}};
   const double leaves = std::pow(n, (n - 2.0) * m);

@@ -33,12 +33,17 @@ struct FindMinResult {
   std::int64_t num_tested = 0;   // (n-1)^(m (n-1))
   std::int64_t num_valid = 0;    // (n^(n-2))^m, Cayley's formula per segment
   std::int64_t num_optimal = 0;  // ties within 1e-9
-  /// Optimal matrices that differ by more than a renaming of machines, in order of discovery.
+  /// Optimal matrices that differ by more than a renaming of machines, in order of discovery;
+  /// empty above kFindMinListedMax valid ones.
   std::vector<DestinationMatrix> distinct;
 };
 
-/// Largest search of FindMinDestinations: trees per segment to the power m.
+/// Largest search of FindMinDestinations: trees per segment to the power m, n and m.
 inline constexpr std::int64_t kFindMinLeavesMax = 20'000'000;
+inline constexpr std::int64_t kFindMinMachinesMax = 8;
+inline constexpr std::int64_t kFindMinSegmentsMax = 1000;
+/// Searches with more valid matrices than this do not list the distinct ones.
+inline constexpr std::int64_t kFindMinListedMax = 100'000;
 
 /// Tries every matrix. Evaluates segment by segment, so that a prefix that is already too long or
 /// cyclic is not extended.

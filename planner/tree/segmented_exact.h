@@ -12,7 +12,7 @@ namespace weir::planner::tree {
 
 /// Largest (n - 1) m of the exact search, and the states it may visit (about 200 bytes each).
 inline constexpr std::int64_t kExactMessagesMax = 9;
-inline constexpr std::int64_t kExactStatesMax = 3'000'000;
+inline constexpr std::int64_t kExactStatesMax = 1'000'000;
 
 /// Finds the shortest reduction of m equal segments on n machines in 001's model.
 ///

@@ -30,8 +30,6 @@ namespace {
 
 /// Messages of one built candidate; keeps a choice within some 100 ms.
 constexpr std::int64_t kCandidateMessagesMax = 1 << 19;
-/// Reduce-scatter follows p partials on each of p machines.
-constexpr std::int32_t kScatterMachinesMax = 2048;
 
 absl::Status CheckProblem(const ReductionProblem& problem) {
   if (absl::Status status =

@@ -28,7 +28,7 @@ absl::StatusOr<SequenceResult> ImproveSequence(const std::vector<Seconds>& times
 
 /// Most senders, and most states, of the exact search below.
 inline constexpr std::int64_t kExactSequenceMax = 16;
-inline constexpr std::int64_t kExactSequenceStatesMax = 5'000'000;
+inline constexpr std::int64_t kExactSequenceStatesMax = 1'000'000;
 
 /// Finds the best starting order with at most K transfers at once; some EP schedule is optimal
 /// under the limit.

@@ -12,7 +12,7 @@
 namespace weir::planner::tree {
 
 /// States that the search may remember (about 300 bytes each) before it gives up.
-inline constexpr std::int64_t kSlotStatesMax = 2'000'000;
+inline constexpr std::int64_t kSlotStatesMax = 1'000'000;
 
 /// Optimum over all schedules, or the best found.
 struct SlotSearchResult {

@@ -44,8 +44,13 @@ std::deque<FreeGroup> ReduceSegment(const std::deque<FreeGroup>& free, Seconds t
   while (holders > 1 || next < free.size() || !receivers.empty()) {
     const bool take_free =
         next < free.size() && (receivers.empty() || free[next].time_s <= receivers.front().time_s);
-    FreeGroup group = take_free ? free[next] : receivers.front();
-    take_free ? static_cast<void>(++next) : receivers.pop_front();
+    FreeGroup group;
+    if (take_free) {
+      group = free[next++];
+    } else {
+      group = receivers.front();
+      receivers.pop_front();
+    }
     latest_s = group.time_s;
     const std::int64_t waiting = group.count + unpaired;
     const std::int64_t pairs = waiting / 2;

@@ -116,7 +116,7 @@ TEST(GoldenTrees, ErrorsNameInstanceAndField) {
            {"segmented_evaluate",
             R"({"n":2,"m":1,"alpha":0,"beta":1,"gamma":1,"solution_rows":[[1]]})",
             "\"solution_rows\""},
-           {"segmented_find_min", R"({"n":9,"m":9,"alpha":0,"beta":1,"gamma":1})", "n = 9, m = 9"},
+           {"segmented_find_min", R"({"n":9,"m":9,"alpha":0,"beta":1,"gamma":1})", "n is 9"},
            {"segmented_exact_fifo", R"({"n":5,"m":5,"alpha":0,"beta":1,"gamma":1})",
             "(n - 1) m is 20"},
            {"langou_unidirectional_greedy", R"({"p":4,"segments":[],"alpha":0,"beta":1,"gamma":1})",
