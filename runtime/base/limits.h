@@ -18,6 +18,9 @@ inline constexpr absl::Duration kCallTimeout = absl::Seconds(5);
 /// A worker answers ReleaseJob after its task process is gone: SIGTERM, then SIGKILL after 2 s.
 inline constexpr absl::Duration kReleaseTimeout = absl::Seconds(5);
 inline constexpr absl::Duration kTaskKillGrace = absl::Seconds(2);
+/// From the start of a task process to its first word. Far above the tens of milliseconds it takes,
+/// for machines that are overloaded; with the release after it still within 10 s.
+inline constexpr absl::Duration kTaskStart = absl::Seconds(7);
 /// A task process that does not report progress for this long while its step runs is taken for
 /// hung.
 inline constexpr absl::Duration kTaskSilence = absl::Seconds(8);

@@ -18,8 +18,8 @@ namespace {
 // A lost worker is noticed after a lease of 6 s; ending must be over within 10 s of the loss.
 constexpr absl::Duration kReleaseBudget = absl::Milliseconds(2800);
 constexpr absl::Duration kDiscardBudget = absl::Milliseconds(1000);
-// A task starts within a second; two tries at it, then the worker counts as unreachable.
-constexpr CallBudget kPrepareBudget{absl::Seconds(3), absl::Seconds(6)};
+// A task that does not start is reported after kTaskStart; asking again meanwhile does no harm.
+constexpr CallBudget kPrepareBudget{absl::Seconds(4), limits::kTaskStart + absl::Seconds(1)};
 // Listing a million files or publishing thousands of parts on a slow file system takes minutes.
 constexpr absl::Duration kStorageTimeout = absl::Minutes(10);
 

@@ -23,9 +23,9 @@ struct TaskOptions {
   std::vector<std::pair<std::string, std::string>> environment;
   /// Address space of one task process; 0 = unlimited. Mapped input files count.
   std::int64_t address_space_bytes = 0;
-  /// From process start to TaskEvent.Ready. Below limits::kCallTimeout, so that the caller of
-  /// PrepareJob hears the reason instead of its own timeout.
-  absl::Duration start_timeout = absl::Seconds(4);
+  /// From process start to TaskEvent.Ready. Shorter than the master waits for PrepareJob, so that
+  /// it hears the reason instead of its own timeout.
+  absl::Duration start_timeout = limits::kTaskStart;
   absl::Duration silence = limits::kTaskSilence;
   absl::Duration kill_grace = limits::kTaskKillGrace;
 };

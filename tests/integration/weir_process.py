@@ -160,7 +160,8 @@ class WeirTest(unittest.TestCase):
     def assert_fails(self, result, code, *needles):
         self.assertEqual(result.code, code, f"stdout: {result.out[-500:]}\nstderr:\n{result.err[-4000:]}")
         for needle in needles:
-            self.assertIn(needle, result.err)
+            if needle not in result.err:
+                self.fail(f"'{needle}' is not in stderr, which ends:\n{result.err[-1500:]}")
 
     def assert_nothing_left(self, output=None):
         """No process of this test, no temporary file, no staging directory."""
