@@ -67,14 +67,7 @@ double DoneFraction(const v1::JobStatus& status) {
     default:
       return 0;
   }
-  const double total_s = progress.elapsed_s() + progress.remaining_s();
-  if (progress.remaining_s() >= 0 && total_s > 0) {
-    return std::clamp(progress.elapsed_s() / total_s, 0.0, 1.0);
-  }
-  // Without an estimate, count what can be counted.
-  return (Share(progress.input_bytes_done(), progress.input_bytes_total()) +
-          Share(progress.steps_done(), progress.steps_total())) /
-         2;
+  return std::clamp(progress.done_fraction(), 0.0, 1.0);
 }
 
 std::string ProgressLine(const v1::JobStatus& status, int columns) {

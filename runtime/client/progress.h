@@ -15,7 +15,7 @@ namespace weir::client {
 /// "failed", "cancelled".
 std::string PhaseName(const v1::JobStatus& status);
 
-/// Share of the job that is done, 0 .. 1, by the time that the plan gives to what is left.
+/// Share of the planned work that is done, 0 .. 1.
 double DoneFraction(const v1::JobStatus& status);
 
 /// One line of at most `columns` columns: bar, per cent, phase, rate, time left.

@@ -38,7 +38,8 @@ Json ProgressToJson(const v1::JobProgress& progress) {
           {"transfers_done", progress.transfers_done()},
           {"transfers_total", progress.transfers_total()},
           {"elapsed_s", progress.elapsed_s()},
-          {"remaining_s", progress.remaining_s()}};
+          {"remaining_s", progress.remaining_s()},
+          {"done_fraction", progress.done_fraction()}};
 }
 
 }  // namespace

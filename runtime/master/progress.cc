@@ -10,9 +10,10 @@ double ShareDone(std::int64_t done, std::int64_t total) {
   return std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0);
 }
 
+// Unknown (negative) while nothing is done after the whole predicted time has passed.
 double RemainingSeconds(double share, double predicted_s, double elapsed_s) {
   const double by_plan_s = (1 - share) * predicted_s;
-  if (share <= 0) return std::max(0.0, by_plan_s);
+  if (share <= 0) return elapsed_s < predicted_s ? predicted_s - elapsed_s : -1;
   const double by_experience_s = elapsed_s * (1 - share) / share;
   return (1 - share) * by_plan_s + share * by_experience_s;
 }
@@ -55,6 +56,7 @@ v1::JobProgress MeasureProgress(const planner::Plan& plan, const planner::Predic
   progress.set_transfers_done(conductor.transfers_done());
   progress.set_elapsed_s(elapsed_s);
   const double share = work_s > 0 ? work_done_s / work_s : (conductor.finished() ? 1 : 0);
+  progress.set_done_fraction(share);
   progress.set_remaining_s(
       conductor.finished() ? 0 : RemainingSeconds(share, prediction.makespan_s, elapsed_s));
   return progress;
