@@ -11,11 +11,6 @@
 namespace weir::client {
 namespace {
 
-double Share(std::int64_t done, std::int64_t total) {
-  if (total <= 0) return 0;
-  return std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0);
-}
-
 bool MapsDone(const v1::JobProgress& progress) {
   return progress.input_bytes_total() > 0 &&
          progress.input_bytes_done() >= progress.input_bytes_total();
