@@ -43,8 +43,18 @@ absl::StatusOr<std::string> JournalPath(const std::string& chosen) {
   return path.string();
 }
 
-master::MasterOptions MakeOptions(const client::MasterDaemonOptions& options) {
+absl::StatusOr<master::MasterOptions> MakeOptions(const client::MasterDaemonOptions& options,
+                                                  env::Storage& storage) {
+  constexpr std::int64_t kNetworkFileBytesMax = std::int64_t{16} << 20;
   master::MasterOptions made;
+  if (!options.network_file.empty()) {
+    const auto text = storage.ReadFile(options.network_file, kNetworkFileBytesMax);
+    if (!text.ok()) return text.status();
+    auto network = master::ParseNetworkSpec(*text);
+    if (!network.ok()) return network.status();
+    made.network = *std::move(network);
+    made.network_origin = planner::Origin::kFlag;
+  }
   made.version = client::kVersion;
   if (options.channel_bytes_per_s > 0) {
     made.channel_seconds_per_byte = 1 / options.channel_bytes_per_s;
@@ -80,6 +90,8 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
   ControlProcess process;
   Interrupts interrupts(process.loop);
   rpc::GrpcClients clients(process.loop, *security);
+  const auto master_options = MakeOptions(options, process.storage);
+  if (!master_options.ok()) return CannotStart(master_options.status());
   std::unique_ptr<master::Master> master;
   process.OnLoop([&] {
     master =
@@ -92,7 +104,7 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
                                                              .connector = clients,
                                                              .journal = **journal,
                                                              .catalog = catalog},
-                                         MakeOptions(options));
+                                         *master_options);
   });
   auto server = rpc::GrpcServer::Start(options.listen, *security, process.loop,
                                        {.jobs = master.get(), .cluster = master.get()});

@@ -54,6 +54,11 @@ void AddDaemonCommands(CLI::App& app, const TakeCommand& take) {
                    "Transfers that the network carries at once (default: no limit)")
       ->check(CLI::Range(1, 100'000))
       ->type_name("N");
+  master_command
+      ->add_option("--network", master->network_file,
+                   "Rates, slow ports, racks and other cuts by names of workers (docs/network.md)")
+      ->check(CLI::ExistingFile)
+      ->type_name("FILE");
   AddTls(*master_command, master->tls);
   AddInsecure(*master_command, master->insecure);
   AddLog(*master_command, master->log);

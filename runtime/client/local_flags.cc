@@ -26,7 +26,8 @@ void AddPlanner(CLI::App& app, const TakeCommand& take) {
   planner->footer(
       "Examples:\n"
       "  weir planner load --instance layers.json --json\n"
-      "  weir planner tree --instance trees.json --json");
+      "  weir planner tree --instance trees.json --json\n"
+      "  weir planner tree --instance trees.json --gantt tree.svg --id v003");
   const auto add = [&](const std::string& name, const std::string& help,
                        PlannerOptions::Kind kind) -> CLI::App& {
     auto options = std::make_shared<PlannerOptions>();
@@ -48,6 +49,16 @@ void AddPlanner(CLI::App& app, const TakeCommand& take) {
               "--exact", [options] { options->method = "exact"; },
               "Solve without a gap; the same as --method exact")
           ->excludes(method);
+    }
+    if (kind == PlannerOptions::Kind::kTree) {
+      command->add_option("--gantt", options->gantt_file, "Write the schedule as an SVG Gantt")
+          ->type_name("FILE");
+      command->add_option("--drawing", options->drawing_file, "Write the tree as an SVG drawing")
+          ->type_name("FILE");
+      command
+          ->add_option("--id", options->picture_id,
+                       "Instance to draw (default: the first with a schedule)")
+          ->type_name("ID");
     }
     AddJson(*command, options->json);
     return *command;

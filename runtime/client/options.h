@@ -121,6 +121,10 @@ struct PlannerOptions {
   Kind kind = Kind::kLoad;
   std::string instance_file;
   std::string method;  // load only
+  // Tree only: which instance to draw (empty = the first with a schedule) and where to.
+  std::string picture_id;
+  std::string gantt_file;
+  std::string drawing_file;
   bool json = false;
 };
 struct VerifyOptions {
@@ -146,6 +150,7 @@ struct MasterDaemonOptions {
   double channel_bytes_per_s = 0;                     // 0 = default
   absl::Duration latency = absl::InfiniteDuration();  // infinite = default
   int bisection_channels = 0;
+  std::string network_file;  // rates, slow ports and cuts by names of workers; empty = none
   TlsFiles tls;
   bool insecure = false;
   LogOptions log;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "planner/load/instance_json.h"
+#include "planner/tree/instance_pictures.h"
 #include "planner/tree/solve_instances.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands.h"
@@ -29,6 +30,24 @@ absl::StatusOr<std::string> Solve(const PlannerOptions& options, const std::stri
                       : planner::load::SolveInstancesTable(text, load_options);
 }
 
+absl::Status WritePicture(const std::string& file, const absl::StatusOr<std::string>& picture,
+                          CommandHost& host) {
+  if (!picture.ok()) return picture.status();
+  return host.storage.WriteFileAtomically(AbsolutePath(file, host.working_directory), *picture);
+}
+
+absl::Status WritePictures(const PlannerOptions& options, const std::string& text,
+                           CommandHost& host) {
+  if (!options.gantt_file.empty()) {
+    absl::Status written = WritePicture(
+        options.gantt_file, planner::tree::InstanceGanttSvg(text, options.picture_id), host);
+    if (!written.ok()) return written;
+  }
+  if (options.drawing_file.empty()) return absl::OkStatus();
+  return WritePicture(options.drawing_file,
+                      planner::tree::InstanceTreeSvg(text, options.picture_id), host);
+}
+
 }  // namespace
 
 int Planner(const PlannerOptions& options, CommandHost& host) {
@@ -40,6 +59,9 @@ int Planner(const PlannerOptions& options, CommandHost& host) {
   }
   const auto solved = Solve(options, *text, host);
   if (!solved.ok()) return ReportCallError(solved.status(), options.json, host);
+  if (absl::Status drawn = WritePictures(options, *text, host); !drawn.ok()) {
+    return ReportCallError(drawn, options.json, host);
+  }
   host.out << *solved << (solved->ends_with('\n') ? "" : "\n");
   return kExitOk;
 }
