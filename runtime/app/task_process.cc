@@ -1,5 +1,3 @@
-#include <signal.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -7,26 +5,13 @@
 
 #include "absl/strings/numbers.h"
 #include "runtime/app/daemons.h"
+#include "runtime/app/task_guardian.h"
 #include "runtime/app/threads.h"
 #include "runtime/client/exit_codes.h"
 #include "runtime/env/real/asio_event_loop.h"
 #include "runtime/task/task.h"
 
 namespace weir::app {
-namespace {
-
-// A task notices by its socket that its daemon died. This is for the task that cannot look, being
-// stopped or stuck, and for what user code has started: the whole group goes.
-void EndWithDaemon() {
-  // Not started by a daemon: the group is somebody else's.
-  if (getpgrp() != getpid()) return;
-  struct sigaction end_group = {};
-  end_group.sa_handler = [](int) { kill(0, SIGKILL); };
-  sigaction(SIGHUP, &end_group, nullptr);
-  prctl(PR_SET_PDEATHSIG, SIGHUP);
-}
-
-}  // namespace
 
 int RunTaskProcess(int num_words, char** words, const JobCatalog& catalog) {
   Threads threads;
@@ -37,7 +22,8 @@ int RunTaskProcess(int num_words, char** words, const JobCatalog& catalog) {
   int fd = -1;
   if (num_words == 2 && std::string_view(words[0]) == "--fd" && absl::SimpleAtoi(words[1], &fd) &&
       fd >= 0) {
-    EndWithDaemon();
+    // Without a group of its own it was not started by a daemon: the group is somebody else's.
+    if (getpgrp() == getpid()) StartTaskGuardian();
     return task::RunTask(fd, catalog, environment);
   }
   if (num_words == 2 && std::string_view(words[0]) == "--spec") {
