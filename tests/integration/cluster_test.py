@@ -67,6 +67,30 @@ class Limits(WeirTest):
                 cluster.stop()
 
 
+class Racks(WeirTest):
+    def test_transfers_between_racks_share_their_channel(self):
+        text = self.path("text.txt")
+        write_words(text, 8, distinct=60000)
+        racks = [["worker0", "worker1"], ["worker2", "worker3"]]
+        network = self.write("network.json", json.dumps({"schema": 1, "racks": [
+            {"name": str(i), "workers": rack, "up_channels": 1, "down_channels": 1} for i, rack in enumerate(racks)]}))
+        cluster = Cluster(self, workers=4, master_args=["--network", network])
+        self.assert_ok(cluster.submit("wordcount", text, "-o", self.path("out"), "--plan-method", "even",
+                                      "--mappers", "4", "--reducers", "4"))
+        jobs = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"]
+        explained = self.weir("explain", jobs[0]["job_id"], "--json", "--master", cluster.address)
+        self.assert_ok(explained)
+        report = json.loads(explained.out)
+        names = [worker["name"] for worker in report["workers"]]
+        self.assertEqual(sorted(names), sorted(racks[0] + racks[1]))
+        for rack in racks:
+            up = [(t["actual"]["start_s"], t["actual"]["finish_s"]) for t in report["transfers"]
+                  if names[t["sender"]] in rack and names[t["receiver"]] not in rack]
+            self.assertEqual(len(up), 4)
+            self.assertLessEqual(overlapping(up), 1)
+        cluster.stop()
+
+
 class Commands(WeirTest):
     def test_status_list_logs_explain(self):
         cluster = Cluster(self, workers=2)
@@ -99,6 +123,12 @@ class Commands(WeirTest):
         result = cluster.submit("wordcount", self.write("a", "x"), "-o", self.path("out"))
         self.assert_fails(result, 4, "worker")
         self.assertFalse(os.path.exists(self.path("out")))
+
+    def test_a_wrong_network_file_stops_the_master(self):
+        bad = self.write("bad.json", '{"schema": 1, "racks": [{"workers": ["a"], "up_channels": 0}]}')
+        result = self.weir("master", "--listen", "127.0.0.1:0", "--journal", self.path("j.db"), "--network", bad,
+                           timeout=10)
+        self.assert_fails(result, 2, "up_channels is 0")
 
     def test_listening_beyond_loopback_needs_a_decision(self):
         result = self.weir("master", "--listen", "0.0.0.0:0", "--journal", self.path("j.db"), timeout=10)

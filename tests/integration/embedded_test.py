@@ -243,6 +243,23 @@ class Reading(WeirTest):
         self.assertTrue(json.loads(self.text(trace))["traceEvents"])
         self.assert_nothing_left(self.path("out"))
 
+    def test_planner_on_instances(self):
+        tree = self.write("tree.json", json.dumps({"schema": 1, "instances": [
+            {"id": "x", "alg": "canon_greedy", "input": {"n": 6, "d": 2, "c": 3}}]}))
+        svg = self.path("tree.svg")
+        result = self.weir("planner", "tree", "--instance", tree, "--json", "--gantt", svg)
+        self.assert_ok(result)
+        solved = json.loads(result.out)["results"]
+        self.assertEqual([(r["id"], r["makespan"]) for r in solved], [("x", 13)])
+        self.assertIn("<svg", self.text(svg))
+        bad = self.write("bad.json", json.dumps({"schema": 1, "instances": [
+            {"id": "y", "alg": "canon_greedy", "input": {"n": 0, "d": 2, "c": 3}}]}))
+        self.assert_fails(self.weir("planner", "tree", "--instance", bad, "--json"), 2, "y", "n")
+        layer = {"id": "z", "type": "mapper", "n": 2, "r": 1, "l": 1, "V": 0, "C": 1e-6, "g": 1, "A": 1e-6, "S": 0,
+                 "delta_next": [1]}
+        load = self.write("load.json", json.dumps({"schema": 1, "instances": [layer]}))
+        self.assert_fails(self.weir("planner", "load", "--instance", load, "--json"), 2, "z", "V")
+
     def test_pictures_of_a_run(self):
         text = self.path("text.txt")
         write_words(text, 1)

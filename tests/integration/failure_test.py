@@ -18,6 +18,16 @@ class FailureTest(WeirTest):
         pids = [pid for pid in task_pids(self.dir) if has_open(pid, path)]
         return pids if len(pids) >= count else None
 
+    def small_disk(self):
+        """A file system of one megabyte, or the test is skipped with the reason."""
+        full = self.path("full")
+        os.mkdir(full)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", full], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest(f"cannot mount a tmpfs here: {mounted.stderr.decode().strip()}")
+        self.addCleanup(subprocess.run, ["umount", full], check=True)
+        return full
+
     def start_stalled(self, cluster=None, workers=2):
         """Starts a job and stops its task processes, so that a fault meets it in the middle of its work."""
         text = self.path("text.txt")
@@ -74,12 +84,7 @@ class Embedded(FailureTest):
         self.assertFalse(os.path.exists(out))
 
     def test_disk_full_in_the_work_directory(self):
-        full = self.path("full")
-        os.mkdir(full)
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", full], capture_output=True)
-        if mounted.returncode != 0:
-            self.skipTest(f"cannot mount a tmpfs here: {mounted.stderr.decode().strip()}")
-        self.addCleanup(subprocess.run, ["umount", full], check=True)
+        full = self.small_disk()
         rng = random.Random(5)
         text = self.write("text", " ".join("%x" % rng.getrandbits(60) for _ in range(400000)))
         out = self.path("out")
@@ -89,12 +94,7 @@ class Embedded(FailureTest):
         self.assert_nothing_left(out)
 
     def test_disk_full_at_the_output(self):
-        full = self.path("full")
-        os.mkdir(full)
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", full], capture_output=True)
-        if mounted.returncode != 0:
-            self.skipTest(f"cannot mount a tmpfs here: {mounted.stderr.decode().strip()}")
-        self.addCleanup(subprocess.run, ["umount", full], check=True)
+        full = self.small_disk()
         rng = random.Random(6)
         text = self.write("text", " ".join("%x" % rng.getrandbits(60) for _ in range(400000)))
         result = self.run_job("wordcount", text, "-o", os.path.join(full, "out"))
