@@ -31,7 +31,7 @@ void* TableMemory::Take(int log2_entries) {
   const std::size_t bytes = RoundUp(entry_bytes_ << log2_entries, kCacheLineBytes);
   void* array = nullptr;
   {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     std::vector<void*>& returned = returned_[static_cast<std::size_t>(log2_entries)];
     if (returned.empty()) {
       array = Cut(bytes);
@@ -45,12 +45,12 @@ void* TableMemory::Take(int log2_entries) {
 }
 
 void TableMemory::Return(void* array, int log2_entries) {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   returned_[static_cast<std::size_t>(log2_entries)].push_back(array);
 }
 
 std::int64_t TableMemory::bytes() const {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   return bytes_;
 }
 

@@ -5,10 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <vector>
-
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 
 namespace weir {
 
@@ -24,11 +22,11 @@ class TableMemory {
   TableMemory(const TableMemory&) = delete;
   TableMemory& operator=(const TableMemory&) = delete;
 
-  void* Take(int log2_entries) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Return(void* array, int log2_entries) ABSL_LOCKS_EXCLUDED(mutex_);
+  void* Take(int log2_entries);
+  void Return(void* array, int log2_entries);
 
   /// Bytes taken from the system.
-  std::int64_t bytes() const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::int64_t bytes() const;
 
  private:
   struct Slab {
@@ -36,14 +34,15 @@ class TableMemory {
     std::size_t bytes = 0;
   };
 
-  char* Cut(std::size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // With mutex_ held.
+  char* Cut(std::size_t bytes);
 
   const std::size_t entry_bytes_;
-  mutable absl::Mutex mutex_;
-  std::array<std::vector<void*>, 48> returned_ ABSL_GUARDED_BY(mutex_);
-  std::vector<Slab> slabs_ ABSL_GUARDED_BY(mutex_);
-  std::size_t slab_used_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  mutable std::mutex mutex_;
+  std::array<std::vector<void*>, 48> returned_;  // guarded by mutex_
+  std::vector<Slab> slabs_;                      // guarded by mutex_
+  std::size_t slab_used_bytes_ = 0;              // guarded by mutex_
+  std::int64_t bytes_ = 0;                       // guarded by mutex_
 };
 
 }  // namespace weir

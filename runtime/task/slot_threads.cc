@@ -1,10 +1,10 @@
 #include "runtime/task/slot_threads.h"
 
+#include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <mutex>
 #include <utility>
-
-#include "absl/synchronization/mutex.h"
 
 namespace weir::task {
 
@@ -16,19 +16,18 @@ struct SlotThreads::State {
     while (true) {
       const std::function<void(int)>* work = nullptr;
       {
-        absl::MutexLock lock(&mutex);
-        const auto woken = [this, seen] { return stopping || round != seen; };
-        mutex.Await(absl::Condition(&woken));
+        std::unique_lock lock(mutex);
+        work_or_stop.wait(lock, [this, seen] { return stopping || round != seen; });
         if (stopping) {
-          --num_alive;
+          if (--num_alive == 0) all_ended.notify_one();
           return;
         }
         seen = round;
         work = body;
       }
       RunBody(*work, slot);
-      absl::MutexLock lock(&mutex);
-      --num_busy;
+      const std::lock_guard lock(mutex);
+      if (--num_busy == 0) all_ended.notify_one();
     }
   }
 
@@ -36,13 +35,15 @@ struct SlotThreads::State {
     try {
       work(slot);
     } catch (...) {
-      absl::MutexLock lock(&mutex);
+      const std::lock_guard lock(mutex);
       if (failure == nullptr) failure = std::current_exception();
     }
   }
 
   const int num_slots;
-  absl::Mutex mutex;
+  std::mutex mutex;  // guards all below
+  std::condition_variable work_or_stop;
+  std::condition_variable all_ended;  // the round, or the threads
   bool stopping = false;
   int num_alive = 0;
   int num_busy = 0;
@@ -60,27 +61,27 @@ SlotThreads::SlotThreads(int num_slots, const TaskEnvironment& environment)
 }
 
 SlotThreads::~SlotThreads() {
-  absl::MutexLock lock(&state_->mutex);
+  std::unique_lock lock(state_->mutex);
   state_->stopping = true;
-  const auto gone = [state = state_.get()] { return state->num_alive == 0; };
-  state_->mutex.Await(absl::Condition(&gone));
+  state_->work_or_stop.notify_all();
+  state_->all_ended.wait(lock, [this] { return state_->num_alive == 0; });
 }
 
 int SlotThreads::num_slots() const { return state_->num_slots; }
 
 void SlotThreads::RunOnAll(const std::function<void(int slot)>& body) {
   {
-    absl::MutexLock lock(&state_->mutex);
+    const std::lock_guard lock(state_->mutex);
     state_->body = &body;
     state_->num_busy = state_->num_slots - 1;
     ++state_->round;
+    state_->work_or_stop.notify_all();
   }
   state_->RunBody(body, 0);
   std::exception_ptr failure;
   {
-    absl::MutexLock lock(&state_->mutex);
-    const auto done = [state = state_.get()] { return state->num_busy == 0; };
-    state_->mutex.Await(absl::Condition(&done));
+    std::unique_lock lock(state_->mutex);
+    state_->all_ended.wait(lock, [this] { return state_->num_busy == 0; });
     failure = std::exchange(state_->failure, nullptr);
   }
   if (failure != nullptr) std::rethrow_exception(failure);

@@ -5,12 +5,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/btree_map.h"
-#include "absl/synchronization/mutex.h"
 #include "jobs/api/program.h"
 
 namespace weir::task {
@@ -26,12 +25,12 @@ class StepActivity {
   void Cancel() { cancelled_ = true; }
   bool cancelled() const { return cancelled_; }
 
-  void AddCounter(std::string_view name, std::int64_t value) ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
+  void AddCounter(std::string_view name, std::int64_t value) {
+    const std::lock_guard lock(mutex_);
     counters_[std::string(name)] += value;
   }
-  absl::btree_map<std::string, std::int64_t> counters() const ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
+  absl::btree_map<std::string, std::int64_t> counters() const {
+    const std::lock_guard lock(mutex_);
     return counters_;
   }
 
@@ -39,8 +38,8 @@ class StepActivity {
   std::atomic<std::int64_t> input_bytes_ = 0;
   std::atomic<std::int64_t> output_bytes_ = 0;
   std::atomic<bool> cancelled_ = false;
-  mutable absl::Mutex mutex_;
-  absl::btree_map<std::string, std::int64_t> counters_ ABSL_GUARDED_BY(mutex_);
+  mutable std::mutex mutex_;
+  absl::btree_map<std::string, std::int64_t> counters_;  // guarded by mutex_
 };
 
 /// The engine's view of a running step.

@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
 #include <deque>
 #include <functional>
+#include <mutex>
 #include <utility>
 
-#include "absl/synchronization/mutex.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/task/slot_threads.h"
 #include "runtime/task/step_activity.h"
@@ -25,9 +26,8 @@ struct StepThread::State {
     while (true) {
       v1::TaskCommand::Run run;
       {
-        absl::MutexLock lock(&mutex);
-        const auto woken = [this] { return stopping || !waiting.empty(); };
-        mutex.Await(absl::Condition(&woken));
+        std::unique_lock lock(mutex);
+        work_or_stop.wait(lock, [this] { return stopping || !waiting.empty(); });
         if (stopping) return;
         run = std::move(waiting.front());
         waiting.pop_front();
@@ -35,7 +35,7 @@ struct StepThread::State {
         step = run.order().step();
       }
       v1::StepResult result = RunStep(program, run, slots, memory_bytes, *activity, now);
-      absl::MutexLock lock(&mutex);
+      const std::lock_guard lock(mutex);
       activity = nullptr;
       results.push_back(std::move(result));
       Signal();
@@ -53,7 +53,9 @@ struct StepThread::State {
   const std::function<MonoTime()> now;
   Fd result_fd;
 
-  absl::Mutex mutex;
+  std::mutex mutex;  // guards all below
+  std::condition_variable work_or_stop;
+  std::condition_variable loop_ended;
   bool stopping = false;
   bool gone = false;
   std::deque<v1::TaskCommand::Run> waiting;
@@ -73,32 +75,35 @@ absl::StatusOr<std::unique_ptr<StepThread>> StepThread::Start(JobProgram& progra
       SlotThreads slots(num_slots, environment);
       state->Loop(slots);
     }
-    absl::MutexLock lock(&state->mutex);
+    const std::lock_guard lock(state->mutex);
     state->gone = true;
+    state->loop_ended.notify_one();
   });
   return std::unique_ptr<StepThread>(new StepThread(std::move(state)));
 }
 
 StepThread::~StepThread() {
   Cancel();
-  absl::MutexLock lock(&state_->mutex);
+  std::unique_lock lock(state_->mutex);
   state_->stopping = true;
-  state_->mutex.Await(absl::Condition(&state_->gone));
+  state_->work_or_stop.notify_one();
+  state_->loop_ended.wait(lock, [this] { return state_->gone; });
 }
 
 void StepThread::Add(v1::TaskCommand::Run run) {
-  absl::MutexLock lock(&state_->mutex);
+  const std::lock_guard lock(state_->mutex);
   state_->waiting.push_back(std::move(run));
+  state_->work_or_stop.notify_one();
 }
 
 void StepThread::Cancel() {
-  absl::MutexLock lock(&state_->mutex);
+  const std::lock_guard lock(state_->mutex);
   state_->waiting.clear();
   if (state_->activity != nullptr) state_->activity->Cancel();
 }
 
 bool StepThread::busy() const {
-  absl::MutexLock lock(&state_->mutex);
+  const std::lock_guard lock(state_->mutex);
   return state_->activity != nullptr || !state_->waiting.empty();
 }
 
@@ -107,12 +112,12 @@ int StepThread::result_fd() const { return state_->result_fd.get(); }
 std::vector<v1::StepResult> StepThread::TakeResults() {
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t cleared = ::read(state_->result_fd.get(), &count, sizeof count);
-  absl::MutexLock lock(&state_->mutex);
+  const std::lock_guard lock(state_->mutex);
   return std::exchange(state_->results, {});
 }
 
 std::optional<v1::TaskEvent::Progress> StepThread::progress() const {
-  absl::MutexLock lock(&state_->mutex);
+  const std::lock_guard lock(state_->mutex);
   if (state_->activity == nullptr) return std::nullopt;
   v1::TaskEvent::Progress progress;
   progress.set_step(state_->step);

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "asio/co_spawn.hpp"
 #include "asio/detached.hpp"
 #include "asio/dispatch.hpp"
@@ -77,8 +77,8 @@ class Server : public std::enable_shared_from_this<Server> {
   void Close() {
     asio::post(strand_, [self = shared_from_this()] { self->CloseOnStrand(); });
   }
-  DataServerCounters counters() const ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
+  DataServerCounters counters() const {
+    const std::lock_guard lock(mutex_);
     return counters_;
   }
 
@@ -106,8 +106,8 @@ class Server : public std::enable_shared_from_this<Server> {
   void CancelOnStrand(const std::string& job_id);
   void CloseOnStrand();
   template <typename Change>
-  void Count(Change change) ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
+  void Count(Change change) {
+    const std::lock_guard lock(mutex_);
     change(counters_);
   }
 
@@ -124,8 +124,8 @@ class Server : public std::enable_shared_from_this<Server> {
   bool turn_taken_ = false;
   bool closed_ = false;
 
-  mutable absl::Mutex mutex_;
-  DataServerCounters counters_ ABSL_GUARDED_BY(mutex_);
+  mutable std::mutex mutex_;
+  DataServerCounters counters_;  // guarded by mutex_
 };
 
 absl::Status Server::Listen() {

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "asio/co_spawn.hpp"
 #include "asio/detached.hpp"
 #include "asio/post.hpp"
@@ -101,8 +101,8 @@ class FetchState : public std::enable_shared_from_this<FetchState> {
   void Close() {
     asio::post(strand_, [self = shared_from_this()] { self->CloseOnStrand(); });
   }
-  FetcherCounters counters() const ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
+  FetcherCounters counters() const {
+    const std::lock_guard lock(mutex_);
     return counters_;
   }
 
@@ -125,8 +125,8 @@ class FetchState : public std::enable_shared_from_this<FetchState> {
   std::shared_ptr<DataSocket> TakeIdle(const std::string& endpoint);
   void PutIdle(const std::string& endpoint, std::shared_ptr<DataSocket> socket);
   template <typename Change>
-  void Count(Change change) ABSL_LOCKS_EXCLUDED(mutex_) {
-    absl::MutexLock lock(&mutex_);
+  void Count(Change change) {
+    const std::lock_guard lock(mutex_);
     change(counters_);
   }
 
@@ -138,8 +138,8 @@ class FetchState : public std::enable_shared_from_this<FetchState> {
   OnePort port_;
   bool closed_ = false;
 
-  mutable absl::Mutex mutex_;
-  FetcherCounters counters_ ABSL_GUARDED_BY(mutex_);
+  mutable std::mutex mutex_;
+  FetcherCounters counters_;  // guarded by mutex_
 };
 
 void FetchState::Begin(const std::shared_ptr<ActiveFetch>& fetch) {

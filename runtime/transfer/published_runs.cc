@@ -6,13 +6,13 @@
 namespace weir::transfer {
 
 void PublishedRuns::AddJob(const JobKey& key) {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   jobs_[key.job_id] = Job{key, {}};
 }
 
 absl::Status PublishedRuns::Publish(const std::string& job_id, const std::string& run_id,
                                     RunFile file) {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(job_id);
   if (job == jobs_.end()) {
     return absl::NotFoundError(absl::StrCat("cannot publish run ", run_id, " of job ", job_id,
@@ -23,12 +23,12 @@ absl::Status PublishedRuns::Publish(const std::string& job_id, const std::string
 }
 
 void PublishedRuns::RemoveJob(const std::string& job_id) {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   jobs_.erase(job_id);
 }
 
 absl::StatusOr<RunFile> PublishedRuns::Find(const JobKey& key, const std::string& run_id) const {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   const auto job = jobs_.find(key.job_id);
   if (job == jobs_.end()) {
     return absl::NotFoundError(absl::StrCat("job ", key.job_id, " is not held by this worker"));

@@ -4,13 +4,12 @@
 // Downstream: DataServer asks once a request, and sends only what it was told.
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 
 namespace weir::transfer {
 
@@ -47,15 +46,13 @@ class RunCatalog {
 class PublishedRuns : public RunCatalog {
  public:
   /// Starts a job, or gives a known one a new key and drops its runs.
-  void AddJob(const JobKey& key) ABSL_LOCKS_EXCLUDED(mutex_);
+  void AddJob(const JobKey& key);
   /// Makes a run available. Errors: kNotFound when the job was not added or was removed meanwhile.
-  absl::Status Publish(const std::string& job_id, const std::string& run_id, RunFile file)
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::Status Publish(const std::string& job_id, const std::string& run_id, RunFile file);
   /// Forgets the job and all its runs.
-  void RemoveJob(const std::string& job_id) ABSL_LOCKS_EXCLUDED(mutex_);
+  void RemoveJob(const std::string& job_id);
 
-  absl::StatusOr<RunFile> Find(const JobKey& key, const std::string& run_id) const override
-      ABSL_LOCKS_EXCLUDED(mutex_);
+  absl::StatusOr<RunFile> Find(const JobKey& key, const std::string& run_id) const override;
 
  private:
   struct Job {
@@ -63,8 +60,8 @@ class PublishedRuns : public RunCatalog {
     absl::btree_map<std::string, RunFile> runs;
   };
 
-  mutable absl::Mutex mutex_;
-  absl::btree_map<std::string, Job> jobs_ ABSL_GUARDED_BY(mutex_);
+  mutable std::mutex mutex_;
+  absl::btree_map<std::string, Job> jobs_;  // guarded by mutex_
 };
 
 }  // namespace weir::transfer

@@ -9,13 +9,14 @@ thread_local const BlockingWorkPool* serving = nullptr;
 
 }  // namespace
 
-bool BlockingWorkPool::HasRoom() const { return closed_ || queue_.size() < kQueuedMax; }
-bool BlockingWorkPool::HasWorkOrClosed() const { return closed_ || !queue_.empty(); }
-
 void BlockingWorkPool::Run(Task work) {
-  absl::MutexLock lock(&mutex_);
-  if (serving != this) mutex_.Await(absl::Condition(this, &BlockingWorkPool::HasRoom));
-  if (!closed_) queue_.push_back(std::move(work));
+  std::unique_lock lock(mutex_);
+  if (serving != this) {
+    room_or_closed_.wait(lock, [this] { return closed_ || queue_.size() < kQueuedMax; });
+  }
+  if (closed_) return;
+  queue_.push_back(std::move(work));
+  work_or_closed_.notify_one();
 }
 
 void BlockingWorkPool::Serve() {
@@ -23,11 +24,12 @@ void BlockingWorkPool::Serve() {
   while (true) {
     Task work;
     {
-      absl::MutexLock lock(&mutex_);
-      mutex_.Await(absl::Condition(this, &BlockingWorkPool::HasWorkOrClosed));
+      std::unique_lock lock(mutex_);
+      work_or_closed_.wait(lock, [this] { return closed_ || !queue_.empty(); });
       if (queue_.empty()) break;
       work = std::move(queue_.front());
       queue_.pop_front();
+      room_or_closed_.notify_one();
     }
     work();
   }
@@ -35,8 +37,10 @@ void BlockingWorkPool::Serve() {
 }
 
 void BlockingWorkPool::Close() {
-  absl::MutexLock lock(&mutex_);
+  const std::lock_guard lock(mutex_);
   closed_ = true;
+  room_or_closed_.notify_all();
+  work_or_closed_.notify_all();
 }
 
 }  // namespace weir::env

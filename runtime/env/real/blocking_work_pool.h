@@ -3,19 +3,19 @@
 // Off-strand work of a real process. Upstream: control code that must not block. Downstream:
 // threads of runtime/app, which serve the queue.
 
+#include <condition_variable>
 #include <deque>
+#include <mutex>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "runtime/env/event_loop.h"
 
 namespace weir::env {
 
 /// A bounded queue of work, served by whatever threads call Serve.
 ///
+/// Thread-safety: safe.
 /// Bounds: kQueuedMax tasks; Run waits for room beyond it, except from a serving thread, which
-/// would
-///   wait for itself. Thread-safe.
+///   would wait for itself.
 class BlockingWorkPool final : public WorkPool {
  public:
   /// A burst of submits of a whole user script fits; more is back-pressure.
@@ -29,12 +29,11 @@ class BlockingWorkPool final : public WorkPool {
   void Close();
 
  private:
-  bool HasRoom() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool HasWorkOrClosed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-
-  absl::Mutex mutex_;
-  std::deque<Task> queue_ ABSL_GUARDED_BY(mutex_);
-  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::mutex mutex_;
+  std::condition_variable room_or_closed_;
+  std::condition_variable work_or_closed_;
+  std::deque<Task> queue_;  // guarded by mutex_
+  bool closed_ = false;     // guarded by mutex_
 };
 
 }  // namespace weir::env

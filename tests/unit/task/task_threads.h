@@ -3,11 +3,11 @@
 // Threads and clock of a test, as runtime/app would bring them.
 
 #include <chrono>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
 #include "runtime/task/task_environment.h"
 
 namespace weir::task {
@@ -17,7 +17,7 @@ class TestEnvironment {
  public:
   TestEnvironment() {
     environment_.start_thread = [this](std::function<void()> body) {
-      absl::MutexLock lock(&mutex_);
+      const std::lock_guard lock(mutex_);
       threads_.emplace_back(std::move(body));
     };
     environment_.now = [] {
@@ -34,8 +34,8 @@ class TestEnvironment {
 
  private:
   TaskEnvironment environment_;
-  absl::Mutex mutex_;
-  std::vector<std::thread> threads_;
+  std::mutex mutex_;
+  std::vector<std::thread> threads_;  // guarded by mutex_
 };
 
 }  // namespace weir::task

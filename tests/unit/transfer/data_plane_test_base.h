@@ -17,13 +17,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "absl/synchronization/mutex.h"
 #include "asio/executor_work_guard.hpp"
 #include "asio/io_context.hpp"
 #include "runtime/base/fd.h"
@@ -41,7 +41,7 @@ class QueueLoop : public env::EventLoop {
     return MonoTime::FromNanos(std::chrono::steady_clock::now().time_since_epoch().count());
   }
   void Post(env::Task task) override {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     tasks_.push_back(std::move(task));
   }
   TimerId RunAt(MonoTime, env::Task) override { return 0; }
@@ -63,7 +63,7 @@ class QueueLoop : public env::EventLoop {
   bool RunOne() {
     env::Task task;
     {
-      absl::MutexLock lock(&mutex_);
+      const std::lock_guard lock(mutex_);
       if (tasks_.empty()) return false;
       task = std::move(tasks_.front());
       tasks_.pop_front();
@@ -72,8 +72,8 @@ class QueueLoop : public env::EventLoop {
     return true;
   }
 
-  absl::Mutex mutex_;
-  std::deque<env::Task> tasks_;
+  std::mutex mutex_;
+  std::deque<env::Task> tasks_;  // guarded by mutex_
 };
 
 /// Two transfer threads, as a daemon has.
