@@ -82,8 +82,7 @@ class GrpcClients::Channels {
       call->pending = PendingReply<Response>::Start(owner->loop, timeout, name, std::move(reply));
       call->request = std::move(request);
       call->context.set_deadline(DeadlineAfter(timeout));
-      call->key = owner->calls->Enter([call] { call->context.TryCancel(); });
-      if (call->key == 0) {
+      if (!owner->calls->Enter([call] { call->context.TryCancel(); }, &call->key)) {
         call->pending->PostAnswer(absl::CancelledError(absl::StrCat(name, ": shutting down")));
         return;
       }

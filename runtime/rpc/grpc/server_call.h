@@ -9,9 +9,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <utility>
 
-#include "absl/synchronization/mutex.h"
 #include "runtime/env/event_loop.h"
 #include "runtime/rpc/api.h"
 #include "runtime/rpc/grpc/call_settings.h"
@@ -38,12 +38,17 @@ class ServerCall {
              std::shared_ptr<OpenCalls> calls)
       : reactor_(reactor), response_(response), calls_(std::move(calls)) {}
 
-  void set_key(OpenCalls::Key key) { key_ = key; }
+  /// Puts the call, which `self` owns, under those that end with the server. False when the server
+  /// is closing already.
+  bool Enter(const std::shared_ptr<ServerCall>& self) {
+    return calls_->Enter(
+        [self] { self->Finish(absl::UnavailableError("the server is shutting down")); }, &key_);
+  }
 
   void Finish(absl::StatusOr<Response> answer) {
     grpc::ServerUnaryReactor* reactor = nullptr;
     {
-      absl::MutexLock lock(&mutex_);
+      const std::lock_guard lock(mutex_);
       reactor = std::exchange(reactor_, nullptr);
     }
     if (!reactor) return;
@@ -54,13 +59,13 @@ class ServerCall {
   }
 
   bool open() {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     return reactor_ != nullptr;
   }
 
  private:
-  absl::Mutex mutex_;
-  grpc::ServerUnaryReactor* reactor_;
+  std::mutex mutex_;
+  grpc::ServerUnaryReactor* reactor_;  // guarded by mutex_; null once finished
   Response* response_;
   const std::shared_ptr<OpenCalls> calls_;
   OpenCalls::Key key_ = 0;
@@ -75,10 +80,7 @@ grpc::ServerUnaryReactor* ServeUnary(grpc::CallbackServerContext* context, const
                                                          Reply<Response>)) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   auto call = std::make_shared<ServerCall<Response>>(reactor, response, calls);
-  const OpenCalls::Key key =
-      calls->Enter([call] { call->Finish(absl::UnavailableError("the server is shutting down")); });
-  call->set_key(key);
-  if (key == 0) {
+  if (!call->Enter(call)) {
     call->Finish(absl::UnavailableError("the server is shutting down"));
     return reactor;
   }

@@ -34,8 +34,7 @@ class WatchReader final : public grpc::ClientReadReactor<v1::JobStatus>,
 
   void Start() {
     self_ = shared_from_this();
-    key_ = calls_->Enter([this_call = self_] { this_call->Cancel(); });
-    if (key_ == 0) {
+    if (!calls_->Enter([this_call = self_] { this_call->Cancel(); }, &key_)) {
       PostEnd(absl::CancelledError("Watch: shutting down"));
       self_.reset();
       return;

@@ -2,10 +2,10 @@
 
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
-#include "absl/synchronization/mutex.h"
 #include "runtime/rpc/grpc/call_settings.h"
 #include "runtime/rpc/grpc/call_status.h"
 
@@ -20,10 +20,10 @@ class WatchWriter final : public grpc::ServerWriteReactor<v1::JobStatus>,
 
   void Start(v1::WatchRequest request, JobApi& api) {
     self_ = shared_from_this();
-    key_ = calls_->Enter([this_stream = self_] {
+    const auto end = [this_stream = self_] {
       this_stream->End(absl::UnavailableError("the server is shutting down"));
-    });
-    if (key_ == 0) {
+    };
+    if (!calls_->Enter(end, &key_)) {
       End(absl::UnavailableError("the server is shutting down"));
       return;
     }
@@ -38,7 +38,7 @@ class WatchWriter final : public grpc::ServerWriteReactor<v1::JobStatus>,
 
   void OnWriteDone(bool ok) override {
     {
-      absl::MutexLock lock(&mutex_);
+      const std::lock_guard lock(mutex_);
       writing_ = false;
       // The peer is gone: nothing that waits can reach it.
       if (!ok) {
@@ -59,14 +59,14 @@ class WatchWriter final : public grpc::ServerWriteReactor<v1::JobStatus>,
 
  private:
   bool ended() {
-    absl::MutexLock lock(&mutex_);
+    const std::lock_guard lock(mutex_);
     return end_.has_value();
   }
 
   // On the loop. The stream may have ended while the subscription was made.
   void Keep(std::unique_ptr<Subscription> subscription) {
     {
-      absl::MutexLock lock(&mutex_);
+      const std::lock_guard lock(mutex_);
       if (finished_) return;
     }
     subscription_ = std::move(subscription);
@@ -74,7 +74,7 @@ class WatchWriter final : public grpc::ServerWriteReactor<v1::JobStatus>,
 
   void Push(v1::JobStatus status) {
     {
-      absl::MutexLock lock(&mutex_);
+      const std::lock_guard lock(mutex_);
       if (end_) return;
       if (queue_.size() >= kWatchQueuedMax) queue_.pop_back();
       queue_.push_back(std::move(status));
@@ -84,7 +84,7 @@ class WatchWriter final : public grpc::ServerWriteReactor<v1::JobStatus>,
 
   void End(absl::Status status) {
     {
-      absl::MutexLock lock(&mutex_);
+      const std::lock_guard lock(mutex_);
       if (!end_) end_ = std::move(status);
     }
     Advance();
@@ -92,7 +92,7 @@ class WatchWriter final : public grpc::ServerWriteReactor<v1::JobStatus>,
 
   void Drop(absl::Status status) {
     {
-      absl::MutexLock lock(&mutex_);
+      const std::lock_guard lock(mutex_);
       queue_.clear();
       if (!end_) end_ = std::move(status);
     }
@@ -104,7 +104,7 @@ class WatchWriter final : public grpc::ServerWriteReactor<v1::JobStatus>,
   void Advance() {
     std::optional<absl::Status> finish;
     {
-      absl::MutexLock lock(&mutex_);
+      const std::lock_guard lock(mutex_);
       if (writing_ || finished_) return;
       if (!queue_.empty()) {
         current_ = std::move(queue_.front());
@@ -130,11 +130,11 @@ class WatchWriter final : public grpc::ServerWriteReactor<v1::JobStatus>,
   std::shared_ptr<WatchWriter> self_;           // until OnDone
   std::unique_ptr<Subscription> subscription_;  // on the loop
   v1::JobStatus current_;                       // while writing_
-  absl::Mutex mutex_;
-  std::deque<v1::JobStatus> queue_ ABSL_GUARDED_BY(mutex_);
-  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
-  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  std::mutex mutex_;
+  std::deque<v1::JobStatus> queue_;  // guarded by mutex_
+  std::optional<absl::Status> end_;  // guarded by mutex_
+  bool writing_ = false;             // guarded by mutex_
+  bool finished_ = false;            // guarded by mutex_
 };
 
 }  // namespace
