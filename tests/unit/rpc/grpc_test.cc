@@ -6,6 +6,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -43,6 +45,21 @@ class GrpcTest : public testing::Test {
     server_ = *std::move(server);
     endpoint_ = "127.0.0.1:" + std::to_string(server_->port());
     if (!thread_.joinable()) thread_ = std::thread([this] { server_loop_.Run(); });
+  }
+
+  // Runs `touch` on the loop of the services, which may touch them at any time.
+  void OnServer(const std::function<void()>& touch) {
+    bool done = false;
+    server_loop_.Post([&] {
+      touch();
+      loop_.Post([&done] { done = true; });
+    });
+    loop_.RunUntil([&done] { return done; });
+  }
+  int Submits() {
+    int submits = 0;
+    OnServer([&] { submits = jobs_.submits; });
+    return submits;
   }
 
   template <typename Response>
@@ -113,7 +130,7 @@ class GrpcTest : public testing::Test {
 };
 
 TEST_F(GrpcTest, CallsReachTheServiceOnItsLoop) {
-  jobs_.before_answer = [&] { EXPECT_TRUE(server_loop_.IsCurrent()); };
+  OnServer([&] { jobs_.before_answer = [&] { EXPECT_TRUE(server_loop_.IsCurrent()); }; });
   const auto answer = SubmitJob("wordcount");
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(answer->job_id(), "job-of-wordcount");
@@ -149,23 +166,26 @@ TEST_F(GrpcTest, AllThreeSurfacesReachTheirMethods) {
 TEST_F(GrpcTest, JobErrorsCrossWhole) {
   v1::JobError error = MakeJobError(job_error::kInvalidJob, "no job 'wc'", "see 'weir jobs'");
   error.set_stderr_tail(std::string(4096, 'e'));
-  jobs_.refusal = StatusFromJobError(absl::StatusCode::kInvalidArgument, error);
+  const auto refuse = [&] {
+    jobs_.refusal = StatusFromJobError(absl::StatusCode::kInvalidArgument, error);
+  };
+  OnServer(refuse);
   const auto answer = SubmitJob("wc");
   EXPECT_TRUE(absl::IsInvalidArgument(answer.status()));
   EXPECT_EQ(JobErrorFromStatus(answer.status()).SerializeAsString(), error.SerializeAsString());
   // Beyond what trailers hold, the error arrives without the user's output.
   error.set_stderr_tail(std::string(100'000, 'e'));
-  jobs_.refusal = StatusFromJobError(absl::StatusCode::kInvalidArgument, error);
+  OnServer(refuse);
   const auto shorter = SubmitJob("wc");
   EXPECT_EQ(JobErrorFromStatus(shorter.status()).code(), job_error::kInvalidJob);
   EXPECT_EQ(JobErrorFromStatus(shorter.status()).stderr_tail(), "");
 }
 
 TEST_F(GrpcTest, SilentServiceEndsAtTheDeadline) {
-  jobs_.silent = true;
+  OnServer([&] { jobs_.silent = true; });
   const auto answer = Submit({}, absl::Milliseconds(100));
   EXPECT_TRUE(absl::IsDeadlineExceeded(answer.status())) << answer.status();
-  jobs_.silent = false;
+  OnServer([&] { jobs_.silent = false; });
   EXPECT_TRUE(SubmitJob("x").ok());
 }
 
@@ -184,8 +204,8 @@ TEST_F(GrpcTest, OversizedMessagesAreRefusedBothWaysAndDoNoHarm) {
   EXPECT_TRUE(absl::IsResourceExhausted(Submit(request).status()));
   EXPECT_EQ(CallRaw("/weir.v1.JobService/Submit", request.SerializeAsString()).error_code(),
             grpc::StatusCode::RESOURCE_EXHAUSTED);
-  EXPECT_EQ(jobs_.submits, 0);
-  jobs_.log_bytes = static_cast<std::size_t>(limits::kMessageBytesMax) + 1;
+  EXPECT_EQ(Submits(), 0);
+  OnServer([&] { jobs_.log_bytes = static_cast<std::size_t>(limits::kMessageBytesMax) + 1; });
   auto client = clients_->ConnectJobs(endpoint_);
   std::optional<absl::StatusOr<v1::GetLogsResponse>> logs;
   loop_.Post([&] { client->GetLogs({}, kPatience, Into(logs)); });
@@ -204,7 +224,7 @@ TEST_F(GrpcTest, BytesThatAreNoMessageNeverReachTheService) {
   EXPECT_FALSE(CallRaw("/weir.v1.JobService/Submit", "\xff\xff\xff\xff").ok());
   EXPECT_EQ(CallRaw("/weir.v1.JobService/NoSuch", whole).error_code(),
             grpc::StatusCode::UNIMPLEMENTED);
-  EXPECT_EQ(jobs_.submits, 0);
+  EXPECT_EQ(Submits(), 0);
   EXPECT_TRUE(SubmitJob("x").ok());
 }
 
@@ -227,8 +247,7 @@ TEST_F(GrpcTest, GarbageOnThePortDoesNoHarm) {
 }
 
 TEST_F(GrpcTest, WatchStreamsInOrderThenTellsTheEnd) {
-  jobs_.watched = 5;
-  jobs_.refusal = absl::OkStatus();
+  OnServer([&] { jobs_.watched = 5; });
   auto client = clients_->ConnectJobs(endpoint_);
   std::vector<std::int64_t> seen;
   std::optional<absl::Status> end;
@@ -244,8 +263,10 @@ TEST_F(GrpcTest, WatchStreamsInOrderThenTellsTheEnd) {
 }
 
 TEST_F(GrpcTest, LeavingAWatchEndsItsSubscription) {
-  jobs_.endless = true;
-  jobs_.watched = 1;
+  OnServer([&] {
+    jobs_.endless = true;
+    jobs_.watched = 1;
+  });
   auto client = clients_->ConnectJobs(endpoint_);
   int seen = 0;
   auto subscription = client->Watch(
@@ -266,9 +287,11 @@ TEST_F(GrpcTest, LeavingAWatchEndsItsSubscription) {
 }
 
 TEST_F(GrpcTest, ClosingTheServerEndsWhatIsOpen) {
-  jobs_.silent = true;
-  jobs_.endless = true;
-  jobs_.watched = 1;
+  OnServer([&] {
+    jobs_.silent = true;
+    jobs_.endless = true;
+    jobs_.watched = 1;
+  });
   auto client = clients_->ConnectJobs(endpoint_);
   std::optional<absl::StatusOr<v1::SubmitResponse>> answer;
   std::optional<absl::Status> end;
@@ -287,7 +310,7 @@ TEST_F(GrpcTest, ClosingTheServerEndsWhatIsOpen) {
 }
 
 TEST_F(GrpcTest, ClientsThatEndCancelTheirCalls) {
-  jobs_.silent = true;
+  OnServer([&] { jobs_.silent = true; });
   auto client = clients_->ConnectJobs(endpoint_);
   std::optional<absl::StatusOr<v1::SubmitResponse>> answer, late;
   loop_.Post([&] {
@@ -329,7 +352,7 @@ TEST_F(GrpcTest, TlsNeedsACertificateOfTheSameAuthority) {
   clients_ = std::make_unique<GrpcClients>(
       loop_, Security{.tls = strangers.Issue("client"), .insecure = false});
   EXPECT_FALSE(SubmitJob("x").ok());
-  EXPECT_EQ(jobs_.submits, 0);
+  EXPECT_EQ(Submits(), 0);
   clients_ = std::make_unique<GrpcClients>(
       loop_, Security{.tls = ours.Issue("client"), .insecure = false});
   const auto answer = SubmitJob("x");
