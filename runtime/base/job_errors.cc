@@ -93,7 +93,11 @@ std::string DescribeJobError(const v1::JobError& error) {
   };
   if (!error.worker().empty()) add(absl::StrCat("worker ", error.worker()));
   if (!error.step().empty()) add(error.step());
-  if (!error.file().empty()) add(absl::StrCat(error.file(), " at byte ", error.byte_offset()));
+  // Only a place inside a file is worth an offset; a whole file stands in the message already.
+  const bool inside = error.byte_offset() > 0 || error.code() == job_error::kBadRecord;
+  if (!error.file().empty() && inside) {
+    add(absl::StrCat(error.file(), " at byte ", error.byte_offset()));
+  }
   if (!where.empty()) absl::StrAppend(&line, " (", where, ")");
   if (!error.advice().empty()) absl::StrAppend(&line, "; ", error.advice());
   return line;

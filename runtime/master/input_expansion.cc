@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
+#include "runtime/base/valid_utf8.h"
 
 namespace weir::master {
 namespace {
@@ -96,6 +97,12 @@ class Expansion {
       return InputError(absl::StatusCode::kInvalidArgument, job_error::kInvalidJob,
                         absl::StrCat("the input has more than ", limits::kInputFilesMax, " files"),
                         "join small files first, or run several jobs", info.path);
+    }
+    // Messages carry paths as text; what could not be read back is refused here, by name.
+    if (const std::string shown = ValidUtf8(info.path); shown != info.path) {
+      return InputError(absl::StatusCode::kInvalidArgument, job_error::kInputUnreadable,
+                        absl::StrCat("the name of an input file is not UTF-8: ", shown),
+                        "rename it, or name the other files or a glob instead", shown);
     }
     list_.files.push_back(InputFile{info.path, info.bytes});
     list_.total_bytes += info.bytes;

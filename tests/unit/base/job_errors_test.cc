@@ -46,5 +46,14 @@ TEST(JobErrors, DescriptionSaysWhatWhoWhereAndWhatToDo) {
   EXPECT_EQ(DescribeJobError(MakeJobError(job_error::kInternal, "x")), "INTERNAL: x");
 }
 
+TEST(DescribeJobError, GivesAnOffsetOnlyWhereThereIsAPlace) {
+  v1::JobError missing = MakeJobError(job_error::kInputNotFound, "no such input: /a");
+  missing.set_file("/a");
+  EXPECT_EQ(DescribeJobError(missing), "INPUT_NOT_FOUND: no such input: /a");
+  v1::JobError first_record = MakeJobError(job_error::kBadRecord, "not a row");
+  first_record.set_file("/a");
+  EXPECT_EQ(DescribeJobError(first_record), "BAD_RECORD: not a row (/a at byte 0)");
+}
+
 }  // namespace
 }  // namespace weir

@@ -27,6 +27,14 @@ class InputExpansionTest : public ::testing::Test {
   sim::MemoryStorage storage_;
 };
 
+TEST_F(InputExpansionTest, NamesThatAreNotTextAreRefusedByName) {
+  Directory("/d");
+  File("/d/x\xff", 1);
+  EXPECT_EQ(CodeOf({"/d"}), "INPUT_UNREADABLE");
+  EXPECT_NE(ExpandInputs(storage_, {"/d"}).status().message().find("/d/x?"),
+            absl::string_view::npos);
+}
+
 TEST_F(InputExpansionTest, DirectoriesAreWalkedWithoutHiddenNames) {
   Directory("/d");
   Directory("/d/sub");
