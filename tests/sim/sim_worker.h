@@ -40,6 +40,10 @@ struct WorkerFaults {
 class SimWorker final : public rpc::WorkerApi {
  public:
   SimWorker(World& world, WorkerModel model, std::string incarnation);
+  /// Drops what a hung loop still holds: its tasks hold the loop.
+  ~SimWorker() override { loop_->Kill(); }
+  SimWorker(const SimWorker&) = delete;
+  SimWorker& operator=(const SimWorker&) = delete;
 
   void Start() { Register(); }
   void Kill() { loop_->Kill(); }
