@@ -13,6 +13,7 @@
 #include "runtime/rpc/clients.h"
 #include "runtime/rpc/grpc/call_settings.h"
 #include "runtime/rpc/grpc/call_status.h"
+#include "runtime/rpc/grpc/callback_queue.h"
 #include "runtime/rpc/grpc/library_log.h"
 #include "runtime/rpc/grpc/open_calls.h"
 #include "runtime/rpc/grpc/watch_call.h"
@@ -116,6 +117,7 @@ class GrpcClients::Channels {
 GrpcClients::GrpcClients(env::EventLoop& loop, Security security)
     : channels_(std::make_shared<Channels>(loop, std::move(security))) {
   RouteLibraryLog();
+  KeepCallbackQueue();
 }
 
 GrpcClients::~GrpcClients() {

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/limits.h"
+#include "runtime/rpc/grpc/callback_queue.h"
 #include "runtime/rpc/grpc/library_log.h"
 #include "runtime/rpc/grpc/server_call.h"
 #include "runtime/rpc/grpc/watch_call.h"
@@ -168,6 +169,7 @@ class GrpcServerImpl final : public GrpcServer {
   absl::Status Listen(const std::string& address, const Security& security,
                       const Services& services) {
     RouteLibraryLog();
+    KeepCallbackQueue();
     grpc::EnableDefaultHealthCheckService(true);
     if (IsLoopback(address)) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
