@@ -13,6 +13,7 @@
 #include "runtime/base/limits.h"
 #include "runtime/rpc/grpc/callback_queue.h"
 #include "runtime/rpc/grpc/library_log.h"
+#include "runtime/rpc/grpc/listen_probe.h"
 #include "runtime/rpc/grpc/server_call.h"
 #include "runtime/rpc/grpc/watch_call.h"
 #include "runtime/rpc/grpc/watch_stream.h"
@@ -158,6 +159,11 @@ void Configure(grpc::ServerBuilder& builder) {
   builder.SetResourceQuota(grpc::ResourceQuota("weir").Resize(kServerMemoryBytes));
 }
 
+absl::Status CannotListen(const std::string& address) {
+  return absl::UnavailableError(absl::StrCat(
+      "cannot listen on ", address, ": the address is taken, or does not belong to this host"));
+}
+
 class GrpcServerImpl final : public GrpcServer {
  public:
   GrpcServerImpl(env::EventLoop& loop, const Services& services)
@@ -168,6 +174,7 @@ class GrpcServerImpl final : public GrpcServer {
 
   absl::Status Listen(const std::string& address, const Security& security,
                       const Services& services) {
+    if (!CanListen(address)) return CannotListen(address);
     RouteLibraryLog();
     KeepCallbackQueue();
     grpc::EnableDefaultHealthCheckService(true);
@@ -185,8 +192,7 @@ class GrpcServerImpl final : public GrpcServer {
           absl::StrCat("cannot listen on ", address,
                        ": the address is taken or not ours, or the TLS files do not fit together"));
     }
-    return absl::UnavailableError(absl::StrCat(
-        "cannot listen on ", address, ": the address is taken, or does not belong to this host"));
+    return CannotListen(address);
   }
 
   int port() const override { return port_; }
