@@ -141,15 +141,16 @@ class AsioEventLoop::Core {
 AsioEventLoop::AsioEventLoop() : core_(std::make_unique<Core>()) {}
 AsioEventLoop::~AsioEventLoop() = default;
 
+// Made ready again after a run, never before one: a Stop that comes before Run must not be lost.
 void AsioEventLoop::Run() {
-  core_->context.restart();
   core_->context.run();
+  core_->context.restart();
 }
 
 void AsioEventLoop::RunUntil(const std::function<bool()>& done) {
-  core_->context.restart();
   while (!done() && core_->context.run_one() > 0) {
   }
+  if (core_->context.stopped()) core_->context.restart();
 }
 
 void AsioEventLoop::Stop() { core_->context.stop(); }

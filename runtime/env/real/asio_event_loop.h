@@ -29,7 +29,7 @@ class AsioEventLoop final : public EventLoop, public FdWatcher {
   void Run();
   /// Runs tasks on the calling thread until `done` holds (asked between tasks) or Stop is called.
   void RunUntil(const std::function<bool()>& done);
-  /// Makes Run return after the current task. Thread-safe.
+  /// Makes Run return after the current task, or at once when it has not begun. Thread-safe.
   void Stop();
 
   /// Runs `task` on the loop each time one of the signals arrives, until the loop ends.

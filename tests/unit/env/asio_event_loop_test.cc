@@ -105,5 +105,18 @@ TEST(AsioEventLoop, SignalsArriveAsTasks) {
   EXPECT_FALSE(loop.OnSignals({SIGKILL}, [](int) {}).ok());
 }
 
+TEST(AsioEventLoopStop, BeforeRunIsNotLost) {
+  AsioEventLoop loop;
+  loop.Stop();
+  loop.Run();  // returns at once
+  int ran = 0;
+  loop.Post([&] {
+    ++ran;
+    loop.Stop();
+  });
+  loop.Run();
+  EXPECT_EQ(ran, 1);
+}
+
 }  // namespace
 }  // namespace weir::env
