@@ -34,12 +34,19 @@ struct ParameterInfo {
 /// Values after CheckParameters: every declared name is present.
 using ParameterValues = absl::btree_map<std::string, std::string>;
 
+/// Rates of one reduce layer. A layer with another after it counts the mapping for that one in: it
+/// happens in the same step.
+struct LayerRates {
+  double reduce_seconds_per_byte = 10e-9;
+  double output_ratio = 1.0;
+};
+
 /// Rates the planner starts from when nothing was measured yet.
 struct JobRates {
   double map_seconds_per_byte = 4e-9;
   double map_output_ratio = 0.05;
-  double reduce_seconds_per_byte = 10e-9;
-  double output_ratio = 1.0;
+  /// One per reduce layer of the job, in order; at least one.
+  std::vector<LayerRates> layers = {LayerRates()};
 };
 
 /// Static description of a job.
@@ -47,8 +54,7 @@ struct JobInfo {
   std::string name;
   std::string summary;  // one line
   std::vector<ParameterInfo> parameters;
-  int num_reduce_layers = 1;
-  JobRates rates;
+  JobRates rates;  // rates.layers says how many layers there are
 };
 
 /// One job. Implementations are stateless and thread-safe.

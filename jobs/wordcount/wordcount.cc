@@ -63,7 +63,7 @@ class Definition : public JobDefinition {
     top.help = "print so many of the most frequent words, with their counts";
     info_.parameters.push_back(std::move(top));
     // Measured by tests/bench on 1 GB of Zipf text with a million distinct words, one slot.
-    info_.rates = {3e-9, 0.04, 8e-9, 0.4};
+    info_.rates = {3e-9, 0.04, {{8e-9, 0.4}}};
   }
 
   const JobInfo& info() const override { return info_; }

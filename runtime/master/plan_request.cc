@@ -23,11 +23,11 @@ planner::JobShape MakeShape(const v1::JobSpec& spec, const JobInfo& info, std::i
   shape.map_startup_s = Default(options.map_startup_s);
   shape.map_output_ratio = Default(info.rates.map_output_ratio);
   shape.num_mappers = spec.num_mappers();
-  for (int i = 0; i < info.num_reduce_layers; ++i) {
+  for (const LayerRates& rates : info.rates.layers) {
     planner::LayerShape layer;
-    layer.reduce_seconds_per_byte = Default(info.rates.reduce_seconds_per_byte);
+    layer.reduce_seconds_per_byte = Default(rates.reduce_seconds_per_byte);
     layer.startup_s = Default(options.reduce_startup_s);
-    layer.output_ratio = Default(info.rates.output_ratio);
+    layer.output_ratio = Default(rates.output_ratio);
     layer.num_reducers = spec.num_reducers();
     shape.layers.push_back(layer);
   }

@@ -21,10 +21,11 @@ class Builder {
     }
     rates_.map_seconds_per_byte = draw_.Real(2e-9, 2e-8);
     rates_.map_output_ratio = draw_.Real(0.02, 0.8);
-    rates_.reduce_seconds_per_byte = draw_.Real(5e-9, 5e-8);
-    rates_.output_ratio = draw_.Real(0.2, 1);
+    LayerRates layer;
+    layer.reduce_seconds_per_byte = draw_.Real(5e-9, 5e-8);
+    layer.output_ratio = draw_.Real(0.2, 1);
     num_workers_ = static_cast<int>(draw_.Between(1, 7));
-    num_layers_ = draw_.Chance(0.25) ? 2 : 1;
+    rates_.layers.assign(draw_.Chance(0.25) ? 2 : 1, layer);
   }
 
   SeededRandom& draw() { return draw_; }
@@ -35,7 +36,7 @@ class Builder {
 
   /// Starts master and workers and hands in `num_jobs` jobs.
   void Build(int num_jobs) {
-    world_ = std::make_unique<World>(seed_, options_, rates_, num_layers_, print_);
+    world_ = std::make_unique<World>(seed_, options_, rates_, print_);
     world_->StartMaster();
     for (int w = 0; w < num_workers_; ++w) world_->StartWorker(Model(w));
     AddJobs(num_jobs);
@@ -53,8 +54,8 @@ class Builder {
     model.handover_domain = handover_domain_;
     model.map_seconds_per_byte = rates_.map_seconds_per_byte;
     model.map_output_ratio = rates_.map_output_ratio;
-    model.reduce_seconds_per_byte = rates_.reduce_seconds_per_byte;
-    model.output_ratio = rates_.output_ratio;
+    model.reduce_seconds_per_byte = rates_.layers[0].reduce_seconds_per_byte;
+    model.output_ratio = rates_.layers[0].output_ratio;
     model.channel_seconds_per_byte = options_.channel_seconds_per_byte;
     return model;
   }
@@ -95,7 +96,6 @@ class Builder {
   master::MasterOptions options_;
   JobRates rates_;
   int num_workers_ = 1;
-  int num_layers_ = 1;
   std::string handover_domain_;
   std::int64_t bytes_of_first_job_ = 0;
   std::unique_ptr<World> world_;

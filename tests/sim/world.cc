@@ -16,11 +16,10 @@ constexpr std::uint64_t kEventsMax = 3'000'000;
 /// A job of which the master needs the numbers only.
 class SimJob final : public JobDefinition {
  public:
-  SimJob(JobRates rates, int num_layers) {
+  explicit SimJob(JobRates rates) {
     info_.name = "simjob";
     info_.summary = "computes nothing, in virtual time";
-    info_.rates = rates;
-    info_.num_reduce_layers = num_layers;
+    info_.rates = std::move(rates);
   }
   const JobInfo& info() const override { return info_; }
   absl::StatusOr<std::unique_ptr<JobProgram>> MakeProgram(const ParameterValues&) const override {
@@ -54,14 +53,13 @@ struct World::MasterProcess {
   bool serves = false;
 };
 
-World::World(std::uint64_t seed, const master::MasterOptions& options, JobRates rates,
-             int num_layers, bool print)
+World::World(std::uint64_t seed, const master::MasterOptions& options, JobRates rates, bool print)
     : random_(seed),
       trace_(print),
       network_(time_, random_),
       wall_clock_(time_),
       options_(options) {
-  catalog_["simjob"] = std::make_unique<SimJob>(rates, num_layers);
+  catalog_["simjob"] = std::make_unique<SimJob>(std::move(rates));
   for (const char* directory : {"/in", "/out"}) {
     storage_.MakeDirectory(directory).IgnoreError();
   }

@@ -30,8 +30,7 @@ struct UserJob {
 
 class World {
  public:
-  World(std::uint64_t seed, const master::MasterOptions& options, JobRates rates, int num_layers,
-        bool print);
+  World(std::uint64_t seed, const master::MasterOptions& options, JobRates rates, bool print);
   ~World();
 
   VirtualTime& time() { return time_; }

@@ -19,7 +19,7 @@ class MasterTest : public ::testing::Test {
   MasterTest() {
     MasterOptions options;
     options.latency_s = 4e-4;
-    world_.emplace(7, options, JobRates(), 1, /*print=*/false);
+    world_.emplace(7, options, JobRates(), /*print=*/false);
     EXPECT_TRUE(world_->storage().WriteSized("/in/data", 1'000'000'000).ok());
     world_->StartMaster();
   }
@@ -78,7 +78,7 @@ class MasterTest : public ::testing::Test {
 };
 
 TEST_F(MasterTest, AnswersUnavailableUntilItHasReadItsJournal) {
-  sim::World other(1, MasterOptions(), JobRates(), 1, false);
+  sim::World other(1, MasterOptions(), JobRates(), false);
   other.StartMaster();
   bool refused = false;
   other.master().ListWorkers({}, absl::Seconds(1), [&refused](const auto& response) {
