@@ -6,9 +6,15 @@ namespace weir::master {
 
 std::vector<JobAction> JobMachine::Begin() {
   if (phase_ != Phase::kQueued) return {};
-  phase_ = Phase::kPlanning;
+  phase_ = Phase::kListing;
   state_ = v1::JOB_STATE_PLANNING;
-  return {JobAction::kJournal, JobAction::kPlan};
+  return {JobAction::kJournal, JobAction::kList};
+}
+
+std::vector<JobAction> JobMachine::Listed() {
+  if (phase_ != Phase::kListing) return {};
+  phase_ = Phase::kPlanning;
+  return {JobAction::kPlan};
 }
 
 std::vector<JobAction> JobMachine::Planned() {

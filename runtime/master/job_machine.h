@@ -13,7 +13,8 @@ namespace weir::master {
 /// when the record is durable, so that everything behind it acts on a journalled state.
 enum class JobAction {
   kJournal,      // write down the state as it now is
-  kPlan,         // list input, build, check and predict the plan
+  kList,         // list the input
+  kPlan,         // build, check and predict the plan
   kJournalPlan,  // write down the plan
   kStage,        // make the staging directory
   kPrepare,      // tell every worker of the plan
@@ -43,6 +44,7 @@ class JobMachine {
   bool can_end() const { return phase_ < Phase::kCommitting; }
 
   std::vector<JobAction> Begin();
+  std::vector<JobAction> Listed();
   std::vector<JobAction> Planned();
   std::vector<JobAction> Staged();
   std::vector<JobAction> Prepared();
@@ -59,6 +61,7 @@ class JobMachine {
  private:
   enum class Phase {
     kQueued,
+    kListing,
     kPlanning,
     kStaging,
     kPreparing,

@@ -15,7 +15,8 @@ JobRun::JobRun(const JobRunContext& context, v1::JobStatus accepted)
     : context_(context),
       loop_(context.seams.loop),
       status_(std::move(accepted)),
-      places_(status_.spec().output(), status_.job_id()) {
+      places_(status_.spec().output(), status_.job_id()),
+      hold_(context.seams.loop, context.seams.random) {
   StartDeadlineTimer();
 }
 
@@ -56,19 +57,12 @@ void JobRun::Fail(v1::JobError error) { Apply(machine_.Fail(std::move(error))); 
 
 void JobRun::FailFrom(const absl::Status& status) { Fail(JobErrorFromStatus(status)); }
 
-bool JobRun::WantsWorkers() const {
-  const v1::JobState state = machine_.state();
-  return state == v1::JOB_STATE_PLANNING || state == v1::JOB_STATE_RUNNING ||
-         state == v1::JOB_STATE_COMMITTING;
-}
-
 void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why) {
   const auto it = std::find_if(workers_.begin(), workers_.end(), [&](const RegisteredWorker& w) {
     return w.id == worker && w.epoch == epoch;
   });
   if (it == workers_.end()) return;
-  holding_.erase(worker);
-  if (releasing_.contains(worker)) return ReleaseAnswered(worker);
+  if (hold_.WorkerLost(worker)) return;
   v1::JobError error =
       MakeJobError(job_error::kWorkerLost, absl::StrCat("worker ", it->identity.name(), " ", why),
                    "check that machine and the log of its daemon, then run the job again");
@@ -112,8 +106,10 @@ void JobRun::CarryOut(JobAction action) {
   switch (action) {
     case JobAction::kJournal:
       return JournalState();
+    case JobAction::kList:
+      return ListInput();
     case JobAction::kPlan:
-      return StartPlanning();
+      return MakePlan();
     case JobAction::kJournalPlan:
       return JournalPlan();
     case JobAction::kStage:
@@ -125,6 +121,7 @@ void JobRun::CarryOut(JobAction action) {
     case JobAction::kCommit:
       return Commit();
     case JobAction::kStop:
+      hold_.Stop();
       if (plan_run_) plan_run_->Stop();
       return;
     case JobAction::kRelease:
@@ -214,7 +211,7 @@ void JobRun::Finish() {
   v1::JournalRecord::JobEnded& ended = *record.mutable_job_ended();
   *ended.mutable_status() = status_;
   *ended.mutable_actual() = Actual();
-  for (const v1::WorkerLog& log : logs_) *ended.add_logs() = log;
+  for (const v1::WorkerLog& log : hold_.logs()) *ended.add_logs() = log;
   WaitForJournal(std::move(record), [this](const absl::Status& status) {
     if (!status.ok()) {
       LogWarning("The end of a job is not in the journal",

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/btree_set.h"
 #include "absl/functional/any_invocable.h"
+#include "runtime/master/job_hold.h"
 #include "runtime/master/job_machine.h"
 #include "runtime/master/journal_writer.h"
 #include "runtime/master/lifeline.h"
@@ -74,33 +74,27 @@ class JobRun {
   void JournalPlan();
   void WaitForJournal(v1::JournalRecord record, absl::AnyInvocable<void(absl::Status)> done);
   void JournalFailed(const absl::Status& status);
-  void StartPlanning();
-  void PlanWith(InputList&& input);
+  void ListInput();
+  void MakePlan();
   void Stage();
   void Prepare();
-  void PrepareOn(const RegisteredWorker& worker);
   void Conduct();
   void Commit();
   void Release();
-  void ReleaseOn(const RegisteredWorker& worker);
   void Discard();
   void DiscardNow();
   void Finish();
   void Published();
 
   v1::JournalRecord Record() const;
-  /// False once workers have to let go of this job.
-  bool WantsWorkers() const;
   void FailFrom(const absl::Status& status);
   void PublishProgress();
   void StartProgressTimer();
   void StartDeadlineTimer();
   /// Ends the job when `what` takes longer than kStorageTimeout.
   void WatchStorage(v1::JobState during, const std::string& what);
-  void ReleaseAnswered(WorkerId worker);
-  void AllReleased();
-  /// Of a call about the job as a whole: no attempt.
-  v1::Fence FenceFor(const RegisteredWorker& worker) const;
+  /// Of the job as a whole: no worker, no attempt.
+  v1::Fence JobFence() const;
   bool UsesWorker(std::size_t index) const;
 
   const JobRunContext& context_;
@@ -118,12 +112,9 @@ class JobRun {
   std::unique_ptr<PlanRun> plan_run_;
   std::vector<v1::OutputPart> parts_;
 
-  std::size_t preparing_ = 0;
-  absl::btree_set<WorkerId> holding_;    // told to prepare, not yet known to have cleaned up
-  absl::btree_set<WorkerId> releasing_;  // asked to release, still awaited
-  bool storage_busy_ = false;            // a staging or commit is under way on the disk pool
+  JobHold hold_;
+  bool storage_busy_ = false;  // a staging or commit is under way on the disk pool
   bool discard_waits_ = false;
-  std::vector<v1::WorkerLog> logs_;
   env::EventLoop::TimerId deadline_ = 0;
   bool deadline_set_ = false;
   Lifeline lifeline_;

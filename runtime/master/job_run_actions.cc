@@ -7,8 +7,6 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
-#include "runtime/master/call_error.h"
-#include "runtime/master/call_retry.h"
 #include "runtime/master/input_expansion.h"
 #include "runtime/master/job_run.h"
 
@@ -18,15 +16,12 @@ namespace {
 // A lost worker is noticed after a lease of 6 s; ending must be over within 10 s of the loss.
 constexpr absl::Duration kReleaseBudget = absl::Milliseconds(2800);
 constexpr absl::Duration kDiscardBudget = absl::Milliseconds(1000);
-// A task that does not start is reported after limits::kTaskStart (7 s); asking again meanwhile
-// does no harm.
-constexpr CallBudget kPrepareBudget{absl::Seconds(4), absl::Seconds(8)};
 // Listing a million files or publishing thousands of parts on a slow file system takes minutes.
 constexpr absl::Duration kStorageTimeout = absl::Minutes(10);
 
 }  // namespace
 
-void JobRun::StartPlanning() {
+void JobRun::ListInput() {
   WatchStorage(v1::JOB_STATE_PLANNING, "planning and staging");
   auto work = [&storage = context_.seams.storage,
                spec = status_.spec()]() -> absl::StatusOr<InputList> {
@@ -36,12 +31,13 @@ void JobRun::StartPlanning() {
   Offload(loop_, context_.seams.disk_pool, std::move(work),
           lifeline_.Guard([this](absl::StatusOr<InputList>&& input) {
             if (!input.ok()) return FailFrom(input.status());
-            PlanWith(*std::move(input));
+            if (!machine_.can_end()) return;
+            input_.emplace(*std::move(input));
+            Apply(machine_.Listed());
           }));
 }
 
-void JobRun::PlanWith(InputList&& input) {
-  if (!machine_.can_end()) return;
+void JobRun::MakePlan() {
   workers_ = context_.alive_workers();
   if (workers_.empty()) {
     return Fail(MakeJobError(job_error::kNoWorkers, "no worker is alive",
@@ -52,9 +48,9 @@ void JobRun::PlanWith(InputList&& input) {
   if (info == context_.seams.catalog.end() || !method.ok()) {
     return FailFrom(method.status());
   }
-  PlanRequest request = MakePlanRequest(status_.spec(), info->second->info(), input.total_bytes,
-                                        workers_, *method, context_.options);
-  input_.emplace(std::move(input));
+  PlanRequest request =
+      MakePlanRequest(status_.spec(), info->second->info(), input_->input().total_bytes, workers_,
+                      *method, context_.options);
   Offload(
       loop_, context_.seams.compute_pool,
       [request = std::move(request)] { return PlanTheJob(request); },
@@ -99,56 +95,31 @@ bool JobRun::UsesWorker(std::size_t index) const {
          !plan.receive_order[index].empty();
 }
 
-v1::Fence JobRun::FenceFor(const RegisteredWorker& worker) const {
+v1::Fence JobRun::JobFence() const {
   v1::Fence fence;
   fence.set_job_id(status_.job_id());
   fence.set_master_epoch(context_.master_epoch);
   fence.set_plan_epoch(kPlanEpoch);
-  fence.set_worker_epoch(worker.epoch);
   return fence;
 }
 
 void JobRun::Prepare() {
   job_token_ = context_.seams.random.Next();
+  std::vector<RegisteredWorker> used;
   for (std::size_t w = 0; w < workers_.size(); ++w) {
-    if (UsesWorker(w)) holding_.insert(workers_[w].id);
+    if (UsesWorker(w)) used.push_back(workers_[w]);
   }
-  preparing_ = holding_.size();
-  if (preparing_ == 0) return Apply(machine_.Prepared());
-  for (const RegisteredWorker& worker : workers_) {
-    if (holding_.contains(worker.id)) PrepareOn(worker);
-  }
-}
-
-void JobRun::PrepareOn(const RegisteredWorker& worker) {
-  auto request = std::make_shared<v1::PrepareJobRequest>();
-  *request->mutable_fence() = FenceFor(worker);
-  *request->mutable_spec() = status_.spec();
-  request->set_job_token(job_token_);
-  request->set_staging_dir(places_.staging);
-  auto attempt = [this, request, api = worker.api](
-                     absl::Duration timeout,
-                     absl::AnyInvocable<void(absl::Status)> answered) mutable {
-    if (!WantsWorkers()) return;
-    api->PrepareJob(*request, timeout,
-                    [answered = std::move(answered)](const auto& response) mutable {
-                      answered(response.status());
-                    });
-  };
-  auto done = [this, &worker](const absl::Status& status) {
-    if (!WantsWorkers()) return;
-    if (!status.ok()) return Fail(ErrorOfCall(worker, "the preparation of the job", status));
-    if (--preparing_ == 0) Apply(machine_.Prepared());
-  };
-  CallWithRetry(loop_, context_.seams.random, kPrepareBudget, lifeline_.Guard(std::move(attempt)),
-                lifeline_.Guard(std::move(done)));
+  v1::PrepareJobRequest request;
+  *request.mutable_fence() = JobFence();
+  *request.mutable_spec() = status_.spec();
+  request.set_job_token(job_token_);
+  request.set_staging_dir(places_.staging);
+  hold_.Prepare(
+      std::move(used), std::move(request), [this] { Apply(machine_.Prepared()); },
+      [this](v1::JobError error) { Fail(std::move(error)); });
 }
 
 void JobRun::Conduct() {
-  v1::Fence fence;
-  fence.set_job_id(status_.job_id());
-  fence.set_master_epoch(context_.master_epoch);
-  fence.set_plan_epoch(kPlanEpoch);
   PlanRunListener listener;
   listener.step_committed = [this](const std::string& step_name, planner::StepIndex step,
                                    int attempt, const std::string& worker) {
@@ -176,7 +147,7 @@ void JobRun::Conduct() {
   plan_run_ = std::make_unique<PlanRun>(
       loop_, context_.seams.random, *planned_, *input_, workers_, places_,
       GrantOptions{job_token_, context_.options.pacing_fraction, context_.options.look_ahead_bytes},
-      std::move(fence), std::move(listener));
+      JobFence(), std::move(listener));
   StartProgressTimer();
   plan_run_->Begin();
 }
@@ -216,54 +187,8 @@ void JobRun::Commit() {
 }
 
 void JobRun::Release() {
-  releasing_ = holding_;
-  if (releasing_.empty()) return Apply(machine_.Released());
-  loop_.RunAt(loop_.Now() + kReleaseBudget, lifeline_.Guard([this] {
-    if (releasing_.empty()) return;
-    LogWarning("Workers did not confirm that they released a job; their heartbeats will tell them",
-               {{"job", status_.job_id()}, {"workers", releasing_.size()}});
-    releasing_.clear();
-    AllReleased();
-  }));
-  for (const RegisteredWorker& worker : workers_) {
-    if (holding_.contains(worker.id)) ReleaseOn(worker);
-  }
+  hold_.Release(kReleaseBudget, [this] { Apply(machine_.Released()); });
 }
-
-void JobRun::ReleaseOn(const RegisteredWorker& worker) {
-  auto request = std::make_shared<v1::ReleaseJobRequest>();
-  *request->mutable_fence() = FenceFor(worker);
-  auto keep_log = [this, name = worker.identity.name()](
-                      const absl::StatusOr<v1::ReleaseJobResponse>& response) {
-    if (!response.ok() || response->task_output_tail().empty()) return;
-    v1::WorkerLog& log = logs_.emplace_back();
-    log.set_worker(name);
-    log.set_output_tail(response->task_output_tail());
-  };
-  auto attempt = [this, request, api = worker.api, keep_log](
-                     absl::Duration timeout,
-                     absl::AnyInvocable<void(absl::Status)> answered) mutable {
-    api->ReleaseJob(
-        *request, timeout,
-        lifeline_.Guard([keep_log, answered = std::move(answered)](const auto& response) mutable {
-          keep_log(response);
-          answered(response.status());
-        }));
-  };
-  auto done = [this, id = worker.id](const absl::Status& status) {
-    // Aborted or unknown there: it holds nothing of this job any more.
-    if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) ReleaseAnswered(id);
-  };
-  CallWithRetry(loop_, context_.seams.random, CallBudget{kReleaseBudget, kReleaseBudget},
-                lifeline_.Guard(std::move(attempt)), lifeline_.Guard(std::move(done)));
-}
-
-void JobRun::ReleaseAnswered(WorkerId worker) {
-  holding_.erase(worker);
-  if (releasing_.erase(worker) > 0 && releasing_.empty()) AllReleased();
-}
-
-void JobRun::AllReleased() { Apply(machine_.Released()); }
 
 void JobRun::Discard() {
   loop_.RunAt(loop_.Now() + kDiscardBudget, lifeline_.Guard([this] {

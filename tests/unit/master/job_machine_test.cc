@@ -18,6 +18,7 @@ v1::JobError Error(const char* code) { return MakeJobError(code, "because"); }
 const std::vector<std::pair<std::string, Event>>& HappyPath() {
   static const std::vector<std::pair<std::string, Event>> events = {
       {"Begin", [](JobMachine& m) { return m.Begin(); }},
+      {"Listed", [](JobMachine& m) { return m.Listed(); }},
       {"Planned", [](JobMachine& m) { return m.Planned(); }},
       {"Staged", [](JobMachine& m) { return m.Staged(); }},
       {"Prepared", [](JobMachine& m) { return m.Prepared(); }},
@@ -38,7 +39,8 @@ JobMachine After(std::size_t n) {
 TEST(JobMachineTest, SuccessJournalsEveryStateBeforeItActs) {
   JobMachine m;
   EXPECT_EQ(m.state(), v1::JOB_STATE_QUEUED);
-  EXPECT_EQ(m.Begin(), (Actions{JobAction::kJournal, JobAction::kPlan}));
+  EXPECT_EQ(m.Begin(), (Actions{JobAction::kJournal, JobAction::kList}));
+  EXPECT_EQ(m.Listed(), Actions{JobAction::kPlan});
   EXPECT_EQ(m.Planned(), (Actions{JobAction::kJournalPlan, JobAction::kStage}));
   EXPECT_EQ(m.Staged(), Actions{JobAction::kPrepare});
   EXPECT_EQ(m.state(), v1::JOB_STATE_PLANNING);
@@ -65,7 +67,7 @@ TEST(JobMachineTest, EventsOutOfTurnAskForNothing) {
 }
 
 TEST(JobMachineTest, FailureReleasesDiscardsAndKeepsTheFirstReason) {
-  for (std::size_t n = 1; n <= 4; ++n) {
+  for (std::size_t n = 1; n <= 5; ++n) {
     JobMachine m = After(n);
     EXPECT_EQ(m.Fail(Error("FIRST")),
               (Actions{JobAction::kStop, JobAction::kJournal, JobAction::kRelease}))
@@ -81,7 +83,7 @@ TEST(JobMachineTest, FailureReleasesDiscardsAndKeepsTheFirstReason) {
 }
 
 TEST(JobMachineTest, LateWorkOfAnEndingJobIsIgnored) {
-  for (std::size_t n = 1; n <= 4; ++n) {
+  for (std::size_t n = 1; n <= 5; ++n) {
     JobMachine m = After(n);
     m.Cancel(Error("CANCELLED"));
     EXPECT_TRUE(HappyPath()[n].second(m).empty());
@@ -99,7 +101,7 @@ TEST(JobMachineTest, QueuedJobEndsAtOnce) {
 }
 
 TEST(JobMachineTest, NothingButTheCommitDecidesOnceItIsUnderWay) {
-  JobMachine m = After(5);
+  JobMachine m = After(6);
   EXPECT_FALSE(m.can_end());
   EXPECT_TRUE(m.Fail(Error("LOST")).empty());
   EXPECT_TRUE(m.Cancel(Error("CANCELLED")).empty());
