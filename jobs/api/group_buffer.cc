@@ -1,70 +1,186 @@
 #include "jobs/api/group_buffer.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <utility>
+
+#include "jobs/api/key_prefix.h"
+#include "jobs/api/record_lengths.h"
 
 namespace weir {
 namespace {
 
-std::uint64_t PrefixOf(std::string_view key) {
-  std::uint64_t prefix = 0;
-  if (!key.empty()) std::memcpy(&prefix, key.data(), std::min(key.size(), sizeof prefix));
-  return __builtin_bswap64(prefix);
+constexpr std::size_t kFirstChunkEntries = 64;
+constexpr std::size_t kChunkEntriesMax = 4096;
+
+// As many places as fit the first-level cache; below so many pairs it is not worth it.
+constexpr int kPlaceBits = 10;
+constexpr std::size_t kPlaces = std::size_t{1} << kPlaceBits;
+constexpr std::size_t kDistributeMin = 4096;
+
+// How far ahead records are asked for: their places in memory have no order that the processor
+// could guess.
+constexpr std::size_t kAheadRecords = 12;
+
+// Key and value with their lengths, as sections hold them.
+std::string_view RecordAt(const char* at) {
+  const char* const begin = at;
+  const std::size_t key_bytes = ReadLength(at);
+  const std::size_t value_bytes = ReadLength(at);
+  return {begin, static_cast<std::size_t>(at - begin) + key_bytes + value_bytes};
+}
+
+std::string_view KeyAt(const char* at) {
+  const std::size_t key_bytes = ReadLength(at);
+  ReadLength(at);
+  return {at, key_bytes};
+}
+
+std::string_view SortKeyAt(const char* at) {
+  at += RecordAt(at).size();
+  const std::size_t bytes = ReadLength(at);
+  return {at, bytes};
+}
+
+void Prefetch(const char* record) {
+  constexpr std::size_t kCacheLineBytes = 64;
+  __builtin_prefetch(record);
+  __builtin_prefetch(record + kCacheLineBytes);
 }
 
 }  // namespace
 
-bool GroupBuffer::Pair::operator<(const Pair& other) const {
-  if (consumer != other.consumer) return consumer < other.consumer;
-  if (prefix != other.prefix) return prefix < other.prefix;
-  return key() < other.key();
+void GroupBuffer::Add(int consumer, std::string_view key, std::string_view value,
+                      std::string_view sort_key) {
+  std::size_t bytes =
+      LengthBytes(key.size()) + LengthBytes(value.size()) + key.size() + value.size();
+  if (by_sort_key_) bytes += LengthBytes(sort_key.size()) + sort_key.size();
+  char* const record = arena_.Take(bytes);
+  char* at = WriteLength(value.size(), WriteLength(key.size(), record));
+  const auto append = [&at](std::string_view text) {
+    if (!text.empty()) std::memcpy(at, text.data(), text.size());
+    at += text.size();
+  };
+  append(key);
+  append(value);
+  if (by_sort_key_) {
+    at = WriteLength(sort_key.size(), at);
+    append(sort_key);
+  }
+  const auto index = static_cast<std::size_t>(consumer);
+  if (index >= consumers_.size()) consumers_.resize(index + 1);
+  AddEntry(consumers_[index], {KeyPrefix(key), record});
 }
 
-void GroupBuffer::Add(int consumer, std::string_view key, std::string_view value) {
-  char* data = arena_.Take(key.size() + value.size());
-  if (!key.empty()) std::memcpy(data, key.data(), key.size());
-  if (!value.empty()) std::memcpy(data + key.size(), value.data(), value.size());
-  pairs_.push_back({PrefixOf(key), data, static_cast<std::uint32_t>(key.size()),
-                    static_cast<std::uint32_t>(value.size()), consumer});
+void GroupBuffer::AddEntry(Pairs& pairs, Entry entry) {
+  if (pairs.chunks.empty() || pairs.chunks.back().size == pairs.chunks.back().room) {
+    const std::size_t doubled = kFirstChunkEntries << std::min<std::size_t>(pairs.chunks.size(), 6);
+    const std::size_t room = std::min(kChunkEntriesMax, doubled);
+    pairs.chunks.push_back({std::make_unique_for_overwrite<Entry[]>(room), 0, room});
+    entry_bytes_ += static_cast<std::int64_t>(room * sizeof(Entry));
+  }
+  Chunk& chunk = pairs.chunks.back();
+  chunk.entries[chunk.size++] = entry;
+  largest_ = std::max(largest_, ++pairs.size);
 }
-
-void GroupBuffer::Sort() { std::stable_sort(pairs_.begin(), pairs_.end()); }
 
 std::int64_t GroupBuffer::memory_bytes() const {
-  // Sorting takes as much again for the pairs.
-  return arena_.bytes() + static_cast<std::int64_t>(2 * pairs_.capacity() * sizeof(Pair));
+  return arena_.bytes() + entry_bytes_ + static_cast<std::int64_t>(largest_ * sizeof(Entry));
+}
+
+bool GroupBuffer::Before(const Entry& a, const Entry& b) const {
+  if (a.prefix != b.prefix) return a.prefix < b.prefix;
+  const int order = KeyAt(a.record).compare(KeyAt(b.record));
+  if (order != 0 || !by_sort_key_) return order < 0;
+  return SortKeyAt(a.record) < SortKeyAt(b.record);
+}
+
+std::vector<std::size_t> GroupBuffer::Distribute(Pairs& pairs) {
+  std::uint64_t low = ~std::uint64_t{0};
+  std::uint64_t high = 0;
+  for (const Chunk& chunk : pairs.chunks) {
+    for (std::size_t i = 0; i < chunk.size; ++i) {
+      low = std::min(low, chunk.entries[i].prefix);
+      high = std::max(high, chunk.entries[i].prefix);
+    }
+  }
+  // Bits that all prefixes share tell nothing.
+  const int shift = pairs.size < kDistributeMin
+                        ? 64
+                        : std::max(0, static_cast<int>(std::bit_width(high - low)) - kPlaceBits);
+  const auto place_of = [low, shift](const Entry& entry) {
+    return shift == 64 ? 0 : static_cast<std::size_t>((entry.prefix - low) >> shift);
+  };
+  std::vector<std::size_t> ends(kPlaces);
+  for (const Chunk& chunk : pairs.chunks) {
+    for (std::size_t i = 0; i < chunk.size; ++i) ++ends[place_of(chunk.entries[i])];
+  }
+  std::size_t begin = 0;
+  for (std::size_t& end : ends) begin += std::exchange(end, begin);
+  pairs.sorted = std::make_unique_for_overwrite<Entry[]>(pairs.size);
+  for (Chunk& chunk : pairs.chunks) {
+    for (std::size_t i = 0; i < chunk.size; ++i) {
+      pairs.sorted[ends[place_of(chunk.entries[i])]++] = chunk.entries[i];
+    }
+    chunk.entries.reset();
+  }
+  pairs.chunks.clear();
+  return ends;
+}
+
+void GroupBuffer::Sort() {
+  const auto before = [this](const Entry& a, const Entry& b) { return Before(a, b); };
+  for (Pairs& pairs : consumers_) {
+    if (pairs.size == 0) continue;
+    std::size_t begin = 0;
+    for (const std::size_t end : Distribute(pairs)) {
+      std::stable_sort(pairs.sorted.get() + begin, pairs.sorted.get() + end, before);
+      begin = end;
+    }
+  }
 }
 
 absl::Status WriteSorted(absl::Span<GroupBuffer* const> buffers, SectionWriter& writer) {
+  using Entry = GroupBuffer::Entry;
   struct Head {
-    const GroupBuffer::Pair* next;
-    const GroupBuffer::Pair* end;
+    const Entry* next;
+    const Entry* end;
     std::size_t buffer;
   };
-  const auto later = [](const Head& a, const Head& b) {
-    if (*b.next < *a.next) return true;
-    return !(*a.next < *b.next) && b.buffer < a.buffer;
+  const auto later = [&buffers](const Head& a, const Head& b) {
+    // Buffers earlier in the input first when pairs are equal.
+    return a.buffer < b.buffer ? buffers[0]->Before(*b.next, *a.next)
+                               : !buffers[0]->Before(*a.next, *b.next);
   };
-  std::vector<Head> heads;
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    const auto& pairs = buffers[i]->pairs_;
-    if (!pairs.empty()) heads.push_back({pairs.data(), pairs.data() + pairs.size(), i});
+  std::size_t num_consumers = 0;
+  for (const GroupBuffer* buffer : buffers) {
+    num_consumers = std::max(num_consumers, buffer->consumers_.size());
   }
-  std::make_heap(heads.begin(), heads.end(), later);
-  int section = -1;
-  while (!heads.empty()) {
-    std::pop_heap(heads.begin(), heads.end(), later);
-    Head& head = heads.back();
-    if (head.next->consumer != section) {
-      section = head.next->consumer;
-      if (absl::Status status = writer.Begin(section); !status.ok()) return status;
+  std::vector<Head> heads;
+  for (std::size_t consumer = 0; consumer < num_consumers; ++consumer) {
+    heads.clear();
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      if (consumer >= buffers[i]->consumers_.size()) continue;
+      const GroupBuffer::Pairs& pairs = buffers[i]->consumers_[consumer];
+      if (pairs.size > 0) heads.push_back({pairs.sorted.get(), pairs.sorted.get() + pairs.size, i});
     }
-    absl::Status status = writer.Add(head.next->key(), head.next->value());
-    if (!status.ok()) return status;
-    if (++head.next == head.end) {
-      heads.pop_back();
-    } else {
-      std::push_heap(heads.begin(), heads.end(), later);
+    if (heads.empty()) continue;
+    if (absl::Status status = writer.Begin(static_cast<int>(consumer)); !status.ok()) return status;
+    std::make_heap(heads.begin(), heads.end(), later);
+    while (!heads.empty()) {
+      if (heads.size() > 1) std::pop_heap(heads.begin(), heads.end(), later);
+      Head& head = heads.back();
+      if (static_cast<std::size_t>(head.end - head.next) > kAheadRecords) {
+        Prefetch(head.next[kAheadRecords].record);
+      }
+      absl::Status status = writer.AddEncoded(RecordAt(head.next->record));
+      if (!status.ok()) return status;
+      if (++head.next == head.end) {
+        heads.pop_back();
+      } else {
+        std::push_heap(heads.begin(), heads.end(), later);
+      }
     }
   }
   return writer.Finish();

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -27,7 +29,8 @@
 
 namespace weir {
 
-/// The values of one key, one after the other, in the order of the input.
+/// The values of one key, one after the other, in the order of the job's SortKey, else of the
+/// input.
 template <typename Value>
 class GroupValues {
  public:
@@ -49,7 +52,10 @@ class GroupValues {
 
 /// JobProgram of a job with Reduce.
 ///
-/// Order: groups by the bytes of the key; values of one key in the order of the input.
+/// Order: groups by the bytes of the key; values of one key by SortKey(value) where the job has
+/// one;
+///   what is equal in the order of the input (ranges in the order given, producers in the order
+///   given), whatever the number of slots. The sort key is not sent: who merges asks for it again.
 /// Bounds: StepContext::memory_bytes for the pairs of a map step, beyond which it fails with
 ///   OUT_OF_MEMORY; a reduce step holds one block per producer, however large a group is.
 /// Checked by: tests/unit/jobs/group_program_test.cc.
@@ -63,7 +69,8 @@ class GroupProgram : public JobProgram {
     const int num_slots = context.slots().num_slots();
     const auto pieces = SplitRanges(order.ranges, num_slots);
     const KeyRanges ranges(order.consumer_key_end);
-    std::vector<GroupBuffer> buffers(static_cast<std::size_t>(num_slots));
+    std::deque<GroupBuffer> buffers;
+    for (int slot = 0; slot < num_slots; ++slot) buffers.emplace_back(kValueOrder);
     std::vector<std::int64_t> records(buffers.size());
     absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
       const auto i = static_cast<std::size_t>(slot);
@@ -88,7 +95,8 @@ class GroupProgram : public JobProgram {
   absl::StatusOr<StepTotals> ReduceToRun(ReduceOrder order, RunSink& sink,
                                          StepContext& context) override {
     const KeyRanges ranges(order.consumer_key_end);
-    MergedSections merged(order.inputs, [&context] { return context.cancelled(); });
+    MergedSections merged(
+        order.inputs, [&context] { return context.cancelled(); }, SortKeyOf());
     GroupBuffer buffer;
     std::string_view value;
     while (merged.NextGroup()) {
@@ -105,7 +113,8 @@ class GroupProgram : public JobProgram {
 
   absl::StatusOr<StepTotals> ReduceToPart(ReduceOrder order, PartSink& sink,
                                           StepContext& context) override {
-    MergedSections merged(order.inputs, [&context] { return context.cancelled(); });
+    MergedSections merged(
+        order.inputs, [&context] { return context.cancelled(); }, SortKeyOf());
     PartText text(sink);
     absl::Status status;
     const auto emit = [&](const auto& key, const auto& value) {
@@ -128,6 +137,38 @@ class GroupProgram : public JobProgram {
  private:
   using Key = typename Job::Key;
   using Value = typename Job::Value;
+
+  static constexpr bool kSortsValues = requires(const Job& job, const Value& value) {
+    job.SortKey(value);
+  };
+  static constexpr ValueOrder kValueOrder =
+      kSortsValues ? ValueOrder::kBySortKey : ValueOrder::kOfInput;
+
+  // The bytes of a value's sort key; empty for jobs without one.
+  static std::string_view SortKeyBytes(const Job& job, const Value& value, std::string& scratch) {
+    if constexpr (kSortsValues) {
+      using SortKey = std::decay_t<decltype(job.SortKey(value))>;
+      scratch.clear();
+      if constexpr (std::is_convertible_v<SortKey, std::string_view>) {
+        scratch.append(std::string_view(job.SortKey(value)));
+      } else {
+        KeyCodec<SortKey>::Append(job.SortKey(value), scratch);
+      }
+    }
+    return scratch;
+  }
+
+  SortKeyOfValue SortKeyOf() const {
+    if constexpr (kSortsValues) {
+      return [this, value = Value()](std::string_view bytes, std::string& sort_key) mutable {
+        if (!ValueCodec<Value>::Take(bytes, value)) return false;
+        SortKeyBytes(job_, value, sort_key);
+        return true;
+      };
+    } else {
+      return nullptr;
+    }
+  }
 
   static absl::Status Damaged() {
     return absl::DataLossError("section of a run is damaged: a key or value does not decode");
@@ -153,7 +194,8 @@ class GroupProgram : public JobProgram {
       const std::string_view bytes = KeyForm<Key>::Bytes(key, key_scratch_);
       value_scratch_.clear();
       ValueCodec<Value>::Append(value, value_scratch_);
-      buffer_.Add(ranges_.ConsumerOf(PlaceOf(job_, bytes)), bytes, value_scratch_);
+      buffer_.Add(ranges_.ConsumerOf(PlaceOf(job_, bytes)), bytes, value_scratch_,
+                  SortKeyBytes(job_, value, sort_key_scratch_));
     }
 
    private:
@@ -162,6 +204,7 @@ class GroupProgram : public JobProgram {
     GroupBuffer& buffer_;
     std::string key_scratch_;
     std::string value_scratch_;
+    std::string sort_key_scratch_;
   };
 
   static absl::Status CheckMemory(const GroupBuffer& buffer, StepContext& context) {

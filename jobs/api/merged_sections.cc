@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "jobs/api/key_prefix.h"
+
 namespace weir {
 
 MergedSections::MergedSections(const std::vector<std::unique_ptr<RunSource>>& sources,
-                               std::function<bool()> stop)
-    : stop_(std::move(stop)), given_(sources.size()) {
+                               std::function<bool()> stop, SortKeyOfValue sort_key_of)
+    : stop_(std::move(stop)), sort_key_of_(std::move(sort_key_of)), given_(sources.size()) {
   for (const auto& source : sources) producers_.emplace_back(*source);
   for (std::size_t i = 0; i < producers_.size(); ++i) Read(i);
 }
@@ -35,7 +37,11 @@ bool MergedSections::NextValue(std::string_view& value) {
 }
 
 bool MergedSections::Later(std::size_t a, std::size_t b) const {
-  const int order = producers_[a].record.key.compare(producers_[b].record.key);
+  const Producer& first = producers_[a];
+  const Producer& second = producers_[b];
+  if (first.prefix != second.prefix) return first.prefix > second.prefix;
+  int order = first.record.key.compare(second.record.key);
+  if (order == 0 && sort_key_of_) order = first.sort_key.compare(second.sort_key);
   return order != 0 ? order > 0 : a > b;
 }
 
@@ -44,9 +50,15 @@ void MergedSections::Read(std::size_t producer) {
     status_ = absl::CancelledError("the job is being ended");
     return;
   }
-  const absl::StatusOr<bool> more = producers_[producer].reader.Next(producers_[producer].record);
+  Producer& from = producers_[producer];
+  const absl::StatusOr<bool> more = from.reader.Next(from.record);
   if (!more.ok()) status_ = more.status();
   if (!more.ok() || !*more) return;
+  from.prefix = KeyPrefix(from.record.key);
+  if (sort_key_of_ && !sort_key_of_(from.record.value, from.sort_key)) {
+    status_ = absl::DataLossError("section of a run is damaged: a value does not decode");
+    return;
+  }
   heap_.push_back(producer);
   std::push_heap(heap_.begin(), heap_.end(), [this](auto a, auto b) { return Later(a, b); });
 }

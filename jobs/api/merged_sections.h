@@ -16,16 +16,21 @@
 
 namespace weir {
 
-/// Merges by key; records of equal keys come in the order of the producers.
+/// Tells the sort key of a value, both as bytes; false when the value does not decode.
+using SortKeyOfValue = std::function<bool(std::string_view value, std::string& sort_key)>;
+
+/// Merges by key; records of equal keys come in the order of their sort keys, where there is one,
+/// then of the producers.
 ///
 /// Thread-safety: one thread at a time.
 /// Errors: kept in status(), after which everything is at its end.
 /// Bounds: one block per producer and one key, however many values a key has.
 class MergedSections {
  public:
-  /// `stop()` is asked now and then; true ends the stream with kCancelled.
-  MergedSections(const std::vector<std::unique_ptr<RunSource>>& sources,
-                 std::function<bool()> stop);
+  /// `stop()` is asked now and then; true ends the stream with kCancelled. Requires: producers that
+  /// sorted by the same sort key.
+  MergedSections(const std::vector<std::unique_ptr<RunSource>>& sources, std::function<bool()> stop,
+                 SortKeyOfValue sort_key_of = nullptr);
 
   /// Goes to the next group, whatever is left of the last; false at the end.
   bool NextGroup();
@@ -42,6 +47,8 @@ class MergedSections {
     explicit Producer(RunSource& source) : reader(source) {}
     SectionReader reader;
     SectionRecord record;
+    std::uint64_t prefix = 0;  // of the key
+    std::string sort_key;
   };
 
   bool Later(std::size_t a, std::size_t b) const;
@@ -51,6 +58,7 @@ class MergedSections {
   void Release();
 
   std::function<bool()> stop_;
+  const SortKeyOfValue sort_key_of_;
   std::deque<Producer> producers_;
   std::vector<std::size_t> heap_;
   std::size_t given_;  // producer of the record given last; producers_.size() when none is held

@@ -4,30 +4,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "jobs/api/bad_record.h"
+#include "jobs/api/record_lengths.h"
 
 namespace weir {
 namespace {
 
-// Two lengths of at most five bytes each.
-constexpr std::size_t kLengthsBytesMax = 10;
+constexpr std::size_t kLengthsBytesMax = 2 * kLengthBytesMax;
+constexpr std::size_t kPairBytesMax = 2 * kRecordBytesMax;
+constexpr std::size_t kRecordRoomMax = kPairBytesMax + kLengthsBytesMax;
 
-void AppendLength(std::size_t length, std::string& out) {
-  while (length >= 0x80) {
-    out.push_back(static_cast<char>(length | 0x80));
-    length >>= 7;
-  }
-  out.push_back(static_cast<char>(length));
-}
-
-bool TakeLength(std::string_view& in, std::size_t& length) {
-  length = 0;
-  for (int shift = 0; shift < 35 && !in.empty(); shift += 7) {
-    const auto byte = static_cast<unsigned char>(in.front());
-    in.remove_prefix(1);
-    length |= static_cast<std::size_t>(byte & 0x7f) << shift;
-    if (byte < 0x80) return true;
-  }
-  return false;
+absl::Status TooLong(std::size_t bytes) {
+  return absl::ResourceExhaustedError(absl::StrCat("a pair of ", bytes,
+                                                   " bytes of key and value was emitted; at most ",
+                                                   kPairBytesMax, " are allowed"));
 }
 
 absl::Status Malformed(std::string_view what) {
@@ -43,17 +32,38 @@ absl::Status SectionWriter::Begin(int consumer) {
 
 absl::Status SectionWriter::Add(std::string_view key, std::string_view value) {
   const std::size_t bytes = key.size() + value.size() + kLengthsBytesMax;
-  ++records_;
-  if (block_.size() + bytes > kFillBytes) {
-    if (absl::Status status = Flush(); !status.ok()) return status;
-    if (bytes + 1 > kFillBytes) return AddLong(key, value);
+  if (bytes + 1 > kFillBytes) {
+    if (bytes > kRecordRoomMax) return TooLong(bytes - kLengthsBytesMax);
+    std::string record;
+    record.reserve(bytes);
+    AppendLength(key.size(), record);
+    AppendLength(value.size(), record);
+    record.append(key);
+    record.append(value);
+    return AddEncoded(record);
   }
-  if (block_.empty()) block_.push_back(static_cast<char>(BlockKind::kWholeRecords));
+  if (absl::Status status = MakeRoom(bytes); !status.ok()) return status;
   AppendLength(key.size(), block_);
   AppendLength(value.size(), block_);
   block_.append(key);
   block_.append(value);
+  return absl::OkStatus();
+}
+
+absl::Status SectionWriter::AddEncoded(std::string_view record) {
+  if (record.size() + 1 > kFillBytes) return AddLong(record);
+  if (absl::Status status = MakeRoom(record.size()); !status.ok()) return status;
+  block_.append(record);
+  return absl::OkStatus();
+}
+
+absl::Status SectionWriter::MakeRoom(std::size_t bytes) {
+  if (block_.size() + bytes > kFillBytes) {
+    if (absl::Status status = Flush(); !status.ok()) return status;
+  }
+  if (block_.empty()) block_.push_back(static_cast<char>(BlockKind::kWholeRecords));
   ++block_records_;
+  ++records_;
   return absl::OkStatus();
 }
 
@@ -65,24 +75,16 @@ absl::Status SectionWriter::Flush() {
   return status;
 }
 
-absl::Status SectionWriter::AddLong(std::string_view key, std::string_view value) {
-  if (static_cast<std::int64_t>(key.size() + value.size()) > kRecordBytesMax * 2) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "a pair of ", key.size(), " bytes of key and ", value.size(),
-        " bytes of value was emitted; together at most ", kRecordBytesMax * 2, " are allowed"));
-  }
-  std::string record;
-  record.reserve(key.size() + value.size() + kLengthsBytesMax);
-  AppendLength(key.size(), record);
-  AppendLength(value.size(), record);
-  record.append(key);
-  record.append(value);
+absl::Status SectionWriter::AddLong(std::string_view record) {
+  if (record.size() > kRecordRoomMax) return TooLong(record.size());
+  if (absl::Status status = Flush(); !status.ok()) return status;
+  ++records_;
   for (std::size_t at = 0; at < record.size();) {
     const std::size_t part = std::min(record.size() - at, kFillBytes - 1);
     const bool last = at + part == record.size();
     std::string block(
         1, static_cast<char>(last ? BlockKind::kRecordLastPart : BlockKind::kRecordPart));
-    block.append(record, at, part);
+    block.append(record.substr(at, part));
     if (absl::Status status = sink_.Append(block, last ? 1 : 0); !status.ok()) return status;
     at += part;
   }

@@ -33,6 +33,8 @@ class SectionWriter {
 
   absl::Status Begin(int consumer);
   absl::Status Add(std::string_view key, std::string_view value);
+  /// Adds a record that is lengths, key and value already (record_lengths.h).
+  absl::Status AddEncoded(std::string_view record);
   /// Ends the last section.
   absl::Status Finish() { return Flush(); }
 
@@ -43,7 +45,9 @@ class SectionWriter {
   static constexpr std::size_t kFillBytes = 256 << 10;
 
   absl::Status Flush();
-  absl::Status AddLong(std::string_view key, std::string_view value);
+  // Counts a record that follows.
+  absl::Status MakeRoom(std::size_t bytes);
+  absl::Status AddLong(std::string_view record);
 
   RunSink& sink_;
   std::string block_;

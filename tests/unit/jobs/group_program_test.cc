@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <map>
+#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -19,6 +22,7 @@
 namespace weir {
 namespace {
 
+using namespace std::string_literals;
 using testing::EvenCut;
 using testing::RunJob;
 using testing::RunJobInTwoLayers;
@@ -72,6 +76,46 @@ struct FirstOfEach {
   double Partition(std::int8_t key) const { return (key + 128) / 256.0; }
 };
 
+// Rows "key,number,text": joins the texts of a key by number; Order turns a number into the sort
+// key.
+template <typename Order>
+struct JoinByNumber {
+  using Reader = CsvRows;
+  using Key = std::string;
+  using Value = std::tuple<std::int64_t, std::string>;
+
+  template <typename Emit>
+  void Map(const CsvRow& row, Emit& emit) {
+    emit(row.fields[0], {std::stoll(std::string(row.fields[1])), std::string(row.fields[2])});
+  }
+  auto SortKey(const Value& value) const { return Order()(value); }
+  template <typename Emit>
+  void Reduce(std::string_view key, GroupValues<Value>& values, Emit&& emit) const {
+    std::string joined;
+    Value value;
+    while (values.Next(value)) joined += std::get<1>(value) + ".";
+    emit(key, joined);
+  }
+  void Format(std::string_view key, std::string_view joined, std::string& out) const {
+    out.append(key).append("=").append(joined).append("\n");
+  }
+};
+
+struct OldestFirst {
+  std::int64_t operator()(const auto& value) const { return std::get<0>(value); }
+};
+struct NewestFirst {
+  std::int64_t operator()(const auto& value) const { return -std::get<0>(value); }
+};
+struct ByLastLetterThenNumber {
+  auto operator()(const auto& value) const {
+    return std::tuple(std::get<1>(value).substr(std::get<1>(value).size() - 1), std::get<0>(value));
+  }
+};
+struct ByText {
+  const std::string& operator()(const auto& value) const { return std::get<1>(value); }
+};
+
 using Lines = std::vector<std::pair<std::string, std::string>>;
 
 std::string JoinBySight(Lines lines) {
@@ -104,6 +148,53 @@ RC_GTEST_PROP(GroupProgramProperty, MergesAsStableSortDoes, ()) {
   RC_ASSERT(parts.ok());
   RC_ASSERT((*parts)[0] == JoinBySight(lines));
 }
+
+// Against one stable sort of all rows, for any cut into mappers, reducers and slots.
+template <typename Order>
+void CheckSecondarySort() {
+  using Job = JoinByNumber<Order>;
+  struct Row {
+    std::string key;
+    typename Job::Value value;
+  };
+  // Few keys and numbers, so that there are ties.
+  const auto numbers = *rc::gen::container<std::vector<std::pair<int, int>>>(
+      rc::gen::pair(rc::gen::inRange(0, 6), rc::gen::inRange(-4, 5)));
+  std::vector<Row> rows;
+  std::string text;
+  for (const auto& [key, number] : numbers) {
+    const std::string name = "key-of-many-bytes"s.substr(0, static_cast<std::size_t>(3 * key));
+    rows.push_back({name, {number, std::to_string(rows.size())}});
+    text += name + "," + std::to_string(number) + "," + std::to_string(rows.size() - 1) + "\n";
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return std::tuple(a.key, Order()(a.value)) < std::tuple(b.key, Order()(b.value));
+  });
+  std::map<std::string, std::string> expected;
+  for (const Row& row : rows) expected[row.key] += std::get<1>(row.value) + ".";
+
+  const ScratchFile file(text);
+  const auto program = MakeJobProgram(Job());
+  const auto cut = EvenCut({file.path()}, *rc::gen::inRange(1, 5), *rc::gen::inRange(1, 4),
+                           *rc::gen::inRange(1, 4));
+  const auto parts =
+      *rc::gen::arbitrary<bool>() ? RunJob(*program, cut) : RunJobInTwoLayers(*program, cut);
+  RC_ASSERT(parts.ok());
+  std::map<std::string, std::string> got;
+  for (const std::string& part : *parts) {
+    std::istringstream lines(part);
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t equals = line.find('=');
+      got[line.substr(0, equals)] = line.substr(equals + 1);
+    }
+  }
+  RC_ASSERT(got == expected);
+}
+
+RC_GTEST_PROP(SecondarySortProperty, OldestFirst, ()) { CheckSecondarySort<OldestFirst>(); }
+RC_GTEST_PROP(SecondarySortProperty, NewestFirst, ()) { CheckSecondarySort<NewestFirst>(); }
+RC_GTEST_PROP(SecondarySortProperty, ByTuple, ()) { CheckSecondarySort<ByLastLetterThenNumber>(); }
+RC_GTEST_PROP(SecondarySortProperty, ByText, ()) { CheckSecondarySort<ByText>(); }
 
 TEST(GroupProgram, RunsInLayersAndManyParts) {
   std::string text;

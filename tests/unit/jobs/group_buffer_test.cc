@@ -1,0 +1,122 @@
+#include "jobs/api/group_buffer.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tests/unit/jobs/in_process_job.h"
+
+namespace weir {
+namespace {
+
+struct Pair {
+  int consumer = 0;
+  std::string key;
+  std::string value;
+  std::string sort_key;
+};
+
+// What a run holds: (consumer, key, value) in its order.
+using Written = std::vector<std::tuple<int, std::string, std::string>>;
+
+Written ReadBack(const testing::MemoryRun& run) {
+  Written written;
+  for (const auto& [consumer, blocks] : run.sections()) {
+    testing::MemorySource source(blocks);
+    SectionReader reader(source);
+    SectionRecord record;
+    for (auto more = reader.Next(record); more.ok() && *more; more = reader.Next(record)) {
+      written.emplace_back(consumer, record.key, record.value);
+    }
+  }
+  return written;
+}
+
+// The pairs dealt out to `buffers` buffers, contiguously, sorted and merged.
+Written SortInBuffers(const std::vector<Pair>& pairs, ValueOrder order, std::size_t num_buffers) {
+  std::deque<GroupBuffer> buffers;
+  std::vector<GroupBuffer*> sorted;
+  for (std::size_t b = 0; b < num_buffers; ++b) {
+    GroupBuffer& buffer = buffers.emplace_back(order);
+    for (std::size_t i = pairs.size() * b / num_buffers; i < pairs.size() * (b + 1) / num_buffers;
+         ++i) {
+      buffer.Add(pairs[i].consumer, pairs[i].key, pairs[i].value, pairs[i].sort_key);
+    }
+    buffer.Sort();
+    sorted.push_back(&buffer);
+  }
+  testing::MemoryRun run;
+  SectionWriter writer(run);
+  EXPECT_TRUE(WriteSorted(sorted, writer).ok());
+  EXPECT_EQ(writer.records(), static_cast<std::int64_t>(pairs.size()));
+  return ReadBack(run);
+}
+
+Written SortAtOnce(std::vector<Pair> pairs, ValueOrder order) {
+  std::stable_sort(pairs.begin(), pairs.end(), [order](const Pair& a, const Pair& b) {
+    const std::string none;
+    const bool by = order == ValueOrder::kBySortKey;
+    return std::tie(a.consumer, a.key, by ? a.sort_key : none) <
+           std::tie(b.consumer, b.key, by ? b.sort_key : none);
+  });
+  Written written;
+  for (const Pair& pair : pairs) written.emplace_back(pair.consumer, pair.key, pair.value);
+  return written;
+}
+
+ValueOrder AnyOrder() { return *rc::gen::element(ValueOrder::kOfInput, ValueOrder::kBySortKey); }
+
+RC_GTEST_PROP(GroupBufferProperty, EqualsStableSort, ()) {
+  // Bytes of two kinds and short keys: prefixes of one another, NULs, ties.
+  const auto bytes = rc::gen::container<std::string>(rc::gen::element('\0', 'a', '\xff'));
+  std::vector<Pair> pairs = *rc::gen::container<std::vector<Pair>>(
+      rc::gen::build<Pair>(rc::gen::set(&Pair::consumer, rc::gen::inRange(0, 4)),
+                           rc::gen::set(&Pair::key, bytes), rc::gen::set(&Pair::sort_key, bytes)));
+  for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i].value = std::to_string(i);
+  const ValueOrder order = AnyOrder();
+  RC_ASSERT(SortInBuffers(pairs, order, *rc::gen::inRange<std::size_t>(1, 5)) ==
+            SortAtOnce(pairs, order));
+}
+
+// Enough pairs of a consumer that they are distributed by leading bits first.
+RC_GTEST_PROP(GroupBufferProperty, ManyPairsEqualStableSort, ()) {
+  std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
+  const int spread = *rc::gen::inRange(1, 64);  // bits in which keys differ
+  const bool same_beginning = *rc::gen::arbitrary<bool>();
+  std::vector<Pair> pairs(20'000);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    std::uint64_t bits = random() >> (64 - spread);
+    std::string key(10, same_beginning ? 'x' : '\0');
+    for (std::size_t at = 8; at-- > 0; bits >>= 8) key[at] = static_cast<char>(bits);
+    key[9] = static_cast<char>(random() % 3);
+    pairs[i] = {static_cast<int>(random() % 2), key, std::to_string(i), key.substr(6, 1)};
+  }
+  const ValueOrder order = AnyOrder();
+  RC_ASSERT(SortInBuffers(pairs, order, 2) == SortAtOnce(pairs, order));
+}
+
+TEST(GroupBuffer, CostsLittleMoreThanItsPairs) {
+  GroupBuffer buffer;
+  std::mt19937_64 random(1);
+  constexpr int kPairs = 200'000;
+  const std::string value(90, 'v');
+  for (int i = 0; i < kPairs; ++i) {
+    std::string key(10, '\0');
+    for (char& c : key) c = static_cast<char>(random());
+    buffer.Add(i % 8, key, value);
+  }
+  // 100 bytes of pair, 2 of lengths, 16 of entry; an eighth of the entries twice while they are
+  // sorted; the rest is room not used yet.
+  EXPECT_LT(buffer.memory_bytes(), kPairs * 130);
+  EXPECT_GE(buffer.memory_bytes(), kPairs * 118);
+}
+
+}  // namespace
+}  // namespace weir
