@@ -21,9 +21,11 @@ BadRecord MakeBadRecord(std::string_view file, std::int64_t byte_offset, std::st
 }
 
 absl::Status BadRecordError(const BadRecord& record) {
+  const std::string place = record.file.empty()
+                                ? "result of the layer before"
+                                : absl::StrCat(record.file, " at byte ", record.byte_offset);
   absl::Status status = absl::InvalidArgumentError(
-      absl::StrCat("bad record: ", record.reason, ": '", record.content, "' (", record.file,
-                   " at byte ", record.byte_offset, ")"));
+      absl::StrCat("bad record: ", record.reason, ": '", record.content, "' (", place, ")"));
   AttachFields(status, kPayload,
                {record.file, absl::StrCat(record.byte_offset), record.content, record.reason});
   return status;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The hash table that folds values of equal keys. Upstream: combine_emit.h, combine_program.h.
+// The hash table that folds values of equal keys. Upstream: combine_emit.h, combine_layer.h.
 // Downstream: key_ranges.h (sections), sorted output.
 
 #include <array>

@@ -38,6 +38,10 @@ class EmitBase {
   /// known. Only the first rejection counts; Map should then return soon.
   void Reject(std::string_view record, std::string_view reason) {
     if (bad_) return;
+    if (block_.path == nullptr) {  // a result of the layer before: it lies in no file
+      bad_ = MakeBadRecord("", 0, record, reason);
+      return;
+    }
     const bool inside = record.data() >= block_.data && record.data() <= block_.data + block_.bytes;
     bad_ =
         MakeBadRecord(*block_.path, block_.file_offset + (inside ? record.data() - block_.data : 0),

@@ -1,6 +1,6 @@
 #pragma once
 
-// Holds emitted pairs of jobs without Combine and writes them sorted. Upstream: group_program.h.
+// Holds emitted pairs of jobs without Combine and writes them sorted. Upstream: group_layer.h.
 // Downstream: sections in which equal keys lie together.
 
 #include <cstddef>
@@ -24,7 +24,7 @@ enum class ValueOrder { kOfInput, kBySortKey };
 /// Thread-safety: one thread at a time.
 /// Bounds: none of its own; who fills it watches memory_bytes(). A pair costs its own bytes, their
 ///   lengths (2 bytes when both are short) and 16 bytes.
-/// Checked by: tests/unit/jobs/group_buffer_test.cc, group_program_test.cc.
+/// Checked by: tests/unit/jobs/group_buffer_test.cc, group_layer_test.cc.
 class GroupBuffer {
  public:
   explicit GroupBuffer(ValueOrder value_order = ValueOrder::kOfInput)

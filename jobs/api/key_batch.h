@@ -1,7 +1,7 @@
 #pragma once
 
 // Holds back a few keys before they enter a table, so that the memory they will touch is on its way
-// while the next ones are hashed. Upstream: combine_emit.h, the reduce of combine_program.h.
+// while the next ones are hashed. Upstream: combine_emit.h, the reduce of combine_layer.h.
 // Downstream: combine_table.h.
 
 #include <array>

@@ -25,6 +25,8 @@ absl::Status Malformed(std::string_view what) {
 
 }  // namespace
 
+absl::Status DamagedSection() { return Malformed("a key or value does not decode"); }
+
 absl::Status SectionWriter::Begin(int consumer) {
   if (absl::Status status = Flush(); !status.ok()) return status;
   return sink_.BeginSection(consumer);

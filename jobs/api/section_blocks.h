@@ -55,6 +55,9 @@ class SectionWriter {
   std::int64_t records_ = 0;
 };
 
+/// Returns the error for a record of a section whose key or value does not decode.
+absl::Status DamagedSection();
+
 /// One record; valid until the next call.
 struct SectionRecord {
   std::string_view key;

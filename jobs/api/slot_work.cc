@@ -64,11 +64,16 @@ absl::Status RunOnSlots(
   return absl::OkStatus();
 }
 
-absl::Status OutOfMemory(std::int64_t held_bytes, std::int64_t allowed_bytes, const char* what) {
+absl::Status CheckSlotMemory(std::int64_t slot_bytes, std::int64_t taken_bytes, const char* what,
+                             StepContext& context) {
+  if (context.memory_bytes() <= 0) return absl::OkStatus();
+  const std::int64_t allowed_bytes =
+      std::max<std::int64_t>(context.memory_bytes() - taken_bytes, 0) / context.slots().num_slots();
+  if (slot_bytes <= allowed_bytes) return absl::OkStatus();
   return StepErrorStatus(
       absl::StatusCode::kResourceExhausted,
       {std::string(step_error::kOutOfMemory),
-       absl::StrCat("the step needs more memory than it may use: ", what, " fill ", held_bytes,
+       absl::StrCat("the step needs more memory than it may use: ", what, " fill ", slot_bytes,
                     " bytes, allowed are ", allowed_bytes),
        "run the job with more --mappers and --reducers, on more workers, or with more memory per "
        "worker",

@@ -1,6 +1,6 @@
 #pragma once
 
-// Shares work among the slots of a task. Upstream: combine_program.h, group_program.h.
+// Shares work among the slots of a task. Upstream: combine_layer.h, group_layer.h.
 
 #include <cstdint>
 #include <functional>
@@ -32,7 +32,9 @@ absl::Status RunOnSlots(
     StepContext& context,
     const std::function<absl::Status(int slot, const std::function<bool()>& stop)>& body);
 
-/// Says that a step holds more than it may, and what to do. `what` names what filled the memory.
-absl::Status OutOfMemory(std::int64_t held_bytes, std::int64_t allowed_bytes, const char* what);
+/// Fails with OUT_OF_MEMORY when a slot holds more than its share of what the step may use beyond
+/// `taken_bytes`. `what` names what fills the memory.
+absl::Status CheckSlotMemory(std::int64_t slot_bytes, std::int64_t taken_bytes, const char* what,
+                             StepContext& context);
 
 }  // namespace weir

@@ -1,6 +1,6 @@
 #pragma once
 
-// Puts table entries into the order of their keys. Upstream: combine_program.h. Downstream: output
+// Puts table entries into the order of their keys. Upstream: combine_layer.h. Downstream: output
 // parts.
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "jobs/api/combine_program.h"
+#include "jobs/api/combine_layer.h"
 #include "jobs/api/make_program.h"
 #include "jobs/api/packed_key.h"
 #include "tests/unit/jobs/in_process_job.h"
@@ -124,7 +124,7 @@ struct LengthsOfLines {
   }
 };
 
-TEST(CombineProgram, KeysOfTheAuthorsMakingAndOrderOfInput) {
+TEST(CombineLayer, KeysOfTheAuthorsMakingAndOrderOfInput) {
   std::string text, longest(40000, 'z');
   text = "bb\naaaaaa\ncc\n\n" + longest + "\ndd\n";
   const testing::ScratchFile file(text);
@@ -154,7 +154,7 @@ struct LongestLine {
   }
 };
 
-TEST(CombineProgram, ExampleOfTheReadme) {
+TEST(CombineLayer, ExampleOfTheReadme) {
   const testing::ScratchFile file("ann,hello\nbob\n\"ann\",\"a, longer text\"\nbob,x\n");
   const auto parts =
       testing::RunJob(*MakeJobProgram(LongestLine()), testing::EvenCut({file.path()}, 2, 1, 1));

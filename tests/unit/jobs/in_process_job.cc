@@ -67,11 +67,12 @@ std::vector<std::unique_ptr<RunSource>> Sources(const std::vector<MemoryRun>& ru
   return sources;
 }
 
-absl::StatusOr<std::vector<MemoryRun>> MapAll(JobProgram& program, const JobCut& cut) {
+absl::StatusOr<std::vector<MemoryRun>> MapAll(JobProgram& program, const JobCut& cut,
+                                              const std::vector<double>& consumer_key_end) {
   std::vector<MemoryRun> runs(cut.mappers.size());
   for (std::size_t i = 0; i < runs.size(); ++i) {
     RecordingContext context(cut.num_slots);
-    const auto totals = program.Map({cut.mappers[i], cut.consumer_key_end}, runs[i], context);
+    const auto totals = program.Map({cut.mappers[i], consumer_key_end}, runs[i], context);
     if (!totals.ok()) return totals.status();
     std::int64_t bytes = 0;
     for (const InputRange& range : cut.mappers[i]) bytes += range.end - range.begin;
@@ -81,16 +82,39 @@ absl::StatusOr<std::vector<MemoryRun>> MapAll(JobProgram& program, const JobCut&
   return runs;
 }
 
-absl::StatusOr<std::vector<std::string>> ReduceAll(JobProgram& program, const JobCut& cut,
-                                                   const std::vector<MemoryRun>& runs) {
+// Reduces one section of all runs.
+ReduceOrder OrderOf(const std::vector<MemoryRun>& runs, std::size_t layer, std::size_t index) {
+  ReduceOrder order;
+  order.layer = static_cast<int>(layer);
+  order.index_in_layer = static_cast<int>(index);
+  order.inputs = Sources(runs, static_cast<int>(index));
+  return order;
+}
+
+absl::StatusOr<std::vector<MemoryRun>> ReduceInner(JobProgram& program, const JobCut& cut,
+                                                   const std::vector<MemoryRun>& from,
+                                                   std::size_t layer) {
+  std::vector<MemoryRun> runs(cut.inner_key_ends[layer - 1].size());
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    ReduceOrder order = OrderOf(from, layer, i);
+    order.consumer_key_end =
+        layer < cut.inner_key_ends.size() ? cut.inner_key_ends[layer] : cut.consumer_key_end;
+    RecordingContext context(cut.num_slots);
+    const auto totals = program.ReduceToRun(std::move(order), runs[i], context);
+    if (!totals.ok()) return totals.status();
+    if (totals->output_records != runs[i].records()) return absl::InternalError("records lost");
+  }
+  return runs;
+}
+
+absl::StatusOr<std::vector<std::string>> ReduceLast(JobProgram& program, const JobCut& cut,
+                                                    const std::vector<MemoryRun>& runs) {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < cut.consumer_key_end.size(); ++i) {
-    ReduceOrder order;
-    order.index_in_layer = static_cast<int>(i);
-    order.inputs = Sources(runs, static_cast<int>(i));
     MemoryPart part;
     RecordingContext context(cut.num_slots);
-    const auto totals = program.ReduceToPart(std::move(order), part, context);
+    const auto totals =
+        program.ReduceToPart(OrderOf(runs, cut.inner_key_ends.size() + 1, i), part, context);
     if (!totals.ok()) return totals.status();
     if (totals->output_records != part.records) return absl::InternalError("records lost");
     parts.push_back(std::move(part.text));
@@ -101,28 +125,19 @@ absl::StatusOr<std::vector<std::string>> ReduceAll(JobProgram& program, const Jo
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> RunJob(JobProgram& program, const JobCut& cut) {
-  const auto runs = MapAll(program, cut);
+  auto runs = MapAll(program, cut,
+                     cut.inner_key_ends.empty() ? cut.consumer_key_end : cut.inner_key_ends[0]);
+  for (std::size_t layer = 1; runs.ok() && layer <= cut.inner_key_ends.size(); ++layer) {
+    runs = ReduceInner(program, cut, *runs, layer);
+  }
   if (!runs.ok()) return runs.status();
-  return ReduceAll(program, cut, *runs);
+  return ReduceLast(program, cut, *runs);
 }
 
-absl::StatusOr<std::vector<std::string>> RunJobInTwoLayers(JobProgram& program, const JobCut& cut) {
-  JobCut first = cut;
-  first.consumer_key_end = {0.5, 1.0};
-  const auto runs = MapAll(program, first);
-  if (!runs.ok()) return runs.status();
-  std::vector<MemoryRun> combined(2);
-  for (int i = 0; i < 2; ++i) {
-    ReduceOrder order;
-    order.index_in_layer = i;
-    order.inputs = Sources(*runs, i);
-    order.consumer_key_end = cut.consumer_key_end;
-    RecordingContext context(cut.num_slots);
-    const auto totals =
-        program.ReduceToRun(std::move(order), combined[static_cast<std::size_t>(i)], context);
-    if (!totals.ok()) return totals.status();
-  }
-  return ReduceAll(program, cut, combined);
+std::vector<double> EvenKeyEnds(int count) {
+  std::vector<double> ends;
+  for (int i = 1; i <= count; ++i) ends.push_back(static_cast<double>(i) / count);
+  return ends;
 }
 
 JobCut EvenCut(const std::vector<std::string>& paths, int num_mappers, int num_reducers,
@@ -135,10 +150,7 @@ JobCut EvenCut(const std::vector<std::string>& paths, int num_mappers, int num_r
   JobCut cut;
   cut.mappers = SplitRanges(files, num_mappers);
   cut.num_slots = num_slots;
-  cut.consumer_key_end.clear();
-  for (int i = 1; i <= num_reducers; ++i) {
-    cut.consumer_key_end.push_back(static_cast<double>(i) / num_reducers);
-  }
+  cut.consumer_key_end = EvenKeyEnds(num_reducers);
   return cut;
 }
 

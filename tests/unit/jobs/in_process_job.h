@@ -90,20 +90,23 @@ class RecordingContext : public StepContext {
 /// How a job is cut up.
 struct JobCut {
   std::vector<std::vector<InputRange>> mappers;
+  // Of the last layer.
   std::vector<double> consumer_key_end = {1.0};
+  // Of the layers before it, in order.
+  std::vector<std::vector<double>> inner_key_ends;
   int num_slots = 1;
 };
 
-/// Maps, hands the sections over and reduces to parts, one per consumer.
+/// Maps, hands the sections over from layer to layer and reduces to parts, one per consumer.
 absl::StatusOr<std::vector<std::string>> RunJob(JobProgram& program, const JobCut& cut);
-
-/// As RunJob, with a partial reduce between: sections of every two mappers are combined first.
-absl::StatusOr<std::vector<std::string>> RunJobInTwoLayers(JobProgram& program, const JobCut& cut);
 
 /// Cuts files into `num_mappers` equal pieces of their concatenation and the keys into
 /// `num_reducers` equal ranges.
 JobCut EvenCut(const std::vector<std::string>& paths, int num_mappers, int num_reducers,
                int num_slots);
+
+/// Upper ends of `count` equal key ranges.
+std::vector<double> EvenKeyEnds(int count);
 
 /// A file in a folder of its own that is removed with the object.
 class ScratchFile {

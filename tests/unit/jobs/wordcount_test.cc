@@ -189,9 +189,6 @@ RC_GTEST_PROP(WordCountProperty, AnyCutGivesTheSameCounts, ()) {
   RC_ASSERT(parts.ok());
   RC_ASSERT(Joined(*parts) == expected);
   if (reducers == 1) RC_ASSERT((*parts)[0] == Lines(expected));
-  const auto layered = RunJobInTwoLayers(*Program(), cut);
-  RC_ASSERT(layered.ok());
-  RC_ASSERT(*layered == *parts);
 }
 
 RC_GTEST_PROP(ByteScanProperty, VectorAndPortableMasksAgree, ()) {

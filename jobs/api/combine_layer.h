@@ -1,7 +1,8 @@
 #pragma once
 
-// Runs a job that has Combine: hash tables per slot, merged by sub-table, written by key range or
-// in key order. Upstream: make_program.h. Downstream: RunSink, PartSink.
+// A layer whose job has Combine: hash tables per slot, merged by sub-table, written by key range,
+// given to the next layer's Map, or written in key order. Upstream: layered_program.h. Downstream:
+// RunSink, PartSink.
 
 #include <cstdint>
 #include <memory>
@@ -26,68 +27,18 @@
 
 namespace weir {
 
-/// JobProgram of a job with Combine(Value& into, const Value& from), which must be associative.
+/// Pairs of a job with Combine(Value& into, const Value& from), which must be associative.
 ///
 /// Order: values of one key are combined in the order of the input (ranges in the order given,
 ///   producers in the order given), whatever the number of slots, so Combine need not be
-///   commutative; only the grouping depends on the cuts.
+///   commutative; only the grouping depends on the cuts. (In a chain the results of a layer reach
+///   the next in no particular order: there Combine must be commutative as well.)
 /// Bounds: the slots' tables together at most StepContext::memory_bytes, beyond which the step
 /// fails
 ///   with OUT_OF_MEMORY; merging and sorting them takes at most as much again.
-/// Checked by: tests/unit/jobs/combine_table_test.cc, wordcount_test.cc.
+/// Checked by: tests/unit/jobs/combine_table_test.cc, wordcount_test.cc, layered_program_test.cc.
 template <typename Job>
-class CombineProgram : public JobProgram {
- public:
-  explicit CombineProgram(Job job) : job_(std::move(job)) {}
-
-  absl::StatusOr<StepTotals> Map(const MapOrder& order, RunSink& sink,
-                                 StepContext& context) override {
-    const int num_slots = context.slots().num_slots();
-    const auto pieces = SplitRanges(order.ranges, num_slots);
-    Tables tables = MakeTables(num_slots);
-    std::vector<std::int64_t> records(static_cast<std::size_t>(num_slots));
-    absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
-      Batch& batch = *tables[static_cast<std::size_t>(slot)];
-      Job job = job_;
-      CombineEmit<Job, Batch> emit(batch);
-      absl::Status mapped = MapRanges(job, pieces[static_cast<std::size_t>(slot)], emit, context,
-                                      stop, [&] { return EndBlock(batch, context); });
-      ReportCounters<Job>(emit, context);
-      records[static_cast<std::size_t>(slot)] = emit.records();
-      return mapped;
-    });
-    StepTotals totals;
-    for (const std::int64_t of_slot : records) totals.input_records += of_slot;
-    if (status.ok()) status = MergeTables(tables, context);
-    if (status.ok()) {
-      status = WriteSections(tables[0]->table(), order.consumer_key_end, sink, totals);
-    }
-    if (!status.ok()) return status;
-    return totals;
-  }
-
-  absl::StatusOr<StepTotals> ReduceToRun(ReduceOrder order, RunSink& sink,
-                                         StepContext& context) override {
-    StepTotals totals;
-    Tables tables = MakeTables(context.slots().num_slots());
-    absl::Status status = FillTables(order, tables, context, totals);
-    if (status.ok()) {
-      status = WriteSections(tables[0]->table(), order.consumer_key_end, sink, totals);
-    }
-    if (!status.ok()) return status;
-    return totals;
-  }
-
-  absl::StatusOr<StepTotals> ReduceToPart(ReduceOrder order, PartSink& sink,
-                                          StepContext& context) override {
-    StepTotals totals;
-    Tables tables = MakeTables(context.slots().num_slots());
-    absl::Status status = FillTables(order, tables, context, totals);
-    if (status.ok()) status = WritePart(tables[0]->table(), sink, context, totals);
-    if (!status.ok()) return status;
-    return totals;
-  }
-
+class CombineLayer {
  private:
   using Key = typename Job::Key;
   using Value = typename Job::Value;
@@ -101,6 +52,90 @@ class CombineProgram : public JobProgram {
   using Batch = KeyBatch<Value, Fold>;
   using Tables = std::vector<std::unique_ptr<Batch>>;
 
+ public:
+  /// What a reduce step holds: one value for each key.
+  class Results {
+   public:
+    std::int64_t input_records() const { return input_records_; }
+    std::int64_t memory_bytes() const {
+      std::int64_t bytes = 0;
+      for (const auto& batch : tables_) bytes += batch->table().memory_bytes();
+      return bytes;
+    }
+
+    /// Calls take(key, value) for the slot's share of the results until it returns an error.
+    template <typename Take>
+    absl::Status Visit(int slot, const std::function<bool()>& stop, Take&& take) {
+      const SlotShare share = ShareOf(slot, static_cast<int>(tables_.size()), Table::kSubTables);
+      absl::Status status;
+      for (int sub = share.begin; sub < share.end && status.ok() && !stop(); ++sub) {
+        tables_[0]->table().ForEach(sub, [&](const Entry& entry) {
+          if (!status.ok()) return;
+          typename KeyForm<Key>::Held key{};
+          if (!KeyForm<Key>::Read(entry.key(), key)) {
+            status = DamagedSection();
+          } else {
+            status = take(key, entry.value);
+          }
+        });
+      }
+      return status;
+    }
+
+   private:
+    friend class CombineLayer;
+    Tables tables_;  // everything is in the first; the others keep the bytes of long keys
+    std::int64_t input_records_ = 0;
+  };
+
+  explicit CombineLayer(Job job) : job_(std::move(job)) {}
+  const Job& job() const { return job_; }
+
+  /// Runs feed(slot, emit, stop, end_block) on each slot and writes what it emitted as a run.
+  /// `held_bytes` of the step's memory are taken already.
+  template <typename Feed>
+  absl::StatusOr<StepTotals> Collect(absl::Span<const double> consumer_key_end,
+                                     std::int64_t held_bytes, RunSink& sink, StepContext& context,
+                                     Feed&& feed) const {
+    const int num_slots = context.slots().num_slots();
+    Tables tables = MakeTables(num_slots);
+    std::vector<std::int64_t> records(static_cast<std::size_t>(num_slots));
+    absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
+      Batch& batch = *tables[static_cast<std::size_t>(slot)];
+      CombineEmit<Job, Batch> emit(batch);
+      absl::Status fed =
+          feed(slot, emit, stop, [&] { return EndBlock(batch, held_bytes, context); });
+      ReportCounters<Job>(emit, context);
+      records[static_cast<std::size_t>(slot)] = emit.records();
+      return fed;
+    });
+    StepTotals totals;
+    for (const std::int64_t of_slot : records) totals.input_records += of_slot;
+    if (status.ok()) status = MergeTables(tables, context);
+    if (status.ok()) status = WriteSections(tables[0]->table(), consumer_key_end, sink, totals);
+    if (!status.ok()) return status;
+    return totals;
+  }
+
+  absl::StatusOr<std::unique_ptr<Results>> Reduce(const ReduceOrder& order,
+                                                  StepContext& context) const {
+    auto results = std::make_unique<Results>();
+    results->tables_ = MakeTables(context.slots().num_slots());
+    absl::Status status = FillTables(order, results->tables_, context, results->input_records_);
+    if (!status.ok()) return status;
+    return results;
+  }
+
+  absl::StatusOr<StepTotals> WritePart(Results& results, PartSink& sink,
+                                       StepContext& context) const {
+    StepTotals totals;
+    totals.input_records = results.input_records();
+    absl::Status status = WriteSorted(results.tables_[0]->table(), sink, context, totals);
+    if (!status.ok()) return status;
+    return totals;
+  }
+
+ private:
   Tables MakeTables(int num_slots) const {
     Tables tables;
     for (int slot = 0; slot < num_slots; ++slot) {
@@ -109,12 +144,10 @@ class CombineProgram : public JobProgram {
     return tables;
   }
 
-  static absl::Status EndBlock(Batch& batch, StepContext& context) {
+  static absl::Status EndBlock(Batch& batch, std::int64_t held_bytes, StepContext& context) {
     batch.Flush();
-    const std::int64_t allowed = context.memory_bytes() / context.slots().num_slots();
-    const std::int64_t held = batch.table().memory_bytes();
-    if (context.memory_bytes() <= 0 || held <= allowed) return absl::OkStatus();
-    return OutOfMemory(held, allowed, "the distinct keys of one slot");
+    return CheckSlotMemory(batch.table().memory_bytes(), held_bytes,
+                           "the distinct keys of one slot", context);
   }
 
   // Brings everything into the first table; the others keep the bytes of long keys.
@@ -133,8 +166,8 @@ class CombineProgram : public JobProgram {
     });
   }
 
-  absl::Status FillTables(ReduceOrder& order, Tables& tables, StepContext& context,
-                          StepTotals& totals) const {
+  absl::Status FillTables(const ReduceOrder& order, Tables& tables, StepContext& context,
+                          std::int64_t& input_records) const {
     const int num_slots = static_cast<int>(tables.size());
     std::vector<std::int64_t> records(tables.size());
     absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
@@ -147,7 +180,7 @@ class CombineProgram : public JobProgram {
       }
       return absl::OkStatus();
     });
-    for (const std::int64_t of_slot : records) totals.input_records += of_slot;
+    for (const std::int64_t of_slot : records) input_records += of_slot;
     return status.ok() ? MergeTables(tables, context) : status;
   }
 
@@ -158,15 +191,13 @@ class CombineProgram : public JobProgram {
     Value value;
     while (true) {
       if (reader.at_block_end()) {
-        if (absl::Status status = EndBlock(batch, context); !status.ok()) return status;
+        if (absl::Status status = EndBlock(batch, 0, context); !status.ok()) return status;
         if (stop()) return absl::OkStatus();
       }
       const absl::StatusOr<bool> more = reader.Next(record);
       if (!more.ok()) return more.status();
       if (!*more) return absl::OkStatus();
-      if (!ValueCodec<Value>::Take(record.value, value)) {
-        return absl::DataLossError("section of a run is damaged: a value does not decode");
-      }
+      if (!ValueCodec<Value>::Take(record.value, value)) return DamagedSection();
       ++records;
       if (reader.block_end() - record.key.data() >= static_cast<std::ptrdiff_t>(kInlineKeyBytes)) {
         batch.AddStable(record.key.data(), record.key.size(), value);
@@ -239,8 +270,8 @@ class CombineProgram : public JobProgram {
     return absl::OkStatus();
   }
 
-  absl::Status WritePart(const Table& table, PartSink& sink, StepContext& context,
-                         StepTotals& totals) const {
+  absl::Status WriteSorted(const Table& table, PartSink& sink, StepContext& context,
+                           StepTotals& totals) const {
     const int num_slots = context.slots().num_slots();
     std::vector<std::vector<SortedEntry<Entry>>> sorted(static_cast<std::size_t>(num_slots));
     absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>&) {

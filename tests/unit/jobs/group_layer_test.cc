@@ -1,4 +1,4 @@
-#include "jobs/api/group_program.h"
+#include "jobs/api/group_layer.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -25,7 +25,6 @@ namespace {
 using namespace std::string_literals;
 using testing::EvenCut;
 using testing::RunJob;
-using testing::RunJobInTwoLayers;
 using testing::ScratchFile;
 
 // Lines "key value": joins the values of a key in the order of the input, which no fold of
@@ -130,7 +129,7 @@ std::string JoinBySight(Lines lines) {
   return text + (lines.empty() ? "" : "\n");
 }
 
-RC_GTEST_PROP(GroupProgramProperty, MergesAsStableSortDoes, ()) {
+RC_GTEST_PROP(GroupLayerProperty, MergesAsStableSortDoes, ()) {
   const auto keys = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 12));
   Lines lines;
   std::string text;
@@ -177,8 +176,7 @@ void CheckSecondarySort() {
   const auto program = MakeJobProgram(Job());
   const auto cut = EvenCut({file.path()}, *rc::gen::inRange(1, 5), *rc::gen::inRange(1, 4),
                            *rc::gen::inRange(1, 4));
-  const auto parts =
-      *rc::gen::arbitrary<bool>() ? RunJob(*program, cut) : RunJobInTwoLayers(*program, cut);
+  const auto parts = RunJob(*program, cut);
   RC_ASSERT(parts.ok());
   std::map<std::string, std::string> got;
   for (const std::string& part : *parts) {
@@ -196,7 +194,7 @@ RC_GTEST_PROP(SecondarySortProperty, NewestFirst, ()) { CheckSecondarySort<Newes
 RC_GTEST_PROP(SecondarySortProperty, ByTuple, ()) { CheckSecondarySort<ByLastLetterThenNumber>(); }
 RC_GTEST_PROP(SecondarySortProperty, ByText, ()) { CheckSecondarySort<ByText>(); }
 
-TEST(GroupProgram, RunsInLayersAndManyParts) {
+TEST(GroupLayer, EveryGroupIsInOnePart) {
   std::string text;
   for (int i = 0; i < 5000; ++i) text += "k" + std::to_string(i % 97) + " v\n";
   const ScratchFile file(text);
@@ -204,9 +202,6 @@ TEST(GroupProgram, RunsInLayersAndManyParts) {
   const auto cut = EvenCut({file.path()}, 3, 4, 2);
   const auto parts = RunJob(*program, cut);
   ASSERT_TRUE(parts.ok()) << parts.status();
-  const auto layered = RunJobInTwoLayers(*program, cut);
-  ASSERT_TRUE(layered.ok()) << layered.status();
-  EXPECT_EQ(*parts, *layered);
   std::size_t groups = 0;
   for (const std::string& part : *parts) {
     groups += static_cast<std::size_t>(std::count(part.begin(), part.end(), '\n'));
@@ -214,7 +209,7 @@ TEST(GroupProgram, RunsInLayersAndManyParts) {
   EXPECT_EQ(groups, 97u);
 }
 
-TEST(GroupProgram, ValuesMayBeLeftAndPlacesChosen) {
+TEST(GroupLayer, ValuesMayBeLeftAndPlacesChosen) {
   const ScratchFile file(
       "\x05"
       "b"
@@ -231,7 +226,7 @@ TEST(GroupProgram, ValuesMayBeLeftAndPlacesChosen) {
   EXPECT_EQ((*parts)[1], "5b\n127e\n");
 }
 
-TEST(GroupProgram, CountersAndMemoryAreKept) {
+TEST(GroupLayer, CountersAndMemoryAreKept) {
   const std::string text = "a 1\nb 2\nb 3\n";
   const ScratchFile file(text);
   const auto program = MakeJobProgram(JoinValues());
@@ -250,7 +245,7 @@ TEST(GroupProgram, CountersAndMemoryAreKept) {
   EXPECT_EQ(error->code, step_error::kOutOfMemory);
 }
 
-TEST(GroupProgram, HugeValuesCrossBlocks) {
+TEST(GroupLayer, HugeValuesCrossBlocks) {
   std::string text = "k " + std::string(700 << 10, 'v') + "\nk w\n";
   const ScratchFile file(text);
   const auto parts = RunJob(*MakeJobProgram(JoinValues()), EvenCut({file.path()}, 1, 1, 1));
