@@ -70,6 +70,10 @@ absl::Status CheckJobShape(const JobShape& shape) {
     status = OutOfRange("layers.size()", shape.layers.size(),
                         absl::StrCat("between 1 and ", kLayersMax));
   }
+  if (status.ok()) {
+    status = CheckAtLeastZero("store.seconds_per_byte", shape.store.seconds_per_byte);
+  }
+  if (status.ok()) status = CheckCount("store.channels", shape.store.channels, kReducersMax);
   for (std::size_t i = 0; status.ok() && i < shape.layers.size(); ++i) {
     status = CheckLayer(shape.layers[i], i);
   }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "planner/job/check_job.h"
 #include "planner/job/job_drafts.h"
+#include "planner/job/job_store.h"
 #include "planner/plan/order_bound.h"
 #include "planner/plan/plan_assembly.h"
 #include "planner/plan/transfer_orders.h"
@@ -23,6 +24,7 @@ absl::StatusOr<Plan> EvenPlan(const JobShape& shape, const ClusterProfile& clust
   if (!mappers.ok()) return mappers.status();
   if (absl::Status status = assembly.AddMappers(*mappers); !status.ok()) return status;
   std::int32_t num_producers = num_mappers;
+  LayerDraft reducers;  // of the layer added last
   for (const LayerShape& layer : shape.layers) {
     const std::int32_t num_reducers = layer.num_reducers > 0 ? layer.num_reducers : num_workers;
     if (std::int64_t{num_producers} * num_reducers > kPairsMax) {
@@ -31,14 +33,18 @@ absl::StatusOr<Plan> EvenPlan(const JobShape& shape, const ClusterProfile& clust
           " reducers; at most ", kPairsMax, " pairs; ask for fewer mappers or reducers"));
     }
     const std::vector<double> fractions(static_cast<std::size_t>(num_reducers), 1.0 / num_reducers);
-    absl::Status status = assembly.AddReducers(
-        DraftReducers(layer, cluster, fractions, WorkersInTurn(num_reducers, num_workers)),
-        RotationPieces(num_producers, num_reducers));
+    reducers = DraftReducers(layer, cluster, fractions, WorkersInTurn(num_reducers, num_workers));
+    absl::Status status =
+        assembly.AddReducers(reducers, RotationPieces(num_producers, num_reducers));
     if (!status.ok()) return status;
     num_producers = num_reducers;
   }
+  if (absl::Status status = AddStoreSteps(shape.store, reducers, 0, assembly); !status.ok()) {
+    return status;
+  }
   Plan plan = assembly.TakePlan();
   if (absl::Status status = OrderByPriority(&plan); !status.ok()) return status;
+  if (absl::Status status = LimitStore(shape.store, plan); !status.ok()) return status;
   const absl::StatusOr<Seconds> bound_s = OrderBound(plan);
   if (!bound_s.ok()) return bound_s.status();
   plan.summary.method = "even";

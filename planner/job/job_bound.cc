@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "planner/job/job_store.h"
 #include "planner/load/cut_bound.h"
 
 namespace weir::planner {
@@ -45,6 +46,25 @@ Seconds MapBound(const std::vector<double>& rates, std::size_t num_workers, Seco
     least_s = std::min(least_s, (work_s + start_sum) / rate_sum);
   }
   return least_s;
+}
+
+/// Least time of the last reducers with their writing, which both take place on the same workers.
+/// Each worker has x_w / rate_w * a + write * (g x_w - n_w / 2), n_w steps that round by half a
+/// byte.
+Seconds ReduceAndWriteBound(const std::vector<double>& rates, std::size_t num_workers,
+                            const LayerShape& layer, double num_steps, double bytes,
+                            double write_seconds_per_byte) {
+  double capacity = 0;  // input bytes a second, all workers
+  double fastest = 0;
+  for (std::size_t w = 0; w < num_workers; ++w) {
+    const double seconds_per_byte = layer.reduce_seconds_per_byte.value / rates[w] +
+                                    write_seconds_per_byte * layer.output_ratio.value;
+    if (seconds_per_byte <= 0) return layer.startup_s.value;
+    capacity += 1 / seconds_per_byte;
+    fastest = std::max(fastest, 1 / seconds_per_byte);
+  }
+  const double rounded = num_steps * write_seconds_per_byte * fastest / 2;
+  return layer.startup_s.value + std::max(0.0, bytes - rounded) / capacity;
 }
 
 /// How many steps a layer can have where the shape leaves it open.
@@ -121,18 +141,35 @@ Seconds JobLowerBound(const JobShape& shape, const ClusterProfile& cluster) {
   double bytes = shuffled_bytes;
   Seconds reduce_s = 0;
   Seconds later_s = 0;  // layers after the first reducers
+  Seconds last_layer_s = 0;
   for (std::size_t p = 0; p < shape.layers.size(); ++p) {
     const LayerShape& layer = shape.layers[p];
     const auto used = static_cast<std::ptrdiff_t>(UsableWorkers(layer.num_reducers, rates.size()));
     const double rate_sum = std::accumulate(rates.begin(), rates.begin() + used, 0.0);
-    const Seconds layer_s =
+    Seconds layer_s =
         layer.startup_s.value + layer.reduce_seconds_per_byte.value * bytes / rate_sum;
+    if (p + 1 == shape.layers.size() && shape.store.write == FinalWrite::kParallel) {
+      layer_s = ReduceAndWriteBound(rates, static_cast<std::size_t>(used), layer,
+                                    StepsMax(layer.num_reducers, rates.size()), bytes,
+                                    shape.store.seconds_per_byte.value);
+    }
     reduce_s += layer_s;
+    last_layer_s = layer_s;
     if (p > 0) later_s += layer_s;
     bytes = std::max(0.0,
                      bytes * layer.output_ratio.value - StepsMax(layer.num_reducers, rates.size()));
   }
-  if (shape.layers.empty() || shuffled_bytes <= 0) return map_s + reduce_s;
+  // What is left of `bytes` is the output. One writer starts when all reducers have ended; limited
+  // writers share the store from the first one's end on.
+  const Seconds store_s = bytes * shape.store.seconds_per_byte.value;
+  const Seconds joined_s = shape.store.write == FinalWrite::kOne ? store_s : 0;
+  Seconds compute_s = map_s + reduce_s + joined_s;
+  const std::int32_t channels = StoreChannels(shape.store, cluster.network);
+  if (shape.store.write == FinalWrite::kParallel && channels > 0) {
+    compute_s = std::max(compute_s, map_s + reduce_s - last_layer_s +
+                                        shape.layers.back().startup_s.value + store_s / channels);
+  }
+  if (shape.layers.empty() || shuffled_bytes <= 0) return compute_s;
 
   const LayerShape& first = shape.layers[0];
   const auto reducers = static_cast<double>(UsableWorkers(first.num_reducers, rates.size()));
@@ -148,7 +185,7 @@ Seconds JobLowerBound(const JobShape& shape, const ClusterProfile& cluster) {
     network_s = std::min(network_s, std::max(concentrated_s, moved_s));
     if (concentrated_s >= network_s) break;  // larger shares only concentrate more
   }
-  return std::max(map_s + reduce_s, network_s);
+  return std::max(compute_s, network_s + joined_s);
 }
 
 }  // namespace weir::planner

@@ -29,6 +29,9 @@ std::string LimitNote(const ClusterProfile& cluster, const Plan& plan) {
     case Limit::kReduce:
       return absl::StrCat("Reduce limits: the busiest worker reduces for ", part,
                           "; more reducers or faster workers help.");
+    case Limit::kStore:
+      return absl::StrCat("Storing limits: writing the output takes ", part,
+                          "; a faster output file system, or --write parts, helps.");
     case Limit::kChannel:
       return absl::StrCat("Channel limits: ", WorkerLabel(cluster, limits.port_worker),
                           limits.port_receives ? " receives " : " sends ",
@@ -74,6 +77,28 @@ std::string IdleWorkersNote(const ClusterProfile& cluster, const Plan& plan) {
                       "; ask for more mappers or reducers to use them.");
 }
 
+std::string StoreNote(const ClusterProfile& cluster, const Plan& plan) {
+  std::int64_t writes = 0;
+  const ComputeStep* last = nullptr;
+  for (const ComputeStep& step : plan.steps) {
+    if (step.kind != StepKind::kWrite) continue;
+    ++writes;
+    last = &step;
+  }
+  if (last == nullptr) return "";
+  if (writes == 1) {
+    return absl::StrCat("Output is one file of about ",
+                        ReadableBytes(static_cast<double>(last->output_bytes)), ", written by ",
+                        WorkerLabel(cluster, last->worker), ".");
+  }
+  if (plan.store_channels == 0) {
+    return absl::StrCat("Output is ", writes, " parts, written at once; the network has no limit",
+                        " for all pairs that would say how many.");
+  }
+  return absl::StrCat("Output is ", writes, " parts, at most ", plan.store_channels,
+                      " written at a time.");
+}
+
 std::string BoundNote(const Plan& plan) {
   const PlanSummary& summary = plan.summary;
   if (summary.lower_bound_s <= 0) return "";
@@ -109,8 +134,8 @@ std::string GuessedNote(const JobShape& shape, const ClusterProfile& cluster) {
 std::vector<std::string> JobNotes(const JobShape& shape, const ClusterProfile& cluster,
                                   const Plan& plan) {
   std::vector<std::string> notes = {LimitNote(cluster, plan), InPlaceNote(plan),
-                                    IdleWorkersNote(cluster, plan), BoundNote(plan),
-                                    GuessedNote(shape, cluster)};
+                                    StoreNote(cluster, plan), IdleWorkersNote(cluster, plan),
+                                    BoundNote(plan),          GuessedNote(shape, cluster)};
   notes.erase(std::remove(notes.begin(), notes.end(), std::string()), notes.end());
   return notes;
 }

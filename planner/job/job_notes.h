@@ -11,10 +11,10 @@
 
 namespace weir::planner {
 
-/// Returns, in this order: what limits the job (map, channel, bisection or reduce) and what would
-/// help; how much of the data stays on its worker; workers without work; what the lower bound
-/// means; which rates are only guessed.
-/// Requires: the plan has its summary, and was made from `shape` and `cluster`.
+/// Returns, in this order: what limits the job (map, channel, bisection, reduce or store) and what
+/// would help; how much of the data stays on its worker; how the output is stored; workers without
+/// work; what the lower bound means; which rates are only guessed. Requires: the plan has its
+/// summary, and was made from `shape` and `cluster`.
 std::vector<std::string> JobNotes(const JobShape& shape, const ClusterProfile& cluster,
                                   const Plan& plan);
 

@@ -34,6 +34,26 @@ struct LayerShape {
   std::int32_t num_reducers = 0;
 };
 
+/// How the output of the last layer is stored (004, 4.1, after (8)).
+enum class FinalWrite {
+  kParts,     // every reducer writes its own part file
+  kParallel,  // one part file a reducer, so many at once as the store has channels
+  kOne,       // one file: parts go to one writer, one at a time, which joins them in their order
+};
+
+/// Returns "parts", "parallel" or "one".
+const char* FinalWriteName(FinalWrite write);
+
+/// Where the result goes.
+struct StoreShape {
+  FinalWrite write = FinalWrite::kParts;
+  /// l: part files that may be written at once, kParallel only; 0 = as many as the network has
+  /// channels between all pairs, or without a limit where it has none. >= 0.
+  std::int32_t channels = 0;
+  /// Seconds per byte of writing output. >= 0. With kParts it is part of the reduce rate.
+  Known seconds_per_byte;
+};
+
 /// Sizes and rates of one job.
 struct JobShape {
   std::string job;
@@ -47,6 +67,7 @@ struct JobShape {
   /// Requested number of mappers; 0 = the planner chooses.
   std::int32_t num_mappers = 0;
   std::vector<LayerShape> layers;
+  StoreShape store;
 };
 
 /// One worker as the planner sees it.

@@ -9,6 +9,7 @@
 #include "planner/job/even_plan.h"
 #include "planner/job/job_bound.h"
 #include "planner/job/job_drafts.h"
+#include "planner/job/job_store.h"
 #include "planner/load/chain.h"
 #include "planner/load/choose_counts.h"
 #include "planner/load/plan_pieces.h"
@@ -59,15 +60,13 @@ Chain ChainOf(const JobShape& shape, const ClusterProfile& cluster) {
   chain.channels = EffectiveChannels(cluster.network);
   chain.channel_seconds_per_byte = std::max(
       kFreePart * map_rate, cluster.network.seconds_per_byte * (1 - 1.0 / std::max(2, workers)));
-  chain.store = load::FinalStore::kLocal;
   for (const LayerShape& layer : shape.layers) {
     chain.reducers.push_back({layer.num_reducers > 0 ? layer.num_reducers : workers,
                               std::max(kFreePart * map_rate, layer.reduce_seconds_per_byte.value),
                               layer.startup_s.value, layer.output_ratio.value,
                               load::ReduceCurve::kLinear});
   }
-  // The last output stays on its worker: no time to store it.
-  if (!chain.reducers.empty()) chain.reducers.back().output_ratio = 0;
+  SetFinalStore(shape.store, cluster.network, chain);
   return chain;
 }
 
@@ -154,18 +153,27 @@ class Assembler {
         shape_, cluster_, WholeBytes(shape_.input_bytes, split.shares[0]), split.workers[0]);
     if (!mappers.ok()) return mappers.status();
     if (absl::Status status = assembly.AddMappers(*mappers); !status.ok()) return status;
+    LayerDraft layer;  // the one added last
     for (std::size_t p = 1; p < split.shares.size(); ++p) {
-      const LayerDraft layer =
-          DraftReducers(shape_.layers[p - 1], cluster_, split.shares[p], split.workers[p]);
+      layer = DraftReducers(shape_.layers[p - 1], cluster_, split.shares[p], split.workers[p]);
       if (absl::Status status = assembly.AddReducers(layer, Pieces(split, schedules, order, p));
           !status.ok()) {
         return status;
       }
     }
+    const Seconds store_begin_s =
+        schedules.empty() ? 0
+                          : schedules.back().begin_s +
+                                schedules.back().schedule.makespan * schedules.back().time_unit_s;
+    if (absl::Status status = AddStoreSteps(shape_.store, layer, store_begin_s, assembly);
+        !status.ok()) {
+      return status;
+    }
     Plan plan = assembly.TakePlan();
     const bool by_start = order == Order::kPieces || order == Order::kPairsByStart;
     if (absl::Status status = by_start ? OrderByStart(&plan) : OrderByPriority(&plan); !status.ok())
       return status;
+    if (absl::Status status = LimitStore(shape_.store, plan); !status.ok()) return status;
     return plan;
   }
 
@@ -282,7 +290,10 @@ std::vector<std::string> OneMoreNotes(const JobShape& shape, const ClusterProfil
                                       const Plan& plan) {
   Chain chain = ChainOf(shape, cluster);
   for (std::size_t p = 0; p <= chain.reducers.size(); ++p) CountOf(chain, p) = 0;
-  for (const ComputeStep& step : plan.steps) ++CountOf(chain, static_cast<std::size_t>(step.layer));
+  for (const ComputeStep& step : plan.steps) {
+    if (step.kind == StepKind::kWrite) continue;
+    ++CountOf(chain, static_cast<std::size_t>(step.layer));
+  }
   const absl::StatusOr<load::OneMore> more = load::CompareOneMore(chain);
   if (!more.ok()) return {};
   const Seconds makespan_s = plan.summary.makespan_s;

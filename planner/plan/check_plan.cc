@@ -14,7 +14,7 @@ absl::Status CheckPlan(const Plan& plan) {
   if (absl::Status status = CheckStructure(plan); !status.ok()) return status;
   if (absl::Status status = CheckLoads(plan); !status.ok()) return status;
   const GraphRules rules = plan.transfer_order == TransferOrder::kFetchAll
-                               ? GraphRules::kDataOnly
+                               ? GraphRules::kDataAndStore
                                : GraphRules::kDataAndOrders;
   if (absl::Status status = PlanGraph::Build(plan, rules).status(); !status.ok()) return status;
   return CheckTimes(plan);

@@ -68,7 +68,8 @@ Json LimitJson(const Plan& plan, const PlanLimits& limits) {
             {"port_worker", limits.port_worker},
             {"port_receives", limits.port_receives},
             {"bisection_s", limits.cut_s},
-            {"reduce_s", limits.reduce_s}};
+            {"reduce_s", limits.reduce_s},
+            {"store_s", limits.store_s}};
   if (limits.cut != kNoIndex) {
     json["bisection_cut"] = plan.network.cuts[static_cast<std::size_t>(limits.cut)].name;
   }
@@ -148,6 +149,7 @@ std::string ExplainJson(const Plan& plan, const Prediction& predicted, const Act
                     ? Json(report.predicted_s / plan.summary.lower_bound_s - 1)
                     : Json();
   json["limit"] = LimitJson(plan, report.limits);
+  json["store_channels"] = plan.store_channels;
   json["section_bytes"] = report.section_bytes;
   json["moved_bytes"] = report.moved_bytes;
   json["layers"] = LayersJson(report);

@@ -47,11 +47,8 @@ std::string BarTexts::ShortName(WorkerIndex worker) const {
 }
 
 std::vector<std::string> BarTexts::Labels(const GanttBar& bar) const {
-  const auto item = static_cast<std::size_t>(bar.item);
-  if (IsStep(bar.kind)) {
-    return {StepName(plan_, bar.item), absl::StrCat(plan_.steps[item].index_in_layer)};
-  }
-  const Transfer& transfer = plan_.transfers[item];
+  if (IsStep(bar.kind)) return StepLabels(plan_, bar.item);
+  const Transfer& transfer = plan_.transfers[static_cast<std::size_t>(bar.item)];
   switch (bar.kind) {
     case BarKind::kSend:
       return {absl::StrCat("to ", WorkerName(options_, transfer.receiver)),

@@ -25,6 +25,10 @@ BarKind KindOf(StepKind kind) {
   return BarKind::kMap;
 }
 
+std::string Channels(std::int32_t count) {
+  return absl::StrCat(count, count == 1 ? " channel" : " channels");
+}
+
 void SortByStart(std::vector<GanttBar>* bars) {
   std::sort(bars->begin(), bars->end(), [](const GanttBar& a, const GanttBar& b) {
     return a.start_s != b.start_s ? a.start_s < b.start_s : a.item < b.item;
@@ -67,7 +71,7 @@ class LaneBuilder {
     const Cut& cut = plan_.network.cuts[cut_index];
     GanttGroup group;
     group.name = cut.name.empty() ? absl::StrCat("cut ", cut_index) : cut.name;
-    group.detail = absl::StrCat(cut.channels, cut.channels == 1 ? " channel" : " channels");
+    group.detail = Channels(cut.channels);
     for (const std::vector<TransferIndex>& channel : plan_.channel_order[cut_index]) {
       if (channel.empty()) continue;
       GanttLane lane{absl::StrCat("channel ", group.lanes.size() + 1), false, {}, {}};
@@ -78,6 +82,26 @@ class LaneBuilder {
       group.lanes.push_back(std::move(lane));
     }
     if (actual_ != nullptr) AddActualChannels(cut, visible_s, &group);
+    return group;
+  }
+
+  // Who writes on which channel of the store; empty where one writer has it to itself.
+  GanttGroup StoreGroup(Seconds visible_s) const {
+    GanttGroup group;
+    group.name = "store";
+    group.detail = Channels(plan_.store_channels);
+    std::vector<GanttBar> ran;
+    for (const std::vector<StepIndex>& channel : plan_.store_order) {
+      GanttLane lane{absl::StrCat("channel ", group.lanes.size() + 1), false, {}, {}};
+      for (const StepIndex step : channel) AddStep(At(step), &lane);
+      ran.insert(ran.end(), lane.actual.begin(), lane.actual.end());
+      lane.actual.clear();
+      group.lanes.push_back(std::move(lane));
+    }
+    const bool shared =
+        group.lanes.size() > 1 || (group.lanes.size() == 1 && group.lanes[0].predicted.size() > 1);
+    if (!shared) group.lanes.clear();
+    if (shared) AddActualRows(ran, plan_.store_channels, visible_s, &group);
     return group;
   }
 
@@ -128,12 +152,18 @@ class LaneBuilder {
       if (!cut.Crosses(plan_.transfers[i].sender, plan_.transfers[i].receiver)) continue;
       AddTransfer(actual_->transfers, i, BarKind::kChannel, false, &bars);
     }
+    AddActualRows(bars, cut.channels, visible_s, group);
+  }
+
+  // Spreads what ran over the channels; rows beyond the limit are marked.
+  static void AddActualRows(const std::vector<GanttBar>& bars, std::int32_t channels,
+                            Seconds visible_s, GanttGroup* group) {
     std::vector<Interval> intervals;
     for (const GanttBar& bar : bars) intervals.push_back({bar.start_s, bar.finish_s});
     const IntervalRows rows = AssignRows(intervals, visible_s);
     while (group->lanes.size() < rows.num_rows) {
       const std::size_t channel = group->lanes.size();
-      const bool over = channel >= At(cut.channels);
+      const bool over = channel >= At(channels);
       group->lanes.push_back(
           {over ? std::string("over limit") : absl::StrCat("channel ", channel + 1), over, {}, {}});
     }
@@ -189,6 +219,10 @@ std::vector<GanttGroup> LayOutGantt(const Plan& plan, const Prediction& predicte
       GanttGroup group = builder.CutGroup(cut, visible_s);
       if (!group.lanes.empty()) groups.push_back(std::move(group));
     }
+  }
+  if (plan.store_channels > 0) {
+    GanttGroup group = builder.StoreGroup(visible_s);
+    if (!group.lanes.empty()) groups.push_back(std::move(group));
   }
   for (GanttGroup& group : groups) {
     for (GanttLane& lane : group.lanes) {

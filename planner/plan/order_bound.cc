@@ -145,6 +145,17 @@ Seconds CutsBound(const Plan& plan, const PlanGraph& graph, const HeadsAndTails&
   return bound_s;
 }
 
+Seconds StoreBound(const Plan& plan, const PlanGraph& graph, const HeadsAndTails& items) {
+  if (plan.store_channels == 0) return 0;
+  std::vector<Demand> writes;
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    if (plan.steps[i].kind != StepKind::kWrite) continue;
+    const NodeIndex node = graph.NodeOfStep(static_cast<StepIndex>(i));
+    writes.push_back(items.DemandOf(node, plan.steps[i].duration_s));
+  }
+  return ResourceBound(&writes, plan.store_channels);
+}
+
 }  // namespace
 
 absl::StatusOr<Seconds> OrderBound(const Plan& plan) {
@@ -152,8 +163,8 @@ absl::StatusOr<Seconds> OrderBound(const Plan& plan) {
   const absl::StatusOr<PlanGraph> graph = PlanGraph::Build(plan, GraphRules::kDataOnly);
   if (!graph.ok()) return graph.status();
   const HeadsAndTails items(plan, *graph);
-  return std::max(
-      {items.LongestChain(), PortsBound(plan, *graph, items), CutsBound(plan, *graph, items)});
+  return std::max({items.LongestChain(), PortsBound(plan, *graph, items),
+                   CutsBound(plan, *graph, items), StoreBound(plan, *graph, items)});
 }
 
 }  // namespace weir::planner

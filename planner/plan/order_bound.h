@@ -9,14 +9,15 @@
 namespace weir::planner {
 
 /// Returns a lower bound on the makespan of every schedule of the same steps (on the same workers,
-/// in the same compute order) and the same transfers, whatever the orders of ports and channels.
+/// in the same compute order) and the same transfers, whatever the orders of ports, channels and
+/// store.
 ///
 /// Model: each item i has a head r_i (nothing lets it start earlier), a time p_i and a tail q_i
 ///   (what must still follow it). On a resource that serves c items at once (a worker or a port: c
-///   = 1; a cut: c = channels), every set of items needs min r + sum p / c + min q; the bound is
-///   the largest of these over the sets {i : r_i >= r} of every resource. Heads of consumers take
-///   their receive port into account in the same way. In kFetchAll plans p_i is the time of the
-///   bytes at the resource's full rate, without latency.
+///   = 1; a cut or the store: c = channels), every set of items needs min r + sum p / c + min q;
+///   the bound is the largest of these over the sets {i : r_i >= r} of every resource. Heads of
+///   consumers take their receive port into account in the same way. In kFetchAll plans p_i is the
+///   time of the bytes at the resource's full rate, without latency.
 /// Source: J. Carlier, "The one-machine sequencing problem", EJOR 11(1), 1982 (heads and tails).
 ///   Proven: each set's term is a volume argument.
 /// Errors: those of CheckStructure without transfer orders; kInvalidArgument when the precedence

@@ -14,11 +14,11 @@ namespace weir::planner {
 
 /// What a compute step does with its local inputs.
 enum class StepKind {
-  kMap,     // input range -> one run with a section per consumer
-  kReduce,  // sections of the previous layer's runs -> one run, or an output part when the layer is
-            // the last
+  kMap,      // input range -> one run with a section per consumer
+  kReduce,   // sections of the previous layer's runs -> one run, or an output part when no step
+             // reads it
   kCombine,  // two partial results on one worker -> one (reduction trees)
-  kWrite,    // received sections -> output bytes, no user code (final store)
+  kWrite,    // sections of output text -> an output part, no user code (final store)
 };
 
 /// One compute step on one worker. A worker runs its steps one at a time in Plan::compute_order
@@ -111,6 +111,11 @@ struct Plan {
   /// who takes part, and its channel lists may be empty. channel_order[cut][channel]: order of the
   /// transfers on each channel of each cut. A transfer stands once in every cut that it crosses.
   std::vector<std::vector<std::vector<TransferIndex>>> channel_order;
+  /// Most kWrite steps at once; 0 = no limit.
+  std::int32_t store_channels = 0;
+  /// At most store_channels lists: order of the write steps on each channel of the store, each step
+  /// once. Empty without a limit.
+  std::vector<std::vector<StepIndex>> store_order;
   PlanSummary summary;
 };
 

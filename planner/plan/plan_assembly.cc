@@ -212,6 +212,61 @@ absl::Status PlanAssembly::AddTransfers(const std::vector<std::vector<Bytes>>& s
   return absl::OkStatus();
 }
 
+absl::Status PlanAssembly::AddStore(const StoreDraft& store) {
+  const std::size_t num_producers =
+      num_layers_ < 2 ? 0 : plan_.steps.size() - static_cast<std::size_t>(consumers_begin_);
+  const bool joined = store.writers.size() == 1;
+  if (num_producers == 0 || (!joined && store.writers.size() != num_producers)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("AddStore must follow AddReducers and bring one writer or one a reducer: ",
+                     store.writers.size(), " writers for ", num_producers, " reducers"));
+  }
+  for (const WorkerIndex worker : store.writers) {
+    if (worker >= 0 && worker < plan_.network.num_workers) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("Writer is out of range: worker ", worker, " of ", plan_.network.num_workers));
+  }
+  producers_begin_ = consumers_begin_;
+  consumers_begin_ = static_cast<StepIndex>(plan_.steps.size());
+  for (std::size_t k = 0; k < store.writers.size(); ++k) {
+    ComputeStep step;
+    step.kind = StepKind::kWrite;
+    step.layer = num_layers_;
+    step.index_in_layer = static_cast<std::int32_t>(k);
+    step.worker = store.writers[k];
+    AddStep(std::move(step));
+  }
+  std::vector<Section> moved;
+  for (std::size_t j = 0; j < num_producers; ++j) {
+    const StepIndex producer = producers_begin_ + static_cast<StepIndex>(j);
+    const StepIndex consumer = consumers_begin_ + static_cast<StepIndex>(joined ? 0 : j);
+    const Section section{producer, consumer, StepAt(producer).output_bytes};
+    plan_.sections.push_back(section);
+    ComputeStep& writer = plan_.steps[static_cast<std::size_t>(consumer)];
+    if (__builtin_add_overflow(writer.input_bytes, section.bytes, &writer.input_bytes)) {
+      return absl::InvalidArgumentError("The single output file would hold over 2^63 bytes");
+    }
+    if (StepAt(producer).worker == writer.worker) {
+      writer.after_steps.push_back(producer);
+    } else {
+      moved.push_back(section);
+    }
+  }
+  std::stable_sort(moved.begin(), moved.end(), [this](const Section& a, const Section& b) {
+    return StepAt(a.producer).duration_s < StepAt(b.producer).duration_s;
+  });
+  for (const Section& section : moved) {
+    AddTransfer(section, 0, section.bytes,
+                store.begin_s + plan_.steps[static_cast<std::size_t>(section.producer)].duration_s);
+  }
+  for (std::size_t i = static_cast<std::size_t>(consumers_begin_); i < plan_.steps.size(); ++i) {
+    plan_.steps[i].output_bytes = plan_.steps[i].input_bytes;
+    plan_.steps[i].duration_s = store.write_seconds(plan_.steps[i].input_bytes);
+  }
+  ++num_layers_;
+  return absl::OkStatus();
+}
+
 void PlanAssembly::AddTransfer(const Section& section, Bytes offset, Bytes bytes, Seconds start_s) {
   Transfer transfer;
   transfer.producer = section.producer;

@@ -53,7 +53,18 @@ struct PieceDraft {
   Seconds start_s = 0;
 };
 
-/// Collects layers, from mappers to the last reducers.
+/// How the last reducers' output is stored by write steps.
+struct StoreDraft {
+  /// One worker: a single write step joins all outputs in their order. One a reducer: each output
+  /// is written by its own step.
+  std::vector<WorkerIndex> writers;
+  /// Run time of a write step with this many bytes; seconds, >= 0.
+  std::function<Seconds(Bytes bytes)> write_seconds;
+  /// Wanted start of the first transfer to a writer, for OrderByStart: after all others. Seconds.
+  Seconds begin_s = 0;
+};
+
+/// Collects layers, from mappers to the last reducers, and how their output is stored.
 ///
 /// Sections are cut at the borders of the load fractions; every step of a layer has one for every
 /// reducer of the next. A section between steps of one worker is handed over in place: its pieces
@@ -81,6 +92,11 @@ class PlanAssembly {
   /// Adds the next layer and the transfers into it. Transfers get indices in the order of `pieces`,
   /// which is their priority in OrderByPriority.
   absl::Status AddReducers(const LayerDraft& layer, absl::Span<const PieceDraft> pieces);
+
+  /// Adds the write steps as a layer of their own, and the transfers to them, those of reducers
+  /// that take least time first. Without it the last reducers write their parts themselves.
+  /// Requires: AddReducers was called. OrderStore limits how many write at once.
+  absl::Status AddStore(const StoreDraft& store);
 
   /// Returns the plan so far: steps, sections, transfers and compute_order (layer by layer on each
   /// worker). It has no transfer orders and no times yet; OrderByPriority, OrderByStart or

@@ -49,6 +49,10 @@ void VisitEdges(const Plan& plan, GraphRules rules, Visit visit) {
   }
   VisitComputeOrder(plan, visit);
   if (rules == GraphRules::kDataOnly) return;
+  for (const std::vector<StepIndex>& order : plan.store_order) {
+    for (std::size_t i = 1; i < order.size(); ++i) visit(order[i - 1], order[i]);
+  }
+  if (rules == GraphRules::kDataAndStore) return;
   VisitTransferOrder(plan.send_order, num_steps, visit);
   VisitTransferOrder(plan.receive_order, num_steps, visit);
   for (const auto& channels : plan.channel_order) VisitTransferOrder(channels, num_steps, visit);

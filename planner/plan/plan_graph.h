@@ -19,6 +19,7 @@ using NodeIndex = std::int32_t;
 /// Which of a plan's rules the graph holds.
 enum class GraphRules {
   kDataOnly,       // producer -> transfer -> consumer, in-place reads, compute order
+  kDataAndStore,   // the same, and the order of the store's channels
   kDataAndOrders,  // the same, and the orders of ports and channels
 };
 

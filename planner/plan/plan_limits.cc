@@ -34,6 +34,8 @@ const char* LimitName(Limit limit) {
       return "bisection";
     case Limit::kReduce:
       return "reduce";
+    case Limit::kStore:
+      return "store";
   }
   return "unknown";
 }
@@ -42,9 +44,13 @@ PlanLimits FindLimits(const Plan& plan) {
   const auto num_workers = static_cast<std::size_t>(plan.network.num_workers);
   std::vector<Load> maps(num_workers);
   std::vector<Load> reduces(num_workers);
+  std::vector<Load> writes(num_workers);
+  Seconds all_writes_s = 0;
   for (const ComputeStep& step : plan.steps) {
-    std::vector<Load>& loads = step.kind == StepKind::kMap ? maps : reduces;
+    const bool write = step.kind == StepKind::kWrite;
+    std::vector<Load>& loads = step.kind == StepKind::kMap ? maps : write ? writes : reduces;
     loads[static_cast<std::size_t>(step.worker)].Add(step.duration_s, 0);
+    if (write) all_writes_s += step.duration_s;
   }
   std::vector<Load> ports(2 * num_workers);  // sends of all workers, then receives
   std::vector<Load> cuts(plan.network.cuts.size());
@@ -62,6 +68,10 @@ PlanLimits FindLimits(const Plan& plan) {
   PlanLimits limits;
   limits.map_s = MostBusy(maps);
   limits.reduce_s = MostBusy(reduces);
+  limits.store_s = MostBusy(writes);
+  if (plan.store_channels > 0) {
+    limits.store_s = std::max(limits.store_s, all_writes_s / plan.store_channels);
+  }
   const auto port = std::max_element(ports.begin(), ports.end(), LessBusy);
   const auto port_index = static_cast<std::size_t>(port - ports.begin());
   limits.port_s = port->busy_s;
@@ -77,7 +87,8 @@ PlanLimits FindLimits(const Plan& plan) {
   limits.limit_s = limits.map_s;
   const std::pair<Limit, Seconds> others[] = {{Limit::kChannel, limits.port_s},
                                               {Limit::kBisection, limits.cut_s},
-                                              {Limit::kReduce, limits.reduce_s}};
+                                              {Limit::kReduce, limits.reduce_s},
+                                              {Limit::kStore, limits.store_s}};
   for (const auto& [limit, busy_s] : others) {
     if (busy_s <= limits.limit_s) continue;
     limits.limit = limit;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a plan spends its time on: the four things that can limit a job.
+// What a plan spends its time on: the five things that can limit a job.
 // Upstream: a plan. Downstream: notes for people (planner/job), Explain.
 
 #include <string>
@@ -10,9 +10,9 @@
 namespace weir::planner {
 
 /// What limits a job.
-enum class Limit { kMap, kChannel, kBisection, kReduce };
+enum class Limit { kMap, kChannel, kBisection, kReduce, kStore };
 
-/// Returns "map", "channel", "bisection" or "reduce".
+/// Returns "map", "channel", "bisection", "reduce" or "store".
 const char* LimitName(Limit limit);
 
 /// Busy time of the busiest part of each kind, seconds; each alone is a time that no order can
@@ -20,8 +20,10 @@ const char* LimitName(Limit limit);
 struct PlanLimits {
   /// Most map time on one worker.
   Seconds map_s = 0;
-  /// Most reduce, combine and write time on one worker.
+  /// Most reduce and combine time on one worker.
   Seconds reduce_s = 0;
+  /// Most write time on one worker or, where that is more, of all divided by the store's channels.
+  Seconds store_s = 0;
   /// Most sending or receiving at one port, and which.
   Seconds port_s = 0;
   WorkerIndex port_worker = kNoIndex;
@@ -31,7 +33,7 @@ struct PlanLimits {
   Seconds cut_s = 0;
   std::int32_t cut = kNoIndex;
   Bytes cut_bytes = 0;
-  /// The largest of the four; the first in the order of Limit on a tie.
+  /// The largest of the five; the first in the order of Limit on a tie.
   Limit limit = Limit::kMap;
   Seconds limit_s = 0;
 };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "planner/plan/store.h"
 
 namespace weir::planner {
 namespace {
@@ -307,13 +308,15 @@ absl::Status CheckLoads(const Plan& plan) {
   if (absl::Status status = SectionTiling(plan).Check(); !status.ok()) return status;
   for (const auto& [key, steps] : GroupByLayer(plan)) {
     const StepKind kind = key.second;
-    if (kind != StepKind::kMap && kind != StepKind::kReduce) continue;
+    if (kind == StepKind::kCombine) continue;
     if (absl::Status status = CheckNumbering(plan, steps); !status.ok()) return status;
+    if (kind == StepKind::kWrite) continue;
     absl::Status status =
         kind == StepKind::kMap ? CheckMapRanges(plan, steps) : CheckKeyCuts(plan, steps);
     if (!status.ok()) return status;
   }
-  return CheckSums(plan);
+  if (absl::Status status = CheckSums(plan); !status.ok()) return status;
+  return CheckWrites(plan);
 }
 
 }  // namespace weir::planner

@@ -103,8 +103,20 @@ std::string WorkerName(const ExplainOptions& options, WorkerIndex worker) {
 
 std::string StepName(const Plan& plan, StepIndex step) {
   const ComputeStep& s = plan.steps[At(step)];
-  if (s.layer <= 1) return absl::StrCat(StepKindName(s.kind), " ", s.index_in_layer);
-  return absl::StrCat(StepKindName(s.kind), " ", s.layer, ".", s.index_in_layer);
+  const std::string name = absl::StrCat(StepKindName(s.kind), " ", s.index_in_layer);
+  const bool layered = s.kind == StepKind::kReduce && s.layer >= 2;
+  return layered ? absl::StrCat("layer ", s.layer, " ", name) : name;
+}
+
+std::vector<std::string> StepLabels(const Plan& plan, StepIndex step) {
+  const ComputeStep& s = plan.steps[At(step)];
+  std::vector<std::string> labels{StepName(plan, step)};
+  const bool layered = s.kind == StepKind::kReduce && s.layer >= 2;
+  const std::string number =
+      absl::StrCat(layered ? absl::StrCat(s.layer, ".") : "", s.index_in_layer);
+  if (layered) labels.push_back(absl::StrCat(StepKindName(s.kind), " ", number));
+  labels.push_back(number);
+  return labels;
 }
 
 PlanReport MakeReport(const Plan& plan, const Prediction& predicted, const ActualRun* actual,

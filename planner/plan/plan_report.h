@@ -68,8 +68,11 @@ const Interval* FindInterval(const std::vector<Interval>& intervals, std::size_t
 /// Returns the name of the worker: from the options, else "worker 3".
 std::string WorkerName(const ExplainOptions& options, WorkerIndex worker);
 
-/// Returns for example "map 3", or "reduce 2.0" for reducer 0 of layer 2 where a plan has several
-/// layers.
+/// Returns for example "map 3", or "layer 2 reduce 0" from the second layer of reducers on.
 std::string StepName(const Plan& plan, StepIndex step);
+
+/// Returns the name and shorter forms of it for little room: "layer 2 reduce 0", "reduce 2.0",
+/// "2.0".
+std::vector<std::string> StepLabels(const Plan& plan, StepIndex step);
 
 }  // namespace weir::planner

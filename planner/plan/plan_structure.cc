@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "planner/plan/store.h"
 
 namespace weir::planner {
 namespace {
@@ -273,6 +274,7 @@ absl::Status CheckItems(const Plan& plan) {
 absl::Status CheckStructure(const Plan& plan) {
   if (absl::Status status = CheckStepsAndTransfers(plan); !status.ok()) return status;
   if (absl::Status status = CheckComputeOrder(plan); !status.ok()) return status;
+  if (absl::Status status = CheckStoreOrder(plan); !status.ok()) return status;
   return CheckTransferOrders(plan);
 }
 

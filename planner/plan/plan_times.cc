@@ -94,6 +94,17 @@ class PlannedTimes {
     return absl::OkStatus();
   }
 
+  absl::Status CheckStoreOrder() const {
+    for (const std::vector<StepIndex>& order : plan_.store_order) {
+      for (std::size_t i = 1; i < order.size(); ++i) {
+        absl::Status status =
+            CheckPair("Limit of the store", StepAt(order[i - 1]), StepAt(order[i]));
+        if (!status.ok()) return status;
+      }
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status CheckSummary() const {
     const PlanSummary& summary = plan_.summary;
     if (!(std::abs(summary.makespan_s - last_finish_s_) <= tolerance_s_)) {
@@ -150,6 +161,7 @@ absl::Status CheckTimes(const Plan& plan) {
   if (absl::Status status = times.CheckDurations(); !status.ok()) return status;
   if (absl::Status status = times.CheckPrecedence(); !status.ok()) return status;
   if (absl::Status status = times.CheckComputeOrder(); !status.ok()) return status;
+  if (absl::Status status = times.CheckStoreOrder(); !status.ok()) return status;
   if (plan.transfer_order != TransferOrder::kFetchAll) {
     absl::Status status = times.CheckTransferOrder("One-port rule (send)", plan.send_order);
     if (status.ok()) {

@@ -48,7 +48,7 @@ absl::StatusOr<Prediction> Predict(const Plan& plan) {
   if (absl::Status status = CheckStructure(plan); !status.ok()) return status;
   const bool ordered = plan.transfer_order != TransferOrder::kFetchAll;
   const absl::StatusOr<PlanGraph> graph =
-      PlanGraph::Build(plan, ordered ? GraphRules::kDataAndOrders : GraphRules::kDataOnly);
+      PlanGraph::Build(plan, ordered ? GraphRules::kDataAndOrders : GraphRules::kDataAndStore);
   if (!graph.ok()) return graph.status();
   Prediction prediction = ordered ? PredictOrdered(plan, *graph) : PredictFetchAll(plan, *graph);
   prediction.critical_path = CriticalPath(*graph, prediction);

@@ -200,6 +200,8 @@ v1::Plan ContentToProto(const Plan& plan) {
   for (const IndexLists& channels : plan.channel_order) {
     ListsToProto(channels, out.add_channel_order()->mutable_channel());
   }
+  out.set_store_channels(plan.store_channels);
+  ListsToProto(plan.store_order, out.mutable_store_order());
   out.set_method(plan.summary.method);
   out.set_makespan_s(plan.summary.makespan_s);
   out.set_lower_bound_s(plan.summary.lower_bound_s);
@@ -259,6 +261,8 @@ absl::StatusOr<Plan> PlanFromProto(const v1::Plan& message) {
   for (const v1::ChannelList& channels : message.channel_order()) {
     plan.channel_order.push_back(ListsFromProto(channels.channel()));
   }
+  plan.store_channels = message.store_channels();
+  plan.store_order = ListsFromProto(message.store_order());
   plan.summary.method = message.method();
   plan.summary.makespan_s = message.makespan_s();
   plan.summary.lower_bound_s = message.lower_bound_s();

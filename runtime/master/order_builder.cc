@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "planner/plan/plan_report.h"
 
 namespace weir::master {
 namespace {
@@ -54,9 +55,7 @@ bool OrderBuilder::IsLastLayer(planner::StepIndex step) const {
 }
 
 std::string OrderBuilder::StepName(planner::StepIndex step) const {
-  const planner::ComputeStep& s = plan_.steps[At(step)];
-  const std::string name = absl::StrCat(planner::StepKindName(s.kind), " ", s.index_in_layer);
-  return s.layer < 2 ? name : absl::StrCat("layer ", s.layer, " ", name);
+  return planner::StepName(plan_, step);
 }
 
 std::string OrderBuilder::TransferName(planner::TransferIndex transfer) const {

@@ -66,7 +66,7 @@ RandomJob DrawJob(JobKind kind) {
   job.shape.map_startup_s.value = DrawCost() / 4;
   job.shape.map_output_ratio.value = busy ? 1.0 : *rc::gen::element(0.0, 0.01, 0.5, 1.0, 3.0);
   if (!busy) job.shape.num_mappers = DrawCount(0, 9);
-  const std::int32_t num_layers = DrawCount(1, 3);
+  const std::int32_t num_layers = DrawCount(1, 5);
   for (std::int32_t p = 0; p < num_layers; ++p) {
     LayerShape layer;
     layer.reduce_seconds_per_byte.value = DrawCost() * 10 * scale;
@@ -75,6 +75,10 @@ RandomJob DrawJob(JobKind kind) {
     if (!busy) layer.num_reducers = DrawCount(0, 9);
     job.shape.layers.push_back(layer);
   }
+  job.shape.store.write =
+      *rc::gen::element(FinalWrite::kParts, FinalWrite::kParallel, FinalWrite::kOne);
+  job.shape.store.channels = DrawCount(0, 3);
+  job.shape.store.seconds_per_byte.value = DrawCost() * 3 * scale;
   const std::int32_t num_workers = DrawCount(busy ? 3 : 1, 6);
   for (std::int32_t i = 0; i < num_workers; ++i) {
     WorkerProfile worker;

@@ -189,7 +189,7 @@ TEST(CheckPlanTest, TwoSendsAtOnceBreakTheOnePortRule) {
   plan.network.num_workers = 3;
   plan.network.seconds_per_byte = 1;
   ComputeStep source;
-  source.kind = StepKind::kWrite;
+  source.kind = StepKind::kCombine;
   plan.steps = {source, source, source};
   for (std::int32_t i = 0; i < 3; ++i) {
     plan.steps[static_cast<std::size_t>(i)].worker = i;

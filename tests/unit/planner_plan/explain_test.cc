@@ -173,7 +173,7 @@ TEST(ChromeTraceTest, OverlappingTransfersGetRowsOfTheirOwn) {
   plan.network.seconds_per_byte = 1;
   for (std::int32_t worker = 0; worker < 4; ++worker) {
     ComputeStep step;
-    step.kind = StepKind::kWrite;
+    step.kind = StepKind::kCombine;
     step.worker = worker;
     plan.steps.push_back(step);
     plan.compute_order.push_back({worker});

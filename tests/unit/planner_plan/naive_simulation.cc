@@ -66,6 +66,13 @@ class Simulation {
           (plan_.steps[At(other)].kind == StepKind::kCombine) == (step.kind == StepKind::kCombine);
       if (same_queue && !StepDone(other)) return false;
     }
+    for (const auto& list : plan_.store_order) {
+      for (const StepIndex other : list) {
+        if (other == i) break;
+        const bool here = std::find(list.begin(), list.end(), i) != list.end();
+        if (here && !StepDone(other)) return false;
+      }
+    }
     return true;
   }
 

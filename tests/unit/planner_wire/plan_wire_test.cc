@@ -57,6 +57,8 @@ Plan RandomPlan() {
   plan.send_order = lists();
   plan.receive_order = lists();
   plan.channel_order = {lists(), lists()};
+  plan.store_channels = index();
+  plan.store_order = lists();
   plan.summary = {"even", real(), real(), {"a note", ""}};
   return plan;
 }
@@ -71,6 +73,8 @@ RC_GTEST_PROP(PlanWire, RoundTripKeepsEverything, ()) {
   RC_ASSERT(back->network.cuts[0].from == plan.network.cuts[0].from);
   RC_ASSERT(back->network.cuts[0].to == plan.network.cuts[0].to);
   RC_ASSERT(back->channel_order == plan.channel_order);
+  RC_ASSERT(back->store_channels == plan.store_channels);
+  RC_ASSERT(back->store_order == plan.store_order);
   RC_ASSERT(back->steps.size() == plan.steps.size());
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     RC_ASSERT(back->steps[i].kind == plan.steps[i].kind);
