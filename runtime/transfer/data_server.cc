@@ -318,6 +318,7 @@ asio::awaitable<absl::Status> Server::Send(Session& session, const Source& sourc
         co_await SendFrame(session, source, request.offset() + sent, frame_bytes, &moved);
     if (!frame.ok()) co_return frame;
     sent += frame_bytes;
+    co_await socket.LetOthersRun();
   }
   co_return absl::OkStatus();
 }

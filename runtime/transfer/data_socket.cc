@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "asio/experimental/as_tuple.hpp"
 #include "asio/ip/address.hpp"
+#include "asio/post.hpp"
 #include "asio/use_awaitable.hpp"
 
 namespace weir::transfer {
@@ -23,8 +24,10 @@ using asio::ip::tcp;
 constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
 // Silence is noticed within a quarter of its limit, and costs one timer a connection, none a byte.
 constexpr int kTicksOfSilence = 4;
-// One call of sendfile; bounds how long a fast receiver keeps others from the strand.
+// One call of sendfile: enough that the call itself costs nothing.
 constexpr std::int64_t kSendFileBytesMax = 256 << 10;
+// A reader that waits is woken once so much is there, not for every packet.
+constexpr std::size_t kWakeBytes = 128 << 10;
 
 std::string Describe(const tcp::endpoint& endpoint) {
   return absl::StrCat(endpoint.address().to_string(), ":", endpoint.port());
@@ -103,12 +106,23 @@ asio::awaitable<absl::Status> DataSocket::Read(char* into, std::size_t bytes, Mo
   const Waiting waiting(*this);
   std::size_t got = 0;
   while (got < bytes) {
-    auto [error, n] =
-        co_await socket_.async_read_some(asio::buffer(into + got, bytes - got), kAwait);
-    if (error == asio::error::eof) ended_ = got == 0;
-    if (error) co_return Broken("cannot read", error);
-    got += n;
-    CountMoved(static_cast<std::int64_t>(n), moved);
+    // Closed sockets have no descriptor.
+    if (closed_why_) co_return *closed_why_;
+    const ssize_t n = ::recv(socket_.native_handle(), into + got, bytes - got, 0);
+    if (n > 0) {
+      got += static_cast<std::size_t>(n);
+      CountMoved(n, moved);
+      continue;
+    }
+    if (n == 0) {
+      ended_ = got == 0;
+      co_return Broken("cannot read", asio::error::eof);
+    }
+    const int refusal = errno;
+    SetWakeBytes(std::min(bytes - got, kWakeBytes));
+    const absl::Status ready =
+        co_await AfterRefusal("cannot read", refusal, tcp::socket::wait_read);
+    if (!ready.ok()) co_return ready;
   }
   co_return absl::OkStatus();
 }
@@ -117,11 +131,16 @@ asio::awaitable<absl::Status> DataSocket::Write(std::string_view bytes, bool mor
   const Waiting waiting(*this);
   const int flags = MSG_NOSIGNAL | (more ? MSG_MORE : 0);
   while (!bytes.empty()) {
-    auto [error, n] =
-        co_await socket_.async_send(asio::buffer(bytes.data(), bytes.size()), flags, kAwait);
-    if (error) co_return Broken("cannot write", error);
-    bytes.remove_prefix(n);
-    CountMoved(static_cast<std::int64_t>(n), nullptr);
+    if (closed_why_) co_return *closed_why_;
+    const ssize_t n = ::send(socket_.native_handle(), bytes.data(), bytes.size(), flags);
+    if (n >= 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+      CountMoved(n, nullptr);
+      continue;
+    }
+    const absl::Status ready =
+        co_await AfterRefusal("cannot write", errno, tcp::socket::wait_write);
+    if (!ready.ok()) co_return ready;
   }
   co_return absl::OkStatus();
 }
@@ -141,14 +160,34 @@ asio::awaitable<absl::Status> DataSocket::SendFile(int fd, std::int64_t offset, 
       continue;
     }
     if (sent == 0) co_return absl::DataLossError(absl::StrCat("file ends at ", offset));
-    if (errno == EINTR) continue;
-    if (errno != EAGAIN) {
-      co_return Broken("cannot send", std::error_code(errno, std::generic_category()));
-    }
-    auto [error] = co_await socket_.async_wait(tcp::socket::wait_write, kAwait);
-    if (error) co_return Broken("cannot write", error);
+    const absl::Status ready = co_await AfterRefusal("cannot send", errno, tcp::socket::wait_write);
+    if (!ready.ok()) co_return ready;
   }
   co_return absl::OkStatus();
+}
+
+// OK when the refused call is worth another try.
+asio::awaitable<absl::Status> DataSocket::AfterRefusal(const char* doing, int error_number,
+                                                       tcp::socket::wait_type ready) {
+  if (error_number == EINTR) co_return absl::OkStatus();
+  if (error_number != EAGAIN) {
+    co_return Broken(doing, std::error_code(error_number, std::generic_category()));
+  }
+  auto [error] = co_await socket_.async_wait(ready, kAwait);
+  if (error) co_return Broken(doing, error);
+  co_return absl::OkStatus();
+}
+
+asio::awaitable<void> DataSocket::LetOthersRun() {
+  co_await asio::post(socket_.get_executor(), asio::use_awaitable);
+}
+
+void DataSocket::SetWakeBytes(std::size_t bytes) {
+  if (bytes == wake_bytes_) return;
+  wake_bytes_ = bytes;
+  const int low_water = static_cast<int>(bytes);
+  // Where the kernel refuses, readers are woken more often than need be.
+  ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_RCVLOWAT, &low_water, sizeof low_water);
 }
 
 absl::Status DataSocket::Broken(const char* doing, const std::error_code& error) {
@@ -191,6 +230,8 @@ void DataSocket::Tick() {
   const bool silent = (idle_ || num_waiting_ > 0) && bytes_moved_ == bytes_moved_at_tick_;
   silent_ticks_ = silent ? silent_ticks_ + 1 : 0;
   bytes_moved_at_tick_ = bytes_moved_;
+  // A peer that sends less than the reader is woken for is slow, not silent: take what is there.
+  if (silent) SetWakeBytes(1);
   if (silent_ticks_ >= kTicksOfSilence) {
     Close(absl::DeadlineExceededError(
         absl::StrCat("no byte moved for ", absl::FormatDuration(silence_))));

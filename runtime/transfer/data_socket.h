@@ -48,6 +48,10 @@ class DataSocket : public std::enable_shared_from_this<DataSocket> {
   asio::awaitable<absl::Status> SendFile(int fd, std::int64_t offset, std::int64_t bytes,
                                          Moved* moved);
 
+  /// Ends this turn on the strand. Whoever moves bytes without waiting does so now and then, so
+  /// that timers, closes and other connections get theirs.
+  asio::awaitable<void> LetOthersRun();
+
   /// Counts silence anew, against this limit.
   void SetSilence(absl::Duration silence);
   /// Counts time without use as silence, until SetSilence.
@@ -69,8 +73,11 @@ class DataSocket : public std::enable_shared_from_this<DataSocket> {
   class Waiting;
 
   asio::awaitable<absl::StatusOr<asio::ip::tcp::endpoint>> Resolve(const std::string& endpoint);
+  asio::awaitable<absl::Status> AfterRefusal(const char* doing, int error_number,
+                                             asio::ip::tcp::socket::wait_type ready);
   absl::Status Broken(const char* doing, const std::error_code& error);
   void SetUp();
+  void SetWakeBytes(std::size_t bytes);
   void CountMoved(std::int64_t bytes, Moved* moved);
   void ArmTimer();
   void Tick();
@@ -83,6 +90,7 @@ class DataSocket : public std::enable_shared_from_this<DataSocket> {
   std::optional<absl::Status> closed_why_;
   int num_waiting_ = 0;
   int silent_ticks_ = 0;
+  std::size_t wake_bytes_ = 1;
   std::int64_t bytes_moved_ = 0;
   std::int64_t bytes_moved_at_tick_ = 0;
   bool idle_ = false;

@@ -28,6 +28,9 @@
 namespace weir::transfer {
 namespace {
 
+// Credit is given back in so many parts: few frames, and the sender never runs dry.
+constexpr std::int64_t kCreditsOnTheWay = 4;
+
 // One order on its way. `nearly_done` and `done` are emptied when they are called.
 struct ActiveFetch {
   FetchOrder order;
@@ -222,8 +225,11 @@ asio::awaitable<absl::Status> FetchState::Receive(ActiveFetch& fetch) {
     if (!written.ok()) co_return written;
     written_bytes += *bytes;
     Count([&bytes](FetcherCounters& c) { c.bytes += *bytes; });
-    const std::int64_t credit = std::min(*bytes, order.bytes - granted);
-    if (credit == 0) continue;
+    co_await fetch.socket->LetOthersRun();
+    const std::int64_t credit =
+        std::min(written_bytes + options_.credit_bytes, order.bytes) - granted;
+    const bool all = granted + credit == order.bytes;
+    if (credit == 0 || (!all && credit < options_.credit_bytes / kCreditsOnTheWay)) continue;
     granted += credit;
     const std::string credit_frame = EncodeCredit(credit);
     const absl::Status sent = co_await fetch.socket->Write(credit_frame);
@@ -251,7 +257,13 @@ asio::awaitable<absl::StatusOr<std::int64_t>> FetchState::ReceiveFrame(ActiveFet
   if (header->kind != FrameKind::kData || header->body_bytes > bytes_left) {
     co_return absl::DataLossError("the sender breaks the protocol: no data where due");
   }
-  const absl::Status read = co_await socket.Read(into, header->body_bytes, moved);
+  // In two reads where the look-ahead begins, because a read is not woken for every byte.
+  const std::int64_t before_tail =
+      std::clamp<std::int64_t>(bytes_left - fetch.order.look_ahead_bytes, 0, header->body_bytes);
+  absl::Status read = co_await socket.Read(into, static_cast<std::size_t>(before_tail), moved);
+  if (!read.ok()) co_return read;
+  read = co_await socket.Read(into + before_tail,
+                              static_cast<std::size_t>(header->body_bytes - before_tail), moved);
   if (!read.ok()) co_return read;
   const absl::Status checked = CheckBody(*header, {into, header->body_bytes});
   if (!checked.ok()) co_return checked;

@@ -242,6 +242,29 @@ TEST_F(TransferTest, ASenderThatStopsMidWayIsNamed) {
   EXPECT_EQ(Finish(outcome).code(), absl::StatusCode::kDeadlineExceeded);
 }
 
+TEST_F(TransferTest, ASlowSenderIsNotSilent) {
+  StartFetcher();
+  RawListener sender;
+  constexpr std::size_t kPieces = 10;
+  const std::string body = TestBytes(kPieces * 1000);
+  FetchOrder order = Order("1.1", static_cast<std::int64_t>(body.size()));
+  order.peer_endpoint = sender.endpoint();
+  const auto outcome = Begin(order);
+  RawPeer peer = sender.Accept();
+  FrameHeader header{FrameKind::kData, static_cast<std::uint32_t>(body.size()), 0};
+  header.checksum = format::Xxh3(body, FrameSeed(header.kind, header.body_bytes));
+  std::string encoded(kFrameHeaderBytes, '\0');
+  EncodeFrameHeader(header, encoded.data());
+  peer.Send(EncodeStatus(absl::OkStatus()) + encoded);
+  // Twice the silence time in all, with a few bytes now and then.
+  for (std::size_t i = 0; i < kPieces; ++i) {
+    std::this_thread::sleep_for(absl::ToChronoMilliseconds(kSilence / 5));
+    peer.Send(body.substr(i * 1000, 1000));
+  }
+  EXPECT_TRUE(Finish(outcome).ok()) << outcome->result->status();
+  EXPECT_TRUE(format::ReadAll(folder_.File("received")) == body);
+}
+
 TEST_F(TransferTest, AnUnreachableSenderIsNamed) {
   StartFetcher();
   RawListener sender;
