@@ -1,5 +1,7 @@
 #include "planner/job/even_plan.h"
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,7 +15,10 @@
 
 namespace weir::planner {
 
-absl::StatusOr<Plan> EvenPlan(const JobShape& shape, const ClusterProfile& cluster) {
+namespace {
+
+/// The even split with its pieces in rotation order, not yet ordered.
+absl::StatusOr<Plan> SplitEvenly(const JobShape& shape, const ClusterProfile& cluster) {
   const std::int32_t num_workers = cluster.network.num_workers;
   const std::int32_t num_mappers = shape.num_mappers > 0 ? shape.num_mappers : num_workers;
   PlanAssembly assembly(cluster.network);
@@ -42,14 +47,35 @@ absl::StatusOr<Plan> EvenPlan(const JobShape& shape, const ClusterProfile& clust
   if (absl::Status status = AddStoreSteps(shape.store, reducers, 0, assembly); !status.ok()) {
     return status;
   }
-  Plan plan = assembly.TakePlan();
-  if (absl::Status status = OrderByPriority(&plan); !status.ok()) return status;
+  return assembly.TakePlan();
+}
+
+/// Orders the write steps of a plan whose transfers are ordered, and adds name and bound.
+absl::StatusOr<Plan> Finished(const JobShape& shape, Plan plan, std::string method) {
   if (absl::Status status = LimitStore(shape.store, plan); !status.ok()) return status;
   const absl::StatusOr<Seconds> bound_s = OrderBound(plan);
   if (!bound_s.ok()) return bound_s.status();
-  plan.summary.method = "even";
+  plan.summary.method = std::move(method);
   plan.summary.lower_bound_s = *bound_s;
   return plan;
+}
+
+}  // namespace
+
+absl::StatusOr<Plan> EvenPlan(const JobShape& shape, const ClusterProfile& cluster) {
+  absl::StatusOr<Plan> plan = SplitEvenly(shape, cluster);
+  if (!plan.ok()) return plan;
+  if (absl::Status status = OrderByPriority(&*plan); !status.ok()) return status;
+  return Finished(shape, *std::move(plan), "even");
+}
+
+absl::StatusOr<Plan> FetchAllPlan(const JobShape& shape, const ClusterProfile& cluster,
+                                  std::int32_t fetch_limit) {
+  absl::StatusOr<Plan> plan = SplitEvenly(shape, cluster);
+  if (!plan.ok()) return plan;
+  if (absl::Status status = OrderFetchAll(&*plan, fetch_limit); !status.ok()) return status;
+  return Finished(shape, *std::move(plan),
+                  fetch_limit > 0 ? absl::StrCat("fetch-", fetch_limit) : "fetch-all");
 }
 
 }  // namespace weir::planner

@@ -27,4 +27,13 @@ namespace weir::planner {
 /// Checked by: tests/unit/planner_job/plan_job_test.cc, plan_job_property_test.cc.
 absl::StatusOr<Plan> EvenPlan(const JobShape& shape, const ClusterProfile& cluster);
 
+/// Builds a plan with the same chunks and load fractions whose receivers fetch from all senders at
+/// once, or from at most `fetch_limit` > 0 of them in rotation order.
+///
+/// What runtimes without a plan do; the base line of every benchmark, and the better way where
+/// pieces are too small to be worth a grant each.
+/// Returns: as EvenPlan; method "fetch-all" or "fetch-N".
+absl::StatusOr<Plan> FetchAllPlan(const JobShape& shape, const ClusterProfile& cluster,
+                                  std::int32_t fetch_limit);
+
 }  // namespace weir::planner

@@ -3,6 +3,7 @@
 // Chooses how a job is planned. The only planner entry that runtime/master calls.
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "planner/job/job_shape.h"
 #include "planner/plan/plan.h"
 
@@ -10,13 +11,22 @@ namespace weir::planner {
 
 /// How chunk sizes, load fractions and the transfer order are computed.
 enum class PlanMethod {
-  kLoad,  // divisible load: chunks, fractions and order by predicted makespan (load_plan.h)
-  kEven,  // even chunks, uniform fractions, rotation order; for comparison
+  kLoad,      // divisible load: chunks, fractions and order by predicted makespan (load_plan.h)
+  kEven,      // even chunks, uniform fractions, rotation order; for comparison
+  kFetchAll,  // even chunks, uniform fractions, no order: every receiver fetches from all senders
+              // at once, or from PlanOptions::fetch_limit of them; for comparison
 };
 
 struct PlanOptions {
   PlanMethod method = PlanMethod::kLoad;
+  /// kFetchAll: see Plan::fetch_limit. Others: 0.
+  std::int32_t fetch_limit = 0;
 };
+
+/// Returns the method of that name: "load", "even", "fetch-all", or "fetch-N" with N from 1 to 1000
+/// (at most N fetches at a time into one receiver). Empty = the default.
+/// Errors: kInvalidArgument with the names that exist.
+absl::StatusOr<PlanOptions> ParsePlanMethod(absl::string_view name);
 
 /// Builds the plan of a job.
 ///

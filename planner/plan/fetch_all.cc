@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <queue>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -72,6 +73,8 @@ class FluidSimulation {
     times_.steps.resize(plan.steps.size());
     times_.transfers.resize(plan.transfers.size());
     rates_.assign(plan.transfers.size(), 0);
+    receivers_.resize(static_cast<std::size_t>(plan.network.num_workers));
+    if (plan.fetch_limit > 0) FillReceivePlaces();
     for (const Transfer& transfer : plan.transfers) {
       left_bytes_.push_back(static_cast<double>(transfer.bytes));
     }
@@ -89,6 +92,7 @@ class FluidSimulation {
     for (NodeIndex node = 0; node < graph_.num_nodes(); ++node) {
       if (waits_[static_cast<std::size_t>(node)] == 0) Start(node);
     }
+    BeginFetches();
     while (!events_.empty() || !flowing_.empty()) {
       // The next finish or event, or later when many stand close together. Elapsed time is kept
       // beside the point in time: their difference may round to nothing, and something must happen
@@ -122,23 +126,78 @@ class FluidSimulation {
     return graph_.IsTransfer(node) ? times_.transfers[item] : times_.steps[item];
   }
 
-  // Everything that `node` waited for is done. Its event is its finish, or for a flow the end of
-  // its latency.
-  void Start(NodeIndex node) {
-    Seconds start_s = ready_s_[static_cast<std::size_t>(node)];
-    Seconds lasts_s = plan_.network.latency_s;
-    if (!graph_.IsTransfer(node)) {
-      const ComputeStep& step = plan_.steps[static_cast<std::size_t>(node)];
-      start_s = std::max(start_s, step.release_s);
-      lasts_s = step.duration_s;
+  /// With a fetch limit: what one receiver has under way, and what it could begin, by its place in
+  /// the receive order.
+  struct Receiver {
+    std::int32_t num_under_way = 0;
+    std::set<std::pair<std::int32_t, NodeIndex>> ready;
+    Seconds free_s = 0;  // when its last fetch ended
+    bool changed = false;
+  };
+
+  void FillReceivePlaces() {
+    receive_place_.assign(plan_.transfers.size(), 0);
+    for (const std::vector<TransferIndex>& order : plan_.receive_order) {
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        receive_place_[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
+      }
     }
+  }
+
+  void NoteChange(WorkerIndex worker) {
+    Receiver& receiver = receivers_[static_cast<std::size_t>(worker)];
+    if (!std::exchange(receiver.changed, true)) changed_receivers_.push_back(worker);
+  }
+
+  // Everything that `node` waited for is done.
+  void Start(NodeIndex node) {
+    const Seconds ready_s = ready_s_[static_cast<std::size_t>(node)];
+    const auto item = static_cast<std::size_t>(graph_.ItemOf(node));
+    if (!graph_.IsTransfer(node)) {
+      const ComputeStep& step = plan_.steps[item];
+      Begin(node, std::max(ready_s, step.release_s), step.duration_s);
+    } else if (plan_.fetch_limit == 0) {
+      Begin(node, ready_s, plan_.network.latency_s);
+    } else {
+      const WorkerIndex worker = plan_.transfers[item].receiver;
+      receivers_[static_cast<std::size_t>(worker)].ready.insert({receive_place_[item], node});
+      NoteChange(worker);
+    }
+  }
+
+  // The event of `node` is its finish, or for a flow the end of its latency.
+  void Begin(NodeIndex node, Seconds start_s, Seconds lasts_s) {
     TimesOf(node).start_s = start_s;
     events_.push({start_s + lasts_s, node});
+  }
+
+  // Fills the free places of the receivers that changed. Called once all that happens at one moment
+  // is known, so that the receive order decides and not the order of events.
+  void BeginFetches() {
+    for (const WorkerIndex worker : std::exchange(changed_receivers_, {})) {
+      Receiver& receiver = receivers_[static_cast<std::size_t>(worker)];
+      receiver.changed = false;
+      while (receiver.num_under_way < plan_.fetch_limit && !receiver.ready.empty()) {
+        const NodeIndex node = receiver.ready.begin()->second;
+        receiver.ready.erase(receiver.ready.begin());
+        ++receiver.num_under_way;
+        Begin(node, std::max(ready_s_[static_cast<std::size_t>(node)], receiver.free_s),
+              plan_.network.latency_s);
+      }
+    }
   }
 
   void Finish(NodeIndex node, Seconds finish_s) {
     TimesOf(node).finish_s = finish_s;
     times_.makespan_s = std::max(times_.makespan_s, finish_s);
+    if (plan_.fetch_limit > 0 && graph_.IsTransfer(node)) {
+      const WorkerIndex worker =
+          plan_.transfers[static_cast<std::size_t>(graph_.ItemOf(node))].receiver;
+      Receiver& receiver = receivers_[static_cast<std::size_t>(worker)];
+      --receiver.num_under_way;
+      receiver.free_s = std::max(receiver.free_s, finish_s);
+      NoteChange(worker);
+    }
     for (const NodeIndex next : graph_.Successors(node)) {
       const auto position = static_cast<std::size_t>(next);
       ready_s_[position] = std::max(ready_s_[position], finish_s);
@@ -185,6 +244,7 @@ class FluidSimulation {
         Finish(node, time_s);
       }
     }
+    BeginFetches();
   }
 
   const Plan& plan_;
@@ -196,6 +256,9 @@ class FluidSimulation {
   std::vector<double> left_bytes_;
   std::vector<double> rates_;
   std::vector<std::int32_t> flowing_;
+  std::vector<Receiver> receivers_;
+  std::vector<WorkerIndex> changed_receivers_;
+  std::vector<std::int32_t> receive_place_;  // by transfer
   bool sharing_changed_ = false;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   Seconds now_s_ = 0;

@@ -75,7 +75,8 @@ enum class TransferOrder {
   kStrict,    // trees: ports keep the planned order exactly
   kOvertake,  // shuffles: a transfer whose run is late is overtaken by the next ready one, in plan
               // order
-  kFetchAll,  // no order: every receiver fetches from all senders at once with bounded credit
+  kFetchAll,  // no order: every receiver fetches from all senders at once with bounded credit, or
+              // from at most Plan::fetch_limit of them
 };
 
 /// Section of a run: what `producer` makes for `consumer`, sent or handed over in place. CheckPlan
@@ -102,6 +103,9 @@ struct Plan {
   std::vector<Transfer> transfers;
   std::vector<Section> sections;
   TransferOrder transfer_order = TransferOrder::kOvertake;
+  /// kFetchAll: most transfers that one receiver has under way; it begins them in receive_order, as
+  /// their runs come. 0 = no limit. Others: 0.
+  std::int32_t fetch_limit = 0;
   /// Exact order of the steps of each worker, of its sends and of its receives. One list a worker,
   /// each step and transfer in exactly one list of its kind.
   std::vector<std::vector<StepIndex>> compute_order;

@@ -253,6 +253,11 @@ absl::Status CheckStepsAndTransfers(const Plan& plan) {
     default:
       return Invalid("Plan has an unknown transfer_order: ", static_cast<int>(plan.transfer_order));
   }
+  if (plan.fetch_limit < 0 ||
+      (plan.fetch_limit > 0 && plan.transfer_order != TransferOrder::kFetchAll)) {
+    return Invalid("Plan has fetch_limit ", plan.fetch_limit,
+                   "; must be 0 (none), or 1 or more in a plan whose receivers fetch from all");
+  }
   for (std::size_t index = 0; index < plan.steps.size(); ++index) {
     if (absl::Status status = CheckStep(plan, index); !status.ok()) return status;
   }

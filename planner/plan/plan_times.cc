@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -105,6 +107,35 @@ class PlannedTimes {
     return absl::OkStatus();
   }
 
+  // A receiver of a kFetchAll plan has at most fetch_limit transfers under way.
+  absl::Status CheckFetchLimit() const {
+    const auto limit = static_cast<std::size_t>(plan_.fetch_limit);
+    if (limit == 0) return absl::OkStatus();
+    for (const std::vector<TransferIndex>& order : plan_.receive_order) {
+      std::vector<TransferIndex> by_start = order;
+      std::sort(by_start.begin(), by_start.end(), [&](TransferIndex a, TransferIndex b) {
+        const Item left = TransferAt(a);
+        const Item right = TransferAt(b);
+        return std::tie(left.start_s, left.finish_s) < std::tie(right.start_s, right.finish_s);
+      });
+      std::multiset<Seconds> under_way_until_s;
+      for (const TransferIndex index : by_start) {
+        const Item transfer = TransferAt(index);
+        while (!under_way_until_s.empty() &&
+               *under_way_until_s.begin() <= transfer.start_s + tolerance_s_) {
+          under_way_until_s.erase(under_way_until_s.begin());
+        }
+        under_way_until_s.insert(transfer.finish_s);
+        if (under_way_until_s.size() > limit) {
+          return absl::InvalidArgumentError(absl::StrCat(
+              "Fetch limit is broken: transfer ", index, " starts at ", transfer.start_s,
+              " s, when its receiver has ", limit, " under way already"));
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status CheckSummary() const {
     const PlanSummary& summary = plan_.summary;
     if (!(std::abs(summary.makespan_s - last_finish_s_) <= tolerance_s_)) {
@@ -173,6 +204,7 @@ absl::Status CheckTimes(const Plan& plan) {
     }
     if (!status.ok()) return status;
   }
+  if (absl::Status status = times.CheckFetchLimit(); !status.ok()) return status;
   return times.CheckSummary();
 }
 

@@ -36,7 +36,8 @@ struct Prediction {
 /// steps, the network model and the orders; ignores the builder's planned start times.
 ///
 /// Model: kStrict and kOvertake follow the port and channel orders exactly (no lateness exists in a
-///   prediction). kFetchAll: fair sharing of ports and cuts (max-min) among all ready transfers.
+///   prediction). kFetchAll: fair sharing of ports and cuts (max-min) among all ready transfers;
+///   with a fetch_limit, among those that each receiver has begun.
 /// Errors: kInvalidArgument if the orders have a cycle or indices are out of range.
 /// Thread-safety: pure; same input, same bits.
 /// Time: O((steps + transfers) log) for ordered plans.

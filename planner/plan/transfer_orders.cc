@@ -95,9 +95,10 @@ absl::Status OrderByStart(Plan* plan) {
   return AdoptPrediction(plan);
 }
 
-absl::Status OrderFetchAll(Plan* plan) {
-  if (absl::Status status = CheckItems(*plan); !status.ok()) return status;
+absl::Status OrderFetchAll(Plan* plan, std::int32_t fetch_limit) {
   plan->transfer_order = TransferOrder::kFetchAll;
+  plan->fetch_limit = fetch_limit;
+  if (absl::Status status = CheckItems(*plan); !status.ok()) return status;
   FillPortOrders(AllTransfers(*plan), plan);
   plan->channel_order.assign(plan->network.cuts.size(), {});
   plan->summary.lower_bound_s = 0;

@@ -45,12 +45,13 @@ absl::Status OrderByPriority(Plan* plan);
 /// Checked by: tests/unit/planner_plan/transfer_orders_test.cc.
 absl::Status OrderByStart(Plan* plan);
 
-/// Makes the plan a kFetchAll plan: no order, no channels, shared ports and cuts. Clears
+/// Makes the plan a kFetchAll plan: no order, no channels, shared ports and cuts. Each receiver
+/// fetches everything at once, or at most `fetch_limit` > 0 transfers, lowest index first. Clears
 /// summary.lower_bound_s, because a bound for ordered transfers need not hold (slow ports share a
 /// cut better than they hold a channel).
 /// Requires: plan->network, steps, sections, transfers and compute_order are filled.
 /// Errors: kInvalidArgument when the plan breaks CheckStructure or its precedence has a cycle.
-absl::Status OrderFetchAll(Plan* plan);
+absl::Status OrderFetchAll(Plan* plan, std::int32_t fetch_limit = 0);
 
 /// Writes the predicted times of the plan into it: start of every step and transfer, duration of
 /// every transfer, summary.makespan_s.

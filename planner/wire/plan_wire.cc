@@ -194,6 +194,7 @@ v1::Plan ContentToProto(const Plan& plan) {
     s->set_bytes(section.bytes);
   }
   out.set_transfer_order(OrderToProto(plan.transfer_order));
+  out.set_fetch_limit(plan.fetch_limit);
   ListsToProto(plan.compute_order, out.mutable_compute_order());
   ListsToProto(plan.send_order, out.mutable_send_order());
   ListsToProto(plan.receive_order, out.mutable_receive_order());
@@ -255,6 +256,7 @@ absl::StatusOr<Plan> PlanFromProto(const v1::Plan& message) {
   absl::StatusOr<TransferOrder> order = OrderFromProto(message.transfer_order());
   if (!order.ok()) return order.status();
   plan.transfer_order = *order;
+  plan.fetch_limit = message.fetch_limit();
   plan.compute_order = ListsFromProto(message.compute_order());
   plan.send_order = ListsFromProto(message.send_order());
   plan.receive_order = ListsFromProto(message.receive_order());

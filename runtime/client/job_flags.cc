@@ -69,9 +69,10 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
       ->check(CLI::Range(1, 10'000))
       ->type_name("N");
   command
-      .add_option(
-          "--plan-method,--method", job.plan_method,
-          "How to plan (default: the planner chooses); an unknown name lists the known ones")
+      .add_option("--plan-method,--method", job.plan_method,
+                  "How to plan: load (the default), even, fetch-all (from "
+                  "all senders "
+                  "at once) or fetch-N (from N at a time)")
       ->type_name("NAME");
   if (needs_output) {
     command.add_flag("--overwrite", job.overwrite, "Replace an output directory that exists");

@@ -44,7 +44,7 @@ void JobRun::MakePlan() {
                              "start workers with: weir worker --master HOST:PORT"));
   }
   const auto info = context_.seams.catalog.find(status_.spec().job());
-  const absl::StatusOr<planner::PlanMethod> method = ParsePlanMethod(status_.spec().plan_method());
+  const auto method = planner::ParsePlanMethod(status_.spec().plan_method());
   if (info == context_.seams.catalog.end() || !method.ok()) {
     return FailFrom(method.status());
   }

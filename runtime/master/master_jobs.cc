@@ -179,7 +179,8 @@ void Master::Impl::PlanDry(v1::JobSpec spec, rpc::Reply<v1::GetPlanResponse> rep
         if (alive.empty()) return reply(NoWorkers());
         PlanRequest request = MakePlanRequest(
             spec, seams_.catalog.at(spec.job())->info(), input->total_bytes, alive,
-            ParsePlanMethod(spec.plan_method()).value_or(planner::PlanOptions().method), options_);
+            planner::ParsePlanMethod(spec.plan_method()).value_or(planner::PlanOptions()),
+            options_);
         Offload(
             seams_.loop, seams_.compute_pool,
             [request = std::move(request)] { return PlanTheJob(request); },

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "planner/plan/check_plan.h"
 #include "planner/plan/explain.h"
 #include "planner/wire/plan_wire.h"
@@ -77,16 +76,9 @@ planner::WorkerProfile MakeWorker(const RegisteredWorker& worker) {
 
 }  // namespace
 
-absl::StatusOr<planner::PlanMethod> ParsePlanMethod(absl::string_view name) {
-  if (name.empty()) return planner::PlanOptions().method;
-  if (name == "load") return planner::PlanMethod::kLoad;
-  if (name == "even") return planner::PlanMethod::kEven;
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown plan method '", name, "'; methods are: load, even"));
-}
-
 PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, std::int64_t input_bytes,
-                            absl::Span<const RegisteredWorker> workers, planner::PlanMethod method,
+                            absl::Span<const RegisteredWorker> workers,
+                            const planner::PlanOptions& plan_options,
                             const MasterOptions& options) {
   PlanRequest request;
   request.shape = MakeShape(spec, info, input_bytes, options);
@@ -95,7 +87,7 @@ PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, std::i
   }
   request.cluster.network = MakeNetwork(workers, options);
   request.cluster.network_origin = options.network_origin;
-  request.options.method = method;
+  request.options = plan_options;
   return request;
 }
 

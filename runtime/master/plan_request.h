@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "jobs/api/job_definition.h"
 #include "planner/job/plan_job.h"
@@ -37,16 +36,12 @@ struct PlannedJob {
   v1::Plan message;
 };
 
-/// Returns the plan method of that name; empty = the planner's default.
-/// Errors: kInvalidArgument with the names that exist.
-absl::StatusOr<planner::PlanMethod> ParsePlanMethod(absl::string_view name);
-
 /// Puts the question together: rates from the job's own defaults, requested numbers from the spec,
 /// workers in the order given, the network from the options. A worker that was not measured counts
 /// as one unit worker a slot. Requires: spec passed the checks of Submit; `workers` is not empty.
 PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, std::int64_t input_bytes,
-                            absl::Span<const RegisteredWorker> workers, planner::PlanMethod method,
-                            const MasterOptions& options);
+                            absl::Span<const RegisteredWorker> workers,
+                            const planner::PlanOptions& plan_options, const MasterOptions& options);
 
 /// Builds, checks, predicts and explains the plan. Errors: what the planner says; kInternal when
 /// the planner's own plan does not hold.

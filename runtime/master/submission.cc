@@ -36,7 +36,7 @@ absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& s
   }
   absl::StatusOr<ParameterValues> values = CheckParameters(job->second->info(), given);
   if (!values.ok()) return Invalid(std::string(values.status().message()));
-  absl::StatusOr<planner::PlanMethod> method = ParsePlanMethod(spec.plan_method());
+  const auto method = planner::ParsePlanMethod(spec.plan_method());
   if (!method.ok()) return Invalid(std::string(method.status().message()));
   return absl::OkStatus();
 }

@@ -1,6 +1,7 @@
 #include "runtime/master/transfer_scheduler.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace weir::master {
@@ -31,7 +32,8 @@ TransferScheduler::TransferScheduler(const planner::Plan& plan,
       plan_rank_(plan.transfers.size()),
       send_port_busy_(At(plan.network.num_workers), false),
       receive_port_busy_(At(plan.network.num_workers), false),
-      num_ready_(At(plan.network.num_workers), 0) {
+      num_ready_(At(plan.network.num_workers), 0),
+      receivers_(At(plan.network.num_workers)) {
   for (const auto& order : plan.send_order) AddOrder(order);
   for (const auto& order : plan.receive_order) AddOrder(order);
   for (const auto& cut : plan.channel_order) {
@@ -67,7 +69,16 @@ void TransferScheduler::AddOrder(const std::vector<TransferIndex>& transfers) {
 void TransferScheduler::SetReady(TransferIndex transfer) {
   if (state_[At(transfer)] != State::kWaiting) return;
   state_[At(transfer)] = State::kReady;
-  ++num_ready_[At(plan_.transfers[At(transfer)].sender)];
+  const Transfer& t = plan_.transfers[At(transfer)];
+  ++num_ready_[At(t.sender)];
+  if (plan_.transfer_order != planner::TransferOrder::kFetchAll) return;
+  receivers_[At(t.receiver)].ready.emplace(ReceivePlace(transfer), transfer);
+  changed_receivers_.insert(t.receiver);
+}
+
+std::int32_t TransferScheduler::ReceivePlace(TransferIndex transfer) const {
+  // Orders were added senders first, so that of the receiver is a transfer's second.
+  return places_[At(transfer)][1].position;
 }
 
 void TransferScheduler::Skip(TransferIndex transfer) { Pass(transfer); }
@@ -76,7 +87,13 @@ void TransferScheduler::Pass(TransferIndex transfer) {
   const Transfer& t = plan_.transfers[At(transfer)];
   State& state = state_[At(transfer)];
   if (state == State::kPassed) return;
-  if (state == State::kMoving && plan_.transfer_order != planner::TransferOrder::kFetchAll) {
+  const bool fetch_all = plan_.transfer_order == planner::TransferOrder::kFetchAll;
+  if (fetch_all && state == State::kMoving) {
+    --receivers_[At(t.receiver)].num_moving;
+    changed_receivers_.insert(t.receiver);
+  } else if (fetch_all) {
+    receivers_[At(t.receiver)].ready.erase({ReceivePlace(transfer), transfer});
+  } else if (state == State::kMoving) {
     send_port_busy_[At(t.sender)] = false;
     receive_port_busy_[At(t.receiver)] = false;
     for (const std::int32_t cut : crossed_cuts_[At(transfer)]) ++free_channels_[At(cut)];
@@ -156,20 +173,28 @@ void TransferScheduler::Occupy(TransferIndex transfer) {
   for (const std::int32_t cut : crossed_cuts_[At(transfer)]) --free_channels_[At(cut)];
 }
 
-std::vector<TransferIndex> TransferScheduler::TakeAllReady() {
+std::vector<TransferIndex> TransferScheduler::TakeFetches() {
+  const std::int32_t limit =
+      plan_.fetch_limit > 0 ? plan_.fetch_limit : std::numeric_limits<std::int32_t>::max();
   std::vector<TransferIndex> started;
-  for (std::size_t t = 0; t < state_.size(); ++t) {
-    if (state_[t] != State::kReady) continue;
-    state_[t] = State::kMoving;
-    --num_ready_[At(plan_.transfers[t].sender)];
-    started.push_back(static_cast<TransferIndex>(t));
+  for (const WorkerIndex worker : changed_receivers_) {
+    Receiver& receiver = receivers_[At(worker)];
+    while (receiver.num_moving < limit && !receiver.ready.empty()) {
+      const TransferIndex transfer = receiver.ready.begin()->second;
+      receiver.ready.erase(receiver.ready.begin());
+      ++receiver.num_moving;
+      state_[At(transfer)] = State::kMoving;
+      --num_ready_[At(plan_.transfers[At(transfer)].sender)];
+      started.push_back(transfer);
+    }
   }
+  changed_receivers_.clear();
   return started;
 }
 
 std::vector<TransferIndex> TransferScheduler::TakeStartable(Seconds now_s, double pace) {
   next_late_s_.reset();
-  if (plan_.transfer_order == planner::TransferOrder::kFetchAll) return TakeAllReady();
+  if (plan_.transfer_order == planner::TransferOrder::kFetchAll) return TakeFetches();
   std::vector<TransferIndex> started;
   for (;;) {
     TransferIndex best = planner::kNoIndex;

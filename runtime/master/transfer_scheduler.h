@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "planner/plan/plan.h"
@@ -21,7 +23,9 @@ namespace weir::master {
 ///     finish), times the pace of the run, is over by more than the slack. So a run that goes as
 ///     predicted follows the plan exactly, and a late one keeps the network busy in plan order.
 ///   - kStrict: in port orders nothing is ever overtaken, late or not.
-///   - kFetchAll: every transfer starts as soon as its run is published.
+///   - kFetchAll: every transfer starts as soon as its run is published; with a fetch_limit, as
+///   long
+///     as its receiver has fewer than that many under way, first in its receive order.
 /// Requires: CheckPlan accepts the plan, and the prediction is Predict's of the same plan.
 /// Thread-safety: none. Time: seconds from the start of the run, passed in. A call to TakeStartable
 ///   costs O(workers) while the run is on time, O(transfers of idle senders) when it is late.
@@ -55,6 +59,12 @@ class TransferScheduler {
     std::int32_t head = 0;  // everything before it has passed
   };
 
+  /// kFetchAll: one receiver's transfers that could move, by place in its receive order.
+  struct Receiver {
+    std::set<std::pair<std::int32_t, planner::TransferIndex>> ready;
+    std::int32_t num_moving = 0;
+  };
+
   void AddOrder(const std::vector<planner::TransferIndex>& transfers);
   bool ResourcesFree(planner::TransferIndex transfer) const;
   /// False when one before it in its orders must still be waited for; notes until when.
@@ -63,7 +73,8 @@ class TransferScheduler {
   planner::TransferIndex FirstStartable(planner::WorkerIndex sender, planner::Seconds now_s,
                                         double pace);
   void Occupy(planner::TransferIndex transfer);
-  std::vector<planner::TransferIndex> TakeAllReady();
+  std::vector<planner::TransferIndex> TakeFetches();
+  std::int32_t ReceivePlace(planner::TransferIndex transfer) const;
 
   const planner::Plan& plan_;
   const planner::Prediction& prediction_;
@@ -77,6 +88,9 @@ class TransferScheduler {
   std::vector<bool> receive_port_busy_;
   std::vector<std::int32_t> free_channels_;  // by cut
   std::vector<std::int32_t> num_ready_;      // by sender
+  std::vector<Receiver> receivers_;
+  /// Receivers that may have room and work since the last TakeStartable.
+  std::set<planner::WorkerIndex> changed_receivers_;
   std::optional<planner::Seconds> next_late_s_;
 };
 

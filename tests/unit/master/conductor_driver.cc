@@ -137,6 +137,9 @@ class Driver {
     sends_[At(transfer.sender)] += change;
     receives_[At(transfer.receiver)] += change;
     const bool free_for_all = plan_.transfer_order == planner::TransferOrder::kFetchAll;
+    if (plan_.fetch_limit > 0) {
+      EXPECT_LE(receives_[At(transfer.receiver)], plan_.fetch_limit) << "too many fetches at once";
+    }
     if (!free_for_all) {
       EXPECT_LE(sends_[At(transfer.sender)], 1) << "two sends from one worker";
       EXPECT_LE(receives_[At(transfer.receiver)], 1) << "two receives at one worker";

@@ -133,6 +133,16 @@ TEST_F(ConductorTest, FetchAllGrantsEverythingAtOnce) {
   EXPECT_TRUE(second.transfers[0].concurrent);
 }
 
+TEST_F(ConductorTest, AFetchLimitHoldsTheRestBackInReceiveOrder) {
+  planner::Plan plan = ThreeToOne(TransferOrder::kFetchAll);
+  ASSERT_TRUE(planner::OrderFetchAll(&plan, 1).ok());
+  Use(std::move(plan));
+  conductor_->Begin(At(0));
+  EXPECT_EQ(Granted(StepDone(1, 1)), List{1});
+  EXPECT_EQ(Granted(StepDone(0, 1)), List{});
+  EXPECT_EQ(Granted(TransferDone(1, 1.5)), List{0});
+}
+
 TEST_F(ConductorTest, HandoverObeysPorts) {
   Use(ThreeToOne(TransferOrder::kOvertake), {"host", "host", "host"});
   conductor_->Begin(At(0));

@@ -95,9 +95,10 @@ planner::Plan RandomPlan(std::uint64_t seed, planner::TransferOrder order) {
   planner::Plan plan = assembly.TakePlan();
   plan.transfer_order = order;
   // Half of the plans wait on purpose: a list schedule never leaves anything to overtake.
-  status.Update(order == planner::TransferOrder::kFetchAll ? planner::OrderFetchAll(&plan)
-                : draw.Between(0, 1) == 0                  ? planner::OrderByPriority(&plan)
-                                                           : planner::OrderByStart(&plan));
+  status.Update(order == planner::TransferOrder::kFetchAll
+                    ? planner::OrderFetchAll(&plan, draw.Between(0, 3))
+                : draw.Between(0, 1) == 0 ? planner::OrderByPriority(&plan)
+                                          : planner::OrderByStart(&plan));
   if (!status.ok() && order != planner::TransferOrder::kFetchAll) {
     // Wanted starts may contradict precedence; a list schedule never does.
     status = planner::OrderByPriority(&plan);

@@ -89,6 +89,23 @@ RC_GTEST_PROP(PlanJobProperty, FetchAllIsFeasibleBoundedAndConfirmed, ()) {
   ExpectTimesAgree(*prediction, SimulateNaively(plan), 1e-6);
 }
 
+RC_GTEST_PROP(PlanJobProperty, AFetchLimitIsKeptAndBounded, ()) {
+  Plan plan = DrawPlan();
+  const std::int32_t limit = *rc::gen::inRange(1, 6);
+  RC_ASSERT(OrderFetchAll(&plan, limit).ok());
+  const absl::Status checked = CheckPlan(plan);  // also that no receiver has more under way
+  RC_LOG() << checked << "\n";
+  RC_ASSERT(checked.ok());
+  RC_ASSERT(*OrderBound(plan) <= plan.summary.makespan_s * (1 + 1e-9));
+  ExpectPathExplainsMakespan(*Predict(plan));
+  // A limit that nobody reaches changes nothing.
+  Plan unlimited = plan;
+  RC_ASSERT(OrderFetchAll(&plan, static_cast<std::int32_t>(plan.transfers.size()) + 1).ok());
+  RC_ASSERT(OrderFetchAll(&unlimited).ok());
+  RC_ASSERT(
+      Near(plan.summary.makespan_s, unlimited.summary.makespan_s, unlimited.summary.makespan_s));
+}
+
 RC_GTEST_PROP(PlanJobProperty, NoRandomOrderBeatsTheBound, ()) {
   Plan plan = DrawPlan();
   const Seconds bound_s = *OrderBound(plan);

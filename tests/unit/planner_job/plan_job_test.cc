@@ -239,6 +239,45 @@ TEST(PlanJobTest, NoWorkerIsAPreconditionNotAMistake) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST(PlanJobTest, MethodsByName) {
+  EXPECT_EQ(ParsePlanMethod("")->method, PlanOptions().method);
+  EXPECT_EQ(ParsePlanMethod("load")->method, PlanMethod::kLoad);
+  EXPECT_EQ(ParsePlanMethod("even")->method, PlanMethod::kEven);
+  EXPECT_EQ(ParsePlanMethod("fetch-all")->method, PlanMethod::kFetchAll);
+  EXPECT_EQ(ParsePlanMethod("fetch-all")->fetch_limit, 0);
+  EXPECT_EQ(ParsePlanMethod("fetch-5")->method, PlanMethod::kFetchAll);
+  EXPECT_EQ(ParsePlanMethod("fetch-5")->fetch_limit, 5);
+  for (const char* name : {"magic", "fetch-", "fetch-0", "fetch--1", "fetch-1001", "fetch-5x"}) {
+    const auto unknown = ParsePlanMethod(name);
+    EXPECT_EQ(unknown.status().code(), absl::StatusCode::kInvalidArgument) << name;
+    EXPECT_THAT(std::string(unknown.status().message()),
+                HasSubstr("load, even, fetch-all, fetch-N"));
+  }
+}
+
+TEST(PlanJobTest, FetchMethodsByHand) {
+  JobShape shape = SmallShape();
+  shape.input_bytes = 9;
+  const ClusterProfile cluster = SmallCluster(3, 3);
+  const absl::StatusOr<Plan> all = PlanJob(shape, cluster, *ParsePlanMethod("fetch-all"));
+  const absl::StatusOr<Plan> one = PlanJob(shape, cluster, *ParsePlanMethod("fetch-1"));
+  ASSERT_TRUE(all.ok() && one.ok());
+  EXPECT_EQ(all->summary.method, "fetch-all");
+  EXPECT_EQ(all->transfer_order, TransferOrder::kFetchAll);
+  EXPECT_EQ(all->fetch_limit, 0);
+  EXPECT_EQ(one->summary.method, "fetch-1");
+  EXPECT_EQ(one->fetch_limit, 1);
+  // Maps end at 3; two sections of 1 byte at half the rate, or one after the other; 2.5 s of
+  // reduce.
+  EXPECT_NEAR(all->summary.makespan_s, 3 + 2 + 2.5, 1e-9);
+  EXPECT_NEAR(one->summary.makespan_s, 3 + 2 + 2.5, 1e-9);
+  EXPECT_EQ(all->transfers[0].start_s, all->transfers[3].start_s);
+  for (const std::vector<TransferIndex>& order : one->receive_order) {
+    EXPECT_NEAR(one->transfers[static_cast<std::size_t>(order[0])].start_s, 3, 1e-9);
+    EXPECT_NEAR(one->transfers[static_cast<std::size_t>(order[1])].start_s, 4, 1e-9);
+  }
+}
+
 TEST(PlanJobTest, UnknownMethodIsRefused) {
   PlanOptions options;
   options.method = static_cast<PlanMethod>(99);

@@ -41,6 +41,22 @@ TEST(CheckPlanTest, FetchAllSharesPorts) {
   EXPECT_EQ(CheckPlan(plan), absl::OkStatus());
 }
 
+TEST(CheckPlanTest, FetchLimitCountsWhatIsUnderWay) {
+  // The section to worker 1 in two pieces, both from 3 s on.
+  Plan plan = TwoByTwo(1);
+  plan.transfers[0].bytes = 1;
+  plan.transfers.push_back(Transfer{0, 3, 0, 1, 1, 1, plan.transfers[0].start_s, 2});
+  plan.steps[3].after_transfers.push_back(2);
+  plan.transfer_order = TransferOrder::kFetchAll;
+  plan.send_order[0].push_back(2);
+  plan.receive_order[1].push_back(2);
+  plan.channel_order = {{}};
+  plan.fetch_limit = 2;
+  EXPECT_EQ(CheckPlan(plan), absl::OkStatus());
+  plan.fetch_limit = 1;
+  EXPECT_THAT(std::string(CheckPlan(plan).message()), HasSubstr("Fetch limit is broken"));
+}
+
 TEST(CheckPlanTest, SectionInPiecesIsTiled) {
   Plan plan = TwoByTwo(1);
   plan.transfers[0].bytes = 1;
@@ -77,6 +93,12 @@ const Mutation kStructure[] = {
     {"worker that does not exist", [](Plan& p) { p.steps[1].worker = 2; }},
     {"unknown kind", [](Plan& p) { p.steps[1].kind = static_cast<StepKind>(9); }},
     {"unknown transfer_order", [](Plan& p) { p.transfer_order = static_cast<TransferOrder>(-1); }},
+    {"fetch_limit -1",
+     [](Plan& p) {
+       p.transfer_order = TransferOrder::kFetchAll;
+       p.fetch_limit = -1;
+     }},
+    {"fetch_limit 2", [](Plan& p) { p.fetch_limit = 2; }},
     {"negative position", [](Plan& p) { p.steps[1].layer = -1; }},
     {"negative size", [](Plan& p) { p.steps[1].output_bytes = -1; }},
     {"outside [0, 1e100]", [](Plan& p) { p.steps[1].duration_s = std::nan(""); }},

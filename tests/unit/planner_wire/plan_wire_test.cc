@@ -53,6 +53,7 @@ Plan RandomPlan() {
     plan.sections.push_back({index(), index(), size()});
   }
   plan.transfer_order = static_cast<TransferOrder>(*rc::gen::inRange(0, 3));
+  plan.fetch_limit = *rc::gen::inRange(0, 9);
   plan.compute_order = lists();
   plan.send_order = lists();
   plan.receive_order = lists();
@@ -75,6 +76,7 @@ RC_GTEST_PROP(PlanWire, RoundTripKeepsEverything, ()) {
   RC_ASSERT(back->channel_order == plan.channel_order);
   RC_ASSERT(back->store_channels == plan.store_channels);
   RC_ASSERT(back->store_order == plan.store_order);
+  RC_ASSERT(back->fetch_limit == plan.fetch_limit);
   RC_ASSERT(back->steps.size() == plan.steps.size());
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     RC_ASSERT(back->steps[i].kind == plan.steps[i].kind);
