@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "jobs/api/job_data.h"
 #include "jobs/api/program.h"
 
 namespace weir {
@@ -69,6 +70,8 @@ class JobDefinition {
   /// order).
   virtual absl::Status Present(absl::Span<const std::string> part_paths,
                                const ParameterValues& values, std::ostream& out) const = 0;
+  /// What `weir data` can make and check for this job; null when there is nothing.
+  virtual const JobData* data() const { return nullptr; }
 };
 
 /// The jobs of one program, by name. Filled by hand in runtime/app, so that none is lost at link

@@ -22,4 +22,12 @@ inline std::uint64_t KeyPrefix(std::string_view key) {
   return __builtin_bswap64(prefix);
 }
 
+/// Returns the place in [0, 1) of a key among all strings of bytes, by its first 53 bits: what
+/// `Partition` of a job returns whose parts shall be sorted one after the other. Never falls as
+/// keys rise. The engine tells places apart to 2^-40, so keys that share their first five bytes go
+/// to one reducer.
+inline double PlaceInKeyOrder(std::string_view key) {
+  return static_cast<double>(KeyPrefix(key) >> 11) * 0x1p-53;
+}
+
 }  // namespace weir

@@ -32,7 +32,8 @@ namespace weir {
 /// The results of a job (its keys with their combined values, or what Reduce emits) reach the next
 /// in no particular order, so that from the second job on Combine must be commutative, and Reduce
 /// may rely on SortKey only.
-/// Example: jobs/wordcount/wordcount.cc (one job), jobs/weather/weather.cc (two).
+/// Example: jobs/wordcount/wordcount.cc (Combine), jobs/sessions/sessions.cc (Reduce, SortKey),
+/// jobs/weather/weather.cc (two jobs).
 template <typename... Jobs>
 std::unique_ptr<JobProgram> MakeChainProgram(Jobs... jobs) {
   static_assert(sizeof...(Jobs) > 0);

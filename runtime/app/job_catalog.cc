@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "jobs/onebrc/onebrc.h"
+#include "jobs/sessions/sessions.h"
+#include "jobs/terasort/terasort.h"
 #include "jobs/wordcount/wordcount.h"
 
 namespace weir::app {
@@ -14,6 +16,8 @@ JobCatalog MakeJobCatalog() {
     catalog.emplace(name, std::move(job));
   };
   add(onebrc::MakeDefinition());
+  add(sessions::MakeDefinition());
+  add(terasort::MakeDefinition());
   add(wordcount::MakeDefinition());
   return catalog;
 }

@@ -17,8 +17,10 @@ using TakeCommand = std::function<void(Command)>;
 
 /// Commands that run, ask about and end jobs.
 void AddJobCommands(CLI::App& app, const TakeCommand& take);
-/// Commands that need no master: jobs, planner, verify, completion, version.
+/// Commands that need no master: jobs, planner, verify, data, completion, version.
 void AddLocalCommands(CLI::App& app, const TakeCommand& take);
+/// data generate and data validate; called by AddLocalCommands.
+void AddDataCommands(CLI::App& app, const std::string& group, const TakeCommand& take);
 /// master and worker.
 void AddDaemonCommands(CLI::App& app, const TakeCommand& take);
 

@@ -84,6 +84,7 @@ void AddLocalCommands(CLI::App& app, const TakeCommand& take) {
   AddJson(verify_command, verify->json);
   verify_command.footer("Examples:\n  weir verify counts");
 
+  AddDataCommands(app, kLocalGroup, take);
   AddPlanner(app, take);
 
   std::shared_ptr<CompletionOptions> completion;

@@ -131,6 +131,25 @@ struct VerifyOptions {
   std::string output;
   bool json = false;
 };
+/// `weir data generate`.
+struct GenerateDataOptions {
+  std::string job;
+  std::string output;  // file
+  std::int64_t records = 0;
+  std::int64_t first_record = 0;
+  std::uint64_t seed = 1;
+  double skew = 0;
+  bool overwrite = false;
+  bool json = false;
+};
+/// `weir data validate`.
+struct ValidateDataOptions {
+  std::string job;
+  std::vector<std::string> paths;   // files or directories, in order
+  std::vector<std::string> inputs;  // must hold the same records in any order; empty = not asked
+  bool any_order = false;
+  bool json = false;
+};
 struct CompletionOptions {
   enum class Shell { kBash, kZsh, kFish };
   Shell shell = Shell::kBash;
@@ -170,9 +189,10 @@ struct WorkerDaemonOptions {
   LogOptions log;
 };
 
-using Command = std::variant<RunOptions, SubmitOptions, PlanOptions, WatchOptions, StatusOptions,
-                             ListOptions, CancelOptions, LogsOptions, ExplainOptions, JobsOptions,
-                             PlannerOptions, VerifyOptions, CompletionOptions, VersionOptions,
-                             MasterDaemonOptions, WorkerDaemonOptions>;
+using Command =
+    std::variant<RunOptions, SubmitOptions, PlanOptions, WatchOptions, StatusOptions, ListOptions,
+                 CancelOptions, LogsOptions, ExplainOptions, JobsOptions, PlannerOptions,
+                 VerifyOptions, GenerateDataOptions, ValidateDataOptions, CompletionOptions,
+                 VersionOptions, MasterDaemonOptions, WorkerDaemonOptions>;
 
 }  // namespace weir::client

@@ -26,6 +26,8 @@ struct Runner {
   int operator()(const JobsOptions& options) const { return Jobs(options, host); }
   int operator()(const PlannerOptions& options) const { return Planner(options, host); }
   int operator()(const VerifyOptions& options) const { return Verify(options, host); }
+  int operator()(const GenerateDataOptions& options) const { return GenerateData(options, host); }
+  int operator()(const ValidateDataOptions& options) const { return ValidateData(options, host); }
   int operator()(const CompletionOptions& options) const {
     std::vector<std::string> jobs;
     for (const auto& [name, definition] : host.catalog) jobs.push_back(name);

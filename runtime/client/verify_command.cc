@@ -1,9 +1,5 @@
 // weir verify: an output directory against its manifest.
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -12,10 +8,9 @@
 #include "absl/container/btree_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/base/errno_status.h"
-#include "runtime/base/fd.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands.h"
+#include "runtime/client/file_bytes.h"
 #include "runtime/client/job_spec.h"
 #include "runtime/client/status_json.h"
 #include "runtime/client/value_text.h"
@@ -39,19 +34,14 @@ struct Sum {
 };
 
 absl::StatusOr<Sum> SumFile(const std::string& path) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
   format::Xxh3Stream checksum;
-  std::vector<char> buffer(std::size_t{1} << 20);
   Sum sum;
-  while (true) {
-    const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return ErrnoStatus(errno, absl::StrCat("read ", path));
-    if (got == 0) break;
-    checksum.Append({buffer.data(), static_cast<std::size_t>(got)});
-    sum.bytes += got;
-  }
+  absl::Status read = VisitFileBytes(path, [&](std::string_view bytes) {
+    checksum.Append(bytes);
+    sum.bytes += static_cast<std::int64_t>(bytes.size());
+    return absl::OkStatus();
+  });
+  if (!read.ok()) return read;
   sum.checksum = format::Xxh3Hex(checksum.Digest());
   return sum;
 }

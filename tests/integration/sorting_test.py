@@ -1,0 +1,228 @@
+"""Jobs with Reduce over sorted groups, as processes: terasort with its generator and validator, and sessions."""
+import collections
+import csv
+import json
+import os
+import random
+import unittest
+
+from weir_process import Cluster, WeirTest
+
+RECORD, KEY = 100, 10
+
+
+def sort_records(data):
+    """The oracle: a stable sort in memory."""
+    records = [data[i:i + RECORD] for i in range(0, len(data), RECORD)]
+    return b"".join(sorted(records, key=lambda record: record[:KEY]))
+
+
+class SortingTest(WeirTest):
+    def read(self, path):
+        with open(path, "rb") as file:
+            return file.read()
+
+    def part_names(self, out):
+        return sorted(n for n in os.listdir(out) if n.startswith("part-"))
+
+    def joined_parts(self, out):
+        return b"".join(self.read(os.path.join(out, name)) for name in self.part_names(out))
+
+    def generate(self, name, records, *args):
+        path = self.path(name)
+        self.assert_ok(self.weir("data", "generate", "terasort", "--records", str(records), "-o", path, *args))
+        self.assertEqual(os.path.getsize(path), records * RECORD)
+        return path
+
+    def validate(self, out, *args):
+        return self.weir("data", "validate", "terasort", out, *args)
+
+
+class TeraSort(SortingTest):
+    def test_parts_in_order_are_the_sorted_input_for_any_cut(self):
+        for skew in ("0", "0.6"):
+            source = self.generate(f"in{skew}", 30000, "--skew", skew)
+            expected = sort_records(self.read(source))
+            for i, args in enumerate((["--workers", "1"], ["--workers", "2"], ["--workers", "3"], ["--workers", "4"],
+                                      ["--workers", "2", "--mappers", "5", "--reducers", "7"])):
+                with self.subTest(skew=skew, args=args):
+                    out = self.path(f"out{skew}-{i}")
+                    result = self.run_job("terasort", source, "-o", out, *args)
+                    self.assert_ok(result)
+                    self.assertIn(b"30000 records sorted", result.out)
+                    self.assertTrue(self.joined_parts(out) == expected, "parts are not the sorted input")
+                    self.assert_ok(self.weir("verify", out))
+                    checked = self.validate(out, "--input", source, "--json")
+                    self.assert_ok(checked)
+                    summary = json.loads(checked.out)
+                    self.assertEqual((summary["valid"], summary["records"], summary["files"]),
+                                     (True, 30000, len(self.part_names(out))))
+        self.assert_nothing_left()
+
+    def test_a_directory_of_files_on_a_cluster(self):
+        os.mkdir(self.path("in"))
+        # Three writers of one data set, and an empty file.
+        sizes = [7000, 1, 12999]
+        for i, size in enumerate(sizes):
+            self.generate(f"in/f{i}", size, "--first", str(sum(sizes[:i])), "--seed", "4")
+        self.write("in/f9-empty", b"")
+        whole = self.read(self.generate("whole", sum(sizes), "--seed", "4"))
+        self.assertEqual(b"".join(self.read(self.path("in", f"f{i}")) for i in range(3)), whole)
+        cluster = Cluster(self, workers=3)
+        out = self.path("out")
+        self.assert_ok(cluster.submit("terasort", self.path("in"), "-o", out))
+        self.assertTrue(self.joined_parts(out) == sort_records(whole), "parts are not the sorted input")
+        self.assert_ok(self.validate(out, "--input", self.path("in")))
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def test_ties_stay_in_the_order_of_the_input(self):
+        rng = random.Random(5)
+        records = [bytes([rng.choice(b"ab")] * KEY) + b"%090d" % i for i in range(5000)]
+        source = self.write("in", b"".join(records))
+        for workers in ("1", "3"):
+            out = self.path(f"out{workers}")
+            self.assert_ok(self.run_job("terasort", source, "-o", out, "--workers", workers))
+            self.assertEqual(self.joined_parts(out), sort_records(b"".join(records)))
+
+    def test_empty_input_one_record_and_one_key(self):
+        for name, data in (("empty", b""), ("one", b"k" * RECORD),
+                           ("same", b"".join(b"k" * KEY + b"%090d" % i for i in range(1000)))):
+            with self.subTest(name):
+                source = self.write(name, data)
+                out = self.path(name + "-out")
+                self.assert_ok(self.run_job("terasort", source, "-o", out, "--workers", "2"))
+                self.assertEqual(self.joined_parts(out), data)
+                self.assert_ok(self.validate(out, "--input", source))
+
+    def test_a_file_that_ends_within_a_record_is_named(self):
+        whole = self.write("in/whole", b"w" * 5000)
+        cut = self.write("in/cut", b"c" * 1234)
+        out = self.path("out")
+        result = self.run_job("terasort", self.path("in"), "-o", out, "--workers", "2")
+        self.assert_fails(result, 1, "BAD_RECORD", cut, "1200", "34 of the 100 bytes")
+        self.assertNotIn(whole, result.err)
+        self.assert_nothing_left(out)
+
+    def test_too_little_memory_is_an_error_with_advice(self):
+        source = self.generate("in", 300000)
+        out = self.path("out")
+        result = self.run_job("terasort", source, "-o", out, "--workers", "1", "--memory", "16MiB")
+        self.assert_fails(result, 1, "OUT_OF_MEMORY", "more memory")
+        self.assert_nothing_left(out)
+
+
+class Data(SortingTest):
+    def test_same_numbers_give_the_same_bytes(self):
+        first = self.read(self.generate("a", 1000, "--seed", "7", "--skew", "0.3"))
+        again = self.read(self.generate("b", 1000, "--seed", "7", "--skew", "0.3"))
+        middle = self.read(self.generate("c", 100, "--first", "450", "--seed", "7", "--skew", "0.3"))
+        other = self.read(self.generate("d", 1000, "--seed", "8", "--skew", "0.3"))
+        self.assertEqual(first, again)
+        self.assertEqual(first[45000:55000], middle)
+        self.assertNotEqual(first, other)
+
+    def test_validate_names_disorder_loss_and_broken_records(self):
+        source = self.generate("in", 2000)
+        out = self.path("out")
+        self.assert_ok(self.run_job("terasort", source, "-o", out, "--workers", "2", "--reducers", "2"))
+        parts = [self.read(os.path.join(out, name)) for name in self.part_names(out)]
+        swapped = self.write("swapped/part-0", parts[1])
+        self.write("swapped/part-1", parts[0])
+        result = self.validate(os.path.dirname(swapped))
+        self.assert_fails(result, 1, "part-1", "record 0", "part-0")
+        self.assert_ok(self.validate(os.path.dirname(swapped), "--any-order", "--input", source))
+
+        lost = self.write("lost", parts[0] + parts[1][RECORD:])
+        self.assert_ok(self.validate(lost))
+        self.assert_fails(self.validate(lost, "--input", source), 1, "1999 records", "2000 records")
+        twice = self.write("twice", parts[0][:RECORD] + parts[0] + parts[1][RECORD:])
+        self.assert_fails(self.validate(twice, "--input", source), 1, "checksum")
+        broken = self.write("broken", parts[0][:-1])
+        self.assert_fails(self.validate(broken), 1, broken, "ends after 99")
+        told = json.loads(self.validate(broken, "--json").out)
+        self.assertEqual(told["valid"], False)
+        self.assertIn("ends after 99", told["problem"])
+
+    def test_misuse(self):
+        path = self.generate("in", 10)
+        self.assert_fails(self.weir("data", "generate", "terasort", "--records", "5", "-o", path), 4, path, "--overwrite")
+        self.assertEqual(os.path.getsize(path), 10 * RECORD)
+        self.generate("in", 5, "--overwrite")
+        self.assert_fails(self.weir("data", "generate", "terasort", "--records", "5", "-o", self.dir), 4, "directory")
+        nowhere = self.path("nowhere/file")
+        self.assertNotEqual(self.weir("data", "generate", "terasort", "--records", "5", "-o", nowhere).code, 0)
+        for args in (["--records", "-1"], ["--records", "many"], ["--records", "5", "--skew", "1"],
+                     ["--records", "5", "--skew", "-0.1"], ["--records", "5", "--first", "-1"], []):
+            result = self.weir("data", "generate", "terasort", "-o", self.path("new"), *args)
+            self.assertEqual(result.code, 2, (args, result.err))
+            self.assertFalse(os.path.exists(self.path("new")))
+        self.assert_fails(self.weir("data", "generate", "terrasort", "--records", "5", "-o", self.path("new")), 2,
+                          "terasort")
+        self.assert_fails(self.weir("data", "validate", "wordcount", path), 2, "terasort")
+        self.assert_fails(self.weir("data", "validate", "terasort", self.path("none")), 2, self.path("none"))
+        self.assertEqual(self.weir("data").code, 2)
+        left = [name for name in os.listdir(self.dir) if name.endswith(".partial")]
+        self.assertEqual(left, [])
+
+
+class Sessions(SortingTest):
+    GAP = 40
+
+    def find_sessions(self, rows):
+        """The oracle: sort and cut in memory."""
+        by_user = collections.defaultdict(list)
+        for user, time, page in rows:
+            by_user[user].append((time, page))
+        sessions = []
+        for user, events in by_user.items():
+            events.sort(key=lambda event: event[0])
+            begin = 0
+            for i in range(1, len(events) + 1):
+                if i == len(events) or events[i][0] - events[i - 1][0] > self.GAP:
+                    sessions.append([user, str(events[begin][0]), str(events[i - 1][0]), str(i - begin),
+                                     events[begin][1], events[i - 1][1]])
+                    begin = i
+        return sessions
+
+    def read_sessions(self, out):
+        rows = []
+        for name in self.part_names(out):
+            with open(os.path.join(out, name), encoding="utf-8", newline="") as file:
+                part = list(csv.reader(file))
+            # Within a part by user, then by time.
+            self.assertEqual(part, sorted(part, key=lambda row: (row[0], int(row[1]))), name)
+            rows += part
+        return rows
+
+    def test_sessions_equal_the_oracle_here_and_on_a_cluster(self):
+        rng = random.Random(11)
+        rows = [(f"user, {rng.randint(1, 300)}", rng.randint(0, 5000), f"/p{i % 97}") for i in range(20000)]
+        with open(self.path("events.csv"), "w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
+        expected = sorted(self.find_sessions(rows))
+        shown = set()
+        for i, args in enumerate((["--workers", "1"], ["--workers", "4", "--reducers", "3"])):
+            out = self.path(f"out{i}")
+            result = self.run_job("sessions", self.path("events.csv"), "-o", out, "--set", f"gap={self.GAP}", *args)
+            self.assert_ok(result)
+            self.assertEqual(sorted(self.read_sessions(out)), expected)
+            shown.add(result.out)
+        self.assertEqual(len(shown), 1)
+        self.assertIn(b"%d sessions of 300 users, 20000 events" % len(expected), shown.pop())
+        cluster = Cluster(self, workers=2)
+        self.assert_ok(cluster.submit("sessions", self.path("events.csv"), "-o", self.path("out"), "--set",
+                                      f"gap={self.GAP}"))
+        self.assertEqual(sorted(self.read_sessions(self.path("out"))), expected)
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def test_a_wrong_row_is_named(self):
+        path = self.write("events.csv", "user,timestamp\nann,5\n")
+        result = self.run_job("sessions", path, "-o", self.path("out"))
+        self.assert_fails(result, 1, "BAD_RECORD", path, "user,timestamp", "whole number")
+        self.assert_fails(self.run_job("sessions", path, "-o", self.path("out"), "--set", "gap=-1"), 2, "gap")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
