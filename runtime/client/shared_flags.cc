@@ -54,10 +54,11 @@ void AddTls(CLI::App& app, TlsFiles& tls) {
       app.add_option("--tls-ca", tls.authority, "Authority both sides trust, PEM file");
   for (auto* option : {certificate, key, authority}) {
     option->type_name("FILE")->group("Security");
-    for (auto* other : {certificate, key, authority}) {
-      if (other != option) option->needs(other);
-    }
   }
+  // All three or none, in a ring: CLI11 names one of several missing flags by their addresses.
+  certificate->needs(key);
+  key->needs(authority);
+  authority->needs(certificate);
 }
 
 void AddJson(CLI::App& app, bool& json) {
