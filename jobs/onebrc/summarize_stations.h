@@ -12,6 +12,7 @@
 
 #include "jobs/api/byte_scan.h"
 #include "jobs/api/readers.h"
+#include "jobs/api/tenths.h"
 #include "jobs/api/text_block.h"
 #include "jobs/onebrc/temperature.h"
 

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <string>
 
 namespace weir::onebrc {
 
@@ -27,15 +26,6 @@ inline bool ParseTenths(const char* text, std::size_t bytes, std::int32_t& tenth
                                                    ((values >> 8) & 0xff) * 10 + (values >> 24));
   tenths = negative != 0 ? -magnitude : magnitude;
   return true;
-}
-
-/// Appends tenths as degrees with one decimal. Zero has no sign, so "-0.0" cannot appear.
-inline void AppendTenths(std::int64_t tenths, std::string& out) {
-  if (tenths < 0) out.push_back('-');
-  const std::int64_t magnitude = tenths < 0 ? -tenths : tenths;
-  out.append(std::to_string(magnitude / 10));
-  out.push_back('.');
-  out.push_back(static_cast<char>('0' + magnitude % 10));
 }
 
 /// Returns the mean in tenths, rounded half up, towards positive infinity. Requires: count > 0.

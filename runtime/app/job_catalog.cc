@@ -5,6 +5,7 @@
 #include "jobs/onebrc/onebrc.h"
 #include "jobs/sessions/sessions.h"
 #include "jobs/terasort/terasort.h"
+#include "jobs/weather/weather.h"
 #include "jobs/wordcount/wordcount.h"
 
 namespace weir::app {
@@ -18,6 +19,7 @@ JobCatalog MakeJobCatalog() {
   add(onebrc::MakeDefinition());
   add(sessions::MakeDefinition());
   add(terasort::MakeDefinition());
+  add(weather::MakeDefinition());
   add(wordcount::MakeDefinition());
   return catalog;
 }

@@ -65,9 +65,13 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
       ->check(CLI::Range(1, 1'000'000))
       ->type_name("N");
   command
-      .add_option("--reducers", job.reducers, "Number of reducers (default: the planner chooses)")
+      .add_option("--reducers", job.reducers,
+                  "Number of reducers, of all layers or one number a layer (default: the planner "
+                  "chooses)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
       ->check(CLI::Range(1, 10'000))
-      ->type_name("N");
+      ->type_name("N[,N...]");
   command
       .add_option("--plan-method,--method", job.plan_method,
                   "How to plan: load (the default), even, fetch-all (from "

@@ -29,7 +29,12 @@ v1::JobSpec MakeJobSpec(const JobOptions& job, CommandHost& host) {
   }
   spec.set_overwrite(job.overwrite);
   spec.set_num_mappers(job.mappers);
-  spec.set_num_reducers(job.reducers);
+  if (job.reducers.size() == 1) {
+    spec.set_num_reducers(job.reducers[0]);
+  } else {
+    spec.mutable_layer_reducers()->Assign(job.reducers.begin(), job.reducers.end());
+  }
+  spec.set_skip_bad(job.skip_bad);
   spec.set_plan_method(job.plan_method);
   spec.set_deadline_ms(absl::ToInt64Milliseconds(job.deadline));
   spec.set_idempotency_key(absl::StrFormat("%016x", host.random.Next()));

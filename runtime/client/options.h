@@ -42,7 +42,8 @@ struct JobOptions {
   std::string output;
   std::vector<std::pair<std::string, std::string>> parameters;
   int mappers = 0;
-  int reducers = 0;
+  std::vector<int> reducers;  // none, one for all layers, or one for each layer
+  std::int64_t skip_bad = 0;
   std::string plan_method;
   bool overwrite = false;
   absl::Duration deadline;

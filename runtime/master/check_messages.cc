@@ -19,6 +19,7 @@ constexpr std::size_t kNameBytesMax = 256;
 constexpr std::size_t kParameterBytesMax = 64 << 10;
 constexpr int kParametersMax = 1000;
 constexpr int kInputsMax = 100'000;
+constexpr int kLayersMax = 1000;
 constexpr std::int64_t kDeadlineMsMax = std::int64_t{10} * 365 * 24 * 3600 * 1000;
 constexpr int kProgressMax = 10'000;
 constexpr int kCountersMax = 10'000;
@@ -97,6 +98,8 @@ absl::Status Check(const v1::JobSpec& spec, bool needs_output) {
       CheckRange("number of parameters", spec.parameters_size(), 0, kParametersMax),
       CheckRange("num_mappers", spec.num_mappers(), 0, limits::kReducersMax),
       CheckRange("num_reducers", spec.num_reducers(), 0, limits::kReducersMax),
+      CheckRange("number of layer_reducers", spec.layer_reducers_size(), 0, kLayersMax),
+      CheckRange("skip_bad", spec.skip_bad(), 0, INT64_MAX),
       CheckRange("deadline_ms", spec.deadline_ms(), 0, kDeadlineMsMax),
       CheckRange("length of plan_method", static_cast<std::int64_t>(spec.plan_method().size()), 0,
                  kNameBytesMax),
@@ -108,6 +111,10 @@ absl::Status Check(const v1::JobSpec& spec, bool needs_output) {
   }
   for (const std::string& input : spec.inputs()) {
     if (status = CheckPath("input", input); !status.ok()) return status;
+  }
+  for (const std::int32_t reducers : spec.layer_reducers()) {
+    status = CheckRange("layer_reducers", reducers, 0, limits::kReducersMax);
+    if (!status.ok()) return status;
   }
   for (const v1::JobParameter& parameter : spec.parameters()) {
     status = FirstError(

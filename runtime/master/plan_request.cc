@@ -22,12 +22,14 @@ planner::JobShape MakeShape(const v1::JobSpec& spec, const JobInfo& info, std::i
   shape.map_startup_s = Default(options.map_startup_s);
   shape.map_output_ratio = Default(info.rates.map_output_ratio);
   shape.num_mappers = spec.num_mappers();
-  for (const LayerRates& rates : info.rates.layers) {
+  for (std::size_t p = 0; p < info.rates.layers.size(); ++p) {
+    const LayerRates& rates = info.rates.layers[p];
     planner::LayerShape layer;
     layer.reduce_seconds_per_byte = Default(rates.reduce_seconds_per_byte);
     layer.startup_s = Default(options.reduce_startup_s);
     layer.output_ratio = Default(rates.output_ratio);
-    layer.num_reducers = spec.num_reducers();
+    layer.num_reducers = spec.layer_reducers().empty() ? spec.num_reducers()
+                                                       : spec.layer_reducers(static_cast<int>(p));
     shape.layers.push_back(layer);
   }
   return shape;

@@ -22,6 +22,20 @@ absl::Status Invalid(const std::string& message, const std::string& advice = {})
                             MakeJobError(job_error::kInvalidJob, message, advice));
 }
 
+/// Different numbers of reducers need one for each layer.
+absl::Status CheckLayers(const JobInfo& info, const v1::JobSpec& spec) {
+  const auto num_layers = static_cast<int>(info.rates.layers.size());
+  const int given = spec.layer_reducers_size();
+  if (given == 0 || given == num_layers) {
+    if (given == 0 || spec.num_reducers() == 0) return absl::OkStatus();
+    return Invalid("num_reducers and layer_reducers are both given", "give one of them");
+  }
+  return Invalid(
+      absl::StrCat("numbers of reducers for ", given, " layers are given, but job '", info.name,
+                   "' has ", num_layers, num_layers == 1 ? " layer" : " layers"),
+      "give one number for all layers, or one for each layer");
+}
+
 absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& spec) {
   const auto job = catalog.find(spec.job());
   if (job == catalog.end()) {
@@ -36,6 +50,8 @@ absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& s
   }
   absl::StatusOr<ParameterValues> values = CheckParameters(job->second->info(), given);
   if (!values.ok()) return Invalid(std::string(values.status().message()));
+  absl::Status layers = CheckLayers(job->second->info(), spec);
+  if (!layers.ok()) return layers;
   const auto method = planner::ParsePlanMethod(spec.plan_method());
   if (!method.ok()) return Invalid(std::string(method.status().message()));
   return absl::OkStatus();

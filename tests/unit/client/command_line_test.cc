@@ -41,6 +41,14 @@ TEST(CommandLine, RunTakesJobInputsAndFlagsInAnyOrder) {
   EXPECT_TRUE(run.master.address.empty());
 }
 
+TEST(CommandLine, ReducersAreOneNumberOrOneALayer) {
+  const auto one = Parse<RunOptions>({"run", "--reducers", "4", "weather", "a", "-o", "o"});
+  EXPECT_EQ(one.job.reducers, std::vector<int>{4});
+  EXPECT_EQ(one.job.inputs, Words{"a"});
+  const auto two = Parse<RunOptions>({"run", "--reducers", "4,2", "weather", "a", "-o", "o"});
+  EXPECT_EQ(two.job.reducers, (std::vector<int>{4, 2}));
+}
+
 TEST(CommandLine, InputsMayBeNamedLikeCommands) {
   const auto run = Parse<RunOptions>({"run", "wordcount", "list", "jobs", "-o", "status"});
   EXPECT_EQ(run.job.inputs, (Words{"list", "jobs"}));
@@ -113,6 +121,8 @@ TEST(CommandLine, EveryMisuseExitsWithTwoAndSaysWhatIsWrong) {
       {with({"--workers", "x"}), "--workers"},
       {with({"--mappers", "-1"}), "--mappers"},
       {with({"--reducers", "10001"}), "--reducers"},
+      {with({"--reducers", "2,0"}), "--reducers"},
+      {with({"--reducers", "2,x"}), "--reducers"},
       {with({"--set", "top"}), "'top' is not NAME=VALUE"},
       {with({"--set", "=3"}), "is not NAME=VALUE"},
       {with({"--memory", "lots"}), "64MiB"},

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "jobs/api/bad_record.h"
+#include "jobs/api/tenths.h"
 #include "jobs/onebrc/temperature.h"
 #include "tests/unit/jobs/in_process_job.h"
 

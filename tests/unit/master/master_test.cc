@@ -102,6 +102,14 @@ TEST_F(MasterTest, RefusesWhatCannotRunAndSaysWhy) {
   spec.set_plan_method("magic");
   EXPECT_EQ(RefusalCode(spec), job_error::kInvalidJob);
   spec = Spec();
+  spec.add_layer_reducers(2);
+  spec.add_layer_reducers(3);
+  EXPECT_EQ(RefusalCode(spec), job_error::kInvalidJob) << "the job has one layer";
+  spec = Spec();
+  spec.set_num_reducers(2);
+  spec.add_layer_reducers(2);
+  EXPECT_EQ(RefusalCode(spec), job_error::kInvalidJob) << "both";
+  spec = Spec();
   spec.add_inputs("/in/missing");
   EXPECT_EQ(RefusalCode(spec), job_error::kInputNotFound);
   spec = Spec();
