@@ -29,6 +29,17 @@ absl::Status CheckCount(absl::string_view field, std::int32_t count, std::int32_
   return OutOfRange(field, count, absl::StrCat("between 0 (planner chooses) and ", count_max));
 }
 
+absl::Status CheckGrowth(const JobShape& shape) {
+  const double growth = shape.map_output_growth.value;
+  if (!(growth > 0 && growth <= 1)) {
+    return OutOfRange("map_output_growth", growth, "above 0 and at most 1");
+  }
+  if (shape.map_output_at_bytes < 0) {
+    return OutOfRange("map_output_at_bytes", shape.map_output_at_bytes, "at least 0");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckLayer(const LayerShape& layer, std::size_t index) {
   const std::string prefix = absl::StrCat("layers[", index, "].");
   absl::Status status = CheckAtLeastZero(absl::StrCat(prefix, "reduce_seconds_per_byte"),
@@ -40,6 +51,7 @@ absl::Status CheckLayer(const LayerShape& layer, std::size_t index) {
   if (status.ok()) {
     status = CheckCount(absl::StrCat(prefix, "num_reducers"), layer.num_reducers, kReducersMax);
   }
+  if (status.ok()) status = CheckKeyWeights(layer.key_weights);
   return status;
 }
 
@@ -64,7 +76,9 @@ absl::Status CheckJobShape(const JobShape& shape) {
   if (shape.input_bytes < 0) return OutOfRange("input_bytes", shape.input_bytes, "at least 0");
   absl::Status status = CheckPositive("map_seconds_per_byte", shape.map_seconds_per_byte.value);
   if (status.ok()) status = CheckAtLeastZero("map_startup_s", shape.map_startup_s);
+  if (status.ok()) status = CheckAtLeastZero("map_overhead_s", shape.map_overhead_s);
   if (status.ok()) status = CheckAtLeastZero("map_output_ratio", shape.map_output_ratio);
+  if (status.ok()) status = CheckGrowth(shape);
   if (status.ok()) status = CheckCount("num_mappers", shape.num_mappers, kMappersMax);
   if (status.ok() && (shape.layers.empty() || shape.layers.size() > kLayersMax)) {
     status = OutOfRange("layers.size()", shape.layers.size(),

@@ -130,14 +130,16 @@ Seconds JobLowerBound(const JobShape& shape, const ClusterProfile& cluster) {
   const std::vector<double> rates = FastestFirst(cluster);
   const double input_bytes = static_cast<double>(shape.input_bytes) * kRounding;
   const std::size_t mappers = UsableWorkers(shape.num_mappers, rates.size());
-  const Seconds map_s = MapBound(rates, mappers, shape.map_startup_s.value,
+  // A step's overhead comes once at least, before its bytes or after.
+  const Seconds map_s = (shape.input_bytes > 0 ? shape.map_overhead_s.value : 0) * kRounding +
+                        MapBound(rates, mappers, shape.map_startup_s.value,
                                  input_bytes * shape.map_seconds_per_byte.value);
   // Each step's output and each pair's section is rounded to whole bytes.
   const double num_mappers = StepsMax(shape.num_mappers, rates.size());
   const double num_reducers =
       shape.layers.empty() ? 0 : StepsMax(shape.layers[0].num_reducers, rates.size());
   const double shuffled_bytes =
-      std::max(0.0, input_bytes * shape.map_output_ratio.value - num_mappers * (1 + num_reducers));
+      std::max(0.0, MapOutputBytes(shape, input_bytes) - num_mappers * (1 + num_reducers));
   double bytes = shuffled_bytes;
   Seconds reduce_s = 0;
   Seconds later_s = 0;  // layers after the first reducers

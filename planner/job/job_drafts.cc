@@ -24,7 +24,7 @@ absl::StatusOr<std::vector<MapperDraft>> DraftMappers(const JobShape& shape,
     mapper.worker = workers[j];
     mapper.input_bytes = chunk_bytes[j];
     const auto input_bytes = static_cast<double>(mapper.input_bytes);
-    const double output_bytes = input_bytes * shape.map_output_ratio.value;
+    const double output_bytes = MapOutputBytes(shape, input_bytes);
     if (output_bytes > kOutputBytesMax) {
       return absl::InvalidArgumentError(absl::StrCat(
           "Mapper ", j, " would make ", output_bytes, " bytes (input_bytes ", mapper.input_bytes,
@@ -32,8 +32,9 @@ absl::StatusOr<std::vector<MapperDraft>> DraftMappers(const JobShape& shape,
     }
     mapper.output_bytes = static_cast<Bytes>(output_bytes + 0.5);
     mapper.release_s = static_cast<double>(j + 1) * shape.map_startup_s.value;
-    mapper.duration_s =
-        input_bytes * shape.map_seconds_per_byte.value / ComputeRate(cluster, mapper.worker);
+    mapper.duration_s = shape.map_overhead_s.value + input_bytes *
+                                                         shape.map_seconds_per_byte.value /
+                                                         ComputeRate(cluster, mapper.worker);
     mappers.push_back(mapper);
   }
   return mappers;
@@ -43,8 +44,9 @@ LayerDraft DraftReducers(const LayerShape& layer, const ClusterProfile& cluster,
                          absl::Span<const double> load_fractions,
                          absl::Span<const WorkerIndex> workers) {
   LayerDraft draft;
+  const KeyCuts cuts = CutKeys(layer.key_weights, load_fractions);
   for (std::size_t k = 0; k < load_fractions.size(); ++k)
-    draft.reducers.push_back({workers[k], load_fractions[k]});
+    draft.reducers.push_back({workers[k], cuts.shares[k], cuts.ends[k]});
   draft.output_ratio = layer.output_ratio.value;
   draft.reduce_seconds = [&layer, &cluster](WorkerIndex worker, Bytes input_bytes) {
     return layer.startup_s.value + static_cast<double>(input_bytes) *

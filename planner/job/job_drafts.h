@@ -15,7 +15,7 @@
 namespace weir::planner {
 
 /// Returns mapper j on workers[j] with chunk_bytes[j]: starts at (j + 1) * S (004 counts mappers
-/// from 1), takes A * bytes / rate, makes g_0 * bytes.
+/// from 1), takes the overhead and A * bytes / rate, makes MapOutputBytes.
 ///
 /// Requires: equal sizes.
 /// Errors: kInvalidArgument when one would make more than 4e18 bytes.
@@ -24,7 +24,8 @@ absl::StatusOr<std::vector<MapperDraft>> DraftMappers(const JobShape& shape,
                                                       absl::Span<const Bytes> chunk_bytes,
                                                       absl::Span<const WorkerIndex> workers);
 
-/// Returns reducer k on workers[k] with load_fractions[k]; one takes s + a * bytes / rate.
+/// Returns reducer k on workers[k] with load_fractions[k] of the bytes, or what comes nearest to it
+/// where heavy keys cannot be divided (CutKeys); one takes s + a * bytes / rate.
 ///
 /// Requires: equal sizes; `layer` and `cluster` outlive the draft.
 LayerDraft DraftReducers(const LayerShape& layer, const ClusterProfile& cluster,

@@ -1,6 +1,7 @@
 #include "planner/job/job_notes.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -129,7 +130,54 @@ std::string GuessedNote(const JobShape& shape, const ClusterProfile& cluster) {
                       ". Predicted times are rough until they are known.");
 }
 
+PlanNumber NumberOf(std::string name, const Known& known, const char* unit) {
+  return {std::move(name), known.value, unit, OriginName(known.origin)};
+}
+
+/// How uneven the keys are: the share of the heaviest hundredth of the key space.
+double HeaviestHundredth(const KeyWeights& weights) {
+  double heaviest = 0;
+  for (int i = 0; i < 100; ++i) {
+    heaviest =
+        std::max(heaviest, ShareBelow(weights, (i + 1) / 100.0) - ShareBelow(weights, i / 100.0));
+  }
+  return heaviest;
+}
+
 }  // namespace
+
+std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& cluster) {
+  std::vector<PlanNumber> numbers = {
+      NumberOf("map time", shape.map_seconds_per_byte, "s/byte"),
+      NumberOf("map start-up", shape.map_startup_s, "s"),
+      NumberOf("map step overhead", shape.map_overhead_s, "s"),
+      NumberOf("map output", shape.map_output_ratio, "bytes/byte"),
+  };
+  if (shape.map_output_at_bytes > 0) {
+    numbers.push_back(NumberOf("map output growth", shape.map_output_growth, ""));
+    numbers.push_back({"map output measured at", static_cast<double>(shape.map_output_at_bytes),
+                       "bytes", OriginName(shape.map_output_ratio.origin)});
+  }
+  for (std::size_t p = 0; p < shape.layers.size(); ++p) {
+    const LayerShape& layer = shape.layers[p];
+    const std::string name =
+        shape.layers.size() > 1 ? absl::StrCat("layer ", p + 1, " reduce") : "reduce";
+    numbers.push_back(NumberOf(name + " time", layer.reduce_seconds_per_byte, "s/byte"));
+    numbers.push_back(NumberOf(name + " step overhead", layer.startup_s, "s"));
+    numbers.push_back(NumberOf(name + " output", layer.output_ratio, "bytes/byte"));
+    numbers.push_back({name + " heaviest 1 % of keys", HeaviestHundredth(layer.key_weights), "",
+                       OriginName(layer.key_weights_origin)});
+  }
+  numbers.push_back({"channel time", cluster.network.seconds_per_byte, "s/byte",
+                     OriginName(cluster.network_origin)});
+  numbers.push_back(
+      {"transfer latency", cluster.network.latency_s, "s", OriginName(cluster.network_origin)});
+  for (const WorkerProfile& worker : cluster.workers) {
+    numbers.push_back({absl::StrCat("compute rate of ", worker.name), worker.compute_rate, "",
+                       OriginName(worker.compute_rate_origin)});
+  }
+  return numbers;
+}
 
 std::vector<std::string> JobNotes(const JobShape& shape, const ClusterProfile& cluster,
                                   const Plan& plan) {

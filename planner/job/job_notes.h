@@ -11,6 +11,9 @@
 
 namespace weir::planner {
 
+/// Returns every rate and size that the plan was made from, and where each came from.
+std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& cluster);
+
 /// Returns, in this order: what limits the job (map, channel, bisection, reduce or store) and what
 /// would help; how much of the data stays on its worker; how the output is stored; workers without
 /// work; what the lower bound means; which rates are only guessed. Requires: the plan has its

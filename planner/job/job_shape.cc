@@ -1,6 +1,15 @@
 #include "planner/job/job_shape.h"
 
+#include <cmath>
+
 namespace weir::planner {
+
+double MapOutputBytes(const JobShape& shape, double chunk_bytes) {
+  const double linear = shape.map_output_ratio.value * chunk_bytes;
+  if (shape.map_output_at_bytes <= 0 || chunk_bytes <= 0) return linear;
+  return linear * std::pow(chunk_bytes / static_cast<double>(shape.map_output_at_bytes),
+                           shape.map_output_growth.value - 1);
+}
 
 const char* OriginName(Origin origin) {
   switch (origin) {

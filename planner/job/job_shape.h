@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/job/key_weights.h"
 #include "planner/plan/network_model.h"
 #include "planner/plan/units.h"
 
@@ -26,12 +27,15 @@ struct Known {
 struct LayerShape {
   /// a_p of 004: seconds per byte of reduce work at unit rate. >= 0.
   Known reduce_seconds_per_byte;
-  /// s_p: start-up of a reducer, seconds. >= 0.
+  /// s_p: start-up of a reducer and whatever else a reduce step takes at any size, seconds. >= 0.
   Known startup_s;
   /// g_p: bytes out per byte in. >= 0.
   Known output_ratio;
   /// Requested number of reducers; 0 = the planner chooses.
   std::int32_t num_reducers = 0;
+  /// Of the bytes that this layer reads.
+  KeyWeights key_weights;
+  Origin key_weights_origin = Origin::kDefault;
 };
 
 /// How the output of the last layer is stored (004, 4.1, after (8)).
@@ -62,19 +66,30 @@ struct JobShape {
   Known map_seconds_per_byte;
   /// S of 004: start-up of a mapper, seconds; mapper j starts at j * S. >= 0.
   Known map_startup_s;
-  /// g_0: map output bytes per input byte. >= 0.
+  /// What a map step takes at any size: order, task, files, report. Seconds, >= 0.
+  Known map_overhead_s;
+  /// g_0: map output bytes per input byte, of a chunk of map_output_at_bytes. >= 0.
   Known map_output_ratio;
+  /// beta: a chunk of x bytes makes output in proportion to x^beta; below 1 where a combiner finds
+  /// more and more of the keys again. In (0, 1].
+  Known map_output_growth{1, Origin::kDefault};
+  /// Chunk that map_output_ratio was measured on; 0 = it holds for every size (growth 1).
+  Bytes map_output_at_bytes = 0;
   /// Requested number of mappers; 0 = the planner chooses.
   std::int32_t num_mappers = 0;
   std::vector<LayerShape> layers;
   StoreShape store;
 };
 
+/// Returns the output of a mapper that reads `chunk_bytes`: g_0 x (x / x0)^(beta - 1).
+double MapOutputBytes(const JobShape& shape, double chunk_bytes);
+
 /// One worker as the planner sees it.
 struct WorkerProfile {
   std::string name;
   /// Compute rate relative to the unit worker: 2 = twice as fast. > 0.
   double compute_rate = 1;
+  Origin compute_rate_origin = Origin::kDefault;
   std::int32_t slots = 1;
   Bytes memory_bytes = 0;
   Bytes free_disk_bytes = 0;

@@ -48,15 +48,22 @@ enum class Placement {
   kTogether,  // to the mappers' workers, so that data stays in place
 };
 
+/// The chain's mappers are linear: their ratio is that of an even chunk.
+void SetOutputRatio(const JobShape& shape, Chain& chain) {
+  const double chunk = chain.input_bytes / chain.num_mappers;
+  chain.map_output_ratio =
+      chunk > 0 ? MapOutputBytes(shape, chunk) / chunk : shape.map_output_ratio.value;
+}
+
 Chain ChainOf(const JobShape& shape, const ClusterProfile& cluster) {
   const double map_rate = shape.map_seconds_per_byte.value;
   const std::int32_t workers = cluster.network.num_workers;
   Chain chain;
   chain.num_mappers = shape.num_mappers > 0 ? shape.num_mappers : workers;
+  chain.input_bytes = static_cast<double>(shape.input_bytes);
   chain.map_seconds_per_byte = map_rate;
   chain.map_startup_s = shape.map_startup_s.value;
-  chain.map_output_ratio = shape.map_output_ratio.value;
-  chain.input_bytes = static_cast<double>(shape.input_bytes);
+  SetOutputRatio(shape, chain);
   chain.channels = EffectiveChannels(cluster.network);
   chain.channel_seconds_per_byte = std::max(
       kFreePart * map_rate, cluster.network.seconds_per_byte * (1 - 1.0 / std::max(2, workers)));
@@ -253,6 +260,7 @@ std::vector<Chain> ChainsOf(const JobShape& shape, const ClusterProfile& cluster
     for (std::size_t p = 0; p < limits.fixed.size(); ++p) {
       if (!limits.fixed[p]) CountOf(few, p) = count;
     }
+    SetOutputRatio(shape, few);
     chains.push_back(std::move(few));
   }
   return chains;
@@ -294,6 +302,7 @@ std::vector<std::string> OneMoreNotes(const JobShape& shape, const ClusterProfil
     if (step.kind == StepKind::kWrite) continue;
     ++CountOf(chain, static_cast<std::size_t>(step.layer));
   }
+  SetOutputRatio(shape, chain);
   const absl::StatusOr<load::OneMore> more = load::CompareOneMore(chain);
   if (!more.ok()) return {};
   const Seconds makespan_s = plan.summary.makespan_s;

@@ -61,6 +61,7 @@ absl::StatusOr<Plan> PlanJob(const JobShape& shape, const ClusterProfile& cluste
   if (!status.ok()) return status;
   absl::StatusOr<Plan> plan = BuildPlan(shape, cluster, options);
   if (!plan.ok()) return plan;
+  plan->summary.numbers = JobNumbers(shape, cluster);
   for (std::string& note : JobNotes(shape, cluster, *plan)) {
     plan->summary.notes.push_back(std::move(note));
   }

@@ -16,6 +16,9 @@ struct ActualRun {
   std::vector<Interval> steps;
   std::vector<Interval> transfers;
   std::vector<Bytes> transfer_bytes;
+  /// What each step read, and what it made; empty or 0 where nobody knows.
+  std::vector<Bytes> step_input_bytes;
+  std::vector<Bytes> step_output_bytes;
   Seconds makespan_s = 0;
 };
 

@@ -90,7 +90,15 @@ Json StepsJson(const Plan& plan, const Prediction& predicted, const ActualRun* a
       json["key_end"] = step.key_end;
     }
     json["predicted"] = IntervalJson(FindInterval(predicted.steps, i));
-    if (actual != nullptr) json["actual"] = IntervalJson(FindInterval(actual->steps, i));
+    if (actual != nullptr) {
+      json["actual"] = IntervalJson(FindInterval(actual->steps, i));
+      if (i < actual->step_input_bytes.size()) {
+        json["actual_input_bytes"] = actual->step_input_bytes[i];
+      }
+      if (i < actual->step_output_bytes.size()) {
+        json["actual_output_bytes"] = actual->step_output_bytes[i];
+      }
+    }
     steps.push_back(std::move(json));
   }
   return steps;
@@ -133,6 +141,17 @@ const char* TransferOrderName(TransferOrder order) {
   return "unknown";
 }
 
+Json NumbersJson(const Plan& plan) {
+  Json numbers = Json::array();
+  for (const PlanNumber& number : plan.summary.numbers) {
+    numbers.push_back({{"name", number.name},
+                       {"value", number.value},
+                       {"unit", number.unit},
+                       {"origin", number.origin}});
+  }
+  return numbers;
+}
+
 }  // namespace
 
 std::string ExplainJson(const Plan& plan, const Prediction& predicted, const ActualRun* actual,
@@ -160,6 +179,7 @@ std::string ExplainJson(const Plan& plan, const Prediction& predicted, const Act
     json["transfers"] = TransfersJson(plan, predicted, actual);
   }
   json["critical_path"] = PathJson(predicted);
+  json["numbers"] = NumbersJson(plan);
   json["notes"] = plan.summary.notes;
   // Names may hold any bytes; what is not UTF-8 is replaced, because this must not fail.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

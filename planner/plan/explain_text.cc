@@ -140,6 +140,13 @@ std::string ItemText(const Plan& plan, const Prediction::CriticalItem& item,
                       WorkerName(options, plan.steps[index].worker));
 }
 
+std::string NumberText(const PlanNumber& number) {
+  if (number.unit == "s") return ReadableSeconds(number.value);
+  if (number.unit == "s/byte") return absl::StrFormat("%.3g ns/byte", number.value * 1e9);
+  if (number.unit == "bytes") return ReadableBytes(number.value);
+  return absl::StrFormat("%.3g", number.value);
+}
+
 std::string PathText(const Plan& plan, const Prediction& predicted, const ExplainOptions& options) {
   if (predicted.critical_path.empty()) return "";
   std::string path;
@@ -157,14 +164,33 @@ std::string PathText(const Plan& plan, const Prediction& predicted, const Explai
   return "\n" + Wrap(path, "  critical path: ", "    ");
 }
 
+// Numbers of one origin and kind repeat for every worker: the first few say enough.
+constexpr std::size_t kNumbersShown = 40;
+
+std::string NumbersText(const Plan& plan) {
+  if (plan.summary.numbers.empty()) return "";
+  std::string out = absl::StrFormat("\n  %-34s %14s  %s\n", "number", "value", "from");
+  std::size_t shown = 0;
+  for (const PlanNumber& number : plan.summary.numbers) {
+    if (shown++ == kNumbersShown) break;
+    absl::StrAppendFormat(&out, "  %-34s %14s  %s\n", Fitted(number.name, 34), NumberText(number),
+                          number.origin);
+  }
+  if (shown < plan.summary.numbers.size()) {
+    absl::StrAppend(&out, "  and ", plan.summary.numbers.size() - kNumbersShown,
+                    " more numbers; --json lists them all\n");
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string ExplainText(const Plan& plan, const Prediction& predicted, const ActualRun* actual,
                         const ExplainOptions& options) {
   const PlanReport report = MakeReport(plan, predicted, actual, options);
   std::string out = HeaderText(plan, report, options);
-  absl::StrAppend(&out, LayersText(report), WorkersText(report),
-                  PathText(plan, predicted, options));
+  absl::StrAppend(&out, LayersText(report), WorkersText(report), PathText(plan, predicted, options),
+                  NumbersText(plan));
   if (!plan.summary.notes.empty()) out += '\n';
   for (const std::string& note : plan.summary.notes)
     absl::StrAppend(&out, Wrap(note, "  * ", "    "));

@@ -37,8 +37,8 @@ struct ComputeStep {
   /// Predicted size of what it reads (map: input_end - input_begin) and of what it makes.
   Bytes input_bytes = 0;
   Bytes output_bytes = 0;
-  /// kReduce: share of the key space, and the same as cuts of the unit interval of hashed keys:
-  /// [key_begin, key_end).
+  /// kReduce: share of the bytes of its layer, and its keys as a part of the unit interval:
+  /// [key_begin, key_end). Where keys weigh the same, the part is as long as the share.
   double load_fraction = 0;
   double key_begin = 0;
   double key_end = 0;
@@ -87,6 +87,14 @@ struct Section {
   Bytes bytes = 0;
 };
 
+/// A number that the plan was made from, and where it came from.
+struct PlanNumber {
+  std::string name;  // for example "map rate"
+  double value = 0;
+  std::string unit;    // "s/byte", "s", "bytes/byte"; empty: a plain number
+  std::string origin;  // "default", "flag", "history", "sampled" or "measured"
+};
+
 /// Where the plan came from and what it promises.
 struct PlanSummary {
   std::string method;         // for example "even", "load", "paper"
@@ -94,6 +102,7 @@ struct PlanSummary {
   Seconds lower_bound_s = 0;  // proven; 0 = none known
   /// Sentences for people: what limits the job, what was left out and why.
   std::vector<std::string> notes;
+  std::vector<PlanNumber> numbers;
 };
 
 /// The plan of one job. Plain data; CheckPlan says whether it is feasible.

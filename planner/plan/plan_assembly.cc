@@ -141,9 +141,9 @@ absl::Status PlanAssembly::AddSteps(const LayerDraft& layer,
     step.load_fraction = layer.reducers[k].load_fraction;
     step.key_begin = key_begin;
     // The last cut ends at 1 exactly, whatever the fractions' rounding left.
-    step.key_end = k + 1 == layer.reducers.size()
-                       ? 1
-                       : std::clamp(key_begin + step.load_fraction, key_begin, 1.0);
+    const double key_end =
+        layer.reducers[k].key_end >= 0 ? layer.reducers[k].key_end : key_begin + step.load_fraction;
+    step.key_end = k + 1 == layer.reducers.size() ? 1 : std::clamp(key_end, key_begin, 1.0);
     key_begin = step.key_end;
     for (const std::vector<Bytes>& of_producer : sections) {
       if (__builtin_add_overflow(step.input_bytes, of_producer[k], &step.input_bytes)) {

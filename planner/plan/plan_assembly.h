@@ -26,8 +26,10 @@ struct MapperDraft {
 /// One reducer of a layer.
 struct ReducerDraft {
   WorkerIndex worker = 0;
-  /// delta of 004: share of the key space, >= 0; those of a layer add up to 1.
+  /// delta of 004: share of the bytes, >= 0; those of a layer add up to 1.
   double load_fraction = 0;
+  /// Upper end of its keys; negative: where the fractions so far end, all keys being alike.
+  double key_end = -1;
 };
 
 /// One layer of reducers.

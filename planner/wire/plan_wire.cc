@@ -207,6 +207,13 @@ v1::Plan ContentToProto(const Plan& plan) {
   out.set_makespan_s(plan.summary.makespan_s);
   out.set_lower_bound_s(plan.summary.lower_bound_s);
   for (const std::string& note : plan.summary.notes) out.add_notes(note);
+  for (const PlanNumber& number : plan.summary.numbers) {
+    v1::PlanNumber& message = *out.add_numbers();
+    message.set_name(number.name);
+    message.set_value(number.value);
+    message.set_unit(number.unit);
+    message.set_origin(number.origin);
+  }
   return out;
 }
 
@@ -269,15 +276,24 @@ absl::StatusOr<Plan> PlanFromProto(const v1::Plan& message) {
   plan.summary.makespan_s = message.makespan_s();
   plan.summary.lower_bound_s = message.lower_bound_s();
   plan.summary.notes.assign(message.notes().begin(), message.notes().end());
+  for (const v1::PlanNumber& number : message.numbers()) {
+    plan.summary.numbers.push_back({number.name(), number.value(), number.unit(), number.origin()});
+  }
   return plan;
 }
 
 v1::ActualRun ActualToProto(const ActualRun& actual) {
   v1::ActualRun out;
-  for (const Interval& step : actual.steps) *out.add_steps() = IntervalToProto(step, 0);
+  const auto bytes_at = [](const std::vector<Bytes>& bytes, std::size_t i) {
+    return i < bytes.size() ? bytes[i] : 0;
+  };
+  for (std::size_t i = 0; i < actual.steps.size(); ++i) {
+    v1::ActualInterval& step = *out.add_steps();
+    step = IntervalToProto(actual.steps[i], bytes_at(actual.step_input_bytes, i));
+    step.set_output_bytes(bytes_at(actual.step_output_bytes, i));
+  }
   for (std::size_t i = 0; i < actual.transfers.size(); ++i) {
-    *out.add_transfers() = IntervalToProto(
-        actual.transfers[i], i < actual.transfer_bytes.size() ? actual.transfer_bytes[i] : 0);
+    *out.add_transfers() = IntervalToProto(actual.transfers[i], bytes_at(actual.transfer_bytes, i));
   }
   out.set_makespan_s(actual.makespan_s);
   return out;
@@ -293,6 +309,8 @@ absl::StatusOr<ActualRun> ActualFromProto(const v1::ActualRun& message, const Pl
   ActualRun actual;
   for (const v1::ActualInterval& step : message.steps()) {
     actual.steps.push_back(Interval{step.start_s(), step.finish_s()});
+    actual.step_input_bytes.push_back(step.bytes());
+    actual.step_output_bytes.push_back(step.output_bytes());
   }
   for (const v1::ActualInterval& transfer : message.transfers()) {
     actual.transfers.push_back(Interval{transfer.start_s(), transfer.finish_s()});

@@ -89,6 +89,8 @@ Conductor::Conductor(const planner::Plan& plan, const planner::Prediction& predi
   actual_.steps.assign(plan.steps.size(), kNeverRan);
   actual_.transfers.assign(plan.transfers.size(), kNeverRan);
   actual_.transfer_bytes.assign(plan.transfers.size(), 0);
+  actual_.step_input_bytes.assign(plan.steps.size(), 0);
+  actual_.step_output_bytes.assign(plan.steps.size(), 0);
 }
 
 Seconds Conductor::Since(MonoTime now) const { return absl::ToDoubleSeconds(now - began_); }
@@ -141,6 +143,7 @@ absl::Status Conductor::StepDone(StepIndex step, std::vector<RunSection> section
   const Seconds now_s = Since(now);
   actual_.steps[At(step)].finish_s = now_s;
   actual_.makespan_s = std::max(actual_.makespan_s, now_s);
+  for (const RunSection& section : sections) actual_.step_output_bytes[At(step)] += section.bytes;
   const Seconds predicted_s = prediction_.steps[At(step)].finish_s;
   if (predicted_s > 0) pace_ = std::max(pace_.value_or(0), now_s / predicted_s);
   for (const StepIndex behind : steps_behind_[At(step)]) --waits_for_[At(behind)];
@@ -258,6 +261,9 @@ void Conductor::StartDueSteps(Seconds now_s, ConductorOrders& orders) {
     step_state_[At(step)] = State::kUnderWay;
     actual_.steps[At(step)].start_s = now_s;
     orders.steps.push_back(MakeStepStart(step));
+    planner::Bytes& read = actual_.step_input_bytes[At(step)];
+    read = plan_.steps[At(step)].input_end - plan_.steps[At(step)].input_begin;
+    for (const StepStart::Input& input : orders.steps.back().inputs) read += input.bytes;
   }
 }
 

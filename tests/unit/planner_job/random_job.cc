@@ -65,6 +65,11 @@ RandomJob DrawJob(JobKind kind) {
   job.shape.map_seconds_per_byte.value = (DrawCost() + 0.1) * 10 * scale;
   job.shape.map_startup_s.value = DrawCost() / 4;
   job.shape.map_output_ratio.value = busy ? 1.0 : *rc::gen::element(0.0, 0.01, 0.5, 1.0, 3.0);
+  if (*rc::gen::arbitrary<bool>()) {
+    job.shape.map_output_growth.value = *rc::gen::element(0.3, 0.8, 1.0);
+    job.shape.map_output_at_bytes = job.shape.input_bytes / 7;
+    job.shape.map_overhead_s.value = DrawCost() / 4;
+  }
   if (!busy) job.shape.num_mappers = DrawCount(0, 9);
   const std::int32_t num_layers = DrawCount(1, 5);
   for (std::int32_t p = 0; p < num_layers; ++p) {
@@ -73,6 +78,9 @@ RandomJob DrawJob(JobKind kind) {
     layer.startup_s.value = DrawCost() / 4;
     layer.output_ratio.value = busy ? 0.9 : *rc::gen::element(0.0, 0.3, 1.0, 2.0);
     if (!busy) layer.num_reducers = DrawCount(0, 9);
+    if (*rc::gen::arbitrary<bool>()) {
+      layer.key_weights = {{0.125, 0.5, 0.50001, 0.875, 1}, {0.3, 0.1, 0.4, 0, 0.2}};
+    }
     job.shape.layers.push_back(layer);
   }
   job.shape.store.write =

@@ -165,7 +165,6 @@ const Mutation kLoads[] = {
     {"Map input does not tile", [](Plan& p) { p.steps[0].input_begin = 1; }},
     {"its input range holds 10", [](Plan& p) { p.steps[1].input_bytes = 11; }},
     {"numbered from 0", [](Plan& p) { p.steps[1].index_in_layer = 0; }},
-    {"but its key cut is", [](Plan& p) { p.steps[2].load_fraction = 0.4; }},
     {"add up to 0.9",
      [](Plan& p) {
        p.steps[2].load_fraction = 0.4;

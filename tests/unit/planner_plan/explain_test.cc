@@ -50,10 +50,15 @@ Example MakeExample() {
       "columns "
       "and sentences for people do not end in the middle of a word.",
       "A short one."};
+  example.plan.summary.numbers = {{"map time", 2.5e-9, "s/byte", "sampled"},
+                                  {"map step overhead", 0.002, "s", "default"},
+                                  {"map output growth", 0.75, "", "history"}};
   example.prediction = *Predict(example.plan);
   example.actual.steps = {{0, 2.5}, {0, 3}, {6.5, 7.75}, {0, -1}};
   example.actual.transfers = {{2.5, 4.5}, {4.5, 6.5}};
   example.actual.transfer_bytes = {2, 3};
+  example.actual.step_input_bytes = {10, 10, 4, 0};
+  example.actual.step_output_bytes = {4, 5, 0, 0};
   example.actual.makespan_s = 7.75;
   example.options.title = "wordcount";
   example.options.worker_names = {"alpha", "beta"};

@@ -60,7 +60,8 @@ Plan RandomPlan() {
   plan.channel_order = {lists(), lists()};
   plan.store_channels = index();
   plan.store_order = lists();
-  plan.summary = {"even", real(), real(), {"a note", ""}};
+  plan.summary = {
+      "even", real(), real(), {"a note", ""}, {{"map time", real(), "s", "sampled"}, {}}};
   return plan;
 }
 
@@ -114,11 +115,15 @@ TEST(PlanWire, ActualRunMustFitItsPlan) {
   actual.steps = {{0, 1}, {1, 2.5}};
   actual.transfers = {{1, 1.25}};
   actual.transfer_bytes = {77};
+  actual.step_input_bytes.assign(actual.steps.size(), 5);
+  actual.step_output_bytes.assign(actual.steps.size(), 6);
   actual.makespan_s = 2.5;
   const absl::StatusOr<ActualRun> back = ActualFromProto(ActualToProto(actual), plan);
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->steps[1].finish_s, 2.5);
   EXPECT_EQ(back->transfer_bytes, actual.transfer_bytes);
+  EXPECT_EQ(back->step_input_bytes, actual.step_input_bytes);
+  EXPECT_EQ(back->step_output_bytes, actual.step_output_bytes);
   EXPECT_EQ(back->makespan_s, 2.5);
   plan.steps.resize(3);
   EXPECT_FALSE(ActualFromProto(ActualToProto(actual), plan).ok());

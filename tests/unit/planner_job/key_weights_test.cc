@@ -1,0 +1,124 @@
+// Cuts of the key space by bytes: by hand, and on random weights.
+
+#include "planner/job/key_weights.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace weir::planner {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+testing::Matcher<double> Near(double value) { return DoubleNear(value, 1e-9); }
+
+TEST(KeyWeightsTest, AlikeKeysAreCutByLength) {
+  const KeyCuts cuts = CutKeys({}, {0.25, 0.75});
+  EXPECT_THAT(cuts.ends, ElementsAre(Near(0.25), Near(1)));
+  EXPECT_THAT(cuts.shares, ElementsAre(Near(0.25), Near(0.75)));
+}
+
+TEST(KeyWeightsTest, CutsFollowBytesInsideWideBuckets) {
+  // Four fifths of the bytes lie in the first quarter of the keys.
+  const KeyWeights weights{{0.25, 1}, {0.8, 0.2}};
+  const KeyCuts cuts = CutKeys(weights, {0.5, 0.5});
+  EXPECT_THAT(cuts.ends, ElementsAre(Near(0.25 * 0.5 / 0.8), Near(1)));
+  EXPECT_THAT(cuts.shares, ElementsAre(Near(0.5), Near(0.5)));
+  EXPECT_NEAR(ShareBelow(weights, 0.5), 0.8 + 0.2 / 3, 1e-12);
+}
+
+TEST(KeyWeightsTest, AKeyHeavierThanAFractionIsNotDivided) {
+  const double atom = KeyWeights::kAtomWidth / 2;
+  const KeyWeights weights{{0.5, 0.5 + atom, 1}, {0.3, 0.4, 0.3}};
+  const KeyCuts cuts = CutKeys(weights, {0.25, 0.25, 0.25, 0.25});
+  EXPECT_EQ(cuts.ends.back(), 1);
+  EXPECT_NEAR(*std::max_element(cuts.shares.begin(), cuts.shares.end()), 0.4, 1e-6);
+  EXPECT_NEAR(std::accumulate(cuts.shares.begin(), cuts.shares.end(), 0.0), 1, 1e-9);
+}
+
+TEST(KeyWeightsTest, WrongWeightsAreRefused) {
+  EXPECT_TRUE(CheckKeyWeights({}).ok());
+  EXPECT_TRUE(CheckKeyWeights({{0.5, 1}, {0.1, 0.9}}).ok());
+  EXPECT_THAT(CheckKeyWeights({{0.5, 1}, {1}}).ToString(), HasSubstr("2 ends and 1 shares"));
+  EXPECT_THAT(CheckKeyWeights({{0.5, 0.4}, {0.5, 0.5}}).ToString(), HasSubstr("must rise"));
+  EXPECT_THAT(CheckKeyWeights({{0.5, 1}, {-0.5, 1.5}}).ToString(), HasSubstr("shares[0]"));
+  EXPECT_THAT(CheckKeyWeights({{0.5, 1}, {0.5, 0.4}}).ToString(), HasSubstr("add up to 0.9"));
+}
+
+KeyWeights DrawWeights(bool with_atoms) {
+  const auto buckets = *rc::gen::inRange<std::size_t>(1, 40);
+  std::vector<double> widths;
+  KeyWeights weights;
+  for (std::size_t i = 0; i < buckets; ++i) {
+    const bool atom = with_atoms && *rc::gen::inRange(0, 4) == 0;
+    widths.push_back(atom ? 1e-4 : *rc::gen::inRange(500, 1000));
+    weights.shares.push_back(*rc::gen::element(0, 1, 1, 1, 2, 5, 40));
+  }
+  weights.shares[0] += 1;
+  const double width = std::accumulate(widths.begin(), widths.end(), 0.0);
+  const double share = std::accumulate(weights.shares.begin(), weights.shares.end(), 0.0);
+  double end = 0;
+  for (std::size_t i = 0; i < buckets; ++i) {
+    weights.ends.push_back(end += widths[i] / width);
+    weights.shares[i] /= share;
+  }
+  weights.ends.back() = 1;
+  return weights;
+}
+
+std::vector<double> DrawFractions() {
+  std::vector<double> fractions;
+  const auto count = *rc::gen::inRange<std::size_t>(1, 12);
+  for (std::size_t k = 0; k < count; ++k) fractions.push_back(*rc::gen::inRange(1, 20));
+  const double sum = std::accumulate(fractions.begin(), fractions.end(), 0.0);
+  for (double& fraction : fractions) fraction /= sum;
+  return fractions;
+}
+
+RC_GTEST_PROP(KeyWeightsProperty, CutsTileTheKeysAndSharesAreWhatLiesBetweenThem, ()) {
+  const KeyWeights weights = DrawWeights(true);
+  RC_ASSERT(CheckKeyWeights(weights).ok());
+  const std::vector<double> fractions = DrawFractions();
+  const KeyCuts cuts = CutKeys(weights, fractions);
+  RC_ASSERT(cuts.ends.size() == fractions.size() && cuts.ends.back() == 1.0);
+  double begin = 0;
+  for (std::size_t k = 0; k < cuts.ends.size(); ++k) {
+    RC_ASSERT(cuts.ends[k] >= begin);
+    RC_ASSERT(std::abs(ShareBelow(weights, cuts.ends[k]) - ShareBelow(weights, begin) -
+                       cuts.shares[k]) < 1e-6);
+    begin = cuts.ends[k];
+  }
+}
+
+RC_GTEST_PROP(KeyWeightsProperty, BytesFollowFractionsWhereKeysCanBeDivided, ()) {
+  const KeyWeights weights = DrawWeights(false);
+  const std::vector<double> fractions = DrawFractions();
+  const KeyCuts cuts = CutKeys(weights, fractions);
+  for (std::size_t k = 0; k < fractions.size(); ++k)
+    RC_ASSERT(std::abs(cuts.shares[k] - fractions[k]) < 1e-6);
+}
+
+RC_GTEST_PROP(KeyWeightsProperty, NobodyGetsMoreThanItsFractionAndOneHeavyKey, ()) {
+  const KeyWeights weights = DrawWeights(true);
+  const std::vector<double> fractions = DrawFractions();
+  const KeyCuts cuts = CutKeys(weights, fractions);
+  double heaviest = 0;
+  double begin = 0;
+  for (std::size_t i = 0; i < weights.ends.size(); ++i) {
+    if (weights.ends[i] - begin <= KeyWeights::kAtomWidth)
+      heaviest = std::max(heaviest, weights.shares[i]);
+    begin = weights.ends[i];
+  }
+  const double largest = *std::max_element(fractions.begin(), fractions.end());
+  for (const double share : cuts.shares) RC_ASSERT(share <= largest + heaviest + 1e-6);
+}
+
+}  // namespace
+}  // namespace weir::planner
