@@ -3,17 +3,21 @@
 // Bytes that stay where they are until all are dropped at once. Upstream: combine_table.h (long
 // keys), group_buffer.h (records).
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string_view>
 #include <vector>
 
 namespace weir {
 
-/// Copies bytes into slabs that never move.
+/// Copies bytes into slabs that never move. Large ones lie on huge pages: most of the cost of a
+/// fresh small page is that the kernel has to be asked.
 ///
 /// Thread-safety: one thread at a time.
 /// Bounds: none of its own; who fills it watches bytes().
@@ -47,18 +51,32 @@ class ByteArena {
 
  private:
   static constexpr std::size_t kFirstSlabBytes = 16 << 10;
-  static constexpr std::size_t kSlabBytesMax = 1 << 20;
+  static constexpr std::size_t kSlabBytesMax = 8 << 20;
+  static constexpr std::size_t kHugePageBytes = 2 << 20;
+
+  struct FreeSlab {
+    std::align_val_t alignment;
+    void operator()(char* slab) const { ::operator delete(slab, alignment); }
+  };
 
   void AddSlab(std::size_t bytes) {
-    const std::size_t doubled = kFirstSlabBytes << std::min<std::size_t>(slabs_.size(), 6);
-    const std::size_t slab_bytes = std::max(bytes, std::min(doubled, kSlabBytesMax));
-    slabs_.emplace_back(new char[slab_bytes]);
+    // A part of what there is, so that little is left unused.
+    std::size_t slab_bytes = std::clamp<std::size_t>(static_cast<std::size_t>(bytes_) / 16,
+                                                     kFirstSlabBytes, kSlabBytesMax);
+    slab_bytes = std::max(bytes, slab_bytes);
+    const bool huge = slab_bytes >= kHugePageBytes;
+    if (huge) slab_bytes = (slab_bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+    const std::align_val_t alignment{huge ? kHugePageBytes : __STDCPP_DEFAULT_NEW_ALIGNMENT__};
+    slabs_.emplace_back(static_cast<char*>(::operator new(slab_bytes, alignment)),
+                        FreeSlab{alignment});
     next_ = slabs_.back().get();
+    // Advice only: without huge pages it is slower, not wrong.
+    if (huge) ::madvise(next_, slab_bytes, MADV_HUGEPAGE);
     left_ = slab_bytes;
     bytes_ += static_cast<std::int64_t>(slab_bytes);
   }
 
-  std::vector<std::unique_ptr<char[]>> slabs_;
+  std::vector<std::unique_ptr<char, FreeSlab>> slabs_;
   char* next_ = nullptr;
   std::size_t left_ = 0;
   std::int64_t bytes_ = 0;

@@ -1,6 +1,7 @@
 #include "jobs/api/group_buffer.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -14,10 +15,11 @@ namespace {
 constexpr std::size_t kFirstChunkEntries = 64;
 constexpr std::size_t kChunkEntriesMax = 4096;
 
-// As many places as fit the first-level cache; below so many pairs it is not worth it.
-constexpr int kPlaceBits = 10;
+// Few enough places that their ends stay in the first-level cache.
+constexpr int kPlaceBits = 8;
 constexpr std::size_t kPlaces = std::size_t{1} << kPlaceBits;
-constexpr std::size_t kDistributeMin = 4096;
+// Below so many pairs comparing is cheaper than distributing.
+constexpr std::size_t kDistributeMin = 32;
 
 // How far ahead records are asked for: their places in memory have no order that the processor
 // could guess.
@@ -89,56 +91,68 @@ std::int64_t GroupBuffer::memory_bytes() const {
   return arena_.bytes() + entry_bytes_ + static_cast<std::int64_t>(largest_ * sizeof(Entry));
 }
 
-bool GroupBuffer::Before(const Entry& a, const Entry& b) const {
-  if (a.prefix != b.prefix) return a.prefix < b.prefix;
+bool GroupBuffer::BeforeBehindPrefix(const Entry& a, const Entry& b) const {
   const int order = KeyAt(a.record).compare(KeyAt(b.record));
   if (order != 0 || !by_sort_key_) return order < 0;
   return SortKeyAt(a.record) < SortKeyAt(b.record);
 }
 
-std::vector<std::size_t> GroupBuffer::Distribute(Pairs& pairs) {
-  std::uint64_t low = ~std::uint64_t{0};
-  std::uint64_t high = 0;
-  for (const Chunk& chunk : pairs.chunks) {
-    for (std::size_t i = 0; i < chunk.size; ++i) {
-      low = std::min(low, chunk.entries[i].prefix);
-      high = std::max(high, chunk.entries[i].prefix);
-    }
-  }
-  // Bits that all prefixes share tell nothing.
-  const int shift = pairs.size < kDistributeMin
-                        ? 64
-                        : std::max(0, static_cast<int>(std::bit_width(high - low)) - kPlaceBits);
-  const auto place_of = [low, shift](const Entry& entry) {
-    return shift == 64 ? 0 : static_cast<std::size_t>((entry.prefix - low) >> shift);
-  };
-  std::vector<std::size_t> ends(kPlaces);
-  for (const Chunk& chunk : pairs.chunks) {
-    for (std::size_t i = 0; i < chunk.size; ++i) ++ends[place_of(chunk.entries[i])];
-  }
-  std::size_t begin = 0;
-  for (std::size_t& end : ends) begin += std::exchange(end, begin);
+void GroupBuffer::JoinChunks(Pairs& pairs) {
   pairs.sorted = std::make_unique_for_overwrite<Entry[]>(pairs.size);
+  Entry* next = pairs.sorted.get();
   for (Chunk& chunk : pairs.chunks) {
-    for (std::size_t i = 0; i < chunk.size; ++i) {
-      pairs.sorted[ends[place_of(chunk.entries[i])]++] = chunk.entries[i];
-    }
+    next = std::copy_n(chunk.entries.get(), chunk.size, next);
     chunk.entries.reset();
   }
   pairs.chunks.clear();
-  return ends;
+}
+
+void GroupBuffer::SortEntries(Entry* entries, std::size_t size, Entry* spare) const {
+  if (size < kDistributeMin) {
+    for (std::size_t i = 1; i < size; ++i) {
+      const Entry entry = entries[i];
+      std::size_t place = i;
+      for (; place > 0 && Before(entry, entries[place - 1]); --place) {
+        entries[place] = entries[place - 1];
+      }
+      entries[place] = entry;
+    }
+    return;
+  }
+  const auto [low, high] = std::minmax_element(
+      entries, entries + size, [](const Entry& a, const Entry& b) { return a.prefix < b.prefix; });
+  if (low->prefix == high->prefix) {
+    std::stable_sort(entries, entries + size,
+                     [this](const Entry& a, const Entry& b) { return BeforeBehindPrefix(a, b); });
+    return;
+  }
+  // By the leading bits in which prefixes differ, then each place by itself: comparing costs a
+  // mispredicted branch each time, distributing none.
+  const std::uint64_t first = low->prefix;
+  const int shift =
+      std::max(0, static_cast<int>(std::bit_width(high->prefix - first)) - kPlaceBits);
+  const auto place_of = [first, shift](const Entry& entry) {
+    return static_cast<std::size_t>((entry.prefix - first) >> shift);
+  };
+  std::array<std::size_t, kPlaces> ends{};
+  for (std::size_t i = 0; i < size; ++i) ++ends[place_of(entries[i])];
+  std::size_t begin = 0;
+  for (std::size_t& end : ends) begin += std::exchange(end, begin);
+  for (std::size_t i = 0; i < size; ++i) spare[ends[place_of(entries[i])]++] = entries[i];
+  std::copy_n(spare, size, entries);
+  begin = 0;
+  for (const std::size_t end : ends) {
+    if (end - begin > 1) SortEntries(entries + begin, end - begin, spare);
+    begin = end;
+  }
 }
 
 void GroupBuffer::Sort() {
-  const auto before = [this](const Entry& a, const Entry& b) { return Before(a, b); };
   for (Pairs& pairs : consumers_) {
-    if (pairs.size == 0) continue;
-    std::size_t begin = 0;
-    for (const std::size_t end : Distribute(pairs)) {
-      std::stable_sort(pairs.sorted.get() + begin, pairs.sorted.get() + end, before);
-      begin = end;
-    }
+    if (pairs.size > 0) JoinChunks(pairs);
   }
+  const auto spare = std::make_unique_for_overwrite<Entry[]>(largest_);
+  for (Pairs& pairs : consumers_) SortEntries(pairs.sorted.get(), pairs.size, spare.get());
 }
 
 absl::Status WriteSorted(absl::Span<GroupBuffer* const> buffers, SectionWriter& writer) {

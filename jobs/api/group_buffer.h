@@ -66,10 +66,13 @@ class GroupBuffer {
   };
 
   void AddEntry(Pairs& pairs, Entry entry);
-  bool Before(const Entry& a, const Entry& b) const;
-  // Distributes the pairs by leading bits of their prefixes, so that what is left to sort fits the
-  // cache. Returns the ends of the places.
-  static std::vector<std::size_t> Distribute(Pairs& pairs);
+  bool Before(const Entry& a, const Entry& b) const {
+    return a.prefix != b.prefix ? a.prefix < b.prefix : BeforeBehindPrefix(a, b);
+  }
+  bool BeforeBehindPrefix(const Entry& a, const Entry& b) const;
+  static void JoinChunks(Pairs& pairs);
+  // Sorts entries[0, size); equal ones keep their order. Uses room for as many at `spare`.
+  void SortEntries(Entry* entries, std::size_t size, Entry* spare) const;
 
   const bool by_sort_key_;
   ByteArena arena_;

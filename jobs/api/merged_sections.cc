@@ -20,14 +20,17 @@ bool MergedSections::NextGroup() {
   }
   in_group_ = !heap_.empty() && status_.ok();
   if (!in_group_) return false;
-  key_.assign(producers_[heap_.front()].record.key);
+  const Producer& first = producers_[heap_.front()];
+  key_.assign(first.record.key);
+  key_prefix_ = first.prefix;
   return true;
 }
 
 bool MergedSections::NextValue(std::string_view& value) {
   Release();
   if (!in_group_ || heap_.empty() || !status_.ok()) return false;
-  if (producers_[heap_.front()].record.key != key_) return false;
+  const Producer& next = producers_[heap_.front()];
+  if (next.prefix != key_prefix_ || next.record.key != key_) return false;
   std::pop_heap(heap_.begin(), heap_.end(), [this](auto a, auto b) { return Later(a, b); });
   given_ = heap_.back();
   heap_.pop_back();

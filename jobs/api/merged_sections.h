@@ -64,6 +64,7 @@ class MergedSections {
   std::size_t given_;  // producer of the record given last; producers_.size() when none is held
   bool in_group_ = false;
   std::string key_;
+  std::uint64_t key_prefix_ = 0;
   absl::Status status_;
   std::int64_t records_ = 0;
 };
