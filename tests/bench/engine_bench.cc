@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "jobs/onebrc/onebrc.h"
+#include "jobs/terasort/terasort.h"
 #include "jobs/wordcount/wordcount.h"
 #include "tests/unit/jobs/in_process_job.h"
 
@@ -36,11 +37,13 @@ void Check(const absl::Status& status) {
 int main(int argc, char** argv) {
   using namespace weir;
   if (argc < 3) {
-    std::fputs("usage: engine_bench wordcount|onebrc INPUT [WORKERS]\n", stderr);
+    std::fputs("usage: engine_bench wordcount|onebrc|terasort INPUT [WORKERS]\n", stderr);
     return 2;
   }
-  const std::unique_ptr<JobDefinition> job =
-      argv[1] == std::string("onebrc") ? onebrc::MakeDefinition() : wordcount::MakeDefinition();
+  const std::string name = argv[1];
+  const std::unique_ptr<JobDefinition> job = name == "onebrc"     ? onebrc::MakeDefinition()
+                                             : name == "terasort" ? terasort::MakeDefinition()
+                                                                  : wordcount::MakeDefinition();
   const int workers = argc > 3 ? std::atoi(argv[3]) : 2;
   const testing::JobCut cut = testing::EvenCut({argv[2]}, workers, workers, 1);
   const auto values = CheckParameters(job->info(), {});
