@@ -8,7 +8,10 @@
 #include <cerrno>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +28,7 @@
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/log.h"
+#include "runtime/base/log_rate.h"
 #include "runtime/format/xxh3_stream.h"
 #include "runtime/transfer/data_plane.h"
 #include "runtime/transfer/data_socket.h"
@@ -42,6 +46,9 @@ constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
 constexpr std::int64_t kChecksumPieceBytes = 128 << 10;
 // After a failed accept (no descriptors left), before the next try.
 constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
+// Lines about connections that broke, were turned away or spoke no protocol: whoever reaches the
+// port can cause them.
+constexpr absl::Duration kWarnEvery = absl::Seconds(5);
 
 // One connection, and the job it sends for.
 struct Session {
@@ -101,6 +108,8 @@ class Server : public std::enable_shared_from_this<Server> {
                                           std::int64_t offset, std::int64_t bytes,
                                           DataSocket::Moved* moved);
 
+  // For what strangers can cause.
+  void Warn(std::string_view sentence, const std::string& reason);
   absl::StatusOr<Source> Open(v1::DataRequest request) const;
   void Admit(tcp::socket accepted);
   void CancelOnStrand(const std::string& job_id);
@@ -121,6 +130,7 @@ class Server : public std::enable_shared_from_this<Server> {
   std::string endpoint_;
   std::set<std::shared_ptr<Session>> sessions_;
   OnePort port_;
+  LogRate log_rate_{kWarnEvery};
   bool turn_taken_ = false;
   bool closed_ = false;
 
@@ -159,17 +169,23 @@ asio::awaitable<void> Server::Accept(std::shared_ptr<Server> self) {
       self->Admit(std::move(accepted));
       continue;
     }
-    LogWarning("Data server cannot accept", {{"reason", error.message()}});
+    self->Warn("Data server cannot accept", error.message());
     self->pause_.expires_after(absl::ToChronoNanoseconds(kAcceptPause));
     co_await self->pause_.async_wait(kAwait);
   }
 }
 
+void Server::Warn(std::string_view sentence, const std::string& reason) {
+  const std::optional<std::int64_t> left_out = log_rate_.Admit(loop_.Now());
+  if (!left_out) return;
+  LogWarning(sentence, {{"reason", reason}, {"lines_left_out", *left_out}});
+}
+
 void Server::Admit(tcp::socket accepted) {
   if (static_cast<int>(sessions_.size()) >= options_.connections_max) {
     Count([](DataServerCounters& c) { ++c.connections_refused; });
-    LogWarning("Data connection refused: too many",
-               {{"connections_max", options_.connections_max}});
+    Warn("Data connection refused: too many",
+         absl::StrCat("connections_max ", options_.connections_max));
     return;
   }
   auto session = std::make_shared<Session>(std::move(accepted));
@@ -188,8 +204,8 @@ asio::awaitable<void> Server::Serve(std::shared_ptr<Server> self,
   // Peers come and go in good order, idle connections end; all else is worth a line.
   const bool expected = self->closed_ || why.code() == absl::StatusCode::kCancelled || why.ok();
   if (!expected) {
-    LogWarning("Data connection closed",
-               {{"peer", session->socket->peer()}, {"reason", why.ToString()}});
+    self->Warn("Data connection closed",
+               absl::StrCat("peer ", session->socket->peer(), ": ", why.ToString()));
   }
   session->socket->Close(why.ok() ? absl::CancelledError("closed") : why);
   self->sessions_.erase(session);

@@ -54,6 +54,15 @@ TEST_F(DataServerTest, ClosesOnBytesThatAreNoRequest) {
   ExpectServes();
 }
 
+TEST_F(DataServerTest, LogsOneLineInAWhileHoweverManyConnectionsBreak) {
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(Refuses("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::AllOf(testing::HasSubstr("Data connection closed"),
+                             testing::Not(testing::ContainsRegex("closed.*\n.*closed"))));
+  ExpectServes();
+}
+
 TEST_F(DataServerTest, ClosesOnOversizedFrames) {
   for (const std::uint32_t claimed : {4097u, 1u << 20, 0xffffffffu}) {
     char header[kFrameHeaderBytes];
