@@ -1,77 +1,8 @@
-// weir: one program, many commands.
+// weir: the program with all jobs of this repository.
 
-#include <chrono>
-#include <iostream>
-#include <string>
-#include <vector>
-
-#include "runtime/app/control_process.h"
-#include "runtime/app/daemons.h"
 #include "runtime/app/job_catalog.h"
-#include "runtime/app/machine.h"
-#include "runtime/app/sessions.h"
-#include "runtime/base/log.h"
-#include "runtime/client/command_line.h"
-#include "runtime/client/commands.h"
-#include "runtime/client/exit_codes.h"
+#include "runtime/app/program.h"
 
-namespace weir::app {
-namespace {
-
-double NowMicros() {
-  return std::chrono::duration<double, std::micro>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+int main(int argc, char** argv) {
+  return weir::app::RunProgram(argc, argv, weir::app::MakeJobCatalog());
 }
-
-int RunUserCommand(const client::Command& command, const JobCatalog& catalog) {
-  // What a person should know is said by the command itself.
-  SetUpLogging(LogFormat::kText, LogLevel::kError);
-  env::PosixStorage storage;
-  env::KernelRandom random;
-  client::CommandHost host = {.out = std::cout,
-                              .err = std::cerr,
-                              .terminal = StderrTerminal(),
-                              .working_directory = WorkingDirectory(),
-                              .catalog = catalog,
-                              .storage = storage,
-                              .random = random,
-                              .now_micros = NowMicros,
-                              .connect = ConnectToMaster,
-                              .start_embedded = [&catalog](const client::EmbeddedOptions& options) {
-                                return StartEmbeddedCluster(options, catalog);
-                              }};
-  const int code = client::RunCommand(command, host);
-  std::cout.flush();
-  // A full disk behind a redirect must not look like success.
-  if (code != client::kExitOk || std::cout) return code;
-  std::cerr << "weir: the result could not be written to stdout\n";
-  return client::kExitJobFailed;
-}
-
-int Main(int argc, char** argv) {
-  IgnoreBrokenPipes();
-  const JobCatalog catalog = MakeJobCatalog();
-  // Before anything else is set up: a task should start in a few milliseconds.
-  if (argc > 1 && std::string(argv[1]) == "task") {
-    return RunTaskProcess(argc - 2, argv + 2, catalog);
-  }
-  std::ios::sync_with_stdio(false);
-  const client::ParsedCommandLine parsed =
-      client::ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc));
-  std::cout << parsed.out << std::flush;
-  std::cerr << parsed.err << std::flush;
-  if (!parsed.command) return parsed.exit_code;
-  if (const auto* master = std::get_if<client::MasterDaemonOptions>(&*parsed.command)) {
-    return RunMasterDaemon(*master, catalog);
-  }
-  if (const auto* worker = std::get_if<client::WorkerDaemonOptions>(&*parsed.command)) {
-    return RunWorkerDaemon(*worker);
-  }
-  return RunUserCommand(*parsed.command, catalog);
-}
-
-}  // namespace
-}  // namespace weir::app
-
-int main(int argc, char** argv) { return weir::app::Main(argc, argv); }

@@ -78,6 +78,11 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
                   "all senders "
                   "at once) or fetch-N (from N at a time)")
       ->type_name("NAME");
+  command
+      .add_option("--plan-file", job.plan_file,
+                  "Run exactly this plan: a file from 'weir plan --json', or DIR/_weir/plan.json "
+                  "of an earlier run")
+      ->type_name("FILE");
   if (needs_output) {
     command.add_flag("--overwrite", job.overwrite, "Replace an output directory that exists");
     AddDuration(command, "--deadline", job.deadline, "End the job after this time");

@@ -45,6 +45,7 @@ struct JobOptions {
   std::vector<int> reducers;  // none, one for all layers, or one for each layer
   std::int64_t skip_bad = 0;
   std::string plan_method;
+  std::string plan_file;  // run exactly this plan; empty = the planner's
   bool overwrite = false;
   absl::Duration deadline;
 };

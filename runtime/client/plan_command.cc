@@ -7,6 +7,7 @@
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/job_spec.h"
+#include "runtime/client/plan_file.h"
 #include "runtime/client/plan_pictures.h"
 
 namespace weir::client {
@@ -36,6 +37,8 @@ int Plan(const PlanOptions& options, CommandHost& host) {
   if (!session.ok()) return ReportCallError(session.status(), options.json, host);
   v1::PlanJobRequest request;
   *request.mutable_spec() = MakeJobSpec(options.job, host);
+  absl::Status given = AddPlanFile(options.job, host, *request.mutable_spec());
+  if (!given.ok()) return ReportCallError(given, options.json, host);
   return ShowPlan(Ask(**session, &rpc::JobApi::PlanJob, std::move(request), kPlanTimeout),
                   options.job.job, options.pictures, options.json, host);
 }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "planner/wire/plan_wire.h"
 #include "runtime/client/job_spec.h"
+#include "runtime/client/plan_file.h"
 
 namespace weir::client {
 
@@ -14,6 +15,7 @@ absl::StatusOr<ExplainedPlan> ExplainedPlan::From(const v1::GetPlanResponse& res
   auto plan = planner::PlanFromProto(response.plan());
   if (!plan.ok()) return plan.status();
   explained.plan_ = *std::move(plan);
+  explained.message_ = response.plan();
   auto predicted = planner::Predict(explained.plan_);
   if (!predicted.ok()) return predicted.status();
   explained.predicted_ = *std::move(predicted);
@@ -33,7 +35,7 @@ std::string ExplainedPlan::Text() const {
 }
 
 std::string ExplainedPlan::Json() const {
-  return planner::ExplainJson(plan_, predicted_, actual(), options_);
+  return WithWholePlan(planner::ExplainJson(plan_, predicted_, actual(), options_), message_);
 }
 
 absl::Status ExplainedPlan::WritePictures(const PictureOptions& pictures, CommandHost& host) const {

@@ -32,6 +32,7 @@ class ExplainedPlan {
   const planner::ActualRun* actual() const { return actual_ ? &*actual_ : nullptr; }
 
   planner::Plan plan_;
+  v1::Plan message_;
   planner::Prediction predicted_;
   std::optional<planner::ActualRun> actual_;
   planner::ExplainOptions options_;

@@ -16,6 +16,7 @@
 #include "runtime/client/exit_codes.h"
 #include "runtime/client/follow_job.h"
 #include "runtime/client/job_spec.h"
+#include "runtime/client/plan_file.h"
 #include "runtime/client/plan_pictures.h"
 #include "runtime/client/status_json.h"
 #include "runtime/client/value_text.h"
@@ -29,6 +30,8 @@ constexpr absl::Duration kSubmitTimeout = absl::Seconds(60);
 absl::StatusOr<std::string> SubmitJob(const JobOptions& job, Session& session, CommandHost& host) {
   v1::SubmitRequest request;
   *request.mutable_spec() = MakeJobSpec(job, host);
+  absl::Status planned = AddPlanFile(job, host, *request.mutable_spec());
+  if (!planned.ok()) return planned;
   auto response = Ask(session, &rpc::JobApi::Submit, std::move(request), kSubmitTimeout);
   if (!response.ok()) return response.status();
   return response->job_id();

@@ -11,10 +11,12 @@
 
 namespace weir::master {
 
-JobRun::JobRun(const JobRunContext& context, v1::JobStatus accepted)
+JobRun::JobRun(const JobRunContext& context, v1::JobStatus accepted,
+               std::optional<v1::Plan> given_plan)
     : context_(context),
       loop_(context.seams.loop),
       status_(std::move(accepted)),
+      given_plan_(std::move(given_plan)),
       places_(status_.spec().output(), status_.job_id()),
       hold_(context.seams.loop, context.seams.random) {
   StartDeadlineTimer();

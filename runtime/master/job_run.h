@@ -44,7 +44,8 @@ struct JobRunContext {
 /// Checked by: tests/unit/master/master_test.cc, tests/sim.
 class JobRun {
  public:
-  JobRun(const JobRunContext& context, v1::JobStatus accepted);
+  /// `given_plan`: run exactly this one.
+  JobRun(const JobRunContext& context, v1::JobStatus accepted, std::optional<v1::Plan> given_plan);
   ~JobRun();
 
   /// Leaves the queue.
@@ -76,6 +77,8 @@ class JobRun {
   void JournalFailed(const absl::Status& status);
   void ListInput();
   void MakePlan();
+  /// Settles what `planned` gives on the compute pool.
+  void TakePlan(absl::AnyInvocable<absl::StatusOr<PlannedJob>()> planned);
   void Stage();
   void Prepare();
   void Conduct();
@@ -101,6 +104,7 @@ class JobRun {
   env::EventLoop& loop_;
   JobMachine machine_;
   v1::JobStatus status_;
+  std::optional<v1::Plan> given_plan_;
   const OutputPlaces places_;
   std::deque<JobAction> actions_;
   bool waiting_for_journal_ = false;

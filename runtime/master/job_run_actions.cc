@@ -7,6 +7,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
+#include "runtime/master/given_plan.h"
 #include "runtime/master/input_expansion.h"
 #include "runtime/master/job_run.h"
 
@@ -43,6 +44,16 @@ void JobRun::MakePlan() {
     return Fail(MakeJobError(job_error::kNoWorkers, "no worker is alive",
                              "start workers with: weir worker --master HOST:PORT"));
   }
+  if (given_plan_) {
+    absl::Status fits = CheckGivenPlanInput(*given_plan_, input_->input().total_bytes);
+    if (!fits.ok()) return FailFrom(fits);
+    auto workers = WorkersOfPlan(*given_plan_, workers_);
+    if (!workers.ok()) return FailFrom(workers.status());
+    workers_ = *std::move(workers);
+    return TakePlan([plan = *std::exchange(given_plan_, std::nullopt), job = status_.spec().job()] {
+      return AdoptGivenPlan(plan, job);
+    });
+  }
   const auto info = context_.seams.catalog.find(status_.spec().job());
   const auto method = planner::ParsePlanMethod(status_.spec().plan_method());
   if (info == context_.seams.catalog.end() || !method.ok()) {
@@ -51,15 +62,17 @@ void JobRun::MakePlan() {
   PlanRequest request =
       MakePlanRequest(status_.spec(), info->second->info(), input_->input().total_bytes, workers_,
                       *method, context_.options);
-  Offload(
-      loop_, context_.seams.compute_pool,
-      [request = std::move(request)] { return PlanTheJob(request); },
-      lifeline_.Guard([this](absl::StatusOr<PlannedJob> planned) {
-        if (!machine_.can_end()) return;
-        if (!planned.ok()) return FailFrom(planned.status());
-        planned_ = std::make_unique<const PlannedJob>(*std::move(planned));
-        Apply(machine_.Planned());
-      }));
+  TakePlan([request = std::move(request)] { return PlanTheJob(request); });
+}
+
+void JobRun::TakePlan(absl::AnyInvocable<absl::StatusOr<PlannedJob>()> planned) {
+  Offload(loop_, context_.seams.compute_pool, std::move(planned),
+          lifeline_.Guard([this](absl::StatusOr<PlannedJob> made) {
+            if (!machine_.can_end()) return;
+            if (!made.ok()) return FailFrom(made.status());
+            planned_ = std::make_unique<const PlannedJob>(*std::move(made));
+            Apply(machine_.Planned());
+          }));
 }
 
 void JobRun::WatchStorage(v1::JobState during, const std::string& what) {

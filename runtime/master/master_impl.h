@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,9 @@ class Master::Impl {
   void Recovered(JobHistory history, absl::AnyInvocable<void(absl::Status)> on_ready);
   void ServeFrom(std::int64_t master_epoch);
   void Accept(const std::string& key, v1::JobSpec spec);
-  void Accepted(v1::JobStatus status);
+  void Accepted(v1::JobStatus status, std::optional<v1::Plan> given_plan);
+  void ExplainGiven(const v1::JobSpec& spec, absl::Span<const RegisteredWorker> alive,
+                    rpc::Reply<v1::GetPlanResponse> reply);
   void AnswerSubmit(const std::string& key, const absl::StatusOr<std::string>& job_id);
   std::string NewJobId();
   void BeginNextJob();

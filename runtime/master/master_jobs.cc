@@ -8,6 +8,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
+#include "runtime/master/given_plan.h"
 #include "runtime/master/master_impl.h"
 #include "runtime/master/submission.h"
 
@@ -51,6 +52,8 @@ void Master::Impl::Submit(v1::JobSpec spec, rpc::Reply<v1::SubmitResponse> reply
 }
 
 void Master::Impl::Accept(const std::string& key, v1::JobSpec spec) {
+  // Statuses, messages to workers and the manifest go without the plan: JobPlanned records it.
+  std::optional<v1::Plan> given_plan = TakeGivenPlan(spec);
   v1::JobStatus status;
   status.set_job_id(NewJobId());
   *status.mutable_spec() = std::move(spec);
@@ -62,20 +65,21 @@ void Master::Impl::Accept(const std::string& key, v1::JobSpec spec) {
   record.mutable_job_accepted()->set_unix_ms(status.submitted_unix_ms());
   journal_.Append(
       std::move(record),
-      lifeline_.Guard([this, key, status = std::move(status)](const absl::Status& written) mutable {
+      lifeline_.Guard([this, key, status = std::move(status),
+                       given_plan = std::move(given_plan)](const absl::Status& written) mutable {
         if (!written.ok()) return AnswerSubmit(key, written);
         const std::string id = status.job_id();
-        Accepted(std::move(status));
+        Accepted(std::move(status), std::move(given_plan));
         AnswerSubmit(key, id);
       }));
 }
 
-void Master::Impl::Accepted(v1::JobStatus status) {
+void Master::Impl::Accepted(v1::JobStatus status, std::optional<v1::Plan> given_plan) {
   const std::string id = status.job_id();
   LogInfo("Job accepted", {{"job", id}, {"name", status.spec().job()}});
   std::vector<std::string> forgotten = store_.Add(status);
   if (!forgotten.empty()) journal_.Forget(std::move(forgotten));
-  runs_[id] = std::make_unique<JobRun>(*context_, std::move(status));
+  runs_[id] = std::make_unique<JobRun>(*context_, std::move(status), std::move(given_plan));
   queue_.push_back(id);
   if (life_ == Life::kStopping) {
     runs_[id]->Fail(MakeJobError(job_error::kMasterRestarted, "the master was shut down",
@@ -177,6 +181,7 @@ void Master::Impl::PlanDry(v1::JobSpec spec, rpc::Reply<v1::GetPlanResponse> rep
         if (!input.ok()) return reply(input.status());
         const std::vector<RegisteredWorker> alive = workers_->Alive();
         if (alive.empty()) return reply(NoWorkers());
+        if (spec.has_plan()) return ExplainGiven(spec, alive, std::move(reply));
         PlanRequest request = MakePlanRequest(
             spec, seams_.catalog.at(spec.job())->info(), input->total_bytes, alive,
             planner::ParsePlanMethod(spec.plan_method()).value_or(planner::PlanOptions()),
@@ -191,6 +196,18 @@ void Master::Impl::PlanDry(v1::JobSpec spec, rpc::Reply<v1::GetPlanResponse> rep
               reply(std::move(response));
             }));
       });
+}
+
+void Master::Impl::ExplainGiven(const v1::JobSpec& spec, absl::Span<const RegisteredWorker> alive,
+                                rpc::Reply<v1::GetPlanResponse> reply) {
+  if (absl::Status there = WorkersOfPlan(spec.plan(), alive).status(); !there.ok()) {
+    return reply(there);
+  }
+  absl::StatusOr<PlannedJob> planned = AdoptGivenPlan(spec.plan(), spec.job());
+  if (!planned.ok()) return reply(planned.status());
+  v1::GetPlanResponse response;
+  response.mutable_plan()->Swap(&planned->message);
+  reply(std::move(response));
 }
 
 void Master::Impl::GetLogs(const std::string& job_id, rpc::Reply<v1::GetLogsResponse> reply) {

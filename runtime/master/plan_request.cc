@@ -97,8 +97,17 @@ absl::StatusOr<PlannedJob> PlanTheJob(const PlanRequest& request) {
   absl::StatusOr<planner::Plan> plan =
       planner::PlanJob(request.shape, request.cluster, request.options);
   if (!plan.ok()) return plan.status();
+  std::vector<std::string> names;
+  for (const planner::WorkerProfile& worker : request.cluster.workers) names.push_back(worker.name);
+  return FinishPlannedJob(*std::move(plan), std::move(names), request.shape.job);
+}
+
+absl::StatusOr<PlannedJob> FinishPlannedJob(planner::Plan plan,
+                                            std::vector<std::string> worker_names,
+                                            const std::string& job) {
   PlannedJob planned;
-  planned.plan = *std::move(plan);
+  planned.plan = std::move(plan);
+  planned.worker_names = std::move(worker_names);
   if (absl::Status feasible = planner::CheckPlan(planned.plan); !feasible.ok()) {
     return absl::InternalError(
         absl::StrCat("the planner made a plan that does not hold: ", feasible.message()));
@@ -109,13 +118,10 @@ absl::StatusOr<PlannedJob> PlanTheJob(const PlanRequest& request) {
         absl::StrCat("the plan cannot be predicted: ", prediction.status().message()));
   }
   planned.prediction = *std::move(prediction);
-  for (const planner::WorkerProfile& worker : request.cluster.workers) {
-    planned.worker_names.push_back(worker.name);
-  }
   planned.message = planner::PlanToProto(planned.plan, planned.worker_names);
   planned.plan_id = planned.message.plan_id();
   planner::ExplainOptions explain;
-  explain.title = request.shape.job;
+  explain.title = job;
   explain.worker_names = planned.worker_names;
   planned.plan_text = planner::ExplainText(planned.plan, planned.prediction, nullptr, explain);
   return planned;

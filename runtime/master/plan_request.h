@@ -47,4 +47,10 @@ PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, std::i
 /// the planner's own plan does not hold.
 absl::StatusOr<PlannedJob> PlanTheJob(const PlanRequest& request);
 
+/// Checks, predicts and explains a plan for these workers (by WorkerIndex). Errors: kInternal when
+/// it does not hold.
+absl::StatusOr<PlannedJob> FinishPlannedJob(planner::Plan plan,
+                                            std::vector<std::string> worker_names,
+                                            const std::string& job);
+
 }  // namespace weir::master

@@ -10,6 +10,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/nearest_name.h"
 #include "runtime/master/check_messages.h"
+#include "runtime/master/given_plan.h"
 #include "runtime/master/input_expansion.h"
 #include "runtime/master/plan_request.h"
 #include "runtime/master/staged_output.h"
@@ -54,6 +55,9 @@ absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& s
   if (!layers.ok()) return layers;
   const auto method = planner::ParsePlanMethod(spec.plan_method());
   if (!method.ok()) return Invalid(std::string(method.status().message()));
+  if (absl::Status plan = CheckGivenPlan(spec, job->second->info()); !plan.ok()) {
+    return Invalid(std::string(plan.message()));
+  }
   return absl::OkStatus();
 }
 
@@ -76,7 +80,12 @@ absl::StatusOr<InputList> CheckFiles(env::Storage& storage, const v1::JobSpec& s
   }
   absl::StatusOr<InputList> input =
       ExpandInputs(storage, {spec.inputs().begin(), spec.inputs().end()});
-  if (!input.ok() || kind == SubmissionKind::kDryRun) return input;
+  if (!input.ok()) return input;
+  if (spec.has_plan()) {
+    absl::Status fits = CheckGivenPlanInput(spec.plan(), input->total_bytes);
+    if (!fits.ok()) return Invalid(std::string(fits.message()));
+  }
+  if (kind == SubmissionKind::kDryRun) return input;
   const OutputPlaces places(spec.output(), "");
   if (absl::Status outside = CheckInputsOutside(*input, places.output); !outside.ok()) {
     return outside;

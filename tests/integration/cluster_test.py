@@ -3,17 +3,8 @@ import json
 import os
 import unittest
 
+from trace_check import order_problems, overlapping
 from weir_process import Cluster, WeirTest, count_words, read_parts, write_words
-
-
-def overlapping(intervals):
-    """Largest number of half-open intervals that share a moment."""
-    events = sorted([(start, 1) for start, _ in intervals] + [(finish, -1) for _, finish in intervals])
-    most = now = 0
-    for _, change in events:
-        now += change
-        most = max(most, now)
-    return most
 
 
 class Equality(WeirTest):
@@ -88,6 +79,28 @@ class Racks(WeirTest):
                   if names[t["sender"]] in rack and names[t["receiver"]] not in rack]
             self.assertEqual(len(up), 4)
             self.assertLessEqual(overlapping(up), 1)
+        cluster.stop()
+
+
+class GivenPlans(WeirTest):
+    def test_a_plan_file_runs_again_and_gives_the_same_files(self):
+        text = self.path("text.txt")
+        write_words(text, 2)
+        cluster = Cluster(self, workers=3)
+        self.assert_ok(cluster.submit("wordcount", text, "-o", self.path("first"), "--plan-method", "even"))
+        stored = self.path("first", "_weir", "plan.json")
+        again = cluster.submit("wordcount", text, "-o", self.path("again"), "--plan-file", stored, "--json")
+        self.assert_ok(again)
+        report = json.loads(self.text(self.path("again", "_weir", "plan.json")))
+        self.assertEqual(report["plan"]["plan_id"], json.loads(self.text(stored))["plan"]["plan_id"])
+        self.assertEqual(report["method"], "even")
+        self.assertEqual(order_problems(report), [])
+        self.assertEqual(read_parts(self.path("first")), read_parts(self.path("again")))
+        write_words(self.path("longer.txt"), 3)
+        other = cluster.submit("wordcount", self.path("longer.txt"), "-o", self.path("x"), "--plan-file", stored)
+        self.assert_fails(other, 2, "was made for")
+        broken = self.write("broken.json", "{}")
+        self.assert_fails(cluster.submit("wordcount", text, "-o", self.path("x"), "--plan-file", broken), 2, "broken.json")
         cluster.stop()
 
 

@@ -1,0 +1,27 @@
+#pragma once
+
+// Plans as files: what `weir plan --json` prints and DIR/_weir/plan.json holds can be run again.
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "runtime/client/command_host.h"
+#include "runtime/client/options.h"
+#include "weir/v1/job.pb.h"
+#include "weir/v1/plan.pb.h"
+
+namespace weir::client {
+
+/// Adds the plan itself, member "plan" (protobuf JSON of weir.v1.Plan), to the explanation for
+/// programs. Plans above some ten thousand transfers are left out.
+std::string WithWholePlan(const std::string& explained_json, const v1::Plan& plan);
+
+/// Reads a plan from such a file, or from protobuf JSON of weir.v1.Plan alone.
+/// Errors: kInvalidArgument saying what is wrong with the text.
+absl::StatusOr<v1::Plan> ParsePlanFile(std::string_view text);
+
+/// Puts the plan of --plan-file, if any, into the spec. Errors name the file.
+absl::Status AddPlanFile(const JobOptions& job, CommandHost& host, v1::JobSpec& spec);
+
+}  // namespace weir::client

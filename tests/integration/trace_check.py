@@ -1,0 +1,75 @@
+"""Proves from the trace of a run (weir explain --json, or DIR/_weir/plan.json) that it kept the limits of its plan.
+
+Upstream: tests here and in tests/netlab. The trace is the master's: a transfer holds its ports from its grant to the
+report that frees them.
+"""
+
+
+def overlapping(intervals):
+    """Largest number of half-open intervals that share a moment."""
+    events = sorted([(start, 1) for start, _ in intervals] + [(finish, -1) for _, finish in intervals])
+    most = now = 0
+    for _, change in events:
+        now += change
+        most = max(most, now)
+    return most
+
+
+def moved(report):
+    return [t for t in report["transfers"] if t.get("actual") and t["actual"]["finish_s"] >= t["actual"]["start_s"]]
+
+
+def _held(transfer, early_s):
+    """The time for which a transfer holds its ports; it may give them back `early_s` before its last byte arrives."""
+    actual = transfer["actual"]
+    return actual["start_s"], max(actual["start_s"], actual["finish_s"] - early_s)
+
+
+def port_problems(report, per_sender, per_receiver, early_s=0.0):
+    """More transfers at once than allowed at one end; None = no limit."""
+    problems = []
+    for end, most in (("sender", per_sender), ("receiver", per_receiver)):
+        for worker in sorted({t[end] for t in moved(report)}) if most else ():
+            found = overlapping([_held(t, early_s) for t in moved(report) if t[end] == worker])
+            if found > most:
+                problems.append(f"{end} {worker} has {found} transfers at once, allowed {most}")
+    return problems
+
+
+def cut_problems(report, cuts, early_s=0.0):
+    """`cuts`: (name, channels, senders, receivers), workers by index."""
+    problems = []
+    for name, channels, senders, receivers in cuts:
+        found = overlapping([_held(t, early_s) for t in moved(report)
+                             if t["sender"] in senders and t["receiver"] in receivers])
+        if found > channels:
+            problems.append(f"cut {name} carries {found} transfers at once, allowed {channels}")
+    return problems
+
+
+def byte_problems(report, section_bytes):
+    """Every byte of every section exactly once. `section_bytes`: {(producer, consumer): bytes}, local ones left out."""
+    problems, got = [], {}
+    for t in moved(report):
+        pair = (t["producer"], t["consumer"])
+        got[pair] = got.get(pair, 0) + t["actual_bytes"]
+    for pair in sorted(set(got) | set(section_bytes)):
+        if got.get(pair, 0) != section_bytes.get(pair, 0):
+            problems.append(f"section {pair} moved {got.get(pair, 0)} bytes of {section_bytes.get(pair, 0)}")
+    return problems
+
+
+def order_problems(report):
+    """No transfer begins before its producer has finished, no step before its transfers have."""
+    problems = []
+    steps = report["steps"]
+    for index, t in enumerate(report["transfers"]):
+        producer = steps[t["producer"]].get("actual")
+        consumer = steps[t["consumer"]].get("actual")
+        if t not in moved(report) or not producer or not consumer:
+            continue
+        if t["actual"]["start_s"] < producer["finish_s"]:
+            problems.append(f"transfer {index} begins before step {t['producer']} has finished")
+        if consumer["start_s"] < t["actual"]["finish_s"]:
+            problems.append(f"step {t['consumer']} begins before transfer {index} has finished")
+    return problems
