@@ -13,6 +13,7 @@
 #include "planner/load/chain.h"
 #include "planner/load/choose_counts.h"
 #include "planner/load/plan_pieces.h"
+#include "planner/plan/order_by_slack.h"
 #include "planner/plan/plan_assembly.h"
 #include "planner/plan/readable.h"
 #include "planner/plan/transfer_orders.h"
@@ -266,6 +267,17 @@ std::vector<Chain> ChainsOf(const JobShape& shape, const ClusterProfile& cluster
   return chains;
 }
 
+/// Where more than the ports alone can limit a shuffle, an order that knows every limit is worth
+/// its time.
+void Reorder(Plan& best) {
+  if (best.network.cuts.empty() && best.network.port_slowdown.empty()) return;
+  Plan reordered = best;
+  const absl::Status ordered = OrderBySlack(&reordered);
+  if (ordered.ok() && reordered.summary.makespan_s < best.summary.makespan_s * (1 - kFinerGain)) {
+    best = std::move(reordered);
+  }
+}
+
 std::string ChangeText(const char* what, Seconds change_s, Seconds makespan_s) {
   if (std::abs(change_s) < 1e-4 * makespan_s) return absl::StrCat(what, " would change nothing");
   return absl::StrCat(what, change_s < 0 ? " would save " : " would cost ",
@@ -289,6 +301,7 @@ absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& clust
         TryOrders(assembler, chain, WeightedByRate(*split, cluster), best);
     }
   }
+  Reorder(best);
   best.summary.method = "load";
   best.summary.lower_bound_s = std::min(best.summary.makespan_s, JobLowerBound(shape, cluster));
   return best;

@@ -1,0 +1,20 @@
+#pragma once
+
+// Who is matched with whom for the greatest total weight. Upstream: order_by_slack. Downstream:
+// nothing.
+
+#include <cstdint>
+#include <vector>
+
+namespace weir::planner {
+
+/// Returns, for each row, the column it is matched with, or -1: a matching of greatest total
+/// weight among all matchings. Pairs of weight <= 0 are never matched.
+/// Requires: all rows of `weight` have the same length.
+/// Time: O(n^3), n = larger of rows and columns. Thread-safety: pure; ties by index.
+/// Source: H. W. Kuhn, "The Hungarian method for the assignment problem", 1955; shortest augmenting
+///   paths with potentials.
+/// Checked by: tests/unit/planner_plan/order_by_slack_test.cc (against all permutations).
+std::vector<std::int32_t> MaxWeightAssignment(const std::vector<std::vector<double>>& weight);
+
+}  // namespace weir::planner
