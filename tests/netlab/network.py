@@ -80,6 +80,11 @@ class Lab:
     def core_bytes_per_s(self):
         return self.core_mbit * MBIT * MSS / FRAME
 
+    @property
+    def core_channels(self):
+        """l: full-rate transfers that the core carries at once, per direction (racks) or in all (total)."""
+        return max(1, round(self.core_mbit / self.rate_mbit))
+
     # -- building -----------------------------------------------------------------------------------------------
     def __enter__(self):
         try:
@@ -165,6 +170,6 @@ class Lab:
         return total
 
     def describe(self):
-        return {"kind": self.kind, "hosts": self.hosts, "rate_mbit": self.rate_mbit, "core_mbit": self.core_mbit,
+        return {"kind": self.kind, "hosts": self.hosts, "rate_mbit": self.rate_mbit, "core_mbit": self.core_mbit, "core_channels": self.core_channels,
                 "queue_bytes": self.queue_bytes, "slowdown": {str(k): v for k, v in self.slowdown.items()},
                 "congestion_control": self.congestion_control, "rate_limiter": "tbf"}

@@ -1,0 +1,132 @@
+#include "tests/netlab/shuffle_plan.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "planner/plan/order_bound.h"
+#include "planner/plan/order_by_slack.h"
+#include "planner/plan/transfer_orders.h"
+
+namespace weir::netlab {
+namespace {
+
+using planner::Bytes;
+using planner::ComputeStep;
+using planner::Plan;
+using planner::StepIndex;
+using planner::StepKind;
+
+absl::Status CheckRequest(const ShuffleRequest& request) {
+  const auto n = static_cast<std::size_t>(request.network.num_workers);
+  const bool square = request.bytes.size() == n && request.ready_s.size() == n &&
+                      std::all_of(request.bytes.begin(), request.bytes.end(),
+                                  [n](const auto& row) { return row.size() == n; });
+  if (!square || n == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "bytes and ready_s must have one row and one entry for each of ", n, " workers"));
+  }
+  return planner::CheckNetwork(request.network);
+}
+
+/// Mappers are steps 0 .. n-1, reducers n .. 2n-1, one of each on every worker.
+void AddSteps(const ShuffleRequest& request, Plan& plan) {
+  const auto n = static_cast<std::size_t>(request.network.num_workers);
+  std::vector<Bytes> received(n, 0);
+  for (std::size_t j = 0; j < n; ++j) {
+    ComputeStep step;
+    step.kind = StepKind::kMap;
+    step.index_in_layer = static_cast<std::int32_t>(j);
+    step.worker = static_cast<std::int32_t>(j);
+    step.input_begin = static_cast<Bytes>(j) * request.record_bytes;
+    step.input_bytes = request.record_bytes;
+    step.input_end = step.input_begin + request.record_bytes;
+    step.duration_s = request.ready_s[j];
+    for (std::size_t k = 0; k < n; ++k) {
+      step.output_bytes += request.bytes[j][k];
+      received[k] += request.bytes[j][k];
+    }
+    plan.steps.push_back(step);
+  }
+  const double total = std::max(
+      1.0, static_cast<double>(std::accumulate(received.begin(), received.end(), Bytes{0})));
+  double key = 0;
+  for (std::size_t k = 0; k < n; ++k) {
+    ComputeStep step;
+    step.kind = StepKind::kReduce;
+    step.layer = 1;
+    step.index_in_layer = static_cast<std::int32_t>(k);
+    step.worker = static_cast<std::int32_t>(k);
+    step.input_bytes = received[k];
+    step.load_fraction = static_cast<double>(received[k]) / total;
+    step.key_begin = key;
+    key = k + 1 == n ? 1.0 : key + step.load_fraction;
+    step.key_end = key;
+    step.duration_s = request.reduce_s;
+    step.after_steps = {static_cast<StepIndex>(k)};
+    plan.steps.push_back(step);
+    plan.compute_order.push_back({static_cast<StepIndex>(k), static_cast<StepIndex>(n + k)});
+  }
+}
+
+/// One transfer a section, or several of equal size; in rotation order.
+void AddTransfers(const ShuffleRequest& request, Plan& plan) {
+  const auto n = request.network.num_workers;
+  for (std::int32_t round = 0; round < n; ++round) {
+    for (std::int32_t j = 0; j < n; ++j) {
+      const std::int32_t k = (j + round) % n;
+      const Bytes bytes = request.bytes[static_cast<std::size_t>(j)][static_cast<std::size_t>(k)];
+      plan.sections.push_back({j, n + k, bytes});
+      if (j == k) continue;
+      const Bytes most = request.piece_bytes_max > 0 ? request.piece_bytes_max : bytes;
+      const Bytes pieces = bytes == 0 ? 1 : (bytes + most - 1) / most;
+      for (Bytes p = 0; p < pieces; ++p) {
+        planner::Transfer transfer;
+        transfer.producer = j;
+        transfer.consumer = n + k;
+        transfer.sender = j;
+        transfer.receiver = k;
+        transfer.offset = bytes * p / pieces;
+        transfer.bytes = bytes * (p + 1) / pieces - transfer.offset;
+        plan.steps[static_cast<std::size_t>(n + k)].after_transfers.push_back(
+            static_cast<planner::TransferIndex>(plan.transfers.size()));
+        plan.transfers.push_back(transfer);
+      }
+    }
+  }
+}
+
+absl::Status OrderTransfers(const ShuffleRequest& request, Plan& plan) {
+  absl::string_view method = request.method;
+  if (method == "planned") return planner::OrderBySlack(&plan);
+  if (method == "rotation") return planner::OrderByPriority(&plan);
+  if (method == "fetch-all") return planner::OrderFetchAll(&plan);
+  std::int32_t limit = 0;
+  if (absl::ConsumePrefix(&method, "fetch-") && absl::SimpleAtoi(method, &limit) && limit > 0) {
+    return planner::OrderFetchAll(&plan, limit);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown method '", method, "'; methods are: planned, rotation, fetch-all, fetch-N"));
+}
+
+}  // namespace
+
+absl::StatusOr<Plan> PlanShuffle(const ShuffleRequest& request) {
+  if (absl::Status sound = CheckRequest(request); !sound.ok()) return sound;
+  Plan plan;
+  plan.network = request.network;
+  AddSteps(request, plan);
+  AddTransfers(request, plan);
+  const absl::StatusOr<planner::Seconds> bound_s = planner::OrderBound(plan);
+  if (!bound_s.ok()) return bound_s.status();
+  if (absl::Status ordered = OrderTransfers(request, plan); !ordered.ok()) return ordered;
+  plan.summary.method = request.method;
+  if (plan.transfer_order != planner::TransferOrder::kFetchAll) {
+    plan.summary.lower_bound_s = std::min(*bound_s, plan.summary.makespan_s);
+  }
+  return plan;
+}
+
+}  // namespace weir::netlab

@@ -1,0 +1,113 @@
+"""Markdown tables from a result file of the laboratory."""
+import statistics
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows])
+
+
+def size(count):
+    return f"{count / 1e6:.2g} MB" if count >= 1e6 else f"{count / 1e3:.0f} KB"
+
+
+def machine_line(result):
+    m = result["machine"]
+    return (f"{m['when']}, {m['cpu']} ({m['cores']} cores), kernel {m['kernel']}, {m['version']}, links "
+            f"{result['options']['rate']} Mbit/s ({m['rate_limiter']}, MTU {m['mtu']}), congestion control "
+            f"{result['options']['congestion_control']}, {m['cpu_limit']}, load at the start {m['load']:.1f}, medians of "
+            f"{result['options']['repeats']}.")
+
+
+def shuffle_tables(cells):
+    variants = list(cells[0]["variants"])
+    rows, again = [], []
+    for c in cells:
+        medians = [c["variants"][v]["median"] for v in variants]
+        best = min(m["ratio"] for m in medians[1:]) if len(medians) > 1 else None
+        rows.append([c["topology"], c["queue"], c["scenario"], size(c["piece_bytes"]), f"{medians[0]['bound_s']:.2f}",
+                     *[f"{m['ratio']:.3f}" for m in medians],
+                     "" if best is None else f"{medians[0]['ratio'] / best - 1:+.1%}"])
+        again.append([c["topology"], c["queue"], c["scenario"], *[f"{m['retransmits']:.0f}" for m in medians],
+                      *[f"{m['first_reducer_s']:.2f} / {m['last_reducer_s']:.2f}" for m in medians]])
+    text = ["Shuffle time over the port and cut bound (from the mappers' real release on):", "",
+            table(["topology", "queue", "scenario", "piece", "bound s", *variants, "planned against best other"], rows),
+            "", "Segments sent again, and seconds to the first and the last reducer's end:", "",
+            table(["topology", "queue", "scenario", *[f"{v} again" for v in variants],
+                   *[f"{v} first / last" for v in variants]], again), "", *bars(cells)]
+    return "\n".join(text)
+
+
+def bars(cells):
+    """What the measurement says about the wanted figures."""
+    planned = [(c, c["variants"]["planned"]["median"]) for c in cells if "planned" in c["variants"]]
+    if not planned:
+        return []
+    lines = []
+    for name, chosen, limit in (("1 MB or more", [m for c, m in planned if c["piece_bytes"] >= 1e6], 1.08),
+                                ("smaller", [m for c, m in planned if c["piece_bytes"] < 1e6], 1.15)):
+        if chosen:
+            held = sum(m["ratio"] <= limit for m in chosen)
+            lines.append(f"- Pieces of {name}: {held} of {len(chosen)} cells within {limit} of the bound; worst "
+                         f"{max(m['ratio'] for m in chosen):.3f}, median "
+                         f"{statistics.median(m['ratio'] for m in chosen):.3f}.")
+    for other in [v for v in cells[0]["variants"] if v != "planned"]:
+        pairs = [(c["variants"]["planned"]["median"], c["variants"][other]["median"]) for c in cells]
+        won = sum(p["ratio"] <= o["ratio"] * 1.01 for p, o in pairs)
+        mine, theirs = sum(p["retransmits"] for p, _ in pairs), sum(o["retransmits"] for _, o in pairs)
+        lines.append(f"- Against {other}: not slower (1 %) in {won} of {len(pairs)} cells; {mine:.0f} segments again "
+                     f"against {theirs:.0f}.")
+    return lines
+
+
+def jobs_tables(results):
+    rows = []
+    for r in results:
+        if "skipped" in r:
+            rows.append([r["channels"], r["job"], "skipped: " + r["skipped"], "", "", "", "", "", ""])
+            continue
+        runs = sorted(r["runs"], key=lambda run: abs(run["error"]))
+        run = runs[len(runs) // 2]
+        part = [f"{run['parts']['predicted'][p]:.2f} -> {run['parts']['actual'][p]:.2f}"
+                for p in ("map_s", "shuffle_s", "reduce_s")]
+        rows.append([r["channels"], r["job"], f"{r['first']['predicted_s']:.2f}", f"{r['first']['actual_s']:.2f}",
+                     f"{r['first']['error']:+.0%}", f"{run['predicted_s']:.2f}", f"{run['actual_s']:.2f}",
+                     f"{run['error']:+.0%}", "; ".join(part)])
+    done = [run for r in results if "runs" in r for run in [r["first"], *r["runs"]]]
+    text = [table(["l", "job", "first predicted s", "actual s", "off", "later predicted s", "actual s", "off",
+                   "map; shuffle; reduce s"], rows)]
+    if done:
+        errors = [abs(run["error"]) for run in done]
+        text += ["", f"Within 20 %: {sum(e <= 0.2 for e in errors)} of {len(errors)} runs; median "
+                     f"{statistics.median(errors):.0%}."]
+    return "\n".join(text)
+
+
+def rules_tables(results):
+    rows = []
+    for r in results:
+        if "median" in r:
+            m = r["median"]
+            rows.append([r["rule"], r["value"], f"{m['ratio']:.3f}", f"{m['retransmits']:.0f}"])
+        else:
+            rows.append([r["rule"], r["value"], "skipped" if "skipped" in r else "failed",
+                         r.get("skipped") or r.get("failed", "")[:120]])
+    return table(["rule", "value", "ratio to the bound", "segments again"], rows)
+
+
+def calibrate_tables(results):
+    rows = [[r["topology"], r.get("skipped") or r["configured"], "" if "skipped" in r else r["found"],
+             "" if "skipped" in r else f"{r['rate_error']:+.1%}",
+             "" if "skipped" in r else ("yes" if r["cuts_right"] else "no")] for r in results]
+    return table(["topology", "configured", "found", "rate off", "cuts right"], rows)
+
+
+def report(result):
+    text = [machine_line(result)]
+    for key, title, make in (("shuffle", "Planned against unplanned shuffles", shuffle_tables),
+                             ("jobs", "Predicted against actual makespan", jobs_tables),
+                             ("calibrate", "Calibration", calibrate_tables),
+                             ("rules", "Rules of the data plane", rules_tables)):
+        if result.get(key):
+            text += ["", f"### {title}", "", make(result[key])]
+    return "\n".join(text) + "\n"
