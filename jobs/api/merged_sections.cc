@@ -23,6 +23,7 @@ bool MergedSections::NextGroup() {
   const Producer& first = producers_[heap_.front()];
   key_.assign(first.record.key);
   key_prefix_ = first.prefix;
+  at_first_ = true;
   return true;
 }
 
@@ -30,7 +31,8 @@ bool MergedSections::NextValue(std::string_view& value) {
   Release();
   if (!in_group_ || heap_.empty() || !status_.ok()) return false;
   const Producer& next = producers_[heap_.front()];
-  if (next.prefix != key_prefix_ || next.record.key != key_) return false;
+  const bool first = std::exchange(at_first_, false);  // it gave the key
+  if (!first && (next.prefix != key_prefix_ || next.record.key != key_)) return false;
   std::pop_heap(heap_.begin(), heap_.end(), [this](auto a, auto b) { return Later(a, b); });
   given_ = heap_.back();
   heap_.pop_back();

@@ -63,6 +63,7 @@ class MergedSections {
   std::vector<std::size_t> heap_;
   std::size_t given_;  // producer of the record given last; producers_.size() when none is held
   bool in_group_ = false;
+  bool at_first_ = false;  // no value of the group was given yet
   std::string key_;
   std::uint64_t key_prefix_ = 0;
   absl::Status status_;

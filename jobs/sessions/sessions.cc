@@ -34,7 +34,9 @@ class Definition : public JobDefinition {
     gap.max = std::numeric_limits<std::int64_t>::max();
     gap.help = "a longer time without an event begins a new session, in the unit of the times";
     info_.parameters.push_back(std::move(gap));
-    info_.rates = {10e-9, 1.3, {{15e-9, 0.3}}};
+    // Measured on 46 MB of events of 100 000 users, one slot; how much comes out depends on the
+    // gap.
+    info_.rates = {10e-9, 1.2, {{6e-9, 0.5}}};
   }
 
   const JobInfo& info() const override { return info_; }
