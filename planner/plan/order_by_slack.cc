@@ -17,6 +17,8 @@ namespace {
 // Prices of cuts are found by halving this often.
 constexpr int kHalvings = 14;
 constexpr double kEmpty = 1e-9;
+// A piece below this part of its transfer goes with the piece before or after it.
+constexpr double kPieceShareMin = 0.05;
 // A plan this near to the bound is not worth another try.
 constexpr double kNearBound = 1.005;
 
@@ -276,6 +278,25 @@ std::vector<Piece> ScheduleLayers(const Plan& plan, const Tuning& tuning) {
   return pieces;
 }
 
+/// Joins pieces of one transfer that are too small to be worth a grant; in order of their starts.
+std::vector<Piece> JoinSmallPieces(std::vector<Piece> pieces) {
+  std::sort(pieces.begin(), pieces.end(),
+            [](const Piece& a, const Piece& b) { return a.start_s < b.start_s; });
+  Seconds all_s = 0;
+  for (const Piece& piece : pieces) all_s += piece.duration_s;
+  std::vector<Piece> joined;
+  for (const Piece& piece : pieces) {
+    const bool small = piece.duration_s < kPieceShareMin * all_s ||
+                       (!joined.empty() && joined.back().duration_s < kPieceShareMin * all_s);
+    if (small && !joined.empty()) {
+      joined.back().duration_s += piece.duration_s;
+    } else {
+      joined.push_back(piece);
+    }
+  }
+  return joined;
+}
+
 /// Replaces the transfers of the plan by these pieces of them; a transfer without one stays whole.
 void CutTransfers(const std::vector<Piece>& pieces, Plan* plan) {
   std::vector<std::vector<Piece>> by_transfer(plan->transfers.size());
@@ -283,9 +304,7 @@ void CutTransfers(const std::vector<Piece>& pieces, Plan* plan) {
   const std::vector<Transfer> whole = std::exchange(plan->transfers, {});
   for (ComputeStep& step : plan->steps) step.after_transfers.clear();
   for (std::size_t t = 0; t < whole.size(); ++t) {
-    std::vector<Piece>& own = by_transfer[t];
-    std::sort(own.begin(), own.end(),
-              [](const Piece& a, const Piece& b) { return a.start_s < b.start_s; });
+    std::vector<Piece> own = JoinSmallPieces(std::move(by_transfer[t]));
     if (own.empty()) own.push_back({static_cast<TransferIndex>(t), whole[t].start_s, 1});
     Seconds all_s = 0;
     for (const Piece& piece : own) all_s += piece.duration_s;
