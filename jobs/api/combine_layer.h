@@ -103,6 +103,7 @@ class CombineLayer {
     absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
       Batch& batch = *tables[static_cast<std::size_t>(slot)];
       CombineEmit<Job, Batch> emit(batch);
+      emit.AskBeforeRejecting(context);
       absl::Status fed =
           feed(slot, emit, stop, [&] { return EndBlock(batch, held_bytes, context); });
       ReportCounters<Job>(emit, context);

@@ -10,7 +10,7 @@
 namespace weir {
 
 DelimitedBlocks::DelimitedBlocks(const Delimiters& delimiters, const InputRange& range)
-    : delimiters_(delimiters), range_(range), reported_(range.begin) {}
+    : delimiters_(delimiters), text_(range) {}
 
 absl::StatusOr<bool> DelimitedBlocks::Next(TextBlock& block) {
   if (!started_) {
@@ -29,50 +29,48 @@ absl::StatusOr<bool> DelimitedBlocks::Next(TextBlock& block) {
     if (const std::int64_t usable = EndOfLastRecord(); usable > 0) return Give(usable, block);
     if (filled_ > kRecordBytesMax) return RecordTooLong();
     const std::int64_t position = buffer_offset_ + filled_;
-    if (position >= range_.end) {
+    if (position >= text_.end()) {
       if (absl::Status status = FinishLastRecord(); !status.ok()) return status;
       done_ = true;
-      if (absl::Status status = file_.CheckUnchanged(); !status.ok()) return status;
+      if (absl::Status status = text_.CheckUnchanged(); !status.ok()) return status;
       return Give(filled_, block);
     }
-    absl::Status status = ReadMore(std::min(kChunkBytes, range_.end - position));
+    absl::Status status = ReadMore(std::min(kChunkBytes, text_.end() - position));
     if (!status.ok()) return status;
   }
 }
 
 std::int64_t DelimitedBlocks::TakeProgressBytes() {
-  const std::int64_t position =
-      done_ ? range_.end : std::clamp(buffer_offset_ + given_, reported_, range_.end);
-  return position - std::exchange(reported_, position);
+  return text_.TakeProgressBytes(buffer_offset_ + given_, done_);
 }
 
 // Leaves the buffer at the first record of the range.
 absl::Status DelimitedBlocks::Start() {
-  if (range_.begin >= range_.end) {
+  if (text_.begin() >= text_.end()) {
     done_ = true;
     return absl::OkStatus();
   }
-  if (absl::Status status = file_.Open(range_); !status.ok()) return status;
-  buffer_offset_ = range_.begin;
-  if (range_.begin == 0) return absl::OkStatus();
+  if (absl::Status status = text_.Open(); !status.ok()) return status;
+  buffer_offset_ = text_.begin();
+  if (text_.begin() == 0) return absl::OkStatus();
   --buffer_offset_;
   while (true) {
-    const std::int64_t left = range_.file_bytes - buffer_offset_;
+    const std::int64_t left = text_.text_bytes() - buffer_offset_;
     if (absl::Status status = ReadMore(std::min(kChunkBytes, left)); !status.ok()) return status;
     given_ = FindDelimiter(0);
     if (given_ <= filled_) break;  // the first record begins behind this delimiter
     buffer_offset_ += filled_;
     filled_ = 0;
-    if (buffer_offset_ >= range_.end) break;
+    if (buffer_offset_ >= text_.end()) break;
   }
-  if (given_ > filled_ || buffer_offset_ + given_ >= range_.end) {
+  if (given_ > filled_ || buffer_offset_ + given_ >= text_.end()) {
     done_ = true;
     given_ = 0;
     return absl::OkStatus();
   }
   // Bytes beyond the range were not asked for; they are read again when the last record is
   // finished.
-  filled_ = std::min(filled_, range_.end - buffer_offset_);
+  filled_ = std::min(filled_, text_.end() - buffer_offset_);
   return absl::OkStatus();
 }
 
@@ -81,9 +79,11 @@ absl::Status DelimitedBlocks::ReadMore(std::int64_t bytes) {
   if (room > static_cast<std::int64_t>(buffer_.size())) {
     buffer_.resize(static_cast<std::size_t>(std::max(room, filled_ * 2)));
   }
-  absl::Status status = file_.Read(buffer_offset_ + filled_, buffer_.data() + filled_, bytes);
-  if (status.ok()) filled_ += bytes;
-  return status;
+  const absl::StatusOr<std::int64_t> got =
+      text_.Read(buffer_offset_ + filled_, buffer_.data() + filled_, bytes);
+  if (!got.ok()) return got.status();
+  filled_ += *got;
+  return absl::OkStatus();
 }
 
 // Reads up to the delimiter that ends the record which covers the last byte of the range.
@@ -91,7 +91,7 @@ absl::Status DelimitedBlocks::FinishLastRecord() {
   if (filled_ == 0) return absl::OkStatus();
   while (true) {
     const std::int64_t before = filled_;
-    const std::int64_t left = range_.file_bytes - buffer_offset_ - filled_;
+    const std::int64_t left = text_.text_bytes() - buffer_offset_ - filled_;
     if (left == 0) {
       buffer_[static_cast<std::size_t>(filled_)] = delimiters_.terminator();
       ++filled_;
@@ -108,7 +108,7 @@ absl::Status DelimitedBlocks::FinishLastRecord() {
 
 absl::Status DelimitedBlocks::RecordTooLong() const {
   return BadRecordError(MakeBadRecord(
-      file_.path(), buffer_offset_, {buffer_.data(), static_cast<std::size_t>(filled_)},
+      text_.path(), buffer_offset_, {buffer_.data(), static_cast<std::size_t>(filled_)},
       absl::StrCat("longer than the limit of ", kRecordBytesMax, " bytes for one record")));
 }
 
@@ -128,7 +128,7 @@ std::int64_t DelimitedBlocks::EndOfLastRecord() {
 
 bool DelimitedBlocks::Give(std::int64_t usable, TextBlock& block) {
   given_ = usable;
-  block = {buffer_.data(), usable, buffer_offset_, &file_.path()};
+  block = {buffer_.data(), usable, buffer_offset_, &text_.path()};
   return usable > 0;
 }
 

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "jobs/api/input_file.h"
+#include "jobs/api/input_text.h"
 #include "jobs/api/text_block.h"
 
 namespace weir {
@@ -34,7 +34,7 @@ class Delimiters {
 /// last one.
 ///
 /// Thread-safety: one thread at a time.
-/// Errors: those of InputFile; BadRecord for a record longer than kRecordBytesMax.
+/// Errors: those of InputText; BadRecord for a record longer than kRecordBytesMax.
 /// Bounds: two records of the greatest length, else twice kChunkBytes.
 /// Checked by: tests/unit/jobs/readers_test.cc.
 class DelimitedBlocks {
@@ -60,15 +60,13 @@ class DelimitedBlocks {
   bool Give(std::int64_t usable, TextBlock& block);
 
   const Delimiters delimiters_;
-  const InputRange range_;
-  InputFile file_;
+  InputText text_;
   bool started_ = false;
   std::vector<char> buffer_;
-  std::int64_t buffer_offset_ = 0;  // file offset of buffer_[0]
-  std::int64_t filled_ = 0;         // bytes of the file in buffer_
+  std::int64_t buffer_offset_ = 0;  // place of buffer_[0] in the text
+  std::int64_t filled_ = 0;         // bytes of the text in buffer_
   std::int64_t searched_ = 0;       // of these, known to hold no delimiter that was not given
   std::int64_t given_ = 0;          // of these, handed out by the last call
-  std::int64_t reported_ = 0;       // file offset up to which progress was taken
   bool done_ = false;
 };
 

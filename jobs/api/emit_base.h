@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "jobs/api/bad_record.h"
+#include "jobs/api/program.h"
 #include "jobs/api/text_block.h"
 
 namespace weir {
@@ -34,18 +36,23 @@ class EmitBase {
   /// Adds to the counter named Job::kCounters[index].
   void Increment(std::size_t index, std::int64_t by = 1) { counters_[index] += by; }
 
-  /// Ends the step with BAD_RECORD. `record` should lie in the current block, so that its offset is
-  /// known. Only the first rejection counts; Map should then return soon.
+  /// Leaves the record out where the job may do that (--skip-bad), else ends the step with
+  /// BAD_RECORD. `record` should lie in the current block, so that its offset is known. Map should
+  /// then return, without anything emitted for the record; one that is given whole blocks is
+  /// called again with what follows it.
   void Reject(std::string_view record, std::string_view reason) {
     if (bad_) return;
-    if (block_.path == nullptr) {  // a result of the layer before: it lies in no file
-      bad_ = MakeBadRecord("", 0, record, reason);
-      return;
+    BadRecord bad = Describe(record, reason);
+    if (context_ != nullptr && context_->SkipBad(bad)) {
+      ++skipped_;
+      skipped_end_ = Inside(record) ? record.data() + record.size() : nullptr;
+    } else {
+      bad_ = std::move(bad);
     }
-    const bool inside = record.data() >= block_.data && record.data() <= block_.data + block_.bytes;
-    bad_ =
-        MakeBadRecord(*block_.path, block_.file_offset + (inside ? record.data() - block_.data : 0),
-                      record, reason);
+  }
+  /// Ends the step with BAD_RECORD without asking.
+  void RejectForGood(std::string_view record, std::string_view reason) {
+    if (!bad_) bad_ = Describe(record, reason);
   }
   bool rejected() const { return bad_.has_value(); }
 
@@ -59,13 +66,31 @@ class EmitBase {
   std::int64_t records() const { return records_; }
   const std::array<std::int64_t, kNumCounters>& counters() const { return counters_; }
   void SetBlock(const TextBlock& block) { block_ = block; }
+  void AskBeforeRejecting(StepContext& context) { context_ = &context; }
+  std::int64_t skipped() const { return skipped_; }
+  /// End of the record that was left out last; null when it does not lie in the block.
+  const char* skipped_end() const { return skipped_end_; }
 
  protected:
   const TextBlock& block() const { return block_; }
   void CountEmitted() { ++emitted_; }
 
  private:
+  bool Inside(std::string_view record) const {
+    return block_.path != nullptr && record.data() >= block_.data &&
+           record.data() <= block_.data + block_.bytes;
+  }
+  BadRecord Describe(std::string_view record, std::string_view reason) const {
+    // A result of the layer before lies in no file.
+    if (block_.path == nullptr) return MakeBadRecord("", 0, record, reason);
+    const std::int64_t at = Inside(record) ? record.data() - block_.data : 0;
+    return MakeBadRecord(*block_.path, block_.file_offset + at, record, reason);
+  }
+
   TextBlock block_;
+  StepContext* context_ = nullptr;
+  std::int64_t skipped_ = 0;
+  const char* skipped_end_ = nullptr;
   std::optional<BadRecord> bad_;
   std::int64_t records_ = 0;
   std::int64_t emitted_ = 0;

@@ -4,10 +4,11 @@
 // readers.h.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "jobs/api/input_file.h"
+#include "jobs/api/input_text.h"
 #include "jobs/api/text_block.h"
 
 namespace weir {
@@ -16,7 +17,7 @@ namespace weir {
 /// counted from the beginning of the file.
 ///
 /// Thread-safety: one thread at a time.
-/// Errors: those of InputFile; BadRecord when the file ends within a record.
+/// Errors: those of InputText; BadRecord when the file ends within a record.
 /// Bounds: one buffer of about 256 KiB or one record.
 /// Checked by: tests/unit/jobs/readers_test.cc.
 class FixedBlocks {
@@ -31,12 +32,13 @@ class FixedBlocks {
 
  private:
   const std::int64_t record_bytes_;
-  const InputRange range_;
-  InputFile file_;
+  absl::Status PartOfARecord();
+
+  InputText text_;
   bool started_ = false;
   std::vector<char> buffer_;
-  std::int64_t position_;  // file offset of the next record
-  std::int64_t reported_;
+  std::string rest_;       // of a text that ends within a record
+  std::int64_t position_;  // of the next record in the text
 };
 
 }  // namespace weir

@@ -150,6 +150,7 @@ class GroupLayer {
     absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
       GroupBuffer& buffer = buffers[static_cast<std::size_t>(slot)];
       Emit emit(job_, ranges, buffer);
+      emit.AskBeforeRejecting(context);
       absl::Status fed = feed(slot, emit, stop, [&] {
         return CheckSlotMemory(buffer.memory_bytes(), held_bytes, "the pairs of one slot", context);
       });

@@ -99,12 +99,16 @@ class LayeredProgram : public JobProgram {
     const auto feed = [&](int slot, auto& emit, const std::function<bool()>& stop,
                           auto&& end_block) {
       auto job = to.job();
+      std::int64_t results_taken = 0;
       std::int64_t checked = 0;
       absl::Status status = (*results)->Visit(slot, stop, [&](const auto& key, const auto& value) {
         job.Map(key, value, emit);
         if (emit.bad()) return BadRecordError(*emit.bad());
-        if (emit.emitted() - checked < kPairsBetweenChecks) return absl::OkStatus();
-        checked = emit.emitted();
+        const std::int64_t work = ++results_taken + emit.emitted();
+        if (work - checked < kWorkBetweenChecks) return absl::OkStatus();
+        checked = work;
+        // A sign of life: nothing is read or written meanwhile.
+        context.AddProgress(1);
         return end_block();
       });
       return status.ok() ? end_block() : status;
@@ -120,8 +124,9 @@ class LayeredProgram : public JobProgram {
                                             " is not its ", kind, " one"));
   }
 
-  // Often enough that a result which becomes many pairs does not fill the memory unseen.
-  static constexpr std::int64_t kPairsBetweenChecks = 4096;
+  // Results taken and pairs emitted: often enough that a result which becomes many pairs does not
+  // fill the memory unseen.
+  static constexpr std::int64_t kWorkBetweenChecks = 4096;
 
   const std::tuple<layered_internal::LayerOf<Jobs>...> layers_;
 };

@@ -3,6 +3,7 @@
 // Feeds the records of input ranges to a job's Map. Upstream: MapOrder. Downstream: the job's
 // reader, then its emit.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -25,6 +26,7 @@ absl::Status MapRanges(Job& job, const std::vector<InputRange>& ranges, Emit& em
   constexpr std::int64_t kProgressBytes = 8 << 20;
   typename Job::Reader reader;
   std::int64_t unreported_bytes = 0;
+  std::int64_t text_bytes = 0;  // since the last report; many for few when the input is compressed
   for (const InputRange& range : ranges) {
     auto source = Job::Reader::MakeSource(range);
     TextBlock block;
@@ -38,9 +40,11 @@ absl::Status MapRanges(Job& job, const std::vector<InputRange>& ranges, Emit& em
       reader.MapBlock(job, block, emit);
       if (emit.bad()) return BadRecordError(*emit.bad());
       if (absl::Status status = end_block(); !status.ok()) return status;
-      if (unreported_bytes >= kProgressBytes) {
+      text_bytes += block.bytes;
+      if (std::max(unreported_bytes, text_bytes) >= kProgressBytes) {
         context.AddProgress(unreported_bytes);
         unreported_bytes = 0;
+        text_bytes = 0;
       }
     }
   }

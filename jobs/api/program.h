@@ -26,13 +26,17 @@ struct InputRange {
   std::int64_t file_bytes = 0;
 };
 
+/// True for input files that are read through gzip, by their name. Such a file is one split: the
+/// range that holds its byte 0 has all its records, others have none.
+inline bool IsGzip(std::string_view path) { return path.ends_with(".gz"); }
+
 /// A record that the job cannot accept: where it is and what it looks like. Errors of a program
 /// that concern input carry it as the payload of the Status (see bad_record.h), so that the user
 /// gets file and offset.
 struct BadRecord {
-  std::string file;
-  std::int64_t byte_offset = 0;
-  std::string content;  // at most 200 bytes, escaped
+  std::string file;              // empty for a result of the layer before
+  std::int64_t byte_offset = 0;  // in the text of the file: decompressed, when it is gzip
+  std::string content;           // at most 200 bytes, escaped
   std::string reason;
 };
 
@@ -82,6 +86,9 @@ class StepContext {
   virtual void AddProgress(std::int64_t input_bytes) = 0;
   /// Adds to a named counter. Thread-safe; call per step or block, not per record.
   virtual void AddCounter(std::string_view name, std::int64_t value) = 0;
+  /// Asks whether a rejected record may be left out, and counts it then; false when the step may
+  /// leave out no more, and ends. Thread-safe.
+  virtual bool SkipBad(const BadRecord& record) = 0;
   /// True once the job is being ended; long loops then return kCancelled.
   virtual bool cancelled() const = 0;
   /// Memory that this step may hold, bytes.

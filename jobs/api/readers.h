@@ -108,7 +108,8 @@ struct AsciiSpace {
 };
 
 /// Whole blocks, for authors who parse themselves. Map takes const TextBlock&; every emitted pair
-/// counts as one input record.
+/// counts as one input record. A rejected record must lie in the block: Map is called again with
+/// what follows it, when it is left out.
 template <typename Delimiter>
 class Block {
  public:
@@ -120,8 +121,29 @@ class Block {
   template <typename Job, typename Emit>
   void MapBlock(Job& job, const TextBlock& block, Emit& emit) {
     const std::int64_t before = emit.emitted();
-    job.Map(block, emit);
+    TextBlock rest = block;
+    while (rest.bytes > 0) {
+      const std::int64_t skipped = emit.skipped();
+      job.Map(rest, emit);
+      if (emit.skipped() == skipped) break;
+      if (emit.skipped_end() == nullptr) {
+        return emit.RejectForGood(rest.text(), "the job rejected a record outside its block");
+      }
+      rest = Behind(emit.skipped_end(), rest);
+    }
     emit.CountRecords(emit.emitted() - before);
+  }
+
+ private:
+  // What follows the record that ends at `end`: all behind the next delimiter.
+  static TextBlock Behind(const char* end, const TextBlock& block) {
+    const char* const block_end = block.data + block.bytes;
+    while (end < block_end && Delimiter::kBytes.find(*end) == std::string_view::npos) ++end;
+    TextBlock rest = block;
+    rest.data = std::min(end + 1, block_end);
+    rest.bytes = block_end - rest.data;
+    rest.file_offset += rest.data - block.data;
+    return rest;
   }
 };
 

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "jobs/api/payload_fields.h"
 
 namespace weir {
@@ -11,14 +13,21 @@ constexpr std::string_view kPayload = "weir/StepError";
 
 absl::Status StepErrorStatus(absl::StatusCode code, const StepError& error) {
   absl::Status status(code, error.message);
-  AttachFields(status, kPayload, {error.code, error.message, error.advice, error.file});
+  AttachFields(
+      status, kPayload,
+      {error.code, error.message, error.advice, error.file, absl::StrCat(error.byte_offset)});
   return status;
 }
 
 std::optional<StepError> StepErrorOf(const absl::Status& status) {
-  const auto fields = AttachedFields(status, kPayload, 4);
-  if (!fields) return std::nullopt;
-  return StepError{(*fields)[0], (*fields)[1], (*fields)[2], (*fields)[3]};
+  const auto fields = AttachedFields(status, kPayload, 5);
+  StepError error;
+  if (!fields || !absl::SimpleAtoi((*fields)[4], &error.byte_offset)) return std::nullopt;
+  error.code = (*fields)[0];
+  error.message = (*fields)[1];
+  error.advice = (*fields)[2];
+  error.file = (*fields)[3];
+  return error;
 }
 
 }  // namespace weir

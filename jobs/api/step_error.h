@@ -3,6 +3,7 @@
 // Named errors of a step that are not about one record. Upstream: readers and the engine.
 // Downstream: the task makes a named job error of them.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@ inline constexpr std::string_view kInputNotFound = "INPUT_NOT_FOUND";
 inline constexpr std::string_view kInputUnreadable = "INPUT_UNREADABLE";
 inline constexpr std::string_view kInputChanged = "INPUT_CHANGED";
 inline constexpr std::string_view kOutOfMemory = "OUT_OF_MEMORY";
+inline constexpr std::string_view kDataLoss = "DATA_LOSS";
 }  // namespace step_error
 
 /// What went wrong (a code of weir::step_error), with which file, and what to do.
@@ -24,6 +26,7 @@ struct StepError {
   std::string message;
   std::string advice;
   std::string file;  // empty when no file is concerned
+  std::int64_t byte_offset = 0;
 };
 
 /// Returns a status with the message and the error as payload.

@@ -73,6 +73,11 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
       ->check(CLI::Range(1, 10'000))
       ->type_name("N[,N...]");
   command
+      .add_option("--skip-bad", job.skip_bad,
+                  "Leave out up to N records that the job rejects (default: 0, the first ends it)")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000'000}))
+      ->type_name("N");
+  command
       .add_option("--plan-method,--method", job.plan_method,
                   "How to plan: load (the default), even, fetch-all (from "
                   "all senders "

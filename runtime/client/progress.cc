@@ -123,4 +123,11 @@ void ProgressPrinter::Clear() {
   line_shown_ = false;
 }
 
+std::string DescribeSkipped(const v1::SkippedRecord& record) {
+  const std::string place = record.file().empty()
+                                ? "a result of the layer before"
+                                : absl::StrCat(record.file(), " at byte ", record.byte_offset());
+  return absl::StrCat(place, ": ", record.reason(), ": '", record.content(), "'");
+}
+
 }  // namespace weir::client

@@ -38,4 +38,7 @@ class ProgressPrinter {
   int last_tenth_ = -1;
 };
 
+/// A record that was left out: "FILE at byte N: reason: 'content'".
+std::string DescribeSkipped(const v1::SkippedRecord& record);
+
 }  // namespace weir::client

@@ -18,6 +18,7 @@
 #include "runtime/client/job_spec.h"
 #include "runtime/client/plan_file.h"
 #include "runtime/client/plan_pictures.h"
+#include "runtime/client/progress.h"
 #include "runtime/client/status_json.h"
 #include "runtime/client/value_text.h"
 
@@ -114,7 +115,12 @@ int ReportSuccess(const std::string& job_id, const v1::JobStatus& status,
       host.err << "weir: the result cannot be shown here: " << std::string(shown.message()) << '\n';
     }
   }
-  if (!options.quiet) host.err << DescribeTimes(status) << '\n' << DescribeOutput(status) << '\n';
+  if (!options.quiet) {
+    host.err << DescribeTimes(status) << '\n' << DescribeOutput(status) << '\n';
+    for (const auto& record : status.skipped()) {
+      host.err << "left out: " << DescribeSkipped(record) << '\n';
+    }
+  }
   WritePictures(job_id, status, options.pictures, options.quiet, session, host);
   return kExitOk;
 }

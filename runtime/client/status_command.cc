@@ -36,6 +36,9 @@ void PrintStatus(const v1::JobStatus& status, std::ostream& out) {
   for (const auto& counter : status.counters()) {
     out << "counter    " << counter.name() << " = " << FormatCount(counter.value()) << '\n';
   }
+  for (const auto& record : status.skipped()) {
+    out << "left out   " << DescribeSkipped(record) << '\n';
+  }
   out << "output     " << status.spec().output();
   if (status.state() == v1::JOB_STATE_SUCCEEDED) out << " (" << status.parts_size() << " parts)";
   out << '\n';

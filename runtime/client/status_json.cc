@@ -70,6 +70,13 @@ Json JobToJson(const v1::JobStatus& status) {
   }
   json["counters"] = Json::object();
   for (const auto& counter : status.counters()) json["counters"][counter.name()] = counter.value();
+  json["skipped"] = Json::array();
+  for (const auto& record : status.skipped()) {
+    json["skipped"].push_back({{"file", record.file()},
+                               {"byte_offset", record.byte_offset()},
+                               {"content", record.content()},
+                               {"reason", record.reason()}});
+  }
   json["parts"] = Json::array();
   for (const auto& part : status.parts()) {
     json["parts"].push_back({{"file", part.file()},

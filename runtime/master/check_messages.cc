@@ -23,6 +23,7 @@ constexpr int kLayersMax = 1000;
 constexpr std::int64_t kDeadlineMsMax = std::int64_t{10} * 365 * 24 * 3600 * 1000;
 constexpr int kProgressMax = 10'000;
 constexpr int kCountersMax = 10'000;
+constexpr int kSkippedMax = 100;
 
 absl::Status Wrong(absl::string_view field, absl::string_view value, absl::string_view legal) {
   return absl::InvalidArgumentError(
@@ -171,6 +172,7 @@ absl::Status Check(const v1::ReportStepRequest& request) {
                  CheckRange("result.input_records", result.input_records(), 0, INT64_MAX),
                  CheckRange("result.output_records", result.output_records(), 0, INT64_MAX),
                  CheckRange("number of counters", result.counters_size(), 0, kCountersMax),
+                 CheckRange("number of skipped", result.skipped_size(), 0, kSkippedMax),
                  CheckRange("part.bytes", result.part().bytes(), 0, INT64_MAX),
                  CheckRange("part.records", result.part().records(), 0, INT64_MAX));
   if (!status.ok() || !result.has_run()) return status;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "jobs/api/program.h"
+
 namespace weir::master {
 
 InputRanges::InputRanges(InputList input) : input_(std::move(input)) {
@@ -14,12 +16,27 @@ InputRanges::InputRanges(InputList input) : input_(std::move(input)) {
   }
 }
 
+// The last file that begins at or before the position. Requires: position < total_bytes.
+std::size_t InputRanges::FileAt(planner::Bytes position) const {
+  const auto after = std::upper_bound(file_begin_.begin(), file_begin_.end(), position);
+  return static_cast<std::size_t>(after - file_begin_.begin()) - 1;
+}
+
+planner::Bytes InputRanges::MoveToBorder(planner::Bytes cut) const {
+  if (cut >= input_.total_bytes) return cut;
+  const std::size_t i = FileAt(cut);
+  const InputFile& file = input_.files[i];
+  const std::int64_t inside = cut - file_begin_[i];
+  if (inside == 0 || !IsGzip(file.path)) return cut;
+  return inside < file.bytes - inside ? file_begin_[i] : file_begin_[i] + file.bytes;
+}
+
 std::vector<v1::InputRange> InputRanges::Cut(planner::Bytes begin, planner::Bytes end) const {
   std::vector<v1::InputRange> ranges;
+  begin = MoveToBorder(begin);
+  end = MoveToBorder(end);
   if (begin >= end) return ranges;
-  const auto after = std::upper_bound(file_begin_.begin(), file_begin_.end(), begin);
-  for (std::size_t i = static_cast<std::size_t>(after - file_begin_.begin()) - 1;
-       i < input_.files.size() && file_begin_[i] < end; ++i) {
+  for (std::size_t i = FileAt(begin); i < input_.files.size() && file_begin_[i] < end; ++i) {
     const InputFile& file = input_.files[i];
     const std::int64_t from = std::max(begin, file_begin_[i]) - file_begin_[i];
     const std::int64_t to = std::min(end, file_begin_[i] + file.bytes) - file_begin_[i];

@@ -31,11 +31,16 @@ class InputRanges {
  public:
   explicit InputRanges(InputList input);
   const InputList& input() const { return input_; }
-  /// Returns the file ranges of [begin, end) of the concatenation, in order, none of them empty.
-  /// Requires: 0 <= begin <= end <= total_bytes.
+  /// Returns the file ranges of [begin, end) of the concatenation, in order, none of them empty. A
+  /// file that cannot be cut (IsGzip) is whole: a cut inside it moves to its nearer border, for
+  /// both neighbours alike, so that ranges that cover the input still do. Requires: 0 <= begin <=
+  /// end <= total_bytes.
   std::vector<v1::InputRange> Cut(planner::Bytes begin, planner::Bytes end) const;
 
  private:
+  std::size_t FileAt(planner::Bytes position) const;
+  planner::Bytes MoveToBorder(planner::Bytes cut) const;
+
   InputList input_;
   std::vector<std::int64_t> file_begin_;  // of each file within the concatenation
 };

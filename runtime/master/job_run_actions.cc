@@ -154,13 +154,14 @@ void JobRun::Conduct() {
       counter.set_name(name);
       counter.set_value(value);
     }
+    for (const v1::SkippedRecord& record : plan_run_->skipped()) *status_.add_skipped() = record;
     Apply(machine_.Ran());
   };
   listener.failed = [this](v1::JobError error) { Fail(std::move(error)); };
   plan_run_ = std::make_unique<PlanRun>(
       loop_, context_.seams.random, *planned_, *input_, workers_, places_,
       GrantOptions{job_token_, context_.options.pacing_fraction, context_.options.look_ahead_bytes},
-      JobFence(), std::move(listener));
+      JobFence(), status_.spec().skip_bad(), std::move(listener));
   StartProgressTimer();
   plan_run_->Begin();
 }

@@ -33,7 +33,7 @@ std::vector<std::string> DomainsOf(const std::vector<RegisteredWorker>& workers)
 PlanRun::PlanRun(env::EventLoop& loop, env::Random& random, const PlannedJob& planned,
                  const InputRanges& input, const std::vector<RegisteredWorker>& workers,
                  const OutputPlaces& places, const GrantOptions& grant_options, v1::Fence fence,
-                 PlanRunListener listener)
+                 std::int64_t skip_bad, PlanRunListener listener)
     : loop_(loop),
       random_(random),
       planned_(planned),
@@ -42,7 +42,8 @@ PlanRun::PlanRun(env::EventLoop& loop, env::Random& random, const PlannedJob& pl
       listener_(std::move(listener)),
       orders_(planned.plan, input, workers, places, grant_options),
       conductor_(planned.plan, planned.prediction, DomainsOf(workers)),
-      step_bytes_done_(planned.plan.steps.size(), 0) {}
+      step_bytes_done_(planned.plan.steps.size(), 0),
+      skipped_(skip_bad) {}
 
 void PlanRun::Begin() {
   began_ = loop_.Now();
@@ -207,6 +208,12 @@ absl::Status PlanRun::TakeReport(const v1::ReportStepRequest& report) {
   }
   if (!taken.ok() || !first_report) return taken;
   for (const v1::Counter& counter : result.counters()) counters_[counter.name()] += counter.value();
+  if (std::optional<v1::JobError> too_many = skipped_.Add(result)) {
+    too_many->set_worker(worker);
+    too_many->set_step(orders_.StepName(step));
+    Fail(*std::move(too_many));
+    return absl::OkStatus();
+  }
   if (result.has_part()) {
     parts_.push_back(
         CommittedPart{planned_.plan.steps[At(step)].index_in_layer, kFirstAttempt, result.part()});

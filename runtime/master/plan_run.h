@@ -13,6 +13,7 @@
 #include "runtime/master/lifeline.h"
 #include "runtime/master/order_builder.h"
 #include "runtime/master/plan_request.h"
+#include "runtime/master/skipped_records.h"
 #include "weir/v1/services.pb.h"
 
 namespace weir::master {
@@ -38,7 +39,7 @@ class PlanRun {
   PlanRun(env::EventLoop& loop, env::Random& random, const PlannedJob& planned,
           const InputRanges& input, const std::vector<RegisteredWorker>& workers,
           const OutputPlaces& places, const GrantOptions& grant_options, v1::Fence fence,
-          PlanRunListener listener);
+          std::int64_t skip_bad, PlanRunListener listener);
 
   void Begin();
   /// Gives no more orders; later reports are refused.
@@ -54,6 +55,8 @@ class PlanRun {
   planner::ActualRun Actual() const;
   std::vector<CommittedPart> Parts() const { return parts_; }
   const absl::btree_map<std::string, std::int64_t>& counters() const { return counters_; }
+  /// The first records that steps left out.
+  const std::vector<v1::SkippedRecord>& skipped() const { return skipped_.named(); }
   /// Name of a step that this worker is running now; empty when it runs none.
   std::string StepOn(WorkerId worker) const;
 
@@ -86,6 +89,7 @@ class PlanRun {
   std::vector<std::int64_t> step_bytes_done_;
   std::vector<CommittedPart> parts_;
   absl::btree_map<std::string, std::int64_t> counters_;
+  SkippedRecords skipped_;
   Lifeline lifeline_;
 };
 

@@ -8,15 +8,22 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/container/btree_map.h"
 #include "jobs/api/program.h"
 
 namespace weir::task {
 
+/// Counter of the records that were left out (JobSpec.skip_bad).
+inline constexpr std::string_view kBadRecords = "bad_records";
+
 /// Thread-safe. Lives as long as its step.
 class StepActivity {
  public:
+  /// `skip_bad`: so many records may be left out.
+  explicit StepActivity(std::int64_t skip_bad = 0) : skip_bad_(skip_bad) {}
+
   void AddInputBytes(std::int64_t bytes) { input_bytes_ += bytes; }
   void AddOutputBytes(std::int64_t bytes) { output_bytes_ += bytes; }
   std::int64_t input_bytes() const { return input_bytes_; }
@@ -34,12 +41,37 @@ class StepActivity {
     return counters_;
   }
 
+  /// Counts a record that is left out; false when there were enough.
+  bool SkipBad(const BadRecord& record) {
+    const std::lock_guard lock(mutex_);
+    if (num_skipped_ == skip_bad_) return false;
+    ++num_skipped_;
+    ++counters_[std::string(kBadRecords)];
+    if (skipped_.size() < kSkippedNamed) skipped_.push_back(record);
+    return true;
+  }
+  std::int64_t num_skipped() const {
+    const std::lock_guard lock(mutex_);
+    return num_skipped_;
+  }
+  /// The first of them.
+  std::vector<BadRecord> skipped() const {
+    const std::lock_guard lock(mutex_);
+    return skipped_;
+  }
+
  private:
+  // A person looks at a few and mends the cause.
+  static constexpr std::size_t kSkippedNamed = 5;
+
+  const std::int64_t skip_bad_;
   std::atomic<std::int64_t> input_bytes_ = 0;
   std::atomic<std::int64_t> output_bytes_ = 0;
   std::atomic<bool> cancelled_ = false;
   mutable std::mutex mutex_;
   absl::btree_map<std::string, std::int64_t> counters_;  // guarded by mutex_
+  std::int64_t num_skipped_ = 0;                         // guarded by mutex_
+  std::vector<BadRecord> skipped_;                       // guarded by mutex_
 };
 
 /// The engine's view of a running step.
@@ -53,6 +85,7 @@ class ActivityContext : public StepContext {
   void AddCounter(std::string_view name, std::int64_t value) override {
     activity_.AddCounter(name, value);
   }
+  bool SkipBad(const BadRecord& record) override { return activity_.SkipBad(record); }
   bool cancelled() const override { return activity_.cancelled(); }
   std::int64_t memory_bytes() const override { return memory_bytes_; }
 

@@ -158,17 +158,21 @@ absl::StatusOr<StepTotals> WritePart(JobProgram& program, const v1::TaskCommand:
   return totals;
 }
 
-v1::JobError ErrorOfStep(const absl::Status& status) {
+v1::JobError ErrorOfStep(const absl::Status& status, const StepActivity& activity) {
   if (const std::optional<StepError> named = StepErrorOf(status)) {
     v1::JobError error = MakeJobError(named->code, named->message, named->advice);
     error.set_file(ValidUtf8(named->file));
+    error.set_byte_offset(named->byte_offset);
     return error;
   }
   const std::optional<BadRecord> bad = BadRecordOf(status);
   if (!bad) return JobErrorFromStatus(status);
-  v1::JobError error =
-      MakeJobError(job_error::kBadRecord, absl::StrCat(bad->reason, ": '", bad->content, "'"),
-                   "mend or remove the record");
+  const std::int64_t skipped = activity.num_skipped();
+  const std::string others =
+      skipped == 0 ? "" : absl::StrCat(" (", skipped, " before it were left out)");
+  v1::JobError error = MakeJobError(
+      job_error::kBadRecord, absl::StrCat(bad->reason, ": '", bad->content, "'", others),
+      "mend or remove the record, or leave out up to N like it with --skip-bad N");
   error.set_file(ValidUtf8(bad->file));
   error.set_byte_offset(bad->byte_offset);
   return error;
@@ -289,13 +293,20 @@ v1::StepResult RunStep(JobProgram& program, const v1::TaskCommand::Run& run, Slo
     result.set_input_records(totals->input_records);
     result.set_output_records(totals->output_records);
   } else {
-    *result.mutable_error() = ErrorOfStep(totals.status());
+    *result.mutable_error() = ErrorOfStep(totals.status(), activity);
     result.mutable_error()->set_step(StepLabel(run.order()));
   }
   for (const auto& [name, value] : activity.counters()) {
     v1::Counter* counter = result.add_counters();
     counter->set_name(ValidUtf8(name));
     counter->set_value(value);
+  }
+  for (const BadRecord& bad : activity.skipped()) {
+    v1::SkippedRecord* skipped = result.add_skipped();
+    skipped->set_file(ValidUtf8(bad.file));
+    skipped->set_byte_offset(bad.byte_offset);
+    skipped->set_content(ValidUtf8(bad.content));
+    skipped->set_reason(ValidUtf8(bad.reason));
   }
   const Usage after = ProcessUsage();
   result.set_cpu_s(after.cpu_s - before.cpu_s);

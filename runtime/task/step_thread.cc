@@ -19,8 +19,12 @@
 namespace weir::task {
 
 struct StepThread::State {
-  State(JobProgram& job_program, std::int64_t memory, const TaskEnvironment& environment)
-      : program(job_program), memory_bytes(memory), now(environment.now) {}
+  State(JobProgram& job_program, const v1::TaskCommand::Start& start,
+        const TaskEnvironment& environment)
+      : program(job_program),
+        memory_bytes(start.memory_bytes()),
+        skip_bad(start.skip_bad()),
+        now(environment.now) {}
 
   void Loop(SlotPool& slots) {
     while (true) {
@@ -31,7 +35,7 @@ struct StepThread::State {
         if (stopping) return;
         run = std::move(waiting.front());
         waiting.pop_front();
-        activity = std::make_shared<StepActivity>();
+        activity = std::make_shared<StepActivity>(skip_bad);
         step = run.order().step();
       }
       v1::StepResult result = RunStep(program, run, slots, memory_bytes, *activity, now);
@@ -50,6 +54,7 @@ struct StepThread::State {
 
   JobProgram& program;
   const std::int64_t memory_bytes;
+  const std::int64_t skip_bad;
   const std::function<MonoTime()> now;
   Fd result_fd;
 
@@ -67,7 +72,7 @@ struct StepThread::State {
 absl::StatusOr<std::unique_ptr<StepThread>> StepThread::Start(JobProgram& program,
                                                               const v1::TaskCommand::Start& start,
                                                               const TaskEnvironment& environment) {
-  auto state = std::make_shared<State>(program, start.memory_bytes(), environment);
+  auto state = std::make_shared<State>(program, start, environment);
   state->result_fd = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!state->result_fd.valid()) return ErrnoStatus(errno, "cannot make an eventfd");
   environment.start_thread([state, environment, num_slots = std::max(1, start.slots())] {

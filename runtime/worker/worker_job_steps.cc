@@ -50,6 +50,7 @@ v1::TaskCommand::Start WorkerJob::TaskStart() const {
   start.set_slots(options_.slots);
   start.set_work_dir(paths_.task);
   start.set_memory_bytes(options_.memory_bytes);
+  start.set_skip_bad(request_.spec().skip_bad());
   return start;
 }
 

@@ -1,6 +1,8 @@
 // Makes the inputs of the benchmarks: the same bytes for the same arguments on every machine.
 //   generate_input words BYTES DISTINCT FILE   Zipf text (exponent 1), each distinct word at least
 //   once generate_input rows ROWS FILE              "station;temperature" over 413 stations
+//   generate_input weather-csv|weather-ncdc ROWS FILE [SEED]  hourly readings of 100 stations, for
+//   the weather job; both formats of one seed hold the same readings, so the same result
 
 #include <algorithm>
 #include <array>
@@ -22,6 +24,7 @@ constexpr std::uint64_t kSeed = 20260117;
 // Distributions are our own: those of the standard library differ between implementations.
 class Dice {
  public:
+  explicit Dice(std::uint64_t seed = kSeed) : bits_(seed) {}
   std::uint64_t Below(std::uint64_t bound) {
     __extension__ using Wide = unsigned __int128;
     return static_cast<std::uint64_t>((static_cast<Wide>(bits_()) * bound) >> 64);
@@ -35,7 +38,7 @@ class Dice {
   }
 
  private:
-  std::mt19937_64 bits_{kSeed};
+  std::mt19937_64 bits_;
 };
 
 class Output {
@@ -176,6 +179,78 @@ void WriteRows(std::uint64_t rows, Output& out) {
   }
 }
 
+enum class WeatherFormat { kCsv, kNcdc };
+
+// What one thermometer shows in one hour; not all of it is fit for use.
+struct Hour {
+  int year, month, day, hour;
+};
+
+Hour HourAfter(Hour at) {
+  static constexpr std::array<int, 12> kDays = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  if (++at.hour < 24) return at;
+  at.hour = 0;
+  const bool leap = at.year % 4 == 0 && (at.year % 100 != 0 || at.year % 400 == 0);
+  const int days = kDays[static_cast<std::size_t>(at.month - 1)] + (at.month == 2 && leap ? 1 : 0);
+  if (++at.day <= days) return at;
+  at.day = 1;
+  if (++at.month <= 12) return at;
+  at.month = 1;
+  ++at.year;
+  return at;
+}
+
+void AppendWeather(WeatherFormat format, int station, const Hour& at, int tenths, bool missing,
+                   std::string& out) {
+  std::array<char, 128> text;
+  const int magnitude = std::abs(tenths);
+  const char* const minus = tenths < 0 ? "-" : "";
+  if (format == WeatherFormat::kCsv) {
+    std::snprintf(text.data(), text.size(), "%06d99999,%04d-%02d-%02d,%02d:00,", station, at.year,
+                  at.month, at.day, at.hour);
+    out += text.data();
+    if (!missing) {
+      std::snprintf(text.data(), text.size(), "%s%d.%d", minus, magnitude / 10, magnitude % 10);
+      out += text.data();
+    }
+  } else {
+    // Columns that the job does not read hold what most real records hold there.
+    std::snprintf(
+        text.data(), text.size(),
+        "0029%06d99999%04d%02d%02d%02d004+64333+023450FM-12+000599999V0202701N015919999999"
+        "N0000001N9%c%04d1+99999102001",
+        station, at.year, at.month, at.day, at.hour, missing || tenths >= 0 ? '+' : '-',
+        missing ? 9999 : magnitude);
+    out += text.data();
+  }
+  out += '\n';
+}
+
+void WriteWeather(WeatherFormat format, std::uint64_t rows, std::uint64_t seed, Output& out) {
+  constexpr int kStations = 100;
+  constexpr double kDayOfHour = 2 * 3.14159265358979323846 / 24;
+  Dice dice(seed);
+  std::array<double, kStations> means;
+  for (double& mean : means) mean = dice.Unit() * 40 - 10;
+  std::string row;
+  int station = 0;
+  for (Hour at{1990, 1, 1, 0}; rows > 0; --rows) {
+    const double season = -10 * std::cos((at.month - 1 + at.day / 31.0) * kDayOfHour * 2);
+    const double daily = -4 * std::cos((at.hour - 3) * kDayOfHour);
+    const double degrees =
+        means[static_cast<std::size_t>(station)] + season + daily + 3 * dice.Bell();
+    const int tenths = std::clamp(static_cast<int>(std::floor(degrees * 10 + 0.5)), -999, 999);
+    const bool missing = dice.Below(100) == 0;
+    row.clear();
+    AppendWeather(format, 20000 + 10 * station, at, tenths, missing, row);
+    out.Write(row);
+    if (++station == kStations) {
+      station = 0;
+      at = HourAfter(at);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -190,6 +265,17 @@ int main(int argc, char** argv) {
     WriteRows(std::strtoull(argv[2], nullptr, 10), out);
     return 0;
   }
-  std::fputs("usage: generate_input words BYTES DISTINCT FILE | rows ROWS FILE\n", stderr);
+  const bool csv = kind == "weather-csv";
+  if ((csv || kind == "weather-ncdc") && (argc == 4 || argc == 5)) {
+    Output out(argv[3]);
+    WriteWeather(csv ? WeatherFormat::kCsv : WeatherFormat::kNcdc,
+                 std::strtoull(argv[2], nullptr, 10),
+                 argc == 5 ? std::strtoull(argv[4], nullptr, 10) : kSeed, out);
+    return 0;
+  }
+  std::fputs(
+      "usage: generate_input words BYTES DISTINCT FILE | rows ROWS FILE |\n"
+      "       weather-csv ROWS FILE [SEED] | weather-ncdc ROWS FILE [SEED]\n",
+      stderr);
   return 2;
 }

@@ -55,6 +55,13 @@ void RecordingContext::AddCounter(std::string_view name, std::int64_t value) {
   counters[std::string(name)] += value;
 }
 
+bool RecordingContext::SkipBad(const BadRecord& record) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (skipped.size() == skip_bad) return false;
+  skipped.push_back(record);
+  return true;
+}
+
 namespace {
 
 std::vector<std::unique_ptr<RunSource>> Sources(const std::vector<MemoryRun>& runs, int consumer) {
@@ -154,11 +161,11 @@ JobCut EvenCut(const std::vector<std::string>& paths, int num_mappers, int num_r
   return cut;
 }
 
-ScratchFile::ScratchFile(std::string_view contents) {
+ScratchFile::ScratchFile(std::string_view contents, std::string_view suffix) {
   std::string pattern = (std::filesystem::temp_directory_path() / "weir-test-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) std::abort();
   folder_ = pattern;
-  path_ = folder_ + "/input";
+  path_ = folder_ + "/input" + std::string(suffix);
   std::ofstream(path_, std::ios::binary) << contents;
 }
 

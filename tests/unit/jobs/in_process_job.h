@@ -74,12 +74,15 @@ class RecordingContext : public StepContext {
   SlotPool& slots() override { return slots_; }
   void AddProgress(std::int64_t input_bytes) override { progress_bytes += input_bytes; }
   void AddCounter(std::string_view name, std::int64_t value) override;
+  bool SkipBad(const BadRecord& record) override;
   bool cancelled() const override { return cancel; }
   std::int64_t memory_bytes() const override { return memory_bytes_; }
 
   std::atomic<std::int64_t> progress_bytes = 0;
   std::atomic<bool> cancel = false;
   std::map<std::string, std::int64_t, std::less<>> counters;
+  std::size_t skip_bad = 0;
+  std::vector<BadRecord> skipped;
 
  private:
   ThreadPerCall slots_;
@@ -111,7 +114,8 @@ std::vector<double> EvenKeyEnds(int count);
 /// A file in a folder of its own that is removed with the object.
 class ScratchFile {
  public:
-  explicit ScratchFile(std::string_view contents);
+  /// `suffix` ends its name.
+  explicit ScratchFile(std::string_view contents, std::string_view suffix = "");
   ~ScratchFile();
   ScratchFile(const ScratchFile&) = delete;
   ScratchFile& operator=(const ScratchFile&) = delete;

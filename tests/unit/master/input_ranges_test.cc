@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "jobs/api/program.h"
 #include "rapidcheck.h"
 #include "rapidcheck/gtest.h"
 
@@ -27,6 +28,21 @@ TEST(InputRangesTest, CutsAcrossFilesAndSkipsEmptyOnes) {
   EXPECT_EQ(cut[2].file_bytes(), 7);
 }
 
+TEST(InputRangesTest, CutsInsideAGzipFileMoveToItsNearerBorder) {
+  const InputRanges ranges({{{"/a", 10}, {"/b.gz", 10}, {"/c", 10}}, 30});
+  // The first half of /b.gz goes to its beginning, the second to its end.
+  EXPECT_EQ(ranges.Cut(0, 14).size(), 1u);
+  const auto with_file = ranges.Cut(14, 22);
+  ASSERT_EQ(with_file.size(), 2u);
+  EXPECT_EQ(with_file[0].path(), "/b.gz");
+  EXPECT_EQ(with_file[0].begin(), 0);
+  EXPECT_EQ(with_file[0].end(), 10);
+  EXPECT_EQ(with_file[1].end(), 2);
+  EXPECT_TRUE(ranges.Cut(12, 14).empty());
+  EXPECT_TRUE(ranges.Cut(15, 17).empty());
+  EXPECT_EQ(ranges.Cut(11, 19).size(), 1u);
+}
+
 TEST(InputRangesTest, NothingOfNothing) {
   EXPECT_TRUE(InputRanges({{}, 0}).Cut(0, 0).empty());
   EXPECT_TRUE(InputRanges({{{"/empty", 0}}, 0}).Cut(0, 0).empty());
@@ -36,7 +52,8 @@ TEST(InputRangesTest, NothingOfNothing) {
 RC_GTEST_PROP(InputRanges, CutsTileEveryFileOnce, ()) {
   InputList list;
   for (const int bytes : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 100))) {
-    list.files.push_back({"/" + std::to_string(list.files.size()), bytes});
+    const char* const suffix = bytes % 3 == 0 ? ".gz" : "";
+    list.files.push_back({"/" + std::to_string(list.files.size()) + suffix, bytes});
     list.total_bytes += bytes;
   }
   std::vector<std::int64_t> borders{0, list.total_bytes};
@@ -50,6 +67,7 @@ RC_GTEST_PROP(InputRanges, CutsTileEveryFileOnce, ()) {
     for (const v1::InputRange& range : ranges.Cut(borders[i - 1], borders[i])) {
       RC_ASSERT(range.begin() == covered[range.path()]);
       RC_ASSERT(range.end() > range.begin());
+      if (IsGzip(range.path())) RC_ASSERT(range.end() == range.file_bytes());
       covered[range.path()] = range.end();
     }
   }

@@ -1,0 +1,35 @@
+#pragma once
+
+// Records that steps left out, over a whole job. Pure. Upstream: step results. Downstream: PlanRun,
+// JobStatus.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "weir/v1/job.pb.h"
+#include "weir/v1/steps.pb.h"
+
+namespace weir::master {
+
+/// Adds up what the steps report: each step by itself may leave out as many as the whole job.
+///
+/// Checked by: tests/unit/master/skipped_records_test.cc.
+class SkippedRecords {
+ public:
+  explicit SkippedRecords(std::int64_t allowed) : allowed_(allowed) {}
+
+  /// Takes the result of a step that succeeded. Returns BAD_RECORD with one of its records once
+  /// they are too many together.
+  std::optional<v1::JobError> Add(const v1::StepResult& result);
+
+  /// The first ones, in the order of the reports.
+  const std::vector<v1::SkippedRecord>& named() const { return named_; }
+
+ private:
+  const std::int64_t allowed_;
+  std::int64_t count_ = 0;
+  std::vector<v1::SkippedRecord> named_;
+};
+
+}  // namespace weir::master

@@ -1,0 +1,190 @@
+"""Layers, gzip inputs and bad records, with the weather job: embedded and on a cluster, against a sequential oracle."""
+import collections
+import csv
+import gzip
+import io
+import json
+import os
+import subprocess
+import unittest
+
+from weir_process import ROOT, Cluster, WeirTest, read_parts
+
+GENERATE = os.environ.get("WEIR_GENERATE_INPUT", os.path.join(ROOT, "build/release/tests/bench/weir_bench_generate_input"))
+
+
+def one_decimal(total, count):
+    """Mean of tenths, rounded half away from zero."""
+    tenths = (2 * abs(total) + count) // (2 * count)
+    return f"{'-' if total < 0 and tenths else ''}{tenths // 10}.{tenths % 10}"
+
+
+def means_of_maxima(readings):
+    """The oracle: (station, YYYYMMDD, tenths) to sorted lines, sequential, nothing shared with the product."""
+    maxima = {}
+    for station, date, tenths in readings:
+        key = (station, date)
+        maxima[key] = max(maxima.get(key, tenths), tenths)
+    sums = collections.defaultdict(lambda: [0, 0])
+    for (station, date), tenths in maxima.items():
+        day = sums[(station, f"{date[4:6]}-{date[6:8]}")]
+        day[0] += tenths
+        day[1] += 1
+    return sorted(f"{station}\t{day}\t{one_decimal(*s)}".encode() for (station, day), s in sums.items())
+
+
+def csv_readings(text):
+    for station, date, _, temperature in csv.reader(io.StringIO(text)):
+        if temperature:
+            whole, _, tenth = temperature.lstrip("+-").partition(".")
+            tenths = int(whole) * 10 + int(tenth or "0")
+            yield station, date.replace("-", ""), -tenths if temperature.startswith("-") else tenths
+
+
+def ncdc_readings(text):
+    for line in text.splitlines():
+        if line[87:92] != "+9999" and line[92] in "01459":
+            yield line[4:15], line[15:23], int(line[87:92])
+
+
+class Weather(WeirTest):
+    def generate(self, kind, rows, name, seed="1"):
+        path = self.path(name)
+        subprocess.run([GENERATE, kind, str(rows), path, seed], check=True)
+        return path
+
+    def result_of(self, *args):
+        out = self.path("out")
+        self.assert_ok(self.run_job("weather", *args, "-o", out, "--overwrite"))
+        self.assert_ok(self.weir("verify", out))
+        return sorted(read_parts(out))
+
+    def test_any_workers_and_reducers_give_the_oracles_lines(self):
+        path = self.generate("weather-csv", 60_000, "readings.csv")
+        expected = means_of_maxima(csv_readings(self.text(path)))
+        self.assertGreater(len(expected), 2000)
+        for args in [["--workers", str(n)] for n in range(1, 9)] + [
+                ["--workers", "3", "--reducers", "5,2"], ["--workers", "2", "--reducers", "1,4", "--slots", "3"],
+                ["--workers", "4", "--mappers", "7", "--reducers", "3", "--plan-method", "even"]]:
+            with self.subTest(args=args):
+                self.assertEqual(self.result_of(path, *args), expected)
+
+    def test_both_formats_of_one_seed_agree(self):
+        of_csv = self.result_of(self.generate("weather-csv", 30_000, "readings.csv", "7"))
+        ncdc = self.generate("weather-ncdc", 30_000, "readings.ncdc", "7")
+        self.assertEqual(self.result_of(ncdc, "--set", "format=ncdc"), of_csv)
+        self.assertEqual(means_of_maxima(ncdc_readings(self.text(ncdc))), of_csv)
+
+    def test_reducers_by_layer_make_so_many_parts_and_a_wrong_list_is_refused(self):
+        path = self.generate("weather-csv", 2_000, "readings.csv")
+        self.result_of(path, "--reducers", "5,2")
+        parts = [name for name in os.listdir(self.path("out")) if name.startswith("part-")]
+        self.assertEqual(len(parts), 2)
+        for command, out in (("run", ["-o", self.path("none")]), ("plan", [])):
+            result = self.weir(command, "weather", path, *out, "--reducers", "1,2,3", "--work-dir", self.work)
+            self.assert_fails(result, 2, "3 layers", "has 2 layers")
+        self.assert_nothing_left(self.path("none"))
+
+    def test_empty_input_and_an_empty_layer(self):
+        self.assertEqual(self.result_of(self.write("empty.csv", "")), [])
+        only_missing = self.write("missing.csv", "Ulm,2020-05-01,12:00,\n" * 1000)
+        self.assertEqual(self.result_of(only_missing, "--workers", "3", "--reducers", "3,2"), [])
+
+    def test_cluster_equals_embedded(self):
+        path = self.generate("weather-csv", 60_000, "readings.csv")
+        cluster = Cluster(self, workers=3)
+        out = self.path("out-cluster")
+        self.assert_ok(cluster.submit("weather", path, "-o", out, "--reducers", "4,2"))
+        self.assertEqual(sorted(read_parts(out)), self.result_of(path, "--workers", "2"))
+        cluster.stop()
+        self.assert_nothing_left()
+
+
+class Gzip(WeirTest):
+    def test_gzip_and_plain_files_count_alike(self):
+        text = "".join(f"S{i % 7},2020-{i % 12 + 1:02d}-{i % 28 + 1:02d},12:00,{i % 40}.{i % 10}\n" for i in range(30_000))
+        expected = means_of_maxima(csv_readings(text))
+        files = [self.write("in/plain.csv", text[:len(text) // 3 + 5])]
+        rest = text[len(text) // 3 + 5:]
+        members = gzip.compress(rest[:1000].encode()) + gzip.compress(rest[1000:].encode())
+        files.append(self.write("in/members.csv.gz", members))
+        for workers in ("1", "3", "5"):
+            out = self.path(f"out{workers}")
+            # The cut of the text lies within a row: both halves must be read to their ends, as files of their own.
+            self.assert_ok(self.run_job("wordcount", *files, "-o", out, "--workers", workers, "--slots", "2"))
+            words = collections.Counter(files and (text[:len(text) // 3 + 5] + "\n" + rest).split())
+            self.assertEqual(sorted(read_parts(out)), sorted(f"{w}\t{n}".encode() for w, n in words.items()))
+        whole = self.write("in2/whole.csv.gz", gzip.compress(text.encode()))
+        out = self.path("out-weather")
+        self.assert_ok(self.run_job("weather", whole, "-o", out, "--workers", "4"))
+        self.assertEqual(sorted(read_parts(out)), expected)
+
+    def test_damage_is_named_with_file_and_offset(self):
+        whole = gzip.compress(b"".join(b"%d " % (i * i) for i in range(100_000)))
+        for name, data, words in (("short.gz", whole[:-5000], f"{len(whole) - 5000}"),
+                                  ("plain.gz", b"not gzip at all\n", "damaged"),
+                                  ("flipped.gz", whole[:-6] + bytes([whole[-6] ^ 1]) + whole[-5:], "damaged")):
+            with self.subTest(name=name):
+                path, out = self.write(name, data), self.path("out")
+                result = self.run_job("wordcount", path, "-o", out, "--workers", "2")
+                self.assert_fails(result, 1, "DATA_LOSS", path, words)
+                self.assert_nothing_left(out)
+
+    def test_a_file_that_expands_a_thousandfold_is_streamed(self):
+        zeros = gzip.compress(b"0\n" * (50 << 20), compresslevel=9)
+        self.assertLess(len(zeros), 200_000)
+        out = self.path("out")
+        self.assert_ok(self.run_job("wordcount", self.write("zeros.gz", zeros), "-o", out, "--memory", "32MiB"))
+        self.assertEqual(read_parts(out), [b"0\t%d" % (50 << 20)])
+
+
+class SkipBad(WeirTest):
+    def setUp(self):
+        super().setUp()
+        rows = [f"Ulm,2020-05-{i % 28 + 1:02d},12:00,{i % 30}.5\n" for i in range(5000)]
+        self.good = "".join(rows)
+        for i in range(0, 5000, 500):  # ten of them, over all mappers
+            rows[i] = f"Ulm,2020-05-99,12:00,bad{i}\n"
+        self.bad = self.write("bad.csv", "".join(rows))
+        self.expected = means_of_maxima(csv_readings("".join(r for r in rows if "bad" not in r)))
+
+    def test_the_first_ends_the_job_without_the_flag(self):
+        out = self.path("out")
+        self.assert_fails(self.run_job("weather", self.bad, "-o", out), 1, "BAD_RECORD", self.bad, "bad0", "--skip-bad")
+        self.assert_nothing_left(out)
+
+    def test_up_to_n_are_counted_and_named(self):
+        for workers in ("1", "4"):
+            out = self.path(f"out{workers}")
+            result = self.run_job("weather", self.bad, "-o", out, "--skip-bad", "10", "--workers", workers, "--json")
+            self.assert_ok(result)
+            self.assertEqual(sorted(read_parts(out)), self.expected)
+            status = json.loads(result.out)
+            self.assertEqual(status["counters"]["bad_records"], 10)
+            self.assertGreaterEqual(len(status["skipped"]), 5)
+            for record in status["skipped"]:
+                self.assertEqual(record["file"], self.bad)
+                with open(self.bad, "rb") as file:
+                    file.seek(record["byte_offset"])
+                    self.assertTrue(file.readline().decode().startswith(record["content"]))
+            self.assertIn("left out: " + self.bad, result.err)
+
+    def test_one_more_ends_it_even_when_no_step_has_so_many(self):
+        for workers in ("1", "4"):
+            out = self.path("out")
+            result = self.run_job("weather", self.bad, "-o", out, "--skip-bad", "9", "--workers", workers)
+            self.assert_fails(result, 1, "BAD_RECORD", self.bad)
+            self.assert_nothing_left(out)
+
+    def test_jobs_that_read_whole_blocks_leave_out_the_same(self):
+        rows = ["Ulm;1.0"] * 3000
+        rows[0] = rows[1500] = rows[2999] = "Ulm;one"
+        path = self.write("rows.txt", "\n".join(rows))
+        out = self.path("out")
+        self.assert_ok(self.run_job("onebrc", path, "-o", out, "--skip-bad", "3", "--workers", "3"))
+        self.assertEqual(read_parts(out), [b"Ulm=1.0/1.0/1.0"])
+        self.assert_fails(self.run_job("onebrc", path, "-o", self.path("o2"), "--skip-bad", "2"), 1, "BAD_RECORD")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

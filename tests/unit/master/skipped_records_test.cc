@@ -1,0 +1,52 @@
+#include "runtime/master/skipped_records.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "runtime/base/job_errors.h"
+
+namespace weir::master {
+namespace {
+
+v1::StepResult ResultWith(std::int64_t bad_records, int named) {
+  v1::StepResult result;
+  v1::Counter& counter = *result.add_counters();
+  counter.set_name("bad_records");
+  counter.set_value(bad_records);
+  for (int i = 0; i < named; ++i) {
+    v1::SkippedRecord& record = *result.add_skipped();
+    record.set_file("/in/a");
+    record.set_byte_offset(i);
+    record.set_content("x" + std::to_string(i));
+    record.set_reason("no number");
+  }
+  return result;
+}
+
+TEST(SkippedRecords, TheJobEndsWithTheFirstTooMany) {
+  SkippedRecords skipped(10);
+  EXPECT_FALSE(skipped.Add(ResultWith(6, 5)));
+  EXPECT_FALSE(skipped.Add(ResultWith(4, 4)));
+  const auto error = skipped.Add(ResultWith(1, 1));
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code(), job_error::kBadRecord);
+  EXPECT_EQ(error->file(), "/in/a");
+  EXPECT_NE(error->message().find("11 bad records, of which 10"), std::string::npos);
+  EXPECT_NE(error->message().find("no number: 'x0'"), std::string::npos);
+}
+
+TEST(SkippedRecords, NamesTheFirstTen) {
+  SkippedRecords skipped(1000);
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(skipped.Add(ResultWith(100, 5)));
+  ASSERT_EQ(skipped.named().size(), 10u);
+  EXPECT_EQ(skipped.named()[9].content(), "x4");
+}
+
+TEST(SkippedRecords, AJobsOwnCounterOfThatNameIsNotMeant) {
+  SkippedRecords skipped(0);
+  EXPECT_FALSE(skipped.Add(ResultWith(5, 0)));
+}
+
+}  // namespace
+}  // namespace weir::master
