@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <tuple>
@@ -243,6 +244,22 @@ TEST(GroupLayer, CountersAndMemoryAreKept) {
   const auto error = StepErrorOf(program->Map({{file.range()}, {1.0}}, none, tight).status());
   ASSERT_TRUE(error.has_value());
   EXPECT_EQ(error->code, step_error::kOutOfMemory);
+}
+
+// A value that does not decode has no sort key either.
+TEST(GroupLayer, DamagedValueWithASortKeyIsDataLoss) {
+  testing::MemoryRun run;
+  SectionWriter writer(run);
+  ASSERT_TRUE(writer.Begin(0).ok());
+  ASSERT_TRUE(writer.Add("key", "short").ok());
+  ASSERT_TRUE(writer.Finish().ok());
+  ReduceOrder order;
+  order.inputs.push_back(std::make_unique<testing::MemorySource>(run.sections().at(0)));
+  testing::MemoryPart part;
+  testing::RecordingContext context(1);
+  const auto program = MakeJobProgram(JoinByNumber<OldestFirst>());
+  const auto totals = program->ReduceToPart(std::move(order), part, context);
+  EXPECT_EQ(totals.status().code(), absl::StatusCode::kDataLoss) << totals.status();
 }
 
 TEST(GroupLayer, HugeValuesCrossBlocks) {
