@@ -20,6 +20,7 @@ constexpr std::size_t kColumns = 100;
 constexpr std::size_t kWorkersShown = 24;
 constexpr std::size_t kPathItemsShown = 9;
 constexpr std::size_t kNameColumns = 20;
+constexpr std::size_t kLayersShown = 3;  // in the table of workers
 
 std::string Count(std::size_t n, absl::string_view noun) {
   return absl::StrCat(n, " ", noun, n == 1 ? "" : "s");
@@ -78,6 +79,12 @@ std::string HeaderText(const Plan& plan, const PlanReport& report, const Explain
   return out;
 }
 
+// Write steps form no layer of their own to people.
+std::string LayerName(const LayerReport& layer) {
+  const std::string kind = StepKindName(layer.kind);
+  return layer.kind == StepKind::kWrite ? kind : absl::StrCat(kind, " ", layer.layer);
+}
+
 std::string LayersText(const PlanReport& report) {
   std::string out = absl::StrFormat("\n  %-12s %7s %10s %10s %18s %10s %10s%s\n", "layer", "steps",
                                     "input", "output", "a step reads", "starts", "ends",
@@ -85,9 +92,8 @@ std::string LayersText(const PlanReport& report) {
   for (const LayerReport& layer : report.layers) {
     const std::string least = ReadableBytes(static_cast<double>(layer.step_input_bytes_min));
     const std::string most = ReadableBytes(static_cast<double>(layer.step_input_bytes_max));
-    absl::StrAppendFormat(&out, "  %-12s %7d %10s %10s %18s %10s %10s",
-                          absl::StrCat(StepKindName(layer.kind), " ", layer.layer), layer.num_steps,
-                          ReadableBytes(static_cast<double>(layer.input_bytes)),
+    absl::StrAppendFormat(&out, "  %-12s %7d %10s %10s %18s %10s %10s", LayerName(layer),
+                          layer.num_steps, ReadableBytes(static_cast<double>(layer.input_bytes)),
                           ReadableBytes(static_cast<double>(layer.output_bytes)),
                           least == most ? most : absl::StrCat(least, " - ", most),
                           ReadableSeconds(layer.predicted.start_s),
@@ -102,11 +108,28 @@ std::string LayersText(const PlanReport& report) {
   return out;
 }
 
+// Share of the keys in each layer of reducers: "25.0 %", or "25.0 % / 50.0 %".
+std::string KeysText(const WorkerReport& worker) {
+  if (worker.load_fractions.empty()) return ReadablePercent(0);
+  std::string text;
+  for (std::size_t p = 0; p < worker.load_fractions.size(); ++p) {
+    if (p == kLayersShown) return text + " ...";
+    absl::StrAppend(&text, p == 0 ? "" : " / ", ReadablePercent(worker.load_fractions[p]));
+  }
+  return text;
+}
+
+// Room for KeysText of that many layers.
+int KeysColumns(std::size_t num_layers) {
+  const auto shown = static_cast<int>(std::clamp<std::size_t>(num_layers, 1, kLayersShown));
+  return 8 + 10 * (shown - 1) + (num_layers > kLayersShown ? 4 : 0);
+}
+
 std::string WorkerLine(const WorkerReport& worker) {
-  const double keys = worker.load_fractions.empty() ? 0 : worker.load_fractions[0];
   std::string line = absl::StrFormat(
-      "  %-20s %9s %8s %10s %10s %10s %10s", Fitted(worker.name, kNameColumns),
-      ReadableBytes(static_cast<double>(worker.map_input_bytes)), ReadablePercent(keys),
+      "  %-20s %9s %*s %10s %10s %10s %10s", Fitted(worker.name, kNameColumns),
+      ReadableBytes(static_cast<double>(worker.map_input_bytes)),
+      KeysColumns(worker.load_fractions.size()), KeysText(worker),
       ReadableSeconds(worker.predicted.compute_s), ReadableSeconds(worker.predicted.send_s),
       ReadableSeconds(worker.predicted.receive_s), ReadableSeconds(worker.predicted.idle_s));
   if (worker.actual.has_value()) {
@@ -116,9 +139,11 @@ std::string WorkerLine(const WorkerReport& worker) {
 }
 
 std::string WorkersText(const PlanReport& report) {
-  std::string out = absl::StrFormat("\n  %-20s %9s %8s %10s %10s %10s %10s%s\n", "worker", "chunk",
-                                    "keys", "compute", "send", "receive", "idle",
-                                    report.actual_s.has_value() ? "   actual end" : "");
+  const std::size_t layers = report.workers.empty() ? 0 : report.workers[0].load_fractions.size();
+  std::string out =
+      absl::StrFormat("\n  %-20s %9s %*s %10s %10s %10s %10s%s\n", "worker", "chunk",
+                      KeysColumns(layers), layers > 1 ? "keys by layer" : "keys", "compute", "send",
+                      "receive", "idle", report.actual_s.has_value() ? "   actual end" : "");
   const std::size_t shown = std::min(report.workers.size(), kWorkersShown);
   for (std::size_t i = 0; i < shown; ++i) out += WorkerLine(report.workers[i]);
   if (shown < report.workers.size()) {
