@@ -88,6 +88,11 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
                   "Run exactly this plan: a file from 'weir plan --json', or DIR/_weir/plan.json "
                   "of an earlier run")
       ->type_name("FILE");
+  command
+      .add_option("--write", job.write_mode,
+                  "How to store the result: parts (default; every reducer its own file), parallel "
+                  "or parallel:N (at most N files at a time), one (a single file)")
+      ->type_name("MODE");
   if (needs_output) {
     command.add_flag("--overwrite", job.overwrite, "Replace an output directory that exists");
     AddDuration(command, "--deadline", job.deadline, "End the job after this time");

@@ -46,6 +46,7 @@ struct JobOptions {
   std::int64_t skip_bad = 0;
   std::string plan_method;
   std::string plan_file;  // run exactly this plan; empty = the planner's
+  std::string write_mode;
   bool overwrite = false;
   absl::Duration deadline;
 };

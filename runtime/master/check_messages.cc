@@ -104,6 +104,8 @@ absl::Status Check(const v1::JobSpec& spec, bool needs_output) {
       CheckRange("deadline_ms", spec.deadline_ms(), 0, kDeadlineMsMax),
       CheckRange("length of plan_method", static_cast<std::int64_t>(spec.plan_method().size()), 0,
                  kNameBytesMax),
+      CheckRange("length of write_mode", static_cast<std::int64_t>(spec.write_mode().size()), 0,
+                 kNameBytesMax),
       CheckRange("length of idempotency_key",
                  static_cast<std::int64_t>(spec.idempotency_key().size()), 0, kNameBytesMax));
   if (!status.ok()) return status;

@@ -43,7 +43,8 @@ Conductor::Conductor(const planner::Plan& plan, const planner::Prediction& predi
       runs_(plan.steps.size()),
       planned_section_bytes_(plan.transfers.size(), 0),
       first_of_section_(plan.transfers.size(), false),
-      pieces_(plan.transfers.size()) {
+      pieces_(plan.transfers.size()),
+      store_before_(plan.steps.size(), planner::kNoIndex) {
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const planner::ComputeStep& step = plan.steps[s];
     waits_for_[s] =
@@ -85,6 +86,9 @@ Conductor::Conductor(const planner::Plan& plan, const planner::Prediction& predi
     }
     lanes_.push_back(std::move(main));
     if (!combining.steps.empty()) lanes_.push_back(std::move(combining));
+  }
+  for (const std::vector<StepIndex>& order : plan.store_order) {
+    for (std::size_t i = 1; i < order.size(); ++i) store_before_[At(order[i])] = order[i - 1];
   }
   actual_.steps.assign(plan.steps.size(), kNeverRan);
   actual_.transfers.assign(plan.transfers.size(), kNeverRan);
@@ -140,6 +144,9 @@ absl::Status Conductor::StepDone(StepIndex step, std::vector<RunSection> section
   if (absl::Status run = CheckRun(step, sections); !run.ok()) return run;
   state = State::kDone;
   ++steps_done_;
+  const bool limited =
+      plan_.store_channels > 0 && plan_.steps[At(step)].kind == planner::StepKind::kWrite;
+  if (limited) --writes_under_way_;
   const Seconds now_s = Since(now);
   actual_.steps[At(step)].finish_s = now_s;
   actual_.makespan_s = std::max(actual_.makespan_s, now_s);
@@ -245,6 +252,7 @@ void Conductor::Advance(MonoTime now, ConductorOrders& orders) {
 }
 
 void Conductor::StartDueSteps(Seconds now_s, ConductorOrders& orders) {
+  std::vector<StepIndex> writes;  // ready, wait for the store only
   for (Lane& lane : lanes_) {
     while (lane.head < lane.steps.size() &&
            step_state_[At(lane.steps[lane.head])] == State::kDone) {
@@ -258,13 +266,35 @@ void Conductor::StartDueSteps(Seconds now_s, ConductorOrders& orders) {
       WakeAt(release_s);
       continue;
     }
-    step_state_[At(step)] = State::kUnderWay;
-    actual_.steps[At(step)].start_s = now_s;
-    orders.steps.push_back(MakeStepStart(step));
-    planner::Bytes& read = actual_.step_input_bytes[At(step)];
-    read = plan_.steps[At(step)].input_end - plan_.steps[At(step)].input_begin;
-    for (const StepStart::Input& input : orders.steps.back().inputs) read += input.bytes;
+    if (plan_.store_channels > 0 && plan_.steps[At(step)].kind == planner::StepKind::kWrite) {
+      const bool strict = plan_.transfer_order == planner::TransferOrder::kStrict;
+      const StepIndex before = strict ? store_before_[At(step)] : planner::kNoIndex;
+      if (before == planner::kNoIndex || step_state_[At(before)] == State::kDone) {
+        writes.push_back(step);
+      }
+      continue;
+    }
+    Start(step, now_s, orders);
   }
+  // A write that is late does not hold up one that is ready, and both count against the store.
+  std::sort(writes.begin(), writes.end(), [this](StepIndex a, StepIndex b) {
+    return std::pair(prediction_.steps[At(a)].start_s, a) <
+           std::pair(prediction_.steps[At(b)].start_s, b);
+  });
+  for (const StepIndex step : writes) {
+    if (writes_under_way_ >= plan_.store_channels) break;
+    ++writes_under_way_;
+    Start(step, now_s, orders);
+  }
+}
+
+void Conductor::Start(StepIndex step, Seconds now_s, ConductorOrders& orders) {
+  step_state_[At(step)] = State::kUnderWay;
+  actual_.steps[At(step)].start_s = now_s;
+  orders.steps.push_back(MakeStepStart(step));
+  planner::Bytes& read = actual_.step_input_bytes[At(step)];
+  read = plan_.steps[At(step)].input_end - plan_.steps[At(step)].input_begin;
+  for (const StepStart::Input& input : orders.steps.back().inputs) read += input.bytes;
 }
 
 StepStart Conductor::MakeStepStart(StepIndex step) const {

@@ -65,7 +65,9 @@ struct ConductorOrders {
 /// Runs one plan by dependencies, not by the clock.
 ///
 /// A step starts when its release time has passed, what it waits for is done, and the step before
-/// it in its worker's order is done (combine steps form an order of their own). A transfer is
+/// it in its worker's order is done (combine steps form an order of their own). At most
+/// Plan::store_channels write steps run at once, the first in the plan first (kStrict: exactly in
+/// store_order). A transfer is
 /// granted by TransferScheduler's rules once its producer's run is published; its piece is scaled
 /// to the size that the section really has, and a piece of no bytes is done without a grant.
 /// Transfers inside one hand-over domain are granted as hand-overs; ports, channels and orders hold
@@ -85,7 +87,7 @@ class Conductor {
 
   /// Starts the run at `now`. Call once, first.
   ConductorOrders Begin(MonoTime now);
-  /// `sections` of its run; empty for steps of the last layer.
+  /// `sections` of its run; empty for steps that write a part.
   absl::Status StepDone(planner::StepIndex step, std::vector<RunSection> sections, MonoTime now,
                         ConductorOrders& orders);
   /// The ports of this transfer are free for the next one; its bytes have not all arrived yet.
@@ -117,6 +119,7 @@ class Conductor {
 
   void Advance(MonoTime now, ConductorOrders& orders);
   void StartDueSteps(planner::Seconds now_s, ConductorOrders& orders);
+  void Start(planner::StepIndex step, planner::Seconds now_s, ConductorOrders& orders);
   StepStart MakeStepStart(planner::StepIndex step) const;
   TransferStart MakeTransferStart(planner::TransferIndex transfer) const;
   absl::Status CheckRun(planner::StepIndex step, const std::vector<RunSection>& sections) const;
@@ -145,9 +148,11 @@ class Conductor {
   std::vector<planner::Bytes> planned_section_bytes_;          // by transfer
   std::vector<bool> first_of_section_;                         // by transfer
   std::vector<Piece> pieces_;                                  // by transfer, once published
+  std::vector<planner::StepIndex> store_before_;               // by write step, on its channel
   std::vector<Lane> lanes_;
   /// Slowest finished step, actual over predicted finish; nothing before the first one.
   std::optional<double> pace_;
+  std::int32_t writes_under_way_ = 0;  // counted while the store is limited
   std::int32_t steps_done_ = 0;
   std::int32_t transfers_done_ = 0;
   bool reported_finished_ = false;

@@ -34,6 +34,10 @@ struct MasterOptions {
   double map_startup_s = 0;
   double reduce_startup_s = 0;
 
+  /// Writing output, seconds per byte, when all workers are on one machine. Elsewhere the output is
+  /// taken to lie behind the network and to be stored at C (004, section 3).
+  double local_store_seconds_per_byte = 1.0 / 1e9;
+
   /// Share of the channel rate that senders are paced at; 0 = unpaced. Needs a measured or given
   /// rate: pacing at a guess only slows.
   double pacing_fraction = 0;

@@ -33,12 +33,17 @@ OrderBuilder::OrderBuilder(const planner::Plan& plan, const InputRanges& input,
       workers_(workers),
       places_(std::move(places)),
       options_(options),
+      stored_by_(plan.steps.size(), planner::kNoIndex),
       runs_(plan.steps.size()) {
   for (const planner::ComputeStep& step : plan.steps) {
     if (key_ends_.size() <= At(step.layer)) key_ends_.resize(At(step.layer) + 1);
     std::vector<double>& ends = key_ends_[At(step.layer)];
     if (ends.size() <= At(step.index_in_layer)) ends.resize(At(step.index_in_layer) + 1);
     ends[At(step.index_in_layer)] = step.key_end;
+  }
+  for (const planner::Section& section : plan.sections) {
+    if (plan.steps[At(section.consumer)].kind != planner::StepKind::kWrite) continue;
+    stored_by_[At(section.producer)] = section.consumer;
   }
   // Rounding in the planner must not leave the last keys without an owner.
   for (std::vector<double>& ends : key_ends_) {
@@ -50,8 +55,23 @@ void OrderBuilder::RunPublished(planner::StepIndex step, const v1::RunInfo& run)
   runs_[At(step)] = PublishedRun{run.run_id(), run.path()};
 }
 
-bool OrderBuilder::IsLastLayer(planner::StepIndex step) const {
+bool OrderBuilder::WritesPart(planner::StepIndex step) const {
   return At(plan_.steps[At(step)].layer) + 1 == key_ends_.size();
+}
+
+std::int32_t OrderBuilder::KeepFromLayer(const planner::ComputeStep& step) const {
+  // A reducer starts when all of the layer before have ended, which read the layer before that. A
+  // write step may start while other reducers still read theirs.
+  switch (step.kind) {
+    case planner::StepKind::kReduce:
+      return step.layer - 1;
+    case planner::StepKind::kWrite:
+      return std::max(0, step.layer - 2);
+    case planner::StepKind::kMap:
+    case planner::StepKind::kCombine:
+      break;
+  }
+  return 0;
 }
 
 std::string OrderBuilder::StepName(planner::StepIndex step) const {
@@ -76,7 +96,8 @@ v1::StepOrder OrderBuilder::BuildStep(const StepStart& start, int attempt) const
       *order.add_ranges() = std::move(range);
     }
   } else {
-    order.set_kind(v1::STEP_ORDER_KIND_REDUCE);
+    const bool write = step.kind == planner::StepKind::kWrite;
+    order.set_kind(write ? v1::STEP_ORDER_KIND_WRITE : v1::STEP_ORDER_KIND_REDUCE);
     for (const StepStart::Input& input : start.inputs) {
       v1::StepInput& message = *order.add_inputs();
       message.set_producer_step(input.producer);
@@ -86,9 +107,13 @@ v1::StepOrder OrderBuilder::BuildStep(const StepStart& start, int attempt) const
       message.set_bytes(input.bytes);
     }
   }
-  if (IsLastLayer(start.step)) {
+  order.set_keep_from_layer(KeepFromLayer(step));
+  if (WritesPart(start.step)) {
     order.set_part_path(
         absl::StrCat(places_.staging, "/", StagedPartName(step.index_in_layer, attempt)));
+  } else if (const planner::StepIndex store = stored_by_[At(start.step)];
+             store != planner::kNoIndex) {
+    order.set_store_consumer(plan_.steps[At(store)].index_in_layer);
   } else {
     for (const double end : key_ends_[At(step.layer) + 1]) order.add_consumer_key_end(end);
   }

@@ -37,13 +37,17 @@ class OrderBuilder {
   v1::StepOrder BuildStep(const StepStart& start, int attempt) const;
   v1::TransferGrant BuildGrant(const TransferStart& start) const;
 
-  bool IsLastLayer(planner::StepIndex step) const;
+  /// True for steps of the last layer: write steps, or reducers that write their parts themselves.
+  bool WritesPart(planner::StepIndex step) const;
   /// "map 3", "reduce 0"; from the second layer on "layer 2 reduce 0".
   std::string StepName(planner::StepIndex step) const;
   /// "transfer of map 3 to reduce 0".
   std::string TransferName(planner::TransferIndex transfer) const;
 
  private:
+  // First layer whose runs are still read once this step starts.
+  std::int32_t KeepFromLayer(const planner::ComputeStep& step) const;
+
   struct PublishedRun {
     std::string run_id;
     std::string path;
@@ -54,6 +58,7 @@ class OrderBuilder {
   const OutputPlaces places_;
   const GrantOptions options_;
   std::vector<std::vector<double>> key_ends_;  // by layer: upper key ends of its steps, in order
+  std::vector<planner::StepIndex> stored_by_;  // by step: the write step that reads its output
   std::vector<PublishedRun> runs_;             // by step
 };
 

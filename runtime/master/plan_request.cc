@@ -7,6 +7,7 @@
 #include "planner/plan/check_plan.h"
 #include "planner/plan/explain.h"
 #include "planner/wire/plan_wire.h"
+#include "runtime/master/write_mode.h"
 
 namespace weir::master {
 namespace {
@@ -84,10 +85,15 @@ PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, std::i
                             const MasterOptions& options) {
   PlanRequest request;
   request.shape = MakeShape(spec, info, input_bytes, options);
+  request.shape.store = ParseWriteMode(spec.write_mode()).value_or(planner::StoreShape());
   for (const RegisteredWorker& worker : workers) {
     request.cluster.workers.push_back(MakeWorker(worker));
   }
   request.cluster.network = MakeNetwork(workers, options);
+  request.shape.store.seconds_per_byte =
+      AllHandOver(workers)
+          ? Default(options.local_store_seconds_per_byte)
+          : planner::Known{request.cluster.network.seconds_per_byte, options.network_origin};
   request.cluster.network_origin = options.network_origin;
   request.options = plan_options;
   return request;

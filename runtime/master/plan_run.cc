@@ -190,7 +190,7 @@ absl::Status PlanRun::TakeReport(const v1::ReportStepRequest& report) {
     return absl::OkStatus();
   }
   const bool first_report = conductor_.step_under_way(step);
-  if (first_report && orders_.IsLastLayer(step) != result.has_part()) {
+  if (first_report && orders_.WritesPart(step) != result.has_part()) {
     FailStep(step, absl::StrCat("worker ", worker, " reported ",
                                 result.has_part() ? "an output part, no run" : "no output part"));
     return absl::OkStatus();

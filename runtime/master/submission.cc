@@ -14,6 +14,7 @@
 #include "runtime/master/input_expansion.h"
 #include "runtime/master/plan_request.h"
 #include "runtime/master/staged_output.h"
+#include "runtime/master/write_mode.h"
 
 namespace weir::master {
 namespace {
@@ -58,6 +59,8 @@ absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& s
   if (absl::Status plan = CheckGivenPlan(spec, job->second->info()); !plan.ok()) {
     return Invalid(std::string(plan.message()));
   }
+  absl::StatusOr<planner::StoreShape> store = ParseWriteMode(spec.write_mode());
+  if (!store.ok()) return Invalid(std::string(store.status().message()));
   return absl::OkStatus();
 }
 

@@ -10,11 +10,13 @@
 #include "jobs/api/bad_record.h"
 #include "jobs/api/step_error.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/base/step_label.h"
 #include "runtime/base/valid_utf8.h"
 #include "runtime/format/part_writer.h"
 #include "runtime/format/run_reader.h"
 #include "runtime/format/run_writer.h"
 #include "runtime/task/guarded_call.h"
+#include "runtime/task/stored_text.h"
 
 namespace weir::task {
 namespace {
@@ -79,10 +81,13 @@ absl::StatusOr<std::unique_ptr<RunSource>> OpenInput(const v1::StepInput& input,
 
 bool IsMap(const v1::StepOrder& order) { return order.kind() == v1::STEP_ORDER_KIND_MAP; }
 
-bool IsLastLayer(const v1::StepOrder& order) { return order.consumer_key_end().empty(); }
+bool IsWrite(const v1::StepOrder& order) { return order.kind() == v1::STEP_ORDER_KIND_WRITE; }
 
-std::string StepLabel(const v1::StepOrder& order) {
-  return absl::StrCat(IsMap(order) ? "map " : "reduce ", order.index_in_layer());
+// Its output is text: a part, or a run that a write step makes a part of.
+bool MakesText(const v1::StepOrder& order) { return order.consumer_key_end().empty(); }
+
+bool MakesPart(const v1::StepOrder& order) {
+  return MakesText(order) && !order.has_store_consumer();
 }
 
 std::vector<double> ConsumerKeyEnd(const v1::StepOrder& order) {
@@ -118,6 +123,16 @@ std::int64_t InputBytes(const v1::StepOrder& order) {
   return bytes;
 }
 
+absl::StatusOr<StepTotals> ReduceToText(JobProgram& program, const v1::StepOrder& order,
+                                        RunSink& sink, StepContext& context,
+                                        StepActivity& activity) {
+  absl::StatusOr<ReduceOrder> reduce = MakeReduceOrder(order, activity);
+  if (!reduce.ok()) return reduce.status();
+  if (absl::Status begun = sink.BeginSection(order.store_consumer()); !begun.ok()) return begun;
+  TextRunSink text(sink);
+  return GuardedCall([&] { return program.ReduceToPart(*std::move(reduce), text, context); });
+}
+
 absl::StatusOr<StepTotals> WriteRun(JobProgram& program, const v1::TaskCommand::Run& run,
                                     StepContext& context, StepActivity& activity,
                                     v1::StepResult& result) {
@@ -128,6 +143,8 @@ absl::StatusOr<StepTotals> WriteRun(JobProgram& program, const v1::TaskCommand::
   if (IsMap(run.order())) {
     const MapOrder order = MakeMapOrder(run.order());
     totals = GuardedCall([&] { return program.Map(order, sink, context); });
+  } else if (MakesText(run.order())) {
+    totals = ReduceToText(program, run.order(), sink, context, activity);
   } else {
     absl::StatusOr<ReduceOrder> order = MakeReduceOrder(run.order(), activity);
     if (!order.ok()) return order.status();
@@ -151,6 +168,26 @@ absl::StatusOr<StepTotals> WritePart(JobProgram& program, const v1::TaskCommand:
   CountingPartSink sink(**writer, activity);
   absl::StatusOr<StepTotals> totals =
       GuardedCall([&] { return program.ReduceToPart(*std::move(order), sink, context); });
+  if (!totals.ok()) return totals;
+  absl::StatusOr<v1::OutputPart> part = (*writer)->Finish();
+  if (!part.ok()) return part.status();
+  *result.mutable_part() = *std::move(part);
+  return totals;
+}
+
+absl::StatusOr<StepTotals> StoreText(const v1::StepOrder& order, StepActivity& activity,
+                                     v1::StepResult& result) {
+  std::vector<std::unique_ptr<format::RunReader>> sections;
+  for (const v1::StepInput& input : order.inputs()) {
+    if (input.bytes() == 0) continue;
+    auto reader = format::RunReader::Open(input.path(), input.path_offset(), input.bytes());
+    if (!reader.ok()) return reader.status();
+    sections.push_back(*std::move(reader));
+  }
+  auto writer = format::PartWriter::Create(order.part_path());
+  if (!writer.ok()) return writer.status();
+  CountingPartSink sink(**writer, activity);
+  absl::StatusOr<StepTotals> totals = JoinText(std::move(sections), sink, activity);
   if (!totals.ok()) return totals;
   absl::StatusOr<v1::OutputPart> part = (*writer)->Finish();
   if (!part.ok()) return part.status();
@@ -227,7 +264,7 @@ absl::Status CheckKeyEnds(const v1::StepOrder& order) {
     }
     last = end;
   }
-  if (!IsLastLayer(order) && last != 1) {
+  if (!MakesText(order) && last != 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("consumer_key_end ends at ", last, ", not at 1"));
   }
@@ -239,8 +276,9 @@ absl::StatusOr<StepTotals> RunChecked(JobProgram& program, const v1::TaskCommand
                                       v1::StepResult& result) {
   const absl::Status checked = CheckRun(run);
   if (!checked.ok()) return checked;
-  return IsLastLayer(run.order()) ? WritePart(program, run, context, activity, result)
-                                  : WriteRun(program, run, context, activity, result);
+  if (IsWrite(run.order())) return StoreText(run.order(), activity, result);
+  return MakesPart(run.order()) ? WritePart(program, run, context, activity, result)
+                                : WriteRun(program, run, context, activity, result);
 }
 
 }  // namespace
@@ -263,13 +301,21 @@ absl::StatusOr<std::unique_ptr<JobProgram>> MakeProgram(const v1::TaskCommand::S
 
 absl::Status CheckRun(const v1::TaskCommand::Run& run) {
   const v1::StepOrder& order = run.order();
-  if (order.kind() != v1::STEP_ORDER_KIND_MAP && order.kind() != v1::STEP_ORDER_KIND_REDUCE) {
+  if (order.kind() < v1::STEP_ORDER_KIND_MAP || order.kind() > v1::STEP_ORDER_KIND_WRITE) {
     return absl::InvalidArgumentError(absl::StrCat("step kind ", order.kind(), " is unknown"));
   }
-  if (IsMap(order) && IsLastLayer(order)) {
+  if (IsMap(order) && MakesText(order)) {
     return absl::InvalidArgumentError("a map step has no consumers: consumer_key_end is empty");
   }
-  if (IsLastLayer(order) ? order.part_path().empty() : run.run_path().empty()) {
+  if (IsWrite(order) && !MakesPart(order)) {
+    return absl::InvalidArgumentError("a write step has consumers; it makes a part");
+  }
+  if (order.has_store_consumer() && (!MakesText(order) || order.store_consumer() < 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("store_consumer ", order.store_consumer(), " does not go with ",
+                     order.consumer_key_end_size(), " consumers of the next layer"));
+  }
+  if (MakesPart(order) ? order.part_path().empty() : run.run_path().empty()) {
     return absl::InvalidArgumentError("the order names no file to write");
   }
   for (const absl::Status& status : {CheckRanges(order), CheckInputs(order), CheckKeyEnds(order)}) {

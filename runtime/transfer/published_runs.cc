@@ -22,6 +22,12 @@ absl::Status PublishedRuns::Publish(const std::string& job_id, const std::string
   return absl::OkStatus();
 }
 
+void PublishedRuns::Withdraw(const std::string& job_id, const std::string& run_id) {
+  const std::lock_guard lock(mutex_);
+  const auto job = jobs_.find(job_id);
+  if (job != jobs_.end()) job->second.runs.erase(run_id);
+}
+
 void PublishedRuns::RemoveJob(const std::string& job_id) {
   const std::lock_guard lock(mutex_);
   jobs_.erase(job_id);

@@ -49,6 +49,8 @@ class PublishedRuns : public RunCatalog {
   void AddJob(const JobKey& key);
   /// Makes a run available. Errors: kNotFound when the job was not added or was removed meanwhile.
   absl::Status Publish(const std::string& job_id, const std::string& run_id, RunFile file);
+  /// Takes a run back: later requests for it are refused. Unknown ones are ignored.
+  void Withdraw(const std::string& job_id, const std::string& run_id);
   /// Forgets the job and all its runs.
   void RemoveJob(const std::string& job_id);
 

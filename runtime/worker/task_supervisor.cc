@@ -11,6 +11,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
+#include "runtime/base/step_label.h"
 #include "runtime/base/valid_utf8.h"
 #include "runtime/worker/task_channel.h"
 #include "runtime/worker/task_process.h"
@@ -38,11 +39,6 @@ struct TaskSupervisor::Parts {
   std::unique_ptr<env::FdWatch> output_watch;
   std::unique_ptr<TaskChannel> channel;
 };
-
-std::string StepLabel(const v1::StepOrder& order) {
-  const char* kind = order.kind() == v1::STEP_ORDER_KIND_REDUCE ? "reduce " : "map ";
-  return absl::StrCat(kind, order.index_in_layer());
-}
 
 TaskSupervisor::TaskSupervisor(TaskOptions options, env::EventLoop& loop, env::FdWatcher& fds,
                                Listener listener)

@@ -19,9 +19,6 @@
 
 namespace weir::worker {
 
-/// Returns "map 3" or "reduce 0": how errors name a step.
-std::string StepLabel(const v1::StepOrder& order);
-
 /// Starts one task process, hands it one step at a time, and watches it.
 ///
 /// Whatever the process does - crash, leave early, hang, ignore signals, flood its output, send

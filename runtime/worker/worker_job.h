@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/worker/job_paths.h"
+#include "runtime/worker/layer_files.h"
 #include "runtime/worker/report_sender.h"
 #include "runtime/worker/task_supervisor.h"
 #include "runtime/worker/transfer_queue.h"
@@ -65,6 +66,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void OnTaskFailed(v1::JobError error);
   // Steps (worker_job_steps.cc).
   v1::TaskCommand::Start TaskStart() const;
+  // Removes the runs of earlier layers that the master says nobody reads any more.
+  void RemoveReadRuns(const v1::TaskCommand::Run& run);
   void OnSpecWritten(const absl::Status& status);
   void OnStepResult(v1::StepResult result);
   void FailStep(v1::JobError error);
@@ -110,6 +113,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
     MonoTime started;
   };
   std::optional<ActiveStep> step_;
+  LayerFiles files_;
   TransferQueue transfers_;
   int fetches_running_ = 0;
   int disk_work_running_ = 0;

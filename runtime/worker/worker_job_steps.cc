@@ -11,6 +11,7 @@
 #include "runtime/base/fd.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/log.h"
+#include "runtime/base/step_label.h"
 #include "runtime/worker/worker_job.h"
 
 namespace weir::worker {
@@ -80,9 +81,37 @@ absl::Status WorkerJob::StartStep(const v1::StartStepRequest& request) {
     run.mutable_order()->set_part_path(*std::move(part));
   }
   step_ = ActiveStep{run, seams_.loop.Now()};
+  RemoveReadRuns(run);
   OnDiskPool([path = paths_.Spec(run_id), spec = std::move(spec)] { return WriteSpec(path, spec); },
              [this](const absl::Status& status) { OnSpecWritten(status); });
   return absl::OkStatus();
+}
+
+void WorkerJob::RemoveReadRuns(const v1::TaskCommand::Run& run) {
+  const v1::StepOrder& order = run.order();
+  if (!run.run_path().empty()) {
+    files_.Add(order.layer(), {run.run_path(), RunIdOf(order.step(), run.fence().attempt())});
+  }
+  for (const v1::StepInput& input : order.inputs()) {
+    const bool elsewhere = input.place() != v1::SECTION_PLACE_OWN_RUN && input.bytes() > 0;
+    if (elsewhere) files_.Add(order.layer() - 1, {input.path(), ""});
+  }
+  std::vector<LayerFile> read = files_.TakeBefore(order.keep_from_layer());
+  if (read.empty()) return;
+  for (const LayerFile& file : read) {
+    if (!file.own_run_id.empty()) seams_.runs.Withdraw(run.fence().job_id(), file.own_run_id);
+  }
+  OnDiskPool(
+      [&storage = seams_.storage, read = std::move(read)] {
+        absl::Status first;
+        for (const LayerFile& file : read) first.Update(storage.RemoveAll(file.path));
+        return first;
+      },
+      [job = run.fence().job_id()](const absl::Status& status) {
+        // Costs space until the job's release, no more.
+        if (status.ok()) return;
+        LogWarning("Run not removed", {{"job", job}, {"error", std::string(status.message())}});
+      });
 }
 
 void WorkerJob::OnSpecWritten(const absl::Status& status) {

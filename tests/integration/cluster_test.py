@@ -58,6 +58,33 @@ class Limits(WeirTest):
                 cluster.stop()
 
 
+class Stores(WeirTest):
+    def test_store_keeps_its_channels_and_one_file_is_the_parts_in_order(self):
+        text = self.path("text.txt")
+        write_words(text, 6, distinct=60000)
+        cluster = Cluster(self, workers=3)
+        outputs = {}
+        for mode in ("parts", "parallel:1", "parallel:2", "one"):
+            out = self.path(mode)
+            self.assert_ok(cluster.submit("wordcount", text, "-o", out, "--plan-method", "even", "--mappers", "3",
+                                          "--reducers", "6", "--write", mode))
+            self.assert_ok(self.weir("verify", out))
+            outputs[mode] = b""
+            for name in sorted(n for n in os.listdir(out) if n.startswith("part-")):
+                with open(os.path.join(out, name), "rb") as file:
+                    outputs[mode] += file.read()
+            jobs = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"]
+            explained = self.weir("explain", jobs[0]["job_id"], "--json", "--master", cluster.address)
+            self.assert_ok(explained)
+            writes = [s["actual"] for s in json.loads(explained.out)["steps"] if s["kind"] == "write"]
+            self.assertEqual(len(writes), {"parts": 0, "one": 1}.get(mode, 6))
+            limit = {"parts": 0, "one": 1}.get(mode, int(mode[-1]) if mode[-1].isdigit() else 0)
+            self.assertLessEqual(overlapping([(w["start_s"], w["finish_s"]) for w in writes]), limit)
+        self.assertEqual(len(set(outputs.values())), 1, "the same bytes whatever the mode")
+        cluster.stop()
+        self.assert_nothing_left()
+
+
 class Racks(WeirTest):
     def test_transfers_between_racks_share_their_channel(self):
         text = self.path("text.txt")

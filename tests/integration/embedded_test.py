@@ -55,6 +55,46 @@ class WordCount(WeirTest):
         self.assertEqual(len(contents[0]), 3)
         self.assertEqual(contents[0], contents[1])
 
+    def test_write_modes_store_the_same_result(self):
+        text = self.path("text.txt")
+        write_words(text, 2)
+        parts = self.path("parts")
+        self.assert_ok(self.run_job("wordcount", text, "-o", parts, "--workers", "3", "--reducers", "4"))
+        names = [n for n in sorted(os.listdir(parts)) if n.startswith("part-")]
+        self.assertEqual(len(names), 4)
+        joined = b"".join(self.bytes_of(parts, name) for name in names)
+        for workers in ("1", "2", "3", "8"):
+            out = self.path(f"one{workers}")
+            self.assert_ok(self.run_job("wordcount", text, "-o", out, "--workers", workers, "--reducers", "4",
+                                        "--plan-method", "even", "--write", "one"))
+            self.assertEqual([n for n in os.listdir(out) if n.startswith("part-")], ["part-00000"])
+            # The key space of four even reducers is cut the same way whoever runs them.
+            even = self.path(f"even{workers}")
+            self.assert_ok(self.run_job("wordcount", text, "-o", even, "--workers", workers, "--reducers", "4",
+                                        "--plan-method", "even"))
+            self.assertEqual(self.bytes_of(out, "part-00000"), b"".join(
+                self.bytes_of(even, n) for n in sorted(os.listdir(even)) if n.startswith("part-")))
+            self.assertEqual(sorted(read_parts(out)), sorted(joined.split(b"\n")[:-1]))
+            self.assert_ok(self.weir("verify", out))
+        for mode in ("parallel", "parallel:1", "parallel:3"):
+            out = self.path(mode)
+            self.assert_ok(self.run_job("wordcount", text, "-o", out, "--workers", "3", "--reducers", "4",
+                                        "--plan-method", "even", "--write", mode))
+            self.assertEqual([n for n in sorted(os.listdir(out)) if n.startswith("part-")], names)
+            for name in names:
+                self.assertEqual(self.bytes_of(out, name), self.bytes_of(self.path("even3"), name), name)
+            self.assert_ok(self.weir("verify", out))
+        self.assert_nothing_left()
+
+    def bytes_of(self, directory, name):
+        with open(os.path.join(directory, name), "rb") as file:
+            return file.read()
+
+    def test_one_file_of_an_empty_input(self):
+        out = self.path("out")
+        self.assert_ok(self.run_job("wordcount", self.write("empty", b""), "-o", out, "--write", "one"))
+        self.assertEqual(self.bytes_of(out, "part-00000"), b"")
+
     def test_directory_glob_and_many_small_files(self):
         files = [self.write(f"in/{i % 7}/f{i}.txt", f"alpha w{i}\nbeta") for i in range(300)]
         self.check_counts([self.path("in")], files=files)
@@ -134,6 +174,10 @@ class Misuse(WeirTest):
         result = self.run_job("wordcuont", self.write("a", "x"), "-o", self.path("out"))
         self.assertIn(result.code, (2, 4))
         self.assertIn("wordcount", result.err)
+
+    def test_unknown_write_mode_lists_the_known_ones(self):
+        result = self.run_job("wordcount", self.write("a", "x"), "-o", self.path("out"), "--write", "all")
+        self.assert_fails(result, 2, "unknown write mode 'all'", "parallel:N")
 
     def test_bad_set(self):
         a = self.write("a", "x")

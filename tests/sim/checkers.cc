@@ -7,7 +7,9 @@
 #include <tuple>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "runtime/master/job_machine.h"
 
 namespace weir::sim {
@@ -47,6 +49,37 @@ void CheckLimits(World& world, Findings& findings) {
   const std::int32_t most = MostAtOnce(all);
   if (channels > 0 && most > channels) {
     findings.push_back(absl::StrCat(most, " transfers at once through ", channels, " channels"));
+  }
+}
+
+/// Write steps that a job may run at once; 0 = no limit.
+std::int32_t StoreChannels(const v1::JobSpec& spec, const master::MasterOptions& options) {
+  if (spec.write_mode() == "one") return 1;
+  if (spec.write_mode() == "parallel") return options.bisection_channels;
+  std::int32_t channels = 0;
+  absl::string_view number = spec.write_mode();
+  return absl::ConsumePrefix(&number, "parallel:") && absl::SimpleAtoi(number, &channels) ? channels
+                                                                                          : 0;
+}
+
+void CheckStores(World& world, Findings& findings) {
+  std::map<std::string, std::vector<std::pair<MonoTime, MonoTime>>> writes;
+  for (const Written& write : world.trace().writes) {
+    writes[write.job_id].emplace_back(write.began, write.ended);
+  }
+  for (const UserJob& job : world.jobs()) {
+    const std::int32_t channels = StoreChannels(job.spec, world.options());
+    const std::int32_t most = MostAtOnce(writes[job.id]);
+    if (channels > 0 && most > channels) {
+      findings.push_back(absl::StrCat(job.id, " wrote ", most, " parts at once through ", channels,
+                                      " channels of the store"));
+    }
+    const bool done = job.status.state() == v1::JOB_STATE_SUCCEEDED;
+    const bool parts_only = job.spec.write_mode().empty() || job.spec.write_mode() == "parts";
+    if (done && job.spec.write_mode() == "one" && job.status.parts_size() != 1) {
+      findings.push_back(absl::StrCat(job.id, " has ", job.status.parts_size(), " files, not one"));
+    }
+    if (parts_only && most > 0) findings.push_back(absl::StrCat(job.id, " ran write steps"));
   }
 }
 
@@ -179,6 +212,7 @@ std::vector<std::string> CheckRun(const Scenario& scenario) {
   World& world = *scenario.world;
   Findings findings = world.wrong();
   CheckLimits(world, findings);
+  CheckStores(world, findings);
   CheckCommitsOnce(world, findings);
   CheckOutputs(world, scenario.expectations, findings);
   CheckInputCounts(world, findings);

@@ -25,7 +25,8 @@ class Builder {
     layer.reduce_seconds_per_byte = draw_.Real(5e-9, 5e-8);
     layer.output_ratio = draw_.Real(0.2, 1);
     num_workers_ = static_cast<int>(draw_.Between(1, 7));
-    rates_.layers.assign(draw_.Chance(0.25) ? 2 : 1, layer);
+    rates_.layers.assign(draw_.Chance(0.5) ? 1 : static_cast<std::size_t>(draw_.Between(2, 4)),
+                         layer);
   }
 
   SeededRandom& draw() { return draw_; }
@@ -57,6 +58,8 @@ class Builder {
     model.reduce_seconds_per_byte = rates_.layers[0].reduce_seconds_per_byte;
     model.output_ratio = rates_.layers[0].output_ratio;
     model.channel_seconds_per_byte = options_.channel_seconds_per_byte;
+    model.store_seconds_per_byte = handover_domain_.empty() ? options_.channel_seconds_per_byte
+                                                            : options_.local_store_seconds_per_byte;
     return model;
   }
   /// A moment while the first job runs, probably.
@@ -77,6 +80,9 @@ class Builder {
     if (draw_.Chance(0.3)) {
       spec.set_num_mappers(static_cast<std::int32_t>(draw_.Between(1, 3 * num_workers_)));
     }
+    static constexpr const char* kWriteModes[] = {"",         "",    "parts",     "one",
+                                                  "parallel", "one", "parallel:2"};
+    spec.set_write_mode(kWriteModes[draw_.Between(0, 6)]);
     std::int64_t total = 0;
     const std::int64_t num_files = draw_.Between(1, 5);
     for (std::int64_t f = 0; f < num_files; ++f) {

@@ -161,9 +161,27 @@ absl::Status SimWorker::CheckInputs(const Job& job, const v1::StepOrder& order) 
   return absl::OkStatus();
 }
 
+void SimWorker::DropReadRuns(Job& job, const v1::StepOrder& order) {
+  for (const v1::StepInput& input : order.inputs()) {
+    job.layer_of_run[input.run_id()] = order.layer() - 1;
+  }
+  for (auto it = job.layer_of_run.begin(); it != job.layer_of_run.end();) {
+    if (it->second >= order.keep_from_layer()) {
+      ++it;
+      continue;
+    }
+    job.runs.erase(it->first);
+    job.handed_over.erase(it->first);
+    std::erase_if(job.received,
+                  [&](const auto& section) { return section.first.first == it->first; });
+    it = job.layer_of_run.erase(it);
+  }
+}
+
 double SimWorker::StepSeconds(const v1::StepOrder& order, std::int64_t input_bytes) const {
-  const double rate = order.kind() == v1::STEP_ORDER_KIND_MAP ? model_.map_seconds_per_byte
-                                                              : model_.reduce_seconds_per_byte;
+  const double rate = order.kind() == v1::STEP_ORDER_KIND_MAP     ? model_.map_seconds_per_byte
+                      : order.kind() == v1::STEP_ORDER_KIND_WRITE ? model_.store_seconds_per_byte
+                                                                  : model_.reduce_seconds_per_byte;
   return static_cast<double>(input_bytes) * rate / model_.slots * model_.slowness;
 }
 
@@ -181,12 +199,16 @@ void SimWorker::StartStep(v1::StartStepRequest request, absl::Duration /*timeout
     world_.Wrong(absl::StrCat("step ", order.step(), " of ", request.fence().job_id(),
                               " started without its inputs: ", inputs.ToString()));
   }
+  DropReadRuns(*job, order);
   std::int64_t input_bytes = 0;
   for (const v1::InputRange& range : order.ranges()) input_bytes += range.end() - range.begin();
   for (const v1::StepInput& input : order.inputs()) input_bytes += input.bytes();
   job->step_running = true;
   world_.Note(absl::StrCat(model_.name, " step ", order.step(), " of ", request.fence().job_id()));
   const auto takes = absl::Seconds(StepSeconds(order, input_bytes));
+  if (order.kind() == v1::STEP_ORDER_KIND_WRITE) {
+    world_.trace().writes.push_back({request.fence().job_id(), loop_->Now(), loop_->Now() + takes});
+  }
   loop_->RunAt(loop_->Now() + takes, [this, job, fence = request.fence(), order, input_bytes] {
     if (!job->released) FinishStep(job, fence, order, input_bytes);
   });
@@ -203,7 +225,9 @@ void SimWorker::FinishStep(const JobPtr& job, const v1::Fence& fence, const v1::
   result.set_step(order.step());
   result.set_input_bytes(input_bytes);
   const bool map = order.kind() == v1::STEP_ORDER_KIND_MAP;
-  const double ratio = map ? model_.map_output_ratio : model_.output_ratio;
+  const double ratio = map                                         ? model_.map_output_ratio
+                       : order.kind() == v1::STEP_ORDER_KIND_WRITE ? 1
+                                                                   : model_.output_ratio;
   const auto output_bytes =
       static_cast<std::int64_t>(std::llround(static_cast<double>(input_bytes) * ratio));
   const std::string run_id = absl::StrCat(order.step(), ".", fence.attempt());
@@ -229,7 +253,13 @@ void SimWorker::FinishStep(const JobPtr& job, const v1::Fence& fence, const v1::
       section.set_bytes(end - begin);
       begin = end;
     }
+    if (order.has_store_consumer()) {
+      v1::RunSection& section = *run.add_sections();
+      section.set_consumer(order.store_consumer());
+      section.set_bytes(output_bytes);
+    }
     job->runs[run_id] = run;
+    job->layer_of_run[run_id] = order.layer();
   }
   if (map) {
     v1::Counter& counter = *result.add_counters();

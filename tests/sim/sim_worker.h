@@ -27,6 +27,7 @@ struct WorkerModel {
   double reduce_seconds_per_byte = 1e-8;
   double output_ratio = 1;
   double channel_seconds_per_byte = 1 / 1.25e8;
+  double store_seconds_per_byte = 1 / 1.25e8;
   /// How much slower than the model it computes and sends.
   double slowness = 1;
 };
@@ -87,6 +88,7 @@ class SimWorker final : public rpc::WorkerApi {
     std::deque<std::shared_ptr<Fetch>> fetch_queue;
     bool fetching = false;
     std::map<std::string, v1::RunInfo> runs;
+    std::map<std::string, std::int32_t> layer_of_run;  // own ones, and others' once read
     std::map<std::string, v1::RunInfo> handed_over;
     std::map<std::pair<std::string, std::int64_t>, std::vector<Piece>> received;
   };
@@ -100,6 +102,8 @@ class SimWorker final : public rpc::WorkerApi {
   absl::Status CheckFence(const v1::Fence& fence) const;
   JobPtr FindJob(const v1::Fence& fence) const;
   absl::Status CheckInputs(const Job& job, const v1::StepOrder& order) const;
+  // Drops what the order says that nobody reads any more; who reads it all the same finds nothing.
+  static void DropReadRuns(Job& job, const v1::StepOrder& order);
   double StepSeconds(const v1::StepOrder& order, std::int64_t input_bytes) const;
   void FinishStep(const JobPtr& job, const v1::Fence& fence, const v1::StepOrder& order,
                   std::int64_t input_bytes);

@@ -22,6 +22,13 @@ struct MovedBytes {
   bool concurrent = false;  // fetch-from-all mode: ports and cuts do not bind
 };
 
+/// One write step.
+struct Written {
+  std::string job_id;
+  MonoTime began;
+  MonoTime ended;
+};
+
 class Trace {
  public:
   explicit Trace(bool print) : print_(print) {}
@@ -29,6 +36,7 @@ class Trace {
   std::uint64_t hash() const { return hash_; }
 
   std::vector<MovedBytes> moves;
+  std::vector<Written> writes;
   /// Worker and master epochs as they were given out.
   std::vector<std::int64_t> worker_epochs;
 

@@ -87,12 +87,16 @@ class Driver {
       EXPECT_TRUE(transfer_done_[At(before)] || conductor_.transfer_bytes(before) == 0);
     }
     EXPECT_GE(Seconds() + 1e-9, step.release_s);
+    if (step.kind == planner::StepKind::kWrite && plan_.store_channels > 0) {
+      EXPECT_LE(++writes_, plan_.store_channels) << "store over its channels";
+    }
     After(reality_.step_seconds(start.step, step.duration_s),
           [this, index = start.step] { FinishStep(index); });
   }
 
   void FinishStep(StepIndex step) {
     step_done_[At(step)] = true;
+    if (plan_.steps[At(step)].kind == planner::StepKind::kWrite) --writes_;
     Bytes offset = 0;
     for (const planner::Section& section : plan_.sections) {
       if (section.producer != step) continue;
@@ -177,6 +181,7 @@ class Driver {
   std::int64_t sequence_ = 0;
   std::map<std::pair<std::int64_t, std::int64_t>, std::function<void()>> events_;
   std::vector<bool> step_started_, step_done_, transfer_granted_, transfer_done_;
+  int writes_ = 0;
   std::vector<int> sends_, receives_, crossing_;
   std::vector<std::vector<RunSection>> sections_;
   std::map<std::pair<StepIndex, StepIndex>, std::vector<std::pair<Bytes, Bytes>>> granted_;

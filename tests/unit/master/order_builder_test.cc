@@ -103,6 +103,49 @@ TEST_F(OrderBuilderTest, GrantNamesSenderPieceAndPace) {
   EXPECT_EQ(builder_.BuildGrant(start).source_run_path(), "/work/0.1.run");
 }
 
+/// Two layers of reducers on one worker, the second stored by one write step.
+planner::Plan StoredChain() {
+  planner::Plan plan;
+  plan.network.num_workers = 1;
+  for (int layer = 0; layer < 4; ++layer) {
+    planner::ComputeStep step;
+    step.kind = layer == 0   ? planner::StepKind::kMap
+                : layer == 3 ? planner::StepKind::kWrite
+                             : planner::StepKind::kReduce;
+    step.layer = layer;
+    step.key_end = 1;
+    plan.steps.push_back(step);
+    if (layer > 0) plan.sections.push_back({layer - 1, layer, 10});
+  }
+  return plan;
+}
+
+TEST(OrderBuilderStoreTest, StoredReducersMakeTextForTheirWriteStep) {
+  const planner::Plan plan = StoredChain();
+  const InputRanges input{{{{"/a", 60}}, 60}};
+  const std::vector<RegisteredWorker> workers(1);
+  const OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), {});
+  const v1::StepOrder first = builder.BuildStep(StepStart{1, {}}, 1);
+  EXPECT_FALSE(first.has_store_consumer());
+  EXPECT_EQ(first.consumer_key_end_size(), 1);
+  EXPECT_EQ(first.keep_from_layer(), 0);
+  const v1::StepOrder last = builder.BuildStep(StepStart{2, {}}, 1);
+  EXPECT_EQ(last.kind(), v1::STEP_ORDER_KIND_REDUCE);
+  EXPECT_TRUE(last.has_store_consumer());
+  EXPECT_EQ(last.consumer_key_end_size(), 0);
+  EXPECT_TRUE(last.part_path().empty());
+  EXPECT_EQ(last.keep_from_layer(), 1) << "the mappers' runs have been read";
+  EXPECT_FALSE(builder.WritesPart(2));
+  const v1::StepOrder write =
+      builder.BuildStep(StepStart{3, {{2, SectionPlace::kOwnRun, 0, 9}}}, 1);
+  EXPECT_EQ(write.kind(), v1::STEP_ORDER_KIND_WRITE);
+  EXPECT_EQ(write.part_path(), "/out.weir-staging-j-1/part-00000.1");
+  EXPECT_EQ(write.inputs_size(), 1);
+  EXPECT_EQ(write.keep_from_layer(), 1) << "other reducers may still read layer 1";
+  EXPECT_EQ(builder.StepName(2), "layer 2 reduce 0");
+  EXPECT_EQ(builder.StepName(3), "write 0");
+}
+
 TEST_F(OrderBuilderTest, NamesAreWhatPeopleRead) {
   EXPECT_EQ(builder_.StepName(1), "map 1");
   EXPECT_EQ(builder_.TransferName(0), "transfer of map 0 to reduce 1");

@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "planner/plan/check_plan.h"
 #include "planner/plan/plan_assembly.h"
+#include "planner/plan/store.h"
 #include "planner/plan/transfer_orders.h"
 
 namespace weir::master {
@@ -76,13 +77,16 @@ planner::Plan RandomPlan(std::uint64_t seed, planner::TransferOrder order) {
                        bytes / draw.Between(1, 4), m * draw.Real(0, 0.05), draw.Real(0.001, 1)});
   }
   absl::Status status = assembly.AddMappers(mappers);
-  const int num_layers = draw.Between(1, 2);
+  const int num_layers = draw.Between(1, 4);
+  planner::StoreDraft store;
   for (int layer = 0; layer < num_layers; ++layer) {
     const int consumers = draw.Between(1, 5);
+    store.writers.clear();
     planner::LayerDraft reducers;
     for (int r = 0; r < consumers; ++r) {
       reducers.reducers.push_back(
           {static_cast<WorkerIndex>(draw.Between(0, num_workers - 1)), 1.0 / consumers});
+      store.writers.push_back(reducers.reducers.back().worker);
     }
     reducers.output_ratio = draw.Real(0.2, 1);
     const double seconds_per_byte = draw.Real(1e-9, 1e-6);
@@ -92,6 +96,14 @@ planner::Plan RandomPlan(std::uint64_t seed, planner::TransferOrder order) {
     status.Update(assembly.AddReducers(reducers, RandomPieces(draw, producers, consumers)));
     producers = consumers;
   }
+  const int write_mode = draw.Between(0, 2);
+  if (write_mode == 1) store.writers.resize(1);
+  const double store_seconds_per_byte = draw.Real(1e-9, 1e-6);
+  store.write_seconds = [store_seconds_per_byte](Bytes bytes) {
+    return static_cast<double>(bytes) * store_seconds_per_byte;
+  };
+  store.begin_s = 1000;
+  if (write_mode > 0) status.Update(assembly.AddStore(store));
   planner::Plan plan = assembly.TakePlan();
   plan.transfer_order = order;
   // Half of the plans wait on purpose: a list schedule never leaves anything to overtake.
@@ -103,6 +115,7 @@ planner::Plan RandomPlan(std::uint64_t seed, planner::TransferOrder order) {
     // Wanted starts may contradict precedence; a list schedule never does.
     status = planner::OrderByPriority(&plan);
   }
+  if (write_mode > 0) status.Update(planner::OrderStore(draw.Between(0, 3), &plan));
   EXPECT_TRUE(status.ok()) << status;
   const absl::Status feasible = planner::CheckPlan(plan);
   EXPECT_TRUE(feasible.ok()) << feasible;

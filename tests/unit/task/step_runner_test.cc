@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/task/slot_threads.h"
@@ -70,6 +71,66 @@ TEST_F(StepRunnerTest, AReduceStepOfAMiddleLayerWritesARun) {
   const v1::StepResult result = Run(run);
   ASSERT_FALSE(result.has_error()) << DescribeJobError(result.error());
   EXPECT_EQ(result.run().run_id(), "7.1");
+}
+
+v1::TaskCommand::Run StoredReduce(int step, const v1::RunInfo& input, int store_consumer,
+                                  const std::string& run_path) {
+  v1::TaskCommand::Run run = ReduceRun(step, input, "");
+  run.set_run_path(run_path);
+  run.mutable_order()->set_store_consumer(store_consumer);
+  return run;
+}
+
+TEST_F(StepRunnerTest, WriteStepJoinsTheTextOfReducersInTheOrderGiven) {
+  std::vector<v1::RunInfo> made;
+  for (const char* text : {"hello ", "", "world"}) {
+    const int i = static_cast<int>(made.size());
+    format::WriteAll(folder_.File("in"), text);
+    const v1::StepResult map =
+        Run(MapRun(i, folder_.File("in"), static_cast<std::int64_t>(std::string(text).size()),
+                   folder_.File(absl::StrCat(i, ".1.run"))));
+    const v1::StepResult reduce =
+        Run(StoredReduce(10 + i, map.run(), 0, folder_.File(absl::StrCat(10 + i, ".1.run"))));
+    ASSERT_FALSE(reduce.has_error()) << DescribeJobError(reduce.error());
+    EXPECT_FALSE(reduce.has_part());
+    made.push_back(reduce.run());
+  }
+  v1::TaskCommand::Run write;
+  write.mutable_fence()->set_attempt(1);
+  write.mutable_order()->set_step(20);
+  write.mutable_order()->set_kind(v1::STEP_ORDER_KIND_WRITE);
+  write.mutable_order()->set_part_path(folder_.File("part-00000.1"));
+  for (const v1::RunInfo& run : {made[2], made[1], made[0]}) {
+    for (const v1::RunSection& section : run.sections()) {
+      v1::StepInput* input = write.mutable_order()->add_inputs();
+      input->set_path(run.path());
+      input->set_path_offset(section.offset());
+      input->set_bytes(section.bytes());
+    }
+  }
+  const v1::StepResult result = Run(write);
+  ASSERT_FALSE(result.has_error()) << DescribeJobError(result.error());
+  EXPECT_EQ(result.part().records(), 11);
+  EXPECT_EQ(result.output_records(), 11);
+  EXPECT_EQ(format::ReadAll(folder_.File("part-00000.1")), "worldhello ");
+
+  std::string bytes = format::ReadAll(made[0].path());
+  bytes.back() ^= 1;
+  format::WriteAll(made[0].path(), bytes);
+  write.mutable_order()->set_part_path(folder_.File("part-00000.2"));
+  const v1::StepResult damaged = Run(write);
+  EXPECT_EQ(damaged.error().code(), job_error::kDataLoss);
+  EXPECT_EQ(damaged.error().step(), "write 0");
+  EXPECT_EQ(::access(folder_.File("part-00000.2").c_str(), F_OK), -1);
+}
+
+TEST_F(StepRunnerTest, TextForAWriteStepGoesIntoItsSection) {
+  const v1::StepResult map = Map("hello");
+  const v1::StepResult result = Run(StoredReduce(7, map.run(), 3, folder_.File("7.1.run")));
+  ASSERT_FALSE(result.has_error()) << DescribeJobError(result.error());
+  ASSERT_EQ(result.run().sections_size(), 1);
+  EXPECT_EQ(result.run().sections(0).consumer(), 3);
+  EXPECT_EQ(result.run().sections(0).records(), 5);
 }
 
 TEST_F(StepRunnerTest, AnEmptyInputGivesAnEmptyRun) {
@@ -147,6 +208,14 @@ TEST_F(StepRunnerTest, ImpossibleOrdersAreRefused) {
   run = good;
   run.mutable_order()->add_inputs()->set_bytes(1);
   expect_refused(run, "no place");
+  run = good;
+  run.mutable_order()->set_store_consumer(0);
+  expect_refused(run, "does not go with 1 consumers");
+  run.mutable_order()->set_kind(v1::STEP_ORDER_KIND_WRITE);
+  expect_refused(run, "a write step has consumers");
+  run.mutable_order()->Clear();
+  run.mutable_order()->set_kind(v1::STEP_ORDER_KIND_WRITE);
+  expect_refused(run, "no file");
 }
 
 }  // namespace

@@ -49,6 +49,15 @@ TEST_F(PublishedRunsTest, ForgetsRunsWithTheirJob) {
   EXPECT_EQ(runs_.Publish(kJob, "1.1", {"/x", 1}).code(), absl::StatusCode::kNotFound);
 }
 
+TEST_F(PublishedRunsTest, AWithdrawnRunIsRefused) {
+  ASSERT_TRUE(runs_.Find(Key(), "1.1").ok());
+  runs_.Withdraw(kJob, "9.9");
+  runs_.Withdraw("other", "1.1");
+  ASSERT_TRUE(runs_.Find(Key(), "1.1").ok());
+  runs_.Withdraw(kJob, "1.1");
+  EXPECT_EQ(runs_.Find(Key(), "1.1").status().code(), absl::StatusCode::kNotFound);
+}
+
 TEST_F(PublishedRunsTest, ANewKeyDropsTheRunsOfTheOldOne) {
   JobKey key = Key();
   key.plan_epoch = 3;

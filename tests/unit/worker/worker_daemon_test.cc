@@ -211,6 +211,29 @@ TEST_F(WorkerDaemonTest, RunsAJobFromPreparationToRelease) {
   EXPECT_TRUE(absl::IsAborted(Prepare())) << "late";
 }
 
+TEST_F(WorkerDaemonTest, RemovesRunsThatNobodyReadsAnyMore) {
+  StartRegistered("good");
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_TRUE(StartStep(MapStep(3)).ok());
+  ASSERT_TRUE(Until([&] { return master_.step_reports.size() == 1; }));
+  v1::StepOrder next = MapStep(4);
+  next.set_layer(1);
+  ASSERT_TRUE(StartStep(next).ok());
+  ASSERT_TRUE(Until([&] { return master_.step_reports.size() == 2; }));
+  EXPECT_TRUE(std::filesystem::exists(JobFile("runs/3.1.run")));
+  next = MapStep(5);
+  next.set_layer(2);
+  next.set_keep_from_layer(1);
+  ASSERT_TRUE(StartStep(next).ok());
+  ASSERT_TRUE(Until([&] { return master_.step_reports.size() == 3; }));
+  EXPECT_TRUE(Until([&] { return !std::filesystem::exists(JobFile("runs/3.1.run")); }));
+  EXPECT_TRUE(std::filesystem::exists(JobFile("runs/4.1.run")));
+  const transfer::JobKey key{"j", 99, 2, 1};
+  EXPECT_TRUE(absl::IsNotFound(runs_.Find(key, "3.1").status()));
+  EXPECT_TRUE(runs_.Find(key, "4.1").ok());
+  EXPECT_TRUE(Release().ok());
+}
+
 TEST_F(WorkerDaemonTest, ReportsUntilTheMasterHasHeard) {
   master_.reports_to_lose = 3;
   StartRegistered("good");
