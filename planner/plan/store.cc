@@ -185,10 +185,12 @@ absl::Status CheckWrites(const Plan& plan) {
         return Invalid("Step ", i, " writes in layer ", step.layer, "; others write in layer ",
                        layer);
       }
+    } else if (stored[i] && read_by_others[i]) {
+      return Invalid("The output of step ", i, " is written and read by another step as well");
     } else if (step.kind == StepKind::kReduce && step.layer + 1 == layer && !stored[i] &&
-               !read_by_others[i]) {
-      return Invalid("The output of step ", i, " is not written, others of layer ", step.layer,
-                     " are");
+               !read_by_others[i]) {  // by a reduction tree
+      return Invalid("The output of step ", i, " is not written, that of others of layer ",
+                     step.layer, " is");
     }
   }
   return absl::OkStatus();

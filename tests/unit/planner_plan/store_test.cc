@@ -177,6 +177,19 @@ INSTANTIATE_TEST_SUITE_P(
                      if (section.consumer == 11) section.bytes = 1;
                    }
                  }},
+        Spoiling{"is written and read by another step",
+                 [](Plan& p) {
+                   // Reducer 1 of the last layer also feeds a combine step on its worker.
+                   ComputeStep combine;
+                   combine.kind = StepKind::kCombine;
+                   combine.worker = 1;
+                   combine.layer = 2;
+                   combine.start_s = p.summary.makespan_s;
+                   combine.after_steps = {7};
+                   p.steps.push_back(combine);
+                   p.compute_order[1].push_back(12);
+                   p.sections.push_back({7, 12, 0});
+                 }},
         Spoiling{"must be numbered from 0", [](Plan& p) { p.steps[11].index_in_layer = 1; }},
         Spoiling{"writes layer 7 but reads reduce step 6", [](Plan& p) {
                    for (ComputeStep& step : p.steps) {
