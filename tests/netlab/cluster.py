@@ -85,8 +85,11 @@ class CpuGroups:
 class LabCluster:
     """Use as a context manager inside a Lab. Worker names are "w0", "w1", ... by host."""
 
-    def __init__(self, lab, binary=None, master_args=(), worker_args=(), slots=1, network=None):
-        """`network`: what the master is told of the network (docs/network.md); None = nothing."""
+    def __init__(self, lab, binary=None, master_args=(), worker_args=(), slots=1, network=None,
+                 congestion_control=None):
+        """`network`: what the master is told of the network (docs/network.md); None = nothing. `congestion_control`: of
+        the data sockets; None = the laboratory's."""
+        self.congestion_control = congestion_control or lab.congestion_control
         self.lab = lab
         self.binary = binary or program("weir_lab")
         self.master_args, self.worker_args, self.slots = list(master_args), list(worker_args), slots
@@ -115,7 +118,7 @@ class LabCluster:
                 address = self.lab.address(host)
                 self._start(host, "worker", "--master", self.address, "--name", f"w{host}", "--listen", f"{address}:0",
                             "--data-listen", f"{address}:0", "--slots", str(self.slots), "--work-dir", work,
-                            "--congestion-control", self.lab.congestion_control, "--insecure", *self.worker_args)
+                            "--congestion-control", self.congestion_control, "--insecure", *self.worker_args)
             self._wait_for_workers()
         except BaseException:
             self.stop()

@@ -163,11 +163,11 @@ def run_cell(lab, cluster, scenario, variants, repeats, wanted_s, seed=1, **opti
             "variants": {v: {"median": summary(r), "runs": r} for v, r in runs.items()}}
 
 
-def cells(topologies, queues, names):
+def cells(topologies, queues, names, all_queues=False):
     """Queue 128 KB with all scenarios; the other queues with the two that stress them most, unless asked for."""
     for topology in topologies:
         for queue in queues:
-            chosen = names if queue == "128k" or len(queues) == 1 else [n for n in names if n in ("equal", "random")]
+            chosen = names if queue == "128k" or all_queues else [n for n in names if n in ("equal", "random")]
             if chosen:
                 yield topology, queue, chosen
 
@@ -175,7 +175,7 @@ def cells(topologies, queues, names):
 def run(options, log):
     """All cells; returns a list of results."""
     results = []
-    for topology, queue, names in cells(options.topologies, options.queues, options.scenarios):
+    for topology, queue, names in cells(options.topologies, options.queues, options.scenarios, options.all_queues):
         # Hosts of another rate need a laboratory of their own.
         plain = [n for n in names if n != "slow-host"]
         for group in [plain, [n for n in names if n == "slow-host"]]:
