@@ -109,6 +109,20 @@ Seconds ShuffleBound(const JobShape& shape, const ClusterProfile& cluster, doubl
   return least_s;
 }
 
+/// Least time after which a worker can have mapped its own share x of the input, reduced the share
+/// `keys` of the map output and received what it did not map itself of it, for the best x: the
+/// least over x of max(x * mapped + reduced, (1 - x) * received).
+Seconds GatheredBound(const JobShape& shape, const ClusterProfile& cluster, double rate,
+                      double keys, double shuffled_bytes) {
+  const Seconds mapped_s =
+      static_cast<double>(shape.input_bytes) * kRounding * shape.map_seconds_per_byte.value / rate;
+  const Seconds reduced_s =
+      keys * shuffled_bytes * shape.layers[0].reduce_seconds_per_byte.value / rate;
+  const Seconds received_s = keys * shuffled_bytes * cluster.network.seconds_per_byte;
+  const double x = std::clamp((received_s - reduced_s) / (mapped_s + received_s), 0.0, 1.0);
+  return std::max(x * mapped_s + reduced_s, (1 - x) * received_s);
+}
+
 }  // namespace
 
 std::int32_t EffectiveChannels(const NetworkModel& network) {
@@ -182,10 +196,17 @@ Seconds JobLowerBound(const JobShape& shape, const ClusterProfile& cluster) {
     const Seconds concentrated_s =
         map_s + first.startup_s.value + later_s +
         first.reduce_seconds_per_byte.value * share_low * shuffled_bytes / rates[0];
+    const Seconds gathered_s = GatheredBound(shape, cluster, rates[0], share_low, shuffled_bytes) +
+                               first.startup_s.value + later_s;
+    // Its port also sends x (1 - d); no x makes both less than d (1 - d).
+    const Seconds ports_s = cluster.network.seconds_per_byte * shuffled_bytes *
+                            std::min(share_low * (1 - share_low), share_high * (1 - share_high));
     const Seconds moved_s = ShuffleBound(shape, cluster, rates[0], shuffled_bytes, 1 - share_high) +
                             first.startup_s.value + later_s;
-    network_s = std::min(network_s, std::max(concentrated_s, moved_s));
-    if (concentrated_s >= network_s) break;  // larger shares only concentrate more
+    const Seconds at_worker_s = std::max(concentrated_s, gathered_s);
+    network_s = std::min(
+        network_s, std::max({at_worker_s, moved_s, ports_s + first.startup_s.value + later_s}));
+    if (at_worker_s >= network_s) break;  // larger shares only concentrate more
   }
   return std::max(compute_s, network_s + joined_s);
 }

@@ -17,9 +17,11 @@ namespace weir::planner {
 ///     compute:  T >= T_map + sum_p (s_p + a_p V_p / sum of rates),  T_map from sum_w rate_w (T - w
 ///     S)+ = A V; network:  let d be the largest share of the keys on one worker. That worker alone
 ///     reduces for s_1 + a_1 d V_1 / rate;
-///       at least (1 - d) of every mapper's output moves, so the layer's cut bound with c (1 - d)
-///       and equal receivers holds. The bound is the least over d of the larger of the two; between
-///       grid points d is taken on the side that lowers it.
+///       whatever share x of the input it maps itself, it maps and reduces for (A V x + a_1 d V_1)
+///       / rate, receives d (1 - x) V_1 and sends x (1 - d) V_1 through its port; at least (1 - d)
+///       of every mapper's output moves, so the layer's cut bound with c (1 - d) and equal
+///       receivers holds. The bound is the least over d of the larger of the two; between grid
+///       points d is taken on the side that lowers it.
 ///   Map output that grows with a power below 1 of the chunk is least when one mapper reads all, so
 ///   that is what the network has to move at least.
 /// Proven: volume arguments; the finishing order of the mappers by 004, theorem 4.1 (equal

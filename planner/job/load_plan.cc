@@ -13,6 +13,7 @@
 #include "planner/load/chain.h"
 #include "planner/load/choose_counts.h"
 #include "planner/load/plan_pieces.h"
+#include "planner/plan/order_bound.h"
 #include "planner/plan/order_by_slack.h"
 #include "planner/plan/plan_assembly.h"
 #include "planner/plan/readable.h"
@@ -29,12 +30,19 @@ using load::ChainSolution;
 constexpr double kSchedulePairsMax = 10000;
 // A finer order must be this much better than a coarser one.
 constexpr double kFinerGain = 0.01;
+// Shortest piece of a section that is sent on its own: below about this much time on the wire the
+// messages of a grant show (measured: 1 MB at 100 Mbit/s).
+constexpr Seconds kShortestGrantS = 0.08;
+// Time of one pair in one plan that is tried, and the part of the best plan's makespan that trying
+// others may take.
+constexpr Seconds kPlanSecondsPerPair = 4e-6;
+constexpr double kPlanningPart = 0.03;
 // The model needs positive costs. A cost of zero becomes this part of the map rate; predictions use
 // the real ones.
 constexpr double kFreePart = 1e-9;
 
 /// How the transfers of an assembled plan are ordered.
-enum class Order { kRotation, kPairsByList, kPairsByStart, kPieces };
+enum class Order { kRotation, kPairsByList, kPairsByStart, kPieces, kFetchAll };
 
 /// What is assembled: shares of the load by layer, [0] for mappers, and the worker of each step.
 struct Split {
@@ -59,6 +67,7 @@ void SetOutputRatio(const JobShape& shape, Chain& chain) {
 Chain ChainOf(const JobShape& shape, const ClusterProfile& cluster) {
   const double map_rate = shape.map_seconds_per_byte.value;
   const std::int32_t workers = cluster.network.num_workers;
+  const double pacing = cluster.network.pacing_fraction > 0 ? cluster.network.pacing_fraction : 1;
   Chain chain;
   chain.num_mappers = shape.num_mappers > 0 ? shape.num_mappers : workers;
   chain.input_bytes = static_cast<double>(shape.input_bytes);
@@ -66,8 +75,9 @@ Chain ChainOf(const JobShape& shape, const ClusterProfile& cluster) {
   chain.map_startup_s = shape.map_startup_s.value;
   SetOutputRatio(shape, chain);
   chain.channels = EffectiveChannels(cluster.network);
-  chain.channel_seconds_per_byte = std::max(
-      kFreePart * map_rate, cluster.network.seconds_per_byte * (1 - 1.0 / std::max(2, workers)));
+  chain.channel_seconds_per_byte =
+      std::max(kFreePart * map_rate,
+               cluster.network.seconds_per_byte / pacing * (1 - 1.0 / std::max(2, workers)));
   for (const LayerShape& layer : shape.layers) {
     chain.reducers.push_back({layer.num_reducers > 0 ? layer.num_reducers : workers,
                               std::max(kFreePart * map_rate, layer.reduce_seconds_per_byte.value),
@@ -112,13 +122,15 @@ void Place(const ClusterProfile& cluster, Placement placement, Split& split) {
   }
 }
 
-/// Makes each share proportional to its worker's rate as well.
-Split WeightedByRate(Split split, const ClusterProfile& cluster) {
+/// Makes each share proportional to this power of its worker's rate as well: 1 where computing
+/// limits, less where the ports, which are alike, limit as well.
+Split WeightedByRate(Split split, const ClusterProfile& cluster, double power) {
   for (std::size_t p = 0; p < split.shares.size(); ++p) {
     std::vector<double>& shares = split.shares[p];
     double sum = 0;
     for (std::size_t k = 0; k < shares.size(); ++k) {
-      shares[k] *= cluster.workers[static_cast<std::size_t>(split.workers[p][k])].compute_rate;
+      const auto worker = static_cast<std::size_t>(split.workers[p][k]);
+      shares[k] *= std::pow(cluster.workers[worker].compute_rate, power);
       sum += shares[k];
     }
     for (double& share : shares) share /= sum;
@@ -178,24 +190,29 @@ class Assembler {
       return status;
     }
     Plan plan = assembly.TakePlan();
-    const bool by_start = order == Order::kPieces || order == Order::kPairsByStart;
-    if (absl::Status status = by_start ? OrderByStart(&plan) : OrderByPriority(&plan); !status.ok())
-      return status;
+    if (absl::Status status = OrderTransfers(order, plan); !status.ok()) return status;
     if (absl::Status status = LimitStore(shape_.store, plan); !status.ok()) return status;
     return plan;
   }
 
  private:
+  static absl::Status OrderTransfers(Order order, Plan& plan) {
+    if (order == Order::kFetchAll) return OrderFetchAll(&plan);
+    const bool by_start = order == Order::kPieces || order == Order::kPairsByStart;
+    return by_start ? OrderByStart(&plan) : OrderByPriority(&plan);
+  }
+
   static std::vector<PieceDraft> Pieces(const Split& split,
                                         const std::vector<TimedSchedule>& schedules, Order order,
                                         std::size_t p) {
-    if (order == Order::kRotation) {
+    if (order == Order::kRotation || order == Order::kFetchAll) {
       return RotationPieces(static_cast<std::int32_t>(split.shares[p - 1].size()),
                             static_cast<std::int32_t>(split.shares[p].size()));
     }
     const TimedSchedule& timed = schedules[p - 1];
     return order == Order::kPieces
-               ? load::DraftPieces(timed.schedule, timed.time_unit_s, timed.begin_s)
+               ? load::DraftPieces(timed.schedule, timed.time_unit_s, timed.begin_s,
+                                   kShortestGrantS)
                : load::DraftPairs(timed.schedule, timed.time_unit_s, timed.begin_s);
   }
 
@@ -213,19 +230,56 @@ double PairsMax(const Split& split) {
   return pairs;
 }
 
+/// Number of pairs in all layers.
+double PairsOf(const Split& split) {
+  double pairs = 0;
+  for (std::size_t p = 0; p + 1 < split.shares.size(); ++p) {
+    pairs += static_cast<double>(split.shares[p].size()) *
+             static_cast<double>(split.shares[p + 1].size());
+  }
+  return pairs;
+}
+
+/// The plan that is predicted to end first so far, and its split; an empty one is the even split.
+struct Best {
+  Plan plan;
+  Split split;
+};
+
+/// Planning must stay far shorter than what it plans. Its time is counted by the size of what it
+/// tries, not measured, so that the same question gets the same plan everywhere.
+class Budget {
+ public:
+  /// True when building a plan of this many pairs still pays, given the best one so far.
+  bool Allows(double pairs, const Best& best) {
+    const Seconds costs_s = kPlanSecondsPerPair * pairs;
+    if (spent_s_ + costs_s > kPlanningPart * best.plan.summary.makespan_s) return false;
+    spent_s_ += costs_s;
+    return true;
+  }
+
+ private:
+  Seconds spent_s_ = 0;
+};
+
 /// Tries every order of one split and keeps the plan that is predicted to end first.
-void TryOrders(const Assembler& assembler, const Chain& chain, const Split& split, Plan& best) {
+void TryOrders(const Assembler& assembler, const Chain& chain, const Split& split, Budget& budget,
+               Best& best) {
+  const double pairs = PairsOf(split);
   const auto offer = [&](absl::StatusOr<Plan> plan, double gain) {
-    if (plan.ok() && plan->summary.makespan_s < best.summary.makespan_s * (1 - gain))
-      best = *std::move(plan);
+    if (!plan.ok() || plan->summary.makespan_s >= best.plan.summary.makespan_s * (1 - gain)) return;
+    best = {*std::move(plan), split};
   };
+  if (!budget.Allows(pairs, best)) return;
   offer(assembler.Build(split, {}, Order::kRotation), 0);
-  if (PairsMax(split) > kSchedulePairsMax) return;
+  // The schedules cost about as much as a plan.
+  if (PairsMax(split) > kSchedulePairsMax || !budget.Allows(pairs, best)) return;
   const absl::StatusOr<std::vector<TimedSchedule>> schedules = SchedulesOf(chain, split);
   if (!schedules.ok()) return;  // the rotation stands
-  offer(assembler.Build(split, *schedules, Order::kPairsByList), 0);
-  offer(assembler.Build(split, *schedules, Order::kPairsByStart), 0);
-  offer(assembler.Build(split, *schedules, Order::kPieces), kFinerGain);
+  for (const Order order : {Order::kPairsByList, Order::kPairsByStart, Order::kPieces}) {
+    if (!budget.Allows(pairs, best)) return;
+    offer(assembler.Build(split, *schedules, order), order == Order::kPieces ? kFinerGain : 0);
+  }
 }
 
 /// Loads of a chain as the whole-chain method sets them; no value when the numbers are outside the
@@ -249,33 +303,60 @@ std::int32_t& CountOf(Chain& chain, std::size_t p) {
   return p == 0 ? chain.num_mappers : chain.reducers[p - 1].num_reducers;
 }
 
-/// The chains worth solving: every worker used; as many as the chain itself chooses; and, because
-/// data that stays on its worker does not move, one, two, four, ... workers.
+/// The chains worth solving, the cheapest to try first: one, two, four, ... workers, because data
+/// that stays on its worker does not move; as many as the chain itself chooses; every worker used.
 std::vector<Chain> ChainsOf(const JobShape& shape, const ClusterProfile& cluster) {
-  std::vector<Chain> chains{ChainOf(shape, cluster)};
-  const load::CountLimits limits = LimitsOf(shape, chains[0]);
-  absl::StatusOr<Chain> chosen = load::ChooseCounts(chains[0], limits);
-  if (chosen.ok()) chains.push_back(*std::move(chosen));
+  const Chain all = ChainOf(shape, cluster);
+  const load::CountLimits limits = LimitsOf(shape, all);
+  std::vector<Chain> chains;
   for (std::int32_t count = 1; count < cluster.network.num_workers; count *= 2) {
-    Chain few = chains[0];
+    Chain few = all;
     for (std::size_t p = 0; p < limits.fixed.size(); ++p) {
       if (!limits.fixed[p]) CountOf(few, p) = count;
     }
     SetOutputRatio(shape, few);
     chains.push_back(std::move(few));
   }
+  absl::StatusOr<Chain> chosen = load::ChooseCounts(all, limits);
+  if (chosen.ok()) chains.push_back(*std::move(chosen));
+  chains.push_back(all);
   return chains;
 }
 
 /// Where more than the ports alone can limit a shuffle, an order that knows every limit is worth
-/// its time.
+/// its time: some 10 ms for eight workers, some 50 times that for sixteen.
 void Reorder(Plan& best) {
   if (best.network.cuts.empty() && best.network.port_slowdown.empty()) return;
+  const Seconds takes_s = 0.01 * std::pow(best.network.num_workers / 8.0, 6);
+  if (takes_s > kPlanningPart * best.summary.makespan_s) return;
   Plan reordered = best;
   const absl::Status ordered = OrderBySlack(&reordered);
   if (ordered.ok() && reordered.summary.makespan_s < best.summary.makespan_s * (1 - kFinerGain)) {
     best = std::move(reordered);
   }
+}
+
+/// Offers the best split once more, fetched from all senders at once: where sections are so small
+/// that a grant each costs more than what order saves.
+void TryFetchAll(const JobShape& shape, const ClusterProfile& cluster, const Assembler& assembler,
+                 Best& best) {
+  if (best.plan.transfers.empty()) return;
+  const Seconds ordered_s = best.plan.summary.makespan_s;
+  const Seconds wanted_s = ordered_s * (1 - kFinerGain);
+  // The bound is cheap, sharing rates among thousands of flows is not.
+  Plan slowed = best.plan;
+  slowed.transfer_order = TransferOrder::kFetchAll;
+  slowed.network.seconds_per_byte /= cluster.network.sharing_fraction;
+  const absl::StatusOr<Seconds> bound_s = OrderBound(slowed);
+  if (!bound_s.ok() || *bound_s >= wanted_s) return;
+  absl::StatusOr<Plan> plan = best.split.shares.empty()
+                                  ? FetchAllPlan(shape, cluster, 0)
+                                  : assembler.Build(best.split, {}, Order::kFetchAll);
+  if (!plan.ok() || plan->summary.makespan_s >= wanted_s) return;
+  plan->summary.notes.push_back(absl::StrCat(
+      "Receivers fetch from all senders at once: ", ReadableSeconds(plan->summary.makespan_s),
+      "; in order, with a grant for each transfer, ", ReadableSeconds(ordered_s), "."));
+  best.plan = *std::move(plan);
 }
 
 std::string ChangeText(const char* what, Seconds change_s, Seconds makespan_s) {
@@ -289,22 +370,28 @@ std::string ChangeText(const char* what, Seconds change_s, Seconds makespan_s) {
 absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& cluster) {
   absl::StatusOr<Plan> even = EvenPlan(shape, cluster);
   if (!even.ok()) return even;
-  Plan best = *std::move(even);
+  Best best{*std::move(even), {}};
   const Assembler assembler(shape, cluster);
+  const std::vector<double> powers =
+      UnequalWorkers(cluster) ? std::vector<double>{1, 0.5} : std::vector<double>{};
+  Budget budget;
   for (const Chain& chain : ChainsOf(shape, cluster)) {
     absl::StatusOr<Split> split = SolveSplit(chain);
     if (!split.ok()) continue;  // an empty input, or rates outside the model: the even split stands
     for (const Placement placement : {Placement::kTogether, Placement::kApart}) {
       Place(cluster, placement, *split);
-      TryOrders(assembler, chain, *split, best);
-      if (UnequalWorkers(cluster))
-        TryOrders(assembler, chain, WeightedByRate(*split, cluster), best);
+      for (const double power : powers) {
+        TryOrders(assembler, chain, WeightedByRate(*split, cluster, power), budget, best);
+      }
+      TryOrders(assembler, chain, *split, budget, best);
     }
   }
-  Reorder(best);
-  best.summary.method = "load";
-  best.summary.lower_bound_s = std::min(best.summary.makespan_s, JobLowerBound(shape, cluster));
-  return best;
+  Reorder(best.plan);
+  if (cluster.network.sharing_fraction > 0) TryFetchAll(shape, cluster, assembler, best);
+  PlanSummary& summary = best.plan.summary;
+  summary.method = "load";
+  summary.lower_bound_s = std::min(summary.makespan_s, JobLowerBound(shape, cluster));
+  return std::move(best.plan);
 }
 
 std::vector<std::string> OneMoreNotes(const JobShape& shape, const ClusterProfile& cluster,

@@ -16,12 +16,21 @@ constexpr double kShortestPiece = 1e-9;
 }  // namespace
 
 std::vector<PieceDraft> DraftPieces(const LayerSchedule& schedule, Seconds time_unit_s,
-                                    Seconds begin_s) {
+                                    Seconds begin_s, Seconds shortest_s) {
+  const double shortest = shortest_s / time_unit_s;
   std::vector<PieceDraft> drafts;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::size_t> last_of_pair;  // in drafts
   for (const Piece& piece : schedule.pieces) {
-    if (piece.end - piece.begin <= kShortestPiece * schedule.makespan) continue;
-    drafts.push_back({piece.sender, piece.receiver, piece.end - piece.begin,
-                      begin_s + piece.begin * time_unit_s});
+    const double length = piece.end - piece.begin;
+    if (length <= kShortestPiece * schedule.makespan) continue;
+    const auto [last, first_of_pair] =
+        last_of_pair.try_emplace({piece.sender, piece.receiver}, drafts.size());
+    if (!first_of_pair && std::min(length, drafts[last->second].share) < shortest) {
+      drafts[last->second].share += length;
+      continue;
+    }
+    last->second = drafts.size();
+    drafts.push_back({piece.sender, piece.receiver, length, begin_s + piece.begin * time_unit_s});
   }
   return drafts;
 }

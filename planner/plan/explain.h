@@ -14,8 +14,11 @@ namespace weir::planner {
 /// What happened, seconds from the start of the run. Items that never ran have finish_s < start_s.
 struct ActualRun {
   std::vector<Interval> steps;
+  /// From the grant until the ports were free again. Its last bytes may arrive after that:
+  /// transfer_tail_bytes, at most the look-ahead that it was granted with.
   std::vector<Interval> transfers;
   std::vector<Bytes> transfer_bytes;
+  std::vector<Bytes> transfer_tail_bytes;
   /// What each step read, and what it made; empty or 0 where nobody knows.
   std::vector<Bytes> step_input_bytes;
   std::vector<Bytes> step_output_bytes;

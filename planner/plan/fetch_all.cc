@@ -23,11 +23,12 @@ constexpr double kRoundingPart = 1e-12;
 
 SharingProblem PortsAndCuts(const Plan& plan) {
   const NetworkModel& network = plan.network;
-  const double channel_bytes_per_s = 1 / network.seconds_per_byte;
+  const double sharing = network.sharing_fraction > 0 ? network.sharing_fraction : 1;
+  const double channel_bytes_per_s = sharing / network.seconds_per_byte;
   SharingProblem problem;
   for (int direction = 0; direction < 2; ++direction) {
     for (WorkerIndex worker = 0; worker < network.num_workers; ++worker) {
-      problem.capacity.push_back(1 / network.SecondsPerByte(worker, worker));
+      problem.capacity.push_back(sharing / network.SecondsPerByte(worker, worker));
     }
   }
   for (const Cut& cut : network.cuts) {

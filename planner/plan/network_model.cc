@@ -15,8 +15,13 @@ double NetworkModel::SecondsPerByte(WorkerIndex sender, WorkerIndex receiver) co
                                      port_slowdown[static_cast<std::size_t>(receiver)]);
 }
 
+double NetworkModel::PacedSecondsPerByte(WorkerIndex sender, WorkerIndex receiver) const {
+  const double seconds = SecondsPerByte(sender, receiver);
+  return pacing_fraction > 0 ? seconds / pacing_fraction : seconds;
+}
+
 Seconds NetworkModel::TransferSeconds(WorkerIndex sender, WorkerIndex receiver, Bytes bytes) const {
-  return latency_s + static_cast<double>(bytes) * SecondsPerByte(sender, receiver);
+  return latency_s + static_cast<double>(bytes) * PacedSecondsPerByte(sender, receiver);
 }
 
 NetworkModel LimitedTotal(std::int32_t num_workers, double seconds_per_byte,
@@ -55,6 +60,14 @@ absl::Status CheckRates(const NetworkModel& network) {
   }
   if (!(network.latency_s >= 0 && network.latency_s <= kPlanValueMax)) {
     return OutOfRange("latency_s", network.latency_s, "between 0 and 1e100");
+  }
+  const double pacing = network.pacing_fraction;
+  if (!(pacing == 0 || (pacing >= 0.1 && pacing <= 1))) {
+    return OutOfRange("pacing_fraction", pacing, "0 (unpaced) or between 0.1 and 1");
+  }
+  const double sharing = network.sharing_fraction;
+  if (!(sharing == 0 || (sharing >= 0.1 && sharing <= 1))) {
+    return OutOfRange("sharing_fraction", sharing, "0 (nothing is lost) or between 0.1 and 1");
   }
   for (std::size_t worker = 0; worker < network.port_slowdown.size(); ++worker) {
     const double slowdown = network.port_slowdown[worker];

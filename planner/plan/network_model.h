@@ -31,8 +31,8 @@ struct Cut {
 /// The network between the workers of one plan.
 ///
 /// Model: one port per worker and direction (one-port model); a transfer of b bytes from s to d
-///   takes latency_s + b * SecondsPerByte(s, d); it holds the send port of s, the receive port of d
-///   and one channel of every cut it crosses for all of that time.
+///   takes latency_s + b * PacedSecondsPerByte(s, d); it holds the send port of s, the receive port
+///   of d and one channel of every cut it crosses for all of that time.
 struct NetworkModel {
   std::int32_t num_workers = 0;
   /// C of 004: seconds per byte of one channel between two full-rate ports. >= 0.
@@ -43,12 +43,21 @@ struct NetworkModel {
   /// else one entry a worker, >= 1. A pair runs at the rate of its slower port.
   std::vector<double> port_slowdown;
   std::vector<Cut> cuts;
+  /// Share of its pair's rate that an ordered transfer is paced at: it leaves room for headers and
+  /// clocks, so that queues stay empty and nothing is lost. 0 = unpaced. Plans whose receivers
+  /// fetch from all share the full rates instead.
+  double pacing_fraction = 0;
+  /// Share of a port's and a cut's rate that transfers get together which share it without an
+  /// order: flows that meet in a queue lose packets and wait for each other. 0 = all of it.
+  double sharing_fraction = 0;
 
   /// Seconds per byte of the pair: channel cost times the larger slow-down of the two ports.
   double SecondsPerByte(WorkerIndex sender, WorkerIndex receiver) const;
 
-  /// Time of one transfer that has its ports and channels to itself: latency plus bytes at the rate
-  /// of the pair.
+  /// The same of an ordered transfer, which is paced.
+  double PacedSecondsPerByte(WorkerIndex sender, WorkerIndex receiver) const;
+
+  /// Time of one ordered transfer: latency plus bytes at the paced rate of the pair.
   Seconds TransferSeconds(WorkerIndex sender, WorkerIndex receiver, Bytes bytes) const;
 };
 

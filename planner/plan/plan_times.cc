@@ -30,8 +30,12 @@ class PlannedTimes {
     const bool shared = plan_.transfer_order == TransferOrder::kFetchAll;
     for (std::size_t i = 0; i < plan_.transfers.size(); ++i) {
       const Transfer& transfer = plan_.transfers[i];
+      const NetworkModel& network = plan_.network;
       const Seconds alone_s =
-          plan_.network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
+          shared
+              ? network.latency_s + static_cast<double>(transfer.bytes) *
+                                        network.SecondsPerByte(transfer.sender, transfer.receiver)
+              : network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
       const Seconds excess_s = transfer.duration_s - alone_s;
       if (excess_s < -tolerance_s_ || (!shared && excess_s > tolerance_s_)) {
         return absl::InvalidArgumentError(

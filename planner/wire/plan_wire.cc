@@ -71,6 +71,8 @@ void NetworkToProto(const NetworkModel& network, v1::NetworkModel* out) {
   out->set_num_workers(network.num_workers);
   out->set_seconds_per_byte(network.seconds_per_byte);
   out->set_latency_s(network.latency_s);
+  out->set_pacing_fraction(network.pacing_fraction);
+  out->set_sharing_fraction(network.sharing_fraction);
   out->mutable_port_slowdown()->Assign(network.port_slowdown.begin(), network.port_slowdown.end());
   for (const Cut& cut : network.cuts) {
     v1::Cut* c = out->add_cuts();
@@ -86,6 +88,8 @@ NetworkModel NetworkFromProto(const v1::NetworkModel& message) {
   network.num_workers = message.num_workers();
   network.seconds_per_byte = message.seconds_per_byte();
   network.latency_s = message.latency_s();
+  network.pacing_fraction = message.pacing_fraction();
+  network.sharing_fraction = message.sharing_fraction();
   network.port_slowdown.assign(message.port_slowdown().begin(), message.port_slowdown().end());
   for (const v1::Cut& c : message.cuts()) {
     network.cuts.push_back(Cut{c.name(),
@@ -293,7 +297,9 @@ v1::ActualRun ActualToProto(const ActualRun& actual) {
     step.set_output_bytes(bytes_at(actual.step_output_bytes, i));
   }
   for (std::size_t i = 0; i < actual.transfers.size(); ++i) {
-    *out.add_transfers() = IntervalToProto(actual.transfers[i], bytes_at(actual.transfer_bytes, i));
+    v1::ActualInterval& transfer = *out.add_transfers();
+    transfer = IntervalToProto(actual.transfers[i], bytes_at(actual.transfer_bytes, i));
+    transfer.set_tail_bytes(bytes_at(actual.transfer_tail_bytes, i));
   }
   out.set_makespan_s(actual.makespan_s);
   return out;
@@ -315,6 +321,7 @@ absl::StatusOr<ActualRun> ActualFromProto(const v1::ActualRun& message, const Pl
   for (const v1::ActualInterval& transfer : message.transfers()) {
     actual.transfers.push_back(Interval{transfer.start_s(), transfer.finish_s()});
     actual.transfer_bytes.push_back(transfer.bytes());
+    actual.transfer_tail_bytes.push_back(transfer.tail_bytes());
   }
   actual.makespan_s = message.makespan_s();
   return actual;

@@ -64,6 +64,8 @@ absl::StatusOr<master::MasterOptions> MakeOptions(const client::MasterDaemonOpti
     made.latency_s = absl::ToDoubleSeconds(options.latency);
   }
   made.bisection_channels = options.bisection_channels;
+  if (options.pacing_fraction >= 0) made.pacing_fraction = options.pacing_fraction;
+  if (options.look_ahead_bytes >= 0) made.look_ahead_bytes = options.look_ahead_bytes;
   return made;
 }
 

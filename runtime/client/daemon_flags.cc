@@ -1,7 +1,9 @@
 // Flags of the daemons.
 
 #include <memory>
+#include <string>
 
+#include "absl/strings/numbers.h"
 #include "runtime/client/command_flags.h"
 
 namespace weir::client {
@@ -59,6 +61,21 @@ void AddDaemonCommands(CLI::App& app, const TakeCommand& take) {
                    "Rates, slow ports, racks and other cuts by names of workers (docs/network.md)")
       ->check(CLI::ExistingFile)
       ->type_name("FILE");
+  master_command
+      ->add_option("--pacing-fraction", master->pacing_fraction,
+                   "Share of a known channel rate that senders are paced at, 0.1 to 1; 0 = unpaced "
+                   "(default: 0.94)")
+      ->check([](const std::string& text) {
+        double share = 0;
+        const bool legal =
+            absl::SimpleAtod(text, &share) && (share == 0 || (share >= 0.1 && share <= 1));
+        return legal ? std::string() : "legal are 0 (unpaced) and 0.1 to 1";
+      })
+      ->group("Wire")
+      ->type_name("SHARE");
+  AddBytes(*master_command, "--look-ahead", master->look_ahead_bytes,
+           "Bytes left of a transfer at which the next may begin on its ports; 0 = none left "
+           "(default: 32KiB where the channel rate is known)");
   AddTls(*master_command, master->tls);
   AddInsecure(*master_command, master->insecure);
   AddLog(*master_command, master->log);
@@ -116,8 +133,8 @@ void AddDaemonCommands(CLI::App& app, const TakeCommand& take) {
       ->type_name("NAME");
   worker_command
       ->add_option("--congestion-control", worker->congestion_control,
-                   "TCP congestion control of the data plane, for example bbr (default: the "
-                   "system's)")
+                   "TCP congestion control of every send, for example bbr (default: reno where "
+                   "paced, else bbr; cubic on loopback)")
       ->type_name("NAME");
   AddTls(*worker_command, worker->master.tls);
   AddInsecure(*worker_command, worker->insecure);

@@ -172,6 +172,8 @@ struct MasterDaemonOptions {
   double channel_bytes_per_s = 0;                     // 0 = default
   absl::Duration latency = absl::InfiniteDuration();  // infinite = default
   int bisection_channels = 0;
+  double pacing_fraction = -1;         // negative = default
+  std::int64_t look_ahead_bytes = -1;  // negative = default
   std::string network_file;  // rates, slow ports and cuts by names of workers; empty = none
   TlsFiles tls;
   bool insecure = false;

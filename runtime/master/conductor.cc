@@ -44,7 +44,8 @@ Conductor::Conductor(const planner::Plan& plan, const planner::Prediction& predi
       planned_section_bytes_(plan.transfers.size(), 0),
       first_of_section_(plan.transfers.size(), false),
       pieces_(plan.transfers.size()),
-      store_before_(plan.steps.size(), planner::kNoIndex) {
+      store_before_(plan.steps.size(), planner::kNoIndex),
+      released_s_(plan.transfers.size(), -1) {
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const planner::ComputeStep& step = plan.steps[s];
     waits_for_[s] =
@@ -95,6 +96,7 @@ Conductor::Conductor(const planner::Plan& plan, const planner::Prediction& predi
   actual_.transfer_bytes.assign(plan.transfers.size(), 0);
   actual_.step_input_bytes.assign(plan.steps.size(), 0);
   actual_.step_output_bytes.assign(plan.steps.size(), 0);
+  actual_.transfer_tail_bytes.assign(plan.transfers.size(), 0);
 }
 
 Seconds Conductor::Since(MonoTime now) const { return absl::ToDoubleSeconds(now - began_); }
@@ -200,14 +202,16 @@ RunSection Conductor::SectionFor(StepIndex producer, StepIndex consumer) const {
   return *it;
 }
 
-absl::Status Conductor::TransferNearlyDone(TransferIndex transfer, MonoTime now,
-                                           ConductorOrders& orders) {
+absl::Status Conductor::TransferNearlyDone(TransferIndex transfer, planner::Bytes tail_bytes,
+                                           MonoTime now, ConductorOrders& orders) {
   const State state = transfer_state_[At(transfer)];
   if (state == State::kWaiting) {
     return absl::AbortedError(
         absl::StrCat("transfer ", transfer, " was reported nearly done before its grant"));
   }
-  if (state == State::kDone) return absl::OkStatus();
+  if (state == State::kDone || released_s_[At(transfer)] >= 0) return absl::OkStatus();
+  released_s_[At(transfer)] = Since(now);
+  actual_.transfer_tail_bytes[At(transfer)] = tail_bytes;
   scheduler_.Pass(transfer);
   Advance(now, orders);
   return absl::OkStatus();
@@ -230,7 +234,8 @@ absl::Status Conductor::TransferDone(TransferIndex transfer, MonoTime now,
 void Conductor::FinishTransfer(TransferIndex transfer, Seconds now_s) {
   transfer_state_[At(transfer)] = State::kDone;
   ++transfers_done_;
-  actual_.transfers[At(transfer)].finish_s = now_s;
+  const Seconds released_s = released_s_[At(transfer)];
+  actual_.transfers[At(transfer)].finish_s = released_s >= 0 ? released_s : now_s;
   actual_.transfer_bytes[At(transfer)] = pieces_[At(transfer)].size();
   actual_.makespan_s = std::max(actual_.makespan_s, now_s);
   for (const StepIndex behind : steps_behind_transfer_[At(transfer)]) --waits_for_[At(behind)];

@@ -90,9 +90,9 @@ class Conductor {
   /// `sections` of its run; empty for steps that write a part.
   absl::Status StepDone(planner::StepIndex step, std::vector<RunSection> sections, MonoTime now,
                         ConductorOrders& orders);
-  /// The ports of this transfer are free for the next one; its bytes have not all arrived yet.
-  absl::Status TransferNearlyDone(planner::TransferIndex transfer, MonoTime now,
-                                  ConductorOrders& orders);
+  /// The ports of this transfer are free for the next one; `tail_bytes` have not arrived yet.
+  absl::Status TransferNearlyDone(planner::TransferIndex transfer, planner::Bytes tail_bytes,
+                                  MonoTime now, ConductorOrders& orders);
   absl::Status TransferDone(planner::TransferIndex transfer, MonoTime now, ConductorOrders& orders);
   /// Orders that time alone makes due. Call at NextWakeup, or whenever.
   ConductorOrders Wake(MonoTime now);
@@ -149,6 +149,8 @@ class Conductor {
   std::vector<bool> first_of_section_;                         // by transfer
   std::vector<Piece> pieces_;                                  // by transfer, once published
   std::vector<planner::StepIndex> store_before_;               // by write step, on its channel
+  /// When the ports of a moving transfer became free for the next, by transfer; negative: not yet.
+  std::vector<planner::Seconds> released_s_;
   std::vector<Lane> lanes_;
   /// Slowest finished step, actual over predicted finish; nothing before the first one.
   std::optional<double> pace_;

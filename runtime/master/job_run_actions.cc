@@ -158,10 +158,15 @@ void JobRun::Conduct() {
     Apply(machine_.Ran());
   };
   listener.failed = [this](v1::JobError error) { Fail(std::move(error)); };
-  plan_run_ = std::make_unique<PlanRun>(
-      loop_, context_.seams.random, *planned_, *input_, workers_, places_,
-      GrantOptions{job_token_, context_.options.pacing_fraction, context_.options.look_ahead_bytes},
-      JobFence(), status_.spec().skip_bad(), std::move(listener));
+  GrantOptions grants{job_token_, 0, 0};
+  if (planned_->network_known ||
+      context_.options.network_origin != planner::Origin::kDefault) {  // a given plan
+    grants.pacing_fraction = context_.options.pacing_fraction;
+    grants.look_ahead_bytes = context_.options.look_ahead_bytes;
+  }
+  plan_run_ =
+      std::make_unique<PlanRun>(loop_, context_.seams.random, *planned_, *input_, workers_, places_,
+                                grants, JobFence(), status_.spec().skip_bad(), std::move(listener));
   StartProgressTimer();
   plan_run_->Begin();
 }

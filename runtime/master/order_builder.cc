@@ -133,12 +133,17 @@ v1::TransferGrant OrderBuilder::BuildGrant(const TransferStart& start) const {
   grant.set_run_id(run.run_id);
   grant.set_offset(start.offset);
   grant.set_bytes(start.bytes);
-  const double seconds_per_byte = plan_.network.SecondsPerByte(transfer.sender, transfer.receiver);
-  if (options_.pacing_fraction > 0 && seconds_per_byte > 0) {
-    grant.set_pacing_bytes_per_s(
-        static_cast<std::int64_t>(options_.pacing_fraction / seconds_per_byte));
+  // A link in place uses no network; those who fetch from all share it as it comes.
+  if (!start.handover && !start.concurrent) {
+    const planner::NetworkModel& network = plan_.network;
+    const double pacing =
+        network.pacing_fraction > 0 ? network.pacing_fraction : options_.pacing_fraction;
+    const double seconds_per_byte = network.SecondsPerByte(transfer.sender, transfer.receiver);
+    if (pacing > 0 && seconds_per_byte > 0) {
+      grant.set_pacing_bytes_per_s(static_cast<std::int64_t>(pacing / seconds_per_byte));
+    }
+    grant.set_look_ahead_bytes(std::min(options_.look_ahead_bytes, start.bytes / 2));
   }
-  grant.set_look_ahead_bytes(options_.look_ahead_bytes);
   grant.set_job_token(options_.job_token);
   grant.set_producer_step(transfer.producer);
   grant.set_section_offset(start.section_offset);

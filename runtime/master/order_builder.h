@@ -18,7 +18,9 @@ namespace weir::master {
 /// How transfers are granted.
 struct GrantOptions {
   std::uint64_t job_token = 0;
+  /// For plans whose network says nothing of pacing; 0 = unpaced.
   double pacing_fraction = 0;
+  /// See MasterOptions. At most half of a transfer, so that never a whole one is granted ahead.
   std::int64_t look_ahead_bytes = 0;
 };
 

@@ -95,6 +95,10 @@ PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, std::i
           ? Default(options.local_store_seconds_per_byte)
           : planner::Known{request.cluster.network.seconds_per_byte, options.network_origin};
   request.cluster.network_origin = options.network_origin;
+  if (options.network_origin != planner::Origin::kDefault && !AllHandOver(workers)) {
+    request.cluster.network.pacing_fraction = options.pacing_fraction;
+    request.cluster.network.sharing_fraction = options.sharing_fraction;
+  }
   request.options = plan_options;
   return request;
 }
@@ -105,7 +109,12 @@ absl::StatusOr<PlannedJob> PlanTheJob(const PlanRequest& request) {
   if (!plan.ok()) return plan.status();
   std::vector<std::string> names;
   for (const planner::WorkerProfile& worker : request.cluster.workers) names.push_back(worker.name);
-  return FinishPlannedJob(*std::move(plan), std::move(names), request.shape.job);
+  absl::StatusOr<PlannedJob> planned =
+      FinishPlannedJob(*std::move(plan), std::move(names), request.shape.job);
+  if (planned.ok()) {
+    planned->network_known = request.cluster.network_origin != planner::Origin::kDefault;
+  }
+  return planned;
 }
 
 absl::StatusOr<PlannedJob> FinishPlannedJob(planner::Plan plan,

@@ -31,6 +31,8 @@ struct PlannedJob {
   planner::Plan plan;
   planner::Prediction prediction;
   std::vector<std::string> worker_names;
+  /// The network's rates are measured or given, not guessed.
+  bool network_known = false;
   std::string plan_id;
   std::string plan_text;
   v1::Plan message;

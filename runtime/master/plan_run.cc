@@ -254,7 +254,8 @@ absl::Status PlanRun::TakeReport(const v1::ReportTransferRequest& request) {
   if (!report.done() && !report.nearly_done()) return absl::OkStatus();
   ConductorOrders orders;
   absl::Status taken = report.done() ? conductor_.TransferDone(transfer, loop_.Now(), orders)
-                                     : conductor_.TransferNearlyDone(transfer, loop_.Now(), orders);
+                                     : conductor_.TransferNearlyDone(transfer, report.bytes_left(),
+                                                                     loop_.Now(), orders);
   if (taken.ok()) CarryOut(std::move(orders));
   return taken;
 }

@@ -1,6 +1,7 @@
 #include "runtime/master/transfer_scheduler.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -18,6 +19,8 @@ namespace {
 constexpr Seconds kLateSlackS = 1e-3;
 constexpr double kLateSlackRatio = 0.02;
 
+Seconds LateAfter(Seconds due_s) { return due_s * (1 + kLateSlackRatio) + kLateSlackS; }
+
 std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
@@ -32,6 +35,10 @@ TransferScheduler::TransferScheduler(const planner::Plan& plan,
       plan_rank_(plan.transfers.size()),
       send_port_busy_(At(plan.network.num_workers), false),
       receive_port_busy_(At(plan.network.num_workers), false),
+      moves_until_s_(plan.transfers.size(), 0),
+      sends_until_s_(At(plan.network.num_workers), 0),
+      receives_until_s_(At(plan.network.num_workers), 0),
+      crosses_until_s_(plan.network.cuts.size()),
       num_ready_(At(plan.network.num_workers), 0),
       receivers_(At(plan.network.num_workers)) {
   for (const auto& order : plan.send_order) AddOrder(order);
@@ -96,7 +103,11 @@ void TransferScheduler::Pass(TransferIndex transfer) {
   } else if (state == State::kMoving) {
     send_port_busy_[At(t.sender)] = false;
     receive_port_busy_[At(t.receiver)] = false;
-    for (const std::int32_t cut : crossed_cuts_[At(transfer)]) ++free_channels_[At(cut)];
+    for (const std::int32_t cut : crossed_cuts_[At(transfer)]) {
+      ++free_channels_[At(cut)];
+      auto& until_s = crosses_until_s_[At(cut)];
+      until_s.erase(until_s.find(moves_until_s_[At(transfer)]));
+    }
   }
   if (state == State::kReady) --num_ready_[At(t.sender)];
   state = State::kPassed;
@@ -121,7 +132,7 @@ Seconds TransferScheduler::LateAt(TransferIndex transfer, double pace) const {
   const planner::Interval& predicted = prediction_.transfers[At(transfer)];
   const bool moving = state_[At(transfer)] == State::kMoving;
   const Seconds due = pace * (moving ? predicted.finish_s : predicted.start_s);
-  return due * (1 + kLateSlackRatio) + kLateSlackS;
+  return LateAfter(due);
 }
 
 bool TransferScheduler::MayGoNow(TransferIndex transfer, Seconds now_s, double pace) {
@@ -134,12 +145,55 @@ bool TransferScheduler::MayGoNow(TransferIndex transfer, Seconds now_s, double p
       if (state_[At(before)] == State::kPassed) continue;
       if (strict && place.order < num_ports) return false;
       const Seconds late_s = LateAt(before, pace);
-      if (now_s >= late_s) continue;
-      if (!next_late_s_ || late_s < *next_late_s_) next_late_s_ = late_s;
-      return false;
+      if (now_s < late_s) {
+        NoteLate(late_s);
+        return false;
+      }
+      if (!MayOvertake(transfer, before, now_s, pace)) return false;
     }
   }
   return true;
+}
+
+void TransferScheduler::NoteLate(Seconds late_s) {
+  if (!next_late_s_ || late_s < *next_late_s_) next_late_s_ = late_s;
+}
+
+Seconds TransferScheduler::PlannedSeconds(TransferIndex transfer) const {
+  const planner::Interval& predicted = prediction_.transfers[At(transfer)];
+  return predicted.finish_s - predicted.start_s;
+}
+
+Seconds TransferScheduler::FreeAt(TransferIndex transfer) const {
+  const Transfer& t = plan_.transfers[At(transfer)];
+  Seconds free_s = 0;
+  if (send_port_busy_[At(t.sender)]) free_s = sends_until_s_[At(t.sender)];
+  if (receive_port_busy_[At(t.receiver)]) {
+    free_s = std::max(free_s, receives_until_s_[At(t.receiver)]);
+  }
+  for (const std::int32_t cut : crossed_cuts_[At(transfer)]) {
+    if (free_channels_[At(cut)] == 0) free_s = std::max(free_s, *crosses_until_s_[At(cut)].begin());
+  }
+  return free_s;
+}
+
+bool TransferScheduler::MayOvertake(TransferIndex transfer, TransferIndex before, Seconds now_s,
+                                    double pace) {
+  if (state_[At(before)] == State::kMoving) return true;
+  Seconds due_s = FreeAt(before);
+  if (state_[At(before)] == State::kWaiting) {
+    const planner::StepIndex producer = plan_.transfers[At(before)].producer;
+    const Seconds run_due_s = pace * prediction_.steps[At(producer)].finish_s;
+    if (now_s >= LateAfter(run_due_s)) return true;  // nobody knows when it comes
+    due_s = std::max(due_s, run_due_s);
+  }
+  // Either may be the shorter one: waiting costs the time until then, overtaking the rest of the
+  // overtaking one's time.
+  const Seconds patience_s = std::min(PlannedSeconds(transfer), PlannedSeconds(before));
+  const bool resources_free = due_s == 0;  // it starts as soon as those before it let it
+  if (!resources_free && std::abs(due_s - now_s) >= patience_s) return true;
+  NoteLate((resources_free ? now_s : due_s) + patience_s);
+  return false;
 }
 
 TransferIndex TransferScheduler::FirstStartable(WorkerIndex sender, Seconds now_s, double pace) {
@@ -155,22 +209,27 @@ TransferIndex TransferScheduler::FirstStartable(WorkerIndex sender, Seconds now_
     const bool passed = state_[At(transfer)] == State::kPassed;
     if (!passed && plan_.transfer_order == planner::TransferOrder::kStrict) break;
     if (!passed && now_s < LateAt(transfer, pace)) {
-      if (!next_late_s_ || LateAt(transfer, pace) < *next_late_s_) {
-        next_late_s_ = LateAt(transfer, pace);
-      }
+      NoteLate(LateAt(transfer, pace));
       break;
     }
   }
   return planner::kNoIndex;
 }
 
-void TransferScheduler::Occupy(TransferIndex transfer) {
+void TransferScheduler::Occupy(TransferIndex transfer, Seconds now_s) {
   const Transfer& t = plan_.transfers[At(transfer)];
   state_[At(transfer)] = State::kMoving;
   --num_ready_[At(t.sender)];
   send_port_busy_[At(t.sender)] = true;
   receive_port_busy_[At(t.receiver)] = true;
-  for (const std::int32_t cut : crossed_cuts_[At(transfer)]) --free_channels_[At(cut)];
+  const Seconds until_s = now_s + PlannedSeconds(transfer);
+  moves_until_s_[At(transfer)] = until_s;
+  sends_until_s_[At(t.sender)] = until_s;
+  receives_until_s_[At(t.receiver)] = until_s;
+  for (const std::int32_t cut : crossed_cuts_[At(transfer)]) {
+    --free_channels_[At(cut)];
+    crosses_until_s_[At(cut)].insert(until_s);
+  }
 }
 
 std::vector<TransferIndex> TransferScheduler::TakeFetches() {
@@ -205,7 +264,7 @@ std::vector<TransferIndex> TransferScheduler::TakeStartable(Seconds now_s, doubl
       if (best == planner::kNoIndex || plan_rank_[At(found)] < plan_rank_[At(best)]) best = found;
     }
     if (best == planner::kNoIndex) return started;
-    Occupy(best);
+    Occupy(best, now_s);
     started.push_back(best);
   }
 }

@@ -21,7 +21,12 @@ namespace weir::master {
 ///   published, and every transfer before it in its port and channel orders has passed or is late.
 ///   - A transfer is late when it has not started (or not finished) and its predicted start (or
 ///     finish), times the pace of the run, is over by more than the slack. So a run that goes as
-///     predicted follows the plan exactly, and a late one keeps the network busy in plan order.
+///     predicted follows the plan exactly.
+///   - A late one is overtaken, so that the network stays busy in plan order, unless it is about to
+///     start: all it waits for should be over before the shorter of the two would be done. A run
+///     that is a little slow all over must not fall out of its rotation. What moves is expected to
+///     end at its own predicted time, and once that is over, to need as long again as it is
+///     overdue. A late run is not waited for.
 ///   - kStrict: in port orders nothing is ever overtaken, late or not.
 ///   - kFetchAll: every transfer starts as soon as its run is published; with a fetch_limit, as
 ///   long
@@ -69,10 +74,17 @@ class TransferScheduler {
   bool ResourcesFree(planner::TransferIndex transfer) const;
   /// False when one before it in its orders must still be waited for; notes until when.
   bool MayGoNow(planner::TransferIndex transfer, planner::Seconds now_s, double pace);
+  /// False when `before` is late, but would start too soon for `transfer` to go first.
+  bool MayOvertake(planner::TransferIndex transfer, planner::TransferIndex before,
+                   planner::Seconds now_s, double pace);
+  /// When the resources of a transfer whose run is published should be free; <= now: they are.
+  planner::Seconds FreeAt(planner::TransferIndex transfer) const;
+  planner::Seconds PlannedSeconds(planner::TransferIndex transfer) const;
+  void NoteLate(planner::Seconds late_s);
   planner::Seconds LateAt(planner::TransferIndex transfer, double pace) const;
   planner::TransferIndex FirstStartable(planner::WorkerIndex sender, planner::Seconds now_s,
                                         double pace);
-  void Occupy(planner::TransferIndex transfer);
+  void Occupy(planner::TransferIndex transfer, planner::Seconds now_s);
   std::vector<planner::TransferIndex> TakeFetches();
   std::int32_t ReceivePlace(planner::TransferIndex transfer) const;
 
@@ -87,7 +99,12 @@ class TransferScheduler {
   std::vector<bool> send_port_busy_;
   std::vector<bool> receive_port_busy_;
   std::vector<std::int32_t> free_channels_;  // by cut
-  std::vector<std::int32_t> num_ready_;      // by sender
+  /// When what moves should be over, by its own predicted time: by transfer, by port, by cut.
+  std::vector<planner::Seconds> moves_until_s_;
+  std::vector<planner::Seconds> sends_until_s_;
+  std::vector<planner::Seconds> receives_until_s_;
+  std::vector<std::multiset<planner::Seconds>> crosses_until_s_;
+  std::vector<std::int32_t> num_ready_;  // by sender
   std::vector<Receiver> receivers_;
   /// Receivers that may have room and work since the last TakeStartable.
   std::set<planner::WorkerIndex> changed_receivers_;

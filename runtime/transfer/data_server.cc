@@ -30,6 +30,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/log_rate.h"
 #include "runtime/format/xxh3_stream.h"
+#include "runtime/transfer/congestion_control.h"
 #include "runtime/transfer/data_plane.h"
 #include "runtime/transfer/data_socket.h"
 #include "runtime/transfer/frame.h"
@@ -58,7 +59,8 @@ struct Session {
 
   const std::shared_ptr<DataSocket> socket;
   std::vector<char> piece;
-  std::string job_id;  // empty between sends
+  std::string job_id;              // empty between sends
+  std::string congestion_control;  // set last; empty = the system's
 };
 
 // All state of a server. Its strand serialises everything but the counters.
@@ -72,7 +74,8 @@ class Server : public std::enable_shared_from_this<Server> {
         pause_(strand_),
         catalog_(std::move(catalog)),
         loop_(loop),
-        options_(std::move(options)) {}
+        options_(std::move(options)),
+        congestion_(ChooseCongestionControl(options_.congestion_control, KernelMayUse)) {}
 
   absl::Status Listen();
   void Start() { asio::co_spawn(strand_, Accept(shared_from_this()), asio::detached); }
@@ -104,6 +107,7 @@ class Server : public std::enable_shared_from_this<Server> {
   asio::awaitable<absl::Status> Answer(Session& session, v1::DataRequest request);
   asio::awaitable<absl::Status> TakeTurn(const v1::DataRequest& request, const DataSocket& socket);
   asio::awaitable<absl::Status> Send(Session& session, const Source& source, OnePort::Id port_use);
+  void Tune(Session& session, const v1::DataRequest& request);
   asio::awaitable<absl::Status> SendFrame(Session& session, const Source& source,
                                           std::int64_t offset, std::int64_t bytes,
                                           DataSocket::Moved* moved);
@@ -127,6 +131,7 @@ class Server : public std::enable_shared_from_this<Server> {
   const std::shared_ptr<const RunCatalog> catalog_;
   const env::EventLoop& loop_;
   const DataServerOptions options_;
+  const CongestionChoice congestion_;
   std::string endpoint_;
   std::set<std::shared_ptr<Session>> sessions_;
   OnePort port_;
@@ -155,6 +160,10 @@ absl::Status Server::Listen() {
                        absl::StrCat("cannot listen on ", options_.listen_host, ":", options_.port));
   }
   const tcp::endpoint local = acceptor_.local_endpoint(error);
+  LogInfo("Data server listens", {{"port", local.port()},
+                                  {"congestion_control_paced", congestion_.paced},
+                                  {"congestion_control_unpaced", congestion_.unpaced},
+                                  {"congestion_control_loopback", congestion_.loopback}});
   endpoint_ = absl::StrCat(
       address.is_v6() ? absl::StrCat("[", address.to_string(), "]") : address.to_string(), ":",
       local.port());
@@ -189,10 +198,6 @@ void Server::Admit(tcp::socket accepted) {
     return;
   }
   auto session = std::make_shared<Session>(std::move(accepted));
-  if (!options_.congestion_control.empty()) {
-    const absl::Status set = session->socket->SetCongestionControl(options_.congestion_control);
-    if (!set.ok()) LogWarning("Data connection is not tuned", {{"reason", set.ToString()}});
-  }
   sessions_.insert(session);
   Count([](DataServerCounters& c) { ++c.connections; });
   asio::co_spawn(strand_, Serve(shared_from_this(), std::move(session)), asio::detached);
@@ -308,7 +313,7 @@ asio::awaitable<absl::Status> Server::Send(Session& session, const Source& sourc
                                            OnePort::Id port_use) {
   DataSocket& socket = *session.socket;
   const v1::DataRequest& request = source.request;
-  socket.SetPacing(request.pacing_bytes_per_s());
+  Tune(session, request);
   const std::string accepted = EncodeStatus(absl::OkStatus());
   absl::Status written = co_await socket.Write(accepted, true);
   if (!written.ok()) co_return written;
@@ -337,6 +342,18 @@ asio::awaitable<absl::Status> Server::Send(Session& session, const Source& sourc
     co_await socket.LetOthersRun();
   }
   co_return absl::OkStatus();
+}
+
+// Sets what the connection does not have from the send before.
+void Server::Tune(Session& session, const v1::DataRequest& request) {
+  DataSocket& socket = *session.socket;
+  socket.SetPacing(request.pacing_bytes_per_s());
+  const std::string& algorithm =
+      congestion_.For(socket.to_loopback(), request.pacing_bytes_per_s() > 0);
+  if (algorithm.empty() || algorithm == session.congestion_control) return;
+  session.congestion_control = algorithm;
+  const absl::Status set = socket.SetCongestionControl(algorithm);
+  if (!set.ok()) LogWarning("Data connection is not tuned", {{"reason", set.ToString()}});
 }
 
 asio::awaitable<absl::Status> Server::SendFrame(Session& session, const Source& source,

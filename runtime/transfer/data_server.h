@@ -16,9 +16,8 @@ struct DataServerOptions {
   std::string listen_host = "127.0.0.1";
   /// 0 = any free port.
   std::uint16_t port = 0;
-  /// Congestion control of each connection, for example "reno" or "bbr"; empty = the system's,
-  /// which is right on loopback. Unpaced cubic loses 500 to 4500 packets a shuffle on a switched
-  /// network.
+  /// Congestion control of every send, for example "reno" or "bbr"; empty = by the kind of send
+  /// (congestion_control.h).
   std::string congestion_control;
   int connections_max = limits::kDataConnectionsMax;
   /// A peer that neither takes nor sends a byte for this long, while one is due, is cut off.

@@ -256,6 +256,14 @@ absl::Status DataSocket::SetCongestionControl(const std::string& algorithm) {
   return absl::OkStatus();
 }
 
+bool DataSocket::to_loopback() const {
+  std::error_code error;
+  const tcp::endpoint remote = socket_.remote_endpoint(error);
+  const tcp::endpoint local = error ? remote : socket_.local_endpoint(error);
+  // A machine reaches its own addresses over loopback, whichever it is called by.
+  return !error && (remote.address().is_loopback() || remote.address() == local.address());
+}
+
 void DataSocket::Close(absl::Status why) {
   if (closed_why_) return;
   closed_why_ = std::move(why);

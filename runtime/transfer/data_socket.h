@@ -57,7 +57,7 @@ class DataSocket : public std::enable_shared_from_this<DataSocket> {
   /// Counts time without use as silence, until SetSilence.
   void CloseWhenIdleFor(absl::Duration idle);
   void SetPacing(std::int64_t bytes_per_s);
-  /// Errors: kUnavailable when the kernel does not know the algorithm.
+  /// Errors: kUnavailable when the kernel does not know the algorithm, or not for everybody.
   absl::Status SetCongestionControl(const std::string& algorithm);
 
   /// Closes; what waits ends with `why`.
@@ -68,6 +68,8 @@ class DataSocket : public std::enable_shared_from_this<DataSocket> {
   bool ended() const { return ended_; }
   bool closed() const { return closed_why_.has_value(); }
   const std::string& peer() const { return peer_; }
+  /// True when the connection does not leave this machine.
+  bool to_loopback() const;
 
  private:
   class Waiting;

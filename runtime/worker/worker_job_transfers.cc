@@ -72,19 +72,20 @@ void WorkerJob::Fetch(const v1::GrantTransferRequest& grant) {
   ++fetches_running_;
   seams_.fetcher.Fetch(
       std::move(fetch),
-      WhileAlive([this, fence, transfer = order.transfer(),
-                  without_look_ahead = order.look_ahead_bytes() == 0] {
-        if (state_ == State::kReleasing) return;
-        // Without look-ahead this would come with the last byte: the end says the same, and the
-        // ports stay taken until the bytes are on this worker's disk.
-        if (without_look_ahead) return;
-        v1::TransferReport report;
-        report.set_transfer(transfer);
-        report.set_nearly_done(true);
-        ReportTransfer(fence, std::move(report));
-        transfers_.OnNearlyDone(transfer);
-        StartReadyTransfers();
-      }),
+      WhileAlive(
+          [this, fence, transfer = order.transfer(), look_ahead_bytes = order.look_ahead_bytes()] {
+            if (state_ == State::kReleasing) return;
+            // Without look-ahead this would come with the last byte: the end says the same, and the
+            // ports stay taken until the bytes are on this worker's disk.
+            if (look_ahead_bytes == 0) return;
+            v1::TransferReport report;
+            report.set_transfer(transfer);
+            report.set_nearly_done(true);
+            report.set_bytes_left(look_ahead_bytes);
+            ReportTransfer(fence, std::move(report));
+            transfers_.OnNearlyDone(transfer);
+            StartReadyTransfers();
+          }),
       WhileAlive([this, grant](const absl::StatusOr<transfer::FetchResult>& result) {
         --fetches_running_;
         OnTransferEnd(grant, result.status(), result.ok() ? result->seconds : 0);

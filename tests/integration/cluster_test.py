@@ -34,10 +34,11 @@ class Limits(WeirTest):
     def test_trace_shows_ports_and_channels_within_limits(self):
         text = self.path("text.txt")
         write_words(text, 8, distinct=60000)
-        for channels in (1, 2):
-            with self.subTest(channels=channels):
-                cluster = Cluster(self, workers=4, master_args=["--bisection-channels", str(channels)])
-                out = self.path(f"out{channels}")
+        # A known rate turns on pacing and look-ahead: ports are then free a little before the last byte.
+        for channels, rate in ((1, []), (2, []), (2, ["--channel-rate", "1Gbit/s"])):
+            with self.subTest(channels=channels, rate=rate):
+                cluster = Cluster(self, workers=4, master_args=["--bisection-channels", str(channels), *rate])
+                out = self.path(f"out{channels}{len(rate)}")
                 submitted = cluster.submit("wordcount", text, "-o", out, "--json", "--plan-method", "even",
                                            "--mappers", "4", "--reducers", "4")
                 self.assert_ok(submitted)
@@ -55,6 +56,9 @@ class Limits(WeirTest):
                     for worker in {t[end] for t in moved}:
                         mine = [(t["actual"]["start_s"], t["actual"]["finish_s"]) for t in moved if t[end] == worker]
                         self.assertLessEqual(overlapping(mine), 1, f"{end} {worker}")
+                tails = [t["actual_tail_bytes"] for t in moved]
+                self.assertLessEqual(max(tails), 32768 if rate else 0)
+                self.assertEqual(any(tails), bool(rate), "the next grant goes out ahead")
                 cluster.stop()
 
 

@@ -37,9 +37,9 @@ void CheckLimits(World& world, Findings& findings) {
   std::vector<std::pair<MonoTime, MonoTime>> all;
   for (const MovedBytes& move : world.trace().moves) {
     if (move.concurrent) continue;
-    ports[absl::StrCat("send port of ", move.sender)].emplace_back(move.began, move.ended);
-    ports[absl::StrCat("receive port of ", move.receiver)].emplace_back(move.began, move.ended);
-    all.emplace_back(move.began, move.ended);
+    ports[absl::StrCat("send port of ", move.sender)].emplace_back(move.began, move.released);
+    ports[absl::StrCat("receive port of ", move.receiver)].emplace_back(move.began, move.released);
+    all.emplace_back(move.began, move.released);
   }
   for (const auto& [port, intervals] : ports) {
     const std::int32_t most = MostAtOnce(intervals);

@@ -19,6 +19,10 @@ class Builder {
     if (draw_.Chance(0.6)) {
       options_.bisection_channels = static_cast<std::int32_t>(draw_.Between(1, 4));
     }
+    // The simulated data plane does not slow down transfers that meet on a port.
+    options_.sharing_fraction = 0;
+    // Known rates: senders are paced, and grants come ahead.
+    if (draw_.Chance(0.5)) options_.network_origin = planner::Origin::kFlag;
     rates_.map_seconds_per_byte = draw_.Real(2e-9, 2e-8);
     rates_.map_output_ratio = draw_.Real(0.02, 0.8);
     LayerRates layer;

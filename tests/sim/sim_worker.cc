@@ -307,7 +307,7 @@ void SimWorker::GrantTransfer(v1::GrantTransferRequest request, absl::Duration /
   fetch->fence = request.fence();
   if (!job->fetches.emplace(fetch->grant.transfer(), fetch).second) return;
   if (fetch->grant.concurrent()) return BeginFetch(job, fetch);
-  // A real worker lets the second one wait; the master must not rely on it (look-ahead is off).
+  // A real worker lets the second one wait; the master must not rely on it.
   if (job->fetching) world_.Wrong(absl::StrCat("two grants at once for ", model_.name));
   job->fetch_queue.push_back(std::move(fetch));
   NextFetch(job);
@@ -335,9 +335,15 @@ void SimWorker::BeginFetch(const JobPtr& job, const std::shared_ptr<Fetch>& fetc
   world_.Note(absl::StrCat(model_.name, " fetches transfer ", grant.transfer(), " of ",
                            fetch->fence.job_id(), " from ", grant.source_worker()));
   const SimWorker* sender = world_.FindWorker(grant.source_worker());
-  absl::Duration takes = absl::Seconds(static_cast<double>(grant.bytes()) *
-                                       model_.channel_seconds_per_byte * model_.slowness);
-  if (grant.handover()) takes = kHandover;
+  double seconds_per_byte = model_.channel_seconds_per_byte * model_.slowness;
+  if (grant.pacing_bytes_per_s() > 0) {
+    seconds_per_byte =
+        std::max(seconds_per_byte, 1 / static_cast<double>(grant.pacing_bytes_per_s()));
+  }
+  const auto seconds = [seconds_per_byte](std::int64_t bytes) {
+    return absl::Seconds(static_cast<double>(bytes) * seconds_per_byte);
+  };
+  const absl::Duration takes = grant.handover() ? kHandover : seconds(grant.bytes());
   auto later = [this, job, fetch](absl::Duration delay, auto action) {
     loop_->RunAt(loop_->Now() + delay, [job, fetch, action] {
       if (!job->released && !fetch->over) action();
@@ -358,7 +364,24 @@ void SimWorker::BeginFetch(const JobPtr& job, const std::shared_ptr<Fetch>& fetc
     return later(absl::Milliseconds(1),
                  [this, job, fetch] { FailFetch(job, fetch, "the sender does not hold the run"); });
   }
+  if (grant.look_ahead_bytes() > 0) {
+    later(seconds(grant.bytes() - grant.look_ahead_bytes()),
+          [this, job, fetch] { ReleasePorts(job, fetch); });
+  }
   later(takes, [this, job, fetch] { EndFetch(job, fetch); });
+}
+
+void SimWorker::ReleasePorts(const JobPtr& job, const std::shared_ptr<Fetch>& fetch) {
+  fetch->released = loop_->Now();
+  v1::ReportTransferRequest request;
+  *request.mutable_fence() = fetch->fence;
+  request.set_worker_id(worker_id_);
+  request.mutable_report()->set_transfer(fetch->grant.transfer());
+  request.mutable_report()->set_nearly_done(true);
+  request.mutable_report()->set_bytes_left(fetch->grant.look_ahead_bytes());
+  Report(job, std::move(request), &rpc::ClusterApi::ReportTransfer);
+  job->fetching = false;
+  NextFetch(job);
 }
 
 void SimWorker::SenderLost(const std::string& sender, absl::Duration noticed_after) {
@@ -378,7 +401,8 @@ void SimWorker::EndFetch(const JobPtr& job, const std::shared_ptr<Fetch>& fetch)
   fetch->over = true;
   if (!grant.handover()) {
     world_.trace().moves.push_back({fetch->fence.job_id(), grant.source_worker(), model_.name,
-                                    fetch->began, loop_->Now(), grant.bytes(), grant.concurrent()});
+                                    fetch->began, fetch->released.value_or(loop_->Now()),
+                                    grant.bytes(), grant.concurrent()});
   }
   if (grant.handover()) {
     job->handed_over[grant.run_id()] = v1::RunInfo();
@@ -397,7 +421,7 @@ void SimWorker::EndFetch(const JobPtr& job, const std::shared_ptr<Fetch>& fetch)
         MakeJobError(job_error::kDiskFull, "no space left for received data (simulated)");
   }
   Report(job, std::move(request), &rpc::ClusterApi::ReportTransfer);
-  if (!grant.concurrent()) job->fetching = false;
+  if (!grant.concurrent() && !fetch->released) job->fetching = false;
   NextFetch(job);
 }
 

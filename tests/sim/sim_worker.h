@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,7 @@ class SimWorker final : public rpc::WorkerApi {
     v1::TransferGrant grant;
     v1::Fence fence;
     MonoTime began;
+    std::optional<MonoTime> released;  // ports free for the next: nearly done
     bool over = false;
   };
   struct Job {
@@ -109,6 +111,7 @@ class SimWorker final : public rpc::WorkerApi {
                   std::int64_t input_bytes);
   void NextFetch(const JobPtr& job);
   void BeginFetch(const JobPtr& job, const std::shared_ptr<Fetch>& fetch);
+  void ReleasePorts(const JobPtr& job, const std::shared_ptr<Fetch>& fetch);
   void EndFetch(const JobPtr& job, const std::shared_ptr<Fetch>& fetch);
   void FailFetch(const JobPtr& job, const std::shared_ptr<Fetch>& fetch, const std::string& why);
   template <typename Request, typename Response>

@@ -17,7 +17,8 @@ struct MovedBytes {
   std::string sender;
   std::string receiver;
   MonoTime began;
-  MonoTime ended;
+  /// When all but what it was granted as look-ahead had arrived, or all: its ports were free then.
+  MonoTime released;
   std::int64_t bytes = 0;
   bool concurrent = false;  // fetch-from-all mode: ports and cuts do not bind
 };

@@ -89,6 +89,12 @@ TEST(CommandLine, EveryCommandIsKnown) {
       {"master", "--channel-rate", "1Gbit/s", "--bisection-channels", "4", "--latency", "2ms"});
   EXPECT_EQ(master.channel_bytes_per_s, 125e6);
   EXPECT_EQ(master.bisection_channels, 4);
+  EXPECT_LT(master.pacing_fraction, 0);
+  EXPECT_LT(master.look_ahead_bytes, 0);
+  const auto wire =
+      Parse<MasterDaemonOptions>({"master", "--pacing-fraction", "0", "--look-ahead", "16KiB"});
+  EXPECT_EQ(wire.pacing_fraction, 0);
+  EXPECT_EQ(wire.look_ahead_bytes, 16384);
   EXPECT_EQ(master.latency, absl::Milliseconds(2));
   EXPECT_EQ(master.listen, "127.0.0.1:7117");
   EXPECT_EQ(Parse<WorkerDaemonOptions>({"worker", "--slots", "3"}).slots, 3);

@@ -162,10 +162,18 @@ TEST_F(ConductorTest, NearlyDoneFreesThePortsButNotTheReduce) {
   StepDone(2, 1);
   StepDone(1, 1.5);
   ConductorOrders orders;
-  ASSERT_TRUE(conductor_->TransferNearlyDone(0, At(1.9), orders).ok());
+  ASSERT_TRUE(conductor_->TransferNearlyDone(0, 77, At(1.9), orders).ok());
   EXPECT_EQ(Granted(orders), List{1});
+  ConductorOrders again;
+  ASSERT_TRUE(conductor_->TransferNearlyDone(0, 7, At(1.95), again).ok());
+  EXPECT_TRUE(again.transfers.empty());
   EXPECT_TRUE(TransferDone(1, 2.9).steps.empty());
   EXPECT_EQ(TransferDone(0, 3).steps.size(), 1u);
+  // The trace holds the ports from grant to release, and says what came after.
+  EXPECT_DOUBLE_EQ(conductor_->actual().transfers[0].finish_s, 1.9);
+  EXPECT_EQ(conductor_->actual().transfer_tail_bytes[0], 77);
+  EXPECT_DOUBLE_EQ(conductor_->actual().transfers[1].start_s, 1.9);
+  EXPECT_EQ(conductor_->actual().transfer_tail_bytes[1], 0);
 }
 
 TEST_F(ConductorTest, EmptySectionsNeedNoGrant) {
@@ -195,7 +203,7 @@ TEST_F(ConductorTest, StaleAndImpossibleReportsChangeNothing) {
   ConductorOrders orders;
   EXPECT_TRUE(absl::IsAborted(conductor_->StepDone(3, {}, At(1), orders)));
   EXPECT_TRUE(absl::IsAborted(conductor_->TransferDone(0, At(1), orders)));
-  EXPECT_TRUE(absl::IsAborted(conductor_->TransferNearlyDone(0, At(1), orders)));
+  EXPECT_TRUE(absl::IsAborted(conductor_->TransferNearlyDone(0, 0, At(1), orders)));
   // Bytes for a consumer that does not exist would be lost in silence.
   EXPECT_TRUE(absl::IsInternal(conductor_->StepDone(0, {{7, 0, 10}}, At(1), orders)));
   EXPECT_TRUE(conductor_->step_under_way(0));

@@ -13,6 +13,7 @@ planner::Plan TwoByTwo() {
   planner::Plan plan;
   plan.network.num_workers = 2;
   plan.network.seconds_per_byte = 1e-6;
+  plan.network.pacing_fraction = 0.9;
   for (int layer = 0; layer < 2; ++layer) {
     for (int index = 0; index < 2; ++index) {
       planner::ComputeStep step;
@@ -52,7 +53,7 @@ class OrderBuilderTest : public ::testing::Test {
   const InputRanges input_{{{{"/a", 60}, {"/b", 40}}, 100}};
   std::vector<RegisteredWorker> workers_;
   OrderBuilder builder_{plan_, input_, workers_, OutputPlaces("/out", "j-1"),
-                        GrantOptions{77, 0.9, 4096}};
+                        GrantOptions{77, 0.5, 4096}};
 };
 
 TEST_F(OrderBuilderTest, MapReadsItsRangesAndCutsKeysToTheEnd) {
@@ -97,10 +98,23 @@ TEST_F(OrderBuilderTest, GrantNamesSenderPieceAndPace) {
   EXPECT_EQ(grant.section_bytes(), 500);
   EXPECT_EQ(grant.job_token(), 77u);
   EXPECT_EQ(grant.pacing_bytes_per_s(), 900'000);
-  EXPECT_EQ(grant.look_ahead_bytes(), 4096);
+  EXPECT_EQ(grant.look_ahead_bytes(), 200) << "never more than half a transfer ahead";
   EXPECT_TRUE(grant.source_run_path().empty());
+  start.bytes = 1 << 20;
+  EXPECT_EQ(builder_.BuildGrant(start).look_ahead_bytes(), 4096);
   start.handover = true;
   EXPECT_EQ(builder_.BuildGrant(start).source_run_path(), "/work/0.1.run");
+  EXPECT_EQ(builder_.BuildGrant(start).look_ahead_bytes(), 0);
+}
+
+TEST_F(OrderBuilderTest, FetchesFromAllAreNotPaced) {
+  TransferStart start;
+  start.transfer = 0;
+  start.bytes = 1 << 20;
+  start.concurrent = true;
+  const v1::TransferGrant grant = builder_.BuildGrant(start);
+  EXPECT_EQ(grant.pacing_bytes_per_s(), 0);
+  EXPECT_EQ(grant.look_ahead_bytes(), 0);
 }
 
 /// Two layers of reducers on one worker, the second stored by one write step.

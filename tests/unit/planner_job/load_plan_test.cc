@@ -6,6 +6,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <map>
+#include <random>
+#include <utility>
+#include <vector>
+
 #include "planner/job/even_plan.h"
 #include "planner/job/job_bound.h"
 #include "planner/job/plan_job.h"
@@ -86,6 +94,87 @@ TEST(LoadPlanTest, FasterWorkersGetMore) {
   EXPECT_EQ(plan->steps[0].worker, 1);
   EXPECT_GT(plan->steps[0].input_bytes, 3 * plan->steps[1].input_bytes);
   EXPECT_LT(plan->summary.makespan_s / plan->summary.lower_bound_s, 1.1);
+}
+
+// Eight workers on links of 100 Mbit/s whose rates are known; mapping is slow enough to need them
+// all, and section_bytes go from each to each.
+Plan PlanOfSections(double section_bytes, double sharing_fraction) {
+  constexpr double kWorkers = 8;
+  JobShape shape;
+  shape.input_bytes = static_cast<Bytes>(kWorkers * kWorkers * section_bytes);
+  shape.map_seconds_per_byte.value = 1e-6;
+  shape.map_output_ratio.value = 1;
+  LayerShape layer;
+  layer.reduce_seconds_per_byte.value = 1e-7;
+  shape.layers = {layer};
+  ClusterProfile cluster;
+  cluster.workers.resize(8);
+  cluster.network.num_workers = 8;
+  cluster.network.seconds_per_byte = 1 / 1.25e7;
+  cluster.network.latency_s = 1e-3;
+  cluster.network.pacing_fraction = 0.94;
+  cluster.network.sharing_fraction = sharing_fraction;
+  cluster.network_origin = Origin::kMeasured;
+  return *PlanJob(shape, cluster, PlanOptions{});
+}
+
+TEST(LoadPlanTest, SmallSectionsAreFetchedFromAllAtOnce) {
+  const Plan small = PlanOfSections(1e4, 0.9);
+  EXPECT_EQ(small.transfer_order, TransferOrder::kFetchAll);
+  EXPECT_EQ(small.summary.method, "load");
+  EXPECT_THAT(small.summary.notes, Contains(HasSubstr("fetch from all senders at once")));
+  EXPECT_EQ(CheckPlan(small), absl::OkStatus());
+  EXPECT_LT(small.summary.makespan_s, PlanOfSections(1e4, 0).summary.makespan_s);
+
+  const Plan large = PlanOfSections(1e6, 0.9);
+  EXPECT_EQ(large.transfer_order, TransferOrder::kOvertake);
+  const Plan unknown = PlanOfSections(1e4, 0);
+  EXPECT_EQ(unknown.transfer_order, TransferOrder::kOvertake) << "nothing is known of sharing";
+}
+
+TEST(LoadPlanTest, NoPieceIsShorterThanAGrantIsWorth) {
+  const Plan plan = PlanOfSections(3e5, 0);
+  std::map<std::pair<StepIndex, StepIndex>, int> pieces;
+  for (const Transfer& transfer : plan.transfers) {
+    ++pieces[{transfer.producer, transfer.consumer}];
+  }
+  // 300 kB are 25 ms on the wire.
+  for (const auto& [pair, count] : pieces) EXPECT_EQ(count, 1);
+}
+
+// Random jobs of 0.1 to 10 GB on 3 to 12 workers whose rates differ up to 16 times.
+TEST(LoadPlanTest, UnequalWorkersStayNearTheBound) {
+  constexpr int kJobs = 60;
+  std::vector<double> over_bound;
+  for (int i = 0; i < kJobs; ++i) {
+    std::mt19937_64 engine(static_cast<std::uint64_t>(i));
+    const auto draw = [&](double low, double high) {
+      return std::uniform_real_distribution<double>(low, high)(engine);
+    };
+    JobShape shape;
+    shape.input_bytes = static_cast<Bytes>(std::pow(10, draw(8, 10)));
+    shape.map_seconds_per_byte.value = std::pow(10, draw(-8.5, -6.5));
+    shape.map_output_ratio.value = draw(0.05, 1);
+    LayerShape layer;
+    layer.reduce_seconds_per_byte.value = shape.map_seconds_per_byte.value * draw(0.1, 2);
+    layer.output_ratio.value = 0.2;
+    shape.layers = {layer};
+    ClusterProfile cluster;
+    cluster.workers.resize(static_cast<std::size_t>(draw(3, 13)));
+    for (WorkerProfile& worker : cluster.workers) worker.compute_rate = std::pow(2, draw(-2, 2));
+    cluster.network.num_workers = static_cast<std::int32_t>(cluster.workers.size());
+    cluster.network.seconds_per_byte = 1 / 1.25e8;
+    cluster.network.latency_s = 1e-3;
+    const Plan plan = *PlanJob(shape, cluster, PlanOptions{});
+    over_bound.push_back(plan.summary.makespan_s / JobLowerBound(shape, cluster));
+  }
+  std::sort(over_bound.begin(), over_bound.end());
+  const double median = over_bound[kJobs / 2];
+  const double most = over_bound[kJobs * 19 / 20];
+  std::cout << "makespan over bound: median " << median << ", 95 % up to " << most << ", worst "
+            << over_bound.back() << "\n";
+  EXPECT_LT(median, 1.25);
+  EXPECT_LT(most, 2.3);
 }
 
 TEST(LoadPlanTest, NotesSayWhatOneMoreWouldGive) {

@@ -45,6 +45,16 @@ TEST(NetworkModelTest, RackLocalPairCrossesNoCut) {
   EXPECT_THAT(CutsCrossed(network, 3, 0), ElementsAre(1));
 }
 
+TEST(NetworkModelTest, OrderedTransfersGetThePacedRate) {
+  NetworkModel network = LimitedTotal(2, 1, 1);
+  network.latency_s = 3;
+  network.port_slowdown = {1, 2};
+  EXPECT_EQ(network.TransferSeconds(0, 1, 10), 3 + 20);
+  network.pacing_fraction = 0.5;
+  EXPECT_EQ(network.TransferSeconds(0, 1, 10), 3 + 40);
+  EXPECT_EQ(network.SecondsPerByte(0, 1), 2);
+}
+
 struct BadNetwork {
   const char* field;
   void (*spoil)(NetworkModel&);
@@ -57,6 +67,9 @@ TEST(NetworkModelTest, EachBadFieldIsNamed) {
       {"seconds_per_byte", [](NetworkModel& n) { n.seconds_per_byte = std::nan(""); }},
       {"seconds_per_byte", [](NetworkModel& n) { n.seconds_per_byte = 1e-300; }},
       {"latency_s", [](NetworkModel& n) { n.latency_s = std::numeric_limits<double>::infinity(); }},
+      {"pacing_fraction", [](NetworkModel& n) { n.pacing_fraction = 0.05; }},
+      {"pacing_fraction", [](NetworkModel& n) { n.pacing_fraction = 1.5; }},
+      {"sharing_fraction", [](NetworkModel& n) { n.sharing_fraction = -1; }},
       {"port_slowdown", [](NetworkModel& n) { n.port_slowdown = {1}; }},
       {"port_slowdown[1]",
        [](NetworkModel& n) {

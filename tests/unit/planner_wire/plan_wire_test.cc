@@ -53,6 +53,8 @@ Plan RandomPlan() {
     plan.sections.push_back({index(), index(), size()});
   }
   plan.transfer_order = static_cast<TransferOrder>(*rc::gen::inRange(0, 3));
+  plan.network.pacing_fraction = real();
+  plan.network.sharing_fraction = real();
   plan.fetch_limit = *rc::gen::inRange(0, 9);
   plan.compute_order = lists();
   plan.send_order = lists();

@@ -1,0 +1,37 @@
+#pragma once
+
+// Which TCP congestion control a send uses. Upstream: data_server (a flag, the peer, the pacing).
+// Downstream: DataSocket::SetCongestionControl.
+
+#include <functional>
+#include <string>
+
+namespace weir::transfer {
+
+/// Algorithm by kind of send; empty = the system's, which is left alone.
+///
+/// Measured on a switched network of 100 Mbit/s links: unpaced cubic (its slow start overshoots)
+/// lost 500 to 4500 packets a shuffle, paced reno and bbr 0 to 6. A paced send never fills a queue,
+/// so the plain one will do; an unpaced one shares its link with others, which bbr does with short
+/// queues. Loopback has no queue to lose packets in and wants cubic.
+struct CongestionChoice {
+  std::string paced;
+  std::string unpaced;
+  std::string loopback;
+
+  const std::string& For(bool to_loopback, bool is_paced) const {
+    return to_loopback ? loopback : is_paced ? paced : unpaced;
+  }
+};
+
+/// Says whether a socket of this process may use the algorithm: the kernel knows it and, without
+/// privilege, allows it.
+using MayUse = std::function<bool(const std::string& algorithm)>;
+bool KernelMayUse(const std::string& algorithm);
+
+/// Chooses. `wanted` is what an operator asked for, for every send; empty = by the kind of send:
+/// paced reno, unpaced bbr else reno, loopback cubic. What may not be used is passed over, with a
+/// line in the log when an operator asked for it.
+CongestionChoice ChooseCongestionControl(const std::string& wanted, const MayUse& may_use);
+
+}  // namespace weir::transfer
