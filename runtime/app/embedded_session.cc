@@ -12,6 +12,7 @@
 #include "runtime/app/interrupts.h"
 #include "runtime/app/machine.h"
 #include "runtime/app/sessions.h"
+#include "runtime/app/shape_file.h"
 #include "runtime/base/log.h"
 #include "runtime/client/commands.h"
 #include "runtime/master/journal_sqlite.h"
@@ -54,6 +55,7 @@ class EmbeddedSession final : public client::Session {
       worker->fetcher.reset();
       if (worker->server) worker->server->Close();
     }
+    KeepShapes();
     journal_.reset();
     if (directory_) {
       const absl::Status removed = directory_->Remove(process_.storage);
@@ -74,6 +76,7 @@ class EmbeddedSession final : public client::Session {
         master::OpenSqliteJournal(directory_->path() + "/journal.db", master::Durability::kProcess);
     if (!journal.ok()) return journal.status();
     journal_ = *std::move(journal);
+    if (!options.no_history) RecallShapes();
     if (absl::Status ready = StartMaster(catalog); !ready.ok()) return ready;
     const int num_workers = options.workers > 0 ? options.workers : NumCores();
     for (int i = 0; i < num_workers; ++i) {
@@ -159,6 +162,33 @@ class EmbeddedSession final : public client::Session {
         [&](std::function<void(absl::Status)> answer) { worker.daemon->Start(std::move(answer)); });
   }
 
+  // The journal of an embedded run goes with it; what it learned of jobs is carried over.
+  void RecallShapes() {
+    shape_file_ = ShapeFilePath();
+    std::vector<v1::JournalRecord> records;
+    v1::JobShapes kept = ReadShapeFile(shape_file_);
+    for (v1::JobShapeLearned& shape : *kept.mutable_shapes())
+      records.emplace_back().mutable_job_shape_learned()->Swap(&shape);
+    num_recalled_ = records.size();
+    if (records.empty()) return;
+    if (absl::Status status = journal_->Append(records); !status.ok()) {
+      LogInfo("What was learned of jobs is not used", {{"error", std::string(status.message())}});
+    }
+  }
+
+  void KeepShapes() {
+    if (shape_file_.empty() || journal_ == nullptr) return;
+    std::vector<v1::JobShapeLearned> learned;
+    const absl::Status read = journal_->ReadHistory([&](const v1::JournalRecord& record) {
+      if (record.has_job_shape_learned()) learned.push_back(record.job_shape_learned());
+    });
+    if (!read.ok() || learned.size() <= num_recalled_) return;
+    // Read again: another process may have learned meanwhile.
+    v1::JobShapes shapes = ReadShapeFile(shape_file_);
+    for (std::size_t i = num_recalled_; i < learned.size(); ++i) *shapes.add_shapes() = learned[i];
+    WriteShapeFile(shape_file_, shapes);
+  }
+
   void StopAll() {
     std::size_t stopped = 0;
     bool master_stopped = master_ == nullptr;
@@ -182,6 +212,8 @@ class EmbeddedSession final : public client::Session {
   Interrupts interrupts_;
   std::optional<worker::WorkDirectory> directory_;
   std::unique_ptr<master::Journal> journal_;
+  std::string shape_file_;  // empty: nothing is kept
+  std::size_t num_recalled_ = 0;
   rpc::InProcessWorkers connector_;
   std::unique_ptr<master::Master> master_;
   std::vector<std::unique_ptr<EmbeddedWorker>> workers_;

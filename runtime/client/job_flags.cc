@@ -93,6 +93,8 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
                   "How to store the result: parts (default; every reducer its own file), parallel "
                   "or parallel:N (at most N files at a time), one (a single file)")
       ->type_name("MODE");
+  command.add_flag("--no-sample", job.no_sample,
+                   "Plan without running a small part of a large input before");
   if (needs_output) {
     command.add_flag("--overwrite", job.overwrite, "Replace an output directory that exists");
     AddDuration(command, "--deadline", job.deadline, "End the job after this time");
@@ -123,6 +125,9 @@ void AddEmbedded(CLI::App& command, EmbeddedOptions& embedded) {
                   "Directory for temporary files (default: $WEIR_WORK_DIR, $TMPDIR or /tmp)")
       ->envname("WEIR_WORK_DIR")
       ->type_name("DIR");
+  command.add_flag(
+      "--no-history", embedded.no_history,
+      "Neither use nor keep what runs taught of the job ($XDG_STATE_HOME/weir/shapes)");
 }
 
 void AddJobId(CLI::App& command, std::string& job_id) {

@@ -32,7 +32,8 @@ struct EmbeddedOptions {
   int workers = 0;  // 0 = one per core
   int slots = 1;
   std::int64_t memory_bytes = 0;
-  std::string work_dir;  // empty = $TMPDIR or /tmp
+  std::string work_dir;     // empty = $TMPDIR or /tmp
+  bool no_history = false;  // neither use nor keep what runs taught
 };
 
 /// The job itself.
@@ -47,6 +48,7 @@ struct JobOptions {
   std::string plan_method;
   std::string plan_file;  // run exactly this plan; empty = the planner's
   std::string write_mode;
+  bool no_sample = false;
   bool overwrite = false;
   absl::Duration deadline;
 };

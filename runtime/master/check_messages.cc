@@ -109,6 +109,9 @@ absl::Status Check(const v1::JobSpec& spec, bool needs_output) {
       CheckRange("length of idempotency_key",
                  static_cast<std::int64_t>(spec.idempotency_key().size()), 0, kNameBytesMax));
   if (!status.ok()) return status;
+  if (!spec.sampling().empty() && spec.sampling() != "auto" && spec.sampling() != "off") {
+    return Wrong("sampling", spec.sampling(), "'auto', 'off' or empty");
+  }
   if (needs_output && spec.output().find_first_not_of('/') == std::string::npos) {
     return Wrong("output", spec.output(), "below the root directory");
   }

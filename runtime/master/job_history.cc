@@ -16,6 +16,10 @@ void HistoryReader::Take(const v1::JournalRecord& record) {
     last_master_epoch_ = std::max(last_master_epoch_, record.master_started().master_epoch());
     return;
   }
+  if (record.has_job_shape_learned()) {
+    shapes_.push_back(record.job_shape_learned());
+    return;
+  }
   if (record.has_job_accepted()) {
     v1::JobStatus status;
     status.set_job_id(record.job_id());
@@ -43,6 +47,7 @@ void HistoryReader::Take(const v1::JournalRecord& record) {
 JobHistory HistoryReader::Finish() {
   JobHistory history;
   history.last_master_epoch = last_master_epoch_;
+  history.shapes = std::move(shapes_);
   for (const std::string& id : order_) history.jobs.push_back(std::move(jobs_[id]));
   return history;
 }

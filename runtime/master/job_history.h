@@ -11,6 +11,7 @@
 #include "runtime/env/storage.h"
 #include "runtime/master/journal.h"
 #include "weir/v1/job.pb.h"
+#include "weir/v1/journal.pb.h"
 
 namespace weir::master {
 
@@ -18,6 +19,8 @@ namespace weir::master {
 struct JobHistory {
   std::int64_t last_master_epoch = 0;
   std::vector<v1::JobStatus> jobs;
+  /// What finished jobs taught, oldest first.
+  std::vector<v1::JobShapeLearned> shapes;
   /// JobEnded of those that were unfinished, to be appended.
   std::vector<v1::JournalRecord> endings;
 };
@@ -30,6 +33,7 @@ class HistoryReader {
 
  private:
   std::int64_t last_master_epoch_ = 0;
+  std::vector<v1::JobShapeLearned> shapes_;
   std::vector<std::string> order_;
   absl::btree_map<std::string, v1::JobStatus> jobs_;
 };

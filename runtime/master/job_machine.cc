@@ -13,6 +13,12 @@ std::vector<JobAction> JobMachine::Begin() {
 
 std::vector<JobAction> JobMachine::Listed() {
   if (phase_ != Phase::kListing) return {};
+  phase_ = Phase::kSampling;
+  return {JobAction::kSample};
+}
+
+std::vector<JobAction> JobMachine::Sampled() {
+  if (phase_ != Phase::kSampling) return {};
   phase_ = Phase::kPlanning;
   return {JobAction::kPlan};
 }

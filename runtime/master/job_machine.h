@@ -14,6 +14,7 @@ namespace weir::master {
 enum class JobAction {
   kJournal,      // write down the state as it now is
   kList,         // list the input
+  kSample,       // run a small part of the job, where that pays
   kPlan,         // build, check and predict the plan
   kJournalPlan,  // write down the plan
   kStage,        // make the staging directory
@@ -45,6 +46,8 @@ class JobMachine {
 
   std::vector<JobAction> Begin();
   std::vector<JobAction> Listed();
+  /// Or not sampled, for whatever reason.
+  std::vector<JobAction> Sampled();
   std::vector<JobAction> Planned();
   std::vector<JobAction> Staged();
   std::vector<JobAction> Prepared();
@@ -62,6 +65,7 @@ class JobMachine {
   enum class Phase {
     kQueued,
     kListing,
+    kSampling,
     kPlanning,
     kStaging,
     kPreparing,

@@ -7,6 +7,7 @@
 #include "planner/wire/plan_wire.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/log.h"
+#include "runtime/master/learned_shape.h"
 #include "runtime/master/progress.h"
 
 namespace weir::master {
@@ -18,7 +19,9 @@ JobRun::JobRun(const JobRunContext& context, v1::JobStatus accepted,
       status_(std::move(accepted)),
       given_plan_(std::move(given_plan)),
       places_(status_.spec().output(), status_.job_id()),
-      hold_(context.seams.loop, context.seams.random) {
+      hold_(context.seams.loop, context.seams.random),
+      planning_(context.seams, context.options, context.history, context.master_epoch,
+                status_.job_id(), status_.spec()) {
   StartDeadlineTimer();
 }
 
@@ -60,6 +63,7 @@ void JobRun::Fail(v1::JobError error) { Apply(machine_.Fail(std::move(error))); 
 void JobRun::FailFrom(const absl::Status& status) { Fail(JobErrorFromStatus(status)); }
 
 void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why) {
+  if (SampleRun* sampling = sample()) sampling->WorkerLost(worker, epoch);
   const auto it = std::find_if(workers_.begin(), workers_.end(), [&](const RegisteredWorker& w) {
     return w.id == worker && w.epoch == epoch;
   });
@@ -110,6 +114,8 @@ void JobRun::CarryOut(JobAction action) {
       return JournalState();
     case JobAction::kList:
       return ListInput();
+    case JobAction::kSample:
+      return Sample();
     case JobAction::kPlan:
       return MakePlan();
     case JobAction::kJournalPlan:
@@ -123,6 +129,7 @@ void JobRun::CarryOut(JobAction action) {
     case JobAction::kCommit:
       return Commit();
     case JobAction::kStop:
+      planning_.Stop();
       hold_.Stop();
       if (plan_run_) plan_run_->Stop();
       return;
@@ -199,12 +206,36 @@ void JobRun::JournalPlan() {
   });
 }
 
+void JobRun::Learn() {
+  if (!plan_run_ || planned_->cluster.workers.size() != workers_.size()) return;
+  const planner::ActualRun actual = plan_run_->Actual();
+  std::int64_t part_bytes = 0;
+  for (const v1::OutputPart& part : status_.parts()) part_bytes += part.bytes();
+  v1::JournalRecord record = Record();
+  v1::JobShapeLearned& shape = *record.mutable_job_shape_learned();
+  shape = LearnFrom({planned_->plan, planned_->shape, planned_->cluster, actual, part_bytes},
+                    planning_.history());
+  shape.set_job(status_.spec().job());
+  *shape.mutable_parameters() = status_.spec().parameters();
+  shape.set_input_bytes(input_->input().total_bytes);
+  shape.set_num_workers(static_cast<std::int32_t>(workers_.size()));
+  // Workers of one machine differ by chance only.
+  if (SameHost(workers_)) shape.clear_workers();
+  for (const std::string& outlier : shape.outliers()) {
+    LogWarning("A job went otherwise than known", {{"job", status_.job_id()}, {"number", outlier}});
+  }
+  context_.learn(shape);
+  // Losing it to a crash costs a prediction; the end of the job, awaited, is written behind it.
+  context_.journal.AppendUnawaited(std::move(record));
+}
+
 void JobRun::Finish() {
   if (std::exchange(deadline_set_, false)) loop_.CancelTimer(deadline_);
   status_.set_state(machine_.state());
   status_.set_ended_unix_ms(context_.seams.wall_clock.UnixMillis());
   if (machine_.state() == v1::JOB_STATE_SUCCEEDED) {
     for (v1::OutputPart& part : parts_) *status_.add_parts() = std::move(part);
+    Learn();
   } else {
     *status_.mutable_error() = machine_.error();
     if (plan_run_) *status_.mutable_progress() = plan_run_->Progress();

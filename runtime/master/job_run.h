@@ -18,6 +18,7 @@
 #include "runtime/master/master.h"
 #include "runtime/master/plan_request.h"
 #include "runtime/master/plan_run.h"
+#include "runtime/master/planning.h"
 #include "runtime/master/staged_output.h"
 
 namespace weir::master {
@@ -28,6 +29,9 @@ struct JobRunContext {
   const MasterOptions& options;
   JournalWriter& journal;
   Epoch master_epoch = 0;
+  const ShapeHistory& history;
+  /// Takes what a finished job taught; it is in the journal already.
+  std::function<void(const v1::JobShapeLearned&)> learn;
   /// Alive workers in id order.
   std::function<std::vector<RegisteredWorker>()> alive_workers;
   /// Called with each change, journalled before; returns its number.
@@ -61,6 +65,8 @@ class JobRun {
   void TakeProgress(WorkerId worker, const v1::StepProgress& progress);
 
   bool queued() const { return machine_.state() == v1::JOB_STATE_QUEUED; }
+  /// The small job that samples for this one; null: none is held by workers.
+  SampleRun* sample() const { return planning_.sample(); }
   const PlannedJob* planned() const { return planned_.get(); }
   v1::ActualRun Actual() const;
 
@@ -76,8 +82,10 @@ class JobRun {
   void WaitForJournal(v1::JournalRecord record, absl::AnyInvocable<void(absl::Status)> done);
   void JournalFailed(const absl::Status& status);
   void ListInput();
+  void Sample();
   void MakePlan();
   /// Settles what `planned` gives on the compute pool.
+  void PlanMade(absl::StatusOr<PlannedJob> planned);
   void TakePlan(absl::AnyInvocable<absl::StatusOr<PlannedJob>()> planned);
   void Stage();
   void Prepare();
@@ -88,6 +96,7 @@ class JobRun {
   void DiscardNow();
   void Finish();
   void Published();
+  void Learn();
 
   v1::JournalRecord Record() const;
   void FailFrom(const absl::Status& status);
@@ -117,6 +126,7 @@ class JobRun {
   std::vector<v1::OutputPart> parts_;
 
   JobHold hold_;
+  Planning planning_;
   bool storage_busy_ = false;  // a staging or commit is under way on the disk pool
   bool discard_waits_ = false;
   env::EventLoop::TimerId deadline_ = 0;

@@ -38,6 +38,13 @@ void JobRun::ListInput() {
           }));
 }
 
+void JobRun::Sample() {
+  const std::vector<RegisteredWorker> workers = context_.alive_workers();
+  if (given_plan_) return Apply(machine_.Sampled());
+  if (workers.empty()) return Apply(machine_.Sampled());  // MakePlan says what that means
+  planning_.Sample(input_->input(), workers, "", [this] { Apply(machine_.Sampled()); });
+}
+
 void JobRun::MakePlan() {
   workers_ = context_.alive_workers();
   if (workers_.empty()) {
@@ -54,25 +61,20 @@ void JobRun::MakePlan() {
       return AdoptGivenPlan(plan, job);
     });
   }
-  const auto info = context_.seams.catalog.find(status_.spec().job());
-  const auto method = planner::ParsePlanMethod(status_.spec().plan_method());
-  if (info == context_.seams.catalog.end() || !method.ok()) {
-    return FailFrom(method.status());
-  }
-  PlanRequest request =
-      MakePlanRequest(status_.spec(), info->second->info(), input_->input().total_bytes, workers_,
-                      *method, context_.options);
-  TakePlan([request = std::move(request)] { return PlanTheJob(request); });
+  planning_.Plan(input_->input().total_bytes, workers_,
+                 [this](absl::StatusOr<PlannedJob> planned) { PlanMade(std::move(planned)); });
 }
 
 void JobRun::TakePlan(absl::AnyInvocable<absl::StatusOr<PlannedJob>()> planned) {
   Offload(loop_, context_.seams.compute_pool, std::move(planned),
-          lifeline_.Guard([this](absl::StatusOr<PlannedJob> made) {
-            if (!machine_.can_end()) return;
-            if (!made.ok()) return FailFrom(made.status());
-            planned_ = std::make_unique<const PlannedJob>(*std::move(made));
-            Apply(machine_.Planned());
-          }));
+          lifeline_.Guard([this](absl::StatusOr<PlannedJob> made) { PlanMade(std::move(made)); }));
+}
+
+void JobRun::PlanMade(absl::StatusOr<PlannedJob> planned) {
+  if (!machine_.can_end()) return;
+  if (!planned.ok()) return FailFrom(planned.status());
+  planned_ = std::make_unique<const PlannedJob>(*std::move(planned));
+  Apply(machine_.Planned());
 }
 
 void JobRun::WatchStorage(v1::JobState during, const std::string& what) {
@@ -206,7 +208,8 @@ void JobRun::Commit() {
 }
 
 void JobRun::Release() {
-  hold_.Release(kReleaseBudget, [this] { Apply(machine_.Released()); });
+  hold_.Release(kReleaseBudget,
+                [this] { planning_.WhenReleased([this] { Apply(machine_.Released()); }); });
 }
 
 void JobRun::Discard() {

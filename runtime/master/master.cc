@@ -61,6 +61,7 @@ void Master::Impl::Recovered(JobHistory history, absl::AnyInvocable<void(absl::S
     forgotten.insert(forgotten.end(), old.begin(), old.end());
   }
   if (!forgotten.empty()) journal_.Forget(std::move(forgotten));
+  for (const v1::JobShapeLearned& shape : history.shapes) history_.Take(shape);
   for (v1::JournalRecord& ending : history.endings) journal_.AppendUnawaited(std::move(ending));
   v1::JournalRecord record;
   v1::JournalRecord::MasterStarted& started = *record.mutable_master_started();
@@ -83,7 +84,9 @@ void Master::Impl::ServeFrom(std::int64_t master_epoch) {
   workers_ =
       std::make_unique<WorkerTable>(seams_.connector, (master_epoch << kWorkerEpochBits) + 1);
   context_ = std::make_unique<JobRunContext>(
-      JobRunContext{seams_, options_, journal_, master_epoch, [this] { return workers_->Alive(); },
+      JobRunContext{seams_, options_, journal_, master_epoch, history_,
+                    [this](const v1::JobShapeLearned& shape) { history_.Take(shape); },
+                    [this] { return workers_->Alive(); },
                     [this](const v1::JobStatus& status) { return store_.Update(status); },
                     [this](std::string job_id) { JobFinished(std::move(job_id)); }});
   if (life_ == Life::kStarting) life_ = Life::kServing;

@@ -16,6 +16,7 @@
 #include "runtime/master/journal_writer.h"
 #include "runtime/master/lifeline.h"
 #include "runtime/master/master.h"
+#include "runtime/master/planning.h"
 #include "runtime/master/watch_hub.h"
 #include "runtime/master/worker_table.h"
 
@@ -66,6 +67,9 @@ class Master::Impl {
   // By value: the name given is often part of the run that ends here.
   void JobFinished(std::string job_id);
   JobRun* FindRun(const std::string& job_id);
+  /// The sample of that id while a worker may hold it, of a job or of a dry run; null: none.
+  SampleRun* FindSample(const std::string& sample_id);
+  void EndDryPlan(const std::string& id);
   void ScheduleExpiry();
   void TakeLost();
   void StopIfIdle();
@@ -79,6 +83,9 @@ class Master::Impl {
   std::unique_ptr<WorkerTable> workers_;
   std::unique_ptr<JobRunContext> context_;
   absl::btree_map<std::string, std::unique_ptr<JobRun>> runs_;  // not terminal yet
+  /// Dry runs until their plan is made and their sample released, by an id of their own.
+  absl::btree_map<std::string, std::unique_ptr<Planning>> dry_plans_;
+  ShapeHistory history_;
   std::deque<std::string> queue_;
   std::string active_;  // empty: none
   /// Submits on their way, by idempotency key: repeated ones share the answer.

@@ -182,19 +182,26 @@ void Master::Impl::PlanDry(v1::JobSpec spec, rpc::Reply<v1::GetPlanResponse> rep
         const std::vector<RegisteredWorker> alive = workers_->Alive();
         if (alive.empty()) return reply(NoWorkers());
         if (spec.has_plan()) return ExplainGiven(spec, alive, std::move(reply));
-        PlanRequest request = MakePlanRequest(
-            spec, seams_.catalog.at(spec.job())->info(), input->total_bytes, alive,
-            planner::ParsePlanMethod(spec.plan_method()).value_or(planner::PlanOptions()),
-            options_);
-        Offload(
-            seams_.loop, seams_.compute_pool,
-            [request = std::move(request)] { return PlanTheJob(request); },
-            lifeline_.Guard([reply = std::move(reply)](absl::StatusOr<PlannedJob> planned) mutable {
-              if (!planned.ok()) return reply(planned.status());
-              v1::GetPlanResponse response;
-              response.mutable_plan()->Swap(&planned->message);
-              reply(std::move(response));
-            }));
+        const std::string id = absl::StrCat("dry-", NewJobId());
+        Planning& planning = *dry_plans_
+                                  .emplace(id, std::make_unique<Planning>(
+                                                   seams_, options_, history_,
+                                                   context_->master_epoch, id, std::move(spec)))
+                                  .first->second;
+        const std::string busy = active_.empty() ? "" : absl::StrCat("job ", active_);
+        planning.Sample(*input, alive, busy,
+                        [this, id, &planning, alive, bytes = input->total_bytes,
+                         reply = std::move(reply)]() mutable {
+                          planning.Plan(bytes, alive,
+                                        [this, id, reply = std::move(reply)](
+                                            absl::StatusOr<PlannedJob> planned) mutable {
+                                          EndDryPlan(id);
+                                          if (!planned.ok()) return reply(planned.status());
+                                          v1::GetPlanResponse response;
+                                          response.mutable_plan()->Swap(&planned->message);
+                                          reply(std::move(response));
+                                        });
+                        });
       });
 }
 
@@ -208,6 +215,21 @@ void Master::Impl::ExplainGiven(const v1::JobSpec& spec, absl::Span<const Regist
   v1::GetPlanResponse response;
   response.mutable_plan()->Swap(&planned->message);
   reply(std::move(response));
+}
+
+void Master::Impl::EndDryPlan(const std::string& id) {
+  dry_plans_.at(id)->WhenReleased([this, id] {
+    // In a turn of its own: what calls this is part of what goes.
+    seams_.loop.Post(lifeline_.Guard([this, id] { dry_plans_.erase(id); }));
+  });
+}
+
+SampleRun* Master::Impl::FindSample(const std::string& sample_id) {
+  const std::string id = JobOfSample(sample_id);
+  if (id.empty()) return nullptr;
+  if (const JobRun* run = FindRun(id)) return run->sample();
+  const auto dry = dry_plans_.find(id);
+  return dry == dry_plans_.end() ? nullptr : dry->second->sample();
 }
 
 void Master::Impl::GetLogs(const std::string& job_id, rpc::Reply<v1::GetLogsResponse> reply) {

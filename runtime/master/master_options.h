@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "planner/job/job_shape.h"
 #include "runtime/master/network_spec.h"
+#include "runtime/master/sample_design.h"
 
 namespace weir::master {
 
@@ -30,9 +31,13 @@ struct MasterOptions {
   /// Does not concern hand-over, which uses no network.
   NetworkSpec network;
   planner::Origin network_origin = planner::Origin::kDefault;
-  /// S and s_p: start-up of a mapper and of a reducer, seconds.
+  /// S: mapper j starts at (j + 1) S, seconds.
   double map_startup_s = 0;
-  double reduce_startup_s = 0;
+  /// What a map step and a reduce step take whatever their size (order, spec, files, report), until
+  /// a job's own runs say it better. Measured on an idle machine of 2 cores.
+  double map_overhead_s = 2e-3;
+  double reduce_startup_s = 4e-3;
+  SamplePolicy sampling;
 
   /// Writing output, seconds per byte, when all workers are on one machine. Elsewhere the output is
   /// taken to lie behind the network and to be stored at C (004, section 3).

@@ -53,9 +53,18 @@ absl::StatusOr<v1::HeartbeatResponse> Master::Impl::Heartbeat(const v1::Heartbea
   v1::HeartbeatResponse response;
   for (const std::string& job_id : request.held_jobs()) {
     // A job that is ending is released by its own call.
-    if (FindRun(job_id) == nullptr) response.add_release_jobs(job_id);
+    if (FindRun(job_id) == nullptr && FindSample(job_id) == nullptr)
+      response.add_release_jobs(job_id);
   }
   return response;
+}
+
+absl::Status TakeSampleReport(SampleRun& sample, const v1::ReportStepRequest& report) {
+  return sample.TakeReport(report);
+}
+
+absl::Status TakeSampleReport(SampleRun& /*sample*/, const v1::ReportTransferRequest& /*report*/) {
+  return absl::AbortedError("a sample moves nothing");
 }
 
 template <typename Report>
@@ -67,6 +76,10 @@ absl::Status Master::Impl::TakeReport(const Report& report) {
   }
   absl::Status held = workers_->CheckLease(report.worker_id(), fence.worker_epoch());
   if (!held.ok()) return absl::AbortedError(held.message());
+  if (SampleRun* sample = FindSample(fence.job_id())) {
+    if (absl::Status sound = Check(report); !sound.ok()) return sound;
+    return TakeSampleReport(*sample, report);
+  }
   JobRun* run = FindRun(fence.job_id());
   if (run == nullptr) {
     return absl::AbortedError(
@@ -97,6 +110,9 @@ void Master::Impl::ScheduleExpiry() {
 void Master::Impl::TakeLost() {
   for (const RegisteredWorker& worker : workers_->TakeLost(seams_.loop.Now())) {
     LogWarning("Worker lost", {{"worker", worker.identity.name()}, {"epoch", worker.epoch}});
+    for (const auto& [id, planning] : dry_plans_) {
+      if (SampleRun* sample = planning->sample()) sample->WorkerLost(worker.id, worker.epoch);
+    }
     if (JobRun* run = FindRun(active_)) {
       run->WorkerLost(
           worker.id, worker.epoch,

@@ -7,6 +7,8 @@
 #include "planner/plan/check_plan.h"
 #include "planner/plan/explain.h"
 #include "planner/wire/plan_wire.h"
+#include "runtime/master/disk_need.h"
+#include "runtime/master/learned_shape.h"
 #include "runtime/master/write_mode.h"
 
 namespace weir::master {
@@ -21,6 +23,7 @@ planner::JobShape MakeShape(const v1::JobSpec& spec, const JobInfo& info, std::i
   shape.input_bytes = input_bytes;
   shape.map_seconds_per_byte = Default(info.rates.map_seconds_per_byte);
   shape.map_startup_s = Default(options.map_startup_s);
+  shape.map_overhead_s = Default(options.map_overhead_s);
   shape.map_output_ratio = Default(info.rates.map_output_ratio);
   shape.num_mappers = spec.num_mappers();
   for (std::size_t p = 0; p < info.rates.layers.size(); ++p) {
@@ -36,17 +39,9 @@ planner::JobShape MakeShape(const v1::JobSpec& spec, const JobInfo& info, std::i
   return shape;
 }
 
-bool AllHandOver(absl::Span<const RegisteredWorker> workers) {
-  const std::string& domain = workers.front().identity.handover_domain();
-  return !domain.empty() &&
-         std::all_of(workers.begin(), workers.end(), [&](const RegisteredWorker& worker) {
-           return worker.identity.handover_domain() == domain;
-         });
-}
-
 planner::NetworkModel MakeNetwork(absl::Span<const RegisteredWorker> workers,
                                   const MasterOptions& options) {
-  const bool handover = AllHandOver(workers);
+  const bool handover = SameHost(workers);
   const double rate =
       handover ? options.handover_seconds_per_byte : options.channel_seconds_per_byte;
   const auto num_workers = static_cast<std::int32_t>(workers.size());
@@ -70,8 +65,8 @@ planner::WorkerProfile MakeWorker(const RegisteredWorker& worker) {
   planner::WorkerProfile profile;
   profile.name = worker.identity.name();
   profile.slots = std::max(1, worker.profile.slots());
-  profile.compute_rate =
-      worker.profile.compute_rate() > 0 ? worker.profile.compute_rate() : profile.slots;
+  profile.compute_rate = ComputeRate(worker);
+  if (worker.profile.compute_rate() > 0) profile.compute_rate_origin = planner::Origin::kMeasured;
   profile.memory_bytes = worker.profile.memory_bytes();
   profile.free_disk_bytes = worker.profile.free_disk_bytes();
   return profile;
@@ -79,25 +74,58 @@ planner::WorkerProfile MakeWorker(const RegisteredWorker& worker) {
 
 }  // namespace
 
+bool SameHost(absl::Span<const RegisteredWorker> workers) {
+  const std::string& domain = workers.front().identity.handover_domain();
+  return !domain.empty() &&
+         std::all_of(workers.begin(), workers.end(), [&](const RegisteredWorker& worker) {
+           return worker.identity.handover_domain() == domain;
+         });
+}
+
+double ComputeRate(const RegisteredWorker& worker) {
+  if (worker.profile.compute_rate() > 0) return worker.profile.compute_rate();
+  return std::max(1, worker.profile.slots());
+}
+
 PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, std::int64_t input_bytes,
                             absl::Span<const RegisteredWorker> workers,
-                            const planner::PlanOptions& plan_options,
-                            const MasterOptions& options) {
+                            const planner::PlanOptions& plan_options, const MasterOptions& options,
+                            const PlanKnowledge& knowledge) {
   PlanRequest request;
   request.shape = MakeShape(spec, info, input_bytes, options);
   request.shape.store = ParseWriteMode(spec.write_mode()).value_or(planner::StoreShape());
-  for (const RegisteredWorker& worker : workers) {
-    request.cluster.workers.push_back(MakeWorker(worker));
+  if (knowledge.history != nullptr) {
+    ApplyShape(*knowledge.history, planner::Origin::kHistory, request.shape);
   }
+  if (knowledge.sample != nullptr) {
+    ApplyShape(*knowledge.sample, planner::Origin::kSampled, request.shape);
+  }
+  for (const RegisteredWorker& worker : workers) {
+    planner::WorkerProfile profile = MakeWorker(worker);
+    const double speed =
+        knowledge.workers != nullptr ? knowledge.workers->SpeedOf(profile.name) : 1;
+    if (speed != 1) {
+      profile.compute_rate *= speed;
+      profile.compute_rate_origin = planner::Origin::kHistory;
+    }
+    request.cluster.workers.push_back(std::move(profile));
+    request.handover_domains.push_back(worker.identity.handover_domain());
+  }
+  if (!knowledge.note.empty()) request.notes.push_back(knowledge.note);
   request.cluster.network = MakeNetwork(workers, options);
   request.shape.store.seconds_per_byte =
-      AllHandOver(workers)
+      SameHost(workers)
           ? Default(options.local_store_seconds_per_byte)
           : planner::Known{request.cluster.network.seconds_per_byte, options.network_origin};
   request.cluster.network_origin = options.network_origin;
-  if (options.network_origin != planner::Origin::kDefault && !AllHandOver(workers)) {
+  if (options.network_origin != planner::Origin::kDefault && !SameHost(workers)) {
     request.cluster.network.pacing_fraction = options.pacing_fraction;
     request.cluster.network.sharing_fraction = options.sharing_fraction;
+  }
+  if (knowledge.workers != nullptr && options.network_origin == planner::Origin::kDefault &&
+      !SameHost(workers) && knowledge.workers->channel_seconds_per_byte()) {
+    request.cluster.network.seconds_per_byte = *knowledge.workers->channel_seconds_per_byte();
+    request.cluster.network_origin = planner::Origin::kHistory;
   }
   request.options = plan_options;
   return request;
@@ -107,13 +135,18 @@ absl::StatusOr<PlannedJob> PlanTheJob(const PlanRequest& request) {
   absl::StatusOr<planner::Plan> plan =
       planner::PlanJob(request.shape, request.cluster, request.options);
   if (!plan.ok()) return plan.status();
+  if (absl::Status fits = CheckDisk(request, *plan); !fits.ok()) return fits;
+  for (const std::string& note : request.notes) plan->summary.notes.push_back(note);
   std::vector<std::string> names;
   for (const planner::WorkerProfile& worker : request.cluster.workers) names.push_back(worker.name);
   absl::StatusOr<PlannedJob> planned =
       FinishPlannedJob(*std::move(plan), std::move(names), request.shape.job);
-  if (planned.ok()) {
-    planned->network_known = request.cluster.network_origin != planner::Origin::kDefault;
-  }
+  if (!planned.ok()) return planned;
+  // A rate that runs taught is not one to pace at: runs that are paced would teach a lower one.
+  planned->network_known = request.cluster.network_origin != planner::Origin::kDefault &&
+                           request.cluster.network_origin != planner::Origin::kHistory;
+  planned->shape = request.shape;
+  planned->cluster = request.cluster;
   return planned;
 }
 

@@ -76,7 +76,9 @@ absl::Status WorkerJob::StartStep(const v1::StartStepRequest& request) {
   if (request.order().part_path().empty()) {
     run.set_run_path(paths_.OwnRun(run_id));
   } else {
-    auto part = PartPathInside(request_.staging_dir(), request.order().part_path());
+    auto part =
+        PartPathInside(request_.staging_dir().empty() ? paths_.runs : request_.staging_dir(),
+                       request.order().part_path());
     if (!part.ok()) return part.status();
     run.mutable_order()->set_part_path(*std::move(part));
   }

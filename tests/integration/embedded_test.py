@@ -1,6 +1,7 @@
 """weir run without a cluster: results against sequential oracles, inputs of every kind, misuse."""
 import json
 import os
+import random
 import unittest
 
 from weir_process import WeirTest, count_words, read_parts, write_words
@@ -50,7 +51,8 @@ class WordCount(WeirTest):
         contents = []
         for i in range(2):
             out = self.path(f"out{i}")
-            self.assert_ok(self.run_job("wordcount", text, "-o", out, "--workers", "3"))
+            # What the first run taught would change the second's plan.
+            self.assert_ok(self.run_job("wordcount", text, "-o", out, "--workers", "3", "--no-history"))
             contents.append({n: self.text(os.path.join(out, n)) for n in os.listdir(out) if n.startswith("part-")})
         self.assertEqual(len(contents[0]), 3)
         self.assertEqual(contents[0], contents[1])
@@ -123,6 +125,62 @@ class WordCount(WeirTest):
         text = self.path("text.txt")
         write_words(text, 1)
         self.check_counts([text])
+
+
+class Prediction(WeirTest):
+    def plan_of(self, out):
+        with open(os.path.join(out, "_weir", "plan.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def origin(self, plan, name):
+        return next(n["origin"] for n in plan["numbers"] if n["name"] == name)
+
+    def test_a_second_run_uses_what_the_first_taught(self):
+        text = self.path("text.txt")
+        write_words(text, 8)
+        origins = []
+        for turn in range(3):
+            out = self.path(f"out{turn}")
+            flags = ["--no-history"] if turn == 2 else []
+            self.assert_ok(self.run_job("wordcount", text, "-o", out, "--workers", "2", *flags))
+            origins.append(self.origin(self.plan_of(out), "map time"))
+        self.assertEqual(origins, ["default", "history", "default"])
+
+    def test_a_large_input_is_sampled_and_says_so(self):
+        text = self.path("text.txt")
+        write_words(text, 70)
+        result = self.weir("plan", "wordcount", text, "--workers", "2", "--json")
+        self.assert_ok(result)
+        self.assertEqual(self.origin(json.loads(result.out), "map output"), "sampled")
+        plain = self.weir("plan", "wordcount", text, "--workers", "2", "--no-sample", "--json")
+        self.assert_ok(plain)
+        self.assertEqual(self.origin(json.loads(plain.out), "map output"), "default")
+        out = self.path("out")
+        self.assert_ok(self.run_job("wordcount", text, "-o", out, "--workers", "2"))
+        self.assert_ok(self.weir("verify", out))
+        self.assertEqual(sorted(read_parts(out)),
+                         sorted(b"%s\t%d" % (w, n) for w, n in count_words([text]).items()))
+
+    def test_bytes_follow_fractions_where_keys_are_skewed(self):
+        # All keys lie in one 256th of the key space.
+        rng = random.Random(5)
+        records = [b"A" + rng.randbytes(9) + b"x" * 90 for _ in range(10000)]
+        text = self.path("records")
+        with open(text, "wb") as file:
+            for _ in range(70):
+                file.write(b"".join(records))
+        out = self.path("out")
+        self.assert_ok(self.run_job("terasort", text, "-o", out, "--workers", "2", "--reducers", "4"))
+        read = {s["index"]: s for s in self.plan_of(out)["steps"] if s["kind"] == "reduce"}
+        total = sum(s["actual_input_bytes"] for s in read.values())
+        for step in read.values():
+            self.assertAlmostEqual(step["actual_input_bytes"] / total, step["load_fraction"], delta=0.05)
+
+    def test_damaged_memory_is_no_memory(self):
+        text = self.write("text.txt", b"a b c\n" * 1000)
+        os.makedirs(self.path("state/weir"), exist_ok=True)
+        self.write("state/weir/shapes", b"\xff\x00 no message")
+        self.assert_ok(self.run_job("wordcount", text, "-o", self.path("out")))
 
 
 class OneBrc(WeirTest):

@@ -133,7 +133,9 @@ class WeirTest(unittest.TestCase):
             return file.read()
 
     def start(self, *args, env=None, **options):
-        full_env = dict(os.environ, TMPDIR=self.work, WEIR_TEST_DIR=self.dir, **(env or {}))
+        # What runs teach stays inside the test.
+        full_env = dict(os.environ, TMPDIR=self.work, WEIR_TEST_DIR=self.dir,
+                        **{"XDG_STATE_HOME": os.path.join(self.dir, "state"), **(env or {})})
         full_env.pop("WEIR_MASTER", None) if not (env or {}).get("WEIR_MASTER") else None
         return subprocess.Popen([BINARY, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, env=full_env, **options)

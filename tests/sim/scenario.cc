@@ -14,6 +14,10 @@ class Builder {
  public:
   Builder(std::uint64_t seed, bool print) : draw_(seed * 2 + 1), seed_(seed), print_(print) {
     options_.latency_s = 4e-4;
+    // Order and report travel; a simulated step costs nothing beside its bytes.
+    options_.map_overhead_s = 5e-4;
+    options_.reduce_startup_s = 5e-4;
+    options_.sampling.enabled = draw_.Chance(0.5);
     options_.handover_latency_s = 4e-4;
     options_.channel_seconds_per_byte = draw_.Real(1 / 1.25e9, 1 / 1.25e7);
     if (draw_.Chance(0.6)) {
@@ -37,6 +41,7 @@ class Builder {
   World& world() { return *world_; }
   int num_workers() const { return num_workers_; }
   void AtLeastWorkers(int n) { num_workers_ = std::max(num_workers_, n); }
+  void AlwaysSample() { options_.sampling.enabled = true; }
   void OneHost() { handover_domain_ = "host"; }
 
   /// Starts master and workers and hands in `num_jobs` jobs.
@@ -258,6 +263,28 @@ void JournalFull(Builder& b, Expectations& expected) {
   expected.legal_codes = Codes({job_error::kDiskFull});
 }
 
+void WorkerKilledWhileSampling(Builder& b, Expectations& expected) {
+  b.AtLeastWorkers(2);
+  b.AlwaysSample();
+  b.Build(2);
+  const absl::Duration when =
+      absl::Seconds(2) + b.draw().Duration(absl::Milliseconds(1), absl::Milliseconds(150));
+  // Not fatal where the sample still ran: the job is then planned for those that are left.
+  b.world().After(when, [&w = b.world(), victim = b.AnyWorker()] { w.KillWorker(victim); });
+  expected.legal_codes = LossCodes();
+}
+
+void TaskCrashesWhileSampling(Builder& b, Expectations& expected) {
+  b.AlwaysSample();
+  b.Build(1);
+  const std::string victim = b.AnyWorker();
+  const absl::Duration when =
+      absl::Seconds(2) + b.draw().Duration(absl::Milliseconds(1), absl::Milliseconds(60));
+  b.world().After(when,
+                  [&w = b.world(), victim] { w.FindWorker(victim)->faults().task_crashes = true; });
+  expected.legal_codes = Codes({job_error::kTaskCrashed});
+}
+
 struct Kind {
   const char* name;
   Draft draft;
@@ -278,6 +305,8 @@ constexpr Kind kKinds[kScenarioKinds] = {
     {"master restarts", MasterRestarts},
     {"master dies in a file operation", MasterDiesInStorage},
     {"journal full", JournalFull},
+    {"worker killed while sampling", WorkerKilledWhileSampling},
+    {"task crashes while sampling", TaskCrashesWhileSampling},
 };
 
 }  // namespace

@@ -39,7 +39,7 @@ struct Scenario {
 };
 
 /// Number of different kinds; seed % kScenarioKinds chooses one, the rest of the seed its numbers.
-inline constexpr std::uint64_t kScenarioKinds = 14;
+inline constexpr std::uint64_t kScenarioKinds = 16;
 
 Scenario DrawScenario(std::uint64_t seed, bool print);
 

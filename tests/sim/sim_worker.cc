@@ -121,7 +121,8 @@ void SimWorker::PrepareJob(v1::PrepareJobRequest request, absl::Duration /*timeo
   absl::Status fence = CheckFence(request.fence());
   if (!fence.ok()) return reply(fence);
   const std::string id = request.fence().job_id();
-  if (!world_.storage().Stat(absl::StrCat(request.staging_dir(), "/.weir-job-", id)).ok()) {
+  if (!request.staging_dir().empty() &&
+      !world_.storage().Stat(absl::StrCat(request.staging_dir(), "/.weir-job-", id)).ok()) {
     return reply(StatusFromJobError(
         absl::StatusCode::kFailedPrecondition,
         MakeJobError(job_error::kOutputNotShared, "no marker in the staging directory")));
@@ -234,14 +235,15 @@ void SimWorker::FinishStep(const JobPtr& job, const v1::Fence& fence, const v1::
   absl::Status written =
       faults_.disk_full ? absl::ResourceExhaustedError("disk full (simulated)") : absl::OkStatus();
   if (written.ok() && !order.part_path().empty()) {
-    written = world_.storage().WriteSized(order.part_path(), output_bytes);
+    // A part of a sample stays with the worker.
+    if (order.part_path().front() == '/')
+      written = world_.storage().WriteSized(order.part_path(), output_bytes);
     result.mutable_part()->set_file(order.part_path());
     result.mutable_part()->set_bytes(output_bytes);
     result.mutable_part()->set_xxh3_64("0123456789abcdef");
   } else {
     v1::RunInfo& run = *result.mutable_run();
     run.set_run_id(run_id);
-    run.set_bytes(output_bytes);
     run.set_path(absl::StrCat("/work/", model_.name, "/", run_id));
     std::int64_t begin = 0;
     for (int k = 0; k < order.consumer_key_end_size(); ++k) {
@@ -249,14 +251,18 @@ void SimWorker::FinishStep(const JobPtr& job, const v1::Fence& fence, const v1::
           std::llround(order.consumer_key_end(k) * static_cast<double>(output_bytes)));
       v1::RunSection& section = *run.add_sections();
       section.set_consumer(k);
-      section.set_offset(begin);
-      section.set_bytes(end - begin);
+      section.set_offset(run.bytes());
+      // One block header, as a real section has.
+      section.set_bytes(end > begin ? end - begin + 32 : 0);
+      section.set_records(end - begin);
+      run.set_bytes(run.bytes() + section.bytes());
       begin = end;
     }
     if (order.has_store_consumer()) {
       v1::RunSection& section = *run.add_sections();
       section.set_consumer(order.store_consumer());
       section.set_bytes(output_bytes);
+      run.set_bytes(output_bytes);
     }
     job->runs[run_id] = run;
     job->layer_of_run[run_id] = order.layer();

@@ -19,6 +19,7 @@ const std::vector<std::pair<std::string, Event>>& HappyPath() {
   static const std::vector<std::pair<std::string, Event>> events = {
       {"Begin", [](JobMachine& m) { return m.Begin(); }},
       {"Listed", [](JobMachine& m) { return m.Listed(); }},
+      {"Sampled", [](JobMachine& m) { return m.Sampled(); }},
       {"Planned", [](JobMachine& m) { return m.Planned(); }},
       {"Staged", [](JobMachine& m) { return m.Staged(); }},
       {"Prepared", [](JobMachine& m) { return m.Prepared(); }},
@@ -40,7 +41,8 @@ TEST(JobMachineTest, SuccessJournalsEveryStateBeforeItActs) {
   JobMachine m;
   EXPECT_EQ(m.state(), v1::JOB_STATE_QUEUED);
   EXPECT_EQ(m.Begin(), (Actions{JobAction::kJournal, JobAction::kList}));
-  EXPECT_EQ(m.Listed(), Actions{JobAction::kPlan});
+  EXPECT_EQ(m.Listed(), Actions{JobAction::kSample});
+  EXPECT_EQ(m.Sampled(), Actions{JobAction::kPlan});
   EXPECT_EQ(m.Planned(), (Actions{JobAction::kJournalPlan, JobAction::kStage}));
   EXPECT_EQ(m.Staged(), Actions{JobAction::kPrepare});
   EXPECT_EQ(m.state(), v1::JOB_STATE_PLANNING);
@@ -67,7 +69,7 @@ TEST(JobMachineTest, EventsOutOfTurnAskForNothing) {
 }
 
 TEST(JobMachineTest, FailureReleasesDiscardsAndKeepsTheFirstReason) {
-  for (std::size_t n = 1; n <= 5; ++n) {
+  for (std::size_t n = 1; n <= 6; ++n) {
     JobMachine m = After(n);
     EXPECT_EQ(m.Fail(Error("FIRST")),
               (Actions{JobAction::kStop, JobAction::kJournal, JobAction::kRelease}))
@@ -83,7 +85,7 @@ TEST(JobMachineTest, FailureReleasesDiscardsAndKeepsTheFirstReason) {
 }
 
 TEST(JobMachineTest, LateWorkOfAnEndingJobIsIgnored) {
-  for (std::size_t n = 1; n <= 5; ++n) {
+  for (std::size_t n = 1; n <= 6; ++n) {
     JobMachine m = After(n);
     m.Cancel(Error("CANCELLED"));
     EXPECT_TRUE(HappyPath()[n].second(m).empty());
@@ -101,7 +103,7 @@ TEST(JobMachineTest, QueuedJobEndsAtOnce) {
 }
 
 TEST(JobMachineTest, NothingButTheCommitDecidesOnceItIsUnderWay) {
-  JobMachine m = After(6);
+  JobMachine m = After(7);
   EXPECT_FALSE(m.can_end());
   EXPECT_TRUE(m.Fail(Error("LOST")).empty());
   EXPECT_TRUE(m.Cancel(Error("CANCELLED")).empty());

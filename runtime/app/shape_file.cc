@@ -1,0 +1,59 @@
+#include "runtime/app/shape_file.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/log.h"
+
+namespace weir::app {
+namespace {
+
+// Far above kShapesKept shapes; what is larger is not ours.
+constexpr std::uintmax_t kFileBytesMax = 64 << 20;
+
+}  // namespace
+
+std::string ShapeFilePath() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state != nullptr && state[0] == '/') return absl::StrCat(state, "/weir/shapes");
+  const char* home = std::getenv("HOME");
+  if (home == nullptr || home[0] != '/') return "";
+  return absl::StrCat(home, "/.local/state/weir/shapes");
+}
+
+v1::JobShapes ReadShapeFile(const std::string& path) {
+  v1::JobShapes shapes;
+  std::error_code error;
+  if (path.empty() || std::filesystem::file_size(path, error) > kFileBytesMax || error) return {};
+  std::ifstream file(path, std::ios::binary);
+  if (!file || !shapes.ParseFromIstream(&file)) return {};
+  return shapes;
+}
+
+void WriteShapeFile(const std::string& path, const v1::JobShapes& shapes) {
+  if (path.empty()) return;
+  v1::JobShapes kept;
+  for (int i = std::max(0, shapes.shapes_size() - kShapesKept); i < shapes.shapes_size(); ++i)
+    *kept.add_shapes() = shapes.shapes(i);
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  const std::string fresh = absl::StrCat(path, ".", ::getpid());
+  {
+    std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
+    if (!file || !kept.SerializeToOstream(&file)) {
+      LogInfo("What was learned of jobs is not kept", {{"file", fresh}});
+      std::filesystem::remove(fresh, error);
+      return;
+    }
+  }
+  std::filesystem::rename(fresh, path, error);
+  if (error) std::filesystem::remove(fresh, error);
+}
+
+}  // namespace weir::app

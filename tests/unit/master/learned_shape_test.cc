@@ -1,0 +1,163 @@
+// What runs teach, what is similar, and what does not fit on disks.
+
+#include "runtime/master/learned_shape.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "planner/job/plan_job.h"
+#include "planner/plan/predict.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/master/disk_need.h"
+#include "runtime/master/shape_history.h"
+
+namespace weir::master {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Example {
+  planner::JobShape shape;
+  planner::ClusterProfile cluster;
+  planner::Plan plan;
+  planner::ActualRun actual;
+};
+
+/// A job on two workers that went as its numbers say, but `slower` times as slow.
+Example MakeExample(double slower) {
+  Example example;
+  example.shape.job = "wordcount";
+  example.shape.input_bytes = 1'000'000'000;
+  example.shape.map_seconds_per_byte.value = 1e-8;
+  example.shape.map_overhead_s.value = 0.01;
+  example.shape.map_output_ratio.value = 0.1;
+  planner::LayerShape layer;
+  layer.reduce_seconds_per_byte.value = 1e-8;
+  layer.startup_s.value = 0.02;
+  layer.output_ratio.value = 1;
+  layer.num_reducers = 2;
+  example.shape.layers = {layer};
+  example.shape.num_mappers = 2;
+  example.cluster.workers.resize(2);
+  example.cluster.workers[0].name = "a";
+  example.cluster.workers[1].name = "b";
+  example.cluster.network.num_workers = 2;
+  example.cluster.network.seconds_per_byte = 1e-8;
+  example.plan = *planner::PlanJob(example.shape, example.cluster, {planner::PlanMethod::kEven});
+  const planner::Prediction predicted = *planner::Predict(example.plan);
+  for (std::size_t s = 0; s < example.plan.steps.size(); ++s) {
+    const planner::ComputeStep& step = example.plan.steps[s];
+    const double overhead = step.kind == planner::StepKind::kMap ? 0.01 : 0.02;
+    const double took = overhead + (step.duration_s - overhead) * slower;
+    example.actual.steps.push_back({predicted.steps[s].start_s, predicted.steps[s].start_s + took});
+    example.actual.step_input_bytes.push_back(step.input_bytes);
+    example.actual.step_output_bytes.push_back(step.output_bytes);
+  }
+  example.actual.transfers = predicted.transfers;
+  for (const planner::Transfer& transfer : example.plan.transfers)
+    example.actual.transfer_bytes.push_back(transfer.bytes);
+  return example;
+}
+
+v1::JobShapeLearned Learn(const Example& example, const v1::JobShapeLearned* before = nullptr) {
+  return LearnFrom({example.plan, example.shape, example.cluster, example.actual, 1000}, before);
+}
+
+TEST(LearnedShapeTest, OneRunSaysWhatItWas) {
+  const v1::JobShapeLearned shape = Learn(MakeExample(1.5));
+  EXPECT_NEAR(shape.map_seconds_per_byte(), 1.5e-8, 1e-11);
+  EXPECT_NEAR(shape.map_overhead_s(), 0.01, 1e-9);
+  EXPECT_NEAR(shape.map_output_ratio(), 0.1, 1e-6);
+  EXPECT_EQ(shape.map_output_at_bytes(), 500'000'000);
+  EXPECT_NEAR(shape.layers(0).reduce_seconds_per_byte(), 1.5e-8, 1e-10);
+  EXPECT_NEAR(shape.channel_seconds_per_byte(), 1e-8, 1e-10);
+  EXPECT_EQ(shape.outliers_size(), 0);
+  planner::JobShape applied = MakeExample(1).shape;
+  ApplyShape(shape, planner::Origin::kHistory, applied);
+  EXPECT_NEAR(applied.map_seconds_per_byte.value, 1.5e-8, 1e-11);
+  EXPECT_EQ(applied.map_seconds_per_byte.origin, planner::Origin::kHistory);
+}
+
+TEST(LearnedShapeTest, LaterRunsAreMixedAndOutliersDamped) {
+  const v1::JobShapeLearned first = Learn(MakeExample(1));
+  const v1::JobShapeLearned second = Learn(MakeExample(1.4), &first);
+  EXPECT_NEAR(second.map_seconds_per_byte(), 1.2e-8, 1e-10);
+  EXPECT_EQ(second.runs(), 2);
+  EXPECT_EQ(second.outliers_size(), 0);
+  const v1::JobShapeLearned odd = Learn(MakeExample(10), &first);
+  EXPECT_NEAR(odd.map_seconds_per_byte(), 1e-8 * (1 + 0.15 * 9), 1e-9);
+  ASSERT_GE(odd.outliers_size(), 1);
+  EXPECT_THAT(odd.outliers(0), HasSubstr("map seconds per byte"));
+}
+
+TEST(LearnedShapeTest, KeysAreWeighedByWhatReducersRead) {
+  Example example = MakeExample(1);
+  double all = 0;
+  for (std::size_t s = 0; s < example.plan.steps.size(); ++s) {
+    if (example.plan.steps[s].kind != planner::StepKind::kReduce) continue;
+    const bool first = example.plan.steps[s].index_in_layer == 0;
+    example.actual.step_input_bytes[s] = first ? 80'000'000 : 20'000'000;
+    all += static_cast<double>(example.actual.step_input_bytes[s]);
+  }
+  EXPECT_EQ(all, 1e8);
+  planner::JobShape applied = example.shape;
+  ApplyShape(Learn(example), planner::Origin::kHistory, applied);
+  EXPECT_NEAR(ShareBelow(applied.layers[0].key_weights, 0.5), 0.8, 1e-9);
+  const planner::KeyCuts cuts = CutKeys(applied.layers[0].key_weights, {0.5, 0.5});
+  EXPECT_NEAR(cuts.ends[0], 0.5 * 0.5 / 0.8, 1e-9);
+}
+
+TEST(LearnedShapeTest, ASlowWorkerIsKnownAfterSomeRuns) {
+  ShapeHistory history;
+  Example example = MakeExample(1);
+  for (std::size_t s = 0; s < example.plan.steps.size(); ++s) {
+    planner::Interval& step = example.actual.steps[s];
+    if (example.plan.steps[s].worker == 1)
+      step.finish_s = step.start_s + 3 * (step.finish_s - step.start_s);
+  }
+  EXPECT_EQ(history.SpeedOf("b"), 1);
+  for (int run = 0; run < 3; ++run) history.Take(Learn(example));
+  EXPECT_LT(history.SpeedOf("b"), 0.8);
+  EXPECT_GT(history.SpeedOf("a"), 1.1);
+}
+
+TEST(ShapeHistoryTest, SimilarIsTheSameJobOfASimilarSize) {
+  ShapeHistory history;
+  v1::JobShapeLearned shape;
+  shape.set_job("wordcount");
+  shape.set_num_workers(2);
+  for (const std::int64_t bytes : {1'000'000, 100'000'000}) {
+    shape.set_input_bytes(bytes);
+    history.Take(shape);
+  }
+  v1::JobSpec spec;
+  spec.set_job("wordcount");
+  ASSERT_NE(history.Find(spec, 3'000'000, 2), nullptr);
+  EXPECT_EQ(history.Find(spec, 3'000'000, 2)->input_bytes(), 1'000'000);
+  EXPECT_EQ(history.Find(spec, 60'000'000, 2)->input_bytes(), 100'000'000);
+  EXPECT_EQ(history.Find(spec, 5'000'000, 2), nullptr);
+  EXPECT_EQ(history.Find(spec, 1'000'000, 3), nullptr);
+  spec.add_parameters()->set_name("top");
+  EXPECT_EQ(history.Find(spec, 1'000'000, 2), nullptr);
+}
+
+TEST(CheckDiskTest, RefusesWithNumbersWhatIsKnownNotToFit) {
+  const Example example = MakeExample(1);
+  PlanRequest request;
+  request.shape = example.shape;
+  request.cluster = example.cluster;
+  for (auto& worker : request.cluster.workers) worker.free_disk_bytes = 100'000'000;
+  EXPECT_TRUE(CheckDisk(request, example.plan).ok()) << "a guess refuses nothing";
+  request.shape.map_output_ratio.origin = planner::Origin::kSampled;
+  const absl::Status full = CheckDisk(request, example.plan);
+  EXPECT_TRUE(absl::IsResourceExhausted(full));
+  const v1::JobError error = JobErrorFromStatus(full);
+  EXPECT_EQ(error.code(), job_error::kDiskFull);
+  EXPECT_EQ(error.worker(), "a");
+  EXPECT_THAT(error.message(), HasSubstr("would need"));
+  for (auto& worker : request.cluster.workers) worker.free_disk_bytes = 1'000'000'000;
+  EXPECT_TRUE(CheckDisk(request, example.plan).ok());
+}
+
+}  // namespace
+}  // namespace weir::master

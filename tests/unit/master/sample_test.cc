@@ -1,0 +1,169 @@
+// Which bytes a sample reads, what it asks of workers and what it concludes: by hand, against
+// workers of a known model.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/master/sample_design.h"
+#include "runtime/master/sample_machine.h"
+#include "runtime/master/sample_run.h"
+
+namespace weir::master {
+namespace {
+
+std::int64_t BytesOf(const std::vector<std::vector<v1::InputRange>>& ranges) {
+  std::int64_t bytes = 0;
+  for (const auto& of_worker : ranges) {
+    for (const v1::InputRange& range : of_worker) bytes += range.end() - range.begin();
+  }
+  return bytes;
+}
+
+InputList Files(std::vector<InputFile> files) {
+  InputList input{std::move(files), 0};
+  for (const InputFile& file : input.files) input.total_bytes += file.bytes;
+  return input;
+}
+
+TEST(SampleDesignTest, TakesAHundredthFromPlacesAllOverTheInput) {
+  const InputList input = Files({{"/a", 600'000'000}, {"/b", 400'000'000}});
+  const auto design = DesignSample(input, 4, {});
+  ASSERT_TRUE(design.has_value());
+  const std::int64_t bytes = BytesOf(design->small) + BytesOf(design->large);
+  EXPECT_LE(bytes, 10'000'000);
+  EXPECT_GT(bytes, 9'900'000);
+  EXPECT_NEAR(static_cast<double>(BytesOf(design->small)) / static_cast<double>(bytes), 0.2, 0.01);
+  std::map<std::string, int> places;
+  for (const auto& of_worker : design->large) {
+    EXPECT_EQ(of_worker.size(), kPlacesPerWorker);
+    for (const v1::InputRange& range : of_worker) ++places[range.path()];
+  }
+  EXPECT_EQ(places["/a"] + places["/b"], 16);
+  EXPECT_GE(places["/b"], 6);
+}
+
+TEST(SampleDesignTest, IsBounded) {
+  const auto design = DesignSample(Files({{"/a", std::int64_t{1} << 50}}), 8, {});
+  ASSERT_TRUE(design.has_value());
+  EXPECT_LE(BytesOf(design->small) + BytesOf(design->large), 64 << 20);
+}
+
+TEST(SampleDesignTest, LeavesOutWhatASampleSaysNothingOf) {
+  EXPECT_FALSE(DesignSample(Files({{"/a", 1'000'000}}), 2, {}).has_value());
+  EXPECT_FALSE(DesignSample(Files({{"/a", 0}}), 2, {}).has_value());
+  EXPECT_FALSE(DesignSample(Files({{"/a.gz", 1'000'000'000}}), 2, {}).has_value());
+  SamplePolicy off;
+  off.enabled = false;
+  EXPECT_FALSE(DesignSample(Files({{"/a", 1'000'000'000}}), 2, off).has_value());
+}
+
+TEST(SampleIdTest, NamesItsJob) {
+  EXPECT_EQ(JobOfSample(SampleId("j-1")), "j-1");
+  EXPECT_EQ(JobOfSample("j-1"), "");
+}
+
+/// Workers that take o + A x and make c x^beta bytes, spread over the keys by `weight`.
+struct Model {
+  double overhead_s = 1e-3;
+  double map_seconds_per_byte = 2e-8;
+  double growth = 0.5;
+  double reduce_seconds_per_byte = 1e-6;
+  bool all_in_one_bucket = false;
+};
+
+v1::JobShapeLearned Conclude(const Model& model, int num_layers) {
+  const auto design = DesignSample(Files({{"/a", 1'000'000'000}}), 2, {});
+  SampleMachine machine(*design, {num_layers, {1, 1}, 1e-3, 1e-3});
+  double now_s = 5;
+  std::vector<SampleOrder> orders = machine.Begin(now_s);
+  while (!machine.finished()) {
+    EXPECT_EQ(orders.size(), 2u);
+    std::vector<SampleOrder> next;
+    double took_s = 0;
+    for (const SampleOrder& order : orders) {
+      double bytes = 0;
+      for (const v1::InputRange& range : order.order.ranges())
+        bytes += static_cast<double>(range.end() - range.begin());
+      for (const v1::StepInput& input : order.order.inputs())
+        bytes += static_cast<double>(input.bytes());
+      const bool map = order.order.kind() == v1::STEP_ORDER_KIND_MAP;
+      took_s = model.overhead_s +
+               bytes * (map ? model.map_seconds_per_byte : model.reduce_seconds_per_byte);
+      v1::StepResult result;
+      result.set_step(order.order.step());
+      const double output = map ? 1000 * std::pow(bytes, model.growth) : bytes / 2;
+      if (order.order.consumer_key_end().empty()) {
+        result.mutable_part()->set_bytes(static_cast<std::int64_t>(output));
+      } else {
+        double begin = 0;
+        std::int64_t offset = 0;
+        for (int k = 0; k < order.order.consumer_key_end_size(); ++k) {
+          const double end = order.order.consumer_key_end(k);
+          // All keys in one bucket: in the first thousandth.
+          const auto below = [&](double key) {
+            return model.all_in_one_bucket ? std::min(1.0, key * 1000) : key;
+          };
+          v1::RunSection& section = *result.mutable_run()->add_sections();
+          const auto net = static_cast<std::int64_t>((below(end) - below(begin)) * output);
+          section.set_consumer(k);
+          section.set_offset(offset);
+          section.set_bytes(net > 0 ? net + 32 : 0);
+          section.set_records(net / 10);
+          offset += section.bytes();
+          begin = end;
+        }
+      }
+      EXPECT_TRUE(machine.under_way(result.step()));
+      const auto more = machine.StepDone(result, now_s + took_s);
+      EXPECT_TRUE(more.ok()) << more.status();
+      EXPECT_FALSE(machine.StepDone(result, now_s + took_s).ok()) << "a step is done once";
+      if (more.ok()) next.insert(next.end(), more->begin(), more->end());
+    }
+    now_s += took_s;
+    orders = std::move(next);
+  }
+  return machine.Shape();
+}
+
+TEST(SampleMachineTest, FindsRatesAndGrowthOfTheModel) {
+  const v1::JobShapeLearned shape = Conclude({}, 2);
+  EXPECT_NEAR(shape.map_seconds_per_byte(), 2e-8, 1e-10);
+  EXPECT_NEAR(shape.map_output_growth(), 0.5, 0.02);
+  EXPECT_NEAR(shape.map_output_at_bytes(), 4'000'000, 10'000);
+  EXPECT_NEAR(shape.map_output_ratio(), 1000 / std::sqrt(4e6), 0.01);
+  ASSERT_EQ(shape.layers_size(), 2);
+  EXPECT_NEAR(shape.layers(0).reduce_seconds_per_byte(), 1e-6, 1e-8);
+  EXPECT_EQ(shape.layers(0).key_end_size(), 0);
+  EXPECT_NEAR(shape.layers(1).output_ratio(), 0.5, 0.01);
+}
+
+TEST(SampleMachineTest, LeavesOutWhatIsTooShortToTell) {
+  Model model;
+  model.map_seconds_per_byte = 1e-11;
+  model.reduce_seconds_per_byte = 1e-12;
+  const v1::JobShapeLearned shape = Conclude(model, 1);
+  EXPECT_FALSE(shape.has_map_seconds_per_byte());
+  EXPECT_FALSE(shape.layers(0).has_reduce_seconds_per_byte());
+  EXPECT_TRUE(shape.has_map_output_ratio());
+}
+
+TEST(SampleMachineTest, LooksCloserWhereTheKeysAre) {
+  Model model;
+  model.growth = 1;
+  model.all_in_one_bucket = true;
+  const v1::JobShapeLearned shape = Conclude(model, 1);
+  const v1::JobShapeLearned::Layer& layer = shape.layers(0);
+  ASSERT_GT(layer.key_end_size(), SampleMachine::kBuckets);
+  double below = 0;
+  int i = 0;
+  while (layer.key_end(i) <= 0.0005) below += layer.key_share(i++);
+  EXPECT_NEAR(below, 0.5, 0.02);
+}
+
+}  // namespace
+}  // namespace weir::master
