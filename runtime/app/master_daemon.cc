@@ -4,6 +4,7 @@
 #include <iostream>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/app/control_process.h"
 #include "runtime/app/daemons.h"
 #include "runtime/app/interrupts.h"
@@ -56,16 +57,29 @@ absl::StatusOr<master::MasterOptions> MakeOptions(const client::MasterDaemonOpti
     made.network_origin = planner::Origin::kFlag;
   }
   made.version = client::kVersion;
+  // A flag goes before the file: who starts a master by hand means what they type.
+  master::NetworkSpec flags;
   if (options.channel_bytes_per_s > 0) {
+    flags.channel_bytes_per_s = options.channel_bytes_per_s;
     made.channel_seconds_per_byte = 1 / options.channel_bytes_per_s;
     made.network_origin = planner::Origin::kFlag;
   }
   if (options.latency != absl::InfiniteDuration()) {
-    made.latency_s = absl::ToDoubleSeconds(options.latency);
+    flags.latency_s = absl::ToDoubleSeconds(options.latency);
+    made.latency_s = flags.latency_s;
   }
   made.bisection_channels = options.bisection_channels;
   if (options.pacing_fraction >= 0) made.pacing_fraction = options.pacing_fraction;
   if (options.look_ahead_bytes >= 0) made.look_ahead_bytes = options.look_ahead_bytes;
+  if (made.bisection_channels > 0) {
+    const std::int32_t in_file = master::TakeTotal(made.network);
+    if (in_file > 0 && in_file != made.bisection_channels) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--bisection-channels is ", made.bisection_channels, ", total_channels in ",
+                       options.network_file, " is ", in_file, "; leave one of them out"));
+    }
+  }
+  made.network = master::Overlay(std::move(flags), made.network);
   return made;
 }
 

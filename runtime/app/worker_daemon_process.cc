@@ -10,6 +10,7 @@
 #include "runtime/app/daemons.h"
 #include "runtime/app/interrupts.h"
 #include "runtime/app/machine.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/exit_codes.h"
@@ -17,6 +18,7 @@
 #include "runtime/rpc/grpc/grpc_clients.h"
 #include "runtime/rpc/grpc/grpc_server.h"
 #include "runtime/transfer/data_plane.h"
+#include "runtime/worker/measure_machine.h"
 #include "runtime/worker/worker_daemon.h"
 
 namespace weir::app {
@@ -140,6 +142,7 @@ class WorkerProcess {
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
     server_->SetServing(kRole, false);
+    MeasureMachine();
     process_.OnLoop([this] {
       daemon_ = std::make_unique<worker::WorkerDaemon>(
           MakeOptions(), worker::WorkerSeams{.loop = process_.loop,
@@ -186,6 +189,39 @@ class WorkerProcess {
     return transfer::MakeDataServer(transfers_.executor(), runs_, process_.loop, server_options);
   }
 
+  int slots() const { return options_.slots > 0 ? options_.slots : NumCores(); }
+
+  // Before the loop runs, on threads that then go: nothing else is under way in this process.
+  void MeasureMachine() {
+    if (options_.measure) {
+      const worker::Clock clock = [this] { return process_.loop.Now(); };
+      const std::string directory = TemporaryDirectory(options_.work_dir);
+      {
+        PoolThreads pool(slots());
+        worker::MeasureCompute(pool.pool(), slots(), NumCores(), {clock, env::ThreadCpuTime},
+                               limits::kComputeProbeTime, machine_);
+      }
+      if (absl::Status disk = worker::MeasureDisk(directory, clock, machine_); !disk.ok()) {
+        LogWarning("Disk rate not measured", {{"error", std::string(disk.message())}});
+      }
+      worker::TaskOptions task;
+      task.environment = WholeEnvironment();
+      const auto start = worker::MeasureTaskStart(task, directory, "wordcount", clock);
+      if (!start.ok()) {
+        LogWarning("Start of a task process not measured",
+                   {{"error", std::string(start.status().message())}});
+      }
+      machine_.task_start_s = start.value_or(0);
+      constexpr std::int64_t kMeminfoBytesMax = 64 << 10;
+      machine_.available_memory_bytes = worker::AvailableMemory(
+          process_.storage.ReadFile("/proc/meminfo", kMeminfoBytesMax).value_or(""));
+    }
+    if (options_.compute_rate > 0) {
+      machine_.compute_rate = options_.compute_rate;
+      machine_.slot_compute_rate = options_.compute_rate / slots();
+    }
+  }
+
   worker::WorkerOptions MakeOptions() const {
     worker::WorkerOptions made;
     made.control_endpoint = Advertised(options_, options_.listen, absl::StrCat(server_->port()));
@@ -193,7 +229,8 @@ class WorkerProcess {
         Advertised(options_, options_.data_listen, Split(data_server_->endpoint()).port);
     made.name = options_.name.empty() ? made.data_endpoint : options_.name;
     made.work_dir = TemporaryDirectory(options_.work_dir);
-    made.slots = options_.slots > 0 ? options_.slots : NumCores();
+    made.slots = slots();
+    made.machine = machine_;
     made.memory_bytes = options_.memory_bytes;
     made.handover_domain = options_.handover_domain;
     made.version = client::kVersion;
@@ -226,6 +263,7 @@ class WorkerProcess {
   std::unique_ptr<worker::WorkerDaemon> daemon_;
   rpc::WorkerClient<ToDaemon> to_daemon_{ToDaemon{&daemon_}};
   std::unique_ptr<rpc::GrpcServer> server_;
+  worker::MachineProfile machine_;
   bool serving_ = false;
   bool draining_ = false;
 };

@@ -52,4 +52,21 @@ inline constexpr int kDataConnectionsMax = 2048;
 /// A data connection without a request is kept this long for the next grant between the same two.
 inline constexpr absl::Duration kDataIdle = absl::Seconds(60);
 
+/// One probe of the network: what 40 Gbit/s carries in the longest probe.
+inline constexpr std::int64_t kProbeBytesMax = std::int64_t{16} << 30;
+inline constexpr absl::Duration kProbeFetch = absl::Seconds(3);
+/// Serving ends by itself after this time, should the master forget it.
+inline constexpr absl::Duration kProbeServe = absl::Seconds(900);
+
+/// Measuring eight workers takes half a minute; beyond ten minutes something is wrong.
+inline constexpr absl::Duration kCalibrationDefault = absl::Seconds(120);
+inline constexpr absl::Duration kCalibrationMax = absl::Seconds(600);
+/// A calibration that nobody asks after for this long ends: its user is gone, and jobs wait.
+inline constexpr absl::Duration kCalibrationUnasked = absl::Seconds(10);
+
+/// What a worker measures at its start: together under half a second.
+inline constexpr absl::Duration kComputeProbeTime = absl::Milliseconds(20);  // four times
+inline constexpr std::int64_t kDiskProbeBytes = 64 << 20;
+inline constexpr absl::Duration kDiskProbeTime = absl::Milliseconds(120);  // write, and again read
+
 }  // namespace weir::limits

@@ -23,6 +23,7 @@ int Status(const StatusOptions& options, CommandHost& host);
 int List(const ListOptions& options, CommandHost& host);
 int Cancel(const CancelOptions& options, CommandHost& host);
 int Logs(const LogsOptions& options, CommandHost& host);
+int Calibrate(const CalibrateOptions& options, CommandHost& host);
 int Explain(const ExplainOptions& options, CommandHost& host);
 int Jobs(const JobsOptions& options, CommandHost& host);
 int Planner(const PlannerOptions& options, CommandHost& host);

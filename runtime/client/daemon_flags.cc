@@ -122,6 +122,15 @@ void AddDaemonCommands(CLI::App& app, const TakeCommand& take) {
   AddBytes(*worker_command, "--memory", worker->memory_bytes,
            "Memory that a task process may use (default: no limit)");
   worker_command
+      ->add_option("--compute-rate", worker->compute_rate,
+                   "How fast all slots together are, in unit workers (default: measured at the "
+                   "start)")
+      ->check(CLI::Range(0.001, 1e6))
+      ->type_name("X");
+  worker_command->add_flag_callback(
+      "--no-measure", [worker] { worker->measure = false; },
+      "Do not measure compute and disk rates at the start; count as one unit worker a slot");
+  worker_command
       ->add_option("--work-dir", worker->work_dir,
                    "Directory for runs (default: $WEIR_WORK_DIR, $TMPDIR or /tmp)")
       ->envname("WEIR_WORK_DIR")

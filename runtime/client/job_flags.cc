@@ -262,6 +262,30 @@ void AddExplain(CLI::App& app, const TakeCommand& take) {
   command.footer("Examples:\n  weir explain j-20260131-120000-1a2b --gantt plan.svg");
 }
 
+void AddCalibrate(CLI::App& app, const TakeCommand& take) {
+  std::shared_ptr<CalibrateOptions> options;
+  CLI::App& command =
+      AddCommand(app, "calibrate", "Measure the network between the workers of a cluster",
+                 "Run a cluster", take, options);
+  AddMaster(command, options->master, true);
+  command
+      .add_option("--seconds", options->seconds_max,
+                  "Stop after so many seconds and say what is missing (default: 120)")
+      ->check(CLI::Range(1, 600))
+      ->type_name("S");
+  command
+      .add_option("--output", options->output_file,
+                  "Write what was found as a file for 'weir master --network' (docs/network.md)")
+      ->type_name("FILE");
+  AddJson(command, options->json);
+  command.add_flag("-q,--quiet", options->quiet, "No progress on stderr");
+  command.footer(
+      "Examples:\n"
+      "  weir calibrate --master node1:7117\n"
+      "  weir calibrate --output network.json --seconds 60\n"
+      "No job may run meanwhile; jobs that are submitted wait. The master remembers the result.");
+}
+
 }  // namespace
 
 void AddJobCommands(CLI::App& app, const TakeCommand& take) {
@@ -274,6 +298,7 @@ void AddJobCommands(CLI::App& app, const TakeCommand& take) {
   AddCancel(app, take);
   AddLogs(app, take);
   AddExplain(app, take);
+  AddCalibrate(app, take);
 }
 
 }  // namespace weir::client

@@ -36,6 +36,16 @@ int ListJobs(const ListOptions& options, Session& session, CommandHost& host) {
   return kExitOk;
 }
 
+// What was not measured, or is not known, is 0.
+std::string OrDash(double value, std::string text) { return value > 0 ? std::move(text) : "-"; }
+
+// The limit given to a task process, else what the machine had free at the worker's start.
+std::string MemoryText(const v1::WorkerProfile& profile) {
+  const auto bytes = static_cast<double>(
+      profile.memory_bytes() > 0 ? profile.memory_bytes() : profile.available_memory_bytes());
+  return OrDash(bytes, FormatBytes(bytes));
+}
+
 int ListWorkers(const ListOptions& options, Session& session, CommandHost& host) {
   const auto response =
       Ask(session, &rpc::JobApi::ListWorkers, v1::ListWorkersRequest(), limits::kCallTimeout);
@@ -46,17 +56,24 @@ int ListWorkers(const ListOptions& options, Session& session, CommandHost& host)
     host.out << JsonDocument({{"workers", workers}});
     return kExitOk;
   }
-  host.out << absl::StrFormat("%-24s %-6s %5s %10s %10s %-22s %s\n", "WORKER", "STATE", "SLOTS",
-                              "MEMORY", "DISK FREE", "DATA ENDPOINT", "HEARD FROM");
+  host.out << absl::StrFormat("%-24s %-6s %5s %7s %10s %10s %15s %7s %11s %-12s %-22s %s\n",
+                              "WORKER", "STATE", "SLOTS", "COMPUTE", "MEMORY", "DISK FREE",
+                              "DISK W/R MB/s", "START", "PORT", "RACK", "DATA ENDPOINT",
+                              "HEARD FROM");
   for (const auto& worker : response->workers()) {
     const auto& profile = worker.profile();
     host.out << absl::StrFormat(
-        "%-24s %-6s %5d %10s %10s %-22s %s ago\n", worker.identity().name(),
+        "%-24s %-6s %5d %7s %10s %10s %15s %7s %11s %-12s %-22s %s ago\n", worker.identity().name(),
         worker.state() == v1::WORKER_STATE_ALIVE ? "alive" : "lost", profile.slots(),
-        profile.memory_bytes() == 0 ? "-"
-                                    : FormatBytes(static_cast<double>(profile.memory_bytes())),
-        FormatBytes(static_cast<double>(profile.free_disk_bytes())),
-        worker.identity().data_endpoint(), FormatSeconds(worker.seconds_since_heartbeat()));
+        OrDash(profile.compute_rate(), absl::StrFormat("%.2f", profile.compute_rate())),
+        MemoryText(profile), FormatBytes(static_cast<double>(profile.free_disk_bytes())),
+        OrDash(profile.disk_write_bytes_per_s(),
+               absl::StrFormat("%.0f/%.0f", profile.disk_write_bytes_per_s() / 1e6,
+                               profile.disk_read_bytes_per_s() / 1e6)),
+        OrDash(profile.task_start_s(), FormatSeconds(profile.task_start_s())),
+        OrDash(profile.port_bytes_per_s(), FormatRate(profile.port_bytes_per_s())),
+        profile.rack().empty() ? "-" : profile.rack(), worker.identity().data_endpoint(),
+        FormatSeconds(worker.seconds_since_heartbeat()));
   }
   return kExitOk;
 }

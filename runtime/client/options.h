@@ -117,6 +117,13 @@ struct ExplainOptions {
   PictureOptions pictures;
   bool json = false;
 };
+struct CalibrateOptions {
+  MasterAddress master;
+  double seconds_max = 0;   // 0 = the master's default
+  std::string output_file;  // network file; empty = none
+  bool json = false;
+  bool quiet = false;
+};
 struct JobsOptions {
   std::string job;  // empty = all
   bool json = false;
@@ -192,14 +199,16 @@ struct WorkerDaemonOptions {
   std::string work_dir;
   std::string handover_domain;
   std::string congestion_control;
+  double compute_rate = 0;  // 0 = measured
+  bool measure = true;
   bool insecure = false;
   LogOptions log;
 };
 
 using Command =
     std::variant<RunOptions, SubmitOptions, PlanOptions, WatchOptions, StatusOptions, ListOptions,
-                 CancelOptions, LogsOptions, ExplainOptions, JobsOptions, PlannerOptions,
-                 VerifyOptions, GenerateDataOptions, ValidateDataOptions, CompletionOptions,
-                 VersionOptions, MasterDaemonOptions, WorkerDaemonOptions>;
+                 CancelOptions, LogsOptions, ExplainOptions, CalibrateOptions, JobsOptions,
+                 PlannerOptions, VerifyOptions, GenerateDataOptions, ValidateDataOptions,
+                 CompletionOptions, VersionOptions, MasterDaemonOptions, WorkerDaemonOptions>;
 
 }  // namespace weir::client

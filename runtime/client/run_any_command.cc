@@ -23,6 +23,7 @@ struct Runner {
   int operator()(const CancelOptions& options) const { return Cancel(options, host); }
   int operator()(const LogsOptions& options) const { return Logs(options, host); }
   int operator()(const ExplainOptions& options) const { return Explain(options, host); }
+  int operator()(const CalibrateOptions& options) const { return Calibrate(options, host); }
   int operator()(const JobsOptions& options) const { return Jobs(options, host); }
   int operator()(const PlannerOptions& options) const { return Planner(options, host); }
   int operator()(const VerifyOptions& options) const { return Verify(options, host); }

@@ -105,7 +105,15 @@ Json WorkerToJson(const v1::WorkerStatus& worker) {
           {"version", worker.identity().version()},
           {"slots", worker.profile().slots()},
           {"memory_bytes", worker.profile().memory_bytes()},
+          {"available_memory_bytes", worker.profile().available_memory_bytes()},
           {"free_disk_bytes", worker.profile().free_disk_bytes()},
+          {"compute_rate", worker.profile().compute_rate()},
+          {"slot_compute_rate", worker.profile().slot_compute_rate()},
+          {"disk_write_bytes_per_s", worker.profile().disk_write_bytes_per_s()},
+          {"disk_read_bytes_per_s", worker.profile().disk_read_bytes_per_s()},
+          {"task_start_s", worker.profile().task_start_s()},
+          {"port_bytes_per_s", worker.profile().port_bytes_per_s()},
+          {"rack", worker.profile().rack()},
           {"seconds_since_heartbeat", worker.seconds_since_heartbeat()}};
 }
 

@@ -98,6 +98,13 @@ std::string FormatBytes(double bytes) {
   return absl::StrFormat("%.1f %s", bytes, kNames[unit]);
 }
 
+std::string FormatRate(double bytes_per_s) {
+  const double bits = 8 * bytes_per_s;
+  if (bits >= 1e9) return absl::StrFormat("%.2fGbit/s", bits / 1e9);
+  if (bits >= 1e6) return absl::StrFormat("%.1fMbit/s", bits / 1e6);
+  return absl::StrFormat("%.0fkbit/s", bits / 1e3);
+}
+
 std::string FormatSeconds(double seconds) {
   if (seconds < 0.9995) return absl::StrFormat("%.0f ms", std::fabs(seconds) * 1e3);
   if (seconds < 59.95) return absl::StrFormat("%.1f s", seconds);

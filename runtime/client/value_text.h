@@ -24,6 +24,8 @@ absl::StatusOr<absl::Duration> ParseDuration(std::string_view text);
 
 /// "0 B", "1023 B", "1.5 KiB", "64.0 MiB".
 std::string FormatBytes(double bytes);
+/// "95.6Mbit/s", "1.20Gbit/s"; takes bytes per second. ParseRate reads it.
+std::string FormatRate(double bytes_per_s);
 /// "12 ms", "3.4 s", "2 min 05 s", "1 h 02 min".
 std::string FormatSeconds(double seconds);
 /// "2026-01-31 12:00:00Z"; empty for 0.

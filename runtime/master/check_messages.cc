@@ -150,6 +150,12 @@ absl::Status Check(const v1::RegisterRequest& request) {
   if (!(profile.compute_rate() >= 0 && profile.compute_rate() <= 1e6)) {
     return Wrong("profile.compute_rate", absl::StrCat(profile.compute_rate()), "between 0 and 1e6");
   }
+  for (const double measured : {profile.slot_compute_rate(), profile.disk_write_bytes_per_s(),
+                                profile.disk_read_bytes_per_s(), profile.task_start_s()}) {
+    if (!(measured >= 0 && measured <= 1e15)) {
+      return Wrong("a measured rate of the profile", absl::StrCat(measured), "between 0 and 1e15");
+    }
+  }
   return absl::OkStatus();
 }
 

@@ -20,6 +20,10 @@ void HistoryReader::Take(const v1::JournalRecord& record) {
     shapes_.push_back(record.job_shape_learned());
     return;
   }
+  if (record.has_network_measured()) {
+    network_measured_ = record.network_measured();
+    return;
+  }
   if (record.has_job_accepted()) {
     v1::JobStatus status;
     status.set_job_id(record.job_id());
@@ -48,6 +52,7 @@ JobHistory HistoryReader::Finish() {
   JobHistory history;
   history.last_master_epoch = last_master_epoch_;
   history.shapes = std::move(shapes_);
+  history.network_measured = std::move(network_measured_);
   for (const std::string& id : order_) history.jobs.push_back(std::move(jobs_[id]));
   return history;
 }

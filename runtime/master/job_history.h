@@ -3,6 +3,7 @@
 // What an earlier master left in the journal. Upstream: Journal. Downstream: Master::Start.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ struct JobHistory {
   std::vector<v1::JobShapeLearned> shapes;
   /// JobEnded of those that were unfinished, to be appended.
   std::vector<v1::JournalRecord> endings;
+  /// The last calibration, if any.
+  std::optional<v1::MeasuredNetwork> network_measured;
 };
 
 /// Puts the jobs together from their records. Unfinished ones keep their last state. Pure.
@@ -34,6 +37,7 @@ class HistoryReader {
  private:
   std::int64_t last_master_epoch_ = 0;
   std::vector<v1::JobShapeLearned> shapes_;
+  std::optional<v1::MeasuredNetwork> network_measured_;
   std::vector<std::string> order_;
   absl::btree_map<std::string, v1::JobStatus> jobs_;
 };

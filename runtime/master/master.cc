@@ -55,6 +55,7 @@ void Master::Impl::Start(absl::AnyInvocable<void(absl::Status)> on_ready) {
 
 void Master::Impl::Recovered(JobHistory history, absl::AnyInvocable<void(absl::Status)> on_ready) {
   const std::int64_t master_epoch = history.last_master_epoch + 1;
+  if (history.network_measured) TakeRecovered(*history.network_measured);
   std::vector<std::string> forgotten;
   for (v1::JobStatus& status : history.jobs) {
     std::vector<std::string> old = store_.Add(std::move(status));
@@ -95,6 +96,7 @@ void Master::Impl::ServeFrom(std::int64_t master_epoch) {
 void Master::Impl::Shutdown(absl::AnyInvocable<void()> on_stopped) {
   life_ = Life::kStopping;
   on_stopped_.push_back(std::move(on_stopped));
+  if (calibration_) calibration_->Cancel(absl::UnavailableError("the master is shutting down"));
   std::vector<std::string> ids;
   for (const auto& [id, run] : runs_) ids.push_back(id);
   for (const std::string& id : ids) {
@@ -179,7 +181,13 @@ void Master::PlanJob(v1::PlanJobRequest request, absl::Duration /*timeout*/,
 void Master::ListWorkers(v1::ListWorkersRequest /*request*/, absl::Duration /*timeout*/,
                          rpc::Reply<v1::ListWorkersResponse> reply) {
   if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
-  reply(impl_->workers().List(impl_->loop().Now()));
+  reply(impl_->ListWorkers());
+}
+
+void Master::Calibrate(v1::CalibrateRequest request, absl::Duration /*timeout*/,
+                       rpc::Reply<v1::CalibrateResponse> reply) {
+  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
+  reply(impl_->Calibrate(request));
 }
 
 void Master::GetLogs(v1::GetLogsRequest request, absl::Duration /*timeout*/,

@@ -80,6 +80,8 @@ class Master final : public rpc::JobApi, public rpc::ClusterApi {
                    rpc::Reply<v1::ListWorkersResponse> reply) override;
   void GetLogs(v1::GetLogsRequest request, absl::Duration timeout,
                rpc::Reply<v1::GetLogsResponse> reply) override;
+  void Calibrate(v1::CalibrateRequest request, absl::Duration timeout,
+                 rpc::Reply<v1::CalibrateResponse> reply) override;
 
   void Register(v1::RegisterRequest request, absl::Duration timeout,
                 rpc::Reply<v1::RegisterResponse> reply) override;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "runtime/master/calibration_run.h"
 #include "runtime/master/job_history.h"
 #include "runtime/master/job_run.h"
 #include "runtime/master/job_store.h"
@@ -41,6 +42,10 @@ class Master::Impl {
   void PlanDry(v1::JobSpec spec, rpc::Reply<v1::GetPlanResponse> reply);
   void GetLogs(const std::string& job_id, rpc::Reply<v1::GetLogsResponse> reply);
 
+  // master_calibrate.cc: users
+  absl::StatusOr<v1::CalibrateResponse> Calibrate(const v1::CalibrateRequest& request);
+  v1::ListWorkersResponse ListWorkers() const;
+
   // master_workers.cc: workers
   absl::StatusOr<v1::RegisterResponse> Register(const v1::RegisterRequest& request);
   absl::StatusOr<v1::HeartbeatResponse> Heartbeat(const v1::HeartbeatRequest& request);
@@ -50,7 +55,6 @@ class Master::Impl {
   env::EventLoop& loop() { return seams_.loop; }
   WatchHub& watch_hub() { return watch_hub_; }
   JobStore& store() { return store_; }
-  const WorkerTable& workers() const { return *workers_; }
 
  private:
   enum class Life { kNew, kStarting, kServing, kStopping };
@@ -73,9 +77,12 @@ class Master::Impl {
   void ScheduleExpiry();
   void TakeLost();
   void StopIfIdle();
+  absl::Status StartCalibration(const v1::CalibrateRequest& request);
+  void CalibrationEnded();
+  void TakeRecovered(const v1::MeasuredNetwork& measured);
 
   const MasterSeams seams_;
-  const MasterOptions options_;
+  MasterOptions options_;  // only what was measured ever changes
   JournalWriter journal_;
   WatchHub watch_hub_;
   JobStore store_;
@@ -91,6 +98,8 @@ class Master::Impl {
   /// Submits on their way, by idempotency key: repeated ones share the answer.
   absl::btree_map<std::string, std::vector<rpc::Reply<v1::SubmitResponse>>> submits_;
   std::int64_t unnamed_submits_ = 0;
+  /// The present calibration or the last one, whose result may still be asked for.
+  std::unique_ptr<CalibrationRun> calibration_;
   bool expiry_scheduled_ = false;
   std::vector<absl::AnyInvocable<void()>> on_stopped_;
   Lifeline lifeline_;

@@ -119,6 +119,8 @@ JobRun* Master::Impl::FindRun(const std::string& job_id) {
 }
 
 void Master::Impl::BeginNextJob() {
+  // A job would disturb what is measured, and be disturbed.
+  if (calibration_ && !calibration_->over()) return;
   while (active_.empty() && !queue_.empty()) {
     const std::string id = queue_.front();
     queue_.pop_front();
@@ -188,7 +190,9 @@ void Master::Impl::PlanDry(v1::JobSpec spec, rpc::Reply<v1::GetPlanResponse> rep
                                                    seams_, options_, history_,
                                                    context_->master_epoch, id, std::move(spec)))
                                   .first->second;
-        const std::string busy = active_.empty() ? "" : absl::StrCat("job ", active_);
+        const std::string busy = !active_.empty() ? absl::StrCat("job ", active_)
+                                 : calibration_ && !calibration_->over() ? "a calibration"
+                                                                         : "";
         planning.Sample(*input, alive, busy,
                         [this, id, &planning, alive, bytes = input->total_bytes,
                          reply = std::move(reply)]() mutable {

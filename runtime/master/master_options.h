@@ -31,6 +31,9 @@ struct MasterOptions {
   /// Does not concern hand-over, which uses no network.
   NetworkSpec network;
   planner::Origin network_origin = planner::Origin::kDefault;
+  /// The same as calibration found it, now or before a restart; kept current by Master. Goes behind
+  /// `network` and before the defaults above; its cuts do not count when bisection_channels is set.
+  NetworkSpec measured;
   /// S: mapper j starts at (j + 1) S, seconds.
   double map_startup_s = 0;
   /// What a map step and a reduce step take whatever their size (order, spec, files, report), until

@@ -248,6 +248,44 @@ std::string NetworkSpecJson(const NetworkSpec& spec) {
   return root.dump(2);
 }
 
+NetworkSpec Overlay(NetworkSpec preferred, const NetworkSpec& other) {
+  if (preferred.channel_bytes_per_s <= 0) preferred.channel_bytes_per_s = other.channel_bytes_per_s;
+  if (preferred.latency_s < 0) preferred.latency_s = other.latency_s;
+  if (preferred.port_bytes_per_s.empty()) preferred.port_bytes_per_s = other.port_bytes_per_s;
+  if (preferred.cuts.empty()) preferred.cuts = other.cuts;
+  return preferred;
+}
+
+std::int32_t TakeTotal(NetworkSpec& spec) {
+  std::int32_t channels = 0;
+  std::erase_if(spec.cuts, [&channels](const NamedCut& cut) {
+    const bool total = cut.from.kind == CutSide::Kind::kAll && cut.to.kind == CutSide::Kind::kAll;
+    if (total) channels = cut.channels;
+    return total;
+  });
+  return channels;
+}
+
+double PortRate(const NetworkSpec& spec, const std::string& worker) {
+  const auto port = spec.port_bytes_per_s.find(worker);
+  return port != spec.port_bytes_per_s.end() ? port->second : spec.channel_bytes_per_s;
+}
+
+std::string RackOf(const NetworkSpec& spec, const std::string& worker) {
+  constexpr std::string_view kRack = "rack ";
+  for (const NamedCut& cut : spec.cuts) {
+    const std::string_view name = cut.name;
+    const std::size_t last_space = name.rfind(' ');
+    if (!name.starts_with(kRack) || last_space < kRack.size()) continue;
+    const std::string_view direction = name.substr(last_space + 1);
+    if (direction != "up" && direction != "down") continue;
+    const std::vector<std::string>& inside = direction == "up" ? cut.from.workers : cut.to.workers;
+    if (std::find(inside.begin(), inside.end(), worker) == inside.end()) continue;
+    return std::string(name.substr(kRack.size(), last_space - kRack.size()));
+  }
+  return "";
+}
+
 void ApplyNetworkSpec(const NetworkSpec& spec, const std::vector<std::string>& worker_names,
                       planner::NetworkModel& network) {
   if (spec.channel_bytes_per_s > 0) network.seconds_per_byte = 1 / spec.channel_bytes_per_s;

@@ -51,6 +51,19 @@ absl::StatusOr<NetworkSpec> ParseNetworkSpec(std::string_view json_text);
 /// Returns the same as JSON that ParseNetworkSpec reads (cuts written out).
 std::string NetworkSpecJson(const NetworkSpec& spec);
 
+/// Returns what `preferred` says, and what it leaves out from `other`: channel rate, latency, slow
+/// ports and cuts, each as a whole.
+NetworkSpec Overlay(NetworkSpec preferred, const NetworkSpec& other);
+
+/// Removes cuts over all pairs ("total_channels"). Returns how many channels the last had; 0: none.
+std::int32_t TakeTotal(NetworkSpec& spec);
+
+/// Rate of a worker's port; 0 when nothing is known.
+double PortRate(const NetworkSpec& spec, const std::string& worker);
+
+/// Name of the rack that a cut "rack NAME up" or "rack NAME down" puts the worker in; else empty.
+std::string RackOf(const NetworkSpec& spec, const std::string& worker);
+
 /// Fills in what the spec says for these workers (by WorkerIndex): rate, latency, slow ports, cuts.
 /// Names that are not among the workers are left out; a cut that no pair crosses is left out too. A
 /// port faster than the channel counts as the channel.

@@ -56,9 +56,35 @@ planner::NetworkModel MakeNetwork(absl::Span<const RegisteredWorker> workers,
   if (!handover) {
     std::vector<std::string> names;
     for (const RegisteredWorker& worker : workers) names.push_back(worker.identity.name());
-    ApplyNetworkSpec(options.network, names, network);
+    ApplyNetworkSpec(KnownNetwork(options), names, network);
   }
   return network;
+}
+
+planner::Origin OriginOfNetwork(absl::Span<const RegisteredWorker> workers,
+                                const MasterOptions& options) {
+  const bool measured = !SameHost(workers) && options.network.channel_bytes_per_s <= 0 &&
+                        options.measured.channel_bytes_per_s > 0;
+  return measured ? planner::Origin::kMeasured : options.network_origin;
+}
+
+// Measured rates of equal machines differ by noise; planned for, it would only make every plan an
+// unequal one. Within this factor of each other all workers count as their mean.
+constexpr double kEqualRates = 1.15;
+
+void LevelEqualWorkers(std::vector<planner::WorkerProfile>& workers) {
+  double least = workers[0].compute_rate;
+  double most = least;
+  double sum = 0;
+  for (const planner::WorkerProfile& worker : workers) {
+    least = std::min(least, worker.compute_rate);
+    most = std::max(most, worker.compute_rate);
+    sum += worker.compute_rate;
+  }
+  if (most > kEqualRates * least) return;
+  for (planner::WorkerProfile& worker : workers) {
+    worker.compute_rate = sum / static_cast<double>(workers.size());
+  }
 }
 
 planner::WorkerProfile MakeWorker(const RegisteredWorker& worker) {
@@ -87,6 +113,12 @@ double ComputeRate(const RegisteredWorker& worker) {
   return std::max(1, worker.profile.slots());
 }
 
+NetworkSpec KnownNetwork(const MasterOptions& options) {
+  NetworkSpec measured = options.measured;
+  if (options.bisection_channels > 0) measured.cuts.clear();
+  return Overlay(options.network, measured);
+}
+
 PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, std::int64_t input_bytes,
                             absl::Span<const RegisteredWorker> workers,
                             const planner::PlanOptions& plan_options, const MasterOptions& options,
@@ -101,28 +133,30 @@ PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, std::i
     ApplyShape(*knowledge.sample, planner::Origin::kSampled, request.shape);
   }
   for (const RegisteredWorker& worker : workers) {
-    planner::WorkerProfile profile = MakeWorker(worker);
+    request.cluster.workers.push_back(MakeWorker(worker));
+    request.handover_domains.push_back(worker.identity.handover_domain());
+  }
+  LevelEqualWorkers(request.cluster.workers);
+  for (planner::WorkerProfile& profile : request.cluster.workers) {
     const double speed =
         knowledge.workers != nullptr ? knowledge.workers->SpeedOf(profile.name) : 1;
     if (speed != 1) {
       profile.compute_rate *= speed;
       profile.compute_rate_origin = planner::Origin::kHistory;
     }
-    request.cluster.workers.push_back(std::move(profile));
-    request.handover_domains.push_back(worker.identity.handover_domain());
   }
   if (!knowledge.note.empty()) request.notes.push_back(knowledge.note);
   request.cluster.network = MakeNetwork(workers, options);
+  request.cluster.network_origin = OriginOfNetwork(workers, options);
   request.shape.store.seconds_per_byte =
-      SameHost(workers)
-          ? Default(options.local_store_seconds_per_byte)
-          : planner::Known{request.cluster.network.seconds_per_byte, options.network_origin};
-  request.cluster.network_origin = options.network_origin;
-  if (options.network_origin != planner::Origin::kDefault && !SameHost(workers)) {
+      SameHost(workers) ? Default(options.local_store_seconds_per_byte)
+                        : planner::Known{request.cluster.network.seconds_per_byte,
+                                         request.cluster.network_origin};
+  if (request.cluster.network_origin != planner::Origin::kDefault && !SameHost(workers)) {
     request.cluster.network.pacing_fraction = options.pacing_fraction;
     request.cluster.network.sharing_fraction = options.sharing_fraction;
   }
-  if (knowledge.workers != nullptr && options.network_origin == planner::Origin::kDefault &&
+  if (knowledge.workers != nullptr && request.cluster.network_origin == planner::Origin::kDefault &&
       !SameHost(workers) && knowledge.workers->channel_seconds_per_byte()) {
     request.cluster.network.seconds_per_byte = *knowledge.workers->channel_seconds_per_byte();
     request.cluster.network_origin = planner::Origin::kHistory;

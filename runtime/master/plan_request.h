@@ -45,6 +45,10 @@ struct PlannedJob {
   v1::Plan message;
 };
 
+/// What is known of the network between workers that do not share a file system: given, else
+/// measured. What neither says is default.
+NetworkSpec KnownNetwork(const MasterOptions& options);
+
 /// Rate of a worker by its profile; one that was not measured counts as a unit worker a slot.
 double ComputeRate(const RegisteredWorker& worker);
 

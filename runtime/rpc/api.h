@@ -52,6 +52,8 @@ class JobApi {
                            Reply<v1::ListWorkersResponse> reply) = 0;
   virtual void GetLogs(v1::GetLogsRequest request, absl::Duration timeout,
                        Reply<v1::GetLogsResponse> reply) = 0;
+  virtual void Calibrate(v1::CalibrateRequest request, absl::Duration timeout,
+                         Reply<v1::CalibrateResponse> reply) = 0;
 };
 
 /// For workers; the master implements it.
@@ -80,6 +82,8 @@ class WorkerApi {
                              Reply<v1::GrantTransferResponse> reply) = 0;
   virtual void ReleaseJob(v1::ReleaseJobRequest request, absl::Duration timeout,
                           Reply<v1::ReleaseJobResponse> reply) = 0;
+  virtual void Probe(v1::ProbeRequest request, absl::Duration timeout,
+                     Reply<v1::ProbeResponse> reply) = 0;
 };
 
 /// Opens the way to a worker's control endpoint. Never blocks; an unreachable worker shows at the

@@ -50,6 +50,10 @@ class JobClient final : public JobApi {
                Reply<v1::GetLogsResponse> reply) override {
     carrier_.Call("GetLogs", &JobApi::GetLogs, std::move(request), timeout, std::move(reply));
   }
+  void Calibrate(v1::CalibrateRequest request, absl::Duration timeout,
+                 Reply<v1::CalibrateResponse> reply) override {
+    carrier_.Call("Calibrate", &JobApi::Calibrate, std::move(request), timeout, std::move(reply));
+  }
   std::unique_ptr<Subscription> Watch(v1::WatchRequest request,
                                       absl::AnyInvocable<void(v1::JobStatus)> on_status,
                                       absl::AnyInvocable<void(absl::Status)> on_end) override {
@@ -113,6 +117,10 @@ class WorkerClient final : public WorkerApi {
                   Reply<v1::ReleaseJobResponse> reply) override {
     carrier_.Call("ReleaseJob", &WorkerApi::ReleaseJob, std::move(request), timeout,
                   std::move(reply));
+  }
+  void Probe(v1::ProbeRequest request, absl::Duration timeout,
+             Reply<v1::ProbeResponse> reply) override {
+    carrier_.Call("Probe", &WorkerApi::Probe, std::move(request), timeout, std::move(reply));
   }
 
  private:

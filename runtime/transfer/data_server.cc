@@ -97,6 +97,7 @@ class Server : public std::enable_shared_from_this<Server> {
   struct Source {
     Fd file;
     v1::DataRequest request;
+    bool probe = false;
   };
 
   // Named coroutines; each holds its own share of what it uses.
@@ -264,11 +265,12 @@ asio::awaitable<absl::Status> Server::Answer(Session& session, v1::DataRequest r
   port_.End(port_use);
   turn_.cancel();
   session.job_id.clear();
-  Count([&sent, seconds](DataServerCounters& c) {
-    ++(sent.ok() ? c.sends : c.sends_broken);
+  const bool probe_over = source->probe && absl::IsUnavailable(sent);
+  Count([&sent, seconds, probe_over](DataServerCounters& c) {
+    ++(sent.ok() || probe_over ? c.sends : c.sends_broken);
     c.busy_s += seconds;
   });
-  co_return sent;
+  co_return probe_over ? absl::CancelledError("the receiver has measured enough") : sent;
 }
 
 // Waits while another send is in its tail. Only one may wait: plans never grant more.
@@ -304,7 +306,8 @@ absl::StatusOr<Server::Source> Server::Open(v1::DataRequest request) const {
                                                    " bytes is less than one frame, ",
                                                    limits::kBlockBytesMax));
   }
-  Source source{Fd(::open(run->path.c_str(), O_RDONLY | O_CLOEXEC)), std::move(request)};
+  Source source{Fd(::open(run->path.c_str(), O_RDONLY | O_CLOEXEC)), std::move(request),
+                run->probe};
   if (!source.file.valid()) return ErrnoStatus(errno, absl::StrCat("cannot open ", run->path));
   return source;
 }
@@ -335,8 +338,8 @@ asio::awaitable<absl::Status> Server::Send(Session& session, const Source& sourc
       }
       granted += *credit;
     }
-    const absl::Status frame =
-        co_await SendFrame(session, source, request.offset() + sent, frame_bytes, &moved);
+    const std::int64_t offset = source.probe ? 0 : request.offset() + sent;
+    const absl::Status frame = co_await SendFrame(session, source, offset, frame_bytes, &moved);
     if (!frame.ok()) co_return frame;
     sent += frame_bytes;
     co_await socket.LetOthersRun();

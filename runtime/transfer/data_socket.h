@@ -70,6 +70,7 @@ class DataSocket : public std::enable_shared_from_this<DataSocket> {
   const std::string& peer() const { return peer_; }
   /// True when the connection does not leave this machine.
   bool to_loopback() const;
+  asio::any_io_executor executor() { return socket_.get_executor(); }
 
  private:
   class Waiting;

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "asio/co_spawn.hpp"
 #include "asio/detached.hpp"
 #include "asio/post.hpp"
+#include "asio/steady_timer.hpp"
 #include "asio/strand.hpp"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
@@ -39,7 +42,42 @@ struct ActiveFetch {
   std::shared_ptr<DataSocket> socket;
   bool connected = false;  // a connection used before
   OnePort::Id port_use = 0;
+  MonoTime requested;
+  std::optional<MonoTime> first_byte;
+  // Probes only.
+  std::optional<asio::steady_timer> probe_end;
+  bool probe_over = false;
+  double window_bytes = 0;
+  MonoTime last_byte;
 };
+
+// Sockets wake up for many bytes at once: spreads them over the time in which they came, so that
+// those of a wake-up across the border of the window count in part.
+void CountInWindow(ActiveFetch& fetch, std::int64_t bytes, MonoTime now) {
+  const MonoTime before = fetch.first_byte ? fetch.last_byte : fetch.requested;
+  const MonoTime from = fetch.requested + fetch.order.probe->from;
+  const MonoTime to = fetch.requested + fetch.order.probe->to;
+  const double span = absl::ToDoubleSeconds(now - before);
+  const double inside = absl::ToDoubleSeconds(std::min(now, to) - std::max(before, from));
+  if (inside < 0 || (span <= 0 && now >= to)) return;
+  fetch.window_bytes += static_cast<double>(bytes) * (span > 0 ? inside / span : 1);
+}
+
+// What a finished fetch tells. A probe whose bytes were through before its window was has a shorter
+// one.
+FetchResult ResultOf(const ActiveFetch& fetch, double seconds) {
+  FetchResult result{fetch.order.bytes, seconds, 0};
+  if (fetch.first_byte)
+    result.first_byte_s = absl::ToDoubleSeconds(*fetch.first_byte - fetch.requested);
+  if (!fetch.order.probe) return result;
+  const absl::Duration until =
+      fetch.probe_over ? fetch.order.probe->to
+                       : std::min(fetch.order.probe->to, fetch.last_byte - fetch.requested);
+  result.bytes = std::llround(fetch.window_bytes);
+  result.seconds =
+      absl::ToDoubleSeconds(std::max(until - fetch.order.probe->from, absl::ZeroDuration()));
+  return result;
+}
 
 std::string DescribeFetch(const FetchOrder& order) {
   return absl::StrCat("cannot fetch ", order.bytes, " bytes of run ", order.run_id, " of job ",
@@ -114,6 +152,7 @@ class FetchState : public std::enable_shared_from_this<FetchState> {
   static asio::awaitable<void> Run(std::shared_ptr<FetchState> self,
                                    std::shared_ptr<ActiveFetch> fetch);
   asio::awaitable<absl::Status> Transfer(ActiveFetch& fetch);
+  static void EndProbeInTime(const std::shared_ptr<ActiveFetch>& fetch);
   asio::awaitable<absl::Status> AwaitAcceptance(DataSocket& socket);
   asio::awaitable<absl::Status> Receive(ActiveFetch& fetch);
   asio::awaitable<absl::StatusOr<std::int64_t>> ReceiveFrame(ActiveFetch& fetch, char* into,
@@ -169,15 +208,30 @@ void FetchState::Begin(const std::shared_ptr<ActiveFetch>& fetch) {
 asio::awaitable<void> FetchState::Run(std::shared_ptr<FetchState> self,
                                       std::shared_ptr<ActiveFetch> fetch) {
   const MonoTime begin = self->loop_.Now();
-  const absl::Status status = co_await self->Transfer(*fetch);
+  EndProbeInTime(fetch);
+  absl::Status status = co_await self->Transfer(*fetch);
   if (status.ok()) {
     self->PutIdle(fetch->order.peer_endpoint, fetch->socket);
   } else {
     fetch->socket->Close(status);
   }
+  fetch->probe_end.reset();
+  if (fetch->probe_over && fetch->first_byte) status = absl::OkStatus();
   self->port_.End(fetch->port_use);
   self->active_.erase(fetch);
   self->Finish(*fetch, status, absl::ToDoubleSeconds(self->loop_.Now() - begin));
+}
+
+void FetchState::EndProbeInTime(const std::shared_ptr<ActiveFetch>& fetch) {
+  if (!fetch->order.probe) return;
+  fetch->probe_end.emplace(fetch->socket->executor());
+  fetch->probe_end->expires_after(absl::ToChronoNanoseconds(fetch->order.probe->end));
+  fetch->probe_end->async_wait([weak = std::weak_ptr(fetch)](const std::error_code& error) {
+    const std::shared_ptr<ActiveFetch> over = weak.lock();
+    if (error || over == nullptr || over->socket->closed()) return;
+    over->probe_over = true;
+    over->socket->Close(absl::DeadlineExceededError("no byte before the end of the probe"));
+  });
 }
 
 asio::awaitable<absl::Status> FetchState::Transfer(ActiveFetch& fetch) {
@@ -190,6 +244,7 @@ asio::awaitable<absl::Status> FetchState::Transfer(ActiveFetch& fetch) {
   }
   fetch.socket->SetSilence(options_.silence);
   const std::string request = EncodeRequest(MakeRequest(fetch.order, options_.credit_bytes));
+  fetch.requested = loop_.Now();
   status = co_await fetch.socket->Write(request);
   if (!status.ok()) co_return status;
   status = co_await AwaitAcceptance(*fetch.socket);
@@ -271,6 +326,10 @@ asio::awaitable<absl::StatusOr<std::int64_t>> FetchState::ReceiveFrame(ActiveFet
 }
 
 void FetchState::CountReceived(ActiveFetch& fetch, std::int64_t bytes) {
+  const MonoTime now = loop_.Now();
+  if (fetch.order.probe) CountInWindow(fetch, bytes, now);
+  if (!fetch.first_byte) fetch.first_byte = now;
+  fetch.last_byte = now;
   const std::int64_t left = port_.Move(fetch.port_use, bytes);
   if (left > fetch.order.look_ahead_bytes || !fetch.nearly_done) return;
   loop_.Post(std::exchange(fetch.nearly_done, nullptr));
@@ -281,7 +340,7 @@ void FetchState::Finish(ActiveFetch& fetch, const absl::Status& status, double s
     ++(status.ok() ? c.fetches : c.fetches_failed);
     c.busy_s += seconds;
   });
-  absl::StatusOr<FetchResult> result = FetchResult{fetch.order.bytes, seconds};
+  absl::StatusOr<FetchResult> result = ResultOf(fetch, seconds);
   if (!status.ok()) result = ErrorOfFetch(fetch.order, status);
   loop_.Post([done = std::exchange(fetch.done, nullptr), result = std::move(result)]() mutable {
     done(std::move(result));

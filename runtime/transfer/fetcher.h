@@ -4,6 +4,7 @@
 // that reduce steps read. Made by MakeFetcher (data_plane.h).
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/functional/any_invocable.h"
@@ -32,11 +33,20 @@ struct FetchOrder {
   std::int64_t look_ahead_bytes = 0;
   /// May run beside others at both ends (plan mode "fetch from all").
   bool concurrent = false;
+  /// Measures instead of receiving: bytes count from `from` to `to` after the request, and the
+  /// fetch ends well at `end` though bytes are left.
+  struct ProbeWindow {
+    absl::Duration from;
+    absl::Duration to;
+    absl::Duration end;
+  };
+  std::optional<ProbeWindow> probe;
 };
 
 struct FetchResult {
-  std::int64_t bytes = 0;
-  double seconds = 0;
+  std::int64_t bytes = 0;   // all that were asked for; of a probe those inside its window
+  double seconds = 0;       // the whole time; of a probe the length of its window
+  double first_byte_s = 0;  // from the request to the first byte
 };
 
 struct FetcherOptions {

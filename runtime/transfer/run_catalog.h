@@ -25,6 +25,9 @@ struct JobKey {
 struct RunFile {
   std::string path;
   std::int64_t bytes = 0;
+  /// Probe bytes: the file holds one block (limits::kBlockBytesMax), served over and over until
+  /// `bytes` are through. The receiver ends a probe by hanging up.
+  bool probe = false;
 };
 
 /// Says which file a run is, or refuses.

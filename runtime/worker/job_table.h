@@ -60,6 +60,10 @@ class JobTable {
   /// Returns what EndRelease kept.
   std::optional<std::string> ReleasedOutput(const std::string& job_id) const;
 
+  /// Says whether an order that concerns no job comes from the present master to the present
+  /// registration.
+  absl::Status CheckProbe(const v1::Fence& fence) const { return CheckEpochs(fence); }
+
   /// Returns how many jobs are held, those under release too.
   std::size_t num_held() const { return jobs_.size(); }
 

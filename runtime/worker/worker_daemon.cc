@@ -26,7 +26,8 @@ WorkerDaemon::WorkerDaemon(WorkerOptions options, WorkerSeams seams)
     : options_(std::move(options)),
       seams_(seams),
       incarnation_(absl::StrFormat("%016x", seams_.random.Next())),
-      keeper_(seams_.random) {}
+      keeper_(seams_.random),
+      prober_(seams_) {}
 
 WorkerDaemon::~WorkerDaemon() {
   if (turn_timer_) seams_.loop.CancelTimer(*turn_timer_);
@@ -79,6 +80,7 @@ void WorkerDaemon::Turn() {
         LogWarning("Lease lost; jobs dropped",
                    {{"worker", options_.name}, {"jobs", table_.num_held()}});
         table_.Close();
+        prober_.Stop();
         ReleaseAll();
         break;
     }
@@ -104,6 +106,13 @@ void WorkerDaemon::SendRegister() {
   profile.set_slots(options_.slots);
   profile.set_memory_bytes(options_.memory_bytes);
   profile.set_free_disk_bytes(free_disk_bytes_);
+  const MachineProfile& machine = options_.machine;
+  profile.set_compute_rate(machine.compute_rate);
+  profile.set_slot_compute_rate(machine.slot_compute_rate);
+  profile.set_available_memory_bytes(machine.available_memory_bytes);
+  profile.set_disk_write_bytes_per_s(machine.disk_write_bytes_per_s);
+  profile.set_disk_read_bytes_per_s(machine.disk_read_bytes_per_s);
+  profile.set_task_start_s(machine.task_start_s);
   auto answered = [this](const absl::StatusOr<v1::RegisterResponse>& answer) {
     const absl::Status status = keeper_.OnRegisterAnswer(answer, seams_.loop.Now());
     if (status.ok()) {
@@ -190,6 +199,7 @@ void WorkerDaemon::Stop(env::Task stopped) {
   state_ = State::kStopping;
   stopped_ = std::move(stopped);
   table_.Close();
+  prober_.Stop();
   Turn();  // ends the timer
   ReleaseAll();
   OnJobGone();

@@ -17,6 +17,7 @@
 #include "runtime/rpc/api.h"
 #include "runtime/worker/job_table.h"
 #include "runtime/worker/lease_keeper.h"
+#include "runtime/worker/prober.h"
 #include "runtime/worker/work_directory.h"
 #include "runtime/worker/worker_job.h"
 #include "runtime/worker/worker_options.h"
@@ -63,6 +64,8 @@ class WorkerDaemon : public rpc::WorkerApi {
                      rpc::Reply<v1::GrantTransferResponse> reply) override;
   void ReleaseJob(v1::ReleaseJobRequest request, absl::Duration timeout,
                   rpc::Reply<v1::ReleaseJobResponse> reply) override;
+  void Probe(v1::ProbeRequest request, absl::Duration timeout,
+             rpc::Reply<v1::ProbeResponse> reply) override;
 
  private:
   enum class State { kNew, kStarting, kServing, kDraining, kStopping, kStopped };
@@ -93,6 +96,7 @@ class WorkerDaemon : public rpc::WorkerApi {
   JobTable table_;
   std::optional<WorkDirectory> directory_;
   absl::btree_map<std::string, std::shared_ptr<WorkerJob>> jobs_;
+  Prober prober_;
   std::optional<env::EventLoop::TimerId> turn_timer_;
   std::optional<env::EventLoop::TimerId> drain_timer_;
   env::Task drained_;

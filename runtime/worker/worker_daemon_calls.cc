@@ -57,6 +57,20 @@ void WorkerDaemon::GrantTransfer(v1::GrantTransferRequest request, absl::Duratio
   reply(v1::GrantTransferResponse());
 }
 
+void WorkerDaemon::Probe(v1::ProbeRequest request, absl::Duration,
+                         rpc::Reply<v1::ProbeResponse> reply) {
+  if (absl::Status fenced = table_.CheckProbe(request.fence()); !fenced.ok()) return reply(fenced);
+  if (absl::Status status = CheckJobId(request.fence().job_id()); !status.ok()) {
+    return reply(status);
+  }
+  if (!jobs_.empty()) {
+    return reply(absl::FailedPreconditionError(
+        absl::StrCat("worker ", options_.name, " holds job ", jobs_.begin()->first,
+                     ": what a probe measured now would be neither the network's nor the job's")));
+  }
+  prober_.Take(std::move(request), directory_->path(), std::move(reply));
+}
+
 void WorkerDaemon::ReleaseJob(v1::ReleaseJobRequest request, absl::Duration,
                               rpc::Reply<v1::ReleaseJobResponse> reply) {
   const std::string job_id = request.fence().job_id();

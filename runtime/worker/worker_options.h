@@ -30,6 +30,17 @@ struct TaskOptions {
   absl::Duration kill_grace = limits::kTaskKillGrace;
 };
 
+/// What a worker knows of its machine (measure_machine.h). Compute rates are relative to the unit
+/// worker (compute_kernel.h). 0 = not measured.
+struct MachineProfile {
+  double slot_compute_rate = 0;  // one slot alone
+  double compute_rate = 0;       // all slots together
+  std::int64_t available_memory_bytes = 0;
+  double disk_write_bytes_per_s = 0;
+  double disk_read_bytes_per_s = 0;
+  double task_start_s = 0;
+};
+
 struct WorkerOptions {
   /// Unique in the cluster.
   std::string name;
@@ -43,6 +54,9 @@ struct WorkerOptions {
   /// Workers of one value hand runs over as files; empty = never.
   std::string handover_domain;
   std::string version;
+  /// As measured at the start, or given; zeros: not measured, which counts as one unit worker a
+  /// slot.
+  MachineProfile machine;
   TaskOptions task;
 };
 

@@ -24,6 +24,10 @@ class WorkerClient final : public rpc::WorkerApi {
                   rpc::Reply<v1::ReleaseJobResponse> reply) override {
     Forward(&rpc::WorkerApi::ReleaseJob, std::move(request), timeout, std::move(reply));
   }
+  void Probe(v1::ProbeRequest request, absl::Duration timeout,
+             rpc::Reply<v1::ProbeResponse> reply) override {
+    Forward(&rpc::WorkerApi::Probe, std::move(request), timeout, std::move(reply));
+  }
 
  private:
   template <typename Request, typename Response>

@@ -67,6 +67,8 @@ class SimWorker final : public rpc::WorkerApi {
                      rpc::Reply<v1::GrantTransferResponse> reply) override;
   void ReleaseJob(v1::ReleaseJobRequest request, absl::Duration timeout,
                   rpc::Reply<v1::ReleaseJobResponse> reply) override;
+  void Probe(v1::ProbeRequest request, absl::Duration timeout,
+             rpc::Reply<v1::ProbeResponse> reply) override;
 
  private:
   struct Piece {
@@ -131,6 +133,7 @@ class SimWorker final : public rpc::WorkerApi {
   std::int64_t registration_ = 0;  // counts, so that old heartbeat timers end
   MonoTime heard_;
   std::map<std::string, JobPtr> jobs_;
+  std::uint64_t served_probe_ = 0;  // token; 0 = none
 };
 
 }  // namespace weir::sim

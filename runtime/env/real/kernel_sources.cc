@@ -23,4 +23,10 @@ std::int64_t KernelWallClock::UnixMillis() const {
   return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
 }
 
+MonoTime ThreadCpuTime() {
+  timespec used;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return MonoTime::FromNanos(std::int64_t{used.tv_sec} * 1'000'000'000 + used.tv_nsec);
+}
+
 }  // namespace weir::env

@@ -1,6 +1,6 @@
 #pragma once
 
-// Entropy and wall-clock time of the kernel.
+// Entropy, wall-clock time and processor time of the kernel.
 
 #include "runtime/env/event_loop.h"
 
@@ -17,5 +17,8 @@ class KernelWallClock final : public WallClock {
  public:
   std::int64_t UnixMillis() const override;
 };
+
+/// Processor time that the calling thread has used.
+MonoTime ThreadCpuTime();
 
 }  // namespace weir::env

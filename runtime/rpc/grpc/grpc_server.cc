@@ -77,6 +77,10 @@ class JobServiceImpl final : public v1::JobService::CallbackService {
                    v1::GetLogsResponse* response) override {
     return backend_.Serve(context, request, response, "GetLogs", &JobApi::GetLogs);
   }
+  Reactor* Calibrate(Context* context, const v1::CalibrateRequest* request,
+                     v1::CalibrateResponse* response) override {
+    return backend_.Serve(context, request, response, "Calibrate", &JobApi::Calibrate);
+  }
 
  private:
   Backend<JobApi> backend_;
@@ -125,6 +129,10 @@ class WorkerServiceImpl final : public v1::WorkerService::CallbackService {
   Reactor* ReleaseJob(Context* context, const v1::ReleaseJobRequest* request,
                       v1::ReleaseJobResponse* response) override {
     return backend_.Serve(context, request, response, "ReleaseJob", &WorkerApi::ReleaseJob);
+  }
+  Reactor* Probe(Context* context, const v1::ProbeRequest* request,
+                 v1::ProbeResponse* response) override {
+    return backend_.Serve(context, request, response, "Probe", &WorkerApi::Probe);
   }
 
  private:

@@ -63,8 +63,26 @@ class ScriptedMaster final : public rpc::JobApi {
   void GetLogs(v1::GetLogsRequest, absl::Duration, rpc::Reply<v1::GetLogsResponse> reply) override {
     reply(v1::GetLogsResponse());
   }
+  void Calibrate(v1::CalibrateRequest request, absl::Duration,
+                 rpc::Reply<v1::CalibrateResponse> reply) override {
+    calibrate_requests.push_back(request);
+    if (!refusal.ok()) return reply(refusal);
+    if (request.cancel()) return reply(absl::CancelledError("cancelled by its user"));
+    v1::CalibrateResponse response;
+    response.set_doing("2 transfers at once");
+    if (calibrate_requests.size() > 2) {
+      response.set_done(true);
+      *response.mutable_network() = measured;
+    }
+    for (int i = 0; i < interrupt_calibration; ++i) interrupt();
+    interrupt_calibration = 0;
+    reply(std::move(response));
+  }
 
   v1::JobSpec spec;
+  std::vector<v1::CalibrateRequest> calibrate_requests;
+  v1::MeasuredNetwork measured;
+  int interrupt_calibration = 0;
   absl::Status refusal;
   std::vector<v1::JobStatus> statuses;
   bool hold_stream = false;

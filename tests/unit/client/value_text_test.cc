@@ -58,5 +58,12 @@ TEST(FormatValues, AreShortAndHaveUnits) {
   EXPECT_EQ(FormatUnixMillis(1'769'860'800'000), "2026-01-31 12:00:00Z");
 }
 
+TEST(FormatRate, IsReadBackByParseRate) {
+  EXPECT_EQ(FormatRate(1.25e7), "100.0Mbit/s");
+  EXPECT_EQ(FormatRate(1.5e8), "1.20Gbit/s");
+  EXPECT_EQ(FormatRate(1000), "8kbit/s");
+  EXPECT_NEAR(*ParseRate(FormatRate(1.25e7)), 1.25e7, 1);
+}
+
 }  // namespace
 }  // namespace weir::client

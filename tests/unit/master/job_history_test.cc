@@ -88,6 +88,16 @@ TEST_F(JobHistoryTest, PublishedOutputMeansSuccess) {
   EXPECT_EQ(history.jobs[0].parts(0).bytes(), 5);
 }
 
+TEST_F(JobHistoryTest, TheLastCalibrationCounts) {
+  EXPECT_FALSE(Settle().network_measured);
+  for (const double rate : {1e6, 2e6}) {
+    v1::JournalRecord record;
+    record.mutable_network_measured()->set_channel_bytes_per_s(rate);
+    Append(record);
+  }
+  EXPECT_EQ(Settle().network_measured->channel_bytes_per_s(), 2e6);
+}
+
 TEST_F(JobHistoryTest, EndedJobsAreTakenAsTheyEnded) {
   Accept("a");
   v1::JournalRecord ended;

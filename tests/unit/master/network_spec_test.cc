@@ -73,6 +73,28 @@ TEST(NetworkSpec, WrittenOutItReadsTheSame) {
   EXPECT_EQ(NetworkSpecJson(*again), json);
 }
 
+TEST(NetworkSpec, WhatIsPreferredGoesFirstAndTheRestIsFilledIn) {
+  NetworkSpec flags;
+  flags.latency_s = 0.002;
+  NetworkSpec measured = *ParseNetworkSpec(
+      R"({"schema":1,"channel_bytes_per_s":1e7,"latency_s":0.001,"port_bytes_per_s":{"a":1e6},
+          "racks":[{"name":"x y","workers":["a","b"],"up_channels":2,"down_channels":1}],
+          "total_channels":4})");
+  const NetworkSpec both = Overlay(flags, measured);
+  EXPECT_EQ(both.latency_s, 0.002);
+  EXPECT_EQ(both.channel_bytes_per_s, 1e7);
+  EXPECT_EQ(both.cuts.size(), 3u);
+  EXPECT_EQ(PortRate(both, "a"), 1e6);
+  EXPECT_EQ(PortRate(both, "b"), 1e7);
+  EXPECT_EQ(RackOf(both, "b"), "x y");
+  EXPECT_EQ(RackOf(both, "c"), "");
+  EXPECT_EQ(TakeTotal(measured), 4);
+  EXPECT_EQ(measured.cuts.size(), 2u);
+  EXPECT_EQ(TakeTotal(measured), 0);
+  NetworkSpec file = *ParseNetworkSpec(R"({"schema":1,"total_channels":9})");
+  EXPECT_EQ(Overlay(file, both).cuts.size(), 1u) << "cuts are taken as a whole";
+}
+
 TEST(NetworkSpec, WrongInputNamesFieldValueAndWhatIsLegal) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"{", "JSON"},

@@ -144,7 +144,16 @@ TEST_F(GrpcTest, AllThreeSurfacesReachTheirMethods) {
   std::optional<absl::StatusOr<v1::ReportTransferResponse>> reported;
   std::optional<absl::StatusOr<v1::PrepareJobResponse>> prepared;
   std::optional<absl::StatusOr<v1::ReleaseJobResponse>> released;
+  std::optional<absl::StatusOr<v1::ProbeResponse>> probed;
+  std::optional<absl::StatusOr<v1::CalibrateResponse>> calibrated;
+  auto jobs = clients_->ConnectJobs(endpoint_);
   loop_.Post([&] {
+    v1::ProbeRequest probe;
+    probe.mutable_fetch()->set_bytes_max(5);
+    worker->Probe(probe, kPatience, Into(probed));
+    v1::CalibrateRequest calibrate;
+    calibrate.set_calibration_id("c-1");
+    jobs->Calibrate(calibrate, kPatience, Into(calibrated));
     cluster->Register({}, kPatience, Into(registered));
     v1::HeartbeatRequest request;
     request.set_worker_id(42);
@@ -155,7 +164,11 @@ TEST_F(GrpcTest, AllThreeSurfacesReachTheirMethods) {
     worker->PrepareJob(prepare, kPatience, Into(prepared));
     worker->ReleaseJob({}, kPatience, Into(released));
   });
-  loop_.RunUntil([&] { return registered && beat && reported && prepared && released; });
+  loop_.RunUntil([&] {
+    return registered && beat && reported && prepared && released && probed && calibrated;
+  });
+  EXPECT_EQ((*probed)->bytes(), 5);
+  EXPECT_EQ((*calibrated)->doing(), "measuring for c-1");
   EXPECT_EQ((*registered)->worker_id(), 7);
   EXPECT_EQ((*beat)->release_jobs(0), "42");
   EXPECT_TRUE(absl::IsAborted(reported->status()));

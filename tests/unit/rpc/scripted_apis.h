@@ -71,6 +71,12 @@ class ScriptedJobApi final : public JobApi {
     response.add_logs()->set_output_tail(std::string(log_bytes, 'x'));
     reply(std::move(response));
   }
+  void Calibrate(v1::CalibrateRequest request, absl::Duration,
+                 Reply<v1::CalibrateResponse> reply) override {
+    v1::CalibrateResponse response;
+    response.set_doing("measuring for " + request.calibration_id());
+    reply(std::move(response));
+  }
 
   int submits = 0;
   bool silent = false;
@@ -141,6 +147,12 @@ class ScriptedWorkerApi final : public WorkerApi {
     calls.push_back("release");
     v1::ReleaseJobResponse response;
     response.set_task_output_tail(std::string("\xff\0x", 3));
+    reply(std::move(response));
+  }
+  void Probe(v1::ProbeRequest request, absl::Duration, Reply<v1::ProbeResponse> reply) override {
+    calls.push_back("probe " + request.fence().job_id());
+    v1::ProbeResponse response;
+    response.set_bytes(request.fetch().bytes_max());
     reply(std::move(response));
   }
   std::vector<std::string> calls;

@@ -1,0 +1,119 @@
+// Handlers of Master for users: calibration, and what is known of the network.
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
+#include "runtime/base/log.h"
+#include "runtime/master/master_impl.h"
+#include "runtime/master/plan_request.h"
+
+namespace weir::master {
+namespace {
+
+constexpr std::size_t kIdBytesMax = 100;
+
+absl::Status Refused(std::string_view code, std::string message, std::string advice) {
+  return StatusFromJobError(absl::StatusCode::kFailedPrecondition,
+                            MakeJobError(code, std::move(message), std::move(advice)));
+}
+
+absl::Status Check(const v1::CalibrateRequest& request) {
+  if (request.calibration_id().empty() || request.calibration_id().size() > kIdBytesMax) {
+    return absl::InvalidArgumentError(absl::StrCat("calibration_id has ",
+                                                   request.calibration_id().size(),
+                                                   " bytes; legal: 1 to ", kIdBytesMax));
+  }
+  // Written so that NaN fails as well.
+  const double most = absl::ToDoubleSeconds(limits::kCalibrationMax);
+  if (!(request.seconds_max() >= 0 && request.seconds_max() <= most)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("seconds_max is ", request.seconds_max(), "; legal: 0 to ", most));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Master::Impl::StartCalibration(const v1::CalibrateRequest& request) {
+  if (calibration_ && calibration_->id() == request.calibration_id()) return absl::OkStatus();
+  if (calibration_ && !calibration_->over()) {
+    const absl::Duration age = seams_.loop.Now() - calibration_->began();
+    return Refused(
+        "CALIBRATION_RUNS",
+        absl::StrCat("another calibration is under way, for ", absl::ToInt64Seconds(age), " s now"),
+        "wait until it has ended; two at once would measure each other");
+  }
+  if (!active_.empty() || !queue_.empty()) {
+    const std::string& job = active_.empty() ? queue_.front() : active_;
+    return Refused("JOB_RUNS",
+                   absl::StrCat("job ", job, " uses the network, so that nothing can be measured"),
+                   absl::StrCat("wait until it has ended (weir watch ", job,
+                                ") or cancel it (weir cancel ", job, ")"));
+  }
+  if (!dry_plans_.empty()) {
+    return Refused("JOB_RUNS", "a dry run (weir plan) samples its input on the workers",
+                   "calibrate again in a moment");
+  }
+  std::vector<RegisteredWorker> workers = workers_->Alive();
+  if (workers.size() < 2) {
+    return Refused(job_error::kNoWorkers,
+                   absl::StrCat("calibration measures between workers, and ",
+                                workers.empty() ? "none is" : "only one is", " alive"),
+                   "start more workers with: weir worker --master HOST:PORT");
+  }
+  const absl::Duration at_most = request.seconds_max() > 0 ? absl::Seconds(request.seconds_max())
+                                                           : limits::kCalibrationDefault;
+  calibration_ = std::make_unique<CalibrationRun>(
+      CalibrationRun::Context{seams_, journal_, context_->master_epoch,
+                              [this] { CalibrationEnded(); }},
+      request.calibration_id(), at_most, std::move(workers));
+  calibration_->Begin();
+  return absl::OkStatus();
+}
+
+void Master::Impl::CalibrationEnded() {
+  if (calibration_->measured() != nullptr) options_.measured = calibration_->spec();
+  BeginNextJob();
+  StopIfIdle();
+}
+
+absl::StatusOr<v1::CalibrateResponse> Master::Impl::Calibrate(const v1::CalibrateRequest& request) {
+  if (absl::Status sound = Check(request); !sound.ok()) return sound;
+  if (request.start()) {
+    if (absl::Status started = StartCalibration(request); !started.ok()) return started;
+  }
+  if (!calibration_ || calibration_->id() != request.calibration_id()) {
+    return absl::NotFoundError(
+        absl::StrCat("no calibration ", request.calibration_id(),
+                     ": the master was restarted, or another one was started; start again"));
+  }
+  if (request.cancel()) calibration_->Cancel(absl::CancelledError("cancelled by its user"));
+  return calibration_->Answer();
+}
+
+void Master::Impl::TakeRecovered(const v1::MeasuredNetwork& measured) {
+  absl::StatusOr<NetworkSpec> spec = ParseNetworkSpec(measured.spec_json());
+  if (!spec.ok()) {
+    LogWarning("The network measured earlier is not used: calibrate again",
+               {{"error", std::string(spec.status().message())}});
+    return;
+  }
+  options_.measured = *std::move(spec);
+}
+
+v1::ListWorkersResponse Master::Impl::ListWorkers() const {
+  v1::ListWorkersResponse response = workers_->List(seams_.loop.Now());
+  const NetworkSpec network = KnownNetwork(options_);
+  for (v1::WorkerStatus& worker : *response.mutable_workers()) {
+    const std::string& name = worker.identity().name();
+    worker.mutable_profile()->set_port_bytes_per_s(PortRate(network, name));
+    worker.mutable_profile()->set_rack(RackOf(network, name));
+  }
+  return response;
+}
+
+}  // namespace weir::master

@@ -1,0 +1,50 @@
+#pragma once
+
+// What a worker tells of its machine when it registers: measured once, at its start, before it
+// serves. Upstream: runtime/app (real clock, threads, files). Downstream: WorkerOptions.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "runtime/base/mono_time.h"
+#include "runtime/env/event_loop.h"
+#include "runtime/worker/worker_options.h"
+
+namespace weir::worker {
+
+using Clock = std::function<MonoTime()>;  // thread-safe
+
+/// What MeasureCompute reads time from: the wall's bounds it, the calling thread's processor time
+/// makes rates a property of the machine, whatever else runs on it at the moment.
+struct ComputeClocks {
+  Clock wall;
+  Clock thread_cpu;
+};
+
+/// Runs the kernel on one slot alone, then on all at once, each for `each` of time, twice; the
+/// better of the two counts. More slots than `cores` share them.
+///
+/// Requires: `pool` has at least `slots` threads and nothing else to do.
+/// Blocking: for four times `each`.
+void MeasureCompute(env::WorkPool& pool, int slots, int cores, const ComputeClocks& clocks,
+                    absl::Duration each, MachineProfile& profile);
+
+/// Writes a file in `directory` (synced), drops it from the cache and reads it back.
+///
+/// Bounds: limits::kDiskProbeBytes, and no new block is begun after limits::kDiskProbeTime. On
+/// tmpfs
+///   it measures memory, which is what runs there get.
+/// Errors: of the file system, naming the path; the file is gone in any case.
+absl::Status MeasureDisk(const std::string& directory, const Clock& clock, MachineProfile& profile);
+
+/// Starts a task process of `job`, waits for its first word and ends it. Blocking: for
+/// options.start_timeout at most.
+absl::StatusOr<double> MeasureTaskStart(const TaskOptions& options, const std::string& directory,
+                                        const std::string& job, const Clock& clock);
+
+/// Reads MemAvailable from the text of /proc/meminfo; 0 when it is not there. Pure.
+std::int64_t AvailableMemory(const std::string& meminfo);
+
+}  // namespace weir::worker

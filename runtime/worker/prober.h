@@ -1,0 +1,58 @@
+#pragma once
+
+// Probes of the network by order of the master: serves bytes that mean nothing, fetches them from a
+// peer and measures. Upstream: WorkerDaemon (calls of the master, fences checked). Downstream: the
+// data plane that jobs use, with the same congestion control, unpaced.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/rpc/api.h"
+#include "runtime/worker/worker_options.h"
+#include "runtime/worker/worker_seams.h"
+
+namespace weir::worker {
+
+/// Carries out the probe orders of one calibration at a time.
+///
+/// Received bytes are checked as those of a job and then dropped: a probe fills no disk.
+/// Thread-safety: on the loop only. Ownership: Stop, or destroy it, before the data plane goes.
+/// Failure semantics: serving ends by Stop, by another calibration, or when its time is over,
+///   whether the master still lives or not.
+/// Bounds: one block of disk; limits::kProbeBytesMax a probe, kProbeServe and kProbeFetch of time.
+/// Checked by: tests/unit/worker/prober_test.cc.
+class Prober {
+ public:
+  Prober(const WorkerSeams& seams) : seams_(seams) {}
+  ~Prober() { Stop(); }
+  Prober(const Prober&) = delete;
+  Prober& operator=(const Prober&) = delete;
+
+  using Reply = rpc::Reply<v1::ProbeResponse>;
+
+  /// Errors: kInvalidArgument (an order beyond the bounds), what Storage and Fetcher say.
+  void Take(v1::ProbeRequest request, const std::string& directory, Reply reply);
+  /// Ends serving; fetches that run end with kCancelled.
+  void Stop();
+
+ private:
+  struct Measuring;
+
+  void Serve(const v1::ProbeRequest& request, const std::string& directory, Reply reply);
+  void Fetch(const v1::ProbeRequest& request, Reply reply);
+  void NextRoundTrip(const std::shared_ptr<Measuring>& measuring);
+  void FetchLong(const std::shared_ptr<Measuring>& measuring);
+  void RemoveFile();
+
+  const WorkerSeams seams_;
+  std::string calibration_id_;  // being served or fetched for; empty: none
+  std::string file_;
+  std::optional<env::EventLoop::TimerId> serve_end_;
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+};
+
+}  // namespace weir::worker

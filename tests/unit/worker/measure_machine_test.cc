@@ -1,0 +1,72 @@
+#include "runtime/worker/measure_machine.h"
+
+#include <filesystem>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "runtime/env/real/asio_event_loop.h"
+#include "runtime/env/real/blocking_work_pool.h"
+#include "runtime/worker/compute_kernel.h"
+#include "tests/unit/worker/real_machine.h"
+
+namespace weir::worker {
+namespace {
+
+TEST(ComputeKernel, DoesTheSameWorkEachTime) {
+  ComputeKernel a;
+  ComputeKernel b;
+  EXPECT_EQ(a.Pass(), b.Pass());
+  EXPECT_EQ(a.words(), b.words());
+  EXPECT_GT(a.words(), 10'000u);
+}
+
+TEST(MeasureMachine, EverySlotWorksAndTheTimeIsBounded) {
+  env::AsioEventLoop loop;
+  env::BlockingWorkPool pool;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) threads.emplace_back([&] { pool.Serve(); });
+  MachineProfile profile;
+  const MonoTime begin = loop.Now();
+  MeasureCompute(pool, 3, 2, {[&] { return loop.Now(); }, env::ThreadCpuTime},
+                 absl::Milliseconds(5), profile);
+  EXPECT_LT(loop.Now() - begin, absl::Seconds(5));
+  EXPECT_GT(profile.slot_compute_rate, 0);
+  EXPECT_GT(profile.compute_rate, 0);
+  EXPECT_LT(profile.compute_rate, 10 * profile.slot_compute_rate);
+  pool.Close();
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(MeasureMachine, TheDiskProbeLeavesNothingAndNamesWhatFails) {
+  env::AsioEventLoop loop;
+  const ScratchDirectory directory;
+  MachineProfile profile;
+  const Clock clock = [&] { return loop.Now(); };
+  ASSERT_TRUE(MeasureDisk(directory.path(), clock, profile).ok());
+  EXPECT_GT(profile.disk_write_bytes_per_s, 0);
+  EXPECT_GT(profile.disk_read_bytes_per_s, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+  const absl::Status failed = MeasureDisk("/no/such/directory", clock, profile);
+  EXPECT_TRUE(absl::IsNotFound(failed)) << failed;
+}
+
+TEST(MeasureMachine, AMissingTaskProgramIsAnError) {
+  env::AsioEventLoop loop;
+  const ScratchDirectory directory;
+  TaskOptions options;
+  options.program = "/no/such/program";
+  EXPECT_FALSE(MeasureTaskStart(options, directory.path(), "x", [&] { return loop.Now(); }).ok());
+  options.program = "/bin/true";
+  options.arguments = {"true"};
+  EXPECT_FALSE(MeasureTaskStart(options, directory.path(), "x", [&] { return loop.Now(); }).ok());
+}
+
+TEST(MeasureMachine, ReadsAvailableMemory) {
+  EXPECT_EQ(AvailableMemory("MemTotal: 100 kB\nMemAvailable:     2048 kB\n"), 2 << 20);
+  EXPECT_EQ(AvailableMemory("MemTotal: 100 kB\n"), 0);
+  EXPECT_EQ(AvailableMemory(""), 0);
+}
+
+}  // namespace
+}  // namespace weir::worker
