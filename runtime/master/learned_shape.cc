@@ -196,10 +196,8 @@ void LearnChannel(const ObservedRun& run, v1::JobShapeLearned& shape) {
 
 }  // namespace
 
-void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin,
+void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin, double chunk_bytes,
                 planner::JobShape& shape) {
-  Set(known.map_seconds_per_byte() > 0, known.map_seconds_per_byte(), origin,
-      shape.map_seconds_per_byte);
   Set(known.has_map_overhead_s(), known.map_overhead_s(), origin, shape.map_overhead_s);
   Set(known.has_map_output_ratio(), known.map_output_ratio(), origin, shape.map_output_ratio);
   if (known.map_output_growth() > 0 && known.map_output_growth() <= 1 &&
@@ -207,6 +205,11 @@ void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin,
     shape.map_output_growth = {known.map_output_growth(), origin};
     shape.map_output_at_bytes = known.map_output_at_bytes();
   }
+  const double output_ratio =
+      chunk_bytes > 0 ? planner::MapOutputBytes(shape, chunk_bytes) / chunk_bytes : 0;
+  Set(known.map_seconds_per_byte() > 0,
+      known.map_seconds_per_byte() + known.map_seconds_per_output_byte() * output_ratio, origin,
+      shape.map_seconds_per_byte);
   const std::size_t layers =
       std::min(shape.layers.size(), static_cast<std::size_t>(known.layers_size()));
   for (std::size_t p = 0; p < layers; ++p) {

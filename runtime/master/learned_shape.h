@@ -22,7 +22,12 @@ inline constexpr double kWorkerAlpha = 0.3;
 
 /// Puts what is known into the shape, with its origin; what is not known stays. Numbers out of
 /// range are left out.
-void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin, planner::JobShape& shape);
+///
+/// Model: where map output has a cost of its own (B), the map rate is that of a chunk of
+///   `chunk_bytes` = x: A + B y(x) / x, with y(x) the output of such a chunk; so a plan with other
+///   chunks is predicted a little wrong.
+void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin, double chunk_bytes,
+                planner::JobShape& shape);
 
 /// One run, as it was planned and as it went.
 struct ObservedRun {

@@ -126,11 +126,14 @@ PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, std::i
   PlanRequest request;
   request.shape = MakeShape(spec, info, input_bytes, options);
   request.shape.store = ParseWriteMode(spec.write_mode()).value_or(planner::StoreShape());
+  const double mappers =
+      spec.num_mappers() > 0 ? spec.num_mappers() : static_cast<double>(workers.size());
+  const double chunk_bytes = static_cast<double>(input_bytes) / mappers;
   if (knowledge.history != nullptr) {
-    ApplyShape(*knowledge.history, planner::Origin::kHistory, request.shape);
+    ApplyShape(*knowledge.history, planner::Origin::kHistory, chunk_bytes, request.shape);
   }
   if (knowledge.sample != nullptr) {
-    ApplyShape(*knowledge.sample, planner::Origin::kSampled, request.shape);
+    ApplyShape(*knowledge.sample, planner::Origin::kSampled, chunk_bytes, request.shape);
   }
   for (const RegisteredWorker& worker : workers) {
     request.cluster.workers.push_back(MakeWorker(worker));

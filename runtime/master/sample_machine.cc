@@ -20,6 +20,9 @@ constexpr double kBlockBytes = 1 << 20;
 constexpr double kTellingSteps = 1;
 constexpr double kTellingStepsAlone = 4;
 constexpr double kGrowthMin = 0.05;
+// Output that is found this much less often in the larger sample tells what it costs.
+constexpr double kSteadyPart = 0.05;
+constexpr double kInputPartMin = 0.25;
 // Sub-buckets by weight, all together, and at most for one bucket.
 constexpr double kFinerBuckets = 512;
 constexpr int kFinerBucketsMax = 256;
@@ -30,6 +33,36 @@ double NetBytes(const v1::RunSection& section) {
   const auto bytes = static_cast<double>(section.bytes());
   const double blocks = bytes > 0 ? 1 + std::floor(bytes / (kBlockBytes + kBlockHeaderBytes)) : 0;
   return std::max(0.0, bytes - kBlockHeaderBytes * blocks);
+}
+
+// All map steps of one size: bytes read and made, each over the rate of its worker, and the time
+// beyond the overheads.
+struct MapSums {
+  double work = 0;
+  double made = 0;
+  double seconds = 0;
+};
+
+struct MapCost {
+  double seconds_per_byte = 0;
+  double seconds_per_output_byte = 0;
+};
+
+// Solves A work + B made = seconds for both sizes. Where a larger input makes as much output a
+// byte, or costs as much, B is 0 and A is what more input took, at most `all` (overheads included).
+// A is at least kInputPartMin of that: the first steps of a process are slow for other reasons than
+// keys.
+MapCost FitMapCost(const MapSums& small, const MapSums& large, double all) {
+  const double more_work = large.work - small.work;
+  const double marginal = std::min((large.seconds - small.seconds) / more_work, all);
+  const double found_less = small.made / small.work - large.made / large.work;
+  const double cost_less = small.seconds / small.work - large.seconds / large.work;
+  if (found_less <= kSteadyPart * large.made / large.work || cost_less <= 0) return {marginal, 0};
+  const double of_output = cost_less / found_less;
+  const double of_input = (large.seconds - of_output * large.made) / large.work;
+  const double least = kInputPartMin * marginal;
+  if (of_input >= least) return {of_input, of_output};
+  return {least, std::max(0.0, large.seconds - least * large.work) / large.made};
 }
 
 std::vector<double> EvenEnds(std::size_t buckets) {
@@ -191,8 +224,14 @@ void SampleMachine::FitMap(v1::JobShapeLearned& shape) const {
   const double overhead_s = steps * scale_.map_overhead_s;
   const double more_s = large_s - Sum(kSmallRound, seconds);
   if (large_work > 0 && more_s > kTellingSteps * overhead_s) {
-    shape.set_map_seconds_per_byte(
-        std::min(more_s / (large_work - Sum(kSmallRound, work)), large_s / large_work));
+    const auto made = [this](const Seen& seen, std::size_t w) {
+      return seen.output_bytes / scale_.compute_rates[w];
+    };
+    const MapCost cost = FitMapCost(
+        {Sum(kSmallRound, work), Sum(kSmallRound, made), Sum(kSmallRound, seconds) - overhead_s},
+        {large_work, Sum(kLargeRound, made), large_s - overhead_s}, large_s / large_work);
+    shape.set_map_seconds_per_byte(cost.seconds_per_byte);
+    shape.set_map_seconds_per_output_byte(cost.seconds_per_output_byte);
   }
   const double large_in = Sum(kLargeRound, input);
   const double large_out = Sum(kLargeRound, output);

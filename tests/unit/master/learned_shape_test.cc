@@ -73,9 +73,23 @@ TEST(LearnedShapeTest, OneRunSaysWhatItWas) {
   EXPECT_NEAR(shape.channel_seconds_per_byte(), 1e-8, 1e-10);
   EXPECT_EQ(shape.outliers_size(), 0);
   planner::JobShape applied = MakeExample(1).shape;
-  ApplyShape(shape, planner::Origin::kHistory, applied);
+  ApplyShape(shape, planner::Origin::kHistory, 1e6, applied);
   EXPECT_NEAR(applied.map_seconds_per_byte.value, 1.5e-8, 1e-11);
   EXPECT_EQ(applied.map_seconds_per_byte.origin, planner::Origin::kHistory);
+}
+
+TEST(LearnedShapeTest, LargerChunksFindFewerNewKeys) {
+  v1::JobShapeLearned sampled;
+  sampled.set_map_seconds_per_byte(1e-8);
+  sampled.set_map_seconds_per_output_byte(1e-7);
+  sampled.set_map_output_ratio(0.2);
+  sampled.set_map_output_growth(0.5);
+  sampled.set_map_output_at_bytes(1'000'000);
+  planner::JobShape applied = MakeExample(1).shape;
+  ApplyShape(sampled, planner::Origin::kSampled, 1e6, applied);
+  EXPECT_NEAR(applied.map_seconds_per_byte.value, 1e-8 + 0.2 * 1e-7, 1e-12);
+  ApplyShape(sampled, planner::Origin::kSampled, 1e8, applied);
+  EXPECT_NEAR(applied.map_seconds_per_byte.value, 1e-8 + 0.02 * 1e-7, 1e-12);
 }
 
 TEST(LearnedShapeTest, LaterRunsAreMixedAndOutliersDamped) {
@@ -101,7 +115,7 @@ TEST(LearnedShapeTest, KeysAreWeighedByWhatReducersRead) {
   }
   EXPECT_EQ(all, 1e8);
   planner::JobShape applied = example.shape;
-  ApplyShape(Learn(example), planner::Origin::kHistory, applied);
+  ApplyShape(Learn(example), planner::Origin::kHistory, 1e6, applied);
   EXPECT_NEAR(ShareBelow(applied.layers[0].key_weights, 0.5), 0.8, 1e-9);
   const planner::KeyCuts cuts = CutKeys(applied.layers[0].key_weights, {0.5, 0.5});
   EXPECT_NEAR(cuts.ends[0], 0.5 * 0.5 / 0.8, 1e-9);

@@ -71,6 +71,7 @@ TEST(SampleIdTest, NamesItsJob) {
 struct Model {
   double overhead_s = 1e-3;
   double map_seconds_per_byte = 2e-8;
+  double map_seconds_per_output_byte = 0;
   double growth = 0.5;
   double reduce_seconds_per_byte = 1e-6;
   bool all_in_one_bucket = false;
@@ -92,11 +93,12 @@ v1::JobShapeLearned Conclude(const Model& model, int num_layers) {
       for (const v1::StepInput& input : order.order.inputs())
         bytes += static_cast<double>(input.bytes());
       const bool map = order.order.kind() == v1::STEP_ORDER_KIND_MAP;
+      const double output = map ? 1000 * std::pow(bytes, model.growth) : bytes / 2;
       took_s = model.overhead_s +
-               bytes * (map ? model.map_seconds_per_byte : model.reduce_seconds_per_byte);
+               bytes * (map ? model.map_seconds_per_byte : model.reduce_seconds_per_byte) +
+               (map ? output * model.map_seconds_per_output_byte : 0);
       v1::StepResult result;
       result.set_step(order.order.step());
-      const double output = map ? 1000 * std::pow(bytes, model.growth) : bytes / 2;
       if (order.order.consumer_key_end().empty()) {
         result.mutable_part()->set_bytes(static_cast<std::int64_t>(output));
       } else {
@@ -140,6 +142,14 @@ TEST(SampleMachineTest, FindsRatesAndGrowthOfTheModel) {
   EXPECT_NEAR(shape.layers(0).reduce_seconds_per_byte(), 1e-6, 1e-8);
   EXPECT_EQ(shape.layers(0).key_end_size(), 0);
   EXPECT_NEAR(shape.layers(1).output_ratio(), 0.5, 0.01);
+}
+
+TEST(SampleMachineTest, TellsWhatOutputCostsBesideInput) {
+  Model model;
+  model.map_seconds_per_output_byte = 5e-8;
+  const v1::JobShapeLearned shape = Conclude(model, 1);
+  EXPECT_NEAR(shape.map_seconds_per_byte(), 2e-8, 3e-10);
+  EXPECT_NEAR(shape.map_seconds_per_output_byte(), 5e-8, 1e-9);
 }
 
 TEST(SampleMachineTest, LeavesOutWhatIsTooShortToTell) {
