@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <asio/io_context.hpp>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -8,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "asio/io_context.hpp"
 #include "runtime/app/control_process.h"
 #include "runtime/app/interrupts.h"
 #include "runtime/app/machine.h"

@@ -1,11 +1,11 @@
-#include <asio/executor_work_guard.hpp>
-#include <asio/io_context.hpp>
 #include <iostream>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "asio/executor_work_guard.hpp"
+#include "asio/io_context.hpp"
 #include "runtime/app/control_process.h"
 #include "runtime/app/daemons.h"
 #include "runtime/app/interrupts.h"

@@ -2,12 +2,6 @@
 
 #include <time.h>
 
-#include <asio/executor_work_guard.hpp>
-#include <asio/io_context.hpp>
-#include <asio/posix/stream_descriptor.hpp>
-#include <asio/post.hpp>
-#include <asio/signal_set.hpp>
-#include <asio/steady_timer.hpp>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -15,6 +9,12 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "asio/executor_work_guard.hpp"
+#include "asio/io_context.hpp"
+#include "asio/posix/stream_descriptor.hpp"
+#include "asio/post.hpp"
+#include "asio/signal_set.hpp"
+#include "asio/steady_timer.hpp"
 #include "runtime/base/errno_status.h"
 
 namespace weir::env {

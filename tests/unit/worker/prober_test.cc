@@ -2,11 +2,11 @@
 
 #include "runtime/worker/prober.h"
 
-#include <asio/executor_work_guard.hpp>
-#include <asio/io_context.hpp>
 #include <memory>
 #include <thread>
 
+#include "asio/executor_work_guard.hpp"
+#include "asio/io_context.hpp"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/base/limits.h"
@@ -60,11 +60,12 @@ class ProberTest : public testing::Test {
       stopped = true;
     });
     loop_.RunUntil([&] { return stopped; });
+    // What the probers left to the disk pool uses the peers' storage.
+    disk_.Close();
+    disk_thread_.join();
     sender_.reset();
     receiver_.reset();
     guard_.reset();
-    disk_.Close();
-    disk_thread_.join();
     transfers_.stop();
     transfer_thread_.join();
   }
