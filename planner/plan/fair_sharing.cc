@@ -42,6 +42,17 @@ FlowsByResource Invert(const SharingProblem& problem, absl::Span<const std::int3
 
 }  // namespace
 
+void AddFlow(const NetworkModel& network, WorkerIndex sender, WorkerIndex receiver,
+             SharingProblem& problem) {
+  if (problem.resource_begin.empty()) problem.resource_begin.push_back(0);
+  problem.resources.push_back(sender);
+  problem.resources.push_back(network.num_workers + receiver);
+  for (const std::int32_t cut : CutsCrossed(network, sender, receiver)) {
+    problem.resources.push_back(2 * network.num_workers + cut);
+  }
+  problem.resource_begin.push_back(problem.resources.size());
+}
+
 void MaxMinRates(const SharingProblem& problem, absl::Span<const std::int32_t> active,
                  std::vector<double>* rates) {
   const FlowsByResource table = Invert(problem, active);

@@ -1,13 +1,14 @@
 #pragma once
 
 // Rates of transfers that all run at once and share ports and cuts.
-// Upstream: fetch_all. Downstream: nothing; pure arithmetic.
+// Upstream: fetch_all, calibration (runtime/master). Downstream: nothing; pure arithmetic.
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "planner/plan/network_model.h"
 
 namespace weir::planner {
 
@@ -20,6 +21,14 @@ struct SharingProblem {
   std::vector<std::size_t> resource_begin;
   std::vector<std::int32_t> resources;
 };
+
+/// Adds a flow of `sender` to `receiver`: it uses the one's port out, the other's port in, and
+/// every cut that it crosses.
+///
+/// Model: resources are the ports out by worker, the ports in by worker, and the cuts in the order
+///   of `network`; capacity is to be filled in that order.
+void AddFlow(const NetworkModel& network, WorkerIndex sender, WorkerIndex receiver,
+             SharingProblem& problem);
 
 /// Divides the capacities among the flows in `active` by max-min fairness and writes rates[f], in
 /// bytes per second.

@@ -34,14 +34,8 @@ SharingProblem PortsAndCuts(const Plan& plan) {
   for (const Cut& cut : network.cuts) {
     problem.capacity.push_back(channel_bytes_per_s * cut.channels);
   }
-  problem.resource_begin.push_back(0);
   for (const Transfer& transfer : plan.transfers) {
-    problem.resources.push_back(transfer.sender);
-    problem.resources.push_back(network.num_workers + transfer.receiver);
-    for (const std::int32_t cut : CutsCrossed(network, transfer.sender, transfer.receiver)) {
-      problem.resources.push_back(2 * network.num_workers + cut);
-    }
-    problem.resource_begin.push_back(problem.resources.size());
+    AddFlow(network, transfer.sender, transfer.receiver, problem);
   }
   return problem;
 }

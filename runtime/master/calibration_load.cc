@@ -293,15 +293,9 @@ void Calibration::TakeCheck(const std::vector<ProbeOutcome>& outcomes) {
     problem.capacity.push_back(rate);
   }
   std::vector<std::int32_t> active;
-  problem.resource_begin.push_back(0);
   for (const ProbeFlow& flow : current_->round.flows) {
     active.push_back(static_cast<std::int32_t>(active.size()));
-    problem.resources.push_back(flow.sender);
-    problem.resources.push_back(num_workers_ + flow.receiver);
-    for (const std::int32_t cut : planner::CutsCrossed(network, flow.sender, flow.receiver)) {
-      problem.resources.push_back(2 * num_workers_ + cut);
-    }
-    problem.resource_begin.push_back(problem.resources.size());
+    planner::AddFlow(network, flow.sender, flow.receiver, problem);
   }
   std::vector<double> rates(active.size());
   planner::MaxMinRates(problem, active, &rates);

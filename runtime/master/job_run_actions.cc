@@ -57,8 +57,12 @@ void JobRun::MakePlan() {
     auto workers = WorkersOfPlan(*given_plan_, workers_);
     if (!workers.ok()) return FailFrom(workers.status());
     workers_ = *std::move(workers);
-    return TakePlan([plan = *std::exchange(given_plan_, std::nullopt), job = status_.spec().job()] {
-      return AdoptGivenPlan(plan, job);
+    const bool known = OriginOfNetwork(workers_, context_.options) != planner::Origin::kDefault;
+    return TakePlan([plan = *std::exchange(given_plan_, std::nullopt), job = status_.spec().job(),
+                     known]() -> absl::StatusOr<PlannedJob> {
+      absl::StatusOr<PlannedJob> adopted = AdoptGivenPlan(plan, job);
+      if (adopted.ok()) adopted->network_known = known;
+      return adopted;
     });
   }
   planning_.Plan(input_->input().total_bytes, workers_,
@@ -161,8 +165,7 @@ void JobRun::Conduct() {
   };
   listener.failed = [this](v1::JobError error) { Fail(std::move(error)); };
   GrantOptions grants{job_token_, 0, 0};
-  if (planned_->network_known ||
-      context_.options.network_origin != planner::Origin::kDefault) {  // a given plan
+  if (planned_->network_known) {
     grants.pacing_fraction = context_.options.pacing_fraction;
     grants.look_ahead_bytes = context_.options.look_ahead_bytes;
   }

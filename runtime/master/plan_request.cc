@@ -61,13 +61,6 @@ planner::NetworkModel MakeNetwork(absl::Span<const RegisteredWorker> workers,
   return network;
 }
 
-planner::Origin OriginOfNetwork(absl::Span<const RegisteredWorker> workers,
-                                const MasterOptions& options) {
-  const bool measured = !SameHost(workers) && options.network.channel_bytes_per_s <= 0 &&
-                        options.measured.channel_bytes_per_s > 0;
-  return measured ? planner::Origin::kMeasured : options.network_origin;
-}
-
 // Measured rates of equal machines differ by noise; planned for, it would only make every plan an
 // unequal one. Within this factor of each other all workers count as their mean.
 constexpr double kEqualRates = 1.15;
@@ -99,6 +92,13 @@ planner::WorkerProfile MakeWorker(const RegisteredWorker& worker) {
 }
 
 }  // namespace
+
+planner::Origin OriginOfNetwork(absl::Span<const RegisteredWorker> workers,
+                                const MasterOptions& options) {
+  const bool measured = !SameHost(workers) && options.network.channel_bytes_per_s <= 0 &&
+                        options.measured.channel_bytes_per_s > 0;
+  return measured ? planner::Origin::kMeasured : options.network_origin;
+}
 
 bool SameHost(absl::Span<const RegisteredWorker> workers) {
   const std::string& domain = workers.front().identity.handover_domain();

@@ -45,6 +45,10 @@ struct PlannedJob {
   v1::Plan message;
 };
 
+/// Where the numbers of the network between these workers come from.
+planner::Origin OriginOfNetwork(absl::Span<const RegisteredWorker> workers,
+                                const MasterOptions& options);
+
 /// What is known of the network between workers that do not share a file system: given, else
 /// measured. What neither says is default.
 NetworkSpec KnownNetwork(const MasterOptions& options);

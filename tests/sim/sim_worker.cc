@@ -244,7 +244,7 @@ void SimWorker::FinishStep(const JobPtr& job, const v1::Fence& fence, const v1::
   } else {
     v1::RunInfo& run = *result.mutable_run();
     run.set_run_id(run_id);
-    run.set_path(absl::StrCat("/work/", model_.name, "/", run_id));
+    run.set_path(absl::StrCat("/runs/", model_.name, "/", run_id));
     std::int64_t begin = 0;
     for (int k = 0; k < order.consumer_key_end_size(); ++k) {
       const auto end = static_cast<std::int64_t>(

@@ -118,6 +118,39 @@ TEST_F(MasterCalibrateTest, MeasuresRemembersAndSurvivesARestart) {
   EXPECT_EQ(origin, "measured");
 }
 
+TEST_F(MasterCalibrateTest, AGivenPlanIsGrantedAheadOnAMeasuredNetworkToo) {
+  AddWorkers(3);
+  ASSERT_TRUE(Ask("c-1", true).ok());
+  ASSERT_TRUE(AskUntilDone("c-1").ok());
+  v1::PlanJobRequest dry_run;
+  dry_run.mutable_spec()->set_job("simjob");
+  dry_run.mutable_spec()->add_inputs("/in/data");
+  dry_run.mutable_spec()->set_plan_method("even");
+  v1::SubmitRequest request;
+  world_->master().PlanJob(dry_run, absl::Seconds(5), [&request](const auto& response) {
+    ASSERT_TRUE(response.ok()) << response.status();
+    *request.mutable_spec()->mutable_plan() = response->plan();
+  });
+  RunFor(absl::Seconds(1));
+  request.mutable_spec()->set_job("simjob");
+  request.mutable_spec()->add_inputs("/in/data");
+  request.mutable_spec()->set_output("/out/z");
+  v1::GetPlanRequest get;
+  world_->master().Submit(request, absl::Seconds(5), [&get](const auto& response) {
+    ASSERT_TRUE(response.ok()) << response.status();
+    get.set_job_id(response->job_id());
+  });
+  for (int i = 0; i < 300 && !IsTerminal(StateOf(get.job_id())); ++i) RunFor(absl::Seconds(1));
+  ASSERT_EQ(StateOf(get.job_id()), v1::JOB_STATE_SUCCEEDED);
+  std::int64_t tail_bytes = 0;
+  world_->master().GetPlan(get, absl::Seconds(5), [&tail_bytes](const auto& response) {
+    ASSERT_TRUE(response.ok()) << response.status();
+    for (const auto& transfer : response->actual().transfers()) tail_bytes += transfer.tail_bytes();
+  });
+  RunFor(absl::Seconds(1));
+  EXPECT_GT(tail_bytes, 0) << "no port was given on before a transfer's last byte";
+}
+
 TEST_F(MasterCalibrateTest, OneWorkerIsTooFew) {
   AddWorkers(1);
   const auto answer = Ask("c-1", true);

@@ -46,7 +46,7 @@ class OrderBuilderTest : public ::testing::Test {
     }
     v1::RunInfo run;
     run.set_run_id("0.1");
-    run.set_path("/work/0.1.run");
+    run.set_path("/runs/0.1.run");
     builder_.RunPublished(0, run);
   }
   const planner::Plan plan_ = TwoByTwo();
@@ -103,7 +103,7 @@ TEST_F(OrderBuilderTest, GrantNamesSenderPieceAndPace) {
   start.bytes = 1 << 20;
   EXPECT_EQ(builder_.BuildGrant(start).look_ahead_bytes(), 4096);
   start.handover = true;
-  EXPECT_EQ(builder_.BuildGrant(start).source_run_path(), "/work/0.1.run");
+  EXPECT_EQ(builder_.BuildGrant(start).source_run_path(), "/runs/0.1.run");
   EXPECT_EQ(builder_.BuildGrant(start).look_ahead_bytes(), 0);
 }
 

@@ -29,21 +29,14 @@ struct SimulatedNetwork {
   }
 
   std::vector<ProbeOutcome> Run(const std::vector<ProbeFlow>& flows) {
-    const auto n = static_cast<std::int32_t>(up.size());
     planner::SharingProblem problem;
     problem.capacity = up;
     problem.capacity.insert(problem.capacity.end(), down.begin(), down.end());
     problem.capacity.insert(problem.capacity.end(), cut_rate.begin(), cut_rate.end());
     std::vector<std::int32_t> active;
-    problem.resource_begin.push_back(0);
     for (const ProbeFlow& flow : flows) {
       active.push_back(static_cast<std::int32_t>(active.size()));
-      problem.resources.push_back(flow.sender);
-      problem.resources.push_back(n + flow.receiver);
-      for (const std::int32_t cut : planner::CutsCrossed(model, flow.sender, flow.receiver)) {
-        problem.resources.push_back(2 * n + cut);
-      }
-      problem.resource_begin.push_back(problem.resources.size());
+      planner::AddFlow(model, flow.sender, flow.receiver, problem);
     }
     std::vector<double> rates(flows.size());
     planner::MaxMinRates(problem, active, &rates);

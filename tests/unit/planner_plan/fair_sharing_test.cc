@@ -22,6 +22,18 @@ TEST(FairSharingTest, ProgressiveFillingByHand) {
   EXPECT_THAT(rates, ElementsAre(DoubleEq(2.5), DoubleEq(2.5), DoubleEq(1), DoubleEq(7.5)));
 }
 
+TEST(FairSharingTest, AFlowUsesBothPortsAndTheCutsThatItCrosses) {
+  NetworkModel network;
+  network.num_workers = 3;
+  network.cuts = {{"up", {true, false, false}, {false, true, true}, 1},
+                  {"down", {false, true, true}, {true, false, false}, 1}};
+  SharingProblem problem;
+  AddFlow(network, 0, 2, problem);
+  AddFlow(network, 1, 2, problem);
+  EXPECT_THAT(problem.resources, ElementsAre(0, 5, 6, 1, 5));
+  EXPECT_THAT(problem.resource_begin, ElementsAre(0, 3, 5));
+}
+
 TEST(FairSharingTest, OnlyActiveFlowsTakePart) {
   SharingProblem problem;
   problem.capacity = {6};

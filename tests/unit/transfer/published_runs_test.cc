@@ -15,7 +15,7 @@ class PublishedRunsTest : public testing::Test {
  protected:
   void SetUp() override {
     runs_.AddJob(Key());
-    ASSERT_TRUE(runs_.Publish(kJob, "1.1", {"/work/1.1.run", 100}).ok());
+    ASSERT_TRUE(runs_.Publish(kJob, "1.1", {"/runs/1.1.run", 100}).ok());
   }
   PublishedRuns runs_;
 };
@@ -23,7 +23,7 @@ class PublishedRunsTest : public testing::Test {
 TEST_F(PublishedRunsTest, GivesTheFileOfAPublishedRun) {
   const absl::StatusOr<RunFile> file = runs_.Find(Key(), "1.1");
   ASSERT_TRUE(file.ok()) << file.status();
-  EXPECT_EQ(file->path, "/work/1.1.run");
+  EXPECT_EQ(file->path, "/runs/1.1.run");
   EXPECT_EQ(file->bytes, 100);
 }
 
