@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -18,6 +21,7 @@
 #include "runtime/rpc/grpc/grpc_clients.h"
 #include "runtime/rpc/grpc/grpc_server.h"
 #include "runtime/transfer/data_plane.h"
+#include "runtime/worker/cpu_quota.h"
 #include "runtime/worker/measure_machine.h"
 #include "runtime/worker/worker_daemon.h"
 
@@ -191,6 +195,18 @@ class WorkerProcess {
 
   int slots() const { return options_.slots > 0 ? options_.slots : NumCores(); }
 
+  // What a quota leaves of the cores: as many may run at once, but not all the time.
+  double Cores() {
+    constexpr std::int64_t kGroupFileBytesMax = 64 << 10;
+    const auto quota =
+        worker::CpuQuotaCores([this](const std::string& path) -> std::optional<std::string> {
+          auto text = process_.storage.ReadFile(path, kGroupFileBytesMax);
+          if (!text.ok()) return std::nullopt;
+          return *std::move(text);
+        });
+    return std::min<double>(NumCores(), quota.value_or(NumCores()));
+  }
+
   // Before the loop runs, on threads that then go: nothing else is under way in this process.
   void MeasureMachine() {
     if (options_.measure) {
@@ -198,7 +214,7 @@ class WorkerProcess {
       const std::string directory = TemporaryDirectory(options_.work_dir);
       {
         PoolThreads pool(slots());
-        worker::MeasureCompute(pool.pool(), slots(), NumCores(), {clock, env::ThreadCpuTime},
+        worker::MeasureCompute(pool.pool(), slots(), Cores(), {clock, env::ThreadCpuTime},
                                limits::kComputeProbeTime, machine_);
       }
       if (absl::Status disk = worker::MeasureDisk(directory, clock, machine_); !disk.ok()) {

@@ -9,9 +9,10 @@
 
 namespace weir::worker {
 
-/// The unit worker of the planner: one slot that passes the kernel at this rate. About one core of
-/// the machine (3 GHz, 2020s) on which the jobs' default rates were taken.
-inline constexpr double kUnitKernelBytesPerS = 170e6;
+/// The unit worker of the planner: one slot that passes the kernel at this rate. One idle core of
+/// the machine on which the jobs' default rates were taken (AMD EPYC; 561 to 568 MB/s in three
+/// measurements): another value would make every default rate wrong by the same factor.
+inline constexpr double kUnitKernelBytesPerS = 560e6;
 
 /// Text and table of one slot.
 ///

@@ -90,12 +90,13 @@ absl::StatusOr<double> Timed(const Clock& clock, std::int64_t bytes_max, std::in
 
 }  // namespace
 
-void MeasureCompute(env::WorkPool& pool, int slots, int cores, const ComputeClocks& clocks,
+void MeasureCompute(env::WorkPool& pool, int slots, double cores, const ComputeClocks& clocks,
                     absl::Duration each, MachineProfile& profile) {
-  const double share = std::min(1.0, static_cast<double>(cores) / slots);
+  const double share = std::min(1.0, cores / slots);
+  const double share_alone = std::min(1.0, cores);
   for (int turn = 0; turn < 2; ++turn) {
     profile.slot_compute_rate =
-        std::max(profile.slot_compute_rate, RateOfSlots(pool, 1, clocks, each));
+        std::max(profile.slot_compute_rate, share_alone * RateOfSlots(pool, 1, clocks, each));
     profile.compute_rate =
         slots == 1 ? profile.slot_compute_rate
                    : std::max(profile.compute_rate, share * RateOfSlots(pool, slots, clocks, each));

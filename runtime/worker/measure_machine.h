@@ -24,11 +24,12 @@ struct ComputeClocks {
 };
 
 /// Runs the kernel on one slot alone, then on all at once, each for `each` of time, twice; the
-/// better of the two counts. More slots than `cores` share them.
+/// better of the two counts. Slots share `cores`, which a quota makes a fraction: processor time
+/// does not show what a quota takes away.
 ///
-/// Requires: `pool` has at least `slots` threads and nothing else to do.
+/// Requires: `pool` has at least `slots` threads and nothing else to do; cores > 0.
 /// Blocking: for four times `each`.
-void MeasureCompute(env::WorkPool& pool, int slots, int cores, const ComputeClocks& clocks,
+void MeasureCompute(env::WorkPool& pool, int slots, double cores, const ComputeClocks& clocks,
                     absl::Duration each, MachineProfile& profile);
 
 /// Writes a file in `directory` (synced), drops it from the cache and reads it back.
