@@ -28,7 +28,11 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
   }
   const auto info = seams_.catalog.find(spec_.job());
   if (spec_.sampling() == "off" || info == seams_.catalog.end()) return sampled();
-  std::optional<SampleDesign> design = DesignSample(input, workers.size(), options_.sampling);
+  SamplePolicy policy = options_.sampling;
+  if (!workers.empty() && !SameHost(workers)) {
+    policy.input_bytes_min = policy.network_input_bytes_min;
+  }
+  std::optional<SampleDesign> design = DesignSample(input, workers.size(), policy);
   if (!design) return sampled();
   if (!busy.empty()) {
     note_ = absl::StrCat("Not sampled, because ", busy, " runs: both would measure each other.");

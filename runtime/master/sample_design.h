@@ -17,6 +17,8 @@ struct SamplePolicy {
   bool enabled = true;
   /// Below this a sample of a hundredth says nothing about rates and costs as much as the job.
   std::int64_t input_bytes_min = 64 << 20;
+  /// The same where data crosses a network: there a wrong plan costs more than a sample.
+  std::int64_t network_input_bytes_min = 16 << 20;
   double fraction = 0.01;
   std::int64_t bytes_max = 64 << 20;
   /// The sample is given up when it takes longer; the job is then planned without.
@@ -32,9 +34,10 @@ struct SampleDesign {
 /// Spreads the sample evenly over the input: kPlacesPerWorker places a worker, each a fifth for the
 /// small sample and the rest for the large one.
 ///
-/// Returns nothing when the policy says no, or when more than half of the input is compressed: a
-/// gzip file has one reader only, from its first byte.
-/// Checked by: tests/unit/master/sample_test.cc.
+/// A gzip file has one reader, from its first byte: it is taken whole where a border of a place
+/// falls near it, as long as all of them stay within the sample's size. Returns nothing when the
+/// policy says no, or when that leaves less than half of the sample. Checked by:
+/// tests/unit/master/sample_test.cc.
 std::optional<SampleDesign> DesignSample(const InputList& input, std::size_t num_workers,
                                          const SamplePolicy& policy);
 

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,10 +54,34 @@ TEST(SampleDesignTest, IsBounded) {
   EXPECT_LE(BytesOf(design->small) + BytesOf(design->large), 64 << 20);
 }
 
+TEST(SampleDesignTest, TakesCompressedFilesWhole) {
+  std::vector<InputFile> files;
+  for (int i = 0; i < 10'000; ++i) files.push_back({"/doc/" + std::to_string(i) + ".gz", 20'000});
+  const InputList input = Files(std::move(files));
+  const auto design = DesignSample(input, 2, {});
+  ASSERT_TRUE(design.has_value());
+  EXPECT_LE(BytesOf(design->small) + BytesOf(design->large), 2'000'000);
+  EXPECT_GE(BytesOf(design->small) + BytesOf(design->large), 1'000'000);
+  EXPECT_GE(BytesOf(design->large), 2 * BytesOf(design->small));
+  std::set<std::string> seen;
+  for (const auto* pieces : {&design->small, &design->large}) {
+    for (const auto& of_worker : *pieces) {
+      for (const v1::InputRange& range : of_worker) {
+        EXPECT_EQ(range.begin(), 0);
+        EXPECT_EQ(range.end(), range.file_bytes());
+        EXPECT_TRUE(seen.insert(range.path()).second) << "read twice: " << range.path();
+      }
+    }
+  }
+}
+
 TEST(SampleDesignTest, LeavesOutWhatASampleSaysNothingOf) {
   EXPECT_FALSE(DesignSample(Files({{"/a", 1'000'000}}), 2, {}).has_value());
   EXPECT_FALSE(DesignSample(Files({{"/a", 0}}), 2, {}).has_value());
   EXPECT_FALSE(DesignSample(Files({{"/a.gz", 1'000'000'000}}), 2, {}).has_value());
+  EXPECT_FALSE(
+      DesignSample(Files({{"/a.gz", 900'000'000}, {"/b", 100'000'000}}), 2, {}).has_value())
+      << "too little of it can be read in part";
   SamplePolicy off;
   off.enabled = false;
   EXPECT_FALSE(DesignSample(Files({{"/a", 1'000'000'000}}), 2, off).has_value());
