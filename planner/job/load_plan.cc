@@ -37,6 +37,8 @@ constexpr Seconds kShortestGrantS = 0.08;
 // others may take.
 constexpr Seconds kPlanSecondsPerPair = 4e-6;
 constexpr double kPlanningPart = 0.03;
+// Work of OrderBySlack that a slow machine does in a second.
+constexpr double kSlackWorkPerS = 5e8;
 // The model needs positive costs. A cost of zero becomes this part of the map rate; predictions use
 // the real ones.
 constexpr double kFreePart = 1e-9;
@@ -324,13 +326,13 @@ std::vector<Chain> ChainsOf(const JobShape& shape, const ClusterProfile& cluster
 }
 
 /// Where more than the ports alone can limit a shuffle, an order that knows every limit is worth
-/// its time: some 10 ms for eight workers, some 50 times that for sixteen.
+/// its time.
 void Reorder(Plan& best) {
   if (best.network.cuts.empty() && best.network.port_slowdown.empty()) return;
-  const Seconds takes_s = 0.01 * std::pow(best.network.num_workers / 8.0, 6);
-  if (takes_s > kPlanningPart * best.summary.makespan_s) return;
+  const double work = kSlackWorkPerS * kPlanningPart * best.summary.makespan_s;
   Plan reordered = best;
-  const absl::Status ordered = OrderBySlack(&reordered);
+  const absl::Status ordered = OrderBySlack(
+      &reordered, static_cast<std::int64_t>(std::min(work, static_cast<double>(kSlackWorkMax))));
   if (ordered.ok() && reordered.summary.makespan_s < best.summary.makespan_s * (1 - kFinerGain)) {
     best = std::move(reordered);
   }

@@ -11,16 +11,15 @@ namespace weir::planner {
 
 /// Above this many transfers in the plan OrderBySlack only does what OrderByPriority does.
 inline constexpr std::int32_t kSlackTransfersMax = 260;
+/// Work of some 0.2 s (SlackSchedule::work).
+inline constexpr std::int64_t kSlackWorkMax = 200'000'000;
 
 /// Orders the transfers of a plan, cutting them into pieces where that helps.
 ///
-/// Model: layer by layer, event by event. The slack of a port or cut is what is left of the layer's
-///   bound (volume over rate after every release, plus the work of the reducer behind a receive
-///   port) when it works without a pause from now on. At each event the transfers that run are an
-///   assignment of senders to receivers of greatest weight, each resource weighing exp(-slack /
-///   scale); cuts enter by prices that are raised until each carries no more than its channels.
-///   Several scales and lengths of piece are tried, and the list rule of OrderByPriority; the plan
-///   with the least predicted makespan is kept, so the result is never worse than the list rule.
+/// Schedules layer by layer with ScheduleBySlack: first with whole transfers and chance, then cut
+/// into pieces, then with more chance, until a plan is within 0.5 % of OrderBound or `work_max`
+/// would be passed. The plan with the least predicted makespan is kept, that of OrderByPriority
+/// among them, so the result is never worse than the list rule.
 /// Bounds: none proven beyond the list rule's. Measured on random shuffles (1 to 4 channels between
 ///   two racks, release waves, 40 % at one receiver):
 ///   tests/unit/planner_plan/order_by_slack_test.cc states how far above OrderBound.
@@ -28,8 +27,8 @@ inline constexpr std::int32_t kSlackTransfersMax = 260;
 ///   moves; no trees (kCombine steps).
 /// Errors: kInvalidArgument when the plan breaks CheckStructure or its precedence has a cycle.
 /// Thread-safety: pure; same input, same plan.
-/// Time: O(tries * events * workers^3): 8 workers some 10 ms, 16 up to half a second; the tries end
-///   with a plan within 0.5 % of OrderBound.
-absl::Status OrderBySlack(Plan* plan);
+/// Time: that of OrderByPriority and `work_max`; one try takes some 0.5 ms for eight workers, 20 ms
+///   for sixteen.
+absl::Status OrderBySlack(Plan* plan, std::int64_t work_max = kSlackWorkMax);
 
 }  // namespace weir::planner
