@@ -64,7 +64,7 @@ void AddDaemonCommands(CLI::App& app, const TakeCommand& take) {
   master_command
       ->add_option("--pacing-fraction", master->pacing_fraction,
                    "Share of a known channel rate that senders are paced at, 0.1 to 1; 0 = unpaced "
-                   "(default: 0.94)")
+                   "(default: 0.97)")
       ->check([](const std::string& text) {
         double share = 0;
         const bool legal =
@@ -75,7 +75,7 @@ void AddDaemonCommands(CLI::App& app, const TakeCommand& take) {
       ->type_name("SHARE");
   AddBytes(*master_command, "--look-ahead", master->look_ahead_bytes,
            "Bytes left of a transfer at which the next may begin on its ports; 0 = none left "
-           "(default: 32KiB where the channel rate is known)");
+           "(default: 16KiB where the channel rate is known)");
   AddTls(*master_command, master->tls);
   AddInsecure(*master_command, master->insecure);
   AddLog(*master_command, master->log);
@@ -142,8 +142,8 @@ void AddDaemonCommands(CLI::App& app, const TakeCommand& take) {
       ->type_name("NAME");
   worker_command
       ->add_option("--congestion-control", worker->congestion_control,
-                   "TCP congestion control of every send, for example bbr (default: reno where "
-                   "paced, else bbr; cubic on loopback)")
+                   "TCP congestion control of every send, for example reno (default: bbr where "
+                   "paced, else reno; cubic on loopback)")
       ->type_name("NAME");
   AddTls(*worker_command, worker->master.tls);
   AddInsecure(*worker_command, worker->insecure);

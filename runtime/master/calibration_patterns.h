@@ -51,7 +51,7 @@ Matching ApplySwaps(const Matching& matching, const std::vector<Swap>& swaps);
 ///
 /// Model: "share a rack" is an equivalence; a pair that was seen to be slowed by others crosses a
 /// limited link, so it is never in one rack, and neither are others of their racks.
-/// Checked by: tests/unit/master/calibration_patterns_test.cc.
+/// Checked by: tests/unit/master/calibration_test.cc, calibration_property_test.cc.
 class RackKnowledge {
  public:
   enum class Relation { kUnknown, kSame, kDifferent };

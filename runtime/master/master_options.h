@@ -47,17 +47,19 @@ struct MasterOptions {
   double local_store_seconds_per_byte = 1.0 / 1e9;
 
   /// Share of a pair's rate that senders of ordered transfers are paced at; 0 = unpaced. Counts
-  /// payload bytes, as calibration does: headers take 4.4 % of a link on top of them. Only where
-  /// the rate is measured or given; pacing at a guess would only slow.
-  double pacing_fraction = 0.94;
+  /// payload bytes, as calibration does: headers take 4.4 % of a link on top of them. What is left
+  /// is for the acknowledgements of the other direction, 2.2 % (docs/adr/0007). Only where the rate
+  /// is measured or given; pacing at a guess would only slow.
+  double pacing_fraction = 0.97;
   /// Share of a link that transfers without an order get together (fetch from all): on an emulated
   /// network such shuffles took 1.03 to 1.18 times the bound, so a plan in order is chosen unless
   /// its grants cost more. Only where the rate is measured or given.
   double sharing_fraction = 0.9;
-  /// Bytes left of a transfer at which its ports count as free for the next grant, so that the line
-  /// does not wait for messages; at most half of the smallest switch buffer. 0 = only at its end.
-  /// Only where the rate is measured or given, and not for hand-over.
-  std::int64_t look_ahead_bytes = 32 << 10;
+  /// Bytes left of a transfer at which the next one of its ports may begin, so that the line does
+  /// not wait for a request; at most half of the smallest switch buffer. 0 = only at its end. Its
+  /// end is reported earlier by what arrives while messages are on their way (GrantDelay). Only
+  /// where the rate is measured or given, and not for hand-over.
+  std::int64_t look_ahead_bytes = 16 << 10;
 
   /// How often a watch stream hears of progress that is not a change of state.
   absl::Duration progress_interval = absl::Milliseconds(200);

@@ -120,7 +120,7 @@ v1::StepOrder OrderBuilder::BuildStep(const StepStart& start, int attempt) const
   return order;
 }
 
-v1::TransferGrant OrderBuilder::BuildGrant(const TransferStart& start) const {
+v1::TransferGrant OrderBuilder::BuildGrant(const TransferStart& start, double grant_delay_s) const {
   const planner::Transfer& transfer = plan_.transfers[At(start.transfer)];
   const RegisteredWorker& source = workers_[At(transfer.sender)];
   const PublishedRun& run = runs_[At(transfer.producer)];
@@ -142,7 +142,15 @@ v1::TransferGrant OrderBuilder::BuildGrant(const TransferStart& start) const {
     if (pacing > 0 && seconds_per_byte > 0) {
       grant.set_pacing_bytes_per_s(static_cast<std::int64_t>(pacing / seconds_per_byte));
     }
-    grant.set_look_ahead_bytes(std::min(options_.look_ahead_bytes, start.bytes / 2));
+    const std::int64_t most = start.bytes / 2;
+    grant.set_look_ahead_bytes(std::min(options_.look_ahead_bytes, most));
+    grant.set_grant_ahead_bytes(grant.look_ahead_bytes());
+    if (options_.look_ahead_bytes > 0 && seconds_per_byte > 0) {
+      // Arrives meanwhile; beyond a transfer's half it makes no difference how much.
+      const double meanwhile = std::min(grant_delay_s / seconds_per_byte, double{1 << 30});
+      grant.set_grant_ahead_bytes(
+          std::min(options_.look_ahead_bytes + static_cast<std::int64_t>(meanwhile), most));
+    }
   }
   grant.set_job_token(options_.job_token);
   grant.set_producer_step(transfer.producer);

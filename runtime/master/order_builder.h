@@ -37,7 +37,8 @@ class OrderBuilder {
   void RunPublished(planner::StepIndex step, const v1::RunInfo& run);
 
   v1::StepOrder BuildStep(const StepStart& start, int attempt) const;
-  v1::TransferGrant BuildGrant(const TransferStart& start) const;
+  /// `grant_delay_s`: what the receiver's next report and the grant after it will be on their way.
+  v1::TransferGrant BuildGrant(const TransferStart& start, double grant_delay_s) const;
 
   /// True for steps of the last layer: write steps, or reducers that write their parts themselves.
   bool WritesPart(planner::StepIndex step) const;

@@ -133,7 +133,7 @@ void PlanRun::SendGrant(const TransferStart& start) {
   const RegisteredWorker& worker = WorkerOf(planned_.plan.transfers[At(start.transfer)].receiver);
   auto request = std::make_shared<v1::GrantTransferRequest>();
   *request->mutable_fence() = FenceFor(worker);
-  *request->mutable_order() = orders_.BuildGrant(start);
+  *request->mutable_order() = orders_.BuildGrant(start, grant_delay_.seconds());
   CallWithRetry(
       loop_, random_, kOrderBudget,
       lifeline_.Guard(
@@ -145,7 +145,9 @@ void PlanRun::SendGrant(const TransferStart& start) {
                                  answered(response.status());
                                });
           }),
-      lifeline_.Guard([this, &worker, transfer = start.transfer](const absl::Status& status) {
+      lifeline_.Guard([this, &worker, transfer = start.transfer,
+                       asked = loop_.Now()](const absl::Status& status) {
+        if (status.ok()) grant_delay_.Observe(absl::ToDoubleSeconds(loop_.Now() - asked));
         if (status.ok() || !conductor_.transfer_under_way(transfer)) return;
         OrderFailed(worker, orders_.TransferName(transfer), status);
       }));

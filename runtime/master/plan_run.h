@@ -10,6 +10,7 @@
 #include "absl/functional/any_invocable.h"
 #include "runtime/env/event_loop.h"
 #include "runtime/master/conductor.h"
+#include "runtime/master/grant_delay.h"
 #include "runtime/master/lifeline.h"
 #include "runtime/master/order_builder.h"
 #include "runtime/master/plan_request.h"
@@ -82,6 +83,7 @@ class PlanRun {
   PlanRunListener listener_;
   OrderBuilder orders_;
   Conductor conductor_;
+  GrantDelay grant_delay_;
   MonoTime began_;
   bool stopped_ = false;
   env::EventLoop::TimerId wakeup_ = 0;

@@ -34,7 +34,7 @@ CongestionChoice ChooseCongestionControl(const std::string& wanted, const MayUse
         "Congestion control cannot be used; the kernel lacks it or reserves it",
         {{"wanted", wanted}, {"allowed", "/proc/sys/net/ipv4/tcp_allowed_congestion_control"}});
   }
-  return {FirstUsable({"reno", "bbr"}, may_use), FirstUsable({"bbr", "reno"}, may_use),
+  return {FirstUsable({"bbr", "reno"}, may_use), FirstUsable({"reno"}, may_use),
           FirstUsable({"cubic"}, may_use)};
 }
 

@@ -10,10 +10,12 @@ namespace weir::transfer {
 
 /// Algorithm by kind of send; empty = the system's, which is left alone.
 ///
-/// Measured on a switched network of 100 Mbit/s links: unpaced cubic (its slow start overshoots)
-/// lost 500 to 4500 packets a shuffle, paced reno and bbr 0 to 6. A paced send never fills a queue,
-/// so the plain one will do; an unpaced one shares its link with others, which bbr does with short
-/// queues. Loopback has no queue to lose packets in and wants cubic.
+/// Measured on a switched network of 100 Mbit/s links (docs/benchmarks.md): alone at its ports, a
+/// paced send loses nothing under either, but reno begins each one slowly, because the connection
+/// was idle since the last; bbr goes at the pace at once (shuffles 1 to 3 % shorter, the first on
+/// new connections 10 %). Many unpaced sends to one port are another matter: bbr does not see
+/// short queues as full and lost three to ten times as much as reno. cubic overshoots in slow
+/// start. Loopback has no queue to lose packets in and wants cubic.
 struct CongestionChoice {
   std::string paced;
   std::string unpaced;
@@ -30,7 +32,7 @@ using MayUse = std::function<bool(const std::string& algorithm)>;
 bool KernelMayUse(const std::string& algorithm);
 
 /// Chooses. `wanted` is what an operator asked for, for every send; empty = by the kind of send:
-/// paced reno, unpaced bbr else reno, loopback cubic. What may not be used is passed over, with a
+/// paced bbr else reno, unpaced reno, loopback cubic. What may not be used is passed over, with a
 /// line in the log when an operator asked for it.
 CongestionChoice ChooseCongestionControl(const std::string& wanted, const MayUse& may_use);
 

@@ -247,7 +247,7 @@ asio::awaitable<absl::Status> Server::Answer(Session& session, v1::DataRequest r
   session.job_id = request.job_id();
   const bool concurrent = request.concurrent();
   const std::int64_t bytes = request.bytes();
-  const std::int64_t look_ahead_bytes = request.look_ahead_bytes();
+  const std::int64_t grant_ahead_bytes = request.grant_ahead_bytes();
   absl::StatusOr<Source> source = Open(std::move(request));
   absl::Status admitted = source.status();
   if (admitted.ok()) admitted = co_await TakeTurn(source->request, socket);
@@ -258,7 +258,7 @@ asio::awaitable<absl::Status> Server::Answer(Session& session, v1::DataRequest r
     session.job_id.clear();
     co_return written;
   }
-  const OnePort::Id port_use = port_.Begin(bytes, look_ahead_bytes, concurrent);
+  const OnePort::Id port_use = port_.Begin(bytes, grant_ahead_bytes, concurrent);
   const MonoTime begin = loop_.Now();
   const absl::Status sent = co_await Send(session, *source, port_use);
   const double seconds = absl::ToDoubleSeconds(loop_.Now() - begin);

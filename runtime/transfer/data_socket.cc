@@ -28,6 +28,10 @@ constexpr int kTicksOfSilence = 4;
 constexpr std::int64_t kSendFileBytesMax = 256 << 10;
 // A reader that waits is woken once so much is there, not for every packet.
 constexpr std::size_t kWakeBytes = 128 << 10;
+// What a paced socket takes ahead of the network.
+constexpr std::int64_t kPacedAheadMs = 3;
+constexpr std::int64_t kPacedAheadBytesMin = 16 << 10;
+constexpr std::int64_t kPacedAheadBytesMax = 4 << 20;
 
 std::string Describe(const tcp::endpoint& endpoint) {
   return absl::StrCat(endpoint.address().to_string(), ":", endpoint.port());
@@ -245,6 +249,11 @@ void DataSocket::SetPacing(std::int64_t bytes_per_s) {
       bytes_per_s > 0 ? static_cast<std::uint64_t>(bytes_per_s) : ~std::uint64_t{0};
   // Kernels without pacing send at full speed: slower for others, never wrong.
   ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_MAX_PACING_RATE, &rate, sizeof rate);
+  const std::int64_t taken = bytes_per_s / 1000 * kPacedAheadMs;
+  const auto unsent = bytes_per_s > 0 ? static_cast<std::uint32_t>(std::clamp<std::int64_t>(
+                                            taken, kPacedAheadBytesMin, kPacedAheadBytesMax))
+                                      : std::uint32_t{0};  // as much as the system allows
+  ::setsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
 }
 
 absl::Status DataSocket::SetCongestionControl(const std::string& algorithm) {

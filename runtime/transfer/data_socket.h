@@ -56,6 +56,8 @@ class DataSocket : public std::enable_shared_from_this<DataSocket> {
   void SetSilence(absl::Duration silence);
   /// Counts time without use as silence, until SetSilence.
   void CloseWhenIdleFor(absl::Duration idle);
+  /// 0 = unpaced. A paced socket takes no more than goes out in a few milliseconds, so that a send
+  /// that was taken whole has all but left.
   void SetPacing(std::int64_t bytes_per_s);
   /// Errors: kUnavailable when the kernel does not know the algorithm, or not for everybody.
   absl::Status SetCongestionControl(const std::string& algorithm);

@@ -34,10 +34,17 @@ namespace {
 // Credit is given back in so many parts: few frames, and the sender never runs dry.
 constexpr std::int64_t kCreditsOnTheWay = 4;
 
-// One order on its way. `nearly_done` and `done` are emptied when they are called.
+// Marks of an order that are still ahead, the next one last.
+std::vector<std::int64_t> MarksOf(const FetchOrder& order) {
+  if (order.grant_ahead_bytes == order.look_ahead_bytes) return {order.look_ahead_bytes};
+  return {order.look_ahead_bytes, order.grant_ahead_bytes};
+}
+
+// One order on its way. `done` is emptied when it is called.
 struct ActiveFetch {
   FetchOrder order;
-  Fetcher::NearlyDone nearly_done;
+  std::shared_ptr<Fetcher::NearlyDone> nearly_done;  // null = nobody asks
+  std::vector<std::int64_t> marks;                   // ahead, the next one last
   Fetcher::Done done;
   std::shared_ptr<DataSocket> socket;
   bool connected = false;  // a connection used before
@@ -117,7 +124,7 @@ v1::DataRequest MakeRequest(const FetchOrder& order, std::int64_t credit_bytes) 
   request.set_bytes(order.bytes);
   request.set_credit_bytes(credit_bytes);
   request.set_pacing_bytes_per_s(order.pacing_bytes_per_s);
-  request.set_look_ahead_bytes(order.look_ahead_bytes);
+  request.set_grant_ahead_bytes(order.grant_ahead_bytes);
   request.set_concurrent(order.concurrent);
   return request;
 }
@@ -131,7 +138,10 @@ class FetchState : public std::enable_shared_from_this<FetchState> {
   void Fetch(FetchOrder order, Fetcher::NearlyDone nearly_done, Fetcher::Done done) {
     auto fetch = std::make_shared<ActiveFetch>();
     fetch->order = std::move(order);
-    fetch->nearly_done = std::move(nearly_done);
+    fetch->marks = MarksOf(fetch->order);
+    if (nearly_done) {
+      fetch->nearly_done = std::make_shared<Fetcher::NearlyDone>(std::move(nearly_done));
+    }
     fetch->done = std::move(done);
     asio::post(strand_,
                [self = shared_from_this(), fetch = std::move(fetch)] { self->Begin(fetch); });
@@ -312,14 +322,17 @@ asio::awaitable<absl::StatusOr<std::int64_t>> FetchState::ReceiveFrame(ActiveFet
   if (header->kind != FrameKind::kData || header->body_bytes > bytes_left) {
     co_return absl::DataLossError("the sender breaks the protocol: no data where due");
   }
-  // In two reads where the look-ahead begins, because a read is not woken for every byte.
-  const std::int64_t before_tail =
-      std::clamp<std::int64_t>(bytes_left - fetch.order.look_ahead_bytes, 0, header->body_bytes);
-  absl::Status read = co_await socket.Read(into, static_cast<std::size_t>(before_tail), moved);
-  if (!read.ok()) co_return read;
-  read = co_await socket.Read(into + before_tail,
-                              static_cast<std::size_t>(header->body_bytes - before_tail), moved);
-  if (!read.ok()) co_return read;
+  // In as many reads as marks make of it, because a read is not woken for every byte.
+  for (std::int64_t done = 0; done < header->body_bytes;) {
+    const std::int64_t left = bytes_left - done;
+    const std::int64_t mark = fetch.marks.empty() ? 0 : fetch.marks.back();
+    const std::int64_t piece =
+        std::min(header->body_bytes - done, mark < left ? left - mark : left);
+    const absl::Status read =
+        co_await socket.Read(into + done, static_cast<std::size_t>(piece), moved);
+    if (!read.ok()) co_return read;
+    done += piece;
+  }
   const absl::Status checked = CheckBody(*header, {into, header->body_bytes});
   if (!checked.ok()) co_return checked;
   co_return header->body_bytes;
@@ -331,8 +344,10 @@ void FetchState::CountReceived(ActiveFetch& fetch, std::int64_t bytes) {
   if (!fetch.first_byte) fetch.first_byte = now;
   fetch.last_byte = now;
   const std::int64_t left = port_.Move(fetch.port_use, bytes);
-  if (left > fetch.order.look_ahead_bytes || !fetch.nearly_done) return;
-  loop_.Post(std::exchange(fetch.nearly_done, nullptr));
+  for (; !fetch.marks.empty() && left <= fetch.marks.back(); fetch.marks.pop_back()) {
+    if (fetch.nearly_done == nullptr) continue;
+    loop_.Post([call = fetch.nearly_done, mark = fetch.marks.back()] { (*call)(mark); });
+  }
 }
 
 void FetchState::Finish(ActiveFetch& fetch, const absl::Status& status, double seconds) {

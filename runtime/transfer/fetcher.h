@@ -28,8 +28,11 @@ struct FetchOrder {
   std::int64_t destination_offset = 0;
   /// Rate that the sender paces this transfer to; 0 = unpaced.
   std::int64_t pacing_bytes_per_s = 0;
-  /// Bytes left at which `nearly_done` is called and another transfer may begin; 0 = only at the
-  /// end.
+  /// Marks, in bytes left, at which `nearly_done` is called; at most one call where they are equal.
+  /// From the first on the sender takes the next request, which then waits for the end of this
+  /// send; from the second on another fetch may begin here. grant_ahead_bytes >= look_ahead_bytes
+  /// >= 0.
+  std::int64_t grant_ahead_bytes = 0;
   std::int64_t look_ahead_bytes = 0;
   /// May run beside others at both ends (plan mode "fetch from all").
   bool concurrent = false;
@@ -76,11 +79,13 @@ struct FetcherCounters {
 /// Checked by: tests/unit/transfer/transfer_test.cc.
 class Fetcher {
  public:
-  using NearlyDone = absl::AnyInvocable<void()>;
+  /// Called with the mark that was passed.
+  using NearlyDone = absl::AnyInvocable<void(std::int64_t bytes_left)>;
   using Done = absl::AnyInvocable<void(absl::StatusOr<FetchResult>)>;
 
   virtual ~Fetcher() = default;
-  /// Starts a fetch. `nearly_done` is called at most once and before `done`; `done` exactly once.
+  /// Starts a fetch. `nearly_done` (null = none) is called at most once a mark, before `done`;
+  /// `done` exactly once.
   ///
   /// Errors (all name peer, endpoint and run): kFailedPrecondition: another fetch has more left
   ///   than its look-ahead, or the sender is busy with another receiver. kUnavailable: not

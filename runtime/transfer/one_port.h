@@ -17,7 +17,7 @@ class OnePort {
 
   enum class Admission {
     kFree,    // begin now
-    kInTail,  // what runs is within its look-ahead: the next one was granted in time
+    kInTail,  // what runs is within its tail: the next one was granted in time
     kBusy,    // begin would break the rule
   };
 
@@ -26,14 +26,15 @@ class OnePort {
     Admission admission = Admission::kFree;
     for (const auto& [id, use] : uses_) {
       if (concurrent && use.concurrent) continue;
-      if (use.bytes_left > use.look_ahead_bytes) return Admission::kBusy;
+      if (use.bytes_left > use.tail_bytes) return Admission::kBusy;
       admission = Admission::kInTail;
     }
     return admission;
   }
 
-  Id Begin(std::int64_t bytes, std::int64_t look_ahead_bytes, bool concurrent) {
-    uses_[++last_id_] = {bytes, look_ahead_bytes, concurrent};
+  /// `tail_bytes`: bytes left at which others may ask without being turned away.
+  Id Begin(std::int64_t bytes, std::int64_t tail_bytes, bool concurrent) {
+    uses_[++last_id_] = {bytes, tail_bytes, concurrent};
     return last_id_;
   }
   /// Returns the bytes left.
@@ -43,7 +44,7 @@ class OnePort {
  private:
   struct Use {
     std::int64_t bytes_left = 0;
-    std::int64_t look_ahead_bytes = 0;
+    std::int64_t tail_bytes = 0;
     bool concurrent = false;
   };
   absl::btree_map<Id, Use> uses_;

@@ -76,6 +76,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void StartReadyTransfers();
   void HandOver(const v1::GrantTransferRequest& grant);
   void Fetch(const v1::GrantTransferRequest& grant);
+  void OnNearlyDone(const v1::GrantTransferRequest& grant, std::int64_t bytes_left);
   void OnTransferEnd(const v1::GrantTransferRequest& grant, const absl::Status& status,
                      double run_s);
   v1::JobError TransferError(const v1::TransferGrant& order, const absl::Status& status) const;

@@ -1,5 +1,7 @@
 // The transfers of one job: granted pieces of other workers' runs, fetched or handed over.
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
@@ -68,29 +70,34 @@ void WorkerJob::Fetch(const v1::GrantTransferRequest& grant) {
   fetch.destination_offset = order.offset() - order.section_offset();
   fetch.pacing_bytes_per_s = order.pacing_bytes_per_s();
   fetch.look_ahead_bytes = order.look_ahead_bytes();
+  fetch.grant_ahead_bytes = std::max(order.grant_ahead_bytes(), order.look_ahead_bytes());
   fetch.concurrent = order.concurrent();
   ++fetches_running_;
   seams_.fetcher.Fetch(
       std::move(fetch),
-      WhileAlive(
-          [this, fence, transfer = order.transfer(), look_ahead_bytes = order.look_ahead_bytes()] {
-            if (state_ == State::kReleasing) return;
-            // Without look-ahead this would come with the last byte: the end says the same, and the
-            // ports stay taken until the bytes are on this worker's disk.
-            if (look_ahead_bytes == 0) return;
-            v1::TransferReport report;
-            report.set_transfer(transfer);
-            report.set_nearly_done(true);
-            report.set_bytes_left(look_ahead_bytes);
-            ReportTransfer(fence, std::move(report));
-            transfers_.OnNearlyDone(transfer);
-            StartReadyTransfers();
-          }),
+      WhileAlive([this, grant](std::int64_t bytes_left) { OnNearlyDone(grant, bytes_left); }),
       WhileAlive([this, grant](const absl::StatusOr<transfer::FetchResult>& result) {
         --fetches_running_;
         OnTransferEnd(grant, result.status(), result.ok() ? result->seconds : 0);
         if (state_ == State::kReleasing) RemoveWhenIdle();
       }));
+}
+
+void WorkerJob::OnNearlyDone(const v1::GrantTransferRequest& grant, std::int64_t bytes_left) {
+  // Without look-ahead this would come with the last byte: the end says the same, and the ports
+  // stay taken until the bytes are on this worker's disk.
+  if (state_ == State::kReleasing || bytes_left == 0) return;
+  const v1::TransferGrant& order = grant.order();
+  if (bytes_left >= order.grant_ahead_bytes()) {
+    v1::TransferReport report;
+    report.set_transfer(order.transfer());
+    report.set_nearly_done(true);
+    report.set_bytes_left(bytes_left);
+    ReportTransfer(grant.fence(), std::move(report));
+  }
+  if (bytes_left > order.look_ahead_bytes()) return;
+  transfers_.OnNearlyDone(order.transfer());
+  StartReadyTransfers();
 }
 
 void WorkerJob::OnTransferEnd(const v1::GrantTransferRequest& grant, const absl::Status& status,

@@ -39,8 +39,8 @@ def shown(cuts):
 
 
 def calibrate_one(topology, options):
-    with shuffle.make_lab(topology, "128k", None, options.rate, options.congestion_control) as lab, \
-            LabCluster(lab) as cluster:
+    with shuffle.make_lab(topology, "128k", None, options.rate) as lab, \
+            LabCluster(lab, congestion_control=options.congestion_control) as cluster:
         names = cluster.names()
         found = json.loads(cluster.client("calibrate", "--json", timeout=300).stdout)["network"]
         rate, wanted = found["channel_bytes_per_s"], lab.port_bytes_per_s()

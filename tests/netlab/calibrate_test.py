@@ -38,7 +38,7 @@ class Cluster:
             address = self.lab.address(host)
             self._start(host, "worker", "--master", self.master, "--listen", f"{address}:7118", "--data-listen",
                         f"{address}:7119", "--name", f"host{host}", "--work-dir", self.directory, "--slots", "1",
-                        "--no-measure", "--insecure", "--congestion-control", self.lab.congestion_control)
+                        "--no-measure", "--insecure")
         end = time.monotonic() + 30
         while time.monotonic() < end:
             done = self.weir("list", "workers", "--json")

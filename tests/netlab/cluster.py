@@ -88,8 +88,8 @@ class LabCluster:
     def __init__(self, lab, binary=None, master_args=(), worker_args=(), slots=1, network=None,
                  congestion_control=None):
         """`network`: what the master is told of the network (docs/network.md); None = nothing. `congestion_control`: of
-        the data sockets; None = the laboratory's."""
-        self.congestion_control = congestion_control or lab.congestion_control
+        all data sockets; None = what workers choose by kind of send."""
+        self.congestion_control = congestion_control
         self.lab = lab
         self.binary = binary or program("weir_lab")
         self.master_args, self.worker_args, self.slots = list(master_args), list(worker_args), slots
@@ -118,7 +118,8 @@ class LabCluster:
                 address = self.lab.address(host)
                 self._start(host, "worker", "--master", self.address, "--name", f"w{host}", "--listen", f"{address}:0",
                             "--data-listen", f"{address}:0", "--slots", str(self.slots), "--work-dir", work,
-                            "--congestion-control", self.congestion_control, "--insecure", *self.worker_args)
+                            *(("--congestion-control", self.congestion_control) if self.congestion_control else ()),
+                            "--insecure", *self.worker_args)
             self._wait_for_workers()
         except BaseException:
             self.stop()

@@ -110,8 +110,9 @@ def run(options, log):
     results = []
     for channels in options.channels:
         lab = Lab(hosts=HOSTS, kind="racks", rate_mbit=options.rate, core_mbit=channels * options.rate,
-                  queue_bytes=QUEUES["128k"], congestion_control=options.congestion_control)
-        with lab, LabCluster(lab, master_args=options.master_args, network=network_of(lab)) as cluster:
+                  queue_bytes=QUEUES["128k"])
+        with lab, LabCluster(lab, master_args=options.master_args, network=network_of(lab),
+                             congestion_control=options.congestion_control) as cluster:
             results += run_jobs(lab, cluster, channels, options, log)
     return results
 

@@ -46,10 +46,10 @@ def network_of(lab):
     return spec
 
 
-def make_lab(topology, queue, slowdown=None, rate_mbit=100, congestion_control="reno"):
+def make_lab(topology, queue, slowdown=None, rate_mbit=100):
     kind, channels = TOPOLOGIES[topology]
     return Lab(hosts=HOSTS, kind=kind, rate_mbit=rate_mbit, core_mbit=channels * rate_mbit, queue_bytes=QUEUES[queue],
-              slowdown=slowdown, congestion_control=congestion_control)
+              slowdown=slowdown)
 
 
 def size_for(lab, scenario, wanted_s):
@@ -182,8 +182,9 @@ def run(options, log):
             if not group:
                 continue
             made = [scenarios.make(name, HOSTS, options.seed) for name in group]
-            with make_lab(topology, queue, made[0].slowdown, options.rate, options.congestion_control) as lab, \
-                    LabCluster(lab, master_args=options.master_args, network=network_of(lab)) as cluster:
+            with make_lab(topology, queue, made[0].slowdown, options.rate) as lab, \
+                    LabCluster(lab, master_args=options.master_args, network=network_of(lab),
+                               congestion_control=options.congestion_control) as cluster:
                 for scenario in made:
                     cell = run_cell(lab, cluster, scenario, options.variants, options.repeats, options.seconds,
                                     options.seed, look_ahead_bytes=options.look_ahead)

@@ -15,7 +15,7 @@ def machine_line(result):
     m = result["machine"]
     return (f"{m['when']}, {m['cpu']} ({m['cores']} cores), kernel {m['kernel']}, {m['version']}, links "
             f"{result['options']['rate']} Mbit/s ({m['rate_limiter']}, MTU {m['mtu']}), congestion control "
-            f"{result['options']['congestion_control']}, {m['cpu_limit']}, load at the start {m['load']:.1f}, medians of "
+            f"{result['options']['congestion_control'] or 'by kind of send'}, {m['cpu_limit']}, load at the start {m['load']:.1f}, medians of "
             f"{result['options']['repeats']}.")
 
 

@@ -39,7 +39,7 @@ void CheckLimits(World& world, Findings& findings) {
     if (move.concurrent) continue;
     ports[absl::StrCat("send port of ", move.sender)].emplace_back(move.began, move.released);
     ports[absl::StrCat("receive port of ", move.receiver)].emplace_back(move.began, move.released);
-    all.emplace_back(move.began, move.released);
+    all.emplace_back(move.began, move.reported);
   }
   for (const auto& [port, intervals] : ports) {
     const std::int32_t most = MostAtOnce(intervals);

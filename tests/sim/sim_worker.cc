@@ -314,7 +314,9 @@ void SimWorker::GrantTransfer(v1::GrantTransferRequest request, absl::Duration /
   if (!job->fetches.emplace(fetch->grant.transfer(), fetch).second) return;
   if (fetch->grant.concurrent()) return BeginFetch(job, fetch);
   // A real worker lets the second one wait; the master must not rely on it.
-  if (job->fetching) world_.Wrong(absl::StrCat("two grants at once for ", model_.name));
+  if (job->fetching && !job->granted_ahead) {
+    world_.Wrong(absl::StrCat("two grants at once for ", model_.name));
+  }
   job->fetch_queue.push_back(std::move(fetch));
   NextFetch(job);
 }
@@ -324,7 +326,18 @@ void SimWorker::NextFetch(const JobPtr& job) {
   std::shared_ptr<Fetch> fetch = job->fetch_queue.front();
   job->fetch_queue.pop_front();
   job->fetching = true;
-  BeginFetch(job, fetch);
+  job->granted_ahead = false;
+  TakeTurn(job, fetch);
+}
+
+void SimWorker::TakeTurn(const JobPtr& job, const std::shared_ptr<Fetch>& fetch) {
+  if (job->released || fetch->over) return;
+  SimWorker* sender = world_.FindWorker(fetch->grant.source_worker());
+  if (sender == nullptr || fetch->grant.handover() || sender->sends_until_ <= loop_->Now()) {
+    return BeginFetch(job, fetch);
+  }
+  // As a real sender does with a request that was granted in the tail of another send.
+  loop_->RunAt(sender->sends_until_, [this, job, fetch] { TakeTurn(job, fetch); });
 }
 
 bool SimWorker::HoldsRun(const std::string& job_id, const std::string& run_id,
@@ -340,7 +353,7 @@ void SimWorker::BeginFetch(const JobPtr& job, const std::shared_ptr<Fetch>& fetc
   fetch->began = loop_->Now();
   world_.Note(absl::StrCat(model_.name, " fetches transfer ", grant.transfer(), " of ",
                            fetch->fence.job_id(), " from ", grant.source_worker()));
-  const SimWorker* sender = world_.FindWorker(grant.source_worker());
+  SimWorker* sender = world_.FindWorker(grant.source_worker());
   double seconds_per_byte = model_.channel_seconds_per_byte * model_.slowness;
   if (grant.pacing_bytes_per_s() > 0) {
     seconds_per_byte =
@@ -370,6 +383,13 @@ void SimWorker::BeginFetch(const JobPtr& job, const std::shared_ptr<Fetch>& fetc
     return later(absl::Milliseconds(1),
                  [this, job, fetch] { FailFetch(job, fetch, "the sender does not hold the run"); });
   }
+  if (!grant.handover() && !grant.concurrent()) {
+    sender->sends_until_ = loop_->Now() + seconds(grant.bytes() - grant.look_ahead_bytes());
+  }
+  if (grant.grant_ahead_bytes() > 0) {
+    later(seconds(grant.bytes() - grant.grant_ahead_bytes()),
+          [this, job, fetch] { ReportNearlyDone(job, fetch); });
+  }
   if (grant.look_ahead_bytes() > 0) {
     later(seconds(grant.bytes() - grant.look_ahead_bytes()),
           [this, job, fetch] { ReleasePorts(job, fetch); });
@@ -377,15 +397,20 @@ void SimWorker::BeginFetch(const JobPtr& job, const std::shared_ptr<Fetch>& fetc
   later(takes, [this, job, fetch] { EndFetch(job, fetch); });
 }
 
-void SimWorker::ReleasePorts(const JobPtr& job, const std::shared_ptr<Fetch>& fetch) {
-  fetch->released = loop_->Now();
+void SimWorker::ReportNearlyDone(const JobPtr& job, const std::shared_ptr<Fetch>& fetch) {
+  fetch->reported = loop_->Now();
+  job->granted_ahead = true;
   v1::ReportTransferRequest request;
   *request.mutable_fence() = fetch->fence;
   request.set_worker_id(worker_id_);
   request.mutable_report()->set_transfer(fetch->grant.transfer());
   request.mutable_report()->set_nearly_done(true);
-  request.mutable_report()->set_bytes_left(fetch->grant.look_ahead_bytes());
+  request.mutable_report()->set_bytes_left(fetch->grant.grant_ahead_bytes());
   Report(job, std::move(request), &rpc::ClusterApi::ReportTransfer);
+}
+
+void SimWorker::ReleasePorts(const JobPtr& job, const std::shared_ptr<Fetch>& fetch) {
+  fetch->released = loop_->Now();
   job->fetching = false;
   NextFetch(job);
 }
@@ -407,8 +432,9 @@ void SimWorker::EndFetch(const JobPtr& job, const std::shared_ptr<Fetch>& fetch)
   fetch->over = true;
   if (!grant.handover()) {
     world_.trace().moves.push_back({fetch->fence.job_id(), grant.source_worker(), model_.name,
-                                    fetch->began, fetch->released.value_or(loop_->Now()),
-                                    grant.bytes(), grant.concurrent()});
+                                    fetch->began, fetch->reported.value_or(loop_->Now()),
+                                    fetch->released.value_or(loop_->Now()), grant.bytes(),
+                                    grant.concurrent()});
   }
   if (grant.handover()) {
     job->handed_over[grant.run_id()] = v1::RunInfo();

@@ -79,7 +79,8 @@ class SimWorker final : public rpc::WorkerApi {
     v1::TransferGrant grant;
     v1::Fence fence;
     MonoTime began;
-    std::optional<MonoTime> released;  // ports free for the next: nearly done
+    std::optional<MonoTime> reported;  // nearly done: the master may grant the next
+    std::optional<MonoTime> released;  // ports free for the next
     bool over = false;
   };
   struct Job {
@@ -91,6 +92,7 @@ class SimWorker final : public rpc::WorkerApi {
     std::map<std::int32_t, std::shared_ptr<Fetch>> fetches;
     std::deque<std::shared_ptr<Fetch>> fetch_queue;
     bool fetching = false;
+    bool granted_ahead = false;  // what is fetched was reported as nearly done
     std::map<std::string, v1::RunInfo> runs;
     std::map<std::string, std::int32_t> layer_of_run;  // own ones, and others' once read
     std::map<std::string, v1::RunInfo> handed_over;
@@ -112,7 +114,9 @@ class SimWorker final : public rpc::WorkerApi {
   void FinishStep(const JobPtr& job, const v1::Fence& fence, const v1::StepOrder& order,
                   std::int64_t input_bytes);
   void NextFetch(const JobPtr& job);
+  void TakeTurn(const JobPtr& job, const std::shared_ptr<Fetch>& fetch);
   void BeginFetch(const JobPtr& job, const std::shared_ptr<Fetch>& fetch);
+  void ReportNearlyDone(const JobPtr& job, const std::shared_ptr<Fetch>& fetch);
   void ReleasePorts(const JobPtr& job, const std::shared_ptr<Fetch>& fetch);
   void EndFetch(const JobPtr& job, const std::shared_ptr<Fetch>& fetch);
   void FailFetch(const JobPtr& job, const std::shared_ptr<Fetch>& fetch, const std::string& why);
@@ -132,6 +136,7 @@ class SimWorker final : public rpc::WorkerApi {
   std::int64_t master_epoch_ = 0;
   std::int64_t registration_ = 0;  // counts, so that old heartbeat timers end
   MonoTime heard_;
+  MonoTime sends_until_;  // the next ordered send begins then at the earliest
   std::map<std::string, JobPtr> jobs_;
   std::uint64_t served_probe_ = 0;  // token; 0 = none
 };

@@ -17,6 +17,8 @@ struct MovedBytes {
   std::string sender;
   std::string receiver;
   MonoTime began;
+  /// When it was reported as nearly done, or done: from then on the master may grant its channels.
+  MonoTime reported;
   /// When all but what it was granted as look-ahead had arrived, or all: its ports were free then.
   MonoTime released;
   std::int64_t bytes = 0;

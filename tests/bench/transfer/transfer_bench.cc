@@ -136,12 +136,10 @@ class Weir {
     order.bytes = bytes_;
     order.destination_path = destination;
     bool done = false;
-    fetcher_->Fetch(
-        order, [] {},
-        [&done](const absl::StatusOr<weir::transfer::FetchResult>& r) {
-          if (!r.ok()) Fail(r.status().ToString());
-          done = true;
-        });
+    fetcher_->Fetch(order, nullptr, [&done](const absl::StatusOr<weir::transfer::FetchResult>& r) {
+      if (!r.ok()) Fail(r.status().ToString());
+      done = true;
+    });
     loop_.RunUntil([&done] { return done; });
   }
 

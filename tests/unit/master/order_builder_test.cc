@@ -90,7 +90,7 @@ TEST_F(OrderBuilderTest, GrantNamesSenderPieceAndPace) {
   start.bytes = 400;
   start.section_offset = 32;
   start.section_bytes = 500;
-  v1::TransferGrant grant = builder_.BuildGrant(start);
+  v1::TransferGrant grant = builder_.BuildGrant(start, 0);
   EXPECT_EQ(grant.source_endpoint(), "host0:7002");
   EXPECT_EQ(grant.source_worker(), "worker-0");
   EXPECT_EQ(grant.run_id(), "0.1");
@@ -100,11 +100,17 @@ TEST_F(OrderBuilderTest, GrantNamesSenderPieceAndPace) {
   EXPECT_EQ(grant.pacing_bytes_per_s(), 900'000);
   EXPECT_EQ(grant.look_ahead_bytes(), 200) << "never more than half a transfer ahead";
   EXPECT_TRUE(grant.source_run_path().empty());
+  EXPECT_EQ(grant.grant_ahead_bytes(), 200);
   start.bytes = 1 << 20;
-  EXPECT_EQ(builder_.BuildGrant(start).look_ahead_bytes(), 4096);
+  grant = builder_.BuildGrant(start, 0.002);
+  EXPECT_EQ(grant.look_ahead_bytes(), 4096);
+  EXPECT_EQ(grant.grant_ahead_bytes(), 4096 + 2000) << "what comes in 2 ms at 1 MB/s";
+  EXPECT_EQ(builder_.BuildGrant(start, 100).grant_ahead_bytes(), 1 << 19);
   start.handover = true;
-  EXPECT_EQ(builder_.BuildGrant(start).source_run_path(), "/runs/0.1.run");
-  EXPECT_EQ(builder_.BuildGrant(start).look_ahead_bytes(), 0);
+  grant = builder_.BuildGrant(start, 0.002);
+  EXPECT_EQ(grant.source_run_path(), "/runs/0.1.run");
+  EXPECT_EQ(grant.look_ahead_bytes(), 0);
+  EXPECT_EQ(grant.grant_ahead_bytes(), 0);
 }
 
 TEST_F(OrderBuilderTest, FetchesFromAllAreNotPaced) {
@@ -112,8 +118,9 @@ TEST_F(OrderBuilderTest, FetchesFromAllAreNotPaced) {
   start.transfer = 0;
   start.bytes = 1 << 20;
   start.concurrent = true;
-  const v1::TransferGrant grant = builder_.BuildGrant(start);
+  const v1::TransferGrant grant = builder_.BuildGrant(start, 0.002);
   EXPECT_EQ(grant.pacing_bytes_per_s(), 0);
+  EXPECT_EQ(grant.grant_ahead_bytes(), 0);
   EXPECT_EQ(grant.look_ahead_bytes(), 0);
 }
 

@@ -13,14 +13,15 @@ MayUse Only(std::set<std::string> known) {
 
 TEST(CongestionControlTest, ChoosesByKindOfSend) {
   const CongestionChoice choice = ChooseCongestionControl("", Only({"reno", "bbr", "cubic"}));
-  EXPECT_EQ(choice.For(/*to_loopback=*/false, /*is_paced=*/true), "reno");
-  EXPECT_EQ(choice.For(false, false), "bbr");
+  EXPECT_EQ(choice.For(/*to_loopback=*/false, /*is_paced=*/true), "bbr");
+  EXPECT_EQ(choice.For(false, false), "reno");
   EXPECT_EQ(choice.For(true, true), "cubic");
   EXPECT_EQ(choice.For(true, false), "cubic");
 }
 
 TEST(CongestionControlTest, FallsBackToWhatThereIs) {
   const CongestionChoice plain = ChooseCongestionControl("", Only({"reno"}));
+  EXPECT_EQ(plain.paced, "reno");
   EXPECT_EQ(plain.unpaced, "reno");
   EXPECT_EQ(plain.loopback, "") << "left as the system has it";
   EXPECT_EQ(ChooseCongestionControl("", Only({})).paced, "");

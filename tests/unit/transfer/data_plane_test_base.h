@@ -241,13 +241,13 @@ class DataPlaneTest : public testing::Test {
 
   /// What one fetch came to.
   struct Outcome {
-    int nearly_done_calls = 0;
+    std::vector<std::int64_t> marks;  // as nearly_done told them
     std::optional<absl::StatusOr<FetchResult>> result;
   };
   std::shared_ptr<Outcome> Begin(FetchOrder order) {
     auto outcome = std::make_shared<Outcome>();
     fetcher_->Fetch(
-        std::move(order), [outcome] { ++outcome->nearly_done_calls; },
+        std::move(order), [outcome](std::int64_t mark) { outcome->marks.push_back(mark); },
         [outcome](absl::StatusOr<FetchResult> result) { outcome->result = std::move(result); });
     return outcome;
   }

@@ -14,6 +14,7 @@
 namespace weir::transfer {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr std::int64_t kMiB = 1 << 20;
@@ -30,7 +31,7 @@ TEST_F(TransferTest, MovesAPieceToItsPlace) {
   const auto outcome = Begin(order);
   ASSERT_TRUE(Finish(outcome).ok()) << outcome->result->status();
   EXPECT_EQ((*outcome->result)->bytes, order.bytes);
-  EXPECT_EQ(outcome->nearly_done_calls, 1);
+  EXPECT_THAT(outcome->marks, ElementsAre(0));
   EXPECT_EQ(format::ReadAll(order.destination_path).substr(10),
             content.substr(1000, static_cast<std::size_t>(order.bytes)));
   EXPECT_EQ(fetcher_->counters().bytes, order.bytes);
@@ -166,7 +167,7 @@ TEST_F(TransferTest, ASendGrantedDuringTheTailOfAnotherWaitsItsTurn) {
   RawPeer slow(server_->endpoint());
   v1::DataRequest request = Request("1.1", 2 * kMiB);
   request.set_credit_bytes(kMiB);
-  request.set_look_ahead_bytes(kMiB);
+  request.set_grant_ahead_bytes(kMiB);
   slow.Send(EncodeRequest(request));
   slow.Receive(kMiB);  // the first frame; without credit the second one stays in the tail
   const auto next = Begin(Order("1.1", 100));
@@ -200,6 +201,7 @@ TEST_F(TransferTest, NearlyDoneComesBeforeTheEndAndLetsTheNextReceiveBegin) {
   RawListener sender;
   FetchOrder order = Order("1.1", 100);
   order.peer_endpoint = sender.endpoint();
+  order.grant_ahead_bytes = 60;
   order.look_ahead_bytes = 40;
   const auto first = Begin(order);
   RawPeer peer = sender.Accept();
@@ -208,11 +210,19 @@ TEST_F(TransferTest, NearlyDoneComesBeforeTheEndAndLetsTheNextReceiveBegin) {
   char encoded[kFrameHeaderBytes];
   EncodeFrameHeader(header, encoded);
   peer.Send(EncodeStatus(absl::OkStatus()) + std::string(encoded, sizeof encoded) +
-            std::string(59, 'x'));
-  EXPECT_FALSE(loop_.RunUntil([&first] { return first->nearly_done_calls > 0; },
-                              std::chrono::milliseconds(50)));
+            std::string(39, 'x'));
+  EXPECT_FALSE(
+      loop_.RunUntil([&first] { return !first->marks.empty(); }, std::chrono::milliseconds(50)));
   peer.Send("x");
-  EXPECT_TRUE(loop_.RunUntil([&first] { return first->nearly_done_calls > 0; }));
+  EXPECT_TRUE(loop_.RunUntil([&first] { return !first->marks.empty(); }));
+  EXPECT_EQ(Finish(Begin(order)).code(), absl::StatusCode::kFailedPrecondition)
+      << "granted ahead, but the line is still busy";
+  peer.Send(std::string(19, 'x'));
+  EXPECT_FALSE(
+      loop_.RunUntil([&first] { return first->marks.size() > 1; }, std::chrono::milliseconds(50)));
+  peer.Send("x");
+  EXPECT_TRUE(loop_.RunUntil([&first] { return first->marks.size() > 1; }));
+  EXPECT_THAT(first->marks, ElementsAre(60, 40));
   const auto second = Begin(order);
   RawPeer next_peer = sender.Accept();
   EXPECT_TRUE(next_peer.connected());

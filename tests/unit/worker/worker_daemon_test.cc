@@ -133,6 +133,7 @@ class WorkerDaemonTest : public testing::Test {
     order.set_section_offset(1000);
     order.set_section_bytes(500);
     order.set_look_ahead_bytes(16);
+    order.set_grant_ahead_bytes(48);
     order.set_job_token(99);
     return order;
   }
@@ -312,7 +313,11 @@ TEST_F(WorkerDaemonTest, FetchesPiecesOfOneSectionIntoOneFile) {
   EXPECT_EQ(fetcher_.started[0].order.destination_path, JobFile("received/8.1.1000"));
   EXPECT_EQ(fetcher_.started[0].order.destination_offset, 0);
 
-  fetcher_.started[0].nearly_done();
+  fetcher_.started[0].nearly_done(48);
+  ASSERT_EQ(master_.transfer_reports.size(), 1u);
+  EXPECT_EQ(master_.transfer_reports[0].report().bytes_left(), 48);
+  EXPECT_EQ(fetcher_.started.size(), 1u) << "the line is not free yet";
+  fetcher_.started[0].nearly_done(16);
   ASSERT_EQ(fetcher_.started.size(), 2u) << "the next may begin";
   EXPECT_EQ(fetcher_.started[1].order.destination_path, JobFile("received/8.1.1000"));
   EXPECT_EQ(fetcher_.started[1].order.destination_offset, 200);

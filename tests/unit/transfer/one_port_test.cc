@@ -1,0 +1,49 @@
+#include "runtime/transfer/one_port.h"
+
+#include <gtest/gtest.h>
+
+namespace weir::transfer {
+namespace {
+
+constexpr bool kOrdered = false;
+constexpr bool kConcurrent = true;
+
+TEST(OnePortTest, AnOrderedTransferKeepsAllOthersOutUntilItsTail) {
+  OnePort port;
+  EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kFree);
+  const OnePort::Id id = port.Begin(100, 30, kOrdered);
+  EXPECT_EQ(port.Move(id, 69), 31);
+  EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kBusy);
+  EXPECT_EQ(port.Ask(kConcurrent), OnePort::Admission::kBusy);
+  EXPECT_EQ(port.Move(id, 1), 30);
+  EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kInTail);
+  port.End(id);
+  EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kFree);
+}
+
+TEST(OnePortTest, ConcurrentTransfersKeepOnlyOrderedOnesOut) {
+  OnePort port;
+  const OnePort::Id first = port.Begin(100, 0, kConcurrent);
+  EXPECT_EQ(port.Ask(kConcurrent), OnePort::Admission::kFree);
+  const OnePort::Id second = port.Begin(100, 0, kConcurrent);
+  EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kBusy);
+  port.Move(first, 100);
+  EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kBusy) << "the other one has not moved";
+  port.Move(second, 100);
+  EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kInTail);
+  port.End(first);
+  port.End(second);
+  EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kFree);
+}
+
+TEST(OnePortTest, WithoutATailAnotherMayWaitOnlyOnceAllHasMoved) {
+  OnePort port;
+  const OnePort::Id id = port.Begin(10, 0, kOrdered);
+  port.Move(id, 9);
+  EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kBusy);
+  port.Move(id, 1);
+  EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kInTail);
+}
+
+}  // namespace
+}  // namespace weir::transfer
