@@ -13,6 +13,7 @@
 #include "planner/load/chain.h"
 #include "planner/load/choose_counts.h"
 #include "planner/load/plan_pieces.h"
+#include "planner/plan/coalesce.h"
 #include "planner/plan/order_bound.h"
 #include "planner/plan/order_by_slack.h"
 #include "planner/plan/plan_assembly.h"
@@ -30,9 +31,6 @@ using load::ChainSolution;
 constexpr double kSchedulePairsMax = 10000;
 // A finer order must be this much better than a coarser one.
 constexpr double kFinerGain = 0.01;
-// Shortest piece of a section that is sent on its own: below about this much time on the wire the
-// messages of a grant show (measured: 1 MB at 100 Mbit/s).
-constexpr Seconds kShortestGrantS = 0.08;
 // Time of one pair in one plan that is tried, and the part of the best plan's makespan that trying
 // others may take.
 constexpr Seconds kPlanSecondsPerPair = 4e-6;

@@ -115,6 +115,7 @@ asio::awaitable<absl::Status> DataSocket::Read(char* into, std::size_t bytes, Mo
     const ssize_t n = ::recv(socket_.native_handle(), into + got, bytes - got, 0);
     if (n > 0) {
       got += static_cast<std::size_t>(n);
+      bytes_read_ += n;
       CountMoved(n, moved);
       continue;
     }

@@ -68,6 +68,8 @@ class DataSocket : public std::enable_shared_from_this<DataSocket> {
   bool ReadyForReuse();
   /// True when the peer closed its end before the first byte of what was read last.
   bool ended() const { return ended_; }
+  /// Bytes read since the connection was made.
+  std::int64_t bytes_read() const { return bytes_read_; }
   bool closed() const { return closed_why_.has_value(); }
   const std::string& peer() const { return peer_; }
   /// True when the connection does not leave this machine.
@@ -96,6 +98,7 @@ class DataSocket : public std::enable_shared_from_this<DataSocket> {
   int num_waiting_ = 0;
   int silent_ticks_ = 0;
   std::size_t wake_bytes_ = 1;
+  std::int64_t bytes_read_ = 0;
   std::int64_t bytes_moved_ = 0;
   std::int64_t bytes_moved_at_tick_ = 0;
   bool idle_ = false;

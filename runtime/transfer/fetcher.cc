@@ -47,7 +47,8 @@ struct ActiveFetch {
   std::vector<std::int64_t> marks;                   // ahead, the next one last
   Fetcher::Done done;
   std::shared_ptr<DataSocket> socket;
-  bool connected = false;  // a connection used before
+  bool connected = false;                         // a connection used before
+  std::optional<std::int64_t> bytes_read_before;  // set when it asks
   OnePort::Id port_use = 0;
   MonoTime requested;
   std::optional<MonoTime> first_byte;
@@ -220,6 +221,15 @@ asio::awaitable<void> FetchState::Run(std::shared_ptr<FetchState> self,
   const MonoTime begin = self->loop_.Now();
   EndProbeInTime(fetch);
   absl::Status status = co_await self->Transfer(*fetch);
+  const bool unanswered = fetch->bytes_read_before == fetch->socket->bytes_read();
+  if (absl::IsUnavailable(status) && unanswered && !self->closed_) {
+    // The peer, or something between, gave the connection up while it was idle or new: nothing was
+    // sent for this request, so once more on another one.
+    fetch->socket->Close(status);
+    fetch->socket = std::make_shared<DataSocket>(self->strand_);
+    fetch->connected = false;
+    status = co_await self->Transfer(*fetch);
+  }
   if (status.ok()) {
     self->PutIdle(fetch->order.peer_endpoint, fetch->socket);
   } else {
@@ -255,6 +265,7 @@ asio::awaitable<absl::Status> FetchState::Transfer(ActiveFetch& fetch) {
   fetch.socket->SetSilence(options_.silence);
   const std::string request = EncodeRequest(MakeRequest(fetch.order, options_.credit_bytes));
   fetch.requested = loop_.Now();
+  fetch.bytes_read_before = fetch.socket->bytes_read();
   status = co_await fetch.socket->Write(request);
   if (!status.ok()) co_return status;
   status = co_await AwaitAcceptance(*fetch.socket);

@@ -6,6 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "planner/plan/coalesce.h"
 #include "planner/plan/order_bound.h"
 #include "planner/plan/order_by_slack.h"
 #include "planner/plan/transfer_orders.h"
@@ -100,7 +101,10 @@ void AddTransfers(const ShuffleRequest& request, Plan& plan) {
 
 absl::Status OrderTransfers(const ShuffleRequest& request, Plan& plan) {
   absl::string_view method = request.method;
-  if (method == "planned") return planner::OrderBySlack(&plan);
+  if (method == "planned") {
+    planner::CoalescePieces(planner::kShortestGrantS, &plan);
+    return planner::OrderBySlack(&plan);
+  }
   if (method == "rotation") return planner::OrderByPriority(&plan);
   if (method == "fetch-all") return planner::OrderFetchAll(&plan);
   std::int32_t limit = 0;

@@ -145,6 +145,7 @@ TEST_F(TransferTest, ASecondReceiveAtOnceIsRefused) {
   EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition) << second;
   EXPECT_THAT(std::string(second.message()), HasSubstr("busy with another receive"));
   peer.Close();
+  sender.Accept().Close();  // it asks once more
   EXPECT_EQ(Finish(first).code(), absl::StatusCode::kUnavailable);
 }
 
@@ -227,6 +228,31 @@ TEST_F(TransferTest, NearlyDoneComesBeforeTheEndAndLetsTheNextReceiveBegin) {
   RawPeer next_peer = sender.Accept();
   EXPECT_TRUE(next_peer.connected());
   EXPECT_FALSE(first->result.has_value());
+}
+
+TEST_F(TransferTest, AConnectionThatBreaksBeforeTheAnswerIsReplacedOnce) {
+  StartFetcher();
+  RawListener sender;
+  FetchOrder order = Order("1.1", 3);
+  order.peer_endpoint = sender.endpoint();
+  const auto outcome = Begin(order);
+  const std::size_t request_bytes = EncodeRequest(Request("1.1", 3)).size();
+  { sender.Accept().Receive(request_bytes); }
+  RawPeer again = sender.Accept();
+  EXPECT_EQ(again.Receive(request_bytes).size(), request_bytes);
+  FrameHeader header{FrameKind::kData, 3, 0};
+  header.checksum = format::Xxh3("abc", FrameSeed(header.kind, header.body_bytes));
+  std::string encoded(kFrameHeaderBytes, '\0');
+  EncodeFrameHeader(header, encoded.data());
+  again.Send(EncodeStatus(absl::OkStatus()) + encoded + "abc");
+  EXPECT_TRUE(Finish(outcome).ok()) << outcome->result->status();
+  EXPECT_EQ(format::ReadAll(folder_.File("received")), "abc");
+
+  const auto second = Begin(order);
+  again.Receive(request_bytes);
+  again.Close();
+  { sender.Accept().Receive(request_bytes); }
+  EXPECT_EQ(Finish(second).code(), absl::StatusCode::kUnavailable) << "once, not for ever";
 }
 
 TEST_F(TransferTest, ASilentSenderIsNamedWithinTheSilenceTime) {

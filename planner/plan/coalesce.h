@@ -1,0 +1,22 @@
+#pragma once
+
+// Joins pieces of a section that are too short for a grant of their own. Upstream: whoever lists
+// pieces (a request, a shape). Downstream: OrderByPriority, OrderBySlack.
+
+#include "planner/plan/plan.h"
+
+namespace weir::planner {
+
+/// Shortest transfer worth a grant: below about this much time on the wire its messages show
+/// (measured: 1 MB at 100 Mbit/s).
+inline constexpr Seconds kShortestGrantS = 0.08;
+
+/// Joins neighbouring pieces of each section until one takes `shortest_s` on its way, or is the
+/// whole section. What is left over at the end goes with the piece before it.
+/// Requires: transfers of a section are whole or pieces without gaps; plan->network and steps are
+///   sound; no orders yet (the indices of transfers change).
+/// Thread-safety: pure. Source: DESIGN, wire rule 4.
+/// Checked by: tests/unit/planner_plan/coalesce_test.cc.
+void CoalescePieces(Seconds shortest_s, Plan* plan);
+
+}  // namespace weir::planner
