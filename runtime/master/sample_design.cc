@@ -35,10 +35,13 @@ std::optional<SampleDesign> DesignSample(const InputList& input, std::size_t num
   if (input.total_bytes < policy.input_bytes_min) return std::nullopt;
   const auto places = static_cast<std::int64_t>(num_workers * kPlacesPerWorker);
   const std::int64_t stratum = input.total_bytes / places;
+  const auto part = [&input](double fraction) {
+    return static_cast<std::int64_t>(fraction * static_cast<double>(input.total_bytes));
+  };
+  const std::int64_t telling = std::min(
+      static_cast<std::int64_t>(num_workers) * policy.worker_bytes_min, part(policy.fraction_max));
   const std::int64_t bytes =
-      std::min({static_cast<std::int64_t>(policy.fraction * static_cast<double>(input.total_bytes)),
-                policy.bytes_max}) /
-      places;
+      std::min(std::max(part(policy.fraction), telling), policy.bytes_max) / places;
   const auto small_bytes = static_cast<std::int64_t>(kSmallPart * static_cast<double>(bytes));
   if (small_bytes < 1 || bytes > stratum) return std::nullopt;
   const InputRanges ranges(input);

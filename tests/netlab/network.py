@@ -71,7 +71,8 @@ class Lab:
 
     def command(self, host, *args):
         """The command line that runs `args` on a host."""
-        return ["ip", "netns", "exec", self.namespace(host), *args]
+        # Not "ip netns exec": that hides the control groups, and workers look up their CPU quota there.
+        return ["nsenter", f"--net=/var/run/netns/{self.namespace(host)}", *args]
 
     # -- limits in payload bytes per second ---------------------------------------------------------------------
     def port_bytes_per_s(self, host=None):

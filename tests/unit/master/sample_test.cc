@@ -48,6 +48,17 @@ TEST(SampleDesignTest, TakesAHundredthFromPlacesAllOverTheInput) {
   EXPECT_GE(places["/b"], 6);
 }
 
+TEST(SampleDesignTest, TakesMoreOfSmallInputsSoThatRatesCanBeTold) {
+  const auto bytes = [](std::int64_t input, std::size_t workers) {
+    SamplePolicy policy;
+    policy.input_bytes_min = 0;
+    const auto design = DesignSample(Files({{"/a", input}}), workers, policy);
+    return design ? BytesOf(design->small) + BytesOf(design->large) : 0;
+  };
+  EXPECT_NEAR(static_cast<double>(bytes(64 << 20, 2)), 2 << 20, 64) << "1 MiB a worker";
+  EXPECT_NEAR(static_cast<double>(bytes(20'000'000, 8)), 1e6, 64) << "at most a twentieth";
+}
+
 TEST(SampleDesignTest, IsBounded) {
   const auto design = DesignSample(Files({{"/a", std::int64_t{1} << 50}}), 8, {});
   ASSERT_TRUE(design.has_value());
@@ -60,7 +71,7 @@ TEST(SampleDesignTest, TakesCompressedFilesWhole) {
   const InputList input = Files(std::move(files));
   const auto design = DesignSample(input, 2, {});
   ASSERT_TRUE(design.has_value());
-  EXPECT_LE(BytesOf(design->small) + BytesOf(design->large), 2'000'000);
+  EXPECT_LE(BytesOf(design->small) + BytesOf(design->large), 2 << 20);
   EXPECT_GE(BytesOf(design->small) + BytesOf(design->large), 1'000'000);
   EXPECT_GE(BytesOf(design->large), 2 * BytesOf(design->small));
   std::set<std::string> seen;
