@@ -35,8 +35,6 @@ constexpr double kFinerGain = 0.01;
 // others may take.
 constexpr Seconds kPlanSecondsPerPair = 4e-6;
 constexpr double kPlanningPart = 0.03;
-// Work of OrderBySlack that a slow machine does in a second.
-constexpr double kSlackWorkPerS = 5e8;
 // The model needs positive costs. A cost of zero becomes this part of the map rate; predictions use
 // the real ones.
 constexpr double kFreePart = 1e-9;
@@ -327,10 +325,8 @@ std::vector<Chain> ChainsOf(const JobShape& shape, const ClusterProfile& cluster
 /// its time.
 void Reorder(Plan& best) {
   if (best.network.cuts.empty() && best.network.port_slowdown.empty()) return;
-  const double work = kSlackWorkPerS * kPlanningPart * best.summary.makespan_s;
   Plan reordered = best;
-  const absl::Status ordered = OrderBySlack(
-      &reordered, static_cast<std::int64_t>(std::min(work, static_cast<double>(kSlackWorkMax))));
+  const absl::Status ordered = OrderBySlack(&reordered, SlackWorkFor(best.summary.makespan_s));
   if (ordered.ok() && reordered.summary.makespan_s < best.summary.makespan_s * (1 - kFinerGain)) {
     best = std::move(reordered);
   }

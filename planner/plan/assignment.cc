@@ -17,18 +17,20 @@ std::vector<std::int32_t> MaxWeightAssignment(const std::vector<std::vector<doub
   // Row and column 0 stand for "none" while a path is searched.
   std::vector<double> row_price(n + 1, 0), column_price(n + 1, 0);
   std::vector<std::size_t> row_of(n + 1, 0), came_from(n + 1, 0);
+  std::vector<double> least;
+  std::vector<char> used;  // as bool; vector<bool> is slower
   for (std::size_t row = 1; row <= n; ++row) {
     row_of[0] = row;
     std::size_t column = 0;
-    std::vector<double> least(n + 1, std::numeric_limits<double>::infinity());
-    std::vector<bool> used(n + 1, false);
+    least.assign(n + 1, std::numeric_limits<double>::infinity());
+    used.assign(n + 1, 0);
     do {
-      used[column] = true;
+      used[column] = 1;
       const std::size_t at_row = row_of[column];
       double delta = std::numeric_limits<double>::infinity();
       std::size_t next = 0;
       for (std::size_t j = 1; j <= n; ++j) {
-        if (used[j]) continue;
+        if (used[j] != 0) continue;
         const double reduced = cost(at_row - 1, j - 1) - row_price[at_row] - column_price[j];
         if (reduced < least[j]) {
           least[j] = reduced;
@@ -40,7 +42,7 @@ std::vector<std::int32_t> MaxWeightAssignment(const std::vector<std::vector<doub
         }
       }
       for (std::size_t j = 0; j <= n; ++j) {
-        if (used[j]) {
+        if (used[j] != 0) {
           row_price[row_of[j]] += delta;
           column_price[j] -= delta;
         } else {

@@ -14,8 +14,8 @@ namespace weir::planner {
 /// What happened, seconds from the start of the run. Items that never ran have finish_s < start_s.
 struct ActualRun {
   std::vector<Interval> steps;
-  /// From the grant until the ports were free again. Its last bytes may arrive after that:
-  /// transfer_tail_bytes, at most the look-ahead that it was granted with.
+  /// From the grant until its ports could be granted again. Its last bytes may arrive after that:
+  /// transfer_tail_bytes, at most half of it.
   std::vector<Interval> transfers;
   std::vector<Bytes> transfer_bytes;
   std::vector<Bytes> transfer_tail_bytes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -18,8 +19,15 @@ namespace {
 constexpr double kPieceShareMin = 0.005;
 // A plan this near to the bound is not worth another try.
 constexpr double kNearBound = 1.005;
+// A plan of pieces must be this much better than one of whole transfers: a piece costs a wait for
+// two ports, which no model of the network tells.
+constexpr double kFinerGain = 0.01;
+// Planning must stay far shorter than what it plans.
+constexpr double kPlanningPart = 0.03;
 // What building and predicting a plan costs for each of its transfers, in steps of assignments.
 constexpr std::int64_t kPredictWork = 10'000;
+// A schedule costs at least that part of a plan, even when it leaves nothing to decide.
+constexpr std::int64_t kSchedulesAPlan = 10;
 
 std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
@@ -42,13 +50,18 @@ void FinishSteps(const Plan& plan, std::int32_t layer, std::vector<Seconds>& rea
   }
 }
 
-/// All pieces of all layers, in no order; adds what it cost to `work`.
-std::vector<ScheduledPiece> ScheduleLayers(const Plan& plan, const SlackTuning& tuning,
-                                           std::int64_t& work) {
+/// All pieces of all layers, in no order.
+struct LayeredSchedule {
+  std::vector<ScheduledPiece> pieces;
+  Seconds end_s = 0;  // without latency
+  std::int64_t work = 0;
+};
+
+LayeredSchedule ScheduleLayers(const Plan& plan, const SlackTuning& tuning) {
   std::int32_t last_layer = 0;
   for (const ComputeStep& step : plan.steps) last_layer = std::max(last_layer, step.layer);
   std::vector<Seconds> input_s(plan.steps.size(), 0), finish_s(plan.steps.size(), 0);
-  std::vector<ScheduledPiece> pieces;
+  LayeredSchedule all;
   for (std::int32_t layer = 0; layer <= last_layer; ++layer) {
     FinishSteps(plan, layer, input_s, finish_s);
     std::vector<TransferIndex> transfers;
@@ -58,14 +71,15 @@ std::vector<ScheduledPiece> ScheduleLayers(const Plan& plan, const SlackTuning& 
       }
     }
     const SlackSchedule schedule = ScheduleBySlack(plan, std::move(transfers), finish_s, tuning);
-    work += schedule.work;
+    all.work += schedule.work;
     for (const ScheduledPiece& piece : schedule.pieces) {
       Seconds& there_s = input_s[At(plan.transfers[At(piece.transfer)].consumer)];
       there_s = std::max(there_s, piece.start_s + piece.duration_s);
-      pieces.push_back(piece);
+      all.pieces.push_back(piece);
     }
   }
-  return pieces;
+  for (const Seconds finish : finish_s) all.end_s = std::max(all.end_s, finish);
+  return all;
 }
 
 /// Joins pieces of one transfer that are too small to be worth a grant; in order of their starts.
@@ -142,7 +156,7 @@ class Tunings {
   }
 
  private:
-  static constexpr std::uint64_t kSeedsFirst = 2;
+  static constexpr std::uint64_t kSeedsFirst = 3;
 
   void AddWhole(std::uint64_t seed) {
     for (const double scale : {0.4, 0.1, 0.02}) {
@@ -159,6 +173,11 @@ class Tunings {
 
 }  // namespace
 
+std::int64_t SlackWorkFor(Seconds makespan_s) {
+  const double work = kSlackWorkPerS * kPlanningPart * makespan_s;
+  return static_cast<std::int64_t>(std::min(work, static_cast<double>(kSlackWorkMax)));
+}
+
 absl::Status OrderBySlack(Plan* plan, std::int64_t work_max) {
   if (absl::Status status = CheckItems(*plan); !status.ok()) return status;
   const Plan whole = *plan;
@@ -170,16 +189,22 @@ absl::Status OrderBySlack(Plan* plan, std::int64_t work_max) {
   if (!bound_s.ok()) return bound_s.status();
   if (whole.transfers.empty()) return absl::OkStatus();
   Tunings tunings;
+  const std::int64_t predict_work =
+      kPredictWork * static_cast<std::int64_t>(whole.transfers.size());
   std::int64_t work = 0;
-  std::int64_t last_try = 0;
-  while (work + last_try <= work_max && plan->summary.makespan_s > kNearBound * *bound_s) {
-    const std::int64_t before = work;
+  Seconds best_end_s = std::numeric_limits<Seconds>::infinity();
+  while (work <= work_max && plan->summary.makespan_s > kNearBound * *bound_s) {
+    const SlackTuning tuning = tunings.Next();
+    const LayeredSchedule schedule = ScheduleLayers(whole, tuning);
+    work += schedule.work + predict_work / kSchedulesAPlan;
+    const double wanted = tuning.whole ? 1 : 1 - kFinerGain;
+    if (schedule.end_s >= best_end_s * wanted) continue;
+    best_end_s = schedule.end_s;
     Plan tried = whole;
-    CutTransfers(ScheduleLayers(whole, tunings.Next(), work), &tried);
+    CutTransfers(schedule.pieces, &tried);
     if (absl::Status status = OrderByStart(&tried); !status.ok()) return status;
-    if (tried.summary.makespan_s < plan->summary.makespan_s) *plan = std::move(tried);
-    work += kPredictWork * static_cast<std::int64_t>(tried.transfers.size());
-    last_try = work - before;
+    if (tried.summary.makespan_s < plan->summary.makespan_s * wanted) *plan = std::move(tried);
+    work += predict_work;
   }
   return absl::OkStatus();
 }

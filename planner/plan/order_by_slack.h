@@ -11,14 +11,17 @@ namespace weir::planner {
 
 /// Above this many transfers in the plan OrderBySlack only does what OrderByPriority does.
 inline constexpr std::int32_t kSlackTransfersMax = 260;
-/// Work of some 0.2 s (SlackSchedule::work).
+/// Work that a slow machine does in a second (SlackSchedule::work), and the most that is ever done.
+inline constexpr double kSlackWorkPerS = 6e8;
 inline constexpr std::int64_t kSlackWorkMax = 200'000'000;
+/// What may be spent on ordering a plan of this makespan: 3 % of it.
+std::int64_t SlackWorkFor(Seconds makespan_s);
 
 /// Orders the transfers of a plan, cutting them into pieces where that helps.
 ///
 /// Schedules layer by layer with ScheduleBySlack: first with whole transfers and chance, then cut
 /// into pieces, then with more chance, until a plan is within 0.5 % of OrderBound or `work_max`
-/// would be passed. The plan with the least predicted makespan is kept, that of OrderByPriority
+/// is passed. The plan with the least predicted makespan is kept, that of OrderByPriority
 /// among them, so the result is never worse than the list rule.
 /// Bounds: none proven beyond the list rule's. Measured on random shuffles (1 to 4 channels between
 ///   two racks, release waves, 40 % at one receiver):

@@ -56,6 +56,8 @@ class Shuffle {
                        [this](std::size_t a, std::size_t b) { return ready_s_[a] > ready_s_[b]; });
     }
     running_since_s_.assign(transfers_.size(), -1);
+    table_.resize(workers);
+    which_.resize(workers * workers);
   }
 
   SlackSchedule Run() {
@@ -100,11 +102,10 @@ class Shuffle {
 
   /// Assigns senders to receivers under the prices of the cuts.
   std::vector<std::size_t> Match(const std::vector<double>& weight,
-                                 const std::vector<double>& price) const {
+                                 const std::vector<double>& price) {
     const auto workers = At(plan_.network.num_workers);
     work_ += static_cast<std::int64_t>(workers * workers * workers);
-    std::vector<std::vector<double>> table(workers, std::vector<double>(workers, 0));
-    std::vector<std::vector<std::size_t>> which(workers, std::vector<std::size_t>(workers, 0));
+    for (auto& row : table_) row.assign(workers, 0);
     for (std::size_t i = 0; i < weight.size(); ++i) {
       if (weight[i] <= 0) continue;
       double net = weight[i];
@@ -112,14 +113,15 @@ class Shuffle {
         net -= price[resources_[i][k] - 2 * workers];
       }
       const std::size_t sender = resources_[i][0], receiver = resources_[i][1] - workers;
-      if (net <= table[sender][receiver]) continue;
-      table[sender][receiver] = net;
-      which[sender][receiver] = i;
+      if (net <= table_[sender][receiver]) continue;
+      table_[sender][receiver] = net;
+      which_[sender * workers + receiver] = i;
     }
     std::vector<std::size_t> chosen;
-    const std::vector<std::int32_t> receiver_of = MaxWeightAssignment(table);
+    const std::vector<std::int32_t> receiver_of = MaxWeightAssignment(table_);
     for (std::size_t sender = 0; sender < workers; ++sender) {
-      if (receiver_of[sender] >= 0) chosen.push_back(which[sender][At(receiver_of[sender])]);
+      if (receiver_of[sender] >= 0)
+        chosen.push_back(which_[sender * workers + At(receiver_of[sender])]);
     }
     return chosen;
   }
@@ -153,10 +155,15 @@ class Shuffle {
       const std::int32_t channels = plan_.network.cuts[cut].channels;
       if (Crossing(chosen, cut) <= channels) continue;
       double low = 0, high = 2 * heaviest;
-      for (int i = 0; i < kHalvings; ++i) {
+      // A price at which exactly as many cross as may is as good as any.
+      std::int32_t crossing = 0;
+      for (int i = 0; i < kHalvings && crossing != channels; ++i) {
         price[cut] = (low + high) / 2;
-        (Crossing(Match(weight, price), cut) > channels ? low : high) = price[cut];
+        chosen = Match(weight, price);
+        crossing = Crossing(chosen, cut);
+        (crossing > channels ? low : high) = price[cut];
       }
+      if (crossing <= channels) continue;
       price[cut] = high;
       chosen = Match(weight, price);
     }
@@ -227,7 +234,10 @@ class Shuffle {
   std::vector<Seconds> tail_s_;                      // by resource
   std::vector<ScheduledPiece> pieces_;
   Seconds now_s_ = 0, bound_s_ = 0, span_s_ = 0;
-  mutable std::int64_t work_ = 0;
+  std::int64_t work_ = 0;
+  // Of one match; kept, because there are thousands of them.
+  std::vector<std::vector<double>> table_;
+  std::vector<std::size_t> which_;  // by sender and receiver
 };
 
 }  // namespace

@@ -90,7 +90,8 @@ class Conductor {
   /// `sections` of its run; empty for steps that write a part.
   absl::Status StepDone(planner::StepIndex step, std::vector<RunSection> sections, MonoTime now,
                         ConductorOrders& orders);
-  /// The ports of this transfer are free for the next one; `tail_bytes` have not arrived yet.
+  /// The ports and channels of this transfer may be granted again: `tail_bytes` have not arrived
+  /// yet, and workers keep the next one back until their ports are free.
   absl::Status TransferNearlyDone(planner::TransferIndex transfer, planner::Bytes tail_bytes,
                                   MonoTime now, ConductorOrders& orders);
   absl::Status TransferDone(planner::TransferIndex transfer, MonoTime now, ConductorOrders& orders);

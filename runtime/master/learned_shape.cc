@@ -188,7 +188,7 @@ void LearnChannel(const ObservedRun& run, v1::JobShapeLearned& shape) {
                             : 1;
     const double took = run.actual.transfers[t].finish_s - run.actual.transfers[t].start_s;
     seconds += std::max(0.0, took - run.plan.network.latency_s) / slow;
-    bytes += static_cast<double>(run.actual.transfer_bytes[t]);
+    bytes += static_cast<double>(run.actual.transfer_bytes[t] - run.actual.transfer_tail_bytes[t]);
   }
   if (bytes >= kTransferBytesMin && seconds > 0)
     shape.set_channel_seconds_per_byte(seconds / bytes);

@@ -103,7 +103,9 @@ absl::Status OrderTransfers(const ShuffleRequest& request, Plan& plan) {
   absl::string_view method = request.method;
   if (method == "planned") {
     planner::CoalescePieces(planner::kShortestGrantS, &plan);
-    return planner::OrderBySlack(&plan);
+    const absl::StatusOr<planner::Seconds> bound_s = planner::OrderBound(plan);
+    if (!bound_s.ok()) return bound_s.status();
+    return planner::OrderBySlack(&plan, planner::SlackWorkFor(*bound_s));
   }
   if (method == "rotation") return planner::OrderByPriority(&plan);
   if (method == "fetch-all") return planner::OrderFetchAll(&plan);

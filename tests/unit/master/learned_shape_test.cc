@@ -54,13 +54,23 @@ Example MakeExample(double slower) {
     example.actual.step_output_bytes.push_back(step.output_bytes);
   }
   example.actual.transfers = predicted.transfers;
-  for (const planner::Transfer& transfer : example.plan.transfers)
+  for (const planner::Transfer& transfer : example.plan.transfers) {
     example.actual.transfer_bytes.push_back(transfer.bytes);
+    example.actual.transfer_tail_bytes.push_back(0);
+  }
   return example;
 }
 
 v1::JobShapeLearned Learn(const Example& example, const v1::JobShapeLearned* before = nullptr) {
   return LearnFrom({example.plan, example.shape, example.cluster, example.actual, 1000}, before);
+}
+
+TEST(LearnedShapeTest, WhatArrivedAfterTheReportDoesNotCountForTheChannel) {
+  Example example = MakeExample(1);
+  for (std::size_t t = 0; t < example.actual.transfer_bytes.size(); ++t) {
+    example.actual.transfer_tail_bytes[t] = example.actual.transfer_bytes[t] / 2;
+  }
+  EXPECT_NEAR(Learn(example).channel_seconds_per_byte(), 2e-8, 2e-10);
 }
 
 TEST(LearnedShapeTest, OneRunSaysWhatItWas) {
