@@ -7,10 +7,11 @@
 
 namespace weir::master {
 
-/// Follows the round trips of grants: a grant and its answer take the same ways as the next grant
-/// and the report before it, through the same queues of a busy network.
+/// Follows the round trips of one worker's grants: a grant and its answer take the same ways as the
+/// next grant and the report before it, through the same queues of a busy network.
 ///
-/// Weighted so that a few grants settle it and one that was held up does not carry it away.
+/// Weighted so that a few grants settle it and one that was held up does not carry it away. One a
+/// worker, because behind the queue of a slow port everything is late.
 /// Thread-safety: none. Checked by: tests/unit/master/grant_delay_test.cc.
 class GrantDelay {
  public:

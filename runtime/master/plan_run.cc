@@ -42,6 +42,7 @@ PlanRun::PlanRun(env::EventLoop& loop, env::Random& random, const PlannedJob& pl
       listener_(std::move(listener)),
       orders_(planned.plan, input, workers, places, grant_options),
       conductor_(planned.plan, planned.prediction, DomainsOf(workers)),
+      grant_delay_(workers.size()),
       step_bytes_done_(planned.plan.steps.size(), 0),
       skipped_(skip_bad) {}
 
@@ -130,10 +131,11 @@ void PlanRun::SendStep(const StepStart& start) {
 }
 
 void PlanRun::SendGrant(const TransferStart& start) {
-  const RegisteredWorker& worker = WorkerOf(planned_.plan.transfers[At(start.transfer)].receiver);
+  const planner::WorkerIndex receiver = planned_.plan.transfers[At(start.transfer)].receiver;
+  const RegisteredWorker& worker = WorkerOf(receiver);
   auto request = std::make_shared<v1::GrantTransferRequest>();
   *request->mutable_fence() = FenceFor(worker);
-  *request->mutable_order() = orders_.BuildGrant(start, grant_delay_.seconds());
+  *request->mutable_order() = orders_.BuildGrant(start, grant_delay_[At(receiver)].seconds());
   CallWithRetry(
       loop_, random_, kOrderBudget,
       lifeline_.Guard(
@@ -145,9 +147,11 @@ void PlanRun::SendGrant(const TransferStart& start) {
                                  answered(response.status());
                                });
           }),
-      lifeline_.Guard([this, &worker, transfer = start.transfer,
+      lifeline_.Guard([this, &worker, receiver, transfer = start.transfer,
                        asked = loop_.Now()](const absl::Status& status) {
-        if (status.ok()) grant_delay_.Observe(absl::ToDoubleSeconds(loop_.Now() - asked));
+        if (status.ok()) {
+          grant_delay_[At(receiver)].Observe(absl::ToDoubleSeconds(loop_.Now() - asked));
+        }
         if (status.ok() || !conductor_.transfer_under_way(transfer)) return;
         OrderFailed(worker, orders_.TransferName(transfer), status);
       }));

@@ -83,7 +83,7 @@ class PlanRun {
   PlanRunListener listener_;
   OrderBuilder orders_;
   Conductor conductor_;
-  GrantDelay grant_delay_;
+  std::vector<GrantDelay> grant_delay_;  // by worker
   MonoTime began_;
   bool stopped_ = false;
   env::EventLoop::TimerId wakeup_ = 0;

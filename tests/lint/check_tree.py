@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails when the tree breaks a rule of CONTRIBUTING.md that a machine can see.
 
-Sizes, banned names, leftovers in comments, sources in no target, calls that belong to runtime/env/real, files not
+Sizes, banned names, leftovers in comments, promised tests that are not there, sources in no target, calls that belong to runtime/env/real, files not
 formatted, shell scripts that do not parse. Usage: check_tree.py ROOT
 """
 import os
@@ -56,6 +56,17 @@ def check_content(path, text):
                 yield f"{path}:{number}: {match.group(0)} belongs to runtime/env/real or runtime/app"
 
 
+def check_named_tests(path, text, exists):
+    """Tests that a comment promises ("Checked by: ..."), the rest of a list being in the folder of the first."""
+    for promise in re.findall(r"Checked by:((?:.|\n)*?)(?:\.\s|\n\s*(?!///|//)\S|$)", text):
+        folder = ""
+        for name in re.findall(r"[\w/]+\.(?:cc|py)\b", promise):
+            folder = os.path.dirname(name) or folder
+            full = os.path.join(folder, os.path.basename(name))
+            if not exists(full):
+                yield f"{path}: promises {full}, which is not there"
+
+
 def check_in_target(path, root):
     if not path.endswith(".cc"):
         return
@@ -105,6 +116,9 @@ def self_test():
     assert not list(check_content("runtime/master/x.cc", "// not absl::Now, time is passed in"))
     assert list(check_content("planner/x.cc", "// TO" + "DO later"))
     assert list(check_content("planner/x.cc", "\n" * (LINES_MAX + 1)))
+    promise = "/// Checked by: tests/unit/a_test.cc,\n///   b_test.cc.\nclass A;"
+    assert len(list(check_named_tests("a.h", promise, lambda _: False))) == 2
+    assert not list(check_named_tests("a.h", promise, {"tests/unit/a_test.cc", "tests/unit/b_test.cc"}.__contains__))
 
 
 def main():
@@ -126,6 +140,7 @@ def main():
             problems += check_content(path, text)
         if path.endswith((".h", ".cc")):
             cpp.append(path)
+            problems += check_named_tests(path, text, lambda name: os.path.exists(os.path.join(root, name)))
         problems += check_in_target(path, root)
     problems += check_format(cpp, root)
     if count == 0:

@@ -9,7 +9,8 @@ import shuffle
 from cluster import ClusterError, LabCluster
 from network import LabError
 
-BASE = {"pacing": None, "look_ahead": 16 << 10, "congestion_control": None, "piece_bytes": 0}
+BASE = {"pacing": None, "look_ahead": 16 << 10, "congestion_control": None, "piece_bytes": 0,
+        "method": "planned-pieces"}
 TOPOLOGY, QUEUE = "racks-2", "128k"
 
 
@@ -23,8 +24,9 @@ def changes():
         yield "look-ahead", f"{size >> 10} KB", {"look_ahead": size}
     for control in ("reno", "cubic"):
         yield "congestion control", control, {"congestion_control": control}
-    for size in (1 << 20, 256 << 10, 64 << 10):
-        yield "piece", f"{size >> 10} KB", {"piece_bytes": size}
+    for size in (256 << 10, 128 << 10):
+        yield "piece", f"{size >> 10} KB, a grant each", {"piece_bytes": size}
+        yield "piece", f"{size >> 10} KB, coalesced", {"piece_bytes": size, "method": "planned"}
 
 
 def master_args(settings, known_flags):
@@ -60,7 +62,7 @@ def run(options, log):
                                congestion_control=settings["congestion_control"]) as cluster:
                 matrix = scenario.scaled(shuffle.size_for(lab, scenario, options.seconds))
                 input_file = shuffle.write_input(cluster, matrix, scenario)
-                runs = [shuffle.run_variant(lab, cluster, matrix, scenario, "planned", input_file,
+                runs = [shuffle.run_variant(lab, cluster, matrix, scenario, settings["method"], input_file,
                                             settings["look_ahead"], settings["piece_bytes"])
                         for _ in range(options.repeats)]
         except (ClusterError, LabError, shuffle.ShuffleError) as error:

@@ -102,7 +102,7 @@ def check_trace(lab, report, matrix, method, look_ahead_bytes):
     early_s = look_ahead_bytes / lab.port_bytes_per_s() + REPORT_S if look_ahead_bytes else 0.0
     sections = {(j, HOSTS + k): matrix[j][k] for j in range(HOSTS) for k in range(HOSTS) if j != k}
     problems = trace_check.byte_problems(report, sections) + trace_check.order_problems(report)
-    if method in ("planned", "rotation"):
+    if method in ("planned", "planned-pieces", "rotation"):
         everyone = set(range(HOSTS))
         racks = [{h for h in everyone if lab.rack(h) == r} for r in (0, 1)]
         cuts = ([("total", lab.core_channels, everyone, everyone)] if lab.kind == "total" else

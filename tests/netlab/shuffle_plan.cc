@@ -101,8 +101,8 @@ void AddTransfers(const ShuffleRequest& request, Plan& plan) {
 
 absl::Status OrderTransfers(const ShuffleRequest& request, Plan& plan) {
   absl::string_view method = request.method;
-  if (method == "planned") {
-    planner::CoalescePieces(planner::kShortestGrantS, &plan);
+  if (method == "planned" || method == "planned-pieces") {
+    if (method == "planned") planner::CoalescePieces(planner::kShortestGrantS, &plan);
     const absl::StatusOr<planner::Seconds> bound_s = planner::OrderBound(plan);
     if (!bound_s.ok()) return bound_s.status();
     return planner::OrderBySlack(&plan, planner::SlackWorkFor(*bound_s));
@@ -113,8 +113,9 @@ absl::Status OrderTransfers(const ShuffleRequest& request, Plan& plan) {
   if (absl::ConsumePrefix(&method, "fetch-") && absl::SimpleAtoi(method, &limit) && limit > 0) {
     return planner::OrderFetchAll(&plan, limit);
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "unknown method '", method, "'; methods are: planned, rotation, fetch-all, fetch-N"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown method '", method,
+                   "'; methods are: planned, planned-pieces, rotation, fetch-all, fetch-N"));
 }
 
 }  // namespace

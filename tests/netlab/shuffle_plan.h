@@ -22,7 +22,8 @@ struct ShuffleRequest {
   double reduce_s = 0.01;
   /// Section bytes moved at once at most; 0 = the planner's choice.
   planner::Bytes piece_bytes_max = 0;
-  /// "planned" (OrderBySlack), "rotation" (list rule), "fetch-all" or "fetch-N".
+  /// "planned" (CoalescePieces, OrderBySlack), "planned-pieces" (OrderBySlack with a grant for each
+  /// piece), "rotation" (list rule), "fetch-all" or "fetch-N".
   std::string method;
 };
 
