@@ -11,9 +11,9 @@ namespace weir::planner {
 
 /// Above this many transfers in the plan OrderBySlack only does what OrderByPriority does.
 inline constexpr std::int32_t kSlackTransfersMax = 260;
-/// Work that a slow machine does in a second (SlackSchedule::work), and the most that is ever done.
+/// Work that a machine does in a second (SlackSchedule::work), and the most that is ever done.
 inline constexpr double kSlackWorkPerS = 6e8;
-inline constexpr std::int64_t kSlackWorkMax = 200'000'000;
+inline constexpr std::int64_t kSlackWorkMax = 100'000'000;
 /// What may be spent on ordering a plan of this makespan: 3 % of it.
 std::int64_t SlackWorkFor(Seconds makespan_s);
 

@@ -16,6 +16,8 @@ namespace {
 // Prices of cuts are found by halving this often.
 constexpr int kHalvings = 14;
 constexpr double kEmpty = 1e-9;
+// What one match costs however few match, in steps of an assignment.
+constexpr std::int64_t kMatchWork = 500;
 
 std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
@@ -104,7 +106,8 @@ class Shuffle {
   std::vector<std::size_t> Match(const std::vector<double>& weight,
                                  const std::vector<double>& price) {
     const auto workers = At(plan_.network.num_workers);
-    work_ += static_cast<std::int64_t>(workers * workers * workers);
+    work_ +=
+        static_cast<std::int64_t>(workers * workers * workers + 4 * weight.size()) + kMatchWork;
     for (auto& row : table_) row.assign(workers, 0);
     for (std::size_t i = 0; i < weight.size(); ++i) {
       if (weight[i] <= 0) continue;

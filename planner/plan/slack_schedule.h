@@ -33,7 +33,7 @@ struct ScheduledPiece {
 
 struct SlackSchedule {
   std::vector<ScheduledPiece> pieces;  // in order of their ends
-  /// What it cost: steps of assignments, workers^3 each; some 1e9 a second.
+  /// What it cost: steps of assignments, some workers^3 each; 6e8 to 1e9 of them take a second.
   std::int64_t work = 0;
 };
 
