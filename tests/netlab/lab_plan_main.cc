@@ -1,7 +1,8 @@
 // weir_lab_plan REQUEST.json PLAN.json: plans a shuffle with known bytes, for weir --plan-file.
 //
 // The request: {"network": {... as docs/network.md ...}, "workers": ["w0", ...], "bytes": [[...]],
-// "ready_s": [...], "record_bytes": 512, "method": "planned", "piece_bytes_max": 0}.
+// "ready_s": [...], "record_bytes": 512, "method": "planned", "piece_bytes_max": 0,
+// "pacing_fraction": 0.97}. The last is the master's unless it is given.
 // Prints {"makespan_s", "lower_bound_s", "transfers", "planning_s"}.
 
 #include <chrono>
@@ -44,6 +45,7 @@ int Main(const std::string& request_file, const std::string& plan_file) {
   request.record_bytes = json.at("record_bytes").get<planner::Bytes>();
   request.method = json.at("method").get<std::string>();
   request.piece_bytes_max = json.value("piece_bytes_max", planner::Bytes{0});
+  request.pacing_fraction = json.value("pacing_fraction", request.pacing_fraction);
   const auto begin = std::chrono::steady_clock::now();
   const auto plan = PlanShuffle(request);
   if (!plan.ok()) return Fail(plan.status());

@@ -65,6 +65,8 @@ def make_plan(lab, cluster, matrix, scenario, method, piece_bytes=None):
     request = {"network": network_of(lab), "workers": names, "bytes": matrix, "ready_s": scenario.ready_s,
                "record_bytes": RECORD_BYTES, "method": method,
                "piece_bytes_max": scenario.piece_bytes if piece_bytes is None else piece_bytes}
+    if "--pacing-fraction" in cluster.master_args:
+        request["pacing_fraction"] = float(cluster.master_args[cluster.master_args.index("--pacing-fraction") + 1])
     with open(cluster.path("request.json"), "w", encoding="utf-8") as file:
         json.dump(request, file)
     plan_file = cluster.path(f"plan-{method}.json")
@@ -102,14 +104,14 @@ def check_trace(lab, report, matrix, method, look_ahead_bytes):
     early_s = look_ahead_bytes / lab.port_bytes_per_s() + REPORT_S if look_ahead_bytes else 0.0
     sections = {(j, HOSTS + k): matrix[j][k] for j in range(HOSTS) for k in range(HOSTS) if j != k}
     problems = trace_check.byte_problems(report, sections) + trace_check.order_problems(report)
-    if method in ("planned", "planned-pieces", "rotation"):
+    if report["transfer_order"] != "fetch-all":
         everyone = set(range(HOSTS))
         racks = [{h for h in everyone if lab.rack(h) == r} for r in (0, 1)]
         cuts = ([("total", lab.core_channels, everyone, everyone)] if lab.kind == "total" else
                 [(f"from rack {r}", lab.core_channels, racks[r], racks[1 - r]) for r in (0, 1)])
         problems += trace_check.port_problems(report, 1, 1, early_s)
         problems += trace_check.cut_problems(report, cuts, early_s)
-    elif method != "fetch-all":
+    elif method.startswith("fetch-") and method != "fetch-all":
         problems += trace_check.port_problems(report, None, int(method.split("-")[1]), early_s)
     return problems
 

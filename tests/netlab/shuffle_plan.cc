@@ -99,14 +99,30 @@ void AddTransfers(const ShuffleRequest& request, Plan& plan) {
   }
 }
 
+absl::Status OrderInTurns(Plan& plan) {
+  const absl::StatusOr<planner::Seconds> bound_s = planner::OrderBound(plan);
+  if (!bound_s.ok()) return bound_s.status();
+  return planner::OrderBySlack(&plan, planner::SlackWorkFor(*bound_s));
+}
+
+/// What the planner of jobs does with a shuffle: in order, or fetched from all senders at once
+/// where that is predicted to end earlier, with what a network that is known reckons for either.
+absl::Status OrderAsJobsAre(Plan& plan) {
+  constexpr double kFinerGain = 0.01;  // as planner/job/load_plan.cc
+  Plan together = plan;
+  planner::CoalescePieces(planner::kShortestGrantS, &plan);
+  if (absl::Status ordered = OrderInTurns(plan); !ordered.ok()) return ordered;
+  if (absl::Status fetched = planner::OrderFetchAll(&together); !fetched.ok()) return fetched;
+  if (together.summary.makespan_s < plan.summary.makespan_s * (1 - kFinerGain)) {
+    plan = std::move(together);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status OrderTransfers(const ShuffleRequest& request, Plan& plan) {
   absl::string_view method = request.method;
-  if (method == "planned" || method == "planned-pieces") {
-    if (method == "planned") planner::CoalescePieces(planner::kShortestGrantS, &plan);
-    const absl::StatusOr<planner::Seconds> bound_s = planner::OrderBound(plan);
-    if (!bound_s.ok()) return bound_s.status();
-    return planner::OrderBySlack(&plan, planner::SlackWorkFor(*bound_s));
-  }
+  if (method == "planned") return OrderAsJobsAre(plan);
+  if (method == "planned-pieces") return OrderInTurns(plan);
   if (method == "rotation") return planner::OrderByPriority(&plan);
   if (method == "fetch-all") return planner::OrderFetchAll(&plan);
   std::int32_t limit = 0;
@@ -124,6 +140,8 @@ absl::StatusOr<Plan> PlanShuffle(const ShuffleRequest& request) {
   if (absl::Status sound = CheckRequest(request); !sound.ok()) return sound;
   Plan plan;
   plan.network = request.network;
+  plan.network.pacing_fraction = request.pacing_fraction;
+  plan.network.sharing_fraction = master::MasterOptions().sharing_fraction;
   AddSteps(request, plan);
   AddTransfers(request, plan);
   const absl::StatusOr<planner::Seconds> bound_s = planner::OrderBound(plan);

@@ -8,11 +8,13 @@
 
 #include "absl/status/statusor.h"
 #include "planner/plan/plan.h"
+#include "runtime/master/master_options.h"
 
 namespace weir::netlab {
 
 struct ShuffleRequest {
   planner::NetworkModel network;
+  double pacing_fraction = master::MasterOptions().pacing_fraction;
   /// bytes[j][k]: of the section that the mapper on worker j makes for the reducer on worker k.
   std::vector<std::vector<planner::Bytes>> bytes;
   /// When mapper j is ready, seconds from the start of the run.
@@ -22,7 +24,8 @@ struct ShuffleRequest {
   double reduce_s = 0.01;
   /// Section bytes moved at once at most; 0 = the planner's choice.
   planner::Bytes piece_bytes_max = 0;
-  /// "planned" (CoalescePieces, OrderBySlack), "planned-pieces" (OrderBySlack with a grant for each
+  /// "planned" (as jobs are: CoalescePieces and OrderBySlack, or fetched from all where that is
+  /// predicted to be shorter), "planned-pieces" (OrderBySlack with a grant for each
   /// piece), "rotation" (list rule), "fetch-all" or "fetch-N".
   std::string method;
 };
