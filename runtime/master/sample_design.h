@@ -21,7 +21,7 @@ struct SamplePolicy {
   std::int64_t network_input_bytes_min = 16 << 20;
   double fraction = 0.01;
   /// More than that fraction where it takes so much to tell rates from overheads.
-  std::int64_t worker_bytes_min = 1 << 20;
+  std::int64_t worker_bytes_min = 4 << 20;
   double fraction_max = 0.05;
   std::int64_t bytes_max = 64 << 20;
   /// The sample is given up when it takes longer; the job is then planned without.
