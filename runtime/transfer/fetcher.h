@@ -85,7 +85,8 @@ class Fetcher {
 
   virtual ~Fetcher() = default;
   /// Starts a fetch. `nearly_done` (null = none) is called at most once a mark, before `done`;
-  /// `done` exactly once.
+  /// `done` exactly once. A connection that breaks before the first byte of an answer is replaced,
+  /// once.
   ///
   /// Errors (all name peer, endpoint and run): kFailedPrecondition: another fetch has more left
   ///   than its look-ahead, or the sender is busy with another receiver. kUnavailable: not
