@@ -17,6 +17,7 @@
 #include "planner/plan/order_bound.h"
 #include "planner/plan/order_by_slack.h"
 #include "planner/plan/plan_assembly.h"
+#include "planner/plan/planning_effort.h"
 #include "planner/plan/readable.h"
 #include "planner/plan/transfer_orders.h"
 #include "planner/plan/whole_bytes.h"
@@ -29,12 +30,8 @@ using load::ChainSolution;
 
 // Above this many pairs in a layer only one transfer a pair is ordered, by list.
 constexpr double kSchedulePairsMax = 10000;
-// A finer order must be this much better than a coarser one.
-constexpr double kFinerGain = 0.01;
-// Time of one pair in one plan that is tried, and the part of the best plan's makespan that trying
-// others may take.
+// Time of one pair in one plan that is tried.
 constexpr Seconds kPlanSecondsPerPair = 4e-6;
-constexpr double kPlanningPart = 0.03;
 // The model needs positive costs. A cost of zero becomes this part of the map rate; predictions use
 // the real ones.
 constexpr double kFreePart = 1e-9;

@@ -6,24 +6,18 @@
 #include <utility>
 #include <vector>
 
+#include "planner/plan/coalesce.h"
 #include "planner/plan/order_bound.h"
 #include "planner/plan/plan_structure.h"
+#include "planner/plan/planning_effort.h"
 #include "planner/plan/slack_schedule.h"
 #include "planner/plan/transfer_orders.h"
 
 namespace weir::planner {
 namespace {
 
-// A piece below this part of its transfer goes with the piece before or after it. At a twentieth,
-// random sections between two racks end 3 % later.
-constexpr double kPieceShareMin = 0.005;
 // A plan this near to the bound is not worth another try.
 constexpr double kNearBound = 1.005;
-// A plan of pieces must be this much better than one of whole transfers: a piece costs a wait for
-// two ports, which no model of the network tells.
-constexpr double kFinerGain = 0.01;
-// Planning must stay far shorter than what it plans.
-constexpr double kPlanningPart = 0.03;
 // What building and predicting a plan costs for each of its transfers, in steps of assignments.
 constexpr std::int64_t kPredictWork = 10'000;
 // A schedule costs at least that part of a plan, even when it leaves nothing to decide.
@@ -82,33 +76,15 @@ LayeredSchedule ScheduleLayers(const Plan& plan, const SlackTuning& tuning) {
   return all;
 }
 
-/// Joins pieces of one transfer that are too small to be worth a grant; in order of their starts.
-std::vector<ScheduledPiece> JoinSmallPieces(std::vector<ScheduledPiece> pieces) {
-  std::sort(pieces.begin(), pieces.end(),
-            [](const ScheduledPiece& a, const ScheduledPiece& b) { return a.start_s < b.start_s; });
-  Seconds all_s = 0;
-  for (const ScheduledPiece& piece : pieces) all_s += piece.duration_s;
-  std::vector<ScheduledPiece> joined;
-  for (const ScheduledPiece& piece : pieces) {
-    const bool small = piece.duration_s < kPieceShareMin * all_s ||
-                       (!joined.empty() && joined.back().duration_s < kPieceShareMin * all_s);
-    if (small && !joined.empty()) {
-      joined.back().duration_s += piece.duration_s;
-    } else {
-      joined.push_back(piece);
-    }
-  }
-  return joined;
-}
-
 /// Replaces the transfers of the plan by these pieces of them; a transfer without one stays whole.
 void CutTransfers(const std::vector<ScheduledPiece>& pieces, Plan* plan) {
   std::vector<std::vector<ScheduledPiece>> by_transfer(plan->transfers.size());
+  // Pieces come in the order of their ends, so those of one transfer in the order of their starts.
   for (const ScheduledPiece& piece : pieces) by_transfer[At(piece.transfer)].push_back(piece);
   const std::vector<Transfer> whole = std::exchange(plan->transfers, {});
   for (ComputeStep& step : plan->steps) step.after_transfers.clear();
   for (std::size_t t = 0; t < whole.size(); ++t) {
-    std::vector<ScheduledPiece> own = JoinSmallPieces(std::move(by_transfer[t]));
+    std::vector<ScheduledPiece>& own = by_transfer[t];
     if (own.empty()) own.push_back({static_cast<TransferIndex>(t), whole[t].start_s, 1});
     Seconds all_s = 0;
     for (const ScheduledPiece& piece : own) all_s += piece.duration_s;
@@ -178,7 +154,7 @@ std::int64_t SlackWorkFor(Seconds makespan_s) {
   return static_cast<std::int64_t>(std::min(work, static_cast<double>(kSlackWorkMax)));
 }
 
-absl::Status OrderBySlack(Plan* plan, std::int64_t work_max) {
+absl::Status OrderBySlack(Plan* plan, std::int64_t work_max, Seconds shortest_s) {
   if (absl::Status status = CheckItems(*plan); !status.ok()) return status;
   const Plan whole = *plan;
   if (absl::Status status = OrderByPriority(plan); !status.ok()) return status;
@@ -192,16 +168,22 @@ absl::Status OrderBySlack(Plan* plan, std::int64_t work_max) {
   const std::int64_t predict_work =
       kPredictWork * static_cast<std::int64_t>(whole.transfers.size());
   std::int64_t work = 0;
-  Seconds best_end_s = std::numeric_limits<Seconds>::infinity();
+  // Ends of the best schedules so far: one of pieces may be early and yet lose by its grants, so it
+  // must not keep later ones of whole transfers from being tried.
+  Seconds whole_end_s = std::numeric_limits<Seconds>::infinity();
+  Seconds cut_end_s = std::numeric_limits<Seconds>::infinity();
   while (work <= work_max && plan->summary.makespan_s > kNearBound * *bound_s) {
     const SlackTuning tuning = tunings.Next();
     const LayeredSchedule schedule = ScheduleLayers(whole, tuning);
     work += schedule.work + predict_work / kSchedulesAPlan;
     const double wanted = tuning.whole ? 1 : 1 - kFinerGain;
-    if (schedule.end_s >= best_end_s * wanted) continue;
-    best_end_s = schedule.end_s;
+    const Seconds to_beat_s =
+        tuning.whole ? whole_end_s : std::min(whole_end_s * wanted, cut_end_s);
+    if (schedule.end_s >= to_beat_s) continue;
+    (tuning.whole ? whole_end_s : cut_end_s) = schedule.end_s;
     Plan tried = whole;
     CutTransfers(schedule.pieces, &tried);
+    if (!tuning.whole) CoalescePieces(shortest_s, &tried);
     if (absl::Status status = OrderByStart(&tried); !status.ok()) return status;
     if (tried.summary.makespan_s < plan->summary.makespan_s * wanted) *plan = std::move(tried);
     work += predict_work;

@@ -9,6 +9,7 @@
 #include "planner/plan/coalesce.h"
 #include "planner/plan/order_bound.h"
 #include "planner/plan/order_by_slack.h"
+#include "planner/plan/planning_effort.h"
 #include "planner/plan/transfer_orders.h"
 
 namespace weir::netlab {
@@ -99,21 +100,21 @@ void AddTransfers(const ShuffleRequest& request, Plan& plan) {
   }
 }
 
-absl::Status OrderInTurns(Plan& plan) {
+absl::Status OrderInTurns(Plan& plan, planner::Seconds shortest_s) {
   const absl::StatusOr<planner::Seconds> bound_s = planner::OrderBound(plan);
   if (!bound_s.ok()) return bound_s.status();
-  return planner::OrderBySlack(&plan, planner::SlackWorkFor(*bound_s));
+  return planner::OrderBySlack(&plan, planner::SlackWorkFor(*bound_s), shortest_s);
 }
 
 /// What the planner of jobs does with a shuffle: in order, or fetched from all senders at once
 /// where that is predicted to end earlier, with what a network that is known reckons for either.
 absl::Status OrderAsJobsAre(Plan& plan) {
-  constexpr double kFinerGain = 0.01;  // as planner/job/load_plan.cc
   Plan together = plan;
   planner::CoalescePieces(planner::kShortestGrantS, &plan);
-  if (absl::Status ordered = OrderInTurns(plan); !ordered.ok()) return ordered;
+  if (absl::Status ordered = OrderInTurns(plan, planner::kShortestGrantS); !ordered.ok())
+    return ordered;
   if (absl::Status fetched = planner::OrderFetchAll(&together); !fetched.ok()) return fetched;
-  if (together.summary.makespan_s < plan.summary.makespan_s * (1 - kFinerGain)) {
+  if (together.summary.makespan_s < plan.summary.makespan_s * (1 - planner::kFinerGain)) {
     plan = std::move(together);
   }
   return absl::OkStatus();
@@ -122,7 +123,7 @@ absl::Status OrderAsJobsAre(Plan& plan) {
 absl::Status OrderTransfers(const ShuffleRequest& request, Plan& plan) {
   absl::string_view method = request.method;
   if (method == "planned") return OrderAsJobsAre(plan);
-  if (method == "planned-pieces") return OrderInTurns(plan);
+  if (method == "planned-pieces") return OrderInTurns(plan, 0);
   if (method == "rotation") return planner::OrderByPriority(&plan);
   if (method == "fetch-all") return planner::OrderFetchAll(&plan);
   std::int32_t limit = 0;

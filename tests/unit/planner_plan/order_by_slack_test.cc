@@ -125,7 +125,16 @@ RC_GTEST_PROP(OrderBySlackProperty, HoldsAndStaysNearTheBound, ()) {
   const double sum = std::accumulate(fractions.begin(), fractions.end(), 0.0);
   for (double& fraction : fractions) fraction /= sum;
   Plan plan = Shuffle(TwoRacks(8, channels), ready_s, 4'000'000, fractions);
-  RC_ASSERT(RatioOf(std::move(plan)) <= 1.15);
+  RC_ASSERT(RatioOf(plan) <= 1.15);
+  RC_ASSERT(OrderBySlack(&plan) == absl::OkStatus());
+  for (const Transfer& transfer : plan.transfers) {
+    const bool is_section = std::any_of(
+        plan.sections.begin(), plan.sections.end(), [&transfer](const Section& section) {
+          return section.producer == transfer.producer && section.consumer == transfer.consumer &&
+                 section.bytes == transfer.bytes;
+        });
+    RC_ASSERT(is_section || static_cast<double>(transfer.bytes) * 1e-6 >= kShortestGrantS);
+  }
 }
 
 RC_GTEST_PROP(MaxWeightAssignmentProperty, EqualsTheBestPermutation, ()) {

@@ -1,0 +1,17 @@
+#pragma once
+
+// What trying another plan may cost, and what it must gain. Upstream: builders that try several.
+// Downstream: nothing.
+
+namespace weir::planner {
+
+/// Planning must stay far shorter than what it plans: the part of a plan's makespan that trying
+/// others may take. Effort is counted, not measured, so that the same question gets the same plan
+/// everywhere.
+inline constexpr double kPlanningPart = 0.03;
+
+/// A finer order must be this much better than a coarser one: each piece more costs a wait for two
+/// ports, which no model of the network tells.
+inline constexpr double kFinerGain = 0.01;
+
+}  // namespace weir::planner
