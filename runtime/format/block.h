@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "weir/v1/plan.pb.h"
 
 namespace weir::format {
 
@@ -18,7 +19,7 @@ inline constexpr std::int64_t kBlockRecordsMax = std::int64_t{1} << 32;
 /// Header of one block. On disk, little-endian: magic "WRB1", codec (4), stored_bytes (4),
 /// raw_bytes (4), records (8), checksum (8).
 struct BlockHeader {
-  std::uint32_t codec = 0;  // 0 = stored as they are; nothing else is known yet
+  v1::Codec codec = v1::CODEC_NONE;
   std::uint32_t stored_bytes = 0;
   std::uint32_t raw_bytes = 0;
   std::uint64_t records = 0;
@@ -27,10 +28,11 @@ struct BlockHeader {
   std::uint64_t checksum = 0;
 };
 
-/// Writes the header of `block` to the kBlockHeaderBytes at `out`.
-/// Requires: block of 1 .. limits::kBlockBytesMax bytes, records of 0 ..
-/// kBlockRecordsMax.
-void EncodeBlockHeader(std::string_view block, std::int64_t records, char* out);
+/// Writes the header of a block that is stored as `stored` to the kBlockHeaderBytes at `out`.
+/// Requires: 1 <= stored.size() <= raw_bytes <= limits::kBlockBytesMax, both the same without a
+/// codec; records of 0 .. kBlockRecordsMax.
+void EncodeBlockHeader(v1::Codec codec, std::string_view stored, std::int64_t raw_bytes,
+                       std::int64_t records, char* out);
 
 /// Reads and checks a header. Errors: kDataLoss saying which field is wrong. Never trusts a length.
 absl::StatusOr<BlockHeader> DecodeBlockHeader(std::string_view header);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/format/block.h"
+#include "runtime/format/codec.h"
 
 namespace weir::format {
 
@@ -28,7 +29,11 @@ absl::StatusOr<std::unique_ptr<RunReader>> RunReader::Open(const std::string& pa
 }
 
 RunReader::RunReader(Fd fd, std::string path, std::int64_t offset, std::int64_t bytes)
-    : fd_(std::move(fd)), path_(std::move(path)), position_(offset), end_(offset + bytes) {}
+    : fd_(std::move(fd)),
+      path_(std::move(path)),
+      begin_(offset),
+      position_(offset),
+      end_(offset + bytes) {}
 
 absl::StatusOr<absl::Span<const char>> RunReader::NextBlock() {
   if (!broken_.ok()) return broken_;
@@ -54,14 +59,23 @@ absl::StatusOr<absl::Span<const char>> RunReader::ReadBlock() {
     return DataLossAt(position_, absl::DataLossError(absl::StrCat(
                                      "block of ", stored_bytes, " bytes reaches beyond the end")));
   }
-  if (buffer_.size() < decoded->stored_bytes) buffer_.resize(decoded->stored_bytes);
-  const absl::Status read = ReadAt(position_ + kBlockHeaderBytes, buffer_.data(), stored_bytes);
+  if (stored_.size() < decoded->stored_bytes) stored_.resize(decoded->stored_bytes);
+  const absl::Status read = ReadAt(position_ + kBlockHeaderBytes, stored_.data(), stored_bytes);
   if (!read.ok()) return read;
-  const absl::Status checked = CheckBlock(header, {buffer_.data(), decoded->stored_bytes});
+  const std::string_view stored(stored_.data(), decoded->stored_bytes);
+  const absl::Status checked = CheckBlock(header, stored);
   if (!checked.ok()) return DataLossAt(position_, checked);
+  absl::Span<const char> block(stored.data(), stored.size());
+  if (decoded->codec != v1::CODEC_NONE) {
+    if (unpacked_.size() < decoded->raw_bytes) unpacked_.resize(decoded->raw_bytes);
+    const absl::Status unpacked =
+        UnpackBlock(decoded->codec, stored, unpacked_.data(), decoded->raw_bytes);
+    if (!unpacked.ok()) return DataLossAt(position_, unpacked);
+    block = absl::Span<const char>(unpacked_.data(), decoded->raw_bytes);
+  }
   position_ += kBlockHeaderBytes + stored_bytes;
   records_ += static_cast<std::int64_t>(decoded->records);
-  return absl::Span<const char>(buffer_.data(), decoded->stored_bytes);
+  return block;
 }
 
 absl::Status RunReader::ReadAt(std::int64_t offset, char* into, std::int64_t bytes) {

@@ -20,7 +20,7 @@ namespace weir::format {
 /// Thread-safety: one thread at a time.
 /// Errors: kDataLoss for whatever is not a whole sequence of intact blocks, naming file and offset;
 ///   after an error every further call repeats it.
-/// Bounds: one buffer of the largest block.
+/// Bounds: two buffers of the largest block, one where nothing is packed.
 /// Checked by: tests/unit/format/run_test.cc, tests/fuzz/run_fuzz.cc.
 class RunReader : public RunSource {
  public:
@@ -33,6 +33,8 @@ class RunReader : public RunSource {
 
   /// Records in the blocks given so far.
   std::int64_t records() const { return records_; }
+  /// Bytes of the file that these took, headers included.
+  std::int64_t bytes_read() const { return position_ - begin_; }
 
  private:
   RunReader(Fd fd, std::string path, std::int64_t offset, std::int64_t bytes);
@@ -43,11 +45,13 @@ class RunReader : public RunSource {
 
   Fd fd_;
   std::string path_;
+  std::int64_t begin_;
   std::int64_t position_;
   std::int64_t end_;
   std::int64_t records_ = 0;
   absl::Status broken_;
-  std::vector<char> buffer_;
+  std::vector<char> stored_;
+  std::vector<char> unpacked_;
 };
 
 }  // namespace weir::format

@@ -7,10 +7,11 @@
 
 namespace weir::format {
 
-absl::StatusOr<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& path) {
+absl::StatusOr<std::unique_ptr<RunWriter>> RunWriter::Create(const std::string& path,
+                                                             v1::Codec codec) {
   absl::StatusOr<std::unique_ptr<FileAppender>> file = FileAppender::Create(path);
   if (!file.ok()) return file.status();
-  return std::unique_ptr<RunWriter>(new RunWriter(*std::move(file)));
+  return std::unique_ptr<RunWriter>(new RunWriter(*std::move(file), codec));
 }
 
 absl::Status RunWriter::BeginSection(int consumer) {
@@ -39,14 +40,20 @@ absl::Status RunWriter::Append(std::string_view block, std::int64_t records) {
     section->set_consumer(consumer_);
     section->set_offset(file_->bytes());
   }
+  trial_.Add(block);
+  const std::string_view packed = packer_.Pack(block);
+  const std::string_view stored = packed.empty() ? block : packed;
   char header[kBlockHeaderBytes];
-  EncodeBlockHeader(block, records, header);
+  EncodeBlockHeader(packed.empty() ? v1::CODEC_NONE : packer_.codec(), stored,
+                    static_cast<std::int64_t>(block.size()), records, header);
   absl::Status appended = file_->Append({header, sizeof header});
-  if (appended.ok()) appended = file_->Append(block);
+  if (appended.ok()) appended = file_->Append(stored);
   if (!appended.ok()) return appended;
   v1::RunSection* section = info_.mutable_sections(info_.sections_size() - 1);
   section->set_bytes(file_->bytes() - section->offset());
   section->set_records(section->records() + records);
+  section->set_unpacked_bytes(section->unpacked_bytes() + kBlockHeaderBytes +
+                              static_cast<std::int64_t>(block.size()));
   return absl::OkStatus();
 }
 
@@ -56,6 +63,7 @@ absl::StatusOr<v1::RunInfo> RunWriter::Finish(const std::string& run_id) {
   info_.set_run_id(run_id);
   info_.set_bytes(file_->bytes());
   info_.set_path(file_->path());
+  for (v1::CodecTrial& trial : trial_.Run()) *info_.add_trials() = std::move(trial);
   return std::move(info_);
 }
 

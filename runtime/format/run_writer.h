@@ -12,23 +12,27 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "jobs/api/program.h"
+#include "runtime/format/codec.h"
+#include "runtime/format/codec_trial.h"
 #include "runtime/format/file_appender.h"
 #include "weir/v1/steps.pb.h"
 
 namespace weir::format {
 
-/// Writes the blocks of one run to a new file.
+/// Writes the blocks of one run to a new file, packed where the codec saves something, and tries
+/// every codec on the run's first bytes: so the next plan knows what packing would save.
 ///
 /// Thread-safety: one thread at a time.
 /// Failure semantics: the file is removed unless Finish succeeded. Not synced: a run that is lost
 ///   with its machine is made again.
-/// Bounds: one buffer of 256 KiB.
+/// Bounds: buffers of 512 KiB, and one block more when it packs.
 /// Checked by: tests/unit/format/run_test.cc.
 class RunWriter : public RunSink {
  public:
   /// Errors: kAlreadyExists, kNotFound (folder), kResourceExhausted (disk full); they name the
-  /// path.
-  static absl::StatusOr<std::unique_ptr<RunWriter>> Create(const std::string& path);
+  /// path. Requires: a known codec.
+  static absl::StatusOr<std::unique_ptr<RunWriter>> Create(const std::string& path,
+                                                           v1::Codec codec);
 
   /// Errors: kInvalidArgument when `consumer` does not rise.
   absl::Status BeginSection(int consumer) override;
@@ -40,13 +44,13 @@ class RunWriter : public RunSink {
   /// out.
   absl::StatusOr<v1::RunInfo> Finish(const std::string& run_id);
 
-  /// Bytes appended so far, block headers included.
-  std::int64_t bytes() const { return file_->bytes(); }
-
  private:
-  explicit RunWriter(std::unique_ptr<FileAppender> file) : file_(std::move(file)) {}
+  RunWriter(std::unique_ptr<FileAppender> file, v1::Codec codec)
+      : file_(std::move(file)), packer_(codec) {}
 
   std::unique_ptr<FileAppender> file_;
+  BlockPacker packer_;
+  CodecTrial trial_;
   v1::RunInfo info_;
   int consumer_ = -1;
 };

@@ -12,6 +12,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/step_label.h"
 #include "runtime/base/valid_utf8.h"
+#include "runtime/format/codec.h"
 #include "runtime/format/part_writer.h"
 #include "runtime/format/run_reader.h"
 #include "runtime/format/run_writer.h"
@@ -53,16 +54,18 @@ class CountingPartSink : public PartSink {
 
 class CountingRunSource : public RunSource {
  public:
-  CountingRunSource(std::unique_ptr<RunSource> source, StepActivity& activity)
+  CountingRunSource(std::unique_ptr<format::RunReader> source, StepActivity& activity)
       : source_(std::move(source)), activity_(activity) {}
+  // As the order counts them: stored bytes.
   absl::StatusOr<absl::Span<const char>> NextBlock() override {
+    const std::int64_t before = source_->bytes_read();
     absl::StatusOr<absl::Span<const char>> block = source_->NextBlock();
-    if (block.ok()) activity_.AddInputBytes(static_cast<std::int64_t>(block->size()));
+    activity_.AddInputBytes(source_->bytes_read() - before);
     return block;
   }
 
  private:
-  std::unique_ptr<RunSource> source_;
+  std::unique_ptr<format::RunReader> source_;
   StepActivity& activity_;
 };
 
@@ -136,7 +139,7 @@ absl::StatusOr<StepTotals> ReduceToText(JobProgram& program, const v1::StepOrder
 absl::StatusOr<StepTotals> WriteRun(JobProgram& program, const v1::TaskCommand::Run& run,
                                     StepContext& context, StepActivity& activity,
                                     v1::StepResult& result) {
-  auto writer = format::RunWriter::Create(run.run_path());
+  auto writer = format::RunWriter::Create(run.run_path(), run.order().codec());
   if (!writer.ok()) return writer.status();
   CountingRunSink sink(**writer, activity);
   absl::StatusOr<StepTotals> totals;
@@ -314,6 +317,9 @@ absl::Status CheckRun(const v1::TaskCommand::Run& run) {
     return absl::InvalidArgumentError(
         absl::StrCat("store_consumer ", order.store_consumer(), " does not go with ",
                      order.consumer_key_end_size(), " consumers of the next layer"));
+  }
+  if (!format::IsKnownCodec(static_cast<std::uint32_t>(order.codec()))) {
+    return absl::InvalidArgumentError(absl::StrCat("codec ", order.codec(), " is unknown"));
   }
   if (MakesPart(order) ? order.part_path().empty() : run.run_path().empty()) {
     return absl::InvalidArgumentError("the order names no file to write");

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "runtime/base/fd.h"
-#include "runtime/format/block.h"
+#include "runtime/base/limits.h"
 #include "runtime/format/run_reader.h"
 #include "tests/fuzz/fuzz_target.h"
 
@@ -22,7 +22,6 @@ void ReadAsRun(const std::string& file, std::int64_t offset) {
   const auto reader = weir::format::RunReader::Open("/proc/self/fd/" + std::to_string(memory.get()),
                                                     offset, section_bytes);
   if (!reader.ok()) __builtin_trap();
-  std::int64_t given = 0;
   while (true) {
     const auto block = (*reader)->NextBlock();
     if (!block.ok()) {
@@ -30,9 +29,9 @@ void ReadAsRun(const std::string& file, std::int64_t offset) {
       return;
     }
     if (block->empty()) break;
-    given += weir::format::kBlockHeaderBytes + static_cast<std::int64_t>(block->size());
+    if (block->size() > static_cast<std::size_t>(weir::limits::kBlockBytesMax)) __builtin_trap();
   }
-  if (given != section_bytes) __builtin_trap();
+  if ((*reader)->bytes_read() != section_bytes) __builtin_trap();
 }
 
 }  // namespace

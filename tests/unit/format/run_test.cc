@@ -41,8 +41,9 @@ absl::StatusOr<Blocks> ReadSection(const std::string& path, std::int64_t offset,
 }
 
 absl::StatusOr<v1::RunInfo> WriteRun(const std::string& path,
-                                     const std::vector<std::pair<int, Blocks>>& sections) {
-  absl::StatusOr<std::unique_ptr<RunWriter>> writer = RunWriter::Create(path);
+                                     const std::vector<std::pair<int, Blocks>>& sections,
+                                     v1::Codec codec = v1::CODEC_NONE) {
+  absl::StatusOr<std::unique_ptr<RunWriter>> writer = RunWriter::Create(path, codec);
   if (!writer.ok()) return writer.status();
   for (const auto& [consumer, blocks] : sections) {
     const absl::Status begun = (*writer)->BeginSection(consumer);
@@ -90,7 +91,7 @@ TEST(RunTest, AnEmptyRunIsAnEmptyFile) {
 
 TEST(RunTest, RefusesBlocksOutOfBoundsAndSectionsOutOfOrder) {
   const ScratchFolder folder;
-  const auto writer = RunWriter::Create(folder.File("r"));
+  const auto writer = RunWriter::Create(folder.File("r"), v1::CODEC_NONE);
   ASSERT_TRUE(writer.ok());
   constexpr auto kRefused = absl::StatusCode::kInvalidArgument;
   EXPECT_EQ((*writer)->Append("x", 1).code(), kRefused);
@@ -105,7 +106,7 @@ TEST(RunTest, RefusesBlocksOutOfBoundsAndSectionsOutOfOrder) {
 TEST(RunTest, AnUnfinishedRunLeavesNoFile) {
   const ScratchFolder folder;
   {
-    const auto writer = RunWriter::Create(folder.File("r"));
+    const auto writer = RunWriter::Create(folder.File("r"), v1::CODEC_NONE);
     ASSERT_TRUE(writer.ok());
     ASSERT_TRUE((*writer)->BeginSection(0).ok());
     ASSERT_TRUE((*writer)->Append("x", 1).ok());
@@ -133,7 +134,7 @@ int FillDisk(const std::string& folder) {
       ::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=64k") != 0) {
     return kNoMount;
   }
-  const auto writer = RunWriter::Create(folder + "/r");
+  const auto writer = RunWriter::Create(folder + "/r", v1::CODEC_NONE);
   if (!writer.ok() || !(*writer)->BeginSection(0).ok()) return kWrongStatus;
   const absl::Status full = (*writer)->Append(std::string(1 << 20, 'x'), 1);
   const bool named = std::string(full.message()).find(folder + "/r") != std::string::npos;
@@ -151,9 +152,15 @@ TEST(RunTest, AFullDiskIsNamedWithThePath) {
   EXPECT_EQ(WEXITSTATUS(status), kAsExpected);
 }
 
-TEST(RunTest, EveryTruncationIsFound) {
+class RunOfCodec : public testing::TestWithParam<v1::Codec> {};
+
+INSTANTIATE_TEST_SUITE_P(Codecs, RunOfCodec,
+                         testing::Values(v1::CODEC_NONE, v1::CODEC_LZ4, v1::CODEC_ZSTD));
+
+TEST_P(RunOfCodec, EveryTruncationIsFound) {
   const ScratchFolder folder;
-  const auto info = WriteRun(folder.File("r"), {{0, {"alpha", "beta", "gamma"}}});
+  const auto info =
+      WriteRun(folder.File("r"), {{0, {"alpha", std::string(200, 'b'), "gamma"}}}, GetParam());
   ASSERT_TRUE(info.ok());
   const std::string whole = ReadAll(folder.File("r"));
   for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
@@ -165,10 +172,10 @@ TEST(RunTest, EveryTruncationIsFound) {
   }
 }
 
-TEST(RunTest, EveryFlippedBitIsFound) {
+TEST_P(RunOfCodec, EveryFlippedBitIsFound) {
   const ScratchFolder folder;
   const auto info =
-      WriteRun(folder.File("r"), {{0, {"alpha", "be"}}, {1, {std::string(300, 'z')}}});
+      WriteRun(folder.File("r"), {{0, {"alpha", "be"}}, {1, {std::string(300, 'z')}}}, GetParam());
   ASSERT_TRUE(info.ok());
   const std::string whole = ReadAll(folder.File("r"));
   for (std::size_t bit = 0; bit < whole.size() * 8; ++bit) {
@@ -178,6 +185,25 @@ TEST(RunTest, EveryFlippedBitIsFound) {
     const absl::Status status = ReadSection(folder.File("flipped"), 0, info->bytes()).status();
     ASSERT_EQ(status.code(), absl::StatusCode::kDataLoss) << bit;
   }
+}
+
+TEST_P(RunOfCodec, SaysWhatItsSectionsWouldBeUnpacked) {
+  const ScratchFolder folder;
+  const std::string even(1000, 'z');
+  const auto info = WriteRun(folder.File("r"), {{0, {even, even}}, {1, {"short"}}}, GetParam());
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_EQ(info->sections(0).unpacked_bytes(), 2 * (kBlockHeaderBytes + 1000));
+  EXPECT_EQ(info->sections(1).unpacked_bytes(), kBlockHeaderBytes + 5);
+  // What does not shrink stays as it is.
+  EXPECT_EQ(info->sections(1).bytes(), kBlockHeaderBytes + 5);
+  if (GetParam() == v1::CODEC_NONE) {
+    EXPECT_EQ(info->sections(0).bytes(), info->sections(0).unpacked_bytes());
+  } else {
+    EXPECT_LT(info->sections(0).bytes(), 2 * (kBlockHeaderBytes + 50));
+  }
+  ASSERT_EQ(info->trials_size(), 2);
+  EXPECT_EQ(info->trials(0).raw_bytes(), 2005);
+  EXPECT_LT(info->trials(0).packed_bytes(), 100);
 }
 
 TEST(RunTest, AnErrorIsRepeated) {
@@ -210,7 +236,8 @@ RC_GTEST_PROP(RunProperty, BlocksComeBackAsWritten, ()) {
     }
     sections.emplace_back(2 * consumer, std::move(blocks));
   }
-  const auto info = WriteRun(folder.File("r"), sections);
+  const auto codec = *rc::gen::element(v1::CODEC_NONE, v1::CODEC_LZ4, v1::CODEC_ZSTD);
+  const auto info = WriteRun(folder.File("r"), sections, codec);
   RC_ASSERT(info.ok());
   int next = 0;
   for (const auto& [consumer, blocks] : sections) {
