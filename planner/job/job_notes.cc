@@ -165,6 +165,11 @@ std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& 
     numbers.push_back(NumberOf(name + " time", layer.reduce_seconds_per_byte, "s/byte"));
     numbers.push_back(NumberOf(name + " step overhead", layer.startup_s, "s"));
     numbers.push_back(NumberOf(name + " output", layer.output_ratio, "bytes/byte"));
+    for (const PackedBytes& packed : layer.packed) {
+      numbers.push_back(NumberOf(absl::StrCat(p == 0 ? "map" : absl::StrCat("layer ", p, " reduce"),
+                                              " output packed by ", CodecName(packed.codec)),
+                                 packed.ratio, "bytes/byte"));
+    }
     numbers.push_back({name + " heaviest 1 % of keys", HeaviestHundredth(layer.key_weights), "",
                        OriginName(layer.key_weights_origin)});
   }

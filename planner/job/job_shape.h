@@ -3,10 +3,12 @@
 // What the planner is told of a job and of the cluster. Upstream: runtime/master fills these from
 // the journal's history, sampling, flags and defaults. Downstream: PlanJob.
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "planner/job/key_weights.h"
+#include "planner/plan/codec.h"
 #include "planner/plan/network_model.h"
 #include "planner/plan/units.h"
 
@@ -23,6 +25,13 @@ struct Known {
   Origin origin = Origin::kDefault;
 };
 
+/// What a codec makes of the bytes between two layers.
+struct PackedBytes {
+  Codec codec = Codec::kNone;
+  /// Packed bytes per byte. In (0, 1].
+  Known ratio{1, Origin::kDefault};
+};
+
 /// One layer after the first: how fast it reduces and what it leaves.
 struct LayerShape {
   /// a_p of 004: seconds per byte of reduce work at unit rate. >= 0.
@@ -36,6 +45,9 @@ struct LayerShape {
   /// Of the bytes that this layer reads.
   KeyWeights key_weights;
   Origin key_weights_origin = Origin::kDefault;
+  /// Of the same bytes, one entry a codec that was tried on them. All other numbers of the shape
+  /// are about bytes that are not packed.
+  std::vector<PackedBytes> packed;
 };
 
 /// How the output of the last layer is stored (004, 4.1, after (8)).
@@ -78,6 +90,8 @@ struct JobShape {
   /// Requested number of mappers; 0 = the planner chooses.
   std::int32_t num_mappers = 0;
   std::vector<LayerShape> layers;
+  /// Requested packing of all that moves between layers; nothing = the planner chooses.
+  std::optional<Codec> codec;
   StoreShape store;
 };
 

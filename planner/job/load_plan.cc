@@ -245,15 +245,18 @@ struct Best {
 /// tries, not measured, so that the same question gets the same plan everywhere.
 class Budget {
  public:
+  explicit Budget(double effort) : part_(effort * kPlanningPart) {}
+
   /// True when building a plan of this many pairs still pays, given the best one so far.
   bool Allows(double pairs, const Best& best) {
     const Seconds costs_s = kPlanSecondsPerPair * pairs;
-    if (spent_s_ + costs_s > kPlanningPart * best.plan.summary.makespan_s) return false;
+    if (spent_s_ + costs_s > part_ * best.plan.summary.makespan_s) return false;
     spent_s_ += costs_s;
     return true;
   }
 
  private:
+  double part_;
   Seconds spent_s_ = 0;
 };
 
@@ -320,10 +323,11 @@ std::vector<Chain> ChainsOf(const JobShape& shape, const ClusterProfile& cluster
 
 /// Where more than the ports alone can limit a shuffle, an order that knows every limit is worth
 /// its time.
-void Reorder(Plan& best) {
+void Reorder(Plan& best, double effort) {
   if (best.network.cuts.empty() && best.network.port_slowdown.empty()) return;
   Plan reordered = best;
-  const absl::Status ordered = OrderBySlack(&reordered, SlackWorkFor(best.summary.makespan_s));
+  const absl::Status ordered =
+      OrderBySlack(&reordered, SlackWorkFor(effort * best.summary.makespan_s));
   if (ordered.ok() && reordered.summary.makespan_s < best.summary.makespan_s * (1 - kFinerGain)) {
     best = std::move(reordered);
   }
@@ -360,14 +364,14 @@ std::string ChangeText(const char* what, Seconds change_s, Seconds makespan_s) {
 
 }  // namespace
 
-absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& cluster) {
+absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& cluster, double effort) {
   absl::StatusOr<Plan> even = EvenPlan(shape, cluster);
   if (!even.ok()) return even;
   Best best{*std::move(even), {}};
   const Assembler assembler(shape, cluster);
   const std::vector<double> powers =
       UnequalWorkers(cluster) ? std::vector<double>{1, 0.5} : std::vector<double>{};
-  Budget budget;
+  Budget budget(effort);
   for (const Chain& chain : ChainsOf(shape, cluster)) {
     absl::StatusOr<Split> split = SolveSplit(chain);
     if (!split.ok()) continue;  // an empty input, or rates outside the model: the even split stands
@@ -379,7 +383,7 @@ absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& clust
       TryOrders(assembler, chain, *split, budget, best);
     }
   }
-  Reorder(best.plan);
+  Reorder(best.plan, effort);
   if (cluster.network.sharing_fraction > 0) TryFetchAll(shape, cluster, assembler, best);
   PlanSummary& summary = best.plan.summary;
   summary.method = "load";

@@ -33,8 +33,9 @@ namespace weir::planner {
 /// Errors: those of EvenPlan. Thread-safety: pure; same input, same plan.
 /// Time: some dozens of predictions up to 10 000 pairs a layer, a dozen above; fewer where they
 ///   would take more than 3 % of the best makespan found so far, counted by pairs tried. The even
-///   split is always tried.
-absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& cluster);
+///   split is always tried. `effort` in (0, 1] is the part of all this that this call may take.
+absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& cluster,
+                              double effort = 1);
 
 /// Sentences on what one more mapper, reducer or channel would change, by the model of LoadPlan.
 std::vector<std::string> OneMoreNotes(const JobShape& shape, const ClusterProfile& cluster,

@@ -22,6 +22,8 @@ struct ActualRun {
   /// What each step read, and what it made; empty or 0 where nobody knows.
   std::vector<Bytes> step_input_bytes;
   std::vector<Bytes> step_output_bytes;
+  /// What the same would be if it were not packed.
+  std::vector<Bytes> step_unpacked_output_bytes;
   Seconds makespan_s = 0;
 };
 

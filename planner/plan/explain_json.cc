@@ -155,6 +155,12 @@ Json NumbersJson(const Plan& plan) {
   return numbers;
 }
 
+Json CodecsJson(const Plan& plan) {
+  Json codecs = Json::array();
+  for (const Codec codec : plan.run_codec) codecs.push_back(CodecName(codec));
+  return codecs;
+}
+
 }  // namespace
 
 std::string ExplainJson(const Plan& plan, const Prediction& predicted, const ActualRun* actual,
@@ -172,6 +178,7 @@ std::string ExplainJson(const Plan& plan, const Prediction& predicted, const Act
                     : Json();
   json["limit"] = LimitJson(plan, report.limits);
   json["store_channels"] = plan.store_channels;
+  json["run_codec"] = CodecsJson(plan);
   json["section_bytes"] = report.section_bytes;
   json["moved_bytes"] = report.moved_bytes;
   json["layers"] = LayersJson(report);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/plan/codec.h"
 #include "planner/plan/network_model.h"
 #include "planner/plan/units.h"
 
@@ -129,6 +130,9 @@ struct Plan {
   /// At most store_channels lists: order of the write steps on each channel of the store, each step
   /// once. Empty without a limit.
   std::vector<std::vector<StepIndex>> store_order;
+  /// Of the runs that the steps of each layer make, by layer; none beyond the end. Sizes of
+  /// sections and transfers are those of packed bytes.
+  std::vector<Codec> run_codec;
   PlanSummary summary;
 };
 

@@ -207,6 +207,7 @@ v1::Plan ContentToProto(const Plan& plan) {
   }
   out.set_store_channels(plan.store_channels);
   ListsToProto(plan.store_order, out.mutable_store_order());
+  for (const Codec codec : plan.run_codec) out.add_run_codec(CodecToProto(codec));
   out.set_method(plan.summary.method);
   out.set_makespan_s(plan.summary.makespan_s);
   out.set_lower_bound_s(plan.summary.lower_bound_s);
@@ -237,6 +238,32 @@ v1::ActualInterval IntervalToProto(const Interval& interval, Bytes bytes) {
 }
 
 }  // namespace
+
+v1::Codec CodecToProto(Codec codec) {
+  switch (codec) {
+    case Codec::kNone:
+      return v1::CODEC_NONE;
+    case Codec::kLz4:
+      return v1::CODEC_LZ4;
+    case Codec::kZstd:
+      return v1::CODEC_ZSTD;
+  }
+  return v1::CODEC_NONE;
+}
+
+absl::StatusOr<Codec> CodecFromProto(v1::Codec codec) {
+  switch (codec) {
+    case v1::CODEC_NONE:
+      return Codec::kNone;
+    case v1::CODEC_LZ4:
+      return Codec::kLz4;
+    case v1::CODEC_ZSTD:
+      return Codec::kZstd;
+    default:
+      return absl::InvalidArgumentError(
+          absl::StrCat("plan message: unknown codec ", static_cast<int>(codec)));
+  }
+}
 
 v1::Plan PlanToProto(const Plan& plan, const std::vector<std::string>& worker_names) {
   v1::Plan out = ContentToProto(plan);
@@ -276,6 +303,11 @@ absl::StatusOr<Plan> PlanFromProto(const v1::Plan& message) {
   }
   plan.store_channels = message.store_channels();
   plan.store_order = ListsFromProto(message.store_order());
+  for (const int codec : message.run_codec()) {
+    const absl::StatusOr<Codec> known = CodecFromProto(static_cast<v1::Codec>(codec));
+    if (!known.ok()) return known.status();
+    plan.run_codec.push_back(*known);
+  }
   plan.summary.method = message.method();
   plan.summary.makespan_s = message.makespan_s();
   plan.summary.lower_bound_s = message.lower_bound_s();
@@ -295,6 +327,7 @@ v1::ActualRun ActualToProto(const ActualRun& actual) {
     v1::ActualInterval& step = *out.add_steps();
     step = IntervalToProto(actual.steps[i], bytes_at(actual.step_input_bytes, i));
     step.set_output_bytes(bytes_at(actual.step_output_bytes, i));
+    step.set_unpacked_output_bytes(bytes_at(actual.step_unpacked_output_bytes, i));
   }
   for (std::size_t i = 0; i < actual.transfers.size(); ++i) {
     v1::ActualInterval& transfer = *out.add_transfers();
@@ -317,6 +350,7 @@ absl::StatusOr<ActualRun> ActualFromProto(const v1::ActualRun& message, const Pl
     actual.steps.push_back(Interval{step.start_s(), step.finish_s()});
     actual.step_input_bytes.push_back(step.bytes());
     actual.step_output_bytes.push_back(step.output_bytes());
+    actual.step_unpacked_output_bytes.push_back(step.unpacked_output_bytes());
   }
   for (const v1::ActualInterval& transfer : message.transfers()) {
     actual.transfers.push_back(Interval{transfer.start_s(), transfer.finish_s()});

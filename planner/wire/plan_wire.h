@@ -14,6 +14,10 @@
 
 namespace weir::planner {
 
+v1::Codec CodecToProto(Codec codec);
+/// Errors: kInvalidArgument for a number that is no codec.
+absl::StatusOr<Codec> CodecFromProto(v1::Codec codec);
+
 /// Returns the plan as a message, with its id and the names of its workers (by WorkerIndex; may be
 /// empty).
 v1::Plan PlanToProto(const Plan& plan, const std::vector<std::string>& worker_names);

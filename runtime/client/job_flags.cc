@@ -93,6 +93,11 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
                   "How to store the result: parts (default; every reducer its own file), parallel "
                   "or parallel:N (at most N files at a time), one (a single file)")
       ->type_name("MODE");
+  command
+      .add_option("--codec", job.codec,
+                  "How to pack data before it moves between workers: auto (default; where it is "
+                  "predicted to save time), none, lz4, zstd")
+      ->type_name("NAME");
   command.add_flag("--no-sample", job.no_sample,
                    "Plan without running a small part of a large input before");
   if (needs_output) {

@@ -37,6 +37,7 @@ v1::JobSpec MakeJobSpec(const JobOptions& job, CommandHost& host) {
   spec.set_skip_bad(job.skip_bad);
   spec.set_plan_method(job.plan_method);
   spec.set_write_mode(job.write_mode);
+  spec.set_codec(job.codec);
   if (job.no_sample) spec.set_sampling("off");
   spec.set_deadline_ms(absl::ToInt64Milliseconds(job.deadline));
   spec.set_idempotency_key(absl::StrFormat("%016x", host.random.Next()));

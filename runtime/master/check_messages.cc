@@ -24,6 +24,7 @@ constexpr std::int64_t kDeadlineMsMax = std::int64_t{10} * 365 * 24 * 3600 * 100
 constexpr int kProgressMax = 10'000;
 constexpr int kCountersMax = 10'000;
 constexpr int kSkippedMax = 100;
+constexpr int kTrialsMax = 16;
 
 absl::Status Wrong(absl::string_view field, absl::string_view value, absl::string_view legal) {
   return absl::InvalidArgumentError(
@@ -67,13 +68,20 @@ absl::Status Check(const v1::RunInfo& run) {
   if (absl::Status status = CheckRange("run.bytes", run.bytes(), 0, INT64_MAX); !status.ok()) {
     return status;
   }
+  absl::Status tried = CheckRange("number of trials", run.trials_size(), 0, kTrialsMax);
+  for (const v1::CodecTrial& trial : run.trials()) {
+    tried.Update(CheckRange("trial.raw_bytes", trial.raw_bytes(), 1, INT64_MAX));
+    tried.Update(CheckRange("trial.packed_bytes", trial.packed_bytes(), 1, trial.raw_bytes()));
+  }
+  if (!tried.ok()) return tried;
   std::vector<std::pair<std::int64_t, std::int64_t>> taken;
   for (const v1::RunSection& section : run.sections()) {
     absl::Status status =
         FirstError(CheckRange("section.consumer", section.consumer(), 0, limits::kReducersMax - 1),
                    CheckRange("section.bytes", section.bytes(), 0, run.bytes()),
                    CheckRange("section.offset", section.offset(), 0, run.bytes()),
-                   CheckRange("section.records", section.records(), 0, INT64_MAX));
+                   CheckRange("section.records", section.records(), 0, INT64_MAX),
+                   CheckRange("section.unpacked_bytes", section.unpacked_bytes(), 0, INT64_MAX));
     if (!status.ok()) return status;
     if (section.offset() > run.bytes() - section.bytes()) {
       return Wrong("section.offset", absl::StrCat(section.offset()), "inside the run");
@@ -105,6 +113,8 @@ absl::Status Check(const v1::JobSpec& spec, bool needs_output) {
       CheckRange("length of plan_method", static_cast<std::int64_t>(spec.plan_method().size()), 0,
                  kNameBytesMax),
       CheckRange("length of write_mode", static_cast<std::int64_t>(spec.write_mode().size()), 0,
+                 kNameBytesMax),
+      CheckRange("length of codec", static_cast<std::int64_t>(spec.codec().size()), 0,
                  kNameBytesMax),
       CheckRange("length of idempotency_key",
                  static_cast<std::int64_t>(spec.idempotency_key().size()), 0, kNameBytesMax));

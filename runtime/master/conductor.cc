@@ -96,6 +96,7 @@ Conductor::Conductor(const planner::Plan& plan, const planner::Prediction& predi
   actual_.transfer_bytes.assign(plan.transfers.size(), 0);
   actual_.step_input_bytes.assign(plan.steps.size(), 0);
   actual_.step_output_bytes.assign(plan.steps.size(), 0);
+  actual_.step_unpacked_output_bytes.assign(plan.steps.size(), 0);
   actual_.transfer_tail_bytes.assign(plan.transfers.size(), 0);
 }
 
@@ -152,7 +153,10 @@ absl::Status Conductor::StepDone(StepIndex step, std::vector<RunSection> section
   const Seconds now_s = Since(now);
   actual_.steps[At(step)].finish_s = now_s;
   actual_.makespan_s = std::max(actual_.makespan_s, now_s);
-  for (const RunSection& section : sections) actual_.step_output_bytes[At(step)] += section.bytes;
+  for (const RunSection& section : sections) {
+    actual_.step_output_bytes[At(step)] += section.bytes;
+    actual_.step_unpacked_output_bytes[At(step)] += section.unpacked_bytes;
+  }
   const Seconds predicted_s = prediction_.steps[At(step)].finish_s;
   if (predicted_s > 0) pace_ = std::max(pace_.value_or(0), now_s / predicted_s);
   for (const StepIndex behind : steps_behind_[At(step)]) --waits_for_[At(behind)];

@@ -24,6 +24,7 @@ struct RunSection {
   std::int32_t consumer = 0;  // index_in_layer of the consumer
   planner::Bytes offset = 0;
   planner::Bytes bytes = 0;
+  planner::Bytes unpacked_bytes = 0;  // what `bytes` would be without packing
 };
 
 /// Where a step finds one of its input sections.

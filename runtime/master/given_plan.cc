@@ -50,10 +50,10 @@ absl::Status CheckLayers(const planner::Plan& plan, const JobInfo& info) {
 absl::Status CheckGivenPlan(const v1::JobSpec& spec, const JobInfo& info) {
   if (!spec.has_plan()) return absl::OkStatus();
   if (spec.num_mappers() != 0 || spec.num_reducers() != 0 || !spec.layer_reducers().empty() ||
-      !spec.plan_method().empty() || !spec.write_mode().empty()) {
+      !spec.plan_method().empty() || !spec.write_mode().empty() || !spec.codec().empty()) {
     return Wrong(
-        "numbers of mappers and reducers, the plan method and the write mode are the plan's own; "
-        "leave them out beside a given plan");
+        "numbers of mappers and reducers, the plan method, the write mode and the codec are the "
+        "plan's own; leave them out beside a given plan");
   }
   const absl::StatusOr<planner::Plan> plan = planner::PlanFromProto(spec.plan());
   if (!plan.ok()) return Wrong(std::string(plan.status().message()));

@@ -213,7 +213,8 @@ void JobRun::Learn() {
   for (const v1::OutputPart& part : status_.parts()) part_bytes += part.bytes();
   v1::JournalRecord record = Record();
   v1::JobShapeLearned& shape = *record.mutable_job_shape_learned();
-  shape = LearnFrom({planned_->plan, planned_->shape, planned_->cluster, actual, part_bytes},
+  shape = LearnFrom({planned_->plan, planned_->shape, planned_->cluster, actual, part_bytes,
+                     plan_run_->codec_trials()},
                     planning_.history());
   shape.set_job(status_.spec().job());
   *shape.mutable_parameters() = status_.spec().parameters();

@@ -9,6 +9,8 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
+#include "planner/job/packed_shape.h"
+#include "planner/wire/plan_wire.h"
 
 namespace weir::master {
 namespace {
@@ -22,6 +24,7 @@ constexpr double kWorkPartMin = 0.1;
 constexpr double kKeyTolerance = 0.1;
 constexpr std::size_t kKeyBucketsMax = 4096;
 constexpr double kTransferBytesMin = 1 << 20;
+constexpr double kPackedRatioMin = 1e-3;
 
 std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
@@ -36,6 +39,7 @@ struct LayerSums {
   double work = 0;  // bytes / rate
   double input_bytes = 0;
   double output_bytes = 0;
+  double packing_s = 0;
 
   double MeanSeconds() const { return steps > 0 ? seconds / steps : 0; }
   /// Overhead of a step, when `planned` is what it was taken for.
@@ -43,13 +47,40 @@ struct LayerSums {
     return std::min(planned, kOverheadPartMax * MeanSeconds());
   }
   double Rate(double overhead_s) const {
-    return std::max(seconds - steps * overhead_s, kWorkPartMin * seconds) / work;
+    return std::max(seconds - steps * overhead_s - packing_s, kWorkPartMin * seconds) / work;
   }
 };
 
 bool Ran(const planner::Interval& interval) { return interval.finish_s >= interval.start_s; }
 
-std::vector<LayerSums> SumLayers(const ObservedRun& run) {
+planner::Codec CodecRead(const planner::Plan& plan, std::int32_t layer) {
+  return layer == 0 ? planner::Codec::kNone : planner::CodecOfLayer(plan.run_codec, layer - 1);
+}
+
+/// Packed bytes per byte of what each layer made; 1 where nothing was packed.
+std::vector<double> PackedRatios(const ObservedRun& run) {
+  std::vector<double> packed(run.shape.layers.size() + 1, 0);
+  std::vector<double> unpacked(packed.size(), 0);
+  for (std::size_t s = 0; s < run.plan.steps.size(); ++s) {
+    const std::size_t layer = At(run.plan.steps[s].layer);
+    if (layer >= packed.size()) continue;
+    packed[layer] += static_cast<double>(run.actual.step_output_bytes[s]);
+    if (s < run.actual.step_unpacked_output_bytes.size())
+      unpacked[layer] += static_cast<double>(run.actual.step_unpacked_output_bytes[s]);
+  }
+  for (std::size_t layer = 0; layer < packed.size(); ++layer)
+    packed[layer] = unpacked[layer] > 0 ? packed[layer] / unpacked[layer] : 1;
+  return packed;
+}
+
+/// What a step read, not packed.
+double InputOf(const ObservedRun& run, std::size_t s, const std::vector<double>& packed) {
+  const std::size_t layer = At(run.plan.steps[s].layer);
+  const auto bytes = static_cast<double>(run.actual.step_input_bytes[s]);
+  return layer == 0 ? bytes : bytes / packed[layer - 1];
+}
+
+std::vector<LayerSums> SumLayers(const ObservedRun& run, const std::vector<double>& packed) {
   std::vector<LayerSums> layers(run.shape.layers.size() + 1);
   for (std::size_t s = 0; s < run.plan.steps.size(); ++s) {
     const ComputeStep& step = run.plan.steps[s];
@@ -57,12 +88,21 @@ std::vector<LayerSums> SumLayers(const ObservedRun& run) {
         step.kind == planner::StepKind::kMap || step.kind == planner::StepKind::kReduce;
     if (!counts || At(step.layer) >= layers.size() || !Ran(run.actual.steps[s])) continue;
     LayerSums& sums = layers[At(step.layer)];
-    const auto input = static_cast<double>(run.actual.step_input_bytes[s]);
+    const double input = InputOf(run, s, packed);
+    const double output =
+        static_cast<double>(run.actual.step_output_bytes[s]) / packed[At(step.layer)];
+    const double rate = run.cluster.workers[At(step.worker)].compute_rate;
+    const planner::CodecCost of_input = CostOf(CodecRead(run.plan, step.layer), run.cluster);
+    const planner::CodecCost of_output =
+        CostOf(planner::CodecOfLayer(run.plan.run_codec, step.layer), run.cluster);
+    sums.packing_s +=
+        (input * of_input.unpack_seconds_per_byte + output * of_output.pack_seconds_per_byte) /
+        rate;
     sums.steps += 1;
     sums.seconds += run.actual.steps[s].finish_s - run.actual.steps[s].start_s;
-    sums.work += input / run.cluster.workers[At(step.worker)].compute_rate;
+    sums.work += input / rate;
     sums.input_bytes += input;
-    sums.output_bytes += static_cast<double>(run.actual.step_output_bytes[s]);
+    sums.output_bytes += output;
   }
   if (layers.back().output_bytes == 0)
     layers.back().output_bytes = static_cast<double>(run.part_bytes);
@@ -86,14 +126,17 @@ struct ReadKeys {
   double share = 0;
 };
 
-std::vector<ReadKeys> KeysOfLayer(const ObservedRun& run, std::int32_t layer, double bytes) {
+std::vector<ReadKeys> KeysOfLayer(const ObservedRun& run, std::int32_t layer) {
   std::vector<ReadKeys> keys;
+  double bytes = 0;
   for (std::size_t s = 0; s < run.plan.steps.size(); ++s) {
     const ComputeStep& step = run.plan.steps[s];
     if (step.kind != planner::StepKind::kReduce || step.layer != layer) continue;
-    keys.push_back({step.key_begin, step.key_end,
-                    static_cast<double>(run.actual.step_input_bytes[s]) / bytes});
+    keys.push_back(
+        {step.key_begin, step.key_end, static_cast<double>(run.actual.step_input_bytes[s])});
+    bytes += keys.back().share;
   }
+  for (ReadKeys& one : keys) one.share /= bytes;
   std::sort(keys.begin(), keys.end(),
             [](const ReadKeys& a, const ReadKeys& b) { return a.end < b.end; });
   return keys;
@@ -126,10 +169,9 @@ KeyWeights Reweigh(const KeyWeights& weights, const std::vector<ReadKeys>& keys)
   return scaled;
 }
 
-void LearnKeys(const ObservedRun& run, std::int32_t layer, double bytes,
-               v1::JobShapeLearned::Layer& learned) {
+void LearnKeys(const ObservedRun& run, std::int32_t layer, v1::JobShapeLearned::Layer& learned) {
   KeyWeights weights = run.shape.layers[At(layer) - 1].key_weights;
-  const std::vector<ReadKeys> keys = KeysOfLayer(run, layer, bytes);
+  const std::vector<ReadKeys> keys = KeysOfLayer(run, layer);
   const bool off = std::any_of(keys.begin(), keys.end(), [&weights](const ReadKeys& one) {
     const double planned = ShareBelow(weights, one.end) - ShareBelow(weights, one.begin);
     return std::abs(one.share - planned) > kKeyTolerance * std::max(planned, one.share);
@@ -142,7 +184,8 @@ void LearnKeys(const ObservedRun& run, std::int32_t layer, double bytes,
 
 /// How fast each worker was, to what its rate made expect.
 void LearnWorkers(const ObservedRun& run, const std::vector<LayerSums>& layers,
-                  const std::vector<double>& overhead_s, v1::JobShapeLearned& shape) {
+                  const std::vector<double>& overhead_s, const std::vector<double>& packed,
+                  v1::JobShapeLearned& shape) {
   std::vector<double> expected_s(run.cluster.workers.size(), 0);
   std::vector<double> seconds(run.cluster.workers.size(), 0);
   double all_expected_s = 0;
@@ -154,9 +197,8 @@ void LearnWorkers(const ObservedRun& run, const std::vector<LayerSums>& layers,
     if (layer.work <= 0 || step.kind == planner::StepKind::kWrite) continue;
     const std::size_t w = At(step.worker);
     const double rate_s = layer.Rate(overhead_s[At(step.layer)]);
-    const double expected =
-        overhead_s[At(step.layer)] + rate_s * static_cast<double>(run.actual.step_input_bytes[s]) /
-                                         run.cluster.workers[w].compute_rate;
+    const double expected = overhead_s[At(step.layer)] +
+                            rate_s * InputOf(run, s, packed) / run.cluster.workers[w].compute_rate;
     const double took = run.actual.steps[s].finish_s - run.actual.steps[s].start_s;
     expected_s[w] += expected;
     seconds[w] += took;
@@ -194,6 +236,17 @@ void LearnChannel(const ObservedRun& run, v1::JobShapeLearned& shape) {
     shape.set_channel_seconds_per_byte(seconds / bytes);
 }
 
+void ApplyCodecs(const v1::JobShapeLearned::Layer& from, planner::Origin origin,
+                 planner::LayerShape& layer) {
+  if (!from.codecs().empty()) layer.packed.clear();
+  for (const v1::JobShapeLearned::CodecRatio& one : from.codecs()) {
+    const absl::StatusOr<planner::Codec> codec = planner::CodecFromProto(one.codec());
+    if (!codec.ok() || !(one.ratio() > 0)) continue;
+    // Headers of small blocks may weigh more than what is saved.
+    layer.packed.push_back({*codec, {std::clamp(one.ratio(), kPackedRatioMin, 1.0), origin}});
+  }
+}
+
 }  // namespace
 
 void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin, double chunk_bytes,
@@ -219,6 +272,7 @@ void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin, double
         layer.reduce_seconds_per_byte);
     Set(from.has_startup_s(), from.startup_s(), origin, layer.startup_s);
     Set(from.has_output_ratio(), from.output_ratio(), origin, layer.output_ratio);
+    ApplyCodecs(from, origin, layer);
     KeyWeights weights{{from.key_end().begin(), from.key_end().end()},
                        {from.key_share().begin(), from.key_share().end()}};
     if (!CheckKeyWeights(weights).ok()) continue;
@@ -232,7 +286,8 @@ v1::JobShapeLearned LearnFrom(const ObservedRun& run, const v1::JobShapeLearned*
   const v1::JobShapeLearned& old = before != nullptr ? *before : kNothing;
   v1::JobShapeLearned shape;
   shape.set_runs(old.runs() + 1);
-  const std::vector<LayerSums> layers = SumLayers(run);
+  const std::vector<double> packed = PackedRatios(run);
+  const std::vector<LayerSums> layers = SumLayers(run, packed);
   std::vector<double> overhead_s = {layers[0].Overhead(run.shape.map_overhead_s.value)};
   const LayerSums& map = layers[0];
   if (map.work > 0) {
@@ -248,6 +303,7 @@ v1::JobShapeLearned LearnFrom(const ObservedRun& run, const v1::JobShapeLearned*
     const LayerSums& sums = layers[p];
     overhead_s.push_back(sums.Overhead(run.shape.layers[p - 1].startup_s.value));
     v1::JobShapeLearned::Layer& layer = *shape.add_layers();
+    run.codec_trials.Teach(static_cast<std::int32_t>(p) - 1, layer);
     if (sums.work <= 0) continue;
     const bool known = old.layers_size() >= static_cast<int>(p) &&
                        old.layers(static_cast<int>(p) - 1).has_reduce_seconds_per_byte();
@@ -257,9 +313,9 @@ v1::JobShapeLearned LearnFrom(const ObservedRun& run, const v1::JobShapeLearned*
             known ? old.layers(static_cast<int>(p) - 1).reduce_seconds_per_byte() : 0,
             sums.Rate(overhead_s[p]), shape));
     layer.set_output_ratio(sums.output_bytes / sums.input_bytes);
-    LearnKeys(run, static_cast<std::int32_t>(p), sums.input_bytes, layer);
+    LearnKeys(run, static_cast<std::int32_t>(p), layer);
   }
-  LearnWorkers(run, layers, overhead_s, shape);
+  LearnWorkers(run, layers, overhead_s, packed, shape);
   LearnChannel(run, shape);
   return shape;
 }

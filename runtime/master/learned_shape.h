@@ -8,6 +8,7 @@
 #include "planner/job/job_shape.h"
 #include "planner/plan/explain.h"
 #include "planner/plan/plan.h"
+#include "runtime/master/codec_trials.h"
 #include "weir/v1/journal.pb.h"
 
 namespace weir::master {
@@ -36,6 +37,7 @@ struct ObservedRun {
   const planner::ClusterProfile& cluster;
   const planner::ActualRun& actual;
   std::int64_t part_bytes = 0;  // the job's output
+  const CodecTrials& codec_trials;
 };
 
 /// Returns the numbers of the run, mixed with those of earlier ones (`before`, null: none).
@@ -43,7 +45,8 @@ struct ObservedRun {
 /// Model: overheads stay as planned, unless whole steps took less; rates are sums of seconds over
 ///   sums of work; the map output is taken at the mean chunk with the growth as planned; keys are
 ///   weighted anew, reducer by reducer, where bytes were off by more than a tenth. Exponential
-///   weights; outliers are named in the record.
+///   weights; outliers are named in the record. Where runs were packed, their sizes are taken back
+///   to what they are without, and the time that packing takes by its cost is no part of the rates.
 /// Checked by: tests/unit/master/learned_shape_test.cc.
 v1::JobShapeLearned LearnFrom(const ObservedRun& run, const v1::JobShapeLearned* before);
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/plan/plan_report.h"
+#include "planner/wire/plan_wire.h"
 
 namespace weir::master {
 namespace {
@@ -116,6 +117,7 @@ v1::StepOrder OrderBuilder::BuildStep(const StepStart& start, int attempt) const
     order.set_store_consumer(plan_.steps[At(store)].index_in_layer);
   } else {
     for (const double end : key_ends_[At(step.layer) + 1]) order.add_consumer_key_end(end);
+    order.set_codec(planner::CodecToProto(planner::CodecOfLayer(plan_.run_codec, step.layer)));
   }
   return order;
 }

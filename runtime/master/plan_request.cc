@@ -7,6 +7,7 @@
 #include "planner/plan/check_plan.h"
 #include "planner/plan/explain.h"
 #include "planner/wire/plan_wire.h"
+#include "runtime/master/codec_choice.h"
 #include "runtime/master/disk_need.h"
 #include "runtime/master/learned_shape.h"
 #include "runtime/master/write_mode.h"
@@ -126,6 +127,7 @@ PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, std::i
   PlanRequest request;
   request.shape = MakeShape(spec, info, input_bytes, options);
   request.shape.store = ParseWriteMode(spec.write_mode()).value_or(planner::StoreShape());
+  request.shape.codec = ParseCodecChoice(spec.codec()).value_or(std::nullopt);
   const double mappers =
       spec.num_mappers() > 0 ? spec.num_mappers() : static_cast<double>(workers.size());
   const double chunk_bytes = static_cast<double>(input_bytes) / mappers;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "planner/wire/plan_wire.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/master/call_error.h"
@@ -204,7 +205,9 @@ absl::Status PlanRun::TakeReport(const v1::ReportStepRequest& report) {
   if (first_report) orders_.RunPublished(step, result.run());
   std::vector<RunSection> sections;
   for (const v1::RunSection& section : result.run().sections()) {
-    sections.push_back(RunSection{section.consumer(), section.offset(), section.bytes()});
+    const std::int64_t unpacked = section.unpacked_bytes();
+    sections.push_back(RunSection{section.consumer(), section.offset(), section.bytes(),
+                                  unpacked > 0 ? unpacked : section.bytes()});
   }
   ConductorOrders orders;
   absl::Status taken = conductor_.StepDone(step, std::move(sections), loop_.Now(), orders);
@@ -213,6 +216,11 @@ absl::Status PlanRun::TakeReport(const v1::ReportStepRequest& report) {
     return absl::OkStatus();
   }
   if (!taken.ok() || !first_report) return taken;
+  const planner::ComputeStep& planned = planned_.plan.steps[At(step)];
+  codec_trials_.Add(
+      planned.layer,
+      planner::CodecToProto(planner::CodecOfLayer(planned_.plan.run_codec, planned.layer)),
+      result.run());
   for (const v1::Counter& counter : result.counters()) counters_[counter.name()] += counter.value();
   if (std::optional<v1::JobError> too_many = skipped_.Add(result)) {
     too_many->set_worker(worker);

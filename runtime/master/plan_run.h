@@ -9,6 +9,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/functional/any_invocable.h"
 #include "runtime/env/event_loop.h"
+#include "runtime/master/codec_trials.h"
 #include "runtime/master/conductor.h"
 #include "runtime/master/grant_delay.h"
 #include "runtime/master/lifeline.h"
@@ -54,6 +55,8 @@ class PlanRun {
 
   v1::JobProgress Progress() const;
   planner::ActualRun Actual() const;
+  /// What codecs made of the runs so far.
+  const CodecTrials& codec_trials() const { return codec_trials_; }
   std::vector<CommittedPart> Parts() const { return parts_; }
   const absl::btree_map<std::string, std::int64_t>& counters() const { return counters_; }
   /// The first records that steps left out.
@@ -92,6 +95,7 @@ class PlanRun {
   std::vector<CommittedPart> parts_;
   absl::btree_map<std::string, std::int64_t> counters_;
   SkippedRecords skipped_;
+  CodecTrials codec_trials_;
   Lifeline lifeline_;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/master/codec_trials.h"
 
 namespace weir::master {
 namespace {
@@ -266,6 +267,9 @@ void SampleMachine::FitLayer(int index, v1::JobShapeLearned& shape) const {
                              : 1;
     layer.set_output_ratio(output / input * again);
   }
+  CodecTrials trials;
+  for (const Seen& seen : rounds_[round - 1]) trials.Add(index, v1::CODEC_NONE, seen.run);
+  trials.Teach(index, layer);
   if (index == 0 && uneven_) WeighKeys(layer);
 }
 

@@ -10,6 +10,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/nearest_name.h"
 #include "runtime/master/check_messages.h"
+#include "runtime/master/codec_choice.h"
 #include "runtime/master/given_plan.h"
 #include "runtime/master/input_expansion.h"
 #include "runtime/master/plan_request.h"
@@ -61,6 +62,8 @@ absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& s
   }
   absl::StatusOr<planner::StoreShape> store = ParseWriteMode(spec.write_mode());
   if (!store.ok()) return Invalid(std::string(store.status().message()));
+  const auto codec = ParseCodecChoice(spec.codec());
+  if (!codec.ok()) return Invalid(std::string(codec.status().message()));
   return absl::OkStatus();
 }
 

@@ -237,6 +237,17 @@ class Misuse(WeirTest):
         result = self.run_job("wordcount", self.write("a", "x"), "-o", self.path("out"), "--write", "all")
         self.assert_fails(result, 2, "unknown write mode 'all'", "parallel:N")
 
+    def test_unknown_codec_lists_the_known_ones(self):
+        result = self.run_job("wordcount", self.write("a", "x"), "-o", self.path("out"), "--codec", "snappy")
+        self.assert_fails(result, 2, "unknown codec 'snappy'", "auto", "lz4", "zstd")
+
+    def test_packed_runs_change_no_result(self):
+        text = self.path("text.txt")
+        write_words(text, 2)
+        for codec in ("none", "lz4", "zstd", "auto"):
+            self.assert_ok(self.run_job("wordcount", text, "-o", self.path(codec), "--workers", "2", "--codec", codec))
+            self.assertEqual(sorted(read_parts(self.path(codec))), sorted(read_parts(self.path("none"))))
+
     def test_bad_set(self):
         a = self.write("a", "x")
         for bad in ("top=-1", "top=many", "tpo=3", "top"):

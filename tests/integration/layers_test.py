@@ -1,4 +1,5 @@
 """Chained layers: the weather job against an oracle, for any numbers of workers and reducers and all write modes."""
+import json
 import os
 import random
 import unittest
@@ -69,6 +70,40 @@ class Layers(WeirTest):
         self.assert_ok(self.run_job("weather", readings, "-o", local, "--workers", "3", "--plan-method", "even",
                                     "--reducers", "5,4", "--write", "one"))
         self.assertEqual(self.files_of(local), files["one"])
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def test_packed_runs_give_the_same_files_and_move_less(self):
+        readings = self.path("readings.csv")
+        expected = write_readings(readings, 60000)
+        # Workers of one machine would hand runs over in place; a rate makes the network count.
+        cluster = Cluster(self, workers=3, master_args=["--channel-rate", "100Mbit/s"])
+        files, moved = {}, {}
+        for codec in ("none", "lz4", "zstd"):
+            out = self.path(codec)
+            self.assert_ok(cluster.submit("weather", readings, "-o", out, "--plan-method", "even",
+                                          "--reducers", "5,4", "--codec", codec))
+            self.assertEqual(sorted(read_parts(out)), expected)
+            files[codec] = self.files_of(out)
+            with open(os.path.join(out, "_weir", "plan.json"), encoding="utf-8") as file:
+                report = json.load(file)
+            self.assertEqual(report["run_codec"], [] if codec == "none" else [codec, codec])
+            moved[codec] = sum(transfer["actual_bytes"] for transfer in report["transfers"])
+        self.assertEqual(files["lz4"], files["none"])
+        self.assertEqual(files["zstd"], files["none"])
+        self.assertLess(moved["zstd"], 0.9 * moved["none"])
+        self.assertLess(moved["lz4"], 0.95 * moved["none"])
+        # The runs told what packing saves, so the planner now decides by itself, and says why.
+        planned = self.weir("plan", "weather", readings, "--master", cluster.address, "--reducers", "5,4")
+        self.assert_ok(planned)
+        self.assertRegex(planned.out, rb"(?s)map output packed by zstd.*history")
+        # A plan file keeps its codecs.
+        again = self.path("again")
+        self.assert_ok(cluster.submit("weather", readings, "-o", again, "--plan-file",
+                                      self.path("zstd", "_weir", "plan.json")))
+        self.assertEqual(self.files_of(again), files["none"])
+        self.assert_fails(cluster.submit("weather", readings, "-o", self.path("x"), "--codec", "lz4", "--plan-file",
+                                         self.path("zstd", "_weir", "plan.json")), 2, "codec")
         cluster.stop()
         self.assert_nothing_left()
 

@@ -101,7 +101,7 @@ def run_one(lab, cluster, job, path, flags):
         raise RuntimeError(f"{job}: " + "; ".join(problems[:5]))
     predicted, actual = status["predicted_makespan_s"], status["actual_makespan_s"]
     return {"predicted_s": predicted, "actual_s": actual, "error": actual / predicted - 1, "method": report["method"],
-            "moved_bytes": report["moved_bytes"], "parts": parts(report),
+            "moved_bytes": report["moved_bytes"], "codecs": report["run_codec"], "parts": parts(report),
             "wall_s": (status["ended_unix_ms"] - status["submitted_unix_ms"]) / 1000}
 
 

@@ -95,6 +95,16 @@ def rules_tables(results):
     return table(["rule", "value", "ratio to the bound", "segments again"], rows)
 
 
+def codecs_tables(results):
+    rows = []
+    for r in results:
+        for codec, c in r["codecs"].items():
+            chosen = sorted({"+".join(one) or "none" for one in c["chosen"]})
+            rows.append([r["channels"], r["job"], codec if codec != "auto" else f"auto ({', '.join(chosen)})",
+                         size(c["moved_bytes"]), f"{c['predicted_s']:.2f}", f"{c['actual_s']:.2f}", f"{c['ratio']:.2f}"])
+    return table(["l", "job", "codec", "moved", "predicted s", "actual s", "to none"], rows)
+
+
 def calibrate_tables(results):
     rows = [[r["topology"], r.get("skipped") or r["configured"], "" if "skipped" in r else r["found"],
              "" if "skipped" in r else f"{r['rate_error']:+.1%}",
@@ -107,7 +117,8 @@ def report(result):
     for key, title, make in (("shuffle", "Planned against unplanned shuffles", shuffle_tables),
                              ("jobs", "Predicted against actual makespan", jobs_tables),
                              ("calibrate", "Calibration", calibrate_tables),
-                             ("rules", "Rules of the data plane", rules_tables)):
+                             ("rules", "Rules of the data plane", rules_tables),
+                             ("codecs", "Packed runs", codecs_tables)):
         if result.get(key):
             text += ["", f"### {title}", "", make(result[key])]
     return "\n".join(text) + "\n"

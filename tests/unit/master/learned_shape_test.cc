@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <vector>
+
 #include "planner/job/plan_job.h"
 #include "planner/plan/predict.h"
 #include "runtime/base/job_errors.h"
@@ -21,11 +24,13 @@ struct Example {
   planner::ClusterProfile cluster;
   planner::Plan plan;
   planner::ActualRun actual;
+  CodecTrials codec_trials;
 };
 
 /// A job on two workers that went as its numbers say, but `slower` times as slow.
-Example MakeExample(double slower) {
+Example MakeExample(double slower, std::optional<planner::Codec> codec = std::nullopt) {
   Example example;
+  example.shape.codec = codec;
   example.shape.job = "wordcount";
   example.shape.input_bytes = 1'000'000'000;
   example.shape.map_seconds_per_byte.value = 1e-8;
@@ -36,6 +41,7 @@ Example MakeExample(double slower) {
   layer.startup_s.value = 0.02;
   layer.output_ratio.value = 1;
   layer.num_reducers = 2;
+  if (codec) layer.packed = {{*codec, {0.25, planner::Origin::kFlag}}};
   example.shape.layers = {layer};
   example.shape.num_mappers = 2;
   example.cluster.workers.resize(2);
@@ -52,6 +58,9 @@ Example MakeExample(double slower) {
     example.actual.steps.push_back({predicted.steps[s].start_s, predicted.steps[s].start_s + took});
     example.actual.step_input_bytes.push_back(step.input_bytes);
     example.actual.step_output_bytes.push_back(step.output_bytes);
+    const bool packed = codec && step.kind == planner::StepKind::kMap;
+    example.actual.step_unpacked_output_bytes.push_back(packed ? 4 * step.output_bytes
+                                                               : step.output_bytes);
   }
   example.actual.transfers = predicted.transfers;
   for (const planner::Transfer& transfer : example.plan.transfers) {
@@ -62,7 +71,9 @@ Example MakeExample(double slower) {
 }
 
 v1::JobShapeLearned Learn(const Example& example, const v1::JobShapeLearned* before = nullptr) {
-  return LearnFrom({example.plan, example.shape, example.cluster, example.actual, 1000}, before);
+  return LearnFrom(
+      {example.plan, example.shape, example.cluster, example.actual, 1000, example.codec_trials},
+      before);
 }
 
 TEST(LearnedShapeTest, WhatArrivedAfterTheReportDoesNotCountForTheChannel) {
@@ -86,6 +97,42 @@ TEST(LearnedShapeTest, OneRunSaysWhatItWas) {
   ApplyShape(shape, planner::Origin::kHistory, 1e6, applied);
   EXPECT_NEAR(applied.map_seconds_per_byte.value, 1.5e-8, 1e-11);
   EXPECT_EQ(applied.map_seconds_per_byte.origin, planner::Origin::kHistory);
+}
+
+TEST(LearnedShapeTest, APackedRunTeachesTheSameAsOneThatIsNot) {
+  const v1::JobShapeLearned plain = Learn(MakeExample(1));
+  const Example example = MakeExample(1, planner::Codec::kZstd);
+  ASSERT_EQ(example.plan.run_codec, std::vector<planner::Codec>{planner::Codec::kZstd});
+  const v1::JobShapeLearned packed = Learn(example);
+  EXPECT_NEAR(packed.map_seconds_per_byte(), plain.map_seconds_per_byte(), 1e-11);
+  EXPECT_NEAR(packed.map_output_ratio(), plain.map_output_ratio(), 1e-6);
+  EXPECT_NEAR(packed.layers(0).reduce_seconds_per_byte(), plain.layers(0).reduce_seconds_per_byte(),
+              1e-11);
+  EXPECT_NEAR(packed.layers(0).output_ratio(), plain.layers(0).output_ratio(), 1e-5);
+  EXPECT_NEAR(packed.channel_seconds_per_byte(), 1e-8, 1e-10);
+}
+
+TEST(LearnedShapeTest, WhatWasPackedCountsInPlaceOfItsTrial) {
+  Example example = MakeExample(1);
+  v1::RunInfo run;
+  run.add_sections()->set_bytes(30);
+  run.mutable_sections(0)->set_unpacked_bytes(100);
+  for (const v1::Codec codec : {v1::CODEC_LZ4, v1::CODEC_ZSTD}) {
+    v1::CodecTrial& trial = *run.add_trials();
+    trial.set_codec(codec);
+    trial.set_raw_bytes(1000);
+    trial.set_packed_bytes(600);
+  }
+  example.codec_trials.Add(0, v1::CODEC_ZSTD, run);
+  const v1::JobShapeLearned shape = Learn(example);
+  planner::JobShape applied = MakeExample(1).shape;
+  ApplyShape(shape, planner::Origin::kHistory, 1e6, applied);
+  ASSERT_EQ(applied.layers[0].packed.size(), 2U);
+  EXPECT_EQ(applied.layers[0].packed[0].codec, planner::Codec::kLz4);
+  EXPECT_DOUBLE_EQ(applied.layers[0].packed[0].ratio.value, 0.6);
+  EXPECT_EQ(applied.layers[0].packed[1].codec, planner::Codec::kZstd);
+  EXPECT_DOUBLE_EQ(applied.layers[0].packed[1].ratio.value, 0.3);
+  EXPECT_EQ(applied.layers[0].packed[1].ratio.origin, planner::Origin::kHistory);
 }
 
 TEST(LearnedShapeTest, LargerChunksFindFewerNewKeys) {

@@ -155,6 +155,10 @@ v1::JobShapeLearned Conclude(const Model& model, int num_layers) {
           offset += section.bytes();
           begin = end;
         }
+        v1::CodecTrial& trial = *result.mutable_run()->add_trials();
+        trial.set_codec(v1::CODEC_LZ4);
+        trial.set_raw_bytes(1000);
+        trial.set_packed_bytes(map ? 300 : 700);
       }
       EXPECT_TRUE(machine.under_way(result.step()));
       const auto more = machine.StepDone(result, now_s + took_s);
@@ -178,6 +182,11 @@ TEST(SampleMachineTest, FindsRatesAndGrowthOfTheModel) {
   EXPECT_NEAR(shape.layers(0).reduce_seconds_per_byte(), 1e-6, 1e-8);
   EXPECT_EQ(shape.layers(0).key_end_size(), 0);
   EXPECT_NEAR(shape.layers(1).output_ratio(), 0.5, 0.01);
+  for (const auto& [layer, ratio] : {std::pair(0, 0.3), std::pair(1, 0.7)}) {
+    ASSERT_EQ(shape.layers(layer).codecs_size(), 1);
+    EXPECT_EQ(shape.layers(layer).codecs(0).codec(), v1::CODEC_LZ4);
+    EXPECT_NEAR(shape.layers(layer).codecs(0).ratio(), ratio, 1e-9);
+  }
 }
 
 TEST(SampleMachineTest, TellsWhatOutputCostsBesideInput) {

@@ -8,6 +8,7 @@
 
 #include "planner/job/even_plan.h"
 #include "planner/job/job_bound.h"
+#include "planner/job/packed_shape.h"
 #include "planner/job/plan_job.h"
 #include "planner/plan/check_plan.h"
 #include "planner/plan/predict.h"
@@ -27,8 +28,21 @@ RC_GTEST_PROP(LoadPlanProperty, FeasibleBoundedAndNeverWorseThanEven, ()) {
             1e-9 * plan->summary.makespan_s);
   const absl::StatusOr<Plan> even = EvenPlan(job.shape, job.cluster);
   RC_ASSERT(plan->summary.makespan_s <= even->summary.makespan_s);
-  const Seconds bound_s = JobLowerBound(job.shape, job.cluster);
+  const JobShape packed = PackedShape(job.shape, job.cluster, plan->run_codec);
+  const Seconds bound_s = JobLowerBound(packed, job.cluster);
   RC_ASSERT(bound_s <= plan->summary.makespan_s * (1 + 1e-9));
+}
+
+RC_GTEST_PROP(LoadPlanProperty, AnyCodecThatIsAskedForIsFeasibleAndBounded, ()) {
+  RandomJob job = DrawJob(JobKind::kAny);
+  job.shape.codec = *rc::gen::element(Codec::kNone, Codec::kLz4, Codec::kZstd);
+  const absl::StatusOr<Plan> plan = PlanJob(job.shape, job.cluster, PlanOptions{});
+  RC_ASSERT(plan.ok());
+  RC_ASSERT(CheckPlan(*plan) == absl::OkStatus());
+  RC_ASSERT(plan->run_codec.size() ==
+            (*job.shape.codec == Codec::kNone ? 0 : job.shape.layers.size()));
+  const JobShape packed = PackedShape(job.shape, job.cluster, plan->run_codec);
+  RC_ASSERT(JobLowerBound(packed, job.cluster) <= plan->summary.makespan_s * (1 + 1e-9));
 }
 
 }  // namespace

@@ -78,6 +78,10 @@ RandomJob DrawJob(JobKind kind) {
     layer.startup_s.value = DrawCost() / 4;
     layer.output_ratio.value = busy ? 0.9 : *rc::gen::element(0.0, 0.3, 1.0, 2.0);
     if (!busy) layer.num_reducers = DrawCount(0, 9);
+    if (DrawCount(0, 2) == 0) {
+      layer.packed = {{Codec::kLz4, {*rc::gen::element(0.3, 0.6, 1.0), Origin::kSampled}},
+                      {Codec::kZstd, {*rc::gen::element(0.1, 0.5, 1.0), Origin::kSampled}}};
+    }
     if (*rc::gen::arbitrary<bool>()) {
       layer.key_weights = {{0.125, 0.5, 0.50001, 0.875, 1}, {0.3, 0.1, 0.4, 0, 0.2}};
     }

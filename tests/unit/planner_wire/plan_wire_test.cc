@@ -61,6 +61,9 @@ Plan RandomPlan() {
   plan.receive_order = lists();
   plan.channel_order = {lists(), lists()};
   plan.store_channels = index();
+  for (int i = 0; i < 3; ++i) {
+    plan.run_codec.push_back(*rc::gen::element(Codec::kNone, Codec::kLz4, Codec::kZstd));
+  }
   plan.store_order = lists();
   plan.summary = {
       "even", real(), real(), {"a note", ""}, {{"map time", real(), "s", "sampled"}, {}}};
@@ -80,6 +83,7 @@ RC_GTEST_PROP(PlanWire, RoundTripKeepsEverything, ()) {
   RC_ASSERT(back->store_channels == plan.store_channels);
   RC_ASSERT(back->store_order == plan.store_order);
   RC_ASSERT(back->fetch_limit == plan.fetch_limit);
+  RC_ASSERT(back->run_codec == plan.run_codec);
   RC_ASSERT(back->steps.size() == plan.steps.size());
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     RC_ASSERT(back->steps[i].kind == plan.steps[i].kind);
@@ -107,6 +111,9 @@ TEST(PlanWire, RefusesUnknownEnums) {
   message = PlanToProto(Plan{}, {});
   message.add_steps();
   EXPECT_EQ(PlanFromProto(message).status().code(), absl::StatusCode::kInvalidArgument);
+  message = PlanToProto(Plan{}, {});
+  message.add_run_codec(static_cast<v1::Codec>(7));
+  EXPECT_EQ(PlanFromProto(message).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(PlanWire, ActualRunMustFitItsPlan) {
@@ -119,6 +126,7 @@ TEST(PlanWire, ActualRunMustFitItsPlan) {
   actual.transfer_bytes = {77};
   actual.step_input_bytes.assign(actual.steps.size(), 5);
   actual.step_output_bytes.assign(actual.steps.size(), 6);
+  actual.step_unpacked_output_bytes.assign(actual.steps.size(), 9);
   actual.makespan_s = 2.5;
   const absl::StatusOr<ActualRun> back = ActualFromProto(ActualToProto(actual), plan);
   ASSERT_TRUE(back.ok());
@@ -126,6 +134,7 @@ TEST(PlanWire, ActualRunMustFitItsPlan) {
   EXPECT_EQ(back->transfer_bytes, actual.transfer_bytes);
   EXPECT_EQ(back->step_input_bytes, actual.step_input_bytes);
   EXPECT_EQ(back->step_output_bytes, actual.step_output_bytes);
+  EXPECT_EQ(back->step_unpacked_output_bytes, actual.step_unpacked_output_bytes);
   EXPECT_EQ(back->makespan_s, 2.5);
   plan.steps.resize(3);
   EXPECT_FALSE(ActualFromProto(ActualToProto(actual), plan).ok());
