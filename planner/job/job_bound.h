@@ -32,7 +32,8 @@ Seconds JobLowerBound(const JobShape& shape, const ClusterProfile& cluster);
 
 /// Returns how many full-rate transfers can run at once: l where the network is one limited total;
 /// otherwise the number at which an all-to-all of equal pieces between all workers is held up by
-/// its busiest cut or port.
+/// its busiest cut or port. Cuts carry rate, so slow ports change nothing in that: a transfer of
+/// theirs takes a part of a channel for as much longer.
 std::int32_t EffectiveChannels(const NetworkModel& network);
 
 }  // namespace weir::planner

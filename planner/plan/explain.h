@@ -42,7 +42,7 @@ std::string ExplainText(const Plan& plan, const Prediction& predicted, const Act
 std::string ExplainJson(const Plan& plan, const Prediction& predicted, const ActualRun* actual,
                         const ExplainOptions& options);
 
-/// Returns an SVG Gantt: per worker lanes compute, send, receive; one lane a channel of each cut;
+/// Returns an SVG Gantt: per worker lanes compute, send, receive; the lanes of each cut's channels;
 /// predicted light beside actual solid, the critical path outlined; time axis with units; legend; a
 /// tooltip on each bar. Merges what is below half a pixel, and more where the plan is large: the
 /// file stays below about 2 MB. Actual transfers beyond a cut's channels stand on a row named "over

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "planner/plan/cut_lanes.h"
 #include "planner/plan/interval_rows.h"
 #include "planner/plan/plan_report.h"
 
@@ -38,7 +39,7 @@ void SortByStart(std::vector<GanttBar>* bars) {
 class LaneBuilder {
  public:
   LaneBuilder(const Plan& plan, const Prediction& predicted, const ActualRun* actual)
-      : plan_(plan), predicted_(predicted), actual_(actual) {
+      : plan_(plan), predicted_(predicted), actual_(actual), lanes_(plan.network) {
     critical_steps_.assign(plan.steps.size(), false);
     critical_transfers_.assign(plan.transfers.size(), false);
     for (const Prediction::CriticalItem& item : predicted.critical_path) {
@@ -72,16 +73,19 @@ class LaneBuilder {
     GanttGroup group;
     group.name = cut.name.empty() ? absl::StrCat("cut ", cut_index) : cut.name;
     group.detail = Channels(cut.channels);
-    for (const std::vector<TransferIndex>& channel : plan_.channel_order[cut_index]) {
-      if (channel.empty()) continue;
-      GanttLane lane{absl::StrCat("channel ", group.lanes.size() + 1), false, {}, {}};
-      for (const TransferIndex transfer : channel) {
+    if (lanes_.per_channel() > 1) {
+      absl::StrAppend(&group.detail, " of ", lanes_.per_channel(), " lanes");
+    }
+    for (const std::vector<TransferIndex>& order : plan_.channel_order[cut_index]) {
+      if (order.empty()) continue;
+      GanttLane lane{absl::StrCat(LaneName(), " ", group.lanes.size() + 1), false, {}, {}};
+      for (const TransferIndex transfer : order) {
         AddTransfer(predicted_.transfers, At(transfer), BarKind::kChannel,
                     critical_transfers_[At(transfer)], &lane.predicted);
       }
       group.lanes.push_back(std::move(lane));
     }
-    if (actual_ != nullptr) AddActualChannels(cut, visible_s, &group);
+    if (actual_ != nullptr) AddActualLanes(cut, visible_s, &group);
     return group;
   }
 
@@ -101,11 +105,13 @@ class LaneBuilder {
     const bool shared =
         group.lanes.size() > 1 || (group.lanes.size() == 1 && group.lanes[0].predicted.size() > 1);
     if (!shared) group.lanes.clear();
-    if (shared) AddActualRows(ran, plan_.store_channels, visible_s, &group);
+    if (shared) AddActualRows(ran, "channel", plan_.store_channels, visible_s, &group);
     return group;
   }
 
  private:
+  const char* LaneName() const { return lanes_.per_channel() > 1 ? "lane" : "channel"; }
+
   void AddStep(std::size_t step, GanttLane* lane) const {
     const BarKind kind = KindOf(plan_.steps[step].kind);
     const Bytes bytes = plan_.steps[step].input_bytes;
@@ -146,26 +152,30 @@ class LaneBuilder {
     return lane;
   }
 
-  void AddActualChannels(const Cut& cut, Seconds visible_s, GanttGroup* group) const {
+  // A transfer is drawn on as many lanes as it takes.
+  void AddActualLanes(const Cut& cut, Seconds visible_s, GanttGroup* group) const {
     std::vector<GanttBar> bars;
     for (std::size_t i = 0; i < plan_.transfers.size(); ++i) {
-      if (!cut.Crosses(plan_.transfers[i].sender, plan_.transfers[i].receiver)) continue;
-      AddTransfer(actual_->transfers, i, BarKind::kChannel, false, &bars);
+      const Transfer& transfer = plan_.transfers[i];
+      if (!cut.Crosses(transfer.sender, transfer.receiver)) continue;
+      for (std::int32_t n = 0; n < lanes_.Taken(transfer.sender, transfer.receiver); ++n) {
+        AddTransfer(actual_->transfers, i, BarKind::kChannel, false, &bars);
+      }
     }
-    AddActualRows(bars, cut.channels, visible_s, group);
+    AddActualRows(bars, LaneName(), lanes_.Of(cut), visible_s, group);
   }
 
-  // Spreads what ran over the channels; rows beyond the limit are marked.
-  static void AddActualRows(const std::vector<GanttBar>& bars, std::int32_t channels,
-                            Seconds visible_s, GanttGroup* group) {
+  // Spreads what ran over the rows; those beyond the limit are marked.
+  static void AddActualRows(const std::vector<GanttBar>& bars, const char* row_name,
+                            std::int64_t rows_max, Seconds visible_s, GanttGroup* group) {
     std::vector<Interval> intervals;
     for (const GanttBar& bar : bars) intervals.push_back({bar.start_s, bar.finish_s});
     const IntervalRows rows = AssignRows(intervals, visible_s);
     while (group->lanes.size() < rows.num_rows) {
-      const std::size_t channel = group->lanes.size();
-      const bool over = channel >= At(channels);
+      const std::size_t row = group->lanes.size();
+      const bool over = static_cast<std::int64_t>(row) >= rows_max;
       group->lanes.push_back(
-          {over ? std::string("over limit") : absl::StrCat("channel ", channel + 1), over, {}, {}});
+          {over ? std::string("over limit") : absl::StrCat(row_name, " ", row + 1), over, {}, {}});
     }
     for (std::size_t i = 0; i < bars.size(); ++i) {
       group->lanes[rows.row_of[i]].actual.push_back(bars[i]);
@@ -175,6 +185,7 @@ class LaneBuilder {
   const Plan& plan_;
   const Prediction& predicted_;
   const ActualRun* actual_;
+  const CutLanes lanes_;
   std::vector<bool> critical_steps_;
   std::vector<bool> critical_transfers_;
 };

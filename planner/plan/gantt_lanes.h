@@ -29,25 +29,25 @@ struct GanttBar {
 
 struct GanttLane {
   std::string name;
-  /// A channel row that only exists because more transfers ran at once than the cut allows.
+  /// A lane that only exists because more ran at once than the cut or the store allows.
   bool over_limit = false;
   std::vector<GanttBar> predicted;
   std::vector<GanttBar> actual;
 };
 
-/// A worker with its lanes, or a cut with its channels.
+/// A worker with its lanes, or a cut with those of its channels.
 struct GanttGroup {
   std::string name;
   std::string detail;
   std::vector<GanttLane> lanes;
 };
 
-/// Lays out workers (compute, combine where there is one, send, receive), then cuts (one lane a
-/// channel in use).
+/// Lays out workers (compute, combine where there is one, send, receive), then cuts: the lanes of
+/// their channels in use (cut_lanes.h; one a channel where no port is slow).
 ///
-/// Predicted transfers stand on their planned channel. Actual ones on the lowest channel free at
-/// their start, so that rows beyond the cut's channels show a broken limit; overlaps shorter than
-/// `visible_s` are taken for none. kFetchAll plans have no channels and no cut groups.
+/// Predicted transfers stand on their planned lanes. Actual ones on the lowest lanes free at their
+/// start, so that rows beyond the cut's lanes show a broken limit; overlaps shorter than
+/// `visible_s` are taken for none. kFetchAll plans have no lanes and no cut groups.
 /// Requires: CheckStructure(plan) is OK.
 std::vector<GanttGroup> LayOutGantt(const Plan& plan, const Prediction& predicted,
                                     const ActualRun* actual, const ExplainOptions& options,

@@ -16,9 +16,9 @@ struct IntervalRows {
 };
 
 /// Assigns each interval to the lowest row that is free at its start, earliest start first (ties by
-/// position). Uses as many rows as intervals overlap at most, so for transfers across a cut
-/// num_rows is the number of channels in use. Overlaps below 1e-9 of the last finish are rounding
-/// and count as none.
+/// position). Uses as many rows as intervals overlap at most, so for transfers across a cut, one
+/// interval for each lane that they take, num_rows is the number of lanes in use. Overlaps below
+/// 1e-9 of the last finish are rounding and count as none.
 /// Thread-safety: pure. O(n log n) time.
 /// Checked by: tests/unit/planner_plan/gantt_test.cc.
 IntervalRows AssignRows(absl::Span<const Interval> intervals, Seconds tolerance_s);

@@ -11,7 +11,8 @@
 
 namespace weir::planner {
 
-/// A set of ordered worker pairs whose concurrent transfers share `channels` full-rate channels.
+/// A set of ordered worker pairs whose concurrent transfers share `channels` full-rate channels:
+/// the rates of the transfers that cross never add up to more.
 ///
 /// Model: the pair (a, b), a != b, crosses the cut when from[a] and to[b]. One limited total is one
 ///   cut with all workers on both sides; a rack is one cut up (rack -> rest) and one down (rest ->
@@ -31,8 +32,10 @@ struct Cut {
 /// The network between the workers of one plan.
 ///
 /// Model: one port per worker and direction (one-port model); a transfer of b bytes from s to d
-///   takes latency_s + b * PacedSecondsPerByte(s, d); it holds the send port of s, the receive port
-///   of d and one channel of every cut it crosses for all of that time.
+///   takes latency_s + b * PacedSecondsPerByte(s, d); for all of that time it holds the send port
+///   of s, the receive port of d and, of every cut that it crosses, its rate's part of a channel:
+///   all of one at full rate, 1 / slow-down of one where a port is slow, in whole lanes
+///   (cut_lanes.h).
 struct NetworkModel {
   std::int32_t num_workers = 0;
   /// C of 004: seconds per byte of one channel between two full-rate ports. >= 0.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
+#include "planner/plan/cut_lanes.h"
 #include "planner/plan/plan_graph.h"
 #include "planner/plan/plan_structure.h"
 
@@ -129,18 +131,82 @@ Seconds PortsBound(const Plan& plan, const PlanGraph& graph, const HeadsAndTails
   return bound_s;
 }
 
+// What crosses one cut.
+class Crossing {
+ public:
+  Crossing(const Plan& plan, const CutLanes& lanes, const HeadsAndTails& items)
+      : plan_(plan), lanes_(lanes), items_(items) {}
+
+  void Add(TransferIndex transfer, NodeIndex node) { crossing_.push_back({transfer, node}); }
+
+  // By the rates: no order and no sharing of the cut does better.
+  Seconds VolumeBound(std::int32_t channels) const {
+    const bool shared = plan_.transfer_order == TransferOrder::kFetchAll;
+    std::vector<Demand> demands;
+    for (const auto& [index, node] : crossing_) {
+      const Transfer& transfer = plan_.transfers[static_cast<std::size_t>(index)];
+      const double part = shared ? 1 : lanes_.ChannelsTaken(transfer.sender, transfer.receiver);
+      demands.push_back(items_.DemandOf(node, part * TimeOf(transfer)));
+    }
+    return ResourceBound(&demands, channels);
+  }
+
+  // A slow port moves one transfer at a time, and beside that one there is room for one less at
+  // full rate: so these and those at full rate count a channel each.
+  Seconds BesideSlowPortBound(std::int32_t channels, WorkerIndex Transfer::*end) const {
+    const WorkerIndex port = BusiestSlowPort(end);
+    if (port == kNoIndex) return 0;
+    std::vector<Demand> demands;
+    for (const auto& [index, node] : crossing_) {
+      const Transfer& transfer = plan_.transfers[static_cast<std::size_t>(index)];
+      const bool full = lanes_.Taken(transfer.sender, transfer.receiver) == lanes_.per_channel();
+      if (full || transfer.*end == port) demands.push_back(items_.DemandOf(node, TimeOf(transfer)));
+    }
+    return ResourceBound(&demands, channels);
+  }
+
+ private:
+  Seconds TimeOf(const Transfer& transfer) const {
+    return items_.TransferTimeOn(transfer, plan_.network.seconds_per_byte);
+  }
+
+  WorkerIndex BusiestSlowPort(WorkerIndex Transfer::*end) const {
+    std::vector<Seconds> busy_s(static_cast<std::size_t>(plan_.network.num_workers), 0);
+    WorkerIndex busiest = kNoIndex;
+    for (const auto& [index, node] : crossing_) {
+      const Transfer& transfer = plan_.transfers[static_cast<std::size_t>(index)];
+      const WorkerIndex port = transfer.*end;
+      if (lanes_.OfPort(port) == lanes_.per_channel()) continue;
+      busy_s[static_cast<std::size_t>(port)] += TimeOf(transfer);
+      if (busiest == kNoIndex ||
+          busy_s[static_cast<std::size_t>(port)] > busy_s[static_cast<std::size_t>(busiest)]) {
+        busiest = port;
+      }
+    }
+    return busiest;
+  }
+
+  const Plan& plan_;
+  const CutLanes& lanes_;
+  const HeadsAndTails& items_;
+  std::vector<std::pair<TransferIndex, NodeIndex>> crossing_;
+};
+
 Seconds CutsBound(const Plan& plan, const PlanGraph& graph, const HeadsAndTails& items) {
+  const CutLanes lanes(plan.network);
   Seconds bound_s = 0;
   for (const Cut& cut : plan.network.cuts) {
-    std::vector<Demand> crossing;
+    Crossing crossing(plan, lanes, items);
     for (std::size_t i = 0; i < plan.transfers.size(); ++i) {
-      const Transfer& transfer = plan.transfers[i];
-      if (!cut.Crosses(transfer.sender, transfer.receiver)) continue;
-      crossing.push_back(
-          items.DemandOf(graph.NodeOfTransfer(static_cast<TransferIndex>(i)),
-                         items.TransferTimeOn(transfer, plan.network.seconds_per_byte)));
+      if (!cut.Crosses(plan.transfers[i].sender, plan.transfers[i].receiver)) continue;
+      const auto index = static_cast<TransferIndex>(i);
+      crossing.Add(index, graph.NodeOfTransfer(index));
     }
-    bound_s = std::max(bound_s, ResourceBound(&crossing, cut.channels));
+    bound_s = std::max(bound_s, crossing.VolumeBound(cut.channels));
+    if (plan.transfer_order == TransferOrder::kFetchAll || lanes.per_channel() == 1) continue;
+    for (const auto end : {&Transfer::sender, &Transfer::receiver}) {
+      bound_s = std::max(bound_s, crossing.BesideSlowPortBound(cut.channels, end));
+    }
   }
   return bound_s;
 }

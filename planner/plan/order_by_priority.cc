@@ -1,4 +1,4 @@
-// List scheduling of transfers on ports and channels (transfer_orders.h).
+// List scheduling of transfers on ports and lanes (transfer_orders.h).
 // Upstream: builders that know a priority only. Downstream: plan_graph, predict.
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "planner/plan/cut_lanes.h"
 #include "planner/plan/plan_graph.h"
 #include "planner/plan/plan_structure.h"
 #include "planner/plan/transfer_orders.h"
@@ -19,16 +20,20 @@ namespace {
 // Finishes closer together than this part of the time so far count as one moment.
 constexpr double kSameMoment = 1e-12;
 
-// Workers that stand behind the same cuts form one class: what blocks one of them blocks all.
+// Workers that stand behind the same cuts and take as many lanes of them form one class: what
+// blocks one of them blocks all.
 class ReceiverClasses {
  public:
-  explicit ReceiverClasses(const NetworkModel& network) {
-    std::map<std::vector<bool>, std::size_t> class_of_cuts;
-    for (std::size_t worker = 0; worker < static_cast<std::size_t>(network.num_workers); ++worker) {
+  ReceiverClasses(const NetworkModel& network, const CutLanes& lanes) {
+    std::map<std::pair<std::vector<bool>, std::int32_t>, std::size_t> class_of_cuts;
+    for (WorkerIndex w = 0; w < network.num_workers; ++w) {
+      const auto worker = static_cast<std::size_t>(w);
       std::vector<bool> behind;
       for (const Cut& cut : network.cuts) behind.push_back(cut.to[worker]);
-      const auto [entry, fresh] = class_of_cuts.insert({behind, cuts_to_.size()});
+      const auto [entry, fresh] =
+          class_of_cuts.insert({{behind, lanes.OfPort(w)}, cuts_to_.size()});
       if (fresh) {
+        lanes_of_.push_back(lanes.OfPort(w));
         cuts_to_.emplace_back();
         for (std::size_t cut = 0; cut < behind.size(); ++cut) {
           if (behind[cut]) cuts_to_.back().push_back(cut);
@@ -42,6 +47,8 @@ class ReceiverClasses {
   std::size_t ClassOf(WorkerIndex worker) const {
     return class_of_[static_cast<std::size_t>(worker)];
   }
+  // CutLanes::OfPort of its members.
+  std::int32_t LanesOf(std::size_t receiver_class) const { return lanes_of_[receiver_class]; }
   // Cuts that a transfer to a member of the class crosses if its sender stands on their other side.
   const std::vector<std::size_t>& CutsTo(std::size_t receiver_class) const {
     return cuts_to_[receiver_class];
@@ -49,6 +56,7 @@ class ReceiverClasses {
 
  private:
   std::vector<std::size_t> class_of_;
+  std::vector<std::int32_t> lanes_of_;
   std::vector<std::vector<std::size_t>> cuts_to_;
 };
 
@@ -60,7 +68,7 @@ bool CoversAllPairs(const Cut& cut) {
 class ListSchedule {
  public:
   ListSchedule(const PlanGraph& graph, Plan* plan)
-      : graph_(graph), plan_(plan), classes_(plan->network) {
+      : graph_(graph), plan_(plan), lanes_(plan->network), classes_(plan->network, lanes_) {
     const auto num_workers = static_cast<std::size_t>(plan->network.num_workers);
     waits_.assign(static_cast<std::size_t>(graph.num_nodes()), 0);
     for (NodeIndex node = 0; node < graph.num_nodes(); ++node) {
@@ -72,18 +80,17 @@ class ListSchedule {
     plan->send_order.assign(num_workers, {});
     plan->receive_order.assign(num_workers, {});
     plan->channel_order.assign(plan->network.cuts.size(), {});
-    free_channels_.resize(plan->network.cuts.size());
-    for (std::size_t cut = 0; cut < free_channels_.size(); ++cut) {
+    free_lanes_.resize(plan->network.cuts.size());
+    for (std::size_t cut = 0; cut < free_lanes_.size(); ++cut) {
       // No more than one transfer a port can ever be under way.
-      const std::int32_t channels =
-          std::min(plan->network.cuts[cut].channels, plan->network.num_workers);
-      for (std::int32_t channel = 0; channel < channels; ++channel) {
-        free_channels_[cut].insert(static_cast<std::size_t>(channel));
-      }
-      plan->channel_order[cut].resize(static_cast<std::size_t>(channels));
+      const auto channels = static_cast<std::size_t>(
+          std::min(plan->network.cuts[cut].channels, plan->network.num_workers));
+      const std::size_t lanes = channels * static_cast<std::size_t>(lanes_.per_channel());
+      for (std::size_t lane = 0; lane < lanes; ++lane) free_lanes_[cut].insert(lane);
+      plan->channel_order[cut].resize(lanes);
       if (CoversAllPairs(plan->network.cuts[cut])) total_cuts_.push_back(cut);
     }
-    channels_of_.resize(plan->transfers.size());
+    lanes_of_.resize(plan->transfers.size());
   }
 
   void Run() {
@@ -139,8 +146,8 @@ class ListSchedule {
       receiving_[static_cast<std::size_t>(transfer.receiver)] = false;
       sending_[static_cast<std::size_t>(transfer.sender)] = false;
       JoinWaiting(transfer.sender);
-      for (const auto& [cut, channel] : channels_of_[static_cast<std::size_t>(index)]) {
-        free_channels_[cut].insert(channel);
+      for (const auto& [cut, lane] : lanes_of_[static_cast<std::size_t>(index)]) {
+        free_lanes_[cut].insert(lane);
       }
     }
     for (const NodeIndex next : graph_.Successors(node)) {
@@ -169,9 +176,11 @@ class ListSchedule {
 
   bool CanReach(WorkerIndex sender, std::size_t receiver_class) const {
     const std::vector<std::size_t>& cuts = classes_.CutsTo(receiver_class);
+    const auto needed =
+        static_cast<std::size_t>(std::min(lanes_.OfPort(sender), classes_.LanesOf(receiver_class)));
     return std::all_of(cuts.begin(), cuts.end(), [&](std::size_t cut) {
       return !plan_->network.cuts[cut].from[static_cast<std::size_t>(sender)] ||
-             !free_channels_[cut].empty();
+             free_lanes_[cut].size() >= needed;
     });
   }
 
@@ -197,10 +206,11 @@ class ListSchedule {
            CanReach(transfer.sender, classes_.ClassOf(transfer.receiver));
   }
 
-  // Whether a cut between all pairs has no channel left: then nothing can start.
+  // Whether a cut between all pairs has no room left for any transfer: then nothing can start.
   bool NetworkIsFull() const {
+    const auto least = static_cast<std::size_t>(lanes_.least_taken());
     return std::any_of(total_cuts_.begin(), total_cuts_.end(),
-                       [&](std::size_t cut) { return free_channels_[cut].empty(); });
+                       [&](std::size_t cut) { return free_lanes_[cut].size() < least; });
   }
 
   // Starts, lowest index first, all that can start at this moment. Starting only takes resources
@@ -240,10 +250,12 @@ class ListSchedule {
     plan_->receive_order[static_cast<std::size_t>(transfer.receiver)].push_back(index);
     for (const std::size_t cut : classes_.CutsTo(classes_.ClassOf(transfer.receiver))) {
       if (!plan_->network.cuts[cut].from[static_cast<std::size_t>(transfer.sender)]) continue;
-      const std::size_t channel = *free_channels_[cut].begin();
-      free_channels_[cut].erase(free_channels_[cut].begin());
-      channels_of_[static_cast<std::size_t>(index)].push_back({cut, channel});
-      plan_->channel_order[cut][channel].push_back(index);
+      for (std::int32_t i = 0; i < lanes_.Taken(transfer.sender, transfer.receiver); ++i) {
+        const std::size_t lane = *free_lanes_[cut].begin();
+        free_lanes_[cut].erase(free_lanes_[cut].begin());
+        lanes_of_[static_cast<std::size_t>(index)].push_back({cut, lane});
+        plan_->channel_order[cut][lane].push_back(index);
+      }
     }
     const Seconds lasts_s =
         plan_->network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
@@ -263,14 +275,15 @@ class ListSchedule {
 
   const PlanGraph& graph_;
   Plan* plan_;
+  const CutLanes lanes_;
   const ReceiverClasses classes_;
   std::vector<std::int32_t> waits_;
   std::vector<std::vector<PendingList>> pending_;  // by sender and class
   std::vector<bool> sending_;
   std::vector<bool> receiving_;
-  std::vector<std::set<std::size_t>> free_channels_;  // by cut
-  std::vector<std::size_t> total_cuts_;               // cuts between all pairs
-  std::vector<std::vector<std::pair<std::size_t, std::size_t>>> channels_of_;  // (cut, channel)
+  std::vector<std::set<std::size_t>> free_lanes_;  // by cut
+  std::vector<std::size_t> total_cuts_;            // cuts between all pairs
+  std::vector<std::vector<std::pair<std::size_t, std::size_t>>> lanes_of_;  // (cut, lane)
   // Idle senders with something pending, by head.
   std::set<std::pair<TransferIndex, WorkerIndex>> waiting_senders_;
   // Finishes to come; equal times by node.

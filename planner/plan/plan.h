@@ -121,9 +121,11 @@ struct Plan {
   std::vector<std::vector<StepIndex>> compute_order;
   std::vector<std::vector<TransferIndex>> send_order;
   std::vector<std::vector<TransferIndex>> receive_order;
-  /// At most Cut::channels lists a cut. A kFetchAll plan has no channels: its port lists only say
-  /// who takes part, and its channel lists may be empty. channel_order[cut][channel]: order of the
-  /// transfers on each channel of each cut. A transfer stands once in every cut that it crosses.
+  /// channel_order[cut][lane]: order of the transfers on each lane of each cut, at most as many
+  /// lists as the cut has lanes (cut_lanes.h; where no port is slow, a channel is one lane). A
+  /// transfer stands, in every cut that it crosses, in as many lanes as it takes, once in each. A
+  /// kFetchAll plan has no lanes: its port lists only say who takes part, and its lists of lanes
+  /// may be empty.
   std::vector<std::vector<std::vector<TransferIndex>>> channel_order;
   /// Most kWrite steps at once; 0 = no limit.
   std::int32_t store_channels = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Who waits for whom in a plan: data dependencies together with port, channel and compute orders.
+// Who waits for whom in a plan: data dependencies together with port, lane and compute orders.
 // Upstream: a plan that passed CheckStructure. Downstream: the cycle rule of CheckPlan, Predict,
 // CriticalPath.
 
@@ -20,7 +20,7 @@ using NodeIndex = std::int32_t;
 enum class GraphRules {
   kDataOnly,       // producer -> transfer -> consumer, in-place reads, compute order
   kDataAndStore,   // the same, and the order of the store's channels
-  kDataAndOrders,  // the same, and the orders of ports and channels
+  kDataAndOrders,  // the same, and the orders of ports and lanes
 };
 
 /// The waiting graph of one plan. An edge u -> v says that v starts no earlier than u finishes.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "planner/plan/cut_lanes.h"
+
 namespace weir::planner {
 namespace {
 
@@ -54,6 +56,7 @@ PlanLimits FindLimits(const Plan& plan) {
   }
   std::vector<Load> ports(2 * num_workers);  // sends of all workers, then receives
   std::vector<Load> cuts(plan.network.cuts.size());
+  const CutLanes lanes(plan.network);
   for (const Transfer& transfer : plan.transfers) {
     const Seconds lasts_s =
         plan.network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
@@ -61,7 +64,8 @@ PlanLimits FindLimits(const Plan& plan) {
     ports[num_workers + static_cast<std::size_t>(transfer.receiver)].Add(lasts_s, transfer.bytes);
     for (const std::int32_t cut : CutsCrossed(plan.network, transfer.sender, transfer.receiver)) {
       const auto c = static_cast<std::size_t>(cut);
-      cuts[c].Add(lasts_s / plan.network.cuts[c].channels, transfer.bytes);
+      const double channels = lanes.ChannelsTaken(transfer.sender, transfer.receiver);
+      cuts[c].Add(channels * lasts_s / plan.network.cuts[c].channels, transfer.bytes);
     }
   }
 

@@ -29,7 +29,8 @@ struct PlanLimits {
   WorkerIndex port_worker = kNoIndex;
   bool port_receives = false;
   Bytes port_bytes = 0;
-  /// Most transfer time through one cut, divided by its channels, and which.
+  /// Most transfer time through one cut, each counted by the part of a channel that it takes,
+  /// divided by the cut's channels; and which.
   Seconds cut_s = 0;
   std::int32_t cut = kNoIndex;
   Bytes cut_bytes = 0;

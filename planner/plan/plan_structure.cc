@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "planner/plan/cut_lanes.h"
 #include "planner/plan/store.h"
 
 namespace weir::planner {
@@ -168,41 +169,52 @@ class OrderLists {
   absl::string_view item_name_;
 };
 
-// A transfer stands once in every cut that it crosses, and in no other.
-absl::Status CheckChannelsOfCut(const Plan& plan, std::size_t cut_index) {
+// A transfer stands in as many lanes as it takes of every cut that it crosses, and in no other cut.
+absl::Status CheckLanesOfCut(const Plan& plan, const CutLanes& lanes, std::size_t cut_index) {
   const Cut& cut = plan.network.cuts[cut_index];
-  const auto& channels = plan.channel_order[cut_index];
-  if (channels.size() > static_cast<std::size_t>(cut.channels)) {
-    return Invalid("channel_order[", cut_index, "] has ", channels.size(), " channels; cut ",
-                   cut.name, " has ", cut.channels);
+  const auto& orders = plan.channel_order[cut_index];
+  if (static_cast<std::int64_t>(orders.size()) > lanes.Of(cut)) {
+    return Invalid("channel_order[", cut_index, "] has ", orders.size(), " lanes; cut ", cut.name,
+                   " has ", lanes.Of(cut));
   }
-  std::vector<bool> seen(plan.transfers.size(), false);
-  for (std::size_t channel = 0; channel < channels.size(); ++channel) {
-    for (const TransferIndex item : channels[channel]) {
+  std::vector<std::int32_t> places(plan.transfers.size(), 0);
+  std::vector<std::size_t> last_lane(plan.transfers.size(), orders.size());
+  for (std::size_t lane = 0; lane < orders.size(); ++lane) {
+    for (const TransferIndex item : orders[lane]) {
       if (!IsIndexInto(item, plan.transfers.size())) {
-        return Invalid("channel_order[", cut_index, "][", channel,
+        return Invalid("channel_order[", cut_index, "][", lane,
                        "] names a transfer that does not exist: ", item, " of ",
                        plan.transfers.size());
       }
       const auto position = static_cast<std::size_t>(item);
       const Transfer& transfer = plan.transfers[position];
       if (!cut.Crosses(transfer.sender, transfer.receiver)) {
-        return Invalid("channel_order[", cut_index, "][", channel, "] holds transfer ", item,
+        return Invalid("channel_order[", cut_index, "][", lane, "] holds transfer ", item,
                        " from worker ", transfer.sender, " to ", transfer.receiver,
                        ", which does not cross cut ", cut.name);
       }
-      if (seen[position]) {
-        return Invalid("channel_order[", cut_index, "] holds transfer ", item, " twice");
+      if (last_lane[position] == lane) {
+        return Invalid("channel_order[", cut_index, "][", lane, "] holds transfer ", item,
+                       " twice");
       }
-      seen[position] = true;
+      last_lane[position] = lane;
+      ++places[position];
     }
   }
-  if (plan.transfer_order == TransferOrder::kFetchAll) return absl::OkStatus();
-  for (std::size_t item = 0; item < seen.size(); ++item) {
+  const bool shared = plan.transfer_order == TransferOrder::kFetchAll;
+  for (std::size_t item = 0; item < places.size(); ++item) {
     const Transfer& transfer = plan.transfers[item];
-    if (!seen[item] && cut.Crosses(transfer.sender, transfer.receiver)) {
+    if (!cut.Crosses(transfer.sender, transfer.receiver)) continue;
+    if (shared && places[item] == 0) continue;
+    if (places[item] == 0) {
       return Invalid("channel_order[", cut_index, "] lacks transfer ", item, " from worker ",
                      transfer.sender, " to ", transfer.receiver, ", which crosses cut ", cut.name);
+    }
+    const std::int32_t taken = lanes.Taken(transfer.sender, transfer.receiver);
+    if (places[item] != taken) {
+      return Invalid("channel_order[", cut_index, "] holds transfer ", item, " in ", places[item],
+                     " lanes; from worker ", transfer.sender, " to ", transfer.receiver,
+                     " it takes ", taken, " of ", lanes.per_channel(), " a channel");
     }
   }
   return absl::OkStatus();
@@ -232,8 +244,9 @@ absl::Status CheckTransferOrders(const Plan& plan) {
     return Invalid("channel_order has ", plan.channel_order.size(), " entries; must be one a cut, ",
                    plan.network.cuts.size());
   }
+  const CutLanes lanes(plan.network);
   for (std::size_t cut = 0; cut < plan.channel_order.size(); ++cut) {
-    if (absl::Status status = CheckChannelsOfCut(plan, cut); !status.ok()) return status;
+    if (absl::Status status = CheckLanesOfCut(plan, lanes, cut); !status.ok()) return status;
   }
   return absl::OkStatus();
 }

@@ -9,14 +9,15 @@
 namespace weir::planner {
 
 /// Checks that the planned start times are feasible: nothing starts before its release, before a
-/// step or transfer it waits for, or while its worker, one of its ports or its channel serves
+/// step or transfer it waits for, or while its worker, one of its ports or one of its lanes serves
 /// another; that a transfer lasts what the network model says; and that summary.makespan_s is the
 /// last finish and not below summary.lower_bound_s.
 ///
 /// Model: each order list is walked; an item starts no earlier than the one before it finishes. As
-///   each cut has at most `channels` lists and each crossing transfer stands in one, no cut can
-///   exceed its channels. In kFetchAll plans transfers share ports and cuts: their orders are not
-///   held against the times, and a transfer lasts at least what the network model says.
+///   each cut has no more lists than lanes and each crossing transfer stands in as many as it takes
+///   (cut_lanes.h), no cut can carry more than its channels. In kFetchAll plans transfers share
+///   ports and cuts: their orders are not held against the times, and a transfer lasts at least
+///   what the network model says.
 /// Requires: CheckStructure(plan) is OK.
 /// Errors: kInvalidArgument naming the rule, the step or transfer, and the two times that disagree
 ///   (tolerance: 1e-9 of the makespan).

@@ -32,10 +32,10 @@ struct Prediction {
 };
 
 /// Evaluates a plan event by event: every step and transfer starts as soon as what it waits for is
-/// done and it heads the orders it stands in (ports, channels, compute). Uses sizes, durations of
+/// done and it heads the orders it stands in (ports, lanes, compute). Uses sizes, durations of
 /// steps, the network model and the orders; ignores the builder's planned start times.
 ///
-/// Model: kStrict and kOvertake follow the port and channel orders exactly (no lateness exists in a
+/// Model: kStrict and kOvertake follow the port and lane orders exactly (no lateness exists in a
 ///   prediction). kFetchAll: fair sharing of ports and cuts (max-min) among all ready transfers;
 ///   with a fetch_limit, among those that each receiver has begun.
 /// Errors: kInvalidArgument if the orders have a cycle or indices are out of range.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "planner/plan/assignment.h"
+#include "planner/plan/cut_lanes.h"
 #include "planner/plan/order_bound.h"
 #include "planner/plan/plan_structure.h"
 
@@ -36,15 +37,20 @@ class Shuffle {
           const std::vector<Seconds>& step_finish_s, const SlackTuning& tuning)
       : plan_(plan), transfers_(std::move(transfers)), tuning_(tuning) {
     const auto workers = At(plan.network.num_workers);
+    const CutLanes lanes(plan.network);
+    channel_ = lanes.per_channel();
     loads_.resize(2 * workers + plan.network.cuts.size());
     capacity_.assign(2 * workers, 1);
-    for (const Cut& cut : plan.network.cuts) capacity_.push_back(cut.channels);
+    for (const Cut& cut : plan.network.cuts) {
+      capacity_.push_back(static_cast<double>(lanes.Of(cut)));
+    }
     tail_s_.assign(loads_.size(), 0);
     for (std::size_t i = 0; i < transfers_.size(); ++i) {
       const Transfer& transfer = plan.transfers[At(transfers_[i])];
       left_s_.push_back(static_cast<double>(transfer.bytes) *
                         plan.network.SecondsPerByte(transfer.sender, transfer.receiver));
       ready_s_.push_back(step_finish_s[At(transfer.producer)]);
+      lanes_.push_back(lanes.Taken(transfer.sender, transfer.receiver));
       resources_.push_back({At(transfer.sender), workers + At(transfer.receiver)});
       for (const std::int32_t cut : CutsCrossed(plan.network, transfer.sender, transfer.receiver)) {
         resources_.back().push_back(2 * workers + At(cut));
@@ -84,12 +90,17 @@ class Shuffle {
   bool Released(std::size_t i) const { return ready_s_[i] <= now_s_ + kEmpty; }
   bool Running(std::size_t i) const { return running_since_s_[i] >= 0; }
 
+  /// What the transfer takes of the capacity of one of its resources: a whole port, lanes of a cut.
+  double Takes(std::size_t i, std::size_t resource) const {
+    return resource < 2 * At(plan_.network.num_workers) ? 1 : lanes_[i];
+  }
+
   /// When the resource ends at the earliest, tail included.
   Seconds EndOf(std::size_t resource) const {
     Seconds volume_s = 0, end_s = 0;
     for (const std::size_t i : loads_[resource]) {  // latest release first
       if (left_s_[i] <= kEmpty) continue;
-      volume_s += left_s_[i];
+      volume_s += left_s_[i] * Takes(i, resource);
       end_s = std::max(end_s, std::max(ready_s_[i], now_s_) + volume_s / capacity_[resource]);
     }
     return end_s + (end_s > 0 ? tail_s_[resource] : 0);
@@ -113,7 +124,7 @@ class Shuffle {
       if (weight[i] <= 0) continue;
       double net = weight[i];
       for (std::size_t k = 2; k < resources_[i].size(); ++k) {
-        net -= price[resources_[i][k] - 2 * workers];
+        net -= lanes_[i] * price[resources_[i][k] - 2 * workers];
       }
       const std::size_t sender = resources_[i][0], receiver = resources_[i][1] - workers;
       if (net <= table_[sender][receiver]) continue;
@@ -129,14 +140,15 @@ class Shuffle {
     return chosen;
   }
 
-  std::int32_t Crossing(const std::vector<std::size_t>& chosen, std::size_t cut) const {
-    const std::size_t resource = 2 * At(plan_.network.num_workers) + cut;
-    std::int32_t count = 0;
+  /// Lanes of the cut that these take together.
+  double LanesTaken(const std::vector<std::size_t>& chosen, std::size_t resource) const {
+    double taken = 0;
     for (const std::size_t i : chosen) {
-      count += static_cast<std::int32_t>(
-          std::count(resources_[i].begin() + 2, resources_[i].end(), resource));
+      taken += static_cast<double>(
+                   std::count(resources_[i].begin() + 2, resources_[i].end(), resource)) *
+               lanes_[i];
     }
-    return count;
+    return taken;
   }
 
   /// Chooses what runs from now on.
@@ -155,18 +167,18 @@ class Shuffle {
     std::vector<double> price(plan_.network.cuts.size(), 0);
     std::vector<std::size_t> chosen = Match(weight, price);
     for (std::size_t cut = 0; cut < price.size(); ++cut) {
-      const std::int32_t channels = plan_.network.cuts[cut].channels;
-      if (Crossing(chosen, cut) <= channels) continue;
+      const std::size_t resource = 2 * At(plan_.network.num_workers) + cut;
       double low = 0, high = 2 * heaviest;
-      // A price at which exactly as many cross as may is as good as any.
-      std::int32_t crossing = 0;
-      for (int i = 0; i < kHalvings && crossing != channels; ++i) {
+      double left = capacity_[resource] - LanesTaken(chosen, resource);
+      if (left >= 0) continue;
+      // A price at which no whole channel is left, and none is lacking, is as good as any.
+      for (int i = 0; i < kHalvings && (left < 0 || left >= channel_); ++i) {
         price[cut] = (low + high) / 2;
         chosen = Match(weight, price);
-        crossing = Crossing(chosen, cut);
-        (crossing > channels ? low : high) = price[cut];
+        left = capacity_[resource] - LanesTaken(chosen, resource);
+        (left < 0 ? low : high) = price[cut];
       }
-      if (crossing <= channels) continue;
+      if (left >= 0) continue;
       price[cut] = high;
       chosen = Match(weight, price);
     }
@@ -188,12 +200,13 @@ class Shuffle {
     std::vector<bool> runs(transfers_.size(), false);
     for (const std::size_t i : chosen) {
       if (weight[i] <= 0 || runs[i]) continue;
-      const bool fits = std::all_of(
-          resources_[i].begin(), resources_[i].end(),
-          [&](std::size_t resource) { return used[resource] + 1 <= capacity_[resource]; });
+      const bool fits =
+          std::all_of(resources_[i].begin(), resources_[i].end(), [&](std::size_t resource) {
+            return used[resource] + Takes(i, resource) <= capacity_[resource];
+          });
       if (!fits) continue;
       runs[i] = true;
-      for (const std::size_t resource : resources_[i]) ++used[resource];
+      for (const std::size_t resource : resources_[i]) used[resource] += Takes(i, resource);
     }
     for (std::size_t i = 0; i < runs.size(); ++i) {
       if (!runs[i]) Stop(i);
@@ -230,10 +243,12 @@ class Shuffle {
   const std::vector<TransferIndex> transfers_;
   const SlackTuning tuning_;
   std::vector<Seconds> left_s_, ready_s_;            // by position in transfers_
+  std::vector<double> lanes_;                        // by position: taken of each cut crossed
   std::vector<std::vector<std::size_t>> resources_;  // by position: send, receive, cuts
   std::vector<Seconds> running_since_s_;             // by position; negative: does not run
   std::vector<std::vector<std::size_t>> loads_;      // by resource: positions, latest ready first
-  std::vector<double> capacity_;                     // by resource
+  std::vector<double> capacity_;                     // by resource; of cuts in lanes
+  double channel_ = 1;                               // lanes of one
   std::vector<Seconds> tail_s_;                      // by resource
   std::vector<ScheduledPiece> pieces_;
   Seconds now_s_ = 0, bound_s_ = 0, span_s_ = 0;

@@ -43,7 +43,7 @@ struct SlackSchedule {
 ///   over rate after every release, plus the work of the reducer behind a receive port) when it
 ///   works without a pause from now on. At each event the transfers that run are an assignment of
 ///   senders to receivers of greatest weight, each resource weighing exp(-slack / scale); cuts
-///   enter by prices that are raised until each carries no more than its channels.
+///   enter by prices of their lanes (cut_lanes.h), raised until no more are taken than there are.
 /// Requires: step_finish_s of every producer, seconds; network, steps and transfers of the plan
 ///   are sound. Thread-safety: pure; same input, same schedule.
 /// Time: O(events * workers^3); see `work`.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "planner/plan/cut_lanes.h"
 #include "planner/plan/plan_structure.h"
 #include "planner/plan/predict.h"
 
@@ -33,31 +34,38 @@ void OrderSteps(Plan* plan) {
   }
 }
 
-// Deals the transfers that cross `cut` to its channels, in the order given.
-std::vector<std::vector<TransferIndex>> DealToChannels(const Plan& plan, const Cut& cut,
-                                                       const std::vector<TransferIndex>& order) {
+// Deals the transfers that cross `cut` to its lanes, in the order given.
+std::vector<std::vector<TransferIndex>> DealToLanes(const Plan& plan, const CutLanes& lanes,
+                                                    const Cut& cut,
+                                                    const std::vector<TransferIndex>& order) {
   using FreeAt = std::pair<Seconds, std::size_t>;
   std::priority_queue<FreeAt, std::vector<FreeAt>, std::greater<>> free_at;
-  std::vector<std::vector<TransferIndex>> channels;
+  std::vector<std::vector<TransferIndex>> orders;  // of the lanes in use
+  std::vector<std::size_t> taken;
   for (const TransferIndex index : order) {
     const Transfer& transfer = plan.transfers[static_cast<std::size_t>(index)];
     if (!cut.Crosses(transfer.sender, transfer.receiver)) continue;
-    const bool all_busy = free_at.empty() || free_at.top().first > transfer.start_s;
-    std::size_t channel = channels.size();
     Seconds start_s = transfer.start_s;
-    if (all_busy && channel < static_cast<std::size_t>(cut.channels)) {
-      channels.emplace_back();
-    } else {
-      start_s = std::max(start_s, free_at.top().first);
-      channel = free_at.top().second;
-      free_at.pop();
+    taken.clear();
+    for (std::int32_t i = 0; i < lanes.Taken(transfer.sender, transfer.receiver); ++i) {
+      const bool all_busy = free_at.empty() || free_at.top().first > transfer.start_s;
+      if (all_busy && static_cast<std::int64_t>(orders.size()) < lanes.Of(cut)) {
+        taken.push_back(orders.size());
+        orders.emplace_back();
+      } else {
+        start_s = std::max(start_s, free_at.top().first);
+        taken.push_back(free_at.top().second);
+        free_at.pop();
+      }
     }
-    channels[channel].push_back(index);
-    free_at.push(
-        {start_s + plan.network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes),
-         channel});
+    const Seconds until_s =
+        start_s + plan.network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
+    for (const std::size_t lane : taken) {
+      orders[lane].push_back(index);
+      free_at.push({until_s, lane});
+    }
   }
-  return channels;
+  return orders;
 }
 
 void FillPortOrders(const std::vector<TransferIndex>& order, Plan* plan) {
@@ -89,8 +97,9 @@ absl::Status OrderByStart(Plan* plan) {
   });
   FillPortOrders(order, plan);
   plan->channel_order.clear();
+  const CutLanes lanes(plan->network);
   for (const Cut& cut : plan->network.cuts) {
-    plan->channel_order.push_back(DealToChannels(*plan, cut, order));
+    plan->channel_order.push_back(DealToLanes(*plan, lanes, cut, order));
   }
   return AdoptPrediction(plan);
 }

@@ -14,12 +14,12 @@
 
 namespace weir::planner {
 
-/// Orders transfers by list scheduling: whenever a port or channel falls free or a run is
+/// Orders transfers by list scheduling: whenever a port or lane falls free or a run is
 /// published, starts every transfer that can start, lowest index in plan->transfers first.
 ///
 /// Model: as NetworkModel says; steps start as soon as they can, in compute_order. No transfer
-///   waits while its run, both ports and a channel of each cut are there, so the network is never
-///   idle without need.
+///   waits while its run, both ports and the lanes that it takes of each cut are there, so the
+///   network is never idle without need.
 /// Requires: plan->network, steps, sections, transfers and compute_order are filled; keeps
 ///   transfer_order.
 /// Errors: kInvalidArgument when the plan breaks CheckStructure or its precedence has a cycle.
@@ -34,7 +34,7 @@ absl::Status OrderByPriority(Plan* plan);
 /// Orders transfers by the start_s that the builder wrote into them.
 ///
 /// Each port serves its transfers by wanted start (ties by index). In each cut, a transfer goes to
-/// the channel that its predecessors, lasting as the network model says, leave first; so a schedule
+/// the lanes that its predecessors, lasting as the network model says, leave first; so a schedule
 /// that keeps the limit by its wanted times is kept, and one that breaks it is stretched, not
 /// refused. Steps of a worker are ordered by start_s, layer and index when compute_order is empty;
 /// otherwise compute_order stays.
@@ -45,10 +45,10 @@ absl::Status OrderByPriority(Plan* plan);
 /// Checked by: tests/unit/planner_plan/transfer_orders_test.cc.
 absl::Status OrderByStart(Plan* plan);
 
-/// Makes the plan a kFetchAll plan: no order, no channels, shared ports and cuts. Each receiver
+/// Makes the plan a kFetchAll plan: no order, no lanes, shared ports and cuts. Each receiver
 /// fetches everything at once, or at most `fetch_limit` > 0 transfers, lowest index first. Clears
-/// summary.lower_bound_s, because a bound for ordered transfers need not hold (slow ports share a
-/// cut better than they hold a channel).
+/// summary.lower_bound_s, because a bound for ordered transfers need not hold (those that share a
+/// cut are not paced, wait together instead of one by one, and take no more than their rate).
 /// Requires: plan->network, steps, sections, transfers and compute_order are filled.
 /// Errors: kInvalidArgument when the plan breaks CheckStructure or its precedence has a cycle.
 absl::Status OrderFetchAll(Plan* plan, std::int32_t fetch_limit = 0);

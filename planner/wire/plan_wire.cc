@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "planner/wire/whole_channels.h"
 
 namespace weir::planner {
 namespace {
@@ -315,6 +316,7 @@ absl::StatusOr<Plan> PlanFromProto(const v1::Plan& message) {
   for (const v1::PlanNumber& number : message.numbers()) {
     plan.summary.numbers.push_back({number.name(), number.value(), number.unit(), number.origin()});
   }
+  SplitWholeChannels(&plan);
   return plan;
 }
 

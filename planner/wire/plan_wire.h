@@ -22,8 +22,9 @@ absl::StatusOr<Codec> CodecFromProto(v1::Codec codec);
 /// empty).
 v1::Plan PlanToProto(const Plan& plan, const std::vector<std::string>& worker_names);
 
-/// Returns the plan of a message. Checks enum values and list sizes only; CheckPlan says whether it
-/// is feasible. Errors: kInvalidArgument naming the field.
+/// Returns the plan of a message, with lanes where it was written before there were any
+/// (whole_channels.h). Checks enum values and list sizes only; CheckPlan says whether it is
+/// feasible. Errors: kInvalidArgument naming the field.
 absl::StatusOr<Plan> PlanFromProto(const v1::Plan& message);
 
 /// Returns 16 hex digits that depend on everything in the plan: equal plans have equal ids on every

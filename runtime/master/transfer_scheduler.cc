@@ -29,6 +29,7 @@ TransferScheduler::TransferScheduler(const planner::Plan& plan,
                                      const planner::Prediction& prediction)
     : plan_(plan),
       prediction_(prediction),
+      lanes_(plan.network),
       state_(plan.transfers.size(), State::kWaiting),
       places_(plan.transfers.size()),
       crossed_cuts_(plan.transfers.size()),
@@ -44,10 +45,10 @@ TransferScheduler::TransferScheduler(const planner::Plan& plan,
   for (const auto& order : plan.send_order) AddOrder(order);
   for (const auto& order : plan.receive_order) AddOrder(order);
   for (const auto& cut : plan.channel_order) {
-    for (const auto& channel : cut) AddOrder(channel);
+    for (const auto& lane : cut) AddOrder(lane);
   }
   for (std::size_t c = 0; c < plan.network.cuts.size(); ++c) {
-    free_channels_.push_back(plan.network.cuts[c].channels);
+    free_lanes_.push_back(lanes_.Of(plan.network.cuts[c]));
     for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
       const Transfer& transfer = plan.transfers[t];
       if (plan.network.cuts[c].Crosses(transfer.sender, transfer.receiver)) {
@@ -63,6 +64,11 @@ TransferScheduler::TransferScheduler(const planner::Plan& plan,
   for (std::size_t i = 0; i < by_start.size(); ++i) {
     plan_rank_[At(by_start[i])] = static_cast<std::int32_t>(i);
   }
+}
+
+std::int64_t TransferScheduler::LanesTaken(TransferIndex transfer) const {
+  const Transfer& t = plan_.transfers[At(transfer)];
+  return lanes_.Taken(t.sender, t.receiver);
 }
 
 void TransferScheduler::AddOrder(const std::vector<TransferIndex>& transfers) {
@@ -104,9 +110,9 @@ void TransferScheduler::Pass(TransferIndex transfer) {
     send_port_busy_[At(t.sender)] = false;
     receive_port_busy_[At(t.receiver)] = false;
     for (const std::int32_t cut : crossed_cuts_[At(transfer)]) {
-      ++free_channels_[At(cut)];
+      free_lanes_[At(cut)] += LanesTaken(transfer);
       auto& until_s = crosses_until_s_[At(cut)];
-      until_s.erase(until_s.find(moves_until_s_[At(transfer)]));
+      until_s.erase(until_s.find({moves_until_s_[At(transfer)], LanesTaken(transfer)}));
     }
   }
   if (state == State::kReady) --num_ready_[At(t.sender)];
@@ -124,8 +130,9 @@ bool TransferScheduler::ResourcesFree(TransferIndex transfer) const {
   const Transfer& t = plan_.transfers[At(transfer)];
   if (send_port_busy_[At(t.sender)] || receive_port_busy_[At(t.receiver)]) return false;
   const auto& cuts = crossed_cuts_[At(transfer)];
-  return std::all_of(cuts.begin(), cuts.end(),
-                     [&](std::int32_t cut) { return free_channels_[At(cut)] > 0; });
+  return std::all_of(cuts.begin(), cuts.end(), [&](std::int32_t cut) {
+    return free_lanes_[At(cut)] >= LanesTaken(transfer);
+  });
 }
 
 Seconds TransferScheduler::LateAt(TransferIndex transfer, double pace) const {
@@ -172,7 +179,12 @@ Seconds TransferScheduler::FreeAt(TransferIndex transfer) const {
     free_s = std::max(free_s, receives_until_s_[At(t.receiver)]);
   }
   for (const std::int32_t cut : crossed_cuts_[At(transfer)]) {
-    if (free_channels_[At(cut)] == 0) free_s = std::max(free_s, *crosses_until_s_[At(cut)].begin());
+    std::int64_t lacking = LanesTaken(transfer) - free_lanes_[At(cut)];
+    for (const auto& [until_s, given_back] : crosses_until_s_[At(cut)]) {
+      if (lacking <= 0) break;
+      free_s = std::max(free_s, until_s);
+      lacking -= given_back;
+    }
   }
   return free_s;
 }
@@ -227,8 +239,8 @@ void TransferScheduler::Occupy(TransferIndex transfer, Seconds now_s) {
   sends_until_s_[At(t.sender)] = until_s;
   receives_until_s_[At(t.receiver)] = until_s;
   for (const std::int32_t cut : crossed_cuts_[At(transfer)]) {
-    --free_channels_[At(cut)];
-    crosses_until_s_[At(cut)].insert(until_s);
+    free_lanes_[At(cut)] -= LanesTaken(transfer);
+    crosses_until_s_[At(cut)].insert({until_s, LanesTaken(transfer)});
   }
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "planner/plan/cut_lanes.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/predict.h"
 
@@ -15,10 +16,11 @@ namespace weir::master {
 
 /// Keeps ports, cuts and orders of a plan while it runs.
 ///
-/// Model: a moving transfer holds its sender's send port, its receiver's receive port and one
-/// channel
-///   of every cut that it crosses; a transfer may start when all of these are free, its run is
-///   published, and every transfer before it in its port and channel orders has passed or is late.
+/// Model: a moving transfer holds its sender's send port, its receiver's receive port and, of every
+///   cut that it crosses, as many lanes as its rate takes (planner/plan/cut_lanes.h). Lanes are
+///   counted: which ones the plan named only orders transfers. A transfer may start when its ports
+///   and that many lanes are free, its run is published, and every transfer before it in its port
+///   and lane orders has passed or is late.
 ///   - A transfer is late when it has not started (or not finished) and its predicted start (or
 ///     finish), times the pace of the run, is over by more than the slack. So a run that goes as
 ///     predicted follows the plan exactly.
@@ -42,9 +44,9 @@ class TransferScheduler {
 
   /// The transfer's run is published; from now on it waits for the network only.
   void SetReady(planner::TransferIndex transfer);
-  /// The transfer has nothing to move: it passes without ports or channels.
+  /// The transfer has nothing to move: it passes without ports or lanes.
   void Skip(planner::TransferIndex transfer);
-  /// Gives back ports and channels of a moving transfer: it has passed. Idempotent.
+  /// Gives back ports and lanes of a moving transfer: it has passed. Idempotent.
   void Pass(planner::TransferIndex transfer);
   /// Marks as moving, and returns in plan order, the transfers that may start now. `pace` <= 1 is
   /// how fast the run goes compared with the prediction: 0.5 = everything takes half its time.
@@ -79,6 +81,7 @@ class TransferScheduler {
                    planner::Seconds now_s, double pace);
   /// When the resources of a transfer whose run is published should be free; <= now: they are.
   planner::Seconds FreeAt(planner::TransferIndex transfer) const;
+  std::int64_t LanesTaken(planner::TransferIndex transfer) const;
   planner::Seconds PlannedSeconds(planner::TransferIndex transfer) const;
   void NoteLate(planner::Seconds late_s);
   planner::Seconds LateAt(planner::TransferIndex transfer, double pace) const;
@@ -90,20 +93,22 @@ class TransferScheduler {
 
   const planner::Plan& plan_;
   const planner::Prediction& prediction_;
+  const planner::CutLanes lanes_;
   std::vector<State> state_;
-  /// Send orders (num_workers), receive orders (num_workers), then one a channel of each cut.
+  /// Send orders (num_workers), receive orders (num_workers), then one a lane of each cut.
   std::vector<Order> orders_;
   std::vector<std::vector<Place>> places_;  // by transfer
   std::vector<std::vector<std::int32_t>> crossed_cuts_;
   std::vector<std::int32_t> plan_rank_;
   std::vector<bool> send_port_busy_;
   std::vector<bool> receive_port_busy_;
-  std::vector<std::int32_t> free_channels_;  // by cut
-  /// When what moves should be over, by its own predicted time: by transfer, by port, by cut.
+  std::vector<std::int64_t> free_lanes_;  // by cut
+  /// When what moves should be over, by its own predicted time: by transfer, by port, by cut (with
+  /// the lanes that it gives back).
   std::vector<planner::Seconds> moves_until_s_;
   std::vector<planner::Seconds> sends_until_s_;
   std::vector<planner::Seconds> receives_until_s_;
-  std::vector<std::multiset<planner::Seconds>> crosses_until_s_;
+  std::vector<std::multiset<std::pair<planner::Seconds, std::int64_t>>> crosses_until_s_;
   std::vector<std::int32_t> num_ready_;  // by sender
   std::vector<Receiver> receivers_;
   /// Receivers that may have room and work since the last TakeStartable.

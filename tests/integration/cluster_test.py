@@ -3,7 +3,7 @@ import json
 import os
 import unittest
 
-from trace_check import order_problems, overlapping
+from trace_check import cut_problems, moved, order_problems, overlapping, port_problems
 from weir_process import Cluster, WeirTest, count_words, read_parts, write_words
 
 
@@ -111,6 +111,34 @@ class Racks(WeirTest):
                   if names[t["sender"]] in rack and names[t["receiver"]] not in rack]
             self.assertEqual(len(up), 4)
             self.assertLessEqual(overlapping(up), 1)
+        cluster.stop()
+
+
+    def test_transfers_of_slow_ports_take_part_of_a_channel(self):
+        text = self.path("text.txt")
+        write_words(text, 8, distinct=60000)
+        slowdown = {"worker2": 2, "worker3": 4}
+        network = self.write("network.json", json.dumps({
+            "schema": 1, "channel_bytes_per_s": 1.2e8, "total_channels": 1,
+            "port_bytes_per_s": {name: 1.2e8 / times for name, times in slowdown.items()}}))
+        cluster = Cluster(self, workers=4, master_args=["--network", network])
+        self.assert_ok(cluster.submit("wordcount", text, "-o", self.path("out"), "--plan-method", "even",
+                                      "--mappers", "4", "--reducers", "4"))
+        jobs = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"]
+        explained = self.weir("explain", jobs[0]["job_id"], "--json", "--master", cluster.address)
+        self.assert_ok(explained)
+        report = json.loads(explained.out)
+        names = [worker["name"] for worker in report["workers"]]
+        everyone = set(range(4))
+        self.assertEqual(len(moved(report)), 12)
+        self.assertEqual(port_problems(report, 1, 1), [])
+        self.assertEqual(cut_problems(report, [("total", 1, everyone, everyone)],
+                                      slowdown={i: slowdown.get(name, 1) for i, name in enumerate(names)}), [])
+        # A channel is four lanes; a transfer stands in as many as it takes.
+        places = [index for lane in report["plan"]["channel_order"][0]["channel"] for index in lane.get("index", [])]
+        for index, t in enumerate(report["transfers"]):
+            slowest = max(slowdown.get(names[t[end]], 1) for end in ("sender", "receiver"))
+            self.assertEqual(places.count(index), 4 // slowest)
         cluster.stop()
 
 

@@ -5,9 +5,11 @@ report that frees them.
 """
 
 
-def overlapping(intervals):
-    """Largest number of half-open intervals that share a moment."""
-    events = sorted([(start, 1) for start, _ in intervals] + [(finish, -1) for _, finish in intervals])
+def overlapping(intervals, weights=None):
+    """Largest sum of weights (default: 1 each) of half-open intervals that share a moment."""
+    weights = weights or [1] * len(intervals)
+    events = sorted([(start, weight) for (start, _), weight in zip(intervals, weights)]
+                    + [(finish, -weight) for (_, finish), weight in zip(intervals, weights)])
     most = now = 0
     for _, change in events:
         now += change
@@ -36,14 +38,17 @@ def port_problems(report, per_sender, per_receiver, early_s=0.0):
     return problems
 
 
-def cut_problems(report, cuts, early_s=0.0):
-    """`cuts`: (name, channels, senders, receivers), workers by index."""
+def cut_problems(report, cuts, early_s=0.0, slowdown=None):
+    """`cuts`: (name, channels, senders, receivers), workers by index. A transfer counts by its rate, that of the slower
+    of its ports; `slowdown`: {worker: how many times slower than a channel}, default 1."""
+    slowdown = slowdown or {}
     problems = []
     for name, channels, senders, receivers in cuts:
-        found = overlapping([_held(t, early_s) for t in moved(report)
-                             if t["sender"] in senders and t["receiver"] in receivers])
-        if found > channels:
-            problems.append(f"cut {name} carries {found} transfers at once, allowed {channels}")
+        crossing = [t for t in moved(report) if t["sender"] in senders and t["receiver"] in receivers]
+        rates = [1 / max(slowdown.get(t["sender"], 1), slowdown.get(t["receiver"], 1)) for t in crossing]
+        found = overlapping([_held(t, early_s) for t in crossing], rates)
+        if found > channels + 1e-6:
+            problems.append(f"cut {name} carries {found:g} channels' rate at once, allowed {channels}")
     return problems
 
 

@@ -110,7 +110,7 @@ def check_trace(lab, report, matrix, method, look_ahead_bytes):
         cuts = ([("total", lab.core_channels, everyone, everyone)] if lab.kind == "total" else
                 [(f"from rack {r}", lab.core_channels, racks[r], racks[1 - r]) for r in (0, 1)])
         problems += trace_check.port_problems(report, 1, 1, early_s)
-        problems += trace_check.cut_problems(report, cuts, early_s)
+        problems += trace_check.cut_problems(report, cuts, early_s, lab.slowdown)
     elif method.startswith("fetch-") and method != "fetch-all":
         problems += trace_check.port_problems(report, None, int(method.split("-")[1]), early_s)
     return problems

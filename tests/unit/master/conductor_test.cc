@@ -116,6 +116,46 @@ TEST_F(ConductorTest, TransferThatIsNotLateIsWaitedForUntilItIs) {
   EXPECT_EQ(Granted(conductor_->Wake(*conductor_->NextWakeup())), List{1});
 }
 
+/// Maps 0, 1, 2 on workers 0, 1, 2 take 1 s; reduces on workers 3 and 4 get 500 B of each; one
+/// channel for all, 1 ms a byte. Workers 0 and 1 are slow: half a channel, 1 s a transfer.
+planner::Plan SlowAndFull() {
+  planner::NetworkModel network = planner::LimitedTotal(5, 1e-3, 1);
+  network.port_slowdown = {2, 2, 1, 1, 1};
+  planner::PlanAssembly assembly(network);
+  absl::Status status =
+      assembly.AddMappers({{0, 1000, 1000, 0, 1}, {1, 1000, 1000, 0, 1}, {2, 1000, 1000, 0, 1}});
+  planner::LayerDraft layer;
+  layer.reducers = {{3, 0.5}, {4, 0.5}};
+  layer.reduce_seconds = [](planner::WorkerIndex, planner::Bytes) { return 1.0; };
+  status.Update(assembly.AddReducers(layer, {{0, 0, 1, 1.0},
+                                             {1, 1, 1, 1.0},
+                                             {2, 0, 1, 2.0},
+                                             {2, 1, 1, 2.5},
+                                             {0, 1, 1, 3.0},
+                                             {1, 0, 1, 3.0}}));
+  planner::Plan plan = assembly.TakePlan();
+  status.Update(planner::OrderByStart(&plan));
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(planner::CheckPlan(plan).ok());
+  return plan;
+}
+
+TEST_F(ConductorTest, SlowTransfersShareAChannelAndAFullOneWaitsForAllOfIt) {
+  Use(SlowAndFull(), std::vector<std::string>(5));
+  conductor_->Begin(At(0));
+  List granted;
+  for (const planner::StepIndex step : {0, 1, 2}) {
+    ConductorOrders orders;
+    ASSERT_TRUE(conductor_->StepDone(step, {{0, 32, 500}, {1, 532, 500}}, At(1), orders).ok());
+    for (const std::int32_t transfer : Granted(orders)) granted.push_back(transfer);
+  }
+  EXPECT_EQ(granted, (List{0, 1}));
+  EXPECT_EQ(Granted(TransferDone(0, 2)), List{}) << "half a channel is free";
+  EXPECT_EQ(Granted(TransferDone(1, 2)), List{2});
+  EXPECT_EQ(Granted(TransferDone(2, 2.5)), List{3});
+  EXPECT_EQ(Granted(TransferDone(3, 3)), (List{4, 5}));
+}
+
 TEST_F(ConductorTest, StrictPortsNeverOvertake) {
   Use(ThreeToOne(TransferOrder::kStrict));
   conductor_->Begin(At(0));

@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
+#include <vector>
 
 #include "planner/job/even_plan.h"
 #include "planner/job/job_bound.h"
@@ -13,6 +14,7 @@
 #include "planner/plan/check_plan.h"
 #include "planner/plan/predict.h"
 #include "tests/unit/planner_job/random_job.h"
+#include "tests/unit/planner_plan/cut_rates.h"
 
 namespace weir::planner {
 namespace {
@@ -26,6 +28,10 @@ RC_GTEST_PROP(LoadPlanProperty, FeasibleBoundedAndNeverWorseThanEven, ()) {
   RC_ASSERT(prediction.ok());
   RC_ASSERT(std::abs(prediction->makespan_s - plan->summary.makespan_s) <=
             1e-9 * plan->summary.makespan_s);
+  const std::vector<double> most = MostAcrossCuts(*plan, PlannedTransfers(*plan));
+  for (std::size_t cut = 0; cut < most.size(); ++cut) {
+    RC_ASSERT(most[cut] <= plan->network.cuts[cut].channels * (1 + 1e-6));
+  }
   const absl::StatusOr<Plan> even = EvenPlan(job.shape, job.cluster);
   RC_ASSERT(plan->summary.makespan_s <= even->summary.makespan_s);
   const JobShape packed = PackedShape(job.shape, job.cluster, plan->run_codec);

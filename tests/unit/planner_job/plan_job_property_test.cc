@@ -16,6 +16,7 @@
 #include "planner/plan/predict.h"
 #include "planner/plan/transfer_orders.h"
 #include "tests/unit/planner_job/random_job.h"
+#include "tests/unit/planner_plan/cut_rates.h"
 #include "tests/unit/planner_plan/naive_simulation.h"
 
 namespace weir::planner {
@@ -72,6 +73,14 @@ RC_GTEST_PROP(PlanJobProperty, PlanIsFeasibleAndPredictedAsPlanned, ()) {
   RC_ASSERT(Near(prediction->makespan_s, plan.summary.makespan_s, plan.summary.makespan_s));
   RC_ASSERT(plan.summary.lower_bound_s <= prediction->makespan_s * (1 + 1e-9));
   ExpectPathExplainsMakespan(*prediction);
+}
+
+RC_GTEST_PROP(PlanJobProperty, NoMoreCrossesACutThanItsChannels, ()) {
+  const Plan plan = DrawPlan();
+  const std::vector<double> most = MostAcrossCuts(plan, PlannedTransfers(plan));
+  for (std::size_t cut = 0; cut < most.size(); ++cut) {
+    RC_ASSERT(most[cut] <= plan.network.cuts[cut].channels * (1 + 1e-6));
+  }
 }
 
 RC_GTEST_PROP(PlanJobProperty, NaiveSimulationAgrees, ()) {

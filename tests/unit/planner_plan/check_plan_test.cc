@@ -133,7 +133,7 @@ const Mutation kStructure[] = {
        p.compute_order[0] = {0, -5};
      }},
     {"channel_order has 0 entries", [](Plan& p) { p.channel_order.clear(); }},
-    {"channel_order[0] has 2 channels",
+    {"channel_order[0] has 2 lanes",
      [](Plan& p) {
        p.channel_order = {{{0}, {1}}};
      }},
@@ -143,6 +143,13 @@ const Mutation kStructure[] = {
        p.channel_order = {{{0, 0, 1}}};
      }},
     {"does not cross cut total", [](Plan& p) { p.network.cuts[0].from[1] = false; }},
+    {"channel_order[0] holds transfer 0 in 1 lanes",
+     [](Plan& p) {
+       // Worker 2 is slow, so a channel is four lanes and a pair at full rate takes all of them.
+       p.network = LimitedTotal(3, 1, 1);
+       p.network.port_slowdown = {1, 1, 4};
+       for (auto* lists : {&p.compute_order, &p.send_order, &p.receive_order}) lists->resize(3);
+     }},
 };
 
 const Mutation kLoads[] = {

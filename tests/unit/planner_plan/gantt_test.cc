@@ -99,6 +99,37 @@ TEST(GanttSvgTest, BrokenLimitGetsARowOfItsOwn) {
   EXPECT_THAT(GanttSvg(plan, *Predict(plan), &actual, {}), HasSubstr(">over limit<"));
 }
 
+TEST(GanttLanesTest, ATransferStandsOnTheLanesThatItTakes) {
+  // Workers 0 and 1 send 2 B to worker 2; worker 1 at half the rate takes one of two lanes.
+  NetworkModel network = LimitedTotal(3, 1, 1);
+  network.port_slowdown = {1, 2, 1};
+  PlanAssembly assembly(network);
+  LayerDraft layer;
+  layer.reducers = {{2, 1}};
+  layer.reduce_seconds = [](WorkerIndex, Bytes) { return 1.0; };
+  ASSERT_EQ(assembly.AddMappers({{0, 2, 2, 0, 1}, {1, 2, 2, 0, 1}}), absl::OkStatus());
+  ASSERT_EQ(assembly.AddReducers(layer, {}), absl::OkStatus());
+  Plan plan = assembly.TakePlan();
+  ASSERT_EQ(OrderByPriority(&plan), absl::OkStatus());
+  const Prediction predicted = *Predict(plan);
+  ActualRun actual;
+  actual.steps = predicted.steps;
+  actual.transfers = predicted.transfers;
+  const GanttGroup cut = LayOutGantt(plan, predicted, &actual, {}, 1e-6).back();
+  EXPECT_EQ(cut.detail, "1 channel of 2 lanes");
+  ASSERT_EQ(cut.lanes.size(), 2u);
+  EXPECT_EQ(cut.lanes[0].name, "lane 1");
+  EXPECT_EQ(cut.lanes[0].predicted.size(), 2u);
+  EXPECT_EQ(cut.lanes[1].predicted.size(), 1u);
+  EXPECT_EQ(cut.lanes[0].actual.size(), 2u);
+  EXPECT_EQ(cut.lanes[1].actual.size(), 1u);
+  // Both at once are three lanes of two.
+  actual.transfers[1] = actual.transfers[0];
+  const GanttGroup broken = LayOutGantt(plan, predicted, &actual, {}, 1e-6).back();
+  ASSERT_EQ(broken.lanes.size(), 3u);
+  EXPECT_TRUE(broken.lanes[2].over_limit);
+}
+
 TEST(GanttSvgTest, OddNamesAndMissingTimesDoNoHarm) {
   const Plan plan = TwoByTwo(1);
   ActualRun nothing_ran;

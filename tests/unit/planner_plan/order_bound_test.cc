@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
+#include "planner/plan/plan_assembly.h"
 #include "planner/plan/plan_limits.h"
+#include "planner/plan/transfer_orders.h"
 #include "tests/unit/planner_plan/two_by_two.h"
 
 namespace weir::planner {
@@ -18,6 +23,41 @@ TEST(OrderBoundTest, OneChannelByHand) {
 TEST(OrderBoundTest, NoCutByHand) {
   // The longest chain: map 3, transfer 2, reduce 1.
   EXPECT_EQ(*OrderBound(TwoByTwo(0)), 6);
+}
+
+/// Workers 0 and 1 send 8 B each to workers 2 and 3, ready at 0; 1 s a byte at full rate.
+Plan TwoToTwo(std::vector<double> slowdowns, std::int32_t channels) {
+  NetworkModel network = LimitedTotal(4, 1, channels);
+  network.port_slowdown = std::move(slowdowns);
+  PlanAssembly assembly(network);
+  LayerDraft layer;
+  layer.reducers = {{2, 0.5}, {3, 0.5}};
+  layer.reduce_seconds = [](WorkerIndex, Bytes) { return 0.0; };
+  EXPECT_EQ(assembly.AddMappers({{0, 16, 16, 0, 0}, {1, 16, 16, 0, 0}}), absl::OkStatus());
+  EXPECT_EQ(assembly.AddReducers(layer, {}), absl::OkStatus());
+  return assembly.TakePlan();
+}
+
+TEST(OrderBoundTest, SlowTransfersCountByTheirRate) {
+  // All four at half rate: two of 16 s share the channel at a time, 32 s as for four of 8 s.
+  Plan plan = TwoToTwo({2, 2, 1, 1}, 1);
+  EXPECT_EQ(*OrderBound(plan), 32);
+  EXPECT_EQ(FindLimits(plan).cut_s, 32);
+  ASSERT_EQ(OrderByPriority(&plan), absl::OkStatus());
+  EXPECT_EQ(plan.summary.makespan_s, 32);
+}
+
+TEST(OrderBoundTest, BesideASlowTransferThereIsRoomForOneLessAtFullRate) {
+  // Worker 0 is slow: its two take 16 s each, one after the other; nothing at full rate fits beside
+  // them through one channel, so the two of 8 s come on top.
+  Plan plan = TwoToTwo({2, 1, 1, 1}, 1);
+  EXPECT_EQ(FindLimits(plan).cut_s, 32);
+  EXPECT_EQ(*OrderBound(plan), 48);
+  ASSERT_EQ(OrderByPriority(&plan), absl::OkStatus());
+  EXPECT_EQ(plan.summary.makespan_s, 48);
+  // Through two, the slow port is what limits.
+  plan = TwoToTwo({2, 1, 1, 1}, 2);
+  EXPECT_EQ(*OrderBound(plan), 32);
 }
 
 TEST(OrderBoundTest, BadPlanIsRefused) {

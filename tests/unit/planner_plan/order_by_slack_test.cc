@@ -70,6 +70,18 @@ TEST(OrderBySlackTest, MeetsTheBoundOfRacksWithEqualSections) {
   }
 }
 
+TEST(OrderBySlackTest, SlowHostTakesOnlyItsRateOfALimitedTotal) {
+  // While worker 7 sends and receives at a quarter of the rate, two others fit beside it through
+  // three channels. Holding a whole channel each way it would leave one: the 42 others and its own
+  // would then take (42 + 2 * 28) / 3 = 33 s instead of 28.
+  NetworkModel network = LimitedTotal(8, 1e-6, 3);
+  network.port_slowdown = {1, 1, 1, 1, 1, 1, 1, 4};
+  Plan plan =
+      Shuffle(network, std::vector<Seconds>(8, 1.0), 8'000'000, std::vector<double>(8, 0.125));
+  EXPECT_EQ(*OrderBound(plan), 1.0 + 7 * 4.0);
+  EXPECT_LE(RatioOf(std::move(plan)), 1.02);
+}
+
 TEST(OrderBySlackTest, DoesNotCutWhatFitsWhole) {
   for (const std::int32_t channels : {1, 2, 4}) {
     Plan plan = Shuffle(TwoRacks(8, channels), std::vector<Seconds>(8, 1.0), 8'000'000,

@@ -8,8 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "planner/plan/check_plan.h"
+#include "planner/plan/plan_assembly.h"
+#include "planner/plan/transfer_orders.h"
+
 namespace weir::planner {
 namespace {
+
+using IndexLists = std::vector<std::vector<std::vector<TransferIndex>>>;
 
 // Any content will do: the bridge must not depend on feasibility.
 Plan RandomPlan() {
@@ -102,6 +108,33 @@ TEST(PlanWire, IdChangesWithContentAndNotWithNames) {
   EXPECT_EQ(PlanToProto(plan, {"b"}).plan_id(), id);
   plan.network.num_workers = 3;
   EXPECT_NE(PlanId(plan), id);
+}
+
+TEST(PlanWire, PlansOfWholeChannelsGetLanes) {
+  // Workers 0 (full rate) and 1 (a quarter) send to worker 2 through one channel.
+  NetworkModel network = LimitedTotal(3, 1, 1);
+  PlanAssembly assembly(network);
+  LayerDraft layer;
+  layer.reducers = {{2, 1}};
+  layer.reduce_seconds = [](WorkerIndex, Bytes) { return 1.0; };
+  ASSERT_EQ(assembly.AddMappers({{0, 2, 2, 0, 1}, {1, 2, 2, 0, 1}}), absl::OkStatus());
+  ASSERT_EQ(assembly.AddReducers(layer, {}), absl::OkStatus());
+  Plan plan = assembly.TakePlan();
+  plan.network.port_slowdown = {1, 4, 1};
+  ASSERT_EQ(OrderByPriority(&plan), absl::OkStatus());
+  const Plan with_lanes = plan;
+  EXPECT_EQ(with_lanes.channel_order, (IndexLists{{{0, 1}, {0}, {0}, {0}}}));
+  plan.channel_order = {{{0, 1}}};
+  EXPECT_FALSE(CheckPlan(plan).ok());
+  absl::StatusOr<Plan> back = PlanFromProto(PlanToProto(plan, {}));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->channel_order, with_lanes.channel_order);
+  EXPECT_EQ(CheckPlan(*back), absl::OkStatus());
+  back = PlanFromProto(PlanToProto(with_lanes, {}));
+  EXPECT_EQ(PlanId(*back), PlanId(with_lanes));
+  // One that lacks a transfer stays as it is, for CheckPlan.
+  plan.channel_order = {{{1}}};
+  EXPECT_EQ(PlanFromProto(PlanToProto(plan, {}))->channel_order, plan.channel_order);
 }
 
 TEST(PlanWire, RefusesUnknownEnums) {
