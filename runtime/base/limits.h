@@ -13,6 +13,10 @@ inline constexpr int kMessageBytesMax = 64 << 20;
 /// A lease outlives a pause of 3 s (no false death) and still ends within 10 s of silence.
 inline constexpr absl::Duration kWorkerLease = absl::Seconds(6);
 inline constexpr absl::Duration kHeartbeat = absl::Milliseconds(500);
+/// A worker silent for so long is asked after, and again after as long: half a heartbeat late, so
+/// that few are asked in vain and one that was killed is noticed within 1 s. Also the time it has
+/// to answer.
+inline constexpr absl::Duration kHeartbeatOverdue = absl::Milliseconds(750);
 /// Deadline of one control call; a peer that needs longer is late.
 inline constexpr absl::Duration kCallTimeout = absl::Seconds(5);
 /// A worker answers ReleaseJob after its task process is gone: SIGTERM, then SIGKILL after 2 s.

@@ -74,8 +74,9 @@ class Master::Impl {
   /// The sample of that id while a worker may hold it, of a job or of a dry run; null: none.
   SampleRun* FindSample(const std::string& sample_id);
   void EndDryPlan(const std::string& id);
-  void ScheduleExpiry();
-  void TakeLost();
+  void ScheduleWatch();
+  void AskAfterSilent();
+  void Lose(const RegisteredWorker& worker, const std::string& why);
   void StopIfIdle();
   absl::Status StartCalibration(const v1::CalibrateRequest& request);
   void CalibrationEnded();
@@ -100,7 +101,7 @@ class Master::Impl {
   std::int64_t unnamed_submits_ = 0;
   /// The present calibration or the last one, whose result may still be asked for.
   std::unique_ptr<CalibrationRun> calibration_;
-  bool expiry_scheduled_ = false;
+  bool watch_scheduled_ = false;
   std::vector<absl::AnyInvocable<void()>> on_stopped_;
   Lifeline lifeline_;
 };

@@ -28,7 +28,7 @@ absl::StatusOr<v1::RegisterResponse> Master::Impl::Register(const v1::RegisterRe
                       "was restarted or lost touch and registered again");
     }
   }
-  ScheduleExpiry();
+  ScheduleWatch();
   v1::RegisterResponse response;
   response.set_worker_id(worker.id);
   response.set_worker_epoch(worker.epoch);
@@ -96,28 +96,41 @@ absl::Status Master::Impl::TakeReport(const Report& report) {
   return run->TakeReport(report);
 }
 
-void Master::Impl::ScheduleExpiry() {
-  const std::optional<MonoTime> next = workers_->NextExpiry();
-  if (expiry_scheduled_ || !next) return;
-  expiry_scheduled_ = true;
+void Master::Impl::ScheduleWatch() {
+  const std::optional<MonoTime> next = workers_->NextWake();
+  if (watch_scheduled_ || !next) return;
+  watch_scheduled_ = true;
   seams_.loop.RunAt(*next, lifeline_.Guard([this] {
-    expiry_scheduled_ = false;
-    TakeLost();
-    ScheduleExpiry();
+    watch_scheduled_ = false;
+    for (const RegisteredWorker& worker : workers_->TakeLost(seams_.loop.Now())) {
+      Lose(worker, absl::StrCat("no heartbeat for ", absl::FormatDuration(limits::kWorkerLease)));
+    }
+    AskAfterSilent();
+    ScheduleWatch();
   }));
 }
 
-void Master::Impl::TakeLost() {
-  for (const RegisteredWorker& worker : workers_->TakeLost(seams_.loop.Now())) {
-    LogWarning("Worker lost", {{"worker", worker.identity.name()}, {"epoch", worker.epoch}});
-    for (const auto& [id, planning] : dry_plans_) {
-      if (SampleRun* sample = planning->sample()) sample->WorkerLost(worker.id, worker.epoch);
-    }
-    if (JobRun* run = FindRun(active_)) {
-      run->WorkerLost(
-          worker.id, worker.epoch,
-          absl::StrCat("was lost: no heartbeat for ", absl::FormatDuration(limits::kWorkerLease)));
-    }
+void Master::Impl::AskAfterSilent() {
+  for (const auto& [silent, endpoint] : workers_->TakeSilent(seams_.loop.Now())) {
+    seams_.connector.AskIfGone(
+        endpoint, limits::kHeartbeatOverdue,
+        lifeline_.Guard([this, silent = silent, endpoint = endpoint](bool gone) {
+          if (!gone) return;
+          if (const std::optional<RegisteredWorker> worker = workers_->TakeGone(silent)) {
+            Lose(*worker, absl::StrCat("nobody listens at ", endpoint, " any more"));
+          }
+        }));
+  }
+}
+
+void Master::Impl::Lose(const RegisteredWorker& worker, const std::string& why) {
+  LogWarning("Worker lost",
+             {{"worker", worker.identity.name()}, {"epoch", worker.epoch}, {"why", why}});
+  for (const auto& [id, planning] : dry_plans_) {
+    if (SampleRun* sample = planning->sample()) sample->WorkerLost(worker.id, worker.epoch);
+  }
+  if (JobRun* run = FindRun(active_)) {
+    run->WorkerLost(worker.id, worker.epoch, absl::StrCat("was lost: ", why));
   }
 }
 

@@ -7,8 +7,8 @@
 
 namespace weir::master {
 
-WorkerLeases::WorkerLeases(absl::Duration lease, Epoch first_epoch)
-    : lease_(lease), next_epoch_(first_epoch) {}
+WorkerLeases::WorkerLeases(absl::Duration lease, absl::Duration overdue, Epoch first_epoch)
+    : lease_(lease), overdue_(overdue), next_epoch_(first_epoch) {}
 
 absl::StatusOr<Epoch> WorkerLeases::Register(WorkerId worker, MonoTime now) {
   const auto known = leases_.find(worker);
@@ -18,7 +18,7 @@ absl::StatusOr<Epoch> WorkerLeases::Register(WorkerId worker, MonoTime now) {
                      " workers, its maximum; stop some or start a second cluster"));
   }
   const Epoch epoch = next_epoch_++;
-  leases_[worker] = Lease{epoch, now + lease_};
+  leases_[worker] = Lease{epoch, now, now};
   return epoch;
 }
 
@@ -39,14 +39,14 @@ absl::Status WorkerLeases::Renew(WorkerId worker, Epoch epoch, MonoTime now) {
   absl::Status held = Check(worker, epoch);
   if (!held.ok()) return held;
   Lease& lease = leases_[worker];
-  lease.ends = std::max(lease.ends, now + lease_);
+  lease.heard = std::max(lease.heard, now);
   return absl::OkStatus();
 }
 
 std::vector<WorkerId> WorkerLeases::TakeExpired(MonoTime now) {
   std::vector<WorkerId> expired;
   for (auto it = leases_.begin(); it != leases_.end();) {
-    if (it->second.ends <= now) {
+    if (it->second.heard + lease_ <= now) {
       expired.push_back(it->first);
       it = leases_.erase(it);
     } else {
@@ -56,10 +56,30 @@ std::vector<WorkerId> WorkerLeases::TakeExpired(MonoTime now) {
   return expired;
 }
 
-std::optional<MonoTime> WorkerLeases::NextExpiry() const {
+std::vector<SilentWorker> WorkerLeases::TakeSilent(MonoTime now) {
+  std::vector<SilentWorker> silent;
+  for (auto& [worker, lease] : leases_) {
+    if (AskAt(lease) > now) continue;
+    lease.asked = now;
+    silent.push_back({worker, lease.epoch, now});
+  }
+  return silent;
+}
+
+bool WorkerLeases::EndLease(const SilentWorker& gone) {
+  const auto it = leases_.find(gone.worker);
+  if (it == leases_.end() || it->second.epoch != gone.epoch || it->second.heard >= gone.asked) {
+    return false;
+  }
+  leases_.erase(it);
+  return true;
+}
+
+std::optional<MonoTime> WorkerLeases::NextWake() const {
   std::optional<MonoTime> first;
   for (const auto& [worker, lease] : leases_) {
-    if (!first || lease.ends < *first) first = lease.ends;
+    const MonoTime wake = std::min(lease.heard + lease_, AskAt(lease));
+    if (!first || wake < *first) first = wake;
   }
   return first;
 }

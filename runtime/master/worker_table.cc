@@ -7,7 +7,8 @@
 namespace weir::master {
 
 WorkerTable::WorkerTable(rpc::WorkerConnector& connector, Epoch first_epoch)
-    : connector_(connector), leases_(limits::kWorkerLease, first_epoch) {}
+    : connector_(connector),
+      leases_(limits::kWorkerLease, limits::kHeartbeatOverdue, first_epoch) {}
 
 absl::StatusOr<WorkerTable::Registration> WorkerTable::Register(const v1::RegisterRequest& request,
                                                                 MonoTime now) {
@@ -48,6 +49,21 @@ std::vector<RegisteredWorker> WorkerTable::TakeLost(MonoTime now) {
     lost.push_back(entry.worker);
   }
   return lost;
+}
+
+std::vector<std::pair<SilentWorker, std::string>> WorkerTable::TakeSilent(MonoTime now) {
+  std::vector<std::pair<SilentWorker, std::string>> silent;
+  for (const SilentWorker& worker : leases_.TakeSilent(now)) {
+    silent.emplace_back(worker, entries_[worker.worker].worker.identity.control_endpoint());
+  }
+  return silent;
+}
+
+std::optional<RegisteredWorker> WorkerTable::TakeGone(const SilentWorker& gone) {
+  if (!leases_.EndLease(gone)) return std::nullopt;
+  Entry& entry = entries_[gone.worker];
+  entry.alive = false;
+  return entry.worker;
 }
 
 void WorkerTable::ForgetOldestLost() {

@@ -4,7 +4,9 @@
 // Upstream: ClusterApi handlers. Downstream: planning, JobRun.
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/btree_map.h"
@@ -48,7 +50,11 @@ class WorkerTable {
   }
   /// Workers whose lease ended, in id order; they are LOST from now on.
   std::vector<RegisteredWorker> TakeLost(MonoTime now);
-  std::optional<MonoTime> NextExpiry() const { return leases_.NextExpiry(); }
+  /// Workers to be asked after, as WorkerLeases::TakeSilent says, by their control endpoints.
+  std::vector<std::pair<SilentWorker, std::string>> TakeSilent(MonoTime now);
+  /// The worker, LOST from now on, unless it was heard of since it was asked after.
+  std::optional<RegisteredWorker> TakeGone(const SilentWorker& gone);
+  std::optional<MonoTime> NextWake() const { return leases_.NextWake(); }
 
   /// Alive workers in id order.
   std::vector<RegisteredWorker> Alive() const;

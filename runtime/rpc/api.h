@@ -92,6 +92,11 @@ class WorkerConnector {
  public:
   virtual ~WorkerConnector() = default;
   virtual std::unique_ptr<WorkerApi> Connect(const std::string& control_endpoint) = 0;
+  /// Tries, over a connection of its own, whether a worker's process is gone. `on_answer` comes
+  /// exactly once, on the loop of the caller, within `timeout`: true only when the host itself says
+  /// that nobody listens there. Silence and every other failure tell nothing, and are false.
+  virtual void AskIfGone(const std::string& control_endpoint, absl::Duration timeout,
+                         absl::AnyInvocable<void(bool gone)> on_answer) = 0;
 };
 
 }  // namespace weir::rpc

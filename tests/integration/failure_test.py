@@ -1,4 +1,5 @@
 """Everything ends: killed, crashed, hung and full - a named error in time, nothing left, daemons unharmed."""
+import json
 import os
 import random
 import signal
@@ -10,6 +11,8 @@ import unittest
 from weir_process import Cluster, WeirTest, count_words, has_open, read_parts, task_pids, wait_for, write_words
 
 ENDS_WITHIN_S = 10
+# runtime/base/limits.h: kWorkerLease.
+LEASE_S = 6
 
 
 class FailureTest(WeirTest):
@@ -35,7 +38,8 @@ class FailureTest(WeirTest):
         out = self.path("out")
         where = (["submit", "wordcount", text, "-o", out, "--wait", "--master", cluster.address] if cluster else
                  ["run", "wordcount", text, "-o", out, "--workers", str(workers), "--work-dir", self.work])
-        client = self.start(*where)
+        # A fault that meets the sample does not end the job.
+        client = self.start(*where, "--no-sample")
         tasks = wait_for(lambda: self.tasks_reading(text, workers), 30, "every task reads the input")
         for pid in tasks:
             os.kill(pid, signal.SIGSTOP)
@@ -124,6 +128,52 @@ class InACluster(FailureTest):
         self.run_small_job(cluster, "out2")
         cluster.stop()
         self.assert_nothing_left(out)
+
+    def worker_state(self, cluster, name):
+        rows = json.loads(self.weir("list", "workers", "--json", "--master", cluster.address).out)["workers"]
+        row = next(row for row in rows if row["name"] == name)
+        return row["state"], row["seconds_since_heartbeat"]
+
+    def assert_lost_before_its_lease_ends(self, cluster, name):
+        def silence_if_lost():
+            state, silence = self.worker_state(cluster, name)
+            return silence if state == "lost" else None
+        silence = wait_for(silence_if_lost, 2 * LEASE_S, f"{name} is listed as lost")
+        self.assertLess(silence, LEASE_S / 2, "the lease cannot have been the cause")
+
+    def test_a_killed_idle_worker_is_lost_long_before_its_lease_ends(self):
+        cluster = Cluster(self, workers=2)
+        cluster.workers[1].kill()
+        cluster.workers[1].wait()
+        self.assert_lost_before_its_lease_ends(cluster, "worker1")
+        self.assertEqual(self.worker_state(cluster, "worker0")[0], "alive")
+        self.assertIn("Worker lost", self.text(self.path("master.log")))
+        cluster.workers[1] = cluster.start_worker(1)
+        cluster.wait_for_workers(2)
+        self.run_small_job(cluster, "out")
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def test_a_worker_killed_in_a_job_is_lost_long_before_its_lease_ends(self):
+        cluster = Cluster(self, workers=2)
+        # Nobody fetches from a mapper that stands still: only the master can notice.
+        client, _, out = self.start_stalled(cluster)
+        cluster.workers[1].kill()
+        self.assert_lost_before_its_lease_ends(cluster, "worker1")
+        self.assert_fails(self.end_in_time(client), 1, "WORKER_LOST", "worker1", "nobody listens at")
+        self.assertFalse(os.path.exists(out))
+        cluster.stop()
+
+    def test_a_stopped_idle_worker_keeps_its_lease(self):
+        cluster = Cluster(self, workers=1)
+        cluster.workers[0].send_signal(signal.SIGSTOP)
+        wait_for(lambda: self.worker_state(cluster, "worker0")[1] > LEASE_S / 2, LEASE_S, "it is silent")
+        self.assertEqual(self.worker_state(cluster, "worker0")[0], "alive")
+        wait_for(lambda: self.worker_state(cluster, "worker0")[0] == "lost", 2 * LEASE_S, "its lease ends")
+        cluster.workers[0].send_signal(signal.SIGCONT)
+        cluster.wait_for_workers(1)
+        cluster.stop()
+        self.assert_nothing_left()
 
     def test_worker_stopped_and_continued(self):
         cluster = Cluster(self, workers=2)

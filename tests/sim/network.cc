@@ -92,6 +92,21 @@ std::unique_ptr<rpc::WorkerApi> Network::Connect(const std::string& control_endp
   return std::make_unique<WorkerClient>(*this, master_loop_, control_endpoint);
 }
 
+void Network::AskIfGone(const std::string& control_endpoint, absl::Duration timeout,
+                        absl::AnyInvocable<void(bool gone)> on_answer) {
+  // The host of a process answers for it, even while the process hangs.
+  auto answer = std::make_shared<absl::AnyInvocable<void(bool)>>(std::move(on_answer));
+  if (random_.Chance(faults_.drop)) {
+    master_loop_->RunAt(time_.now() + timeout, [answer] { (*answer)(false); });
+    return;
+  }
+  time_.At(time_.now() + Delay(), nullptr, [this, control_endpoint, answer, caller = master_loop_] {
+    const auto it = endpoints_.find(control_endpoint);
+    const bool gone = it == endpoints_.end() || !it->second.loop->alive();
+    caller->RunAt(time_.now() + Delay(), [answer, gone] { (*answer)(gone); });
+  });
+}
+
 std::unique_ptr<rpc::ClusterApi> Network::ConnectMaster(std::shared_ptr<ProcessLoop> caller) {
   return std::make_unique<ClusterClient>(*this, std::move(caller));
 }

@@ -43,6 +43,8 @@ class Network final : public rpc::WorkerConnector {
 
   /// The master's way to a worker.
   std::unique_ptr<rpc::WorkerApi> Connect(const std::string& control_endpoint) override;
+  void AskIfGone(const std::string& control_endpoint, absl::Duration timeout,
+                 absl::AnyInvocable<void(bool gone)> on_answer) override;
   /// A worker's way to the master.
   std::unique_ptr<rpc::ClusterApi> ConnectMaster(std::shared_ptr<ProcessLoop> caller);
 

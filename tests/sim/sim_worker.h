@@ -51,6 +51,7 @@ class SimWorker final : public rpc::WorkerApi {
   void Kill() { loop_->Kill(); }
   WorkerFaults& faults() { return faults_; }
   const WorkerModel& model() const { return model_; }
+  const std::string& incarnation() const { return incarnation_; }
   const std::shared_ptr<ProcessLoop>& loop() const { return loop_; }
   std::string control_endpoint() const { return model_.name + ":7001"; }
   std::string data_endpoint() const { return model_.name + ":7002"; }

@@ -11,6 +11,7 @@ namespace weir::sim {
 namespace {
 
 constexpr absl::Duration kPollInterval = absl::Milliseconds(50);
+constexpr absl::Duration kNoticedWithin = absl::Seconds(1);
 constexpr std::uint64_t kEventsMax = 3'000'000;
 
 /// A job of which the master needs the numbers only.
@@ -127,7 +128,23 @@ void World::KillWorker(const std::string& name) {
   if (worker == nullptr || !worker->loop()->alive()) return;
   Note(absl::StrCat(name, " is killed"));
   worker->Kill();
+  After(kNoticedWithin,
+        [this, name, incarnation = worker->incarnation()] { CheckNoticed(name, incarnation); });
   for (const auto& [other, peer] : workers_) peer->SenderLost(name, absl::Milliseconds(2));
+}
+
+void World::CheckNoticed(const std::string& worker, const std::string& incarnation) {
+  if (!MasterServes()) return;
+  master_->master.ListWorkers({}, absl::Seconds(1), [&](const auto& response) {
+    if (!response.ok()) return Wrong(response.status().ToString());
+    for (const v1::WorkerStatus& status : response->workers()) {
+      if (status.identity().incarnation() == incarnation &&
+          status.state() == v1::WORKER_STATE_ALIVE) {
+        Wrong(absl::StrCat(worker, " was killed and still counts as alive after ",
+                           absl::FormatDuration(kNoticedWithin)));
+      }
+    }
+  });
 }
 
 void World::HangWorker(const std::string& name, absl::Duration pause) {

@@ -56,6 +56,7 @@ class World {
   /// The next-but-`operations` file operation of the master is its last.
   void CrashMasterInStorage(int operations, absl::Duration pause);
   void StartWorker(const WorkerModel& model);
+  /// The master must know within a second, unless it is down itself by then.
   void KillWorker(const std::string& name);
   void HangWorker(const std::string& name, absl::Duration pause);
   SimWorker* FindWorker(const std::string& name);
@@ -78,6 +79,7 @@ class World {
   void Poll();
   bool AllEnded() const;
   bool MasterServes() const;
+  void CheckNoticed(const std::string& worker, const std::string& incarnation);
 
   VirtualTime time_;
   SeededRandom random_;

@@ -1,5 +1,6 @@
 #include "runtime/rpc/grpc/grpc_clients.h"
 
+#include <google/protobuf/empty.pb.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
@@ -8,6 +9,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/limits.h"
 #include "runtime/rpc/clients.h"
@@ -33,8 +35,12 @@ std::shared_ptr<grpc::ChannelCredentials> ClientCredentials(const Security& secu
                                .pem_cert_chain = security.tls->certificate_pem});
 }
 
-std::shared_ptr<grpc::Channel> OpenChannel(const std::string& target, const Security& security) {
+enum class Connection { kShared, kOwn };
+
+std::shared_ptr<grpc::Channel> OpenChannel(const std::string& target, const Security& security,
+                                           Connection connection = Connection::kShared) {
   grpc::ChannelArguments arguments;
+  if (connection == Connection::kOwn) arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, Millis(kKeepaliveTime));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, Millis(kKeepaliveTimeout));
   arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -79,6 +85,13 @@ class GrpcClients::Channels {
     template <typename Api, typename Request, typename Response>
     void Call(const char* name, void (Api::*)(Request, absl::Duration, Reply<Response>),
               Request request, absl::Duration timeout, Reply<Response> reply) {
+      const char* const service = ServiceOf(static_cast<const Api*>(nullptr));
+      Unary(absl::StrCat("weir.v1.", service), name, std::move(request), timeout, std::move(reply));
+    }
+
+    template <typename Request, typename Response>
+    void Unary(const std::string& service, const char* name, Request request,
+               absl::Duration timeout, Reply<Response> reply) {
       auto call = std::make_shared<UnaryCall<Request, Response>>();
       call->pending = PendingReply<Response>::Start(owner->loop, timeout, name, std::move(reply));
       call->request = std::move(request);
@@ -87,8 +100,7 @@ class GrpcClients::Channels {
         call->pending->PostAnswer(absl::CancelledError(absl::StrCat(name, ": shutting down")));
         return;
       }
-      const std::string method =
-          absl::StrCat("/weir.v1.", ServiceOf(static_cast<const Api*>(nullptr)), "/", name);
+      const std::string method = absl::StrCat("/", service, "/", name);
       grpc::TemplatedGenericStub<Request, Response>(channel).UnaryCall(
           &call->context, method, grpc::StubOptions(), &call->request, &call->response,
           [call, channels = owner, peer_name = peer](const grpc::Status& status) {
@@ -136,6 +148,23 @@ std::unique_ptr<ClusterApi> GrpcClients::ConnectCluster(const std::string& maste
 std::unique_ptr<WorkerApi> GrpcClients::Connect(const std::string& control_endpoint) {
   return std::make_unique<WorkerClient<Channels::Carrier>>(Channels::Carrier{
       channels_, control_endpoint, OpenChannel(control_endpoint, channels_->security)});
+}
+
+void GrpcClients::AskIfGone(const std::string& control_endpoint, absl::Duration timeout,
+                            absl::AnyInvocable<void(bool gone)> on_answer) {
+  // A connection of its own knows nothing of an older attempt, and is not held up by one.
+  Channels::Carrier carrier{channels_, control_endpoint,
+                            OpenChannel(control_endpoint, channels_->security, Connection::kOwn)};
+  // An empty message is a HealthCheckRequest for the server as a whole.
+  Reply<google::protobuf::Empty> reply =
+      [on_answer =
+           std::move(on_answer)](const absl::StatusOr<google::protobuf::Empty>& answer) mutable {
+        // gRPC tells the reason by this text alone; were it to change, the lease would decide.
+        on_answer(absl::IsUnavailable(answer.status()) &&
+                  absl::StrContains(answer.status().message(), "Connection refused"));
+      };
+  carrier.Unary("grpc.health.v1.Health", "Check", google::protobuf::Empty(), timeout,
+                std::move(reply));
 }
 
 }  // namespace weir::rpc

@@ -25,6 +25,8 @@ class GrpcClients final : public WorkerConnector {
   std::unique_ptr<JobApi> ConnectJobs(const std::string& master);
   std::unique_ptr<ClusterApi> ConnectCluster(const std::string& master);
   std::unique_ptr<WorkerApi> Connect(const std::string& control_endpoint) override;
+  void AskIfGone(const std::string& control_endpoint, absl::Duration timeout,
+                 absl::AnyInvocable<void(bool gone)> on_answer) override;
 
  private:
   class Channels;

@@ -121,5 +121,10 @@ std::unique_ptr<WorkerApi> InProcessWorkers::Connect(const std::string& control_
   }
   return ConnectWorkerApi(caller_, *found->second.loop, *found->second.api);
 }
+void InProcessWorkers::AskIfGone(const std::string& control_endpoint, absl::Duration /*timeout*/,
+                                 absl::AnyInvocable<void(bool gone)> on_answer) {
+  const bool gone = !workers_.contains(control_endpoint);
+  caller_.Post([gone, on_answer = std::move(on_answer)]() mutable { on_answer(gone); });
+}
 
 }  // namespace weir::rpc

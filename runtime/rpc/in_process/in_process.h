@@ -34,6 +34,8 @@ class InProcessWorkers final : public WorkerConnector {
   /// Later calls through clients opened before still reach the worker; its owner ends them first.
   void Withdraw(const std::string& control_endpoint);
   std::unique_ptr<WorkerApi> Connect(const std::string& control_endpoint) override;
+  void AskIfGone(const std::string& control_endpoint, absl::Duration timeout,
+                 absl::AnyInvocable<void(bool gone)> on_answer) override;
 
  private:
   struct Worker {

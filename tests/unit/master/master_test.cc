@@ -360,16 +360,54 @@ TEST_F(MasterTest, StaleReportsAndNonsenseAreRefused) {
   EXPECT_TRUE(absl::IsInvalidArgument(answer)) << answer;
 }
 
-TEST_F(MasterTest, WorkersAreListedAliveAndLost) {
-  AddWorkers(2);
+class LostWorkersTest : public MasterTest {
+ protected:
+  LostWorkersTest() { AddWorkers(2); }
+  v1::ListWorkersResponse Workers() {
+    v1::ListWorkersResponse workers;
+    master().ListWorkers({}, absl::Seconds(1), [&](const auto& response) { workers = *response; });
+    EXPECT_EQ(workers.workers_size(), 2);
+    return workers;
+  }
+  v1::WorkerState StateOf(int worker) { return Workers().workers(worker).state(); }
+};
+
+TEST_F(LostWorkersTest, AreListedBesideThoseAlive) {
   world_->KillWorker("worker-1");
   RunFor(absl::Seconds(7));
-  v1::ListWorkersResponse workers;
-  master().ListWorkers({}, absl::Seconds(1), [&](const auto& response) { workers = *response; });
-  ASSERT_EQ(workers.workers_size(), 2);
-  EXPECT_EQ(workers.workers(0).state(), v1::WORKER_STATE_ALIVE);
-  EXPECT_EQ(workers.workers(1).state(), v1::WORKER_STATE_LOST);
-  EXPECT_GT(workers.workers(1).seconds_since_heartbeat(), 6);
+  EXPECT_EQ(StateOf(0), v1::WORKER_STATE_ALIVE);
+  EXPECT_EQ(StateOf(1), v1::WORKER_STATE_LOST);
+  EXPECT_GT(Workers().workers(1).seconds_since_heartbeat(), 6);
+}
+
+TEST_F(LostWorkersTest, AKilledOneIsNoticedWithinASecondAndEndsItsJob) {
+  const absl::StatusOr<std::string> id = Submit(Spec());
+  ASSERT_TRUE(id.ok()) << id.status();
+  RunFor(absl::Seconds(1));
+  ASSERT_EQ(StatusOf(*id).state(), v1::JOB_STATE_RUNNING);
+  world_->KillWorker("worker-1");
+  RunFor(absl::Seconds(1));
+  EXPECT_EQ(StateOf(1), v1::WORKER_STATE_LOST);
+  RunFor(absl::Seconds(1));
+  const v1::JobError error = StatusOf(*id).error();
+  EXPECT_EQ(error.code(), job_error::kWorkerLost);
+  EXPECT_EQ(error.worker(), "worker-1");
+  EXPECT_TRUE(absl::StrContains(error.message(), "nobody listens at worker-1:7001"))
+      << error.message();
+}
+
+TEST_F(LostWorkersTest, AHungOneKeepsItsLease) {
+  world_->HangWorker("worker-1", absl::InfiniteDuration());
+  RunFor(absl::Seconds(5));
+  EXPECT_EQ(StateOf(1), v1::WORKER_STATE_ALIVE);
+  RunFor(absl::Seconds(2));
+  EXPECT_EQ(StateOf(1), v1::WORKER_STATE_LOST);
+}
+
+TEST_F(LostWorkersTest, OneWhoseControlPortBreaksButThatBeatsIsNotLost) {
+  world_->network().Detach("worker-1:7001");
+  RunFor(absl::Seconds(7));
+  EXPECT_EQ(StateOf(1), v1::WORKER_STATE_ALIVE);
 }
 
 }  // namespace

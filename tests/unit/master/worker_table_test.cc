@@ -8,6 +8,7 @@ namespace {
 class NoConnections final : public rpc::WorkerConnector {
  public:
   std::unique_ptr<rpc::WorkerApi> Connect(const std::string&) override { return nullptr; }
+  void AskIfGone(const std::string&, absl::Duration, absl::AnyInvocable<void(bool)>) override {}
 };
 
 class WorkerTableTest : public ::testing::Test {
@@ -18,6 +19,7 @@ class WorkerTableTest : public ::testing::Test {
   WorkerTable::Registration Register(const std::string& name, MonoTime now) {
     v1::RegisterRequest request;
     request.mutable_identity()->set_name(name);
+    request.mutable_identity()->set_control_endpoint("host-" + name + ":1");
     auto registration = table_.Register(request, now);
     EXPECT_TRUE(registration.ok()) << registration.status();
     return *registration;
@@ -49,6 +51,22 @@ TEST_F(WorkerTableTest, LostWorkersAreReportedOnceAndMayComeBack) {
   EXPECT_EQ(table_.Alive().size(), 1u);
   EXPECT_EQ(table_.List(At(7)).workers(0).state(), v1::WORKER_STATE_LOST);
   EXPECT_EQ(Register("a", At(8)).replaced_epoch, 0);
+  EXPECT_EQ(table_.Alive().size(), 2u);
+}
+
+TEST_F(WorkerTableTest, GoneWorkersAreLostOnceAndMayComeBack) {
+  const auto a = Register("a", At(0));
+  Register("b", At(1));
+  const auto silent = table_.TakeSilent(At(1));
+  ASSERT_EQ(silent.size(), 1u);
+  EXPECT_EQ(silent[0].second, "host-a:1");
+  const auto lost = table_.TakeGone(silent[0].first);
+  ASSERT_TRUE(lost.has_value());
+  EXPECT_EQ(lost->epoch, a.worker.epoch);
+  EXPECT_FALSE(table_.TakeGone(silent[0].first).has_value());
+  EXPECT_EQ(table_.List(At(1)).workers(0).state(), v1::WORKER_STATE_LOST);
+  EXPECT_EQ(table_.Alive().size(), 1u);
+  EXPECT_EQ(Register("a", At(2)).replaced_epoch, 0);
   EXPECT_EQ(table_.Alive().size(), 2u);
 }
 

@@ -210,6 +210,66 @@ TEST_F(GrpcTest, UnreachablePeerIsNamedAtOnce) {
       << answer.status();
 }
 
+class IfGoneTest : public GrpcTest {
+ protected:
+  bool Gone(const std::string& endpoint, absl::Duration timeout = kPatience) {
+    std::optional<bool> answer;
+    loop_.Post([&] {
+      clients_->AskIfGone(endpoint, timeout, [&](bool gone) {
+        EXPECT_TRUE(loop_.IsCurrent());
+        answer = gone;
+      });
+    });
+    loop_.RunUntil([&] { return answer.has_value(); });
+    return *answer;
+  }
+};
+
+TEST_F(IfGoneTest, OnceItsProcessIsGone) {
+  EXPECT_TRUE(SubmitJob("x").ok());
+  EXPECT_FALSE(Gone(endpoint_));
+  server_->Close();
+  server_.reset();
+  EXPECT_TRUE(Gone(endpoint_));
+}
+
+TEST_F(IfGoneTest, OneThatCameBackIsNotWhateverAnEarlierAttemptSaw) {
+  const std::string endpoint = endpoint_;
+  server_->Close();
+  server_.reset();
+  EXPECT_FALSE(SubmitJob("x").ok());
+  EXPECT_TRUE(Gone(endpoint));
+  Serve(endpoint, {});
+  EXPECT_FALSE(Gone(endpoint));
+}
+
+TEST_F(IfGoneTest, SilenceAndOtherFailuresTellNothing) {
+  const Fd stopped(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const raw = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(bind(stopped.get(), raw, size), 0);
+  ASSERT_EQ(listen(stopped.get(), 8), 0);
+  ASSERT_EQ(getsockname(stopped.get(), raw, &size), 0);
+  // Accepted by the kernel alone, as for a stopped process.
+  EXPECT_FALSE(
+      Gone("127.0.0.1:" + std::to_string(ntohs(address.sin_port)), absl::Milliseconds(200)));
+  // Nobody's address: cannot be connected to, which is not the word of its host.
+  EXPECT_FALSE(Gone("255.255.255.255:7001", absl::Milliseconds(500)));
+  EXPECT_FALSE(Gone("no-such-host.invalid:7001", absl::Milliseconds(500)));
+}
+
+TEST_F(IfGoneTest, IsAnsweredEvenIfTheClientsEnd) {
+  std::optional<bool> answer;
+  loop_.Post([&] {
+    clients_->AskIfGone("127.0.0.1:1", kPatience, [&](bool gone) { answer = gone; });
+    clients_.reset();
+  });
+  loop_.RunUntil([&] { return answer.has_value(); });
+}
+
 TEST_F(GrpcTest, OversizedMessagesAreRefusedBothWaysAndDoNoHarm) {
   v1::SubmitRequest request;
   request.mutable_spec()->set_output(

@@ -110,5 +110,21 @@ TEST_F(InProcessTest, WorkersAreFoundByEndpoint) {
   EXPECT_EQ(missed->status().message(), "ReleaseJob: no worker listens at worker:2");
 }
 
+TEST_F(InProcessTest, OnlyAWorkerThatWasWithdrawnIsGone) {
+  InProcessWorkers workers(loop_);
+  ScriptedWorkerApi worker;
+  workers.Announce("worker:1", loop_, worker);
+  std::optional<bool> before, after;
+  loop_.Post([&] {
+    workers.AskIfGone("worker:1", absl::Seconds(5), [&](bool gone) { before = gone; });
+    workers.Withdraw("worker:1");
+    workers.AskIfGone("worker:1", absl::Seconds(5), [&](bool gone) { after = gone; });
+    EXPECT_FALSE(before || after) << "inside the caller's turn";
+  });
+  loop_.RunUntil([&] { return before && after; });
+  EXPECT_FALSE(*before);
+  EXPECT_TRUE(*after);
+}
+
 }  // namespace
 }  // namespace weir::rpc
