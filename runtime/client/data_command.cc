@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands.h"
 #include "runtime/client/file_bytes.h"
+#include "runtime/client/held_signals.h"
 #include "runtime/client/job_spec.h"
 #include "runtime/client/status_json.h"
 #include "runtime/client/value_text.h"
@@ -50,19 +52,19 @@ std::string PartialName(const std::string& path) {
   return absl::StrCat(path.substr(0, name), ".", path.substr(name), ".", ::getpid(), ".partial");
 }
 
+// Fills `file`; what is in it is on disk then. Ends early when `held` has a signal.
 absl::StatusOr<DataSummary> WriteRecords(const GenerateDataOptions& options, const JobData& data,
-                                         const std::string& path) {
+                                         format::FileAppender& file, const HeldSignals* held) {
   auto generator = data.MakeGenerator({.seed = options.seed, .skew = options.skew});
   if (!generator.ok()) return generator.status();
-  auto file = format::FileAppender::Create(path);
-  if (!file.ok()) return file.status();
   const std::unique_ptr<DataCheck> check = data.MakeCheck(DataOrder::kAny);
-  check->BeginFile(path);
+  check->BeginFile(file.path());
   constexpr std::size_t kPieceBytes = 256 << 10;
   std::string piece;
   const auto flush = [&]() -> absl::Status {
+    if (held != nullptr && held->AnyCame()) return absl::CancelledError("interrupted");
     if (absl::Status status = check->Add(piece); !status.ok()) return status;
-    absl::Status status = (*file)->Append(piece);
+    absl::Status status = file.Append(piece);
     piece.clear();
     return status;
   };
@@ -73,19 +75,37 @@ absl::StatusOr<DataSummary> WriteRecords(const GenerateDataOptions& options, con
   }
   if (absl::Status status = flush(); !status.ok()) return status;
   if (absl::Status status = check->EndFile(); !status.ok()) return status;
-  absl::Status closed = (*file)->Close(format::FileAppender::Sync::kYes);
-  if (!closed.ok()) return closed;
+  if (absl::Status synced = file.SyncNow(); !synced.ok()) return synced;
   return check->Summary();
 }
 
-absl::Status Publish(const std::string& partial, const std::string& path, bool overwrite,
-                     env::Storage& storage) {
-  if (overwrite) {
+// Writes under no name at all where the file system can, so that a killed process leaves nothing;
+// else under a hidden one, which is removed again before a signal takes effect. Then gives the file
+// its name.
+absl::StatusOr<DataSummary> MakeFile(const GenerateDataOptions& options, const JobData& data,
+                                     const std::string& path, env::Storage& storage) {
+  std::optional<HeldSignals> held;  // outlives the file
+  auto file = format::FileAppender::CreateUnnamed(path);
+  if (absl::IsUnimplemented(file.status())) {
+    held.emplace();
+    file = format::FileAppender::Create(PartialName(path));
+  }
+  if (!file.ok()) return file.status();
+  auto summary = WriteRecords(options, data, **file, held ? &*held : nullptr);
+  if (!summary.ok()) return summary;
+  if (options.overwrite) {
     if (absl::Status removed = storage.RemoveAll(path); !removed.ok()) return removed;
   }
-  absl::Status renamed = storage.Rename(partial, path);
-  if (!renamed.ok()) static_cast<void>(storage.RemoveAll(partial));
-  return renamed;
+  absl::Status published = (*file)->Close(format::FileAppender::Sync::kNo);
+  const std::string& name = (*file)->path();
+  if (published.ok() && name != path) {
+    published = storage.Rename(name, path);
+    if (!published.ok()) static_cast<void>(storage.RemoveAll(name));
+  } else if (published.ok()) {
+    published = storage.SyncDirectory(path.substr(0, path.rfind('/') + 1));
+  }
+  if (!published.ok()) return published;
+  return summary;
 }
 
 // Files in the order of the arguments; of a directory those that are data, by name.
@@ -172,11 +192,8 @@ int GenerateData(const GenerateDataOptions& options, CommandHost& host) {
                                      : " exists; choose another name, or give --overwrite\n");
     return kExitRefused;
   }
-  const std::string partial = PartialName(path);
-  const auto summary = WriteRecords(options, **data, partial);
-  absl::Status status = summary.status();
-  if (status.ok()) status = Publish(partial, path, options.overwrite, host.storage);
-  if (!status.ok()) return ReportProblem(status, options.json, host);
+  const auto summary = MakeFile(options, **data, path, host.storage);
+  if (!summary.ok()) return ReportProblem(summary.status(), options.json, host);
   if (options.json) {
     Json document = {{"file", path}};
     document.update(SummaryToJson(*summary));

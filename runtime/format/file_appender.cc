@@ -15,20 +15,40 @@ namespace {
 // Small blocks are gathered to this size; larger ones go straight to the kernel.
 constexpr std::size_t kBufferBytes = 256 << 10;
 
+std::string DirectoryOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+// The way to a file that has no name.
+std::string DescriptorPath(const Fd& fd) { return absl::StrCat("/proc/self/fd/", fd.get()); }
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<FileAppender>> FileAppender::Create(const std::string& path) {
   Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("cannot create ", path));
-  return std::unique_ptr<FileAppender>(new FileAppender(std::move(fd), path));
+  return std::unique_ptr<FileAppender>(new FileAppender(std::move(fd), path, /*named=*/true));
 }
 
-FileAppender::FileAppender(Fd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {
+absl::StatusOr<std::unique_ptr<FileAppender>> FileAppender::CreateUnnamed(const std::string& path) {
+  Fd fd(::open(DirectoryOf(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0644));
+  // EISDIR: a kernel that does not know the flag.
+  const bool unknown = !fd.valid() && (errno == EOPNOTSUPP || errno == EISDIR);
+  if (!fd.valid() && !unknown) return ErrnoStatus(errno, absl::StrCat("cannot create ", path));
+  if (unknown || ::access(DescriptorPath(fd).c_str(), F_OK) != 0) {
+    return absl::UnimplementedError(absl::StrCat("no file without a name is possible for ", path));
+  }
+  return std::unique_ptr<FileAppender>(new FileAppender(std::move(fd), path, /*named=*/false));
+}
+
+FileAppender::FileAppender(Fd fd, std::string path, bool named)
+    : fd_(std::move(fd)), path_(std::move(path)), named_(named) {
   buffer_.reserve(kBufferBytes);
 }
 
 FileAppender::~FileAppender() {
-  if (!closed_) ::unlink(path_.c_str());
+  if (named_ && !closed_) ::unlink(path_.c_str());
 }
 
 absl::Status FileAppender::Append(std::string_view bytes) {
@@ -44,11 +64,22 @@ absl::Status FileAppender::Append(std::string_view bytes) {
   return absl::OkStatus();
 }
 
-absl::Status FileAppender::Close(Sync sync) {
+absl::Status FileAppender::SyncNow() {
   const absl::Status flushed = Flush();
   if (!flushed.ok()) return flushed;
-  if (sync == Sync::kYes && ::fsync(fd_.get()) != 0) {
-    return ErrnoStatus(errno, absl::StrCat("cannot sync ", path_));
+  if (::fsync(fd_.get()) != 0) return ErrnoStatus(errno, absl::StrCat("cannot sync ", path_));
+  return absl::OkStatus();
+}
+
+absl::Status FileAppender::Close(Sync sync) {
+  const absl::Status flushed = sync == Sync::kYes ? SyncNow() : Flush();
+  if (!flushed.ok()) return flushed;
+  if (!named_) {
+    if (::linkat(AT_FDCWD, DescriptorPath(fd_).c_str(), AT_FDCWD, path_.c_str(),
+                 AT_SYMLINK_FOLLOW) != 0) {
+      return ErrnoStatus(errno, absl::StrCat("cannot name ", path_));
+    }
+    named_ = true;
   }
   // Network file systems report a full disk only here.
   if (::close(fd_.Release()) != 0) return ErrnoStatus(errno, absl::StrCat("cannot close ", path_));

@@ -13,18 +13,24 @@
 
 namespace weir::format {
 
-/// Appends to a file that did not exist; removes it again unless Close succeeded.
+/// Appends to a file that did not exist; removes it again unless Close succeeded. It has its name
+/// from the start, or from Close on: then nothing of it stays, however the process ends.
 ///
 /// Errors: the errno of the call, naming the path; a full disk is kResourceExhausted (IsDiskFull).
 /// Thread-safety: one thread at a time.
 class FileAppender {
  public:
   static absl::StatusOr<std::unique_ptr<FileAppender>> Create(const std::string& path);
+  /// The file gets its name from Close, which fails with kAlreadyExists when the name is taken by
+  /// then. Errors: as Create; kUnimplemented where the system cannot do that.
+  static absl::StatusOr<std::unique_ptr<FileAppender>> CreateUnnamed(const std::string& path);
   ~FileAppender();
   FileAppender(const FileAppender&) = delete;
   FileAppender& operator=(const FileAppender&) = delete;
 
   absl::Status Append(std::string_view bytes);
+  /// Returns when what was appended is on disk.
+  absl::Status SyncNow();
   enum class Sync { kNo, kYes };
   /// Writes out the buffer and closes. Nothing may be appended afterwards.
   absl::Status Close(Sync sync);
@@ -34,7 +40,7 @@ class FileAppender {
   std::int64_t bytes() const { return bytes_; }
 
  private:
-  FileAppender(Fd fd, std::string path);
+  FileAppender(Fd fd, std::string path, bool named);
   absl::Status Flush();
   absl::Status Write(std::string_view bytes);
 
@@ -42,6 +48,7 @@ class FileAppender {
   std::string path_;
   std::string buffer_;
   std::int64_t bytes_ = 0;
+  bool named_;
   bool closed_ = false;
 };
 

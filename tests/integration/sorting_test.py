@@ -4,9 +4,11 @@ import csv
 import json
 import os
 import random
+import signal
+import subprocess
 import unittest
 
-from weir_process import Cluster, WeirTest
+from weir_process import BINARY, Cluster, WeirTest, wait_for
 
 RECORD, KEY = 100, 10
 
@@ -15,6 +17,14 @@ def sort_records(data):
     """The oracle: a stable sort in memory."""
     records = [data[i:i + RECORD] for i in range(0, len(data), RECORD)]
     return b"".join(sorted(records, key=lambda record: record[:KEY]))
+
+
+def written_by(pid):
+    try:
+        with open(f"/proc/{pid}/io", encoding="ascii") as file:
+            return int(file.read().split("wchar: ")[1].split()[0])
+    except OSError:
+        return 0
 
 
 class SortingTest(WeirTest):
@@ -143,6 +153,45 @@ class Data(SortingTest):
         told = json.loads(self.validate(broken, "--json").out)
         self.assertEqual(told["valid"], False)
         self.assertIn("ends after 99", told["problem"])
+
+    def endless(self, directory, *before):
+        """A generator that has written for a while and would go on for hours."""
+        os.mkdir(directory)
+        command = [*before, BINARY, "data", "generate", "terasort", "--records", str(1 << 40), "-o",
+                   os.path.join(directory, "file")]
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait_for(lambda: written_by(process.pid) > 4 << 20 or process.poll() is not None, 20, "it writes")
+        self.assertIsNone(process.poll(), "it ended by itself")
+        return process
+
+    def test_an_interrupted_generator_leaves_nothing(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
+            with self.subTest(signal=number.name):
+                directory = self.path(number.name)
+                process = self.endless(directory)
+                process.send_signal(number)
+                self.assertEqual(self.finish(process, timeout=10).code, -number)
+                self.assertEqual(os.listdir(directory), [])
+
+    def test_an_interrupted_generator_leaves_nothing_where_files_need_names(self):
+        # Without /proc a file that has no name cannot get one.
+        bare = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+        if subprocess.run([*bare, "true"], capture_output=True).returncode != 0:
+            self.skipTest("cannot unmount /proc here")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=number.name):
+                directory = self.path(number.name)
+                process = self.endless(directory, *bare)
+                self.assertEqual(len(os.listdir(directory)), 1, "the file has a name")
+                process.send_signal(number)
+                self.assertEqual(self.finish(process, timeout=10).code, -number)
+                self.assertEqual(os.listdir(directory), [])
+        path = self.path("whole")
+        made = [BINARY, "data", "generate", "terasort", "--records", "10", "-o", path]
+        for command in ([*bare, *made], [*bare, *made, "--overwrite"]):
+            self.assertEqual(subprocess.run(command, capture_output=True).returncode, 0)
+            self.assertEqual(os.path.getsize(path), 10 * RECORD)
+        self.assertEqual(subprocess.run([*bare, *made], capture_output=True).returncode, 4)
 
     def test_misuse(self):
         path = self.generate("in", 10)
