@@ -164,6 +164,45 @@ class GivenPlans(WeirTest):
         cluster.stop()
 
 
+class History(WeirTest):
+    NUMBERS = {"map time", "map output", "key weights", "reduce time"}
+
+    def origins(self, result):
+        self.assert_ok(result)
+        return {n["name"]: n["origin"] for n in json.loads(result.out)["numbers"]
+                if any(n["name"].startswith(name) for name in self.NUMBERS)}
+
+    def planned_from(self, cluster, text):
+        return self.origins(self.weir("plan", "wordcount", text, "--json", "--master", cluster.address))
+
+    def test_what_jobs_taught_survives_a_restart_of_the_master(self):
+        text = self.path("text.txt")
+        write_words(text, 2)
+        cluster = Cluster(self, workers=2, worker_args=["--no-measure"])
+        untaught = self.planned_from(cluster, text)
+        self.assertEqual(set(untaught.values()), {"default"}, untaught)
+        self.assert_ok(cluster.submit("wordcount", text, "-o", self.path("first")))
+        taught = self.planned_from(cluster, text)
+        self.assertEqual(set(taught.values()), {"history"}, taught)
+        cluster.master.kill()
+        cluster.master.wait()
+        cluster.master = cluster.start_master()
+        cluster.wait_for_workers(2)
+        self.assertEqual(self.planned_from(cluster, text), taught)
+        self.assert_ok(cluster.submit("wordcount", text, "-o", self.path("second")))
+        with open(self.path("second", "_weir", "plan.json"), encoding="utf-8") as file:
+            numbers = json.load(file)["numbers"]
+        self.assertEqual(next(n["origin"] for n in numbers if n["name"] == "map time"), "history")
+        # What was kept is the journal's: without it nothing is known.
+        cluster.master.terminate()
+        cluster.master.wait(timeout=15)
+        os.remove(cluster.journal)
+        cluster.master = cluster.start_master()
+        cluster.wait_for_workers(2)
+        self.assertEqual(self.planned_from(cluster, text), untaught)
+        cluster.stop()
+
+
 class Commands(WeirTest):
     def test_status_list_logs_explain(self):
         cluster = Cluster(self, workers=2)

@@ -184,6 +184,7 @@ class Cluster:
         self.test = test
         self.port = free_port()
         self.address = f"127.0.0.1:{self.port}"
+        self.journal = test.path(f"journal-{self.port}.db")
         self.master_args = list(master_args)
         self.logs = []
         self.master = self.start_master()
@@ -199,7 +200,7 @@ class Cluster:
 
     def start_master(self):
         return self._spawn("master", "master", "--listen", self.address, "--journal",
-                           self.test.path(f"journal-{self.port}.db"), *self.master_args)
+                           self.journal, *self.master_args)
 
     def start_worker(self, index, extra=()):
         work = os.path.join(self.test.work, f"worker{index}")
