@@ -32,6 +32,20 @@ absl::Status CheckCount(absl::string_view field, std::int32_t count, std::int32_
   return OutOfRange(field, count, absl::StrCat("between 0 (planner chooses) and ", count_max));
 }
 
+absl::Status CheckUncut(const JobShape& shape) {
+  Bytes before = 0;
+  for (std::size_t i = 0; i < shape.uncut.size(); ++i) {
+    const ByteRange& range = shape.uncut[i];
+    if (range.begin < before || range.end <= range.begin || range.end > shape.input_bytes) {
+      return OutOfRange(absl::StrCat("uncut[", i, "]"),
+                        absl::StrCat("[", range.begin, ", ", range.end, ")"),
+                        absl::StrCat("a part of [", before, ", ", shape.input_bytes, ")"));
+    }
+    before = range.end;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckGrowth(const JobShape& shape) {
   const double growth = shape.map_output_growth.value;
   if (!(growth > 0 && growth <= 1)) {
@@ -83,7 +97,10 @@ absl::Status CheckWorker(const WorkerProfile& worker, std::size_t index) {
 
 absl::Status CheckJobShape(const JobShape& shape) {
   if (shape.input_bytes < 0) return OutOfRange("input_bytes", shape.input_bytes, "at least 0");
-  absl::Status status = CheckPositive("map_seconds_per_byte", shape.map_seconds_per_byte.value);
+  absl::Status status = CheckUncut(shape);
+  if (status.ok()) {
+    status = CheckPositive("map_seconds_per_byte", shape.map_seconds_per_byte.value);
+  }
   if (status.ok()) status = CheckAtLeastZero("map_startup_s", shape.map_startup_s);
   if (status.ok()) status = CheckAtLeastZero("map_overhead_s", shape.map_overhead_s);
   if (status.ok()) status = CheckAtLeastZero("map_output_ratio", shape.map_output_ratio);

@@ -8,10 +8,10 @@
 #include "planner/job/check_job.h"
 #include "planner/job/job_drafts.h"
 #include "planner/job/job_store.h"
+#include "planner/job/map_chunks.h"
 #include "planner/plan/order_bound.h"
 #include "planner/plan/plan_assembly.h"
 #include "planner/plan/transfer_orders.h"
-#include "planner/plan/whole_bytes.h"
 
 namespace weir::planner {
 
@@ -20,10 +20,9 @@ namespace {
 /// The even split with its pieces in rotation order, not yet ordered.
 absl::StatusOr<Plan> SplitEvenly(const JobShape& shape, const ClusterProfile& cluster) {
   const std::int32_t num_workers = cluster.network.num_workers;
-  const std::int32_t num_mappers = shape.num_mappers > 0 ? shape.num_mappers : num_workers;
+  const std::vector<Bytes> chunks = EvenChunks(shape, num_workers);
+  const auto num_mappers = static_cast<std::int32_t>(chunks.size());
   PlanAssembly assembly(cluster.network);
-  const std::vector<Bytes> chunks = WholeBytes(
-      shape.input_bytes, std::vector<double>(static_cast<std::size_t>(num_mappers), 1.0));
   const absl::StatusOr<std::vector<MapperDraft>> mappers =
       DraftMappers(shape, cluster, chunks, WorkersInTurn(num_mappers, num_workers));
   if (!mappers.ok()) return mappers.status();

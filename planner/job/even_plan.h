@@ -11,8 +11,9 @@ namespace weir::planner {
 
 /// Builds a plan with even chunks, uniform load fractions and rotation order.
 ///
-/// Model: mapper j = 0 .. m-1 runs on worker j mod n, reads input_bytes / m and starts at (j + 1) *
-///   S (004 counts mappers from 1); it takes A * bytes / compute_rate. Reducer k of a layer runs on
+/// Model: mapper j = 0 .. m-1 runs on worker j mod n, reads input_bytes / m (to the nearest place
+///   where the input can be cut; EvenChunks says how many are left then) and starts at (j + 1) * S
+///   (004 counts mappers from 1); it takes A * bytes / compute_rate. Reducer k of a layer runs on
 ///   worker k mod n, gets 1/r of the keys and takes s + a * bytes / compute_rate. m and r are n
 ///   where the shape leaves them open. In round i of the rotation, producer j sends to consumer (j
 ///   + i) mod r, so that in each round every port is used at most once when m = r = n; transfers of

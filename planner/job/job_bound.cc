@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/job/job_store.h"
+#include "planner/job/map_chunks.h"
 #include "planner/load/cut_bound.h"
 
 namespace weir::planner {
@@ -144,10 +145,14 @@ Seconds JobLowerBound(const JobShape& shape, const ClusterProfile& cluster) {
   const std::vector<double> rates = FastestFirst(cluster);
   const double input_bytes = static_cast<double>(shape.input_bytes) * kRounding;
   const std::size_t mappers = UsableWorkers(shape.num_mappers, rates.size());
+  const Seconds uncut_s =
+      shape.map_startup_s.value + static_cast<double>(LargestUncut(shape)) * kRounding *
+                                      shape.map_seconds_per_byte.value / rates[0];
   // A step's overhead comes once at least, before its bytes or after.
   const Seconds map_s = (shape.input_bytes > 0 ? shape.map_overhead_s.value : 0) * kRounding +
-                        MapBound(rates, mappers, shape.map_startup_s.value,
-                                 input_bytes * shape.map_seconds_per_byte.value);
+                        std::max(shape.uncut.empty() ? 0 : uncut_s,
+                                 MapBound(rates, mappers, shape.map_startup_s.value,
+                                          input_bytes * shape.map_seconds_per_byte.value));
   // Each step's output and each pair's section is rounded to whole bytes.
   const double num_mappers = StepsMax(shape.num_mappers, rates.size());
   const double num_reducers =

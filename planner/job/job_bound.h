@@ -15,8 +15,9 @@ namespace weir::planner {
 /// Model: a reducer waits for all mappers, a layer for the layer before. With A, S, a_p, s_p, V_p
 ///   as in JobShape and the fastest workers first:
 ///     compute:  T >= T_map + sum_p (s_p + a_p V_p / sum of rates),  T_map from sum_w rate_w (T - w
-///     S)+ = A V; network:  let d be the largest share of the keys on one worker. That worker alone
-///     reduces for s_1 + a_1 d V_1 / rate;
+///     S)+ = A V, and not less than S + A u / rate_max for the largest uncut range u; network:  let
+///     d be the largest share of the keys on one worker. That worker alone reduces for s_1 + a_1 d
+///     V_1 / rate;
 ///       whatever share x of the input it maps itself, it maps and reduces for (A V x + a_1 d V_1)
 ///       / rate, receives d (1 - x) V_1 and sends x (1 - d) V_1 through its port; at least (1 - d)
 ///       of every mapper's output moves, so the layer's cut bound with c (1 - d) and equal

@@ -1,10 +1,12 @@
 #include "planner/job/job_notes.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "planner/job/map_chunks.h"
 #include "planner/plan/plan_limits.h"
 #include "planner/plan/readable.h"
 
@@ -16,7 +18,7 @@ std::string WorkerLabel(const ClusterProfile& cluster, WorkerIndex worker) {
   return name.empty() ? absl::StrCat("worker ", worker) : name;
 }
 
-std::string LimitNote(const ClusterProfile& cluster, const Plan& plan) {
+std::string LimitNote(const JobShape& shape, const ClusterProfile& cluster, const Plan& plan) {
   const PlanLimits limits = FindLimits(plan);
   const Seconds makespan_s = plan.summary.makespan_s;
   if (makespan_s <= 0) return "Nothing takes time: the job has no input or no costs.";
@@ -26,7 +28,9 @@ std::string LimitNote(const ClusterProfile& cluster, const Plan& plan) {
   switch (limits.limit) {
     case Limit::kMap:
       return absl::StrCat("Map limits: the busiest worker maps for ", part,
-                          "; more or faster workers help, a faster network does not.");
+                          LargestChunkIsUncut(shape, plan)
+                              ? "; faster workers or smaller files help, more workers do not."
+                              : "; more or faster workers help, a faster network does not.");
     case Limit::kReduce:
       return absl::StrCat("Reduce limits: the busiest worker reduces for ", part,
                           "; more reducers or faster workers help.");
@@ -60,6 +64,19 @@ std::string InPlaceNote(const Plan& plan) {
   return absl::StrCat(ReadableBytes(moved_bytes), " move between workers; ",
                       ReadablePercent(1 - moved_bytes / all_bytes),
                       " of the intermediate data stays where it is made.");
+}
+
+std::string UncutNote(const JobShape& shape, const ClusterProfile& cluster, const Plan& plan) {
+  const std::size_t num_workers = cluster.workers.size();
+  const std::vector<Bytes> even = EvenChunks(shape, static_cast<std::int32_t>(num_workers));
+  if (shape.uncut.empty() || even.size() >= num_workers) return "";
+  std::set<WorkerIndex> mapping;
+  for (const ComputeStep& step : plan.steps) {
+    if (step.kind == StepKind::kMap && step.input_bytes > 0) mapping.insert(step.worker);
+  }
+  return absl::StrCat(shape.uncut.size(), shape.uncut.size() == 1 ? " gzip file" : " gzip files",
+                      " cannot be cut: ", mapping.size(), " of ", num_workers, " workers ",
+                      mapping.size() == 1 ? "maps." : "map.");
 }
 
 std::string IdleWorkersNote(const ClusterProfile& cluster, const Plan& plan) {
@@ -189,9 +206,11 @@ std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& 
 
 std::vector<std::string> JobNotes(const JobShape& shape, const ClusterProfile& cluster,
                                   const Plan& plan) {
-  std::vector<std::string> notes = {LimitNote(cluster, plan), InPlaceNote(plan),
-                                    StoreNote(cluster, plan), IdleWorkersNote(cluster, plan),
-                                    BoundNote(plan),          GuessedNote(shape, cluster)};
+  std::vector<std::string> notes = {
+      LimitNote(shape, cluster, plan), InPlaceNote(plan),
+      StoreNote(cluster, plan),        UncutNote(shape, cluster, plan),
+      IdleWorkersNote(cluster, plan),  BoundNote(plan),
+      GuessedNote(shape, cluster)};
   notes.erase(std::remove(notes.begin(), notes.end(), std::string()), notes.end());
   return notes;
 }

@@ -70,10 +70,18 @@ struct StoreShape {
   Known seconds_per_byte;
 };
 
+/// [begin, end) of the input. 0 <= begin < end.
+struct ByteRange {
+  Bytes begin = 0;
+  Bytes end = 0;
+};
+
 /// Sizes and rates of one job.
 struct JobShape {
   std::string job;
   Bytes input_bytes = 0;
+  /// What one mapper has to read alone (gzip files), in order, none overlapping another.
+  std::vector<ByteRange> uncut;
   /// A of 004: seconds per byte of map work on a worker of unit rate. > 0.
   Known map_seconds_per_byte;
   /// S of 004: start-up of a mapper, seconds; mapper j starts at j * S. >= 0.

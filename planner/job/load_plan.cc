@@ -10,6 +10,7 @@
 #include "planner/job/job_bound.h"
 #include "planner/job/job_drafts.h"
 #include "planner/job/job_store.h"
+#include "planner/job/map_chunks.h"
 #include "planner/load/chain.h"
 #include "planner/load/choose_counts.h"
 #include "planner/load/plan_pieces.h"
@@ -20,7 +21,6 @@
 #include "planner/plan/planning_effort.h"
 #include "planner/plan/readable.h"
 #include "planner/plan/transfer_orders.h"
-#include "planner/plan/whole_bytes.h"
 
 namespace weir::planner {
 namespace {
@@ -64,7 +64,7 @@ Chain ChainOf(const JobShape& shape, const ClusterProfile& cluster) {
   const std::int32_t workers = cluster.network.num_workers;
   const double pacing = cluster.network.pacing_fraction > 0 ? cluster.network.pacing_fraction : 1;
   Chain chain;
-  chain.num_mappers = shape.num_mappers > 0 ? shape.num_mappers : workers;
+  chain.num_mappers = shape.num_mappers > 0 ? shape.num_mappers : MappersMax(shape, workers);
   chain.input_bytes = static_cast<double>(shape.input_bytes);
   chain.map_seconds_per_byte = map_rate;
   chain.map_startup_s = shape.map_startup_s.value;
@@ -133,6 +133,29 @@ Split WeightedByRate(Split split, const ClusterProfile& cluster, double power) {
   return split;
 }
 
+/// Makes the mappers' shares those of chunks that the input has. A mapper whose chunk is empty is
+/// left out, unless their number was asked for; the largest chunk then goes to the first worker.
+Split FittedToInput(Split split, const JobShape& shape) {
+  if (shape.uncut.empty()) return split;
+  std::vector<Bytes> chunks = MapChunks(shape, split.shares[0]);
+  if (shape.num_mappers == 0) {
+    std::erase(chunks, 0);
+    std::vector<std::size_t> largest_first(chunks.size());
+    std::iota(largest_first.begin(), largest_first.end(), std::size_t{0});
+    std::stable_sort(largest_first.begin(), largest_first.end(),
+                     [&](std::size_t a, std::size_t b) { return chunks[a] > chunks[b]; });
+    std::vector<WorkerIndex> workers(chunks.size());
+    for (std::size_t rank = 0; rank < chunks.size(); ++rank)
+      workers[largest_first[rank]] = split.workers[0][rank];
+    split.workers[0] = std::move(workers);
+  }
+  split.shares[0].clear();
+  for (const Bytes chunk : chunks) {
+    split.shares[0].push_back(static_cast<double>(chunk) / static_cast<double>(shape.input_bytes));
+  }
+  return split;
+}
+
 /// One schedule a layer but the last, with the seconds of its unit and its begin.
 struct TimedSchedule {
   load::LayerSchedule schedule;
@@ -164,8 +187,8 @@ class Assembler {
   absl::StatusOr<Plan> Build(const Split& split, const std::vector<TimedSchedule>& schedules,
                              Order order) const {
     PlanAssembly assembly(cluster_.network);
-    const absl::StatusOr<std::vector<MapperDraft>> mappers = DraftMappers(
-        shape_, cluster_, WholeBytes(shape_.input_bytes, split.shares[0]), split.workers[0]);
+    const absl::StatusOr<std::vector<MapperDraft>> mappers =
+        DraftMappers(shape_, cluster_, MapChunks(shape_, split.shares[0]), split.workers[0]);
     if (!mappers.ok()) return mappers.status();
     if (absl::Status status = assembly.AddMappers(*mappers); !status.ok()) return status;
     LayerDraft layer;  // the one added last
@@ -261,8 +284,13 @@ class Budget {
 };
 
 /// Tries every order of one split and keeps the plan that is predicted to end first.
-void TryOrders(const Assembler& assembler, const Chain& chain, const Split& split, Budget& budget,
-               Best& best) {
+void TryOrders(const Assembler& assembler, const JobShape& shape, Chain chain, const Split& solved,
+               Budget& budget, Best& best) {
+  const Split split = FittedToInput(solved, shape);
+  if (!shape.uncut.empty()) {
+    chain.num_mappers = static_cast<std::int32_t>(split.shares[0].size());
+    SetOutputRatio(shape, chain);
+  }
   const double pairs = PairsOf(split);
   const auto offer = [&](absl::StatusOr<Plan> plan, double gain) {
     if (!plan.ok() || plan->summary.makespan_s >= best.plan.summary.makespan_s * (1 - gain)) return;
@@ -378,9 +406,9 @@ absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& clust
     for (const Placement placement : {Placement::kTogether, Placement::kApart}) {
       Place(cluster, placement, *split);
       for (const double power : powers) {
-        TryOrders(assembler, chain, WeightedByRate(*split, cluster, power), budget, best);
+        TryOrders(assembler, shape, chain, WeightedByRate(*split, cluster, power), budget, best);
       }
-      TryOrders(assembler, chain, *split, budget, best);
+      TryOrders(assembler, shape, chain, *split, budget, best);
     }
   }
   Reorder(best.plan, effort);
@@ -400,8 +428,9 @@ std::vector<std::string> OneMoreNotes(const JobShape& shape, const ClusterProfil
     ++CountOf(chain, static_cast<std::size_t>(step.layer));
   }
   SetOutputRatio(shape, chain);
-  const absl::StatusOr<load::OneMore> more = load::CompareOneMore(chain);
+  absl::StatusOr<load::OneMore> more = load::CompareOneMore(chain);
   if (!more.ok()) return {};
+  if (LargestChunkIsUncut(shape, plan)) more->mapper_s = 0;
   const Seconds makespan_s = plan.summary.makespan_s;
   std::string note =
       absl::StrCat("By the model, ", ChangeText("one more mapper", more->mapper_s, makespan_s));

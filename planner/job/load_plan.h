@@ -26,6 +26,8 @@ namespace weir::planner {
 ///   No piece of a section is shorter than 80 ms on the wire. Where the network's sharing_fraction
 ///   is known, the best split also competes as a plan whose receivers fetch from all senders at
 ///   once.
+///   Borders between mappers then move to where the input can be cut (MapChunks), mappers without
+///   input are left out.
 /// Proven: never worse than EvenPlan as predicted; summary.lower_bound_s of JobLowerBound holds for
 ///   every plan.
 /// Measured: how close it comes, see docs/planner-load.md.

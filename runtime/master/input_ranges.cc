@@ -7,6 +7,16 @@
 
 namespace weir::master {
 
+std::vector<planner::ByteRange> UncutRanges(const InputList& input) {
+  std::vector<planner::ByteRange> uncut;
+  std::int64_t begin = 0;
+  for (const InputFile& file : input.files) {
+    if (IsGzip(file.path) && file.bytes > 0) uncut.push_back({begin, begin + file.bytes});
+    begin += file.bytes;
+  }
+  return uncut;
+}
+
 InputRanges::InputRanges(InputList input) : input_(std::move(input)) {
   file_begin_.reserve(input_.files.size());
   std::int64_t begin = 0;

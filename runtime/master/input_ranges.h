@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/job/job_shape.h"
 #include "planner/plan/units.h"
 #include "weir/v1/steps.pb.h"
 
@@ -22,6 +23,9 @@ struct InputList {
   std::vector<InputFile> files;
   std::int64_t total_bytes = 0;
 };
+
+/// The files that one mapper has to read alone (IsGzip), as ranges of the concatenation.
+std::vector<planner::ByteRange> UncutRanges(const InputList& input);
 
 /// Cuts the concatenated input into file ranges for map steps.
 ///

@@ -65,7 +65,7 @@ void JobRun::MakePlan() {
       return adopted;
     });
   }
-  planning_.Plan(input_->input().total_bytes, workers_,
+  planning_.Plan(input_->input(), workers_,
                  [this](absl::StatusOr<PlannedJob> planned) { PlanMade(std::move(planned)); });
 }
 

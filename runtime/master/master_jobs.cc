@@ -193,19 +193,19 @@ void Master::Impl::PlanDry(v1::JobSpec spec, rpc::Reply<v1::GetPlanResponse> rep
         const std::string busy = !active_.empty() ? absl::StrCat("job ", active_)
                                  : calibration_ && !calibration_->over() ? "a calibration"
                                                                          : "";
-        planning.Sample(*input, alive, busy,
-                        [this, id, &planning, alive, bytes = input->total_bytes,
-                         reply = std::move(reply)]() mutable {
-                          planning.Plan(bytes, alive,
-                                        [this, id, reply = std::move(reply)](
-                                            absl::StatusOr<PlannedJob> planned) mutable {
-                                          EndDryPlan(id);
-                                          if (!planned.ok()) return reply(planned.status());
-                                          v1::GetPlanResponse response;
-                                          response.mutable_plan()->Swap(&planned->message);
-                                          reply(std::move(response));
-                                        });
-                        });
+        planning.Sample(
+            *input, alive, busy,
+            [this, id, &planning, alive, input = *input, reply = std::move(reply)]() mutable {
+              planning.Plan(
+                  input, alive,
+                  [this, id, reply = std::move(reply)](absl::StatusOr<PlannedJob> planned) mutable {
+                    EndDryPlan(id);
+                    if (!planned.ok()) return reply(planned.status());
+                    v1::GetPlanResponse response;
+                    response.mutable_plan()->Swap(&planned->message);
+                    reply(std::move(response));
+                  });
+            });
       });
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "planner/job/map_chunks.h"
 #include "planner/plan/check_plan.h"
 #include "planner/plan/explain.h"
 #include "planner/wire/plan_wire.h"
@@ -17,11 +18,12 @@ namespace {
 
 planner::Known Default(double value) { return {value, planner::Origin::kDefault}; }
 
-planner::JobShape MakeShape(const v1::JobSpec& spec, const JobInfo& info, std::int64_t input_bytes,
+planner::JobShape MakeShape(const v1::JobSpec& spec, const JobInfo& info, const InputList& input,
                             const MasterOptions& options) {
   planner::JobShape shape;
   shape.job = info.name;
-  shape.input_bytes = input_bytes;
+  shape.input_bytes = input.total_bytes;
+  shape.uncut = UncutRanges(input);
   shape.map_seconds_per_byte = Default(info.rates.map_seconds_per_byte);
   shape.map_startup_s = Default(options.map_startup_s);
   shape.map_overhead_s = Default(options.map_overhead_s);
@@ -120,17 +122,18 @@ NetworkSpec KnownNetwork(const MasterOptions& options) {
   return Overlay(options.network, measured);
 }
 
-PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, std::int64_t input_bytes,
+PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, const InputList& input,
                             absl::Span<const RegisteredWorker> workers,
                             const planner::PlanOptions& plan_options, const MasterOptions& options,
                             const PlanKnowledge& knowledge) {
   PlanRequest request;
-  request.shape = MakeShape(spec, info, input_bytes, options);
+  request.shape = MakeShape(spec, info, input, options);
   request.shape.store = ParseWriteMode(spec.write_mode()).value_or(planner::StoreShape());
   request.shape.codec = ParseCodecChoice(spec.codec()).value_or(std::nullopt);
   const double mappers =
       spec.num_mappers() > 0 ? spec.num_mappers() : static_cast<double>(workers.size());
-  const double chunk_bytes = static_cast<double>(input_bytes) / mappers;
+  const double chunk_bytes = std::max(static_cast<double>(input.total_bytes) / mappers,
+                                      static_cast<double>(planner::LargestUncut(request.shape)));
   if (knowledge.history != nullptr) {
     ApplyShape(*knowledge.history, planner::Origin::kHistory, chunk_bytes, request.shape);
   }

@@ -73,7 +73,7 @@ struct PlanKnowledge {
 /// numbers from the spec, workers in the order given, the network from the options. A worker that
 /// was not measured counts as one unit worker a slot. Requires: spec passed the checks of Submit;
 /// `workers` is not empty.
-PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, std::int64_t input_bytes,
+PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, const InputList& input,
                             absl::Span<const RegisteredWorker> workers,
                             const planner::PlanOptions& plan_options, const MasterOptions& options,
                             const PlanKnowledge& knowledge);

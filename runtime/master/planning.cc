@@ -62,7 +62,7 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
       });
 }
 
-void Planning::Plan(std::int64_t input_bytes, const std::vector<RegisteredWorker>& workers,
+void Planning::Plan(const InputList& input, const std::vector<RegisteredWorker>& workers,
                     absl::AnyInvocable<void(absl::StatusOr<PlannedJob>)> done) {
   const auto info = seams_.catalog.find(spec_.job());
   const auto method = planner::ParsePlanMethod(spec_.plan_method());
@@ -72,8 +72,8 @@ void Planning::Plan(std::int64_t input_bytes, const std::vector<RegisteredWorker
   knowledge.sample = sampled_ ? &*sampled_ : nullptr;
   knowledge.workers = &history_;
   knowledge.note = note_;
-  PlanRequest request = MakePlanRequest(spec_, info->second->info(), input_bytes, workers, *method,
-                                        options_, knowledge);
+  PlanRequest request =
+      MakePlanRequest(spec_, info->second->info(), input, workers, *method, options_, knowledge);
   Offload(
       seams_.loop, seams_.compute_pool,
       [request = std::move(request)] { return PlanTheJob(request); },

@@ -32,7 +32,7 @@ class Planning {
   void Sample(const InputList& input, const std::vector<RegisteredWorker>& workers,
               const std::string& busy, absl::AnyInvocable<void()> sampled);
   /// `done` comes once. Requires: `workers` is not empty.
-  void Plan(std::int64_t input_bytes, const std::vector<RegisteredWorker>& workers,
+  void Plan(const InputList& input, const std::vector<RegisteredWorker>& workers,
             absl::AnyInvocable<void(absl::StatusOr<PlannedJob>)> done);
 
   /// The sample under way or not yet released; null: none.

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import random
 import subprocess
 import unittest
 
@@ -118,6 +119,36 @@ class Gzip(WeirTest):
         out = self.path("out-weather")
         self.assert_ok(self.run_job("weather", whole, "-o", out, "--workers", "4"))
         self.assertEqual(sorted(read_parts(out)), expected)
+
+    def map_steps(self, report):
+        return [step for step in report["steps"] if step["kind"] == "map"]
+
+    def test_files_that_cannot_be_cut_are_planned_whole(self):
+        rng = random.Random(3)
+        text = " ".join("%x" % rng.getrandbits(20) for _ in range(200_000)).encode()
+        big = self.write("in/big.gz", gzip.compress(text))
+        plain = self.write("in/plain", text[:300_000])
+        size = os.path.getsize(big)
+        self.assertGreater(size, 500_000)
+        flags = ["--workers", "4", "--no-history"]
+        planned = self.weir("plan", "wordcount", big, "--json", *flags)
+        self.assert_ok(planned)
+        report = json.loads(planned.out)
+        self.assertEqual([step["input_bytes"] for step in self.map_steps(report)], [size])
+        self.assertIn("1 gzip file cannot be cut: 1 of 4 workers maps.", report["notes"])
+        for name, inputs, method in (("one", [big], "load"), ("even", [big], "even"), ("mixed", [big, plain], "load")):
+            with self.subTest(name=name):
+                out = self.path(name)
+                self.assert_ok(self.run_job("wordcount", *inputs, "-o", out, "--plan-method", method, *flags))
+                report = json.loads(self.text(os.path.join(out, "_weir", "plan.json")))
+                steps = self.map_steps(report)
+                # What a step was planned to read is what it read.
+                self.assertEqual([s["input_bytes"] for s in steps], [s["actual_input_bytes"] for s in steps])
+                self.assertEqual(sum(s["input_bytes"] for s in steps), sum(os.path.getsize(path) for path in inputs))
+                self.assertEqual(max(s["input_bytes"] for s in steps), size)
+                words = collections.Counter(text.split())
+                words.update(text[:300_000].split() if plain in inputs else [])
+                self.assertEqual(sorted(read_parts(out)), sorted(b"%s\t%d" % (w, n) for w, n in words.items()))
 
     def test_damage_is_named_with_file_and_offset(self):
         whole = gzip.compress(b"".join(b"%d " % (i * i) for i in range(100_000)))

@@ -95,7 +95,8 @@ class Builder {
     std::int64_t total = 0;
     const std::int64_t num_files = draw_.Between(1, 5);
     for (std::int64_t f = 0; f < num_files; ++f) {
-      const std::string path = absl::StrCat("/in/", j, "-", f);
+      // One in four cannot be cut.
+      const std::string path = absl::StrCat("/in/", j, "-", f, draw_.Chance(0.25) ? ".gz" : "");
       const std::int64_t bytes = draw_.Chance(0.1) ? 0 : draw_.Between(1, 2'000'000'000);
       world_->storage().WriteSized(path, bytes).IgnoreError();
       spec.add_inputs(path);

@@ -43,6 +43,17 @@ TEST(InputRangesTest, CutsInsideAGzipFileMoveToItsNearerBorder) {
   EXPECT_EQ(ranges.Cut(11, 19).size(), 1u);
 }
 
+TEST(InputRangesTest, GzipFilesAreUncutRanges) {
+  EXPECT_TRUE(UncutRanges({{{"/a", 10}}, 10}).empty());
+  const auto uncut =
+      UncutRanges({{{"/a", 10}, {"/empty.gz", 0}, {"/b.gz", 5}, {"/c", 7}, {"/d.gz", 1}}, 23});
+  ASSERT_EQ(uncut.size(), 2u);
+  EXPECT_EQ(uncut[0].begin, 10);
+  EXPECT_EQ(uncut[0].end, 15);
+  EXPECT_EQ(uncut[1].begin, 22);
+  EXPECT_EQ(uncut[1].end, 23);
+}
+
 TEST(InputRangesTest, NothingOfNothing) {
   EXPECT_TRUE(InputRanges({{}, 0}).Cut(0, 0).empty());
   EXPECT_TRUE(InputRanges({{{"/empty", 0}}, 0}).Cut(0, 0).empty());

@@ -25,6 +25,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 JobShape ShapeOf(double map_s, double reduce_s, double ratio) {
   JobShape shape;
@@ -74,6 +75,55 @@ TEST(LoadPlanTest, SlowNetworkKeepsTheJobTogether) {
   EXPECT_TRUE(CheckPlan(*plan).ok()) << CheckPlan(*plan);
   EXPECT_LT(plan->summary.makespan_s,
             EvenPlan(ShapeOf(1e-8, 1e-8, 1), ClusterOf(4, 1e-5, 1))->summary.makespan_s / 2);
+}
+
+std::vector<Bytes> ChunksOf(const Plan& plan) {
+  std::vector<Bytes> chunks;
+  for (const ComputeStep& step : plan.steps) {
+    if (step.kind == StepKind::kMap) chunks.push_back(step.input_end - step.input_begin);
+  }
+  return chunks;
+}
+
+TEST(LoadPlanTest, OneFileThatCannotBeCutHasOneMapper) {
+  JobShape shape = ShapeOf(1e-8, 1e-8, 0.1);
+  shape.uncut = {{0, shape.input_bytes}};
+  const ClusterProfile cluster = ClusterOf(4, 1e-9, 4);
+  const absl::StatusOr<Plan> plan = PlanJob(shape, cluster, PlanOptions{});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(ChunksOf(*plan), std::vector<Bytes>{shape.input_bytes});
+  // 10 s of map on one worker, then 0.25 s of reduce on each of four and a little network.
+  EXPECT_GT(plan->summary.lower_bound_s, 10.24);
+  EXPECT_NEAR(plan->summary.makespan_s, 10.3, 0.1);
+  EXPECT_THAT(
+      plan->summary.notes,
+      AllOf(Contains("1 gzip file cannot be cut: 1 of 4 workers maps."),
+            Contains(HasSubstr("faster workers or smaller files help, more workers do not")),
+            Contains(HasSubstr("one more mapper would change nothing"))));
+}
+
+TEST(LoadPlanTest, LargestFileGoesToTheFastestWorker) {
+  JobShape shape = ShapeOf(1e-8, 1e-10, 0.01);
+  shape.uncut = {{0, 100'000'000}, {100'000'000, 700'000'000}, {700'000'000, 1'000'000'000}};
+  ClusterProfile cluster = ClusterOf(3, 1e-10, 3);
+  cluster.workers[2].compute_rate = 2;
+  const absl::StatusOr<Plan> plan = LoadPlan(shape, cluster);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_TRUE(CheckPlan(*plan).ok()) << CheckPlan(*plan);
+  EXPECT_EQ(ChunksOf(*plan), (std::vector<Bytes>{100'000'000, 600'000'000, 300'000'000}));
+  // 600 MB at twice the rate take as long as 300 MB.
+  EXPECT_NEAR(plan->summary.makespan_s, 3, 0.01);
+  EXPECT_GT(plan->summary.lower_bound_s, 2.99);
+}
+
+TEST(LoadPlanTest, FilesThatFitTheWorkersNeedNoWord) {
+  JobShape shape = ShapeOf(1e-8, 1e-8, 0.1);
+  for (Bytes begin = 0; begin < shape.input_bytes; begin += 100'000'000)
+    shape.uncut.push_back({begin, begin + 100'000'000});
+  const absl::StatusOr<Plan> plan = PlanJob(shape, ClusterOf(4, 1e-9, 4), PlanOptions{});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(ChunksOf(*plan).size(), 4u);
+  EXPECT_THAT(plan->summary.notes, Not(Contains(HasSubstr("cannot be cut"))));
 }
 
 TEST(LoadPlanTest, LateMappersGetLess) {

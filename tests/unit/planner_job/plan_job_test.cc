@@ -205,6 +205,18 @@ const BadJob kBadJobs[] = {
      [](JobShape& s, ClusterProfile&) {
        s.map_output_ratio.value = std::numeric_limits<double>::infinity();
      }},
+    {"uncut[0] out of range: [0, 9); must be a part of [0, 8)",
+     [](JobShape& s, ClusterProfile&) {
+       s.uncut = {{0, 9}};
+     }},
+    {"uncut[1] out of range: [3, 6); must be a part of [4, 8)",
+     [](JobShape& s, ClusterProfile&) {
+       s.uncut = {{0, 4}, {3, 6}};
+     }},
+    {"uncut[0] out of range: [2, 2)",
+     [](JobShape& s, ClusterProfile&) {
+       s.uncut = {{2, 2}};
+     }},
     {"num_mappers out of range: -1", [](JobShape& s, ClusterProfile&) { s.num_mappers = -1; }},
     {"layers.size() out of range: 0", [](JobShape& s, ClusterProfile&) { s.layers.clear(); }},
     {"layers[0].num_reducers out of range: 2000000",

@@ -53,6 +53,18 @@ NetworkModel DrawNetwork(std::int32_t num_workers, double seconds_per_byte) {
   return network;
 }
 
+// Files that cannot be cut, all of the input or between others.
+void DrawUncut(JobShape& shape) {
+  Bytes begin = 0;
+  for (std::int32_t files = DrawCount(0, 2) == 0 ? DrawCount(1, 8) : 0; files > 0; --files) {
+    const Bytes end = files == 1 && DrawCount(0, 1) == 0
+                          ? shape.input_bytes
+                          : begin + (shape.input_bytes - begin) * DrawCount(1, 4) / 5;
+    if (end > begin && DrawCount(0, 3) > 0) shape.uncut.push_back({begin, end});
+    begin = end;
+  }
+}
+
 }  // namespace
 
 RandomJob DrawJob(JobKind kind) {
@@ -61,6 +73,7 @@ RandomJob DrawJob(JobKind kind) {
   std::vector<Bytes> sizes = {1000, 12'345, 1'000'000'000'000};
   if (!busy) sizes.insert(sizes.end(), {0, 1, 7, 100});
   job.shape.input_bytes = *rc::gen::elementOf(sizes);
+  if (!busy) DrawUncut(job.shape);
   const double scale = 1.0 / static_cast<double>(job.shape.input_bytes + 1);
   job.shape.map_seconds_per_byte.value = (DrawCost() + 0.1) * 10 * scale;
   job.shape.map_startup_s.value = DrawCost() / 4;

@@ -19,7 +19,7 @@ enum class JobKind {
 
 /// Draws from RapidCheck: 1 to 6 workers of different speeds, no cut, one limited total, or two
 /// racks (with or without a total), equal or slow ports; 0 to 9 mappers and reducers, 1 to 3
-/// layers, empty to 10^12 bytes.
+/// layers, empty to 10^12 bytes; in one job of three some files cannot be cut.
 /// Requires: called inside a RapidCheck property.
 RandomJob DrawJob(JobKind kind);
 
