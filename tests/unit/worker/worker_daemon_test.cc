@@ -1,18 +1,14 @@
-// The daemon whole, with real task processes and files, between a master and a data plane made by
-// hand.
-
-#include "runtime/worker/worker_daemon.h"
+// Registration, jobs and their steps, ending; transfers are in worker_daemon_transfers_test.cc.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <optional>
+#include <string>
 
-#include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
-#include "tests/unit/worker/fake_peers.h"
-#include "tests/unit/worker/manual_loop.h"
-#include "tests/unit/worker/real_machine.h"
+#include "tests/unit/worker/worker_daemon_fixture.h"
 
 namespace weir::worker {
 namespace {
@@ -20,154 +16,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-class WorkerDaemonTest : public testing::Test {
- protected:
-  void TearDown() override {
-    if (daemon_) Stop();
-    EXPECT_THAT(FilesIn(work_dir_.path()), IsEmpty());
-  }
-
-  void StartDaemon(const std::string& task_mode, TaskOptions task = {}) {
-    std::filesystem::create_directory(staging_);
-    std::ofstream(staging_ + "/.weir-job-j") << "";
-    task.program = WEIR_MISBEHAVING_TASK;
-    task.arguments = {"misbehaving_task", task_mode};
-    WorkerOptions options;
-    options.name = "w1";
-    options.work_dir = work_dir_.path();
-    options.slots = 2;
-    options.control_endpoint = "127.0.0.1:7100";
-    options.data_endpoint = server_.endpoint();
-    options.task = std::move(task);
-    daemon_ = std::make_unique<WorkerDaemon>(
-        options,
-        WorkerSeams{loop_, pool_, loop_, random_, storage_, master_, runs_, server_, fetcher_});
-    std::optional<absl::Status> started;
-    daemon_->Start([&](absl::Status status) { started = std::move(status); });
-    ASSERT_TRUE(Until([&] { return started.has_value(); }));
-    ASSERT_TRUE(started->ok()) << *started;
-  }
-  void StartRegistered(const std::string& task_mode, TaskOptions task = {}) {
-    StartDaemon(task_mode, std::move(task));
-    ASSERT_TRUE(Until([&] { return daemon_->registered(); }));
-  }
-  void Stop() {
-    bool stopped = false;
-    daemon_->Stop([&] { stopped = true; });
-    EXPECT_TRUE(Until([&] { return stopped; }));
-    daemon_.reset();
-  }
-
-  bool Until(const std::function<bool()>& done) { return RunUntil(loop_, done, absl::Seconds(8)); }
-
-  template <typename Response>
-  absl::StatusOr<Response> Await(std::function<void(rpc::Reply<Response>)> call) {
-    std::optional<absl::StatusOr<Response>> answer;
-    call([&answer](absl::StatusOr<Response> a) {
-      EXPECT_FALSE(answer) << "answered twice";
-      answer = std::move(a);
-    });
-    EXPECT_TRUE(Until([&] { return answer.has_value(); }));
-    return answer ? *std::move(answer) : absl::StatusOr<Response>(absl::InternalError("silence"));
-  }
-
-  v1::Fence FenceNow(int attempt = 1) const {
-    v1::Fence fence;
-    fence.set_job_id("j");
-    fence.set_master_epoch(2);
-    fence.set_plan_epoch(1);
-    fence.set_worker_epoch(master_.worker_epoch);
-    fence.set_attempt(attempt);
-    return fence;
-  }
-  absl::Status Prepare() {
-    v1::PrepareJobRequest request;
-    *request.mutable_fence() = FenceNow();
-    request.mutable_spec()->set_job("wordcount");
-    request.set_staging_dir(staging_);
-    request.set_job_token(99);
-    return Await<v1::PrepareJobResponse>([&](auto reply) {
-             daemon_->PrepareJob(request, absl::Seconds(5), std::move(reply));
-           })
-        .status();
-  }
-  absl::Status StartStep(v1::StepOrder order) {
-    v1::StartStepRequest request;
-    *request.mutable_fence() = FenceNow();
-    *request.mutable_order() = std::move(order);
-    return Await<v1::StartStepResponse>(
-               [&](auto reply) { daemon_->StartStep(request, absl::Seconds(5), std::move(reply)); })
-        .status();
-  }
-  absl::Status Grant(v1::TransferGrant order) {
-    v1::GrantTransferRequest request;
-    *request.mutable_fence() = FenceNow();
-    *request.mutable_order() = std::move(order);
-    return Await<v1::GrantTransferResponse>([&](auto reply) {
-             daemon_->GrantTransfer(request, absl::Seconds(5), std::move(reply));
-           })
-        .status();
-  }
-  absl::StatusOr<v1::ReleaseJobResponse> Release() {
-    v1::ReleaseJobRequest request;
-    *request.mutable_fence() = FenceNow();
-    return Await<v1::ReleaseJobResponse>(
-        [&](auto reply) { daemon_->ReleaseJob(request, absl::Seconds(5), std::move(reply)); });
-  }
-  static v1::StepOrder MapStep(int step) {
-    v1::StepOrder order;
-    order.set_step(step);
-    order.set_kind(v1::STEP_ORDER_KIND_MAP);
-    order.set_index_in_layer(step);
-    return order;
-  }
-  static v1::TransferGrant Piece(int transfer, std::int64_t offset, std::int64_t bytes) {
-    v1::TransferGrant order;
-    order.set_transfer(transfer);
-    order.set_source_endpoint("10.0.0.2:7200");
-    order.set_source_worker("w2");
-    order.set_run_id("8.1");
-    order.set_offset(offset);
-    order.set_bytes(bytes);
-    order.set_section_offset(1000);
-    order.set_section_bytes(500);
-    order.set_look_ahead_bytes(16);
-    order.set_grant_ahead_bytes(48);
-    order.set_job_token(99);
-    return order;
-  }
-  // The error of the only step report there will be.
-  v1::JobError AwaitStepError() {
-    EXPECT_TRUE(Until([&] { return !master_.step_reports.empty(); }));
-    if (master_.step_reports.empty()) return {};
-    return master_.step_reports[0].result().error();
-  }
-
-  static std::vector<std::string> FilesIn(const std::string& directory) {
-    std::vector<std::string> found;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(directory)) {
-      found.push_back(entry.path());
-    }
-    return found;
-  }
-  std::string JobFile(const std::string& name) const {
-    return daemon_->directory() + "/jobs/j/" + name;
-  }
-
-  ScratchDirectory work_dir_;
-  ScratchDirectory output_;
-  const std::string staging_ = output_.path() + "/staging";
-  env::AsioEventLoop loop_;
-  InlinePool pool_;
-  FixedRandom random_;
-  env::PosixStorage storage_;
-  FakeMaster master_;
-  transfer::PublishedRuns runs_;
-  FakeDataServer server_;
-  FakeFetcher fetcher_{loop_};
-  std::unique_ptr<WorkerDaemon> daemon_;
-};
 
 TEST_F(WorkerDaemonTest, RunsAJobFromPreparationToRelease) {
   StartRegistered("good");
@@ -299,84 +147,6 @@ TEST_F(WorkerDaemonTest, ReleaseEndsAStepUnderWay) {
   EXPECT_TRUE(Release().ok());
   EXPECT_THAT(master_.step_reports, IsEmpty());
   EXPECT_FALSE(std::filesystem::exists(daemon_->directory() + "/jobs/j"));
-}
-
-TEST_F(WorkerDaemonTest, FetchesPiecesOfOneSectionIntoOneFile) {
-  StartRegistered("good");
-  ASSERT_TRUE(Prepare().ok());
-  ASSERT_TRUE(Grant(Piece(1, 1000, 200)).ok());
-  EXPECT_TRUE(Grant(Piece(1, 1000, 200)).ok()) << "twice is no error";
-  ASSERT_TRUE(Grant(Piece(2, 1200, 300)).ok());
-  ASSERT_EQ(fetcher_.started.size(), 1u) << "one receive at a time";
-  EXPECT_EQ(fetcher_.started[0].order.peer_name, "w2");
-  EXPECT_EQ(fetcher_.started[0].order.key.token, 99u);
-  EXPECT_EQ(fetcher_.started[0].order.destination_path, JobFile("received/8.1.1000"));
-  EXPECT_EQ(fetcher_.started[0].order.destination_offset, 0);
-
-  fetcher_.started[0].nearly_done(48);
-  ASSERT_EQ(master_.transfer_reports.size(), 1u);
-  EXPECT_EQ(master_.transfer_reports[0].report().bytes_left(), 48);
-  EXPECT_EQ(fetcher_.started.size(), 1u) << "the line is not free yet";
-  fetcher_.started[0].nearly_done(16);
-  ASSERT_EQ(fetcher_.started.size(), 2u) << "the next may begin";
-  EXPECT_EQ(fetcher_.started[1].order.destination_path, JobFile("received/8.1.1000"));
-  EXPECT_EQ(fetcher_.started[1].order.destination_offset, 200);
-  std::exchange(fetcher_.started[0].done, nullptr)(transfer::FetchResult{200, 0.5});
-  std::exchange(fetcher_.started[1].done, nullptr)(transfer::FetchResult{300, 0.5});
-
-  ASSERT_EQ(master_.transfer_reports.size(), 3u);
-  EXPECT_TRUE(master_.transfer_reports[0].report().nearly_done());
-  EXPECT_TRUE(master_.transfer_reports[1].report().done());
-  EXPECT_EQ(master_.transfer_reports[1].report().bytes(), 200);
-  EXPECT_EQ(master_.transfer_reports[2].report().transfer(), 2);
-}
-
-TEST_F(WorkerDaemonTest, FailedTransfersNameBothEndsAndWhatToDo) {
-  StartRegistered("good");
-  ASSERT_TRUE(Prepare().ok());
-  const std::pair<absl::Status, std::string_view> failures[] = {
-      {absl::UnavailableError("connection refused"), job_error::kWorkerUnreachable},
-      {absl::DeadlineExceededError("no byte for 6 s"), job_error::kWorkerUnreachable},
-      {absl::DataLossError("checksum"), job_error::kDataLoss},
-      {absl::NotFoundError("no such run"), job_error::kTransferFailed},
-      {ErrnoStatus(ENOSPC, "write received/8.1.1000"), job_error::kDiskFull}};
-  int transfer = 0;
-  for (const auto& [status, code] : failures) {
-    ASSERT_TRUE(Grant(Piece(++transfer, 1000, 200)).ok());
-    std::exchange(fetcher_.started.back().done, nullptr)(status);
-    const v1::JobError& error = master_.transfer_reports.back().report().error();
-    EXPECT_EQ(error.code(), code);
-    EXPECT_FALSE(error.advice().empty());
-    if (code == job_error::kDiskFull) {
-      EXPECT_EQ(error.worker(), "w1");
-      EXPECT_THAT(error.advice(), HasSubstr(work_dir_.path()));
-    } else {
-      EXPECT_THAT(error.message(), testing::AllOf(HasSubstr("w1"), HasSubstr("w2")));
-    }
-    if (code == job_error::kWorkerUnreachable) {
-      EXPECT_EQ(error.worker(), "w2");
-      EXPECT_THAT(error.advice(), HasSubstr("10.0.0.2:7200"));
-    }
-  }
-}
-
-TEST_F(WorkerDaemonTest, HandsRunsOverByLink) {
-  StartRegistered("good");
-  ASSERT_TRUE(Prepare().ok());
-  const std::string source = output_.path() + "/runs";
-  std::filesystem::create_directory(source);
-  std::ofstream(source + "/8.1.run") << "bytes";
-  v1::TransferGrant order = Piece(1, 1000, 200);
-  order.set_handover(true);
-  order.set_source_run_path(source + "/8.1.run");
-  ASSERT_TRUE(Grant(order).ok());
-  ASSERT_TRUE(Until([&] { return !master_.transfer_reports.empty(); }));
-  EXPECT_FALSE(master_.transfer_reports[0].report().has_error());
-  EXPECT_TRUE(std::filesystem::equivalent(source + "/8.1.run", JobFile("received/8.1.run")));
-
-  order.set_transfer(2);
-  order.set_source_run_path("/etc/passwd");
-  EXPECT_TRUE(absl::IsInvalidArgument(Grant(order)));
 }
 
 TEST_F(WorkerDaemonTest, RefusesOrdersThatMakeNoSense) {

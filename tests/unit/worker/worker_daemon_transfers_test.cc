@@ -1,0 +1,103 @@
+// Grants, and what becomes of them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "runtime/base/errno_status.h"
+#include "runtime/base/job_errors.h"
+#include "tests/unit/worker/worker_daemon_fixture.h"
+
+namespace weir::worker {
+namespace {
+
+using testing::HasSubstr;
+
+class WorkerDaemonTransfersTest : public WorkerDaemonTest {};
+
+TEST_F(WorkerDaemonTransfersTest, FetchesPiecesOfOneSectionIntoOneFile) {
+  StartRegistered("good");
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_TRUE(Grant(Piece(1, 1000, 200)).ok());
+  EXPECT_TRUE(Grant(Piece(1, 1000, 200)).ok()) << "twice is no error";
+  ASSERT_TRUE(Grant(Piece(2, 1200, 300)).ok());
+  ASSERT_EQ(fetcher_.started.size(), 1u) << "one receive at a time";
+  EXPECT_EQ(fetcher_.started[0].order.peer_name, "w2");
+  EXPECT_EQ(fetcher_.started[0].order.key.token, 99u);
+  EXPECT_EQ(fetcher_.started[0].order.destination_path, JobFile("received/8.1.1000"));
+  EXPECT_EQ(fetcher_.started[0].order.destination_offset, 0);
+
+  fetcher_.started[0].nearly_done(48);
+  ASSERT_EQ(master_.transfer_reports.size(), 1u);
+  EXPECT_EQ(master_.transfer_reports[0].report().bytes_left(), 48);
+  EXPECT_EQ(fetcher_.started.size(), 1u) << "the line is not free yet";
+  fetcher_.started[0].nearly_done(16);
+  ASSERT_EQ(fetcher_.started.size(), 2u) << "the next may begin";
+  EXPECT_EQ(fetcher_.started[1].order.destination_path, JobFile("received/8.1.1000"));
+  EXPECT_EQ(fetcher_.started[1].order.destination_offset, 200);
+  std::exchange(fetcher_.started[0].done, nullptr)(transfer::FetchResult{200, 0.5});
+  std::exchange(fetcher_.started[1].done, nullptr)(transfer::FetchResult{300, 0.5});
+
+  ASSERT_EQ(master_.transfer_reports.size(), 3u);
+  EXPECT_TRUE(master_.transfer_reports[0].report().nearly_done());
+  EXPECT_TRUE(master_.transfer_reports[1].report().done());
+  EXPECT_EQ(master_.transfer_reports[1].report().bytes(), 200);
+  EXPECT_EQ(master_.transfer_reports[2].report().transfer(), 2);
+}
+
+TEST_F(WorkerDaemonTransfersTest, FailedTransfersNameBothEndsAndWhatToDo) {
+  StartRegistered("good");
+  ASSERT_TRUE(Prepare().ok());
+  const std::pair<absl::Status, std::string_view> failures[] = {
+      {absl::UnavailableError("connection refused"), job_error::kWorkerUnreachable},
+      {absl::DeadlineExceededError("no byte for 6 s"), job_error::kWorkerUnreachable},
+      {absl::DataLossError("checksum"), job_error::kDataLoss},
+      {absl::NotFoundError("no such run"), job_error::kTransferFailed},
+      {ErrnoStatus(ENOSPC, "write received/8.1.1000"), job_error::kDiskFull}};
+  int transfer = 0;
+  for (const auto& [status, code] : failures) {
+    ASSERT_TRUE(Grant(Piece(++transfer, 1000, 200)).ok());
+    std::exchange(fetcher_.started.back().done, nullptr)(status);
+    const v1::JobError& error = master_.transfer_reports.back().report().error();
+    EXPECT_EQ(error.code(), code);
+    EXPECT_FALSE(error.advice().empty());
+    if (code == job_error::kDiskFull) {
+      EXPECT_EQ(error.worker(), "w1");
+      EXPECT_THAT(error.advice(), HasSubstr(work_dir_.path()));
+    } else {
+      EXPECT_THAT(error.message(), testing::AllOf(HasSubstr("w1"), HasSubstr("w2")));
+    }
+    if (code == job_error::kWorkerUnreachable) {
+      EXPECT_EQ(error.worker(), "w2");
+      EXPECT_THAT(error.advice(), HasSubstr("10.0.0.2:7200"));
+    }
+  }
+}
+
+TEST_F(WorkerDaemonTransfersTest, HandsRunsOverByLink) {
+  StartRegistered("good");
+  ASSERT_TRUE(Prepare().ok());
+  const std::string source = output_.path() + "/runs";
+  std::filesystem::create_directory(source);
+  std::ofstream(source + "/8.1.run") << "bytes";
+  v1::TransferGrant order = Piece(1, 1000, 200);
+  order.set_handover(true);
+  order.set_source_run_path(source + "/8.1.run");
+  ASSERT_TRUE(Grant(order).ok());
+  ASSERT_TRUE(Until([&] { return !master_.transfer_reports.empty(); }));
+  EXPECT_FALSE(master_.transfer_reports[0].report().has_error());
+  EXPECT_TRUE(std::filesystem::equivalent(source + "/8.1.run", JobFile("received/8.1.run")));
+
+  order.set_transfer(2);
+  order.set_source_run_path("/etc/passwd");
+  EXPECT_TRUE(absl::IsInvalidArgument(Grant(order)));
+}
+
+}  // namespace
+}  // namespace weir::worker
