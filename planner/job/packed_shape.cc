@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "planner/job/job_bound.h"
+#include "planner/job/map_chunks.h"
 
 namespace weir::planner {
 namespace {
 
 double MapOutputRatio(const JobShape& shape, const ClusterProfile& cluster) {
-  const auto mappers =
-      static_cast<double>(shape.num_mappers > 0 ? shape.num_mappers : cluster.network.num_workers);
-  const double chunk_bytes = static_cast<double>(shape.input_bytes) / mappers;
+  const std::size_t mappers = EvenChunks(shape, cluster.network.num_workers).size();
+  const double chunk_bytes = static_cast<double>(shape.input_bytes) / static_cast<double>(mappers);
   return chunk_bytes > 0 ? MapOutputBytes(shape, chunk_bytes) / chunk_bytes
                          : shape.map_output_ratio.value;
 }

@@ -105,19 +105,41 @@ RC_GTEST_PROP(KeyWeightsProperty, BytesFollowFractionsWhereKeysCanBeDivided, ())
     RC_ASSERT(std::abs(cuts.shares[k] - fractions[k]) < 1e-6);
 }
 
-RC_GTEST_PROP(KeyWeightsProperty, NobodyGetsMoreThanItsFractionAndOneHeavyKey, ()) {
+// A place where keys may be cut: the end of a bucket, or any point of a wide one.
+double DrawCut(const KeyWeights& weights) {
+  const auto i = *rc::gen::inRange<std::size_t>(0, weights.ends.size());
+  const double begin = i == 0 ? 0 : weights.ends[i - 1];
+  const double width = weights.ends[i] - begin;
+  if (width <= KeyWeights::kAtomWidth) return weights.ends[i];
+  return begin + width * *rc::gen::inRange(1, 9) / 8;
+}
+
+double LargestRatio(const std::vector<double>& shares, const std::vector<double>& fractions) {
+  double largest = 0;
+  for (std::size_t k = 0; k < shares.size(); ++k)
+    largest = std::max(largest, shares[k] / fractions[k]);
+  return largest;
+}
+
+// Where keys are heavy no consumer is safe from more than its fraction: one of a large fraction may
+// be given all the heavy keys between those of small ones, for whom each would weigh more.
+RC_GTEST_PROP(KeyWeightsProperty, NoOtherCutsLoadAnyConsumerLessForItsFraction, ()) {
   const KeyWeights weights = DrawWeights(true);
   const std::vector<double> fractions = DrawFractions();
   const KeyCuts cuts = CutKeys(weights, fractions);
-  double heaviest = 0;
-  double begin = 0;
-  for (std::size_t i = 0; i < weights.ends.size(); ++i) {
-    if (weights.ends[i] - begin <= KeyWeights::kAtomWidth)
-      heaviest = std::max(heaviest, weights.shares[i]);
-    begin = weights.ends[i];
+  std::vector<double> others;
+  for (std::size_t k = 0; k + 1 < fractions.size(); ++k) others.push_back(DrawCut(weights));
+  std::sort(others.begin(), others.end());
+  others.push_back(1);
+  std::vector<double> shares;
+  double below = 0;
+  for (const double end : others) {
+    const double next = ShareBelow(weights, end);
+    shares.push_back(next - below);
+    below = next;
   }
-  const double largest = *std::max_element(fractions.begin(), fractions.end());
-  for (const double share : cuts.shares) RC_ASSERT(share <= largest + heaviest + 1e-6);
+  RC_ASSERT(LargestRatio(cuts.shares, fractions) <=
+            LargestRatio(shares, fractions) * (1 + 1e-6) + 1e-6);
 }
 
 }  // namespace
