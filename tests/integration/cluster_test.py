@@ -91,6 +91,15 @@ class Stores(WeirTest):
 
 
 class Racks(WeirTest):
+    def run_even_plan(self, cluster, text):
+        """Counts the words of `text` on all four workers; returns the explained plan."""
+        self.assert_ok(cluster.submit("wordcount", text, "-o", self.path("out"), "--plan-method", "even",
+                                      "--mappers", "4", "--reducers", "4"))
+        jobs = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"]
+        explained = self.weir("explain", jobs[0]["job_id"], "--json", "--master", cluster.address)
+        self.assert_ok(explained)
+        return json.loads(explained.out)
+
     def test_transfers_between_racks_share_their_channel(self):
         text = self.path("text.txt")
         write_words(text, 8, distinct=60000)
@@ -98,12 +107,7 @@ class Racks(WeirTest):
         network = self.write("network.json", json.dumps({"schema": 1, "racks": [
             {"name": str(i), "workers": rack, "up_channels": 1, "down_channels": 1} for i, rack in enumerate(racks)]}))
         cluster = Cluster(self, workers=4, master_args=["--network", network])
-        self.assert_ok(cluster.submit("wordcount", text, "-o", self.path("out"), "--plan-method", "even",
-                                      "--mappers", "4", "--reducers", "4"))
-        jobs = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"]
-        explained = self.weir("explain", jobs[0]["job_id"], "--json", "--master", cluster.address)
-        self.assert_ok(explained)
-        report = json.loads(explained.out)
+        report = self.run_even_plan(cluster, text)
         names = [worker["name"] for worker in report["workers"]]
         self.assertEqual(sorted(names), sorted(racks[0] + racks[1]))
         for rack in racks:
@@ -113,7 +117,6 @@ class Racks(WeirTest):
             self.assertLessEqual(overlapping(up), 1)
         cluster.stop()
 
-
     def test_transfers_of_slow_ports_take_part_of_a_channel(self):
         text = self.path("text.txt")
         write_words(text, 8, distinct=60000)
@@ -122,12 +125,7 @@ class Racks(WeirTest):
             "schema": 1, "channel_bytes_per_s": 1.2e8, "total_channels": 1,
             "port_bytes_per_s": {name: 1.2e8 / times for name, times in slowdown.items()}}))
         cluster = Cluster(self, workers=4, master_args=["--network", network])
-        self.assert_ok(cluster.submit("wordcount", text, "-o", self.path("out"), "--plan-method", "even",
-                                      "--mappers", "4", "--reducers", "4"))
-        jobs = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"]
-        explained = self.weir("explain", jobs[0]["job_id"], "--json", "--master", cluster.address)
-        self.assert_ok(explained)
-        report = json.loads(explained.out)
+        report = self.run_even_plan(cluster, text)
         names = [worker["name"] for worker in report["workers"]]
         everyone = set(range(4))
         self.assertEqual(len(moved(report)), 12)

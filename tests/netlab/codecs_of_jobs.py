@@ -5,9 +5,7 @@ What a codec saves depends on the bytes, so this needs real jobs; the shuffles o
 import statistics
 
 import jobs
-from cluster import LabCluster
-from network import Lab
-from shuffle import HOSTS, QUEUES, network_of
+from shuffle import HOSTS
 
 CODECS = ("none", "lz4", "zstd", "auto")
 
@@ -31,21 +29,17 @@ def median_of(runs, key):
 
 def run(options, log):
     results = []
-    for channels in options.channels:
-        lab = Lab(hosts=HOSTS, kind="racks", rate_mbit=options.rate, core_mbit=channels * options.rate,
-                  queue_bytes=QUEUES["128k"])
-        with lab, LabCluster(lab, master_args=options.master_args, network=network_of(lab),
-                             congestion_control=options.congestion_control) as cluster:
-            for job in options.jobs:
-                path = jobs.make_input(job, cluster, options.megabytes, options.seed)
-                runs = run_turns(lab, cluster, job, path, options)
-                base = median_of(runs["none"], "actual_s")
-                codecs = {codec: {"actual_s": median_of(r, "actual_s"), "predicted_s": median_of(r, "predicted_s"),
-                                  "moved_bytes": median_of(r, "moved_bytes"), "ratio": median_of(r, "actual_s") / base,
-                                  "chosen": [one["codecs"] for one in r]}
-                          for codec, r in runs.items()}
-                results.append({"channels": channels, "job": job, "codecs": codecs, "runs": runs})
-                log(f"l = {channels} {job:10} " + ", ".join(
-                    f"{codec} {c['actual_s']:.2f} s ({c['ratio']:.2f}; predicted {c['predicted_s']:.2f}; "
-                    f"{c['moved_bytes'] / 1e6:.1f} MB)" for codec, c in codecs.items()))
+    for channels, lab, cluster in jobs.cores(options):
+        for job in options.jobs:
+            path = jobs.make_input(job, cluster, options.megabytes, options.seed)
+            runs = run_turns(lab, cluster, job, path, options)
+            base = median_of(runs["none"], "actual_s")
+            codecs = {codec: {"actual_s": median_of(r, "actual_s"), "predicted_s": median_of(r, "predicted_s"),
+                              "moved_bytes": median_of(r, "moved_bytes"), "ratio": median_of(r, "actual_s") / base,
+                              "chosen": [one["codecs"] for one in r]}
+                      for codec, r in runs.items()}
+            results.append({"channels": channels, "job": job, "codecs": codecs, "runs": runs})
+            log(f"l = {channels} {job:10} " + ", ".join(
+                f"{codec} {c['actual_s']:.2f} s ({c['ratio']:.2f}; predicted {c['predicted_s']:.2f}; "
+                f"{c['moved_bytes'] / 1e6:.1f} MB)" for codec, c in codecs.items()))
     return results

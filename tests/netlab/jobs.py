@@ -105,15 +105,21 @@ def run_one(lab, cluster, job, path, flags):
             "wall_s": (status["ended_unix_ms"] - status["submitted_unix_ms"]) / 1000}
 
 
-def run(options, log):
-    """Every job on every core; the first run of a job on a cluster is kept apart (nothing was learned yet)."""
-    results = []
+def cores(options):
+    """(channels, laboratory, cluster) for each core that was asked for; they live until the next one is."""
     for channels in options.channels:
         lab = Lab(hosts=HOSTS, kind="racks", rate_mbit=options.rate, core_mbit=channels * options.rate,
                   queue_bytes=QUEUES["128k"])
         with lab, LabCluster(lab, master_args=options.master_args, network=network_of(lab),
                              congestion_control=options.congestion_control) as cluster:
-            results += run_jobs(lab, cluster, channels, options, log)
+            yield channels, lab, cluster
+
+
+def run(options, log):
+    """Every job on every core; the first run of a job on a cluster is kept apart (nothing was learned yet)."""
+    results = []
+    for channels, lab, cluster in cores(options):
+        results += run_jobs(lab, cluster, channels, options, log)
     return results
 
 
