@@ -70,6 +70,7 @@ absl::Status Check(const v1::RunInfo& run) {
   }
   absl::Status tried = CheckRange("number of trials", run.trials_size(), 0, kTrialsMax);
   for (const v1::CodecTrial& trial : run.trials()) {
+    tried.Update(CheckRange("trial.codec", trial.codec(), v1::CODEC_LZ4, v1::CODEC_ZSTD));
     tried.Update(CheckRange("trial.raw_bytes", trial.raw_bytes(), 1, INT64_MAX));
     tried.Update(CheckRange("trial.packed_bytes", trial.packed_bytes(), 1, trial.raw_bytes()));
   }
@@ -83,6 +84,10 @@ absl::Status Check(const v1::RunInfo& run) {
                    CheckRange("section.records", section.records(), 0, INT64_MAX),
                    CheckRange("section.unpacked_bytes", section.unpacked_bytes(), 0, INT64_MAX));
     if (!status.ok()) return status;
+    if (section.unpacked_bytes() != 0 && section.unpacked_bytes() < section.bytes()) {
+      return Wrong("section.unpacked_bytes", absl::StrCat(section.unpacked_bytes()),
+                   "0 or at least section.bytes");
+    }
     if (section.offset() > run.bytes() - section.bytes()) {
       return Wrong("section.offset", absl::StrCat(section.offset()), "inside the run");
     }

@@ -88,6 +88,37 @@ TEST(CheckMessagesTest, RunSectionsLieInsideAndApart) {
   EXPECT_FALSE(Check(report).ok());
 }
 
+TEST(CheckMessagesTest, WhatIsSaidOfPackingMustMakeSense) {
+  v1::ReportStepRequest report;
+  report.mutable_fence()->set_job_id("j");
+  v1::RunInfo& run = *report.mutable_result()->mutable_run();
+  run.set_bytes(50);
+  v1::RunSection& section = *run.add_sections();
+  section.set_bytes(50);
+  section.set_unpacked_bytes(80);
+  v1::CodecTrial& trial = *run.add_trials();
+  trial.set_codec(v1::CODEC_ZSTD);
+  trial.set_raw_bytes(1000);
+  trial.set_packed_bytes(1000);
+  EXPECT_TRUE(Check(report).ok()) << Check(report);
+  section.set_unpacked_bytes(49);
+  EXPECT_FALSE(Check(report).ok()) << "packing never adds";
+  section.set_unpacked_bytes(0);
+  EXPECT_TRUE(Check(report).ok()) << "not packed";
+  trial.set_packed_bytes(1001);
+  EXPECT_FALSE(Check(report).ok());
+  trial.set_packed_bytes(0);
+  EXPECT_FALSE(Check(report).ok());
+  trial.set_packed_bytes(1);
+  for (const int codec : {0, 3, -1}) {
+    trial.set_codec(static_cast<v1::Codec>(codec));
+    EXPECT_FALSE(Check(report).ok()) << codec;
+  }
+  trial.set_codec(v1::CODEC_LZ4);
+  for (int i = 0; i < 16; ++i) *run.add_trials() = trial;
+  EXPECT_FALSE(Check(report).ok()) << "so many codecs there are not";
+}
+
 TEST(CheckMessagesTest, NegativeNumbersAreRefused) {
   v1::ReportTransferRequest report;
   report.mutable_fence()->set_job_id("j");
