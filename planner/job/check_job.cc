@@ -8,9 +8,6 @@
 namespace weir::planner {
 namespace {
 
-// No codec of ours does better than one byte in 65 536.
-constexpr double kPackedRatioMin = 1e-6;
-
 template <typename Value>
 absl::Status OutOfRange(absl::string_view field, Value value, absl::string_view legal) {
   return absl::InvalidArgumentError(
@@ -71,7 +68,7 @@ absl::Status CheckLayer(const LayerShape& layer, std::size_t index) {
   if (status.ok()) status = CheckKeyWeights(layer.key_weights);
   for (const PackedBytes& packed : layer.packed) {
     if (!status.ok()) return status;
-    if (packed.ratio.value >= kPackedRatioMin && packed.ratio.value <= 1) continue;
+    if (packed.ratio.value >= PackedBytes::kRatioMin && packed.ratio.value <= 1) continue;
     status = OutOfRange(absl::StrCat(prefix, "packed ratio of ", CodecName(packed.codec)),
                         packed.ratio.value, "between 1e-6 and 1");
   }

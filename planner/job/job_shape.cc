@@ -11,6 +11,11 @@ double MapOutputBytes(const JobShape& shape, double chunk_bytes) {
                            shape.map_output_growth.value - 1);
 }
 
+double MapOutputRatio(const JobShape& shape, double chunk_bytes) {
+  return chunk_bytes > 0 ? MapOutputBytes(shape, chunk_bytes) / chunk_bytes
+                         : shape.map_output_ratio.value;
+}
+
 const char* OriginName(Origin origin) {
   switch (origin) {
     case Origin::kDefault:

@@ -27,8 +27,11 @@ struct Known {
 
 /// What a codec makes of the bytes between two layers.
 struct PackedBytes {
+  /// No codec of ours does better than one byte in 65 536.
+  static constexpr double kRatioMin = 1e-6;
+
   Codec codec = Codec::kNone;
-  /// Packed bytes per byte. In (0, 1].
+  /// Packed bytes per byte. In [kRatioMin, 1].
   Known ratio{1, Origin::kDefault};
 };
 
@@ -105,6 +108,9 @@ struct JobShape {
 
 /// Returns the output of a mapper that reads `chunk_bytes`: g_0 x (x / x0)^(beta - 1).
 double MapOutputBytes(const JobShape& shape, double chunk_bytes);
+
+/// Returns that output per byte of the chunk; g_0 for an empty one.
+double MapOutputRatio(const JobShape& shape, double chunk_bytes);
 
 /// One worker as the planner sees it.
 struct WorkerProfile {

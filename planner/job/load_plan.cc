@@ -54,9 +54,7 @@ enum class Placement {
 
 /// The chain's mappers are linear: their ratio is that of an even chunk.
 void SetOutputRatio(const JobShape& shape, Chain& chain) {
-  const double chunk = chain.input_bytes / chain.num_mappers;
-  chain.map_output_ratio =
-      chunk > 0 ? MapOutputBytes(shape, chunk) / chunk : shape.map_output_ratio.value;
+  chain.map_output_ratio = MapOutputRatio(shape, chain.input_bytes / chain.num_mappers);
 }
 
 Chain ChainOf(const JobShape& shape, const ClusterProfile& cluster) {

@@ -8,11 +8,11 @@
 namespace weir::planner {
 namespace {
 
-double MapOutputRatio(const JobShape& shape, const ClusterProfile& cluster) {
+// Of an even split.
+double EvenOutputRatio(const JobShape& shape, const ClusterProfile& cluster) {
   const std::size_t mappers = EvenChunks(shape, cluster.network.num_workers).size();
-  const double chunk_bytes = static_cast<double>(shape.input_bytes) / static_cast<double>(mappers);
-  return chunk_bytes > 0 ? MapOutputBytes(shape, chunk_bytes) / chunk_bytes
-                         : shape.map_output_ratio.value;
+  return MapOutputRatio(shape,
+                        static_cast<double>(shape.input_bytes) / static_cast<double>(mappers));
 }
 
 double SlotsMax(const ClusterProfile& cluster) {
@@ -51,7 +51,7 @@ JobShape PackedShape(const JobShape& shape, const ClusterProfile& cluster,
                      const std::vector<Codec>& run_codec) {
   JobShape packed = shape;
   packed.map_seconds_per_byte.value +=
-      MapOutputRatio(shape, cluster) *
+      EvenOutputRatio(shape, cluster) *
       CostOf(CodecOfLayer(run_codec, 0), cluster).pack_seconds_per_byte;
   packed.map_output_ratio.value *= PackedRatio(shape.layers[0], CodecOfLayer(run_codec, 0));
   for (std::size_t p = 0; p < shape.layers.size(); ++p) {
@@ -80,7 +80,7 @@ std::vector<Codec> CodecsWorthTrying(const JobShape& shape, const ClusterProfile
   double rates = 0;
   for (const WorkerProfile& worker : cluster.workers) rates += worker.compute_rate;
   std::vector<Codec> codecs;
-  double bytes = static_cast<double>(shape.input_bytes) * MapOutputRatio(shape, cluster);
+  double bytes = static_cast<double>(shape.input_bytes) * EvenOutputRatio(shape, cluster);
   for (const LayerShape& layer : shape.layers) {
     Codec best = Codec::kNone;
     double most_s = 0;

@@ -24,7 +24,6 @@ constexpr double kWorkPartMin = 0.1;
 constexpr double kKeyTolerance = 0.1;
 constexpr std::size_t kKeyBucketsMax = 4096;
 constexpr double kTransferBytesMin = 1 << 20;
-constexpr double kPackedRatioMin = 1e-3;
 
 std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
@@ -242,8 +241,8 @@ void ApplyCodecs(const v1::JobShapeLearned::Layer& from, planner::Origin origin,
   for (const v1::JobShapeLearned::CodecRatio& one : from.codecs()) {
     const absl::StatusOr<planner::Codec> codec = planner::CodecFromProto(one.codec());
     if (!codec.ok() || !(one.ratio() > 0)) continue;
-    // Headers of small blocks may weigh more than what is saved.
-    layer.packed.push_back({*codec, {std::clamp(one.ratio(), kPackedRatioMin, 1.0), origin}});
+    layer.packed.push_back(
+        {*codec, {std::clamp(one.ratio(), planner::PackedBytes::kRatioMin, 1.0), origin}});
   }
 }
 
@@ -258,8 +257,7 @@ void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin, double
     shape.map_output_growth = {known.map_output_growth(), origin};
     shape.map_output_at_bytes = known.map_output_at_bytes();
   }
-  const double output_ratio =
-      chunk_bytes > 0 ? planner::MapOutputBytes(shape, chunk_bytes) / chunk_bytes : 0;
+  const double output_ratio = planner::MapOutputRatio(shape, chunk_bytes);
   Set(known.map_seconds_per_byte() > 0,
       known.map_seconds_per_byte() + known.map_seconds_per_output_byte() * output_ratio, origin,
       shape.map_seconds_per_byte);
