@@ -1,7 +1,8 @@
 #pragma once
 
 // What a job may ask its input to be: lines, CSV rows, records of one size, or whole blocks.
-// Upstream: DelimitedBlocks, FixedBlocks. Downstream: the author's Map.
+// Upstream: blocks of whole records, cut by the engine as kFraming says. Downstream: the author's
+// Map.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,20 +12,18 @@
 #include <string_view>
 #include <vector>
 
-#include "jobs/api/delimited_blocks.h"
-#include "jobs/api/fixed_blocks.h"
+#include "jobs/api/record_framing.h"
 #include "jobs/api/text_block.h"
 
 namespace weir {
 
-// A reader names its Source (made for each range by MakeSource) and hands the records of a block to
-// the job. One reader a slot, so that it may keep scratch memory.
+// A reader says what ends its records (kFraming) and hands the records of a block to the job. One
+// reader a slot, so that it may keep scratch memory.
 
 /// Lines without their '\n'. A '\r' before it is part of the line. Map takes std::string_view.
 class TextLines {
  public:
-  using Source = DelimitedBlocks;
-  static Source MakeSource(const InputRange& range) { return {Delimiters("\n"), range}; }
+  static constexpr DelimitedBy kFraming{"\n"};
 
   template <typename Job, typename Emit>
   void MapBlock(Job& job, const TextBlock& block, Emit& emit) {
@@ -50,8 +49,7 @@ struct CsvRow {
 /// because a range may begin anywhere. A '\r' before the '\n' is dropped. Map takes const CsvRow&.
 class CsvRows {
  public:
-  using Source = DelimitedBlocks;
-  static Source MakeSource(const InputRange& range) { return {Delimiters("\n"), range}; }
+  static constexpr DelimitedBy kFraming{"\n"};
 
   template <typename Job, typename Emit>
   void MapBlock(Job& job, const TextBlock& block, Emit& emit) {
@@ -87,8 +85,7 @@ template <std::int64_t kBytes>
 class FixedRecords {
  public:
   static_assert(kBytes > 0 && kBytes <= 64 << 20);
-  using Source = FixedBlocks;
-  static Source MakeSource(const InputRange& range) { return {kBytes, range}; }
+  static constexpr FixedSize kFraming{kBytes};
 
   template <typename Job, typename Emit>
   void MapBlock(Job& job, const TextBlock& block, Emit& emit) {
@@ -113,10 +110,7 @@ struct AsciiSpace {
 template <typename Delimiter>
 class Block {
  public:
-  using Source = DelimitedBlocks;
-  static Source MakeSource(const InputRange& range) {
-    return {Delimiters(Delimiter::kBytes), range};
-  }
+  static constexpr DelimitedBy kFraming{Delimiter::kBytes};
 
   template <typename Job, typename Emit>
   void MapBlock(Job& job, const TextBlock& block, Emit& emit) {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "jobs/api/make_program.h"
 #include "jobs/api/part_lines.h"
+#include "jobs/engine/make_program.h"
 #include "jobs/onebrc/summarize_stations.h"
 
 namespace weir::onebrc {

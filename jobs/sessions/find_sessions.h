@@ -9,8 +9,8 @@
 #include <string_view>
 #include <tuple>
 
-#include "jobs/api/group_layer.h"
 #include "jobs/api/readers.h"
+#include "jobs/engine/group_values.h"
 
 namespace weir::sessions {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "jobs/api/make_program.h"
 #include "jobs/api/part_lines.h"
+#include "jobs/engine/make_program.h"
 #include "jobs/sessions/find_sessions.h"
 
 namespace weir::sessions {

@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "jobs/api/group_layer.h"
 #include "jobs/api/key_prefix.h"
 #include "jobs/api/readers.h"
+#include "jobs/engine/group_values.h"
 
 namespace weir::terasort {
 

@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "jobs/api/make_program.h"
+#include "jobs/engine/make_program.h"
 #include "jobs/terasort/record_check.h"
 #include "jobs/terasort/record_generator.h"
 #include "jobs/terasort/sort_records.h"

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
-#include "jobs/api/make_program.h"
 #include "jobs/api/part_lines.h"
+#include "jobs/engine/make_program.h"
 #include "jobs/weather/daily_maximum.h"
 #include "jobs/weather/mean_of_maxima.h"
 

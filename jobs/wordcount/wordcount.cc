@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "jobs/api/make_program.h"
 #include "jobs/api/part_lines.h"
+#include "jobs/engine/make_program.h"
 #include "jobs/wordcount/count_words.h"
 
 namespace weir::wordcount {

@@ -7,11 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "planner/job/check_job.h"
 #include "planner/job/job_drafts.h"
-#include "planner/job/job_store.h"
 #include "planner/job/map_chunks.h"
-#include "planner/plan/order_bound.h"
-#include "planner/plan/plan_assembly.h"
-#include "planner/plan/transfer_orders.h"
+#include "planner/job/store_steps.h"
+#include "planner/order/order_bound.h"
+#include "planner/order/plan_assembly.h"
+#include "planner/order/transfer_orders.h"
 
 namespace weir::planner {
 

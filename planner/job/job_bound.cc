@@ -7,8 +7,8 @@
 #include <numeric>
 #include <vector>
 
-#include "planner/job/job_store.h"
 #include "planner/job/map_chunks.h"
+#include "planner/job/store_steps.h"
 #include "planner/load/cut_bound.h"
 
 namespace weir::planner {

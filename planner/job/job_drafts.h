@@ -2,7 +2,7 @@
 
 // A job's steps as drafts for plan assembly: what each mapper and reducer reads, makes and takes by
 // the job's rates.
-// Upstream: even_plan, load_plan. Downstream: planner/plan/plan_assembly.h.
+// Upstream: even_plan, load_plan. Downstream: planner/order/plan_assembly.h.
 
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "planner/job/job_shape.h"
-#include "planner/plan/plan_assembly.h"
+#include "planner/order/plan_assembly.h"
 
 namespace weir::planner {
 

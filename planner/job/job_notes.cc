@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "planner/explain/plan_limits.h"
+#include "planner/explain/readable.h"
 #include "planner/job/map_chunks.h"
-#include "planner/plan/plan_limits.h"
-#include "planner/plan/readable.h"
 
 namespace weir::planner {
 namespace {

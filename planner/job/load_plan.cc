@@ -6,21 +6,21 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "planner/explain/readable.h"
 #include "planner/job/even_plan.h"
 #include "planner/job/job_bound.h"
 #include "planner/job/job_drafts.h"
-#include "planner/job/job_store.h"
 #include "planner/job/map_chunks.h"
+#include "planner/job/store_steps.h"
 #include "planner/load/chain.h"
 #include "planner/load/choose_counts.h"
 #include "planner/load/plan_pieces.h"
-#include "planner/plan/coalesce.h"
-#include "planner/plan/order_bound.h"
-#include "planner/plan/order_by_slack.h"
-#include "planner/plan/plan_assembly.h"
-#include "planner/plan/planning_effort.h"
-#include "planner/plan/readable.h"
-#include "planner/plan/transfer_orders.h"
+#include "planner/order/coalesce.h"
+#include "planner/order/order_bound.h"
+#include "planner/order/order_by_slack.h"
+#include "planner/order/plan_assembly.h"
+#include "planner/order/planning_effort.h"
+#include "planner/order/transfer_orders.h"
 
 namespace weir::planner {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/plan/whole_bytes.h"
+#include "planner/order/whole_bytes.h"
 
 namespace weir::planner {
 namespace {

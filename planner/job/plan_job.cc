@@ -11,13 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "planner/explain/readable.h"
 #include "planner/job/check_job.h"
 #include "planner/job/even_plan.h"
 #include "planner/job/job_notes.h"
 #include "planner/job/load_plan.h"
 #include "planner/job/packed_shape.h"
-#include "planner/plan/planning_effort.h"
-#include "planner/plan/readable.h"
+#include "planner/order/planning_effort.h"
 
 namespace weir::planner {
 namespace {

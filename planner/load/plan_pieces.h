@@ -1,12 +1,12 @@
 #pragma once
 
 // A layer's schedule as the pieces that plan assembly takes. Whole bytes are assembly's business.
-// Upstream: schedule_layer.h. Downstream: planner/plan/plan_assembly.h, through planner/job.
+// Upstream: schedule_layer.h. Downstream: planner/order/plan_assembly.h, through planner/job.
 
 #include <vector>
 
 #include "planner/load/schedule_layer.h"
-#include "planner/plan/plan_assembly.h"
+#include "planner/order/plan_assembly.h"
 
 namespace weir::planner::load {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "planner/plan/store.h"
+#include "planner/plan/check_store.h"
 
 namespace weir::planner {
 namespace {

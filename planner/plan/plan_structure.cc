@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "planner/plan/check_store.h"
 #include "planner/plan/cut_lanes.h"
-#include "planner/plan/store.h"
 
 namespace weir::planner {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "planner/plan/transfer_orders.h"
-#include "planner/plan/whole_bytes.h"
+#include "planner/order/transfer_orders.h"
+#include "planner/order/whole_bytes.h"
 
 namespace weir::planner::tree {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "planner/plan/explain.h"
+#include "planner/explain/explain.h"
 #include "planner/plan/plan.h"
 #include "weir/v1/plan.pb.h"
 

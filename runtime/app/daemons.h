@@ -1,7 +1,7 @@
 #pragma once
 
 #include "jobs/api/job_definition.h"
-#include "runtime/client/options.h"
+#include "runtime/client/flags/options.h"
 
 namespace weir::app {
 

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "runtime/base/log.h"
-#include "runtime/client/exit_codes.h"
+#include "runtime/client/flags/exit_codes.h"
 
 namespace weir::app {
 

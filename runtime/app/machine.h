@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/client/command_host.h"
-#include "runtime/client/options.h"
+#include "runtime/client/flags/options.h"
 #include "runtime/rpc/grpc/listen_security.h"
 
 namespace weir::app {

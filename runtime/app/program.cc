@@ -12,9 +12,9 @@
 #include "runtime/app/machine.h"
 #include "runtime/app/sessions.h"
 #include "runtime/base/log.h"
-#include "runtime/client/command_line.h"
-#include "runtime/client/commands.h"
-#include "runtime/client/exit_codes.h"
+#include "runtime/client/commands/commands.h"
+#include "runtime/client/flags/command_line.h"
+#include "runtime/client/flags/exit_codes.h"
 
 namespace weir::app {
 namespace {

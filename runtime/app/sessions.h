@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "jobs/api/job_definition.h"
-#include "runtime/client/options.h"
+#include "runtime/client/flags/options.h"
 #include "runtime/client/session.h"
 
 namespace weir::app {

@@ -7,7 +7,7 @@
 #include "runtime/app/daemons.h"
 #include "runtime/app/task_guardian.h"
 #include "runtime/app/threads.h"
-#include "runtime/client/exit_codes.h"
+#include "runtime/client/flags/exit_codes.h"
 #include "runtime/env/real/asio_event_loop.h"
 #include "runtime/task/task.h"
 

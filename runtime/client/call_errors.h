@@ -2,7 +2,7 @@
 
 #include "absl/status/status.h"
 #include "runtime/client/command_host.h"
-#include "runtime/client/exit_codes.h"
+#include "runtime/client/flags/exit_codes.h"
 #include "weir/v1/job.pb.h"
 
 namespace weir::client {

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "jobs/api/job_definition.h"
-#include "runtime/client/options.h"
+#include "runtime/client/flags/options.h"
 #include "runtime/client/session.h"
 #include "runtime/env/event_loop.h"
 #include "runtime/env/storage.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/base/limits.h"
-#include "runtime/client/exit_codes.h"
+#include "runtime/client/flags/exit_codes.h"
 #include "runtime/client/progress.h"
 
 namespace weir::client {

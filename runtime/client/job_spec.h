@@ -3,7 +3,7 @@
 #include <string>
 
 #include "runtime/client/command_host.h"
-#include "runtime/client/options.h"
+#include "runtime/client/flags/options.h"
 #include "weir/v1/job.pb.h"
 
 namespace weir::client {

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/client/command_host.h"
-#include "runtime/client/options.h"
+#include "runtime/client/flags/options.h"
 #include "weir/v1/job.pb.h"
 #include "weir/v1/plan.pb.h"
 

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "planner/plan/explain.h"
+#include "planner/explain/explain.h"
 #include "runtime/client/command_host.h"
-#include "runtime/client/options.h"
+#include "runtime/client/flags/options.h"
 #include "weir/v1/services.pb.h"
 
 namespace weir::client {

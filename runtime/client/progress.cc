@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "runtime/client/exit_codes.h"
-#include "runtime/client/value_text.h"
+#include "runtime/client/flags/exit_codes.h"
+#include "runtime/client/flags/value_text.h"
 
 namespace weir::client {
 namespace {

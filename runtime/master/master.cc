@@ -41,12 +41,12 @@ absl::Status Master::Impl::HearsWorkers() const {
 void Master::Impl::Start(absl::AnyInvocable<void(absl::Status)> on_ready) {
   assert(life_ == Life::kNew);
   life_ = Life::kStarting;
-  Offload(
+  env::Offload(
       seams_.loop, seams_.disk_pool,
       [&journal = seams_.journal, &storage = seams_.storage, now = seams_.wall_clock.UnixMillis()] {
         return SettleHistory(journal, storage, now);
       },
-      lifeline_.Guard(
+      callbacks_.Guard(
           [this, on_ready = std::move(on_ready)](absl::StatusOr<JobHistory> history) mutable {
             if (!history.ok()) return on_ready(history.status());
             Recovered(*std::move(history), std::move(on_ready));
@@ -72,8 +72,8 @@ void Master::Impl::Recovered(JobHistory history, absl::AnyInvocable<void(absl::S
   // Served only once the epoch is durable: a later master must take a greater one.
   journal_.Append(
       std::move(record),
-      lifeline_.Guard([this, master_epoch, interrupted = history.endings.size(),
-                       on_ready = std::move(on_ready)](const absl::Status& status) mutable {
+      callbacks_.Guard([this, master_epoch, interrupted = history.endings.size(),
+                        on_ready = std::move(on_ready)](const absl::Status& status) mutable {
         if (!status.ok()) return on_ready(status);
         LogInfo("Master serves", {{"epoch", master_epoch}, {"interrupted_jobs", interrupted}});
         ServeFrom(master_epoch);

@@ -8,30 +8,11 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
-#include "jobs/api/job_definition.h"
-#include "runtime/env/event_loop.h"
-#include "runtime/env/storage.h"
-#include "runtime/master/journal.h"
-#include "runtime/master/master_options.h"
+#include "runtime/master/options/master_options.h"
+#include "runtime/master/options/master_seams.h"
 #include "runtime/rpc/api.h"
 
 namespace weir::master {
-
-/// What the master stands on. All of it outlives the Master, and the pools' work is drained before
-/// it goes.
-struct MasterSeams {
-  env::EventLoop& loop;
-  /// Files and the journal.
-  env::WorkPool& disk_pool;
-  /// Planning.
-  env::WorkPool& compute_pool;
-  env::Storage& storage;
-  env::Random& random;
-  env::WallClock& wall_clock;
-  rpc::WorkerConnector& connector;
-  Journal& journal;
-  const JobCatalog& catalog;
-};
 
 /// Serves users (JobApi) and workers (ClusterApi).
 ///

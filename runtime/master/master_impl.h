@@ -10,16 +10,16 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
-#include "runtime/master/calibration_run.h"
-#include "runtime/master/job_history.h"
-#include "runtime/master/job_run.h"
-#include "runtime/master/job_store.h"
-#include "runtime/master/journal_writer.h"
-#include "runtime/master/lifeline.h"
+#include "runtime/env/callback_scope.h"
+#include "runtime/master/calibrate/calibration_run.h"
+#include "runtime/master/job/job_history.h"
+#include "runtime/master/job/job_registry.h"
+#include "runtime/master/job/job_run.h"
+#include "runtime/master/job/watch_hub.h"
+#include "runtime/master/journal/journal_writer.h"
 #include "runtime/master/master.h"
-#include "runtime/master/planning.h"
-#include "runtime/master/watch_hub.h"
-#include "runtime/master/worker_table.h"
+#include "runtime/master/planning/planning.h"
+#include "runtime/master/workers/worker_table.h"
 
 namespace weir::master {
 
@@ -103,7 +103,7 @@ class Master::Impl {
   std::unique_ptr<CalibrationRun> calibration_;
   bool watch_scheduled_ = false;
   std::vector<absl::AnyInvocable<void()>> on_stopped_;
-  Lifeline lifeline_;
+  env::CallbackScope callbacks_;
 };
 
 }  // namespace weir::master

@@ -8,9 +8,9 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
-#include "runtime/master/given_plan.h"
+#include "runtime/master/job/submission.h"
 #include "runtime/master/master_impl.h"
-#include "runtime/master/submission.h"
+#include "runtime/master/planning/given_plan.h"
 
 namespace weir::master {
 namespace {
@@ -41,7 +41,7 @@ void Master::Impl::Submit(v1::JobSpec spec, rpc::Reply<v1::SubmitResponse> reply
   replies.push_back(std::move(reply));
   if (replies.size() > 1) return;
   const v1::JobSpec checked = spec;
-  CheckSubmission(seams_, lifeline_, checked, SubmissionKind::kRun,
+  CheckSubmission(seams_, callbacks_, checked, SubmissionKind::kRun,
                   [this, key, spec = std::move(spec)](absl::StatusOr<InputList> input) mutable {
                     absl::Status status = input.status();
                     if (status.ok()) status = Serving();
@@ -65,8 +65,8 @@ void Master::Impl::Accept(const std::string& key, v1::JobSpec spec) {
   record.mutable_job_accepted()->set_unix_ms(status.submitted_unix_ms());
   journal_.Append(
       std::move(record),
-      lifeline_.Guard([this, key, status = std::move(status),
-                       given_plan = std::move(given_plan)](const absl::Status& written) mutable {
+      callbacks_.Guard([this, key, status = std::move(status),
+                        given_plan = std::move(given_plan)](const absl::Status& written) mutable {
         if (!written.ok()) return AnswerSubmit(key, written);
         const std::string id = status.job_id();
         Accepted(std::move(status), std::move(given_plan));
@@ -157,8 +157,8 @@ void Master::Impl::GetPlan(const std::string& job_id, rpc::Reply<v1::GetPlanResp
   }
   if (absl::Status known = store_.Find(job_id).status(); !known.ok()) return reply(known);
   journal_.ReadJob(
-      job_id, lifeline_.Guard([job_id, reply = std::move(reply)](
-                                  absl::StatusOr<std::vector<v1::JournalRecord>> records) mutable {
+      job_id, callbacks_.Guard([job_id, reply = std::move(reply)](
+                                   absl::StatusOr<std::vector<v1::JournalRecord>> records) mutable {
         if (!records.ok()) return reply(records.status());
         v1::GetPlanResponse found;
         for (v1::JournalRecord& record : *records) {
@@ -177,7 +177,7 @@ void Master::Impl::GetPlan(const std::string& job_id, rpc::Reply<v1::GetPlanResp
 void Master::Impl::PlanDry(v1::JobSpec spec, rpc::Reply<v1::GetPlanResponse> reply) {
   const v1::JobSpec checked = spec;
   CheckSubmission(
-      seams_, lifeline_, checked, SubmissionKind::kDryRun,
+      seams_, callbacks_, checked, SubmissionKind::kDryRun,
       [this, spec = std::move(spec),
        reply = std::move(reply)](absl::StatusOr<InputList> input) mutable {
         if (!input.ok()) return reply(input.status());
@@ -224,7 +224,7 @@ void Master::Impl::ExplainGiven(const v1::JobSpec& spec, absl::Span<const Regist
 void Master::Impl::EndDryPlan(const std::string& id) {
   dry_plans_.at(id)->WhenReleased([this, id] {
     // In a turn of its own: what calls this is part of what goes.
-    seams_.loop.Post(lifeline_.Guard([this, id] { dry_plans_.erase(id); }));
+    seams_.loop.Post(callbacks_.Guard([this, id] { dry_plans_.erase(id); }));
   });
 }
 
@@ -244,8 +244,8 @@ void Master::Impl::GetLogs(const std::string& job_id, rpc::Reply<v1::GetLogsResp
         "job ", job_id, " is ", JobStateWord((*status)->state()), "; logs are kept when it ends")));
   }
   journal_.ReadJob(
-      job_id, lifeline_.Guard([reply = std::move(reply)](
-                                  absl::StatusOr<std::vector<v1::JournalRecord>> records) mutable {
+      job_id, callbacks_.Guard([reply = std::move(reply)](
+                                   absl::StatusOr<std::vector<v1::JournalRecord>> records) mutable {
         if (!records.ok()) return reply(records.status());
         v1::GetLogsResponse response;
         for (v1::JournalRecord& record : *records) {

@@ -7,8 +7,8 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
-#include "runtime/master/check_messages.h"
 #include "runtime/master/master_impl.h"
+#include "runtime/master/workers/check_messages.h"
 
 namespace weir::master {
 
@@ -100,7 +100,7 @@ void Master::Impl::ScheduleWatch() {
   const std::optional<MonoTime> next = workers_->NextWake();
   if (watch_scheduled_ || !next) return;
   watch_scheduled_ = true;
-  seams_.loop.RunAt(*next, lifeline_.Guard([this] {
+  seams_.loop.RunAt(*next, callbacks_.Guard([this] {
     watch_scheduled_ = false;
     for (const RegisteredWorker& worker : workers_->TakeLost(seams_.loop.Now())) {
       Lose(worker, absl::StrCat("no heartbeat for ", absl::FormatDuration(limits::kWorkerLease)));
@@ -114,7 +114,7 @@ void Master::Impl::AskAfterSilent() {
   for (const auto& [silent, endpoint] : workers_->TakeSilent(seams_.loop.Now())) {
     seams_.connector.AskIfGone(
         endpoint, limits::kHeartbeatOverdue,
-        lifeline_.Guard([this, silent = silent, endpoint = endpoint](bool gone) {
+        callbacks_.Guard([this, silent = silent, endpoint = endpoint](bool gone) {
           if (!gone) return;
           if (const std::optional<RegisteredWorker> worker = workers_->TakeGone(silent)) {
             Lose(*worker, absl::StrCat("nobody listens at ", endpoint, " any more"));

@@ -15,7 +15,7 @@
 #include "google/protobuf/util/json_util.h"
 #include "planner/plan/check_plan.h"
 #include "planner/wire/plan_wire.h"
-#include "runtime/master/network_spec.h"
+#include "runtime/master/options/network_spec.h"
 #include "tests/netlab/shuffle_plan.h"
 
 namespace weir::netlab {

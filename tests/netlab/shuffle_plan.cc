@@ -6,11 +6,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "planner/plan/coalesce.h"
-#include "planner/plan/order_bound.h"
-#include "planner/plan/order_by_slack.h"
-#include "planner/plan/planning_effort.h"
-#include "planner/plan/transfer_orders.h"
+#include "planner/order/coalesce.h"
+#include "planner/order/order_bound.h"
+#include "planner/order/order_by_slack.h"
+#include "planner/order/planning_effort.h"
+#include "planner/order/transfer_orders.h"
 
 namespace weir::netlab {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "planner/plan/plan.h"
-#include "runtime/master/master_options.h"
+#include "runtime/master/options/master_options.h"
 
 namespace weir::netlab {
 

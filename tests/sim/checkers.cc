@@ -10,7 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "runtime/master/job_machine.h"
+#include "runtime/master/job/job_machine.h"
 
 namespace weir::sim {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/master/journal.h"
+#include "runtime/master/journal/journal.h"
 
 namespace weir::sim {
 

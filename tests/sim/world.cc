@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/limits.h"
-#include "runtime/master/job_machine.h"
+#include "runtime/master/job/job_machine.h"
 
 namespace weir::sim {
 namespace {

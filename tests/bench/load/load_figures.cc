@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "planner/explain/explain.h"
 #include "planner/load/chain.h"
 #include "planner/load/fast_layer.h"
-#include "planner/plan/explain.h"
-#include "planner/plan/predict.h"
+#include "planner/plan/predict/predict.h"
 #include "tests/unit/planner_load/plan_of_layer.h"
 #include "tests/unit/planner_load/reference_chain.h"
 

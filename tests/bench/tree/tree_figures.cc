@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/instances/tree_drawing.h"
 #include "planner/tree/bidirectional_greedy.h"
 #include "planner/tree/circulant.h"
 #include "planner/tree/class_dp.h"
@@ -27,7 +28,6 @@
 #include "planner/tree/selection.h"
 #include "planner/tree/slot_search.h"
 #include "planner/tree/tree_bounds.h"
-#include "planner/tree/tree_drawing.h"
 #include "planner/tree/tree_shapes.h"
 #include "planner/tree/tree_timing.h"
 #include "planner/tree/unidirectional_greedy.h"

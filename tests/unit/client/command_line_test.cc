@@ -1,4 +1,4 @@
-#include "runtime/client/command_line.h"
+#include "runtime/client/flags/command_line.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/client/exit_codes.h"
+#include "runtime/client/flags/exit_codes.h"
 
 namespace weir::client {
 namespace {

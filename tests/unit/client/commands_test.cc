@@ -1,6 +1,6 @@
 // Commands against a master that answers as told.
 
-#include "runtime/client/commands.h"
+#include "runtime/client/commands/commands.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "runtime/base/job_errors.h"
-#include "runtime/client/exit_codes.h"
+#include "runtime/client/flags/exit_codes.h"
 #include "runtime/client/job_spec.h"
 #include "runtime/env/real/asio_event_loop.h"
 #include "runtime/env/real/kernel_sources.h"

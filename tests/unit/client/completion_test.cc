@@ -1,4 +1,4 @@
-#include "runtime/client/completion.h"
+#include "runtime/client/commands/completion.h"
 
 #include <gtest/gtest.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "runtime/client/command_line.h"
+#include "runtime/client/flags/command_line.h"
 
 namespace weir::client {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/client/value_text.h"
+#include "runtime/client/flags/value_text.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

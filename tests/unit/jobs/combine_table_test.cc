@@ -1,4 +1,4 @@
-#include "jobs/api/combine_table.h"
+#include "jobs/engine/table/combine_table.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "jobs/api/combine_layer.h"
-#include "jobs/api/make_program.h"
-#include "jobs/api/packed_key.h"
+#include "jobs/engine/combine_layer.h"
+#include "jobs/engine/make_program.h"
+#include "jobs/engine/table/packed_key.h"
 #include "tests/unit/jobs/in_process_job.h"
 
 namespace weir {

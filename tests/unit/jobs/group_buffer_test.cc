@@ -1,4 +1,4 @@
-#include "jobs/api/group_buffer.h"
+#include "jobs/engine/group_buffer.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

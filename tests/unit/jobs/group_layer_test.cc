@@ -1,4 +1,4 @@
-#include "jobs/api/group_layer.h"
+#include "jobs/engine/group_layer.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "jobs/api/make_program.h"
 #include "jobs/api/readers.h"
 #include "jobs/api/step_error.h"
+#include "jobs/engine/make_program.h"
 #include "tests/unit/jobs/in_process_job.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "jobs/api/gzip_input.h"
+#include "jobs/engine/input/gzip_input.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "jobs/api/bad_record.h"
-#include "jobs/api/make_program.h"
 #include "jobs/api/readers.h"
 #include "jobs/api/step_error.h"
+#include "jobs/engine/make_program.h"
 #include "tests/unit/jobs/in_process_job.h"
 
 namespace weir {

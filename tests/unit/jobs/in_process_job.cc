@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "jobs/api/slot_work.h"
+#include "jobs/engine/slot_work.h"
 
 namespace weir::testing {
 

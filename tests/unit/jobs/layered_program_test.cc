@@ -1,4 +1,4 @@
-#include "jobs/api/layered_program.h"
+#include "jobs/engine/layered_program.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "jobs/api/bad_record.h"
-#include "jobs/api/make_program.h"
 #include "jobs/api/readers.h"
 #include "jobs/api/step_error.h"
+#include "jobs/engine/make_program.h"
 #include "tests/unit/jobs/in_process_job.h"
 
 namespace weir {

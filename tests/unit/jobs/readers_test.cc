@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "jobs/api/bad_record.h"
-#include "jobs/api/emit_base.h"
-#include "jobs/api/slot_work.h"
 #include "jobs/api/step_error.h"
+#include "jobs/engine/emit_base.h"
+#include "jobs/engine/input/open_blocks.h"
+#include "jobs/engine/slot_work.h"
 #include "tests/unit/jobs/in_process_job.h"
 
 namespace weir {
@@ -44,7 +45,7 @@ absl::StatusOr<std::vector<std::string>> ReadAll(const std::vector<InputRange>& 
   EmitBase<NoJob> emit;
   for (const InputRange& range : ranges) {
     Reader reader;
-    auto source = Reader::MakeSource(range);
+    auto source = OpenBlocks(Reader::kFraming, range);
     std::int64_t progress = 0;
     TextBlock block;
     while (true) {
@@ -141,7 +142,7 @@ TEST(Readers, CsvRowsFollowRfc4180) {
 
 TEST(Readers, FileWrittenToWhileReadIsNamed) {
   const ScratchFile file(std::string(1 << 20, 'x') + "\n");
-  auto source = TextLines::MakeSource(file.range());
+  auto source = OpenBlocks(TextLines::kFraming, file.range());
   std::filesystem::resize_file(file.path(), 1000);
   TextBlock block;
   auto error = StepErrorOf(source.Next(block).status());
@@ -149,7 +150,7 @@ TEST(Readers, FileWrittenToWhileReadIsNamed) {
   EXPECT_EQ(error->code, step_error::kInputChanged);
 
   const ScratchFile grown("a\nb\n" + std::string(400 << 10, 'y'));
-  auto growing = TextLines::MakeSource(grown.range());
+  auto growing = OpenBlocks(TextLines::kFraming, grown.range());
   ASSERT_TRUE(*growing.Next(block));
   std::ofstream(grown.path(), std::ios::app) << "more";
   absl::StatusOr<bool> more = true;

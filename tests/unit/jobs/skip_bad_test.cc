@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "jobs/api/bad_record.h"
-#include "jobs/api/make_program.h"
 #include "jobs/api/readers.h"
+#include "jobs/engine/make_program.h"
 #include "tests/unit/jobs/in_process_job.h"
 
 namespace weir {

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 #include "rapidcheck/gtest.h"
-#include "runtime/master/calibration.h"
+#include "runtime/master/calibrate/calibration_machine.h"
 #include "tests/unit/master/simulated_network.h"
 
 namespace weir::master {

@@ -1,5 +1,3 @@
-#include "runtime/master/calibration.h"
-
 #include <algorithm>
 #include <string>
 
@@ -7,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/master/calibrate/calibration_machine.h"
 #include "tests/unit/master/simulated_network.h"
 
 namespace weir::master {

@@ -1,4 +1,4 @@
-#include "runtime/master/call_error.h"
+#include "runtime/master/workers/call_error.h"
 
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"

@@ -1,4 +1,4 @@
-#include "runtime/master/check_messages.h"
+#include "runtime/master/workers/check_messages.h"
 
 #include <cmath>
 

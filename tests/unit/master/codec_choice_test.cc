@@ -1,4 +1,4 @@
-#include "runtime/master/codec_choice.h"
+#include "runtime/master/planning/codec_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

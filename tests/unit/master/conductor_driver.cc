@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "gtest/gtest.h"
-#include "runtime/master/conductor.h"
+#include "runtime/master/conduct/conductor_machine.h"
 
 namespace weir::master {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "planner/plan/plan.h"
-#include "planner/plan/predict.h"
+#include "planner/plan/predict/predict.h"
 
 namespace weir::master {
 

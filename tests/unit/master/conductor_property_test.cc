@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "planner/job/plan_job.h"
-#include "planner/plan/predict.h"
+#include "planner/plan/predict/predict.h"
 #include "rapidcheck.h"
 #include "rapidcheck/gtest.h"
 #include "tests/unit/master/conductor_driver.h"

@@ -4,11 +4,11 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "planner/order/order_store.h"
+#include "planner/order/plan_assembly.h"
+#include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"
-#include "planner/plan/plan_assembly.h"
-#include "planner/plan/store.h"
-#include "planner/plan/transfer_orders.h"
-#include "runtime/master/conductor.h"
+#include "runtime/master/conduct/conductor_machine.h"
 
 namespace weir::master {
 namespace {

@@ -1,13 +1,12 @@
 // The conductor by hand: three workers, three maps, one reduce on worker 2.
 
-#include "runtime/master/conductor.h"
-
 #include <optional>
 
 #include "gtest/gtest.h"
+#include "planner/order/plan_assembly.h"
+#include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"
-#include "planner/plan/plan_assembly.h"
-#include "planner/plan/transfer_orders.h"
+#include "runtime/master/conduct/conductor_machine.h"
 
 namespace weir::master {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/master/grant_delay.h"
+#include "runtime/master/conduct/grant_delay.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/master/input_expansion.h"
+#include "runtime/master/input/input_expansion.h"
 
 #include "gtest/gtest.h"
 #include "runtime/base/job_errors.h"

@@ -1,4 +1,4 @@
-#include "runtime/master/input_ranges.h"
+#include "runtime/master/input/input_ranges.h"
 
 #include <algorithm>
 #include <map>

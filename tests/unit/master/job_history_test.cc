@@ -1,8 +1,8 @@
-#include "runtime/master/job_history.h"
+#include "runtime/master/job/job_history.h"
 
 #include "gtest/gtest.h"
 #include "runtime/base/job_errors.h"
-#include "runtime/master/staged_output.h"
+#include "runtime/master/output/staged_output.h"
 #include "tests/sim/memory_journal.h"
 #include "tests/sim/memory_storage.h"
 

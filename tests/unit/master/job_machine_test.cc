@@ -1,4 +1,4 @@
-#include "runtime/master/job_machine.h"
+#include "runtime/master/job/job_machine.h"
 
 #include <functional>
 #include <string>

@@ -1,7 +1,6 @@
-#include "runtime/master/job_store.h"
-
 #include "gtest/gtest.h"
 #include "runtime/base/limits.h"
+#include "runtime/master/job/job_registry.h"
 #include "tests/sim/virtual_time.h"
 
 namespace weir::master {

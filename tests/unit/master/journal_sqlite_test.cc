@@ -1,4 +1,4 @@
-#include "runtime/master/journal_sqlite.h"
+#include "runtime/master/journal/journal_sqlite.h"
 
 #include <sqlite3.h>
 #include <unistd.h>

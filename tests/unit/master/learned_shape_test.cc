@@ -1,6 +1,6 @@
 // What runs teach, what is similar, and what does not fit on disks.
 
-#include "runtime/master/learned_shape.h"
+#include "runtime/master/learning/learned_shape.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "planner/job/plan_job.h"
-#include "planner/plan/predict.h"
+#include "planner/plan/predict/predict.h"
 #include "runtime/base/job_errors.h"
-#include "runtime/master/disk_need.h"
-#include "runtime/master/shape_history.h"
+#include "runtime/master/learning/shape_history.h"
+#include "runtime/master/planning/disk_need.h"
 
 namespace weir::master {
 namespace {

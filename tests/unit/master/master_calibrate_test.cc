@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
-#include "runtime/master/job_machine.h"
+#include "runtime/master/job/job_machine.h"
 #include "runtime/master/master.h"
 #include "tests/sim/world.h"
 

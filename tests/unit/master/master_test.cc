@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "runtime/base/job_errors.h"
-#include "runtime/master/job_machine.h"
+#include "runtime/master/job/job_machine.h"
 #include "tests/sim/world.h"
 
 namespace weir::master {

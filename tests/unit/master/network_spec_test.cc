@@ -1,4 +1,4 @@
-#include "runtime/master/network_spec.h"
+#include "runtime/master/options/network_spec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

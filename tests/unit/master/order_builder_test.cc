@@ -1,4 +1,4 @@
-#include "runtime/master/order_builder.h"
+#include "runtime/master/conduct/order_builder.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "runtime/master/piece_scaling.h"
+#include "runtime/master/conduct/piece_scaling.h"
 
 #include <algorithm>
 #include <vector>

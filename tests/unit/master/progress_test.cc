@@ -1,4 +1,4 @@
-#include "runtime/master/progress.h"
+#include "runtime/master/conduct/progress.h"
 
 #include <optional>
 #include <string>
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "planner/plan/plan_assembly.h"
-#include "planner/plan/transfer_orders.h"
+#include "planner/order/plan_assembly.h"
+#include "planner/order/transfer_orders.h"
 
 namespace weir::master {
 namespace {

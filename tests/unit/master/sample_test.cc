@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/master/sample_design.h"
-#include "runtime/master/sample_machine.h"
-#include "runtime/master/sample_run.h"
+#include "runtime/master/planning/sample_design.h"
+#include "runtime/master/planning/sample_machine.h"
+#include "runtime/master/planning/sample_run.h"
 
 namespace weir::master {
 namespace {

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "planner/plan/fair_sharing.h"
 #include "planner/plan/network_model.h"
-#include "runtime/master/calibration.h"
+#include "planner/plan/predict/fair_sharing.h"
+#include "runtime/master/calibrate/calibration_machine.h"
 
 namespace weir::master {
 

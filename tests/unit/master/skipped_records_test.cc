@@ -1,4 +1,4 @@
-#include "runtime/master/skipped_records.h"
+#include "runtime/master/conduct/skipped_records.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/master/staged_output.h"
+#include "runtime/master/output/staged_output.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "runtime/master/watch_hub.h"
+#include "runtime/master/job/watch_hub.h"
 
 #include <algorithm>
 #include <vector>

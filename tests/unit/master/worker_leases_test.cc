@@ -1,4 +1,4 @@
-#include "runtime/master/worker_leases.h"
+#include "runtime/master/workers/worker_leases.h"
 
 #include "gtest/gtest.h"
 #include "runtime/base/limits.h"

@@ -1,4 +1,4 @@
-#include "runtime/master/worker_table.h"
+#include "runtime/master/workers/worker_table.h"
 
 #include "gtest/gtest.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/master/write_mode.h"
+#include "runtime/master/planning/write_mode.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "planner/job/plan_job.h"
+#include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"
-#include "planner/plan/predict.h"
-#include "planner/plan/transfer_orders.h"
+#include "planner/plan/predict/predict.h"
 
 namespace weir::planner {
 namespace {

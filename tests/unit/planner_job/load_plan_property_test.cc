@@ -12,7 +12,7 @@
 #include "planner/job/packed_shape.h"
 #include "planner/job/plan_job.h"
 #include "planner/plan/check_plan.h"
-#include "planner/plan/predict.h"
+#include "planner/plan/predict/predict.h"
 #include "tests/unit/planner_job/random_job.h"
 #include "tests/unit/planner_plan/cut_rates.h"
 

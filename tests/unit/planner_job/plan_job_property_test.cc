@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "planner/job/plan_job.h"
+#include "planner/order/order_bound.h"
+#include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"
-#include "planner/plan/order_bound.h"
-#include "planner/plan/predict.h"
-#include "planner/plan/transfer_orders.h"
+#include "planner/plan/predict/predict.h"
 #include "tests/unit/planner_job/random_job.h"
 #include "tests/unit/planner_plan/cut_rates.h"
 #include "tests/unit/planner_plan/naive_simulation.h"

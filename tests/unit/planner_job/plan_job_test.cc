@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "planner/plan/check_plan.h"
-#include "planner/plan/predict.h"
+#include "planner/plan/predict/predict.h"
 
 namespace weir::planner {
 namespace {

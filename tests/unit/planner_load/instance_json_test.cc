@@ -1,11 +1,11 @@
 // The text interface: what it accepts, and how it refuses.
 
-#include "planner/load/instance_json.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "planner/instances/load_instance_json.h"
 
 namespace weir::planner::load {
 namespace {

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <string>
 
-#include "planner/load/instance_json.h"
+#include "planner/instances/load_instance_json.h"
 
 namespace weir::planner::load {
 namespace {

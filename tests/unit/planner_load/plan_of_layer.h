@@ -8,8 +8,8 @@
 
 #include "planner/load/layer.h"
 #include "planner/load/plan_pieces.h"
-#include "planner/plan/transfer_orders.h"
-#include "planner/plan/whole_bytes.h"
+#include "planner/order/transfer_orders.h"
+#include "planner/order/whole_bytes.h"
 
 namespace weir::planner::load {
 

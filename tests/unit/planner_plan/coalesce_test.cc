@@ -1,4 +1,4 @@
-#include "planner/plan/coalesce.h"
+#include "planner/order/coalesce.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,12 +11,12 @@
 #include <numeric>
 #include <vector>
 
+#include "planner/order/order_bound.h"
+#include "planner/order/order_by_slack.h"
+#include "planner/order/plan_assembly.h"
+#include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"
-#include "planner/plan/order_bound.h"
-#include "planner/plan/order_by_slack.h"
-#include "planner/plan/plan_assembly.h"
-#include "planner/plan/predict.h"
-#include "planner/plan/transfer_orders.h"
+#include "planner/plan/predict/predict.h"
 #include "tests/unit/planner_plan/cut_rates.h"
 
 namespace weir::planner {

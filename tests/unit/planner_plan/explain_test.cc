@@ -1,7 +1,7 @@
 // Text, JSON and trace of plans. Golden files lie in golden/; when a change of them is wanted, copy
 // the new text that a failing test prints.
 
-#include "planner/plan/explain.h"
+#include "planner/explain/explain.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "planner/plan/predict.h"
-#include "planner/plan/transfer_orders.h"
+#include "planner/order/transfer_orders.h"
+#include "planner/plan/predict/predict.h"
 #include "tests/unit/planner_plan/two_by_two.h"
 
 namespace weir::planner {

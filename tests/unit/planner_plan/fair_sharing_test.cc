@@ -1,4 +1,4 @@
-#include "planner/plan/fair_sharing.h"
+#include "planner/plan/predict/fair_sharing.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "planner/plan/explain.h"
-#include "planner/plan/gantt_lanes.h"
-#include "planner/plan/interval_rows.h"
-#include "planner/plan/plan_assembly.h"
-#include "planner/plan/predict.h"
-#include "planner/plan/time_axis.h"
-#include "planner/plan/transfer_orders.h"
+#include "planner/explain/explain.h"
+#include "planner/explain/gantt_lanes.h"
+#include "planner/explain/interval_rows.h"
+#include "planner/explain/time_axis.h"
+#include "planner/order/plan_assembly.h"
+#include "planner/order/transfer_orders.h"
+#include "planner/plan/predict/predict.h"
 #include "tests/unit/planner_plan/two_by_two.h"
 
 namespace weir::planner {

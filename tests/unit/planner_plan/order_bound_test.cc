@@ -1,4 +1,4 @@
-#include "planner/plan/order_bound.h"
+#include "planner/order/order_bound.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "planner/plan/plan_assembly.h"
-#include "planner/plan/plan_limits.h"
-#include "planner/plan/transfer_orders.h"
+#include "planner/explain/plan_limits.h"
+#include "planner/order/plan_assembly.h"
+#include "planner/order/transfer_orders.h"
 #include "tests/unit/planner_plan/two_by_two.h"
 
 namespace weir::planner {

@@ -1,4 +1,4 @@
-#include "planner/plan/order_by_slack.h"
+#include "planner/order/order_by_slack.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -7,11 +7,11 @@
 #include <numeric>
 #include <vector>
 
-#include "planner/plan/assignment.h"
+#include "planner/order/assignment.h"
+#include "planner/order/order_bound.h"
+#include "planner/order/plan_assembly.h"
+#include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"
-#include "planner/plan/order_bound.h"
-#include "planner/plan/plan_assembly.h"
-#include "planner/plan/transfer_orders.h"
 
 namespace weir::planner {
 namespace {

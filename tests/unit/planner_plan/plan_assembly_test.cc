@@ -1,4 +1,4 @@
-#include "planner/plan/plan_assembly.h"
+#include "planner/order/plan_assembly.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "planner/order/transfer_orders.h"
+#include "planner/order/whole_bytes.h"
 #include "planner/plan/check_plan.h"
-#include "planner/plan/transfer_orders.h"
-#include "planner/plan/whole_bytes.h"
 
 namespace weir::planner {
 namespace {

@@ -1,4 +1,4 @@
-#include "planner/plan/predict.h"
+#include "planner/plan/predict/predict.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

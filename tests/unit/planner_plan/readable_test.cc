@@ -1,4 +1,4 @@
-#include "planner/plan/readable.h"
+#include "planner/explain/readable.h"
 
 #include <gtest/gtest.h>
 

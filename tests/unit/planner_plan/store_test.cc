@@ -1,7 +1,5 @@
 // Write steps and their limited store: by hand.
 
-#include "planner/plan/store.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,13 +7,14 @@
 #include <vector>
 
 #include "absl/strings/str_replace.h"
+#include "planner/explain/explain.h"
+#include "planner/explain/plan_limits.h"
+#include "planner/order/order_bound.h"
+#include "planner/order/order_store.h"
+#include "planner/order/plan_assembly.h"
+#include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"
-#include "planner/plan/explain.h"
-#include "planner/plan/order_bound.h"
-#include "planner/plan/plan_assembly.h"
-#include "planner/plan/plan_limits.h"
-#include "planner/plan/predict.h"
-#include "planner/plan/transfer_orders.h"
+#include "planner/plan/predict/predict.h"
 
 namespace weir::planner {
 namespace {

@@ -1,12 +1,12 @@
-#include "planner/plan/transfer_orders.h"
+#include "planner/order/transfer_orders.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
 
+#include "planner/order/plan_assembly.h"
 #include "planner/plan/check_plan.h"
-#include "planner/plan/plan_assembly.h"
 #include "tests/unit/planner_plan/two_by_two.h"
 
 namespace weir::planner {

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "planner/plan/check_plan.h"
-#include "planner/plan/predict.h"
+#include "planner/plan/predict/predict.h"
 #include "planner/tree/circulant.h"
 #include "planner/tree/list_schedule.h"
 #include "planner/tree/operand_order.h"

@@ -7,8 +7,8 @@
 #include <sstream>
 #include <string>
 
-#include "planner/tree/instance_pictures.h"
-#include "planner/tree/solve_instances.h"
+#include "planner/instances/instance_pictures.h"
+#include "planner/instances/solve_instances.h"
 
 namespace weir::planner::tree {
 namespace {

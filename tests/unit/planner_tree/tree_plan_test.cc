@@ -4,9 +4,10 @@
 
 #include <numeric>
 
+#include "planner/instances/tree_drawing.h"
+#include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"
-#include "planner/plan/predict.h"
-#include "planner/plan/transfer_orders.h"
+#include "planner/plan/predict/predict.h"
 #include "planner/tree/circulant.h"
 #include "planner/tree/greedy_tree.h"
 #include "planner/tree/list_schedule.h"
@@ -14,7 +15,6 @@
 #include "planner/tree/reduce_scatter.h"
 #include "planner/tree/release_dates.h"
 #include "planner/tree/schedule_forms.h"
-#include "planner/tree/tree_drawing.h"
 #include "planner/tree/tree_shapes.h"
 #include "planner/tree/unidirectional_greedy.h"
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "planner/order/plan_assembly.h"
+#include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"
-#include "planner/plan/plan_assembly.h"
-#include "planner/plan/transfer_orders.h"
 
 namespace weir::planner {
 namespace {

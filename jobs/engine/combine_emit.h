@@ -1,0 +1,41 @@
+#pragma once
+
+// emit of jobs with Combine: straight into the slot's table. Upstream: the author's Map.
+// Downstream: key_batch.h.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "jobs/api/key_codec.h"
+#include "jobs/engine/emit_base.h"
+#include "jobs/engine/table/key_batch.h"
+
+namespace weir {
+
+/// Takes (key, value) from Map. A key that lies in the current block is not copied unless it is
+/// new.
+template <typename Job, typename Batch>
+class CombineEmit : public EmitBase<Job> {
+ public:
+  explicit CombineEmit(Batch& batch) : batch_(batch) {}
+
+  [[gnu::always_inline]] void operator()(typename KeyForm<typename Job::Key>::Argument key,
+                                         const typename Job::Value& value) {
+    const std::string_view bytes = KeyForm<typename Job::Key>::Bytes(key, scratch_);
+    this->CountEmitted();
+    const auto offset = static_cast<std::size_t>(bytes.data() - this->block().data);
+    if (offset < static_cast<std::size_t>(this->block().bytes)) [[likely]] {
+      batch_.AddStable(bytes.data(), bytes.size(), value);
+    } else {
+      batch_.AddCopied(bytes, value);
+    }
+  }
+
+ private:
+  Batch& batch_;
+  std::string scratch_;
+};
+
+}  // namespace weir

@@ -1,0 +1,305 @@
+#pragma once
+
+// A layer whose job has Combine: hash tables per slot, merged by sub-table, written by key range,
+// given to the next layer's Map, or written in key order. Upstream: layered_program.h. Downstream:
+// RunSink, PartSink.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "jobs/api/program.h"
+#include "jobs/api/value_codec.h"
+#include "jobs/engine/combine_emit.h"
+#include "jobs/engine/key_ranges.h"
+#include "jobs/engine/map_ranges.h"
+#include "jobs/engine/part_text.h"
+#include "jobs/engine/section_blocks.h"
+#include "jobs/engine/slot_work.h"
+#include "jobs/engine/sorted_entries.h"
+#include "jobs/engine/table/combine_table.h"
+#include "jobs/engine/table/key_batch.h"
+
+namespace weir {
+
+/// Pairs of a job with Combine(Value& into, const Value& from), which must be associative.
+///
+/// Order: values of one key are combined in the order of the input (ranges in the order given,
+///   producers in the order given), whatever the number of slots, so Combine need not be
+///   commutative; only the grouping depends on the cuts. (In a chain the results of a layer reach
+///   the next in no particular order: there Combine must be commutative as well.)
+/// Bounds: the slots' tables together at most StepContext::memory_bytes, beyond which the step
+/// fails
+///   with OUT_OF_MEMORY; merging and sorting them takes at most as much again.
+/// Checked by: tests/unit/jobs/combine_table_test.cc, wordcount_test.cc, layered_program_test.cc.
+template <typename Job>
+class CombineLayer {
+ private:
+  using Key = typename Job::Key;
+  using Value = typename Job::Value;
+  using Table = CombineTable<Value>;
+  using Entry = typename Table::Entry;
+
+  struct Fold {
+    const Job* job;
+    void operator()(Value& into, const Value& from) const { job->Combine(into, from); }
+  };
+  using Batch = KeyBatch<Value, Fold>;
+  using Tables = std::vector<std::unique_ptr<Batch>>;
+
+ public:
+  /// What a reduce step holds: one value for each key.
+  class Results {
+   public:
+    std::int64_t input_records() const { return input_records_; }
+    std::int64_t memory_bytes() const {
+      std::int64_t bytes = 0;
+      for (const auto& batch : tables_) bytes += batch->table().memory_bytes();
+      return bytes;
+    }
+
+    /// Calls take(key, value) for the slot's share of the results until it returns an error.
+    template <typename Take>
+    absl::Status Visit(int slot, const std::function<bool()>& stop, Take&& take) {
+      const SlotShare share = ShareOf(slot, static_cast<int>(tables_.size()), Table::kSubTables);
+      absl::Status status;
+      for (int sub = share.begin; sub < share.end && status.ok() && !stop(); ++sub) {
+        tables_[0]->table().ForEach(sub, [&](const Entry& entry) {
+          if (!status.ok()) return;
+          typename KeyForm<Key>::Held key{};
+          if (!KeyForm<Key>::Read(entry.key(), key)) {
+            status = DamagedSection();
+          } else {
+            status = take(key, entry.value);
+          }
+        });
+      }
+      return status;
+    }
+
+   private:
+    friend class CombineLayer;
+    Tables tables_;  // everything is in the first; the others keep the bytes of long keys
+    std::int64_t input_records_ = 0;
+  };
+
+  explicit CombineLayer(Job job) : job_(std::move(job)) {}
+  const Job& job() const { return job_; }
+
+  /// Runs feed(slot, emit, stop, end_block) on each slot and writes what it emitted as a run.
+  /// `held_bytes` of the step's memory are taken already.
+  template <typename Feed>
+  absl::StatusOr<StepTotals> Collect(absl::Span<const double> consumer_key_end,
+                                     std::int64_t held_bytes, RunSink& sink, StepContext& context,
+                                     Feed&& feed) const {
+    const int num_slots = context.slots().num_slots();
+    Tables tables = MakeTables(num_slots);
+    std::vector<std::int64_t> records(static_cast<std::size_t>(num_slots));
+    absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
+      Batch& batch = *tables[static_cast<std::size_t>(slot)];
+      CombineEmit<Job, Batch> emit(batch);
+      emit.AskBeforeRejecting(context);
+      absl::Status fed =
+          feed(slot, emit, stop, [&] { return EndBlock(batch, held_bytes, context); });
+      ReportCounters<Job>(emit, context);
+      records[static_cast<std::size_t>(slot)] = emit.records();
+      return fed;
+    });
+    StepTotals totals;
+    for (const std::int64_t of_slot : records) totals.input_records += of_slot;
+    if (status.ok()) status = MergeTables(tables, context);
+    if (status.ok()) status = WriteSections(tables[0]->table(), consumer_key_end, sink, totals);
+    if (!status.ok()) return status;
+    return totals;
+  }
+
+  absl::StatusOr<std::unique_ptr<Results>> Reduce(const ReduceOrder& order,
+                                                  StepContext& context) const {
+    auto results = std::make_unique<Results>();
+    results->tables_ = MakeTables(context.slots().num_slots());
+    absl::Status status = FillTables(order, results->tables_, context, results->input_records_);
+    if (!status.ok()) return status;
+    return results;
+  }
+
+  absl::StatusOr<StepTotals> WritePart(Results& results, PartSink& sink,
+                                       StepContext& context) const {
+    StepTotals totals;
+    totals.input_records = results.input_records();
+    absl::Status status = WriteSorted(results.tables_[0]->table(), sink, context, totals);
+    if (!status.ok()) return status;
+    return totals;
+  }
+
+ private:
+  Tables MakeTables(int num_slots) const {
+    Tables tables;
+    for (int slot = 0; slot < num_slots; ++slot) {
+      tables.push_back(std::make_unique<Batch>(Fold{&job_}));
+    }
+    return tables;
+  }
+
+  static absl::Status EndBlock(Batch& batch, std::int64_t held_bytes, StepContext& context) {
+    batch.Flush();
+    return CheckSlotMemory(batch.table().memory_bytes(), held_bytes,
+                           "the distinct keys of one slot", context);
+  }
+
+  // Brings everything into the first table; the others keep the bytes of long keys.
+  absl::Status MergeTables(Tables& tables, StepContext& context) const {
+    for (auto& batch : tables) batch->table().Split();
+    const int num_slots = static_cast<int>(tables.size());
+    if (num_slots == 1) return absl::OkStatus();
+    return RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
+      const SlotShare share = ShareOf(slot, num_slots, Table::kSubTables);
+      for (int sub = share.begin; sub < share.end && !stop(); ++sub) {
+        for (std::size_t other = 1; other < tables.size(); ++other) {
+          tables[0]->table().Merge(sub, tables[other]->table(), Fold{&job_});
+        }
+      }
+      return absl::OkStatus();
+    });
+  }
+
+  absl::Status FillTables(const ReduceOrder& order, Tables& tables, StepContext& context,
+                          std::int64_t& input_records) const {
+    const int num_slots = static_cast<int>(tables.size());
+    std::vector<std::int64_t> records(tables.size());
+    absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
+      const SlotShare share = ShareOf(slot, num_slots, static_cast<int>(order.inputs.size()));
+      for (int input = share.begin; input < share.end; ++input) {
+        absl::Status read = ReadSection(*order.inputs[static_cast<std::size_t>(input)],
+                                        *tables[static_cast<std::size_t>(slot)], context, stop,
+                                        records[static_cast<std::size_t>(slot)]);
+        if (!read.ok()) return read;
+      }
+      return absl::OkStatus();
+    });
+    for (const std::int64_t of_slot : records) input_records += of_slot;
+    return status.ok() ? MergeTables(tables, context) : status;
+  }
+
+  static absl::Status ReadSection(RunSource& source, Batch& batch, StepContext& context,
+                                  const std::function<bool()>& stop, std::int64_t& records) {
+    SectionReader reader(source);
+    SectionRecord record;
+    Value value;
+    while (true) {
+      if (reader.at_block_end()) {
+        if (absl::Status status = EndBlock(batch, 0, context); !status.ok()) return status;
+        if (stop()) return absl::OkStatus();
+      }
+      const absl::StatusOr<bool> more = reader.Next(record);
+      if (!more.ok()) return more.status();
+      if (!*more) return absl::OkStatus();
+      if (!ValueCodec<Value>::Take(record.value, value)) return DamagedSection();
+      ++records;
+      if (reader.block_end() - record.key.data() >= static_cast<std::ptrdiff_t>(kInlineKeyBytes)) {
+        batch.AddStable(record.key.data(), record.key.size(), value);
+      } else {
+        batch.AddCopied(record.key, value);
+      }
+    }
+  }
+
+  absl::Status WriteSections(const Table& table, absl::Span<const double> consumer_key_end,
+                             RunSink& sink, StepTotals& totals) const {
+    const KeyRanges ranges(consumer_key_end);
+    SectionWriter writer(sink);
+    std::vector<Placed> placed;
+    int section = -1;
+    absl::Status status;
+    for (int sub = 0; sub < Table::kSubTables && status.ok(); ++sub) {
+      table.ForEach(sub, [&](const Entry& entry) {
+        placed.push_back({ranges.ConsumerOf(PlaceOf(sub, entry)), &entry});
+      });
+      // Sub-tables follow one another in the order of hashes; places of the job's own do not.
+      if (!kOwnPartition || sub + 1 == Table::kSubTables) {
+        status = WritePlaced(placed, writer, section);
+        placed.clear();
+      }
+    }
+    if (status.ok()) status = writer.Finish();
+    totals.output_records = writer.records();
+    return status;
+  }
+
+  struct Placed {
+    int consumer;
+    const Entry* entry;
+  };
+
+  static constexpr bool kOwnPartition =
+      requires(const Job& job, typename KeyForm<Key>::Argument key) {
+    job.Partition(key);
+  };
+
+  std::uint64_t PlaceOf(int sub, const Entry& entry) const {
+    if constexpr (kOwnPartition) {
+      typename KeyForm<Key>::Held key{};
+      KeyForm<Key>::Read(entry.key(), key);
+      return KeyRanges::PositionOf(job_.Partition(key));
+    } else {
+      return Table::PositionOf(sub, entry);
+    }
+  }
+
+  static absl::Status WritePlaced(std::vector<Placed>& placed, SectionWriter& writer,
+                                  int& section) {
+    const auto by_consumer = [](const Placed& a, const Placed& b) {
+      return a.consumer < b.consumer;
+    };
+    if (!std::is_sorted(placed.begin(), placed.end(), by_consumer)) {
+      std::stable_sort(placed.begin(), placed.end(), by_consumer);
+    }
+    std::string scratch;
+    for (const Placed& one : placed) {
+      if (one.consumer != section) {
+        section = one.consumer;
+        if (absl::Status status = writer.Begin(section); !status.ok()) return status;
+      }
+      scratch.clear();
+      ValueCodec<Value>::Append(one.entry->value, scratch);
+      if (absl::Status status = writer.Add(one.entry->key(), scratch); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status WriteSorted(const Table& table, PartSink& sink, StepContext& context,
+                           StepTotals& totals) const {
+    const int num_slots = context.slots().num_slots();
+    std::vector<std::vector<SortedEntry<Entry>>> sorted(static_cast<std::size_t>(num_slots));
+    absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
+      auto& mine = sorted[static_cast<std::size_t>(slot)];
+      const SlotShare share = ShareOf(slot, num_slots, Table::kSubTables);
+      for (int sub = share.begin; sub < share.end; ++sub) {
+        table.ForEach(sub,
+                      [&](const Entry& entry) { mine.push_back(SortedEntry<Entry>::Of(entry)); });
+      }
+      std::sort(mine.begin(), mine.end());
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    PartText text(sink);
+    status = VisitMerged(sorted, [&](const Entry& entry) {
+      return text.Add([&](std::string& out) {
+        typename KeyForm<Key>::Held key{};
+        KeyForm<Key>::Read(entry.key(), key);
+        job_.Format(key, entry.value, out);
+      });
+    });
+    if (status.ok()) status = text.Flush();
+    totals.output_records = text.records();
+    return status;
+  }
+
+  const Job job_;
+};
+
+}  // namespace weir

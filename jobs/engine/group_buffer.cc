@@ -1,0 +1,203 @@
+#include "jobs/engine/group_buffer.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "jobs/api/key_prefix.h"
+#include "jobs/engine/record_lengths.h"
+
+namespace weir {
+namespace {
+
+constexpr std::size_t kFirstChunkEntries = 64;
+constexpr std::size_t kChunkEntriesMax = 4096;
+
+// Few enough places that their ends stay in the first-level cache.
+constexpr int kPlaceBits = 8;
+constexpr std::size_t kPlaces = std::size_t{1} << kPlaceBits;
+// Below so many pairs comparing is cheaper than distributing.
+constexpr std::size_t kDistributeMin = 32;
+
+// How far ahead records are asked for: their places in memory have no order that the processor
+// could guess.
+constexpr std::size_t kAheadRecords = 12;
+
+// Key and value with their lengths, as sections hold them.
+std::string_view RecordAt(const char* at) {
+  const char* const begin = at;
+  const std::size_t key_bytes = ReadLength(at);
+  const std::size_t value_bytes = ReadLength(at);
+  return {begin, static_cast<std::size_t>(at - begin) + key_bytes + value_bytes};
+}
+
+std::string_view KeyAt(const char* at) {
+  const std::size_t key_bytes = ReadLength(at);
+  ReadLength(at);
+  return {at, key_bytes};
+}
+
+std::string_view SortKeyAt(const char* at) {
+  at += RecordAt(at).size();
+  const std::size_t bytes = ReadLength(at);
+  return {at, bytes};
+}
+
+void Prefetch(const char* record) {
+  constexpr std::size_t kCacheLineBytes = 64;
+  __builtin_prefetch(record);
+  __builtin_prefetch(record + kCacheLineBytes);
+}
+
+}  // namespace
+
+void GroupBuffer::Add(int consumer, std::string_view key, std::string_view value,
+                      std::string_view sort_key) {
+  std::size_t bytes =
+      LengthBytes(key.size()) + LengthBytes(value.size()) + key.size() + value.size();
+  if (by_sort_key_) bytes += LengthBytes(sort_key.size()) + sort_key.size();
+  char* const record = arena_.Take(bytes);
+  char* at = WriteLength(value.size(), WriteLength(key.size(), record));
+  const auto append = [&at](std::string_view text) {
+    if (!text.empty()) std::memcpy(at, text.data(), text.size());
+    at += text.size();
+  };
+  append(key);
+  append(value);
+  if (by_sort_key_) {
+    at = WriteLength(sort_key.size(), at);
+    append(sort_key);
+  }
+  const auto index = static_cast<std::size_t>(consumer);
+  if (index >= consumers_.size()) consumers_.resize(index + 1);
+  AddEntry(consumers_[index], {KeyPrefix(key), record});
+}
+
+void GroupBuffer::AddEntry(Pairs& pairs, Entry entry) {
+  if (pairs.chunks.empty() || pairs.chunks.back().size == pairs.chunks.back().room) {
+    const std::size_t doubled = kFirstChunkEntries << std::min<std::size_t>(pairs.chunks.size(), 6);
+    const std::size_t room = std::min(kChunkEntriesMax, doubled);
+    pairs.chunks.push_back({std::make_unique_for_overwrite<Entry[]>(room), 0, room});
+    entry_bytes_ += static_cast<std::int64_t>(room * sizeof(Entry));
+  }
+  Chunk& chunk = pairs.chunks.back();
+  chunk.entries[chunk.size++] = entry;
+  largest_ = std::max(largest_, ++pairs.size);
+}
+
+std::int64_t GroupBuffer::memory_bytes() const {
+  return arena_.bytes() + entry_bytes_ + static_cast<std::int64_t>(largest_ * sizeof(Entry));
+}
+
+bool GroupBuffer::BeforeBehindPrefix(const Entry& a, const Entry& b) const {
+  const int order = KeyAt(a.record).compare(KeyAt(b.record));
+  if (order != 0 || !by_sort_key_) return order < 0;
+  return SortKeyAt(a.record) < SortKeyAt(b.record);
+}
+
+void GroupBuffer::JoinChunks(Pairs& pairs) {
+  pairs.sorted = std::make_unique_for_overwrite<Entry[]>(pairs.size);
+  Entry* next = pairs.sorted.get();
+  for (Chunk& chunk : pairs.chunks) {
+    next = std::copy_n(chunk.entries.get(), chunk.size, next);
+    chunk.entries.reset();
+  }
+  pairs.chunks.clear();
+}
+
+void GroupBuffer::SortEntries(Entry* entries, std::size_t size, Entry* spare) const {
+  if (size < kDistributeMin) {
+    for (std::size_t i = 1; i < size; ++i) {
+      const Entry entry = entries[i];
+      std::size_t place = i;
+      for (; place > 0 && Before(entry, entries[place - 1]); --place) {
+        entries[place] = entries[place - 1];
+      }
+      entries[place] = entry;
+    }
+    return;
+  }
+  const auto [low, high] = std::minmax_element(
+      entries, entries + size, [](const Entry& a, const Entry& b) { return a.prefix < b.prefix; });
+  if (low->prefix == high->prefix) {
+    std::stable_sort(entries, entries + size,
+                     [this](const Entry& a, const Entry& b) { return BeforeBehindPrefix(a, b); });
+    return;
+  }
+  // By the leading bits in which prefixes differ, then each place by itself: comparing costs a
+  // mispredicted branch each time, distributing none.
+  const std::uint64_t first = low->prefix;
+  const int shift =
+      std::max(0, static_cast<int>(std::bit_width(high->prefix - first)) - kPlaceBits);
+  const auto place_of = [first, shift](const Entry& entry) {
+    return static_cast<std::size_t>((entry.prefix - first) >> shift);
+  };
+  std::array<std::size_t, kPlaces> ends{};
+  for (std::size_t i = 0; i < size; ++i) ++ends[place_of(entries[i])];
+  std::size_t begin = 0;
+  for (std::size_t& end : ends) begin += std::exchange(end, begin);
+  for (std::size_t i = 0; i < size; ++i) spare[ends[place_of(entries[i])]++] = entries[i];
+  std::copy_n(spare, size, entries);
+  begin = 0;
+  for (const std::size_t end : ends) {
+    if (end - begin > 1) SortEntries(entries + begin, end - begin, spare);
+    begin = end;
+  }
+}
+
+void GroupBuffer::Sort() {
+  for (Pairs& pairs : consumers_) {
+    if (pairs.size > 0) JoinChunks(pairs);
+  }
+  const auto spare = std::make_unique_for_overwrite<Entry[]>(largest_);
+  for (Pairs& pairs : consumers_) SortEntries(pairs.sorted.get(), pairs.size, spare.get());
+}
+
+absl::Status WriteSorted(absl::Span<GroupBuffer* const> buffers, SectionWriter& writer) {
+  using Entry = GroupBuffer::Entry;
+  struct Head {
+    const Entry* next;
+    const Entry* end;
+    std::size_t buffer;
+  };
+  const auto later = [&buffers](const Head& a, const Head& b) {
+    // Buffers earlier in the input first when pairs are equal.
+    return a.buffer < b.buffer ? buffers[0]->Before(*b.next, *a.next)
+                               : !buffers[0]->Before(*a.next, *b.next);
+  };
+  std::size_t num_consumers = 0;
+  for (const GroupBuffer* buffer : buffers) {
+    num_consumers = std::max(num_consumers, buffer->consumers_.size());
+  }
+  std::vector<Head> heads;
+  for (std::size_t consumer = 0; consumer < num_consumers; ++consumer) {
+    heads.clear();
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      if (consumer >= buffers[i]->consumers_.size()) continue;
+      const GroupBuffer::Pairs& pairs = buffers[i]->consumers_[consumer];
+      if (pairs.size > 0) heads.push_back({pairs.sorted.get(), pairs.sorted.get() + pairs.size, i});
+    }
+    if (heads.empty()) continue;
+    if (absl::Status status = writer.Begin(static_cast<int>(consumer)); !status.ok()) return status;
+    std::make_heap(heads.begin(), heads.end(), later);
+    while (!heads.empty()) {
+      if (heads.size() > 1) std::pop_heap(heads.begin(), heads.end(), later);
+      Head& head = heads.back();
+      if (static_cast<std::size_t>(head.end - head.next) > kAheadRecords) {
+        Prefetch(head.next[kAheadRecords].record);
+      }
+      absl::Status status = writer.AddEncoded(RecordAt(head.next->record));
+      if (!status.ok()) return status;
+      if (++head.next == head.end) {
+        heads.pop_back();
+      } else {
+        std::push_heap(heads.begin(), heads.end(), later);
+      }
+    }
+  }
+  return writer.Finish();
+}
+
+}  // namespace weir

@@ -1,0 +1,89 @@
+#pragma once
+
+// Holds emitted pairs of jobs without Combine and writes them sorted. Upstream: group_layer.h.
+// Downstream: sections in which equal keys lie together.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "jobs/engine/section_blocks.h"
+#include "jobs/engine/table/byte_arena.h"
+
+namespace weir {
+
+/// Whether the values of a key have an order of their own.
+enum class ValueOrder { kOfInput, kBySortKey };
+
+/// Pairs in memory, by consumer, in the order in which they came.
+///
+/// Thread-safety: one thread at a time.
+/// Bounds: none of its own; who fills it watches memory_bytes(). A pair costs its own bytes, their
+///   lengths (2 bytes when both are short) and 16 bytes.
+/// Checked by: tests/unit/jobs/group_buffer_test.cc, group_layer_test.cc.
+class GroupBuffer {
+ public:
+  explicit GroupBuffer(ValueOrder value_order = ValueOrder::kOfInput)
+      : by_sort_key_(value_order == ValueOrder::kBySortKey) {}
+
+  /// `sort_key` is not part of what is written.
+  void Add(int consumer, std::string_view key, std::string_view value,
+           std::string_view sort_key = {});
+
+  /// Sorts each consumer's pairs by key, then by sort key; equal ones keep their order. Nothing may
+  /// be added afterwards.
+  void Sort();
+
+  /// What the pairs take now and while they are sorted.
+  std::int64_t memory_bytes() const;
+
+ private:
+  friend absl::Status WriteSorted(absl::Span<GroupBuffer* const> buffers, SectionWriter& writer);
+
+  /// A pair: the first bytes of its key as a number that compares like them, and the record as
+  /// sections hold it, behind which lies the sort key with its length, if there is one.
+  struct Entry {
+    std::uint64_t prefix;
+    const char* record;
+  };
+
+  struct Chunk {
+    std::unique_ptr<Entry[]> entries;
+    std::size_t size = 0;
+    std::size_t room = 0;
+  };
+
+  /// The pairs of one consumer: chunks while they come, so that nothing is copied when there are
+  /// more; then one array.
+  struct Pairs {
+    std::vector<Chunk> chunks;
+    std::unique_ptr<Entry[]> sorted;
+    std::size_t size = 0;
+  };
+
+  void AddEntry(Pairs& pairs, Entry entry);
+  bool Before(const Entry& a, const Entry& b) const {
+    return a.prefix != b.prefix ? a.prefix < b.prefix : BeforeBehindPrefix(a, b);
+  }
+  bool BeforeBehindPrefix(const Entry& a, const Entry& b) const;
+  static void JoinChunks(Pairs& pairs);
+  // Sorts entries[0, size); equal ones keep their order. Uses room for as many at `spare`.
+  void SortEntries(Entry* entries, std::size_t size, Entry* spare) const;
+
+  const bool by_sort_key_;
+  ByteArena arena_;
+  std::vector<Pairs> consumers_;
+  std::size_t largest_ = 0;  // pairs of one consumer
+  std::int64_t entry_bytes_ = 0;
+};
+
+/// Merges sorted buffers into the sections of a run; equal keys in the order of their sort keys,
+/// then of the buffers. Requires: buffers with the same order of values.
+/// Errors: those of the writer.
+absl::Status WriteSorted(absl::Span<GroupBuffer* const> buffers, SectionWriter& writer);
+
+}  // namespace weir

@@ -1,0 +1,207 @@
+#pragma once
+
+// A layer whose job has Reduce(key, values, emit): pairs are sorted by who emits them and merged by
+// the reducers. Upstream: layered_program.h. Downstream: RunSink, PartSink.
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "jobs/api/key_codec.h"
+#include "jobs/api/program.h"
+#include "jobs/api/value_codec.h"
+#include "jobs/engine/emit_base.h"
+#include "jobs/engine/group_buffer.h"
+#include "jobs/engine/group_values.h"
+#include "jobs/engine/key_ranges.h"
+#include "jobs/engine/map_ranges.h"
+#include "jobs/engine/merged_sections.h"
+#include "jobs/engine/part_text.h"
+#include "jobs/engine/section_blocks.h"
+#include "jobs/engine/slot_work.h"
+
+namespace weir {
+
+/// Pairs of a job with Reduce.
+///
+/// Order: groups by the bytes of the key; values of one key by SortKey(value) where the job has
+///   one; what is equal in the order of the input (ranges in the order given, producers in the
+///   order given), whatever the number of slots. The sort key is not sent: who merges asks for it
+///   again. (In a chain the results of a layer reach the next in no particular order.)
+/// Bounds: StepContext::memory_bytes for the pairs that a step emits, beyond which it fails with
+///   OUT_OF_MEMORY; reducing holds one block per producer, however large a group is.
+/// Checked by: tests/unit/jobs/group_layer_test.cc, layered_program_test.cc.
+template <typename Job>
+class GroupLayer {
+ private:
+  using Key = typename Job::Key;
+  using Value = typename Job::Value;
+
+  static constexpr bool kSortsValues = requires(const Job& job, const Value& value) {
+    job.SortKey(value);
+  };
+  static constexpr ValueOrder kValueOrder =
+      kSortsValues ? ValueOrder::kBySortKey : ValueOrder::kOfInput;
+
+  // The bytes of a value's sort key; empty for jobs without one.
+  static std::string_view SortKeyBytes(const Job& job, const Value& value, std::string& scratch) {
+    if constexpr (kSortsValues) {
+      using SortKey = std::decay_t<decltype(job.SortKey(value))>;
+      scratch.clear();
+      if constexpr (std::is_convertible_v<SortKey, std::string_view>) {
+        scratch.append(std::string_view(job.SortKey(value)));
+      } else {
+        KeyCodec<SortKey>::Append(job.SortKey(value), scratch);
+      }
+    }
+    return scratch;
+  }
+
+  static SortKeyOfValue SortKeyOf(const Job& job) {
+    if constexpr (kSortsValues) {
+      return [&job, value = Value()](std::string_view bytes, std::string& sort_key) mutable {
+        if (!ValueCodec<Value>::Take(bytes, value)) return false;
+        SortKeyBytes(job, value, sort_key);
+        return true;
+      };
+    } else {
+      return nullptr;
+    }
+  }
+
+ public:
+  /// What a reduce step reads: groups, one after the other.
+  class Results {
+   public:
+    Results(const Job& job, const ReduceOrder& order, StepContext& context)
+        : job_(job),
+          merged_(
+              order.inputs, [&context] { return context.cancelled(); }, SortKeyOf(job)) {}
+
+    std::int64_t input_records() const { return merged_.records(); }
+    std::int64_t memory_bytes() const { return 0; }
+
+    /// Calls take(key, value) for what Reduce emits until it returns an error. Groups come in one
+    /// stream, so slot 0 has all of them.
+    template <typename Take>
+    absl::Status Visit(int slot, const std::function<bool()>&, Take&& take) {
+      if (slot != 0) return absl::OkStatus();
+      absl::Status status;
+      const auto emit = [&](const auto& key, const auto& value) {
+        if (status.ok()) status = take(key, value);
+      };
+      while (status.ok() && merged_.NextGroup()) {
+        typename KeyForm<Key>::Held key{};
+        if (!KeyForm<Key>::Read(merged_.key(), key)) return DamagedSection();
+        GroupValues<Value> values(merged_);
+        job_.Reduce(key, values, emit);
+        if (values.damaged()) return DamagedSection();
+      }
+      return status.ok() ? merged_.status() : status;
+    }
+
+   private:
+    const Job& job_;
+    MergedSections merged_;
+  };
+
+  explicit GroupLayer(Job job) : job_(std::move(job)) {}
+  const Job& job() const { return job_; }
+
+  /// Runs feed(slot, emit, stop, end_block) on each slot and writes what it emitted as a run.
+  /// `held_bytes` of the step's memory are taken already.
+  template <typename Feed>
+  absl::StatusOr<StepTotals> Collect(absl::Span<const double> consumer_key_end,
+                                     std::int64_t held_bytes, RunSink& sink, StepContext& context,
+                                     Feed&& feed) const {
+    const KeyRanges ranges(consumer_key_end);
+    std::deque<GroupBuffer> buffers;
+    for (int slot = 0; slot < context.slots().num_slots(); ++slot)
+      buffers.emplace_back(kValueOrder);
+    std::vector<std::int64_t> records(buffers.size());
+    absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
+      GroupBuffer& buffer = buffers[static_cast<std::size_t>(slot)];
+      Emit emit(job_, ranges, buffer);
+      emit.AskBeforeRejecting(context);
+      absl::Status fed = feed(slot, emit, stop, [&] {
+        return CheckSlotMemory(buffer.memory_bytes(), held_bytes, "the pairs of one slot", context);
+      });
+      ReportCounters<Job>(emit, context);
+      records[static_cast<std::size_t>(slot)] = emit.records();
+      if (fed.ok()) buffer.Sort();
+      return fed;
+    });
+    if (!status.ok()) return status;
+    StepTotals totals;
+    for (const std::int64_t of_slot : records) totals.input_records += of_slot;
+    std::vector<GroupBuffer*> sorted;
+    for (GroupBuffer& buffer : buffers) sorted.push_back(&buffer);
+    SectionWriter writer(sink);
+    status = WriteSorted(sorted, writer);
+    if (!status.ok()) return status;
+    totals.output_records = writer.records();
+    return totals;
+  }
+
+  absl::StatusOr<std::unique_ptr<Results>> Reduce(const ReduceOrder& order,
+                                                  StepContext& context) const {
+    return std::make_unique<Results>(job_, order, context);
+  }
+
+  absl::StatusOr<StepTotals> WritePart(Results& results, PartSink& sink, StepContext&) const {
+    PartText text(sink);
+    const std::function<bool()> stop = [] { return false; };
+    absl::Status status = results.Visit(0, stop, [&](const auto& key, const auto& value) {
+      return text.Add([&](std::string& out) { job_.Format(key, value, out); });
+    });
+    if (status.ok()) status = text.Flush();
+    if (!status.ok()) return status;
+    return StepTotals{results.input_records(), text.records()};
+  }
+
+ private:
+  static std::uint64_t PlaceOf(const Job& job, std::string_view bytes) {
+    if constexpr (requires(typename KeyForm<Key>::Argument key) { job.Partition(key); }) {
+      typename KeyForm<Key>::Held key{};
+      KeyForm<Key>::Read(bytes, key);
+      return KeyRanges::PositionOf(job.Partition(key));
+    } else {
+      return KeyPosition(HashKey(bytes));
+    }
+  }
+
+  class Emit : public EmitBase<Job> {
+   public:
+    Emit(const Job& job, const KeyRanges& ranges, GroupBuffer& buffer)
+        : job_(job), ranges_(ranges), buffer_(buffer) {}
+
+    void operator()(typename KeyForm<Key>::Argument key, const Value& value) {
+      this->CountEmitted();
+      const std::string_view bytes = KeyForm<Key>::Bytes(key, key_scratch_);
+      value_scratch_.clear();
+      ValueCodec<Value>::Append(value, value_scratch_);
+      buffer_.Add(ranges_.ConsumerOf(PlaceOf(job_, bytes)), bytes, value_scratch_,
+                  SortKeyBytes(job_, value, sort_key_scratch_));
+    }
+
+   private:
+    const Job& job_;
+    const KeyRanges& ranges_;
+    GroupBuffer& buffer_;
+    std::string key_scratch_;
+    std::string value_scratch_;
+    std::string sort_key_scratch_;
+  };
+
+  const Job job_;
+};
+
+}  // namespace weir

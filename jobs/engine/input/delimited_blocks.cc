@@ -1,0 +1,135 @@
+#include "jobs/engine/input/delimited_blocks.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "jobs/api/bad_record.h"
+
+namespace weir {
+
+DelimitedBlocks::DelimitedBlocks(const Delimiters& delimiters, const InputRange& range)
+    : delimiters_(delimiters), text_(range) {}
+
+absl::StatusOr<bool> DelimitedBlocks::Next(TextBlock& block) {
+  if (!started_) {
+    started_ = true;
+    if (absl::Status status = Start(); !status.ok()) return status;
+  }
+  if (done_) return false;
+  // What is left of the last block is the beginning of the next record.
+  filled_ -= given_;
+  searched_ = std::max<std::int64_t>(searched_ - given_, 0);
+  if (filled_ > 0 && given_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + given_, static_cast<std::size_t>(filled_));
+  }
+  buffer_offset_ += std::exchange(given_, 0);
+  while (true) {
+    if (const std::int64_t usable = EndOfLastRecord(); usable > 0) return Give(usable, block);
+    if (filled_ > kRecordBytesMax) return RecordTooLong();
+    const std::int64_t position = buffer_offset_ + filled_;
+    if (position >= text_.end()) {
+      if (absl::Status status = FinishLastRecord(); !status.ok()) return status;
+      done_ = true;
+      if (absl::Status status = text_.CheckUnchanged(); !status.ok()) return status;
+      return Give(filled_, block);
+    }
+    absl::Status status = ReadMore(std::min(kChunkBytes, text_.end() - position));
+    if (!status.ok()) return status;
+  }
+}
+
+std::int64_t DelimitedBlocks::TakeProgressBytes() {
+  return text_.TakeProgressBytes(buffer_offset_ + given_, done_);
+}
+
+// Leaves the buffer at the first record of the range.
+absl::Status DelimitedBlocks::Start() {
+  if (text_.begin() >= text_.end()) {
+    done_ = true;
+    return absl::OkStatus();
+  }
+  if (absl::Status status = text_.Open(); !status.ok()) return status;
+  buffer_offset_ = text_.begin();
+  if (text_.begin() == 0) return absl::OkStatus();
+  --buffer_offset_;
+  while (true) {
+    const std::int64_t left = text_.text_bytes() - buffer_offset_;
+    if (absl::Status status = ReadMore(std::min(kChunkBytes, left)); !status.ok()) return status;
+    given_ = FindDelimiter(0);
+    if (given_ <= filled_) break;  // the first record begins behind this delimiter
+    buffer_offset_ += filled_;
+    filled_ = 0;
+    if (buffer_offset_ >= text_.end()) break;
+  }
+  if (given_ > filled_ || buffer_offset_ + given_ >= text_.end()) {
+    done_ = true;
+    given_ = 0;
+    return absl::OkStatus();
+  }
+  // Bytes beyond the range were not asked for; they are read again when the last record is
+  // finished.
+  filled_ = std::min(filled_, text_.end() - buffer_offset_);
+  return absl::OkStatus();
+}
+
+absl::Status DelimitedBlocks::ReadMore(std::int64_t bytes) {
+  const std::int64_t room = filled_ + bytes + kBlockSlackBytes;
+  if (room > static_cast<std::int64_t>(buffer_.size())) {
+    buffer_.resize(static_cast<std::size_t>(std::max(room, filled_ * 2)));
+  }
+  const absl::StatusOr<std::int64_t> got =
+      text_.Read(buffer_offset_ + filled_, buffer_.data() + filled_, bytes);
+  if (!got.ok()) return got.status();
+  filled_ += *got;
+  return absl::OkStatus();
+}
+
+// Reads up to the delimiter that ends the record which covers the last byte of the range.
+absl::Status DelimitedBlocks::FinishLastRecord() {
+  if (filled_ == 0) return absl::OkStatus();
+  while (true) {
+    const std::int64_t before = filled_;
+    const std::int64_t left = text_.text_bytes() - buffer_offset_ - filled_;
+    if (left == 0) {
+      buffer_[static_cast<std::size_t>(filled_)] = delimiters_.terminator();
+      ++filled_;
+      return absl::OkStatus();
+    }
+    if (absl::Status status = ReadMore(std::min(kChunkBytes, left)); !status.ok()) return status;
+    if (const std::int64_t end = FindDelimiter(before); end <= filled_) {
+      filled_ = end;
+      return absl::OkStatus();
+    }
+    if (filled_ > kRecordBytesMax) return RecordTooLong();
+  }
+}
+
+absl::Status DelimitedBlocks::RecordTooLong() const {
+  return BadRecordError(MakeBadRecord(
+      text_.path(), buffer_offset_, {buffer_.data(), static_cast<std::size_t>(filled_)},
+      absl::StrCat("longer than the limit of ", kRecordBytesMax, " bytes for one record")));
+}
+
+// Returns the index behind the first delimiter from `from`; more than filled_ when there is none.
+std::int64_t DelimitedBlocks::FindDelimiter(std::int64_t from) const {
+  const char* begin = buffer_.data();
+  return std::find_if(begin + from, begin + filled_, delimiters_) - begin + 1;
+}
+
+// Returns the index behind the last delimiter that was not looked at yet; 0 when there is none.
+std::int64_t DelimitedBlocks::EndOfLastRecord() {
+  const std::int64_t from = std::exchange(searched_, filled_);
+  std::int64_t end = filled_;
+  while (end > from && !delimiters_(buffer_[static_cast<std::size_t>(end - 1)])) --end;
+  return end > from ? end : 0;
+}
+
+bool DelimitedBlocks::Give(std::int64_t usable, TextBlock& block) {
+  given_ = usable;
+  block = {buffer_.data(), usable, buffer_offset_, &text_.path()};
+  return usable > 0;
+}
+
+}  // namespace weir

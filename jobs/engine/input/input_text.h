@@ -1,0 +1,81 @@
+#pragma once
+
+// The text of an input range, wherever it comes from: the file as it is, or what gzip makes of it.
+// Upstream: InputRange. Downstream: delimited_blocks.h, fixed_blocks.h.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "jobs/api/program.h"
+#include "jobs/engine/input/gzip_input.h"
+#include "jobs/engine/input/input_file.h"
+
+namespace weir {
+
+/// Positions are places in the text. A gzip file is one range of unknown length, which becomes
+/// known when its end is read; the range that holds its byte 0 has all of it.
+///
+/// Thread-safety: one thread at a time. Errors: those of InputFile and GzipInput.
+/// Checked by: tests/unit/jobs/gzip_input_test.cc, readers_test.cc.
+class InputText {
+ public:
+  explicit InputText(const InputRange& range) : range_(range), gzip_(IsGzip(range.path)) {
+    const bool has_text = range.begin < range.end && (!gzip_ || range.begin == 0);
+    begin_ = gzip_ ? 0 : range.begin;
+    end_ = !has_text ? begin_ : gzip_ ? kUnknown : range.end;
+    text_bytes_ = gzip_ ? end_ : range.file_bytes;
+  }
+
+  absl::Status Open() { return gzip_ ? compressed_.Open(range_) : file_.Open(range_); }
+
+  /// Where the records of the range begin and end; and the whole text, as far as is known.
+  std::int64_t begin() const { return begin_; }
+  std::int64_t end() const { return end_; }
+  std::int64_t text_bytes() const { return text_bytes_; }
+
+  /// Reads `bytes` bytes at `position`; fewer at the end of the text only. A gzip file is read from
+  /// its beginning on, without gaps.
+  absl::StatusOr<std::int64_t> Read(std::int64_t position, char* into, std::int64_t bytes) {
+    if (!gzip_) {
+      bytes = std::min(bytes, text_bytes_ - position);
+      absl::Status status = file_.Read(position, into, bytes);
+      if (!status.ok()) return status;
+      return bytes;
+    }
+    const absl::StatusOr<std::int64_t> got = compressed_.Read(into, bytes);
+    if (got.ok() && *got < bytes) end_ = text_bytes_ = position + *got;
+    return got;
+  }
+
+  absl::Status CheckUnchanged() const {
+    return gzip_ ? compressed_.CheckUnchanged() : file_.CheckUnchanged();
+  }
+  const std::string& path() const { return range_.path; }
+
+  /// Bytes of the range done since the last call, when the reader is at `position` of the text;
+  /// those that were decompressed, for a gzip file.
+  std::int64_t TakeProgressBytes(std::int64_t position, bool done) {
+    const std::int64_t at = done ? range_.end : gzip_ ? compressed_.file_position() : position;
+    const std::int64_t until = std::clamp(at, range_.begin + reported_, range_.end);
+    return until - range_.begin - std::exchange(reported_, until - range_.begin);
+  }
+
+ private:
+  static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
+
+  const InputRange range_;
+  const bool gzip_;
+  InputFile file_;
+  GzipInput compressed_;
+  std::int64_t begin_ = 0;
+  std::int64_t end_ = 0;
+  std::int64_t text_bytes_ = 0;
+  std::int64_t reported_ = 0;
+};
+
+}  // namespace weir

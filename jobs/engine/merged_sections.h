@@ -1,0 +1,73 @@
+#pragma once
+
+// Reads sorted sections of many producers as one sorted stream of groups. Upstream: sections
+// written by group_buffer.h. Downstream: Reduce.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "jobs/engine/section_blocks.h"
+
+namespace weir {
+
+/// Tells the sort key of a value, both as bytes; false when the value does not decode.
+using SortKeyOfValue = std::function<bool(std::string_view value, std::string& sort_key)>;
+
+/// Merges by key; records of equal keys come in the order of their sort keys, where there is one,
+/// then of the producers.
+///
+/// Thread-safety: one thread at a time.
+/// Errors: kept in status(), after which everything is at its end.
+/// Bounds: one block per producer and one key, however many values a key has.
+class MergedSections {
+ public:
+  /// `stop()` is asked now and then; true ends the stream with kCancelled. Requires: producers that
+  /// sorted by the same sort key.
+  MergedSections(const std::vector<std::unique_ptr<RunSource>>& sources, std::function<bool()> stop,
+                 SortKeyOfValue sort_key_of = nullptr);
+
+  /// Goes to the next group, whatever is left of the last; false at the end.
+  bool NextGroup();
+  /// Key of the group; valid until the next NextGroup.
+  std::string_view key() const { return key_; }
+  /// Gives the next value of the group; valid until the next call.
+  bool NextValue(std::string_view& value);
+
+  const absl::Status& status() const { return status_; }
+  std::int64_t records() const { return records_; }
+
+ private:
+  struct Producer {
+    explicit Producer(RunSource& source) : reader(source) {}
+    SectionReader reader;
+    SectionRecord record;
+    std::uint64_t prefix = 0;  // of the key
+    std::string sort_key;
+  };
+
+  bool Later(std::size_t a, std::size_t b) const;
+  // Reads the next record of a producer and puts it into the heap.
+  void Read(std::size_t producer);
+  // Takes the record given last out of the way, whose bytes had to stay until now.
+  void Release();
+
+  std::function<bool()> stop_;
+  const SortKeyOfValue sort_key_of_;
+  std::deque<Producer> producers_;
+  std::vector<std::size_t> heap_;
+  std::size_t given_;  // producer of the record given last; producers_.size() when none is held
+  bool in_group_ = false;
+  bool at_first_ = false;  // no value of the group was given yet
+  std::string key_;
+  std::uint64_t key_prefix_ = 0;
+  absl::Status status_;
+  std::int64_t records_ = 0;
+};
+
+}  // namespace weir

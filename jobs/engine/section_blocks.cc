@@ -1,0 +1,146 @@
+#include "jobs/engine/section_blocks.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "jobs/api/bad_record.h"
+#include "jobs/engine/record_lengths.h"
+
+namespace weir {
+namespace {
+
+constexpr std::size_t kLengthsBytesMax = 2 * kLengthBytesMax;
+constexpr std::size_t kPairBytesMax = 2 * kRecordBytesMax;
+constexpr std::size_t kRecordRoomMax = kPairBytesMax + kLengthsBytesMax;
+
+absl::Status TooLong(std::size_t bytes) {
+  return absl::ResourceExhaustedError(absl::StrCat("a pair of ", bytes,
+                                                   " bytes of key and value was emitted; at most ",
+                                                   kPairBytesMax, " are allowed"));
+}
+
+absl::Status Malformed(std::string_view what) {
+  return absl::DataLossError(absl::StrCat("section of a run is damaged: ", std::string(what)));
+}
+
+}  // namespace
+
+absl::Status DamagedSection() { return Malformed("a key or value does not decode"); }
+
+absl::Status SectionWriter::Begin(int consumer) {
+  if (absl::Status status = Flush(); !status.ok()) return status;
+  return sink_.BeginSection(consumer);
+}
+
+absl::Status SectionWriter::Add(std::string_view key, std::string_view value) {
+  const std::size_t bytes = key.size() + value.size() + kLengthsBytesMax;
+  if (bytes + 1 > kFillBytes) {
+    if (bytes > kRecordRoomMax) return TooLong(bytes - kLengthsBytesMax);
+    std::string record;
+    record.reserve(bytes);
+    AppendLength(key.size(), record);
+    AppendLength(value.size(), record);
+    record.append(key);
+    record.append(value);
+    return AddEncoded(record);
+  }
+  if (absl::Status status = MakeRoom(bytes); !status.ok()) return status;
+  AppendLength(key.size(), block_);
+  AppendLength(value.size(), block_);
+  block_.append(key);
+  block_.append(value);
+  return absl::OkStatus();
+}
+
+absl::Status SectionWriter::AddEncoded(std::string_view record) {
+  if (record.size() + 1 > kFillBytes) return AddLong(record);
+  if (absl::Status status = MakeRoom(record.size()); !status.ok()) return status;
+  block_.append(record);
+  return absl::OkStatus();
+}
+
+absl::Status SectionWriter::MakeRoom(std::size_t bytes) {
+  if (block_.size() + bytes > kFillBytes) {
+    if (absl::Status status = Flush(); !status.ok()) return status;
+  }
+  if (block_.empty()) block_.push_back(static_cast<char>(BlockKind::kWholeRecords));
+  ++block_records_;
+  ++records_;
+  return absl::OkStatus();
+}
+
+absl::Status SectionWriter::Flush() {
+  if (block_.empty()) return absl::OkStatus();
+  absl::Status status = sink_.Append(block_, block_records_);
+  block_.clear();
+  block_records_ = 0;
+  return status;
+}
+
+absl::Status SectionWriter::AddLong(std::string_view record) {
+  if (record.size() > kRecordRoomMax) return TooLong(record.size());
+  if (absl::Status status = Flush(); !status.ok()) return status;
+  ++records_;
+  for (std::size_t at = 0; at < record.size();) {
+    const std::size_t part = std::min(record.size() - at, kFillBytes - 1);
+    const bool last = at + part == record.size();
+    std::string block(
+        1, static_cast<char>(last ? BlockKind::kRecordLastPart : BlockKind::kRecordPart));
+    block.append(record.substr(at, part));
+    if (absl::Status status = sink_.Append(block, last ? 1 : 0); !status.ok()) return status;
+    at += part;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> SectionReader::Next(SectionRecord& record) {
+  if (left_.empty()) {
+    const absl::StatusOr<bool> more = NextBlock();
+    if (!more.ok() || !*more) return more;
+  }
+  std::size_t key_bytes = 0;
+  std::size_t value_bytes = 0;
+  if (!TakeLength(left_, key_bytes) || !TakeLength(left_, value_bytes) ||
+      key_bytes > left_.size() || value_bytes > left_.size() - key_bytes) {
+    return Malformed("a record is longer than its block");
+  }
+  record.key = left_.substr(0, key_bytes);
+  record.value = left_.substr(key_bytes, value_bytes);
+  left_.remove_prefix(key_bytes + value_bytes);
+  return true;
+}
+
+absl::StatusOr<bool> SectionReader::NextBlock() {
+  const absl::StatusOr<absl::Span<const char>> block = source_.NextBlock();
+  if (!block.ok()) return block.status();
+  if (block->empty()) return false;
+  if (static_cast<BlockKind>(block->front()) != BlockKind::kWholeRecords) {
+    if (absl::Status status = ReadParts(*block); !status.ok()) return status;
+    left_ = long_record_;
+  } else {
+    left_ = {block->data() + 1, block->size() - 1};
+  }
+  if (left_.empty()) return Malformed("a block without records");
+  return true;
+}
+
+absl::Status SectionReader::ReadParts(absl::Span<const char> part) {
+  long_record_.clear();
+  while (true) {
+    const auto kind =
+        part.empty() ? BlockKind::kWholeRecords : static_cast<BlockKind>(part.front());
+    if (kind != BlockKind::kRecordPart && kind != BlockKind::kRecordLastPart) {
+      return Malformed("a record breaks off");
+    }
+    long_record_.append(part.data() + 1, part.size() - 1);
+    if (kind == BlockKind::kRecordLastPart) return absl::OkStatus();
+    if (static_cast<std::int64_t>(long_record_.size()) > kRecordBytesMax * 2 + 16) {
+      return Malformed("a record beyond the limit");
+    }
+    const absl::StatusOr<absl::Span<const char>> next = source_.NextBlock();
+    if (!next.ok()) return next.status();
+    part = *next;
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,83 @@
+#include "jobs/engine/slot_work.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "absl/strings/str_cat.h"
+#include "jobs/api/step_error.h"
+
+namespace weir {
+
+std::vector<std::vector<InputRange>> SplitRanges(absl::Span<const InputRange> ranges,
+                                                 int num_slots) {
+  std::int64_t total_bytes = 0;
+  for (const InputRange& range : ranges) total_bytes += range.end - range.begin;
+  // Not total * slot / slots: that product may not fit.
+  const auto cut = [&](int slot) {
+    return total_bytes / num_slots * slot + total_bytes % num_slots * slot / num_slots;
+  };
+  std::vector<std::vector<InputRange>> pieces(static_cast<std::size_t>(num_slots));
+  std::int64_t before = 0;  // bytes of the ranges so far
+  for (const InputRange& range : ranges) {
+    const std::int64_t bytes = range.end - range.begin;
+    for (int slot = 0; slot < num_slots; ++slot) {
+      const std::int64_t begin = std::clamp<std::int64_t>(cut(slot) - before, 0, bytes);
+      const std::int64_t end = std::clamp<std::int64_t>(cut(slot + 1) - before, 0, bytes);
+      if (begin == end) continue;
+      InputRange piece = range;
+      piece.begin = range.begin + begin;
+      piece.end = range.begin + end;
+      pieces[static_cast<std::size_t>(slot)].push_back(piece);
+    }
+    before += bytes;
+  }
+  return pieces;
+}
+
+SlotShare ShareOf(int slot, int num_slots, int count) {
+  const auto cut = [&](std::int64_t of) { return static_cast<int>(of * count / num_slots); };
+  return {cut(slot), cut(slot + 1)};
+}
+
+absl::Status RunOnSlots(
+    StepContext& context,
+    const std::function<absl::Status(int slot, const std::function<bool()>& stop)>& body) {
+  const int num_slots = context.slots().num_slots();
+  std::vector<absl::Status> statuses(static_cast<std::size_t>(num_slots));
+  std::atomic<int> lowest_failed = num_slots;
+  context.slots().RunOnAll([&](int slot) {
+    const std::function<bool()> stop = [&, slot] {
+      return lowest_failed.load(std::memory_order_relaxed) < slot || context.cancelled();
+    };
+    absl::Status status = body(slot, stop);
+    if (!status.ok()) {
+      int lowest = lowest_failed.load();
+      while (slot < lowest && !lowest_failed.compare_exchange_weak(lowest, slot)) {
+      }
+    }
+    statuses[static_cast<std::size_t>(slot)] = std::move(status);
+  });
+  for (absl::Status& status : statuses) {
+    if (!status.ok()) return std::move(status);
+  }
+  if (context.cancelled()) return absl::CancelledError("the job is being ended");
+  return absl::OkStatus();
+}
+
+absl::Status CheckSlotMemory(std::int64_t slot_bytes, std::int64_t taken_bytes, const char* what,
+                             StepContext& context) {
+  if (context.memory_bytes() <= 0) return absl::OkStatus();
+  const std::int64_t allowed_bytes =
+      std::max<std::int64_t>(context.memory_bytes() - taken_bytes, 0) / context.slots().num_slots();
+  if (slot_bytes <= allowed_bytes) return absl::OkStatus();
+  return StepErrorStatus(
+      absl::StatusCode::kResourceExhausted,
+      {std::string(step_error::kOutOfMemory),
+       absl::StrCat("the step needs more memory than it may use: ", what, " fill ", slot_bytes,
+                    " bytes, allowed are ", allowed_bytes),
+       "run the job with more --mappers and --reducers, on more workers, or with more memory per "
+       "worker",
+       ""});
+}
+
+}  // namespace weir

@@ -1,0 +1,256 @@
+#pragma once
+
+// The hash table that folds values of equal keys. Upstream: combine_emit.h, combine_layer.h.
+// Downstream: key_ranges.h (sections), sorted output.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "jobs/engine/table/byte_arena.h"
+#include "jobs/engine/table/packed_key.h"
+#include "jobs/engine/table/table_memory.h"
+
+namespace weir {
+
+/// Open addressing with linear probing. Once it outgrows the cache it is split by the first 8 bits
+/// of the hash into 256 sub-tables, which grow one at a time, are cut into key ranges and merged
+/// with those of other tables piece by piece.
+///
+/// Thread-safety: one thread at a time; after Split, different sub-tables by different threads.
+/// Ownership: keys longer than kInlineKeyBytes are copied once, when they are new.
+/// Checked by: tests/unit/jobs/combine_table_test.cc.
+template <typename Value>
+class CombineTable {
+ public:
+  static constexpr int kSubTables = 256;
+
+  struct Entry {
+    std::uint64_t word0;
+    std::uint64_t word1;  // address of the bytes when the key is longer than kInlineKeyBytes
+    std::uint64_t meta;   // 32 bits of the hash, then length + 1; zero marks a free entry
+    Value value;
+
+    std::uint32_t key_bytes() const { return static_cast<std::uint32_t>(meta) - 1; }
+    std::uint32_t hash32() const { return static_cast<std::uint32_t>(meta >> 32); }
+    std::string_view key() const {
+      const std::uint32_t bytes = key_bytes();
+      if (bytes <= kInlineKeyBytes) return {reinterpret_cast<const char*>(this), bytes};
+      return {reinterpret_cast<const char*>(word1), bytes};
+    }
+  };
+
+  CombineTable() : memory_(sizeof(Entry)) { Start(sub_tables_[0], kLog2FirstEntries); }
+  ~CombineTable() {
+    if constexpr (!std::is_trivially_destructible_v<Value>) {
+      for (int sub = 0; sub <= sub_mask_; ++sub) {
+        ForEach(sub, [](Entry& entry) { entry.value.~Value(); });
+      }
+    }
+  }
+  CombineTable(const CombineTable&) = delete;
+  CombineTable& operator=(const CombineTable&) = delete;
+
+  /// True while the table fits into the cache, so that prefetching would only cost.
+  bool small() const { return sub_mask_ == 0; }
+
+  void Prefetch(std::uint64_t hash) const {
+    const SubTable& table = sub_tables_[SubOf(hash)];
+    __builtin_prefetch(&table.entries[Hash32(hash) & table.mask], 1);
+  }
+
+  /// Folds `value` into the entry of the key with fold(Value& into, const Value& from), or makes
+  /// the entry. `key.data` need not outlive the call.
+  template <typename Fold>
+  [[gnu::always_inline]] void Upsert(const PackedKey& key, const Value& value, Fold&& fold) {
+    Put(sub_tables_[SubOf(key.hash)], key, value, fold,
+        [this](const char* data, std::uint32_t bytes) {
+          return reinterpret_cast<std::uint64_t>(arena_.Copy({data, bytes}));
+        });
+  }
+
+  /// Splits into sub-tables, if that has not happened yet.
+  void Split() {
+    if (!small()) return;
+    SubTable whole = sub_tables_[0];
+    sub_mask_ = kSubTables - 1;
+    for (SubTable& table : sub_tables_) Start(table, kLog2SubEntries);
+    for (std::uint64_t i = 0; i <= whole.mask; ++i) {
+      Entry& entry = whole.entries[i];
+      if (entry.meta == 0) continue;
+      SubTable& table = sub_tables_[HashKey(entry.key()) >> 56];
+      if (table.used == LimitOf(table)) Grow(table);
+      Place(table, entry);
+      ++table.used;
+    }
+    memory_.Return(whole.entries, whole.log2_entries);
+  }
+
+  /// Folds all entries of one sub-table of `other` into this table. Values of this table come
+  /// first. Requires: both are split. Long keys are not copied: `other` must outlive this table.
+  template <typename Fold>
+  void Merge(int sub, const CombineTable& other, Fold&& fold) {
+    SubTable& into = sub_tables_[static_cast<std::size_t>(sub)];
+    other.ForEach(sub, [&](const Entry& entry) {
+      PackedKey key;
+      key.word0 = entry.word0;
+      key.word1 = entry.key_bytes() <= kInlineKeyBytes ? entry.word1 : 0;
+      key.hash = static_cast<std::uint64_t>(entry.hash32()) << 24;
+      key.bytes = entry.key_bytes();
+      key.data = entry.key().data();
+      Put(into, key, entry.value, fold,
+          [](const char* data, std::uint32_t) { return reinterpret_cast<std::uint64_t>(data); });
+    });
+  }
+
+  /// Calls visit(Entry&) for each entry of a sub-table; sub-table 0 is all of an unsplit table.
+  template <typename Visit>
+  void ForEach(int sub, Visit&& visit) {
+    VisitEntries<Entry>(sub_tables_[static_cast<std::size_t>(sub)], visit);
+  }
+  template <typename Visit>
+  void ForEach(int sub, Visit&& visit) const {
+    VisitEntries<const Entry>(sub_tables_[static_cast<std::size_t>(sub)], visit);
+  }
+
+  /// Position of the key of an entry (see KeyPosition). Requires: the table is split.
+  static std::uint64_t PositionOf(int sub, const Entry& entry) {
+    return static_cast<std::uint64_t>(sub) << 32 | entry.hash32();
+  }
+
+  std::int64_t size() const {
+    std::int64_t used = 0;
+    for (const SubTable& table : sub_tables_) used += static_cast<std::int64_t>(table.used);
+    return used;
+  }
+  std::int64_t size(int sub) const {
+    return static_cast<std::int64_t>(sub_tables_[static_cast<std::size_t>(sub)].used);
+  }
+
+  std::int64_t memory_bytes() const { return memory_.bytes() + arena_.bytes(); }
+
+ private:
+  struct SubTable {
+    Entry* entries = nullptr;
+    std::uint64_t mask = 0;
+    std::uint64_t used = 0;
+    int log2_entries = 0;
+  };
+
+  // Far more room than the stations or codes of a small table need: a probe that hits at once is
+  // predicted, and only the lines in use take up cache.
+  static constexpr int kLog2FirstEntries = 12;
+  static constexpr int kLog2SubEntries = 6;
+  // About 256 KiB of entries: beyond that probes leave the level-2 cache.
+  static constexpr std::uint64_t kSplitEntries = 4096;
+
+  static std::uint32_t Hash32(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 24); }
+  std::size_t SubOf(std::uint64_t hash) const {
+    return static_cast<std::size_t>(hash >> 56) & static_cast<std::size_t>(sub_mask_);
+  }
+  // Above half full, linear probing slows down faster than a larger table does.
+  static std::uint64_t LimitOf(const SubTable& table) { return (table.mask + 1) / 2; }
+
+  void Start(SubTable& table, int log2_entries) {
+    table.entries = static_cast<Entry*>(memory_.Take(log2_entries));
+    table.mask = (std::uint64_t{1} << log2_entries) - 1;
+    table.used = 0;
+    table.log2_entries = log2_entries;
+  }
+
+  // The search is inlined into the job's loop, and everything stays in registers; what happens once
+  // per distinct key is called.
+  template <typename Fold, typename Keep>
+  [[gnu::always_inline]] void Put(SubTable& table, const PackedKey& key, const Value& value,
+                                  Fold& fold, Keep&& keep) {
+    const std::uint64_t meta = static_cast<std::uint64_t>(Hash32(key.hash)) << 32 |
+                               (static_cast<std::uint64_t>(key.bytes) + 1);
+    const bool is_inline = key.bytes <= kInlineKeyBytes;
+    for (std::uint64_t i = (meta >> 32) & table.mask;; i = (i + 1) & table.mask) {
+      Entry& entry = table.entries[i];
+      if (entry.meta == meta && entry.word0 == key.word0) [[likely]] {
+        if (is_inline ? entry.word1 == key.word1 : SameBytes(entry.word1, key.data, key.bytes))
+            [[likely]] {
+          fold(entry.value, value);
+          return;
+        }
+      } else if (entry.meta == 0) {
+        const std::uint64_t word1 = is_inline ? key.word1 : keep(key.data, key.bytes);
+        new (&Claim(table, key.hash, meta, key.word0, word1).value) Value(value);
+        return;
+      }
+    }
+  }
+
+  [[gnu::noinline]] static bool SameBytes(std::uint64_t kept, const char* data,
+                                          std::uint32_t bytes) {
+    return std::memcmp(reinterpret_cast<const char*>(kept), data, bytes) == 0;
+  }
+
+  // Takes the place of a key that is not in the table, which grows when it is half full.
+  [[gnu::noinline]] Entry& Claim(SubTable& table, std::uint64_t hash, std::uint64_t meta,
+                                 std::uint64_t word0, std::uint64_t word1) {
+    SubTable* into = &table;
+    if (small() && table.used == kSplitEntries) {
+      Split();
+      into = &sub_tables_[SubOf(hash)];
+    }
+    if (into->used == LimitOf(*into)) Grow(*into);
+    ++into->used;
+    Entry& entry = FreeEntry(*into, meta);
+    entry.word0 = word0;
+    entry.word1 = word1;
+    entry.meta = meta;
+    return entry;
+  }
+
+  static Entry& FreeEntry(SubTable& table, std::uint64_t meta) {
+    std::uint64_t i = (meta >> 32) & table.mask;
+    while (table.entries[i].meta != 0) i = (i + 1) & table.mask;
+    return table.entries[i];
+  }
+
+  // Moves an entry whose key is not in the table.
+  static void Place(SubTable& table, Entry& entry) {
+    Entry& free = FreeEntry(table, entry.meta);
+    free.word0 = entry.word0;
+    free.word1 = entry.word1;
+    free.meta = entry.meta;
+    new (&free.value) Value(std::move(entry.value));
+    if constexpr (!std::is_trivially_destructible_v<Value>) entry.value.~Value();
+  }
+
+  void Grow(SubTable& table) {
+    SubTable larger;
+    Start(larger, table.log2_entries + 1);
+    for (std::uint64_t i = 0; i <= table.mask; ++i) {
+      Entry& entry = table.entries[i];
+      if (entry.meta == 0) continue;
+      Place(larger, entry);
+    }
+    larger.used = table.used;
+    memory_.Return(table.entries, table.log2_entries);
+    table = larger;
+  }
+
+  template <typename VisitedEntry, typename Visit>
+  static void VisitEntries(const SubTable& table, Visit& visit) {
+    if (table.used == 0) return;
+    for (std::uint64_t i = 0; i <= table.mask; ++i) {
+      VisitedEntry& entry = table.entries[i];
+      if (entry.meta != 0) visit(entry);
+    }
+  }
+
+  TableMemory memory_;
+  ByteArena arena_;
+  int sub_mask_ = 0;
+  std::array<SubTable, kSubTables> sub_tables_;
+};
+
+}  // namespace weir

@@ -1,0 +1,93 @@
+#pragma once
+
+// Holds back a few keys before they enter a table, so that the memory they will touch is on its way
+// while the next ones are hashed. Upstream: combine_emit.h, the reduce of combine_layer.h.
+// Downstream: combine_table.h.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "jobs/engine/table/combine_table.h"
+#include "jobs/engine/table/packed_key.h"
+
+namespace weir {
+
+/// Puts (key, value) pairs into a table in the order given.
+///
+/// Requires: Flush before memory that AddStable pointed into is reused.
+/// Bounds: kPending pairs and kScratchBytes of key bytes.
+template <typename Value, typename Fold>
+class KeyBatch {
+ public:
+  explicit KeyBatch(Fold fold) : fold_(fold) {}
+
+  CombineTable<Value>& table() { return table_; }
+
+  /// Adds a key whose bytes stay in place until Flush, with 16 readable bytes from its first on.
+  [[gnu::always_inline]] void AddStable(const char* data, std::size_t bytes, const Value& value) {
+    Add(PackKey(data, static_cast<std::uint32_t>(bytes)), value);
+  }
+
+  /// Adds a key that may be gone after the call.
+  void AddCopied(std::string_view key, const Value& value) {
+    const std::size_t room = key.size() + kInlineKeyBytes;
+    if (scratch_used_ + room > kScratchBytes) {
+      Flush();
+      if (room > kScratchBytes) {
+        std::string padded(key);
+        padded.resize(room);
+        table_.Upsert(PackKey(padded.data(), static_cast<std::uint32_t>(key.size())), value, fold_);
+        return;
+      }
+    }
+    char* copy = scratch_.data() + scratch_used_;
+    if (!key.empty()) std::memcpy(copy, key.data(), key.size());
+    const PackedKey packed = PackKey(copy, static_cast<std::uint32_t>(key.size()));
+    if (packed.bytes > kInlineKeyBytes) scratch_used_ += key.size();
+    Add(packed, value);
+  }
+
+  void Flush() {
+    for (std::size_t i = 0; i < num_pending_; ++i) {
+      table_.Upsert(pending_[i].key, pending_[i].value, fold_);
+    }
+    num_pending_ = 0;
+    scratch_used_ = 0;
+  }
+
+ private:
+  // More do not hide more latency (a core has 10 to 16 misses under way) and cost level-1 cache.
+  static constexpr std::size_t kPending = 32;
+  static constexpr std::size_t kScratchBytes = 16 << 10;
+
+  struct Pending {
+    PackedKey key;
+    Value value;
+  };
+
+  [[gnu::always_inline]] void Add(const PackedKey& key, const Value& value) {
+    if (table_.small()) {
+      // Order is kept: nothing is pending while the table is small.
+      table_.Upsert(key, value, fold_);
+      scratch_used_ = 0;
+      return;
+    }
+    table_.Prefetch(key.hash);
+    pending_[num_pending_].key = key;
+    pending_[num_pending_].value = value;
+    if (++num_pending_ == kPending) Flush();
+  }
+
+  Fold fold_;
+  CombineTable<Value> table_;
+  std::array<Pending, kPending> pending_;
+  std::size_t num_pending_ = 0;
+  std::size_t scratch_used_ = 0;
+  std::array<char, kScratchBytes> scratch_;
+};
+
+}  // namespace weir

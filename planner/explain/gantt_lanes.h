@@ -1,0 +1,60 @@
+#pragma once
+
+// Which bar stands on which lane of the Gantt picture; no pixels, no markup.
+// Upstream: gantt_svg. Downstream: plan_report, interval_rows.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/explain/explain.h"
+#include "planner/plan/plan.h"
+#include "planner/plan/predict/predict.h"
+
+namespace weir::planner {
+
+enum class BarKind { kMap, kReduce, kCombine, kWrite, kSend, kReceive, kChannel };
+
+/// One step, one transfer, or several small ones of a kind drawn as one.
+struct GanttBar {
+  BarKind kind = BarKind::kMap;
+  Seconds start_s = 0;
+  Seconds finish_s = 0;
+  /// Index of the (first) step or transfer.
+  std::int32_t item = 0;
+  std::int32_t count = 1;
+  Bytes bytes = 0;
+  bool critical = false;
+};
+
+struct GanttLane {
+  std::string name;
+  /// A lane that only exists because more ran at once than the cut or the store allows.
+  bool over_limit = false;
+  std::vector<GanttBar> predicted;
+  std::vector<GanttBar> actual;
+};
+
+/// A worker with its lanes, or a cut with those of its channels.
+struct GanttGroup {
+  std::string name;
+  std::string detail;
+  std::vector<GanttLane> lanes;
+};
+
+/// Lays out workers (compute, combine where there is one, send, receive), then cuts: the lanes of
+/// their channels in use (cut_lanes.h; one a channel where no port is slow).
+///
+/// Predicted transfers stand on their planned lanes. Actual ones on the lowest lanes free at their
+/// start, so that rows beyond the cut's lanes show a broken limit; overlaps shorter than
+/// `visible_s` are taken for none. kFetchAll plans have no lanes and no cut groups.
+/// Requires: CheckStructure(plan) is OK.
+std::vector<GanttGroup> LayOutGantt(const Plan& plan, const Prediction& predicted,
+                                    const ActualRun* actual, const ExplainOptions& options,
+                                    Seconds visible_s);
+
+/// Merges neighbours of one kind on a lane that are shorter than `visible_s` and less than that
+/// apart; with `merge_overlaps` also those that overlap. Returns the number of bars left.
+std::size_t MergeBars(Seconds visible_s, bool merge_overlaps, std::vector<GanttGroup>* groups);
+
+}  // namespace weir::planner

@@ -1,0 +1,306 @@
+// List scheduling of transfers on ports and lanes (transfer_orders.h).
+// Upstream: builders that know a priority only. Downstream: plan_graph, predict.
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <queue>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "planner/order/transfer_orders.h"
+#include "planner/plan/cut_lanes.h"
+#include "planner/plan/plan_graph.h"
+#include "planner/plan/plan_structure.h"
+
+namespace weir::planner {
+namespace {
+
+// Finishes closer together than this part of the time so far count as one moment.
+constexpr double kSameMoment = 1e-12;
+
+// Workers that stand behind the same cuts and take as many lanes of them form one class: what
+// blocks one of them blocks all.
+class ReceiverClasses {
+ public:
+  ReceiverClasses(const NetworkModel& network, const CutLanes& lanes) {
+    std::map<std::pair<std::vector<bool>, std::int32_t>, std::size_t> class_of_cuts;
+    for (WorkerIndex w = 0; w < network.num_workers; ++w) {
+      const auto worker = static_cast<std::size_t>(w);
+      std::vector<bool> behind;
+      for (const Cut& cut : network.cuts) behind.push_back(cut.to[worker]);
+      const auto [entry, fresh] =
+          class_of_cuts.insert({{behind, lanes.OfPort(w)}, cuts_to_.size()});
+      if (fresh) {
+        lanes_of_.push_back(lanes.OfPort(w));
+        cuts_to_.emplace_back();
+        for (std::size_t cut = 0; cut < behind.size(); ++cut) {
+          if (behind[cut]) cuts_to_.back().push_back(cut);
+        }
+      }
+      class_of_.push_back(entry->second);
+    }
+  }
+
+  std::size_t size() const { return cuts_to_.size(); }
+  std::size_t ClassOf(WorkerIndex worker) const {
+    return class_of_[static_cast<std::size_t>(worker)];
+  }
+  // CutLanes::OfPort of its members.
+  std::int32_t LanesOf(std::size_t receiver_class) const { return lanes_of_[receiver_class]; }
+  // Cuts that a transfer to a member of the class crosses if its sender stands on their other side.
+  const std::vector<std::size_t>& CutsTo(std::size_t receiver_class) const {
+    return cuts_to_[receiver_class];
+  }
+
+ private:
+  std::vector<std::size_t> class_of_;
+  std::vector<std::int32_t> lanes_of_;
+  std::vector<std::vector<std::size_t>> cuts_to_;
+};
+
+bool CoversAllPairs(const Cut& cut) {
+  return std::find(cut.from.begin(), cut.from.end(), false) == cut.from.end() &&
+         std::find(cut.to.begin(), cut.to.end(), false) == cut.to.end();
+}
+
+class ListSchedule {
+ public:
+  ListSchedule(const PlanGraph& graph, Plan* plan)
+      : graph_(graph), plan_(plan), lanes_(plan->network), classes_(plan->network, lanes_) {
+    const auto num_workers = static_cast<std::size_t>(plan->network.num_workers);
+    waits_.assign(static_cast<std::size_t>(graph.num_nodes()), 0);
+    for (NodeIndex node = 0; node < graph.num_nodes(); ++node) {
+      for (const NodeIndex next : graph.Successors(node)) ++waits_[static_cast<std::size_t>(next)];
+    }
+    pending_.assign(num_workers, std::vector<PendingList>(classes_.size()));
+    sending_.assign(num_workers, false);
+    receiving_.assign(num_workers, false);
+    plan->send_order.assign(num_workers, {});
+    plan->receive_order.assign(num_workers, {});
+    plan->channel_order.assign(plan->network.cuts.size(), {});
+    free_lanes_.resize(plan->network.cuts.size());
+    for (std::size_t cut = 0; cut < free_lanes_.size(); ++cut) {
+      // No more than one transfer a port can ever be under way.
+      const auto channels = static_cast<std::size_t>(
+          std::min(plan->network.cuts[cut].channels, plan->network.num_workers));
+      const std::size_t lanes = channels * static_cast<std::size_t>(lanes_.per_channel());
+      for (std::size_t lane = 0; lane < lanes; ++lane) free_lanes_[cut].insert(lane);
+      plan->channel_order[cut].resize(lanes);
+      if (CoversAllPairs(plan->network.cuts[cut])) total_cuts_.push_back(cut);
+    }
+    lanes_of_.resize(plan->transfers.size());
+  }
+
+  void Run() {
+    for (NodeIndex node = 0; node < graph_.num_nodes(); ++node) {
+      if (waits_[static_cast<std::size_t>(node)] == 0) Ready(node);
+    }
+    StartTransfers();
+    while (!events_.empty()) {
+      const Seconds until_s = events_.top().first * (1 + kSameMoment);
+      while (!events_.empty() && events_.top().first <= until_s) {
+        const auto [time_s, node] = events_.top();
+        events_.pop();
+        now_s_ = time_s;
+        Finish(node);
+      }
+      StartTransfers();
+    }
+  }
+
+ private:
+  struct PendingTransfer {
+    TransferIndex index;
+    WorkerIndex receiver;
+  };
+  // Published, not yet started transfers of one sender to one class, by index.
+  using PendingList = std::vector<PendingTransfer>;
+
+  const Transfer& TransferAt(TransferIndex index) const {
+    return plan_->transfers[static_cast<std::size_t>(index)];
+  }
+
+  void Ready(NodeIndex node) {
+    if (!graph_.IsTransfer(node)) {
+      const ComputeStep& step = plan_->steps[static_cast<std::size_t>(node)];
+      events_.push({std::max(now_s_, step.release_s) + step.duration_s, node});
+      return;
+    }
+    const PendingTransfer item{graph_.ItemOf(node), TransferAt(graph_.ItemOf(node)).receiver};
+    const WorkerIndex sender = TransferAt(item.index).sender;
+    LeaveWaiting(sender);
+    PendingList& list = pending_[static_cast<std::size_t>(sender)][classes_.ClassOf(item.receiver)];
+    const auto place = std::upper_bound(
+        list.begin(), list.end(), item,
+        [](const PendingTransfer& a, const PendingTransfer& b) { return a.index < b.index; });
+    list.insert(place, item);
+    JoinWaiting(sender);
+  }
+
+  void Finish(NodeIndex node) {
+    if (graph_.IsTransfer(node)) {
+      const TransferIndex index = graph_.ItemOf(node);
+      const Transfer& transfer = TransferAt(index);
+      receiving_[static_cast<std::size_t>(transfer.receiver)] = false;
+      sending_[static_cast<std::size_t>(transfer.sender)] = false;
+      JoinWaiting(transfer.sender);
+      for (const auto& [cut, lane] : lanes_of_[static_cast<std::size_t>(index)]) {
+        free_lanes_[cut].insert(lane);
+      }
+    }
+    for (const NodeIndex next : graph_.Successors(node)) {
+      if (--waits_[static_cast<std::size_t>(next)] == 0) Ready(next);
+    }
+  }
+
+  // The lowest pending index of a sender, a lower bound of what it could start next; kNoIndex when
+  // nothing is pending.
+  TransferIndex HeadOf(WorkerIndex sender) const {
+    TransferIndex head = kNoIndex;
+    for (const PendingList& list : pending_[static_cast<std::size_t>(sender)]) {
+      if (!list.empty() && (head == kNoIndex || list[0].index < head)) head = list[0].index;
+    }
+    return head;
+  }
+
+  void JoinWaiting(WorkerIndex sender) {
+    const TransferIndex head = HeadOf(sender);
+    if (head != kNoIndex && !sending_[static_cast<std::size_t>(sender)]) {
+      waiting_senders_.insert({head, sender});
+    }
+  }
+
+  void LeaveWaiting(WorkerIndex sender) { waiting_senders_.erase({HeadOf(sender), sender}); }
+
+  bool CanReach(WorkerIndex sender, std::size_t receiver_class) const {
+    const std::vector<std::size_t>& cuts = classes_.CutsTo(receiver_class);
+    const auto needed =
+        static_cast<std::size_t>(std::min(lanes_.OfPort(sender), classes_.LanesOf(receiver_class)));
+    return std::all_of(cuts.begin(), cuts.end(), [&](std::size_t cut) {
+      return !plan_->network.cuts[cut].from[static_cast<std::size_t>(sender)] ||
+             free_lanes_[cut].size() >= needed;
+    });
+  }
+
+  // The lowest pending transfer of an idle sender that could start now; kNoIndex when none can.
+  TransferIndex CandidateOf(WorkerIndex sender) const {
+    TransferIndex best = kNoIndex;
+    const std::vector<PendingList>& lists = pending_[static_cast<std::size_t>(sender)];
+    for (std::size_t receiver_class = 0; receiver_class < lists.size(); ++receiver_class) {
+      if (lists[receiver_class].empty() || !CanReach(sender, receiver_class)) continue;
+      for (const PendingTransfer& item : lists[receiver_class]) {
+        if (best != kNoIndex && item.index > best) break;
+        if (receiving_[static_cast<std::size_t>(item.receiver)]) continue;
+        best = item.index;
+        break;
+      }
+    }
+    return best;
+  }
+
+  bool CanStart(TransferIndex index) const {
+    const Transfer& transfer = TransferAt(index);
+    return !receiving_[static_cast<std::size_t>(transfer.receiver)] &&
+           CanReach(transfer.sender, classes_.ClassOf(transfer.receiver));
+  }
+
+  // Whether a cut between all pairs has no room left for any transfer: then nothing can start.
+  bool NetworkIsFull() const {
+    const auto least = static_cast<std::size_t>(lanes_.least_taken());
+    return std::any_of(total_cuts_.begin(), total_cuts_.end(),
+                       [&](std::size_t cut) { return free_lanes_[cut].size() < least; });
+  }
+
+  // Starts, lowest index first, all that can start at this moment. Starting only takes resources
+  // away, so a sender without a candidate stays without one, and candidates only move to higher
+  // indices.
+  void StartTransfers() {
+    using Candidate = std::pair<TransferIndex, WorkerIndex>;
+    std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> candidates;
+    std::vector<TransferIndex> started;
+    auto next_sender = waiting_senders_.begin();
+    while (!NetworkIsFull()) {
+      while (next_sender != waiting_senders_.end() &&
+             (candidates.empty() || next_sender->first < candidates.top().first)) {
+        const WorkerIndex sender = next_sender->second;
+        ++next_sender;
+        const TransferIndex candidate = CandidateOf(sender);
+        if (candidate != kNoIndex) candidates.push({candidate, sender});
+      }
+      if (candidates.empty()) break;
+      const auto [index, sender] = candidates.top();
+      candidates.pop();
+      if (CanStart(index)) {
+        Occupy(index);
+        started.push_back(index);
+      } else if (const TransferIndex other = CandidateOf(sender); other != kNoIndex) {
+        candidates.push({other, sender});
+      }
+    }
+    for (const TransferIndex index : started) Remove(index);
+  }
+
+  void Occupy(TransferIndex index) {
+    const Transfer& transfer = TransferAt(index);
+    sending_[static_cast<std::size_t>(transfer.sender)] = true;
+    receiving_[static_cast<std::size_t>(transfer.receiver)] = true;
+    plan_->send_order[static_cast<std::size_t>(transfer.sender)].push_back(index);
+    plan_->receive_order[static_cast<std::size_t>(transfer.receiver)].push_back(index);
+    for (const std::size_t cut : classes_.CutsTo(classes_.ClassOf(transfer.receiver))) {
+      if (!plan_->network.cuts[cut].from[static_cast<std::size_t>(transfer.sender)]) continue;
+      for (std::int32_t i = 0; i < lanes_.Taken(transfer.sender, transfer.receiver); ++i) {
+        const std::size_t lane = *free_lanes_[cut].begin();
+        free_lanes_[cut].erase(free_lanes_[cut].begin());
+        lanes_of_[static_cast<std::size_t>(index)].push_back({cut, lane});
+        plan_->channel_order[cut][lane].push_back(index);
+      }
+    }
+    const Seconds lasts_s =
+        plan_->network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
+    events_.push({now_s_ + lasts_s, graph_.NodeOfTransfer(index)});
+  }
+
+  void Remove(TransferIndex index) {
+    const Transfer& transfer = TransferAt(index);
+    LeaveWaiting(transfer.sender);
+    PendingList& list =
+        pending_[static_cast<std::size_t>(transfer.sender)][classes_.ClassOf(transfer.receiver)];
+    const auto place =
+        std::lower_bound(list.begin(), list.end(), index,
+                         [](const PendingTransfer& a, TransferIndex b) { return a.index < b; });
+    list.erase(place);
+  }
+
+  const PlanGraph& graph_;
+  Plan* plan_;
+  const CutLanes lanes_;
+  const ReceiverClasses classes_;
+  std::vector<std::int32_t> waits_;
+  std::vector<std::vector<PendingList>> pending_;  // by sender and class
+  std::vector<bool> sending_;
+  std::vector<bool> receiving_;
+  std::vector<std::set<std::size_t>> free_lanes_;  // by cut
+  std::vector<std::size_t> total_cuts_;            // cuts between all pairs
+  std::vector<std::vector<std::pair<std::size_t, std::size_t>>> lanes_of_;  // (cut, lane)
+  // Idle senders with something pending, by head.
+  std::set<std::pair<TransferIndex, WorkerIndex>> waiting_senders_;
+  // Finishes to come; equal times by node.
+  std::priority_queue<std::pair<Seconds, NodeIndex>, std::vector<std::pair<Seconds, NodeIndex>>,
+                      std::greater<>>
+      events_;
+  Seconds now_s_ = 0;
+};
+
+}  // namespace
+
+absl::Status OrderByPriority(Plan* plan) {
+  if (absl::Status status = CheckItems(*plan); !status.ok()) return status;
+  const absl::StatusOr<PlanGraph> graph = PlanGraph::Build(*plan, GraphRules::kDataOnly);
+  if (!graph.ok()) return graph.status();
+  ListSchedule(*graph, plan).Run();
+  return AdoptPrediction(plan);
+}
+
+}  // namespace weir::planner

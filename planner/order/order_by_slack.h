@@ -1,0 +1,40 @@
+#pragma once
+
+// Orders a shuffle so that whatever limits it (a port or a cut) is never idle while it has work.
+// Upstream: builders whose network has more than one kind of limit: racks, slow ports, unequal
+// sections, mappers that are ready at different times. Downstream: OrderByStart, CheckPlan.
+
+#include "absl/status/status.h"
+#include "planner/order/coalesce.h"
+#include "planner/plan/plan.h"
+
+namespace weir::planner {
+
+/// Above this many transfers in the plan OrderBySlack only does what OrderByPriority does.
+inline constexpr std::int32_t kSlackTransfersMax = 260;
+/// Work that a machine does in a second (SlackSchedule::work), and the most that is ever done.
+inline constexpr double kSlackWorkPerS = 6e8;
+inline constexpr std::int64_t kSlackWorkMax = 100'000'000;
+/// Returns the work (SlackSchedule::work) that ordering a plan of this makespan may cost:
+/// kPlanningPart of it, at most kSlackWorkMax.
+std::int64_t SlackWorkFor(Seconds makespan_s);
+
+/// Orders the transfers of a plan, cutting them into pieces where that helps.
+///
+/// Schedules layer by layer with ScheduleBySlack: first with whole transfers and chance, then cut
+/// into pieces of at least `shortest_s` on the wire, then with more chance, until a plan is within
+/// 0.5 % of OrderBound or `work_max` is passed. The plan with the least predicted makespan is kept,
+/// that of OrderByPriority among them, so the result is never worse than the list rule. Bounds:
+/// none proven beyond the list rule's. Measured on random shuffles (1 to 4 channels between
+///   two racks, release waves, 40 % at one receiver):
+///   tests/unit/planner_plan/order_by_slack_test.cc states how far above OrderBound.
+/// Requires: plan->network, steps, sections, compute_order, and one transfer for each section that
+///   moves; no trees (kCombine steps).
+/// Errors: kInvalidArgument when the plan breaks CheckStructure or its precedence has a cycle.
+/// Thread-safety: pure; same input, same plan.
+/// Time: that of OrderByPriority and `work_max`; one try takes some 0.5 ms for eight workers, 20 ms
+///   for sixteen.
+absl::Status OrderBySlack(Plan* plan, std::int64_t work_max = kSlackWorkMax,
+                          Seconds shortest_s = kShortestGrantS);
+
+}  // namespace weir::planner

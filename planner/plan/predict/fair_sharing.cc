@@ -1,0 +1,97 @@
+#include "planner/plan/predict/fair_sharing.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
+namespace weir::planner {
+namespace {
+
+absl::Span<const std::int32_t> ResourcesOf(const SharingProblem& problem, std::int32_t flow) {
+  const auto f = static_cast<std::size_t>(flow);
+  const std::size_t begin = problem.resource_begin[f];
+  return absl::MakeConstSpan(problem.resources)
+      .subspan(begin, problem.resource_begin[f + 1] - begin);
+}
+
+// Active flows of each resource, as a flat table.
+struct FlowsByResource {
+  std::vector<std::size_t> begin;
+  std::vector<std::int32_t> flows;
+};
+
+FlowsByResource Invert(const SharingProblem& problem, absl::Span<const std::int32_t> active) {
+  FlowsByResource table;
+  table.begin.assign(problem.capacity.size() + 1, 0);
+  for (const std::int32_t flow : active) {
+    for (const std::int32_t r : ResourcesOf(problem, flow)) {
+      ++table.begin[static_cast<std::size_t>(r) + 1];
+    }
+  }
+  for (std::size_t r = 0; r < problem.capacity.size(); ++r) table.begin[r + 1] += table.begin[r];
+  table.flows.resize(table.begin.back());
+  std::vector<std::size_t> fill(table.begin.begin(), table.begin.end() - 1);
+  for (const std::int32_t flow : active) {
+    for (const std::int32_t r : ResourcesOf(problem, flow)) {
+      table.flows[fill[static_cast<std::size_t>(r)]++] = flow;
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+void AddFlow(const NetworkModel& network, WorkerIndex sender, WorkerIndex receiver,
+             SharingProblem& problem) {
+  if (problem.resource_begin.empty()) problem.resource_begin.push_back(0);
+  problem.resources.push_back(sender);
+  problem.resources.push_back(network.num_workers + receiver);
+  for (const std::int32_t cut : CutsCrossed(network, sender, receiver)) {
+    problem.resources.push_back(2 * network.num_workers + cut);
+  }
+  problem.resource_begin.push_back(problem.resources.size());
+}
+
+void MaxMinRates(const SharingProblem& problem, absl::Span<const std::int32_t> active,
+                 std::vector<double>* rates) {
+  const FlowsByResource table = Invert(problem, active);
+  const std::size_t num_resources = problem.capacity.size();
+  std::vector<double> left = problem.capacity;
+  std::vector<std::size_t> unfixed(num_resources);
+  double level =
+      0;  // never falls; without it, rounding could leave the last flow of a resource nothing
+  const auto share = [&](std::size_t r) {
+    return std::max(left[r] / static_cast<double>(unfixed[r]), level);
+  };
+  using Entry = std::pair<double, std::size_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> fullest;
+  for (std::size_t r = 0; r < num_resources; ++r) {
+    unfixed[r] = table.begin[r + 1] - table.begin[r];
+    if (unfixed[r] > 0) fullest.push({share(r), r});
+  }
+  for (const std::int32_t flow : active) (*rates)[static_cast<std::size_t>(flow)] = -1;
+
+  while (!fullest.empty()) {
+    const auto [key, r] = fullest.top();
+    fullest.pop();
+    if (unfixed[r] == 0) continue;
+    const double rate = share(r);
+    if (rate > key) {  // others took less than their part since; ask again in its new place
+      fullest.push({rate, r});
+      continue;
+    }
+    level = rate;
+    for (std::size_t i = table.begin[r]; i < table.begin[r + 1]; ++i) {
+      double& flow_rate = (*rates)[static_cast<std::size_t>(table.flows[i])];
+      if (flow_rate >= 0) continue;
+      flow_rate = rate;
+      for (const std::int32_t used : ResourcesOf(problem, table.flows[i])) {
+        left[static_cast<std::size_t>(used)] -= rate;
+        --unfixed[static_cast<std::size_t>(used)];
+      }
+    }
+  }
+}
+
+}  // namespace weir::planner

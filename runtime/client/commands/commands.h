@@ -1,0 +1,34 @@
+#pragma once
+
+// Every command as a function: options in, text on the host's streams, exit code out. Each stands
+// in a file of its name. Upstream: RunCommand. Downstream: Session, planner, storage.
+
+#include <string>
+
+#include "runtime/client/command_host.h"
+#include "runtime/client/flags/options.h"
+
+namespace weir::client {
+
+inline constexpr char kVersion[] = "0.1.0";
+
+/// Runs any command but the daemons. Returns the exit code of the process (exit_codes.h).
+int RunCommand(const Command& command, CommandHost& host);
+
+int Run(const RunOptions& options, CommandHost& host);
+int Submit(const SubmitOptions& options, CommandHost& host);
+int Plan(const PlanOptions& options, CommandHost& host);
+int Watch(const WatchOptions& options, CommandHost& host);
+int Status(const StatusOptions& options, CommandHost& host);
+int List(const ListOptions& options, CommandHost& host);
+int Cancel(const CancelOptions& options, CommandHost& host);
+int Logs(const LogsOptions& options, CommandHost& host);
+int Calibrate(const CalibrateOptions& options, CommandHost& host);
+int Explain(const ExplainOptions& options, CommandHost& host);
+int Jobs(const JobsOptions& options, CommandHost& host);
+int Planner(const PlannerOptions& options, CommandHost& host);
+int Verify(const VerifyOptions& options, CommandHost& host);
+int GenerateData(const GenerateDataOptions& options, CommandHost& host);
+int ValidateData(const ValidateDataOptions& options, CommandHost& host);
+
+}  // namespace weir::client

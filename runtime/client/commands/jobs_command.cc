@@ -1,0 +1,79 @@
+// weir jobs: what can be run, and with which parameters.
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "runtime/base/nearest_name.h"
+#include "runtime/client/commands/commands.h"
+#include "runtime/client/flags/exit_codes.h"
+#include "runtime/client/status_json.h"
+
+namespace weir::client {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string DescribeLegalValues(const ParameterInfo& parameter) {
+  if (parameter.type == ParameterInfo::Type::kInteger) {
+    return absl::StrFormat("%d to %d", parameter.min, parameter.max);
+  }
+  return parameter.choices.empty() ? "text" : absl::StrJoin(parameter.choices, ", ");
+}
+
+void PrintJob(const JobInfo& info, std::ostream& out) {
+  out << info.name << "\n    " << info.summary << '\n';
+  for (const ParameterInfo& parameter : info.parameters) {
+    out << "    --set " << parameter.name << "=VALUE  " << parameter.help << " ("
+        << DescribeLegalValues(parameter);
+    if (!parameter.default_value.empty()) out << "; default " << parameter.default_value;
+    out << ")\n";
+  }
+}
+
+Json JobInfoToJson(const JobInfo& info) {
+  Json parameters = Json::array();
+  for (const ParameterInfo& parameter : info.parameters) {
+    const bool integer = parameter.type == ParameterInfo::Type::kInteger;
+    Json json = {{"name", parameter.name},
+                 {"type", integer ? "integer" : "string"},
+                 {"default", parameter.default_value},
+                 {"help", parameter.help}};
+    if (integer) {
+      json["min"] = parameter.min;
+      json["max"] = parameter.max;
+    } else if (!parameter.choices.empty()) {
+      json["choices"] = parameter.choices;
+    }
+    parameters.push_back(std::move(json));
+  }
+  return {{"name", info.name}, {"summary", info.summary}, {"parameters", parameters}};
+}
+
+}  // namespace
+
+int Jobs(const JobsOptions& options, CommandHost& host) {
+  std::vector<std::string> names;
+  for (const auto& [name, definition] : host.catalog) names.push_back(name);
+  if (!options.job.empty() && !host.catalog.contains(options.job)) {
+    host.err << "weir: there is no job '" << options.job << "'." << SuggestName(options.job, names)
+             << '\n';
+    return kExitUsage;
+  }
+  Json jobs = Json::array();
+  for (const auto& [name, definition] : host.catalog) {
+    if (!options.job.empty() && name != options.job) continue;
+    if (options.json) {
+      jobs.push_back(JobInfoToJson(definition->info()));
+    } else {
+      PrintJob(definition->info(), host.out);
+    }
+  }
+  if (options.json) host.out << JsonDocument({{"jobs", jobs}});
+  return kExitOk;
+}
+
+}  // namespace weir::client

@@ -1,0 +1,90 @@
+// weir list jobs, weir list workers.
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "runtime/base/limits.h"
+#include "runtime/client/call_errors.h"
+#include "runtime/client/commands/commands.h"
+#include "runtime/client/flags/value_text.h"
+#include "runtime/client/progress.h"
+#include "runtime/client/status_json.h"
+
+namespace weir::client {
+namespace {
+
+int ListJobs(const ListOptions& options, Session& session, CommandHost& host) {
+  v1::ListJobsRequest request;
+  request.set_max_jobs(options.max_jobs);
+  const auto response =
+      Ask(session, &rpc::JobApi::ListJobs, std::move(request), limits::kCallTimeout);
+  if (!response.ok()) return ReportCallError(response.status(), options.json, host);
+  if (options.json) {
+    nlohmann::ordered_json jobs = nlohmann::ordered_json::array();
+    for (const auto& job : response->jobs()) jobs.push_back(JobToJson(job));
+    host.out << JsonDocument({{"jobs", jobs}});
+    return kExitOk;
+  }
+  host.out << absl::StrFormat("%-26s %-12s %-18s %-21s %s\n", "JOB-ID", "JOB", "STATE", "SUBMITTED",
+                              "OUTPUT");
+  for (const auto& job : response->jobs()) {
+    host.out << absl::StrFormat("%-26s %-12s %-18s %-21s %s\n", job.job_id(), job.spec().job(),
+                                PhaseName(job), FormatUnixMillis(job.submitted_unix_ms()),
+                                job.spec().output());
+  }
+  return kExitOk;
+}
+
+// What was not measured, or is not known, is 0.
+std::string OrDash(double value, std::string text) { return value > 0 ? std::move(text) : "-"; }
+
+// The limit given to a task process, else what the machine had free at the worker's start.
+std::string MemoryText(const v1::WorkerProfile& profile) {
+  const auto bytes = static_cast<double>(
+      profile.memory_bytes() > 0 ? profile.memory_bytes() : profile.available_memory_bytes());
+  return OrDash(bytes, FormatBytes(bytes));
+}
+
+int ListWorkers(const ListOptions& options, Session& session, CommandHost& host) {
+  const auto response =
+      Ask(session, &rpc::JobApi::ListWorkers, v1::ListWorkersRequest(), limits::kCallTimeout);
+  if (!response.ok()) return ReportCallError(response.status(), options.json, host);
+  if (options.json) {
+    nlohmann::ordered_json workers = nlohmann::ordered_json::array();
+    for (const auto& worker : response->workers()) workers.push_back(WorkerToJson(worker));
+    host.out << JsonDocument({{"workers", workers}});
+    return kExitOk;
+  }
+  host.out << absl::StrFormat("%-24s %-6s %5s %7s %10s %10s %15s %7s %11s %-12s %-22s %s\n",
+                              "WORKER", "STATE", "SLOTS", "COMPUTE", "MEMORY", "DISK FREE",
+                              "DISK W/R MB/s", "START", "PORT", "RACK", "DATA ENDPOINT",
+                              "HEARD FROM");
+  for (const auto& worker : response->workers()) {
+    const auto& profile = worker.profile();
+    host.out << absl::StrFormat(
+        "%-24s %-6s %5d %7s %10s %10s %15s %7s %11s %-12s %-22s %s ago\n", worker.identity().name(),
+        worker.state() == v1::WORKER_STATE_ALIVE ? "alive" : "lost", profile.slots(),
+        OrDash(profile.compute_rate(), absl::StrFormat("%.2f", profile.compute_rate())),
+        MemoryText(profile), FormatBytes(static_cast<double>(profile.free_disk_bytes())),
+        OrDash(profile.disk_write_bytes_per_s(),
+               absl::StrFormat("%.0f/%.0f", profile.disk_write_bytes_per_s() / 1e6,
+                               profile.disk_read_bytes_per_s() / 1e6)),
+        OrDash(profile.task_start_s(), FormatSeconds(profile.task_start_s())),
+        OrDash(profile.port_bytes_per_s(), FormatRate(profile.port_bytes_per_s())),
+        profile.rack().empty() ? "-" : profile.rack(), worker.identity().data_endpoint(),
+        FormatSeconds(worker.seconds_since_heartbeat()));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+int List(const ListOptions& options, CommandHost& host) {
+  auto session = host.connect(options.master);
+  if (!session.ok()) return ReportCallError(session.status(), options.json, host);
+  return options.what == ListOptions::What::kWorkers ? ListWorkers(options, **session, host)
+                                                     : ListJobs(options, **session, host);
+}
+
+}  // namespace weir::client

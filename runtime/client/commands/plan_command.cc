@@ -1,0 +1,55 @@
+// weir plan, weir explain: plans in words and pictures.
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/limits.h"
+#include "runtime/client/call_errors.h"
+#include "runtime/client/commands/commands.h"
+#include "runtime/client/job_spec.h"
+#include "runtime/client/plan_file.h"
+#include "runtime/client/plan_pictures.h"
+
+namespace weir::client {
+namespace {
+
+// Inputs are listed and the plan is computed before the answer comes.
+constexpr absl::Duration kPlanTimeout = absl::Seconds(60);
+
+int ShowPlan(const absl::StatusOr<v1::GetPlanResponse>& response, const std::string& title,
+             const PictureOptions& pictures, bool json, CommandHost& host) {
+  if (!response.ok()) return ReportCallError(response.status(), json, host);
+  const auto explained = ExplainedPlan::From(*response, title);
+  if (!explained.ok()) return ReportCallError(explained.status(), json, host);
+  if (absl::Status written = explained->WritePictures(pictures, host); !written.ok()) {
+    return ReportCallError(written, json, host);
+  }
+  const std::string text = json ? explained->Json() : explained->Text();
+  host.out << text << (text.ends_with('\n') ? "" : "\n");
+  return kExitOk;
+}
+
+}  // namespace
+
+int Plan(const PlanOptions& options, CommandHost& host) {
+  auto session = options.master.address.empty() ? host.start_embedded(options.embedded)
+                                                : host.connect(options.master);
+  if (!session.ok()) return ReportCallError(session.status(), options.json, host);
+  v1::PlanJobRequest request;
+  *request.mutable_spec() = MakeJobSpec(options.job, host);
+  absl::Status given = AddPlanFile(options.job, host, *request.mutable_spec());
+  if (!given.ok()) return ReportCallError(given, options.json, host);
+  return ShowPlan(Ask(**session, &rpc::JobApi::PlanJob, std::move(request), kPlanTimeout),
+                  options.job.job, options.pictures, options.json, host);
+}
+
+int Explain(const ExplainOptions& options, CommandHost& host) {
+  auto session = host.connect(options.master);
+  if (!session.ok()) return ReportCallError(session.status(), options.json, host);
+  v1::GetPlanRequest request;
+  request.set_job_id(options.job_id);
+  return ShowPlan(Ask(**session, &rpc::JobApi::GetPlan, std::move(request), limits::kCallTimeout),
+                  options.job_id, options.pictures, options.json, host);
+}
+
+}  // namespace weir::client

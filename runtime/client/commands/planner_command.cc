@@ -1,0 +1,69 @@
+// weir planner load, weir planner tree: the algorithms on instances from a file.
+
+#include <string>
+
+#include "planner/instances/instance_pictures.h"
+#include "planner/instances/load_instance_json.h"
+#include "planner/instances/solve_instances.h"
+#include "runtime/client/call_errors.h"
+#include "runtime/client/commands/commands.h"
+#include "runtime/client/job_spec.h"
+
+namespace weir::client {
+namespace {
+
+constexpr std::int64_t kInstanceFileBytesMax = std::int64_t{256} << 20;
+
+absl::StatusOr<std::string> Solve(const PlannerOptions& options, const std::string& text,
+                                  CommandHost& host) {
+  if (options.kind == PlannerOptions::Kind::kTree) {
+    return planner::tree::SolveInstancesJson(text, {.indent_spaces = options.json ? -1 : 2});
+  }
+  planner::load::InstanceOptions load_options;
+  if (!options.method.empty()) {
+    const auto method = planner::load::ParseLayerMethod(options.method);
+    if (!method.ok()) return method.status();
+    load_options.method = *method;
+  }
+  load_options.now_micros = host.now_micros;
+  return options.json ? planner::load::SolveInstancesJson(text, load_options)
+                      : planner::load::SolveInstancesTable(text, load_options);
+}
+
+absl::Status WritePicture(const std::string& file, const absl::StatusOr<std::string>& picture,
+                          CommandHost& host) {
+  if (!picture.ok()) return picture.status();
+  return host.storage.WriteFileAtomically(AbsolutePath(file, host.working_directory), *picture);
+}
+
+absl::Status WritePictures(const PlannerOptions& options, const std::string& text,
+                           CommandHost& host) {
+  if (!options.gantt_file.empty()) {
+    absl::Status written = WritePicture(
+        options.gantt_file, planner::tree::InstanceGanttSvg(text, options.picture_id), host);
+    if (!written.ok()) return written;
+  }
+  if (options.drawing_file.empty()) return absl::OkStatus();
+  return WritePicture(options.drawing_file,
+                      planner::tree::InstanceTreeSvg(text, options.picture_id), host);
+}
+
+}  // namespace
+
+int Planner(const PlannerOptions& options, CommandHost& host) {
+  const auto text = host.storage.ReadFile(
+      AbsolutePath(options.instance_file, host.working_directory), kInstanceFileBytesMax);
+  if (!text.ok()) {
+    ReportCallError(text.status(), options.json, host);
+    return kExitUsage;
+  }
+  const auto solved = Solve(options, *text, host);
+  if (!solved.ok()) return ReportCallError(solved.status(), options.json, host);
+  if (absl::Status drawn = WritePictures(options, *text, host); !drawn.ok()) {
+    return ReportCallError(drawn, options.json, host);
+  }
+  host.out << *solved << (solved->ends_with('\n') ? "" : "\n");
+  return kExitOk;
+}
+
+}  // namespace weir::client

@@ -1,0 +1,128 @@
+// weir watch, status, cancel, logs: questions about one job.
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/limits.h"
+#include "runtime/client/call_errors.h"
+#include "runtime/client/commands/commands.h"
+#include "runtime/client/flags/value_text.h"
+#include "runtime/client/follow_job.h"
+#include "runtime/client/progress.h"
+#include "runtime/client/status_json.h"
+
+namespace weir::client {
+namespace {
+
+void PrintStatus(const v1::JobStatus& status, std::ostream& out) {
+  out << "job        " << status.job_id() << " (" << status.spec().job() << ")\n"
+      << "state      " << PhaseName(status) << '\n';
+  if (status.state() == v1::JOB_STATE_RUNNING) {
+    out << "progress   " << ProgressLine(status, 100) << '\n';
+  }
+  out << "submitted  " << FormatUnixMillis(status.submitted_unix_ms()) << '\n';
+  if (status.ended_unix_ms() != 0) {
+    out << "ended      " << FormatUnixMillis(status.ended_unix_ms()) << '\n';
+  }
+  if (!status.plan_id().empty()) {
+    out << "plan       " << status.plan_id() << ", predicted "
+        << FormatSeconds(status.predicted_makespan_s());
+    if (status.actual_makespan_s() > 0) {
+      out << ", actual " << FormatSeconds(status.actual_makespan_s());
+    }
+    out << '\n';
+  }
+  for (const auto& counter : status.counters()) {
+    out << "counter    " << counter.name() << " = " << FormatCount(counter.value()) << '\n';
+  }
+  for (const auto& record : status.skipped()) {
+    out << "left out   " << DescribeSkipped(record) << '\n';
+  }
+  out << "output     " << status.spec().output();
+  if (status.state() == v1::JOB_STATE_SUCCEEDED) out << " (" << status.parts_size() << " parts)";
+  out << '\n';
+}
+
+// Opens the session, asks once about one job, hands the answer on.
+template <typename Request, typename Response, typename Show>
+int AskAboutJob(const MasterAddress& master, const std::string& job_id, bool json,
+                void (rpc::JobApi::*method)(Request, absl::Duration, rpc::Reply<Response>),
+                Request request, CommandHost& host, Show show) {
+  auto session = host.connect(master);
+  if (!session.ok()) return ReportCallError(session.status(), json, host);
+  request.set_job_id(job_id);
+  const auto response = Ask(**session, method, std::move(request), limits::kCallTimeout);
+  if (!response.ok()) return ReportCallError(response.status(), json, host);
+  return show(*response);
+}
+
+}  // namespace
+
+int Watch(const WatchOptions& options, CommandHost& host) {
+  auto session = host.connect(options.master);
+  if (!session.ok()) return ReportCallError(session.status(), options.json, host);
+  const FollowedJob followed = FollowJob(
+      **session, options.job_id,
+      {.cancel_on_interrupt = false, .show_progress = !options.quiet, .show_plan = !options.quiet},
+      host);
+  if (followed.interrupted) return kExitInterrupted;
+  if (!followed.status.ok()) return ReportCallError(followed.status.status(), options.json, host);
+  const v1::JobStatus& status = *followed.status;
+  if (ExitCodeOfJob(status) != kExitOk) ReportJobError(status.error(), host);
+  if (options.json) {
+    host.out << JsonDocument(JobToJson(status));
+  } else {
+    PrintStatus(status, host.out);
+  }
+  return ExitCodeOfJob(status);
+}
+
+int Status(const StatusOptions& options, CommandHost& host) {
+  return AskAboutJob(options.master, options.job_id, options.json, &rpc::JobApi::GetStatus,
+                     v1::GetStatusRequest(), host, [&](const v1::JobStatus& status) {
+                       if (options.json) {
+                         host.out << JsonDocument(JobToJson(status));
+                       } else {
+                         PrintStatus(status, host.out);
+                         if (!status.error().code().empty()) ReportJobError(status.error(), host);
+                       }
+                       return kExitOk;
+                     });
+}
+
+int Cancel(const CancelOptions& options, CommandHost& host) {
+  v1::CancelRequest request;
+  request.set_reason(options.reason);
+  return AskAboutJob(options.master, options.job_id, options.json, &rpc::JobApi::Cancel,
+                     std::move(request), host, [&](const v1::CancelResponse&) {
+                       if (options.json) {
+                         host.out << JsonDocument({{"job_id", options.job_id}});
+                       } else {
+                         host.err << "cancelled " << options.job_id << '\n';
+                       }
+                       return kExitOk;
+                     });
+}
+
+int Logs(const LogsOptions& options, CommandHost& host) {
+  return AskAboutJob(
+      options.master, options.job_id, options.json, &rpc::JobApi::GetLogs, v1::GetLogsRequest(),
+      host, [&](const v1::GetLogsResponse& response) {
+        nlohmann::ordered_json logs = nlohmann::ordered_json::array();
+        for (const auto& log : response.logs()) {
+          if (options.json) {
+            logs.push_back({{"worker", log.worker()}, {"output_tail", log.output_tail()}});
+            continue;
+          }
+          host.out << "== " << log.worker() << '\n' << log.output_tail();
+          if (!log.output_tail().empty() && !log.output_tail().ends_with('\n')) {
+            host.out << '\n';
+          }
+        }
+        if (options.json) host.out << JsonDocument({{"logs", logs}});
+        return kExitOk;
+      });
+}
+
+}  // namespace weir::client

@@ -1,0 +1,163 @@
+#include "runtime/client/flags/command_line.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/base/nearest_name.h"
+#include "runtime/client/flags/command_flags.h"
+#include "runtime/client/flags/exit_codes.h"
+
+namespace weir::client {
+namespace {
+
+constexpr char kDescription[] = "Weir runs MapReduce jobs whose data movement is planned.";
+constexpr char kFooter[] =
+    "Examples:\n"
+    "  weir run wordcount /usr/share/doc -o counts     count words with all cores of this machine\n"
+    "  weir plan wordcount /usr/share/doc              predict the time, run nothing\n"
+    "  weir master & weir worker & weir worker &       a small cluster on this machine\n"
+    "  weir submit wordcount /data -o /out --wait      run on it\n"
+    "\n"
+    "Data goes to stdout, progress and errors to stderr, always without colours; the progress bar "
+    "is\n"
+    "for terminals only. 'weir COMMAND --help' shows the flags of a command.\n"
+    "Exit codes: 0 ok, 1 job failed, 2 wrong use, 3 master out of reach, 4 refused, 5 cancelled,\n"
+    "6 deadline passed, 70 bug in weir, 130 interrupted.";
+
+std::unique_ptr<CLI::App> BuildTree(const TakeCommand& take) {
+  auto app = std::make_unique<CLI::App>(kDescription, "weir");
+  app->require_subcommand(1);
+  app->footer(kFooter);
+  app->set_help_flag("-h,--help", "Show this help");
+  app->failure_message(CLI::FailureMessage::simple);
+  AddJobCommands(*app, take);
+  AddDaemonCommands(*app, take);
+  AddLocalCommands(*app, take);
+  return app;
+}
+
+// The innermost command that was named.
+const CLI::App* NamedCommand(const CLI::App* app, std::string& path) {
+  path = "weir";
+  while (true) {
+    const auto named = app->get_subcommands();
+    if (named.empty()) return app;
+    app = named.front();
+    absl::StrAppend(&path, " ", app->get_name());
+  }
+}
+
+std::vector<std::string> CommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+std::vector<std::string> FlagNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+    for (const auto& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+// What CLI11 could not place says more than its own message.
+std::string DescribeMisuse(const CLI::App& app, const CLI::ParseError& error) {
+  std::string path;
+  const CLI::App* command = NamedCommand(&app, path);
+  const std::vector<std::string> unplaced = app.remaining(true);
+  const std::string see = absl::StrCat("\nSee '", path, " --help'.\n");
+  for (const std::string& word : unplaced) {
+    if (absl::StartsWith(word, "-") && word.size() > 1) {
+      const std::string flag = word.substr(0, word.find('='));
+      return absl::StrCat("weir: ", path, " has no flag ", flag, ".",
+                          SuggestName(flag, FlagNames(*command)), see);
+    }
+  }
+  if (!unplaced.empty()) {
+    const auto commands = CommandNames(*command);
+    if (!commands.empty()) {
+      return absl::StrCat("weir: there is no command '", unplaced.front(), "'.",
+                          SuggestName(unplaced.front(), commands), see);
+    }
+    return absl::StrCat("weir: ", path, " takes no argument '", unplaced.front(), "'.", see);
+  }
+  return absl::StrCat("weir: ", error.what(), see);
+}
+
+FlagDescription DescribeFlag(const CLI::Option& option) {
+  FlagDescription flag;
+  for (const auto& name : option.get_snames()) flag.names.push_back("-" + name);
+  for (const auto& name : option.get_lnames()) flag.names.push_back("--" + name);
+  flag.help = option.get_description();
+  flag.takes_value = option.get_items_expected_max() > 0;
+  return flag;
+}
+
+CommandDescription DescribeCommand(const CLI::App& app, const std::vector<std::string>& job_names) {
+  CommandDescription command;
+  command.name = app.get_name();
+  command.help = app.get_description();
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) {
+      if (option->get_name() == "JOB") command.first_argument = job_names;
+      if (option->get_name() == "SHELL") command.first_argument = {"bash", "zsh", "fish"};
+      if (option->get_name() == "WHAT") command.first_argument = {"jobs", "workers"};
+    } else {
+      command.flags.push_back(DescribeFlag(*option));
+    }
+  }
+  for (const CLI::App* inner : app.get_subcommands({})) {
+    command.commands.push_back(DescribeCommand(*inner, job_names));
+  }
+  return command;
+}
+
+// "weir help run" is "weir run --help".
+std::vector<std::string> WithoutHelpWord(std::vector<std::string> words) {
+  if (!words.empty() && words.front() == "help") {
+    std::rotate(words.begin(), words.begin() + 1, words.end());
+    words.back() = "--help";
+  }
+  if (!words.empty() && (words.front() == "--version" || words.front() == "-V")) {
+    words.front() = "version";
+  }
+  return words;
+}
+
+}  // namespace
+
+ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words) {
+  ParsedCommandLine parsed;
+  const auto app = BuildTree([&parsed](Command command) { parsed.command = std::move(command); });
+  if (words.empty()) {
+    parsed.err = app->help();
+    parsed.exit_code = kExitUsage;
+    return parsed;
+  }
+  std::vector<std::string> reversed = WithoutHelpWord(words);
+  std::reverse(reversed.begin(), reversed.end());
+  try {
+    app->parse(std::move(reversed));
+  } catch (const CLI::CallForHelp&) {
+    parsed.command.reset();
+    parsed.out = app->help();
+    return parsed;
+  } catch (const CLI::ParseError& error) {
+    parsed.command.reset();
+    parsed.err = DescribeMisuse(*app, error);
+    parsed.exit_code = kExitUsage;
+    return parsed;
+  }
+  return parsed;
+}
+
+CommandTree DescribeCommandLine(const std::vector<std::string>& job_names) {
+  return DescribeCommand(*BuildTree([](Command) {}), job_names);
+}
+
+}  // namespace weir::client

@@ -1,0 +1,32 @@
+#pragma once
+
+// From words on the command line to a checked Command. Upstream: main. Downstream: commands.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/client/flags/command_tree.h"
+#include "runtime/client/flags/options.h"
+
+namespace weir::client {
+
+/// Either a command, or what to print and how to exit: help on stdout with 0, a sentence about the
+/// misuse on stderr with 2.
+struct ParsedCommandLine {
+  std::optional<Command> command;
+  std::string out;
+  std::string err;
+  int exit_code = 0;
+};
+
+/// Reads the words after the program's name.
+///
+/// A wrong word is answered with the nearest right one. WEIR_MASTER, WEIR_WORK_DIR and
+/// WEIR_JOURNAL stand in for flags that are not given.
+ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words);
+
+/// Returns all commands and flags, for shell completion. `job_names` complete the argument JOB.
+CommandTree DescribeCommandLine(const std::vector<std::string>& job_names);
+
+}  // namespace weir::client

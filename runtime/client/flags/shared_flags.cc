@@ -1,0 +1,68 @@
+// Flags that several commands share, and flags whose values carry units.
+
+#include "runtime/client/flags/command_flags.h"
+#include "runtime/client/flags/value_text.h"
+
+namespace weir::client {
+namespace {
+
+// CLI11 reports a wrong value by its own exception; it never leaves ParseCommandLine.
+[[noreturn]] void RefuseValue(const std::string& name, const absl::Status& status) {
+  throw CLI::ValidationError(name, std::string(status.message()));
+}
+
+template <typename Value, typename Parse>
+CLI::Option* AddParsed(CLI::App& app, const std::string& name, Value& target, Parse parse,
+                       const std::string& type, const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [&target, parse, name](const std::string& text) {
+            auto value = parse(text);
+            if (!value.ok()) RefuseValue(name, value.status());
+            target = *value;
+          },
+          help)
+      ->type_name(type);
+}
+
+}  // namespace
+
+CLI::Option* AddBytes(CLI::App& app, const std::string& name, std::int64_t& target,
+                      const std::string& help) {
+  return AddParsed(
+      app, name, target, [](const std::string& text) { return ParseBytes(text); }, "SIZE", help);
+}
+
+CLI::Option* AddDuration(CLI::App& app, const std::string& name, absl::Duration& target,
+                         const std::string& help) {
+  return AddParsed(
+      app, name, target, [](const std::string& text) { return ParseDuration(text); }, "TIME", help);
+}
+
+CLI::Option* AddRate(CLI::App& app, const std::string& name, double& bytes_per_s,
+                     const std::string& help) {
+  return AddParsed(
+      app, name, bytes_per_s, [](const std::string& text) { return ParseRate(text); }, "RATE",
+      help);
+}
+
+void AddTls(CLI::App& app, TlsFiles& tls) {
+  auto* certificate = app.add_option("--tls-cert", tls.certificate, "Certificate, PEM file");
+  auto* key = app.add_option("--tls-key", tls.key, "Its private key, PEM file");
+  auto* authority =
+      app.add_option("--tls-ca", tls.authority, "Authority both sides trust, PEM file");
+  for (auto* option : {certificate, key, authority}) {
+    option->type_name("FILE")->group("Security");
+  }
+  // All three or none, in a ring: CLI11 names one of several missing flags by their addresses.
+  certificate->needs(key);
+  key->needs(authority);
+  authority->needs(certificate);
+}
+
+void AddJson(CLI::App& app, bool& json) {
+  app.add_flag("--json", json, "Print one JSON object (\"schema\": 1) on stdout");
+}
+
+}  // namespace weir::client

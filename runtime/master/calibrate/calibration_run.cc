@@ -1,0 +1,230 @@
+#include "runtime/master/calibrate/calibration_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/limits.h"
+#include "runtime/base/log.h"
+
+namespace weir::master {
+namespace {
+
+absl::Status TooFew(std::size_t alive, const std::vector<std::string>& notes) {
+  std::string message = absl::StrCat("calibration measures between workers, and ", alive,
+                                     alive == 1 ? " is" : " are", " left; start more workers");
+  for (const std::string& note : notes) absl::StrAppend(&message, "; ", note);
+  return absl::FailedPreconditionError(message);
+}
+
+}  // namespace
+
+CalibrationRun::CalibrationRun(Context context, std::string id, absl::Duration at_most,
+                               std::vector<RegisteredWorker> workers)
+    : context_(std::move(context)),
+      id_(std::move(id)),
+      at_most_(at_most),
+      began_(context_.seams.loop.Now()),
+      token_(context_.seams.random.Next()),
+      workers_(std::move(workers)),
+      last_asked_(began_) {
+  std::sort(workers_.begin(), workers_.end(),
+            [](const auto& a, const auto& b) { return a.identity.name() < b.identity.name(); });
+}
+
+void CalibrationRun::Begin() {
+  LogInfo("Calibration begins", {{"calibration", id_}, {"workers", workers_.size()}});
+  Serve();
+}
+
+v1::ProbeRequest CalibrationRun::Order(const RegisteredWorker& worker) const {
+  v1::ProbeRequest request;
+  request.mutable_fence()->set_job_id(id_);
+  request.mutable_fence()->set_master_epoch(context_.master_epoch);
+  request.mutable_fence()->set_worker_epoch(worker.epoch);
+  request.set_token(token_);
+  return request;
+}
+
+void CalibrationRun::Serve() {
+  lost_.assign(workers_.size(), false);
+  unanswered_ = workers_.size();
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    v1::ProbeRequest request = Order(workers_[w]);
+    request.mutable_serve()->set_bytes_max(limits::kProbeBytesMax);
+    request.mutable_serve()->set_seconds(absl::ToDoubleSeconds(limits::kProbeServe));
+    workers_[w].api->Probe(
+        std::move(request), limits::kCallTimeout,
+        callbacks_.Guard([this, w](const absl::StatusOr<v1::ProbeResponse>& response) {
+          if (!response.ok()) {
+            lost_[w] = true;
+            notes_.push_back(absl::StrCat("worker ", workers_[w].identity.name(),
+                                          " was left out: ", response.status().message()));
+          }
+          if (--unanswered_ == 0) StartMeasuring();
+        }));
+  }
+}
+
+void CalibrationRun::StartMeasuring() {
+  if (over_) return;
+  std::vector<RegisteredWorker> left;
+  std::vector<std::string> names;
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    if (lost_[w]) continue;
+    names.push_back(workers_[w].identity.name());
+    left.push_back(std::move(workers_[w]));
+  }
+  workers_ = std::move(left);
+  lost_.assign(workers_.size(), false);
+  if (workers_.size() < 2) return Fail(TooFew(workers_.size(), notes_));
+  const MonoTime now = context_.seams.loop.Now();
+  calibration_ = std::make_unique<Calibration>(std::move(names), at_most_ - (now - began_),
+                                               context_.seams.random.Next(), now);
+  for (const std::string& note : notes_) calibration_->AddNote(note);
+  Step();
+}
+
+void CalibrationRun::Step() {
+  const MonoTime now = context_.seams.loop.Now();
+  if (now - last_asked_ > limits::kCalibrationUnasked) {
+    return Fail(absl::CancelledError("nobody asked for the calibration any more"));
+  }
+  round_ = calibration_->Next(now);
+  if (!round_) return Finish();
+  asked_again_ = false;
+  SendRound();
+}
+
+void CalibrationRun::SendRound() {
+  outcomes_.assign(round_->flows.size(), {});
+  unanswered_ = round_->flows.size();
+  for (std::size_t flow = 0; flow < round_->flows.size(); ++flow) SendFlow(flow);
+}
+
+void CalibrationRun::SendFlow(std::size_t flow) {
+  const auto sender = static_cast<std::size_t>(round_->flows[flow].sender);
+  const auto receiver = static_cast<std::size_t>(round_->flows[flow].receiver);
+  v1::ProbeRequest request = Order(workers_[receiver]);
+  v1::ProbeRequest::Fetch& fetch = *request.mutable_fetch();
+  fetch.set_source_endpoint(workers_[sender].identity.data_endpoint());
+  fetch.set_source_worker(workers_[sender].identity.name());
+  fetch.set_round_trips(round_->round_trips);
+  fetch.set_warm_up_s(round_->warm_up_s);
+  fetch.set_window_s(round_->window_s);
+  fetch.set_tail_s(round_->tail_s);
+  fetch.set_bytes_max(limits::kProbeBytesMax);
+  const MonoTime sent = context_.seams.loop.Now();
+  workers_[receiver].api->Probe(
+      std::move(request), absl::Seconds(round_->Seconds()) + limits::kCallTimeout,
+      callbacks_.Guard([this, flow, sender, receiver,
+                        sent](const absl::StatusOr<v1::ProbeResponse>& response) {
+        if (over_) return;
+        if (response.ok()) {
+          const double whole = absl::ToDoubleSeconds(context_.seams.loop.Now() - sent);
+          ProbeOutcome& outcome = outcomes_[flow];
+          if (response->seconds() > 0) {
+            outcome.bytes_per_s = static_cast<double>(response->bytes()) / response->seconds();
+          }
+          outcome.first_byte_s = response->first_byte_s();
+          outcome.control_s = std::max(0.0, whole - response->busy_s());
+        } else {
+          // Unreachable or under another epoch: the receiver itself. All else it says of its
+          // sender.
+          const absl::Status& why = response.status();
+          const bool receiver_gone = absl::IsUnavailable(why) || absl::IsDeadlineExceeded(why) ||
+                                     absl::IsAborted(why) || absl::IsCancelled(why);
+          lost_[receiver_gone ? receiver : sender] = true;
+          LogWarning("Probe failed", {{"sender", workers_[sender].identity.name()},
+                                      {"receiver", workers_[receiver].identity.name()},
+                                      {"error", std::string(why.message())}});
+        }
+        if (--unanswered_ == 0) RoundAnswered();
+      }));
+}
+
+void CalibrationRun::RoundAnswered() {
+  if (std::find(lost_.begin(), lost_.end(), true) != lost_.end()) return RoundFailed();
+  calibration_->Take(outcomes_, context_.seams.loop.Now());
+  Step();
+}
+
+void CalibrationRun::RoundFailed() {
+  if (!asked_again_) {
+    asked_again_ = true;
+    lost_.assign(workers_.size(), false);
+    return SendRound();
+  }
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    if (!lost_[w]) continue;
+    notes_.push_back(absl::StrCat("worker ", workers_[w].identity.name(),
+                                  " vanished while it was measured, and was left out"));
+  }
+  StartMeasuring();
+}
+
+void CalibrationRun::Finish() {
+  CalibrationResult result = calibration_->Result(context_.seams.loop.Now());
+  if (result.spec.channel_bytes_per_s <= 0) {
+    return Fail(absl::FailedPreconditionError(
+        absl::StrCat("time was up before a single transfer was measured; give more than ",
+                     absl::FormatDuration(at_most_), " with --seconds")));
+  }
+  spec_ = std::move(result.spec);
+  result.message.set_unix_ms(context_.seams.wall_clock.UnixMillis());
+  v1::JournalRecord record;
+  *record.mutable_network_measured() = result.message;
+  context_.journal.Append(
+      std::move(record),
+      callbacks_.Guard([this, message = std::move(result.message)](const absl::Status& written) {
+        if (over_) return;
+        if (!written.ok()) return Fail(written);
+        LogInfo("Network calibrated", {{"calibration", id_},
+                                       {"channel_bytes_per_s", message.channel_bytes_per_s()},
+                                       {"cuts", message.cuts_size()},
+                                       {"rounds", message.rounds()}});
+        measured_ = message;
+        EndAll();
+      }));
+}
+
+void CalibrationRun::Cancel(absl::Status why) {
+  if (!over_) Fail(std::move(why));
+}
+
+void CalibrationRun::Fail(absl::Status why) {
+  LogWarning("Calibration ended without a result",
+             {{"calibration", id_}, {"error", std::string(why.message())}});
+  failure_ = std::move(why);
+  EndAll();
+}
+
+void CalibrationRun::EndAll() {
+  over_ = true;
+  for (const RegisteredWorker& worker : workers_) {
+    v1::ProbeRequest request = Order(worker);
+    request.mutable_stop();
+    // One that does not hear it stops when its time to serve is over.
+    worker.api->Probe(std::move(request), limits::kCallTimeout,
+                      [](const absl::StatusOr<v1::ProbeResponse>&) {});
+  }
+  context_.seams.loop.Post(callbacks_.Guard([this] { context_.ended(); }));
+}
+
+absl::StatusOr<v1::CalibrateResponse> CalibrationRun::Answer() {
+  last_asked_ = context_.seams.loop.Now();
+  if (!failure_.ok()) return failure_;
+  v1::CalibrateResponse response;
+  response.set_elapsed_s(absl::ToDoubleSeconds(last_asked_ - began_));
+  if (measured_) {
+    response.set_done(true);
+    response.set_done_fraction(1);
+    *response.mutable_network() = *measured_;
+    return response;
+  }
+  response.set_doing(round_ ? round_->doing : "asking the workers to serve probes");
+  if (calibration_) response.set_done_fraction(calibration_->done_fraction());
+  return response;
+}
+
+}  // namespace weir::master

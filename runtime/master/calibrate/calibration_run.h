@@ -1,0 +1,88 @@
+#pragma once
+
+// Carries a calibration out: orders to the workers, their answers, the journal. Upstream: Master
+// (JobService.Calibrate). Downstream: Calibration (decides), rpc::WorkerApi (Probe), JournalWriter.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/env/callback_scope.h"
+#include "runtime/master/calibrate/calibration_machine.h"
+#include "runtime/master/journal/journal_writer.h"
+#include "runtime/master/options/master_seams.h"
+#include "runtime/master/workers/worker_table.h"
+
+namespace weir::master {
+
+/// Measures the network between the workers that are alive when it begins.
+///
+/// Failure semantics: a worker that does not answer twice is left out and named, and measuring
+///   begins again with the others for the time that is left; with fewer than two it fails. Ends by
+///   itself when nobody asks for kCalibrationUnasked. Workers serve probe bytes only while it runs.
+/// Thread-safety: on the loop only.
+/// Bounds: `at_most`, the last round, and kCallTimeout.
+/// Checked by: tests/unit/master/master_calibrate_test.cc.
+class CalibrationRun {
+ public:
+  struct Context {
+    const MasterSeams& seams;
+    JournalWriter& journal;
+    Epoch master_epoch = 0;
+    /// Called once, in a turn of its own, when nothing is measured any more.
+    std::function<void()> ended;
+  };
+
+  CalibrationRun(Context context, std::string id, absl::Duration at_most,
+                 std::vector<RegisteredWorker> workers);
+
+  void Begin();
+  void Cancel(absl::Status why);
+  const std::string& id() const { return id_; }
+  bool over() const { return over_; }
+  MonoTime began() const { return began_; }
+  /// Set once it has succeeded and is in the journal.
+  const v1::MeasuredNetwork* measured() const { return measured_ ? &*measured_ : nullptr; }
+  const NetworkSpec& spec() const { return spec_; }
+  /// How far it is, and keeps it going. Errors: why it failed.
+  absl::StatusOr<v1::CalibrateResponse> Answer();
+
+ private:
+  v1::ProbeRequest Order(const RegisteredWorker& worker) const;
+  void Serve();
+  void StartMeasuring();
+  void Step();
+  void SendRound();
+  void SendFlow(std::size_t flow);
+  void RoundAnswered();
+  void RoundFailed();
+  void Finish();
+  void Fail(absl::Status why);
+  void EndAll();
+
+  const Context context_;
+  const std::string id_;
+  const absl::Duration at_most_;
+  const MonoTime began_;
+  std::uint64_t token_ = 0;
+  std::vector<RegisteredWorker> workers_;  // by index of the calibration, in order of names
+  std::vector<bool> lost_;                 // by index
+  std::vector<std::string> notes_;
+  std::unique_ptr<Calibration> calibration_;
+  std::optional<ProbeRound> round_;
+  bool asked_again_ = false;  // this round failed once
+  std::vector<ProbeOutcome> outcomes_;
+  std::size_t unanswered_ = 0;
+  MonoTime last_asked_;
+  bool over_ = false;
+  absl::Status failure_;
+  std::optional<v1::MeasuredNetwork> measured_;
+  NetworkSpec spec_;
+  env::CallbackScope callbacks_;
+};
+
+}  // namespace weir::master

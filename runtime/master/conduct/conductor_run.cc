@@ -1,0 +1,304 @@
+#include "runtime/master/conduct/conductor_run.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "planner/wire/plan_wire.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
+#include "runtime/master/conduct/progress.h"
+#include "runtime/master/workers/call_error.h"
+#include "runtime/master/workers/call_retry.h"
+
+namespace weir::master {
+namespace {
+
+constexpr int kFirstAttempt = 1;
+// Two tries inside the time of one control call.
+constexpr CallBudget kOrderBudget{absl::Milliseconds(2400), limits::kCallTimeout};
+
+std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+std::vector<std::string> DomainsOf(const std::vector<RegisteredWorker>& workers) {
+  std::vector<std::string> domains;
+  for (const RegisteredWorker& worker : workers) {
+    domains.push_back(worker.identity.handover_domain());
+  }
+  return domains;
+}
+
+}  // namespace
+
+PlanRun::PlanRun(env::EventLoop& loop, env::Random& random, const PlannedJob& planned,
+                 const InputRanges& input, const std::vector<RegisteredWorker>& workers,
+                 const OutputPlaces& places, const GrantOptions& grant_options, v1::Fence fence,
+                 std::int64_t skip_bad, PlanRunListener listener)
+    : loop_(loop),
+      random_(random),
+      planned_(planned),
+      workers_(workers),
+      fence_(std::move(fence)),
+      listener_(std::move(listener)),
+      orders_(planned.plan, input, workers, places, grant_options),
+      conductor_(planned.plan, planned.prediction, DomainsOf(workers)),
+      grant_delay_(workers.size()),
+      step_bytes_done_(planned.plan.steps.size(), 0),
+      skipped_(skip_bad) {}
+
+void PlanRun::Begin() {
+  began_ = loop_.Now();
+  CarryOut(conductor_.Begin(began_));
+}
+
+void PlanRun::Stop() {
+  stopped_ = true;
+  if (std::exchange(wakeup_set_, false)) loop_.CancelTimer(wakeup_);
+}
+
+void PlanRun::Fail(v1::JobError error) {
+  if (stopped_) return;
+  Stop();
+  listener_.failed(std::move(error));
+}
+
+void PlanRun::FailStep(planner::StepIndex step, const std::string& message) {
+  v1::JobError error =
+      MakeJobError(job_error::kInternal, message,
+                   "this is a defect of weir or of versions that do not match; please report it");
+  error.set_worker(WorkerOf(planned_.plan.steps[At(step)].worker).identity.name());
+  error.set_step(orders_.StepName(step));
+  Fail(std::move(error));
+}
+
+const RegisteredWorker& PlanRun::WorkerOf(planner::WorkerIndex index) const {
+  return workers_[At(index)];
+}
+
+v1::Fence PlanRun::FenceFor(const RegisteredWorker& worker) const {
+  v1::Fence fence = fence_;
+  fence.set_worker_epoch(worker.epoch);
+  fence.set_attempt(kFirstAttempt);
+  return fence;
+}
+
+void PlanRun::CarryOut(ConductorOrders orders) {
+  // Finished first: a listener may stop the run, and a finished run has no orders left.
+  if (orders.finished) {
+    Stop();
+    listener_.finished();
+    return;
+  }
+  for (const StepStart& start : orders.steps) {
+    if (!stopped_) SendStep(start);
+  }
+  for (const TransferStart& start : orders.transfers) {
+    if (!stopped_) SendGrant(start);
+  }
+  ScheduleWakeup();
+}
+
+void PlanRun::ScheduleWakeup() {
+  if (std::exchange(wakeup_set_, false)) loop_.CancelTimer(wakeup_);
+  if (stopped_ || !conductor_.NextWakeup()) return;
+  wakeup_set_ = true;
+  wakeup_ = loop_.RunAt(*conductor_.NextWakeup(), callbacks_.Guard([this] {
+    wakeup_set_ = false;
+    if (!stopped_) CarryOut(conductor_.Wake(loop_.Now()));
+  }));
+}
+
+void PlanRun::SendStep(const StepStart& start) {
+  const RegisteredWorker& worker = WorkerOf(planned_.plan.steps[At(start.step)].worker);
+  auto request = std::make_shared<v1::StartStepRequest>();
+  *request->mutable_fence() = FenceFor(worker);
+  *request->mutable_order() = orders_.BuildStep(start, kFirstAttempt);
+  CallWithRetry(loop_, random_, kOrderBudget,
+                callbacks_.Guard([this, request, api = worker.api, step = start.step](
+                                     absl::Duration timeout,
+                                     absl::AnyInvocable<void(absl::Status)> answered) mutable {
+                  if (stopped_ || !conductor_.step_under_way(step)) return;
+                  api->StartStep(*request, timeout,
+                                 [answered = std::move(answered)](const auto& response) mutable {
+                                   answered(response.status());
+                                 });
+                }),
+                callbacks_.Guard([this, &worker, step = start.step](const absl::Status& status) {
+                  // A report may overtake the answer to the order that it belongs to.
+                  if (status.ok() || !conductor_.step_under_way(step)) return;
+                  OrderFailed(worker, orders_.StepName(step), status);
+                }));
+}
+
+void PlanRun::SendGrant(const TransferStart& start) {
+  const planner::WorkerIndex receiver = planned_.plan.transfers[At(start.transfer)].receiver;
+  const RegisteredWorker& worker = WorkerOf(receiver);
+  auto request = std::make_shared<v1::GrantTransferRequest>();
+  *request->mutable_fence() = FenceFor(worker);
+  *request->mutable_order() = orders_.BuildGrant(start, grant_delay_[At(receiver)].seconds());
+  CallWithRetry(
+      loop_, random_, kOrderBudget,
+      callbacks_.Guard(
+          [this, request, api = worker.api, transfer = start.transfer](
+              absl::Duration timeout, absl::AnyInvocable<void(absl::Status)> answered) mutable {
+            if (stopped_ || !conductor_.transfer_under_way(transfer)) return;
+            api->GrantTransfer(*request, timeout,
+                               [answered = std::move(answered)](const auto& response) mutable {
+                                 answered(response.status());
+                               });
+          }),
+      callbacks_.Guard([this, &worker, receiver, transfer = start.transfer,
+                        asked = loop_.Now()](const absl::Status& status) {
+        if (status.ok()) {
+          grant_delay_[At(receiver)].Observe(absl::ToDoubleSeconds(loop_.Now() - asked));
+        }
+        if (status.ok() || !conductor_.transfer_under_way(transfer)) return;
+        OrderFailed(worker, orders_.TransferName(transfer), status);
+      }));
+}
+
+void PlanRun::OrderFailed(const RegisteredWorker& worker, const std::string& what,
+                          const absl::Status& status) {
+  v1::JobError error = ErrorOfCall(worker, what, status);
+  if (error.step().empty()) error.set_step(what);
+  Fail(std::move(error));
+}
+
+absl::Status PlanRun::CheckFence(const v1::Fence& fence, WorkerId worker_id,
+                                 planner::WorkerIndex expected) const {
+  const RegisteredWorker& worker = WorkerOf(expected);
+  if (stopped_) return absl::AbortedError("the job is ending; drop its work");
+  if (fence.plan_epoch() != fence_.plan_epoch() || fence.attempt() != kFirstAttempt ||
+      worker_id != worker.id || fence.worker_epoch() != worker.epoch) {
+    return absl::AbortedError(absl::StrCat(
+        "stale report: plan epoch ", fence.plan_epoch(), ", attempt ", fence.attempt(), ", worker ",
+        worker_id, " under epoch ", fence.worker_epoch(), "; current are ", fence_.plan_epoch(),
+        ", ", kFirstAttempt, ", ", worker.id, ", ", worker.epoch));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanRun::TakeReport(const v1::ReportStepRequest& report) {
+  const v1::StepResult& result = report.result();
+  const planner::StepIndex step = result.step();
+  if (At(step) >= planned_.plan.steps.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the plan has no step ", step));
+  }
+  const planner::WorkerIndex index = planned_.plan.steps[At(step)].worker;
+  absl::Status fenced = CheckFence(report.fence(), report.worker_id(), index);
+  if (!fenced.ok()) return fenced;
+  const std::string& worker = WorkerOf(index).identity.name();
+  if (result.has_error()) {
+    v1::JobError error = result.error();
+    if (error.worker().empty()) error.set_worker(worker);
+    if (error.step().empty()) error.set_step(orders_.StepName(step));
+    Fail(std::move(error));
+    return absl::OkStatus();
+  }
+  const bool first_report = conductor_.step_under_way(step);
+  if (first_report && orders_.WritesPart(step) != result.has_part()) {
+    FailStep(step, absl::StrCat("worker ", worker, " reported ",
+                                result.has_part() ? "an output part, no run" : "no output part"));
+    return absl::OkStatus();
+  }
+  if (first_report) orders_.RunPublished(step, result.run());
+  std::vector<RunSection> sections;
+  for (const v1::RunSection& section : result.run().sections()) {
+    const std::int64_t unpacked = section.unpacked_bytes();
+    sections.push_back(RunSection{section.consumer(), section.offset(), section.bytes(),
+                                  unpacked > 0 ? unpacked : section.bytes()});
+  }
+  ConductorOrders orders;
+  absl::Status taken = conductor_.StepDone(step, std::move(sections), loop_.Now(), orders);
+  if (absl::IsInternal(taken)) {
+    FailStep(step, std::string(taken.message()));
+    return absl::OkStatus();
+  }
+  if (!taken.ok() || !first_report) return taken;
+  const planner::ComputeStep& planned = planned_.plan.steps[At(step)];
+  codec_trials_.Add(
+      planned.layer,
+      planner::CodecToProto(planner::CodecOfLayer(planned_.plan.run_codec, planned.layer)),
+      result.run());
+  for (const v1::Counter& counter : result.counters()) counters_[counter.name()] += counter.value();
+  if (std::optional<v1::JobError> too_many = skipped_.Add(result)) {
+    too_many->set_worker(worker);
+    too_many->set_step(orders_.StepName(step));
+    Fail(*std::move(too_many));
+    return absl::OkStatus();
+  }
+  if (result.has_part()) {
+    parts_.push_back(
+        CommittedPart{planned_.plan.steps[At(step)].index_in_layer, kFirstAttempt, result.part()});
+  }
+  listener_.step_committed(orders_.StepName(step), step, kFirstAttempt, worker);
+  CarryOut(std::move(orders));
+  return absl::OkStatus();
+}
+
+absl::Status PlanRun::TakeReport(const v1::ReportTransferRequest& request) {
+  const v1::TransferReport& report = request.report();
+  const planner::TransferIndex transfer = report.transfer();
+  if (At(transfer) >= planned_.plan.transfers.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the plan has no transfer ", transfer));
+  }
+  const planner::WorkerIndex index = planned_.plan.transfers[At(transfer)].receiver;
+  absl::Status fenced = CheckFence(request.fence(), request.worker_id(), index);
+  if (!fenced.ok()) return fenced;
+  if (report.has_error()) {
+    v1::JobError error = report.error();
+    if (error.worker().empty()) error.set_worker(WorkerOf(index).identity.name());
+    if (error.step().empty()) error.set_step(orders_.TransferName(transfer));
+    Fail(std::move(error));
+    return absl::OkStatus();
+  }
+  const planner::Bytes granted = conductor_.transfer_bytes(transfer);
+  if (report.done() && conductor_.transfer_under_way(transfer) && report.bytes() != granted) {
+    v1::JobError error = MakeJobError(
+        job_error::kDataLoss,
+        absl::StrCat("worker ", WorkerOf(index).identity.name(), " received ", report.bytes(),
+                     " bytes of ", granted, " in the ", orders_.TransferName(transfer)),
+        "run the job again; if it repeats, check the network and the versions of the workers");
+    error.set_worker(WorkerOf(index).identity.name());
+    error.set_step(orders_.TransferName(transfer));
+    Fail(std::move(error));
+    return absl::OkStatus();
+  }
+  if (!report.done() && !report.nearly_done()) return absl::OkStatus();
+  ConductorOrders orders;
+  absl::Status taken = report.done() ? conductor_.TransferDone(transfer, loop_.Now(), orders)
+                                     : conductor_.TransferNearlyDone(transfer, report.bytes_left(),
+                                                                     loop_.Now(), orders);
+  if (taken.ok()) CarryOut(std::move(orders));
+  return taken;
+}
+
+void PlanRun::TakeProgress(WorkerId worker, const v1::StepProgress& progress) {
+  const planner::StepIndex step = progress.step();
+  if (At(step) >= planned_.plan.steps.size() ||
+      WorkerOf(planned_.plan.steps[At(step)].worker).id != worker) {
+    return;
+  }
+  std::int64_t& done = step_bytes_done_[At(step)];
+  done = std::max(done, progress.input_bytes_done());
+}
+
+v1::JobProgress PlanRun::Progress() const {
+  return MeasureProgress(planned_.plan, planned_.prediction, conductor_, step_bytes_done_,
+                         absl::ToDoubleSeconds(loop_.Now() - began_));
+}
+
+planner::ActualRun PlanRun::Actual() const { return conductor_.actual(); }
+
+std::string PlanRun::StepOn(WorkerId worker) const {
+  for (std::size_t s = 0; s < planned_.plan.steps.size(); ++s) {
+    const auto step = static_cast<planner::StepIndex>(s);
+    if (WorkerOf(planned_.plan.steps[s].worker).id == worker && conductor_.step_under_way(step)) {
+      return orders_.StepName(step);
+    }
+  }
+  return "";
+}
+
+}  // namespace weir::master

@@ -1,0 +1,102 @@
+#pragma once
+
+// Runs one plan on real workers: the effects around the conductor. Upstream: JobRun (reports,
+// losses). Downstream: Conductor (decisions), OrderBuilder (messages), rpc::WorkerApi (calls).
+
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/functional/any_invocable.h"
+#include "runtime/env/callback_scope.h"
+#include "runtime/env/event_loop.h"
+#include "runtime/master/conduct/conductor_machine.h"
+#include "runtime/master/conduct/grant_delay.h"
+#include "runtime/master/conduct/order_builder.h"
+#include "runtime/master/conduct/skipped_records.h"
+#include "runtime/master/learning/codec_trials.h"
+#include "runtime/master/planning/plan_request.h"
+#include "weir/v1/services.pb.h"
+
+namespace weir::master {
+
+/// Who hears what becomes of the run. `failed` and `finished` come at most once, and not after
+/// Stop.
+struct PlanRunListener {
+  absl::AnyInvocable<void(const std::string& step_name, planner::StepIndex step, int attempt,
+                          const std::string& worker)>
+      step_committed;
+  absl::AnyInvocable<void()> finished;
+  absl::AnyInvocable<void(v1::JobError)> failed;
+};
+
+/// One execution of a plan.
+///
+/// Every step and transfer is tried once (attempt 1); the first that fails ends the run. Orders are
+/// repeated while the worker does not answer; who answers in the end is the lease.
+/// Thread-safety: on the loop only. Ownership: `planned`, `input` and `workers` outlive it.
+/// Checked by: tests/unit/master/master_test.cc, tests/sim.
+class PlanRun {
+ public:
+  PlanRun(env::EventLoop& loop, env::Random& random, const PlannedJob& planned,
+          const InputRanges& input, const std::vector<RegisteredWorker>& workers,
+          const OutputPlaces& places, const GrantOptions& grant_options, v1::Fence fence,
+          std::int64_t skip_bad, PlanRunListener listener);
+
+  void Begin();
+  /// Gives no more orders; later reports are refused.
+  void Stop();
+
+  /// Errors: kAborted for what is stale (other worker epoch or attempt, not under way, stopped);
+  /// kInvalidArgument for a step or transfer that the plan does not have.
+  absl::Status TakeReport(const v1::ReportStepRequest& report);
+  absl::Status TakeReport(const v1::ReportTransferRequest& report);
+  void TakeProgress(WorkerId worker, const v1::StepProgress& progress);
+
+  v1::JobProgress Progress() const;
+  planner::ActualRun Actual() const;
+  /// What codecs made of the runs so far.
+  const CodecTrials& codec_trials() const { return codec_trials_; }
+  std::vector<CommittedPart> Parts() const { return parts_; }
+  const absl::btree_map<std::string, std::int64_t>& counters() const { return counters_; }
+  /// The first records that steps left out.
+  const std::vector<v1::SkippedRecord>& skipped() const { return skipped_.named(); }
+  /// Name of a step that this worker is running now; empty when it runs none.
+  std::string StepOn(WorkerId worker) const;
+
+ private:
+  void CarryOut(ConductorOrders orders);
+  void SendStep(const StepStart& start);
+  void SendGrant(const TransferStart& start);
+  void OrderFailed(const RegisteredWorker& worker, const std::string& what,
+                   const absl::Status& status);
+  void ScheduleWakeup();
+  void Fail(v1::JobError error);
+  absl::Status CheckFence(const v1::Fence& fence, WorkerId worker_id,
+                          planner::WorkerIndex expected) const;
+  void FailStep(planner::StepIndex step, const std::string& message);
+  v1::Fence FenceFor(const RegisteredWorker& worker) const;
+  const RegisteredWorker& WorkerOf(planner::WorkerIndex index) const;
+
+  env::EventLoop& loop_;
+  env::Random& random_;
+  const PlannedJob& planned_;
+  const std::vector<RegisteredWorker>& workers_;
+  const v1::Fence fence_;
+  PlanRunListener listener_;
+  OrderBuilder orders_;
+  Conductor conductor_;
+  std::vector<GrantDelay> grant_delay_;  // by worker
+  MonoTime began_;
+  bool stopped_ = false;
+  env::EventLoop::TimerId wakeup_ = 0;
+  bool wakeup_set_ = false;
+  std::vector<std::int64_t> step_bytes_done_;
+  std::vector<CommittedPart> parts_;
+  absl::btree_map<std::string, std::int64_t> counters_;
+  SkippedRecords skipped_;
+  CodecTrials codec_trials_;
+  env::CallbackScope callbacks_;
+};
+
+}  // namespace weir::master

@@ -1,0 +1,68 @@
+#pragma once
+
+// From the conductor's decisions to messages for workers. Pure.
+// Upstream: PlanRun. Downstream: rpc::WorkerApi.
+
+#include <string>
+#include <vector>
+
+#include "planner/plan/plan.h"
+#include "runtime/master/conduct/conductor_machine.h"
+#include "runtime/master/input/input_ranges.h"
+#include "runtime/master/output/staged_output.h"
+#include "runtime/master/workers/worker_table.h"
+#include "weir/v1/steps.pb.h"
+
+namespace weir::master {
+
+/// How transfers are granted.
+struct GrantOptions {
+  std::uint64_t job_token = 0;
+  /// For plans whose network says nothing of pacing; 0 = unpaced.
+  double pacing_fraction = 0;
+  /// See MasterOptions. At most half of a transfer, so that never a whole one is granted ahead.
+  std::int64_t look_ahead_bytes = 0;
+};
+
+/// Builds step orders and transfer grants of one plan.
+/// Requires: `plan`, `input`, `workers` outlive it; workers by WorkerIndex of the plan.
+/// Thread-safety: none. Checked by: tests/unit/master/order_builder_test.cc.
+class OrderBuilder {
+ public:
+  OrderBuilder(const planner::Plan& plan, const InputRanges& input,
+               const std::vector<RegisteredWorker>& workers, OutputPlaces places,
+               GrantOptions options);
+
+  /// Remembers a published run, for the orders of those who read it.
+  void RunPublished(planner::StepIndex step, const v1::RunInfo& run);
+
+  v1::StepOrder BuildStep(const StepStart& start, int attempt) const;
+  /// `grant_delay_s`: what the receiver's next report and the grant after it will be on their way.
+  v1::TransferGrant BuildGrant(const TransferStart& start, double grant_delay_s) const;
+
+  /// True for steps of the last layer: write steps, or reducers that write their parts themselves.
+  bool WritesPart(planner::StepIndex step) const;
+  /// "map 3", "reduce 0"; from the second layer on "layer 2 reduce 0".
+  std::string StepName(planner::StepIndex step) const;
+  /// "transfer of map 3 to reduce 0".
+  std::string TransferName(planner::TransferIndex transfer) const;
+
+ private:
+  // First layer whose runs are still read once this step starts.
+  std::int32_t KeepFromLayer(const planner::ComputeStep& step) const;
+
+  struct PublishedRun {
+    std::string run_id;
+    std::string path;
+  };
+  const planner::Plan& plan_;
+  const InputRanges& input_;
+  const std::vector<RegisteredWorker>& workers_;
+  const OutputPlaces places_;
+  const GrantOptions options_;
+  std::vector<std::vector<double>> key_ends_;  // by layer: upper key ends of its steps, in order
+  std::vector<planner::StepIndex> stored_by_;  // by step: the write step that reads its output
+  std::vector<PublishedRun> runs_;             // by step
+};
+
+}  // namespace weir::master

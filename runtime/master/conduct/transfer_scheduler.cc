@@ -1,0 +1,284 @@
+#include "runtime/master/conduct/transfer_scheduler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace weir::master {
+
+using planner::Seconds;
+using planner::Transfer;
+using planner::TransferIndex;
+using planner::WorkerIndex;
+
+namespace {
+
+// A transfer is late only beyond the jitter of clocks, messages and rounding: overtaking for less
+// gains nothing and loses the planned order.
+constexpr Seconds kLateSlackS = 1e-3;
+constexpr double kLateSlackRatio = 0.02;
+
+Seconds LateAfter(Seconds due_s) { return due_s * (1 + kLateSlackRatio) + kLateSlackS; }
+
+std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
+
+}  // namespace
+
+TransferScheduler::TransferScheduler(const planner::Plan& plan,
+                                     const planner::Prediction& prediction)
+    : plan_(plan),
+      prediction_(prediction),
+      lanes_(plan.network),
+      state_(plan.transfers.size(), State::kWaiting),
+      places_(plan.transfers.size()),
+      crossed_cuts_(plan.transfers.size()),
+      plan_rank_(plan.transfers.size()),
+      send_port_busy_(At(plan.network.num_workers), false),
+      receive_port_busy_(At(plan.network.num_workers), false),
+      moves_until_s_(plan.transfers.size(), 0),
+      sends_until_s_(At(plan.network.num_workers), 0),
+      receives_until_s_(At(plan.network.num_workers), 0),
+      crosses_until_s_(plan.network.cuts.size()),
+      num_ready_(At(plan.network.num_workers), 0),
+      receivers_(At(plan.network.num_workers)) {
+  for (const auto& order : plan.send_order) AddOrder(order);
+  for (const auto& order : plan.receive_order) AddOrder(order);
+  for (const auto& cut : plan.channel_order) {
+    for (const auto& lane : cut) AddOrder(lane);
+  }
+  for (std::size_t c = 0; c < plan.network.cuts.size(); ++c) {
+    free_lanes_.push_back(lanes_.Of(plan.network.cuts[c]));
+    for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
+      const Transfer& transfer = plan.transfers[t];
+      if (plan.network.cuts[c].Crosses(transfer.sender, transfer.receiver)) {
+        crossed_cuts_[t].push_back(static_cast<std::int32_t>(c));
+      }
+    }
+  }
+  std::vector<TransferIndex> by_start(plan.transfers.size());
+  std::iota(by_start.begin(), by_start.end(), 0);
+  std::stable_sort(by_start.begin(), by_start.end(), [&](TransferIndex a, TransferIndex b) {
+    return prediction.transfers[At(a)].start_s < prediction.transfers[At(b)].start_s;
+  });
+  for (std::size_t i = 0; i < by_start.size(); ++i) {
+    plan_rank_[At(by_start[i])] = static_cast<std::int32_t>(i);
+  }
+}
+
+std::int64_t TransferScheduler::LanesTaken(TransferIndex transfer) const {
+  const Transfer& t = plan_.transfers[At(transfer)];
+  return lanes_.Taken(t.sender, t.receiver);
+}
+
+void TransferScheduler::AddOrder(const std::vector<TransferIndex>& transfers) {
+  const auto order = static_cast<std::int32_t>(orders_.size());
+  for (std::size_t i = 0; i < transfers.size(); ++i) {
+    places_[At(transfers[i])].push_back(Place{order, static_cast<std::int32_t>(i)});
+  }
+  orders_.push_back(Order{transfers, 0});
+}
+
+void TransferScheduler::SetReady(TransferIndex transfer) {
+  if (state_[At(transfer)] != State::kWaiting) return;
+  state_[At(transfer)] = State::kReady;
+  const Transfer& t = plan_.transfers[At(transfer)];
+  ++num_ready_[At(t.sender)];
+  if (plan_.transfer_order != planner::TransferOrder::kFetchAll) return;
+  receivers_[At(t.receiver)].ready.emplace(ReceivePlace(transfer), transfer);
+  changed_receivers_.insert(t.receiver);
+}
+
+std::int32_t TransferScheduler::ReceivePlace(TransferIndex transfer) const {
+  // Orders were added senders first, so that of the receiver is a transfer's second.
+  return places_[At(transfer)][1].position;
+}
+
+void TransferScheduler::Skip(TransferIndex transfer) { Pass(transfer); }
+
+void TransferScheduler::Pass(TransferIndex transfer) {
+  const Transfer& t = plan_.transfers[At(transfer)];
+  State& state = state_[At(transfer)];
+  if (state == State::kPassed) return;
+  const bool fetch_all = plan_.transfer_order == planner::TransferOrder::kFetchAll;
+  if (fetch_all && state == State::kMoving) {
+    --receivers_[At(t.receiver)].num_moving;
+    changed_receivers_.insert(t.receiver);
+  } else if (fetch_all) {
+    receivers_[At(t.receiver)].ready.erase({ReceivePlace(transfer), transfer});
+  } else if (state == State::kMoving) {
+    send_port_busy_[At(t.sender)] = false;
+    receive_port_busy_[At(t.receiver)] = false;
+    for (const std::int32_t cut : crossed_cuts_[At(transfer)]) {
+      free_lanes_[At(cut)] += LanesTaken(transfer);
+      auto& until_s = crosses_until_s_[At(cut)];
+      until_s.erase(until_s.find({moves_until_s_[At(transfer)], LanesTaken(transfer)}));
+    }
+  }
+  if (state == State::kReady) --num_ready_[At(t.sender)];
+  state = State::kPassed;
+  for (const Place& place : places_[At(transfer)]) {
+    Order& order = orders_[At(place.order)];
+    while (At(order.head) < order.transfers.size() &&
+           state_[At(order.transfers[At(order.head)])] == State::kPassed) {
+      ++order.head;
+    }
+  }
+}
+
+bool TransferScheduler::ResourcesFree(TransferIndex transfer) const {
+  const Transfer& t = plan_.transfers[At(transfer)];
+  if (send_port_busy_[At(t.sender)] || receive_port_busy_[At(t.receiver)]) return false;
+  const auto& cuts = crossed_cuts_[At(transfer)];
+  return std::all_of(cuts.begin(), cuts.end(), [&](std::int32_t cut) {
+    return free_lanes_[At(cut)] >= LanesTaken(transfer);
+  });
+}
+
+Seconds TransferScheduler::LateAt(TransferIndex transfer, double pace) const {
+  const planner::Interval& predicted = prediction_.transfers[At(transfer)];
+  const bool moving = state_[At(transfer)] == State::kMoving;
+  const Seconds due = pace * (moving ? predicted.finish_s : predicted.start_s);
+  return LateAfter(due);
+}
+
+bool TransferScheduler::MayGoNow(TransferIndex transfer, Seconds now_s, double pace) {
+  const auto num_ports = static_cast<std::int32_t>(2 * send_port_busy_.size());
+  const bool strict = plan_.transfer_order == planner::TransferOrder::kStrict;
+  for (const Place& place : places_[At(transfer)]) {
+    const Order& order = orders_[At(place.order)];
+    for (std::int32_t i = order.head; i < place.position; ++i) {
+      const TransferIndex before = order.transfers[At(i)];
+      if (state_[At(before)] == State::kPassed) continue;
+      if (strict && place.order < num_ports) return false;
+      const Seconds late_s = LateAt(before, pace);
+      if (now_s < late_s) {
+        NoteLate(late_s);
+        return false;
+      }
+      if (!MayOvertake(transfer, before, now_s, pace)) return false;
+    }
+  }
+  return true;
+}
+
+void TransferScheduler::NoteLate(Seconds late_s) {
+  if (!next_late_s_ || late_s < *next_late_s_) next_late_s_ = late_s;
+}
+
+Seconds TransferScheduler::PlannedSeconds(TransferIndex transfer) const {
+  const planner::Interval& predicted = prediction_.transfers[At(transfer)];
+  return predicted.finish_s - predicted.start_s;
+}
+
+Seconds TransferScheduler::FreeAt(TransferIndex transfer) const {
+  const Transfer& t = plan_.transfers[At(transfer)];
+  Seconds free_s = 0;
+  if (send_port_busy_[At(t.sender)]) free_s = sends_until_s_[At(t.sender)];
+  if (receive_port_busy_[At(t.receiver)]) {
+    free_s = std::max(free_s, receives_until_s_[At(t.receiver)]);
+  }
+  for (const std::int32_t cut : crossed_cuts_[At(transfer)]) {
+    std::int64_t lacking = LanesTaken(transfer) - free_lanes_[At(cut)];
+    for (const auto& [until_s, given_back] : crosses_until_s_[At(cut)]) {
+      if (lacking <= 0) break;
+      free_s = std::max(free_s, until_s);
+      lacking -= given_back;
+    }
+  }
+  return free_s;
+}
+
+bool TransferScheduler::MayOvertake(TransferIndex transfer, TransferIndex before, Seconds now_s,
+                                    double pace) {
+  if (state_[At(before)] == State::kMoving) return true;
+  Seconds due_s = FreeAt(before);
+  if (state_[At(before)] == State::kWaiting) {
+    const planner::StepIndex producer = plan_.transfers[At(before)].producer;
+    const Seconds run_due_s = pace * prediction_.steps[At(producer)].finish_s;
+    if (now_s >= LateAfter(run_due_s)) return true;  // nobody knows when it comes
+    due_s = std::max(due_s, run_due_s);
+  }
+  // Either may be the shorter one: waiting costs the time until then, overtaking the rest of the
+  // overtaking one's time.
+  const Seconds patience_s = std::min(PlannedSeconds(transfer), PlannedSeconds(before));
+  const bool resources_free = due_s == 0;  // it starts as soon as those before it let it
+  if (!resources_free && std::abs(due_s - now_s) >= patience_s) return true;
+  NoteLate((resources_free ? now_s : due_s) + patience_s);
+  return false;
+}
+
+TransferIndex TransferScheduler::FirstStartable(WorkerIndex sender, Seconds now_s, double pace) {
+  const Order& order = orders_[At(sender)];
+  std::int32_t ready_left = num_ready_[At(sender)];
+  for (std::size_t i = At(order.head); ready_left > 0 && i < order.transfers.size(); ++i) {
+    const TransferIndex transfer = order.transfers[i];
+    if (state_[At(transfer)] == State::kReady) {
+      --ready_left;
+      if (ResourcesFree(transfer) && MayGoNow(transfer, now_s, pace)) return transfer;
+    }
+    // What comes behind one that must be waited for must wait as well.
+    const bool passed = state_[At(transfer)] == State::kPassed;
+    if (!passed && plan_.transfer_order == planner::TransferOrder::kStrict) break;
+    if (!passed && now_s < LateAt(transfer, pace)) {
+      NoteLate(LateAt(transfer, pace));
+      break;
+    }
+  }
+  return planner::kNoIndex;
+}
+
+void TransferScheduler::Occupy(TransferIndex transfer, Seconds now_s) {
+  const Transfer& t = plan_.transfers[At(transfer)];
+  state_[At(transfer)] = State::kMoving;
+  --num_ready_[At(t.sender)];
+  send_port_busy_[At(t.sender)] = true;
+  receive_port_busy_[At(t.receiver)] = true;
+  const Seconds until_s = now_s + PlannedSeconds(transfer);
+  moves_until_s_[At(transfer)] = until_s;
+  sends_until_s_[At(t.sender)] = until_s;
+  receives_until_s_[At(t.receiver)] = until_s;
+  for (const std::int32_t cut : crossed_cuts_[At(transfer)]) {
+    free_lanes_[At(cut)] -= LanesTaken(transfer);
+    crosses_until_s_[At(cut)].insert({until_s, LanesTaken(transfer)});
+  }
+}
+
+std::vector<TransferIndex> TransferScheduler::TakeFetches() {
+  const std::int32_t limit =
+      plan_.fetch_limit > 0 ? plan_.fetch_limit : std::numeric_limits<std::int32_t>::max();
+  std::vector<TransferIndex> started;
+  for (const WorkerIndex worker : changed_receivers_) {
+    Receiver& receiver = receivers_[At(worker)];
+    while (receiver.num_moving < limit && !receiver.ready.empty()) {
+      const TransferIndex transfer = receiver.ready.begin()->second;
+      receiver.ready.erase(receiver.ready.begin());
+      ++receiver.num_moving;
+      state_[At(transfer)] = State::kMoving;
+      --num_ready_[At(plan_.transfers[At(transfer)].sender)];
+      started.push_back(transfer);
+    }
+  }
+  changed_receivers_.clear();
+  return started;
+}
+
+std::vector<TransferIndex> TransferScheduler::TakeStartable(Seconds now_s, double pace) {
+  next_late_s_.reset();
+  if (plan_.transfer_order == planner::TransferOrder::kFetchAll) return TakeFetches();
+  std::vector<TransferIndex> started;
+  for (;;) {
+    TransferIndex best = planner::kNoIndex;
+    for (std::size_t w = 0; w < send_port_busy_.size(); ++w) {
+      if (send_port_busy_[w] || num_ready_[w] == 0) continue;
+      const TransferIndex found = FirstStartable(static_cast<WorkerIndex>(w), now_s, pace);
+      if (found == planner::kNoIndex) continue;
+      if (best == planner::kNoIndex || plan_rank_[At(found)] < plan_rank_[At(best)]) best = found;
+    }
+    if (best == planner::kNoIndex) return started;
+    Occupy(best, now_s);
+    started.push_back(best);
+  }
+}
+
+}  // namespace weir::master

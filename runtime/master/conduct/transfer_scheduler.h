@@ -1,0 +1,119 @@
+#pragma once
+
+// Which transfers of a plan may move now. Pure. Upstream: Conductor. Downstream: nothing.
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "planner/plan/cut_lanes.h"
+#include "planner/plan/plan.h"
+#include "planner/plan/predict/predict.h"
+
+namespace weir::master {
+
+/// Keeps ports, cuts and orders of a plan while it runs.
+///
+/// Model: a moving transfer holds its sender's send port, its receiver's receive port and, of every
+///   cut that it crosses, as many lanes as its rate takes (planner/plan/cut_lanes.h). Lanes are
+///   counted: which ones the plan named only orders transfers. A transfer may start when its ports
+///   and that many lanes are free, its run is published, and every transfer before it in its port
+///   and lane orders has passed or is late.
+///   - A transfer is late when it has not started (or not finished) and its predicted start (or
+///     finish), times the pace of the run, is over by more than the slack. So a run that goes as
+///     predicted follows the plan exactly.
+///   - A late one is overtaken, so that the network stays busy in plan order, unless it is about to
+///     start: all it waits for should be over before the shorter of the two would be done. A run
+///     that is a little slow all over must not fall out of its rotation. What moves is expected to
+///     end at its own predicted time, and once that is over, to need as long again as it is
+///     overdue. A late run is not waited for.
+///   - kStrict: in port orders nothing is ever overtaken, late or not.
+///   - kFetchAll: every transfer starts as soon as its run is published; with a fetch_limit, as
+///   long
+///     as its receiver has fewer than that many under way, first in its receive order.
+/// Requires: CheckPlan accepts the plan, and the prediction is Predict's of the same plan.
+/// Thread-safety: none. Time: seconds from the start of the run, passed in. A call to TakeStartable
+///   costs O(workers) while the run is on time, O(transfers of idle senders) when it is late.
+/// Source: DESIGN "Conductor"; 004 section 2 (one port, l channels).
+/// Checked by: tests/unit/master/conductor_test.cc, conductor_property_test.cc.
+class TransferScheduler {
+ public:
+  TransferScheduler(const planner::Plan& plan, const planner::Prediction& prediction);
+
+  /// The transfer's run is published; from now on it waits for the network only.
+  void SetReady(planner::TransferIndex transfer);
+  /// The transfer has nothing to move: it passes without ports or lanes.
+  void Skip(planner::TransferIndex transfer);
+  /// Gives back ports and lanes of a moving transfer: it has passed. Idempotent.
+  void Pass(planner::TransferIndex transfer);
+  /// Marks as moving, and returns in plan order, the transfers that may start now. `pace` <= 1 is
+  /// how fast the run goes compared with the prediction: 0.5 = everything takes half its time.
+  std::vector<planner::TransferIndex> TakeStartable(planner::Seconds now_s, double pace);
+  /// Moment at which a transfer that had to wait for another one in TakeStartable may overtake it.
+  std::optional<planner::Seconds> next_late_s() const { return next_late_s_; }
+
+ private:
+  enum class State : std::uint8_t { kWaiting, kReady, kMoving, kPassed };
+  /// A transfer's place in one of the orders that it stands in.
+  struct Place {
+    std::int32_t order = 0;
+    std::int32_t position = 0;
+  };
+  struct Order {
+    std::vector<planner::TransferIndex> transfers;
+    std::int32_t head = 0;  // everything before it has passed
+  };
+
+  /// kFetchAll: one receiver's transfers that could move, by place in its receive order.
+  struct Receiver {
+    std::set<std::pair<std::int32_t, planner::TransferIndex>> ready;
+    std::int32_t num_moving = 0;
+  };
+
+  void AddOrder(const std::vector<planner::TransferIndex>& transfers);
+  bool ResourcesFree(planner::TransferIndex transfer) const;
+  /// False when one before it in its orders must still be waited for; notes until when.
+  bool MayGoNow(planner::TransferIndex transfer, planner::Seconds now_s, double pace);
+  /// False when `before` is late, but would start too soon for `transfer` to go first.
+  bool MayOvertake(planner::TransferIndex transfer, planner::TransferIndex before,
+                   planner::Seconds now_s, double pace);
+  /// When the resources of a transfer whose run is published should be free; <= now: they are.
+  planner::Seconds FreeAt(planner::TransferIndex transfer) const;
+  std::int64_t LanesTaken(planner::TransferIndex transfer) const;
+  planner::Seconds PlannedSeconds(planner::TransferIndex transfer) const;
+  void NoteLate(planner::Seconds late_s);
+  planner::Seconds LateAt(planner::TransferIndex transfer, double pace) const;
+  planner::TransferIndex FirstStartable(planner::WorkerIndex sender, planner::Seconds now_s,
+                                        double pace);
+  void Occupy(planner::TransferIndex transfer, planner::Seconds now_s);
+  std::vector<planner::TransferIndex> TakeFetches();
+  std::int32_t ReceivePlace(planner::TransferIndex transfer) const;
+
+  const planner::Plan& plan_;
+  const planner::Prediction& prediction_;
+  const planner::CutLanes lanes_;
+  std::vector<State> state_;
+  /// Send orders (num_workers), receive orders (num_workers), then one a lane of each cut.
+  std::vector<Order> orders_;
+  std::vector<std::vector<Place>> places_;  // by transfer
+  std::vector<std::vector<std::int32_t>> crossed_cuts_;
+  std::vector<std::int32_t> plan_rank_;
+  std::vector<bool> send_port_busy_;
+  std::vector<bool> receive_port_busy_;
+  std::vector<std::int64_t> free_lanes_;  // by cut
+  /// When what moves should be over, by its own predicted time: by transfer, by port, by cut (with
+  /// the lanes that it gives back).
+  std::vector<planner::Seconds> moves_until_s_;
+  std::vector<planner::Seconds> sends_until_s_;
+  std::vector<planner::Seconds> receives_until_s_;
+  std::vector<std::multiset<std::pair<planner::Seconds, std::int64_t>>> crosses_until_s_;
+  std::vector<std::int32_t> num_ready_;  // by sender
+  std::vector<Receiver> receivers_;
+  /// Receivers that may have room and work since the last TakeStartable.
+  std::set<planner::WorkerIndex> changed_receivers_;
+  std::optional<planner::Seconds> next_late_s_;
+};
+
+}  // namespace weir::master

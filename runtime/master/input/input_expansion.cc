@@ -1,0 +1,127 @@
+#include "runtime/master/input/input_expansion.h"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
+#include "runtime/base/valid_utf8.h"
+
+namespace weir::master {
+namespace {
+
+// Deeper than any tree that people make; a cycle of links ends here.
+constexpr int kDirectoryDepthMax = 64;
+
+absl::Status InputError(absl::StatusCode code, std::string_view name, const std::string& message,
+                        const std::string& advice, const std::string& path) {
+  v1::JobError error = MakeJobError(name, message, advice);
+  error.set_file(path);
+  return StatusFromJobError(code, error);
+}
+
+absl::Status FromStorage(const absl::Status& status, const std::string& path) {
+  if (absl::IsNotFound(status)) {
+    return InputError(absl::StatusCode::kNotFound, job_error::kInputNotFound,
+                      absl::StrCat("input does not exist: ", path),
+                      "check the path; master and workers must see the same files", path);
+  }
+  return InputError(status.code(), job_error::kInputUnreadable,
+                    absl::StrCat("input cannot be read: ", path, ": ", status.message()),
+                    "check permissions of the path and of the directories above it", path);
+}
+
+bool IsGlob(std::string_view path) { return path.find_first_of("*?[") != std::string_view::npos; }
+
+bool IsHidden(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return !name.empty() && (name.front() == '.' || name.front() == '_');
+}
+
+class Expansion {
+ public:
+  explicit Expansion(env::Storage& storage) : storage_(storage) {}
+
+  absl::Status AddNamed(const std::string& input) {
+    absl::StatusOr<env::FileInfo> info = storage_.Stat(input);
+    if (info.ok()) return Add(*info, 0, /*named=*/true);
+    if (!absl::IsNotFound(info.status()) || !IsGlob(input))
+      return FromStorage(info.status(), input);
+    absl::StatusOr<std::vector<std::string>> matches = storage_.Glob(input);
+    if (!matches.ok()) return FromStorage(matches.status(), input);
+    if (matches->empty()) {
+      return InputError(absl::StatusCode::kNotFound, job_error::kInputNotFound,
+                        absl::StrCat("no file matches the pattern ", input),
+                        "check the pattern; quote it so that the shell leaves it alone", input);
+    }
+    for (const std::string& match : *matches) {
+      absl::StatusOr<env::FileInfo> matched = storage_.Stat(match);
+      if (!matched.ok()) return FromStorage(matched.status(), match);
+      if (absl::Status status = Add(*matched, 0, /*named=*/true); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  InputList Take() { return std::move(list_); }
+
+ private:
+  absl::Status Add(const env::FileInfo& info, int depth, bool named) {
+    if (info.is_directory) return AddDirectory(info.path, depth);
+    if (info.is_regular) return AddFile(info);
+    if (!named) return absl::OkStatus();
+    return InputError(absl::StatusCode::kInvalidArgument, job_error::kInputUnreadable,
+                      absl::StrCat("input is neither a file nor a directory: ", info.path),
+                      "write it to a regular file first", info.path);
+  }
+
+  absl::Status AddDirectory(const std::string& path, int depth) {
+    if (depth == kDirectoryDepthMax) {
+      return InputError(absl::StatusCode::kInvalidArgument, job_error::kInputUnreadable,
+                        absl::StrCat("directories are nested more than ", kDirectoryDepthMax,
+                                     " deep below ", path),
+                        "a symbolic link may lead back up; name the files or a glob instead", path);
+    }
+    absl::StatusOr<std::vector<env::FileInfo>> entries = storage_.List(path);
+    if (!entries.ok()) return FromStorage(entries.status(), path);
+    for (const env::FileInfo& entry : *entries) {
+      if (IsHidden(entry.path)) continue;
+      if (absl::Status status = Add(entry, depth + 1, /*named=*/false); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddFile(const env::FileInfo& info) {
+    if (static_cast<std::int64_t>(list_.files.size()) == limits::kInputFilesMax) {
+      return InputError(absl::StatusCode::kInvalidArgument, job_error::kInvalidJob,
+                        absl::StrCat("the input has more than ", limits::kInputFilesMax, " files"),
+                        "join small files first, or run several jobs", info.path);
+    }
+    // Messages carry paths as text; what could not be read back is refused here, by name.
+    if (const std::string shown = ValidUtf8(info.path); shown != info.path) {
+      return InputError(absl::StatusCode::kInvalidArgument, job_error::kInputUnreadable,
+                        absl::StrCat("the name of an input file is not UTF-8: ", shown),
+                        "rename it, or name the other files or a glob instead", shown);
+    }
+    list_.files.push_back(InputFile{info.path, info.bytes});
+    list_.total_bytes += info.bytes;
+    return absl::OkStatus();
+  }
+
+  env::Storage& storage_;
+  InputList list_;
+};
+
+}  // namespace
+
+absl::StatusOr<InputList> ExpandInputs(env::Storage& storage,
+                                       const std::vector<std::string>& inputs) {
+  Expansion expansion(storage);
+  for (const std::string& input : inputs) {
+    if (absl::Status status = expansion.AddNamed(input); !status.ok()) return status;
+  }
+  return expansion.Take();
+}
+
+}  // namespace weir::master

@@ -1,0 +1,30 @@
+#pragma once
+
+// From what the user wrote to the list of files. Blocking: on a WorkPool.
+// Upstream: JobSpec. Downstream: InputRanges, planning.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/env/storage.h"
+#include "runtime/master/input/input_ranges.h"
+
+namespace weir::master {
+
+/// Expands files, directories and globs, in the order given.
+///
+/// A directory stands for all regular files below it, sorted by name level by level, without those
+/// whose name (or a folder's name on the way) begins with "." or "_", as Hadoop leaves them out;
+/// what is neither file nor directory there (sockets, dangling links) is left out as well. A path
+/// that was named is taken whatever its name is. A pattern with *, ? or [ is a glob unless a file
+/// has exactly that name; its matches are sorted. A file that is named twice counts twice. Errors,
+/// each with a JobError: INPUT_NOT_FOUND (no such path, no match), INPUT_UNREADABLE (not
+///   permitted, neither file nor directory, directories nested too deeply, as in a link cycle),
+///   INVALID_JOB (more than limits::kInputFilesMax files).
+/// Blocking: as many Storage calls as there are directories. Thread-safety: as storage.
+/// Checked by: tests/unit/master/input_expansion_test.cc.
+absl::StatusOr<InputList> ExpandInputs(env::Storage& storage,
+                                       const std::vector<std::string>& inputs);
+
+}  // namespace weir::master

@@ -1,0 +1,63 @@
+#include "runtime/master/input/input_ranges.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "jobs/api/program.h"
+
+namespace weir::master {
+
+std::vector<planner::ByteRange> UncutRanges(const InputList& input) {
+  std::vector<planner::ByteRange> uncut;
+  std::int64_t begin = 0;
+  for (const InputFile& file : input.files) {
+    if (IsGzip(file.path) && file.bytes > 0) uncut.push_back({begin, begin + file.bytes});
+    begin += file.bytes;
+  }
+  return uncut;
+}
+
+InputRanges::InputRanges(InputList input) : input_(std::move(input)) {
+  file_begin_.reserve(input_.files.size());
+  std::int64_t begin = 0;
+  for (const InputFile& file : input_.files) {
+    file_begin_.push_back(begin);
+    begin += file.bytes;
+  }
+}
+
+// The last file that begins at or before the position. Requires: position < total_bytes.
+std::size_t InputRanges::FileAt(planner::Bytes position) const {
+  const auto after = std::upper_bound(file_begin_.begin(), file_begin_.end(), position);
+  return static_cast<std::size_t>(after - file_begin_.begin()) - 1;
+}
+
+planner::Bytes InputRanges::MoveToBorder(planner::Bytes cut) const {
+  if (cut >= input_.total_bytes) return cut;
+  const std::size_t i = FileAt(cut);
+  const InputFile& file = input_.files[i];
+  const std::int64_t inside = cut - file_begin_[i];
+  if (inside == 0 || !IsGzip(file.path)) return cut;
+  return inside < file.bytes - inside ? file_begin_[i] : file_begin_[i] + file.bytes;
+}
+
+std::vector<v1::InputRange> InputRanges::Cut(planner::Bytes begin, planner::Bytes end) const {
+  std::vector<v1::InputRange> ranges;
+  begin = MoveToBorder(begin);
+  end = MoveToBorder(end);
+  if (begin >= end) return ranges;
+  for (std::size_t i = FileAt(begin); i < input_.files.size() && file_begin_[i] < end; ++i) {
+    const InputFile& file = input_.files[i];
+    const std::int64_t from = std::max(begin, file_begin_[i]) - file_begin_[i];
+    const std::int64_t to = std::min(end, file_begin_[i] + file.bytes) - file_begin_[i];
+    if (from >= to) continue;
+    v1::InputRange& range = ranges.emplace_back();
+    range.set_path(file.path);
+    range.set_begin(from);
+    range.set_end(to);
+    range.set_file_bytes(file.bytes);
+  }
+  return ranges;
+}
+
+}  // namespace weir::master

@@ -1,0 +1,43 @@
+#pragma once
+
+// All jobs that the master remembers, as users see them. Upstream: JobRun. Downstream: WatchHub,
+// JobApi handlers.
+
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/statusor.h"
+#include "runtime/master/job/watch_hub.h"
+#include "weir/v1/job.pb.h"
+#include "weir/v1/services.pb.h"
+
+namespace weir::master {
+
+/// Keeps the status of every remembered job, in the order of submission.
+/// Thread-safety: control strand only. Bounds: limits::kJobsRememberedMax; the oldest ended ones
+/// go. Checked by: tests/unit/master/job_store_test.cc.
+class JobStore {
+ public:
+  explicit JobStore(WatchHub& watch_hub) : watch_hub_(watch_hub) {}
+
+  /// Adds a job, newest. Returns the ids of the jobs forgotten for it.
+  std::vector<std::string> Add(v1::JobStatus status);
+  /// Replaces a job's status, numbers it and tells its watchers. Returns the number.
+  std::int64_t Update(v1::JobStatus status);
+  /// Errors: kNotFound naming the id and what to do.
+  absl::StatusOr<const v1::JobStatus*> Find(const std::string& job_id) const;
+  /// The job that a client submitted under this key, if any.
+  const v1::JobStatus* FindByKey(const std::string& idempotency_key) const;
+  bool Knows(const std::string& job_id) const { return jobs_.contains(job_id); }
+  /// Newest first.
+  v1::ListJobsResponse List(std::int32_t max_jobs) const;
+
+ private:
+  WatchHub& watch_hub_;
+  absl::btree_map<std::string, v1::JobStatus> jobs_;
+  absl::btree_map<std::string, std::string> id_by_key_;
+  std::vector<std::string> order_;  // ids, oldest first
+};
+
+}  // namespace weir::master

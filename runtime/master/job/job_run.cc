@@ -1,0 +1,263 @@
+#include "runtime/master/job/job_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "planner/wire/plan_wire.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/log.h"
+#include "runtime/master/conduct/progress.h"
+#include "runtime/master/learning/learned_shape.h"
+
+namespace weir::master {
+
+JobRun::JobRun(const JobRunContext& context, v1::JobStatus accepted,
+               std::optional<v1::Plan> given_plan)
+    : context_(context),
+      loop_(context.seams.loop),
+      status_(std::move(accepted)),
+      given_plan_(std::move(given_plan)),
+      places_(status_.spec().output(), status_.job_id()),
+      hold_(context.seams.loop, context.seams.random),
+      planning_(context.seams, context.options, context.history, context.master_epoch,
+                status_.job_id(), status_.spec()) {
+  StartDeadlineTimer();
+}
+
+JobRun::~JobRun() {
+  if (deadline_set_) loop_.CancelTimer(deadline_);
+}
+
+void JobRun::StartDeadlineTimer() {
+  const std::int64_t deadline_ms = status_.spec().deadline_ms();
+  if (deadline_ms == 0) return;
+  deadline_set_ = true;
+  deadline_ = loop_.RunAt(
+      loop_.Now() + absl::Milliseconds(deadline_ms), callbacks_.Guard([this, deadline_ms] {
+        deadline_set_ = false;
+        Fail(MakeJobError(
+            job_error::kDeadline,
+            absl::StrCat("the job was not done within its deadline of ", deadline_ms,
+                         " ms (it was ", JobStateWord(machine_.state()), ")"),
+            "allow more time, add workers, or look at the plan for what limits the job"));
+      }));
+}
+
+void JobRun::Begin() { Apply(machine_.Begin()); }
+
+absl::Status JobRun::Cancel(const std::string& reason) {
+  if (!machine_.can_end()) {
+    return absl::FailedPreconditionError(absl::StrCat("job ", status_.job_id(), " is ",
+                                                      JobStateWord(machine_.state()),
+                                                      ", too late to cancel it"));
+  }
+  Apply(machine_.Cancel(MakeJobError(
+      job_error::kCancelled, reason.empty() ? std::string("the job was cancelled")
+                                            : absl::StrCat("the job was cancelled: ", reason))));
+  return absl::OkStatus();
+}
+
+void JobRun::Fail(v1::JobError error) { Apply(machine_.Fail(std::move(error))); }
+
+void JobRun::FailFrom(const absl::Status& status) { Fail(JobErrorFromStatus(status)); }
+
+void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why) {
+  if (SampleRun* sampling = sample()) sampling->WorkerLost(worker, epoch);
+  const auto it = std::find_if(workers_.begin(), workers_.end(), [&](const RegisteredWorker& w) {
+    return w.id == worker && w.epoch == epoch;
+  });
+  if (it == workers_.end()) return;
+  if (hold_.WorkerLost(worker)) return;
+  v1::JobError error =
+      MakeJobError(job_error::kWorkerLost, absl::StrCat("worker ", it->identity.name(), " ", why),
+                   "check that machine and the log of its daemon, then run the job again");
+  error.set_worker(it->identity.name());
+  if (plan_run_) error.set_step(plan_run_->StepOn(worker));
+  Fail(std::move(error));
+}
+
+absl::Status JobRun::TakeReport(const v1::ReportStepRequest& report) {
+  if (!plan_run_) return absl::AbortedError("the job does not run");
+  return plan_run_->TakeReport(report);
+}
+
+absl::Status JobRun::TakeReport(const v1::ReportTransferRequest& report) {
+  if (!plan_run_) return absl::AbortedError("the job does not run");
+  return plan_run_->TakeReport(report);
+}
+
+void JobRun::TakeProgress(WorkerId worker, const v1::StepProgress& progress) {
+  if (plan_run_) plan_run_->TakeProgress(worker, progress);
+}
+
+v1::ActualRun JobRun::Actual() const {
+  return plan_run_ ? planner::ActualToProto(plan_run_->Actual()) : v1::ActualRun();
+}
+
+void JobRun::Apply(std::vector<JobAction> actions) {
+  actions_.insert(actions_.end(), actions.begin(), actions.end());
+  Pump();
+}
+
+void JobRun::Pump() {
+  while (!waiting_for_journal_ && !actions_.empty()) {
+    const JobAction action = actions_.front();
+    actions_.pop_front();
+    CarryOut(action);
+  }
+}
+
+void JobRun::CarryOut(JobAction action) {
+  switch (action) {
+    case JobAction::kJournal:
+      return JournalState();
+    case JobAction::kList:
+      return ListInput();
+    case JobAction::kSample:
+      return Sample();
+    case JobAction::kPlan:
+      return MakePlan();
+    case JobAction::kJournalPlan:
+      return JournalPlan();
+    case JobAction::kStage:
+      return Stage();
+    case JobAction::kPrepare:
+      return Prepare();
+    case JobAction::kConduct:
+      return Conduct();
+    case JobAction::kCommit:
+      return Commit();
+    case JobAction::kStop:
+      planning_.Stop();
+      hold_.Stop();
+      if (plan_run_) plan_run_->Stop();
+      return;
+    case JobAction::kRelease:
+      return Release();
+    case JobAction::kDiscard:
+      return Discard();
+    case JobAction::kFinish:
+      return Finish();
+  }
+}
+
+v1::JournalRecord JobRun::Record() const {
+  v1::JournalRecord record;
+  record.set_job_id(status_.job_id());
+  return record;
+}
+
+void JobRun::WaitForJournal(v1::JournalRecord record, absl::AnyInvocable<void(absl::Status)> done) {
+  waiting_for_journal_ = true;
+  context_.journal.Append(
+      std::move(record),
+      callbacks_.Guard([this, done = std::move(done)](const absl::Status& status) mutable {
+        waiting_for_journal_ = false;
+        done(status);
+        Pump();
+      }));
+}
+
+void JobRun::JournalFailed(const absl::Status& status) {
+  // Once the job is ending there is nothing better to do than to end it.
+  if (!machine_.can_end() && machine_.state() != v1::JOB_STATE_COMMITTING) return;
+  actions_.clear();
+  v1::JobError error = JobErrorFromStatus(status);
+  if (absl::IsResourceExhausted(status)) error.set_code(std::string(job_error::kDiskFull));
+  error.set_message(absl::StrCat("the master cannot write its journal: ", status.message()));
+  Apply(machine_.can_end() ? machine_.Fail(std::move(error))
+                           : machine_.CommitFailed(std::move(error)));
+}
+
+void JobRun::JournalState() {
+  status_.set_state(machine_.state());
+  if (machine_.state() == v1::JOB_STATE_ENDING) *status_.mutable_error() = machine_.error();
+  v1::JournalRecord record = Record();
+  v1::JournalRecord::JobStateChanged& change = *record.mutable_job_state_changed();
+  change.set_state(status_.state());
+  change.set_unix_ms(context_.seams.wall_clock.UnixMillis());
+  change.set_plan_id(status_.plan_id());
+  *change.mutable_error() = status_.error();
+  WaitForJournal(std::move(record), [this](const absl::Status& status) {
+    if (!status.ok()) return JournalFailed(status);
+    Published();
+  });
+}
+
+void JobRun::Published() {
+  LogInfo("Job changed its state",
+          {{"job", status_.job_id()}, {"state", JobStateWord(status_.state())}});
+  status_.set_sequence(context_.publish(status_));
+}
+
+void JobRun::JournalPlan() {
+  status_.set_plan_id(planned_->plan_id);
+  status_.set_plan_text(planned_->plan_text);
+  status_.set_predicted_makespan_s(planned_->prediction.makespan_s);
+  status_.set_lower_bound_s(planned_->plan.summary.lower_bound_s);
+  *status_.mutable_progress() = ProgressBeforeRun(planned_->plan, planned_->prediction);
+  v1::JournalRecord record = Record();
+  *record.mutable_job_planned()->mutable_plan() = planned_->message;
+  record.mutable_job_planned()->set_plan_epoch(kPlanEpoch);
+  WaitForJournal(std::move(record), [this](const absl::Status& status) {
+    if (!status.ok()) return JournalFailed(status);
+    Published();
+  });
+}
+
+void JobRun::Learn() {
+  if (!plan_run_ || planned_->cluster.workers.size() != workers_.size()) return;
+  const planner::ActualRun actual = plan_run_->Actual();
+  std::int64_t part_bytes = 0;
+  for (const v1::OutputPart& part : status_.parts()) part_bytes += part.bytes();
+  v1::JournalRecord record = Record();
+  v1::JobShapeLearned& shape = *record.mutable_job_shape_learned();
+  shape = LearnFrom({planned_->plan, planned_->shape, planned_->cluster, actual, part_bytes,
+                     plan_run_->codec_trials()},
+                    planning_.history());
+  shape.set_job(status_.spec().job());
+  *shape.mutable_parameters() = status_.spec().parameters();
+  shape.set_input_bytes(input_->input().total_bytes);
+  shape.set_num_workers(static_cast<std::int32_t>(workers_.size()));
+  // Workers of one machine differ by chance only.
+  if (SameHost(workers_)) shape.clear_workers();
+  for (const std::string& outlier : shape.outliers()) {
+    LogWarning("A job went otherwise than known", {{"job", status_.job_id()}, {"number", outlier}});
+  }
+  context_.learn(shape);
+  // Losing it to a crash costs a prediction; the end of the job, awaited, is written behind it.
+  context_.journal.AppendUnawaited(std::move(record));
+}
+
+void JobRun::Finish() {
+  if (std::exchange(deadline_set_, false)) loop_.CancelTimer(deadline_);
+  status_.set_state(machine_.state());
+  status_.set_ended_unix_ms(context_.seams.wall_clock.UnixMillis());
+  if (machine_.state() == v1::JOB_STATE_SUCCEEDED) {
+    for (v1::OutputPart& part : parts_) *status_.add_parts() = std::move(part);
+    Learn();
+  } else {
+    *status_.mutable_error() = machine_.error();
+    if (plan_run_) *status_.mutable_progress() = plan_run_->Progress();
+  }
+  v1::JournalRecord record = Record();
+  v1::JournalRecord::JobEnded& ended = *record.mutable_job_ended();
+  *ended.mutable_status() = status_;
+  *ended.mutable_actual() = Actual();
+  for (const v1::WorkerLog& log : hold_.logs()) *ended.add_logs() = log;
+  WaitForJournal(std::move(record), [this](const absl::Status& status) {
+    if (!status.ok()) {
+      LogWarning("The end of a job is not in the journal",
+                 {{"job", status_.job_id()}, {"status", status.ToString()}});
+    }
+    if (status_.has_error()) {
+      LogWarning("Job ended with an error",
+                 {{"job", status_.job_id()}, {"error", DescribeJobError(status_.error())}});
+    }
+    Published();
+    loop_.Post(callbacks_.Guard([this] { context_.finished(status_.job_id()); }));
+  });
+}
+
+}  // namespace weir::master

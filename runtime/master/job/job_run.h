@@ -1,0 +1,137 @@
+#pragma once
+
+// One job from its acceptance to its end: the effects around JobMachine. Upstream: Master.
+// Downstream: JournalWriter, planning, staged output, PlanRun, calls to workers.
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "runtime/env/callback_scope.h"
+#include "runtime/master/conduct/conductor_run.h"
+#include "runtime/master/job/job_machine.h"
+#include "runtime/master/journal/journal_writer.h"
+#include "runtime/master/options/master_seams.h"
+#include "runtime/master/output/staged_output.h"
+#include "runtime/master/planning/plan_request.h"
+#include "runtime/master/planning/planning.h"
+#include "runtime/master/workers/job_reservation.h"
+
+namespace weir::master {
+
+/// What all jobs of one master share.
+struct JobRunContext {
+  const MasterSeams& seams;
+  const MasterOptions& options;
+  JournalWriter& journal;
+  Epoch master_epoch = 0;
+  const ShapeHistory& history;
+  /// Takes what a finished job taught; it is in the journal already.
+  std::function<void(const v1::JobShapeLearned&)> learn;
+  /// Alive workers in id order.
+  std::function<std::vector<RegisteredWorker>()> alive_workers;
+  /// Called with each change, journalled before; returns its number.
+  std::function<std::int64_t(const v1::JobStatus&)> publish;
+  /// Called once, in a turn of its own, when the job is terminal; may destroy the run.
+  std::function<void(std::string job_id)> finished;
+};
+
+/// Carries out one job.
+///
+/// Thread-safety: on the loop only. Failure semantics: from the first failure on, workers have
+///   kReleaseBudget to clean up and the file system kDiscardBudget; then the job is terminal all
+///   the same, and a worker that comes back is told to release it by the answer to its heartbeat.
+/// Checked by: tests/unit/master/master_test.cc, tests/sim.
+class JobRun {
+ public:
+  /// `given_plan`: run exactly this one.
+  JobRun(const JobRunContext& context, v1::JobStatus accepted, std::optional<v1::Plan> given_plan);
+  ~JobRun();
+
+  /// Leaves the queue.
+  void Begin();
+  /// Errors: kFailedPrecondition when the job is beyond being ended.
+  absl::Status Cancel(const std::string& reason);
+  /// Ends the job with this error unless it is past that.
+  void Fail(v1::JobError error);
+  void WorkerLost(WorkerId worker, Epoch epoch, const std::string& why);
+
+  absl::Status TakeReport(const v1::ReportStepRequest& report);
+  absl::Status TakeReport(const v1::ReportTransferRequest& report);
+  void TakeProgress(WorkerId worker, const v1::StepProgress& progress);
+
+  bool queued() const { return machine_.state() == v1::JOB_STATE_QUEUED; }
+  /// The small job that samples for this one; null: none is held by workers.
+  SampleRun* sample() const { return planning_.sample(); }
+  const PlannedJob* planned() const { return planned_.get(); }
+  v1::ActualRun Actual() const;
+
+ private:
+  // A plan is made once; it would grow with each new plan of the same job.
+  static constexpr std::int64_t kPlanEpoch = 1;
+
+  void Apply(std::vector<JobAction> actions);
+  void Pump();
+  void CarryOut(JobAction action);
+  void JournalState();
+  void JournalPlan();
+  void WaitForJournal(v1::JournalRecord record, absl::AnyInvocable<void(absl::Status)> done);
+  void JournalFailed(const absl::Status& status);
+  void ListInput();
+  void Sample();
+  void MakePlan();
+  /// Settles what `planned` gives on the compute pool.
+  void PlanMade(absl::StatusOr<PlannedJob> planned);
+  void TakePlan(absl::AnyInvocable<absl::StatusOr<PlannedJob>()> planned);
+  void Stage();
+  void Prepare();
+  void Conduct();
+  void Commit();
+  void Release();
+  void Discard();
+  void DiscardNow();
+  void Finish();
+  void Published();
+  void Learn();
+
+  v1::JournalRecord Record() const;
+  void FailFrom(const absl::Status& status);
+  void PublishProgress();
+  void StartProgressTimer();
+  void StartDeadlineTimer();
+  /// Ends the job when `what` takes longer than kStorageTimeout.
+  void WatchStorage(v1::JobState during, const std::string& what);
+  /// Of the job as a whole: no worker, no attempt.
+  v1::Fence JobFence() const;
+  bool UsesWorker(std::size_t index) const;
+
+  const JobRunContext& context_;
+  env::EventLoop& loop_;
+  JobMachine machine_;
+  v1::JobStatus status_;
+  std::optional<v1::Plan> given_plan_;
+  const OutputPlaces places_;
+  std::deque<JobAction> actions_;
+  bool waiting_for_journal_ = false;
+
+  std::vector<RegisteredWorker> workers_;  // by WorkerIndex of the plan
+  std::unique_ptr<const PlannedJob> planned_;
+  std::optional<InputRanges> input_;
+  std::uint64_t job_token_ = 0;
+  std::unique_ptr<PlanRun> plan_run_;
+  std::vector<v1::OutputPart> parts_;
+
+  JobHold hold_;
+  Planning planning_;
+  bool storage_busy_ = false;  // a staging or commit is under way on the disk pool
+  bool discard_waits_ = false;
+  env::EventLoop::TimerId deadline_ = 0;
+  bool deadline_set_ = false;
+  env::CallbackScope callbacks_;
+};
+
+}  // namespace weir::master

@@ -1,0 +1,120 @@
+#include "runtime/master/job/submission.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/nearest_name.h"
+#include "runtime/master/input/input_expansion.h"
+#include "runtime/master/output/staged_output.h"
+#include "runtime/master/planning/codec_choice.h"
+#include "runtime/master/planning/given_plan.h"
+#include "runtime/master/planning/plan_request.h"
+#include "runtime/master/planning/write_mode.h"
+#include "runtime/master/workers/check_messages.h"
+
+namespace weir::master {
+namespace {
+
+absl::Status Invalid(const std::string& message, const std::string& advice = {}) {
+  return StatusFromJobError(absl::StatusCode::kInvalidArgument,
+                            MakeJobError(job_error::kInvalidJob, message, advice));
+}
+
+/// Different numbers of reducers need one for each layer.
+absl::Status CheckLayers(const JobInfo& info, const v1::JobSpec& spec) {
+  const auto num_layers = static_cast<int>(info.rates.layers.size());
+  const int given = spec.layer_reducers_size();
+  if (given == 0 || given == num_layers) {
+    if (given == 0 || spec.num_reducers() == 0) return absl::OkStatus();
+    return Invalid("num_reducers and layer_reducers are both given", "give one of them");
+  }
+  return Invalid(
+      absl::StrCat("numbers of reducers for ", given, " layers are given, but job '", info.name,
+                   "' has ", num_layers, num_layers == 1 ? " layer" : " layers"),
+      "give one number for all layers, or one for each layer");
+}
+
+absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& spec) {
+  const auto job = catalog.find(spec.job());
+  if (job == catalog.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, definition] : catalog) names.push_back(name);
+    return Invalid(absl::StrCat("unknown job '", spec.job(), "'.", SuggestName(spec.job(), names)),
+                   absl::StrCat("jobs of this master: ", absl::StrJoin(names, ", ")));
+  }
+  std::vector<std::pair<std::string, std::string>> given;
+  for (const v1::JobParameter& parameter : spec.parameters()) {
+    given.emplace_back(parameter.name(), parameter.value());
+  }
+  absl::StatusOr<ParameterValues> values = CheckParameters(job->second->info(), given);
+  if (!values.ok()) return Invalid(std::string(values.status().message()));
+  absl::Status layers = CheckLayers(job->second->info(), spec);
+  if (!layers.ok()) return layers;
+  const auto method = planner::ParsePlanMethod(spec.plan_method());
+  if (!method.ok()) return Invalid(std::string(method.status().message()));
+  if (absl::Status plan = CheckGivenPlan(spec, job->second->info()); !plan.ok()) {
+    return Invalid(std::string(plan.message()));
+  }
+  absl::StatusOr<planner::StoreShape> store = ParseWriteMode(spec.write_mode());
+  if (!store.ok()) return Invalid(std::string(store.status().message()));
+  const auto codec = ParseCodecChoice(spec.codec());
+  if (!codec.ok()) return Invalid(std::string(codec.status().message()));
+  return absl::OkStatus();
+}
+
+/// An overwrite would remove inputs that lie inside the old output.
+absl::Status CheckInputsOutside(const InputList& input, const std::string& output) {
+  for (const InputFile& file : input.files) {
+    if (absl::StartsWith(file.path, output + "/")) {
+      return Invalid(
+          absl::StrCat("input ", file.path, " lies inside the output directory ", output),
+          "choose another output directory");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<InputList> CheckFiles(env::Storage& storage, const v1::JobSpec& spec,
+                                     SubmissionKind kind) {
+  if (kind == SubmissionKind::kRun) {
+    if (absl::Status output = CheckOutput(storage, spec); !output.ok()) return output;
+  }
+  absl::StatusOr<InputList> input =
+      ExpandInputs(storage, {spec.inputs().begin(), spec.inputs().end()});
+  if (!input.ok()) return input;
+  if (spec.has_plan()) {
+    absl::Status fits = CheckGivenPlanInput(spec.plan(), input->total_bytes);
+    if (!fits.ok()) return Invalid(std::string(fits.message()));
+  }
+  if (kind == SubmissionKind::kDryRun) return input;
+  const OutputPlaces places(spec.output(), "");
+  if (absl::Status outside = CheckInputsOutside(*input, places.output); !outside.ok()) {
+    return outside;
+  }
+  return input;
+}
+
+}  // namespace
+
+void CheckSubmission(const MasterSeams& seams, const env::CallbackScope& callbacks,
+                     const v1::JobSpec& spec, SubmissionKind kind,
+                     absl::AnyInvocable<void(absl::StatusOr<InputList>)> done) {
+  if (absl::Status sound = Check(spec, kind == SubmissionKind::kRun); !sound.ok()) {
+    return done(Invalid(std::string(sound.message())));
+  }
+  absl::Status known = CheckAgainstCatalog(seams.catalog, spec);
+  if (!known.ok()) return done(known);
+  env::Offload(
+      seams.loop, seams.disk_pool,
+      [&storage = seams.storage, spec, kind] { return CheckFiles(storage, spec, kind); },
+      callbacks.Guard([done = std::move(done)](absl::StatusOr<InputList> input) mutable {
+        done(std::move(input));
+      }));
+}
+
+}  // namespace weir::master

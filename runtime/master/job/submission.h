@@ -1,0 +1,30 @@
+#pragma once
+
+// What must hold of a job before it is accepted or planned. Upstream: Master::Submit,
+// Master::PlanJob. Downstream: the catalog, input expansion, staged output.
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "runtime/env/callback_scope.h"
+#include "runtime/master/input/input_ranges.h"
+#include "runtime/master/options/master_seams.h"
+#include "weir/v1/job.pb.h"
+
+namespace weir::master {
+
+enum class SubmissionKind {
+  kRun,     // will write its output
+  kDryRun,  // is planned only
+};
+
+/// Checks a job: fields, job name (with the nearest one for a typo), parameters, plan method at
+/// once; output and inputs on the disk pool.
+///
+/// `done` on the loop, perhaps before the call returns, with the expanded input. Every error
+/// carries a JobError (INVALID_JOB, OUTPUT_EXISTS, INPUT_NOT_FOUND, INPUT_UNREADABLE). Checked by:
+/// tests/unit/master/master_test.cc.
+void CheckSubmission(const MasterSeams& seams, const env::CallbackScope& callbacks,
+                     const v1::JobSpec& spec, SubmissionKind kind,
+                     absl::AnyInvocable<void(absl::StatusOr<InputList>)> done);
+
+}  // namespace weir::master

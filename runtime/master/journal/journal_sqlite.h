@@ -1,0 +1,31 @@
+#pragma once
+
+// The journal as one SQLite file. Upstream: runtime/app opens it, Master writes it.
+
+#include <memory>
+#include <string>
+
+#include "runtime/master/journal/journal.h"
+
+namespace weir::master {
+
+/// What Append waits for.
+enum class Durability {
+  kPowerCut,  // the record would survive a power cut
+  kProcess,   // the record would survive the process: enough for a journal that ends with it
+};
+
+/// Opens or creates the journal file and takes it for this process alone.
+///
+/// Model: one table of records (sequence, job, kind, body, XXH3 of the body) in write-ahead mode,
+///   synced at each Append (kPowerCut), so that a torn write is rolled back when the file is opened
+///   again.
+/// Errors: kFailedPrecondition when another master holds the file; kDataLoss when the file is not a
+///   journal or is damaged, with what to do; kPermissionDenied, kResourceExhausted, else
+///   kUnavailable.
+/// Ownership: the lock ends with the returned object, and with the process.
+/// Checked by: tests/unit/master/journal_sqlite_test.cc.
+absl::StatusOr<std::unique_ptr<Journal>> OpenSqliteJournal(
+    const std::string& path, Durability durability = Durability::kPowerCut);
+
+}  // namespace weir::master

@@ -1,0 +1,82 @@
+#include "runtime/master/journal/journal_writer.h"
+
+#include <memory>
+
+#include "runtime/base/log.h"
+
+namespace weir::master {
+
+void JournalWriter::Append(v1::JournalRecord record, Done done) {
+  waiting_.emplace_back(std::move(record), std::move(done));
+  Next();
+}
+
+void JournalWriter::AppendUnawaited(v1::JournalRecord record) {
+  Append(std::move(record), [](const absl::Status& status) {
+    if (!status.ok()) {
+      LogWarning("A journal record could not be written", {{"status", status.ToString()}});
+    }
+  });
+}
+
+void JournalWriter::Forget(std::vector<std::string> job_ids) {
+  auto status = std::make_shared<absl::Status>();
+  other_turns_.push_back(Turn{
+      [&journal = journal_, status, ids = std::move(job_ids)] { *status = journal.Forget(ids); },
+      [status] {
+        if (!status->ok()) {
+          LogWarning("Old jobs stay in the journal", {{"status", status->ToString()}});
+        }
+      }});
+  Next();
+}
+
+void JournalWriter::ReadJob(
+    std::string job_id,
+    absl::AnyInvocable<void(absl::StatusOr<std::vector<v1::JournalRecord>>)> done) {
+  auto records = std::make_shared<absl::StatusOr<std::vector<v1::JournalRecord>>>();
+  other_turns_.push_back(Turn{
+      [&journal = journal_, records, id = std::move(job_id)] { *records = journal.ReadJob(id); },
+      [records, done = std::move(done)]() mutable { done(std::move(*records)); }});
+  Next();
+}
+
+void JournalWriter::Next() {
+  if (busy_) return;
+  if (!waiting_.empty()) {
+    auto batch = std::make_shared<std::vector<v1::JournalRecord>>();
+    auto dones = std::make_shared<std::vector<Done>>();
+    for (auto& [record, done] : waiting_) {
+      batch->push_back(std::move(record));
+      dones->push_back(std::move(done));
+    }
+    waiting_.clear();
+    auto status = std::make_shared<absl::Status>();
+    RunTurn(Turn{[&journal = journal_, batch, status] { *status = journal.Append(*batch); },
+                 [dones, status] {
+                   for (Done& done : *dones) done(*status);
+                 }});
+  } else if (!other_turns_.empty()) {
+    Turn turn = std::move(other_turns_.front());
+    other_turns_.erase(other_turns_.begin());
+    RunTurn(std::move(turn));
+  }
+}
+
+void JournalWriter::RunTurn(Turn turn) {
+  busy_ = true;
+  auto finish = callbacks_.Guard([this](Access& done) {
+    busy_ = false;
+    done();
+    Next();
+  });
+  env::Offload(
+      loop_, disk_pool_,
+      [access = std::move(turn.access), done = std::move(turn.done)]() mutable {
+        access();
+        return std::move(done);
+      },
+      [finish = std::move(finish)](Access done) mutable { finish(done); });
+}
+
+}  // namespace weir::master

@@ -1,0 +1,57 @@
+#pragma once
+
+// Puts records into the journal without blocking the control strand. Upstream: Master, JobRun.
+// Downstream: Journal on the disk pool.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "runtime/env/callback_scope.h"
+#include "runtime/env/event_loop.h"
+#include "runtime/master/journal/journal.h"
+
+namespace weir::master {
+
+/// Appends records in the order given, one write at a time; records that come meanwhile go together
+/// into the next write.
+/// Thread-safety: on the loop only. Ownership: the journal outlives the pool's work.
+class JournalWriter {
+ public:
+  using Done = absl::AnyInvocable<void(absl::Status)>;
+
+  JournalWriter(env::EventLoop& loop, env::WorkPool& disk_pool, Journal& journal)
+      : loop_(loop), disk_pool_(disk_pool), journal_(journal) {}
+
+  /// `done` on the loop, once the record is durable or could not be written.
+  void Append(v1::JournalRecord record, Done done);
+  /// Appends what may be lost with the last moments before a crash.
+  void AppendUnawaited(v1::JournalRecord record);
+  /// Drops the records of old jobs, behind what was appended before.
+  void Forget(std::vector<std::string> job_ids);
+  /// Reads one job's records, between writes.
+  void ReadJob(std::string job_id,
+               absl::AnyInvocable<void(absl::StatusOr<std::vector<v1::JournalRecord>>)> done);
+
+ private:
+  using Access = absl::AnyInvocable<void()>;  // on the pool
+  struct Turn {
+    Access access;
+    Access done;  // on the loop
+  };
+
+  void RunTurn(Turn turn);
+  void Next();
+
+  env::EventLoop& loop_;
+  env::WorkPool& disk_pool_;
+  Journal& journal_;
+  std::vector<std::pair<v1::JournalRecord, Done>> waiting_;
+  std::vector<Turn> other_turns_;  // oldest first
+  bool busy_ = false;
+  env::CallbackScope callbacks_;
+};
+
+}  // namespace weir::master

@@ -1,0 +1,29 @@
+#include "runtime/master/learning/codec_trials.h"
+
+namespace weir::master {
+
+void CodecTrials::Add(std::int32_t layer, v1::Codec codec, const v1::RunInfo& run) {
+  for (const v1::CodecTrial& trial : run.trials()) {
+    if (trial.codec() == codec) continue;
+    Sizes& sizes = sums_[{layer, trial.codec()}];
+    sizes.raw_bytes += static_cast<double>(trial.raw_bytes());
+    sizes.packed_bytes += static_cast<double>(trial.packed_bytes());
+  }
+  if (codec == v1::CODEC_NONE) return;
+  Sizes& sizes = sums_[{layer, codec}];
+  for (const v1::RunSection& section : run.sections()) {
+    sizes.raw_bytes += static_cast<double>(section.unpacked_bytes());
+    sizes.packed_bytes += static_cast<double>(section.bytes());
+  }
+}
+
+void CodecTrials::Teach(std::int32_t layer, v1::JobShapeLearned::Layer& reads) const {
+  for (const auto& [of, sizes] : sums_) {
+    if (of.first != layer || sizes.raw_bytes <= 0) continue;
+    v1::JobShapeLearned::CodecRatio& ratio = *reads.add_codecs();
+    ratio.set_codec(of.second);
+    ratio.set_ratio(sizes.packed_bytes / sizes.raw_bytes);
+  }
+}
+
+}  // namespace weir::master

@@ -1,0 +1,53 @@
+#pragma once
+
+// What a finished job teaches about its kind, and how that is used. Pure.
+// Upstream: JobRun (a run that ended), sampling. Downstream: plan_request, ShapeHistory.
+
+#include <cstdint>
+
+#include "planner/explain/explain.h"
+#include "planner/job/job_shape.h"
+#include "planner/plan/plan.h"
+#include "runtime/master/learning/codec_trials.h"
+#include "weir/v1/journal.pb.h"
+
+namespace weir::master {
+
+/// Share of a new observation in a number that was observed before.
+inline constexpr double kLearningAlpha = 0.5;
+/// A number that is off by more than this factor is an outlier: named, and counted for less.
+inline constexpr double kOutlierFactor = 2;
+inline constexpr double kOutlierAlpha = 0.15;
+/// The same for the rate of a worker, which concerns all jobs.
+inline constexpr double kWorkerAlpha = 0.3;
+
+/// Puts what is known into the shape, with its origin; what is not known stays. Numbers out of
+/// range are left out.
+///
+/// Model: where map output has a cost of its own (B), the map rate is that of a chunk of
+///   `chunk_bytes` = x: A + B y(x) / x, with y(x) the output of such a chunk; so a plan with other
+///   chunks is predicted a little wrong.
+void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin, double chunk_bytes,
+                planner::JobShape& shape);
+
+/// One run, as it was planned and as it went.
+struct ObservedRun {
+  const planner::Plan& plan;
+  const planner::JobShape& shape;  // that the plan was made from
+  const planner::ClusterProfile& cluster;
+  const planner::ActualRun& actual;
+  std::int64_t part_bytes = 0;  // the job's output
+  const CodecTrials& codec_trials;
+};
+
+/// Returns the numbers of the run, mixed with those of earlier ones (`before`, null: none).
+///
+/// Model: overheads stay as planned, unless whole steps took less; rates are sums of seconds over
+///   sums of work; the map output is taken at the mean chunk with the growth as planned; keys are
+///   weighted anew, reducer by reducer, where bytes were off by more than a tenth. Exponential
+///   weights; outliers are named in the record. Where runs were packed, their sizes are taken back
+///   to what they are without, and the time that packing takes by its cost is no part of the rates.
+/// Checked by: tests/unit/master/learned_shape_test.cc.
+v1::JobShapeLearned LearnFrom(const ObservedRun& run, const v1::JobShapeLearned* before);
+
+}  // namespace weir::master

@@ -1,0 +1,30 @@
+#pragma once
+
+// What every room of the master may stand on: loop, pools, files, workers and journal, all behind
+// interfaces. Upstream: runtime/app, tests/sim (wiring).
+
+#include "jobs/api/job_definition.h"
+#include "runtime/env/event_loop.h"
+#include "runtime/env/storage.h"
+#include "runtime/master/journal/journal.h"
+#include "runtime/rpc/api.h"
+
+namespace weir::master {
+
+/// What the master stands on. All of it outlives the Master, and the pools' work is drained before
+/// it goes.
+struct MasterSeams {
+  env::EventLoop& loop;
+  /// Files and the journal.
+  env::WorkPool& disk_pool;
+  /// Planning.
+  env::WorkPool& compute_pool;
+  env::Storage& storage;
+  env::Random& random;
+  env::WallClock& wall_clock;
+  rpc::WorkerConnector& connector;
+  Journal& journal;
+  const JobCatalog& catalog;
+};
+
+}  // namespace weir::master

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include "absl/time/time.h"
+
+namespace weir::master {
+
+/// When jobs are sampled before they are planned, and how much of them.
+struct SamplePolicy {
+  bool enabled = true;
+  /// Below this a sample of a hundredth says nothing about rates and costs as much as the job.
+  std::int64_t input_bytes_min = 64 << 20;
+  /// The same where data crosses a network: there a wrong plan costs more than a sample.
+  std::int64_t network_input_bytes_min = 16 << 20;
+  double fraction = 0.01;
+  /// More than that fraction where it takes so much to tell rates from overheads.
+  std::int64_t worker_bytes_min = 4 << 20;
+  double fraction_max = 0.05;
+  std::int64_t bytes_max = 64 << 20;
+  /// The sample is given up when it takes longer; the job is then planned without.
+  absl::Duration budget = absl::Seconds(10);
+};
+
+}  // namespace weir::master

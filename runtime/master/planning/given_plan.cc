@@ -1,0 +1,116 @@
+#include "runtime/master/planning/given_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "planner/plan/check_plan.h"
+#include "planner/wire/plan_wire.h"
+#include "runtime/base/job_errors.h"
+
+namespace weir::master {
+namespace {
+
+absl::Status Wrong(const std::string& what) {
+  return absl::InvalidArgumentError(absl::StrCat("the given plan does not fit: ", what));
+}
+
+absl::Status CheckNames(const v1::Plan& plan) {
+  if (plan.worker_names_size() != plan.network().num_workers()) {
+    return Wrong(absl::StrCat("it names ", plan.worker_names_size(), " workers and has ",
+                              plan.network().num_workers()));
+  }
+  absl::btree_set<std::string> names;
+  for (const std::string& name : plan.worker_names()) {
+    if (!names.insert(name).second) {
+      return Wrong(absl::StrCat("it names worker '", name, "' twice"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckLayers(const planner::Plan& plan, const JobInfo& info) {
+  std::int32_t last_layer = 0;
+  for (const planner::ComputeStep& step : plan.steps) {
+    if (step.kind == planner::StepKind::kCombine) {
+      return Wrong("it has combine steps, which only reduction trees have");
+    }
+    if (step.kind == planner::StepKind::kReduce) last_layer = std::max(last_layer, step.layer);
+  }
+  if (static_cast<std::size_t>(last_layer) == info.rates.layers.size()) return absl::OkStatus();
+  return Wrong(absl::StrCat("it has ", last_layer, " layers of reducers and job '", info.name,
+                            "' has ", info.rates.layers.size()));
+}
+
+}  // namespace
+
+absl::Status CheckGivenPlan(const v1::JobSpec& spec, const JobInfo& info) {
+  if (!spec.has_plan()) return absl::OkStatus();
+  if (spec.num_mappers() != 0 || spec.num_reducers() != 0 || !spec.layer_reducers().empty() ||
+      !spec.plan_method().empty() || !spec.write_mode().empty() || !spec.codec().empty()) {
+    return Wrong(
+        "numbers of mappers and reducers, the plan method, the write mode and the codec are the "
+        "plan's own; leave them out beside a given plan");
+  }
+  const absl::StatusOr<planner::Plan> plan = planner::PlanFromProto(spec.plan());
+  if (!plan.ok()) return Wrong(std::string(plan.status().message()));
+  if (absl::Status holds = planner::CheckPlan(*plan); !holds.ok()) {
+    return Wrong(std::string(holds.message()));
+  }
+  absl::Status status = CheckNames(spec.plan());
+  status.Update(CheckLayers(*plan, info));
+  return status;
+}
+
+absl::Status CheckGivenPlanInput(const v1::Plan& plan, std::int64_t input_bytes) {
+  std::int64_t planned = 0;
+  for (const v1::ComputeStep& step : plan.steps()) {
+    planned = std::max(planned, step.input_end());
+  }
+  if (planned == input_bytes) return absl::OkStatus();
+  return Wrong(absl::StrCat("it was made for ", planned, " bytes of input and the inputs hold ",
+                            input_bytes));
+}
+
+std::optional<v1::Plan> TakeGivenPlan(v1::JobSpec& spec) {
+  if (!spec.has_plan()) return std::nullopt;
+  v1::Plan plan;
+  plan.Swap(spec.mutable_plan());
+  spec.mutable_plan()->set_plan_id(plan.plan_id());
+  return plan;
+}
+
+absl::StatusOr<std::vector<RegisteredWorker>> WorkersOfPlan(
+    const v1::Plan& plan, absl::Span<const RegisteredWorker> alive) {
+  absl::btree_map<std::string, const RegisteredWorker*> by_name;
+  for (const RegisteredWorker& worker : alive) by_name[worker.identity.name()] = &worker;
+  std::vector<RegisteredWorker> workers;
+  std::vector<std::string> missing;
+  for (const std::string& name : plan.worker_names()) {
+    const auto found = by_name.find(name);
+    if (found == by_name.end()) {
+      missing.push_back(name);
+    } else {
+      workers.push_back(*found->second);
+    }
+  }
+  if (missing.empty()) return workers;
+  return StatusFromJobError(
+      absl::StatusCode::kFailedPrecondition,
+      MakeJobError(job_error::kInvalidJob,
+                   absl::StrCat("the given plan names workers that are not alive: ",
+                                absl::StrJoin(missing, ", ")),
+                   "start them, or plan again for the workers that there are"));
+}
+
+absl::StatusOr<PlannedJob> AdoptGivenPlan(const v1::Plan& plan, const std::string& job) {
+  absl::StatusOr<planner::Plan> parsed = planner::PlanFromProto(plan);
+  if (!parsed.ok()) return parsed.status();
+  return FinishPlannedJob(*std::move(parsed),
+                          {plan.worker_names().begin(), plan.worker_names().end()}, job);
+}
+
+}  // namespace weir::master

@@ -1,0 +1,94 @@
+#include "runtime/master/planning/planning.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/log.h"
+
+namespace weir::master {
+
+Planning::Planning(const MasterSeams& seams, const MasterOptions& options,
+                   const ShapeHistory& history, Epoch master_epoch, std::string job_id,
+                   v1::JobSpec spec)
+    : seams_(seams),
+      options_(options),
+      history_(history),
+      master_epoch_(master_epoch),
+      job_id_(std::move(job_id)),
+      spec_(std::move(spec)) {}
+
+void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker>& workers,
+                      const std::string& busy, absl::AnyInvocable<void()> sampled) {
+  const auto* known =
+      history_.Find(spec_, input.total_bytes, static_cast<std::int32_t>(workers.size()));
+  if (known != nullptr) {
+    known_ = *known;
+    return sampled();
+  }
+  const auto info = seams_.catalog.find(spec_.job());
+  if (spec_.sampling() == "off" || info == seams_.catalog.end()) return sampled();
+  SamplePolicy policy = options_.sampling;
+  if (!workers.empty() && !SameHost(workers)) {
+    policy.input_bytes_min = policy.network_input_bytes_min;
+  }
+  std::optional<SampleDesign> design = DesignSample(input, workers.size(), policy);
+  if (!design) return sampled();
+  if (!busy.empty()) {
+    note_ = absl::StrCat("Not sampled, because ", busy, " runs: both would measure each other.");
+    return sampled();
+  }
+  SampleScale scale;
+  scale.num_layers = static_cast<int>(info->second->info().rates.layers.size());
+  for (const RegisteredWorker& worker : workers) scale.compute_rates.push_back(ComputeRate(worker));
+  scale.map_overhead_s = options_.map_overhead_s;
+  scale.reduce_overhead_s = options_.reduce_startup_s;
+  v1::Fence fence;
+  fence.set_job_id(SampleId(job_id_));
+  fence.set_master_epoch(master_epoch_);
+  fence.set_plan_epoch(1);
+  sample_ = std::make_unique<SampleRun>(seams_.loop, seams_.random, std::move(fence), workers);
+  sample_->Start(
+      spec_, SampleMachine(*std::move(design), std::move(scale)), options_.sampling.budget,
+      [this, sampled = std::move(sampled)](absl::StatusOr<v1::JobShapeLearned> shape) mutable {
+        if (shape.ok()) {
+          sampled_ = *std::move(shape);
+        } else {
+          const std::string why = DescribeJobError(JobErrorFromStatus(shape.status()));
+          note_ = absl::StrCat("The sample failed, so the job's defaults count: ", why);
+          LogWarning("A job was not sampled", {{"job", job_id_}, {"why", why}});
+        }
+        sampled();
+      });
+}
+
+void Planning::Plan(const InputList& input, const std::vector<RegisteredWorker>& workers,
+                    absl::AnyInvocable<void(absl::StatusOr<PlannedJob>)> done) {
+  const auto info = seams_.catalog.find(spec_.job());
+  const auto method = planner::ParsePlanMethod(spec_.plan_method());
+  if (info == seams_.catalog.end() || !method.ok()) return done(method.status());
+  PlanKnowledge knowledge;
+  knowledge.history = history();
+  knowledge.sample = sampled_ ? &*sampled_ : nullptr;
+  knowledge.workers = &history_;
+  knowledge.note = note_;
+  PlanRequest request =
+      MakePlanRequest(spec_, info->second->info(), input, workers, *method, options_, knowledge);
+  env::Offload(
+      seams_.loop, seams_.compute_pool,
+      [request = std::move(request)] { return PlanTheJob(request); },
+      callbacks_.Guard([done = std::move(done)](absl::StatusOr<PlannedJob> planned) mutable {
+        done(std::move(planned));
+      }));
+}
+
+void Planning::Stop() {
+  if (sample_) sample_->Stop();
+}
+
+void Planning::WhenReleased(absl::AnyInvocable<void()> released) {
+  if (!sample_) return released();
+  sample_->WhenReleased(std::move(released));
+}
+
+}  // namespace weir::master

@@ -1,0 +1,61 @@
+#pragma once
+
+// From a checked job to its plan: what is known of it, a sample where that pays, the planner.
+// Upstream: JobRun, the master's dry runs. Downstream: SampleRun, plan_request.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/statusor.h"
+#include "runtime/env/callback_scope.h"
+#include "runtime/master/learning/shape_history.h"
+#include "runtime/master/options/master_seams.h"
+#include "runtime/master/planning/plan_request.h"
+#include "runtime/master/planning/sample_run.h"
+
+namespace weir::master {
+
+/// Plans one job.
+///
+/// Thread-safety: on the loop only. What goes wrong with the sample is a note in the plan.
+/// Checked by: tests/unit/master/sample_test.cc, tests/sim.
+class Planning {
+ public:
+  Planning(const MasterSeams& seams, const MasterOptions& options, const ShapeHistory& history,
+           Epoch master_epoch, std::string job_id, v1::JobSpec spec);
+
+  /// Runs a sample unless a similar job is known, the policy says no, or `busy` says whose figures
+  /// it would spoil. `sampled` comes once, perhaps at once, unless Stop comes before.
+  void Sample(const InputList& input, const std::vector<RegisteredWorker>& workers,
+              const std::string& busy, absl::AnyInvocable<void()> sampled);
+  /// `done` comes once. Requires: `workers` is not empty.
+  void Plan(const InputList& input, const std::vector<RegisteredWorker>& workers,
+            absl::AnyInvocable<void(absl::StatusOr<PlannedJob>)> done);
+
+  /// The sample under way or not yet released; null: none.
+  SampleRun* sample() const { return sample_ && !sample_->released() ? sample_.get() : nullptr; }
+  void Stop();
+  /// `released` comes once no worker holds the sample, perhaps at once.
+  void WhenReleased(absl::AnyInvocable<void()> released);
+
+  /// What was known of similar jobs when this one was planned; null: nothing.
+  const v1::JobShapeLearned* history() const { return known_ ? &*known_ : nullptr; }
+
+ private:
+  const MasterSeams& seams_;
+  const MasterOptions& options_;
+  const ShapeHistory& history_;
+  const Epoch master_epoch_;
+  const std::string job_id_;
+  const v1::JobSpec spec_;
+  std::optional<v1::JobShapeLearned> known_;
+  std::optional<v1::JobShapeLearned> sampled_;
+  std::string note_;
+  std::unique_ptr<SampleRun> sample_;
+  env::CallbackScope callbacks_;
+};
+
+}  // namespace weir::master

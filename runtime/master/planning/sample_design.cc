@@ -1,0 +1,63 @@
+#include "runtime/master/planning/sample_design.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::master {
+namespace {
+
+constexpr double kSmallPart = 0.2;
+// Two sizes that are closer say nothing about growth.
+constexpr std::int64_t kLargerBy = 2;
+
+// Pieces of one size, up to so many bytes in all.
+struct Pieces {
+  std::vector<std::vector<v1::InputRange>> of_worker;
+  std::int64_t bytes_left = 0;
+  std::int64_t bytes = 0;
+
+  void Add(const InputRanges& input, std::int64_t begin, std::int64_t end, std::size_t worker) {
+    for (v1::InputRange& range : input.Cut(begin, end)) {
+      const std::int64_t size = range.end() - range.begin();
+      if (size > bytes_left) continue;
+      bytes_left -= size;
+      bytes += size;
+      of_worker[worker].push_back(std::move(range));
+    }
+  }
+};
+
+}  // namespace
+
+std::optional<SampleDesign> DesignSample(const InputList& input, std::size_t num_workers,
+                                         const SamplePolicy& policy) {
+  if (!policy.enabled || num_workers == 0) return std::nullopt;
+  if (input.total_bytes < policy.input_bytes_min) return std::nullopt;
+  const auto places = static_cast<std::int64_t>(num_workers * kPlacesPerWorker);
+  const std::int64_t stratum = input.total_bytes / places;
+  const auto part = [&input](double fraction) {
+    return static_cast<std::int64_t>(fraction * static_cast<double>(input.total_bytes));
+  };
+  const std::int64_t telling = std::min(
+      static_cast<std::int64_t>(num_workers) * policy.worker_bytes_min, part(policy.fraction_max));
+  const std::int64_t bytes =
+      std::min(std::max(part(policy.fraction), telling), policy.bytes_max) / places;
+  const auto small_bytes = static_cast<std::int64_t>(kSmallPart * static_cast<double>(bytes));
+  if (small_bytes < 1 || bytes > stratum) return std::nullopt;
+  const InputRanges ranges(input);
+  Pieces small{std::vector<std::vector<v1::InputRange>>(num_workers), small_bytes * places, 0};
+  Pieces large{std::vector<std::vector<v1::InputRange>>(num_workers),
+               (bytes - small_bytes) * places, 0};
+  for (std::int64_t place = 0; place < places; ++place) {
+    const auto worker = static_cast<std::size_t>(place) % num_workers;
+    const std::int64_t begin = place * stratum + (stratum - bytes) / 2;
+    small.Add(ranges, begin, begin + small_bytes, worker);
+    large.Add(ranges, begin + small_bytes, begin + bytes, worker);
+  }
+  const bool enough = 2 * (small.bytes + large.bytes) >= bytes * places && small.bytes > 0 &&
+                      large.bytes >= kLargerBy * small.bytes;
+  if (!enough) return std::nullopt;
+  return SampleDesign{std::move(small.of_worker), std::move(large.of_worker)};
+}
+
+}  // namespace weir::master

@@ -1,0 +1,29 @@
+#include "runtime/master/workers/call_error.h"
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/job_errors.h"
+
+namespace weir::master {
+
+v1::JobError ErrorOfCall(const RegisteredWorker& worker, const std::string& what,
+                         const absl::Status& status) {
+  v1::JobError error = JobErrorFromStatus(status);
+  const std::string& name = worker.identity.name();
+  const bool silent = absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
+  if (!CarriesJobError(status)) {
+    if (silent) error.set_code(std::string(job_error::kWorkerUnreachable));
+    if (absl::IsAborted(status) || absl::IsNotFound(status)) {
+      error.set_code(std::string(job_error::kWorkerLost));
+    }
+  }
+  error.set_message(absl::StrCat("worker ", name, silent ? " does not answer: " : " refused ", what,
+                                 ": ", error.message()));
+  if (error.worker().empty()) error.set_worker(name);
+  if (error.advice().empty()) {
+    error.set_advice(absl::StrCat("check the worker daemon at ", worker.identity.control_endpoint(),
+                                  ", then run the job again"));
+  }
+  return error;
+}
+
+}  // namespace weir::master

@@ -1,0 +1,20 @@
+#pragma once
+
+// What a failed call to a worker means for the job. Pure. Upstream: PlanRun, JobRun.
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "runtime/master/workers/worker_table.h"
+#include "weir/v1/job.pb.h"
+
+namespace weir::master {
+
+/// Names who did not do what: a worker that does not answer is WORKER_UNREACHABLE, one that refuses
+/// because it has another epoch or forgot the job is WORKER_LOST; an error that the worker named
+/// itself stays. `what`: "map 3", "the preparation of the job".
+/// Checked by: tests/unit/master/call_error_test.cc.
+v1::JobError ErrorOfCall(const RegisteredWorker& worker, const std::string& what,
+                         const absl::Status& status);
+
+}  // namespace weir::master

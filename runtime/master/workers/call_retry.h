@@ -1,0 +1,30 @@
+#pragma once
+
+// Calls to a worker that are asked again when nobody answered. Every call is idempotent, so asking
+// twice does no harm. Upstream: PlanRun, JobRun. Downstream: rpc::WorkerApi.
+
+#include "absl/functional/any_invocable.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "runtime/env/event_loop.h"
+
+namespace weir::master {
+
+/// How long one call may take, and all tries of it together.
+struct CallBudget {
+  absl::Duration attempt_timeout;
+  absl::Duration total;
+};
+
+/// Makes one try with the given timeout; answers with OK or why not.
+using CallAttempt =
+    absl::AnyInvocable<void(absl::Duration, absl::AnyInvocable<void(absl::Status)>)>;
+
+/// Repeats `attempt` with jittered backoff (50 ms doubling to 800 ms) while it ends with
+/// kUnavailable or kDeadlineExceeded and the budget lasts, then calls `done` once with the last
+/// answer. Cancellation: guard `attempt` and `done` by a env::CallbackScope; a dead guard ends the
+/// repeating. Thread-safety: on the loop only.
+void CallWithRetry(env::EventLoop& loop, env::Random& random, CallBudget budget,
+                   CallAttempt attempt, absl::AnyInvocable<void(absl::Status)> done);
+
+}  // namespace weir::master

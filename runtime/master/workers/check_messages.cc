@@ -1,0 +1,215 @@
+#include "runtime/master/workers/check_messages.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "runtime/base/limits.h"
+
+namespace weir::master {
+namespace {
+
+// Longer than any path of a file system that we know (PATH_MAX is 4096) and any sensible name.
+constexpr std::size_t kPathBytesMax = 4096;
+constexpr std::size_t kNameBytesMax = 256;
+constexpr std::size_t kParameterBytesMax = 64 << 10;
+constexpr int kParametersMax = 1000;
+constexpr int kInputsMax = 100'000;
+constexpr int kLayersMax = 1000;
+constexpr std::int64_t kDeadlineMsMax = std::int64_t{10} * 365 * 24 * 3600 * 1000;
+constexpr int kProgressMax = 10'000;
+constexpr int kCountersMax = 10'000;
+constexpr int kSkippedMax = 100;
+constexpr int kTrialsMax = 16;
+
+absl::Status Wrong(absl::string_view field, absl::string_view value, absl::string_view legal) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " is '", value.substr(0, 200), "', must be ", legal));
+}
+
+absl::Status CheckRange(absl::string_view field, std::int64_t value, std::int64_t min,
+                        std::int64_t max) {
+  if (value >= min && value <= max) return absl::OkStatus();
+  return Wrong(field, absl::StrCat(value), absl::StrCat("between ", min, " and ", max));
+}
+
+absl::Status CheckText(absl::string_view field, absl::string_view text, std::size_t bytes_max) {
+  if (text.empty()) return Wrong(field, text, "given");
+  if (text.size() > bytes_max)
+    return Wrong(field, text, absl::StrCat("at most ", bytes_max, " bytes"));
+  if (text.find('\0') != absl::string_view::npos) return Wrong(field, text, "free of NUL bytes");
+  return absl::OkStatus();
+}
+
+absl::Status CheckPath(absl::string_view field, absl::string_view path) {
+  if (absl::Status status = CheckText(field, path, kPathBytesMax); !status.ok()) return status;
+  return path.front() == '/' ? absl::OkStatus() : Wrong(field, path, "an absolute path");
+}
+
+/// First of these that is not OK.
+template <typename... Statuses>
+absl::Status FirstError(Statuses... statuses) {
+  absl::Status first;
+  ((first.ok() && !statuses.ok() ? static_cast<void>(first = statuses) : static_cast<void>(0)),
+   ...);
+  return first;
+}
+
+absl::Status Check(const v1::Fence& fence) {
+  return FirstError(CheckText("fence.job_id", fence.job_id(), kNameBytesMax),
+                    CheckRange("fence.attempt", fence.attempt(), 0, INT32_MAX));
+}
+
+absl::Status Check(const v1::RunInfo& run) {
+  if (absl::Status status = CheckRange("run.bytes", run.bytes(), 0, INT64_MAX); !status.ok()) {
+    return status;
+  }
+  absl::Status tried = CheckRange("number of trials", run.trials_size(), 0, kTrialsMax);
+  for (const v1::CodecTrial& trial : run.trials()) {
+    tried.Update(CheckRange("trial.codec", trial.codec(), v1::CODEC_LZ4, v1::CODEC_ZSTD));
+    tried.Update(CheckRange("trial.raw_bytes", trial.raw_bytes(), 1, INT64_MAX));
+    tried.Update(CheckRange("trial.packed_bytes", trial.packed_bytes(), 1, trial.raw_bytes()));
+  }
+  if (!tried.ok()) return tried;
+  std::vector<std::pair<std::int64_t, std::int64_t>> taken;
+  for (const v1::RunSection& section : run.sections()) {
+    absl::Status status =
+        FirstError(CheckRange("section.consumer", section.consumer(), 0, limits::kReducersMax - 1),
+                   CheckRange("section.bytes", section.bytes(), 0, run.bytes()),
+                   CheckRange("section.offset", section.offset(), 0, run.bytes()),
+                   CheckRange("section.records", section.records(), 0, INT64_MAX),
+                   CheckRange("section.unpacked_bytes", section.unpacked_bytes(), 0, INT64_MAX));
+    if (!status.ok()) return status;
+    if (section.unpacked_bytes() != 0 && section.unpacked_bytes() < section.bytes()) {
+      return Wrong("section.unpacked_bytes", absl::StrCat(section.unpacked_bytes()),
+                   "0 or at least section.bytes");
+    }
+    if (section.offset() > run.bytes() - section.bytes()) {
+      return Wrong("section.offset", absl::StrCat(section.offset()), "inside the run");
+    }
+    taken.emplace_back(section.offset(), section.offset() + section.bytes());
+  }
+  std::sort(taken.begin(), taken.end());
+  for (std::size_t i = 1; i < taken.size(); ++i) {
+    if (taken[i].first < taken[i - 1].second) {
+      return Wrong("section.offset", absl::StrCat(taken[i].first), "behind the section before");
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Check(const v1::JobSpec& spec, bool needs_output) {
+  absl::Status status = FirstError(
+      CheckText("job", spec.job(), kNameBytesMax),
+      needs_output ? CheckPath("output", spec.output()) : absl::OkStatus(),
+      CheckRange("number of inputs", spec.inputs_size(), 1, kInputsMax),
+      CheckRange("number of parameters", spec.parameters_size(), 0, kParametersMax),
+      CheckRange("num_mappers", spec.num_mappers(), 0, limits::kReducersMax),
+      CheckRange("num_reducers", spec.num_reducers(), 0, limits::kReducersMax),
+      CheckRange("number of layer_reducers", spec.layer_reducers_size(), 0, kLayersMax),
+      CheckRange("skip_bad", spec.skip_bad(), 0, INT64_MAX),
+      CheckRange("deadline_ms", spec.deadline_ms(), 0, kDeadlineMsMax),
+      CheckRange("length of plan_method", static_cast<std::int64_t>(spec.plan_method().size()), 0,
+                 kNameBytesMax),
+      CheckRange("length of write_mode", static_cast<std::int64_t>(spec.write_mode().size()), 0,
+                 kNameBytesMax),
+      CheckRange("length of codec", static_cast<std::int64_t>(spec.codec().size()), 0,
+                 kNameBytesMax),
+      CheckRange("length of idempotency_key",
+                 static_cast<std::int64_t>(spec.idempotency_key().size()), 0, kNameBytesMax));
+  if (!status.ok()) return status;
+  if (!spec.sampling().empty() && spec.sampling() != "auto" && spec.sampling() != "off") {
+    return Wrong("sampling", spec.sampling(), "'auto', 'off' or empty");
+  }
+  if (needs_output && spec.output().find_first_not_of('/') == std::string::npos) {
+    return Wrong("output", spec.output(), "below the root directory");
+  }
+  for (const std::string& input : spec.inputs()) {
+    if (status = CheckPath("input", input); !status.ok()) return status;
+  }
+  for (const std::int32_t reducers : spec.layer_reducers()) {
+    status = CheckRange("layer_reducers", reducers, 0, limits::kReducersMax);
+    if (!status.ok()) return status;
+  }
+  for (const v1::JobParameter& parameter : spec.parameters()) {
+    status = FirstError(
+        CheckText("parameter name", parameter.name(), kNameBytesMax),
+        CheckRange("length of parameter value", static_cast<std::int64_t>(parameter.value().size()),
+                   0, kParameterBytesMax));
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Check(const v1::RegisterRequest& request) {
+  const v1::WorkerIdentity& identity = request.identity();
+  const v1::WorkerProfile& profile = request.profile();
+  absl::Status status = FirstError(
+      CheckText("identity.name", identity.name(), kNameBytesMax),
+      CheckText("identity.control_endpoint", identity.control_endpoint(), kNameBytesMax),
+      CheckText("identity.data_endpoint", identity.data_endpoint(), kNameBytesMax),
+      CheckText("identity.incarnation", identity.incarnation(), kNameBytesMax),
+      CheckRange("length of identity.handover_domain",
+                 static_cast<std::int64_t>(identity.handover_domain().size()), 0, kPathBytesMax),
+      CheckRange("profile.slots", profile.slots(), 1, 4096),
+      CheckRange("profile.memory_bytes", profile.memory_bytes(), 0, INT64_MAX),
+      CheckRange("profile.free_disk_bytes", profile.free_disk_bytes(), 0, INT64_MAX));
+  if (!status.ok()) return status;
+  // Written so that NaN fails as well.
+  if (!(profile.compute_rate() >= 0 && profile.compute_rate() <= 1e6)) {
+    return Wrong("profile.compute_rate", absl::StrCat(profile.compute_rate()), "between 0 and 1e6");
+  }
+  for (const double measured : {profile.slot_compute_rate(), profile.disk_write_bytes_per_s(),
+                                profile.disk_read_bytes_per_s(), profile.task_start_s()}) {
+    if (!(measured >= 0 && measured <= 1e15)) {
+      return Wrong("a measured rate of the profile", absl::StrCat(measured), "between 0 and 1e15");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Check(const v1::HeartbeatRequest& request) {
+  absl::Status status =
+      FirstError(CheckRange("number of progress entries", request.progress_size(), 0, kProgressMax),
+                 CheckRange("number of held_jobs", request.held_jobs_size(), 0, kProgressMax),
+                 CheckRange("free_disk_bytes", request.free_disk_bytes(), 0, INT64_MAX));
+  if (!status.ok()) return status;
+  for (const v1::StepProgress& progress : request.progress()) {
+    status = FirstError(
+        CheckText("progress.job_id", progress.job_id(), kNameBytesMax),
+        CheckRange("progress.step", progress.step(), 0, INT32_MAX),
+        CheckRange("progress.input_bytes_done", progress.input_bytes_done(), 0, INT64_MAX));
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Check(const v1::ReportStepRequest& request) {
+  const v1::StepResult& result = request.result();
+  absl::Status status =
+      FirstError(Check(request.fence()), CheckRange("result.step", result.step(), 0, INT32_MAX),
+                 CheckRange("result.input_bytes", result.input_bytes(), 0, INT64_MAX),
+                 CheckRange("result.input_records", result.input_records(), 0, INT64_MAX),
+                 CheckRange("result.output_records", result.output_records(), 0, INT64_MAX),
+                 CheckRange("number of counters", result.counters_size(), 0, kCountersMax),
+                 CheckRange("number of skipped", result.skipped_size(), 0, kSkippedMax),
+                 CheckRange("part.bytes", result.part().bytes(), 0, INT64_MAX),
+                 CheckRange("part.records", result.part().records(), 0, INT64_MAX));
+  if (!status.ok() || !result.has_run()) return status;
+  return Check(result.run());
+}
+
+absl::Status Check(const v1::ReportTransferRequest& request) {
+  const v1::TransferReport& report = request.report();
+  return FirstError(Check(request.fence()),
+                    CheckRange("report.transfer", report.transfer(), 0, INT32_MAX),
+                    CheckRange("report.bytes", report.bytes(), 0, INT64_MAX));
+}
+
+}  // namespace weir::master

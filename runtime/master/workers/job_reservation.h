@@ -1,0 +1,65 @@
+#pragma once
+
+// The workers that hold one job: told to prepare it, later to let go of it.
+// Upstream: JobRun. Downstream: rpc::WorkerApi.
+
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/time/time.h"
+#include "runtime/env/callback_scope.h"
+#include "runtime/env/event_loop.h"
+#include "runtime/master/workers/worker_table.h"
+#include "weir/v1/services.pb.h"
+
+namespace weir::master {
+
+/// Prepares and releases one job on its workers.
+///
+/// Thread-safety: on the loop only. Failure semantics: a worker that does not answer in time is let
+///   go all the same; it is told to release the job by the answer to its heartbeat.
+/// Checked by: tests/unit/master/master_test.cc, tests/sim.
+class JobHold {
+ public:
+  JobHold(env::EventLoop& loop, env::Random& random) : loop_(loop), random_(random) {}
+
+  /// Tells `workers` to prepare. `prepared` comes once all are ready, perhaps at once; `failed` for
+  /// each that is not. Neither comes after Stop or Release. Call once. `request` lacks only the
+  /// workers' epochs.
+  void Prepare(std::vector<RegisteredWorker> workers, v1::PrepareJobRequest request,
+               absl::AnyInvocable<void()> prepared, absl::AnyInvocable<void(v1::JobError)> failed);
+  /// Prepares no more.
+  void Stop() { stopped_ = true; }
+  /// Has every worker that was told to prepare end its task and clean up; `released` comes when all
+  /// have, or when `budget` is over, perhaps at once. Call once.
+  void Release(absl::Duration budget, absl::AnyInvocable<void()> released);
+  /// A lost worker holds nothing. Returns true when its release was awaited.
+  bool WorkerLost(WorkerId worker);
+
+  /// What the task processes printed last, from the workers that answered.
+  const std::vector<v1::WorkerLog>& logs() const { return logs_; }
+
+ private:
+  void PrepareOn(const RegisteredWorker& worker);
+  void ReleaseOn(const RegisteredWorker& worker, absl::Duration budget);
+  void ReleaseAnswered(WorkerId worker);
+  v1::Fence FenceFor(const RegisteredWorker& worker) const;
+
+  env::EventLoop& loop_;
+  env::Random& random_;
+  std::vector<RegisteredWorker> workers_;
+  v1::PrepareJobRequest request_;
+  absl::AnyInvocable<void()> prepared_;
+  absl::AnyInvocable<void(v1::JobError)> failed_;
+  absl::AnyInvocable<void()> released_;
+  std::size_t preparing_ = 0;
+  bool stopped_ = false;
+  absl::btree_set<WorkerId> holding_;    // told to prepare, not yet known to have cleaned up
+  absl::btree_set<WorkerId> releasing_;  // asked to release, still awaited
+  std::vector<v1::WorkerLog> logs_;
+  env::CallbackScope callbacks_;
+};
+
+}  // namespace weir::master

@@ -1,0 +1,100 @@
+#include "runtime/master/workers/worker_table.h"
+
+#include <utility>
+
+#include "runtime/base/limits.h"
+
+namespace weir::master {
+
+WorkerTable::WorkerTable(rpc::WorkerConnector& connector, Epoch first_epoch)
+    : connector_(connector),
+      leases_(limits::kWorkerLease, limits::kHeartbeatOverdue, first_epoch) {}
+
+absl::StatusOr<WorkerTable::Registration> WorkerTable::Register(const v1::RegisterRequest& request,
+                                                                MonoTime now) {
+  const std::string& name = request.identity().name();
+  const auto known = id_by_name_.find(name);
+  const WorkerId id = known != id_by_name_.end() ? known->second : next_id_;
+  absl::StatusOr<Epoch> epoch = leases_.Register(id, now);
+  if (!epoch.ok()) return epoch.status();
+  if (known == id_by_name_.end()) {
+    id_by_name_[name] = next_id_++;
+    if (static_cast<std::int64_t>(entries_.size()) >= 2 * limits::kWorkersMax) ForgetOldestLost();
+  }
+  Entry& entry = entries_[id];
+  Registration registration;
+  if (entry.alive) registration.replaced_epoch = entry.worker.epoch;
+  entry.worker = RegisteredWorker{id, *epoch, request.identity(), request.profile(),
+                                  connector_.Connect(request.identity().control_endpoint())};
+  entry.alive = true;
+  entry.heard = now;
+  registration.worker = entry.worker;
+  return registration;
+}
+
+absl::Status WorkerTable::Heartbeat(const v1::HeartbeatRequest& request, MonoTime now) {
+  absl::Status renewed = leases_.Renew(request.worker_id(), request.worker_epoch(), now);
+  if (!renewed.ok()) return renewed;
+  Entry& entry = entries_[request.worker_id()];
+  entry.heard = now;
+  entry.worker.profile.set_free_disk_bytes(request.free_disk_bytes());
+  return absl::OkStatus();
+}
+
+std::vector<RegisteredWorker> WorkerTable::TakeLost(MonoTime now) {
+  std::vector<RegisteredWorker> lost;
+  for (const WorkerId id : leases_.TakeExpired(now)) {
+    Entry& entry = entries_[id];
+    entry.alive = false;
+    lost.push_back(entry.worker);
+  }
+  return lost;
+}
+
+std::vector<std::pair<SilentWorker, std::string>> WorkerTable::TakeSilent(MonoTime now) {
+  std::vector<std::pair<SilentWorker, std::string>> silent;
+  for (const SilentWorker& worker : leases_.TakeSilent(now)) {
+    silent.emplace_back(worker, entries_[worker.worker].worker.identity.control_endpoint());
+  }
+  return silent;
+}
+
+std::optional<RegisteredWorker> WorkerTable::TakeGone(const SilentWorker& gone) {
+  if (!leases_.EndLease(gone)) return std::nullopt;
+  Entry& entry = entries_[gone.worker];
+  entry.alive = false;
+  return entry.worker;
+}
+
+void WorkerTable::ForgetOldestLost() {
+  for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+    if (it->second.alive) continue;
+    id_by_name_.erase(it->second.worker.identity.name());
+    entries_.erase(it);
+    return;
+  }
+}
+
+std::vector<RegisteredWorker> WorkerTable::Alive() const {
+  std::vector<RegisteredWorker> alive;
+  for (const auto& [id, entry] : entries_) {
+    if (entry.alive) alive.push_back(entry.worker);
+  }
+  return alive;
+}
+
+v1::ListWorkersResponse WorkerTable::List(MonoTime now) const {
+  v1::ListWorkersResponse response;
+  for (const auto& [id, entry] : entries_) {
+    v1::WorkerStatus& status = *response.add_workers();
+    status.set_worker_id(id);
+    status.set_epoch(entry.worker.epoch);
+    *status.mutable_identity() = entry.worker.identity;
+    *status.mutable_profile() = entry.worker.profile;
+    status.set_state(entry.alive ? v1::WORKER_STATE_ALIVE : v1::WORKER_STATE_LOST);
+    status.set_seconds_since_heartbeat(absl::ToDoubleSeconds(now - entry.heard));
+  }
+  return response;
+}
+
+}  // namespace weir::master

@@ -1,0 +1,79 @@
+#pragma once
+
+// The registered workers: who they are, how to call them, whether they are alive.
+// Upstream: ClusterApi handlers. Downstream: planning, JobRun.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/master/workers/worker_leases.h"
+#include "runtime/rpc/api.h"
+#include "weir/v1/cluster.pb.h"
+
+namespace weir::master {
+
+/// One worker under one registration. A job keeps a copy: `api` stays usable after the worker is
+/// lost (its calls then simply fail).
+struct RegisteredWorker {
+  WorkerId id = 0;
+  Epoch epoch = 0;
+  v1::WorkerIdentity identity;
+  v1::WorkerProfile profile;
+  std::shared_ptr<rpc::WorkerApi> api;
+};
+
+/// Keeps identity, profile and lease of every worker by name. A name keeps its id for the life of
+/// the master; each registration has an epoch of its own. Thread-safety: control strand only. Time:
+/// passed in. Bounds: limits::kWorkersMax alive; as many lost ones are remembered for the list.
+/// Checked by: tests/unit/master/worker_table_test.cc.
+class WorkerTable {
+ public:
+  WorkerTable(rpc::WorkerConnector& connector, Epoch first_epoch);
+
+  /// Registers a worker, or registers it anew: `replaced` is then set and whatever ran under the
+  /// old registration is lost. Errors: kResourceExhausted.
+  struct Registration {
+    RegisteredWorker worker;
+    Epoch replaced_epoch = 0;  // 0: it was not alive before
+  };
+  absl::StatusOr<Registration> Register(const v1::RegisterRequest& request, MonoTime now);
+  /// Errors: as WorkerLeases::Renew.
+  absl::Status Heartbeat(const v1::HeartbeatRequest& request, MonoTime now);
+  absl::Status CheckLease(WorkerId worker, Epoch epoch) const {
+    return leases_.Check(worker, epoch);
+  }
+  /// Workers whose lease ended, in id order; they are LOST from now on.
+  std::vector<RegisteredWorker> TakeLost(MonoTime now);
+  /// Workers to be asked after, as WorkerLeases::TakeSilent says, by their control endpoints.
+  std::vector<std::pair<SilentWorker, std::string>> TakeSilent(MonoTime now);
+  /// The worker, LOST from now on, unless it was heard of since it was asked after.
+  std::optional<RegisteredWorker> TakeGone(const SilentWorker& gone);
+  std::optional<MonoTime> NextWake() const { return leases_.NextWake(); }
+
+  /// Alive workers in id order.
+  std::vector<RegisteredWorker> Alive() const;
+  /// Everybody known, in id order.
+  v1::ListWorkersResponse List(MonoTime now) const;
+
+ private:
+  struct Entry {
+    RegisteredWorker worker;
+    bool alive = false;
+    MonoTime heard;
+  };
+  void ForgetOldestLost();
+
+  rpc::WorkerConnector& connector_;
+  WorkerLeases leases_;
+  WorkerId next_id_ = 1;
+  absl::btree_map<std::string, WorkerId> id_by_name_;
+  absl::btree_map<WorkerId, Entry> entries_;
+};
+
+}  // namespace weir::master
