@@ -15,10 +15,10 @@ namespace weir::planner {
 struct ActualRun {
   std::vector<Interval> steps;
   /// From the grant until its ports could be granted again. Its last bytes may arrive after that:
-  /// transfer_tail_bytes, at most half of it.
+  /// transfer_in_flight_bytes, at most half of it.
   std::vector<Interval> transfers;
   std::vector<Bytes> transfer_bytes;
-  std::vector<Bytes> transfer_tail_bytes;
+  std::vector<Bytes> transfer_in_flight_bytes;
   /// What each step read, and what it made; empty or 0 where nobody knows.
   std::vector<Bytes> step_input_bytes;
   std::vector<Bytes> step_output_bytes;

@@ -115,8 +115,8 @@ Json TransfersJson(const Plan& plan, const Prediction& predicted, const ActualRu
     if (actual != nullptr) {
       json["actual"] = IntervalJson(FindInterval(actual->transfers, i));
       if (i < actual->transfer_bytes.size()) json["actual_bytes"] = actual->transfer_bytes[i];
-      if (i < actual->transfer_tail_bytes.size()) {
-        json["actual_tail_bytes"] = actual->transfer_tail_bytes[i];
+      if (i < actual->transfer_in_flight_bytes.size()) {
+        json["actual_tail_bytes"] = actual->transfer_in_flight_bytes[i];
       }
     }
     transfers.push_back(std::move(json));

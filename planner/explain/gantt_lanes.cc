@@ -6,11 +6,10 @@
 #include "planner/explain/interval_rows.h"
 #include "planner/explain/plan_report.h"
 #include "planner/plan/cut_lanes.h"
+#include "planner/plan/units.h"
 
 namespace weir::planner {
 namespace {
-
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 BarKind KindOf(StepKind kind) {
   switch (kind) {

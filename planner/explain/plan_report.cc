@@ -7,11 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/plan/predict/critical_path.h"
+#include "planner/plan/units.h"
 
 namespace weir::planner {
 namespace {
-
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 // The same shape for predicted and actual: missing intervals become empty ones at 0.
 Prediction Times(const Plan& plan, const std::vector<Interval>& steps,

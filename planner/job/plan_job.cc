@@ -23,7 +23,7 @@ namespace weir::planner {
 namespace {
 
 absl::StatusOr<Plan> BuildPlan(const JobShape& shape, const ClusterProfile& cluster,
-                               const PlanOptions& options, double effort) {
+                               const PlanningOptions& options, double effort) {
   switch (options.method) {
     case PlanMethod::kLoad:
       return LoadPlan(shape, cluster, effort);
@@ -33,7 +33,7 @@ absl::StatusOr<Plan> BuildPlan(const JobShape& shape, const ClusterProfile& clus
       return FetchAllPlan(shape, cluster, options.fetch_limit);
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("PlanOptions.method is unknown: ", static_cast<int>(options.method)));
+      absl::StrCat("PlanningOptions.method is unknown: ", static_cast<int>(options.method)));
 }
 
 bool Packs(const std::vector<Codec>& codecs) {
@@ -59,7 +59,7 @@ struct Built {
 };
 
 absl::StatusOr<Built> BuildPacked(const JobShape& shape, const ClusterProfile& cluster,
-                                  const PlanOptions& options, const std::vector<Codec>& codecs,
+                                  const PlanningOptions& options, const std::vector<Codec>& codecs,
                                   double effort) {
   Built built;
   built.shape = PackedShape(shape, cluster, codecs);
@@ -73,7 +73,7 @@ absl::StatusOr<Built> BuildPacked(const JobShape& shape, const ClusterProfile& c
 /// Builds the plan by the requested codec, or by whichever of packed and not packed is predicted to
 /// end first.
 absl::StatusOr<Built> BuildBest(const JobShape& shape, const ClusterProfile& cluster,
-                                const PlanOptions& options) {
+                                const PlanningOptions& options) {
   const std::vector<Codec> none(shape.layers.size(), Codec::kNone);
   if (shape.codec) {
     const std::vector<Codec> codecs(shape.layers.size(), *shape.codec);
@@ -100,8 +100,8 @@ constexpr std::int32_t kFetchLimitMax = 1000;
 
 }  // namespace
 
-absl::StatusOr<PlanOptions> ParsePlanMethod(absl::string_view name) {
-  PlanOptions options;
+absl::StatusOr<PlanningOptions> ParsePlanMethod(absl::string_view name) {
+  PlanningOptions options;
   absl::string_view limit = name;
   if (name.empty() || name == "load") return options;
   if (name == "even") {
@@ -121,7 +121,7 @@ absl::StatusOr<PlanOptions> ParsePlanMethod(absl::string_view name) {
 }
 
 absl::StatusOr<Plan> PlanJob(const JobShape& shape, const ClusterProfile& cluster,
-                             const PlanOptions& options) {
+                             const PlanningOptions& options) {
   absl::Status status = CheckCluster(cluster);
   if (status.ok()) status = CheckJobShape(shape);
   if (!status.ok()) return status;

@@ -14,10 +14,10 @@ enum class PlanMethod {
   kLoad,      // divisible load: chunks, fractions and order by predicted makespan (load_plan.h)
   kEven,      // even chunks, uniform fractions, rotation order; for comparison
   kFetchAll,  // even chunks, uniform fractions, no order: every receiver fetches from all senders
-              // at once, or from PlanOptions::fetch_limit of them; for comparison
+              // at once, or from PlanningOptions::fetch_limit of them; for comparison
 };
 
-struct PlanOptions {
+struct PlanningOptions {
   PlanMethod method = PlanMethod::kLoad;
   /// kFetchAll: see Plan::fetch_limit. Others: 0.
   std::int32_t fetch_limit = 0;
@@ -26,7 +26,7 @@ struct PlanOptions {
 /// Returns the method of that name: "load", "even", "fetch-all", or "fetch-N" with N from 1 to 1000
 /// (at most N fetches at a time into one receiver). Empty = the default.
 /// Errors: kInvalidArgument with the names that exist.
-absl::StatusOr<PlanOptions> ParsePlanMethod(absl::string_view name);
+absl::StatusOr<PlanningOptions> ParsePlanMethod(absl::string_view name);
 
 /// Builds the plan of a job.
 ///
@@ -35,6 +35,6 @@ absl::StatusOr<PlanOptions> ParsePlanMethod(absl::string_view name);
 ///   cluster has no worker.
 /// Thread-safety: pure. Same input, same plan.
 absl::StatusOr<Plan> PlanJob(const JobShape& shape, const ClusterProfile& cluster,
-                             const PlanOptions& options);
+                             const PlanningOptions& options);
 
 }  // namespace weir::planner

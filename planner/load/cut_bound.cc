@@ -6,6 +6,8 @@
 #include <limits>
 #include <queue>
 
+#include "planner/plan/units.h"
+
 namespace weir::planner::load {
 namespace {
 
@@ -13,8 +15,6 @@ constexpr double kNewtonTolerance = 5e-13;
 constexpr int kNewtonStepsMax = 100;
 // The running sums of the quick test round by about this much, relative.
 constexpr double kCutSlack = 1e-12;
-
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// The recursion's candidates for one sender after the other: what does not depend on the sender is
 /// computed once.

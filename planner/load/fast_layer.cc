@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "planner/plan/units.h"
+
 namespace weir::planner::load {
 namespace {
 
@@ -19,8 +21,6 @@ constexpr double kOptimalGap = 1e-13;
 constexpr double kNegligibleCost = 1e-11;
 // Loads below zero by less than this are rounding; the rule is refused otherwise.
 constexpr double kNegativeLoadTolerance = 1e-11;
-
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 double Sum(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);

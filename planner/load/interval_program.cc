@@ -4,14 +4,13 @@
 #include <utility>
 
 #include "planner/load/linear_program.h"
+#include "planner/plan/units.h"
 
 namespace weir::planner::load {
 namespace {
 
 // Releases closer than this, relative to the last, are one.
 constexpr double kSameRelease = 1e-12;
-
-std::size_t At(int index) { return static_cast<std::size_t>(index); }
 
 struct Interval {
   double begin = 0;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "planner/plan/units.h"
 
 namespace weir::planner::load {
 namespace {
@@ -17,8 +18,6 @@ constexpr double kEmpty = 1e-13;
 constexpr double kEndSlack = 1e-10;
 constexpr double kOverfull = 1e-6;
 constexpr int kNone = -1;
-
-std::size_t At(int index) { return static_cast<std::size_t>(index); }
 
 /// Square matrix in one block.
 class SquareMatrix {

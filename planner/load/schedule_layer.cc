@@ -12,6 +12,7 @@
 #include "planner/load/source_decomposition.h"
 #include "planner/load/source_program.h"
 #include "planner/load/wheel.h"
+#include "planner/plan/units.h"
 
 namespace weir::planner::load {
 namespace {
@@ -28,8 +29,6 @@ constexpr double kCloseEnough = 1e-3;
 constexpr double kRepeatedPairsMax = 250000;
 // Pieces of a pair this close touch.
 constexpr double kTouch = 1e-12;
-
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 double EndOf(const std::vector<Piece>& pieces, double at_least) {
   for (const Piece& piece : pieces) at_least = std::max(at_least, piece.end);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "planner/plan/units.h"
 
 namespace weir::planner::load {
 namespace {
@@ -12,8 +13,6 @@ namespace {
 // Sums this close to 1 (or to l) are critical; weights below kNothing are zero.
 constexpr double kCritical = 1e-9;
 constexpr double kNothing = 1e-12;
-
-std::size_t At(int index) { return static_cast<std::size_t>(index); }
 
 /// Maximum flow by shortest augmenting paths in level graphs.
 class FlowNetwork {

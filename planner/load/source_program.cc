@@ -5,13 +5,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "planner/plan/units.h"
 
 namespace weir::planner::load {
 namespace {
 
 constexpr int kOrderNodesMax = 200000;
-
-std::size_t At(int index) { return static_cast<std::size_t>(index); }
 
 /// Column numbers of x_j, t_i and beta_ijk. A beta row of -1 has no columns: (6), (16).
 struct Columns {

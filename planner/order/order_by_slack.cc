@@ -12,6 +12,7 @@
 #include "planner/order/slack_schedule.h"
 #include "planner/order/transfer_orders.h"
 #include "planner/plan/plan_structure.h"
+#include "planner/plan/units.h"
 
 namespace weir::planner {
 namespace {
@@ -22,8 +23,6 @@ constexpr double kNearBound = 1.005;
 constexpr std::int64_t kPredictWork = 10'000;
 // A schedule costs at least that part of a plan, even when it leaves nothing to decide.
 constexpr std::int64_t kSchedulesAPlan = 10;
-
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// Earliest finish of the steps of one layer, given when their inputs are there.
 void FinishSteps(const Plan& plan, std::int32_t layer, std::vector<Seconds>& ready_s,

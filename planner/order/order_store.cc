@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "planner/order/transfer_orders.h"
+#include "planner/plan/units.h"
 
 namespace weir::planner {
 namespace {
-
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 bool Writes(const Plan& plan, StepIndex step) {
   return plan.steps[At(step)].kind == StepKind::kWrite;

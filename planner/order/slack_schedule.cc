@@ -10,6 +10,7 @@
 #include "planner/order/order_bound.h"
 #include "planner/plan/cut_lanes.h"
 #include "planner/plan/plan_structure.h"
+#include "planner/plan/units.h"
 
 namespace weir::planner {
 namespace {
@@ -19,8 +20,6 @@ constexpr int kHalvings = 14;
 constexpr double kEmpty = 1e-9;
 // What one match costs however few match, in steps of an assignment.
 constexpr std::int64_t kMatchWork = 500;
-
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// In [0, 1), the same for the same numbers: the finaliser of SplitMix64.
 double Unevenness(std::uint64_t seed, std::size_t i) {

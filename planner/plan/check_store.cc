@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "planner/plan/units.h"
 
 namespace weir::planner {
 namespace {
@@ -11,8 +12,6 @@ template <typename... Parts>
 absl::Status Invalid(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
 }
-
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 bool Writes(const Plan& plan, StepIndex step) {
   return plan.steps[At(step)].kind == StepKind::kWrite;

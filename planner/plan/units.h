@@ -2,6 +2,7 @@
 
 // Quantities of the planner. Ground floor: includes nothing of ours.
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -29,5 +30,8 @@ inline constexpr double kPlanValueMin = 1e-100;
 inline constexpr double kPlanValueMax = 1e100;
 
 inline constexpr std::int32_t kNoIndex = -1;
+
+/// Index of any of these kinds as a position in a std::vector. Requires: index >= 0.
+constexpr std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace weir::planner

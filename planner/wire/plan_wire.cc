@@ -334,7 +334,7 @@ v1::ActualRun ActualToProto(const ActualRun& actual) {
   for (std::size_t i = 0; i < actual.transfers.size(); ++i) {
     v1::ActualInterval& transfer = *out.add_transfers();
     transfer = IntervalToProto(actual.transfers[i], bytes_at(actual.transfer_bytes, i));
-    transfer.set_tail_bytes(bytes_at(actual.transfer_tail_bytes, i));
+    transfer.set_in_flight_bytes(bytes_at(actual.transfer_in_flight_bytes, i));
   }
   out.set_makespan_s(actual.makespan_s);
   return out;
@@ -357,7 +357,7 @@ absl::StatusOr<ActualRun> ActualFromProto(const v1::ActualRun& message, const Pl
   for (const v1::ActualInterval& transfer : message.transfers()) {
     actual.transfers.push_back(Interval{transfer.start_s(), transfer.finish_s()});
     actual.transfer_bytes.push_back(transfer.bytes());
-    actual.transfer_tail_bytes.push_back(transfer.tail_bytes());
+    actual.transfer_in_flight_bytes.push_back(transfer.in_flight_bytes());
   }
   actual.makespan_s = message.makespan_s();
   return actual;

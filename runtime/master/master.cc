@@ -172,10 +172,10 @@ void Master::GetPlan(v1::GetPlanRequest request, absl::Duration /*timeout*/,
   impl_->GetPlan(request.job_id(), std::move(reply));
 }
 
-void Master::PlanJob(v1::PlanJobRequest request, absl::Duration /*timeout*/,
-                     rpc::Reply<v1::GetPlanResponse> reply) {
+void Master::DryRun(v1::DryRunRequest request, absl::Duration /*timeout*/,
+                    rpc::Reply<v1::GetPlanResponse> reply) {
   if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
-  impl_->PlanDry(std::move(*request.mutable_spec()), std::move(reply));
+  impl_->DryRun(std::move(*request.mutable_spec()), std::move(reply));
 }
 
 void Master::ListWorkers(v1::ListWorkersRequest /*request*/, absl::Duration /*timeout*/,

@@ -55,8 +55,8 @@ class Master final : public rpc::JobApi, public rpc::ClusterApi {
               rpc::Reply<v1::CancelResponse> reply) override;
   void GetPlan(v1::GetPlanRequest request, absl::Duration timeout,
                rpc::Reply<v1::GetPlanResponse> reply) override;
-  void PlanJob(v1::PlanJobRequest request, absl::Duration timeout,
-               rpc::Reply<v1::GetPlanResponse> reply) override;
+  void DryRun(v1::DryRunRequest request, absl::Duration timeout,
+              rpc::Reply<v1::GetPlanResponse> reply) override;
   void ListWorkers(v1::ListWorkersRequest request, absl::Duration timeout,
                    rpc::Reply<v1::ListWorkersResponse> reply) override;
   void GetLogs(v1::GetLogsRequest request, absl::Duration timeout,

@@ -54,7 +54,7 @@ absl::Status Master::Impl::StartCalibration(const v1::CalibrateRequest& request)
                    absl::StrCat("wait until it has ended (weir watch ", job,
                                 ") or cancel it (weir cancel ", job, ")"));
   }
-  if (!dry_plans_.empty()) {
+  if (!dry_runs_.empty()) {
     return Refused("JOB_RUNS", "a dry run (weir plan) samples its input on the workers",
                    "calibrate again in a moment");
   }

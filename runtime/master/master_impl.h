@@ -39,7 +39,7 @@ class Master::Impl {
   void Submit(v1::JobSpec spec, rpc::Reply<v1::SubmitResponse> reply);
   absl::Status Cancel(const v1::CancelRequest& request);
   void GetPlan(const std::string& job_id, rpc::Reply<v1::GetPlanResponse> reply);
-  void PlanDry(v1::JobSpec spec, rpc::Reply<v1::GetPlanResponse> reply);
+  void DryRun(v1::JobSpec spec, rpc::Reply<v1::GetPlanResponse> reply);
   void GetLogs(const std::string& job_id, rpc::Reply<v1::GetLogsResponse> reply);
 
   // master_calibrate.cc: users
@@ -54,7 +54,7 @@ class Master::Impl {
 
   env::EventLoop& loop() { return seams_.loop; }
   WatchHub& watch_hub() { return watch_hub_; }
-  JobStore& store() { return store_; }
+  JobRegistry& store() { return store_; }
 
  private:
   enum class Life { kNew, kStarting, kServing, kStopping };
@@ -73,7 +73,7 @@ class Master::Impl {
   JobRun* FindRun(const std::string& job_id);
   /// The sample of that id while a worker may hold it, of a job or of a dry run; null: none.
   SampleRun* FindSample(const std::string& sample_id);
-  void EndDryPlan(const std::string& id);
+  void EndDryRun(const std::string& id);
   void ScheduleWatch();
   void AskAfterSilent();
   void Lose(const RegisteredWorker& worker, const std::string& why);
@@ -86,13 +86,13 @@ class Master::Impl {
   MasterOptions options_;  // only what was measured ever changes
   JournalWriter journal_;
   WatchHub watch_hub_;
-  JobStore store_;
+  JobRegistry store_;
   Life life_ = Life::kNew;
   std::unique_ptr<WorkerTable> workers_;
   std::unique_ptr<JobRunContext> context_;
   absl::btree_map<std::string, std::unique_ptr<JobRun>> runs_;  // not terminal yet
   /// Dry runs until their plan is made and their sample released, by an id of their own.
-  absl::btree_map<std::string, std::unique_ptr<Planning>> dry_plans_;
+  absl::btree_map<std::string, std::unique_ptr<Planning>> dry_runs_;
   ShapeHistory history_;
   std::deque<std::string> queue_;
   std::string active_;  // empty: none

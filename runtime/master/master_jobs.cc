@@ -174,7 +174,7 @@ void Master::Impl::GetPlan(const std::string& job_id, rpc::Reply<v1::GetPlanResp
       }));
 }
 
-void Master::Impl::PlanDry(v1::JobSpec spec, rpc::Reply<v1::GetPlanResponse> reply) {
+void Master::Impl::DryRun(v1::JobSpec spec, rpc::Reply<v1::GetPlanResponse> reply) {
   const v1::JobSpec checked = spec;
   CheckSubmission(
       seams_, callbacks_, checked, SubmissionKind::kDryRun,
@@ -185,7 +185,7 @@ void Master::Impl::PlanDry(v1::JobSpec spec, rpc::Reply<v1::GetPlanResponse> rep
         if (alive.empty()) return reply(NoWorkers());
         if (spec.has_plan()) return ExplainGiven(spec, alive, std::move(reply));
         const std::string id = absl::StrCat("dry-", NewJobId());
-        Planning& planning = *dry_plans_
+        Planning& planning = *dry_runs_
                                   .emplace(id, std::make_unique<Planning>(
                                                    seams_, options_, history_,
                                                    context_->master_epoch, id, std::move(spec)))
@@ -199,7 +199,7 @@ void Master::Impl::PlanDry(v1::JobSpec spec, rpc::Reply<v1::GetPlanResponse> rep
               planning.Plan(
                   input, alive,
                   [this, id, reply = std::move(reply)](absl::StatusOr<PlannedJob> planned) mutable {
-                    EndDryPlan(id);
+                    EndDryRun(id);
                     if (!planned.ok()) return reply(planned.status());
                     v1::GetPlanResponse response;
                     response.mutable_plan()->Swap(&planned->message);
@@ -221,10 +221,10 @@ void Master::Impl::ExplainGiven(const v1::JobSpec& spec, absl::Span<const Regist
   reply(std::move(response));
 }
 
-void Master::Impl::EndDryPlan(const std::string& id) {
-  dry_plans_.at(id)->WhenReleased([this, id] {
+void Master::Impl::EndDryRun(const std::string& id) {
+  dry_runs_.at(id)->WhenReleased([this, id] {
     // In a turn of its own: what calls this is part of what goes.
-    seams_.loop.Post(callbacks_.Guard([this, id] { dry_plans_.erase(id); }));
+    seams_.loop.Post(callbacks_.Guard([this, id] { dry_runs_.erase(id); }));
   });
 }
 
@@ -232,8 +232,8 @@ SampleRun* Master::Impl::FindSample(const std::string& sample_id) {
   const std::string id = JobOfSample(sample_id);
   if (id.empty()) return nullptr;
   if (const JobRun* run = FindRun(id)) return run->sample();
-  const auto dry = dry_plans_.find(id);
-  return dry == dry_plans_.end() ? nullptr : dry->second->sample();
+  const auto dry = dry_runs_.find(id);
+  return dry == dry_runs_.end() ? nullptr : dry->second->sample();
 }
 
 void Master::Impl::GetLogs(const std::string& job_id, rpc::Reply<v1::GetLogsResponse> reply) {

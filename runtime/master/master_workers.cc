@@ -126,7 +126,7 @@ void Master::Impl::AskAfterSilent() {
 void Master::Impl::Lose(const RegisteredWorker& worker, const std::string& why) {
   LogWarning("Worker lost",
              {{"worker", worker.identity.name()}, {"epoch", worker.epoch}, {"why", why}});
-  for (const auto& [id, planning] : dry_plans_) {
+  for (const auto& [id, planning] : dry_runs_) {
     if (SampleRun* sample = planning->sample()) sample->WorkerLost(worker.id, worker.epoch);
   }
   if (JobRun* run = FindRun(active_)) {

@@ -46,8 +46,8 @@ class JobApi {
                       Reply<v1::CancelResponse> reply) = 0;
   virtual void GetPlan(v1::GetPlanRequest request, absl::Duration timeout,
                        Reply<v1::GetPlanResponse> reply) = 0;
-  virtual void PlanJob(v1::PlanJobRequest request, absl::Duration timeout,
-                       Reply<v1::GetPlanResponse> reply) = 0;
+  virtual void DryRun(v1::DryRunRequest request, absl::Duration timeout,
+                      Reply<v1::GetPlanResponse> reply) = 0;
   virtual void ListWorkers(v1::ListWorkersRequest request, absl::Duration timeout,
                            Reply<v1::ListWorkersResponse> reply) = 0;
   virtual void GetLogs(v1::GetLogsRequest request, absl::Duration timeout,

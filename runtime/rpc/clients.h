@@ -37,9 +37,9 @@ class JobClient final : public JobApi {
                Reply<v1::GetPlanResponse> reply) override {
     carrier_.Call("GetPlan", &JobApi::GetPlan, std::move(request), timeout, std::move(reply));
   }
-  void PlanJob(v1::PlanJobRequest request, absl::Duration timeout,
-               Reply<v1::GetPlanResponse> reply) override {
-    carrier_.Call("PlanJob", &JobApi::PlanJob, std::move(request), timeout, std::move(reply));
+  void DryRun(v1::DryRunRequest request, absl::Duration timeout,
+              Reply<v1::GetPlanResponse> reply) override {
+    carrier_.Call("DryRun", &JobApi::DryRun, std::move(request), timeout, std::move(reply));
   }
   void ListWorkers(v1::ListWorkersRequest request, absl::Duration timeout,
                    Reply<v1::ListWorkersResponse> reply) override {

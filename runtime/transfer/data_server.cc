@@ -277,9 +277,9 @@ asio::awaitable<absl::Status> Server::Answer(Session& session, v1::DataRequest r
 asio::awaitable<absl::Status> Server::TakeTurn(const v1::DataRequest& request,
                                                const DataSocket& socket) {
   OnePort::Admission admission = port_.Ask(request.concurrent());
-  if (admission == OnePort::Admission::kInTail && !turn_taken_) {
+  if (admission == OnePort::Admission::kNearlyDone && !turn_taken_) {
     turn_taken_ = true;
-    while (admission == OnePort::Admission::kInTail && !socket.closed()) {
+    while (admission == OnePort::Admission::kNearlyDone && !socket.closed()) {
       turn_.expires_after(absl::ToChronoNanoseconds(options_.silence));
       auto [woken] = co_await turn_.async_wait(kAwait);
       if (!woken) break;  // nobody woke it: time is up

@@ -16,9 +16,9 @@ class OnePort {
   using Id = std::int64_t;
 
   enum class Admission {
-    kFree,    // begin now
-    kInTail,  // what runs is within its tail: the next one was granted in time
-    kBusy,    // begin would break the rule
+    kFree,        // begin now
+    kNearlyDone,  // what runs is within its tail: the next one was granted in time
+    kBusy,        // begin would break the rule
   };
 
   /// Says whether a transfer may begin. Concurrent ones share the port among themselves.
@@ -26,15 +26,15 @@ class OnePort {
     Admission admission = Admission::kFree;
     for (const auto& [id, use] : uses_) {
       if (concurrent && use.concurrent) continue;
-      if (use.bytes_left > use.tail_bytes) return Admission::kBusy;
-      admission = Admission::kInTail;
+      if (use.bytes_left > use.grant_ahead_bytes) return Admission::kBusy;
+      admission = Admission::kNearlyDone;
     }
     return admission;
   }
 
-  /// `tail_bytes`: bytes left at which others may ask without being turned away.
-  Id Begin(std::int64_t bytes, std::int64_t tail_bytes, bool concurrent) {
-    uses_[++last_id_] = {bytes, tail_bytes, concurrent};
+  /// `grant_ahead_bytes`: bytes left at which others may ask without being turned away.
+  Id Begin(std::int64_t bytes, std::int64_t grant_ahead_bytes, bool concurrent) {
+    uses_[++last_id_] = {bytes, grant_ahead_bytes, concurrent};
     return last_id_;
   }
   /// Returns the bytes left.
@@ -44,7 +44,7 @@ class OnePort {
  private:
   struct Use {
     std::int64_t bytes_left = 0;
-    std::int64_t tail_bytes = 0;
+    std::int64_t grant_ahead_bytes = 0;
     bool concurrent = false;
   };
   absl::btree_map<Id, Use> uses_;

@@ -35,11 +35,11 @@ int Plan(const PlanOptions& options, CommandHost& host) {
   auto session = options.master.address.empty() ? host.start_embedded(options.embedded)
                                                 : host.connect(options.master);
   if (!session.ok()) return ReportCallError(session.status(), options.json, host);
-  v1::PlanJobRequest request;
+  v1::DryRunRequest request;
   *request.mutable_spec() = MakeJobSpec(options.job, host);
   absl::Status given = AddPlanFile(options.job, host, *request.mutable_spec());
   if (!given.ok()) return ReportCallError(given, options.json, host);
-  return ShowPlan(Ask(**session, &rpc::JobApi::PlanJob, std::move(request), kPlanTimeout),
+  return ShowPlan(Ask(**session, &rpc::JobApi::DryRun, std::move(request), kPlanTimeout),
                   options.job.job, options.pictures, options.json, host);
 }
 

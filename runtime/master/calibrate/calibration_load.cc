@@ -1,4 +1,4 @@
-// The phases of Calibration in which transfers run at once.
+// The phases of CalibrationMachine in which transfers run at once.
 
 #include <algorithm>
 #include <cmath>
@@ -33,7 +33,8 @@ double Sum(const std::vector<ProbeOutcome>& outcomes) {
 
 }  // namespace
 
-std::vector<double> Calibration::PairShares(const std::vector<ProbeOutcome>& outcomes) const {
+std::vector<double> CalibrationMachine::PairShares(
+    const std::vector<ProbeOutcome>& outcomes) const {
   std::vector<double> shares;
   for (std::size_t i = 0; i + 1 < outcomes.size(); i += 2) {
     const double limit =
@@ -44,7 +45,7 @@ std::vector<double> Calibration::PairShares(const std::vector<ProbeOutcome>& out
   return shares;
 }
 
-void Calibration::PlanLoad() {
+void CalibrationMachine::PlanLoad() {
   std::vector<Matching> matchings = {
       HalvesMatching(num_workers_), OuterHalvesMatching(num_workers_),
       NeighboursMatching(num_workers_), MirrorMatching(num_workers_)};
@@ -73,7 +74,7 @@ void Calibration::PlanLoad() {
   Plan(absl::StrCat(num_workers_, " transfers at once"), std::move(ring), kRing);
 }
 
-void Calibration::TakeLoad(std::vector<ProbeOutcome> outcomes) {
+void CalibrationMachine::TakeLoad(std::vector<ProbeOutcome> outcomes) {
   if (asked_again_) {
     // What disturbs a probe only ever slows it.
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -118,7 +119,7 @@ void Calibration::TakeLoad(std::vector<ProbeOutcome> outcomes) {
 
 // A full link slows two pairs or more; one alone was disturbed. Of many workers, some whose ports
 // were not tried alone may be slow.
-bool Calibration::Slowed(const std::vector<ProbeOutcome>& outcomes) const {
+bool CalibrationMachine::Slowed(const std::vector<ProbeOutcome>& outcomes) const {
   const std::vector<double> shares = PairShares(outcomes);
   const auto slowed = static_cast<double>(
       std::count_if(shares.begin(), shares.end(), [](double share) { return share < kFull; }));
@@ -127,7 +128,7 @@ bool Calibration::Slowed(const std::vector<ProbeOutcome>& outcomes) const {
   return slowed >= std::max(std::min(2.0, num_pairs), slowed_min);
 }
 
-std::vector<int> Calibration::SlowUnderLoad() const {
+std::vector<int> CalibrationMachine::SlowUnderLoad() const {
   std::vector<int> slow;
   for (int w = 0; w < num_workers_; ++w) {
     const auto i = static_cast<std::size_t>(w);
@@ -136,7 +137,7 @@ std::vector<int> Calibration::SlowUnderLoad() const {
   return slow;
 }
 
-void Calibration::PlanRacks() {
+void CalibrationMachine::PlanRacks() {
   // What the base itself says.
   const auto base_try = std::find_if(tries_.begin(), tries_.end(), [this](const LoadTry& load_try) {
     return load_try.matching == base_ && load_try.num_pairs == base_.size();
@@ -168,7 +169,7 @@ void Calibration::PlanRacks() {
 }
 
 // Also plans what comes next; empty outcomes: nothing was measured yet.
-void Calibration::TakeRacks(const std::vector<ProbeOutcome>& outcomes) {
+void CalibrationMachine::TakeRacks(const std::vector<ProbeOutcome>& outcomes) {
   if (!outcomes.empty()) {
     std::vector<double> shares = PairShares(outcomes);
     if (asked_again_) {
@@ -218,7 +219,7 @@ void Calibration::TakeRacks(const std::vector<ProbeOutcome>& outcomes) {
        FlowsOf(swapped, swapped.size()), 0);
 }
 
-void Calibration::PlanCapacity() {
+void CalibrationMachine::PlanCapacity() {
   if (base_.empty()) return;
   if (!racks_.AnySame()) {
     links_.push_back({"total", {}, true, 0, false});
@@ -256,7 +257,7 @@ void Calibration::PlanCapacity() {
   Plan("transfers inside racks", FlowsOf(local, local.size()), kRackLocal);
 }
 
-void Calibration::TakeCapacity(const std::vector<ProbeOutcome>& outcomes) {
+void CalibrationMachine::TakeCapacity(const std::vector<ProbeOutcome>& outcomes) {
   const double share = ShareOfPorts(outcomes);
   if (current_->tag == kRackLocal) {
     KeepPortRates(outcomes, kFull * channel_);
@@ -268,12 +269,12 @@ void Calibration::TakeCapacity(const std::vector<ProbeOutcome>& outcomes) {
   link.limited = share < kFull;
 }
 
-void Calibration::PlanCheck() {
+void CalibrationMachine::PlanCheck() {
   Matching matching = RandomMatching(num_workers_, random_state_);
   Plan("a last pattern, against the result", FlowsOf(matching, matching.size()), 0);
 }
 
-void Calibration::TakeCheck(const std::vector<ProbeOutcome>& outcomes) {
+void CalibrationMachine::TakeCheck(const std::vector<ProbeOutcome>& outcomes) {
   planner::NetworkModel network;
   network.num_workers = num_workers_;
   NetworkSpec spec = Spec();

@@ -20,8 +20,8 @@ double Median(std::vector<double> values) {
 
 }  // namespace
 
-Calibration::Calibration(std::vector<std::string> names, absl::Duration at_most, std::uint64_t seed,
-                         MonoTime now)
+CalibrationMachine::CalibrationMachine(std::vector<std::string> names, absl::Duration at_most,
+                                       std::uint64_t seed, MonoTime now)
     : names_(std::move(names)),
       num_workers_(static_cast<int>(names_.size())),
       at_most_(at_most),
@@ -33,7 +33,7 @@ Calibration::Calibration(std::vector<std::string> names, absl::Duration at_most,
   EnterPhase(Phase::kAlone);
 }
 
-std::optional<ProbeRound> Calibration::Next(MonoTime now) {
+std::optional<ProbeRound> CalibrationMachine::Next(MonoTime now) {
   while (planned_.empty() && phase_ != Phase::kDone) LeavePhase();
   if (planned_.empty()) return std::nullopt;
   if (now - began_ + absl::Seconds(planned_.front().round.Seconds()) > at_most_) {
@@ -49,7 +49,7 @@ std::optional<ProbeRound> Calibration::Next(MonoTime now) {
   return current_->round;
 }
 
-void Calibration::Take(const std::vector<ProbeOutcome>& outcomes, MonoTime /*now*/) {
+void CalibrationMachine::Take(const std::vector<ProbeOutcome>& outcomes, MonoTime /*now*/) {
   ++rounds_;
   probes_ += static_cast<int>(outcomes.size());
   switch (phase_) {
@@ -70,13 +70,13 @@ void Calibration::Take(const std::vector<ProbeOutcome>& outcomes, MonoTime /*now
   }
 }
 
-double Calibration::done_fraction() const {
+double CalibrationMachine::done_fraction() const {
   // Typical shares of the time; nobody knows how many rounds the racks will take.
   constexpr double kBegin[] = {0, 0.3, 0.35, 0.55, 0.8, 0.95, 1};
   return kBegin[static_cast<std::size_t>(phase_)];
 }
 
-void Calibration::Plan(std::string doing, std::vector<ProbeFlow> flows, int tag) {
+void CalibrationMachine::Plan(std::string doing, std::vector<ProbeFlow> flows, int tag) {
   ProbeRound round{std::move(doing), std::move(flows), 0, 0.3, 0.6, 0.1};
   if (phase_ == Phase::kAlone || phase_ == Phase::kSlowPorts) {
     round.round_trips = kRoundTrips;
@@ -90,7 +90,7 @@ void Calibration::Plan(std::string doing, std::vector<ProbeFlow> flows, int tag)
   planned_.push_back({std::move(round), tag});
 }
 
-void Calibration::EnterPhase(Phase phase) {
+void CalibrationMachine::EnterPhase(Phase phase) {
   phase_ = phase;
   switch (phase_) {
     case Phase::kAlone: {
@@ -116,7 +116,7 @@ void Calibration::EnterPhase(Phase phase) {
   }
 }
 
-void Calibration::LeavePhase() {
+void CalibrationMachine::LeavePhase() {
   switch (phase_) {
     case Phase::kAlone: {
       FindChannelRate();
@@ -145,13 +145,13 @@ void Calibration::LeavePhase() {
   }
 }
 
-void Calibration::TakeAlone(const std::vector<ProbeOutcome>& outcomes) {
+void CalibrationMachine::TakeAlone(const std::vector<ProbeOutcome>& outcomes) {
   alone_rates_.push_back(outcomes[0].bytes_per_s);
   latencies_.push_back(outcomes[0].first_byte_s + outcomes[0].control_s);
   KeepPortRates(outcomes, 0);
 }
 
-void Calibration::KeepPortRates(const std::vector<ProbeOutcome>& outcomes, double at_least) {
+void CalibrationMachine::KeepPortRates(const std::vector<ProbeOutcome>& outcomes, double at_least) {
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     if (outcomes[i].bytes_per_s < at_least) continue;
     const ProbeFlow& flow = current_->round.flows[i];
@@ -162,7 +162,7 @@ void Calibration::KeepPortRates(const std::vector<ProbeOutcome>& outcomes, doubl
   }
 }
 
-void Calibration::FindChannelRate() {
+void CalibrationMachine::FindChannelRate() {
   std::vector<double> better;
   for (std::size_t w = 0; w < names_.size(); ++w) {
     if (up_[w] > 0 || down_[w] > 0) better.push_back(std::max(up_[w], down_[w]));
@@ -180,7 +180,7 @@ void Calibration::FindChannelRate() {
   if (!latencies_.empty()) latency_s_ = Median(latencies_);
 }
 
-void Calibration::PlanSlowPorts(const std::vector<int>& suspects) {
+void CalibrationMachine::PlanSlowPorts(const std::vector<int>& suspects) {
   phase_ = Phase::kSlowPorts;
   // The peer: at full rate as far as is known; of three with a slow one all are suspects.
   int peer = -1;
@@ -213,7 +213,7 @@ void Calibration::PlanSlowPorts(const std::vector<int>& suspects) {
   }
 }
 
-double Calibration::PortLimit(const ProbeFlow& flow) const {
+double CalibrationMachine::PortLimit(const ProbeFlow& flow) const {
   const double up = up_[static_cast<std::size_t>(flow.sender)];
   const double down = down_[static_cast<std::size_t>(flow.receiver)];
   double limit = channel_;
@@ -223,7 +223,7 @@ double Calibration::PortLimit(const ProbeFlow& flow) const {
   return limit;
 }
 
-double Calibration::ShareOfPorts(const std::vector<ProbeOutcome>& outcomes) const {
+double CalibrationMachine::ShareOfPorts(const std::vector<ProbeOutcome>& outcomes) const {
   double rates = 0;
   double limits = 0;
   for (std::size_t i = 0; i < outcomes.size(); ++i) {

@@ -60,9 +60,9 @@ struct CalibrationResult {
 ///   6. check: the rates of one more matching against what the result says (max-min fair sharing).
 /// Bounds: rounds of at most 1.6 s each, stopped at `at_most`; what is missing then is in the
 /// notes. Thread-safety: none. Same outcomes, same result. Checked by:
-/// tests/unit/master/calibration_test.cc, calibration_property_test.cc (simulated
+/// tests/unit/master/calibration_machine_test.cc, calibration_machine_property_test.cc (simulated
 ///   networks), tests/netlab/calibrate_test.py (emulated ones).
-class Calibration {
+class CalibrationMachine {
  public:
   /// Below this share of what its ports allow a transfer counts as slowed.
   static constexpr double kFull = 0.85;
@@ -70,8 +70,8 @@ class Calibration {
   static constexpr int kAloneMax = 12;
 
   /// Requires: two workers or more.
-  Calibration(std::vector<std::string> names, absl::Duration at_most, std::uint64_t seed,
-              MonoTime now);
+  CalibrationMachine(std::vector<std::string> names, absl::Duration at_most, std::uint64_t seed,
+                     MonoTime now);
 
   /// Returns the next round, or nothing when all is measured or time is up.
   std::optional<ProbeRound> Next(MonoTime now);

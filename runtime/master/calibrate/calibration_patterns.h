@@ -1,7 +1,7 @@
 #pragma once
 
 // Who talks to whom in the rounds of a calibration, and what is known of who shares a rack. Pure.
-// Upstream: Calibration. Downstream: nothing.
+// Upstream: CalibrationMachine. Downstream: nothing.
 
 #include <cstddef>
 #include <cstdint>
@@ -51,7 +51,7 @@ Matching ApplySwaps(const Matching& matching, const std::vector<Swap>& swaps);
 ///
 /// Model: "share a rack" is an equivalence; a pair that was seen to be slowed by others crosses a
 /// limited link, so it is never in one rack, and neither are others of their racks.
-/// Checked by: tests/unit/master/calibration_test.cc, calibration_property_test.cc.
+/// Checked by: tests/unit/master/calibration_machine_test.cc, calibration_machine_property_test.cc.
 class RackKnowledge {
  public:
   enum class Relation { kUnknown, kSame, kDifferent };

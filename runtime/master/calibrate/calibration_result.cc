@@ -1,4 +1,4 @@
-// What the measurements of a Calibration mean, for plans and for people.
+// What the measurements of a CalibrationMachine mean, for plans and for people.
 
 #include <algorithm>
 #include <cmath>
@@ -11,16 +11,16 @@
 
 namespace weir::master {
 
-bool Calibration::SlowPort(std::size_t worker) const {
+bool CalibrationMachine::SlowPort(std::size_t worker) const {
   const auto slow = [this](double rate) { return rate > 0 && rate < kFull * channel_; };
   return slow(up_[worker]) || slow(down_[worker]);
 }
 
-bool Calibration::AnyLimit() const {
+bool CalibrationMachine::AnyLimit() const {
   return std::any_of(links_.begin(), links_.end(), [](const Link& link) { return link.limited; });
 }
 
-NetworkSpec Calibration::Spec() const {
+NetworkSpec CalibrationMachine::Spec() const {
   NetworkSpec spec;
   spec.channel_bytes_per_s = channel_;
   spec.latency_s = latency_s_;
@@ -49,7 +49,7 @@ NetworkSpec Calibration::Spec() const {
   return spec;
 }
 
-void Calibration::Explain(CalibrationResult& result) const {
+void CalibrationMachine::Explain(CalibrationResult& result) const {
   const auto note = [&result](std::string text) { result.message.add_notes(std::move(text)); };
   for (const std::string& text : notes_) note(text);
   if (channel_ <= 0) note("the channel rate is not determined");
@@ -108,7 +108,7 @@ void Calibration::Explain(CalibrationResult& result) const {
   }
 }
 
-CalibrationResult Calibration::Result(MonoTime now) const {
+CalibrationResult CalibrationMachine::Result(MonoTime now) const {
   CalibrationResult result;
   result.spec = Spec();
   // An odd number of workers can load a total with one more transfer than pairs do.

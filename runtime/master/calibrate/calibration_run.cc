@@ -33,7 +33,7 @@ CalibrationRun::CalibrationRun(Context context, std::string id, absl::Duration a
 }
 
 void CalibrationRun::Begin() {
-  LogInfo("Calibration begins", {{"calibration", id_}, {"workers", workers_.size()}});
+  LogInfo("CalibrationMachine begins", {{"calibration", id_}, {"workers", workers_.size()}});
   Serve();
 }
 
@@ -79,8 +79,8 @@ void CalibrationRun::StartMeasuring() {
   lost_.assign(workers_.size(), false);
   if (workers_.size() < 2) return Fail(TooFew(workers_.size(), notes_));
   const MonoTime now = context_.seams.loop.Now();
-  calibration_ = std::make_unique<Calibration>(std::move(names), at_most_ - (now - began_),
-                                               context_.seams.random.Next(), now);
+  calibration_ = std::make_unique<CalibrationMachine>(std::move(names), at_most_ - (now - began_),
+                                                      context_.seams.random.Next(), now);
   for (const std::string& note : notes_) calibration_->AddNote(note);
   Step();
 }
@@ -193,7 +193,7 @@ void CalibrationRun::Cancel(absl::Status why) {
 }
 
 void CalibrationRun::Fail(absl::Status why) {
-  LogWarning("Calibration ended without a result",
+  LogWarning("CalibrationMachine ended without a result",
              {{"calibration", id_}, {"error", std::string(why.message())}});
   failure_ = std::move(why);
   EndAll();

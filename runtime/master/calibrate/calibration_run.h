@@ -1,7 +1,8 @@
 #pragma once
 
 // Carries a calibration out: orders to the workers, their answers, the journal. Upstream: Master
-// (JobService.Calibrate). Downstream: Calibration (decides), rpc::WorkerApi (Probe), JournalWriter.
+// (JobService.Calibrate). Downstream: CalibrationMachine (decides), rpc::WorkerApi (Probe),
+// JournalWriter.
 
 #include <functional>
 #include <memory>
@@ -72,7 +73,7 @@ class CalibrationRun {
   std::vector<RegisteredWorker> workers_;  // by index of the calibration, in order of names
   std::vector<bool> lost_;                 // by index
   std::vector<std::string> notes_;
-  std::unique_ptr<Calibration> calibration_;
+  std::unique_ptr<CalibrationMachine> calibration_;
   std::optional<ProbeRound> round_;
   bool asked_again_ = false;  // this round failed once
   std::vector<ProbeOutcome> outcomes_;

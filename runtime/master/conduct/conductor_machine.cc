@@ -6,9 +6,11 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
+#include "planner/plan/units.h"
 
 namespace weir::master {
 
+using planner::At;
 using planner::Seconds;
 using planner::StepIndex;
 using planner::Transfer;
@@ -20,14 +22,12 @@ namespace {
 // Clock readings are whole nanoseconds, planned times are not.
 constexpr Seconds kClockGrainS = 1e-9;
 
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 constexpr planner::Interval kNeverRan{0, -1};
 
 }  // namespace
 
-Conductor::Conductor(const planner::Plan& plan, const planner::Prediction& prediction,
-                     std::vector<std::string> handover_domains)
+ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,
+                                   std::vector<std::string> handover_domains)
     : plan_(plan),
       prediction_(prediction),
       handover_domains_(std::move(handover_domains)),
@@ -80,13 +80,13 @@ Conductor::Conductor(const planner::Plan& plan, const planner::Prediction& predi
         plan.steps[At(transfer.consumer)].index_in_layer);
   }
   for (const auto& order : plan.compute_order) {
-    Lane main, combining;
+    StepQueue main, combining;
     for (const StepIndex step : order) {
       const bool combine = plan.steps[At(step)].kind == planner::StepKind::kCombine;
       (combine ? combining : main).steps.push_back(step);
     }
-    lanes_.push_back(std::move(main));
-    if (!combining.steps.empty()) lanes_.push_back(std::move(combining));
+    queues_.push_back(std::move(main));
+    if (!combining.steps.empty()) queues_.push_back(std::move(combining));
   }
   for (const std::vector<StepIndex>& order : plan.store_order) {
     for (std::size_t i = 1; i < order.size(); ++i) store_before_[At(order[i])] = order[i - 1];
@@ -97,48 +97,48 @@ Conductor::Conductor(const planner::Plan& plan, const planner::Prediction& predi
   actual_.step_input_bytes.assign(plan.steps.size(), 0);
   actual_.step_output_bytes.assign(plan.steps.size(), 0);
   actual_.step_unpacked_output_bytes.assign(plan.steps.size(), 0);
-  actual_.transfer_tail_bytes.assign(plan.transfers.size(), 0);
+  actual_.transfer_in_flight_bytes.assign(plan.transfers.size(), 0);
 }
 
-Seconds Conductor::Since(MonoTime now) const { return absl::ToDoubleSeconds(now - began_); }
+Seconds ConductorMachine::Since(MonoTime now) const { return absl::ToDoubleSeconds(now - began_); }
 
-void Conductor::WakeAt(Seconds when_s) {
+void ConductorMachine::WakeAt(Seconds when_s) {
   const MonoTime when = began_ + absl::Nanoseconds(std::ceil(when_s * 1e9) + 1);
   if (!next_wakeup_ || when < *next_wakeup_) next_wakeup_ = when;
 }
 
-bool Conductor::step_under_way(StepIndex step) const {
+bool ConductorMachine::step_under_way(StepIndex step) const {
   return step_state_[At(step)] == State::kUnderWay;
 }
 
-bool Conductor::transfer_under_way(TransferIndex transfer) const {
+bool ConductorMachine::transfer_under_way(TransferIndex transfer) const {
   return transfer_state_[At(transfer)] == State::kUnderWay;
 }
 
-planner::Bytes Conductor::transfer_bytes(TransferIndex transfer) const {
+planner::Bytes ConductorMachine::transfer_bytes(TransferIndex transfer) const {
   return pieces_[At(transfer)].size();
 }
 
-bool Conductor::finished() const { return At(steps_done_) == plan_.steps.size(); }
+bool ConductorMachine::finished() const { return At(steps_done_) == plan_.steps.size(); }
 
-bool Conductor::SameDomain(WorkerIndex a, WorkerIndex b) const {
+bool ConductorMachine::SameDomain(WorkerIndex a, WorkerIndex b) const {
   const std::string& domain = handover_domains_[At(a)];
   return !domain.empty() && domain == handover_domains_[At(b)];
 }
 
-ConductorOrders Conductor::Begin(MonoTime now) {
+ConductorOrders ConductorMachine::Begin(MonoTime now) {
   began_ = now;
   return Wake(now);
 }
 
-ConductorOrders Conductor::Wake(MonoTime now) {
+ConductorOrders ConductorMachine::Wake(MonoTime now) {
   ConductorOrders orders;
   Advance(now, orders);
   return orders;
 }
 
-absl::Status Conductor::StepDone(StepIndex step, std::vector<RunSection> sections, MonoTime now,
-                                 ConductorOrders& orders) {
+absl::Status ConductorMachine::StepDone(StepIndex step, std::vector<RunSection> sections,
+                                        MonoTime now, ConductorOrders& orders) {
   State& state = step_state_[At(step)];
   if (state == State::kDone) return absl::OkStatus();
   if (state == State::kWaiting) {
@@ -174,7 +174,8 @@ absl::Status Conductor::StepDone(StepIndex step, std::vector<RunSection> section
   return absl::OkStatus();
 }
 
-absl::Status Conductor::CheckRun(StepIndex step, const std::vector<RunSection>& sections) const {
+absl::Status ConductorMachine::CheckRun(StepIndex step,
+                                        const std::vector<RunSection>& sections) const {
   for (const RunSection& section : sections) {
     if (section.bytes == 0 || reachable_consumers_[At(step)].contains(section.consumer)) continue;
     return absl::InternalError(absl::StrCat("the run of step ", step, " holds ", section.bytes,
@@ -184,7 +185,7 @@ absl::Status Conductor::CheckRun(StepIndex step, const std::vector<RunSection>& 
   return absl::OkStatus();
 }
 
-void Conductor::PublishRun(StepIndex step, std::vector<RunSection> sections) {
+void ConductorMachine::PublishRun(StepIndex step, std::vector<RunSection> sections) {
   std::sort(sections.begin(), sections.end(),
             [](const RunSection& a, const RunSection& b) { return a.consumer < b.consumer; });
   runs_[At(step)] = std::move(sections);
@@ -196,7 +197,7 @@ void Conductor::PublishRun(StepIndex step, std::vector<RunSection> sections) {
   }
 }
 
-RunSection Conductor::SectionFor(StepIndex producer, StepIndex consumer) const {
+RunSection ConductorMachine::SectionFor(StepIndex producer, StepIndex consumer) const {
   const std::int32_t index = plan_.steps[At(consumer)].index_in_layer;
   const std::vector<RunSection>& run = runs_[At(producer)];
   const auto it = std::lower_bound(
@@ -206,8 +207,9 @@ RunSection Conductor::SectionFor(StepIndex producer, StepIndex consumer) const {
   return *it;
 }
 
-absl::Status Conductor::TransferNearlyDone(TransferIndex transfer, planner::Bytes tail_bytes,
-                                           MonoTime now, ConductorOrders& orders) {
+absl::Status ConductorMachine::TransferNearlyDone(TransferIndex transfer,
+                                                  planner::Bytes in_flight_bytes, MonoTime now,
+                                                  ConductorOrders& orders) {
   const State state = transfer_state_[At(transfer)];
   if (state == State::kWaiting) {
     return absl::AbortedError(
@@ -215,14 +217,14 @@ absl::Status Conductor::TransferNearlyDone(TransferIndex transfer, planner::Byte
   }
   if (state == State::kDone || released_s_[At(transfer)] >= 0) return absl::OkStatus();
   released_s_[At(transfer)] = Since(now);
-  actual_.transfer_tail_bytes[At(transfer)] = tail_bytes;
+  actual_.transfer_in_flight_bytes[At(transfer)] = in_flight_bytes;
   scheduler_.Pass(transfer);
   Advance(now, orders);
   return absl::OkStatus();
 }
 
-absl::Status Conductor::TransferDone(TransferIndex transfer, MonoTime now,
-                                     ConductorOrders& orders) {
+absl::Status ConductorMachine::TransferDone(TransferIndex transfer, MonoTime now,
+                                            ConductorOrders& orders) {
   const State state = transfer_state_[At(transfer)];
   if (state == State::kDone) return absl::OkStatus();
   if (state == State::kWaiting) {
@@ -235,7 +237,7 @@ absl::Status Conductor::TransferDone(TransferIndex transfer, MonoTime now,
   return absl::OkStatus();
 }
 
-void Conductor::FinishTransfer(TransferIndex transfer, Seconds now_s) {
+void ConductorMachine::FinishTransfer(TransferIndex transfer, Seconds now_s) {
   transfer_state_[At(transfer)] = State::kDone;
   ++transfers_done_;
   const Seconds released_s = released_s_[At(transfer)];
@@ -245,7 +247,7 @@ void Conductor::FinishTransfer(TransferIndex transfer, Seconds now_s) {
   for (const StepIndex behind : steps_behind_transfer_[At(transfer)]) --waits_for_[At(behind)];
 }
 
-void Conductor::Advance(MonoTime now, ConductorOrders& orders) {
+void ConductorMachine::Advance(MonoTime now, ConductorOrders& orders) {
   const Seconds now_s = Since(now);
   // Being ahead of the plan moves every due time forward; being behind is what lateness means.
   const double pace = std::min(1.0, pace_.value_or(1.0));
@@ -260,15 +262,15 @@ void Conductor::Advance(MonoTime now, ConductorOrders& orders) {
   if (finished() && !std::exchange(reported_finished_, true)) orders.finished = true;
 }
 
-void Conductor::StartDueSteps(Seconds now_s, ConductorOrders& orders) {
+void ConductorMachine::StartDueSteps(Seconds now_s, ConductorOrders& orders) {
   std::vector<StepIndex> writes;  // ready, wait for the store only
-  for (Lane& lane : lanes_) {
-    while (lane.head < lane.steps.size() &&
-           step_state_[At(lane.steps[lane.head])] == State::kDone) {
-      ++lane.head;
+  for (StepQueue& queue : queues_) {
+    while (queue.head < queue.steps.size() &&
+           step_state_[At(queue.steps[queue.head])] == State::kDone) {
+      ++queue.head;
     }
-    if (lane.head == lane.steps.size()) continue;
-    const StepIndex step = lane.steps[lane.head];
+    if (queue.head == queue.steps.size()) continue;
+    const StepIndex step = queue.steps[queue.head];
     if (step_state_[At(step)] != State::kWaiting || waits_for_[At(step)] > 0) continue;
     const Seconds release_s = plan_.steps[At(step)].release_s;
     if (now_s + kClockGrainS < release_s) {
@@ -297,7 +299,7 @@ void Conductor::StartDueSteps(Seconds now_s, ConductorOrders& orders) {
   }
 }
 
-void Conductor::Start(StepIndex step, Seconds now_s, ConductorOrders& orders) {
+void ConductorMachine::Start(StepIndex step, Seconds now_s, ConductorOrders& orders) {
   step_state_[At(step)] = State::kUnderWay;
   actual_.steps[At(step)].start_s = now_s;
   orders.steps.push_back(MakeStepStart(step));
@@ -306,7 +308,7 @@ void Conductor::Start(StepIndex step, Seconds now_s, ConductorOrders& orders) {
   for (const StepStart::Input& input : orders.steps.back().inputs) read += input.bytes;
 }
 
-StepStart Conductor::MakeStepStart(StepIndex step) const {
+StepStart ConductorMachine::MakeStepStart(StepIndex step) const {
   StepStart start;
   start.step = step;
   const WorkerIndex worker = plan_.steps[At(step)].worker;
@@ -322,7 +324,7 @@ StepStart Conductor::MakeStepStart(StepIndex step) const {
   return start;
 }
 
-TransferStart Conductor::MakeTransferStart(TransferIndex transfer) const {
+TransferStart ConductorMachine::MakeTransferStart(TransferIndex transfer) const {
   const Transfer& t = plan_.transfers[At(transfer)];
   const RunSection section = SectionFor(t.producer, t.consumer);
   const Piece& piece = pieces_[At(transfer)];

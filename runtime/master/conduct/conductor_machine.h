@@ -1,7 +1,7 @@
 #pragma once
 
 // Executes a plan: decides which step starts and which transfer is granted, as reports come in.
-// Pure. Upstream: PlanRun feeds reports and time. Downstream: PlanRun sends the orders.
+// Pure. Upstream: ConductorRun feeds reports and time. Downstream: ConductorRun sends the orders.
 
 #include <cstdint>
 #include <optional>
@@ -78,22 +78,23 @@ struct ConductorOrders {
 ///   the state is then unchanged. kInternal when a run holds bytes that the plan does not move.
 ///   A repeated report of something done is OK and changes nothing.
 /// Thread-safety: none; control strand only. Time: `now` is passed in and must not go backwards.
-/// Checked by: tests/unit/master/conductor_test.cc, conductor_property_test.cc, tests/sim.
-class Conductor {
+/// Checked by: tests/unit/master/conductor_machine_test.cc, conductor_machine_property_test.cc,
+/// tests/sim.
+class ConductorMachine {
  public:
   /// `handover_domains`: one a worker; workers with the same non-empty value hand runs over in
   /// place.
-  Conductor(const planner::Plan& plan, const planner::Prediction& prediction,
-            std::vector<std::string> handover_domains);
+  ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,
+                   std::vector<std::string> handover_domains);
 
   /// Starts the run at `now`. Call once, first.
   ConductorOrders Begin(MonoTime now);
   /// `sections` of its run; empty for steps that write a part.
   absl::Status StepDone(planner::StepIndex step, std::vector<RunSection> sections, MonoTime now,
                         ConductorOrders& orders);
-  /// The ports and channels of this transfer may be granted again: `tail_bytes` have not arrived
-  /// yet, and workers keep the next one back until their ports are free.
-  absl::Status TransferNearlyDone(planner::TransferIndex transfer, planner::Bytes tail_bytes,
+  /// The ports and channels of this transfer may be granted again: `in_flight_bytes` have not
+  /// arrived yet, and workers keep the next one back until their ports are free.
+  absl::Status TransferNearlyDone(planner::TransferIndex transfer, planner::Bytes in_flight_bytes,
                                   MonoTime now, ConductorOrders& orders);
   absl::Status TransferDone(planner::TransferIndex transfer, MonoTime now, ConductorOrders& orders);
   /// Orders that time alone makes due. Call at NextWakeup, or whenever.
@@ -114,7 +115,7 @@ class Conductor {
  private:
   enum class State : std::uint8_t { kWaiting, kUnderWay, kDone };
   /// A worker's steps that run one at a time, in order.
-  struct Lane {
+  struct StepQueue {
     std::vector<planner::StepIndex> steps;
     std::size_t head = 0;
   };
@@ -153,7 +154,7 @@ class Conductor {
   std::vector<planner::StepIndex> store_before_;               // by write step, on its channel
   /// When the ports of a moving transfer became free for the next, by transfer; negative: not yet.
   std::vector<planner::Seconds> released_s_;
-  std::vector<Lane> lanes_;
+  std::vector<StepQueue> queues_;
   /// Slowest finished step, actual over predicted finish; nothing before the first one.
   std::optional<double> pace_;
   std::int32_t writes_under_way_ = 0;  // counted while the store is limited

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "planner/plan/units.h"
 #include "planner/wire/plan_wire.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
@@ -13,13 +14,14 @@
 #include "runtime/master/workers/call_retry.h"
 
 namespace weir::master {
+
+using planner::At;
+
 namespace {
 
 constexpr int kFirstAttempt = 1;
 // Two tries inside the time of one control call.
 constexpr CallBudget kOrderBudget{absl::Milliseconds(2400), limits::kCallTimeout};
-
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 std::vector<std::string> DomainsOf(const std::vector<RegisteredWorker>& workers) {
   std::vector<std::string> domains;
@@ -31,10 +33,10 @@ std::vector<std::string> DomainsOf(const std::vector<RegisteredWorker>& workers)
 
 }  // namespace
 
-PlanRun::PlanRun(env::EventLoop& loop, env::Random& random, const PlannedJob& planned,
-                 const InputRanges& input, const std::vector<RegisteredWorker>& workers,
-                 const OutputPlaces& places, const GrantOptions& grant_options, v1::Fence fence,
-                 std::int64_t skip_bad, PlanRunListener listener)
+ConductorRun::ConductorRun(env::EventLoop& loop, env::Random& random, const PlannedJob& planned,
+                           const InputRanges& input, const std::vector<RegisteredWorker>& workers,
+                           const OutputPlaces& places, const GrantOptions& grant_options,
+                           v1::Fence fence, std::int64_t skip_bad, ConductorRunListener listener)
     : loop_(loop),
       random_(random),
       planned_(planned),
@@ -47,23 +49,23 @@ PlanRun::PlanRun(env::EventLoop& loop, env::Random& random, const PlannedJob& pl
       step_bytes_done_(planned.plan.steps.size(), 0),
       skipped_(skip_bad) {}
 
-void PlanRun::Begin() {
+void ConductorRun::Begin() {
   began_ = loop_.Now();
   CarryOut(conductor_.Begin(began_));
 }
 
-void PlanRun::Stop() {
+void ConductorRun::Stop() {
   stopped_ = true;
   if (std::exchange(wakeup_set_, false)) loop_.CancelTimer(wakeup_);
 }
 
-void PlanRun::Fail(v1::JobError error) {
+void ConductorRun::Fail(v1::JobError error) {
   if (stopped_) return;
   Stop();
   listener_.failed(std::move(error));
 }
 
-void PlanRun::FailStep(planner::StepIndex step, const std::string& message) {
+void ConductorRun::FailStep(planner::StepIndex step, const std::string& message) {
   v1::JobError error =
       MakeJobError(job_error::kInternal, message,
                    "this is a defect of weir or of versions that do not match; please report it");
@@ -72,18 +74,18 @@ void PlanRun::FailStep(planner::StepIndex step, const std::string& message) {
   Fail(std::move(error));
 }
 
-const RegisteredWorker& PlanRun::WorkerOf(planner::WorkerIndex index) const {
+const RegisteredWorker& ConductorRun::WorkerOf(planner::WorkerIndex index) const {
   return workers_[At(index)];
 }
 
-v1::Fence PlanRun::FenceFor(const RegisteredWorker& worker) const {
+v1::Fence ConductorRun::FenceFor(const RegisteredWorker& worker) const {
   v1::Fence fence = fence_;
   fence.set_worker_epoch(worker.epoch);
   fence.set_attempt(kFirstAttempt);
   return fence;
 }
 
-void PlanRun::CarryOut(ConductorOrders orders) {
+void ConductorRun::CarryOut(ConductorOrders orders) {
   // Finished first: a listener may stop the run, and a finished run has no orders left.
   if (orders.finished) {
     Stop();
@@ -99,7 +101,7 @@ void PlanRun::CarryOut(ConductorOrders orders) {
   ScheduleWakeup();
 }
 
-void PlanRun::ScheduleWakeup() {
+void ConductorRun::ScheduleWakeup() {
   if (std::exchange(wakeup_set_, false)) loop_.CancelTimer(wakeup_);
   if (stopped_ || !conductor_.NextWakeup()) return;
   wakeup_set_ = true;
@@ -109,7 +111,7 @@ void PlanRun::ScheduleWakeup() {
   }));
 }
 
-void PlanRun::SendStep(const StepStart& start) {
+void ConductorRun::SendStep(const StepStart& start) {
   const RegisteredWorker& worker = WorkerOf(planned_.plan.steps[At(start.step)].worker);
   auto request = std::make_shared<v1::StartStepRequest>();
   *request->mutable_fence() = FenceFor(worker);
@@ -131,7 +133,7 @@ void PlanRun::SendStep(const StepStart& start) {
                 }));
 }
 
-void PlanRun::SendGrant(const TransferStart& start) {
+void ConductorRun::SendGrant(const TransferStart& start) {
   const planner::WorkerIndex receiver = planned_.plan.transfers[At(start.transfer)].receiver;
   const RegisteredWorker& worker = WorkerOf(receiver);
   auto request = std::make_shared<v1::GrantTransferRequest>();
@@ -158,15 +160,15 @@ void PlanRun::SendGrant(const TransferStart& start) {
       }));
 }
 
-void PlanRun::OrderFailed(const RegisteredWorker& worker, const std::string& what,
-                          const absl::Status& status) {
+void ConductorRun::OrderFailed(const RegisteredWorker& worker, const std::string& what,
+                               const absl::Status& status) {
   v1::JobError error = ErrorOfCall(worker, what, status);
   if (error.step().empty()) error.set_step(what);
   Fail(std::move(error));
 }
 
-absl::Status PlanRun::CheckFence(const v1::Fence& fence, WorkerId worker_id,
-                                 planner::WorkerIndex expected) const {
+absl::Status ConductorRun::CheckFence(const v1::Fence& fence, WorkerId worker_id,
+                                      planner::WorkerIndex expected) const {
   const RegisteredWorker& worker = WorkerOf(expected);
   if (stopped_) return absl::AbortedError("the job is ending; drop its work");
   if (fence.plan_epoch() != fence_.plan_epoch() || fence.attempt() != kFirstAttempt ||
@@ -179,7 +181,7 @@ absl::Status PlanRun::CheckFence(const v1::Fence& fence, WorkerId worker_id,
   return absl::OkStatus();
 }
 
-absl::Status PlanRun::TakeReport(const v1::ReportStepRequest& report) {
+absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
   const v1::StepResult& result = report.result();
   const planner::StepIndex step = result.step();
   if (At(step) >= planned_.plan.steps.size()) {
@@ -237,7 +239,7 @@ absl::Status PlanRun::TakeReport(const v1::ReportStepRequest& report) {
   return absl::OkStatus();
 }
 
-absl::Status PlanRun::TakeReport(const v1::ReportTransferRequest& request) {
+absl::Status ConductorRun::TakeReport(const v1::ReportTransferRequest& request) {
   const v1::TransferReport& report = request.report();
   const planner::TransferIndex transfer = report.transfer();
   if (At(transfer) >= planned_.plan.transfers.size()) {
@@ -274,7 +276,7 @@ absl::Status PlanRun::TakeReport(const v1::ReportTransferRequest& request) {
   return taken;
 }
 
-void PlanRun::TakeProgress(WorkerId worker, const v1::StepProgress& progress) {
+void ConductorRun::TakeProgress(WorkerId worker, const v1::StepProgress& progress) {
   const planner::StepIndex step = progress.step();
   if (At(step) >= planned_.plan.steps.size() ||
       WorkerOf(planned_.plan.steps[At(step)].worker).id != worker) {
@@ -284,14 +286,14 @@ void PlanRun::TakeProgress(WorkerId worker, const v1::StepProgress& progress) {
   done = std::max(done, progress.input_bytes_done());
 }
 
-v1::JobProgress PlanRun::Progress() const {
+v1::JobProgress ConductorRun::Progress() const {
   return MeasureProgress(planned_.plan, planned_.prediction, conductor_, step_bytes_done_,
                          absl::ToDoubleSeconds(loop_.Now() - began_));
 }
 
-planner::ActualRun PlanRun::Actual() const { return conductor_.actual(); }
+planner::ActualRun ConductorRun::Actual() const { return conductor_.actual(); }
 
-std::string PlanRun::StepOn(WorkerId worker) const {
+std::string ConductorRun::StepOn(WorkerId worker) const {
   for (std::size_t s = 0; s < planned_.plan.steps.size(); ++s) {
     const auto step = static_cast<planner::StepIndex>(s);
     if (WorkerOf(planned_.plan.steps[s].worker).id == worker && conductor_.step_under_way(step)) {

@@ -1,7 +1,8 @@
 #pragma once
 
 // Runs one plan on real workers: the effects around the conductor. Upstream: JobRun (reports,
-// losses). Downstream: Conductor (decisions), OrderBuilder (messages), rpc::WorkerApi (calls).
+// losses). Downstream: ConductorMachine (decisions), OrderBuilder (messages), rpc::WorkerApi
+// (calls).
 
 #include <string>
 #include <vector>
@@ -22,7 +23,7 @@ namespace weir::master {
 
 /// Who hears what becomes of the run. `failed` and `finished` come at most once, and not after
 /// Stop.
-struct PlanRunListener {
+struct ConductorRunListener {
   absl::AnyInvocable<void(const std::string& step_name, planner::StepIndex step, int attempt,
                           const std::string& worker)>
       step_committed;
@@ -36,12 +37,12 @@ struct PlanRunListener {
 /// repeated while the worker does not answer; who answers in the end is the lease.
 /// Thread-safety: on the loop only. Ownership: `planned`, `input` and `workers` outlive it.
 /// Checked by: tests/unit/master/master_test.cc, tests/sim.
-class PlanRun {
+class ConductorRun {
  public:
-  PlanRun(env::EventLoop& loop, env::Random& random, const PlannedJob& planned,
-          const InputRanges& input, const std::vector<RegisteredWorker>& workers,
-          const OutputPlaces& places, const GrantOptions& grant_options, v1::Fence fence,
-          std::int64_t skip_bad, PlanRunListener listener);
+  ConductorRun(env::EventLoop& loop, env::Random& random, const PlannedJob& planned,
+               const InputRanges& input, const std::vector<RegisteredWorker>& workers,
+               const OutputPlaces& places, const GrantOptions& grant_options, v1::Fence fence,
+               std::int64_t skip_bad, ConductorRunListener listener);
 
   void Begin();
   /// Gives no more orders; later reports are refused.
@@ -83,9 +84,9 @@ class PlanRun {
   const PlannedJob& planned_;
   const std::vector<RegisteredWorker>& workers_;
   const v1::Fence fence_;
-  PlanRunListener listener_;
+  ConductorRunListener listener_;
   OrderBuilder orders_;
-  Conductor conductor_;
+  ConductorMachine conductor_;
   std::vector<GrantDelay> grant_delay_;  // by worker
   MonoTime began_;
   bool stopped_ = false;

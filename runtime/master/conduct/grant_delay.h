@@ -1,6 +1,6 @@
 #pragma once
 
-// How long a report and the grant that answers it are on their way. Pure. Upstream: PlanRun.
+// How long a report and the grant that answers it are on their way. Pure. Upstream: ConductorRun.
 // Downstream: OrderBuilder, which has nearly done transfers reported that much earlier.
 
 #include <algorithm>

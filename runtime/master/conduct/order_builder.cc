@@ -5,12 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/explain/plan_report.h"
+#include "planner/plan/units.h"
 #include "planner/wire/plan_wire.h"
 
 namespace weir::master {
-namespace {
 
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
+using planner::At;
+
+namespace {
 
 v1::SectionPlace PlaceOf(SectionPlace place) {
   switch (place) {

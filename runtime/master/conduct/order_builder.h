@@ -1,7 +1,7 @@
 #pragma once
 
 // From the conductor's decisions to messages for workers. Pure.
-// Upstream: PlanRun. Downstream: rpc::WorkerApi.
+// Upstream: ConductorRun. Downstream: rpc::WorkerApi.
 
 #include <string>
 #include <vector>

@@ -21,7 +21,7 @@ double RemainingSeconds(double share, double predicted_s, double elapsed_s) {
 }  // namespace
 
 v1::JobProgress MeasureProgress(const planner::Plan& plan, const planner::Prediction& prediction,
-                                const Conductor& conductor,
+                                const ConductorMachine& conductor,
                                 const std::vector<std::int64_t>& step_bytes_done,
                                 double elapsed_s) {
   const planner::ActualRun& actual = conductor.actual();

@@ -1,6 +1,7 @@
 #pragma once
 
-// How far a run is and how long it will still take. Pure. Upstream: PlanRun. Downstream: JobStatus.
+// How far a run is and how long it will still take. Pure. Upstream: ConductorRun. Downstream:
+// JobStatus.
 
 #include <cstdint>
 #include <vector>
@@ -23,7 +24,7 @@ namespace weir::master {
 /// Thread-safety: pure. Time: O(steps + transfers).
 /// Checked by: tests/unit/master/progress_test.cc.
 v1::JobProgress MeasureProgress(const planner::Plan& plan, const planner::Prediction& prediction,
-                                const Conductor& conductor,
+                                const ConductorMachine& conductor,
                                 const std::vector<std::int64_t>& step_bytes_done, double elapsed_s);
 
 /// Progress of a job that has a plan but has not begun to run it.

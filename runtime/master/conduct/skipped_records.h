@@ -1,7 +1,7 @@
 #pragma once
 
-// Records that steps left out, over a whole job. Pure. Upstream: step results. Downstream: PlanRun,
-// JobStatus.
+// Records that steps left out, over a whole job. Pure. Upstream: step results. Downstream:
+// ConductorRun, JobStatus.
 
 #include <cstdint>
 #include <optional>

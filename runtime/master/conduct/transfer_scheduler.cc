@@ -5,8 +5,11 @@
 #include <limits>
 #include <numeric>
 
+#include "planner/plan/units.h"
+
 namespace weir::master {
 
+using planner::At;
 using planner::Seconds;
 using planner::Transfer;
 using planner::TransferIndex;
@@ -20,8 +23,6 @@ constexpr Seconds kLateSlackS = 1e-3;
 constexpr double kLateSlackRatio = 0.02;
 
 Seconds LateAfter(Seconds due_s) { return due_s * (1 + kLateSlackRatio) + kLateSlackS; }
-
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 

@@ -14,7 +14,7 @@ constexpr std::int32_t kListedByDefault = 100;
 
 }  // namespace
 
-std::vector<std::string> JobStore::Add(v1::JobStatus status) {
+std::vector<std::string> JobRegistry::Add(v1::JobStatus status) {
   const std::string id = status.job_id();
   if (!status.spec().idempotency_key().empty()) id_by_key_[status.spec().idempotency_key()] = id;
   order_.push_back(id);
@@ -32,7 +32,7 @@ std::vector<std::string> JobStore::Add(v1::JobStatus status) {
   return forgotten;
 }
 
-std::int64_t JobStore::Update(v1::JobStatus status) {
+std::int64_t JobRegistry::Update(v1::JobStatus status) {
   const auto it = jobs_.find(status.job_id());
   if (it == jobs_.end()) return 0;
   status.set_sequence(it->second.sequence() + 1);
@@ -41,7 +41,7 @@ std::int64_t JobStore::Update(v1::JobStatus status) {
   return it->second.sequence();
 }
 
-absl::StatusOr<const v1::JobStatus*> JobStore::Find(const std::string& job_id) const {
+absl::StatusOr<const v1::JobStatus*> JobRegistry::Find(const std::string& job_id) const {
   const auto it = jobs_.find(job_id);
   if (it != jobs_.end()) return &it->second;
   return absl::NotFoundError(
@@ -50,13 +50,13 @@ absl::StatusOr<const v1::JobStatus*> JobStore::Find(const std::string& job_id) c
                    limits::kJobsRememberedMax, ") with: weir list"));
 }
 
-const v1::JobStatus* JobStore::FindByKey(const std::string& idempotency_key) const {
+const v1::JobStatus* JobRegistry::FindByKey(const std::string& idempotency_key) const {
   if (idempotency_key.empty()) return nullptr;
   const auto it = id_by_key_.find(idempotency_key);
   return it == id_by_key_.end() ? nullptr : &jobs_.at(it->second);
 }
 
-v1::ListJobsResponse JobStore::List(std::int32_t max_jobs) const {
+v1::ListJobsResponse JobRegistry::List(std::int32_t max_jobs) const {
   const auto wanted = static_cast<std::size_t>(max_jobs > 0 ? max_jobs : kListedByDefault);
   v1::ListJobsResponse response;
   for (auto it = order_.rbegin();

@@ -16,10 +16,10 @@ namespace weir::master {
 
 /// Keeps the status of every remembered job, in the order of submission.
 /// Thread-safety: control strand only. Bounds: limits::kJobsRememberedMax; the oldest ended ones
-/// go. Checked by: tests/unit/master/job_store_test.cc.
-class JobStore {
+/// go. Checked by: tests/unit/master/job_registry_test.cc.
+class JobRegistry {
  public:
-  explicit JobStore(WatchHub& watch_hub) : watch_hub_(watch_hub) {}
+  explicit JobRegistry(WatchHub& watch_hub) : watch_hub_(watch_hub) {}
 
   /// Adds a job, newest. Returns the ids of the jobs forgotten for it.
   std::vector<std::string> Add(v1::JobStatus status);

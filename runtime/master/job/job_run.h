@@ -1,7 +1,7 @@
 #pragma once
 
 // One job from its acceptance to its end: the effects around JobMachine. Upstream: Master.
-// Downstream: JournalWriter, planning, staged output, PlanRun, calls to workers.
+// Downstream: JournalWriter, planning, staged output, ConductorRun, calls to workers.
 
 #include <deque>
 #include <functional>
@@ -122,10 +122,10 @@ class JobRun {
   std::unique_ptr<const PlannedJob> planned_;
   std::optional<InputRanges> input_;
   std::uint64_t job_token_ = 0;
-  std::unique_ptr<PlanRun> plan_run_;
+  std::unique_ptr<ConductorRun> plan_run_;
   std::vector<v1::OutputPart> parts_;
 
-  JobHold hold_;
+  JobReservation hold_;
   Planning planning_;
   bool storage_busy_ = false;  // a staging or commit is under way on the disk pool
   bool discard_waits_ = false;

@@ -1,5 +1,5 @@
 // What a job does in each of its states: plan, stage, prepare, conduct, commit, release, discard.
-// Upstream: JobRun::CarryOut (job_run.cc). Downstream: pools, PlanRun, calls to workers.
+// Upstream: JobRun::CarryOut (job_run.cc). Downstream: pools, ConductorRun, calls to workers.
 
 #include <utility>
 
@@ -140,7 +140,7 @@ void JobRun::Prepare() {
 }
 
 void JobRun::Conduct() {
-  PlanRunListener listener;
+  ConductorRunListener listener;
   listener.step_committed = [this](const std::string& step_name, planner::StepIndex step,
                                    int attempt, const std::string& worker) {
     LogInfo("Step committed", {{"job", status_.job_id()}, {"step", step_name}, {"worker", worker}});
@@ -170,9 +170,9 @@ void JobRun::Conduct() {
     grants.pacing_fraction = context_.options.pacing_fraction;
     grants.look_ahead_bytes = context_.options.look_ahead_bytes;
   }
-  plan_run_ =
-      std::make_unique<PlanRun>(loop_, context_.seams.random, *planned_, *input_, workers_, places_,
-                                grants, JobFence(), status_.spec().skip_bad(), std::move(listener));
+  plan_run_ = std::make_unique<ConductorRun>(loop_, context_.seams.random, *planned_, *input_,
+                                             workers_, places_, grants, JobFence(),
+                                             status_.spec().skip_bad(), std::move(listener));
   StartProgressTimer();
   plan_run_->Begin();
 }

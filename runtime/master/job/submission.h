@@ -1,7 +1,7 @@
 #pragma once
 
 // What must hold of a job before it is accepted or planned. Upstream: Master::Submit,
-// Master::PlanJob. Downstream: the catalog, input expansion, staged output.
+// Master::DryRun. Downstream: the catalog, input expansion, staged output.
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"

@@ -1,6 +1,7 @@
 #pragma once
 
-// Tells watchers of a job's changes. Upstream: JobStore. Downstream: rpc handlers, one a watcher.
+// Tells watchers of a job's changes. Upstream: JobRegistry. Downstream: rpc handlers, one a
+// watcher.
 
 #include <deque>
 #include <memory>

@@ -10,9 +10,13 @@
 #include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
 #include "planner/job/packed_shape.h"
+#include "planner/plan/units.h"
 #include "planner/wire/plan_wire.h"
 
 namespace weir::master {
+
+using planner::At;
+
 namespace {
 
 using planner::ComputeStep;
@@ -24,8 +28,6 @@ constexpr double kWorkPartMin = 0.1;
 constexpr double kKeyTolerance = 0.1;
 constexpr std::size_t kKeyBucketsMax = 4096;
 constexpr double kTransferBytesMin = 1 << 20;
-
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 void Set(bool known, double value, planner::Origin origin, planner::Known& number) {
   if (known && value >= 0 && std::isfinite(value)) number = {value, origin};
@@ -229,7 +231,8 @@ void LearnChannel(const ObservedRun& run, v1::JobShapeLearned& shape) {
                             : 1;
     const double took = run.actual.transfers[t].finish_s - run.actual.transfers[t].start_s;
     seconds += std::max(0.0, took - run.plan.network.latency_s) / slow;
-    bytes += static_cast<double>(run.actual.transfer_bytes[t] - run.actual.transfer_tail_bytes[t]);
+    bytes +=
+        static_cast<double>(run.actual.transfer_bytes[t] - run.actual.transfer_in_flight_bytes[t]);
   }
   if (bytes >= kTransferBytesMin && seconds > 0)
     shape.set_channel_seconds_per_byte(seconds / bytes);

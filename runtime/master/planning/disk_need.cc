@@ -6,15 +6,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/explain/readable.h"
+#include "planner/plan/units.h"
 #include "runtime/base/job_errors.h"
 
 namespace weir::master {
+
+using planner::At;
+
 namespace {
 
 constexpr double kReservedPart = 0.05;
 constexpr double kReservedBytesMax = 1 << 30;
-
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 bool SameDisk(const std::vector<std::string>& domains, std::size_t a, std::size_t b) {
   return a < domains.size() && b < domains.size() && !domains[a].empty() &&

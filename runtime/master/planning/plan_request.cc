@@ -124,8 +124,8 @@ NetworkSpec KnownNetwork(const MasterOptions& options) {
 
 PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, const InputList& input,
                             absl::Span<const RegisteredWorker> workers,
-                            const planner::PlanOptions& plan_options, const MasterOptions& options,
-                            const PlanKnowledge& knowledge) {
+                            const planner::PlanningOptions& plan_options,
+                            const MasterOptions& options, const PlanKnowledge& knowledge) {
   PlanRequest request;
   request.shape = MakeShape(spec, info, input, options);
   request.shape.store = ParseWriteMode(spec.write_mode()).value_or(planner::StoreShape());
@@ -173,7 +173,7 @@ PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, const 
   return request;
 }
 
-absl::StatusOr<PlannedJob> PlanTheJob(const PlanRequest& request) {
+absl::StatusOr<PlannedJob> MakePlannedJob(const PlanRequest& request) {
   absl::StatusOr<planner::Plan> plan =
       planner::PlanJob(request.shape, request.cluster, request.options);
   if (!plan.ok()) return plan.status();

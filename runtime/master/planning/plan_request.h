@@ -1,6 +1,6 @@
 #pragma once
 
-// What the planner is asked, and the whole answer. Pure; PlanTheJob runs on the compute pool.
+// What the planner is asked, and the whole answer. Pure; MakePlannedJob runs on the compute pool.
 // Upstream: JobSpec, JobInfo, workers, options. Downstream: planner/job; JobRun.
 
 #include <string>
@@ -24,7 +24,7 @@ namespace weir::master {
 struct PlanRequest {
   planner::JobShape shape;
   planner::ClusterProfile cluster;
-  planner::PlanOptions options;
+  planner::PlanningOptions options;
   /// Who shares a file system with whom, by worker; empty: a worker has one of its own.
   std::vector<std::string> handover_domains;
   std::vector<std::string> notes;
@@ -75,13 +75,13 @@ struct PlanKnowledge {
 /// `workers` is not empty.
 PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, const InputList& input,
                             absl::Span<const RegisteredWorker> workers,
-                            const planner::PlanOptions& plan_options, const MasterOptions& options,
-                            const PlanKnowledge& knowledge);
+                            const planner::PlanningOptions& plan_options,
+                            const MasterOptions& options, const PlanKnowledge& knowledge);
 
 /// Builds, checks, predicts and explains the plan. Errors: what the planner says; DISK_FULL when a
 /// worker would hold more than its disk has free, by numbers that were measured, not guessed;
 /// kInternal when the planner's own plan does not hold.
-absl::StatusOr<PlannedJob> PlanTheJob(const PlanRequest& request);
+absl::StatusOr<PlannedJob> MakePlannedJob(const PlanRequest& request);
 
 /// Checks, predicts and explains a plan for these workers (by WorkerIndex). Errors: kInternal when
 /// it does not hold.

@@ -76,7 +76,7 @@ void Planning::Plan(const InputList& input, const std::vector<RegisteredWorker>&
       MakePlanRequest(spec_, info->second->info(), input, workers, *method, options_, knowledge);
   env::Offload(
       seams_.loop, seams_.compute_pool,
-      [request = std::move(request)] { return PlanTheJob(request); },
+      [request = std::move(request)] { return MakePlannedJob(request); },
       callbacks_.Guard([done = std::move(done)](absl::StatusOr<PlannedJob> planned) mutable {
         done(std::move(planned));
       }));

@@ -1,7 +1,8 @@
 #pragma once
 
 // Carries out one sample on the workers, as a small job of its own: the effects around
-// SampleMachine. Upstream: JobRun, the master's dry runs. Downstream: JobHold, rpc::WorkerApi.
+// SampleMachine. Upstream: JobRun, the master's dry runs. Downstream: JobReservation,
+// rpc::WorkerApi.
 
 #include <memory>
 #include <string>
@@ -59,7 +60,7 @@ class SampleRun {
   env::Random& random_;
   const v1::Fence fence_;
   const std::vector<RegisteredWorker> workers_;
-  JobHold hold_;
+  JobReservation hold_;
   std::unique_ptr<SampleMachine> machine_;
   Done done_;
   MonoTime began_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a failed call to a worker means for the job. Pure. Upstream: PlanRun, JobRun.
+// What a failed call to a worker means for the job. Pure. Upstream: ConductorRun, JobRun.
 
 #include <string>
 

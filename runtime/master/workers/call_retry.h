@@ -1,7 +1,7 @@
 #pragma once
 
 // Calls to a worker that are asked again when nobody answered. Every call is idempotent, so asking
-// twice does no harm. Upstream: PlanRun, JobRun. Downstream: rpc::WorkerApi.
+// twice does no harm. Upstream: ConductorRun, JobRun. Downstream: rpc::WorkerApi.
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"

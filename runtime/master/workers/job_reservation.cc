@@ -16,15 +16,15 @@ constexpr CallBudget kPrepareBudget{absl::Seconds(4), absl::Seconds(8)};
 
 }  // namespace
 
-v1::Fence JobHold::FenceFor(const RegisteredWorker& worker) const {
+v1::Fence JobReservation::FenceFor(const RegisteredWorker& worker) const {
   v1::Fence fence = request_.fence();
   fence.set_worker_epoch(worker.epoch);
   return fence;
 }
 
-void JobHold::Prepare(std::vector<RegisteredWorker> workers, v1::PrepareJobRequest request,
-                      absl::AnyInvocable<void()> prepared,
-                      absl::AnyInvocable<void(v1::JobError)> failed) {
+void JobReservation::Prepare(std::vector<RegisteredWorker> workers, v1::PrepareJobRequest request,
+                             absl::AnyInvocable<void()> prepared,
+                             absl::AnyInvocable<void(v1::JobError)> failed) {
   workers_ = std::move(workers);
   request_ = std::move(request);
   prepared_ = std::move(prepared);
@@ -35,7 +35,7 @@ void JobHold::Prepare(std::vector<RegisteredWorker> workers, v1::PrepareJobReque
   for (const RegisteredWorker& worker : workers_) PrepareOn(worker);
 }
 
-void JobHold::PrepareOn(const RegisteredWorker& worker) {
+void JobReservation::PrepareOn(const RegisteredWorker& worker) {
   auto request = std::make_shared<v1::PrepareJobRequest>(request_);
   *request->mutable_fence() = FenceFor(worker);
   auto attempt = [this, request, api = worker.api](
@@ -56,7 +56,7 @@ void JobHold::PrepareOn(const RegisteredWorker& worker) {
                 callbacks_.Guard(std::move(done)));
 }
 
-void JobHold::Release(absl::Duration budget, absl::AnyInvocable<void()> released) {
+void JobReservation::Release(absl::Duration budget, absl::AnyInvocable<void()> released) {
   stopped_ = true;
   releasing_ = holding_;
   if (releasing_.empty()) return released();
@@ -73,7 +73,7 @@ void JobHold::Release(absl::Duration budget, absl::AnyInvocable<void()> released
   }
 }
 
-void JobHold::ReleaseOn(const RegisteredWorker& worker, absl::Duration budget) {
+void JobReservation::ReleaseOn(const RegisteredWorker& worker, absl::Duration budget) {
   auto request = std::make_shared<v1::ReleaseJobRequest>();
   *request->mutable_fence() = FenceFor(worker);
   auto keep_log = [this, name = worker.identity.name()](
@@ -101,12 +101,12 @@ void JobHold::ReleaseOn(const RegisteredWorker& worker, absl::Duration budget) {
                 callbacks_.Guard(std::move(done)));
 }
 
-void JobHold::ReleaseAnswered(WorkerId worker) {
+void JobReservation::ReleaseAnswered(WorkerId worker) {
   holding_.erase(worker);
   if (releasing_.erase(worker) > 0 && releasing_.empty()) released_();
 }
 
-bool JobHold::WorkerLost(WorkerId worker) {
+bool JobReservation::WorkerLost(WorkerId worker) {
   const bool awaited = releasing_.contains(worker);
   ReleaseAnswered(worker);
   return awaited;

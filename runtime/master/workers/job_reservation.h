@@ -21,9 +21,9 @@ namespace weir::master {
 /// Thread-safety: on the loop only. Failure semantics: a worker that does not answer in time is let
 ///   go all the same; it is told to release the job by the answer to its heartbeat.
 /// Checked by: tests/unit/master/master_test.cc, tests/sim.
-class JobHold {
+class JobReservation {
  public:
-  JobHold(env::EventLoop& loop, env::Random& random) : loop_(loop), random_(random) {}
+  JobReservation(env::EventLoop& loop, env::Random& random) : loop_(loop), random_(random) {}
 
   /// Tells `workers` to prepare. `prepared` comes once all are ready, perhaps at once; `failed` for
   /// each that is not. Neither comes after Stop or Release. Call once. `request` lacks only the

@@ -65,9 +65,9 @@ class JobServiceImpl final : public v1::JobService::CallbackService {
                    v1::GetPlanResponse* response) override {
     return backend_.Serve(context, request, response, "GetPlan", &JobApi::GetPlan);
   }
-  Reactor* PlanJob(Context* context, const v1::PlanJobRequest* request,
-                   v1::GetPlanResponse* response) override {
-    return backend_.Serve(context, request, response, "PlanJob", &JobApi::PlanJob);
+  Reactor* DryRun(Context* context, const v1::DryRunRequest* request,
+                  v1::GetPlanResponse* response) override {
+    return backend_.Serve(context, request, response, "DryRun", &JobApi::DryRun);
   }
   Reactor* ListWorkers(Context* context, const v1::ListWorkersRequest* request,
                        v1::ListWorkersResponse* response) override {

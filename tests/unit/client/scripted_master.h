@@ -53,7 +53,7 @@ class ScriptedMaster final : public rpc::JobApi {
   void GetPlan(v1::GetPlanRequest, absl::Duration, rpc::Reply<v1::GetPlanResponse> reply) override {
     reply(absl::NotFoundError("no plan"));
   }
-  void PlanJob(v1::PlanJobRequest, absl::Duration, rpc::Reply<v1::GetPlanResponse> reply) override {
+  void DryRun(v1::DryRunRequest, absl::Duration, rpc::Reply<v1::GetPlanResponse> reply) override {
     reply(absl::NotFoundError("no plan"));
   }
   void ListWorkers(v1::ListWorkersRequest, absl::Duration,

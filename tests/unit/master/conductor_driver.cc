@@ -5,16 +5,18 @@
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "planner/plan/units.h"
 #include "runtime/master/conduct/conductor_machine.h"
 
 namespace weir::master {
+
+using planner::At;
+
 namespace {
 
 using planner::Bytes;
 using planner::StepIndex;
 using planner::TransferIndex;
-
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 class Driver {
  public:
@@ -179,7 +181,7 @@ class Driver {
 
   const planner::Plan& plan_;
   const DrivenReality reality_;
-  Conductor conductor_;
+  ConductorMachine conductor_;
   MonoTime now_;
   bool finished_ = false;
   std::int64_t sequence_ = 0;

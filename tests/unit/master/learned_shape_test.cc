@@ -65,7 +65,7 @@ Example MakeExample(double slower, std::optional<planner::Codec> codec = std::nu
   example.actual.transfers = predicted.transfers;
   for (const planner::Transfer& transfer : example.plan.transfers) {
     example.actual.transfer_bytes.push_back(transfer.bytes);
-    example.actual.transfer_tail_bytes.push_back(0);
+    example.actual.transfer_in_flight_bytes.push_back(0);
   }
   return example;
 }
@@ -79,7 +79,7 @@ v1::JobShapeLearned Learn(const Example& example, const v1::JobShapeLearned* bef
 TEST(LearnedShapeTest, WhatArrivedAfterTheReportDoesNotCountForTheChannel) {
   Example example = MakeExample(1);
   for (std::size_t t = 0; t < example.actual.transfer_bytes.size(); ++t) {
-    example.actual.transfer_tail_bytes[t] = example.actual.transfer_bytes[t] / 2;
+    example.actual.transfer_in_flight_bytes[t] = example.actual.transfer_bytes[t] / 2;
   }
   EXPECT_NEAR(Learn(example).channel_seconds_per_byte(), 2e-8, 2e-10);
 }

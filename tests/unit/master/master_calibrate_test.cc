@@ -1,4 +1,4 @@
-// Calibration through the master, on virtual time.
+// CalibrationMachine through the master, on virtual time.
 
 #include <optional>
 
@@ -103,11 +103,11 @@ TEST_F(MasterCalibrateTest, MeasuresRemembersAndSurvivesARestart) {
   world_->RestartMaster(absl::Milliseconds(100));
   RunFor(absl::Seconds(8));
   EXPECT_NEAR(ProfileOf("worker-1").port_bytes_per_s(), 2.5e7, 1e6);
-  v1::PlanJobRequest request;
+  v1::DryRunRequest request;
   request.mutable_spec()->set_job("simjob");
   request.mutable_spec()->add_inputs("/in/data");
   std::optional<absl::StatusOr<v1::GetPlanResponse>> plan;
-  world_->master().PlanJob(request, absl::Seconds(5), [&plan](auto response) { plan = response; });
+  world_->master().DryRun(request, absl::Seconds(5), [&plan](auto response) { plan = response; });
   RunFor(absl::Seconds(1));
   ASSERT_TRUE(plan && plan->ok());
   EXPECT_NEAR((*plan)->plan().network().seconds_per_byte(), 1e-8, 1e-10);
@@ -122,12 +122,12 @@ TEST_F(MasterCalibrateTest, AGivenPlanIsGrantedAheadOnAMeasuredNetworkToo) {
   AddWorkers(3);
   ASSERT_TRUE(Ask("c-1", true).ok());
   ASSERT_TRUE(AskUntilDone("c-1").ok());
-  v1::PlanJobRequest dry_run;
+  v1::DryRunRequest dry_run;
   dry_run.mutable_spec()->set_job("simjob");
   dry_run.mutable_spec()->add_inputs("/in/data");
   dry_run.mutable_spec()->set_plan_method("even");
   v1::SubmitRequest request;
-  world_->master().PlanJob(dry_run, absl::Seconds(5), [&request](const auto& response) {
+  world_->master().DryRun(dry_run, absl::Seconds(5), [&request](const auto& response) {
     ASSERT_TRUE(response.ok()) << response.status();
     *request.mutable_spec()->mutable_plan() = response->plan();
   });
@@ -142,13 +142,14 @@ TEST_F(MasterCalibrateTest, AGivenPlanIsGrantedAheadOnAMeasuredNetworkToo) {
   });
   for (int i = 0; i < 300 && !IsTerminal(StateOf(get.job_id())); ++i) RunFor(absl::Seconds(1));
   ASSERT_EQ(StateOf(get.job_id()), v1::JOB_STATE_SUCCEEDED);
-  std::int64_t tail_bytes = 0;
-  world_->master().GetPlan(get, absl::Seconds(5), [&tail_bytes](const auto& response) {
+  std::int64_t in_flight_bytes = 0;
+  world_->master().GetPlan(get, absl::Seconds(5), [&in_flight_bytes](const auto& response) {
     ASSERT_TRUE(response.ok()) << response.status();
-    for (const auto& transfer : response->actual().transfers()) tail_bytes += transfer.tail_bytes();
+    for (const auto& transfer : response->actual().transfers())
+      in_flight_bytes += transfer.in_flight_bytes();
   });
   RunFor(absl::Seconds(1));
-  EXPECT_GT(tail_bytes, 0) << "no port was given on before a transfer's last byte";
+  EXPECT_GT(in_flight_bytes, 0) << "no port was given on before a transfer's last byte";
 }
 
 TEST_F(MasterCalibrateTest, OneWorkerIsTooFew) {

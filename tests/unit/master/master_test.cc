@@ -124,9 +124,9 @@ class GivenPlanTest : public MasterTest {
   GivenPlanTest() { AddWorkers(3); }
   absl::StatusOr<v1::Plan> DryRun(const v1::JobSpec& spec) {
     absl::StatusOr<v1::Plan> plan = absl::UnknownError("no answer");
-    v1::PlanJobRequest request;
+    v1::DryRunRequest request;
     *request.mutable_spec() = spec;
-    master().PlanJob(request, absl::Seconds(5), [&plan](const auto& response) {
+    master().DryRun(request, absl::Seconds(5), [&plan](const auto& response) {
       if (response.ok()) {
         plan = response->plan();
       } else {
@@ -314,11 +314,11 @@ TEST_F(MasterTest, TaskErrorReachesTheUserWithItsLastWords) {
 
 TEST_F(MasterTest, DryRunPlansWithoutATrace) {
   AddWorkers(2);
-  v1::PlanJobRequest request;
+  v1::DryRunRequest request;
   *request.mutable_spec() = Spec();
   request.mutable_spec()->clear_output();
   bool answered = false;
-  master().PlanJob(request, absl::Seconds(5), [&](const auto& response) {
+  master().DryRun(request, absl::Seconds(5), [&](const auto& response) {
     ASSERT_TRUE(response.ok()) << response.status();
     EXPECT_GT(response->plan().steps_size(), 0);
     EXPECT_EQ(response->plan().worker_names_size(), 2);

@@ -43,7 +43,7 @@ class ProgressTest : public ::testing::Test {
   }
   planner::Plan plan_;
   planner::Prediction prediction_;
-  std::optional<Conductor> conductor_;
+  std::optional<ConductorMachine> conductor_;
 };
 
 TEST_F(ProgressTest, BeginsWithThePlan) {

@@ -100,7 +100,7 @@ inline std::vector<std::string> WorkerNames(std::size_t n) {
 inline CalibrationResult Calibrate(SimulatedNetwork& network,
                                    absl::Duration at_most = absl::Seconds(120)) {
   MonoTime now = MonoTime::FromNanos(1'000'000'000);
-  Calibration calibration(WorkerNames(network.up.size()), at_most, 7, now);
+  CalibrationMachine calibration(WorkerNames(network.up.size()), at_most, 7, now);
   while (const std::optional<ProbeRound> round = calibration.Next(now)) {
     now = now + absl::Seconds(round->Seconds() + 0.02);
     calibration.Take(network.Run(round->flows), now);

@@ -32,7 +32,7 @@ ClusterProfile LargeCluster(std::int32_t num_workers, std::int32_t channels) {
 TEST(LargePlanTest, ThousandByThousandInLimitedTotal) {
   for (const std::int32_t channels : {1000, 50}) {
     const absl::StatusOr<Plan> plan =
-        PlanJob(LargeShape(), LargeCluster(1000, channels), PlanOptions{PlanMethod::kEven});
+        PlanJob(LargeShape(), LargeCluster(1000, channels), PlanningOptions{PlanMethod::kEven});
     ASSERT_EQ(plan.status(), absl::OkStatus());
     EXPECT_EQ(plan->transfers.size(), 999'000u);
     EXPECT_EQ(CheckPlan(*plan), absl::OkStatus());
@@ -47,7 +47,7 @@ TEST(LargePlanTest, FetchAllOfThousandsStaysAboveItsExactTime) {
   JobShape shape = LargeShape();
   shape.map_startup_s.value = 0;
   absl::StatusOr<Plan> plan =
-      PlanJob(shape, LargeCluster(100, 100), PlanOptions{PlanMethod::kEven});
+      PlanJob(shape, LargeCluster(100, 100), PlanningOptions{PlanMethod::kEven});
   ASSERT_EQ(plan.status(), absl::OkStatus());
   ASSERT_EQ(OrderFetchAll(&*plan), absl::OkStatus());
   const double exact_s = 100 + 0.99 * 8e9 * 1e-8 + 80;

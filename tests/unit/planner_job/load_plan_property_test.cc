@@ -21,7 +21,7 @@ namespace {
 
 RC_GTEST_PROP(LoadPlanProperty, FeasibleBoundedAndNeverWorseThanEven, ()) {
   const RandomJob job = DrawJob(JobKind::kAny);
-  const absl::StatusOr<Plan> plan = PlanJob(job.shape, job.cluster, PlanOptions{});
+  const absl::StatusOr<Plan> plan = PlanJob(job.shape, job.cluster, PlanningOptions{});
   RC_ASSERT(plan.ok());
   RC_ASSERT(CheckPlan(*plan) == absl::OkStatus());
   const absl::StatusOr<Prediction> prediction = Predict(*plan);
@@ -42,7 +42,7 @@ RC_GTEST_PROP(LoadPlanProperty, FeasibleBoundedAndNeverWorseThanEven, ()) {
 RC_GTEST_PROP(LoadPlanProperty, AnyCodecThatIsAskedForIsFeasibleAndBounded, ()) {
   RandomJob job = DrawJob(JobKind::kAny);
   job.shape.codec = *rc::gen::element(Codec::kNone, Codec::kLz4, Codec::kZstd);
-  const absl::StatusOr<Plan> plan = PlanJob(job.shape, job.cluster, PlanOptions{});
+  const absl::StatusOr<Plan> plan = PlanJob(job.shape, job.cluster, PlanningOptions{});
   RC_ASSERT(plan.ok());
   RC_ASSERT(CheckPlan(*plan) == absl::OkStatus());
   RC_ASSERT(plan->run_codec.size() ==

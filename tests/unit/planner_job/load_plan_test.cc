@@ -89,7 +89,7 @@ TEST(LoadPlanTest, OneFileThatCannotBeCutHasOneMapper) {
   JobShape shape = ShapeOf(1e-8, 1e-8, 0.1);
   shape.uncut = {{0, shape.input_bytes}};
   const ClusterProfile cluster = ClusterOf(4, 1e-9, 4);
-  const absl::StatusOr<Plan> plan = PlanJob(shape, cluster, PlanOptions{});
+  const absl::StatusOr<Plan> plan = PlanJob(shape, cluster, PlanningOptions{});
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(ChunksOf(*plan), std::vector<Bytes>{shape.input_bytes});
   // 10 s of map on one worker, then 0.25 s of reduce on each of four and a little network.
@@ -120,7 +120,7 @@ TEST(LoadPlanTest, FilesThatFitTheWorkersNeedNoWord) {
   JobShape shape = ShapeOf(1e-8, 1e-8, 0.1);
   for (Bytes begin = 0; begin < shape.input_bytes; begin += 100'000'000)
     shape.uncut.push_back({begin, begin + 100'000'000});
-  const absl::StatusOr<Plan> plan = PlanJob(shape, ClusterOf(4, 1e-9, 4), PlanOptions{});
+  const absl::StatusOr<Plan> plan = PlanJob(shape, ClusterOf(4, 1e-9, 4), PlanningOptions{});
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(ChunksOf(*plan).size(), 4u);
   EXPECT_THAT(plan->summary.notes, Not(Contains(HasSubstr("cannot be cut"))));
@@ -165,7 +165,7 @@ Plan PlanOfSections(double section_bytes, double sharing_fraction) {
   cluster.network.pacing_fraction = 0.94;
   cluster.network.sharing_fraction = sharing_fraction;
   cluster.network_origin = Origin::kMeasured;
-  return *PlanJob(shape, cluster, PlanOptions{});
+  return *PlanJob(shape, cluster, PlanningOptions{});
 }
 
 TEST(LoadPlanTest, SmallSectionsAreFetchedFromAllAtOnce) {
@@ -215,7 +215,7 @@ TEST(LoadPlanTest, UnequalWorkersStayNearTheBound) {
     cluster.network.num_workers = static_cast<std::int32_t>(cluster.workers.size());
     cluster.network.seconds_per_byte = 1 / 1.25e8;
     cluster.network.latency_s = 1e-3;
-    const Plan plan = *PlanJob(shape, cluster, PlanOptions{});
+    const Plan plan = *PlanJob(shape, cluster, PlanningOptions{});
     over_bound.push_back(plan.summary.makespan_s / JobLowerBound(shape, cluster));
   }
   std::sort(over_bound.begin(), over_bound.end());
@@ -229,7 +229,7 @@ TEST(LoadPlanTest, UnequalWorkersStayNearTheBound) {
 
 TEST(LoadPlanTest, NotesSayWhatOneMoreWouldGive) {
   const absl::StatusOr<Plan> plan =
-      PlanJob(ShapeOf(1e-8, 1e-8, 1), ClusterOf(4, 1e-8, 1), PlanOptions{});
+      PlanJob(ShapeOf(1e-8, 1e-8, 1), ClusterOf(4, 1e-8, 1), PlanningOptions{});
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->summary.method, "load");
   EXPECT_THAT(plan->summary.notes,

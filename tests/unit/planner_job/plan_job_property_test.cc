@@ -15,6 +15,7 @@
 #include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"
 #include "planner/plan/predict/predict.h"
+#include "planner/plan/units.h"
 #include "tests/unit/planner_job/random_job.h"
 #include "tests/unit/planner_plan/cut_rates.h"
 #include "tests/unit/planner_plan/naive_simulation.h"
@@ -22,13 +23,11 @@
 namespace weir::planner {
 namespace {
 
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
-
 bool Near(double a, double b, double scale) { return std::abs(a - b) <= 1e-9 * (scale + 1e-300); }
 
 Plan DrawPlan(JobKind kind = JobKind::kAny) {
   const RandomJob job = DrawJob(kind);
-  absl::StatusOr<Plan> plan = PlanJob(job.shape, job.cluster, PlanOptions{PlanMethod::kEven});
+  absl::StatusOr<Plan> plan = PlanJob(job.shape, job.cluster, PlanningOptions{PlanMethod::kEven});
   RC_ASSERT(plan.ok());
   return *std::move(plan);
 }
@@ -128,8 +127,8 @@ RC_GTEST_PROP(PlanJobProperty, NoRandomOrderBeatsTheBound, ()) {
 
 RC_GTEST_PROP(PlanJobProperty, SameInputSamePlan, ()) {
   const RandomJob job = DrawJob(JobKind::kAny);
-  const Plan a = *PlanJob(job.shape, job.cluster, PlanOptions{PlanMethod::kEven});
-  const Plan b = *PlanJob(job.shape, job.cluster, PlanOptions{PlanMethod::kEven});
+  const Plan a = *PlanJob(job.shape, job.cluster, PlanningOptions{PlanMethod::kEven});
+  const Plan b = *PlanJob(job.shape, job.cluster, PlanningOptions{PlanMethod::kEven});
   RC_ASSERT(a.summary.makespan_s == b.summary.makespan_s);
   RC_ASSERT(a.send_order == b.send_order);
   RC_ASSERT(a.channel_order == b.channel_order);
@@ -191,7 +190,7 @@ RC_GTEST_PROP(SpoiledPlanProperty, ExceededCutIsNoticed, ()) {
   // A plan for an open network, held against a cut that two of its concurrent transfers cross.
   RandomJob job = DrawJob(JobKind::kBusy);
   job.cluster.network.cuts.clear();
-  Plan plan = *PlanJob(job.shape, job.cluster, PlanOptions{PlanMethod::kEven});
+  Plan plan = *PlanJob(job.shape, job.cluster, PlanningOptions{PlanMethod::kEven});
   std::vector<TransferIndex> by_start(plan.transfers.size());
   for (std::size_t i = 0; i < by_start.size(); ++i) by_start[i] = static_cast<TransferIndex>(i);
   std::stable_sort(by_start.begin(), by_start.end(), [&](TransferIndex a, TransferIndex b) {

@@ -41,7 +41,7 @@ ClusterProfile SmallCluster(std::int32_t num_workers, std::int32_t channels) {
 }
 
 absl::StatusOr<Plan> EvenOf(const JobShape& shape, const ClusterProfile& cluster) {
-  return PlanJob(shape, cluster, PlanOptions{PlanMethod::kEven});
+  return PlanJob(shape, cluster, PlanningOptions{PlanMethod::kEven});
 }
 
 TEST(PlanJobTest, TwoWorkersByHand) {
@@ -252,7 +252,7 @@ TEST(PlanJobTest, NoWorkerIsAPreconditionNotAMistake) {
 }
 
 TEST(PlanJobTest, MethodsByName) {
-  EXPECT_EQ(ParsePlanMethod("")->method, PlanOptions().method);
+  EXPECT_EQ(ParsePlanMethod("")->method, PlanningOptions().method);
   EXPECT_EQ(ParsePlanMethod("load")->method, PlanMethod::kLoad);
   EXPECT_EQ(ParsePlanMethod("even")->method, PlanMethod::kEven);
   EXPECT_EQ(ParsePlanMethod("fetch-all")->method, PlanMethod::kFetchAll);
@@ -291,7 +291,7 @@ TEST(PlanJobTest, FetchMethodsByHand) {
 }
 
 TEST(PlanJobTest, UnknownMethodIsRefused) {
-  PlanOptions options;
+  PlanningOptions options;
   options.method = static_cast<PlanMethod>(99);
   EXPECT_EQ(PlanJob(SmallShape(), SmallCluster(1, 1), options).status().code(),
             absl::StatusCode::kInvalidArgument);

@@ -17,14 +17,13 @@
 #include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"
 #include "planner/plan/predict/predict.h"
+#include "planner/plan/units.h"
 #include "tests/unit/planner_plan/cut_rates.h"
 
 namespace weir::planner {
 namespace {
 
 using ::testing::ElementsAre;
-
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 /// In [from, to), uniform; without a fixed size RapidCheck draws small numbers most of the time.
 std::int32_t Between(std::int32_t from, std::int32_t to) {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "planner/plan/units.h"
+
 namespace weir::planner {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-
-std::size_t At(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 class Simulation {
  public:

@@ -59,7 +59,7 @@ class ScriptedJobApi final : public JobApi {
   void GetPlan(v1::GetPlanRequest, absl::Duration, Reply<v1::GetPlanResponse> reply) override {
     reply(v1::GetPlanResponse());
   }
-  void PlanJob(v1::PlanJobRequest, absl::Duration, Reply<v1::GetPlanResponse> reply) override {
+  void DryRun(v1::DryRunRequest, absl::Duration, Reply<v1::GetPlanResponse> reply) override {
     reply(v1::GetPlanResponse());
   }
   void ListWorkers(v1::ListWorkersRequest, absl::Duration,

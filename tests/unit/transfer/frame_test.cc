@@ -104,7 +104,7 @@ TEST(OnePortTest, AdmitsOneExclusiveTransferAndTheNextInItsTail) {
   EXPECT_EQ(port.Ask(false), kBusy);
   EXPECT_EQ(port.Ask(true), kBusy);
   EXPECT_EQ(port.Move(first, 70), 30);
-  EXPECT_EQ(port.Ask(false), kInTail);
+  EXPECT_EQ(port.Ask(false), kNearlyDone);
   const OnePort::Id second = port.Begin(100, 0, false);
   EXPECT_EQ(port.Ask(false), kBusy);
   port.End(first);

@@ -16,7 +16,7 @@ TEST(OnePortTest, AnOrderedTransferKeepsAllOthersOutUntilItsTail) {
   EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kBusy);
   EXPECT_EQ(port.Ask(kConcurrent), OnePort::Admission::kBusy);
   EXPECT_EQ(port.Move(id, 1), 30);
-  EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kInTail);
+  EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kNearlyDone);
   port.End(id);
   EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kFree);
 }
@@ -30,7 +30,7 @@ TEST(OnePortTest, ConcurrentTransfersKeepOnlyOrderedOnesOut) {
   port.Move(first, 100);
   EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kBusy) << "the other one has not moved";
   port.Move(second, 100);
-  EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kInTail);
+  EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kNearlyDone);
   port.End(first);
   port.End(second);
   EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kFree);
@@ -42,7 +42,7 @@ TEST(OnePortTest, WithoutATailAnotherMayWaitOnlyOnceAllHasMoved) {
   port.Move(id, 9);
   EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kBusy);
   port.Move(id, 1);
-  EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kInTail);
+  EXPECT_EQ(port.Ask(kOrdered), OnePort::Admission::kNearlyDone);
 }
 
 }  // namespace

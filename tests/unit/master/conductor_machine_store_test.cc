@@ -58,7 +58,7 @@ class ConductorStoreTest : public ::testing::Test {
 
   planner::Plan plan_;
   planner::Prediction prediction_;
-  std::optional<Conductor> conductor_;
+  std::optional<ConductorMachine> conductor_;
 };
 
 TEST_F(ConductorStoreTest, AReadyWriteOvertakesALateOneAndTheFirstInThePlanComesNext) {

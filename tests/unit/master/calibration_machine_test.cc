@@ -1,3 +1,5 @@
+#include "runtime/master/calibrate/calibration_machine.h"
+
 #include <algorithm>
 #include <string>
 
@@ -5,7 +7,6 @@
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/master/calibrate/calibration_machine.h"
 #include "tests/unit/master/simulated_network.h"
 
 namespace weir::master {
@@ -35,7 +36,7 @@ std::string Notes(const CalibrationResult& result) {
   return absl::StrJoin(result.message.notes(), "\n");
 }
 
-TEST(Calibration, ASwitchWithoutLimitHasNoCuts) {
+TEST(CalibrationMachine, ASwitchWithoutLimitHasNoCuts) {
   SimulatedNetwork network = RacksNetwork(std::vector<int>(8, 0), kRate, {0}, {0});
   const CalibrationResult result = Calibrate(network);
   EXPECT_NEAR(result.spec.channel_bytes_per_s, kRate, kRate * 1e-6);
@@ -45,7 +46,7 @@ TEST(Calibration, ASwitchWithoutLimitHasNoCuts) {
   EXPECT_THAT(Notes(result), HasSubstr("no limit beyond the ports: 8 transfers"));
 }
 
-TEST(Calibration, TwoRacksBehindTwoChannels) {
+TEST(CalibrationMachine, TwoRacksBehindTwoChannels) {
   SimulatedNetwork network =
       RacksNetwork({0, 0, 0, 0, 1, 1, 1, 1}, kRate, {2 * kRate, 2 * kRate}, {2 * kRate, 2 * kRate});
   const CalibrationResult result = Calibrate(network);
@@ -61,7 +62,7 @@ TEST(Calibration, TwoRacksBehindTwoChannels) {
   EXPECT_TRUE(ParseNetworkSpec(result.message.spec_json()).ok());
 }
 
-TEST(Calibration, UpAndDownAreToldApartAndRoundedToWholeChannels) {
+TEST(CalibrationMachine, UpAndDownAreToldApartAndRoundedToWholeChannels) {
   // Four racks; the first can send 1.4 channels and receive 3.
   SimulatedNetwork network = RacksNetwork({0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3}, kRate,
                                           {1.4 * kRate, 0, 0, 0}, {3 * kRate, 0, 0, 0});
@@ -76,7 +77,7 @@ TEST(Calibration, UpAndDownAreToldApartAndRoundedToWholeChannels) {
   EXPECT_EQ(result.message.cuts(1).channels(), 3);
 }
 
-TEST(Calibration, OneLimitedTotal) {
+TEST(CalibrationMachine, OneLimitedTotal) {
   for (const double channels : {1.0, 2.0, 4.0}) {
     SimulatedNetwork network = TotalNetwork(8, kRate, channels * kRate);
     const CalibrationResult result = Calibrate(network);
@@ -86,7 +87,7 @@ TEST(Calibration, OneLimitedTotal) {
   }
 }
 
-TEST(Calibration, RacksWhoseNamesAlternate) {
+TEST(CalibrationMachine, RacksWhoseNamesAlternate) {
   SimulatedNetwork network =
       RacksNetwork({0, 1, 0, 1, 0, 1, 0, 1}, kRate, {kRate, kRate}, {kRate, kRate});
   const CalibrationResult result = Calibrate(network);
@@ -94,7 +95,7 @@ TEST(Calibration, RacksWhoseNamesAlternate) {
                                              ElementsAre("w01", "w03", "w05", "w07")));
 }
 
-TEST(Calibration, UnequalRacksAndAnOddNumber) {
+TEST(CalibrationMachine, UnequalRacksAndAnOddNumber) {
   SimulatedNetwork network =
       RacksNetwork({0, 0, 1, 1, 1, 1, 1}, kRate, {kRate, kRate}, {kRate, kRate});
   const CalibrationResult result = Calibrate(network);
@@ -102,7 +103,7 @@ TEST(Calibration, UnequalRacksAndAnOddNumber) {
                                              ElementsAre("w02", "w03", "w04", "w05", "w06")));
 }
 
-TEST(Calibration, SlowPortsAreFoundAndDoNotPassForALimit) {
+TEST(CalibrationMachine, SlowPortsAreFoundAndDoNotPassForALimit) {
   SimulatedNetwork network = RacksNetwork(std::vector<int>(8, 0), kRate, {0}, {0});
   network.up[3] = network.down[3] = kRate / 4;
   network.down[6] = kRate / 2;
@@ -115,7 +116,7 @@ TEST(Calibration, SlowPortsAreFoundAndDoNotPassForALimit) {
   EXPECT_THAT(result.spec.cuts, IsEmpty());
 }
 
-TEST(Calibration, ASlowHostOfARackIsNamedAndTheLimitsAreFoundAllTheSame) {
+TEST(CalibrationMachine, ASlowHostOfARackIsNamedAndTheLimitsAreFoundAllTheSame) {
   SimulatedNetwork network =
       RacksNetwork({0, 0, 0, 0, 1, 1, 1, 1}, kRate, {2 * kRate, 2 * kRate}, {2 * kRate, 2 * kRate});
   network.up[3] = network.down[3] = kRate / 4;
@@ -127,7 +128,7 @@ TEST(Calibration, ASlowHostOfARackIsNamedAndTheLimitsAreFoundAllTheSame) {
   for (const auto& cut : result.message.cuts()) EXPECT_EQ(cut.channels(), 2);
 }
 
-TEST(Calibration, OfThreeWorkersTheSlowOneIsFound) {
+TEST(CalibrationMachine, OfThreeWorkersTheSlowOneIsFound) {
   SimulatedNetwork network = RacksNetwork({0, 0, 0}, kRate, {0}, {0});
   network.up[1] = network.down[1] = kRate / 10;
   const CalibrationResult result = Calibrate(network);
@@ -136,7 +137,7 @@ TEST(Calibration, OfThreeWorkersTheSlowOneIsFound) {
   EXPECT_TRUE(result.spec.port_bytes_per_s.contains("w01"));
 }
 
-TEST(Calibration, TwoWorkersOnAHalfDuplexLink) {
+TEST(CalibrationMachine, TwoWorkersOnAHalfDuplexLink) {
   SimulatedNetwork network = TotalNetwork(2, kRate, kRate);
   const CalibrationResult result = Calibrate(network);
   EXPECT_NEAR(result.spec.channel_bytes_per_s, kRate, kRate * 1e-6);
@@ -144,14 +145,14 @@ TEST(Calibration, TwoWorkersOnAHalfDuplexLink) {
   EXPECT_EQ(result.spec.cuts[0].channels, 1);
 }
 
-TEST(Calibration, ThreeWorkersShowATotalOfTwoInARing) {
+TEST(CalibrationMachine, ThreeWorkersShowATotalOfTwoInARing) {
   SimulatedNetwork network = TotalNetwork(3, kRate, 2 * kRate);
   const CalibrationResult result = Calibrate(network);
   ASSERT_THAT(CutNames(result), ElementsAre("total"));
   EXPECT_EQ(result.spec.cuts[0].channels, 2);
 }
 
-TEST(Calibration, RacksAndATotal) {
+TEST(CalibrationMachine, RacksAndATotal) {
   SimulatedNetwork network =
       RacksNetwork({0, 0, 0, 0, 1, 1, 1, 1}, kRate, {kRate, kRate}, {kRate, kRate});
   network.model.cuts.push_back(
@@ -164,7 +165,7 @@ TEST(Calibration, RacksAndATotal) {
   EXPECT_EQ(result.spec.cuts.back().channels, 5);
 }
 
-TEST(Calibration, StopsInTimeAndSaysWhatIsMissing) {
+TEST(CalibrationMachine, StopsInTimeAndSaysWhatIsMissing) {
   SimulatedNetwork network =
       RacksNetwork({0, 0, 0, 0, 1, 1, 1, 1}, kRate, {kRate, kRate}, {kRate, kRate});
   const CalibrationResult nothing = Calibrate(network, absl::Seconds(0.1));
@@ -176,7 +177,7 @@ TEST(Calibration, StopsInTimeAndSaysWhatIsMissing) {
   EXPECT_THAT(Notes(rate), HasSubstr("--seconds"));
 }
 
-TEST(Calibration, FiveHundredWorkersTakeBoundedTime) {
+TEST(CalibrationMachine, FiveHundredWorkersTakeBoundedTime) {
   std::vector<int> rack_of;
   for (int w = 0; w < 500; ++w) rack_of.push_back(w / 50);
   SimulatedNetwork network = RacksNetwork(rack_of, kRate, std::vector<double>(10, 25 * kRate),

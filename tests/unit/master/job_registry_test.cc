@@ -1,6 +1,7 @@
+#include "runtime/master/job/job_registry.h"
+
 #include "gtest/gtest.h"
 #include "runtime/base/limits.h"
-#include "runtime/master/job/job_registry.h"
 #include "tests/sim/virtual_time.h"
 
 namespace weir::master {
@@ -18,7 +19,7 @@ class JobStoreTest : public ::testing::Test {
   sim::VirtualTime time_;
   std::shared_ptr<sim::ProcessLoop> loop_ = std::make_shared<sim::ProcessLoop>(time_);
   WatchHub hub_{*loop_};
-  JobStore store_{hub_};
+  JobRegistry store_{hub_};
 };
 
 TEST_F(JobStoreTest, ListsNewestFirstAndFindsByIdAndKey) {

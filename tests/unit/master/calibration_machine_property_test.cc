@@ -1,4 +1,4 @@
-// Calibration on random networks: what it finds is what was configured.
+// CalibrationMachine on random networks: what it finds is what was configured.
 
 #include <algorithm>
 #include <string>
@@ -137,8 +137,8 @@ RC_GTEST_PROP(CalibrationProperty, AnyAnswersEndInTimeWithASoundSpec, ()) {
   std::uint64_t state = *rc::gen::arbitrary<std::uint32_t>();
   MonoTime now = MonoTime::FromNanos(5);
   const MonoTime began = now;
-  Calibration calibration(WorkerNames(static_cast<std::size_t>(num_workers)),
-                          absl::Seconds(seconds), state, now);
+  CalibrationMachine calibration(WorkerNames(static_cast<std::size_t>(num_workers)),
+                                 absl::Seconds(seconds), state, now);
   double done = 0;
   while (const std::optional<ProbeRound> round = calibration.Next(now)) {
     std::vector<bool> sends(static_cast<std::size_t>(num_workers), false);

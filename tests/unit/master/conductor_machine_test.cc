@@ -1,12 +1,13 @@
 // The conductor by hand: three workers, three maps, one reduce on worker 2.
 
+#include "runtime/master/conduct/conductor_machine.h"
+
 #include <optional>
 
 #include "gtest/gtest.h"
 #include "planner/order/plan_assembly.h"
 #include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"
-#include "runtime/master/conduct/conductor_machine.h"
 
 namespace weir::master {
 namespace {
@@ -68,7 +69,7 @@ class ConductorTest : public ::testing::Test {
 
   planner::Plan plan_;
   planner::Prediction prediction_;
-  std::optional<Conductor> conductor_;
+  std::optional<ConductorMachine> conductor_;
 };
 
 TEST_F(ConductorTest, RunsAPlanFromStartToEnd) {
@@ -210,9 +211,9 @@ TEST_F(ConductorTest, NearlyDoneFreesThePortsButNotTheReduce) {
   EXPECT_EQ(TransferDone(0, 3).steps.size(), 1u);
   // The trace holds the ports from grant to release, and says what came after.
   EXPECT_DOUBLE_EQ(conductor_->actual().transfers[0].finish_s, 1.9);
-  EXPECT_EQ(conductor_->actual().transfer_tail_bytes[0], 77);
+  EXPECT_EQ(conductor_->actual().transfer_in_flight_bytes[0], 77);
   EXPECT_DOUBLE_EQ(conductor_->actual().transfers[1].start_s, 1.9);
-  EXPECT_EQ(conductor_->actual().transfer_tail_bytes[1], 0);
+  EXPECT_EQ(conductor_->actual().transfer_in_flight_bytes[1], 0);
 }
 
 TEST_F(ConductorTest, EmptySectionsNeedNoGrant) {
