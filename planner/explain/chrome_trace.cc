@@ -27,7 +27,7 @@ constexpr Seconds kRoundingSeconds = 1e-9;
 
 // Lanes of a worker. Transfers that overlap (fetch from all) take further rows after the base.
 constexpr std::int64_t kComputeTid = 1;
-constexpr std::int64_t kCombineTid = 2;
+constexpr std::int64_t kOwnOrderTid = 2;
 constexpr std::int64_t kSendTid = 1'000;
 constexpr std::int64_t kReceiveTid = 2'000'000;
 
@@ -82,18 +82,18 @@ class TraceWriter {
   }
 
   void AddSteps(const std::vector<Interval>& steps, std::int64_t pid_base) {
-    std::vector<bool> combines(static_cast<std::size_t>(plan_.network.num_workers), false);
+    std::vector<bool> named(static_cast<std::size_t>(plan_.network.num_workers), false);
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       const Interval* interval = FindInterval(steps, i);
       if (interval == nullptr) continue;
       const ComputeStep& step = plan_.steps[i];
-      const bool combine = step.kind == StepKind::kCombine;
-      if (combine && !combines[static_cast<std::size_t>(step.worker)]) {
-        combines[static_cast<std::size_t>(step.worker)] = true;
-        AddName("thread_name", pid_base + step.worker, kCombineTid, "combine");
+      const bool own_order = step.kind->own_order;
+      if (own_order && !named[static_cast<std::size_t>(step.worker)]) {
+        named[static_cast<std::size_t>(step.worker)] = true;
+        AddName("thread_name", pid_base + step.worker, kOwnOrderTid, step.kind->name);
       }
-      AddSlice(StepName(plan_, static_cast<StepIndex>(i)), StepKindName(step.kind),
-               pid_base + step.worker, combine ? kCombineTid : kComputeTid, *interval,
+      AddSlice(StepName(plan_, static_cast<StepIndex>(i)), step.kind->name, pid_base + step.worker,
+               own_order ? kOwnOrderTid : kComputeTid, *interval,
                absl::StrFormat(R"("step":%d,"input_bytes":%d,"output_bytes":%d)", i,
                                step.input_bytes, step.output_bytes));
     }

@@ -48,7 +48,7 @@ Json LayersJson(const PlanReport& report) {
   for (const LayerReport& layer : report.layers) {
     layers.push_back(
         Json{{"layer", layer.layer},
-             {"kind", StepKindName(layer.kind)},
+             {"kind", layer.kind->name},
              {"steps", layer.num_steps},
              {"input_bytes", layer.input_bytes},
              {"output_bytes", layer.output_bytes},
@@ -80,11 +80,11 @@ Json StepsJson(const Plan& plan, const Prediction& predicted, const ActualRun* a
   Json steps = Json::array();
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const ComputeStep& step = plan.steps[i];
-    Json json{{"kind", StepKindName(step.kind)}, {"layer", step.layer},
+    Json json{{"kind", step.kind->name},         {"layer", step.layer},
               {"index", step.index_in_layer},    {"worker", step.worker},
               {"input_bytes", step.input_bytes}, {"output_bytes", step.output_bytes}};
-    if (step.kind == StepKind::kMap) json["input_begin"] = step.input_begin;
-    if (step.kind == StepKind::kReduce) {
+    if (step.kind->reads_input()) json["input_begin"] = step.input_begin;
+    if (step.kind->splits_keys()) {
       json["load_fraction"] = step.load_fraction;
       json["key_begin"] = step.key_begin;
       json["key_end"] = step.key_end;

@@ -79,10 +79,10 @@ std::string HeaderText(const Plan& plan, const PlanReport& report, const Explain
   return out;
 }
 
-// Write steps form no layer of their own to people.
+// Steps that store form no layer of their own to people.
 std::string LayerName(const LayerReport& layer) {
-  const std::string kind = StepKindName(layer.kind);
-  return layer.kind == StepKind::kWrite ? kind : absl::StrCat(kind, " ", layer.layer);
+  const std::string kind(layer.kind->name);
+  return layer.kind->stores ? kind : absl::StrCat(kind, " ", layer.layer);
 }
 
 std::string LayersText(const PlanReport& report) {

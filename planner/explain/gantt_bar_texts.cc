@@ -28,11 +28,6 @@ std::size_t SharedPrefix(const std::vector<std::string>& names) {
 
 }  // namespace
 
-bool IsStep(BarKind kind) {
-  return kind == BarKind::kMap || kind == BarKind::kReduce || kind == BarKind::kCombine ||
-         kind == BarKind::kWrite;
-}
-
 BarTexts::BarTexts(const Plan& plan, const ExplainOptions& options)
     : plan_(plan), options_(options) {
   std::vector<std::string> names;
@@ -47,18 +42,17 @@ std::string BarTexts::ShortName(WorkerIndex worker) const {
 }
 
 std::vector<std::string> BarTexts::Labels(const GanttBar& bar) const {
-  if (IsStep(bar.kind)) return StepLabels(plan_, bar.item);
+  if (bar.kind.is_step) return StepLabels(plan_, bar.item);
   const Transfer& transfer = plan_.transfers[static_cast<std::size_t>(bar.item)];
-  switch (bar.kind) {
-    case BarKind::kSend:
-      return {absl::StrCat("to ", WorkerName(options_, transfer.receiver)),
-              absl::StrCat("→ ", ShortName(transfer.receiver))};
-    case BarKind::kReceive:
-      return {absl::StrCat("from ", WorkerName(options_, transfer.sender)),
-              absl::StrCat("← ", ShortName(transfer.sender))};
-    default:
-      return {absl::StrCat(ShortName(transfer.sender), " → ", ShortName(transfer.receiver))};
+  if (bar.kind == kSendBar) {
+    return {absl::StrCat("to ", WorkerName(options_, transfer.receiver)),
+            absl::StrCat("→ ", ShortName(transfer.receiver))};
   }
+  if (bar.kind == kReceiveBar) {
+    return {absl::StrCat("from ", WorkerName(options_, transfer.sender)),
+            absl::StrCat("← ", ShortName(transfer.sender))};
+  }
+  return {absl::StrCat(ShortName(transfer.sender), " → ", ShortName(transfer.receiver))};
 }
 
 std::string BarTexts::Tooltip(const GanttBar& bar, bool predicted) const {
@@ -68,10 +62,10 @@ std::string BarTexts::Tooltip(const GanttBar& bar, bool predicted) const {
   const std::string size = ReadableBytes(static_cast<double>(bar.bytes));
   const auto item = static_cast<std::size_t>(bar.item);
   if (bar.count > 1) {
-    return absl::StrCat(bar.count, IsStep(bar.kind) ? " steps, " : " transfers, ", size, ", ",
+    return absl::StrCat(bar.count, bar.kind.is_step ? " steps, " : " transfers, ", size, ", ",
                         when);
   }
-  if (IsStep(bar.kind)) {
+  if (bar.kind.is_step) {
     return absl::StrCat(StepName(plan_, bar.item), " on ",
                         WorkerName(options_, plan_.steps[item].worker), ", ", size, " in, ",
                         ReadableBytes(static_cast<double>(plan_.steps[item].output_bytes)),

@@ -12,9 +12,6 @@
 
 namespace weir::planner {
 
-/// Whether the bar is a compute step, not a transfer.
-bool IsStep(BarKind kind);
-
 /// Texts of the bars of one plan. Refers to plan and options, which must outlive it.
 class BarTexts {
  public:

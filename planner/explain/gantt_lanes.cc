@@ -1,6 +1,7 @@
 #include "planner/explain/gantt_lanes.h"
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "planner/explain/interval_rows.h"
@@ -10,20 +11,6 @@
 
 namespace weir::planner {
 namespace {
-
-BarKind KindOf(StepKind kind) {
-  switch (kind) {
-    case StepKind::kMap:
-      return BarKind::kMap;
-    case StepKind::kReduce:
-      return BarKind::kReduce;
-    case StepKind::kCombine:
-      return BarKind::kCombine;
-    case StepKind::kWrite:
-      return BarKind::kWrite;
-  }
-  return BarKind::kMap;
-}
 
 std::string Channels(std::int32_t count) {
   return absl::StrCat(count, count == 1 ? " channel" : " channels");
@@ -51,19 +38,24 @@ class LaneBuilder {
     GanttGroup group;
     group.name = WorkerName(options, worker);
     GanttLane compute{"compute", false, {}, {}};
-    GanttLane combine{"combine", false, {}, {}};
+    std::map<StepKind, GanttLane> own;  // of kinds with an order of their own
     for (const StepIndex step : plan_.compute_order[At(worker)]) {
-      const bool combines = plan_.steps[At(step)].kind == StepKind::kCombine;
-      AddStep(At(step), combines ? &combine : &compute);
+      const StepKind kind = plan_.steps[At(step)].kind;
+      if (!kind->own_order) {
+        AddStep(At(step), &compute);
+        continue;
+      }
+      GanttLane& lane = own[kind];
+      lane.name = kind->name;
+      AddStep(At(step), &lane);
     }
     group.lanes.push_back(std::move(compute));
-    if (!combine.predicted.empty() || !combine.actual.empty()) {
-      group.lanes.push_back(std::move(combine));
+    for (auto& [kind, lane] : own) {
+      if (!lane.predicted.empty() || !lane.actual.empty()) group.lanes.push_back(std::move(lane));
     }
     if (plan_.transfers.empty()) return group;
-    group.lanes.push_back(TransferLane("send", BarKind::kSend, plan_.send_order[At(worker)]));
-    group.lanes.push_back(
-        TransferLane("receive", BarKind::kReceive, plan_.receive_order[At(worker)]));
+    group.lanes.push_back(TransferLane("send", kSendBar, plan_.send_order[At(worker)]));
+    group.lanes.push_back(TransferLane("receive", kReceiveBar, plan_.receive_order[At(worker)]));
     return group;
   }
 
@@ -79,7 +71,7 @@ class LaneBuilder {
       if (order.empty()) continue;
       GanttLane lane{absl::StrCat(LaneName(), " ", group.lanes.size() + 1), false, {}, {}};
       for (const TransferIndex transfer : order) {
-        AddTransfer(predicted_.transfers, At(transfer), BarKind::kChannel,
+        AddTransfer(predicted_.transfers, At(transfer), kChannelBar,
                     critical_transfers_[At(transfer)], &lane.predicted);
       }
       group.lanes.push_back(std::move(lane));
@@ -112,7 +104,7 @@ class LaneBuilder {
   const char* LaneName() const { return lanes_.per_channel() > 1 ? "lane" : "channel"; }
 
   void AddStep(std::size_t step, GanttLane* lane) const {
-    const BarKind kind = KindOf(plan_.steps[step].kind);
+    const BarKind kind = BarKind::OfStep(plan_.steps[step].kind);
     const Bytes bytes = plan_.steps[step].input_bytes;
     const auto item = static_cast<std::int32_t>(step);
     if (const Interval* interval = FindInterval(predicted_.steps, step)) {
@@ -125,7 +117,7 @@ class LaneBuilder {
     }
   }
 
-  void AddTransfer(const std::vector<Interval>& times, std::size_t transfer, BarKind kind,
+  void AddTransfer(const std::vector<Interval>& times, std::size_t transfer, const BarKind& kind,
                    bool critical, std::vector<GanttBar>* bars) const {
     const Interval* interval = FindInterval(times, transfer);
     if (interval == nullptr) return;
@@ -138,7 +130,7 @@ class LaneBuilder {
                      static_cast<std::int32_t>(transfer), 1, bytes, critical});
   }
 
-  GanttLane TransferLane(const char* name, BarKind kind,
+  GanttLane TransferLane(const char* name, const BarKind& kind,
                          const std::vector<TransferIndex>& order) const {
     GanttLane lane{name, false, {}, {}};
     for (const TransferIndex transfer : order) {
@@ -158,7 +150,7 @@ class LaneBuilder {
       const Transfer& transfer = plan_.transfers[i];
       if (!cut.Crosses(transfer.sender, transfer.receiver)) continue;
       for (std::int32_t n = 0; n < lanes_.Taken(transfer.sender, transfer.receiver); ++n) {
-        AddTransfer(actual_->transfers, i, BarKind::kChannel, false, &bars);
+        AddTransfer(actual_->transfers, i, kChannelBar, false, &bars);
       }
     }
     AddActualRows(bars, LaneName(), lanes_.Of(cut), visible_s, group);

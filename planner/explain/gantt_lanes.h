@@ -13,11 +13,30 @@
 
 namespace weir::planner {
 
-enum class BarKind { kMap, kReduce, kCombine, kWrite, kSend, kReceive, kChannel };
+/// What a bar stands for: a step, by its kind, or a transfer, seen from one of its resources.
+struct BarKind {
+  const char* name = "";
+  /// Place in the legend.
+  std::int32_t rank = 0;
+  /// Class in kGanttStyle.
+  char style = 'h';
+  /// Text on a solid bar must be light.
+  bool dark = true;
+  bool is_step = false;
+
+  friend bool operator==(const BarKind& a, const BarKind& b) { return a.rank == b.rank; }
+
+  static BarKind OfStep(StepKind kind) {
+    return {kind->name, kind->number, kind->gantt_style, kind->gantt_dark, true};
+  }
+};
+inline constexpr BarKind kSendBar{"send", 1001, 's', false, false};
+inline constexpr BarKind kReceiveBar{"receive", 1002, 'v', true, false};
+inline constexpr BarKind kChannelBar{"channel", 1003, 'h', true, false};
 
 /// One step, one transfer, or several small ones of a kind drawn as one.
 struct GanttBar {
-  BarKind kind = BarKind::kMap;
+  BarKind kind;
   Seconds start_s = 0;
   Seconds finish_s = 0;
   /// Index of the (first) step or transfer.

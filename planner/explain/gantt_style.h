@@ -2,8 +2,6 @@
 
 // Colours and fonts of the Gantt picture. Upstream: gantt_svg.
 
-#include "planner/explain/gantt_lanes.h"
-
 namespace weir::planner {
 
 // Okabe and Ito's palette: told apart with every common colour blindness.
@@ -25,26 +23,5 @@ text{font-family:Helvetica,Arial,sans-serif;fill:#1f2328}
 .edge{stroke:#afb8c1;stroke-width:1}
 </style>
 )";
-
-// Class of the bar in kGanttStyle.
-inline char StyleClass(BarKind kind) {
-  switch (kind) {
-    case BarKind::kMap:
-      return 'm';
-    case BarKind::kReduce:
-      return 'r';
-    case BarKind::kCombine:
-      return 'c';
-    case BarKind::kWrite:
-      return 'w';
-    case BarKind::kSend:
-      return 's';
-    case BarKind::kReceive:
-      return 'v';
-    case BarKind::kChannel:
-      return 'h';
-  }
-  return 'h';
-}
 
 }  // namespace weir::planner

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -133,17 +134,19 @@ class GanttWriter {
     Text("figures", 16, 50, figures);
   }
 
-  bool HasKind(BarKind kind) const {
+  // Kinds of bars that are drawn, in the order of the legend.
+  std::vector<BarKind> DrawnKinds() const {
+    std::map<std::int32_t, BarKind> kinds;
     for (const GanttGroup& group : groups_) {
       for (const GanttLane& lane : group.lanes) {
         for (const auto* bars : {&lane.predicted, &lane.actual}) {
-          for (const GanttBar& bar : *bars) {
-            if (bar.kind == kind) return true;
-          }
+          for (const GanttBar& bar : *bars) kinds.emplace(bar.kind.rank, bar.kind);
         }
       }
     }
-    return false;
+    std::vector<BarKind> drawn;
+    for (const auto& [rank, kind] : kinds) drawn.push_back(kind);
+    return drawn;
   }
 
   void LegendEntry(absl::string_view swatch, absl::string_view name) {
@@ -159,14 +162,8 @@ class GanttWriter {
   }
 
   void WriteLegend() {
-    const std::pair<BarKind, const char*> kinds[] = {
-        {BarKind::kMap, "map"},         {BarKind::kReduce, "reduce"},
-        {BarKind::kCombine, "combine"}, {BarKind::kWrite, "write"},
-        {BarKind::kSend, "send"},       {BarKind::kReceive, "receive"},
-        {BarKind::kChannel, "channel"},
-    };
-    for (const auto& [kind, name] : kinds) {
-      if (HasKind(kind)) LegendEntry(Swatch("a", std::string(1, StyleClass(kind))), name);
+    for (const BarKind& kind : DrawnKinds()) {
+      LegendEntry(Swatch("a", std::string(1, kind.style)), kind.name);
     }
     legend_x_ += 14;
     LegendEntry(Swatch("p", "h"), "predicted (light)");
@@ -252,8 +249,8 @@ class GanttWriter {
           &out_,
           R"(<rect class="%c%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f"><title>%s</title></rect>)"
           "\n",
-          StyleClass(bar.kind), absl::StrCat(bar.critical ? " k" : "", parted ? " e" : ""), x, top,
-          width, height, XmlText(texts_.Tooltip(bar, run_class[0] == 'p')));
+          bar.kind.style, absl::StrCat(bar.critical ? " k" : "", parted ? " e" : ""), x, top, width,
+          height, XmlText(texts_.Tooltip(bar, run_class[0] == 'p')));
       if (with_text && height >= kLaneNameHeightMin) {
         WriteBarText(bar, run_class[0] == 'a', x, top, width, height);
       }
@@ -268,9 +265,7 @@ class GanttWriter {
       // An arrow takes three bytes and one place.
       const std::size_t arrows = label.find("\xE2") != std::string::npos ? 2 : 0;
       if (kCharWidth * static_cast<double>(label.size() - arrows) + 5 > width) continue;
-      const bool dark_bar = IsStep(bar.kind) && bar.kind != BarKind::kWrite;
-      const bool light =
-          solid && (dark_bar || bar.kind == BarKind::kReceive || bar.kind == BarKind::kChannel);
+      const bool light = solid && bar.kind.dark;
       Text(light ? "in light" : "in", x + width / 2, top + height / 2 + 3.4, label,
            " text-anchor=\"middle\"");
       return;

@@ -49,8 +49,8 @@ PlanLimits FindLimits(const Plan& plan) {
   std::vector<Load> writes(num_workers);
   Seconds all_writes_s = 0;
   for (const ComputeStep& step : plan.steps) {
-    const bool write = step.kind == StepKind::kWrite;
-    std::vector<Load>& loads = step.kind == StepKind::kMap ? maps : write ? writes : reduces;
+    const bool write = step.kind->stores;
+    std::vector<Load>& loads = step.kind->reads_input() ? maps : write ? writes : reduces;
     loads[static_cast<std::size_t>(step.worker)].Add(step.duration_s, 0);
     if (write) all_writes_s += step.duration_s;
   }

@@ -102,18 +102,18 @@ std::string WorkerName(const ExplainOptions& options, WorkerIndex worker) {
 
 std::string StepName(const Plan& plan, StepIndex step) {
   const ComputeStep& s = plan.steps[At(step)];
-  const std::string name = absl::StrCat(StepKindName(s.kind), " ", s.index_in_layer);
-  const bool layered = s.kind == StepKind::kReduce && s.layer >= 2;
+  const std::string name = absl::StrCat(s.kind->name, " ", s.index_in_layer);
+  const bool layered = s.kind->splits_keys() && s.layer >= 2;
   return layered ? absl::StrCat("layer ", s.layer, " ", name) : name;
 }
 
 std::vector<std::string> StepLabels(const Plan& plan, StepIndex step) {
   const ComputeStep& s = plan.steps[At(step)];
   std::vector<std::string> labels{StepName(plan, step)};
-  const bool layered = s.kind == StepKind::kReduce && s.layer >= 2;
+  const bool layered = s.kind->splits_keys() && s.layer >= 2;
   const std::string number =
       absl::StrCat(layered ? absl::StrCat(s.layer, ".") : "", s.index_in_layer);
-  if (layered) labels.push_back(absl::StrCat(StepKindName(s.kind), " ", number));
+  if (layered) labels.push_back(absl::StrCat(s.kind->name, " ", number));
   labels.push_back(number);
   return labels;
 }
@@ -128,7 +128,7 @@ PlanReport MakeReport(const Plan& plan, const Prediction& predicted, const Actua
   report.layers = ReportLayers(plan, planned, actual);
   std::int32_t last_layer = 0;
   for (const ComputeStep& step : plan.steps) {
-    if (step.kind == StepKind::kReduce) last_layer = std::max(last_layer, step.layer);
+    if (step.kind->splits_keys()) last_layer = std::max(last_layer, step.layer);
   }
   const std::vector<WorkerTimes> planned_times = TimesByWorker(plan, planned);
   for (WorkerIndex worker = 0; worker < plan.network.num_workers; ++worker) {
@@ -139,8 +139,8 @@ PlanReport MakeReport(const Plan& plan, const Prediction& predicted, const Actua
   }
   for (const ComputeStep& step : plan.steps) {
     WorkerReport& worker = report.workers[At(step.worker)];
-    if (step.kind == StepKind::kMap) worker.map_input_bytes += step.input_bytes;
-    if (step.kind == StepKind::kReduce && step.layer >= 1) {
+    if (step.kind->reads_input()) worker.map_input_bytes += step.input_bytes;
+    if (step.kind->splits_keys() && step.layer >= 1) {
       worker.load_fractions[At(step.layer) - 1] += step.load_fraction;
     }
   }

@@ -72,7 +72,7 @@ std::string UncutNote(const JobShape& shape, const ClusterProfile& cluster, cons
   if (shape.uncut.empty() || even.size() >= num_workers) return "";
   std::set<WorkerIndex> mapping;
   for (const ComputeStep& step : plan.steps) {
-    if (step.kind == StepKind::kMap && step.input_bytes > 0) mapping.insert(step.worker);
+    if (step.kind->reads_input() && step.input_bytes > 0) mapping.insert(step.worker);
   }
   return absl::StrCat(shape.uncut.size(), shape.uncut.size() == 1 ? " gzip file" : " gzip files",
                       " cannot be cut: ", mapping.size(), " of ", num_workers, " workers ",
@@ -99,7 +99,7 @@ std::string StoreNote(const ClusterProfile& cluster, const Plan& plan) {
   std::int64_t writes = 0;
   const ComputeStep* last = nullptr;
   for (const ComputeStep& step : plan.steps) {
-    if (step.kind != StepKind::kWrite) continue;
+    if (!step.kind->stores) continue;
     ++writes;
     last = &step;
   }

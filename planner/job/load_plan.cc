@@ -422,7 +422,7 @@ std::vector<std::string> OneMoreNotes(const JobShape& shape, const ClusterProfil
   Chain chain = ChainOf(shape, cluster);
   for (std::size_t p = 0; p <= chain.reducers.size(); ++p) CountOf(chain, p) = 0;
   for (const ComputeStep& step : plan.steps) {
-    if (step.kind == StepKind::kWrite) continue;
+    if (step.kind->stores) continue;
     ++CountOf(chain, static_cast<std::size_t>(step.layer));
   }
   SetOutputRatio(shape, chain);

@@ -56,7 +56,7 @@ Bytes LargestUncut(const JobShape& shape) {
 bool LargestChunkIsUncut(const JobShape& shape, const Plan& plan) {
   Bytes largest = 0;
   for (const ComputeStep& step : plan.steps) {
-    if (step.kind == StepKind::kMap) largest = std::max(largest, step.input_bytes);
+    if (step.kind->reads_input()) largest = std::max(largest, step.input_bytes);
   }
   return largest > 0 && largest <= LargestUncut(shape);
 }

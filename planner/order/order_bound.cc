@@ -215,7 +215,7 @@ Seconds StoreBound(const Plan& plan, const PlanGraph& graph, const HeadsAndTails
   if (plan.store_channels == 0) return 0;
   std::vector<Demand> writes;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    if (plan.steps[i].kind != StepKind::kWrite) continue;
+    if (!plan.steps[i].kind->stores) continue;
     const NodeIndex node = graph.NodeOfStep(static_cast<StepIndex>(i));
     writes.push_back(items.DemandOf(node, plan.steps[i].duration_s));
   }

@@ -12,9 +12,7 @@
 namespace weir::planner {
 namespace {
 
-bool Writes(const Plan& plan, StepIndex step) {
-  return plan.steps[At(step)].kind == StepKind::kWrite;
-}
+bool Writes(const Plan& plan, StepIndex step) { return plan.steps[At(step)].kind->stores; }
 
 // Starts write steps whenever a channel is free: of those that are ready the one that was ready
 // first. Write steps of one worker follow each other.
@@ -28,7 +26,7 @@ class StoreSchedule {
         if (Writes(plan, step)) {
           ready_s_[At(step)] = std::max(before_s, InputsEnd(step));
           writes.push_back(step);
-        } else if (plan.steps[At(step)].kind != StepKind::kCombine) {
+        } else if (!plan.steps[At(step)].kind->own_order) {
           before_s = EndOf(step);
         }
       }

@@ -13,9 +13,7 @@ absl::Status Invalid(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat(parts...));
 }
 
-bool Writes(const Plan& plan, StepIndex step) {
-  return plan.steps[At(step)].kind == StepKind::kWrite;
-}
+bool Writes(const Plan& plan, StepIndex step) { return plan.steps[At(step)].kind->stores; }
 
 }  // namespace
 
@@ -60,10 +58,10 @@ absl::Status CheckWrites(const Plan& plan) {
       continue;
     }
     const ComputeStep& producer = plan.steps[from];
-    const bool result = producer.kind == StepKind::kReduce || producer.kind == StepKind::kCombine;
+    const bool result = !producer.kind->reads_input() && !producer.kind->stores;
     if (!result || producer.layer + 1 != plan.steps[to].layer) {
       return Invalid("Step ", to, " writes layer ", plan.steps[to].layer, " but reads ",
-                     StepKindName(producer.kind), " step ", from, " of layer ", producer.layer);
+                     producer.kind->name, " step ", from, " of layer ", producer.layer);
     }
     if (stored[from]) return Invalid("The output of step ", from, " is written twice");
     stored[from] = true;
@@ -78,7 +76,7 @@ absl::Status CheckWrites(const Plan& plan) {
   }
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const ComputeStep& step = plan.steps[i];
-    if (step.kind == StepKind::kWrite) {
+    if (step.kind->stores) {
       if (step.input_bytes != read[i] || step.output_bytes != read[i]) {
         return Invalid("Step ", i, " writes ", step.output_bytes, " bytes of ", step.input_bytes,
                        ", but its sections hold ", read[i]);
@@ -89,7 +87,7 @@ absl::Status CheckWrites(const Plan& plan) {
       }
     } else if (stored[i] && read_by_others[i]) {
       return Invalid("The output of step ", i, " is written and read by another step as well");
-    } else if (step.kind == StepKind::kReduce && step.layer + 1 == layer && !stored[i] &&
+    } else if (step.kind->splits_keys() && step.layer + 1 == layer && !stored[i] &&
                !read_by_others[i]) {  // by a reduction tree
       return Invalid("The output of step ", i, " is not written, that of others of layer ",
                      step.layer, " is");

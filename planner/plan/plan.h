@@ -4,42 +4,37 @@
 // Upstream: builders in planner/load, planner/tree, planner/job. Downstream: CheckPlan, Predict,
 // Explain, the conductor (through planner/wire).
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "planner/plan/codec.h"
 #include "planner/plan/network_model.h"
+#include "planner/plan/step_kind.h"
 #include "planner/plan/units.h"
 
 namespace weir::planner {
 
-/// What a compute step does with its local inputs.
-enum class StepKind {
-  kMap,      // input range -> one run with a section per consumer
-  kReduce,   // sections of the previous layer's runs -> one run, or an output part when no step
-             // reads it
-  kCombine,  // two partial results on one worker -> one (reduction trees)
-  kWrite,    // sections of output text -> an output part, no user code (final store)
-};
-
 /// One compute step on one worker. A worker runs its steps one at a time in Plan::compute_order
-/// (all its slots serve one step), except kCombine steps, which only wait for each other.
+/// (all its slots serve one step), except those of kinds with an order of their own, which only
+/// wait for each other.
 struct ComputeStep {
   StepKind kind = StepKind::kMap;
   /// 0 = mappers, p >= 1 = reducers of layer p.
   std::int32_t layer = 0;
-  /// Position within its layer: mapper j or reducer k, from 0. Also the number of its section in
-  /// the runs of the layer before, and of its output part.
+  /// Position within its layer: mapper j or reducer k, from 0. Also the number of its output
+  /// part.
   std::int32_t index_in_layer = 0;
   WorkerIndex worker = 0;
-  /// kMap: half-open range of the job's concatenated input. Others: 0, 0.
+  /// Kinds that read input: half-open range of the job's concatenated input. Others: 0, 0.
   Bytes input_begin = 0;
   Bytes input_end = 0;
   /// Predicted size of what it reads (map: input_end - input_begin) and of what it makes.
   Bytes input_bytes = 0;
   Bytes output_bytes = 0;
-  /// kReduce: share of the bytes of its layer, and its keys as a part of the unit interval:
-  /// [key_begin, key_end). Where keys weigh the same, the part is as long as the share.
+  /// Kinds that split keys: share of the bytes of its layer, and its keys as a part of the unit
+  /// interval: [key_begin, key_end). Where keys weigh the same, the part is as long as the share.
   double load_fraction = 0;
   double key_begin = 0;
   double key_end = 0;
@@ -80,12 +75,23 @@ enum class TransferOrder {
               // from at most Plan::fetch_limit of them
 };
 
+/// Part of a dense result by the places of its elements: [begin, end).
+struct IndexRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+
+  friend bool operator==(const IndexRange&, const IndexRange&) = default;
+};
+
 /// Section of a run: what `producer` makes for `consumer`, sent or handed over in place. CheckPlan
-/// holds the transfers against it: every byte once.
+/// holds the transfers against it: every byte once. The address of a section is its two steps; what
+/// of the producer's result belongs to it is the consumer's key range, or `indexes`.
 struct Section {
   StepIndex producer = kNoIndex;
   StepIndex consumer = kNoIndex;
   Bytes bytes = 0;
+  /// Of the producer's dense result; nothing where sections are cut by keys.
+  std::optional<IndexRange> indexes = std::nullopt;
 };
 
 /// A number that the plan was made from, and where it came from.
@@ -127,7 +133,7 @@ struct Plan {
   /// kFetchAll plan has no lanes: its port lists only say who takes part, and its lists of lanes
   /// may be empty.
   std::vector<std::vector<std::vector<TransferIndex>>> channel_order;
-  /// Most kWrite steps at once; 0 = no limit.
+  /// Most steps that store at once (StepKindTraits::stores); 0 = no limit.
   std::int32_t store_channels = 0;
   /// At most store_channels lists: order of the write steps on each channel of the store, each step
   /// once. Empty without a limit.
@@ -137,8 +143,5 @@ struct Plan {
   std::vector<Codec> run_codec;
   PlanSummary summary;
 };
-
-/// Returns "map", "reduce", "combine" or "write".
-const char* StepKindName(StepKind kind);
 
 }  // namespace weir::planner

@@ -15,7 +15,7 @@ void VisitComputeOrder(const Plan& plan, Visit visit) {
     StepIndex last_combine = kNoIndex;
     StepIndex last_other = kNoIndex;
     for (const StepIndex step : order) {
-      const bool combines = plan.steps[static_cast<std::size_t>(step)].kind == StepKind::kCombine;
+      const bool combines = plan.steps[static_cast<std::size_t>(step)].kind->own_order;
       StepIndex& last = combines ? last_combine : last_other;
       if (last != kNoIndex) visit(last, step);
       last = step;

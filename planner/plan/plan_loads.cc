@@ -48,7 +48,7 @@ absl::Status CheckNumbering(const Plan& plan, const StepList& steps) {
     const auto position = static_cast<std::size_t>(step.index_in_layer);
     if (position >= seen.size() || seen[position]) {
       return Invalid("Step ", index, " has index_in_layer ", step.index_in_layer, "; the ",
-                     steps.size(), " ", StepKindName(step.kind), " steps of layer ", step.layer,
+                     steps.size(), " ", step.kind->name, " steps of layer ", step.layer,
                      " must be numbered from 0, each once");
     }
     seen[position] = true;
@@ -178,6 +178,11 @@ class SectionTiling {
                        ", consumer ", section.consumer, " of ", num_steps, " steps, bytes ",
                        section.bytes);
       }
+      const IndexRange indexes = section.indexes.value_or(IndexRange{});
+      if (indexes.begin < 0 || indexes.end < indexes.begin) {
+        return Invalid("Section ", sections_[i], " has no index range: [", indexes.begin, ", ",
+                       indexes.end, ")");
+      }
       if (i == 0) continue;
       const Section& before = plan_.sections[sections_[i - 1]];
       if (before.producer == section.producer && before.consumer == section.consumer) {
@@ -230,9 +235,10 @@ class SectionTiling {
   std::vector<std::size_t> transfers_;
 };
 
-bool MakesRun(const ComputeStep& step) {
-  return step.kind == StepKind::kMap || step.kind == StepKind::kReduce;
-}
+bool MakesRun(const ComputeStep& step) { return step.kind->carries_layer(); }
+
+// Reads what others made and makes something of it: reduction trees.
+bool Combines(const ComputeStep& step) { return !step.kind->carries_layer() && !step.kind->stores; }
 
 // What the sections say of each step.
 struct SectionSums {
@@ -246,8 +252,8 @@ struct SectionSums {
       const auto producer = static_cast<std::size_t>(section.producer);
       const auto consumer = static_cast<std::size_t>(section.consumer);
       AddSaturating(section.bytes, &in_bytes[consumer]);
-      if (plan.steps[consumer].kind == StepKind::kCombine) feeds_combine[producer] = true;
-      if (plan.steps[consumer].kind != StepKind::kReduce) continue;
+      if (Combines(plan.steps[consumer])) feeds_combine[producer] = true;
+      if (!plan.steps[consumer].kind->splits_keys()) continue;
       AddSaturating(section.bytes, &out_bytes[producer]);
       feeds_reduce[producer] = true;
       if (MakesRun(plan.steps[producer])) ++sources[consumer];
@@ -265,7 +271,7 @@ absl::Status CheckSums(const Plan& plan) {
   for (const Section& section : plan.sections) {
     const ComputeStep& from = plan.steps[static_cast<std::size_t>(section.producer)];
     const ComputeStep& to = plan.steps[static_cast<std::size_t>(section.consumer)];
-    if (to.kind == StepKind::kReduce && MakesRun(from) && from.layer != to.layer - 1) {
+    if (to.kind->splits_keys() && MakesRun(from) && from.layer != to.layer - 1) {
       return Invalid("Step ", section.consumer, " reduces layer ", to.layer, " but reads step ",
                      section.producer, " of layer ", from.layer);
     }
@@ -284,7 +290,7 @@ absl::Status CheckSums(const Plan& plan) {
   }
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const ComputeStep& step = plan.steps[i];
-    if (step.kind != StepKind::kReduce) continue;
+    if (!step.kind->splits_keys()) continue;
     if (sums.in_bytes[i] != step.input_bytes) {
       return Invalid("Step ", i, " reads ", step.input_bytes, " bytes, but its sections hold ",
                      sums.in_bytes[i]);
@@ -304,11 +310,11 @@ absl::Status CheckLoads(const Plan& plan) {
   if (absl::Status status = SectionTiling(plan).Check(); !status.ok()) return status;
   for (const auto& [key, steps] : GroupByLayer(plan)) {
     const StepKind kind = key.second;
-    if (kind == StepKind::kCombine) continue;
+    if (!kind->carries_layer() && !kind->stores) continue;
     if (absl::Status status = CheckNumbering(plan, steps); !status.ok()) return status;
-    if (kind == StepKind::kWrite) continue;
+    if (!kind->carries_layer()) continue;
     absl::Status status =
-        kind == StepKind::kMap ? CheckMapRanges(plan, steps) : CheckKeyCuts(plan, steps);
+        kind->reads_input() ? CheckMapRanges(plan, steps) : CheckKeyCuts(plan, steps);
     if (!status.ok()) return status;
   }
   if (absl::Status status = CheckSums(plan); !status.ok()) return status;

@@ -29,15 +29,6 @@ absl::Status CheckStep(const Plan& plan, std::size_t index) {
     return Invalid("Step ", index, " names a worker that does not exist: ", step.worker, " of ",
                    plan.network.num_workers);
   }
-  switch (step.kind) {
-    case StepKind::kMap:
-    case StepKind::kReduce:
-    case StepKind::kCombine:
-    case StepKind::kWrite:
-      break;
-    default:
-      return Invalid("Step ", index, " has an unknown kind: ", static_cast<int>(step.kind));
-  }
   if (step.layer < 0 || step.index_in_layer < 0) {
     return Invalid("Step ", index, " has a negative position: layer ", step.layer, ", index ",
                    step.index_in_layer);

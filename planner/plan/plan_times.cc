@@ -76,8 +76,7 @@ class PlannedTimes {
       // Combine steps only wait for each other; all others run one at a time.
       StepIndex last[2] = {kNoIndex, kNoIndex};
       for (const StepIndex step : order) {
-        const bool combines =
-            plan_.steps[static_cast<std::size_t>(step)].kind == StepKind::kCombine;
+        const bool combines = plan_.steps[static_cast<std::size_t>(step)].kind->own_order;
         StepIndex& before = last[combines ? 1 : 0];
         if (before != kNoIndex) {
           absl::Status status = CheckPair("One step at a time", StepAt(before), StepAt(step));

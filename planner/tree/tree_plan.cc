@@ -31,8 +31,7 @@ class ReductionWriter {
     }
     // Combine steps are numbered on from those that the plan already has.
     for (const ComputeStep& step : plan_.steps) {
-      if (step.kind == StepKind::kCombine)
-        next_combine_ = std::max(next_combine_, step.index_in_layer + 1);
+      if (step.kind->own_order) next_combine_ = std::max(next_combine_, step.index_in_layer + 1);
     }
   }
 
@@ -157,8 +156,7 @@ absl::StatusOr<std::vector<StepIndex>> AppendBroadcast(const SpreadSchedule& spr
   }
   std::int32_t next_combine = 0;
   for (const ComputeStep& step : plan->steps) {
-    if (step.kind == StepKind::kCombine)
-      next_combine = std::max(next_combine, step.index_in_layer + 1);
+    if (step.kind->own_order) next_combine = std::max(next_combine, step.index_in_layer + 1);
   }
   std::vector<StepIndex> received(workers.size(), kNoIndex);
   for (std::size_t k = 0; k < spread.informed.size(); ++k) {

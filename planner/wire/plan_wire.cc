@@ -12,36 +12,6 @@
 namespace weir::planner {
 namespace {
 
-v1::StepKind KindToProto(StepKind kind) {
-  switch (kind) {
-    case StepKind::kMap:
-      return v1::STEP_KIND_MAP;
-    case StepKind::kReduce:
-      return v1::STEP_KIND_REDUCE;
-    case StepKind::kCombine:
-      return v1::STEP_KIND_COMBINE;
-    case StepKind::kWrite:
-      return v1::STEP_KIND_WRITE;
-  }
-  return v1::STEP_KIND_UNSPECIFIED;
-}
-
-absl::StatusOr<StepKind> KindFromProto(v1::StepKind kind) {
-  switch (kind) {
-    case v1::STEP_KIND_MAP:
-      return StepKind::kMap;
-    case v1::STEP_KIND_REDUCE:
-      return StepKind::kReduce;
-    case v1::STEP_KIND_COMBINE:
-      return StepKind::kCombine;
-    case v1::STEP_KIND_WRITE:
-      return StepKind::kWrite;
-    default:
-      return absl::InvalidArgumentError(
-          absl::StrCat("plan message: unknown step kind ", static_cast<int>(kind)));
-  }
-}
-
 v1::TransferOrder OrderToProto(TransferOrder order) {
   switch (order) {
     case TransferOrder::kStrict:
@@ -102,7 +72,7 @@ NetworkModel NetworkFromProto(const v1::NetworkModel& message) {
 }
 
 void StepToProto(const ComputeStep& step, v1::ComputeStep* out) {
-  out->set_kind(KindToProto(step.kind));
+  out->set_kind(static_cast<v1::StepKind>(step.kind->number));
   out->set_layer(step.layer);
   out->set_index_in_layer(step.index_in_layer);
   out->set_worker(step.worker);
@@ -121,8 +91,11 @@ void StepToProto(const ComputeStep& step, v1::ComputeStep* out) {
 }
 
 absl::StatusOr<ComputeStep> StepFromProto(const v1::ComputeStep& message) {
-  absl::StatusOr<StepKind> kind = KindFromProto(message.kind());
-  if (!kind.ok()) return kind.status();
+  const std::optional<StepKind> kind = StepKindOf(message.kind());
+  if (!kind) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("plan message: unknown step kind ", static_cast<int>(message.kind())));
+  }
   ComputeStep step;
   step.kind = *kind;
   step.layer = message.layer();
@@ -197,6 +170,10 @@ v1::Plan ContentToProto(const Plan& plan) {
     s->set_producer(section.producer);
     s->set_consumer(section.consumer);
     s->set_bytes(section.bytes);
+    if (section.indexes) {
+      s->mutable_indexes()->set_begin(section.indexes->begin);
+      s->mutable_indexes()->set_end(section.indexes->end);
+    }
   }
   out.set_transfer_order(OrderToProto(plan.transfer_order));
   out.set_fetch_limit(plan.fetch_limit);
@@ -290,7 +267,13 @@ absl::StatusOr<Plan> PlanFromProto(const v1::Plan& message) {
   }
   plan.sections.reserve(static_cast<std::size_t>(message.sections_size()));
   for (const v1::Section& section : message.sections()) {
-    plan.sections.push_back(Section{section.producer(), section.consumer(), section.bytes()});
+    Section& added = plan.sections.emplace_back();
+    added.producer = section.producer();
+    added.consumer = section.consumer();
+    added.bytes = section.bytes();
+    if (section.has_indexes()) {
+      added.indexes = IndexRange{section.indexes().begin(), section.indexes().end()};
+    }
   }
   absl::StatusOr<TransferOrder> order = OrderFromProto(message.transfer_order());
   if (!order.ok()) return order.status();

@@ -35,9 +35,9 @@ absl::Status RunWriter::Append(std::string_view block, std::int64_t records) {
         "block of ", block.size(), " bytes and ", records, " records for ", file_->path(),
         "; legal are 1 to ", kBlockBytesMax, " bytes and 0 to ", kBlockRecordsMax, " records"));
   }
-  if (info_.sections().empty() || info_.sections().rbegin()->consumer() != consumer_) {
+  if (info_.sections().empty() || info_.sections().rbegin()->consumer_step() != consumer_) {
     v1::RunSection* section = info_.add_sections();
-    section->set_consumer(consumer_);
+    section->set_consumer_step(consumer_);
     section->set_offset(file_->bytes());
   }
   trial_.Add(block);

@@ -1,8 +1,9 @@
 #pragma once
 
-// Writes one run: sections in rising order of consumer, each a sequence of checked blocks.
-// Upstream: a map or reduce step. Downstream: run_reader.h, and the data plane, which moves byte
-// ranges of the file as they are.
+// Writes one run: sections in rising order of consumer, each a sequence of checked blocks. A
+// consumer is a number here; who writes the run knows which step it stands for. Upstream: a map or
+// reduce step. Downstream: run_reader.h, and the data plane, which moves byte ranges of the file as
+// they are.
 
 #include <cstdint>
 #include <memory>

@@ -1,8 +1,8 @@
 #pragma once
 
 // Runs one step of a job: opens what it reads, writes its run or part, sums up. Upstream: a
-// TaskCommand.Run, with all paths resolved by the daemon. Downstream: the engine (JobProgram), then
-// the StepResult.
+// TaskCommand.Run, with all paths resolved by the daemon. Downstream: the kinds of steps, then the
+// StepResult.
 
 #include <cstdint>
 #include <functional>
@@ -15,6 +15,7 @@
 #include "jobs/api/program.h"
 #include "runtime/base/mono_time.h"
 #include "runtime/task/step_activity.h"
+#include "runtime/task/step_kinds.h"
 #include "weir/v1/steps.pb.h"
 
 namespace weir::task {
@@ -26,15 +27,15 @@ absl::StatusOr<std::unique_ptr<JobProgram>> MakeProgram(const v1::TaskCommand::S
                                                         const JobCatalog& catalog);
 
 /// Checks an order once, so that the rest may trust it. Errors: kInvalidArgument, naming the field.
-absl::Status CheckRun(const v1::TaskCommand::Run& run);
+absl::Status CheckRun(const v1::TaskCommand::Run& run, const StepImplementations& kinds);
 
 /// Runs the step and never fails: whatever goes wrong is the result's `error`, with step, and file
 /// and offset where they are known. A failed step leaves no run and no part behind.
 ///
 /// Thread-safety: one step of a program at a time.
 /// Checked by: tests/unit/task/step_runner_test.cc.
-v1::StepResult RunStep(JobProgram& program, const v1::TaskCommand::Run& run, SlotPool& slots,
-                       std::int64_t memory_bytes, StepActivity& activity,
-                       const std::function<MonoTime()>& now);
+v1::StepResult RunStep(const StepImplementations& kinds, JobProgram& program,
+                       const v1::TaskCommand::Run& run, SlotPool& slots, std::int64_t memory_bytes,
+                       StepActivity& activity, const std::function<MonoTime()>& now);
 
 }  // namespace weir::task

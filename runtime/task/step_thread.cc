@@ -38,7 +38,8 @@ struct StepThread::State {
         activity = std::make_shared<StepActivity>(skip_bad);
         step = run.order().step();
       }
-      v1::StepResult result = RunStep(program, run, slots, memory_bytes, *activity, now);
+      v1::StepResult result =
+          RunStep(BuiltInSteps(), program, run, slots, memory_bytes, *activity, now);
       const std::lock_guard lock(mutex);
       activity = nullptr;
       results.push_back(std::move(result));

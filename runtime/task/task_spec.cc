@@ -90,8 +90,8 @@ int RunTaskSpec(const std::string& spec_path, const JobCatalog& catalog,
   }
   SlotThreads slots(std::max(1, spec->start().slots()), environment);
   StepActivity activity(spec->start().skip_bad());
-  const v1::StepResult result = RunStep(**program, spec->run(), slots, spec->start().memory_bytes(),
-                                        activity, environment.now);
+  const v1::StepResult result = RunStep(BuiltInSteps(), **program, spec->run(), slots,
+                                        spec->start().memory_bytes(), activity, environment.now);
   json::JsonPrintOptions options;
   options.add_whitespace = true;
   std::string text;

@@ -11,7 +11,6 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
-#include "runtime/base/step_label.h"
 #include "runtime/base/valid_utf8.h"
 #include "runtime/worker/task_channel.h"
 #include "runtime/worker/task_process.h"
@@ -86,9 +85,8 @@ absl::Status TaskSupervisor::Start(const std::string& directory,
 
 absl::Status TaskSupervisor::Run(v1::TaskCommand::Run run) {
   if (state_ == State::kRunning) {
-    return absl::FailedPreconditionError(absl::StrCat("task runs ", StepLabel(order_), "; ",
-                                                      StepLabel(run.order()),
-                                                      " must wait for its result"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "task runs ", order_.label(), "; ", run.order().label(), " must wait for its result"));
   }
   if (state_ != State::kIdle || cause_) {
     return absl::FailedPreconditionError("task process is not ready for a step");
@@ -192,7 +190,7 @@ void TaskSupervisor::CheckSilence() {
     return;
   }
   Condemn(MakeJobError(job_error::kTaskHung,
-                       absl::StrCat(StepLabel(order_), " read and wrote nothing for ",
+                       absl::StrCat(order_.label(), " read and wrote nothing for ",
                                     absl::FormatDuration(options_.silence), " after ",
                                     progress_.input_bytes_done, " input bytes"),
                        "look for an endless loop, or a record that takes very long"));
@@ -247,7 +245,7 @@ v1::JobError TaskSupervisor::CauseOf(const std::string& end) const {
   } else {
     std::string when = " between steps";
     if (state_ == State::kStarting) when = " before it was ready";
-    if (state_ == State::kRunning) when = absl::StrCat(" in ", StepLabel(order_));
+    if (state_ == State::kRunning) when = absl::StrCat(" in ", order_.label());
     cause = MakeJobError(job_error::kTaskCrashed,
                          absl::StrCat("task process ended", when, " with ", end), kCrashAdvice);
   }

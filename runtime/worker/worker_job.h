@@ -15,8 +15,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/worker/job_paths.h"
-#include "runtime/worker/layer_files.h"
 #include "runtime/worker/report_sender.h"
+#include "runtime/worker/run_files.h"
 #include "runtime/worker/task_supervisor.h"
 #include "runtime/worker/transfer_queue.h"
 #include "runtime/worker/worker_options.h"
@@ -66,8 +66,10 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void OnTaskFailed(v1::JobError error);
   // Steps (worker_job_steps.cc).
   v1::TaskCommand::Start TaskStart() const;
-  // Removes the runs of earlier layers that the master says nobody reads any more.
-  void RemoveReadRuns(const v1::TaskCommand::Run& run);
+  // Remembers the files that the step makes and reads.
+  void KeepRunFiles(const v1::TaskCommand::Run& run);
+  // Removes the runs that the master says nobody reads any more.
+  void RemoveUnreadRuns(const v1::StepOrder& order);
   void OnSpecWritten(const absl::Status& status);
   void OnStepResult(v1::StepResult result);
   void FailStep(v1::JobError error);
@@ -114,7 +116,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
     MonoTime started;
   };
   std::optional<ActiveStep> step_;
-  LayerFiles files_;
+  RunFiles files_;
   TransferQueue transfers_;
   int fetches_running_ = 0;
   int disk_work_running_ = 0;

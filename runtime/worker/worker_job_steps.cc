@@ -11,7 +11,6 @@
 #include "runtime/base/fd.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/log.h"
-#include "runtime/base/step_label.h"
 #include "runtime/worker/worker_job.h"
 
 namespace weir::worker {
@@ -62,7 +61,7 @@ absl::Status WorkerJob::StartStep(const v1::StartStepRequest& request) {
   }
   if (step_) {
     return absl::FailedPreconditionError(
-        absl::StrCat(StepLabel(step_->run.order()), " is not finished"));
+        absl::StrCat(step_->run.order().label(), " is not finished"));
   }
   v1::TaskSpec spec;
   *spec.mutable_start() = TaskStart();
@@ -83,36 +82,42 @@ absl::Status WorkerJob::StartStep(const v1::StartStepRequest& request) {
     run.mutable_order()->set_part_path(*std::move(part));
   }
   step_ = ActiveStep{run, seams_.loop.Now()};
-  RemoveReadRuns(run);
+  KeepRunFiles(run);
+  RemoveUnreadRuns(run.order());
   OnDiskPool([path = paths_.Spec(run_id), spec = std::move(spec)] { return WriteSpec(path, spec); },
              [this](const absl::Status& status) { OnSpecWritten(status); });
   return absl::OkStatus();
 }
 
-void WorkerJob::RemoveReadRuns(const v1::TaskCommand::Run& run) {
+void WorkerJob::KeepRunFiles(const v1::TaskCommand::Run& run) {
   const v1::StepOrder& order = run.order();
   if (!run.run_path().empty()) {
-    files_.Add(order.layer(), {run.run_path(), RunIdOf(order.step(), run.fence().attempt())});
+    files_.Add(RunIdOf(order.step(), run.fence().attempt()), run.run_path());
   }
   for (const v1::StepInput& input : order.inputs()) {
     const bool elsewhere = input.place() != v1::SECTION_PLACE_OWN_RUN && input.bytes() > 0;
-    if (elsewhere) files_.Add(order.layer() - 1, {input.path(), ""});
+    if (elsewhere) files_.Add(input.run_id(), input.path());
   }
-  std::vector<LayerFile> read = files_.TakeBefore(order.keep_from_layer());
-  if (read.empty()) return;
-  for (const LayerFile& file : read) {
-    if (!file.own_run_id.empty()) seams_.runs.Withdraw(run.fence().job_id(), file.own_run_id);
+}
+
+void WorkerJob::RemoveUnreadRuns(const v1::StepOrder& order) {
+  const std::string& job_id = request_.fence().job_id();
+  std::vector<std::string> unread;
+  for (const std::string& run_id : order.unread_runs()) {
+    seams_.runs.Withdraw(job_id, run_id);
+    for (std::string& path : files_.Take(run_id)) unread.push_back(std::move(path));
   }
+  if (unread.empty()) return;
   OnDiskPool(
-      [&storage = seams_.storage, read = std::move(read)] {
+      [&storage = seams_.storage, unread = std::move(unread)] {
         absl::Status first;
-        for (const LayerFile& file : read) first.Update(storage.RemoveAll(file.path));
+        for (const std::string& path : unread) first.Update(storage.RemoveAll(path));
         return first;
       },
-      [job = run.fence().job_id()](const absl::Status& status) {
+      [job_id](const absl::Status& status) {
         // Costs space until the job's release, no more.
         if (status.ok()) return;
-        LogWarning("Run not removed", {{"job", job}, {"error", std::string(status.message())}});
+        LogWarning("Run not removed", {{"job", job_id}, {"error", std::string(status.message())}});
       });
 }
 
@@ -141,7 +146,7 @@ void WorkerJob::OnStepResult(v1::StepResult result) {
 void WorkerJob::FailStep(v1::JobError error) {
   v1::StepResult result;
   result.set_step(step_->run.order().step());
-  *result.mutable_error() = Named(std::move(error), StepLabel(step_->run.order()));
+  *result.mutable_error() = Named(std::move(error), step_->run.order().label());
   ReportStep(std::move(result));
 }
 
@@ -152,7 +157,7 @@ void WorkerJob::ReportStep(v1::StepResult result) {
   result.set_run_s(absl::ToDoubleSeconds(seams_.loop.Now() - step_->started));
   *request.mutable_result() = std::move(result);
   const std::string what =
-      absl::StrCat(StepLabel(step_->run.order()), " of job ", request.fence().job_id());
+      absl::StrCat(step_->run.order().label(), " of job ", request.fence().job_id());
   step_.reset();
   reports_.Deliver(what, [&cluster = seams_.cluster, request = std::move(request)](
                              absl::Duration timeout, ReportSender::Answer answer) {

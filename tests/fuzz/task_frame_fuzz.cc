@@ -32,7 +32,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
   const std::string stream(data + 1, data + bytes);
   const std::size_t piece_bytes = std::max<std::size_t>(1, data[0]);
   ReadStream<weir::v1::TaskCommand>(stream, piece_bytes, [](const weir::v1::TaskCommand& command) {
-    [[maybe_unused]] const absl::Status status = weir::task::CheckRun(command.run());
+    [[maybe_unused]] const absl::Status status =
+        weir::task::CheckRun(command.run(), weir::task::BuiltInSteps());
   });
   ReadStream<weir::v1::TaskEvent>(stream, piece_bytes, [](const weir::v1::TaskEvent& event) {
     std::string frame;

@@ -163,26 +163,17 @@ absl::Status SimWorker::CheckInputs(const Job& job, const v1::StepOrder& order) 
 }
 
 void SimWorker::DropReadRuns(Job& job, const v1::StepOrder& order) {
-  for (const v1::StepInput& input : order.inputs()) {
-    job.layer_of_run[input.run_id()] = order.layer() - 1;
-  }
-  for (auto it = job.layer_of_run.begin(); it != job.layer_of_run.end();) {
-    if (it->second >= order.keep_from_layer()) {
-      ++it;
-      continue;
-    }
-    job.runs.erase(it->first);
-    job.handed_over.erase(it->first);
-    std::erase_if(job.received,
-                  [&](const auto& section) { return section.first.first == it->first; });
-    it = job.layer_of_run.erase(it);
+  for (const std::string& run_id : order.unread_runs()) {
+    job.runs.erase(run_id);
+    job.handed_over.erase(run_id);
+    std::erase_if(job.received, [&](const auto& section) { return section.first.first == run_id; });
   }
 }
 
 double SimWorker::StepSeconds(const v1::StepOrder& order, std::int64_t input_bytes) const {
-  const double rate = order.kind() == v1::STEP_ORDER_KIND_MAP     ? model_.map_seconds_per_byte
-                      : order.kind() == v1::STEP_ORDER_KIND_WRITE ? model_.store_seconds_per_byte
-                                                                  : model_.reduce_seconds_per_byte;
+  const double rate = order.kind() == v1::STEP_KIND_MAP     ? model_.map_seconds_per_byte
+                      : order.kind() == v1::STEP_KIND_WRITE ? model_.store_seconds_per_byte
+                                                            : model_.reduce_seconds_per_byte;
   return static_cast<double>(input_bytes) * rate / model_.slots * model_.slowness;
 }
 
@@ -207,7 +198,7 @@ void SimWorker::StartStep(v1::StartStepRequest request, absl::Duration /*timeout
   job->step_running = true;
   world_.Note(absl::StrCat(model_.name, " step ", order.step(), " of ", request.fence().job_id()));
   const auto takes = absl::Seconds(StepSeconds(order, input_bytes));
-  if (order.kind() == v1::STEP_ORDER_KIND_WRITE) {
+  if (order.kind() == v1::STEP_KIND_WRITE) {
     world_.trace().writes.push_back({request.fence().job_id(), loop_->Now(), loop_->Now() + takes});
   }
   loop_->RunAt(loop_->Now() + takes, [this, job, fence = request.fence(), order, input_bytes] {
@@ -225,10 +216,10 @@ void SimWorker::FinishStep(const JobPtr& job, const v1::Fence& fence, const v1::
   v1::StepResult& result = *request.mutable_result();
   result.set_step(order.step());
   result.set_input_bytes(input_bytes);
-  const bool map = order.kind() == v1::STEP_ORDER_KIND_MAP;
-  const double ratio = map                                         ? model_.map_output_ratio
-                       : order.kind() == v1::STEP_ORDER_KIND_WRITE ? 1
-                                                                   : model_.output_ratio;
+  const bool map = order.kind() == v1::STEP_KIND_MAP;
+  const double ratio = map                                   ? model_.map_output_ratio
+                       : order.kind() == v1::STEP_KIND_WRITE ? 1
+                                                             : model_.output_ratio;
   const auto output_bytes =
       static_cast<std::int64_t>(std::llround(static_cast<double>(input_bytes) * ratio));
   const std::string run_id = absl::StrCat(order.step(), ".", fence.attempt());
@@ -246,11 +237,13 @@ void SimWorker::FinishStep(const JobPtr& job, const v1::Fence& fence, const v1::
     run.set_run_id(run_id);
     run.set_path(absl::StrCat("/runs/", model_.name, "/", run_id));
     std::int64_t begin = 0;
-    for (int k = 0; k < order.consumer_key_end_size(); ++k) {
-      const auto end = static_cast<std::int64_t>(
-          std::llround(order.consumer_key_end(k) * static_cast<double>(output_bytes)));
+    for (const v1::StepConsumer& consumer : order.consumers()) {
+      // Text is one section for its only consumer.
+      const double key_end = order.text() ? 1 : consumer.keys().end();
+      const auto end =
+          static_cast<std::int64_t>(std::llround(key_end * static_cast<double>(output_bytes)));
       v1::RunSection& section = *run.add_sections();
-      section.set_consumer(k);
+      section.set_consumer_step(consumer.step());
       section.set_offset(run.bytes());
       // One block header, as a real section has.
       section.set_bytes(end > begin ? end - begin + 32 : 0);
@@ -258,14 +251,7 @@ void SimWorker::FinishStep(const JobPtr& job, const v1::Fence& fence, const v1::
       run.set_bytes(run.bytes() + section.bytes());
       begin = end;
     }
-    if (order.has_store_consumer()) {
-      v1::RunSection& section = *run.add_sections();
-      section.set_consumer(order.store_consumer());
-      section.set_bytes(output_bytes);
-      run.set_bytes(output_bytes);
-    }
     job->runs[run_id] = run;
-    job->layer_of_run[run_id] = order.layer();
   }
   if (map) {
     v1::Counter& counter = *result.add_counters();

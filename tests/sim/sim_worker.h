@@ -95,7 +95,6 @@ class SimWorker final : public rpc::WorkerApi {
     bool fetching = false;
     bool granted_ahead = false;  // what is fetched was reported as nearly done
     std::map<std::string, v1::RunInfo> runs;
-    std::map<std::string, std::int32_t> layer_of_run;  // own ones, and others' once read
     std::map<std::string, v1::RunInfo> handed_over;
     std::map<std::pair<std::string, std::int64_t>, std::vector<Piece>> received;
   };

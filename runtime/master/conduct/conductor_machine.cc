@@ -22,8 +22,6 @@ namespace {
 // Clock readings are whole nanoseconds, planned times are not.
 constexpr Seconds kClockGrainS = 1e-9;
 
-constexpr planner::Interval kNeverRan{0, -1};
-
 }  // namespace
 
 ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,
@@ -31,21 +29,16 @@ ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Pre
     : plan_(plan),
       prediction_(prediction),
       handover_domains_(std::move(handover_domains)),
+      progress_(plan),
       scheduler_(plan, prediction),
-      step_state_(plan.steps.size(), State::kWaiting),
-      transfer_state_(plan.transfers.size(), State::kWaiting),
       waits_for_(plan.steps.size(), 0),
       steps_behind_(plan.steps.size()),
       steps_behind_transfer_(plan.transfers.size()),
       transfers_of_(plan.steps.size()),
-      reachable_consumers_(plan.steps.size()),
-      producers_of_(plan.steps.size()),
-      runs_(plan.steps.size()),
       planned_section_bytes_(plan.transfers.size(), 0),
       first_of_section_(plan.transfers.size(), false),
       pieces_(plan.transfers.size()),
-      store_before_(plan.steps.size(), planner::kNoIndex),
-      released_s_(plan.transfers.size(), -1) {
+      store_before_(plan.steps.size(), planner::kNoIndex) {
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const planner::ComputeStep& step = plan.steps[s];
     waits_for_[s] =
@@ -60,14 +53,6 @@ ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Pre
   absl::btree_map<std::pair<StepIndex, StepIndex>, planner::Bytes> section_bytes;
   for (const planner::Section& section : plan.sections) {
     section_bytes[{section.producer, section.consumer}] = section.bytes;
-    producers_of_[At(section.consumer)].push_back(section.producer);
-    const planner::ComputeStep& consumer = plan.steps[At(section.consumer)];
-    if (consumer.worker == plan.steps[At(section.producer)].worker) {
-      reachable_consumers_[At(section.producer)].insert(consumer.index_in_layer);
-    }
-  }
-  for (auto& producers : producers_of_) {
-    std::sort(producers.begin(), producers.end());
   }
   absl::btree_map<std::pair<StepIndex, StepIndex>, bool> seen;
   for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
@@ -76,28 +61,18 @@ ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Pre
     transfers_of_[At(transfer.producer)].push_back(static_cast<TransferIndex>(t));
     planned_section_bytes_[t] = section_bytes[pair];
     first_of_section_[t] = !std::exchange(seen[pair], true);
-    reachable_consumers_[At(transfer.producer)].insert(
-        plan.steps[At(transfer.consumer)].index_in_layer);
   }
   for (const auto& order : plan.compute_order) {
-    StepQueue main, combining;
+    StepQueue main, own;
     for (const StepIndex step : order) {
-      const bool combine = plan.steps[At(step)].kind == planner::StepKind::kCombine;
-      (combine ? combining : main).steps.push_back(step);
+      (plan.steps[At(step)].kind->own_order ? own : main).steps.push_back(step);
     }
     queues_.push_back(std::move(main));
-    if (!combining.steps.empty()) queues_.push_back(std::move(combining));
+    if (!own.steps.empty()) queues_.push_back(std::move(own));
   }
   for (const std::vector<StepIndex>& order : plan.store_order) {
     for (std::size_t i = 1; i < order.size(); ++i) store_before_[At(order[i])] = order[i - 1];
   }
-  actual_.steps.assign(plan.steps.size(), kNeverRan);
-  actual_.transfers.assign(plan.transfers.size(), kNeverRan);
-  actual_.transfer_bytes.assign(plan.transfers.size(), 0);
-  actual_.step_input_bytes.assign(plan.steps.size(), 0);
-  actual_.step_output_bytes.assign(plan.steps.size(), 0);
-  actual_.step_unpacked_output_bytes.assign(plan.steps.size(), 0);
-  actual_.transfer_in_flight_bytes.assign(plan.transfers.size(), 0);
 }
 
 Seconds ConductorMachine::Since(MonoTime now) const { return absl::ToDoubleSeconds(now - began_); }
@@ -107,19 +82,9 @@ void ConductorMachine::WakeAt(Seconds when_s) {
   if (!next_wakeup_ || when < *next_wakeup_) next_wakeup_ = when;
 }
 
-bool ConductorMachine::step_under_way(StepIndex step) const {
-  return step_state_[At(step)] == State::kUnderWay;
-}
-
-bool ConductorMachine::transfer_under_way(TransferIndex transfer) const {
-  return transfer_state_[At(transfer)] == State::kUnderWay;
-}
-
 planner::Bytes ConductorMachine::transfer_bytes(TransferIndex transfer) const {
   return pieces_[At(transfer)].size();
 }
-
-bool ConductorMachine::finished() const { return At(steps_done_) == plan_.steps.size(); }
 
 bool ConductorMachine::SameDomain(WorkerIndex a, WorkerIndex b) const {
   const std::string& domain = handover_domains_[At(a)];
@@ -139,33 +104,23 @@ ConductorOrders ConductorMachine::Wake(MonoTime now) {
 
 absl::Status ConductorMachine::StepDone(StepIndex step, std::vector<RunSection> sections,
                                         MonoTime now, ConductorOrders& orders) {
-  State& state = step_state_[At(step)];
+  const State state = progress_.step_state(step);
   if (state == State::kDone) return absl::OkStatus();
   if (state == State::kWaiting) {
     return absl::AbortedError(absl::StrCat("step ", step, " was reported done before its start"));
   }
-  if (absl::Status run = CheckRun(step, sections); !run.ok()) return run;
-  state = State::kDone;
-  ++steps_done_;
-  const bool limited =
-      plan_.store_channels > 0 && plan_.steps[At(step)].kind == planner::StepKind::kWrite;
-  if (limited) --writes_under_way_;
+  if (absl::Status run = progress_.CheckRun(step, sections); !run.ok()) return run;
   const Seconds now_s = Since(now);
-  actual_.steps[At(step)].finish_s = now_s;
-  actual_.makespan_s = std::max(actual_.makespan_s, now_s);
-  for (const RunSection& section : sections) {
-    actual_.step_output_bytes[At(step)] += section.bytes;
-    actual_.step_unpacked_output_bytes[At(step)] += section.unpacked_bytes;
-  }
+  progress_.FinishStep(step, std::move(sections), now_s);
+  if (plan_.store_channels > 0 && plan_.steps[At(step)].kind->stores) --writes_under_way_;
   const Seconds predicted_s = prediction_.steps[At(step)].finish_s;
   if (predicted_s > 0) pace_ = std::max(pace_.value_or(0), now_s / predicted_s);
   for (const StepIndex behind : steps_behind_[At(step)]) --waits_for_[At(behind)];
-  PublishRun(step, std::move(sections));
+  ScalePieces(step);
   for (const TransferIndex transfer : transfers_of_[At(step)]) {
     if (pieces_[At(transfer)].size() > 0) {
       scheduler_.SetReady(transfer);
     } else {
-      actual_.transfers[At(transfer)].start_s = now_s;
       scheduler_.Skip(transfer);
       FinishTransfer(transfer, now_s);
     }
@@ -174,50 +129,25 @@ absl::Status ConductorMachine::StepDone(StepIndex step, std::vector<RunSection> 
   return absl::OkStatus();
 }
 
-absl::Status ConductorMachine::CheckRun(StepIndex step,
-                                        const std::vector<RunSection>& sections) const {
-  for (const RunSection& section : sections) {
-    if (section.bytes == 0 || reachable_consumers_[At(step)].contains(section.consumer)) continue;
-    return absl::InternalError(absl::StrCat("the run of step ", step, " holds ", section.bytes,
-                                            " bytes for consumer ", section.consumer,
-                                            ", which the plan does not move"));
-  }
-  return absl::OkStatus();
-}
-
-void ConductorMachine::PublishRun(StepIndex step, std::vector<RunSection> sections) {
-  std::sort(sections.begin(), sections.end(),
-            [](const RunSection& a, const RunSection& b) { return a.consumer < b.consumer; });
-  runs_[At(step)] = std::move(sections);
-  for (const TransferIndex transfer : transfers_of_[At(step)]) {
+void ConductorMachine::ScalePieces(StepIndex producer) {
+  for (const TransferIndex transfer : transfers_of_[At(producer)]) {
     const Transfer& t = plan_.transfers[At(transfer)];
-    pieces_[At(transfer)] =
-        ScalePiece(t.offset, t.bytes, planned_section_bytes_[At(transfer)],
-                   SectionFor(t.producer, t.consumer).bytes, first_of_section_[At(transfer)]);
+    pieces_[At(transfer)] = ScalePiece(t.offset, t.bytes, planned_section_bytes_[At(transfer)],
+                                       progress_.SectionOf(producer, t.consumer).bytes,
+                                       first_of_section_[At(transfer)]);
   }
-}
-
-RunSection ConductorMachine::SectionFor(StepIndex producer, StepIndex consumer) const {
-  const std::int32_t index = plan_.steps[At(consumer)].index_in_layer;
-  const std::vector<RunSection>& run = runs_[At(producer)];
-  const auto it = std::lower_bound(
-      run.begin(), run.end(), index,
-      [](const RunSection& section, std::int32_t value) { return section.consumer < value; });
-  if (it == run.end() || it->consumer != index) return RunSection{index, 0, 0};
-  return *it;
 }
 
 absl::Status ConductorMachine::TransferNearlyDone(TransferIndex transfer,
                                                   planner::Bytes in_flight_bytes, MonoTime now,
                                                   ConductorOrders& orders) {
-  const State state = transfer_state_[At(transfer)];
+  const State state = progress_.transfer_state(transfer);
   if (state == State::kWaiting) {
     return absl::AbortedError(
         absl::StrCat("transfer ", transfer, " was reported nearly done before its grant"));
   }
-  if (state == State::kDone || released_s_[At(transfer)] >= 0) return absl::OkStatus();
-  released_s_[At(transfer)] = Since(now);
-  actual_.transfer_in_flight_bytes[At(transfer)] = in_flight_bytes;
+  if (state == State::kDone || progress_.passed(transfer)) return absl::OkStatus();
+  progress_.PassTransfer(transfer, in_flight_bytes, Since(now));
   scheduler_.Pass(transfer);
   Advance(now, orders);
   return absl::OkStatus();
@@ -225,7 +155,7 @@ absl::Status ConductorMachine::TransferNearlyDone(TransferIndex transfer,
 
 absl::Status ConductorMachine::TransferDone(TransferIndex transfer, MonoTime now,
                                             ConductorOrders& orders) {
-  const State state = transfer_state_[At(transfer)];
+  const State state = progress_.transfer_state(transfer);
   if (state == State::kDone) return absl::OkStatus();
   if (state == State::kWaiting) {
     return absl::AbortedError(
@@ -238,12 +168,7 @@ absl::Status ConductorMachine::TransferDone(TransferIndex transfer, MonoTime now
 }
 
 void ConductorMachine::FinishTransfer(TransferIndex transfer, Seconds now_s) {
-  transfer_state_[At(transfer)] = State::kDone;
-  ++transfers_done_;
-  const Seconds released_s = released_s_[At(transfer)];
-  actual_.transfers[At(transfer)].finish_s = released_s >= 0 ? released_s : now_s;
-  actual_.transfer_bytes[At(transfer)] = pieces_[At(transfer)].size();
-  actual_.makespan_s = std::max(actual_.makespan_s, now_s);
+  progress_.FinishTransfer(transfer, pieces_[At(transfer)].size(), now_s);
   for (const StepIndex behind : steps_behind_transfer_[At(transfer)]) --waits_for_[At(behind)];
 }
 
@@ -254,33 +179,33 @@ void ConductorMachine::Advance(MonoTime now, ConductorOrders& orders) {
   next_wakeup_.reset();
   StartDueSteps(now_s, orders);
   for (const TransferIndex transfer : scheduler_.TakeStartable(now_s, pace)) {
-    transfer_state_[At(transfer)] = State::kUnderWay;
-    actual_.transfers[At(transfer)].start_s = now_s;
+    const int attempt = progress_.StartTransfer(transfer, now_s);
     orders.transfers.push_back(MakeTransferStart(transfer));
+    orders.transfers.back().attempt = attempt;
   }
   if (scheduler_.next_late_s()) WakeAt(*scheduler_.next_late_s());
-  if (finished() && !std::exchange(reported_finished_, true)) orders.finished = true;
+  if (progress_.finished() && !std::exchange(reported_finished_, true)) orders.finished = true;
 }
 
 void ConductorMachine::StartDueSteps(Seconds now_s, ConductorOrders& orders) {
   std::vector<StepIndex> writes;  // ready, wait for the store only
   for (StepQueue& queue : queues_) {
     while (queue.head < queue.steps.size() &&
-           step_state_[At(queue.steps[queue.head])] == State::kDone) {
+           progress_.step_state(queue.steps[queue.head]) == State::kDone) {
       ++queue.head;
     }
     if (queue.head == queue.steps.size()) continue;
     const StepIndex step = queue.steps[queue.head];
-    if (step_state_[At(step)] != State::kWaiting || waits_for_[At(step)] > 0) continue;
+    if (progress_.step_state(step) != State::kWaiting || waits_for_[At(step)] > 0) continue;
     const Seconds release_s = plan_.steps[At(step)].release_s;
     if (now_s + kClockGrainS < release_s) {
       WakeAt(release_s);
       continue;
     }
-    if (plan_.store_channels > 0 && plan_.steps[At(step)].kind == planner::StepKind::kWrite) {
+    if (plan_.store_channels > 0 && plan_.steps[At(step)].kind->stores) {
       const bool strict = plan_.transfer_order == planner::TransferOrder::kStrict;
       const StepIndex before = strict ? store_before_[At(step)] : planner::kNoIndex;
-      if (before == planner::kNoIndex || step_state_[At(before)] == State::kDone) {
+      if (before == planner::kNoIndex || progress_.step_state(before) == State::kDone) {
         writes.push_back(step);
       }
       continue;
@@ -300,33 +225,33 @@ void ConductorMachine::StartDueSteps(Seconds now_s, ConductorOrders& orders) {
 }
 
 void ConductorMachine::Start(StepIndex step, Seconds now_s, ConductorOrders& orders) {
-  step_state_[At(step)] = State::kUnderWay;
-  actual_.steps[At(step)].start_s = now_s;
-  orders.steps.push_back(MakeStepStart(step));
-  planner::Bytes& read = actual_.step_input_bytes[At(step)];
-  read = plan_.steps[At(step)].input_end - plan_.steps[At(step)].input_begin;
-  for (const StepStart::Input& input : orders.steps.back().inputs) read += input.bytes;
+  const planner::ComputeStep& planned = plan_.steps[At(step)];
+  StepStart start{step, InputsOf(step)};
+  planner::Bytes input_bytes = planned.input_end - planned.input_begin;
+  for (const StepStart::Input& input : start.inputs) input_bytes += input.bytes;
+  start.attempt = progress_.StartStep(step, input_bytes, now_s);
+  start.unread = progress_.TakeUnread(planned.worker);
+  orders.steps.push_back(std::move(start));
 }
 
-StepStart ConductorMachine::MakeStepStart(StepIndex step) const {
-  StepStart start;
-  start.step = step;
+std::vector<StepStart::Input> ConductorMachine::InputsOf(StepIndex step) const {
+  std::vector<StepStart::Input> inputs;
   const WorkerIndex worker = plan_.steps[At(step)].worker;
-  for (const StepIndex producer : producers_of_[At(step)]) {
-    const RunSection section = SectionFor(producer, step);
+  for (const StepIndex producer : progress_.ProducersOf(step)) {
+    const RunSection section = progress_.SectionOf(producer, step);
     if (section.bytes == 0) continue;
     const WorkerIndex source = plan_.steps[At(producer)].worker;
     const SectionPlace place = source == worker             ? SectionPlace::kOwnRun
                                : SameDomain(source, worker) ? SectionPlace::kHandedOver
                                                             : SectionPlace::kReceived;
-    start.inputs.push_back(StepStart::Input{producer, place, section.offset, section.bytes});
+    inputs.push_back(StepStart::Input{producer, place, section.offset, section.bytes});
   }
-  return start;
+  return inputs;
 }
 
 TransferStart ConductorMachine::MakeTransferStart(TransferIndex transfer) const {
   const Transfer& t = plan_.transfers[At(transfer)];
-  const RunSection section = SectionFor(t.producer, t.consumer);
+  const RunSection section = progress_.SectionOf(t.producer, t.consumer);
   const Piece& piece = pieces_[At(transfer)];
   TransferStart start;
   start.transfer = transfer;

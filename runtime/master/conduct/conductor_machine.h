@@ -8,30 +8,21 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/btree_set.h"
 #include "absl/status/status.h"
-#include "planner/explain/explain.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/predict/predict.h"
 #include "runtime/base/mono_time.h"
 #include "runtime/master/conduct/piece_scaling.h"
+#include "runtime/master/conduct/plan_progress.h"
 #include "runtime/master/conduct/transfer_scheduler.h"
 
 namespace weir::master {
 
-/// One section of a published run: where it lies in the run file.
-struct RunSection {
-  std::int32_t consumer = 0;  // index_in_layer of the consumer
-  planner::Bytes offset = 0;
-  planner::Bytes bytes = 0;
-  planner::Bytes unpacked_bytes = 0;  // what `bytes` would be without packing
-};
-
 /// Where a step finds one of its input sections.
 enum class SectionPlace { kOwnRun, kHandedOver, kReceived };
 
-/// Order to start a step. Inputs are in the order of their producers in the plan, whatever arrived
-/// first; empty sections are left out.
+/// Order to start an attempt of a step. Inputs are in the order of their producers in the plan,
+/// whatever arrived first; empty sections are left out.
 struct StepStart {
   struct Input {
     planner::StepIndex producer = planner::kNoIndex;
@@ -40,12 +31,16 @@ struct StepStart {
     planner::Bytes bytes = 0;
   };
   planner::StepIndex step = planner::kNoIndex;
-  std::vector<Input> inputs;
+  std::vector<Input> inputs = {};
+  int attempt = 1;
+  /// Producers of the runs that nobody reads on this worker, or from it, any more.
+  std::vector<planner::StepIndex> unread = {};
 };
 
 /// Order to move one piece now.
 struct TransferStart {
   planner::TransferIndex transfer = planner::kNoIndex;
+  int attempt = 1;
   /// Within the producer's run file.
   planner::Bytes offset = 0;
   planner::Bytes bytes = 0;
@@ -63,18 +58,18 @@ struct ConductorOrders {
   bool finished = false;
 };
 
-/// Runs one plan by dependencies, not by the clock.
+/// Runs one plan by dependencies, not by the clock: a ledger of what is done (PlanProgress), and a
+/// scheduler of who may move next.
 ///
 /// A step starts when its release time has passed, what it waits for is done, and the step before
-/// it in its worker's order is done (combine steps form an order of their own). At most
-/// Plan::store_channels write steps run at once, the first in the plan first (kStrict: exactly in
-/// store_order). A transfer is
-/// granted by TransferScheduler's rules once its producer's run is published; its piece is scaled
-/// to the size that the section really has, and a piece of no bytes is done without a grant.
-/// Transfers inside one hand-over domain are granted as hand-overs; ports, channels and orders hold
-/// for them as well. Requires: CheckPlan accepts the plan; the prediction is Predict's; both
-/// outlive the conductor. Errors: kAborted for a report of something that is not under way (a stale
-/// or invented report);
+/// it in its worker's order is done (kinds with an order of their own wait for their own steps
+/// only). At most Plan::store_channels steps that store run at once, the first in the plan first
+/// (kStrict: exactly in store_order). A transfer is granted by TransferScheduler's rules once its
+/// producer's run is published; its piece is scaled to the size that the section really has, and a
+/// piece of no bytes is done without a grant. Transfers inside one hand-over domain are granted as
+/// hand-overs; ports, channels and orders hold for them as well. Requires: CheckPlan accepts the
+/// plan; the prediction is Predict's; both outlive the conductor. Errors: kAborted for a report of
+/// something that is not under way (a stale or invented report);
 ///   the state is then unchanged. kInternal when a run holds bytes that the plan does not move.
 ///   A repeated report of something done is OK and changes nothing.
 /// Thread-safety: none; control strand only. Time: `now` is passed in and must not go backwards.
@@ -102,18 +97,18 @@ class ConductorMachine {
   /// Next moment at which time alone may make an order due.
   std::optional<MonoTime> NextWakeup() const { return next_wakeup_; }
 
-  bool step_under_way(planner::StepIndex step) const;
-  bool transfer_under_way(planner::TransferIndex transfer) const;
+  bool step_under_way(planner::StepIndex step) const {
+    return progress_.step_state(step) == PlanProgress::State::kUnderWay;
+  }
+  bool transfer_under_way(planner::TransferIndex transfer) const {
+    return progress_.transfer_state(transfer) == PlanProgress::State::kUnderWay;
+  }
   /// Bytes that the transfer was granted, or its share of the section once its run is published.
   planner::Bytes transfer_bytes(planner::TransferIndex transfer) const;
-  std::int32_t steps_done() const { return steps_done_; }
-  std::int32_t transfers_done() const { return transfers_done_; }
-  bool finished() const;
-  /// What happened so far, seconds from Begin.
-  const planner::ActualRun& actual() const { return actual_; }
+  const PlanProgress& progress() const { return progress_; }
 
  private:
-  enum class State : std::uint8_t { kWaiting, kUnderWay, kDone };
+  using State = PlanProgress::State;
   /// A worker's steps that run one at a time, in order.
   struct StepQueue {
     std::vector<planner::StepIndex> steps;
@@ -123,12 +118,10 @@ class ConductorMachine {
   void Advance(MonoTime now, ConductorOrders& orders);
   void StartDueSteps(planner::Seconds now_s, ConductorOrders& orders);
   void Start(planner::StepIndex step, planner::Seconds now_s, ConductorOrders& orders);
-  StepStart MakeStepStart(planner::StepIndex step) const;
+  std::vector<StepStart::Input> InputsOf(planner::StepIndex step) const;
   TransferStart MakeTransferStart(planner::TransferIndex transfer) const;
-  absl::Status CheckRun(planner::StepIndex step, const std::vector<RunSection>& sections) const;
-  void PublishRun(planner::StepIndex step, std::vector<RunSection> sections);
+  void ScalePieces(planner::StepIndex producer);
   void FinishTransfer(planner::TransferIndex transfer, planner::Seconds now_s);
-  RunSection SectionFor(planner::StepIndex producer, planner::StepIndex consumer) const;
   bool SameDomain(planner::WorkerIndex a, planner::WorkerIndex b) const;
   planner::Seconds Since(MonoTime now) const;
   void WakeAt(planner::Seconds when_s);
@@ -136,33 +129,23 @@ class ConductorMachine {
   const planner::Plan& plan_;
   const planner::Prediction& prediction_;
   const std::vector<std::string> handover_domains_;
+  PlanProgress progress_;
   TransferScheduler scheduler_;
   MonoTime began_;
-  std::vector<State> step_state_;
-  std::vector<State> transfer_state_;
   std::vector<std::int32_t> waits_for_;  // by step: undone steps and transfers before it
   std::vector<std::vector<planner::StepIndex>> steps_behind_;           // by step
   std::vector<std::vector<planner::StepIndex>> steps_behind_transfer_;  // by transfer
   std::vector<std::vector<planner::TransferIndex>> transfers_of_;       // by producer
-  /// By producer: index_in_layer of the consumers whose section stays or is moved by the plan.
-  std::vector<absl::btree_set<std::int32_t>> reachable_consumers_;
-  std::vector<std::vector<planner::StepIndex>> producers_of_;  // by consumer, rising
-  std::vector<std::vector<RunSection>> runs_;                  // by step, once published
-  std::vector<planner::Bytes> planned_section_bytes_;          // by transfer
-  std::vector<bool> first_of_section_;                         // by transfer
-  std::vector<Piece> pieces_;                                  // by transfer, once published
-  std::vector<planner::StepIndex> store_before_;               // by write step, on its channel
-  /// When the ports of a moving transfer became free for the next, by transfer; negative: not yet.
-  std::vector<planner::Seconds> released_s_;
+  std::vector<planner::Bytes> planned_section_bytes_;                   // by transfer
+  std::vector<bool> first_of_section_;                                  // by transfer
+  std::vector<Piece> pieces_;                     // by transfer, once published
+  std::vector<planner::StepIndex> store_before_;  // by write step, on its channel
   std::vector<StepQueue> queues_;
   /// Slowest finished step, actual over predicted finish; nothing before the first one.
   std::optional<double> pace_;
   std::int32_t writes_under_way_ = 0;  // counted while the store is limited
-  std::int32_t steps_done_ = 0;
-  std::int32_t transfers_done_ = 0;
   bool reported_finished_ = false;
   std::optional<MonoTime> next_wakeup_;
-  planner::ActualRun actual_;
 };
 
 }  // namespace weir::master

@@ -19,7 +19,6 @@ using planner::At;
 
 namespace {
 
-constexpr int kFirstAttempt = 1;
 // Two tries inside the time of one control call.
 constexpr CallBudget kOrderBudget{absl::Milliseconds(2400), limits::kCallTimeout};
 
@@ -78,10 +77,10 @@ const RegisteredWorker& ConductorRun::WorkerOf(planner::WorkerIndex index) const
   return workers_[At(index)];
 }
 
-v1::Fence ConductorRun::FenceFor(const RegisteredWorker& worker) const {
+v1::Fence ConductorRun::FenceFor(const RegisteredWorker& worker, int attempt) const {
   v1::Fence fence = fence_;
   fence.set_worker_epoch(worker.epoch);
-  fence.set_attempt(kFirstAttempt);
+  fence.set_attempt(attempt);
   return fence;
 }
 
@@ -114,8 +113,8 @@ void ConductorRun::ScheduleWakeup() {
 void ConductorRun::SendStep(const StepStart& start) {
   const RegisteredWorker& worker = WorkerOf(planned_.plan.steps[At(start.step)].worker);
   auto request = std::make_shared<v1::StartStepRequest>();
-  *request->mutable_fence() = FenceFor(worker);
-  *request->mutable_order() = orders_.BuildStep(start, kFirstAttempt);
+  *request->mutable_fence() = FenceFor(worker, start.attempt);
+  *request->mutable_order() = orders_.BuildStep(start);
   CallWithRetry(loop_, random_, kOrderBudget,
                 callbacks_.Guard([this, request, api = worker.api, step = start.step](
                                      absl::Duration timeout,
@@ -137,7 +136,7 @@ void ConductorRun::SendGrant(const TransferStart& start) {
   const planner::WorkerIndex receiver = planned_.plan.transfers[At(start.transfer)].receiver;
   const RegisteredWorker& worker = WorkerOf(receiver);
   auto request = std::make_shared<v1::GrantTransferRequest>();
-  *request->mutable_fence() = FenceFor(worker);
+  *request->mutable_fence() = FenceFor(worker, start.attempt);
   *request->mutable_order() = orders_.BuildGrant(start, grant_delay_[At(receiver)].seconds());
   CallWithRetry(
       loop_, random_, kOrderBudget,
@@ -168,15 +167,15 @@ void ConductorRun::OrderFailed(const RegisteredWorker& worker, const std::string
 }
 
 absl::Status ConductorRun::CheckFence(const v1::Fence& fence, WorkerId worker_id,
-                                      planner::WorkerIndex expected) const {
+                                      planner::WorkerIndex expected, int attempt) const {
   const RegisteredWorker& worker = WorkerOf(expected);
   if (stopped_) return absl::AbortedError("the job is ending; drop its work");
-  if (fence.plan_epoch() != fence_.plan_epoch() || fence.attempt() != kFirstAttempt ||
+  if (fence.plan_epoch() != fence_.plan_epoch() || fence.attempt() != attempt ||
       worker_id != worker.id || fence.worker_epoch() != worker.epoch) {
     return absl::AbortedError(absl::StrCat(
         "stale report: plan epoch ", fence.plan_epoch(), ", attempt ", fence.attempt(), ", worker ",
         worker_id, " under epoch ", fence.worker_epoch(), "; current are ", fence_.plan_epoch(),
-        ", ", kFirstAttempt, ", ", worker.id, ", ", worker.epoch));
+        ", ", attempt, ", ", worker.id, ", ", worker.epoch));
   }
   return absl::OkStatus();
 }
@@ -188,7 +187,8 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
     return absl::InvalidArgumentError(absl::StrCat("the plan has no step ", step));
   }
   const planner::WorkerIndex index = planned_.plan.steps[At(step)].worker;
-  absl::Status fenced = CheckFence(report.fence(), report.worker_id(), index);
+  const int attempt = conductor_.progress().step_attempt(step);
+  absl::Status fenced = CheckFence(report.fence(), report.worker_id(), index, attempt);
   if (!fenced.ok()) return fenced;
   const std::string& worker = WorkerOf(index).identity.name();
   if (result.has_error()) {
@@ -208,7 +208,7 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
   std::vector<RunSection> sections;
   for (const v1::RunSection& section : result.run().sections()) {
     const std::int64_t unpacked = section.unpacked_bytes();
-    sections.push_back(RunSection{section.consumer(), section.offset(), section.bytes(),
+    sections.push_back(RunSection{section.consumer_step(), section.offset(), section.bytes(),
                                   unpacked > 0 ? unpacked : section.bytes()});
   }
   ConductorOrders orders;
@@ -232,9 +232,9 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
   }
   if (result.has_part()) {
     parts_.push_back(
-        CommittedPart{planned_.plan.steps[At(step)].index_in_layer, kFirstAttempt, result.part()});
+        CommittedPart{planned_.plan.steps[At(step)].index_in_layer, attempt, result.part()});
   }
-  listener_.step_committed(orders_.StepName(step), step, kFirstAttempt, worker);
+  listener_.step_committed(orders_.StepName(step), step, attempt, worker);
   CarryOut(std::move(orders));
   return absl::OkStatus();
 }
@@ -246,7 +246,8 @@ absl::Status ConductorRun::TakeReport(const v1::ReportTransferRequest& request) 
     return absl::InvalidArgumentError(absl::StrCat("the plan has no transfer ", transfer));
   }
   const planner::WorkerIndex index = planned_.plan.transfers[At(transfer)].receiver;
-  absl::Status fenced = CheckFence(request.fence(), request.worker_id(), index);
+  const int attempt = conductor_.progress().transfer_attempt(transfer);
+  absl::Status fenced = CheckFence(request.fence(), request.worker_id(), index, attempt);
   if (!fenced.ok()) return fenced;
   if (report.has_error()) {
     v1::JobError error = report.error();
@@ -287,11 +288,11 @@ void ConductorRun::TakeProgress(WorkerId worker, const v1::StepProgress& progres
 }
 
 v1::JobProgress ConductorRun::Progress() const {
-  return MeasureProgress(planned_.plan, planned_.prediction, conductor_, step_bytes_done_,
-                         absl::ToDoubleSeconds(loop_.Now() - began_));
+  return MeasureProgress(planned_.plan, planned_.prediction, conductor_.progress(),
+                         step_bytes_done_, absl::ToDoubleSeconds(loop_.Now() - began_));
 }
 
-planner::ActualRun ConductorRun::Actual() const { return conductor_.actual(); }
+planner::ActualRun ConductorRun::Actual() const { return conductor_.progress().actual(); }
 
 std::string ConductorRun::StepOn(WorkerId worker) const {
   for (std::size_t s = 0; s < planned_.plan.steps.size(); ++s) {

@@ -33,7 +33,8 @@ struct ConductorRunListener {
 
 /// One execution of a plan.
 ///
-/// Every step and transfer is tried once (attempt 1); the first that fails ends the run. Orders are
+/// A report counts only for the attempt that is under way. The first step or transfer that fails
+/// ends the run. Orders are
 /// repeated while the worker does not answer; who answers in the end is the lease.
 /// Thread-safety: on the loop only. Ownership: `planned`, `input` and `workers` outlive it.
 /// Checked by: tests/unit/master/master_test.cc, tests/sim.
@@ -73,10 +74,10 @@ class ConductorRun {
                    const absl::Status& status);
   void ScheduleWakeup();
   void Fail(v1::JobError error);
-  absl::Status CheckFence(const v1::Fence& fence, WorkerId worker_id,
-                          planner::WorkerIndex expected) const;
+  absl::Status CheckFence(const v1::Fence& fence, WorkerId worker_id, planner::WorkerIndex expected,
+                          int attempt) const;
   void FailStep(planner::StepIndex step, const std::string& message);
-  v1::Fence FenceFor(const RegisteredWorker& worker) const;
+  v1::Fence FenceFor(const RegisteredWorker& worker, int attempt) const;
   const RegisteredWorker& WorkerOf(planner::WorkerIndex index) const;
 
   env::EventLoop& loop_;

@@ -1,6 +1,7 @@
 #include "runtime/master/conduct/order_builder.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -36,45 +37,26 @@ OrderBuilder::OrderBuilder(const planner::Plan& plan, const InputRanges& input,
       workers_(workers),
       places_(std::move(places)),
       options_(options),
-      stored_by_(plan.steps.size(), planner::kNoIndex),
+      sections_of_(plan.steps.size()),
       runs_(plan.steps.size()) {
-  for (const planner::ComputeStep& step : plan.steps) {
-    if (key_ends_.size() <= At(step.layer)) key_ends_.resize(At(step.layer) + 1);
-    std::vector<double>& ends = key_ends_[At(step.layer)];
-    if (ends.size() <= At(step.index_in_layer)) ends.resize(At(step.index_in_layer) + 1);
-    ends[At(step.index_in_layer)] = step.key_end;
+  for (std::size_t i = 0; i < plan.sections.size(); ++i) {
+    sections_of_[At(plan.sections[i].producer)].push_back(static_cast<std::int32_t>(i));
   }
-  for (const planner::Section& section : plan.sections) {
-    if (plan.steps[At(section.consumer)].kind != planner::StepKind::kWrite) continue;
-    stored_by_[At(section.producer)] = section.consumer;
-  }
-  // Rounding in the planner must not leave the last keys without an owner.
-  for (std::vector<double>& ends : key_ends_) {
-    if (!ends.empty()) ends.back() = 1;
+  // By rising range: layers number their steps by rising keys.
+  const auto rank = [&plan](std::int32_t index) {
+    const planner::Section& section = plan.sections[At(index)];
+    const planner::ComputeStep& consumer = plan.steps[At(section.consumer)];
+    const std::int64_t begin = section.indexes ? section.indexes->begin : 0;
+    return std::tuple(begin, consumer.layer, consumer.index_in_layer);
+  };
+  for (std::vector<std::int32_t>& sections : sections_of_) {
+    std::sort(sections.begin(), sections.end(),
+              [&rank](std::int32_t a, std::int32_t b) { return rank(a) < rank(b); });
   }
 }
 
 void OrderBuilder::RunPublished(planner::StepIndex step, const v1::RunInfo& run) {
   runs_[At(step)] = PublishedRun{run.run_id(), run.path()};
-}
-
-bool OrderBuilder::WritesPart(planner::StepIndex step) const {
-  return At(plan_.steps[At(step)].layer) + 1 == key_ends_.size();
-}
-
-std::int32_t OrderBuilder::KeepFromLayer(const planner::ComputeStep& step) const {
-  // A reducer starts when all of the layer before have ended, which read the layer before that. A
-  // write step may start while other reducers still read theirs.
-  switch (step.kind) {
-    case planner::StepKind::kReduce:
-      return step.layer - 1;
-    case planner::StepKind::kWrite:
-      return std::max(0, step.layer - 2);
-    case planner::StepKind::kMap:
-    case planner::StepKind::kCombine:
-      break;
-  }
-  return 0;
 }
 
 std::string OrderBuilder::StepName(planner::StepIndex step) const {
@@ -86,42 +68,64 @@ std::string OrderBuilder::TransferName(planner::TransferIndex transfer) const {
   return absl::StrCat("transfer of ", StepName(t.producer), " to ", StepName(t.consumer));
 }
 
-v1::StepOrder OrderBuilder::BuildStep(const StepStart& start, int attempt) const {
+v1::StepOrder OrderBuilder::BuildStep(const StepStart& start) const {
   const planner::ComputeStep& step = plan_.steps[At(start.step)];
   v1::StepOrder order;
   order.set_step(start.step);
+  order.set_kind(static_cast<v1::StepKind>(step.kind->number));
+  order.set_label(StepName(start.step));
   order.set_layer(step.layer);
   order.set_index_in_layer(step.index_in_layer);
-  order.set_layer_size(static_cast<std::int32_t>(key_ends_[At(step.layer)].size()));
-  if (step.kind == planner::StepKind::kMap) {
-    order.set_kind(v1::STEP_ORDER_KIND_MAP);
+  if (step.kind->reads_input()) {
     for (v1::InputRange& range : input_.Cut(step.input_begin, step.input_end)) {
       *order.add_ranges() = std::move(range);
     }
-  } else {
-    const bool write = step.kind == planner::StepKind::kWrite;
-    order.set_kind(write ? v1::STEP_ORDER_KIND_WRITE : v1::STEP_ORDER_KIND_REDUCE);
-    for (const StepStart::Input& input : start.inputs) {
-      v1::StepInput& message = *order.add_inputs();
-      message.set_producer_step(input.producer);
-      message.set_run_id(runs_[At(input.producer)].run_id);
-      message.set_place(PlaceOf(input.place));
-      message.set_offset(input.offset);
-      message.set_bytes(input.bytes);
-    }
   }
-  order.set_keep_from_layer(KeepFromLayer(step));
-  if (WritesPart(start.step)) {
+  for (const StepStart::Input& input : start.inputs) {
+    v1::StepInput& message = *order.add_inputs();
+    message.set_producer_step(input.producer);
+    message.set_run_id(runs_[At(input.producer)].run_id);
+    message.set_place(PlaceOf(input.place));
+    message.set_offset(input.offset);
+    message.set_bytes(input.bytes);
+  }
+  for (const planner::StepIndex producer : start.unread) {
+    order.add_unread_runs(runs_[At(producer)].run_id);
+  }
+  SetOutput(start, order);
+  return order;
+}
+
+void OrderBuilder::SetOutput(const StepStart& start, v1::StepOrder& order) const {
+  const planner::ComputeStep& step = plan_.steps[At(start.step)];
+  const std::vector<std::int32_t>& sections = sections_of_[At(start.step)];
+  if (sections.empty()) {
     order.set_part_path(
-        absl::StrCat(places_.staging, "/", StagedPartName(step.index_in_layer, attempt)));
-  } else if (const planner::StepIndex store = stored_by_[At(start.step)];
-             store != planner::kNoIndex) {
-    order.set_store_consumer(plan_.steps[At(store)].index_in_layer);
-  } else {
-    for (const double end : key_ends_[At(step.layer) + 1]) order.add_consumer_key_end(end);
+        absl::StrCat(places_.staging, "/", StagedPartName(step.index_in_layer, start.attempt)));
+    return;
+  }
+  for (const std::int32_t index : sections) AddConsumer(plan_.sections[At(index)], order);
+  // Rounding in the planner must not leave the last keys without an owner.
+  v1::StepConsumer& last = *order.mutable_consumers(order.consumers_size() - 1);
+  if (last.has_keys()) last.mutable_keys()->set_end(1);
+  // What is stored is text already, and text of parts is never packed.
+  order.set_text(plan_.steps[At(last.step())].kind->stores);
+  if (!order.text()) {
     order.set_codec(planner::CodecToProto(planner::CodecOfLayer(plan_.run_codec, step.layer)));
   }
-  return order;
+}
+
+void OrderBuilder::AddConsumer(const planner::Section& section, v1::StepOrder& order) const {
+  v1::StepConsumer& consumer = *order.add_consumers();
+  consumer.set_step(section.consumer);
+  if (section.indexes) {
+    consumer.mutable_indexes()->set_begin(section.indexes->begin);
+    consumer.mutable_indexes()->set_end(section.indexes->end);
+  } else {
+    const planner::ComputeStep& step = plan_.steps[At(section.consumer)];
+    consumer.mutable_keys()->set_begin(step.key_begin);
+    consumer.mutable_keys()->set_end(step.key_end);
+  }
 }
 
 v1::TransferGrant OrderBuilder::BuildGrant(const TransferStart& start, double grant_delay_s) const {

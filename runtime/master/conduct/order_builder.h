@@ -36,20 +36,20 @@ class OrderBuilder {
   /// Remembers a published run, for the orders of those who read it.
   void RunPublished(planner::StepIndex step, const v1::RunInfo& run);
 
-  v1::StepOrder BuildStep(const StepStart& start, int attempt) const;
+  v1::StepOrder BuildStep(const StepStart& start) const;
   /// `grant_delay_s`: what the receiver's next report and the grant after it will be on their way.
   v1::TransferGrant BuildGrant(const TransferStart& start, double grant_delay_s) const;
 
-  /// True for steps of the last layer: write steps, or reducers that write their parts themselves.
-  bool WritesPart(planner::StepIndex step) const;
+  /// True for steps whose output no step reads: they make an output part.
+  bool WritesPart(planner::StepIndex step) const { return sections_of_[planner::At(step)].empty(); }
   /// "map 3", "reduce 0"; from the second layer on "layer 2 reduce 0".
   std::string StepName(planner::StepIndex step) const;
   /// "transfer of map 3 to reduce 0".
   std::string TransferName(planner::TransferIndex transfer) const;
 
  private:
-  // First layer whose runs are still read once this step starts.
-  std::int32_t KeepFromLayer(const planner::ComputeStep& step) const;
+  void SetOutput(const StepStart& start, v1::StepOrder& order) const;
+  void AddConsumer(const planner::Section& section, v1::StepOrder& order) const;
 
   struct PublishedRun {
     std::string run_id;
@@ -60,9 +60,8 @@ class OrderBuilder {
   const std::vector<RegisteredWorker>& workers_;
   const OutputPlaces places_;
   const GrantOptions options_;
-  std::vector<std::vector<double>> key_ends_;  // by layer: upper key ends of its steps, in order
-  std::vector<planner::StepIndex> stored_by_;  // by step: the write step that reads its output
-  std::vector<PublishedRun> runs_;             // by step
+  std::vector<std::vector<std::int32_t>> sections_of_;  // by producer: Plan::sections, by range
+  std::vector<PublishedRun> runs_;                      // by step
 };
 
 }  // namespace weir::master

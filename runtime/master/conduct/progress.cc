@@ -21,10 +21,10 @@ double RemainingSeconds(double share, double predicted_s, double elapsed_s) {
 }  // namespace
 
 v1::JobProgress MeasureProgress(const planner::Plan& plan, const planner::Prediction& prediction,
-                                const ConductorMachine& conductor,
+                                const PlanProgress& done_so_far,
                                 const std::vector<std::int64_t>& step_bytes_done,
                                 double elapsed_s) {
-  const planner::ActualRun& actual = conductor.actual();
+  const planner::ActualRun& actual = done_so_far.actual();
   v1::JobProgress progress = ProgressBeforeRun(plan, prediction);
   double work_s = 0;
   double work_done_s = 0;
@@ -36,7 +36,7 @@ v1::JobProgress MeasureProgress(const planner::Plan& plan, const planner::Predic
         done ? step.input_bytes : std::min(step_bytes_done[s], step.input_bytes);
     work_s += step.duration_s;
     work_done_s += step.duration_s * (done ? 1.0 : ShareDone(bytes, step.input_bytes));
-    if (step.kind == planner::StepKind::kMap) input_done += bytes;
+    if (step.kind->reads_input()) input_done += bytes;
   }
   std::int64_t shuffle_done = 0;
   std::int64_t shuffle_total = 0;
@@ -52,13 +52,13 @@ v1::JobProgress MeasureProgress(const planner::Plan& plan, const planner::Predic
   progress.set_input_bytes_done(input_done);
   progress.set_shuffle_bytes_done(shuffle_done);
   progress.set_shuffle_bytes_total(shuffle_total);
-  progress.set_steps_done(conductor.steps_done());
-  progress.set_transfers_done(conductor.transfers_done());
+  progress.set_steps_done(done_so_far.steps_done());
+  progress.set_transfers_done(done_so_far.transfers_done());
   progress.set_elapsed_s(elapsed_s);
-  const double share = work_s > 0 ? work_done_s / work_s : (conductor.finished() ? 1 : 0);
+  const double share = work_s > 0 ? work_done_s / work_s : (done_so_far.finished() ? 1 : 0);
   progress.set_done_fraction(share);
   progress.set_remaining_s(
-      conductor.finished() ? 0 : RemainingSeconds(share, prediction.makespan_s, elapsed_s));
+      done_so_far.finished() ? 0 : RemainingSeconds(share, prediction.makespan_s, elapsed_s));
   return progress;
 }
 
@@ -67,7 +67,7 @@ v1::JobProgress ProgressBeforeRun(const planner::Plan& plan,
   v1::JobProgress progress;
   std::int64_t input_total = 0;
   for (const planner::ComputeStep& step : plan.steps) {
-    if (step.kind == planner::StepKind::kMap) input_total += step.input_bytes;
+    if (step.kind->reads_input()) input_total += step.input_bytes;
   }
   std::int64_t shuffle_total = 0;
   for (const planner::Transfer& transfer : plan.transfers) shuffle_total += transfer.bytes;

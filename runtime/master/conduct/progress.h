@@ -8,7 +8,7 @@
 
 #include "planner/plan/plan.h"
 #include "planner/plan/predict/predict.h"
-#include "runtime/master/conduct/conductor_machine.h"
+#include "runtime/master/conduct/plan_progress.h"
 #include "weir/v1/job.pb.h"
 
 namespace weir::master {
@@ -24,7 +24,7 @@ namespace weir::master {
 /// Thread-safety: pure. Time: O(steps + transfers).
 /// Checked by: tests/unit/master/progress_test.cc.
 v1::JobProgress MeasureProgress(const planner::Plan& plan, const planner::Prediction& prediction,
-                                const ConductorMachine& conductor,
+                                const PlanProgress& done_so_far,
                                 const std::vector<std::int64_t>& step_bytes_done, double elapsed_s);
 
 /// Progress of a job that has a plan but has not begun to run it.

@@ -85,9 +85,8 @@ std::vector<LayerSums> SumLayers(const ObservedRun& run, const std::vector<doubl
   std::vector<LayerSums> layers(run.shape.layers.size() + 1);
   for (std::size_t s = 0; s < run.plan.steps.size(); ++s) {
     const ComputeStep& step = run.plan.steps[s];
-    const bool counts =
-        step.kind == planner::StepKind::kMap || step.kind == planner::StepKind::kReduce;
-    if (!counts || At(step.layer) >= layers.size() || !Ran(run.actual.steps[s])) continue;
+    if (!step.kind->carries_layer() || At(step.layer) >= layers.size() || !Ran(run.actual.steps[s]))
+      continue;
     LayerSums& sums = layers[At(step.layer)];
     const double input = InputOf(run, s, packed);
     const double output =
@@ -132,7 +131,7 @@ std::vector<ReadKeys> KeysOfLayer(const ObservedRun& run, std::int32_t layer) {
   double bytes = 0;
   for (std::size_t s = 0; s < run.plan.steps.size(); ++s) {
     const ComputeStep& step = run.plan.steps[s];
-    if (step.kind != planner::StepKind::kReduce || step.layer != layer) continue;
+    if (!step.kind->splits_keys() || step.layer != layer) continue;
     keys.push_back(
         {step.key_begin, step.key_end, static_cast<double>(run.actual.step_input_bytes[s])});
     bytes += keys.back().share;
@@ -195,7 +194,7 @@ void LearnWorkers(const ObservedRun& run, const std::vector<LayerSums>& layers,
     const ComputeStep& step = run.plan.steps[s];
     if (At(step.layer) >= layers.size() || !Ran(run.actual.steps[s])) continue;
     const LayerSums& layer = layers[At(step.layer)];
-    if (layer.work <= 0 || step.kind == planner::StepKind::kWrite) continue;
+    if (layer.work <= 0 || step.kind->stores) continue;
     const std::size_t w = At(step.worker);
     const double rate_s = layer.Rate(overhead_s[At(step.layer)]);
     const double expected = overhead_s[At(step.layer)] +

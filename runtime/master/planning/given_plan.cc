@@ -35,10 +35,11 @@ absl::Status CheckNames(const v1::Plan& plan) {
 absl::Status CheckLayers(const planner::Plan& plan, const JobInfo& info) {
   std::int32_t last_layer = 0;
   for (const planner::ComputeStep& step : plan.steps) {
-    if (step.kind == planner::StepKind::kCombine) {
-      return Wrong("it has combine steps, which only reduction trees have");
+    if (!step.kind->runs_on_workers) {
+      return Wrong(
+          absl::StrCat("it has ", step.kind->name, " steps, which only reduction trees have"));
     }
-    if (step.kind == planner::StepKind::kReduce) last_layer = std::max(last_layer, step.layer);
+    if (step.kind->splits_keys()) last_layer = std::max(last_layer, step.layer);
   }
   if (static_cast<std::size_t>(last_layer) == info.rates.layers.size()) return absl::OkStatus();
   return Wrong(absl::StrCat("it has ", last_layer, " layers of reducers and job '", info.name,

@@ -108,16 +108,18 @@ v1::StepOrder SampleMachine::BuildOrder(std::size_t worker) const {
   v1::StepOrder order;
   order.set_step(static_cast<std::int32_t>(round_ * num_workers_ + worker));
   order.set_index_in_layer(static_cast<std::int32_t>(worker));
-  order.set_layer_size(static_cast<std::int32_t>(num_workers_));
   std::vector<double> ends = EvenEnds(num_workers_);
   if (round_ < kFirstReduceRound) {
-    order.set_kind(v1::STEP_ORDER_KIND_MAP);
+    order.set_kind(v1::STEP_KIND_MAP);
+    order.set_label(absl::StrCat("map ", worker));
     const auto& ranges = round_ == kSmallRound ? design_.small : design_.large;
     for (const v1::InputRange& range : ranges[worker]) *order.add_ranges() = range;
     ends = round_ == kSmallRound ? EvenEnds(kBuckets) : key_ends_;
   } else {
-    order.set_kind(v1::STEP_ORDER_KIND_REDUCE);
+    order.set_kind(v1::STEP_KIND_REDUCE);
     order.set_layer(static_cast<std::int32_t>(round_ - kLargeRound));
+    const std::string name = absl::StrCat("reduce ", worker);
+    order.set_label(order.layer() < 2 ? name : absl::StrCat("layer ", order.layer(), " ", name));
     const v1::RunInfo& run = rounds_[round_ - 1][worker].run;
     for (const v1::RunSection& section : run.sections()) {
       if (section.bytes() == 0) continue;
@@ -132,7 +134,15 @@ v1::StepOrder SampleMachine::BuildOrder(std::size_t worker) const {
   if (round_ + 1 == num_rounds_) {
     order.set_part_path(absl::StrCat("sample-", order.step()));
   } else {
-    for (const double end : ends) order.add_consumer_key_end(end);
+    // Nobody reads these runs but this machine: buckets of keys stand for their consumers.
+    double begin = 0;
+    for (std::size_t bucket = 0; bucket < ends.size(); ++bucket) {
+      v1::StepConsumer& consumer = *order.add_consumers();
+      consumer.set_step(static_cast<std::int32_t>(bucket));
+      consumer.mutable_keys()->set_begin(begin);
+      consumer.mutable_keys()->set_end(ends[bucket]);
+      begin = ends[bucket];
+    }
   }
   return order;
 }
@@ -171,7 +181,7 @@ void SampleMachine::ChooseBuckets() {
   double all_bytes = 0;
   for (const Seen& seen : rounds_[kSmallRound]) {
     for (const v1::RunSection& section : seen.run.sections()) {
-      const auto bucket = static_cast<std::size_t>(section.consumer());
+      const auto bucket = static_cast<std::size_t>(section.consumer_step());
       if (bucket >= records.size()) continue;
       records[bucket] += static_cast<double>(section.records());
       bytes[bucket] += NetBytes(section);
@@ -278,7 +288,7 @@ void SampleMachine::WeighKeys(v1::JobShapeLearned::Layer& layer) const {
   double all = 0;
   for (const Seen& seen : rounds_[kLargeRound]) {
     for (const v1::RunSection& section : seen.run.sections()) {
-      const auto bucket = static_cast<std::size_t>(section.consumer());
+      const auto bucket = static_cast<std::size_t>(section.consumer_step());
       if (bucket >= bytes.size()) continue;
       bytes[bucket] += NetBytes(section);
       all += NetBytes(section);

@@ -78,7 +78,7 @@ absl::Status Check(const v1::RunInfo& run) {
   std::vector<std::pair<std::int64_t, std::int64_t>> taken;
   for (const v1::RunSection& section : run.sections()) {
     absl::Status status =
-        FirstError(CheckRange("section.consumer", section.consumer(), 0, limits::kReducersMax - 1),
+        FirstError(CheckRange("section.consumer_step", section.consumer_step(), 0, INT32_MAX),
                    CheckRange("section.bytes", section.bytes(), 0, run.bytes()),
                    CheckRange("section.offset", section.offset(), 0, run.bytes()),
                    CheckRange("section.records", section.records(), 0, INT64_MAX),

@@ -64,9 +64,9 @@ TEST(RunTest, KeepsSectionsApartAndLeavesEmptyOnesOut) {
   EXPECT_EQ(info->run_id(), "4.1");
   EXPECT_EQ(info->path(), path);
   ASSERT_EQ(info->sections_size(), 2);
-  EXPECT_EQ(info->sections(0).consumer(), 0);
+  EXPECT_EQ(info->sections(0).consumer_step(), 0);
   EXPECT_EQ(info->sections(0).records(), 4);
-  EXPECT_EQ(info->sections(1).consumer(), 5);
+  EXPECT_EQ(info->sections(1).consumer_step(), 5);
   EXPECT_EQ(info->sections(1).offset(), info->sections(0).bytes());
   EXPECT_EQ(info->bytes(), info->sections(1).offset() + info->sections(1).bytes());
   EXPECT_EQ(static_cast<std::int64_t>(ReadAll(path).size()), info->bytes());
@@ -243,7 +243,7 @@ RC_GTEST_PROP(RunProperty, BlocksComeBackAsWritten, ()) {
   for (const auto& [consumer, blocks] : sections) {
     if (blocks.empty()) continue;
     const v1::RunSection& section = info->sections(next++);
-    RC_ASSERT(section.consumer() == consumer);
+    RC_ASSERT(section.consumer_step() == consumer);
     RC_ASSERT(section.records() == static_cast<std::int64_t>(2 * blocks.size()));
     const auto read = ReadSection(folder.File("r"), section.offset(), section.bytes());
     RC_ASSERT(read.ok());

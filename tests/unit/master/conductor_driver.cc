@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "gtest/gtest.h"
@@ -89,22 +90,38 @@ class Driver {
       EXPECT_TRUE(transfer_done_[At(before)] || conductor_.transfer_bytes(before) == 0);
     }
     EXPECT_GE(Seconds() + 1e-9, step.release_s);
-    if (step.kind == planner::StepKind::kWrite && plan_.store_channels > 0) {
+    CheckUnread(start);
+    if (step.kind->stores && plan_.store_channels > 0) {
       EXPECT_LE(++writes_, plan_.store_channels) << "store over its channels";
     }
     After(reality_.step_seconds(start.step, step.duration_s),
           [this, index = start.step] { FinishStep(index); });
   }
 
+  // What a worker may remove is read by no step that is still to be done, on that worker, or from
+  // it.
+  void CheckUnread(const StepStart& start) {
+    const planner::WorkerIndex worker = plan_.steps[At(start.step)].worker;
+    for (const StepIndex producer : start.unread) {
+      EXPECT_TRUE(unread_.insert({worker, producer}).second) << "told twice";
+      const bool made_here = plan_.steps[At(producer)].worker == worker;
+      for (const planner::Section& section : plan_.sections) {
+        if (section.producer != producer) continue;
+        if (!made_here && plan_.steps[At(section.consumer)].worker != worker) continue;
+        EXPECT_TRUE(step_done_[At(section.consumer)])
+            << "step " << section.consumer << " still reads the run of step " << producer;
+      }
+    }
+  }
+
   void FinishStep(StepIndex step) {
     step_done_[At(step)] = true;
-    if (plan_.steps[At(step)].kind == planner::StepKind::kWrite) --writes_;
+    if (plan_.steps[At(step)].kind->stores) --writes_;
     Bytes offset = 0;
     for (const planner::Section& section : plan_.sections) {
       if (section.producer != step) continue;
       const Bytes bytes = reality_.section_bytes(section.bytes);
-      sections_[At(step)].push_back(
-          {plan_.steps[At(section.consumer)].index_in_layer, offset, bytes});
+      sections_[At(step)].push_back({section.consumer, offset, bytes, bytes});
       offset += bytes;
     }
     ConductorOrders orders;
@@ -191,6 +208,7 @@ class Driver {
   std::vector<int> sends_, receives_;
   std::vector<double> crossing_;  // rates by cut
   std::vector<std::vector<RunSection>> sections_;
+  std::set<std::pair<planner::WorkerIndex, StepIndex>> unread_;
   std::map<std::pair<StepIndex, StepIndex>, std::vector<std::pair<Bytes, Bytes>>> granted_;
 };
 

@@ -69,7 +69,7 @@ TEST_F(ConductorStoreTest, AReadyWriteOvertakesALateOneAndTheFirstInThePlanComes
   EXPECT_THAT(Done(kWrite1, 2.5), ElementsAre(kWrite0));
   EXPECT_THAT(Done(kWrite0, 3.5), ElementsAre(kWrite2));
   EXPECT_THAT(Done(kWrite2, 4.5), IsEmpty());
-  EXPECT_TRUE(conductor_->finished());
+  EXPECT_TRUE(conductor_->progress().finished());
 }
 
 TEST_F(ConductorStoreTest, StrictPlansKeepTheOrderOfTheStore) {

@@ -56,7 +56,7 @@ class ConductorTest : public ::testing::Test {
   ConductorOrders StepDone(planner::StepIndex step, double at_s, planner::Bytes bytes = 1000) {
     ConductorOrders orders;
     std::vector<RunSection> sections;
-    if (step < 3) sections.push_back({0, 32, bytes});
+    if (step < 3) sections.push_back({3, 32, bytes, bytes});
     EXPECT_TRUE(conductor_->StepDone(step, sections, At(at_s), orders).ok());
     return orders;
   }
@@ -90,8 +90,8 @@ TEST_F(ConductorTest, RunsAPlanFromStartToEnd) {
   EXPECT_EQ(reduce.steps[0].inputs[2].place, SectionPlace::kOwnRun);
   EXPECT_EQ(reduce.steps[0].inputs[2].offset, 32);
   EXPECT_TRUE(StepDone(3, 4).finished);
-  EXPECT_DOUBLE_EQ(conductor_->actual().makespan_s, 4);
-  EXPECT_DOUBLE_EQ(conductor_->actual().transfers[1].start_s, 2);
+  EXPECT_DOUBLE_EQ(conductor_->progress().actual().makespan_s, 4);
+  EXPECT_DOUBLE_EQ(conductor_->progress().actual().transfers[1].start_s, 2);
 }
 
 TEST_F(ConductorTest, LateTransferIsOvertaken) {
@@ -146,7 +146,8 @@ TEST_F(ConductorTest, SlowTransfersShareAChannelAndAFullOneWaitsForAllOfIt) {
   List granted;
   for (const planner::StepIndex step : {0, 1, 2}) {
     ConductorOrders orders;
-    ASSERT_TRUE(conductor_->StepDone(step, {{0, 32, 500}, {1, 532, 500}}, At(1), orders).ok());
+    ASSERT_TRUE(
+        conductor_->StepDone(step, {{3, 32, 500, 500}, {4, 532, 500, 500}}, At(1), orders).ok());
     for (const std::int32_t transfer : Granted(orders)) granted.push_back(transfer);
   }
   EXPECT_EQ(granted, (List{0, 1}));
@@ -210,10 +211,10 @@ TEST_F(ConductorTest, NearlyDoneFreesThePortsButNotTheReduce) {
   EXPECT_TRUE(TransferDone(1, 2.9).steps.empty());
   EXPECT_EQ(TransferDone(0, 3).steps.size(), 1u);
   // The trace holds the ports from grant to release, and says what came after.
-  EXPECT_DOUBLE_EQ(conductor_->actual().transfers[0].finish_s, 1.9);
-  EXPECT_EQ(conductor_->actual().transfer_in_flight_bytes[0], 77);
-  EXPECT_DOUBLE_EQ(conductor_->actual().transfers[1].start_s, 1.9);
-  EXPECT_EQ(conductor_->actual().transfer_in_flight_bytes[1], 0);
+  EXPECT_DOUBLE_EQ(conductor_->progress().actual().transfers[0].finish_s, 1.9);
+  EXPECT_EQ(conductor_->progress().actual().transfer_in_flight_bytes[0], 77);
+  EXPECT_DOUBLE_EQ(conductor_->progress().actual().transfers[1].start_s, 1.9);
+  EXPECT_EQ(conductor_->progress().actual().transfer_in_flight_bytes[1], 0);
 }
 
 TEST_F(ConductorTest, EmptySectionsNeedNoGrant) {
@@ -224,7 +225,7 @@ TEST_F(ConductorTest, EmptySectionsNeedNoGrant) {
   const ConductorOrders last = StepDone(1, 2, 0);
   ASSERT_EQ(last.steps.size(), 1u);
   EXPECT_TRUE(last.steps[0].inputs.empty());
-  EXPECT_EQ(conductor_->transfers_done(), 2);
+  EXPECT_EQ(conductor_->progress().transfers_done(), 2);
 }
 
 TEST_F(ConductorTest, GrantsScaleToTheRealSize) {
@@ -244,10 +245,22 @@ TEST_F(ConductorTest, StaleAndImpossibleReportsChangeNothing) {
   EXPECT_TRUE(absl::IsAborted(conductor_->StepDone(3, {}, At(1), orders)));
   EXPECT_TRUE(absl::IsAborted(conductor_->TransferDone(0, At(1), orders)));
   EXPECT_TRUE(absl::IsAborted(conductor_->TransferNearlyDone(0, 0, At(1), orders)));
-  // Bytes for a consumer that does not exist would be lost in silence.
-  EXPECT_TRUE(absl::IsInternal(conductor_->StepDone(0, {{7, 0, 10}}, At(1), orders)));
+  // Bytes for a step that the plan does not send them to would be lost in silence.
+  EXPECT_TRUE(absl::IsInternal(conductor_->StepDone(0, {{2, 0, 10, 10}}, At(1), orders)));
   EXPECT_TRUE(conductor_->step_under_way(0));
-  EXPECT_EQ(conductor_->steps_done(), 0);
+  EXPECT_EQ(conductor_->progress().steps_done(), 0);
+}
+
+TEST_F(ConductorTest, AttemptsAreCountedAndOrdersCarryThem) {
+  Use(ThreeToOne(TransferOrder::kOvertake));
+  EXPECT_EQ(conductor_->progress().step_attempt(0), 0) << "not tried yet";
+  const ConductorOrders begin = conductor_->Begin(At(0));
+  EXPECT_EQ(begin.steps.at(0).attempt, 1);
+  EXPECT_EQ(conductor_->progress().step_attempt(0), 1);
+  const ConductorOrders grant = StepDone(0, 1);
+  EXPECT_EQ(grant.transfers.at(0).attempt, 1);
+  EXPECT_EQ(conductor_->progress().transfer_attempt(0), 1);
+  EXPECT_EQ(conductor_->progress().transfer_attempt(1), 0);
 }
 
 TEST_F(ConductorTest, ReleaseTimesAreKept) {

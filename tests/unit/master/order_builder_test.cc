@@ -27,6 +27,9 @@ planner::Plan TwoByTwo() {
       plan.steps.push_back(step);
     }
   }
+  for (int map = 0; map < 2; ++map) {
+    for (int reduce = 2; reduce < 4; ++reduce) plan.sections.push_back({map, reduce, 100});
+  }
   planner::Transfer transfer;
   transfer.producer = 0;
   transfer.consumer = 3;
@@ -57,30 +60,33 @@ class OrderBuilderTest : public ::testing::Test {
 };
 
 TEST_F(OrderBuilderTest, MapReadsItsRangesAndCutsKeysToTheEnd) {
-  const v1::StepOrder order = builder_.BuildStep(StepStart{1, {}}, 1);
-  EXPECT_EQ(order.kind(), v1::STEP_ORDER_KIND_MAP);
+  const v1::StepOrder order = builder_.BuildStep(StepStart{1});
+  EXPECT_EQ(order.kind(), v1::STEP_KIND_MAP);
+  EXPECT_EQ(order.label(), "map 1");
   EXPECT_EQ(order.index_in_layer(), 1);
-  EXPECT_EQ(order.layer_size(), 2);
   ASSERT_EQ(order.ranges_size(), 2);
   EXPECT_EQ(order.ranges(0).path(), "/a");
   EXPECT_EQ(order.ranges(0).begin(), 50);
-  ASSERT_EQ(order.consumer_key_end_size(), 2);
-  EXPECT_EQ(order.consumer_key_end(1), 1.0)
+  ASSERT_EQ(order.consumers_size(), 2);
+  EXPECT_EQ(order.consumers(0).step(), 2);
+  EXPECT_EQ(order.consumers(1).step(), 3);
+  EXPECT_EQ(order.consumers(1).keys().end(), 1.0)
       << "rounding must not leave the last keys without owner";
   EXPECT_TRUE(order.part_path().empty());
 }
 
 TEST_F(OrderBuilderTest, LastReduceWritesAPartOfItsAttempt) {
   StepStart start{3, {{0, SectionPlace::kReceived, 32, 500}, {1, SectionPlace::kOwnRun, 0, 9}}};
-  const v1::StepOrder order = builder_.BuildStep(start, 1);
-  EXPECT_EQ(order.kind(), v1::STEP_ORDER_KIND_REDUCE);
-  EXPECT_EQ(order.part_path(), "/out.weir-staging-j-1/part-00001.1");
+  start.attempt = 2;
+  const v1::StepOrder order = builder_.BuildStep(start);
+  EXPECT_EQ(order.kind(), v1::STEP_KIND_REDUCE);
+  EXPECT_EQ(order.part_path(), "/out.weir-staging-j-1/part-00001.2");
   ASSERT_EQ(order.inputs_size(), 2);
   EXPECT_EQ(order.inputs(0).run_id(), "0.1");
   EXPECT_EQ(order.inputs(0).place(), v1::SECTION_PLACE_RECEIVED);
   EXPECT_EQ(order.inputs(0).offset(), 32);
   EXPECT_EQ(order.inputs(1).place(), v1::SECTION_PLACE_OWN_RUN);
-  EXPECT_EQ(order.consumer_key_end_size(), 0);
+  EXPECT_TRUE(order.consumers().empty());
 }
 
 TEST_F(OrderBuilderTest, GrantNamesSenderPieceAndPace) {
@@ -145,26 +151,49 @@ TEST(OrderBuilderStoreTest, StoredReducersMakeTextForTheirWriteStep) {
   const planner::Plan plan = StoredChain();
   const InputRanges input{{{{"/a", 60}}, 60}};
   const std::vector<RegisteredWorker> workers(1);
-  const OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), {});
-  const v1::StepOrder first = builder.BuildStep(StepStart{1, {}}, 1);
-  EXPECT_FALSE(first.has_store_consumer());
-  EXPECT_EQ(first.consumer_key_end_size(), 1);
-  EXPECT_EQ(first.keep_from_layer(), 0);
-  const v1::StepOrder last = builder.BuildStep(StepStart{2, {}}, 1);
-  EXPECT_EQ(last.kind(), v1::STEP_ORDER_KIND_REDUCE);
-  EXPECT_TRUE(last.has_store_consumer());
-  EXPECT_EQ(last.consumer_key_end_size(), 0);
+  OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), {});
+  v1::RunInfo run;
+  run.set_run_id("0.1");
+  builder.RunPublished(0, run);
+  const v1::StepOrder first = builder.BuildStep(StepStart{1});
+  EXPECT_FALSE(first.text());
+  ASSERT_EQ(first.consumers_size(), 1);
+  EXPECT_EQ(first.consumers(0).step(), 2);
+  EXPECT_TRUE(first.unread_runs().empty());
+  StepStart second{2};
+  second.unread = {0};
+  const v1::StepOrder last = builder.BuildStep(second);
+  EXPECT_EQ(last.kind(), v1::STEP_KIND_REDUCE);
+  EXPECT_TRUE(last.text());
+  ASSERT_EQ(last.consumers_size(), 1);
+  EXPECT_EQ(last.consumers(0).step(), 3);
   EXPECT_TRUE(last.part_path().empty());
-  EXPECT_EQ(last.keep_from_layer(), 1) << "the mappers' runs have been read";
+  ASSERT_EQ(last.unread_runs_size(), 1) << "the mapper's run has been read";
+  EXPECT_EQ(last.unread_runs(0), "0.1");
   EXPECT_FALSE(builder.WritesPart(2));
-  const v1::StepOrder write =
-      builder.BuildStep(StepStart{3, {{2, SectionPlace::kOwnRun, 0, 9}}}, 1);
-  EXPECT_EQ(write.kind(), v1::STEP_ORDER_KIND_WRITE);
+  const v1::StepOrder write = builder.BuildStep(StepStart{3, {{2, SectionPlace::kOwnRun, 0, 9}}});
+  EXPECT_EQ(write.kind(), v1::STEP_KIND_WRITE);
   EXPECT_EQ(write.part_path(), "/out.weir-staging-j-1/part-00000.1");
   EXPECT_EQ(write.inputs_size(), 1);
-  EXPECT_EQ(write.keep_from_layer(), 1) << "other reducers may still read layer 1";
   EXPECT_EQ(builder.StepName(2), "layer 2 reduce 0");
   EXPECT_EQ(builder.StepName(3), "write 0");
+}
+
+TEST(OrderBuilderIndexTest, SectionsByIndexAreListedByRisingRange) {
+  planner::Plan plan;
+  plan.network.num_workers = 1;
+  plan.steps.resize(3);
+  plan.steps[1].kind = plan.steps[2].kind = planner::StepKind::kCombine;
+  plan.sections = {{0, 1, 80, planner::IndexRange{10, 20}}, {0, 2, 80, planner::IndexRange{0, 10}}};
+  const InputRanges input{{{{"/a", 60}}, 60}};
+  const std::vector<RegisteredWorker> workers(1);
+  const OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), {});
+  const v1::StepOrder order = builder.BuildStep(StepStart{0});
+  ASSERT_EQ(order.consumers_size(), 2);
+  EXPECT_EQ(order.consumers(0).step(), 2);
+  EXPECT_EQ(order.consumers(0).indexes().end(), 10);
+  EXPECT_EQ(order.consumers(1).step(), 1);
+  EXPECT_EQ(order.consumers(1).indexes().begin(), 10);
 }
 
 TEST_F(OrderBuilderTest, NamesAreWhatPeopleRead) {

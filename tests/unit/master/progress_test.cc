@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "planner/order/plan_assembly.h"
 #include "planner/order/transfer_orders.h"
+#include "runtime/master/conduct/conductor_machine.h"
 
 namespace weir::master {
 namespace {
@@ -33,7 +34,7 @@ class ProgressTest : public ::testing::Test {
     conductor_->Begin(MonoTime());
   }
   v1::JobProgress Measure(std::vector<std::int64_t> bytes, double elapsed_s) {
-    return MeasureProgress(plan_, prediction_, *conductor_, bytes, elapsed_s);
+    return MeasureProgress(plan_, prediction_, conductor_->progress(), bytes, elapsed_s);
   }
   void Done(planner::StepIndex step, std::vector<RunSection> sections, double at_s) {
     ConductorOrders orders;
@@ -73,8 +74,8 @@ TEST_F(ProgressTest, CountsRunningMapsByTheirBytes) {
 }
 
 TEST_F(ProgressTest, ExperienceCountsTowardsTheEnd) {
-  Done(0, {{0, 0, 100}}, 40);
-  Done(1, {{0, 0, 100}}, 40);
+  Done(0, {{2, 0, 100, 100}}, 40);
+  Done(1, {{2, 0, 100, 100}}, 40);
   // Maps took ten times as long as planned; what is left will as well.
   const double remaining_s = Measure({0, 0, 0}, 40).remaining_s();
   EXPECT_GT(remaining_s, 5);
@@ -82,8 +83,8 @@ TEST_F(ProgressTest, ExperienceCountsTowardsTheEnd) {
 }
 
 TEST_F(ProgressTest, EndsAtZero) {
-  Done(0, {{0, 0, 100}}, 4);
-  Done(1, {{0, 0, 70}}, 4);
+  Done(0, {{2, 0, 100, 100}}, 4);
+  Done(1, {{2, 0, 70, 70}}, 4);
   ConductorOrders orders;
   ASSERT_TRUE(conductor_->TransferDone(0, MonoTime() + absl::Seconds(5), orders).ok());
   Done(2, {}, 6);

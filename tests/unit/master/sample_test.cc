@@ -128,27 +128,27 @@ v1::JobShapeLearned Conclude(const Model& model, int num_layers) {
         bytes += static_cast<double>(range.end() - range.begin());
       for (const v1::StepInput& input : order.order.inputs())
         bytes += static_cast<double>(input.bytes());
-      const bool map = order.order.kind() == v1::STEP_ORDER_KIND_MAP;
+      const bool map = order.order.kind() == v1::STEP_KIND_MAP;
       const double output = map ? 1000 * std::pow(bytes, model.growth) : bytes / 2;
       took_s = model.overhead_s +
                bytes * (map ? model.map_seconds_per_byte : model.reduce_seconds_per_byte) +
                (map ? output * model.map_seconds_per_output_byte : 0);
       v1::StepResult result;
       result.set_step(order.order.step());
-      if (order.order.consumer_key_end().empty()) {
+      if (order.order.consumers().empty()) {
         result.mutable_part()->set_bytes(static_cast<std::int64_t>(output));
       } else {
         double begin = 0;
         std::int64_t offset = 0;
-        for (int k = 0; k < order.order.consumer_key_end_size(); ++k) {
-          const double end = order.order.consumer_key_end(k);
+        for (int k = 0; k < order.order.consumers_size(); ++k) {
+          const double end = order.order.consumers(k).keys().end();
           // All keys in one bucket: in the first thousandth.
           const auto below = [&](double key) {
             return model.all_in_one_bucket ? std::min(1.0, key * 1000) : key;
           };
           v1::RunSection& section = *result.mutable_run()->add_sections();
           const auto net = static_cast<std::int64_t>((below(end) - below(begin)) * output);
-          section.set_consumer(k);
+          section.set_consumer_step(k);
           section.set_offset(offset);
           section.set_bytes(net > 0 ? net + 32 : 0);
           section.set_records(net / 10);

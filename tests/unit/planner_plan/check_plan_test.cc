@@ -91,7 +91,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const Mutation kStructure[] = {
     {"network.num_workers", [](Plan& p) { p.network.num_workers = -1; }},
     {"worker that does not exist", [](Plan& p) { p.steps[1].worker = 2; }},
-    {"unknown kind", [](Plan& p) { p.steps[1].kind = static_cast<StepKind>(9); }},
+    {"has no index range",
+     [](Plan& p) {
+       p.sections[0].indexes = IndexRange{3, 2};
+     }},
     {"unknown transfer_order", [](Plan& p) { p.transfer_order = static_cast<TransferOrder>(-1); }},
     {"fetch_limit -1",
      [](Plan& p) {

@@ -181,8 +181,9 @@ TEST(MergeBarsTest, OnlySmallNeighboursOfAKindMerge) {
   const auto bar = [](BarKind kind, double start_s, double finish_s) {
     return GanttBar{kind, start_s, finish_s, 0, 1, 10, false};
   };
-  bars = {bar(BarKind::kSend, 0, 0.1), bar(BarKind::kSend, 0.2, 0.3), bar(BarKind::kMap, 0.3, 0.4),
-          bar(BarKind::kSend, 0.4, 5), bar(BarKind::kSend, 5, 5.1)};
+  bars = {bar(kSendBar, 0, 0.1), bar(kSendBar, 0.2, 0.3),
+          bar(BarKind::OfStep(StepKind::kMap), 0.3, 0.4), bar(kSendBar, 0.4, 5),
+          bar(kSendBar, 5, 5.1)};
   EXPECT_EQ(MergeBars(1, false, &groups), 4u);
   EXPECT_EQ(bars[0].count, 2);
   EXPECT_EQ(bars[0].bytes, 20);

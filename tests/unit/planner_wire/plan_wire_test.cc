@@ -38,7 +38,7 @@ Plan RandomPlan() {
   plan.network.cuts.push_back({"rack up", {true, false}, {false, true}, index()});
   for (int i = *rc::gen::inRange(0, 5); i > 0; --i) {
     ComputeStep step;
-    step.kind = static_cast<StepKind>(*rc::gen::inRange(0, 4));
+    step.kind = kStepKinds[*rc::gen::inRange<std::size_t>(0, std::size(kStepKinds))];
     step.layer = index();
     step.index_in_layer = index();
     step.worker = index();
@@ -56,7 +56,8 @@ Plan RandomPlan() {
     step.after_transfers = indices();
     plan.steps.push_back(step);
     plan.transfers.push_back({index(), index(), index(), index(), size(), size(), real(), real()});
-    plan.sections.push_back({index(), index(), size()});
+    plan.sections.push_back({index(), index(), size(), std::nullopt});
+    if (*rc::gen::arbitrary<bool>()) plan.sections.back().indexes = IndexRange{size(), size()};
   }
   plan.transfer_order = static_cast<TransferOrder>(*rc::gen::inRange(0, 3));
   plan.network.pacing_fraction = real();

@@ -130,13 +130,16 @@ inline v1::TaskCommand::Run MapRun(int step, const std::string& input, std::int6
   run.set_run_path(run_path);
   v1::StepOrder* order = run.mutable_order();
   order->set_step(step);
-  order->set_kind(v1::STEP_ORDER_KIND_MAP);
+  order->set_kind(v1::STEP_KIND_MAP);
+  order->set_label("map 3");
   order->set_index_in_layer(3);
   v1::InputRange* range = order->add_ranges();
   range->set_path(input);
   range->set_end(bytes);
   range->set_file_bytes(bytes);
-  order->add_consumer_key_end(1);
+  v1::StepConsumer* consumer = order->add_consumers();
+  consumer->set_step(40);
+  consumer->mutable_keys()->set_end(1);
   return run;
 }
 
@@ -146,7 +149,8 @@ inline v1::TaskCommand::Run ReduceRun(int step, const v1::RunInfo& input,
   run.mutable_fence()->set_attempt(1);
   v1::StepOrder* order = run.mutable_order();
   order->set_step(step);
-  order->set_kind(v1::STEP_ORDER_KIND_REDUCE);
+  order->set_kind(v1::STEP_KIND_REDUCE);
+  order->set_label("reduce 0");
   order->set_layer(1);
   for (const v1::RunSection& section : input.sections()) {
     v1::StepInput* from = order->add_inputs();

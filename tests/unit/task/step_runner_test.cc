@@ -18,7 +18,8 @@ using testing::HasSubstr;
 class StepRunnerTest : public testing::Test {
  protected:
   v1::StepResult Run(const v1::TaskCommand::Run& run) {
-    return RunStep(program_, run, slots_, 1 << 20, activity_, environment_.environment().now);
+    return RunStep(BuiltInSteps(), program_, run, slots_, 1 << 20, activity_,
+                   environment_.environment().now);
   }
   v1::StepResult Map(const std::string& text) {
     format::WriteAll(folder_.File("in"), text);
@@ -65,9 +66,13 @@ TEST_F(StepRunnerTest, AReduceStepOfTheLastLayerWritesAPart) {
 
 TEST_F(StepRunnerTest, AReduceStepOfAMiddleLayerWritesARun) {
   const v1::StepResult map = Map("hello");
+  ASSERT_EQ(map.run().sections_size(), 1);
+  EXPECT_EQ(map.run().sections(0).consumer_step(), 40) << "by step, not by place";
   v1::TaskCommand::Run run = ReduceRun(7, map.run(), "");
   run.set_run_path(folder_.File("7.1.run"));
-  run.mutable_order()->add_consumer_key_end(1);
+  v1::StepConsumer* consumer = run.mutable_order()->add_consumers();
+  consumer->set_step(9);
+  consumer->mutable_keys()->set_end(1);
   const v1::StepResult result = Run(run);
   ASSERT_FALSE(result.has_error()) << DescribeJobError(result.error());
   EXPECT_EQ(result.run().run_id(), "7.1");
@@ -77,7 +82,8 @@ v1::TaskCommand::Run StoredReduce(int step, const v1::RunInfo& input, int store_
                                   const std::string& run_path) {
   v1::TaskCommand::Run run = ReduceRun(step, input, "");
   run.set_run_path(run_path);
-  run.mutable_order()->set_store_consumer(store_consumer);
+  run.mutable_order()->add_consumers()->set_step(store_consumer);
+  run.mutable_order()->set_text(true);
   return run;
 }
 
@@ -98,7 +104,8 @@ TEST_F(StepRunnerTest, WriteStepJoinsTheTextOfReducersInTheOrderGiven) {
   v1::TaskCommand::Run write;
   write.mutable_fence()->set_attempt(1);
   write.mutable_order()->set_step(20);
-  write.mutable_order()->set_kind(v1::STEP_ORDER_KIND_WRITE);
+  write.mutable_order()->set_kind(v1::STEP_KIND_WRITE);
+  write.mutable_order()->set_label("write 0");
   write.mutable_order()->set_part_path(folder_.File("part-00000.1"));
   for (const v1::RunInfo& run : {made[2], made[1], made[0]}) {
     for (const v1::RunSection& section : run.sections()) {
@@ -129,7 +136,7 @@ TEST_F(StepRunnerTest, TextForAWriteStepGoesIntoItsSection) {
   const v1::StepResult result = Run(StoredReduce(7, map.run(), 3, folder_.File("7.1.run")));
   ASSERT_FALSE(result.has_error()) << DescribeJobError(result.error());
   ASSERT_EQ(result.run().sections_size(), 1);
-  EXPECT_EQ(result.run().sections(0).consumer(), 3);
+  EXPECT_EQ(result.run().sections(0).consumer_step(), 3);
   EXPECT_EQ(result.run().sections(0).records(), 5);
 }
 
@@ -181,17 +188,17 @@ TEST_F(StepRunnerTest, ADamagedRunIsDataLossWithFileAndOffset) {
 
 TEST_F(StepRunnerTest, ImpossibleOrdersAreRefused) {
   const v1::TaskCommand::Run good = MapRun(1, "/in", 5, "/out");
-  EXPECT_TRUE(CheckRun(good).ok());
+  EXPECT_TRUE(CheckRun(good, BuiltInSteps()).ok());
   const auto expect_refused = [](const v1::TaskCommand::Run& run, const char* why) {
-    const absl::Status status = CheckRun(run);
+    const absl::Status status = CheckRun(run, BuiltInSteps());
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << why;
     EXPECT_THAT(std::string(status.message()), HasSubstr(why));
   };
   v1::TaskCommand::Run run = good;
-  run.mutable_order()->set_kind(v1::STEP_ORDER_KIND_UNSPECIFIED);
+  run.mutable_order()->set_kind(v1::STEP_KIND_UNSPECIFIED);
   expect_refused(run, "kind");
   run = good;
-  run.mutable_order()->clear_consumer_key_end();
+  run.mutable_order()->clear_consumers();
   expect_refused(run, "no consumers");
   run = good;
   run.clear_run_path();
@@ -200,21 +207,23 @@ TEST_F(StepRunnerTest, ImpossibleOrdersAreRefused) {
   run.mutable_order()->mutable_ranges(0)->set_begin(6);
   expect_refused(run, "no range");
   run = good;
-  run.mutable_order()->set_consumer_key_end(0, 0.5);
-  expect_refused(run, "ends at 0.5");
+  run.mutable_order()->mutable_consumers(0)->mutable_keys()->set_end(0.5);
+  expect_refused(run, "end at 0.5");
   run = good;
-  run.mutable_order()->add_consumer_key_end(0.5);
+  run.mutable_order()->add_consumers()->mutable_keys()->set_end(0.5);
   expect_refused(run, "must rise");
   run = good;
   run.mutable_order()->add_inputs()->set_bytes(1);
   expect_refused(run, "no place");
   run = good;
-  run.mutable_order()->set_store_consumer(0);
-  expect_refused(run, "does not go with 1 consumers");
-  run.mutable_order()->set_kind(v1::STEP_ORDER_KIND_WRITE);
+  run.mutable_order()->set_text(true);
+  run.mutable_order()->add_consumers();
+  expect_refused(run, "goes to one consumer, not to 2");
+  run = good;
+  run.mutable_order()->set_kind(v1::STEP_KIND_WRITE);
   expect_refused(run, "a write step has consumers");
   run.mutable_order()->Clear();
-  run.mutable_order()->set_kind(v1::STEP_ORDER_KIND_WRITE);
+  run.mutable_order()->set_kind(v1::STEP_KIND_WRITE);
   expect_refused(run, "no file");
 }
 

@@ -27,8 +27,8 @@ class TaskSupervisorTest : public testing::Test {
     ASSERT_TRUE(ready_) << failed_->message();
     v1::TaskCommand::Run run;
     run.mutable_order()->set_step(5);
-    run.mutable_order()->set_kind(v1::STEP_ORDER_KIND_MAP);
-    run.mutable_order()->set_index_in_layer(3);
+    run.mutable_order()->set_kind(v1::STEP_KIND_MAP);
+    run.mutable_order()->set_label("map 3");
     ASSERT_TRUE(supervisor_->Run(run).ok());
   }
 

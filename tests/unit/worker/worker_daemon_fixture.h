@@ -120,8 +120,12 @@ class WorkerDaemonTest : public testing::Test {
   static v1::StepOrder MapStep(int step) {
     v1::StepOrder order;
     order.set_step(step);
-    order.set_kind(v1::STEP_ORDER_KIND_MAP);
+    order.set_kind(v1::STEP_KIND_MAP);
+    order.set_label(absl::StrCat("map ", step));
     order.set_index_in_layer(step);
+    v1::StepConsumer& consumer = *order.add_consumers();
+    consumer.set_step(100);
+    consumer.mutable_keys()->set_end(1);
     return order;
   }
   static v1::TransferGrant Piece(int transfer, std::int64_t offset, std::int64_t bytes) {

@@ -40,7 +40,8 @@ TEST_F(WorkerDaemonTest, RunsAJobFromPreparationToRelease) {
 
   // Its successor reads what it wrote, and writes a part.
   v1::StepOrder reduce = MapStep(4);
-  reduce.set_kind(v1::STEP_ORDER_KIND_REDUCE);
+  reduce.set_kind(v1::STEP_KIND_REDUCE);
+  reduce.clear_consumers();
   reduce.set_part_path(staging_ + "/part-00000.1");
   v1::StepInput& input = *reduce.add_inputs();
   input.set_run_id("3.1");
@@ -72,7 +73,7 @@ TEST_F(WorkerDaemonTest, RemovesRunsThatNobodyReadsAnyMore) {
   EXPECT_TRUE(std::filesystem::exists(JobFile("runs/3.1.run")));
   next = MapStep(5);
   next.set_layer(2);
-  next.set_keep_from_layer(1);
+  next.add_unread_runs("3.1");
   ASSERT_TRUE(StartStep(next).ok());
   ASSERT_TRUE(Until([&] { return master_.step_reports.size() == 3; }));
   EXPECT_TRUE(Until([&] { return !std::filesystem::exists(JobFile("runs/3.1.run")); }));

@@ -1,0 +1,155 @@
+#include "runtime/master/conduct/plan_progress.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace weir::master {
+
+using planner::At;
+using planner::Bytes;
+using planner::Seconds;
+using planner::StepIndex;
+using planner::TransferIndex;
+using planner::WorkerIndex;
+
+namespace {
+
+constexpr planner::Interval kNeverRan{0, -1};
+
+bool ByConsumer(const RunSection& a, const RunSection& b) { return a.consumer < b.consumer; }
+
+}  // namespace
+
+PlanProgress::PlanProgress(const planner::Plan& plan)
+    : plan_(plan),
+      steps_(plan.steps.size()),
+      transfers_(plan.transfers.size()),
+      producers_of_(plan.steps.size()),
+      reached_by_(plan.steps.size()),
+      runs_(plan.steps.size()),
+      unread_(At(plan.network.num_workers)) {
+  for (const planner::Section& section : plan.sections) {
+    const WorkerIndex maker = plan.steps[At(section.producer)].worker;
+    const WorkerIndex reader = plan.steps[At(section.consumer)].worker;
+    producers_of_[At(section.consumer)].push_back(section.producer);
+    if (maker == reader) reached_by_[At(section.producer)].push_back(section.consumer);
+    ++readers_[{maker, section.producer}];
+    if (maker != reader) ++readers_[{reader, section.producer}];
+  }
+  for (const planner::Transfer& transfer : plan.transfers) {
+    reached_by_[At(transfer.producer)].push_back(transfer.consumer);
+  }
+  for (std::vector<StepIndex>& producers : producers_of_) {
+    std::sort(producers.begin(), producers.end());
+  }
+  for (std::vector<StepIndex>& consumers : reached_by_) {
+    std::sort(consumers.begin(), consumers.end());
+    consumers.erase(std::unique(consumers.begin(), consumers.end()), consumers.end());
+  }
+  actual_.steps.assign(plan.steps.size(), kNeverRan);
+  actual_.transfers.assign(plan.transfers.size(), kNeverRan);
+  actual_.transfer_bytes.assign(plan.transfers.size(), 0);
+  actual_.step_input_bytes.assign(plan.steps.size(), 0);
+  actual_.step_output_bytes.assign(plan.steps.size(), 0);
+  actual_.step_unpacked_output_bytes.assign(plan.steps.size(), 0);
+  actual_.transfer_in_flight_bytes.assign(plan.transfers.size(), 0);
+}
+
+int PlanProgress::StartStep(StepIndex step, Bytes input_bytes, Seconds now_s) {
+  steps_[At(step)].state = State::kUnderWay;
+  actual_.steps[At(step)].start_s = now_s;
+  actual_.step_input_bytes[At(step)] = input_bytes;
+  return ++steps_[At(step)].attempt;
+}
+
+void PlanProgress::FinishStep(StepIndex step, std::vector<RunSection> sections, Seconds now_s) {
+  steps_[At(step)].state = State::kDone;
+  ++steps_done_;
+  actual_.steps[At(step)].finish_s = now_s;
+  actual_.makespan_s = std::max(actual_.makespan_s, now_s);
+  for (const RunSection& section : sections) {
+    actual_.step_output_bytes[At(step)] += section.bytes;
+    actual_.step_unpacked_output_bytes[At(step)] += section.unpacked_bytes;
+  }
+  std::sort(sections.begin(), sections.end(), ByConsumer);
+  runs_[At(step)] = std::move(sections);
+  ReaderDone(step);
+}
+
+void PlanProgress::ReaderDone(StepIndex consumer) {
+  const WorkerIndex reader = plan_.steps[At(consumer)].worker;
+  for (const StepIndex producer : producers_of_[At(consumer)]) {
+    const WorkerIndex maker = plan_.steps[At(producer)].worker;
+    CountDown({maker, producer});
+    if (maker != reader) CountDown({reader, producer});
+  }
+}
+
+void PlanProgress::CountDown(const Copy& copy) {
+  const auto it = readers_.find(copy);
+  if (--it->second > 0) return;
+  readers_.erase(it);
+  unread_[At(copy.first)].push_back(copy.second);
+}
+
+std::vector<StepIndex> PlanProgress::TakeUnread(WorkerIndex worker) {
+  std::vector<StepIndex> taken = std::exchange(unread_[At(worker)], {});
+  std::sort(taken.begin(), taken.end());
+  return taken;
+}
+
+int PlanProgress::StartTransfer(TransferIndex transfer, Seconds now_s) {
+  transfers_[At(transfer)].state = State::kUnderWay;
+  actual_.transfers[At(transfer)].start_s = now_s;
+  return ++transfers_[At(transfer)].attempt;
+}
+
+void PlanProgress::PassTransfer(TransferIndex transfer, Bytes in_flight_bytes, Seconds now_s) {
+  transfers_[At(transfer)].passed_s = now_s;
+  actual_.transfer_in_flight_bytes[At(transfer)] = in_flight_bytes;
+}
+
+void PlanProgress::FinishTransfer(TransferIndex transfer, Bytes bytes, Seconds now_s) {
+  Transfer& ended = transfers_[At(transfer)];
+  planner::Interval& ran = actual_.transfers[At(transfer)];
+  if (ended.state == State::kWaiting) ran.start_s = now_s;
+  ended.state = State::kDone;
+  ++transfers_done_;
+  ran.finish_s = ended.passed_s >= 0 ? ended.passed_s : now_s;
+  actual_.transfer_bytes[At(transfer)] = bytes;
+  actual_.makespan_s = std::max(actual_.makespan_s, now_s);
+  const planner::Transfer& moved = plan_.transfers[At(transfer)];
+  verified_[{moved.producer, moved.consumer}] += bytes;
+}
+
+absl::Status PlanProgress::CheckRun(StepIndex step, const std::vector<RunSection>& sections) const {
+  const std::vector<StepIndex>& reached = reached_by_[At(step)];
+  for (const RunSection& section : sections) {
+    if (section.bytes == 0) continue;
+    if (std::binary_search(reached.begin(), reached.end(), section.consumer)) continue;
+    return absl::InternalError(absl::StrCat("the run of step ", step, " holds ", section.bytes,
+                                            " bytes for step ", section.consumer,
+                                            ", which the plan does not move"));
+  }
+  return absl::OkStatus();
+}
+
+RunSection PlanProgress::SectionOf(StepIndex producer, StepIndex consumer) const {
+  const std::vector<RunSection>& run = runs_[At(producer)];
+  const RunSection wanted{consumer, 0, 0, 0};
+  const auto it = std::lower_bound(run.begin(), run.end(), wanted, ByConsumer);
+  return it == run.end() || it->consumer != consumer ? wanted : *it;
+}
+
+Bytes PlanProgress::VerifiedBytes(StepIndex producer, StepIndex consumer) const {
+  const auto it = verified_.find({producer, consumer});
+  return it == verified_.end() ? 0 : it->second;
+}
+
+bool PlanProgress::PartCommitted(StepIndex step) const {
+  return step_state(step) == State::kDone && reached_by_[At(step)].empty() &&
+         runs_[At(step)].empty();
+}
+
+}  // namespace weir::master

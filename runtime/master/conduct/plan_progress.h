@@ -1,0 +1,119 @@
+#pragma once
+
+// The ledger of one plan: what is done, where runs lie, what has arrived whole, who still reads
+// what. Pure; decides nothing. Upstream: ConductorMachine, which writes it. Downstream: the
+// conductor's decisions, progress, and whoever plans what is left.
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/status.h"
+#include "planner/explain/explain.h"
+#include "planner/plan/plan.h"
+
+namespace weir::master {
+
+/// One section of a published run: where it lies in the run file.
+struct RunSection {
+  planner::StepIndex consumer = planner::kNoIndex;
+  planner::Bytes offset = 0;
+  planner::Bytes bytes = 0;
+  planner::Bytes unpacked_bytes = 0;  // what `bytes` would be without packing
+};
+
+/// Keeps the state of every step and transfer of a plan, and what follows from it.
+///
+/// A section is addressed by its producer and its consumer step. A run stays on a worker as long as
+/// a step that reads from it there, or (on the worker that made it) a step anywhere, is not done;
+/// readers are counted, and TakeUnread says when the count has reached zero.
+/// Requires: CheckPlan accepts the plan, which outlives this; states go waiting, under way, done.
+/// Thread-safety: none; control loop only. Time: seconds from the start of the run, passed in.
+/// Checked by: tests/unit/master/plan_progress_test.cc, conductor_machine_property_test.cc.
+class PlanProgress {
+ public:
+  enum class State : std::uint8_t { kWaiting, kUnderWay, kDone };
+
+  explicit PlanProgress(const planner::Plan& plan);
+
+  /// Begins the next attempt of a step, counted from 1, and returns its number.
+  int StartStep(planner::StepIndex step, planner::Bytes input_bytes, planner::Seconds now_s);
+  /// `sections` of its run, in any order; empty for a step that made a part.
+  void FinishStep(planner::StepIndex step, std::vector<RunSection> sections,
+                  planner::Seconds now_s);
+  /// Begins the next attempt of a transfer, counted from 1, and returns its number.
+  int StartTransfer(planner::TransferIndex transfer, planner::Seconds now_s);
+  /// The ports of a moving transfer are free for the next one; `in_flight_bytes` are to come. Once.
+  void PassTransfer(planner::TransferIndex transfer, planner::Bytes in_flight_bytes,
+                    planner::Seconds now_s);
+  /// `bytes` of the section arrived and were verified. A transfer of no bytes may end unstarted.
+  void FinishTransfer(planner::TransferIndex transfer, planner::Bytes bytes,
+                      planner::Seconds now_s);
+
+  State step_state(planner::StepIndex step) const { return steps_[planner::At(step)].state; }
+  State transfer_state(planner::TransferIndex transfer) const {
+    return transfers_[planner::At(transfer)].state;
+  }
+  /// Number of the last attempt; 0 before the first.
+  int step_attempt(planner::StepIndex step) const { return steps_[planner::At(step)].attempt; }
+  int transfer_attempt(planner::TransferIndex transfer) const {
+    return transfers_[planner::At(transfer)].attempt;
+  }
+  /// Whether PassTransfer was called.
+  bool passed(planner::TransferIndex transfer) const {
+    return transfers_[planner::At(transfer)].passed_s >= 0;
+  }
+
+  /// OK when the plan has a reader for every byte of the run. Errors: kInternal naming the section.
+  absl::Status CheckRun(planner::StepIndex step, const std::vector<RunSection>& sections) const;
+  /// The section of a published run; no bytes where the run has none for this consumer.
+  RunSection SectionOf(planner::StepIndex producer, planner::StepIndex consumer) const;
+  /// Producers of the sections that a step reads, rising.
+  const std::vector<planner::StepIndex>& ProducersOf(planner::StepIndex consumer) const {
+    return producers_of_[planner::At(consumer)];
+  }
+  /// Bytes of a section that transfers brought to its consumer's worker.
+  planner::Bytes VerifiedBytes(planner::StepIndex producer, planner::StepIndex consumer) const;
+  /// Whether the step is done and made an output part: no step reads what it makes.
+  bool PartCommitted(planner::StepIndex step) const;
+  /// Steps whose runs nobody will read on this worker, or from it, any more; each once, rising.
+  std::vector<planner::StepIndex> TakeUnread(planner::WorkerIndex worker);
+
+  std::int32_t steps_done() const { return steps_done_; }
+  std::int32_t transfers_done() const { return transfers_done_; }
+  bool finished() const { return planner::At(steps_done_) == steps_.size(); }
+  /// What happened so far.
+  const planner::ActualRun& actual() const { return actual_; }
+
+ private:
+  struct Step {
+    State state = State::kWaiting;
+    int attempt = 0;
+  };
+  struct Transfer {
+    State state = State::kWaiting;
+    int attempt = 0;
+    planner::Seconds passed_s = -1;  // when its ports became free; negative: not yet
+  };
+  // Of one run at one worker: its own, or what other workers' runs left there.
+  using Copy = std::pair<planner::WorkerIndex, planner::StepIndex>;
+
+  void ReaderDone(planner::StepIndex consumer);
+  void CountDown(const Copy& copy);
+
+  const planner::Plan& plan_;
+  std::vector<Step> steps_;
+  std::vector<Transfer> transfers_;
+  std::vector<std::vector<planner::StepIndex>> producers_of_;  // by consumer, rising
+  std::vector<std::vector<planner::StepIndex>> reached_by_;    // by producer: consumers, rising
+  std::vector<std::vector<RunSection>> runs_;  // by step, once published; by rising consumer
+  absl::btree_map<std::pair<planner::StepIndex, planner::StepIndex>, planner::Bytes> verified_;
+  absl::btree_map<Copy, std::int32_t> readers_;          // that are not done
+  std::vector<std::vector<planner::StepIndex>> unread_;  // by worker, not yet taken
+  std::int32_t steps_done_ = 0;
+  std::int32_t transfers_done_ = 0;
+  planner::ActualRun actual_;
+};
+
+}  // namespace weir::master

@@ -1,0 +1,69 @@
+#pragma once
+
+// Sinks and sources that pass calls on and count what goes through, so that a step that only moves
+// bytes is seen to be alive. Upstream: step_runner, the kinds of steps. Downstream: runtime/format.
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "jobs/api/program.h"
+#include "runtime/format/run_reader.h"
+#include "runtime/task/step_activity.h"
+
+namespace weir::task {
+
+class CountingRunSink : public RunSink {
+ public:
+  CountingRunSink(RunSink& sink, StepActivity& activity) : sink_(sink), activity_(activity) {}
+  absl::Status BeginSection(int consumer) override { return sink_.BeginSection(consumer); }
+  absl::Status Append(std::string_view block, std::int64_t records) override {
+    activity_.AddOutputBytes(static_cast<std::int64_t>(block.size()));
+    return sink_.Append(block, records);
+  }
+
+ private:
+  RunSink& sink_;
+  StepActivity& activity_;
+};
+
+class CountingPartSink : public PartSink {
+ public:
+  CountingPartSink(PartSink& sink, StepActivity& activity) : sink_(sink), activity_(activity) {}
+  absl::Status Append(std::string_view bytes, std::int64_t records) override {
+    activity_.AddOutputBytes(static_cast<std::int64_t>(bytes.size()));
+    return sink_.Append(bytes, records);
+  }
+
+ private:
+  PartSink& sink_;
+  StepActivity& activity_;
+};
+
+class CountingRunSource : public RunSource {
+ public:
+  CountingRunSource(std::unique_ptr<format::RunReader> source, StepActivity& activity)
+      : source_(std::move(source)), activity_(activity) {}
+  // As the order counts them: stored bytes.
+  absl::StatusOr<absl::Span<const char>> NextBlock() override {
+    const std::int64_t before = source_->bytes_read();
+    absl::StatusOr<absl::Span<const char>> block = source_->NextBlock();
+    activity_.AddInputBytes(source_->bytes_read() - before);
+    return block;
+  }
+
+ private:
+  std::unique_ptr<format::RunReader> source_;
+  StepActivity& activity_;
+};
+
+class EmptyRunSource : public RunSource {
+ public:
+  absl::StatusOr<absl::Span<const char>> NextBlock() override { return absl::Span<const char>(); }
+};
+
+}  // namespace weir::task

@@ -1,0 +1,19 @@
+#include "runtime/task/map_step.h"
+
+#include "runtime/task/guarded_call.h"
+#include "runtime/task/key_ends.h"
+
+namespace weir::task {
+
+absl::StatusOr<StepTotals> MapToRun(const StepWork& work, RunSink& sink) {
+  MapOrder map;
+  for (const v1::InputRange& range : work.order.ranges()) {
+    map.ranges.push_back({range.path(), range.begin(), range.end(), range.file_bytes()});
+  }
+  absl::StatusOr<std::vector<double>> key_ends = KeyEnds(work.order);
+  if (!key_ends.ok()) return key_ends.status();
+  map.consumer_key_end = *std::move(key_ends);
+  return GuardedCall([&] { return work.program.Map(map, sink, work.context); });
+}
+
+}  // namespace weir::task
