@@ -22,6 +22,8 @@ CALLS_ALLOWED = {
     "runtime/env/real/": "the one real implementation of the seams",
     "runtime/app/": "creates threads, reads the environment",
 }
+# Kinds of steps are rows of tables (planner/plan/step_kind.h, runtime/task/step_kinds.h): code asks the row.
+KIND_ASKED_FOR = re.compile(r"[=!]=\s*(planner::)?StepKind::k|\bcase\s+(v1::)?STEP_KIND_|[=!]=\s*v1::STEP_KIND_")
 PRODUCT = ("planner/", "jobs/", "runtime/", "proto/")
 
 
@@ -50,6 +52,8 @@ def check_content(path, text):
     for number, line in enumerate(lines, 1):
         if LEFTOVERS.search(line):
             yield f"{path}:{number}: leftover: {line.strip()[:80]}"
+        if path.startswith(PRODUCT) and KIND_ASKED_FOR.search(line):
+            yield f"{path}:{number}: asks for one kind of step; ask what its row says"
         if path.startswith(PRODUCT) and not allowed:
             match = BANNED_CALLS.search(code_without_comments_and_strings(line))
             if match:
@@ -114,6 +118,9 @@ def self_test():
     assert list(check_content("runtime/master/x.cc", "auto t = std::chrono::steady_clock::now();"))
     assert not list(check_content("runtime/env/real/x.cc", "std::chrono::steady_clock::now();"))
     assert not list(check_content("runtime/master/x.cc", "// not absl::Now, time is passed in"))
+    assert list(check_content("planner/x.cc", "if (step.kind == StepKind::kMap) {"))
+    assert list(check_content("runtime/task/x.cc", "    case v1::STEP_KIND_MAP:"))
+    assert not list(check_content("planner/x.cc", "step.kind = StepKind::kMap;"))
     assert list(check_content("planner/x.cc", "// TO" + "DO later"))
     assert list(check_content("planner/x.cc", "\n" * (LINES_MAX + 1)))
     promise = "/// Checked by: tests/unit/a_test.cc,\n///   b_test.cc.\nclass A;"
