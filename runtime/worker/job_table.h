@@ -19,8 +19,8 @@
 
 namespace weir::worker {
 
-/// What became of a call that may come twice.
-enum class Admission { kNew, kRepeated };
+/// What became of a call that may come twice. kRenewed: a job that is held, under a new plan.
+enum class Admission { kNew, kRepeated, kRenewed };
 
 /// Fences a worker's jobs.
 ///
@@ -42,7 +42,9 @@ class JobTable {
   /// From now on calls are refused until Open.
   void Close();
 
-  /// Takes a job in. A job still held under another plan epoch must be released first.
+  /// Takes a job in, or goes over to a higher plan epoch of a job of which nothing was ordered yet.
+  /// Errors: kAborted for a lower epoch, and for a higher one once steps or transfers were taken:
+  /// such a job must be released first.
   absl::StatusOr<Admission> Prepare(const v1::Fence& fence);
   absl::StatusOr<Admission> TakeStep(const v1::Fence& fence, int step);
   absl::StatusOr<Admission> TakeTransfer(const v1::Fence& fence, int transfer);

@@ -20,6 +20,9 @@ void WorkerDaemon::PrepareJob(v1::PrepareJobRequest request, absl::Duration,
     LogInfo("Job prepared", {{"job", job_id}, {"worker", options_.name}});
     jobs_[job_id] = std::make_shared<WorkerJob>(options_, seams_, keeper_.registration()->worker_id,
                                                 directory_->path(), std::move(request));
+  } else if (*admission == Admission::kRenewed) {
+    LogInfo("Job goes on under a new plan", {{"job", job_id}, {"worker", options_.name}});
+    jobs_.at(job_id)->Renew(std::move(request));
   }
   jobs_.at(job_id)->Prepare([reply = std::move(reply)](const absl::Status& status) mutable {
     if (!status.ok()) return reply(status);

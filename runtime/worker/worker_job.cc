@@ -85,10 +85,19 @@ void WorkerJob::Prepare(Prepared prepared) {
       });
 }
 
-void WorkerJob::StartTask() {
+void WorkerJob::Renew(v1::PrepareJobRequest request) {
+  request_ = std::move(request);
+  OpenForPeers();
+}
+
+void WorkerJob::OpenForPeers() {
   const v1::Fence& fence = request_.fence();
   seams_.runs.AddJob(transfer::JobKey{fence.job_id(), request_.job_token(), fence.master_epoch(),
                                       fence.plan_epoch()});
+}
+
+void WorkerJob::StartTask() {
+  OpenForPeers();
   absl::Status status = supervisor_.Start(paths_.task, TaskStart());
   if (!status.ok()) EndPreparation(std::move(status));
 }

@@ -45,6 +45,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
 
   /// Makes the directories and starts the task process. A repeated call is answered with the first.
   void Prepare(Prepared prepared);
+  /// Takes over the fence and token of a new plan. Requires: nothing was ordered under the old one.
+  void Renew(v1::PrepareJobRequest request);
   /// Accepts a step; its result goes to the master as a report.
   /// Errors: kInvalidArgument (order), kFailedPrecondition (not ready, or busy), kInternal with a
   ///   JobError (the task process is gone).
@@ -62,6 +64,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
 
   // Preparation (worker_job.cc).
   void StartTask();
+  void OpenForPeers();
   void EndPreparation(absl::Status status);
   void OnTaskFailed(v1::JobError error);
   // Steps (worker_job_steps.cc).
@@ -105,7 +108,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   const WorkerOptions& options_;
   const WorkerSeams& seams_;
   const std::int64_t worker_id_;
-  const v1::PrepareJobRequest request_;
+  v1::PrepareJobRequest request_;
   const JobPaths paths_;
   State state_ = State::kNew;
   std::vector<Prepared> preparing_;

@@ -130,10 +130,10 @@ void SimWorker::PrepareJob(v1::PrepareJobRequest request, absl::Duration /*timeo
   JobPtr& job = jobs_[id];
   if (job == nullptr) {
     job = std::make_shared<Job>();
-    job->fence = request.fence();
     job->spec = request.spec();
     world_.Note(absl::StrCat(model_.name, " holds ", id));
   }
+  job->fence = request.fence();
   loop_->RunAt(loop_->Now() + kTaskStart, [job, reply = std::move(reply)]() mutable {
     if (job->released) return reply(absl::AbortedError("released meanwhile"));
     reply(v1::PrepareJobResponse());

@@ -25,14 +25,29 @@ std::vector<JobAction> JobMachine::Sampled() {
 
 std::vector<JobAction> JobMachine::Planned() {
   if (phase_ != Phase::kPlanning) return {};
-  phase_ = Phase::kStaging;
-  return {JobAction::kJournalPlan, JobAction::kStage};
+  phase_ = staged_ ? Phase::kPreparing : Phase::kStaging;
+  return {JobAction::kJournalPlan, staged_ ? JobAction::kPrepare : JobAction::kStage};
 }
 
 std::vector<JobAction> JobMachine::Staged() {
   if (phase_ != Phase::kStaging) return {};
-  phase_ = Phase::kPreparing;
-  return {JobAction::kPrepare};
+  staged_ = true;
+  phase_ = plan_again_ ? Phase::kPlanning : Phase::kPreparing;
+  return {std::exchange(plan_again_, false) ? JobAction::kPlan : JobAction::kPrepare};
+}
+
+std::vector<JobAction> JobMachine::WorkerLost() {
+  switch (phase_) {
+    case Phase::kStaging:
+      plan_again_ = true;
+      return {};
+    case Phase::kPlanning:
+    case Phase::kPreparing:
+      phase_ = Phase::kPlanning;
+      return {JobAction::kPlan};
+    default:
+      return {};
+  }
 }
 
 std::vector<JobAction> JobMachine::Prepared() {

@@ -41,6 +41,8 @@ class JobMachine {
   /// Why the job ends; set from ENDING on unless it succeeds.
   const v1::JobError& error() const { return error_; }
   bool terminal() const { return phase_ == Phase::kTerminal; }
+  /// The plan in hand is the one to prepare; false again once a lost worker asks for another.
+  bool preparing() const { return phase_ == Phase::kPreparing; }
   /// False from COMMITTING on: cancel and deadline come too late.
   bool can_end() const { return phase_ < Phase::kCommitting; }
 
@@ -56,6 +58,9 @@ class JobMachine {
   std::vector<JobAction> CommitFailed(v1::JobError error);
   std::vector<JobAction> Fail(v1::JobError error);
   std::vector<JobAction> Cancel(v1::JobError error);
+  /// A worker that the job is planned for is lost. Before the plan runs it is planned around; what
+  /// was staged stays. Later it asks for nothing: whoever runs the plan decides.
+  std::vector<JobAction> WorkerLost();
   /// All workers have cleaned up, or time for it is over.
   std::vector<JobAction> Released();
   /// The staging directory is gone, or time for it is over.
@@ -79,6 +84,8 @@ class JobMachine {
   std::vector<JobAction> End(v1::JobState outcome, v1::JobError error);
 
   Phase phase_ = Phase::kQueued;
+  bool staged_ = false;
+  bool plan_again_ = false;  // once staged
   v1::JobState state_ = v1::JOB_STATE_QUEUED;
   v1::JobState outcome_ = v1::JOB_STATE_UNSPECIFIED;
   v1::JobError error_;

@@ -19,7 +19,7 @@ JobRun::JobRun(const JobRunContext& context, v1::JobStatus accepted,
       status_(std::move(accepted)),
       given_plan_(std::move(given_plan)),
       places_(status_.spec().output(), status_.job_id()),
-      hold_(context.seams.loop, context.seams.random),
+      reservation_(context.seams.loop, context.seams.random),
       planning_(context.seams, context.options, context.history, context.master_epoch,
                 status_.job_id(), status_.spec()) {
   StartDeadlineTimer();
@@ -68,7 +68,13 @@ void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why) {
     return w.id == worker && w.epoch == epoch;
   });
   if (it == workers_.end()) return;
-  if (hold_.WorkerLost(worker)) return;
+  if (reservation_.WorkerLost(worker)) return;
+  // Nothing ran yet: others can do it, unless the plan was given and names its workers.
+  if (machine_.state() == v1::JOB_STATE_PLANNING && !given_plan_) {
+    LogWarning("A job is planned anew without a lost worker",
+               {{"job", status_.job_id()}, {"worker", it->identity.name()}});
+    return Apply(machine_.WorkerLost());
+  }
   v1::JobError error =
       MakeJobError(job_error::kWorkerLost, absl::StrCat("worker ", it->identity.name(), " ", why),
                    "check that machine and the log of its daemon, then run the job again");
@@ -130,7 +136,7 @@ void JobRun::CarryOut(JobAction action) {
       return Commit();
     case JobAction::kStop:
       planning_.Stop();
-      hold_.Stop();
+      reservation_.Stop();
       if (plan_run_) plan_run_->Stop();
       return;
     case JobAction::kRelease:
@@ -199,7 +205,7 @@ void JobRun::JournalPlan() {
   *status_.mutable_progress() = ProgressBeforeRun(planned_->plan, planned_->prediction);
   v1::JournalRecord record = Record();
   *record.mutable_job_planned()->mutable_plan() = planned_->message;
-  record.mutable_job_planned()->set_plan_epoch(kPlanEpoch);
+  record.mutable_job_planned()->set_plan_epoch(plan_epoch_);
   WaitForJournal(std::move(record), [this](const absl::Status& status) {
     if (!status.ok()) return JournalFailed(status);
     Published();
@@ -245,7 +251,7 @@ void JobRun::Finish() {
   v1::JournalRecord::JobEnded& ended = *record.mutable_job_ended();
   *ended.mutable_status() = status_;
   *ended.mutable_actual() = Actual();
-  for (const v1::WorkerLog& log : hold_.logs()) *ended.add_logs() = log;
+  for (const v1::WorkerLog& log : reservation_.logs()) *ended.add_logs() = log;
   WaitForJournal(std::move(record), [this](const absl::Status& status) {
     if (!status.ok()) {
       LogWarning("The end of a job is not in the journal",

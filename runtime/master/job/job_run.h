@@ -71,9 +71,6 @@ class JobRun {
   v1::ActualRun Actual() const;
 
  private:
-  // A plan is made once; it would grow with each new plan of the same job.
-  static constexpr std::int64_t kPlanEpoch = 1;
-
   void Apply(std::vector<JobAction> actions);
   void Pump();
   void CarryOut(JobAction action);
@@ -85,7 +82,8 @@ class JobRun {
   void Sample();
   void MakePlan();
   /// Settles what `planned` gives on the compute pool.
-  void PlanMade(absl::StatusOr<PlannedJob> planned);
+  /// Plans made for earlier epochs are dropped: a worker of theirs is lost.
+  void PlanMade(std::int64_t plan_epoch, absl::StatusOr<PlannedJob> planned);
   void TakePlan(absl::AnyInvocable<absl::StatusOr<PlannedJob>()> planned);
   void Stage();
   void Prepare();
@@ -113,19 +111,20 @@ class JobRun {
   env::EventLoop& loop_;
   JobMachine machine_;
   v1::JobStatus status_;
-  std::optional<v1::Plan> given_plan_;
+  const std::optional<v1::Plan> given_plan_;
   const OutputPlaces places_;
   std::deque<JobAction> actions_;
   bool waiting_for_journal_ = false;
 
-  std::vector<RegisteredWorker> workers_;  // by WorkerIndex of the plan
+  std::int64_t plan_epoch_ = 0;            // of the last plan asked for
+  std::vector<RegisteredWorker> workers_;  // by WorkerIndex of that plan
   std::unique_ptr<const PlannedJob> planned_;
   std::optional<InputRanges> input_;
   std::uint64_t job_token_ = 0;
   std::unique_ptr<ConductorRun> plan_run_;
   std::vector<v1::OutputPart> parts_;
 
-  JobReservation hold_;
+  JobReservation reservation_;
   Planning planning_;
   bool storage_busy_ = false;  // a staging or commit is under way on the disk pool
   bool discard_waits_ = false;

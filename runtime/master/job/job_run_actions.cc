@@ -46,6 +46,8 @@ void JobRun::Sample() {
 }
 
 void JobRun::MakePlan() {
+  ++plan_epoch_;
+  reservation_.WithdrawPreparation();
   workers_ = context_.alive_workers();
   if (workers_.empty()) {
     return Fail(MakeJobError(job_error::kNoWorkers, "no worker is alive",
@@ -58,25 +60,28 @@ void JobRun::MakePlan() {
     if (!workers.ok()) return FailFrom(workers.status());
     workers_ = *std::move(workers);
     const bool known = OriginOfNetwork(workers_, context_.options) != planner::Origin::kDefault;
-    return TakePlan([plan = *std::exchange(given_plan_, std::nullopt), job = status_.spec().job(),
-                     known]() -> absl::StatusOr<PlannedJob> {
-      absl::StatusOr<PlannedJob> adopted = AdoptGivenPlan(plan, job);
-      if (adopted.ok()) adopted->network_known = known;
-      return adopted;
-    });
+    return TakePlan(
+        [plan = *given_plan_, job = status_.spec().job(), known]() -> absl::StatusOr<PlannedJob> {
+          absl::StatusOr<PlannedJob> adopted = AdoptGivenPlan(plan, job);
+          if (adopted.ok()) adopted->network_known = known;
+          return adopted;
+        });
   }
   planning_.Plan(input_->input(), workers_,
-                 [this](absl::StatusOr<PlannedJob> planned) { PlanMade(std::move(planned)); });
+                 [this, epoch = plan_epoch_](absl::StatusOr<PlannedJob> planned) {
+                   PlanMade(epoch, std::move(planned));
+                 });
 }
 
 void JobRun::TakePlan(absl::AnyInvocable<absl::StatusOr<PlannedJob>()> planned) {
-  env::Offload(
-      loop_, context_.seams.compute_pool, std::move(planned),
-      callbacks_.Guard([this](absl::StatusOr<PlannedJob> made) { PlanMade(std::move(made)); }));
+  env::Offload(loop_, context_.seams.compute_pool, std::move(planned),
+               callbacks_.Guard([this, epoch = plan_epoch_](absl::StatusOr<PlannedJob> made) {
+                 PlanMade(epoch, std::move(made));
+               }));
 }
 
-void JobRun::PlanMade(absl::StatusOr<PlannedJob> planned) {
-  if (!machine_.can_end()) return;
+void JobRun::PlanMade(std::int64_t plan_epoch, absl::StatusOr<PlannedJob> planned) {
+  if (!machine_.can_end() || plan_epoch != plan_epoch_) return;
   if (!planned.ok()) return FailFrom(planned.status());
   planned_ = std::make_unique<const PlannedJob>(*std::move(planned));
   Apply(machine_.Planned());
@@ -119,12 +124,13 @@ v1::Fence JobRun::JobFence() const {
   v1::Fence fence;
   fence.set_job_id(status_.job_id());
   fence.set_master_epoch(context_.master_epoch);
-  fence.set_plan_epoch(kPlanEpoch);
+  fence.set_plan_epoch(plan_epoch_);
   return fence;
 }
 
 void JobRun::Prepare() {
-  job_token_ = context_.seams.random.Next();
+  if (!machine_.preparing()) return;  // a worker was lost while the plan was written down
+  if (job_token_ == 0) job_token_ = context_.seams.random.Next();
   std::vector<RegisteredWorker> used;
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     if (UsesWorker(w)) used.push_back(workers_[w]);
@@ -134,7 +140,7 @@ void JobRun::Prepare() {
   *request.mutable_spec() = status_.spec();
   request.set_job_token(job_token_);
   request.set_staging_dir(places_.staging);
-  hold_.Prepare(
+  reservation_.Prepare(
       std::move(used), std::move(request), [this] { Apply(machine_.Prepared()); },
       [this](v1::JobError error) { Fail(std::move(error)); });
 }
@@ -146,7 +152,7 @@ void JobRun::Conduct() {
     LogInfo("Step committed", {{"job", status_.job_id()}, {"step", step_name}, {"worker", worker}});
     v1::JournalRecord record = Record();
     v1::JournalRecord::StepCommitted& committed = *record.mutable_step_committed();
-    committed.set_plan_epoch(kPlanEpoch);
+    committed.set_plan_epoch(plan_epoch_);
     committed.set_step(step);
     committed.set_attempt(attempt);
     committed.set_worker(worker);
@@ -212,8 +218,8 @@ void JobRun::Commit() {
 }
 
 void JobRun::Release() {
-  hold_.Release(kReleaseBudget,
-                [this] { planning_.WhenReleased([this] { Apply(machine_.Released()); }); });
+  reservation_.Release(kReleaseBudget,
+                       [this] { planning_.WhenReleased([this] { Apply(machine_.Released()); }); });
 }
 
 void JobRun::Discard() {

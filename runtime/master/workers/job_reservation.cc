@@ -16,39 +16,40 @@ constexpr CallBudget kPrepareBudget{absl::Seconds(4), absl::Seconds(8)};
 
 }  // namespace
 
-v1::Fence JobReservation::FenceFor(const RegisteredWorker& worker) const {
-  v1::Fence fence = request_.fence();
-  fence.set_worker_epoch(worker.epoch);
-  return fence;
-}
-
 void JobReservation::Prepare(std::vector<RegisteredWorker> workers, v1::PrepareJobRequest request,
                              absl::AnyInvocable<void()> prepared,
                              absl::AnyInvocable<void(v1::JobError)> failed) {
-  workers_ = std::move(workers);
-  request_ = std::move(request);
+  ++preparation_;
+  job_id_ = request.fence().job_id();
   prepared_ = std::move(prepared);
   failed_ = std::move(failed);
-  for (const RegisteredWorker& worker : workers_) holding_.insert(worker.id);
-  preparing_ = holding_.size();
+  preparing_ = workers.size();
   if (preparing_ == 0) return prepared_();
-  for (const RegisteredWorker& worker : workers_) PrepareOn(worker);
+  for (RegisteredWorker& worker : workers) {
+    v1::Fence fence = request.fence();
+    fence.set_worker_epoch(worker.epoch);
+    const WorkerId id = worker.id;
+    reserved_.insert_or_assign(id, Reserved{std::move(worker), std::move(fence)});
+    PrepareOn(reserved_.at(id), request);
+  }
 }
 
-void JobReservation::PrepareOn(const RegisteredWorker& worker) {
-  auto request = std::make_shared<v1::PrepareJobRequest>(request_);
-  *request->mutable_fence() = FenceFor(worker);
-  auto attempt = [this, request, api = worker.api](
+void JobReservation::PrepareOn(const Reserved& reserved, v1::PrepareJobRequest request) {
+  *request.mutable_fence() = reserved.fence;
+  const auto current = [this, number = preparation_] {
+    return !stopped_ && preparation_ == number;
+  };
+  auto attempt = [current, request = std::move(request), api = reserved.worker.api](
                      absl::Duration timeout,
                      absl::AnyInvocable<void(absl::Status)> answered) mutable {
-    if (stopped_) return;
-    api->PrepareJob(*request, timeout,
+    if (!current()) return;
+    api->PrepareJob(request, timeout,
                     [answered = std::move(answered)](const auto& response) mutable {
                       answered(response.status());
                     });
   };
-  auto done = [this, &worker](const absl::Status& status) {
-    if (stopped_) return;
+  auto done = [this, current, worker = reserved.worker](const absl::Status& status) {
+    if (!current()) return;
     if (!status.ok()) return failed_(ErrorOfCall(worker, "the preparation of the job", status));
     if (--preparing_ == 0) prepared_();
   };
@@ -58,24 +59,26 @@ void JobReservation::PrepareOn(const RegisteredWorker& worker) {
 
 void JobReservation::Release(absl::Duration budget, absl::AnyInvocable<void()> released) {
   stopped_ = true;
-  releasing_ = holding_;
+  for (const auto& [id, reserved] : reserved_) releasing_.insert(id);
   if (releasing_.empty()) return released();
   released_ = std::move(released);
   loop_.RunAt(loop_.Now() + budget, callbacks_.Guard([this] {
     if (releasing_.empty()) return;
     LogWarning("Workers did not confirm that they released a job; their heartbeats will tell them",
-               {{"job", request_.fence().job_id()}, {"workers", releasing_.size()}});
+               {{"job", job_id_}, {"workers", releasing_.size()}});
     releasing_.clear();
     released_();
   }));
-  for (const RegisteredWorker& worker : workers_) {
-    if (holding_.contains(worker.id)) ReleaseOn(worker, budget);
+  // A copy: an answer may come at once and end a reservation.
+  for (const auto& [id, reserved] : absl::btree_map<WorkerId, Reserved>(reserved_)) {
+    ReleaseOn(reserved, budget);
   }
 }
 
-void JobReservation::ReleaseOn(const RegisteredWorker& worker, absl::Duration budget) {
+void JobReservation::ReleaseOn(const Reserved& reserved, absl::Duration budget) {
+  const RegisteredWorker& worker = reserved.worker;
   auto request = std::make_shared<v1::ReleaseJobRequest>();
-  *request->mutable_fence() = FenceFor(worker);
+  *request->mutable_fence() = reserved.fence;
   auto keep_log = [this, name = worker.identity.name()](
                       const absl::StatusOr<v1::ReleaseJobResponse>& response) {
     if (!response.ok() || response->task_output_tail().empty()) return;
@@ -102,7 +105,7 @@ void JobReservation::ReleaseOn(const RegisteredWorker& worker, absl::Duration bu
 }
 
 void JobReservation::ReleaseAnswered(WorkerId worker) {
-  holding_.erase(worker);
+  reserved_.erase(worker);
   if (releasing_.erase(worker) > 0 && releasing_.empty()) released_();
 }
 

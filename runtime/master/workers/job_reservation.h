@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/time/time.h"
@@ -26,10 +27,13 @@ class JobReservation {
   JobReservation(env::EventLoop& loop, env::Random& random) : loop_(loop), random_(random) {}
 
   /// Tells `workers` to prepare. `prepared` comes once all are ready, perhaps at once; `failed` for
-  /// each that is not. Neither comes after Stop or Release. Call once. `request` lacks only the
-  /// workers' epochs.
+  /// each that is not. Neither comes after Stop, Release or WithdrawPreparation. `request` lacks
+  /// only the workers' epochs. Called again, under a higher plan epoch, it takes over workers that
+  /// prepared under an earlier one.
   void Prepare(std::vector<RegisteredWorker> workers, v1::PrepareJobRequest request,
                absl::AnyInvocable<void()> prepared, absl::AnyInvocable<void(v1::JobError)> failed);
+  /// Calls nobody back about the last Prepare any more; workers that prepared stay reserved.
+  void WithdrawPreparation() { ++preparation_; }
   /// Prepares no more.
   void Stop() { stopped_ = true; }
   /// Has every worker that was told to prepare end its task and clean up; `released` comes when all
@@ -42,21 +46,27 @@ class JobReservation {
   const std::vector<v1::WorkerLog>& logs() const { return logs_; }
 
  private:
-  void PrepareOn(const RegisteredWorker& worker);
-  void ReleaseOn(const RegisteredWorker& worker, absl::Duration budget);
+  /// One worker, and the fence under which it was told last.
+  struct Reserved {
+    RegisteredWorker worker;
+    v1::Fence fence;
+  };
+
+  void PrepareOn(const Reserved& reserved, v1::PrepareJobRequest request);
+  void ReleaseOn(const Reserved& reserved, absl::Duration budget);
   void ReleaseAnswered(WorkerId worker);
-  v1::Fence FenceFor(const RegisteredWorker& worker) const;
 
   env::EventLoop& loop_;
   env::Random& random_;
-  std::vector<RegisteredWorker> workers_;
-  v1::PrepareJobRequest request_;
+  std::string job_id_;
+  std::int64_t preparation_ = 0;  // grows with each Prepare and each withdrawal
   absl::AnyInvocable<void()> prepared_;
   absl::AnyInvocable<void(v1::JobError)> failed_;
   absl::AnyInvocable<void()> released_;
   std::size_t preparing_ = 0;
   bool stopped_ = false;
-  absl::btree_set<WorkerId> holding_;    // told to prepare, not yet known to have cleaned up
+  /// Told to prepare, not yet known to have cleaned up.
+  absl::btree_map<WorkerId, Reserved> reserved_;
   absl::btree_set<WorkerId> releasing_;  // asked to release, still awaited
   std::vector<v1::WorkerLog> logs_;
   env::CallbackScope callbacks_;

@@ -68,6 +68,32 @@ TEST(JobMachineTest, EventsOutOfTurnAskForNothing) {
   }
 }
 
+TEST(JobMachineTest, AWorkerLostBeforeTheRunIsPlannedAround) {
+  JobMachine planning = After(3);
+  EXPECT_EQ(planning.WorkerLost(), Actions{JobAction::kPlan});
+  EXPECT_EQ(planning.Planned(), (Actions{JobAction::kJournalPlan, JobAction::kStage}));
+
+  JobMachine staging = After(4);
+  EXPECT_TRUE(staging.WorkerLost().empty()) << "what is staged must be known first";
+  EXPECT_EQ(staging.Staged(), Actions{JobAction::kPlan});
+  EXPECT_FALSE(staging.preparing());
+  EXPECT_EQ(staging.Planned(), (Actions{JobAction::kJournalPlan, JobAction::kPrepare}))
+      << "staged once";
+  EXPECT_TRUE(staging.preparing());
+
+  JobMachine preparing = After(5);
+  EXPECT_EQ(preparing.WorkerLost(), Actions{JobAction::kPlan});
+  EXPECT_TRUE(preparing.Prepared().empty()) << "for a plan that is dropped";
+  EXPECT_EQ(preparing.WorkerLost(), Actions{JobAction::kPlan}) << "another one";
+  EXPECT_EQ(preparing.Planned(), (Actions{JobAction::kJournalPlan, JobAction::kPrepare}));
+  EXPECT_EQ(preparing.Prepared(), (Actions{JobAction::kJournal, JobAction::kConduct}));
+
+  for (const std::size_t n : {0, 1, 2, 6, 7, 8, 9}) {
+    JobMachine other = After(n);
+    EXPECT_TRUE(other.WorkerLost().empty()) << n;
+  }
+}
+
 TEST(JobMachineTest, FailureReleasesDiscardsAndKeepsTheFirstReason) {
   for (std::size_t n = 1; n <= 6; ++n) {
     JobMachine m = After(n);

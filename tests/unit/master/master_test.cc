@@ -396,6 +396,36 @@ TEST_F(LostWorkersTest, AKilledOneIsNoticedWithinASecondAndEndsItsJob) {
       << error.message();
 }
 
+TEST_F(MasterTest, AWorkerLostAtAnyMomentBeforeTheRunIsPlannedAround) {
+  AddWorkers(3);
+  int lost_before_the_run = 0;
+  for (int ms = 0; ms < 300; ++ms) {
+    std::string id;
+    v1::SubmitRequest request;
+    *request.mutable_spec() = Spec();
+    master().Submit(request, absl::Seconds(5),
+                    [&id](const auto& response) { id = response->job_id(); });
+    RunFor(absl::Milliseconds(ms));
+    world_->KillWorker("worker-2");
+    RunFor(absl::Seconds(60));
+    for (const char* worker : {"worker-0", "worker-1"}) {
+      EXPECT_TRUE(world_->FindWorker(worker)->HeldJobs().empty()) << ms;
+    }
+    const v1::JobStatus status = StatusOf(id);
+    // Noticed while it ran a step: what that means is told by other tests.
+    if (!status.error().step().empty()) break;
+    ++lost_before_the_run;
+    ASSERT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED)
+        << ms << " ms: " << DescribeJobError(status.error());
+    EXPECT_TRUE(world_->storage().RemoveAll("/out/x").ok());
+    sim::WorkerModel model;
+    model.name = "worker-2";
+    world_->StartWorker(model);
+    RunFor(absl::Seconds(1));
+  }
+  EXPECT_GT(lost_before_the_run, 40) << "planning, staging and preparing take their time";
+}
+
 TEST_F(LostWorkersTest, AHungOneKeepsItsLease) {
   world_->HangWorker("worker-1", absl::InfiniteDuration());
   RunFor(absl::Seconds(5));

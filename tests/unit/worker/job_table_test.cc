@@ -58,6 +58,19 @@ TEST_F(JobTableTest, RefusesEveryStaleEpoch) {
   EXPECT_TRUE(absl::IsAborted(table_.BeginRelease(old_worker).status()));
 }
 
+TEST_F(JobTableTest, AHigherPlanEpochTakesOverWhatNothingWasOrderedOf) {
+  ASSERT_TRUE(table_.Prepare(FenceOf("j")).ok());
+  v1::Fence next = FenceOf("j");
+  next.set_plan_epoch(2);
+  EXPECT_EQ(*table_.Prepare(next), Admission::kRenewed);
+  EXPECT_EQ(*table_.Prepare(next), Admission::kRepeated);
+  EXPECT_TRUE(absl::IsAborted(table_.Prepare(FenceOf("j")).status())) << "the old plan is fenced";
+  EXPECT_TRUE(absl::IsAborted(table_.TakeStep(FenceOf("j"), 1).status()));
+  EXPECT_EQ(*table_.TakeStep(next, 1), Admission::kNew);
+  next.set_plan_epoch(3);
+  EXPECT_TRUE(absl::IsAborted(table_.Prepare(next).status())) << "a step was ordered";
+}
+
 TEST_F(JobTableTest, RefusesWhatMakesNoSense) {
   EXPECT_TRUE(absl::IsInvalidArgument(table_.Prepare(FenceOf("")).status()));
   ASSERT_TRUE(table_.Prepare(FenceOf("j")).ok());
