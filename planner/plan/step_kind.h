@@ -44,7 +44,7 @@ struct StepKindTraits {
 /// What a compute step does with its local inputs: a row of the table, compared by identity.
 ///
 /// Code asks the row (`step.kind->stores`) and never lists kinds, so that a new kind is a new row
-/// and what carries it out. Checked by: tests/unit/step_kind/new_step_kind_test.cc.
+/// and what carries it out. Checked by: tests/unit/step_kind/throwaway_step_kind_test.cc.
 class StepKind {
  public:
   static const StepKind kMap;      // input range -> one run with a section per consumer

@@ -104,7 +104,7 @@ planner::Plan SumPlan() {
   return plan;
 }
 
-TEST(NewStepKindTest, IsCheckedAndPredicted) {
+TEST(ThrowawayStepKindTest, IsCheckedAndPredicted) {
   const planner::Plan plan = SumPlan();
   EXPECT_EQ(planner::CheckPlan(plan), absl::OkStatus());
   const auto predicted = planner::Predict(plan);
@@ -112,7 +112,7 @@ TEST(NewStepKindTest, IsCheckedAndPredicted) {
   EXPECT_DOUBLE_EQ(predicted->makespan_s, 1 + 1e-3 * kElements * 4 + 0.5);
 }
 
-TEST(NewStepKindTest, IsShownByItsName) {
+TEST(ThrowawayStepKindTest, IsShownByItsName) {
   const planner::Plan plan = SumPlan();
   const planner::Prediction predicted = *planner::Predict(plan);
   EXPECT_THAT(planner::ExplainText(plan, predicted, nullptr, {}), HasSubstr("sum 1"));
@@ -123,7 +123,7 @@ TEST(NewStepKindTest, IsShownByItsName) {
   EXPECT_THAT(planner::ChromeTraceJson(plan, predicted, nullptr, {}), HasSubstr("\"sum 0\""));
 }
 
-TEST(NewStepKindTest, AVersionThatDoesNotKnowItSaysSo) {
+TEST(ThrowawayStepKindTest, AVersionThatDoesNotKnowItSaysSo) {
   const v1::Plan message = planner::PlanToProto(SumPlan(), {});
   EXPECT_EQ(message.steps(2).kind(), 1000);
   EXPECT_EQ(message.sections(1).indexes().begin(), 4);
@@ -234,7 +234,7 @@ class OneFolderCluster {
   std::vector<std::string> parts_;
 };
 
-TEST(NewStepKindTest, IsConductedOrderedAndCarriedOut) {
+TEST(ThrowawayStepKindTest, IsConductedOrderedAndCarriedOut) {
   OneFolderCluster cluster(SumPlan());
   cluster.Run();
   EXPECT_THAT(cluster.parts(),
