@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Fails when the tree breaks a rule of CONTRIBUTING.md that a machine can see.
 
-Sizes, banned names, leftovers in comments, promised tests that are not there, sources in no target, calls that belong to runtime/env/real, files not
-formatted, shell scripts that do not parse. Usage: check_tree.py ROOT
+Sizes, banned names, leftovers in comments, promised tests that are not there, sources in no target, calls that belong to
+runtime/env/real, files not formatted, shell scripts that do not parse, tables too wide to read. Usage: check_tree.py ROOT
 """
 import os
 import re
@@ -12,6 +12,7 @@ import sys
 
 LINES_MAX = 500
 LINES_MAX_TESTS = 900
+TABLE_COLUMNS_MAX = 120
 BANNED_NAMES = re.compile(r"(utils?|helpers?|common|manager)(_|\.|$)|^(new|legacy)_", re.I)
 LEFTOVERS = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")
 BANNED_CALLS = re.compile(
@@ -58,6 +59,13 @@ def check_content(path, text):
             match = BANNED_CALLS.search(code_without_comments_and_strings(line))
             if match:
                 yield f"{path}:{number}: {match.group(0)} belongs to runtime/env/real or runtime/app"
+
+
+def check_tables(path, text):
+    """Rows of Markdown tables, which cannot be wrapped by whoever reads the source."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("|") and len(line) > TABLE_COLUMNS_MAX:
+            yield f"{path}:{number}: a table row of {len(line)} columns, more than {TABLE_COLUMNS_MAX}"
 
 
 def check_named_tests(path, text, exists):
@@ -126,6 +134,8 @@ def self_test():
     promise = "/// Checked by: tests/unit/a_test.cc,\n///   b_test.cc.\nclass A;"
     assert len(list(check_named_tests("a.h", promise, lambda _: False))) == 2
     assert not list(check_named_tests("a.h", promise, {"tests/unit/a_test.cc", "tests/unit/b_test.cc"}.__contains__))
+    assert list(check_tables("a.md", "text\n" + "|".ljust(TABLE_COLUMNS_MAX) + "|"))
+    assert not list(check_tables("a.md", "|".ljust(TABLE_COLUMNS_MAX - 1) + "|\n" + "x" * 200))
 
 
 def main():
@@ -133,6 +143,9 @@ def main():
     self_test()
     problems, cpp, count = [], [], 0
     for path in tracked(root):
+        if path.endswith(".md"):
+            with open(os.path.join(root, path), encoding="utf-8") as file:
+                problems += check_tables(path, file.read())
         if path.startswith(("tests/golden/", "docs/")) or path.endswith((".svg", ".png", ".gz")):
             continue
         try:
