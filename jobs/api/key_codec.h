@@ -19,8 +19,8 @@ namespace weir {
 /// type of your own with the same two functions.
 ///
 /// Append adds the bytes of one key; Take removes them from the front of `in` and returns false
-/// when they are no key. Take must find the end of a key by itself, because keys of tuples follow
-/// one another. Checked by: tests/unit/jobs/codec_test.cc.
+/// when they are not a key. Take must find the end of a key by itself, because keys of tuples
+/// follow one another. Checked by: tests/unit/jobs/codec_test.cc.
 template <typename T>
 struct KeyCodec;
 
@@ -145,7 +145,7 @@ struct KeyForm {
     KeyCodec<Key>::Append(key, scratch);
     return scratch;
   }
-  /// Returns false when the bytes are no key.
+  /// Returns false when the bytes are not a key.
   static bool Read(std::string_view bytes, Key& key) {
     return KeyCodec<Key>::Take(bytes, key) && bytes.empty();
   }

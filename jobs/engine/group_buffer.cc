@@ -18,7 +18,7 @@ constexpr std::size_t kChunkEntriesMax = 4096;
 // Few enough places that their ends stay in the first-level cache.
 constexpr int kPlaceBits = 8;
 constexpr std::size_t kPlaces = std::size_t{1} << kPlaceBits;
-// Below so many pairs comparing is cheaper than distributing.
+// Below this many pairs comparing is cheaper than distributing.
 constexpr std::size_t kDistributeMin = 32;
 
 // How far ahead records are asked for: their places in memory have no order that the processor

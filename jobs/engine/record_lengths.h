@@ -9,7 +9,7 @@
 
 namespace weir {
 
-/// A length takes at most so many bytes.
+/// A length takes at most this many bytes.
 inline constexpr std::size_t kLengthBytesMax = 5;
 
 inline std::size_t LengthBytes(std::size_t length) {

@@ -20,7 +20,7 @@ struct SolveOptions {
 ///
 /// Returns: {"schema":1,"results":[{"id":..., fields of that alg}]}; fields as
 ///   tests/golden/trees/README.md names them.
-/// Errors: kInvalidArgument naming instance and field: text that is no JSON, another schema, an
+/// Errors: kInvalidArgument naming instance and field: text that is not JSON, another schema, an
 ///   unknown alg, input that is missing, out of range or too large for an exact search. The first
 ///   error ends the file.
 /// Thread-safety: pure; same text, same result.

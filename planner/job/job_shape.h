@@ -56,7 +56,7 @@ struct LayerShape {
 /// How the output of the last layer is stored (004, 4.1, after (8)).
 enum class FinalWrite {
   kParts,     // every reducer writes its own part file
-  kParallel,  // one part file a reducer, so many at once as the store has channels
+  kParallel,  // one part file a reducer, as many at once as the store has channels
   kOne,       // one file: parts go to one writer, one at a time, which joins them in their order
 };
 

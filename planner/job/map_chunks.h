@@ -18,7 +18,7 @@ namespace weir::planner {
 /// Checked by: tests/unit/planner_job/map_chunks_test.cc.
 std::vector<Bytes> MapChunks(const JobShape& shape, absl::Span<const double> shares);
 
-/// Returns the chunks of an even split: as many as the shape asks for, else one for each of so many
+/// Returns the chunks of an even split: as many as the shape asks for, else one for each of N
 /// workers, without those that uncut ranges leave empty.
 std::vector<Bytes> EvenChunks(const JobShape& shape, std::int32_t num_workers);
 

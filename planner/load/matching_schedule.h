@@ -14,7 +14,7 @@ namespace weir::planner::load {
 /// Schedules `send_time` within [begin, begin + length) on `channels` channels.
 ///
 /// Model: W = send_time / length has row and column sums <= 1 and total <= channels. W is extended
-///   to a doubly stochastic matrix whose dummy rows and columns hold idle ports, with so many of
+///   to a doubly stochastic matrix whose dummy rows and columns hold idle ports, with enough of
 ///   them that a perfect matching has at most `channels` real pairs. A perfect matching is kept;
 ///   when its next entry is used up, only that pair is re-matched along one alternating path, so a
 ///   piece ends only when it must.

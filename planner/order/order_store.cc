@@ -20,7 +20,7 @@ class StoreSchedule {
  public:
   explicit StoreSchedule(const Plan& plan) : plan_(plan), ready_s_(plan.steps.size(), 0) {
     for (const std::vector<StepIndex>& order : plan.compute_order) {
-      Seconds before_s = 0;  // end of the last step that is no write
+      Seconds before_s = 0;  // end of the last step that is not a write
       std::vector<StepIndex> writes;
       for (const StepIndex step : order) {
         if (Writes(plan, step)) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which write step stores its part when, through a store that takes so many at once.
+// Which write step stores its part when, through a store that takes N at once.
 // Upstream: PlanAssembly::AddStore, then one of transfer_orders. Downstream: CheckPlan, Predict,
 // the conductor.
 

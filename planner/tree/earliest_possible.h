@@ -35,7 +35,7 @@ struct SenderSchedule {
 /// Model: m + 1 tokens (free partials) at time 0; a message takes the two earliest tokens a <= b,
 ///   starts at b and returns one token at b + t. With at most K transfers it also waits for one of
 ///   the K before to end.
-/// Errors: kInvalidArgument naming senders[i], K, or a sequence that is no permutation.
+/// Errors: kInvalidArgument naming senders[i], K, or a sequence that is not a permutation.
 /// Ties: tokens of equal time by age. O(m log m).
 /// Source: 003, algorithm EP (the text's "starts at s(p) + t(p)" must read s(p)); receivers: Lemma
 ///   1.

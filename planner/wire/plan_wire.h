@@ -15,7 +15,7 @@
 namespace weir::planner {
 
 v1::Codec CodecToProto(Codec codec);
-/// Errors: kInvalidArgument for a number that is no codec.
+/// Errors: kInvalidArgument for a number that is not a codec.
 absl::StatusOr<Codec> CodecFromProto(v1::Codec codec);
 
 /// Returns the plan as a message, with its id and the names of its workers (by WorkerIndex; may be

@@ -16,8 +16,8 @@ const Transfer& TransferAt(const Plan& plan, TransferIndex index) {
   return plan.transfers[static_cast<std::size_t>(index)];
 }
 
-// Whether some transfer stands in one list of the cut that takes several lanes. A list that is no
-// channel of this cut may still hold anything.
+// Whether some transfer stands in one list of the cut that takes several lanes. A list that is not
+// a channel of this cut may still hold anything.
 bool HoldsWholeChannels(const Plan& plan, const CutLanes& lanes, std::size_t cut) {
   const Orders& orders = plan.channel_order[cut];
   if (orders.size() > static_cast<std::size_t>(plan.network.cuts[cut].channels)) return false;

@@ -42,8 +42,8 @@ class TaskFrameReader {
   void Append(std::string_view bytes) { buffer_.append(bytes); }
 
   /// Takes the next whole frame into `message`; false when more bytes are needed.
-  /// Errors: kInvalidArgument when the length is beyond the limit or the bytes are no such message;
-  /// the stream is
+  /// Errors: kInvalidArgument when the length is beyond the limit or the bytes are not such a
+  /// message; the stream is
   ///   then of no more use.
   absl::StatusOr<bool> Next(google::protobuf::MessageLite& message) {
     const std::size_t left = buffer_.size() - taken_;

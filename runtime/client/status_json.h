@@ -12,7 +12,7 @@ nlohmann::ordered_json JobToJson(const v1::JobStatus& status);
 nlohmann::ordered_json WorkerToJson(const v1::WorkerStatus& worker);
 nlohmann::ordered_json ErrorToJson(const v1::JobError& error);
 
-/// One document: {"schema": 1, ...members}, with a newline. Bytes that are no UTF-8 are replaced.
+/// One document: {"schema": 1, ...members}, with a newline. Bytes that are not UTF-8 are replaced.
 std::string JsonDocument(const nlohmann::ordered_json& members);
 
 }  // namespace weir::client

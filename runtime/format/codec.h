@@ -48,7 +48,7 @@ inline constexpr double kLeastSaving = 0.05;
 
 /// Unpacks a block to the `raw_bytes` at `raw`. Believes nothing of `packed`.
 /// Requires: a known codec, not CODEC_NONE. Errors: kDataLoss saying that it does not unpack to
-/// just so many bytes. Thread-safety: any thread.
+/// exactly that many bytes. Thread-safety: any thread.
 absl::Status UnpackBlock(v1::Codec codec, std::string_view packed, char* raw,
                          std::int64_t raw_bytes);
 

@@ -21,7 +21,7 @@ inline constexpr std::string_view kBadRecords = "bad_records";
 /// Thread-safe. Lives as long as its step.
 class StepActivity {
  public:
-  /// `skip_bad`: so many records may be left out.
+  /// `skip_bad`: how many records may be left out.
   explicit StepActivity(std::int64_t skip_bad = 0) : skip_bad_(skip_bad) {}
 
   void AddInputBytes(std::int64_t bytes) { input_bytes_ += bytes; }

@@ -13,7 +13,7 @@ namespace weir::task {
 
 /// Serves TaskCommands that come over `fd` (runtime/base/task_frame.h) until Stop or the end of the
 /// stream, and returns the exit code of the process: 0, or 1 when the task could not start or the
-/// daemon sent what is no command.
+/// daemon sent what is not a command.
 ///
 /// Steps run one at a time; progress goes out every limits::kTaskProgress while one runs.
 /// Failure semantics: when the daemon dies while a step runs, the process exits at once (code

@@ -241,7 +241,7 @@ asio::awaitable<absl::Status> Server::ServeRequests(Session& session) {
   }
 }
 
-// An error means that the connection is of no more use; a refusal is no error.
+// An error means that the connection is of no more use; a refusal is not an error.
 asio::awaitable<absl::Status> Server::Answer(Session& session, v1::DataRequest request) {
   DataSocket& socket = *session.socket;
   session.job_id = request.job_id();

@@ -44,7 +44,7 @@ struct DataServerCounters {
 /// its turn. Requests marked concurrent (plan mode "fetch from all") run beside each other.
 /// Never more bytes are on the way than the receiver gave credit for.
 /// Thread-safety: every method may be called from any thread.
-/// Failure semantics: bytes that are no request close their connection and nothing else.
+/// Failure semantics: bytes that are not a request close their connection and nothing else.
 /// Checked by: tests/unit/transfer/data_server_test.cc, transfer_test.cc.
 class DataServer {
  public:

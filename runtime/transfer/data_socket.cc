@@ -26,7 +26,7 @@ constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
 constexpr int kTicksOfSilence = 4;
 // One call of sendfile: enough that the call itself costs nothing.
 constexpr std::int64_t kSendFileBytesMax = 256 << 10;
-// A reader that waits is woken once so much is there, not for every packet.
+// A reader that waits is woken once this much is there, not for every packet.
 constexpr std::size_t kWakeBytes = 128 << 10;
 // What a paced socket takes ahead of the network.
 constexpr std::int64_t kPacedAheadMs = 3;

@@ -38,8 +38,8 @@ class DataSocket : public std::enable_shared_from_this<DataSocket> {
   explicit DataSocket(asio::any_io_executor strand);
   explicit DataSocket(asio::ip::tcp::socket socket);
 
-  /// Connects to "host:port". A host that is no number is looked up by Asio, on a thread of its own
-  /// making.
+  /// Connects to "host:port". A host that is not a number is looked up by Asio, on a thread of its
+  /// own making.
   asio::awaitable<absl::Status> Connect(std::string endpoint);
   asio::awaitable<absl::Status> Read(char* into, std::size_t bytes, Moved* moved = nullptr);
   /// `more`: the next write follows at once, so the kernel may put both into one packet.

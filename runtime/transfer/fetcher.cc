@@ -31,7 +31,7 @@
 namespace weir::transfer {
 namespace {
 
-// Credit is given back in so many parts: few frames, and the sender never runs dry.
+// Credit is given back in this many parts: few frames, and the sender never runs dry.
 constexpr std::int64_t kCreditsOnTheWay = 4;
 
 // Marks of an order that are still ahead, the next one last.

@@ -39,7 +39,7 @@ std::uint64_t FrameSeed(FrameKind kind, std::uint32_t body_bytes);
 /// Writes a header to the kFrameHeaderBytes at `out`.
 void EncodeFrameHeader(const FrameHeader& header, char* out);
 
-/// Reads a header. Errors: kDataLoss saying what is no frame: magic, version, kind, or a
+/// Reads a header. Errors: kDataLoss saying what is not a frame: magic, version, kind, or a
 /// length beyond the bounds of the kind.
 absl::StatusOr<FrameHeader> DecodeFrameHeader(std::string_view bytes);
 

@@ -12,7 +12,7 @@
 
 namespace weir::transfer {
 
-/// Reads a header. Errors: of the socket; kDataLoss: what came is no such frame.
+/// Reads a header. Errors: of the socket; kDataLoss: what came is not such a frame.
 asio::awaitable<absl::StatusOr<FrameHeader>> ReadFrameHeader(DataSocket& socket);
 
 /// Reads and checks the body of a frame that must be of `kind` and small (not kData).

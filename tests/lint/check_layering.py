@@ -108,7 +108,7 @@ def sources(root):
 
 
 def self_test(allowed, external):
-    """A check that cannot fail is no check: these lines must be found."""
+    """A check that cannot fail is not a check: these lines must be found."""
     assert list(check_table({"a": ["b"], "b": []}))
     assert list(check_table({"a": ["b/x.h"], "b": []}))
     assert not list(check_table({"a": [], "a/b": ["a"], "c": ["a", "a/b"]}))

@@ -120,7 +120,7 @@ def check_shell(path, text, root):
 
 
 def self_test():
-    """A check that cannot fail is no check."""
+    """A check that cannot fail is not a check."""
     assert list(check_names("runtime/base/string_utils.h"))
     assert not list(check_names("runtime/base/mono_time.h"))
     assert list(check_content("runtime/master/x.cc", "auto t = std::chrono::steady_clock::now();"))

@@ -53,7 +53,7 @@ absl::StatusOr<Blobs> ReadRecord(const InputRange& range) {
   return blobs;
 }
 
-/// Writes a section of exactly so many stored bytes: blocks of nearly equal size.
+/// Writes a section of exactly its number of stored bytes: blocks of nearly equal size.
 absl::Status WriteSection(const Blobs& blobs, int consumer, RunSink& sink) {
   const std::int64_t stored = blobs.section_bytes[static_cast<std::size_t>(consumer)];
   if (stored == 0) return absl::OkStatus();

@@ -217,7 +217,7 @@ double CalibrationMachine::PortLimit(const ProbeFlow& flow) const {
   const double up = up_[static_cast<std::size_t>(flow.sender)];
   const double down = down_[static_cast<std::size_t>(flow.receiver)];
   double limit = channel_;
-  // A port that is about as fast as the channel is a full-rate port: its noise is no limit.
+  // A port that is about as fast as the channel is a full-rate port: its noise is not a limit.
   if (up > 0 && up < kFull * channel_) limit = std::min(limit, up);
   if (down > 0 && down < kFull * channel_) limit = std::min(limit, down);
   return limit;

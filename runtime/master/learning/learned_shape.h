@@ -46,7 +46,8 @@ struct ObservedRun {
 ///   sums of work; the map output is taken at the mean chunk with the growth as planned; keys are
 ///   weighted anew, reducer by reducer, where bytes were off by more than a tenth. Exponential
 ///   weights; outliers are named in the record. Where runs were packed, their sizes are taken back
-///   to what they are without, and the time that packing takes by its cost is no part of the rates.
+///   to what they are without, and the time that packing takes by its cost is not part of the
+///   rates.
 /// Checked by: tests/unit/master/learned_shape_test.cc.
 v1::JobShapeLearned LearnFrom(const ObservedRun& run, const v1::JobShapeLearned* before);
 

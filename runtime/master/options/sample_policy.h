@@ -14,7 +14,7 @@ struct SamplePolicy {
   /// The same where data crosses a network: there a wrong plan costs more than a sample.
   std::int64_t network_input_bytes_min = 16 << 20;
   double fraction = 0.01;
-  /// More than that fraction where it takes so much to tell rates from overheads.
+  /// More than that fraction where it takes this much to tell rates from overheads.
   std::int64_t worker_bytes_min = 4 << 20;
   double fraction_max = 0.05;
   std::int64_t bytes_max = 64 << 20;

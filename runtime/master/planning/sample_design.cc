@@ -10,7 +10,7 @@ constexpr double kSmallPart = 0.2;
 // Two sizes that are closer say nothing about growth.
 constexpr std::int64_t kLargerBy = 2;
 
-// Pieces of one size, up to so many bytes in all.
+// Pieces of one size, up to N bytes in all.
 struct Pieces {
   std::vector<std::vector<v1::InputRange>> of_worker;
   std::int64_t bytes_left = 0;

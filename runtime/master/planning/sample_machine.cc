@@ -16,8 +16,8 @@ constexpr std::size_t kFirstReduceRound = 2;
 // Of runtime/format, which the master must not include: each block of a section has such a header.
 constexpr double kBlockHeaderBytes = 32;
 constexpr double kBlockBytes = 1 << 20;
-// Steps of less than so many overheads say nothing about rates: what the overhead hides is then as
-// large as what is measured. One size alone must say more than the difference of two.
+// Steps of less than this many overheads say nothing about rates: what the overhead hides is then
+// as large as what is measured. One size alone must say more than the difference of two.
 constexpr double kTellingSteps = 1;
 constexpr double kTellingStepsAlone = 4;
 constexpr double kGrowthMin = 0.05;

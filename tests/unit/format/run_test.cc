@@ -257,7 +257,7 @@ RC_GTEST_PROP(RunProperty, ShiftedOrShortenedSectionsAreFound, ()) {
   const auto info = WriteRun(folder.File("r"), {{0, {std::string(100, 'a'), std::string(50, 'b')}},
                                                 {1, {std::string(10, 'c')}}});
   RC_ASSERT(info.ok());
-  // Any range that is no union of neighbouring blocks (ends at 0, 132, 214, 256) is an error.
+  // Any range that is not a union of neighbouring blocks (ends at 0, 132, 214, 256) is an error.
   const auto begin = *rc::gen::inRange<std::int64_t>(0, 256);
   const auto end = *rc::gen::inRange<std::int64_t>(begin + 1, 257);
   const auto at_border = [](std::int64_t at) {

@@ -70,7 +70,8 @@ struct LinesByCount {
   }
 };
 
-// How many counts have so many different lines; takes what Reduce of the layer before emitted.
+// By number of different lines, how many counts have it; takes what Reduce of the layer before
+// emitted.
 struct CountsByWidth {
   using Key = std::tuple<std::int32_t, std::string>;
   using Value = std::int64_t;

@@ -1,4 +1,4 @@
-// The server against peers that are no fetchers.
+// The server against peers that are not fetchers.
 
 #include <gtest/gtest.h>
 
