@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Fails when a document says what the tree does not: paths and links that are not there, limits of another value, stale figures.
+
+- every path from the root that a Markdown file names in backticks, and every relative link, exists;
+- every file that docs/tour.md names exists, from the root or in a folder that the heading above it names;
+- every constant and every line of code in the tables of docs/limits.md stands in its file, with the value given there, and of a
+  file that a heading names no constant is missing;
+- docs/figures/transfer-messages.* are what their script writes.
+
+Usage: check_docs.py ROOT
+"""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+TOUR = "docs/tour.md"
+LIMITS = "docs/limits.md"
+FIGURES = "docs/figures/transfer_messages.py"
+# What is told of the past may name what is gone.
+PAST = {"CHANGELOG.md", "docs/benchmarks.md", "docs/bug_ledger.md"}
+
+CODE = re.compile(r"`([^`\n]+)`")
+PATH = re.compile(r"(proto|planner|jobs|runtime|tests|deploy|docs|cmake)/[\w./*-]+")
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+FILE = re.compile(r"[\w./-]+\.(h|cc|proto|py|md|rules)")
+CONSTANT = re.compile(r"k[A-Z]\w*")
+DECLARED = re.compile(r"\bconstexpr\s[\w:<>\s]*?\b(k[A-Z]\w*)\s*(?:=\s*([^;]+)|\{([^}]*)\});")
+UNITS = {"": 1, "%": 0.01, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60}
+DURATIONS = {"Milliseconds": "1e-3", "Seconds": "1", "Minutes": "60"}
+
+
+def check_paths(path, text, exists):
+    """Yields names of files that are not there. `exists` takes a path from the root, which may hold a "*"."""
+    for number, line in enumerate(text.split("\n"), 1):
+        for code in CODE.findall(line):
+            if PATH.fullmatch(code) and not exists(code.rstrip("/")):
+                yield f"{path}:{number}: names {code}, which is not there"
+        for link in LINK.findall(line):
+            target = os.path.normpath(os.path.join(os.path.dirname(path), link))
+            if "://" not in link and not exists(target):
+                yield f"{path}:{number}: links to {target}, which is not there"
+
+
+def check_tour(path, text, exists):
+    """Yields files that are neither at the root nor in a folder of the heading above."""
+    folders, named = [], 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("#"):
+            folders = [code.rstrip("/") for code in CODE.findall(line)]
+            for folder in folders:
+                if not exists(folder):
+                    yield f"{path}:{number}: names {folder}, which is not there"
+            continue
+        for code in CODE.findall(line):
+            if not FILE.fullmatch(code):
+                continue
+            named += 1
+            if not any(exists(os.path.join(folder, code)) for folder in ["", *folders]):
+                yield f"{path}:{number}: names {code}, which is in none of: {', '.join(folders) or 'the root'}"
+    if named == 0:
+        yield f"{path}: names no file: is it a tour?"
+
+
+def value_of_code(expression):
+    """The value of a constant: numbers, shifts, products and absl durations (in seconds); None for anything else."""
+    text = re.sub(r"//.*", "", expression).strip().replace("'", "")
+    text = re.sub(r"\bstd::\w+\{(\w+)\}", r"\1", text)
+    for name, seconds in DURATIONS.items():
+        text = re.sub(rf"\babsl::{name}\(([\d.]+)\)", rf"(\1 * {seconds})", text)
+    text = re.sub(r"\b0x[0-9a-fA-F]+\b", lambda match: str(int(match.group(0), 16)), text)
+    if not re.fullmatch(r"[\d.e+\-*/<>() ]+", text):
+        return None
+    return eval(text, {"__builtins__": {}})  # digits and operators only
+
+
+def value_of_text(text):
+    """The value of a cell: "20 000", "64 MiB", "3e7", "2^22", "750 ms", "3 %"; None for anything else."""
+    match = re.fullmatch(r"([\d ]*\d(?:\.\d+)?(?:e-?\d+)?|2\^\d+)(?: ?([A-Za-z%]+))?", text.strip())
+    if not match or (match.group(2) or "") not in UNITS:
+        return None
+    number = match.group(1).replace(" ", "")
+    base = 2 ** int(number[2:]) if number.startswith("2^") else float(number)
+    return base * UNITS[match.group(2) or ""]
+
+
+def constants_of(source):
+    """Name -> expression of each constexpr of a file."""
+    return {name: value or braced for name, value, braced in DECLARED.findall(source)}
+
+
+def check_limits(path, text, read):
+    """Yields rows whose constant or code is not what the file says. `read` returns the text of a file, or None."""
+    heading, columns, listed, rows = None, None, {}, 0
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("#"):
+            heading = next((code for code in CODE.findall(line) if FILE.fullmatch(code)), None)
+            if heading:
+                listed[heading] = set()
+        if not line.startswith("|"):
+            columns = None
+            continue
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if columns is None:
+            columns = cells
+            continue
+        if not line.strip("|- "):
+            continue
+        row = dict(zip(columns, cells))
+        where = row.get("file", "").strip("`") or heading
+        source = read(where) if where else None
+        if source is None:
+            yield f"{path}:{number}: the row names no file that is there: {where}"
+            continue
+        rows += 1
+        constant = row.get("constant", "").strip("`")
+        if "code" in row:
+            if row["code"].strip("`") not in source:
+                yield f"{path}:{number}: {where} does not say {row['code']}"
+        elif not CONSTANT.fullmatch(constant):
+            yield f"{path}:{number}: no constant in this row"
+        elif constant not in constants_of(source):
+            yield f"{path}:{number}: {where} has no constant {constant}"
+        else:
+            listed.setdefault(where, set()).add(constant)
+            expression = constants_of(source)[constant]
+            said, is_so = value_of_text(row.get("value", "")), value_of_code(expression)
+            if said is None or is_so is None or abs(said - is_so) > 1e-9 * abs(is_so):
+                yield f"{path}:{number}: {constant} is said to be {row.get('value')}, {where} has {expression.strip()}"
+    for where in re.findall(r"^#+ .*`([^`]+\.h)`", text, re.M):
+        for constant in constants_of(read(where) or ""):
+            if constant not in listed.get(where, set()):
+                yield f"{path}: {constant} of {where} is not listed"
+    if rows == 0:
+        yield f"{path}: no rows: where are the limits?"
+
+
+def self_test():
+    """A check that cannot fail is not a check."""
+    there = {"docs/a.md", "docs", "planner/plan/plan.h", "planner/plan", "README.md"}.__contains__
+    assert list(check_paths("README.md", "see `planner/gone.h`", there))
+    assert list(check_paths("docs/a.md", "see [x](b.md)", there))
+    assert not list(check_paths("docs/a.md", "see [x](a.md#part), [y](https://z), `planner/plan/`, `make x/y`", there))
+    assert list(check_tour("t", "# 1 `planner/plan`\n- `gone.h`: x", there))
+    assert list(check_tour("t", "# 1 `planner/gone`\n- `planner/plan/plan.h`: x", there))
+    assert list(check_tour("t", "# 1\n- no file", there))
+    assert not list(check_tour("t", "# 1 `planner/plan`\n- `plan.h`, `README.md`: x", there))
+    source = ("inline constexpr std::int64_t kBytesMax = std::int64_t{4} << 20;\n"
+              "constexpr absl::Duration kWait = absl::Milliseconds(1'500);\nstatic constexpr int kOther = kWait / 2;\n")
+    read = {"a.h": source}.get
+    table = "# `a.h`\n| value | constant |\n|---|---|\n| 4 MiB | `kBytesMax` |\n| 1.5 s | `kWait` |\n"
+    row = "| value | constant | file |\n|---|---|---|\n"
+    assert [m for m in check_limits("l", table, read) if "kOther of a.h is not listed" in m]
+    assert not list(check_limits("l", row + "| 4 MiB | `kBytesMax` | `a.h` |\n| 1500 ms | `kWait` | `a.h` |", read))
+    for wrong in ("| 5 MiB | `kBytesMax` | `a.h` |", "| 4 MB | `kBytesMax` | `a.h` |", "| 4 MiB | `kGone` | `a.h` |",
+                  "| 4 MiB | `kBytesMax` | `b.h` |", "| 750 ms | `kOther` | `a.h` |", "| 4 MiB | | `a.h` |"):
+        assert list(check_limits("l", row + wrong, read)), wrong
+    assert list(check_limits("l", "| code | file |\n|---|---|\n| `int x{3}` | `a.h` |", read))
+    assert list(check_limits("l", "no table", read))
+    assert value_of_text("20 000") == 20000 and value_of_text("2^22") == 1 << 22 and value_of_text("3 %") == 0.03
+
+
+def main():
+    root = sys.argv[1]
+    self_test()
+    out = subprocess.run(["git", "-C", root, "ls-files", "*.md"], check=True, capture_output=True, text=True)
+    documents = [path for path in out.stdout.split("\n") if path and os.path.isfile(os.path.join(root, path))]
+    if not documents:
+        sys.exit("no document found: is this a git checkout?")
+
+    def exists(path):
+        return bool(glob.glob(os.path.join(root, path)))
+
+    def read(path):
+        full = os.path.join(root, path)
+        return open(full, encoding="utf-8").read() if os.path.isfile(full) else None
+
+    problems = []
+    for path in documents:
+        if path not in PAST:
+            problems += check_paths(path, read(path), exists)
+    problems += check_tour(TOUR, read(TOUR) or "", exists)
+    problems += check_limits(LIMITS, read(LIMITS) or "", read)
+    drawn = subprocess.run([sys.executable, os.path.join(root, FIGURES), "--check"], capture_output=True, text=True)
+    if drawn.returncode:
+        problems.append((drawn.stdout or drawn.stderr).strip())
+    for problem in problems:
+        print(problem)
+    print(f"documents: {len(documents)} files, {len(problems)} problems")
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
