@@ -91,11 +91,14 @@ def constants_of(source):
 
 
 def check_limits(path, text, read):
-    """Yields rows whose constant or code is not what the file says. `read` returns the text of a file, or None."""
-    heading, columns, listed, rows = None, None, {}, 0
+    """Yields rows whose constant or code is not what the file says. A file is named from the root or from the folder of
+    the heading above; a heading may name the file of its table. `read` returns the text of a file, or None."""
+    heading, folder, columns, listed, rows = None, "", None, {}, 0
     for number, line in enumerate(text.split("\n"), 1):
         if line.startswith("#"):
-            heading = next((code for code in CODE.findall(line) if FILE.fullmatch(code)), None)
+            codes = CODE.findall(line)
+            heading = next((code for code in codes if FILE.fullmatch(code)), None)
+            folder = next((code for code in codes if PATH.fullmatch(code) and code != heading), "")
             if heading:
                 listed[heading] = set()
         if not line.startswith("|"):
@@ -109,6 +112,8 @@ def check_limits(path, text, read):
             continue
         row = dict(zip(columns, cells))
         where = row.get("file", "").strip("`") or heading
+        if folder and where and read(where) is None:
+            where = f"{folder}/{where}"
         source = read(where) if where else None
         if source is None:
             yield f"{path}:{number}: the row names no file that is there: {where}"
@@ -156,6 +161,9 @@ def self_test():
     for wrong in ("| 5 MiB | `kBytesMax` | `a.h` |", "| 4 MB | `kBytesMax` | `a.h` |", "| 4 MiB | `kGone` | `a.h` |",
                   "| 4 MiB | `kBytesMax` | `b.h` |", "| 750 ms | `kOther` | `a.h` |", "| 4 MiB | | `a.h` |"):
         assert list(check_limits("l", row + wrong, read)), wrong
+    in_folder = {"planner/load/a.h": source}.get
+    assert not list(check_limits("l", "# `planner/load`\n" + row + "| 4 MiB | `kBytesMax` | `a.h` |", in_folder))
+    assert list(check_limits("l", "# `planner/tree`\n" + row + "| 4 MiB | `kBytesMax` | `a.h` |", in_folder))
     assert list(check_limits("l", "| code | file |\n|---|---|\n| `int x{3}` | `a.h` |", read))
     assert list(check_limits("l", "no table", read))
     assert value_of_text("20 000") == 20000 and value_of_text("2^22") == 1 << 22 and value_of_text("3 %") == 0.03
