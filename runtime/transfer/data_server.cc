@@ -273,7 +273,7 @@ asio::awaitable<absl::Status> Server::Answer(Session& session, v1::DataRequest r
   co_return probe_over ? absl::CancelledError("the receiver has measured enough") : sent;
 }
 
-// Waits while another send is in its tail. Only one may wait: plans never grant more.
+// Waits while another send is nearly done. Only one may wait: plans never grant more.
 asio::awaitable<absl::Status> Server::TakeTurn(const v1::DataRequest& request,
                                                const DataSocket& socket) {
   OnePort::Admission admission = port_.Ask(request.concurrent());

@@ -17,7 +17,7 @@ class OnePort {
 
   enum class Admission {
     kFree,        // begin now
-    kNearlyDone,  // what runs is within its tail: the next one was granted in time
+    kNearlyDone,  // what runs is beyond its mark: the next one was granted in time
     kBusy,        // begin would break the rule
   };
 

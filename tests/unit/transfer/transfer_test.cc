@@ -170,7 +170,7 @@ TEST_F(TransferTest, ASendGrantedDuringTheTailOfAnotherWaitsItsTurn) {
   request.set_credit_bytes(kMiB);
   request.set_grant_ahead_bytes(kMiB);
   slow.Send(EncodeRequest(request));
-  slow.Receive(kMiB);  // the first frame; without credit the second one stays in the tail
+  slow.Receive(kMiB);  // the first frame; without credit the second one is what is left
   const auto next = Begin(Order("1.1", 100));
   EXPECT_FALSE(
       loop_.RunUntil([&next] { return next->result.has_value(); }, std::chrono::milliseconds(100)));
