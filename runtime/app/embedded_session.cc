@@ -19,6 +19,7 @@
 #include "runtime/master/master.h"
 #include "runtime/rpc/in_process/in_process.h"
 #include "runtime/transfer/data_plane.h"
+#include "runtime/worker/supervise/task_processes.h"
 #include "runtime/worker/work_directory.h"
 #include "runtime/worker/worker_daemon.h"
 
@@ -36,6 +37,7 @@ struct EmbeddedWorker {
   std::unique_ptr<rpc::ClusterApi> cluster;
   std::unique_ptr<transfer::DataServer> server;
   std::unique_ptr<transfer::Fetcher> fetcher;
+  std::unique_ptr<worker::TaskLauncher> tasks;
   std::unique_ptr<worker::WorkerDaemon> daemon;
 };
 
@@ -144,12 +146,14 @@ class EmbeddedSession final : public client::Session {
     worker_options.data_endpoint = worker.server->endpoint();
     worker_options.handover_domain = "embedded";
     worker_options.version = client::kVersion;
-    worker_options.task.environment = WholeEnvironment();
+    worker::TaskOptions task_options;
+    task_options.environment = WholeEnvironment();
+    worker.tasks = std::make_unique<worker::TaskProcesses>(std::move(task_options), loop, loop);
     process_.OnLoop([&] {
       worker.daemon = std::make_unique<worker::WorkerDaemon>(
           worker_options, worker::WorkerSeams{.loop = loop,
                                               .disk_pool = process_.disk.pool(),
-                                              .fds = loop,
+                                              .tasks = *worker.tasks,
                                               .random = process_.random,
                                               .storage = process_.storage,
                                               .cluster = *worker.cluster,

@@ -21,8 +21,9 @@
 #include "runtime/rpc/grpc/grpc_clients.h"
 #include "runtime/rpc/grpc/grpc_server.h"
 #include "runtime/transfer/data_plane.h"
-#include "runtime/worker/cpu_quota.h"
-#include "runtime/worker/measure_machine.h"
+#include "runtime/worker/measure/cpu_quota.h"
+#include "runtime/worker/measure/measure_machine.h"
+#include "runtime/worker/supervise/task_processes.h"
 #include "runtime/worker/worker_daemon.h"
 
 namespace weir::app {
@@ -151,7 +152,7 @@ class WorkerProcess {
       daemon_ = std::make_unique<worker::WorkerDaemon>(
           MakeOptions(), worker::WorkerSeams{.loop = process_.loop,
                                              .disk_pool = process_.disk.pool(),
-                                             .fds = process_.loop,
+                                             .tasks = tasks_,
                                              .random = process_.random,
                                              .storage = process_.storage,
                                              .cluster = *cluster_,
@@ -220,9 +221,7 @@ class WorkerProcess {
       if (absl::Status disk = worker::MeasureDisk(directory, clock, machine_); !disk.ok()) {
         LogWarning("Disk rate not measured", {{"error", std::string(disk.message())}});
       }
-      worker::TaskOptions task;
-      task.environment = WholeEnvironment();
-      const auto start = worker::MeasureTaskStart(task, directory, "wordcount", clock);
+      const auto start = worker::MeasureTaskStart(OptionsOfTasks(), directory, "wordcount", clock);
       if (!start.ok()) {
         LogWarning("Start of a task process not measured",
                    {{"error", std::string(start.status().message())}});
@@ -238,6 +237,12 @@ class WorkerProcess {
     }
   }
 
+  static worker::TaskOptions OptionsOfTasks() {
+    worker::TaskOptions made;
+    made.environment = WholeEnvironment();
+    return made;
+  }
+
   worker::WorkerOptions MakeOptions() const {
     worker::WorkerOptions made;
     made.control_endpoint = Advertised(options_, options_.listen, absl::StrCat(server_->port()));
@@ -250,7 +255,6 @@ class WorkerProcess {
     made.memory_bytes = options_.memory_bytes;
     made.handover_domain = options_.handover_domain;
     made.version = client::kVersion;
-    made.task.environment = WholeEnvironment();
     return made;
   }
 
@@ -276,6 +280,7 @@ class WorkerProcess {
   std::shared_ptr<transfer::PublishedRuns> runs_ = std::make_shared<transfer::PublishedRuns>();
   std::unique_ptr<transfer::DataServer> data_server_;
   std::unique_ptr<transfer::Fetcher> fetcher_;
+  worker::TaskProcesses tasks_{OptionsOfTasks(), process_.loop, process_.loop};
   std::unique_ptr<worker::WorkerDaemon> daemon_;
   rpc::WorkerClient<ToDaemon> to_daemon_{ToDaemon{&daemon_}};
   std::unique_ptr<rpc::GrpcServer> server_;

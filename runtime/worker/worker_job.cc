@@ -52,10 +52,10 @@ WorkerJob::WorkerJob(const WorkerOptions& options, const WorkerSeams& seams, std
       request_(std::move(request)),
       paths_(MakeJobPaths(worker_directory, request_.fence().job_id())),
       reports_(seams.loop, seams.random),
-      supervisor_(options.task, seams.loop, seams.fds,
-                  {.on_ready = [this] { EndPreparation(absl::OkStatus()); },
-                   .on_result = [this](v1::StepResult r) { OnStepResult(std::move(r)); },
-                   .on_failed = [this](v1::JobError e) { OnTaskFailed(std::move(e)); }}) {}
+      task_(seams.tasks.MakeTask(
+          {.on_ready = [this] { EndPreparation(absl::OkStatus()); },
+           .on_result = [this](v1::StepResult r) { OnStepResult(std::move(r)); },
+           .on_failed = [this](v1::JobError e) { OnTaskFailed(std::move(e)); }})) {}
 
 void WorkerJob::Prepare(Prepared prepared) {
   switch (state_) {
@@ -98,7 +98,7 @@ void WorkerJob::OpenForPeers() {
 
 void WorkerJob::StartTask() {
   OpenForPeers();
-  absl::Status status = supervisor_.Start(paths_.task, TaskStart());
+  absl::Status status = task_->Start(paths_.task, TaskStart());
   if (!status.ok()) EndPreparation(std::move(status));
 }
 
@@ -139,7 +139,7 @@ void WorkerJob::Release(Released released) {
   seams_.runs.RemoveJob(job_id);
   seams_.server.CancelJob(job_id);
   seams_.fetcher.CancelJob(job_id);
-  supervisor_.Stop(WhileAlive([this] {
+  task_->Stop(WhileAlive([this] {
     task_stopped_ = true;
     RemoveWhenIdle();
   }));
@@ -160,7 +160,7 @@ void WorkerJob::EndRelease(const absl::Status& status) {
                {{"job", request_.fence().job_id()}, {"error", status.message()}});
   }
   const std::string tail =
-      supervisor_.OutputTailBytes(static_cast<std::size_t>(limits::kTaskOutputTailBytes));
+      task_->OutputTailBytes(static_cast<std::size_t>(limits::kTaskOutputTailBytes));
   for (Released& released : std::exchange(releasing_, {})) {
     released(status.ok() ? absl::StatusOr<std::string>(tail) : status);
   }

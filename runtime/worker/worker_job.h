@@ -1,8 +1,8 @@
 #pragma once
 
 // One job on one worker, from PrepareJob to ReleaseJob: its directory, its task process, its steps,
-// its transfers. Upstream: WorkerDaemon, after JobTable let a call pass. Downstream:
-// TaskSupervisor, the data plane, reports to the master.
+// its transfers. Upstream: WorkerDaemon, after JobTable let a call pass. Downstream: JobTask, the
+// data plane, reports to the master.
 
 #include <cstdint>
 #include <memory>
@@ -17,7 +17,7 @@
 #include "runtime/worker/job_paths.h"
 #include "runtime/worker/report_sender.h"
 #include "runtime/worker/run_files.h"
-#include "runtime/worker/task_supervisor.h"
+#include "runtime/worker/task_launcher.h"
 #include "runtime/worker/transfer_queue.h"
 #include "runtime/worker/worker_options.h"
 #include "runtime/worker/worker_seams.h"
@@ -57,7 +57,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   /// Ends everything. May be called again, for example after a failure.
   void Release(Released released);
 
-  std::optional<TaskSupervisor::Progress> progress() const { return supervisor_.progress(); }
+  std::optional<JobTask::Progress> progress() const { return task_->progress(); }
 
  private:
   enum class State { kNew, kPreparing, kReady, kFailed, kReleasing };
@@ -127,7 +127,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   bool removing_ = false;
   std::vector<Released> releasing_;
   ReportSender reports_;
-  TaskSupervisor supervisor_;
+  const std::unique_ptr<JobTask> task_;
 };
 
 }  // namespace weir::worker

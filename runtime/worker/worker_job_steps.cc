@@ -124,7 +124,7 @@ void WorkerJob::RemoveUnreadRuns(const v1::StepOrder& order) {
 void WorkerJob::OnSpecWritten(const absl::Status& status) {
   // The task may have died, or the job been released, meanwhile.
   if (!step_ || state_ != State::kReady) return;
-  const absl::Status started = status.ok() ? supervisor_.Run(step_->run) : status;
+  const absl::Status started = status.ok() ? task_->Run(step_->run) : status;
   if (!started.ok()) FailStep(OwnError(started));
 }
 

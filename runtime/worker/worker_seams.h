@@ -1,7 +1,7 @@
 #pragma once
 
 // What a worker daemon is given: the seams to its machine, the master, and the data plane.
-// Upstream: runtime/app.
+// Upstream: runtime/app; tests/sim.
 
 #include "runtime/env/event_loop.h"
 #include "runtime/env/storage.h"
@@ -9,6 +9,7 @@
 #include "runtime/transfer/data_server.h"
 #include "runtime/transfer/fetcher.h"
 #include "runtime/transfer/run_catalog.h"
+#include "runtime/worker/task_launcher.h"
 
 namespace weir::worker {
 
@@ -17,7 +18,7 @@ namespace weir::worker {
 struct WorkerSeams {
   env::EventLoop& loop;
   env::WorkPool& disk_pool;
-  env::FdWatcher& fds;
+  TaskLauncher& tasks;
   env::Random& random;
   env::Storage& storage;
   rpc::ClusterApi& cluster;

@@ -117,6 +117,7 @@ def self_test(allowed, external):
     assert not list(check_rooms(["a/1.h", "a/b/2.h"], {"a": 1}))
     bad = [
         ("runtime/worker/x.cc", '#include "jobs/api/program.h"'),
+        ("runtime/worker/x.cc", '#include "runtime/worker/supervise/task_process.h"'),
         ("runtime/master/x.cc", '#include "runtime/task/task.h"'),
         ("planner/plan/x.cc", '#include "weir/v1/plan.pb.h"'),
         ("planner/load/x.cc", '#include "planner/tree/x.h"'),

@@ -1,4 +1,4 @@
-#include "runtime/worker/cpu_quota.h"
+#include "runtime/worker/measure/cpu_quota.h"
 
 #include <map>
 

@@ -1,4 +1,4 @@
-#include "runtime/worker/measure_machine.h"
+#include "runtime/worker/measure/measure_machine.h"
 
 #include <filesystem>
 #include <thread>
@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "runtime/env/real/asio_event_loop.h"
 #include "runtime/env/real/blocking_work_pool.h"
-#include "runtime/worker/compute_kernel.h"
+#include "runtime/worker/measure/compute_kernel.h"
 #include "tests/unit/worker/real_machine.h"
 
 namespace weir::worker {

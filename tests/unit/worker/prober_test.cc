@@ -12,6 +12,7 @@
 #include "runtime/base/limits.h"
 #include "runtime/env/real/blocking_work_pool.h"
 #include "runtime/transfer/data_plane.h"
+#include "runtime/worker/supervise/task_processes.h"
 #include "tests/unit/worker/fake_peers.h"
 #include "tests/unit/worker/real_machine.h"
 
@@ -23,13 +24,14 @@ using testing::HasSubstr;
 // One worker's ends of the data plane, without a daemon.
 struct Peer {
   Peer(env::AsioEventLoop& loop, env::WorkPool& disk_pool, asio::any_io_executor executor)
-      : server(*transfer::MakeDataServer(
+      : tasks({}, loop, loop),
+        server(*transfer::MakeDataServer(
             executor, std::shared_ptr<const transfer::RunCatalog>(std::shared_ptr<void>(), &runs),
             loop, {})),
         fetcher(transfer::MakeFetcher(executor, loop, {})),
         prober(std::make_unique<Prober>(WorkerSeams{.loop = loop,
                                                     .disk_pool = disk_pool,
-                                                    .fds = loop,
+                                                    .tasks = tasks,
                                                     .random = random,
                                                     .storage = storage,
                                                     .cluster = master,
@@ -40,6 +42,7 @@ struct Peer {
   env::KernelRandom random;
   env::PosixStorage storage;
   FakeMaster master;
+  TaskProcesses tasks;
   std::unique_ptr<transfer::DataServer> server;
   std::unique_ptr<transfer::Fetcher> fetcher;
   std::unique_ptr<Prober> prober;

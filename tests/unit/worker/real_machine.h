@@ -18,7 +18,7 @@
 #include "runtime/env/real/asio_event_loop.h"
 #include "runtime/env/real/kernel_sources.h"
 #include "runtime/env/real/posix_storage.h"
-#include "runtime/worker/worker_options.h"
+#include "runtime/worker/supervise/task_options.h"
 
 namespace weir::worker {
 

@@ -1,7 +1,7 @@
 // Real processes that do everything wrong that a task can do. Each must end in its own named error,
 // in its own time, with no process and no descriptor left.
 
-#include "runtime/worker/task_supervisor.h"
+#include "runtime/worker/supervise/task_supervisor.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/worker/supervise/task_processes.h"
 #include "runtime/worker/worker_daemon.h"
 #include "tests/unit/worker/fake_peers.h"
 #include "tests/unit/worker/manual_loop.h"
@@ -41,10 +42,10 @@ class WorkerDaemonTest : public testing::Test {
     options.slots = 2;
     options.control_endpoint = "127.0.0.1:7100";
     options.data_endpoint = server_.endpoint();
-    options.task = std::move(task);
+    tasks_ = std::make_unique<TaskProcesses>(std::move(task), loop_, loop_);
     daemon_ = std::make_unique<WorkerDaemon>(
         options,
-        WorkerSeams{loop_, pool_, loop_, random_, storage_, master_, runs_, server_, fetcher_});
+        WorkerSeams{loop_, pool_, *tasks_, random_, storage_, master_, runs_, server_, fetcher_});
     std::optional<absl::Status> started;
     daemon_->Start([&](absl::Status status) { started = std::move(status); });
     ASSERT_TRUE(Until([&] { return started.has_value(); }));
@@ -172,6 +173,7 @@ class WorkerDaemonTest : public testing::Test {
   transfer::PublishedRuns runs_;
   FakeDataServer server_;
   FakeFetcher fetcher_{loop_};
+  std::unique_ptr<TaskProcesses> tasks_;
   std::unique_ptr<WorkerDaemon> daemon_;
 };
 

@@ -261,7 +261,8 @@ TEST_F(WorkerDaemonTest, RefusesOptionsThatMakeNoSense) {
   WorkerOptions options;
   options.name = "w1";
   options.work_dir = "relative";
-  WorkerDaemon daemon(options, WorkerSeams{loop_, pool_, loop_, random_, storage_, master_, runs_,
+  TaskProcesses tasks({}, loop_, loop_);
+  WorkerDaemon daemon(options, WorkerSeams{loop_, pool_, tasks, random_, storage_, master_, runs_,
                                            server_, fetcher_});
   std::optional<absl::Status> started;
   daemon.Start([&](absl::Status status) { started = std::move(status); });

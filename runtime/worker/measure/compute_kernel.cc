@@ -1,4 +1,4 @@
-#include "runtime/worker/compute_kernel.h"
+#include "runtime/worker/measure/compute_kernel.h"
 
 #include <cstddef>
 #include <string_view>

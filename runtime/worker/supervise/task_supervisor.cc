@@ -1,4 +1,4 @@
-#include "runtime/worker/task_supervisor.h"
+#include "runtime/worker/supervise/task_supervisor.h"
 
 #include <unistd.h>
 
@@ -12,8 +12,8 @@
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/base/valid_utf8.h"
-#include "runtime/worker/task_channel.h"
-#include "runtime/worker/task_process.h"
+#include "runtime/worker/supervise/task_channel.h"
+#include "runtime/worker/supervise/task_process.h"
 
 namespace weir::worker {
 namespace {

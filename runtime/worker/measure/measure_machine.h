@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/base/mono_time.h"
 #include "runtime/env/event_loop.h"
+#include "runtime/worker/supervise/task_options.h"
 #include "runtime/worker/worker_options.h"
 
 namespace weir::worker {

@@ -1,4 +1,4 @@
-#include "runtime/worker/task_channel.h"
+#include "runtime/worker/supervise/task_channel.h"
 
 #include <sys/socket.h>
 

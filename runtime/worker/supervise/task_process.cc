@@ -1,4 +1,4 @@
-#include "runtime/worker/task_process.h"
+#include "runtime/worker/supervise/task_process.h"
 
 #include <fcntl.h>
 #include <spawn.h>

@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/base/fd.h"
-#include "runtime/worker/worker_options.h"
+#include "runtime/worker/supervise/task_options.h"
 
 namespace weir::worker {
 

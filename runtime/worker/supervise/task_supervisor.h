@@ -1,7 +1,7 @@
 #pragma once
 
-// Runs one job's task process and makes sure that it ends. Upstream: WorkerJob (orders).
-// Downstream: TaskProcess, TaskChannel.
+// Runs one job's task process and makes sure that it ends. Upstream: WorkerJob (orders), through
+// JobTask. Downstream: TaskProcess, TaskChannel.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,12 +9,12 @@
 #include <optional>
 #include <string>
 
-#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "runtime/base/mono_time.h"
 #include "runtime/env/event_loop.h"
-#include "runtime/worker/output_tail.h"
-#include "runtime/worker/worker_options.h"
+#include "runtime/worker/supervise/output_tail.h"
+#include "runtime/worker/supervise/task_options.h"
+#include "runtime/worker/task_launcher.h"
 #include "weir/v1/steps.pb.h"
 
 namespace weir::worker {
@@ -30,34 +30,21 @@ namespace weir::worker {
 ///   may call this, but not destroy it.
 /// Ownership: destruction kills the process and waits for it; Stop first to avoid the wait.
 /// Checked by: tests/unit/worker/task_supervisor_test.cc, with real processes.
-class TaskSupervisor {
+class TaskSupervisor final : public JobTask {
  public:
-  struct Listener {
-    absl::AnyInvocable<void()> on_ready;
-    absl::AnyInvocable<void(v1::StepResult)> on_result;
-    /// At most once, and not for a process that ends by Stop. Without worker and step.
-    absl::AnyInvocable<void(v1::JobError)> on_failed;
-  };
-  /// The step that runs now.
-  struct Progress {
-    int step = 0;
-    std::int64_t input_bytes_done = 0;
-  };
-
   TaskSupervisor(TaskOptions options, env::EventLoop& loop, env::FdWatcher& fds, Listener listener);
-  ~TaskSupervisor();
+  ~TaskSupervisor() override;
 
-  /// Starts the process in `directory`. Call once.
-  /// Errors: as TaskProcess::Start; on_failed is then not called.
-  absl::Status Start(const std::string& directory, const v1::TaskCommand::Start& start);
-  /// Hands over a step. Errors: kFailedPrecondition (not ready, or another step runs).
-  absl::Status Run(v1::TaskCommand::Run run);
-  /// Ends the process, by Stop, SIGTERM and SIGKILL in turn, and calls `done` when it is gone. Call
-  /// once.
-  void Stop(env::Task done);
+  /// Errors: as TaskProcess::Start.
+  absl::Status Start(const std::string& directory, const v1::TaskCommand::Start& start) override;
+  absl::Status Run(v1::TaskCommand::Run run) override;
+  /// Ends the process by Stop, SIGTERM and SIGKILL in turn.
+  void Stop(env::Task done) override;
 
-  std::optional<Progress> progress() const;
-  std::string OutputTailBytes(std::size_t bytes_max) const { return output_.Last(bytes_max); }
+  std::optional<Progress> progress() const override;
+  std::string OutputTailBytes(std::size_t bytes_max) const override {
+    return output_.Last(bytes_max);
+  }
   /// Of the process; for tests and logs. -1 when there is none.
   int pid() const;
 

@@ -1,4 +1,4 @@
-#include "runtime/worker/measure_machine.h"
+#include "runtime/worker/measure/measure_machine.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -20,8 +20,8 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/task_frame.h"
-#include "runtime/worker/compute_kernel.h"
-#include "runtime/worker/task_process.h"
+#include "runtime/worker/measure/compute_kernel.h"
+#include "runtime/worker/supervise/task_process.h"
 #include "weir/v1/steps.pb.h"
 
 namespace weir::worker {

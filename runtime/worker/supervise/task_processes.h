@@ -1,0 +1,25 @@
+#pragma once
+
+// Task processes of this machine for WorkerJob. Upstream: runtime/app. Downstream: TaskSupervisor.
+
+#include <memory>
+
+#include "runtime/env/event_loop.h"
+#include "runtime/worker/supervise/task_options.h"
+#include "runtime/worker/task_launcher.h"
+
+namespace weir::worker {
+
+/// Gives each job a process of its own. `loop` and `fds` must outlive it and its tasks.
+class TaskProcesses final : public TaskLauncher {
+ public:
+  TaskProcesses(TaskOptions options, env::EventLoop& loop, env::FdWatcher& fds);
+  std::unique_ptr<JobTask> MakeTask(JobTask::Listener listener) override;
+
+ private:
+  const TaskOptions options_;
+  env::EventLoop& loop_;
+  env::FdWatcher& fds_;
+};
+
+}  // namespace weir::worker
