@@ -1,9 +1,11 @@
 #pragma once
 
 // Files as the control processes use them: listing inputs, staging and publishing output, work
-// directories. Blocking: call from a WorkPool. Bulk bytes (runs, sendfile) do not go through here.
+// directories. Blocking: call from a WorkPool. The bytes of runs do not go through here, but for a
+// run that is handed over.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +22,13 @@ struct FileInfo {
   std::int64_t bytes = 0;
 };
 
+/// A lock that others of its file's users respect. Held until this is destroyed, or until the
+/// process ends, however that happens. It belongs to the file and goes along when that is renamed.
+class FileLock {
+ public:
+  virtual ~FileLock() = default;
+};
+
 /// Errors everywhere: kNotFound, kPermissionDenied, kAlreadyExists, kResourceExhausted (disk full),
 /// else kUnavailable; messages name the path.
 class Storage {
@@ -31,14 +40,30 @@ class Storage {
   virtual absl::StatusOr<std::vector<FileInfo>> List(const std::string& directory) = 0;
   /// Paths that match a shell glob, sorted.
   virtual absl::StatusOr<std::vector<std::string>> Glob(const std::string& pattern) = 0;
+  /// True when this user may make entries in a directory.
+  virtual bool MayWriteIn(const std::string& directory) = 0;
   /// Fails when `path` exists. Parents must exist.
   virtual absl::Status MakeDirectory(const std::string& path) = 0;
+  /// Closes a directory to everybody but its owner.
+  virtual absl::Status MakePrivate(const std::string& directory) = 0;
+  /// Makes a file where there is none, for its owner alone, and locks it.
+  /// Errors: kUnavailable while somebody else holds it.
+  virtual absl::StatusOr<std::unique_ptr<FileLock>> MakeLock(const std::string& path) = 0;
+  /// Locks a file that is there. Errors: as MakeLock.
+  virtual absl::StatusOr<std::unique_ptr<FileLock>> TakeLock(const std::string& path) = 0;
   /// Writes to a temporary name, syncs, renames over `path`.
   virtual absl::Status WriteFileAtomically(const std::string& path, std::string_view content) = 0;
+  /// Writes a file for its owner alone, in place and not synced: for what a crash may take.
+  virtual absl::Status WriteFile(const std::string& path, std::string_view content) = 0;
   virtual absl::StatusOr<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) = 0;
   /// Renames and syncs the parent directory. Fails when `to` exists, unless it is an empty
   /// directory.
   virtual absl::Status Rename(const std::string& from, const std::string& to) = 0;
+  /// Makes the file `source` appear as `destination`: by a hard link, or by a copy where the two
+  /// are on different file systems or links are not allowed. A destination that exists already is
+  /// left as it is: runs are immutable. Blocking: a copy moves the whole run. Failure semantics: a
+  /// copy appears whole or not at all. Errors: kNotFound (source gone); messages name both paths.
+  virtual absl::Status HandOverRun(const std::string& source, const std::string& destination) = 0;
   virtual absl::Status SyncDirectory(const std::string& path) = 0;
   /// Removes a tree; not existing is success.
   virtual absl::Status RemoveAll(const std::string& path) = 0;

@@ -1,18 +1,10 @@
 #include "runtime/worker/work_directory.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-
-#include <algorithm>
-#include <cerrno>
-
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "runtime/base/errno_status.h"
 #include "runtime/base/log.h"
 
 namespace weir::worker {
@@ -28,16 +20,6 @@ std::string PlainName(absl::string_view name) {
     if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
   }
   return plain;
-}
-
-absl::StatusOr<Fd> Lock(const std::string& directory, int flags) {
-  const std::string path = absl::StrCat(directory, kLockName);
-  Fd fd(open(path.c_str(), flags | O_RDWR | O_CLOEXEC, 0600));
-  if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("cannot open ", path));
-  if (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    return ErrnoStatus(errno, absl::StrCat("cannot lock ", path));
-  }
-  return fd;
 }
 
 void RemoveStale(env::Storage& storage, const std::string& work_dir, const std::string& prefix,
@@ -57,7 +39,7 @@ void RemoveStale(env::Storage& storage, const std::string& work_dir, const std::
       continue;
     }
     const std::string path = absl::StrCat(work_dir, "/", name);
-    const absl::StatusOr<Fd> lock = Lock(path, 0);
+    const auto lock = storage.TakeLock(absl::StrCat(path, kLockName));
     // A directory that got its name had its lock first: without one, its removal was cut short.
     if (!lock.ok() && (unnamed || !absl::IsNotFound(lock.status()))) continue;
     if (absl::Status status = storage.RemoveAll(path); !status.ok()) {
@@ -83,10 +65,8 @@ absl::StatusOr<WorkDirectory> WorkDirectory::Claim(env::Storage& storage,
   const std::string unnamed = absl::StrCat(work_dir, "/.", own);
   if (absl::Status status = storage.MakeDirectory(unnamed); !status.ok()) return status;
   // Users' data goes here, and the parent often is /tmp.
-  if (chmod(unnamed.c_str(), S_IRWXU) != 0) {
-    return ErrnoStatus(errno, absl::StrCat("cannot make private: ", unnamed));
-  }
-  absl::StatusOr<Fd> lock = Lock(unnamed, O_CREAT);
+  if (absl::Status status = storage.MakePrivate(unnamed); !status.ok()) return status;
+  auto lock = storage.MakeLock(absl::StrCat(unnamed, kLockName));
   absl::Status status = lock.status();
   if (status.ok()) status = storage.MakeDirectory(absl::StrCat(unnamed, "/jobs"));
   if (status.ok()) status = storage.Rename(unnamed, path);
@@ -102,7 +82,7 @@ absl::Status WorkDirectory::Remove(env::Storage& storage) {
   // The lock goes last, so that a removal cut short can be finished by the next daemon.
   absl::Status status = storage.RemoveAll(absl::StrCat(path_, "/jobs"));
   if (status.ok()) status = storage.RemoveAll(path_);
-  lock_.Reset();
+  lock_.reset();
   return status;
 }
 

@@ -3,21 +3,21 @@
 // A daemon's own directory under its work_dir: claimed by a lock, so that what dead daemons left
 // can be told from what living ones use.
 
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/base/fd.h"
 #include "runtime/env/storage.h"
 
 namespace weir::worker {
 
 /// Owns `<work_dir>/weir-worker-<name>-<incarnation>`.
 ///
-/// The lock is an flock on the file `lock` inside; the kernel drops it when the daemon dies,
-/// however that happens. Blocking: all of it; run on a WorkPool. Checked by:
-/// tests/unit/worker/work_directory_test.cc.
+/// The lock is one on the file `lock` inside; it goes when the daemon dies, however that happens.
+/// Blocking: all of it; run on a WorkPool.
+/// Checked by: tests/unit/worker/work_directory_test.cc.
 class WorkDirectory {
  public:
   /// Makes and locks the directory, then removes those of dead daemons of the same name.
@@ -32,10 +32,11 @@ class WorkDirectory {
   absl::Status Remove(env::Storage& storage);
 
  private:
-  WorkDirectory(std::string path, Fd lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+  WorkDirectory(std::string path, std::unique_ptr<env::FileLock> lock)
+      : path_(std::move(path)), lock_(std::move(lock)) {}
 
   std::string path_;
-  Fd lock_;
+  std::unique_ptr<env::FileLock> lock_;
 };
 
 }  // namespace weir::worker

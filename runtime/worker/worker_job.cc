@@ -1,7 +1,5 @@
 #include "runtime/worker/worker_job.h"
 
-#include <unistd.h>
-
 #include <array>
 
 #include "absl/strings/str_cat.h"
@@ -30,7 +28,7 @@ absl::Status CheckStaging(env::Storage& storage, const v1::PrepareJobRequest& re
     return absl::OkStatus();  // a job without output: parts stay in its directory
   const absl::Status found =
       storage.Stat(absl::StrCat(staging, "/.weir-job-", request.fence().job_id())).status();
-  const bool writable = access(staging.c_str(), W_OK | X_OK) == 0;
+  const bool writable = storage.MayWriteIn(staging);
   if (found.ok() && writable) return absl::OkStatus();
   if (!found.ok() && !absl::IsNotFound(found) && !absl::IsPermissionDenied(found)) return found;
   const char* what = absl::IsNotFound(found) ? "see" : "write to";

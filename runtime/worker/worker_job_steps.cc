@@ -1,14 +1,7 @@
 // The steps of one job: orders to its task process, results to the master.
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/util/json_util.h"
-#include "runtime/base/errno_status.h"
-#include "runtime/base/fd.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/log.h"
 #include "runtime/worker/worker_job.h"
@@ -18,7 +11,7 @@ namespace {
 
 // Not synced: a spec is of use only as long as the runs beside it are, and those are not synced
 // either.
-absl::Status WriteSpec(const std::string& path, const v1::TaskSpec& spec) {
+absl::Status WriteSpec(env::Storage& storage, const std::string& path, const v1::TaskSpec& spec) {
   std::string json;
   google::protobuf::util::JsonPrintOptions readable;
   readable.add_whitespace = true;
@@ -27,17 +20,7 @@ absl::Status WriteSpec(const std::string& path, const v1::TaskSpec& spec) {
     return absl::InternalError(
         absl::StrCat("cannot print a spec: ", std::string(status.message())));
   }
-  const std::string what = absl::StrCat("cannot write ", path);
-  const Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!file.valid()) return ErrnoStatus(errno, what);
-  std::size_t written = 0;
-  while (written < json.size()) {
-    const ssize_t n = write(file.get(), json.data() + written, json.size() - written);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return ErrnoStatus(errno, what);
-    written += static_cast<std::size_t>(n);
-  }
-  return absl::OkStatus();
+  return storage.WriteFile(path, json);
 }
 
 }  // namespace
@@ -84,7 +67,8 @@ absl::Status WorkerJob::StartStep(const v1::StartStepRequest& request) {
   step_ = ActiveStep{run, seams_.loop.Now()};
   KeepRunFiles(run);
   RemoveUnreadRuns(run.order());
-  OnDiskPool([path = paths_.Spec(run_id), spec = std::move(spec)] { return WriteSpec(path, spec); },
+  OnDiskPool([&storage = seams_.storage, path = paths_.Spec(run_id),
+              spec = std::move(spec)] { return WriteSpec(storage, path, spec); },
              [this](const absl::Status& status) { OnSpecWritten(status); });
   return absl::OkStatus();
 }

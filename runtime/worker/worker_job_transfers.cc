@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
-#include "runtime/worker/run_handover.h"
 #include "runtime/worker/worker_job.h"
 
 namespace weir::worker {
@@ -48,9 +47,9 @@ void WorkerJob::StartReadyTransfers() {
 }
 
 void WorkerJob::HandOver(const v1::GrantTransferRequest& grant) {
-  OnDiskPool([source = grant.order().source_run_path(),
+  OnDiskPool([&storage = seams_.storage, source = grant.order().source_run_path(),
               destination = paths_.HandedOverRun(
-                  grant.order().run_id())] { return HandOverRun(source, destination); },
+                  grant.order().run_id())] { return storage.HandOverRun(source, destination); },
              [this, grant, started = seams_.loop.Now()](const absl::Status& status) {
                OnTransferEnd(grant, status, absl::ToDoubleSeconds(seams_.loop.Now() - started));
              });

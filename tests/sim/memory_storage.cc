@@ -24,41 +24,77 @@ absl::Status Failed(int error_number, const char* what, const std::string& path)
 
 std::string Below(const std::string& path) { return path == "/" ? path : path + "/"; }
 
+// The first path that sorts behind everything below a directory.
+std::string Behind(const std::string& directory) {
+  std::string behind = Below(directory);
+  ++behind.back();
+  return behind;
+}
+
 }  // namespace
+
+class MemoryStorage::Lock final : public env::FileLock {
+ public:
+  explicit Lock(std::shared_ptr<File> file) : file_(std::move(file)) { file_->locked = true; }
+  ~Lock() override { file_->locked = false; }
+
+ private:
+  std::shared_ptr<File> file_;
+};
+
+MemoryStorage::MemoryStorage() {
+  files_["/"] = std::make_shared<File>();
+  files_["/"]->is_directory = true;
+}
+
+std::shared_ptr<MemoryStorage::File> MemoryStorage::Sized(std::int64_t bytes) {
+  auto file = std::make_shared<File>();
+  if (bytes > 0) file->written[0] = bytes;
+  return file;
+}
+
+env::FileInfo MemoryStorage::InfoOf(const std::string& path, const File& file) const {
+  return {path, file.is_directory, !file.is_directory, file.bytes()};
+}
 
 absl::Status MemoryStorage::Enter(const char* operation, const std::string& path) const {
   return gate_ ? gate_(operation, path) : absl::OkStatus();
 }
 
+absl::Status MemoryStorage::CheckRoom(const char* what, const std::string& path) const {
+  return full_ ? Failed(ENOSPC, what, path) : CheckParent(path);
+}
+
 absl::Status MemoryStorage::CheckParent(const std::string& path) const {
-  const auto parent = nodes_.find(ParentOf(path));
-  if (parent == nodes_.end()) return Failed(ENOENT, "create", path);
-  return parent->second.is_directory ? absl::OkStatus() : Failed(ENOTDIR, "create", path);
+  const auto parent = files_.find(ParentOf(path));
+  if (parent == files_.end()) return Failed(ENOENT, "create", path);
+  return parent->second->is_directory ? absl::OkStatus() : Failed(ENOTDIR, "create", path);
 }
 
 bool MemoryStorage::IsEmptyDirectory(const std::string& path) const {
-  const auto it = nodes_.find(path);
-  if (it == nodes_.end() || !it->second.is_directory) return false;
-  const auto next = std::next(it);
-  return next == nodes_.end() || !absl::StartsWith(next->first, Below(path));
+  const auto it = files_.find(path);
+  if (it == files_.end() || !it->second->is_directory) return false;
+  const auto first = files_.lower_bound(Below(path));
+  return first == files_.end() || !absl::StartsWith(first->first, Below(path));
 }
 
 absl::StatusOr<env::FileInfo> MemoryStorage::Stat(const std::string& path) {
   if (absl::Status gate = Enter("stat", path); !gate.ok()) return gate;
-  const auto it = nodes_.find(path);
-  if (it == nodes_.end()) return Failed(ENOENT, "look up", path);
-  return env::FileInfo{path, it->second.is_directory, !it->second.is_directory, it->second.bytes};
+  const auto it = files_.find(path);
+  if (it == files_.end()) return Failed(ENOENT, "look up", path);
+  return InfoOf(path, *it->second);
 }
 
 absl::StatusOr<std::vector<env::FileInfo>> MemoryStorage::List(const std::string& directory) {
   if (absl::Status gate = Enter("list", directory); !gate.ok()) return gate;
-  const auto it = nodes_.find(directory);
-  if (it == nodes_.end()) return Failed(ENOENT, "list", directory);
-  if (!it->second.is_directory) return Failed(ENOTDIR, "list", directory);
+  const auto it = files_.find(directory);
+  if (it == files_.end()) return Failed(ENOENT, "list", directory);
+  if (!it->second->is_directory) return Failed(ENOTDIR, "list", directory);
   std::vector<env::FileInfo> entries;
-  for (const auto& [path, node] : nodes_) {
-    if (path == "/" || ParentOf(path) != directory) continue;
-    entries.push_back({path, node.is_directory, !node.is_directory, node.bytes});
+  const auto end = files_.lower_bound(Behind(directory));
+  for (auto entry = files_.upper_bound(Below(directory)); entry != end; ++entry) {
+    if (ParentOf(entry->first) == directory)
+      entries.push_back(InfoOf(entry->first, *entry->second));
   }
   return entries;
 }
@@ -66,73 +102,149 @@ absl::StatusOr<std::vector<env::FileInfo>> MemoryStorage::List(const std::string
 absl::StatusOr<std::vector<std::string>> MemoryStorage::Glob(const std::string& pattern) {
   if (absl::Status gate = Enter("glob", pattern); !gate.ok()) return gate;
   std::vector<std::string> matches;
-  for (const auto& [path, node] : nodes_) {
+  for (const auto& [path, file] : files_) {
     if (fnmatch(pattern.c_str(), path.c_str(), FNM_PATHNAME) == 0) matches.push_back(path);
   }
   return matches;
 }
 
+bool MemoryStorage::MayWriteIn(const std::string& directory) {
+  const auto it = files_.find(directory);
+  return it != files_.end() && it->second->is_directory;
+}
+
 absl::Status MemoryStorage::MakeDirectory(const std::string& path) {
   if (absl::Status gate = Enter("mkdir", path); !gate.ok()) return gate;
   if (full_) return Failed(ENOSPC, "make directory", path);
-  if (nodes_.contains(path)) return Failed(EEXIST, "make directory", path);
+  if (files_.contains(path)) return Failed(EEXIST, "make directory", path);
   if (absl::Status parent = CheckParent(path); !parent.ok()) return parent;
-  nodes_[path] = Node{.is_directory = true, .content = {}, .bytes = 0};
+  files_[path] = std::make_shared<File>();
+  files_[path]->is_directory = true;
   return absl::OkStatus();
+}
+
+absl::Status MemoryStorage::MakePrivate(const std::string& directory) {
+  if (absl::Status gate = Enter("private", directory); !gate.ok()) return gate;
+  return files_.contains(directory) ? absl::OkStatus() : Failed(ENOENT, "make private", directory);
+}
+
+absl::StatusOr<std::unique_ptr<env::FileLock>> MemoryStorage::MakeLock(const std::string& path) {
+  if (!files_.contains(path)) {
+    if (absl::Status made = WriteFile(path, ""); !made.ok()) return made;
+  }
+  return TakeLock(path);
+}
+
+absl::StatusOr<std::unique_ptr<env::FileLock>> MemoryStorage::TakeLock(const std::string& path) {
+  if (absl::Status gate = Enter("lock", path); !gate.ok()) return gate;
+  const auto it = files_.find(path);
+  if (it == files_.end()) return Failed(ENOENT, "lock", path);
+  if (it->second->locked) return Failed(EWOULDBLOCK, "lock", path);
+  return std::make_unique<Lock>(it->second);
 }
 
 absl::Status MemoryStorage::WriteFileAtomically(const std::string& path, std::string_view content) {
   if (absl::Status gate = Enter("write", path); !gate.ok()) return gate;
-  if (full_) return Failed(ENOSPC, "write", path);
-  if (absl::Status parent = CheckParent(path); !parent.ok()) return parent;
-  nodes_[path] = Node{false, std::string(content), static_cast<std::int64_t>(content.size())};
+  if (absl::Status room = CheckRoom("write", path); !room.ok()) return room;
+  files_[path] = Sized(static_cast<std::int64_t>(content.size()));
+  files_[path]->content = std::string(content);
   return absl::OkStatus();
 }
 
+absl::Status MemoryStorage::WriteFile(const std::string& path, std::string_view content) {
+  return WriteFileAtomically(path, content);
+}
+
 absl::Status MemoryStorage::WriteSized(const std::string& path, std::int64_t bytes) {
-  if (full_) return Failed(ENOSPC, "write", path);
-  if (absl::Status parent = CheckParent(path); !parent.ok()) return parent;
-  nodes_[path] = Node{false, "", bytes};
+  if (absl::Status room = CheckRoom("write", path); !room.ok()) return room;
+  files_[path] = Sized(bytes);
   return absl::OkStatus();
+}
+
+absl::Status MemoryStorage::WritePiece(const std::string& path, std::int64_t offset,
+                                       std::int64_t bytes) {
+  if (absl::Status room = CheckRoom("write", path); !room.ok()) return room;
+  std::shared_ptr<File>& file = files_[path];
+  if (file == nullptr) file = std::make_shared<File>();
+  auto& written = file->written;
+  std::int64_t begin = offset;
+  std::int64_t end = offset + bytes;
+  auto next = written.lower_bound(begin);
+  const bool into_next = next != written.end() && next->first < end;
+  const bool into_last = next != written.begin() && std::prev(next)->second > begin;
+  if (into_next || into_last) {
+    return absl::DataLossError(absl::StrCat("bytes ", begin, " to ", end, " of ", path,
+                                            " overlap what was written before"));
+  }
+  if (next != written.end() && next->first == end) {
+    end = next->second;
+    next = written.erase(next);
+  }
+  if (next != written.begin() && std::prev(next)->second == begin) {
+    begin = std::prev(next)->first;
+  }
+  written[begin] = end;
+  return absl::OkStatus();
+}
+
+absl::Status MemoryStorage::CheckWritten(const std::string& path, std::int64_t offset,
+                                         std::int64_t bytes) const {
+  const auto it = files_.find(path);
+  if (it == files_.end()) return Failed(ENOENT, "read", path);
+  const auto& written = it->second->written;
+  const auto after = written.upper_bound(offset);
+  const std::int64_t until = after == written.begin() ? 0 : std::prev(after)->second;
+  if (bytes == 0 || until >= offset + bytes) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("bytes ", std::max(until, offset), " to ", offset + bytes,
+                                          " of ", path, " were not written"));
 }
 
 absl::StatusOr<std::string> MemoryStorage::ReadFile(const std::string& path,
                                                     std::int64_t max_bytes) {
   if (absl::Status gate = Enter("read", path); !gate.ok()) return gate;
-  const auto it = nodes_.find(path);
-  if (it == nodes_.end()) return Failed(ENOENT, "read", path);
-  if (it->second.bytes > max_bytes) return Failed(EFBIG, "read", path);
-  return it->second.content;
+  const auto it = files_.find(path);
+  if (it == files_.end()) return Failed(ENOENT, "read", path);
+  if (it->second->bytes() > max_bytes) return Failed(EFBIG, "read", path);
+  return it->second->content;
 }
 
 absl::Status MemoryStorage::Rename(const std::string& from, const std::string& to) {
   if (absl::Status gate = Enter("rename", from); !gate.ok()) return gate;
-  if (!nodes_.contains(from)) return Failed(ENOENT, "rename", from);
-  if (nodes_.contains(to) && !IsEmptyDirectory(to)) return Failed(EEXIST, "rename", to);
+  if (!files_.contains(from)) return Failed(ENOENT, "rename", from);
+  if (files_.contains(to) && !IsEmptyDirectory(to)) return Failed(EEXIST, "rename", to);
   if (absl::Status parent = CheckParent(to); !parent.ok()) return parent;
-  std::map<std::string, Node> moved;
-  for (auto it = nodes_.begin(); it != nodes_.end();) {
-    if (it->first == from || absl::StartsWith(it->first, from + "/")) {
-      moved[to + it->first.substr(from.size())] = std::move(it->second);
-      it = nodes_.erase(it);
-    } else {
-      ++it;
-    }
+  std::map<std::string, std::shared_ptr<File>> moved;
+  const auto begin = files_.lower_bound(Below(from));
+  const auto end = files_.lower_bound(Behind(from));
+  for (auto it = begin; it != end; ++it) {
+    moved[to + it->first.substr(from.size())] = std::move(it->second);
   }
-  for (auto& [path, node] : moved) nodes_[path] = std::move(node);
+  files_.erase(begin, end);
+  moved[to] = std::move(files_[from]);
+  files_.erase(from);
+  for (auto& [path, file] : moved) files_[path] = std::move(file);
+  return absl::OkStatus();
+}
+
+absl::Status MemoryStorage::HandOverRun(const std::string& source, const std::string& destination) {
+  if (absl::Status gate = Enter("link", source); !gate.ok()) return gate;
+  const auto it = files_.find(source);
+  if (it == files_.end()) return Failed(ENOENT, "link", source);
+  if (files_.contains(destination)) return absl::OkStatus();
+  if (absl::Status room = CheckRoom("link", destination); !room.ok()) return room;
+  files_[destination] = it->second;
   return absl::OkStatus();
 }
 
 absl::Status MemoryStorage::SyncDirectory(const std::string& path) {
   if (absl::Status gate = Enter("sync", path); !gate.ok()) return gate;
-  return nodes_.contains(path) ? absl::OkStatus() : Failed(ENOENT, "sync", path);
+  return files_.contains(path) ? absl::OkStatus() : Failed(ENOENT, "sync", path);
 }
 
 absl::Status MemoryStorage::RemoveAll(const std::string& path) {
   if (absl::Status gate = Enter("remove", path); !gate.ok()) return gate;
-  std::erase_if(nodes_, [&](const auto& node) {
-    return node.first == path || absl::StartsWith(node.first, path + "/");
-  });
+  files_.erase(files_.lower_bound(Below(path)), files_.lower_bound(Behind(path)));
+  files_.erase(path);
   return absl::OkStatus();
 }
 
@@ -143,7 +255,7 @@ absl::StatusOr<std::int64_t> MemoryStorage::FreeBytes(const std::string& path) {
 
 std::vector<std::string> MemoryStorage::Paths() const {
   std::vector<std::string> paths;
-  for (const auto& [path, node] : nodes_) paths.push_back(path);
+  for (const auto& [path, file] : files_) paths.push_back(path);
   return paths;
 }
 

@@ -1,10 +1,11 @@
 #pragma once
 
-// A shared file system in memory, with the failures that matter to the master. Outlives processes.
+// A file system in memory, with the failures that matter to master and workers. Outlives processes.
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,21 +16,32 @@ namespace weir::sim {
 /// Errors carry the errno that a real file system gives. Thread-safety: none.
 class MemoryStorage final : public env::Storage {
  public:
-  MemoryStorage() { nodes_["/"] = Node{.is_directory = true, .content = {}, .bytes = 0}; }
+  MemoryStorage();
 
   absl::StatusOr<env::FileInfo> Stat(const std::string& path) override;
   absl::StatusOr<std::vector<env::FileInfo>> List(const std::string& directory) override;
   absl::StatusOr<std::vector<std::string>> Glob(const std::string& pattern) override;
+  bool MayWriteIn(const std::string& directory) override;
   absl::Status MakeDirectory(const std::string& path) override;
+  absl::Status MakePrivate(const std::string& directory) override;
+  absl::StatusOr<std::unique_ptr<env::FileLock>> MakeLock(const std::string& path) override;
+  absl::StatusOr<std::unique_ptr<env::FileLock>> TakeLock(const std::string& path) override;
   absl::Status WriteFileAtomically(const std::string& path, std::string_view content) override;
+  absl::Status WriteFile(const std::string& path, std::string_view content) override;
   absl::StatusOr<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) override;
   absl::Status Rename(const std::string& from, const std::string& to) override;
+  absl::Status HandOverRun(const std::string& source, const std::string& destination) override;
   absl::Status SyncDirectory(const std::string& path) override;
   absl::Status RemoveAll(const std::string& path) override;
   absl::StatusOr<std::int64_t> FreeBytes(const std::string& path) override;
 
   /// A file of which only the size matters.
   absl::Status WriteSized(const std::string& path, std::int64_t bytes);
+  /// A piece of such a file, which is made where there is none.
+  /// Errors: kDataLoss when some of it was written before; those of every write.
+  absl::Status WritePiece(const std::string& path, std::int64_t offset, std::int64_t bytes);
+  /// Says whether all of a range has been written. Errors: kNotFound, kDataLoss.
+  absl::Status CheckWritten(const std::string& path, std::int64_t offset, std::int64_t bytes) const;
   /// Every path, sorted.
   std::vector<std::string> Paths() const;
   void SetFull(bool full) { full_ = full; }
@@ -39,16 +51,25 @@ class MemoryStorage final : public env::Storage {
   }
 
  private:
-  struct Node {
+  // What paths lead to; two of them after a hand-over.
+  struct File {
     bool is_directory = false;
     std::string content;
-    std::int64_t bytes = 0;
+    std::map<std::int64_t, std::int64_t>
+        written;  // begin and end of what was written, not adjacent
+    bool locked = false;
+    std::int64_t bytes() const { return written.empty() ? 0 : written.rbegin()->second; }
   };
+  class Lock;
+  static std::shared_ptr<File> Sized(std::int64_t bytes);
+  env::FileInfo InfoOf(const std::string& path, const File& file) const;
   absl::Status Enter(const char* operation, const std::string& path) const;
+  // What every write asks: may there be a file of this name?
+  absl::Status CheckRoom(const char* what, const std::string& path) const;
   absl::Status CheckParent(const std::string& path) const;
   bool IsEmptyDirectory(const std::string& path) const;
 
-  std::map<std::string, Node> nodes_;
+  std::map<std::string, std::shared_ptr<File>> files_;
   std::function<absl::Status(const char*, const std::string&)> gate_;
   bool full_ = false;
 };

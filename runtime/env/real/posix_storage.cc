@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
+#include "runtime/env/real/run_handover.h"
 
 namespace weir::env {
 namespace {
@@ -37,16 +39,32 @@ FileInfo InfoFrom(const std::string& path, const struct stat& st) {
           .bytes = st.st_size};
 }
 
-absl::Status WriteAll(int fd, std::string_view content, const std::string& path) {
+absl::Status WriteAll(int fd, std::string_view content, const std::string& what) {
   while (!content.empty()) {
     const ssize_t written = ::write(fd, content.data(), content.size());
     if (written < 0) {
       if (errno == EINTR) continue;
-      return Failed("write", path);
+      return ErrnoStatus(errno, what);
     }
     content.remove_prefix(static_cast<std::size_t>(written));
   }
   return absl::OkStatus();
+}
+
+// The kernel drops it with the descriptor.
+class Flock final : public FileLock {
+ public:
+  explicit Flock(Fd fd) : fd_(std::move(fd)) {}
+
+ private:
+  Fd fd_;
+};
+
+absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path, int flags) {
+  Fd fd(::open(path.c_str(), flags | O_RDWR | O_CLOEXEC, 0600));
+  if (!fd.valid()) return Failed("cannot open", path);
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return Failed("cannot lock", path);
+  return std::make_unique<Flock>(std::move(fd));
 }
 
 struct CloseDirectory {
@@ -137,9 +155,26 @@ absl::StatusOr<std::vector<std::string>> PosixStorage::Glob(const std::string& p
   return paths;
 }
 
+bool PosixStorage::MayWriteIn(const std::string& directory) {
+  return ::access(directory.c_str(), W_OK | X_OK) == 0;
+}
+
 absl::Status PosixStorage::MakeDirectory(const std::string& path) {
   if (::mkdir(path.c_str(), 0777) != 0) return Failed("make directory", path);
   return absl::OkStatus();
+}
+
+absl::Status PosixStorage::MakePrivate(const std::string& directory) {
+  if (::chmod(directory.c_str(), S_IRWXU) != 0) return Failed("cannot make private:", directory);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<FileLock>> PosixStorage::MakeLock(const std::string& path) {
+  return Lock(path, O_CREAT);
+}
+
+absl::StatusOr<std::unique_ptr<FileLock>> PosixStorage::TakeLock(const std::string& path) {
+  return Lock(path, 0);
 }
 
 absl::Status PosixStorage::WriteFileAtomically(const std::string& path, std::string_view content) {
@@ -148,7 +183,7 @@ absl::Status PosixStorage::WriteFileAtomically(const std::string& path, std::str
   const std::string temporary = absl::StrCat(path, ".tmp-", ::getpid(), "-", ++last_number);
   Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
   if (!fd.valid()) return Failed("create", path);
-  absl::Status status = WriteAll(fd.get(), content, path);
+  absl::Status status = WriteAll(fd.get(), content, absl::StrCat("write ", path));
   if (status.ok() && ::fsync(fd.get()) != 0) status = Failed("sync", path);
   // Some file systems report a full disk only here.
   if (status.ok() && ::close(fd.Release()) != 0) status = Failed("close", path);
@@ -160,6 +195,12 @@ absl::Status PosixStorage::WriteFileAtomically(const std::string& path, std::str
     return status;
   }
   return SyncDirectory(ParentOf(path));
+}
+
+absl::Status PosixStorage::WriteFile(const std::string& path, std::string_view content) {
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!fd.valid()) return Failed("cannot write", path);
+  return WriteAll(fd.get(), content, absl::StrCat("cannot write ", path));
 }
 
 absl::StatusOr<std::string> PosixStorage::ReadFile(const std::string& path,
@@ -197,6 +238,10 @@ absl::Status PosixStorage::Rename(const std::string& from, const std::string& to
     if (::rename(from.c_str(), to.c_str()) != 0) return ErrnoStatus(errno, what);
   }
   return SyncDirectory(ParentOf(to));
+}
+
+absl::Status PosixStorage::HandOverRun(const std::string& source, const std::string& destination) {
+  return env::HandOverRun(source, destination);
 }
 
 absl::Status PosixStorage::SyncDirectory(const std::string& path) {

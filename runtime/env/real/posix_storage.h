@@ -12,10 +12,16 @@ class PosixStorage final : public Storage {
   absl::StatusOr<FileInfo> Stat(const std::string& path) override;
   absl::StatusOr<std::vector<FileInfo>> List(const std::string& directory) override;
   absl::StatusOr<std::vector<std::string>> Glob(const std::string& pattern) override;
+  bool MayWriteIn(const std::string& directory) override;
   absl::Status MakeDirectory(const std::string& path) override;
+  absl::Status MakePrivate(const std::string& directory) override;
+  absl::StatusOr<std::unique_ptr<FileLock>> MakeLock(const std::string& path) override;
+  absl::StatusOr<std::unique_ptr<FileLock>> TakeLock(const std::string& path) override;
   absl::Status WriteFileAtomically(const std::string& path, std::string_view content) override;
+  absl::Status WriteFile(const std::string& path, std::string_view content) override;
   absl::StatusOr<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) override;
   absl::Status Rename(const std::string& from, const std::string& to) override;
+  absl::Status HandOverRun(const std::string& source, const std::string& destination) override;
   absl::Status SyncDirectory(const std::string& path) override;
   absl::Status RemoveAll(const std::string& path) override;
   absl::StatusOr<std::int64_t> FreeBytes(const std::string& path) override;

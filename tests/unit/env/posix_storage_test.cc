@@ -93,6 +93,42 @@ TEST_F(PosixStorageTest, RemoveAllTakesTheTreeButNotWhatLinksPointTo) {
   EXPECT_TRUE(storage_.RemoveAll(At("kept")).ok());
 }
 
+TEST_F(PosixStorageTest, WhatIsPrivateIsForItsOwnerAlone) {
+  ASSERT_TRUE(storage_.MakeDirectory(At("d")).ok());
+  ASSERT_EQ(chmod(At("d").c_str(), 0777), 0);
+  ASSERT_TRUE(storage_.MakePrivate(At("d")).ok());
+  ASSERT_TRUE(storage_.WriteFile(At("d/spec"), "long").ok());
+  ASSERT_TRUE(storage_.WriteFile(At("d/spec"), "new").ok());
+  EXPECT_EQ(storage_.ReadFile(At("d/spec"), 100).value(), "new");
+  struct stat info {};
+  ASSERT_EQ(stat(At("d").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+  ASSERT_EQ(stat(At("d/spec").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  EXPECT_TRUE(absl::IsNotFound(storage_.MakePrivate(At("none"))));
+  EXPECT_TRUE(absl::IsNotFound(storage_.WriteFile(At("none/spec"), "x")));
+}
+
+TEST_F(PosixStorageTest, SaysWhereItMayWrite) {
+  ASSERT_TRUE(storage_.MakeDirectory(At("d")).ok());
+  EXPECT_TRUE(storage_.MayWriteIn(At("d")));
+  EXPECT_FALSE(storage_.MayWriteIn(At("none")));
+  ASSERT_EQ(chmod(At("d").c_str(), 0500), 0);
+  EXPECT_EQ(storage_.MayWriteIn(At("d")), geteuid() == 0) << "root may write anywhere";
+}
+
+TEST_F(PosixStorageTest, ALockIsHeldByOneAndGoesAlongWithItsFile) {
+  EXPECT_TRUE(absl::IsNotFound(storage_.TakeLock(At("lock")).status()));
+  ASSERT_TRUE(storage_.MakeDirectory(At("d")).ok());
+  auto lock = storage_.MakeLock(At("d/lock"));
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  EXPECT_TRUE(absl::IsUnavailable(storage_.TakeLock(At("d/lock")).status()));
+  ASSERT_TRUE(storage_.Rename(At("d"), At("e")).ok());
+  EXPECT_TRUE(absl::IsUnavailable(storage_.MakeLock(At("e/lock")).status()));
+  lock->reset();
+  EXPECT_TRUE(storage_.TakeLock(At("e/lock")).ok());
+}
+
 TEST_F(PosixStorageTest, FullDiskIsToldAndLeavesNothing) {
   Put("a", "old");
   // The limit on file size stands for the disk: the kernel refuses in the same place.

@@ -1,4 +1,4 @@
-#include "runtime/worker/run_handover.h"
+#include "runtime/env/real/run_handover.h"
 
 #include <fcntl.h>
 #include <sys/sendfile.h>
@@ -11,7 +11,7 @@
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
 
-namespace weir::worker {
+namespace weir::env {
 namespace {
 
 absl::Status CopyBytes(int from, int to, const std::string& what) {
@@ -55,4 +55,4 @@ absl::Status HandOverRun(const std::string& source, const std::string& destinati
   }
 }
 
-}  // namespace weir::worker
+}  // namespace weir::env
