@@ -33,7 +33,8 @@ namespace weir::worker {
 /// successor of the same name clears up. Thread-safety: all calls on the loop. Ownership: Stop and
 /// await its answer before destruction;
 ///   otherwise task processes are killed and files stay.
-/// Checked by: tests/unit/worker/worker_daemon_test.cc, worker_daemon_transfers_test.cc.
+/// Checked by: tests/unit/worker/worker_daemon_test.cc, worker_daemon_transfers_test.cc; tests/sim
+///   runs it with the master under faults.
 class WorkerDaemon : public rpc::WorkerApi {
  public:
   WorkerDaemon(WorkerOptions options, WorkerSeams seams);

@@ -123,6 +123,8 @@ def self_test(allowed, external):
         ("planner/load/x.cc", '#include "planner/tree/x.h"'),
         ("runtime/worker/x.cc", "#include <grpcpp/grpcpp.h>"),
         ("runtime/base/x.h", "#include <thread>"),
+        ("runtime/worker/x.cc", "#include <unistd.h>"),
+        ("runtime/master/job/x.cc", "#include <sys/stat.h>"),
         ("runtime/task/x.cc", '#include "absl/synchronization/mutex.h"'),
         ("runtime/client/x.cc", "#include <asio.hpp>"),
         ("planner/job/x.cc", "#include <ClpSimplex.hpp>"),
@@ -144,6 +146,7 @@ def self_test(allowed, external):
         ("jobs/wordcount/x.cc", '#include "jobs/engine/make_program.h"'),
         ("runtime/master/job/x.h", '#include "runtime/master/conduct/x.h"'),
         ("runtime/app/x.cc", "#include <thread>"),
+        ("runtime/worker/supervise/x.cc", "#include <sys/wait.h>"),
     ]
     for path, line in bad:
         if not list(check_file(path, [line], allowed, external)):

@@ -193,6 +193,9 @@ void CheckNothingHeld(World& world, Findings& findings) {
     for (const std::string& job : worker->HeldJobs()) {
       findings.push_back(absl::StrCat(name, " still holds ", job));
     }
+    for (const std::string& directory : worker->StrayDirectories()) {
+      findings.push_back(absl::StrCat(name, " left ", directory));
+    }
   }
 }
 

@@ -26,16 +26,20 @@ bool VirtualTime::RunNext() {
   time_of_.erase(node.key().second);
   ++events_run_;
   Event& event = node.mapped();
-  if (event.loop == nullptr) {
-    event.task();
-  } else if (event.loop->alive_) {
-    if (event.loop->hung_) {
-      event.loop->waiting_.push_back(std::move(event.task));
-    } else {
-      event.task();
-    }
+  if (event.loop != nullptr && !event.loop->alive_) return true;
+  if (event.loop != nullptr && event.loop->hung_) {
+    event.loop->waiting_.emplace_back(node.key().second, std::move(event.task));
+    return true;
   }
+  running_ = event.loop.get();
+  event.task();
+  running_ = nullptr;
   return true;
+}
+
+void ProcessLoop::CancelTimer(TimerId timer) {
+  time_.Cancel(timer);
+  std::erase_if(waiting_, [timer](const auto& due) { return due.first == timer; });
 }
 
 void ProcessLoop::Kill() {
@@ -45,8 +49,14 @@ void ProcessLoop::Kill() {
 
 void ProcessLoop::GoOn() {
   hung_ = false;
-  for (env::Task& task : waiting_) Post(std::move(task));
-  waiting_.clear();
+  // In one turn, so that what one of them cancels does not run any more.
+  Post([this] {
+    while (!waiting_.empty() && !hung_) {
+      env::Task task = std::move(waiting_.front().second);
+      waiting_.pop_front();
+      task();
+    }
+  });
 }
 
 }  // namespace weir::sim

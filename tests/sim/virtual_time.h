@@ -29,6 +29,8 @@ class VirtualTime {
   /// Runs the next event. False when there is none.
   bool RunNext();
   std::uint64_t events_run() const { return events_run_; }
+  /// The loop whose event runs now; null for the world's own.
+  const ProcessLoop* running() const { return running_; }
 
  private:
   struct Event {
@@ -36,6 +38,7 @@ class VirtualTime {
     env::Task task;
   };
   using Key = std::pair<std::int64_t, std::uint64_t>;
+  const ProcessLoop* running_ = nullptr;
   MonoTime now_ = MonoTime::FromNanos(1'000'000'000);
   std::uint64_t next_id_ = 1;
   std::uint64_t events_run_ = 0;
@@ -53,7 +56,7 @@ class ProcessLoop final : public env::EventLoop, public std::enable_shared_from_
   TimerId RunAt(MonoTime when, env::Task task) override {
     return time_.At(when, shared_from_this(), std::move(task));
   }
-  void CancelTimer(TimerId timer) override { time_.Cancel(timer); }
+  void CancelTimer(TimerId timer) override;
   bool IsCurrent() const override { return true; }
 
   bool alive() const { return alive_; }
@@ -67,7 +70,7 @@ class ProcessLoop final : public env::EventLoop, public std::enable_shared_from_
   VirtualTime& time_;
   bool alive_ = true;
   bool hung_ = false;
-  std::deque<env::Task> waiting_;
+  std::deque<std::pair<TimerId, env::Task>> waiting_;  // came due while it hung
 };
 
 /// Draws from one seed.
@@ -93,16 +96,17 @@ class SeededRandom final : public env::Random {
 /// Runs work on its process's loop after a little virtual time, as a pool thread would take it.
 class SimWorkPool final : public env::WorkPool {
  public:
-  SimWorkPool(std::shared_ptr<ProcessLoop> loop, SeededRandom& random)
-      : loop_(std::move(loop)), random_(random) {}
+  SimWorkPool(std::shared_ptr<ProcessLoop> loop, SeededRandom& random,
+              absl::Duration at_most = absl::Milliseconds(3))
+      : loop_(std::move(loop)), random_(random), at_most_(at_most) {}
   void Run(env::Task work) override {
-    loop_->RunAt(loop_->Now() + random_.Duration(absl::ZeroDuration(), absl::Milliseconds(3)),
-                 std::move(work));
+    loop_->RunAt(loop_->Now() + random_.Duration(absl::ZeroDuration(), at_most_), std::move(work));
   }
 
  private:
   std::shared_ptr<ProcessLoop> loop_;
   SeededRandom& random_;
+  const absl::Duration at_most_;
 };
 
 class SimWallClock final : public env::WallClock {

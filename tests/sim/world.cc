@@ -58,16 +58,21 @@ World::World(std::uint64_t seed, const master::MasterOptions& options, JobRates 
     : random_(seed),
       trace_(print),
       network_(time_, random_),
+      data_plane_(*this),
       wall_clock_(time_),
       options_(options) {
   catalog_["simjob"] = std::make_unique<SimJob>(std::move(rates));
   for (const char* directory : {"/in", "/out"}) {
     storage_.MakeDirectory(directory).IgnoreError();
   }
+  disks_.MakeDirectory("/disks").IgnoreError();
   After(kPollInterval, [this] { Poll(); });
 }
 
-World::~World() = default;
+World::~World() {
+  // Nothing may move between workers while they go one by one.
+  for (const auto& [name, worker] : workers_) worker->Kill();
+}
 
 void World::Wrong(const std::string& what) {
   Note(absl::StrCat("WRONG: ", what));
@@ -104,7 +109,9 @@ void World::RestartMaster(absl::Duration pause) {
 }
 
 void World::CrashMasterInStorage(int operations, absl::Duration pause) {
-  storage_.SetGate([this, left = operations, pause](const char*, const std::string&) mutable {
+  storage_.SetGate([this, left = operations, pause, loop = master_->loop](
+                       const char*, const std::string&) mutable {
+    if (time_.running() != loop.get()) return absl::OkStatus();  // a worker's
     if (left < 0) return absl::UnavailableError("the master is dead (simulated)");
     if (left-- > 0) return absl::OkStatus();
     RestartMaster(pause);
@@ -113,9 +120,8 @@ void World::CrashMasterInStorage(int operations, absl::Duration pause) {
 }
 
 void World::StartWorker(const WorkerModel& model) {
-  auto worker =
-      std::make_unique<SimWorker>(*this, model, absl::StrCat("incarnation-", ++incarnations_));
-  network_.Attach(worker->control_endpoint(), Endpoint{worker->loop(), nullptr, worker.get()});
+  auto worker = std::make_unique<SimWorker>(*this, model);
+  network_.Attach(worker->control_endpoint(), Endpoint{worker->loop(), nullptr, &worker->api()});
   Note(absl::StrCat(model.name, " starts"));
   worker->Start();
   std::unique_ptr<SimWorker>& place = workers_[model.name];
@@ -130,7 +136,6 @@ void World::KillWorker(const std::string& name) {
   worker->Kill();
   After(kNoticedWithin,
         [this, name, incarnation = worker->incarnation()] { CheckNoticed(name, incarnation); });
-  for (const auto& [other, peer] : workers_) peer->SenderLost(name, absl::Milliseconds(2));
 }
 
 void World::CheckNoticed(const std::string& worker, const std::string& incarnation) {
@@ -151,14 +156,11 @@ void World::HangWorker(const std::string& name, absl::Duration pause) {
   SimWorker* worker = FindWorker(name);
   if (worker == nullptr || !worker->loop()->alive()) return;
   Note(absl::StrCat(name, " hangs"));
-  worker->loop()->Hang();
-  if (pause == absl::InfiniteDuration()) {
-    for (const auto& [other, peer] : workers_) peer->SenderLost(name, limits::kTransferSilence);
-    return;
-  }
-  After(pause, [this, loop = worker->loop(), name] {
+  worker->Hang();
+  if (pause == absl::InfiniteDuration()) return;
+  After(pause, [this, worker, name] {
     Note(absl::StrCat(name, " goes on"));
-    loop->GoOn();
+    worker->GoOn();
   });
 }
 

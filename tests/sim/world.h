@@ -1,7 +1,7 @@
 #pragma once
 
 // A cluster under virtual time: one master (restarted at will) on a journal and a file system that
-// outlive it, workers, users. Upstream: scenarios. Downstream: the real Master.
+// outlive it, workers, users. Upstream: scenarios. Downstream: the real Master, real WorkerDaemons.
 
 #include <map>
 #include <memory>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/master/master.h"
+#include "tests/sim/data_plane.h"
 #include "tests/sim/memory_journal.h"
 #include "tests/sim/memory_storage.h"
 #include "tests/sim/network.h"
@@ -35,9 +36,13 @@ class World {
 
   VirtualTime& time() { return time_; }
   SeededRandom& random() { return random_; }
+  /// What master and workers share: inputs and outputs.
   MemoryStorage& storage() { return storage_; }
+  /// The workers' own disks, each below a directory of its host's.
+  MemoryStorage& disks() { return disks_; }
   MemoryJournal& journal() { return journal_; }
   Network& network() { return network_; }
+  DataPlane& data_plane() { return data_plane_; }
   Trace& trace() { return trace_; }
   std::vector<UserJob>& jobs() { return jobs_; }
   std::map<std::string, std::unique_ptr<SimWorker>>& workers() { return workers_; }
@@ -85,8 +90,10 @@ class World {
   SeededRandom random_;
   Trace trace_;
   MemoryStorage storage_;
+  MemoryStorage disks_;
   MemoryJournal journal_;
   Network network_;
+  DataPlane data_plane_;
   SimWallClock wall_clock_;
   const master::MasterOptions options_;
   JobCatalog catalog_;
@@ -94,7 +101,6 @@ class World {
   std::unique_ptr<MasterProcess> crashed_;  // dead, kept until the world is in its own turn
   std::map<std::string, std::unique_ptr<SimWorker>> workers_;
   std::vector<std::unique_ptr<SimWorker>> dead_workers_;
-  std::int64_t incarnations_ = 0;
   std::vector<UserJob> jobs_;
   std::vector<std::string> wrong_;
 };

@@ -1,0 +1,385 @@
+#include "tests/sim/data_plane.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/limits.h"
+#include "tests/sim/world.h"
+
+namespace weir::sim {
+namespace {
+
+using transfer::OnePort;
+
+// From the break of a connection, or the refusal of a request, to the one who hears of it.
+constexpr absl::Duration kBrokenNoticed = absl::Milliseconds(2);
+constexpr absl::Duration kRefusalTravels = absl::Milliseconds(1);
+// Only probes ask for what is not bytes: grants travel themselves.
+constexpr absl::Duration kProbeRoundTrip = absl::Microseconds(200);
+
+}  // namespace
+
+class DataPlane::Port {
+ public:
+  Port(SimProcess& of, const transfer::PublishedRuns& published) : process(of), runs(published) {}
+  SimProcess& process;
+  const transfer::PublishedRuns& runs;
+  OnePort sends;
+  OnePort receives;
+  MovePtr waiting;  // in the tail of another send
+  transfer::DataServerCounters sent;
+  transfer::FetcherCounters fetched;
+};
+
+// One fetch on its way.
+struct DataPlane::Move {
+  transfer::FetchOrder order;
+  transfer::Fetcher::NearlyDone nearly_done;
+  transfer::Fetcher::Done done;
+  Port* receiver = nullptr;
+  Port* sender = nullptr;           // null: nobody listens there
+  std::vector<std::int64_t> marks;  // bytes left at them; the next one last
+  std::int64_t bytes_left = 0;      // when it last began to flow, or reached a mark
+  std::optional<MonoTime> flows_since;
+  bool probe = false;
+  MonoTime asked;
+  std::optional<MonoTime> began;
+  std::optional<MonoTime> reported;  // nearly done: the master may grant the next
+  std::optional<MonoTime> released;  // ports free for the next
+  std::optional<OnePort::Id> receiving;
+  std::optional<OnePort::Id> sending;
+  std::optional<env::EventLoop::TimerId> timer;
+  bool ending = false;  // only the news of it is still on its way
+  bool over = false;
+
+  absl::Duration TimeOf(std::int64_t bytes) const {
+    return absl::Seconds(static_cast<double>(std::max<std::int64_t>(bytes, 0)) * SecondsPerByte());
+  }
+  double SecondsPerByte() const {
+    const WorkerModel& from = sender->process.model;
+    const WorkerModel& to = receiver->process.model;
+    const double ports = std::max(from.channel_seconds_per_byte * from.slowness,
+                                  to.channel_seconds_per_byte * to.slowness);
+    const auto pace = static_cast<double>(order.pacing_bytes_per_s);
+    return pace > 0 ? std::max(ports, 1 / pace) : ports;
+  }
+};
+
+DataPlane::DataPlane(World& world) : world_(world) {}
+
+DataPlane::~DataPlane() = default;
+
+DataPlane::Port& DataPlane::AddPort(SimProcess& process, const transfer::PublishedRuns& runs) {
+  ports_.push_back(std::make_unique<Port>(process, runs));
+  return *ports_.back();
+}
+
+template <typename Which>
+std::vector<DataPlane::MovePtr> DataPlane::MovesThat(Which which) const {
+  std::vector<MovePtr> found;
+  for (const MovePtr& move : moves_) {
+    if (which(*move)) found.push_back(move);
+  }
+  return found;
+}
+
+DataPlane::Port* DataPlane::FindPort(const std::string& endpoint) const {
+  // The last one of an endpoint is its present life.
+  for (auto port = ports_.rbegin(); port != ports_.rend(); ++port) {
+    SimProcess& process = (*port)->process;
+    if (process.data_endpoint() == endpoint) {
+      return process.loop->alive() ? port->get() : nullptr;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<std::string> DataPlane::JobsAt(const SimProcess& process) const {
+  std::vector<std::string> jobs;
+  for (const MovePtr& move : moves_) {
+    const bool sends = move->sending && &move->sender->process == &process;
+    if (sends || &move->receiver->process == &process) jobs.push_back(move->order.key.job_id);
+  }
+  return jobs;
+}
+
+void DataPlane::Fetch(Port& receiver, transfer::FetchOrder order,
+                      transfer::Fetcher::NearlyDone nearly_done, transfer::Fetcher::Done done) {
+  auto move = std::make_shared<Move>();
+  move->order = std::move(order);
+  move->nearly_done = std::move(nearly_done);
+  move->done = std::move(done);
+  move->receiver = &receiver;
+  move->bytes_left = move->order.bytes;
+  move->asked = receiver.process.loop->Now();
+  move->marks = {0, move->order.look_ahead_bytes, move->order.grant_ahead_bytes};
+  move->marks.erase(std::unique(move->marks.begin(), move->marks.end()), move->marks.end());
+  moves_.push_back(move);
+  if (receiver.receives.Ask(move->order.concurrent) == OnePort::Admission::kBusy) {
+    BlameMaster(*move, "receives", receiver,
+                [&](const Move& other) { return other.receiver == &receiver; });
+    return Refuse(move, absl::FailedPreconditionError("this worker is busy with another receive"));
+  }
+  move->receiving = receiver.receives.Begin(move->order.bytes, move->order.look_ahead_bytes,
+                                            move->order.concurrent);
+  move->sender = FindPort(move->order.peer_endpoint);
+  if (move->sender == nullptr) {
+    return Refuse(move, absl::UnavailableError("connection refused (simulated)"));
+  }
+  Stall(move);
+  if (move->sender->process.runs()) Serve(move);
+}
+
+void DataPlane::BreakSends(Port& sender, const std::string& job_id) {
+  for (const MovePtr& move : MovesThat([&](const Move& m) {
+         // What is on the line arrives all the same.
+         const bool sends = m.sender == &sender && (m.sending || !m.began) && !m.ending;
+         return sends && (job_id.empty() || m.order.key.job_id == job_id);
+       })) {
+    EndSend(*move);
+    EndLater(move, kBrokenNoticed, absl::UnavailableError("the sender broke off (simulated)"));
+  }
+}
+
+void DataPlane::CancelFetches(Port& receiver, const std::string& job_id) {
+  for (const MovePtr& move : MovesThat([&](const Move& m) {
+         return m.receiver == &receiver && (job_id.empty() || m.order.key.job_id == job_id);
+       })) {
+    End(move, absl::CancelledError("the job ends (simulated)"));
+  }
+}
+
+transfer::DataServerCounters DataPlane::SentBy(const Port& sender) { return sender.sent; }
+
+transfer::FetcherCounters DataPlane::FetchedBy(const Port& receiver) { return receiver.fetched; }
+
+absl::Status DataPlane::CheckRequest(const Move& move) const {
+  const transfer::FetchOrder& order = move.order;
+  Port& sender = *move.sender;
+  const absl::StatusOr<transfer::RunFile> run = sender.runs.Find(order.key, order.run_id);
+  if (!run.ok()) return run.status();
+  if (order.offset + order.bytes > run->bytes) {
+    return absl::OutOfRangeError(absl::StrCat("run ", order.run_id, " has ", run->bytes, " bytes"));
+  }
+  if (run->probe) return absl::OkStatus();
+  absl::Status there = sender.process.storage.CheckWritten(run->path, order.offset, order.bytes);
+  if (!there.ok()) {
+    world_.Wrong(
+        absl::StrCat(sender.process.name(), " publishes what is not there: ", there.ToString()));
+  }
+  return there;
+}
+
+void DataPlane::Serve(const MovePtr& move) {
+  absl::Status admitted = CheckRequest(*move);
+  if (!admitted.ok()) return Refuse(move, std::move(admitted));
+  Port& sender = *move->sender;
+  move->probe = sender.runs.Find(move->order.key, move->order.run_id)->probe;
+  switch (sender.sends.Ask(move->order.concurrent)) {
+    case OnePort::Admission::kFree:
+      return Begin(move);
+    case OnePort::Admission::kNearlyDone:
+      if (sender.waiting == nullptr) {
+        sender.waiting = move;
+        return;
+      }
+      break;
+    case OnePort::Admission::kBusy:
+      break;
+  }
+  BlameMaster(*move, "sends", sender, [&](const Move& other) { return other.sender == &sender; });
+  Refuse(move, absl::FailedPreconditionError("the sender is busy with another send"));
+}
+
+// What one job has left behind may meet the next one, and that is refused. Of one job no plan
+// grants what cannot be.
+template <typename Which>
+void DataPlane::BlameMaster(const Move& move, const char* what, const Port& port, Which which) {
+  const auto same_job = [&](const Move& other) {
+    return &other != &move && which(other) && other.order.key.job_id == move.order.key.job_id;
+  };
+  if (MovesThat(same_job).empty()) return;
+  world_.Wrong(absl::StrCat("two ", what, " at once on ", port.process.name()));
+}
+
+void DataPlane::Begin(const MovePtr& move) {
+  const transfer::FetchOrder& order = move->order;
+  move->sending = move->sender->sends.Begin(order.bytes, order.grant_ahead_bytes, order.concurrent);
+  move->began = world_.time().now();
+  world_.Note(absl::StrCat(move->receiver->process.name(), " fetches ", order.bytes, " of run ",
+                           order.run_id, " of ", order.key.job_id, " from ", order.peer_name));
+  Flow(move);
+}
+
+// Lets bytes come until the next mark.
+void DataPlane::Flow(const MovePtr& move) {
+  move->flows_since = world_.time().now();
+  if (move->probe) {
+    const absl::Duration takes = move->order.probe ? move->order.probe->end : kProbeRoundTrip;
+    return Arm(move, takes, [this, move] { Arrive(move); });
+  }
+  Arm(move, move->TimeOf(move->bytes_left - move->marks.back()), [this, move] { OnMark(move); });
+}
+
+void DataPlane::Count(Move& move, std::int64_t bytes) {
+  move.receiver->receives.Move(*move.receiving, bytes);
+  if (move.sending) move.sender->sends.Move(*move.sending, bytes);
+  move.bytes_left -= bytes;
+}
+
+void DataPlane::OnMark(const MovePtr& move) {
+  const std::int64_t mark = move->marks.back();
+  move->marks.pop_back();
+  // A short one is nearly done as soon as it begins.
+  Count(*move, std::max<std::int64_t>(move->bytes_left - mark, 0));
+  if (mark == 0) return Arrive(move);
+  const MonoTime now = world_.time().now();
+  if (!move->reported) move->reported = now;
+  if (mark <= move->order.look_ahead_bytes) {
+    move->released = now;
+    // The rest is on the line.
+    EndSend(*move);
+  }
+  Flow(move);
+  if (move->nearly_done) move->nearly_done(mark);
+}
+
+// The sender, or both ends, may not go on: what flowed is counted, and silence has its limit.
+void DataPlane::Stall(const MovePtr& move) {
+  if (move->flows_since && !move->probe) {
+    const double seconds = absl::ToDoubleSeconds(world_.time().now() - *move->flows_since);
+    const auto flowed = static_cast<std::int64_t>(seconds / move->SecondsPerByte());
+    const std::int64_t until_mark = move->bytes_left - move->marks.back();
+    Count(*move, std::clamp<std::int64_t>(flowed, 0, std::max<std::int64_t>(until_mark, 0)));
+  }
+  move->flows_since.reset();
+  Arm(move, limits::kTransferSilence,
+      [this, move] { End(move, absl::DeadlineExceededError("no byte came (simulated)")); });
+}
+
+void DataPlane::Arrive(const MovePtr& move) {
+  const transfer::FetchOrder& order = move->order;
+  if (move->probe) return End(move, absl::OkStatus());
+  const MonoTime now = world_.time().now();
+  Port& receiver = *move->receiver;
+  world_.trace().moves.push_back({order.key.job_id, order.peer_name, receiver.process.name(),
+                                  *move->began, move->reported.value_or(now),
+                                  move->released.value_or(now), order.bytes, order.concurrent});
+  const absl::Status written = receiver.process.storage.WritePiece(
+      order.destination_path, order.destination_offset, order.bytes);
+  if (absl::IsDataLoss(written)) {
+    world_.Wrong(absl::StrCat(receiver.process.name(), ": ", written.message()));
+  }
+  End(move, written);
+}
+
+void DataPlane::EndSend(Move& move) {
+  if (move.sender == nullptr) return;
+  Port& sender = *move.sender;
+  if (sender.waiting.get() == &move) sender.waiting.reset();
+  if (move.sending) sender.sends.End(*std::exchange(move.sending, std::nullopt));
+  Wake(sender);
+}
+
+void DataPlane::Wake(Port& sender) {
+  if (sender.waiting == nullptr || !sender.process.runs()) return;
+  if (sender.sends.Ask(sender.waiting->order.concurrent) == OnePort::Admission::kNearlyDone) return;
+  Serve(std::exchange(sender.waiting, nullptr));
+}
+
+void DataPlane::Refuse(const MovePtr& move, absl::Status why) {
+  EndLater(move, kRefusalTravels, std::move(why));
+}
+
+void DataPlane::EndLater(const MovePtr& move, absl::Duration delay, absl::Status status) {
+  move->ending = true;
+  Arm(move, delay, [this, move, status = std::move(status)] { End(move, status); });
+}
+
+void DataPlane::End(const MovePtr& move, const absl::Status& status) {
+  if (move->over) return;
+  move->over = true;
+  Disarm(*move);
+  moves_.remove(move);
+  if (move->receiving) move->receiver->receives.End(*move->receiving);
+  EndSend(*move);
+  transfer::FetcherCounters& fetched = move->receiver->fetched;
+  if (status.ok()) {
+    ++fetched.fetches;
+    fetched.bytes += move->order.bytes;
+    ++move->sender->sent.sends;
+    move->sender->sent.bytes += move->order.bytes;
+  } else {
+    ++fetched.fetches_failed;
+  }
+  move->receiver->process.loop->Post(
+      [done = std::move(move->done), status,
+       result = status.ok() ? ResultOf(*move) : transfer::FetchResult()]() mutable {
+        done(status.ok() ? absl::StatusOr<transfer::FetchResult>(result) : status);
+      });
+}
+
+transfer::FetchResult DataPlane::ResultOf(const Move& move) const {
+  transfer::FetchResult result;
+  result.bytes = move.order.bytes;
+  result.seconds = absl::ToDoubleSeconds(world_.time().now() - move.asked);
+  if (move.probe) result.first_byte_s = absl::ToDoubleSeconds(kProbeRoundTrip);
+  if (move.order.probe) {
+    result.seconds = absl::ToDoubleSeconds(move.order.probe->to - move.order.probe->from);
+    result.bytes = std::llround(result.seconds / move.SecondsPerByte());
+  }
+  return result;
+}
+
+void DataPlane::OnKilled(const SimProcess& process) {
+  for (const MovePtr& move :
+       MovesThat([&](const Move& m) { return &m.receiver->process == &process; })) {
+    End(move, absl::CancelledError("the receiver is dead (simulated)"));
+  }
+  for (const MovePtr& move : MovesThat(
+           [&](const Move& m) { return m.sender != nullptr && &m.sender->process == &process; })) {
+    EndLater(move, kBrokenNoticed, absl::UnavailableError("the connection broke (simulated)"));
+  }
+}
+
+void DataPlane::OnHung(const SimProcess& process) {
+  for (const MovePtr& move : MovesThat([&](const Move& m) {
+         return m.sending && m.flows_since && &m.sender->process == &process;
+       })) {
+    Stall(move);
+  }
+}
+
+void DataPlane::OnGoesOn(const SimProcess& process) {
+  for (const MovePtr& move : MovesThat([&](const Move& m) {
+         return !m.flows_since && !m.ending && m.sender != nullptr &&
+                &m.sender->process == &process;
+       })) {
+    if (move->over) continue;
+    if (move->sender->waiting == move) {
+      Wake(*move->sender);
+    } else if (move->sending) {
+      Flow(move);
+    } else {
+      Serve(move);
+    }
+  }
+}
+
+void DataPlane::Arm(const MovePtr& move, absl::Duration delay, env::Task task) {
+  Disarm(*move);
+  const auto& loop = move->receiver->process.loop;
+  move->timer = loop->RunAt(loop->Now() + delay, [move, run = std::move(task)]() mutable {
+    move->timer.reset();
+    if (!move->over) run();
+  });
+}
+
+void DataPlane::Disarm(Move& move) {
+  if (move.timer)
+    move.receiver->process.loop->CancelTimer(*std::exchange(move.timer, std::nullopt));
+}
+
+}  // namespace weir::sim

@@ -1,0 +1,36 @@
+#include "tests/sim/order_watch.h"
+
+#include "absl/strings/str_cat.h"
+#include "tests/sim/world.h"
+
+namespace weir::sim {
+
+void OrderWatch::CheckRefusal(const char* name, const absl::Status& status) {
+  // Late and repeated orders are refused as stale, and everything by a worker that is not
+  // registered. The rest are two steps at once, a probe during a job, an order for a job that is
+  // not prepared, a field that cannot be.
+  if (absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||
+      absl::IsResourceExhausted(status)) {
+    world_.Wrong(absl::StrCat(worker_, " had to refuse ", name, ": ", status.ToString()));
+  }
+}
+
+void OrderWatch::OnAnswer(const char* name, const v1::GrantTransferRequest& request,
+                          const absl::Status& status) {
+  CheckRefusal(name, status);
+  const v1::TransferGrant& order = request.order();
+  if (!status.ok() || order.concurrent()) return;
+  const Plan plan(request.fence().job_id(), request.fence().plan_epoch());
+  if (!granted_[plan].emplace(order.transfer(), request.fence().attempt()).second) return;
+  std::set<int>& under_way = under_way_[plan];
+  // A worker lets the second one wait; the master must not rely on it.
+  if (!under_way.empty()) world_.Wrong(absl::StrCat("two grants at once for ", worker_));
+  under_way.insert(order.transfer());
+}
+
+void OrderWatch::OnReport(const v1::ReportTransferRequest& request) {
+  const auto plan = under_way_.find({request.fence().job_id(), request.fence().plan_epoch()});
+  if (plan != under_way_.end()) plan->second.erase(request.report().transfer());
+}
+
+}  // namespace weir::sim

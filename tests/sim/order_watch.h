@@ -1,0 +1,45 @@
+#pragma once
+
+// What the master may not rely on a worker to put right: the daemon refuses or delays such orders,
+// and the job would go on as if nothing were wrong. Upstream: SimWorker (calls and their answers).
+// Downstream: World::Wrong.
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "weir/v1/services.pb.h"
+
+namespace weir::sim {
+
+class World;
+
+/// Sees the orders to one worker, as they are answered, and what it reports.
+class OrderWatch {
+ public:
+  OrderWatch(World& world, std::string worker) : world_(world), worker_(std::move(worker)) {}
+
+  /// An order was answered within the call that brought it, which is how all but lengthy ones are.
+  template <typename Request>
+  void OnAnswer(const char* name, const Request&, const absl::Status& status) {
+    CheckRefusal(name, status);
+  }
+  void OnAnswer(const char* name, const v1::GrantTransferRequest& request,
+                const absl::Status& status);
+  template <typename Request>
+  void OnReport(const Request&) {}
+  void OnReport(const v1::ReportTransferRequest& request);
+
+ private:
+  void CheckRefusal(const char* name, const absl::Status& status);
+
+  using Plan = std::pair<std::string, std::int64_t>;  // job and plan epoch
+  World& world_;
+  const std::string worker_;
+  std::map<Plan, std::set<std::pair<int, int>>> granted_;  // transfer and attempt
+  std::map<Plan, std::set<int>> under_way_;  // ordered, and not yet reported as nearly done
+};
+
+}  // namespace weir::sim

@@ -1,0 +1,31 @@
+#pragma once
+
+// What a simulated worker is like. Upstream: scenarios, tests. Downstream: SimTask, DataPlane.
+
+#include <cstdint>
+#include <string>
+
+namespace weir::sim {
+
+/// What a worker is and how long its work takes.
+struct WorkerModel {
+  std::string name;
+  std::int32_t slots = 1;
+  std::string handover_domain;
+  double map_seconds_per_byte = 4e-9;
+  double map_output_ratio = 0.05;
+  double reduce_seconds_per_byte = 1e-8;
+  double output_ratio = 1;
+  double channel_seconds_per_byte = 1 / 1.25e8;
+  double store_seconds_per_byte = 1 / 1.25e8;
+  /// How much slower than the model it computes, sends and receives.
+  double slowness = 1;
+};
+
+/// Faults that are switched on and off while it runs.
+struct WorkerFaults {
+  bool disk_full = false;
+  bool task_crashes = false;
+};
+
+}  // namespace weir::sim
