@@ -178,13 +178,15 @@ class WeirTest(unittest.TestCase):
 
 
 class Cluster:
-    """A master and workers as processes of one test."""
+    """A master and workers as processes of one test; `journal` is a file that the master's own begins as."""
 
-    def __init__(self, test, workers=2, master_args=(), worker_args=()):
+    def __init__(self, test, workers=2, master_args=(), worker_args=(), journal=None):
         self.test = test
         self.port = free_port()
         self.address = f"127.0.0.1:{self.port}"
         self.journal = test.path(f"journal-{self.port}.db")
+        if journal:
+            shutil.copy(journal, self.journal)
         self.master_args = list(master_args)
         self.logs = []
         self.master = self.start_master()
