@@ -5,8 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "runtime/client/flags/options.h"
 
@@ -15,14 +15,36 @@ namespace weir::client {
 /// Called by CLI11 once a command's flags are read.
 using TakeCommand = std::function<void(Command)>;
 
-/// Commands that run, ask about and end jobs.
-void AddJobCommands(CLI::App& app, const TakeCommand& take);
-/// Commands that need no master: jobs, planner, verify, data, completion, version.
+/// Headings under which `weir --help` lists the commands.
+inline constexpr char kRunGroup[] = "Run jobs";
+inline constexpr char kAskGroup[] = "Ask about jobs";
+inline constexpr char kClusterGroup[] = "Run a cluster";
+inline constexpr char kLocalGroup[] = "Without a cluster";
+
+/// Where a master listens and is asked, unless flags or the environment say otherwise.
+inline constexpr char kDefaultMaster[] = "127.0.0.1:7117";
+
+/// Add the commands of a group.
+void AddRunCommands(CLI::App& app, const TakeCommand& take);
+void AddAskCommands(CLI::App& app, const TakeCommand& take);
+void AddClusterCommands(CLI::App& app, const TakeCommand& take);
 void AddLocalCommands(CLI::App& app, const TakeCommand& take);
-/// data generate and data validate; called by AddLocalCommands.
-void AddDataCommands(CLI::App& app, const std::string& group, const TakeCommand& take);
-/// master and worker.
-void AddDaemonCommands(CLI::App& app, const TakeCommand& take);
+
+/// Parts of groups that are files of their own.
+void AddMasterDaemon(CLI::App& app, const TakeCommand& take);
+void AddWorkerDaemon(CLI::App& app, const TakeCommand& take);
+void AddDataCommands(CLI::App& app, const TakeCommand& take);
+
+/// Adds a command that hands on `options`, which are made here and live as long as the command.
+template <typename Options>
+CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& help,
+                     const char* group, const TakeCommand& take,
+                     std::shared_ptr<Options>& options) {
+  options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(name, help)->group(group);
+  command->callback([take, options] { take(*options); });
+  return *command;
+}
 
 /// Flags whose values carry units.
 CLI::Option* AddBytes(CLI::App& app, const std::string& name, std::int64_t& target,
@@ -34,5 +56,11 @@ CLI::Option* AddRate(CLI::App& app, const std::string& name, double& bytes_per_s
 /// Flags that several commands share.
 void AddTls(CLI::App& app, TlsFiles& tls);
 void AddJson(CLI::App& app, bool& json);
+void AddPictures(CLI::App& app, PictureOptions& pictures);
+/// --master of a command that needs one.
+void AddMaster(CLI::App& app, MasterAddress& master);
+/// Flags of both daemons: who may talk to them, and how they log.
+void AddListenerSecurity(CLI::App& app, TlsFiles& tls, bool& insecure);
+void AddLog(CLI::App& app, LogOptions& log);
 
 }  // namespace weir::client

@@ -33,8 +33,9 @@ std::unique_ptr<CLI::App> BuildTree(const TakeCommand& take) {
   app->footer(kFooter);
   app->set_help_flag("-h,--help", "Show this help");
   app->failure_message(CLI::FailureMessage::simple);
-  AddJobCommands(*app, take);
-  AddDaemonCommands(*app, take);
+  AddRunCommands(*app, take);
+  AddAskCommands(*app, take);
+  AddClusterCommands(*app, take);
   AddLocalCommands(*app, take);
   return app;
 }

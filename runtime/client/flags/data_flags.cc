@@ -9,32 +9,32 @@ namespace weir::client {
 namespace {
 
 void AddGenerate(CLI::App& data, const TakeCommand& take) {
-  auto options = std::make_shared<GenerateDataOptions>();
-  CLI::App* command = data.add_subcommand("generate", "Write records for a job to a file");
-  command->callback([take, options] { take(*options); });
-  command->add_option("JOB", options->job, "Whose input to make (terasort)")->required();
-  command->add_option("--records", options->records, "How many records")
+  std::shared_ptr<GenerateDataOptions> options;
+  CLI::App& command =
+      AddCommand(data, "generate", "Write records for a job to a file", kLocalGroup, take, options);
+  command.add_option("JOB", options->job, "Whose input to make (terasort)")->required();
+  command.add_option("--records", options->records, "How many records")
       ->required()
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 50))
       ->type_name("N");
   command
-      ->add_option("--first", options->first_record,
-                   "Number of the first record (default 0), so that many can write one data set")
+      .add_option("--first", options->first_record,
+                  "Number of the first record (default 0), so that many can write one data set")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 50))
       ->type_name("N");
-  command->add_option("--seed", options->seed, "Which random records (default 1)")
+  command.add_option("--seed", options->seed, "Which random records (default 1)")
       ->check(CLI::Range(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("N");
   command
-      ->add_option("--skew", options->skew,
-                   "0 (default): all keys equally likely; up to 0.95: few keys get most records")
+      .add_option("--skew", options->skew,
+                  "0 (default): all keys equally likely; up to 0.95: few keys get most records")
       ->type_name("S");
-  command->add_option("-o,--output", options->output, "File to write")
+  command.add_option("-o,--output", options->output, "File to write")
       ->required()
       ->type_name("FILE");
-  command->add_flag("--overwrite", options->overwrite, "Replace a file that exists");
-  AddJson(*command, options->json);
-  command->footer(
+  command.add_flag("--overwrite", options->overwrite, "Replace a file that exists");
+  AddJson(command, options->json);
+  command.footer(
       "The same job, seed, skew and numbers give the same bytes, whatever the machine.\n"
       "Examples:\n"
       "  weir data generate terasort --records 10000000 -o records\n"
@@ -42,23 +42,23 @@ void AddGenerate(CLI::App& data, const TakeCommand& take) {
 }
 
 void AddValidate(CLI::App& data, const TakeCommand& take) {
-  auto options = std::make_shared<ValidateDataOptions>();
-  CLI::App* command =
-      data.add_subcommand("validate", "Check that records are whole, in order, and all there");
-  command->callback([take, options] { take(*options); });
-  command->add_option("JOB", options->job, "Whose output to check (terasort)")->required();
+  std::shared_ptr<ValidateDataOptions> options;
+  CLI::App& command =
+      AddCommand(data, "validate", "Check that records are whole, in order, and all there",
+                 kLocalGroup, take, options);
+  command.add_option("JOB", options->job, "Whose output to check (terasort)")->required();
   command
-      ->add_option("PATH", options->paths,
-                   "Files in order; a directory stands for its files by name")
+      .add_option("PATH", options->paths,
+                  "Files in order; a directory stands for its files by name")
       ->required();
   command
-      ->add_option("--input", options->inputs,
-                   "File or directory that must hold the same records; may be repeated")
+      .add_option("--input", options->inputs,
+                  "File or directory that must hold the same records; may be repeated")
       ->allow_extra_args(false)
       ->type_name("PATH");
-  command->add_flag("--any-order", options->any_order, "Do not ask for an order of the keys");
-  AddJson(*command, options->json);
-  command->footer(
+  command.add_flag("--any-order", options->any_order, "Do not ask for an order of the keys");
+  AddJson(command, options->json);
+  command.footer(
       "Prints records, order and a checksum that does not depend on the order. Exit code 1 when\n"
       "something is wrong, with the file, the record and the byte.\n"
       "Examples:\n"
@@ -68,9 +68,9 @@ void AddValidate(CLI::App& data, const TakeCommand& take) {
 
 }  // namespace
 
-void AddDataCommands(CLI::App& app, const std::string& group, const TakeCommand& take) {
+void AddDataCommands(CLI::App& app, const TakeCommand& take) {
   CLI::App* data = app.add_subcommand("data", "Make input for a job, check its output")
-                       ->group(group)
+                       ->group(kLocalGroup)
                        ->require_subcommand(1);
   data->footer(
       "Examples:\n"

@@ -1,21 +1,54 @@
 // Flags of the commands that need no master.
 
 #include <memory>
+#include <string>
 
 #include "runtime/client/flags/command_flags.h"
 
 namespace weir::client {
 namespace {
 
-constexpr char kLocalGroup[] = "Without a cluster";
+CLI::App& AddSolver(CLI::App& planner, const std::string& name, const std::string& help,
+                    PlannerOptions::Kind kind, const TakeCommand& take,
+                    std::shared_ptr<PlannerOptions>& options) {
+  CLI::App& command = AddCommand(planner, name, help, kLocalGroup, take, options);
+  options->kind = kind;
+  command.add_option("--instance", options->instance_file, "File of instances (JSON)")
+      ->required()
+      ->type_name("FILE");
+  return command;
+}
 
-template <typename Options>
-CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& help,
-                     const TakeCommand& take, std::shared_ptr<Options>& options) {
-  options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(name, help)->group(kLocalGroup);
-  command->callback([take, options] { take(*options); });
-  return *command;
+void AddLoadSolver(CLI::App& planner, const TakeCommand& take) {
+  std::shared_ptr<PlannerOptions> options;
+  CLI::App& command = AddSolver(planner, "load", "Divisible-load layers: chunk sizes and makespan",
+                                PlannerOptions::Kind::kLoad, take, options);
+  CLI::Option* method =
+      command
+          .add_option("--method", options->method,
+                      "How to solve: automatic (default), fast, exact, paper, paper-free-order")
+          ->type_name("NAME");
+  command
+      .add_flag_callback(
+          "--exact", [options] { options->method = "exact"; },
+          "Solve without a gap; the same as --method exact")
+      ->excludes(method);
+  AddJson(command, options->json);
+}
+
+void AddTreeSolver(CLI::App& planner, const TakeCommand& take) {
+  std::shared_ptr<PlannerOptions> options;
+  CLI::App& command = AddSolver(planner, "tree", "Reduction and broadcast trees",
+                                PlannerOptions::Kind::kTree, take, options);
+  command.add_option("--gantt", options->gantt_file, "Write the schedule as an SVG Gantt")
+      ->type_name("FILE");
+  command.add_option("--drawing", options->drawing_file, "Write the tree as an SVG drawing")
+      ->type_name("FILE");
+  command
+      .add_option("--id", options->picture_id,
+                  "Instance to draw (default: the first with a schedule)")
+      ->type_name("ID");
+  AddJson(command, options->json);
 }
 
 void AddPlanner(CLI::App& app, const TakeCommand& take) {
@@ -28,43 +61,8 @@ void AddPlanner(CLI::App& app, const TakeCommand& take) {
       "  weir planner load --instance layers.json --json\n"
       "  weir planner tree --instance trees.json --json\n"
       "  weir planner tree --instance trees.json --gantt tree.svg --id v003");
-  const auto add = [&](const std::string& name, const std::string& help,
-                       PlannerOptions::Kind kind) -> CLI::App& {
-    auto options = std::make_shared<PlannerOptions>();
-    options->kind = kind;
-    CLI::App* command = planner->add_subcommand(name, help);
-    command->callback([take, options] { take(*options); });
-    command->add_option("--instance", options->instance_file, "File of instances (JSON)")
-        ->required()
-        ->type_name("FILE");
-    if (kind == PlannerOptions::Kind::kLoad) {
-      CLI::Option* method =
-          command
-              ->add_option(
-                  "--method", options->method,
-                  "How to solve: automatic (default), fast, exact, paper, paper-free-order")
-              ->type_name("NAME");
-      command
-          ->add_flag_callback(
-              "--exact", [options] { options->method = "exact"; },
-              "Solve without a gap; the same as --method exact")
-          ->excludes(method);
-    }
-    if (kind == PlannerOptions::Kind::kTree) {
-      command->add_option("--gantt", options->gantt_file, "Write the schedule as an SVG Gantt")
-          ->type_name("FILE");
-      command->add_option("--drawing", options->drawing_file, "Write the tree as an SVG drawing")
-          ->type_name("FILE");
-      command
-          ->add_option("--id", options->picture_id,
-                       "Instance to draw (default: the first with a schedule)")
-          ->type_name("ID");
-    }
-    AddJson(*command, options->json);
-    return *command;
-  };
-  add("load", "Divisible-load layers: chunk sizes and makespan", PlannerOptions::Kind::kLoad);
-  add("tree", "Reduction and broadcast trees", PlannerOptions::Kind::kTree);
+  AddLoadSolver(*planner, take);
+  AddTreeSolver(*planner, take);
 }
 
 }  // namespace
@@ -72,24 +70,24 @@ void AddPlanner(CLI::App& app, const TakeCommand& take) {
 void AddLocalCommands(CLI::App& app, const TakeCommand& take) {
   std::shared_ptr<JobsOptions> jobs;
   CLI::App& jobs_command =
-      AddCommand(app, "jobs", "List the jobs and their parameters", take, jobs);
+      AddCommand(app, "jobs", "List the jobs and their parameters", kLocalGroup, take, jobs);
   jobs_command.add_option("JOB", jobs->job, "Only this job");
   AddJson(jobs_command, jobs->json);
   jobs_command.footer("Examples:\n  weir jobs\n  weir jobs wordcount");
 
   std::shared_ptr<VerifyOptions> verify;
-  CLI::App& verify_command =
-      AddCommand(app, "verify", "Check an output directory against its manifest", take, verify);
+  CLI::App& verify_command = AddCommand(
+      app, "verify", "Check an output directory against its manifest", kLocalGroup, take, verify);
   verify_command.add_option("DIR", verify->output, "Output directory of a job")->required();
   AddJson(verify_command, verify->json);
   verify_command.footer("Examples:\n  weir verify counts");
 
-  AddDataCommands(app, kLocalGroup, take);
+  AddDataCommands(app, take);
   AddPlanner(app, take);
 
   std::shared_ptr<CompletionOptions> completion;
-  CLI::App& completion_command =
-      AddCommand(app, "completion", "Print a completion script for a shell", take, completion);
+  CLI::App& completion_command = AddCommand(
+      app, "completion", "Print a completion script for a shell", kLocalGroup, take, completion);
   completion_command
       .add_option_function<std::string>(
           "SHELL",
@@ -108,7 +106,8 @@ void AddLocalCommands(CLI::App& app, const TakeCommand& take) {
       "  weir completion fish > ~/.config/fish/completions/weir.fish");
 
   std::shared_ptr<VersionOptions> version;
-  CLI::App& version_command = AddCommand(app, "version", "Print the version", take, version);
+  CLI::App& version_command =
+      AddCommand(app, "version", "Print the version", kLocalGroup, take, version);
   AddJson(version_command, version->json);
 }
 

@@ -65,4 +65,20 @@ void AddJson(CLI::App& app, bool& json) {
   app.add_flag("--json", json, "Print one JSON object (\"schema\": 1) on stdout");
 }
 
+void AddPictures(CLI::App& app, PictureOptions& pictures) {
+  app.add_option("--gantt", pictures.gantt, "Also write the plan as a Gantt chart (SVG)")
+      ->type_name("FILE");
+  app.add_option("--trace", pictures.trace, "Also write a trace for https://ui.perfetto.dev (JSON)")
+      ->type_name("FILE");
+}
+
+void AddMaster(CLI::App& app, MasterAddress& master) {
+  master.address = kDefaultMaster;
+  app.add_option("--master", master.address,
+                 std::string("Master to ask (default: $WEIR_MASTER, else ") + kDefaultMaster + ")")
+      ->type_name("HOST:PORT")
+      ->envname("WEIR_MASTER");
+  AddTls(app, master.tls);
+}
+
 }  // namespace weir::client

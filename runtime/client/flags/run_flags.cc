@@ -1,38 +1,19 @@
-// Flags of the commands that run, ask about and end jobs.
+// Flags of the commands that run and plan jobs.
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "runtime/client/flags/command_flags.h"
 
 namespace weir::client {
 namespace {
 
-constexpr char kRunGroup[] = "Run jobs";
-constexpr char kAskGroup[] = "Ask about jobs";
-constexpr char kDefaultMaster[] = "127.0.0.1:7117";
-
-// Each command's struct lives as long as its callback.
-template <typename Options>
-CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& help,
-                     const char* group, const TakeCommand& take,
-                     std::shared_ptr<Options>& options) {
-  options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(name, help)->group(group);
-  command->callback([take, options] { take(*options); });
-  return *command;
-}
-
-void AddMaster(CLI::App& command, MasterAddress& master, bool required_default) {
-  auto* option = command.add_option(
-      "--master", master.address,
-      required_default
-          ? std::string("Master to ask (default: $WEIR_MASTER, else ") + kDefaultMaster + ")"
-          : std::string("Use this master's cluster instead of a cluster inside this process"));
-  option->type_name("HOST:PORT");
-  if (required_default) {
-    option->envname("WEIR_MASTER");
-    master.address = kDefaultMaster;
-  }
+void AddMasterInsteadOfEmbedded(CLI::App& command, MasterAddress& master) {
+  command
+      .add_option("--master", master.address,
+                  "Use this master's cluster instead of a cluster inside this process")
+      ->type_name("HOST:PORT");
   AddTls(command, master.tls);
 }
 
@@ -106,15 +87,6 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
   }
 }
 
-void AddPictures(CLI::App& command, PictureOptions& pictures) {
-  command.add_option("--gantt", pictures.gantt, "Also write the plan as a Gantt chart (SVG)")
-      ->type_name("FILE");
-  command
-      .add_option("--trace", pictures.trace,
-                  "Also write a trace for https://ui.perfetto.dev (JSON)")
-      ->type_name("FILE");
-}
-
 void AddEmbedded(CLI::App& command, EmbeddedOptions& embedded) {
   command
       .add_option("--workers", embedded.workers,
@@ -135,18 +107,13 @@ void AddEmbedded(CLI::App& command, EmbeddedOptions& embedded) {
       "Neither use nor keep what runs taught of the job ($XDG_STATE_HOME/weir/shapes)");
 }
 
-void AddJobId(CLI::App& command, std::string& job_id) {
-  command.add_option("JOB-ID", job_id, "Id as printed by 'weir submit' and 'weir list'")
-      ->required();
-}
-
 void AddRun(CLI::App& app, const TakeCommand& take) {
   std::shared_ptr<RunOptions> options;
   CLI::App& command =
       AddCommand(app, "run", "Run a job here (or on a cluster) and print its result", kRunGroup,
                  take, options);
   AddJob(command, options->job, true);
-  AddMaster(command, options->master, false);
+  AddMasterInsteadOfEmbedded(command, options->master);
   AddEmbedded(command, options->embedded);
   AddPictures(command, options->pictures);
   AddJson(command, options->json);
@@ -164,7 +131,7 @@ void AddSubmit(CLI::App& app, const TakeCommand& take) {
   CLI::App& command = AddCommand(app, "submit", "Hand a job to a cluster and print its id",
                                  kRunGroup, take, options);
   AddJob(command, options->job, true);
-  AddMaster(command, options->master, true);
+  AddMaster(command, options->master);
   AddPictures(command, options->pictures);
   command.add_flag("--wait", options->wait, "Wait for the end; Ctrl-C then cancels the job");
   AddJson(command, options->json);
@@ -181,7 +148,7 @@ void AddPlan(CLI::App& app, const TakeCommand& take) {
   CLI::App& command = AddCommand(app, "plan", "Plan a job and predict its time without running it",
                                  kRunGroup, take, options);
   AddJob(command, options->job, false);
-  AddMaster(command, options->master, false);
+  AddMasterInsteadOfEmbedded(command, options->master);
   AddEmbedded(command, options->embedded);
   AddPictures(command, options->pictures);
   AddJson(command, options->json);
@@ -191,119 +158,12 @@ void AddPlan(CLI::App& app, const TakeCommand& take) {
       "  weir plan wordcount books --workers 8 --reducers 4 --gantt plan.svg");
 }
 
-void AddWatch(CLI::App& app, const TakeCommand& take) {
-  std::shared_ptr<WatchOptions> options;
-  CLI::App& command = AddCommand(app, "watch", "Follow a job until it ends; Ctrl-C only leaves",
-                                 kAskGroup, take, options);
-  AddJobId(command, options->job_id);
-  AddMaster(command, options->master, true);
-  AddJson(command, options->json);
-  command.add_flag("-q,--quiet", options->quiet, "No progress on stderr");
-  command.footer("Examples:\n  weir watch j-20260131-120000-1a2b --master node1:7117");
-}
-
-void AddStatus(CLI::App& app, const TakeCommand& take) {
-  std::shared_ptr<StatusOptions> options;
-  CLI::App& command =
-      AddCommand(app, "status", "Show the state of one job", kAskGroup, take, options);
-  AddJobId(command, options->job_id);
-  AddMaster(command, options->master, true);
-  AddJson(command, options->json);
-  command.footer("Examples:\n  weir status j-20260131-120000-1a2b --json");
-}
-
-void AddList(CLI::App& app, const TakeCommand& take) {
-  std::shared_ptr<ListOptions> options;
-  CLI::App& command =
-      AddCommand(app, "list", "List jobs (newest first) or workers", kAskGroup, take, options);
-  command
-      .add_option_function<std::string>(
-          "WHAT",
-          [options](const std::string& what) {
-            options->what =
-                what == "workers" ? ListOptions::What::kWorkers : ListOptions::What::kJobs;
-          },
-          "'jobs' (default) or 'workers'")
-      ->check(CLI::IsMember({"jobs", "workers"}))
-      ->type_name("WHAT");
-  command.add_option("--max", options->max_jobs, "List at most this many jobs (default: 100)")
-      ->check(CLI::Range(1, 1000))
-      ->type_name("N");
-  AddMaster(command, options->master, true);
-  AddJson(command, options->json);
-  command.footer("Examples:\n  weir list jobs --max 10\n  weir list workers --master node1:7117");
-}
-
-void AddCancel(CLI::App& app, const TakeCommand& take) {
-  std::shared_ptr<CancelOptions> options;
-  CLI::App& command =
-      AddCommand(app, "cancel", "End a job; its output stays absent", kAskGroup, take, options);
-  AddJobId(command, options->job_id);
-  command.add_option("--reason", options->reason, "Sentence to remember with the job")
-      ->type_name("TEXT");
-  AddMaster(command, options->master, true);
-  AddJson(command, options->json);
-  command.footer("Examples:\n  weir cancel j-20260131-120000-1a2b --reason 'wrong input'");
-}
-
-void AddLogs(CLI::App& app, const TakeCommand& take) {
-  std::shared_ptr<LogsOptions> options;
-  CLI::App& command =
-      AddCommand(app, "logs", "Print what a job's task processes wrote", kAskGroup, take, options);
-  AddJobId(command, options->job_id);
-  AddMaster(command, options->master, true);
-  AddJson(command, options->json);
-  command.footer("Examples:\n  weir logs j-20260131-120000-1a2b");
-}
-
-void AddExplain(CLI::App& app, const TakeCommand& take) {
-  std::shared_ptr<ExplainOptions> options;
-  CLI::App& command = AddCommand(app, "explain", "Show a job's plan, predicted beside actual",
-                                 kAskGroup, take, options);
-  AddJobId(command, options->job_id);
-  AddPictures(command, options->pictures);
-  AddMaster(command, options->master, true);
-  AddJson(command, options->json);
-  command.footer("Examples:\n  weir explain j-20260131-120000-1a2b --gantt plan.svg");
-}
-
-void AddCalibrate(CLI::App& app, const TakeCommand& take) {
-  std::shared_ptr<CalibrateOptions> options;
-  CLI::App& command =
-      AddCommand(app, "calibrate", "Measure the network between the workers of a cluster",
-                 "Run a cluster", take, options);
-  AddMaster(command, options->master, true);
-  command
-      .add_option("--seconds", options->seconds_max,
-                  "Stop after so many seconds and say what is missing (default: 120)")
-      ->check(CLI::Range(1, 600))
-      ->type_name("S");
-  command
-      .add_option("--output", options->output_file,
-                  "Write what was found as a file for 'weir master --network' (docs/network.md)")
-      ->type_name("FILE");
-  AddJson(command, options->json);
-  command.add_flag("-q,--quiet", options->quiet, "No progress on stderr");
-  command.footer(
-      "Examples:\n"
-      "  weir calibrate --master node1:7117\n"
-      "  weir calibrate --output network.json --seconds 60\n"
-      "No job may run meanwhile; jobs that are submitted wait. The master remembers the result.");
-}
-
 }  // namespace
 
-void AddJobCommands(CLI::App& app, const TakeCommand& take) {
+void AddRunCommands(CLI::App& app, const TakeCommand& take) {
   AddRun(app, take);
   AddSubmit(app, take);
   AddPlan(app, take);
-  AddWatch(app, take);
-  AddStatus(app, take);
-  AddList(app, take);
-  AddCancel(app, take);
-  AddLogs(app, take);
-  AddExplain(app, take);
-  AddCalibrate(app, take);
 }
 
 }  // namespace weir::client

@@ -1,0 +1,96 @@
+// Flags of the commands that ask about jobs.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "runtime/client/flags/command_flags.h"
+
+namespace weir::client {
+namespace {
+
+/// Adds a command about one job of a master. `own` adds the flags that only this one has, before
+/// those that all have.
+template <typename Options>
+CLI::App& AddJobQuestion(
+    CLI::App& app, const std::string& name, const std::string& help, const std::string& example,
+    const TakeCommand& take, std::shared_ptr<Options>& options,
+    const std::function<void(CLI::App&)>& own = [](CLI::App&) {}) {
+  CLI::App& command = AddCommand(app, name, help, kAskGroup, take, options);
+  command.add_option("JOB-ID", options->job_id, "Id as printed by 'weir submit' and 'weir list'")
+      ->required();
+  own(command);
+  AddMaster(command, options->master);
+  AddJson(command, options->json);
+  command.footer("Examples:\n  weir " + name + " j-20260131-120000-1a2b" + example);
+  return command;
+}
+
+void AddWatch(CLI::App& app, const TakeCommand& take) {
+  std::shared_ptr<WatchOptions> options;
+  AddJobQuestion(app, "watch", "Follow a job until it ends; Ctrl-C only leaves",
+                 " --master node1:7117", take, options)
+      .add_flag("-q,--quiet", options->quiet, "No progress on stderr");
+}
+
+void AddStatus(CLI::App& app, const TakeCommand& take) {
+  std::shared_ptr<StatusOptions> options;
+  AddJobQuestion(app, "status", "Show the state of one job", " --json", take, options);
+}
+
+void AddList(CLI::App& app, const TakeCommand& take) {
+  std::shared_ptr<ListOptions> options;
+  CLI::App& command =
+      AddCommand(app, "list", "List jobs (newest first) or workers", kAskGroup, take, options);
+  command
+      .add_option_function<std::string>(
+          "WHAT",
+          [options](const std::string& what) {
+            options->what =
+                what == "workers" ? ListOptions::What::kWorkers : ListOptions::What::kJobs;
+          },
+          "'jobs' (default) or 'workers'")
+      ->check(CLI::IsMember({"jobs", "workers"}))
+      ->type_name("WHAT");
+  command.add_option("--max", options->max_jobs, "List at most this many jobs (default: 100)")
+      ->check(CLI::Range(1, 1000))
+      ->type_name("N");
+  AddMaster(command, options->master);
+  AddJson(command, options->json);
+  command.footer("Examples:\n  weir list jobs --max 10\n  weir list workers --master node1:7117");
+}
+
+void AddCancel(CLI::App& app, const TakeCommand& take) {
+  std::shared_ptr<CancelOptions> options;
+  AddJobQuestion(app, "cancel", "End a job; its output stays absent", " --reason 'wrong input'",
+                 take, options, [&options](CLI::App& command) {
+                   command
+                       .add_option("--reason", options->reason, "Sentence to remember with the job")
+                       ->type_name("TEXT");
+                 });
+}
+
+void AddLogs(CLI::App& app, const TakeCommand& take) {
+  std::shared_ptr<LogsOptions> options;
+  AddJobQuestion(app, "logs", "Print what a job's task processes wrote", "", take, options);
+}
+
+void AddExplain(CLI::App& app, const TakeCommand& take) {
+  std::shared_ptr<ExplainOptions> options;
+  AddJobQuestion(app, "explain", "Show a job's plan, predicted beside actual", " --gantt plan.svg",
+                 take, options,
+                 [&options](CLI::App& command) { AddPictures(command, options->pictures); });
+}
+
+}  // namespace
+
+void AddAskCommands(CLI::App& app, const TakeCommand& take) {
+  AddWatch(app, take);
+  AddStatus(app, take);
+  AddList(app, take);
+  AddCancel(app, take);
+  AddLogs(app, take);
+  AddExplain(app, take);
+}
+
+}  // namespace weir::client

@@ -1,0 +1,42 @@
+// Flags of the commands that run a cluster, but for the daemons.
+
+#include <memory>
+
+#include "runtime/client/flags/command_flags.h"
+
+namespace weir::client {
+namespace {
+
+void AddCalibrate(CLI::App& app, const TakeCommand& take) {
+  std::shared_ptr<CalibrateOptions> options;
+  CLI::App& command =
+      AddCommand(app, "calibrate", "Measure the network between the workers of a cluster",
+                 kClusterGroup, take, options);
+  AddMaster(command, options->master);
+  command
+      .add_option("--seconds", options->seconds_max,
+                  "Stop after so many seconds and say what is missing (default: 120)")
+      ->check(CLI::Range(1, 600))
+      ->type_name("S");
+  command
+      .add_option("--output", options->output_file,
+                  "Write what was found as a file for 'weir master --network' (docs/network.md)")
+      ->type_name("FILE");
+  AddJson(command, options->json);
+  command.add_flag("-q,--quiet", options->quiet, "No progress on stderr");
+  command.footer(
+      "Examples:\n"
+      "  weir calibrate --master node1:7117\n"
+      "  weir calibrate --output network.json --seconds 60\n"
+      "No job may run meanwhile; jobs that are submitted wait. The master remembers the result.");
+}
+
+}  // namespace
+
+void AddClusterCommands(CLI::App& app, const TakeCommand& take) {
+  AddCalibrate(app, take);
+  AddMasterDaemon(app, take);
+  AddWorkerDaemon(app, take);
+}
+
+}  // namespace weir::client

@@ -1,0 +1,67 @@
+// Flags of the master.
+
+#include <memory>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "runtime/client/flags/command_flags.h"
+
+namespace weir::client {
+namespace {
+
+std::string CheckPacingFraction(const std::string& text) {
+  double share = 0;
+  const bool legal = absl::SimpleAtod(text, &share) && (share == 0 || (share >= 0.1 && share <= 1));
+  return legal ? std::string() : "legal are 0 (unpaced) and 0.1 to 1";
+}
+
+}  // namespace
+
+void AddMasterDaemon(CLI::App& app, const TakeCommand& take) {
+  std::shared_ptr<MasterDaemonOptions> options;
+  CLI::App& command =
+      AddCommand(app, "master", "Serve a cluster: accept jobs, plan them, conduct them",
+                 kClusterGroup, take, options);
+  options->listen = kDefaultMaster;
+  command.add_option("--listen", options->listen, "Address to listen on (default: 127.0.0.1:7117)")
+      ->type_name("HOST:PORT");
+  command
+      .add_option("--journal", options->journal,
+                  "File that remembers jobs (default: $WEIR_JOURNAL, else "
+                  "~/.local/state/weir/journal.db)")
+      ->envname("WEIR_JOURNAL")
+      ->type_name("FILE");
+  AddRate(command, "--channel-rate", options->channel_bytes_per_s,
+          "Rate of one network channel, for example 1Gbit/s (the default)");
+  AddDuration(command, "--latency", options->latency,
+              "Start-up time of one transfer (default: 1ms)");
+  command
+      .add_option("--bisection-channels", options->bisection_channels,
+                  "Transfers that the network carries at once (default: no limit)")
+      ->check(CLI::Range(1, 100'000))
+      ->type_name("N");
+  command
+      .add_option("--network", options->network_file,
+                  "Rates, slow ports, racks and other cuts by names of workers (docs/network.md)")
+      ->check(CLI::ExistingFile)
+      ->type_name("FILE");
+  command
+      .add_option("--pacing-fraction", options->pacing_fraction,
+                  "Share of a known channel rate that senders are paced at, 0.1 to 1; 0 = unpaced "
+                  "(default: 0.97)")
+      ->check(CheckPacingFraction)
+      ->group("Wire")
+      ->type_name("SHARE");
+  AddBytes(command, "--look-ahead", options->look_ahead_bytes,
+           "Bytes left of a transfer at which the next may begin on its ports; 0 = none left "
+           "(default: 16KiB where the channel rate is known)");
+  AddListenerSecurity(command, options->tls, options->insecure);
+  AddLog(command, options->log);
+  command.footer(
+      "Examples:\n"
+      "  weir master\n"
+      "  weir master --listen 0.0.0.0:7117 --tls-cert m.pem --tls-key m.key --tls-ca ca.pem "
+      "--bisection-channels 4");
+}
+
+}  // namespace weir::client

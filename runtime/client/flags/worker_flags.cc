@@ -1,0 +1,76 @@
+// Flags of the worker daemon.
+
+#include <memory>
+
+#include "runtime/client/flags/command_flags.h"
+
+namespace weir::client {
+
+void AddWorkerDaemon(CLI::App& app, const TakeCommand& take) {
+  std::shared_ptr<WorkerDaemonOptions> options;
+  CLI::App& command = AddCommand(app, "worker", "Serve a master with this machine's cores and disk",
+                                 kClusterGroup, take, options);
+  options->master.address = kDefaultMaster;
+  options->listen = "127.0.0.1:0";
+  options->data_listen = "127.0.0.1:0";
+  command
+      .add_option("--master", options->master.address,
+                  "Master to serve (default: $WEIR_MASTER, else 127.0.0.1:7117)")
+      ->envname("WEIR_MASTER")
+      ->type_name("HOST:PORT");
+  command
+      .add_option("--listen", options->listen,
+                  "Address for the master's orders (default: 127.0.0.1:0, any free port)")
+      ->type_name("HOST:PORT");
+  command
+      .add_option("--data-listen", options->data_listen,
+                  "Address for other workers' fetches (default: 127.0.0.1:0, any free port)")
+      ->type_name("HOST:PORT");
+  command
+      .add_option("--advertise", options->advertise,
+                  "Host by which master and workers reach this one (default: as in --listen)")
+      ->type_name("HOST");
+  command
+      .add_option("--name", options->name,
+                  "Name of this worker, unique in the cluster (default: host:port of the data "
+                  "address)")
+      ->type_name("NAME");
+  command.add_option("--slots", options->slots, "Threads of a task process (default: one a core)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  AddBytes(command, "--memory", options->memory_bytes,
+           "Memory that a task process may use (default: no limit)");
+  command
+      .add_option("--compute-rate", options->compute_rate,
+                  "How fast all slots together are, in unit workers (default: measured at the "
+                  "start)")
+      ->check(CLI::Range(0.001, 1e6))
+      ->type_name("X");
+  command.add_flag_callback(
+      "--no-measure", [options] { options->measure = false; },
+      "Do not measure compute and disk rates at the start; count as one unit worker a slot");
+  command
+      .add_option("--work-dir", options->work_dir,
+                  "Directory for runs (default: $WEIR_WORK_DIR, $TMPDIR or /tmp)")
+      ->envname("WEIR_WORK_DIR")
+      ->type_name("DIR");
+  command
+      .add_option("--handover-domain", options->handover_domain,
+                  "Workers of one value share the file system of --work-dir and pass runs on as "
+                  "files")
+      ->type_name("NAME");
+  command
+      .add_option("--congestion-control", options->congestion_control,
+                  "TCP congestion control of every send, for example reno (default: bbr where "
+                  "paced, else reno; cubic on loopback)")
+      ->type_name("NAME");
+  AddListenerSecurity(command, options->master.tls, options->insecure);
+  AddLog(command, options->log);
+  command.footer(
+      "Examples:\n"
+      "  weir worker\n"
+      "  weir worker --master node1:7117 --listen 10.0.0.7:7118 --data-listen 10.0.0.7:7119 "
+      "--insecure");
+}
+
+}  // namespace weir::client
