@@ -9,7 +9,7 @@
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/master/master_impl.h"
-#include "runtime/master/planning/plan_request.h"
+#include "runtime/master/planning/cluster_profile.h"
 
 namespace weir::master {
 namespace {

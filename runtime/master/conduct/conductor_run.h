@@ -16,7 +16,7 @@
 #include "runtime/master/conduct/order_builder.h"
 #include "runtime/master/conduct/skipped_records.h"
 #include "runtime/master/learning/codec_trials.h"
-#include "runtime/master/planning/plan_request.h"
+#include "runtime/master/planning/planned_job.h"
 #include "weir/v1/services.pb.h"
 
 namespace weir::master {

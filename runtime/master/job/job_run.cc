@@ -9,6 +9,7 @@
 #include "runtime/base/log.h"
 #include "runtime/master/conduct/progress.h"
 #include "runtime/master/learning/learned_shape.h"
+#include "runtime/master/planning/cluster_profile.h"
 
 namespace weir::master {
 

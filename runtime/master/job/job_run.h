@@ -15,9 +15,11 @@
 #include "runtime/master/conduct/conductor_run.h"
 #include "runtime/master/job/job_machine.h"
 #include "runtime/master/journal/journal_writer.h"
+#include "runtime/master/learning/shape_history.h"
+#include "runtime/master/options/master_options.h"
 #include "runtime/master/options/master_seams.h"
 #include "runtime/master/output/staged_output.h"
-#include "runtime/master/planning/plan_request.h"
+#include "runtime/master/planning/planned_job.h"
 #include "runtime/master/planning/planning.h"
 #include "runtime/master/workers/job_reservation.h"
 

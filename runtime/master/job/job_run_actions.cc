@@ -9,6 +9,7 @@
 #include "runtime/base/log.h"
 #include "runtime/master/input/input_expansion.h"
 #include "runtime/master/job/job_run.h"
+#include "runtime/master/planning/cluster_profile.h"
 #include "runtime/master/planning/given_plan.h"
 
 namespace weir::master {

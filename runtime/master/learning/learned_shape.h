@@ -1,7 +1,7 @@
 #pragma once
 
 // What a finished job teaches about its kind, and how that is used. Pure.
-// Upstream: JobRun (a run that ended), sampling. Downstream: plan_request, ShapeHistory.
+// Upstream: JobRun (a run that ended), sampling. Downstream: PlanRequest, ShapeHistory.
 
 #include <cstdint>
 

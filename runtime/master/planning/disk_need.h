@@ -1,7 +1,7 @@
 #pragma once
 
 // Whether what a plan makes fits on the workers' disks. Pure.
-// Upstream: plan_request. Downstream: JobError.
+// Upstream: MakePlannedJob. Downstream: JobError.
 
 #include "absl/status/status.h"
 #include "runtime/master/planning/plan_request.h"

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "jobs/api/job_definition.h"
-#include "runtime/master/planning/plan_request.h"
+#include "runtime/master/planning/planned_job.h"
 #include "runtime/master/workers/worker_table.h"
 #include "weir/v1/job.pb.h"
 

@@ -5,6 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/log.h"
+#include "runtime/master/planning/cluster_profile.h"
+#include "runtime/master/planning/plan_request.h"
 
 namespace weir::master {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 // From a checked job to its plan: what is known of it, a sample where that pays, the planner.
-// Upstream: JobRun, the master's dry runs. Downstream: SampleRun, plan_request.
+// Upstream: JobRun, the master's dry runs. Downstream: SampleRun, PlanRequest, PlannedJob.
 
 #include <memory>
 #include <optional>
@@ -11,10 +11,13 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "runtime/env/callback_scope.h"
+#include "runtime/master/input/input_ranges.h"
 #include "runtime/master/learning/shape_history.h"
+#include "runtime/master/options/master_options.h"
 #include "runtime/master/options/master_seams.h"
-#include "runtime/master/planning/plan_request.h"
+#include "runtime/master/planning/planned_job.h"
 #include "runtime/master/planning/sample_run.h"
+#include "runtime/master/workers/worker_table.h"
 
 namespace weir::master {
 

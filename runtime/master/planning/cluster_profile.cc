@@ -1,0 +1,119 @@
+#include "runtime/master/planning/cluster_profile.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace weir::master {
+namespace {
+
+planner::NetworkModel MakeNetwork(absl::Span<const RegisteredWorker> workers,
+                                  const MasterOptions& options) {
+  const bool handover = SameHost(workers);
+  const double rate =
+      handover ? options.handover_seconds_per_byte : options.channel_seconds_per_byte;
+  const auto num_workers = static_cast<std::int32_t>(workers.size());
+  planner::NetworkModel network;
+  if (options.bisection_channels > 0) {
+    network = planner::LimitedTotal(num_workers, rate, options.bisection_channels);
+  } else {
+    network.num_workers = num_workers;
+    network.seconds_per_byte = rate;
+  }
+  network.latency_s = handover ? options.handover_latency_s : options.latency_s;
+  if (!handover) {
+    std::vector<std::string> names;
+    for (const RegisteredWorker& worker : workers) names.push_back(worker.identity.name());
+    ApplyNetworkSpec(KnownNetwork(options), names, network);
+  }
+  return network;
+}
+
+// Measured rates of equal machines differ by noise; planned for, it would only make every plan an
+// unequal one. Within this factor of each other all workers count as their mean.
+constexpr double kEqualRates = 1.15;
+
+void LevelEqualWorkers(std::vector<planner::WorkerProfile>& workers) {
+  double least = workers[0].compute_rate;
+  double most = least;
+  double sum = 0;
+  for (const planner::WorkerProfile& worker : workers) {
+    least = std::min(least, worker.compute_rate);
+    most = std::max(most, worker.compute_rate);
+    sum += worker.compute_rate;
+  }
+  if (most > kEqualRates * least) return;
+  for (planner::WorkerProfile& worker : workers) {
+    worker.compute_rate = sum / static_cast<double>(workers.size());
+  }
+}
+
+planner::WorkerProfile MakeWorker(const RegisteredWorker& worker) {
+  planner::WorkerProfile profile;
+  profile.name = worker.identity.name();
+  profile.slots = std::max(1, worker.profile.slots());
+  profile.compute_rate = ComputeRate(worker);
+  if (worker.profile.compute_rate() > 0) profile.compute_rate_origin = planner::Origin::kMeasured;
+  profile.memory_bytes = worker.profile.memory_bytes();
+  profile.free_disk_bytes = worker.profile.free_disk_bytes();
+  return profile;
+}
+
+}  // namespace
+
+planner::Origin OriginOfNetwork(absl::Span<const RegisteredWorker> workers,
+                                const MasterOptions& options) {
+  const bool measured = !SameHost(workers) && options.network.channel_bytes_per_s <= 0 &&
+                        options.measured.channel_bytes_per_s > 0;
+  return measured ? planner::Origin::kMeasured : options.network_origin;
+}
+
+bool SameHost(absl::Span<const RegisteredWorker> workers) {
+  const std::string& domain = workers.front().identity.handover_domain();
+  return !domain.empty() &&
+         std::all_of(workers.begin(), workers.end(), [&](const RegisteredWorker& worker) {
+           return worker.identity.handover_domain() == domain;
+         });
+}
+
+double ComputeRate(const RegisteredWorker& worker) {
+  if (worker.profile.compute_rate() > 0) return worker.profile.compute_rate();
+  return std::max(1, worker.profile.slots());
+}
+
+NetworkSpec KnownNetwork(const MasterOptions& options) {
+  NetworkSpec measured = options.measured;
+  if (options.bisection_channels > 0) measured.cuts.clear();
+  return Overlay(options.network, measured);
+}
+
+planner::ClusterProfile MakeClusterProfile(absl::Span<const RegisteredWorker> workers,
+                                           const MasterOptions& options) {
+  planner::ClusterProfile cluster;
+  for (const RegisteredWorker& worker : workers) cluster.workers.push_back(MakeWorker(worker));
+  LevelEqualWorkers(cluster.workers);
+  cluster.network = MakeNetwork(workers, options);
+  cluster.network_origin = OriginOfNetwork(workers, options);
+  if (cluster.network_origin != planner::Origin::kDefault && !SameHost(workers)) {
+    cluster.network.pacing_fraction = options.pacing_fraction;
+    cluster.network.sharing_fraction = options.sharing_fraction;
+  }
+  return cluster;
+}
+
+void ApplyLearnedRates(const ShapeHistory& learned, absl::Span<const RegisteredWorker> workers,
+                       planner::ClusterProfile& cluster) {
+  for (planner::WorkerProfile& profile : cluster.workers) {
+    const double speed = learned.SpeedOf(profile.name);
+    if (speed == 1) continue;
+    profile.compute_rate *= speed;
+    profile.compute_rate_origin = planner::Origin::kHistory;
+  }
+  if (cluster.network_origin == planner::Origin::kDefault && !SameHost(workers) &&
+      learned.channel_seconds_per_byte()) {
+    cluster.network.seconds_per_byte = *learned.channel_seconds_per_byte();
+    cluster.network_origin = planner::Origin::kHistory;
+  }
+}
+
+}  // namespace weir::master

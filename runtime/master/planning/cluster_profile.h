@@ -1,0 +1,40 @@
+#pragma once
+
+// The cluster as the planner sees it: rates of the workers, and the network between them. Pure.
+// Upstream: registered workers, options (given, measured), ShapeHistory (learned). Downstream:
+// PlanRequest; Planning, which samples by it; what a master shows of its network.
+
+#include "absl/types/span.h"
+#include "planner/job/job_shape.h"
+#include "runtime/master/learning/shape_history.h"
+#include "runtime/master/options/master_options.h"
+#include "runtime/master/workers/worker_table.h"
+
+namespace weir::master {
+
+/// Where the numbers of the network between these workers come from.
+planner::Origin OriginOfNetwork(absl::Span<const RegisteredWorker> workers,
+                                const MasterOptions& options);
+
+/// What is known of the network between workers that do not share a file system: given, else
+/// measured. What neither says is default.
+NetworkSpec KnownNetwork(const MasterOptions& options);
+
+/// Rate of a worker by its profile; one that was not measured counts as a unit worker a slot.
+double ComputeRate(const RegisteredWorker& worker);
+
+/// Whether all workers hand runs over in place: they are on one machine. Requires: not empty.
+bool SameHost(absl::Span<const RegisteredWorker> workers);
+
+/// Returns these workers, in this order, and the network between them, by what was given and
+/// measured. Rates that differ no more than measurements of equal machines do count as their mean;
+/// a network that is known is paced. Requires: `workers` is not empty.
+planner::ClusterProfile MakeClusterProfile(absl::Span<const RegisteredWorker> workers,
+                                           const MasterOptions& options);
+
+/// Corrects such a profile of `workers` by what runs taught: the workers' speeds, and the channel's
+/// rate where it is neither given nor measured.
+void ApplyLearnedRates(const ShapeHistory& learned, absl::Span<const RegisteredWorker> workers,
+                       planner::ClusterProfile& cluster);
+
+}  // namespace weir::master

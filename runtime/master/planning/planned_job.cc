@@ -1,0 +1,60 @@
+#include "runtime/master/planning/planned_job.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "planner/explain/explain.h"
+#include "planner/job/plan_job.h"
+#include "planner/plan/check_plan.h"
+#include "planner/wire/plan_wire.h"
+#include "runtime/master/planning/disk_need.h"
+#include "runtime/master/planning/plan_request.h"
+
+namespace weir::master {
+
+absl::StatusOr<PlannedJob> MakePlannedJob(const PlanRequest& request) {
+  absl::StatusOr<planner::Plan> plan =
+      planner::PlanJob(request.shape, request.cluster, request.options);
+  if (!plan.ok()) return plan.status();
+  if (absl::Status fits = CheckDisk(request, *plan); !fits.ok()) return fits;
+  for (const std::string& note : request.notes) plan->summary.notes.push_back(note);
+  std::vector<std::string> names;
+  for (const planner::WorkerProfile& worker : request.cluster.workers) names.push_back(worker.name);
+  absl::StatusOr<PlannedJob> planned =
+      FinishPlannedJob(*std::move(plan), std::move(names), request.shape.job);
+  if (!planned.ok()) return planned;
+  // A rate that runs taught is not one to pace at: runs that are paced would teach a lower one.
+  planned->network_known = request.cluster.network_origin != planner::Origin::kDefault &&
+                           request.cluster.network_origin != planner::Origin::kHistory;
+  planned->shape = request.shape;
+  planned->cluster = request.cluster;
+  return planned;
+}
+
+absl::StatusOr<PlannedJob> FinishPlannedJob(planner::Plan plan,
+                                            std::vector<std::string> worker_names,
+                                            const std::string& job) {
+  PlannedJob planned;
+  planned.plan = std::move(plan);
+  planned.worker_names = std::move(worker_names);
+  if (absl::Status feasible = planner::CheckPlan(planned.plan); !feasible.ok()) {
+    return absl::InternalError(
+        absl::StrCat("the planner made a plan that does not hold: ", feasible.message()));
+  }
+  absl::StatusOr<planner::Prediction> prediction = planner::Predict(planned.plan);
+  if (!prediction.ok()) {
+    return absl::InternalError(
+        absl::StrCat("the plan cannot be predicted: ", prediction.status().message()));
+  }
+  planned.prediction = *std::move(prediction);
+  planned.message = planner::PlanToProto(planned.plan, planned.worker_names);
+  planned.plan_id = planned.message.plan_id();
+  planner::ExplainOptions explain;
+  explain.title = job;
+  explain.worker_names = planned.worker_names;
+  planned.plan_text = planner::ExplainText(planned.plan, planned.prediction, nullptr, explain);
+  return planned;
+}
+
+}  // namespace weir::master

@@ -1,0 +1,46 @@
+#pragma once
+
+// The planner's whole answer: a plan that was checked, predicted and explained. Pure;
+// MakePlannedJob runs on the compute pool. Upstream: PlanRequest, or a given plan. Downstream:
+// JobRun, ConductorRun.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "planner/job/job_shape.h"
+#include "planner/plan/plan.h"
+#include "planner/plan/predict/predict.h"
+#include "weir/v1/plan.pb.h"
+
+namespace weir::master {
+
+struct PlanRequest;
+
+/// A plan that was checked and predicted.
+struct PlannedJob {
+  planner::Plan plan;
+  planner::Prediction prediction;
+  std::vector<std::string> worker_names;
+  /// The network's rates are measured or given, not guessed.
+  bool network_known = false;
+  /// What it was made from.
+  planner::JobShape shape;
+  planner::ClusterProfile cluster;
+  std::string plan_id;
+  std::string plan_text;
+  v1::Plan message;
+};
+
+/// Builds, checks, predicts and explains the plan. Errors: what the planner says; DISK_FULL when a
+/// worker would hold more than its disk has free, by numbers that were measured, not guessed;
+/// kInternal when the planner's own plan does not hold.
+absl::StatusOr<PlannedJob> MakePlannedJob(const PlanRequest& request);
+
+/// Checks, predicts and explains a plan for these workers (by WorkerIndex). Errors: kInternal when
+/// it does not hold.
+absl::StatusOr<PlannedJob> FinishPlannedJob(planner::Plan plan,
+                                            std::vector<std::string> worker_names,
+                                            const std::string& job);
+
+}  // namespace weir::master
