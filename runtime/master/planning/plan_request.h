@@ -8,8 +8,8 @@
 
 #include "absl/types/span.h"
 #include "jobs/api/job_definition.h"
+#include "planner/job/builders/plan_job.h"
 #include "planner/job/job_shape.h"
-#include "planner/job/plan_job.h"
 #include "runtime/master/input/input_ranges.h"
 #include "runtime/master/learning/shape_history.h"
 #include "runtime/master/options/master_options.h"

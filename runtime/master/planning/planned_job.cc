@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "planner/explain/explain.h"
-#include "planner/job/plan_job.h"
+#include "planner/job/builders/plan_job.h"
 #include "planner/plan/check_plan.h"
 #include "planner/wire/plan_wire.h"
 #include "runtime/master/planning/disk_need.h"

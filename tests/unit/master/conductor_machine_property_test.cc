@@ -4,7 +4,7 @@
 #include <random>
 
 #include "gtest/gtest.h"
-#include "planner/job/plan_job.h"
+#include "planner/job/builders/plan_job.h"
 #include "planner/plan/predict/predict.h"
 #include "rapidcheck.h"
 #include "rapidcheck/gtest.h"

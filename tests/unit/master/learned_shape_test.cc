@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "planner/job/plan_job.h"
+#include "planner/job/builders/plan_job.h"
 #include "planner/plan/predict/predict.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/master/learning/shape_history.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/job/plan_job.h"
+#include "planner/job/builders/plan_job.h"
 #include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"
 #include "planner/plan/predict/predict.h"

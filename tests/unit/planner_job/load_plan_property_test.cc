@@ -7,10 +7,10 @@
 #include <cmath>
 #include <vector>
 
-#include "planner/job/even_plan.h"
+#include "planner/job/builders/even_plan.h"
+#include "planner/job/builders/plan_job.h"
 #include "planner/job/job_bound.h"
 #include "planner/job/packed_shape.h"
-#include "planner/job/plan_job.h"
 #include "planner/plan/check_plan.h"
 #include "planner/plan/predict/predict.h"
 #include "tests/unit/planner_job/random_job.h"

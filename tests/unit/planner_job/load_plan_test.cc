@@ -1,7 +1,7 @@
 // Plans by divisible load: by hand, against the even split, and against the bound that holds for
 // every plan.
 
-#include "planner/job/load_plan.h"
+#include "planner/job/builders/load_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "planner/job/even_plan.h"
+#include "planner/job/builders/even_plan.h"
+#include "planner/job/builders/plan_job.h"
 #include "planner/job/job_bound.h"
-#include "planner/job/plan_job.h"
 #include "planner/plan/check_plan.h"
 
 namespace weir::planner {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/job/plan_job.h"
+#include "planner/job/builders/plan_job.h"
 
 namespace weir::planner {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/job/plan_job.h"
+#include "planner/job/builders/plan_job.h"
 #include "planner/order/order_bound.h"
 #include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"

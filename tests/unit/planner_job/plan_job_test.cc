@@ -1,4 +1,4 @@
-#include "planner/job/plan_job.h"
+#include "planner/job/builders/plan_job.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

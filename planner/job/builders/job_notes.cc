@@ -1,4 +1,4 @@
-#include "planner/job/job_notes.h"
+#include "planner/job/builders/job_notes.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "planner/job/load_plan.h"
+#include "planner/job/builders/load_plan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/explain/readable.h"
-#include "planner/job/even_plan.h"
+#include "planner/job/builders/even_plan.h"
 #include "planner/job/job_bound.h"
 #include "planner/job/job_drafts.h"
 #include "planner/job/map_chunks.h"

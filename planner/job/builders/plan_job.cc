@@ -1,6 +1,6 @@
 // Upstream: runtime/master. Downstream: one builder a method.
 
-#include "planner/job/plan_job.h"
+#include "planner/job/builders/plan_job.h"
 
 #include <algorithm>
 #include <string>
@@ -12,10 +12,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "planner/explain/readable.h"
+#include "planner/job/builders/even_plan.h"
+#include "planner/job/builders/job_notes.h"
+#include "planner/job/builders/load_plan.h"
 #include "planner/job/check_job.h"
-#include "planner/job/even_plan.h"
-#include "planner/job/job_notes.h"
-#include "planner/job/load_plan.h"
 #include "planner/job/packed_shape.h"
 #include "planner/order/planning_effort.h"
 

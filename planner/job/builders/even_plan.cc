@@ -1,4 +1,4 @@
-#include "planner/job/even_plan.h"
+#include "planner/job/builders/even_plan.h"
 
 #include <string>
 #include <utility>
