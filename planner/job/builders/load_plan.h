@@ -2,10 +2,8 @@
 
 // The plan of a job by divisible load: chunk sizes and load fractions from planner/load, the order
 // of transfers by whichever of its schedules predicts best.
-// Upstream: PlanJob. Downstream: planner/load, plan_assembly, transfer_orders.
-
-#include <string>
-#include <vector>
+// Upstream: PlanJob. Downstream: job_chain (what is solved), load_split (who gets what),
+// split_assembly (the plans that compete).
 
 #include "absl/status/statusor.h"
 #include "planner/job/job_shape.h"
@@ -38,9 +36,5 @@ namespace weir::planner {
 ///   split is always tried. `effort` in (0, 1] is the part of all this that this call may take.
 absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& cluster,
                               double effort = 1);
-
-/// Sentences on what one more mapper, reducer or channel would change, by the model of LoadPlan.
-std::vector<std::string> OneMoreNotes(const JobShape& shape, const ClusterProfile& cluster,
-                                      const Plan& plan);
 
 }  // namespace weir::planner

@@ -15,6 +15,7 @@
 #include "planner/job/builders/even_plan.h"
 #include "planner/job/builders/job_notes.h"
 #include "planner/job/builders/load_plan.h"
+#include "planner/job/builders/one_more_notes.h"
 #include "planner/job/check_job.h"
 #include "planner/job/packed_shape.h"
 #include "planner/order/planning_effort.h"

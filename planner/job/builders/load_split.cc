@@ -1,0 +1,102 @@
+#include "planner/job/builders/load_split.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <utility>
+
+#include "planner/job/job_drafts.h"
+#include "planner/job/map_chunks.h"
+
+namespace weir::planner {
+namespace {
+
+std::vector<WorkerIndex> FastestFirst(const ClusterProfile& cluster) {
+  std::vector<WorkerIndex> workers =
+      WorkersInTurn(cluster.network.num_workers, cluster.network.num_workers);
+  std::stable_sort(workers.begin(), workers.end(), [&](WorkerIndex a, WorkerIndex b) {
+    return cluster.workers[static_cast<std::size_t>(a)].compute_rate >
+           cluster.workers[static_cast<std::size_t>(b)].compute_rate;
+  });
+  return workers;
+}
+
+}  // namespace
+
+absl::StatusOr<LoadSplit> SolveSplit(const load::Chain& chain) {
+  const absl::StatusOr<load::ChainSolution> solution =
+      load::SolveChain(chain, load::LayerMethod::kFast);
+  if (!solution.ok()) return solution.status();
+  LoadSplit split;
+  for (const load::LayerSolution& layer : solution->layers) split.shares.push_back(layer.share);
+  return split;
+}
+
+void PlaceSteps(const ClusterProfile& cluster, Placement placement, LoadSplit& split) {
+  const std::vector<WorkerIndex> fastest = FastestFirst(cluster);
+  split.workers.clear();
+  for (std::size_t p = 0; p < split.shares.size(); ++p) {
+    const std::size_t count = split.shares[p].size();
+    const bool from_end = p > 0 && count < fastest.size() && placement == Placement::kApart;
+    const std::size_t first = from_end ? fastest.size() - count : 0;
+    split.workers.emplace_back();
+    for (std::size_t k = 0; k < count; ++k)
+      split.workers.back().push_back(fastest[(first + k) % fastest.size()]);
+  }
+}
+
+LoadSplit WeightedByRate(LoadSplit split, const ClusterProfile& cluster, double power) {
+  for (std::size_t p = 0; p < split.shares.size(); ++p) {
+    std::vector<double>& shares = split.shares[p];
+    double sum = 0;
+    for (std::size_t k = 0; k < shares.size(); ++k) {
+      const auto worker = static_cast<std::size_t>(split.workers[p][k]);
+      shares[k] *= std::pow(cluster.workers[worker].compute_rate, power);
+      sum += shares[k];
+    }
+    for (double& share : shares) share /= sum;
+  }
+  return split;
+}
+
+LoadSplit FittedToInput(LoadSplit split, const JobShape& shape) {
+  if (shape.uncut.empty()) return split;
+  std::vector<Bytes> chunks = MapChunks(shape, split.shares[0]);
+  if (shape.num_mappers == 0) {
+    std::erase(chunks, 0);
+    std::vector<std::size_t> largest_first(chunks.size());
+    std::iota(largest_first.begin(), largest_first.end(), std::size_t{0});
+    std::stable_sort(largest_first.begin(), largest_first.end(),
+                     [&](std::size_t a, std::size_t b) { return chunks[a] > chunks[b]; });
+    std::vector<WorkerIndex> workers(chunks.size());
+    for (std::size_t rank = 0; rank < chunks.size(); ++rank)
+      workers[largest_first[rank]] = split.workers[0][rank];
+    split.workers[0] = std::move(workers);
+  }
+  split.shares[0].clear();
+  for (const Bytes chunk : chunks) {
+    split.shares[0].push_back(static_cast<double>(chunk) / static_cast<double>(shape.input_bytes));
+  }
+  return split;
+}
+
+double PairsMax(const LoadSplit& split) {
+  double pairs = 0;
+  for (std::size_t p = 0; p + 1 < split.shares.size(); ++p) {
+    pairs = std::max(pairs, static_cast<double>(split.shares[p].size()) *
+                                static_cast<double>(split.shares[p + 1].size()));
+  }
+  return pairs;
+}
+
+double PairsOf(const LoadSplit& split) {
+  double pairs = 0;
+  for (std::size_t p = 0; p + 1 < split.shares.size(); ++p) {
+    pairs += static_cast<double>(split.shares[p].size()) *
+             static_cast<double>(split.shares[p + 1].size());
+  }
+  return pairs;
+}
+
+}  // namespace weir::planner

@@ -1,0 +1,49 @@
+#pragma once
+
+// Who gets which part of a job: the shares of each layer's load, and the workers of its steps.
+// Upstream: LoadPlan. Downstream: planner/load, split_assembly.
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "planner/job/job_shape.h"
+#include "planner/load/chain.h"
+#include "planner/plan/units.h"
+
+namespace weir::planner {
+
+/// Shares of the load by layer, [0] for mappers, and the worker of each step.
+struct LoadSplit {
+  std::vector<std::vector<double>> shares;
+  std::vector<std::vector<WorkerIndex>> workers;
+};
+
+/// Returns the loads of a chain as the whole-chain method sets them, without workers.
+/// Errors: those of SolveChain, for numbers outside the model.
+absl::StatusOr<LoadSplit> SolveSplit(const load::Chain& chain);
+
+/// Where the reducers of layers with fewer steps than workers go. Mappers go to the fastest
+/// workers.
+enum class Placement {
+  kApart,     // from the slowest on, so that few of both share none
+  kTogether,  // to the mappers' workers, so that data stays in place
+};
+
+/// Sets the worker of each step.
+void PlaceSteps(const ClusterProfile& cluster, Placement placement, LoadSplit& split);
+
+/// Makes each share proportional to this power of its worker's rate as well: 1 where computing
+/// limits, less where the ports, which are alike, limit as well.
+LoadSplit WeightedByRate(LoadSplit split, const ClusterProfile& cluster, double power);
+
+/// Makes the mappers' shares those of chunks that the input has. A mapper whose chunk is empty is
+/// left out, unless their number was asked for; the largest chunk then goes to the first worker.
+LoadSplit FittedToInput(LoadSplit split, const JobShape& shape);
+
+/// Returns the largest number of pairs in a layer.
+double PairsMax(const LoadSplit& split);
+
+/// Returns the number of pairs in all layers.
+double PairsOf(const LoadSplit& split);
+
+}  // namespace weir::planner
