@@ -7,6 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <ostream>
+#include <string>
+#include <string_view>
 
 #include "runtime/base/job_errors.h"
 #include "tests/unit/worker/real_machine.h"
@@ -15,16 +18,13 @@ namespace weir::worker {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 class TaskSupervisorTest : public testing::Test {
  protected:
   // Brings the task up and hands it one map step.
   void StartStep(TaskOptions options) {
     Start(std::move(options));
-    ASSERT_TRUE(RunUntil(
-        loop_, [&] { return ready_ || failed_; }, absl::Seconds(10)));
-    ASSERT_TRUE(ready_) << failed_->message();
+    AwaitReady(absl::Seconds(10));
     v1::TaskCommand::Run run;
     run.mutable_order()->set_step(5);
     run.mutable_order()->set_kind(v1::STEP_KIND_MAP);
@@ -45,14 +45,16 @@ class TaskSupervisorTest : public testing::Test {
     group_ = supervisor_->pid();
   }
 
-  void ExpectFailure(std::string_view code, const std::string& message,
-                     absl::Duration at_most = absl::Seconds(3)) {
+  void AwaitReady(absl::Duration at_most) {
     ASSERT_TRUE(RunUntil(
-        loop_, [&] { return failed_.has_value(); }, at_most))
-        << "still running";
-    EXPECT_EQ(failed_->code(), code);
-    EXPECT_THAT(failed_->message(), HasSubstr(message));
-    ExpectNothingLeft();
+        loop_, [&] { return ready_ || failed_; }, at_most));
+    ASSERT_TRUE(ready_) << failed_->message();
+  }
+
+  void AwaitResult(absl::Duration at_most) {
+    ASSERT_TRUE(RunUntil(
+        loop_, [&] { return result_ || failed_; }, at_most));
+    ASSERT_TRUE(result_) << failed_->message();
   }
 
   void Stop(absl::Duration at_most) {
@@ -90,8 +92,7 @@ class TaskSupervisorTest : public testing::Test {
 
 TEST_F(TaskSupervisorTest, RunsAStepAndStopsInOrder) {
   StartStep(MisbehavingTask("good"));
-  ASSERT_TRUE(RunUntil(
-      loop_, [&] { return result_.has_value(); }, absl::Seconds(3)));
+  AwaitResult(absl::Seconds(3));
   EXPECT_EQ(result_->step(), 5);
   Stop(absl::Milliseconds(250));
   EXPECT_EQ(Output(), "stopped in order\n");
@@ -107,8 +108,7 @@ TEST_F(TaskSupervisorTest, GivesATaskNothingItDoesNotNeed) {
   options.address_space_bytes = std::int64_t{1} << 32;
 #endif
   Start(options);
-  ASSERT_TRUE(RunUntil(
-      loop_, [&] { return ready_; }, absl::Seconds(3)));
+  AwaitReady(absl::Seconds(3));
   Stop(absl::Seconds(1));
   close(leak);
   EXPECT_THAT(Output(),
@@ -130,56 +130,125 @@ TEST_F(TaskSupervisorTest, ProgramThatDoesNotExist) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("/nonexistent/weir"));
 }
 
-TEST_F(TaskSupervisorTest, Segfault) {
-  StartStep(MisbehavingTask("segfault"));
-  ExpectFailure(job_error::kTaskCrashed, "in map 3 with signal SIGSEGV (Segmentation fault)");
-  EXPECT_EQ(failed_->stderr_tail(), "about to die\n");
+// What a task does wrong, and the error that it must end in.
+struct Misbehaviour {
+  std::string name;
+  // Of misbehaving_task.cc.
+  std::string behaviour;
+  enum class During { kStart, kStep } during = During::kStep;
+  std::string_view code = job_error::kTaskCrashed;
+  std::string message;
+  // The limit that cuts it off; none: it ends by itself.
+  absl::Duration TaskOptions::*limit = nullptr;
+  absl::Duration limit_value = absl::ZeroDuration();
+  std::string stderr_tail = "";
+
+  friend std::ostream& operator<<(std::ostream& out, const Misbehaviour& wrong) {
+    return out << wrong.behaviour;
+  }
+};
+
+class TaskSupervisorErrorTest : public TaskSupervisorTest,
+                                public testing::WithParamInterface<Misbehaviour> {};
+
+TEST_P(TaskSupervisorErrorTest, EndsByName) {
+  const Misbehaviour& wrong = GetParam();
+  TaskOptions options = MisbehavingTask(wrong.behaviour);
+  if (wrong.limit != nullptr) options.*wrong.limit = wrong.limit_value;
+  if (wrong.during == Misbehaviour::During::kStart) {
+    Start(options);
+  } else {
+    StartStep(options);
+  }
+  ASSERT_TRUE(RunUntil(
+      loop_, [&] { return failed_.has_value(); },
+      wrong.limit != nullptr ? absl::Seconds(1) : absl::Seconds(3)))
+      << "still running";
+  EXPECT_EQ(failed_->code(), wrong.code);
+  EXPECT_THAT(failed_->message(), HasSubstr(wrong.message));
+  if (!wrong.stderr_tail.empty()) {
+    EXPECT_EQ(failed_->stderr_tail(), wrong.stderr_tail);
+  }
+  ExpectNothingLeft();
 }
 
-TEST_F(TaskSupervisorTest, LeavesEarlyAsIfAllWereWell) {
-  StartStep(MisbehavingTask("leave"));
-  ExpectFailure(job_error::kTaskCrashed, "in map 3 with exit code 0");
-}
-
-TEST_F(TaskSupervisorTest, LeavesWithACode) {
-  StartStep(MisbehavingTask("exit-3"));
-  ExpectFailure(job_error::kTaskCrashed, "with exit code 3");
-}
-
-TEST_F(TaskSupervisorTest, LeavesBetweenSteps) {
-  Start(MisbehavingTask("leave-when-idle"));
-  ExpectFailure(job_error::kTaskCrashed, "between steps with exit code 0");
-}
-
-TEST_F(TaskSupervisorTest, EndlessLoopThatStillReports) {
-  TaskOptions options = MisbehavingTask("endless-loop");
-  options.silence = absl::Milliseconds(400);
-  StartStep(options);
-  ExpectFailure(job_error::kTaskHung, "map 3 read and wrote nothing for 400ms after 1000 input",
-                absl::Seconds(1));
-}
-
-TEST_F(TaskSupervisorTest, StoppedProcess) {
-  TaskOptions options = MisbehavingTask("stopped");
-  options.silence = absl::Milliseconds(400);
-  StartStep(options);
-  ExpectFailure(job_error::kTaskHung, "map 3 read and wrote nothing", absl::Seconds(1));
-}
+INSTANTIATE_TEST_SUITE_P(
+    Tasks, TaskSupervisorErrorTest,
+    testing::Values(
+        Misbehaviour{.name = "Segfault",
+                     .behaviour = "segfault",
+                     .message = "in map 3 with signal SIGSEGV (Segmentation fault)",
+                     .stderr_tail = "about to die\n"},
+        Misbehaviour{.name = "LeavesEarlyAsIfAllWereWell",
+                     .behaviour = "leave",
+                     .message = "in map 3 with exit code 0"},
+        Misbehaviour{
+            .name = "LeavesWithACode", .behaviour = "exit-3", .message = "with exit code 3"},
+        Misbehaviour{.name = "LeavesBetweenSteps",
+                     .behaviour = "leave-when-idle",
+                     .during = Misbehaviour::During::kStart,
+                     .message = "between steps with exit code 0"},
+        Misbehaviour{.name = "EndlessLoopThatStillReports",
+                     .behaviour = "endless-loop",
+                     .code = job_error::kTaskHung,
+                     .message = "map 3 read and wrote nothing for 400ms after 1000 input",
+                     .limit = &TaskOptions::silence,
+                     .limit_value = absl::Milliseconds(400)},
+        Misbehaviour{.name = "StoppedProcess",
+                     .behaviour = "stopped",
+                     .code = job_error::kTaskHung,
+                     .message = "map 3 read and wrote nothing",
+                     .limit = &TaskOptions::silence,
+                     .limit_value = absl::Milliseconds(400)},
+        Misbehaviour{.name = "LeavesAChildBehindAndCrashes",
+                     .behaviour = "child-then-crash",
+                     .message = "signal SIGABRT"},
+        Misbehaviour{.name = "NeverSaysReady",
+                     .behaviour = "never-ready",
+                     .during = Misbehaviour::During::kStart,
+                     .code = job_error::kTaskHung,
+                     .message = "did not come up within 300ms",
+                     .limit = &TaskOptions::start_timeout,
+                     .limit_value = absl::Milliseconds(300)},
+        Misbehaviour{.name = "DeadOnArrival",
+                     .behaviour = "dead-on-arrival",
+                     .during = Misbehaviour::During::kStart,
+                     .message = "before it was ready with exit code 7"},
+        Misbehaviour{.name = "SendsGarbage",
+                     .behaviour = "garbage",
+                     .code = job_error::kInternal,
+                     .message = "task process sent garbage"},
+        Misbehaviour{.name = "SendsAnOversizedFrame",
+                     .behaviour = "oversized",
+                     .code = job_error::kInternal,
+                     .message = "claims 4294967295 bytes"},
+        Misbehaviour{.name = "SendsHalfAFrame",
+                     .behaviour = "truncated",
+                     .message = "in map 3 with exit code 0"},
+        Misbehaviour{.name = "ClosesItsSocketButLivesOn",
+                     .behaviour = "hang-up",
+                     .message = "closed its socket"},
+        Misbehaviour{.name = "AnswersWhatItWasNotAsked",
+                     .behaviour = "wrong-step",
+                     .code = job_error::kInternal,
+                     .message = "result of step 6"},
+        Misbehaviour{.name = "ItsOwnWordCountsMoreThanItsExitCode",
+                     .behaviour = "give-up",
+                     .code = job_error::kUserError,
+                     .message = "cannot go on"}),
+    [](const testing::TestParamInfo<Misbehaviour>& row) { return row.param.name; });
 
 TEST_F(TaskSupervisorTest, SlowButSteadyIsLeftAlone) {
   TaskOptions options = MisbehavingTask("slow");
   options.silence = absl::Milliseconds(400);
   StartStep(options);
-  ASSERT_TRUE(RunUntil(
-      loop_, [&] { return result_ || failed_; }, absl::Seconds(5)));
-  EXPECT_TRUE(result_);
+  AwaitResult(absl::Seconds(5));
   Stop(absl::Seconds(1));
 }
 
 TEST_F(TaskSupervisorTest, IgnoresStop) {
   Start(MisbehavingTask("ignore-stop"));
-  ASSERT_TRUE(RunUntil(
-      loop_, [&] { return ready_; }, absl::Seconds(3)));
+  AwaitReady(absl::Seconds(3));
   Stop(absl::Seconds(1));
 }
 
@@ -197,8 +266,7 @@ TEST_F(TaskSupervisorTest, IgnoresSigterm) {
 
 TEST_F(TaskSupervisorTest, FloodsItsOutput) {
   StartStep(MisbehavingTask("flood"));
-  ASSERT_TRUE(RunUntil(
-      loop_, [&] { return result_.has_value(); }, absl::Seconds(10)));
+  AwaitResult(absl::Seconds(10));
   Stop(absl::Seconds(1));
   EXPECT_LE(Output().size(), 64u << 10);
   EXPECT_THAT(Output(), HasSubstr("xxx\nend of flood\nstopped in order\n"));
@@ -206,57 +274,9 @@ TEST_F(TaskSupervisorTest, FloodsItsOutput) {
 
 TEST_F(TaskSupervisorTest, LeavesAChildBehind) {
   StartStep(MisbehavingTask("child"));
-  ASSERT_TRUE(RunUntil(
-      loop_, [&] { return result_.has_value(); }, absl::Seconds(3)));
+  AwaitResult(absl::Seconds(3));
   EXPECT_EQ(ProcessesOfGroup(group_).size(), 2u);
   Stop(absl::Seconds(1));
-}
-
-TEST_F(TaskSupervisorTest, LeavesAChildBehindAndCrashes) {
-  StartStep(MisbehavingTask("child-then-crash"));
-  ExpectFailure(job_error::kTaskCrashed, "signal SIGABRT");
-}
-
-TEST_F(TaskSupervisorTest, NeverSaysReady) {
-  TaskOptions options = MisbehavingTask("never-ready");
-  options.start_timeout = absl::Milliseconds(300);
-  Start(options);
-  ExpectFailure(job_error::kTaskHung, "did not come up within 300ms", absl::Seconds(1));
-}
-
-TEST_F(TaskSupervisorTest, DeadOnArrival) {
-  Start(MisbehavingTask("dead-on-arrival"));
-  ExpectFailure(job_error::kTaskCrashed, "before it was ready with exit code 7");
-}
-
-TEST_F(TaskSupervisorTest, SendsGarbage) {
-  StartStep(MisbehavingTask("garbage"));
-  ExpectFailure(job_error::kInternal, "task process sent garbage");
-}
-
-TEST_F(TaskSupervisorTest, SendsAnOversizedFrame) {
-  StartStep(MisbehavingTask("oversized"));
-  ExpectFailure(job_error::kInternal, "claims 4294967295 bytes");
-}
-
-TEST_F(TaskSupervisorTest, SendsHalfAFrame) {
-  StartStep(MisbehavingTask("truncated"));
-  ExpectFailure(job_error::kTaskCrashed, "in map 3 with exit code 0");
-}
-
-TEST_F(TaskSupervisorTest, ClosesItsSocketButLivesOn) {
-  StartStep(MisbehavingTask("hang-up"));
-  ExpectFailure(job_error::kTaskCrashed, "closed its socket");
-}
-
-TEST_F(TaskSupervisorTest, AnswersWhatItWasNotAsked) {
-  StartStep(MisbehavingTask("wrong-step"));
-  ExpectFailure(job_error::kInternal, "result of step 6");
-}
-
-TEST_F(TaskSupervisorTest, ItsOwnWordCountsMoreThanItsExitCode) {
-  StartStep(MisbehavingTask("give-up"));
-  ExpectFailure(job_error::kUserError, "cannot go on");
 }
 
 TEST_F(TaskSupervisorTest, OneStepAtATime) {
