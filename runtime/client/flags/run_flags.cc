@@ -107,16 +107,22 @@ void AddEmbedded(CLI::App& command, EmbeddedOptions& embedded) {
       "Neither use nor keep what runs taught of the job ($XDG_STATE_HOME/weir/shapes)");
 }
 
+// A job that is run, or planned, in this process or on a cluster.
+template <typename Options>
+void AddJobHereOrThere(CLI::App& command, Options& options, bool needs_output) {
+  AddJob(command, options.job, needs_output);
+  AddMasterInsteadOfEmbedded(command, options.master);
+  AddEmbedded(command, options.embedded);
+  AddPictures(command, options.pictures);
+  AddJson(command, options.json);
+}
+
 void AddRun(CLI::App& app, const TakeCommand& take) {
   std::shared_ptr<RunOptions> options;
   CLI::App& command =
       AddCommand(app, "run", "Run a job here (or on a cluster) and print its result", kRunGroup,
                  take, options);
-  AddJob(command, options->job, true);
-  AddMasterInsteadOfEmbedded(command, options->master);
-  AddEmbedded(command, options->embedded);
-  AddPictures(command, options->pictures);
-  AddJson(command, options->json);
+  AddJobHereOrThere(command, *options, true);
   command.add_flag("-q,--quiet", options->quiet, "No progress and no summary on stderr");
   command.footer(
       "Examples:\n"
@@ -147,11 +153,7 @@ void AddPlan(CLI::App& app, const TakeCommand& take) {
   std::shared_ptr<PlanOptions> options;
   CLI::App& command = AddCommand(app, "plan", "Plan a job and predict its time without running it",
                                  kRunGroup, take, options);
-  AddJob(command, options->job, false);
-  AddMasterInsteadOfEmbedded(command, options->master);
-  AddEmbedded(command, options->embedded);
-  AddPictures(command, options->pictures);
-  AddJson(command, options->json);
+  AddJobHereOrThere(command, *options, false);
   command.footer(
       "Examples:\n"
       "  weir plan wordcount /usr/share/doc\n"

@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/load/fast_layer.h"
-#include "planner/plan/check_plan.h"
 #include "tests/unit/planner_load/plan_of_layer.h"
 #include "tests/unit/planner_load/random_layer.h"
 
@@ -20,17 +18,13 @@ TEST(PlanLayerTest, TwoMappersOneChannelByHand) {
   layer.channel_seconds_per_byte = 1e-14;
   layer.compute = ComputeFunction::Linear(1e-14, 0);
   layer.next_fractions = {1};
-  const absl::StatusOr<ScaledLayer> scaled = ScaleLayer(layer);
-  ASSERT_TRUE(scaled.ok());
-  const ScaledLoads loads = FastLoads(*scaled);
-  const absl::StatusOr<LayerSchedule> schedule = ScheduleLayer(*scaled, loads.share, {});
-  ASSERT_TRUE(schedule.ok()) << schedule.status();
-  const absl::StatusOr<Plan> plan =
-      PlanOfLayer(layer, loads.share, DraftPieces(*schedule, scaled->time_unit_s, 0));
-  ASSERT_TRUE(plan.ok()) << plan.status();
-  EXPECT_TRUE(CheckPlan(*plan).ok()) << CheckPlan(*plan);
-  EXPECT_EQ(plan->transfers.size(), 2u);
-  EXPECT_NEAR(plan->summary.makespan_s, 4.0 / 3, 1e-12);
+  const absl::StatusOr<PlannedLayer> planned =
+      PlanFastLayer(layer, [](const LayerSchedule& schedule, Seconds unit_s) {
+        return DraftPieces(schedule, unit_s, 0);
+      });
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_EQ(planned->plan.transfers.size(), 2u);
+  EXPECT_NEAR(planned->plan.summary.makespan_s, 4.0 / 3, 1e-12);
 }
 
 TEST(PlanLayerTest, CoarseOrderHasOneTransferAPair) {
@@ -38,17 +32,15 @@ TEST(PlanLayerTest, CoarseOrderHasOneTransferAPair) {
   for (int round = 0; round < 100; ++round) {
     Layer layer = random.Next(8, 8);
     GrowToPlannedBytes(layer);
-    const absl::StatusOr<ScaledLayer> scaled = ScaleLayer(layer);
-    ASSERT_TRUE(scaled.ok());
-    const ScaledLoads loads = FastLoads(*scaled);
-    const absl::StatusOr<LayerSchedule> schedule = ScheduleLayer(*scaled, loads.share, {});
-    ASSERT_TRUE(schedule.ok()) << schedule.status();
-    const absl::StatusOr<Plan> plan =
-        PlanOfLayer(layer, loads.share, DraftPairs(*schedule, scaled->time_unit_s, 0));
-    ASSERT_TRUE(plan.ok()) << plan.status();
-    EXPECT_TRUE(CheckPlan(*plan).ok()) << CheckPlan(*plan);
-    EXPECT_GE(plan->summary.makespan_s, loads.bound * scaled->time_unit_s * (1 - 1e-9));
-    EXPECT_LE(plan->transfers.size(), static_cast<std::size_t>(scaled->n * scaled->r));
+    const absl::StatusOr<PlannedLayer> planned =
+        PlanFastLayer(layer, [](const LayerSchedule& schedule, Seconds unit_s) {
+          return DraftPairs(schedule, unit_s, 0);
+        });
+    ASSERT_TRUE(planned.ok()) << planned.status();
+    const ScaledLayer& scaled = planned->scaled;
+    EXPECT_GE(planned->plan.summary.makespan_s,
+              planned->loads.bound * scaled.time_unit_s * (1 - 1e-9));
+    EXPECT_LE(planned->plan.transfers.size(), static_cast<std::size_t>(scaled.n * scaled.r));
   }
 }
 

@@ -4,12 +4,17 @@
 // can judge it.
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "planner/load/fast_layer.h"
 #include "planner/load/layer.h"
 #include "planner/load/plan_pieces.h"
 #include "planner/order/transfer_orders.h"
 #include "planner/order/whole_bytes.h"
+#include "planner/plan/check_plan.h"
 
 namespace weir::planner::load {
 
@@ -46,6 +51,30 @@ inline absl::StatusOr<Plan> PlanOfLayer(const Layer& layer, const std::vector<do
   Plan plan = assembly.TakePlan();
   if (absl::Status status = OrderByStart(&plan); !status.ok()) return status;
   return plan;
+}
+
+/// A layer that was solved and scheduled, and its plan.
+struct PlannedLayer {
+  ScaledLayer scaled;
+  ScaledLoads loads;
+  LayerSchedule schedule;
+  Plan plan;
+};
+
+/// Solves the layer by FastLoads and plans it by `draft`, which makes DraftPieces or DraftPairs of
+/// the schedule and the seconds of its unit. Errors: those of each part; CheckPlan's.
+template <typename Draft>
+absl::StatusOr<PlannedLayer> PlanFastLayer(const Layer& layer, const Draft& draft) {
+  absl::StatusOr<ScaledLayer> scaled = ScaleLayer(layer);
+  if (!scaled.ok()) return scaled.status();
+  ScaledLoads loads = FastLoads(*scaled);
+  absl::StatusOr<LayerSchedule> schedule = ScheduleLayer(*scaled, loads.share, {});
+  if (!schedule.ok()) return schedule.status();
+  absl::StatusOr<Plan> plan =
+      PlanOfLayer(layer, loads.share, draft(*schedule, scaled->time_unit_s));
+  if (!plan.ok()) return plan.status();
+  if (absl::Status holds = CheckPlan(*plan); !holds.ok()) return holds;
+  return PlannedLayer{*std::move(scaled), std::move(loads), *std::move(schedule), *std::move(plan)};
 }
 
 }  // namespace weir::planner::load

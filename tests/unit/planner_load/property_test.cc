@@ -69,19 +69,17 @@ TEST(LoadProperty, PlansAreFeasibleAndPredictedAsPlanned) {
   for (int round = 0; round < kInstances; ++round) {
     Layer layer = random.Next(6, 6);
     GrowToPlannedBytes(layer);
-    const absl::StatusOr<ScaledLayer> scaled = ScaleLayer(layer);
-    ASSERT_TRUE(scaled.ok()) << scaled.status();
-    const ScaledLoads loads = FastLoads(*scaled);
-    const absl::StatusOr<LayerSchedule> schedule = ScheduleLayer(*scaled, loads.share, {});
-    ASSERT_TRUE(schedule.ok()) << schedule.status() << " round " << round;
-    const absl::StatusOr<Plan> plan =
-        PlanOfLayer(layer, loads.share, DraftPieces(*schedule, scaled->time_unit_s, 0));
-    ASSERT_TRUE(plan.ok()) << plan.status();
-    ASSERT_TRUE(CheckPlan(*plan).ok()) << CheckPlan(*plan) << " round " << round;
-    const double planned_s = loads.time * scaled->time_unit_s;
-    ASSERT_NEAR(plan->summary.makespan_s / planned_s, 1, 1e-6)
-        << schedule->method << " round " << round;
-    ASSERT_GE(plan->summary.makespan_s, loads.bound * scaled->time_unit_s * (1 - 1e-6));
+    const absl::StatusOr<PlannedLayer> planned =
+        PlanFastLayer(layer, [](const LayerSchedule& schedule, Seconds unit_s) {
+          return DraftPieces(schedule, unit_s, 0);
+        });
+    ASSERT_TRUE(planned.ok()) << planned.status() << " round " << round;
+    const ScaledLoads& loads = planned->loads;
+    const Seconds unit_s = planned->scaled.time_unit_s;
+    const Seconds makespan_s = planned->plan.summary.makespan_s;
+    ASSERT_NEAR(makespan_s / (loads.time * unit_s), 1, 1e-6)
+        << planned->schedule.method << " round " << round;
+    ASSERT_GE(makespan_s, loads.bound * unit_s * (1 - 1e-6));
   }
 }
 

@@ -7,7 +7,8 @@
 #include <array>
 #include <map>
 #include <random>
-#include <set>
+#include <utility>
+#include <vector>
 
 #include "planner/tree/broadcast.h"
 #include "planner/tree/class_dp.h"
@@ -15,6 +16,7 @@
 #include "planner/tree/pair_costs.h"
 #include "planner/tree/sequence_search.h"
 #include "planner/tree/slot_search.h"
+#include "tests/unit/planner_tree/time_step_search.h"
 
 namespace weir::planner::tree {
 namespace {
@@ -115,43 +117,39 @@ TEST(HeterogeneousProperty, SearchTableAndRatiosAgree) {
   EXPECT_LE(worst, 1.34);
 }
 
+using Machine = std::array<int, 2>;  // time to send, busy for
+
+// A unit of time passes for machines, which stay sorted.
+void PassUnit(std::vector<Machine>& machines) {
+  for (Machine& m : machines) m[1] = std::max(0, m[1] - 1);
+  std::sort(machines.begin(), machines.end());
+}
+
 // Every choice of sender and receiver at every instant.
 int ExplicitReduction(const std::vector<int>& times, int limit) {
-  using Machine =
-      std::array<int, 2>;  // time to send, busy for; the destination sends never (time 0)
-  std::vector<Machine> first = {{0, 0}};
+  using State = std::vector<Machine>;
+  State first = {{0, 0}};  // the destination, which never sends
   for (int t : times) first.push_back({t, 0});
   std::sort(first.begin(), first.end());
-  std::set<std::vector<Machine>> front = {first};
-  for (int t = 0;; ++t) {
-    std::set<std::vector<Machine>> seen = front;
-    std::vector<std::vector<Machine>> open(front.begin(), front.end());
-    while (!open.empty()) {
-      const auto state = open.back();
-      open.pop_back();
-      if (state.size() == 1 && state[0][1] == 0) return t;
-      const auto active =
-          std::count_if(state.begin(), state.end(), [](const Machine& m) { return m[1] > 0; });
-      if (active >= limit) continue;
-      for (std::size_t s = 0; s < state.size(); ++s) {
-        if (state[s][0] == 0 || state[s][1] != 0) continue;
-        for (std::size_t r = 0; r < state.size(); ++r) {
-          if (r == s || state[r][1] != 0) continue;
-          auto next = state;
-          next[r][1] = state[s][0];
-          next.erase(next.begin() + static_cast<std::ptrdiff_t>(s));
-          std::sort(next.begin(), next.end());
-          if (seen.insert(next).second) open.push_back(next);
+  return FirstInstantDone(
+      first, [](const State& state) { return state.size() == 1 && state[0][1] == 0; },
+      [limit](const State& state, const auto& add) {
+        const auto active =
+            std::count_if(state.begin(), state.end(), [](const Machine& m) { return m[1] > 0; });
+        if (active >= limit) return;
+        for (std::size_t s = 0; s < state.size(); ++s) {
+          if (state[s][0] == 0 || state[s][1] != 0) continue;
+          for (std::size_t r = 0; r < state.size(); ++r) {
+            if (r == s || state[r][1] != 0) continue;
+            State next = state;
+            next[r][1] = state[s][0];
+            next.erase(next.begin() + static_cast<std::ptrdiff_t>(s));
+            std::sort(next.begin(), next.end());
+            add(std::move(next));
+          }
         }
-      }
-    }
-    front.clear();
-    for (auto state : seen) {
-      for (Machine& m : state) m[1] = std::max(0, m[1] - 1);
-      std::sort(state.begin(), state.end());
-      front.insert(std::move(state));
-    }
-  }
+      },
+      PassUnit);
 }
 
 TEST(HeterogeneousProperty, EqualsTheExplicitSearch) {
@@ -168,39 +166,30 @@ TEST(HeterogeneousProperty, EqualsTheExplicitSearch) {
 
 // Every choice at every instant of a broadcast.
 int ExplicitBroadcast(int source, std::vector<int> others) {
-  using Machine = std::array<int, 2>;
   using State = std::pair<std::vector<Machine>, std::vector<int>>;  // informed, uninformed
   std::sort(others.begin(), others.end());
-  std::set<State> front = {{{{source, 0}}, others}};
-  for (int t = 0;; ++t) {
-    std::set<State> seen = front;
-    std::vector<State> open(front.begin(), front.end());
-    while (!open.empty()) {
-      const State state = open.back();
-      open.pop_back();
-      const bool idle = std::all_of(state.first.begin(), state.first.end(),
-                                    [](const Machine& m) { return m[1] == 0; });
-      if (state.second.empty() && idle) return t;
-      for (std::size_t s = 0; s < state.first.size(); ++s) {
-        if (state.first[s][1] != 0) continue;
-        for (std::size_t u = 0; u < state.second.size(); ++u) {
-          State next = state;
-          const int time = state.first[s][0];
-          next.first[s][1] = time;
-          next.first.push_back({state.second[u], time});
-          std::sort(next.first.begin(), next.first.end());
-          next.second.erase(next.second.begin() + static_cast<std::ptrdiff_t>(u));
-          if (seen.insert(next).second) open.push_back(next);
+  return FirstInstantDone(
+      State({{source, 0}}, others),
+      [](const State& state) {
+        const bool idle = std::all_of(state.first.begin(), state.first.end(),
+                                      [](const Machine& m) { return m[1] == 0; });
+        return state.second.empty() && idle;
+      },
+      [](const State& state, const auto& add) {
+        for (std::size_t s = 0; s < state.first.size(); ++s) {
+          if (state.first[s][1] != 0) continue;
+          for (std::size_t u = 0; u < state.second.size(); ++u) {
+            State next = state;
+            const int time = state.first[s][0];
+            next.first[s][1] = time;
+            next.first.push_back({state.second[u], time});
+            std::sort(next.first.begin(), next.first.end());
+            next.second.erase(next.second.begin() + static_cast<std::ptrdiff_t>(u));
+            add(std::move(next));
+          }
         }
-      }
-    }
-    front.clear();
-    for (State state : seen) {
-      for (Machine& m : state.first) m[1] = std::max(0, m[1] - 1);
-      std::sort(state.first.begin(), state.first.end());
-      front.insert(std::move(state));
-    }
-  }
+      },
+      [](State& state) { PassUnit(state.first); });
 }
 
 TEST(HeterogeneousProperty, BroadcastEqualsTheExplicitSearchAndKeepsItsRatio) {

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <random>
-#include <set>
+#include <utility>
+#include <vector>
 
 #include "planner/tree/bidirectional_greedy.h"
 #include "planner/tree/circulant.h"
@@ -18,6 +20,7 @@
 #include "planner/tree/tree_shapes.h"
 #include "planner/tree/unidirectional_greedy.h"
 #include "tests/unit/planner_tree/schedule_validator.h"
+#include "tests/unit/planner_tree/time_step_search.h"
 
 namespace weir::planner::tree {
 namespace {
@@ -66,47 +69,42 @@ TEST(SegmentedProperty, UnidirectionalGreedyIsValidAndCompressesExactly) {
 // Exhaustive search in whole units of the half-duplex model with the segments in order.
 int BruteForceInOrder(int p, const std::vector<int>& transfer, const std::vector<int>& combine) {
   using Machine = std::array<int, 2>;  // segment at which it is, busy for
+  using State = std::vector<Machine>;  // the root, then the others sorted
   const int q = static_cast<int>(transfer.size());
-  std::set<std::vector<Machine>> front = {
-      std::vector<Machine>(static_cast<std::size_t>(p), Machine{0, 0})};
-  for (int t = 0;; ++t) {
-    std::set<std::vector<Machine>> seen = front;
-    std::vector<std::vector<Machine>> open(front.begin(), front.end());
-    while (!open.empty()) {
-      const auto state = open.back();
-      open.pop_back();
-      if (state[0][0] == q) return t;
-      auto add = [&](std::vector<Machine> next) {
-        std::sort(next.begin() + 1, next.end());
-        if (seen.insert(next).second) open.push_back(std::move(next));
-      };
-      for (std::size_t a = 1; a < state.size(); ++a) {
-        const int j = state[a][0];
-        if (state[a][1] != 0 || j == q) continue;
-        for (std::size_t b = 0; b < state.size(); ++b) {
-          if (b == a || state[b][1] != 0 || state[b][0] != j) continue;
-          auto next = state;
-          next[a] = {j + 1, transfer[static_cast<std::size_t>(j)]};
-          next[b][1] = transfer[static_cast<std::size_t>(j)] + combine[static_cast<std::size_t>(j)];
-          add(next);
+  return FirstInstantDone(
+      State(static_cast<std::size_t>(p), Machine{0, 0}),
+      [q](const State& state) { return state[0][0] == q; },
+      [&](const State& state, const auto& add) {
+        const auto add_sorted = [&add](State next) {
+          std::sort(next.begin() + 1, next.end());
+          add(std::move(next));
+        };
+        for (std::size_t a = 1; a < state.size(); ++a) {
+          const int j = state[a][0];
+          if (state[a][1] != 0 || j == q) continue;
+          for (std::size_t b = 0; b < state.size(); ++b) {
+            if (b == a || state[b][1] != 0 || state[b][0] != j) continue;
+            State next = state;
+            const int sent = transfer[static_cast<std::size_t>(j)];
+            next[a] = {j + 1, sent};
+            next[b][1] = sent + combine[static_cast<std::size_t>(j)];
+            add_sorted(std::move(next));
+          }
         }
-      }
-      bool root_done = state[0][1] == 0;
-      for (std::size_t a = 1; a < state.size(); ++a)
-        root_done = root_done && state[a][0] > state[0][0];
-      if (root_done) {
-        auto next = state;
-        ++next[0][0];
-        add(next);
-      }
-    }
-    front.clear();
-    for (auto state : seen) {
-      for (Machine& m : state) m[1] = std::max(0, m[1] - 1);
-      std::sort(state.begin() + 1, state.end());
-      front.insert(std::move(state));
-    }
-  }
+        bool root_done = state[0][1] == 0;
+        for (std::size_t a = 1; a < state.size(); ++a) {
+          root_done = root_done && state[a][0] > state[0][0];
+        }
+        if (root_done) {
+          State next = state;
+          ++next[0][0];
+          add_sorted(std::move(next));
+        }
+      },
+      [](State& state) {
+        for (Machine& m : state) m[1] = std::max(0, m[1] - 1);
+        std::sort(state.begin() + 1, state.end());
+      });
 }
 
 TEST(SegmentedProperty, UnidirectionalGreedyEqualsTheBruteForceInOrder) {

@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <set>
+#include <cstddef>
 #include <utility>
 #include <vector>
+
+#include "tests/unit/planner_tree/time_step_search.h"
 
 namespace weir::planner::tree {
 
@@ -27,48 +28,44 @@ inline int BruteForceMakespan(const BruteForceInstance& instance) {
   State first;
   for (int release : instance.release) first.first.push_back({0, 0, 0, release});
   std::sort(first.first.begin(), first.first.end());
-  std::set<State> front = {first};
-  for (int t = 0;; ++t) {
-    std::set<State> seen = front;
-    std::vector<State> open(front.begin(), front.end());
-    while (!open.empty()) {
-      const State state = open.back();
-      open.pop_back();
-      const auto& machines = state.first;
-      if (machines.size() == 1 && machines[0][0] == 0 && machines[0][1] == 0 && machines[0][3] == 0)
-        return t;
-      int active = 0;
-      for (const Machine& m : machines) active += m[0] > 0 ? 1 : 0;
-      if (instance.max_transfers >= 0 && active >= instance.max_transfers) continue;
-      for (std::size_t s = 0; s < machines.size(); ++s) {
-        if (machines[s][0] != 0 || machines[s][1] != 0 || machines[s][3] != 0) continue;
-        for (std::size_t r = 0; r < machines.size(); ++r) {
-          if (r == s || machines[r][0] != 0 || machines[r][3] != 0) continue;
-          State next = state;
-          const bool limited = instance.max_reducers >= 0;
-          if (limited && next.first[r][2] == 0) {
-            next.first[r][2] = 1;
-            ++next.second;
-            if (next.second > instance.max_reducers) continue;
+  return FirstInstantDone(
+      first,
+      [](const State& state) {
+        const auto& machines = state.first;
+        return machines.size() == 1 && machines[0][0] == 0 && machines[0][1] == 0 &&
+               machines[0][3] == 0;
+      },
+      [&instance](const State& state, const auto& add) {
+        const auto& machines = state.first;
+        int active = 0;
+        for (const Machine& m : machines) active += m[0] > 0 ? 1 : 0;
+        if (instance.max_transfers >= 0 && active >= instance.max_transfers) return;
+        for (std::size_t s = 0; s < machines.size(); ++s) {
+          if (machines[s][0] != 0 || machines[s][1] != 0 || machines[s][3] != 0) continue;
+          for (std::size_t r = 0; r < machines.size(); ++r) {
+            if (r == s || machines[r][0] != 0 || machines[r][3] != 0) continue;
+            State next = state;
+            const bool limited = instance.max_reducers >= 0;
+            if (limited && next.first[r][2] == 0) {
+              next.first[r][2] = 1;
+              ++next.second;
+              if (next.second > instance.max_reducers) continue;
+            }
+            next.first[r][0] = instance.d;
+            next.first.erase(next.first.begin() + static_cast<std::ptrdiff_t>(s));
+            std::sort(next.first.begin(), next.first.end());
+            add(std::move(next));
           }
-          next.first[r][0] = instance.d;
-          next.first.erase(next.first.begin() + static_cast<std::ptrdiff_t>(s));
-          std::sort(next.first.begin(), next.first.end());
-          if (seen.insert(next).second) open.push_back(next);
         }
-      }
-    }
-    front.clear();
-    for (State state : seen) {
-      for (Machine& m : state.first) {
-        if (m[1] > 0) --m[1];
-        if (m[0] > 0 && --m[0] == 0) m[1] += instance.c;
-        if (m[3] > 0) --m[3];
-      }
-      std::sort(state.first.begin(), state.first.end());
-      front.insert(std::move(state));
-    }
-  }
+      },
+      [&instance](State& state) {
+        for (Machine& m : state.first) {
+          if (m[1] > 0) --m[1];
+          if (m[0] > 0 && --m[0] == 0) m[1] += instance.c;
+          if (m[3] > 0) --m[3];
+        }
+        std::sort(state.first.begin(), state.first.end());
+      });
 }
 
 }  // namespace weir::planner::tree

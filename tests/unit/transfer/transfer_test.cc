@@ -19,7 +19,30 @@ using testing::HasSubstr;
 
 constexpr std::int64_t kMiB = 1 << 20;
 
-class TransferTest : public DataPlaneTest {};
+class TransferTest : public DataPlaneTest {
+ protected:
+  // Bytes of whoever listens there.
+  FetchOrder OrderFrom(const RawListener& sender, std::int64_t bytes) {
+    FetchOrder order = Order("1.1", bytes);
+    order.peer_endpoint = sender.endpoint();
+    return order;
+  }
+
+  // How the answer of a sender begins that sends `body` in one frame.
+  static std::string AnswerHead(const std::string& body) {
+    FrameHeader header{FrameKind::kData, static_cast<std::uint32_t>(body.size()), 0};
+    header.checksum = format::Xxh3(body, FrameSeed(header.kind, header.body_bytes));
+    std::string encoded(kFrameHeaderBytes, '\0');
+    EncodeFrameHeader(header, encoded.data());
+    return EncodeStatus(absl::OkStatus()) + encoded;
+  }
+
+  void ExpectFailure(const FetchOrder& order, absl::StatusCode code, const std::string& words) {
+    const absl::Status status = FetchNow(order);
+    EXPECT_EQ(status.code(), code) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(words));
+  }
+};
 
 TEST_F(TransferTest, MovesAPieceToItsPlace) {
   StartServer();
@@ -96,9 +119,7 @@ TEST_F(TransferTest, RefusalsKeepTheirCodeAndNameThePeer) {
       {beyond, absl::StatusCode::kOutOfRange},
       {Order("2.1", 100), absl::StatusCode::kNotFound}};
   for (const auto& [order, code] : all) {
-    const absl::Status status = FetchNow(order);
-    EXPECT_EQ(status.code(), code) << status;
-    EXPECT_THAT(std::string(status.message()), HasSubstr("from worker w1 at 127.0.0.1:"));
+    ExpectFailure(order, code, "from worker w1 at 127.0.0.1:");
   }
   EXPECT_EQ(server_->counters().requests_refused, 4);
   EXPECT_TRUE(FetchNow(Order("1.1", 100)).ok()) << "a refusal does no harm";
@@ -108,9 +129,7 @@ TEST_F(TransferTest, AMissingFileIsNamed) {
   StartServer();
   StartFetcher();
   ASSERT_TRUE(catalog_->Publish(kJob, "1.1", {folder_.File("gone"), 100}).ok());
-  const absl::Status status = FetchNow(Order("1.1", 100));
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(status.message()), HasSubstr(folder_.File("gone")));
+  ExpectFailure(Order("1.1", 100), absl::StatusCode::kNotFound, folder_.File("gone"));
 }
 
 TEST_F(TransferTest, ARunThatIsShorterThanPublishedIsDataLoss) {
@@ -118,9 +137,7 @@ TEST_F(TransferTest, ARunThatIsShorterThanPublishedIsDataLoss) {
   StartFetcher();
   Publish("1.1", 100);
   ASSERT_TRUE(catalog_->Publish(kJob, "1.1", {folder_.File("1.1.run"), 200}).ok());
-  const absl::Status status = FetchNow(Order("1.1", 200));
-  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("ends at byte 100"));
+  ExpectFailure(Order("1.1", 200), absl::StatusCode::kDataLoss, "ends at byte 100");
 }
 
 TEST_F(TransferTest, AnUnwritableDestinationIsNamed) {
@@ -129,21 +146,16 @@ TEST_F(TransferTest, AnUnwritableDestinationIsNamed) {
   Publish("1.1", 100);
   FetchOrder order = Order("1.1", 100);
   order.destination_path = "/no/such/folder/received";
-  const absl::Status status = FetchNow(order);
-  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(status.message()), HasSubstr(order.destination_path));
+  ExpectFailure(order, absl::StatusCode::kNotFound, order.destination_path);
 }
 
 TEST_F(TransferTest, ASecondReceiveAtOnceIsRefused) {
   StartFetcher();
   RawListener sender;
-  FetchOrder order = Order("1.1", 100);
-  order.peer_endpoint = sender.endpoint();
+  FetchOrder order = OrderFrom(sender, 100);
   const auto first = Begin(order);
   RawPeer peer = sender.Accept();
-  const absl::Status second = FetchNow(order);
-  EXPECT_EQ(second.code(), absl::StatusCode::kFailedPrecondition) << second;
-  EXPECT_THAT(std::string(second.message()), HasSubstr("busy with another receive"));
+  ExpectFailure(order, absl::StatusCode::kFailedPrecondition, "busy with another receive");
   peer.Close();
   sender.Accept().Close();  // it asks once more
   EXPECT_EQ(Finish(first).code(), absl::StatusCode::kUnavailable);
@@ -156,9 +168,7 @@ TEST_F(TransferTest, ASecondSendAtOnceIsRefused) {
   RawPeer slow(server_->endpoint());
   slow.Send(EncodeRequest(Request("1.1", 8 * kMiB)));
   ASSERT_EQ(slow.Receive(1).size(), 1u);
-  const absl::Status status = FetchNow(Order("1.1", 100));
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("busy with another send"));
+  ExpectFailure(Order("1.1", 100), absl::StatusCode::kFailedPrecondition, "busy with another send");
 }
 
 TEST_F(TransferTest, ASendGrantedDuringTheTailOfAnotherWaitsItsTurn) {
@@ -200,18 +210,13 @@ TEST_F(TransferTest, ConcurrentFetchesRunBesideEachOther) {
 TEST_F(TransferTest, NearlyDoneComesBeforeTheEndAndLetsTheNextReceiveBegin) {
   StartFetcher();
   RawListener sender;
-  FetchOrder order = Order("1.1", 100);
-  order.peer_endpoint = sender.endpoint();
+  FetchOrder order = OrderFrom(sender, 100);
   order.grant_ahead_bytes = 60;
   order.look_ahead_bytes = 40;
   const auto first = Begin(order);
   RawPeer peer = sender.Accept();
   peer.Receive(EncodeRequest(Request("1.1", 100)).size());
-  FrameHeader header{FrameKind::kData, 100, 0};
-  char encoded[kFrameHeaderBytes];
-  EncodeFrameHeader(header, encoded);
-  peer.Send(EncodeStatus(absl::OkStatus()) + std::string(encoded, sizeof encoded) +
-            std::string(39, 'x'));
+  peer.Send(AnswerHead(std::string(100, 'x')) + std::string(39, 'x'));
   EXPECT_FALSE(
       loop_.RunUntil([&first] { return !first->marks.empty(); }, std::chrono::milliseconds(50)));
   peer.Send("x");
@@ -233,18 +238,13 @@ TEST_F(TransferTest, NearlyDoneComesBeforeTheEndAndLetsTheNextReceiveBegin) {
 TEST_F(TransferTest, AConnectionThatBreaksBeforeTheAnswerIsReplacedOnce) {
   StartFetcher();
   RawListener sender;
-  FetchOrder order = Order("1.1", 3);
-  order.peer_endpoint = sender.endpoint();
+  FetchOrder order = OrderFrom(sender, 3);
   const auto outcome = Begin(order);
   const std::size_t request_bytes = EncodeRequest(Request("1.1", 3)).size();
   { sender.Accept().Receive(request_bytes); }
   RawPeer again = sender.Accept();
   EXPECT_EQ(again.Receive(request_bytes).size(), request_bytes);
-  FrameHeader header{FrameKind::kData, 3, 0};
-  header.checksum = format::Xxh3("abc", FrameSeed(header.kind, header.body_bytes));
-  std::string encoded(kFrameHeaderBytes, '\0');
-  EncodeFrameHeader(header, encoded.data());
-  again.Send(EncodeStatus(absl::OkStatus()) + encoded + "abc");
+  again.Send(AnswerHead("abc") + "abc");
   EXPECT_TRUE(Finish(outcome).ok()) << outcome->result->status();
   EXPECT_EQ(format::ReadAll(folder_.File("received")), "abc");
 
@@ -258,20 +258,16 @@ TEST_F(TransferTest, AConnectionThatBreaksBeforeTheAnswerIsReplacedOnce) {
 TEST_F(TransferTest, ASilentSenderIsNamedWithinTheSilenceTime) {
   StartFetcher();
   RawListener sender;
-  FetchOrder order = Order("1.1", 100);
-  order.peer_endpoint = sender.endpoint();
+  FetchOrder order = OrderFrom(sender, 100);
   const MonoTime begin = loop_.Now();
-  const absl::Status status = FetchNow(order);
-  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("worker w1"));
+  ExpectFailure(order, absl::StatusCode::kDeadlineExceeded, "worker w1");
   EXPECT_LT(loop_.Now() - begin, 4 * kSilence);
 }
 
 TEST_F(TransferTest, ASenderThatStopsMidWayIsNamed) {
   StartFetcher();
   RawListener sender;
-  FetchOrder order = Order("1.1", 100);
-  order.peer_endpoint = sender.endpoint();
+  FetchOrder order = OrderFrom(sender, 100);
   const auto outcome = Begin(order);
   RawPeer peer = sender.Accept();
   peer.Send(EncodeStatus(absl::OkStatus()));
@@ -283,15 +279,10 @@ TEST_F(TransferTest, ASlowSenderIsNotSilent) {
   RawListener sender;
   constexpr std::size_t kPieces = 10;
   const std::string body = TestBytes(kPieces * 1000);
-  FetchOrder order = Order("1.1", static_cast<std::int64_t>(body.size()));
-  order.peer_endpoint = sender.endpoint();
+  FetchOrder order = OrderFrom(sender, static_cast<std::int64_t>(body.size()));
   const auto outcome = Begin(order);
   RawPeer peer = sender.Accept();
-  FrameHeader header{FrameKind::kData, static_cast<std::uint32_t>(body.size()), 0};
-  header.checksum = format::Xxh3(body, FrameSeed(header.kind, header.body_bytes));
-  std::string encoded(kFrameHeaderBytes, '\0');
-  EncodeFrameHeader(header, encoded.data());
-  peer.Send(EncodeStatus(absl::OkStatus()) + encoded);
+  peer.Send(AnswerHead(body));
   // Twice the silence time in all, with a few bytes now and then.
   for (std::size_t i = 0; i < kPieces; ++i) {
     std::this_thread::sleep_for(absl::ToChronoMilliseconds(kSilence / 5));
@@ -304,12 +295,9 @@ TEST_F(TransferTest, ASlowSenderIsNotSilent) {
 TEST_F(TransferTest, AnUnreachableSenderIsNamed) {
   StartFetcher();
   RawListener sender;
-  FetchOrder order = Order("1.1", 100);
-  order.peer_endpoint = sender.endpoint();
+  FetchOrder order = OrderFrom(sender, 100);
   sender.Close();
-  const absl::Status status = FetchNow(order);
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("cannot connect"));
+  ExpectFailure(order, absl::StatusCode::kUnavailable, "cannot connect");
   order.peer_endpoint = "nowhere";
   EXPECT_EQ(FetchNow(order).code(), absl::StatusCode::kInvalidArgument);
   order.peer_endpoint = "127.0.0.1:99999";
@@ -320,14 +308,8 @@ TEST_F(TransferTest, EveryFlippedBitOnTheWireIsFound) {
   StartFetcher();
   RawListener sender;
   const std::string body = TestBytes(40);
-  FrameHeader header{FrameKind::kData, 40, 0};
-  header.checksum = format::Xxh3(body, FrameSeed(header.kind, header.body_bytes));
-  char encoded[kFrameHeaderBytes];
-  EncodeFrameHeader(header, encoded);
-  const std::string answer =
-      EncodeStatus(absl::OkStatus()) + std::string(encoded, sizeof encoded) + body;
-  FetchOrder order = Order("1.1", 40);
-  order.peer_endpoint = sender.endpoint();
+  const std::string answer = AnswerHead(body) + body;
+  FetchOrder order = OrderFrom(sender, 40);
   for (std::size_t bit = 0; bit < answer.size() * 8; ++bit) {
     std::string flipped = answer;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
@@ -346,8 +328,7 @@ TEST_F(TransferTest, CancellingAJobEndsItsFetchesAndSends) {
   StartServer();
   StartFetcher();
   RawListener sender;
-  FetchOrder order = Order("1.1", 100);
-  order.peer_endpoint = sender.endpoint();
+  FetchOrder order = OrderFrom(sender, 100);
   const auto outcome = Begin(order);
   RawPeer peer = sender.Accept();
   fetcher_->CancelJob("another job");
@@ -369,8 +350,7 @@ TEST_F(TransferTest, NothingIsLeftAfterClose) {
   Publish("1.1", 100);
   ASSERT_TRUE(FetchNow(Order("1.1", 100)).ok());
   RawListener sender;
-  FetchOrder order = Order("1.1", 100);
-  order.peer_endpoint = sender.endpoint();
+  FetchOrder order = OrderFrom(sender, 100);
   const auto outcome = Begin(order);
   RawPeer peer = sender.Accept();
   RawPeer half_open(server_->endpoint());
