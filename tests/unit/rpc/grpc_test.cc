@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <random>
@@ -402,6 +403,56 @@ TEST_F(GrpcTest, HealthFollowsTheRole) {
   EXPECT_EQ(Health("weir.master"), 1);
   server_->SetServing("weir.master", false);
   EXPECT_EQ(Health("weir.master"), 2);
+}
+
+// One question over grpc.reflection.v1alpha, whose request and answer it reads and writes raw.
+class Reflection final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  Reflection(const std::string& endpoint, const std::string& question)
+      : stub_(grpc::CreateChannel(endpoint, grpc::InsecureChannelCredentials())),
+        slice_(question),
+        request_(&slice_, 1) {
+    stub_.PrepareBidiStreamingCall(
+        &context_, "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", {}, this);
+    StartWriteLast(&request_, grpc::WriteOptions());
+    StartRead(&response_);
+    StartCall();
+  }
+  void OnReadDone(bool ok) override {
+    if (!ok) return;
+    std::vector<grpc::Slice> slices;
+    EXPECT_TRUE(response_.Dump(&slices).ok());
+    for (const grpc::Slice& part : slices) {
+      answer_.append(reinterpret_cast<const char*>(part.begin()), part.size());
+    }
+    StartRead(&response_);
+  }
+  void OnDone(const grpc::Status& status) override {
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    done_.set_value(answer_);
+  }
+  std::string Answer() { return done_.get_future().get(); }
+
+ private:
+  grpc::GenericStub stub_;
+  grpc::ClientContext context_;
+  grpc::Slice slice_;
+  grpc::ByteBuffer request_, response_;
+  std::string answer_;
+  std::promise<std::string> done_;
+};
+
+TEST_F(GrpcTest, ReflectionNamesServicesAndDescribesMethods) {
+  // ServerReflectionRequest: 7 = list_services, 4 = file_containing_symbol.
+  const std::string services = Reflection(endpoint_, "\x3a\x01*").Answer();
+  for (const char* service :
+       {"weir.v1.JobService", "weir.v1.ClusterService", "weir.v1.WorkerService"}) {
+    EXPECT_NE(services.find(service), std::string::npos) << service;
+  }
+  const std::string symbol = "weir.v1.JobService.Watch";
+  const std::string question = "\x22" + std::string(1, static_cast<char>(symbol.size())) + symbol;
+  const std::string file = Reflection(endpoint_, question).Answer();
+  EXPECT_NE(file.find("ReportTransferRequest"), std::string::npos);
 }
 
 TEST_F(GrpcTest, TakenAddressIsRefused) {
