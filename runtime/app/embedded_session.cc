@@ -91,11 +91,11 @@ class EmbeddedSession final : public client::Session {
       return true;
     });
     if (!registered) return absl::InternalError("the embedded workers did not register in time");
-    jobs_ = rpc::ConnectJobApi(process_.loop, process_.loop, *master_);
+    jobs_ = rpc::ConnectInProcess(process_.loop, process_.loop, master_->jobs());
     return absl::OkStatus();
   }
 
-  rpc::JobApi& jobs() override { return *jobs_; }
+  const rpc::JobApi& jobs() override { return *jobs_; }
   env::EventLoop& loop() override { return process_.loop; }
   void RunUntil(const std::function<bool()>& done) override { process_.loop.RunUntil(done); }
   void OnInterrupt(std::function<void()> on_interrupt) override {
@@ -128,7 +128,7 @@ class EmbeddedSession final : public client::Session {
     auto& worker = *workers_.emplace_back(std::make_unique<EmbeddedWorker>());
     auto& loop = process_.loop;
     const std::string name = absl::StrCat("local-", index);
-    worker.cluster = rpc::ConnectClusterApi(loop, loop, *master_);
+    worker.cluster = rpc::ConnectInProcess(loop, loop, master_->cluster());
     // Not owned: `runs` lives as long as the server.
     auto server = transfer::MakeDataServer(
         loop.context().get_executor(),
@@ -161,7 +161,7 @@ class EmbeddedSession final : public client::Session {
                                               .server = *worker.server,
                                               .fetcher = *worker.fetcher});
     });
-    connector_.Announce(worker_options.control_endpoint, loop, *worker.daemon);
+    connector_.Announce(worker_options.control_endpoint, loop, worker.daemon->api());
     return process_.Await<absl::Status>(
         [&](std::function<void(absl::Status)> answer) { worker.daemon->Start(std::move(answer)); });
   }

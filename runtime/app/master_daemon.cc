@@ -123,7 +123,7 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
                                          *master_options);
   });
   auto server = rpc::GrpcServer::Start(options.listen, *security, process.loop,
-                                       {.jobs = master.get(), .cluster = master.get()});
+                                       {.jobs = &master->jobs(), .cluster = &master->cluster()});
   absl::Status ready = server.status();
   if (ready.ok()) {
     (*server)->SetServing(kRole, false);

@@ -16,7 +16,7 @@ class RemoteSession final : public client::Session {
         clients_(loop_, std::move(security)),
         jobs_(clients_.ConnectJobs(master_)) {}
 
-  rpc::JobApi& jobs() override { return *jobs_; }
+  const rpc::JobApi& jobs() override { return *jobs_; }
   env::EventLoop& loop() override { return loop_; }
   void RunUntil(const std::function<bool()>& done) override { loop_.RunUntil(done); }
   void OnInterrupt(std::function<void()> on_interrupt) override {

@@ -17,7 +17,7 @@
 #include "runtime/base/log.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/exit_codes.h"
-#include "runtime/rpc/clients.h"
+#include "runtime/rpc/api.h"
 #include "runtime/rpc/grpc/grpc_clients.h"
 #include "runtime/rpc/grpc/grpc_server.h"
 #include "runtime/transfer/data_plane.h"
@@ -40,14 +40,13 @@ constexpr absl::Duration kHealthInterval = absl::Milliseconds(200);
 struct ToDaemon {
   std::unique_ptr<worker::WorkerDaemon>* daemon;
 
-  template <typename Request, typename Response>
-  void Call(const char* name,
-            void (rpc::WorkerApi::*method)(Request, absl::Duration, rpc::Reply<Response>),
-            Request request, absl::Duration timeout, rpc::Reply<Response> reply) {
+  template <typename Method>
+  void Carry(rpc::Call<Method> call) {
     if (!*daemon) {
-      return reply(absl::UnavailableError(absl::StrCat(name, ": the worker is starting")));
+      return call.reply(
+          absl::UnavailableError(absl::StrCat(Method::kName, ": the worker is starting")));
     }
-    (daemon->get()->*method)(std::move(request), timeout, std::move(reply));
+    (*daemon)->api().Take(std::move(call));
   }
 };
 
@@ -282,7 +281,7 @@ class WorkerProcess {
   std::unique_ptr<transfer::Fetcher> fetcher_;
   worker::TaskProcesses tasks_{OptionsOfTasks(), process_.loop, process_.loop};
   std::unique_ptr<worker::WorkerDaemon> daemon_;
-  rpc::WorkerClient<ToDaemon> to_daemon_{ToDaemon{&daemon_}};
+  rpc::WorkerApi to_daemon_{std::make_shared<ToDaemon>(ToDaemon{&daemon_})};
   std::unique_ptr<rpc::GrpcServer> server_;
   worker::MachineProfile machine_;
   bool serving_ = false;

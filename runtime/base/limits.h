@@ -17,10 +17,9 @@ inline constexpr absl::Duration kHeartbeat = absl::Milliseconds(500);
 /// that few are asked in vain and one that was killed is noticed within 1 s. Also the time it has
 /// to answer.
 inline constexpr absl::Duration kHeartbeatOverdue = absl::Milliseconds(750);
-/// Deadline of one control call; a peer that needs longer is late.
+/// Deadline of one control call, unless its row in runtime/rpc/methods.h says otherwise; a peer
+/// that needs longer is late.
 inline constexpr absl::Duration kCallTimeout = absl::Seconds(5);
-/// A worker answers ReleaseJob after its task process is gone: SIGTERM, then SIGKILL after 2 s.
-inline constexpr absl::Duration kReleaseTimeout = absl::Seconds(5);
 inline constexpr absl::Duration kTaskKillGrace = absl::Seconds(2);
 /// From the start of a task process to its first word. Far above the tens of milliseconds it takes,
 /// for machines that are overloaded; with the release after it still within 10 s.

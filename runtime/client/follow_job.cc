@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/base/limits.h"
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/client/progress.h"
 
@@ -42,7 +41,7 @@ class Follower {
   void Open() {
     v1::WatchRequest request;
     request.set_job_id(job_id_);
-    subscription_ = session_.jobs().Watch(
+    subscription_ = session_.jobs().Subscribe<rpc::Watch>(
         std::move(request), [this](v1::JobStatus status) { OnStatus(std::move(status)); },
         [this](absl::Status status) { OnEnd(std::move(status)); });
   }
@@ -83,8 +82,8 @@ class Follower {
     v1::CancelRequest request;
     request.set_job_id(job_id_);
     request.set_reason("interrupted by the user");
-    session_.jobs().Cancel(std::move(request), limits::kCallTimeout,
-                           [](absl::StatusOr<v1::CancelResponse>) {});
+    session_.jobs().Send<rpc::Cancel>(std::move(request),
+                                      [](absl::StatusOr<v1::CancelResponse>) {});
     patience_timer_ = session_.loop().RunAt(session_.loop().Now() + kCancelPatience, [this] {
       patience_timer_.reset();
       Finish(absl::DeadlineExceededError("the job was cancelled but has not ended within 10 s"));

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "runtime/env/event_loop.h"
 #include "runtime/rpc/api.h"
 
@@ -20,7 +19,7 @@ namespace weir::client {
 class Session {
  public:
   virtual ~Session() = default;
-  virtual rpc::JobApi& jobs() = 0;
+  virtual const rpc::JobApi& jobs() = 0;
   virtual env::EventLoop& loop() = 0;
   /// Runs the loop on the calling thread until `done` holds.
   virtual void RunUntil(const std::function<bool()>& done) = 0;
@@ -31,16 +30,12 @@ class Session {
 };
 
 /// Makes one call and waits for its answer.
-template <typename Request, typename Response>
-absl::StatusOr<Response> Ask(Session& session,
-                             void (rpc::JobApi::*method)(Request, absl::Duration,
-                                                         rpc::Reply<Response>),
-                             Request request, absl::Duration timeout) {
-  std::optional<absl::StatusOr<Response>> answer;
-  session.loop().Post([&]() mutable {
-    (session.jobs().*method)(
-        std::move(request), timeout,
-        [&answer](absl::StatusOr<Response> response) { answer = std::move(response); });
+template <typename Method>
+absl::StatusOr<typename Method::Response> Ask(Session& session, typename Method::Request request) {
+  std::optional<absl::StatusOr<typename Method::Response>> answer;
+  session.loop().Post([&] {
+    session.jobs().Send<Method>(std::move(request),
+                                [&answer](auto response) { answer = std::move(response); });
   });
   session.RunUntil([&] { return answer.has_value(); });
   return *std::move(answer);

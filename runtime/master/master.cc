@@ -34,7 +34,13 @@ absl::Status Master::Impl::Serving() const {
   }
 }
 
-absl::Status Master::Impl::HearsWorkers() const {
+absl::Status Master::Impl::Admit(rpc::JobService) const {
+  assert(seams_.loop.IsCurrent());
+  return Serving();
+}
+
+absl::Status Master::Impl::Admit(rpc::ClusterService) const {
+  assert(seams_.loop.IsCurrent());
   return workers_ != nullptr ? absl::OkStatus() : Serving();
 }
 
@@ -126,74 +132,7 @@ void Master::Shutdown(absl::AnyInvocable<void()> on_stopped) {
   impl_->Shutdown(std::move(on_stopped));
 }
 
-void Master::Submit(v1::SubmitRequest request, absl::Duration /*timeout*/,
-                    rpc::Reply<v1::SubmitResponse> reply) {
-  assert(impl_->loop().IsCurrent());
-  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
-  impl_->Submit(std::move(*request.mutable_spec()), std::move(reply));
-}
-
-std::unique_ptr<rpc::Subscription> Master::Watch(v1::WatchRequest request,
-                                                 absl::AnyInvocable<void(v1::JobStatus)> on_status,
-                                                 absl::AnyInvocable<void(absl::Status)> on_end) {
-  assert(impl_->loop().IsCurrent());
-  absl::Status serving = impl_->Serving();
-  if (!serving.ok()) return impl_->watch_hub().Refuse(serving, std::move(on_end));
-  absl::StatusOr<const v1::JobStatus*> status = impl_->store().Find(request.job_id());
-  if (!status.ok()) return impl_->watch_hub().Refuse(status.status(), std::move(on_end));
-  return impl_->watch_hub().Watch(**status, std::move(on_status), std::move(on_end));
-}
-
-void Master::GetStatus(v1::GetStatusRequest request, absl::Duration /*timeout*/,
-                       rpc::Reply<v1::JobStatus> reply) {
-  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
-  absl::StatusOr<const v1::JobStatus*> status = impl_->store().Find(request.job_id());
-  if (!status.ok()) return reply(status.status());
-  reply(**status);
-}
-
-void Master::ListJobs(v1::ListJobsRequest request, absl::Duration /*timeout*/,
-                      rpc::Reply<v1::ListJobsResponse> reply) {
-  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
-  reply(impl_->store().List(request.max_jobs()));
-}
-
-void Master::Cancel(v1::CancelRequest request, absl::Duration /*timeout*/,
-                    rpc::Reply<v1::CancelResponse> reply) {
-  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
-  absl::Status cancelled = impl_->Cancel(request);
-  if (!cancelled.ok()) return reply(cancelled);
-  reply(v1::CancelResponse());
-}
-
-void Master::GetPlan(v1::GetPlanRequest request, absl::Duration /*timeout*/,
-                     rpc::Reply<v1::GetPlanResponse> reply) {
-  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
-  impl_->GetPlan(request.job_id(), std::move(reply));
-}
-
-void Master::DryRun(v1::DryRunRequest request, absl::Duration /*timeout*/,
-                    rpc::Reply<v1::GetPlanResponse> reply) {
-  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
-  impl_->DryRun(std::move(*request.mutable_spec()), std::move(reply));
-}
-
-void Master::ListWorkers(v1::ListWorkersRequest /*request*/, absl::Duration /*timeout*/,
-                         rpc::Reply<v1::ListWorkersResponse> reply) {
-  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
-  reply(impl_->ListWorkers());
-}
-
-void Master::Calibrate(v1::CalibrateRequest request, absl::Duration /*timeout*/,
-                       rpc::Reply<v1::CalibrateResponse> reply) {
-  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
-  reply(impl_->Calibrate(request));
-}
-
-void Master::GetLogs(v1::GetLogsRequest request, absl::Duration /*timeout*/,
-                     rpc::Reply<v1::GetLogsResponse> reply) {
-  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
-  impl_->GetLogs(request.job_id(), std::move(reply));
-}
+const rpc::JobApi& Master::jobs() const { return impl_->jobs(); }
+const rpc::ClusterApi& Master::cluster() const { return impl_->cluster(); }
 
 }  // namespace weir::master

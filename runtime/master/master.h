@@ -14,7 +14,7 @@
 
 namespace weir::master {
 
-/// Serves users (JobApi) and workers (ClusterApi).
+/// Serves users (JobService) and workers (ClusterService).
 ///
 /// Jobs run one at a time, in the order they were submitted, because a plan assumes that the
 /// network is its own. Every change of a job's state is in the journal before it is acted on.
@@ -27,10 +27,10 @@ namespace weir::master {
 ///   unfinished ones are FAILED with MASTER_RESTARTED.
 /// Bounds: limits::kWorkersMax workers, kJobsQueuedMax waiting jobs, kJobsRememberedMax jobs in
 /// all. Checked by: tests/unit/master, tests/sim.
-class Master final : public rpc::JobApi, public rpc::ClusterApi {
+class Master final {
  public:
   Master(const MasterSeams& seams, MasterOptions options);
-  ~Master() override;
+  ~Master();
   Master(const Master&) = delete;
   Master& operator=(const Master&) = delete;
 
@@ -42,36 +42,9 @@ class Master final : public rpc::JobApi, public rpc::ClusterApi {
   /// `on_stopped` comes within 10 s. The way to a clean exit of the process.
   void Shutdown(absl::AnyInvocable<void()> on_stopped);
 
-  void Submit(v1::SubmitRequest request, absl::Duration timeout,
-              rpc::Reply<v1::SubmitResponse> reply) override;
-  std::unique_ptr<rpc::Subscription> Watch(v1::WatchRequest request,
-                                           absl::AnyInvocable<void(v1::JobStatus)> on_status,
-                                           absl::AnyInvocable<void(absl::Status)> on_end) override;
-  void GetStatus(v1::GetStatusRequest request, absl::Duration timeout,
-                 rpc::Reply<v1::JobStatus> reply) override;
-  void ListJobs(v1::ListJobsRequest request, absl::Duration timeout,
-                rpc::Reply<v1::ListJobsResponse> reply) override;
-  void Cancel(v1::CancelRequest request, absl::Duration timeout,
-              rpc::Reply<v1::CancelResponse> reply) override;
-  void GetPlan(v1::GetPlanRequest request, absl::Duration timeout,
-               rpc::Reply<v1::GetPlanResponse> reply) override;
-  void DryRun(v1::DryRunRequest request, absl::Duration timeout,
-              rpc::Reply<v1::GetPlanResponse> reply) override;
-  void ListWorkers(v1::ListWorkersRequest request, absl::Duration timeout,
-                   rpc::Reply<v1::ListWorkersResponse> reply) override;
-  void GetLogs(v1::GetLogsRequest request, absl::Duration timeout,
-               rpc::Reply<v1::GetLogsResponse> reply) override;
-  void Calibrate(v1::CalibrateRequest request, absl::Duration timeout,
-                 rpc::Reply<v1::CalibrateResponse> reply) override;
-
-  void Register(v1::RegisterRequest request, absl::Duration timeout,
-                rpc::Reply<v1::RegisterResponse> reply) override;
-  void Heartbeat(v1::HeartbeatRequest request, absl::Duration timeout,
-                 rpc::Reply<v1::HeartbeatResponse> reply) override;
-  void ReportStep(v1::ReportStepRequest request, absl::Duration timeout,
-                  rpc::Reply<v1::ReportStepResponse> reply) override;
-  void ReportTransfer(v1::ReportTransferRequest request, absl::Duration timeout,
-                      rpc::Reply<v1::ReportTransferResponse> reply) override;
+  /// What users and workers may ask. On the loop only.
+  const rpc::JobApi& jobs() const;
+  const rpc::ClusterApi& cluster() const;
 
  private:
   class Impl;

@@ -81,7 +81,12 @@ void Master::Impl::CalibrationEnded() {
   StopIfIdle();
 }
 
-absl::StatusOr<v1::CalibrateResponse> Master::Impl::Calibrate(const v1::CalibrateRequest& request) {
+void Master::Impl::Handle(rpc::Call<rpc::Calibrate> call) {
+  call.reply(AnswerCalibration(call.request));
+}
+
+absl::StatusOr<v1::CalibrateResponse> Master::Impl::AnswerCalibration(
+    const v1::CalibrateRequest& request) {
   if (absl::Status sound = Check(request); !sound.ok()) return sound;
   if (request.start()) {
     if (absl::Status started = StartCalibration(request); !started.ok()) return started;
@@ -105,7 +110,7 @@ void Master::Impl::TakeRecovered(const v1::MeasuredNetwork& measured) {
   options_.measured = *std::move(spec);
 }
 
-v1::ListWorkersResponse Master::Impl::ListWorkers() const {
+void Master::Impl::Handle(rpc::Call<rpc::ListWorkers> call) {
   v1::ListWorkersResponse response = workers_->List(seams_.loop.Now());
   const NetworkSpec network = KnownNetwork(options_);
   for (v1::WorkerStatus& worker : *response.mutable_workers()) {
@@ -113,7 +118,7 @@ v1::ListWorkersResponse Master::Impl::ListWorkers() const {
     worker.mutable_profile()->set_port_bytes_per_s(PortRate(network, name));
     worker.mutable_profile()->set_rack(RackOf(network, name));
   }
-  return response;
+  call.reply(std::move(response));
 }
 
 }  // namespace weir::master

@@ -20,6 +20,7 @@
 #include "runtime/master/master.h"
 #include "runtime/master/planning/planning.h"
 #include "runtime/master/workers/worker_table.h"
+#include "runtime/rpc/serve.h"
 
 namespace weir::master {
 
@@ -30,39 +31,42 @@ class Master::Impl {
   // master.cc: life
   void Start(absl::AnyInvocable<void(absl::Status)> on_ready);
   void Shutdown(absl::AnyInvocable<void()> on_stopped);
-  /// OK while calls are served, else why not.
-  absl::Status Serving() const;
-  /// The same for workers, who are heard until the last job is released.
-  absl::Status HearsWorkers() const;
+  const rpc::JobApi& jobs() const { return jobs_; }
+  const rpc::ClusterApi& cluster() const { return cluster_; }
+
+  /// OK while calls are served, else why not. Workers are heard until the last job is released.
+  absl::Status Admit(rpc::JobService) const;
+  absl::Status Admit(rpc::ClusterService) const;
 
   // master_jobs.cc: users
-  void Submit(v1::JobSpec spec, rpc::Reply<v1::SubmitResponse> reply);
-  absl::Status Cancel(const v1::CancelRequest& request);
-  void GetPlan(const std::string& job_id, rpc::Reply<v1::GetPlanResponse> reply);
-  void DryRun(v1::JobSpec spec, rpc::Reply<v1::GetPlanResponse> reply);
-  void GetLogs(const std::string& job_id, rpc::Reply<v1::GetLogsResponse> reply);
+  void Handle(rpc::Call<rpc::Submit> call);
+  std::unique_ptr<rpc::Subscription> Handle(rpc::Call<rpc::Watch> call);
+  void Handle(rpc::Call<rpc::GetStatus> call);
+  void Handle(rpc::Call<rpc::ListJobs> call);
+  void Handle(rpc::Call<rpc::Cancel> call);
+  void Handle(rpc::Call<rpc::GetPlan> call);
+  void Handle(rpc::Call<rpc::DryRun> call);
+  void Handle(rpc::Call<rpc::GetLogs> call);
 
   // master_calibrate.cc: users
-  absl::StatusOr<v1::CalibrateResponse> Calibrate(const v1::CalibrateRequest& request);
-  v1::ListWorkersResponse ListWorkers() const;
+  void Handle(rpc::Call<rpc::ListWorkers> call);
+  void Handle(rpc::Call<rpc::Calibrate> call);
 
   // master_workers.cc: workers
-  absl::StatusOr<v1::RegisterResponse> Register(const v1::RegisterRequest& request);
-  absl::StatusOr<v1::HeartbeatResponse> Heartbeat(const v1::HeartbeatRequest& request);
-  template <typename Report>
-  absl::Status TakeReport(const Report& report);
-
-  env::EventLoop& loop() { return seams_.loop; }
-  WatchHub& watch_hub() { return watch_hub_; }
-  JobRegistry& store() { return store_; }
+  void Handle(rpc::Call<rpc::Register> call);
+  void Handle(rpc::Call<rpc::Heartbeat> call);
+  void Handle(rpc::Call<rpc::ReportStep> call);
+  void Handle(rpc::Call<rpc::ReportTransfer> call);
 
  private:
   enum class Life { kNew, kStarting, kServing, kStopping };
 
+  absl::Status Serving() const;
   void Recovered(JobHistory history, absl::AnyInvocable<void(absl::Status)> on_ready);
   void ServeFrom(std::int64_t master_epoch);
   void Accept(const std::string& key, v1::JobSpec spec);
   void Accepted(v1::JobStatus status, std::optional<v1::Plan> given_plan);
+  absl::Status Cancel(const v1::CancelRequest& request);
   void ExplainGiven(const v1::JobSpec& spec, absl::Span<const RegisteredWorker> alive,
                     rpc::Reply<v1::GetPlanResponse> reply);
   void AnswerSubmit(const std::string& key, const absl::StatusOr<std::string>& job_id);
@@ -78,10 +82,15 @@ class Master::Impl {
   void AskAfterSilent();
   void Lose(const RegisteredWorker& worker, const std::string& why);
   void StopIfIdle();
+  template <typename Report>
+  absl::Status TakeReport(const Report& report);
   absl::Status StartCalibration(const v1::CalibrateRequest& request);
+  absl::StatusOr<v1::CalibrateResponse> AnswerCalibration(const v1::CalibrateRequest& request);
   void CalibrationEnded();
   void TakeRecovered(const v1::MeasuredNetwork& measured);
 
+  const rpc::JobApi jobs_ = rpc::ApiOf<rpc::JobService>(*this);
+  const rpc::ClusterApi cluster_ = rpc::ApiOf<rpc::ClusterService>(*this);
   const MasterSeams seams_;
   MasterOptions options_;  // only what was measured ever changes
   JournalWriter journal_;

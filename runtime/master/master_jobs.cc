@@ -1,5 +1,6 @@
-// Handlers of Master for users: submit, cancel, plans and logs.
+// Handlers of Master for users: submit, watch, cancel, plans and logs.
 
+#include <cassert>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,14 +24,15 @@ absl::Status NoWorkers() {
 
 }  // namespace
 
-void Master::Impl::Submit(v1::JobSpec spec, rpc::Reply<v1::SubmitResponse> reply) {
+void Master::Impl::Handle(rpc::Call<rpc::Submit> call) {
+  v1::JobSpec spec = std::move(*call.request.mutable_spec());
   if (const v1::JobStatus* known = store_.FindByKey(spec.idempotency_key())) {
     v1::SubmitResponse response;
     response.set_job_id(known->job_id());
-    return reply(response);
+    return call.reply(response);
   }
   if (static_cast<std::int64_t>(runs_.size() + submits_.size()) > limits::kJobsQueuedMax) {
-    return reply(absl::ResourceExhaustedError(
+    return call.reply(absl::ResourceExhaustedError(
         absl::StrCat("the master holds ", limits::kJobsQueuedMax,
                      " unfinished jobs, its maximum; submit again when some are done")));
   }
@@ -38,7 +40,7 @@ void Master::Impl::Submit(v1::JobSpec spec, rpc::Reply<v1::SubmitResponse> reply
   std::string key = spec.idempotency_key();
   if (key.empty()) key = absl::StrCat(std::string(1, '\0'), unnamed_submits_++);
   std::vector<rpc::Reply<v1::SubmitResponse>>& replies = submits_[key];
-  replies.push_back(std::move(reply));
+  replies.push_back(std::move(call.reply));
   if (replies.size() > 1) return;
   const v1::JobSpec checked = spec;
   CheckSubmission(seams_, callbacks_, checked, SubmissionKind::kRun,
@@ -139,6 +141,27 @@ void Master::Impl::JobFinished(std::string job_id) {
   StopIfIdle();
 }
 
+std::unique_ptr<rpc::Subscription> Master::Impl::Handle(rpc::Call<rpc::Watch> call) {
+  assert(seams_.loop.IsCurrent());
+  absl::Status serving = Serving();
+  if (!serving.ok()) return watch_hub_.Refuse(serving, std::move(call.on_end));
+  absl::StatusOr<const v1::JobStatus*> status = store_.Find(call.request.job_id());
+  if (!status.ok()) return watch_hub_.Refuse(status.status(), std::move(call.on_end));
+  return watch_hub_.Watch(**status, std::move(call.on_message), std::move(call.on_end));
+}
+
+void Master::Impl::Handle(rpc::Call<rpc::GetStatus> call) {
+  absl::StatusOr<const v1::JobStatus*> status = store_.Find(call.request.job_id());
+  if (!status.ok()) return call.reply(status.status());
+  call.reply(**status);
+}
+
+void Master::Impl::Handle(rpc::Call<rpc::ListJobs> call) {
+  call.reply(store_.List(call.request.max_jobs()));
+}
+
+void Master::Impl::Handle(rpc::Call<rpc::Cancel> call) { call.Acknowledge(Cancel(call.request)); }
+
 absl::Status Master::Impl::Cancel(const v1::CancelRequest& request) {
   if (JobRun* run = FindRun(request.job_id())) return run->Cancel(request.reason().substr(0, 1000));
   absl::StatusOr<const v1::JobStatus*> status = store_.Find(request.job_id());
@@ -148,16 +171,17 @@ absl::Status Master::Impl::Cancel(const v1::CancelRequest& request) {
       "job ", request.job_id(), " has already ended (", JobStateWord((*status)->state()), ")"));
 }
 
-void Master::Impl::GetPlan(const std::string& job_id, rpc::Reply<v1::GetPlanResponse> reply) {
+void Master::Impl::Handle(rpc::Call<rpc::GetPlan> call) {
+  const std::string& job_id = call.request.job_id();
   v1::GetPlanResponse response;
   if (JobRun* run = FindRun(job_id); run != nullptr && run->planned() != nullptr) {
     *response.mutable_plan() = run->planned()->message;
     *response.mutable_actual() = run->Actual();
-    return reply(std::move(response));
+    return call.reply(std::move(response));
   }
-  if (absl::Status known = store_.Find(job_id).status(); !known.ok()) return reply(known);
+  if (absl::Status known = store_.Find(job_id).status(); !known.ok()) return call.reply(known);
   journal_.ReadJob(
-      job_id, callbacks_.Guard([job_id, reply = std::move(reply)](
+      job_id, callbacks_.Guard([job_id, reply = std::move(call.reply)](
                                    absl::StatusOr<std::vector<v1::JournalRecord>> records) mutable {
         if (!records.ok()) return reply(records.status());
         v1::GetPlanResponse found;
@@ -174,12 +198,12 @@ void Master::Impl::GetPlan(const std::string& job_id, rpc::Reply<v1::GetPlanResp
       }));
 }
 
-void Master::Impl::DryRun(v1::JobSpec spec, rpc::Reply<v1::GetPlanResponse> reply) {
-  const v1::JobSpec checked = spec;
+void Master::Impl::Handle(rpc::Call<rpc::DryRun> call) {
+  const v1::JobSpec checked = call.request.spec();
   CheckSubmission(
       seams_, callbacks_, checked, SubmissionKind::kDryRun,
-      [this, spec = std::move(spec),
-       reply = std::move(reply)](absl::StatusOr<InputList> input) mutable {
+      [this, spec = std::move(*call.request.mutable_spec()),
+       reply = std::move(call.reply)](absl::StatusOr<InputList> input) mutable {
         if (!input.ok()) return reply(input.status());
         const std::vector<RegisteredWorker> alive = workers_->Alive();
         if (alive.empty()) return reply(NoWorkers());
@@ -236,15 +260,16 @@ SampleRun* Master::Impl::FindSample(const std::string& sample_id) {
   return dry == dry_runs_.end() ? nullptr : dry->second->sample();
 }
 
-void Master::Impl::GetLogs(const std::string& job_id, rpc::Reply<v1::GetLogsResponse> reply) {
+void Master::Impl::Handle(rpc::Call<rpc::GetLogs> call) {
+  const std::string& job_id = call.request.job_id();
   absl::StatusOr<const v1::JobStatus*> status = store_.Find(job_id);
-  if (!status.ok()) return reply(status.status());
+  if (!status.ok()) return call.reply(status.status());
   if (!IsTerminal((*status)->state())) {
-    return reply(absl::FailedPreconditionError(absl::StrCat(
+    return call.reply(absl::FailedPreconditionError(absl::StrCat(
         "job ", job_id, " is ", JobStateWord((*status)->state()), "; logs are kept when it ends")));
   }
   journal_.ReadJob(
-      job_id, callbacks_.Guard([reply = std::move(reply)](
+      job_id, callbacks_.Guard([reply = std::move(call.reply)](
                                    absl::StatusOr<std::vector<v1::JournalRecord>> records) mutable {
         if (!records.ok()) return reply(records.status());
         v1::GetLogsResponse response;

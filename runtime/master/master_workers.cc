@@ -1,6 +1,5 @@
 // Handlers of Master for workers: registration, heartbeats, reports, leases.
 
-#include <cassert>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,11 +11,13 @@
 
 namespace weir::master {
 
-absl::StatusOr<v1::RegisterResponse> Master::Impl::Register(const v1::RegisterRequest& request) {
-  if (absl::Status sound = Check(request); !sound.ok()) return sound;
+void Master::Impl::Handle(rpc::Call<rpc::Register> call) {
+  // A master that stops hears its workers, and takes no new ones.
+  if (absl::Status serving = Serving(); !serving.ok()) return call.reply(serving);
+  if (absl::Status sound = Check(call.request); !sound.ok()) return call.reply(sound);
   absl::StatusOr<WorkerTable::Registration> registration =
-      workers_->Register(request, seams_.loop.Now());
-  if (!registration.ok()) return registration.status();
+      workers_->Register(call.request, seams_.loop.Now());
+  if (!registration.ok()) return call.reply(registration.status());
   const RegisteredWorker& worker = registration->worker;
   LogInfo("Worker registered", {{"worker", worker.identity.name()},
                                 {"id", worker.id},
@@ -35,18 +36,19 @@ absl::StatusOr<v1::RegisterResponse> Master::Impl::Register(const v1::RegisterRe
   response.set_master_epoch(context_->master_epoch);
   response.set_lease_ms(absl::ToInt64Milliseconds(limits::kWorkerLease));
   response.set_heartbeat_ms(absl::ToInt64Milliseconds(limits::kHeartbeat));
-  return response;
+  call.reply(std::move(response));
 }
 
-absl::StatusOr<v1::HeartbeatResponse> Master::Impl::Heartbeat(const v1::HeartbeatRequest& request) {
-  if (absl::Status sound = Check(request); !sound.ok()) return sound;
+void Master::Impl::Handle(rpc::Call<rpc::Heartbeat> call) {
+  const v1::HeartbeatRequest& request = call.request;
+  if (absl::Status sound = Check(request); !sound.ok()) return call.reply(sound);
   if (request.master_epoch() != context_->master_epoch) {
-    return absl::AbortedError(absl::StrCat("master epoch ", request.master_epoch(),
-                                           " is over, now ", context_->master_epoch,
-                                           "; drop all attempts and register again"));
+    return call.reply(absl::AbortedError(absl::StrCat("master epoch ", request.master_epoch(),
+                                                      " is over, now ", context_->master_epoch,
+                                                      "; drop all attempts and register again")));
   }
   absl::Status renewed = workers_->Heartbeat(request, seams_.loop.Now());
-  if (!renewed.ok()) return renewed;
+  if (!renewed.ok()) return call.reply(renewed);
   for (const v1::StepProgress& progress : request.progress()) {
     if (JobRun* run = FindRun(progress.job_id())) run->TakeProgress(request.worker_id(), progress);
   }
@@ -56,7 +58,7 @@ absl::StatusOr<v1::HeartbeatResponse> Master::Impl::Heartbeat(const v1::Heartbea
     if (FindRun(job_id) == nullptr && FindSample(job_id) == nullptr)
       response.add_release_jobs(job_id);
   }
-  return response;
+  call.reply(std::move(response));
 }
 
 absl::Status TakeSampleReport(SampleRun& sample, const v1::ReportStepRequest& report) {
@@ -96,6 +98,14 @@ absl::Status Master::Impl::TakeReport(const Report& report) {
   return run->TakeReport(report);
 }
 
+void Master::Impl::Handle(rpc::Call<rpc::ReportStep> call) {
+  call.Acknowledge(TakeReport(call.request));
+}
+
+void Master::Impl::Handle(rpc::Call<rpc::ReportTransfer> call) {
+  call.Acknowledge(TakeReport(call.request));
+}
+
 void Master::Impl::ScheduleWatch() {
   const std::optional<MonoTime> next = workers_->NextWake();
   if (watch_scheduled_ || !next) return;
@@ -132,35 +142,6 @@ void Master::Impl::Lose(const RegisteredWorker& worker, const std::string& why) 
   if (JobRun* run = FindRun(active_)) {
     run->WorkerLost(worker.id, worker.epoch, absl::StrCat("was lost: ", why));
   }
-}
-
-void Master::Register(v1::RegisterRequest request, absl::Duration /*timeout*/,
-                      rpc::Reply<v1::RegisterResponse> reply) {
-  assert(impl_->loop().IsCurrent());
-  if (absl::Status serving = impl_->Serving(); !serving.ok()) return reply(serving);
-  reply(impl_->Register(request));
-}
-
-void Master::Heartbeat(v1::HeartbeatRequest request, absl::Duration /*timeout*/,
-                       rpc::Reply<v1::HeartbeatResponse> reply) {
-  if (absl::Status ready = impl_->HearsWorkers(); !ready.ok()) return reply(ready);
-  reply(impl_->Heartbeat(request));
-}
-
-void Master::ReportStep(v1::ReportStepRequest request, absl::Duration /*timeout*/,
-                        rpc::Reply<v1::ReportStepResponse> reply) {
-  if (absl::Status ready = impl_->HearsWorkers(); !ready.ok()) return reply(ready);
-  absl::Status taken = impl_->TakeReport(request);
-  if (!taken.ok()) return reply(taken);
-  reply(v1::ReportStepResponse());
-}
-
-void Master::ReportTransfer(v1::ReportTransferRequest request, absl::Duration /*timeout*/,
-                            rpc::Reply<v1::ReportTransferResponse> reply) {
-  if (absl::Status ready = impl_->HearsWorkers(); !ready.ok()) return reply(ready);
-  absl::Status taken = impl_->TakeReport(request);
-  if (!taken.ok()) return reply(taken);
-  reply(v1::ReportTransferResponse());
 }
 
 }  // namespace weir::master

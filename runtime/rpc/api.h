@@ -1,90 +1,72 @@
 #pragma once
 
-// The three RPC surfaces as plain interfaces. Clients call them; servers implement them;
-// runtime/rpc/grpc carries them between processes, runtime/rpc/in_process between loops of one
-// process, tests/sim under virtual time.
+// The RPC surfaces as their callers see them: JobApi, ClusterApi, WorkerApi. An Api stands on a
+// carrier: runtime/rpc/grpc carries calls between processes, runtime/rpc/in_process between loops
+// of one process, tests/sim under virtual time, and serve.h hands them to a server at once.
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "absl/functional/any_invocable.h"
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "weir/v1/services.pb.h"
+#include "runtime/rpc/call.h"
 
 namespace weir::rpc {
 
-/// Called exactly once, on the loop of the caller, at the latest when the call's deadline has
-/// passed (kDeadlineExceeded, outcome unknown). kUnavailable: peer unreachable, outcome unknown as
-/// well.
-template <typename Response>
-using Reply = absl::AnyInvocable<void(absl::StatusOr<Response>)>;
+/// All methods of one service, over a carrier of which it tells nothing. A carrier is a class with
+///   template <typename Method> typename Call<Method>::Taken Carry(Call<Method> call);
+///
+/// Thread-safety: on the loop of the caller only.
+/// Example: jobs.Send<rpc::Cancel>(request, [](const absl::StatusOr<v1::CancelResponse>&) {});
+/// Checked by: tests/unit/rpc/in_process_test.cc, grpc_test.cc (every method over every carrier).
+template <typename Service, typename Methods = typename Service::Methods>
+class Api;
 
-/// Ends its stream when destroyed; no callback comes after that. Destroy on the loop.
-class Subscription {
+template <typename Service, typename... Methods>
+class Api<Service, MethodList<Methods...>> {
  public:
-  virtual ~Subscription() = default;
+  template <typename Carrier>
+  explicit Api(std::shared_ptr<Carrier> carrier)
+      : takers_([carrier](Call<Methods> call) { return carrier->Carry(std::move(call)); }...) {}
+
+  /// Asks once; waits for as long as the method's row says.
+  template <typename Method>
+  void Send(typename Method::Request request, Reply<typename Method::Response> reply) const {
+    Take(Call<Method>{std::move(request), std::move(reply)});
+  }
+  /// Asks once; for callers that know better how long to wait.
+  template <typename Method>
+  void Send(typename Method::Request request, absl::Duration timeout,
+            Reply<typename Method::Response> reply) const {
+    Take(Call<Method>{std::move(request), std::move(reply), timeout});
+  }
+  /// Opens a stream, which lasts until one of its ends leaves it.
+  template <typename Method>
+  std::unique_ptr<Subscription> Subscribe(
+      typename Method::Request request,
+      absl::AnyInvocable<void(typename Method::Response)> on_message,
+      absl::AnyInvocable<void(absl::Status)> on_end) const {
+    return Take(Call<Method>{std::move(request), std::move(on_message), std::move(on_end)});
+  }
+  /// Passes on a call that came from elsewhere.
+  template <typename Method>
+  typename Call<Method>::Taken Take(Call<Method> call) const {
+    return std::get<Taker<Method>>(takers_)(std::move(call));
+  }
+
+ private:
+  template <typename Method>
+  using Taker = std::function<typename Call<Method>::Taken(Call<Method>)>;
+
+  std::tuple<Taker<Methods>...> takers_;
 };
 
-/// For users; the master implements it.
-class JobApi {
- public:
-  virtual ~JobApi() = default;
-  virtual void Submit(v1::SubmitRequest request, absl::Duration timeout,
-                      Reply<v1::SubmitResponse> reply) = 0;
-  /// `on_status` once per change, in order; then `on_end` once: OK after a terminal state, else why
-  /// it broke off.
-  virtual std::unique_ptr<Subscription> Watch(v1::WatchRequest request,
-                                              absl::AnyInvocable<void(v1::JobStatus)> on_status,
-                                              absl::AnyInvocable<void(absl::Status)> on_end) = 0;
-  virtual void GetStatus(v1::GetStatusRequest request, absl::Duration timeout,
-                         Reply<v1::JobStatus> reply) = 0;
-  virtual void ListJobs(v1::ListJobsRequest request, absl::Duration timeout,
-                        Reply<v1::ListJobsResponse> reply) = 0;
-  virtual void Cancel(v1::CancelRequest request, absl::Duration timeout,
-                      Reply<v1::CancelResponse> reply) = 0;
-  virtual void GetPlan(v1::GetPlanRequest request, absl::Duration timeout,
-                       Reply<v1::GetPlanResponse> reply) = 0;
-  virtual void DryRun(v1::DryRunRequest request, absl::Duration timeout,
-                      Reply<v1::GetPlanResponse> reply) = 0;
-  virtual void ListWorkers(v1::ListWorkersRequest request, absl::Duration timeout,
-                           Reply<v1::ListWorkersResponse> reply) = 0;
-  virtual void GetLogs(v1::GetLogsRequest request, absl::Duration timeout,
-                       Reply<v1::GetLogsResponse> reply) = 0;
-  virtual void Calibrate(v1::CalibrateRequest request, absl::Duration timeout,
-                         Reply<v1::CalibrateResponse> reply) = 0;
-};
-
-/// For workers; the master implements it.
-class ClusterApi {
- public:
-  virtual ~ClusterApi() = default;
-  virtual void Register(v1::RegisterRequest request, absl::Duration timeout,
-                        Reply<v1::RegisterResponse> reply) = 0;
-  virtual void Heartbeat(v1::HeartbeatRequest request, absl::Duration timeout,
-                         Reply<v1::HeartbeatResponse> reply) = 0;
-  virtual void ReportStep(v1::ReportStepRequest request, absl::Duration timeout,
-                          Reply<v1::ReportStepResponse> reply) = 0;
-  virtual void ReportTransfer(v1::ReportTransferRequest request, absl::Duration timeout,
-                              Reply<v1::ReportTransferResponse> reply) = 0;
-};
-
-/// For the master; each worker daemon implements it.
-class WorkerApi {
- public:
-  virtual ~WorkerApi() = default;
-  virtual void PrepareJob(v1::PrepareJobRequest request, absl::Duration timeout,
-                          Reply<v1::PrepareJobResponse> reply) = 0;
-  virtual void StartStep(v1::StartStepRequest request, absl::Duration timeout,
-                         Reply<v1::StartStepResponse> reply) = 0;
-  virtual void GrantTransfer(v1::GrantTransferRequest request, absl::Duration timeout,
-                             Reply<v1::GrantTransferResponse> reply) = 0;
-  virtual void ReleaseJob(v1::ReleaseJobRequest request, absl::Duration timeout,
-                          Reply<v1::ReleaseJobResponse> reply) = 0;
-  virtual void Probe(v1::ProbeRequest request, absl::Duration timeout,
-                     Reply<v1::ProbeResponse> reply) = 0;
-};
+using JobApi = Api<JobService>;
+using ClusterApi = Api<ClusterService>;
+using WorkerApi = Api<WorkerService>;
 
 /// Opens the way to a worker's control endpoint. Never blocks; an unreachable worker shows at the
 /// first call.

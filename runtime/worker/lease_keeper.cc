@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/base/limits.h"
+#include "runtime/rpc/methods.h"
 #include "runtime/worker/retry_pause.h"
 
 namespace weir::worker {
@@ -73,7 +73,7 @@ void LeaseKeeper::OnHeartbeatAnswer(const absl::Status& answer, MonoTime now) {
 }
 
 absl::Duration LeaseKeeper::HeartbeatTimeout() const {
-  if (!registration_) return limits::kCallTimeout;
+  if (!registration_) return rpc::Heartbeat::kTimeout;
   return std::max(registration_->heartbeat, registration_->lease / 3);
 }
 

@@ -4,7 +4,6 @@
 #include <set>
 #include <utility>
 
-#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/worker/retry_pause.h"
 
@@ -57,7 +56,7 @@ void ReportSender::Send(const std::shared_ptr<State>& state,
                         const std::shared_ptr<Report>& report) {
   report->timer.reset();
   std::weak_ptr<State> weak = state;
-  report->make_try(limits::kCallTimeout, [weak, report](const absl::Status& answer) {
+  report->make_try([weak, report](const absl::Status& answer) {
     if (auto alive = weak.lock()) OnAnswer(alive, report, answer);
   });
 }

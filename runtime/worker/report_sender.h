@@ -9,7 +9,6 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
-#include "absl/time/time.h"
 #include "runtime/env/event_loop.h"
 
 namespace weir::worker {
@@ -25,7 +24,7 @@ class ReportSender {
  public:
   using Answer = absl::AnyInvocable<void(absl::Status)>;
   /// Makes one try; must answer once, on the loop.
-  using Try = absl::AnyInvocable<void(absl::Duration timeout, Answer answer)>;
+  using Try = absl::AnyInvocable<void(Answer answer)>;
 
   ReportSender(env::EventLoop& loop, env::Random& random);
   ~ReportSender();

@@ -130,8 +130,7 @@ void WorkerDaemon::SendRegister() {
     }
     Turn();
   };
-  seams_.cluster.Register(std::move(request), limits::kCallTimeout,
-                          WhileAlive(std::move(answered)));
+  seams_.cluster.Send<rpc::Register>(std::move(request), WhileAlive(std::move(answered)));
 }
 
 void WorkerDaemon::SendHeartbeat() {
@@ -160,8 +159,8 @@ void WorkerDaemon::SendHeartbeat() {
     MeasureFreeDisk();
     Turn();
   };
-  seams_.cluster.Heartbeat(std::move(request), keeper_.HeartbeatTimeout(),
-                           WhileAlive(std::move(answered)));
+  seams_.cluster.Send<rpc::Heartbeat>(std::move(request), keeper_.HeartbeatTimeout(),
+                                      WhileAlive(std::move(answered)));
 }
 
 void WorkerDaemon::MeasureFreeDisk() {

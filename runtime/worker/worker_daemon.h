@@ -1,7 +1,7 @@
 #pragma once
 
 // The worker daemon: what the master may order, and the life between registration and stop.
-// Upstream: master (WorkerApi), runtime/app (Start, Drain, Stop). Downstream: LeaseKeeper and
+// Upstream: master (WorkerService), runtime/app (Start, Drain, Stop). Downstream: LeaseKeeper and
 // JobTable decide, WorkerJob acts.
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
-#include "runtime/rpc/api.h"
+#include "runtime/rpc/serve.h"
 #include "runtime/worker/job_table.h"
 #include "runtime/worker/lease_keeper.h"
 #include "runtime/worker/prober.h"
@@ -35,10 +35,10 @@ namespace weir::worker {
 ///   otherwise task processes are killed and files stay.
 /// Checked by: tests/unit/worker/worker_daemon_test.cc, worker_daemon_transfers_test.cc; tests/sim
 ///   runs it with the master under faults.
-class WorkerDaemon : public rpc::WorkerApi {
+class WorkerDaemon {
  public:
   WorkerDaemon(WorkerOptions options, WorkerSeams seams);
-  ~WorkerDaemon() override;
+  ~WorkerDaemon();
   WorkerDaemon(const WorkerDaemon&) = delete;
   WorkerDaemon& operator=(const WorkerDaemon&) = delete;
 
@@ -57,16 +57,15 @@ class WorkerDaemon : public rpc::WorkerApi {
   /// The daemon's own directory; empty before Start has answered.
   const std::string& directory() const;
 
-  void PrepareJob(v1::PrepareJobRequest request, absl::Duration timeout,
-                  rpc::Reply<v1::PrepareJobResponse> reply) override;
-  void StartStep(v1::StartStepRequest request, absl::Duration timeout,
-                 rpc::Reply<v1::StartStepResponse> reply) override;
-  void GrantTransfer(v1::GrantTransferRequest request, absl::Duration timeout,
-                     rpc::Reply<v1::GrantTransferResponse> reply) override;
-  void ReleaseJob(v1::ReleaseJobRequest request, absl::Duration timeout,
-                  rpc::Reply<v1::ReleaseJobResponse> reply) override;
-  void Probe(v1::ProbeRequest request, absl::Duration timeout,
-             rpc::Reply<v1::ProbeResponse> reply) override;
+  /// What the master may order.
+  const rpc::WorkerApi& api() const { return api_; }
+
+  // Handlers of api(), worker_daemon_calls.cc.
+  void Handle(rpc::Call<rpc::PrepareJob> call);
+  void Handle(rpc::Call<rpc::StartStep> call);
+  void Handle(rpc::Call<rpc::GrantTransfer> call);
+  void Handle(rpc::Call<rpc::ReleaseJob> call);
+  void Handle(rpc::Call<rpc::Probe> call);
 
  private:
   enum class State { kNew, kStarting, kServing, kDraining, kStopping, kStopped };
@@ -89,6 +88,7 @@ class WorkerDaemon : public rpc::WorkerApi {
     };
   }
 
+  const rpc::WorkerApi api_ = rpc::ApiOf<rpc::WorkerService>(*this);
   const WorkerOptions options_;
   const WorkerSeams seams_;
   const std::string incarnation_;

@@ -6,85 +6,73 @@
 
 namespace weir::worker {
 
-void WorkerDaemon::PrepareJob(v1::PrepareJobRequest request, absl::Duration,
-                              rpc::Reply<v1::PrepareJobResponse> reply) {
-  const std::string job_id = request.fence().job_id();
+void WorkerDaemon::Handle(rpc::Call<rpc::PrepareJob> call) {
+  const std::string job_id = call.request.fence().job_id();
   if (state_ != State::kServing) {
-    return reply(absl::UnavailableError(
+    return call.reply(absl::UnavailableError(
         absl::StrCat("worker ", options_.name, " takes no new jobs; it is about to stop")));
   }
-  if (absl::Status status = CheckJobId(job_id); !status.ok()) return reply(status);
-  const absl::StatusOr<Admission> admission = table_.Prepare(request.fence());
-  if (!admission.ok()) return reply(admission.status());
+  if (absl::Status status = CheckJobId(job_id); !status.ok()) return call.reply(status);
+  const absl::StatusOr<Admission> admission = table_.Prepare(call.request.fence());
+  if (!admission.ok()) return call.reply(admission.status());
   if (*admission == Admission::kNew) {
     LogInfo("Job prepared", {{"job", job_id}, {"worker", options_.name}});
     jobs_[job_id] = std::make_shared<WorkerJob>(options_, seams_, keeper_.registration()->worker_id,
-                                                directory_->path(), std::move(request));
+                                                directory_->path(), std::move(call.request));
   } else if (*admission == Admission::kRenewed) {
     LogInfo("Job goes on under a new plan", {{"job", job_id}, {"worker", options_.name}});
-    jobs_.at(job_id)->Renew(std::move(request));
+    jobs_.at(job_id)->Renew(std::move(call.request));
   }
-  jobs_.at(job_id)->Prepare([reply = std::move(reply)](const absl::Status& status) mutable {
-    if (!status.ok()) return reply(status);
-    reply(v1::PrepareJobResponse());
-  });
+  jobs_.at(job_id)->Prepare(
+      [call = std::move(call)](const absl::Status& status) mutable { call.Acknowledge(status); });
 }
 
-void WorkerDaemon::StartStep(v1::StartStepRequest request, absl::Duration,
-                             rpc::Reply<v1::StartStepResponse> reply) {
-  const v1::Fence& fence = request.fence();
-  const absl::StatusOr<Admission> admission = table_.TakeStep(fence, request.order().step());
-  if (!admission.ok()) return reply(admission.status());
-  if (*admission == Admission::kNew) {
-    if (absl::Status status = jobs_.at(fence.job_id())->StartStep(request); !status.ok()) {
-      table_.ForgetStep(fence, request.order().step());
-      return reply(status);
-    }
+void WorkerDaemon::Handle(rpc::Call<rpc::StartStep> call) {
+  const v1::Fence& fence = call.request.fence();
+  const int step = call.request.order().step();
+  const absl::StatusOr<Admission> admission = table_.TakeStep(fence, step);
+  absl::Status started = admission.status();
+  if (started.ok() && *admission == Admission::kNew) {
+    started = jobs_.at(fence.job_id())->StartStep(call.request);
+    if (!started.ok()) table_.ForgetStep(fence, step);
   }
-  reply(v1::StartStepResponse());
+  call.Acknowledge(started);
 }
 
-void WorkerDaemon::GrantTransfer(v1::GrantTransferRequest request, absl::Duration,
-                                 rpc::Reply<v1::GrantTransferResponse> reply) {
-  const v1::Fence fence = request.fence();
-  const int transfer = request.order().transfer();
+void WorkerDaemon::Handle(rpc::Call<rpc::GrantTransfer> call) {
+  const v1::Fence fence = call.request.fence();
+  const int transfer = call.request.order().transfer();
   const absl::StatusOr<Admission> admission = table_.TakeTransfer(fence, transfer);
-  if (!admission.ok()) return reply(admission.status());
-  if (*admission == Admission::kNew) {
-    absl::Status status = jobs_.at(fence.job_id())->GrantTransfer(std::move(request));
-    if (!status.ok()) {
-      table_.ForgetTransfer(fence, transfer);
-      return reply(status);
-    }
+  absl::Status granted = admission.status();
+  if (granted.ok() && *admission == Admission::kNew) {
+    granted = jobs_.at(fence.job_id())->GrantTransfer(std::move(call.request));
+    if (!granted.ok()) table_.ForgetTransfer(fence, transfer);
   }
-  reply(v1::GrantTransferResponse());
+  call.Acknowledge(granted);
 }
 
-void WorkerDaemon::Probe(v1::ProbeRequest request, absl::Duration,
-                         rpc::Reply<v1::ProbeResponse> reply) {
-  if (absl::Status fenced = table_.CheckProbe(request.fence()); !fenced.ok()) return reply(fenced);
-  if (absl::Status status = CheckJobId(request.fence().job_id()); !status.ok()) {
-    return reply(status);
-  }
+void WorkerDaemon::Handle(rpc::Call<rpc::Probe> call) {
+  const v1::Fence& fence = call.request.fence();
+  if (absl::Status fenced = table_.CheckProbe(fence); !fenced.ok()) return call.reply(fenced);
+  if (absl::Status status = CheckJobId(fence.job_id()); !status.ok()) return call.reply(status);
   if (!jobs_.empty()) {
-    return reply(absl::FailedPreconditionError(
+    return call.reply(absl::FailedPreconditionError(
         absl::StrCat("worker ", options_.name, " holds job ", jobs_.begin()->first,
                      ": what a probe measured now would be neither the network's nor the job's")));
   }
-  prober_.Take(std::move(request), directory_->path(), std::move(reply));
+  prober_.Take(std::move(call.request), directory_->path(), std::move(call.reply));
 }
 
-void WorkerDaemon::ReleaseJob(v1::ReleaseJobRequest request, absl::Duration,
-                              rpc::Reply<v1::ReleaseJobResponse> reply) {
-  const std::string job_id = request.fence().job_id();
-  const absl::StatusOr<Admission> admission = table_.BeginRelease(request.fence());
+void WorkerDaemon::Handle(rpc::Call<rpc::ReleaseJob> call) {
+  const std::string job_id = call.request.fence().job_id();
+  const absl::StatusOr<Admission> admission = table_.BeginRelease(call.request.fence());
   if (absl::IsNotFound(admission.status())) {
     v1::ReleaseJobResponse response;
     response.set_task_output_tail(table_.ReleasedOutput(job_id).value_or(""));
-    return reply(std::move(response));
+    return call.reply(std::move(response));
   }
-  if (!admission.ok()) return reply(admission.status());
-  Release(job_id, [reply = std::move(reply)](const absl::StatusOr<std::string>& tail) mutable {
+  if (!admission.ok()) return call.reply(admission.status());
+  Release(job_id, [reply = std::move(call.reply)](const absl::StatusOr<std::string>& tail) mutable {
     if (!tail.ok()) return reply(tail.status());
     v1::ReleaseJobResponse response;
     response.set_task_output_tail(*tail);

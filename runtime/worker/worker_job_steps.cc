@@ -143,12 +143,13 @@ void WorkerJob::ReportStep(v1::StepResult result) {
   const std::string what =
       absl::StrCat(step_->run.order().label(), " of job ", request.fence().job_id());
   step_.reset();
-  reports_.Deliver(what, [&cluster = seams_.cluster, request = std::move(request)](
-                             absl::Duration timeout, ReportSender::Answer answer) {
-    cluster.ReportStep(
-        request, timeout,
-        [answer = std::move(answer)](const auto& response) mutable { answer(response.status()); });
-  });
+  reports_.Deliver(
+      what, [&cluster = seams_.cluster, request = std::move(request)](ReportSender::Answer answer) {
+        cluster.Send<rpc::ReportStep>(request,
+                                      [answer = std::move(answer)](const auto& response) mutable {
+                                        answer(response.status());
+                                      });
+      });
 }
 
 }  // namespace weir::worker

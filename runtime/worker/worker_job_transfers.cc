@@ -150,12 +150,13 @@ void WorkerJob::ReportTransfer(const v1::Fence& fence, v1::TransferReport report
   request.set_worker_id(worker_id_);
   const std::string what = absl::StrCat("transfer ", report.transfer(), " of job ", fence.job_id());
   *request.mutable_report() = std::move(report);
-  reports_.Deliver(what, [&cluster = seams_.cluster, request = std::move(request)](
-                             absl::Duration timeout, ReportSender::Answer answer) {
-    cluster.ReportTransfer(
-        request, timeout,
-        [answer = std::move(answer)](const auto& response) mutable { answer(response.status()); });
-  });
+  reports_.Deliver(
+      what, [&cluster = seams_.cluster, request = std::move(request)](ReportSender::Answer answer) {
+        cluster.Send<rpc::ReportTransfer>(
+            request, [answer = std::move(answer)](const auto& response) mutable {
+              answer(response.status());
+            });
+      });
 }
 
 }  // namespace weir::worker

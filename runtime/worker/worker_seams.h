@@ -21,7 +21,7 @@ struct WorkerSeams {
   TaskLauncher& tasks;
   env::Random& random;
   env::Storage& storage;
-  rpc::ClusterApi& cluster;
+  const rpc::ClusterApi& cluster;
   transfer::PublishedRuns& runs;
   transfer::DataServer& server;
   transfer::Fetcher& fetcher;

@@ -27,7 +27,7 @@ class SimDataPlaneTest : public SimWorkerTest {
     *request.mutable_fence() = FenceOf(worker);
     request.mutable_fence()->set_job_id("c-1");
     request.set_token(5);
-    return Call(worker, &rpc::WorkerApi::Probe, std::move(request));
+    return Order<rpc::Probe>(worker, std::move(request));
   }
   static v1::ProbeRequest ServeOrder() {
     v1::ProbeRequest request;

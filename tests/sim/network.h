@@ -3,7 +3,6 @@
 // Calls between simulated processes: delayed, reordered, lost, delivered twice.
 // Upstream: World. Downstream: the RPC interfaces of master and workers.
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,8 +17,11 @@ namespace weir::sim {
 /// A process that can be called.
 struct Endpoint {
   std::shared_ptr<ProcessLoop> loop;
-  rpc::ClusterApi* cluster = nullptr;
-  rpc::WorkerApi* worker = nullptr;
+  const rpc::ClusterApi* cluster = nullptr;
+  const rpc::WorkerApi* worker = nullptr;
+
+  const rpc::ClusterApi& Serving(rpc::ClusterService) const { return *cluster; }
+  const rpc::WorkerApi& Serving(rpc::WorkerService) const { return *worker; }
 };
 
 /// How bad the network is. Requests and answers suffer alike.
@@ -48,15 +50,12 @@ class Network final : public rpc::WorkerConnector {
   /// A worker's way to the master.
   std::unique_ptr<rpc::ClusterApi> ConnectMaster(std::shared_ptr<ProcessLoop> caller);
 
-  template <typename Response>
-  using Serve = std::function<void(const Endpoint&, rpc::Reply<Response>)>;
-
   /// One call from `caller` to whoever has `address` when the request arrives.
-  template <typename Response>
-  void Call(std::shared_ptr<ProcessLoop> caller, const std::string& address, absl::Duration timeout,
-            Serve<Response> serve, rpc::Reply<Response> reply) {
-    auto pending = std::make_shared<rpc::Reply<Response>>(std::move(reply));
-    caller->RunAt(time_.now() + timeout, [pending] {
+  template <typename Method>
+  void Carry(std::shared_ptr<ProcessLoop> caller, const std::string& address,
+             rpc::Call<Method> call) {
+    auto pending = std::make_shared<ReplyOf<Method>>(std::move(call.reply));
+    caller->RunAt(time_.now() + call.timeout, [pending] {
       if (*pending) {
         std::exchange(*pending, nullptr)(absl::DeadlineExceededError("no answer (simulated)"));
       }
@@ -64,34 +63,40 @@ class Network final : public rpc::WorkerConnector {
     const int copies = random_.Chance(faults_.duplicate) ? 2 : 1;
     for (int i = 0; i < copies; ++i) {
       if (random_.Chance(faults_.drop)) continue;
-      time_.At(time_.now() + Delay(), nullptr, [this, caller, address, serve, pending] {
-        Deliver<Response>(caller, address, serve, pending);
-      });
+      time_.At(time_.now() + Delay(), nullptr,
+               [this, caller, address, request = call.request, pending] {
+                 Deliver<Method>(caller, address, request, pending);
+               });
     }
   }
 
  private:
+  template <typename Method>
+  using ReplyOf = rpc::Reply<typename Method::Response>;
+
   absl::Duration Delay() { return random_.Duration(faults_.delay_min, faults_.delay_max); }
 
-  template <typename Response>
+  template <typename Method>
   void Deliver(std::shared_ptr<ProcessLoop> caller, const std::string& address,
-               Serve<Response> serve, std::shared_ptr<rpc::Reply<Response>> pending) {
+               const typename Method::Request& request, std::shared_ptr<ReplyOf<Method>> pending) {
     const auto it = endpoints_.find(address);
     if (it == endpoints_.end() || !it->second.loop->alive()) {
-      return Answer<Response>(
+      return Answer<Method>(
           std::move(caller), std::move(pending),
           absl::UnavailableError(absl::StrCat("nobody at ", address, " (simulated)")));
     }
-    it->second.loop->Post([this, endpoint = it->second, serve, caller, pending] {
-      serve(endpoint, [this, caller, pending](absl::StatusOr<Response> response) {
-        if (!random_.Chance(faults_.drop)) Answer(caller, pending, std::move(response));
-      });
+    it->second.loop->Post([this, endpoint = it->second, request, caller, pending] {
+      const auto answer = [this, caller,
+                           pending](absl::StatusOr<typename Method::Response> response) {
+        if (!random_.Chance(faults_.drop)) Answer<Method>(caller, pending, std::move(response));
+      };
+      endpoint.Serving(typename Method::Service()).template Send<Method>(request, answer);
     });
   }
 
-  template <typename Response>
-  void Answer(std::shared_ptr<ProcessLoop> caller, std::shared_ptr<rpc::Reply<Response>> pending,
-              absl::StatusOr<Response> response) {
+  template <typename Method>
+  void Answer(std::shared_ptr<ProcessLoop> caller, std::shared_ptr<ReplyOf<Method>> pending,
+              absl::StatusOr<typename Method::Response> response) {
     caller->RunAt(time_.now() + Delay(),
                   [pending = std::move(pending), response = std::move(response)]() mutable {
                     if (*pending) std::exchange(*pending, nullptr)(std::move(response));

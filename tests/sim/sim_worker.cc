@@ -58,31 +58,27 @@ SimWorker::SimWorker(World& world, WorkerModel model)
                                                        .server = server_,
                                                        .fetcher = fetcher_}) {}
 
-template <typename Request, typename Response>
-void SimWorker::ToDaemon::Call(
-    const char* name, void (rpc::WorkerApi::*method)(Request, absl::Duration, rpc::Reply<Response>),
-    Request request, absl::Duration timeout, rpc::Reply<Response> reply) {
+template <typename Method>
+void SimWorker::ToDaemon::Carry(rpc::Call<Method> call) {
   auto at_once = std::make_shared<bool>(true);
-  (self->daemon_.*method)(request, timeout,
-                          [self = self, name, request, at_once,
-                           reply = std::move(reply)](absl::StatusOr<Response> answer) mutable {
-                            if (*at_once) self->watch_.OnAnswer(name, request, answer.status());
-                            reply(std::move(answer));
-                          });
+  call.reply = [self = self, request = call.request, at_once, reply = std::move(call.reply)](
+                   absl::StatusOr<typename Method::Response> answer) mutable {
+    if (*at_once) self->watch_.OnAnswer(Method::kName, request, answer.status());
+    reply(std::move(answer));
+  };
+  self->daemon_.api().Take(std::move(call));
   *at_once = false;
 }
 
-template <typename Request, typename Response>
-void SimWorker::ToMaster::Call(
-    const char*, void (rpc::ClusterApi::*method)(Request, absl::Duration, rpc::Reply<Response>),
-    Request request, absl::Duration timeout, rpc::Reply<Response> reply) {
-  self->OnCall(request);
-  (self->master_.get()->*method)(
-      std::move(request), timeout,
-      [self = self, reply = std::move(reply)](absl::StatusOr<Response> answer) mutable {
-        if (answer.ok()) self->OnAnswer(*answer);
-        reply(std::move(answer));
-      });
+template <typename Method>
+void SimWorker::ToMaster::Carry(rpc::Call<Method> call) {
+  self->OnCall(call.request);
+  call.reply = [self = self, reply = std::move(call.reply)](
+                   absl::StatusOr<typename Method::Response> answer) mutable {
+    if (answer.ok()) self->OnAnswer(*answer);
+    reply(std::move(answer));
+  };
+  self->master_->Take(std::move(call));
 }
 
 void SimWorker::OnAnswer(const v1::RegisterResponse& response) {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "runtime/rpc/api.h"
-#include "runtime/rpc/clients.h"
 #include "runtime/transfer/run_catalog.h"
 #include "runtime/worker/worker_daemon.h"
 #include "tests/sim/data_ends.h"
@@ -42,7 +41,7 @@ class SimWorker {
   /// As it told the master; empty before that.
   const std::string& incarnation() const { return incarnation_; }
   /// What the master calls.
-  rpc::WorkerApi& api() { return api_; }
+  const rpc::WorkerApi& api() const { return api_; }
 
   /// Jobs of which anything is here: a file, a task, a transfer. Sorted.
   std::vector<std::string> HeldJobs();
@@ -51,20 +50,16 @@ class SimWorker {
   std::vector<std::string> StrayDirectories();
 
  private:
-  // Carriers for the clients of rpc/clients.h: pass calls on and look at them.
+  // Carriers that pass calls on and look at them.
   struct ToDaemon {
     SimWorker* self;
-    template <typename Request, typename Response>
-    void Call(const char* name,
-              void (rpc::WorkerApi::*method)(Request, absl::Duration, rpc::Reply<Response>),
-              Request request, absl::Duration timeout, rpc::Reply<Response> reply);
+    template <typename Method>
+    void Carry(rpc::Call<Method> call);
   };
   struct ToMaster {
     SimWorker* self;
-    template <typename Request, typename Response>
-    void Call(const char* name,
-              void (rpc::ClusterApi::*method)(Request, absl::Duration, rpc::Reply<Response>),
-              Request request, absl::Duration timeout, rpc::Reply<Response> reply);
+    template <typename Method>
+    void Carry(rpc::Call<Method> call);
   };
   template <typename Request>
   void OnCall(const Request& request) {
@@ -87,9 +82,9 @@ class SimWorker {
   SimDataServer server_;
   SimFetcher fetcher_;
   std::unique_ptr<rpc::ClusterApi> master_;
-  rpc::ClusterClient<ToMaster> cluster_{ToMaster{this}};
+  const rpc::ClusterApi cluster_{std::make_shared<ToMaster>(ToMaster{this})};
   worker::WorkerDaemon daemon_;
-  rpc::WorkerClient<ToDaemon> api_{ToDaemon{this}};
+  const rpc::WorkerApi api_{std::make_shared<ToDaemon>(ToDaemon{this})};
 };
 
 }  // namespace weir::sim

@@ -17,10 +17,8 @@
 namespace weir::sim {
 
 /// Registers whoever asks and records what is reported. `silent`: nothing is answered.
-class ScriptedMaster final : public rpc::ClusterApi {
- public:
-  void Register(v1::RegisterRequest request, absl::Duration,
-                rpc::Reply<v1::RegisterResponse> reply) override {
+struct ScriptedMaster {
+  void Handle(rpc::Call<rpc::Register> call) {
     if (silent) return;
     v1::RegisterResponse response;
     response.set_worker_id(++last_epoch);
@@ -28,24 +26,21 @@ class ScriptedMaster final : public rpc::ClusterApi {
     response.set_master_epoch(2);
     response.set_lease_ms(6000);
     response.set_heartbeat_ms(500);
-    epochs[request.identity().name()] = last_epoch;
-    reply(std::move(response));
+    epochs[call.request.identity().name()] = last_epoch;
+    call.reply(std::move(response));
   }
-  void Heartbeat(v1::HeartbeatRequest request, absl::Duration,
-                 rpc::Reply<v1::HeartbeatResponse> reply) override {
+  void Handle(rpc::Call<rpc::Heartbeat> call) {
     if (silent) return;
-    heartbeats.push_back(std::move(request));
-    reply(v1::HeartbeatResponse());
+    heartbeats.push_back(std::move(call.request));
+    call.Acknowledge(absl::OkStatus());
   }
-  void ReportStep(v1::ReportStepRequest request, absl::Duration,
-                  rpc::Reply<v1::ReportStepResponse> reply) override {
-    steps.push_back(std::move(request));
-    reply(v1::ReportStepResponse());
+  void Handle(rpc::Call<rpc::ReportStep> call) {
+    steps.push_back(std::move(call.request));
+    call.Acknowledge(absl::OkStatus());
   }
-  void ReportTransfer(v1::ReportTransferRequest request, absl::Duration,
-                      rpc::Reply<v1::ReportTransferResponse> reply) override {
-    (request.report().done() ? ends : nearly_done).push_back(std::move(request));
-    reply(v1::ReportTransferResponse());
+  void Handle(rpc::Call<rpc::ReportTransfer> call) {
+    (call.request.report().done() ? ends : nearly_done).push_back(std::move(call.request));
+    call.Acknowledge(absl::OkStatus());
   }
 
   bool silent = false;
@@ -55,6 +50,7 @@ class ScriptedMaster final : public rpc::ClusterApi {
   std::vector<v1::ReportStepRequest> steps;
   std::vector<v1::ReportTransferRequest> nearly_done;
   std::vector<v1::ReportTransferRequest> ends;
+  const rpc::ClusterApi api = rpc::ApiOf<rpc::ClusterService>(*this);
 };
 
 class SimWorkerTest : public testing::Test {
@@ -65,7 +61,7 @@ class SimWorkerTest : public testing::Test {
 
   SimWorkerTest() : world_(7, master::MasterOptions(), JobRates(), /*print=*/false) {
     world_.network().SetMasterLoop(loop_);
-    world_.network().Attach("master", Endpoint{loop_, &master_, nullptr});
+    world_.network().Attach("master", Endpoint{loop_, &master_.api, nullptr});
     EXPECT_TRUE(world_.storage().WriteSized("/in/data", 100 * kSecondOfMap).ok());
   }
 
@@ -101,14 +97,11 @@ class SimWorkerTest : public testing::Test {
     return fence;
   }
   // Calls a worker and waits for its answer.
-  template <typename Request, typename Response>
-  absl::StatusOr<Response> Call(const std::string& worker,
-                                void (rpc::WorkerApi::*method)(Request, absl::Duration,
-                                                               rpc::Reply<Response>),
-                                Request request) {
-    absl::StatusOr<Response> answer = absl::UnknownError("no answer");
-    (At(worker).api().*method)(std::move(request), absl::Seconds(5),
-                               [&answer](absl::StatusOr<Response> a) { answer = std::move(a); });
+  template <typename Method>
+  absl::StatusOr<typename Method::Response> Order(const std::string& worker,
+                                                  typename Method::Request request) {
+    absl::StatusOr<typename Method::Response> answer = absl::UnknownError("no answer");
+    At(worker).api().Send<Method>(std::move(request), [&answer](auto a) { answer = std::move(a); });
     for (int ms = 0; ms < 5000 && absl::IsUnknown(answer.status()); ++ms) {
       RunFor(absl::Milliseconds(1));
     }
@@ -118,24 +111,24 @@ class SimWorkerTest : public testing::Test {
     v1::PrepareJobRequest request;
     *request.mutable_fence() = FenceOf(worker);
     request.set_job_token(99);
-    return Call(worker, &rpc::WorkerApi::PrepareJob, std::move(request)).status();
+    return Order<rpc::PrepareJob>(worker, std::move(request)).status();
   }
   absl::Status Release(const std::string& worker) {
     v1::ReleaseJobRequest request;
     *request.mutable_fence() = FenceOf(worker);
-    return Call(worker, &rpc::WorkerApi::ReleaseJob, std::move(request)).status();
+    return Order<rpc::ReleaseJob>(worker, std::move(request)).status();
   }
   absl::Status StartStep(const std::string& worker, const v1::StepOrder& order) {
     v1::StartStepRequest request;
     *request.mutable_fence() = FenceOf(worker);
     *request.mutable_order() = order;
-    return Call(worker, &rpc::WorkerApi::StartStep, std::move(request)).status();
+    return Order<rpc::StartStep>(worker, std::move(request)).status();
   }
   absl::Status Grant(const std::string& worker, const v1::TransferGrant& order) {
     v1::GrantTransferRequest request;
     *request.mutable_fence() = FenceOf(worker);
     *request.mutable_order() = order;
-    return Call(worker, &rpc::WorkerApi::GrantTransfer, std::move(request)).status();
+    return Order<rpc::GrantTransfer>(worker, std::move(request)).status();
   }
 
   static v1::StepOrder Map(int step, std::int64_t bytes) {

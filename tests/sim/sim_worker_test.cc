@@ -58,7 +58,7 @@ TEST_F(SimWorkerTest, AStepForAJobThatIsNotPreparedIsWrong) {
   StartWorkers({"a"});
   v1::PrepareJobRequest request;
   *request.mutable_fence() = FenceOf("a");
-  At("a").api().PrepareJob(request, absl::Seconds(1), [](const auto&) {});
+  At("a").api().Send<rpc::PrepareJob>(request, [](const auto&) {});
   EXPECT_TRUE(absl::IsFailedPrecondition(StartStep("a", Map(0, 1))));
   EXPECT_THAT(world_.wrong(), ElementsAre(HasSubstr("not prepared")));
 }

@@ -86,7 +86,7 @@ void World::StartMaster() {
   // Connections that the new master opens answer on its loop.
   auto process = std::make_unique<MasterProcess>(*this);
   network_.SetMasterLoop(process->loop);
-  network_.Attach("master", Endpoint{process->loop, &process->master, nullptr});
+  network_.Attach("master", Endpoint{process->loop, &process->master.cluster(), nullptr});
   MasterProcess* started = process.get();
   master_ = std::move(process);
   started->master.Start([this, started](const absl::Status& status) {
@@ -140,7 +140,7 @@ void World::KillWorker(const std::string& name) {
 
 void World::CheckNoticed(const std::string& worker, const std::string& incarnation) {
   if (!MasterServes()) return;
-  master_->master.ListWorkers({}, absl::Seconds(1), [&](const auto& response) {
+  master_->master.jobs().Send<rpc::ListWorkers>({}, [&](const auto& response) {
     if (!response.ok()) return Wrong(response.status().ToString());
     for (const v1::WorkerStatus& status : response->workers()) {
       if (status.identity().incarnation() == incarnation &&
@@ -185,7 +185,7 @@ void World::TrySubmit(std::size_t job) {
   v1::SubmitRequest request;
   *request.mutable_spec() = jobs_[job].spec;
   master_->loop->Post([this, job, master = &master_->master, request] {
-    master->Submit(request, absl::Seconds(5), [this, job](const auto& response) {
+    master->jobs().Send<rpc::Submit>(request, [this, job](const auto& response) {
       if (response.ok()) {
         jobs_[job].id = response->job_id();
         Note(absl::StrCat("accepted as ", response->job_id()));
@@ -203,7 +203,7 @@ void World::Cancel(std::size_t job) {
   v1::CancelRequest request;
   request.set_job_id(jobs_[job].id);
   request.set_reason("changed my mind");
-  master_->master.Cancel(request, absl::Seconds(5), [this](const auto& response) {
+  master_->master.jobs().Send<rpc::Cancel>(request, [this](const auto& response) {
     Note(absl::StrCat("cancel: ", response.status().ToString()));
   });
 }
@@ -215,7 +215,7 @@ void World::Poll() {
     if (job.id.empty() || master::IsTerminal(job.status.state())) continue;
     v1::GetStatusRequest request;
     request.set_job_id(job.id);
-    master_->master.GetStatus(request, absl::Seconds(1), [&](const auto& response) {
+    master_->master.jobs().Send<rpc::GetStatus>(request, [&](const auto& response) {
       if (!response.ok()) return Wrong(absl::StrCat("accepted job ", job.id, " is unknown"));
       if (response->state() != job.status.state()) {
         Note(absl::StrCat(job.id, " is ", master::JobStateWord(response->state()), " ",

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "runtime/base/limits.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/value_text.h"
@@ -46,10 +45,10 @@ class CalibrationFollower {
 
  private:
   void Ask() {
-    session_.jobs().Calibrate(request_, limits::kCallTimeout,
-                              [this](absl::StatusOr<v1::CalibrateResponse> response) {
-                                if (!ended_) OnAnswer(std::move(response));
-                              });
+    session_.jobs().Send<rpc::Calibrate>(request_,
+                                         [this](absl::StatusOr<v1::CalibrateResponse> response) {
+                                           if (!ended_) OnAnswer(std::move(response));
+                                         });
   }
 
   void OnAnswer(absl::StatusOr<v1::CalibrateResponse> response) {

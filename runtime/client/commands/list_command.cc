@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "runtime/base/limits.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/value_text.h"
@@ -17,8 +16,7 @@ namespace {
 int ListJobs(const ListOptions& options, Session& session, CommandHost& host) {
   v1::ListJobsRequest request;
   request.set_max_jobs(options.max_jobs);
-  const auto response =
-      Ask(session, &rpc::JobApi::ListJobs, std::move(request), limits::kCallTimeout);
+  const auto response = Ask<rpc::ListJobs>(session, std::move(request));
   if (!response.ok()) return ReportCallError(response.status(), options.json, host);
   if (options.json) {
     nlohmann::ordered_json jobs = nlohmann::ordered_json::array();
@@ -47,8 +45,7 @@ std::string MemoryText(const v1::WorkerProfile& profile) {
 }
 
 int ListWorkers(const ListOptions& options, Session& session, CommandHost& host) {
-  const auto response =
-      Ask(session, &rpc::JobApi::ListWorkers, v1::ListWorkersRequest(), limits::kCallTimeout);
+  const auto response = Ask<rpc::ListWorkers>(session, {});
   if (!response.ok()) return ReportCallError(response.status(), options.json, host);
   if (options.json) {
     nlohmann::ordered_json workers = nlohmann::ordered_json::array();

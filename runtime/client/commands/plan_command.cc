@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/base/limits.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/job_spec.h"
@@ -12,9 +11,6 @@
 
 namespace weir::client {
 namespace {
-
-// Inputs are listed and the plan is computed before the answer comes.
-constexpr absl::Duration kPlanTimeout = absl::Seconds(60);
 
 int ShowPlan(const absl::StatusOr<v1::GetPlanResponse>& response, const std::string& title,
              const PictureOptions& pictures, bool json, CommandHost& host) {
@@ -39,8 +35,8 @@ int Plan(const PlanOptions& options, CommandHost& host) {
   *request.mutable_spec() = MakeJobSpec(options.job, host);
   absl::Status given = AddPlanFile(options.job, host, *request.mutable_spec());
   if (!given.ok()) return ReportCallError(given, options.json, host);
-  return ShowPlan(Ask(**session, &rpc::JobApi::DryRun, std::move(request), kPlanTimeout),
-                  options.job.job, options.pictures, options.json, host);
+  return ShowPlan(Ask<rpc::DryRun>(**session, std::move(request)), options.job.job,
+                  options.pictures, options.json, host);
 }
 
 int Explain(const ExplainOptions& options, CommandHost& host) {
@@ -48,8 +44,8 @@ int Explain(const ExplainOptions& options, CommandHost& host) {
   if (!session.ok()) return ReportCallError(session.status(), options.json, host);
   v1::GetPlanRequest request;
   request.set_job_id(options.job_id);
-  return ShowPlan(Ask(**session, &rpc::JobApi::GetPlan, std::move(request), limits::kCallTimeout),
-                  options.job_id, options.pictures, options.json, host);
+  return ShowPlan(Ask<rpc::GetPlan>(**session, std::move(request)), options.job_id,
+                  options.pictures, options.json, host);
 }
 
 }  // namespace weir::client

@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "runtime/base/limits.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/exit_codes.h"
@@ -25,15 +24,12 @@
 namespace weir::client {
 namespace {
 
-// Listing a million input files takes the master a while.
-constexpr absl::Duration kSubmitTimeout = absl::Seconds(60);
-
 absl::StatusOr<std::string> SubmitJob(const JobOptions& job, Session& session, CommandHost& host) {
   v1::SubmitRequest request;
   *request.mutable_spec() = MakeJobSpec(job, host);
   absl::Status planned = AddPlanFile(job, host, *request.mutable_spec());
   if (!planned.ok()) return planned;
-  auto response = Ask(session, &rpc::JobApi::Submit, std::move(request), kSubmitTimeout);
+  auto response = Ask<rpc::Submit>(session, std::move(request));
   if (!response.ok()) return response.status();
   return response->job_id();
 }
@@ -84,7 +80,7 @@ void WritePictures(const std::string& job_id, const v1::JobStatus& status,
                    CommandHost& host) {
   v1::GetPlanRequest request;
   request.set_job_id(job_id);
-  const auto plan = Ask(session, &rpc::JobApi::GetPlan, std::move(request), limits::kCallTimeout);
+  const auto plan = Ask<rpc::GetPlan>(session, std::move(request));
   absl::Status written = plan.status();
   if (written.ok()) {
     const auto explained =

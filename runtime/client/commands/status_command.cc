@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/base/limits.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/value_text.h"
@@ -45,14 +44,13 @@ void PrintStatus(const v1::JobStatus& status, std::ostream& out) {
 }
 
 // Opens the session, asks once about one job, hands the answer on.
-template <typename Request, typename Response, typename Show>
+template <typename Method, typename Show>
 int AskAboutJob(const MasterAddress& master, const std::string& job_id, bool json,
-                void (rpc::JobApi::*method)(Request, absl::Duration, rpc::Reply<Response>),
-                Request request, CommandHost& host, Show show) {
+                typename Method::Request request, CommandHost& host, Show show) {
   auto session = host.connect(master);
   if (!session.ok()) return ReportCallError(session.status(), json, host);
   request.set_job_id(job_id);
-  const auto response = Ask(**session, method, std::move(request), limits::kCallTimeout);
+  const auto response = Ask<Method>(**session, std::move(request));
   if (!response.ok()) return ReportCallError(response.status(), json, host);
   return show(*response);
 }
@@ -79,36 +77,37 @@ int Watch(const WatchOptions& options, CommandHost& host) {
 }
 
 int Status(const StatusOptions& options, CommandHost& host) {
-  return AskAboutJob(options.master, options.job_id, options.json, &rpc::JobApi::GetStatus,
-                     v1::GetStatusRequest(), host, [&](const v1::JobStatus& status) {
-                       if (options.json) {
-                         host.out << JsonDocument(JobToJson(status));
-                       } else {
-                         PrintStatus(status, host.out);
-                         if (!status.error().code().empty()) ReportJobError(status.error(), host);
-                       }
-                       return kExitOk;
-                     });
+  return AskAboutJob<rpc::GetStatus>(options.master, options.job_id, options.json, {}, host,
+                                     [&](const v1::JobStatus& status) {
+                                       if (options.json) {
+                                         host.out << JsonDocument(JobToJson(status));
+                                       } else {
+                                         PrintStatus(status, host.out);
+                                         if (!status.error().code().empty())
+                                           ReportJobError(status.error(), host);
+                                       }
+                                       return kExitOk;
+                                     });
 }
 
 int Cancel(const CancelOptions& options, CommandHost& host) {
   v1::CancelRequest request;
   request.set_reason(options.reason);
-  return AskAboutJob(options.master, options.job_id, options.json, &rpc::JobApi::Cancel,
-                     std::move(request), host, [&](const v1::CancelResponse&) {
-                       if (options.json) {
-                         host.out << JsonDocument({{"job_id", options.job_id}});
-                       } else {
-                         host.err << "cancelled " << options.job_id << '\n';
-                       }
-                       return kExitOk;
-                     });
+  return AskAboutJob<rpc::Cancel>(options.master, options.job_id, options.json, std::move(request),
+                                  host, [&](const v1::CancelResponse&) {
+                                    if (options.json) {
+                                      host.out << JsonDocument({{"job_id", options.job_id}});
+                                    } else {
+                                      host.err << "cancelled " << options.job_id << '\n';
+                                    }
+                                    return kExitOk;
+                                  });
 }
 
 int Logs(const LogsOptions& options, CommandHost& host) {
-  return AskAboutJob(
-      options.master, options.job_id, options.json, &rpc::JobApi::GetLogs, v1::GetLogsRequest(),
-      host, [&](const v1::GetLogsResponse& response) {
+  return AskAboutJob<rpc::GetLogs>(
+      options.master, options.job_id, options.json, {}, host,
+      [&](const v1::GetLogsResponse& response) {
         nlohmann::ordered_json logs = nlohmann::ordered_json::array();
         for (const auto& log : response.logs()) {
           if (options.json) {

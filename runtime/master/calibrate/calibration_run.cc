@@ -53,8 +53,8 @@ void CalibrationRun::Serve() {
     v1::ProbeRequest request = Order(workers_[w]);
     request.mutable_serve()->set_bytes_max(limits::kProbeBytesMax);
     request.mutable_serve()->set_seconds(absl::ToDoubleSeconds(limits::kProbeServe));
-    workers_[w].api->Probe(
-        std::move(request), limits::kCallTimeout,
+    workers_[w].api->Send<rpc::Probe>(
+        std::move(request),
         callbacks_.Guard([this, w](const absl::StatusOr<v1::ProbeResponse>& response) {
           if (!response.ok()) {
             lost_[w] = true;
@@ -115,8 +115,8 @@ void CalibrationRun::SendFlow(std::size_t flow) {
   fetch.set_tail_s(round_->tail_s);
   fetch.set_bytes_max(limits::kProbeBytesMax);
   const MonoTime sent = context_.seams.loop.Now();
-  workers_[receiver].api->Probe(
-      std::move(request), absl::Seconds(round_->Seconds()) + limits::kCallTimeout,
+  workers_[receiver].api->Send<rpc::Probe>(
+      std::move(request), absl::Seconds(round_->Seconds()) + rpc::Probe::kTimeout,
       callbacks_.Guard([this, flow, sender, receiver,
                         sent](const absl::StatusOr<v1::ProbeResponse>& response) {
         if (over_) return;
@@ -205,8 +205,8 @@ void CalibrationRun::EndAll() {
     v1::ProbeRequest request = Order(worker);
     request.mutable_stop();
     // One that does not hear it stops when its time to serve is over.
-    worker.api->Probe(std::move(request), limits::kCallTimeout,
-                      [](const absl::StatusOr<v1::ProbeResponse>&) {});
+    worker.api->Send<rpc::Probe>(std::move(request),
+                                 [](const absl::StatusOr<v1::ProbeResponse>&) {});
   }
   context_.seams.loop.Post(callbacks_.Guard([this] { context_.ended(); }));
 }

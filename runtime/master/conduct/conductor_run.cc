@@ -19,8 +19,8 @@ using planner::At;
 
 namespace {
 
-// Two tries inside the time of one control call.
-constexpr CallBudget kOrderBudget{absl::Milliseconds(2400), limits::kCallTimeout};
+// All tries of one order together.
+constexpr absl::Duration kOrderPatience = limits::kCallTimeout;
 
 std::vector<std::string> DomainsOf(const std::vector<RegisteredWorker>& workers) {
   std::vector<std::string> domains;
@@ -115,21 +115,22 @@ void ConductorRun::SendStep(const StepStart& start) {
   auto request = std::make_shared<v1::StartStepRequest>();
   *request->mutable_fence() = FenceFor(worker, start.attempt);
   *request->mutable_order() = orders_.BuildStep(start);
-  CallWithRetry(loop_, random_, kOrderBudget,
-                callbacks_.Guard([this, request, api = worker.api, step = start.step](
-                                     absl::Duration timeout,
-                                     absl::AnyInvocable<void(absl::Status)> answered) mutable {
-                  if (stopped_ || !conductor_.step_under_way(step)) return;
-                  api->StartStep(*request, timeout,
-                                 [answered = std::move(answered)](const auto& response) mutable {
-                                   answered(response.status());
-                                 });
-                }),
-                callbacks_.Guard([this, &worker, step = start.step](const absl::Status& status) {
-                  // A report may overtake the answer to the order that it belongs to.
-                  if (status.ok() || !conductor_.step_under_way(step)) return;
-                  OrderFailed(worker, orders_.StepName(step), status);
-                }));
+  CallWithRetry(
+      loop_, random_, CallBudget::Of<rpc::StartStep>(kOrderPatience),
+      callbacks_.Guard(
+          [this, request, api = worker.api, step = start.step](
+              absl::Duration timeout, absl::AnyInvocable<void(absl::Status)> answered) mutable {
+            if (stopped_ || !conductor_.step_under_way(step)) return;
+            api->Send<rpc::StartStep>(
+                *request, timeout, [answered = std::move(answered)](const auto& response) mutable {
+                  answered(response.status());
+                });
+          }),
+      callbacks_.Guard([this, &worker, step = start.step](const absl::Status& status) {
+        // A report may overtake the answer to the order that it belongs to.
+        if (status.ok() || !conductor_.step_under_way(step)) return;
+        OrderFailed(worker, orders_.StepName(step), status);
+      }));
 }
 
 void ConductorRun::SendGrant(const TransferStart& start) {
@@ -139,15 +140,15 @@ void ConductorRun::SendGrant(const TransferStart& start) {
   *request->mutable_fence() = FenceFor(worker, start.attempt);
   *request->mutable_order() = orders_.BuildGrant(start, grant_delay_[At(receiver)].seconds());
   CallWithRetry(
-      loop_, random_, kOrderBudget,
+      loop_, random_, CallBudget::Of<rpc::GrantTransfer>(kOrderPatience),
       callbacks_.Guard(
           [this, request, api = worker.api, transfer = start.transfer](
               absl::Duration timeout, absl::AnyInvocable<void(absl::Status)> answered) mutable {
             if (stopped_ || !conductor_.transfer_under_way(transfer)) return;
-            api->GrantTransfer(*request, timeout,
-                               [answered = std::move(answered)](const auto& response) mutable {
-                                 answered(response.status());
-                               });
+            api->Send<rpc::GrantTransfer>(
+                *request, timeout, [answered = std::move(answered)](const auto& response) mutable {
+                  answered(response.status());
+                });
           }),
       callbacks_.Guard([this, &worker, receiver, transfer = start.transfer,
                         asked = loop_.Now()](const absl::Status& status) {

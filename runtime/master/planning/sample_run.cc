@@ -16,7 +16,7 @@ namespace {
 constexpr char kSuffix[] = "-sample";
 constexpr int kFirstAttempt = 1;
 constexpr absl::Duration kReleaseBudget = absl::Milliseconds(2800);
-constexpr CallBudget kOrderBudget{absl::Milliseconds(2400), limits::kCallTimeout};
+constexpr CallBudget kOrderBudget = CallBudget::Of<rpc::StartStep>(limits::kCallTimeout);
 
 absl::Status StatusOf(const v1::JobError& error) {
   return StatusFromJobError(absl::StatusCode::kInternal, error);
@@ -77,20 +77,21 @@ void SampleRun::SendOne(const SampleOrder& order) {
   request->mutable_fence()->set_attempt(kFirstAttempt);
   *request->mutable_order() = order.order;
   const int step = order.order.step();
-  CallWithRetry(loop_, random_, kOrderBudget,
-                callbacks_.Guard([this, request, step, api = worker.api](
-                                     absl::Duration timeout,
-                                     absl::AnyInvocable<void(absl::Status)> answered) mutable {
-                  if (ended_ || !machine_->under_way(step)) return;
-                  api->StartStep(*request, timeout,
-                                 [answered = std::move(answered)](const auto& response) mutable {
-                                   answered(response.status());
-                                 });
-                }),
-                callbacks_.Guard([this, step](const absl::Status& status) {
-                  // A report may overtake the answer to its order.
-                  if (!status.ok() && !ended_ && machine_->under_way(step)) End(status);
-                }));
+  CallWithRetry(
+      loop_, random_, kOrderBudget,
+      callbacks_.Guard(
+          [this, request, step, api = worker.api](
+              absl::Duration timeout, absl::AnyInvocable<void(absl::Status)> answered) mutable {
+            if (ended_ || !machine_->under_way(step)) return;
+            api->Send<rpc::StartStep>(
+                *request, timeout, [answered = std::move(answered)](const auto& response) mutable {
+                  answered(response.status());
+                });
+          }),
+      callbacks_.Guard([this, step](const absl::Status& status) {
+        // A report may overtake the answer to its order.
+        if (!status.ok() && !ended_ && machine_->under_way(step)) End(status);
+      }));
 }
 
 absl::Status SampleRun::TakeReport(const v1::ReportStepRequest& report) {

@@ -14,6 +14,12 @@ namespace weir::master {
 struct CallBudget {
   absl::Duration attempt_timeout;
   absl::Duration total;
+
+  /// Each try as long as the method's row says.
+  template <typename Method>
+  static constexpr CallBudget Of(absl::Duration total) {
+    return {Method::kTimeout, total};
+  }
 };
 
 /// Makes one try with the given timeout; answers with OK or why not.

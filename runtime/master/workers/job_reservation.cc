@@ -12,7 +12,7 @@ namespace {
 
 // A task that does not start is reported after limits::kTaskStart (7 s); asking again meanwhile
 // does no harm.
-constexpr CallBudget kPrepareBudget{absl::Seconds(4), absl::Seconds(8)};
+constexpr CallBudget kPrepareBudget = CallBudget::Of<rpc::PrepareJob>(absl::Seconds(8));
 
 }  // namespace
 
@@ -43,10 +43,10 @@ void JobReservation::PrepareOn(const Reserved& reserved, v1::PrepareJobRequest r
                      absl::Duration timeout,
                      absl::AnyInvocable<void(absl::Status)> answered) mutable {
     if (!current()) return;
-    api->PrepareJob(request, timeout,
-                    [answered = std::move(answered)](const auto& response) mutable {
-                      answered(response.status());
-                    });
+    api->Send<rpc::PrepareJob>(request, timeout,
+                               [answered = std::move(answered)](const auto& response) mutable {
+                                 answered(response.status());
+                               });
   };
   auto done = [this, current, worker = reserved.worker](const absl::Status& status) {
     if (!current()) return;
@@ -89,7 +89,7 @@ void JobReservation::ReleaseOn(const Reserved& reserved, absl::Duration budget) 
   auto attempt = [this, request, api = worker.api, keep_log](
                      absl::Duration timeout,
                      absl::AnyInvocable<void(absl::Status)> answered) mutable {
-    api->ReleaseJob(
+    api->Send<rpc::ReleaseJob>(
         *request, timeout,
         callbacks_.Guard([keep_log, answered = std::move(answered)](const auto& response) mutable {
           keep_log(response);

@@ -1,6 +1,8 @@
 #pragma once
 
-// Numbers of the gRPC carrier, each with its reason. Time-outs of calls are their callers'.
+// Numbers of the gRPC carrier, each with its reason. Time-outs of calls are in methods.h.
+
+#include <grpc/support/time.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +31,13 @@ inline constexpr std::size_t kStatusMessageBytesMax = 4 << 10;
 inline constexpr int kMetadataBytesMax = 64 << 10;
 /// Memory of all messages that a server holds undelivered.
 inline constexpr std::size_t kServerMemoryBytes = std::size_t{512} << 20;
-/// A slow watcher skips states between, never the last.
-inline constexpr std::size_t kWatchQueuedMax = 64;
+/// A slow receiver of a stream skips messages in between, never the last.
+inline constexpr std::size_t kStreamQueuedMax = 64;
+
+/// Returns the moment `timeout` from now on gRPC's own clock.
+inline gpr_timespec DeadlineAfter(absl::Duration timeout) {
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                      gpr_time_from_nanos(absl::ToInt64Nanoseconds(timeout), GPR_TIMESPAN));
+}
 
 }  // namespace weir::rpc

@@ -1,11 +1,12 @@
 #include "runtime/rpc/grpc/callback_queue.h"
 
+#include <google/protobuf/empty.pb.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
 
 #include <memory>
 #include <mutex>
-
-#include "weir/v1/services.grpc.pb.h"
 
 namespace weir::rpc {
 namespace {
@@ -14,11 +15,11 @@ namespace {
 // This one has no credentials, so the call ends at once and no socket is opened; all of it lives as
 // long as the process.
 struct Pin {
+  using Empty = google::protobuf::Empty;
   std::shared_ptr<grpc::Channel> channel = grpc::CreateChannel("", nullptr);
-  std::unique_ptr<v1::JobService::Stub> stub = v1::JobService::NewStub(channel);
+  grpc::TemplatedGenericStub<Empty, Empty> stub{channel};
   grpc::ClientContext context;
-  v1::ListWorkersRequest request;
-  v1::ListWorkersResponse response;
+  Empty request, response;
 };
 
 }  // namespace
@@ -27,8 +28,8 @@ void KeepCallbackQueue() {
   static std::once_flag once;
   std::call_once(once, [] {
     static Pin* const pin = new Pin;
-    pin->stub->async()->ListWorkers(&pin->context, &pin->request, &pin->response,
-                                    [](const grpc::Status&) {});
+    pin->stub.UnaryCall(&pin->context, "/weir/Pin", grpc::StubOptions(), &pin->request,
+                        &pin->response, [](const grpc::Status&) {});
   });
 }
 

@@ -12,13 +12,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/limits.h"
-#include "runtime/rpc/clients.h"
 #include "runtime/rpc/grpc/call_settings.h"
 #include "runtime/rpc/grpc/call_status.h"
 #include "runtime/rpc/grpc/callback_queue.h"
+#include "runtime/rpc/grpc/client_stream.h"
 #include "runtime/rpc/grpc/library_log.h"
+#include "runtime/rpc/grpc/method_path.h"
 #include "runtime/rpc/grpc/open_calls.h"
-#include "runtime/rpc/grpc/watch_call.h"
 #include "runtime/rpc/pending_reply.h"
 
 namespace weir::rpc {
@@ -56,9 +56,13 @@ std::shared_ptr<grpc::Channel> OpenChannel(const std::string& target, const Secu
   return grpc::CreateCustomChannel(target, ClientCredentials(security), arguments);
 }
 
-const char* ServiceOf(const JobApi*) { return "JobService"; }
-const char* ServiceOf(const ClusterApi*) { return "ClusterService"; }
-const char* ServiceOf(const WorkerApi*) { return "WorkerService"; }
+// Of gRPC's own health service; an empty request asks for the server as a whole.
+struct Health {
+  static constexpr char kName[] = "grpc.health.v1.Health";
+};
+struct CheckHealth : Unary<Health, google::protobuf::Empty, google::protobuf::Empty> {
+  static constexpr char kName[] = "Check";
+};
 
 }  // namespace
 
@@ -67,42 +71,37 @@ class GrpcClients::Channels {
   Channels(env::EventLoop& reply_loop, Security how) : loop(reply_loop), security(std::move(how)) {}
 
   // One request on its way; lives until gRPC calls back.
-  template <typename Request, typename Response>
+  template <typename Method>
   struct UnaryCall {
     grpc::ClientContext context;
-    Request request;
-    Response response;
-    std::shared_ptr<PendingReply<Response>> pending;
+    typename Method::Request request;
+    typename Method::Response response;
+    std::shared_ptr<PendingReply<typename Method::Response>> pending;
     OpenCalls::Key key = 0;
   };
 
-  // Carrier for clients.h.
+  // Carrier to one peer.
   struct Carrier {
     std::shared_ptr<Channels> owner;
     std::string peer;
     std::shared_ptr<grpc::Channel> channel;
 
-    template <typename Api, typename Request, typename Response>
-    void Call(const char* name, void (Api::*)(Request, absl::Duration, Reply<Response>),
-              Request request, absl::Duration timeout, Reply<Response> reply) {
-      const char* const service = ServiceOf(static_cast<const Api*>(nullptr));
-      Unary(absl::StrCat("weir.v1.", service), name, std::move(request), timeout, std::move(reply));
-    }
-
-    template <typename Request, typename Response>
-    void Unary(const std::string& service, const char* name, Request request,
-               absl::Duration timeout, Reply<Response> reply) {
-      auto call = std::make_shared<UnaryCall<Request, Response>>();
-      call->pending = PendingReply<Response>::Start(owner->loop, timeout, name, std::move(reply));
-      call->request = std::move(request);
-      call->context.set_deadline(DeadlineAfter(timeout));
+    template <typename Method>
+    void Carry(Call<Method> asked) {
+      using Request = typename Method::Request;
+      using Response = typename Method::Response;
+      auto call = std::make_shared<UnaryCall<Method>>();
+      call->pending = PendingReply<Response>::Start(owner->loop, asked.timeout, Method::kName,
+                                                    std::move(asked.reply));
+      call->request = std::move(asked.request);
+      call->context.set_deadline(DeadlineAfter(asked.timeout));
       if (!owner->calls->Enter([call] { call->context.TryCancel(); }, &call->key)) {
-        call->pending->PostAnswer(absl::CancelledError(absl::StrCat(name, ": shutting down")));
+        call->pending->PostAnswer(
+            absl::CancelledError(absl::StrCat(Method::kName, ": shutting down")));
         return;
       }
-      const std::string method = absl::StrCat("/", service, "/", name);
       grpc::TemplatedGenericStub<Request, Response>(channel).UnaryCall(
-          &call->context, method, grpc::StubOptions(), &call->request, &call->response,
+          &call->context, PathOf<Method>(), grpc::StubOptions(), &call->request, &call->response,
           [call, channels = owner, peer_name = peer](const grpc::Status& status) {
             if (status.ok()) {
               call->pending->PostAnswer(std::move(call->response));
@@ -113,11 +112,9 @@ class GrpcClients::Channels {
           });
     }
 
-    std::unique_ptr<Subscription> Watch(v1::WatchRequest request,
-                                        absl::AnyInvocable<void(v1::JobStatus)> on_status,
-                                        absl::AnyInvocable<void(absl::Status)> on_end) {
-      return StartWatchCall(channel, peer, owner->loop, owner->calls, std::move(request),
-                            std::move(on_status), std::move(on_end));
+    template <typename Method>
+    requires(Method::kStreams) std::unique_ptr<Subscription> Carry(Call<Method> call) {
+      return StartStream(channel, peer, owner->loop, owner->calls, std::move(call));
     }
   };
 
@@ -137,17 +134,19 @@ GrpcClients::~GrpcClients() {
   channels_->calls->WaitUntilEmpty();
 }
 
+template <typename Service>
+std::unique_ptr<Api<Service>> GrpcClients::ConnectTo(const std::string& peer) {
+  return std::make_unique<Api<Service>>(std::make_shared<Channels::Carrier>(
+      Channels::Carrier{channels_, peer, OpenChannel(peer, channels_->security)}));
+}
 std::unique_ptr<JobApi> GrpcClients::ConnectJobs(const std::string& master) {
-  return std::make_unique<JobClient<Channels::Carrier>>(
-      Channels::Carrier{channels_, master, OpenChannel(master, channels_->security)});
+  return ConnectTo<JobService>(master);
 }
 std::unique_ptr<ClusterApi> GrpcClients::ConnectCluster(const std::string& master) {
-  return std::make_unique<ClusterClient<Channels::Carrier>>(
-      Channels::Carrier{channels_, master, OpenChannel(master, channels_->security)});
+  return ConnectTo<ClusterService>(master);
 }
 std::unique_ptr<WorkerApi> GrpcClients::Connect(const std::string& control_endpoint) {
-  return std::make_unique<WorkerClient<Channels::Carrier>>(Channels::Carrier{
-      channels_, control_endpoint, OpenChannel(control_endpoint, channels_->security)});
+  return ConnectTo<WorkerService>(control_endpoint);
 }
 
 void GrpcClients::AskIfGone(const std::string& control_endpoint, absl::Duration timeout,
@@ -155,16 +154,15 @@ void GrpcClients::AskIfGone(const std::string& control_endpoint, absl::Duration 
   // A connection of its own knows nothing of an older attempt, and is not held up by one.
   Channels::Carrier carrier{channels_, control_endpoint,
                             OpenChannel(control_endpoint, channels_->security, Connection::kOwn)};
-  // An empty message is a HealthCheckRequest for the server as a whole.
-  Reply<google::protobuf::Empty> reply =
+  carrier.Carry(Call<CheckHealth>{
+      {},
       [on_answer =
            std::move(on_answer)](const absl::StatusOr<google::protobuf::Empty>& answer) mutable {
         // gRPC tells the reason by this text alone; were it to change, the lease would decide.
         on_answer(absl::IsUnavailable(answer.status()) &&
                   absl::StrContains(answer.status().message(), "Connection refused"));
-      };
-  carrier.Unary("grpc.health.v1.Health", "Check", google::protobuf::Empty(), timeout,
-                std::move(reply));
+      },
+      timeout});
 }
 
 }  // namespace weir::rpc

@@ -30,6 +30,8 @@ class GrpcClients final : public WorkerConnector {
 
  private:
   class Channels;
+  template <typename Service>
+  std::unique_ptr<Api<Service>> ConnectTo(const std::string& peer);
   std::shared_ptr<Channels> channels_;
 };
 

@@ -11,133 +11,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/limits.h"
+#include "runtime/rpc/grpc/call_settings.h"
 #include "runtime/rpc/grpc/callback_queue.h"
+#include "runtime/rpc/grpc/grpc_service.h"
 #include "runtime/rpc/grpc/library_log.h"
 #include "runtime/rpc/grpc/listen_probe.h"
-#include "runtime/rpc/grpc/server_call.h"
-#include "runtime/rpc/grpc/watch_call.h"
-#include "runtime/rpc/grpc/watch_stream.h"
-#include "weir/v1/services.grpc.pb.h"
 
 namespace weir::rpc {
 namespace {
-
-using Context = grpc::CallbackServerContext;
-using Reactor = grpc::ServerUnaryReactor;
-
-template <typename Api>
-struct Backend {
-  env::EventLoop& loop;
-  std::shared_ptr<OpenCalls> calls;
-  Api* api;
-
-  template <typename Request, typename Response>
-  Reactor* Serve(Context* context, const Request* request, Response* response, const char* name,
-                 void (Api::*method)(Request, absl::Duration, Reply<Response>)) {
-    return ServeUnary(context, request, response, loop, calls, api, name, method);
-  }
-};
-
-class JobServiceImpl final : public v1::JobService::CallbackService {
- public:
-  explicit JobServiceImpl(Backend<JobApi> backend) : backend_(backend) {}
-  Reactor* Submit(Context* context, const v1::SubmitRequest* request,
-                  v1::SubmitResponse* response) override {
-    return backend_.Serve(context, request, response, "Submit", &JobApi::Submit);
-  }
-  grpc::ServerWriteReactor<v1::JobStatus>* Watch(Context*,
-                                                 const v1::WatchRequest* request) override {
-    return ServeWatch(*request, backend_.loop, backend_.calls, *backend_.api);
-  }
-  Reactor* GetStatus(Context* context, const v1::GetStatusRequest* request,
-                     v1::JobStatus* response) override {
-    return backend_.Serve(context, request, response, "GetStatus", &JobApi::GetStatus);
-  }
-  Reactor* ListJobs(Context* context, const v1::ListJobsRequest* request,
-                    v1::ListJobsResponse* response) override {
-    return backend_.Serve(context, request, response, "ListJobs", &JobApi::ListJobs);
-  }
-  Reactor* Cancel(Context* context, const v1::CancelRequest* request,
-                  v1::CancelResponse* response) override {
-    return backend_.Serve(context, request, response, "Cancel", &JobApi::Cancel);
-  }
-  Reactor* GetPlan(Context* context, const v1::GetPlanRequest* request,
-                   v1::GetPlanResponse* response) override {
-    return backend_.Serve(context, request, response, "GetPlan", &JobApi::GetPlan);
-  }
-  Reactor* DryRun(Context* context, const v1::DryRunRequest* request,
-                  v1::GetPlanResponse* response) override {
-    return backend_.Serve(context, request, response, "DryRun", &JobApi::DryRun);
-  }
-  Reactor* ListWorkers(Context* context, const v1::ListWorkersRequest* request,
-                       v1::ListWorkersResponse* response) override {
-    return backend_.Serve(context, request, response, "ListWorkers", &JobApi::ListWorkers);
-  }
-  Reactor* GetLogs(Context* context, const v1::GetLogsRequest* request,
-                   v1::GetLogsResponse* response) override {
-    return backend_.Serve(context, request, response, "GetLogs", &JobApi::GetLogs);
-  }
-  Reactor* Calibrate(Context* context, const v1::CalibrateRequest* request,
-                     v1::CalibrateResponse* response) override {
-    return backend_.Serve(context, request, response, "Calibrate", &JobApi::Calibrate);
-  }
-
- private:
-  Backend<JobApi> backend_;
-};
-
-class ClusterServiceImpl final : public v1::ClusterService::CallbackService {
- public:
-  explicit ClusterServiceImpl(Backend<ClusterApi> backend) : backend_(backend) {}
-  Reactor* Register(Context* context, const v1::RegisterRequest* request,
-                    v1::RegisterResponse* response) override {
-    return backend_.Serve(context, request, response, "Register", &ClusterApi::Register);
-  }
-  Reactor* Heartbeat(Context* context, const v1::HeartbeatRequest* request,
-                     v1::HeartbeatResponse* response) override {
-    return backend_.Serve(context, request, response, "Heartbeat", &ClusterApi::Heartbeat);
-  }
-  Reactor* ReportStep(Context* context, const v1::ReportStepRequest* request,
-                      v1::ReportStepResponse* response) override {
-    return backend_.Serve(context, request, response, "ReportStep", &ClusterApi::ReportStep);
-  }
-  Reactor* ReportTransfer(Context* context, const v1::ReportTransferRequest* request,
-                          v1::ReportTransferResponse* response) override {
-    return backend_.Serve(context, request, response, "ReportTransfer",
-                          &ClusterApi::ReportTransfer);
-  }
-
- private:
-  Backend<ClusterApi> backend_;
-};
-
-class WorkerServiceImpl final : public v1::WorkerService::CallbackService {
- public:
-  explicit WorkerServiceImpl(Backend<WorkerApi> backend) : backend_(backend) {}
-  Reactor* PrepareJob(Context* context, const v1::PrepareJobRequest* request,
-                      v1::PrepareJobResponse* response) override {
-    return backend_.Serve(context, request, response, "PrepareJob", &WorkerApi::PrepareJob);
-  }
-  Reactor* StartStep(Context* context, const v1::StartStepRequest* request,
-                     v1::StartStepResponse* response) override {
-    return backend_.Serve(context, request, response, "StartStep", &WorkerApi::StartStep);
-  }
-  Reactor* GrantTransfer(Context* context, const v1::GrantTransferRequest* request,
-                         v1::GrantTransferResponse* response) override {
-    return backend_.Serve(context, request, response, "GrantTransfer", &WorkerApi::GrantTransfer);
-  }
-  Reactor* ReleaseJob(Context* context, const v1::ReleaseJobRequest* request,
-                      v1::ReleaseJobResponse* response) override {
-    return backend_.Serve(context, request, response, "ReleaseJob", &WorkerApi::ReleaseJob);
-  }
-  Reactor* Probe(Context* context, const v1::ProbeRequest* request,
-                 v1::ProbeResponse* response) override {
-    return backend_.Serve(context, request, response, "Probe", &WorkerApi::Probe);
-  }
-
- private:
-  Backend<WorkerApi> backend_;
-};
 
 // TLS 1.3 is what gRPC 1.51 negotiates between our own processes; it offers no way to forbid 1.2.
 std::shared_ptr<grpc::ServerCredentials> ServerCredentialsFor(const Security& security) {
@@ -175,9 +56,9 @@ absl::Status CannotListen(const std::string& address) {
 class GrpcServerImpl final : public GrpcServer {
  public:
   GrpcServerImpl(env::EventLoop& loop, const Services& services)
-      : jobs_({loop, calls_, services.jobs}),
-        cluster_({loop, calls_, services.cluster}),
-        worker_({loop, calls_, services.worker}) {}
+      : jobs_(loop, calls_, services.jobs),
+        cluster_(loop, calls_, services.cluster),
+        worker_(loop, calls_, services.worker) {}
   ~GrpcServerImpl() override { Close(); }
 
   absl::Status Listen(const std::string& address, const Security& security,
@@ -219,9 +100,9 @@ class GrpcServerImpl final : public GrpcServer {
 
  private:
   const std::shared_ptr<OpenCalls> calls_ = std::make_shared<OpenCalls>();
-  JobServiceImpl jobs_;
-  ClusterServiceImpl cluster_;
-  WorkerServiceImpl worker_;
+  GrpcService<JobService> jobs_;
+  GrpcService<ClusterService> cluster_;
+  GrpcService<WorkerService> worker_;
   int port_ = 0;
   std::unique_ptr<grpc::Server> server_;
 };

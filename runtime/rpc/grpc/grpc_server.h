@@ -1,7 +1,7 @@
 #pragma once
 
 // The listener of a master or worker. Upstream: GrpcClients in other processes. Downstream: the
-// implementations of JobApi, ClusterApi and WorkerApi on their loop.
+// servers of JobApi, ClusterApi and WorkerApi on their loop.
 
 #include <memory>
 #include <string>
@@ -15,9 +15,9 @@ namespace weir::rpc {
 
 /// What a server offers; null = not offered. All run on one loop.
 struct Services {
-  JobApi* jobs = nullptr;
-  ClusterApi* cluster = nullptr;
-  WorkerApi* worker = nullptr;
+  const JobApi* jobs = nullptr;
+  const ClusterApi* cluster = nullptr;
+  const WorkerApi* worker = nullptr;
 };
 
 /// Decodes calls, hands them to the loop and answers: at the latest at the caller's deadline, and

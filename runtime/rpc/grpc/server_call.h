@@ -1,7 +1,6 @@
 #pragma once
 
-// One unary call on the server: from gRPC's thread to the loop and back. The generic path of all
-// seventeen methods.
+// One unary call on the server: from gRPC's thread to the loop and back.
 
 #include <grpc/support/time.h>
 #include <grpcpp/server_context.h>
@@ -71,29 +70,29 @@ class ServerCall {
   OpenCalls::Key key_ = 0;
 };
 
-/// Runs `method` of `api` on `loop` and answers with what it replies.
-template <typename Api, typename Request, typename Response>
-grpc::ServerUnaryReactor* ServeUnary(grpc::CallbackServerContext* context, const Request* request,
-                                     Response* response, env::EventLoop& loop,
-                                     std::shared_ptr<OpenCalls> calls, Api* api, const char* name,
-                                     void (Api::*method)(Request, absl::Duration,
-                                                         Reply<Response>)) {
+/// Takes the call to `api` on `loop` and answers with what it replies.
+template <typename Method>
+grpc::ServerUnaryReactor* ServeUnary(grpc::CallbackServerContext* context,
+                                     const typename Method::Request& request,
+                                     typename Method::Response* response, env::EventLoop& loop,
+                                     std::shared_ptr<OpenCalls> calls,
+                                     const Api<typename Method::Service>& api) {
+  using Response = typename Method::Response;
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  auto call = std::make_shared<ServerCall<Response>>(reactor, response, calls);
+  auto call = std::make_shared<ServerCall<Response>>(reactor, response, std::move(calls));
   if (!call->Enter(call)) {
     call->Finish(absl::UnavailableError("the server is shutting down"));
     return reactor;
   }
-  loop.Post(
-      [&loop, call, api, name, method, timeout = TimeLeft(*context), copy = *request]() mutable {
-        if (!call->open()) return;  // closed meanwhile; `api` may be gone
-        auto pending = PendingReply<Response>::Start(
-            loop, timeout, name,
-            [call](absl::StatusOr<Response> answer) { call->Finish(std::move(answer)); });
-        (api->*method)(std::move(copy), timeout, [pending](absl::StatusOr<Response> answer) {
-          pending->Answer(std::move(answer));
-        });
-      });
+  loop.Post([&loop, call, &api, timeout = TimeLeft(*context), request]() mutable {
+    if (!call->open()) return;  // closed meanwhile; `api` may be gone
+    auto pending = PendingReply<Response>::Start(
+        loop, timeout, Method::kName,
+        [call](absl::StatusOr<Response> answer) { call->Finish(std::move(answer)); });
+    api.template Send<Method>(
+        std::move(request), timeout,
+        [pending](absl::StatusOr<Response> answer) { pending->Answer(std::move(answer)); });
+  });
   return reactor;
 }
 

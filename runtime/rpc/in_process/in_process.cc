@@ -3,112 +3,102 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/rpc/clients.h"
 #include "runtime/rpc/pending_reply.h"
 
 namespace weir::rpc {
 namespace {
 
-template <typename Api, typename Request, typename Response>
-using Method = void (Api::*)(Request, absl::Duration, Reply<Response>);
-
 // A stream between two loops: `open` belongs to the caller's loop, `upstream` to the server's.
-struct Stream {
+template <typename Method>
+struct LinkedStream {
+  Call<Method> call;
   bool open = true;
   std::unique_ptr<Subscription> upstream;
-  absl::AnyInvocable<void(v1::JobStatus)> on_status;
-  absl::AnyInvocable<void(absl::Status)> on_end;
 };
 
-class StreamSubscription final : public Subscription {
+template <typename Method>
+class LinkedSubscription final : public Subscription {
  public:
-  StreamSubscription(env::EventLoop& server, std::shared_ptr<Stream> stream)
+  LinkedSubscription(env::EventLoop& server, std::shared_ptr<LinkedStream<Method>> stream)
       : server_(server), stream_(std::move(stream)) {}
-  ~StreamSubscription() override {
+  ~LinkedSubscription() override {
     stream_->open = false;
     server_.Post([stream = stream_] { stream->upstream.reset(); });
   }
 
  private:
   env::EventLoop& server_;
-  std::shared_ptr<Stream> stream_;
+  std::shared_ptr<LinkedStream<Method>> stream_;
 };
 
-template <typename Api>
+// Carrier between two loops.
+template <typename Service>
 struct Link {
   env::EventLoop& caller;
   env::EventLoop& server;
-  Api& target;
+  const Api<Service>& target;
 
-  template <typename Request, typename Response>
-  void Call(const char* name, Method<Api, Request, Response> method, Request request,
-            absl::Duration timeout, Reply<Response> reply) {
-    auto pending = PendingReply<Response>::Start(caller, timeout, name, std::move(reply));
-    server.Post([&api = target, method, request = std::move(request), timeout,
-                 pending = std::move(pending)]() mutable {
-      (api.*method)(std::move(request), timeout,
-                    [pending = std::move(pending)](absl::StatusOr<Response> response) {
-                      pending->PostAnswer(std::move(response));
-                    });
-    });
+  template <typename Method>
+  void Carry(Call<Method> call) {
+    auto pending = PendingReply<typename Method::Response>::Start(
+        caller, call.timeout, Method::kName, std::move(call.reply));
+    call.reply = [pending](absl::StatusOr<typename Method::Response> response) {
+      pending->PostAnswer(std::move(response));
+    };
+    server.Post([&api = target, call = std::move(call)]() mutable { api.Take(std::move(call)); });
   }
 
-  std::unique_ptr<Subscription> Watch(v1::WatchRequest request,
-                                      absl::AnyInvocable<void(v1::JobStatus)> on_status,
-                                      absl::AnyInvocable<void(absl::Status)> on_end) {
-    auto stream = std::make_shared<Stream>();
-    stream->on_status = std::move(on_status);
-    stream->on_end = std::move(on_end);
-    server.Post([link = *this, stream, request = std::move(request)]() mutable {
-      stream->upstream = link.target.Watch(
-          std::move(request),
-          [&caller = link.caller, stream](v1::JobStatus status) {
-            caller.Post([stream, status = std::move(status)]() mutable {
-              if (stream->open) stream->on_status(std::move(status));
+  template <typename Method>
+  requires(Method::kStreams) std::unique_ptr<Subscription> Carry(Call<Method> call) {
+    auto stream = std::make_shared<LinkedStream<Method>>();
+    stream->call = std::move(call);
+    server.Post([&api = target, &loop = caller, stream] {
+      stream->upstream = api.template Subscribe<Method>(
+          std::move(stream->call.request),
+          [&loop, stream](typename Method::Response message) {
+            loop.Post([stream, message = std::move(message)]() mutable {
+              if (stream->open) stream->call.on_message(std::move(message));
             });
           },
-          [&caller = link.caller, stream](absl::Status status) {
-            caller.Post([stream, status = std::move(status)]() mutable {
-              if (stream->open) stream->on_end(std::move(status));
+          [&loop, stream](absl::Status status) {
+            loop.Post([stream, status = std::move(status)]() mutable {
+              if (stream->open) stream->call.on_end(std::move(status));
             });
           });
     });
-    return std::make_unique<StreamSubscription>(server, std::move(stream));
+    return std::make_unique<LinkedSubscription<Method>>(server, std::move(stream));
   }
 };
 
 // Stands for an endpoint that nobody serves.
 struct Unreachable {
   env::EventLoop& caller;
-  std::string endpoint;
+  const std::string endpoint;
 
-  template <typename Api, typename Request, typename Response>
-  void Call(const char* name, Method<Api, Request, Response>, Request, absl::Duration,
-            Reply<Response> reply) {
-    caller.Post([reply = std::move(reply),
-                 status = absl::UnavailableError(absl::StrCat(
-                     name, ": no worker listens at ", endpoint))]() mutable { reply(status); });
+  template <typename Method>
+  void Carry(Call<Method> call) {
+    caller.Post([reply = std::move(call.reply), status = absl::UnavailableError(absl::StrCat(
+                                                    Method::kName, ": no worker listens at ",
+                                                    endpoint))]() mutable { reply(status); });
   }
 };
 
 }  // namespace
 
-std::unique_ptr<JobApi> ConnectJobApi(env::EventLoop& caller, env::EventLoop& server,
-                                      JobApi& target) {
-  return std::make_unique<JobClient<Link<JobApi>>>(Link<JobApi>{caller, server, target});
+template <typename Service>
+std::unique_ptr<Api<Service>> ConnectInProcess(env::EventLoop& caller, env::EventLoop& server,
+                                               const Api<Service>& target) {
+  return std::make_unique<Api<Service>>(
+      std::make_shared<Link<Service>>(Link<Service>{caller, server, target}));
 }
-std::unique_ptr<ClusterApi> ConnectClusterApi(env::EventLoop& caller, env::EventLoop& server,
-                                              ClusterApi& target) {
-  return std::make_unique<ClusterClient<Link<ClusterApi>>>(
-      Link<ClusterApi>{caller, server, target});
-}
-std::unique_ptr<WorkerApi> ConnectWorkerApi(env::EventLoop& caller, env::EventLoop& server,
-                                            WorkerApi& target) {
-  return std::make_unique<WorkerClient<Link<WorkerApi>>>(Link<WorkerApi>{caller, server, target});
-}
+template std::unique_ptr<JobApi> ConnectInProcess(env::EventLoop&, env::EventLoop&, const JobApi&);
+template std::unique_ptr<ClusterApi> ConnectInProcess(env::EventLoop&, env::EventLoop&,
+                                                      const ClusterApi&);
+template std::unique_ptr<WorkerApi> ConnectInProcess(env::EventLoop&, env::EventLoop&,
+                                                     const WorkerApi&);
 
 void InProcessWorkers::Announce(const std::string& control_endpoint, env::EventLoop& loop,
-                                WorkerApi& worker) {
+                                const WorkerApi& worker) {
   workers_[control_endpoint] = Worker{&loop, &worker};
 }
 void InProcessWorkers::Withdraw(const std::string& control_endpoint) {
@@ -117,9 +107,10 @@ void InProcessWorkers::Withdraw(const std::string& control_endpoint) {
 std::unique_ptr<WorkerApi> InProcessWorkers::Connect(const std::string& control_endpoint) {
   const auto found = workers_.find(control_endpoint);
   if (found == workers_.end()) {
-    return std::make_unique<WorkerClient<Unreachable>>(Unreachable{caller_, control_endpoint});
+    return std::make_unique<WorkerApi>(
+        std::make_shared<Unreachable>(Unreachable{caller_, control_endpoint}));
   }
-  return ConnectWorkerApi(caller_, *found->second.loop, *found->second.api);
+  return ConnectInProcess(caller_, *found->second.loop, *found->second.api);
 }
 void InProcessWorkers::AskIfGone(const std::string& control_endpoint, absl::Duration /*timeout*/,
                                  absl::AnyInvocable<void(bool gone)> on_answer) {

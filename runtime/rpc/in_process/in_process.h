@@ -2,7 +2,7 @@
 
 // Calls between parts of one process, as they would go over the network: never inside the caller's
 // turn, exactly one reply, at the latest at the deadline.
-// Upstream: callers on their loop. Downstream: the implementation, on its own loop (or the same).
+// Upstream: callers on their loop. Downstream: the server, on its own loop (or the same).
 
 #include <memory>
 #include <string>
@@ -13,16 +13,13 @@
 
 namespace weir::rpc {
 
-/// Returns a client of `target`. Calls are made on `caller`; `target` runs on `server`.
+/// Returns a way to `target`. Calls are made on `caller`; `target` is called on `server`.
 ///
 /// Ownership: loops and target must outlive the client and every call under way, unless the loops
 ///   have stopped. A client that is destroyed leaves its calls to end by themselves.
-std::unique_ptr<JobApi> ConnectJobApi(env::EventLoop& caller, env::EventLoop& server,
-                                      JobApi& target);
-std::unique_ptr<ClusterApi> ConnectClusterApi(env::EventLoop& caller, env::EventLoop& server,
-                                              ClusterApi& target);
-std::unique_ptr<WorkerApi> ConnectWorkerApi(env::EventLoop& caller, env::EventLoop& server,
-                                            WorkerApi& target);
+template <typename Service>
+std::unique_ptr<Api<Service>> ConnectInProcess(env::EventLoop& caller, env::EventLoop& server,
+                                               const Api<Service>& target);
 
 /// Finds the workers of one process by endpoint. An endpoint that nobody announced answers
 /// kUnavailable, as a dead host would. On one loop, that of the master.
@@ -30,7 +27,7 @@ class InProcessWorkers final : public WorkerConnector {
  public:
   explicit InProcessWorkers(env::EventLoop& caller) : caller_(caller) {}
   /// Makes `worker`, which runs on `loop`, reachable as `control_endpoint`.
-  void Announce(const std::string& control_endpoint, env::EventLoop& loop, WorkerApi& worker);
+  void Announce(const std::string& control_endpoint, env::EventLoop& loop, const WorkerApi& worker);
   /// Later calls through clients opened before still reach the worker; its owner ends them first.
   void Withdraw(const std::string& control_endpoint);
   std::unique_ptr<WorkerApi> Connect(const std::string& control_endpoint) override;
@@ -40,7 +37,7 @@ class InProcessWorkers final : public WorkerConnector {
  private:
   struct Worker {
     env::EventLoop* loop;
-    WorkerApi* api;
+    const WorkerApi* api;
   };
   env::EventLoop& caller_;
   absl::btree_map<std::string, Worker> workers_;

@@ -10,64 +10,41 @@
 
 #include "runtime/client/session.h"
 #include "runtime/env/real/asio_event_loop.h"
+#include "runtime/rpc/serve.h"
 
 namespace weir::client {
 
-/// Watch sends `statuses` and ends, or, with `hold_stream`, ends by End.
-class ScriptedMaster final : public rpc::JobApi {
- public:
-  void Submit(v1::SubmitRequest request, absl::Duration,
-              rpc::Reply<v1::SubmitResponse> reply) override {
-    spec = request.spec();
-    if (!refusal.ok()) return reply(refusal);
+/// Watch sends `statuses` and ends, or, with `hold_stream`, ends by End. What no command under test
+/// asks for is answered with kUnimplemented.
+struct ScriptedMaster {
+  void Handle(rpc::Call<rpc::Submit> call) {
+    spec = call.request.spec();
+    if (!refusal.ok()) return call.reply(refusal);
     v1::SubmitResponse response;
     response.set_job_id("j-1");
-    reply(std::move(response));
+    call.reply(std::move(response));
   }
-  std::unique_ptr<rpc::Subscription> Watch(v1::WatchRequest,
-                                           absl::AnyInvocable<void(v1::JobStatus)> on_status,
-                                           absl::AnyInvocable<void(absl::Status)> on_end) override {
-    for (const auto& status : statuses) on_status(status);
-    on_status_ = std::move(on_status);
-    on_end_ = std::move(on_end);
-    if (!hold_stream) on_end_(absl::OkStatus());
+  std::unique_ptr<rpc::Subscription> Handle(rpc::Call<rpc::Watch> call) {
+    for (const auto& status : statuses) call.on_message(status);
+    watch = std::move(call);
+    if (!hold_stream) watch.on_end(absl::OkStatus());
     for (int i = 0; i < interrupt_after_watch; ++i) interrupt();
     return std::make_unique<rpc::Subscription>();
   }
   void End(const v1::JobStatus& status) {
-    on_status_(status);
-    on_end_(absl::OkStatus());
+    watch.on_message(status);
+    watch.on_end(absl::OkStatus());
   }
-  void GetStatus(v1::GetStatusRequest, absl::Duration, rpc::Reply<v1::JobStatus> reply) override {
-    reply(statuses.back());
-  }
-  void ListJobs(v1::ListJobsRequest, absl::Duration,
-                rpc::Reply<v1::ListJobsResponse> reply) override {
-    reply(v1::ListJobsResponse());
-  }
-  void Cancel(v1::CancelRequest, absl::Duration, rpc::Reply<v1::CancelResponse> reply) override {
+  void Handle(rpc::Call<rpc::GetStatus> call) { call.reply(statuses.back()); }
+  void Handle(rpc::Call<rpc::Cancel> call) {
     ++cancels;
-    reply(v1::CancelResponse());
+    call.Acknowledge(absl::OkStatus());
     if (on_cancel) on_cancel();
   }
-  void GetPlan(v1::GetPlanRequest, absl::Duration, rpc::Reply<v1::GetPlanResponse> reply) override {
-    reply(absl::NotFoundError("no plan"));
-  }
-  void DryRun(v1::DryRunRequest, absl::Duration, rpc::Reply<v1::GetPlanResponse> reply) override {
-    reply(absl::NotFoundError("no plan"));
-  }
-  void ListWorkers(v1::ListWorkersRequest, absl::Duration,
-                   rpc::Reply<v1::ListWorkersResponse> reply) override {
-    reply(v1::ListWorkersResponse());
-  }
-  void GetLogs(v1::GetLogsRequest, absl::Duration, rpc::Reply<v1::GetLogsResponse> reply) override {
-    reply(v1::GetLogsResponse());
-  }
-  void Calibrate(v1::CalibrateRequest request, absl::Duration,
-                 rpc::Reply<v1::CalibrateResponse> reply) override {
-    calibrate_requests.push_back(request);
-    if (!refusal.ok()) return reply(refusal);
-    if (request.cancel()) return reply(absl::CancelledError("cancelled by its user"));
+  void Handle(rpc::Call<rpc::Calibrate> call) {
+    calibrate_requests.push_back(call.request);
+    if (!refusal.ok()) return call.reply(refusal);
+    if (call.request.cancel()) return call.reply(absl::CancelledError("cancelled by its user"));
     v1::CalibrateResponse response;
     response.set_doing("2 transfers at once");
     if (calibrate_requests.size() > 2) {
@@ -76,7 +53,11 @@ class ScriptedMaster final : public rpc::JobApi {
     }
     for (int i = 0; i < interrupt_calibration; ++i) interrupt();
     interrupt_calibration = 0;
-    reply(std::move(response));
+    call.reply(std::move(response));
+  }
+  template <typename Method>
+  void Handle(rpc::Call<Method> call) {
+    call.reply(absl::UnimplementedError(Method::kName));
   }
 
   v1::JobSpec spec;
@@ -90,17 +71,15 @@ class ScriptedMaster final : public rpc::JobApi {
   int interrupt_after_watch = 0;
   std::function<void()> on_cancel;
   std::function<void()> interrupt;
-
- private:
-  absl::AnyInvocable<void(v1::JobStatus)> on_status_;
-  absl::AnyInvocable<void(absl::Status)> on_end_;
+  rpc::Call<rpc::Watch> watch;
+  const rpc::JobApi api = rpc::ApiOf<rpc::JobService>(*this);
 };
 
 class ScriptedSession final : public Session {
  public:
   ScriptedSession(env::AsioEventLoop& loop, ScriptedMaster& master)
       : loop_(loop), master_(master) {}
-  rpc::JobApi& jobs() override { return master_; }
+  const rpc::JobApi& jobs() override { return master_.api; }
   env::EventLoop& loop() override { return loop_; }
   void RunUntil(const std::function<bool()>& done) override { loop_.RunUntil(done); }
   void OnInterrupt(std::function<void()> on_interrupt) override {

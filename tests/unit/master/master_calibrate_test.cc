@@ -46,8 +46,8 @@ class MasterCalibrateTest : public ::testing::Test {
     request.set_start(start);
     request.set_cancel(cancel);
     absl::StatusOr<v1::CalibrateResponse> answer = absl::UnknownError("no answer");
-    world_->master().Calibrate(request, absl::Seconds(5),
-                               [&answer](auto response) { answer = std::move(response); });
+    world_->master().jobs().Send<rpc::Calibrate>(
+        request, [&answer](auto response) { answer = std::move(response); });
     RunFor(absl::Milliseconds(250));
     return answer;
   }
@@ -58,7 +58,7 @@ class MasterCalibrateTest : public ::testing::Test {
   }
   v1::WorkerProfile ProfileOf(const std::string& name) {
     v1::WorkerProfile profile;
-    world_->master().ListWorkers({}, absl::Seconds(5), [&](const auto& response) {
+    world_->master().jobs().Send<rpc::ListWorkers>({}, [&](const auto& response) {
       for (const auto& worker : response->workers()) {
         if (worker.identity().name() == name) profile = worker.profile();
       }
@@ -71,7 +71,7 @@ class MasterCalibrateTest : public ::testing::Test {
     request.mutable_spec()->add_inputs("/in/data");
     request.mutable_spec()->set_output("/out/x");
     std::string id;
-    world_->master().Submit(request, absl::Seconds(5), [&id](const auto& response) {
+    world_->master().jobs().Send<rpc::Submit>(request, [&id](const auto& response) {
       ASSERT_TRUE(response.ok()) << response.status();
       id = response->job_id();
     });
@@ -82,7 +82,7 @@ class MasterCalibrateTest : public ::testing::Test {
     v1::JobState state = v1::JOB_STATE_UNSPECIFIED;
     v1::GetStatusRequest request;
     request.set_job_id(id);
-    world_->master().GetStatus(request, absl::Seconds(5), [&state](const auto& response) {
+    world_->master().jobs().Send<rpc::GetStatus>(request, [&state](const auto& response) {
       if (response.ok()) state = response->state();
     });
     return state;
@@ -107,7 +107,7 @@ TEST_F(MasterCalibrateTest, MeasuresRemembersAndSurvivesARestart) {
   request.mutable_spec()->set_job("simjob");
   request.mutable_spec()->add_inputs("/in/data");
   std::optional<absl::StatusOr<v1::GetPlanResponse>> plan;
-  world_->master().DryRun(request, absl::Seconds(5), [&plan](auto response) { plan = response; });
+  world_->master().jobs().Send<rpc::DryRun>(request, [&plan](auto response) { plan = response; });
   RunFor(absl::Seconds(1));
   ASSERT_TRUE(plan && plan->ok());
   EXPECT_NEAR((*plan)->plan().network().seconds_per_byte(), 1e-8, 1e-10);
@@ -127,7 +127,7 @@ TEST_F(MasterCalibrateTest, AGivenPlanIsGrantedAheadOnAMeasuredNetworkToo) {
   dry_run.mutable_spec()->add_inputs("/in/data");
   dry_run.mutable_spec()->set_plan_method("even");
   v1::SubmitRequest request;
-  world_->master().DryRun(dry_run, absl::Seconds(5), [&request](const auto& response) {
+  world_->master().jobs().Send<rpc::DryRun>(dry_run, [&request](const auto& response) {
     ASSERT_TRUE(response.ok()) << response.status();
     *request.mutable_spec()->mutable_plan() = response->plan();
   });
@@ -136,14 +136,14 @@ TEST_F(MasterCalibrateTest, AGivenPlanIsGrantedAheadOnAMeasuredNetworkToo) {
   request.mutable_spec()->add_inputs("/in/data");
   request.mutable_spec()->set_output("/out/z");
   v1::GetPlanRequest get;
-  world_->master().Submit(request, absl::Seconds(5), [&get](const auto& response) {
+  world_->master().jobs().Send<rpc::Submit>(request, [&get](const auto& response) {
     ASSERT_TRUE(response.ok()) << response.status();
     get.set_job_id(response->job_id());
   });
   for (int i = 0; i < 300 && !IsTerminal(StateOf(get.job_id())); ++i) RunFor(absl::Seconds(1));
   ASSERT_EQ(StateOf(get.job_id()), v1::JOB_STATE_SUCCEEDED);
   std::int64_t in_flight_bytes = 0;
-  world_->master().GetPlan(get, absl::Seconds(5), [&in_flight_bytes](const auto& response) {
+  world_->master().jobs().Send<rpc::GetPlan>(get, [&in_flight_bytes](const auto& response) {
     ASSERT_TRUE(response.ok()) << response.status();
     for (const auto& transfer : response->actual().transfers())
       in_flight_bytes += transfer.in_flight_bytes();
@@ -174,7 +174,7 @@ TEST_F(MasterCalibrateTest, ARunningJobRefusesItAndASubmittedOneWaits) {
   request.mutable_spec()->add_inputs("/in/data");
   request.mutable_spec()->set_output("/out/y");
   std::string waiting;
-  world_->master().Submit(request, absl::Seconds(5), [&](const auto& response) {
+  world_->master().jobs().Send<rpc::Submit>(request, [&](const auto& response) {
     ASSERT_TRUE(response.ok());
     waiting = response->job_id();
   });

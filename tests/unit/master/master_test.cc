@@ -49,7 +49,7 @@ class MasterTest : public ::testing::Test {
     absl::StatusOr<std::string> id = absl::UnknownError("no answer");
     v1::SubmitRequest request;
     *request.mutable_spec() = spec;
-    master().Submit(request, absl::Seconds(5), [&id](const auto& response) {
+    master().jobs().Send<rpc::Submit>(request, [&id](const auto& response) {
       if (response.ok()) {
         id = response->job_id();
       } else {
@@ -67,7 +67,7 @@ class MasterTest : public ::testing::Test {
     v1::JobStatus found;
     v1::GetStatusRequest request;
     request.set_job_id(id);
-    master().GetStatus(request, absl::Seconds(5), [&found](const auto& response) {
+    master().jobs().Send<rpc::GetStatus>(request, [&found](const auto& response) {
       ASSERT_TRUE(response.ok()) << response.status();
       found = *response;
     });
@@ -81,9 +81,8 @@ TEST_F(MasterTest, AnswersUnavailableUntilItHasReadItsJournal) {
   sim::World other(1, MasterOptions(), JobRates(), false);
   other.StartMaster();
   bool refused = false;
-  other.master().ListWorkers({}, absl::Seconds(1), [&refused](const auto& response) {
-    refused = absl::IsUnavailable(response.status());
-  });
+  other.master().jobs().Send<rpc::ListWorkers>(
+      {}, [&refused](const auto& response) { refused = absl::IsUnavailable(response.status()); });
   EXPECT_TRUE(refused);
 }
 
@@ -126,7 +125,7 @@ class GivenPlanTest : public MasterTest {
     absl::StatusOr<v1::Plan> plan = absl::UnknownError("no answer");
     v1::DryRunRequest request;
     *request.mutable_spec() = spec;
-    master().DryRun(request, absl::Seconds(5), [&plan](const auto& response) {
+    master().jobs().Send<rpc::DryRun>(request, [&plan](const auto& response) {
       if (response.ok()) {
         plan = response->plan();
       } else {
@@ -208,7 +207,7 @@ TEST_F(MasterTest, RunsAJobAndRemembersPlanActualAndLogs) {
   bool answered = false;
   v1::GetPlanRequest plan;
   plan.set_job_id(*id);
-  master().GetPlan(plan, absl::Seconds(5), [&](const auto& response) {
+  master().jobs().Send<rpc::GetPlan>(plan, [&](const auto& response) {
     ASSERT_TRUE(response.ok()) << response.status();
     EXPECT_EQ(response->plan().plan_id(), status.plan_id());
     EXPECT_EQ(response->actual().steps_size(), response->plan().steps_size());
@@ -216,7 +215,7 @@ TEST_F(MasterTest, RunsAJobAndRemembersPlanActualAndLogs) {
   });
   v1::GetLogsRequest logs;
   logs.set_job_id(*id);
-  master().GetLogs(logs, absl::Seconds(5), [&](const auto& response) {
+  master().jobs().Send<rpc::GetLogs>(logs, [&](const auto& response) {
     ASSERT_TRUE(response.ok()) << response.status();
     EXPECT_EQ(response->logs_size(), 3);
   });
@@ -242,8 +241,8 @@ TEST_F(MasterTest, RepeatedSubmitReturnsTheFirstJob) {
   for (int i = 0; i < 2; ++i) {
     v1::SubmitRequest request;
     *request.mutable_spec() = spec;
-    master().Submit(request, absl::Seconds(5),
-                    [&ids](const auto& response) { ids.push_back(response->job_id()); });
+    master().jobs().Send<rpc::Submit>(
+        request, [&ids](const auto& response) { ids.push_back(response->job_id()); });
   }
   RunFor(absl::Milliseconds(100));
   ids.push_back(*Submit(spec));
@@ -261,7 +260,7 @@ TEST_F(MasterTest, WatchTellsEveryStateInOrder) {
   bool ended = false;
   v1::WatchRequest request;
   request.set_job_id(*id);
-  const auto subscription = master().Watch(
+  const auto subscription = master().jobs().Subscribe<rpc::Watch>(
       request,
       [&](const v1::JobStatus& status) {
         EXPECT_GT(status.sequence(), sequence);
@@ -287,14 +286,14 @@ TEST_F(MasterTest, CancelledJobIsCancelledAndCannotBeCancelledTwice) {
   absl::Status first = absl::UnknownError("");
   v1::CancelRequest request;
   request.set_job_id(*id);
-  master().Cancel(request, absl::Seconds(1), [&](const auto& r) { first = r.status(); });
+  master().jobs().Send<rpc::Cancel>(request, [&](const auto& r) { first = r.status(); });
   EXPECT_TRUE(first.ok()) << first;
   RunFor(absl::Seconds(5));
   EXPECT_EQ(StatusOf(*id).state(), v1::JOB_STATE_CANCELLED);
   EXPECT_EQ(StatusOf(*id).error().code(), job_error::kCancelled);
   EXPECT_FALSE(world_->storage().Stat("/out/x").ok());
   request.set_job_id("j-unknown");
-  master().Cancel(request, absl::Seconds(1), [&](const auto& r) { first = r.status(); });
+  master().jobs().Send<rpc::Cancel>(request, [&](const auto& r) { first = r.status(); });
   EXPECT_TRUE(absl::IsNotFound(first));
 }
 
@@ -318,7 +317,7 @@ TEST_F(MasterTest, DryRunPlansWithoutATrace) {
   *request.mutable_spec() = Spec();
   request.mutable_spec()->clear_output();
   bool answered = false;
-  master().DryRun(request, absl::Seconds(5), [&](const auto& response) {
+  master().jobs().Send<rpc::DryRun>(request, [&](const auto& response) {
     ASSERT_TRUE(response.ok()) << response.status();
     EXPECT_GT(response->plan().steps_size(), 0);
     EXPECT_EQ(response->plan().worker_names_size(), 2);
@@ -327,7 +326,7 @@ TEST_F(MasterTest, DryRunPlansWithoutATrace) {
   RunFor(absl::Seconds(1));
   EXPECT_TRUE(answered);
   v1::ListJobsResponse jobs;
-  master().ListJobs({}, absl::Seconds(1), [&](const auto& response) { jobs = *response; });
+  master().jobs().Send<rpc::ListJobs>({}, [&](const auto& response) { jobs = *response; });
   EXPECT_EQ(jobs.jobs_size(), 0);
 }
 
@@ -350,13 +349,13 @@ TEST_F(MasterTest, StaleReportsAndNonsenseAreRefused) {
   absl::Status answer;
   v1::ReportStepRequest report;
   report.mutable_fence()->set_job_id("j-none");
-  master().ReportStep(report, absl::Seconds(1), [&](const auto& r) { answer = r.status(); });
+  master().cluster().Send<rpc::ReportStep>(report, [&](const auto& r) { answer = r.status(); });
   EXPECT_TRUE(absl::IsAborted(answer)) << answer;
   v1::HeartbeatRequest heartbeat;
   heartbeat.set_master_epoch(12345);
-  master().Heartbeat(heartbeat, absl::Seconds(1), [&](const auto& r) { answer = r.status(); });
+  master().cluster().Send<rpc::Heartbeat>(heartbeat, [&](const auto& r) { answer = r.status(); });
   EXPECT_TRUE(absl::IsAborted(answer)) << answer;
-  master().Register({}, absl::Seconds(1), [&](const auto& r) { answer = r.status(); });
+  master().cluster().Send<rpc::Register>({}, [&](const auto& r) { answer = r.status(); });
   EXPECT_TRUE(absl::IsInvalidArgument(answer)) << answer;
 }
 
@@ -366,7 +365,7 @@ class LostWorkersTest : public MasterTest {
   // By number in its name: which one registers first is up to the network.
   v1::WorkerStatus Worker(int number) {
     v1::WorkerStatus found;
-    master().ListWorkers({}, absl::Seconds(1), [&](const auto& response) {
+    master().jobs().Send<rpc::ListWorkers>({}, [&](const auto& response) {
       EXPECT_EQ(response->workers_size(), 2);
       for (const v1::WorkerStatus& worker : response->workers()) {
         if (worker.identity().name() == "worker-" + std::to_string(number)) found = worker;
@@ -408,8 +407,8 @@ TEST_F(MasterTest, AWorkerLostAtAnyMomentBeforeTheRunIsPlannedAround) {
     std::string id;
     v1::SubmitRequest request;
     *request.mutable_spec() = Spec();
-    master().Submit(request, absl::Seconds(5),
-                    [&id](const auto& response) { id = response->job_id(); });
+    master().jobs().Send<rpc::Submit>(request,
+                                      [&id](const auto& response) { id = response->job_id(); });
     RunFor(absl::Milliseconds(ms));
     world_->KillWorker("worker-2");
     RunFor(absl::Seconds(60));

@@ -21,7 +21,8 @@
 #include "runtime/rpc/grpc/grpc_clients.h"
 #include "runtime/rpc/grpc/grpc_server.h"
 #include "tests/unit/rpc/certificates.h"
-#include "tests/unit/rpc/scripted_apis.h"
+#include "tests/unit/rpc/every_method.h"
+#include "tests/unit/rpc/scripted_servers.h"
 
 namespace weir::rpc {
 namespace {
@@ -30,7 +31,7 @@ constexpr absl::Duration kPatience = absl::Seconds(20);
 
 class GrpcTest : public testing::Test {
  protected:
-  GrpcTest() { Serve("127.0.0.1:0", {}); }
+  GrpcTest() { Serve("127.0.0.1:0", {}, {.jobs = &jobs_.api}); }
   ~GrpcTest() override {
     clients_.reset();
     if (server_) server_->Close();
@@ -39,9 +40,8 @@ class GrpcTest : public testing::Test {
     server_.reset();
   }
 
-  void Serve(const std::string& address, const Security& security) {
-    auto server = GrpcServer::Start(address, security, server_loop_,
-                                    {.jobs = &jobs_, .cluster = &cluster_, .worker = &worker_});
+  void Serve(const std::string& address, const Security& security, const Services& services) {
+    auto server = GrpcServer::Start(address, security, server_loop_, services);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
     endpoint_ = "127.0.0.1:" + std::to_string(server_->port());
@@ -76,7 +76,7 @@ class GrpcTest : public testing::Test {
                                             absl::Duration timeout = kPatience) {
     auto client = clients_->ConnectJobs(endpoint_);
     std::optional<absl::StatusOr<v1::SubmitResponse>> answer;
-    loop_.Post([&] { client->Submit(std::move(request), timeout, Into(answer)); });
+    loop_.Post([&] { client->Send<rpc::Submit>(std::move(request), timeout, Into(answer)); });
     loop_.RunUntil([&] { return answer.has_value(); });
     return *answer;
   }
@@ -121,9 +121,7 @@ class GrpcTest : public testing::Test {
 
   env::AsioEventLoop server_loop_;
   env::AsioEventLoop loop_;
-  ScriptedJobApi jobs_;
-  ScriptedClusterApi cluster_;
-  ScriptedWorkerApi worker_;
+  ScriptedJobs jobs_;
   std::unique_ptr<GrpcServer> server_;
   std::unique_ptr<GrpcClients> clients_ = std::make_unique<GrpcClients>(loop_, Security{});
   std::string endpoint_;
@@ -137,44 +135,24 @@ TEST_F(GrpcTest, CallsReachTheServiceOnItsLoop) {
   EXPECT_EQ(answer->job_id(), "job-of-wordcount");
 }
 
-TEST_F(GrpcTest, AllThreeSurfacesReachTheirMethods) {
-  auto cluster = clients_->ConnectCluster(endpoint_);
-  auto worker = clients_->Connect(endpoint_);
-  std::optional<absl::StatusOr<v1::RegisterResponse>> registered;
-  std::optional<absl::StatusOr<v1::HeartbeatResponse>> beat;
-  std::optional<absl::StatusOr<v1::ReportTransferResponse>> reported;
-  std::optional<absl::StatusOr<v1::PrepareJobResponse>> prepared;
-  std::optional<absl::StatusOr<v1::ReleaseJobResponse>> released;
-  std::optional<absl::StatusOr<v1::ProbeResponse>> probed;
-  std::optional<absl::StatusOr<v1::CalibrateResponse>> calibrated;
-  auto jobs = clients_->ConnectJobs(endpoint_);
-  loop_.Post([&] {
-    v1::ProbeRequest probe;
-    probe.mutable_fetch()->set_bytes_max(5);
-    worker->Probe(probe, kPatience, Into(probed));
-    v1::CalibrateRequest calibrate;
-    calibrate.set_calibration_id("c-1");
-    jobs->Calibrate(calibrate, kPatience, Into(calibrated));
-    cluster->Register({}, kPatience, Into(registered));
-    v1::HeartbeatRequest request;
-    request.set_worker_id(42);
-    cluster->Heartbeat(request, kPatience, Into(beat));
-    cluster->ReportTransfer({}, kPatience, Into(reported));
-    v1::PrepareJobRequest prepare;
-    prepare.mutable_fence()->set_job_id("j-1");
-    worker->PrepareJob(prepare, kPatience, Into(prepared));
-    worker->ReleaseJob({}, kPatience, Into(released));
+TEST_F(GrpcTest, EveryMethodOfEveryServiceReachesItsHandler) {
+  RecordingServer<JobService> jobs;
+  RecordingServer<ClusterService> cluster;
+  RecordingServer<WorkerService> worker;
+  server_->Close();
+  Serve("127.0.0.1:0", {}, {.jobs = &jobs.api, .cluster = &cluster.api, .worker = &worker.api});
+  EXPECT_EQ(EveryMethod<JobService>(loop_, *clients_->ConnectJobs(endpoint_)).Answers(),
+            RefusalsOfAll<JobService>());
+  EXPECT_EQ(EveryMethod<ClusterService>(loop_, *clients_->ConnectCluster(endpoint_)).Answers(),
+            RefusalsOfAll<ClusterService>());
+  EXPECT_EQ(EveryMethod<WorkerService>(loop_, *clients_->Connect(endpoint_)).Answers(),
+            RefusalsOfAll<WorkerService>());
+  OnServer([&] {
+    EXPECT_EQ(jobs.taken, NamesOf(JobService::Methods()));
+    EXPECT_EQ(cluster.taken, NamesOf(ClusterService::Methods()));
+    EXPECT_EQ(worker.taken, NamesOf(WorkerService::Methods()));
   });
-  loop_.RunUntil([&] {
-    return registered && beat && reported && prepared && released && probed && calibrated;
-  });
-  EXPECT_EQ((*probed)->bytes(), 5);
-  EXPECT_EQ((*calibrated)->doing(), "measuring for c-1");
-  EXPECT_EQ((*registered)->worker_id(), 7);
-  EXPECT_EQ((*beat)->release_jobs(0), "42");
-  EXPECT_TRUE(absl::IsAborted(reported->status()));
-  EXPECT_TRUE(prepared->ok());
-  EXPECT_EQ((*released)->task_output_tail(), std::string("\xff\0x", 3));
+  server_->Close();
 }
 
 TEST_F(GrpcTest, JobErrorsCrossWhole) {
@@ -240,7 +218,7 @@ TEST_F(IfGoneTest, OneThatCameBackIsNotWhateverAnEarlierAttemptSaw) {
   server_.reset();
   EXPECT_FALSE(SubmitJob("x").ok());
   EXPECT_TRUE(Gone(endpoint));
-  Serve(endpoint, {});
+  Serve(endpoint, {}, {.jobs = &jobs_.api});
   EXPECT_FALSE(Gone(endpoint));
 }
 
@@ -282,7 +260,7 @@ TEST_F(GrpcTest, OversizedMessagesAreRefusedBothWaysAndDoNoHarm) {
   OnServer([&] { jobs_.log_bytes = static_cast<std::size_t>(limits::kMessageBytesMax) + 1; });
   auto client = clients_->ConnectJobs(endpoint_);
   std::optional<absl::StatusOr<v1::GetLogsResponse>> logs;
-  loop_.Post([&] { client->GetLogs({}, kPatience, Into(logs)); });
+  loop_.Post([&] { client->Send<GetLogs>({}, kPatience, Into(logs)); });
   loop_.RunUntil([&] { return logs.has_value(); });
   EXPECT_TRUE(absl::IsResourceExhausted(logs->status())) << logs->status();
   EXPECT_TRUE(SubmitJob("x").ok());
@@ -327,7 +305,7 @@ TEST_F(GrpcTest, WatchStreamsInOrderThenTellsTheEnd) {
   std::optional<absl::Status> end;
   std::unique_ptr<Subscription> subscription;
   loop_.Post([&] {
-    subscription = client->Watch(
+    subscription = client->Subscribe<Watch>(
         {}, [&](v1::JobStatus status) { seen.push_back(status.sequence()); },
         [&](absl::Status status) { end = status; });
   });
@@ -343,7 +321,7 @@ TEST_F(GrpcTest, LeavingAWatchEndsItsSubscription) {
   });
   auto client = clients_->ConnectJobs(endpoint_);
   int seen = 0;
-  auto subscription = client->Watch(
+  auto subscription = client->Subscribe<Watch>(
       {}, [&](v1::JobStatus) { ++seen; }, [&](absl::Status) { ADD_FAILURE() << "left"; });
   loop_.RunUntil([&] { return seen == 1; });
   subscription.reset();
@@ -372,9 +350,9 @@ TEST_F(GrpcTest, ClosingTheServerEndsWhatIsOpen) {
   int seen = 0;
   std::unique_ptr<Subscription> subscription;
   loop_.Post([&] {
-    subscription = client->Watch(
+    subscription = client->Subscribe<Watch>(
         {}, [&](v1::JobStatus) { ++seen; }, [&](absl::Status status) { end = status; });
-    client->Submit({}, kPatience, Into(answer));
+    client->Send<rpc::Submit>({}, kPatience, Into(answer));
   });
   loop_.RunUntil([&] { return seen == 1; });
   server_->Close();
@@ -388,9 +366,9 @@ TEST_F(GrpcTest, ClientsThatEndCancelTheirCalls) {
   auto client = clients_->ConnectJobs(endpoint_);
   std::optional<absl::StatusOr<v1::SubmitResponse>> answer, late;
   loop_.Post([&] {
-    client->Submit({}, kPatience, Into(answer));
+    client->Send<rpc::Submit>({}, kPatience, Into(answer));
     clients_.reset();
-    client->Submit({}, kPatience, Into(late));
+    client->Send<rpc::Submit>({}, kPatience, Into(late));
   });
   loop_.RunUntil([&] { return answer && late; });
   EXPECT_TRUE(absl::IsCancelled(answer->status())) << answer->status();
@@ -443,6 +421,10 @@ class Reflection final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::
 };
 
 TEST_F(GrpcTest, ReflectionNamesServicesAndDescribesMethods) {
+  RecordingServer<ClusterService> cluster;
+  RecordingServer<WorkerService> worker;
+  server_->Close();
+  Serve("127.0.0.1:0", {}, {.jobs = &jobs_.api, .cluster = &cluster.api, .worker = &worker.api});
   // ServerReflectionRequest: 7 = list_services, 4 = file_containing_symbol.
   const std::string services = Reflection(endpoint_, "\x3a\x01*").Answer();
   for (const char* service :
@@ -453,10 +435,11 @@ TEST_F(GrpcTest, ReflectionNamesServicesAndDescribesMethods) {
   const std::string question = "\x22" + std::string(1, static_cast<char>(symbol.size())) + symbol;
   const std::string file = Reflection(endpoint_, question).Answer();
   EXPECT_NE(file.find("ReportTransferRequest"), std::string::npos);
+  server_->Close();
 }
 
 TEST_F(GrpcTest, TakenAddressIsRefused) {
-  const auto second = GrpcServer::Start(endpoint_, {}, server_loop_, {.jobs = &jobs_});
+  const auto second = GrpcServer::Start(endpoint_, {}, server_loop_, {.jobs = &jobs_.api});
   EXPECT_TRUE(absl::IsUnavailable(second.status())) << second.status();
 }
 
@@ -464,7 +447,7 @@ TEST_F(GrpcTest, TlsNeedsACertificateOfTheSameAuthority) {
   const CertificateAuthority ours, strangers;
   server_->Close();
   const Security server_side = {.tls = ours.Issue("127.0.0.1"), .insecure = false};
-  Serve("127.0.0.1:0", server_side);
+  Serve("127.0.0.1:0", server_side, {.jobs = &jobs_.api});
   // Plain text.
   EXPECT_FALSE(SubmitJob("x").ok());
   // A certificate that somebody else signed.

@@ -9,50 +9,45 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/rpc/api.h"
+#include "runtime/rpc/serve.h"
 #include "runtime/transfer/data_server.h"
 #include "runtime/transfer/fetcher.h"
 
 namespace weir::worker {
 
 /// Grants every registration a new epoch and records what is reported. `down` answers kUnavailable.
-class FakeMaster final : public rpc::ClusterApi {
- public:
-  void Register(v1::RegisterRequest request, absl::Duration,
-                rpc::Reply<v1::RegisterResponse> reply) override {
-    registrations.push_back(std::move(request));
-    if (down) return reply(absl::UnavailableError("no master"));
+struct FakeMaster {
+  void Handle(rpc::Call<rpc::Register> call) {
+    registrations.push_back(std::move(call.request));
+    if (down) return call.reply(absl::UnavailableError("no master"));
     v1::RegisterResponse response;
     response.set_worker_id(4);
     response.set_worker_epoch(++worker_epoch);
     response.set_master_epoch(2);
     response.set_lease_ms(lease_ms);
     response.set_heartbeat_ms(20);
-    reply(std::move(response));
+    call.reply(std::move(response));
   }
-  void Heartbeat(v1::HeartbeatRequest request, absl::Duration,
-                 rpc::Reply<v1::HeartbeatResponse> reply) override {
-    heartbeats.push_back(std::move(request));
-    if (down) return reply(absl::UnavailableError("no master"));
+  void Handle(rpc::Call<rpc::Heartbeat> call) {
+    heartbeats.push_back(std::move(call.request));
+    if (down) return call.reply(absl::UnavailableError("no master"));
     if (forgets_worker) {
       forgets_worker = false;
-      return reply(absl::NotFoundError("who?"));
+      return call.reply(absl::NotFoundError("who?"));
     }
     v1::HeartbeatResponse response;
     for (const std::string& job : ended_jobs) response.add_release_jobs(job);
-    reply(std::move(response));
+    call.reply(std::move(response));
   }
-  void ReportStep(v1::ReportStepRequest request, absl::Duration,
-                  rpc::Reply<v1::ReportStepResponse> reply) override {
+  void Handle(rpc::Call<rpc::ReportStep> call) {
     ++step_report_tries;
-    if (reports_to_lose-- > 0) return reply(absl::DeadlineExceededError("no answer"));
-    step_reports.push_back(std::move(request));
-    reply(v1::ReportStepResponse());
+    if (reports_to_lose-- > 0) return call.reply(absl::DeadlineExceededError("no answer"));
+    step_reports.push_back(std::move(call.request));
+    call.reply(v1::ReportStepResponse());
   }
-  void ReportTransfer(v1::ReportTransferRequest request, absl::Duration,
-                      rpc::Reply<v1::ReportTransferResponse> reply) override {
-    transfer_reports.push_back(std::move(request));
-    reply(v1::ReportTransferResponse());
+  void Handle(rpc::Call<rpc::ReportTransfer> call) {
+    transfer_reports.push_back(std::move(call.request));
+    call.reply(v1::ReportTransferResponse());
   }
 
   bool down = false;
@@ -66,6 +61,7 @@ class FakeMaster final : public rpc::ClusterApi {
   int step_report_tries = 0;
   std::vector<v1::ReportStepRequest> step_reports;
   std::vector<v1::ReportTransferRequest> transfer_reports;
+  const rpc::ClusterApi api = rpc::ApiOf<rpc::ClusterService>(*this);
 };
 
 class FakeDataServer final : public transfer::DataServer {

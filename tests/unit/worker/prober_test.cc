@@ -34,7 +34,7 @@ struct Peer {
                                                     .tasks = tasks,
                                                     .random = random,
                                                     .storage = storage,
-                                                    .cluster = master,
+                                                    .cluster = master.api,
                                                     .runs = runs,
                                                     .server = *server,
                                                     .fetcher = *fetcher})) {}

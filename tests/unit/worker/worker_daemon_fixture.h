@@ -44,8 +44,8 @@ class WorkerDaemonTest : public testing::Test {
     options.data_endpoint = server_.endpoint();
     tasks_ = std::make_unique<TaskProcesses>(std::move(task), loop_, loop_);
     daemon_ = std::make_unique<WorkerDaemon>(
-        options,
-        WorkerSeams{loop_, pool_, *tasks_, random_, storage_, master_, runs_, server_, fetcher_});
+        options, WorkerSeams{loop_, pool_, *tasks_, random_, storage_, master_.api, runs_, server_,
+                             fetcher_});
     std::optional<absl::Status> started;
     daemon_->Start([&](absl::Status status) { started = std::move(status); });
     ASSERT_TRUE(Until([&] { return started.has_value(); }));
@@ -64,15 +64,16 @@ class WorkerDaemonTest : public testing::Test {
 
   bool Until(const std::function<bool()>& done) { return RunUntil(loop_, done, absl::Seconds(8)); }
 
-  template <typename Response>
-  absl::StatusOr<Response> Await(std::function<void(rpc::Reply<Response>)> call) {
-    std::optional<absl::StatusOr<Response>> answer;
-    call([&answer](absl::StatusOr<Response> a) {
+  template <typename Method>
+  absl::StatusOr<typename Method::Response> Order(const typename Method::Request& request) {
+    using Answer = absl::StatusOr<typename Method::Response>;
+    std::optional<Answer> answer;
+    daemon_->api().Send<Method>(request, [&answer](Answer a) {
       EXPECT_FALSE(answer) << "answered twice";
       answer = std::move(a);
     });
     EXPECT_TRUE(Until([&] { return answer.has_value(); }));
-    return answer ? *std::move(answer) : absl::StatusOr<Response>(absl::InternalError("silence"));
+    return answer ? *std::move(answer) : Answer(absl::InternalError("silence"));
   }
 
   v1::Fence FenceNow(int attempt = 1) const {
@@ -90,33 +91,24 @@ class WorkerDaemonTest : public testing::Test {
     request.mutable_spec()->set_job("wordcount");
     request.set_staging_dir(staging_);
     request.set_job_token(99);
-    return Await<v1::PrepareJobResponse>([&](auto reply) {
-             daemon_->PrepareJob(request, absl::Seconds(5), std::move(reply));
-           })
-        .status();
+    return Order<rpc::PrepareJob>(request).status();
   }
   absl::Status StartStep(v1::StepOrder order) {
     v1::StartStepRequest request;
     *request.mutable_fence() = FenceNow();
     *request.mutable_order() = std::move(order);
-    return Await<v1::StartStepResponse>(
-               [&](auto reply) { daemon_->StartStep(request, absl::Seconds(5), std::move(reply)); })
-        .status();
+    return Order<rpc::StartStep>(request).status();
   }
   absl::Status Grant(v1::TransferGrant order) {
     v1::GrantTransferRequest request;
     *request.mutable_fence() = FenceNow();
     *request.mutable_order() = std::move(order);
-    return Await<v1::GrantTransferResponse>([&](auto reply) {
-             daemon_->GrantTransfer(request, absl::Seconds(5), std::move(reply));
-           })
-        .status();
+    return Order<rpc::GrantTransfer>(request).status();
   }
   absl::StatusOr<v1::ReleaseJobResponse> Release() {
     v1::ReleaseJobRequest request;
     *request.mutable_fence() = FenceNow();
-    return Await<v1::ReleaseJobResponse>(
-        [&](auto reply) { daemon_->ReleaseJob(request, absl::Seconds(5), std::move(reply)); });
+    return Order<rpc::ReleaseJob>(request);
   }
   static v1::StepOrder MapStep(int step) {
     v1::StepOrder order;

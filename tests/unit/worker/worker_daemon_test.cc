@@ -183,9 +183,7 @@ TEST_F(WorkerDaemonTest, ALostLeaseEndsAllJobsAndRegistersAgain) {
   EXPECT_TRUE(Prepare().ok());
   v1::StartStepRequest stale;
   *stale.mutable_fence() = old;
-  EXPECT_TRUE(absl::IsAborted(Await<v1::StartStepResponse>([&](auto reply) {
-                                daemon_->StartStep(stale, absl::Seconds(1), std::move(reply));
-                              }).status()));
+  EXPECT_TRUE(absl::IsAborted(Order<rpc::StartStep>(stale).status()));
 }
 
 TEST_F(WorkerDaemonTest, AMasterThatForgotItIsGivenANewRegistration) {
@@ -221,10 +219,7 @@ TEST_F(WorkerDaemonTest, DrainWaitsForTheLastJob) {
   v1::PrepareJobRequest request;
   *request.mutable_fence() = FenceNow();
   request.mutable_fence()->set_job_id("k");
-  EXPECT_TRUE(absl::IsUnavailable(Await<v1::PrepareJobResponse>([&](auto reply) {
-                                    daemon_->PrepareJob(request, absl::Seconds(1),
-                                                        std::move(reply));
-                                  }).status()));
+  EXPECT_TRUE(absl::IsUnavailable(Order<rpc::PrepareJob>(request).status()));
   EXPECT_TRUE(StartStep(MapStep(3)).ok()) << "the job it holds goes on";
   EXPECT_FALSE(drained);
   EXPECT_TRUE(Release().ok());
@@ -262,8 +257,8 @@ TEST_F(WorkerDaemonTest, RefusesOptionsThatMakeNoSense) {
   options.name = "w1";
   options.work_dir = "relative";
   TaskProcesses tasks({}, loop_, loop_);
-  WorkerDaemon daemon(options, WorkerSeams{loop_, pool_, tasks, random_, storage_, master_, runs_,
-                                           server_, fetcher_});
+  WorkerDaemon daemon(options, WorkerSeams{loop_, pool_, tasks, random_, storage_, master_.api,
+                                           runs_, server_, fetcher_});
   std::optional<absl::Status> started;
   daemon.Start([&](absl::Status status) { started = std::move(status); });
   ASSERT_TRUE(started);

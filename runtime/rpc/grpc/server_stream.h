@@ -1,4 +1,8 @@
-#include "runtime/rpc/grpc/watch_stream.h"
+#pragma once
+
+// The server's end of a stream: from the loop to gRPC's threads.
+
+#include <grpcpp/support/server_callback.h>
 
 #include <deque>
 #include <memory>
@@ -6,20 +10,26 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/env/event_loop.h"
+#include "runtime/rpc/api.h"
 #include "runtime/rpc/grpc/call_settings.h"
 #include "runtime/rpc/grpc/call_status.h"
+#include "runtime/rpc/grpc/open_calls.h"
 
 namespace weir::rpc {
-namespace {
 
-class WatchWriter final : public grpc::ServerWriteReactor<v1::JobStatus>,
-                          public std::enable_shared_from_this<WatchWriter> {
+/// The server's end of one stream. Kept alive by itself until OnDone.
+template <typename Method>
+class StreamWriter final : public grpc::ServerWriteReactor<typename Method::Response>,
+                           public std::enable_shared_from_this<StreamWriter<Method>> {
  public:
-  WatchWriter(env::EventLoop& loop, std::shared_ptr<OpenCalls> calls)
+  using Message = typename Method::Response;
+
+  StreamWriter(env::EventLoop& loop, std::shared_ptr<OpenCalls> calls)
       : loop_(loop), calls_(std::move(calls)) {}
 
-  void Start(v1::WatchRequest request, JobApi& api) {
-    self_ = shared_from_this();
+  void Start(typename Method::Request request, const Api<typename Method::Service>& api) {
+    self_ = this->shared_from_this();
     const auto end = [this_stream = self_] {
       this_stream->End(absl::UnavailableError("the server is shutting down"));
     };
@@ -29,8 +39,8 @@ class WatchWriter final : public grpc::ServerWriteReactor<v1::JobStatus>,
     }
     loop_.Post([self = self_, &api, request = std::move(request)]() mutable {
       if (self->ended()) return;
-      auto subscription = api.Watch(
-          std::move(request), [self](v1::JobStatus status) { self->Push(std::move(status)); },
+      auto subscription = api.template Subscribe<Method>(
+          std::move(request), [self](Message message) { self->Push(std::move(message)); },
           [self](absl::Status status) { self->End(std::move(status)); });
       self->Keep(std::move(subscription));
     });
@@ -43,16 +53,16 @@ class WatchWriter final : public grpc::ServerWriteReactor<v1::JobStatus>,
       // The peer is gone: nothing that waits can reach it.
       if (!ok) {
         queue_.clear();
-        if (!end_) end_ = absl::CancelledError("the watcher went away");
+        if (!end_) end_ = absl::CancelledError("the receiver of the stream went away");
       }
     }
     Advance();
   }
 
-  void OnCancel() override { Drop(absl::CancelledError("the watcher went away")); }
+  void OnCancel() override { Drop(absl::CancelledError("the receiver of the stream went away")); }
 
   void OnDone() override {
-    const std::shared_ptr<WatchWriter> last = std::move(self_);
+    const std::shared_ptr<StreamWriter> last = std::move(self_);
     loop_.Post([last] { last->subscription_.reset(); });
     calls_->Leave(key_);
   }
@@ -72,12 +82,12 @@ class WatchWriter final : public grpc::ServerWriteReactor<v1::JobStatus>,
     subscription_ = std::move(subscription);
   }
 
-  void Push(v1::JobStatus status) {
+  void Push(Message message) {
     {
       const std::lock_guard lock(mutex_);
       if (end_) return;
-      if (queue_.size() >= kWatchQueuedMax) queue_.pop_back();
-      queue_.push_back(std::move(status));
+      if (queue_.size() >= kStreamQueuedMax) queue_.pop_back();
+      queue_.push_back(std::move(message));
     }
     Advance();
   }
@@ -118,32 +128,34 @@ class WatchWriter final : public grpc::ServerWriteReactor<v1::JobStatus>,
       }
     }
     if (finish) {
-      Finish(ToGrpcStatus(*finish));
+      this->Finish(ToGrpcStatus(*finish));
     } else {
-      StartWrite(&current_);
+      this->StartWrite(&current_);
     }
   }
 
   env::EventLoop& loop_;
   const std::shared_ptr<OpenCalls> calls_;
   OpenCalls::Key key_ = 0;
-  std::shared_ptr<WatchWriter> self_;           // until OnDone
+  std::shared_ptr<StreamWriter> self_;          // until OnDone
   std::unique_ptr<Subscription> subscription_;  // on the loop
-  v1::JobStatus current_;                       // while writing_
+  Message current_;                             // while writing_
   std::mutex mutex_;
-  std::deque<v1::JobStatus> queue_;  // guarded by mutex_
+  std::deque<Message> queue_;        // guarded by mutex_
   std::optional<absl::Status> end_;  // guarded by mutex_
   bool writing_ = false;             // guarded by mutex_
   bool finished_ = false;            // guarded by mutex_
 };
 
-}  // namespace
-
-grpc::ServerWriteReactor<v1::JobStatus>* ServeWatch(const v1::WatchRequest& request,
-                                                    env::EventLoop& loop,
-                                                    std::shared_ptr<OpenCalls> calls, JobApi& api) {
-  auto writer = std::make_shared<WatchWriter>(loop, std::move(calls));
-  WatchWriter* reactor = writer.get();
+/// Subscribes on the loop and streams what comes. A receiver that reads slowly misses messages in
+/// between, never the last one; one that goes away ends its subscription.
+/// Bounds: kStreamQueuedMax messages held.
+template <typename Method>
+grpc::ServerWriteReactor<typename Method::Response>* ServeStream(
+    const typename Method::Request& request, env::EventLoop& loop, std::shared_ptr<OpenCalls> calls,
+    const Api<typename Method::Service>& api) {
+  auto writer = std::make_shared<StreamWriter<Method>>(loop, std::move(calls));
+  StreamWriter<Method>* reactor = writer.get();
   writer->Start(request, api);
   return reactor;
 }

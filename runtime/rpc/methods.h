@@ -1,0 +1,137 @@
+#pragma once
+
+// The table of all RPC methods: what each is called, asks and answers, and how long its caller
+// waits. Callers, servers and the carriers between them (gRPC, in process, the simulator) are made
+// from these rows; services.proto says the same to programs that are not ours.
+// Upstream: api.h. Downstream: the messages. Checked by: tests/unit/rpc/methods_test.cc (the rows
+// against services.proto).
+
+#include "absl/time/time.h"
+#include "runtime/base/limits.h"
+#include "weir/v1/services.pb.h"
+
+namespace weir::rpc {
+
+template <typename... Methods>
+struct MethodList {};
+
+/// A method with one request and one answer.
+template <typename ServiceOfMethod, typename RequestOfMethod, typename ResponseOfMethod>
+struct Unary {
+  using Service = ServiceOfMethod;
+  using Request = RequestOfMethod;
+  using Response = ResponseOfMethod;
+  static constexpr bool kStreams = false;
+  /// Deadline of a call whose caller names none.
+  static constexpr absl::Duration kTimeout = limits::kCallTimeout;
+};
+
+/// A method with one request and as many answers as the server likes, until one of the two ends it.
+/// It has no deadline. A caller that is slow misses answers in between, never the last one.
+template <typename ServiceOfMethod, typename RequestOfMethod, typename ResponseOfMethod>
+struct Stream {
+  using Service = ServiceOfMethod;
+  using Request = RequestOfMethod;
+  using Response = ResponseOfMethod;
+  static constexpr bool kStreams = true;
+};
+
+// For users; the master serves it.
+struct JobService;
+
+struct Submit : Unary<JobService, v1::SubmitRequest, v1::SubmitResponse> {
+  static constexpr char kName[] = "Submit";
+  // Listing a million input files takes the master a while.
+  static constexpr absl::Duration kTimeout = absl::Seconds(60);
+};
+/// The state now, then one for each change, in order; ends after a terminal state.
+struct Watch : Stream<JobService, v1::WatchRequest, v1::JobStatus> {
+  static constexpr char kName[] = "Watch";
+};
+struct GetStatus : Unary<JobService, v1::GetStatusRequest, v1::JobStatus> {
+  static constexpr char kName[] = "GetStatus";
+};
+struct ListJobs : Unary<JobService, v1::ListJobsRequest, v1::ListJobsResponse> {
+  static constexpr char kName[] = "ListJobs";
+};
+struct Cancel : Unary<JobService, v1::CancelRequest, v1::CancelResponse> {
+  static constexpr char kName[] = "Cancel";
+};
+struct GetPlan : Unary<JobService, v1::GetPlanRequest, v1::GetPlanResponse> {
+  static constexpr char kName[] = "GetPlan";
+};
+struct DryRun : Unary<JobService, v1::DryRunRequest, v1::GetPlanResponse> {
+  static constexpr char kName[] = "DryRun";
+  // Inputs are listed and the plan is computed before the answer comes.
+  static constexpr absl::Duration kTimeout = absl::Seconds(60);
+};
+struct ListWorkers : Unary<JobService, v1::ListWorkersRequest, v1::ListWorkersResponse> {
+  static constexpr char kName[] = "ListWorkers";
+};
+struct GetLogs : Unary<JobService, v1::GetLogsRequest, v1::GetLogsResponse> {
+  static constexpr char kName[] = "GetLogs";
+};
+struct Calibrate : Unary<JobService, v1::CalibrateRequest, v1::CalibrateResponse> {
+  static constexpr char kName[] = "Calibrate";
+};
+
+struct JobService {
+  static constexpr char kName[] = "weir.v1.JobService";
+  using Methods = MethodList<Submit, Watch, GetStatus, ListJobs, Cancel, GetPlan, DryRun,
+                             ListWorkers, GetLogs, Calibrate>;
+};
+
+// For workers; the master serves it.
+struct ClusterService;
+
+struct Register : Unary<ClusterService, v1::RegisterRequest, v1::RegisterResponse> {
+  static constexpr char kName[] = "Register";
+};
+struct Heartbeat : Unary<ClusterService, v1::HeartbeatRequest, v1::HeartbeatResponse> {
+  static constexpr char kName[] = "Heartbeat";
+};
+struct ReportStep : Unary<ClusterService, v1::ReportStepRequest, v1::ReportStepResponse> {
+  static constexpr char kName[] = "ReportStep";
+};
+struct ReportTransfer
+    : Unary<ClusterService, v1::ReportTransferRequest, v1::ReportTransferResponse> {
+  static constexpr char kName[] = "ReportTransfer";
+};
+
+struct ClusterService {
+  static constexpr char kName[] = "weir.v1.ClusterService";
+  using Methods = MethodList<Register, Heartbeat, ReportStep, ReportTransfer>;
+};
+
+// For the master; each worker daemon serves it.
+struct WorkerService;
+
+struct PrepareJob : Unary<WorkerService, v1::PrepareJobRequest, v1::PrepareJobResponse> {
+  static constexpr char kName[] = "PrepareJob";
+  // A task that does not start is reported after limits::kTaskStart; asked twice meanwhile.
+  static constexpr absl::Duration kTimeout = absl::Seconds(4);
+};
+struct StartStep : Unary<WorkerService, v1::StartStepRequest, v1::StartStepResponse> {
+  static constexpr char kName[] = "StartStep";
+  // Two tries inside limits::kCallTimeout.
+  static constexpr absl::Duration kTimeout = absl::Milliseconds(2400);
+};
+struct GrantTransfer : Unary<WorkerService, v1::GrantTransferRequest, v1::GrantTransferResponse> {
+  static constexpr char kName[] = "GrantTransfer";
+  // As StartStep.
+  static constexpr absl::Duration kTimeout = absl::Milliseconds(2400);
+};
+/// Answered once the task process is gone: SIGTERM, then SIGKILL after limits::kTaskKillGrace.
+struct ReleaseJob : Unary<WorkerService, v1::ReleaseJobRequest, v1::ReleaseJobResponse> {
+  static constexpr char kName[] = "ReleaseJob";
+};
+struct Probe : Unary<WorkerService, v1::ProbeRequest, v1::ProbeResponse> {
+  static constexpr char kName[] = "Probe";
+};
+
+struct WorkerService {
+  static constexpr char kName[] = "weir.v1.WorkerService";
+  using Methods = MethodList<PrepareJob, StartStep, GrantTransfer, ReleaseJob, Probe>;
+};
+
+}  // namespace weir::rpc
