@@ -14,26 +14,9 @@
 namespace weir::master {
 namespace {
 
-constexpr std::size_t kIdBytesMax = 100;
-
 absl::Status Refused(std::string_view code, std::string message, std::string advice) {
   return StatusFromJobError(absl::StatusCode::kFailedPrecondition,
                             MakeJobError(code, std::move(message), std::move(advice)));
-}
-
-absl::Status Check(const v1::CalibrateRequest& request) {
-  if (request.calibration_id().empty() || request.calibration_id().size() > kIdBytesMax) {
-    return absl::InvalidArgumentError(absl::StrCat("calibration_id has ",
-                                                   request.calibration_id().size(),
-                                                   " bytes; legal: 1 to ", kIdBytesMax));
-  }
-  // Written so that NaN fails as well.
-  const double most = absl::ToDoubleSeconds(limits::kCalibrationMax);
-  if (!(request.seconds_max() >= 0 && request.seconds_max() <= most)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("seconds_max is ", request.seconds_max(), "; legal: 0 to ", most));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -87,7 +70,6 @@ void Master::Impl::Handle(rpc::Call<rpc::Calibrate> call) {
 
 absl::StatusOr<v1::CalibrateResponse> Master::Impl::AnswerCalibration(
     const v1::CalibrateRequest& request) {
-  if (absl::Status sound = Check(request); !sound.ok()) return sound;
   if (request.start()) {
     if (absl::Status started = StartCalibration(request); !started.ok()) return started;
   }

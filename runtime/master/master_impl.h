@@ -57,6 +57,9 @@ class Master::Impl {
   void Handle(rpc::Call<rpc::Heartbeat> call);
   void Handle(rpc::Call<rpc::ReportStep> call);
   void Handle(rpc::Call<rpc::ReportTransfer> call);
+  void Malformed(rpc::ReportStep, const v1::ReportStepRequest& report, const absl::Status& why);
+  void Malformed(rpc::ReportTransfer, const v1::ReportTransferRequest& report,
+                 const absl::Status& why);
 
  private:
   enum class Life { kNew, kStarting, kServing, kStopping };
@@ -82,8 +85,11 @@ class Master::Impl {
   void AskAfterSilent();
   void Lose(const RegisteredWorker& worker, const std::string& why);
   void StopIfIdle();
+  /// OK when a report is of this master's time and its sender holds its lease.
+  absl::Status CheckSender(const v1::Fence& fence, WorkerId worker) const;
   template <typename Report>
   absl::Status TakeReport(const Report& report);
+  void FailJobOf(const v1::Fence& fence, WorkerId worker, const absl::Status& why);
   absl::Status StartCalibration(const v1::CalibrateRequest& request);
   absl::StatusOr<v1::CalibrateResponse> AnswerCalibration(const v1::CalibrateRequest& request);
   void CalibrationEnded();

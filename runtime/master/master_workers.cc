@@ -7,14 +7,12 @@
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/master/master_impl.h"
-#include "runtime/master/workers/check_messages.h"
 
 namespace weir::master {
 
 void Master::Impl::Handle(rpc::Call<rpc::Register> call) {
   // A master that stops hears its workers, and takes no new ones.
   if (absl::Status serving = Serving(); !serving.ok()) return call.reply(serving);
-  if (absl::Status sound = Check(call.request); !sound.ok()) return call.reply(sound);
   absl::StatusOr<WorkerTable::Registration> registration =
       workers_->Register(call.request, seams_.loop.Now());
   if (!registration.ok()) return call.reply(registration.status());
@@ -41,7 +39,6 @@ void Master::Impl::Handle(rpc::Call<rpc::Register> call) {
 
 void Master::Impl::Handle(rpc::Call<rpc::Heartbeat> call) {
   const v1::HeartbeatRequest& request = call.request;
-  if (absl::Status sound = Check(request); !sound.ok()) return call.reply(sound);
   if (request.master_epoch() != context_->master_epoch) {
     return call.reply(absl::AbortedError(absl::StrCat("master epoch ", request.master_epoch(),
                                                       " is over, now ", context_->master_epoch,
@@ -61,6 +58,8 @@ void Master::Impl::Handle(rpc::Call<rpc::Heartbeat> call) {
   call.reply(std::move(response));
 }
 
+namespace {
+
 absl::Status TakeSampleReport(SampleRun& sample, const v1::ReportStepRequest& report) {
   return sample.TakeReport(report);
 }
@@ -69,33 +68,26 @@ absl::Status TakeSampleReport(SampleRun& /*sample*/, const v1::ReportTransferReq
   return absl::AbortedError("a sample moves nothing");
 }
 
-template <typename Report>
-absl::Status Master::Impl::TakeReport(const Report& report) {
-  const v1::Fence& fence = report.fence();
+}  // namespace
+
+absl::Status Master::Impl::CheckSender(const v1::Fence& fence, WorkerId worker) const {
   if (fence.master_epoch() != context_->master_epoch) {
     return absl::AbortedError(absl::StrCat("report under master epoch ", fence.master_epoch(),
                                            ", now ", context_->master_epoch));
   }
-  absl::Status held = workers_->CheckLease(report.worker_id(), fence.worker_epoch());
-  if (!held.ok()) return absl::AbortedError(held.message());
-  if (SampleRun* sample = FindSample(fence.job_id())) {
-    if (absl::Status sound = Check(report); !sound.ok()) return sound;
-    return TakeSampleReport(*sample, report);
-  }
-  JobRun* run = FindRun(fence.job_id());
-  if (run == nullptr) {
-    return absl::AbortedError(
-        absl::StrCat("no unfinished job '", fence.job_id().substr(0, 100), "'; drop its work"));
-  }
-  if (absl::Status sound = Check(report); !sound.ok()) {
-    // The sender is one of ours and would wait for ever for an answer that makes sense to it.
-    run->Fail(MakeJobError(job_error::kInternal,
-                           absl::StrCat("worker ", report.worker_id(),
-                                        " sent a report that makes no sense: ", sound.message()),
-                           "check that master and workers have the same version"));
-    return sound;
-  }
-  return run->TakeReport(report);
+  absl::Status held = workers_->CheckLease(worker, fence.worker_epoch());
+  return held.ok() ? held : absl::AbortedError(held.message());
+}
+
+template <typename Report>
+absl::Status Master::Impl::TakeReport(const Report& report) {
+  const v1::Fence& fence = report.fence();
+  absl::Status current = CheckSender(fence, report.worker_id());
+  if (!current.ok()) return current;
+  if (SampleRun* sample = FindSample(fence.job_id())) return TakeSampleReport(*sample, report);
+  if (JobRun* run = FindRun(fence.job_id())) return run->TakeReport(report);
+  return absl::AbortedError(
+      absl::StrCat("no unfinished job '", fence.job_id().substr(0, 100), "'; drop its work"));
 }
 
 void Master::Impl::Handle(rpc::Call<rpc::ReportStep> call) {
@@ -104,6 +96,27 @@ void Master::Impl::Handle(rpc::Call<rpc::ReportStep> call) {
 
 void Master::Impl::Handle(rpc::Call<rpc::ReportTransfer> call) {
   call.Acknowledge(TakeReport(call.request));
+}
+
+void Master::Impl::Malformed(rpc::ReportStep, const v1::ReportStepRequest& report,
+                             const absl::Status& why) {
+  FailJobOf(report.fence(), report.worker_id(), why);
+}
+
+void Master::Impl::Malformed(rpc::ReportTransfer, const v1::ReportTransferRequest& report,
+                             const absl::Status& why) {
+  FailJobOf(report.fence(), report.worker_id(), why);
+}
+
+void Master::Impl::FailJobOf(const v1::Fence& fence, WorkerId worker, const absl::Status& why) {
+  if (!CheckSender(fence, worker).ok()) return;
+  // One of ours, whose work would now be waited for for ever.
+  if (JobRun* run = FindRun(fence.job_id())) {
+    run->Fail(MakeJobError(
+        job_error::kInternal,
+        absl::StrCat("worker ", worker, " sent a report that makes no sense: ", why.message()),
+        "check that master and workers have the same version"));
+  }
 }
 
 void Master::Impl::ScheduleWatch() {

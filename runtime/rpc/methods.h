@@ -1,11 +1,12 @@
 #pragma once
 
-// The table of all RPC methods: what each is called, asks and answers, and how long its caller
-// waits. Callers, servers and the carriers between them (gRPC, in process, the simulator) are made
-// from these rows; services.proto says the same to programs that are not ours.
-// Upstream: api.h. Downstream: the messages. Checked by: tests/unit/rpc/methods_test.cc (the rows
-// against services.proto).
+// The table of all RPC methods: what each is called, asks and answers, how long its caller waits,
+// and what must hold of a request. Callers, servers and the carriers between them (gRPC, in
+// process, the simulator) are made from these rows; services.proto says the same to programs that
+// are not ours. Upstream: api.h. Downstream: the messages. Checked by:
+// tests/unit/rpc/methods_test.cc (the rows against services.proto).
 
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "runtime/base/limits.h"
 #include "weir/v1/services.pb.h"
@@ -24,6 +25,10 @@ struct Unary {
   static constexpr bool kStreams = false;
   /// Deadline of a call whose caller names none.
   static constexpr absl::Duration kTimeout = limits::kCallTimeout;
+  /// Checks a request in itself: ranges, sizes, names; not whether what it names exists.
+  /// Errors: kInvalidArgument naming field, value and what is legal.
+  /// Checked by: tests/unit/rpc/check_requests_test.cc.
+  static absl::Status Check(const Request&) { return absl::OkStatus(); }
 };
 
 /// A method with one request and as many answers as the server likes, until one of the two ends it.
@@ -43,6 +48,7 @@ struct Submit : Unary<JobService, v1::SubmitRequest, v1::SubmitResponse> {
   static constexpr char kName[] = "Submit";
   // Listing a million input files takes the master a while.
   static constexpr absl::Duration kTimeout = absl::Seconds(60);
+  static absl::Status Check(const Request& request);
 };
 /// The state now, then one for each change, in order; ends after a terminal state.
 struct Watch : Stream<JobService, v1::WatchRequest, v1::JobStatus> {
@@ -64,6 +70,7 @@ struct DryRun : Unary<JobService, v1::DryRunRequest, v1::GetPlanResponse> {
   static constexpr char kName[] = "DryRun";
   // Inputs are listed and the plan is computed before the answer comes.
   static constexpr absl::Duration kTimeout = absl::Seconds(60);
+  static absl::Status Check(const Request& request);
 };
 struct ListWorkers : Unary<JobService, v1::ListWorkersRequest, v1::ListWorkersResponse> {
   static constexpr char kName[] = "ListWorkers";
@@ -73,6 +80,7 @@ struct GetLogs : Unary<JobService, v1::GetLogsRequest, v1::GetLogsResponse> {
 };
 struct Calibrate : Unary<JobService, v1::CalibrateRequest, v1::CalibrateResponse> {
   static constexpr char kName[] = "Calibrate";
+  static absl::Status Check(const Request& request);
 };
 
 struct JobService {
@@ -86,16 +94,20 @@ struct ClusterService;
 
 struct Register : Unary<ClusterService, v1::RegisterRequest, v1::RegisterResponse> {
   static constexpr char kName[] = "Register";
+  static absl::Status Check(const Request& request);
 };
 struct Heartbeat : Unary<ClusterService, v1::HeartbeatRequest, v1::HeartbeatResponse> {
   static constexpr char kName[] = "Heartbeat";
+  static absl::Status Check(const Request& request);
 };
 struct ReportStep : Unary<ClusterService, v1::ReportStepRequest, v1::ReportStepResponse> {
   static constexpr char kName[] = "ReportStep";
+  static absl::Status Check(const Request& request);
 };
 struct ReportTransfer
     : Unary<ClusterService, v1::ReportTransferRequest, v1::ReportTransferResponse> {
   static constexpr char kName[] = "ReportTransfer";
+  static absl::Status Check(const Request& request);
 };
 
 struct ClusterService {
@@ -110,23 +122,28 @@ struct PrepareJob : Unary<WorkerService, v1::PrepareJobRequest, v1::PrepareJobRe
   static constexpr char kName[] = "PrepareJob";
   // A task that does not start is reported after limits::kTaskStart; asked twice meanwhile.
   static constexpr absl::Duration kTimeout = absl::Seconds(4);
+  static absl::Status Check(const Request& request);
 };
 struct StartStep : Unary<WorkerService, v1::StartStepRequest, v1::StartStepResponse> {
   static constexpr char kName[] = "StartStep";
   // Two tries inside limits::kCallTimeout.
   static constexpr absl::Duration kTimeout = absl::Milliseconds(2400);
+  static absl::Status Check(const Request& request);
 };
 struct GrantTransfer : Unary<WorkerService, v1::GrantTransferRequest, v1::GrantTransferResponse> {
   static constexpr char kName[] = "GrantTransfer";
   // As StartStep.
   static constexpr absl::Duration kTimeout = absl::Milliseconds(2400);
+  static absl::Status Check(const Request& request);
 };
 /// Answered once the task process is gone: SIGTERM, then SIGKILL after limits::kTaskKillGrace.
 struct ReleaseJob : Unary<WorkerService, v1::ReleaseJobRequest, v1::ReleaseJobResponse> {
   static constexpr char kName[] = "ReleaseJob";
+  static absl::Status Check(const Request& request);
 };
 struct Probe : Unary<WorkerService, v1::ProbeRequest, v1::ProbeResponse> {
   static constexpr char kName[] = "Probe";
+  static absl::Status Check(const Request& request);
 };
 
 struct WorkerService {

@@ -1,7 +1,7 @@
 #pragma once
 
-// From a server to its Api. Upstream: carriers, which bring calls to it. Downstream: the handlers
-// of master, worker daemon and simulated worker.
+// From a server to its Api: the edge at which requests are checked. Upstream: carriers, which bring
+// calls to it. Downstream: the handlers of master, worker daemon and simulated worker.
 
 #include <memory>
 #include <utility>
@@ -10,28 +10,43 @@
 
 namespace weir::rpc {
 
-/// Hands each call to `server.Handle(Call<Method>)`. A service without a handler for each of its
-/// methods does not compile. See ApiOf.
+/// Checks each request, once, and hands its call to `server.Handle(Call<Method>)`. A service
+/// without a handler for each of its methods does not compile. See ApiOf.
 template <typename Service, typename Server>
 struct Handlers {
   Server& server;
 
   template <typename Method>
-  typename Call<Method>::Taken Carry(Call<Method> call) {
-    if constexpr (!Method::kStreams && requires { server.Admit(Service()); }) {
+  void Carry(Call<Method> call) {
+    if constexpr (requires { server.Admit(Service()); }) {
       if (absl::Status admitted = server.Admit(Service()); !admitted.ok()) {
         return call.reply(std::move(admitted));
       }
     }
+    if (absl::Status sound = Method::Check(call.request); !sound.ok()) {
+      if constexpr (requires { server.Malformed(Method(), call.request, sound); }) {
+        server.Malformed(Method(), call.request, sound);
+      }
+      return call.reply(std::move(sound));
+    }
+    server.Handle(std::move(call));
+  }
+
+  template <typename Method>
+  requires(Method::kStreams) std::unique_ptr<Subscription> Carry(Call<Method> call) {
     return server.Handle(std::move(call));
   }
 };
 
 /// Makes the Api of `server`, a class with a handler for each method of the service,
 ///   typename Call<Method>::Taken Handle(Call<Method> call);
-/// and, where it does not serve at all times, `absl::Status Admit(Service)`: not OK is the answer
-/// to whatever is asked then. A handler may reply at once; its call must be made on the server's
-/// loop. Ownership: `server` outlives it.
+/// and, where it has use for them,
+///   absl::Status Admit(Service);  // not OK: the answer to whatever is asked now
+///   void Malformed(Method, const typename Method::Request&, const absl::Status& why);
+/// the second of which hears of the requests that their check refused. Streams go to their handler
+/// as they come. A handler may reply at once; its call must be made on the server's loop.
+/// Ownership: `server` outlives it.
+/// Checked by: tests/unit/rpc/serve_test.cc.
 template <typename Service, typename Server>
 Api<Service> ApiOf(Server& server) {
   return Api<Service>(

@@ -46,17 +46,6 @@ JobPaths MakeJobPaths(absl::string_view worker_directory, absl::string_view job_
   return paths;
 }
 
-absl::Status CheckJobId(absl::string_view job_id) {
-  constexpr std::size_t kBytesMax = 64;
-  const bool legal = !job_id.empty() && job_id.size() <= kBytesMax &&
-                     std::all_of(job_id.begin(), job_id.end(), [](unsigned char c) {
-                       return absl::ascii_isalnum(c) || c == '-' || c == '_';
-                     });
-  if (legal) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "job id of ", job_id.size(), " bytes must be 1 to 64 letters, digits, '-' or '_'"));
-}
-
 absl::Status CheckRunId(absl::string_view run_id) {
   const std::vector<absl::string_view> parts = absl::StrSplit(run_id, '.');
   if (parts.size() == 2 && AllDigits(parts[0]) && AllDigits(parts[1])) return absl::OkStatus();

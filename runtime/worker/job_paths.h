@@ -29,9 +29,8 @@ struct JobPaths {
 
 JobPaths MakeJobPaths(absl::string_view worker_directory, absl::string_view job_id);
 
-/// Checks ids that become parts of file names, since they come from the network.
+/// Checks an id that becomes part of file names, since it comes from the network.
 /// Errors: kInvalidArgument.
-absl::Status CheckJobId(absl::string_view job_id);
 absl::Status CheckRunId(absl::string_view run_id);
 
 /// Returns "<step>.<attempt>".

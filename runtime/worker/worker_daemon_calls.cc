@@ -1,4 +1,4 @@
-// What the master orders: fences and ids are checked here, the rest is the job's.
+// What the master orders: fences are checked here, the rest is the job's.
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/log.h"
@@ -12,7 +12,6 @@ void WorkerDaemon::Handle(rpc::Call<rpc::PrepareJob> call) {
     return call.reply(absl::UnavailableError(
         absl::StrCat("worker ", options_.name, " takes no new jobs; it is about to stop")));
   }
-  if (absl::Status status = CheckJobId(job_id); !status.ok()) return call.reply(status);
   const absl::StatusOr<Admission> admission = table_.Prepare(call.request.fence());
   if (!admission.ok()) return call.reply(admission.status());
   if (*admission == Admission::kNew) {
@@ -54,7 +53,6 @@ void WorkerDaemon::Handle(rpc::Call<rpc::GrantTransfer> call) {
 void WorkerDaemon::Handle(rpc::Call<rpc::Probe> call) {
   const v1::Fence& fence = call.request.fence();
   if (absl::Status fenced = table_.CheckProbe(fence); !fenced.ok()) return call.reply(fenced);
-  if (absl::Status status = CheckJobId(fence.job_id()); !status.ok()) return call.reply(status);
   if (!jobs_.empty()) {
     return call.reply(absl::FailedPreconditionError(
         absl::StrCat("worker ", options_.name, " holds job ", jobs_.begin()->first,

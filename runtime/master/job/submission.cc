@@ -15,7 +15,6 @@
 #include "runtime/master/planning/given_plan.h"
 #include "runtime/master/planning/plan_request.h"
 #include "runtime/master/planning/write_mode.h"
-#include "runtime/master/workers/check_messages.h"
 
 namespace weir::master {
 namespace {
@@ -104,9 +103,6 @@ absl::StatusOr<InputList> CheckFiles(env::Storage& storage, const v1::JobSpec& s
 void CheckSubmission(const MasterSeams& seams, const env::CallbackScope& callbacks,
                      const v1::JobSpec& spec, SubmissionKind kind,
                      absl::AnyInvocable<void(absl::StatusOr<InputList>)> done) {
-  if (absl::Status sound = Check(spec, kind == SubmissionKind::kRun); !sound.ok()) {
-    return done(Invalid(std::string(sound.message())));
-  }
   absl::Status known = CheckAgainstCatalog(seams.catalog, spec);
   if (!known.ok()) return done(known);
   env::Offload(

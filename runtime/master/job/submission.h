@@ -17,8 +17,8 @@ enum class SubmissionKind {
   kDryRun,  // is planned only
 };
 
-/// Checks a job: fields, job name (with the nearest one for a typo), parameters, plan method at
-/// once; output and inputs on the disk pool.
+/// Checks a job whose fields are sound (rpc::Submit, rpc::DryRun): job name (with the nearest one
+/// for a typo), parameters, plan method at once; output and inputs on the disk pool.
 ///
 /// `done` on the loop, perhaps before the call returns, with the expanded input. Every error
 /// carries a JobError (INVALID_JOB, OUTPUT_EXISTS, INPUT_NOT_FOUND, INPUT_UNREADABLE). Checked by:

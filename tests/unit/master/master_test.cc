@@ -359,6 +359,36 @@ TEST_F(MasterTest, StaleReportsAndNonsenseAreRefused) {
   EXPECT_TRUE(absl::IsInvalidArgument(answer)) << answer;
 }
 
+TEST_F(MasterTest, AJobWhoseWorkerReportsNonsenseFailsByName) {
+  AddWorkers(1);
+  const auto id = Submit(Spec());
+  ASSERT_TRUE(id.ok());
+  RunFor(absl::Seconds(1));
+  ASSERT_EQ(StatusOf(*id).state(), v1::JOB_STATE_RUNNING);
+  v1::ReportStepRequest report;
+  report.mutable_fence()->set_job_id(*id);
+  report.mutable_fence()->set_master_epoch(1);
+  report.mutable_result()->set_step(-1);
+  absl::Status answer;
+  const auto send = [&](std::int64_t worker_epoch) {
+    report.mutable_fence()->set_worker_epoch(worker_epoch);
+    master().cluster().Send<rpc::ReportStep>(report, [&](const auto& r) { answer = r.status(); });
+    EXPECT_TRUE(absl::IsInvalidArgument(answer)) << answer;
+  };
+  v1::WorkerStatus worker;
+  master().jobs().Send<rpc::ListWorkers>({}, [&](const auto& r) { worker = r->workers(0); });
+  report.set_worker_id(worker.worker_id());
+  send(worker.epoch() - 1);
+  EXPECT_EQ(StatusOf(*id).state(), v1::JOB_STATE_RUNNING) << "fenced: nobody waits for it";
+  send(worker.epoch());
+  RunFor(absl::Seconds(5));
+  const v1::JobStatus status = StatusOf(*id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_FAILED);
+  EXPECT_EQ(status.error().code(), job_error::kInternal);
+  EXPECT_TRUE(absl::StrContains(status.error().message(), "result.step is '-1'"))
+      << status.error().message();
+}
+
 class LostWorkersTest : public MasterTest {
  protected:
   LostWorkersTest() { AddWorkers(2); }

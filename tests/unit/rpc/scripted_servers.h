@@ -8,13 +8,19 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/rpc/serve.h"
+#include "runtime/rpc/api.h"
 
 namespace weir::rpc {
 
+/// An Api that is `server` itself: calls come as they were sent, sound or not.
+template <typename Service, typename Server>
+Api<Service> Unchecked(Server& server) {
+  return Api<Service>(std::shared_ptr<Server>(std::shared_ptr<void>(), &server));
+}
+
 /// Answers Submit at once unless `silent`; Watch streams `watched`, then ends unless `endless`.
 struct ScriptedJobs {
-  void Handle(Call<Submit> call) {
+  void Carry(Call<Submit> call) {
     ++submits;
     if (before_answer) before_answer();
     if (silent) {
@@ -26,7 +32,7 @@ struct ScriptedJobs {
     response.set_job_id("job-of-" + call.request.spec().job());
     call.reply(std::move(response));
   }
-  std::unique_ptr<Subscription> Handle(Call<Watch> call) {
+  std::unique_ptr<Subscription> Carry(Call<Watch> call) {
     for (int i = 1; i <= watched; ++i) {
       v1::JobStatus status;
       status.set_job_id(call.request.job_id());
@@ -41,13 +47,13 @@ struct ScriptedJobs {
     ++subscriptions;
     return std::make_unique<Counted>(subscriptions);
   }
-  void Handle(Call<GetLogs> call) {
+  void Carry(Call<GetLogs> call) {
     v1::GetLogsResponse response;
     response.add_logs()->set_output_tail(std::string(log_bytes, 'x'));
     call.reply(std::move(response));
   }
   template <typename Method>
-  void Handle(Call<Method> call) {
+  void Carry(Call<Method> call) {
     call.Acknowledge(absl::OkStatus());
   }
 
@@ -67,7 +73,7 @@ struct ScriptedJobs {
   std::function<void()> before_answer;
   std::vector<Reply<v1::SubmitResponse>> kept;
   std::vector<absl::AnyInvocable<void(absl::Status)>> ends;
-  const JobApi api = ApiOf<JobService>(*this);
+  const JobApi api = Unchecked<JobService>(*this);
 };
 
 /// Takes every method of its service, says which one it was, and refuses it; a stream gives one
@@ -75,7 +81,7 @@ struct ScriptedJobs {
 template <typename Service>
 struct RecordingServer {
   template <typename Method>
-  typename Call<Method>::Taken Handle(Call<Method> call) {
+  typename Call<Method>::Taken Carry(Call<Method> call) {
     taken.push_back(Method::kName);
     const absl::Status refusal = absl::AbortedError(Method::kName);
     if constexpr (Method::kStreams) {
@@ -88,7 +94,7 @@ struct RecordingServer {
   }
 
   std::vector<std::string> taken;
-  const Api<Service> api = ApiOf<Service>(*this);
+  const Api<Service> api = Unchecked<Service>(*this);
 };
 
 }  // namespace weir::rpc

@@ -46,13 +46,8 @@ TEST(JobPathsTest, RefusesInputsThatMakeNoSense) {
   EXPECT_TRUE(absl::IsInvalidArgument(ResolveInputs(paths, order)));
 }
 
-TEST(JobPathsTest, IdsCannotLeaveTheirDirectory) {
-  EXPECT_TRUE(CheckJobId("j-20261121-105131-00ff").ok());
+TEST(JobPathsTest, RunIdsCannotLeaveTheirDirectory) {
   EXPECT_TRUE(CheckRunId("12.1").ok());
-  for (const char* id : {"", ".", "..", "a/b", "a b", "j\n"}) {
-    EXPECT_TRUE(absl::IsInvalidArgument(CheckJobId(id))) << id;
-  }
-  EXPECT_FALSE(CheckJobId(std::string(65, 'a')).ok());
   for (const char* id : {"", "1", "1.", ".1", "1.1.1", "1/1", "-1.1", "1.a", "12345678901.1"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(CheckRunId(id))) << id;
   }

@@ -1,4 +1,5 @@
-#include "runtime/master/workers/check_messages.h"
+// The checks of requests that the rows of methods.h name: what comes from outside is checked once,
+// at the edge; behind it, values are trusted. Pure.
 
 #include <algorithm>
 #include <cstdint>
@@ -6,11 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
+#include "runtime/rpc/methods.h"
 
-namespace weir::master {
+namespace weir::rpc {
 namespace {
 
 // Longer than any path of a file system that we know (PATH_MAX is 4096) and any sensible name.
@@ -25,6 +29,8 @@ constexpr int kProgressMax = 10'000;
 constexpr int kCountersMax = 10'000;
 constexpr int kSkippedMax = 100;
 constexpr int kTrialsMax = 16;
+constexpr std::size_t kCalibrationIdBytesMax = 100;
+constexpr std::size_t kOrderedJobIdBytesMax = 64;
 
 absl::Status Wrong(absl::string_view field, absl::string_view value, absl::string_view legal) {
   return absl::InvalidArgumentError(
@@ -59,12 +65,12 @@ absl::Status FirstError(Statuses... statuses) {
   return first;
 }
 
-absl::Status Check(const v1::Fence& fence) {
+absl::Status CheckFence(const v1::Fence& fence) {
   return FirstError(CheckText("fence.job_id", fence.job_id(), kNameBytesMax),
                     CheckRange("fence.attempt", fence.attempt(), 0, INT32_MAX));
 }
 
-absl::Status Check(const v1::RunInfo& run) {
+absl::Status CheckRun(const v1::RunInfo& run) {
   if (absl::Status status = CheckRange("run.bytes", run.bytes(), 0, INT64_MAX); !status.ok()) {
     return status;
   }
@@ -102,9 +108,8 @@ absl::Status Check(const v1::RunInfo& run) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status Check(const v1::JobSpec& spec, bool needs_output) {
+/// `needs_output`: false for a dry run, which writes nothing.
+absl::Status CheckSpec(const v1::JobSpec& spec, bool needs_output) {
   absl::Status status = FirstError(
       CheckText("job", spec.job(), kNameBytesMax),
       needs_output ? CheckPath("output", spec.output()) : absl::OkStatus(),
@@ -147,7 +152,50 @@ absl::Status Check(const v1::JobSpec& spec, bool needs_output) {
   return absl::OkStatus();
 }
 
-absl::Status Check(const v1::RegisterRequest& request) {
+/// Its user reads a named error.
+absl::Status CheckJob(const v1::JobSpec& spec, bool needs_output) {
+  const absl::Status sound = CheckSpec(spec, needs_output);
+  if (sound.ok()) return sound;
+  return StatusFromJobError(
+      absl::StatusCode::kInvalidArgument,
+      MakeJobError(job_error::kInvalidJob, std::string(sound.message()), /*advice=*/""));
+}
+
+/// On a worker the job's id becomes part of file names.
+absl::Status CheckOrder(const v1::Fence& fence) {
+  const std::string& id = fence.job_id();
+  const bool legal = !id.empty() && id.size() <= kOrderedJobIdBytesMax &&
+                     std::all_of(id.begin(), id.end(), [](unsigned char c) {
+                       return absl::ascii_isalnum(c) || c == '-' || c == '_';
+                     });
+  if (legal) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("job id of ", id.size(), " bytes must be 1 to ",
+                                                 kOrderedJobIdBytesMax,
+                                                 " letters, digits, '-' or '_'"));
+}
+
+}  // namespace
+
+absl::Status Submit::Check(const Request& request) { return CheckJob(request.spec(), true); }
+absl::Status DryRun::Check(const Request& request) { return CheckJob(request.spec(), false); }
+
+absl::Status Calibrate::Check(const Request& request) {
+  if (request.calibration_id().empty() ||
+      request.calibration_id().size() > kCalibrationIdBytesMax) {
+    return absl::InvalidArgumentError(absl::StrCat("calibration_id has ",
+                                                   request.calibration_id().size(),
+                                                   " bytes; legal: 1 to ", kCalibrationIdBytesMax));
+  }
+  // Written so that NaN fails as well.
+  const double most = absl::ToDoubleSeconds(limits::kCalibrationMax);
+  if (!(request.seconds_max() >= 0 && request.seconds_max() <= most)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("seconds_max is ", request.seconds_max(), "; legal: 0 to ", most));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Register::Check(const Request& request) {
   const v1::WorkerIdentity& identity = request.identity();
   const v1::WorkerProfile& profile = request.profile();
   absl::Status status = FirstError(
@@ -174,7 +222,7 @@ absl::Status Check(const v1::RegisterRequest& request) {
   return absl::OkStatus();
 }
 
-absl::Status Check(const v1::HeartbeatRequest& request) {
+absl::Status Heartbeat::Check(const Request& request) {
   absl::Status status =
       FirstError(CheckRange("number of progress entries", request.progress_size(), 0, kProgressMax),
                  CheckRange("number of held_jobs", request.held_jobs_size(), 0, kProgressMax),
@@ -190,26 +238,32 @@ absl::Status Check(const v1::HeartbeatRequest& request) {
   return absl::OkStatus();
 }
 
-absl::Status Check(const v1::ReportStepRequest& request) {
+absl::Status ReportStep::Check(const Request& request) {
   const v1::StepResult& result = request.result();
-  absl::Status status =
-      FirstError(Check(request.fence()), CheckRange("result.step", result.step(), 0, INT32_MAX),
-                 CheckRange("result.input_bytes", result.input_bytes(), 0, INT64_MAX),
-                 CheckRange("result.input_records", result.input_records(), 0, INT64_MAX),
-                 CheckRange("result.output_records", result.output_records(), 0, INT64_MAX),
-                 CheckRange("number of counters", result.counters_size(), 0, kCountersMax),
-                 CheckRange("number of skipped", result.skipped_size(), 0, kSkippedMax),
-                 CheckRange("part.bytes", result.part().bytes(), 0, INT64_MAX),
-                 CheckRange("part.records", result.part().records(), 0, INT64_MAX));
+  absl::Status status = FirstError(
+      CheckFence(request.fence()), CheckRange("result.step", result.step(), 0, INT32_MAX),
+      CheckRange("result.input_bytes", result.input_bytes(), 0, INT64_MAX),
+      CheckRange("result.input_records", result.input_records(), 0, INT64_MAX),
+      CheckRange("result.output_records", result.output_records(), 0, INT64_MAX),
+      CheckRange("number of counters", result.counters_size(), 0, kCountersMax),
+      CheckRange("number of skipped", result.skipped_size(), 0, kSkippedMax),
+      CheckRange("part.bytes", result.part().bytes(), 0, INT64_MAX),
+      CheckRange("part.records", result.part().records(), 0, INT64_MAX));
   if (!status.ok() || !result.has_run()) return status;
-  return Check(result.run());
+  return CheckRun(result.run());
 }
 
-absl::Status Check(const v1::ReportTransferRequest& request) {
+absl::Status ReportTransfer::Check(const Request& request) {
   const v1::TransferReport& report = request.report();
-  return FirstError(Check(request.fence()),
+  return FirstError(CheckFence(request.fence()),
                     CheckRange("report.transfer", report.transfer(), 0, INT32_MAX),
                     CheckRange("report.bytes", report.bytes(), 0, INT64_MAX));
 }
 
-}  // namespace weir::master
+absl::Status PrepareJob::Check(const Request& request) { return CheckOrder(request.fence()); }
+absl::Status StartStep::Check(const Request& request) { return CheckOrder(request.fence()); }
+absl::Status GrantTransfer::Check(const Request& request) { return CheckOrder(request.fence()); }
+absl::Status ReleaseJob::Check(const Request& request) { return CheckOrder(request.fence()); }
+absl::Status Probe::Check(const Request& request) { return CheckOrder(request.fence()); }
+
+}  // namespace weir::rpc

@@ -1,0 +1,184 @@
+// What the rows of the table refuse.
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "gtest/gtest.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/rpc/methods.h"
+
+namespace weir::rpc {
+namespace {
+
+v1::JobSpec GoodSpec() {
+  v1::JobSpec spec;
+  spec.set_job("wordcount");
+  spec.add_inputs("/in");
+  spec.set_output("/out/x");
+  return spec;
+}
+
+absl::Status CheckSubmit(const v1::JobSpec& spec) {
+  v1::SubmitRequest request;
+  *request.mutable_spec() = spec;
+  return Submit::Check(request);
+}
+
+template <typename Change>
+std::string ErrorOfSpec(Change change) {
+  v1::JobSpec spec = GoodSpec();
+  change(spec);
+  const absl::Status refused = CheckSubmit(spec);
+  EXPECT_EQ(JobErrorFromStatus(refused).code(), job_error::kInvalidJob);
+  return std::string(refused.message());
+}
+
+TEST(CheckRequestsTest, GoodSpecPasses) {
+  EXPECT_TRUE(CheckSubmit(GoodSpec()).ok());
+  v1::DryRunRequest dry;
+  *dry.mutable_spec() = GoodSpec();
+  dry.mutable_spec()->clear_output();
+  EXPECT_TRUE(DryRun::Check(dry).ok());
+  EXPECT_FALSE(CheckSubmit(dry.spec()).ok());
+}
+
+TEST(CheckRequestsTest, SpecErrorsNameTheField) {
+  auto has = [](const std::string& error, const char* word) {
+    return absl::StrContains(error, word) ? "" : error + " lacks " + word;
+  };
+  EXPECT_EQ(has(ErrorOfSpec([](v1::JobSpec& s) { s.clear_job(); }), "job"), "");
+  EXPECT_EQ(has(ErrorOfSpec([](v1::JobSpec& s) { s.clear_inputs(); }), "inputs"), "");
+  EXPECT_EQ(has(ErrorOfSpec([](v1::JobSpec& s) { s.set_output("relative"); }), "output"), "");
+  EXPECT_EQ(has(ErrorOfSpec([](v1::JobSpec& s) { s.set_output("///"); }), "root"), "");
+  EXPECT_EQ(has(ErrorOfSpec([](v1::JobSpec& s) { s.add_inputs("x"); }), "input"), "");
+  EXPECT_EQ(has(ErrorOfSpec([](v1::JobSpec& s) { s.set_num_mappers(-1); }), "num_mappers"), "");
+  EXPECT_EQ(has(ErrorOfSpec([](v1::JobSpec& s) { s.set_num_reducers(10'001); }), "num_reducers"),
+            "");
+  EXPECT_EQ(has(ErrorOfSpec([](v1::JobSpec& s) { s.set_deadline_ms(-5); }), "deadline_ms"), "");
+  EXPECT_EQ(has(ErrorOfSpec([](v1::JobSpec& s) { s.set_job(std::string("a\0b", 3)); }), "NUL"), "");
+  EXPECT_EQ(has(ErrorOfSpec([](v1::JobSpec& s) { s.add_parameters()->set_value("v"); }),
+                "parameter name"),
+            "");
+}
+
+TEST(CheckRequestsTest, RegistrationNeedsNamesAndSaneNumbers) {
+  v1::RegisterRequest request;
+  EXPECT_FALSE(Register::Check(request).ok());
+  request.mutable_identity()->set_name("w");
+  request.mutable_identity()->set_control_endpoint("h:1");
+  request.mutable_identity()->set_data_endpoint("h:2");
+  request.mutable_identity()->set_incarnation("i");
+  request.mutable_profile()->set_slots(1);
+  EXPECT_TRUE(Register::Check(request).ok()) << Register::Check(request);
+  request.mutable_profile()->set_compute_rate(std::nan(""));
+  EXPECT_FALSE(Register::Check(request).ok());
+  request.mutable_profile()->set_compute_rate(1);
+  request.mutable_profile()->set_slots(0);
+  EXPECT_FALSE(Register::Check(request).ok());
+}
+
+TEST(CheckRequestsTest, RunSectionsLieInsideAndApart) {
+  v1::ReportStepRequest report;
+  report.mutable_fence()->set_job_id("j");
+  v1::RunInfo& run = *report.mutable_result()->mutable_run();
+  run.set_bytes(100);
+  for (const std::int64_t offset : {0, 50}) {
+    v1::RunSection& section = *run.add_sections();
+    section.set_offset(offset);
+    section.set_bytes(50);
+  }
+  EXPECT_TRUE(ReportStep::Check(report).ok()) << ReportStep::Check(report);
+  run.mutable_sections(1)->set_offset(49);
+  EXPECT_FALSE(ReportStep::Check(report).ok()) << "overlap";
+  run.mutable_sections(1)->set_offset(51);
+  EXPECT_FALSE(ReportStep::Check(report).ok()) << "beyond the end";
+  run.mutable_sections(1)->set_offset(50);
+  run.mutable_sections(1)->set_bytes(-1);
+  EXPECT_FALSE(ReportStep::Check(report).ok());
+  run.mutable_sections(1)->set_bytes(INT64_MAX);
+  EXPECT_FALSE(ReportStep::Check(report).ok());
+}
+
+TEST(CheckRequestsTest, WhatIsSaidOfPackingMustMakeSense) {
+  v1::ReportStepRequest report;
+  report.mutable_fence()->set_job_id("j");
+  v1::RunInfo& run = *report.mutable_result()->mutable_run();
+  run.set_bytes(50);
+  v1::RunSection& section = *run.add_sections();
+  section.set_bytes(50);
+  section.set_unpacked_bytes(80);
+  v1::CodecTrial& trial = *run.add_trials();
+  trial.set_codec(v1::CODEC_ZSTD);
+  trial.set_raw_bytes(1000);
+  trial.set_packed_bytes(1000);
+  EXPECT_TRUE(ReportStep::Check(report).ok()) << ReportStep::Check(report);
+  section.set_unpacked_bytes(49);
+  EXPECT_FALSE(ReportStep::Check(report).ok()) << "packing never adds";
+  section.set_unpacked_bytes(0);
+  EXPECT_TRUE(ReportStep::Check(report).ok()) << "not packed";
+  trial.set_packed_bytes(1001);
+  EXPECT_FALSE(ReportStep::Check(report).ok());
+  trial.set_packed_bytes(0);
+  EXPECT_FALSE(ReportStep::Check(report).ok());
+  trial.set_packed_bytes(1);
+  for (const int codec : {0, 3, -1}) {
+    trial.set_codec(static_cast<v1::Codec>(codec));
+    EXPECT_FALSE(ReportStep::Check(report).ok()) << codec;
+  }
+  trial.set_codec(v1::CODEC_LZ4);
+  for (int i = 0; i < 16; ++i) *run.add_trials() = trial;
+  EXPECT_FALSE(ReportStep::Check(report).ok()) << "so many codecs there are not";
+}
+
+TEST(CheckRequestsTest, NegativeNumbersAreRefused) {
+  v1::ReportTransferRequest report;
+  report.mutable_fence()->set_job_id("j");
+  EXPECT_TRUE(ReportTransfer::Check(report).ok());
+  report.mutable_report()->set_transfer(-1);
+  EXPECT_FALSE(ReportTransfer::Check(report).ok());
+  v1::HeartbeatRequest heartbeat;
+  EXPECT_TRUE(Heartbeat::Check(heartbeat).ok());
+  heartbeat.add_progress()->set_step(1);
+  EXPECT_FALSE(Heartbeat::Check(heartbeat).ok()) << "progress without a job";
+}
+
+TEST(CheckRequestsTest, CalibrationNeedsAnIdAndATimeThatCanBe) {
+  v1::CalibrateRequest request;
+  EXPECT_FALSE(Calibrate::Check(request).ok());
+  request.set_calibration_id("c");
+  EXPECT_TRUE(Calibrate::Check(request).ok());
+  request.set_calibration_id(std::string(101, 'c'));
+  EXPECT_FALSE(Calibrate::Check(request).ok());
+  request.set_calibration_id("c");
+  for (const double seconds : {-1.0, 601.0, std::nan("")}) {
+    request.set_seconds_max(seconds);
+    EXPECT_FALSE(Calibrate::Check(request).ok()) << seconds;
+  }
+}
+
+template <typename Method>
+absl::Status CheckOrderFor(const std::string& job_id) {
+  typename Method::Request request;
+  request.mutable_fence()->set_job_id(job_id);
+  return Method::Check(request);
+}
+
+template <typename... Methods>
+void ExpectJobsStayInTheirDirectory(MethodList<Methods...>) {
+  const auto all = [](const std::string& id) {
+    return std::vector<bool>{CheckOrderFor<Methods>(id).ok()...};
+  };
+  const std::vector<bool> none(sizeof...(Methods), false);
+  EXPECT_EQ(all("j-20261121-105131-00ff"), std::vector<bool>(sizeof...(Methods), true));
+  for (const char* id : {"", ".", "..", "a/b", "a b", "j\n"}) EXPECT_EQ(all(id), none) << id;
+  EXPECT_EQ(all(std::string(65, 'a')), none);
+}
+
+TEST(CheckRequestsTest, NoOrderLeavesTheDirectoryOfItsJob) {
+  ExpectJobsStayInTheirDirectory(WorkerService::Methods());
+}
+
+}  // namespace
+}  // namespace weir::rpc
