@@ -12,6 +12,7 @@
 #include "absl/container/btree_map.h"
 #include "runtime/env/callback_scope.h"
 #include "runtime/master/calibrate/calibration_run.h"
+#include "runtime/master/conduct/conductor_run.h"
 #include "runtime/master/job/job_history.h"
 #include "runtime/master/job/job_registry.h"
 #include "runtime/master/job/job_run.h"
@@ -78,6 +79,8 @@ class Master::Impl {
   // By value: the name given is often part of the run that ends here.
   void JobFinished(std::string job_id);
   JobRun* FindRun(const std::string& job_id);
+  /// What runs the plan of that job; null: none does.
+  ConductorRun* FindConductor(const std::string& job_id);
   /// The sample of that id while a worker may hold it, of a job or of a dry run; null: none.
   SampleRun* FindSample(const std::string& sample_id);
   void EndDryRun(const std::string& id);

@@ -120,6 +120,11 @@ JobRun* Master::Impl::FindRun(const std::string& job_id) {
   return it == runs_.end() ? nullptr : it->second.get();
 }
 
+ConductorRun* Master::Impl::FindConductor(const std::string& job_id) {
+  const JobRun* run = FindRun(job_id);
+  return run == nullptr ? nullptr : run->conductor();
+}
+
 void Master::Impl::BeginNextJob() {
   // A job would disturb what is measured, and be disturbed.
   if (calibration_ && !calibration_->over()) return;

@@ -47,7 +47,9 @@ void Master::Impl::Handle(rpc::Call<rpc::Heartbeat> call) {
   absl::Status renewed = workers_->Heartbeat(request, seams_.loop.Now());
   if (!renewed.ok()) return call.reply(renewed);
   for (const v1::StepProgress& progress : request.progress()) {
-    if (JobRun* run = FindRun(progress.job_id())) run->TakeProgress(request.worker_id(), progress);
+    if (ConductorRun* conductor = FindConductor(progress.job_id())) {
+      conductor->TakeProgress(request.worker_id(), progress);
+    }
   }
   v1::HeartbeatResponse response;
   for (const std::string& job_id : request.held_jobs()) {
@@ -85,9 +87,9 @@ absl::Status Master::Impl::TakeReport(const Report& report) {
   absl::Status current = CheckSender(fence, report.worker_id());
   if (!current.ok()) return current;
   if (SampleRun* sample = FindSample(fence.job_id())) return TakeSampleReport(*sample, report);
-  if (JobRun* run = FindRun(fence.job_id())) return run->TakeReport(report);
+  if (ConductorRun* conductor = FindConductor(fence.job_id())) return conductor->TakeReport(report);
   return absl::AbortedError(
-      absl::StrCat("no unfinished job '", fence.job_id().substr(0, 100), "'; drop its work"));
+      absl::StrCat("no job '", fence.job_id().substr(0, 100), "' that runs; drop its work"));
 }
 
 void Master::Impl::Handle(rpc::Call<rpc::ReportStep> call) {

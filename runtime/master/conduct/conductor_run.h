@@ -1,8 +1,8 @@
 #pragma once
 
-// Runs one plan on real workers: the effects around the conductor. Upstream: JobRun (reports,
-// losses). Downstream: ConductorMachine (decisions), OrderBuilder (messages), rpc::WorkerApi
-// (calls).
+// Runs one plan on real workers: the effects around the conductor. Upstream: JobRun (its life),
+// Master (reports). Downstream: ConductorMachine (decisions), OrderBuilder (messages),
+// rpc::WorkerApi (calls).
 
 #include <string>
 #include <vector>

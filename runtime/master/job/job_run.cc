@@ -84,20 +84,6 @@ void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why) {
   Fail(std::move(error));
 }
 
-absl::Status JobRun::TakeReport(const v1::ReportStepRequest& report) {
-  if (!plan_run_) return absl::AbortedError("the job does not run");
-  return plan_run_->TakeReport(report);
-}
-
-absl::Status JobRun::TakeReport(const v1::ReportTransferRequest& report) {
-  if (!plan_run_) return absl::AbortedError("the job does not run");
-  return plan_run_->TakeReport(report);
-}
-
-void JobRun::TakeProgress(WorkerId worker, const v1::StepProgress& progress) {
-  if (plan_run_) plan_run_->TakeProgress(worker, progress);
-}
-
 v1::ActualRun JobRun::Actual() const {
   return plan_run_ ? planner::ActualToProto(plan_run_->Actual()) : v1::ActualRun();
 }

@@ -62,11 +62,9 @@ class JobRun {
   void Fail(v1::JobError error);
   void WorkerLost(WorkerId worker, Epoch epoch, const std::string& why);
 
-  absl::Status TakeReport(const v1::ReportStepRequest& report);
-  absl::Status TakeReport(const v1::ReportTransferRequest& report);
-  void TakeProgress(WorkerId worker, const v1::StepProgress& progress);
-
   bool queued() const { return machine_.state() == v1::JOB_STATE_QUEUED; }
+  /// What runs the plan, to which reports of workers go; null: the plan does not run yet.
+  ConductorRun* conductor() const { return plan_run_.get(); }
   /// The small job that samples for this one; null: none is held by workers.
   SampleRun* sample() const { return planning_.sample(); }
   const PlannedJob* planned() const { return planned_.get(); }
