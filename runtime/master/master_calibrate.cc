@@ -23,7 +23,7 @@ absl::Status Refused(std::string_view code, std::string message, std::string adv
 
 absl::Status Master::Impl::StartCalibration(const v1::CalibrateRequest& request) {
   if (calibration_ && calibration_->id() == request.calibration_id()) return absl::OkStatus();
-  if (calibration_ && !calibration_->over()) {
+  if (CalibrationRuns()) {
     const absl::Duration age = seams_.loop.Now() - calibration_->began();
     return Refused(
         "CALIBRATION_RUNS",

@@ -68,8 +68,8 @@ class Master::Impl {
   absl::Status Serving() const;
   void Recovered(JobHistory history, absl::AnyInvocable<void(absl::Status)> on_ready);
   void ServeFrom(std::int64_t master_epoch);
-  void Accept(const std::string& key, v1::JobSpec spec);
-  void Accepted(v1::JobStatus status, std::optional<v1::Plan> given_plan);
+  void Accept(const std::string& key, v1::JobSpec spec, InputList input);
+  void Accepted(v1::JobStatus status, std::optional<v1::Plan> given_plan, InputList input);
   absl::Status Cancel(const v1::CancelRequest& request);
   void ExplainGiven(const v1::JobSpec& spec, absl::Span<const RegisteredWorker> alive,
                     rpc::Reply<v1::GetPlanResponse> reply);
@@ -95,6 +95,7 @@ class Master::Impl {
   void FailJobOf(const v1::Fence& fence, WorkerId worker, const absl::Status& why);
   absl::Status StartCalibration(const v1::CalibrateRequest& request);
   absl::StatusOr<v1::CalibrateResponse> AnswerCalibration(const v1::CalibrateRequest& request);
+  bool CalibrationRuns() const { return calibration_ && !calibration_->over(); }
   void CalibrationEnded();
   void TakeRecovered(const v1::MeasuredNetwork& measured);
 

@@ -49,11 +49,11 @@ void Master::Impl::Handle(rpc::Call<rpc::Submit> call) {
                     if (status.ok()) status = Serving();
                     if (status.ok() && workers_->Alive().empty()) status = NoWorkers();
                     if (!status.ok()) return AnswerSubmit(key, status);
-                    Accept(key, std::move(spec));
+                    Accept(key, std::move(spec), *std::move(input));
                   });
 }
 
-void Master::Impl::Accept(const std::string& key, v1::JobSpec spec) {
+void Master::Impl::Accept(const std::string& key, v1::JobSpec spec, InputList input) {
   // Statuses, messages to workers and the manifest go without the plan: JobPlanned records it.
   std::optional<v1::Plan> given_plan = TakeGivenPlan(spec);
   v1::JobStatus status;
@@ -67,21 +67,27 @@ void Master::Impl::Accept(const std::string& key, v1::JobSpec spec) {
   record.mutable_job_accepted()->set_unix_ms(status.submitted_unix_ms());
   journal_.Append(
       std::move(record),
-      callbacks_.Guard([this, key, status = std::move(status),
-                        given_plan = std::move(given_plan)](const absl::Status& written) mutable {
+      callbacks_.Guard([this, key, status = std::move(status), given_plan = std::move(given_plan),
+                        input = std::move(input)](const absl::Status& written) mutable {
         if (!written.ok()) return AnswerSubmit(key, written);
         const std::string id = status.job_id();
-        Accepted(std::move(status), std::move(given_plan));
+        Accepted(std::move(status), std::move(given_plan), std::move(input));
         AnswerSubmit(key, id);
       }));
 }
 
-void Master::Impl::Accepted(v1::JobStatus status, std::optional<v1::Plan> given_plan) {
+void Master::Impl::Accepted(v1::JobStatus status, std::optional<v1::Plan> given_plan,
+                            InputList input) {
   const std::string id = status.job_id();
   LogInfo("Job accepted", {{"job", id}, {"name", status.spec().job()}});
   std::vector<std::string> forgotten = store_.Add(status);
   if (!forgotten.empty()) journal_.Forget(std::move(forgotten));
-  runs_[id] = std::make_unique<JobRun>(*context_, std::move(status), std::move(given_plan));
+  // A job that has to wait reads what its inputs are when it begins, and a queue of lists of a
+  // million files each would fit nowhere: only one that begins now keeps what was listed for it.
+  std::optional<InputList> fresh;
+  if (active_.empty() && queue_.empty() && !CalibrationRuns()) fresh = std::move(input);
+  runs_[id] = std::make_unique<JobRun>(*context_, std::move(status), std::move(given_plan),
+                                       std::move(fresh));
   queue_.push_back(id);
   if (life_ == Life::kStopping) {
     runs_[id]->Fail(MakeJobError(job_error::kMasterRestarted, "the master was shut down",
@@ -127,7 +133,7 @@ ConductorRun* Master::Impl::FindConductor(const std::string& job_id) {
 
 void Master::Impl::BeginNextJob() {
   // A job would disturb what is measured, and be disturbed.
-  if (calibration_ && !calibration_->over()) return;
+  if (CalibrationRuns()) return;
   while (active_.empty() && !queue_.empty()) {
     const std::string id = queue_.front();
     queue_.pop_front();
@@ -219,9 +225,9 @@ void Master::Impl::Handle(rpc::Call<rpc::DryRun> call) {
                                                    seams_, options_, history_,
                                                    context_->master_epoch, id, std::move(spec)))
                                   .first->second;
-        const std::string busy = !active_.empty() ? absl::StrCat("job ", active_)
-                                 : calibration_ && !calibration_->over() ? "a calibration"
-                                                                         : "";
+        const std::string busy = !active_.empty()    ? absl::StrCat("job ", active_)
+                                 : CalibrationRuns() ? "a calibration"
+                                                     : "";
         planning.Sample(
             *input, alive, busy,
             [this, id, &planning, alive, input = *input, reply = std::move(reply)]() mutable {

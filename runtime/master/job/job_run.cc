@@ -14,7 +14,7 @@
 namespace weir::master {
 
 JobRun::JobRun(const JobRunContext& context, v1::JobStatus accepted,
-               std::optional<v1::Plan> given_plan)
+               std::optional<v1::Plan> given_plan, std::optional<InputList> input)
     : context_(context),
       loop_(context.seams.loop),
       status_(std::move(accepted)),
@@ -23,6 +23,7 @@ JobRun::JobRun(const JobRunContext& context, v1::JobStatus accepted,
       reservation_(context.seams.loop, context.seams.random),
       planning_(context.seams, context.options, context.history, context.master_epoch,
                 status_.job_id(), status_.spec()) {
+  if (input) input_.emplace(*std::move(input));
   StartDeadlineTimer();
 }
 

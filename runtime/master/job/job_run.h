@@ -50,8 +50,10 @@ struct JobRunContext {
 /// Checked by: tests/unit/master/master_test.cc, tests/sim.
 class JobRun {
  public:
-  /// `given_plan`: run exactly this one.
-  JobRun(const JobRunContext& context, v1::JobStatus accepted, std::optional<v1::Plan> given_plan);
+  /// `given_plan`: run exactly this one. `input`: as it was listed a moment ago; none: it is listed
+  /// when the job begins.
+  JobRun(const JobRunContext& context, v1::JobStatus accepted, std::optional<v1::Plan> given_plan,
+         std::optional<InputList> input);
   ~JobRun();
 
   /// Leaves the queue.

@@ -7,8 +7,8 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
-#include "runtime/master/input/input_expansion.h"
 #include "runtime/master/job/job_run.h"
+#include "runtime/master/job/submission.h"
 #include "runtime/master/planning/cluster_profile.h"
 #include "runtime/master/planning/given_plan.h"
 
@@ -25,10 +25,10 @@ constexpr absl::Duration kStorageTimeout = absl::Minutes(10);
 
 void JobRun::ListInput() {
   WatchStorage(v1::JOB_STATE_PLANNING, "planning and staging");
-  auto work = [&storage = context_.seams.storage,
-               spec = status_.spec()]() -> absl::StatusOr<InputList> {
-    if (absl::Status output = CheckOutput(storage, spec); !output.ok()) return output;
-    return ExpandInputs(storage, {spec.inputs().begin(), spec.inputs().end()});
+  // It did not have to wait: what was listed for its submission still holds.
+  if (input_) return Apply(machine_.Listed());
+  auto work = [&storage = context_.seams.storage, spec = status_.spec()] {
+    return ListInputs(storage, spec, SubmissionKind::kRun);
   };
   env::Offload(loop_, context_.seams.disk_pool, std::move(work),
                callbacks_.Guard([this](absl::StatusOr<InputList>&& input) {

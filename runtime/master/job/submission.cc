@@ -78,7 +78,9 @@ absl::Status CheckInputsOutside(const InputList& input, const std::string& outpu
   return absl::OkStatus();
 }
 
-absl::StatusOr<InputList> CheckFiles(env::Storage& storage, const v1::JobSpec& spec,
+}  // namespace
+
+absl::StatusOr<InputList> ListInputs(env::Storage& storage, const v1::JobSpec& spec,
                                      SubmissionKind kind) {
   if (kind == SubmissionKind::kRun) {
     if (absl::Status output = CheckOutput(storage, spec); !output.ok()) return output;
@@ -98,8 +100,6 @@ absl::StatusOr<InputList> CheckFiles(env::Storage& storage, const v1::JobSpec& s
   return input;
 }
 
-}  // namespace
-
 void CheckSubmission(const MasterSeams& seams, const env::CallbackScope& callbacks,
                      const v1::JobSpec& spec, SubmissionKind kind,
                      absl::AnyInvocable<void(absl::StatusOr<InputList>)> done) {
@@ -107,7 +107,7 @@ void CheckSubmission(const MasterSeams& seams, const env::CallbackScope& callbac
   if (!known.ok()) return done(known);
   env::Offload(
       seams.loop, seams.disk_pool,
-      [&storage = seams.storage, spec, kind] { return CheckFiles(storage, spec, kind); },
+      [&storage = seams.storage, spec, kind] { return ListInputs(storage, spec, kind); },
       callbacks.Guard([done = std::move(done)](absl::StatusOr<InputList> input) mutable {
         done(std::move(input));
       }));

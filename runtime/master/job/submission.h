@@ -17,10 +17,15 @@ enum class SubmissionKind {
   kDryRun,  // is planned only
 };
 
+/// Lists the input of a job and checks it, and the output, against each other and a given plan.
+/// Blocking: on a WorkPool. Errors: as CheckSubmission.
+absl::StatusOr<InputList> ListInputs(env::Storage& storage, const v1::JobSpec& spec,
+                                     SubmissionKind kind);
+
 /// Checks a job whose fields are sound (rpc::Submit, rpc::DryRun): job name (with the nearest one
 /// for a typo), parameters, plan method at once; output and inputs on the disk pool.
 ///
-/// `done` on the loop, perhaps before the call returns, with the expanded input. Every error
+/// `done` on the loop, perhaps before the call returns, with the input as it is now. Every error
 /// carries a JobError (INVALID_JOB, OUTPUT_EXISTS, INPUT_NOT_FOUND, INPUT_UNREADABLE). Checked by:
 /// tests/unit/master/master_test.cc.
 void CheckSubmission(const MasterSeams& seams, const env::CallbackScope& callbacks,

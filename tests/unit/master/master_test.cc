@@ -251,6 +251,65 @@ TEST_F(MasterTest, RepeatedSubmitReturnsTheFirstJob) {
   EXPECT_EQ(ids[0], ids[2]);
 }
 
+class InputListingTest : public MasterTest {
+ protected:
+  InputListingTest() {
+    AddWorkers(1);
+    world_->storage().SetGate([this](const char* operation, const std::string& path) {
+      if (path == "/in" && operation == std::string("list")) ++listings_;
+      return absl::OkStatus();
+    });
+  }
+  std::string SubmitDirectory(const std::string& output) {
+    v1::JobSpec spec = Spec();
+    spec.set_inputs(0, "/in");
+    spec.set_output(output);
+    const auto id = Submit(spec);
+    EXPECT_TRUE(id.ok()) << id.status();
+    return id.value_or("");
+  }
+  std::int64_t InputBytesOf(const std::string& id) {
+    const v1::JobStatus status = StatusOf(id);
+    EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+    return status.counters_size() == 1 ? status.counters(0).value() : -1;
+  }
+  int listings_ = 0;
+};
+
+TEST_F(InputListingTest, IsDoneOnceForAJobThatBeginsAtOnce) {
+  const std::string id = SubmitDirectory("/out/x");
+  RunFor(absl::Seconds(30));
+  EXPECT_EQ(InputBytesOf(id), 1'000'000'000);
+  EXPECT_EQ(listings_, 1);
+}
+
+TEST_F(InputListingTest, IsDoneAgainOnceAJobHasWaited) {
+  const std::string first = SubmitDirectory("/out/x");
+  const std::string second = SubmitDirectory("/out/y");
+  EXPECT_EQ(StatusOf(second).state(), v1::JOB_STATE_QUEUED);
+  EXPECT_EQ(listings_, 2);
+  ASSERT_TRUE(world_->storage().WriteSized("/in/late", 5'000).ok());
+  RunFor(absl::Seconds(60));
+  EXPECT_EQ(InputBytesOf(first), 1'000'000'000);
+  EXPECT_EQ(InputBytesOf(second), 1'000'005'000) << "what came while it waited is read";
+  EXPECT_EQ(listings_, 3);
+}
+
+TEST_F(InputListingTest, AJobThatWaitedDoesNotOverwriteWhatHasBecomeItsInput) {
+  SubmitDirectory("/out/x");
+  v1::JobSpec spec = Spec();
+  spec.set_inputs(0, "/in");
+  spec.set_output("/in/results");
+  spec.set_overwrite(true);
+  const auto id = Submit(spec);
+  ASSERT_TRUE(id.ok()) << id.status();
+  ASSERT_TRUE(world_->storage().MakeDirectory("/in/results").ok());
+  ASSERT_TRUE(world_->storage().WriteSized("/in/results/precious", 5'000).ok());
+  RunFor(absl::Seconds(60));
+  EXPECT_EQ(StatusOf(*id).error().code(), job_error::kInvalidJob);
+  EXPECT_TRUE(world_->storage().Stat("/in/results/precious").ok());
+}
+
 TEST_F(MasterTest, WatchTellsEveryStateInOrder) {
   AddWorkers(2);
   const auto id = Submit(Spec());
