@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
+
 namespace weir {
 
 /// An entry with the beginning of its key as a number, so that most comparisons touch no entry.

@@ -1,6 +1,7 @@
 #include "planner/tree/implicit_tree.h"
 
 #include <algorithm>
+#include <functional>
 #include <queue>
 #include <set>
 #include <tuple>

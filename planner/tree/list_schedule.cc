@@ -1,6 +1,7 @@
 #include "planner/tree/list_schedule.h"
 
 #include <algorithm>
+#include <functional>
 #include <queue>
 #include <tuple>
 #include <utility>

@@ -3,6 +3,7 @@
 // Statuses as JSON for programs. "schema": 1; sizes in bytes, times in seconds.
 
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "weir/v1/services.pb.h"
 

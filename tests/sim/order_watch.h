@@ -4,6 +4,7 @@
 // and the job would go on as if nothing were wrong. Upstream: SimWorker (calls and their answers).
 // Downstream: World::Wrong.
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>

@@ -1,6 +1,7 @@
 // Data of figures 5 to 12 of 004 and Gantt pictures of planned layers, as JSON on stdout.
 // load_figures.py draws them.
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <utility>

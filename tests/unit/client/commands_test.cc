@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <tuple>
 
 #include "runtime/base/job_errors.h"
 #include "runtime/client/flags/exit_codes.h"

@@ -1,6 +1,7 @@
 // Random plans through the conductor: whatever reality does, limits hold and everything moves once;
 // when reality is the model, the run takes what Predict says.
 
+#include <cmath>
 #include <random>
 
 #include "gtest/gtest.h"

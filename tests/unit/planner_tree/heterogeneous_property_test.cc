@@ -7,6 +7,8 @@
 #include <array>
 #include <map>
 #include <random>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <thread>
 
+#include "absl/strings/string_view.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"

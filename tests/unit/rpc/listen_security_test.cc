@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/string_view.h"
+
 namespace weir::rpc {
 namespace {
 

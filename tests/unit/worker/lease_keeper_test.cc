@@ -5,6 +5,8 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <tuple>
+
 #include "tests/unit/worker/manual_loop.h"
 
 namespace weir::worker {

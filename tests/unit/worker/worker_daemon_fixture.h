@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/worker/supervise/task_processes.h"
 #include "runtime/worker/worker_daemon.h"
 #include "tests/unit/worker/fake_peers.h"
