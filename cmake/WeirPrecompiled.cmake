@@ -3,7 +3,7 @@
 # instantiates anew in every file what a precompiled header left open, which costs more than it saves where few files
 # use it: CLI11 (2.7 s a file), nlohmann/json (0.4 s), RapidCheck (0.25 s).
 #
-# Every file includes what it uses all the same: preset plain, deploy/quickstart and deploy/Dockerfile build without.
+# Every file includes what it uses all the same: preset plain and deploy/Dockerfile build without.
 set(_by_default OFF)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   set(_by_default ON)
