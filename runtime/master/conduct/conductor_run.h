@@ -63,6 +63,8 @@ class ConductorRun {
   const absl::btree_map<std::string, std::int64_t>& counters() const { return counters_; }
   /// The first records that steps left out.
   const std::vector<v1::SkippedRecord>& skipped() const { return skipped_.named(); }
+  /// Whether the rest of the plan needs this worker.
+  bool Needs(planner::WorkerIndex worker) const { return conductor_.progress().Needs(worker); }
   /// Name of a step that this worker is running now; empty when it runs none.
   std::string StepOn(WorkerId worker) const;
 

@@ -93,6 +93,16 @@ void PlanProgress::CountDown(const Copy& copy) {
   unread_[At(copy.first)].push_back(copy.second);
 }
 
+bool PlanProgress::Needs(WorkerIndex worker) const {
+  const auto undone = [](const auto& items, const auto& order) {
+    return std::any_of(order.begin(), order.end(),
+                       [&items](auto index) { return items[At(index)].state != State::kDone; });
+  };
+  return undone(steps_, plan_.compute_order[At(worker)]) ||
+         undone(transfers_, plan_.send_order[At(worker)]) ||
+         undone(transfers_, plan_.receive_order[At(worker)]);
+}
+
 std::vector<StepIndex> PlanProgress::TakeUnread(WorkerIndex worker) {
   std::vector<StepIndex> taken = std::exchange(unread_[At(worker)], {});
   std::sort(taken.begin(), taken.end());

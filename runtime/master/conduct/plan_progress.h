@@ -77,6 +77,9 @@ class PlanProgress {
   planner::Bytes VerifiedBytes(planner::StepIndex producer, planner::StepIndex consumer) const;
   /// Whether the step is done and made an output part: no step reads what it makes.
   bool PartCommitted(planner::StepIndex step) const;
+  /// Whether anything is left that only this worker can do: a step of its own, or a transfer from
+  /// or to it.
+  bool Needs(planner::WorkerIndex worker) const;
   /// Steps whose runs nobody will read on this worker, or from it, any more; each once, rising.
   std::vector<planner::StepIndex> TakeUnread(planner::WorkerIndex worker);
 

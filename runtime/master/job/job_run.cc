@@ -77,6 +77,11 @@ void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why) {
                {{"job", status_.job_id()}, {"worker", it->identity.name()}});
     return Apply(machine_.WorkerLost());
   }
+  if (!StillNeeds(static_cast<std::size_t>(it - workers_.begin()))) {
+    LogWarning("A worker was lost that the job needs no more",
+               {{"job", status_.job_id()}, {"worker", it->identity.name()}, {"why", why}});
+    return;
+  }
   v1::JobError error =
       MakeJobError(job_error::kWorkerLost, absl::StrCat("worker ", it->identity.name(), " ", why),
                    "check that machine and the log of its daemon, then run the job again");

@@ -108,6 +108,8 @@ class JobRun {
   /// Of the job as a whole: no worker, no attempt.
   v1::Fence JobFence() const;
   bool UsesWorker(std::size_t index) const;
+  /// Whether what is left of the job cannot be done without this worker.
+  bool StillNeeds(std::size_t index) const;
 
   const JobRunContext& context_;
   env::EventLoop& loop_;

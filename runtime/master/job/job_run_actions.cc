@@ -121,6 +121,11 @@ bool JobRun::UsesWorker(std::size_t index) const {
          !plan.receive_order[index].empty();
 }
 
+bool JobRun::StillNeeds(std::size_t index) const {
+  if (machine_.state() != v1::JOB_STATE_RUNNING) return true;
+  return plan_run_ ? plan_run_->Needs(static_cast<planner::WorkerIndex>(index)) : UsesWorker(index);
+}
+
 v1::Fence JobRun::JobFence() const {
   v1::Fence fence;
   fence.set_job_id(status_.job_id());

@@ -519,6 +519,88 @@ TEST_F(MasterTest, AWorkerLostAtAnyMomentBeforeTheRunIsPlannedAround) {
   EXPECT_GT(lost_before_the_run, 40) << "planning, staging and preparing take their time";
 }
 
+class UnneededWorkerTest : public MasterTest {
+ protected:
+  UnneededWorkerTest() { AddWorkers(4); }
+  /// A job with one reducer, run so far that its plan is known.
+  std::string Planned(int number) {
+    v1::JobSpec spec = Spec();
+    spec.set_output("/out/" + std::to_string(number));
+    spec.set_num_mappers(2);
+    spec.set_num_reducers(1);
+    std::string id;
+    v1::SubmitRequest request;
+    *request.mutable_spec() = spec;
+    master().jobs().Send<rpc::Submit>(request,
+                                      [&id](const auto& response) { id = response->job_id(); });
+    while (id.empty() || StatusOf(id).plan_id().empty()) RunFor(absl::Milliseconds(1));
+    v1::GetPlanRequest get;
+    get.set_job_id(id);
+    master().jobs().Send<rpc::GetPlan>(get,
+                                       [this](const auto& response) { plan_ = response->plan(); });
+    RunFor(absl::Milliseconds(1));
+    return id;
+  }
+  /// Name of a worker that does something in the plan, or of one that does nothing.
+  std::string NameOfOneThatWorks(bool works) const {
+    for (int w = 0; w < plan_.worker_names_size(); ++w) {
+      const bool idle = plan_.compute_order(w).index().empty() &&
+                        plan_.send_order(w).index().empty() &&
+                        plan_.receive_order(w).index().empty();
+      if (idle != works) return plan_.worker_names(w);
+    }
+    ADD_FAILURE() << "no such worker";
+    return "";
+  }
+  void Replace(const std::string& worker) {
+    sim::WorkerModel model;
+    model.name = worker;
+    world_->StartWorker(model);
+    RunFor(absl::Seconds(1));
+  }
+  v1::Plan plan_;
+};
+
+TEST_F(UnneededWorkerTest, OneThatThePlanDoesNotUseMayDieInEveryPhase) {
+  for (int number = 0; number < 20; ++number) {
+    const std::string id = Planned(number);
+    const std::string unused = NameOfOneThatWorks(false);
+    RunFor(absl::Milliseconds(200) * number);
+    world_->KillWorker(unused);
+    RunFor(absl::Seconds(60));
+    const v1::JobStatus status = StatusOf(id);
+    EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED)
+        << number << ": " << DescribeJobError(status.error());
+    Replace(unused);
+  }
+}
+
+TEST_F(UnneededWorkerTest, OneThatHasDoneItsPartMayDie) {
+  int idle = 0;
+  for (int number = 0; number < 40; ++number) {
+    const std::string id = Planned(number);
+    RunFor(absl::Milliseconds(100) * number);
+    const v1::JobStatus before = StatusOf(id);
+    // All is where the only reducer is; find a mapper elsewhere.
+    const bool all_moved =
+        before.state() == v1::JOB_STATE_RUNNING &&
+        before.progress().transfers_done() == before.progress().transfers_total();
+    const int reducer = plan_.steps(plan_.steps_size() - 1).worker();
+    const int mapper =
+        plan_.steps(0).worker() == reducer ? plan_.steps(1).worker() : plan_.steps(0).worker();
+    ASSERT_NE(mapper, reducer);
+    world_->KillWorker(plan_.worker_names(mapper));
+    RunFor(absl::Seconds(60));
+    const v1::JobStatus status = StatusOf(id);
+    if (all_moved) {
+      EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+      ++idle;
+    }
+    Replace(plan_.worker_names(mapper));
+  }
+  EXPECT_GT(idle, 0) << "no job was met while it reduced";
+}
+
 TEST_F(LostWorkersTest, AHungOneKeepsItsLease) {
   world_->HangWorker("worker-1", absl::InfiniteDuration());
   RunFor(absl::Seconds(5));

@@ -30,6 +30,9 @@ planner::Plan TwoLayers() {
                     {kMap0, kReduce1, 0, 1, 4, 6, 0, 0},
                     {kMap1, kReduce0, 1, 0, 0, 10, 0, 0},
                     {kReduce0, kLast, 0, 1, 0, 10, 0, 0}};
+  plan.compute_order = {{kMap0, kReduce0}, {kMap1, kReduce1, kLast}};
+  plan.send_order = {{0, 1, 3}, {2}};
+  plan.receive_order = {{2}, {0, 1, 3}};
   return plan;
 }
 
@@ -71,6 +74,17 @@ TEST_F(PlanProgressTest, ARunStaysUntilItsLastReaderIsDone) {
   EXPECT_THAT(progress_.TakeUnread(0), ElementsAre(kMap0));
   EXPECT_THAT(progress_.TakeUnread(1), ElementsAre(kMap0, kMap1));
   EXPECT_THAT(progress_.TakeUnread(1), IsEmpty()) << "once";
+}
+
+TEST_F(PlanProgressTest, AWorkerIsNeededUntilItsLastStepAndTransfer) {
+  for (const StepIndex step : {kMap0, kMap1, kReduce0}) Run(step, 0, 1, {});
+  for (const planner::TransferIndex transfer : {0, 1, 2}) progress_.FinishTransfer(transfer, 0, 1);
+  EXPECT_TRUE(progress_.Needs(0)) << "its reduce's run has not left it";
+  progress_.StartTransfer(3, 1);
+  EXPECT_TRUE(progress_.Needs(0));
+  progress_.FinishTransfer(3, 5, 2);
+  EXPECT_FALSE(progress_.Needs(0));
+  EXPECT_TRUE(progress_.Needs(1)) << "two steps are not done";
 }
 
 TEST_F(PlanProgressTest, VerifiedBytesAddUpOverPieces) {
