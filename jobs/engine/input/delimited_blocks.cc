@@ -52,7 +52,7 @@ absl::Status DelimitedBlocks::Start() {
   }
   if (absl::Status status = text_.Open(); !status.ok()) return status;
   buffer_offset_ = text_.begin();
-  if (text_.begin() == 0) return absl::OkStatus();
+  if (text_.begin() == 0) return SkipByteOrderMark();
   --buffer_offset_;
   while (true) {
     const std::int64_t left = text_.text_bytes() - buffer_offset_;
@@ -74,6 +74,22 @@ absl::Status DelimitedBlocks::Start() {
   return absl::OkStatus();
 }
 
+// Spreadsheets put one before their text; it would become a part of the first key.
+absl::Status DelimitedBlocks::SkipByteOrderMark() {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  const auto mark_bytes = static_cast<std::int64_t>(kMark.size());
+  absl::Status status =
+      ReadMore(std::min(std::max(kChunkBytes, mark_bytes), std::max(text_.end(), mark_bytes)));
+  if (!status.ok()) return status;
+  if (!std::string_view(buffer_.data(), static_cast<std::size_t>(filled_)).starts_with(kMark)) {
+    filled_ = std::min(filled_, text_.end());
+    return absl::OkStatus();
+  }
+  given_ = mark_bytes;
+  first_record_due_ = true;
+  return absl::OkStatus();
+}
+
 absl::Status DelimitedBlocks::ReadMore(std::int64_t bytes) {
   const std::int64_t room = filled_ + bytes + kBlockSlackBytes;
   if (room > static_cast<std::int64_t>(buffer_.size())) {
@@ -88,11 +104,12 @@ absl::Status DelimitedBlocks::ReadMore(std::int64_t bytes) {
 
 // Reads up to the delimiter that ends the record which covers the last byte of the range.
 absl::Status DelimitedBlocks::FinishLastRecord() {
-  if (filled_ == 0) return absl::OkStatus();
+  if (filled_ == 0 && !first_record_due_) return absl::OkStatus();
   while (true) {
     const std::int64_t before = filled_;
     const std::int64_t left = text_.text_bytes() - buffer_offset_ - filled_;
     if (left == 0) {
+      if (filled_ == 0) return absl::OkStatus();
       buffer_[static_cast<std::size_t>(filled_)] = delimiters_.terminator();
       ++filled_;
       return absl::OkStatus();
@@ -128,6 +145,7 @@ std::int64_t DelimitedBlocks::EndOfLastRecord() {
 
 bool DelimitedBlocks::Give(std::int64_t usable, TextBlock& block) {
   given_ = usable;
+  first_record_due_ = false;
   block = {buffer_.data(), usable, buffer_offset_, &text_.path()};
   return usable > 0;
 }

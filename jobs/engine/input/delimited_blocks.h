@@ -31,7 +31,7 @@ class Delimiters {
 
 /// Gives the records whose first byte lies in [range.begin, range.end), each once, whatever the
 /// ranges of others: it skips the record that began before, and reads on past the end to finish the
-/// last one.
+/// last one. A UTF-8 byte order mark at the beginning of a file belongs to no record.
 ///
 /// Thread-safety: one thread at a time.
 /// Errors: those of InputText; BadRecord for a record longer than kRecordBytesMax.
@@ -52,6 +52,7 @@ class DelimitedBlocks {
   static constexpr std::int64_t kChunkBytes = 256 << 10;
 
   absl::Status Start();
+  absl::Status SkipByteOrderMark();
   absl::Status ReadMore(std::int64_t bytes);
   absl::Status FinishLastRecord();
   absl::Status RecordTooLong() const;
@@ -68,6 +69,7 @@ class DelimitedBlocks {
   std::int64_t searched_ = 0;       // of these, known to hold no delimiter that was not given
   std::int64_t given_ = 0;          // of these, handed out by the last call
   bool done_ = false;
+  bool first_record_due_ = false;  // the record behind a byte order mark, wherever the range ends
 };
 
 }  // namespace weir

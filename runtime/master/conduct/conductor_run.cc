@@ -87,6 +87,9 @@ v1::Fence ConductorRun::FenceFor(const RegisteredWorker& worker, int attempt) co
 void ConductorRun::CarryOut(ConductorOrders orders) {
   // Finished first: a listener may stop the run, and a finished run has no orders left.
   if (orders.finished) {
+    if (std::optional<v1::JobError> nothing = skipped_.NothingTaken()) {
+      return Fail(*std::move(nothing));
+    }
     Stop();
     listener_.finished();
     return;
@@ -225,7 +228,7 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
       planner::CodecToProto(planner::CodecOfLayer(planned_.plan.run_codec, planned.layer)),
       result.run());
   for (const v1::Counter& counter : result.counters()) counters_[counter.name()] += counter.value();
-  if (std::optional<v1::JobError> too_many = skipped_.Add(result)) {
+  if (std::optional<v1::JobError> too_many = skipped_.Add(result, planned.kind->reads_input())) {
     too_many->set_worker(worker);
     too_many->set_step(orders_.StepName(step));
     Fail(*std::move(too_many));

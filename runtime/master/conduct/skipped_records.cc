@@ -11,7 +11,24 @@ constexpr std::size_t kNamedMax = 10;
 
 }  // namespace
 
-std::optional<v1::JobError> SkippedRecords::Add(const v1::StepResult& result) {
+v1::JobError SkippedRecords::ErrorAt(const v1::SkippedRecord& record, const std::string& what,
+                                     const std::string& advice) {
+  v1::JobError error = MakeJobError(
+      job_error::kBadRecord,
+      absl::StrCat(what, "; one of them: ", record.reason(), ": '", record.content(), "'"), advice);
+  error.set_file(record.file());
+  error.set_byte_offset(record.byte_offset());
+  return error;
+}
+
+std::optional<v1::JobError> SkippedRecords::NothingTaken() const {
+  if (named_.empty() || output_records_ > 0) return std::nullopt;
+  return ErrorAt(named_[0], absl::StrCat("all ", count_, " records were left out as bad"),
+                 "is this the right input, and the right format? (weir jobs shows the parameters)");
+}
+
+std::optional<v1::JobError> SkippedRecords::Add(const v1::StepResult& result, bool reads_input) {
+  if (reads_input) output_records_ += result.output_records();
   // A job may have a counter of that name; only with records beside it, it is this one.
   if (result.skipped().empty()) return std::nullopt;
   for (const v1::Counter& counter : result.counters()) {
@@ -22,14 +39,9 @@ std::optional<v1::JobError> SkippedRecords::Add(const v1::StepResult& result) {
   }
   if (count_ <= allowed_) return std::nullopt;
   const v1::SkippedRecord& last = result.skipped(result.skipped_size() - 1);
-  v1::JobError error = MakeJobError(
-      job_error::kBadRecord,
-      absl::StrCat(count_, " bad records, of which ", allowed_,
-                   " may be left out; one of them: ", last.reason(), ": '", last.content(), "'"),
-      "mend or remove the records, or leave out more with --skip-bad N");
-  error.set_file(last.file());
-  error.set_byte_offset(last.byte_offset());
-  return error;
+  return ErrorAt(last,
+                 absl::StrCat(count_, " bad records, of which ", allowed_, " may be left out"),
+                 "mend or remove the records, or leave out more with --skip-bad N");
 }
 
 }  // namespace weir::master

@@ -21,14 +21,22 @@ class SkippedRecords {
 
   /// Takes the result of a step that succeeded. Returns BAD_RECORD with one of its records once
   /// they are too many together.
-  std::optional<v1::JobError> Add(const v1::StepResult& result);
+  std::optional<v1::JobError> Add(const v1::StepResult& result, bool reads_input);
+
+  /// BAD_RECORD when records were left out and not one was taken: the input is not what the job
+  /// expects, and an empty result would hide that. Ask when all steps are done.
+  std::optional<v1::JobError> NothingTaken() const;
 
   /// The first ones, in the order of the reports.
   const std::vector<v1::SkippedRecord>& named() const { return named_; }
 
  private:
+  static v1::JobError ErrorAt(const v1::SkippedRecord& record, const std::string& what,
+                              const std::string& advice);
+
   const std::int64_t allowed_;
   std::int64_t count_ = 0;
+  std::int64_t output_records_ = 0;  // of the steps that read the input
   std::vector<v1::SkippedRecord> named_;
 };
 

@@ -35,6 +35,17 @@ absl::Status FromStorage(const absl::Status& status, const std::string& path) {
 
 bool IsGlob(std::string_view path) { return path.find_first_of("*?[") != std::string_view::npos; }
 
+// What a name that weir cannot read through says it is packed by; empty for others.
+std::string_view PackedBy(std::string_view path) {
+  constexpr std::pair<std::string_view, std::string_view> kPacked[] = {
+      {".bz2", "bzip2"}, {".zst", "zstd"}, {".xz", "xz"},   {".lz4", "lz4"},
+      {".lzma", "lzma"}, {".zip", "zip"},  {".7z", "7-zip"}};
+  for (const auto& [ending, program] : kPacked) {
+    if (path.ends_with(ending)) return program;
+  }
+  return "";
+}
+
 bool IsHidden(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   return !name.empty() && (name.front() == '.' || name.front() == '_');
@@ -45,6 +56,10 @@ class Expansion {
   explicit Expansion(env::Storage& storage) : storage_(storage) {}
 
   absl::Status AddNamed(const std::string& input) {
+    if (input.empty()) {
+      return InputError(absl::StatusCode::kInvalidArgument, job_error::kInvalidJob,
+                        "an input is the empty string", "is a variable of the shell unset?", "");
+    }
     absl::StatusOr<env::FileInfo> info = storage_.Stat(input);
     if (info.ok()) return Add(*info, 0, /*named=*/true);
     if (!absl::IsNotFound(info.status()) || !IsGlob(input))
@@ -104,9 +119,27 @@ class Expansion {
                         absl::StrCat("the name of an input file is not UTF-8: ", shown),
                         "rename it, or name the other files or a glob instead", shown);
     }
+    if (const std::string_view program = PackedBy(info.path); !program.empty()) {
+      return InputError(absl::StatusCode::kInvalidArgument, job_error::kInputUnreadable,
+                        absl::StrCat("input is packed by ", std::string(program),
+                                     ", which weir does not read: ", info.path),
+                        "unpack it, or pack it by gzip (NAME.gz is read as it is)", info.path);
+    }
+    if (absl::Status size = CheckSize(info); !size.ok()) return size;
     list_.files.push_back(InputFile{info.path, info.bytes});
     list_.total_bytes += info.bytes;
     return absl::OkStatus();
+  }
+
+  // Files below /proc and /sys say that they are empty and are not: to plan them as empty would
+  // lose what they hold.
+  absl::Status CheckSize(const env::FileInfo& info) {
+    if (info.bytes > 0) return absl::OkStatus();
+    const absl::StatusOr<std::string> content = storage_.ReadFile(info.path, 0);
+    if (content.ok() || !absl::IsResourceExhausted(content.status())) return absl::OkStatus();
+    return InputError(absl::StatusCode::kInvalidArgument, job_error::kInputUnreadable,
+                      absl::StrCat("input says that it is empty and is not: ", info.path),
+                      "it is no plain file (/proc, /sys); copy it into one first", info.path);
   }
 
   env::Storage& storage_;

@@ -119,6 +119,23 @@ TEST(Readers, LinesLongerThanAChunkAndCutsWithin) {
   }
 }
 
+TEST(Readers, AByteOrderMarkBelongsToNoRecordWhereverTheCutIs) {
+  const std::string mark = "\xEF\xBB\xBF";
+  const ScratchFile file(mark + "station;1\nb\n" + mark + "c");
+  const std::vector<std::string> expected = {"station;1", "b", mark + "c"};
+  for (int first = 0; first <= 20; ++first) {
+    for (int second = first; second <= 20; ++second) {
+      const auto lines = ReadAll<TextLines>(Cut(file.range(), {first, second}));
+      ASSERT_TRUE(lines.ok()) << lines.status();
+      ASSERT_EQ(*lines, expected) << first << ", " << second;
+    }
+  }
+  const ScratchFile only(mark);
+  EXPECT_TRUE(ReadAll<TextLines>({only.range()})->empty());
+  const ScratchFile part(mark.substr(0, 2));
+  EXPECT_EQ(*ReadAll<TextLines>({part.range()}), std::vector<std::string>{mark.substr(0, 2)});
+}
+
 TEST(Readers, FileEndingWithinAFixedRecordIsNamed) {
   const ScratchFile file("abcdefgh");
   const auto bad = BadRecordOf(ReadAll<FixedRecords<3>>({file.range()}).status());

@@ -61,6 +61,23 @@ TEST_F(InputExpansionTest, GlobsAreSortedAndLiteralNamesGoFirst) {
   EXPECT_EQ(Paths({"/we[ird"}), std::vector<std::string>{"/we[ird"});
 }
 
+TEST_F(InputExpansionTest, WhatIsPackedOtherwiseThanByGzipIsRefused) {
+  Directory("/d");
+  File("/d/a.gz", 9);
+  EXPECT_EQ(Paths({"/d"}), std::vector<std::string>{"/d/a.gz"});
+  for (const char* name : {"/d/b.bz2", "/d/b.zst", "/d/b.xz"}) {
+    File(name, 9);
+    const v1::JobError error = JobErrorFromStatus(ExpandInputs(storage_, {"/d"}).status());
+    EXPECT_EQ(error.code(), job_error::kInputUnreadable) << name;
+    EXPECT_EQ(error.file(), name);
+    ASSERT_TRUE(storage_.RemoveAll(name).ok());
+  }
+}
+
+TEST_F(InputExpansionTest, AnEmptyNameIsNoInput) {
+  EXPECT_EQ(CodeOf({""}), job_error::kInvalidJob);
+}
+
 TEST_F(InputExpansionTest, EmptyDirectoryIsAnEmptyInput) {
   Directory("/d");
   EXPECT_TRUE(Paths({"/d"}).empty());

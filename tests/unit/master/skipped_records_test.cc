@@ -26,9 +26,9 @@ v1::StepResult ResultWith(std::int64_t bad_records, int named) {
 
 TEST(SkippedRecords, TheJobEndsWithTheFirstTooMany) {
   SkippedRecords skipped(10);
-  EXPECT_FALSE(skipped.Add(ResultWith(6, 5)));
-  EXPECT_FALSE(skipped.Add(ResultWith(4, 4)));
-  const auto error = skipped.Add(ResultWith(1, 1));
+  EXPECT_FALSE(skipped.Add(ResultWith(6, 5), true));
+  EXPECT_FALSE(skipped.Add(ResultWith(4, 4), true));
+  const auto error = skipped.Add(ResultWith(1, 1), true);
   ASSERT_TRUE(error.has_value());
   EXPECT_EQ(error->code(), job_error::kBadRecord);
   EXPECT_EQ(error->file(), "/in/a");
@@ -36,16 +36,33 @@ TEST(SkippedRecords, TheJobEndsWithTheFirstTooMany) {
   EXPECT_NE(error->message().find("no number: 'x0'"), std::string::npos);
 }
 
+TEST(SkippedRecords, AJobThatTookNothingIsNotDone) {
+  SkippedRecords skipped(1000);
+  EXPECT_FALSE(skipped.NothingTaken()) << "an empty input is no error";
+  EXPECT_FALSE(skipped.Add(ResultWith(6, 5), true));
+  const auto error = skipped.NothingTaken();
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code(), job_error::kBadRecord);
+  EXPECT_EQ(error->file(), "/in/a");
+  EXPECT_NE(error->message().find("all 6 records were left out"), std::string::npos);
+  v1::StepResult taken;
+  taken.set_output_records(1);
+  EXPECT_FALSE(skipped.Add(taken, false));
+  EXPECT_TRUE(skipped.NothingTaken()) << "what a later layer makes of nothing does not count";
+  EXPECT_FALSE(skipped.Add(taken, true));
+  EXPECT_FALSE(skipped.NothingTaken());
+}
+
 TEST(SkippedRecords, NamesTheFirstTen) {
   SkippedRecords skipped(1000);
-  for (int i = 0; i < 4; ++i) EXPECT_FALSE(skipped.Add(ResultWith(100, 5)));
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(skipped.Add(ResultWith(100, 5), true));
   ASSERT_EQ(skipped.named().size(), 10u);
   EXPECT_EQ(skipped.named()[9].content(), "x4");
 }
 
 TEST(SkippedRecords, AJobsOwnCounterOfThatNameIsNotMeant) {
   SkippedRecords skipped(0);
-  EXPECT_FALSE(skipped.Add(ResultWith(5, 0)));
+  EXPECT_FALSE(skipped.Add(ResultWith(5, 0), true));
 }
 
 }  // namespace
