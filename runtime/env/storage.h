@@ -20,6 +20,9 @@ struct FileInfo {
   bool is_directory = false;
   bool is_regular = false;
   std::int64_t bytes = 0;
+  /// A directory with a file system of its own, or one that is mounted here a second time: it can
+  /// be neither renamed nor replaced. Told by Stat and List where the system tells it.
+  bool is_mount_point = false;
 };
 
 /// A lock that others of its file's users respect. Held until this is destroyed, or until the
@@ -38,6 +41,9 @@ class Storage {
   virtual absl::StatusOr<FileInfo> Stat(const std::string& path) = 0;
   /// Entries of a directory, sorted by name, "." and ".." left out.
   virtual absl::StatusOr<std::vector<FileInfo>> List(const std::string& directory) = 0;
+  /// Names in a directory, sorted, "." and ".." left out: links to nowhere too, and no look at
+  /// what the names stand for.
+  virtual absl::StatusOr<std::vector<std::string>> ListNames(const std::string& directory) = 0;
   /// Paths that match a shell glob, sorted.
   virtual absl::StatusOr<std::vector<std::string>> Glob(const std::string& pattern) = 0;
   /// True when this user may make entries in a directory.
@@ -64,6 +70,10 @@ class Storage {
   /// left as it is: runs are immutable. Blocking: a copy moves the whole run. Failure semantics: a
   /// copy appears whole or not at all. Errors: kNotFound (source gone); messages name both paths.
   virtual absl::Status HandOverRun(const std::string& source, const std::string& destination) = 0;
+  /// Gives two directories, or files, each other's names in one step and syncs the directories
+  /// above. Errors: kUnimplemented where the file system or the kernel cannot; nothing has happened
+  /// then.
+  virtual absl::Status Exchange(const std::string& a, const std::string& b) = 0;
   virtual absl::Status SyncDirectory(const std::string& path) = 0;
   /// Removes a tree; not existing is success.
   virtual absl::Status RemoveAll(const std::string& path) = 0;

@@ -54,7 +54,7 @@ std::shared_ptr<MemoryStorage::File> MemoryStorage::Sized(std::int64_t bytes) {
 }
 
 env::FileInfo MemoryStorage::InfoOf(const std::string& path, const File& file) const {
-  return {path, file.is_directory, !file.is_directory, file.bytes()};
+  return {path, file.is_directory, !file.is_directory, file.bytes(), mount_points_.contains(path)};
 }
 
 absl::Status MemoryStorage::Enter(const char* operation, const std::string& path) const {
@@ -97,6 +97,16 @@ absl::StatusOr<std::vector<env::FileInfo>> MemoryStorage::List(const std::string
       entries.push_back(InfoOf(entry->first, *entry->second));
   }
   return entries;
+}
+
+absl::StatusOr<std::vector<std::string>> MemoryStorage::ListNames(const std::string& directory) {
+  const auto entries = List(directory);
+  if (!entries.ok()) return entries.status();
+  std::vector<std::string> names;
+  for (const env::FileInfo& entry : *entries) {
+    names.push_back(entry.path.substr(Below(directory).size()));
+  }
+  return names;
 }
 
 absl::StatusOr<std::vector<std::string>> MemoryStorage::Glob(const std::string& pattern) {
@@ -211,8 +221,28 @@ absl::StatusOr<std::string> MemoryStorage::ReadFile(const std::string& path,
 absl::Status MemoryStorage::Rename(const std::string& from, const std::string& to) {
   if (absl::Status gate = Enter("rename", from); !gate.ok()) return gate;
   if (!files_.contains(from)) return Failed(ENOENT, "rename", from);
+  if (mount_points_.contains(from)) return Failed(EBUSY, "rename", from);
   if (files_.contains(to) && !IsEmptyDirectory(to)) return Failed(EEXIST, "rename", to);
   if (absl::Status parent = CheckParent(to); !parent.ok()) return parent;
+  Move(from, to);
+  return absl::OkStatus();
+}
+
+absl::Status MemoryStorage::Exchange(const std::string& a, const std::string& b) {
+  if (absl::Status gate = Enter("exchange", a); !gate.ok()) return gate;
+  if (!exchanges_) return absl::UnimplementedError(absl::StrCat("exchange ", a, " and ", b));
+  for (const std::string& path : {a, b}) {
+    if (!files_.contains(path)) return Failed(ENOENT, "exchange", path);
+    if (mount_points_.contains(path)) return Failed(EBUSY, "exchange", path);
+  }
+  const std::string aside = a + ".exchanged";
+  Move(a, aside);
+  Move(b, a);
+  Move(aside, b);
+  return absl::OkStatus();
+}
+
+void MemoryStorage::Move(const std::string& from, const std::string& to) {
   std::map<std::string, std::shared_ptr<File>> moved;
   const auto begin = files_.lower_bound(Below(from));
   const auto end = files_.lower_bound(Behind(from));
@@ -223,7 +253,6 @@ absl::Status MemoryStorage::Rename(const std::string& from, const std::string& t
   moved[to] = std::move(files_[from]);
   files_.erase(from);
   for (auto& [path, file] : moved) files_[path] = std::move(file);
-  return absl::OkStatus();
 }
 
 absl::Status MemoryStorage::HandOverRun(const std::string& source, const std::string& destination) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ class MemoryStorage final : public env::Storage {
 
   absl::StatusOr<env::FileInfo> Stat(const std::string& path) override;
   absl::StatusOr<std::vector<env::FileInfo>> List(const std::string& directory) override;
+  absl::StatusOr<std::vector<std::string>> ListNames(const std::string& directory) override;
   absl::StatusOr<std::vector<std::string>> Glob(const std::string& pattern) override;
   bool MayWriteIn(const std::string& directory) override;
   absl::Status MakeDirectory(const std::string& path) override;
@@ -31,6 +33,7 @@ class MemoryStorage final : public env::Storage {
   absl::StatusOr<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) override;
   absl::Status Rename(const std::string& from, const std::string& to) override;
   absl::Status HandOverRun(const std::string& source, const std::string& destination) override;
+  absl::Status Exchange(const std::string& a, const std::string& b) override;
   absl::Status SyncDirectory(const std::string& path) override;
   absl::Status RemoveAll(const std::string& path) override;
   absl::StatusOr<std::int64_t> FreeBytes(const std::string& path) override;
@@ -45,6 +48,10 @@ class MemoryStorage final : public env::Storage {
   /// Every path, sorted.
   std::vector<std::string> Paths() const;
   void SetFull(bool full) { full_ = full; }
+  /// False: as NFS and most of FUSE, which know no exchange.
+  void SetExchanges(bool exchanges) { exchanges_ = exchanges; }
+  /// From now on the directory is a mount point, which cannot be renamed.
+  void SetMountPoint(const std::string& path) { mount_points_.insert(path); }
   /// Called before every operation; a status other than OK is its result.
   void SetGate(std::function<absl::Status(const char* operation, const std::string& path)> gate) {
     gate_ = std::move(gate);
@@ -68,10 +75,13 @@ class MemoryStorage final : public env::Storage {
   absl::Status CheckRoom(const char* what, const std::string& path) const;
   absl::Status CheckParent(const std::string& path) const;
   bool IsEmptyDirectory(const std::string& path) const;
+  void Move(const std::string& from, const std::string& to);
 
   std::map<std::string, std::shared_ptr<File>> files_;
   std::function<absl::Status(const char*, const std::string&)> gate_;
   bool full_ = false;
+  bool exchanges_ = true;
+  std::set<std::string> mount_points_;
 };
 
 }  // namespace weir::sim

@@ -47,6 +47,10 @@ absl::StatusOr<std::vector<env::FileInfo>> WorkerStorage::List(const std::string
   return Of(directory).List(directory);
 }
 
+absl::StatusOr<std::vector<std::string>> WorkerStorage::ListNames(const std::string& directory) {
+  return Of(directory).ListNames(directory);
+}
+
 absl::StatusOr<std::vector<std::string>> WorkerStorage::Glob(const std::string& pattern) {
   return Of(pattern).Glob(pattern);
 }
@@ -91,6 +95,11 @@ absl::StatusOr<std::string> WorkerStorage::ReadFile(const std::string& path,
 absl::Status WorkerStorage::Rename(const std::string& from, const std::string& to) {
   if (&Of(from) != &Of(to)) return ErrnoStatus(EXDEV, absl::StrCat("rename ", from, " to ", to));
   return Of(from).Rename(from, to);
+}
+
+absl::Status WorkerStorage::Exchange(const std::string& a, const std::string& b) {
+  if (&Of(a) != &Of(b)) return ErrnoStatus(EXDEV, absl::StrCat("exchange ", a, " and ", b));
+  return Of(a).Exchange(a, b);
 }
 
 absl::Status WorkerStorage::HandOverRun(const std::string& source, const std::string& destination) {

@@ -27,6 +27,7 @@ class WorkerStorage final : public env::Storage {
 
   absl::StatusOr<env::FileInfo> Stat(const std::string& path) override;
   absl::StatusOr<std::vector<env::FileInfo>> List(const std::string& directory) override;
+  absl::StatusOr<std::vector<std::string>> ListNames(const std::string& directory) override;
   absl::StatusOr<std::vector<std::string>> Glob(const std::string& pattern) override;
   bool MayWriteIn(const std::string& directory) override;
   absl::Status MakeDirectory(const std::string& path) override;
@@ -38,6 +39,7 @@ class WorkerStorage final : public env::Storage {
   absl::StatusOr<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) override;
   absl::Status Rename(const std::string& from, const std::string& to) override;
   absl::Status HandOverRun(const std::string& source, const std::string& destination) override;
+  absl::Status Exchange(const std::string& a, const std::string& b) override;
   absl::Status SyncDirectory(const std::string& path) override;
   absl::Status RemoveAll(const std::string& path) override;
   absl::StatusOr<std::int64_t> FreeBytes(const std::string& path) override;

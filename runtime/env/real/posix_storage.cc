@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
+#include "runtime/env/real/rename_without_loss.h"
 #include "runtime/env/real/run_handover.h"
 
 namespace weir::env {
@@ -32,11 +33,24 @@ std::string ParentOf(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
+// A second mount of the same file system has the device of the directory above, so the kernel is
+// asked first; one that does not know has devices only.
+bool IsMountPoint(const std::string& path, const struct stat& st) {
+  struct statx more;
+  if (::statx(AT_FDCWD, path.c_str(), 0, 0, &more) == 0 &&
+      (more.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0) {
+    return (more.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  }
+  struct stat above;
+  return ::stat((path + "/..").c_str(), &above) == 0 && above.st_dev != st.st_dev;
+}
+
 FileInfo InfoFrom(const std::string& path, const struct stat& st) {
   return {.path = path,
           .is_directory = S_ISDIR(st.st_mode),
           .is_regular = S_ISREG(st.st_mode),
-          .bytes = st.st_size};
+          .bytes = st.st_size,
+          .is_mount_point = S_ISDIR(st.st_mode) && IsMountPoint(path, st)};
 }
 
 absl::Status WriteAll(int fd, std::string_view content, const std::string& what) {
@@ -124,10 +138,14 @@ absl::StatusOr<FileInfo> PosixStorage::Stat(const std::string& path) {
   return InfoFrom(path, st);
 }
 
-absl::StatusOr<std::vector<FileInfo>> PosixStorage::List(const std::string& directory) {
+absl::StatusOr<std::vector<std::string>> PosixStorage::ListNames(const std::string& directory) {
   const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return Failed("list", directory);
-  auto names = NamesIn(fd, directory);
+  return NamesIn(fd, directory);
+}
+
+absl::StatusOr<std::vector<FileInfo>> PosixStorage::List(const std::string& directory) {
+  auto names = ListNames(directory);
   if (!names.ok()) return names.status();
   const std::string prefix = directory.ends_with('/') ? directory : directory + "/";
   std::vector<FileInfo> entries;
@@ -228,15 +246,7 @@ absl::StatusOr<std::string> PosixStorage::ReadFile(const std::string& path,
 }
 
 absl::Status PosixStorage::Rename(const std::string& from, const std::string& to) {
-  const std::string what = absl::StrCat("rename ", from, " to ", to);
-  // Never replaces what is there, except an empty directory, which rename itself allows.
-  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) != 0) {
-    if (errno != EEXIST) return ErrnoStatus(errno, what);
-    struct stat st;
-    if (::lstat(to.c_str(), &st) != 0) return ErrnoStatus(errno, what);
-    if (!S_ISDIR(st.st_mode)) return ErrnoStatus(EEXIST, what);
-    if (::rename(from.c_str(), to.c_str()) != 0) return ErrnoStatus(errno, what);
-  }
+  if (absl::Status renamed = RenameWithoutLoss(from, to); !renamed.ok()) return renamed;
   return SyncDirectory(ParentOf(to));
 }
 
@@ -244,10 +254,17 @@ absl::Status PosixStorage::HandOverRun(const std::string& source, const std::str
   return env::HandOverRun(source, destination);
 }
 
+absl::Status PosixStorage::Exchange(const std::string& a, const std::string& b) {
+  if (absl::Status exchanged = ExchangeNames(a, b); !exchanged.ok()) return exchanged;
+  absl::Status synced = SyncDirectory(ParentOf(a));
+  return synced.ok() && ParentOf(a) != ParentOf(b) ? SyncDirectory(ParentOf(b)) : synced;
+}
+
 absl::Status PosixStorage::SyncDirectory(const std::string& path) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid()) return Failed("open", path);
-  if (::fsync(fd.get()) != 0) return Failed("sync", path);
+  // Where directories cannot be synced, names are as durable as that file system makes them.
+  if (::fsync(fd.get()) != 0 && !IsUnknownToFileSystem(errno)) return Failed("sync", path);
   return absl::OkStatus();
 }
 

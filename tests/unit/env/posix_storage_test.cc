@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "runtime/base/errno_status.h"
+#include "runtime/env/real/rename_without_loss.h"
 
 namespace weir::env {
 namespace {
@@ -76,6 +77,66 @@ TEST_F(PosixStorageTest, RenameNeverReplacesAnythingButAnEmptyDirectory) {
   ASSERT_TRUE(storage_.MakeDirectory(At("empty")).ok());
   EXPECT_TRUE(storage_.Rename(At("from"), At("empty")).ok());
   EXPECT_TRUE(storage_.Stat(At("empty/part")).ok());
+}
+
+TEST_F(PosixStorageTest, RenamesAsSafelyWhereTheFileSystemKnowsNoFlags) {
+  ASSERT_TRUE(storage_.MakeDirectory(At("from")).ok());
+  Put("from/part", "1");
+  ASSERT_TRUE(storage_.MakeDirectory(At("full")).ok());
+  Put("full/x", "1");
+  Put("file", "file");
+  Put("other", "other");
+  ASSERT_EQ(symlink("nowhere", At("link").c_str()), 0);
+  for (const char* taken : {"full", "file", "link"}) {
+    EXPECT_TRUE(absl::IsAlreadyExists(RenameWithoutFlags(At("from"), At(taken)))) << taken;
+    EXPECT_TRUE(absl::IsAlreadyExists(RenameWithoutFlags(At("other"), At(taken)))) << taken;
+  }
+  EXPECT_EQ(storage_.ReadFile(At("file"), 100).value(), "file");
+  EXPECT_TRUE(absl::IsNotFound(RenameWithoutFlags(At("none"), At("to"))));
+  ASSERT_TRUE(storage_.MakeDirectory(At("empty")).ok());
+  EXPECT_TRUE(RenameWithoutFlags(At("from"), At("empty")).ok());
+  EXPECT_TRUE(storage_.Stat(At("empty/part")).ok());
+  EXPECT_TRUE(RenameWithoutFlags(At("other"), At("renamed")).ok());
+  EXPECT_EQ(storage_.ReadFile(At("renamed"), 100).value(), "other");
+  EXPECT_TRUE(absl::IsNotFound(storage_.Stat(At("other")).status()));
+}
+
+TEST_F(PosixStorageTest, ExchangesDirectories) {
+  for (const char* name : {"a", "b"}) {
+    ASSERT_TRUE(storage_.MakeDirectory(At(name)).ok());
+    Put(std::string(name) + "/was", name);
+  }
+  const absl::Status exchanged = storage_.Exchange(At("a"), At("b"));
+  if (absl::IsUnimplemented(exchanged)) GTEST_SKIP() << "not on the file system of " << dir_;
+  ASSERT_TRUE(exchanged.ok()) << exchanged;
+  EXPECT_EQ(storage_.ReadFile(At("a/was"), 100).value(), "b");
+  EXPECT_EQ(storage_.ReadFile(At("b/was"), 100).value(), "a");
+  EXPECT_TRUE(absl::IsNotFound(storage_.Exchange(At("a"), At("none"))));
+}
+
+TEST_F(PosixStorageTest, AnExchangeOrSyncThatAFileSystemDoesNotKnowIsToldApart) {
+  // procfs has neither.
+  EXPECT_TRUE(IsUnknownToFileSystem(EINVAL) && IsUnknownToFileSystem(ENOSYS) &&
+              IsUnknownToFileSystem(ENOTSUP));
+  EXPECT_FALSE(IsUnknownToFileSystem(EIO) || IsUnknownToFileSystem(EXDEV));
+  const absl::Status synced = storage_.SyncDirectory("/proc/self");
+  EXPECT_TRUE(synced.ok()) << synced;
+  EXPECT_TRUE(absl::IsNotFound(storage_.SyncDirectory("/proc/self/none")));
+}
+
+TEST_F(PosixStorageTest, TellsMountPoints) {
+  ASSERT_TRUE(storage_.MakeDirectory(At("a")).ok());
+  EXPECT_FALSE(storage_.Stat(At("a")).value().is_mount_point);
+  EXPECT_TRUE(storage_.Stat("/proc").value().is_mount_point);
+  EXPECT_TRUE(storage_.Stat("/").value().is_mount_point);
+  EXPECT_FALSE(storage_.Stat("/proc/self").value().is_mount_point);
+}
+
+TEST_F(PosixStorageTest, ListsNamesOfLinksToNowhereToo) {
+  Put("b", "1");
+  ASSERT_EQ(symlink("nowhere", At("a").c_str()), 0);
+  EXPECT_EQ(storage_.ListNames(dir_).value(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(absl::IsNotFound(storage_.ListNames(At("b")).status()));
 }
 
 TEST_F(PosixStorageTest, RemoveAllTakesTheTreeButNotWhatLinksPointTo) {
