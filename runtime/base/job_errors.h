@@ -21,6 +21,7 @@ inline constexpr std::string_view kDiskFull = "DISK_FULL";
 inline constexpr std::string_view kOutOfMemory = "OUT_OF_MEMORY";
 inline constexpr std::string_view kOutputExists = "OUTPUT_EXISTS";
 inline constexpr std::string_view kOutputNotShared = "OUTPUT_NOT_SHARED";
+inline constexpr std::string_view kOutputUnusable = "OUTPUT_UNUSABLE";
 inline constexpr std::string_view kInputNotFound = "INPUT_NOT_FOUND";
 inline constexpr std::string_view kInputUnreadable = "INPUT_UNREADABLE";
 inline constexpr std::string_view kInputChanged = "INPUT_CHANGED";

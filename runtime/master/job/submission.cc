@@ -10,6 +10,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/nearest_name.h"
 #include "runtime/master/input/input_expansion.h"
+#include "runtime/master/output/old_output.h"
 #include "runtime/master/output/staged_output.h"
 #include "runtime/master/planning/codec_choice.h"
 #include "runtime/master/planning/given_plan.h"
@@ -83,6 +84,8 @@ absl::Status CheckInputsOutside(const InputList& input, const std::string& outpu
 absl::StatusOr<InputList> ListInputs(env::Storage& storage, const v1::JobSpec& spec,
                                      SubmissionKind kind) {
   if (kind == SubmissionKind::kRun) {
+    absl::Status restored = RestoreOldOutput(storage, spec.output());
+    if (!restored.ok()) return restored;
     if (absl::Status output = CheckOutput(storage, spec); !output.ok()) return output;
   }
   absl::StatusOr<InputList> input =

@@ -5,46 +5,18 @@
 
 #include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
-#include "nlohmann/json.hpp"
-#include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/base/log.h"
+#include "runtime/master/output/old_output.h"
+#include "runtime/master/output/output_errors.h"
+#include "runtime/master/output/output_probe.h"
 
 namespace weir::master {
 namespace {
 
-constexpr char kManifestName[] = "manifest.json";
-constexpr std::int64_t kManifestBytesMax = 64 << 20;
-
 std::string Join(const std::string& directory, absl::string_view name) {
   return absl::StrCat(directory, "/", name);
-}
-
-std::string WithoutTrailingSlashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
-
-absl::Status OutputExists(const std::string& output) {
-  return StatusFromJobError(
-      absl::StatusCode::kAlreadyExists,
-      MakeJobError(job_error::kOutputExists, absl::StrCat("output already exists: ", output),
-                   "choose another directory, remove this one, or pass --overwrite"));
-}
-
-/// Adds what the master was doing; the code that storage chose stays, disk full stays disk full.
-absl::Status FromStorage(const absl::Status& status, absl::string_view doing) {
-  if (status.ok()) return status;
-  v1::JobError error = JobErrorFromStatus(status);
-  if (IsDiskFull(status)) {
-    error.set_advice("free space where the output goes, then run the job again");
-  } else {
-    error.set_code(std::string(job_error::kInternal));
-    if (error.advice().empty()) error.set_advice("check the file system of the output directory");
-  }
-  error.set_message(absl::StrCat(doing, ": ", status.message()));
-  return StatusFromJobError(status.code(), error);
 }
 
 absl::StatusOr<bool> Exists(env::Storage& storage, const std::string& path) {
@@ -54,53 +26,14 @@ absl::StatusOr<bool> Exists(env::Storage& storage, const std::string& path) {
   return info.status();
 }
 
-nlohmann::json PartToJson(const v1::OutputPart& part) {
-  return {{"file", part.file()},
-          {"bytes", part.bytes()},
-          {"records", part.records()},
-          {"xxh3_64", part.xxh3_64()}};
-}
-
-std::string ManifestText(const ManifestHead& head, const std::vector<v1::OutputPart>& parts) {
-  nlohmann::json manifest;
-  manifest["schema"] = 1;
-  manifest["weir_version"] = head.weir_version;
-  manifest["job_id"] = head.job_id;
-  manifest["job"] = head.spec.job();
-  manifest["plan_id"] = head.plan_id;
-  manifest["parameters"] = nlohmann::json::object();
-  for (const v1::JobParameter& parameter : head.spec.parameters()) {
-    manifest["parameters"][parameter.name()] = parameter.value();
-  }
-  manifest["parts"] = nlohmann::json::array();
-  for (const v1::OutputPart& part : parts) manifest["parts"].push_back(PartToJson(part));
-  // Parameters may hold any bytes; a manifest is always valid UTF-8.
-  return manifest.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-}
-
 /// The parts of the manifest in `output` if `job_id` wrote it, else nothing.
 absl::StatusOr<std::vector<v1::OutputPart>> PartsPublishedBy(env::Storage& storage,
                                                              const std::string& output,
                                                              const std::string& job_id) {
-  absl::StatusOr<std::string> text =
-      storage.ReadFile(Join(output, kManifestName), kManifestBytesMax);
-  if (!text.ok()) return text.status();
-  const nlohmann::json manifest = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  // Whoever else wrote an output here may have written anything; value() throws on other types.
-  const bool ours = manifest.is_object() && manifest.contains("job_id") &&
-                    manifest["job_id"].is_string() && manifest["job_id"] == job_id;
-  if (!ours) {
-    return absl::NotFoundError(absl::StrCat("job ", job_id, " did not publish ", output));
-  }
-  std::vector<v1::OutputPart> parts;
-  for (const nlohmann::json& entry : manifest.value("parts", nlohmann::json::array())) {
-    v1::OutputPart& part = parts.emplace_back();
-    part.set_file(entry.value("file", ""));
-    part.set_bytes(entry.value("bytes", std::int64_t{0}));
-    part.set_records(entry.value("records", std::int64_t{0}));
-    part.set_xxh3_64(entry.value("xxh3_64", ""));
-  }
-  return parts;
+  absl::StatusOr<Manifest> manifest = ReadManifest(storage, output);
+  if (!manifest.ok()) return manifest.status();
+  if (manifest->job_id == job_id) return std::move(manifest->parts);
+  return absl::NotFoundError(absl::StrCat("job ", job_id, " did not publish ", output));
 }
 
 /// Gives one part its final name. Done already is success: a commit may be repeated.
@@ -144,50 +77,63 @@ absl::Status DropTheRest(env::Storage& storage, const std::string& staging,
   return absl::OkStatus();
 }
 
+/// Where names cannot be exchanged. A crash between the two renames leaves no output; SettleOutput
+/// or RestoreOldOutput puts the old one back.
+absl::Status ReplaceByRenames(env::Storage& storage, const OutputPlaces& places) {
+  absl::Status aside = storage.Rename(places.output, places.replaced);
+  if (!aside.ok()) return FromStorage(aside, "cannot move the old output aside");
+  absl::Status renamed = storage.Rename(places.staging, places.output);
+  if (renamed.ok()) return renamed;
+  if (absl::Status back = storage.Rename(places.replaced, places.output); !back.ok()) {
+    LogWarning("The old output cannot be put back; rename it yourself",
+               {{"from", places.replaced}, {"to", places.output}, {"reason", back.message()}});
+  }
+  return FromStorage(renamed, "cannot publish the output");
+}
+
 /// The one moment at which the output appears.
 absl::Status PutInPlace(env::Storage& storage, const OutputPlaces& places, bool overwrite) {
   absl::StatusOr<bool> exists = Exists(storage, places.output);
   if (!exists.ok()) return FromStorage(exists.status(), "cannot look at the output directory");
-  if (*exists) {
-    if (!overwrite) return OutputExists(places.output);
-    absl::Status aside = storage.Rename(places.output, places.replaced);
-    if (!aside.ok()) return FromStorage(aside, "cannot move the old output aside");
+  if (!*exists) {
+    return FromStorage(storage.Rename(places.staging, places.output), "cannot publish the output");
   }
-  absl::Status renamed = storage.Rename(places.staging, places.output);
-  if (!renamed.ok()) {
-    if (*exists) storage.Rename(places.replaced, places.output).IgnoreError();
-    return FromStorage(renamed, "cannot publish the output");
+  if (!overwrite) return OutputExists(places.output);
+  const absl::Status exchanged = storage.Exchange(places.staging, places.output);
+  if (absl::IsUnimplemented(exchanged)) return ReplaceByRenames(storage, places);
+  return FromStorage(exchanged, "cannot exchange the old output for the new one");
+}
+
+/// What an overwrite may replace: a directory that can be moved and that nobody else uses.
+absl::Status CheckOldOutput(env::Storage& storage, const env::FileInfo& output) {
+  if (!output.is_directory) {
+    return StatusFromJobError(
+        absl::StatusCode::kFailedPrecondition,
+        MakeJobError(job_error::kOutputExists,
+                     absl::StrCat("output exists and is no directory: ", output.path),
+                     "choose a directory; --overwrite replaces directories only"));
   }
-  // The new output is in place; an old one that stays behind costs space, not correctness.
-  storage.RemoveAll(places.replaced).IgnoreError();
-  return absl::OkStatus();
+  absl::StatusOr<std::vector<std::string>> foreign = ForeignEntries(storage, output.path);
+  if (!foreign.ok()) return FromStorage(foreign.status(), "cannot list the old output");
+  return foreign->empty() ? absl::OkStatus() : OutputIsForeign(output.path, *foreign);
 }
 
 }  // namespace
 
-OutputPlaces::OutputPlaces(const std::string& output_path, const std::string& job_id)
-    : output(WithoutTrailingSlashes(output_path)),
-      staging(absl::StrCat(output, ".weir-staging-", job_id)),
-      marker(Join(staging, absl::StrCat(".weir-job-", job_id))),
-      replaced(absl::StrCat(output, ".weir-old-", job_id)) {}
-
-std::string PartName(int index) { return absl::StrFormat("part-%05d", index); }
-
-std::string StagedPartName(int index, int attempt) {
-  return absl::StrFormat("part-%05d.%d", index, attempt);
-}
-
 absl::Status CheckOutput(env::Storage& storage, const v1::JobSpec& spec) {
-  const std::string output = WithoutTrailingSlashes(spec.output());
+  const std::string output = OutputPlaces(spec.output(), "").output;
   absl::StatusOr<env::FileInfo> info = storage.Stat(output);
   if (info.ok()) {
-    if (!spec.overwrite()) return OutputExists(output);
-    if (info->is_directory) return absl::OkStatus();
-    return StatusFromJobError(
-        absl::StatusCode::kFailedPrecondition,
-        MakeJobError(job_error::kOutputExists,
-                     absl::StrCat("output exists and is no directory: ", output),
-                     "choose a directory; --overwrite replaces directories only"));
+    if (info->is_mount_point) {
+      return StatusFromJobError(
+          absl::StatusCode::kFailedPrecondition,
+          MakeJobError(job_error::kOutputUnusable,
+                       absl::StrCat("the output is a mount point, which nothing can take the place "
+                                    "of: ",
+                                    output),
+                       absl::StrCat("name a directory below it, such as ", Join(output, "out"))));
+    }
+    return spec.overwrite() ? CheckOldOutput(storage, *info) : OutputExists(output);
   }
   if (!absl::IsNotFound(info.status())) {
     return FromStorage(info.status(), "cannot look at the output directory");
@@ -211,8 +157,9 @@ absl::Status StageOutput(env::Storage& storage, const OutputPlaces& places, bool
   if (*exists && !overwrite) return OutputExists(places.output);
   absl::Status made = storage.MakeDirectory(places.staging);
   if (!made.ok()) return FromStorage(made, "cannot make the staging directory");
-  return FromStorage(storage.WriteFileAtomically(places.marker, ""),
-                     "cannot write into the staging directory");
+  absl::Status marked = storage.WriteFileAtomically(places.marker, "");
+  if (!marked.ok()) return FromStorage(marked, "cannot write into the staging directory");
+  return ProbeOutput(storage, places, overwrite);
 }
 
 absl::StatusOr<std::vector<v1::OutputPart>> CommitOutput(env::Storage& storage,
@@ -221,7 +168,10 @@ absl::StatusOr<std::vector<v1::OutputPart>> CommitOutput(env::Storage& storage,
                                                          std::vector<CommittedPart> parts) {
   absl::StatusOr<std::vector<v1::OutputPart>> before =
       PartsPublishedBy(storage, places.output, head.job_id);
-  if (before.ok()) return before;
+  if (before.ok()) {
+    RetireOldOutput(storage, places);
+    return before;
+  }
   std::sort(parts.begin(), parts.end(),
             [](const CommittedPart& a, const CommittedPart& b) { return a.index < b.index; });
   std::vector<v1::OutputPart> listed;
@@ -241,6 +191,8 @@ absl::StatusOr<std::vector<v1::OutputPart>> CommitOutput(env::Storage& storage,
   absl::Status synced = storage.SyncDirectory(places.staging);
   if (!synced.ok()) return FromStorage(synced, "cannot sync the staging directory");
   if (absl::Status placed = PutInPlace(storage, places, overwrite); !placed.ok()) return placed;
+  // The new output is in place, whatever becomes of the old one.
+  RetireOldOutput(storage, places);
   return listed;
 }
 
@@ -254,7 +206,7 @@ absl::StatusOr<std::vector<v1::OutputPart>> SettleOutput(env::Storage& storage,
   absl::StatusOr<std::vector<v1::OutputPart>> published =
       PartsPublishedBy(storage, places.output, job_id);
   if (published.ok()) {
-    storage.RemoveAll(places.replaced).IgnoreError();
+    RetireOldOutput(storage, places);
     return published;
   }
   absl::StatusOr<bool> output = Exists(storage, places.output);

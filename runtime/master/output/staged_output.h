@@ -1,8 +1,8 @@
 #pragma once
 
 // The output directory: absent or complete. Parts are staged beside it, checked, listed in a
-// manifest and renamed into place. Blocking: on a WorkPool. Upstream: JobRun. Downstream:
-// env::Storage.
+// manifest and renamed into place; an old output goes in the same step. Blocking: on a WorkPool.
+// Upstream: JobRun. Downstream: env::Storage.
 
 #include <string>
 #include <vector>
@@ -10,22 +10,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/env/storage.h"
+#include "runtime/master/output/manifest.h"
+#include "runtime/master/output/output_places.h"
 #include "weir/v1/job.pb.h"
 
 namespace weir::master {
-
-/// Names of everything that a job's output goes through.
-struct OutputPlaces {
-  OutputPlaces(const std::string& output_path, const std::string& job_id);
-  std::string output;    // without trailing slashes
-  std::string staging;   // <output>.weir-staging-<job>
-  std::string marker;    // in staging; workers look for it to see that they share the file system
-  std::string replaced;  // <output>.weir-old-<job>: the old output during an overwrite
-};
-
-/// "part-00003", and its name while only attempt `attempt` vouches for it: "part-00003.1".
-std::string PartName(int index);
-std::string StagedPartName(int index, int attempt);
 
 /// One part that a committed attempt wrote.
 struct CommittedPart {
@@ -34,30 +23,29 @@ struct CommittedPart {
   v1::OutputPart part;
 };
 
-/// What the manifest says beside the parts.
-struct ManifestHead {
-  std::string weir_version;
-  std::string job_id;
-  std::string plan_id;
-  v1::JobSpec spec;
-};
-
-/// Checks that the output may be written: absolute, its parent exists, it does not exist itself
-/// unless `overwrite`. Errors, with a JobError: OUTPUT_EXISTS, INVALID_JOB, INPUT_UNREADABLE's kin
-/// as told by storage.
+/// Checks that the output may be written: its parent exists, and it does not exist itself unless
+/// the job overwrites and nothing would be lost (ForeignEntries) or stand in the way (a mount
+/// point). Errors, with a JobError: OUTPUT_EXISTS, OUTPUT_UNUSABLE, INVALID_JOB.
 absl::Status CheckOutput(env::Storage& storage, const v1::JobSpec& spec);
 
-/// Makes the staging directory with its marker. Errors: as CheckOutput, and DISK_FULL.
+/// Makes the staging directory with its marker and tries on its file system what CommitOutput will
+/// do (ProbeOutput). Errors: as CheckOutput, and DISK_FULL.
 absl::Status StageOutput(env::Storage& storage, const OutputPlaces& places, bool overwrite);
 
 /// Publishes the parts: checks their sizes, gives them their final names, drops what no committed
 /// attempt wrote, writes the manifest, syncs, renames staging to output. Returns the parts by
-/// index. Failure semantics: a second call after a crash anywhere inside ends the same way; the old
-/// output of
-///   an overwrite is put back when the new one cannot take its place.
+/// index.
+///
+/// An overwrite exchanges staging and output in one step where the file system can; elsewhere it
+/// takes two renames, between which there is no output. The old output is deleted unless something
+/// foreign appeared in it (RetireOldOutput).
+/// Failure semantics: a second call after a crash anywhere inside ends the same way; the old output
+///   of an overwrite is put back when the new one cannot take its place, and by SettleOutput or
+///   RestoreOldOutput after a crash.
 /// Errors: DATA_LOSS when a part is missing or of another size than reported; OUTPUT_EXISTS;
-/// DISK_FULL. Checked by: tests/unit/master/staged_output_test.cc (a crash after every Storage
-/// call).
+///   OUTPUT_UNUSABLE; DISK_FULL.
+/// Checked by: tests/unit/master/staged_output_test.cc (a crash after every Storage call, with and
+///   without exchange).
 absl::StatusOr<std::vector<v1::OutputPart>> CommitOutput(env::Storage& storage,
                                                          const OutputPlaces& places, bool overwrite,
                                                          const ManifestHead& head,

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/master/output/old_output.h"
 #include "tests/sim/memory_storage.h"
 
 namespace weir::master {
@@ -25,8 +27,24 @@ class StagedOutputTest : public ::testing::Test {
     EXPECT_TRUE(storage_.MakeDirectory("/out").ok());
   }
 
-  std::vector<CommittedPart> StageParts() {
-    EXPECT_TRUE(StageOutput(storage_, places_, false).ok());
+  /// What job j-0 published at the same place, with the pictures of its client.
+  void PublishOldOutput() {
+    ManifestHead head = head_;
+    head.job_id = "j-0";
+    v1::OutputPart part;
+    part.set_file("part-00000");
+    part.set_bytes(5);
+    part.set_xxh3_64("0123456789abcdef");
+    EXPECT_TRUE(storage_.MakeDirectory("/out/result").ok());
+    EXPECT_TRUE(storage_.WriteSized("/out/result/part-00000", 5).ok());
+    EXPECT_TRUE(storage_.MakeDirectory("/out/result/_weir").ok());
+    EXPECT_TRUE(storage_.WriteSized("/out/result/_weir/plan.json", 1).ok());
+    EXPECT_TRUE(
+        storage_.WriteFileAtomically("/out/result/manifest.json", ManifestText(head, {part})).ok());
+  }
+  std::vector<CommittedPart> StageParts(bool overwrite = false) {
+    const absl::Status staged = StageOutput(storage_, places_, overwrite);
+    EXPECT_TRUE(staged.ok()) << staged;
     std::vector<CommittedPart> parts;
     for (const int index : {1, 0}) {
       CommittedPart& part = parts.emplace_back();
@@ -86,19 +104,84 @@ TEST_F(StagedOutputTest, ExistingOutputIsRefusedUnlessOverwritten) {
   EXPECT_EQ(CodeOf(CheckOutput(storage_, spec)), job_error::kOutputExists);
   EXPECT_EQ(CodeOf(StageOutput(storage_, places_, false)), job_error::kOutputExists);
   spec.set_overwrite(true);
-  EXPECT_TRUE(CheckOutput(storage_, spec).ok());
+  EXPECT_TRUE(CheckOutput(storage_, spec).ok()) << "an empty directory";
   spec.set_output("/nowhere/result");
   EXPECT_EQ(CodeOf(CheckOutput(storage_, spec)), job_error::kInvalidJob);
 }
 
-TEST_F(StagedOutputTest, OverwriteReplacesTheOldOutput) {
-  const auto parts = StageParts();
+TEST_F(StagedOutputTest, OverwriteOfWhatWeirDidNotWriteIsRefusedAndNamed) {
+  PublishOldOutput();
+  v1::JobSpec spec;
+  spec.set_output("/out/result");
+  spec.set_overwrite(true);
+  EXPECT_TRUE(CheckOutput(storage_, spec).ok());
+  for (const char* name : {"a", "b", "c", "d"}) {
+    ASSERT_TRUE(storage_.WriteSized(absl::StrCat("/out/result/", name), 1).ok());
+  }
+  const absl::Status refused = CheckOutput(storage_, spec);
+  EXPECT_EQ(CodeOf(refused), job_error::kOutputExists);
+  EXPECT_NE(refused.message().find("/out/result holds a, b, c and 1 more"), std::string::npos)
+      << refused;
+  EXPECT_NE(JobErrorFromStatus(refused).advice().find("move these away"), std::string::npos);
+}
+
+TEST_F(StagedOutputTest, MountPointIsRefusedBeforeTheJob) {
+  v1::JobSpec spec;
+  spec.set_output("/out/result");
   ASSERT_TRUE(storage_.MakeDirectory("/out/result").ok());
-  ASSERT_TRUE(storage_.WriteSized("/out/result/old", 1).ok());
-  ASSERT_TRUE(CommitOutput(storage_, places_, true, head_, parts).ok());
-  EXPECT_FALSE(Exists("/out/result/old"));
-  EXPECT_TRUE(Exists("/out/result/part-00001"));
-  EXPECT_FALSE(Exists(places_.replaced));
+  storage_.SetMountPoint("/out/result");
+  for (const bool overwrite : {false, true}) {
+    spec.set_overwrite(overwrite);
+    const absl::Status refused = CheckOutput(storage_, spec);
+    EXPECT_EQ(CodeOf(refused), job_error::kOutputUnusable);
+    EXPECT_NE(refused.message().find("mount point"), std::string::npos) << refused;
+  }
+}
+
+TEST_F(StagedOutputTest, OverwriteReplacesTheOldOutput) {
+  for (const bool exchanges : {true, false}) {
+    storage_ = sim::MemoryStorage();
+    storage_.SetExchanges(exchanges);
+    ASSERT_TRUE(storage_.MakeDirectory("/out").ok());
+    PublishOldOutput();
+    ASSERT_TRUE(CommitOutput(storage_, places_, true, head_, StageParts(true)).ok());
+    EXPECT_EQ(storage_.Paths(),
+              (std::vector<std::string>{"/", "/out", "/out/result", "/out/result/manifest.json",
+                                        "/out/result/part-00000", "/out/result/part-00001"}));
+  }
+}
+
+TEST_F(StagedOutputTest, WithExchangeThereIsAnOutputAtEveryMoment) {
+  PublishOldOutput();
+  const auto parts = StageParts(true);
+  storage_.SetGate([this](const char*, const std::string&) {
+    const std::vector<std::string> paths = storage_.Paths();
+    EXPECT_NE(std::find(paths.begin(), paths.end(), "/out/result/manifest.json"), paths.end());
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(CommitOutput(storage_, places_, true, head_, parts).ok());
+}
+
+TEST_F(StagedOutputTest, WhatAppearedMeanwhileStaysAside) {
+  for (const bool exchanges : {true, false}) {
+    storage_ = sim::MemoryStorage();
+    storage_.SetExchanges(exchanges);
+    ASSERT_TRUE(storage_.MakeDirectory("/out").ok());
+    PublishOldOutput();
+    const auto parts = StageParts(true);
+    ASSERT_TRUE(storage_.WriteSized("/out/result/thesis.txt", 1).ok());
+    testing::internal::CaptureStderr();
+    ASSERT_TRUE(CommitOutput(storage_, places_, true, head_, parts).ok());
+    EXPECT_TRUE(Exists("/out/result/part-00001"));
+    EXPECT_FALSE(Exists("/out/result/thesis.txt"));
+    EXPECT_TRUE(Exists(places_.replaced + "/thesis.txt"));
+    EXPECT_TRUE(Exists(places_.replaced + "/part-00000"));
+    const std::string log = testing::internal::GetCapturedStderr();
+    EXPECT_NE(log.find(places_.replaced), std::string::npos) << log;
+    EXPECT_NE(log.find("thesis.txt"), std::string::npos) << log;
+    EXPECT_TRUE(SettleOutput(storage_, places_, "j-1").ok());
+    EXPECT_TRUE(Exists(places_.replaced + "/thesis.txt")) << "after a restart too";
+  }
 }
 
 TEST_F(StagedOutputTest, FullDiskHasItsName) {
@@ -115,16 +198,29 @@ TEST_F(StagedOutputTest, ForeignManifestIsNotOurs) {
   }
 }
 
+class CrashTest : public StagedOutputTest, public testing::WithParamInterface<bool> {
+ protected:
+  /// Both ways of replacing: by exchange, and by two renames.
+  void MakeWorld() {
+    storage_ = sim::MemoryStorage();
+    storage_.SetExchanges(GetParam());
+    EXPECT_TRUE(storage_.MakeDirectory("/out").ok());
+    PublishOldOutput();
+  }
+  bool OldOutputIsWhole() {
+    return Exists("/out/result/_weir/plan.json") && Exists("/out/result/part-00000") &&
+           Exists("/out/result/manifest.json");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Ways, CrashTest, testing::Bool());
+
 /// A crash after every single file operation of an overwriting commit: afterwards the output is the
 /// old one whole or the new one whole, and settling leaves nothing beside it.
-TEST_F(StagedOutputTest, CrashAnywhereLeavesOldOrNewOutputWhole) {
+TEST_P(CrashTest, AnywhereLeavesOldOrNewOutputWhole) {
   int crashes = 0;
   for (int allowed = 0;; ++allowed) {
-    storage_ = sim::MemoryStorage();
-    ASSERT_TRUE(storage_.MakeDirectory("/out").ok());
-    const auto parts = StageParts();
-    ASSERT_TRUE(storage_.MakeDirectory("/out/result").ok());
-    ASSERT_TRUE(storage_.WriteSized("/out/result/old", 1).ok());
+    MakeWorld();
+    const auto parts = StageParts(true);
     storage_.SetGate([left = allowed](const char*, const std::string&) mutable {
       return left-- > 0 ? absl::OkStatus() : absl::UnavailableError("crashed (simulated)");
     });
@@ -132,15 +228,54 @@ TEST_F(StagedOutputTest, CrashAnywhereLeavesOldOrNewOutputWhole) {
     storage_.SetGate(nullptr);
     const auto settled = SettleOutput(storage_, places_, "j-1");
     EXPECT_TRUE(settled.ok() || absl::IsNotFound(settled.status())) << settled.status();
-    EXPECT_EQ(Exists("/out/result/part-00000"), settled.ok()) << allowed;
-    EXPECT_NE(Exists("/out/result/old"), settled.ok()) << allowed;
+    EXPECT_EQ(Exists("/out/result/part-00001"), settled.ok()) << allowed;
+    EXPECT_NE(OldOutputIsWhole(), settled.ok()) << allowed;
     EXPECT_FALSE(Exists(places_.staging)) << allowed;
     EXPECT_FALSE(Exists(places_.replaced)) << allowed;
+    EXPECT_FALSE(Exists(places_.removed)) << allowed;
     if (committed && settled.ok() && crashes > 0 && allowed > 40) break;
     crashes += committed ? 0 : 1;
     ASSERT_LT(allowed, 100);
   }
   EXPECT_GT(crashes, 10);
+}
+
+/// The same crashes, and nobody settles (an embedded run has no journal): the next run finds the
+/// old output or the new one, whole.
+TEST_P(CrashTest, AnywhereIsMendedByTheNextRun) {
+  int restored = 0;
+  for (int allowed = 0; allowed < 60; ++allowed) {
+    MakeWorld();
+    const auto parts = StageParts(true);
+    storage_.SetGate([left = allowed](const char*, const std::string&) mutable {
+      return left-- > 0 ? absl::OkStatus() : absl::UnavailableError("crashed (simulated)");
+    });
+    CommitOutput(storage_, places_, true, head_, parts).status().IgnoreError();
+    storage_.SetGate(nullptr);
+    restored += Exists("/out/result") ? 0 : 1;
+    EXPECT_TRUE(RestoreOldOutput(storage_, "/out/result/").ok()) << allowed;
+    EXPECT_NE(OldOutputIsWhole(), Exists("/out/result/part-00001")) << allowed;
+    v1::JobSpec spec;
+    spec.set_output("/out/result");
+    spec.set_overwrite(true);
+    EXPECT_TRUE(CheckOutput(storage_, spec).ok()) << allowed;
+  }
+  EXPECT_EQ(restored > 0, !GetParam()) << "only two renames leave a moment without output";
+}
+
+TEST_P(CrashTest, CommitMayBeRepeated) {
+  for (int allowed = 0; allowed < 60; ++allowed) {
+    MakeWorld();
+    const auto parts = StageParts(true);
+    storage_.SetGate([left = allowed](const char*, const std::string&) mutable {
+      return left-- > 0 ? absl::OkStatus() : absl::UnavailableError("crashed (simulated)");
+    });
+    CommitOutput(storage_, places_, true, head_, parts).status().IgnoreError();
+    storage_.SetGate(nullptr);
+    const auto again = CommitOutput(storage_, places_, true, head_, parts);
+    ASSERT_TRUE(again.ok()) << allowed << ": " << again.status();
+    EXPECT_EQ(storage_.Paths().size(), 6u) << allowed;
+  }
 }
 
 TEST_F(StagedOutputTest, CommitMayBeRepeatedAfterACrash) {
