@@ -33,8 +33,10 @@ absl::StatusOr<std::unique_ptr<FileAppender>> FileAppender::Create(const std::st
 
 absl::StatusOr<std::unique_ptr<FileAppender>> FileAppender::CreateUnnamed(const std::string& path) {
   Fd fd(::open(DirectoryOf(path).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0644));
-  // EISDIR: a kernel that does not know the flag.
-  const bool unknown = !fd.valid() && (errno == EOPNOTSUPP || errno == EISDIR);
+  // EISDIR: a kernel that does not know the flag. EINVAL, ENOSYS: file systems beyond one that
+  // does.
+  const bool unknown =
+      !fd.valid() && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOSYS);
   if (!fd.valid() && !unknown) return ErrnoStatus(errno, absl::StrCat("cannot create ", path));
   if (unknown || ::access(DescriptorPath(fd).c_str(), F_OK) != 0) {
     return absl::UnimplementedError(absl::StrCat("no file without a name is possible for ", path));

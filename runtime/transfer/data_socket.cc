@@ -3,11 +3,13 @@
 #include <netinet/tcp.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -165,8 +167,32 @@ asio::awaitable<absl::Status> DataSocket::SendFile(int fd, std::int64_t offset, 
       continue;
     }
     if (sent == 0) co_return absl::DataLossError(absl::StrCat("file ends at ", offset));
+    // A file system that cannot hand its pages to a socket, as some of FUSE.
+    if (errno == EINVAL || errno == ENOSYS) {
+      co_return co_await CopyFile(fd, offset, end - offset, moved);
+    }
     const absl::Status ready = co_await AfterRefusal("cannot send", errno, tcp::socket::wait_write);
     if (!ready.ok()) co_return ready;
+  }
+  co_return absl::OkStatus();
+}
+
+asio::awaitable<absl::Status> DataSocket::CopyFile(int fd, std::int64_t offset, std::int64_t bytes,
+                                                   Moved* moved) {
+  std::vector<char> piece(static_cast<std::size_t>(std::min(bytes, kSendFileBytesMax)));
+  while (bytes > 0) {
+    const auto most = std::min(static_cast<std::size_t>(bytes), piece.size());
+    const ssize_t got = ::pread(fd, piece.data(), most, offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      co_return Broken("cannot send", std::error_code(errno, std::generic_category()));
+    }
+    if (got == 0) co_return absl::DataLossError(absl::StrCat("file ends at ", offset));
+    absl::Status sent = co_await Write({piece.data(), static_cast<std::size_t>(got)});
+    if (!sent.ok()) co_return sent;
+    if (moved != nullptr) (*moved)(got);
+    offset += got;
+    bytes -= got;
   }
   co_return absl::OkStatus();
 }

@@ -44,7 +44,8 @@ class DataSocket : public std::enable_shared_from_this<DataSocket> {
   asio::awaitable<absl::Status> Read(char* into, std::size_t bytes, Moved* moved = nullptr);
   /// `more`: the next write follows at once, so the kernel may put both into one packet.
   asio::awaitable<absl::Status> Write(std::string_view bytes, bool more = false);
-  /// Sends a piece of a file without copying it. Errors: also kDataLoss when the file ends early.
+  /// Sends a piece of a file, without copying it where its file system can do that. Errors: also
+  /// kDataLoss when the file ends early.
   asio::awaitable<absl::Status> SendFile(int fd, std::int64_t offset, std::int64_t bytes,
                                          Moved* moved);
 
@@ -80,6 +81,8 @@ class DataSocket : public std::enable_shared_from_this<DataSocket> {
   class Waiting;
 
   asio::awaitable<absl::StatusOr<asio::ip::tcp::endpoint>> Resolve(const std::string& endpoint);
+  asio::awaitable<absl::Status> CopyFile(int fd, std::int64_t offset, std::int64_t bytes,
+                                         Moved* moved);
   asio::awaitable<absl::Status> AfterRefusal(const char* doing, int error_number,
                                              asio::ip::tcp::socket::wait_type ready);
   absl::Status Broken(const char* doing, const std::error_code& error);

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
@@ -14,14 +15,34 @@
 namespace weir::env {
 namespace {
 
+// Large enough that a run takes few calls, small enough that a kill is not held up by one.
+constexpr std::size_t kCopyBytes = 8 << 20;
+
+// For a file system from which sendfile cannot take, as some of FUSE.
+absl::Status ReadAndWrite(int from, int to, const std::string& what) {
+  std::vector<char> piece(kCopyBytes);
+  while (true) {
+    const ssize_t got = read(from, piece.data(), piece.size());
+    if (got == 0) return absl::OkStatus();
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return ErrnoStatus(errno, what);
+    for (ssize_t done = 0; done < got;) {
+      const ssize_t n = write(to, piece.data() + done, static_cast<std::size_t>(got - done));
+      if (n < 0 && errno != EINTR) return ErrnoStatus(errno, what);
+      if (n > 0) done += n;
+    }
+  }
+}
+
 absl::Status CopyBytes(int from, int to, const std::string& what) {
-  // Large enough that a run takes few calls, small enough that a kill is not held up by one.
-  constexpr std::size_t kCopyBytes = 8 << 20;
   while (true) {
     // Not copy_file_range, which refuses two file systems of different kinds.
     const ssize_t n = sendfile(to, from, nullptr, kCopyBytes);
     if (n == 0) return absl::OkStatus();
-    if (n < 0 && errno != EINTR) return ErrnoStatus(errno, what);
+    if (n >= 0 || errno == EINTR) continue;
+    // Both offsets are where sendfile left them.
+    if (errno == EINVAL || errno == ENOSYS) return ReadAndWrite(from, to, what);
+    return ErrnoStatus(errno, what);
   }
 }
 
@@ -49,6 +70,8 @@ absl::Status HandOverRun(const std::string& source, const std::string& destinati
     case EPERM:
     case EMLINK:
     case EOPNOTSUPP:
+    case ENOSYS:
+    case EINVAL:
       return CopyRun(source, destination);
     default:
       return ErrnoStatus(errno, absl::StrCat("cannot link run ", source, " to ", destination));

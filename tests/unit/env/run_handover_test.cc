@@ -69,6 +69,15 @@ TEST_F(RunHandoverTest, CopiesAcrossFileSystems) {
   EXPECT_FALSE(std::filesystem::exists(to + ".partial"));
 }
 
+TEST_F(RunHandoverTest, CopiesFromAFileSystemThatCannotSendFiles) {
+  const std::string from = "/proc/self/limits";  // no links, no sendfile
+  const std::string to = dir_ + "/copied.run";
+  const absl::Status status = HandOverRun(from, to);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(ContentOf(to), ContentOf(from));
+  EXPECT_THAT(ContentOf(to), testing::HasSubstr("Max open files"));
+}
+
 TEST_F(RunHandoverTest, NamesBothPathsWhenTheSourceIsGone) {
   const absl::Status status = HandOverRun(dir_ + "/gone.run", dir_ + "/to.run");
   EXPECT_TRUE(absl::IsNotFound(status));

@@ -62,6 +62,19 @@ TEST_F(TransferTest, MovesAPieceToItsPlace) {
   EXPECT_EQ(server_->counters().bytes, order.bytes);
 }
 
+TEST_F(TransferTest, SendsFromAFileSystemThatCannotSendFiles) {
+  StartServer();
+  StartFetcher();
+  const std::string path = "/proc/self/limits";  // sendfile answers EINVAL
+  const std::string content = format::ReadAll(path);
+  ASSERT_GT(content.size(), 100u);
+  const auto bytes = static_cast<std::int64_t>(content.size());
+  ASSERT_TRUE(catalog_->Publish(kJob, "1.1", {path, bytes}).ok());
+  const absl::Status status = FetchNow(Order("1.1", bytes));
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(format::ReadAll(folder_.File("received")), content);
+}
+
 TEST_F(TransferTest, ManyMoreBytesThanCreditArrive) {
   StartServer();
   StartFetcher();
