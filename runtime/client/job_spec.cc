@@ -1,7 +1,10 @@
 #include "runtime/client/job_spec.h"
 
+#include <filesystem>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/base/job_errors.h"
 
 namespace weir::client {
 
@@ -42,6 +45,23 @@ v1::JobSpec MakeJobSpec(const JobOptions& job, CommandHost& host) {
   spec.set_deadline_ms(absl::ToInt64Milliseconds(job.deadline));
   spec.set_idempotency_key(absl::StrFormat("%016x", host.random.Next()));
   return spec;
+}
+
+absl::Status CheckOverwrite(const v1::JobSpec& spec, const std::string& working_directory) {
+  if (!spec.overwrite()) return absl::OkStatus();
+  std::string output = std::filesystem::path(spec.output()).lexically_normal();
+  while (output.size() > 1 && output.ends_with('/')) output.pop_back();
+  const std::string below = output.ends_with('/') ? output : output + "/";
+  if (working_directory != output && !working_directory.starts_with(below)) {
+    return absl::OkStatus();
+  }
+  return StatusFromJobError(
+      absl::StatusCode::kAlreadyExists,
+      MakeJobError(
+          job_error::kOutputExists,
+          absl::StrCat("--overwrite would replace the current directory",
+                       working_directory == output ? "" : " with one above it", ": ", output),
+          "change to another directory first, or choose another output"));
 }
 
 }  // namespace weir::client

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "runtime/client/command_host.h"
 #include "runtime/client/flags/options.h"
 #include "weir/v1/job.pb.h"
@@ -13,5 +14,8 @@ std::string AbsolutePath(const std::string& path, const std::string& working_dir
 
 /// Returns the message of a job, with absolute paths and a fresh idempotency key.
 v1::JobSpec MakeJobSpec(const JobOptions& job, CommandHost& host);
+
+/// Refuses to replace the directory that the user is in, or one above it. Errors: OUTPUT_EXISTS.
+absl::Status CheckOverwrite(const v1::JobSpec& spec, const std::string& working_directory);
 
 }  // namespace weir::client

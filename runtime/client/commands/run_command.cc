@@ -27,6 +27,8 @@ namespace {
 absl::StatusOr<std::string> SubmitJob(const JobOptions& job, Session& session, CommandHost& host) {
   v1::SubmitRequest request;
   *request.mutable_spec() = MakeJobSpec(job, host);
+  absl::Status harmless = CheckOverwrite(request.spec(), host.working_directory);
+  if (!harmless.ok()) return harmless;
   absl::Status planned = AddPlanFile(job, host, *request.mutable_spec());
   if (!planned.ok()) return planned;
   auto response = Ask<rpc::Submit>(session, std::move(request));

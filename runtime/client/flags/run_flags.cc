@@ -82,7 +82,9 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
   command.add_flag("--no-sample", job.no_sample,
                    "Plan without running a small part of a large input before");
   if (needs_output) {
-    command.add_flag("--overwrite", job.overwrite, "Replace an output directory that exists");
+    command.add_flag(
+        "--overwrite", job.overwrite,
+        "Replace an output directory that Weir wrote, or an empty one; nothing else is deleted");
     AddDuration(command, "--deadline", job.deadline, "End the job after this time");
   }
 }

@@ -79,6 +79,21 @@ TEST_F(CommandsTest, SubmitSendsAbsolutePathsAndPrintsTheId) {
   EXPECT_EQ(master_.spec.idempotency_key().size(), 16u);
 }
 
+TEST_F(CommandsTest, NeverReplacesTheCurrentDirectoryOrOneAboveIt) {
+  SubmitOptions options = SomeJob();
+  options.job.overwrite = true;
+  for (const char* output : {".", "./", "..", "x/..", "/"}) {
+    err_.str("");
+    options.job.output = output;
+    EXPECT_EQ(Submit(options, host_), kExitRefused) << output;
+    EXPECT_NE(err_.str().find("OUTPUT_EXISTS"), std::string::npos) << err_.str();
+    EXPECT_NE(err_.str().find("current directory"), std::string::npos) << err_.str();
+    EXPECT_EQ(master_.spec.job(), "") << "submitted all the same";
+  }
+  options.job.output = dir_ + "x";
+  EXPECT_EQ(Submit(options, host_), kExitOk) << "beside it, with a name that begins alike";
+}
+
 TEST_F(CommandsTest, RefusalsBecomeExitCodes) {
   const std::vector<std::pair<absl::Status, int>> refusals = {
       {absl::InvalidArgumentError("no job 'wordcuont'"), kExitUsage},
