@@ -273,10 +273,14 @@ class Misuse(WeirTest):
         keep = self.write("out/keep", "mine")
         result = self.run_job("wordcount", a, "-o", out)
         self.assert_fails(result, 4, out, "--overwrite")
-        self.assertTrue(os.path.exists(keep))
+        self.assert_fails(self.run_job("wordcount", a, "-o", out, "--overwrite"), 4, out, "keep")
+        self.assertEqual(self.text(keep), "mine")
+        os.remove(keep)
         self.assert_ok(self.run_job("wordcount", a, "-o", out, "--overwrite"))
         self.assertEqual(sorted(read_parts(out)), [b"x\t2", b"y\t1"])
-        self.assertFalse(os.path.exists(keep))
+        b = self.write("b", "z")
+        self.assert_ok(self.run_job("wordcount", b, "-o", out, "--overwrite"))
+        self.assertEqual(sorted(read_parts(out)), [b"z\t1"])
         self.assert_nothing_left()
 
     def test_unreadable_file(self):
