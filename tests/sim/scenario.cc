@@ -249,7 +249,7 @@ void MasterDiesInStorage(Builder& b, Expectations& expected) {
   for (UserJob& job : b.world().jobs()) job.spec.set_overwrite(b.draw().Chance(0.5));
   const absl::Duration pause = b.draw().Duration(absl::Milliseconds(10), absl::Seconds(3));
   b.world().After(absl::Seconds(2) - absl::Milliseconds(1),
-                  [&w = b.world(), n = static_cast<int>(b.draw().Between(0, 40)), pause] {
+                  [&w = b.world(), n = static_cast<int>(b.draw().Between(0, 60)), pause] {
                     w.CrashMasterInStorage(n, pause);
                   });
   expected.legal_codes = Codes({job_error::kMasterRestarted, job_error::kNoWorkers});
