@@ -34,7 +34,7 @@ absl::StatusOr<Plan> BuildPlan(const JobShape& shape, const ClusterProfile& clus
       return FetchAllPlan(shape, cluster, options.fetch_limit);
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("PlanningOptions.method is unknown: ", static_cast<int>(options.method)));
+      absl::StrCat("PlanOptions.method is unknown: ", static_cast<int>(options.method)));
 }
 
 bool Packs(const std::vector<Codec>& codecs) {

@@ -33,7 +33,7 @@ CalibrationRun::CalibrationRun(Context context, std::string id, absl::Duration a
 }
 
 void CalibrationRun::Begin() {
-  LogInfo("CalibrationMachine begins", {{"calibration", id_}, {"workers", workers_.size()}});
+  LogInfo("Calibration begins", {{"calibration", id_}, {"workers", workers_.size()}});
   Serve();
 }
 
@@ -193,7 +193,7 @@ void CalibrationRun::Cancel(absl::Status why) {
 }
 
 void CalibrationRun::Fail(absl::Status why) {
-  LogWarning("CalibrationMachine ended without a result",
+  LogWarning("Calibration ended without a result",
              {{"calibration", id_}, {"error", std::string(why.message())}});
   failure_ = std::move(why);
   EndAll();
