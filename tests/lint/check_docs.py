@@ -5,6 +5,7 @@
 - every file that docs/tour.md names exists, from the root or in a folder that the heading above it names;
 - every constant and every line of code in the tables of docs/limits.md stands in its file, with the value given there, and of a
   file that a heading names no constant is missing;
+- the floors of rooms in ARCHITECTURE.md follow from tests/lint/layering.rules;
 - docs/figures/transfer-messages.* are what their script writes.
 
 Usage: check_docs.py ROOT
@@ -15,8 +16,11 @@ import re
 import subprocess
 import sys
 
+from check_layering import folder_of, load_rules, permits, within
+
 TOUR = "docs/tour.md"
 LIMITS = "docs/limits.md"
+FLOORS = "ARCHITECTURE.md"
 FIGURES = "docs/figures/transfer_messages.py"
 # What is told of the past may name what is gone.
 PAST = {"CHANGELOG.md", "docs/benchmarks.md", "docs/bug_ledger.md"}
@@ -141,6 +145,35 @@ def check_limits(path, text, read):
         yield f"{path}: no rows: where are the limits?"
 
 
+def floor_of(room, house, allowed):
+    """How many rooms of its house stand below a room, one on the other."""
+    below = [other for other in allowed if other != room and within(other, house) and
+             any(permits(rule, other, allowed) or folder_of(rule, allowed) == other for rule in allowed[room])]
+    return 1 + max(floor_of(other, house, allowed) for other in below) if below else 0
+
+
+def check_floors(path, text, allowed):
+    """Yields rooms of the table "| floor | `house` | ..." that stand on another floor by layering.rules, or in no row."""
+    houses, named = [], set()
+    for number, line in enumerate(text.split("\n"), 1):
+        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+        if cells and cells[0] == "floor":
+            houses = [cell.strip("`") for cell in cells[1:]]
+        elif not cells:
+            houses = houses if not named else []
+        elif houses and cells[0].isdigit():
+            for house, cell in zip(houses, cells[1:]):
+                for room in (f"{house}/{code}" for code in CODE.findall(cell)):
+                    named.add(room)
+                    if room not in allowed:
+                        yield f"{path}:{number}: {room} is not a room of layering.rules"
+                    elif floor_of(room, house, allowed) != int(cells[0]):
+                        yield f"{path}:{number}: {room} stands on floor {floor_of(room, house, allowed)}"
+    known = {room for room in allowed if room.startswith(("planner/", "jobs/", "runtime/master/"))}
+    for room in sorted(known - named):
+        yield f"{path}: {room} has no floor"
+
+
 def self_test():
     """A check that cannot fail is not a check."""
     there = {"docs/a.md", "docs", "planner/plan/plan.h", "planner/plan", "README.md"}.__contains__
@@ -166,6 +199,12 @@ def self_test():
     assert list(check_limits("l", "# `planner/tree`\n" + row + "| 4 MiB | `kBytesMax` | `a.h` |", in_folder))
     assert list(check_limits("l", "| code | file |\n|---|---|\n| `int x{3}` | `a.h` |", read))
     assert list(check_limits("l", "no table", read))
+    floors = {"planner/a": [], "planner/b": ["planner/a"]}
+    table = "| floor | `planner` |\n|---|---|\n| 1 | `b` (x) |\n| 0 | `a` |\n"
+    assert not list(check_floors("a", table, floors))
+    assert list(check_floors("a", table.replace("| 1", "| 2"), floors))
+    assert list(check_floors("a", table.replace("`a`", "`c`"), floors))
+    assert list(check_floors("a", table, {**floors, "planner/c": []}))
     assert value_of_text("20 000") == 20000 and value_of_text("2^22") == 1 << 22 and value_of_text("3 %") == 0.03
 
 
@@ -190,6 +229,8 @@ def main():
             problems += check_paths(path, read(path), exists)
     problems += check_tour(TOUR, read(TOUR) or "", exists)
     problems += check_limits(LIMITS, read(LIMITS) or "", read)
+    allowed, _, _ = load_rules(os.path.join(root, "tests/lint/layering.rules"))
+    problems += check_floors(FLOORS, read(FLOORS) or "", allowed)
     drawn = subprocess.run([sys.executable, os.path.join(root, FIGURES), "--check"], capture_output=True, text=True)
     if drawn.returncode:
         problems.append((drawn.stdout or drawn.stderr).strip())
