@@ -25,8 +25,8 @@ enum class Admission { kNew, kRepeated, kRenewed };
 /// Fences a worker's jobs.
 ///
 /// A call must carry the master epoch and the worker epoch of the present registration and the plan
-/// epoch of its job. A step or transfer is taken once per attempt; taking it again is no error and
-/// does nothing. Within one registration a released job never comes back: a late or doubled
+/// epoch of its job. A step or transfer is taken once per attempt; taking it again is not an error
+/// and does nothing. Within one registration a released job never comes back: a late or doubled
 /// PrepareJob is refused.
 /// Errors, of all methods: kInvalidArgument (a fence without job or attempt), kUnavailable (not
 ///   registered, or the job's earlier

@@ -16,7 +16,7 @@ JOURNAL = os.path.join(GOLDEN, "journal.db")
 FIXED = ["--no-sample"]
 FIXED_EMBEDDED = [*FIXED, "--slots", "1", "--no-history"]
 
-# A plan that is kept whole and run from its file, on so many workers.
+# A plan that is kept whole and run from its file, on N workers.
 Case = collections.namedtuple("Case", "name job input workers flags")
 PLANS = [
     Case("wordcount", "wordcount", "words.txt", 3, ["--mappers", "3", "--reducers", "3"]),

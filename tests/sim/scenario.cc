@@ -176,7 +176,7 @@ void WorkerPauses(Builder& b, Expectations& expected) {
   b.world().After(b.DuringTheRun(), [&w = b.world(), victim = b.AnyWorker()] {
     w.HangWorker(victim, absl::Seconds(3));
   });
-  // A pause of 3 s is no death.
+  // A pause of 3 s is not a death.
   expected.all_succeed = true;
 }
 

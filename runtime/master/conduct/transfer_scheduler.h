@@ -36,7 +36,7 @@ namespace weir::master {
 /// Requires: CheckPlan accepts the plan, and the prediction is Predict's of the same plan.
 /// Thread-safety: none. Time: seconds from the start of the run, passed in. A call to TakeStartable
 ///   costs O(workers) while the run is on time, O(transfers of idle senders) when it is late.
-/// Source: DESIGN "ConductorMachine"; 004 section 2 (one port, l channels).
+/// Source: DESIGN "Conductor"; 004 section 2 (one port, l channels).
 /// Checked by: tests/unit/master/conductor_machine_test.cc, conductor_machine_property_test.cc.
 class TransferScheduler {
  public:

@@ -25,12 +25,14 @@ class TaskChannel {
   static constexpr std::size_t kReadBytes = 64 << 10;
 
   using OnEvent = absl::AnyInvocable<void(v1::TaskEvent)>;
-  /// OK: the task closed its end; kInvalidArgument: it sent what is no event. Called at most once.
+  /// OK: the task closed its end; kInvalidArgument: it sent what is not an event. Called at most
+  /// once.
   using OnEnd = absl::AnyInvocable<void(absl::Status)>;
 
   TaskChannel(int fd, std::unique_ptr<env::FdWatch> watch, OnEvent on_event, OnEnd on_end);
 
-  /// Errors: kResourceExhausted (longer than a frame may be). A task that is gone is no error here;
+  /// Errors: kResourceExhausted (longer than a frame may be). A task that is gone is not an error
+  /// here;
   ///   its end is told by OnEnd.
   absl::Status Send(const v1::TaskCommand& command);
   /// Delivers what has arrived already; for the last words of a task that has ended.
