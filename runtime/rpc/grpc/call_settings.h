@@ -12,7 +12,7 @@
 namespace weir::rpc {
 
 /// A silent peer shows after 5 s + 3 s, inside the 10 s in which everything ends. The server allows
-/// pings twice as often, so that jitter is no offence.
+/// pings twice as often, so that jitter is not an offence.
 inline constexpr absl::Duration kKeepaliveTime = absl::Seconds(5);
 inline constexpr absl::Duration kKeepaliveTimeout = absl::Seconds(3);
 inline constexpr absl::Duration kPingIntervalMin = absl::Milliseconds(2500);

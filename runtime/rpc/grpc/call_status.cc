@@ -24,7 +24,7 @@ absl::Status FromGrpcStatus(const grpc::Status& status, std::string_view peer) {
   if (status.ok()) return absl::OkStatus();
   const auto code = static_cast<absl::StatusCode>(status.error_code());
   v1::JobError error;
-  // The details are a stranger's bytes: what is no JobError is ignored.
+  // The details are a stranger's bytes: what is not a JobError is ignored.
   if (!status.error_details().empty() && error.ParseFromString(status.error_details()) &&
       !error.code().empty()) {
     return StatusFromJobError(code, error);
