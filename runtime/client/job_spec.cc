@@ -23,7 +23,8 @@ v1::JobSpec MakeJobSpec(const JobOptions& job, CommandHost& host) {
     parameter->set_value(value);
   }
   for (const auto& input : job.inputs) {
-    spec.add_inputs(AbsolutePath(input, host.working_directory));
+    // An empty one (a variable that is unset) is no place; the master refuses it.
+    spec.add_inputs(input.empty() ? "" : AbsolutePath(input, host.working_directory));
   }
   if (!job.output.empty()) {
     std::string output = AbsolutePath(job.output, host.working_directory);

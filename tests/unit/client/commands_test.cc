@@ -79,6 +79,13 @@ TEST_F(CommandsTest, SubmitSendsAbsolutePathsAndPrintsTheId) {
   EXPECT_EQ(master_.spec.idempotency_key().size(), 16u);
 }
 
+TEST_F(CommandsTest, AnEmptyInputIsNotTheCurrentDirectory) {
+  SubmitOptions options = SomeJob();
+  options.job.inputs = {""};
+  EXPECT_EQ(Submit(options, host_), kExitUsage);
+  EXPECT_NE(err_.str().find("input is ''"), std::string::npos) << err_.str();
+}
+
 TEST_F(CommandsTest, NeverReplacesTheCurrentDirectoryOrOneAboveIt) {
   SubmitOptions options = SomeJob();
   options.job.overwrite = true;
