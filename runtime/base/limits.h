@@ -17,6 +17,9 @@ inline constexpr absl::Duration kHeartbeat = absl::Milliseconds(500);
 /// that few are asked in vain and one that was killed is noticed within 1 s. Also the time it has
 /// to answer.
 inline constexpr absl::Duration kHeartbeatOverdue = absl::Milliseconds(750);
+/// Jobs that found no worker wait for so long after the first one has come: the others of a cluster
+/// whose master was restarted come within the longest pause between two of their tries (2 s).
+inline constexpr absl::Duration kWorkersReturn = absl::Seconds(3);
 /// Deadline of one control call, unless its row in runtime/rpc/methods.h says otherwise; a peer
 /// that needs longer is late.
 inline constexpr absl::Duration kCallTimeout = absl::Seconds(5);

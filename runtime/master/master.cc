@@ -79,10 +79,14 @@ void Master::Impl::Recovered(JobHistory history, absl::AnyInvocable<void(absl::S
   journal_.Append(
       std::move(record),
       callbacks_.Guard([this, master_epoch, interrupted = history.endings.size(),
+                        queue = std::move(history.queue),
                         on_ready = std::move(on_ready)](const absl::Status& status) mutable {
         if (!status.ok()) return on_ready(status);
-        LogInfo("Master serves", {{"epoch", master_epoch}, {"interrupted_jobs", interrupted}});
+        LogInfo("Master serves", {{"epoch", master_epoch},
+                                  {"interrupted_jobs", interrupted},
+                                  {"queued_jobs", queue.size()}});
         ServeFrom(master_epoch);
+        if (life_ == Life::kServing) QueueAgain(std::move(queue));
         on_ready(absl::OkStatus());
       }));
 }
@@ -99,10 +103,22 @@ void Master::Impl::ServeFrom(std::int64_t master_epoch) {
   if (life_ == Life::kStarting) life_ = Life::kServing;
 }
 
+void Master::Impl::QueueAgain(std::vector<JobHistory::Waiting> waiting) {
+  for (JobHistory::Waiting& job : waiting) {
+    const absl::StatusOr<const v1::JobStatus*> status = store_.Find(job.job_id);
+    if (!status.ok()) continue;
+    runs_[job.job_id] =
+        std::make_unique<JobRun>(*context_, **status, std::move(job.given_plan), std::nullopt);
+    queue_.push_back(std::move(job.job_id));
+  }
+}
+
 void Master::Impl::Shutdown(absl::AnyInvocable<void()> on_stopped) {
   life_ = Life::kStopping;
   on_stopped_.push_back(std::move(on_stopped));
   if (calibration_) calibration_->Cancel(absl::UnavailableError("the master is shutting down"));
+  // Jobs that have not begun stay in the journal as they are: the next master queues them again.
+  absl::erase_if(runs_, [](const auto& run) { return run.second->queued(); });
   std::vector<std::string> ids;
   for (const auto& [id, run] : runs_) ids.push_back(id);
   for (const std::string& id : ids) {

@@ -68,6 +68,7 @@ class Master::Impl {
   absl::Status Serving() const;
   void Recovered(JobHistory history, absl::AnyInvocable<void(absl::Status)> on_ready);
   void ServeFrom(std::int64_t master_epoch);
+  void QueueAgain(std::vector<JobHistory::Waiting> waiting);
   void Accept(const std::string& key, v1::JobSpec spec, InputList input);
   void Accepted(v1::JobStatus status, std::optional<v1::Plan> given_plan, InputList input);
   absl::Status Cancel(const v1::CancelRequest& request);
@@ -76,6 +77,8 @@ class Master::Impl {
   void AnswerSubmit(const std::string& key, const absl::StatusOr<std::string>& job_id);
   std::string NewJobId();
   void BeginNextJob();
+  /// Whether no job may begin at present, however long the queue is.
+  bool QueueHeld() const;
   // By value: the name given is often part of the run that ends here.
   void JobFinished(std::string job_id);
   JobRun* FindRun(const std::string& job_id);
@@ -84,8 +87,11 @@ class Master::Impl {
   /// The sample of that id while a worker may hold it, of a job or of a dry run; null: none.
   SampleRun* FindSample(const std::string& sample_id);
   void EndDryRun(const std::string& id);
+  /// Gives those that come back together the time to do so, lest the first gets a job alone.
+  void AwaitWorkers();
   void ScheduleWatch();
   void AskAfterSilent();
+  void AskAfter(const SilentWorker& silent, const std::string& endpoint);
   void Lose(const RegisteredWorker& worker, const std::string& why);
   void StopIfIdle();
   /// OK when a report is of this master's time and its sender holds its lease.
@@ -114,6 +120,8 @@ class Master::Impl {
   absl::btree_map<std::string, std::unique_ptr<Planning>> dry_runs_;
   ShapeHistory history_;
   std::deque<std::string> queue_;
+  /// Workers come back until then, after a time without any.
+  MonoTime queue_held_until_;
   std::string active_;  // empty: none
   /// Submits on their way, by idempotency key: repeated ones share the answer.
   absl::btree_map<std::string, std::vector<rpc::Reply<v1::SubmitResponse>>> submits_;

@@ -61,12 +61,17 @@ void Master::Impl::Accept(const std::string& key, v1::JobSpec spec, InputList in
   *status.mutable_spec() = std::move(spec);
   status.set_state(v1::JOB_STATE_QUEUED);
   status.set_submitted_unix_ms(seams_.wall_clock.UnixMillis());
-  v1::JournalRecord record;
-  record.set_job_id(status.job_id());
-  *record.mutable_job_accepted()->mutable_spec() = status.spec();
-  record.mutable_job_accepted()->set_unix_ms(status.submitted_unix_ms());
-  journal_.Append(
-      std::move(record),
+  std::vector<v1::JournalRecord> records(1);
+  records[0].set_job_id(status.job_id());
+  *records[0].mutable_job_accepted()->mutable_spec() = status.spec();
+  records[0].mutable_job_accepted()->set_unix_ms(status.submitted_unix_ms());
+  if (given_plan) {
+    v1::JournalRecord& given = records.emplace_back();
+    given.set_job_id(status.job_id());
+    *given.mutable_job_plan_given()->mutable_plan() = *given_plan;
+  }
+  journal_.AppendTogether(
+      std::move(records),
       callbacks_.Guard([this, key, status = std::move(status), given_plan = std::move(given_plan),
                         input = std::move(input)](const absl::Status& written) mutable {
         if (!written.ok()) return AnswerSubmit(key, written);
@@ -82,18 +87,15 @@ void Master::Impl::Accepted(v1::JobStatus status, std::optional<v1::Plan> given_
   LogInfo("Job accepted", {{"job", id}, {"name", status.spec().job()}});
   std::vector<std::string> forgotten = store_.Add(status);
   if (!forgotten.empty()) journal_.Forget(std::move(forgotten));
+  // It is in the journal, for the next master.
+  if (life_ == Life::kStopping) return;
   // A job that has to wait reads what its inputs are when it begins, and a queue of lists of a
   // million files each would fit nowhere: only one that begins now keeps what was listed for it.
   std::optional<InputList> fresh;
-  if (active_.empty() && queue_.empty() && !CalibrationRuns()) fresh = std::move(input);
+  if (active_.empty() && queue_.empty() && !QueueHeld()) fresh = std::move(input);
   runs_[id] = std::make_unique<JobRun>(*context_, std::move(status), std::move(given_plan),
                                        std::move(fresh));
   queue_.push_back(id);
-  if (life_ == Life::kStopping) {
-    runs_[id]->Fail(MakeJobError(job_error::kMasterRestarted, "the master was shut down",
-                                 "submit the job again once the master is back"));
-    return;
-  }
   BeginNextJob();
 }
 
@@ -131,9 +133,15 @@ ConductorRun* Master::Impl::FindConductor(const std::string& job_id) {
   return run == nullptr ? nullptr : run->conductor();
 }
 
-void Master::Impl::BeginNextJob() {
+bool Master::Impl::QueueHeld() const {
   // A job would disturb what is measured, and be disturbed.
-  if (CalibrationRuns()) return;
+  if (CalibrationRuns()) return true;
+  return life_ != Life::kServing || workers_->Alive().empty() ||
+         seams_.loop.Now() < queue_held_until_;
+}
+
+void Master::Impl::BeginNextJob() {
+  if (QueueHeld()) return;
   while (active_.empty() && !queue_.empty()) {
     const std::string id = queue_.front();
     queue_.pop_front();

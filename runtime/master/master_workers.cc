@@ -13,8 +13,15 @@ namespace weir::master {
 void Master::Impl::Handle(rpc::Call<rpc::Register> call) {
   // A master that stops hears its workers, and takes no new ones.
   if (absl::Status serving = Serving(); !serving.ok()) return call.reply(serving);
+  const bool first = workers_->Alive().empty();
   absl::StatusOr<WorkerTable::Registration> registration =
-      workers_->Register(call.request, seams_.loop.Now());
+      workers_->Register(call.request, seams_.loop.Now(), seams_.wall_clock.UnixMillis());
+  if (absl::IsAlreadyExists(registration.status())) {
+    // The newcomer may be the successor of a daemon that was killed, and will ask again.
+    const auto [holder, endpoint] =
+        workers_->TakeHolder(call.request.identity().name(), seams_.loop.Now());
+    AskAfter(holder, endpoint);
+  }
   if (!registration.ok()) return call.reply(registration.status());
   const RegisteredWorker& worker = registration->worker;
   LogInfo("Worker registered", {{"worker", worker.identity.name()},
@@ -27,6 +34,7 @@ void Master::Impl::Handle(rpc::Call<rpc::Register> call) {
                       "was restarted or lost touch and registered again");
     }
   }
+  if (first && !queue_.empty()) AwaitWorkers();
   ScheduleWatch();
   v1::RegisterResponse response;
   response.set_worker_id(worker.id);
@@ -35,6 +43,11 @@ void Master::Impl::Handle(rpc::Call<rpc::Register> call) {
   response.set_lease_ms(absl::ToInt64Milliseconds(limits::kWorkerLease));
   response.set_heartbeat_ms(absl::ToInt64Milliseconds(limits::kHeartbeat));
   call.reply(std::move(response));
+}
+
+void Master::Impl::AwaitWorkers() {
+  queue_held_until_ = seams_.loop.Now() + limits::kWorkersReturn;
+  seams_.loop.RunAt(queue_held_until_, callbacks_.Guard([this] { BeginNextJob(); }));
 }
 
 void Master::Impl::Handle(rpc::Call<rpc::Heartbeat> call) {
@@ -137,15 +150,18 @@ void Master::Impl::ScheduleWatch() {
 
 void Master::Impl::AskAfterSilent() {
   for (const auto& [silent, endpoint] : workers_->TakeSilent(seams_.loop.Now())) {
-    seams_.connector.AskIfGone(
-        endpoint, limits::kHeartbeatOverdue,
-        callbacks_.Guard([this, silent = silent, endpoint = endpoint](bool gone) {
-          if (!gone) return;
-          if (const std::optional<RegisteredWorker> worker = workers_->TakeGone(silent)) {
-            Lose(*worker, absl::StrCat("nobody listens at ", endpoint, " any more"));
-          }
-        }));
+    AskAfter(silent, endpoint);
   }
+}
+
+void Master::Impl::AskAfter(const SilentWorker& silent, const std::string& endpoint) {
+  seams_.connector.AskIfGone(
+      endpoint, limits::kHeartbeatOverdue, callbacks_.Guard([this, silent, endpoint](bool gone) {
+        if (!gone) return;
+        if (const std::optional<RegisteredWorker> worker = workers_->TakeGone(silent)) {
+          Lose(*worker, absl::StrCat("nobody listens at ", endpoint, " any more"));
+        }
+      }));
 }
 
 void Master::Impl::Lose(const RegisteredWorker& worker, const std::string& why) {

@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
+#include "runtime/base/worker_name.h"
 #include "runtime/rpc/methods.h"
 
 namespace weir::rpc {
@@ -199,7 +200,7 @@ absl::Status Register::Check(const Request& request) {
   const v1::WorkerIdentity& identity = request.identity();
   const v1::WorkerProfile& profile = request.profile();
   absl::Status status = FirstError(
-      CheckText("identity.name", identity.name(), kNameBytesMax),
+      CheckWorkerName(identity.name()),
       CheckText("identity.control_endpoint", identity.control_endpoint(), kNameBytesMax),
       CheckText("identity.data_endpoint", identity.data_endpoint(), kNameBytesMax),
       CheckText("identity.incarnation", identity.incarnation(), kNameBytesMax),

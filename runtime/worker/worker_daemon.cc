@@ -3,12 +3,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/log.h"
+#include "runtime/base/worker_name.h"
 
 namespace weir::worker {
 namespace {
 
 absl::Status CheckOptions(const WorkerOptions& options) {
-  if (options.name.empty()) return absl::InvalidArgumentError("a worker needs a name");
+  if (absl::Status name = CheckWorkerName(options.name); !name.ok()) return name;
   if (options.slots < 1) {
     return absl::InvalidArgumentError(absl::StrCat("worker ", options.name, " has ", options.slots,
                                                    " slots; it needs one or more"));

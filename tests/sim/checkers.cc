@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "runtime/base/job_errors.h"
 #include "runtime/master/job/job_machine.h"
 
 namespace weir::sim {
@@ -166,6 +167,19 @@ void CheckEnds(World& world, const Expectations& expected, Findings& findings) {
   }
 }
 
+/// A restart of the master ends what had begun, and nothing else.
+void CheckQueueIsKept(World& world, Findings& findings) {
+  for (const UserJob& job : world.jobs()) {
+    if (job.status.error().code() != job_error::kMasterRestarted) continue;
+    const bool began =
+        std::any_of(world.journal().records().begin(), world.journal().records().end(),
+                    [&](const auto& record) {
+                      return record.job_id() == job.id && record.has_job_state_changed();
+                    });
+    if (!began) findings.push_back(absl::StrCat(job.id, " waited, and a restart ended it"));
+  }
+}
+
 void CheckEndingTimes(World& world, const Expectations& expected, Findings& findings) {
   for (const MonoTime fatal : expected.fatal_moments) {
     for (const UserJob& job : world.jobs()) {
@@ -222,6 +236,7 @@ std::vector<std::string> CheckRun(const Scenario& scenario) {
   CheckOutputs(world, scenario.expectations, findings);
   CheckInputCounts(world, findings);
   CheckEnds(world, scenario.expectations, findings);
+  CheckQueueIsKept(world, findings);
   CheckEndingTimes(world, scenario.expectations, findings);
   CheckNothingHeld(world, findings);
   if (scenario.expectations.as_predicted) CheckPredictions(world, findings);

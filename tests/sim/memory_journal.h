@@ -19,7 +19,9 @@ class MemoryJournal final : public master::Journal {
   }
   absl::Status ReadHistory(absl::FunctionRef<void(const v1::JournalRecord&)> visit) override {
     for (v1::JournalRecord record : records_) {
-      if (record.has_job_planned() || record.has_step_committed()) continue;
+      if (record.has_job_plan_given() || record.has_job_planned() || record.has_step_committed()) {
+        continue;
+      }
       if (record.has_job_ended()) record.mutable_job_ended()->clear_logs();
       visit(record);
     }

@@ -84,6 +84,30 @@ void Settle(env::Storage& storage, std::int64_t now_unix_ms, v1::JobStatus& stat
   status.set_state(v1::JOB_STATE_FAILED);
 }
 
+/// The plan that was handed in with the job. Errors: kNotFound.
+absl::StatusOr<v1::Plan> ReadGivenPlan(Journal& journal, const std::string& job_id) {
+  absl::StatusOr<std::vector<v1::JournalRecord>> records = journal.ReadJob(job_id);
+  if (!records.ok()) return records.status();
+  for (v1::JournalRecord& record : *records) {
+    if (record.has_job_plan_given())
+      return std::move(*record.mutable_job_plan_given()->mutable_plan());
+  }
+  return absl::NotFoundError("the journal does not have the plan that was given with the job");
+}
+
+/// Puts a job that had not begun into the queue. Errors: its plan cannot be read.
+absl::Status Queue(Journal& journal, const v1::JobStatus& status,
+                   std::vector<JobHistory::Waiting>& queue) {
+  JobHistory::Waiting waiting{status.job_id(), std::nullopt};
+  if (status.spec().has_plan()) {
+    absl::StatusOr<v1::Plan> plan = ReadGivenPlan(journal, status.job_id());
+    if (!plan.ok()) return plan.status();
+    waiting.given_plan = *std::move(plan);
+  }
+  queue.push_back(std::move(waiting));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<JobHistory> SettleHistory(Journal& journal, env::Storage& storage,
@@ -95,6 +119,12 @@ absl::StatusOr<JobHistory> SettleHistory(Journal& journal, env::Storage& storage
   JobHistory history = reader.Finish();
   for (v1::JobStatus& status : history.jobs) {
     if (IsTerminal(status.state())) continue;
+    if (status.state() == v1::JOB_STATE_QUEUED) {
+      absl::Status queued = Queue(journal, status, history.queue);
+      if (queued.ok()) continue;
+      LogWarning("A job cannot be queued again",
+                 {{"job", status.job_id()}, {"status", queued.ToString()}});
+    }
     Settle(storage, now_unix_ms, status);
     v1::JournalRecord& record = history.endings.emplace_back();
     record.set_job_id(status.job_id());

@@ -18,11 +18,18 @@ namespace weir::master {
 
 /// All remembered jobs, oldest first, and what the next master has to write down.
 struct JobHistory {
+  struct Waiting {
+    std::string job_id;
+    std::optional<v1::Plan> given_plan;
+  };
+
   std::int64_t last_master_epoch = 0;
   std::vector<v1::JobStatus> jobs;
+  /// Jobs that wait for their turn still, first in the queue first.
+  std::vector<Waiting> queue;
   /// What finished jobs taught, oldest first.
   std::vector<v1::JobShapeLearned> shapes;
-  /// JobEnded of those that were unfinished, to be appended.
+  /// JobEnded of those that had begun and not ended, to be appended.
   std::vector<v1::JournalRecord> endings;
   /// The last calibration, if any.
   std::optional<v1::MeasuredNetwork> network_measured;
@@ -42,9 +49,11 @@ class HistoryReader {
   absl::btree_map<std::string, v1::JobStatus> jobs_;
 };
 
-/// Reads the journal and settles unfinished jobs: one whose output was published before the old
-/// master died has SUCCEEDED; every other one is FAILED with MASTER_RESTARTED, its staging
-/// directory gone and an old output that was being replaced back in place. Blocking: on a WorkPool.
+/// Reads the journal and settles unfinished jobs: one that had not begun waits for its turn as
+/// before; one whose output was published before the old master died has SUCCEEDED; every other one
+/// is FAILED with MASTER_RESTARTED, its staging directory gone and an old output that was being
+/// replaced back in place. What was being planned is among these: were it queued again, a job whose
+/// planning ends the master would end every later one too. Blocking: on a WorkPool.
 /// Errors: as Journal::ReadHistory. Checked by: tests/unit/master/job_history_test.cc, tests/sim
 /// (master restarts).
 absl::StatusOr<JobHistory> SettleHistory(Journal& journal, env::Storage& storage,

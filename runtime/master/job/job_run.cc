@@ -34,9 +34,13 @@ JobRun::~JobRun() {
 void JobRun::StartDeadlineTimer() {
   const std::int64_t deadline_ms = status_.spec().deadline_ms();
   if (deadline_ms == 0) return;
+  // A job that an earlier master accepted has waited for a part of it already.
+  const std::int64_t waited_ms = std::clamp<std::int64_t>(
+      context_.seams.wall_clock.UnixMillis() - status_.submitted_unix_ms(), 0, deadline_ms);
   deadline_set_ = true;
   deadline_ = loop_.RunAt(
-      loop_.Now() + absl::Milliseconds(deadline_ms), callbacks_.Guard([this, deadline_ms] {
+      loop_.Now() + absl::Milliseconds(deadline_ms - waited_ms),
+      callbacks_.Guard([this, deadline_ms] {
         deadline_set_ = false;
         Fail(MakeJobError(
             job_error::kDeadline,

@@ -90,12 +90,7 @@ absl::StatusOr<InputList> ListInputs(env::Storage& storage, const v1::JobSpec& s
   }
   absl::StatusOr<InputList> input =
       ExpandInputs(storage, {spec.inputs().begin(), spec.inputs().end()});
-  if (!input.ok()) return input;
-  if (spec.has_plan()) {
-    absl::Status fits = CheckGivenPlanInput(spec.plan(), input->total_bytes);
-    if (!fits.ok()) return Invalid(std::string(fits.message()));
-  }
-  if (kind == SubmissionKind::kDryRun) return input;
+  if (!input.ok() || kind == SubmissionKind::kDryRun) return input;
   const OutputPlaces places(spec.output(), "");
   if (absl::Status outside = CheckInputsOutside(*input, places.output); !outside.ok()) {
     return outside;
@@ -110,7 +105,13 @@ void CheckSubmission(const MasterSeams& seams, const env::CallbackScope& callbac
   if (!known.ok()) return done(known);
   env::Offload(
       seams.loop, seams.disk_pool,
-      [&storage = seams.storage, spec, kind] { return ListInputs(storage, spec, kind); },
+      [&storage = seams.storage, spec, kind]() -> absl::StatusOr<InputList> {
+        absl::StatusOr<InputList> input = ListInputs(storage, spec, kind);
+        if (!input.ok() || !spec.has_plan()) return input;
+        absl::Status fits = CheckGivenPlanInput(spec.plan(), input->total_bytes);
+        if (!fits.ok()) return Invalid(std::string(fits.message()));
+        return input;
+      },
       callbacks.Guard([done = std::move(done)](absl::StatusOr<InputList> input) mutable {
         done(std::move(input));
       }));

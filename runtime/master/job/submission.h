@@ -17,7 +17,7 @@ enum class SubmissionKind {
   kDryRun,  // is planned only
 };
 
-/// Lists the input of a job and checks it, and the output, against each other and a given plan.
+/// Lists the input of a job and checks it and the output against each other.
 /// Blocking: on a WorkPool. Errors: as CheckSubmission.
 absl::StatusOr<InputList> ListInputs(env::Storage& storage, const v1::JobSpec& spec,
                                      SubmissionKind kind);

@@ -23,8 +23,8 @@ class Journal {
   /// Makes all records durable, or none. Returns only when they would survive a power cut.
   /// Errors: kResourceExhausted (disk full), kUnavailable (cannot be written), kDataLoss (damaged).
   virtual absl::Status Append(absl::Span<const v1::JournalRecord> records) = 0;
-  /// Calls `visit` with every record but JobPlanned and StepCommitted, oldest first; the logs of
-  /// JobEnded are left out. Errors: kDataLoss naming the file and what to do.
+  /// Calls `visit` with every record but JobPlanGiven, JobPlanned and StepCommitted, oldest first;
+  /// the logs of JobEnded are left out. Errors: kDataLoss naming the file and what to do.
   virtual absl::Status ReadHistory(absl::FunctionRef<void(const v1::JournalRecord&)> visit) = 0;
   /// Returns every record of one job, oldest first; empty when it has none.
   virtual absl::StatusOr<std::vector<v1::JournalRecord>> ReadJob(const std::string& job_id) = 0;

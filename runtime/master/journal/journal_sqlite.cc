@@ -164,7 +164,7 @@ absl::Status SqliteJournal::Open(Durability durability) {
   }
   for (const auto& [sql, statement] :
        {std::pair{"INSERT INTO record(job_id, kind, body, xxh3) VALUES(?1, ?2, ?3, ?4)", &insert_},
-        std::pair{"SELECT seq, body, xxh3 FROM record WHERE kind NOT IN (?1, ?2) ORDER BY seq",
+        std::pair{"SELECT seq, body, xxh3 FROM record WHERE kind NOT IN (?1, ?2, ?3) ORDER BY seq",
                   &history_},
         std::pair{"SELECT seq, body, xxh3 FROM record WHERE job_id = ?1 ORDER BY seq", &of_job_},
         std::pair{"DELETE FROM record WHERE job_id = ?1", &forget_}}) {
@@ -255,6 +255,7 @@ absl::Status SqliteJournal::ReadHistory(absl::FunctionRef<void(const v1::Journal
   Statement rows(history_);
   rows.Bind(1, v1::JournalRecord::kJobPlanned);
   rows.Bind(2, v1::JournalRecord::kStepCommitted);
+  rows.Bind(3, v1::JournalRecord::kJobPlanGiven);
   int code = 0;
   while ((code = rows.Step()) == SQLITE_ROW) {
     v1::JournalRecord record;

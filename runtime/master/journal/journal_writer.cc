@@ -1,5 +1,7 @@
 #include "runtime/master/journal/journal_writer.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "runtime/base/log.h"
@@ -7,7 +9,13 @@
 namespace weir::master {
 
 void JournalWriter::Append(v1::JournalRecord record, Done done) {
-  waiting_.emplace_back(std::move(record), std::move(done));
+  std::vector<v1::JournalRecord> records;
+  records.push_back(std::move(record));
+  AppendTogether(std::move(records), std::move(done));
+}
+
+void JournalWriter::AppendTogether(std::vector<v1::JournalRecord> records, Done done) {
+  waiting_.emplace_back(std::move(records), std::move(done));
   Next();
 }
 
@@ -46,8 +54,8 @@ void JournalWriter::Next() {
   if (!waiting_.empty()) {
     auto batch = std::make_shared<std::vector<v1::JournalRecord>>();
     auto dones = std::make_shared<std::vector<Done>>();
-    for (auto& [record, done] : waiting_) {
-      batch->push_back(std::move(record));
+    for (auto& [records, done] : waiting_) {
+      std::move(records.begin(), records.end(), std::back_inserter(*batch));
       dones->push_back(std::move(done));
     }
     waiting_.clear();

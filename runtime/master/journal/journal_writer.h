@@ -27,6 +27,8 @@ class JournalWriter {
 
   /// `done` on the loop, once the record is durable or could not be written.
   void Append(v1::JournalRecord record, Done done);
+  /// The same for several records: all of them become durable, or none.
+  void AppendTogether(std::vector<v1::JournalRecord> records, Done done);
   /// Appends what may be lost with the last moments before a crash.
   void AppendUnawaited(v1::JournalRecord record);
   /// Drops the records of old jobs, behind what was appended before.
@@ -48,7 +50,7 @@ class JournalWriter {
   env::EventLoop& loop_;
   env::WorkPool& disk_pool_;
   Journal& journal_;
-  std::vector<std::pair<v1::JournalRecord, Done>> waiting_;
+  std::vector<std::pair<std::vector<v1::JournalRecord>, Done>> waiting_;
   std::vector<Turn> other_turns_;  // oldest first
   bool busy_ = false;
   env::CallbackScope callbacks_;

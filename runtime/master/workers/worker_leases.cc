@@ -66,6 +66,12 @@ std::vector<SilentWorker> WorkerLeases::TakeSilent(MonoTime now) {
   return silent;
 }
 
+SilentWorker WorkerLeases::Ask(WorkerId worker, MonoTime now) {
+  Lease& lease = leases_.at(worker);
+  lease.asked = now;
+  return {worker, lease.epoch, now};
+}
+
 bool WorkerLeases::EndLease(const SilentWorker& gone) {
   const auto it = leases_.find(gone.worker);
   if (it == leases_.end() || it->second.epoch != gone.epoch || it->second.heard >= gone.asked) {

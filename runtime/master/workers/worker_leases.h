@@ -56,6 +56,8 @@ class WorkerLeases {
   /// Returns, in id order, the workers that have been silent for `overdue` at `now`; each again
   /// after as long.
   std::vector<SilentWorker> TakeSilent(MonoTime now);
+  /// The same for one worker that holds a lease, whether silent or not.
+  SilentWorker Ask(WorkerId worker, MonoTime now);
   /// Ends the lease of a worker whose process was found gone. False, and nothing happens, when it
   /// was heard of since it was asked after, or holds that lease no more.
   bool EndLease(const SilentWorker& gone);

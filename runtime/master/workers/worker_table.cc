@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "runtime/base/limits.h"
 
 namespace weir::master {
@@ -10,11 +12,37 @@ WorkerTable::WorkerTable(rpc::WorkerConnector& connector, Epoch first_epoch)
     : connector_(connector),
       leases_(limits::kWorkerLease, limits::kHeartbeatOverdue, first_epoch) {}
 
+namespace {
+
+bool SameDaemon(const v1::WorkerIdentity& alive, const v1::WorkerIdentity& newcomer) {
+  return alive.incarnation() == newcomer.incarnation() ||
+         alive.control_endpoint() == newcomer.control_endpoint();
+}
+
+}  // namespace
+
+absl::Status WorkerTable::NameTaken(const Entry& holder) const {
+  const v1::WorkerIdentity& identity = holder.worker.identity;
+  return absl::AlreadyExistsError(absl::StrCat(
+      "worker name '", identity.name(), "' is taken: ", identity.name(), " is alive at ",
+      identity.control_endpoint(), " since ",
+      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixMillis(holder.since_unix_ms),
+                       absl::UTCTimeZone()),
+      "; stop that one, or give this one another name: --name NAME"));
+}
+
 absl::StatusOr<WorkerTable::Registration> WorkerTable::Register(const v1::RegisterRequest& request,
-                                                                MonoTime now) {
+                                                                MonoTime now,
+                                                                std::int64_t now_unix_ms) {
   const std::string& name = request.identity().name();
   const auto known = id_by_name_.find(name);
   const WorkerId id = known != id_by_name_.end() ? known->second : next_id_;
+  if (known != id_by_name_.end()) {
+    const Entry& holder = entries_[id];
+    if (holder.alive && !SameDaemon(holder.worker.identity, request.identity())) {
+      return NameTaken(holder);
+    }
+  }
   absl::StatusOr<Epoch> epoch = leases_.Register(id, now);
   if (!epoch.ok()) return epoch.status();
   if (known == id_by_name_.end()) {
@@ -27,6 +55,7 @@ absl::StatusOr<WorkerTable::Registration> WorkerTable::Register(const v1::Regist
   entry.worker = RegisteredWorker{id, *epoch, request.identity(), request.profile(),
                                   connector_.Connect(request.identity().control_endpoint())};
   entry.alive = true;
+  entry.since_unix_ms = now_unix_ms;
   entry.heard = now;
   registration.worker = entry.worker;
   return registration;
@@ -57,6 +86,12 @@ std::vector<std::pair<SilentWorker, std::string>> WorkerTable::TakeSilent(MonoTi
     silent.emplace_back(worker, entries_[worker.worker].worker.identity.control_endpoint());
   }
   return silent;
+}
+
+std::pair<SilentWorker, std::string> WorkerTable::TakeHolder(const std::string& name,
+                                                             MonoTime now) {
+  const WorkerId id = id_by_name_.at(name);
+  return {leases_.Ask(id, now), entries_[id].worker.identity.control_endpoint()};
 }
 
 std::optional<RegisteredWorker> WorkerTable::TakeGone(const SilentWorker& gone) {

@@ -37,12 +37,18 @@ class WorkerTable {
   WorkerTable(rpc::WorkerConnector& connector, Epoch first_epoch);
 
   /// Registers a worker, or registers it anew: `replaced` is then set and whatever ran under the
-  /// old registration is lost. Errors: kResourceExhausted.
+  /// old registration is lost. Two daemons with one name are told apart by their incarnations, and
+  /// the second is refused while the first is alive; one that listens where the first did stands in
+  /// its place. `now_unix_ms`: the same moment, to be shown.
+  /// Errors: kResourceExhausted; kAlreadyExists naming the worker that has the name.
   struct Registration {
     RegisteredWorker worker;
     Epoch replaced_epoch = 0;  // 0: it was not alive before
   };
-  absl::StatusOr<Registration> Register(const v1::RegisterRequest& request, MonoTime now);
+  absl::StatusOr<Registration> Register(const v1::RegisterRequest& request, MonoTime now,
+                                        std::int64_t now_unix_ms);
+  /// The worker alive under this name, to be asked after because another one wants the name.
+  std::pair<SilentWorker, std::string> TakeHolder(const std::string& name, MonoTime now);
   /// Errors: as WorkerLeases::Renew.
   absl::Status Heartbeat(const v1::HeartbeatRequest& request, MonoTime now);
   absl::Status CheckLease(WorkerId worker, Epoch epoch) const {
@@ -65,8 +71,10 @@ class WorkerTable {
   struct Entry {
     RegisteredWorker worker;
     bool alive = false;
+    std::int64_t since_unix_ms = 0;
     MonoTime heard;
   };
+  absl::Status NameTaken(const Entry& holder) const;
   void ForgetOldestLost();
 
   rpc::WorkerConnector& connector_;

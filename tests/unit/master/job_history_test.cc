@@ -49,8 +49,50 @@ TEST_F(JobHistoryTest, EmptyJournalIsTheFirstStart) {
   EXPECT_TRUE(history->jobs.empty());
 }
 
+TEST_F(JobHistoryTest, JobsThatHadNotBegunWaitInTheirOrder) {
+  Accept("z");
+  Accept("running");
+  Accept("cancelled");
+  Accept("a");
+  Reach("running", v1::JOB_STATE_RUNNING);
+  Reach("cancelled", v1::JOB_STATE_ENDING, "CANCELLED");
+  const JobHistory history = Settle();
+  ASSERT_EQ(history.queue.size(), 2u);
+  EXPECT_EQ(history.queue[0].job_id, "z");
+  EXPECT_EQ(history.queue[1].job_id, "a");
+  EXPECT_FALSE(history.queue[0].given_plan);
+  ASSERT_EQ(history.jobs.size(), 4u);
+  EXPECT_EQ(history.jobs[0].state(), v1::JOB_STATE_QUEUED);
+  EXPECT_FALSE(history.jobs[0].has_error());
+  EXPECT_EQ(history.endings.size(), 2u) << "of the other two";
+}
+
+TEST_F(JobHistoryTest, AWaitingJobKeepsThePlanItWasGiven) {
+  for (const bool kept : {true, false}) {
+    const std::string id = kept ? "kept" : "of an older version";
+    v1::JournalRecord accepted;
+    accepted.set_job_id(id);
+    accepted.mutable_job_accepted()->mutable_spec()->set_output("/out/" + id);
+    accepted.mutable_job_accepted()->mutable_spec()->mutable_plan()->set_plan_id("p-1");
+    Append(accepted);
+    if (!kept) continue;
+    v1::JournalRecord given;
+    given.set_job_id(id);
+    given.mutable_job_plan_given()->mutable_plan()->add_worker_names("w");
+    Append(given);
+  }
+  const JobHistory history = Settle();
+  ASSERT_EQ(history.queue.size(), 1u);
+  EXPECT_EQ(history.queue[0].job_id, "kept");
+  ASSERT_TRUE(history.queue[0].given_plan);
+  EXPECT_EQ(history.queue[0].given_plan->worker_names(0), "w");
+  EXPECT_EQ(history.jobs[1].state(), v1::JOB_STATE_FAILED) << "another plan is not what was asked";
+  EXPECT_EQ(history.jobs[1].error().code(), job_error::kMasterRestarted);
+}
+
 TEST_F(JobHistoryTest, InterruptedJobsFailWithTheirNameAndLeaveNoStaging) {
-  Accept("queued");
+  Accept("planning");
+  Reach("planning", v1::JOB_STATE_PLANNING);
   Accept("running");
   Reach("running", v1::JOB_STATE_RUNNING);
   const OutputPlaces places("/out/running", "running");

@@ -1,5 +1,6 @@
 #include "runtime/master/workers/worker_table.h"
 
+#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 
 namespace weir::master {
@@ -16,11 +17,17 @@ class WorkerTableTest : public ::testing::Test {
   static MonoTime At(int seconds) {
     return MonoTime::FromNanos(std::int64_t{seconds} * 1'000'000'000);
   }
-  WorkerTable::Registration Register(const std::string& name, MonoTime now) {
+  absl::StatusOr<WorkerTable::Registration> Try(const std::string& name, MonoTime now,
+                                                const std::string& endpoint,
+                                                const std::string& incarnation) {
     v1::RegisterRequest request;
     request.mutable_identity()->set_name(name);
-    request.mutable_identity()->set_control_endpoint("host-" + name + ":1");
-    auto registration = table_.Register(request, now);
+    request.mutable_identity()->set_control_endpoint(endpoint);
+    request.mutable_identity()->set_incarnation(incarnation);
+    return table_.Register(request, now, 1'700'000'000'000);
+  }
+  WorkerTable::Registration Register(const std::string& name, MonoTime now) {
+    auto registration = Try(name, now, "host-" + name + ":1", "first");
     EXPECT_TRUE(registration.ok()) << registration.status();
     return *registration;
   }
@@ -68,6 +75,23 @@ TEST_F(WorkerTableTest, GoneWorkersAreLostOnceAndMayComeBack) {
   EXPECT_EQ(table_.Alive().size(), 1u);
   EXPECT_EQ(Register("a", At(2)).replaced_epoch, 0);
   EXPECT_EQ(table_.Alive().size(), 2u);
+}
+
+TEST_F(WorkerTableTest, ANameIsHeldByOneDaemonAtATime) {
+  const auto holder = Register("a", At(0));
+  const auto refused = Try("a", At(1), "elsewhere:2", "second");
+  ASSERT_TRUE(absl::IsAlreadyExists(refused.status())) << refused.status();
+  EXPECT_TRUE(absl::StrContains(refused.status().message(),
+                                "a is alive at host-a:1 since 2023-11-14T22:13:20Z"))
+      << refused.status();
+  EXPECT_TRUE(table_.CheckLease(holder.worker.id, holder.worker.epoch).ok()) << "untouched";
+  EXPECT_TRUE(Try("a", At(1), "host-a:9", "first").ok()) << "the same daemon, after lost touch";
+  EXPECT_TRUE(Try("a", At(2), "host-a:9", "third").ok()) << "stands where the first one stood";
+  ASSERT_FALSE(Try("a", At(3), "elsewhere:2", "second").ok());
+  const auto [asked, endpoint] = table_.TakeHolder("a", At(3));
+  EXPECT_EQ(endpoint, "host-a:9");
+  ASSERT_TRUE(table_.TakeGone(asked).has_value());
+  EXPECT_TRUE(Try("a", At(4), "elsewhere:2", "second").ok()) << "the first one is gone";
 }
 
 TEST_F(WorkerTableTest, HeartbeatRenewsAndUpdatesFreeDisk) {
