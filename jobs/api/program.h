@@ -17,6 +17,16 @@
 
 namespace weir {
 
+/// Which content of a file was listed; 0 = not known, not compared.
+struct FileVersion {
+  std::int64_t modified_ns = 0;  // since 1970
+  std::int64_t changed_ns = 0;   // of the inode
+  std::uint64_t inode = 0;
+  /// Elsewhere (another machine, a second mount) the same file may have another inode, changed at
+  /// another time; 0 = this is elsewhere.
+  std::uint64_t device = 0;
+};
+
 /// Half-open byte range of one input file. A record belongs to the range that holds its first byte,
 /// so a reader looks back one byte and may read beyond `end` to finish its last record.
 struct InputRange {
@@ -24,6 +34,7 @@ struct InputRange {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::int64_t file_bytes = 0;
+  FileVersion version = {};
 };
 
 /// True for input files that are read through gzip, by their name. Such a file is one split: the

@@ -15,6 +15,16 @@
 
 namespace weir::env {
 
+/// Which content a file has, as far as the system tells: one that is replaced or written to has
+/// another.
+struct FileVersion {
+  std::int64_t modified_ns = 0;  // since 1970
+  std::int64_t changed_ns = 0;   // of the inode
+  std::uint64_t inode = 0;
+  std::uint64_t device = 0;
+  std::uint64_t machine = 0;  // MachineId
+};
+
 struct FileInfo {
   std::string path;
   bool is_directory = false;
@@ -23,6 +33,7 @@ struct FileInfo {
   /// A directory with a file system of its own, or one that is mounted here a second time: it can
   /// be neither renamed nor replaced. Told by Stat and List where the system tells it.
   bool is_mount_point = false;
+  FileVersion version = {};
 };
 
 /// A lock that others of its file's users respect. Held until this is destroyed, or until the

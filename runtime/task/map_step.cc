@@ -1,14 +1,30 @@
 #include "runtime/task/map_step.h"
 
+#include "runtime/base/machine_id.h"
 #include "runtime/task/guarded_call.h"
 #include "runtime/task/key_ends.h"
 
 namespace weir::task {
 
+namespace {
+
+/// What the master saw, as far as it must be seen here too.
+FileVersion VersionHere(const v1::FileVersion& listed) {
+  FileVersion version{.modified_ns = listed.modified_ns()};
+  if (listed.machine() == 0 || listed.machine() != MachineId()) return version;
+  version.changed_ns = listed.changed_ns();
+  version.inode = listed.inode();
+  version.device = listed.device();
+  return version;
+}
+
+}  // namespace
+
 absl::StatusOr<StepTotals> MapToRun(const StepWork& work, RunSink& sink) {
   MapOrder map;
   for (const v1::InputRange& range : work.order.ranges()) {
-    map.ranges.push_back({range.path(), range.begin(), range.end(), range.file_bytes()});
+    map.ranges.push_back({range.path(), range.begin(), range.end(), range.file_bytes(),
+                          VersionHere(range.version())});
   }
   absl::StatusOr<std::vector<double>> key_ends = KeyEnds(work.order);
   if (!key_ends.ok()) return key_ends.status();

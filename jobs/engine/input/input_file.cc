@@ -1,10 +1,13 @@
 #include "jobs/engine/input/input_file.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
@@ -28,6 +31,17 @@ absl::Status FileError(const std::string& path, const char* what, int error_numb
        "make the file readable for the user that runs the workers, or leave it out", path});
 }
 
+/// Whether two views of a file can mean the same moment: some file systems cut times off, at 100 ns
+/// (SMB) to 2 s (FAT).
+bool SameTime(std::int64_t a, std::int64_t b) {
+  for (const std::int64_t grain :
+       {std::int64_t{1}, std::int64_t{100}, std::int64_t{1'000}, std::int64_t{1'000'000},
+        std::int64_t{1'000'000'000}, std::int64_t{2'000'000'000}}) {
+    if (a - a % grain == b || b - b % grain == a) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 InputFile::~InputFile() {
@@ -41,11 +55,8 @@ absl::Status InputFile::Open(const InputRange& range) {
     fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   } while (fd_ < 0 && errno == EINTR);
   if (fd_ < 0) return FileError(path_, "open", errno);
-  if (absl::Status status = GetVersion(version_); !status.ok()) return status;
-  if (version_.bytes != range.file_bytes) {
-    return Changed(absl::StrCat("it had ", range.file_bytes,
-                                " bytes when the job was planned and now has ", version_.bytes));
-  }
+  if (absl::Status status = Look(opened_); !status.ok()) return status;
+  if (absl::Status status = CheckListed(range); !status.ok()) return status;
   // A hint only: the kernel reads ahead further.
   ::posix_fadvise(fd_, range.begin, range.end - range.begin, POSIX_FADV_SEQUENTIAL);
   return absl::OkStatus();
@@ -64,18 +75,54 @@ absl::Status InputFile::Read(std::int64_t offset, char* into, std::int64_t bytes
   return absl::OkStatus();
 }
 
-absl::Status InputFile::CheckUnchanged() const {
-  Version now;
-  if (absl::Status status = GetVersion(now); !status.ok()) return status;
-  return now == version_ ? absl::OkStatus() : Changed("it was written to while it was being read");
+absl::Status InputFile::CheckListed(const InputRange& range) const {
+  if (opened_.bytes != range.file_bytes) {
+    return Changed(absl::StrCat("it had ", range.file_bytes,
+                                " bytes when the job was planned and now has ", opened_.bytes));
+  }
+  const FileVersion& listed = range.version;
+  const FileVersion& found = opened_.version;
+  const bool same_view = listed.device != 0 && listed.device == found.device;
+  if (listed.modified_ns != 0 && (same_view ? listed.modified_ns != found.modified_ns
+                                            : !SameTime(listed.modified_ns, found.modified_ns))) {
+    return Changed("it was written to, or replaced, after the job was planned");
+  }
+  if (!same_view) return absl::OkStatus();
+  if (listed.inode != found.inode && InodesAreStable()) {
+    return Changed("another file has taken its place since the job was planned");
+  }
+  if (listed.changed_ns != found.changed_ns) {
+    return Changed("it was changed, linked or replaced after the job was planned");
+  }
+  return absl::OkStatus();
 }
 
-absl::Status InputFile::GetVersion(Version& version) const {
+absl::Status InputFile::CheckUnchanged() const {
+  Found now;
+  if (absl::Status status = Look(now); !status.ok()) return status;
+  if (now.bytes == opened_.bytes && now.version.modified_ns == opened_.version.modified_ns) {
+    return absl::OkStatus();
+  }
+  return Changed("it was written to while it was being read");
+}
+
+absl::Status InputFile::Look(Found& found) const {
+  constexpr std::int64_t kNanos = 1'000'000'000;
   struct stat status {};
   if (::fstat(fd_, &status) != 0) return FileError(path_, "examine", errno);
   if (!S_ISREG(status.st_mode)) return FileError(path_, "read as regular", EINVAL);
-  version = {status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+  found = {status.st_size,
+           {.modified_ns = status.st_mtim.tv_sec * kNanos + status.st_mtim.tv_nsec,
+            .changed_ns = status.st_ctim.tv_sec * kNanos + status.st_ctim.tv_nsec,
+            .inode = status.st_ino,
+            .device = status.st_dev}};
   return absl::OkStatus();
+}
+
+bool InputFile::InodesAreStable() const {
+  // FUSE file systems may make up a number whenever the kernel has forgotten the last one.
+  struct statfs file_system {};
+  return ::fstatfs(fd_, &file_system) != 0 || file_system.f_type != FUSE_SUPER_MAGIC;
 }
 
 absl::Status InputFile::Changed(const std::string& how) const {

@@ -23,7 +23,9 @@ class InputFile {
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  /// Opens the file of the range; fails when its size is no longer range.file_bytes.
+  /// Opens the file of the range; fails when it is not the one that was listed: by size and time of
+  /// modification, and where the range says that they mean the same here, by inode and time of its
+  /// change.
   absl::Status Open(const InputRange& range);
   /// Reads exactly `bytes` bytes. Requires: offset + bytes <= file_bytes of the range.
   absl::Status Read(std::int64_t offset, char* into, std::int64_t bytes);
@@ -33,19 +35,19 @@ class InputFile {
   const std::string& path() const { return path_; }
 
  private:
-  struct Version {
+  struct Found {
     std::int64_t bytes = 0;
-    std::int64_t modified_s = 0;
-    std::int64_t modified_ns = 0;
-    bool operator==(const Version&) const = default;
+    FileVersion version;
   };
 
-  absl::Status GetVersion(Version& version) const;
+  absl::Status Look(Found& found) const;
+  absl::Status CheckListed(const InputRange& range) const;
+  bool InodesAreStable() const;
   absl::Status Changed(const std::string& how) const;
 
   std::string path_;
   int fd_ = -1;
-  Version version_;
+  Found opened_;
 };
 
 }  // namespace weir

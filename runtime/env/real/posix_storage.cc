@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
+#include "runtime/base/machine_id.h"
 #include "runtime/env/real/rename_without_loss.h"
 #include "runtime/env/real/run_handover.h"
 
@@ -45,12 +46,22 @@ bool IsMountPoint(const std::string& path, const struct stat& st) {
   return ::stat((path + "/..").c_str(), &above) == 0 && above.st_dev != st.st_dev;
 }
 
+FileVersion VersionFrom(const struct stat& st) {
+  constexpr std::int64_t kNanos = 1'000'000'000;
+  return {.modified_ns = st.st_mtim.tv_sec * kNanos + st.st_mtim.tv_nsec,
+          .changed_ns = st.st_ctim.tv_sec * kNanos + st.st_ctim.tv_nsec,
+          .inode = st.st_ino,
+          .device = st.st_dev,
+          .machine = MachineId()};
+}
+
 FileInfo InfoFrom(const std::string& path, const struct stat& st) {
   return {.path = path,
           .is_directory = S_ISDIR(st.st_mode),
           .is_regular = S_ISREG(st.st_mode),
           .bytes = st.st_size,
-          .is_mount_point = S_ISDIR(st.st_mode) && IsMountPoint(path, st)};
+          .is_mount_point = S_ISDIR(st.st_mode) && IsMountPoint(path, st),
+          .version = VersionFrom(st)};
 }
 
 absl::Status WriteAll(int fd, std::string_view content, const std::string& what) {

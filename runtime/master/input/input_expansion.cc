@@ -126,7 +126,7 @@ class Expansion {
                         "unpack it, or pack it by gzip (NAME.gz is read as it is)", info.path);
     }
     if (absl::Status size = CheckSize(info); !size.ok()) return size;
-    list_.files.push_back(InputFile{info.path, info.bytes});
+    list_.files.push_back(InputFile{info.path, info.bytes, info.version});
     list_.total_bytes += info.bytes;
     return absl::OkStatus();
   }

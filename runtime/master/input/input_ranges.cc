@@ -56,6 +56,12 @@ std::vector<v1::InputRange> InputRanges::Cut(planner::Bytes begin, planner::Byte
     range.set_begin(from);
     range.set_end(to);
     range.set_file_bytes(file.bytes);
+    v1::FileVersion& version = *range.mutable_version();
+    version.set_modified_ns(file.version.modified_ns);
+    version.set_changed_ns(file.version.changed_ns);
+    version.set_inode(file.version.inode);
+    version.set_device(file.version.device);
+    version.set_machine(file.version.machine);
   }
   return ranges;
 }

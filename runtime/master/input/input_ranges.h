@@ -9,6 +9,7 @@
 
 #include "planner/job/job_shape.h"
 #include "planner/plan/units.h"
+#include "runtime/env/storage.h"
 #include "weir/v1/steps.pb.h"
 
 namespace weir::master {
@@ -16,6 +17,7 @@ namespace weir::master {
 struct InputFile {
   std::string path;
   std::int64_t bytes = 0;
+  env::FileVersion version = {};
 };
 
 /// All input files of one job and their total size. Empty files stay listed but take no bytes.

@@ -16,9 +16,9 @@ TEST(WorkerNameTest, TakesWhatPeopleCallTheirMachines) {
 }
 
 TEST(WorkerNameTest, RefusesWhatWouldForgeLinesAndShowsItOnOneLine) {
-  for (const std::string& name : {std::string(), std::string(257, 'x'), std::string("w\nlost: w2"),
-                                  std::string("w\r"), std::string("w\x1b[2J"), std::string(1, '\0'),
-                                  std::string("\xff")}) {
+  for (const std::string& name :
+       {std::string(), std::string(257, 'x'), std::string("w\nlost: w2"), std::string("w\r"),
+        std::string("w\x1b[2J"), std::string(1, '\0'), std::string("\xff")}) {
     const absl::Status status = CheckWorkerName(name);
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     EXPECT_FALSE(absl::StrContains(status.message(), '\n'));

@@ -1,8 +1,10 @@
 #include "jobs/api/readers.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -176,6 +178,81 @@ TEST(Readers, FileWrittenToWhileReadIsNamed) {
   ASSERT_TRUE(error.has_value());
   EXPECT_EQ(error->code, step_error::kInputChanged);
   EXPECT_EQ(error->file, grown.path());
+}
+
+/// The file as a master lists it.
+InputRange Listed(const std::string& path) {
+  struct stat status {};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0);
+  constexpr std::int64_t kNanos = 1'000'000'000;
+  return {path,
+          0,
+          status.st_size,
+          status.st_size,
+          {.modified_ns = status.st_mtim.tv_sec * kNanos + status.st_mtim.tv_nsec,
+           .changed_ns = status.st_ctim.tv_sec * kNanos + status.st_ctim.tv_nsec,
+           .inode = status.st_ino,
+           .device = status.st_dev}};
+}
+
+/// The code of the error of reading it; empty when it can be read.
+std::string ReadCode(const InputRange& range) {
+  const auto records = ReadAll<TextLines>({range});
+  if (records.ok()) return "";
+  const auto error = StepErrorOf(records.status());
+  return error ? error->code : records.status().ToString();
+}
+
+/// As `mv` does with a file of the same size that was made at the same time.
+void ReplaceBySameSize(const std::string& path, const std::string& contents) {
+  struct stat status {};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  std::ofstream(path + ".new") << contents;
+  const timespec times[2] = {status.st_atim, status.st_mtim};
+  ASSERT_EQ(::utimensat(AT_FDCWD, (path + ".new").c_str(), times, 0), 0);
+  std::filesystem::rename(path + ".new", path);
+  // The kernel's clock for files ticks every few milliseconds.
+  const std::int64_t before = status.st_ctim.tv_sec * 1'000'000'000 + status.st_ctim.tv_nsec;
+  while (Listed(path).version.changed_ns == before) ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+}
+
+TEST(Readers, AFileReplacedByOneOfTheSameSizeAndTimeIsNamed) {
+  const ScratchFile file("old\n");
+  InputRange listed = Listed(file.path());
+  EXPECT_EQ(ReadCode(listed), "");
+  ReplaceBySameSize(file.path(), "new\n");
+  EXPECT_EQ(ReadCode(listed), step_error::kInputChanged);
+  // Its time of change alone tells it where numbers of inodes are used again.
+  listed.version.inode = Listed(file.path()).version.inode;
+  EXPECT_EQ(ReadCode(listed), step_error::kInputChanged);
+  EXPECT_EQ(ReadCode(Listed(file.path())), "");
+}
+
+TEST(Readers, AFileWrittenToInPlaceAndSetBackIsNamed) {
+  const ScratchFile file("old\n");
+  const InputRange listed = Listed(file.path());
+  const auto modified = std::filesystem::last_write_time(file.path());
+  std::ofstream(file.path()) << "new\n";
+  do {
+    std::filesystem::last_write_time(file.path(), modified);
+  } while (Listed(file.path()).version.changed_ns == listed.version.changed_ns);
+  EXPECT_EQ(ReadCode(listed), step_error::kInputChanged);
+}
+
+TEST(Readers, ElsewhereAFileIsKnownByItsSizeAndTimeOfModification) {
+  const ScratchFile file("old\n");
+  InputRange listed = Listed(file.path());
+  listed.version.device = 0;
+  listed.version.inode += 1;
+  listed.version.changed_ns += 1;
+  EXPECT_EQ(ReadCode(listed), "") << "another mount numbers and stamps in its own way";
+  const std::int64_t exact = listed.version.modified_ns;
+  listed.version.modified_ns = exact / 1'000'000'000 * 1'000'000'000;
+  EXPECT_EQ(ReadCode(listed), "") << "whole seconds only";
+  listed.version.modified_ns = exact - 3'000'000'000;
+  EXPECT_EQ(ReadCode(listed), step_error::kInputChanged);
+  listed.version = {};
+  EXPECT_EQ(ReadCode(listed), "") << "nothing is known";
 }
 
 TEST(SlotWork, RangesAreCutWithoutGapOrOverlap) {
