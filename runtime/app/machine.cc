@@ -1,5 +1,6 @@
 #include "runtime/app/machine.h"
 
+#include <pwd.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -8,7 +9,9 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/base/log.h"
+#include "runtime/base/valid_utf8.h"
 #include "runtime/env/real/posix_storage.h"
 
 extern char** environ;
@@ -71,10 +74,19 @@ void SetUpDaemonLog(const client::LogOptions& options) {
   SetUpLogging(text ? LogFormat::kText : LogFormat::kJson, level);
 }
 
-absl::StatusOr<rpc::Security> LoadSecurity(const client::TlsFiles& tls, bool insecure) {
+absl::StatusOr<rpc::Security> LoadSecurity(const client::TlsFiles& tls, bool insecure,
+                                           const std::string& token_file, TokenUse use) {
   rpc::Security security;
   security.insecure = insecure;
-  if (!tls.given()) return security;
+  if (!tls.given()) {
+    absl::StatusOr<std::string> token = TakeToken(token_file, use);
+    if (token.ok()) {
+      security.token = *std::move(token);
+    } else if (!insecure || !token_file.empty()) {
+      return token.status();
+    }
+    return security;
+  }
   constexpr std::int64_t kPemBytesMax = 1 << 20;
   env::PosixStorage storage;
   rpc::TlsIdentity identity;
@@ -87,6 +99,19 @@ absl::StatusOr<rpc::Security> LoadSecurity(const client::TlsFiles& tls, bool ins
   }
   security.tls = std::move(identity);
   return security;
+}
+
+std::string Callers(const rpc::Security& security) {
+  if (security.tls) return "with a certificate of the authority";
+  return security.NeedsToken() ? "with the user's token" : "everybody";
+}
+
+std::string UserAtHost() {
+  char host[256] = "";
+  if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
+  const passwd* const entry = ::getpwuid(::geteuid());
+  const std::string user = entry == nullptr ? absl::StrCat(::geteuid()) : entry->pw_name;
+  return ValidUtf8(absl::StrCat(user, "@", host));
 }
 
 }  // namespace weir::app

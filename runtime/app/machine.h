@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/app/access_token.h"
 #include "runtime/client/command_host.h"
 #include "runtime/client/flags/options.h"
 #include "runtime/rpc/grpc/listen_security.h"
@@ -31,7 +32,15 @@ client::Terminal StderrTerminal();
 /// Sends log lines to stderr as the flags say; text by default on a terminal, else JSON.
 void SetUpDaemonLog(const client::LogOptions& options);
 
-/// Reads the PEM files. Errors: name the file.
-absl::StatusOr<rpc::Security> LoadSecurity(const client::TlsFiles& tls, bool insecure);
+/// Reads the PEM files, or the token where there are none. Errors: name the file; those of
+/// TakeToken, unless `insecure` makes the token one that may be missing.
+absl::StatusOr<rpc::Security> LoadSecurity(const client::TlsFiles& tls, bool insecure,
+                                           const std::string& token_file, TokenUse use);
+
+/// Who may call a server with this security, in a word for its log.
+std::string Callers(const rpc::Security& security);
+
+/// "alice@node7": who runs this program, as far as the machine tells.
+std::string UserAtHost();
 
 }  // namespace weir::app

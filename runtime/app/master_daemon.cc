@@ -9,6 +9,7 @@
 #include "runtime/app/daemons.h"
 #include "runtime/app/interrupts.h"
 #include "runtime/app/machine.h"
+#include "runtime/app/state_directory.h"
 #include "runtime/base/log.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/exit_codes.h"
@@ -23,17 +24,14 @@ namespace {
 constexpr char kRole[] = "weir.master";
 constexpr absl::Duration kStopPatience = absl::Seconds(12);
 
-absl::StatusOr<std::string> JournalPath(const std::string& chosen) {
+absl::StatusOr<std::string> JournalPath(const std::string& chosen, env::Storage& storage) {
   std::filesystem::path path = chosen;
   if (chosen.empty()) {
-    std::string base = EnvironmentVariable("XDG_STATE_HOME");
-    if (base.empty() && !EnvironmentVariable("HOME").empty()) {
-      base = EnvironmentVariable("HOME") + "/.local/state";
-    }
-    if (base.empty()) {
+    const std::string directory = StateDirectory();
+    if (directory.empty()) {
       return absl::InvalidArgumentError("no HOME to keep the journal in: pass --journal FILE");
     }
-    path = base + "/weir/journal.db";
+    path = directory + "/journal.db";
   }
   std::error_code error;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
@@ -41,6 +39,10 @@ absl::StatusOr<std::string> JournalPath(const std::string& chosen) {
     return absl::UnavailableError("cannot make " + path.parent_path().string() + ": " +
                                   error.message());
   }
+  // Who reads the journal knows what everybody ran, and SQLite leaves its files to all. One that is
+  // there stays as it is.
+  const auto made = storage.MakeLock(path.string());
+  if (!made.ok() && !absl::IsAlreadyExists(made.status())) return made.status();
   return path.string();
 }
 
@@ -93,12 +95,13 @@ int CannotStart(const absl::Status& status) {
 
 int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog& catalog) {
   SetUpDaemonLog(options.log);
-  auto security = LoadSecurity(options.tls, options.insecure);
+  auto security = LoadSecurity(options.tls, options.insecure, options.token_file, TokenUse::kServe);
   if (!security.ok()) return CannotStart(security.status());
   if (absl::Status allowed = rpc::CheckListenAddress(options.listen, *security); !allowed.ok()) {
     return CannotStart(allowed);
   }
-  const auto journal_path = JournalPath(options.journal);
+  env::PosixStorage storage;
+  const auto journal_path = JournalPath(options.journal, storage);
   if (!journal_path.ok()) return CannotStart(journal_path.status());
   auto journal = master::OpenSqliteJournal(*journal_path);
   if (!journal.ok()) return CannotStart(journal.status());
@@ -135,7 +138,8 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
     LogInfo("Master serves", {{"listen", options.listen},
                               {"port", (*server)->port()},
                               {"journal", *journal_path},
-                              {"tls", security->tls ? "mutual" : "none"}});
+                              {"tls", security->tls ? "mutual" : "none"},
+                              {"callers", Callers(*security)}});
     bool stopping = false;
     interrupts.Listen([&] { stopping = true; });
     process.loop.RunUntil([&] { return stopping; });

@@ -34,6 +34,7 @@ int RunUserCommand(const client::Command& command, const JobCatalog& catalog) {
                               .err = std::cerr,
                               .terminal = StderrTerminal(),
                               .working_directory = WorkingDirectory(),
+                              .user = UserAtHost(),
                               .catalog = catalog,
                               .storage = storage,
                               .random = random,

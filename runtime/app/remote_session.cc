@@ -36,7 +36,8 @@ class RemoteSession final : public client::Session {
 
 absl::StatusOr<std::unique_ptr<client::Session>> ConnectToMaster(
     const client::MasterAddress& address) {
-  auto security = LoadSecurity(address.tls, /*insecure=*/false);
+  auto security =
+      LoadSecurity(address.tls, /*insecure=*/false, address.token_file, TokenUse::kCall);
   if (!security.ok()) return security.status();
   return std::make_unique<RemoteSession>(address.address, *std::move(security));
 }

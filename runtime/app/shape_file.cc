@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/app/state_directory.h"
 #include "runtime/base/log.h"
 
 namespace weir::app {
@@ -21,11 +22,8 @@ constexpr std::uintmax_t kFileBytesMax = 64 << 20;
 }  // namespace
 
 std::string ShapeFilePath() {
-  const char* state = std::getenv("XDG_STATE_HOME");
-  if (state != nullptr && state[0] == '/') return absl::StrCat(state, "/weir/shapes");
-  const char* home = std::getenv("HOME");
-  if (home == nullptr || home[0] != '/') return "";
-  return absl::StrCat(home, "/.local/state/weir/shapes");
+  const std::string directory = StateDirectory();
+  return directory.empty() ? directory : directory + "/shapes";
 }
 
 v1::JobShapes ReadShapeFile(const std::string& path) {

@@ -292,7 +292,8 @@ class WorkerProcess {
 
 int RunWorkerDaemon(const client::WorkerDaemonOptions& options) {
   SetUpDaemonLog(options.log);
-  const auto security = LoadSecurity(options.master.tls, options.insecure);
+  const auto security = LoadSecurity(options.master.tls, options.insecure,
+                                     options.master.token_file, TokenUse::kServe);
   if (!security.ok()) return CannotStart(security.status());
   if (absl::Status allowed = CheckAddresses(options, *security); !allowed.ok()) {
     return CannotStart(allowed);

@@ -28,6 +28,8 @@ struct CommandHost {
   Terminal terminal;
   /// Relative paths of the user start here.
   std::string working_directory;
+  /// Who submits: "alice@node7".
+  std::string user;
   const JobCatalog& catalog;
   env::Storage& storage;
   env::Random& random;

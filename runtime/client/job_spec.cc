@@ -44,6 +44,7 @@ v1::JobSpec MakeJobSpec(const JobOptions& job, CommandHost& host) {
   spec.set_codec(job.codec);
   if (job.no_sample) spec.set_sampling("off");
   spec.set_deadline_ms(absl::ToInt64Milliseconds(job.deadline));
+  spec.set_submitter(host.user);
   spec.set_idempotency_key(absl::StrFormat("%016x", host.random.Next()));
   return spec;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "runtime/base/job_errors.h"
@@ -50,6 +51,14 @@ absl::Status CheckText(absl::string_view field, absl::string_view text, std::siz
     return Wrong(field, text, absl::StrCat("at most ", bytes_max, " bytes"));
   if (text.find('\0') != absl::string_view::npos) return Wrong(field, text, "free of NUL bytes");
   return absl::OkStatus();
+}
+
+/// What stands in lists and logs, which a line break would forge.
+absl::Status CheckOneLine(absl::string_view field, absl::string_view text) {
+  if (absl::Status status = CheckText(field, text, kNameBytesMax); !status.ok()) return status;
+  const bool one =
+      std::none_of(text.begin(), text.end(), [](char c) { return absl::ascii_iscntrl(c); });
+  return one ? absl::OkStatus() : Wrong(field, absl::CHexEscape(text), "one line of text");
 }
 
 absl::Status CheckPath(absl::string_view field, absl::string_view path) {
@@ -128,7 +137,8 @@ absl::Status CheckSpec(const v1::JobSpec& spec, bool needs_output) {
       CheckRange("length of codec", static_cast<std::int64_t>(spec.codec().size()), 0,
                  kNameBytesMax),
       CheckRange("length of idempotency_key",
-                 static_cast<std::int64_t>(spec.idempotency_key().size()), 0, kNameBytesMax));
+                 static_cast<std::int64_t>(spec.idempotency_key().size()), 0, kNameBytesMax),
+      spec.submitter().empty() ? absl::OkStatus() : CheckOneLine("submitter", spec.submitter()));
   if (!status.ok()) return status;
   if (!spec.sampling().empty() && spec.sampling() != "auto" && spec.sampling() != "off") {
     return Wrong("sampling", spec.sampling(), "'auto', 'off' or empty");

@@ -1,6 +1,6 @@
 #include "runtime/task/map_step.h"
 
-#include "runtime/base/machine_id.h"
+#include "runtime/env/real/machine_id.h"
 #include "runtime/task/guarded_call.h"
 #include "runtime/task/key_ends.h"
 
@@ -11,7 +11,7 @@ namespace {
 /// What the master saw, as far as it must be seen here too.
 FileVersion VersionHere(const v1::FileVersion& listed) {
   FileVersion version{.modified_ns = listed.modified_ns()};
-  if (listed.machine() == 0 || listed.machine() != MachineId()) return version;
+  if (listed.machine() == 0 || listed.machine() != env::MachineId()) return version;
   version.changed_ns = listed.changed_ns();
   version.inode = listed.inode();
   version.device = listed.device();

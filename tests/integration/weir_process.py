@@ -180,7 +180,7 @@ class WeirTest(unittest.TestCase):
 class Cluster:
     """A master and workers as processes of one test; `journal` is a file that the master's own begins as."""
 
-    def __init__(self, test, workers=2, master_args=(), worker_args=(), journal=None):
+    def __init__(self, test, workers=2, master_args=(), worker_args=(), journal=None, client_args=()):
         self.test = test
         self.port = free_port()
         self.address = f"127.0.0.1:{self.port}"
@@ -188,6 +188,7 @@ class Cluster:
         if journal:
             shutil.copy(journal, self.journal)
         self.master_args = list(master_args)
+        self.client_args = list(client_args)
         self.logs = []
         self.master = self.start_master()
         self.workers = [self.start_worker(i, worker_args) for i in range(workers)]
@@ -197,7 +198,9 @@ class Cluster:
     def _spawn(self, name, *args):
         log = open(self.test.path(f"{name}.log"), "ab")
         self.logs.append(log)
-        env = dict(os.environ, TMPDIR=self.test.work, WEIR_TEST_DIR=self.test.dir)
+        # The token that the test's own clients show.
+        env = dict(os.environ, TMPDIR=self.test.work, WEIR_TEST_DIR=self.test.dir,
+                   XDG_STATE_HOME=os.path.join(self.test.dir, "state"))
         return subprocess.Popen([BINARY, *args], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env)
 
     def start_master(self):
@@ -212,7 +215,7 @@ class Cluster:
 
     def wait_for_workers(self, count):
         def alive():
-            result = self.test.weir("list", "workers", "--json", "--master", self.address)
+            result = self.test.weir("list", "workers", "--json", "--master", self.address, *self.client_args)
             if result.code != 0:
                 return False
             rows = json.loads(result.out)["workers"]

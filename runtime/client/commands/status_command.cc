@@ -20,7 +20,9 @@ void PrintStatus(const v1::JobStatus& status, std::ostream& out) {
   if (status.state() == v1::JOB_STATE_RUNNING) {
     out << "progress   " << ProgressLine(status, 100) << '\n';
   }
-  out << "submitted  " << FormatUnixMillis(status.submitted_unix_ms()) << '\n';
+  out << "submitted  " << FormatUnixMillis(status.submitted_unix_ms());
+  if (!status.spec().submitter().empty()) out << " by " << status.spec().submitter();
+  out << '\n';
   if (status.ended_unix_ms() != 0) {
     out << "ended      " << FormatUnixMillis(status.ended_unix_ms()) << '\n';
   }

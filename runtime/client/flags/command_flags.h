@@ -55,12 +55,13 @@ CLI::Option* AddRate(CLI::App& app, const std::string& name, double& bytes_per_s
                      const std::string& help);
 /// Flags that several commands share.
 void AddTls(CLI::App& app, TlsFiles& tls);
+void AddToken(CLI::App& app, std::string& token_file);
 void AddJson(CLI::App& app, bool& json);
 void AddPictures(CLI::App& app, PictureOptions& pictures);
 /// --master of a command that needs one.
 void AddMaster(CLI::App& app, MasterAddress& master);
 /// Flags of both daemons: who may talk to them, and how they log.
-void AddListenerSecurity(CLI::App& app, TlsFiles& tls, bool& insecure);
+void AddListenerSecurity(CLI::App& app, TlsFiles& tls, std::string& token_file, bool& insecure);
 void AddLog(CLI::App& app, LogOptions& log);
 
 }  // namespace weir::client

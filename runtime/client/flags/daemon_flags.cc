@@ -4,10 +4,13 @@
 
 namespace weir::client {
 
-void AddListenerSecurity(CLI::App& app, TlsFiles& tls, bool& insecure) {
+void AddListenerSecurity(CLI::App& app, TlsFiles& tls, std::string& token_file, bool& insecure) {
   AddTls(app, tls);
-  app.add_flag("--insecure", insecure,
-               "Allow plain text beyond this machine: everybody who reaches the port can run jobs")
+  AddToken(app, token_file);
+  app.add_flag(
+         "--insecure", insecure,
+         "Plain text, also beyond this machine, and no token: everybody who reaches the port can "
+         "run jobs")
       ->group("Security");
 }
 

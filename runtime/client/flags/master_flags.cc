@@ -55,7 +55,7 @@ void AddMasterDaemon(CLI::App& app, const TakeCommand& take) {
   AddBytes(command, "--look-ahead", options->look_ahead_bytes,
            "Bytes left of a transfer at which the next may begin on its ports; 0 = none left "
            "(default: 16KiB where the channel rate is known)");
-  AddListenerSecurity(command, options->tls, options->insecure);
+  AddListenerSecurity(command, options->tls, options->token_file, options->insecure);
   AddLog(command, options->log);
   command.footer(
       "Examples:\n"

@@ -25,6 +25,7 @@ struct TlsFiles {
 struct MasterAddress {
   std::string address;
   TlsFiles tls;
+  std::string token_file;  // empty = the user's own
 };
 
 /// A cluster inside this process: one master, some workers.
@@ -186,6 +187,7 @@ struct MasterDaemonOptions {
   std::int64_t look_ahead_bytes = -1;  // negative = default
   std::string network_file;  // rates, slow ports and cuts by names of workers; empty = none
   TlsFiles tls;
+  std::string token_file;  // empty = the user's own
   bool insecure = false;
   LogOptions log;
 };

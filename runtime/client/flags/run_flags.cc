@@ -15,6 +15,7 @@ void AddMasterInsteadOfEmbedded(CLI::App& command, MasterAddress& master) {
                   "Use this master's cluster instead of a cluster inside this process")
       ->type_name("HOST:PORT");
   AddTls(command, master.tls);
+  AddToken(command, master.token_file);
 }
 
 void TakeParameters(const std::vector<std::string>& words, JobOptions& job) {

@@ -61,6 +61,16 @@ void AddTls(CLI::App& app, TlsFiles& tls) {
   authority->needs(certificate);
 }
 
+void AddToken(CLI::App& app, std::string& token_file) {
+  app.add_option(
+         "--token-file", token_file,
+         "What shows that a caller on this machine may ask (default: $WEIR_TOKEN_FILE, else "
+         "the user's own, $XDG_STATE_HOME/weir/token)")
+      ->type_name("FILE")
+      ->envname("WEIR_TOKEN_FILE")
+      ->group("Security");
+}
+
 void AddJson(CLI::App& app, bool& json) {
   app.add_flag("--json", json, "Print one JSON object (\"schema\": 1) on stdout");
 }
@@ -79,6 +89,7 @@ void AddMaster(CLI::App& app, MasterAddress& master) {
       ->type_name("HOST:PORT")
       ->envname("WEIR_MASTER");
   AddTls(app, master.tls);
+  AddToken(app, master.token_file);
 }
 
 }  // namespace weir::client

@@ -64,7 +64,7 @@ void AddWorkerDaemon(CLI::App& app, const TakeCommand& take) {
                   "TCP congestion control of every send, for example reno (default: bbr where "
                   "paced, else reno; cubic on loopback)")
       ->type_name("NAME");
-  AddListenerSecurity(command, options->master.tls, options->insecure);
+  AddListenerSecurity(command, options->master.tls, options->master.token_file, options->insecure);
   AddLog(command, options->log);
   command.footer(
       "Examples:\n"

@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
-#include "runtime/base/machine_id.h"
+#include "runtime/env/real/machine_id.h"
 #include "runtime/env/real/rename_without_loss.h"
 #include "runtime/env/real/run_handover.h"
 

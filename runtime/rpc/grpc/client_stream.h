@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/env/event_loop.h"
 #include "runtime/rpc/api.h"
+#include "runtime/rpc/grpc/access_token.h"
 #include "runtime/rpc/grpc/call_status.h"
 #include "runtime/rpc/grpc/method_path.h"
 #include "runtime/rpc/grpc/open_calls.h"
@@ -37,13 +38,16 @@ class StreamReader final : public grpc::ClientReadReactor<typename Method::Respo
   using Message = typename Method::Response;
   using Listener = StreamListener<Method>;
 
-  StreamReader(std::shared_ptr<grpc::Channel> channel, std::string peer, env::EventLoop& loop,
-               std::shared_ptr<OpenCalls> calls, std::shared_ptr<Listener> listener)
+  StreamReader(std::shared_ptr<grpc::Channel> channel, std::string peer, const std::string& token,
+               env::EventLoop& loop, std::shared_ptr<OpenCalls> calls,
+               std::shared_ptr<Listener> listener)
       : channel_(std::move(channel)),
         peer_(std::move(peer)),
         loop_(loop),
         calls_(std::move(calls)),
-        listener_(std::move(listener)) {}
+        listener_(std::move(listener)) {
+    ShowToken(token, context_);
+  }
 
   void Start() {
     self_ = this->shared_from_this();
@@ -115,11 +119,12 @@ class StreamSubscription final : public Subscription {
 /// finds a dead peer.
 template <typename Method>
 std::unique_ptr<Subscription> StartStream(std::shared_ptr<grpc::Channel> channel,
-                                          const std::string& peer, env::EventLoop& loop,
-                                          std::shared_ptr<OpenCalls> calls, Call<Method> call) {
+                                          const std::string& peer, const std::string& token,
+                                          env::EventLoop& loop, std::shared_ptr<OpenCalls> calls,
+                                          Call<Method> call) {
   auto listener = std::make_shared<StreamListener<Method>>();
   listener->call = std::move(call);
-  auto reader = std::make_shared<StreamReader<Method>>(std::move(channel), peer, loop,
+  auto reader = std::make_shared<StreamReader<Method>>(std::move(channel), peer, token, loop,
                                                        std::move(calls), listener);
   reader->Start();
   return std::make_unique<StreamSubscription<Method>>(std::move(listener), std::move(reader));

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/limits.h"
+#include "runtime/rpc/grpc/access_token.h"
 #include "runtime/rpc/grpc/call_settings.h"
 #include "runtime/rpc/grpc/call_status.h"
 #include "runtime/rpc/grpc/callback_queue.h"
@@ -85,6 +86,7 @@ class GrpcClients::Channels {
     std::shared_ptr<Channels> owner;
     std::string peer;
     std::shared_ptr<grpc::Channel> channel;
+    std::string token;
 
     template <typename Method>
     void Carry(Call<Method> asked) {
@@ -95,6 +97,7 @@ class GrpcClients::Channels {
                                                     std::move(asked.reply));
       call->request = std::move(asked.request);
       call->context.set_deadline(DeadlineAfter(asked.timeout));
+      ShowToken(token, call->context);
       if (!owner->calls->Enter([call] { call->context.TryCancel(); }, &call->key)) {
         call->pending->PostAnswer(
             absl::CancelledError(absl::StrCat(Method::kName, ": shutting down")));
@@ -114,7 +117,7 @@ class GrpcClients::Channels {
 
     template <typename Method>
     requires(Method::kStreams) std::unique_ptr<Subscription> Carry(Call<Method> call) {
-      return StartStream(channel, peer, owner->loop, owner->calls, std::move(call));
+      return StartStream(channel, peer, token, owner->loop, owner->calls, std::move(call));
     }
   };
 
@@ -137,7 +140,8 @@ GrpcClients::~GrpcClients() {
 template <typename Service>
 std::unique_ptr<Api<Service>> GrpcClients::ConnectTo(const std::string& peer) {
   return std::make_unique<Api<Service>>(std::make_shared<Channels::Carrier>(
-      Channels::Carrier{channels_, peer, OpenChannel(peer, channels_->security)}));
+      Channels::Carrier{channels_, peer, OpenChannel(peer, channels_->security),
+                        TokenFor(channels_->security, peer)}));
 }
 std::unique_ptr<JobApi> GrpcClients::ConnectJobs(const std::string& master) {
   return ConnectTo<JobService>(master);
@@ -153,7 +157,8 @@ void GrpcClients::AskIfGone(const std::string& control_endpoint, absl::Duration 
                             absl::AnyInvocable<void(bool gone)> on_answer) {
   // A connection of its own knows nothing of an older attempt, and is not held up by one.
   Channels::Carrier carrier{channels_, control_endpoint,
-                            OpenChannel(control_endpoint, channels_->security, Connection::kOwn)};
+                            OpenChannel(control_endpoint, channels_->security, Connection::kOwn),
+                            /*token=*/""};
   carrier.Carry(Call<CheckHealth>{
       {},
       [on_answer =

@@ -55,10 +55,10 @@ absl::Status CannotListen(const std::string& address) {
 
 class GrpcServerImpl final : public GrpcServer {
  public:
-  GrpcServerImpl(env::EventLoop& loop, const Services& services)
-      : jobs_(loop, calls_, services.jobs),
-        cluster_(loop, calls_, services.cluster),
-        worker_(loop, calls_, services.worker) {}
+  GrpcServerImpl(env::EventLoop& loop, const std::string& token, const Services& services)
+      : jobs_(loop, calls_, token, services.jobs),
+        cluster_(loop, calls_, token, services.cluster),
+        worker_(loop, calls_, token, services.worker) {}
   ~GrpcServerImpl() override { Close(); }
 
   absl::Status Listen(const std::string& address, const Security& security,
@@ -114,7 +114,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const std::string&
                                                               env::EventLoop& loop,
                                                               const Services& services) {
   if (absl::Status allowed = CheckListenAddress(address, security); !allowed.ok()) return allowed;
-  auto server = std::make_unique<GrpcServerImpl>(loop, services);
+  auto server = std::make_unique<GrpcServerImpl>(
+      loop, security.NeedsToken() ? security.token : std::string(), services);
   if (absl::Status listening = server->Listen(address, security, services); !listening.ok()) {
     return listening;
   }

@@ -21,7 +21,8 @@ struct Services {
 };
 
 /// Decodes calls, hands them to the loop and answers: at the latest at the caller's deadline, and
-/// within a minute when it set none. Also serves grpc.health.v1 and, on loopback, reflection.
+/// within a minute when it set none. Also serves grpc.health.v1 and, on loopback, reflection; these
+/// two to everybody, the services only to who shows the token that `security` asks for.
 ///
 /// Bounds: limits::kMessageBytesMax a message; what is longer, truncated or no protobuf is refused
 ///   by gRPC and never reaches the loop.

@@ -10,6 +10,7 @@
 #include <grpcpp/support/server_callback.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "runtime/env/event_loop.h"
@@ -30,8 +31,10 @@ namespace weir::rpc {
 template <typename Offered>
 class GrpcService final : public grpc::Service {
  public:
-  GrpcService(env::EventLoop& loop, std::shared_ptr<OpenCalls> calls, const Api<Offered>* api)
-      : loop_(loop), calls_(std::move(calls)), api_(api) {
+  /// `token`: calls must show it; empty: they need not.
+  GrpcService(env::EventLoop& loop, std::shared_ptr<OpenCalls> calls, std::string token,
+              const Api<Offered>* api)
+      : loop_(loop), calls_(std::move(calls)), token_(std::move(token)), api_(api) {
     EnterAll(typename Offered::Methods());
   }
 
@@ -49,15 +52,16 @@ class GrpcService final : public grpc::Service {
     if constexpr (Method::kStreams) {
       EnterHandler(PathOf<Method>(), grpc::internal::RpcMethod::SERVER_STREAMING,
                    new grpc::internal::CallbackServerStreamingHandler<Request, Response>(
-                       [this](Context*, const Request* request) {
-                         return ServeStream<Method>(*request, loop_, calls_, *api_);
+                       [this](Context* context, const Request* request) {
+                         return ServeStream<Method>(*context, *request, loop_, calls_, token_,
+                                                    *api_);
                        }));
     } else {
       EnterHandler(PathOf<Method>(), grpc::internal::RpcMethod::NORMAL_RPC,
                    new grpc::internal::CallbackUnaryHandler<Request, Response>(
                        [this](Context* context, const Request* request, Response* response) {
                          return ServeUnary<Method>(context, *request, response, loop_, calls_,
-                                                   *api_);
+                                                   token_, *api_);
                        }));
     }
   }
@@ -71,6 +75,7 @@ class GrpcService final : public grpc::Service {
 
   env::EventLoop& loop_;
   const std::shared_ptr<OpenCalls> calls_;
+  const std::string token_;
   const Api<Offered>* const api_;
   int num_methods_ = 0;
 };

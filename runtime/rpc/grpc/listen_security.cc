@@ -43,7 +43,13 @@ absl::Status CheckListenAddress(const std::string& address, const Security& secu
     return absl::InvalidArgumentError(absl::StrCat(
         "'", address, "' is no address to listen on: use HOST:PORT, for example 127.0.0.1:7117"));
   }
-  if (IsLoopback(address) || security.tls || security.insecure) return absl::OkStatus();
+  if (!security.NeedsToken()) return absl::OkStatus();
+  if (IsLoopback(address)) {
+    if (!security.token.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(
+        "refusing to listen on ", address,
+        " for every user of this machine: give --token-file FILE, or --insecure to allow that"));
+  }
   return absl::FailedPreconditionError(
       absl::StrCat("refusing to listen on ", address,
                    " without TLS: pass --tls-cert, --tls-key and --tls-ca, or --insecure to allow "

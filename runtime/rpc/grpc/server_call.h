@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "runtime/env/event_loop.h"
 #include "runtime/rpc/api.h"
+#include "runtime/rpc/grpc/access_token.h"
 #include "runtime/rpc/grpc/call_settings.h"
 #include "runtime/rpc/grpc/call_status.h"
 #include "runtime/rpc/grpc/open_calls.h"
@@ -70,15 +72,20 @@ class ServerCall {
   OpenCalls::Key key_ = 0;
 };
 
-/// Takes the call to `api` on `loop` and answers with what it replies.
+/// Takes the call to `api` on `loop` and answers with what it replies. A call that does not show
+/// `token` never gets there.
 template <typename Method>
 grpc::ServerUnaryReactor* ServeUnary(grpc::CallbackServerContext* context,
                                      const typename Method::Request& request,
                                      typename Method::Response* response, env::EventLoop& loop,
-                                     std::shared_ptr<OpenCalls> calls,
+                                     std::shared_ptr<OpenCalls> calls, const std::string& token,
                                      const Api<typename Method::Service>& api) {
   using Response = typename Method::Response;
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  if (absl::Status known = CheckToken(token, *context); !known.ok()) {
+    reactor->Finish(ToGrpcStatus(known));
+    return reactor;
+  }
   auto call = std::make_shared<ServerCall<Response>>(reactor, response, std::move(calls));
   if (!call->Enter(call)) {
     call->Finish(absl::UnavailableError("the server is shutting down"));

@@ -8,10 +8,12 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "runtime/env/event_loop.h"
 #include "runtime/rpc/api.h"
+#include "runtime/rpc/grpc/access_token.h"
 #include "runtime/rpc/grpc/call_settings.h"
 #include "runtime/rpc/grpc/call_status.h"
 #include "runtime/rpc/grpc/open_calls.h"
@@ -44,6 +46,12 @@ class StreamWriter final : public grpc::ServerWriteReactor<typename Method::Resp
           [self](absl::Status status) { self->End(std::move(status)); });
       self->Keep(std::move(subscription));
     });
+  }
+
+  /// Ends it before it begins.
+  void Refuse(absl::Status why) {
+    self_ = this->shared_from_this();
+    End(std::move(why));
   }
 
   void OnWriteDone(bool ok) override {
@@ -148,15 +156,22 @@ class StreamWriter final : public grpc::ServerWriteReactor<typename Method::Resp
 };
 
 /// Subscribes on the loop and streams what comes. A receiver that reads slowly misses messages in
-/// between, never the last one; one that goes away ends its subscription.
+/// between, never the last one; one that goes away ends its subscription; one that does not show
+/// `token` gets none.
 /// Bounds: kStreamQueuedMax messages held.
 template <typename Method>
 grpc::ServerWriteReactor<typename Method::Response>* ServeStream(
-    const typename Method::Request& request, env::EventLoop& loop, std::shared_ptr<OpenCalls> calls,
+    const grpc::CallbackServerContext& context, const typename Method::Request& request,
+    env::EventLoop& loop, std::shared_ptr<OpenCalls> calls, const std::string& token,
     const Api<typename Method::Service>& api) {
   auto writer = std::make_shared<StreamWriter<Method>>(loop, std::move(calls));
   StreamWriter<Method>* reactor = writer.get();
-  writer->Start(request, api);
+  absl::Status known = CheckToken(token, context);
+  if (known.ok()) {
+    writer->Start(request, api);
+  } else {
+    writer->Refuse(std::move(known));
+  }
   return reactor;
 }
 

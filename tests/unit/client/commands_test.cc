@@ -54,6 +54,7 @@ class CommandsTest : public testing::Test {
                        .err = err_,
                        .terminal = {},
                        .working_directory = "",
+                       .user = "alice@node7",
                        .catalog = catalog_,
                        .storage = storage_,
                        .random = random_,

@@ -29,10 +29,11 @@ namespace weir::rpc {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(20);
+const Security kOurs = {.tls = std::nullopt, .insecure = false, .token = std::string(64, 'a')};
 
 class GrpcTest : public testing::Test {
  protected:
-  GrpcTest() { Serve("127.0.0.1:0", {}, {.jobs = &jobs_.api}); }
+  GrpcTest() { Serve("127.0.0.1:0", kOurs, {.jobs = &jobs_.api}); }
   ~GrpcTest() override {
     clients_.reset();
     if (server_) server_->Close();
@@ -93,6 +94,7 @@ class GrpcTest : public testing::Test {
                        std::string* response_bytes = nullptr) {
     grpc::GenericStub stub(grpc::CreateChannel(endpoint_, grpc::InsecureChannelCredentials()));
     grpc::ClientContext context;
+    context.AddMetadata("authorization", "Bearer " + kOurs.token);
     const grpc::Slice slice(bytes);
     const grpc::ByteBuffer request(&slice, 1);
     grpc::ByteBuffer response;
@@ -124,7 +126,7 @@ class GrpcTest : public testing::Test {
   env::AsioEventLoop loop_;
   ScriptedJobs jobs_;
   std::unique_ptr<GrpcServer> server_;
-  std::unique_ptr<GrpcClients> clients_ = std::make_unique<GrpcClients>(loop_, Security{});
+  std::unique_ptr<GrpcClients> clients_ = std::make_unique<GrpcClients>(loop_, kOurs);
   std::string endpoint_;
   std::thread thread_;
 };
@@ -141,7 +143,7 @@ TEST_F(GrpcTest, EveryMethodOfEveryServiceReachesItsHandler) {
   RecordingServer<ClusterService> cluster;
   RecordingServer<WorkerService> worker;
   server_->Close();
-  Serve("127.0.0.1:0", {}, {.jobs = &jobs.api, .cluster = &cluster.api, .worker = &worker.api});
+  Serve("127.0.0.1:0", kOurs, {.jobs = &jobs.api, .cluster = &cluster.api, .worker = &worker.api});
   EXPECT_EQ(EveryMethod<JobService>(loop_, *clients_->ConnectJobs(endpoint_)).Answers(),
             RefusalsOfAll<JobService>());
   EXPECT_EQ(EveryMethod<ClusterService>(loop_, *clients_->ConnectCluster(endpoint_)).Answers(),
@@ -219,7 +221,7 @@ TEST_F(IfGoneTest, OneThatCameBackIsNotWhateverAnEarlierAttemptSaw) {
   server_.reset();
   EXPECT_FALSE(SubmitJob("x").ok());
   EXPECT_TRUE(Gone(endpoint));
-  Serve(endpoint, {}, {.jobs = &jobs_.api});
+  Serve(endpoint, kOurs, {.jobs = &jobs_.api});
   EXPECT_FALSE(Gone(endpoint));
 }
 
@@ -425,7 +427,7 @@ TEST_F(GrpcTest, ReflectionNamesServicesAndDescribesMethods) {
   RecordingServer<ClusterService> cluster;
   RecordingServer<WorkerService> worker;
   server_->Close();
-  Serve("127.0.0.1:0", {}, {.jobs = &jobs_.api, .cluster = &cluster.api, .worker = &worker.api});
+  Serve("127.0.0.1:0", kOurs, {.jobs = &jobs_.api, .cluster = &cluster.api, .worker = &worker.api});
   // ServerReflectionRequest: 7 = list_services, 4 = file_containing_symbol.
   const std::string services = Reflection(endpoint_, "\x3a\x01*").Answer();
   for (const char* service :
@@ -440,8 +442,48 @@ TEST_F(GrpcTest, ReflectionNamesServicesAndDescribesMethods) {
 }
 
 TEST_F(GrpcTest, TakenAddressIsRefused) {
-  const auto second = GrpcServer::Start(endpoint_, {}, server_loop_, {.jobs = &jobs_.api});
+  const auto second = GrpcServer::Start(endpoint_, kOurs, server_loop_, {.jobs = &jobs_.api});
   EXPECT_TRUE(absl::IsUnavailable(second.status())) << second.status();
+}
+
+TEST_F(GrpcTest, OnlyWhoShowsTheTokenIsServed) {
+  RecordingServer<ClusterService> cluster;
+  RecordingServer<WorkerService> worker;
+  server_->Close();
+  Serve("127.0.0.1:0", kOurs, {.jobs = &jobs_.api, .cluster = &cluster.api, .worker = &worker.api});
+  for (const std::string& token :
+       {std::string(), std::string(64, 'b'), std::string(63, 'a'), std::string(65, 'a')}) {
+    clients_ = std::make_unique<GrpcClients>(
+        loop_, Security{.tls = std::nullopt, .insecure = false, .token = token});
+    const absl::Status refused = SubmitJob("x").status();
+    EXPECT_TRUE(absl::IsUnauthenticated(refused)) << refused;
+    EXPECT_NE(refused.message().find("--token-file"), absl::string_view::npos) << refused;
+    std::optional<absl::Status> watched;
+    auto jobs = clients_->ConnectJobs(endpoint_);
+    auto subscription = jobs->Subscribe<Watch>(
+        {}, [](const v1::JobStatus&) { ADD_FAILURE() << "watched"; },
+        [&](absl::Status status) { watched = std::move(status); });
+    std::optional<absl::StatusOr<v1::RegisterResponse>> registered;
+    clients_->ConnectCluster(endpoint_)->Send<rpc::Register>({}, Into(registered));
+    std::optional<absl::StatusOr<v1::StartStepResponse>> started;
+    clients_->Connect(endpoint_)->Send<rpc::StartStep>({}, Into(started));
+    loop_.RunUntil([&] { return watched && registered && started; });
+    EXPECT_TRUE(absl::IsUnauthenticated(*watched)) << *watched;
+    EXPECT_TRUE(absl::IsUnauthenticated(registered->status()));
+    EXPECT_TRUE(absl::IsUnauthenticated(started->status()));
+  }
+  EXPECT_EQ(Submits(), 0);
+  clients_ = std::make_unique<GrpcClients>(loop_, kOurs);
+  EXPECT_TRUE(SubmitJob("x").ok());
+  server_->Close();
+}
+
+TEST_F(GrpcTest, WithTheWordInsecureEverybodyIsServed) {
+  server_->Close();
+  Serve("127.0.0.1:0", {.tls = std::nullopt, .insecure = true, .token = kOurs.token},
+        {.jobs = &jobs_.api});
+  clients_ = std::make_unique<GrpcClients>(loop_, Security{});
+  EXPECT_TRUE(SubmitJob("x").ok());
 }
 
 TEST_F(GrpcTest, TlsNeedsACertificateOfTheSameAuthority) {

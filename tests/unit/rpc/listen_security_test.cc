@@ -3,14 +3,18 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/string_view.h"
+#include "runtime/rpc/grpc/access_token.h"
 
 namespace weir::rpc {
 namespace {
 
-TEST(ListenSecurity, LoopbackIsAlwaysAllowed) {
+TEST(ListenSecurity, LoopbackNeedsTheTokenOfItsUser) {
+  const Security ours = {.tls = std::nullopt, .insecure = false, .token = "secret"};
   for (const char* address : {"127.0.0.1:7117", "127.9.8.7:0", "localhost:1", "[::1]:7117"}) {
     EXPECT_TRUE(IsLoopback(address)) << address;
-    EXPECT_TRUE(CheckListenAddress(address, {}).ok()) << address;
+    EXPECT_TRUE(CheckListenAddress(address, ours).ok()) << address;
+    EXPECT_TRUE(absl::IsFailedPrecondition(CheckListenAddress(address, {}))) << address;
+    EXPECT_EQ(TokenFor(ours, address), "secret");
   }
 }
 
@@ -18,7 +22,9 @@ TEST(ListenSecurity, OtherAddressesNeedTlsOrAnExplicitWord) {
   for (const char* address : {"0.0.0.0:7117", "[::]:7117", "10.0.0.1:1", "example.org:1",
                               "127.evil.example:1", "localhost.evil.example:1"}) {
     EXPECT_FALSE(IsLoopback(address)) << address;
-    const absl::Status refused = CheckListenAddress(address, {});
+    const Security ours = {.tls = std::nullopt, .insecure = false, .token = "secret"};
+    EXPECT_EQ(TokenFor(ours, address), "") << "it never leaves the machine";
+    const absl::Status refused = CheckListenAddress(address, ours);
     EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << address;
     EXPECT_NE(refused.message().find("--tls-cert"), absl::string_view::npos);
     EXPECT_TRUE(CheckListenAddress(address, {.tls = TlsIdentity(), .insecure = false}).ok());

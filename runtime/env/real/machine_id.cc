@@ -1,4 +1,4 @@
-#include "runtime/base/machine_id.h"
+#include "runtime/env/real/machine_id.h"
 
 #include <fstream>
 #include <string>
@@ -6,7 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"
 
-namespace weir {
+namespace weir::env {
 namespace {
 
 // The first half of a random UUID tells machines apart well enough.
@@ -26,4 +26,4 @@ std::uint64_t MachineId() {
   return id;
 }
 
-}  // namespace weir
+}  // namespace weir::env

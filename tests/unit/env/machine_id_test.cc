@@ -1,4 +1,4 @@
-#include "runtime/base/machine_id.h"
+#include "runtime/env/real/machine_id.h"
 
 #include <fstream>
 #include <string>
@@ -7,7 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "gtest/gtest.h"
 
-namespace weir {
+namespace weir::env {
 namespace {
 
 TEST(MachineIdTest, IsTheFirstHalfOfTheKernelsOwn) {
@@ -18,4 +18,4 @@ TEST(MachineIdTest, IsTheFirstHalfOfTheKernelsOwn) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::env

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-namespace weir {
+namespace weir::env {
 
 /// Returns the same number to all processes of one kernel since its start, in containers too, and
 /// another elsewhere; 0 when the kernel does not tell. Thread-safe.
-/// Checked by: tests/unit/base/machine_id_test.cc.
+/// Checked by: tests/unit/env/machine_id_test.cc.
 std::uint64_t MachineId();
 
-}  // namespace weir
+}  // namespace weir::env

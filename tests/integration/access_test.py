@@ -1,0 +1,139 @@
+"""Other users of the machine: no job, no list, no file; the same user has nothing to type."""
+import json
+import os
+import pwd
+import stat
+import subprocess
+import unittest
+
+from weir_process import BINARY, Cluster, WeirTest, wait_for, write_words
+
+
+class OtherUsers(WeirTest):
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0:
+            self.skipTest("only root can try things as another user")
+        try:
+            self.stranger = pwd.getpwnam("nobody")
+        except KeyError:
+            self.skipTest("this machine has no user nobody")
+        # What the test itself hides must not be what keeps strangers out.
+        for directory in (self.dir, self.work):
+            os.chmod(directory, 0o755)
+
+    def as_stranger(self, *command, env=None):
+        return subprocess.run(command, user=self.stranger.pw_uid, group=self.stranger.pw_gid, extra_groups=[],
+                              capture_output=True, text=True, timeout=30, check=False, cwd="/",
+                              env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", **(env or {})})
+
+    def assert_refused(self, result):
+        self.assertEqual(result.returncode, 4, result.stdout + result.stderr)
+        self.assertIn("serves the user that started it", result.stderr)
+
+    def test_no_job_and_no_list(self):
+        cluster = Cluster(self, workers=1)
+        probe = self.as_stranger(BINARY, "--version")
+        self.assertEqual(probe.returncode, 0, f"the stranger must be able to run the program: {probe.stderr}")
+        secret = self.write("secret", "nobody may read this")
+        os.chmod(secret, 0o600)
+        self.assert_ok(cluster.submit("wordcount", secret, "-o", self.path("out")))
+        job = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"][0]
+        self.assertRegex(job["submitter"], r"^root@")
+        status = self.weir("status", job["job_id"], "--master", cluster.address)
+        self.assertRegex(status.out.decode(), r"submitted .* by root@")
+        drop = self.path("drop")
+        os.mkdir(drop, 0o777)
+        os.chmod(drop, 0o777)
+        before = self.text(self.path("master.log"))
+        for arguments in (["list", "jobs"], ["list", "workers"], ["status", job["job_id"]], ["logs", job["job_id"]],
+                          ["explain", job["job_id"]], ["watch", job["job_id"]], ["cancel", job["job_id"]],
+                          ["submit", "wordcount", secret, "-o", os.path.join(drop, "out")],
+                          ["submit", "wordcount", secret, "-o", self.path("out"), "--overwrite"],
+                          ["run", "wordcount", secret, "-o", os.path.join(drop, "out")],
+                          ["plan", "wordcount", secret], ["calibrate"]):
+            self.assert_refused(self.as_stranger(BINARY, *arguments, "--master", cluster.address))
+        # With a token of their own as little as without any.
+        guess = {"XDG_STATE_HOME": drop}
+        os.mkdir(os.path.join(drop, "weir"))
+        token = os.path.join(drop, "weir", "token")
+        with open(token, "w", encoding="ascii") as file:
+            file.write("0123456789abcdef" * 4 + "\n")
+        os.chmod(token, 0o600)
+        os.chown(token, self.stranger.pw_uid, self.stranger.pw_gid)
+        os.chmod(os.path.join(drop, "weir"), 0o755)
+        self.assert_refused(self.as_stranger(BINARY, "list", "jobs", "--master", cluster.address, env=guess))
+        # Nor does a worker of theirs get work.
+        newcomer = subprocess.Popen([BINARY, "worker", "--master", cluster.address, "--name", "theirs", "--work-dir", drop],
+                                    user=self.stranger.pw_uid, group=self.stranger.pw_gid, extra_groups=[],
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                    env={"PATH": os.environ["PATH"], **guess}, cwd="/")
+        try:
+            line = ""
+            while "keeps trying" not in line:
+                line = newcomer.stderr.readline()
+                self.assertNotEqual(line, "", "the worker ended")
+            self.assertIn("serves the user that started it", line)
+        finally:
+            newcomer.terminate()
+            newcomer.communicate(timeout=15)
+        self.assertEqual(self.text(self.path("master.log")), before, "the master heard nothing of it")
+        self.assertEqual(len(json.loads(self.weir("list", "workers", "--json", "--master",
+                                                  cluster.address).out)["workers"]), 1)
+        cluster.stop()
+
+    def test_no_file(self):
+        cluster = Cluster(self, workers=1)
+        text = self.path("text.txt")
+        write_words(text, 60)
+        os.chmod(text, 0o600)
+        client = self.start("submit", "wordcount", text, "-o", self.path("out"), "--wait", "--master", cluster.address)
+
+        def written():
+            paths = [os.path.join(d, f) for d, _, files in os.walk(self.work) for f in files]
+            return [path for path in paths if os.path.exists(path) and os.path.getsize(path) > 10000]
+        wait_for(written, 30, "the job writes runs")
+        listed = self.as_stranger("find", self.work, cluster.journal, self.path("state"), "-type", "f", "-readable")
+        self.assertEqual(listed.stdout, "", "files that a stranger can read")
+        self.assert_ok(self.finish(client))
+        token = self.path("state", "weir", "token")
+        for private in (token, cluster.journal):
+            self.assertEqual(stat.S_IMODE(os.stat(private).st_mode), 0o600, private)
+        cluster.stop()
+
+    def test_a_token_file_can_be_shared(self):
+        shared = self.path("shared-token")
+        options = ("--token-file", shared)
+        cluster = Cluster(self, workers=1, master_args=options, worker_args=options, client_args=options)
+        self.assertEqual(self.weir("list", "workers", "--master", cluster.address).code, 4, "the user's own is another")
+        os.chown(shared, 0, self.stranger.pw_gid)
+        os.chmod(shared, 0o640)
+        asked = self.as_stranger(BINARY, "list", "workers", *options, "--master", cluster.address)
+        self.assertEqual(asked.returncode, 0, asked.stderr)
+        os.chmod(shared, 0o644)
+        refused = self.weir("list", "workers", *options, "--master", cluster.address)
+        self.assert_fails(refused, 4, "mode 644", "chmod 640")
+        cluster.stop()
+
+
+class SameUser(WeirTest):
+    def test_masters_and_workers_that_start_at_once_take_the_same_token(self):
+        cluster = Cluster(self, workers=4)
+        self.assert_ok(cluster.submit("wordcount", self.write("a", "x y x"), "-o", self.path("out")))
+        cluster.stop()
+
+    def test_insecure_serves_whoever_comes(self):
+        cluster = Cluster(self, workers=1, master_args=("--insecure",), worker_args=("--insecure",))
+        listed = self.weir("list", "workers", "--master", cluster.address, env={"XDG_STATE_HOME": self.path("another")})
+        self.assert_ok(listed)
+        cluster.stop()
+
+    def test_a_daemon_without_a_place_for_its_token_says_what_to_do(self):
+        result = self.weir("master", "--listen", "127.0.0.1:0", "--journal", self.path("j.db"), timeout=10,
+                           env={"XDG_STATE_HOME": "/proc/nowhere"})
+        self.assertNotEqual(result.code, 0)
+        self.assertIn("--token-file FILE", result.err)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,79 @@
+#include "runtime/env/real/token_file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "gtest/gtest.h"
+
+namespace weir::env {
+namespace {
+
+class TokenFileTest : public ::testing::Test {
+ protected:
+  TokenFileTest() {
+    char name[] = "/tmp/weir-token-XXXXXX";
+    directory_ = ::mkdtemp(name);
+    path_ = directory_ + "/state/weir/token";
+  }
+  ~TokenFileTest() override { std::filesystem::remove_all(directory_); }
+  std::string directory_;
+  std::string path_;
+};
+
+TEST_F(TokenFileTest, IsMadeOnceForItsUserAlone) {
+  EXPECT_TRUE(absl::IsNotFound(ReadTokenFile(path_, false).status()));
+  ASSERT_TRUE(MakeTokenFile(path_).ok());
+  const auto token = ReadTokenFile(path_, false);
+  ASSERT_TRUE(token.ok()) << token.status();
+  EXPECT_EQ(token->size(), 64u);
+  struct stat st {};
+  ASSERT_EQ(::stat(path_.c_str(), &st), 0);
+  EXPECT_EQ(st.st_mode & 0777, 0600u);
+  ASSERT_TRUE(MakeTokenFile(path_).ok());
+  EXPECT_EQ(*ReadTokenFile(path_, false), *token) << "one that is there stays";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_ + "/state/weir"), {}), 1);
+  ASSERT_TRUE(MakeTokenFile(directory_ + "/other").ok());
+  EXPECT_NE(*ReadTokenFile(directory_ + "/other", false), *token);
+}
+
+TEST_F(TokenFileTest, OneThatOthersCanUseIsRefused) {
+  ASSERT_TRUE(MakeTokenFile(path_).ok());
+  for (const mode_t mode : {0640, 0604, 0620, 0602, 0644}) {
+    ASSERT_EQ(::chmod(path_.c_str(), mode), 0);
+    const absl::Status status = ReadTokenFile(path_, false).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << mode << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "chmod 600 " + path_)) << status;
+  }
+  ASSERT_EQ(::chmod(path_.c_str(), 0640), 0);
+  EXPECT_TRUE(ReadTokenFile(path_, true).ok()) << "shared with a group";
+  ASSERT_EQ(::chmod(path_.c_str(), 0660), 0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(ReadTokenFile(path_, true).status()));
+}
+
+TEST_F(TokenFileTest, SomebodyElsesIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  ASSERT_TRUE(MakeTokenFile(path_).ok());
+  ASSERT_EQ(::chown(path_.c_str(), 65534, 65534), 0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(ReadTokenFile(path_, false).status()));
+  EXPECT_TRUE(ReadTokenFile(path_, true).ok());
+}
+
+TEST_F(TokenFileTest, WhatIsNoTokenIsRefused) {
+  std::filesystem::create_directories(path_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(ReadTokenFile(path_, false).status())) << "a directory";
+  for (const std::string& text : {std::string(), std::string("short\n"), std::string(300, 'x'),
+                                  std::string(64, '\x01'), std::string(40, 'a') + " " + "b"}) {
+    const std::string file = directory_ + "/file";
+    std::ofstream(file, std::ios::trunc) << text;
+    ASSERT_EQ(::chmod(file.c_str(), 0600), 0);
+    EXPECT_TRUE(absl::IsInvalidArgument(ReadTokenFile(file, false).status())) << text;
+  }
+}
+
+}  // namespace
+}  // namespace weir::env
