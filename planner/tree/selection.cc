@@ -92,9 +92,10 @@ class Chooser {
   }
 
   // Machine 0 of a built schedule is the root: exchange it with the wanted one.
-  void Offer(absl::StatusOr<Schedule> schedule, bool rename_root = true) {
+  void Offer(const std::string& builder, absl::StatusOr<Schedule> schedule,
+             bool rename_root = true) {
     if (!schedule.ok()) {
-      Refuse("candidate", std::string(schedule.status().message()));
+      Refuse(builder, std::string(schedule.status().message()));
       return;
     }
     if (rename_root && problem_.root != 0) {
@@ -120,14 +121,17 @@ class Chooser {
     return EqualSegments(problem_.element_units, static_cast<std::int32_t>(choice.num_segments));
   }
 
+  const char* SingleTreeName() const {
+    return problem_.ports.overlaps_compute ? "greedy tree" : "binomial tree";
+  }
+
   absl::StatusOr<Schedule> SingleTree() const {
     const ElementCosts shape = problem_.ports.overlaps_compute
                                    ? element_
                                    : ElementCosts{element_.transfer_s + element_.combine_s, 0};
     auto tree = GreedyTree(problem_.num_machines, shape);
     if (!tree.ok()) return tree.status();
-    Schedule schedule = FromTree(problem_.ports.overlaps_compute ? "greedy tree" : "binomial tree",
-                                 *tree, element_, problem_.element_units);
+    Schedule schedule = FromTree(SingleTreeName(), *tree, element_, problem_.element_units);
     for (Message& m : schedule.messages) {
       if (problem_.ports.latency_holds_ports) continue;
       m.flight_s = problem_.costs.alpha_s;
@@ -142,7 +146,7 @@ class Chooser {
       AddOrdered();
       return;
     }
-    Offer(SingleTree());
+    Offer(SingleTreeName(), SingleTree());
     if (problem_.num_machines == 1) return;
     if (problem_.ports.full_duplex) {
       AddFullDuplex();
@@ -165,16 +169,19 @@ class Chooser {
         problem_.costs);
     // The greedy plans without overlap; where compute overlaps its order ends earlier.
     if (schedule.ok()) TimeMessages(*schedule, problem_.ports);
-    Offer(std::move(schedule));
+    Offer("unidirectional greedy", std::move(schedule));
   }
 
   void AddFullDuplex() {
     const std::int32_t p = problem_.num_machines;
     const auto levels = static_cast<double>(CeilLog2(p));
-    Offer(CirculantSchedule(p, Segments(levels - 1, 1), problem_.costs, problem_.ports));
-    Offer(RabenseifnerSchedule(p, problem_.element_units, problem_.costs, problem_.ports));
+    Offer("round-optimal",
+          CirculantSchedule(p, Segments(levels - 1, 1), problem_.costs, problem_.ports));
+    Offer("rabenseifner",
+          RabenseifnerSchedule(p, problem_.element_units, problem_.costs, problem_.ports));
     if (p <= kScatterMachinesMax) {
-      Offer(ReduceScatterSchedule(p, problem_.element_units, problem_.costs, problem_.ports));
+      Offer("reduce-scatter and gather",
+            ReduceScatterSchedule(p, problem_.element_units, problem_.costs, problem_.ports));
     }
     if (!problem_.ports.overlaps_compute) return;
     AddBestCount("round-optimal", [&](std::vector<double> units) {
@@ -204,7 +211,7 @@ class Chooser {
                            best * 3 / 2, best * 7 / 4, best + 1}) {
       if (q >= 1 && q <= SegmentLimit() && length_s(q) < length_s(best)) best = q;
     }
-    Offer(std::move(built.at(best)));
+    Offer(name, std::move(built.at(best)));
   }
 
   void AddRotatingCentres() {
@@ -268,7 +275,7 @@ class Chooser {
         FromTree("greedy tree by preorder", *tree, element_, problem_.element_units);
     RenameMachines({placement->rank.begin(), placement->rank.end()}, schedule);
     TimeMessages(schedule, problem_.ports);
-    Offer(std::move(schedule), false);
+    Offer(schedule.method, schedule, false);
   }
 
   void AddLimited() {
@@ -276,14 +283,15 @@ class Chooser {
     if (!tree.ok()) {
       Refuse("greedy tree under the limit", std::string(tree.status().message()));
     } else if (problem_.commutative) {
-      Offer(FromTree("greedy tree under the limit", *tree, element_, problem_.element_units));
+      Offer("greedy tree under the limit",
+            FromTree("greedy tree under the limit", *tree, element_, problem_.element_units));
     } else {
       auto placement = PlaceOperands(*tree, problem_.root);
       if (placement.ok()) {
         Schedule schedule =
             FromTree("greedy tree under the limit", *tree, element_, problem_.element_units);
         RenameMachines({placement->rank.begin(), placement->rank.end()}, schedule);
-        Offer(std::move(schedule), false);
+        Offer(schedule.method, schedule, false);
       } else {
         Refuse("greedy tree under the limit", std::string(placement.status().message()));
       }
@@ -313,8 +321,8 @@ class Chooser {
         Refuse(std::move(candidate.name), std::string(candidate.schedule.status().message()));
         continue;
       }
-      Offer(FromSenders(std::move(candidate.name), *candidate.schedule, times,
-                        problem_.element_units));
+      Offer(candidate.name,
+            FromSenders(candidate.name, *candidate.schedule, times, problem_.element_units));
     }
   }
 
@@ -347,7 +355,8 @@ class Chooser {
       Refuse("reversed greedy", std::string(tree.status().message()));
       return;
     }
-    Offer(FromTree("reversed greedy", *tree, element_, problem_.element_units), false);
+    Offer("reversed greedy", FromTree("reversed greedy", *tree, element_, problem_.element_units),
+          false);
   }
 
   absl::StatusOr<ReductionChoice> Finish() {

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <string>
+#include <vector>
 
 #include "planner/tree/circulant.h"
 #include "planner/tree/operand_order.h"
@@ -102,6 +104,18 @@ TEST(Selection, RefusesWithTheReason) {
   const auto none = ChooseReduction(problem);
   EXPECT_EQ(none.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(none.status().message().find("no neighbours"), std::string::npos);
+}
+
+TEST(Selection, ARefusedBuilderIsNamed) {
+  // More machines than rabenseifner and reduce-scatter build for.
+  ReductionProblem problem = Problem(4097, 1, {1, 1, 1}, kBidirectional);
+  problem.max_segments = 1;
+  const ReductionChoice choice = *ChooseReduction(problem);
+  std::vector<std::string> refused;
+  for (const ReductionCandidate& candidate : choice.candidates) {
+    if (!candidate.refusal.empty()) refused.push_back(candidate.name);
+  }
+  EXPECT_EQ(refused, std::vector<std::string>{"rabenseifner"});
 }
 
 TEST(Selection, SpeedsReleasesAndLimitsHaveTheirOwnBuilders) {
