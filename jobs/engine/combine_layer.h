@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,7 +37,8 @@ namespace weir {
 /// Bounds: the slots' tables together at most StepContext::memory_bytes, beyond which the step
 /// fails
 ///   with OUT_OF_MEMORY; merging and sorting them takes at most as much again.
-/// Checked by: tests/unit/jobs/combine_table_test.cc, wordcount_test.cc, layered_program_test.cc.
+/// Checked by: tests/unit/jobs/combine_layer_test.cc, combine_table_test.cc, wordcount_test.cc,
+/// layered_program_test.cc.
 template <typename Job>
 class CombineLayer {
  private:
@@ -217,8 +219,14 @@ class CombineLayer {
     absl::Status status;
     for (int sub = 0; sub < Table::kSubTables && status.ok(); ++sub) {
       table.ForEach(sub, [&](const Entry& entry) {
-        placed.push_back({ranges.ConsumerOf(PlaceOf(sub, entry)), &entry});
+        const std::optional<std::uint64_t> place = PlaceOf(sub, entry);
+        if (!place) {
+          status = DamagedSection();
+        } else {
+          placed.push_back({ranges.ConsumerOf(*place), &entry});
+        }
       });
+      if (!status.ok()) return status;
       // Sub-tables follow one another in the order of hashes; places of the job's own do not.
       if (!kOwnPartition || sub + 1 == Table::kSubTables) {
         status = WritePlaced(placed, writer, section);
@@ -240,10 +248,11 @@ class CombineLayer {
     job.Partition(key);
   };
 
-  std::uint64_t PlaceOf(int sub, const Entry& entry) const {
+  // None: the bytes are no key.
+  std::optional<std::uint64_t> PlaceOf(int sub, const Entry& entry) const {
     if constexpr (kOwnPartition) {
       typename KeyForm<Key>::Held key{};
-      KeyForm<Key>::Read(entry.key(), key);
+      if (!KeyForm<Key>::Read(entry.key(), key)) return std::nullopt;
       return KeyRanges::PositionOf(job_.Partition(key));
     } else {
       return Table::PositionOf(sub, entry);
@@ -288,11 +297,9 @@ class CombineLayer {
     if (!status.ok()) return status;
     PartText text(sink);
     status = VisitMerged(sorted, [&](const Entry& entry) {
-      return text.Add([&](std::string& out) {
-        typename KeyForm<Key>::Held key{};
-        KeyForm<Key>::Read(entry.key(), key);
-        job_.Format(key, entry.value, out);
-      });
+      typename KeyForm<Key>::Held key{};
+      if (!KeyForm<Key>::Read(entry.key(), key)) return DamagedSection();
+      return text.Add([&](std::string& out) { job_.Format(key, entry.value, out); });
     });
     if (status.ok()) status = text.Flush();
     totals.output_records = text.records();

@@ -168,10 +168,9 @@ class GroupLayer {
   }
 
  private:
-  static std::uint64_t PlaceOf(const Job& job, std::string_view bytes) {
-    if constexpr (requires(typename KeyForm<Key>::Argument key) { job.Partition(key); }) {
-      typename KeyForm<Key>::Held key{};
-      KeyForm<Key>::Read(bytes, key);
+  static std::uint64_t PlaceOf(const Job& job, typename KeyForm<Key>::Argument key,
+                               std::string_view bytes) {
+    if constexpr (requires { job.Partition(key); }) {
       return KeyRanges::PositionOf(job.Partition(key));
     } else {
       return KeyPosition(HashKey(bytes));
@@ -188,7 +187,7 @@ class GroupLayer {
       const std::string_view bytes = KeyForm<Key>::Bytes(key, key_scratch_);
       value_scratch_.clear();
       ValueCodec<Value>::Append(value, value_scratch_);
-      buffer_.Add(ranges_.ConsumerOf(PlaceOf(job_, bytes)), bytes, value_scratch_,
+      buffer_.Add(ranges_.ConsumerOf(PlaceOf(job_, key, bytes)), bytes, value_scratch_,
                   SortKeyBytes(job_, value, sort_key_scratch_));
     }
 
