@@ -42,8 +42,11 @@ class TraceWriter {
  public:
   TraceWriter(const Plan& plan, const ExplainOptions& options) : plan_(plan), options_(options) {}
 
+  /// `actual`: whose bytes the slices carry; null: those of the plan.
   void AddRun(const std::vector<Interval>& steps, const std::vector<Interval>& transfers,
-              bool predicted) {
+              const ActualRun* actual) {
+    const bool predicted = actual == nullptr;
+    actual_ = actual;
     const std::int64_t pid_base = predicted ? kPredictedPid : 0;
     for (WorkerIndex worker = 0; worker < plan_.network.num_workers; ++worker) {
       const std::string suffix = predicted ? " (predicted)" : " (actual)";
@@ -81,6 +84,12 @@ class TraceWriter {
         Microseconds(interval.finish_s - interval.start_s), args));
   }
 
+  // What really was read, made or moved, where that is known.
+  Bytes BytesAt(std::vector<Bytes> ActualRun::*seen, std::size_t index, Bytes planned) const {
+    if (actual_ == nullptr || index >= (actual_->*seen).size()) return planned;
+    return (actual_->*seen)[index];
+  }
+
   void AddSteps(const std::vector<Interval>& steps, std::int64_t pid_base) {
     std::vector<bool> named(static_cast<std::size_t>(plan_.network.num_workers), false);
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
@@ -95,7 +104,8 @@ class TraceWriter {
       AddSlice(StepName(plan_, static_cast<StepIndex>(i)), step.kind->name, pid_base + step.worker,
                own_order ? kOwnOrderTid : kComputeTid, *interval,
                absl::StrFormat(R"("step":%d,"input_bytes":%d,"output_bytes":%d)", i,
-                               step.input_bytes, step.output_bytes));
+                               BytesAt(&ActualRun::step_input_bytes, i, step.input_bytes),
+                               BytesAt(&ActualRun::step_output_bytes, i, step.output_bytes)));
     }
   }
 
@@ -135,7 +145,8 @@ class TraceWriter {
       const Interval* interval = FindInterval(transfers, i);
       if (interval == nullptr) continue;
       const Transfer& transfer = plan_.transfers[i];
-      const std::string args = absl::StrFormat(R"("transfer":%d,"bytes":%d)", i, transfer.bytes);
+      const std::string args = absl::StrFormat(
+          R"("transfer":%d,"bytes":%d)", i, BytesAt(&ActualRun::transfer_bytes, i, transfer.bytes));
       AddSlice("to " + WorkerName(options_, transfer.receiver), "send", pid_base + transfer.sender,
                send_tids[i], *interval, args);
       AddSlice("from " + WorkerName(options_, transfer.sender), "receive",
@@ -155,6 +166,7 @@ class TraceWriter {
 
   const Plan& plan_;
   const ExplainOptions& options_;
+  const ActualRun* actual_ = nullptr;  // of the run that is being added
   std::string events_;
 };
 
@@ -163,8 +175,8 @@ class TraceWriter {
 std::string ChromeTraceJson(const Plan& plan, const Prediction& predicted, const ActualRun* actual,
                             const ExplainOptions& options) {
   TraceWriter writer(plan, options);
-  if (actual != nullptr) writer.AddRun(actual->steps, actual->transfers, false);
-  writer.AddRun(predicted.steps, predicted.transfers, true);
+  if (actual != nullptr) writer.AddRun(actual->steps, actual->transfers, actual);
+  writer.AddRun(predicted.steps, predicted.transfers, nullptr);
   return writer.Take();
 }
 

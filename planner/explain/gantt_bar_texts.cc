@@ -68,8 +68,7 @@ std::string BarTexts::Tooltip(const GanttBar& bar, bool predicted) const {
   if (bar.kind.is_step) {
     return absl::StrCat(StepName(plan_, bar.item), " on ",
                         WorkerName(options_, plan_.steps[item].worker), ", ", size, " in, ",
-                        ReadableBytes(static_cast<double>(plan_.steps[item].output_bytes)),
-                        " out, ", when);
+                        ReadableBytes(static_cast<double>(bar.output_bytes)), " out, ", when);
   }
   const Transfer& transfer = plan_.transfers[item];
   return absl::StrCat(WorkerName(options_, transfer.sender), " to ",

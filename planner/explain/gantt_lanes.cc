@@ -106,14 +106,20 @@ class LaneBuilder {
   void AddStep(std::size_t step, GanttLane* lane) const {
     const BarKind kind = BarKind::OfStep(plan_.steps[step].kind);
     const Bytes bytes = plan_.steps[step].input_bytes;
+    const Bytes output_bytes = plan_.steps[step].output_bytes;
     const auto item = static_cast<std::int32_t>(step);
     if (const Interval* interval = FindInterval(predicted_.steps, step)) {
-      lane->predicted.push_back(
-          {kind, interval->start_s, interval->finish_s, item, 1, bytes, critical_steps_[step]});
+      lane->predicted.push_back({kind, interval->start_s, interval->finish_s, item, 1, bytes,
+                                 critical_steps_[step], output_bytes});
     }
     if (actual_ == nullptr) return;
     if (const Interval* interval = FindInterval(actual_->steps, step)) {
-      lane->actual.push_back({kind, interval->start_s, interval->finish_s, item, 1, bytes, false});
+      const auto seen = [step](const std::vector<Bytes>& all, Bytes planned) {
+        return step < all.size() ? all[step] : planned;
+      };
+      lane->actual.push_back({kind, interval->start_s, interval->finish_s, item, 1,
+                              seen(actual_->step_input_bytes, bytes), false,
+                              seen(actual_->step_output_bytes, output_bytes)});
     }
   }
 

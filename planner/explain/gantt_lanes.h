@@ -44,6 +44,8 @@ struct GanttBar {
   std::int32_t count = 1;
   Bytes bytes = 0;
   bool critical = false;
+  /// Of a step.
+  Bytes output_bytes = 0;
 };
 
 struct GanttLane {

@@ -235,6 +235,7 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
     return absl::OkStatus();
   }
   if (result.has_part()) {
+    part_bytes_[step] = result.part().bytes();
     parts_.push_back(
         CommittedPart{planned_.plan.steps[At(step)].index_in_layer, attempt, result.part()});
   }
@@ -297,6 +298,15 @@ v1::JobProgress ConductorRun::Progress() const {
 }
 
 planner::ActualRun ConductorRun::Actual() const { return conductor_.progress().actual(); }
+
+planner::ActualRun ConductorRun::ActualWithParts() const {
+  planner::ActualRun actual = Actual();
+  for (const auto& [step, bytes] : part_bytes_) {
+    actual.step_output_bytes[At(step)] = bytes;
+    actual.step_unpacked_output_bytes[At(step)] = bytes;
+  }
+  return actual;
+}
 
 std::string ConductorRun::StepOn(WorkerId worker) const {
   for (std::size_t s = 0; s < planned_.plan.steps.size(); ++s) {

@@ -57,6 +57,8 @@ class ConductorRun {
 
   v1::JobProgress Progress() const;
   planner::ActualRun Actual() const;
+  /// The same, with output parts as what the steps that wrote them made, as users want to see it.
+  planner::ActualRun ActualWithParts() const;
   /// What codecs made of the runs so far.
   const CodecTrials& codec_trials() const { return codec_trials_; }
   std::vector<CommittedPart> Parts() const { return parts_; }
@@ -97,6 +99,7 @@ class ConductorRun {
   bool wakeup_set_ = false;
   std::vector<std::int64_t> step_bytes_done_;
   std::vector<CommittedPart> parts_;
+  absl::btree_map<planner::StepIndex, planner::Bytes> part_bytes_;
   absl::btree_map<std::string, std::int64_t> counters_;
   SkippedRecords skipped_;
   CodecTrials codec_trials_;

@@ -95,7 +95,7 @@ void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why) {
 }
 
 v1::ActualRun JobRun::Actual() const {
-  return plan_run_ ? planner::ActualToProto(plan_run_->Actual()) : v1::ActualRun();
+  return plan_run_ ? planner::ActualToProto(plan_run_->ActualWithParts()) : v1::ActualRun();
 }
 
 void JobRun::Apply(std::vector<JobAction> actions) {

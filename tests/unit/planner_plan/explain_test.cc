@@ -172,6 +172,38 @@ TEST(ChromeTraceTest, StepsTransfersAndFlowsOfBothRuns) {
   EXPECT_EQ(trace.slices.begin()->second[0], std::make_pair(0.0, 2.5e6));
 }
 
+TEST(ChromeTraceTest, ActualSlicesCarryActualBytes) {
+  Example e = MakeExample();
+  e.actual.step_input_bytes = {11, 12, 13, 0};
+  e.actual.step_output_bytes = {21, 22, 23, 0};
+  e.actual.transfer_bytes = {31, 32};
+  const auto json =
+      nlohmann::json::parse(ChromeTraceJson(e.plan, e.prediction, &e.actual, e.options));
+  std::map<std::int64_t, std::vector<std::int64_t>> actual, predicted;  // by step
+  std::set<std::int64_t> moved;
+  for (const nlohmann::json& event : json.at("traceEvents")) {
+    if (event.at("ph") != "X") continue;
+    const nlohmann::json& args = event.at("args");
+    const bool is_actual = event.at("pid").get<std::int64_t>() < 1'000'000;
+    if (args.contains("step")) {
+      (is_actual ? actual : predicted)[args.at("step")] = {args.at("input_bytes"),
+                                                           args.at("output_bytes")};
+    } else if (is_actual) {
+      moved.insert(args.at("bytes").get<std::int64_t>());
+    }
+  }
+  const std::map<std::int64_t, std::vector<std::int64_t>> ran = {
+      {0, {11, 21}}, {1, {12, 22}}, {2, {13, 23}}};
+  EXPECT_EQ(actual, ran);
+  EXPECT_EQ(moved, (std::set<std::int64_t>{31, 32}));
+  for (const auto& [step, bytes] : predicted) {
+    const ComputeStep& planned = e.plan.steps[static_cast<std::size_t>(step)];
+    EXPECT_EQ(bytes, (std::vector<std::int64_t>{planned.input_bytes, planned.output_bytes}));
+  }
+  EXPECT_THAT(GanttSvg(e.plan, e.prediction, &e.actual, e.options),
+              HasSubstr("11 B in, 21 B out, actual"));
+}
+
 TEST(ChromeTraceTest, OverlappingTransfersGetRowsOfTheirOwn) {
   // Worker 0 fetches from three others at once.
   Plan plan;
