@@ -10,9 +10,17 @@ import unittest
 
 from weir_process import Cluster, WeirTest, count_words, has_open, read_parts, task_pids, wait_for, write_words
 
-ENDS_WITHIN_S = 10
-# runtime/base/limits.h: kWorkerLease.
+# runtime/base/limits.h: kWorkerLease, kTaskSilence, kTaskKillGrace; runtime/client/follow_job.h: kMasterPatience.
 LEASE_S = 6
+SILENCE_S = 8
+KILL_GRACE_S = 2
+MASTER_PATIENCE_S = 8
+# What the end of a job takes at most once its cause was noticed: kReleaseBudget and kDiscardBudget of
+# runtime/master/job/job_run_actions.cc, rounded up.
+ENDING_S = 4
+ENDS_WITHIN_S = LEASE_S + ENDING_S
+# A machine that tests share with builds is late by so much; it is no part of any promise.
+LATE_S = 5
 
 
 class FailureTest(WeirTest):
@@ -54,9 +62,8 @@ class FailureTest(WeirTest):
         return client, tasks, out
 
     def end_in_time(self, client, limit=ENDS_WITHIN_S):
-        result = self.finish(client, timeout=limit + 5)
-        self.assertLessEqual(result.seconds, limit + 1, "took too long to end")
-        return result
+        """Fails when the client has not ended within the promised time and LATE_S."""
+        return self.finish(client, timeout=limit + LATE_S)
 
 
 class Embedded(FailureTest):
@@ -77,7 +84,7 @@ class Embedded(FailureTest):
 
     def test_task_hangs(self):
         client, _, out = self.start_stalled()
-        self.assert_fails(self.end_in_time(client, limit=ENDS_WITHIN_S + 4), 1, "TASK_HUNG")
+        self.assert_fails(self.end_in_time(client, limit=SILENCE_S + KILL_GRACE_S + ENDING_S), 1, "TASK_HUNG")
         self.assert_nothing_left(out)
 
     def test_control_c_cancels(self):
@@ -200,7 +207,7 @@ class InACluster(FailureTest):
         client, _, out = self.start_stalled(cluster)
         cluster.master.kill()
         cluster.master.wait()
-        result = self.end_in_time(client, limit=ENDS_WITHIN_S + 10)
+        result = self.end_in_time(client, limit=MASTER_PATIENCE_S + ENDING_S)
         self.assert_fails(result, 3, cluster.address)
         wait_for(lambda: not task_pids(self.dir), 20, "workers drop the job of a silent master")
         cluster.master = cluster.start_master()

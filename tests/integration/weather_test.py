@@ -60,6 +60,15 @@ class Weather(WeirTest):
         self.assert_ok(self.weir("verify", out))
         return sorted(read_parts(out))
 
+    def test_real_records_of_1901(self):
+        # Hourly records of the American weather service NCDC, public domain; some lines are of a station's own format.
+        path = os.path.join(ROOT, "tests/data/ncdc-1901.gz")
+        with gzip.open(path, "rt", encoding="latin-1") as file:
+            readings = list(ncdc_readings(file.read()))
+        self.assertEqual(len(readings), 6564)
+        expected = means_of_maxima(readings)
+        self.assertEqual(self.result_of(path, "--set", "format=ncdc", "--workers", "2"), expected)
+
     def test_any_workers_and_reducers_give_the_oracles_lines(self):
         path = self.generate("weather-csv", 60_000, "readings.csv")
         expected = means_of_maxima(csv_readings(self.text(path)))

@@ -116,7 +116,8 @@ TEST(HeterogeneousProperty, SearchTableAndRatiosAgree) {
       ASSERT_EQ(snf, dp.optimum_s);
     }
   }
-  EXPECT_LE(worst, 1.34);
+  // What was found; a larger one says that the order got worse.
+  EXPECT_NEAR(worst, 1.17, 0.005);
 }
 
 using Machine = std::array<int, 2>;  // time to send, busy for

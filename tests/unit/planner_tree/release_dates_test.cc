@@ -25,16 +25,17 @@ TEST(ReleaseDates, AllReadyIsTheGreedyTree) {
             2 + GreedyTree(100, {3, 2})->makespan_s);
 }
 
-// Four waves of 64 mappers, 10 apart: 45 against 104 wave by wave and 49 waiting for all (d = 3, c
-// = 2, bound 41 or less).
+// Four waves of 64 mappers, 5 apart, d = 3 and c = 2: 45, against 49 waiting for all and 104 wave
+// by wave: the first wave, then after each next one its own reduction and one message. Bound 41.
 TEST(ReleaseDates, FourWavesAreReducedAsTheyCome) {
   std::vector<Seconds> release;
   for (int wave = 0; wave < 4; ++wave) release.insert(release.end(), 64, 5.0 * wave);
   const ElementCosts costs{3, 2};
   const TimedTree tree = *ReleaseDateTree(release, costs);
   EXPECT_EQ(TreeFault(tree, costs, {.release_s = release}), "");
-  EXPECT_GE(tree.makespan_s, *ReleaseLowerBound(release, costs));
-  EXPECT_LT(tree.makespan_s, 15 + GreedyTree(256, costs)->makespan_s);
+  EXPECT_EQ(tree.makespan_s, 45);
+  EXPECT_EQ(*ReleaseLowerBound(release, costs), 41);
+  EXPECT_EQ(15 + GreedyTree(256, costs)->makespan_s, 49);
 }
 
 }  // namespace

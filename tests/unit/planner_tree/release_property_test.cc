@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "planner/tree/release_dates.h"
@@ -35,6 +36,7 @@ TEST(ReleaseProperty, ExactSearchEqualsTheBruteForce) {
   std::mt19937_64 random(73);
   int optimal = 0;
   int total = 0;
+  double worst = 1;
   for (int n = 2; n <= 6; ++n) {
     for (int k = 0; k < 40; ++k) {
       const auto [d, c] =
@@ -50,13 +52,15 @@ TEST(ReleaseProperty, ExactSearchEqualsTheBruteForce) {
       const double exact = *ExactReleaseLength(release, costs, limit);
       ASSERT_EQ(exact, BruteForceMakespan(brute)) << n << " " << d << " " << c << " " << limit;
       const double greedy = ReleaseDateTree(release, costs, limit)->makespan_s;
-      ASSERT_LE(greedy, 1.34 * exact);
+      worst = std::max(worst, greedy / exact);
       ASSERT_GE(exact, *ReleaseLowerBound(release, costs, limit));
       optimal += greedy == exact ? 1 : 0;
       ++total;
     }
   }
   EXPECT_GT(optimal, total * 3 / 4);
+  // What was found; a larger one says that the trees got worse.
+  EXPECT_NEAR(worst, 1.13, 0.005);
 }
 
 }  // namespace
