@@ -17,7 +17,7 @@ BadRecord MakeBadRecord(std::string_view file, std::int64_t byte_offset, std::st
                         std::string_view reason) {
   return {std::string(file), byte_offset,
           absl::Utf8SafeCEscape(std::string(content.substr(0, kBadRecordShownBytesMax))),
-          std::string(reason)};
+          std::string(reason), /*can_be_left_out=*/true};
 }
 
 absl::Status BadRecordError(const BadRecord& record) {
@@ -27,17 +27,19 @@ absl::Status BadRecordError(const BadRecord& record) {
   absl::Status status = absl::InvalidArgumentError(
       absl::StrCat("bad record: ", record.reason, ": '", record.content, "' (", place, ")"));
   AttachFields(status, kPayload,
-               {record.file, absl::StrCat(record.byte_offset), record.content, record.reason});
+               {record.file, absl::StrCat(record.byte_offset), record.content, record.reason,
+                record.can_be_left_out ? "" : "never"});
   return status;
 }
 
 std::optional<BadRecord> BadRecordOf(const absl::Status& status) {
-  const auto fields = AttachedFields(status, kPayload, 4);
+  const auto fields = AttachedFields(status, kPayload, 5);
   BadRecord record;
   if (!fields || !absl::SimpleAtoi((*fields)[1], &record.byte_offset)) return std::nullopt;
   record.file = (*fields)[0];
   record.content = (*fields)[2];
   record.reason = (*fields)[3];
+  record.can_be_left_out = (*fields)[4].empty();
   return record;
 }
 

@@ -49,6 +49,8 @@ struct BadRecord {
   std::int64_t byte_offset = 0;  // in the text of the file: decompressed, when it is gzip
   std::string content;           // at most 200 bytes, escaped
   std::string reason;
+  /// False where what follows it cannot be read without it: then --skip-bad is no remedy.
+  bool can_be_left_out = true;
 };
 
 /// Runs a function once on each slot (thread) of the task and waits for all. Slot numbers are 0 ..

@@ -52,7 +52,9 @@ class EmitBase {
   }
   /// Ends the step with BAD_RECORD without asking.
   void RejectForGood(std::string_view record, std::string_view reason) {
-    if (!bad_) bad_ = Describe(record, reason);
+    if (bad_) return;
+    bad_ = Describe(record, reason);
+    bad_->can_be_left_out = false;
   }
   bool rejected() const { return bad_.has_value(); }
 

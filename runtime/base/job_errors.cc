@@ -4,6 +4,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/base/errno_advice.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/valid_utf8.h"
 
@@ -42,8 +43,7 @@ v1::JobError ErrorOfFile(const absl::Status& status) {
     case absl::StatusCode::kNotFound:
       return MakeJobError(job_error::kInputNotFound, message, "check the path");
     case absl::StatusCode::kPermissionDenied:
-      return MakeJobError(job_error::kInputUnreadable, message,
-                          "check the permissions of the file");
+      return MakeJobError(job_error::kInputUnreadable, message, AdviceForErrno(ErrnoOf(status)));
     case absl::StatusCode::kResourceExhausted:
       return MakeJobError(job_error::kOutOfMemory, message,
                           "raise the limit on memory or open files");
@@ -51,7 +51,7 @@ v1::JobError ErrorOfFile(const absl::Status& status) {
       return MakeJobError(job_error::kOutputExists, message,
                           "choose another output directory or pass --overwrite");
     default:
-      return MakeJobError(job_error::kInputUnreadable, message);
+      return MakeJobError(job_error::kInputUnreadable, message, AdviceForErrno(ErrnoOf(status)));
   }
 }
 

@@ -48,14 +48,19 @@ class Follower {
 
   void OnStatus(v1::JobStatus status) {
     broken_since_.reset();
-    if (options_.show_plan && !plan_shown_ && !status.plan_text().empty()) {
-      plan_shown_ = true;
-      printer_.Clear();
-      host_.err << status.plan_text();
-      if (!status.plan_text().ends_with('\n')) host_.err << '\n';
-    }
+    ShowPlan(status);
     if (options_.show_progress) printer_.Show(status);
     last_ = std::move(status);
+  }
+
+  void ShowPlan(const v1::JobStatus& status) {
+    if (!options_.show_plan || plan_shown_ || status.plan_text().empty()) return;
+    plan_shown_ = true;
+    printer_.Clear();
+    const std::string text =
+        options_.whole_plan ? status.plan_text() : PlanLine(status.plan_text());
+    host_.err << text;
+    if (!text.ends_with('\n')) host_.err << '\n';
   }
 
   void OnEnd(absl::Status status) {

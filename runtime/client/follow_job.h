@@ -14,7 +14,9 @@ struct FollowOptions {
   /// First Ctrl-C cancels the job and waits for its end; otherwise it only leaves.
   bool cancel_on_interrupt = false;
   bool show_progress = true;
+  /// A line of the plan, or with `whole_plan` all of it.
   bool show_plan = true;
+  bool whole_plan = false;
 };
 
 struct FollowedJob {

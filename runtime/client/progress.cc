@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/client/flags/value_text.h"
 
@@ -95,6 +100,21 @@ std::string ProgressLine(const v1::JobStatus& status, int columns) {
   return line;
 }
 
+std::string PlanLine(const std::string& plan_text) {
+  std::string line;
+  for (const absl::string_view row : absl::StrSplit(plan_text, '\n')) {
+    if (row.empty()) break;  // behind the head
+    for (const auto& [fact, before] :
+         {std::pair{"size ", ""}, {"predicted ", "predicted "}, {"limit ", "limited by "}}) {
+      absl::string_view value = absl::StripLeadingAsciiWhitespace(row);
+      if (value.size() == row.size() || !absl::ConsumePrefix(&value, fact)) continue;
+      absl::StrAppend(&line, line.empty() ? "plan: " : "; ", before,
+                      absl::StripAsciiWhitespace(value));
+    }
+  }
+  return line.empty() ? plan_text.substr(0, plan_text.find('\n')) : line;
+}
+
 void ProgressPrinter::Show(const v1::JobStatus& status) {
   if (terminal_.is_terminal) {
     if (IsTerminal(status.state())) {
@@ -106,6 +126,10 @@ void ProgressPrinter::Show(const v1::JobStatus& status) {
     line_shown_ = true;
     return;
   }
+  // A job that is over before anybody wonders needs no lines; the state before it runs has one.
+  constexpr double kPlainAfterS = 2;
+  const bool queued = status.state() == v1::JOB_STATE_QUEUED;
+  if (!queued && status.progress().elapsed_s() < kPlainAfterS) return;
   const std::string phase = PhaseName(status);
   const int tenth = static_cast<int>(DoneFraction(status) * 10);
   if (phase == last_phase_ && tenth <= last_tenth_) return;
@@ -113,8 +137,8 @@ void ProgressPrinter::Show(const v1::JobStatus& status) {
   last_tenth_ = std::max(tenth, last_tenth_);
   constexpr int kPlainColumns = 200;
   std::string line = ProgressLine(status, kPlainColumns);
-  out_ << line.substr(line.find(']') == std::string::npos ? 0 : line.find(']') + 2) << '\n'
-       << std::flush;
+  line = line.substr(line.find(']') == std::string::npos ? 0 : line.find(']') + 2);
+  out_ << absl::StripLeadingAsciiWhitespace(line) << '\n' << std::flush;
 }
 
 void ProgressPrinter::Clear() {

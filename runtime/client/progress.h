@@ -21,8 +21,12 @@ double DoneFraction(const v1::JobStatus& status);
 /// One line of at most `columns` columns: bar, per cent, phase, rate, time left.
 std::string ProgressLine(const v1::JobStatus& status, int columns);
 
-/// Writes progress: on a terminal one line redrawn in place, elsewhere a line each time the phase
-/// changes or another tenth is done.
+/// The plan in one line: size, predicted time, what limits, as far as the head of its text
+/// (planner/explain) says them, else the first line of that.
+std::string PlanLine(const std::string& plan_text);
+
+/// Writes progress: on a terminal one line redrawn in place, elsewhere, once a job has run for
+/// two seconds, a line each time the phase changes or another tenth is done.
 class ProgressPrinter {
  public:
   ProgressPrinter(std::ostream& out, const Terminal& terminal) : out_(out), terminal_(terminal) {}

@@ -76,7 +76,10 @@ v1::JobError ErrorOfStep(const absl::Status& status, const StepActivity& activit
       skipped == 0 ? "" : absl::StrCat(" (", skipped, " before it were left out)");
   v1::JobError error = MakeJobError(
       job_error::kBadRecord, absl::StrCat(bad->reason, ": '", bad->content, "'", others),
-      "mend or remove the record, or leave out up to N like it with --skip-bad N");
+      bad->can_be_left_out
+          ? "mend or remove the record, or leave out up to N like it with --skip-bad N"
+          : "mend the file or leave it out of the input; --skip-bad cannot leave out such a "
+            "record");
   error.set_file(ValidUtf8(bad->file));
   error.set_byte_offset(bad->byte_offset);
   return error;

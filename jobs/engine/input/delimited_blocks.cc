@@ -124,9 +124,11 @@ absl::Status DelimitedBlocks::FinishLastRecord() {
 }
 
 absl::Status DelimitedBlocks::RecordTooLong() const {
-  return BadRecordError(MakeBadRecord(
+  BadRecord record = MakeBadRecord(
       text_.path(), buffer_offset_, {buffer_.data(), static_cast<std::size_t>(filled_)},
-      absl::StrCat("longer than the limit of ", kRecordBytesMax, " bytes for one record")));
+      absl::StrCat("longer than the limit of ", kRecordBytesMax, " bytes for one record"));
+  record.can_be_left_out = false;
+  return BadRecordError(record);
 }
 
 // Returns the index behind the first delimiter from `from`; more than filled_ when there is none.

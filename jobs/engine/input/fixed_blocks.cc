@@ -48,9 +48,11 @@ absl::Status FixedBlocks::PartOfARecord() {
     const auto read = text_.Read(position_, rest_.data(), static_cast<std::int64_t>(rest_.size()));
     if (!read.ok()) return read.status();
   }
-  return BadRecordError(MakeBadRecord(
+  BadRecord record = MakeBadRecord(
       text_.path(), position_, rest_,
-      absl::StrCat("the file ends after ", left, " of the ", record_bytes_, " bytes of a record")));
+      absl::StrCat("the file ends after ", left, " of the ", record_bytes_, " bytes of a record"));
+  record.can_be_left_out = false;
+  return BadRecordError(record);
 }
 
 std::int64_t FixedBlocks::TakeProgressBytes() {

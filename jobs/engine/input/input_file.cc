@@ -16,6 +16,30 @@
 namespace weir {
 namespace {
 
+// The reason decides what helps: permissions are one of many.
+std::string AdviceFor(int error_number) {
+  switch (error_number) {
+    case EACCES:
+    case EPERM:
+      return "make the file readable for the user that runs the workers, or leave it out";
+    case EIO:
+    case EREMOTEIO:
+      return "the disk or file server failed, not the permissions: see dmesg and the log of that "
+             "server, or use a copy elsewhere";
+    case ESTALE:
+      return "its file server replaced or removed it while it was open: run the job again once "
+             "nobody does that, or on a copy of it";
+    case EMFILE:
+    case ENFILE:
+      return "raise the limit on open files (ulimit -n) of the workers";
+    case EINVAL:
+    case EISDIR:
+      return "write it to a regular file first, or leave it out";
+    default:
+      return "see to that reason on the worker, then run the job again";
+  }
+}
+
 absl::Status FileError(const std::string& path, const char* what, int error_number) {
   const std::string message = absl::StrCat("cannot ", what, " input file ", path, ": ",
                                            std::generic_category().message(error_number));
@@ -26,9 +50,9 @@ absl::Status FileError(const std::string& path, const char* what, int error_numb
          "every worker must see the input under the same path; check path and mounts", path});
   }
   return StepErrorStatus(
-      absl::StatusCode::kPermissionDenied,
-      {std::string(step_error::kInputUnreadable), message,
-       "make the file readable for the user that runs the workers, or leave it out", path});
+      error_number == EACCES || error_number == EPERM ? absl::StatusCode::kPermissionDenied
+                                                      : absl::StatusCode::kUnavailable,
+      {std::string(step_error::kInputUnreadable), message, AdviceFor(error_number), path});
 }
 
 /// Whether two views of a file can mean the same moment: some file systems cut times off, at 100 ns

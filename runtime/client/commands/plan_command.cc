@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/client/call_errors.h"
+#include "runtime/client/check_places.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/job_spec.h"
 #include "runtime/client/plan_file.h"
@@ -28,6 +29,9 @@ int ShowPlan(const absl::StatusOr<v1::GetPlanResponse>& response, const std::str
 }  // namespace
 
 int Plan(const PlanOptions& options, CommandHost& host) {
+  absl::Status sound = CheckPlaces(options.job);
+  sound.Update(CheckPictures(options.pictures, host));
+  if (!sound.ok()) return ReportCallError(sound, options.json, host);
   auto session = options.master.address.empty() ? host.start_embedded(options.embedded)
                                                 : host.connect(options.master);
   if (!session.ok()) return ReportCallError(session.status(), options.json, host);

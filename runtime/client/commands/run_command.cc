@@ -1,5 +1,6 @@
 // weir run, weir submit: the same job, here or on a cluster.
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/client/call_errors.h"
+#include "runtime/client/check_places.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/client/flags/value_text.h"
@@ -19,6 +21,7 @@
 #include "runtime/client/plan_file.h"
 #include "runtime/client/plan_pictures.h"
 #include "runtime/client/progress.h"
+#include "runtime/client/result_preview.h"
 #include "runtime/client/status_json.h"
 
 namespace weir::client {
@@ -36,19 +39,46 @@ absl::StatusOr<std::string> SubmitJob(const JobOptions& job, Session& session, C
   return response->job_id();
 }
 
-// What only the job knows how to show.
-absl::Status PresentResult(const JobOptions& job, const v1::JobStatus& status, CommandHost& host) {
-  const auto found = host.catalog.find(job.job);
-  if (found == host.catalog.end()) return absl::OkStatus();  // the master knows jobs that we do not
-  const auto values = CheckParameters(found->second->info(), job.parameters);
-  if (!values.ok()) return values.status();
+// What can be told before anything is started.
+absl::Status CheckBefore(const JobOptions& job, const PictureOptions& pictures, CommandHost& host) {
+  absl::Status sound = CheckPlaces(job);
+  sound.Update(CheckPictures(pictures, host));
+  return sound;
+}
+
+std::vector<std::string> PartPaths(const v1::JobStatus& status) {
   std::vector<std::string> parts;
   for (const auto& part : status.parts()) {
     parts.push_back(absl::StrCat(status.spec().output(), "/", part.file()));
   }
-  absl::Status presented = found->second->Present(parts, *values, host.out);
-  host.out.flush();
-  return presented;
+  return parts;
+}
+
+// What only the job knows how to show, on stdout; else, for people, the first rows on stderr.
+absl::Status PresentResult(const JobOptions& job, const v1::JobStatus& status, bool quiet,
+                           CommandHost& host) {
+  constexpr int kRowsShown = 5;
+  const std::vector<std::string> parts = PartPaths(status);
+  const auto found = host.catalog.find(job.job);
+  bool rows_shown = false;
+  if (found != host.catalog.end()) {  // the master knows jobs that we do not
+    const auto values = CheckParameters(found->second->info(), job.parameters);
+    if (!values.ok()) return values.status();
+    std::ostringstream shown;
+    absl::Status presented = found->second->Present(parts, *values, shown);
+    const std::string text = shown.str();
+    host.out << text << std::flush;
+    if (!presented.ok()) return presented;
+    // A line or two are a summary, not rows, unless there are no more.
+    std::int64_t records = 0;
+    for (const auto& part : status.parts()) records += part.records();
+    rows_shown =
+        std::count(text.begin(), text.end(), '\n') >= std::min<std::int64_t>(kRowsShown, records);
+  }
+  if (quiet || rows_shown) return absl::OkStatus();
+  const std::string preview = PreviewRows(parts, kRowsShown, host.terminal.columns);
+  if (!preview.empty()) host.err << "first rows of the result:\n" << preview;
+  return absl::OkStatus();
 }
 
 std::string DescribeOutput(const v1::JobStatus& status) {
@@ -75,28 +105,32 @@ std::string DescribeTimes(const v1::JobStatus& status) {
   return line;
 }
 
-// Pictures are a service beside the result: what goes wrong with them is said, and does not fail
-// the job.
-void WritePictures(const std::string& job_id, const v1::JobStatus& status,
-                   const PictureOptions& pictures, bool quiet, Session& session,
-                   CommandHost& host) {
+// Pictures beside the output are a service: what goes wrong with them is said, and does not fail
+// the job. Those that were asked for by name must be there: without them the command fails, and the
+// job's result is kept. Returns the exit code.
+int WritePictures(const std::string& job_id, const v1::JobStatus& status,
+                  const PictureOptions& pictures, bool quiet, Session& session, CommandHost& host) {
   v1::GetPlanRequest request;
   request.set_job_id(job_id);
   const auto plan = Ask<rpc::GetPlan>(session, std::move(request));
-  absl::Status written = plan.status();
-  if (written.ok()) {
+  absl::Status beside = plan.status(), named = plan.status();
+  if (plan.ok()) {
     const auto explained =
         ExplainedPlan::From(*plan, absl::StrCat(status.spec().job(), " ", job_id));
-    written = explained.status();
-    if (written.ok()) written = explained->WriteBeside(status.spec().output(), host);
-    if (explained.ok() && written.ok()) written = explained->WritePictures(pictures, host);
+    beside =
+        explained.ok() ? explained->WriteBeside(status.spec().output(), host) : explained.status();
+    named = explained.ok() ? explained->WritePictures(pictures, host) : explained.status();
   }
-  if (!written.ok()) {
-    host.err << "weir: the plan's pictures were not written: " << std::string(written.message())
-             << '\n';
+  if (!beside.ok()) {
+    host.err << "weir: the plan's pictures were not written beside the output: "
+             << std::string(beside.message()) << '\n';
   } else if (!quiet) {
-    host.err << "plan: " << status.spec().output() << "/_weir/{plan.json,gantt.svg,trace.json}\n";
+    host.err << "more: " << status.spec().output() << "/_weir/{plan.json,gantt.svg,trace.json}\n";
   }
+  if (named.ok() || (pictures.gantt.empty() && pictures.trace.empty())) return kExitOk;
+  host.err << "weir: what --gantt or --trace asked for was not written: "
+           << std::string(named.message()) << "; the result of the job is kept\n";
+  return kExitJobFailed;
 }
 
 struct ResultOptions {
@@ -104,12 +138,13 @@ struct ResultOptions {
   const PictureOptions& pictures;
   bool json;
   bool quiet;
+  bool verbose;
 };
 
 int ReportSuccess(const std::string& job_id, const v1::JobStatus& status,
                   const ResultOptions& options, Session& session, CommandHost& host) {
   if (!options.json) {
-    if (absl::Status shown = PresentResult(options.job, status, host); !shown.ok()) {
+    if (absl::Status shown = PresentResult(options.job, status, options.quiet, host); !shown.ok()) {
       host.err << "weir: the result cannot be shown here: " << std::string(shown.message()) << '\n';
     }
   }
@@ -119,16 +154,17 @@ int ReportSuccess(const std::string& job_id, const v1::JobStatus& status,
       host.err << "left out: " << DescribeSkipped(record) << '\n';
     }
   }
-  WritePictures(job_id, status, options.pictures, options.quiet, session, host);
-  return kExitOk;
+  return WritePictures(job_id, status, options.pictures, options.quiet, session, host);
 }
 
 int FollowToTheEnd(const std::string& job_id, const ResultOptions& options, Session& session,
                    CommandHost& host) {
-  const FollowedJob followed = FollowJob(
-      session, job_id,
-      {.cancel_on_interrupt = true, .show_progress = !options.quiet, .show_plan = !options.quiet},
-      host);
+  const FollowedJob followed = FollowJob(session, job_id,
+                                         {.cancel_on_interrupt = true,
+                                          .show_progress = !options.quiet,
+                                          .show_plan = !options.quiet,
+                                          .whole_plan = options.verbose},
+                                         host);
   if (!followed.status.ok()) {
     const int code = ReportCallError(followed.status.status(), options.json, host);
     return followed.interrupted ? static_cast<int>(kExitInterrupted) : code;
@@ -148,24 +184,30 @@ int FollowToTheEnd(const std::string& job_id, const ResultOptions& options, Sess
 }  // namespace
 
 int Run(const RunOptions& options, CommandHost& host) {
+  const absl::Status before = CheckBefore(options.job, options.pictures, host);
+  if (!before.ok()) return ReportCallError(before, options.json, host);
   auto session = options.master.address.empty() ? host.start_embedded(options.embedded)
                                                 : host.connect(options.master);
   if (!session.ok()) return ReportCallError(session.status(), options.json, host);
   const auto job_id = SubmitJob(options.job, **session, host);
   if (!job_id.ok()) return ReportCallError(job_id.status(), options.json, host);
-  return FollowToTheEnd(*job_id, {options.job, options.pictures, options.json, options.quiet},
-                        **session, host);
+  return FollowToTheEnd(
+      *job_id, {options.job, options.pictures, options.json, options.quiet, options.verbose},
+      **session, host);
 }
 
 int Submit(const SubmitOptions& options, CommandHost& host) {
+  const absl::Status before = CheckBefore(options.job, options.pictures, host);
+  if (!before.ok()) return ReportCallError(before, options.json, host);
   auto session = host.connect(options.master);
   if (!session.ok()) return ReportCallError(session.status(), options.json, host);
   const auto job_id = SubmitJob(options.job, **session, host);
   if (!job_id.ok()) return ReportCallError(job_id.status(), options.json, host);
   if (options.wait) {
     if (!options.quiet) host.err << "job " << *job_id << '\n';
-    return FollowToTheEnd(*job_id, {options.job, options.pictures, options.json, options.quiet},
-                          **session, host);
+    return FollowToTheEnd(
+        *job_id, {options.job, options.pictures, options.json, options.quiet, options.verbose},
+        **session, host);
   }
   if (options.json) {
     host.out << JsonDocument({{"job_id", *job_id}});

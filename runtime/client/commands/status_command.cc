@@ -27,8 +27,11 @@ void PrintStatus(const v1::JobStatus& status, std::ostream& out) {
     out << "ended      " << FormatUnixMillis(status.ended_unix_ms()) << '\n';
   }
   if (!status.plan_id().empty()) {
-    out << "plan       " << status.plan_id() << ", predicted "
-        << FormatSeconds(status.predicted_makespan_s());
+    out << "plan       " << status.plan_id();
+    // A job that another version of the master remembers may have a plan without a prediction.
+    if (status.predicted_makespan_s() > 0) {
+      out << ", predicted " << FormatSeconds(status.predicted_makespan_s());
+    }
     if (status.actual_makespan_s() > 0) {
       out << ", actual " << FormatSeconds(status.actual_makespan_s());
     }
@@ -62,10 +65,12 @@ int AskAboutJob(const MasterAddress& master, const std::string& job_id, bool jso
 int Watch(const WatchOptions& options, CommandHost& host) {
   auto session = host.connect(options.master);
   if (!session.ok()) return ReportCallError(session.status(), options.json, host);
-  const FollowedJob followed = FollowJob(
-      **session, options.job_id,
-      {.cancel_on_interrupt = false, .show_progress = !options.quiet, .show_plan = !options.quiet},
-      host);
+  const FollowedJob followed = FollowJob(**session, options.job_id,
+                                         {.cancel_on_interrupt = false,
+                                          .show_progress = !options.quiet,
+                                          .show_plan = !options.quiet,
+                                          .whole_plan = options.verbose},
+                                         host);
   if (followed.interrupted) return kExitInterrupted;
   if (!followed.status.ok()) return ReportCallError(followed.status.status(), options.json, host);
   const v1::JobStatus& status = *followed.status;

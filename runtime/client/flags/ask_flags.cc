@@ -28,9 +28,11 @@ CLI::App& AddJobQuestion(
 
 void AddWatch(CLI::App& app, const TakeCommand& take) {
   std::shared_ptr<WatchOptions> options;
-  AddJobQuestion(app, "watch", "Follow a job until it ends; Ctrl-C only leaves",
-                 " --master node1:7117", take, options)
-      .add_flag("-q,--quiet", options->quiet, "No progress on stderr");
+  CLI::App& command = AddJobQuestion(app, "watch", "Follow a job until it ends; Ctrl-C only leaves",
+                                     " --master node1:7117", take, options);
+  auto* quiet = command.add_flag("-q,--quiet", options->quiet, "No plan and no progress on stderr");
+  command.add_flag("-v,--verbose", options->verbose, "The whole plan on stderr, not a line of it")
+      ->excludes(quiet);
 }
 
 void AddStatus(CLI::App& app, const TakeCommand& take) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "runtime/client/flags/options.h"
+#include "runtime/client/flags/value_text.h"
 
 namespace weir::client {
 
@@ -50,7 +51,7 @@ CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& 
 CLI::Option* AddBytes(CLI::App& app, const std::string& name, std::int64_t& target,
                       const std::string& help);
 CLI::Option* AddDuration(CLI::App& app, const std::string& name, absl::Duration& target,
-                         const std::string& help);
+                         DurationRange legal, const std::string& help);
 CLI::Option* AddRate(CLI::App& app, const std::string& name, double& bytes_per_s,
                      const std::string& help);
 /// Flags that several commands share.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -24,7 +25,8 @@ constexpr char kFooter[] =
     "Data goes to stdout, progress and errors to stderr, always without colours; the progress bar "
     "is\n"
     "for terminals only. 'weir COMMAND --help' shows the flags of a command.\n"
-    "Exit codes: 0 ok, 1 job failed, 2 wrong use, 3 master out of reach, 4 refused, 5 cancelled,\n"
+    "Exit codes: 0 ok, 1 job failed, 2 wrong use, 3 master out of reach, 4 refused (input that\n"
+    "cannot be read, output that cannot be written, or the state of the cluster), 5 cancelled,\n"
     "6 deadline passed, 70 bug in weir, 130 interrupted.";
 
 std::unique_ptr<CLI::App> BuildTree(const TakeCommand& take) {
@@ -64,6 +66,25 @@ std::vector<std::string> FlagNames(const CLI::App& app) {
     for (const auto& name : option->get_snames()) names.push_back("-" + name);
   }
   return names;
+}
+
+// The word where a command should stand; empty when there is none or it is one.
+std::string UnknownCommand(const CLI::App& app) {
+  std::string path;
+  const CLI::App* command = NamedCommand(&app, path);
+  if (CommandNames(*command).empty()) return "";
+  for (const std::string& word : app.remaining(true)) {
+    if (!absl::StartsWith(word, "-")) return word;
+  }
+  return "";
+}
+
+// A program that asked for JSON reads JSON, whatever happened.
+std::string MisuseAsJson(const std::vector<std::string>& words, const std::string& message) {
+  if (std::find(words.begin(), words.end(), "--json") == words.end()) return "";
+  const nlohmann::ordered_json document = {
+      {"schema", 1}, {"error", {{"code", "INVALID_ARGUMENT"}, {"message", message}}}};
+  return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 // What CLI11 could not place says more than its own message.
@@ -144,13 +165,19 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words) {
   std::reverse(reversed.begin(), reversed.end());
   try {
     app->parse(std::move(reversed));
-  } catch (const CLI::CallForHelp&) {
+  } catch (const CLI::CallForHelp& help) {
     parsed.command.reset();
-    parsed.out = app->help();
+    if (UnknownCommand(*app).empty()) {
+      parsed.out = app->help();
+    } else {
+      parsed.err = DescribeMisuse(*app, help);
+      parsed.exit_code = kExitUsage;
+    }
     return parsed;
   } catch (const CLI::ParseError& error) {
     parsed.command.reset();
     parsed.err = DescribeMisuse(*app, error);
+    parsed.out = MisuseAsJson(words, parsed.err);
     parsed.exit_code = kExitUsage;
     return parsed;
   }

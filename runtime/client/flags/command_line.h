@@ -12,7 +12,7 @@
 namespace weir::client {
 
 /// Either a command, or what to print and how to exit: help on stdout with 0, a sentence about the
-/// misuse on stderr with 2.
+/// misuse on stderr with 2 (with --json also as a document on stdout).
 struct ParsedCommandLine {
   std::optional<Command> command;
   std::string out;

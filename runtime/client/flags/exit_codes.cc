@@ -1,10 +1,26 @@
 #include "runtime/client/flags/exit_codes.h"
 
+#include <string_view>
+
 #include "runtime/base/job_errors.h"
 
 namespace weir::client {
 
+ExitCode ExitCodeOfError(const v1::JobError& error) {
+  constexpr std::string_view kToBeMended[] = {
+      job_error::kInputNotFound, job_error::kInputUnreadable, job_error::kOutputUnusable,
+      job_error::kOutputExists, job_error::kOutputNotShared};
+  for (const std::string_view code : kToBeMended) {
+    if (error.code() == code) return kExitRefused;
+  }
+  return error.code() == job_error::kDeadline ? kExitDeadline : kExitJobFailed;
+}
+
 ExitCode ExitCodeOfCall(const absl::Status& status) {
+  if (CarriesJobError(status)) {
+    const ExitCode named = ExitCodeOfError(JobErrorFromStatus(status));
+    if (named == kExitRefused) return named;
+  }
   switch (status.code()) {
     case absl::StatusCode::kOk:
       return kExitOk;
@@ -35,7 +51,7 @@ ExitCode ExitCodeOfJob(const v1::JobStatus& status) {
     case v1::JOB_STATE_CANCELLED:
       return kExitCancelled;
     default:
-      return status.error().code() == job_error::kDeadline ? kExitDeadline : kExitJobFailed;
+      return ExitCodeOfError(status.error());
   }
 }
 

@@ -19,8 +19,12 @@ enum ExitCode : int {
   kExitInterrupted = 130,
 };
 
+/// What a named error means for the user, whoever finds it and when: kExitRefused for input that
+/// cannot be read and output that cannot be written; kExitDeadline; else kExitJobFailed.
+ExitCode ExitCodeOfError(const v1::JobError& error);
+
 /// What a call that did not succeed means for the user: wrong arguments, master out of reach,
-/// request refused, or a bug.
+/// request refused, or a bug; what a named error says goes first.
 ExitCode ExitCodeOfCall(const absl::Status& status);
 
 /// What the end of a job means. Requires: a terminal state.

@@ -33,8 +33,8 @@ void AddMasterDaemon(CLI::App& app, const TakeCommand& take) {
       ->type_name("FILE");
   AddRate(command, "--channel-rate", options->channel_bytes_per_s,
           "Rate of one network channel, for example 1Gbit/s (the default)");
-  AddDuration(command, "--latency", options->latency,
-              "Start-up time of one transfer (default: 1ms)");
+  AddDuration(command, "--latency", options->latency, {.most = absl::Minutes(1)},
+              "Start-up time of one transfer 0s to 1m (default: 1ms)");
   command
       .add_option("--bisection-channels", options->bisection_channels,
                   "Transfers that the network carries at once (default: no limit)")

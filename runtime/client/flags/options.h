@@ -68,6 +68,7 @@ struct RunOptions {
   PictureOptions pictures;
   bool json = false;
   bool quiet = false;
+  bool verbose = false;  // the whole plan
 };
 struct SubmitOptions {
   JobOptions job;
@@ -76,6 +77,7 @@ struct SubmitOptions {
   bool wait = false;
   bool json = false;
   bool quiet = false;
+  bool verbose = false;
 };
 struct PlanOptions {
   JobOptions job;
@@ -89,6 +91,7 @@ struct WatchOptions {
   std::string job_id;
   bool json = false;
   bool quiet = false;
+  bool verbose = false;
 };
 struct StatusOptions {
   MasterAddress master;

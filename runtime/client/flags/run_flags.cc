@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/limits.h"
 #include "runtime/client/flags/command_flags.h"
 
 namespace weir::client {
@@ -43,8 +44,10 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false)
       ->take_all();
-  command.add_option("--mappers", job.mappers, "Number of mappers (default: the planner chooses)")
-      ->check(CLI::Range(1, 1'000'000))
+  command
+      .add_option("--mappers", job.mappers,
+                  "Number of mappers, at most 10000 (default: the planner chooses)")
+      ->check(CLI::Range(std::int64_t{1}, limits::kReducersMax))
       ->type_name("N");
   command
       .add_option("--reducers", job.reducers,
@@ -52,7 +55,7 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
                   "chooses)")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::Range(1, 10'000))
+      ->check(CLI::Range(std::int64_t{1}, limits::kReducersMax))
       ->type_name("N[,N...]");
   command
       .add_option("--skip-bad", job.skip_bad,
@@ -86,7 +89,9 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
     command.add_flag(
         "--overwrite", job.overwrite,
         "Replace an output directory that Weir wrote, or an empty one; nothing else is deleted");
-    AddDuration(command, "--deadline", job.deadline, "End the job after this time");
+    // Sent in milliseconds, where 0 means none.
+    AddDuration(command, "--deadline", job.deadline, {.least = absl::Milliseconds(1)},
+                "End the job after this time, 1ms to a year (default: never)");
   }
 }
 
@@ -120,19 +125,29 @@ void AddJobHereOrThere(CLI::App& command, Options& options, bool needs_output) {
   AddJson(command, options.json);
 }
 
+// How much a job that is followed says of itself.
+template <typename Options>
+void AddLoudness(CLI::App& command, Options& options) {
+  auto* quiet = command.add_flag("-q,--quiet", options.quiet,
+                                 "No plan, no progress and no summary on stderr");
+  command.add_flag("-v,--verbose", options.verbose, "The whole plan on stderr, not a line of it")
+      ->excludes(quiet);
+}
+
 void AddRun(CLI::App& app, const TakeCommand& take) {
   std::shared_ptr<RunOptions> options;
   CLI::App& command =
       AddCommand(app, "run", "Run a job here (or on a cluster) and print its result", kRunGroup,
                  take, options);
   AddJobHereOrThere(command, *options, true);
-  command.add_flag("-q,--quiet", options->quiet, "No progress and no summary on stderr");
+  AddLoudness(command, *options);
   command.footer(
       "Examples:\n"
       "  weir run wordcount book.txt -o counts\n"
       "  weir run wordcount /usr/share/doc '/var/log/*.log' -o counts --set top=20\n"
       "  weir run onebrc measurements.txt -o means --workers 4 --gantt plan.svg\n"
-      "Plan, Gantt chart and trace are also written to DIR/_weir.");
+      "stderr has a line of the plan, the progress and the first rows of the result; -v shows the\n"
+      "whole plan. Plan, Gantt chart and trace are also written to DIR/_weir.");
 }
 
 void AddSubmit(CLI::App& app, const TakeCommand& take) {
@@ -144,7 +159,7 @@ void AddSubmit(CLI::App& app, const TakeCommand& take) {
   AddPictures(command, options->pictures);
   command.add_flag("--wait", options->wait, "Wait for the end; Ctrl-C then cancels the job");
   AddJson(command, options->json);
-  command.add_flag("-q,--quiet", options->quiet, "No progress and no summary on stderr");
+  AddLoudness(command, *options);
   command.footer(
       "Examples:\n"
       "  weir submit wordcount /shared/books -o /shared/counts --master node1:7117\n"

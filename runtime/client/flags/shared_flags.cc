@@ -35,9 +35,10 @@ CLI::Option* AddBytes(CLI::App& app, const std::string& name, std::int64_t& targ
 }
 
 CLI::Option* AddDuration(CLI::App& app, const std::string& name, absl::Duration& target,
-                         const std::string& help) {
+                         DurationRange legal, const std::string& help) {
   return AddParsed(
-      app, name, target, [](const std::string& text) { return ParseDuration(text); }, "TIME", help);
+      app, name, target, [legal](const std::string& text) { return ParseDuration(text, legal); },
+      "TIME", help);
 }
 
 CLI::Option* AddRate(CLI::App& app, const std::string& name, double& bytes_per_s,
@@ -76,7 +77,9 @@ void AddJson(CLI::App& app, bool& json) {
 }
 
 void AddPictures(CLI::App& app, PictureOptions& pictures) {
-  app.add_option("--gantt", pictures.gantt, "Also write the plan as a Gantt chart (SVG)")
+  app.add_option("--gantt", pictures.gantt,
+                 "Also write the plan as a Gantt chart (SVG); a path that cannot be written is "
+                 "refused before the job runs")
       ->type_name("FILE");
   app.add_option("--trace", pictures.trace, "Also write a trace for https://ui.perfetto.dev (JSON)")
       ->type_name("FILE");

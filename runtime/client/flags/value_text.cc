@@ -76,23 +76,25 @@ absl::StatusOr<double> ParseRate(std::string_view text) {
   return number * unit->factor;
 }
 
-absl::StatusOr<absl::Duration> ParseDuration(std::string_view text) {
+absl::StatusOr<absl::Duration> ParseDuration(std::string_view text, DurationRange legal) {
   absl::Duration duration;
-  constexpr absl::Duration kLongest = absl::Hours(24 * 366);
-  if (!text.empty() && text != "0" && absl::ParseDuration(std::string(text), &duration) &&
-      duration >= absl::ZeroDuration() && duration <= kLongest) {
-    return duration;
+  if (text.empty() || text == "0" || !absl::ParseDuration(std::string(text), &duration)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", std::string(text), "' is no duration: write for example 250ms, 30s, 5m, 1h30m"));
   }
+  if (duration >= legal.least && duration <= legal.most) return duration;
   return absl::InvalidArgumentError(absl::StrCat(
-      "'", std::string(text), "' is no duration: write for example 250ms, 30s, 5m, 1h30m"));
+      "'", std::string(text), "' is out of range: legal are ", absl::FormatDuration(legal.least),
+      " to ", absl::FormatDuration(legal.most), ", written for example as 250ms, 30s, 5m, 1h30m"));
 }
 
 std::string FormatBytes(double bytes) {
-  constexpr std::array kNames = {"B", "KiB", "MiB", "GiB", "TiB"};
-  if (bytes < 1024) return absl::StrFormat("%.0f B", bytes);
+  constexpr std::array kNames = {"B", "kB", "MB", "GB", "TB", "PB"};
+  if (bytes < 999.5) return absl::StrFormat("%.0f B", bytes);
   std::size_t unit = 0;
-  while (bytes >= 1024 && unit + 1 < kNames.size()) {
-    bytes /= 1024;
+  // What would print as 1000.0 goes up.
+  while (bytes >= 999.95 && unit + 1 < kNames.size()) {
+    bytes /= 1000;
     ++unit;
   }
   return absl::StrFormat("%.1f %s", bytes, kNames[unit]);

@@ -18,11 +18,17 @@ absl::StatusOr<std::int64_t> ParseBytes(std::string_view text);
 /// Reads bytes per second: "125MB/s", "1Gbit/s", "100Mbit/s". Errors as ParseBytes; zero is wrong.
 absl::StatusOr<double> ParseRate(std::string_view text);
 
-/// Reads "250ms", "30s", "5m", "2h", "1h30m"; a bare number is refused, because it has no unit.
-/// Errors: kInvalidArgument with examples; negative or longer than a year is wrong as well.
-absl::StatusOr<absl::Duration> ParseDuration(std::string_view text);
+/// What a flag takes as a time. The default: nothing up to a year.
+struct DurationRange {
+  absl::Duration least = absl::ZeroDuration();
+  absl::Duration most = absl::Hours(24 * 366);
+};
 
-/// "0 B", "1023 B", "1.5 KiB", "64.0 MiB".
+/// Reads "250ms", "30s", "5m", "2h", "1h30m"; a bare number is refused, because it has no unit.
+/// Errors: kInvalidArgument with examples, or with the legal range where it is outside that.
+absl::StatusOr<absl::Duration> ParseDuration(std::string_view text, DurationRange legal = {});
+
+/// "0 B", "999 B", "1.5 kB", "64.0 MB": powers of 1000, as in every plan.
 std::string FormatBytes(double bytes);
 /// "95.6Mbit/s", "1.20Gbit/s"; takes bytes per second. ParseRate reads it.
 std::string FormatRate(double bytes_per_s);

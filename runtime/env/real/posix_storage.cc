@@ -64,6 +64,21 @@ FileInfo InfoFrom(const std::string& path, const struct stat& st) {
           .version = VersionFrom(st)};
 }
 
+/// ELOOP for a link that leads back to a directory on its own path: whoever follows links down the
+/// tree would never come to an end. No errno of the kernel says so before its limit of links.
+absl::Status CheckLeadsNotBack(const std::string& path) {
+  struct stat link, target, above;
+  if (::lstat(path.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) return absl::OkStatus();
+  if (::stat(path.c_str(), &target) != 0) return absl::OkStatus();
+  for (std::string up = ParentOf(path);; up = ParentOf(up)) {
+    if (::stat(up.c_str(), &above) == 0 && above.st_ino == target.st_ino &&
+        above.st_dev == target.st_dev) {
+      return ErrnoStatus(ELOOP, absl::StrCat("the link ", path, " leads back to ", up));
+    }
+    if (up == "/" || up == ".") return absl::OkStatus();
+  }
+}
+
 absl::Status WriteAll(int fd, std::string_view content, const std::string& what) {
   while (!content.empty()) {
     const ssize_t written = ::write(fd, content.data(), content.size());
@@ -166,6 +181,9 @@ absl::StatusOr<std::vector<FileInfo>> PosixStorage::List(const std::string& dire
     // Removed since it was listed, or a link to nowhere: not an entry.
     if (absl::IsNotFound(info.status())) continue;
     if (!info.ok()) return info.status();
+    if (info->is_directory) {
+      if (absl::Status loop = CheckLeadsNotBack(info->path); !loop.ok()) return loop;
+    }
     entries.push_back(*std::move(info));
   }
   return entries;

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/errno_advice.h"
+#include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/valid_utf8.h"
@@ -12,7 +14,7 @@
 namespace weir::master {
 namespace {
 
-// Deeper than any tree that people make; a cycle of links ends here.
+// Deeper than any tree that people make. Links that lead back end before: List refuses them.
 constexpr int kDirectoryDepthMax = 64;
 
 absl::Status InputError(absl::StatusCode code, std::string_view name, const std::string& message,
@@ -30,7 +32,7 @@ absl::Status FromStorage(const absl::Status& status, const std::string& path) {
   }
   return InputError(status.code(), job_error::kInputUnreadable,
                     absl::StrCat("input cannot be read: ", path, ": ", status.message()),
-                    "check permissions of the path and of the directories above it", path);
+                    std::string(AdviceForErrno(ErrnoOf(status))), path);
 }
 
 bool IsGlob(std::string_view path) { return path.find_first_of("*?[") != std::string_view::npos; }
@@ -96,7 +98,7 @@ class Expansion {
       return InputError(absl::StatusCode::kInvalidArgument, job_error::kInputUnreadable,
                         absl::StrCat("directories are nested more than ", kDirectoryDepthMax,
                                      " deep below ", path),
-                        "a symbolic link may lead back up; name the files or a glob instead", path);
+                        "name the directories further down, the files or a glob instead", path);
     }
     absl::StatusOr<std::vector<env::FileInfo>> entries = storage_.List(path);
     if (!entries.ok()) return FromStorage(entries.status(), path);

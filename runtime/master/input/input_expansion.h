@@ -20,7 +20,8 @@ namespace weir::master {
 /// that was named is taken whatever its name is. A pattern with *, ? or [ is a glob unless a file
 /// has exactly that name; its matches are sorted. A file that is named twice counts twice. Errors,
 /// each with a JobError: INPUT_NOT_FOUND (no such path, no match), INPUT_UNREADABLE (not
-///   permitted, neither file nor directory, directories nested too deeply, as in a link cycle),
+///   permitted, neither file nor directory, a link that leads back to a directory above it or
+///   to itself, directories nested too deeply),
 ///   INVALID_JOB (more than limits::kInputFilesMax files).
 /// Blocking: as many Storage calls as there are directories. Thread-safety: as storage.
 /// Checked by: tests/unit/master/input_expansion_test.cc.

@@ -1,9 +1,11 @@
 #include "runtime/master/output/output_errors.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/base/errno_advice.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
 
@@ -33,14 +35,16 @@ absl::Status OutputIsForeign(const std::string& output, const std::vector<std::s
 absl::Status FromStorage(const absl::Status& status, absl::string_view doing) {
   if (status.ok()) return status;
   const std::string message = absl::StrCat(doing, ": ", status.message());
+  const std::string_view advice = AdviceForErrno(ErrnoOf(status));
   return StatusFromJobError(
       status.code(),
       IsDiskFull(status)
           ? MakeJobError(job_error::kDiskFull, message,
                          "free space where the output goes, then run the job again")
           : MakeJobError(job_error::kOutputUnusable, message,
-                         "check permissions and file system of the output directory and of the one "
-                         "above it, or choose another output"));
+                         advice.empty() ? "check the file system of the output directory, or "
+                                          "choose another output"
+                                        : advice));
 }
 
 }  // namespace weir::master

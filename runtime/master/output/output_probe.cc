@@ -1,6 +1,9 @@
 #include "runtime/master/output/output_probe.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -35,7 +38,49 @@ absl::Status ProbeOldOutput(env::Storage& storage, const OutputPlaces& places) {
       places, "rename safely");
 }
 
+absl::Status Unusable(absl::StatusCode code, const std::string& message, const char* advice) {
+  return StatusFromJobError(code, MakeJobError(job_error::kOutputUnusable, message, advice));
+}
+
+// Of the usual length.
+constexpr char kAnyJobId[] = "j-20260131-120000-1a2b";
+
 }  // namespace
+
+absl::Status CheckOutputName(env::Storage& storage, const std::string& output) {
+  const std::string longest = OutputPlaces(output, kAnyJobId).removed;
+  if (ErrnoOf(storage.Stat(longest).status()) != ENAMETOOLONG) return absl::OkStatus();
+  return Unusable(absl::StatusCode::kInvalidArgument,
+                  absl::StrCat("the name of the output has ", output.size() - output.rfind('/') - 1,
+                               " bytes and the path ", output.size(), ", and the job needs ",
+                               longest.size() - output.size(),
+                               " more beside it, which its file system does not know: ", output),
+                  "choose a shorter name");
+}
+
+std::string TrialDirectory(const std::string& output) {
+  return OutputPlaces(output, "trial").staging;
+}
+
+absl::Status ProbeParent(env::Storage& storage, const std::string& output) {
+  const std::size_t slash = output.rfind('/');
+  const absl::StatusOr<std::vector<std::string>> names =
+      storage.ListNames(output.substr(0, std::max<std::size_t>(1, slash)));
+  // Stat found nothing there, or a directory that is overwritten.
+  if (names.ok() && !storage.Stat(output).ok() &&
+      std::binary_search(names->begin(), names->end(), output.substr(slash + 1))) {
+    return Unusable(absl::StatusCode::kFailedPrecondition,
+                    absl::StrCat("the output is a symbolic link that leads nowhere: ", output),
+                    "remove the link, or name the directory that it should lead to");
+  }
+  const std::string trial = TrialDirectory(output);
+  const absl::Status made = storage.MakeDirectory(trial);
+  // What is there was left by a master that died here, or belongs to one that looks just now.
+  if (!made.ok() && !absl::IsAlreadyExists(made)) {
+    return FromStorage(made, "no directory can be made beside the output");
+  }
+  return FromStorage(storage.RemoveAll(trial), "a directory beside the output cannot be removed");
+}
 
 absl::Status ProbeOutput(env::Storage& storage, const OutputPlaces& places, bool overwrite) {
   const std::string a = absl::StrCat(places.staging, "/.weir-probe-a");

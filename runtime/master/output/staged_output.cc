@@ -122,6 +122,7 @@ absl::Status CheckOldOutput(env::Storage& storage, const env::FileInfo& output) 
 
 absl::Status CheckOutput(env::Storage& storage, const v1::JobSpec& spec) {
   const std::string output = OutputPlaces(spec.output(), "").output;
+  if (absl::Status name = CheckOutputName(storage, output); !name.ok()) return name;
   absl::StatusOr<env::FileInfo> info = storage.Stat(output);
   if (info.ok()) {
     if (info->is_mount_point) {
@@ -133,14 +134,16 @@ absl::Status CheckOutput(env::Storage& storage, const v1::JobSpec& spec) {
                                     output),
                        absl::StrCat("name a directory below it, such as ", Join(output, "out"))));
     }
-    return spec.overwrite() ? CheckOldOutput(storage, *info) : OutputExists(output);
+    if (!spec.overwrite()) return OutputExists(output);
+    absl::Status old = CheckOldOutput(storage, *info);
+    return old.ok() ? ProbeParent(storage, output) : old;
   }
   if (!absl::IsNotFound(info.status())) {
     return FromStorage(info.status(), "cannot look at the output directory");
   }
   const std::string parent = output.substr(0, std::max<std::size_t>(1, output.rfind('/')));
   absl::StatusOr<env::FileInfo> above = storage.Stat(parent);
-  if (above.ok() && above->is_directory) return absl::OkStatus();
+  if (above.ok() && above->is_directory) return ProbeParent(storage, output);
   if (!above.ok() && !absl::IsNotFound(above.status())) {
     return FromStorage(above.status(), "cannot look at the directory above the output");
   }
@@ -197,7 +200,9 @@ absl::StatusOr<std::vector<v1::OutputPart>> CommitOutput(env::Storage& storage,
 }
 
 absl::Status DiscardOutput(env::Storage& storage, const OutputPlaces& places) {
-  return storage.RemoveAll(places.staging);
+  absl::Status trial = storage.RemoveAll(TrialDirectory(places.output));
+  absl::Status staging = storage.RemoveAll(places.staging);
+  return staging.ok() ? trial : staging;
 }
 
 absl::StatusOr<std::vector<v1::OutputPart>> SettleOutput(env::Storage& storage,

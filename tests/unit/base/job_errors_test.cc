@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "runtime/base/errno_advice.h"
 #include "runtime/base/errno_status.h"
 
 namespace weir {
@@ -25,6 +26,14 @@ TEST(JobErrors, FullDiskHasItsOwnCode) {
   EXPECT_EQ(JobErrorFromStatus(ErrnoStatus(ENOSPC, "write run")).code(), job_error::kDiskFull);
   EXPECT_EQ(JobErrorFromStatus(ErrnoStatus(ENOENT, "open a")).code(), job_error::kInputNotFound);
   EXPECT_EQ(JobErrorFromStatus(ErrnoStatus(EACCES, "open a")).code(), job_error::kInputUnreadable);
+}
+
+TEST(JobErrors, AFailedDiskIsNoQuestionOfPermissions) {
+  for (const int error_number : {EIO, ESTALE}) {
+    const v1::JobError error = JobErrorFromStatus(ErrnoStatus(error_number, "read a"));
+    EXPECT_EQ(error.code(), job_error::kInputUnreadable);
+    EXPECT_EQ(error.advice(), AdviceForErrno(error_number));
+  }
 }
 
 TEST(JobErrors, StatusWithoutPayloadGetsTheNearestCode) {

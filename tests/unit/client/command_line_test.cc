@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
 #include <vector>
@@ -134,6 +135,19 @@ TEST(CommandLine, EveryMisuseExitsWithTwoAndSaysWhatIsWrong) {
       {with({"--memory", "lots"}), "64MiB"},
       {with({"--deadline", "30"}), "30s"},
       {with({"--deadline", "-3s"}), "30s"},
+      {with({"--deadline", "0s"}), "legal are 1ms to 8784h"},
+      {with({"--deadline", "1us"}), "legal are 1ms to 8784h"},
+      {with({"--deadline", "99999h"}), "legal are 1ms to 8784h"},
+      {with({"--deadline", "inf"}), "legal are 1ms to 8784h"},
+      {{"master", "--latency", "-1ms"}, "legal are 0 to 1m"},
+      {{"master", "--latency", "5h"}, "legal are 0 to 1m"},
+      {{"calibrate", "--seconds", "0"}, "--seconds"},
+      {{"calibrate", "--seconds", "-5"}, "--seconds"},
+      {with({"--mappers", "20000"}), "10000"},
+      {{"nosuch", "--help"}, "there is no command 'nosuch'"},
+      {{"rnu", "--help"}, "Did you mean 'run'?"},
+      {{"help", "rnu"}, "Did you mean 'run'?"},
+      {{"planner", "laod", "--help"}, "Did you mean 'load'?"},
       {with({"--tls-cert", "c.pem"}), "--tls-key"},
       {{"status"}, "JOB-ID"},
       {{"status", "j-1", "j-2"}, "takes no argument 'j-2'"},
@@ -154,6 +168,15 @@ TEST(CommandLine, EveryMisuseExitsWithTwoAndSaysWhatIsWrong) {
     EXPECT_NE(parsed.err.find(misuse.says), std::string::npos)
         << "wanted: " << misuse.says << "\ngot: " << parsed.err;
   }
+}
+
+TEST(CommandLine, AMisuseIsJsonWhereJsonWasAskedFor) {
+  const ParsedCommandLine parsed = ParseCommandLine({"run", "wordcount", "--json"});
+  EXPECT_EQ(parsed.exit_code, kExitUsage);
+  const auto document = nlohmann::json::parse(parsed.out);
+  EXPECT_EQ(document["schema"], 1);
+  EXPECT_EQ(document["error"]["code"], "INVALID_ARGUMENT");
+  EXPECT_EQ(document["error"]["message"].get<std::string>(), parsed.err);
 }
 
 TEST(CommandLine, HelpGoesToStdoutForEveryCommand) {

@@ -87,6 +87,66 @@ TEST_F(CommandsTest, AnEmptyInputIsNotTheCurrentDirectory) {
   EXPECT_NE(err_.str().find("input is ''"), std::string::npos) << err_.str();
 }
 
+TEST_F(CommandsTest, WhatIsNoPathIsRefusedBeforeAnythingStarts) {
+  host_.connect = [](const MasterAddress&) -> absl::StatusOr<std::unique_ptr<Session>> {
+    ADD_FAILURE() << "the master was asked";
+    return absl::UnavailableError("not here");
+  };
+  const std::vector<std::tuple<std::string, std::string, std::string, int>> places = {
+      {"s3://bucket/key", "INVALID_JOB", "not with s3:// addresses", kExitUsage},
+      {"http://host/x", "INVALID_JOB", "mount the store", kExitUsage},
+      {"hdfs://name/x", "INVALID_JOB", "mount the store", kExitUsage},
+      {"file:///data/x", "INVALID_JOB", "name the path alone", kExitUsage},
+      {"-", "INVALID_JOB", "write standard input to a file first", kExitUsage},
+      {"gone\xff", "INPUT_UNREADABLE", "is not UTF-8: gone?", kExitRefused},
+  };
+  for (const auto& [place, code, says, exit_code] : places) {
+    err_.str("");
+    SubmitOptions options = SomeJob();
+    options.job.inputs = {"in", place};
+    EXPECT_EQ(Submit(options, host_), exit_code) << place;
+    EXPECT_NE(err_.str().find(code), std::string::npos) << err_.str();
+    EXPECT_NE(err_.str().find(says), std::string::npos) << err_.str();
+    EXPECT_EQ(err_.str().find(dir_), std::string::npos) << err_.str();
+  }
+  SubmitOptions options = SomeJob();
+  options.job.output = "s3://bucket/out";
+  EXPECT_EQ(Submit(options, host_), kExitUsage);
+  options.job.output = "o\xff";
+  EXPECT_EQ(Submit(options, host_), kExitRefused);
+}
+
+TEST_F(CommandsTest, APathMayLookLikeAnAddress) {
+  SubmitOptions options = SomeJob();
+  options.job.inputs = {"./s3://x", "./-", "a:b"};
+  EXPECT_EQ(Submit(options, host_), kExitOk) << err_.str();
+}
+
+TEST_F(CommandsTest, APictureThatCannotBeWrittenIsToldBeforeTheJob) {
+  Put("file", "x");
+  for (const std::string gantt : {"nosuch/g.svg", "file/g.svg", "."}) {
+    err_.str("");
+    SubmitOptions options = SomeJob();
+    options.pictures.gantt = gantt;
+    EXPECT_EQ(Submit(options, host_), kExitUsage) << gantt;
+    EXPECT_NE(err_.str().find("--gantt"), std::string::npos) << err_.str();
+    EXPECT_EQ(master_.spec.job(), "") << "submitted all the same";
+  }
+}
+
+TEST_F(CommandsTest, APictureThatWasNotWrittenIsNoSuccess) {
+  // This master knows no plan.
+  v1::JobStatus status;
+  status.set_state(v1::JOB_STATE_SUCCEEDED);
+  master_.statuses = {status};
+  SubmitOptions options = SomeJob();
+  options.wait = true;
+  EXPECT_EQ(Submit(options, host_), kExitOk) << "none was asked for";
+  options.pictures.gantt = "g.svg";
+  EXPECT_EQ(Submit(options, host_), kExitJobFailed);
+  EXPECT_NE(err_.str().find("the result of the job is kept"), std::string::npos) << err_.str();
+}
+
 TEST_F(CommandsTest, NeverReplacesTheCurrentDirectoryOrOneAboveIt) {
   SubmitOptions options = SomeJob();
   options.job.overwrite = true;
@@ -110,6 +170,12 @@ TEST_F(CommandsTest, RefusalsBecomeExitCodes) {
       {StatusFromJobError(absl::StatusCode::kAlreadyExists,
                           MakeJobError(job_error::kOutputExists, "out is there", "--overwrite")),
        kExitRefused},
+      {StatusFromJobError(absl::StatusCode::kUnavailable,
+                          MakeJobError(job_error::kInputUnreadable, "in: Input/output error")),
+       kExitRefused},
+      {StatusFromJobError(absl::StatusCode::kInvalidArgument,
+                          MakeJobError(job_error::kInputUnreadable, "in is a socket")),
+       kExitRefused},
       {absl::ResourceExhaustedError("queue is full"), kExitRefused},
       {absl::InternalError("a bug"), kExitInternal},
   };
@@ -127,6 +193,9 @@ TEST_F(CommandsTest, EndsBecomeExitCodes) {
   const std::vector<std::tuple<v1::JobState, std::string, int>> ends = {
       {v1::JOB_STATE_FAILED, "TASK_CRASHED", kExitJobFailed},
       {v1::JOB_STATE_FAILED, "DEADLINE", kExitDeadline},
+      {v1::JOB_STATE_FAILED, "INPUT_UNREADABLE", kExitRefused},
+      {v1::JOB_STATE_FAILED, "INPUT_NOT_FOUND", kExitRefused},
+      {v1::JOB_STATE_FAILED, "OUTPUT_UNUSABLE", kExitRefused},
       {v1::JOB_STATE_CANCELLED, "CANCELLED", kExitCancelled},
   };
   for (const auto& [state, code, exit_code] : ends) {
@@ -141,6 +210,69 @@ TEST_F(CommandsTest, EndsBecomeExitCodes) {
     // User output must not steer the terminal.
     EXPECT_NE(err_.str().find("  | oh[2J no\n"), std::string::npos) << err_.str();
   }
+}
+
+TEST_F(CommandsTest, APlanIsOneLineUnlessAllOfItIsAskedFor) {
+  v1::JobStatus status;
+  status.set_state(v1::JOB_STATE_SUCCEEDED);
+  status.set_plan_text(
+      "Plan: wordcount\n  size       2 workers, 5 steps\n  predicted  1.20 s\n"
+      "  limit      map, busy 1.00 s\n\n  layer   many\n  predicted  by layer\n");
+  master_.statuses = {status};
+  SubmitOptions options = SomeJob();
+  options.wait = true;
+  EXPECT_EQ(Submit(options, host_), kExitOk);
+  EXPECT_NE(
+      err_.str().find("plan: 2 workers, 5 steps; predicted 1.20 s; limited by map, busy 1.00 s\n"),
+      std::string::npos)
+      << err_.str();
+  EXPECT_EQ(err_.str().find("many"), std::string::npos) << err_.str();
+  err_.str("");
+  options.verbose = true;
+  EXPECT_EQ(Submit(options, host_), kExitOk);
+  EXPECT_NE(err_.str().find(status.plan_text()), std::string::npos) << err_.str();
+  EXPECT_EQ(err_.str().find("plan: "), std::string::npos) << err_.str();
+}
+
+TEST_F(CommandsTest, TheFirstRowsOfAnyResultAreShownToPeople) {
+  Put("part-00000", "a\t1\nb\x1b[2J\n" + std::string(300, 'x') + "\n");
+  Put("part-00001", "4\n5\n6\n7\n");
+  v1::JobStatus status;
+  status.set_state(v1::JOB_STATE_SUCCEEDED);
+  status.mutable_spec()->set_output(dir_);
+  for (const char* name : {"part-00000", "part-00001"}) {
+    v1::OutputPart& part = *status.add_parts();
+    part.set_file(name);
+    part.set_records(name[9] == '0' ? 3 : 4);
+  }
+  master_.statuses = {status};
+  SubmitOptions options = SomeJob();
+  options.wait = true;
+  EXPECT_EQ(Submit(options, host_), kExitOk);
+  EXPECT_NE(err_.str().find("first rows of the result:\n  a\t1\n  b\\033[2J\n  " +
+                            std::string(80, 'x') + "...\n  4\n  5\n"),
+            std::string::npos)
+      << err_.str();
+  EXPECT_EQ(err_.str().find("  6\n"), std::string::npos);
+  EXPECT_EQ(out_.str(), "") << "a preview is no data";
+  err_.str("");
+  options.quiet = true;
+  EXPECT_EQ(Submit(options, host_), kExitOk);
+  EXPECT_EQ(err_.str().find("first rows"), std::string::npos) << err_.str();
+}
+
+TEST_F(CommandsTest, StatusClaimsNoPredictionWhereThereIsNone) {
+  v1::JobStatus status;
+  status.set_job_id("j-1");
+  status.set_state(v1::JOB_STATE_FAILED);
+  status.set_plan_id("00ff");
+  master_.statuses = {status};
+  EXPECT_EQ(Status({.master = {}, .job_id = "j-1", .json = false}, host_), kExitOk);
+  EXPECT_NE(out_.str().find("plan       00ff\n"), std::string::npos) << out_.str();
+  out_.str("");
+  master_.statuses.back().set_predicted_makespan_s(2);
+  EXPECT_EQ(Status({.master = {}, .job_id = "j-1", .json = false}, host_), kExitOk);
+  EXPECT_NE(out_.str().find("00ff, predicted 2.0 s\n"), std::string::npos) << out_.str();
 }
 
 TEST_F(CommandsTest, InterruptCancelsAndWaitsForTheEnd) {

@@ -22,8 +22,8 @@ v1::JobStatus Running(std::int64_t done, std::int64_t total, double elapsed_s, d
 }
 
 TEST(ProgressLine, ShowsBarRateAndTimeLeft) {
-  EXPECT_EQ(ProgressLine(Running(512 << 20, 1024 << 20, 4, 4), 100),
-            "[###############>              ]  50%  map  512.0 MiB of 1.0 GiB  128.0 MiB/s  4.0 s "
+  EXPECT_EQ(ProgressLine(Running(512'000'000, 1'024'000'000, 4, 4), 100),
+            "[###############>              ]  50%  map  512.0 MB of 1.0 GB  128.0 MB/s  4.0 s "
             "left");
 }
 
@@ -46,9 +46,9 @@ TEST(ProgressLine, NeverLeavesItsRange) {
 
 TEST(ProgressLine, NamesThePhase) {
   v1::JobStatus status = Running(3, 3, 1, 1);
-  status.mutable_progress()->set_shuffle_bytes_total(2048);
-  status.mutable_progress()->set_shuffle_bytes_done(1024);
-  EXPECT_NE(ProgressLine(status, 100).find("shuffle and reduce  1.0 KiB of 2.0 KiB"),
+  status.mutable_progress()->set_shuffle_bytes_total(2000);
+  status.mutable_progress()->set_shuffle_bytes_done(1000);
+  EXPECT_NE(ProgressLine(status, 100).find("shuffle and reduce  1.0 kB of 2.0 kB"),
             std::string::npos);
   status.set_state(v1::JOB_STATE_COMMITTING);
   EXPECT_EQ(PhaseName(status), "publishing");
@@ -73,6 +73,10 @@ TEST(ProgressPrinter, WritesFewPlainLinesElsewhere) {
   const std::string text = out.str();
   EXPECT_EQ(text.find('\033'), std::string::npos);
   EXPECT_EQ(text.find('\r'), std::string::npos);
+  std::ostringstream short_job;
+  ProgressPrinter brief(short_job, {});
+  for (int i = 0; i <= 1000; ++i) brief.Show(Running(i, 1000, i * 1e-3, 1));
+  EXPECT_EQ(short_job.str(), "") << "it was over within a second";
   const auto lines = std::count(text.begin(), text.end(), '\n');
   EXPECT_GE(lines, 10);
   EXPECT_LE(lines, 13);

@@ -44,8 +44,10 @@ RC_GTEST_PROP(ValueText, AnyWordsParseOrSayWhy, (const std::string& words)) {
 
 TEST(FormatValues, AreShortAndHaveUnits) {
   EXPECT_EQ(FormatBytes(0), "0 B");
-  EXPECT_EQ(FormatBytes(1536), "1.5 KiB");
-  EXPECT_EQ(FormatBytes(64.0 * (1 << 20)), "64.0 MiB");
+  EXPECT_EQ(FormatBytes(999), "999 B");
+  EXPECT_EQ(FormatBytes(1500), "1.5 kB");
+  EXPECT_EQ(FormatBytes(64e6), "64.0 MB");
+  EXPECT_EQ(FormatBytes(999'960), "1.0 MB");
   EXPECT_EQ(FormatSeconds(0.0123), "12 ms");
   EXPECT_EQ(FormatSeconds(3.44), "3.4 s");
   EXPECT_EQ(FormatSeconds(59.97), "1 min 00 s");

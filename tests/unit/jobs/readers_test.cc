@@ -14,6 +14,7 @@
 #include "jobs/api/bad_record.h"
 #include "jobs/api/step_error.h"
 #include "jobs/engine/emit_base.h"
+#include "jobs/engine/input/input_file.h"
 #include "jobs/engine/input/open_blocks.h"
 #include "jobs/engine/slot_work.h"
 #include "tests/unit/jobs/in_process_job.h"
@@ -271,6 +272,19 @@ TEST(SlotWork, RangesAreCutWithoutGapOrOverlap) {
     }
     ASSERT_EQ(bytes, expected) << slots;
   }
+}
+
+TEST(InputFile, AFailedReadSaysSoAndDoesNotBlamePermissions) {
+  // The kernel answers EIO to a read of memory that is not there.
+  InputFile file;
+  ASSERT_TRUE(file.Open({"/proc/self/mem", 0, 0, 0}).ok());
+  char byte = 0;
+  const auto error = StepErrorOf(file.Read(0, &byte, 1));
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code, step_error::kInputUnreadable);
+  EXPECT_NE(error->message.find("Input/output error"), std::string::npos) << error->message;
+  EXPECT_EQ(error->advice.find("readable"), std::string::npos) << error->advice;
+  EXPECT_NE(error->advice.find("disk or file server failed"), std::string::npos) << error->advice;
 }
 
 }  // namespace

@@ -1,7 +1,16 @@
 #include "runtime/master/input/input_expansion.h"
 
+#include <stdlib.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+
 #include "gtest/gtest.h"
+#include "runtime/base/errno_advice.h"
+#include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/env/real/posix_storage.h"
 #include "tests/sim/memory_storage.h"
 
 namespace weir::master {
@@ -93,10 +102,53 @@ TEST_F(InputExpansionTest, ErrorsNameThePath) {
   EXPECT_EQ(CodeOf({"/secret"}), job_error::kInputUnreadable);
 }
 
+TEST_F(InputExpansionTest, AdviceFollowsTheReason) {
+  int error_number = 0;
+  storage_.SetGate([&](const char*, const std::string& path) {
+    return ErrnoStatus(error_number, "look up " + path);
+  });
+  for (const int reason : {EIO, ESTALE, EACCES}) {
+    error_number = reason;
+    const v1::JobError error = JobErrorFromStatus(ExpandInputs(storage_, {"/x"}).status());
+    EXPECT_EQ(error.code(), job_error::kInputUnreadable);
+    EXPECT_EQ(error.advice(), AdviceForErrno(error_number));
+    EXPECT_EQ(error.advice().find("permissions of") != std::string::npos, reason == EACCES);
+  }
+}
+
 TEST_F(InputExpansionTest, EndlessDirectoriesEnd) {
   std::string path = "/d";
   for (int depth = 0; depth < 70; ++depth, path += "/d") Directory(path);
   EXPECT_EQ(CodeOf({"/d"}), job_error::kInputUnreadable);
+}
+
+TEST(InputExpansionOnDisk, ALinkThatLeadsBackIsNamed) {
+  char name[] = "/tmp/weir-expansion-XXXXXX";
+  const std::string root = mkdtemp(name);
+  std::filesystem::create_directories(root + "/a/b");
+  std::ofstream(root + "/a/b/file") << "x";
+  env::PosixStorage storage;
+  // A link beside the way is no loop: the directory counts twice, as it is there twice.
+  std::filesystem::create_symlink(root + "/a/b", root + "/a/again");
+  EXPECT_EQ(ExpandInputs(storage, {root})->files.size(), 2u);
+  // Two of them, each into the whole: whoever follows links to some depth never comes back.
+  std::filesystem::create_symlink("..", root + "/a/b/up");
+  std::filesystem::create_symlink(".", root + "/a/b/self");
+  const absl::Status loop = ExpandInputs(storage, {root}).status();
+  EXPECT_EQ(JobErrorFromStatus(loop).code(), job_error::kInputUnreadable);
+  EXPECT_NE(loop.message().find("the link " + root + "/a/again/self leads back to " + root),
+            absl::string_view::npos)
+      << loop;
+  EXPECT_NE(JobErrorFromStatus(loop).advice().find("remove the link"), std::string::npos);
+  std::filesystem::remove(root + "/a/b/up");
+  std::filesystem::remove(root + "/a/b/self");
+  // A link to itself leads to nothing at all.
+  std::filesystem::create_symlink("circle", root + "/a/circle");
+  const v1::JobError circle = JobErrorFromStatus(ExpandInputs(storage, {root}).status());
+  EXPECT_EQ(circle.code(), job_error::kInputUnreadable);
+  EXPECT_NE(circle.message().find("/a/circle"), std::string::npos) << circle.message();
+  EXPECT_NE(circle.advice().find("in a circle"), std::string::npos) << circle.advice();
+  std::filesystem::remove_all(root);
 }
 
 }  // namespace

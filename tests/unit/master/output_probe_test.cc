@@ -1,6 +1,9 @@
 #include "runtime/master/output/output_probe.h"
 
+#include <stdlib.h>
+
 #include <cerrno>
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -8,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/env/real/posix_storage.h"
 #include "runtime/master/output/staged_output.h"
 #include "tests/sim/memory_storage.h"
 
@@ -79,6 +83,55 @@ TEST_F(OutputProbeTest, OldOutputThatCannotBeMovedIsFoundBeforeTheJobRuns) {
 
 TEST_F(OutputProbeTest, NothingIsExchangedForAJobThatDoesNotOverwrite) {
   EXPECT_TRUE(StageWithout("exchange", false).ok());
+}
+
+class RealOutputTest : public ::testing::Test {
+ protected:
+  RealOutputTest() {
+    char name[] = "/tmp/weir-output-XXXXXX";
+    directory_ = mkdtemp(name);
+  }
+  ~RealOutputTest() override { std::filesystem::remove_all(directory_); }
+  v1::JobError ErrorOf(const std::string& output, bool overwrite = false) {
+    v1::JobSpec spec;
+    spec.set_output(output);
+    spec.set_overwrite(overwrite);
+    const absl::Status checked = CheckOutput(storage_, spec);
+    return checked.ok() ? v1::JobError() : JobErrorFromStatus(checked);
+  }
+  bool Empty() const { return std::filesystem::is_empty(directory_); }
+
+  env::PosixStorage storage_;
+  std::string directory_;
+};
+
+TEST_F(RealOutputTest, ANameThatLeavesNoRoomForTheStagingDirectoryIsRefused) {
+  EXPECT_EQ(ErrorOf(directory_ + "/" + std::string(200, 'a')).code(), "");
+  for (const std::size_t bytes : {250, 255, 300}) {
+    const v1::JobError error = ErrorOf(directory_ + "/" + std::string(bytes, 'a'));
+    EXPECT_EQ(error.code(), job_error::kOutputUnusable) << bytes;
+    EXPECT_NE(error.message().find(absl::StrCat("has ", bytes, " bytes")), std::string::npos)
+        << error.message();
+    EXPECT_EQ(error.advice(), "choose a shorter name");
+  }
+  EXPECT_TRUE(Empty());
+}
+
+TEST_F(RealOutputTest, ALinkToNowhereIsNoPlaceForAnOutput) {
+  std::filesystem::create_symlink("nowhere", directory_ + "/out");
+  for (const bool overwrite : {false, true}) {
+    const v1::JobError error = ErrorOf(directory_ + "/out", overwrite);
+    EXPECT_EQ(error.code(), job_error::kOutputUnusable);
+    EXPECT_NE(error.message().find("link that leads nowhere"), std::string::npos);
+  }
+}
+
+TEST_F(RealOutputTest, WhereNoDirectoryCanBeMadeIsRefusedAtOnce) {
+  for (const char* output : {"/proc/out", "/sys/out"}) {
+    EXPECT_EQ(ErrorOf(output).code(), job_error::kOutputUnusable) << output;
+  }
+  EXPECT_EQ(ErrorOf(directory_ + "/out").code(), "");
+  EXPECT_TRUE(Empty()) << "the trial left something";
 }
 
 }  // namespace
