@@ -6,6 +6,7 @@
 - every constant and every line of code in the tables of docs/limits.md stands in its file, with the value given there, and of a
   file that a heading names no constant is missing;
 - the floors of rooms in ARCHITECTURE.md follow from tests/lint/layering.rules;
+- CONTRIBUTING.md names every label of a test, and no other;
 - docs/figures/transfer-messages.* are what their script writes.
 
 Usage: check_docs.py ROOT
@@ -21,6 +22,7 @@ from check_layering import folder_of, load_rules, permits, within
 TOUR = "docs/tour.md"
 LIMITS = "docs/limits.md"
 FLOORS = "ARCHITECTURE.md"
+LABELS = "CONTRIBUTING.md"
 FIGURES = "docs/figures/transfer_messages.py"
 # What is told of the past may name what is gone.
 PAST = {"CHANGELOG.md", "docs/benchmarks.md", "docs/bug_ledger.md"}
@@ -174,6 +176,16 @@ def check_floors(path, text, allowed):
         yield f"{path}: {room} has no floor"
 
 
+def check_labels(path, text, cmake):
+    """Yields labels that are named after "runs one label:" and that no CMake file gives, and the other way round."""
+    sentence = re.search(r"runs one label:(.*?)\.\s", text, re.S)
+    named = set(CODE.findall(sentence.group(1))) if sentence else set()
+    given = {label for match in re.findall(r"\bLABELS?\s+(\w+|\"[\w;]+\")", cmake) for label in match.strip('"').split(";")}
+    given |= set(re.findall(r"weir_label_test\(\S+\s+\S+\s+([a-z]+)\s", cmake))
+    for label in sorted(named ^ given):
+        yield f"{path}: label {label} " + ("is given to no test" if label in named else "is not named")
+
+
 def self_test():
     """A check that cannot fail is not a check."""
     there = {"docs/a.md", "docs", "planner/plan/plan.h", "planner/plan", "README.md"}.__contains__
@@ -205,6 +217,10 @@ def self_test():
     assert list(check_floors("a", table.replace("| 1", "| 2"), floors))
     assert list(check_floors("a", table.replace("`a`", "`c`"), floors))
     assert list(check_floors("a", table, {**floors, "planner/c": []}))
+    labels = "runs one label:\n`unit`, `sim`. More."
+    assert not list(check_labels("c", labels, "weir_label_test(a a unit 60)\nLABELS \"sim;unit\" X"))
+    assert list(check_labels("c", labels, "LABEL unit)"))
+    assert list(check_labels("c", labels, "LABEL unit)\nLABEL sim)\nLABELS lint"))
     assert value_of_text("20 000") == 20000 and value_of_text("2^22") == 1 << 22 and value_of_text("3 %") == 0.03
 
 
@@ -231,6 +247,9 @@ def main():
     problems += check_limits(LIMITS, read(LIMITS) or "", read)
     allowed, _, _ = load_rules(os.path.join(root, "tests/lint/layering.rules"))
     problems += check_floors(FLOORS, read(FLOORS) or "", allowed)
+    listed = subprocess.run(["git", "-C", root, "ls-files", "*CMakeLists.txt"], check=True, capture_output=True, text=True)
+    cmake = "\n".join(read(file) or "" for file in listed.stdout.split("\n") if file)
+    problems += check_labels(LABELS, read(LABELS) or "", cmake)
     drawn = subprocess.run([sys.executable, os.path.join(root, FIGURES), "--check"], capture_output=True, text=True)
     if drawn.returncode:
         problems.append((drawn.stdout or drawn.stderr).strip())

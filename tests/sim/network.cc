@@ -26,7 +26,7 @@ void Network::AskIfGone(const std::string& control_endpoint, absl::Duration time
                         absl::AnyInvocable<void(bool gone)> on_answer) {
   // The host of a process answers for it, even while the process hangs.
   auto answer = std::make_shared<absl::AnyInvocable<void(bool)>>(std::move(on_answer));
-  if (random_.Chance(faults_.drop)) {
+  if (Loses()) {
     master_loop_->RunAt(time_.now() + timeout, [answer] { (*answer)(false); });
     return;
   }

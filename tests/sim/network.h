@@ -38,6 +38,8 @@ class Network final : public rpc::WorkerConnector {
   Network(VirtualTime& time, SeededRandom& random) : time_(time), random_(random) {}
 
   void SetFaults(const NetworkFaults& faults) { faults_ = faults; }
+  /// Messages that never arrived.
+  std::int64_t lost() const { return lost_; }
   void Attach(const std::string& address, Endpoint endpoint) { endpoints_[address] = endpoint; }
   void Detach(const std::string& address) { endpoints_.erase(address); }
   /// Sets whose loop the connections of the master answer on.
@@ -62,7 +64,7 @@ class Network final : public rpc::WorkerConnector {
     });
     const int copies = random_.Chance(faults_.duplicate) ? 2 : 1;
     for (int i = 0; i < copies; ++i) {
-      if (random_.Chance(faults_.drop)) continue;
+      if (Loses()) continue;
       time_.At(time_.now() + Delay(), nullptr,
                [this, caller, address, request = call.request, pending] {
                  Deliver<Method>(caller, address, request, pending);
@@ -74,6 +76,11 @@ class Network final : public rpc::WorkerConnector {
   template <typename Method>
   using ReplyOf = rpc::Reply<typename Method::Response>;
 
+  bool Loses() {
+    const bool loses = random_.Chance(faults_.drop);
+    lost_ += loses ? 1 : 0;
+    return loses;
+  }
   absl::Duration Delay() { return random_.Duration(faults_.delay_min, faults_.delay_max); }
 
   template <typename Method>
@@ -88,7 +95,7 @@ class Network final : public rpc::WorkerConnector {
     it->second.loop->Post([this, endpoint = it->second, request, caller, pending] {
       const auto answer = [this, caller,
                            pending](absl::StatusOr<typename Method::Response> response) {
-        if (!random_.Chance(faults_.drop)) Answer<Method>(caller, pending, std::move(response));
+        if (!Loses()) Answer<Method>(caller, pending, std::move(response));
       };
       endpoint.Serving(typename Method::Service()).template Send<Method>(request, answer);
     });
@@ -106,6 +113,7 @@ class Network final : public rpc::WorkerConnector {
   VirtualTime& time_;
   SeededRandom& random_;
   NetworkFaults faults_;
+  std::int64_t lost_ = 0;
   std::map<std::string, Endpoint> endpoints_;
   std::shared_ptr<ProcessLoop> master_loop_;
 };

@@ -5,9 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/master/job/job_machine.h"
 
 namespace weir::sim {
 namespace {
+
+constexpr char kSlowWorker[] = "worker-slow";
 
 /// A cluster and its jobs before anything goes wrong.
 class Builder {
@@ -43,16 +46,21 @@ class Builder {
   void AtLeastWorkers(int n) { num_workers_ = std::max(num_workers_, n); }
   void AlwaysSample() { options_.sampling.enabled = true; }
   void OneHost() { handover_domain_ = "host"; }
+  void AtLeastJobs(int n) { num_jobs_ = std::max(num_jobs_, n); }
+  void SlowWorker(double slowness) { slowness_ = slowness; }
 
-  /// Starts master and workers and hands in `num_jobs` jobs.
-  void Build(int num_jobs) {
+  /// Starts master and workers and hands in the jobs.
+  void Build() {
     world_ = std::make_unique<World>(seed_, options_, rates_, print_);
     world_->StartMaster();
     for (int w = 0; w < num_workers_; ++w) world_->StartWorker(Model(w));
-    AddJobs(num_jobs);
-  }
-  void AddJobs(int num_jobs) {
-    for (int j = 0; j < num_jobs; ++j) AddJob();
+    if (slowness_ > 1) {
+      WorkerModel model = Model(num_workers_);
+      model.name = kSlowWorker;
+      model.slowness = slowness_;
+      world_->StartWorker(model);
+    }
+    for (int j = 0; j < num_jobs_; ++j) AddJob();
   }
   std::unique_ptr<World> Take() { return std::move(world_); }
 
@@ -112,6 +120,8 @@ class Builder {
   master::MasterOptions options_;
   JobRates rates_;
   int num_workers_ = 1;
+  int num_jobs_ = 1;
+  double slowness_ = 1;
   std::string handover_domain_;
   std::int64_t bytes_of_first_job_ = 0;
   std::unique_ptr<World> world_;
@@ -132,25 +142,73 @@ void MarkFatal(Expectations& expected, absl::Duration at) {
   expected.fatal_moments.push_back(MonoTime::FromNanos(1'000'000'000) + at);
 }
 
-using Draft = void (*)(Builder&, Expectations&);
-
-void Clean(Builder& b, Expectations& expected) {
-  b.Build(static_cast<int>(b.draw().Between(1, 3)));
-  expected.all_succeed = expected.as_predicted = true;
+bool AnyUnderWay(World& world) {
+  return std::any_of(world.jobs().begin(), world.jobs().end(), [](const UserJob& job) {
+    return !job.id.empty() && job.status.state() != v1::JOB_STATE_UNSPECIFIED &&
+           !master::IsTerminal(job.status.state());
+  });
 }
 
-void CleanOnOneHost(Builder& b, Expectations& expected) {
+bool AnyEndedWith(World& world, std::initializer_list<std::string_view> codes) {
+  return std::any_of(world.jobs().begin(), world.jobs().end(), [&](const UserJob& job) {
+    return std::find(codes.begin(), codes.end(), job.status.error().code()) != codes.end();
+  });
+}
+
+/// Lets a fault happen and tells afterwards whether it met a job that was under way.
+template <typename Fault>
+std::function<bool(World&)> Strike(Builder& b, absl::Duration when, Fault fault) {
+  auto met = std::make_shared<bool>(false);
+  b.world().After(when, [&w = b.world(), met, fault = std::move(fault)]() mutable {
+    *met = AnyUnderWay(w);
+    fault(w);
+  });
+  return [met](World&) { return *met; };
+}
+
+/// The same for a fault that shows in how jobs end.
+template <typename Fault>
+std::function<bool(World&)> StrikeThatEnds(Builder& b, absl::Duration when, Fault fault,
+                                           std::string_view code) {
+  auto met = Strike(b, when, std::move(fault));
+  return [met = std::move(met), code](World& w) { return met(w) && AnyEndedWith(w, {code}); };
+}
+
+// What each kind needs before the cluster is built, then what it does to it.
+
+void Nothing(Builder&) {}
+void OnOneHost(Builder& b) {
   b.OneHost();
-  b.Build(2);
-  expected.all_succeed = expected.as_predicted = true;
+  b.AtLeastJobs(2);
+}
+void OneToThreeJobs(Builder& b) { b.AtLeastJobs(static_cast<int>(b.draw().Between(1, 3))); }
+void TwoJobs(Builder& b) { b.AtLeastJobs(2); }
+void ThreeJobs(Builder& b) { b.AtLeastJobs(3); }
+void TwoWorkersAndJobs(Builder& b) {
+  b.AtLeastWorkers(2);
+  b.AtLeastJobs(2);
+}
+void ASlowWorker(Builder& b) {
+  b.SlowWorker(b.draw().Real(2, 8));
+  b.AtLeastJobs(2);
+}
+void SampledOnTwo(Builder& b) {
+  TwoWorkersAndJobs(b);
+  b.AlwaysSample();
+}
+void Sampled(Builder& b) { b.AlwaysSample(); }
+
+using Struck = std::function<bool(World&)>;
+
+Struck Clean(Builder&, Expectations& expected) {
+  expected.as_predicted = true;
+  return [](World&) { return true; };
 }
 
-void WorkerKilled(Builder& b, Expectations& expected) {
-  b.AtLeastWorkers(2);
-  b.Build(2);
+Struck WorkerKilled(Builder& b, Expectations& expected) {
   const absl::Duration when = b.DuringTheRun();
   const std::string victim = b.AnyWorker();
-  b.world().After(when, [&w = b.world(), victim] { w.KillWorker(victim); });
+  Struck struck = Strike(b, when, [victim](World& w) { w.KillWorker(victim); });
   if (b.draw().Chance(0.5)) {
     const WorkerModel model = b.world().FindWorker(victim)->model();
     b.world().After(when + b.draw().Duration(absl::Seconds(1), absl::Seconds(9)),
@@ -158,75 +216,74 @@ void WorkerKilled(Builder& b, Expectations& expected) {
   }
   MarkFatal(expected, when);
   expected.legal_codes = LossCodes();
+  return struck;
 }
 
-void WorkerHangs(Builder& b, Expectations& expected) {
-  b.AtLeastWorkers(2);
-  b.Build(2);
+Struck WorkerHangs(Builder& b, Expectations& expected) {
   const absl::Duration when = b.DuringTheRun();
-  b.world().After(when, [&w = b.world(), victim = b.AnyWorker()] {
-    w.HangWorker(victim, absl::InfiniteDuration());
-  });
   MarkFatal(expected, when);
   expected.legal_codes = LossCodes();
-}
-
-void WorkerPauses(Builder& b, Expectations& expected) {
-  b.Build(1);
-  b.world().After(b.DuringTheRun(), [&w = b.world(), victim = b.AnyWorker()] {
-    w.HangWorker(victim, absl::Seconds(3));
+  return Strike(b, when, [victim = b.AnyWorker()](World& w) {
+    w.HangWorker(victim, absl::InfiniteDuration());
   });
-  // A pause of 3 s is not a death.
-  expected.all_succeed = true;
 }
 
-void WorkerSlow(Builder& b, Expectations& expected) {
-  b.Build(0);
-  WorkerModel model = b.Model(b.num_workers());
-  model.slowness = b.draw().Real(2, 8);
-  b.world().StartWorker(model);
-  b.AddJobs(2);
-  expected.all_succeed = true;
+// A pause of 3 s is not a death.
+Struck WorkerPauses(Builder& b, Expectations&) {
+  return Strike(b, b.DuringTheRun(),
+                [victim = b.AnyWorker()](World& w) { w.HangWorker(victim, absl::Seconds(3)); });
 }
 
-void LossyNetwork(Builder& b, Expectations& expected) {
-  b.Build(2);
+Struck WorkerSlow(Builder&, Expectations&) {
+  return [](World& w) {
+    const auto& records = w.journal().records();
+    return std::any_of(records.begin(), records.end(), [](const v1::JournalRecord& record) {
+      return record.has_step_committed() && record.step_committed().worker() == kSlowWorker;
+    });
+  };
+}
+
+Struck LossyNetwork(Builder& b, Expectations& expected) {
   NetworkFaults faults;
   faults.drop = b.draw().Real(0, 0.2);
   faults.duplicate = b.draw().Real(0, 0.3);
   faults.delay_max = b.draw().Duration(absl::Milliseconds(1), absl::Milliseconds(300));
   b.world().network().SetFaults(faults);
   expected.legal_codes = LossCodes();
+  return [](World& w) { return w.network().lost() > 0; };
 }
 
-void WorkerDiskFull(Builder& b, Expectations& expected) {
-  b.Build(1);
-  b.world().After(b.DuringTheRun(), [&w = b.world(), victim = b.AnyWorker()] {
-    w.Note("disk full");
-    w.FindWorker(victim)->faults().disk_full = true;
-  });
+Struck WorkerDiskFull(Builder& b, Expectations& expected) {
   expected.legal_codes = Codes({job_error::kDiskFull});
+  return StrikeThatEnds(
+      b, b.DuringTheRun(),
+      [victim = b.AnyWorker()](World& w) {
+        w.Note("disk full");
+        w.FindWorker(victim)->faults().disk_full = true;
+      },
+      job_error::kDiskFull);
 }
 
-void OutputDiskFull(Builder& b, Expectations& expected) {
-  b.Build(1);
-  b.world().After(b.DuringTheRun(), [&w = b.world()] {
-    w.Note("output disk full");
-    w.storage().SetFull(true);
-  });
+Struck OutputDiskFull(Builder& b, Expectations& expected) {
   expected.legal_codes = Codes({job_error::kDiskFull});
+  return StrikeThatEnds(
+      b, b.DuringTheRun(),
+      [](World& w) {
+        w.Note("output disk full");
+        w.storage().SetFull(true);
+      },
+      job_error::kDiskFull);
 }
 
-void TaskCrashes(Builder& b, Expectations& expected) {
-  b.Build(2);
-  b.world().After(b.DuringTheRun(), [&w = b.world(), victim = b.AnyWorker()] {
-    w.FindWorker(victim)->faults().task_crashes = true;
-  });
+Struck TaskCrashes(Builder& b, Expectations& expected) {
   expected.legal_codes = Codes({job_error::kTaskCrashed});
+  return StrikeThatEnds(
+      b, b.DuringTheRun(),
+      [victim = b.AnyWorker()](World& w) { w.FindWorker(victim)->faults().task_crashes = true; },
+      job_error::kTaskCrashed);
 }
 
-void UserEndsIt(Builder& b, Expectations& expected) {
-  b.Build(2);
+Struck UserEndsIt(Builder& b, Expectations& expected) {
   const absl::Duration when = b.DuringTheRun();
   if (b.draw().Chance(0.5)) {
     b.last_spec().set_deadline_ms(absl::ToInt64Milliseconds(when));
@@ -235,17 +292,16 @@ void UserEndsIt(Builder& b, Expectations& expected) {
     b.world().After(when + absl::Seconds(1), [&w = b.world()] { w.Cancel(1); });
   }
   expected.legal_codes = Codes({job_error::kCancelled, job_error::kDeadline});
+  return [](World& w) { return AnyEndedWith(w, {job_error::kCancelled, job_error::kDeadline}); };
 }
 
-void MasterRestarts(Builder& b, Expectations& expected) {
-  b.Build(3);
+Struck MasterRestarts(Builder& b, Expectations& expected) {
   const absl::Duration pause = b.draw().Duration(absl::Milliseconds(10), absl::Seconds(12));
-  b.world().After(b.DuringTheRun(), [&w = b.world(), pause] { w.RestartMaster(pause); });
   expected.legal_codes = Codes({job_error::kMasterRestarted, job_error::kNoWorkers});
+  return Strike(b, b.DuringTheRun(), [pause](World& w) { w.RestartMaster(pause); });
 }
 
-void MasterDiesInStorage(Builder& b, Expectations& expected) {
-  b.Build(2);
+Struck MasterDiesInStorage(Builder& b, Expectations& expected) {
   for (UserJob& job : b.world().jobs()) job.spec.set_overwrite(b.draw().Chance(0.5));
   const absl::Duration pause = b.draw().Duration(absl::Milliseconds(10), absl::Seconds(3));
   b.world().After(absl::Seconds(2) - absl::Milliseconds(1),
@@ -253,71 +309,112 @@ void MasterDiesInStorage(Builder& b, Expectations& expected) {
                     w.CrashMasterInStorage(n, pause);
                   });
   expected.legal_codes = Codes({job_error::kMasterRestarted, job_error::kNoWorkers});
+  return [](World& w) {
+    const auto& records = w.journal().records();
+    return std::count_if(records.begin(), records.end(), [](const v1::JournalRecord& record) {
+             return record.has_master_started();
+           }) > 1;
+  };
 }
 
-void JournalFull(Builder& b, Expectations& expected) {
-  b.Build(2);
-  b.world().After(b.DuringTheRun(), [&w = b.world()] {
-    w.Note("journal full");
-    w.journal().SetFull(true);
-  });
+Struck JournalFull(Builder& b, Expectations& expected) {
   expected.legal_codes = Codes({job_error::kDiskFull});
+  return StrikeThatEnds(
+      b, b.DuringTheRun(),
+      [](World& w) {
+        w.Note("journal full");
+        w.journal().SetFull(true);
+      },
+      job_error::kDiskFull);
 }
 
-void WorkerKilledWhileSampling(Builder& b, Expectations& expected) {
-  b.AtLeastWorkers(2);
-  b.AlwaysSample();
-  b.Build(2);
+Struck WorkerKilledWhileSampling(Builder& b, Expectations& expected) {
   const absl::Duration when =
       absl::Seconds(2) + b.draw().Duration(absl::Milliseconds(1), absl::Milliseconds(150));
   // Not fatal where the sample still ran: the job is then planned for those that are left.
-  b.world().After(when, [&w = b.world(), victim = b.AnyWorker()] { w.KillWorker(victim); });
   expected.legal_codes = LossCodes();
+  auto met = std::make_shared<bool>(false);
+  b.world().After(when, [&w = b.world(), met, victim = b.AnyWorker()] {
+    *met = true;  // a job was handed in at 2 s; whether its state was seen yet is chance
+    w.KillWorker(victim);
+  });
+  return [met](World&) { return *met; };
 }
 
-void TaskCrashesWhileSampling(Builder& b, Expectations& expected) {
-  b.AlwaysSample();
-  b.Build(1);
+Struck TaskCrashesWhileSampling(Builder& b, Expectations& expected) {
   const std::string victim = b.AnyWorker();
   const absl::Duration when =
       absl::Seconds(2) + b.draw().Duration(absl::Milliseconds(1), absl::Milliseconds(60));
   b.world().After(when,
                   [&w = b.world(), victim] { w.FindWorker(victim)->faults().task_crashes = true; });
   expected.legal_codes = Codes({job_error::kTaskCrashed});
+  return [](World& w) { return AnyEndedWith(w, {job_error::kTaskCrashed}); };
 }
 
 struct Kind {
   const char* name;
-  Draft draft;
+  void (*prepare)(Builder&);
+  Struck (*strike)(Builder&, Expectations&);
+  /// Jobs succeed all the same.
+  bool harmless = false;
+  /// May come beside another fault. Those that may not promise a time (predicted or noticed) that
+  /// another fault moves, or need the first moments for themselves.
+  bool joins = false;
 };
 
 constexpr Kind kKinds[kScenarioKinds] = {
-    {"clean", Clean},
-    {"clean on one host", CleanOnOneHost},
-    {"worker killed", WorkerKilled},
-    {"worker hangs", WorkerHangs},
-    {"worker pauses 3 s", WorkerPauses},
-    {"worker slow", WorkerSlow},
-    {"lossy network", LossyNetwork},
-    {"worker disk full", WorkerDiskFull},
-    {"output disk full", OutputDiskFull},
-    {"task crashes", TaskCrashes},
-    {"user ends it", UserEndsIt},
-    {"master restarts", MasterRestarts},
-    {"master dies in a file operation", MasterDiesInStorage},
-    {"journal full", JournalFull},
-    {"worker killed while sampling", WorkerKilledWhileSampling},
-    {"task crashes while sampling", TaskCrashesWhileSampling},
+    {"clean", OneToThreeJobs, Clean, true},
+    {"clean on one host", OnOneHost, Clean, true},
+    {"worker killed", TwoWorkersAndJobs, WorkerKilled, false, true},
+    {"worker hangs", TwoWorkersAndJobs, WorkerHangs, false, true},
+    {"worker pauses 3 s", Nothing, WorkerPauses, true, true},
+    {"worker slow", ASlowWorker, WorkerSlow, true, true},
+    {"lossy network", TwoJobs, LossyNetwork},
+    {"worker disk full", Nothing, WorkerDiskFull, false, true},
+    {"output disk full", Nothing, OutputDiskFull},
+    {"task crashes", TwoJobs, TaskCrashes, false, true},
+    {"user ends it", TwoJobs, UserEndsIt, false, true},
+    {"master restarts", ThreeJobs, MasterRestarts, false, true},
+    {"master dies in a file operation", TwoJobs, MasterDiesInStorage},
+    {"journal full", TwoJobs, JournalFull},
+    {"worker killed while sampling", SampledOnTwo, WorkerKilledWhileSampling},
+    {"task crashes while sampling", Sampled, TaskCrashesWhileSampling},
 };
+
+/// The kind of the seed, and for every second round of seeds up to two more that may join it.
+std::vector<const Kind*> DrawKinds(std::uint64_t seed, SeededRandom& draw) {
+  std::vector<const Kind*> kinds = {&kKinds[seed % kScenarioKinds]};
+  if (seed / kScenarioKinds % 2 == 0 || !kinds[0]->joins) return kinds;
+  const std::int64_t more = draw.Between(1, 2);
+  while (static_cast<std::int64_t>(kinds.size()) <= more) {
+    const Kind* other = &kKinds[draw.Between(0, kScenarioKinds - 1)];
+    if (other->joins && std::find(kinds.begin(), kinds.end(), other) == kinds.end()) {
+      kinds.push_back(other);
+    }
+  }
+  return kinds;
+}
 
 }  // namespace
 
 Scenario DrawScenario(std::uint64_t seed, bool print) {
-  const Kind& kind = kKinds[seed % kScenarioKinds];
-  Scenario scenario;
-  scenario.name = kind.name;
   Builder builder(seed, print);
-  kind.draft(builder, scenario.expectations);
+  const std::vector<const Kind*> kinds = DrawKinds(seed, builder.draw());
+  for (const Kind* kind : kinds) kind->prepare(builder);
+  builder.Build();
+  Scenario scenario;
+  Expectations& all = scenario.expectations;
+  all.all_succeed = true;
+  for (const Kind* kind : kinds) {
+    Expectations one;
+    scenario.faults.push_back({kind->name, kind->strike(builder, one)});
+    absl::StrAppend(&scenario.name, scenario.name.empty() ? "" : ", ", kind->name);
+    all.all_succeed = all.all_succeed && kind->harmless;
+    all.as_predicted = one.as_predicted;  // clean ones come alone
+    all.legal_codes.insert(all.legal_codes.end(), one.legal_codes.begin(), one.legal_codes.end());
+    // How soon an end follows is promised for one loss alone.
+    if (kinds.size() == 1) all.fatal_moments = one.fatal_moments;
+  }
   scenario.world = builder.Take();
   return scenario;
 }

@@ -4,6 +4,7 @@
 // Upstream: sim_main. Downstream: World, checkers.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,13 +33,21 @@ struct Expectations {
 inline constexpr double kPredictionShare = 0.05;
 inline constexpr double kPredictionSeconds = 0.05;
 
+/// One thing that goes wrong, and whether it did: asked when the run is over.
+struct Fault {
+  std::string kind;
+  std::function<bool(World&)> struck;
+};
+
 struct Scenario {
   std::string name;
+  std::vector<Fault> faults;
   std::unique_ptr<World> world;
   Expectations expectations;
 };
 
-/// Number of different kinds; seed % kScenarioKinds chooses one, the rest of the seed its numbers.
+/// Number of different kinds; seed % kScenarioKinds chooses one, the rest of the seed its numbers
+/// and, every second round, one or two more kinds in the same run.
 inline constexpr std::uint64_t kScenarioKinds = 16;
 
 Scenario DrawScenario(std::uint64_t seed, bool print);

@@ -25,8 +25,17 @@ constexpr absl::Duration kVirtualTimeLimit = absl::Hours(2);
 // Longer than a lease and two heartbeats: workers hear that a job is over.
 constexpr absl::Duration kSettle = absl::Seconds(15);
 
+/// A kind that was drawn so often and never struck is a mistake of the simulator.
+constexpr int kDrawsToStrike = 5;
+
+struct Count {
+  int drawn = 0;
+  int struck = 0;
+};
+
 struct Outcome {
   std::string scenario;
+  std::map<std::string, bool> struck;  // by kind of fault
   bool progressed = false;
   std::vector<std::string> findings;
   std::uint64_t trace_hash = 0;
@@ -41,6 +50,7 @@ Outcome RunSeed(std::uint64_t seed, bool print) {
   Outcome outcome;
   outcome.scenario = scenario.name;
   outcome.progressed = world.Run(kVirtualTimeLimit, kSettle);
+  for (const Fault& fault : scenario.faults) outcome.struck[fault.kind] = fault.struck(world);
   if (outcome.progressed) outcome.findings = CheckRun(scenario);
   if (ErrorsLogged() != errors_before) outcome.findings.push_back("an ERROR was logged");
   outcome.trace_hash = world.trace().hash();
@@ -72,7 +82,8 @@ int RunOne(std::uint64_t seed) {
 int RunMany(std::uint64_t first, std::uint64_t num_seeds) {
   int worst = 0;
   double virtual_s = 0;
-  std::map<std::string, int> by_scenario;
+  std::map<std::string, Count> kinds;
+  int with_several = 0;
   for (std::uint64_t seed = first; seed < first + num_seeds; ++seed) {
     const Outcome outcome = RunSeed(seed, /*print=*/false);
     int verdict = Judge(seed, outcome);
@@ -84,10 +95,18 @@ int RunMany(std::uint64_t first, std::uint64_t num_seeds) {
     }
     if (verdict != 0) worst = worst == 0 ? verdict : worst;
     virtual_s += outcome.virtual_s;
-    ++by_scenario[outcome.scenario];
+    with_several += outcome.struck.size() > 1 ? 1 : 0;
+    for (const auto& [kind, struck] : outcome.struck) {
+      ++kinds[kind].drawn;
+      kinds[kind].struck += struck ? 1 : 0;
+    }
   }
-  for (const auto& [name, count] : by_scenario) {
-    std::printf("%4d x %s\n", count, name.c_str());
+  std::printf("drawn struck kind of fault (%d seeds have several)\n", with_several);
+  for (const auto& [kind, count] : kinds) {
+    std::printf("%5d %6d %s\n", count.drawn, count.struck, kind.c_str());
+    if (count.struck > 0 || count.drawn < kDrawsToStrike) continue;
+    std::printf("  never met a job: it shows nothing\n");
+    worst = worst == 0 ? kWrongResult : worst;
   }
   std::printf("%llu seeds from %llu, each twice, %.0f virtual s: %s\n",
               static_cast<unsigned long long>(num_seeds), static_cast<unsigned long long>(first),

@@ -76,7 +76,7 @@ TEST(CombineLayer, DamagedKeyIsDataLossAndNotAKeyOfZero) {
 }
 
 TEST(CombineLayer, AKeyThatCannotBeReadBackIsNotPlacedAtRandom) {
-  const ScratchFile file("a\n");
+  const testing::ScratchFile file("a\n");
   testing::MemoryRun run;
   testing::RecordingContext context(1);
   const auto totals =

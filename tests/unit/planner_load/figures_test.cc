@@ -106,6 +106,21 @@ TEST(FiguresTest, Figure8OtherGroupsThanTheDocuments) {
   EXPECT_EQ(Groups(Solve(chain).layers[1].share, 1e-5), (std::vector<int>{2, 4, 4}));
 }
 
+// Where the groups differ the makespans do not: both are optimal.
+TEST(FiguresTest, Figures8And9MakespansOfTheDocumentsProgram) {
+  std::vector<Chain> chains;
+  for (const double c : {1e-8, 1e-7, 1e-5}) {
+    chains.push_back(FirstReducers(c, 5));
+    chains.back().reducers[1].num_reducers = 4;
+  }
+  for (const std::int32_t l : {3, 4}) chains.push_back(FirstReducers(1e-8, l));
+  for (const Chain& chain : chains) {
+    const absl::StatusOr<ChainSolution> paper = SolveLayerByLayer(chain, LayerMethod::kPaper);
+    ASSERT_TRUE(paper.ok()) << paper.status();
+    EXPECT_NEAR(Solve(chain).makespan_s / paper->makespan_s, 1, 1e-12);
+  }
+}
+
 TEST(FiguresTest, Figure9GroupsOfAsManyAsChannels) {
   for (const std::int32_t l : {1, 2, 5}) {
     const std::vector<double> share = Solve(FirstReducers(1e-8, l)).layers[1].share;
