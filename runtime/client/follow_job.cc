@@ -57,8 +57,7 @@ class Follower {
     if (!options_.show_plan || plan_shown_ || status.plan_text().empty()) return;
     plan_shown_ = true;
     printer_.Clear();
-    const std::string text =
-        options_.whole_plan ? status.plan_text() : PlanLine(status.plan_text());
+    const std::string text = options_.whole_plan ? status.plan_text() : PlanLine(status);
     host_.err << text;
     if (!text.ends_with('\n')) host_.err << '\n';
   }

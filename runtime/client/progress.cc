@@ -100,7 +100,11 @@ std::string ProgressLine(const v1::JobStatus& status, int columns) {
   return line;
 }
 
-std::string PlanLine(const std::string& plan_text) {
+std::string PlanLine(const v1::JobStatus& status) {
+  const std::string& plan_text = status.plan_text();
+  const auto input_bytes = static_cast<double>(status.progress().input_bytes_total());
+  const std::string begin =
+      input_bytes > 0 ? absl::StrCat("plan: ", FormatBytes(input_bytes), " on ") : "plan: ";
   std::string line;
   for (const absl::string_view row : absl::StrSplit(plan_text, '\n')) {
     if (row.empty()) break;  // behind the head
@@ -108,7 +112,7 @@ std::string PlanLine(const std::string& plan_text) {
          {std::pair{"size ", ""}, {"predicted ", "predicted "}, {"limit ", "limited by "}}) {
       absl::string_view value = absl::StripLeadingAsciiWhitespace(row);
       if (value.size() == row.size() || !absl::ConsumePrefix(&value, fact)) continue;
-      absl::StrAppend(&line, line.empty() ? "plan: " : "; ", before,
+      absl::StrAppend(&line, line.empty() ? begin : "; ", before,
                       absl::StripAsciiWhitespace(value));
     }
   }

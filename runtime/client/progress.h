@@ -21,9 +21,9 @@ double DoneFraction(const v1::JobStatus& status);
 /// One line of at most `columns` columns: bar, per cent, phase, rate, time left.
 std::string ProgressLine(const v1::JobStatus& status, int columns);
 
-/// The plan in one line: size, predicted time, what limits, as far as the head of its text
-/// (planner/explain) says them, else the first line of that.
-std::string PlanLine(const std::string& plan_text);
+/// The plan of a job in one line: input, size, predicted time, what limits, as far as the head of
+/// its text (planner/explain) says them, else the first line of that.
+std::string PlanLine(const v1::JobStatus& status);
 
 /// Writes progress: on a terminal one line redrawn in place, elsewhere, once a job has run for
 /// two seconds, a line each time the phase changes or another tenth is done.

@@ -444,7 +444,7 @@ class Reading(WeirTest):
         self.assertLess(len(lines), 13, result.err)
         plan = [line for line in lines if line.startswith("plan: ") and "predicted" in line]
         self.assertEqual(len(plan), 1, result.err)
-        self.assertRegex(plan[0], r"\d workers?, .*; predicted .*; limited by \w+")
+        self.assertRegex(plan[0], r"700 B on \d workers?, .*; predicted .*; limited by \w+")
         self.assertIn("first rows of the result:\n  kkkk", result.err)
         whole = self.run_job("terasort", records, "-o", self.path("out2"), "--workers", "2", "-v")
         self.assert_ok(whole)

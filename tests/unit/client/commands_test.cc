@@ -218,12 +218,14 @@ TEST_F(CommandsTest, APlanIsOneLineUnlessAllOfItIsAskedFor) {
   status.set_plan_text(
       "Plan: wordcount\n  size       2 workers, 5 steps\n  predicted  1.20 s\n"
       "  limit      map, busy 1.00 s\n\n  layer   many\n  predicted  by layer\n");
+  status.mutable_progress()->set_input_bytes_total(1'500'000);
   master_.statuses = {status};
   SubmitOptions options = SomeJob();
   options.wait = true;
   EXPECT_EQ(Submit(options, host_), kExitOk);
   EXPECT_NE(
-      err_.str().find("plan: 2 workers, 5 steps; predicted 1.20 s; limited by map, busy 1.00 s\n"),
+      err_.str().find(
+          "plan: 1.5 MB on 2 workers, 5 steps; predicted 1.20 s; limited by map, busy 1.00 s\n"),
       std::string::npos)
       << err_.str();
   EXPECT_EQ(err_.str().find("many"), std::string::npos) << err_.str();

@@ -117,7 +117,7 @@ TEST(HeterogeneousProperty, SearchTableAndRatiosAgree) {
     }
   }
   // What was found; a larger one says that the order got worse.
-  EXPECT_NEAR(worst, 1.17, 0.005);
+  EXPECT_DOUBLE_EQ(worst, 8.0 / 7);
 }
 
 using Machine = std::array<int, 2>;  // time to send, busy for

