@@ -55,6 +55,11 @@ inline constexpr std::int64_t kDataRequestBytesMax = 4096;
 /// Bytes on the way of one fetch that the receiver has not yet written.
 inline constexpr std::int64_t kFetchCreditBytes = 4 << 20;
 inline constexpr int kDataConnectionsMax = 2048;
+/// Data connections that have shown no token of a job yet. A peer asks as soon as it is connected,
+/// so that few wait at a time; a quarter of the 1024 descriptors that a process may usually open.
+inline constexpr int kDataStrangersMax = 256;
+/// How long such a connection has for its first request: as long as a control call.
+inline constexpr absl::Duration kDataFirstRequest = absl::Seconds(5);
 /// A data connection without a request is kept this long for the next grant between the same two.
 inline constexpr absl::Duration kDataIdle = absl::Seconds(60);
 

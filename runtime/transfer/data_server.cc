@@ -1,7 +1,5 @@
 #include "runtime/transfer/data_server.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,12 +7,12 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
 #include "asio/co_spawn.hpp"
 #include "asio/detached.hpp"
@@ -26,7 +24,6 @@
 #include "asio/strand.hpp"
 #include "asio/use_awaitable.hpp"
 #include "runtime/base/errno_status.h"
-#include "runtime/base/fd.h"
 #include "runtime/base/log.h"
 #include "runtime/base/log_rate.h"
 #include "runtime/format/xxh3_stream.h"
@@ -36,6 +33,8 @@
 #include "runtime/transfer/frame.h"
 #include "runtime/transfer/frame_stream.h"
 #include "runtime/transfer/one_port.h"
+#include "runtime/transfer/run_source.h"
+#include "runtime/transfer/stranger_connections.h"
 
 namespace weir::transfer {
 namespace {
@@ -51,14 +50,14 @@ constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
 // port can cause them.
 constexpr absl::Duration kWarnEvery = absl::Seconds(5);
 
-// One connection, and the job it sends for.
+// One connection, and the job it sends for. Holds no buffer: strangers have one as well.
 struct Session {
-  explicit Session(tcp::socket accepted)
-      : socket(std::make_shared<DataSocket>(std::move(accepted))),
-        piece(static_cast<std::size_t>(kChecksumPieceBytes)) {}
+  Session(StrangerConnections::Id session_id, tcp::socket accepted)
+      : id(session_id), socket(std::make_shared<DataSocket>(std::move(accepted))) {}
 
+  const StrangerConnections::Id id;
   const std::shared_ptr<DataSocket> socket;
-  std::vector<char> piece;
+  bool token_shown = false;
   std::string job_id;              // empty between sends
   std::string congestion_control;  // set last; empty = the system's
 };
@@ -72,10 +71,13 @@ class Server : public std::enable_shared_from_this<Server> {
         acceptor_(strand_),
         turn_(strand_),
         pause_(strand_),
+        expiry_(strand_),
         catalog_(std::move(catalog)),
         loop_(loop),
         options_(std::move(options)),
-        congestion_(ChooseCongestionControl(options_.congestion_control, KernelMayUse)) {}
+        congestion_(ChooseCongestionControl(options_.congestion_control, KernelMayUse)),
+        piece_(static_cast<std::size_t>(kChecksumPieceBytes)),
+        strangers_(options_.strangers_max, options_.first_request) {}
 
   absl::Status Listen();
   void Start() { asio::co_spawn(strand_, Accept(shared_from_this()), asio::detached); }
@@ -93,13 +95,6 @@ class Server : public std::enable_shared_from_this<Server> {
   }
 
  private:
-  // A run opened for one request.
-  struct Source {
-    Fd file;
-    v1::DataRequest request;
-    bool probe = false;
-  };
-
   // Named coroutines; each holds its own share of what it uses.
   static asio::awaitable<void> Accept(std::shared_ptr<Server> self);
   static asio::awaitable<void> Serve(std::shared_ptr<Server> self,
@@ -107,16 +102,20 @@ class Server : public std::enable_shared_from_this<Server> {
   asio::awaitable<absl::Status> ServeRequests(Session& session);
   asio::awaitable<absl::Status> Answer(Session& session, v1::DataRequest request);
   asio::awaitable<absl::Status> TakeTurn(const v1::DataRequest& request, const DataSocket& socket);
-  asio::awaitable<absl::Status> Send(Session& session, const Source& source, OnePort::Id port_use);
+  asio::awaitable<absl::Status> Send(Session& session, const RunSource& source,
+                                     OnePort::Id port_use);
   void Tune(Session& session, const v1::DataRequest& request);
-  asio::awaitable<absl::Status> SendFrame(Session& session, const Source& source,
+  asio::awaitable<absl::Status> SendFrame(Session& session, const RunSource& source,
                                           std::int64_t offset, std::int64_t bytes,
                                           DataSocket::Moved* moved);
 
   // For what strangers can cause.
   void Warn(std::string_view sentence, const std::string& reason);
-  absl::StatusOr<Source> Open(v1::DataRequest request) const;
   void Admit(tcp::socket accepted);
+  void CloseStranger(StrangerConnections::Id id, const absl::Status& why);
+  void CloseStrangersInTime();
+  absl::Status AcceptToken(Session& session);
+  void Forget(const Session& session);
   void CancelOnStrand(const std::string& job_id);
   void CloseOnStrand();
   template <typename Change>
@@ -127,14 +126,20 @@ class Server : public std::enable_shared_from_this<Server> {
 
   const asio::any_io_executor strand_;
   tcp::acceptor acceptor_;
-  asio::steady_timer turn_;   // waits for the port; cancelled when a send ends
-  asio::steady_timer pause_;  // before accepting again
+  asio::steady_timer turn_;    // waits for the port; cancelled when a send ends
+  asio::steady_timer pause_;   // before accepting again
+  asio::steady_timer expiry_;  // of the stranger that came first
   const std::shared_ptr<const RunCatalog> catalog_;
   const env::EventLoop& loop_;
   const DataServerOptions options_;
   const CongestionChoice congestion_;
   std::string endpoint_;
-  std::set<std::shared_ptr<Session>> sessions_;
+  // Between reading a piece and having its checksum nobody else runs, so one is enough for all.
+  std::vector<char> piece_;
+  absl::btree_map<StrangerConnections::Id, std::shared_ptr<Session>> sessions_;
+  StrangerConnections strangers_;  // of sessions_, those that have shown no token
+  StrangerConnections::Id last_id_ = 0;
+  int num_token_shown_ = 0;
   OnePort port_;
   LogRate log_rate_{kWarnEvery};
   bool turn_taken_ = false;
@@ -180,6 +185,10 @@ asio::awaitable<void> Server::Accept(std::shared_ptr<Server> self) {
       continue;
     }
     self->Warn("Data server cannot accept", error.message());
+    // Perhaps for want of a descriptor: a stranger's is the first to go.
+    if (const auto stranger = self->strangers_.TakeOne()) {
+      self->CloseStranger(*stranger, absl::ResourceExhaustedError(error.message()));
+    }
     self->pause_.expires_after(absl::ToChronoNanoseconds(kAcceptPause));
     co_await self->pause_.async_wait(kAwait);
   }
@@ -192,16 +201,62 @@ void Server::Warn(std::string_view sentence, const std::string& reason) {
 }
 
 void Server::Admit(tcp::socket accepted) {
-  if (static_cast<int>(sessions_.size()) >= options_.connections_max) {
-    Count([](DataServerCounters& c) { ++c.connections_refused; });
-    Warn("Data connection refused: too many",
-         absl::StrCat("connections_max ", options_.connections_max));
-    return;
-  }
-  auto session = std::make_shared<Session>(std::move(accepted));
-  sessions_.insert(session);
+  std::error_code ignored;  // then its reads fail as well
+  const std::string address = accepted.remote_endpoint(ignored).address().to_string();
+  auto session = std::make_shared<Session>(++last_id_, std::move(accepted));
+  sessions_[session->id] = session;
   Count([](DataServerCounters& c) { ++c.connections; });
+  const bool first = strangers_.size() == 0;
+  if (const auto instead = strangers_.Add(session->id, address, loop_.Now())) {
+    CloseStranger(*instead, absl::ResourceExhaustedError(
+                                absl::StrCat("more than ", options_.strangers_max,
+                                             " connections have shown no token of a job")));
+  }
+  if (first) CloseStrangersInTime();
   asio::co_spawn(strand_, Serve(shared_from_this(), std::move(session)), asio::detached);
+}
+
+// Its coroutine then ends, and forgets it.
+void Server::CloseStranger(StrangerConnections::Id id, const absl::Status& why) {
+  const auto found = sessions_.find(id);
+  if (found == sessions_.end()) return;
+  Count([](DataServerCounters& c) { ++c.strangers_closed; });
+  found->second->socket->Close(why);
+}
+
+// Runs as long as there are strangers.
+void Server::CloseStrangersInTime() {
+  for (const StrangerConnections::Id id : strangers_.TakeExpired(loop_.Now())) {
+    CloseStranger(id, absl::DeadlineExceededError(
+                          absl::StrCat("no request with the token of a job within ",
+                                       absl::FormatDuration(options_.first_request))));
+  }
+  const std::optional<MonoTime> next = strangers_.next_expiry();
+  if (!next || closed_) return;
+  expiry_.expires_after(absl::ToChronoNanoseconds(*next - loop_.Now()));
+  expiry_.async_wait([self = shared_from_this()](const std::error_code& cancelled) {
+    if (!cancelled) self->CloseStrangersInTime();
+  });
+}
+
+// From now on the connection may stay.
+absl::Status Server::AcceptToken(Session& session) {
+  if (session.token_shown) return absl::OkStatus();
+  if (num_token_shown_ >= options_.connections_max) {
+    Count([](DataServerCounters& c) { ++c.connections_refused; });
+    return absl::ResourceExhaustedError(
+        absl::StrCat("too many connections: connections_max ", options_.connections_max));
+  }
+  strangers_.Remove(session.id);
+  session.token_shown = true;
+  ++num_token_shown_;
+  return absl::OkStatus();
+}
+
+void Server::Forget(const Session& session) {
+  strangers_.Remove(session.id);
+  if (session.token_shown) --num_token_shown_;
+  sessions_.erase(session.id);
 }
 
 asio::awaitable<void> Server::Serve(std::shared_ptr<Server> self,
@@ -214,7 +269,7 @@ asio::awaitable<void> Server::Serve(std::shared_ptr<Server> self,
                absl::StrCat("peer ", session->socket->peer(), ": ", why.ToString()));
   }
   session->socket->Close(why.ok() ? absl::CancelledError("closed") : why);
-  self->sessions_.erase(session);
+  self->Forget(*session);
 }
 
 // OK when the connection ended between requests.
@@ -248,9 +303,12 @@ asio::awaitable<absl::Status> Server::Answer(Session& session, v1::DataRequest r
   const bool concurrent = request.concurrent();
   const std::int64_t bytes = request.bytes();
   const std::int64_t grant_ahead_bytes = request.grant_ahead_bytes();
-  absl::StatusOr<Source> source = Open(std::move(request));
+  absl::StatusOr<RunSource> source = OpenRun(*catalog_, std::move(request));
   absl::Status admitted = source.status();
-  if (admitted.ok()) admitted = co_await TakeTurn(source->request, socket);
+  if (admitted.ok()) {
+    if (absl::Status stays = AcceptToken(session); !stays.ok()) co_return stays;
+    admitted = co_await TakeTurn(source->request, socket);
+  }
   if (!admitted.ok()) {
     Count([](DataServerCounters& c) { ++c.requests_refused; });
     const std::string refusal = EncodeStatus(admitted);
@@ -291,28 +349,7 @@ asio::awaitable<absl::Status> Server::TakeTurn(const v1::DataRequest& request,
   co_return absl::FailedPreconditionError("the sender is busy with another send");
 }
 
-absl::StatusOr<Server::Source> Server::Open(v1::DataRequest request) const {
-  const JobKey key{request.job_id(), request.job_token(), request.master_epoch(),
-                   request.plan_epoch()};
-  const absl::StatusOr<RunFile> run = catalog_->Find(key, request.run_id());
-  if (!run.ok()) return run.status();
-  if (request.offset() > run->bytes || request.bytes() > run->bytes - request.offset()) {
-    return absl::OutOfRangeError(absl::StrCat("run ", request.run_id(), " has ", run->bytes,
-                                              " bytes; asked for ", request.bytes(), " at ",
-                                              request.offset()));
-  }
-  if (request.credit_bytes() < std::min(request.bytes(), limits::kBlockBytesMax)) {
-    return absl::InvalidArgumentError(absl::StrCat("credit of ", request.credit_bytes(),
-                                                   " bytes is less than one frame, ",
-                                                   limits::kBlockBytesMax));
-  }
-  Source source{Fd(::open(run->path.c_str(), O_RDONLY | O_CLOEXEC)), std::move(request),
-                run->probe};
-  if (!source.file.valid()) return ErrnoStatus(errno, absl::StrCat("cannot open ", run->path));
-  return source;
-}
-
-asio::awaitable<absl::Status> Server::Send(Session& session, const Source& source,
+asio::awaitable<absl::Status> Server::Send(Session& session, const RunSource& source,
                                            OnePort::Id port_use) {
   DataSocket& socket = *session.socket;
   const v1::DataRequest& request = source.request;
@@ -359,14 +396,14 @@ void Server::Tune(Session& session, const v1::DataRequest& request) {
   if (!set.ok()) LogWarning("Data connection is not tuned", {{"reason", set.ToString()}});
 }
 
-asio::awaitable<absl::Status> Server::SendFrame(Session& session, const Source& source,
+asio::awaitable<absl::Status> Server::SendFrame(Session& session, const RunSource& source,
                                                 std::int64_t offset, std::int64_t bytes,
                                                 DataSocket::Moved* moved) {
   FrameHeader header{FrameKind::kData, static_cast<std::uint32_t>(bytes), 0};
   format::Xxh3Stream checksum(FrameSeed(header.kind, header.body_bytes));
   for (std::int64_t done = 0; done < bytes;) {
     const auto wanted = static_cast<std::size_t>(std::min(bytes - done, kChecksumPieceBytes));
-    const ssize_t got = ::pread(source.file.get(), session.piece.data(), wanted, offset + done);
+    const ssize_t got = ::pread(source.file.get(), piece_.data(), wanted, offset + done);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
       const absl::Status why =
@@ -377,7 +414,7 @@ asio::awaitable<absl::Status> Server::SendFrame(Session& session, const Source& 
       [[maybe_unused]] const absl::Status told = co_await session.socket->Write(early_end);
       co_return why;
     }
-    checksum.Append({session.piece.data(), static_cast<std::size_t>(got)});
+    checksum.Append({piece_.data(), static_cast<std::size_t>(got)});
     done += got;
   }
   header.checksum = checksum.Digest();
@@ -389,7 +426,7 @@ asio::awaitable<absl::Status> Server::SendFrame(Session& session, const Source& 
 }
 
 void Server::CancelOnStrand(const std::string& job_id) {
-  for (const std::shared_ptr<Session>& session : sessions_) {
+  for (const auto& [id, session] : sessions_) {
     if (session->job_id == job_id) {
       session->socket->Close(absl::CancelledError(absl::StrCat("job ", job_id, " ends")));
     }
@@ -404,7 +441,8 @@ void Server::CloseOnStrand() {
   acceptor_.close(ignored);
   turn_.cancel();
   pause_.cancel();
-  for (const std::shared_ptr<Session>& session : sessions_) {
+  expiry_.cancel();
+  for (const auto& [id, session] : sessions_) {
     session->socket->Close(absl::CancelledError("the data server is closing"));
   }
 }

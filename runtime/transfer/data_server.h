@@ -20,6 +20,11 @@ struct DataServerOptions {
   /// (congestion_control.h).
   std::string congestion_control;
   int connections_max = limits::kDataConnectionsMax;
+  /// Connections that have shown no token of a job yet; they do not count as the ones above. One
+  /// more displaces one of them (stranger_connections.h).
+  int strangers_max = limits::kDataStrangersMax;
+  /// From the connection to the end of a request with such a token.
+  absl::Duration first_request = limits::kDataFirstRequest;
   /// A peer that neither takes nor sends a byte for this long, while one is due, is cut off.
   absl::Duration silence = limits::kTransferSilence;
   /// A connection without a request for this long is closed.
@@ -29,7 +34,8 @@ struct DataServerOptions {
 /// Totals since start. Thread-safe copies of values that only grow.
 struct DataServerCounters {
   std::int64_t connections = 0;
-  std::int64_t connections_refused = 0;  // too many at once
+  std::int64_t connections_refused = 0;  // too many at once, with their token
+  std::int64_t strangers_closed = 0;     // showed no token in time, or were displaced
   std::int64_t sends = 0;                // completed
   std::int64_t sends_broken = 0;         // the peer went away, fell silent or broke the protocol
   std::int64_t requests_refused = 0;     // answered with an error
@@ -43,7 +49,9 @@ struct DataServerCounters {
 /// was granted with is refused (kFailedPrecondition); within its look-ahead the new request waits
 /// its turn. Requests marked concurrent (plan mode "fetch from all") run beside each other.
 /// Never more bytes are on the way than the receiver gave credit for.
+/// Strangers cost little: no buffer, a bound of their own, a deadline that bytes do not extend.
 /// Thread-safety: every method may be called from any thread.
+/// Bounds: one piece of 128 KiB to read for all sends together.
 /// Failure semantics: bytes that are not a request close their connection and nothing else.
 /// Checked by: tests/unit/transfer/data_server_test.cc, transfer_test.cc.
 class DataServer {

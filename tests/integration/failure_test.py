@@ -2,13 +2,16 @@
 import json
 import os
 import random
+import resource
+import select
 import signal
 import socket
 import subprocess
 import time
 import unittest
 
-from weir_process import Cluster, WeirTest, count_words, has_open, read_parts, task_pids, wait_for, write_words
+from weir_process import (Cluster, WeirTest, count_words, free_port, has_open, read_parts, task_pids, wait_for,
+                          write_words)
 
 # runtime/base/limits.h: kWorkerLease, kTaskSilence, kTaskKillGrace; runtime/client/follow_job.h: kMasterPatience.
 LEASE_S = 6
@@ -21,6 +24,8 @@ ENDING_S = 4
 ENDS_WITHIN_S = LEASE_S + ENDING_S
 # A machine that tests share with builds is late by so much; it is no part of any promise.
 LATE_S = 5
+# kDataStrangersMax.
+STRANGERS_MAX = 256
 
 
 class FailureTest(WeirTest):
@@ -333,6 +338,41 @@ class InACluster(FailureTest):
         for process in [cluster.master, *cluster.workers]:
             self.assertIsNone(process.poll(), "a daemon died of garbage")
         self.run_small_job(cluster, "out")
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def resident_bytes(self, pid):
+        line = next(row for row in self.text(f"/proc/{pid}/status").split("\n") if row.startswith("VmRSS:"))
+        return int(line.split()[1]) << 10
+
+    def test_silent_connections_cost_a_worker_little_and_no_job(self):
+        connections = 2300
+        # The daemons have as many descriptors as a service usually gets, this process has enough for the crowd.
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
+        cluster = Cluster(self, workers=1)
+        port = free_port()
+        cluster.workers.append(cluster.start_worker(1, ["--data-listen", f"127.0.0.1:{port}"]))
+        cluster.wait_for_workers(2)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (connections + 200, hard))
+        before = self.resident_bytes(cluster.workers[1].pid)
+        crowd = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(connections)]
+        poll = select.poll()
+        for member in crowd:
+            self.addCleanup(member.close)
+            poll.register(member, select.POLLIN)
+        wait_for(lambda: len(poll.poll(0)) >= connections - STRANGERS_MAX, 20, "the worker lets the oldest go")
+        grown = self.resident_bytes(cluster.workers[1].pid) - before
+        self.assertLess(grown, 16 << 20, "a buffer of 128 KiB for each would be 287 MiB")
+        # Sections of both workers go to both, past those who still wait.
+        text = self.path("text.txt")
+        write_words(text, 4)
+        self.assert_ok(cluster.submit("wordcount", text, "-o", self.path("out"), "--plan-method", "even",
+                                      "--mappers", "2", "--reducers", "2"))
+        self.assertEqual(sorted(read_parts(self.path("out"))),
+                         sorted(b"%s\t%d" % (w, n) for w, n in count_words([text]).items()))
+        wait_for(lambda: len(poll.poll(0)) == connections, 20, "nobody stays without a request")
         cluster.stop()
         self.assert_nothing_left()
 

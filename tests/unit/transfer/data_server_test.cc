@@ -164,25 +164,6 @@ TEST_F(DataServerTest, RefusesCreditThatNoFrameFitsIntoAndCreditForNothing) {
   ExpectServes();
 }
 
-TEST_F(DataServerTest, TurnsConnectionsAwayWhenThereAreTooMany) {
-  DataServerOptions options;
-  options.connections_max = 3;
-  StartServer(options);
-  std::vector<RawPeer> peers;
-  for (int i = 0; i < 3; ++i) peers.emplace_back(server_->endpoint());
-  ASSERT_TRUE(loop_.RunUntil([this] { return server_->counters().connections == 3; }));
-  RawPeer refused(server_->endpoint());
-  EXPECT_TRUE(refused.Receive(1, 5'000).empty());
-  EXPECT_TRUE(refused.ended());
-  EXPECT_EQ(server_->counters().connections_refused, 1);
-  peers.clear();
-  ASSERT_TRUE(loop_.RunUntil([this] {
-    RawPeer again(server_->endpoint());
-    again.Send(EncodeRequest(Request("1.1", 10)));
-    return !again.Receive(1, 1'000).empty();
-  }));
-}
-
 TEST_F(DataServerTest, ClosesConnectionsThatStayIdle) {
   DataServerOptions options;
   options.idle = absl::Milliseconds(200);

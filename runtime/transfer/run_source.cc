@@ -1,0 +1,36 @@
+#include "runtime/transfer/run_source.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/errno_status.h"
+#include "runtime/base/limits.h"
+
+namespace weir::transfer {
+
+absl::StatusOr<RunSource> OpenRun(const RunCatalog& catalog, v1::DataRequest request) {
+  const JobKey key{request.job_id(), request.job_token(), request.master_epoch(),
+                   request.plan_epoch()};
+  const absl::StatusOr<RunFile> run = catalog.Find(key, request.run_id());
+  if (!run.ok()) return run.status();
+  if (request.offset() > run->bytes || request.bytes() > run->bytes - request.offset()) {
+    return absl::OutOfRangeError(absl::StrCat("run ", request.run_id(), " has ", run->bytes,
+                                              " bytes; asked for ", request.bytes(), " at ",
+                                              request.offset()));
+  }
+  if (request.credit_bytes() < std::min(request.bytes(), limits::kBlockBytesMax)) {
+    return absl::InvalidArgumentError(absl::StrCat("credit of ", request.credit_bytes(),
+                                                   " bytes is less than one frame, ",
+                                                   limits::kBlockBytesMax));
+  }
+  RunSource source{Fd(::open(run->path.c_str(), O_RDONLY | O_CLOEXEC)), std::move(request),
+                   run->probe};
+  if (!source.file.valid()) return ErrnoStatus(errno, absl::StrCat("cannot open ", run->path));
+  return source;
+}
+
+}  // namespace weir::transfer

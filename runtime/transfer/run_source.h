@@ -1,0 +1,23 @@
+#pragma once
+
+// A run opened for one request. Upstream: DataServer. Downstream: RunCatalog and the run's file.
+
+#include "absl/status/statusor.h"
+#include "runtime/base/fd.h"
+#include "runtime/transfer/run_catalog.h"
+#include "weir/v1/transfer.pb.h"
+
+namespace weir::transfer {
+
+struct RunSource {
+  Fd file;
+  v1::DataRequest request;
+  bool probe = false;
+};
+
+/// Opens the run that is asked for. OK means that the asker has shown the job's token.
+/// Errors: of RunCatalog::Find; kOutOfRange; kInvalidArgument (credit below one frame); the errno
+///   of open.
+absl::StatusOr<RunSource> OpenRun(const RunCatalog& catalog, v1::DataRequest request);
+
+}  // namespace weir::transfer
