@@ -57,6 +57,11 @@ TransferScheduler::TransferScheduler(const planner::Plan& plan,
       }
     }
   }
+  if (plan.transfer_order != planner::TransferOrder::kFetchAll) {
+    for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
+      SetState(static_cast<TransferIndex>(t), State::kWaiting);
+    }
+  }
   std::vector<TransferIndex> by_start(plan.transfers.size());
   std::iota(by_start.begin(), by_start.end(), 0);
   std::stable_sort(by_start.begin(), by_start.end(), [&](TransferIndex a, TransferIndex b) {
@@ -77,12 +82,47 @@ void TransferScheduler::AddOrder(const std::vector<TransferIndex>& transfers) {
   for (std::size_t i = 0; i < transfers.size(); ++i) {
     places_[At(transfers[i])].push_back(Place{order, static_cast<std::int32_t>(i)});
   }
-  orders_.push_back(Order{transfers, 0});
+  orders_.push_back(
+      Order{transfers, 0, OvertakeIndex(static_cast<std::int32_t>(transfers.size()))});
+}
+
+void TransferScheduler::SetState(TransferIndex transfer, State state) {
+  state_[At(transfer)] = state;
+  if (plan_.transfer_order == planner::TransferOrder::kFetchAll) return;
+  const double due_s = OvertakenAfter(transfer);
+  for (const Place& place : places_[At(transfer)]) {
+    orders_[At(place.order)].overtaken_after_s.Set(place.position, due_s);
+  }
+}
+
+double TransferScheduler::OvertakenAfter(TransferIndex transfer) const {
+  const planner::Interval& predicted = prediction_.transfers[At(transfer)];
+  switch (state_[At(transfer)]) {
+    case State::kPassed:
+      return OvertakeIndex::kNever;
+    case State::kMoving:
+      return predicted.finish_s;
+    case State::kReady:
+      return OvertakeIndex::kAlways;  // by what it waits for, which is not known here
+    case State::kWaiting:
+      break;
+  }
+  // Late itself, and nobody knows when its run comes.
+  const planner::StepIndex producer = plan_.transfers[At(transfer)].producer;
+  return std::max(predicted.start_s, prediction_.steps[At(producer)].finish_s);
+}
+
+std::int32_t TransferScheduler::NextInTheWay(const Order& order, std::int32_t from, Seconds now_s,
+                                             double pace) {
+  return order.overtaken_after_s.First(from, [now_s, pace](double due_s) {
+    if (due_s == OvertakeIndex::kNever) return false;
+    return due_s == OvertakeIndex::kAlways || now_s < LateAfter(pace * due_s);
+  });
 }
 
 void TransferScheduler::SetReady(TransferIndex transfer) {
   if (state_[At(transfer)] != State::kWaiting) return;
-  state_[At(transfer)] = State::kReady;
+  SetState(transfer, State::kReady);
   const Transfer& t = plan_.transfers[At(transfer)];
   ++num_ready_[At(t.sender)];
   if (plan_.transfer_order != planner::TransferOrder::kFetchAll) return;
@@ -99,7 +139,7 @@ void TransferScheduler::Skip(TransferIndex transfer) { Pass(transfer); }
 
 void TransferScheduler::Pass(TransferIndex transfer) {
   const Transfer& t = plan_.transfers[At(transfer)];
-  State& state = state_[At(transfer)];
+  const State state = state_[At(transfer)];
   if (state == State::kPassed) return;
   const bool fetch_all = plan_.transfer_order == planner::TransferOrder::kFetchAll;
   if (fetch_all && state == State::kMoving) {
@@ -117,7 +157,7 @@ void TransferScheduler::Pass(TransferIndex transfer) {
     }
   }
   if (state == State::kReady) --num_ready_[At(t.sender)];
-  state = State::kPassed;
+  SetState(transfer, State::kPassed);
   for (const Place& place : places_[At(transfer)]) {
     Order& order = orders_[At(place.order)];
     while (At(order.head) < order.transfers.size() &&
@@ -148,10 +188,11 @@ bool TransferScheduler::MayGoNow(TransferIndex transfer, Seconds now_s, double p
   const bool strict = plan_.transfer_order == planner::TransferOrder::kStrict;
   for (const Place& place : places_[At(transfer)]) {
     const Order& order = orders_[At(place.order)];
-    for (std::int32_t i = order.head; i < place.position; ++i) {
+    if (order.head == place.position) continue;
+    if (strict && place.order < num_ports) return false;
+    std::int32_t i = NextInTheWay(order, order.head, now_s, pace);
+    for (; i < place.position; i = NextInTheWay(order, i + 1, now_s, pace)) {
       const TransferIndex before = order.transfers[At(i)];
-      if (state_[At(before)] == State::kPassed) continue;
-      if (strict && place.order < num_ports) return false;
       const Seconds late_s = LateAt(before, pace);
       if (now_s < late_s) {
         NoteLate(late_s);
@@ -211,17 +252,19 @@ bool TransferScheduler::MayOvertake(TransferIndex transfer, TransferIndex before
 
 TransferIndex TransferScheduler::FirstStartable(WorkerIndex sender, Seconds now_s, double pace) {
   const Order& order = orders_[At(sender)];
+  const auto num_transfers = static_cast<std::int32_t>(order.transfers.size());
+  const bool strict = plan_.transfer_order == planner::TransferOrder::kStrict;
   std::int32_t ready_left = num_ready_[At(sender)];
-  for (std::size_t i = At(order.head); ready_left > 0 && i < order.transfers.size(); ++i) {
-    const TransferIndex transfer = order.transfers[i];
+  std::int32_t i = strict ? order.head : NextInTheWay(order, order.head, now_s, pace);
+  for (; ready_left > 0 && i < num_transfers; i = NextInTheWay(order, i + 1, now_s, pace)) {
+    const TransferIndex transfer = order.transfers[At(i)];
     if (state_[At(transfer)] == State::kReady) {
       --ready_left;
       if (ResourcesFree(transfer) && MayGoNow(transfer, now_s, pace)) return transfer;
     }
     // What comes behind one that must be waited for must wait as well.
-    const bool passed = state_[At(transfer)] == State::kPassed;
-    if (!passed && plan_.transfer_order == planner::TransferOrder::kStrict) break;
-    if (!passed && now_s < LateAt(transfer, pace)) {
+    if (strict) break;
+    if (now_s < LateAt(transfer, pace)) {
       NoteLate(LateAt(transfer, pace));
       break;
     }
@@ -231,7 +274,7 @@ TransferIndex TransferScheduler::FirstStartable(WorkerIndex sender, Seconds now_
 
 void TransferScheduler::Occupy(TransferIndex transfer, Seconds now_s) {
   const Transfer& t = plan_.transfers[At(transfer)];
-  state_[At(transfer)] = State::kMoving;
+  SetState(transfer, State::kMoving);
   --num_ready_[At(t.sender)];
   send_port_busy_[At(t.sender)] = true;
   receive_port_busy_[At(t.receiver)] = true;

@@ -11,6 +11,7 @@
 #include "planner/plan/cut_lanes.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/predict/predict.h"
+#include "runtime/master/conduct/overtake_index.h"
 
 namespace weir::master {
 
@@ -34,10 +35,15 @@ namespace weir::master {
 ///   long
 ///     as its receiver has fewer than that many under way, first in its receive order.
 /// Requires: CheckPlan accepts the plan, and the prediction is Predict's of the same plan.
-/// Thread-safety: none. Time: seconds from the start of the run, passed in. A call to TakeStartable
-///   costs O(workers) while the run is on time, O(transfers of idle senders) when it is late.
+/// Thread-safety: none. Time: seconds from the start of the run, passed in. For each transfer that
+///   starts, TakeStartable looks at every idle sender: at its first transfer while the run is on
+///   time, at each that is published before the first one that is not late when it is late. A look
+///   takes O(log transfers) an order; however many have passed, move or wait for a late run,
+///   nobody looks at those (overtake_index.h). One by one are looked at the late ones in front that
+///   are published and wait for a port.
 /// Source: DESIGN "Conductor"; 004 section 2 (one port, l channels).
-/// Checked by: tests/unit/master/conductor_machine_test.cc, conductor_machine_property_test.cc.
+/// Checked by: tests/unit/master/conductor_machine_test.cc, conductor_machine_property_test.cc,
+///   transfer_scheduler_property_test.cc (beside an oracle without indexes).
 class TransferScheduler {
  public:
   TransferScheduler(const planner::Plan& plan, const planner::Prediction& prediction);
@@ -64,6 +70,8 @@ class TransferScheduler {
   struct Order {
     std::vector<planner::TransferIndex> transfers;
     std::int32_t head = 0;  // everything before it has passed
+    /// By place: the predicted moment after which it is overtaken, whoever comes.
+    OvertakeIndex overtaken_after_s;
   };
 
   /// kFetchAll: one receiver's transfers that could move, by place in its receive order.
@@ -73,6 +81,11 @@ class TransferScheduler {
   };
 
   void AddOrder(const std::vector<planner::TransferIndex>& transfers);
+  void SetState(planner::TransferIndex transfer, State state);
+  double OvertakenAfter(planner::TransferIndex transfer) const;
+  /// First place at or after `from` that has not passed and is not overtaken by everybody.
+  static std::int32_t NextInTheWay(const Order& order, std::int32_t from, planner::Seconds now_s,
+                                   double pace);
   bool ResourcesFree(planner::TransferIndex transfer) const;
   /// False when one before it in its orders must still be waited for; notes until when.
   bool MayGoNow(planner::TransferIndex transfer, planner::Seconds now_s, double pace);
