@@ -70,9 +70,10 @@ class Master::Impl {
   void ServeFrom(std::int64_t master_epoch);
   void QueueAgain(std::vector<JobHistory::Waiting> waiting);
   void Accept(const std::string& key, v1::JobSpec spec, InputList input);
-  void Accepted(v1::JobStatus status, std::optional<v1::Plan> given_plan, InputList input);
+  void Accepted(v1::JobStatus status, std::shared_ptr<const v1::Plan> given_plan, InputList input);
   absl::Status Cancel(const v1::CancelRequest& request);
-  void ExplainGiven(const v1::JobSpec& spec, absl::Span<const RegisteredWorker> alive,
+  void ExplainGiven(std::shared_ptr<const v1::JobSpec> spec,
+                    absl::Span<const RegisteredWorker> alive,
                     rpc::Reply<v1::GetPlanResponse> reply);
   void AnswerSubmit(const std::string& key, const absl::StatusOr<std::string>& job_id);
   std::string NewJobId();
@@ -93,6 +94,8 @@ class Master::Impl {
   void AskAfterSilent();
   void AskAfter(const SilentWorker& silent, const std::string& endpoint);
   void Lose(const RegisteredWorker& worker, const std::string& why);
+  /// Everything that uses the worker under this epoch hears that it is gone.
+  void TellLoss(WorkerId worker, Epoch epoch, const std::string& why);
   void StopIfIdle();
   /// OK when a report is of this master's time and its sender holds its lease.
   absl::Status CheckSender(const v1::Fence& fence, WorkerId worker) const;

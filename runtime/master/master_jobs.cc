@@ -1,6 +1,7 @@
 // Handlers of Master for users: submit, watch, cancel, plans and logs.
 
 #include <cassert>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -25,8 +26,8 @@ absl::Status NoWorkers() {
 }  // namespace
 
 void Master::Impl::Handle(rpc::Call<rpc::Submit> call) {
-  v1::JobSpec spec = std::move(*call.request.mutable_spec());
-  if (const v1::JobStatus* known = store_.FindByKey(spec.idempotency_key())) {
+  auto spec = std::make_shared<v1::JobSpec>(std::move(*call.request.mutable_spec()));
+  if (const v1::JobStatus* known = store_.FindByKey(spec->idempotency_key())) {
     v1::SubmitResponse response;
     response.set_job_id(known->job_id());
     return call.reply(response);
@@ -37,25 +38,25 @@ void Master::Impl::Handle(rpc::Call<rpc::Submit> call) {
                      " unfinished jobs, its maximum; submit again when some are done")));
   }
   // A submit without a key is one of its own; no client's key begins with a NUL byte.
-  std::string key = spec.idempotency_key();
+  std::string key = spec->idempotency_key();
   if (key.empty()) key = absl::StrCat(std::string(1, '\0'), unnamed_submits_++);
   std::vector<rpc::Reply<v1::SubmitResponse>>& replies = submits_[key];
   replies.push_back(std::move(call.reply));
   if (replies.size() > 1) return;
-  const v1::JobSpec checked = spec;
-  CheckSubmission(seams_, callbacks_, checked, SubmissionKind::kRun,
-                  [this, key, spec = std::move(spec)](absl::StatusOr<InputList> input) mutable {
+  CheckSubmission(seams_, callbacks_, spec, SubmissionKind::kRun,
+                  [this, key, spec](absl::StatusOr<InputList> input) {
                     absl::Status status = input.status();
                     if (status.ok()) status = Serving();
                     if (status.ok() && workers_->Alive().empty()) status = NoWorkers();
                     if (!status.ok()) return AnswerSubmit(key, status);
-                    Accept(key, std::move(spec), *std::move(input));
+                    // Whoever checked it is done with it.
+                    Accept(key, std::move(*spec), *std::move(input));
                   });
 }
 
 void Master::Impl::Accept(const std::string& key, v1::JobSpec spec, InputList input) {
   // Statuses, messages to workers and the manifest go without the plan: JobPlanned records it.
-  std::optional<v1::Plan> given_plan = TakeGivenPlan(spec);
+  std::shared_ptr<const v1::Plan> given_plan = TakeGivenPlan(spec);
   v1::JobStatus status;
   status.set_job_id(NewJobId());
   *status.mutable_spec() = std::move(spec);
@@ -81,7 +82,7 @@ void Master::Impl::Accept(const std::string& key, v1::JobSpec spec, InputList in
       }));
 }
 
-void Master::Impl::Accepted(v1::JobStatus status, std::optional<v1::Plan> given_plan,
+void Master::Impl::Accepted(v1::JobStatus status, std::shared_ptr<const v1::Plan> given_plan,
                             InputList input) {
   const std::string id = status.job_id();
   LogInfo("Job accepted", {{"job", id}, {"name", status.spec().job()}});
@@ -218,20 +219,19 @@ void Master::Impl::Handle(rpc::Call<rpc::GetPlan> call) {
 }
 
 void Master::Impl::Handle(rpc::Call<rpc::DryRun> call) {
-  const v1::JobSpec checked = call.request.spec();
+  auto spec = std::make_shared<v1::JobSpec>(std::move(*call.request.mutable_spec()));
   CheckSubmission(
-      seams_, callbacks_, checked, SubmissionKind::kDryRun,
-      [this, spec = std::move(*call.request.mutable_spec()),
-       reply = std::move(call.reply)](absl::StatusOr<InputList> input) mutable {
+      seams_, callbacks_, spec, SubmissionKind::kDryRun,
+      [this, spec, reply = std::move(call.reply)](absl::StatusOr<InputList> input) mutable {
         if (!input.ok()) return reply(input.status());
         const std::vector<RegisteredWorker> alive = workers_->Alive();
         if (alive.empty()) return reply(NoWorkers());
-        if (spec.has_plan()) return ExplainGiven(spec, alive, std::move(reply));
+        if (spec->has_plan()) return ExplainGiven(std::move(spec), alive, std::move(reply));
         const std::string id = absl::StrCat("dry-", NewJobId());
         Planning& planning = *dry_runs_
                                   .emplace(id, std::make_unique<Planning>(
                                                    seams_, options_, history_,
-                                                   context_->master_epoch, id, std::move(spec)))
+                                                   context_->master_epoch, id, std::move(*spec)))
                                   .first->second;
         const std::string busy = !active_.empty()    ? absl::StrCat("job ", active_)
                                  : CalibrationRuns() ? "a calibration"
@@ -252,16 +252,21 @@ void Master::Impl::Handle(rpc::Call<rpc::DryRun> call) {
       });
 }
 
-void Master::Impl::ExplainGiven(const v1::JobSpec& spec, absl::Span<const RegisteredWorker> alive,
+void Master::Impl::ExplainGiven(std::shared_ptr<const v1::JobSpec> spec,
+                                absl::Span<const RegisteredWorker> alive,
                                 rpc::Reply<v1::GetPlanResponse> reply) {
-  if (absl::Status there = WorkersOfPlan(spec.plan(), alive).status(); !there.ok()) {
+  if (absl::Status there = WorkersOfPlan(spec->plan(), alive).status(); !there.ok()) {
     return reply(there);
   }
-  absl::StatusOr<PlannedJob> planned = AdoptGivenPlan(spec.plan(), spec.job());
-  if (!planned.ok()) return reply(planned.status());
-  v1::GetPlanResponse response;
-  response.mutable_plan()->Swap(&planned->message);
-  reply(std::move(response));
+  env::Offload(
+      seams_.loop, seams_.compute_pool,
+      [spec = std::move(spec)] { return AdoptGivenPlan(spec->plan(), spec->job()); },
+      callbacks_.Guard([reply = std::move(reply)](absl::StatusOr<PlannedJob> planned) mutable {
+        if (!planned.ok()) return reply(planned.status());
+        v1::GetPlanResponse response;
+        response.mutable_plan()->Swap(&planned->message);
+        reply(std::move(response));
+      }));
 }
 
 void Master::Impl::EndDryRun(const std::string& id) {

@@ -29,10 +29,8 @@ void Master::Impl::Handle(rpc::Call<rpc::Register> call) {
                                 {"epoch", worker.epoch},
                                 {"endpoint", worker.identity.control_endpoint()}});
   if (registration->replaced_epoch != 0) {
-    if (JobRun* run = FindRun(active_)) {
-      run->WorkerLost(worker.id, registration->replaced_epoch,
-                      "was restarted or lost touch and registered again");
-    }
+    TellLoss(worker.id, registration->replaced_epoch,
+             "was restarted or lost touch and registered again");
   }
   if (first && !queue_.empty()) AwaitWorkers();
   ScheduleWatch();
@@ -167,12 +165,14 @@ void Master::Impl::AskAfter(const SilentWorker& silent, const std::string& endpo
 void Master::Impl::Lose(const RegisteredWorker& worker, const std::string& why) {
   LogWarning("Worker lost",
              {{"worker", worker.identity.name()}, {"epoch", worker.epoch}, {"why", why}});
+  TellLoss(worker.id, worker.epoch, absl::StrCat("was lost: ", why));
+}
+
+void Master::Impl::TellLoss(WorkerId worker, Epoch epoch, const std::string& why) {
   for (const auto& [id, planning] : dry_runs_) {
-    if (SampleRun* sample = planning->sample()) sample->WorkerLost(worker.id, worker.epoch);
+    if (SampleRun* sample = planning->sample()) sample->WorkerLost(worker, epoch, why);
   }
-  if (JobRun* run = FindRun(active_)) {
-    run->WorkerLost(worker.id, worker.epoch, absl::StrCat("was lost: ", why));
-  }
+  if (JobRun* run = FindRun(active_)) run->WorkerLost(worker, epoch, why);
 }
 
 }  // namespace weir::master

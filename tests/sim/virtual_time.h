@@ -100,13 +100,16 @@ class SimWorkPool final : public env::WorkPool {
               absl::Duration at_most = absl::Milliseconds(3))
       : loop_(std::move(loop)), random_(random), at_most_(at_most) {}
   void Run(env::Task work) override {
+    ++num_runs_;
     loop_->RunAt(loop_->Now() + random_.Duration(absl::ZeroDuration(), at_most_), std::move(work));
   }
+  int num_runs() const { return num_runs_; }
 
  private:
   std::shared_ptr<ProcessLoop> loop_;
   SeededRandom& random_;
   const absl::Duration at_most_;
+  int num_runs_ = 0;
 };
 
 class SimWallClock final : public env::WallClock {

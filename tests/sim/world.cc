@@ -98,6 +98,8 @@ void World::StartMaster() {
 
 master::Master& World::master() { return master_->master; }
 
+int World::NumComputeRuns() const { return master_->compute_pool.num_runs(); }
+
 void World::RestartMaster(absl::Duration pause) {
   if (master_ == nullptr) return;
   Note("master is killed");

@@ -56,6 +56,8 @@ class World {
   void StartMaster();
   /// The master that runs now. Requires: one was started and not killed since.
   master::Master& master();
+  /// Work that it has given to its compute pool.
+  int NumComputeRuns() const;
   /// Everything in the master's memory is gone; another one starts after `pause`.
   void RestartMaster(absl::Duration pause);
   /// The next-but-`operations` file operation of the master is its last.

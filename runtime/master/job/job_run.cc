@@ -14,7 +14,7 @@
 namespace weir::master {
 
 JobRun::JobRun(const JobRunContext& context, v1::JobStatus accepted,
-               std::optional<v1::Plan> given_plan, std::optional<InputList> input)
+               std::shared_ptr<const v1::Plan> given_plan, std::optional<InputList> input)
     : context_(context),
       loop_(context.seams.loop),
       status_(std::move(accepted)),
@@ -69,7 +69,7 @@ void JobRun::Fail(v1::JobError error) { Apply(machine_.Fail(std::move(error))); 
 void JobRun::FailFrom(const absl::Status& status) { Fail(JobErrorFromStatus(status)); }
 
 void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why) {
-  if (SampleRun* sampling = sample()) sampling->WorkerLost(worker, epoch);
+  if (SampleRun* sampling = sample()) sampling->WorkerLost(worker, epoch, why);
   const auto it = std::find_if(workers_.begin(), workers_.end(), [&](const RegisteredWorker& w) {
     return w.id == worker && w.epoch == epoch;
   });

@@ -50,10 +50,10 @@ struct JobRunContext {
 /// Checked by: tests/unit/master/master_test.cc, tests/sim.
 class JobRun {
  public:
-  /// `given_plan`: run exactly this one. `input`: as it was listed a moment ago; none: it is listed
-  /// when the job begins.
-  JobRun(const JobRunContext& context, v1::JobStatus accepted, std::optional<v1::Plan> given_plan,
-         std::optional<InputList> input);
+  /// `given_plan`: run exactly this one; null: make one. `input`: as it was listed a moment ago;
+  /// none: it is listed when the job begins.
+  JobRun(const JobRunContext& context, v1::JobStatus accepted,
+         std::shared_ptr<const v1::Plan> given_plan, std::optional<InputList> input);
   ~JobRun();
 
   /// Leaves the queue.
@@ -115,7 +115,7 @@ class JobRun {
   env::EventLoop& loop_;
   JobMachine machine_;
   v1::JobStatus status_;
-  const std::optional<v1::Plan> given_plan_;
+  const std::shared_ptr<const v1::Plan> given_plan_;
   const OutputPlaces places_;
   std::deque<JobAction> actions_;
   bool waiting_for_journal_ = false;

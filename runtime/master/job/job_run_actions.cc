@@ -62,8 +62,8 @@ void JobRun::MakePlan() {
     workers_ = *std::move(workers);
     const bool known = OriginOfNetwork(workers_, context_.options) != planner::Origin::kDefault;
     return TakePlan(
-        [plan = *given_plan_, job = status_.spec().job(), known]() -> absl::StatusOr<PlannedJob> {
-          absl::StatusOr<PlannedJob> adopted = AdoptGivenPlan(plan, job);
+        [plan = given_plan_, job = status_.spec().job(), known]() -> absl::StatusOr<PlannedJob> {
+          absl::StatusOr<PlannedJob> adopted = AdoptGivenPlan(*plan, job);
           if (adopted.ok()) adopted->network_known = known;
           return adopted;
         });

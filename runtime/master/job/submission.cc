@@ -1,5 +1,6 @@
 #include "runtime/master/job/submission.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,9 +58,6 @@ absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& s
   if (!layers.ok()) return layers;
   const auto method = planner::ParsePlanMethod(spec.plan_method());
   if (!method.ok()) return Invalid(std::string(method.status().message()));
-  if (absl::Status plan = CheckGivenPlan(spec, job->second->info()); !plan.ok()) {
-    return Invalid(std::string(plan.message()));
-  }
   absl::StatusOr<planner::StoreShape> store = ParseWriteMode(spec.write_mode());
   if (!store.ok()) return Invalid(std::string(store.status().message()));
   const auto codec = ParseCodecChoice(spec.codec());
@@ -98,22 +96,41 @@ absl::StatusOr<InputList> ListInputs(env::Storage& storage, const v1::JobSpec& s
   return input;
 }
 
-void CheckSubmission(const MasterSeams& seams, const env::CallbackScope& callbacks,
-                     const v1::JobSpec& spec, SubmissionKind kind,
-                     absl::AnyInvocable<void(absl::StatusOr<InputList>)> done) {
-  absl::Status known = CheckAgainstCatalog(seams.catalog, spec);
-  if (!known.ok()) return done(known);
+namespace {
+
+void ListOnPool(const MasterSeams& seams, const env::CallbackScope& callbacks,
+                std::shared_ptr<const v1::JobSpec> spec, SubmissionKind kind,
+                absl::AnyInvocable<void(absl::StatusOr<InputList>)> done) {
   env::Offload(
       seams.loop, seams.disk_pool,
-      [&storage = seams.storage, spec, kind]() -> absl::StatusOr<InputList> {
-        absl::StatusOr<InputList> input = ListInputs(storage, spec, kind);
-        if (!input.ok() || !spec.has_plan()) return input;
-        absl::Status fits = CheckGivenPlanInput(spec.plan(), input->total_bytes);
+      [&storage = seams.storage, spec = std::move(spec), kind]() -> absl::StatusOr<InputList> {
+        absl::StatusOr<InputList> input = ListInputs(storage, *spec, kind);
+        if (!input.ok() || !spec->has_plan()) return input;
+        absl::Status fits = CheckGivenPlanInput(spec->plan(), input->total_bytes);
         if (!fits.ok()) return Invalid(std::string(fits.message()));
         return input;
       },
       callbacks.Guard([done = std::move(done)](absl::StatusOr<InputList> input) mutable {
         done(std::move(input));
+      }));
+}
+
+}  // namespace
+
+void CheckSubmission(const MasterSeams& seams, const env::CallbackScope& callbacks,
+                     std::shared_ptr<const v1::JobSpec> spec, SubmissionKind kind,
+                     absl::AnyInvocable<void(absl::StatusOr<InputList>)> done) {
+  absl::Status known = CheckAgainstCatalog(seams.catalog, *spec);
+  if (!known.ok()) return done(known);
+  if (!spec->has_plan())
+    return ListOnPool(seams, callbacks, std::move(spec), kind, std::move(done));
+  env::Offload(
+      seams.loop, seams.compute_pool,
+      [spec, info = seams.catalog.at(spec->job())->info()] { return CheckGivenPlan(*spec, info); },
+      callbacks.Guard([&seams, &callbacks, spec, kind,
+                       done = std::move(done)](const absl::Status& plan) mutable {
+        if (!plan.ok()) return done(Invalid(std::string(plan.message())));
+        ListOnPool(seams, callbacks, std::move(spec), kind, std::move(done));
       }));
 }
 

@@ -3,6 +3,8 @@
 // What must hold of a job before it is accepted or planned. Upstream: Master::Submit,
 // Master::DryRun. Downstream: the catalog, input expansion, staged output.
 
+#include <memory>
+
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "runtime/env/callback_scope.h"
@@ -23,13 +25,15 @@ absl::StatusOr<InputList> ListInputs(env::Storage& storage, const v1::JobSpec& s
                                      SubmissionKind kind);
 
 /// Checks a job whose fields are sound (rpc::Submit, rpc::DryRun): job name (with the nearest one
-/// for a typo), parameters, plan method at once; output and inputs on the disk pool.
+/// for a typo), parameters, plan method at once; a given plan on the compute pool; output and
+/// inputs on the disk pool. The spec is shared, because with a plan it may be as large as a
+/// message.
 ///
 /// `done` on the loop, perhaps before the call returns, with the input as it is now. Every error
 /// carries a JobError (INVALID_JOB, OUTPUT_EXISTS, INPUT_NOT_FOUND, INPUT_UNREADABLE). Checked by:
 /// tests/unit/master/master_test.cc.
 void CheckSubmission(const MasterSeams& seams, const env::CallbackScope& callbacks,
-                     const v1::JobSpec& spec, SubmissionKind kind,
+                     std::shared_ptr<const v1::JobSpec> spec, SubmissionKind kind,
                      absl::AnyInvocable<void(absl::StatusOr<InputList>)> done);
 
 }  // namespace weir::master

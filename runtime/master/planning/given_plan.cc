@@ -76,11 +76,11 @@ absl::Status CheckGivenPlanInput(const v1::Plan& plan, std::int64_t input_bytes)
                             input_bytes));
 }
 
-std::optional<v1::Plan> TakeGivenPlan(v1::JobSpec& spec) {
-  if (!spec.has_plan()) return std::nullopt;
-  v1::Plan plan;
-  plan.Swap(spec.mutable_plan());
-  spec.mutable_plan()->set_plan_id(plan.plan_id());
+std::shared_ptr<const v1::Plan> TakeGivenPlan(v1::JobSpec& spec) {
+  if (!spec.has_plan()) return nullptr;
+  auto plan = std::make_shared<v1::Plan>();
+  plan->Swap(spec.mutable_plan());
+  spec.mutable_plan()->set_plan_id(plan->plan_id());
   return plan;
 }
 

@@ -125,14 +125,14 @@ absl::Status SampleRun::TakeReport(const v1::ReportStepRequest& report) {
   return absl::OkStatus();
 }
 
-void SampleRun::WorkerLost(WorkerId worker, Epoch epoch) {
+void SampleRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why) {
   const auto lost = std::find_if(
       workers_.begin(), workers_.end(),
       [&](const RegisteredWorker& one) { return one.id == worker && one.epoch == epoch; });
   if (lost == workers_.end()) return;
   hold_.WorkerLost(worker);
   if (!ended_) {
-    End(absl::UnavailableError(absl::StrCat("worker ", lost->identity.name(), " was lost")));
+    End(absl::UnavailableError(absl::StrCat("worker ", lost->identity.name(), " ", why)));
   }
 }
 

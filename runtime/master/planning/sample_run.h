@@ -48,7 +48,8 @@ class SampleRun {
   bool released() const { return released_; }
 
   absl::Status TakeReport(const v1::ReportStepRequest& report);
-  void WorkerLost(WorkerId worker, Epoch epoch);
+  /// `why`: "was lost: ...".
+  void WorkerLost(WorkerId worker, Epoch epoch, const std::string& why);
 
  private:
   void Send(std::vector<SampleOrder> orders);
