@@ -10,9 +10,11 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "runtime/base/log.h"
 #include "runtime/base/valid_utf8.h"
 #include "runtime/env/real/posix_storage.h"
+#include "runtime/rpc/grpc/tls_files.h"
 
 extern char** environ;
 
@@ -97,6 +99,10 @@ absl::StatusOr<rpc::Security> LoadSecurity(const client::TlsFiles& tls, bool ins
     if (!text.ok()) return text.status();
     *content = *std::move(text);
   }
+  const absl::Status usable = rpc::CheckTlsFiles(
+      identity, {.certificate = tls.certificate, .key = tls.key, .authority = tls.authority},
+      absl::Now());
+  if (!usable.ok()) return usable;
   security.tls = std::move(identity);
   return security;
 }

@@ -32,7 +32,8 @@ client::Terminal StderrTerminal();
 /// Sends log lines to stderr as the flags say; text by default on a terminal, else JSON.
 void SetUpDaemonLog(const client::LogOptions& options);
 
-/// Reads the PEM files, or the token where there are none. Errors: name the file; those of
+/// Reads the PEM files and checks that they fit together now, or reads the token where there are
+/// none. Errors: name the file; those of
 /// TakeToken, unless `insecure` makes the token one that may be missing.
 absl::StatusOr<rpc::Security> LoadSecurity(const client::TlsFiles& tls, bool insecure,
                                            const std::string& token_file, TokenUse use);

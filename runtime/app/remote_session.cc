@@ -4,9 +4,13 @@
 #include "runtime/app/machine.h"
 #include "runtime/app/sessions.h"
 #include "runtime/rpc/grpc/grpc_clients.h"
+#include "runtime/rpc/grpc/tls_probe.h"
 
 namespace weir::app {
 namespace {
+
+// A master that takes longer is left to the call, which has a longer deadline.
+constexpr absl::Duration kHandshakePatience = absl::Seconds(2);
 
 class RemoteSession final : public client::Session {
  public:
@@ -39,6 +43,9 @@ absl::StatusOr<std::unique_ptr<client::Session>> ConnectToMaster(
   auto security =
       LoadSecurity(address.tls, /*insecure=*/false, address.token_file, TokenUse::kCall);
   if (!security.ok()) return security.status();
+  // gRPC would say that a socket closed.
+  absl::Status tls = rpc::TryTlsHandshake(address.address, *security, kHandshakePatience);
+  if (!tls.ok()) return tls;
   return std::make_unique<RemoteSession>(address.address, *std::move(security));
 }
 

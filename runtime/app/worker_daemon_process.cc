@@ -17,9 +17,11 @@
 #include "runtime/base/log.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/exit_codes.h"
+#include "runtime/env/callback_scope.h"
 #include "runtime/rpc/api.h"
 #include "runtime/rpc/grpc/grpc_clients.h"
 #include "runtime/rpc/grpc/grpc_server.h"
+#include "runtime/rpc/grpc/tls_probe.h"
 #include "runtime/transfer/data_plane.h"
 #include "runtime/worker/measure/cpu_quota.h"
 #include "runtime/worker/measure/measure_machine.h"
@@ -35,6 +37,9 @@ constexpr char kRole[] = "weir.worker";
 constexpr absl::Duration kDrainPatience = absl::Seconds(8);
 constexpr absl::Duration kStopPatience = absl::Seconds(6);
 constexpr absl::Duration kHealthInterval = absl::Milliseconds(200);
+// Why the master does not take this worker is looked for as often as this, for as long as that.
+constexpr absl::Duration kHandshakeEvery = absl::Seconds(10);
+constexpr absl::Duration kHandshakePatience = absl::Seconds(2);
 
 // Carrier to a daemon that is made after the server, because it must know the server's port.
 struct ToDaemon {
@@ -266,7 +271,24 @@ class WorkerProcess {
       LogInfo(serving_ ? "Worker serves" : "Worker lost its master",
               {{"master", options_.master.address}, {"data", data_server_->endpoint()}});
     }
+    if (!serving_) TryHandshake();
     process_.loop.RunAt(process_.loop.Now() + kHealthInterval, [this] { FollowHealth(); });
+  }
+
+  // Where certificates do not fit, calls say no more than that a socket closed.
+  void TryHandshake() {
+    if (!security_.tls || process_.loop.Now() < next_handshake_) return;
+    next_handshake_ = process_.loop.Now() + kHandshakeEvery;
+    env::Offload(
+        process_.loop, process_.disk.pool(),
+        [master = options_.master.address, security = security_] {
+          return rpc::TryTlsHandshake(master, security, kHandshakePatience);
+        },
+        callbacks_.Guard([this](const absl::Status& handshake) {
+          if (handshake.ok() || serving_) return;
+          LogError("The master cannot be talked to",
+                   {{"master", options_.master.address}, {"reason", handshake.message()}});
+        }));
   }
 
   const client::WorkerDaemonOptions& options_;
@@ -286,6 +308,8 @@ class WorkerProcess {
   worker::MachineProfile machine_;
   bool serving_ = false;
   bool draining_ = false;
+  MonoTime next_handshake_;
+  env::CallbackScope callbacks_;
 };
 
 }  // namespace

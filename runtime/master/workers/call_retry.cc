@@ -4,6 +4,9 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "runtime/base/job_errors.h"
+
 namespace weir::master {
 namespace {
 
@@ -18,24 +21,40 @@ struct Call {
   absl::AnyInvocable<void(absl::Status)> done;
   MonoTime give_up;
   absl::Duration backoff = kBackoffMin;
+  int num_tries = 0;
+  absl::Status failure = absl::OkStatus();  // the last one that tells anything
 };
 
 bool MayHelpToAskAgain(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status);
 }
 
+// What all tries together came to.
+absl::Status Summary(const Call& call) {
+  if (call.num_tries == 1 || CarriesJobError(call.failure)) return call.failure;
+  return absl::Status(call.failure.code(),
+                      absl::StrCat(call.failure.message(), " (asked ", call.num_tries, " times in ",
+                                   absl::FormatDuration(call.budget.total), ")"));
+}
+
 void Try(const std::shared_ptr<Call>& call) {
   const absl::Duration left = call->give_up - call->loop.Now();
-  call->attempt(std::min(left, call->budget.attempt_timeout), [call](absl::Status status) {
-    // Between half and the whole backoff, so that callers that failed together do not return
-    // together.
-    const double share = 0.5 + 0.5 * static_cast<double>(call->random.Next() >> 11) * 0x1p-53;
-    const absl::Duration pause = call->backoff * share;
-    const MonoTime next = call->loop.Now() + pause;
-    if (!MayHelpToAskAgain(status) || next >= call->give_up) return call->done(std::move(status));
-    call->backoff = std::min(2 * call->backoff, kBackoffMax);
-    call->loop.RunAt(next, [call] { Try(call); });
-  });
+  const bool cut_short = left < call->budget.attempt_timeout;
+  ++call->num_tries;
+  call->attempt(
+      std::min(left, call->budget.attempt_timeout), [call, cut_short](absl::Status status) {
+        // Between half and the whole backoff, so that callers that failed together do not return
+        // together.
+        const double share = 0.5 + 0.5 * static_cast<double>(call->random.Next() >> 11) * 0x1p-53;
+        const absl::Duration pause = call->backoff * share;
+        const MonoTime next = call->loop.Now() + pause;
+        if (!MayHelpToAskAgain(status)) return call->done(std::move(status));
+        const bool tells_nothing = cut_short && absl::IsDeadlineExceeded(status);
+        if (call->failure.ok() || !tells_nothing) call->failure = std::move(status);
+        if (next >= call->give_up) return call->done(Summary(*call));
+        call->backoff = std::min(2 * call->backoff, kBackoffMax);
+        call->loop.RunAt(next, [call] { Try(call); });
+      });
 }
 
 }  // namespace

@@ -28,7 +28,9 @@ using CallAttempt =
 
 /// Repeats `attempt` with jittered backoff (50 ms doubling to 800 ms) while it ends with
 /// kUnavailable or kDeadlineExceeded and the budget lasts, then calls `done` once with the last
-/// answer. Cancellation: guard `attempt` and `done` by a env::CallbackScope; a dead guard ends the
+/// answer. When the budget ends it, `done` gets the last failure that tells anything (a try that
+/// the end of the budget cut short tells nothing), how often was asked and for how long.
+/// Cancellation: guard `attempt` and `done` by a env::CallbackScope; a dead guard ends the
 /// repeating. Thread-safety: on the loop only.
 void CallWithRetry(env::EventLoop& loop, env::Random& random, CallBudget budget,
                    CallAttempt attempt, absl::AnyInvocable<void(absl::Status)> done);

@@ -2,11 +2,20 @@
 
 #include <string>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/rpc/grpc/call_settings.h"
 
 namespace weir::rpc {
+
+namespace {
+
+// gRPC says no more of a peer that takes the connection and hangs up on the first bytes.
+constexpr char kHungUp[] = "Socket closed";
+constexpr char kNotConnected[] = "failed to connect";
+
+}  // namespace
 
 grpc::Status ToGrpcStatus(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
@@ -30,8 +39,13 @@ absl::Status FromGrpcStatus(const grpc::Status& status, std::string_view peer) {
     return StatusFromJobError(code, error);
   }
   if (code == absl::StatusCode::kUnavailable) {
+    const bool hung_up = absl::StrContains(status.error_message(), kNotConnected) &&
+                         absl::StrContains(status.error_message(), kHungUp);
     return absl::UnavailableError(
-        absl::StrCat("cannot reach ", std::string(peer), ": ", status.error_message()));
+        absl::StrCat("cannot reach ", std::string(peer), ": ", status.error_message(),
+                     hung_up ? "; it hung up at once: does it want TLS (--tls-cert, --tls-key, "
+                               "--tls-ca), or other certificates?"
+                             : ""));
   }
   return absl::Status(code, status.error_message());
 }

@@ -28,13 +28,13 @@ void AddExtension(X509* certificate, int nid, const std::string& value) {
 }
 
 std::string MakeCertificate(EVP_PKEY* key, EVP_PKEY* signer, const std::string& name,
-                            bool authority) {
+                            bool authority, Lifetime lifetime) {
   const std::unique_ptr<X509, void (*)(X509*)> certificate(X509_new(), X509_free);
   static long serial = 0;
   X509_set_version(certificate.get(), 2);
   ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), ++serial);
-  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -60);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3600);
+  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), lifetime.begins_s);
+  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), lifetime.ends_s);
   X509_set_pubkey(certificate.get(), key);
   const auto set_name = [](X509_NAME* entry, const std::string& value) {
     X509_NAME_add_entry_by_txt(entry, "CN", MBSTRING_ASC,
@@ -54,13 +54,14 @@ std::string MakeCertificate(EVP_PKEY* key, EVP_PKEY* signer, const std::string& 
 
 }  // namespace
 
-CertificateAuthority::CertificateAuthority()
+CertificateAuthority::CertificateAuthority(Lifetime lifetime)
     : key_(MakeKey()),
-      certificate_pem_(MakeCertificate(key_.get(), key_.get(), "weir test authority", true)) {}
+      certificate_pem_(
+          MakeCertificate(key_.get(), key_.get(), "weir test authority", true, lifetime)) {}
 
-TlsIdentity CertificateAuthority::Issue(const std::string& host) const {
+TlsIdentity CertificateAuthority::Issue(const std::string& host, Lifetime lifetime) const {
   const Key key = MakeKey();
-  return {.certificate_pem = MakeCertificate(key.get(), key_.get(), host, false),
+  return {.certificate_pem = MakeCertificate(key.get(), key_.get(), host, false, lifetime),
           .key_pem = Pem([&](BIO* out) {
             PEM_write_bio_PKCS8PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
           }),

@@ -11,12 +11,18 @@
 
 namespace weir::rpc {
 
+/// When a certificate is valid, in seconds from now.
+struct Lifetime {
+  long begins_s = -60;
+  long ends_s = 3600;
+};
+
 /// Signs certificates with a key of its own, made anew for each instance.
 class CertificateAuthority {
  public:
-  CertificateAuthority();
-  /// Returns certificate and key for a host (IP address or name), valid for one hour.
-  TlsIdentity Issue(const std::string& host) const;
+  explicit CertificateAuthority(Lifetime lifetime = {});
+  /// Returns certificate and key for a host (IP address or name).
+  TlsIdentity Issue(const std::string& host, Lifetime lifetime = {}) const;
 
  private:
   std::shared_ptr<EVP_PKEY> key_;

@@ -1,0 +1,66 @@
+#include "runtime/rpc/grpc/tls_files.h"
+
+#include <openssl/err.h>
+#include <openssl/x509_vfy.h>
+
+#include <memory>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/rpc/grpc/certificate_text.h"
+
+namespace weir::rpc {
+namespace {
+
+using StoreContext =
+    std::unique_ptr<X509_STORE_CTX, OpenSslFree<X509_STORE_CTX, X509_STORE_CTX_free>>;
+// Frees the stack only: the certificates are the vector's.
+using Stack = std::unique_ptr<STACK_OF(X509), void (*)(STACK_OF(X509)*)>;
+
+absl::Status NoPem(const std::string& file, const std::string& what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("TLS: ", file, " holds no ", what, " in PEM form"));
+}
+
+absl::Status CheckChain(const std::vector<Certificate>& chain,
+                        const std::vector<Certificate>& authorities, const TlsFileNames& names,
+                        absl::Time now) {
+  const CertificateStore store = StoreOf(authorities);
+  const StoreContext context(X509_STORE_CTX_new());
+  const Stack between(sk_X509_new_null(), [](STACK_OF(X509) * stack) { sk_X509_free(stack); });
+  for (std::size_t i = 1; i < chain.size(); ++i) sk_X509_push(between.get(), chain[i].get());
+  X509_STORE_CTX_init(context.get(), store.get(), chain.front().get(), between.get());
+  X509_VERIFY_PARAM_set_time(X509_STORE_CTX_get0_param(context.get()), absl::ToTimeT(now));
+  if (X509_verify_cert(context.get()) == 1) return absl::OkStatus();
+  ERR_clear_error();
+  const int error = X509_STORE_CTX_get_error(context.get());
+  const X509* at = X509_STORE_CTX_get_current_cert(context.get());
+  if (at == nullptr) at = chain.front().get();
+  const bool of_authority = X509_STORE_CTX_get_error_depth(context.get()) > 0;
+  const std::string issuer =
+      absl::StrCat(" (subject ", SubjectOf(*at), ", issuer ", IssuerOf(*at), ")");
+  return absl::FailedPreconditionError(
+      absl::StrCat("TLS: the certificate in ", of_authority ? names.authority : names.certificate,
+                   issuer, " ", VerifyErrorText(error, at), "; authority: ", names.authority,
+                   ". Nobody who trusts that authority would accept it"));
+}
+
+}  // namespace
+
+absl::Status CheckTlsFiles(const TlsIdentity& identity, const TlsFileNames& names, absl::Time now) {
+  const std::vector<Certificate> chain = CertificatesOf(identity.certificate_pem);
+  if (chain.empty()) return NoPem(names.certificate, "certificate");
+  const PrivateKey key = KeyOf(identity.key_pem);
+  if (key == nullptr) return NoPem(names.key, "private key without a passphrase");
+  const std::vector<Certificate> authorities = CertificatesOf(identity.authority_pem);
+  if (authorities.empty()) return NoPem(names.authority, "certificate");
+  if (X509_check_private_key(chain.front().get(), key.get()) != 1) {
+    ERR_clear_error();
+    return absl::InvalidArgumentError(
+        absl::StrCat("TLS: the key in ", names.key, " is not that of the certificate in ",
+                     names.certificate, " (subject ", SubjectOf(*chain.front()), ")"));
+  }
+  return CheckChain(chain, authorities, names, now);
+}
+
+}  // namespace weir::rpc

@@ -1,0 +1,87 @@
+#include "runtime/rpc/grpc/tls_files.h"
+
+#include <string>
+
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/rpc/certificates.h"
+
+namespace weir::rpc {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+absl::Status Check(const TlsIdentity& identity, absl::Time now = absl::Now()) {
+  return CheckTlsFiles(identity, {.certificate = "m.pem", .key = "m.key", .authority = "ca.pem"},
+                       now);
+}
+
+TEST(TlsFiles, ThoseOfOneAuthorityFitTogether) {
+  const CertificateAuthority authority;
+  EXPECT_TRUE(Check(authority.Issue("m")).ok());
+  // One more certificate does no harm: renewed authorities are kept beside the old ones.
+  TlsIdentity two = authority.Issue("m");
+  two.authority_pem += CertificateAuthority().Issue("m").authority_pem;
+  EXPECT_TRUE(Check(two).ok());
+}
+
+TEST(TlsFiles, NamesTheFileThatHoldsNoPem) {
+  const TlsIdentity good = CertificateAuthority().Issue("m");
+  TlsIdentity bad = good;
+  bad.certificate_pem = "not a certificate";
+  EXPECT_EQ(Check(bad).message(), "TLS: m.pem holds no certificate in PEM form");
+  bad = good;
+  bad.key_pem = good.certificate_pem;
+  EXPECT_EQ(Check(bad).message(),
+            "TLS: m.key holds no private key without a passphrase in PEM form");
+  bad = good;
+  bad.authority_pem.clear();
+  EXPECT_EQ(Check(bad).message(), "TLS: ca.pem holds no certificate in PEM form");
+  EXPECT_TRUE(absl::IsInvalidArgument(Check(bad)));
+}
+
+TEST(TlsFiles, NamesAKeyOfAnotherCertificate) {
+  const CertificateAuthority authority;
+  TlsIdentity mixed = authority.Issue("m");
+  mixed.key_pem = authority.Issue("other").key_pem;
+  const absl::Status refused = Check(mixed);
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              AllOf(HasSubstr("m.key"), HasSubstr("m.pem"), HasSubstr("CN=m"),
+                    HasSubstr("is not that of the certificate")));
+}
+
+TEST(TlsFiles, NamesACertificateOutsideItsTime) {
+  const CertificateAuthority authority;
+  const absl::Status expired = Check(authority.Issue("m", {.begins_s = -7200, .ends_s = -3600}));
+  EXPECT_TRUE(absl::IsFailedPrecondition(expired)) << expired;
+  EXPECT_THAT(std::string(expired.message()),
+              AllOf(HasSubstr("m.pem"), HasSubstr("CN=m"), HasSubstr("has expired"),
+                    HasSubstr("valid until 2")));
+  const absl::Status early = Check(authority.Issue("m", {.begins_s = 3600, .ends_s = 7200}));
+  EXPECT_THAT(std::string(early.message()), HasSubstr("is not valid yet: it is valid from 2"));
+  const TlsIdentity later = authority.Issue("m");
+  EXPECT_FALSE(Check(later, absl::Now() + absl::Hours(2)).ok()) << "time is what it is told";
+}
+
+TEST(TlsFiles, NamesAnAuthorityOutsideItsTime) {
+  const CertificateAuthority old({.begins_s = -7200, .ends_s = -3600});
+  const absl::Status expired = Check(old.Issue("m"));
+  EXPECT_THAT(std::string(expired.message()),
+              AllOf(HasSubstr("the certificate in ca.pem"), HasSubstr("has expired")));
+}
+
+TEST(TlsFiles, NamesACertificateThatAnotherAuthoritySigned) {
+  TlsIdentity foreign = CertificateAuthority().Issue("m");
+  foreign.authority_pem = CertificateAuthority().Issue("m").authority_pem;
+  const absl::Status refused = Check(foreign);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(
+      std::string(refused.message()),
+      AllOf(HasSubstr("m.pem"), HasSubstr("is not signed by the authority"), HasSubstr("ca.pem")));
+}
+
+}  // namespace
+}  // namespace weir::rpc
