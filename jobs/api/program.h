@@ -97,6 +97,9 @@ class StepContext {
   virtual SlotPool& slots() = 0;
   /// Adds to the input bytes done so far. Thread-safe; call a few times a second, not per record.
   virtual void AddProgress(std::int64_t input_bytes) = 0;
+  /// Says that a read of input begins or has ended; see ReadUnderWay. Thread-safe.
+  virtual void BeginRead() {}
+  virtual void EndRead() {}
   /// Adds to a named counter. Thread-safe; call per step or block, not per record.
   virtual void AddCounter(std::string_view name, std::int64_t value) = 0;
   /// Asks whether a rejected record may be left out, and counts it then; false when the step may
@@ -106,6 +109,18 @@ class StepContext {
   virtual bool cancelled() const = 0;
   /// Memory that this step may hold, bytes.
   virtual std::int64_t memory_bytes() const = 0;
+};
+
+/// While it exists, a thread of the step reads input: waiting for a slow disk is no hang.
+class ReadUnderWay {
+ public:
+  explicit ReadUnderWay(StepContext& context) : context_(context) { context_.BeginRead(); }
+  ~ReadUnderWay() { context_.EndRead(); }
+  ReadUnderWay(const ReadUnderWay&) = delete;
+  ReadUnderWay& operator=(const ReadUnderWay&) = delete;
+
+ private:
+  StepContext& context_;
 };
 
 /// One map step.

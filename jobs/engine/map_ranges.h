@@ -33,7 +33,10 @@ absl::Status MapRanges(Job& job, const std::vector<InputRange>& ranges, Emit& em
     TextBlock block;
     while (true) {
       if (stop()) return absl::OkStatus();
-      const absl::StatusOr<bool> more = source.Next(block);
+      const absl::StatusOr<bool> more = [&] {
+        const ReadUnderWay reading(context);
+        return source.Next(block);
+      }();
       if (!more.ok()) return more.status();
       unreported_bytes += source.TakeProgressBytes();
       if (!*more) break;

@@ -15,6 +15,7 @@
 #include "runtime/base/valid_utf8.h"
 #include "runtime/env/real/posix_storage.h"
 #include "runtime/rpc/grpc/tls_files.h"
+#include "runtime/worker/measure/cpu_quota.h"
 
 extern char** environ;
 
@@ -41,7 +42,8 @@ int NumCores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   if (sched_getaffinity(0, sizeof(cores), &cores) != 0) return 1;
-  return std::max(1, CPU_COUNT(&cores));
+  return worker::ThreadsFor(std::max(1, CPU_COUNT(&cores)),
+                            worker::CpuQuotaCores(worker::ReadKernelFile));
 }
 
 std::string TemporaryDirectory(const std::string& chosen) {

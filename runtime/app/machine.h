@@ -18,7 +18,7 @@ namespace weir::app {
 std::string EnvironmentVariable(const char* name);
 std::vector<std::pair<std::string, std::string>> WholeEnvironment();
 
-/// Cores that this process may use.
+/// Threads that this process can keep busy: its cores, fewer under a quota of its control group.
 int NumCores();
 
 /// Directory for temporary files: `chosen`, else $TMPDIR, else /tmp.

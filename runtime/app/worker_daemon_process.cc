@@ -200,16 +200,10 @@ class WorkerProcess {
 
   int slots() const { return options_.slots > 0 ? options_.slots : NumCores(); }
 
-  // What a quota leaves of the cores: as many may run at once, but not all the time.
-  double Cores() {
-    constexpr std::int64_t kGroupFileBytesMax = 64 << 10;
-    const auto quota =
-        worker::CpuQuotaCores([this](const std::string& path) -> std::optional<std::string> {
-          auto text = process_.storage.ReadFile(path, kGroupFileBytesMax);
-          if (!text.ok()) return std::nullopt;
-          return *std::move(text);
-        });
-    return std::min<double>(NumCores(), quota.value_or(NumCores()));
+  // What a quota leaves of the cores, which may be a part of one.
+  static double Cores() {
+    return std::min<double>(NumCores(),
+                            worker::CpuQuotaCores(worker::ReadKernelFile).value_or(NumCores()));
   }
 
   // Before the loop runs, on threads that then go: nothing else is under way in this process.
@@ -231,9 +225,9 @@ class WorkerProcess {
                    {{"error", std::string(start.status().message())}});
       }
       machine_.task_start_s = start.value_or(0);
-      constexpr std::int64_t kMeminfoBytesMax = 64 << 10;
-      machine_.available_memory_bytes = worker::AvailableMemory(
-          process_.storage.ReadFile("/proc/meminfo", kMeminfoBytesMax).value_or(""));
+      machine_.available_memory_bytes =
+          worker::AvailableMemory(worker::ReadKernelFile("/proc/meminfo").value_or(""),
+                                  worker::ControlGroupMemory(worker::ReadKernelFile));
     }
     if (options_.compute_rate > 0) {
       machine_.compute_rate = options_.compute_rate;

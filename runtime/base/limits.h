@@ -27,11 +27,21 @@ inline constexpr absl::Duration kTaskKillGrace = absl::Seconds(2);
 /// From the start of a task process to its first word. Far above the tens of milliseconds it takes,
 /// for machines that are overloaded; with the release after it still within 10 s.
 inline constexpr absl::Duration kTaskStart = absl::Seconds(7);
-/// A task process that does not report progress for this long while its step runs is taken for
-/// hung.
+/// A task whose step for this long neither reads nor writes, nor uses a processor, nor has a read,
+/// write or sync under way, is taken for hung: it sleeps, or waits for itself.
 inline constexpr absl::Duration kTaskSilence = absl::Seconds(8);
+/// So is one that hardly computes and gets no further for this long, whatever is under way: a file
+/// server that restarts is back by then.
+inline constexpr absl::Duration kTaskStall = absl::Minutes(10);
+/// So is one of which a thread uses this much processor time without reading or writing: more than
+/// the sort of all that fits into memory, and an endless loop gets there. Not time on the wall,
+/// which a small quota stretches.
+inline constexpr absl::Duration kTaskLoopCpu = absl::Minutes(30);
 /// How often a task says how far its step is: far more often than its silence is noticed.
 inline constexpr absl::Duration kTaskProgress = absl::Milliseconds(500);
+/// An output part is written back to disk in steps of this size, two of which are under way at a
+/// time, so that its last sync has little left to do: 8 s at 2 MB/s.
+inline constexpr std::int64_t kWriteBackBytes = 8 << 20;
 /// A transfer without a single byte for this long ends with an error that names the sender.
 inline constexpr absl::Duration kTransferSilence = absl::Seconds(6);
 

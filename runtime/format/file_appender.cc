@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
+#include "runtime/base/limits.h"
 
 namespace weir::format {
 namespace {
@@ -25,10 +26,13 @@ std::string DescriptorPath(const Fd& fd) { return absl::StrCat("/proc/self/fd/",
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<FileAppender>> FileAppender::Create(const std::string& path) {
+absl::StatusOr<std::unique_ptr<FileAppender>> FileAppender::Create(const std::string& path,
+                                                                   WriteBack write_back) {
   Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("cannot create ", path));
-  return std::unique_ptr<FileAppender>(new FileAppender(std::move(fd), path, /*named=*/true));
+  std::unique_ptr<FileAppender> file(new FileAppender(std::move(fd), path, /*named=*/true));
+  file->write_back_ = write_back;
+  return file;
 }
 
 absl::StatusOr<std::unique_ptr<FileAppender>> FileAppender::CreateUnnamed(const std::string& path) {
@@ -103,7 +107,29 @@ absl::Status FileAppender::Write(std::string_view bytes) {
       return ErrnoStatus(errno, absl::StrCat("cannot write ", bytes.size(), " bytes to ", path_));
     }
     bytes.remove_prefix(static_cast<std::size_t>(written));
+    written_bytes_ += written;
   }
+  return WriteBackGrown();
+}
+
+// Tells the disk to write what has grown, then waits for the step before that: so it always has one
+// to do. Where the file system cannot do it by ranges, the last sync has it all to do.
+absl::Status FileAppender::WriteBackGrown() {
+  if (write_back_ == WriteBack::kLater || written_bytes_ - begun_bytes_ < limits::kWriteBackBytes) {
+    return absl::OkStatus();
+  }
+  constexpr unsigned int kWait =
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  const std::int64_t begin = std::exchange(begun_bytes_, written_bytes_);
+  if (::sync_file_range(fd_.get(), begin, written_bytes_ - begin, SYNC_FILE_RANGE_WRITE) != 0 ||
+      (begin > ended_bytes_ &&
+       ::sync_file_range(fd_.get(), ended_bytes_, begin - ended_bytes_, kWait) != 0)) {
+    const bool unknown =
+        errno == EINVAL || errno == ENOSYS || errno == ESPIPE || errno == EOPNOTSUPP;
+    if (!unknown) return ErrnoStatus(errno, absl::StrCat("cannot write back ", path_));
+    write_back_ = WriteBack::kLater;
+  }
+  ended_bytes_ = begin;
   return absl::OkStatus();
 }
 

@@ -20,7 +20,16 @@ namespace weir::format {
 /// Thread-safety: one thread at a time.
 class FileAppender {
  public:
-  static absl::StatusOr<std::unique_ptr<FileAppender>> Create(const std::string& path);
+  enum class WriteBack {
+    /// When the kernel likes: for files that need not be on disk.
+    kLater,
+    /// As the file grows: for files that are synced at the end. The disk begins with the first
+    /// bytes, the sync finds little left to do, and at most two steps of limits::kWriteBackBytes
+    /// wait in memory. Append waits for the disk then.
+    kInSteps,
+  };
+  static absl::StatusOr<std::unique_ptr<FileAppender>> Create(
+      const std::string& path, WriteBack write_back = WriteBack::kLater);
   /// The file gets its name from Close, which fails with kAlreadyExists when the name is taken by
   /// then. Errors: as Create; kUnimplemented where the system cannot do that.
   static absl::StatusOr<std::unique_ptr<FileAppender>> CreateUnnamed(const std::string& path);
@@ -43,11 +52,17 @@ class FileAppender {
   FileAppender(Fd fd, std::string path, bool named);
   absl::Status Flush();
   absl::Status Write(std::string_view bytes);
+  absl::Status WriteBackGrown();
 
   Fd fd_;
   std::string path_;
   std::string buffer_;
   std::int64_t bytes_ = 0;
+  std::int64_t written_bytes_ = 0;
+  // Of these, what the disk was told to write, and what it has written.
+  std::int64_t begun_bytes_ = 0;
+  std::int64_t ended_bytes_ = 0;
+  WriteBack write_back_ = WriteBack::kLater;
   bool named_;
   bool closed_ = false;
 };

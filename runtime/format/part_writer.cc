@@ -5,7 +5,8 @@
 namespace weir::format {
 
 absl::StatusOr<std::unique_ptr<PartWriter>> PartWriter::Create(const std::string& path) {
-  absl::StatusOr<std::unique_ptr<FileAppender>> file = FileAppender::Create(path);
+  absl::StatusOr<std::unique_ptr<FileAppender>> file =
+      FileAppender::Create(path, FileAppender::WriteBack::kInSteps);
   if (!file.ok()) return file.status();
   return std::unique_ptr<PartWriter>(new PartWriter(*std::move(file)));
 }

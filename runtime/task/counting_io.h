@@ -1,7 +1,8 @@
 #pragma once
 
 // Sinks and sources that pass calls on and count what goes through, so that a step that only moves
-// bytes is seen to be alive. Upstream: step_runner, the kinds of steps. Downstream: runtime/format.
+// bytes is seen to be alive, and say while they do so, so that one that waits for its disk is.
+// Upstream: step_runner, the kinds of steps. Downstream: runtime/format.
 
 #include <cstdint>
 #include <memory>
@@ -23,6 +24,7 @@ class CountingRunSink : public RunSink {
   absl::Status BeginSection(int consumer) override { return sink_.BeginSection(consumer); }
   absl::Status Append(std::string_view block, std::int64_t records) override {
     activity_.AddOutputBytes(static_cast<std::int64_t>(block.size()));
+    const FileIo io(activity_);
     return sink_.Append(block, records);
   }
 
@@ -36,6 +38,7 @@ class CountingPartSink : public PartSink {
   CountingPartSink(PartSink& sink, StepActivity& activity) : sink_(sink), activity_(activity) {}
   absl::Status Append(std::string_view bytes, std::int64_t records) override {
     activity_.AddOutputBytes(static_cast<std::int64_t>(bytes.size()));
+    const FileIo io(activity_);
     return sink_.Append(bytes, records);
   }
 
@@ -50,6 +53,7 @@ class CountingRunSource : public RunSource {
       : source_(std::move(source)), activity_(activity) {}
   // As the order counts them: stored bytes.
   absl::StatusOr<absl::Span<const char>> NextBlock() override {
+    const FileIo io(activity_);
     const std::int64_t before = source_->bytes_read();
     absl::StatusOr<absl::Span<const char>> block = source_->NextBlock();
     activity_.AddInputBytes(source_->bytes_read() - before);

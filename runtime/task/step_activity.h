@@ -29,6 +29,11 @@ class StepActivity {
   std::int64_t input_bytes() const { return input_bytes_; }
   std::int64_t output_bytes() const { return output_bytes_; }
 
+  /// A thread of the step begins, or has ended, a read, write or sync.
+  void BeginIo() { ++io_under_way_; }
+  void EndIo() { --io_under_way_; }
+  bool io_under_way() const { return io_under_way_ > 0; }
+
   void Cancel() { cancelled_ = true; }
   bool cancelled() const { return cancelled_; }
 
@@ -67,11 +72,26 @@ class StepActivity {
   const std::int64_t skip_bad_;
   std::atomic<std::int64_t> input_bytes_ = 0;
   std::atomic<std::int64_t> output_bytes_ = 0;
+  std::atomic<int> io_under_way_ = 0;
   std::atomic<bool> cancelled_ = false;
   mutable std::mutex mutex_;
   absl::btree_map<std::string, std::int64_t> counters_;  // guarded by mutex_
   std::int64_t num_skipped_ = 0;                         // guarded by mutex_
   std::vector<BadRecord> skipped_;                       // guarded by mutex_
+};
+
+/// Says that a read, write or sync of the step's files is under way, for as long as it exists. How
+/// long that takes is up to the disk, and not everything that waits for one looks so from outside:
+/// what FUSE serves does not.
+class FileIo {
+ public:
+  explicit FileIo(StepActivity& activity) : activity_(activity) { activity_.BeginIo(); }
+  ~FileIo() { activity_.EndIo(); }
+  FileIo(const FileIo&) = delete;
+  FileIo& operator=(const FileIo&) = delete;
+
+ private:
+  StepActivity& activity_;
 };
 
 /// The engine's view of a running step.
@@ -82,6 +102,8 @@ class ActivityContext : public StepContext {
 
   SlotPool& slots() override { return slots_; }
   void AddProgress(std::int64_t input_bytes) override { activity_.AddInputBytes(input_bytes); }
+  void BeginRead() override { activity_.BeginIo(); }
+  void EndRead() override { activity_.EndIo(); }
   void AddCounter(std::string_view name, std::int64_t value) override {
     activity_.AddCounter(name, value);
   }

@@ -38,6 +38,7 @@ absl::StatusOr<StepTotals> WriteRun(const StepImplementation& kind, const StepWo
   CountingRunSink sink(**writer, work.activity);
   absl::StatusOr<StepTotals> totals = kind.make_run(work, sink);
   if (!totals.ok()) return totals;
+  const FileIo io(work.activity);
   absl::StatusOr<v1::RunInfo> info =
       (*writer)->Finish(absl::StrCat(work.order.step(), ".", run.fence().attempt()));
   if (!info.ok()) return info.status();
@@ -56,6 +57,7 @@ absl::StatusOr<StepTotals> WritePart(const StepImplementation& kind, const StepW
   CountingPartSink sink(**writer, work.activity);
   absl::StatusOr<StepTotals> totals = kind.make_part(work, sink);
   if (!totals.ok()) return totals;
+  const FileIo io(work.activity);
   absl::StatusOr<v1::OutputPart> part = (*writer)->Finish();
   if (!part.ok()) return part.status();
   *result.mutable_part() = *std::move(part);

@@ -23,7 +23,10 @@ absl::StatusOr<StepTotals> JoinText(std::vector<std::unique_ptr<format::RunReade
     while (true) {
       if (activity.cancelled()) return absl::CancelledError("the job is being ended");
       const std::int64_t before = section->records();
-      const absl::StatusOr<absl::Span<const char>> block = section->NextBlock();
+      const absl::StatusOr<absl::Span<const char>> block = [&] {
+        const FileIo io(activity);
+        return section->NextBlock();
+      }();
       if (!block.ok()) return block.status();
       if (block->empty()) break;
       const std::int64_t records = section->records() - before;

@@ -32,14 +32,14 @@ class Mounts(WeirTest):
     def tmpfs(self, name="tmpfs"):
         return self.mount(name, "mount", "-t", "tmpfs", "weir-test")
 
-    def bindfs(self, name="bindfs"):
+    def bindfs(self, name="bindfs", *options):
         if not os.path.exists("/dev/fuse"):
             self.skipTest("no /dev/fuse on this machine")
         if shutil.which("bindfs") is None:
             self.skipTest("no program bindfs: deploy/install-packages test")
         source = self.path(name + "-source")
-        os.makedirs(source)
-        return self.mount(name, "bindfs", source)
+        os.makedirs(source, exist_ok=True)
+        return self.mount(name, "bindfs", *options, source)
 
     def overlay(self, name="overlay", lower=None):
         base = self.tmpfs(name + "-layers")

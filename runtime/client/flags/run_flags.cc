@@ -98,7 +98,8 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
 void AddEmbedded(CLI::App& command, EmbeddedOptions& embedded) {
   command
       .add_option("--workers", embedded.workers,
-                  "Workers inside this process (default: one a core)")
+                  "Workers inside this process (default: one a core, as far as a CPU quota keeps "
+                  "them busy)")
       ->check(CLI::Range(1, 256))
       ->type_name("N");
   command.add_option("--slots", embedded.slots, "Threads of each worker (default: 1)")

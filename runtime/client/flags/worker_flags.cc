@@ -35,7 +35,10 @@ void AddWorkerDaemon(CLI::App& app, const TakeCommand& take) {
                   "Name of this worker, unique in the cluster (default: host:port of the data "
                   "address)")
       ->type_name("NAME");
-  command.add_option("--slots", options->slots, "Threads of a task process (default: one a core)")
+  command
+      .add_option(
+          "--slots", options->slots,
+          "Threads of a task process (default: one a core, as far as a CPU quota keeps them busy)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   AddBytes(command, "--memory", options->memory_bytes,

@@ -186,15 +186,16 @@ absl::StatusOr<double> MeasureTaskStart(const TaskOptions& options, const std::s
   }
 }
 
-std::int64_t AvailableMemory(const std::string& meminfo) {
+std::int64_t AvailableMemory(const std::string& meminfo, const std::optional<GroupMemory>& group) {
   for (const absl::string_view line : absl::StrSplit(meminfo, '\n')) {
     const std::vector<absl::string_view> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
     std::int64_t kib = 0;
     if (words.size() >= 2 && words[0] == "MemAvailable:" && absl::SimpleAtoi(words[1], &kib)) {
-      return kib << 10;
+      const std::int64_t bytes = kib << 10;
+      return group ? std::min(bytes, group->available_bytes) : bytes;
     }
   }
-  return 0;
+  return group ? group->available_bytes : 0;
 }
 
 }  // namespace weir::worker

@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "runtime/base/mono_time.h"
 #include "runtime/env/event_loop.h"
+#include "runtime/worker/supervise/control_group.h"
 #include "runtime/worker/supervise/task_options.h"
 #include "runtime/worker/worker_options.h"
 
@@ -46,7 +48,8 @@ absl::Status MeasureDisk(const std::string& directory, const Clock& clock, Machi
 absl::StatusOr<double> MeasureTaskStart(const TaskOptions& options, const std::string& directory,
                                         const std::string& job, const Clock& clock);
 
-/// Reads MemAvailable from the text of /proc/meminfo; 0 when it is not there. Pure.
-std::int64_t AvailableMemory(const std::string& meminfo);
+/// Returns the less of MemAvailable in the text of /proc/meminfo and of what the control group
+/// leaves; 0 when neither is known. Pure.
+std::int64_t AvailableMemory(const std::string& meminfo, const std::optional<GroupMemory>& group);
 
 }  // namespace weir::worker

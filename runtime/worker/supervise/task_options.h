@@ -10,6 +10,8 @@
 
 #include "absl/time/time.h"
 #include "runtime/base/limits.h"
+#include "runtime/worker/supervise/control_group.h"
+#include "runtime/worker/supervise/task_liveness.h"
 
 namespace weir::worker {
 
@@ -26,7 +28,9 @@ struct TaskOptions {
   /// From process start to TaskEvent.Ready. Shorter than the master waits for PrepareJob, so that
   /// it hears the reason instead of its own timeout.
   absl::Duration start_timeout = limits::kTaskStart;
-  absl::Duration silence = limits::kTaskSilence;
+  LivenessBounds liveness;
+  /// Where it is read whether the kernel ended a task for want of memory.
+  ReadSmallFile read_kernel_file = ReadKernelFile;
   absl::Duration kill_grace = limits::kTaskKillGrace;
 };
 

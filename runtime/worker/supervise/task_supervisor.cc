@@ -14,6 +14,7 @@
 #include "runtime/base/valid_utf8.h"
 #include "runtime/worker/supervise/task_channel.h"
 #include "runtime/worker/supervise/task_process.h"
+#include "runtime/worker/supervise/thread_signs.h"
 
 namespace weir::worker {
 namespace {
@@ -71,6 +72,7 @@ absl::Status TaskSupervisor::Start(const std::string& directory,
   if (absl::Status status = parts->channel->Send(command); !status.ok()) return status;
 
   parts_ = std::move(parts);
+  oom_kills_before_ = CountOomKills(options_.read_kernel_file);
   state_ = State::kStarting;
   WatchExit();
   WatchOutput();
@@ -98,8 +100,9 @@ absl::Status TaskSupervisor::Run(v1::TaskCommand::Run run) {
   *command.mutable_run() = std::move(run);
   if (absl::Status status = parts_->channel->Send(command); !status.ok()) return status;
   state_ = State::kRunning;
-  last_growth_ = loop_.Now();
-  Arm(options_.silence, [this] { CheckSilence(); });
+  io_said_ = false;
+  liveness_.emplace(options_.liveness, loop_.Now());
+  Arm(options_.liveness.look(), [this] { LookAtStep(); });
   return absl::OkStatus();
 }
 
@@ -161,12 +164,9 @@ void TaskSupervisor::OnReady() {
 void TaskSupervisor::OnProgress(const v1::TaskEvent::Progress& progress) {
   // A last progress may cross the order to run the next step.
   if (state_ != State::kRunning || progress.step() != progress_.step) return;
-  if (progress.input_bytes_done() > progress_.input_bytes_done ||
-      progress.output_bytes_done() > output_bytes_done_) {
-    last_growth_ = loop_.Now();
-  }
   progress_.input_bytes_done = progress.input_bytes_done();
   output_bytes_done_ = progress.output_bytes_done();
+  io_said_ = io_said_ || progress.io_under_way();
 }
 
 void TaskSupervisor::OnResult(v1::StepResult result) {
@@ -180,20 +180,18 @@ void TaskSupervisor::OnResult(v1::StepResult result) {
   listener_.on_result(std::move(result));
 }
 
-void TaskSupervisor::CheckSilence() {
+void TaskSupervisor::LookAtStep() {
   // If the daemon itself was stopped for a while, what the task said meanwhile is still unread.
   parts_->channel->Drain();
   if (state_ != State::kRunning || cause_) return;
-  const absl::Duration silent = loop_.Now() - last_growth_;
-  if (silent < options_.silence) {
-    Arm(options_.silence - silent, [this] { CheckSilence(); });
-    return;
-  }
-  Condemn(MakeJobError(job_error::kTaskHung,
-                       absl::StrCat(order_.label(), " read and wrote nothing for ",
-                                    absl::FormatDuration(options_.silence), " after ",
-                                    progress_.input_bytes_done, " input bytes"),
-                       "look for an endless loop, or a record that takes very long"));
+  const TaskSign sign = {.input_bytes = progress_.input_bytes_done,
+                         .output_bytes = output_bytes_done_,
+                         .io_under_way = std::exchange(io_said_, false),
+                         .threads = ReadThreadSigns(pid())};
+  std::optional<HungTask> hung = liveness_->Look(sign, loop_.Now());
+  if (!hung) return Arm(options_.liveness.look(), [this] { LookAtStep(); });
+  Condemn(MakeJobError(job_error::kTaskHung, absl::StrCat(order_.label(), " ", hung->what),
+                       hung->advice));
 }
 
 void TaskSupervisor::OnChannelEnd(const absl::Status& status) {
@@ -227,7 +225,7 @@ void TaskSupervisor::OnExit() {
   ReadOutput(kTurnsMax);
   Disarm();
   const bool stopping = state_ == State::kStopping;
-  v1::JobError cause = CauseOf(end.Describe());
+  v1::JobError cause = CauseOf(end);
   state_ = State::kGone;
   // This runs inside a callback of a watch that it is about to destroy.
   loop_.Post([parts = std::move(parts_)] {});
@@ -238,7 +236,7 @@ void TaskSupervisor::OnExit() {
   }
 }
 
-v1::JobError TaskSupervisor::CauseOf(const std::string& end) const {
+v1::JobError TaskSupervisor::CauseOf(const ProcessEnd& end) const {
   v1::JobError cause;
   if (cause_) {
     cause = *cause_;
@@ -246,14 +244,38 @@ v1::JobError TaskSupervisor::CauseOf(const std::string& end) const {
     std::string when = " between steps";
     if (state_ == State::kStarting) when = " before it was ready";
     if (state_ == State::kRunning) when = absl::StrCat(" in ", order_.label());
-    cause = MakeJobError(job_error::kTaskCrashed,
-                         absl::StrCat("task process ended", when, " with ", end), kCrashAdvice);
+    cause = OutOfMemory(when, end).value_or(MakeJobError(
+        job_error::kTaskCrashed, absl::StrCat("task process ended", when, " with ", end.Describe()),
+        kCrashAdvice));
   }
   if (cause.stderr_tail().empty()) {
     cause.set_stderr_tail(
         ValidUtf8(output_.Last(static_cast<std::size_t>(limits::kStderrTailBytes))));
   }
   return cause;
+}
+
+// The kernel says nobody why it killed; but it counts.
+std::optional<v1::JobError> TaskSupervisor::OutOfMemory(const std::string& when,
+                                                        const ProcessEnd& end) const {
+  if (end.signal != SIGKILL) return std::nullopt;
+  const OomKills kills = CountOomKills(options_.read_kernel_file);
+  const bool in_group = kills.in_group > oom_kills_before_.in_group;
+  if (!in_group && kills.on_machine <= oom_kills_before_.on_machine) return std::nullopt;
+  const std::optional<GroupMemory> memory = ControlGroupMemory(options_.read_kernel_file);
+  const std::string limit = in_group && memory
+                                ? absl::StrCat("control group ", memory->group, " may hold ",
+                                               memory->limit_bytes, " bytes")
+                                : "the machine has no memory left";
+  return MakeJobError(
+      job_error::kOutOfMemory,
+      absl::StrCat("the kernel's OOM killer ended the task process", when, ": ", limit),
+      in_group
+          ? "give the worker's control group (container) more memory, or the task less to hold: "
+            "more --mappers and --reducers, more workers, fewer --slots; with --memory below "
+            "the limit a step ends by itself, saying what fills it"
+          : "run fewer workers on the machine, or give the task less to hold: more --mappers "
+            "and --reducers, fewer --slots, or a limit by --memory");
 }
 
 void TaskSupervisor::WatchOutput() {

@@ -10,10 +10,12 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "runtime/base/mono_time.h"
 #include "runtime/env/event_loop.h"
+#include "runtime/worker/supervise/control_group.h"
 #include "runtime/worker/supervise/output_tail.h"
+#include "runtime/worker/supervise/task_liveness.h"
 #include "runtime/worker/supervise/task_options.h"
+#include "runtime/worker/supervise/task_process.h"
 #include "runtime/worker/task_launcher.h"
 #include "weir/v1/steps.pb.h"
 
@@ -24,9 +26,8 @@ namespace weir::worker {
 /// Whatever the process does - crash, leave early, hang, ignore signals, flood its output, send
 /// garbage, never come up - ends in one call of on_failed with a named error, after which the
 /// process and its group are gone. Which limit cut it off is in TaskOptions: start_timeout until
-/// Ready, silence while a step runs (without growth of its input or output bytes), kill_grace
-/// between SIGTERM and SIGKILL. Thread-safety: on the loop only. Callbacks come from the loop,
-/// never inside a call to this; they
+/// Ready, liveness while a step runs, kill_grace between SIGTERM and SIGKILL.
+/// Thread-safety: on the loop only. Callbacks come from the loop, never inside a call to this; they
 ///   may call this, but not destroy it.
 /// Ownership: destruction kills the process and waits for it; Stop first to avoid the wait.
 /// Checked by: tests/unit/worker/task_supervisor_test.cc, with real processes.
@@ -61,9 +62,10 @@ class TaskSupervisor final : public JobTask {
   void ReadOutput(int turns_max);
   void WatchOutput();
   void WatchExit();
-  void CheckSilence();
+  void LookAtStep();
   void Condemn(v1::JobError cause);
-  v1::JobError CauseOf(const std::string& end) const;
+  v1::JobError CauseOf(const ProcessEnd& end) const;
+  std::optional<v1::JobError> OutOfMemory(const std::string& when, const ProcessEnd& end) const;
   void Arm(absl::Duration delay, env::Task task);
   void Disarm();
 
@@ -74,10 +76,12 @@ class TaskSupervisor final : public JobTask {
   State state_ = State::kNew;
   std::unique_ptr<Parts> parts_;
   OutputTail output_;
+  OomKills oom_kills_before_;
   v1::StepOrder order_;
   Progress progress_;
   std::int64_t output_bytes_done_ = 0;
-  MonoTime last_growth_;
+  bool io_said_ = false;  // since the last look
+  std::optional<TaskLiveness> liveness_;
   // Why the process was, or is about to be, ended by us or by its own word.
   std::optional<v1::JobError> cause_;
   env::Task stopped_;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "runtime/base/limits.h"
 #include "tests/unit/format/scratch_file.h"
 
 namespace weir::format {
@@ -52,6 +53,22 @@ TEST(FileAppenderTest, UnnamedFileDoesNotReplaceWhatHasItsName) {
 TEST(FileAppenderTest, UnnamedFileNeedsItsFolder) {
   const auto file = FileAppender::CreateUnnamed("/no/such/folder/a");
   EXPECT_TRUE(absl::IsNotFound(file.status())) << file.status();
+}
+
+TEST(FileAppenderTest, FileThatIsWrittenBackInStepsIsWhole) {
+  const ScratchFolder folder;
+  const auto file = FileAppender::Create(folder.File("a"), FileAppender::WriteBack::kInSteps);
+  ASSERT_TRUE(file.ok()) << file.status();
+  // Pieces that fall on no step, and more than three steps of them.
+  std::string bytes;
+  for (char c = 'a'; static_cast<std::int64_t>(bytes.size()) < 3 * limits::kWriteBackBytes; ++c) {
+    if (c == 'z') c = 'a';
+    const std::string piece(700'001, c);
+    ASSERT_TRUE((*file)->Append(piece).ok());
+    bytes += piece;
+  }
+  ASSERT_TRUE((*file)->Close(FileAppender::Sync::kYes).ok());
+  EXPECT_TRUE(ReadAll(folder.File("a")) == bytes);
 }
 
 }  // namespace

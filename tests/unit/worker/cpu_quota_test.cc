@@ -1,6 +1,8 @@
 #include "runtime/worker/measure/cpu_quota.h"
 
 #include <map>
+#include <optional>
+#include <string>
 
 #include "gtest/gtest.h"
 
@@ -53,6 +55,14 @@ TEST(CpuQuotaTest, NothingOrNonsenseIsNoQuota) {
   EXPECT_EQ(Cores({{"/proc/self/cgroup", "nonsense\n::\n0::\n0::relative\n"}}), std::nullopt);
   EXPECT_EQ(Cores({{"/proc/self/cgroup", "0::/\n"}, {"/sys/fs/cgroup/cpu.max", "0 0\n"}}),
             std::nullopt);
+}
+
+TEST(CpuQuotaTest, ThreadsThatAQuotaKeepsBusy) {
+  EXPECT_EQ(ThreadsFor(8, std::nullopt), 8);
+  EXPECT_EQ(ThreadsFor(8, 0.05), 1);
+  EXPECT_EQ(ThreadsFor(8, 2.0), 2);
+  EXPECT_EQ(ThreadsFor(8, 2.5), 3);
+  EXPECT_EQ(ThreadsFor(2, 16.0), 2);
 }
 
 }  // namespace

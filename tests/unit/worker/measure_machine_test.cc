@@ -63,9 +63,15 @@ TEST(MeasureMachine, AMissingTaskProgramIsAnError) {
 }
 
 TEST(MeasureMachine, ReadsAvailableMemory) {
-  EXPECT_EQ(AvailableMemory("MemTotal: 100 kB\nMemAvailable:     2048 kB\n"), 2 << 20);
-  EXPECT_EQ(AvailableMemory("MemTotal: 100 kB\n"), 0);
-  EXPECT_EQ(AvailableMemory(""), 0);
+  const std::string meminfo = "MemTotal: 100 kB\nMemAvailable:     2048 kB\n";
+  EXPECT_EQ(AvailableMemory(meminfo, std::nullopt), 2 << 20);
+  EXPECT_EQ(AvailableMemory("MemTotal: 100 kB\n", std::nullopt), 0);
+  EXPECT_EQ(AvailableMemory("", std::nullopt), 0);
+  GroupMemory group = {.group = "/g", .limit_bytes = 3 << 20, .available_bytes = 1 << 20};
+  EXPECT_EQ(AvailableMemory(meminfo, group), 1 << 20);
+  EXPECT_EQ(AvailableMemory("", group), 1 << 20);
+  group.available_bytes = 3 << 20;
+  EXPECT_EQ(AvailableMemory(meminfo, group), 2 << 20);
 }
 
 }  // namespace

@@ -6,13 +6,16 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include "runtime/base/task_frame.h"
 #include "weir/v1/steps.pb.h"
@@ -63,8 +66,9 @@ void SendReady() {
   Send(event);
 }
 
-void SendProgress(int step, std::int64_t bytes) {
+void SendProgress(int step, std::int64_t bytes, bool io_under_way = false) {
   v1::TaskEvent event;
+  event.mutable_progress()->set_io_under_way(io_under_way);
   event.mutable_progress()->set_step(step);
   event.mutable_progress()->set_input_bytes_done(bytes);
   Send(event);
@@ -117,22 +121,54 @@ void PrintSurroundings() {
   std::fflush(stdout);
 }
 
+constexpr std::chrono::hours kForEver(24);
+
+void ReportFor(std::chrono::nanoseconds time, int step, bool io_under_way) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+    SendProgress(step, 1000, io_under_way);
+    usleep(20'000);
+  }
+}
+
+void Compute(std::chrono::nanoseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
 void Misbehave(const std::string& mode, const v1::TaskCommand::Run& run) {
   const int step = run.order().step();
   if (mode == "segfault") {
     std::fputs("about to die\n", stderr);
     signal(SIGSEGV, SIG_DFL);  // a sanitizer may have taken it
     raise(SIGSEGV);
+  } else if (mode == "killed") {
+    raise(SIGKILL);
   } else if (mode == "leave") {
     _exit(0);
   } else if (mode == "exit-3") {
     _exit(3);
-  } else if (mode == "endless-loop") {
-    // As a task whose reporting still works while the user's code goes round in circles.
-    while (true) {
-      SendProgress(step, 1000);
-      usleep(20'000);
+  } else if (mode == "sleep") {
+    // As a task whose reporting still works while the user's code waits for itself.
+    ReportFor(kForEver, step, /*io_under_way=*/false);
+  } else if (mode == "write-for-ever") {
+    ReportFor(kForEver, step, /*io_under_way=*/true);
+  } else if (mode == "long-write") {
+    ReportFor(std::chrono::seconds(1), step, /*io_under_way=*/true);
+  } else if (mode == "compute-for-ever") {
+    std::thread user([] { Compute(kForEver); });
+    user.join();
+  } else if (mode == "compute") {
+    std::thread user([] { Compute(std::chrono::seconds(1)); });
+    user.join();
+  } else if (mode == "compute-in-child") {
+    const pid_t child = fork();
+    if (child == 0) {
+      Compute(std::chrono::seconds(1));
+      _exit(0);
     }
+    waitpid(child, nullptr, 0);
   } else if (mode == "stopped") {
     raise(SIGSTOP);
   } else if (mode == "slow") {

@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -139,8 +141,7 @@ struct Misbehaviour {
   std::string_view code = job_error::kTaskCrashed;
   std::string message;
   // The limit that cuts it off; none: it ends by itself.
-  absl::Duration TaskOptions::*limit = nullptr;
-  absl::Duration limit_value = absl::ZeroDuration();
+  std::function<void(TaskOptions&)> limit = nullptr;
   std::string stderr_tail = "";
 
   friend std::ostream& operator<<(std::ostream& out, const Misbehaviour& wrong) {
@@ -154,15 +155,14 @@ class TaskSupervisorErrorTest : public TaskSupervisorTest,
 TEST_P(TaskSupervisorErrorTest, EndsByName) {
   const Misbehaviour& wrong = GetParam();
   TaskOptions options = MisbehavingTask(wrong.behaviour);
-  if (wrong.limit != nullptr) options.*wrong.limit = wrong.limit_value;
+  if (wrong.limit != nullptr) wrong.limit(options);
   if (wrong.during == Misbehaviour::During::kStart) {
     Start(options);
   } else {
     StartStep(options);
   }
   ASSERT_TRUE(RunUntil(
-      loop_, [&] { return failed_.has_value(); },
-      wrong.limit != nullptr ? absl::Seconds(1) : absl::Seconds(3)))
+      loop_, [&] { return failed_.has_value(); }, absl::Seconds(3)))
       << "still running";
   EXPECT_EQ(failed_->code(), wrong.code);
   EXPECT_THAT(failed_->message(), HasSubstr(wrong.message));
@@ -188,18 +188,34 @@ INSTANTIATE_TEST_SUITE_P(
                      .behaviour = "leave-when-idle",
                      .during = Misbehaviour::During::kStart,
                      .message = "between steps with exit code 0"},
-        Misbehaviour{.name = "EndlessLoopThatStillReports",
-                     .behaviour = "endless-loop",
+        Misbehaviour{.name = "SleepsButStillReports",
+                     .behaviour = "sleep",
                      .code = job_error::kTaskHung,
-                     .message = "map 3 read and wrote nothing for 400ms after 1000 input",
-                     .limit = &TaskOptions::silence,
-                     .limit_value = absl::Milliseconds(400)},
+                     .message = "map 3 neither read, wrote nor computed for 400ms after 1000 input",
+                     .limit = [](TaskOptions& o) { o.liveness.silence = absl::Milliseconds(400); }},
+        Misbehaviour{.name = "EndlessLoop",
+                     .behaviour = "compute-for-ever",
+                     .code = job_error::kTaskHung,
+                     .message = "map 3 used a processor for 150ms without reading or writing",
+                     .limit =
+                         [](TaskOptions& o) {
+                           o.liveness.silence = absl::Milliseconds(200);
+                           o.liveness.loop_cpu = absl::Milliseconds(150);
+                         }},
+        Misbehaviour{.name = "WriteThatNeverEnds",
+                     .behaviour = "write-for-ever",
+                     .code = job_error::kTaskHung,
+                     .message = "map 3 read and wrote nothing, and hardly computed, for 600ms",
+                     .limit =
+                         [](TaskOptions& o) {
+                           o.liveness.silence = absl::Milliseconds(200);
+                           o.liveness.stall = absl::Milliseconds(600);
+                         }},
         Misbehaviour{.name = "StoppedProcess",
                      .behaviour = "stopped",
                      .code = job_error::kTaskHung,
-                     .message = "map 3 read and wrote nothing",
-                     .limit = &TaskOptions::silence,
-                     .limit_value = absl::Milliseconds(400)},
+                     .message = "map 3 neither read, wrote nor computed",
+                     .limit = [](TaskOptions& o) { o.liveness.silence = absl::Milliseconds(400); }},
         Misbehaviour{.name = "LeavesAChildBehindAndCrashes",
                      .behaviour = "child-then-crash",
                      .message = "signal SIGABRT"},
@@ -208,8 +224,7 @@ INSTANTIATE_TEST_SUITE_P(
                      .during = Misbehaviour::During::kStart,
                      .code = job_error::kTaskHung,
                      .message = "did not come up within 300ms",
-                     .limit = &TaskOptions::start_timeout,
-                     .limit_value = absl::Milliseconds(300)},
+                     .limit = [](TaskOptions& o) { o.start_timeout = absl::Milliseconds(300); }},
         Misbehaviour{.name = "DeadOnArrival",
                      .behaviour = "dead-on-arrival",
                      .during = Misbehaviour::During::kStart,
@@ -238,13 +253,82 @@ INSTANTIATE_TEST_SUITE_P(
                      .message = "cannot go on"}),
     [](const testing::TestParamInfo<Misbehaviour>& row) { return row.param.name; });
 
+// A kernel that has ended one more process each time it is asked.
+struct KillingKernel {
+  std::string counter_file;
+  int kills = 0;
+  std::optional<std::string> operator()(const std::string& path) {
+    if (path == "/proc/self/cgroup") return "0::/box\n";
+    if (path == "/sys/fs/cgroup/box/memory.max") return "67108864\n";
+    if (path == counter_file) return "oom_kill " + std::to_string(++kills) + "\n";
+    return std::nullopt;
+  }
+};
+
+class TaskOutOfMemoryTest : public TaskSupervisorTest {
+ protected:
+  v1::JobError ErrorOf(const std::string& behaviour, const std::string& counter_file) {
+    TaskOptions options = MisbehavingTask(behaviour);
+    options.read_kernel_file = KillingKernel{counter_file};
+    StartStep(options);
+    RunUntil(
+        loop_, [&] { return failed_.has_value(); }, absl::Seconds(3));
+    return failed_.value_or(v1::JobError());
+  }
+};
+
+TEST_F(TaskOutOfMemoryTest, OfItsControlGroup) {
+  const v1::JobError error = ErrorOf("killed", "/sys/fs/cgroup/box/memory.events");
+  EXPECT_EQ(error.code(), job_error::kOutOfMemory);
+  EXPECT_THAT(error.message(), HasSubstr("OOM killer ended the task process in map 3"));
+  EXPECT_THAT(error.message(), HasSubstr("/sys/fs/cgroup/box may hold 67108864 bytes"));
+  EXPECT_THAT(error.advice(), HasSubstr("--memory"));
+}
+
+TEST_F(TaskOutOfMemoryTest, OfTheMachine) {
+  const v1::JobError error = ErrorOf("killed", "/proc/vmstat");
+  EXPECT_EQ(error.code(), job_error::kOutOfMemory);
+  EXPECT_THAT(error.message(), HasSubstr("the machine has no memory left"));
+}
+
+TEST_F(TaskOutOfMemoryTest, AKillThatTheKernelDoesNotCountIsACrash) {
+  const v1::JobError error = ErrorOf("killed", "/none");
+  EXPECT_EQ(error.code(), job_error::kTaskCrashed);
+  EXPECT_THAT(error.message(), HasSubstr("SIGKILL"));
+}
+
+TEST_F(TaskOutOfMemoryTest, ACrashWhileOthersAreKilledIsACrash) {
+  const v1::JobError error = ErrorOf("exit-3", "/sys/fs/cgroup/box/memory.events");
+  EXPECT_EQ(error.code(), job_error::kTaskCrashed);
+}
+
 TEST_F(TaskSupervisorTest, SlowButSteadyIsLeftAlone) {
   TaskOptions options = MisbehavingTask("slow");
-  options.silence = absl::Milliseconds(400);
+  options.liveness.silence = absl::Milliseconds(400);
   StartStep(options);
   AwaitResult(absl::Seconds(5));
   Stop(absl::Seconds(1));
 }
+
+// Each takes a second without a byte, five times as long as a task may be silent.
+class TaskThatLivesTest : public TaskSupervisorTest,
+                          public testing::WithParamInterface<std::string> {};
+
+TEST_P(TaskThatLivesTest, IsLeftAlone) {
+  TaskOptions options = MisbehavingTask(GetParam());
+  options.liveness.silence = absl::Milliseconds(200);
+  StartStep(options);
+  AwaitResult(absl::Seconds(10));
+  Stop(absl::Seconds(1));
+}
+
+INSTANTIATE_TEST_SUITE_P(Tasks, TaskThatLivesTest,
+                         testing::Values("compute", "compute-in-child", "long-write"),
+                         [](const testing::TestParamInfo<std::string>& row) {
+                           std::string name = row.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 TEST_F(TaskSupervisorTest, IgnoresStop) {
   Start(MisbehavingTask("ignore-stop"));

@@ -1,0 +1,124 @@
+"""Slow is not hung: jobs on disks and processors that are slower than a task may be silent; and little memory has a name.
+
+The disk is ext4 on a loop device whose image lies on a bindfs with --write-rate: what is written goes to the page cache, and a sync takes
+as long as the rate says. Mounts and control groups are real: a test that cannot have them is SKIPPED, with the reason.
+"""
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+from control_groups import ControlGroup
+from file_systems_test import Mounts
+from weir_process import Cluster, count_words, read_parts
+
+# runtime/base/limits.h: kTaskSilence.
+SILENCE_S = 8
+
+
+class SlowDisk(Mounts):
+    def slow_bindfs(self, rate, prepare=lambda source: None):
+        source = self.path("slow-source")
+        os.makedirs(source)
+        prepare(source)
+        return self.bindfs("slow", f"--write-rate={rate}")
+
+    def slow_disk(self, rate, megabytes):
+        def prepare(source):
+            image = os.path.join(source, "image")
+            with open(image, "wb") as file:
+                file.truncate(megabytes << 20)
+            if shutil.which("mkfs.ext4") is None:
+                self.skipTest("no program mkfs.ext4 on this machine")
+            subprocess.run(["mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", image], check=True)
+        image = os.path.join(self.slow_bindfs(rate, prepare), "image")
+        return self.mount("disk", "mount", "-t", "ext4", "-o", "loop", image)
+
+    def test_100_mb_of_output_on_a_disk_of_2_mb_per_s(self):
+        records = self.path("records")
+        self.assert_ok(self.weir("data", "generate", "terasort", "--records", "1000000", "-o", records))
+        out = os.path.join(self.slow_disk("2M", 400), "out")
+        result = self.run_job("terasort", records, "-o", out, "--no-sample")
+        self.assert_ok(result)
+        self.assertGreater(result.seconds, 3 * SILENCE_S, "the disk was not slow: nothing tested")
+        self.assert_ok(self.weir("verify", out))
+        parts = [os.path.join(out, name) for name in os.listdir(out) if name.startswith("part-")]
+        self.assertEqual(sum(map(os.path.getsize, parts)), 100_000_000)
+
+    def test_one_write_that_takes_longer_than_silence(self):
+        # 256 KiB at 20 kB/s, through FUSE, where a writer does not look as if it waited for a disk.
+        text = self.write("text", " ".join(f"w{i:07}" for i in range(22_000)))
+        out = os.path.join(self.slow_bindfs("20k"), "out")
+        result = self.run_job("wordcount", text, "-o", out, "--workers", "1")
+        self.assert_ok(result)
+        self.assertGreater(result.seconds, SILENCE_S, "the disk was not slow: nothing tested")
+        self.assertEqual(sorted(read_parts(out)), sorted(b"%s\t%d" % row for row in count_words([text]).items()))
+
+
+class SmallQuota(Mounts):
+    def test_a_job_at_three_percent_of_a_processor(self):
+        # Each word once, in no order: the sort of the counted words shows no bytes for longer than silence.
+        text = self.write("text", " ".join("%08x" % (i * 2654435761 % 2**32) for i in range(1_200_000)))
+        group = ControlGroup.make(self, "cpu")
+        group.limit_cpu(0.03)
+        out = self.path("out")
+        client = self.start("run", "wordcount", text, "-o", out, "--workers", "4", "--slots", "1", "--no-sample",
+                            "--work-dir", self.work, preexec_fn=group.enter)
+        result = self.finish(client, timeout=120)
+        self.assert_ok(result)
+        self.assertGreater(result.seconds, 2 * SILENCE_S, "the quota was not small: nothing tested")
+        self.assert_ok(self.weir("verify", out))
+
+
+class LittleMemory(Mounts):
+    LIMIT = 64 << 20
+
+    def little_memory(self):
+        group = ControlGroup.make(self, "memory")
+        group.limit_memory(self.LIMIT)
+        return group
+
+    def test_the_kernel_ends_a_task_and_the_error_says_so(self):
+        records = self.path("records")
+        self.assert_ok(self.weir("data", "generate", "terasort", "--records", "1000000", "-o", records))
+        group = self.little_memory()
+        out = self.path("out")
+        job = ("run", "terasort", records, "-o", out, "--workers", "1", "--slots", "1", "--work-dir", self.work)
+        result = self.finish(self.start(*job, preexec_fn=group.enter))
+        self.assert_fails(result, 1, "OUT_OF_MEMORY", "OOM killer", group.directory, str(self.LIMIT), "--memory")
+        self.assert_nothing_left(out)
+        # As the advice says.
+        result = self.finish(self.start(*job, "--memory", "40MiB", preexec_fn=group.enter))
+        self.assert_fails(result, 1, "OUT_OF_MEMORY", "allowed are")
+        self.assert_nothing_left(out)
+
+    def test_a_worker_tells_what_its_group_leaves(self):
+        group = self.little_memory()
+        cluster = Cluster(self, workers=0)
+        worker = self.start("worker", "--master", cluster.address, "--name", "small", "--work-dir", self.work,
+                            preexec_fn=group.enter)
+        cluster.workers.append(worker)
+        cluster.wait_for_workers(1)
+        rows = json.loads(self.weir("list", "workers", "--json", "--master", cluster.address).out)["workers"]
+        self.assertLessEqual(rows[0]["available_memory_bytes"], self.LIMIT)
+        self.assertGreater(rows[0]["available_memory_bytes"], 0)
+        cluster.stop()
+        worker.communicate()
+
+    def test_a_worker_has_as_many_slots_as_its_quota_keeps_busy(self):
+        group = ControlGroup.make(self, "cpu")
+        group.limit_cpu(0.5)
+        cluster = Cluster(self, workers=0)
+        worker = self.start("worker", "--master", cluster.address, "--name", "small", "--work-dir", self.work,
+                            preexec_fn=group.enter)
+        cluster.workers.append(worker)
+        cluster.wait_for_workers(1)
+        rows = json.loads(self.weir("list", "workers", "--json", "--master", cluster.address).out)["workers"]
+        self.assertEqual(rows[0]["slots"], 1)
+        cluster.stop()
+        worker.communicate()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
