@@ -1,6 +1,7 @@
 #include "runtime/master/job/job_history.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -98,11 +99,11 @@ absl::StatusOr<v1::Plan> ReadGivenPlan(Journal& journal, const std::string& job_
 /// Puts a job that had not begun into the queue. Errors: its plan cannot be read.
 absl::Status Queue(Journal& journal, const v1::JobStatus& status,
                    std::vector<JobHistory::Waiting>& queue) {
-  JobHistory::Waiting waiting{status.job_id(), std::nullopt};
+  JobHistory::Waiting waiting{status.job_id(), nullptr};
   if (status.spec().has_plan()) {
     absl::StatusOr<v1::Plan> plan = ReadGivenPlan(journal, status.job_id());
     if (!plan.ok()) return plan.status();
-    waiting.given_plan = *std::move(plan);
+    waiting.given_plan = std::make_shared<const v1::Plan>(*std::move(plan));
   }
   queue.push_back(std::move(waiting));
   return absl::OkStatus();

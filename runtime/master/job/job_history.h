@@ -3,6 +3,7 @@
 // What an earlier master left in the journal. Upstream: Journal. Downstream: Master::Start.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,7 +21,7 @@ namespace weir::master {
 struct JobHistory {
   struct Waiting {
     std::string job_id;
-    std::optional<v1::Plan> given_plan;
+    std::shared_ptr<const v1::Plan> given_plan;  // null: none was given
   };
 
   std::int64_t last_master_epoch = 0;

@@ -1,5 +1,6 @@
 #include "runtime/rpc/grpc/tls_probe.h"
 
+#include <grpc/support/time.h>
 #include <netdb.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -15,8 +16,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "runtime/base/fd.h"
+#include "runtime/rpc/grpc/call_settings.h"
 #include "runtime/rpc/grpc/certificate_text.h"
 
 namespace weir::rpc {
@@ -44,13 +46,13 @@ Peer SplitPeer(const std::string& peer) {
 }
 
 // False when `deadline` came first.
-bool WaitFor(int fd, short events, absl::Time deadline) {
-  const auto left = std::max<std::int64_t>(0, absl::ToInt64Milliseconds(deadline - absl::Now()));
+bool WaitFor(int fd, short events, gpr_timespec deadline) {
+  const gpr_timespec left = gpr_time_sub(deadline, gpr_now(GPR_CLOCK_MONOTONIC));
   pollfd wanted{fd, events, 0};
-  return ::poll(&wanted, 1, static_cast<int>(left)) == 1;
+  return ::poll(&wanted, 1, std::max(0, gpr_time_to_millis(left))) == 1;
 }
 
-Fd ConnectTo(const Peer& peer, absl::Time deadline) {
+Fd ConnectTo(const Peer& peer, gpr_timespec deadline) {
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -105,7 +107,7 @@ enum class Step { kDone, kFailed, kTimeUp };
 
 // Repeats a call of OpenSSL until it is through; `result` is its last answer.
 template <typename Call>
-Step Drive(SSL* connection, int fd, absl::Time deadline, const Call& call, int& error) {
+Step Drive(SSL* connection, int fd, gpr_timespec deadline, const Call& call, int& error) {
   while (true) {
     ERR_clear_error();
     const int result = call();
@@ -153,7 +155,7 @@ absl::Status TheirsRefused(const std::string& peer, SSL* connection) {
 absl::Status TryTlsHandshake(const std::string& peer, const Security& security,
                              absl::Duration timeout) {
   if (!security.tls || absl::StartsWith(peer, "unix:")) return absl::OkStatus();
-  const absl::Time deadline = absl::Now() + timeout;
+  const gpr_timespec deadline = DeadlineAfter(timeout);
   const Peer address = SplitPeer(peer);
   const Fd fd = ConnectTo(address, deadline);
   if (!fd.valid()) return absl::OkStatus();
