@@ -139,7 +139,7 @@ class OutputThatCannotBeReplaced(Mounts):
         old = self.path("old")
         self.assert_ok(self.run_job("wordcount", text, "-o", old))
         out = os.path.join(self.overlay(lower=old), "out")
-        self.check_refused(out, 1, "OUTPUT_UNUSABLE", "cannot move the old output", "the job has not run")
+        self.check_refused(out, 4, "OUTPUT_UNUSABLE", "cannot move the old output", "the job has not run")
         self.assertEqual(sorted(read_parts(out)), counted("x y x"))
 
     def test_current_directory_and_those_above_it(self):
