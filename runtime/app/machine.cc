@@ -54,6 +54,25 @@ std::string TemporaryDirectory(const std::string& chosen) {
   return error ? directory : absolute.string();
 }
 
+std::string WorkerDirectory(const std::string& chosen) {
+  if (!chosen.empty()) return TemporaryDirectory(chosen);
+  std::string state = EnvironmentVariable("XDG_STATE_HOME");
+  if (!state.starts_with('/')) {
+    const std::string home = EnvironmentVariable("HOME");
+    state = ::geteuid() == 0 ? "/var/lib" : home.starts_with('/') ? home + "/.local/state" : "";
+  }
+  const std::filesystem::path directory = state + "/weir/work";
+  std::error_code error;
+  if (!state.empty()) std::filesystem::create_directories(directory, error);
+  if (!state.empty() && !error && ::access(directory.c_str(), W_OK | X_OK) == 0) return directory;
+  const std::string temporary = TemporaryDirectory("");
+  LogWarning(
+      "Work directory lies among temporary files, which cleaners may remove; choose another "
+      "with --work-dir",
+      {{"directory", temporary}, {"instead_of", directory.string()}});
+  return temporary;
+}
+
 std::string WorkingDirectory() {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::current_path(error);

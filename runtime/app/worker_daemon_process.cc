@@ -26,6 +26,7 @@
 #include "runtime/worker/measure/cpu_quota.h"
 #include "runtime/worker/measure/measure_machine.h"
 #include "runtime/worker/supervise/task_processes.h"
+#include "runtime/worker/work_directory.h"
 #include "runtime/worker/worker_daemon.h"
 
 namespace weir::app {
@@ -142,6 +143,10 @@ class WorkerProcess {
   }
 
   absl::Status Start() {
+    if (absl::Status usable = worker::WorkDirectory::Check(process_.storage, work_dir_);
+        !usable.ok()) {
+      return usable;
+    }
     auto data_server = MakeServer();
     if (!data_server.ok()) return data_server.status();
     data_server_ = *std::move(data_server);
@@ -210,7 +215,7 @@ class WorkerProcess {
   void MeasureMachine() {
     if (options_.measure) {
       const worker::Clock clock = [this] { return process_.loop.Now(); };
-      const std::string directory = TemporaryDirectory(options_.work_dir);
+      const std::string& directory = work_dir_;
       {
         PoolThreads pool(slots());
         worker::MeasureCompute(pool.pool(), slots(), Cores(), {clock, env::ThreadCpuTime},
@@ -247,7 +252,7 @@ class WorkerProcess {
     made.data_endpoint =
         Advertised(options_, options_.data_listen, Split(data_server_->endpoint()).port);
     made.name = options_.name.empty() ? made.data_endpoint : options_.name;
-    made.work_dir = TemporaryDirectory(options_.work_dir);
+    made.work_dir = work_dir_;
     made.slots = slots();
     made.machine = machine_;
     made.memory_bytes = options_.memory_bytes;
@@ -286,6 +291,7 @@ class WorkerProcess {
   }
 
   const client::WorkerDaemonOptions& options_;
+  const std::string work_dir_ = WorkerDirectory(options_.work_dir);
   const rpc::Security& security_;
   ControlProcess process_;
   Interrupts interrupts_{process_.loop};

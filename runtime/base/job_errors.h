@@ -17,6 +17,7 @@ inline constexpr std::string_view kTaskCrashed = "TASK_CRASHED";
 inline constexpr std::string_view kTaskHung = "TASK_HUNG";
 inline constexpr std::string_view kUserError = "USER_ERROR";
 inline constexpr std::string_view kBadRecord = "BAD_RECORD";
+inline constexpr std::string_view kWorkDirectoryLost = "WORK_DIRECTORY_LOST";
 inline constexpr std::string_view kDiskFull = "DISK_FULL";
 inline constexpr std::string_view kOutOfMemory = "OUT_OF_MEMORY";
 inline constexpr std::string_view kOutputExists = "OUTPUT_EXISTS";

@@ -115,7 +115,8 @@ Json WorkerToJson(const v1::WorkerStatus& worker) {
           {"task_start_s", worker.profile().task_start_s()},
           {"port_bytes_per_s", worker.profile().port_bytes_per_s()},
           {"rack", worker.profile().rack()},
-          {"seconds_since_heartbeat", worker.seconds_since_heartbeat()}};
+          {"seconds_since_heartbeat", worker.seconds_since_heartbeat()},
+          {"left_because", worker.left_because()}};
 }
 
 std::string JsonDocument(const Json& members) {

@@ -96,6 +96,7 @@ class Master::Impl {
   void Lose(const RegisteredWorker& worker, const std::string& why);
   /// Everything that uses the worker under this epoch hears that it is gone.
   void TellLoss(WorkerId worker, Epoch epoch, const std::string& why);
+  absl::StatusOr<v1::HeartbeatResponse> TakeLeave(const v1::HeartbeatRequest& request);
   void StopIfIdle();
   /// OK when a report is of this master's time and its sender holds its lease.
   absl::Status CheckSender(const v1::Fence& fence, WorkerId worker) const;

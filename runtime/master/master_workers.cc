@@ -55,6 +55,7 @@ void Master::Impl::Handle(rpc::Call<rpc::Heartbeat> call) {
                                                       " is over, now ", context_->master_epoch,
                                                       "; drop all attempts and register again")));
   }
+  if (!request.leaving().empty()) return call.reply(TakeLeave(request));
   absl::Status renewed = workers_->Heartbeat(request, seams_.loop.Now());
   if (!renewed.ok()) return call.reply(renewed);
   for (const v1::StepProgress& progress : request.progress()) {
@@ -69,6 +70,16 @@ void Master::Impl::Handle(rpc::Call<rpc::Heartbeat> call) {
       response.add_release_jobs(job_id);
   }
   call.reply(std::move(response));
+}
+
+absl::StatusOr<v1::HeartbeatResponse> Master::Impl::TakeLeave(const v1::HeartbeatRequest& request) {
+  const absl::StatusOr<RegisteredWorker> worker = workers_->Leave(request, seams_.loop.Now());
+  if (!worker.ok()) return worker.status();
+  LogInfo(
+      "Worker left",
+      {{"worker", worker->identity.name()}, {"epoch", worker->epoch}, {"why", request.leaving()}});
+  TellLoss(worker->id, worker->epoch, absl::StrCat("left: ", request.leaving()));
+  return v1::HeartbeatResponse();
 }
 
 namespace {

@@ -29,6 +29,11 @@ absl::StatusOr<RunSource> OpenRun(const RunCatalog& catalog, v1::DataRequest req
   }
   RunSource source{Fd(::open(run->path.c_str(), O_RDONLY | O_CLOEXEC)), std::move(request),
                    run->probe};
+  if (!source.file.valid() && errno == ENOENT) {
+    return absl::NotFoundError(absl::StrCat(run->path,
+                                            " was removed while the job ran; if something cleans "
+                                            "up there, choose another --work-dir"));
+  }
   if (!source.file.valid()) return ErrnoStatus(errno, absl::StrCat("cannot open ", run->path));
   return source;
 }

@@ -11,6 +11,7 @@ namespace weir::worker {
 namespace {
 
 constexpr char kLockName[] = "/lock";
+constexpr char kJobsName[] = "/jobs";
 
 // Names often are host:port; whatever is not plain becomes '_', so that a name is one path
 // component.
@@ -57,6 +58,7 @@ absl::StatusOr<WorkDirectory> WorkDirectory::Claim(env::Storage& storage,
                                                    const std::string& name,
                                                    const std::string& incarnation) {
   if (name.empty()) return absl::InvalidArgumentError("a worker needs a name");
+  if (absl::Status usable = Check(storage, work_dir); !usable.ok()) return usable;
   const std::string prefix = absl::StrCat("weir-worker-", PlainName(name), "-");
   const std::string own = absl::StrCat(prefix, incarnation);
   const std::string path = absl::StrCat(work_dir, "/", own);
@@ -68,7 +70,7 @@ absl::StatusOr<WorkDirectory> WorkDirectory::Claim(env::Storage& storage,
   if (absl::Status status = storage.MakePrivate(unnamed); !status.ok()) return status;
   auto lock = storage.MakeLock(absl::StrCat(unnamed, kLockName));
   absl::Status status = lock.status();
-  if (status.ok()) status = storage.MakeDirectory(absl::StrCat(unnamed, "/jobs"));
+  if (status.ok()) status = storage.MakeDirectory(absl::StrCat(unnamed, kJobsName));
   if (status.ok()) status = storage.Rename(unnamed, path);
   if (!status.ok()) {
     storage.RemoveAll(unnamed).IgnoreError();
@@ -78,9 +80,42 @@ absl::StatusOr<WorkDirectory> WorkDirectory::Claim(env::Storage& storage,
   return WorkDirectory(path, *std::move(lock));
 }
 
+absl::StatusOr<std::optional<WorkDirectory>> WorkDirectory::ClaimIfGone(
+    env::Storage& storage, const std::string& path, const std::string& work_dir,
+    const std::string& name, const std::string& incarnation) {
+  // A cleaner may take the lock and leave directories, or the other way round.
+  for (const char* entry : {kLockName, kJobsName}) {
+    const absl::Status there = storage.Stat(absl::StrCat(path, entry)).status();
+    if (!absl::IsNotFound(there)) continue;
+    storage.RemoveAll(path).IgnoreError();
+    absl::StatusOr<WorkDirectory> claimed = Claim(storage, work_dir, name, incarnation);
+    if (!claimed.ok()) return claimed.status();
+    return std::optional<WorkDirectory>(*std::move(claimed));
+  }
+  return std::optional<WorkDirectory>();
+}
+
+absl::Status WorkDirectory::Check(env::Storage& storage, const std::string& work_dir) {
+  const auto found = storage.Stat(work_dir);
+  constexpr char kAdvice[] = "or choose another with --work-dir";
+  if (absl::IsNotFound(found.status())) {
+    return absl::NotFoundError(
+        absl::StrCat("the work directory ", work_dir, " does not exist: make it, ", kAdvice));
+  }
+  if (found.ok() && !found->is_directory) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the work directory ", work_dir, " is no directory: move it away, ", kAdvice));
+  }
+  if (absl::IsPermissionDenied(found.status()) || !storage.MayWriteIn(work_dir)) {
+    return absl::PermissionDeniedError(absl::StrCat("this user cannot write to the work directory ",
+                                                    work_dir, ": open it to them, ", kAdvice));
+  }
+  return found.status();
+}
+
 absl::Status WorkDirectory::Remove(env::Storage& storage) {
   // The lock goes last, so that a removal cut short can be finished by the next daemon.
-  absl::Status status = storage.RemoveAll(absl::StrCat(path_, "/jobs"));
+  absl::Status status = storage.RemoveAll(absl::StrCat(path_, kJobsName));
   if (status.ok()) status = storage.RemoveAll(path_);
   lock_.reset();
   return status;

@@ -4,6 +4,7 @@
 // can be told from what living ones use.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -26,6 +27,16 @@ class WorkDirectory {
   static absl::StatusOr<WorkDirectory> Claim(env::Storage& storage, const std::string& work_dir,
                                              const std::string& name,
                                              const std::string& incarnation);
+
+  /// Claims `path` anew, under the same name, if somebody has removed it; nothing if it is there.
+  /// Errors: as Claim.
+  static absl::StatusOr<std::optional<WorkDirectory>> ClaimIfGone(env::Storage& storage,
+                                                                  const std::string& path,
+                                                                  const std::string& work_dir,
+                                                                  const std::string& name,
+                                                                  const std::string& incarnation);
+  /// Says whether directories of daemons can be made in `work_dir`, and if not, what to do.
+  static absl::Status Check(env::Storage& storage, const std::string& work_dir);
 
   const std::string& path() const { return path_; }
   /// Removes the directory with all that is in it and gives up the lock.

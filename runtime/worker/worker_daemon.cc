@@ -53,7 +53,7 @@ void WorkerDaemon::Start(absl::AnyInvocable<void(absl::Status)> started) {
     state_ = State::kServing;
     LogInfo("Worker started", {{"worker", options_.name}, {"directory", directory_->path()}});
     started(absl::OkStatus());
-    MeasureFreeDisk();
+    LookAtDirectory(nullptr);
     Turn();
   };
   seams_.disk_pool.Run([&storage = seams_.storage, &loop = seams_.loop,
@@ -72,7 +72,11 @@ void WorkerDaemon::Turn() {
   for (const LeaseAction action : keeper_.Advance(seams_.loop.Now())) {
     switch (action) {
       case LeaseAction::kRegister:
-        SendRegister();
+        if (leaving_.empty()) {
+          SendRegister();
+        } else {
+          LookAtDirectory([this] { StayAway(); });
+        }
         break;
       case LeaseAction::kHeartbeat:
         SendHeartbeat();
@@ -134,6 +138,13 @@ void WorkerDaemon::SendRegister() {
   seams_.cluster.Send<rpc::Register>(std::move(request), WhileAlive(std::move(answered)));
 }
 
+void WorkerDaemon::StayAway() {
+  if (leaving_.empty()) return SendRegister();
+  keeper_.OnRegisterAnswer(absl::FailedPreconditionError(leaving_), seams_.loop.Now())
+      .IgnoreError();
+  Turn();
+}
+
 void WorkerDaemon::SendHeartbeat() {
   const Registration& granted = *keeper_.registration();
   v1::HeartbeatRequest request;
@@ -141,6 +152,7 @@ void WorkerDaemon::SendHeartbeat() {
   request.set_worker_epoch(granted.worker_epoch);
   request.set_master_epoch(granted.master_epoch);
   request.set_free_disk_bytes(free_disk_bytes_);
+  request.set_leaving(leaving_);
   for (const auto& [id, job] : jobs_) {
     request.add_held_jobs(id);
     const auto progress = job->progress();
@@ -150,33 +162,71 @@ void WorkerDaemon::SendHeartbeat() {
     entry.set_step(progress->step);
     entry.set_input_bytes_done(progress->input_bytes_done);
   }
-  auto answered = [this](const absl::StatusOr<v1::HeartbeatResponse>& answer) {
-    keeper_.OnHeartbeatAnswer(answer.status(), seams_.loop.Now());
+  auto answered = [this,
+                   left = !leaving_.empty()](const absl::StatusOr<v1::HeartbeatResponse>& answer) {
+    keeper_.OnHeartbeatAnswer(left && answer.ok() ? absl::NotFoundError("left") : answer.status(),
+                              seams_.loop.Now());
     if (answer.ok()) {
       for (const std::string& id : answer->release_jobs()) {
         if (jobs_.contains(id)) Release(id, [](const absl::StatusOr<std::string>&) {});
       }
     }
-    MeasureFreeDisk();
+    LookAtDirectory(nullptr);
     Turn();
   };
   seams_.cluster.Send<rpc::Heartbeat>(std::move(request), keeper_.HeartbeatTimeout(),
                                       WhileAlive(std::move(answered)));
 }
 
-void WorkerDaemon::MeasureFreeDisk() {
-  if (measuring_disk_) return;
-  measuring_disk_ = true;
-  auto measured = WhileAlive([this](const absl::StatusOr<std::int64_t>& bytes) {
-    measuring_disk_ = false;
-    if (bytes.ok()) free_disk_bytes_ = *bytes;
+struct WorkerDaemon::DirectoryLook {
+  absl::StatusOr<std::optional<WorkDirectory>> anew;
+  absl::StatusOr<std::int64_t> free_bytes;
+};
+
+void WorkerDaemon::LookAtDirectory(env::Task looked) {
+  if (looked) after_look_.push_back(std::move(looked));
+  if (looking_ || !directory_ || state_ == State::kStopping) return;
+  looking_ = true;
+  auto done = WhileAlive([this, waiting = std::exchange(after_look_, {})](
+                             std::shared_ptr<DirectoryLook> look) mutable {
+    looking_ = false;
+    OnDirectoryLook(std::move(*look));
+    for (env::Task& task : waiting) task();
+    if (state_ == State::kStopping) return OnJobGone();
+    if (!after_look_.empty()) LookAtDirectory(nullptr);
   });
   seams_.disk_pool.Run([&storage = seams_.storage, &loop = seams_.loop, path = directory_->path(),
-                        measured = std::move(measured)]() mutable {
-    loop.Post([bytes = storage.FreeBytes(path), measured = std::move(measured)]() mutable {
-      measured(bytes);
-    });
+                        work_dir = options_.work_dir, name = options_.name,
+                        incarnation = incarnation_, done = std::move(done)]() mutable {
+    auto look = std::make_shared<DirectoryLook>(
+        DirectoryLook{WorkDirectory::ClaimIfGone(storage, path, work_dir, name, incarnation), 0});
+    look->free_bytes = storage.FreeBytes(path);
+    loop.Post(
+        [look = std::move(look), done = std::move(done)]() mutable { done(std::move(look)); });
   });
+}
+
+void WorkerDaemon::OnDirectoryLook(DirectoryLook look) {
+  if (look.free_bytes.ok()) free_disk_bytes_ = *look.free_bytes;
+  if (!directory_ || state_ == State::kStopping) return;
+  if (!look.anew.ok()) {
+    const bool news = leaving_.empty();
+    leaving_ = std::string(look.anew.status().message());
+    if (!news) return;
+    LogError("Work directory was removed and cannot be made again; leaves the cluster until it can",
+             {{"worker", options_.name}, {"error", leaving_}});
+    return LoseJobFiles();
+  }
+  leaving_.clear();
+  if (!look.anew->has_value()) return;
+  directory_ = *std::move(*look.anew);
+  LogWarning("Work directory was removed; made a new one",
+             {{"worker", options_.name}, {"directory", directory_->path()}});
+  LoseJobFiles();
+}
+
+void WorkerDaemon::LoseJobFiles() {
+  for (const auto& [id, job] : jobs_) job->OnFilesLost();
 }
 
 void WorkerDaemon::ReleaseAll() {
@@ -201,8 +251,29 @@ void WorkerDaemon::Stop(env::Task stopped) {
   table_.Close();
   prober_.Stop();
   Turn();  // ends the timer
+  SendLeave();
   ReleaseAll();
   OnJobGone();
+}
+
+// A worker that leaves says so: else it would count as lost once its lease ends.
+void WorkerDaemon::SendLeave() {
+  if (!registered()) return;
+  const Registration& granted = *keeper_.registration();
+  v1::HeartbeatRequest request;
+  request.set_worker_id(granted.worker_id);
+  request.set_worker_epoch(granted.worker_epoch);
+  request.set_master_epoch(granted.master_epoch);
+  request.set_free_disk_bytes(free_disk_bytes_);
+  request.set_leaving("it was stopped");
+  leave_under_way_ = true;
+  // A master that is gone must not hold up the end.
+  constexpr absl::Duration kLeaveTimeout = absl::Seconds(1);
+  seams_.cluster.Send<rpc::Heartbeat>(std::move(request), kLeaveTimeout,
+                                      WhileAlive([this](const auto& /*answer*/) {
+                                        leave_under_way_ = false;
+                                        OnJobGone();
+                                      }));
 }
 
 }  // namespace weir::worker

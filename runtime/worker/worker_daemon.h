@@ -75,7 +75,15 @@ class WorkerDaemon {
   void SendRegister();
   void SendHeartbeat();
   void ReleaseAll();
-  void MeasureFreeDisk();
+  // Answers a registration that is due while this worker cannot serve.
+  void StayAway();
+  void SendLeave();
+  // Looks whether the directory is there, makes a new one if not, and calls `looked`, if given,
+  // after a look that began later than this call.
+  void LookAtDirectory(env::Task looked);
+  struct DirectoryLook;
+  void OnDirectoryLook(DirectoryLook look);
+  void LoseJobFiles();
   // Jobs (worker_daemon_calls.cc).
   void Release(const std::string& job_id, WorkerJob::Released released);
   void OnJobGone();
@@ -104,7 +112,11 @@ class WorkerDaemon {
   env::Task stopped_;
   std::string register_failure_;
   std::int64_t free_disk_bytes_ = 0;
-  bool measuring_disk_ = false;
+  bool looking_ = false;
+  std::vector<env::Task> after_look_;
+  // Why this worker cannot serve, and leaves; empty: it can.
+  std::string leaving_;
+  bool leave_under_way_ = false;
   // Loop-confined callbacks ask it whether this daemon still exists.
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };

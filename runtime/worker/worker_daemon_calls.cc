@@ -1,6 +1,7 @@
 // What the master orders: fences are checked here, the rest is the job's.
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/job_errors.h"
 #include "runtime/base/log.h"
 #include "runtime/worker/worker_daemon.h"
 
@@ -22,8 +23,17 @@ void WorkerDaemon::Handle(rpc::Call<rpc::PrepareJob> call) {
     LogInfo("Job goes on under a new plan", {{"job", job_id}, {"worker", options_.name}});
     jobs_.at(job_id)->Renew(std::move(call.request));
   }
-  jobs_.at(job_id)->Prepare(
-      [call = std::move(call)](const absl::Status& status) mutable { call.Acknowledge(status); });
+  auto prepared = [call = std::move(call)](const absl::Status& status) mutable {
+    call.Acknowledge(status);
+  };
+  // Cleaners remove what lies about for long; a job that begins shall not fail by that.
+  LookAtDirectory(
+      WhileAlive([this, job = jobs_.at(job_id), prepared = std::move(prepared)]() mutable {
+        if (leaving_.empty()) return job->Prepare(std::move(prepared));
+        v1::JobError error = MakeJobError(job_error::kWorkDirectoryLost, leaving_);
+        error.set_worker(options_.name);
+        prepared(StatusFromJobError(absl::StatusCode::kUnavailable, error));
+      }));
 }
 
 void WorkerDaemon::Handle(rpc::Call<rpc::StartStep> call) {
@@ -95,7 +105,7 @@ void WorkerDaemon::Release(const std::string& job_id, WorkerJob::Released releas
 void WorkerDaemon::OnJobGone() {
   if (!jobs_.empty()) return;
   if (drained_) std::exchange(drained_, nullptr)();
-  if (state_ == State::kStopping) RemoveDirectory();
+  if (state_ == State::kStopping && !leave_under_way_ && !looking_) RemoveDirectory();
 }
 
 void WorkerDaemon::RemoveDirectory() {

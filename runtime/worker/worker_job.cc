@@ -164,6 +164,35 @@ void WorkerJob::EndRelease(const absl::Status& status) {
   }
 }
 
+void WorkerJob::OnFilesLost() {
+  if (state_ == State::kPreparing) {
+    return EndPreparation(StatusFromJobError(absl::StatusCode::kInternal, FilesLost()));
+  }
+  if (state_ != State::kReady) return;
+  state_ = State::kFailed;
+  failure_ = Named(FilesLost(), "");
+  LogWarning("Job lost its files",
+             {{"job", request_.fence().job_id()}, {"error", DescribeJobError(*failure_)}});
+  if (step_) FailStep(*failure_);
+}
+
+v1::JobError WorkerJob::FilesLost() const {
+  return MakeJobError(job_error::kWorkDirectoryLost,
+                      absl::StrCat("directory ", paths_.root, " was removed while the job ran"),
+                      absl::StrCat("submit the job again; if something cleans up ",
+                                   options_.work_dir, ", choose another --work-dir"));
+}
+
+void WorkerJob::FindCause(v1::JobError error, absl::AnyInvocable<void(v1::JobError)> found) {
+  OnDiskPool(
+      [&storage = seams_.storage, root = paths_.root] { return storage.Stat(root).status(); },
+      [this, error = std::move(error),
+       found = std::move(found)](const absl::Status& there) mutable {
+        if (absl::IsNotFound(there)) error = Named(FilesLost(), error.step());
+        found(std::move(error));
+      });
+}
+
 v1::JobError WorkerJob::OwnError(const absl::Status& status) const {
   // Codes of input and output files would mislead here: these are the worker's own files.
   if (CarriesJobError(status) || IsDiskFull(status)) return JobErrorFromStatus(status);

@@ -54,6 +54,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   /// Accepts a grant; its result goes to the master as a report.
   /// Errors: kInvalidArgument (order), kResourceExhausted.
   absl::Status GrantTransfer(v1::GrantTransferRequest request);
+  /// Fails the job: its directory was removed, with all that lay in it.
+  void OnFilesLost();
   /// Ends everything. May be called again, for example after a failure.
   void Release(Released released);
 
@@ -76,6 +78,9 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void OnSpecWritten(const absl::Status& status);
   void OnStepResult(v1::StepResult result);
   void FailStep(v1::JobError error);
+  // Passes `error` on, or the loss of this job's files if that is the reason for it.
+  void FindCause(v1::JobError error, absl::AnyInvocable<void(v1::JobError)> found);
+  v1::JobError FilesLost() const;
   void ReportStep(v1::StepResult result);
   // Transfers (worker_job_transfers.cc).
   void StartReadyTransfers();
@@ -117,6 +122,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   struct ActiveStep {
     v1::TaskCommand::Run run;
     MonoTime started;
+    bool failed = false;
   };
   std::optional<ActiveStep> step_;
   RunFiles files_;

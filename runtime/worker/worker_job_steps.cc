@@ -128,10 +128,15 @@ void WorkerJob::OnStepResult(v1::StepResult result) {
 }
 
 void WorkerJob::FailStep(v1::JobError error) {
-  v1::StepResult result;
-  result.set_step(step_->run.order().step());
-  *result.mutable_error() = Named(std::move(error), step_->run.order().label());
-  ReportStep(std::move(result));
+  if (step_->failed) return;
+  step_->failed = true;
+  FindCause(std::move(error), [this](v1::JobError cause) {
+    if (!step_ || state_ == State::kReleasing) return;
+    v1::StepResult result;
+    result.set_step(step_->run.order().step());
+    *result.mutable_error() = Named(std::move(cause), step_->run.order().label());
+    ReportStep(std::move(result));
+  });
 }
 
 void WorkerJob::ReportStep(v1::StepResult result) {

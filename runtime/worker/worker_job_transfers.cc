@@ -108,10 +108,15 @@ void WorkerJob::OnTransferEnd(const v1::GrantTransferRequest& grant, const absl:
   report.set_run_s(run_s);
   if (status.ok()) {
     report.set_bytes(grant.order().bytes());
+    ReportTransfer(grant.fence(), std::move(report));
   } else {
-    *report.mutable_error() = TransferError(grant.order(), status);
+    FindCause(TransferError(grant.order(), status),
+              [this, fence = grant.fence(), report](v1::JobError cause) mutable {
+                if (state_ == State::kReleasing) return;
+                *report.mutable_error() = std::move(cause);
+                ReportTransfer(fence, std::move(report));
+              });
   }
-  ReportTransfer(grant.fence(), std::move(report));
   transfers_.OnDone(grant.order().transfer());
   StartReadyTransfers();
 }

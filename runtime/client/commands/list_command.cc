@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands/commands.h"
@@ -37,6 +38,11 @@ int ListJobs(const ListOptions& options, Session& session, CommandHost& host) {
 // What was not measured, or is not known, is 0.
 std::string OrDash(double value, std::string text) { return value > 0 ? std::move(text) : "-"; }
 
+const char* StateText(v1::WorkerState state) {
+  if (state == v1::WORKER_STATE_ALIVE) return "alive";
+  return state == v1::WORKER_STATE_LEFT ? "left" : "lost";
+}
+
 // The limit given to a task process, else what the machine had free at the worker's start.
 std::string MemoryText(const v1::WorkerProfile& profile) {
   const auto bytes = static_cast<double>(
@@ -60,8 +66,8 @@ int ListWorkers(const ListOptions& options, Session& session, CommandHost& host)
   for (const auto& worker : response->workers()) {
     const auto& profile = worker.profile();
     host.out << absl::StrFormat(
-        "%-24s %-6s %5d %7s %10s %10s %15s %7s %11s %-12s %-22s %s ago\n", worker.identity().name(),
-        worker.state() == v1::WORKER_STATE_ALIVE ? "alive" : "lost", profile.slots(),
+        "%-24s %-6s %5d %7s %10s %10s %15s %7s %11s %-12s %-22s %s ago%s\n",
+        worker.identity().name(), StateText(worker.state()), profile.slots(),
         OrDash(profile.compute_rate(), absl::StrFormat("%.2f", profile.compute_rate())),
         MemoryText(profile), FormatBytes(static_cast<double>(profile.free_disk_bytes())),
         OrDash(profile.disk_write_bytes_per_s(),
@@ -70,7 +76,8 @@ int ListWorkers(const ListOptions& options, Session& session, CommandHost& host)
         OrDash(profile.task_start_s(), FormatSeconds(profile.task_start_s())),
         OrDash(profile.port_bytes_per_s(), FormatRate(profile.port_bytes_per_s())),
         profile.rack().empty() ? "-" : profile.rack(), worker.identity().data_endpoint(),
-        FormatSeconds(worker.seconds_since_heartbeat()));
+        FormatSeconds(worker.seconds_since_heartbeat()),
+        worker.left_because().empty() ? "" : absl::StrCat(": ", worker.left_because()));
   }
   return kExitOk;
 }

@@ -202,7 +202,7 @@ struct WorkerDaemonOptions {
   std::string name;
   int slots = 0;  // 0 = one per core
   std::int64_t memory_bytes = 0;
-  std::string work_dir;
+  std::string work_dir;  // empty = where cleaners do not sweep (runtime/app/machine.h)
   std::string handover_domain;
   std::string congestion_control;
   double compute_rate = 0;  // 0 = measured

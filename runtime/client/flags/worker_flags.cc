@@ -54,7 +54,8 @@ void AddWorkerDaemon(CLI::App& app, const TakeCommand& take) {
       "Do not measure compute and disk rates at the start; count as one unit worker a slot");
   command
       .add_option("--work-dir", options->work_dir,
-                  "Directory for runs (default: $WEIR_WORK_DIR, $TMPDIR or /tmp)")
+                  "Directory for runs (default: $WEIR_WORK_DIR, $XDG_STATE_HOME/weir/work, "
+                  "/var/lib/weir/work for root, ~/.local/state/weir/work for others)")
       ->envname("WEIR_WORK_DIR")
       ->type_name("DIR");
   command

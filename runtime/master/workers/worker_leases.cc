@@ -81,6 +81,12 @@ bool WorkerLeases::EndLease(const SilentWorker& gone) {
   return true;
 }
 
+absl::Status WorkerLeases::Leave(WorkerId worker, Epoch epoch) {
+  absl::Status held = Check(worker, epoch);
+  if (held.ok()) leases_.erase(worker);
+  return held;
+}
+
 std::optional<MonoTime> WorkerLeases::NextWake() const {
   std::optional<MonoTime> first;
   for (const auto& [worker, lease] : leases_) {

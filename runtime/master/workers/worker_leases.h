@@ -61,6 +61,8 @@ class WorkerLeases {
   /// Ends the lease of a worker whose process was found gone. False, and nothing happens, when it
   /// was heard of since it was asked after, or holds that lease no more.
   bool EndLease(const SilentWorker& gone);
+  /// Ends the lease of a worker that leaves. Errors: as Renew.
+  absl::Status Leave(WorkerId worker, Epoch epoch);
   /// When the next worker expires or has been silent for too long; nothing when there is none.
   std::optional<MonoTime> NextWake() const;
 

@@ -56,6 +56,7 @@ absl::StatusOr<WorkerTable::Registration> WorkerTable::Register(const v1::Regist
                                   connector_.Connect(request.identity().control_endpoint())};
   entry.alive = true;
   entry.since_unix_ms = now_unix_ms;
+  entry.left_because.clear();
   entry.heard = now;
   registration.worker = entry.worker;
   return registration;
@@ -68,6 +69,17 @@ absl::Status WorkerTable::Heartbeat(const v1::HeartbeatRequest& request, MonoTim
   entry.heard = now;
   entry.worker.profile.set_free_disk_bytes(request.free_disk_bytes());
   return absl::OkStatus();
+}
+
+absl::StatusOr<RegisteredWorker> WorkerTable::Leave(const v1::HeartbeatRequest& request,
+                                                    MonoTime now) {
+  absl::Status left = leases_.Leave(request.worker_id(), request.worker_epoch());
+  if (!left.ok()) return left;
+  Entry& entry = entries_[request.worker_id()];
+  entry.alive = false;
+  entry.heard = now;
+  entry.left_because = request.leaving();
+  return entry.worker;
 }
 
 std::vector<RegisteredWorker> WorkerTable::TakeLost(MonoTime now) {
@@ -126,7 +138,10 @@ v1::ListWorkersResponse WorkerTable::List(MonoTime now) const {
     status.set_epoch(entry.worker.epoch);
     *status.mutable_identity() = entry.worker.identity;
     *status.mutable_profile() = entry.worker.profile;
-    status.set_state(entry.alive ? v1::WORKER_STATE_ALIVE : v1::WORKER_STATE_LOST);
+    status.set_state(entry.alive                  ? v1::WORKER_STATE_ALIVE
+                     : entry.left_because.empty() ? v1::WORKER_STATE_LOST
+                                                  : v1::WORKER_STATE_LEFT);
+    status.set_left_because(entry.left_because);
     status.set_seconds_since_heartbeat(absl::ToDoubleSeconds(now - entry.heard));
   }
   return response;

@@ -51,6 +51,8 @@ class WorkerTable {
   std::pair<SilentWorker, std::string> TakeHolder(const std::string& name, MonoTime now);
   /// Errors: as WorkerLeases::Renew.
   absl::Status Heartbeat(const v1::HeartbeatRequest& request, MonoTime now);
+  /// The worker, LEFT from now on. Errors: as WorkerLeases::Renew.
+  absl::StatusOr<RegisteredWorker> Leave(const v1::HeartbeatRequest& request, MonoTime now);
   absl::Status CheckLease(WorkerId worker, Epoch epoch) const {
     return leases_.Check(worker, epoch);
   }
@@ -73,6 +75,7 @@ class WorkerTable {
     bool alive = false;
     std::int64_t since_unix_ms = 0;
     MonoTime heard;
+    std::string left_because;  // empty: it is alive, or was lost
   };
   absl::Status NameTaken(const Entry& holder) const;
   void ForgetOldestLost();

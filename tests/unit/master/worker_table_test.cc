@@ -107,5 +107,23 @@ TEST_F(WorkerTableTest, HeartbeatRenewsAndUpdatesFreeDisk) {
   EXPECT_TRUE(absl::IsNotFound(table_.Heartbeat(heartbeat, At(6))));
 }
 
+TEST_F(WorkerTableTest, WorkersThatLeaveAreNotLost) {
+  const auto a = Register("a", At(0));
+  v1::HeartbeatRequest request;
+  request.set_worker_id(a.worker.id);
+  request.set_worker_epoch(a.worker.epoch);
+  request.set_leaving("it was stopped");
+  const auto left = table_.Leave(request, At(1));
+  ASSERT_TRUE(left.ok()) << left.status();
+  EXPECT_EQ(left->epoch, a.worker.epoch);
+  EXPECT_TRUE(table_.Alive().empty());
+  EXPECT_TRUE(table_.TakeLost(At(100)).empty());
+  EXPECT_EQ(table_.List(At(100)).workers(0).state(), v1::WORKER_STATE_LEFT);
+  EXPECT_EQ(table_.List(At(100)).workers(0).left_because(), "it was stopped");
+  EXPECT_TRUE(absl::IsNotFound(table_.Leave(request, At(101)).status())) << "twice";
+  EXPECT_EQ(Register("a", At(102)).replaced_epoch, 0);
+  EXPECT_EQ(table_.List(At(102)).workers(0).state(), v1::WORKER_STATE_ALIVE);
+}
+
 }  // namespace
 }  // namespace weir::master

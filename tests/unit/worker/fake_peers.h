@@ -25,7 +25,7 @@ struct FakeMaster {
     response.set_worker_epoch(++worker_epoch);
     response.set_master_epoch(2);
     response.set_lease_ms(lease_ms);
-    response.set_heartbeat_ms(20);
+    response.set_heartbeat_ms(heartbeat_ms);
     call.reply(std::move(response));
   }
   void Handle(rpc::Call<rpc::Heartbeat> call) {
@@ -54,6 +54,7 @@ struct FakeMaster {
   bool forgets_worker = false;
   int reports_to_lose = 0;
   std::int64_t lease_ms = 400;
+  std::int64_t heartbeat_ms = 20;
   std::int64_t worker_epoch = 10;
   std::vector<std::string> ended_jobs;
   std::vector<v1::RegisterRequest> registrations;

@@ -61,7 +61,8 @@ TEST_F(WorkDirectoryTest, TwoLivingDaemonsOfOneNameLeaveEachOtherAlone) {
 TEST_F(WorkDirectoryTest, SaysWhichDirectoryIsMissing) {
   auto directory = WorkDirectory::Claim(storage_, scratch_.path() + "/nowhere", "w", "aa");
   EXPECT_TRUE(absl::IsNotFound(directory.status()));
-  EXPECT_THAT(std::string(directory.status().message()), testing::HasSubstr("/nowhere/"));
+  EXPECT_THAT(std::string(directory.status().message()),
+              testing::HasSubstr("/nowhere does not exist"));
   EXPECT_TRUE(absl::IsInvalidArgument(Claim("", "aa").status()));
 }
 

@@ -265,5 +265,84 @@ TEST_F(WorkerDaemonTest, RefusesOptionsThatMakeNoSense) {
   EXPECT_THAT(std::string(started->message()), HasSubstr("\"relative\""));
 }
 
+TEST_F(WorkerDaemonTest, ADirectoryThatIsRemovedBetweenJobsIsMadeAgain) {
+  StartRegistered("good");
+  std::filesystem::remove_all(daemon_->directory());
+  EXPECT_TRUE(Prepare().ok());
+  ASSERT_TRUE(StartStep(MapStep(3)).ok());
+  EXPECT_EQ(AwaitStepError().code(), "");
+  EXPECT_TRUE(Release().ok());
+  // It is locked: a daemon of the same name leaves it alone.
+  EXPECT_TRUE(absl::IsUnavailable(storage_.TakeLock(daemon_->directory() + "/lock").status()));
+}
+
+TEST_F(WorkerDaemonTest, ACleanerThatLeavesHalfOfADirectory) {
+  StartRegistered("good");
+  std::filesystem::remove(daemon_->directory() + "/lock");
+  EXPECT_TRUE(Prepare().ok());
+}
+
+TEST_F(WorkerDaemonTest, ACleanerThatLeavesTheOtherHalf) {
+  StartRegistered("good");
+  std::filesystem::remove(daemon_->directory() + "/jobs");
+  EXPECT_TRUE(Prepare().ok());
+}
+
+TEST_F(WorkerDaemonTest, ADirectoryThatIsRemovedEndsTheRunningJobByName) {
+  StartRegistered("sleep");
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_TRUE(StartStep(MapStep(3)).ok());
+  ASSERT_TRUE(Until([&] { return std::filesystem::exists(JobFile("runs/3.1.spec.json")); }));
+  std::filesystem::remove_all(daemon_->directory());
+  const v1::JobError error = AwaitStepError();
+  EXPECT_EQ(error.code(), job_error::kWorkDirectoryLost);
+  EXPECT_EQ(error.worker(), "w1");
+  EXPECT_EQ(error.step(), "map 3");
+  EXPECT_THAT(error.message(), HasSubstr(daemon_->directory() + "/jobs/j was removed"));
+  EXPECT_THAT(error.advice(), HasSubstr("--work-dir"));
+  EXPECT_TRUE(Release().ok());
+  EXPECT_TRUE(daemon_->registered());
+}
+
+TEST_F(WorkerDaemonTest, AStepThatFailsForItsLostFilesSaysSo) {
+  // No heartbeat before the step fails by itself.
+  master_.heartbeat_ms = 5000;
+  master_.lease_ms = 60'000;
+  StartRegistered("user-error");
+  ASSERT_TRUE(Prepare().ok());
+  std::filesystem::remove_all(daemon_->directory() + "/jobs/j");
+  ASSERT_TRUE(StartStep(MapStep(3)).ok());
+  EXPECT_EQ(AwaitStepError().code(), job_error::kWorkDirectoryLost);
+}
+
+TEST_F(WorkerDaemonTest, LeavesWhileItsDirectoryCannotBeMadeAgain) {
+  StartRegistered("good");
+  const std::string elsewhere = work_dir_.path() + "-elsewhere";
+  std::filesystem::rename(work_dir_.path(), elsewhere);
+  ASSERT_TRUE(Until([&] { return !daemon_->registered(); }));
+  EXPECT_THAT(master_.heartbeats.back().leaving(), HasSubstr(work_dir_.path() + " does not exist"));
+  const std::size_t registrations = master_.registrations.size();
+  std::filesystem::create_directory(work_dir_.path());
+  EXPECT_TRUE(Until([&] { return daemon_->registered(); }));
+  EXPECT_EQ(master_.registrations.size(), registrations + 1);
+  EXPECT_TRUE(Prepare().ok());
+  std::filesystem::remove_all(elsewhere);
+}
+
+TEST_F(WorkerDaemonTest, SaysThatItLeaves) {
+  StartRegistered("good");
+  Stop();
+  EXPECT_EQ(master_.heartbeats.back().leaving(), "it was stopped");
+}
+
+TEST_F(WorkerDaemonTest, AWorkDirectoryThatDoesNotExistIsNamedAtTheStart) {
+  const absl::Status missing = WorkDirectory::Check(storage_, "/no/such/directory");
+  EXPECT_THAT(std::string(missing.message()),
+              HasSubstr("/no/such/directory does not exist: make it, or choose another"));
+  const absl::Status file = WorkDirectory::Check(storage_, "/proc/self/exe");
+  EXPECT_THAT(std::string(file.message()), HasSubstr("is no directory"));
+  EXPECT_TRUE(WorkDirectory::Check(storage_, work_dir_.path()).ok());
+}
+
 }  // namespace
 }  // namespace weir::worker

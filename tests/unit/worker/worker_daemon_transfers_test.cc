@@ -64,6 +64,7 @@ TEST_F(WorkerDaemonTransfersTest, FailedTransfersNameBothEndsAndWhatToDo) {
   for (const auto& [status, code] : failures) {
     ASSERT_TRUE(Grant(Piece(++transfer, 1000, 200)).ok());
     std::exchange(fetcher_.started.back().done, nullptr)(status);
+    ASSERT_TRUE(Until([&] { return std::ssize(master_.transfer_reports) == transfer; }));
     const v1::JobError& error = master_.transfer_reports.back().report().error();
     EXPECT_EQ(error.code(), code);
     EXPECT_FALSE(error.advice().empty());
@@ -78,6 +79,18 @@ TEST_F(WorkerDaemonTransfersTest, FailedTransfersNameBothEndsAndWhatToDo) {
       EXPECT_THAT(error.advice(), HasSubstr("10.0.0.2:7200"));
     }
   }
+}
+
+TEST_F(WorkerDaemonTransfersTest, ATransferThatFailsForItsLostFilesSaysSo) {
+  master_.heartbeat_ms = 5000;
+  master_.lease_ms = 60'000;
+  StartRegistered("good");
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_TRUE(Grant(Piece(1, 1000, 200)).ok());
+  std::filesystem::remove_all(daemon_->directory() + "/jobs/j");
+  std::exchange(fetcher_.started.back().done, nullptr)(absl::NotFoundError("no such directory"));
+  ASSERT_TRUE(Until([&] { return !master_.transfer_reports.empty(); }));
+  EXPECT_EQ(master_.transfer_reports[0].report().error().code(), job_error::kWorkDirectoryLost);
 }
 
 TEST_F(WorkerDaemonTransfersTest, HandsRunsOverByLink) {
