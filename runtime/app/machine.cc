@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "runtime/app/state_directory.h"
 #include "runtime/base/log.h"
 #include "runtime/base/valid_utf8.h"
 #include "runtime/env/real/posix_storage.h"
@@ -56,12 +57,11 @@ std::string TemporaryDirectory(const std::string& chosen) {
 
 std::string WorkerDirectory(const std::string& chosen) {
   if (!chosen.empty()) return TemporaryDirectory(chosen);
-  std::string state = EnvironmentVariable("XDG_STATE_HOME");
-  if (!state.starts_with('/')) {
-    const std::string home = EnvironmentVariable("HOME");
-    state = ::geteuid() == 0 ? "/var/lib" : home.starts_with('/') ? home + "/.local/state" : "";
-  }
-  const std::filesystem::path directory = state + "/weir/work";
+  // Root's home is seldom where the large disk is.
+  const bool of_system =
+      ::geteuid() == 0 && !EnvironmentVariable("XDG_STATE_HOME").starts_with('/');
+  const std::string state = of_system ? "/var/lib/weir" : StateDirectory();
+  const std::filesystem::path directory = state + "/work";
   std::error_code error;
   if (!state.empty()) std::filesystem::create_directories(directory, error);
   if (!state.empty() && !error && ::access(directory.c_str(), W_OK | X_OK) == 0) return directory;
