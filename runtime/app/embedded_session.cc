@@ -13,6 +13,7 @@
 #include "runtime/app/machine.h"
 #include "runtime/app/sessions.h"
 #include "runtime/app/shape_file.h"
+#include "runtime/app/sweeper.h"
 #include "runtime/base/log.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/master/journal/journal_sqlite.h"
@@ -37,13 +38,19 @@ struct EmbeddedWorker {
   std::unique_ptr<rpc::ClusterApi> cluster;
   std::unique_ptr<transfer::DataServer> server;
   std::unique_ptr<transfer::Fetcher> fetcher;
-  std::unique_ptr<worker::TaskLauncher> tasks;
+  std::unique_ptr<worker::TaskProcesses> tasks;
   std::unique_ptr<worker::WorkerDaemon> daemon;
 };
 
 class EmbeddedSession final : public client::Session {
  public:
-  EmbeddedSession() : interrupts_(process_.loop), connector_(process_.loop) {}
+  EmbeddedSession() : interrupts_(process_.loop), connector_(process_.loop) {
+    StopTogether(process_.loop, [this](int signal) {
+      for (const auto& worker : workers_) {
+        if (worker->tasks) worker->tasks->SignalAll(signal);
+      }
+    });
+  }
 
   ~EmbeddedSession() override {
     StopAll();
@@ -73,6 +80,7 @@ class EmbeddedSession final : public client::Session {
         absl::StrFormat("%016x", process_.random.Next()));
     if (!directory.ok()) return directory.status();
     directory_ = *std::move(directory);
+    sweeper_.Watch(directory_->path());
     // It goes with this process; syncing it would cost a small job a third of its time.
     auto journal =
         master::OpenSqliteJournal(directory_->path() + "/journal.db", master::Durability::kProcess);
@@ -112,7 +120,7 @@ class EmbeddedSession final : public client::Session {
           master::MasterSeams{.loop = process_.loop,
                               .disk_pool = process_.disk.pool(),
                               .compute_pool = process_.compute.pool(),
-                              .storage = process_.storage,
+                              .storage = storage_,
                               .random = process_.random,
                               .wall_clock = process_.wall_clock,
                               .connector = connector_,
@@ -212,6 +220,8 @@ class EmbeddedSession final : public client::Session {
     process_.WaitFor(kStopPatience, [&] { return stopped == workers_.size(); });
   }
 
+  Sweeper sweeper_;  // first: made before any thread
+  SweptStorage storage_{sweeper_};
   ControlProcess process_;
   Interrupts interrupts_;
   std::optional<worker::WorkDirectory> directory_;

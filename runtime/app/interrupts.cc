@@ -1,7 +1,11 @@
 #include "runtime/app/interrupts.h"
 
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+#include <string>
+#include <utility>
 
 #include "runtime/base/log.h"
 #include "runtime/client/flags/exit_codes.h"
@@ -35,6 +39,23 @@ void Interrupts::OnSignal(int) {
   // The listener may replace itself while it runs.
   const auto listener = listener_;
   listener();
+}
+
+void StopTogether(env::AsioEventLoop& loop, std::function<void(int signal)> signal_tasks) {
+  struct sigaction now {};
+  if (::sigaction(SIGTSTP, nullptr, &now) != 0 || now.sa_handler == SIG_IGN) return;
+  const absl::Status watching =
+      loop.OnSignals({SIGTSTP}, [&loop, signal_tasks = std::move(signal_tasks)](int) {
+        signal_tasks(SIGTSTP);
+        const MonoTime stopped = loop.Now();
+        // To this thread: the call returns when the process goes on, not before.
+        ::syscall(SYS_tgkill, ::getpid(), ::syscall(SYS_gettid), SIGSTOP);
+        loop.SkipTime(loop.Now() - stopped);
+        signal_tasks(SIGCONT);
+      });
+  if (!watching.ok()) {
+    LogWarning("Ctrl-Z is not watched", {{"error", std::string(watching.message())}});
+  }
 }
 
 }  // namespace weir::app

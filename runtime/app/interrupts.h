@@ -24,4 +24,11 @@ class Interrupts {
   int seen_ = 0;
 };
 
+/// Makes Ctrl-Z stop what the terminal does not know of, and this process after it.
+///
+/// The terminal stops the process group in front only; tasks have groups of their own.
+/// `signal_tasks` passes SIGTSTP on to them, and SIGCONT when this process is continued. The time
+/// between does not count on the loop. Where Ctrl-Z is ignored it stays so.
+void StopTogether(env::AsioEventLoop& loop, std::function<void(int signal)> signal_tasks);
+
 }  // namespace weir::app

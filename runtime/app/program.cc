@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <iostream>
+#include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "runtime/app/control_process.h"
@@ -53,7 +55,9 @@ int RunUserCommand(const client::Command& command, const JobCatalog& catalog) {
 
 }  // namespace
 
-int RunProgram(int argc, char** argv, const JobCatalog& catalog) {
+namespace {
+
+int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
   IgnoreBrokenPipes();
   // Before anything else is set up: a task should start in a few milliseconds.
   if (argc > 1 && std::string(argv[1]) == "task") {
@@ -72,6 +76,27 @@ int RunProgram(int argc, char** argv, const JobCatalog& catalog) {
     return RunWorkerDaemon(*worker);
   }
   return RunUserCommand(*parsed.command, catalog);
+}
+
+// Where nothing has been asked for yet, memory and threads can only be missing to the program
+// itself.
+int NotEnough(const char* what, const char* limit) {
+  std::cerr << "weir: not enough " << what << " to run; see the limits of this user (ulimit "
+            << limit << ") and of its control group\n";
+  return client::kExitJobFailed;
+}
+
+}  // namespace
+
+int RunProgram(int argc, char** argv, const JobCatalog& catalog) {
+  try {
+    return RunParsed(argc, argv, catalog);
+  } catch (const std::bad_alloc&) {
+    return NotEnough("memory", "-v, -d");
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) throw;
+    return NotEnough("threads or memory", "-u, -v");
+  }
 }
 
 }  // namespace weir::app

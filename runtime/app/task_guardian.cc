@@ -18,6 +18,8 @@ int OpenPidfd(pid_t pid) { return static_cast<int>(syscall(SYS_pidfd_open, pid, 
 [[noreturn]] void Guard(int daemon_pidfd, int task_pidfd) {
   // The daemon ends a group politely first; the guardian stays until the end.
   signal(SIGTERM, SIG_IGN);
+  // Nor may it stand still with the task: a stopped guardian guards nothing.
+  signal(SIGTSTP, SIG_IGN);
   // An end of the socket or the output pipe held here would hide the task's end from the daemon.
   dup2(daemon_pidfd, 0);
   dup2(task_pidfd, 1);

@@ -42,7 +42,13 @@ class Threads {
 class PoolThreads {
  public:
   explicit PoolThreads(int num_threads) {
-    for (int i = 0; i < num_threads; ++i) threads_.Start([this] { pool_.Serve(); });
+    try {
+      for (int i = 0; i < num_threads; ++i) threads_.Start([this] { pool_.Serve(); });
+    } catch (...) {
+      // No more threads are to be had: those that there are must not wait for work.
+      pool_.Close();
+      throw;
+    }
   }
   ~PoolThreads() {
     pool_.Close();

@@ -60,7 +60,12 @@ struct ToDaemon {
 class TransferThreads {
  public:
   explicit TransferThreads(int num_threads) {
-    for (int i = 0; i < num_threads; ++i) threads_.Start([this] { context_.run(); });
+    try {
+      for (int i = 0; i < num_threads; ++i) threads_.Start([this] { context_.run(); });
+    } catch (...) {
+      context_.stop();
+      throw;
+    }
   }
   ~TransferThreads() {
     guard_.reset();

@@ -8,11 +8,23 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 import unittest
 
-from weir_process import (Cluster, WeirTest, count_words, free_port, has_open, read_parts, task_pids, wait_for,
-                          write_words)
+from weir_process import (BINARY, Cluster, WeirTest, count_words, free_port, has_open, read_parts, task_pids,
+                          wait_for, write_words)
+
+# Starts a command as a shell starts a job: in a group of its own, of which it says the number.
+SHELL = """
+import os, sys
+child = os.fork()
+if child == 0:
+    os.setpgid(0, 0)
+    os.execv(sys.argv[1], sys.argv[1:])
+print(child, flush=True)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
 
 # runtime/base/limits.h: kWorkerLease, kTaskSilence, kTaskKillGrace; runtime/client/follow_job.h: kMasterPatience.
 LEASE_S = 6
@@ -52,7 +64,7 @@ class FailureTest(WeirTest):
         jobs = json.loads(wait_for(ask, 20, cluster.log_text).out)["jobs"]
         return {job["job_id"]: job for job in jobs}
 
-    def start_stalled(self, cluster=None, workers=2):
+    def start_stalled(self, cluster=None, workers=2, **options):
         """Starts a job and stops its task processes, so that a fault meets it in the middle of its work."""
         text = self.path("text.txt")
         write_words(text, 40)
@@ -60,7 +72,7 @@ class FailureTest(WeirTest):
         where = (["submit", "wordcount", text, "-o", out, "--wait", "--master", cluster.address] if cluster else
                  ["run", "wordcount", text, "-o", out, "--workers", str(workers), "--work-dir", self.work])
         # A fault that meets the sample does not end the job.
-        client = self.start(*where, "--no-sample")
+        client = self.start(*where, "--no-sample", **options)
         tasks = wait_for(lambda: self.tasks_reading(text, workers), 30, "every task reads the input")
         for pid in tasks:
             os.kill(pid, signal.SIGSTOP)
@@ -106,6 +118,70 @@ class Embedded(FailureTest):
         client.communicate()
         wait_for(lambda: not task_pids(self.dir), 5, "tasks gone after their daemon was killed")
         self.assertFalse(os.path.exists(out))
+        # No later run is needed for it: one process has stayed to clear up, and goes.
+        wait_for(lambda: not os.listdir(self.work), 10, lambda: f"work directory left: {os.listdir(self.work)}")
+        self.assert_nothing_left(out)
+
+    def test_client_killed_with_its_whole_group_leaves_no_file(self):
+        client, tasks, out = self.start_stalled(start_new_session=True)
+        self.assertTrue([name for name in os.listdir(self.dir) if "staging" in name], "nothing staged: nothing tested")
+        os.killpg(client.pid, signal.SIGKILL)
+        client.communicate()
+        wait_for(lambda: not os.listdir(self.work), 10, lambda: f"work directory left: {os.listdir(self.work)}")
+        self.assert_nothing_left(out)
+
+    def state_of(self, pid):
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rsplit(")", 1)[1].split()[0]
+
+    def test_control_z_stops_tasks_and_fg_continues_them(self):
+        text, one = self.path("text.txt"), self.path("one.txt")
+        megabytes = 300
+        write_words(text, megabytes)
+        write_words(one, 1)
+        out = self.path("out")
+        # A session with the client as its leader has no parent that could stop it: a shell has one group a job.
+        shell = subprocess.Popen([sys.executable, "-c", SHELL, BINARY, "run", "wordcount", text, "-o", out, "--workers",
+                                  "2", "--no-sample", "--work-dir", self.work], stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE, env=dict(os.environ, WEIR_TEST_DIR=self.dir, TMPDIR=self.work,
+                                                                  XDG_STATE_HOME=self.path("state")))
+        group = int(shell.stdout.readline())
+        tasks = wait_for(lambda: self.tasks_reading(text, 2), 30, "every task reads the input")
+        os.killpg(group, signal.SIGTSTP)
+        wait_for(lambda: {self.state_of(pid) for pid in [group, *tasks]} == {"T"}, 5, "all of it stands still")
+        # Longer than a lease, and than a task may be silent: time in which nothing runs does not count.
+        time.sleep(LEASE_S + 4)
+        self.assertEqual({self.state_of(pid) for pid in [group, *tasks]}, {"T"})
+        os.killpg(group, signal.SIGCONT)
+        result = self.finish(shell)
+        self.assert_ok(result)
+        # The text is so many times the same.
+        expected = sorted(b"%s\t%d" % (word, megabytes * n) for word, n in count_words([one]).items())
+        self.assertEqual(sorted(read_parts(out)), expected)
+        self.assert_nothing_left()
+
+    def test_killed_while_it_stands_still(self):
+        client, tasks, out = self.start_stalled()
+        client.send_signal(signal.SIGTSTP)
+        wait_for(lambda: self.state_of(client.pid) == "T", 5, "it stands still")
+        client.kill()
+        client.communicate()
+        wait_for(lambda: not os.listdir(self.work), 10, lambda: f"work directory left: {os.listdir(self.work)}")
+        self.assert_nothing_left(out)
+
+    def test_too_little_memory_to_start_is_said(self):
+        text = self.write("text", "x y x")
+
+        def little(kib):
+            return self.finish(self.start("run", "wordcount", text, "-o", self.path("out"), "--work-dir", self.work,
+                                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (kib << 10,) * 2)))
+        named = 0
+        for kib in range(50_000, 80_000, 5_000):
+            result = little(kib)
+            self.assertGreaterEqual(result.code, 0, f"ended by signal {-result.code} at {kib} KiB: {result.err}")
+            named += "not enough" in result.err and "ulimit" in result.err
+            shutil.rmtree(self.path("out"), ignore_errors=True)
+        self.assertGreater(named, 0, "memory was never too little: nothing tested")
 
     def test_disk_full_in_the_work_directory(self):
         full = self.small_disk()

@@ -2,7 +2,9 @@
 
 #include <time.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -93,8 +95,8 @@ class AsioEventLoop::Core {
     if (armed && armed_at <= first) return;
     armed = true;
     armed_at = first;
-    timer.expires_at(
-        std::chrono::steady_clock::time_point(std::chrono::nanoseconds(first.nanos())));
+    timer.expires_at(std::chrono::steady_clock::time_point(
+        std::chrono::nanoseconds(first.nanos() + skipped_ns)));
     timer.async_wait([this](const asio::error_code& error) {
       if (error) return;  // replaced by an earlier time
       armed = false;
@@ -103,7 +105,7 @@ class AsioEventLoop::Core {
   }
 
   void RunDue() {
-    const MonoTime now = ReadMonotonicClock();
+    const MonoTime now = Now();
     while (!timers.empty() && timers.begin()->first.first <= now) {
       auto first = timers.begin();
       Task task = std::move(first->second);
@@ -114,6 +116,9 @@ class AsioEventLoop::Core {
     Arm();
   }
 
+  MonoTime Now() const { return MonoTime::FromNanos(ReadMonotonicClock().nanos() - skipped_ns); }
+
+  std::atomic<std::int64_t> skipped_ns = 0;
   asio::io_context context{1};
   asio::executor_work_guard<asio::io_context::executor_type> guard;
   asio::steady_timer timer;
@@ -174,7 +179,12 @@ absl::Status AsioEventLoop::OnSignals(const std::vector<int>& signals,
 
 asio::io_context& AsioEventLoop::context() { return core_->context; }
 
-MonoTime AsioEventLoop::Now() const { return ReadMonotonicClock(); }
+MonoTime AsioEventLoop::Now() const { return core_->Now(); }
+
+// A timer that is armed already fires early, finds nothing due and is armed again.
+void AsioEventLoop::SkipTime(absl::Duration time) {
+  core_->skipped_ns += absl::ToInt64Nanoseconds(time);
+}
 
 void AsioEventLoop::Post(Task task) {
   asio::post(core_->context, [task = std::move(task)]() mutable { task(); });

@@ -36,6 +36,10 @@ class AsioEventLoop final : public EventLoop, public FdWatcher {
   /// Errors: kInvalidArgument for a signal that cannot be caught.
   absl::Status OnSignals(const std::vector<int>& signals, std::function<void(int)> task);
 
+  /// Takes `time` out of this loop's clock: the process stood still for so long, and nothing that
+  /// the loop waits for is late by that. On the loop.
+  void SkipTime(absl::Duration time);
+
   /// The context underneath; what runs on it runs on this loop.
   asio::io_context& context();
 

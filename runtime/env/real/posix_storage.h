@@ -7,7 +7,7 @@
 namespace weir::env {
 
 /// Storage over POSIX calls. Thread-safe: keeps no state. Errors carry errno (errno_status.h).
-class PosixStorage final : public Storage {
+class PosixStorage : public Storage {
  public:
   absl::StatusOr<FileInfo> Stat(const std::string& path) override;
   absl::StatusOr<std::vector<FileInfo>> List(const std::string& directory) override;

@@ -6,6 +6,7 @@
 
 #include "runtime/env/event_loop.h"
 #include "runtime/worker/supervise/task_options.h"
+#include "runtime/worker/supervise/task_supervisor.h"
 #include "runtime/worker/task_launcher.h"
 
 namespace weir::worker {
@@ -15,11 +16,14 @@ class TaskProcesses final : public TaskLauncher {
  public:
   TaskProcesses(TaskOptions options, env::EventLoop& loop, env::FdWatcher& fds);
   std::unique_ptr<JobTask> MakeTask(JobTask::Listener listener) override;
+  /// Sends a signal to the process groups of all tasks. On the loop.
+  void SignalAll(int signal) const;
 
  private:
   const TaskOptions options_;
   env::EventLoop& loop_;
   env::FdWatcher& fds_;
+  const std::shared_ptr<TaskGroups> groups_ = std::make_shared<TaskGroups>();
 };
 
 }  // namespace weir::worker

@@ -41,14 +41,18 @@ struct TaskSupervisor::Parts {
 };
 
 TaskSupervisor::TaskSupervisor(TaskOptions options, env::EventLoop& loop, env::FdWatcher& fds,
-                               Listener listener)
+                               Listener listener, std::shared_ptr<TaskGroups> groups)
     : options_(std::move(options)),
       loop_(loop),
       fds_(fds),
       listener_(std::move(listener)),
+      groups_(groups ? std::move(groups) : std::make_shared<TaskGroups>()),
       output_(static_cast<std::size_t>(limits::kTaskOutputTailBytes)) {}
 
-TaskSupervisor::~TaskSupervisor() { Disarm(); }
+TaskSupervisor::~TaskSupervisor() {
+  groups_->erase(pid());
+  Disarm();
+}
 
 absl::Status TaskSupervisor::Start(const std::string& directory,
                                    const v1::TaskCommand::Start& start) {
@@ -72,6 +76,7 @@ absl::Status TaskSupervisor::Start(const std::string& directory,
   if (absl::Status status = parts->channel->Send(command); !status.ok()) return status;
 
   parts_ = std::move(parts);
+  groups_->insert(pid());
   oom_kills_before_ = CountOomKills(options_.read_kernel_file);
   state_ = State::kStarting;
   WatchExit();
@@ -219,6 +224,7 @@ void TaskSupervisor::WatchExit() {
 
 void TaskSupervisor::OnExit() {
   parts_->channel->Drain();
+  groups_->erase(pid());
   const ProcessEnd end = parts_->process.Reap();
   // With the group dead, nobody fills the pipe any more: this is all there is, within reason.
   constexpr int kTurnsMax = 64;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "absl/status/status.h"
@@ -21,6 +22,9 @@
 
 namespace weir::worker {
 
+/// Process groups of living tasks, by the process ids of their leaders.
+using TaskGroups = std::set<int>;
+
 /// Starts one task process, hands it one step at a time, and watches it.
 ///
 /// Whatever the process does - crash, leave early, hang, ignore signals, flood its output, send
@@ -33,7 +37,9 @@ namespace weir::worker {
 /// Checked by: tests/unit/worker/task_supervisor_test.cc, with real processes.
 class TaskSupervisor final : public JobTask {
  public:
-  TaskSupervisor(TaskOptions options, env::EventLoop& loop, env::FdWatcher& fds, Listener listener);
+  /// Its process group is in `groups` as long as it exists.
+  TaskSupervisor(TaskOptions options, env::EventLoop& loop, env::FdWatcher& fds, Listener listener,
+                 std::shared_ptr<TaskGroups> groups = nullptr);
   ~TaskSupervisor() override;
 
   /// Errors: as TaskProcess::Start.
@@ -74,6 +80,7 @@ class TaskSupervisor final : public JobTask {
   env::FdWatcher& fds_;
   Listener listener_;
   State state_ = State::kNew;
+  const std::shared_ptr<TaskGroups> groups_;
   std::unique_ptr<Parts> parts_;
   OutputTail output_;
   OomKills oom_kills_before_;

@@ -45,6 +45,23 @@ TEST(AsioEventLoop, TimersRunInOrderOfTimeThenOfAsking) {
   EXPECT_EQ(order, "abc");
 }
 
+TEST(AsioEventLoop, NothingIsLateByTimeThatIsSkipped) {
+  AsioEventLoop loop;
+  bool ran = false;
+  loop.Post([&] {
+    const MonoTime now = loop.Now();
+    const MonoTime when = now + absl::Milliseconds(30);
+    loop.RunAt(when, [&, when] {
+      EXPECT_GE(loop.Now(), when);
+      ran = true;
+    });
+    usleep(40'000);
+    loop.SkipTime(loop.Now() - now);
+    EXPECT_LT(loop.Now(), when) << "the clock went on";
+  });
+  loop.RunUntil([&] { return ran; });
+}
+
 TEST(AsioEventLoop, TasksPostedByOtherThreadsAllRun) {
   AsioEventLoop loop;
   int ran = 0;
