@@ -59,7 +59,7 @@ absl::Status Master::Impl::StartCalibration(const v1::CalibrateRequest& request)
 }
 
 void Master::Impl::CalibrationEnded() {
-  if (calibration_->measured() != nullptr) options_.measured = calibration_->spec();
+  if (calibration_->stored() != nullptr) options_.measured = calibration_->spec();
   BeginNextJob();
   StopIfIdle();
 }

@@ -57,11 +57,13 @@ struct DataPlane::Move {
   absl::Duration TimeOf(std::int64_t bytes) const {
     return absl::Seconds(static_cast<double>(std::max<std::int64_t>(bytes, 0)) * SecondsPerByte());
   }
+  static double PortSecondsPerByte(const SimProcess& process) {
+    return process.model.channel_seconds_per_byte * process.model.slowness *
+           process.faults.network_slowness;
+  }
   double SecondsPerByte() const {
-    const WorkerModel& from = sender->process.model;
-    const WorkerModel& to = receiver->process.model;
-    const double ports = std::max(from.channel_seconds_per_byte * from.slowness,
-                                  to.channel_seconds_per_byte * to.slowness);
+    const double ports =
+        std::max(PortSecondsPerByte(sender->process), PortSecondsPerByte(receiver->process));
     const auto pace = static_cast<double>(order.pacing_bytes_per_s);
     return pace > 0 ? std::max(ports, 1 / pace) : ports;
   }

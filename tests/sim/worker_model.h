@@ -26,6 +26,7 @@ struct WorkerModel {
 struct WorkerFaults {
   bool disk_full = false;
   bool task_crashes = false;
+  double network_slowness = 1;  // of what begins to move from now on
 };
 
 }  // namespace weir::sim

@@ -40,6 +40,8 @@ struct ProbeOutcome {
 struct CalibrationResult {
   NetworkSpec spec;
   v1::MeasuredNetwork message;
+  /// False when a last pattern contradicted it: nothing to plan with.
+  bool reliable = true;
 };
 
 /// Measures a network of workers.
@@ -133,6 +135,8 @@ class CalibrationMachine {
   bool SlowPort(std::size_t worker) const;
   /// True when a limit was seen and holds when it is measured for longer.
   bool AnyLimit() const;
+  /// What was checked last agrees with the rest, or nothing was checked.
+  bool Reliable() const;
   void Explain(CalibrationResult& result) const;
 
   const std::vector<std::string> names_;

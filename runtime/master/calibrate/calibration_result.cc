@@ -49,6 +49,11 @@ NetworkSpec CalibrationMachine::Spec() const {
   return spec;
 }
 
+bool CalibrationMachine::Reliable() const {
+  constexpr double kShareOffMax = 0.15;
+  return check_share_ < 0 || std::abs(check_share_ - 1) <= kShareOffMax;
+}
+
 void CalibrationMachine::Explain(CalibrationResult& result) const {
   const auto note = [&result](std::string text) { result.message.add_notes(std::move(text)); };
   for (const std::string& text : notes_) note(text);
@@ -102,9 +107,9 @@ void CalibrationMachine::Explain(CalibrationResult& result) const {
                       num_unknown > 5 ? absl::StrCat(" and ", num_unknown - 5, " more") : ""));
   }
   if (check_share_ >= 0) {
-    note(absl::StrFormat(
-        "a last pattern ran at %.0f %% of what these numbers say%s", 100 * check_share_,
-        std::abs(check_share_ - 1) > 0.15 ? ": do not rely on them, measure again" : ""));
+    note(absl::StrFormat("a last pattern ran at %.0f %% of what these numbers say%s",
+                         100 * check_share_,
+                         Reliable() ? "" : ": do not rely on them, measure again"));
   }
 }
 
@@ -152,6 +157,7 @@ CalibrationResult CalibrationMachine::Result(MonoTime now) const {
   message.set_probes(probes_);
   message.set_seconds(absl::ToDoubleSeconds(now - began_));
   Explain(result);
+  result.reliable = Reliable();
   return result;
 }
 

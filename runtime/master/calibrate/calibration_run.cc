@@ -170,6 +170,14 @@ void CalibrationRun::Finish() {
         absl::StrCat("time was up before a single transfer was measured; give more than ",
                      absl::FormatDuration(at_most_), " with --seconds")));
   }
+  if (!result.reliable) {
+    LogWarning("Network calibrated in vain: the measurements contradict each other",
+               {{"calibration", id_}});
+    result.message.add_notes(
+        "not stored, because it is not to be relied on: plans go on with what was known before");
+    measured_ = std::move(result.message);
+    return EndAll();
+  }
   spec_ = std::move(result.spec);
   result.message.set_unix_ms(context_.seams.wall_clock.UnixMillis());
   v1::JournalRecord record;
@@ -184,6 +192,7 @@ void CalibrationRun::Finish() {
                                        {"cuts", message.cuts_size()},
                                        {"rounds", message.rounds()}});
         measured_ = message;
+        stored_ = true;
         EndAll();
       }));
 }

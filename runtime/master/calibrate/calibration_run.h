@@ -46,8 +46,9 @@ class CalibrationRun {
   const std::string& id() const { return id_; }
   bool over() const { return over_; }
   MonoTime began() const { return began_; }
-  /// Set once it has succeeded and is in the journal.
-  const v1::MeasuredNetwork* measured() const { return measured_ ? &*measured_ : nullptr; }
+  /// Set once it has succeeded and is in the journal, where one that is not to be relied on never
+  /// comes.
+  const v1::MeasuredNetwork* stored() const { return stored_ ? &*measured_ : nullptr; }
   const NetworkSpec& spec() const { return spec_; }
   /// How far it is, and keeps it going. Errors: why it failed.
   absl::StatusOr<v1::CalibrateResponse> Answer();
@@ -82,6 +83,7 @@ class CalibrationRun {
   bool over_ = false;
   absl::Status failure_;
   std::optional<v1::MeasuredNetwork> measured_;
+  bool stored_ = false;
   NetworkSpec spec_;
   env::CallbackScope callbacks_;
 };

@@ -118,6 +118,38 @@ TEST_F(MasterCalibrateTest, MeasuresRemembersAndSurvivesARestart) {
   EXPECT_EQ(origin, "measured");
 }
 
+TEST_F(MasterCalibrateTest, AResultThatALastPatternContradictsIsShownButNeverStored) {
+  AddWorkers(4);
+  ASSERT_TRUE(Ask("c-1", true).ok());
+  ASSERT_TRUE(AskUntilDone("c-1").ok());
+  ASSERT_NEAR(ProfileOf("worker-0").port_bytes_per_s(), 1e8, 1e6);
+  // The second time the network is twice as fast, until the very last pattern.
+  for (const auto& [name, worker] : world_->workers()) worker->faults().network_slowness = 0.5;
+  ASSERT_TRUE(Ask("c-2", true).ok());
+  std::string doing;
+  v1::CalibrateRequest request;
+  request.set_calibration_id("c-2");
+  for (int turn = 0; turn < 10'000'000 && !testing::Value(doing, HasSubstr("a last pattern"));
+       ++turn) {
+    ASSERT_TRUE(world_->time().RunNext());
+    world_->master().jobs().Send<rpc::Calibrate>(request, [&doing](const auto& response) {
+      ASSERT_TRUE(response.ok()) << response.status();
+      doing = response->doing();
+    });
+  }
+  for (const auto& [name, worker] : world_->workers()) worker->faults().network_slowness = 2;
+  const auto done = AskUntilDone("c-2");
+  ASSERT_TRUE(done.ok()) << done.status();
+  std::string notes;
+  for (const auto& note : done->network().notes()) notes += note + "\n";
+  EXPECT_THAT(notes, HasSubstr("do not rely on them, measure again"));
+  EXPECT_THAT(notes, HasSubstr("not stored"));
+  EXPECT_NEAR(ProfileOf("worker-0").port_bytes_per_s(), 1e8, 1e6) << "what was known before";
+  world_->RestartMaster(absl::Milliseconds(100));
+  RunFor(absl::Seconds(8));
+  EXPECT_NEAR(ProfileOf("worker-0").port_bytes_per_s(), 1e8, 1e6) << "the journal has no more";
+}
+
 TEST_F(MasterCalibrateTest, AGivenPlanIsGrantedAheadOnAMeasuredNetworkToo) {
   AddWorkers(3);
   ASSERT_TRUE(Ask("c-1", true).ok());
