@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import re
 import resource
 import select
 import shutil
@@ -12,7 +13,7 @@ import sys
 import time
 import unittest
 
-from weir_process import (BINARY, Cluster, WeirTest, count_words, free_port, has_open, read_parts, task_pids,
+from weir_process import (BINARY, ROOT, Cluster, WeirTest, count_words, free_port, has_open, read_parts, task_pids,
                           wait_for, write_words)
 
 # Starts a command as a shell starts a job: in a group of its own, of which it says the number.
@@ -342,6 +343,31 @@ class InACluster(FailureTest):
         self.assert_fails(self.end_in_time(client), 1, "WORKER_LOST", "worker1", "nobody listens at")
         self.assertFalse(os.path.exists(out))
         cluster.stop()
+
+    def test_the_container_of_a_lost_worker_is_unhealthy(self):
+        with open(os.path.join(ROOT, "docker-compose.yml"), encoding="utf-8") as file:
+            checks = re.findall(r"test: \[CMD-SHELL, '(.*)'\]", file.read())
+        self.assertEqual(len(checks), 1, "of workers")
+        cluster = Cluster(self, workers=2)
+        # What the container has: weir on its path, a name of its own, and the master's address.
+        os.mkdir(self.path("bin"))
+        os.symlink(BINARY, self.path("bin", "weir"))
+        os.chmod(self.write("bin/hostname", "#!/bin/sh\necho worker1\n"), 0o755)
+        env = dict(os.environ, PATH=self.path("bin") + ":" + os.environ["PATH"], WEIR_MASTER=cluster.address)
+
+        def healthy():
+            check = checks[0].replace("$$", "$")
+            return subprocess.run(["/bin/sh", "-c", check], env=env, capture_output=True, timeout=20).returncode == 0
+        self.assertTrue(healthy())
+        cluster.workers[1].kill()
+        cluster.workers[1].wait()
+        wait_for(lambda: self.worker_state(cluster, "worker1")[0] == "lost", 2 * LEASE_S, "it is lost, and listed")
+        self.assertFalse(healthy())
+        cluster.workers[1] = cluster.start_worker(1)
+        cluster.wait_for_workers(2)
+        self.assertTrue(healthy())
+        cluster.stop()
+        self.assert_nothing_left()
 
     def test_a_stopped_idle_worker_keeps_its_lease(self):
         cluster = Cluster(self, workers=1)

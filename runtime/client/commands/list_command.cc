@@ -50,14 +50,34 @@ std::string MemoryText(const v1::WorkerProfile& profile) {
   return OrDash(bytes, FormatBytes(bytes));
 }
 
+// What the master says of the worker that has to be alive.
+ExitCode CheckAlive(const std::string& name, const v1::ListWorkersResponse& response,
+                    CommandHost& host) {
+  if (name.empty()) return kExitOk;
+  const v1::WorkerStatus* last = nullptr;
+  for (const auto& worker : response.workers()) {
+    if (worker.identity().name() != name) continue;
+    if (worker.state() == v1::WORKER_STATE_ALIVE) return kExitOk;
+    last = &worker;
+  }
+  host.err << "weir: worker '" << name << "' is "
+           << (last == nullptr
+                   ? "not registered with this master"
+                   : absl::StrCat("lost: last heard from ",
+                                  FormatSeconds(last->seconds_since_heartbeat()), " ago"))
+           << '\n';
+  return kExitRefused;
+}
+
 int ListWorkers(const ListOptions& options, Session& session, CommandHost& host) {
   const auto response = Ask<rpc::ListWorkers>(session, {});
   if (!response.ok()) return ReportCallError(response.status(), options.json, host);
+  const ExitCode alive = CheckAlive(options.alive, *response, host);
   if (options.json) {
     nlohmann::ordered_json workers = nlohmann::ordered_json::array();
     for (const auto& worker : response->workers()) workers.push_back(WorkerToJson(worker));
     host.out << JsonDocument({{"workers", workers}});
-    return kExitOk;
+    return alive;
   }
   host.out << absl::StrFormat("%-24s %-6s %5s %7s %10s %10s %15s %7s %11s %-12s %-22s %s\n",
                               "WORKER", "STATE", "SLOTS", "COMPUTE", "MEMORY", "DISK FREE",
@@ -79,12 +99,17 @@ int ListWorkers(const ListOptions& options, Session& session, CommandHost& host)
         FormatSeconds(worker.seconds_since_heartbeat()),
         worker.left_because().empty() ? "" : absl::StrCat(": ", worker.left_because()));
   }
-  return kExitOk;
+  return alive;
 }
 
 }  // namespace
 
 int List(const ListOptions& options, CommandHost& host) {
+  if (!options.alive.empty() && options.what == ListOptions::What::kJobs) {
+    host.err << "weir: --alive asks about a worker: weir list workers --alive " << options.alive
+             << '\n';
+    return kExitUsage;
+  }
   auto session = host.connect(options.master);
   if (!session.ok()) return ReportCallError(session.status(), options.json, host);
   return options.what == ListOptions::What::kWorkers ? ListWorkers(options, **session, host)

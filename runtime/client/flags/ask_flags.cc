@@ -57,9 +57,15 @@ void AddList(CLI::App& app, const TakeCommand& take) {
   command.add_option("--max", options->max_jobs, "List at most this many jobs (default: 100)")
       ->check(CLI::Range(1, 1000))
       ->type_name("N");
+  command
+      .add_option("--alive", options->alive,
+                  "Of workers: exit status 4 unless this one is alive, for health checks")
+      ->type_name("NAME");
   AddMaster(command, options->master);
   AddJson(command, options->json);
-  command.footer("Examples:\n  weir list jobs --max 10\n  weir list workers --master node1:7117");
+  command.footer(
+      "Examples:\n  weir list jobs --max 10\n  weir list workers --master node1:7117\n"
+      "  weir list workers --alive \"$(hostname)\"");
 }
 
 void AddCancel(CLI::App& app, const TakeCommand& take) {

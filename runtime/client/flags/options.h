@@ -103,6 +103,7 @@ struct ListOptions {
   MasterAddress master;
   What what = What::kJobs;
   int max_jobs = 100;
+  std::string alive;  // succeed only if this worker is; empty: nobody asks
   bool json = false;
 };
 struct CancelOptions {

@@ -55,6 +55,7 @@ struct ScriptedMaster {
     interrupt_calibration = 0;
     call.reply(std::move(response));
   }
+  void Handle(rpc::Call<rpc::ListWorkers> call) { call.reply(workers); }
   template <typename Method>
   void Handle(rpc::Call<Method> call) {
     call.reply(absl::UnimplementedError(Method::kName));
@@ -63,6 +64,7 @@ struct ScriptedMaster {
   v1::JobSpec spec;
   std::vector<v1::CalibrateRequest> calibrate_requests;
   v1::MeasuredNetwork measured;
+  v1::ListWorkersResponse workers;
   int interrupt_calibration = 0;
   absl::Status refusal;
   std::vector<v1::JobStatus> statuses;
