@@ -1,6 +1,5 @@
 #include "runtime/rpc/grpc/tls_probe.h"
 
-#include <grpc/support/time.h>
 #include <netdb.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -16,7 +15,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "runtime/base/fd.h"
 #include "runtime/rpc/grpc/call_settings.h"
 #include "runtime/rpc/grpc/certificate_text.h"
