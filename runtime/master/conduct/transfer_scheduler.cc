@@ -190,8 +190,9 @@ bool TransferScheduler::MayGoNow(TransferIndex transfer, Seconds now_s, double p
     const Order& order = orders_[At(place.order)];
     if (order.head == place.position) continue;
     if (strict && place.order < num_ports) return false;
-    std::int32_t i = NextInTheWay(order, order.head, now_s, pace);
-    for (; i < place.position; i = NextInTheWay(order, i + 1, now_s, pace)) {
+    // The head has not passed, and while the run is on time it decides: no need of the index.
+    for (std::int32_t i = order.head; i < place.position;
+         i = NextInTheWay(order, i + 1, now_s, pace)) {
       const TransferIndex before = order.transfers[At(i)];
       const Seconds late_s = LateAt(before, pace);
       if (now_s < late_s) {
@@ -255,8 +256,8 @@ TransferIndex TransferScheduler::FirstStartable(WorkerIndex sender, Seconds now_
   const auto num_transfers = static_cast<std::int32_t>(order.transfers.size());
   const bool strict = plan_.transfer_order == planner::TransferOrder::kStrict;
   std::int32_t ready_left = num_ready_[At(sender)];
-  std::int32_t i = strict ? order.head : NextInTheWay(order, order.head, now_s, pace);
-  for (; ready_left > 0 && i < num_transfers; i = NextInTheWay(order, i + 1, now_s, pace)) {
+  for (std::int32_t i = order.head; ready_left > 0 && i < num_transfers;
+       i = NextInTheWay(order, i + 1, now_s, pace)) {
     const TransferIndex transfer = order.transfers[At(i)];
     if (state_[At(transfer)] == State::kReady) {
       --ready_left;
