@@ -63,7 +63,7 @@ Json JobToJson(const v1::JobStatus& status) {
   Json json;
   json["job_id"] = status.job_id();
   json["state"] = StateName(v1::JobState_Name(status.state()), kPrefix);
-  json["submitter"] = status.spec().submitter();
+  if (!status.spec().submitter().empty()) json["submitter"] = status.spec().submitter();
   json["spec"] = SpecToJson(status.spec());
   json["progress"] = ProgressToJson(status.progress());
   if (status.has_error() && !status.error().code().empty()) {

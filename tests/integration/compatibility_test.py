@@ -9,7 +9,7 @@ import shutil
 import unittest
 
 import compatibility_cases as cases
-from weir_process import WeirTest, count_words, read_parts
+from weir_process import WeirTest, count_words, read_parts, wait_for
 
 
 class CompatibilityTest(WeirTest):
@@ -136,13 +136,30 @@ class Journal(CompatibilityTest):
         super().setUp()
         self.unfinished = json.loads(self.text(self.golden("journal", "unfinished.json")))
 
+    def wait_for_queued(self, cluster):
+        """A job that the version before failed at its start, because it was queued, is tried now: its input is gone."""
+        def ended():
+            status = json.loads(self.weir("status", self.unfinished[1], "--json", "--master", cluster.address).out)
+            return status if status["state"] == "failed" else None
+        self.assertEqual(wait_for(ended, 30, cluster.log_text)["error"]["code"], "INPUT_NOT_FOUND")
+
+    def without_queued(self, listed):
+        document = json.loads(listed)
+        document["jobs"] = [job for job in document["jobs"] if job["job_id"] != self.unfinished[1]]
+        return json.dumps(document, indent=2)
+
     def assert_same_answers(self, cluster):
+        self.wait_for_queued(cluster)
         answers = dict(cases.answers_from(self, cluster, self.unfinished))
         kept = sorted(name for name in os.listdir(self.golden("journal")) if name != "unfinished.json")
         self.assertEqual(sorted(answers), kept)
         for name, text in answers.items():
             with self.subTest(answer=name):
-                self.assert_same_text(f"journal/{name}", text)
+                if name == "list.json":
+                    self.assertEqual(self.without_queued(text),
+                                     self.without_queued(self.text(self.golden("journal", name))))
+                elif not name.startswith("8-"):  # which wait_for_queued has seen
+                    self.assert_same_text(f"journal/{name}", text)
 
     def test_an_old_journal_is_read_written_and_read_again(self):
         states = [name.split(".")[0].split("-", 1)[1] for name in sorted(os.listdir(self.golden("journal")))

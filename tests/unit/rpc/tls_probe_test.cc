@@ -31,7 +31,8 @@ class TlsProbeTest : public testing::Test {
   // Serves with this identity; without one, in plain text.
   std::string Serve(std::optional<TlsIdentity> identity) {
     if (server_) server_->Close();
-    auto server = GrpcServer::Start("127.0.0.1:0", {.tls = std::move(identity), .insecure = false},
+    const bool plain = !identity;
+    auto server = GrpcServer::Start("127.0.0.1:0", {.tls = std::move(identity), .insecure = plain},
                                     loop_, {.jobs = &jobs_.api});
     EXPECT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
