@@ -145,14 +145,19 @@ void WorkerDaemon::StayAway() {
   Turn();
 }
 
-void WorkerDaemon::SendHeartbeat() {
+v1::HeartbeatRequest WorkerDaemon::HeartbeatNow(const std::string& leaving) const {
   const Registration& granted = *keeper_.registration();
   v1::HeartbeatRequest request;
   request.set_worker_id(granted.worker_id);
   request.set_worker_epoch(granted.worker_epoch);
   request.set_master_epoch(granted.master_epoch);
   request.set_free_disk_bytes(free_disk_bytes_);
-  request.set_leaving(leaving_);
+  request.set_leaving(leaving);
+  return request;
+}
+
+void WorkerDaemon::SendHeartbeat() {
+  v1::HeartbeatRequest request = HeartbeatNow(leaving_);
   for (const auto& [id, job] : jobs_) {
     request.add_held_jobs(id);
     const auto progress = job->progress();
@@ -259,17 +264,10 @@ void WorkerDaemon::Stop(env::Task stopped) {
 // A worker that leaves says so: else it would count as lost once its lease ends.
 void WorkerDaemon::SendLeave() {
   if (!registered()) return;
-  const Registration& granted = *keeper_.registration();
-  v1::HeartbeatRequest request;
-  request.set_worker_id(granted.worker_id);
-  request.set_worker_epoch(granted.worker_epoch);
-  request.set_master_epoch(granted.master_epoch);
-  request.set_free_disk_bytes(free_disk_bytes_);
-  request.set_leaving("it was stopped");
   leave_under_way_ = true;
   // A master that is gone must not hold up the end.
   constexpr absl::Duration kLeaveTimeout = absl::Seconds(1);
-  seams_.cluster.Send<rpc::Heartbeat>(std::move(request), kLeaveTimeout,
+  seams_.cluster.Send<rpc::Heartbeat>(HeartbeatNow("it was stopped"), kLeaveTimeout,
                                       WhileAlive([this](const auto& /*answer*/) {
                                         leave_under_way_ = false;
                                         OnJobGone();

@@ -74,6 +74,8 @@ class WorkerDaemon {
   void Turn();
   void SendRegister();
   void SendHeartbeat();
+  // Requires: registered.
+  v1::HeartbeatRequest HeartbeatNow(const std::string& leaving) const;
   void ReleaseAll();
   // Answers a registration that is due while this worker cannot serve.
   void StayAway();

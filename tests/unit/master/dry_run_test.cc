@@ -7,42 +7,25 @@
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "runtime/master/master.h"
-#include "tests/sim/world.h"
+#include "tests/unit/master/master_fixture.h"
 
 namespace weir::master {
 namespace {
 
-class DryRunTest : public ::testing::Test {
+class DryRunTest : public MasterTest {
  protected:
-  DryRunTest() : world_(7, MasterOptions(), JobRates(), /*print=*/false) {
-    EXPECT_TRUE(world_.storage().WriteSized("/in/data", 1'000'000'000).ok());
-    world_.StartMaster();
-    for (int w = 0; w < 3; ++w) world_.StartWorker(Worker(w));
-    RunFor(absl::Seconds(1));
-  }
+  DryRunTest() { AddWorkers(3); }
   static sim::WorkerModel Worker(int w) {
     sim::WorkerModel model;
     model.name = "worker-" + std::to_string(w);
     return model;
-  }
-  void RunFor(absl::Duration duration) {
-    const MonoTime end = world_.time().now() + duration;
-    while (world_.time().now() < end && world_.time().RunNext()) {
-    }
-  }
-  static v1::JobSpec Spec() {
-    v1::JobSpec spec;
-    spec.set_job("simjob");
-    spec.add_inputs("/in/data");
-    spec.set_output("/out/x");
-    return spec;
   }
   // Answered later; look at plan_.
   void BeginDryRun(const v1::JobSpec& spec) {
     plan_.reset();
     v1::DryRunRequest request;
     *request.mutable_spec() = spec;
-    world_.master().jobs().Send<rpc::DryRun>(request, [this](const auto& response) {
+    world_->master().jobs().Send<rpc::DryRun>(request, [this](const auto& response) {
       if (response.ok()) {
         plan_ = response->plan();
       } else {
@@ -61,34 +44,33 @@ class DryRunTest : public ::testing::Test {
     return spec;
   }
 
-  sim::World world_;
   std::optional<absl::StatusOr<v1::Plan>> plan_;
 };
 
 TEST_F(DryRunTest, AGivenPlanIsCheckedAndExplainedOnTheComputePool) {
   const v1::JobSpec spec = GivenPlan();
-  const int before = world_.NumComputeRuns();
+  const int before = world_->NumComputeRuns();
   BeginDryRun(spec);
   RunFor(absl::Seconds(1));
   ASSERT_TRUE(plan_ && plan_->ok()) << (plan_ ? plan_->status() : absl::OkStatus());
   EXPECT_EQ((*plan_)->plan_id(), spec.plan().plan_id());
-  EXPECT_EQ(world_.NumComputeRuns() - before, 2) << "once to check it, once to explain it";
+  EXPECT_EQ(world_->NumComputeRuns() - before, 2) << "once to check it, once to explain it";
 }
 
 TEST_F(DryRunTest, AGivenPlanThatDoesNotHoldIsRefusedFromTheComputePool) {
   v1::JobSpec spec = GivenPlan();
   spec.mutable_plan()->mutable_steps(0)->set_worker(7);
-  const int before = world_.NumComputeRuns();
+  const int before = world_->NumComputeRuns();
   std::optional<absl::Status> refused;
   v1::SubmitRequest request;
   *request.mutable_spec() = spec;
-  world_.master().jobs().Send<rpc::Submit>(
+  world_->master().jobs().Send<rpc::Submit>(
       request, [&refused](const auto& response) { refused = response.status(); });
   EXPECT_FALSE(refused) << "the loop has not checked it";
   RunFor(absl::Seconds(1));
   ASSERT_TRUE(refused);
   EXPECT_TRUE(absl::StrContains(refused->message(), "does not fit")) << *refused;
-  EXPECT_EQ(world_.NumComputeRuns() - before, 1);
+  EXPECT_EQ(world_->NumComputeRuns() - before, 1);
 }
 
 TEST_F(DryRunTest, HearsThatAWorkerOfItsSampleRegisteredAgain) {
@@ -96,8 +78,8 @@ TEST_F(DryRunTest, HearsThatAWorkerOfItsSampleRegisteredAgain) {
   RunFor(absl::Milliseconds(20));
   ASSERT_FALSE(plan_) << "the sample is under way";
   // Back before its silence is noticed: nothing but the new registration tells that it restarted.
-  world_.KillWorker("worker-1");
-  world_.StartWorker(Worker(1));
+  world_->KillWorker("worker-1");
+  world_->StartWorker(Worker(1));
   RunFor(absl::Seconds(2));
   ASSERT_TRUE(plan_) << "waits for a report that never comes, until the sample's budget is over";
   ASSERT_TRUE(plan_->ok()) << plan_->status();

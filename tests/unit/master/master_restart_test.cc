@@ -1,67 +1,34 @@
 // The queue across restarts of the master, on virtual time.
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
-#include "tests/sim/world.h"
+#include "tests/unit/master/master_fixture.h"
 
 namespace weir::master {
 namespace {
 
-class MasterRestartTest : public ::testing::Test {
+class MasterRestartTest : public MasterTest {
  protected:
   static constexpr int kJobs = 20;
 
   MasterRestartTest() {
-    MasterOptions options;
-    options.latency_s = 4e-4;
-    world_.emplace(7, options, JobRates(), /*print=*/false);
     EXPECT_TRUE(world_->storage().WriteSized("/in/data", 10'000'000'000).ok());
-    world_->StartMaster();
-    for (int w = 0; w < 3; ++w) {
-      sim::WorkerModel model;
-      model.name = "worker-" + std::to_string(w);
-      world_->StartWorker(model);
-    }
-    RunFor(absl::Seconds(1));
-  }
-  void RunFor(absl::Duration duration) {
-    const MonoTime end = world_->time().now() + duration;
-    while (world_->time().now() < end && world_->time().RunNext()) {
-    }
+    AddWorkers(3);
   }
   v1::JobSpec Spec(int number) {
-    v1::JobSpec spec;
-    spec.set_job("simjob");
-    spec.add_inputs("/in/data");
+    v1::JobSpec spec = MasterTest::Spec();
     spec.set_output("/out/" + std::to_string(number));
     return spec;
   }
   std::string Submit(const v1::JobSpec& spec) {
-    std::string id;
-    v1::SubmitRequest request;
-    *request.mutable_spec() = spec;
-    world_->master().jobs().Send<rpc::Submit>(request, [&id](const auto& response) {
-      ASSERT_TRUE(response.ok()) << response.status();
-      id = response->job_id();
-    });
-    RunFor(absl::Milliseconds(20));
-    return id;
-  }
-  v1::JobStatus StatusOf(const std::string& id) {
-    v1::JobStatus found;
-    v1::GetStatusRequest request;
-    request.set_job_id(id);
-    world_->master().jobs().Send<rpc::GetStatus>(request, [&found](const auto& response) {
-      ASSERT_TRUE(response.ok()) << response.status();
-      found = *response;
-    });
-    return found;
+    const absl::StatusOr<std::string> id = MasterTest::Submit(spec, absl::Milliseconds(20));
+    EXPECT_TRUE(id.ok()) << id.status();
+    return id.value_or("");
   }
   v1::Plan PlanOf(const std::string& id) {
     v1::Plan plan;
@@ -87,8 +54,6 @@ class MasterRestartTest : public ::testing::Test {
     for (int s = 0; s < 600 && StatusOf(id).ended_unix_ms() == 0; ++s) RunFor(absl::Seconds(1));
     ASSERT_NE(StatusOf(id).ended_unix_ms(), 0) << "in ten minutes";
   }
-
-  std::optional<sim::World> world_;
 };
 
 TEST_F(MasterRestartTest, QueuedJobsSurviveAKilledMasterInTheirOrder) {

@@ -1,0 +1,186 @@
+// Workers that die, hang or are cut off, and what the master makes of it: the whole master on
+// virtual time.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "gtest/gtest.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/master/job/job_machine.h"
+#include "tests/unit/master/master_fixture.h"
+
+namespace weir::master {
+namespace {
+
+class LostWorkersTest : public MasterTest {
+ protected:
+  LostWorkersTest() { AddWorkers(2); }
+  // By number in its name: which one registers first is up to the network.
+  v1::WorkerStatus Worker(int number) {
+    v1::WorkerStatus found;
+    master().jobs().Send<rpc::ListWorkers>({}, [&](const auto& response) {
+      EXPECT_EQ(response->workers_size(), 2);
+      for (const v1::WorkerStatus& worker : response->workers()) {
+        if (worker.identity().name() == "worker-" + std::to_string(number)) found = worker;
+      }
+    });
+    return found;
+  }
+  v1::WorkerState StateOf(int number) { return Worker(number).state(); }
+};
+
+TEST_F(LostWorkersTest, AreListedBesideThoseAlive) {
+  world_->KillWorker("worker-1");
+  RunFor(absl::Seconds(7));
+  EXPECT_EQ(StateOf(0), v1::WORKER_STATE_ALIVE);
+  EXPECT_EQ(StateOf(1), v1::WORKER_STATE_LOST);
+  EXPECT_GT(Worker(1).seconds_since_heartbeat(), 6);
+}
+
+TEST_F(LostWorkersTest, AKilledOneIsNoticedWithinASecondAndEndsItsJob) {
+  const absl::StatusOr<std::string> id = Submit(Spec());
+  ASSERT_TRUE(id.ok()) << id.status();
+  RunFor(absl::Seconds(1));
+  ASSERT_EQ(StatusOf(*id).state(), v1::JOB_STATE_RUNNING);
+  world_->KillWorker("worker-1");
+  RunFor(absl::Seconds(1));
+  EXPECT_EQ(StateOf(1), v1::WORKER_STATE_LOST);
+  RunFor(absl::Seconds(1));
+  const v1::JobError error = StatusOf(*id).error();
+  EXPECT_EQ(error.code(), job_error::kWorkerLost);
+  EXPECT_EQ(error.worker(), "worker-1");
+  EXPECT_TRUE(absl::StrContains(error.message(), "nobody listens at worker-1:7001"))
+      << error.message();
+}
+
+TEST_F(MasterTest, AWorkerLostAtAnyMomentBeforeTheRunIsPlannedAround) {
+  AddWorkers(3);
+  int lost_before_the_run = 0;
+  for (int ms = 0; ms < 300; ++ms) {
+    std::string id;
+    v1::SubmitRequest request;
+    *request.mutable_spec() = Spec();
+    master().jobs().Send<rpc::Submit>(request,
+                                      [&id](const auto& response) { id = response->job_id(); });
+    RunFor(absl::Milliseconds(ms));
+    world_->KillWorker("worker-2");
+    RunFor(absl::Seconds(60));
+    for (const char* worker : {"worker-0", "worker-1"}) {
+      EXPECT_TRUE(world_->FindWorker(worker)->HeldJobs().empty()) << ms;
+    }
+    const v1::JobStatus status = StatusOf(id);
+    // Noticed while it ran a step: what that means is told by other tests.
+    if (!status.error().step().empty()) break;
+    ++lost_before_the_run;
+    ASSERT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED)
+        << ms << " ms: " << DescribeJobError(status.error());
+    EXPECT_TRUE(world_->storage().RemoveAll("/out/x").ok());
+    sim::WorkerModel model;
+    model.name = "worker-2";
+    world_->StartWorker(model);
+    RunFor(absl::Seconds(1));
+  }
+  EXPECT_GT(lost_before_the_run, 40) << "planning, staging and preparing take their time";
+}
+
+class UnneededWorkerTest : public MasterTest {
+ protected:
+  UnneededWorkerTest() { AddWorkers(4); }
+  /// A job with one reducer, run so far that its plan is known.
+  std::string Planned(int number) {
+    v1::JobSpec spec = Spec();
+    spec.set_output("/out/" + std::to_string(number));
+    spec.set_num_mappers(2);
+    spec.set_num_reducers(1);
+    std::string id;
+    v1::SubmitRequest request;
+    *request.mutable_spec() = spec;
+    master().jobs().Send<rpc::Submit>(request,
+                                      [&id](const auto& response) { id = response->job_id(); });
+    while (id.empty() || StatusOf(id).plan_id().empty()) RunFor(absl::Milliseconds(1));
+    v1::GetPlanRequest get;
+    get.set_job_id(id);
+    master().jobs().Send<rpc::GetPlan>(get,
+                                       [this](const auto& response) { plan_ = response->plan(); });
+    RunFor(absl::Milliseconds(1));
+    return id;
+  }
+  /// Name of a worker that does something in the plan, or of one that does nothing.
+  std::string NameOfOneThatWorks(bool works) const {
+    for (int w = 0; w < plan_.worker_names_size(); ++w) {
+      const bool idle = plan_.compute_order(w).index().empty() &&
+                        plan_.send_order(w).index().empty() &&
+                        plan_.receive_order(w).index().empty();
+      if (idle != works) return plan_.worker_names(w);
+    }
+    ADD_FAILURE() << "no such worker";
+    return "";
+  }
+  void Replace(const std::string& worker) {
+    sim::WorkerModel model;
+    model.name = worker;
+    world_->StartWorker(model);
+    RunFor(absl::Seconds(1));
+  }
+  v1::Plan plan_;
+};
+
+TEST_F(UnneededWorkerTest, OneThatThePlanDoesNotUseMayDieInEveryPhase) {
+  for (int number = 0; number < 20; ++number) {
+    const std::string id = Planned(number);
+    const std::string unused = NameOfOneThatWorks(false);
+    RunFor(absl::Milliseconds(200) * number);
+    world_->KillWorker(unused);
+    RunFor(absl::Seconds(60));
+    const v1::JobStatus status = StatusOf(id);
+    EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED)
+        << number << ": " << DescribeJobError(status.error());
+    Replace(unused);
+  }
+}
+
+TEST_F(UnneededWorkerTest, OneThatHasDoneItsPartMayDie) {
+  int idle = 0;
+  for (int number = 0; number < 40; ++number) {
+    const std::string id = Planned(number);
+    RunFor(absl::Milliseconds(100) * number);
+    const v1::JobStatus before = StatusOf(id);
+    // All is where the only reducer is; find a mapper elsewhere.
+    const bool all_moved =
+        before.state() == v1::JOB_STATE_RUNNING &&
+        before.progress().transfers_done() == before.progress().transfers_total();
+    const int reducer = plan_.steps(plan_.steps_size() - 1).worker();
+    const int mapper =
+        plan_.steps(0).worker() == reducer ? plan_.steps(1).worker() : plan_.steps(0).worker();
+    ASSERT_NE(mapper, reducer);
+    world_->KillWorker(plan_.worker_names(mapper));
+    RunFor(absl::Seconds(60));
+    const v1::JobStatus status = StatusOf(id);
+    if (all_moved) {
+      EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+      ++idle;
+    }
+    Replace(plan_.worker_names(mapper));
+  }
+  EXPECT_GT(idle, 0) << "no job was met while it reduced";
+}
+
+TEST_F(LostWorkersTest, AHungOneKeepsItsLease) {
+  world_->HangWorker("worker-1", absl::InfiniteDuration());
+  RunFor(absl::Seconds(5));
+  EXPECT_EQ(StateOf(1), v1::WORKER_STATE_ALIVE);
+  RunFor(absl::Seconds(2));
+  EXPECT_EQ(StateOf(1), v1::WORKER_STATE_LOST);
+}
+
+TEST_F(LostWorkersTest, OneWhoseControlPortBreaksButThatBeatsIsNotLost) {
+  world_->network().Detach("worker-1:7001");
+  RunFor(absl::Seconds(7));
+  EXPECT_EQ(StateOf(1), v1::WORKER_STATE_ALIVE);
+}
+
+}  // namespace
+}  // namespace weir::master
