@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "gtest/gtest.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
