@@ -15,6 +15,18 @@ class Calibrate(WeirTest):
     def workers(self, cluster):
         return json.loads(self.weir("list", "workers", "--json", "--master", cluster.address).out)["workers"]
 
+    def calibrate_reliably(self, cluster, network_file):
+        """Loopback's rate is what other processes leave of the processors, so that a measurement may contradict itself:
+        it is not stored then, and no port gets a rate."""
+        for _ in range(8):
+            result = self.calibrate(cluster, "--json", "--output", network_file)
+            self.assert_ok(result)
+            network = json.loads(result.out)["network"]
+            if not any("not stored" in note for note in network["notes"]):
+                return result, network
+            self.assertEqual([worker["port_bytes_per_s"] for worker in self.workers(cluster)], [0, 0, 0])
+        self.skipTest(f"eight calibrations of this busy machine's loopback contradict themselves: {network['notes']}")
+
     def test_measures_stores_shows_and_survives_a_restart(self):
         cluster = Cluster(self, workers=3)
         for worker in self.workers(cluster):
@@ -25,10 +37,8 @@ class Calibrate(WeirTest):
             self.assertGreater(worker["available_memory_bytes"], 0)
             self.assertEqual(worker["port_bytes_per_s"], 0, "not known before calibration")
         network_file = self.path("network.json")
-        result = self.calibrate(cluster, "--json", "--output", network_file)
-        self.assert_ok(result)
+        result, network = self.calibrate_reliably(cluster, network_file)
         self.assertIn("transfers at once", result.err)
-        network = json.loads(result.out)["network"]
         # Loopback, on a machine that is busy with other tests.
         self.assertGreater(network["channel_bytes_per_s"], 1e7)
         self.assertLess(network["channel_bytes_per_s"], 1e11)

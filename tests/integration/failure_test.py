@@ -353,7 +353,8 @@ class InACluster(FailureTest):
         os.mkdir(self.path("bin"))
         os.symlink(BINARY, self.path("bin", "weir"))
         os.chmod(self.write("bin/hostname", "#!/bin/sh\necho worker1\n"), 0o755)
-        env = dict(os.environ, PATH=self.path("bin") + ":" + os.environ["PATH"], WEIR_MASTER=cluster.address)
+        env = dict(os.environ, PATH=self.path("bin") + ":" + os.environ["PATH"], WEIR_MASTER=cluster.address,
+                   XDG_STATE_HOME=self.path("state"))
 
         def healthy():
             check = checks[0].replace("$$", "$")
