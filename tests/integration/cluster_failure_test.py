@@ -1,0 +1,226 @@
+"""Everything ends in a cluster: killed, stopped, cut off, flooded - a named error in time, daemons unharmed."""
+import json
+import os
+import random
+import re
+import resource
+import select
+import signal
+import socket
+import subprocess
+import time
+import unittest
+
+from faults import LEASE_S, FailureTest
+from weir_process import BINARY, ROOT, Cluster, count_words, free_port, read_parts, task_pids, wait_for, write_words
+
+# kDataStrangersMax.
+STRANGERS_MAX = 256
+
+
+class InACluster(FailureTest):
+    def test_worker_killed(self):
+        cluster = Cluster(self, workers=2)
+        client, _, out = self.start_stalled(cluster)
+        cluster.workers[1].kill()
+        result = self.end_in_time(client)
+        self.assert_fails(result, 1, "WORKER", "worker1")
+        self.assertFalse(os.path.exists(out))
+        cluster.workers[1].wait()
+        cluster.workers[1] = cluster.start_worker(1)
+        cluster.wait_for_workers(2)
+        self.run_small_job(cluster, "out2")
+        cluster.stop()
+        self.assert_nothing_left(out)
+
+    def worker_state(self, cluster, name):
+        rows = json.loads(self.weir("list", "workers", "--json", "--master", cluster.address).out)["workers"]
+        row = next(row for row in rows if row["name"] == name)
+        return row["state"], row["seconds_since_heartbeat"]
+
+    def assert_lost_before_its_lease_ends(self, cluster, name):
+        def silence_if_lost():
+            state, silence = self.worker_state(cluster, name)
+            return silence if state == "lost" else None
+        silence = wait_for(silence_if_lost, 2 * LEASE_S, f"{name} is listed as lost")
+        self.assertLess(silence, LEASE_S / 2, "the lease cannot have been the cause")
+
+    def test_a_killed_idle_worker_is_lost_long_before_its_lease_ends(self):
+        cluster = Cluster(self, workers=2)
+        cluster.workers[1].kill()
+        cluster.workers[1].wait()
+        self.assert_lost_before_its_lease_ends(cluster, "worker1")
+        self.assertEqual(self.worker_state(cluster, "worker0")[0], "alive")
+        self.assertIn("Worker lost", self.text(self.path("master.log")))
+        cluster.workers[1] = cluster.start_worker(1)
+        cluster.wait_for_workers(2)
+        self.run_small_job(cluster, "out")
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def test_a_worker_killed_in_a_job_is_lost_long_before_its_lease_ends(self):
+        cluster = Cluster(self, workers=2)
+        # Nobody fetches from a mapper that stands still: only the master can notice.
+        client, _, out = self.start_stalled(cluster)
+        cluster.workers[1].kill()
+        self.assert_lost_before_its_lease_ends(cluster, "worker1")
+        self.assert_fails(self.end_in_time(client), 1, "WORKER_LOST", "worker1", "nobody listens at")
+        self.assertFalse(os.path.exists(out))
+        cluster.stop()
+
+    def test_the_container_of_a_lost_worker_is_unhealthy(self):
+        with open(os.path.join(ROOT, "docker-compose.yml"), encoding="utf-8") as file:
+            checks = re.findall(r"test: \[CMD-SHELL, '(.*)'\]", file.read())
+        self.assertEqual(len(checks), 1, "of workers")
+        cluster = Cluster(self, workers=2)
+        # What the container has: weir on its path, a name of its own, and the master's address.
+        os.mkdir(self.path("bin"))
+        os.symlink(BINARY, self.path("bin", "weir"))
+        os.chmod(self.write("bin/hostname", "#!/bin/sh\necho worker1\n"), 0o755)
+        env = dict(os.environ, PATH=self.path("bin") + ":" + os.environ["PATH"], WEIR_MASTER=cluster.address,
+                   XDG_STATE_HOME=self.path("state"))
+
+        def healthy():
+            check = checks[0].replace("$$", "$")
+            return subprocess.run(["/bin/sh", "-c", check], env=env, capture_output=True, timeout=20).returncode == 0
+        self.assertTrue(healthy())
+        cluster.workers[1].kill()
+        cluster.workers[1].wait()
+        wait_for(lambda: self.worker_state(cluster, "worker1")[0] == "lost", 2 * LEASE_S, "it is lost, and listed")
+        self.assertFalse(healthy())
+        cluster.workers[1] = cluster.start_worker(1)
+        cluster.wait_for_workers(2)
+        self.assertTrue(healthy())
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def test_a_stopped_idle_worker_keeps_its_lease(self):
+        cluster = Cluster(self, workers=1)
+        cluster.workers[0].send_signal(signal.SIGSTOP)
+        wait_for(lambda: self.worker_state(cluster, "worker0")[1] > LEASE_S / 2, LEASE_S, "it is silent")
+        self.assertEqual(self.worker_state(cluster, "worker0")[0], "alive")
+        wait_for(lambda: self.worker_state(cluster, "worker0")[0] == "lost", 2 * LEASE_S, "its lease ends")
+        cluster.workers[0].send_signal(signal.SIGCONT)
+        cluster.wait_for_workers(1)
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def test_worker_stopped_and_continued(self):
+        cluster = Cluster(self, workers=2)
+        client, _, out = self.start_stalled(cluster)
+        cluster.workers[0].send_signal(signal.SIGSTOP)
+        result = self.end_in_time(client)
+        self.assert_fails(result, 1, "worker0")
+        cluster.workers[0].send_signal(signal.SIGCONT)
+        wait_for(lambda: not task_pids(self.dir), 15, "the continued worker drops its tasks")
+        cluster.wait_for_workers(2)
+        self.run_small_job(cluster, "out2")
+        cluster.stop()
+        self.assert_nothing_left(out)
+
+    def test_cancel(self):
+        cluster = Cluster(self, workers=2)
+        client, _, out = self.start_stalled(cluster)
+        listed = self.weir("list", "jobs", "--master", cluster.address).out.decode()
+        job_id = "j-" + listed.split("j-")[1].split()[0]
+        self.assert_ok(self.weir("cancel", job_id, "--master", cluster.address))
+        self.assert_fails(self.end_in_time(client), 5)
+        wait_for(lambda: not task_pids(self.dir), 5, "tasks gone after cancel")
+        self.run_small_job(cluster, "out2")
+        cluster.stop()
+        self.assert_nothing_left(out)
+
+    def test_deadline(self):
+        cluster = Cluster(self, workers=1)
+        text = self.path("text.txt")
+        write_words(text, 30)
+        client = self.start("submit", "wordcount", text, "-o", self.path("out"), "--wait", "--deadline", "2s",
+                            "--master", cluster.address)
+        for pid in wait_for(lambda: self.tasks_reading(text, 1), 30, "the task reads the input"):
+            os.kill(pid, signal.SIGSTOP)
+        self.assert_fails(self.end_in_time(client), 6, "DEADLINE")
+        cluster.stop()
+        self.assert_nothing_left(self.path("out"))
+
+    def test_garbage_on_every_port(self):
+        cluster = Cluster(self, workers=2)
+        ports = set()
+        for process in [cluster.master, *cluster.workers]:
+            inodes = set()
+            for fd in os.listdir(f"/proc/{process.pid}/fd"):
+                try:
+                    target = os.readlink(f"/proc/{process.pid}/fd/{fd}")
+                except OSError:
+                    continue
+                if target.startswith("socket:["):
+                    inodes.add(target[8:-1])
+            for table in ("tcp", "tcp6"):
+                with open(f"/proc/{process.pid}/net/{table}", encoding="ascii") as file:
+                    for row in file.read().split("\n")[1:]:
+                        columns = row.split()
+                        if columns and columns[3] == "0A" and columns[9] in inodes:
+                            ports.add(int(columns[1].split(":")[1], 16))
+        self.assertGreaterEqual(len(ports), 5, "master, and control and data port of two workers")
+        rng = random.Random(11)
+        for port in ports:
+            for size in (0, 1, 3, 100, 5000, 300000):
+                with socket.create_connection(("127.0.0.1", port), timeout=5) as s:
+                    try:
+                        s.sendall(rng.randbytes(size))
+                        s.shutdown(socket.SHUT_WR)
+                        s.settimeout(5)
+                        while s.recv(65536):
+                            pass
+                    except OSError:
+                        pass
+        for process in [cluster.master, *cluster.workers]:
+            self.assertIsNone(process.poll(), "a daemon died of garbage")
+        self.run_small_job(cluster, "out")
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def resident_bytes(self, pid):
+        line = next(row for row in self.text(f"/proc/{pid}/status").split("\n") if row.startswith("VmRSS:"))
+        return int(line.split()[1]) << 10
+
+    def test_silent_connections_cost_a_worker_little_and_no_job(self):
+        connections = 2300
+        # The daemons have as many descriptors as a service usually gets, this process has enough for the crowd.
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
+        cluster = Cluster(self, workers=1)
+        port = free_port()
+        cluster.workers.append(cluster.start_worker(1, ["--data-listen", f"127.0.0.1:{port}"]))
+        cluster.wait_for_workers(2)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (connections + 200, hard))
+        before = self.resident_bytes(cluster.workers[1].pid)
+        crowd = [socket.create_connection(("127.0.0.1", port), timeout=10) for _ in range(connections)]
+        poll = select.poll()
+        for member in crowd:
+            self.addCleanup(member.close)
+            poll.register(member, select.POLLIN)
+        wait_for(lambda: len(poll.poll(0)) >= connections - STRANGERS_MAX, 20, "the worker lets the oldest go")
+        grown = self.resident_bytes(cluster.workers[1].pid) - before
+        self.assertLess(grown, 16 << 20, "a buffer of 128 KiB for each would be 287 MiB")
+        # Sections of both workers go to both, past those who still wait.
+        text = self.path("text.txt")
+        write_words(text, 4)
+        self.assert_ok(cluster.submit("wordcount", text, "-o", self.path("out"), "--plan-method", "even",
+                                      "--mappers", "2", "--reducers", "2"))
+        self.assertEqual(sorted(read_parts(self.path("out"))),
+                         sorted(b"%s\t%d" % (w, n) for w, n in count_words([text]).items()))
+        wait_for(lambda: len(poll.poll(0)) == connections, 20, "nobody stays without a request")
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def test_sigterm_ends_daemons_cleanly(self):
+        cluster = Cluster(self, workers=2)
+        time.sleep(0.2)
+        cluster.stop()
+        self.assertEqual([p.returncode for p in [*cluster.workers, cluster.master]], [0, 0, 0])
+        self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,61 @@
+"""What tests of failures share: a job that stands still in the middle of its work, and how long an end may take."""
+import os
+import signal
+import subprocess
+
+from weir_process import WeirTest, count_words, has_open, read_parts, task_pids, wait_for, write_words
+
+# runtime/base/limits.h: kWorkerLease, kTaskSilence, kTaskKillGrace; runtime/client/follow_job.h: kMasterPatience.
+LEASE_S = 6
+SILENCE_S = 8
+KILL_GRACE_S = 2
+MASTER_PATIENCE_S = 8
+# What the end of a job takes at most once its cause was noticed: kReleaseBudget and kDiscardBudget of
+# runtime/master/job/job_run_actions.cc, rounded up.
+ENDING_S = 4
+ENDS_WITHIN_S = LEASE_S + ENDING_S
+# A machine that tests share with builds is late by so much; it is no part of any promise.
+LATE_S = 5
+
+
+class FailureTest(WeirTest):
+    def tasks_reading(self, path, count):
+        """The task processes, once `count` of them have the input open or mapped."""
+        pids = [pid for pid in task_pids(self.dir) if has_open(pid, path)]
+        return pids if len(pids) >= count else None
+
+    def small_disk(self):
+        """A file system of one megabyte, or the test is skipped with the reason."""
+        full = self.path("full")
+        os.mkdir(full)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", full], capture_output=True)
+        if mounted.returncode != 0:
+            self.skipTest(f"cannot mount a tmpfs here: {mounted.stderr.decode().strip()}")
+        self.addCleanup(subprocess.run, ["umount", full], check=True)
+        return full
+
+    def start_stalled(self, cluster=None, workers=2, **options):
+        """Starts a job and stops its task processes, so that a fault meets it in the middle of its work."""
+        text = self.path("text.txt")
+        write_words(text, 40)
+        out = self.path("out")
+        where = (["submit", "wordcount", text, "-o", out, "--wait", "--master", cluster.address] if cluster else
+                 ["run", "wordcount", text, "-o", out, "--workers", str(workers), "--work-dir", self.work])
+        # A fault that meets the sample does not end the job.
+        client = self.start(*where, "--no-sample", **options)
+        tasks = wait_for(lambda: self.tasks_reading(text, workers), 30, "every task reads the input")
+        for pid in tasks:
+            os.kill(pid, signal.SIGSTOP)
+        self.assertIsNone(client.poll(), "the job ended before the fault")
+        return client, tasks, out
+
+    def end_in_time(self, client, limit=ENDS_WITHIN_S):
+        """Fails when the client has not ended within the promised time and LATE_S."""
+        return self.finish(client, timeout=limit + LATE_S)
+
+    def run_small_job(self, cluster, name):
+        path = self.write("small", "x y x")
+        out = self.path(name)
+        self.assert_ok(cluster.submit("wordcount", path, "-o", out))
+        self.assertEqual(sorted(read_parts(out)),
+                         sorted(b"%s\t%d" % (w, n) for w, n in count_words([path]).items()))

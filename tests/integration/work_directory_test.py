@@ -1,0 +1,92 @@
+"""Work directories that are missing, or removed while a worker lives."""
+import json
+import os
+import shutil
+import signal
+import unittest
+
+from faults import FailureTest
+from weir_process import Cluster, wait_for
+
+
+class WorkDirectories(FailureTest):
+    def remove_work(self, index):
+        directory = os.path.join(self.work, f"worker{index}")
+        for name in os.listdir(directory):
+            shutil.rmtree(os.path.join(directory, name))
+
+    def test_one_that_is_not_there_is_named(self):
+        text = self.write("text", "x y x")
+        missing = self.path("nonexist")
+        needles = (missing, "does not exist", "--work-dir")
+        self.assert_fails(self.weir("run", "wordcount", text, "-o", self.path("o"), "--work-dir", missing), 4, *needles)
+        self.assert_fails(self.weir("worker", "--master", "127.0.0.1:1", "--work-dir", missing), 4, *needles)
+        self.assert_fails(self.weir("run", "wordcount", text, "-o", self.path("o"), "--work-dir", text), 4, text, "no directory")
+
+    def test_removed_while_nothing_runs(self):
+        cluster = Cluster(self, workers=2, worker_args=["--no-measure"])
+        for number in range(3):
+            self.remove_work(0)
+            self.remove_work(1)
+            self.run_small_job(cluster, f"out{number}")
+        self.assertIn("made a new one", self.text(self.path("worker0.log")))
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def test_removed_in_a_job(self):
+        cluster = Cluster(self, workers=2, worker_args=["--no-measure"])
+        client, tasks, out = self.start_stalled(cluster)
+        self.remove_work(1)
+        for pid in tasks:
+            os.kill(pid, signal.SIGCONT)
+        # By the worker, or by a peer that wants a run of it first.
+        result = self.end_in_time(client)
+        self.assert_fails(result, 1, "worker1", "was removed while the job ran", "--work-dir")
+        self.assertRegex(result.err, "WORK_DIRECTORY_LOST|TRANSFER_FAILED")
+        self.run_small_job(cluster, "out2")
+        cluster.stop()
+        self.assert_nothing_left(out)
+
+    def test_gone_with_what_is_above_it(self):
+        cluster = Cluster(self, workers=2, worker_args=["--no-measure"])
+        directory = os.path.join(self.work, "worker1")
+        shutil.rmtree(directory)
+
+        def state(name):
+            listed = self.weir("list", "workers", "--json", "--master", cluster.address)
+            rows = json.loads(listed.out)["workers"]
+            return next((row["state"], row["left_because"]) for row in rows if row["name"] == name)
+        wait_for(lambda: state("worker1")[0] == "left", 5, "it leaves")
+        self.assertIn(f"{directory} does not exist", state("worker1")[1])
+        self.run_small_job(cluster, "out")
+        os.mkdir(directory)
+        wait_for(lambda: state("worker1")[0] == "alive", 30, "it is back")
+        self.run_small_job(cluster, "out2")
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def test_the_default_is_not_among_temporary_files(self):
+        cluster = Cluster(self, workers=0)
+        worker = self.start("worker", "--master", cluster.address, "--name", "w", "--no-measure")
+        cluster.workers.append(worker)
+        cluster.wait_for_workers(1)
+        self.assertEqual(os.listdir(self.work), [])
+        place = os.path.join(self.dir, "state", "weir", "work")
+        self.assertEqual([name.rsplit("-", 1)[0] for name in os.listdir(place)], ["weir-worker-w"])
+        cluster.stop()
+        worker.communicate()
+        self.assertEqual(os.listdir(place), [])
+
+    def test_a_stopped_worker_has_left(self):
+        cluster = Cluster(self, workers=2, worker_args=["--no-measure"])
+        cluster.workers[1].terminate()
+        cluster.workers[1].wait(timeout=15)
+        listed = self.weir("list", "workers", "--master", cluster.address).out.decode()
+        row = next(line for line in listed.splitlines() if line.startswith("worker1"))
+        self.assertIn(" left ", row)
+        self.assertIn("it was stopped", row)
+        cluster.stop()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
