@@ -2,6 +2,7 @@
 import json
 import os
 import pwd
+import shutil
 import stat
 import subprocess
 import unittest
@@ -21,6 +22,9 @@ class OtherUsers(WeirTest):
         # What the test itself hides must not be what keeps strangers out.
         for directory in (self.dir, self.work):
             os.chmod(directory, 0o755)
+        # Nor what lies above the build.
+        self.program = shutil.copy(BINARY, self.path("weir"))
+        os.chmod(self.program, 0o755)
 
     def as_stranger(self, *command, env=None):
         return subprocess.run(command, user=self.stranger.pw_uid, group=self.stranger.pw_gid, extra_groups=[],
@@ -33,7 +37,7 @@ class OtherUsers(WeirTest):
 
     def test_no_job_and_no_list(self):
         cluster = Cluster(self, workers=1)
-        probe = self.as_stranger(BINARY, "--version")
+        probe = self.as_stranger(self.program, "--version")
         self.assertEqual(probe.returncode, 0, f"the stranger must be able to run the program: {probe.stderr}")
         secret = self.write("secret", "nobody may read this")
         os.chmod(secret, 0o600)
@@ -52,7 +56,7 @@ class OtherUsers(WeirTest):
                           ["submit", "wordcount", secret, "-o", self.path("out"), "--overwrite"],
                           ["run", "wordcount", secret, "-o", os.path.join(drop, "out")],
                           ["plan", "wordcount", secret], ["calibrate"]):
-            self.assert_refused(self.as_stranger(BINARY, *arguments, "--master", cluster.address))
+            self.assert_refused(self.as_stranger(self.program, *arguments, "--master", cluster.address))
         # With a token of their own as little as without any.
         guess = {"XDG_STATE_HOME": drop}
         os.mkdir(os.path.join(drop, "weir"))
@@ -62,12 +66,13 @@ class OtherUsers(WeirTest):
         os.chmod(token, 0o600)
         os.chown(token, self.stranger.pw_uid, self.stranger.pw_gid)
         os.chmod(os.path.join(drop, "weir"), 0o755)
-        self.assert_refused(self.as_stranger(BINARY, "list", "jobs", "--master", cluster.address, env=guess))
+        self.assert_refused(self.as_stranger(self.program, "list", "jobs", "--master", cluster.address, env=guess))
         # Nor does a worker of theirs get work.
-        newcomer = subprocess.Popen([BINARY, "worker", "--master", cluster.address, "--name", "theirs", "--work-dir", drop],
-                                    user=self.stranger.pw_uid, group=self.stranger.pw_gid, extra_groups=[],
-                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                                    env={"PATH": os.environ["PATH"], **guess}, cwd="/")
+        newcomer = subprocess.Popen(
+            [self.program, "worker", "--master", cluster.address, "--name", "theirs", "--work-dir", drop],
+            user=self.stranger.pw_uid, group=self.stranger.pw_gid, extra_groups=[], cwd="/", text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            env={"PATH": os.environ["PATH"], **guess})
         try:
             line = ""
             while "keeps trying" not in line:
@@ -108,7 +113,7 @@ class OtherUsers(WeirTest):
         self.assertEqual(self.weir("list", "workers", "--master", cluster.address).code, 4, "the user's own is another")
         os.chown(shared, 0, self.stranger.pw_gid)
         os.chmod(shared, 0o640)
-        asked = self.as_stranger(BINARY, "list", "workers", *options, "--master", cluster.address)
+        asked = self.as_stranger(self.program, "list", "workers", *options, "--master", cluster.address)
         self.assertEqual(asked.returncode, 0, asked.stderr)
         os.chmod(shared, 0o644)
         refused = self.weir("list", "workers", *options, "--master", cluster.address)
