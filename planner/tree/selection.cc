@@ -63,6 +63,23 @@ absl::Status CheckProblem(const ReductionProblem& problem) {
   return absl::OkStatus();
 }
 
+// Transfers that begin when others end do not count with them.
+std::int64_t MostTransfersAtOnce(const Schedule& schedule) {
+  std::vector<std::pair<Seconds, int>> changes;
+  for (const Message& message : schedule.messages) {
+    if (message.port_s <= 0) continue;
+    // Rounding of start + duration must not make neighbours overlap.
+    const Seconds slack_s = 1e-9 * message.port_s;
+    changes.push_back({message.start_s + slack_s, 1});
+    changes.push_back({message.start_s + message.port_s - slack_s, -1});
+  }
+  std::sort(changes.begin(), changes.end());
+  std::int64_t now = 0;
+  std::int64_t most = 0;
+  for (const auto& [time_s, change] : changes) most = std::max(most, now += change);
+  return most;
+}
+
 /// Collects candidates of one problem and keeps the shortest.
 class Chooser {
  public:
@@ -78,6 +95,8 @@ class Chooser {
       AddLimited();
     } else {
       AddHomogeneous();
+      // Full duplex: segments may be on the way between all machines at once.
+      if (problem_.max_transfers < problem_.num_machines) AddLimited();
     }
     WaitForAll();
     if (!problem_.ready_s.empty()) AddReleaseDates();
@@ -96,6 +115,12 @@ class Chooser {
              bool rename_root = true) {
     if (!schedule.ok()) {
       Refuse(builder, std::string(schedule.status().message()));
+      return;
+    }
+    if (const std::int64_t most = MostTransfersAtOnce(*schedule); most > problem_.max_transfers) {
+      Refuse(schedule->method,
+             absl::StrCat(schedule->method, " has ", most, " transfers at once; the limit is ",
+                          problem_.max_transfers));
       return;
     }
     if (rename_root && problem_.root != 0) {

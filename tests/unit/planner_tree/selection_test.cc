@@ -135,6 +135,23 @@ TEST(Selection, SpeedsReleasesAndLimitsHaveTheirOwnBuilders) {
   EXPECT_EQ(ChooseReduction(limited)->schedule.method, "greedy tree under the limit");
 }
 
+// A pipeline of eight machines has seven transfers at once, more than p/2.
+TEST(Selection, SegmentedSchedulesKeepToTheLimit) {
+  for (std::int64_t limit = 1; limit <= 8; ++limit) {
+    ReductionProblem problem = Problem(8, 1000, {1, 1, 1}, kOverlap);
+    problem.max_transfers = limit;
+    const ReductionChoice choice = *ChooseReduction(problem);
+    for (const Message& message : choice.schedule.messages) {
+      std::int64_t at_once = 0;
+      for (const Message& other : choice.schedule.messages) {
+        at_once += other.start_s <= message.start_s + 1e-9 &&
+                   message.start_s + 1e-9 < other.start_s + other.port_s;
+      }
+      ASSERT_LE(at_once, limit) << choice.schedule.method;
+    }
+  }
+}
+
 TEST(Selection, BadInputNamesTheField) {
   EXPECT_NE(ChooseReduction(Problem(0, 1, {1, 1, 1}, kOverlap)).status().message().find("p is 0"),
             std::string::npos);
