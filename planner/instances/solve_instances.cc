@@ -3,27 +3,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "planner/instances/instance_solvers.h"
+#include "planner/instances/solvers/instance_solvers.h"
+#include "planner/instances/solvers/print_collective.h"
 
 namespace weir::planner::tree {
 
 namespace {
 
-const InstanceSolver* FindSolver(const std::string& alg) {
-  for (const auto* table : {&HomogeneousSolvers(), &SegmentedSolvers(), &HeterogeneousSolvers()}) {
-    for (const InstanceSolver& solver : *table) {
-      if (solver.alg == alg) return &solver;
-    }
-  }
-  return nullptr;
-}
-
 std::string KnownAlgorithms() {
   std::string names;
-  for (const auto* table : {&HomogeneousSolvers(), &SegmentedSolvers(), &HeterogeneousSolvers()}) {
-    for (const InstanceSolver& solver : *table) {
-      absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(solver.alg));
-    }
+  for (const InstanceSolver& solver : AllSolvers()) {
+    absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(solver.alg));
   }
   return names;
 }
@@ -32,6 +22,14 @@ std::string IdOf(const nlohmann::json& instance, std::size_t position) {
   const auto id = instance.find("id");
   if (id == instance.end()) return absl::StrCat("#", position);
   return id->is_string() ? id->get<std::string>() : id->dump();
+}
+
+absl::StatusOr<ResultJson> PrintPlanned(const InstanceSolver& solver, InstanceFields& fields) {
+  auto collective = solver.plan(fields);
+  // Errors of reading name the instance already.
+  if (!fields.status().ok()) return fields.status();
+  if (!collective.ok()) return fields.LocateOnce(collective.status());
+  return PrintCollective(*collective);
 }
 
 absl::StatusOr<ResultJson> SolveOne(const nlohmann::json& instance, std::size_t position) {
@@ -51,7 +49,7 @@ absl::StatusOr<ResultJson> SolveOne(const nlohmann::json& instance, std::size_t 
   if (solver == nullptr) {
     return fields.Error("alg", absl::StrCat("is ", alg->dump(), "; known are ", KnownAlgorithms()));
   }
-  auto solved = solver->solve(fields);
+  auto solved = solver->solve != nullptr ? solver->solve(fields) : PrintPlanned(*solver, fields);
   if (!solved.ok()) return solved.status();
   ResultJson result = {{"id", id}};
   for (auto& [name, value] : solved->items()) result[name] = std::move(value);

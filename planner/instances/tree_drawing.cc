@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "planner/tree/schedule_timing.h"
 
 namespace weir::planner::tree {
 
@@ -149,6 +150,10 @@ std::string TreeSvg(const Schedule& schedule, std::int32_t segment, const std::s
 }
 
 std::string ScheduleSvg(const Schedule& schedule, const std::string& title) {
+  return ScheduleSvg(schedule, PortModel{true, true, true}, title);
+}
+
+std::string ScheduleSvg(const Schedule& schedule, PortModel ports, const std::string& title) {
   const double left = kMargin * 3;
   const double machine_height = 3 * kLaneHeight + 4;
   const double bottom = 34 + machine_height * schedule.num_machines;
@@ -166,8 +171,9 @@ std::string ScheduleSvg(const Schedule& schedule, const std::string& title) {
           left - 22, top + kLaneHeight * (static_cast<double>(lane) + 1) - 3, lanes[lane]);
     }
   }
-  std::vector<Seconds> combine_free_s(static_cast<std::size_t>(schedule.num_machines), 0);
-  for (const Message& m : schedule.messages) {
+  const std::vector<Seconds> ends_s = CombineEnds(schedule, ports);
+  for (std::size_t k = 0; k < schedule.messages.size(); ++k) {
+    const Message& m = schedule.messages[k];
     const std::string label = absl::StrFormat("segment %d: %d -> %d at %.6g", m.segment_begin + 1,
                                               m.sender, m.receiver, m.start_s);
     const Seconds arrival_s = m.start_s + m.flight_s + m.port_s;
@@ -179,10 +185,8 @@ std::string ScheduleSvg(const Schedule& schedule, const std::string& title) {
     AppendBar(svg, left + scale * (arrival_s - m.port_s), lane_y(m.receiver, 1), scale * m.port_s,
               m.segment_begin, label);
     if (m.combine_s <= 0) continue;
-    const Seconds combine_s = std::max(arrival_s, combine_free_s[m.receiver]);
-    combine_free_s[m.receiver] = combine_s + m.combine_s;
-    AppendBar(svg, left + scale * combine_s, lane_y(m.receiver, 2), scale * m.combine_s,
-              m.segment_begin, label);
+    AppendBar(svg, left + scale * (ends_s[k] - m.combine_s), lane_y(m.receiver, 2),
+              scale * m.combine_s, m.segment_begin, label);
   }
   return svg + "</svg>\n";
 }

@@ -16,6 +16,10 @@ std::string TreeSvg(const Schedule& schedule, std::int32_t segment, const std::s
 
 /// Draws a Gantt of the whole schedule: per machine a lane for sending, one for receiving and one
 /// for combining; bars carry the segment's number, their colour is that of the segment.
+/// `ports`: the model in which the schedule's starts hold; it says when a machine combines.
+std::string ScheduleSvg(const Schedule& schedule, PortModel ports, const std::string& title);
+
+/// The same for machines that overlap transfers with combining.
 std::string ScheduleSvg(const Schedule& schedule, const std::string& title);
 
 }  // namespace weir::planner::tree

@@ -92,4 +92,22 @@ void TimeMessages(Schedule& schedule, PortModel ports, const std::vector<Seconds
   }
 }
 
+std::vector<Seconds> CombineEnds(const Schedule& schedule, PortModel ports) {
+  std::vector<Seconds> sent_s(static_cast<std::size_t>(schedule.num_machines), 0);
+  std::vector<Seconds> combined_s(sent_s.size(), 0);
+  std::vector<Seconds> ends_s;
+  for (const Message& message : schedule.messages) {
+    sent_s[message.sender] = message.start_s + message.port_s;
+    Seconds end_s = message.start_s + message.flight_s + message.port_s;
+    if (message.combine_s > 0) {
+      end_s = std::max(end_s, combined_s[message.receiver]);
+      if (!ports.overlaps_compute) end_s = std::max(end_s, sent_s[message.receiver]);
+      end_s += message.combine_s;
+      combined_s[message.receiver] = end_s;
+    }
+    ends_s.push_back(end_s);
+  }
+  return ends_s;
+}
+
 }  // namespace weir::planner::tree

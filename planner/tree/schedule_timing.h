@@ -52,4 +52,9 @@ class PortClock {
 /// Time: O(messages * segments per message).
 void TimeMessages(Schedule& schedule, PortModel ports, const std::vector<Seconds>& ready_s = {});
 
+/// Returns when the receiver of each message holds it combined, by message, with the starts as they
+/// stand in the schedule. Model: as TimeMessages. Thread-safety: pure.
+/// Checked by: tests/unit/planner_tree/every_algorithm_test.cc.
+std::vector<Seconds> CombineEnds(const Schedule& schedule, PortModel ports);
+
 }  // namespace weir::planner::tree

@@ -25,9 +25,9 @@ struct SegmentState {
   Seconds makespan_s = 0;
 };
 
-// Adds one segment. Returns false on a cycle.
+// Adds one segment, and its messages if wanted. Returns false on a cycle.
 bool AddSegment(const std::vector<MachineIndex>& column, const LinkCosts& costs,
-                SegmentState& state) {
+                SegmentState& state, std::vector<Message>* messages = nullptr) {
   const auto n = static_cast<MachineIndex>(column.size());
   std::vector<Seconds> ready_s(column.size(), 0);
   std::vector<std::int32_t> senders(column.size(), 0);
@@ -52,6 +52,10 @@ bool AddSegment(const std::vector<MachineIndex>& column, const LinkCosts& costs,
     state.reducing_s[to] =
         std::max(state.reducing_s[to], state.receiving_s[to]) + costs.gamma_s_per_unit;
     ready_s[to] = state.reducing_s[to];
+    if (messages != nullptr) {
+      messages->push_back(
+          {from, to, 0, 1, costs.alpha_s, costs.beta_s_per_unit, costs.gamma_s_per_unit, start_s});
+    }
     done[from] = true;
     --senders[to];
   }
@@ -132,7 +136,7 @@ class FindMin {
       result_.distinct.clear();
       known_.clear();
     }
-    ++result_.num_optimal;
+    if (result_.num_optimal++ == 0) result_.best = matrix_;
     if (result_.num_valid <= kFindMinListedMax && known_.insert(Canonical(matrix_)).second) {
       result_.distinct.push_back(matrix_);
     }
@@ -146,17 +150,13 @@ class FindMin {
   FindMinResult result_;
 };
 
-}  // namespace
-
-absl::StatusOr<std::optional<Seconds>> EvaluateDestinations(const DestinationMatrix& destination,
-                                                            const LinkCosts& costs) {
+absl::Status CheckMatrix(const DestinationMatrix& destination, const LinkCosts& costs) {
   const std::size_t n = destination.empty() ? 0 : destination[0].size();
   if (absl::Status status = CheckSize(static_cast<std::int64_t>(n),
                                       static_cast<std::int64_t>(destination.size()), costs);
       !status.ok()) {
     return status;
   }
-  SegmentState state(n);
   for (std::size_t j = 0; j < destination.size(); ++j) {
     if (destination[j].size() != n || destination[j][0] != 0) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -167,9 +167,42 @@ absl::StatusOr<std::optional<Seconds>> EvaluateDestinations(const DestinationMat
       return absl::InvalidArgumentError(absl::StrCat(
           "solution_rows[", i, "][", j, "] is ", destination[j][i] + 1, "; it must lie in 1..", n));
     }
-    if (!AddSegment(destination[j], costs, state)) return std::optional<Seconds>();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<Seconds>> EvaluateDestinations(const DestinationMatrix& destination,
+                                                            const LinkCosts& costs) {
+  if (absl::Status status = CheckMatrix(destination, costs); !status.ok()) return status;
+  SegmentState state(destination[0].size());
+  for (const auto& column : destination) {
+    if (!AddSegment(column, costs, state)) return std::optional<Seconds>();
   }
   return std::optional<Seconds>(state.makespan_s);
+}
+
+absl::StatusOr<Schedule> DestinationsSchedule(const DestinationMatrix& destination,
+                                              const LinkCosts& costs) {
+  if (absl::Status status = CheckMatrix(destination, costs); !status.ok()) return status;
+  SegmentState state(destination[0].size());
+  Schedule schedule =
+      EmptySchedule("matrix of 001", static_cast<std::int32_t>(destination[0].size()),
+                    std::vector<double>(destination.size(), 1.0));
+  for (std::size_t j = 0; j < destination.size(); ++j) {
+    const std::size_t begin = schedule.messages.size();
+    if (!AddSegment(destination[j], costs, state, &schedule.messages)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("solution_rows: segment ", j + 1, " has a cycle"));
+    }
+    for (std::size_t k = begin; k < schedule.messages.size(); ++k) {
+      schedule.messages[k].segment_begin = static_cast<std::int32_t>(j);
+      schedule.messages[k].segment_end = static_cast<std::int32_t>(j) + 1;
+    }
+  }
+  schedule.makespan_s = state.makespan_s;
+  return schedule;
 }
 
 absl::StatusOr<FindMinResult> FindMinDestinations(std::int32_t n, std::int32_t m,
@@ -178,7 +211,12 @@ absl::StatusOr<FindMinResult> FindMinDestinations(std::int32_t n, std::int32_t m
   if (absl::Status status = CheckCount("n", n, 1, kFindMinMachinesMax); !status.ok()) return status;
   if (absl::Status status = CheckCount("m", m, 1, kFindMinSegmentsMax); !status.ok()) return status;
   if (n == 1)
-    return FindMinResult{0, 1, 1, 1, {DestinationMatrix(static_cast<std::size_t>(m), {0})}};
+    return FindMinResult{0,
+                         1,
+                         1,
+                         1,
+                         DestinationMatrix(static_cast<std::size_t>(m), {0}),
+                         {DestinationMatrix(static_cast<std::size_t>(m), {0})}};
   const double leaves = std::pow(n, (n - 2.0) * m);
   const double tested = std::pow(n - 1.0, (n - 1.0) * m);
   if (leaves > static_cast<double>(kFindMinLeavesMax) || tested > 9e18) {

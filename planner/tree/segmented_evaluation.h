@@ -27,12 +27,18 @@ using DestinationMatrix = std::vector<std::vector<MachineIndex>>;
 absl::StatusOr<std::optional<Seconds>> EvaluateDestinations(const DestinationMatrix& destination,
                                                             const LinkCosts& costs);
 
+/// Returns the messages that the same evaluation starts, in its order.
+/// Errors: as above, and kInvalidArgument naming solution_rows where a segment has a cycle.
+absl::StatusOr<Schedule> DestinationsSchedule(const DestinationMatrix& destination,
+                                              const LinkCosts& costs);
+
 /// What find_min of 001 prints.
 struct FindMinResult {
   Seconds makespan_s = 0;
   std::int64_t num_tested = 0;   // (n-1)^(m (n-1))
   std::int64_t num_valid = 0;    // (n^(n-2))^m, Cayley's formula per segment
   std::int64_t num_optimal = 0;  // ties within 1e-9
+  DestinationMatrix best;        // the first optimal one found
   /// Optimal matrices that differ by more than a renaming of machines, in order of discovery;
   /// empty above kFindMinListedMax valid ones.
   std::vector<DestinationMatrix> distinct;

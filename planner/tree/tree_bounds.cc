@@ -1,6 +1,7 @@
 #include "planner/tree/tree_bounds.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace weir::planner::tree {
 
@@ -36,6 +37,27 @@ Seconds DegreeLowerBound(std::int64_t degree, ElementCosts costs) {
 
 Seconds DepthLowerBound(std::int64_t depth, ElementCosts costs) {
   return static_cast<double>(depth) * (costs.transfer_s + costs.combine_s);
+}
+
+Seconds SenderLowerBound(std::vector<Seconds> times, std::int64_t max_transfers) {
+  std::sort(times.begin(), times.end(), std::greater<>());
+  Seconds bound_s = 0;
+  Seconds sum_s = 0;
+  for (std::size_t k = 0; k < times.size(); ++k) {
+    sum_s += times[k];
+    const std::size_t fast_leaves = times.size() - k;  // N - s
+    std::int64_t levels = 0;
+    while ((fast_leaves << levels) < times.size() + 1) ++levels;
+    bound_s = std::max(bound_s, static_cast<double>(levels) * times[k]);
+  }
+  return std::max(bound_s, sum_s / static_cast<double>(max_transfers));
+}
+
+Seconds BroadcastLowerBound(Seconds source, const std::vector<Seconds>& others) {
+  if (others.empty()) return 0;
+  const Seconds fastest_s = std::min(source, *std::min_element(others.begin(), others.end()));
+  const std::int64_t levels = CeilLog2(static_cast<std::int64_t>(others.size()) + 1);
+  return source + static_cast<double>(levels - 1) * fastest_s;
 }
 
 }  // namespace weir::planner::tree

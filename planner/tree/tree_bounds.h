@@ -4,6 +4,7 @@
 // Upstream: explanations, tests. Downstream: seconds.
 
 #include <cstdint>
+#include <vector>
 
 #include "planner/tree/timed_tree.h"
 
@@ -37,5 +38,18 @@ Seconds DegreeLowerBound(std::int64_t degree, ElementCosts costs);
 /// Returns depth (d + c), `depth` counted in edges from the sink. Source: 000, section 5 (its depth
 ///   counts machines).
 Seconds DepthLowerBound(std::int64_t depth, ElementCosts costs);
+
+/// Returns a lower bound on reductions of N - 1 senders of `times` (003) to one destination with at
+///   most K transfers at once: the longest of r t_s over all s, and of sum / K.
+///
+/// Symbols: t_s = the s-th slowest time, r = least number with 2^r >= N / (N - s): a binary tree of
+///   N leaves of which no path has more than r of the s slowest merges has at most N - N / 2^r of
+///   them (by induction over the top merge), and every merge on a path takes its own time.
+/// Checked by: tests/unit/planner_tree/heterogeneous_property_test.cc.
+Seconds SenderLowerBound(std::vector<Seconds> times, std::int64_t max_transfers);
+
+/// Returns a lower bound on broadcasts (003): the source's first message, then doubling at the
+///   fastest machine's speed. Checked by: as above.
+Seconds BroadcastLowerBound(Seconds source, const std::vector<Seconds>& others);
 
 }  // namespace weir::planner::tree

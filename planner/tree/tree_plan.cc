@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "planner/order/transfer_orders.h"
 #include "planner/order/whole_bytes.h"
+#include "planner/tree/schedule_timing.h"
 
 namespace weir::planner::tree {
 
@@ -20,9 +21,11 @@ using BytesByStep = std::map<StepIndex, Bytes>;
 class ReductionWriter {
  public:
   ReductionWriter(const Schedule& schedule, absl::Span<const StepIndex> elements,
-                  Bytes element_bytes, Seconds begin_s, Plan* plan)
+                  Bytes element_bytes, Seconds begin_s, absl::Span<const StepTiming> timing,
+                  Plan* plan)
       : schedule_(schedule),
         begin_s_(begin_s),
+        timing_(timing),
         plan_(*plan),
         segment_bytes_(WholeBytes(element_bytes, schedule.segment_units)) {
     for (StepIndex element : elements) {
@@ -36,15 +39,19 @@ class ReductionWriter {
   }
 
   void Add(const Message& message) {
-    const BytesByStep sent = HeldBytes(message.sender, message);
+    BytesByStep sent = HeldBytes(message.sender, message);
+    if (sent.size() > 1) sent = Packed(sent, message);
     const BytesByStep held = HeldBytes(message.receiver, message);
     const auto consumer = static_cast<StepIndex>(plan_.steps.size());
-    ComputeStep step;
-    step.kind = StepKind::kCombine;
-    step.layer = 1;
-    step.index_in_layer = next_combine_++;
-    step.worker = workers_[message.receiver];
+    ComputeStep step = NewCombine(workers_[message.receiver]);
     step.duration_s = message.combine_s;
+    if (!timing_.empty()) {
+      const StepTiming& timing = timing_[num_messages_];
+      step.duration_s = timing.duration_s;
+      step.start_s = begin_s_ + timing.start_s;
+      if (timing.held) step.release_s = step.start_s;
+    }
+    ++num_messages_;
     for (std::int32_t k = message.segment_begin; k < message.segment_end; ++k) {
       const std::size_t j = static_cast<std::size_t>(k) % segment_bytes_.size();
       step.output_bytes += segment_bytes_[j];
@@ -60,10 +67,7 @@ class ReductionWriter {
       plan_.sections.push_back({producer, consumer, bytes});
       AddTransfer(producer, consumer, bytes, message);
     }
-    plan_.steps.push_back(std::move(step));
-    if (plan_.compute_order.size() == static_cast<std::size_t>(plan_.network.num_workers)) {
-      plan_.compute_order[workers_[message.receiver]].push_back(consumer);
-    }
+    Push(std::move(step));
     for (std::int32_t k = message.segment_begin; k < message.segment_end; ++k) {
       const std::size_t j = static_cast<std::size_t>(k) % segment_bytes_.size();
       made_by_[message.receiver][j] = consumer;
@@ -80,6 +84,38 @@ class ReductionWriter {
   }
 
  private:
+  ComputeStep NewCombine(WorkerIndex worker) {
+    ComputeStep step;
+    step.kind = StepKind::kCombine;
+    step.layer = 1;
+    step.index_in_layer = next_combine_++;
+    step.worker = worker;
+    return step;
+  }
+
+  void Push(ComputeStep step) {
+    if (plan_.compute_order.size() == static_cast<std::size_t>(plan_.network.num_workers)) {
+      plan_.compute_order[step.worker].push_back(static_cast<StepIndex>(plan_.steps.size()));
+    }
+    plan_.steps.push_back(std::move(step));
+  }
+
+  // One run of what several steps of the sender made.
+  BytesByStep Packed(const BytesByStep& parts, const Message& message) {
+    const auto pack = static_cast<StepIndex>(plan_.steps.size());
+    ComputeStep step = NewCombine(workers_[message.sender]);
+    step.start_s = begin_s_ + message.start_s;
+    for (const auto& [producer, bytes] : parts) {
+      step.after_steps.push_back(producer);
+      step.input_bytes += bytes;
+      plan_.sections.push_back({producer, pack, bytes});
+    }
+    step.output_bytes = step.input_bytes;
+    const Bytes total = step.input_bytes;
+    Push(std::move(step));
+    return {{pack, total}};
+  }
+
   BytesByStep HeldBytes(MachineIndex machine, const Message& message) const {
     BytesByStep bytes;
     for (std::int32_t k = message.segment_begin; k < message.segment_end; ++k) {
@@ -102,6 +138,8 @@ class ReductionWriter {
 
   const Schedule& schedule_;
   Seconds begin_s_;
+  absl::Span<const StepTiming> timing_;
+  std::size_t num_messages_ = 0;
   Plan& plan_;
   std::vector<Bytes> segment_bytes_;
   std::vector<WorkerIndex> workers_;
@@ -131,24 +169,33 @@ absl::Status CheckElements(const Schedule& schedule, absl::Span<const StepIndex>
   return absl::OkStatus();
 }
 
+absl::Status CheckTiming(absl::Span<const StepTiming> timing, std::size_t num_messages) {
+  if (timing.empty() || timing.size() == num_messages) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "timing has ", timing.size(), " entries; there are ", num_messages, " messages"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<StepIndex>> AppendReduction(const Schedule& schedule,
                                                        absl::Span<const StepIndex> elements,
                                                        Bytes element_bytes, Seconds begin_s,
-                                                       Plan* plan) {
+                                                       Plan* plan,
+                                                       absl::Span<const StepTiming> timing) {
   if (absl::Status status = CheckElements(schedule, elements, element_bytes, *plan); !status.ok())
     return status;
-  ReductionWriter writer(schedule, elements, element_bytes, begin_s, plan);
+  if (absl::Status status = CheckTiming(timing, schedule.messages.size()); !status.ok())
+    return status;
+  ReductionWriter writer(schedule, elements, element_bytes, begin_s, timing, plan);
   for (const Message& message : schedule.messages) writer.Add(message);
   return writer.Results();
 }
 
-absl::StatusOr<std::vector<StepIndex>> AppendBroadcast(const SpreadSchedule& spread,
-                                                       StepIndex result,
-                                                       absl::Span<const WorkerIndex> workers,
-                                                       Bytes element_bytes, Seconds begin_s,
-                                                       Plan* plan) {
+absl::StatusOr<std::vector<StepIndex>> AppendBroadcast(
+    const SpreadSchedule& spread, StepIndex result, absl::Span<const WorkerIndex> workers,
+    Bytes element_bytes, Seconds begin_s, Plan* plan, absl::Span<const StepTiming> timing) {
+  if (absl::Status status = CheckTiming(timing, spread.informed.size()); !status.ok())
+    return status;
   if (workers.size() != spread.informed.size()) {
     return absl::InvalidArgumentError(absl::StrCat("workers has ", workers.size(),
                                                    " entries; the broadcast informs ",
@@ -178,6 +225,11 @@ absl::StatusOr<std::vector<StepIndex>> AppendBroadcast(const SpreadSchedule& spr
     step.input_bytes = element_bytes;
     step.output_bytes = element_bytes;
     step.after_transfers = {static_cast<TransferIndex>(plan->transfers.size())};
+    if (!timing.empty()) {
+      step.duration_s = timing[k].duration_s;
+      step.start_s = begin_s + timing[k].start_s;
+      if (timing[k].held) step.release_s = step.start_s;
+    }
     plan->transfers.push_back(transfer);
     plan->sections.push_back({producer, received[informed], element_bytes});
     plan->steps.push_back(std::move(step));
@@ -224,11 +276,17 @@ absl::StatusOr<Plan> ReductionPlan(const Schedule& schedule, const NetworkModel&
     step.input_bytes = element_bytes;
     step.output_bytes = element_bytes;
     step.release_s = ready_s.empty() ? 0 : ready_s[i];
+    step.start_s = step.release_s;
     elements.push_back(i);
     plan.steps.push_back(step);
-    plan.compute_order.push_back({i});
   }
-  auto results = AppendReduction(schedule, elements, element_bytes, 0, &plan);
+  // Steps go by planned start, not in list order: what a machine only keeps delays no combining.
+  std::vector<StepTiming> timing;
+  for (const Seconds end_s : CombineEnds(schedule, PortModel{true, true, true})) {
+    const Seconds duration_s = schedule.messages[timing.size()].combine_s;
+    timing.push_back({std::max(0.0, end_s - duration_s), duration_s, false});
+  }
+  auto results = AppendReduction(schedule, elements, element_bytes, 0, &plan, timing);
   if (!results.ok()) return results.status();
   plan.summary.method = schedule.method;
   if (absl::Status status = OrderByStart(&plan); !status.ok()) return status;

@@ -13,31 +13,42 @@
 
 namespace weir::planner::tree {
 
+/// When the step of one message runs. A held step waits for its start whatever else is ready.
+struct StepTiming {
+  Seconds start_s = 0;
+  Seconds duration_s = 0;
+  bool held = false;
+};
+
 /// Adds a reduction to a plan: one kCombine step per message on its receiver, one transfer per
 /// message and run that it carries, and the sections between them.
 ///
 /// Symbols: elements[i] = step that makes machine i's element; its worker carries out machine i.
 ///   The segments of the schedule become byte ranges of element_bytes in proportion to their units.
-/// Model: the transfers get the schedule's starts, later by begin_s, as wanted starts; steps of a
-///   worker are appended to compute_order in the schedule's order. The caller then orders the plan
-///   (OrderByStart) and sets kStrict. Ports are full duplex and combining overlaps in a Plan, so a
-///   schedule made for a stricter port model is predicted no longer than planned.
+///   timing: empty, or one entry a message; without it a step lasts as long as the message
+///   combines.
+/// Model: a message whose segments were made by several steps of its sender is packed by one more
+///   kCombine step without duration, so that it pays its latency once. The transfers get the
+///   schedule's starts, later by begin_s, as wanted starts; steps of a worker are appended to
+///   compute_order in the schedule's order. The caller then orders the plan (OrderByStart) and sets
+///   kStrict. Ports are full duplex and combining overlaps in a Plan, so a schedule made for a
+///   stricter port model is predicted no longer than planned.
 /// Returns: the steps that hold the result on the root's worker, one per run, in segment order.
 /// Errors: kInvalidArgument naming elements or element_bytes.
 /// Checked by: tests/unit/planner_tree/tree_plan_test.cc.
 absl::StatusOr<std::vector<StepIndex>> AppendReduction(const Schedule& schedule,
                                                        absl::Span<const StepIndex> elements,
                                                        Bytes element_bytes, Seconds begin_s,
-                                                       Plan* plan);
+                                                       Plan* plan,
+                                                       absl::Span<const StepTiming> timing = {});
 
 /// Adds a broadcast of `result` (made on the source's worker) to the workers of others 0..m-1: one
 /// transfer and one kCombine step of no duration per machine, from which it sends on.
+/// `timing` as above, one entry a machine in the order of `spread`.
 /// Requires: workers[i] = worker of other i. Returns the steps by other.
-absl::StatusOr<std::vector<StepIndex>> AppendBroadcast(const SpreadSchedule& spread,
-                                                       StepIndex result,
-                                                       absl::Span<const WorkerIndex> workers,
-                                                       Bytes element_bytes, Seconds begin_s,
-                                                       Plan* plan);
+absl::StatusOr<std::vector<StepIndex>> AppendBroadcast(
+    const SpreadSchedule& spread, StepIndex result, absl::Span<const WorkerIndex> workers,
+    Bytes element_bytes, Seconds begin_s, Plan* plan, absl::Span<const StepTiming> timing = {});
 
 /// Returns the network of LinkCosts for elements of `units` units and element_bytes bytes: latency
 ///   alpha, beta per unit, no cut.

@@ -6,18 +6,21 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "planner/instances/solve_instances.h"
 #include "planner/tree/broadcast.h"
 #include "planner/tree/class_dp.h"
 #include "planner/tree/earliest_possible.h"
 #include "planner/tree/pair_costs.h"
 #include "planner/tree/sequence_search.h"
 #include "planner/tree/slot_search.h"
+#include "planner/tree/tree_bounds.h"
 #include "tests/unit/planner_tree/time_step_search.h"
 
 namespace weir::planner::tree {
@@ -279,6 +282,42 @@ TEST(HeterogeneousProperty, PairCostTreesAreValidAndNearTheOptimum) {
     if (small) worst = std::max(worst, tree.makespan_s / ExactPairs(send, receive));
   }
   EXPECT_LE(worst, 1.1);
+}
+
+// The lower bounds that stand in for an optimum hold where the optimum is known.
+TEST(HeterogeneousProperty, LowerBoundsStayBelowTheOptimum) {
+  std::mt19937_64 random(83);
+  for (int k = 0; k < 400; ++k) {
+    std::vector<Seconds> times(1 + random() % 9);
+    for (Seconds& time_s : times) time_s = static_cast<double>(1 + random() % 12);
+    ASSERT_LE(SenderLowerBound(times, kNoTransferLimit), SearchSlots(times)->makespan_s + 1e-9);
+    const auto limit = static_cast<std::int64_t>(1 + random() % 4);
+    ASSERT_LE(SenderLowerBound(times, limit),
+              ExactLimitedSequence(times, limit)->makespan_s + 1e-9);
+    const auto source_s = static_cast<double>(1 + random() % 12);
+    ASSERT_LE(BroadcastLowerBound(source_s, times), *ExactBroadcastLength(source_s, times) + 1e-9);
+  }
+  EXPECT_EQ(SenderLowerBound({2, 2, 2, 2, 2, 2, 2}, kNoTransferLimit), 6);
+  EXPECT_EQ(SenderLowerBound({3, 1, 1}, 1), 5);
+  EXPECT_EQ(BroadcastLowerBound(1, {1, 1, 1}), 2);
+}
+
+// Sixty speeds are too many for both exact searches: the result says so, and bounds what it gives.
+TEST(HeterogeneousProperty, BeyondTheExactSearchesTheHeuristicSaysSo) {
+  std::string senders;
+  for (int i = 0; i < 60; ++i) {
+    senders += (i == 0 ? "" : ",") + std::to_string(10 + 7 * (i * 37 % 101));
+  }
+  const auto text = SolveInstancesJson(
+      R"({"schema":1,"instances":[{"id":"a","alg":"liu_snf_and_optimum","input":{"senders":[)" +
+      senders + "]}}]}");
+  ASSERT_TRUE(text.ok()) << text.status();
+  const nlohmann::json result = nlohmann::json::parse(*text)["results"][0];
+  EXPECT_EQ(result["exact"], false);
+  EXPECT_FALSE(result.contains("optimum"));
+  EXPECT_LE(result["makespan"].get<double>(), result["snf"].get<double>());
+  EXPECT_LE(result["lower_bound"].get<double>(), result["makespan"].get<double>());
+  EXPECT_NE(result["note"].get<std::string>().find("gave up after"), std::string::npos);
 }
 
 }  // namespace

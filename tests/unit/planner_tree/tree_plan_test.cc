@@ -54,12 +54,9 @@ TEST(TreePlan, EveryScheduleOfTheOverlapModelKeepsItsMakespan) {
       ASSERT_TRUE(plan.ok()) << schedule->method << " " << plan.status();
       ASSERT_TRUE(CheckPlan(*plan).ok()) << schedule->method << " " << CheckPlan(*plan);
       const double predicted_s = Predict(*plan)->makespan_s;
-      // Rabenseifner's gather carries several runs, each with its own latency.
-      if (schedule->method == "rabenseifner" || schedule->method == "reduce-scatter and gather") {
-        ASSERT_LE(predicted_s, schedule->makespan_s + costs.alpha_s * p);
-      } else {
-        ASSERT_NEAR(predicted_s, schedule->makespan_s, 1e-6) << schedule->method << " " << p;
-      }
+      // A message of several runs is packed and pays its latency once. Powers of two hold still
+      // smaller segments: whole bytes round there.
+      ASSERT_NEAR(predicted_s, schedule->makespan_s, 1e-3) << schedule->method << " " << p;
     }
   }
 }

@@ -32,6 +32,16 @@ class InstanceFields {
   std::vector<std::int64_t> Integers(const std::string& field);
   std::vector<std::vector<std::int64_t>> IntegerRows(const std::string& field);
 
+  /// True when the instance has the field; the ones below are optional and return `absent` without
+  /// it.
+  bool Has(const std::string& field) const { return input_.contains(field); }
+  std::int64_t IntegerOr(const std::string& field, std::int64_t absent);
+  double NumberOr(const std::string& field, double absent);
+  bool BooleanOr(const std::string& field, bool absent);
+  std::string TextOr(const std::string& field, const std::string& absent);
+  /// Nothing without it.
+  std::vector<double> NumbersIfAny(const std::string& field);
+
   /// The first error met while reading.
   const absl::Status& status() const { return status_; }
 
@@ -40,6 +50,9 @@ class InstanceFields {
 
   /// Returns `status` with the instance's id before its message, code kept.
   absl::Status Locate(const absl::Status& status) const;
+
+  /// The same, unless it names the instance already.
+  absl::Status LocateOnce(const absl::Status& status) const;
 
   /// Notes an error unless one is noted already.
   void Note(absl::Status status);

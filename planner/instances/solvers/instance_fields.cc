@@ -1,9 +1,10 @@
-#include "planner/instances/instance_fields.h"
+#include "planner/instances/solvers/instance_fields.h"
 
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
@@ -18,6 +19,12 @@ absl::Status InstanceFields::Error(std::string_view field, std::string_view what
 absl::Status InstanceFields::Locate(const absl::Status& status) const {
   if (status.ok()) return status;
   return absl::Status(status.code(), absl::StrCat("instance \"", id_, "\": ", status.message()));
+}
+
+absl::Status InstanceFields::LocateOnce(const absl::Status& status) const {
+  return absl::StartsWith(status.message(), absl::StrCat("instance \"", id_, "\""))
+             ? status
+             : Locate(status);
 }
 
 void InstanceFields::Note(absl::Status status) {
@@ -120,6 +127,34 @@ std::vector<std::vector<std::int64_t>> InstanceFields::IntegerRows(const std::st
     }
   }
   return rows;
+}
+
+std::int64_t InstanceFields::IntegerOr(const std::string& field, std::int64_t absent) {
+  return Has(field) ? Integer(field) : absent;
+}
+
+double InstanceFields::NumberOr(const std::string& field, double absent) {
+  return Has(field) ? Number(field) : absent;
+}
+
+bool InstanceFields::BooleanOr(const std::string& field, bool absent) {
+  if (!Has(field)) return absent;
+  const nlohmann::json& value = input_[field];
+  if (value.is_boolean()) return value.get<bool>();
+  Note(Error(field, absl::StrCat("is ", value.dump(), "; it must be true or false")));
+  return absent;
+}
+
+std::string InstanceFields::TextOr(const std::string& field, const std::string& absent) {
+  if (!Has(field)) return absent;
+  const nlohmann::json& value = input_[field];
+  if (value.is_string()) return value.get<std::string>();
+  Note(Error(field, absl::StrCat("is ", value.dump(), "; it must be text")));
+  return absent;
+}
+
+std::vector<double> InstanceFields::NumbersIfAny(const std::string& field) {
+  return Has(field) ? Numbers(field) : std::vector<double>();
 }
 
 }  // namespace weir::planner::tree

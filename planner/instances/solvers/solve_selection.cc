@@ -1,0 +1,88 @@
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "planner/instances/solvers/instance_solvers.h"
+#include "planner/instances/solvers/print_collective.h"
+#include "planner/instances/solvers/shared_fields.h"
+#include "planner/tree/input_checks.h"
+#include "planner/tree/selection.h"
+
+namespace weir::planner::tree {
+
+namespace {
+
+absl::StatusOr<ReductionProblem> ReadProblem(InstanceFields& fields) {
+  ReductionProblem problem;
+  problem.num_machines = ReadMachines(fields, "p");
+  problem.element_units = fields.NumberOr("units", 1);
+  problem.costs = ReadLinkCosts(fields);
+  problem.ports = ReadPorts(fields);
+  problem.commutative = fields.BooleanOr("commutative", true);
+  const std::int64_t root = fields.IntegerOr("root", 0);
+  fields.Note(fields.Locate(CheckCount("root", root, 0, problem.num_machines - 1)));
+  problem.root = static_cast<MachineIndex>(root);
+  problem.slowdown = fields.NumbersIfAny("slowdown");
+  problem.ready_s = fields.NumbersIfAny("release");
+  problem.max_transfers = fields.IntegerOr("K", kNoTransferLimit);
+  problem.max_segments = fields.IntegerOr("max_segments", 1024);
+  if (!fields.status().ok()) return fields.status();
+  return problem;
+}
+
+absl::StatusOr<Collective> OfChoice(const ReductionProblem& problem, ReductionChoice choice) {
+  Collective collective;
+  collective.reduction = std::move(choice.schedule);
+  collective.ports = problem.ports;
+  collective.ready_s = problem.ready_s;
+  collective.max_transfers = problem.max_transfers;
+  // Whoever waits for all begins when the last element is ready.
+  if (!problem.ready_s.empty() && absl::StartsWith(collective.reduction.method, "wait for all")) {
+    const Seconds last_s = *std::max_element(problem.ready_s.begin(), problem.ready_s.end());
+    collective.ready_s.assign(problem.ready_s.size(), last_s);
+  }
+  return collective;
+}
+
+absl::StatusOr<Collective> PlanChoice(InstanceFields& fields) {
+  auto problem = ReadProblem(fields);
+  if (!problem.ok()) return problem.status();
+  auto choice = ChooseReduction(*problem);
+  if (!choice.ok()) return choice.status();
+  return OfChoice(*problem, *std::move(choice));
+}
+
+absl::StatusOr<ResultJson> SolveChoice(InstanceFields& fields) {
+  auto problem = ReadProblem(fields);
+  if (!problem.ok()) return problem.status();
+  auto choice = ChooseReduction(*problem);
+  if (!choice.ok()) return fields.Locate(choice.status());
+  ResultJson result = {{"makespan", choice->schedule.makespan_s},
+                       {"winner", choice->candidates.front().name},
+                       {"margin", choice->margin},
+                       {"choice", DescribeChoice(*choice)}};
+  ResultJson candidates = ResultJson::array();
+  for (const ReductionCandidate& candidate : choice->candidates) {
+    ResultJson printed = {{"name", candidate.name}};
+    if (candidate.refusal.empty()) {
+      printed["segments"] = candidate.num_segments;
+      printed["length"] = candidate.length_s;
+    } else {
+      printed["refusal"] = candidate.refusal;
+    }
+    candidates.push_back(std::move(printed));
+  }
+  result["candidates"] = std::move(candidates);
+  return result;
+}
+
+}  // namespace
+
+const std::vector<InstanceSolver>& SelectionSolvers() {
+  static const std::vector<InstanceSolver> solvers = {
+      {"choose_reduction", SolveChoice, PlanChoice},
+  };
+  return solvers;
+}
+
+}  // namespace weir::planner::tree
