@@ -31,6 +31,16 @@ std::string WithWholePlan(const std::string& explained_json, const v1::Plan& pla
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+absl::StatusOr<std::string> PlanText(const v1::Plan& plan) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  options.add_whitespace = true;
+  std::string text;
+  const auto printed = google::protobuf::util::MessageToJsonString(plan, &text, options);
+  if (!printed.ok()) return absl::InvalidArgumentError(printed.ToString());
+  return text;
+}
+
 absl::StatusOr<v1::Plan> ParsePlanFile(std::string_view text) {
   const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!document.is_object()) return absl::InvalidArgumentError("it is no JSON object");

@@ -17,6 +17,10 @@ namespace weir::client {
 /// programs. Plans above some ten thousand transfers are left out.
 std::string WithWholePlan(const std::string& explained_json, const v1::Plan& plan);
 
+/// Returns the plan alone as protobuf JSON of weir.v1.Plan.
+/// Errors: kInvalidArgument when a text in it is not UTF-8.
+absl::StatusOr<std::string> PlanText(const v1::Plan& plan);
+
 /// Reads a plan from such a file, or from protobuf JSON of weir.v1.Plan alone.
 /// Errors: kInvalidArgument saying what is wrong with the text.
 absl::StatusOr<v1::Plan> ParsePlanFile(std::string_view text);

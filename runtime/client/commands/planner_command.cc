@@ -2,12 +2,16 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "planner/instances/instance_pictures.h"
 #include "planner/instances/load_instance_json.h"
 #include "planner/instances/solve_instances.h"
+#include "planner/plan/check_plan.h"
+#include "planner/wire/plan_wire.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/job_spec.h"
+#include "runtime/client/plan_file.h"
 
 namespace weir::client {
 namespace {
@@ -30,22 +34,34 @@ absl::StatusOr<std::string> Solve(const PlannerOptions& options, const std::stri
                       : planner::load::SolveInstancesTable(text, load_options);
 }
 
-absl::Status WritePicture(const std::string& file, const absl::StatusOr<std::string>& picture,
-                          CommandHost& host) {
-  if (!picture.ok()) return picture.status();
-  return host.storage.WriteFileAtomically(AbsolutePath(file, host.working_directory), *picture);
+absl::Status WriteText(const std::string& file, const absl::StatusOr<std::string>& written,
+                       CommandHost& host) {
+  if (!written.ok()) return written.status();
+  return host.storage.WriteFileAtomically(AbsolutePath(file, host.working_directory), *written);
 }
 
-absl::Status WritePictures(const PlannerOptions& options, const std::string& text,
-                           CommandHost& host) {
+// Checked before it is written: what is on the disk is feasible.
+absl::Status WritePlan(const PlannerOptions& options, const std::string& text, CommandHost& host) {
+  const auto plan = planner::tree::InstancePlan(text, options.picture_id);
+  if (!plan.ok()) return plan.status();
+  if (absl::Status status = planner::CheckPlan(*plan); !status.ok()) {
+    return absl::InternalError(absl::StrCat("the plan breaks a rule: ", status.message()));
+  }
+  return WriteText(options.plan_file, PlanText(planner::PlanToProto(*plan, {})), host);
+}
+
+absl::Status WriteFiles(const PlannerOptions& options, const std::string& text, CommandHost& host) {
   if (!options.gantt_file.empty()) {
-    absl::Status written = WritePicture(
+    absl::Status written = WriteText(
         options.gantt_file, planner::tree::InstanceGanttSvg(text, options.picture_id), host);
     if (!written.ok()) return written;
   }
+  if (!options.plan_file.empty()) {
+    if (absl::Status written = WritePlan(options, text, host); !written.ok()) return written;
+  }
   if (options.drawing_file.empty()) return absl::OkStatus();
-  return WritePicture(options.drawing_file,
-                      planner::tree::InstanceTreeSvg(text, options.picture_id), host);
+  return WriteText(options.drawing_file, planner::tree::InstanceTreeSvg(text, options.picture_id),
+                   host);
 }
 
 }  // namespace
@@ -59,7 +75,7 @@ int Planner(const PlannerOptions& options, CommandHost& host) {
   }
   const auto solved = Solve(options, *text, host);
   if (!solved.ok()) return ReportCallError(solved.status(), options.json, host);
-  if (absl::Status drawn = WritePictures(options, *text, host); !drawn.ok()) {
+  if (absl::Status drawn = WriteFiles(options, *text, host); !drawn.ok()) {
     return ReportCallError(drawn, options.json, host);
   }
   host.out << *solved << (solved->ends_with('\n') ? "" : "\n");

@@ -45,8 +45,12 @@ void AddTreeSolver(CLI::App& planner, const TakeCommand& take) {
   command.add_option("--drawing", options->drawing_file, "Write the tree as an SVG drawing")
       ->type_name("FILE");
   command
+      .add_option("--plan", options->plan_file,
+                  "Write the schedule as a plan (JSON), predicted as long as it was planned")
+      ->type_name("FILE");
+  command
       .add_option("--id", options->picture_id,
-                  "Instance to draw (default: the first with a schedule)")
+                  "Instance to draw or plan (default: the first with a schedule)")
       ->type_name("ID");
   AddJson(command, options->json);
 }
@@ -60,7 +64,8 @@ void AddPlanner(CLI::App& app, const TakeCommand& take) {
       "Examples:\n"
       "  weir planner load --instance layers.json --json\n"
       "  weir planner tree --instance trees.json --json\n"
-      "  weir planner tree --instance trees.json --gantt tree.svg --id v003");
+      "  weir planner tree --instance trees.json --gantt tree.svg --id v003\n"
+      "  weir planner tree --instance trees.json --plan plan.json --id v003");
   AddLoadSolver(*planner, take);
   AddTreeSolver(*planner, take);
 }

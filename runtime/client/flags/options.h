@@ -139,10 +139,11 @@ struct PlannerOptions {
   Kind kind = Kind::kLoad;
   std::string instance_file;
   std::string method;  // load only
-  // Tree only: which instance to draw (empty = the first with a schedule) and where to.
+  // Tree only: which instance to draw or plan (empty = the first with a schedule) and where to.
   std::string picture_id;
   std::string gantt_file;
   std::string drawing_file;
+  std::string plan_file;
   bool json = false;
 };
 struct VerifyOptions {

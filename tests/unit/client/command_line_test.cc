@@ -80,6 +80,8 @@ TEST(CommandLine, EveryCommandIsKnown) {
   EXPECT_EQ(Parse<JobsOptions>({"jobs", "wordcount"}).job, "wordcount");
   EXPECT_EQ(Parse<PlannerOptions>({"planner", "tree", "--instance", "f", "--json"}).kind,
             PlannerOptions::Kind::kTree);
+  EXPECT_EQ(Parse<PlannerOptions>({"planner", "tree", "--instance", "f", "--plan", "p"}).plan_file,
+            "p");
   EXPECT_EQ(Parse<PlannerOptions>({"planner", "load", "--instance", "f"}).instance_file, "f");
   Parse<VerifyOptions>({"verify", "out"});
   EXPECT_EQ(Parse<CompletionOptions>({"completion", "fish"}).shell,

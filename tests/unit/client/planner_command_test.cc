@@ -1,0 +1,122 @@
+// `weir planner tree` with its files: results, a Gantt, a drawing and a plan of one instance.
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "planner/plan/check_plan.h"
+#include "planner/plan/predict/predict.h"
+#include "planner/wire/plan_wire.h"
+#include "runtime/client/commands/commands.h"
+#include "runtime/client/flags/exit_codes.h"
+#include "runtime/client/plan_file.h"
+#include "runtime/env/real/kernel_sources.h"
+#include "runtime/env/real/posix_storage.h"
+
+namespace weir::client {
+namespace {
+
+constexpr char kInstances[] = R"({"schema":1,"instances":[
+  {"id":"bound","alg":"canon_bounds","input":{"n":6,"K":3,"d":1,"c":1}},
+  {"id":"tree","alg":"canon_greedy","input":{"n":4,"d":1,"c":1}},
+  {"id":"half","alg":"langou_unidirectional_greedy",
+   "input":{"p":15,"segments":[1,1,1,1,1],"alpha":0,"beta":2,"gamma":1}}]})";
+
+class PlannerCommandTest : public testing::Test {
+ protected:
+  PlannerCommandTest() {
+    char name[] = "/tmp/weir-planner-XXXXXX";
+    dir_ = mkdtemp(name);
+    host_.working_directory = dir_;
+    options_.kind = PlannerOptions::Kind::kTree;
+    options_.instance_file = "trees.json";
+    options_.json = true;
+    EXPECT_TRUE(storage_.WriteFileAtomically(dir_ + "/trees.json", kInstances).ok());
+  }
+  ~PlannerCommandTest() override { std::filesystem::remove_all(dir_); }
+
+  std::string Written(const std::string& name) {
+    const auto text = storage_.ReadFile(dir_ + "/" + name, 1 << 24);
+    EXPECT_TRUE(text.ok()) << text.status();
+    return text.value_or("");
+  }
+
+  // Makespan that the written plan is predicted to take.
+  double PredictedOf(const std::string& id) {
+    options_.picture_id = id;
+    options_.plan_file = "plan.json";
+    EXPECT_EQ(Planner(options_, host_), kExitOk) << err_.str();
+    const auto message = ParsePlanFile(Written("plan.json"));
+    EXPECT_TRUE(message.ok()) << message.status();
+    if (!message.ok()) return 0;
+    const auto plan = planner::PlanFromProto(*message);
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    if (!plan.ok()) return 0;
+    EXPECT_TRUE(planner::CheckPlan(*plan).ok()) << planner::CheckPlan(*plan);
+    return planner::Predict(*plan)->makespan_s;
+  }
+
+  std::string dir_;
+  JobCatalog catalog_;
+  env::PosixStorage storage_;
+  env::KernelRandom random_;
+  std::ostringstream out_, err_;
+  PlannerOptions options_;
+  CommandHost host_ = {.out = out_,
+                       .err = err_,
+                       .terminal = {},
+                       .working_directory = "",
+                       .user = "alice@node7",
+                       .catalog = catalog_,
+                       .storage = storage_,
+                       .random = random_,
+                       .now_micros = [] { return 0.0; },
+                       .connect = nullptr,
+                       .start_embedded = nullptr};
+};
+
+TEST_F(PlannerCommandTest, AWrittenPlanIsReadCheckedAndPredictedAsPlanned) {
+  EXPECT_NEAR(PredictedOf("tree"), 4, 1e-9);
+  EXPECT_NEAR(PredictedOf("half"), 39, 1e-9);
+  // Without --id: the first that has a schedule.
+  EXPECT_NEAR(PredictedOf(""), 4, 1e-9);
+}
+
+TEST_F(PlannerCommandTest, PicturesAndResultsComeTogether) {
+  options_.picture_id = "half";
+  options_.gantt_file = "gantt.svg";
+  options_.drawing_file = "tree.svg";
+  ASSERT_EQ(Planner(options_, host_), kExitOk) << err_.str();
+  EXPECT_NE(Written("gantt.svg").find("machine 14"), std::string::npos);
+  EXPECT_NE(Written("tree.svg").find("</svg>"), std::string::npos);
+  const auto results = nlohmann::json::parse(out_.str())["results"];
+  EXPECT_EQ(results.size(), 3U);
+  EXPECT_EQ(results[0]["limited_upper_bound"], 6);
+}
+
+TEST_F(PlannerCommandTest, WhatHasNoScheduleIsSaid) {
+  options_.picture_id = "bound";
+  options_.plan_file = "plan.json";
+  EXPECT_NE(Planner(options_, host_), kExitOk);
+  EXPECT_NE(err_.str().find("no instance bound whose algorithm has a schedule"), std::string::npos)
+      << err_.str();
+  EXPECT_FALSE(std::filesystem::exists(dir_ + "/plan.json"));
+}
+
+TEST_F(PlannerCommandTest, BadInputEndsWithTwoAndNamesInstanceAndField) {
+  ASSERT_TRUE(storage_
+                  .WriteFileAtomically(
+                      dir_ + "/trees.json",
+                      R"({"schema":1,"instances":[{"id":"x7","alg":"pipeline","input":{"p":0}}]})")
+                  .ok());
+  EXPECT_EQ(Planner(options_, host_), kExitUsage);
+  EXPECT_NE(err_.str().find("x7"), std::string::npos) << err_.str();
+  EXPECT_NE(err_.str().find("p is 0"), std::string::npos) << err_.str();
+}
+
+}  // namespace
+}  // namespace weir::client
