@@ -1,6 +1,7 @@
 #include "planner/instances/solvers/shared_fields.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "planner/tree/input_checks.h"
 #include "planner/tree/list_schedule.h"
 
