@@ -85,12 +85,14 @@ struct IndexRange {
 
 /// Section of a run: what `producer` makes for `consumer`, sent or handed over in place. CheckPlan
 /// holds the transfers against it: every byte once. The address of a section is its two steps; what
-/// of the producer's result belongs to it is the consumer's key range, or `indexes`.
+/// of the producer's result belongs to it is the consumer's key range, or `indexes`. Sections of
+/// one combine step stand in Plan::sections in the order of its operands, left to right.
 struct Section {
   StepIndex producer = kNoIndex;
   StepIndex consumer = kNoIndex;
   Bytes bytes = 0;
-  /// Of the producer's dense result; nothing where sections are cut by keys.
+  /// Of the producer's dense result; nothing where sections are cut by keys. In reduction trees:
+  /// places of the whole element, of which the producer may hold a part.
   std::optional<IndexRange> indexes = std::nullopt;
 };
 

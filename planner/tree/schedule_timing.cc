@@ -5,7 +5,7 @@
 namespace weir::planner::tree {
 
 PortClock::PortClock(std::int32_t num_machines, std::int32_t num_segments, PortModel ports,
-                     const std::vector<Seconds>& ready_s)
+                     const std::vector<Seconds>& ready_s, bool receives_early)
     : num_segments_(num_segments),
       ports_(ports),
       send_free_s_(static_cast<std::size_t>(num_machines), 0),
@@ -14,7 +14,7 @@ PortClock::PortClock(std::int32_t num_machines, std::int32_t num_segments, PortM
       partial_ready_s_(
           static_cast<std::size_t>(num_machines) * static_cast<std::size_t>(num_segments), 0) {
   for (std::size_t i = 0; i < ready_s.size(); ++i) {
-    receive_free_s_[i] = ready_s[i];
+    if (!receives_early) receive_free_s_[i] = ready_s[i];
     combine_[i] = {ready_s[i], ready_s[i], ready_s[i]};
     const auto machine = static_cast<MachineIndex>(i);
     for (std::int32_t j = 0; j < num_segments; ++j) partial_ready_s_[Cell(machine, j)] = ready_s[i];
@@ -35,10 +35,10 @@ Seconds PortClock::OutsideCombine(MachineIndex machine, Seconds start_s, Seconds
   return start_s + duration_s <= combine.begin_s ? start_s : std::max(start_s, combine.end_s);
 }
 
-Seconds PortClock::EarliestStart(const Message& message) const {
+Seconds PortClock::EarliestStart(const Message& message, Seconds start_s) const {
   const MachineIndex from = message.sender;
   const MachineIndex to = message.receiver;
-  Seconds start_s = std::max(send_free_s_[from], receive_free_s_[to] - message.flight_s);
+  start_s = std::max({start_s, send_free_s_[from], receive_free_s_[to] - message.flight_s});
   for (std::int32_t j = message.segment_begin; j < message.segment_end; ++j) {
     start_s = std::max(start_s, partial_ready_s_[Cell(from, j % num_segments_)]);
   }
@@ -57,10 +57,10 @@ Seconds PortClock::EarliestStart(const Message& message) const {
   return std::max(start_s, 0.0);
 }
 
-Seconds PortClock::Place(Message& message) {
+Seconds PortClock::PlaceNotBefore(Message& message, Seconds start_s) {
   const MachineIndex from = message.sender;
   const MachineIndex to = message.receiver;
-  message.start_s = EarliestStart(message);
+  message.start_s = EarliestStart(message, start_s);
   const Seconds arrival_s = message.start_s + message.flight_s + message.port_s;
   send_free_s_[from] = message.start_s + message.port_s;
   receive_free_s_[to] = arrival_s;

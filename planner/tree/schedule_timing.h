@@ -14,16 +14,25 @@ namespace weir::planner::tree {
 /// those before allow.
 class PortClock {
  public:
-  /// ready_s: when each machine's own element is ready; empty = all 0.
+  /// ready_s: when each machine's own element is ready; empty = all 0. Before that a machine
+  /// receives only if `receives_early`.
   PortClock(std::int32_t num_machines, std::int32_t num_segments, PortModel ports,
-            const std::vector<Seconds>& ready_s = {});
+            const std::vector<Seconds>& ready_s = {}, bool receives_early = false);
 
-  /// Returns the earliest start of a message, changing nothing.
-  Seconds EarliestStart(const Message& message) const;
+  /// Returns the earliest start of a message that is not before `start_s`, changing nothing.
+  Seconds EarliestStart(const Message& message, Seconds start_s = 0) const;
 
   /// Places a message at its earliest start, which it stores in start_s. Returns when the receiver
   /// has combined it.
-  Seconds Place(Message& message);
+  Seconds Place(Message& message) { return PlaceNotBefore(message, 0); }
+
+  /// The same, but starts it no earlier than `start_s`.
+  Seconds PlaceNotBefore(Message& message, Seconds start_s);
+
+  /// Returns when the machine began to combine the last message that it combined.
+  Seconds CombineBegin(MachineIndex machine) const {
+    return combine_[static_cast<std::size_t>(machine)].begin_s;
+  }
 
  private:
   /// What a machine without overlap combines: its ports rest meanwhile.

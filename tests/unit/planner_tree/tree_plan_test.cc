@@ -61,12 +61,16 @@ TEST(TreePlan, EveryScheduleOfTheOverlapModelKeepsItsMakespan) {
   }
 }
 
-TEST(TreePlan, StricterPortModelsArePredictedNoLonger) {
+TEST(TreePlan, StricterPortsAreATimetable) {
   const LinkCosts costs{1, 1, 1};
   const Schedule schedule = *UnidirectionalGreedySchedule(9, {2, 2, 1}, costs);
-  const Plan plan = *ReductionPlan(schedule, NetworkOf(costs, 9, 5, 5000), 5000);
+  const Plan overlapping = *ReductionPlan(schedule, NetworkOf(costs, 9, 5, 5000), 5000);
+  EXPECT_LT(Predict(overlapping)->makespan_s, schedule.makespan_s - 1);
+  ReductionOptions options;
+  options.ports = {false, false, true};
+  const Plan plan = *ReductionPlan(schedule, NetworkOf(costs, 9, 5, 5000), 5000, {}, options);
   ASSERT_TRUE(CheckPlan(plan).ok()) << CheckPlan(plan);
-  EXPECT_LE(Predict(plan)->makespan_s, schedule.makespan_s + 1e-9);
+  EXPECT_NEAR(Predict(plan)->makespan_s, schedule.makespan_s, 1e-9);
 }
 
 TEST(TreePlan, ReleaseDatesAreStepsThatStartLater) {

@@ -1,0 +1,35 @@
+#pragma once
+
+// Writes the messages of a timed reduction into a plan.
+// Upstream: tree_plan. Downstream: Plan.
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "planner/plan/plan.h"
+#include "planner/tree/host_times.h"
+#include "planner/tree/message_runs.h"
+#include "planner/tree/schedule.h"
+
+namespace weir::planner::tree {
+
+/// How the places of an element lie in the segments of a schedule.
+struct ElementPlaces {
+  /// Places up to the end of each segment.
+  std::vector<std::int64_t> segment_end;
+  Bytes place_bytes = 1;
+};
+
+/// Returns the number for the plan's next combine step: they are numbered on from those it has.
+std::int32_t NextCombineIndex(const Plan& plan);
+
+/// Adds steps, transfers and sections as tree_plan.h says, timed by TimeOnHosts and begin_s later.
+/// Returns: the steps that hold the result, one per run, or one where they are joined.
+/// Requires: what AppendReduction has checked.
+std::vector<StepIndex> WriteReduction(const Schedule& schedule, const RunList& runs,
+                                      const ReductionHosts& hosts, const ElementPlaces& places,
+                                      Seconds begin_s, absl::Span<const StepIndex> elements,
+                                      bool join_result, Plan* plan);
+
+}  // namespace weir::planner::tree
