@@ -82,10 +82,10 @@ LinkCosts FitLink(const Schedule& messages) {
   return {0, least.units > 0 ? least.port_s / least.units : 0, 0};
 }
 
-/// When the steps run, and whether a Plan's own rules would start any of them earlier.
+/// When the messages run, and whether a Plan's own rules would start any of them earlier.
 struct Timings {
-  std::vector<StepTiming> reduction;
-  std::vector<StepTiming> spread;
+  std::vector<MessageTimes> reduction;
+  std::vector<MessageTimes> spread;
   bool held = false;
 };
 
@@ -93,27 +93,28 @@ Timings TimeSteps(const Collective& collective, const LinkCosts& link) {
   Timings timings;
   // A Plan lets a machine receive before its own element is ready; with release dates none does.
   timings.held = !SamePorts(collective.ports, kPlanPorts) || !collective.ready_s.empty();
-  auto add = [&](const Schedule& schedule, const Message& message, Seconds end_s,
-                 std::vector<StepTiming>& steps) {
-    const Seconds link_s = link.alpha_s + link.beta_s_per_unit * MessageUnits(schedule, message);
+  const Schedule& reduction = collective.reduction;
+  auto add = [&](const Message& message, Seconds end_s, std::vector<MessageTimes>& times) {
+    const Seconds link_s = link.alpha_s + link.beta_s_per_unit * MessageUnits(reduction, message);
     const Seconds excess_s = message.port_s - link_s;
     const bool costs_more = excess_s > kSameCost * message.port_s;
     timings.held = timings.held || costs_more;
     const Seconds duration_s = message.combine_s + (costs_more ? excess_s : 0);
-    steps.push_back({std::max(0.0, end_s - duration_s), duration_s, false});
+    times.push_back({message.start_s, costs_more ? link_s : message.port_s,
+                     std::max(0.0, end_s - duration_s), duration_s});
   };
-  const Schedule& reduction = collective.reduction;
   const std::vector<Seconds> ends_s = CombineEnds(reduction, collective.ports);
   for (std::size_t k = 0; k < ends_s.size(); ++k) {
-    add(reduction, reduction.messages[k], ends_s[k], timings.reduction);
+    add(reduction.messages[k], ends_s[k], timings.reduction);
   }
-  for (std::size_t k = 0; k < collective.spread.schedule.informed.size(); ++k) {
-    const Message message = SpreadMessage(collective.spread, k);
-    add(reduction, message, message.start_s + message.port_s, timings.spread);
+  // AppendBroadcast adds begin_s itself.
+  const Spread& spread = collective.spread;
+  for (std::size_t k = 0; k < spread.schedule.informed.size(); ++k) {
+    Message message = SpreadMessage(spread, k);
+    message.start_s = spread.schedule.start_s[k];
+    add(message, message.start_s + message.port_s, timings.spread);
     timings.held = true;  // the source may not begin before the reduction's planned end
   }
-  for (StepTiming& timing : timings.reduction) timing.held = timings.held;
-  for (StepTiming& timing : timings.spread) timing.held = timings.held;
   return timings;
 }
 
@@ -151,18 +152,28 @@ std::vector<StepIndex> AddElements(const Collective& collective, Bytes element_b
   return elements;
 }
 
+/// Returns the step that has the whole result, where one is asked for.
+absl::StatusOr<StepIndex> AddReduction(const Collective& collective,
+                                       const std::vector<StepIndex>& elements, Bytes element_bytes,
+                                       Timings* timings, Plan* plan) {
+  const Schedule& reduction = collective.reduction;
+  if (reduction.messages.empty()) return elements[static_cast<std::size_t>(reduction.root)];
+  ReductionOptions options;
+  options.join_result = collective.spreads();
+  options.times = std::move(timings->reduction);
+  options.held = timings->held;
+  const auto results = AppendReduction(reduction, elements, element_bytes, 0, plan, options);
+  if (!results.ok()) return results.status();
+  return results->front();
+}
+
 absl::Status AddSpread(const Collective& collective, StepIndex result, Bytes element_bytes,
                        const Timings& timings, Plan* plan) {
   if (!collective.spreads()) return absl::OkStatus();
-  std::vector<StepTiming> timing = timings.spread;
-  // AppendBroadcast adds begin_s itself.
-  for (StepTiming& step : timing) {
-    step.start_s = std::max(0.0, step.start_s - collective.spread.begin_s);
-  }
   std::vector<WorkerIndex> others(static_cast<std::size_t>(collective.reduction.num_machines - 1));
   std::iota(others.begin(), others.end(), 1);
   return AppendBroadcast(collective.spread.schedule, result, others, element_bytes,
-                         collective.spread.begin_s, plan, timing)
+                         collective.spread.begin_s, plan, /*place_bytes=*/1, timings.spread)
       .status();
 }
 
@@ -171,6 +182,12 @@ absl::Status AddSpread(const Collective& collective, StepIndex result, Bytes ele
 Seconds CollectiveMakespan(const Collective& collective) {
   return collective.spreads() ? collective.spread.begin_s + collective.spread.schedule.makespan_s
                               : collective.reduction.makespan_s;
+}
+
+std::int64_t WrappingMessages(const Schedule& reduction) {
+  return std::count_if(reduction.messages.begin(), reduction.messages.end(), [&](const Message& m) {
+    return static_cast<std::size_t>(m.segment_end) > reduction.segment_units.size();
+  });
 }
 
 Schedule AllMessages(const Collective& collective) {
@@ -191,15 +208,14 @@ absl::StatusOr<Plan> CollectivePlan(const Collective& collective) {
   }
   const LinkCosts link = FitLink(all);
   const Bytes element_bytes = ElementBytes(all.segment_units);
-  const Timings timings = TimeSteps(collective, link);
+  Timings timings = TimeSteps(collective, link);
   Plan plan;
   plan.network = NetworkOfCollective(collective, link, element_bytes);
   plan.transfer_order = TransferOrder::kStrict;
   const std::vector<StepIndex> elements = AddElements(collective, element_bytes, &plan);
-  auto results =
-      AppendReduction(collective.reduction, elements, element_bytes, 0, &plan, timings.reduction);
-  if (!results.ok()) return results.status();
-  if (absl::Status status = AddSpread(collective, results->front(), element_bytes, timings, &plan);
+  const auto result = AddReduction(collective, elements, element_bytes, &timings, &plan);
+  if (!result.ok()) return result.status();
+  if (absl::Status status = AddSpread(collective, *result, element_bytes, timings, &plan);
       !status.ok()) {
     return status;
   }
@@ -208,6 +224,14 @@ absl::StatusOr<Plan> CollectivePlan(const Collective& collective) {
     plan.summary.notes.push_back(
         "every step is held until its planned start: the model of this algorithm allows less, or "
         "costs more, than the ports of a plan");
+  }
+  const std::int64_t num_wrapping = WrappingMessages(collective.reduction);
+  if (num_wrapping > 0 && link.alpha_s > 0) {
+    plan.summary.notes.push_back(
+        absl::StrCat(num_wrapping,
+                     " messages wrap around the last segment and travel as two transfers each: "
+                     "predicted later than planned by at most ",
+                     static_cast<double>(num_wrapping) * link.alpha_s, " s, a latency each"));
   }
   if (absl::Status status = OrderByStart(&plan); !status.ok()) return status;
   return plan;

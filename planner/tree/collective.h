@@ -41,10 +41,17 @@ Seconds CollectiveMakespan(const Collective& collective);
 /// Returns all messages as one schedule, broadcast last, for a Gantt.
 Schedule AllMessages(const Collective& collective);
 
+/// Returns how many messages of the reduction wrap around its last segment.
+std::int64_t WrappingMessages(const Schedule& reduction);
+
 /// Most messages of a collective that becomes a plan.
 inline constexpr std::int64_t kPlanMessagesMax = std::int64_t{1} << 19;
 
 /// Returns the collective as a plan in strict order whose prediction is the planned makespan.
+///
+/// Exception: a message that wraps around the last segment (reduce_scatter.h) travels as two
+///   transfers, each with the network's latency. Such a plan is predicted no shorter than planned,
+///   and later by at most WrappingMessages() latencies; summary.notes says so.
 ///
 /// Model: every message becomes a transfer and a kCombine step (tree_plan.h). The network's latency
 ///   and rate are those of the cheapest message; a limit on transfers is a cut over all pairs. What
@@ -54,7 +61,7 @@ inline constexpr std::int64_t kPlanMessagesMax = std::int64_t{1} << 19;
 ///   every step is held until its planned start, and summary.notes says so.
 /// Errors: kInvalidArgument naming the number of messages above kPlanMessagesMax.
 /// Thread-safety: pure. Time: O(messages log).
-/// Checked by: tests/unit/planner_tree/every_algorithm_test.cc, every_algorithm_test.cc.
+/// Checked by: tests/unit/planner_tree/every_algorithm_test.cc.
 absl::StatusOr<Plan> CollectivePlan(const Collective& collective);
 
 }  // namespace weir::planner::tree

@@ -47,7 +47,7 @@ struct MessageTimes {
 /// Requires: CheckNetwork is OK; `runs` is the schedule's; transfer_s has an entry a message, the
 ///   lists of `hosts` one a machine, or none.
 /// Thread-safety: pure. Time: O(messages * (cuts + segments per message) log).
-/// Checked by: tests/unit/planner_tree/family_plans_test.cc, family_plans_property_test.cc.
+/// Checked by: tests/unit/planner_tree/family_plans_test.cc.
 std::vector<MessageTimes> TimeOnHosts(const Schedule& schedule, const RunList& runs,
                                       absl::Span<const Seconds> transfer_s,
                                       const ReductionHosts& hosts);

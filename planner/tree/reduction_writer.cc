@@ -16,21 +16,23 @@ class ReductionWriter {
  public:
   ReductionWriter(const Schedule& schedule, const RunList& runs, const ReductionHosts& hosts,
                   const ElementPlaces& places, Seconds begin_s,
-                  absl::Span<const StepIndex> elements, Plan* plan)
+                  absl::Span<const StepIndex> elements, const ReductionOptions& options, Plan* plan)
       : schedule_(schedule),
         runs_(runs),
         hosts_(hosts),
         places_(places),
         begin_s_(begin_s),
         elements_(elements),
+        options_(options),
         plan_(*plan),
         first_step_(plan->steps.size()),
         next_combine_(NextCombineIndex(*plan)),
         ports_(hosts.workers.size()),
         timetable_(!hosts.ports.full_duplex || !hosts.ports.overlaps_compute) {}
 
-  std::vector<StepIndex> Write(bool join_result) {
-    times_ = TimeOnHosts(schedule_, runs_, TransferSeconds(), hosts_);
+  std::vector<StepIndex> Write() {
+    times_ = options_.times.empty() ? TimeOnHosts(schedule_, runs_, TransferSeconds(), hosts_)
+                                    : options_.times;
     Seconds end_s = 0;
     for (const MessageTimes& times : times_) end_s = std::max(end_s, times.EndAt());
     same_s_ = kSameTime * end_s;
@@ -40,7 +42,8 @@ class ReductionWriter {
       const StepIndex step = StepOf(run, schedule_.root);
       if (std::find(results.begin(), results.end(), step) == results.end()) results.push_back(step);
     }
-    if (join_result && results.size() > 1) results = {AddJoin(runs_.results, schedule_.root)};
+    if (options_.join_result && results.size() > 1)
+      results = {AddJoin(runs_.results, schedule_.root)};
     OrderNewSteps();
     return results;
   }
@@ -139,7 +142,7 @@ class ReductionWriter {
     StepAt(consumer).duration_s = times.combine_s;
     const Seconds could_combine_s =
         std::max({times.ArrivalAt(), to.combine_free_s, ReadyAt(runs.held, message.receiver)});
-    if (timetable_ && times.combine_begin_s > could_combine_s + same_s_) {
+    if (options_.held || (timetable_ && times.combine_begin_s > could_combine_s + same_s_)) {
       StepAt(consumer).release_s = begin_s_ + times.combine_begin_s;
     }
     // Sections stand in the order of the operands.
@@ -243,6 +246,7 @@ class ReductionWriter {
   const ElementPlaces& places_;
   Seconds begin_s_;
   absl::Span<const StepIndex> elements_;
+  const ReductionOptions& options_;
   Plan& plan_;
   std::size_t first_step_;
   std::int32_t next_combine_;
@@ -266,8 +270,8 @@ std::int32_t NextCombineIndex(const Plan& plan) {
 std::vector<StepIndex> WriteReduction(const Schedule& schedule, const RunList& runs,
                                       const ReductionHosts& hosts, const ElementPlaces& places,
                                       Seconds begin_s, absl::Span<const StepIndex> elements,
-                                      bool join_result, Plan* plan) {
-  return ReductionWriter(schedule, runs, hosts, places, begin_s, elements, plan).Write(join_result);
+                                      const ReductionOptions& options, Plan* plan) {
+  return ReductionWriter(schedule, runs, hosts, places, begin_s, elements, options, plan).Write();
 }
 
 }  // namespace weir::planner::tree

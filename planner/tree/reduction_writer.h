@@ -11,6 +11,7 @@
 #include "planner/tree/host_times.h"
 #include "planner/tree/message_runs.h"
 #include "planner/tree/schedule.h"
+#include "planner/tree/tree_plan.h"
 
 namespace weir::planner::tree {
 
@@ -24,12 +25,12 @@ struct ElementPlaces {
 /// Returns the number for the plan's next combine step: they are numbered on from those it has.
 std::int32_t NextCombineIndex(const Plan& plan);
 
-/// Adds steps, transfers and sections as tree_plan.h says, timed by TimeOnHosts and begin_s later.
-/// Returns: the steps that hold the result, one per run, or one where they are joined.
-/// Requires: what AppendReduction has checked.
+/// Adds steps, transfers and sections as tree_plan.h says, timed by options.times or TimeOnHosts,
+/// and begin_s later. Returns: the steps that hold the result, one per run, or one where they are
+/// joined. Requires: what AppendReduction has checked.
 std::vector<StepIndex> WriteReduction(const Schedule& schedule, const RunList& runs,
                                       const ReductionHosts& hosts, const ElementPlaces& places,
                                       Seconds begin_s, absl::Span<const StepIndex> elements,
-                                      bool join_result, Plan* plan);
+                                      const ReductionOptions& options, Plan* plan);
 
 }  // namespace weir::planner::tree

@@ -70,6 +70,23 @@ absl::Status CheckOptions(const ReductionOptions& options, std::int32_t num_mach
   return CheckCosts("ready_s", options.ready_s);
 }
 
+absl::Status CheckTimes(absl::Span<const MessageTimes> times, std::size_t num_messages) {
+  if (times.empty()) return absl::OkStatus();
+  if (times.size() != num_messages) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "times has ", times.size(), " entries; there are ", num_messages, " messages"));
+  }
+  for (std::size_t k = 0; k < times.size(); ++k) {
+    for (const Seconds value_s :
+         {times[k].start_s, times[k].transfer_s, times[k].combine_begin_s, times[k].combine_s}) {
+      if (value_s >= 0 && value_s <= kPlanValueMax) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("times[", k, "] has ", value_s, " s; it must be finite and not negative"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckSpread(const SpreadSchedule& spread, StepIndex result,
                          absl::Span<const WorkerIndex> workers, const Plan& plan) {
   if (workers.size() != spread.informed.size() || spread.sender.size() != workers.size() ||
@@ -128,6 +145,8 @@ absl::StatusOr<std::vector<StepIndex>> AppendReduction(const Schedule& schedule,
     return status;
   if (absl::Status status = CheckOptions(options, schedule.num_machines); !status.ok())
     return status;
+  if (absl::Status status = CheckTimes(options.times, schedule.messages.size()); !status.ok())
+    return status;
   const absl::StatusOr<RunList> runs = FollowRuns(schedule);
   if (!runs.ok()) return runs.status();
   ReductionHosts hosts{plan->network, {}, options.combine_slowdown, {}, options.ports};
@@ -139,15 +158,16 @@ absl::StatusOr<std::vector<StepIndex>> AppendReduction(const Schedule& schedule,
   }
   const ElementPlaces places{SegmentEnds(schedule, element_bytes / options.place_bytes),
                              options.place_bytes};
-  return WriteReduction(schedule, *runs, hosts, places, begin_s, elements, options.join_result,
-                        plan);
+  return WriteReduction(schedule, *runs, hosts, places, begin_s, elements, options, plan);
 }
 
 absl::StatusOr<std::vector<StepIndex>> AppendBroadcast(const SpreadSchedule& spread,
                                                        StepIndex result,
                                                        absl::Span<const WorkerIndex> workers,
                                                        Bytes element_bytes, Seconds begin_s,
-                                                       Plan* plan, Bytes place_bytes) {
+                                                       Plan* plan, Bytes place_bytes,
+                                                       absl::Span<const MessageTimes> times) {
+  if (absl::Status status = CheckTimes(times, spread.informed.size()); !status.ok()) return status;
   if (absl::Status status = CheckPlaces(element_bytes, place_bytes); !status.ok()) return status;
   if (absl::Status status = CheckSpread(spread, result, workers, *plan); !status.ok())
     return status;
@@ -174,6 +194,11 @@ absl::StatusOr<std::vector<StepIndex>> AppendBroadcast(const SpreadSchedule& spr
     step.input_bytes = element_bytes;
     step.output_bytes = element_bytes;
     step.start_s = transfer.start_s;
+    if (!times.empty()) {
+      step.start_s = begin_s + times[k].combine_begin_s;
+      step.release_s = step.start_s;
+      step.duration_s = times[k].combine_s;
+    }
     step.after_transfers = {static_cast<TransferIndex>(plan->transfers.size())};
     plan->transfers.push_back(transfer);
     plan->sections.push_back(

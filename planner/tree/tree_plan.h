@@ -9,6 +9,7 @@
 #include "absl/types/span.h"
 #include "planner/plan/plan.h"
 #include "planner/tree/broadcast.h"
+#include "planner/tree/host_times.h"
 #include "planner/tree/schedule.h"
 
 namespace weir::planner::tree {
@@ -27,6 +28,11 @@ struct ReductionOptions {
   /// The root joins the runs of the result into one, in a kCombine step of no duration (a broadcast
   /// needs one).
   bool join_result = false;
+  /// When each message travels and is combined, later by begin_s: one entry a message, taken as
+  /// they are. Empty: as the Model below says.
+  std::vector<MessageTimes> times;
+  /// Every combine step waits for its planned start, whatever else is ready.
+  bool held = false;
 };
 
 /// Adds a reduction to a plan: one transfer and one kCombine step on its receiver per message, and
@@ -38,7 +44,8 @@ struct ReductionOptions {
 ///   in the order of its operands, left to right: whoever folds them in this order keeps the order
 ///   of the machines wherever the schedule does (CheckOrderPreserved).
 /// Model: the transfers get wanted starts, later by begin_s: the schedule's own where they hold on
-///   plan->network, else those of host_times.h (slow ports, cuts, combine_slowdown). Steps are
+///   plan->network, else those of host_times.h (slow ports, cuts, combine_slowdown), or
+///   options.times. Steps are
 ///   appended to compute_order by planned start. The caller then orders the plan (OrderByStart) and
 ///   sets kStrict.
 ///   A message that carries several runs joins them first, in a kCombine step of no duration on the
@@ -69,13 +76,16 @@ absl::StatusOr<std::vector<StepIndex>> AppendReduction(const Schedule& schedule,
 ///
 /// Model: as AppendReduction; the messages keep the order of spread.start_s on every port.
 /// Requires: workers[i] = worker of other i.
+///   times: empty, or one entry a message in the order of the spread. Then each step lasts its
+///   combine_s and waits for its combine_begin_s, both given as spread.start_s is.
 /// Returns: the steps by other.
-/// Errors: kInvalidArgument naming result, workers, place_bytes or the spread.
+/// Errors: kInvalidArgument naming result, workers, place_bytes, times or the spread.
 absl::StatusOr<std::vector<StepIndex>> AppendBroadcast(const SpreadSchedule& spread,
                                                        StepIndex result,
                                                        absl::Span<const WorkerIndex> workers,
                                                        Bytes element_bytes, Seconds begin_s,
-                                                       Plan* plan, Bytes place_bytes = 1);
+                                                       Plan* plan, Bytes place_bytes = 1,
+                                                       absl::Span<const MessageTimes> times = {});
 
 /// Returns the network of LinkCosts for elements of `units` units and element_bytes bytes: latency
 ///   alpha, beta per unit, no cut.

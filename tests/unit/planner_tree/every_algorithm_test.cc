@@ -100,8 +100,9 @@ TEST(EveryAlgorithm, TableInstancesAndSolversNameTheSameOnes) {
 // no algorithm.
 TEST(EveryAlgorithm, EveryHeaderOfTheLibraryIsReached) {
   const std::set<std::string> no_algorithm = {
-      "collective.h",     "fixed_sequence.h",  "input_checks.h", "schedule.h",
-      "schedule_forms.h", "schedule_timing.h", "timed_tree.h",   "tree_plan.h"};
+      "collective.h",      "fixed_sequence.h",   "host_times.h", "input_checks.h",
+      "message_runs.h",    "reduction_writer.h", "schedule.h",   "schedule_forms.h",
+      "schedule_timing.h", "timed_tree.h",       "tree_plan.h"};
   std::string in_table;
   for (const Row& row : TableOfDocument()) in_table += row.headers;
   int headers = 0;
@@ -149,8 +150,16 @@ double StatedLength(const nlohmann::json& result) {
   return 0;
 }
 
+bool NotesNameWrapping(const Plan& plan) {
+  for (const std::string& note : plan.summary.notes) {
+    if (note.find("wrap around the last segment") != std::string::npos) return true;
+  }
+  return false;
+}
+
 TEST(EveryAlgorithm, PlansAreFeasibleAndPredictedAsLongAsPlanned) {
   int planned = 0;
+  std::set<std::string> wrapping;
   for (const auto& instance : Instances()) {
     const std::string id = instance["id"];
     const std::string file = FileOf(instance);
@@ -170,7 +179,14 @@ TEST(EveryAlgorithm, PlansAreFeasibleAndPredictedAsLongAsPlanned) {
     EXPECT_TRUE(CheckPlan(*plan).ok()) << id << " " << CheckPlan(*plan);
     const auto prediction = Predict(*plan);
     ASSERT_TRUE(prediction.ok()) << id << " " << prediction.status();
-    EXPECT_NEAR(prediction->makespan_s, length_s, 1e-6 * (1 + length_s)) << id;
+    // Exact, but for reduce_scatter.h: a message that wraps around the last segment is two
+    // transfers and pays the latency twice.
+    const std::int64_t num_wrapping = WrappingMessages(collective->reduction);
+    if (num_wrapping > 0) wrapping.insert(instance["alg"]);
+    const double later_s = static_cast<double>(num_wrapping) * plan->network.latency_s;
+    EXPECT_EQ(NotesNameWrapping(*plan), later_s > 0) << id;
+    EXPECT_GE(prediction->makespan_s, length_s - 1e-6 * (1 + length_s)) << id;
+    EXPECT_LE(prediction->makespan_s, length_s + later_s + 1e-6 * (1 + length_s)) << id;
     EXPECT_EQ(plan->transfer_order, TransferOrder::kStrict) << id;
     ++planned;
     if (Results().at(id).value("exact", true) == false) continue;  // the search would run again
@@ -179,6 +195,7 @@ TEST(EveryAlgorithm, PlansAreFeasibleAndPredictedAsLongAsPlanned) {
     EXPECT_EQ(InstancePlan(file, id)->steps.size(), plan->steps.size()) << id;
   }
   EXPECT_GT(planned, 60);
+  EXPECT_EQ(wrapping, std::set<std::string>{"reduce_scatter"});
 }
 
 // What is planned for machines that can do less than a plan's must be held back: that is said.
