@@ -187,6 +187,13 @@ class HostClock {
     times.transfer_s = message.port_s;
     times.combine_s = message.combine_s;
     times.combine_begin_s = message.combine_s > 0 ? ports_.CombineBegin(message.receiver) : end_s;
+    // What costs nothing to combine still waits for what the receiver holds.
+    for (const SegmentRun& run : runs_.of_message[k].held) {
+      times.combine_begin_s =
+          std::max(times.combine_begin_s,
+                   run.maker == kOwnElement ? hosts_.ReadyAt(message.receiver)
+                                            : times_[static_cast<std::size_t>(run.maker)].EndAt());
+    }
     lanes_.Place(Worker(message.sender), Worker(message.receiver), times.start_s,
                  times.ArrivalAt());
   }

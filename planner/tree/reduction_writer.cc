@@ -230,9 +230,12 @@ class ReductionWriter {
     if (plan_.compute_order.size() != static_cast<std::size_t>(plan_.network.num_workers)) return;
     std::vector<StepIndex> steps(plan_.steps.size() - first_step_);
     std::iota(steps.begin(), steps.end(), static_cast<StepIndex>(first_step_));
-    std::stable_sort(steps.begin(), steps.end(), [&](StepIndex a, StepIndex b) {
-      return StepAt(a).start_s < StepAt(b).start_s;
-    });
+    // Of those that begin together, what takes no time waits for none of the others.
+    const auto key = [&](StepIndex step) {
+      return std::pair(StepAt(step).start_s, StepAt(step).duration_s > 0);
+    };
+    std::stable_sort(steps.begin(), steps.end(),
+                     [&](StepIndex a, StepIndex b) { return key(a) < key(b); });
     for (const StepIndex step : steps) {
       plan_.compute_order[static_cast<std::size_t>(StepAt(step).worker)].push_back(step);
     }

@@ -1,6 +1,7 @@
 #include "planner/tree/tree_plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -230,6 +231,14 @@ absl::StatusOr<Plan> ReductionPlan(const Schedule& schedule, const NetworkModel&
                                                    " workers; the schedule has ",
                                                    schedule.num_machines, " machines"));
   }
+  const Bytes bytes_max = std::numeric_limits<Bytes>::max() / std::max(1, network.num_workers);
+  if (element_bytes > bytes_max) {
+    return absl::InvalidArgumentError(absl::StrCat("element_bytes is ", element_bytes,
+                                                   "; it must be at most ", bytes_max, " on ",
+                                                   network.num_workers, " machines"));
+  }
+  if (absl::Status status = CheckPlaces(element_bytes, options.place_bytes); !status.ok())
+    return status;
   ReductionOptions all = options;
   if (!ready_s.empty()) all.ready_s = ready_s;
   if (absl::Status status = CheckOptions(all, schedule.num_machines); !status.ok()) return status;

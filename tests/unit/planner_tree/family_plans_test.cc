@@ -3,10 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
-#include <cctype>
-#include <numeric>
 #include <regex>
 #include <string>
 
@@ -15,29 +11,13 @@
 #include "planner/plan/predict/predict.h"
 #include "planner/tree/schedule_forms.h"
 #include "planner/tree/tree_plan.h"
-#include "tests/unit/planner_tree/plan_execution.h"
 #include "tests/unit/planner_tree/plan_families.h"
+#include "tests/unit/planner_tree/plan_faults.h"
 
 namespace weir::planner::tree {
 namespace {
 
 constexpr Bytes kPlaceBytes = 8;
-
-using Matrix = std::array<std::uint64_t, 4>;  // 2 x 2, by rows
-
-Matrix Product(const Matrix& a, const Matrix& b) {
-  return {a[0] * b[0] + a[1] * b[2], a[0] * b[1] + a[1] * b[3], a[2] * b[0] + a[3] * b[2],
-          a[2] * b[1] + a[3] * b[3]};
-}
-
-Matrix MatrixOf(MachineIndex machine) {
-  const auto i = static_cast<std::uint64_t>(machine);
-  return {1 + i, 2 + i * i, 3, 1 + 2 * i};
-}
-
-std::string LetterOf(MachineIndex machine) {
-  return std::string(1, static_cast<char>('!' + machine));
-}
 
 NetworkModel NetworkFor(const FamilyInput& in, const FamilySchedule& made) {
   NetworkModel network = NetworkOf(in.costs, in.num_machines, static_cast<double>(made.num_places),
@@ -56,59 +36,6 @@ absl::StatusOr<Plan> PlanFor(const Family& family, const FamilyInput& in,
   options.place_bytes = kPlaceBytes;
   return ReductionPlan(made.schedule, NetworkFor(in, made), made.num_places * kPlaceBytes,
                        made.ready_s, options);
-}
-
-// Strings show what is lost, doubled or out of order; matrices show the same of a real operation.
-void ExpectResult(const Plan& plan, const FamilySchedule& made, bool keeps_order) {
-  const WorkerIndex root = made.schedule.root;
-  const auto text = ExecutePlan<std::string>(
-      plan, made.num_places, kPlaceBytes,
-      [](const ComputeStep& step) { return LetterOf(step.worker); },
-      [](const std::string& a, const std::string& b) { return a + b; });
-  ASSERT_TRUE(text.ok()) << text.status();
-  const auto texts = ReductionResult(plan, root, *text);
-  ASSERT_TRUE(texts.ok()) << texts.status();
-  std::string expected;
-  Matrix product = MatrixOf(0);
-  for (MachineIndex i = 0; i < made.schedule.num_machines; ++i) {
-    expected += LetterOf(i);
-    if (i > 0) product = Product(product, MatrixOf(i));
-  }
-  for (std::string result : *texts) {
-    if (!keeps_order) std::sort(result.begin(), result.end());
-    ASSERT_EQ(result, expected);
-  }
-  if (!keeps_order) return;
-  const auto matrix = ExecutePlan<Matrix>(
-      plan, made.num_places, kPlaceBytes,
-      [](const ComputeStep& step) { return MatrixOf(step.worker); }, Product);
-  ASSERT_TRUE(matrix.ok()) << matrix.status();
-  const auto products = ReductionResult(plan, root, *matrix);
-  ASSERT_TRUE(products.ok()) << products.status();
-  for (const Matrix& result : *products) ASSERT_EQ(result, product);
-}
-
-// Every port serves the schedule's messages in the schedule's order.
-void ExpectScheduleOrder(const Plan& plan, const Schedule& schedule) {
-  for (MachineIndex i = 0; i < schedule.num_machines; ++i) {
-    std::vector<MachineIndex> sends_to;
-    std::vector<MachineIndex> receives_from;
-    for (const Message& message : schedule.messages) {
-      if (message.sender == i) sends_to.push_back(message.receiver);
-      if (message.receiver == i) receives_from.push_back(message.sender);
-    }
-    std::vector<MachineIndex> sent;
-    for (TransferIndex t : plan.send_order[i]) sent.push_back(plan.transfers[t].receiver);
-    std::vector<MachineIndex> received;
-    for (TransferIndex t : plan.receive_order[i]) received.push_back(plan.transfers[t].sender);
-    // A message that became two transfers stands there twice.
-    const auto without_repeats = [](std::vector<MachineIndex> list) {
-      list.erase(std::unique(list.begin(), list.end()), list.end());
-      return list;
-    };
-    ASSERT_EQ(without_repeats(sent), without_repeats(sends_to)) << "machine " << i;
-    ASSERT_EQ(without_repeats(received), without_repeats(receives_from)) << "machine " << i;
-  }
 }
 
 // Steps in the picture, by tooltips: one each, or "N steps" where bars were merged.
@@ -150,8 +77,10 @@ TEST_P(FamilyPlans, AreFeasibleCompleteAndPredictedAsScheduled) {
     ASSERT_TRUE(plan.ok()) << plan.status();
     ASSERT_EQ(CheckPlan(*plan), absl::OkStatus());
     ASSERT_EQ(plan->transfer_order, TransferOrder::kStrict);
-    ASSERT_NO_FATAL_FAILURE(ExpectScheduleOrder(*plan, made.schedule));
-    ASSERT_NO_FATAL_FAILURE(ExpectResult(*plan, made, family.keeps_order));
+    ASSERT_EQ(OrderFault(*plan, made.schedule), "");
+    ASSERT_EQ(
+        ResultFault(*plan, made.schedule.root, made.num_places, kPlaceBytes, family.keeps_order),
+        "");
     const Prediction predicted = *Predict(*plan);
     const double makespan_s = made.schedule.makespan_s;
     EXPECT_GE(predicted.makespan_s, makespan_s - made.shorter_s - 1e-9);
@@ -174,19 +103,8 @@ TEST_P(FamilyPlans, ShowEveryStep) {
   }
 }
 
-std::string NameOf(const testing::TestParamInfo<Family>& family) {
-  std::string name;
-  bool upper = true;
-  for (const char c : family.param.name) {
-    if (std::isalpha(static_cast<unsigned char>(c)) != 0) {
-      name += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
-    }
-    upper = std::isalpha(static_cast<unsigned char>(c)) == 0;
-  }
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Every, FamilyPlans, testing::ValuesIn(AllFamilies()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Every, FamilyPlans, testing::ValuesIn(AllFamilies()),
+                         [](const auto& family) { return CamelCase(family.param.name); });
 
 }  // namespace
 }  // namespace weir::planner::tree

@@ -17,8 +17,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/plan/plan.h"
-#include "planner/plan/predict/predict.h"
-#include "planner/tree/schedule.h"
 
 namespace weir::planner::tree {
 
@@ -142,40 +140,6 @@ absl::StatusOr<std::vector<Value>> ReductionResult(const Plan& plan, WorkerIndex
     result.push_back(*found);
   }
   return result;
-}
-
-/// Returns "" when the predicted times keep the port model (a Plan alone promises full duplex and
-/// overlap), else the first worker that breaks it.
-inline std::string PortFault(const Plan& plan, const Prediction& times, PortModel ports) {
-  const Seconds same_s = 1e-9 * times.makespan_s;
-  using Intervals = std::vector<Interval>;
-  const auto meet = [&](const Intervals& left, const Intervals& right) {
-    for (const Interval& a : left) {
-      for (const Interval& b : right) {
-        if (std::max(a.start_s, b.start_s) < std::min(a.finish_s, b.finish_s) - same_s) return true;
-      }
-    }
-    return false;
-  };
-  for (WorkerIndex worker = 0; worker < plan.network.num_workers; ++worker) {
-    Intervals sends;
-    Intervals receives;
-    Intervals combines;
-    for (std::size_t i = 0; i < plan.transfers.size(); ++i) {
-      if (plan.transfers[i].sender == worker) sends.push_back(times.transfers[i]);
-      if (plan.transfers[i].receiver == worker) receives.push_back(times.transfers[i]);
-    }
-    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-      if (plan.steps[i].worker == worker) combines.push_back(times.steps[i]);
-    }
-    if (!ports.full_duplex && meet(sends, receives)) {
-      return absl::StrCat("worker ", worker, " sends while it receives");
-    }
-    if (!ports.overlaps_compute && (meet(sends, combines) || meet(receives, combines))) {
-      return absl::StrCat("worker ", worker, " transfers while it combines");
-    }
-  }
-  return "";
 }
 
 }  // namespace weir::planner::tree

@@ -1,8 +1,8 @@
 #include "tests/unit/planner_tree/plan_families.h"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
-#include <random>
 #include <utility>
 
 #include "planner/tree/bidirectional_greedy.h"
@@ -296,6 +296,18 @@ void AddHeterogeneous(std::vector<Family>& families) {
 }
 
 }  // namespace
+
+std::string CamelCase(const std::string& name) {
+  std::string word;
+  bool upper = true;
+  for (const char c : name) {
+    const bool letter = std::isalpha(static_cast<unsigned char>(c)) != 0;
+    const int cased = upper ? std::toupper(static_cast<unsigned char>(c)) : c;
+    if (letter) word += static_cast<char>(cased);
+    upper = !letter;
+  }
+  return word;
+}
 
 std::vector<Family> AllFamilies() {
   std::vector<Family> families;

@@ -50,6 +50,9 @@ struct Family {
   }
 };
 
+/// The name as one word, for the names of tests: "two-tree, overlap" -> "TwoTreeOverlap".
+std::string CamelCase(const std::string& name);
+
 /// All families, in the order of docs/planner-trees.md.
 std::vector<Family> AllFamilies();
 
