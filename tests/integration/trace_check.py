@@ -78,3 +78,18 @@ def order_problems(report):
         if consumer["start_s"] < t["actual"]["finish_s"]:
             problems.append(f"step {t['consumer']} begins before transfer {index} has finished")
     return problems
+
+
+def strict_order_problems(report):
+    """Of a plan in strict order (trees): the transfers of every port begin in the order of the plan."""
+    problems = []
+    for end in ("sender", "receiver"):
+        for worker in sorted({t[end] for t in moved(report)}):
+            planned = sorted((t for t in moved(report) if t[end] == worker), key=lambda t: t["predicted"]["start_s"])
+            for before, after in zip(planned, planned[1:]):
+                # Plans of equal start have no order that a trace could show.
+                if before["predicted"]["start_s"] == after["predicted"]["start_s"]:
+                    continue
+                if after["actual"]["start_s"] < before["actual"]["start_s"]:
+                    problems.append(f"{end} {worker}: step {after['producer']} is sent before step {before['producer']}")
+    return problems

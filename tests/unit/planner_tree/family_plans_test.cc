@@ -3,9 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <regex>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "planner/explain/explain.h"
 #include "planner/plan/check_plan.h"
 #include "planner/plan/predict/predict.h"
@@ -101,6 +106,50 @@ TEST_P(FamilyPlans, ShowEveryStep) {
     const std::string svg = GanttSvg(*plan, *Predict(*plan), nullptr, {});
     EXPECT_EQ(StepsDrawn(svg), plan->steps.size()) << family.name;
   }
+}
+
+// A run that keeps to the plan, as `weir explain --json` reports it.
+std::string ReportOfRun(const Plan& plan) {
+  const Prediction predicted = *Predict(plan);
+  ActualRun run;
+  run.steps = predicted.steps;
+  run.transfers = predicted.transfers;
+  run.makespan_s = predicted.makespan_s;
+  std::string sections;
+  for (const Transfer& transfer : plan.transfers) {
+    run.transfer_bytes.push_back(transfer.bytes);
+    absl::StrAppend(&sections, sections.empty() ? "" : ",", "[", transfer.producer, ",",
+                    transfer.consumer, ",", transfer.bytes, "]");
+  }
+  std::string all;
+  for (WorkerIndex i = 0; i < plan.network.num_workers; ++i) {
+    absl::StrAppend(&all, i == 0 ? "" : ",", i);
+  }
+  std::string cuts;
+  for (const Cut& cut : plan.network.cuts) {
+    absl::StrAppend(&cuts, "[\"", cut.name, "\",", cut.channels, ",[", all, "],[", all, "]]");
+  }
+  return absl::StrCat("{\"report\":", ExplainJson(plan, predicted, &run, {}), ",\"sections\":[",
+                      sections, "],\"cuts\":[", cuts, "],\"slowdown\":[",
+                      absl::StrJoin(plan.network.port_slowdown, ","), "]}");
+}
+
+TEST_P(FamilyPlans, PassTheTraceChecker) {
+  const Family& family = GetParam();
+  const std::string path =
+      absl::StrCat(testing::TempDir(), "/weir-", CamelCase(family.name), "-runs.json");
+  std::string runs;
+  for (const FamilyInput& in : Inputs()) {
+    if (in.num_machines > 8) continue;
+    const auto plan = PlanFor(family, in, family.build(in));
+    ASSERT_TRUE(plan.ok()) << plan.status();
+    absl::StrAppend(&runs, runs.empty() ? "" : ",", ReportOfRun(*plan));
+  }
+  std::ofstream(path) << "{\"runs\":[" << runs << "]}";
+  const std::string command = absl::StrCat(
+      "python3 " WEIR_SOURCE_DIR "/tests/unit/planner_tree/check_traces.py '", path, "'");
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  std::remove(path.c_str());
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, FamilyPlans, testing::ValuesIn(AllFamilies()),
