@@ -132,26 +132,6 @@ NetworkModel NetworkOfCollective(const Collective& collective, const LinkCosts& 
   return network;
 }
 
-// One map step a machine, without duration, from its release.
-std::vector<StepIndex> AddElements(const Collective& collective, Bytes element_bytes, Plan* plan) {
-  std::vector<StepIndex> elements;
-  for (MachineIndex i = 0; i < collective.reduction.num_machines; ++i) {
-    ComputeStep step;
-    step.kind = StepKind::kMap;
-    step.index_in_layer = i;
-    step.worker = i;
-    step.input_begin = element_bytes * i;
-    step.input_end = element_bytes * (i + 1);
-    step.input_bytes = element_bytes;
-    step.output_bytes = element_bytes;
-    step.release_s = collective.ready_s.empty() ? 0 : collective.ready_s[i];
-    step.start_s = step.release_s;
-    elements.push_back(i);
-    plan->steps.push_back(step);
-  }
-  return elements;
-}
-
 /// Returns the step that has the whole result, where one is asked for.
 absl::StatusOr<StepIndex> AddReduction(const Collective& collective,
                                        const std::vector<StepIndex>& elements, Bytes element_bytes,
@@ -212,7 +192,8 @@ absl::StatusOr<Plan> CollectivePlan(const Collective& collective) {
   Plan plan;
   plan.network = NetworkOfCollective(collective, link, element_bytes);
   plan.transfer_order = TransferOrder::kStrict;
-  const std::vector<StepIndex> elements = AddElements(collective, element_bytes, &plan);
+  const std::vector<StepIndex> elements =
+      AddElements(collective.reduction.num_machines, element_bytes, collective.ready_s, &plan);
   const auto result = AddReduction(collective, elements, element_bytes, &timings, &plan);
   if (!result.ok()) return result.status();
   if (absl::Status status = AddSpread(collective, *result, element_bytes, timings, &plan);

@@ -223,6 +223,26 @@ NetworkModel NetworkOf(const LinkCosts& costs, std::int32_t num_machines, double
   return network;
 }
 
+std::vector<StepIndex> AddElements(std::int32_t num_machines, Bytes element_bytes,
+                                   absl::Span<const Seconds> ready_s, Plan* plan) {
+  std::vector<StepIndex> elements;
+  for (MachineIndex i = 0; i < num_machines; ++i) {
+    ComputeStep step;
+    step.kind = StepKind::kMap;
+    step.index_in_layer = i;
+    step.worker = i;
+    step.input_begin = element_bytes * i;
+    step.input_end = element_bytes * (i + 1);
+    step.input_bytes = element_bytes;
+    step.output_bytes = element_bytes;
+    step.release_s = ready_s.empty() ? 0 : ready_s[static_cast<std::size_t>(i)];
+    step.start_s = step.release_s;
+    elements.push_back(static_cast<StepIndex>(plan->steps.size()));
+    plan->steps.push_back(step);
+  }
+  return elements;
+}
+
 absl::StatusOr<Plan> ReductionPlan(const Schedule& schedule, const NetworkModel& network,
                                    Bytes element_bytes, const std::vector<Seconds>& ready_s,
                                    const ReductionOptions& options) {
@@ -245,21 +265,9 @@ absl::StatusOr<Plan> ReductionPlan(const Schedule& schedule, const NetworkModel&
   Plan plan;
   plan.network = network;
   plan.transfer_order = TransferOrder::kStrict;
-  std::vector<StepIndex> elements;
-  for (MachineIndex i = 0; i < schedule.num_machines; ++i) {
-    ComputeStep step;
-    step.kind = StepKind::kMap;
-    step.index_in_layer = i;
-    step.worker = i;
-    step.input_begin = element_bytes * i;
-    step.input_end = element_bytes * (i + 1);
-    step.input_bytes = element_bytes;
-    step.output_bytes = element_bytes;
-    step.release_s = all.ready_s.empty() ? 0 : all.ready_s[static_cast<std::size_t>(i)];
-    elements.push_back(i);
-    plan.steps.push_back(step);
-    plan.compute_order.push_back({i});
-  }
+  const std::vector<StepIndex> elements =
+      AddElements(schedule.num_machines, element_bytes, all.ready_s, &plan);
+  for (const StepIndex element : elements) plan.compute_order.push_back({element});
   auto results = AppendReduction(schedule, elements, element_bytes, 0, &plan, all);
   if (!results.ok()) return results.status();
   plan.summary.method = schedule.method;

@@ -92,6 +92,12 @@ absl::StatusOr<std::vector<StepIndex>> AppendBroadcast(const SpreadSchedule& spr
 NetworkModel NetworkOf(const LinkCosts& costs, std::int32_t num_machines, double units,
                        Bytes element_bytes);
 
+/// Adds a map step a machine, without duration, that makes its element of element_bytes bytes at
+/// ready_s (seconds; empty = 0 of all) on the worker of the same number. Requires: the workers
+/// 0 .. num_machines - 1 exist; ready_s is empty or has an entry a machine. Returns the steps.
+std::vector<StepIndex> AddElements(std::int32_t num_machines, Bytes element_bytes,
+                                   absl::Span<const Seconds> ready_s, Plan* plan);
+
 /// Returns a whole plan of one reduction: a map step without duration per machine, released at
 ///   ready_s (empty: options.ready_s), then the reduction, in strict order, with predicted times.
 ///
