@@ -21,115 +21,12 @@
 #include "runtime/env/real/asio_event_loop.h"
 #include "runtime/rpc/grpc/grpc_clients.h"
 #include "runtime/rpc/grpc/grpc_server.h"
-#include "tests/unit/rpc/certificates.h"
 #include "tests/unit/rpc/every_method.h"
+#include "tests/unit/rpc/grpc_fixture.h"
 #include "tests/unit/rpc/scripted_servers.h"
 
 namespace weir::rpc {
 namespace {
-
-constexpr absl::Duration kPatience = absl::Seconds(20);
-const Security kOurs = {.tls = std::nullopt, .insecure = false, .token = std::string(64, 'a')};
-
-class GrpcTest : public testing::Test {
- protected:
-  GrpcTest() { Serve("127.0.0.1:0", kOurs, {.jobs = &jobs_.api}); }
-  ~GrpcTest() override {
-    clients_.reset();
-    if (server_) server_->Close();
-    server_loop_.Stop();
-    if (thread_.joinable()) thread_.join();
-    server_.reset();
-  }
-
-  void Serve(const std::string& address, const Security& security, const Services& services) {
-    auto server = GrpcServer::Start(address, security, server_loop_, services);
-    ASSERT_TRUE(server.ok()) << server.status();
-    server_ = *std::move(server);
-    endpoint_ = "127.0.0.1:" + std::to_string(server_->port());
-    if (!thread_.joinable()) thread_ = std::thread([this] { server_loop_.Run(); });
-  }
-
-  // Runs `touch` on the loop of the services, which may touch them at any time.
-  void OnServer(const std::function<void()>& touch) {
-    bool done = false;
-    server_loop_.Post([&] {
-      touch();
-      loop_.Post([&done] { done = true; });
-    });
-    loop_.RunUntil([&done] { return done; });
-  }
-  int Submits() {
-    int submits = 0;
-    OnServer([&] { submits = jobs_.submits; });
-    return submits;
-  }
-
-  template <typename Response>
-  Reply<Response> Into(std::optional<absl::StatusOr<Response>>& answer) {
-    return [&answer, this](absl::StatusOr<Response> response) {
-      EXPECT_TRUE(loop_.IsCurrent());
-      EXPECT_FALSE(answer.has_value()) << "answered twice";
-      answer = std::move(response);
-    };
-  }
-
-  absl::StatusOr<v1::SubmitResponse> Submit(v1::SubmitRequest request,
-                                            absl::Duration timeout = kPatience) {
-    auto client = clients_->ConnectJobs(endpoint_);
-    std::optional<absl::StatusOr<v1::SubmitResponse>> answer;
-    loop_.Post([&] { client->Send<rpc::Submit>(std::move(request), timeout, Into(answer)); });
-    loop_.RunUntil([&] { return answer.has_value(); });
-    return *answer;
-  }
-
-  absl::StatusOr<v1::SubmitResponse> SubmitJob(const std::string& job) {
-    v1::SubmitRequest request;
-    request.mutable_spec()->set_job(job);
-    return Submit(std::move(request));
-  }
-
-  // One raw unary call: method and bytes as given.
-  grpc::Status CallRaw(const std::string& method, const std::string& bytes,
-                       std::string* response_bytes = nullptr) {
-    grpc::GenericStub stub(grpc::CreateChannel(endpoint_, grpc::InsecureChannelCredentials()));
-    grpc::ClientContext context;
-    context.AddMetadata("authorization", "Bearer " + kOurs.token);
-    const grpc::Slice slice(bytes);
-    const grpc::ByteBuffer request(&slice, 1);
-    grpc::ByteBuffer response;
-    std::optional<grpc::Status> outcome;
-    stub.UnaryCall(
-        &context, method, grpc::StubOptions(), &request, &response,
-        [&](const grpc::Status& status) { loop_.Post([&outcome, status] { outcome = status; }); });
-    loop_.RunUntil([&] { return outcome.has_value(); });
-    if (outcome->ok() && response_bytes) {
-      std::vector<grpc::Slice> slices;
-      EXPECT_TRUE(response.Dump(&slices).ok());
-      for (const grpc::Slice& part : slices) {
-        response_bytes->append(reinterpret_cast<const char*>(part.begin()), part.size());
-      }
-    }
-    return *outcome;
-  }
-
-  // Serialized grpc.health.v1.HealthCheckRequest; the answer's second byte is the state.
-  int Health(const std::string& role) {
-    std::string response;
-    const std::string request = "\x0a" + std::string(1, static_cast<char>(role.size())) + role;
-    const grpc::Status status = CallRaw("/grpc.health.v1.Health/Check", request, &response);
-    if (!status.ok()) return -static_cast<int>(status.error_code());
-    return response.size() < 2 ? 0 : response[1];
-  }
-
-  env::AsioEventLoop server_loop_;
-  env::AsioEventLoop loop_;
-  ScriptedJobs jobs_;
-  std::unique_ptr<GrpcServer> server_;
-  std::unique_ptr<GrpcClients> clients_ = std::make_unique<GrpcClients>(loop_, kOurs);
-  std::string endpoint_;
-  std::thread thread_;
-};
 
 TEST_F(GrpcTest, CallsReachTheServiceOnItsLoop) {
   OnServer([&] { jobs_.before_answer = [&] { EXPECT_TRUE(server_loop_.IsCurrent()); }; });
@@ -444,70 +341,6 @@ TEST_F(GrpcTest, ReflectionNamesServicesAndDescribesMethods) {
 TEST_F(GrpcTest, TakenAddressIsRefused) {
   const auto second = GrpcServer::Start(endpoint_, kOurs, server_loop_, {.jobs = &jobs_.api});
   EXPECT_TRUE(absl::IsUnavailable(second.status())) << second.status();
-}
-
-TEST_F(GrpcTest, OnlyWhoShowsTheTokenIsServed) {
-  RecordingServer<ClusterService> cluster;
-  RecordingServer<WorkerService> worker;
-  server_->Close();
-  Serve("127.0.0.1:0", kOurs, {.jobs = &jobs_.api, .cluster = &cluster.api, .worker = &worker.api});
-  for (const std::string& token :
-       {std::string(), std::string(64, 'b'), std::string(63, 'a'), std::string(65, 'a')}) {
-    clients_ = std::make_unique<GrpcClients>(
-        loop_, Security{.tls = std::nullopt, .insecure = false, .token = token});
-    const absl::Status refused = SubmitJob("x").status();
-    EXPECT_TRUE(absl::IsUnauthenticated(refused)) << refused;
-    EXPECT_NE(refused.message().find("--token-file"), absl::string_view::npos) << refused;
-    std::optional<absl::Status> watched;
-    auto jobs = clients_->ConnectJobs(endpoint_);
-    auto subscription = jobs->Subscribe<Watch>(
-        {}, [](const v1::JobStatus&) { ADD_FAILURE() << "watched"; },
-        [&](absl::Status status) { watched = std::move(status); });
-    std::optional<absl::StatusOr<v1::RegisterResponse>> registered;
-    clients_->ConnectCluster(endpoint_)->Send<rpc::Register>({}, Into(registered));
-    std::optional<absl::StatusOr<v1::StartStepResponse>> started;
-    clients_->Connect(endpoint_)->Send<rpc::StartStep>({}, Into(started));
-    loop_.RunUntil([&] { return watched && registered && started; });
-    EXPECT_TRUE(absl::IsUnauthenticated(*watched)) << *watched;
-    EXPECT_TRUE(absl::IsUnauthenticated(registered->status()));
-    EXPECT_TRUE(absl::IsUnauthenticated(started->status()));
-  }
-  EXPECT_EQ(Submits(), 0);
-  clients_ = std::make_unique<GrpcClients>(loop_, kOurs);
-  EXPECT_TRUE(SubmitJob("x").ok());
-  server_->Close();
-}
-
-TEST_F(GrpcTest, WithTheWordInsecureEverybodyIsServed) {
-  server_->Close();
-  Serve("127.0.0.1:0", {.tls = std::nullopt, .insecure = true, .token = kOurs.token},
-        {.jobs = &jobs_.api});
-  clients_ = std::make_unique<GrpcClients>(loop_, Security{});
-  EXPECT_TRUE(SubmitJob("x").ok());
-}
-
-TEST_F(GrpcTest, TlsNeedsACertificateOfTheSameAuthority) {
-  const CertificateAuthority ours, strangers;
-  server_->Close();
-  const Security server_side = {.tls = ours.Issue("127.0.0.1"), .insecure = false};
-  Serve("127.0.0.1:0", server_side, {.jobs = &jobs_.api});
-  // Plain text.
-  const absl::Status plain = SubmitJob("x").status();
-  EXPECT_NE(plain.message().find("does it want TLS (--tls-cert"), absl::string_view::npos) << plain;
-  // A certificate that somebody else signed.
-  TlsIdentity wrong = strangers.Issue("client");
-  wrong.authority_pem = server_side.tls->authority_pem;
-  clients_ = std::make_unique<GrpcClients>(loop_, Security{.tls = wrong, .insecure = false});
-  EXPECT_FALSE(SubmitJob("x").ok());
-  // A server that somebody else signed.
-  clients_ = std::make_unique<GrpcClients>(
-      loop_, Security{.tls = strangers.Issue("client"), .insecure = false});
-  EXPECT_FALSE(SubmitJob("x").ok());
-  EXPECT_EQ(Submits(), 0);
-  clients_ = std::make_unique<GrpcClients>(
-      loop_, Security{.tls = ours.Issue("client"), .insecure = false});
-  const auto answer = SubmitJob("x");
-  EXPECT_TRUE(answer.ok()) << answer.status();
 }
 
 }  // namespace
