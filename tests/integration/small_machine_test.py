@@ -93,31 +93,29 @@ class LittleMemory(Mounts):
         self.assert_fails(result, 1, "OUT_OF_MEMORY", "allowed are")
         self.assert_nothing_left(out)
 
-    def test_a_worker_tells_what_its_group_leaves(self):
-        group = self.little_memory()
+    def worker_in(self, group):
+        """What the master lists of a worker that was started in the control group."""
         cluster = Cluster(self, workers=0)
         worker = self.start("worker", "--master", cluster.address, "--name", "small", "--work-dir", self.work,
                             preexec_fn=group.enter)
         cluster.workers.append(worker)
         cluster.wait_for_workers(1)
         rows = json.loads(self.weir("list", "workers", "--json", "--master", cluster.address).out)["workers"]
-        self.assertLessEqual(rows[0]["available_memory_bytes"], self.LIMIT)
-        self.assertGreater(rows[0]["available_memory_bytes"], 0)
         cluster.stop()
         worker.communicate()
+        return rows[0]
+
+    def test_a_worker_tells_what_its_group_leaves(self):
+        group = self.little_memory()
+        listed = self.worker_in(group)
+        self.assertLessEqual(listed["available_memory_bytes"], self.LIMIT)
+        self.assertGreater(listed["available_memory_bytes"], 0)
 
     def test_a_worker_has_as_many_slots_as_its_quota_keeps_busy(self):
         group = ControlGroup.make(self, "cpu")
         group.limit_cpu(0.5)
-        cluster = Cluster(self, workers=0)
-        worker = self.start("worker", "--master", cluster.address, "--name", "small", "--work-dir", self.work,
-                            preexec_fn=group.enter)
-        cluster.workers.append(worker)
-        cluster.wait_for_workers(1)
-        rows = json.loads(self.weir("list", "workers", "--json", "--master", cluster.address).out)["workers"]
-        self.assertEqual(rows[0]["slots"], 1)
-        cluster.stop()
-        worker.communicate()
+        listed = self.worker_in(group)
+        self.assertEqual(listed["slots"], 1)
 
 
 if __name__ == "__main__":

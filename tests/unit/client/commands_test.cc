@@ -17,17 +17,15 @@
 #include "runtime/env/real/kernel_sources.h"
 #include "runtime/env/real/posix_storage.h"
 #include "runtime/format/xxh3_stream.h"
+#include "tests/unit/client/command_host_test_base.h"
 #include "tests/unit/client/scripted_master.h"
 
 namespace weir::client {
 namespace {
 
-class CommandsTest : public testing::Test {
+class CommandsTest : public CommandHostTest {
  protected:
   CommandsTest() {
-    char name[] = "/tmp/weir-client-XXXXXX";
-    dir_ = mkdtemp(name);
-    host_.working_directory = dir_;
     host_.connect = [this](const MasterAddress&) -> absl::StatusOr<std::unique_ptr<Session>> {
       return std::make_unique<ScriptedSession>(loop_, master_);
     };
@@ -36,31 +34,10 @@ class CommandsTest : public testing::Test {
       return std::make_unique<ScriptedSession>(loop_, master_);
     };
   }
-  ~CommandsTest() override { std::filesystem::remove_all(dir_); }
-
-  void Put(const std::string& name, const std::string& content) {
-    ASSERT_TRUE(storage_.WriteFileAtomically(dir_ + "/" + name, content).ok());
-  }
   nlohmann::json Json() const { return nlohmann::json::parse(out_.str()); }
 
-  std::string dir_;
   env::AsioEventLoop loop_;
   ScriptedMaster master_;
-  JobCatalog catalog_;
-  env::PosixStorage storage_;
-  env::KernelRandom random_;
-  std::ostringstream out_, err_;
-  CommandHost host_ = {.out = out_,
-                       .err = err_,
-                       .terminal = {},
-                       .working_directory = "",
-                       .user = "alice@node7",
-                       .catalog = catalog_,
-                       .storage = storage_,
-                       .random = random_,
-                       .now_micros = [] { return 0.0; },
-                       .connect = nullptr,
-                       .start_embedded = nullptr};
 };
 
 SubmitOptions SomeJob() {

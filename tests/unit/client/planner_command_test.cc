@@ -14,8 +14,7 @@
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/client/plan_file.h"
-#include "runtime/env/real/kernel_sources.h"
-#include "runtime/env/real/posix_storage.h"
+#include "tests/unit/client/command_host_test_base.h"
 
 namespace weir::client {
 namespace {
@@ -26,18 +25,14 @@ constexpr char kInstances[] = R"({"schema":1,"instances":[
   {"id":"half","alg":"langou_unidirectional_greedy",
    "input":{"p":15,"segments":[1,1,1,1,1],"alpha":0,"beta":2,"gamma":1}}]})";
 
-class PlannerCommandTest : public testing::Test {
+class PlannerCommandTest : public CommandHostTest {
  protected:
   PlannerCommandTest() {
-    char name[] = "/tmp/weir-planner-XXXXXX";
-    dir_ = mkdtemp(name);
-    host_.working_directory = dir_;
     options_.kind = PlannerOptions::Kind::kTree;
     options_.instance_file = "trees.json";
     options_.json = true;
-    EXPECT_TRUE(storage_.WriteFileAtomically(dir_ + "/trees.json", kInstances).ok());
+    Put("trees.json", kInstances);
   }
-  ~PlannerCommandTest() override { std::filesystem::remove_all(dir_); }
 
   std::string Written(const std::string& name) {
     const auto text = storage_.ReadFile(dir_ + "/" + name, 1 << 24);
@@ -60,23 +55,7 @@ class PlannerCommandTest : public testing::Test {
     return planner::Predict(*plan)->makespan_s;
   }
 
-  std::string dir_;
-  JobCatalog catalog_;
-  env::PosixStorage storage_;
-  env::KernelRandom random_;
-  std::ostringstream out_, err_;
   PlannerOptions options_;
-  CommandHost host_ = {.out = out_,
-                       .err = err_,
-                       .terminal = {},
-                       .working_directory = "",
-                       .user = "alice@node7",
-                       .catalog = catalog_,
-                       .storage = storage_,
-                       .random = random_,
-                       .now_micros = [] { return 0.0; },
-                       .connect = nullptr,
-                       .start_embedded = nullptr};
 };
 
 TEST_F(PlannerCommandTest, AWrittenPlanIsReadCheckedAndPredictedAsPlanned) {
