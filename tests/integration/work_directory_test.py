@@ -29,7 +29,9 @@ class WorkDirectories(FailureTest):
             self.remove_work(0)
             self.remove_work(1)
             self.run_small_job(cluster, f"out{number}")
-        self.assertIn("made a new one", self.text(self.path("worker0.log")))
+        # A job of three words needs one worker only; the other one looks at its next heartbeat.
+        for name in ("worker0.log", "worker1.log"):
+            wait_for(lambda: "made a new one" in self.text(self.path(name)), 10, f"{name} tells of a new directory")
         cluster.stop()
         self.assert_nothing_left()
 
