@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "jobs/api/element.h"
 #include "jobs/api/job_data.h"
 #include "jobs/api/program.h"
 
@@ -66,6 +67,9 @@ class JobDefinition {
   /// Requires: values passed CheckParameters.
   virtual absl::StatusOr<std::unique_ptr<JobProgram>> MakeProgram(
       const ParameterValues& values) const = 0;
+  /// What reduce layer `layer` (from 1) could combine before it reduces.
+  /// Requires: values passed CheckParameters.
+  virtual ElementInfo Element(const ParameterValues& values, int layer) const;
   /// Prints the result for a person after success, from the finished part files (paths in part
   /// order).
   virtual absl::Status Present(absl::Span<const std::string> part_paths,

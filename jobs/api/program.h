@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "jobs/api/element.h"
 
 namespace weir {
 
@@ -140,6 +141,16 @@ struct ReduceOrder {
   std::vector<double> consumer_key_end;
 };
 
+/// One combine step: parts of the partial results of several workers become one.
+struct CombineOrder {
+  /// Whose pairs are combined: those that reduce layer `layer` would reduce.
+  int layer = 1;
+  /// In the order of the operands, left to right; folded in this order.
+  std::vector<std::unique_ptr<RunSource>> inputs;
+  /// As MapOrder::consumer_key_end; what lies below the first end belongs to the first consumer.
+  std::vector<double> consumer_key_end;
+};
+
 /// Totals of one step.
 struct StepTotals {
   std::int64_t input_records = 0;
@@ -158,6 +169,12 @@ class JobProgram {
   /// Last layer: writes the output part.
   virtual absl::StatusOr<StepTotals> ReduceToPart(ReduceOrder order, PartSink& sink,
                                                   StepContext& context) = 0;
+  /// Combines without reducing: the run holds pairs of the same layer as the inputs.
+  /// Errors: kUnimplemented where the values of the layer cannot be combined.
+  virtual absl::StatusOr<StepTotals> Combine(CombineOrder order, RunSink& sink,
+                                             StepContext& context);
+  /// Places of the partial results of a layer (ElementInfo::places).
+  virtual std::int64_t num_places(int layer) const;
 };
 
 }  // namespace weir
