@@ -7,6 +7,13 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 set(WEIR_SANITIZE "" CACHE STRING "Sanitizers, as given to -fsanitize= (for example address,undefined)")
 option(WEIR_FUZZ "Build the fuzz targets (needs clang)" OFF)
+# Half of the compiler's time is headers that every file of a folder reads again. For whole builds; who changes files one
+# by one compiles less without.
+option(WEIR_UNITY_BUILD "Compile several files of a target at once" OFF)
+if(WEIR_UNITY_BUILD)
+  set(CMAKE_UNITY_BUILD ON)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
+endif()
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)

@@ -17,6 +17,12 @@ function(weir_library name)
   endif()
 endfunction()
 
+# weir_compile_files_alone(TARGET)
+# Whatever WEIR_UNITY_BUILD says: names within its files are the same, as those that protoc makes.
+function(weir_compile_files_alone name)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+endfunction()
+
 # weir_program(NAME SOURCES main.cc DEPS ...)
 function(weir_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
