@@ -4,6 +4,7 @@
 // given to the next layer's Map, or written in key order. Upstream: layered_program.h. Downstream:
 // RunSink, PartSink.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,14 +32,14 @@ namespace weir {
 /// Pairs of a job with Combine(Value& into, const Value& from), which must be associative.
 ///
 /// Order: values of one key are combined in the order of the input (ranges in the order given,
-///   producers in the order given), whatever the number of slots, so Combine need not be
-///   commutative; only the grouping depends on the cuts. (In a chain the results of a layer reach
-///   the next in no particular order: there Combine must be commutative as well.)
+///   producers or operands in the order given), whatever the number of slots, so Combine need not
+///   be commutative; only the grouping depends on the cuts. (In a chain the results of a layer
+///   reach the next in no particular order: there Combine must be commutative as well.)
 /// Bounds: the slots' tables together at most StepContext::memory_bytes, beyond which the step
 /// fails
 ///   with OUT_OF_MEMORY; merging and sorting them takes at most as much again.
-/// Checked by: tests/unit/jobs/combine_layer_test.cc, combine_table_test.cc, wordcount_test.cc,
-/// layered_program_test.cc.
+/// Checked by: tests/unit/jobs/combine_layer_test.cc, combine_step_test.cc, combine_table_test.cc,
+/// wordcount_test.cc, layered_program_test.cc.
 template <typename Job>
 class CombineLayer {
  private:
@@ -107,7 +108,7 @@ class CombineLayer {
       CombineEmit<Job, Batch> emit(batch);
       emit.AskBeforeRejecting(context);
       absl::Status fed =
-          feed(slot, emit, stop, [&] { return EndBlock(batch, held_bytes, context); });
+          feed(slot, emit, stop, [&] { return EndBlock(batch, held_bytes, num_slots, context); });
       ReportCounters<Job>(emit, context);
       records[static_cast<std::size_t>(slot)] = emit.records();
       return fed;
@@ -124,9 +125,23 @@ class CombineLayer {
                                                   StepContext& context) const {
     auto results = std::make_unique<Results>();
     results->tables_ = MakeTables(context.slots().num_slots());
-    absl::Status status = FillTables(order, results->tables_, context, results->input_records_);
+    absl::Status status =
+        FillTables(order.inputs, results->tables_, context, results->input_records_);
     if (!status.ok()) return status;
     return results;
+  }
+
+  /// Folds the inputs in their order and writes what they hold as a run: pairs of this layer again.
+  absl::StatusOr<StepTotals> Combine(const CombineOrder& order, RunSink& sink,
+                                     StepContext& context) const {
+    Tables tables = MakeTables(context.slots().num_slots());
+    StepTotals totals;
+    absl::Status status = FillTables(order.inputs, tables, context, totals.input_records);
+    if (status.ok()) {
+      status = WriteSections(tables[0]->table(), order.consumer_key_end, sink, totals);
+    }
+    if (!status.ok()) return status;
+    return totals;
   }
 
   absl::StatusOr<StepTotals> WritePart(Results& results, PartSink& sink,
@@ -147,9 +162,10 @@ class CombineLayer {
     return tables;
   }
 
-  static absl::Status EndBlock(Batch& batch, std::int64_t held_bytes, StepContext& context) {
+  static absl::Status EndBlock(Batch& batch, std::int64_t held_bytes, int num_tables,
+                               StepContext& context) {
     batch.Flush();
-    return CheckSlotMemory(batch.table().memory_bytes(), held_bytes,
+    return CheckSlotMemory(batch.table().memory_bytes(), held_bytes, num_tables,
                            "the distinct keys of one slot", context);
   }
 
@@ -169,16 +185,21 @@ class CombineLayer {
     });
   }
 
-  absl::Status FillTables(const ReduceOrder& order, Tables& tables, StepContext& context,
+  using Inputs = std::vector<std::unique_ptr<RunSource>>;
+
+  // Slots take neighbouring inputs, so that values meet in the order of the inputs.
+  absl::Status FillTables(const Inputs& inputs, Tables& tables, StepContext& context,
                           std::int64_t& input_records) const {
     const int num_slots = static_cast<int>(tables.size());
+    // Of a few inputs most slots get none: theirs is the memory of the others.
+    const int num_tables = std::clamp(static_cast<int>(inputs.size()), 1, num_slots);
     std::vector<std::int64_t> records(tables.size());
     absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
-      const SlotShare share = ShareOf(slot, num_slots, static_cast<int>(order.inputs.size()));
+      const SlotShare share = ShareOf(slot, num_slots, static_cast<int>(inputs.size()));
       for (int input = share.begin; input < share.end; ++input) {
-        absl::Status read = ReadSection(*order.inputs[static_cast<std::size_t>(input)],
-                                        *tables[static_cast<std::size_t>(slot)], context, stop,
-                                        records[static_cast<std::size_t>(slot)]);
+        absl::Status read = ReadSection(*inputs[static_cast<std::size_t>(input)],
+                                        *tables[static_cast<std::size_t>(slot)], num_tables,
+                                        context, stop, records[static_cast<std::size_t>(slot)]);
         if (!read.ok()) return read;
       }
       return absl::OkStatus();
@@ -187,14 +208,16 @@ class CombineLayer {
     return status.ok() ? MergeTables(tables, context) : status;
   }
 
-  static absl::Status ReadSection(RunSource& source, Batch& batch, StepContext& context,
-                                  const std::function<bool()>& stop, std::int64_t& records) {
+  static absl::Status ReadSection(RunSource& source, Batch& batch, int num_tables,
+                                  StepContext& context, const std::function<bool()>& stop,
+                                  std::int64_t& records) {
     SectionReader reader(source);
     SectionRecord record;
     Value value;
     while (true) {
       if (reader.at_block_end()) {
-        if (absl::Status status = EndBlock(batch, 0, context); !status.ok()) return status;
+        absl::Status status = EndBlock(batch, 0, num_tables, context);
+        if (!status.ok()) return status;
         if (stop()) return absl::OkStatus();
       }
       const absl::StatusOr<bool> more = reader.Next(record);

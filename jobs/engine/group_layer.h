@@ -132,7 +132,8 @@ class GroupLayer {
       Emit emit(job_, ranges, buffer);
       emit.AskBeforeRejecting(context);
       absl::Status fed = feed(slot, emit, stop, [&] {
-        return CheckSlotMemory(buffer.memory_bytes(), held_bytes, "the pairs of one slot", context);
+        return CheckSlotMemory(buffer.memory_bytes(), held_bytes, static_cast<int>(buffers.size()),
+                               "the pairs of one slot", context);
       });
       ReportCounters<Job>(emit, context);
       records[static_cast<std::size_t>(slot)] = emit.records();

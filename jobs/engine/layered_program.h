@@ -31,6 +31,15 @@ constexpr bool kCombines = requires(const Job& job, typename Job::Value& into) {
 };
 
 template <typename Job>
+constexpr bool IsCommutative() {
+  if constexpr (requires { Job::kCommutative; }) {
+    return Job::kCommutative;
+  } else {
+    return false;
+  }
+}
+
+template <typename Job>
 using LayerOf = std::conditional_t<kCombines<Job>, CombineLayer<Job>, GroupLayer<Job>>;
 
 }  // namespace layered_internal
@@ -72,6 +81,11 @@ class LayeredProgram : public JobProgram {
     return layer.WritePart(**results, sink, context);
   }
 
+  absl::StatusOr<StepTotals> Combine(CombineOrder order, RunSink& sink,
+                                     StepContext& context) override {
+    return CombineFrom<1>(std::move(order), sink, context);
+  }
+
  private:
   static constexpr std::size_t kNumLayers = sizeof...(Jobs);
 
@@ -87,6 +101,24 @@ class LayeredProgram : public JobProgram {
       return ReduceToRunFrom<kLayer + 1>(order, sink, context);
     } else {
       return NoSuchLayer(order.layer, "inner");
+    }
+  }
+
+  template <std::size_t kLayer>
+  absl::StatusOr<StepTotals> CombineFrom(CombineOrder order, RunSink& sink, StepContext& context) {
+    if constexpr (kLayer <= kNumLayers) {
+      if (order.layer != static_cast<int>(kLayer)) {
+        return CombineFrom<kLayer + 1>(std::move(order), sink, context);
+      }
+      const auto& layer = std::get<kLayer - 1>(layers_);
+      if constexpr (requires { layer.Combine(order, sink, context); }) {
+        return layer.Combine(order, sink, context);
+      } else {
+        return JobProgram::Combine(std::move(order), sink, context);
+      }
+    } else {
+      return absl::InternalError(absl::StrCat("pairs of layer ", order.layer, " of a job with ",
+                                              kNumLayers, " cannot be combined"));
     }
   }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "jobs/api/element.h"
 #include "jobs/api/program.h"
 #include "jobs/api/readers.h"
 #include "jobs/engine/layered_program.h"
@@ -27,6 +28,9 @@ namespace weir {
 ///   void Format(key, value, std::string& out) const;   last job: one record of an output part
 ///   double Partition(key) const;             optional: place of a key in [0, 1), else by hash
 ///   auto SortKey(const Value& value) const;  optional, with Reduce: the order of a key's values
+///   static constexpr bool kCommutative = true;   optional, with Combine: any order of values gives
+///                                                the same, so plans need not keep that of the
+///                                                input
 ///   static constexpr std::array<std::string_view, n> kCounters;  optional: emit.Increment(i)
 ///
 /// The results of a job (its keys with their combined values, or what Reduce emits) reach the next
@@ -38,6 +42,20 @@ template <typename... Jobs>
 std::unique_ptr<JobProgram> MakeChainProgram(Jobs... jobs) {
   static_assert(sizeof...(Jobs) > 0);
   return std::make_unique<LayeredProgram<Jobs...>>(std::move(jobs)...);
+}
+
+/// What a layer with this job can combine before it reduces, for JobDefinition::Element: a table
+/// where the job has Combine, else nothing.
+/// Checked by: tests/unit/jobs/combine_step_test.cc.
+template <typename Job>
+ElementInfo ElementOf() {
+  ElementInfo element;
+  if constexpr (layered_internal::kCombines<Job>) {
+    element.kind = ElementKind::kTable;
+    element.places = kTablePlaces;
+    element.commutative = layered_internal::IsCommutative<Job>();
+  }
+  return element;
 }
 
 /// A chain of one.

@@ -64,11 +64,11 @@ absl::Status RunOnSlots(
   return absl::OkStatus();
 }
 
-absl::Status CheckSlotMemory(std::int64_t slot_bytes, std::int64_t taken_bytes, const char* what,
-                             StepContext& context) {
+absl::Status CheckSlotMemory(std::int64_t slot_bytes, std::int64_t taken_bytes, int num_holders,
+                             const char* what, StepContext& context) {
   if (context.memory_bytes() <= 0) return absl::OkStatus();
   const std::int64_t allowed_bytes =
-      std::max<std::int64_t>(context.memory_bytes() - taken_bytes, 0) / context.slots().num_slots();
+      std::max<std::int64_t>(context.memory_bytes() - taken_bytes, 0) / num_holders;
   if (slot_bytes <= allowed_bytes) return absl::OkStatus();
   return StepErrorStatus(
       absl::StatusCode::kResourceExhausted,

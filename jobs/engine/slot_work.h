@@ -33,8 +33,8 @@ absl::Status RunOnSlots(
     const std::function<absl::Status(int slot, const std::function<bool()>& stop)>& body);
 
 /// Fails with OUT_OF_MEMORY when a slot holds more than its share of what the step may use beyond
-/// `taken_bytes`. `what` names what fills the memory.
-absl::Status CheckSlotMemory(std::int64_t slot_bytes, std::int64_t taken_bytes, const char* what,
-                             StepContext& context);
+/// `taken_bytes`, where `num_holders` slots hold something. `what` names what fills the memory.
+absl::Status CheckSlotMemory(std::int64_t slot_bytes, std::int64_t taken_bytes, int num_holders,
+                             const char* what, StepContext& context);
 
 }  // namespace weir

@@ -40,6 +40,10 @@ class Definition : public JobDefinition {
     return MakeJobProgram(SummarizeStations());
   }
 
+  ElementInfo Element(const ParameterValues&, int) const override {
+    return ElementOf<SummarizeStations>();
+  }
+
   absl::Status Present(absl::Span<const std::string> part_paths, const ParameterValues&,
                        std::ostream& out) const override {
     // Sorted by station, not by line: a station may be the beginning of another's name.

@@ -37,6 +37,7 @@ class SummarizeStations {
   using Reader = Block<Newline>;
   using Key = std::string;
   using Value = Summary;
+  static constexpr bool kCommutative = true;
 
   template <typename Emit>
   void Map(const TextBlock& block, Emit& emit) {

@@ -18,6 +18,7 @@ namespace weir::weather {
 struct DailyMaximum {
   using Key = StationDate;
   using Value = std::int32_t;  // tenths of a degree
+  static constexpr bool kCommutative = true;
   static constexpr std::array<std::string_view, 4> kCounters = {
       "temperatures", "missing_temperatures", "suspect_temperatures", "header_lines"};
 

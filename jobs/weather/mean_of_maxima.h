@@ -27,6 +27,7 @@ inline std::int64_t MeanTenths(const Maxima& maxima) {
 struct MeanOfMaxima {
   using Key = StationDay;
   using Value = Maxima;
+  static constexpr bool kCommutative = true;
 
   template <typename Emit>
   void Map(const StationDate& of, const std::int32_t& maximum_tenths, Emit& emit) {

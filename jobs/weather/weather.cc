@@ -47,6 +47,10 @@ class Definition : public JobDefinition {
     return MakeChainProgram(DailyMaximumOfCsv(), MeanOfMaxima());
   }
 
+  ElementInfo Element(const ParameterValues&, int layer) const override {
+    return layer == 1 ? ElementOf<DailyMaximumOfCsv>() : ElementOf<MeanOfMaxima>();
+  }
+
   absl::Status Present(absl::Span<const std::string> part_paths, const ParameterValues& values,
                        std::ostream& out) const override {
     std::int64_t most = 0;

@@ -22,6 +22,7 @@ class CountWords {
   using Reader = Block<AsciiSpace>;
   using Key = std::string;
   using Value = std::int64_t;
+  static constexpr bool kCommutative = true;
 
   template <typename Emit>
   void Map(const TextBlock& block, Emit& emit) {

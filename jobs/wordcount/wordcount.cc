@@ -72,6 +72,10 @@ class Definition : public JobDefinition {
     return MakeJobProgram(CountWords());
   }
 
+  ElementInfo Element(const ParameterValues&, int) const override {
+    return ElementOf<CountWords>();
+  }
+
   absl::Status Present(absl::Span<const std::string> part_paths, const ParameterValues& values,
                        std::ostream& out) const override {
     std::int64_t most = 0;

@@ -1,0 +1,22 @@
+#pragma once
+
+// Combines what mappers made along a tree drawn at random: any neighbours, any parts of the places,
+// any number of slots. Upstream: tests of combine steps. Downstream: JobProgram.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "jobs/api/program.h"
+#include "tests/unit/jobs/in_process_job.h"
+
+namespace weir::testing {
+
+/// Maps as `cut` says, cuts the elements of layer 1 at random places, combines neighbours until one
+/// partial result a range is left, and reduces these to `num_parts` parts. The result must be that
+/// of RunJob, whatever the seed.
+absl::StatusOr<std::vector<std::string>> RunAlongRandomTree(JobProgram& program, const JobCut& cut,
+                                                            int num_parts, std::uint64_t seed);
+
+}  // namespace weir::testing
