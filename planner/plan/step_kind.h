@@ -29,6 +29,9 @@ struct StepKindTraits {
   /// Stores what other steps made: runs no user code, and holds one channel of the store while it
   /// runs, where the store is limited.
   bool stores = false;
+  /// Folds partial results of a layer into one: its sections are operands, read in the order of
+  /// Plan::sections. Others read theirs by rising producers.
+  bool combines = false;
   /// Workers can carry it out.
   bool runs_on_workers = true;
   /// Class of its bars in the Gantt picture, and whether text on a solid bar must be light.
@@ -50,7 +53,7 @@ class StepKind {
   static const StepKind kMap;      // input range -> one run with a section per consumer
   static const StepKind kReduce;   // sections of the layer before -> one run, or an output part
                                    // when no step reads it
-  static const StepKind kCombine;  // two partial results on one worker -> one (reduction trees)
+  static const StepKind kCombine;  // partial results on one worker -> one (reduction trees)
   static const StepKind kWrite;    // sections of output text -> an output part, no user code
 
   /// `traits` outlives every use of the kind.
@@ -70,11 +73,8 @@ inline constexpr StepKindTraits kMap{
     .name = "map", .number = 1, .sharing = LoadSharing::kInputRanges, .gantt_style = 'm'};
 inline constexpr StepKindTraits kReduce{
     .name = "reduce", .number = 2, .sharing = LoadSharing::kKeyRanges, .gantt_style = 'r'};
-inline constexpr StepKindTraits kCombine{.name = "combine",
-                                         .number = 3,
-                                         .own_order = true,
-                                         .runs_on_workers = false,
-                                         .gantt_style = 'c'};
+inline constexpr StepKindTraits kCombine{
+    .name = "combine", .number = 3, .own_order = true, .combines = true, .gantt_style = 'c'};
 inline constexpr StepKindTraits kWrite{
     .name = "write", .number = 4, .stores = true, .gantt_style = 'w', .gantt_dark = false};
 

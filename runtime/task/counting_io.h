@@ -15,6 +15,7 @@
 #include "jobs/api/program.h"
 #include "runtime/format/run_reader.h"
 #include "runtime/task/step_activity.h"
+#include "weir/v1/steps.pb.h"
 
 namespace weir::task {
 
@@ -69,5 +70,14 @@ class EmptyRunSource : public RunSource {
  public:
   absl::StatusOr<absl::Span<const char>> NextBlock() override { return absl::Span<const char>(); }
 };
+
+/// Opens the section that a step reads. Errors: those of RunReader::Open.
+inline absl::StatusOr<std::unique_ptr<RunSource>> OpenInput(const v1::StepInput& input,
+                                                            StepActivity& activity) {
+  if (input.bytes() == 0) return std::make_unique<EmptyRunSource>();
+  auto reader = format::RunReader::Open(input.path(), input.path_offset(), input.bytes());
+  if (!reader.ok()) return reader.status();
+  return std::make_unique<CountingRunSource>(*std::move(reader), activity);
+}
 
 }  // namespace weir::task

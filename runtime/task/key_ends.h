@@ -1,5 +1,9 @@
 #pragma once
 
+// What of a step's result belongs to which consumer, in the words of the job's program. Upstream:
+// orders, by keys or by places. Downstream: MapOrder, CombineOrder, ReduceOrder.
+
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -7,9 +11,15 @@
 
 namespace weir::task {
 
-/// Returns the upper ends of the consumers' key ranges, rising, the last = 1: how a step cuts its
-/// result by keys. Errors: kInvalidArgument (a range of another kind, ends that fall, a last end
-/// below 1).
-absl::StatusOr<std::vector<double>> KeyEnds(const v1::StepOrder& order);
+/// Returns the upper ends of the consumers' ranges within the unit interval, rising, the last = 1:
+/// how a step cuts its result.
+///
+/// Model: a range of keys is one of the unit interval already; places [b, e) of an element of
+///   `num_places` are [b, e) / num_places. What a step holds need not begin at 0 nor end at 1, so
+///   that places in front of the first range belong to it, and those behind the last to the last.
+/// Errors: kInvalidArgument (no range, ranges that do not rise or go beyond the element, a last
+///   range of keys that ends below 1).
+/// Checked by: tests/unit/task/key_ends_test.cc.
+absl::StatusOr<std::vector<double>> KeyEnds(const v1::StepOrder& order, std::int64_t num_places);
 
 }  // namespace weir::task

@@ -26,7 +26,8 @@ absl::StatusOr<StepTotals> MapToRun(const StepWork& work, RunSink& sink) {
     map.ranges.push_back({range.path(), range.begin(), range.end(), range.file_bytes(),
                           VersionHere(range.version())});
   }
-  absl::StatusOr<std::vector<double>> key_ends = KeyEnds(work.order);
+  absl::StatusOr<std::vector<double>> key_ends =
+      GuardedCall([&] { return KeyEnds(work.order, work.program.num_places(1)); });
   if (!key_ends.ok()) return key_ends.status();
   map.consumer_key_end = *std::move(key_ends);
   return GuardedCall([&] { return work.program.Map(map, sink, work.context); });

@@ -3,7 +3,6 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/format/run_reader.h"
 #include "runtime/task/counting_io.h"
 #include "runtime/task/guarded_call.h"
 #include "runtime/task/key_ends.h"
@@ -11,14 +10,6 @@
 
 namespace weir::task {
 namespace {
-
-absl::StatusOr<std::unique_ptr<RunSource>> OpenInput(const v1::StepInput& input,
-                                                     StepActivity& activity) {
-  if (input.bytes() == 0) return std::make_unique<EmptyRunSource>();
-  auto reader = format::RunReader::Open(input.path(), input.path_offset(), input.bytes());
-  if (!reader.ok()) return reader.status();
-  return std::make_unique<CountingRunSource>(*std::move(reader), activity);
-}
 
 absl::StatusOr<ReduceOrder> MakeReduceOrder(const StepWork& work) {
   ReduceOrder reduce;
@@ -42,7 +33,8 @@ absl::StatusOr<StepTotals> ReduceToRun(const StepWork& work, RunSink& sink) {
   }
   absl::StatusOr<ReduceOrder> order = MakeReduceOrder(work);
   if (!order.ok()) return order.status();
-  absl::StatusOr<std::vector<double>> key_ends = KeyEnds(work.order);
+  absl::StatusOr<std::vector<double>> key_ends =
+      GuardedCall([&] { return KeyEnds(work.order, work.program.num_places(order->layer + 1)); });
   if (!key_ends.ok()) return key_ends.status();
   order->consumer_key_end = *std::move(key_ends);
   return GuardedCall(

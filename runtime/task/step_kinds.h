@@ -1,8 +1,8 @@
 #pragma once
 
 // How a worker carries out each kind of step: one row a kind. What planner and conductor know of it
-// stands in planner/plan/step_kind.h. Upstream: step_runner. Downstream: map_step, reduce_step,
-// write_step.
+// stands in planner/plan/step_kind.h. Upstream: step_runner. Downstream: map_step, combine_step,
+// reduce_step, write_step.
 
 #include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"

@@ -2,12 +2,14 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "jobs/api/bad_record.h"
+#include "jobs/api/element.h"
 #include "jobs/api/step_error.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/valid_utf8.h"
@@ -127,6 +129,14 @@ absl::Status CheckInputs(const v1::StepOrder& order) {
   return absl::OkStatus();
 }
 
+// Ranges of places are checked by who knows how many there are.
+absl::Status CheckKeys(const v1::StepOrder& order) {
+  const auto has_keys = [](const v1::StepConsumer& consumer) { return consumer.has_keys(); };
+  const bool by_keys = !MakesPart(order) && !order.text() &&
+                       std::all_of(order.consumers().begin(), order.consumers().end(), has_keys);
+  return by_keys ? KeyEnds(order, kTablePlaces).status() : absl::OkStatus();
+}
+
 absl::StatusOr<StepTotals> RunChecked(const StepImplementations& kinds, JobProgram& program,
                                       const v1::TaskCommand::Run& run, StepContext& context,
                                       StepActivity& activity, v1::StepResult& result) {
@@ -179,9 +189,7 @@ absl::Status CheckRun(const v1::TaskCommand::Run& run, const StepImplementations
   if (MakesPart(order) ? order.part_path().empty() : run.run_path().empty()) {
     return absl::InvalidArgumentError("the order names no file to write");
   }
-  const bool by_keys = !MakesPart(order) && !order.text() && order.consumers(0).has_keys();
-  for (const absl::Status& status : {CheckRanges(order), CheckInputs(order),
-                                     by_keys ? KeyEnds(order).status() : absl::OkStatus()}) {
+  for (const absl::Status& status : {CheckRanges(order), CheckInputs(order), CheckKeys(order)}) {
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

@@ -126,7 +126,7 @@ void CheckSubmission(const MasterSeams& seams, const env::CallbackScope& callbac
     return ListOnPool(seams, callbacks, std::move(spec), kind, std::move(done));
   env::Offload(
       seams.loop, seams.compute_pool,
-      [spec, info = seams.catalog.at(spec->job())->info()] { return CheckGivenPlan(*spec, info); },
+      [spec, &job = *seams.catalog.at(spec->job())] { return CheckGivenPlan(*spec, job); },
       callbacks.Guard([&seams, &callbacks, spec, kind,
                        done = std::move(done)](const absl::Status& plan) mutable {
         if (!plan.ok()) return done(Invalid(std::string(plan.message())));

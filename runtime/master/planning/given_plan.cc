@@ -36,8 +36,7 @@ absl::Status CheckLayers(const planner::Plan& plan, const JobInfo& info) {
   std::int32_t last_layer = 0;
   for (const planner::ComputeStep& step : plan.steps) {
     if (!step.kind->runs_on_workers) {
-      return Wrong(
-          absl::StrCat("it has ", step.kind->name, " steps, which only reduction trees have"));
+      return Wrong(absl::StrCat("it has ", step.kind->name, " steps, which workers do not run"));
     }
     if (step.kind->splits_keys()) last_layer = std::max(last_layer, step.layer);
   }
@@ -46,9 +45,48 @@ absl::Status CheckLayers(const planner::Plan& plan, const JobInfo& info) {
                             "' has ", info.rates.layers.size()));
 }
 
+/// What each layer of the job can combine, by layer - 1.
+absl::StatusOr<std::vector<ElementInfo>> ElementsOf(const v1::JobSpec& spec,
+                                                    const JobDefinition& job) {
+  std::vector<std::pair<std::string, std::string>> given;
+  for (const v1::JobParameter& parameter : spec.parameters()) {
+    given.emplace_back(parameter.name(), parameter.value());
+  }
+  const absl::StatusOr<ParameterValues> values = CheckParameters(job.info(), given);
+  if (!values.ok()) return values.status();
+  std::vector<ElementInfo> elements;
+  const auto num_layers = static_cast<int>(job.info().rates.layers.size());
+  for (int layer = 1; layer <= num_layers; ++layer) elements.push_back(job.Element(*values, layer));
+  return elements;
+}
+
+/// Requires: as many layers as elements.
+absl::Status CheckCombined(const planner::Plan& plan, const JobDefinition& job,
+                           absl::Span<const ElementInfo> elements) {
+  const auto element_of = [&](const planner::ComputeStep& step) {
+    const bool has_one = step.layer >= 1 && static_cast<std::size_t>(step.layer) <= elements.size();
+    return has_one ? elements[static_cast<std::size_t>(step.layer) - 1] : ElementInfo();
+  };
+  for (const planner::ComputeStep& step : plan.steps) {
+    if (!step.kind->combines || element_of(step).kind != ElementKind::kNone) continue;
+    return Wrong(absl::StrCat("it has ", step.kind->name, " steps for layer ", step.layer,
+                              ", whose values job '", job.info().name, "' cannot combine"));
+  }
+  for (const planner::Section& section : plan.sections) {
+    if (!section.indexes) continue;
+    const std::int64_t places =
+        element_of(plan.steps[static_cast<std::size_t>(section.consumer)]).places;
+    if (section.indexes->end <= places) continue;
+    return Wrong(absl::StrCat("the section from step ", section.producer, " to step ",
+                              section.consumer, " goes to place ", section.indexes->end, " of ",
+                              places));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::Status CheckGivenPlan(const v1::JobSpec& spec, const JobInfo& info) {
+absl::Status CheckGivenPlan(const v1::JobSpec& spec, const JobDefinition& job) {
   if (!spec.has_plan()) return absl::OkStatus();
   if (spec.num_mappers() != 0 || spec.num_reducers() != 0 || !spec.layer_reducers().empty() ||
       !spec.plan_method().empty() || !spec.write_mode().empty() || !spec.codec().empty()) {
@@ -62,8 +100,10 @@ absl::Status CheckGivenPlan(const v1::JobSpec& spec, const JobInfo& info) {
     return Wrong(std::string(holds.message()));
   }
   absl::Status status = CheckNames(spec.plan());
-  status.Update(CheckLayers(*plan, info));
-  return status;
+  status.Update(CheckLayers(*plan, job.info()));
+  if (!status.ok()) return status;
+  const absl::StatusOr<std::vector<ElementInfo>> elements = ElementsOf(spec, job);
+  return elements.ok() ? CheckCombined(*plan, job, *elements) : elements.status();
 }
 
 absl::Status CheckGivenPlanInput(const v1::Plan& plan, std::int64_t input_bytes) {

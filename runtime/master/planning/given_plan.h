@@ -17,10 +17,12 @@
 namespace weir::master {
 
 /// Checks the plan of `spec` against the job: it is a plan that CheckPlan accepts, names each of
-/// its workers once, has as many layers as the job, and the spec asks for nothing that only a
-/// planner could grant. OK when the spec has no plan.
+/// its workers once, has as many layers as the job, combines only what the job can combine, by
+/// places that its elements have, and the spec asks for nothing that only a planner could grant. OK
+/// when the spec has no plan. That operands keep the order of the input is up to who made the plan.
+/// Requires: parameters that CheckParameters accepts.
 /// Takes long for a large plan. Errors: kInvalidArgument saying what disagrees.
-absl::Status CheckGivenPlan(const v1::JobSpec& spec, const JobInfo& info);
+absl::Status CheckGivenPlan(const v1::JobSpec& spec, const JobDefinition& job);
 
 /// Checks that the plan's map ranges cover exactly `input_bytes`.
 /// Errors: kInvalidArgument with both sizes.

@@ -1,0 +1,75 @@
+#include "runtime/task/key_ends.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "jobs/api/element.h"
+
+namespace weir::task {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+void AddPlaces(v1::StepOrder& order, std::int64_t begin, std::int64_t end) {
+  v1::StepConsumer& consumer = *order.add_consumers();
+  consumer.set_step(order.consumers_size());
+  consumer.mutable_indexes()->set_begin(begin);
+  consumer.mutable_indexes()->set_end(end);
+}
+
+void AddKeys(v1::StepOrder& order, double begin, double end) {
+  v1::StepConsumer& consumer = *order.add_consumers();
+  consumer.mutable_keys()->set_begin(begin);
+  consumer.mutable_keys()->set_end(end);
+}
+
+TEST(KeyEnds, KeysAreTakenAsTheyAre) {
+  v1::StepOrder order;
+  AddKeys(order, 0, 0.25);
+  AddKeys(order, 0.25, 1);
+  EXPECT_THAT(*KeyEnds(order, kTablePlaces), ElementsAre(0.25, 1));
+}
+
+TEST(KeyEnds, PlacesArePartsOfTheElement) {
+  v1::StepOrder order;
+  AddPlaces(order, 0, 2);
+  AddPlaces(order, 2, 2);
+  AddPlaces(order, 2, 8);
+  EXPECT_THAT(*KeyEnds(order, 8), ElementsAre(0.25, 0.25, 1));
+}
+
+TEST(KeyEnds, WhatAStepHoldsNeedNotBeginAtTheFirstPlaceNorEndAtTheLast) {
+  v1::StepOrder order;
+  AddPlaces(order, 2, 3);
+  AddPlaces(order, 5, 6);
+  EXPECT_THAT(*KeyEnds(order, 8), ElementsAre(0.375, 1));
+}
+
+TEST(KeyEnds, OneMayGoByPlacesAndTheNextByKeys) {
+  v1::StepOrder order;
+  AddPlaces(order, 0, kTablePlaces / 4);
+  AddKeys(order, 0.25, 1);
+  EXPECT_THAT(*KeyEnds(order, kTablePlaces), ElementsAre(0.25, 1));
+}
+
+TEST(KeyEnds, PlacesThatFallOrGoBeyondTheElementAreRefused) {
+  v1::StepOrder falls;
+  AddPlaces(falls, 0, 4);
+  AddPlaces(falls, 3, 8);
+  EXPECT_THAT(std::string(KeyEnds(falls, 8).status().message()), HasSubstr("[3, 8)"));
+  v1::StepOrder beyond;
+  AddPlaces(beyond, 0, 9);
+  EXPECT_EQ(KeyEnds(beyond, 8).status().code(), absl::StatusCode::kInvalidArgument);
+  v1::StepOrder backwards;
+  AddPlaces(backwards, 5, 4);
+  EXPECT_EQ(KeyEnds(backwards, 8).status().code(), absl::StatusCode::kInvalidArgument);
+  v1::StepOrder none;
+  none.add_consumers();
+  EXPECT_EQ(KeyEnds(none, 8).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace weir::task
