@@ -63,12 +63,12 @@ ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Pre
     first_of_section_[t] = !std::exchange(seen[pair], true);
   }
   for (const auto& order : plan.compute_order) {
-    StepQueue main, own;
+    Worker worker;
     for (const StepIndex step : order) {
-      (plan.steps[At(step)].kind->own_order ? own : main).steps.push_back(step);
+      const bool own = plan.steps[At(step)].kind->own_order;
+      (own ? worker.own : worker.main).steps.push_back(step);
     }
-    queues_.push_back(std::move(main));
-    if (!own.steps.empty()) queues_.push_back(std::move(own));
+    workers_.push_back(std::move(worker));
   }
   for (const std::vector<StepIndex>& order : plan.store_order) {
     for (std::size_t i = 1; i < order.size(); ++i) store_before_[At(order[i])] = order[i - 1];
@@ -112,7 +112,8 @@ absl::Status ConductorMachine::StepDone(StepIndex step, std::vector<RunSection> 
   if (absl::Status run = progress_.CheckRun(step, sections); !run.ok()) return run;
   const Seconds now_s = Since(now);
   progress_.FinishStep(step, std::move(sections), now_s);
-  if (plan_.store_channels > 0 && plan_.steps[At(step)].kind->stores) --writes_under_way_;
+  workers_[At(plan_.steps[At(step)].worker)].busy = false;
+  if (WaitsForStore(step)) --writes_under_way_;
   const Seconds predicted_s = prediction_.steps[At(step)].finish_s;
   if (predicted_s > 0) pace_ = std::max(pace_.value_or(0), now_s / predicted_s);
   for (const StepIndex behind : steps_behind_[At(step)]) --waits_for_[At(behind)];
@@ -187,22 +188,44 @@ void ConductorMachine::Advance(MonoTime now, ConductorOrders& orders) {
   if (progress_.finished() && !std::exchange(reported_finished_, true)) orders.finished = true;
 }
 
+StepIndex ConductorMachine::DueStep(StepQueue& queue, Seconds now_s) {
+  while (queue.head < queue.steps.size() &&
+         progress_.step_state(queue.steps[queue.head]) == State::kDone) {
+    ++queue.head;
+  }
+  if (queue.head == queue.steps.size()) return planner::kNoIndex;
+  const StepIndex step = queue.steps[queue.head];
+  if (progress_.step_state(step) != State::kWaiting || waits_for_[At(step)] > 0) {
+    return planner::kNoIndex;
+  }
+  const Seconds release_s = plan_.steps[At(step)].release_s;
+  if (now_s + kClockGrainS >= release_s) return step;
+  WakeAt(release_s);
+  return planner::kNoIndex;
+}
+
+bool ConductorMachine::WaitsForStore(StepIndex step) const {
+  return plan_.store_channels > 0 && plan_.steps[At(step)].kind->stores;
+}
+
+bool ConductorMachine::PlannedBefore(StepIndex a, StepIndex b) const {
+  return std::pair(prediction_.steps[At(a)].start_s, a) <
+         std::pair(prediction_.steps[At(b)].start_s, b);
+}
+
 void ConductorMachine::StartDueSteps(Seconds now_s, ConductorOrders& orders) {
   std::vector<StepIndex> writes;  // ready, wait for the store only
-  for (StepQueue& queue : queues_) {
-    while (queue.head < queue.steps.size() &&
-           progress_.step_state(queue.steps[queue.head]) == State::kDone) {
-      ++queue.head;
-    }
-    if (queue.head == queue.steps.size()) continue;
-    const StepIndex step = queue.steps[queue.head];
-    if (progress_.step_state(step) != State::kWaiting || waits_for_[At(step)] > 0) continue;
-    const Seconds release_s = plan_.steps[At(step)].release_s;
-    if (now_s + kClockGrainS < release_s) {
-      WakeAt(release_s);
-      continue;
-    }
-    if (plan_.store_channels > 0 && plan_.steps[At(step)].kind->stores) {
+  for (Worker& worker : workers_) {
+    if (worker.busy) continue;
+    const StepIndex main = DueStep(worker.main, now_s);
+    const StepIndex own = DueStep(worker.own, now_s);
+    // What a plan lets run beside each other takes turns: a task process runs one step at a time.
+    const bool own_first =
+        own != planner::kNoIndex &&
+        (main == planner::kNoIndex || WaitsForStore(main) || PlannedBefore(own, main));
+    const StepIndex step = own_first ? own : main;
+    if (step == planner::kNoIndex) continue;
+    if (WaitsForStore(step)) {
       const bool strict = plan_.transfer_order == planner::TransferOrder::kStrict;
       const StepIndex before = strict ? store_before_[At(step)] : planner::kNoIndex;
       if (before == planner::kNoIndex || progress_.step_state(before) == State::kDone) {
@@ -213,10 +236,8 @@ void ConductorMachine::StartDueSteps(Seconds now_s, ConductorOrders& orders) {
     Start(step, now_s, orders);
   }
   // A write that is late does not hold up one that is ready, and both count against the store.
-  std::sort(writes.begin(), writes.end(), [this](StepIndex a, StepIndex b) {
-    return std::pair(prediction_.steps[At(a)].start_s, a) <
-           std::pair(prediction_.steps[At(b)].start_s, b);
-  });
+  std::sort(writes.begin(), writes.end(),
+            [this](StepIndex a, StepIndex b) { return PlannedBefore(a, b); });
   for (const StepIndex step : writes) {
     if (writes_under_way_ >= plan_.store_channels) break;
     ++writes_under_way_;
@@ -230,6 +251,7 @@ void ConductorMachine::Start(StepIndex step, Seconds now_s, ConductorOrders& ord
   planner::Bytes input_bytes = planned.input_end - planned.input_begin;
   for (const StepStart::Input& input : start.inputs) input_bytes += input.bytes;
   start.attempt = progress_.StartStep(step, input_bytes, now_s);
+  workers_[At(planned.worker)].busy = true;
   start.unread = progress_.TakeUnread(planned.worker);
   orders.steps.push_back(std::move(start));
 }

@@ -63,13 +63,15 @@ struct ConductorOrders {
 ///
 /// A step starts when its release time has passed, what it waits for is done, and the step before
 /// it in its worker's order is done (kinds with an order of their own wait for their own steps
-/// only). At most Plan::store_channels steps that store run at once, the first in the plan first
-/// (kStrict: exactly in store_order). A transfer is granted by TransferScheduler's rules once its
-/// producer's run is published; its piece is scaled to the size that the section really has, and a
-/// piece of no bytes is done without a grant. Transfers inside one hand-over domain are granted as
-/// hand-overs; ports, channels and orders hold for them as well. Requires: CheckPlan accepts the
-/// plan; the prediction is Predict's; both outlive the conductor. Errors: kAborted for a report of
-/// something that is not under way (a stale or invented report);
+/// only). A worker runs one step at a time: of two that are ready the one predicted to start first
+/// goes first, and the other waits for it. At most Plan::store_channels steps that store run at
+/// once, the first in the plan first (kStrict: exactly in store_order). A transfer is granted by
+/// TransferScheduler's rules once its producer's run is published; its piece is scaled to the size
+/// that the section really has, and a piece of no bytes is done without a grant. Transfers inside
+/// one hand-over domain are granted as hand-overs; ports, channels and orders hold for them as
+/// well. Requires: CheckPlan accepts the plan; the prediction is Predict's; both outlive the
+/// conductor. Errors: kAborted for a report of something that is not under way (a stale or invented
+/// report);
 ///   the state is then unchanged. kInternal when a run holds bytes that the plan does not move.
 ///   A repeated report of something done is OK and changes nothing.
 /// Thread-safety: none; control strand only. Time: `now` is passed in and must not go backwards.
@@ -109,14 +111,23 @@ class ConductorMachine {
 
  private:
   using State = PlanProgress::State;
-  /// A worker's steps that run one at a time, in order.
+  /// Steps of one worker in their order.
   struct StepQueue {
     std::vector<planner::StepIndex> steps;
     std::size_t head = 0;
   };
+  struct Worker {
+    StepQueue main;
+    StepQueue own;      // kinds with an order of their own
+    bool busy = false;  // a step of either is under way
+  };
 
   void Advance(MonoTime now, ConductorOrders& orders);
   void StartDueSteps(planner::Seconds now_s, ConductorOrders& orders);
+  // The next step of the order, where nothing but the store or the other order may hold it up.
+  planner::StepIndex DueStep(StepQueue& queue, planner::Seconds now_s);
+  bool WaitsForStore(planner::StepIndex step) const;
+  bool PlannedBefore(planner::StepIndex a, planner::StepIndex b) const;
   void Start(planner::StepIndex step, planner::Seconds now_s, ConductorOrders& orders);
   std::vector<StepStart::Input> InputsOf(planner::StepIndex step) const;
   TransferStart MakeTransferStart(planner::TransferIndex transfer) const;
@@ -140,7 +151,7 @@ class ConductorMachine {
   std::vector<bool> first_of_section_;                                  // by transfer
   std::vector<Piece> pieces_;                     // by transfer, once published
   std::vector<planner::StepIndex> store_before_;  // by write step, on its channel
-  std::vector<StepQueue> queues_;
+  std::vector<Worker> workers_;
   /// Slowest finished step, actual over predicted finish; nothing before the first one.
   std::optional<double> pace_;
   std::int32_t writes_under_way_ = 0;  // counted while the store is limited

@@ -46,8 +46,8 @@ OrderBuilder::OrderBuilder(const planner::Plan& plan, const InputRanges& input,
   const auto rank = [&plan](std::int32_t index) {
     const planner::Section& section = plan.sections[At(index)];
     const planner::ComputeStep& consumer = plan.steps[At(section.consumer)];
-    const std::int64_t begin = section.indexes ? section.indexes->begin : 0;
-    return std::tuple(begin, consumer.layer, consumer.index_in_layer);
+    const planner::IndexRange range = section.indexes.value_or(planner::IndexRange{});
+    return std::tuple(range.begin, range.end, consumer.layer, consumer.index_in_layer);
   };
   for (std::vector<std::int32_t>& sections : sections_of_) {
     std::sort(sections.begin(), sections.end(),

@@ -40,8 +40,8 @@ PlanProgress::PlanProgress(const planner::Plan& plan)
   for (const planner::Transfer& transfer : plan.transfers) {
     reached_by_[At(transfer.producer)].push_back(transfer.consumer);
   }
-  for (std::vector<StepIndex>& producers : producers_of_) {
-    std::sort(producers.begin(), producers.end());
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    if (!plan.steps[s].kind->combines) std::sort(producers_of_[s].begin(), producers_of_[s].end());
   }
   for (std::vector<StepIndex>& consumers : reached_by_) {
     std::sort(consumers.begin(), consumers.end());

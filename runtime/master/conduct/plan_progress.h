@@ -69,7 +69,8 @@ class PlanProgress {
   absl::Status CheckRun(planner::StepIndex step, const std::vector<RunSection>& sections) const;
   /// The section of a published run; no bytes where the run has none for this consumer.
   RunSection SectionOf(planner::StepIndex producer, planner::StepIndex consumer) const;
-  /// Producers of the sections that a step reads, rising.
+  /// Producers of the sections that a step reads, in the order in which it reads them: rising, or,
+  /// where it combines, that of Plan::sections.
   const std::vector<planner::StepIndex>& ProducersOf(planner::StepIndex consumer) const {
     return producers_of_[planner::At(consumer)];
   }
@@ -108,7 +109,7 @@ class PlanProgress {
   const planner::Plan& plan_;
   std::vector<Step> steps_;
   std::vector<Transfer> transfers_;
-  std::vector<std::vector<planner::StepIndex>> producers_of_;  // by consumer, rising
+  std::vector<std::vector<planner::StepIndex>> producers_of_;  // by consumer
   std::vector<std::vector<planner::StepIndex>> reached_by_;    // by producer: consumers, rising
   std::vector<std::vector<RunSection>> runs_;  // by step, once published; by rising consumer
   absl::btree_map<std::pair<planner::StepIndex, planner::StepIndex>, planner::Bytes> verified_;
