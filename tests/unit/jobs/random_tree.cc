@@ -16,8 +16,8 @@ class RandomTree {
   RandomTree(JobProgram& program, std::uint64_t seed, int num_slots)
       : program_(program), draw_(seed), num_slots_(num_slots) {}
 
-  absl::Status Map(const JobCut& cut) {
-    const int num_ranges = program_.num_places(1) > 0 ? Between(1, 5) : 1;
+  absl::Status Map(const JobCut& cut, bool splits) {
+    const int num_ranges = splits ? Between(1, 5) : 1;
     for (int i = 1; i < num_ranges; ++i) {
       ends_.push_back(static_cast<double>(Place()) / Places());
     }
@@ -131,9 +131,10 @@ class RandomTree {
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> RunAlongRandomTree(JobProgram& program, const JobCut& cut,
-                                                            int num_parts, std::uint64_t seed) {
+                                                            int num_parts, std::uint64_t seed,
+                                                            bool splits) {
   RandomTree tree(program, seed, cut.num_slots);
-  absl::Status status = tree.Map(cut);
+  absl::Status status = tree.Map(cut, splits);
   if (status.ok()) status = tree.Combine();
   if (!status.ok()) return status;
   return tree.Reduce(num_parts);

@@ -15,8 +15,9 @@ namespace weir::testing {
 
 /// Maps as `cut` says, cuts the elements of layer 1 at random places, combines neighbours until one
 /// partial result a range is left, and reduces these to `num_parts` parts. The result must be that
-/// of RunJob, whatever the seed.
+/// of RunJob, whatever the seed. Elements that do not split stay whole.
 absl::StatusOr<std::vector<std::string>> RunAlongRandomTree(JobProgram& program, const JobCut& cut,
-                                                            int num_parts, std::uint64_t seed);
+                                                            int num_parts, std::uint64_t seed,
+                                                            bool splits = true);
 
 }  // namespace weir::testing
