@@ -29,12 +29,28 @@ absl::StatusOr<double> EndOfPlaces(const v1::StepConsumer& consumer, std::int64_
                    last * static_cast<double>(num_places)));
 }
 
+bool SamePlaces(const v1::StepConsumer& a, const v1::StepConsumer& b) {
+  return a.has_indexes() && b.has_indexes() && a.indexes().begin() == b.indexes().begin() &&
+         a.indexes().end() == b.indexes().end();
+}
+
 }  // namespace
+
+std::vector<int> SectionOfConsumers(const v1::StepOrder& order) {
+  std::vector<int> section;
+  for (int i = 0; i < order.consumers_size(); ++i) {
+    const bool shared = i > 0 && SamePlaces(order.consumers(i - 1), order.consumers(i));
+    section.push_back(i == 0 ? 0 : section.back() + (shared ? 0 : 1));
+  }
+  return section;
+}
 
 absl::StatusOr<std::vector<double>> KeyEnds(const v1::StepOrder& order, std::int64_t num_places) {
   std::vector<double> ends;
   double last = 0;
-  for (const v1::StepConsumer& consumer : order.consumers()) {
+  for (int i = 0; i < order.consumers_size(); ++i) {
+    const v1::StepConsumer& consumer = order.consumers(i);
+    if (i > 0 && SamePlaces(order.consumers(i - 1), consumer)) continue;
     const absl::StatusOr<double> end = consumer.has_indexes()
                                            ? EndOfPlaces(consumer, num_places, last)
                                            : EndOfKeys(consumer, last);

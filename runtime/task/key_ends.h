@@ -12,7 +12,8 @@
 namespace weir::task {
 
 /// Returns the upper ends of the consumers' ranges within the unit interval, rising, the last = 1:
-/// how a step cuts its result.
+/// how a step cuts its result. Consumers that follow one another with the very same places share an
+/// end, and a section (SectionOfConsumers).
 ///
 /// Model: a range of keys is one of the unit interval already; places [b, e) of an element of
 ///   `num_places` are [b, e) / num_places. What a step holds need not begin at 0 nor end at 1, so
@@ -21,5 +22,8 @@ namespace weir::task {
 ///   range of keys that ends below 1).
 /// Checked by: tests/unit/task/key_ends_test.cc.
 absl::StatusOr<std::vector<double>> KeyEnds(const v1::StepOrder& order, std::int64_t num_places);
+
+/// Returns, by consumer of the order, the number of its section: of the range that it reads.
+std::vector<int> SectionOfConsumers(const v1::StepOrder& order);
 
 }  // namespace weir::task

@@ -33,6 +33,21 @@ std::int64_t InputBytes(const v1::StepOrder& order) {
   return bytes;
 }
 
+// Sections are written by number; from here on they are addressed by the steps that read them. What
+// several read lies in the run once.
+void AddressSections(const v1::StepOrder& order, v1::RunInfo& run) {
+  const google::protobuf::RepeatedPtrField<v1::RunSection> written = run.sections();
+  const std::vector<int> section_of = SectionOfConsumers(order);
+  run.clear_sections();
+  for (const v1::RunSection& section : written) {
+    for (int consumer = 0; consumer < order.consumers_size(); ++consumer) {
+      if (section_of[static_cast<std::size_t>(consumer)] != section.consumer_step()) continue;
+      *run.add_sections() = section;
+      run.mutable_sections()->rbegin()->set_consumer_step(order.consumers(consumer).step());
+    }
+  }
+}
+
 absl::StatusOr<StepTotals> WriteRun(const StepImplementation& kind, const StepWork& work,
                                     const v1::TaskCommand::Run& run, v1::StepResult& result) {
   auto writer = format::RunWriter::Create(run.run_path(), work.order.codec());
@@ -44,10 +59,7 @@ absl::StatusOr<StepTotals> WriteRun(const StepImplementation& kind, const StepWo
   absl::StatusOr<v1::RunInfo> info =
       (*writer)->Finish(absl::StrCat(work.order.step(), ".", run.fence().attempt()));
   if (!info.ok()) return info.status();
-  // Written by the place of the consumer in the order; addressed by its step from here on.
-  for (v1::RunSection& section : *info->mutable_sections()) {
-    section.set_consumer_step(work.order.consumers(section.consumer_step()).step());
-  }
+  AddressSections(work.order, *info);
   *result.mutable_run() = *std::move(info);
   return totals;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
 
 namespace weir::master {
@@ -68,7 +69,9 @@ void PlanProgress::FinishStep(StepIndex step, std::vector<RunSection> sections, 
   ++steps_done_;
   actual_.steps[At(step)].finish_s = now_s;
   actual_.makespan_s = std::max(actual_.makespan_s, now_s);
+  absl::btree_set<Bytes> counted;  // what several steps read lies in the run once
   for (const RunSection& section : sections) {
+    if (section.bytes == 0 || !counted.insert(section.offset).second) continue;
     actual_.step_output_bytes[At(step)] += section.bytes;
     actual_.step_unpacked_output_bytes[At(step)] += section.unpacked_bytes;
   }

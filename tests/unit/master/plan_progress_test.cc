@@ -63,6 +63,17 @@ TEST_F(PlanProgressTest, BytesThatNobodyWouldReadAreRefused) {
   EXPECT_TRUE(absl::IsInternal(progress_.CheckRun(kMap0, {{kLast, 0, 9, 9}})));
 }
 
+TEST_F(PlanProgressTest, WhatSeveralReadIsCountedOnce) {
+  const std::vector<RunSection> shared = {
+      {kReduce0, 32, 40, 80}, {kReduce1, 32, 40, 80}, {kLast, 72, 0, 0}};
+  EXPECT_TRUE(progress_.CheckRun(kMap0, shared).ok());
+  Run(kMap0, 0, 1, shared);
+  EXPECT_EQ(progress_.actual().step_output_bytes[kMap0], 40);
+  EXPECT_EQ(progress_.actual().step_unpacked_output_bytes[kMap0], 80);
+  EXPECT_EQ(progress_.SectionOf(kMap0, kReduce0).offset, 32);
+  EXPECT_EQ(progress_.SectionOf(kMap0, kReduce1).offset, 32);
+}
+
 TEST_F(PlanProgressTest, ARunStaysUntilItsLastReaderIsDone) {
   Run(kMap0, 0, 1, {});
   Run(kMap1, 0, 1, {});

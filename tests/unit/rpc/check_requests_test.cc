@@ -92,6 +92,8 @@ TEST(CheckRequestsTest, RunSectionsLieInsideAndApart) {
   EXPECT_TRUE(ReportStep::Check(report).ok()) << ReportStep::Check(report);
   run.mutable_sections(1)->set_offset(49);
   EXPECT_FALSE(ReportStep::Check(report).ok()) << "overlap";
+  run.mutable_sections(1)->set_offset(0);
+  EXPECT_TRUE(ReportStep::Check(report).ok()) << "two steps read the same";
   run.mutable_sections(1)->set_offset(51);
   EXPECT_FALSE(ReportStep::Check(report).ok()) << "beyond the end";
   run.mutable_sections(1)->set_offset(50);

@@ -146,6 +146,25 @@ TEST_F(CombineStepTest, JoinsPartsAndPassesASingleOneOnWithoutUserCode) {
   EXPECT_EQ(kept.output_records(), made.sections(0).records());
 }
 
+TEST_F(CombineStepTest, ABroadcastLiesInTheRunOnce) {
+  const v1::RunInfo made = Map(1, "a 1\nb 1\n", {1});
+  v1::TaskCommand::Run run = CombineRun(3);
+  AddInput(made, 101, *run.mutable_order());
+  for (int step : {7, 8, 9}) {
+    AddConsumers({1}, *run.mutable_order());
+    run.mutable_order()->mutable_consumers()->rbegin()->set_step(step);
+  }
+  const v1::StepResult result = Run(*words_, run);
+  ASSERT_FALSE(result.has_error()) << DescribeJobError(result.error());
+  EXPECT_EQ(result.run().bytes(), made.bytes());
+  ASSERT_EQ(result.run().sections_size(), 3);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(result.run().sections(i).consumer_step(), 7 + i);
+    EXPECT_EQ(result.run().sections(i).offset(), 0);
+    EXPECT_EQ(result.run().sections(i).bytes(), made.bytes());
+  }
+}
+
 TEST_F(CombineStepTest, NothingToCombineGivesAnEmptyRun) {
   v1::TaskCommand::Run run = CombineRun(3);
   run.mutable_order()->add_inputs();

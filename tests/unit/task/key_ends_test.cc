@@ -55,6 +55,22 @@ TEST(KeyEnds, OneMayGoByPlacesAndTheNextByKeys) {
   EXPECT_THAT(*KeyEnds(order, kTablePlaces), ElementsAre(0.25, 1));
 }
 
+TEST(KeyEnds, ConsumersOfTheSamePlacesShareASection) {
+  v1::StepOrder order;
+  AddPlaces(order, 0, 4);
+  AddPlaces(order, 0, 4);
+  AddPlaces(order, 4, 4);
+  AddPlaces(order, 4, 8);
+  AddPlaces(order, 4, 8);
+  AddPlaces(order, 4, 8);
+  EXPECT_THAT(*KeyEnds(order, 8), ElementsAre(0.5, 0.5, 1));
+  EXPECT_THAT(SectionOfConsumers(order), ElementsAre(0, 0, 1, 2, 2, 2));
+  v1::StepOrder keys;
+  AddKeys(keys, 0.5, 0.5);
+  AddKeys(keys, 0.5, 0.5);
+  EXPECT_THAT(SectionOfConsumers(keys), ElementsAre(0, 1)) << "key ranges have one reader each";
+}
+
 TEST(KeyEnds, PlacesThatFallOrGoBeyondTheElementAreRefused) {
   v1::StepOrder falls;
   AddPlaces(falls, 0, 4);
