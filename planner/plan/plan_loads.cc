@@ -4,11 +4,13 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "planner/plan/check_combined.h"
 #include "planner/plan/check_store.h"
 
 namespace weir::planner {
@@ -237,8 +239,10 @@ class SectionTiling {
 
 bool MakesRun(const ComputeStep& step) { return step.kind->carries_layer(); }
 
-// Reads what others made and makes something of it: reduction trees.
-bool Combines(const ComputeStep& step) { return !step.kind->carries_layer() && !step.kind->stores; }
+// Reads what others made and makes something of it.
+bool IsBetween(const ComputeStep& step) {
+  return !step.kind->carries_layer() && !step.kind->stores;
+}
 
 // What the sections say of each step.
 struct SectionSums {
@@ -247,12 +251,12 @@ struct SectionSums {
         out_bytes(plan.steps.size(), 0),
         sources(plan.steps.size(), 0),
         feeds_reduce(plan.steps.size(), false),
-        feeds_combine(plan.steps.size(), false) {
+        feeds_between(plan.steps.size(), false) {
     for (const Section& section : plan.sections) {
       const auto producer = static_cast<std::size_t>(section.producer);
       const auto consumer = static_cast<std::size_t>(section.consumer);
       AddSaturating(section.bytes, &in_bytes[consumer]);
-      if (Combines(plan.steps[consumer])) feeds_combine[producer] = true;
+      if (IsBetween(plan.steps[consumer])) feeds_between[producer] = true;
       if (!plan.steps[consumer].kind->splits_keys()) continue;
       AddSaturating(section.bytes, &out_bytes[producer]);
       feeds_reduce[producer] = true;
@@ -264,7 +268,7 @@ struct SectionSums {
   std::vector<Bytes> out_bytes;       // for reducers only
   std::vector<std::int64_t> sources;  // mappers or reducers of the layer before that feed a reducer
   std::vector<bool> feeds_reduce;
-  std::vector<bool> feeds_combine;
+  std::vector<bool> feeds_between;
 };
 
 absl::Status CheckSums(const Plan& plan) {
@@ -277,13 +281,13 @@ absl::Status CheckSums(const Plan& plan) {
     }
   }
   const SectionSums sums(plan);
-  std::map<std::int32_t, std::int64_t> uncombined;  // mappers and reducers by layer
+  const std::set<std::int32_t> combined = CombinedLayers(plan);
+  std::map<std::int32_t, std::int64_t> direct;  // mappers and reducers by layer
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const bool makes_run = MakesRun(plan.steps[i]);
-    if (makes_run && (sums.feeds_reduce[i] || !sums.feeds_combine[i])) {
-      ++uncombined[plan.steps[i].layer];
-    }
-    if (makes_run && sums.feeds_reduce[i] && sums.out_bytes[i] != plan.steps[i].output_bytes) {
+    if (!makes_run || combined.contains(plan.steps[i].layer + 1)) continue;
+    if (sums.feeds_reduce[i] || !sums.feeds_between[i]) ++direct[plan.steps[i].layer];
+    if (sums.feeds_reduce[i] && sums.out_bytes[i] != plan.steps[i].output_bytes) {
       return Invalid("Step ", i, " makes ", plan.steps[i].output_bytes,
                      " bytes, but its sections hold ", sums.out_bytes[i]);
     }
@@ -295,7 +299,8 @@ absl::Status CheckSums(const Plan& plan) {
       return Invalid("Step ", i, " reads ", step.input_bytes, " bytes, but its sections hold ",
                      sums.in_bytes[i]);
     }
-    const std::int64_t expected = uncombined[step.layer - 1];
+    if (combined.contains(step.layer)) continue;
+    const std::int64_t expected = direct[step.layer - 1];
     if (sums.sources[i] != expected) {
       return Invalid("Step ", i, " reduces layer ", step.layer, " but has sections from ",
                      sums.sources[i], " of the ", expected, " steps of layer ", step.layer - 1);
@@ -318,6 +323,7 @@ absl::Status CheckLoads(const Plan& plan) {
     if (!status.ok()) return status;
   }
   if (absl::Status status = CheckSums(plan); !status.ok()) return status;
+  if (absl::Status status = CheckCombined(plan); !status.ok()) return status;
   return CheckWrites(plan);
 }
 

@@ -17,9 +17,10 @@ namespace weir::planner {
 ///   by its transfers and has at least one (an empty section: exactly one of 0 bytes, because
 ///   predicted 0 need not be measured 0). A section within a worker has none, and its producer is
 ///   among the consumer's after_steps.
-/// - Each reducer of layer p has a section from every mapper or reducer of layer p - 1 whose output
-///   is not combined first; its input_bytes is the sum of its sections; a producer's sections for
-///   reducers add up to its output_bytes.
+/// - Each reducer of layer p has a section from every mapper or reducer of layer p - 1; its
+///   input_bytes is the sum of its sections; a producer's sections for reducers add up to its
+///   output_bytes. Where reducers read combine steps, check_combined.h holds instead: every place
+///   of every output reaches them once.
 ///
 /// Requires: CheckStructure(plan) is OK.
 /// Errors: kInvalidArgument naming the rule, the step or transfer, and the values that disagree.
