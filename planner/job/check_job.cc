@@ -1,5 +1,6 @@
 #include "planner/job/check_job.h"
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -54,6 +55,29 @@ absl::Status CheckGrowth(const JobShape& shape) {
   return absl::OkStatus();
 }
 
+absl::Status CheckElement(const ElementShape& element, const std::string& prefix) {
+  if (!element.combines()) return absl::OkStatus();
+  const bool vector = element.kind == ElementShape::Kind::kVector;
+  if (element.places < 1) {
+    return OutOfRange(absl::StrCat(prefix, "element.places"), element.places, "at least 1");
+  }
+  if (vector && element.place_bytes < 1) {
+    return OutOfRange(absl::StrCat(prefix, "element.place_bytes"), element.place_bytes,
+                      "at least 1");
+  }
+  const Bytes places_max = kElementBytesMax / std::max<Bytes>(1, element.place_bytes);
+  if (element.places > places_max) {
+    return OutOfRange(absl::StrCat(prefix, "element.places"), element.places,
+                      absl::StrCat("at most ", places_max, " of ", element.place_bytes, " bytes"));
+  }
+  if (!(element.packed_ratio > 0 && element.packed_ratio <= 1)) {
+    return OutOfRange(absl::StrCat(prefix, "element.packed_ratio"), element.packed_ratio,
+                      "above 0 and at most 1");
+  }
+  return CheckAtLeastZero(absl::StrCat(prefix, "element.combine_seconds_per_byte"),
+                          element.combine_seconds_per_byte);
+}
+
 absl::Status CheckLayer(const LayerShape& layer, std::size_t index) {
   const std::string prefix = absl::StrCat("layers[", index, "].");
   absl::Status status = CheckAtLeastZero(absl::StrCat(prefix, "reduce_seconds_per_byte"),
@@ -66,6 +90,7 @@ absl::Status CheckLayer(const LayerShape& layer, std::size_t index) {
     status = CheckCount(absl::StrCat(prefix, "num_reducers"), layer.num_reducers, kReducersMax);
   }
   if (status.ok()) status = CheckKeyWeights(layer.key_weights);
+  if (status.ok()) status = CheckElement(layer.element, prefix);
   for (const PackedBytes& packed : layer.packed) {
     if (!status.ok()) return status;
     if (packed.ratio.value >= PackedBytes::kRatioMin && packed.ratio.value <= 1) continue;

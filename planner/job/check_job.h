@@ -15,6 +15,8 @@ inline constexpr std::size_t kLayersMax = 64;
 /// Producer-consumer pairs of one layer; each is a section and mostly a transfer of about 100 bytes
 /// of memory.
 inline constexpr std::int64_t kPairsMax = 20'000'000;
+/// Bytes of a vector that is combined.
+inline constexpr Bytes kElementBytesMax = 4'000'000'000'000'000'000;
 
 /// Checks sizes, rates and counts of a job.
 /// Errors: kInvalidArgument naming field, value and legal range.

@@ -16,6 +16,15 @@ double MapOutputRatio(const JobShape& shape, double chunk_bytes) {
                          : shape.map_output_ratio.value;
 }
 
+double ElementBytes(const JobShape& shape, std::size_t layer, double part) {
+  const ElementShape& element = shape.layers[layer].element;
+  if (element.kind == ElementShape::Kind::kVector) {
+    return static_cast<double>(element.places) * static_cast<double>(element.place_bytes) *
+           element.packed_ratio;
+  }
+  return layer == 0 ? MapOutputBytes(shape, part) : part;
+}
+
 const char* OriginName(Origin origin) {
   switch (origin) {
     case Origin::kDefault:

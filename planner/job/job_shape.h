@@ -3,6 +3,8 @@
 // What the planner is told of a job and of the cluster. Upstream: runtime/master fills these from
 // the journal's history, sampling, flags and defaults. Downstream: PlanJob.
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +37,31 @@ struct PackedBytes {
   Known ratio{1, Origin::kDefault};
 };
 
+/// What workers hold of a layer's input before it is reduced, and whether partial results can be
+/// combined on the way (reduction trees).
+struct ElementShape {
+  enum class Kind {
+    kNone,    // every value of a key must meet the others in a reduce step
+    kTable,   // a value for each key: the union of tables grows less than they do together
+    kVector,  // a value for each place, as many for every worker
+  };
+  Kind kind = Kind::kNone;
+  /// Places of an element, by which its parts are addressed. >= 1 unless kNone.
+  std::int64_t places = 0;
+  /// kVector: size of a place, bytes. >= 1. kTable: 0.
+  Bytes place_bytes = 0;
+  /// Any order of operands gives the same; otherwise they keep the order of the input.
+  bool commutative = false;
+  /// Parts can be combined one by one.
+  bool splits = true;
+  /// Seconds to combine one byte of an element into another, on a worker of unit rate. >= 0.
+  Known combine_seconds_per_byte;
+  /// kVector: packed bytes per byte (PackedShape). In (0, 1].
+  double packed_ratio = 1;
+
+  bool combines() const { return kind != Kind::kNone; }
+};
+
 /// One layer after the first: how fast it reduces and what it leaves.
 struct LayerShape {
   /// a_p of 004: seconds per byte of reduce work at unit rate. >= 0.
@@ -51,6 +78,8 @@ struct LayerShape {
   /// Of the same bytes, one entry a codec that was tried on them. All other numbers of the shape
   /// are about bytes that are not packed.
   std::vector<PackedBytes> packed;
+  /// Of what it reads.
+  ElementShape element;
 };
 
 /// How the output of the last layer is stored (004, 4.1, after (8)).
@@ -111,6 +140,15 @@ double MapOutputBytes(const JobShape& shape, double chunk_bytes);
 
 /// Returns that output per byte of the chunk; g_0 for an empty one.
 double MapOutputRatio(const JobShape& shape, double chunk_bytes);
+
+/// Returns the size of a partial result of what shape.layers[layer] reads, bytes.
+///
+/// Model: a vector always has all its places. A table of layer 0, combined from what mappers made
+/// of
+///   `part` bytes of input together, is MapOutputBytes(part): as if one mapper had read them (the
+///   law of beta, which finds keys again). Of later layers nothing is known of keys that meet
+///   again: `part` is the sum of the bytes that its makers left.
+double ElementBytes(const JobShape& shape, std::size_t layer, double part);
 
 /// One worker as the planner sees it.
 struct WorkerProfile {

@@ -67,6 +67,13 @@ JobShape PackedShape(const JobShape& shape, const ClusterProfile& cluster,
          layer.output_ratio.value * CostOf(makes, cluster).pack_seconds_per_byte) /
         in;
     layer.output_ratio.value *= out / in;
+    // A combine step unpacks what it reads and packs what it makes.
+    ElementShape& element = layer.element;
+    element.combine_seconds_per_byte.value =
+        (element.combine_seconds_per_byte.value + CostOf(reads, cluster).unpack_seconds_per_byte +
+         CostOf(reads, cluster).pack_seconds_per_byte) /
+        in;
+    if (element.kind == ElementShape::Kind::kVector) element.packed_ratio *= in;
   }
   return packed;
 }

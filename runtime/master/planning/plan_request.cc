@@ -1,7 +1,9 @@
 #include "runtime/master/planning/plan_request.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "absl/status/statusor.h"
 #include "planner/job/map_chunks.h"
 #include "runtime/master/learning/learned_shape.h"
 #include "runtime/master/planning/cluster_profile.h"
@@ -12,6 +14,26 @@ namespace weir::master {
 namespace {
 
 planner::Known Default(double value) { return {value, planner::Origin::kDefault}; }
+
+planner::ElementShape MakeElement(const ElementInfo& info) {
+  planner::ElementShape element;
+  switch (info.kind) {
+    case ElementKind::kNone:
+      return element;
+    case ElementKind::kTable:
+      element.kind = planner::ElementShape::Kind::kTable;
+      break;
+    case ElementKind::kVector:
+      element.kind = planner::ElementShape::Kind::kVector;
+      element.place_bytes = info.place_bytes;
+      break;
+  }
+  element.places = info.places;
+  element.commutative = info.commutative;
+  element.splits = info.splits;
+  element.combine_seconds_per_byte = Default(info.combine_seconds_per_byte);
+  return element;
+}
 
 planner::JobShape MakeShape(const v1::JobSpec& spec, const JobInfo& info, const InputList& input,
                             const MasterOptions& options) {
@@ -39,12 +61,30 @@ planner::JobShape MakeShape(const v1::JobSpec& spec, const JobInfo& info, const 
 
 }  // namespace
 
+std::vector<ElementInfo> ElementsOf(const v1::JobSpec& spec, const JobDefinition& job) {
+  std::vector<std::pair<std::string, std::string>> given;
+  for (const v1::JobParameter& parameter : spec.parameters()) {
+    given.emplace_back(parameter.name(), parameter.value());
+  }
+  const absl::StatusOr<ParameterValues> values = CheckParameters(job.info(), given);
+  if (!values.ok()) return {};
+  std::vector<ElementInfo> elements;
+  for (std::size_t p = 0; p < job.info().rates.layers.size(); ++p) {
+    elements.push_back(job.Element(*values, static_cast<int>(p) + 1));
+  }
+  return elements;
+}
+
 PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, const InputList& input,
                             absl::Span<const RegisteredWorker> workers,
                             const planner::PlanningOptions& plan_options,
                             const MasterOptions& options, const PlanKnowledge& knowledge) {
   PlanRequest request;
   request.shape = MakeShape(spec, info, input, options);
+  const std::size_t known = std::min(knowledge.elements.size(), request.shape.layers.size());
+  for (std::size_t p = 0; p < known; ++p) {
+    request.shape.layers[p].element = MakeElement(knowledge.elements[p]);
+  }
   request.shape.store = ParseWriteMode(spec.write_mode()).value_or(planner::StoreShape());
   request.shape.codec = ParseCodecChoice(spec.codec()).value_or(std::nullopt);
   const double mappers =

@@ -32,12 +32,17 @@ struct PlanRequest {
 /// What is known of the job and the workers beside the job's own defaults. Pointers may be null;
 /// what they point to is copied.
 struct PlanKnowledge {
+  /// What can be combined of each reduce layer's input, one entry a layer; empty: nothing.
+  std::vector<ElementInfo> elements;
   const v1::JobShapeLearned* history = nullptr;  // of a similar job
   const v1::JobShapeLearned* sample = nullptr;
   const ShapeHistory* workers = nullptr;  // speeds and channel
   /// Why there is no sample, for people; empty when nothing is to be said.
   std::string note;
 };
+
+/// Returns what the job says of each of its layers. Requires: spec passed the checks of Submit.
+std::vector<ElementInfo> ElementsOf(const v1::JobSpec& spec, const JobDefinition& job);
 
 /// Puts the question together: rates from sample, history or the job's own defaults, requested
 /// numbers from the spec, workers in the order given, the network from the options, both corrected

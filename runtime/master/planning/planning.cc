@@ -74,6 +74,7 @@ void Planning::Plan(const InputList& input, const std::vector<RegisteredWorker>&
   knowledge.sample = sampled_ ? &*sampled_ : nullptr;
   knowledge.workers = &history_;
   knowledge.note = note_;
+  knowledge.elements = ElementsOf(spec_, *info->second);
   PlanRequest request =
       MakePlanRequest(spec_, info->second->info(), input, workers, *method, options_, knowledge);
   env::Offload(

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/job/builders/plan_job.h"
+#include "planner/job/check_job.h"
 
 namespace weir::planner {
 namespace {
@@ -54,6 +55,57 @@ TEST(PackedShapeTest, WithoutACodecTheShapeStays) {
               shape.layers[p].reduce_seconds_per_byte.value);
     EXPECT_EQ(same.layers[p].output_ratio.value, shape.layers[p].output_ratio.value);
   }
+}
+
+TEST(PackedShapeTest, CombineStepsUnpackAndPack) {
+  const ClusterProfile cluster = ClusterOf(1e-7);
+  const CodecCost zstd = CostOf(Codec::kZstd, cluster);
+  JobShape shape = ShapeOf();
+  ElementShape& element = shape.layers[0].element;
+  element.kind = ElementShape::Kind::kVector;
+  element.places = 1000;
+  element.place_bytes = 8;
+  element.combine_seconds_per_byte.value = 1e-9;
+  const JobShape packed = PackedShape(shape, cluster, {Codec::kZstd});
+  EXPECT_DOUBLE_EQ(packed.layers[0].element.combine_seconds_per_byte.value * kWordsRatio,
+                   1e-9 + zstd.unpack_seconds_per_byte + zstd.pack_seconds_per_byte);
+  EXPECT_DOUBLE_EQ(ElementBytes(packed, 0, 1), 8000 * kWordsRatio);
+}
+
+TEST(ElementTest, TablesGrowAsMapOutputDoesAndVectorsNot) {
+  JobShape shape = ShapeOf();
+  shape.map_output_at_bytes = 1000;
+  shape.map_output_growth.value = 0.5;
+  shape.layers[0].element.kind = ElementShape::Kind::kTable;
+  // Four mappers' chunks together: twice the keys of one.
+  EXPECT_DOUBLE_EQ(ElementBytes(shape, 0, 4000), 2 * ElementBytes(shape, 0, 1000));
+  EXPECT_DOUBLE_EQ(ElementBytes(shape, 0, 1000), MapOutputBytes(shape, 1000));
+  EXPECT_DOUBLE_EQ(ElementBytes(shape, 1, 77), 77);
+  shape.layers[0].element.kind = ElementShape::Kind::kVector;
+  shape.layers[0].element.places = 5;
+  shape.layers[0].element.place_bytes = 4;
+  EXPECT_DOUBLE_EQ(ElementBytes(shape, 0, 4000), 20);
+}
+
+TEST(ElementTest, FieldsAreChecked) {
+  JobShape shape = ShapeOf();
+  ElementShape& element = shape.layers[1].element;
+  element.kind = ElementShape::Kind::kVector;
+  const auto message = [&] {
+    const absl::StatusOr<Plan> plan = PlanJob(shape, ClusterOf(1e-7), {});
+    return std::string(plan.status().message());
+  };
+  EXPECT_THAT(message(), HasSubstr("layers[1].element.places out of range: 0"));
+  element.places = kElementBytesMax;
+  EXPECT_THAT(message(), HasSubstr("layers[1].element.place_bytes out of range: 0"));
+  element.place_bytes = 2;
+  EXPECT_THAT(message(), HasSubstr("must be at most 2000000000000000000 of 2 bytes"));
+  element.places = 10;
+  element.combine_seconds_per_byte.value = -1;
+  EXPECT_THAT(message(), HasSubstr("layers[1].element.combine_seconds_per_byte out of range: -1"));
+  element.combine_seconds_per_byte.value = 0;
+  element.packed_ratio = 0;
+  EXPECT_THAT(message(), HasSubstr("layers[1].element.packed_ratio out of range: 0"));
 }
 
 // A byte of input makes 0.5 bytes, packed to 0.2; who reads them does the same work and, on top,
