@@ -124,24 +124,17 @@ Seconds GatheredBound(const JobShape& shape, const ClusterProfile& cluster, doub
   return std::max(x * mapped_s + reduced_s, (1 - x) * received_s);
 }
 
-}  // namespace
+/// What computing alone takes at least, and the numbers behind it.
+struct ComputeBound {
+  Seconds compute_s = 0;
+  Seconds map_s = 0;
+  Seconds later_s = 0;  // layers after the first reducers
+  Seconds joined_s = 0;
+  double shuffled_bytes = 0;
+};
 
-std::int32_t EffectiveChannels(const NetworkModel& network) {
-  const auto n = static_cast<std::size_t>(network.num_workers);
-  const double port_pairs = std::max(1.0, static_cast<double>(n) - 1);
-  double slowest = port_pairs;
-  for (const Cut& cut : network.cuts) {
-    const auto from = static_cast<double>(std::count(cut.from.begin(), cut.from.end(), true));
-    const auto to = static_cast<double>(std::count(cut.to.begin(), cut.to.end(), true));
-    double same = 0;
-    for (std::size_t w = 0; w < n; ++w) same += cut.from[w] && cut.to[w] ? 1 : 0;
-    slowest = std::max(slowest, (from * to - same) / cut.channels);
-  }
-  const double pairs = static_cast<double>(n) * port_pairs;
-  return std::max(1, static_cast<std::int32_t>(std::lround(pairs / slowest)));
-}
-
-Seconds JobLowerBound(const JobShape& shape, const ClusterProfile& cluster) {
+/// `combined`: layers are combined where they can be.
+ComputeBound BoundCompute(const JobShape& shape, const ClusterProfile& cluster, bool combined) {
   const std::vector<double> rates = FastestFirst(cluster);
   const double input_bytes = static_cast<double>(shape.input_bytes) * kRounding;
   const std::size_t mappers = UsableWorkers(shape.num_mappers, rates.size());
@@ -165,6 +158,9 @@ Seconds JobLowerBound(const JobShape& shape, const ClusterProfile& cluster) {
   Seconds last_layer_s = 0;
   for (std::size_t p = 0; p < shape.layers.size(); ++p) {
     const LayerShape& layer = shape.layers[p];
+    if (combined && layer.element.kind == ElementShape::Kind::kVector) {
+      bytes = std::min(bytes, ElementBytes(shape, p, 0));
+    }
     const auto used = static_cast<std::ptrdiff_t>(UsableWorkers(layer.num_reducers, rates.size()));
     const double rate_sum = std::accumulate(rates.begin(), rates.begin() + used, 0.0);
     Seconds layer_s =
@@ -190,8 +186,31 @@ Seconds JobLowerBound(const JobShape& shape, const ClusterProfile& cluster) {
     compute_s = std::max(compute_s, map_s + reduce_s - last_layer_s +
                                         shape.layers.back().startup_s.value + store_s / channels);
   }
-  if (shape.layers.empty() || shuffled_bytes <= 0) return compute_s;
+  return {compute_s, map_s, later_s, joined_s, shuffled_bytes};
+}
 
+}  // namespace
+
+std::int32_t EffectiveChannels(const NetworkModel& network) {
+  const auto n = static_cast<std::size_t>(network.num_workers);
+  const double port_pairs = std::max(1.0, static_cast<double>(n) - 1);
+  double slowest = port_pairs;
+  for (const Cut& cut : network.cuts) {
+    const auto from = static_cast<double>(std::count(cut.from.begin(), cut.from.end(), true));
+    const auto to = static_cast<double>(std::count(cut.to.begin(), cut.to.end(), true));
+    double same = 0;
+    for (std::size_t w = 0; w < n; ++w) same += cut.from[w] && cut.to[w] ? 1 : 0;
+    slowest = std::max(slowest, (from * to - same) / cut.channels);
+  }
+  const double pairs = static_cast<double>(n) * port_pairs;
+  return std::max(1, static_cast<std::int32_t>(std::lround(pairs / slowest)));
+}
+
+Seconds JobLowerBound(const JobShape& shape, const ClusterProfile& cluster) {
+  const auto [compute_s, map_s, later_s, joined_s, shuffled_bytes] =
+      BoundCompute(shape, cluster, /*combined=*/false);
+  if (shape.layers.empty() || shuffled_bytes <= 0) return compute_s;
+  const std::vector<double> rates = FastestFirst(cluster);
   const LayerShape& first = shape.layers[0];
   const auto reducers = static_cast<double>(UsableWorkers(first.num_reducers, rates.size()));
   Seconds network_s = std::numeric_limits<double>::infinity();
@@ -214,6 +233,10 @@ Seconds JobLowerBound(const JobShape& shape, const ClusterProfile& cluster) {
     if (at_worker_s >= network_s) break;  // larger shares only concentrate more
   }
   return std::max(compute_s, network_s + joined_s);
+}
+
+Seconds CombinedLowerBound(const JobShape& shape, const ClusterProfile& cluster) {
+  return BoundCompute(shape, cluster, /*combined=*/true).compute_s;
 }
 
 }  // namespace weir::planner

@@ -31,6 +31,15 @@ namespace weir::planner {
 /// Checked by: tests/unit/planner_job/load_plan_test.cc.
 Seconds JobLowerBound(const JobShape& shape, const ClusterProfile& cluster);
 
+/// Returns a lower bound on the makespan of every plan of the job whose layers are combined along
+/// trees where they can be: any mappers, any trees, any number of roots that the shape leaves open.
+///
+/// Model: the compute part of JobLowerBound. The union of all elements is what the roots reduce at
+///   least; a vector has its size whoever holds it.
+/// Proven: volume arguments. Requires and errors: as JobLowerBound.
+/// Checked by: tests/unit/planner_job/tree_plan_property_test.cc.
+Seconds CombinedLowerBound(const JobShape& shape, const ClusterProfile& cluster);
+
 /// Returns how many full-rate transfers can run at once: l where the network is one limited total;
 /// otherwise the number at which an all-to-all of equal pieces between all workers is held up by
 /// its busiest cut or port. Cuts carry rate, so slow ports change nothing in that: a transfer of

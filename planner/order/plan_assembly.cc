@@ -59,6 +59,9 @@ const ComputeStep& PlanAssembly::StepAt(StepIndex step) const {
   return plan_.steps[static_cast<std::size_t>(step)];
 }
 
+PlanAssembly::PlanAssembly(Plan plan, StepIndex last_layer_begin, std::int32_t num_layers)
+    : plan_(std::move(plan)), num_layers_(num_layers), consumers_begin_(last_layer_begin) {}
+
 StepIndex PlanAssembly::AddStep(ComputeStep step) {
   const auto index = static_cast<StepIndex>(plan_.steps.size());
   plan_.compute_order[static_cast<std::size_t>(step.worker)].push_back(index);

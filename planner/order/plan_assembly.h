@@ -88,6 +88,11 @@ class PlanAssembly {
  public:
   explicit PlanAssembly(NetworkModel network);
 
+  /// Goes on from a plan whose steps [last_layer_begin, end) are its last layer, the num_layers-th.
+  /// Requires: these are mappers or reducers in the order of index_in_layer; compute_order has a
+  ///   list a worker.
+  PlanAssembly(Plan plan, StepIndex last_layer_begin, std::int32_t num_layers);
+
   /// Adds layer 0. Called once, first.
   absl::Status AddMappers(absl::Span<const MapperDraft> mappers);
 

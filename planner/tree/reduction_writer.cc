@@ -26,7 +26,7 @@ class ReductionWriter {
         options_(options),
         plan_(*plan),
         first_step_(plan->steps.size()),
-        next_combine_(NextCombineIndex(*plan)),
+        next_combine_(NextCombineIndex(*plan, options.layer)),
         ports_(hosts.workers.size()),
         timetable_(!hosts.ports.full_duplex || !hosts.ports.overlaps_compute) {}
 
@@ -174,7 +174,7 @@ class ReductionWriter {
   StepIndex AddCombineStep(MachineIndex machine, Seconds start_s) {
     ComputeStep step;
     step.kind = StepKind::kCombine;
-    step.layer = 1;
+    step.layer = options_.layer;
     step.index_in_layer = next_combine_++;
     step.worker = hosts_.workers[static_cast<std::size_t>(machine)];
     step.start_s = begin_s_ + start_s;
@@ -262,10 +262,10 @@ class ReductionWriter {
 
 }  // namespace
 
-std::int32_t NextCombineIndex(const Plan& plan) {
+std::int32_t NextCombineIndex(const Plan& plan, std::int32_t layer) {
   std::int32_t next = 0;
   for (const ComputeStep& step : plan.steps) {
-    if (step.kind->own_order) next = std::max(next, step.index_in_layer + 1);
+    if (step.kind->own_order && step.layer == layer) next = std::max(next, step.index_in_layer + 1);
   }
   return next;
 }

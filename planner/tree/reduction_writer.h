@@ -22,8 +22,9 @@ struct ElementPlaces {
   Bytes place_bytes = 1;
 };
 
-/// Returns the number for the plan's next combine step: they are numbered on from those it has.
-std::int32_t NextCombineIndex(const Plan& plan);
+/// Returns the number for the plan's next combine step of this layer: they are numbered on from
+/// those it has.
+std::int32_t NextCombineIndex(const Plan& plan, std::int32_t layer);
 
 /// Adds steps, transfers and sections as tree_plan.h says, timed by options.times or TimeOnHosts,
 /// and begin_s later. Returns: the steps that hold the result, one per run, or one where they are

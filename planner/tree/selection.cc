@@ -89,6 +89,18 @@ class Chooser {
                  problem.costs.gamma_s_per_unit * problem.element_units} {}
 
   absl::StatusOr<ReductionChoice> Choose() {
+    OfferAll();
+    return Finish();
+  }
+
+  absl::StatusOr<std::vector<Schedule>> All() {
+    keeps_all_ = true;
+    if (absl::StatusOr<ReductionChoice> choice = Choose(); !choice.ok()) return choice.status();
+    return std::move(all_);
+  }
+
+ private:
+  void OfferAll() {
     if (!problem_.slowdown.empty()) {
       AddSpeeds();
     } else if (Limited()) {
@@ -100,10 +112,8 @@ class Chooser {
     }
     WaitForAll();
     if (!problem_.ready_s.empty()) AddReleaseDates();
-    return Finish();
   }
 
- private:
   bool Limited() const { return problem_.max_transfers < problem_.num_machines / 2; }
 
   void Refuse(std::string name, std::string reason) {
@@ -131,6 +141,7 @@ class Chooser {
     }
     offered_.push_back({schedule->method, static_cast<std::int64_t>(schedule->segment_units.size()),
                         schedule->makespan_s, ""});
+    if (keeps_all_) all_.push_back(*schedule);
     if (offered_.size() == 1 || schedule->makespan_s < best_.makespan_s)
       best_ = *std::move(schedule);
   }
@@ -406,6 +417,8 @@ class Chooser {
   const ReductionProblem& problem_;
   ElementCosts element_;
   Schedule best_;
+  bool keeps_all_ = false;
+  std::vector<Schedule> all_;
   std::vector<ReductionCandidate> offered_;
   std::vector<ReductionCandidate> refused_;
 };
@@ -415,6 +428,11 @@ class Chooser {
 absl::StatusOr<ReductionChoice> ChooseReduction(const ReductionProblem& problem) {
   if (absl::Status status = CheckProblem(problem); !status.ok()) return status;
   return Chooser(problem).Choose();
+}
+
+absl::StatusOr<std::vector<Schedule>> EveryReduction(const ReductionProblem& problem) {
+  if (absl::Status status = CheckProblem(problem); !status.ok()) return status;
+  return Chooser(problem).All();
 }
 
 std::string DescribeChoice(const ReductionChoice& choice) {

@@ -73,6 +73,12 @@ struct ReductionChoice {
 /// Checked by: tests/unit/planner_tree/selection_test.cc (no cliffs for p = 2..33).
 absl::StatusOr<ReductionChoice> ChooseReduction(const ReductionProblem& problem);
 
+/// Returns the schedules of all candidates that apply, in the order of ChooseReduction's list: for
+/// who can predict better than their own lengths, on real hosts. Those that wait for all elements
+/// are returned without the wait.
+/// Errors: those of ChooseReduction. Time: as ChooseReduction. Checked by: as ChooseReduction.
+absl::StatusOr<std::vector<Schedule>> EveryReduction(const ReductionProblem& problem);
+
 /// Returns one line for people: winner, length, runner-up and margin.
 std::string DescribeChoice(const ReductionChoice& choice);
 

@@ -172,7 +172,7 @@ absl::StatusOr<std::vector<StepIndex>> AppendBroadcast(const SpreadSchedule& spr
   if (absl::Status status = CheckPlaces(element_bytes, place_bytes); !status.ok()) return status;
   if (absl::Status status = CheckSpread(spread, result, workers, *plan); !status.ok())
     return status;
-  std::int32_t next_combine = NextCombineIndex(*plan);
+  std::int32_t next_combine = NextCombineIndex(*plan, 1);
   std::vector<StepIndex> received(workers.size(), kNoIndex);
   for (std::size_t k = 0; k < spread.informed.size(); ++k) {
     const auto informed = static_cast<std::size_t>(spread.informed[k]);

@@ -33,6 +33,8 @@ struct ReductionOptions {
   std::vector<MessageTimes> times;
   /// Every combine step waits for its planned start, whatever else is ready.
   bool held = false;
+  /// ComputeStep::layer of the combine steps: whose input they combine.
+  std::int32_t layer = 1;
 };
 
 /// Adds a reduction to a plan: one transfer and one kCombine step on its receiver per message, and

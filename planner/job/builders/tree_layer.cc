@@ -1,0 +1,393 @@
+#include "planner/job/builders/tree_layer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "planner/job/key_weights.h"
+#include "planner/order/whole_bytes.h"
+#include "planner/tree/message_runs.h"
+#include "planner/tree/schedule_forms.h"
+#include "planner/tree/tree_plan.h"
+
+namespace weir::planner {
+namespace {
+
+/// Places of a partial result that were combined from the same operands.
+struct Piece {
+  IndexRange places;
+  /// What the operands bring to their union; see TreeElements::part_of_step.
+  double part = 0;
+  /// Of an element as it was made: its exact size, so that its sections add up. Negative: by part.
+  double element_bytes = -1;
+};
+
+/// Follows what combine steps hold, and sizes sections, transfers and steps by it.
+class TreeSizes {
+ public:
+  TreeSizes(const JobShape& shape, const ClusterProfile& cluster, const TreeElements& elements,
+            Plan* plan)
+      : shape_(shape),
+        cluster_(cluster),
+        elements_(elements),
+        layer_(shape.layers[elements.layer]),
+        plan_(*plan) {
+    for (std::size_t t = 0; t < plan_.transfers.size(); ++t) {
+      const Transfer& transfer = plan_.transfers[t];
+      transfer_of_[{transfer.producer, transfer.consumer}] = t;
+    }
+    for (const std::vector<StepIndex>& makers : elements.makers) {
+      for (const StepIndex maker : makers) {
+        const double part = elements.part_of_step[static_cast<std::size_t>(maker)];
+        const auto bytes = static_cast<double>(StepAt(maker).output_bytes);
+        held_[maker] = {{{0, layer_.element.places}, part, bytes}};
+      }
+    }
+  }
+
+  /// Sizes the sections [first, last) of the plan and the combine steps that read them. Producers
+  /// stand before their consumers, by index.
+  void Size(std::size_t first, std::size_t last) {
+    std::map<StepIndex, std::vector<std::size_t>> sections_into;
+    for (std::size_t i = first; i < last; ++i) {
+      sections_into[plan_.sections[i].consumer].push_back(i);
+    }
+    for (const auto& [step, sections] : sections_into) SizeStep(step, sections);
+  }
+
+ private:
+  ComputeStep& StepAt(StepIndex step) { return plan_.steps[static_cast<std::size_t>(step)]; }
+
+  double ShareBelowPlace(std::int64_t place) const {
+    const double position = static_cast<double>(place) / static_cast<double>(layer_.element.places);
+    const bool vector = layer_.element.kind == ElementShape::Kind::kVector;
+    return vector ? position : ShareBelow(layer_.key_weights, position);
+  }
+
+  Bytes BytesOf(const Piece& piece, const IndexRange& places) const {
+    const double bytes = piece.element_bytes >= 0
+                             ? piece.element_bytes
+                             : ElementBytes(shape_, elements_.layer, piece.part);
+    return std::llround(bytes * ShareBelowPlace(places.end)) -
+           std::llround(bytes * ShareBelowPlace(places.begin));
+  }
+
+  static IndexRange Overlap(const IndexRange& a, const IndexRange& b) {
+    return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+  }
+
+  void SizeStep(StepIndex step, const std::vector<std::size_t>& sections) {
+    std::vector<Piece> taken;
+    Bytes in_bytes = 0;
+    Bytes arriving_bytes = 0;
+    for (const std::size_t i : sections) {
+      Section& section = plan_.sections[i];
+      section.bytes = 0;
+      for (const Piece& piece : held_[section.producer]) {
+        const IndexRange part = Overlap(piece.places, *section.indexes);
+        if (part.begin >= part.end) continue;
+        section.bytes += BytesOf(piece, part);
+        taken.push_back({part, piece.part, piece.element_bytes});
+      }
+      in_bytes += section.bytes;
+      const auto transfer = transfer_of_.find({section.producer, section.consumer});
+      if (transfer == transfer_of_.end()) continue;
+      plan_.transfers[transfer->second].bytes = section.bytes;
+      arriving_bytes += section.bytes;
+    }
+    std::vector<Piece>& held = held_[step] = Folded(taken);
+    ComputeStep& combine = StepAt(step);
+    combine.input_bytes = in_bytes;
+    if (combine.kind != StepKind::kCombine) return;
+    combine.output_bytes = 0;
+    for (const Piece& piece : held) combine.output_bytes += BytesOf(piece, piece.places);
+    const Bytes work_bytes = arriving_bytes > 0 ? arriving_bytes : in_bytes;
+    const double rate = cluster_.workers[static_cast<std::size_t>(combine.worker)].compute_rate;
+    combine.duration_s =
+        layer_.startup_s.value +
+        static_cast<double>(work_bytes) * layer_.element.combine_seconds_per_byte.value / rate;
+  }
+
+  /// One piece for each range whose operands are the same.
+  static std::vector<Piece> Folded(const std::vector<Piece>& taken) {
+    std::vector<std::int64_t> borders;
+    for (const Piece& piece : taken) {
+      borders.push_back(piece.places.begin);
+      borders.push_back(piece.places.end);
+    }
+    std::sort(borders.begin(), borders.end());
+    borders.erase(std::unique(borders.begin(), borders.end()), borders.end());
+    std::vector<double> part(borders.size(), 0);
+    std::vector<int> operands(borders.size(), 0);
+    std::vector<double> element_bytes(borders.size(), -1);
+    for (const Piece& piece : taken) {
+      auto at = static_cast<std::size_t>(
+          std::lower_bound(borders.begin(), borders.end(), piece.places.begin) - borders.begin());
+      for (; borders[at] < piece.places.end; ++at) {
+        part[at] += piece.part;
+        element_bytes[at] = ++operands[at] == 1 ? piece.element_bytes : -1;
+      }
+    }
+    std::vector<Piece> pieces;
+    for (std::size_t at = 0; at + 1 < borders.size(); ++at) {
+      if (operands[at] == 0) continue;
+      if (!pieces.empty() && pieces.back().places.end == borders[at] &&
+          pieces.back().part == part[at] && pieces.back().element_bytes == element_bytes[at]) {
+        pieces.back().places.end = borders[at + 1];
+      } else {
+        pieces.push_back({{borders[at], borders[at + 1]}, part[at], element_bytes[at]});
+      }
+    }
+    return pieces;
+  }
+
+  const JobShape& shape_;
+  const ClusterProfile& cluster_;
+  const TreeElements& elements_;
+  const LayerShape& layer_;
+  Plan& plan_;
+  std::map<std::pair<StepIndex, StepIndex>, std::size_t> transfer_of_;
+  std::map<StepIndex, std::vector<Piece>> held_;
+};
+
+/// Places up to the end of each reducer's keys.
+absl::StatusOr<std::vector<std::int64_t>> CutPlaces(const LayerShape& layer,
+                                                    std::int32_t num_reducers) {
+  const std::int64_t places = layer.element.places;
+  if (num_reducers > places) {
+    return absl::InvalidArgumentError(absl::StrCat("Cannot combine for ", num_reducers,
+                                                   " reducers what has ", places, " places"));
+  }
+  const std::vector<double> fractions(static_cast<std::size_t>(num_reducers), 1.0 / num_reducers);
+  std::vector<double> ends = CutKeys(layer.key_weights, fractions).ends;
+  const auto round_ends = [&] {
+    std::vector<std::int64_t> rounded;
+    for (const double end : ends) {
+      rounded.push_back(std::llround(end * static_cast<double>(places)));
+    }
+    rounded.back() = places;
+    return rounded;
+  };
+  std::vector<std::int64_t> cuts = round_ends();
+  // A key so heavy that it fills a reducer's share would leave others without places.
+  bool rising = cuts[0] > 0;
+  for (std::size_t k = 1; k < cuts.size(); ++k) rising = rising && cuts[k] > cuts[k - 1];
+  if (rising && layer.element.kind == ElementShape::Kind::kTable) return cuts;
+  for (std::size_t k = 0; k < ends.size(); ++k) {
+    ends[k] = static_cast<double>(k + 1) / static_cast<double>(num_reducers);
+  }
+  return round_ends();
+}
+
+/// Places at the begin of each segment, and at the end of the last.
+std::vector<std::int64_t> Borders(std::int64_t begin, std::int64_t size,
+                                  const std::vector<double>& segment_units) {
+  std::vector<std::int64_t> borders = {begin};
+  for (const std::int64_t part : WholeBytes(size, segment_units)) {
+    borders.push_back(borders.back() + part);
+  }
+  return borders;
+}
+
+/// What the root holds at the end: one range for each step, joined where a step holds two.
+bool ResultsNeedAJoin(const tree::RunList& runs) {
+  std::vector<std::int32_t> makers;
+  for (const tree::SegmentRun& run : runs.results) makers.push_back(run.maker);
+  std::sort(makers.begin(), makers.end());
+  return std::adjacent_find(makers.begin(), makers.end()) != makers.end();
+}
+
+/// The steps that make each machine's element, combine steps where it has several makers.
+std::vector<StepIndex> JoinMakers(const TreeElements& elements, std::int64_t places, Plan* plan) {
+  std::vector<StepIndex> joined;
+  std::int32_t number = 0;
+  for (std::size_t i = 0; i < elements.makers.size(); ++i) {
+    const std::vector<StepIndex>& makers = elements.makers[i];
+    if (makers.size() == 1) {
+      joined.push_back(makers[0]);
+      continue;
+    }
+    ComputeStep step;
+    step.kind = StepKind::kCombine;
+    step.layer = static_cast<std::int32_t>(elements.layer) + 1;
+    step.index_in_layer = number++;
+    step.worker = elements.workers[i];
+    step.start_s = elements.ready_s[i];
+    step.after_steps = makers;
+    joined.push_back(static_cast<StepIndex>(plan->steps.size()));
+    for (const StepIndex maker : makers) {
+      plan->sections.push_back({maker, joined.back(), 0, IndexRange{0, places}});
+    }
+    plan->steps.push_back(std::move(step));
+  }
+  return joined;
+}
+
+/// What the trees of a layer need of each other.
+struct TreeRoot {
+  std::vector<StepIndex> results;
+  std::vector<IndexRange> places;
+};
+
+}  // namespace
+
+absl::StatusOr<TreeElements> ElementsOf(const JobShape& shape, const Plan& plan, std::size_t layer,
+                                        StepIndex first) {
+  TreeElements elements;
+  elements.layer = layer;
+  elements.part_of_step.resize(plan.steps.size(), 0);
+  std::map<WorkerIndex, std::size_t> machine_of;
+  WorkerIndex before = -1;
+  for (auto s = static_cast<std::size_t>(first); s < plan.steps.size(); ++s) {
+    const ComputeStep& step = plan.steps[s];
+    const auto [machine, is_new] = machine_of.try_emplace(step.worker, elements.workers.size());
+    if (is_new) {
+      elements.workers.push_back(step.worker);
+      elements.makers.emplace_back();
+      elements.ready_s.push_back(0);
+    } else if (step.worker != before && !shape.layers[layer].element.commutative) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("Worker ", step.worker, " makes step ", s,
+                       " and others that are no neighbours of it in the order of the input"));
+    }
+    before = step.worker;
+    elements.makers[machine->second].push_back(static_cast<StepIndex>(s));
+    elements.part_of_step[s] =
+        static_cast<double>(layer == 0 ? step.input_bytes : step.output_bytes);
+    // Steps of a worker run one after the other.
+    Seconds& ready_s = elements.ready_s[machine->second];
+    ready_s = std::max({ready_s, step.release_s, layer == 0 ? 0 : step.start_s}) + step.duration_s;
+  }
+  return elements;
+}
+
+double TypicalPartialBytes(const JobShape& shape, const Plan& plan, const TreeElements& elements) {
+  double part = 0;
+  double made_bytes = 0;
+  for (const std::vector<StepIndex>& makers : elements.makers) {
+    for (const StepIndex maker : makers) {
+      part += elements.part_of_step[static_cast<std::size_t>(maker)];
+      made_bytes += static_cast<double>(plan.steps[static_cast<std::size_t>(maker)].output_bytes);
+    }
+  }
+  const auto machines = static_cast<double>(elements.workers.size());
+  return (made_bytes / machines + ElementBytes(shape, elements.layer, part)) / 2;
+}
+
+absl::Status AppendTreeLayer(const JobShape& shape, const ClusterProfile& cluster,
+                             const TreeElements& elements, const tree::Schedule& schedule,
+                             std::int32_t num_reducers, Plan* plan) {
+  const LayerShape& layer = shape.layers[elements.layer];
+  const std::int64_t places = layer.element.places;
+  const absl::StatusOr<std::vector<std::int64_t>> cuts = CutPlaces(layer, num_reducers);
+  if (!cuts.ok()) return cuts.status();
+  const std::size_t first_section = plan->sections.size();
+  double made_bytes = 0;
+  for (const std::vector<StepIndex>& makers : elements.makers) {
+    for (const StepIndex maker : makers) {
+      made_bytes += static_cast<double>(plan->steps[static_cast<std::size_t>(maker)].output_bytes);
+    }
+  }
+  const std::vector<StepIndex> joined = JoinMakers(elements, places, plan);
+  tree::ReductionOptions options;
+  options.layer = static_cast<std::int32_t>(elements.layer) + 1;
+  options.ready_s = elements.ready_s;
+  for (const WorkerIndex worker : elements.workers) {
+    options.combine_slowdown.push_back(
+        1 / cluster.workers[static_cast<std::size_t>(worker)].compute_rate);
+  }
+  const auto tree_bytes =
+      std::max<Bytes>(static_cast<Bytes>(schedule.segment_units.size()),
+                      std::llround(TypicalPartialBytes(shape, *plan, elements) / num_reducers));
+  std::vector<TreeRoot> roots;
+  std::vector<WorkerIndex> root_worker;
+  for (std::int32_t k = 0; k < num_reducers; ++k) {
+    tree::Schedule tree = schedule;
+    // Roots of one worker are neighbours, as the next layer may want them.
+    const std::int64_t spread =
+        std::int64_t{k} * std::min(num_reducers, schedule.num_machines) / num_reducers;
+    const auto root =
+        static_cast<tree::MachineIndex>((schedule.root + spread) % schedule.num_machines);
+    if (root != schedule.root && layer.element.commutative) {
+      std::vector<tree::MachineIndex> name(elements.workers.size());
+      std::iota(name.begin(), name.end(), 0);
+      std::swap(name[static_cast<std::size_t>(root)],
+                name[static_cast<std::size_t>(schedule.root)]);
+      tree::RenameMachines(name, tree);
+    }
+    const absl::StatusOr<tree::RunList> runs = tree::FollowRuns(tree);
+    if (!runs.ok()) return runs.status();
+    options.join_result = ResultsNeedAJoin(*runs);
+    const std::int64_t begin = k == 0 ? 0 : (*cuts)[static_cast<std::size_t>(k) - 1];
+    const std::int64_t size = (*cuts)[static_cast<std::size_t>(k)] - begin;
+    const std::size_t first_of_tree = plan->sections.size();
+    // Timed by the bytes of a typical partial result, addressed by the places of the element.
+    const std::vector<std::int64_t> byte_borders = Borders(0, tree_bytes, tree.segment_units);
+    const std::vector<std::int64_t> borders = Borders(begin, size, tree.segment_units);
+    absl::StatusOr<std::vector<StepIndex>> results =
+        tree::AppendReduction(tree, joined, tree_bytes, 0, plan, options);
+    if (!results.ok()) return results.status();
+    const auto place_of = [&](std::int64_t byte) {
+      return borders[static_cast<std::size_t>(
+          std::lower_bound(byte_borders.begin(), byte_borders.end(), byte) - byte_borders.begin())];
+    };
+    for (std::size_t i = first_of_tree; i < plan->sections.size(); ++i) {
+      IndexRange& range = *plan->sections[i].indexes;
+      range = {place_of(range.begin), place_of(range.end)};
+    }
+    TreeRoot& made = roots.emplace_back();
+    made.results = *std::move(results);
+    root_worker.push_back(elements.workers[static_cast<std::size_t>(tree.root)]);
+    for (const tree::SegmentRun& run : runs->results) {
+      const IndexRange held{borders[static_cast<std::size_t>(run.segment_begin)],
+                            borders[static_cast<std::size_t>(run.segment_end)]};
+      if (made.results.size() > 1 || made.places.empty()) made.places.push_back(held);
+      made.places.back().end = held.end;
+    }
+  }
+  // The reduce steps stand behind all combine steps, so that the next layer finds them together.
+  Seconds end_s = *std::max_element(elements.ready_s.begin(), elements.ready_s.end());
+  for (const ComputeStep& step : plan->steps) {
+    if (step.kind == StepKind::kCombine) end_s = std::max(end_s, step.start_s + step.duration_s);
+  }
+  const auto share_below = [&](std::int64_t place) {
+    const double position = static_cast<double>(place) / static_cast<double>(places);
+    const bool vector = layer.element.kind == ElementShape::Kind::kVector;
+    return vector ? position : ShareBelow(layer.key_weights, position);
+  };
+  const auto first_reducer = static_cast<StepIndex>(plan->steps.size());
+  for (std::int32_t k = 0; k < num_reducers; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    ComputeStep reduce;
+    reduce.kind = StepKind::kReduce;
+    reduce.layer = options.layer;
+    reduce.index_in_layer = k;
+    reduce.worker = root_worker[at];
+    const std::int64_t begin = k == 0 ? 0 : (*cuts)[at - 1];
+    reduce.key_begin = static_cast<double>(begin) / static_cast<double>(places);
+    reduce.key_end = static_cast<double>((*cuts)[at]) / static_cast<double>(places);
+    reduce.load_fraction = share_below((*cuts)[at]) - share_below(begin);
+    reduce.output_bytes =
+        std::llround(layer.output_ratio.value * made_bytes * reduce.load_fraction);
+    reduce.start_s = end_s;
+    for (std::size_t i = 0; i < roots[at].results.size(); ++i) {
+      const StepIndex result = roots[at].results[i];
+      plan->sections.push_back({result, first_reducer + k, 0, roots[at].places[i]});
+      reduce.after_steps.push_back(result);
+    }
+    plan->steps.push_back(std::move(reduce));
+  }
+  TreeSizes(shape, cluster, elements, plan).Size(first_section, plan->sections.size());
+  for (auto s = static_cast<std::size_t>(first_reducer); s < plan->steps.size(); ++s) {
+    ComputeStep& reduce = plan->steps[s];
+    const double rate = cluster.workers[static_cast<std::size_t>(reduce.worker)].compute_rate;
+    reduce.duration_s = layer.startup_s.value + static_cast<double>(reduce.input_bytes) *
+                                                    layer.reduce_seconds_per_byte.value / rate;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace weir::planner

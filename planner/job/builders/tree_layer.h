@@ -1,0 +1,56 @@
+#pragma once
+
+// One reduce layer by reduction trees: combine steps from the steps before it to one root a
+// reducer. Upstream: tree_plan. Downstream: planner/tree, Plan.
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "planner/job/job_shape.h"
+#include "planner/plan/plan.h"
+#include "planner/tree/schedule.h"
+
+namespace weir::planner {
+
+/// What feeds the trees of one layer: its makers, joined where a worker has several.
+struct TreeElements {
+  /// Position in JobShape::layers.
+  std::size_t layer = 0;
+  /// Maker steps (mappers, or reducers of the layer before) of each machine, and its worker.
+  /// Machines stand in the order of their first makers.
+  std::vector<std::vector<StepIndex>> makers;
+  std::vector<WorkerIndex> workers;
+  /// What each maker brings to a union, in the unit of ElementBytes (bytes of input, or of output).
+  std::vector<double> part_of_step;  // by StepIndex
+  /// When each machine has its element, as far as it was planned.
+  std::vector<Seconds> ready_s;
+};
+
+/// Returns the elements that the steps [first, end of plan.steps) of the layer before make. Errors:
+/// kFailedPrecondition when operands must keep their order and a worker's steps are no neighbours.
+absl::StatusOr<TreeElements> ElementsOf(const JobShape& shape, const Plan& plan, std::size_t layer,
+                                        StepIndex first);
+
+/// Returns what a message of a tree moves, about: the mean of an element and of the union of all.
+double TypicalPartialBytes(const JobShape& shape, const Plan& plan, const TreeElements& elements);
+
+/// Adds the combine steps of one tree a reducer, their sections and transfers, then the reduce
+/// steps, which stand last.
+///
+/// Model: `schedule` reduces what one root gets; roots of a commutative operation are on
+///   the machines from schedule.root on, in blocks where there are more of them. Reducer k has the
+///   keys of its root; keys are cut at whole places by the layer's key weights. A section has the
+///   bytes that its places have of the union of its operands (ElementBytes). A combine step takes
+///   the layer's step overhead and combine_seconds_per_byte of what arrives; a reduce step as
+///   DraftReducers says, of the combined bytes, and makes output_ratio of what was made before it
+///   was combined.
+/// Wanted starts are those of the schedule; OrderByStart orders the plan.
+/// Requires: plan->compute_order is empty; the schedule has one machine an element.
+/// Errors: kInvalidArgument where a vector has fewer places than reducers; those of
+/// AppendReduction.
+absl::Status AppendTreeLayer(const JobShape& shape, const ClusterProfile& cluster,
+                             const TreeElements& elements, const tree::Schedule& schedule,
+                             std::int32_t num_reducers, Plan* plan);
+
+}  // namespace weir::planner

@@ -1,0 +1,76 @@
+// Properties of plans by reduction trees, of random jobs and clusters: feasible, predicted as
+// planned, never below the proven bound, in order where operands have one.
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+
+#include "planner/job/builders/plan_job.h"
+#include "planner/job/builders/tree_plan.h"
+#include "planner/job/job_bound.h"
+#include "planner/plan/check_combined.h"
+#include "planner/plan/check_plan.h"
+#include "planner/plan/predict/predict.h"
+#include "tests/unit/planner_job/random_job.h"
+
+namespace weir::planner {
+namespace {
+
+ElementShape DrawElement(double combine_seconds_per_byte) {
+  ElementShape element;
+  element.kind = *rc::gen::element(ElementShape::Kind::kTable, ElementShape::Kind::kTable,
+                                   ElementShape::Kind::kVector, ElementShape::Kind::kNone);
+  element.places = std::int64_t{1} << 30;
+  if (element.kind == ElementShape::Kind::kVector) {
+    element.places = *rc::gen::element(16, 100, 100'000);
+    element.place_bytes = *rc::gen::element(1, 8);
+  }
+  element.commutative = *rc::gen::arbitrary<bool>();
+  element.splits = *rc::gen::element(true, true, true, false);
+  element.combine_seconds_per_byte.value = combine_seconds_per_byte;
+  return element;
+}
+
+RandomJob DrawCombinedJob() {
+  RandomJob job = DrawJob(JobKind::kAny);
+  const double rate =
+      *rc::gen::element(0.0, 1.0, 20.0) / static_cast<double>(job.shape.input_bytes + 1);
+  for (LayerShape& layer : job.shape.layers) {
+    layer.element = DrawElement(rate);
+    if (!layer.element.splits) layer.num_reducers = std::min(layer.num_reducers, 1);
+  }
+  RC_PRE(CanCombine(job.shape));
+  return job;
+}
+
+bool KeepsOrder(const JobShape& shape) {
+  for (const LayerShape& layer : shape.layers) {
+    if (layer.element.combines() && layer.element.commutative) return false;
+  }
+  return true;
+}
+
+RC_GTEST_PROP(TreePlanProperty, PlanIsFeasiblePredictedAndAboveTheBound, ()) {
+  const RandomJob job = DrawCombinedJob();
+  const absl::StatusOr<Plan> shuffle =
+      PlanJob(job.shape, job.cluster, PlanningOptions{PlanMethod::kEven});
+  RC_ASSERT(shuffle.ok());
+  const absl::StatusOr<TreePlans> trees = TreePlansOfJob(job.shape, job.cluster, *shuffle);
+  RC_LOG() << trees.status() << "\n";
+  RC_ASSERT(trees.ok());
+  const Plan& plan = trees->plan;
+  const absl::Status checked = CheckPlan(plan);
+  RC_LOG() << trees->candidates[0].name << ": " << checked << "\n";
+  RC_ASSERT(checked.ok());
+  const Seconds makespan_s = Predict(plan)->makespan_s;
+  RC_ASSERT(std::abs(makespan_s - plan.summary.makespan_s) <= 1e-9 * makespan_s);
+  RC_ASSERT(makespan_s == trees->candidates[0].makespan_s);
+  RC_ASSERT(CombinedLowerBound(job.shape, job.cluster) <= makespan_s * (1 + 1e-9));
+  RC_ASSERT(plan.transfer_order == TransferOrder::kStrict);
+  if (KeepsOrder(job.shape)) RC_ASSERT(CheckOperandOrder(plan) == absl::OkStatus());
+}
+
+}  // namespace
+}  // namespace weir::planner
