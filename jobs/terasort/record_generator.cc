@@ -1,11 +1,10 @@
 #include "jobs/terasort/record_generator.h"
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <string_view>
 
+#include "jobs/records/random_numbers.h"
 #include "jobs/terasort/sort_records.h"
 
 namespace weir::terasort {
@@ -22,38 +21,21 @@ constexpr int kSkewedKeyBits = 24;
 
 constexpr char kHexDigits[] = "0123456789ABCDEF";
 
-// The output function of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number
-// generators", OOPSLA 2014): every bit of the input changes about half of the output.
-std::uint64_t Scramble(std::uint64_t bits) {
-  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
-  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
-  return bits ^ (bits >> 31);
-}
-
-// The step-th of the random numbers that belong to `seed` and `number`.
-std::uint64_t Random(std::uint64_t seed, std::uint64_t number, std::uint64_t step) {
-  constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
-  return Scramble(Scramble(Scramble(seed + kGoldenRatio) + number) + (step + 1) * kGoldenRatio);
-}
-
 struct KeyBits {
   std::uint64_t first = 0;   // eight bytes
   std::uint64_t second = 0;  // the last two, in the lower half
 };
 
 KeyBits UniformKey(std::uint64_t seed, std::uint64_t number) {
-  return {Random(seed, number, 0), Random(seed, number, 1)};
+  return {RandomOf(seed, number, 0), RandomOf(seed, number, 1)};
 }
 
 KeyBits SkewedKey(const GenerateOptions& options, std::uint64_t number) {
-  const double uniform = static_cast<double>(Random(options.seed, number, 0) >> 11) * 0x1p-53;
-  // The distribution function of the density x^-s on [0, 1) is x^(1-s).
-  const double place = std::pow(uniform, 1 / (1 - options.skew));
-  const auto rank = std::min<std::uint64_t>(
-      static_cast<std::uint64_t>(std::ldexp(place, kSkewedKeyBits)), (1u << kSkewedKeyBits) - 1);
+  const std::uint64_t rank =
+      SkewedRank(RandomOf(options.seed, number, 0), options.skew, 1u << kSkewedKeyBits);
   // What is below the rank belongs to the key, not to the record: equal ranks are equal keys.
-  return {rank << (64 - kSkewedKeyBits) | Random(options.seed, rank, 2) >> kSkewedKeyBits,
-          Random(options.seed, rank, 3)};
+  return {rank << (64 - kSkewedKeyBits) | RandomOf(options.seed, rank, 2) >> kSkewedKeyBits,
+          RandomOf(options.seed, rank, 3)};
 }
 
 void PutBigEndian(std::uint64_t bits, std::size_t bytes, char* out) {
@@ -77,7 +59,7 @@ void TeraRecords::Append(std::int64_t number, std::string& out) {
     record[kNumberAt + i] = kHexDigits[digits & 0xf];
   }
   put(kFillerAt - 4, "\x88\x99\xaa\xbb"sv);
-  std::uint64_t filler = Random(options_.seed, n, 4);
+  std::uint64_t filler = RandomOf(options_.seed, n, 4);
   for (std::size_t i = 0; i < kFillerLetters; ++i, filler >>= 4) {
     std::memset(record + kFillerAt + i * kFillerRepeats, kHexDigits[filler & 0xf], kFillerRepeats);
   }

@@ -9,9 +9,6 @@
 
 namespace weir::terasort {
 
-/// Above this most records would have one key.
-inline constexpr double kSkewMax = 0.95;
-
 /// Records laid out as those of gensort: 10 bytes of key, 00 11, the number of the record as 32
 /// hexadecimal digits, 88 99 aa bb, 48 bytes of filler, cc dd ee ff.
 ///

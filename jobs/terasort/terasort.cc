@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jobs/engine/make_program.h"
+#include "jobs/records/random_numbers.h"
 #include "jobs/terasort/record_check.h"
 #include "jobs/terasort/record_generator.h"
 #include "jobs/terasort/sort_records.h"
@@ -17,10 +18,7 @@ class Data : public JobData {
  public:
   absl::StatusOr<std::unique_ptr<RecordGenerator>> MakeGenerator(
       const GenerateOptions& options) const override {
-    if (!(options.skew >= 0 && options.skew <= kSkewMax)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the skew is ", options.skew, "; it must be from 0 to ", kSkewMax));
-    }
+    if (absl::Status status = CheckSkew(options); !status.ok()) return status;
     return std::make_unique<TeraRecords>(options);
   }
   std::unique_ptr<DataCheck> MakeCheck(DataOrder order) const override {

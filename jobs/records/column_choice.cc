@@ -1,0 +1,48 @@
+#include "jobs/records/column_choice.h"
+
+#include <utility>
+
+namespace weir {
+
+void ColumnChoice::AddParameters(std::vector<ParameterInfo>& parameters) {
+  ParameterInfo column;
+  column.name = "column";
+  column.help = "the column to look at, by name or number from 1; without one, all";
+  parameters.push_back(std::move(column));
+  ParameterInfo key;
+  key.name = "key";
+  key.help = "a result for each value of this column instead; needs 'column'";
+  parameters.push_back(std::move(key));
+  CsvColumns::AddParameters(parameters);
+}
+
+absl::StatusOr<ColumnChoice> ColumnChoice::Of(const ParameterValues& values) {
+  absl::StatusOr<CsvColumns> columns = CsvColumns::Of(values);
+  if (!columns.ok()) return columns.status();
+  ColumnChoice choice;
+  choice.columns = *std::move(columns);
+  if (values.at("column").empty()) {
+    if (!values.at("key").empty()) {
+      return absl::InvalidArgumentError("parameter 'key' needs 'column' beside it");
+    }
+    if (choice.columns.count() == 0) {
+      return absl::InvalidArgumentError(
+          "nothing says which columns there are: give their number (--set columns=N) or names "
+          "(--set header=NAME,NAME), or choose one (--set column=COLUMN)");
+    }
+    choice.end = choice.columns.count();
+    return choice;
+  }
+  const absl::StatusOr<std::size_t> column = choice.columns.Require(values, "column");
+  if (!column.ok()) return column.status();
+  choice.begin = *column;
+  choice.end = *column + 1;
+  if (!values.at("key").empty()) {
+    const absl::StatusOr<std::size_t> key = choice.columns.Require(values, "key");
+    if (!key.ok()) return key.status();
+    choice.key = *key;
+  }
+  return choice;
+}
+
+}  // namespace weir

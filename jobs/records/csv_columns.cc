@@ -1,0 +1,99 @@
+#include "jobs/records/csv_columns.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace weir {
+
+bool IsPlainText(std::string_view text) {
+  return std::none_of(text.begin(), text.end(),
+                      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+void CsvColumns::AddParameters(std::vector<ParameterInfo>& parameters) {
+  ParameterInfo header;
+  header.name = "header";
+  header.help = "names of the columns, as the first line has them; rows equal to it are left out";
+  parameters.push_back(std::move(header));
+  ParameterInfo columns;
+  columns.name = "columns";
+  columns.type = ParameterInfo::Type::kInteger;
+  columns.default_value = "0";
+  columns.min = 0;
+  columns.max = kCsvColumnsMax;
+  columns.help = "how many columns each row has; 0: as many as the header, or not checked";
+  parameters.push_back(std::move(columns));
+}
+
+absl::StatusOr<CsvColumns> CsvColumns::Of(const ParameterValues& values) {
+  CsvColumns columns;
+  std::int64_t count = 0;
+  if (!absl::SimpleAtoi(values.at("columns"), &count)) {
+    return absl::InvalidArgumentError("parameter 'columns' is not a number");
+  }
+  columns.count_ = static_cast<std::size_t>(count);
+  const std::string& header = values.at("header");
+  if (!header.empty()) {
+    CsvRows split;
+    if (!split.Split(header) || !IsPlainText(header)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "parameter 'header' is '", header, "', which is not a line of names parted by commas"));
+    }
+    for (const std::string_view name : split.row().fields) {
+      if (std::find(columns.names_.begin(), columns.names_.end(), name) != columns.names_.end()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("parameter 'header' names the column '", std::string(name), "' twice"));
+      }
+      columns.names_.emplace_back(name);
+    }
+    if (count > 0 && columns.names_.size() != columns.count_) {
+      return absl::InvalidArgumentError(absl::StrCat("parameter 'columns' is ", count,
+                                                     ", but 'header' has ", columns.names_.size(),
+                                                     " names"));
+    }
+    columns.count_ = columns.names_.size();
+  }
+  columns.SayMisfit();
+  return columns;
+}
+
+absl::StatusOr<std::size_t> CsvColumns::Require(const ParameterValues& values,
+                                                const std::string& parameter) {
+  const std::string& text = values.at(parameter);
+  std::size_t index = 0;
+  const auto named = std::find(names_.begin(), names_.end(), text);
+  std::int64_t number = 0;
+  if (named != names_.end()) {
+    index = static_cast<std::size_t>(named - names_.begin());
+  } else if (absl::SimpleAtoi(text, &number) && number >= 1 &&
+             number <= (count_ > 0 ? static_cast<std::int64_t>(count_) : kCsvColumnsMax)) {
+    index = static_cast<std::size_t>(number - 1);
+  } else {
+    const std::string names = names_.empty() ? "" : "a name of the header or ";
+    return absl::InvalidArgumentError(
+        absl::StrCat("parameter '", parameter, "' is '", text, "'; it must be ", names,
+                     "a number of a column from 1 to ", count_ > 0 ? count_ : kCsvColumnsMax));
+  }
+  least_ = std::max(least_, index + 1);
+  SayMisfit();
+  return index;
+}
+
+std::string CsvColumns::NameOf(std::size_t index) const {
+  return names_.empty() ? absl::StrCat(index + 1) : names_[index];
+}
+
+bool CsvColumns::HasNames(const CsvRow& row) const {
+  return std::equal(row.fields.begin(), row.fields.end(), names_.begin(), names_.end());
+}
+
+void CsvColumns::SayMisfit() {
+  misfit_ = count_ > 0
+                ? absl::StrCat("expected ", count_, count_ == 1 ? " field" : " fields")
+                : absl::StrCat("expected at least ", least_, least_ == 1 ? " field" : " fields");
+}
+
+}  // namespace weir
