@@ -64,7 +64,11 @@ class JobDefinition {
  public:
   virtual ~JobDefinition() = default;
   virtual const JobInfo& info() const = 0;
-  /// Requires: values passed CheckParameters.
+  /// Checks what CheckParameters cannot: values that must fit each other, or hold a list. Asked
+  /// when a job is submitted. Requires: values passed CheckParameters. Errors: kInvalidArgument
+  /// naming the parameter, the value and what is legal.
+  virtual absl::Status CheckValues(const ParameterValues& values) const;
+  /// Requires: values passed CheckParameters and CheckValues.
   virtual absl::StatusOr<std::unique_ptr<JobProgram>> MakeProgram(
       const ParameterValues& values) const = 0;
   /// What reduce layer `layer` (from 1) could combine before it reduces.

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "jobs/distinct/distinct.h"
 #include "jobs/onebrc/onebrc.h"
+#include "jobs/quantiles/quantiles.h"
 #include "jobs/sessions/sessions.h"
 #include "jobs/terasort/terasort.h"
 #include "jobs/weather/weather.h"
@@ -16,7 +18,9 @@ JobCatalog MakeJobCatalog() {
     const std::string name = job->info().name;
     catalog.emplace(name, std::move(job));
   };
+  add(distinct::MakeDefinition());
   add(onebrc::MakeDefinition());
+  add(quantiles::MakeDefinition());
   add(sessions::MakeDefinition());
   add(terasort::MakeDefinition());
   add(weather::MakeDefinition());

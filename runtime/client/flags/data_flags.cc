@@ -12,7 +12,8 @@ void AddGenerate(CLI::App& data, const TakeCommand& take) {
   std::shared_ptr<GenerateDataOptions> options;
   CLI::App& command =
       AddCommand(data, "generate", "Write records for a job to a file", kLocalGroup, take, options);
-  command.add_option("JOB", options->job, "Whose input to make (terasort)")->required();
+  command.add_option("JOB", options->job, "Whose input to make (distinct, quantiles, terasort)")
+      ->required();
   command.add_option("--records", options->records, "How many records")
       ->required()
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 50))
@@ -38,6 +39,7 @@ void AddGenerate(CLI::App& data, const TakeCommand& take) {
       "The same job, seed, skew and numbers give the same bytes, whatever the machine.\n"
       "Examples:\n"
       "  weir data generate terasort --records 10000000 -o records\n"
+      "  weir data generate quantiles --records 1000000 -o numbers.csv\n"
       "  weir data generate terasort --records 5000000 --first 5000000 --skew 0.5 -o in/second");
 }
 
@@ -46,7 +48,8 @@ void AddValidate(CLI::App& data, const TakeCommand& take) {
   CLI::App& command =
       AddCommand(data, "validate", "Check that records are whole, in order, and all there",
                  kLocalGroup, take, options);
-  command.add_option("JOB", options->job, "Whose output to check (terasort)")->required();
+  command.add_option("JOB", options->job, "Whose records to check (distinct, quantiles, terasort)")
+      ->required();
   command
       .add_option("PATH", options->paths,
                   "Files in order; a directory stands for its files by name")

@@ -54,6 +54,8 @@ absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& s
   }
   absl::StatusOr<ParameterValues> values = CheckParameters(job->second->info(), given);
   if (!values.ok()) return Invalid(std::string(values.status().message()));
+  absl::Status fit = job->second->CheckValues(*values);
+  if (!fit.ok()) return Invalid(std::string(fit.message()));
   absl::Status layers = CheckLayers(job->second->info(), spec);
   if (!layers.ok()) return layers;
   const auto method = planner::ParsePlanMethod(spec.plan_method());

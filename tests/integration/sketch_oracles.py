@@ -1,0 +1,52 @@
+"""Answers of independent libraries to the questions of sketches_test.py: arguments as JSON on stdin, the answer on stdout.
+
+Usage: sketch_oracles.py distinct|quantiles
+"""
+import collections
+import csv
+import json
+import sys
+
+import datasketches
+import ddsketch
+import numpy
+
+
+def rows(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        yield from csv.reader(file)
+
+
+def distinct(path):
+    """By key: the exact count, and the estimate of DataSketches' HyperLogLog with as many registers."""
+    sets = collections.defaultdict(set)
+    for key, value in rows(path):
+        sets[key].add(value)
+    answer = {}
+    for key, values in sets.items():
+        sketch = datasketches.hll_sketch(14, datasketches.tgt_hll_type.HLL_8)
+        for value in sorted(values):
+            sketch.update(value)
+        answer[key] = [len(values), sketch.get_estimate()]
+    return answer
+
+
+def quantiles(path, percentiles):
+    """By key: count, and for each percentile numpy's exact quantile and that of the authors' DDSketch."""
+    numbers = collections.defaultdict(list)
+    for key, number in rows(path):
+        numbers[key].append(float(number))
+    answer = {}
+    for key, values in numbers.items():
+        sketch = ddsketch.LogCollapsingLowestDenseDDSketch(relative_accuracy=0.01, bin_limit=2048)
+        for value in values:
+            sketch.add(value)
+        exact = numpy.quantile(numpy.array(values), [p / 100 for p in percentiles], method="lower")
+        answer[key] = [len(values), [[float(e), sketch.get_quantile_value(p / 100)]
+                                     for e, p in zip(exact, percentiles)]]
+    return answer
+
+
+if __name__ == "__main__":
+    question = {"distinct": distinct, "quantiles": quantiles}[sys.argv[1]]
+    json.dump(question(**json.load(sys.stdin)), sys.stdout)
