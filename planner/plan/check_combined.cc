@@ -21,7 +21,7 @@ std::string PlacesText(std::int64_t begin, std::int64_t end) {
   return absl::StrCat("places [", begin, ", ", end, ")");
 }
 
-bool Combines(const ComputeStep& step) { return step.kind->own_order; }
+bool Combines(const ComputeStep& step) { return step.kind->combines; }
 
 /// What a step holds of the places [begin, end): the sum of its operands' fingerprints. first and
 /// last: operands at its ends, where they are neighbours all through.

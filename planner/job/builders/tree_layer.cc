@@ -101,7 +101,7 @@ class TreeSizes {
     std::vector<Piece>& held = held_[step] = Folded(taken);
     ComputeStep& combine = StepAt(step);
     combine.input_bytes = in_bytes;
-    if (combine.kind != StepKind::kCombine) return;
+    if (!combine.kind->combines) return;
     combine.output_bytes = 0;
     for (const Piece& piece : held) combine.output_bytes += BytesOf(piece, piece.places);
     const Bytes work_bytes = arriving_bytes > 0 ? arriving_bytes : in_bytes;
@@ -351,7 +351,7 @@ absl::Status AppendTreeLayer(const JobShape& shape, const ClusterProfile& cluste
   // The reduce steps stand behind all combine steps, so that the next layer finds them together.
   Seconds end_s = *std::max_element(elements.ready_s.begin(), elements.ready_s.end());
   for (const ComputeStep& step : plan->steps) {
-    if (step.kind == StepKind::kCombine) end_s = std::max(end_s, step.start_s + step.duration_s);
+    if (step.kind->combines) end_s = std::max(end_s, step.start_s + step.duration_s);
   }
   const auto share_below = [&](std::int64_t place) {
     const double position = static_cast<double>(place) / static_cast<double>(places);

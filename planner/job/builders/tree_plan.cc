@@ -410,8 +410,7 @@ absl::StatusOr<TreePlans> TreePlansOfJob(const JobShape& shape, const ClusterPro
   absl::Status refusal = absl::FailedPreconditionError("nothing was tried");
   Seconds spent_s = 0;
   Seconds best_s = std::numeric_limits<double>::infinity();
-  const Seconds budget_s =
-      std::min(kTreePlanningMax, kPlanningPart * shuffle.summary.makespan_s);
+  const Seconds budget_s = std::min(kTreePlanningMax, kPlanningPart * shuffle.summary.makespan_s);
   for (const std::vector<MapperDraft>& mappers : splits) {
     for (const TreeWay& way : planner.Ways(mappers)) {
       if (spent_s > budget_s && !plans.candidates.empty()) break;
