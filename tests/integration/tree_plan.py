@@ -23,6 +23,8 @@ class TreePlan:
         self.num_workers = int(self.plan["network"]["num_workers"])
         assert [step.get("worker", 0) for step in maps] == list(range(self.num_workers)), "a map step a worker"
         assert not self.plan["network"].get("cuts"), "times below know no cuts"
+        for step in maps:
+            step["output_bytes"] = str(self.element_bytes)
         self.plan.update(steps=maps, sections=[], transfers=[], transfer_order="TRANSFER_ORDER_STRICT",
                          method="tree of a test", lower_bound_s=0)
         for key in ("plan_id", "channel_order", "fetch_limit"):
