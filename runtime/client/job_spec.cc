@@ -42,6 +42,7 @@ v1::JobSpec MakeJobSpec(const JobOptions& job, CommandHost& host) {
   spec.set_plan_method(job.plan_method);
   spec.set_write_mode(job.write_mode);
   spec.set_codec(job.codec);
+  spec.set_combine(job.combine);
   if (job.no_sample) spec.set_sampling("off");
   spec.set_deadline_ms(absl::ToInt64Milliseconds(job.deadline));
   spec.set_submitter(host.user);

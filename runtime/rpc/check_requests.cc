@@ -137,6 +137,8 @@ absl::Status CheckSpec(const v1::JobSpec& spec, bool needs_output) {
                  kNameBytesMax),
       CheckRange("length of codec", static_cast<std::int64_t>(spec.codec().size()), 0,
                  kNameBytesMax),
+      CheckRange("length of combine", static_cast<std::int64_t>(spec.combine().size()), 0,
+                 kNameBytesMax),
       CheckRange("length of idempotency_key",
                  static_cast<std::int64_t>(spec.idempotency_key().size()), 0, kNameBytesMax),
       spec.submitter().empty() ? absl::OkStatus() : CheckOneLine("submitter", spec.submitter()));

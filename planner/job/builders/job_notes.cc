@@ -121,15 +121,17 @@ std::string BoundNote(const Plan& plan) {
   const PlanSummary& summary = plan.summary;
   if (summary.lower_bound_s <= 0) return "";
   const bool any_split = summary.method == "load";
+  const bool tree = summary.method == "tree";
   return absl::StrCat(
-      any_split ? "No split of the load and no transfer order takes less than "
-                : "With these chunks and load fractions no transfer order takes less than ",
+      tree        ? "By computing alone, no reduction tree takes less than "
+      : any_split ? "No split of the load and no transfer order takes less than "
+                  : "With these chunks and load fractions no transfer order takes less than ",
       ReadableSeconds(summary.lower_bound_s), "; this plan is ",
       ReadablePercent(std::max(0.0, summary.makespan_s / summary.lower_bound_s - 1)),
       " above that.");
 }
 
-std::string GuessedNote(const JobShape& shape, const ClusterProfile& cluster) {
+std::string GuessedNote(const JobShape& shape, const ClusterProfile& cluster, bool by_tree) {
   std::vector<std::string> guessed;
   const auto add = [&guessed](const Known& known, const char* name) {
     if (known.origin == Origin::kDefault) guessed.push_back(name);
@@ -142,6 +144,12 @@ std::string GuessedNote(const JobShape& shape, const ClusterProfile& cluster) {
       });
   if (reduce_guessed) guessed.push_back("reduce rate");
   if (cluster.network_origin == Origin::kDefault) guessed.push_back("network rate");
+  const bool combined =
+      by_tree && std::any_of(shape.layers.begin(), shape.layers.end(), [](const LayerShape& layer) {
+        return layer.element.combines() &&
+               layer.element.combine_seconds_per_byte.origin == Origin::kDefault;
+      });
+  if (combined) guessed.push_back("combine rate");
   if (guessed.empty()) return "";
   return absl::StrCat("Guessed, not measured: ", absl::StrJoin(guessed, ", "),
                       ". Predicted times are rough until they are known.");
@@ -206,11 +214,13 @@ std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& 
 
 std::vector<std::string> JobNotes(const JobShape& shape, const ClusterProfile& cluster,
                                   const Plan& plan) {
-  std::vector<std::string> notes = {
-      LimitNote(shape, cluster, plan), InPlaceNote(plan),
-      StoreNote(cluster, plan),        UncutNote(shape, cluster, plan),
-      IdleWorkersNote(cluster, plan),  BoundNote(plan),
-      GuessedNote(shape, cluster)};
+  std::vector<std::string> notes = {LimitNote(shape, cluster, plan),
+                                    InPlaceNote(plan),
+                                    StoreNote(cluster, plan),
+                                    UncutNote(shape, cluster, plan),
+                                    IdleWorkersNote(cluster, plan),
+                                    BoundNote(plan),
+                                    GuessedNote(shape, cluster, plan.summary.method == "tree")};
   notes.erase(std::remove(notes.begin(), notes.end(), std::string()), notes.end());
   return notes;
 }

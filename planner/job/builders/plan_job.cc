@@ -3,6 +3,8 @@
 #include "planner/job/builders/plan_job.h"
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +18,9 @@
 #include "planner/job/builders/job_notes.h"
 #include "planner/job/builders/load_plan.h"
 #include "planner/job/builders/one_more_notes.h"
+#include "planner/job/builders/tree_plan.h"
 #include "planner/job/check_job.h"
+#include "planner/job/job_bound.h"
 #include "planner/job/packed_shape.h"
 #include "planner/order/planning_effort.h"
 
@@ -96,6 +100,109 @@ absl::StatusOr<Built> BuildBest(const JobShape& shape, const ClusterProfile& clu
   return packed;
 }
 
+/// Builds the best plan by trees, packed as the shuffle is or not at all; adds what else was tried
+/// to `tried`.
+absl::StatusOr<Built> BuildTrees(const JobShape& shape, const ClusterProfile& cluster,
+                                 const Plan& shuffle, std::vector<JobCandidate>* tried) {
+  const std::vector<Codec> none(shape.layers.size(), Codec::kNone);
+  std::vector<std::vector<Codec>> packings;
+  if (Packs(shuffle.run_codec)) packings.push_back(shuffle.run_codec);
+  if (packings.empty() || !shape.codec) packings.push_back(none);
+  absl::StatusOr<Built> best = absl::InternalError("nothing was tried");
+  for (const std::vector<Codec>& codecs : packings) {
+    Built built;
+    built.shape = PackedShape(shape, cluster, codecs);
+    absl::StatusOr<TreePlans> trees = TreePlansOfJob(built.shape, cluster, shuffle);
+    if (!trees.ok()) {
+      if (!best.ok()) best = trees.status();
+      continue;
+    }
+    const bool first = !best.ok();
+    built.plan = std::move(trees->plan);
+    if (Packs(codecs)) built.plan.run_codec = codecs;
+    if (first || built.plan.summary.makespan_s < best->plan.summary.makespan_s) {
+      *tried = std::move(trees->candidates);
+      best = std::move(built);
+    }
+  }
+  return best;
+}
+
+/// The job stored as one file: what a shuffle takes to end as a tree does.
+absl::StatusOr<Plan> BuildGathered(const JobShape& shape, const ClusterProfile& cluster,
+                                   const PlanningOptions& options) {
+  JobShape gathered = shape;
+  gathered.store.write = FinalWrite::kOne;
+  return BuildPlan(gathered, cluster, options, 0.25);
+}
+
+/// What was compared, the shortest first, and which of them was taken.
+std::vector<std::string> CombineNotes(std::vector<JobCandidate> tried, const std::string& taken) {
+  std::stable_sort(tried.begin(), tried.end(), [](const JobCandidate& a, const JobCandidate& b) {
+    return a.makespan_s < b.makespan_s;
+  });
+  const auto winner = std::find_if(tried.begin(), tried.end(), [&](const JobCandidate& candidate) {
+    return candidate.name == taken;
+  });
+  const auto other = winner == tried.begin() ? tried.begin() + 1 : tried.begin();
+  std::string chosen =
+      absl::StrCat("Of ", tried.size(), " ways to bring partial results together: ", taken, ", ",
+                   ReadableSeconds(winner->makespan_s));
+  if (other != tried.end()) {
+    const double margin = winner->makespan_s > 0 ? other->makespan_s / winner->makespan_s - 1 : 0;
+    absl::StrAppend(&chosen, "; next ", other->name, ", ", ReadableSeconds(other->makespan_s), ", ",
+                    ReadablePercent(std::abs(margin)), margin < 0 ? " shorter" : " longer");
+  }
+  std::vector<std::string> notes = {chosen + "."};
+  for (const JobCandidate& candidate : tried) {
+    notes.push_back(absl::StrCat("Compared: ", candidate.name, ": ",
+                                 ReadableSeconds(candidate.makespan_s), "."));
+  }
+  return notes;
+}
+
+/// Takes a tree instead of the shuffle where that was asked for, or is predicted to end sooner.
+absl::Status ChooseCombined(const JobShape& shape, const ClusterProfile& cluster,
+                            const PlanningOptions& options, Built& built) {
+  const CombineChoice choice = options.combine.value_or(CombineChoice::kAuto);
+  if (choice == CombineChoice::kTree && !CanCombine(shape)) {
+    return absl::InvalidArgumentError(CannotCombineText(shape.job));
+  }
+  const bool load = options.method == PlanMethod::kLoad;
+  if (choice == CombineChoice::kShuffle || !CanCombine(shape) ||
+      (choice == CombineChoice::kAuto && !load)) {
+    return absl::OkStatus();
+  }
+  const Seconds shuffle_s = built.plan.summary.makespan_s;
+  const Seconds wanted_s = shuffle_s * (1 - kTreeGain);
+  // Whoever asked wants to see the trees, others only those that win.
+  if (!options.combine && CombinedLowerBound(built.shape, cluster) > wanted_s) {
+    return absl::OkStatus();
+  }
+  std::vector<JobCandidate> tried;
+  absl::StatusOr<Built> trees = BuildTrees(shape, cluster, built.plan, &tried);
+  if (!trees.ok() && choice == CombineChoice::kTree) return trees.status();
+  if (!trees.ok()) return absl::OkStatus();
+  const bool takes_tree =
+      choice == CombineChoice::kTree || trees->plan.summary.makespan_s < wanted_s;
+  if (!takes_tree && !options.combine) return absl::OkStatus();
+  const bool one_file = shape.store.write == FinalWrite::kOne;
+  const std::string shuffled = one_file ? "shuffle, gathered into one file" : "shuffle";
+  const std::string taken = takes_tree ? tried.front().name : shuffled;
+  tried.push_back({shuffled, shuffle_s});
+  if (!one_file) {
+    if (const absl::StatusOr<Plan> gathered = BuildGathered(built.shape, cluster, options);
+        gathered.ok()) {
+      tried.push_back({"shuffle, gathered into one file", gathered->summary.makespan_s});
+    }
+  }
+  if (takes_tree) built = *std::move(trees);
+  for (std::string& note : CombineNotes(std::move(tried), taken)) {
+    built.plan.summary.notes.push_back(std::move(note));
+  }
+  return absl::OkStatus();
+}
+
 // More at once than any cluster has workers.
 constexpr std::int32_t kFetchLimitMax = 1000;
 
@@ -121,6 +228,20 @@ absl::StatusOr<PlanningOptions> ParsePlanMethod(absl::string_view name) {
       kFetchLimitMax, ")"));
 }
 
+absl::StatusOr<std::optional<CombineChoice>> ParseCombineChoice(absl::string_view name) {
+  if (name.empty()) return std::nullopt;
+  if (name == "auto") return CombineChoice::kAuto;
+  if (name == "tree") return CombineChoice::kTree;
+  if (name == "shuffle") return CombineChoice::kShuffle;
+  return absl::InvalidArgumentError(absl::StrCat("unknown way to combine '", name.substr(0, 200),
+                                                 "'; ways are: ", kCombineChoices));
+}
+
+std::string CannotCombineText(absl::string_view job) {
+  return absl::StrCat("job ", job,
+                      " has no Combine, so partial results cannot meet on the way to its reducers");
+}
+
 absl::StatusOr<Plan> PlanJob(const JobShape& shape, const ClusterProfile& cluster,
                              const PlanningOptions& options) {
   absl::Status status = CheckCluster(cluster);
@@ -128,12 +249,14 @@ absl::StatusOr<Plan> PlanJob(const JobShape& shape, const ClusterProfile& cluste
   if (!status.ok()) return status;
   absl::StatusOr<Built> built = BuildBest(shape, cluster, options);
   if (!built.ok()) return built.status();
+  status = ChooseCombined(shape, cluster, options, *built);
+  if (!status.ok()) return status;
   Plan& plan = built->plan;
   plan.summary.numbers = JobNumbers(shape, cluster);
   for (std::string& note : JobNotes(shape, cluster, plan)) {
     plan.summary.notes.push_back(std::move(note));
   }
-  if (options.method == PlanMethod::kLoad) {
+  if (plan.summary.method == "load") {
     for (std::string& note : OneMoreNotes(built->shape, cluster, plan)) {
       plan.summary.notes.push_back(std::move(note));
     }

@@ -2,6 +2,10 @@
 
 // Chooses how a job is planned. The only planner entry that runtime/master calls.
 
+#include <cstdint>
+#include <optional>
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "planner/job/job_shape.h"
@@ -17,11 +21,35 @@ enum class PlanMethod {
               // at once, or from PlanningOptions::fetch_limit of them; for comparison
 };
 
+/// Whether layers that can be combined are, along reduction trees.
+enum class CombineChoice {
+  kAuto,     // where that is predicted to end sooner
+  kTree,     // always
+  kShuffle,  // never
+};
+
+/// Names of the choices, for messages.
+inline constexpr const char* kCombineChoices = "auto, tree, shuffle";
+
+/// How much sooner than a shuffle a tree must be predicted to end before kAuto prefers it: what a
+/// shuffle costs is known from more runs.
+inline constexpr double kTreeGain = 0.05;
+
 struct PlanningOptions {
   PlanMethod method = PlanMethod::kLoad;
   /// kFetchAll: see Plan::fetch_limit. Others: 0.
   std::int32_t fetch_limit = 0;
+  /// Nothing: kAuto, and the plan's notes tell of trees only where one is chosen. kAuto and kTree
+  /// that were asked for tell what was compared.
+  std::optional<CombineChoice> combine = std::nullopt;
 };
+
+/// Returns the choice of that name; nothing for an empty one. Errors: kInvalidArgument with the
+/// names that exist.
+absl::StatusOr<std::optional<CombineChoice>> ParseCombineChoice(absl::string_view name);
+
+/// Returns why trees cannot be asked for: "job sessions has no Combine, ...".
+std::string CannotCombineText(absl::string_view job);
 
 /// Returns the method of that name: "load", "even", "fetch-all", or "fetch-N" with N from 1 to 1000
 /// (at most N fetches at a time into one receiver). Empty = the default.
@@ -30,10 +58,16 @@ absl::StatusOr<PlanningOptions> ParsePlanMethod(absl::string_view name);
 
 /// Builds the plan of a job.
 ///
+/// Model: of a job that can be combined, method kLoad compares the shuffle with plans by trees
+///   (tree_plan.h) and takes a tree that is predicted to end sooner by kTreeGain. A tree of the
+///   last layer makes as many output files as reducers were asked for, else one: both are forms
+///   that "as many as the planner chooses" allows. With kTree the best tree is taken, whatever the
+///   method. Notes say what was compared, also a shuffle gathered into one file.
 /// Requires: shape and cluster checked field by field. Returns a plan that CheckPlan accepts.
-/// Errors: kInvalidArgument naming field, value and legal range; kFailedPrecondition when the
-///   cluster has no worker.
+/// Errors: kInvalidArgument naming field, value and legal range, or the job where it cannot be
+///   combined and kTree was asked for; kFailedPrecondition when the cluster has no worker.
 /// Thread-safety: pure. Same input, same plan.
+/// Checked by: tests/unit/planner_job/plan_job_test.cc, combine_choice_test.cc.
 absl::StatusOr<Plan> PlanJob(const JobShape& shape, const ClusterProfile& cluster,
                              const PlanningOptions& options);
 

@@ -50,6 +50,7 @@ struct JobOptions {
   std::string plan_file;  // run exactly this plan; empty = the planner's
   std::string write_mode;
   std::string codec;
+  std::string combine;
   bool no_sample = false;
   bool overwrite = false;
   absl::Duration deadline;

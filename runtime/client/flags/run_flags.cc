@@ -83,6 +83,12 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
                   "How to pack data before it moves between workers: auto (default; where it is "
                   "predicted to save time), none, lz4, zstd")
       ->type_name("NAME");
+  command
+      .add_option("--combine", job.combine,
+                  "How partial results meet: auto (default; along a reduction tree where that is "
+                  "predicted to end at least 5 % sooner), tree (one file, unless --reducers), "
+                  "shuffle")
+      ->type_name("NAME");
   command.add_flag("--no-sample", job.no_sample,
                    "Plan without running a small part of a large input before");
   if (needs_output) {

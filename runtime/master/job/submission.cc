@@ -40,6 +40,20 @@ absl::Status CheckLayers(const JobInfo& info, const v1::JobSpec& spec) {
       "give one number for all layers, or one for each layer");
 }
 
+/// A tree that was asked for needs something to combine.
+absl::Status CheckCombine(const JobDefinition& job, const ParameterValues& values,
+                          const v1::JobSpec& spec) {
+  const auto combine = planner::ParseCombineChoice(spec.combine());
+  if (!combine.ok()) return Invalid(std::string(combine.status().message()));
+  if (*combine != planner::CombineChoice::kTree) return absl::OkStatus();
+  const auto num_layers = static_cast<int>(job.info().rates.layers.size());
+  for (int layer = 1; layer <= num_layers; ++layer) {
+    if (job.Element(values, layer).kind != ElementKind::kNone) return absl::OkStatus();
+  }
+  return Invalid(planner::CannotCombineText(job.info().name),
+                 "leave --combine tree out, or choose a job that has one");
+}
+
 absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& spec) {
   const auto job = catalog.find(spec.job());
   if (job == catalog.end()) {
@@ -64,7 +78,7 @@ absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& s
   if (!store.ok()) return Invalid(std::string(store.status().message()));
   const auto codec = ParseCodecChoice(spec.codec());
   if (!codec.ok()) return Invalid(std::string(codec.status().message()));
-  return absl::OkStatus();
+  return CheckCombine(*job->second, *values, spec);
 }
 
 /// An overwrite would remove inputs that lie inside the old output.

@@ -1,5 +1,6 @@
 #include "runtime/master/planning/planning.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -67,8 +68,9 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
 void Planning::Plan(const InputList& input, const std::vector<RegisteredWorker>& workers,
                     absl::AnyInvocable<void(absl::StatusOr<PlannedJob>)> done) {
   const auto info = seams_.catalog.find(spec_.job());
-  const auto method = planner::ParsePlanMethod(spec_.plan_method());
+  auto method = planner::ParsePlanMethod(spec_.plan_method());
   if (info == seams_.catalog.end() || !method.ok()) return done(method.status());
+  method->combine = planner::ParseCombineChoice(spec_.combine()).value_or(std::nullopt);
   PlanKnowledge knowledge;
   knowledge.history = history();
   knowledge.sample = sampled_ ? &*sampled_ : nullptr;

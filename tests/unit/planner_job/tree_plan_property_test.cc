@@ -73,5 +73,20 @@ RC_GTEST_PROP(TreePlanProperty, PlanIsFeasiblePredictedAndAboveTheBound, ()) {
   if (KeepsOrder(job.shape)) RC_ASSERT(CheckOperandOrder(plan) == absl::OkStatus());
 }
 
+RC_GTEST_PROP(TreePlanProperty, AutoIsNeverWorseThanTheShuffleNorMuchWorseThanTheTree, ()) {
+  const RandomJob job = DrawCombinedJob();
+  const auto makespan_s = [&](CombineChoice choice) {
+    PlanningOptions options;
+    options.combine = choice;
+    const absl::StatusOr<Plan> plan = PlanJob(job.shape, job.cluster, options);
+    RC_ASSERT(plan.ok());
+    RC_ASSERT(CheckPlan(*plan) == absl::OkStatus());
+    return plan->summary.makespan_s;
+  };
+  const Seconds chosen_s = makespan_s(CombineChoice::kAuto);
+  RC_ASSERT(chosen_s <= makespan_s(CombineChoice::kShuffle));
+  RC_ASSERT(chosen_s * (1 - kTreeGain) <= makespan_s(CombineChoice::kTree) * (1 + 1e-9));
+}
+
 }  // namespace
 }  // namespace weir::planner
