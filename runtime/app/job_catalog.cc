@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "jobs/distinct/distinct.h"
+#include "jobs/histogram/histogram.h"
 #include "jobs/onebrc/onebrc.h"
 #include "jobs/quantiles/quantiles.h"
 #include "jobs/sessions/sessions.h"
@@ -19,6 +20,7 @@ JobCatalog MakeJobCatalog() {
     catalog.emplace(name, std::move(job));
   };
   add(distinct::MakeDefinition());
+  add(histogram::MakeDefinition());
   add(onebrc::MakeDefinition());
   add(quantiles::MakeDefinition());
   add(sessions::MakeDefinition());

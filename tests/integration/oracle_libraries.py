@@ -1,6 +1,6 @@
 """Independent libraries that results are compared with: numpy of Debian, others of PyPI in a virtual environment of their own.
 
-Upstream: tests beside this file. Downstream: sketch_oracles.py, in another process, because the interpreter that runs the
+Upstream: tests beside this file. Downstream: library_answers.py, in another process, because the interpreter that runs the
 tests need not be Debian's. What to install stands in deploy/packages.txt (set pypi); nothing else is touched.
 """
 import fcntl
@@ -48,11 +48,11 @@ def prepare():
 
 
 def ask(test, question, **arguments):
-    """Calls a function of sketch_oracles.py; skips the test, saying why, where there are no oracles."""
+    """Calls a function of library_answers.py; skips the test, saying why, where there are no oracles."""
     python, why = prepare()
     if python is None:
         test.skipTest(f"SKIPPED, no oracle: {why}")
-    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sketch_oracles.py")
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "library_answers.py")
     result = subprocess.run([python, script, question], input=json.dumps(arguments), stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, check=False, timeout=300)
     test.assertEqual(result.returncode, 0, result.stderr)

@@ -12,7 +12,9 @@ void AddGenerate(CLI::App& data, const TakeCommand& take) {
   std::shared_ptr<GenerateDataOptions> options;
   CLI::App& command =
       AddCommand(data, "generate", "Write records for a job to a file", kLocalGroup, take, options);
-  command.add_option("JOB", options->job, "Whose input to make (distinct, quantiles, terasort)")
+  command
+      .add_option("JOB", options->job,
+                  "Whose input to make (distinct, histogram, quantiles, terasort)")
       ->required();
   command.add_option("--records", options->records, "How many records")
       ->required()
@@ -48,7 +50,9 @@ void AddValidate(CLI::App& data, const TakeCommand& take) {
   CLI::App& command =
       AddCommand(data, "validate", "Check that records are whole, in order, and all there",
                  kLocalGroup, take, options);
-  command.add_option("JOB", options->job, "Whose records to check (distinct, quantiles, terasort)")
+  command
+      .add_option("JOB", options->job,
+                  "Whose records to check (distinct, histogram, quantiles, terasort)")
       ->required();
   command
       .add_option("PATH", options->paths,

@@ -1,6 +1,7 @@
-"""Answers of independent libraries to the questions of sketches_test.py: arguments as JSON on stdin, the answer on stdout.
+"""Answers of independent libraries to the questions of sketches_test.py and histogram_test.py: arguments as JSON on stdin, the
+answer on stdout.
 
-Usage: sketch_oracles.py distinct|quantiles
+Usage: library_answers.py distinct|histogram|quantiles
 """
 import collections
 import csv
@@ -47,6 +48,14 @@ def quantiles(path, percentiles):
     return answer
 
 
+def histogram(path, column, bins, low, high):
+    """numpy's counts and edges, and how many numbers lie below and above them."""
+    numbers = numpy.array([float(row[column]) for row in rows(path) if row[column]])
+    counts, edges = numpy.histogram(numbers, bins=bins, range=(low, high))
+    return [[int(count) for count in counts], [float(edge) for edge in edges], int((numbers < low).sum()),
+            int((numbers > high).sum())]
+
+
 if __name__ == "__main__":
-    question = {"distinct": distinct, "quantiles": quantiles}[sys.argv[1]]
+    question = {"distinct": distinct, "histogram": histogram, "quantiles": quantiles}[sys.argv[1]]
     json.dump(question(**json.load(sys.stdin)), sys.stdout)
