@@ -1,0 +1,174 @@
+// Broadcasts and all-reduces: their plans are accepted, predicted as scheduled, and bring everybody
+// what they should.
+
+#include "planner/tree/spreading.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "planner/plan/check_plan.h"
+#include "planner/plan/predict/predict.h"
+#include "planner/tree/spreading_plan.h"
+#include "planner/tree/tree_plan.h"
+#include "tests/unit/planner_tree/plan_execution.h"
+
+namespace weir::planner::tree {
+namespace {
+
+using Ranks = std::vector<std::int64_t>;
+
+constexpr Bytes kPlaceBytes = 8;
+
+ReductionProblem Problem(std::int32_t p, double bytes, double gamma, bool commutative = true,
+                         MachineIndex root = 0) {
+  ReductionProblem problem;
+  problem.num_machines = p;
+  problem.element_units = bytes;
+  problem.costs = {.alpha_s = 1e-4, .beta_s_per_unit = 1e-7, .gamma_s_per_unit = gamma};
+  problem.commutative = commutative;
+  problem.root = root;
+  problem.max_segments = 64;
+  return problem;
+}
+
+absl::StatusOr<Plan> PlanOf(const SpreadingSchedule& chosen, const ReductionProblem& problem) {
+  const auto bytes = static_cast<Bytes>(problem.element_units);
+  return SpreadingPlan(chosen,
+                       NetworkOf(problem.costs, problem.num_machines, problem.element_units, bytes),
+                       bytes, kPlaceBytes);
+}
+
+// What each worker holds at the end, by slice.
+std::vector<std::vector<Ranks>> Held(const Plan& plan, std::int64_t num_places) {
+  const auto values = ExecutePlan<Ranks>(
+      plan, num_places, kPlaceBytes, [](const ComputeStep& step) { return Ranks{step.worker}; },
+      [](const Ranks& left, const Ranks& right) {
+        Ranks both = left;
+        both.insert(both.end(), right.begin(), right.end());
+        return both;
+      });
+  EXPECT_TRUE(values.ok()) << values.status();
+  std::vector<std::vector<Ranks>> held(plan.compute_order.size());
+  if (!values.ok()) return held;
+  for (std::size_t worker = 0; worker < held.size(); ++worker) {
+    held[worker].resize(values->slice_begin.size());
+    for (const StepIndex step : plan.compute_order[worker]) {
+      for (std::size_t slice = 0; slice < values->slice_begin.size(); ++slice) {
+        const std::optional<Ranks>& value = values->of_step[At(step)][slice];
+        if (value.has_value()) held[worker][slice] = *value;
+      }
+    }
+  }
+  return held;
+}
+
+void ExpectSound(const Plan& plan, const SpreadingSchedule& chosen,
+                 const ReductionProblem& problem) {
+  EXPECT_EQ(CheckPlan(plan), absl::OkStatus());
+  const absl::StatusOr<Prediction> prediction = Predict(plan);
+  ASSERT_TRUE(prediction.ok()) << prediction.status();
+  // A message that wraps around is two transfers, each with its latency; whole places round.
+  const Seconds slack_s =
+      static_cast<double>(chosen.schedule.messages.size()) * problem.costs.alpha_s +
+      1e-7 * kPlaceBytes * static_cast<double>(chosen.schedule.segment_units.size());
+  EXPECT_LE(prediction->makespan_s, chosen.schedule.makespan_s + slack_s) << chosen.schedule.method;
+  EXPECT_LE(chosen.schedule.makespan_s, prediction->makespan_s * (1 + 1e-9) + slack_s);
+}
+
+TEST(SpreadingTest, EveryAllReduceGivesEverybodyAllOperands) {
+  for (std::int32_t p = 1; p <= 9; ++p) {
+    for (const double bytes : {8.0, 800.0, 80'000.0, 800'000.0}) {
+      for (const double gamma : {0.0, 1e-7, 1e-6}) {
+        for (const bool commutative : {true, false}) {
+          const ReductionProblem problem = Problem(p, bytes, gamma, commutative);
+          const auto chosen = ChooseAllReduce(problem);
+          ASSERT_TRUE(chosen.ok()) << chosen.status();
+          const auto plan = PlanOf(*chosen, problem);
+          ASSERT_TRUE(plan.ok()) << plan.status() << " " << chosen->schedule.method;
+          const std::string what = absl::StrCat(chosen->schedule.method, " p=", p, " ", bytes,
+                                                commutative ? "" : " ordered");
+          SCOPED_TRACE(what);
+          ExpectSound(*plan, *chosen, problem);
+          Ranks all(static_cast<std::size_t>(p));
+          for (std::int32_t i = 0; i < p; ++i) all[At(i)] = i;
+          for (const auto& worker : Held(*plan, static_cast<std::int64_t>(bytes) / kPlaceBytes)) {
+            for (Ranks value : worker) {
+              if (commutative) std::sort(value.begin(), value.end());
+              EXPECT_EQ(value, all);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(SpreadingTest, EveryBroadcastGivesEverybodyTheRootsOperand) {
+  for (std::int32_t p = 1; p <= 9; ++p) {
+    for (const double bytes : {8.0, 800.0, 80'000.0, 800'000.0}) {
+      for (const MachineIndex root : {0, p / 2, p - 1}) {
+        const ReductionProblem problem = Problem(p, bytes, 0, true, root);
+        const auto chosen = ChooseBroadcast(problem);
+        ASSERT_TRUE(chosen.ok()) << chosen.status();
+        const auto plan = PlanOf(*chosen, problem);
+        ASSERT_TRUE(plan.ok()) << plan.status();
+        SCOPED_TRACE(absl::StrCat(chosen->schedule.method, " p=", p, " ", bytes, " root ", root));
+        ExpectSound(*plan, *chosen, problem);
+        for (const auto& worker : Held(*plan, static_cast<std::int64_t>(bytes) / kPlaceBytes)) {
+          for (const Ranks& value : worker) EXPECT_EQ(value, Ranks{root});
+        }
+      }
+    }
+  }
+}
+
+// A broadcast takes as long as the reduction that it is backwards.
+TEST(SpreadingTest, ABroadcastIsAsLongAsAReductionThatCostsNothing) {
+  for (std::int32_t p = 2; p <= 33; ++p) {
+    const ReductionProblem problem = Problem(p, 1e6, 0);
+    const auto reduce = ChooseReduction(problem);
+    const auto spread = ChooseBroadcast(problem);
+    ASSERT_TRUE(reduce.ok() && spread.ok());
+    EXPECT_NEAR(spread->schedule.makespan_s, reduce->schedule.makespan_s,
+                0.02 * reduce->schedule.makespan_s)
+        << p;
+  }
+}
+
+// No port can carry less than 2 (p - 1) / p of the element, and long ones come close to that.
+TEST(SpreadingTest, LongAllReducesAreNearTheirBound) {
+  for (std::int32_t p = 2; p <= 33; ++p) {
+    const ReductionProblem problem = Problem(p, 1e8, 1e-10);
+    const auto chosen = ChooseAllReduce(problem);
+    ASSERT_TRUE(chosen.ok());
+    const Seconds bound_s = 2.0 * (p - 1) / p * 1e-7 * 1e8;
+    EXPECT_GE(chosen->schedule.makespan_s, bound_s * (1 - 1e-9)) << p;
+    EXPECT_LE(chosen->schedule.makespan_s, 1.03 * bound_s) << p << " " << chosen->schedule.method;
+  }
+}
+
+TEST(SpreadingTest, WhatDoesNotFitIsNamed) {
+  const ReductionProblem problem = Problem(3, 80, 0);
+  const auto chosen = ChooseAllReduce(problem);
+  ASSERT_TRUE(chosen.ok());
+  const NetworkModel network = NetworkOf(problem.costs, 3, 80, 80);
+  EXPECT_EQ(SpreadingPlan(*chosen, network, 81, 8).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(SpreadingPlan(*chosen, NetworkOf(problem.costs, 4, 80, 80), 80, 8).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  ReductionProblem wrong = problem;
+  wrong.root = 3;
+  EXPECT_EQ(ChooseAllReduce(wrong).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ChooseBroadcast(wrong).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace weir::planner::tree
