@@ -85,6 +85,16 @@ inline constexpr absl::Duration kCalibrationMax = absl::Seconds(600);
 /// A calibration that nobody asks after for this long ends: its user is gone, and jobs wait.
 inline constexpr absl::Duration kCalibrationUnasked = absl::Seconds(10);
 
+/// Members of a group that reduces: each holds two connections to every other one, within the 1024
+/// descriptors that a process may usually open.
+inline constexpr std::int64_t kGroupMembersMax = 256;
+/// Groups that wait for members at a time; a name costs a stranger nothing.
+inline constexpr std::int64_t kGroupsMax = 1000;
+/// Longest wait for the others of a group: a scheduler may start them minutes apart.
+inline constexpr absl::Duration kGroupWaitMax = absl::Seconds(600);
+/// A member that asks again gets the answer that it missed for so long.
+inline constexpr absl::Duration kGroupRemembered = absl::Seconds(60);
+
 /// What a worker measures at its start: together under half a second.
 inline constexpr absl::Duration kComputeProbeTime = absl::Milliseconds(20);  // four times
 inline constexpr std::int64_t kDiskProbeBytes = 64 << 20;

@@ -117,6 +117,7 @@ void Master::Impl::Shutdown(absl::AnyInvocable<void()> on_stopped) {
   life_ = Life::kStopping;
   on_stopped_.push_back(std::move(on_stopped));
   if (calibration_) calibration_->Cancel(absl::UnavailableError("the master is shutting down"));
+  AnswerJoins(groups_.EndAll(absl::UnavailableError("the master is shutting down")));
   // Jobs that have not begun stay in the journal as they are: the next master queues them again.
   absl::erase_if(runs_, [](const auto& run) { return run.second->queued(); });
   std::vector<std::string> ids;

@@ -13,6 +13,7 @@
 #include "runtime/env/callback_scope.h"
 #include "runtime/master/calibrate/calibration_run.h"
 #include "runtime/master/conduct/conductor_run.h"
+#include "runtime/master/groups/groups.h"
 #include "runtime/master/job/job_history.h"
 #include "runtime/master/job/job_registry.h"
 #include "runtime/master/job/job_run.h"
@@ -52,6 +53,9 @@ class Master::Impl {
   // master_calibrate.cc: users
   void Handle(rpc::Call<rpc::ListWorkers> call);
   void Handle(rpc::Call<rpc::Calibrate> call);
+
+  // master_groups.cc: members of groups
+  void Handle(rpc::Call<rpc::JoinGroup> call);
 
   // master_workers.cc: workers
   void Handle(rpc::Call<rpc::Register> call);
@@ -100,6 +104,8 @@ class Master::Impl {
   void StopIfIdle();
   /// OK when a report is of this master's time and its sender holds its lease.
   absl::Status CheckSender(const v1::Fence& fence, WorkerId worker) const;
+  void AnswerJoins(std::vector<Groups::Answer> answers);
+  void ScheduleGroupWatch();
   template <typename Report>
   absl::Status TakeReport(const Report& report);
   void FailJobOf(const v1::Fence& fence, WorkerId worker, const absl::Status& why);
@@ -133,6 +139,10 @@ class Master::Impl {
   /// The present calibration or the last one, whose result may still be asked for.
   std::unique_ptr<CalibrationRun> calibration_;
   bool watch_scheduled_ = false;
+  Groups groups_;
+  /// Members that wait for the others of their group, by member_key.
+  absl::btree_map<std::string, rpc::Reply<v1::JoinGroupResponse>> joins_;
+  bool group_watch_scheduled_ = false;
   std::vector<absl::AnyInvocable<void()>> on_stopped_;
   env::CallbackScope callbacks_;
 };

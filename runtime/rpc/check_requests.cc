@@ -236,6 +236,35 @@ absl::Status Register::Check(const Request& request) {
   return absl::OkStatus();
 }
 
+absl::Status JoinGroup::Check(const Request& request) {
+  const std::int64_t wait_ms_max = absl::ToInt64Milliseconds(limits::kGroupWaitMax);
+  absl::Status status =
+      FirstError(CheckOneLine("group", request.group()),
+                 CheckRange("size", request.size(), 1, limits::kGroupMembersMax),
+                 CheckOneLine("member_key", request.member_key()),
+                 CheckOneLine("endpoint", request.endpoint()),
+                 CheckRange("wait_ms", request.wait_ms(), 1, wait_ms_max),
+                 CheckRange("network.channels", request.network().channels(), 0, INT32_MAX));
+  if (!status.ok()) return status;
+  if (request.rank() < -1 || request.rank() >= request.size()) {
+    return Wrong("rank", absl::StrCat(request.rank()),
+                 absl::StrCat("between 0 and ", request.size() - 1, ", or -1 for any"));
+  }
+  const v1::GroupNetwork& network = request.network();
+  // Written so that NaN fails as well.
+  for (const double seconds :
+       {request.combine_s_per_byte(), network.seconds_per_byte(), network.latency_s()}) {
+    if (!(seconds >= 0 && seconds <= 1e6)) {
+      return Wrong("a measured time", absl::StrCat(seconds), "between 0 and 1e6 seconds");
+    }
+  }
+  if (!(network.pacing_fraction() >= 0 && network.pacing_fraction() <= 1)) {
+    return Wrong("network.pacing_fraction", absl::StrCat(network.pacing_fraction()),
+                 "between 0 and 1");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Heartbeat::Check(const Request& request) {
   absl::Status status =
       FirstError(CheckRange("number of progress entries", request.progress_size(), 0, kProgressMax),

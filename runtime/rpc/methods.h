@@ -82,11 +82,18 @@ struct Calibrate : Unary<JobService, v1::CalibrateRequest, v1::CalibrateResponse
   static constexpr char kName[] = "Calibrate";
   static absl::Status Check(const Request& request);
 };
+/// Answered when the last member has joined, or when the request's own wait is over.
+struct JoinGroup : Unary<JobService, v1::JoinGroupRequest, v1::JoinGroupResponse> {
+  static constexpr char kName[] = "JoinGroup";
+  // The longest wait that a request may name. A member that waits for less gives its own.
+  static constexpr absl::Duration kTimeout = limits::kGroupWaitMax;
+  static absl::Status Check(const Request& request);
+};
 
 struct JobService {
   static constexpr char kName[] = "weir.v1.JobService";
   using Methods = MethodList<Submit, Watch, GetStatus, ListJobs, Cancel, GetPlan, DryRun,
-                             ListWorkers, GetLogs, Calibrate>;
+                             ListWorkers, GetLogs, Calibrate, JoinGroup>;
 };
 
 // For workers; the master serves it.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/rpc/methods.h"
@@ -176,6 +177,37 @@ void ExpectJobsStayInTheirDirectory(MethodList<Methods...>) {
   EXPECT_EQ(all("j-20261121-105131-00ff"), std::vector<bool>(sizeof...(Methods), true));
   for (const char* id : {"", ".", "..", "a/b", "a b", "j\n"}) EXPECT_EQ(all(id), none) << id;
   EXPECT_EQ(all(std::string(65, 'a')), none);
+}
+
+TEST(CheckRequestsTest, JoinGroupNamesWhatIsWrong) {
+  v1::JoinGroupRequest good;
+  good.set_group("g");
+  good.set_size(3);
+  good.set_rank(-1);
+  good.set_member_key("k");
+  good.set_endpoint("127.0.0.1:7000");
+  good.set_wait_ms(1000);
+  EXPECT_EQ(JoinGroup::Check(good), absl::OkStatus());
+  const auto error_of = [&](const auto& change) {
+    v1::JoinGroupRequest request = good;
+    change(request);
+    const absl::Status refused = JoinGroup::Check(request);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+    return std::string(refused.message());
+  };
+  using R = v1::JoinGroupRequest;
+  EXPECT_THAT(error_of([](R& r) { r.set_group("a\nb"); }), testing::HasSubstr("group"));
+  EXPECT_THAT(error_of([](R& r) { r.set_size(0); }), testing::HasSubstr("size"));
+  EXPECT_THAT(error_of([](R& r) { r.set_size(257); }), testing::HasSubstr("size"));
+  EXPECT_THAT(error_of([](R& r) { r.set_rank(3); }), testing::HasSubstr("rank"));
+  EXPECT_THAT(error_of([](R& r) { r.set_rank(-2); }), testing::HasSubstr("rank"));
+  EXPECT_THAT(error_of([](R& r) { r.set_member_key(""); }), testing::HasSubstr("member_key"));
+  EXPECT_THAT(error_of([](R& r) { r.set_endpoint(""); }), testing::HasSubstr("endpoint"));
+  EXPECT_THAT(error_of([](R& r) { r.set_wait_ms(0); }), testing::HasSubstr("wait_ms"));
+  EXPECT_THAT(error_of([](R& r) { r.set_combine_s_per_byte(std::nan("")); }),
+              testing::HasSubstr("measured time"));
+  EXPECT_THAT(error_of([](R& r) { r.mutable_network()->set_pacing_fraction(2); }),
+              testing::HasSubstr("pacing_fraction"));
 }
 
 TEST(CheckRequestsTest, NoOrderLeavesTheDirectoryOfItsJob) {

@@ -1,0 +1,142 @@
+#include "runtime/master/groups/groups.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "runtime/base/limits.h"
+
+namespace weir::master {
+namespace {
+
+std::string NameOf(const v1::JoinGroupRequest& request) {
+  return request.rank() < 0 ? request.endpoint()
+                            : absl::StrCat(request.endpoint(), " (rank ", request.rank(), ")");
+}
+
+bool Given(const v1::GroupNetwork& network) { return network.seconds_per_byte() > 0; }
+
+}  // namespace
+
+std::vector<Groups::Answer> Groups::Join(const v1::JoinGroupRequest& request,
+                                         const v1::GroupNetwork& known, MonoTime now,
+                                         const Entropy& entropy) {
+  for (const Complete& group : complete_) {
+    if (const auto at = group.by_key.find(request.member_key()); at != group.by_key.end()) {
+      return {{request.member_key(), at->second}};
+    }
+  }
+  const auto refuse = [&](absl::Status why) -> std::vector<Answer> {
+    return {{request.member_key(), std::move(why)}};
+  };
+  if (!waiting_.contains(request.group()) &&
+      static_cast<std::int64_t>(waiting_.size()) >= limits::kGroupsMax) {
+    return refuse(absl::ResourceExhaustedError(
+        absl::StrCat(limits::kGroupsMax, " groups wait for members already; join later")));
+  }
+  Waiting& waiting = waiting_[request.group()];
+  const auto same = std::find_if(waiting.begin(), waiting.end(), [&](const Member& member) {
+    return member.request.member_key() == request.member_key();
+  });
+  if (same != waiting.end()) {
+    // It gave up its earlier call; the wait is the new one's.
+    *same = {request, now + absl::Milliseconds(request.wait_ms())};
+    return {};
+  }
+  for (const Member& member : waiting) {
+    if (member.request.size() != request.size()) {
+      return refuse(absl::FailedPreconditionError(absl::StrCat(
+          "group '", request.group(), "' waits for ", member.request.size(), " members, as ",
+          NameOf(member.request), " said; ", NameOf(request), " says ", request.size())));
+    }
+    if (request.rank() >= 0 && member.request.rank() == request.rank()) {
+      return refuse(absl::AlreadyExistsError(
+          absl::StrCat("rank ", request.rank(), " of group '", request.group(), "' is taken by ",
+                       member.request.endpoint(), "; ", request.endpoint(), " wants it too")));
+    }
+  }
+  waiting.push_back({request, now + absl::Milliseconds(request.wait_ms())});
+  if (static_cast<std::int32_t>(waiting.size()) < request.size()) return {};
+  std::vector<Answer> answers = Completed(waiting, known, entropy);
+  waiting_.erase(request.group());
+  Complete complete{{}, now + limits::kGroupRemembered};
+  for (const Answer& answer : answers) complete.by_key[answer.member_key] = *answer.response;
+  complete_.push_back(std::move(complete));
+  return answers;
+}
+
+std::vector<Groups::Answer> Groups::Completed(const Waiting& waiting, const v1::GroupNetwork& known,
+                                              const Entropy& entropy) {
+  std::vector<const v1::JoinGroupRequest*> by_rank(waiting.size(), nullptr);
+  for (const Member& member : waiting) {
+    if (member.request.rank() >= 0) by_rank[member.request.rank()] = &member.request;
+  }
+  auto free = by_rank.begin();
+  for (const Member& member : waiting) {
+    if (member.request.rank() >= 0) continue;
+    free = std::find(free, by_rank.end(), nullptr);
+    *free = &member.request;
+  }
+  v1::JoinGroupResponse response;
+  response.set_group_id(absl::StrFormat("%016x%016x", entropy[0], entropy[1]));
+  response.set_token(absl::StrFormat("%016x%016x", entropy[2], entropy[3]));
+  *response.mutable_network() = known;
+  for (auto request = by_rank.rbegin(); request != by_rank.rend(); ++request) {
+    if (Given((*request)->network())) *response.mutable_network() = (*request)->network();
+  }
+  for (const v1::JoinGroupRequest* request : by_rank) {
+    v1::JoinGroupResponse::Member& member = *response.add_members();
+    member.set_endpoint(request->endpoint());
+    member.set_combine_s_per_byte(request->combine_s_per_byte());
+  }
+  std::vector<Answer> answers;
+  for (std::size_t rank = 0; rank < by_rank.size(); ++rank) {
+    response.set_rank(static_cast<std::int32_t>(rank));
+    answers.push_back({by_rank[rank]->member_key(), response});
+  }
+  return answers;
+}
+
+std::vector<Groups::Answer> Groups::TimeOut(MonoTime now) {
+  std::vector<Answer> answers;
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    Waiting& waiting = at->second;
+    std::vector<std::string> present;
+    for (const Member& member : waiting) present.push_back(NameOf(member.request));
+    for (const Member& member : waiting) {
+      if (member.until > now) continue;
+      answers.push_back({member.request.member_key(),
+                         absl::DeadlineExceededError(absl::StrCat(
+                             "group '", at->first, "' has ", waiting.size(), " of ",
+                             member.request.size(), " members after ", member.request.wait_ms(),
+                             " ms: ", absl::StrJoin(present, ", ")))});
+    }
+    std::erase_if(waiting, [&](const Member& member) { return member.until <= now; });
+    at = waiting.empty() ? waiting_.erase(at) : std::next(at);
+  }
+  std::erase_if(complete_, [&](const Complete& group) { return group.until <= now; });
+  return answers;
+}
+
+std::optional<MonoTime> Groups::NextWake() const {
+  std::optional<MonoTime> next;
+  const auto take = [&](MonoTime when) { next = next ? std::min(*next, when) : when; };
+  for (const auto& [name, waiting] : waiting_) {
+    for (const Member& member : waiting) take(member.until);
+  }
+  for (const Complete& group : complete_) take(group.until);
+  return next;
+}
+
+std::vector<Groups::Answer> Groups::EndAll(const absl::Status& why) {
+  std::vector<Answer> answers;
+  for (const auto& [name, waiting] : waiting_) {
+    for (const Member& member : waiting) answers.push_back({member.request.member_key(), why});
+  }
+  waiting_.clear();
+  return answers;
+}
+
+}  // namespace weir::master
