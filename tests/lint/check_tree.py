@@ -22,6 +22,7 @@ BANNED_CALLS = re.compile(
 CALLS_ALLOWED = {
     "runtime/env/real/": "the one real implementation of the seams",
     "runtime/app/": "creates threads, reads the environment",
+    "runtime/reduce/": "a library in the process of its user, who brings neither loop nor clock",
 }
 # Kinds of steps are rows of tables (planner/plan/step_kind.h, runtime/task/step_kinds.h): code asks the row.
 KIND_ASKED_FOR = re.compile(r"[=!]=\s*(planner::)?StepKind::k|\bcase\s+(v1::)?STEP_KIND_|[=!]=\s*v1::STEP_KIND_")

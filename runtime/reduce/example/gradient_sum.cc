@@ -1,0 +1,43 @@
+// Sums a vector over several processes: one run of this program is one member.
+//
+//   weir master --listen 127.0.0.1:7117 --insecure &
+//   for rank in 0 1 2; do gradient_sum 127.0.0.1:7117 3 $rank & done
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <span>
+#include <vector>
+
+#include "runtime/reduce/reduce.h"  // installed: <weir/reduce.h>
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    std::cerr << "usage: gradient_sum MASTER SIZE RANK [TOKEN_FILE [ROUNDS]]\n";
+    return 2;
+  }
+  weir::reduce::GroupOptions options;
+  options.master = argv[1];
+  options.group = "gradients";
+  options.size = std::atoi(argv[2]);
+  options.rank = std::atoi(argv[3]);
+  if (argc > 4) options.token_file = argv[4];
+  const auto group = weir::reduce::Group::Join(options);
+  if (!group.ok()) {
+    std::cerr << group.status() << '\n';
+    return 1;
+  }
+  std::vector<double> gradient(1000);
+  for (int rounds = argc > 5 ? std::atoi(argv[5]) : 1; rounds > 0; --rounds) {
+    // Each member's share of a gradient; here simply its rank, so that the sum is known.
+    std::fill(gradient.begin(), gradient.end(), 1.0 + (*group)->rank());
+    const absl::Status done =
+        (*group)->AllReduce(std::span(gradient), weir::reduce::Operation::Sum());
+    if (!done.ok()) {
+      std::cerr << done << '\n';
+      return 1;
+    }
+  }
+  std::cout << "sum " << gradient[0] << " by " << (*group)->LastMethod() << '\n';
+  return 0;
+}

@@ -1,0 +1,83 @@
+// Group::Join: through a master, by gRPC.
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/limits.h"
+#include "runtime/env/real/asio_event_loop.h"
+#include "runtime/env/real/posix_storage.h"
+#include "runtime/env/real/token_file.h"
+#include "runtime/reduce/rendezvous.h"
+#include "runtime/reduce/steady_time.h"
+#include "runtime/rpc/grpc/grpc_clients.h"
+
+namespace weir::reduce {
+namespace {
+
+/// A master that is not there yet is asked again after this.
+constexpr absl::Duration kAskAgain = absl::Milliseconds(200);
+constexpr std::int64_t kTlsFileBytesMax = 1 << 20;
+
+absl::StatusOr<rpc::Security> SecurityOf(const GroupOptions& options) {
+  rpc::Security security;
+  if (!options.token_file.empty()) {
+    absl::StatusOr<std::string> token = env::ReadTokenFile(options.token_file, /*shared=*/true);
+    if (!token.ok()) return token.status();
+    security.token = *std::move(token);
+  }
+  if (options.tls_certificate.empty()) return security;
+  security.tls.emplace();
+  env::PosixStorage storage;
+  for (const auto& [file, into] :
+       {std::pair(&options.tls_certificate, &security.tls->certificate_pem),
+        std::pair(&options.tls_key, &security.tls->key_pem),
+        std::pair(&options.tls_authority, &security.tls->authority_pem)}) {
+    absl::StatusOr<std::string> text = storage.ReadFile(*file, kTlsFileBytesMax);
+    if (!text.ok()) return text.status();
+    *into = *std::move(text);
+  }
+  return security;
+}
+
+class MasterRendezvous final : public Rendezvous {
+ public:
+  MasterRendezvous(std::string master, rpc::Security security)
+      : clients_(loop_, std::move(security)), jobs_(clients_.ConnectJobs(master)) {}
+
+  absl::StatusOr<v1::JoinGroupResponse> Join(const v1::JoinGroupRequest& request) override {
+    const double until_s = SteadySeconds() + 1e-3 * request.wait_ms();
+    for (;;) {
+      std::optional<absl::StatusOr<v1::JoinGroupResponse>> answer;
+      // The master gives up first, and says who is missing.
+      const absl::Duration patience =
+          absl::Seconds(until_s - SteadySeconds()) + limits::kCallTimeout;
+      loop_.Post([&] {
+        jobs_->Send<rpc::JoinGroup>(
+            request, patience,
+            [&](absl::StatusOr<v1::JoinGroupResponse> came) { answer = std::move(came); });
+      });
+      loop_.RunUntil([&] { return answer.has_value(); });
+      if (!absl::IsUnavailable(answer->status()) || SteadySeconds() > until_s) return *answer;
+      bool waited = false;
+      loop_.Post([&] { loop_.RunAt(loop_.Now() + kAskAgain, [&] { waited = true; }); });
+      loop_.RunUntil([&] { return waited; });
+    }
+  }
+
+ private:
+  env::AsioEventLoop loop_;
+  rpc::GrpcClients clients_;
+  std::unique_ptr<rpc::JobApi> jobs_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Group>> Group::Join(const GroupOptions& options) {
+  absl::StatusOr<rpc::Security> security = SecurityOf(options);
+  if (!security.ok()) return security.status();
+  MasterRendezvous rendezvous(options.master, *std::move(security));
+  return JoinThrough(rendezvous, options);
+}
+
+}  // namespace weir::reduce

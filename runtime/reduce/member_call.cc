@@ -1,0 +1,412 @@
+#include "runtime/reduce/member_call.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/errno_status.h"
+#include "runtime/reduce/steady_time.h"
+
+namespace weir::reduce {
+namespace {
+
+/// A step that is predicted to take less runs where the data are, without a second thread.
+constexpr double kShortStepSeconds = 1e-4;
+/// Nothing has moved for so long: the others may have made another call.
+constexpr double kInquireSeconds = 0.1;
+/// Messages that wait to be combined, beyond which none is granted.
+constexpr std::int64_t kStagedBytesMax = 16 << 20;
+constexpr std::size_t kSpareBuffers = 16;
+
+bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+
+}  // namespace
+
+MemberCall::MemberCall(Member& member, const Signature& call, char* data,
+                       const Operation::Fold& fold)
+    : member_(member),
+      call_(call),
+      data_(data),
+      fold_(fold),
+      program_(member.last_->program),
+      plan_(member.last_->plan->plan),
+      run_(member.trace_.run),
+      begin_s_(SteadySeconds()),
+      arrivals_(program_.receives.size()) {
+  for (const MemberProgram::Send& send : program_.sends) granted_.push_back(send.granted);
+  while (next_grant_ < program_.receives.size() &&
+         program_.receives[next_grant_].bytes_before <= kWindowBytes) {
+    ++next_grant_;
+  }
+  run_.steps.assign(plan_.steps.size(), {0, -1});
+  run_.transfers.assign(plan_.transfers.size(), {0, -1});
+  run_.transfer_bytes.assign(plan_.transfers.size(), 0);
+  run_.transfer_in_flight_bytes.assign(plan_.transfers.size(), 0);
+  for (const planner::StepIndex step : plan_.compute_order[planner::At(member_.rank_)]) {
+    if (plan_.steps[planner::At(step)].kind->reads_input()) run_.steps[planner::At(step)] = {0, 0};
+  }
+}
+
+MemberCall::~MemberCall() {
+  member_.combine_.Finish();
+  member_.trace_.duration_s = Now();
+  run_.makespan_s = member_.trace_.duration_s;
+}
+
+double MemberCall::Now() const { return SteadySeconds() - begin_s_; }
+
+void MemberCall::Progress() {
+  last_progress_s_ = Now();
+  inquired_ = false;
+}
+
+bool MemberCall::Done() const {
+  return next_receive_ == program_.receives.size() && next_step_ == program_.steps.size() &&
+         next_send_ == program_.sends.size();
+}
+
+absl::Status MemberCall::Run() {
+  for (auto& [peer, header] : std::exchange(member_.early_, {})) {
+    if (absl::Status status = HearOne(peer, header); !status.ok()) return status;
+  }
+  for (;;) {
+    RunSteps();
+    if (Done()) return absl::OkStatus();
+    if (absl::Status status = Wait(); !status.ok()) return status;
+  }
+}
+
+absl::Status MemberCall::Wait() {
+  const std::int32_t size = member_.facts_.size;
+  std::vector<pollfd> polls;
+  std::vector<std::int32_t> heard;
+  for (std::int32_t peer = 0; peer < size; ++peer) {
+    if (peer == member_.rank_ || member_.answers_.left(peer)) continue;
+    heard.push_back(peer);
+    polls.push_back({member_.mesh_.to[planner::At(peer)].get(), POLLIN, 0});
+  }
+  const std::size_t flush_at = polls.size();
+  std::vector<std::int32_t> flushed;
+  for (std::int32_t peer = 0; peer < size; ++peer) {
+    if (peer == member_.rank_ || !member_.answers_.Flush(peer)) continue;
+    flushed.push_back(peer);
+    polls.push_back({member_.mesh_.from[planner::At(peer)].get(), POLLOUT, 0});
+  }
+  const std::size_t combine_at = polls.size();
+  if (member_.combine_.busy()) polls.push_back({member_.combine_.done_fd(), POLLIN, 0});
+  const std::size_t receive_at = polls.size();
+  if (next_receive_ < program_.receives.size()) {
+    const std::int32_t peer = program_.receives[next_receive_].peer;
+    polls.push_back({member_.mesh_.from[planner::At(peer)].get(), POLLIN, 0});
+  }
+  const std::size_t send_at = polls.size();
+  if (SendReady()) {
+    const std::int32_t peer = program_.sends[next_send_].peer;
+    polls.push_back({member_.mesh_.to[planner::At(peer)].get(), POLLOUT, 0});
+  }
+
+  const double silent_s = Now() - last_progress_s_;
+  const double timeout_s = absl::ToDoubleSeconds(member_.call_timeout_);
+  if (silent_s >= timeout_s && !member_.combine_.busy()) return TooLate();
+  if (silent_s >= kInquireSeconds && !inquired_) Inquire();
+  const double wait_s = inquired_ || member_.combine_.busy()
+                            ? std::clamp(timeout_s - silent_s, 0.001, 1.0)
+                            : std::max(kInquireSeconds - silent_s, 0.001);
+  if (::poll(polls.data(), polls.size(), static_cast<int>(wait_s * 1000) + 1) < 0) {
+    return errno == EINTR ? absl::OkStatus() : ErrnoStatus(errno, "poll");
+  }
+  for (std::size_t i = 0; i < heard.size(); ++i) {
+    if (polls[i].revents == 0) continue;
+    if (absl::Status status = Hear(heard[i]); !status.ok()) return status;
+  }
+  for (std::size_t i = 0; i < flushed.size(); ++i) {
+    if (polls[flush_at + i].revents != 0) member_.answers_.Flush(flushed[i]);
+  }
+  if (combine_at < receive_at && polls[combine_at].revents != 0 && member_.combine_.Taken())
+    StepDone();
+  if (receive_at < send_at && polls[receive_at].revents != 0) {
+    if (absl::Status status = Receive(); !status.ok()) return status;
+  }
+  if (send_at < polls.size() && polls[send_at].revents != 0) return Send();
+  return absl::OkStatus();
+}
+
+// --- Receiving.
+
+char* MemberCall::TargetOf(std::size_t receive) {
+  const MemberProgram::Receive& due = program_.receives[receive];
+  if (due.folds.empty()) return At(due.begin);
+  Arrival& arrival = arrivals_[receive];
+  const auto bytes = static_cast<std::size_t>((due.end - due.begin) * program_.place_bytes);
+  if (arrival.bytes.size() != bytes) {
+    if (!member_.spare_.empty()) {
+      arrival.bytes = std::move(member_.spare_.back());
+      member_.spare_.pop_back();
+    }
+    arrival.bytes.resize(bytes);
+    staged_bytes_ += static_cast<std::int64_t>(bytes);
+  }
+  return arrival.bytes.data();
+}
+
+absl::Status MemberCall::ReceiveHeader() {
+  const MemberProgram::Receive& due = program_.receives[next_receive_];
+  absl::StatusOr<FrameHeader> header = DecodeFrameHeader(header_);
+  if (!header.ok()) {
+    return absl::DataLossError(
+        absl::StrCat(member_.NameOf(due.peer), ": ", header.status().message()));
+  }
+  if (header->signature != call_) return member_.Differs(due.peer, header->signature, call_);
+  const auto expected = static_cast<std::uint64_t>((due.end - due.begin) * program_.place_bytes);
+  if (header->kind != FrameKind::kData || header->call != member_.calls_ ||
+      header->transfer != due.transfer || header->body_bytes != expected) {
+    return absl::DataLossError(
+        absl::StrCat(member_.NameOf(due.peer), " sent transfer ", header->transfer, " of call ",
+                     header->call, " (", header->body_bytes, " bytes); transfer ", due.transfer,
+                     " of call ", member_.calls_, " (", expected, " bytes) is due"));
+  }
+  run_.transfers[planner::At(due.transfer)].start_s = Now();
+  return absl::OkStatus();
+}
+
+absl::Status MemberCall::Receive() {
+  const MemberProgram::Receive& due = program_.receives[next_receive_];
+  const int fd = member_.mesh_.from[planner::At(due.peer)].get();
+  const std::int64_t whole = (due.end - due.begin) * program_.place_bytes;
+  for (;;) {
+    const bool in_header = header_bytes_ < kFrameHeaderBytes;
+    char* into = in_header ? header_ + header_bytes_ : TargetOf(next_receive_) + body_bytes_;
+    const std::size_t missing = in_header ? kFrameHeaderBytes - header_bytes_
+                                          : static_cast<std::size_t>(whole - body_bytes_);
+    if (missing > 0) {
+      const ssize_t got = ::recv(fd, into, missing, 0);
+      if (got < 0 && WouldBlock(errno)) return absl::OkStatus();
+      if (got <= 0) {
+        // Its last words may say why.
+        if (absl::Status heard = Hear(due.peer); !heard.ok()) return heard;
+        return absl::UnavailableError(absl::StrCat(
+            member_.NameOf(due.peer), member_.answers_.left(due.peer) ? " left the group" : " died",
+            " before it had sent its part of ", Describe(call_)));
+      }
+      Progress();
+      if (in_header) {
+        header_bytes_ += static_cast<std::size_t>(got);
+        if (header_bytes_ < kFrameHeaderBytes) continue;
+        if (absl::Status status = ReceiveHeader(); !status.ok()) return status;
+      } else {
+        body_bytes_ += got;
+        received_bytes_ += got;
+        GrantAhead();
+      }
+      if (body_bytes_ < whole) continue;
+    }
+    const char* body = TargetOf(next_receive_);
+    if (absl::Status sound = CheckBody(header_, body); !sound.ok()) {
+      return absl::DataLossError(
+          absl::StrCat("from ", member_.NameOf(due.peer), ": ", sound.message()));
+    }
+    run_.transfers[planner::At(due.transfer)].finish_s = Now();
+    run_.transfer_bytes[planner::At(due.transfer)] = whole;
+    arrivals_[next_receive_].done = true;
+    ++next_receive_;
+    header_bytes_ = 0;
+    body_bytes_ = 0;
+    GrantAhead();
+    return absl::OkStatus();
+  }
+}
+
+void MemberCall::GrantAhead() {
+  FrameHeader header;
+  header.kind = FrameKind::kGrant;
+  header.call = member_.calls_;
+  header.signature = call_;
+  while (next_grant_ < program_.receives.size()) {
+    const MemberProgram::Receive& next = program_.receives[next_grant_];
+    // Once what has come is combined, steps and receives go on in the plan's order again.
+    const bool full = staged_bytes_ > kStagedBytesMax && (member_.combine_.busy() || StepReady());
+    if (next.bytes_before > received_bytes_ + kWindowBytes || full) return;
+    header.transfer = next.transfer;
+    member_.answers_.Write(next.peer, SmallFrame(header, ""));
+    ++next_grant_;
+  }
+}
+
+// --- Computing.
+
+bool MemberCall::StepReady() const {
+  if (next_step_ == program_.steps.size()) return false;
+  const std::vector<std::int32_t>& receives = program_.steps[next_step_].receives;
+  return std::all_of(receives.begin(), receives.end(),
+                     [&](std::int32_t receive) { return arrivals_[planner::At(receive)].done; });
+}
+
+void MemberCall::RunSteps() {
+  while (!member_.combine_.busy() && StepReady()) {
+    const MemberProgram::Step& step = program_.steps[next_step_];
+    step_begin_s_ = Now();
+    if (step.duration_s > kShortStepSeconds) {
+      member_.combine_.Start([this, at = next_step_] { FoldStep(at); });
+      return;
+    }
+    FoldStep(next_step_);
+    StepDone();
+  }
+}
+
+void MemberCall::FoldStep(std::size_t step) {
+  for (const std::int32_t index : program_.steps[step].receives) {
+    const MemberProgram::Receive& receive = program_.receives[planner::At(index)];
+    const char* came = arrivals_[planner::At(index)].bytes.data();
+    for (const MemberProgram::Fold& fold : receive.folds) {
+      char* held = At(fold.begin);
+      const char* other = came + (fold.begin - receive.begin) * program_.place_bytes;
+      const auto n = static_cast<std::size_t>(fold.end - fold.begin);
+      fold_(fold.held_left ? held : other, fold.held_left ? other : held, held, n);
+    }
+  }
+}
+
+void MemberCall::StepDone() {
+  const MemberProgram::Step& step = program_.steps[next_step_];
+  run_.steps[planner::At(step.step)] = {step_begin_s_, Now()};
+  for (const std::int32_t receive : step.receives) {
+    std::vector<char>& bytes = arrivals_[planner::At(receive)].bytes;
+    staged_bytes_ -= static_cast<std::int64_t>(bytes.size());
+    if (!bytes.empty() && member_.spare_.size() < kSpareBuffers)
+      member_.spare_.push_back(std::move(bytes));
+    bytes = {};
+  }
+  ++next_step_;
+  Progress();
+  GrantAhead();
+}
+
+// --- Sending.
+
+bool MemberCall::SendReady() const {
+  return next_send_ < program_.sends.size() && granted_[next_send_] &&
+         planner::At(program_.sends[next_send_].after_steps) <= next_step_;
+}
+
+absl::Status MemberCall::Send() {
+  const MemberProgram::Send& send = program_.sends[next_send_];
+  const std::int64_t whole = (send.end - send.begin) * program_.place_bytes;
+  if (!sending_) {
+    sending_ = true;
+    FrameHeader header;
+    header.kind = FrameKind::kData;
+    header.call = member_.calls_;
+    header.transfer = send.transfer;
+    header.body_bytes = static_cast<std::uint64_t>(whole);
+    header.signature = call_;
+    EncodeFrameHeader(header, At(send.begin), send_header_);
+    run_.transfers[planner::At(send.transfer)].start_s = Now();
+  }
+  const std::int64_t piece = std::min(whole - sent_bytes_, member_.mesh_.send_ahead_bytes);
+  iovec parts[2] = {{send_header_ + send_header_bytes_, kFrameHeaderBytes - send_header_bytes_},
+                    {At(send.begin) + sent_bytes_, static_cast<std::size_t>(piece)}};
+  msghdr message = {};
+  message.msg_iov = parts;
+  message.msg_iovlen = 2;
+  const ssize_t sent =
+      ::sendmsg(member_.mesh_.to[planner::At(send.peer)].get(), &message, MSG_NOSIGNAL);
+  if (sent < 0 && WouldBlock(errno)) return absl::OkStatus();
+  if (sent < 0) {
+    const int error = errno;
+    if (absl::Status heard = Hear(send.peer); !heard.ok()) return heard;
+    return absl::UnavailableError(
+        absl::StrCat(member_.NameOf(send.peer),
+                     " died or left while it was sent to: ", ErrnoStatus(error, "send").message()));
+  }
+  Progress();
+  const std::size_t of_header =
+      std::min(static_cast<std::size_t>(sent), kFrameHeaderBytes - send_header_bytes_);
+  send_header_bytes_ += of_header;
+  sent_bytes_ += sent - static_cast<ssize_t>(of_header);
+  if (send_header_bytes_ < kFrameHeaderBytes || sent_bytes_ < whole) return absl::OkStatus();
+  run_.transfers[planner::At(send.transfer)].finish_s = Now();
+  run_.transfer_bytes[planner::At(send.transfer)] = whole;
+  ++next_send_;
+  send_header_bytes_ = 0;
+  sent_bytes_ = 0;
+  sending_ = false;
+  return absl::OkStatus();
+}
+
+// --- Hearing.
+
+absl::Status MemberCall::Hear(std::int32_t peer) {
+  absl::StatusOr<std::vector<Answers::Answer>> answers = member_.answers_.Read(peer);
+  if (!answers.ok()) {
+    return absl::Status(answers.status().code(),
+                        absl::StrCat(member_.NameOf(peer), ": ", answers.status().message()));
+  }
+  for (const Answers::Answer& answer : *answers) {
+    if (answer.header.kind == FrameKind::kAbort) {
+      return absl::Status(static_cast<absl::StatusCode>(answer.header.transfer), answer.body);
+    }
+    if (absl::Status status = HearOne(peer, answer.header); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MemberCall::HearOne(std::int32_t peer, const FrameHeader& header) {
+  if (header.kind != FrameKind::kGrant && header.kind != FrameKind::kInquiry)
+    return absl::OkStatus();
+  if (header.call > member_.calls_) {
+    member_.early_.emplace_back(peer, header);
+    return absl::OkStatus();
+  }
+  const std::uint64_t ago = member_.calls_ - header.call;
+  if (ago >= member_.history_.size()) return absl::OkStatus();
+  const Signature& ours = member_.history_[member_.history_.size() - 1 - ago];
+  if (header.signature != ours) return member_.Differs(peer, header.signature, ours);
+  if (header.kind == FrameKind::kInquiry || ago > 0) return absl::OkStatus();
+  for (std::size_t i = next_send_; i < program_.sends.size(); ++i) {
+    if (program_.sends[i].transfer != header.transfer) continue;
+    granted_[i] = true;
+    break;
+  }
+  return absl::OkStatus();
+}
+
+void MemberCall::Inquire() {
+  inquired_ = true;
+  FrameHeader header;
+  header.kind = FrameKind::kInquiry;
+  header.call = member_.calls_;
+  header.signature = call_;
+  const std::string frame = SmallFrame(header, "");
+  for (std::int32_t peer = 0; peer < member_.facts_.size; ++peer) {
+    if (peer != member_.rank_) member_.answers_.Write(peer, frame);
+  }
+}
+
+std::string MemberCall::WaitsFor() const {
+  std::string waits;
+  if (next_receive_ < program_.receives.size())
+    waits = absl::StrCat("data of ", member_.NameOf(program_.receives[next_receive_].peer));
+  if (next_send_ < program_.sends.size() && !(SendReady() && waits.empty())) {
+    const std::int32_t peer = program_.sends[next_send_].peer;
+    if (!granted_[next_send_]) {
+      absl::StrAppend(&waits, waits.empty() ? "" : " and ", "room at ", member_.NameOf(peer));
+    }
+  }
+  return waits.empty() ? absl::StrCat("room at ", member_.NameOf(program_.sends[next_send_].peer))
+                       : waits;
+}
+
+absl::Status MemberCall::TooLate() const {
+  return absl::DeadlineExceededError(absl::StrCat(member_.NameOf(member_.rank_), " has waited ",
+                                                  absl::FormatDuration(member_.call_timeout_),
+                                                  " for ", WaitsFor(), " in ", Describe(call_)));
+}
+
+}  // namespace weir::reduce

@@ -1,0 +1,97 @@
+#pragma once
+
+// One call of one member: carries out its part of the plan. Upstream: Member. Downstream: sockets,
+// CombineThread.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/reduce/member.h"
+
+namespace weir::reduce {
+
+/// Sends, receives and combines in the orders of the program, all three at once.
+///
+/// - Sends: one at a time, in order; each begins once its step is done and its receiver's window
+///   reaches it, and ends when the kernel has all but Mesh::send_ahead_bytes of it.
+/// - Receives: one at a time, in order. What others send meanwhile waits in their sockets; their
+///   window keeps it below kWindowBytes and one message.
+/// - Steps: in order, on the caller's thread where they are short, else on the group's.
+/// Failure semantics: ends when a member dies, leaves, aborts or differs, or when nothing moves.
+/// Checked by: tests/unit/reduce/group_test.cc.
+class MemberCall {
+ public:
+  MemberCall(Member& member, const Signature& call, char* data, const Operation::Fold& fold);
+  ~MemberCall();
+
+  absl::Status Run();
+
+ private:
+  /// Where the message of a receive is, until it is combined.
+  struct Arrival {
+    std::vector<char> bytes;
+    bool done = false;
+  };
+
+  bool Done() const;
+  absl::Status Wait();
+  void Progress();
+  double Now() const;
+  char* At(std::int64_t place) { return data_ + place * program_.place_bytes; }
+
+  // Receiving.
+  absl::Status Receive();
+  absl::Status ReceiveHeader();
+  char* TargetOf(std::size_t receive);
+  void GrantAhead();
+  // Computing.
+  bool StepReady() const;
+  void RunSteps();
+  void FoldStep(std::size_t step);
+  void StepDone();
+  // Sending.
+  bool SendReady() const;
+  absl::Status Send();
+  // Hearing.
+  absl::Status Hear(std::int32_t peer);
+  absl::Status HearOne(std::int32_t peer, const FrameHeader& header);
+  void Inquire();
+  absl::Status TooLate() const;
+  std::string WaitsFor() const;
+
+  Member& member_;
+  const Signature call_;
+  char* const data_;
+  const Operation::Fold& fold_;
+  const MemberProgram& program_;
+  const planner::Plan& plan_;
+  planner::ActualRun& run_;
+  const double begin_s_;
+
+  std::vector<Arrival> arrivals_;
+  std::size_t next_receive_ = 0;
+  /// Of the message under way: what came of its header, and of its body.
+  char header_[kFrameHeaderBytes] = {};
+  std::size_t header_bytes_ = 0;
+  std::int64_t body_bytes_ = 0;
+  std::int64_t received_bytes_ = 0;
+  std::int64_t staged_bytes_ = 0;
+  std::size_t next_grant_ = 0;
+
+  std::size_t next_step_ = 0;
+  double step_begin_s_ = 0;
+
+  std::vector<bool> granted_;  // by position in program_.sends
+  std::size_t next_send_ = 0;
+  char send_header_[kFrameHeaderBytes] = {};
+  std::size_t send_header_bytes_ = 0;
+  std::int64_t sent_bytes_ = 0;
+  bool sending_ = false;
+
+  double last_progress_s_ = 0;
+  bool inquired_ = false;
+};
+
+}  // namespace weir::reduce
