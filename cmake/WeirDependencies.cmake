@@ -13,6 +13,8 @@ pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(CLP REQUIRED IMPORTED_TARGET clp)
 pkg_check_modules(CBC REQUIRED IMPORTED_TARGET cbc)
+# Only tests/bench/simgrid, and only where it is installed.
+pkg_check_modules(SIMGRID IMPORTED_TARGET simgrid)
 
 # Asio and CLI11 and nlohmann-json are header-only.
 add_library(weir_asio INTERFACE)
