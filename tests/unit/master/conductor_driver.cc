@@ -34,6 +34,9 @@ class Driver {
         transfer_done_(plan.transfers.size()),
         sends_(At(plan.network.num_workers)),
         receives_(At(plan.network.num_workers)),
+        steps_on_(At(plan.network.num_workers)),
+        sent_(At(plan.network.num_workers)),
+        received_(At(plan.network.num_workers)),
         crossing_(plan.network.cuts.size()),
         sections_(plan.steps.size()) {}
 
@@ -56,6 +59,10 @@ class Driver {
     }
     EXPECT_TRUE(std::all_of(step_done_.begin(), step_done_.end(), [](bool d) { return d; }));
     CheckPieces();
+    if (plan_.transfer_order == planner::TransferOrder::kStrict) {
+      CheckPorts(plan_.send_order, sent_);
+      CheckPorts(plan_.receive_order, received_);
+    }
     return Seconds();
   }
 
@@ -90,12 +97,29 @@ class Driver {
       EXPECT_TRUE(transfer_done_[At(before)] || conductor_.transfer_bytes(before) == 0);
     }
     EXPECT_GE(Seconds() + 1e-9, step.release_s);
+    EXPECT_LE(++steps_on_[At(step.worker)], 1) << "two steps at once on a worker";
+    CheckOperands(start);
     CheckUnread(start);
     if (step.kind->stores && plan_.store_channels > 0) {
       EXPECT_LE(++writes_, plan_.store_channels) << "store over its channels";
     }
     After(reality_.step_seconds(start.step, step.duration_s),
           [this, index = start.step] { FinishStep(index); });
+  }
+
+  // A combine step reads in the order of Plan::sections, others by rising producers.
+  void CheckOperands(const StepStart& start) const {
+    std::vector<StepIndex> expected;
+    for (const planner::Section& section : plan_.sections) {
+      if (section.consumer != start.step) continue;
+      for (const RunSection& made : sections_[At(section.producer)]) {
+        if (made.consumer == start.step && made.bytes > 0) expected.push_back(section.producer);
+      }
+    }
+    if (!plan_.steps[At(start.step)].kind->combines) std::sort(expected.begin(), expected.end());
+    std::vector<StepIndex> given;
+    for (const StepStart::Input& input : start.inputs) given.push_back(input.producer);
+    EXPECT_EQ(given, expected) << "operands of step " << start.step;
   }
 
   // What a worker may remove is read by no step that is still to be done, on that worker, or from
@@ -117,6 +141,7 @@ class Driver {
   void FinishStep(StepIndex step) {
     step_done_[At(step)] = true;
     if (plan_.steps[At(step)].kind->stores) --writes_;
+    --steps_on_[At(plan_.steps[At(step)].worker)];
     Bytes offset = 0;
     for (const planner::Section& section : plan_.sections) {
       if (section.producer != step) continue;
@@ -137,6 +162,8 @@ class Driver {
     const planner::Transfer& transfer = plan_.transfers[At(start.transfer)];
     EXPECT_FALSE(transfer_granted_[At(start.transfer)]) << "transfer twice";
     transfer_granted_[At(start.transfer)] = true;
+    sent_[At(transfer.sender)].push_back(start.transfer);
+    received_[At(transfer.receiver)].push_back(start.transfer);
     granted_[{transfer.producer, transfer.consumer}].push_back(
         {start.offset - start.section_offset, start.offset - start.section_offset + start.bytes});
     EXPECT_TRUE(step_done_[At(transfer.producer)]) << "granted before its run is published";
@@ -180,6 +207,18 @@ class Driver {
     }
   }
 
+  // In the planned order, but for those that had nothing to move.
+  void CheckPorts(const std::vector<std::vector<TransferIndex>>& planned,
+                  const std::vector<std::vector<TransferIndex>>& granted) const {
+    for (std::size_t port = 0; port < planned.size(); ++port) {
+      std::vector<TransferIndex> expected;
+      for (const TransferIndex transfer : planned[port]) {
+        if (transfer_granted_[At(transfer)]) expected.push_back(transfer);
+      }
+      EXPECT_EQ(granted[port], expected) << "order of port " << port;
+    }
+  }
+
   void CheckPieces() {
     for (const planner::Section& section : plan_.sections) {
       const planner::ComputeStep& producer = plan_.steps[At(section.producer)];
@@ -205,8 +244,9 @@ class Driver {
   std::map<std::pair<std::int64_t, std::int64_t>, std::function<void()>> events_;
   std::vector<bool> step_started_, step_done_, transfer_granted_, transfer_done_;
   int writes_ = 0;
-  std::vector<int> sends_, receives_;
-  std::vector<double> crossing_;  // rates by cut
+  std::vector<int> sends_, receives_, steps_on_;
+  std::vector<std::vector<TransferIndex>> sent_, received_;  // by worker, as granted
+  std::vector<double> crossing_;                             // rates by cut
   std::vector<std::vector<RunSection>> sections_;
   std::set<std::pair<planner::WorkerIndex, StepIndex>> unread_;
   std::map<std::pair<StepIndex, StepIndex>, std::vector<std::pair<Bytes, Bytes>>> granted_;

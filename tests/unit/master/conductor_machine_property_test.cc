@@ -11,6 +11,7 @@
 #include "rapidcheck/gtest.h"
 #include "tests/unit/master/conductor_driver.h"
 #include "tests/unit/master/random_plan.h"
+#include "tests/unit/master/tree_plans.h"
 
 namespace weir::master {
 namespace {
@@ -43,6 +44,14 @@ DrivenReality RandomReality(std::uint64_t seed, double fastest, double slowest) 
   return reality;
 }
 
+/// Sections from nothing to half as much again as planned; a third of them empty.
+std::function<planner::Bytes(planner::Bytes)> RandomSizes(std::uint64_t seed) {
+  return [seed](planner::Bytes planned) {
+    return static_cast<planner::Bytes>((static_cast<std::uint64_t>(planned) * 7 + seed % 13) % 3) *
+           planned / 2;
+  };
+}
+
 RC_GTEST_PROP(ConductorProperty, ExactTimesGiveThePrediction, ()) {
   const auto seed = AnySeed();
   const TransferOrder order = *rc::gen::element(TransferOrder::kStrict, TransferOrder::kOvertake);
@@ -59,10 +68,7 @@ RC_GTEST_PROP(ConductorProperty, LimitsHoldWhateverRealityDoes, ()) {
   const planner::Plan plan = RandomPlan(seed, AnyOrder());
   DrivenReality reality = RandomReality(seed, 0.1, 5);
   // Sections may be empty, smaller or larger than planned.
-  reality.section_bytes = [seed](planner::Bytes planned) {
-    return static_cast<planner::Bytes>((static_cast<std::uint64_t>(planned) * 7 + seed % 13) % 3) *
-           planned / 2;
-  };
+  reality.section_bytes = RandomSizes(seed);
   RC_ASSERT(DriveConductor(plan, reality) >= 0);
 }
 
@@ -72,6 +78,38 @@ RC_GTEST_PROP(ConductorProperty, NothingSlowerThanPlannedIsNeverLaterThanPlanned
   const double makespan_s = DriveConductor(plan, RandomReality(seed, 0.3, 1));
   RC_ASSERT(makespan_s >= 0);
   RC_ASSERT(makespan_s <= planner::Predict(plan)->makespan_s * (1 + 1e-6) + 1e-6);
+}
+
+RC_GTEST_PROP(ConductorTreeProperty, PortsAndOperandsKeepTheirOrderWhateverRealityDoes, ()) {
+  const auto seed = AnySeed();
+  const planner::Plan plan = RandomTreePlan(seed);
+  DrivenReality reality = RandomReality(seed, 0.1, 5);
+  if (seed % 4 > 0) reality.section_bytes = RandomSizes(seed);
+  for (int w = 0; seed % 3 == 0 && w < plan.network.num_workers; ++w) {
+    reality.handover_domains.push_back(w % 2 == 0 ? "host a" : "");
+  }
+  RC_ASSERT(DriveConductor(plan, reality) >= 0);
+}
+
+RC_GTEST_PROP(ConductorTreeProperty, ExactTimesGiveThePredictionWhereNoTwoStepsWantAWorker, ()) {
+  const auto seed = AnySeed();
+  const planner::Plan plan = RandomTreePlan(seed);
+  const planner::Prediction predicted = *planner::Predict(plan);
+  const double makespan_s = DriveConductor(plan, ExactReality());
+  RC_ASSERT(makespan_s >= predicted.makespan_s - 1e-6 * (1 + predicted.makespan_s));
+  // Only steps of two orders can be predicted side by side.
+  for (const auto& order : plan.compute_order) {
+    for (const planner::StepIndex a : order) {
+      for (const planner::StepIndex b : order) {
+        const planner::Interval& first = predicted.steps[planner::At(a)];
+        const planner::Interval& second = predicted.steps[planner::At(b)];
+        const bool apart = a >= b || first.finish_s <= second.start_s + 1e-9 ||
+                           second.finish_s <= first.start_s + 1e-9;
+        if (!apart) return;
+      }
+    }
+  }
+  RC_ASSERT(makespan_s <= predicted.makespan_s + 1e-6 * (1 + predicted.makespan_s));
 }
 
 /// Eight workers exchange 1 MB a pair at 100 Mbit/s, all maps done at once: the plan is a rotation.
