@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "jobs/api/element.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
 #include "tests/sim/world.h"
@@ -24,12 +25,15 @@ struct KindModel {
   double output_ratio = 1;
   bool counts_input = false;
   bool stores = false;
+  bool combines = false;
 };
 
 KindModel ModelOf(v1::StepKind kind, const WorkerModel& model) {
   switch (kind) {
     case v1::STEP_KIND_MAP:
       return {model.map_seconds_per_byte, model.map_output_ratio, /*counts_input=*/true, false};
+    case v1::STEP_KIND_COMBINE:
+      return {model.reduce_seconds_per_byte, 1, false, false, /*combines=*/true};
     case v1::STEP_KIND_WRITE:
       return {model.store_seconds_per_byte, 1, false, /*stores=*/true};
     default:
@@ -37,14 +41,42 @@ KindModel ModelOf(v1::StepKind kind, const WorkerModel& model) {
   }
 }
 
-v1::RunInfo SectionsOf(const v1::StepOrder& order, std::int64_t output_bytes) {
-  v1::RunInfo run;
-  std::int64_t begin = 0;
+double PlaceOf(std::int64_t place) {
+  return static_cast<double>(place) / static_cast<double>(kTablePlaces);
+}
+
+// What of the unit interval each consumer reads.
+std::vector<std::pair<double, double>> RangesOf(const v1::StepOrder& order) {
+  std::vector<std::pair<double, double>> ranges;
   for (const v1::StepConsumer& consumer : order.consumers()) {
     // Text is one section for its only consumer.
-    const double key_end = order.text() ? 1 : consumer.keys().end();
+    if (order.text()) {
+      ranges.emplace_back(0, 1);
+    } else if (consumer.has_indexes()) {
+      ranges.emplace_back(PlaceOf(consumer.indexes().begin()), PlaceOf(consumer.indexes().end()));
+    } else {
+      ranges.emplace_back(ranges.empty() ? 0 : ranges.back().second, consumer.keys().end());
+    }
+  }
+  return ranges;
+}
+
+// Sections as large as their part of what the step holds.
+v1::RunInfo SectionsOf(const v1::StepOrder& order, std::int64_t output_bytes) {
+  v1::RunInfo run;
+  const std::vector<std::pair<double, double>> ranges = RangesOf(order);
+  double all = 0;
+  for (const auto& [first, last] : ranges) all += last - first;
+  std::int64_t begin = 0;
+  double before = 0;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const v1::StepConsumer& consumer = order.consumers(static_cast<int>(i));
+    before += ranges[i].second - ranges[i].first;
+    const double share = !consumer.has_indexes()              ? ranges[i].second
+                         : i + 1 == ranges.size() || all <= 0 ? 1
+                                                              : before / all;
     const auto end =
-        static_cast<std::int64_t>(std::llround(key_end * static_cast<double>(output_bytes)));
+        static_cast<std::int64_t>(std::llround(share * static_cast<double>(output_bytes)));
     v1::RunSection& section = *run.add_sections();
     section.set_consumer_step(consumer.step());
     section.set_offset(run.bytes());
@@ -125,6 +157,41 @@ absl::Status SimTask::Run(v1::TaskCommand::Run run) {
   return absl::OkStatus();
 }
 
+Content SimTask::ContentOfInputs() const {
+  const v1::StepOrder& order = run_.order();
+  Content all = {{0, 1, {}}};
+  for (const v1::InputRange& range : order.ranges()) {
+    AppendInput({range.path(), range.begin(), range.end()}, all[0].input);
+  }
+  if (!all[0].input.empty()) return all;
+  std::vector<Content> operands;
+  for (const v1::StepInput& input : order.inputs()) {
+    const Content* const operand =
+        process_.world.contents().Find(job_id_, input.run_id(), order.step());
+    if (operand != nullptr) operands.push_back(*operand);
+  }
+  return Fold(operands);
+}
+
+void SimTask::KeepContents() const {
+  const v1::StepOrder& order = run_.order();
+  Contents& contents = process_.world.contents();
+  const bool reduced = order.kind() == v1::STEP_KIND_REDUCE;
+  if (order.consumers().empty()) {
+    if (reduced && order.layer() == 1) {
+      contents.PutPart(job_id_, order.index_in_layer(), content_);
+    }
+    return;
+  }
+  if (reduced || order.text()) return;
+  const std::vector<std::pair<double, double>> ranges = RangesOf(order);
+  const std::string run = absl::StrCat(order.step(), ".", run_.fence().attempt());
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    contents.Put(job_id_, run, order.consumers(static_cast<int>(i)).step(),
+                 Cut(content_, ranges[i].first, ranges[i].second));
+  }
+}
+
 absl::Status SimTask::CheckInputs() const {
   for (const v1::InputRange& range : run_.order().ranges()) {
     absl::Status there =
@@ -167,11 +234,24 @@ void SimTask::FinishStep() {
     return listener_.on_failed(std::move(error));
   }
   const KindModel kind = ModelOf(order.kind(), process_.model);
+  content_ = ContentOfInputs();
+  KeepContents();
   v1::StepResult result;
   result.set_step(order.step());
   result.set_input_bytes(input_bytes_);
-  const auto output_bytes = static_cast<std::int64_t>(
-      std::llround(static_cast<double>(input_bytes_) * kind.output_ratio));
+  double output_ratio = kind.output_ratio;
+  if (kind.combines) {
+    // Operands of the same places become one; others join.
+    double operands = 0;
+    for (const v1::StepInput& input : order.inputs()) {
+      const Content* const operand =
+          process_.world.contents().Find(job_id_, input.run_id(), order.step());
+      if (operand != nullptr) operands += LengthOf(*operand);
+    }
+    if (operands > 0) output_ratio = LengthOf(content_) / operands;
+  }
+  const auto output_bytes =
+      static_cast<std::int64_t>(std::llround(static_cast<double>(input_bytes_) * output_ratio));
   if (absl::Status written = WriteOutput(output_bytes, result); !written.ok()) {
     *result.mutable_error() = MakeJobError(job_error::kDiskFull, std::string(written.message()));
   }

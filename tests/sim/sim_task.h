@@ -10,6 +10,7 @@
 #include <string>
 
 #include "runtime/worker/task_launcher.h"
+#include "tests/sim/contents.h"
 #include "tests/sim/sim_process.h"
 
 namespace weir::sim {
@@ -51,6 +52,8 @@ class SimTask final : public worker::JobTask {
   absl::Status CheckInputs() const;
   void FinishStep();
   absl::Status WriteOutput(std::int64_t output_bytes, v1::StepResult& result);
+  Content ContentOfInputs() const;
+  void KeepContents() const;
 
   SimProcess& process_;
   std::multiset<std::string>& jobs_;
@@ -59,6 +62,7 @@ class SimTask final : public worker::JobTask {
   std::string job_id_;
   v1::TaskCommand::Run run_;
   std::int64_t input_bytes_ = 0;
+  Content content_;  // what the step makes; empty where nobody knows
   MonoTime began_;
   absl::Duration takes_;
   std::optional<env::EventLoop::TimerId> timer_;

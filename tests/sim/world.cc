@@ -23,6 +23,12 @@ class SimJob final : public JobDefinition {
     info_.rates = std::move(rates);
   }
   const JobInfo& info() const override { return info_; }
+  ElementInfo Element(const ParameterValues&, int) const override {
+    ElementInfo element;
+    element.kind = ElementKind::kTable;
+    element.places = kTablePlaces;
+    return element;
+  }
   absl::StatusOr<std::unique_ptr<JobProgram>> MakeProgram(const ParameterValues&) const override {
     return absl::UnimplementedError("simulated jobs have no program");
   }

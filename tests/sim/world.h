@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/master/master.h"
+#include "tests/sim/contents.h"
 #include "tests/sim/data_plane.h"
 #include "tests/sim/memory_journal.h"
 #include "tests/sim/memory_storage.h"
@@ -44,6 +45,7 @@ class World {
   Network& network() { return network_; }
   DataPlane& data_plane() { return data_plane_; }
   Trace& trace() { return trace_; }
+  Contents& contents() { return contents_; }
   std::vector<UserJob>& jobs() { return jobs_; }
   std::map<std::string, std::unique_ptr<SimWorker>>& workers() { return workers_; }
   const master::MasterOptions& options() const { return options_; }
@@ -91,6 +93,7 @@ class World {
   VirtualTime time_;
   SeededRandom random_;
   Trace trace_;
+  Contents contents_;
   MemoryStorage storage_;
   MemoryStorage disks_;
   MemoryJournal journal_;

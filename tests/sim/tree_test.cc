@@ -1,0 +1,244 @@
+// Jobs with plans of reduction trees on the simulated cluster: every place of the result is made of
+// the whole input, in its order, as that of the shuffle is; and lost workers end them in time.
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "jobs/api/element.h"
+#include "planner/wire/plan_wire.h"
+#include "runtime/base/job_errors.h"
+#include "tests/sim/checkers.h"
+#include "tests/sim/scenario.h"
+#include "tests/unit/master/tree_plans.h"
+
+namespace weir::sim {
+namespace {
+
+constexpr std::uint64_t kSeeds = 100;
+constexpr absl::Duration kVirtualTimeLimit = absl::Hours(1);
+constexpr absl::Duration kSettle = absl::Seconds(15);
+
+/// Text that shows what a result was made of.
+std::string Describe(const Content& content) {
+  return absl::StrJoin(content, "\n", [](std::string* out, const ContentPiece& piece) {
+    absl::StrAppend(out, "[", piece.begin, ", ", piece.end, "):");
+    for (const InputPiece& input : piece.input) {
+      absl::StrAppend(out, " ", input.path, " ", input.begin, "-", input.end);
+    }
+  });
+}
+
+/// Neighbours that were made of the same are one.
+Content Merged(const Content& content) {
+  Content merged;
+  for (const ContentPiece& piece : content) {
+    if (!merged.empty() && merged.back().end == piece.begin && merged.back().input == piece.input) {
+      merged.back().end = piece.end;
+    } else {
+      merged.push_back(piece);
+    }
+  }
+  return merged;
+}
+
+/// One tree job, drawn by the seed, and the same job as a shuffle.
+class TreeRun {
+ public:
+  explicit TreeRun(std::uint64_t seed) : draw_(seed * 2 + 1), seed_(seed) {
+    master::MasterOptions options;
+    options.latency_s = 4e-4;
+    options.handover_latency_s = 4e-4;
+    options.sampling.enabled = false;
+    options.sharing_fraction = 0;
+    options.channel_seconds_per_byte = draw_.Real(1 / 1.25e9, 1 / 1.25e7);
+    scenario_.world = std::make_unique<World>(seed, options, JobRates(), /*print=*/false);
+    world().StartMaster();
+    num_workers_ = static_cast<int>(draw_.Between(2, 8));
+    const bool one_host = draw_.Chance(0.2);
+    for (int w = 0; w < num_workers_; ++w) {
+      WorkerModel model;
+      model.name = absl::StrCat("worker-", w);
+      model.handover_domain = one_host ? "host" : "";
+      model.channel_seconds_per_byte = options.channel_seconds_per_byte;
+      world().StartWorker(model);
+    }
+    const std::int64_t num_files = draw_.Between(1, 3);
+    for (std::int64_t f = 0; f < num_files; ++f) {
+      const std::string path = absl::StrCat("/in/", f);
+      const std::int64_t bytes = draw_.Between(10'000'000, 1'000'000'000);
+      world().storage().WriteSized(path, bytes).IgnoreError();
+      whole_.push_back({path, 0, bytes});
+      input_bytes_ += bytes;
+    }
+    SubmitTree(options);
+    v1::JobSpec shuffle = Spec("shuffle");
+    shuffle.set_num_reducers(3);
+    world().Submit(absl::Seconds(3), std::move(shuffle));
+    scenario_.expectations.ending_limit = absl::Seconds(10);
+  }
+
+  World& world() { return *scenario_.world; }
+  Scenario& scenario() { return scenario_; }
+  SeededRandom& draw() { return draw_; }
+  const UserJob& tree() { return world().jobs()[0]; }
+  const UserJob& shuffle() { return world().jobs()[1]; }
+  const std::string& family() const { return family_; }
+  std::string AnyWorker() { return absl::StrCat("worker-", draw_.Between(0, num_workers_ - 1)); }
+  /// A moment at which the workers combine: their maps are over, the last reduce step is not.
+  absl::Duration WhileCombining() {
+    return absl::Seconds(2) + absl::Seconds(maps_s_ + draw_.Real(0, planned_s_ - maps_s_));
+  }
+
+  /// Calls strike(worker) once the first combine step is committed, with the root, which is needed
+  /// to the end, or any worker.
+  template <typename Strike>
+  void OnceItCombines(Strike strike) {
+    world().After(absl::Milliseconds(1), [this, strike] {
+      const auto& records = world().journal().records();
+      const bool combined =
+          std::any_of(records.begin(), records.end(), [this](const v1::JournalRecord& record) {
+            return record.has_step_committed() && record.job_id() == tree().id &&
+                   record.step_committed().step() >= num_workers_ &&
+                   record.step_committed().step() != root_step_;
+          });
+      if (combined) {
+        strike(draw_.Chance(0.5) ? root_ : AnyWorker());
+      } else if (world().jobs()[0].ended == MonoTime()) {
+        OnceItCombines(strike);
+      }
+    });
+  }
+
+  std::vector<std::string> Run() {
+    if (!world().Run(kVirtualTimeLimit, kSettle)) return {"no progress"};
+    return CheckRun(scenario_);
+  }
+
+  /// The whole input, in its order, in all places.
+  Content Whole() const { return {{0, 1, whole_}}; }
+
+ private:
+  v1::JobSpec Spec(const std::string& output) {
+    v1::JobSpec spec;
+    spec.set_job("simjob");
+    for (const InputPiece& input : whole_) spec.add_inputs(input.path);
+    spec.set_output(absl::StrCat("/out/", output));
+    return spec;
+  }
+
+  void SubmitTree(const master::MasterOptions& options) {
+    const WorkerModel model;
+    master::TreeJob job;
+    job.num_machines = num_workers_;
+    job.network.num_workers = num_workers_;
+    job.network.seconds_per_byte = options.channel_seconds_per_byte;
+    job.network.latency_s = options.latency_s;
+    job.input_bytes = input_bytes_;
+    job.map_seconds_per_byte = model.map_seconds_per_byte;
+    // Planned too small or too large: sections have other sizes than planned.
+    job.element_bytes = std::max<std::int64_t>(
+        1000, static_cast<std::int64_t>(static_cast<double>(input_bytes_ / num_workers_) *
+                                        model.map_output_ratio * draw_.Real(0.3, 3)));
+    job.places = kTablePlaces;
+    const planner::Plan plan = master::TreePlanOf(job, seed_, /*keeps_order=*/true);
+    family_ = plan.summary.method;
+    planned_s_ = plan.summary.makespan_s;
+    root_step_ = static_cast<int>(plan.steps.size()) - 1;
+    root_ = absl::StrCat("worker-", plan.steps.back().worker);
+    std::vector<std::string> names;
+    for (int w = 0; w < num_workers_; ++w) {
+      names.push_back(absl::StrCat("worker-", w));
+      maps_s_ = std::max(maps_s_, plan.steps[static_cast<std::size_t>(w)].duration_s);
+    }
+    v1::JobSpec spec = Spec("tree");
+    *spec.mutable_plan() = planner::PlanToProto(plan, names);
+    world().Submit(absl::Seconds(2), std::move(spec));
+  }
+
+  SeededRandom draw_;
+  const std::uint64_t seed_;
+  Scenario scenario_;
+  int num_workers_ = 0;
+  std::int64_t input_bytes_ = 0;
+  std::vector<InputPiece> whole_;
+  std::string family_;
+  int root_step_ = 0;
+  std::string root_;
+  double maps_s_ = 0;
+  double planned_s_ = 0;
+};
+
+TEST(SimulatedTrees, ResultsAreThoseOfTheShuffle) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    TreeRun run(seed);
+    run.scenario().expectations.all_succeed = true;
+    if (seed % 3 == 1) {
+      // A pause is not a death.
+      run.world().After(run.WhileCombining(), [&w = run.world(), name = run.AnyWorker()] {
+        w.HangWorker(name, absl::Seconds(3));
+      });
+    }
+    SCOPED_TRACE(absl::StrCat("seed ", seed, ", ", run.family()));
+    ASSERT_THAT(run.Run(), testing::IsEmpty());
+    ASSERT_TRUE(run.tree().refused.ok()) << run.tree().refused;
+    const Content tree = Merged(run.world().contents().ResultOf(run.tree().id));
+    ASSERT_EQ(Describe(tree), Describe(run.Whole()));
+    const Content shuffle = Merged(run.world().contents().ResultOf(run.shuffle().id));
+    ASSERT_EQ(Describe(shuffle), Describe(tree));
+  }
+}
+
+TEST(SimulatedTrees, AWorkerLostDuringTheReductionEndsTheJobInTime) {
+  int lost = 0;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    TreeRun run(seed);
+    Expectations& expected = run.scenario().expectations;
+    run.OnceItCombines([&w = run.world(), &expected, hangs = seed % 2 == 1](const auto& name) {
+      expected.fatal_moments.push_back(w.time().now());
+      if (hangs) {
+        w.HangWorker(name, absl::InfiniteDuration());
+      } else {
+        w.KillWorker(name);
+      }
+    });
+    for (const std::string_view code : {job_error::kWorkerLost, job_error::kWorkerUnreachable,
+                                        job_error::kTransferFailed, job_error::kNoWorkers}) {
+      expected.legal_codes.emplace_back(code);
+    }
+    SCOPED_TRACE(absl::StrCat("seed ", seed, ", ", run.family()));
+    ASSERT_THAT(run.Run(), testing::IsEmpty());
+    ASSERT_TRUE(run.tree().refused.ok()) << run.tree().refused;
+    if (run.tree().status.state() == v1::JOB_STATE_FAILED) {
+      ++lost;
+    } else {
+      // The worker had done its part before.
+      ASSERT_EQ(run.tree().status.state(), v1::JOB_STATE_SUCCEEDED);
+    }
+  }
+  EXPECT_GE(lost, static_cast<int>(kSeeds) / 2) << "the root is needed to the end";
+}
+
+TEST(SimulatedTrees, CrashesOfTasksAndFullDisksEndThemByName) {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    TreeRun run(seed);
+    const bool crash = seed % 2 == 0;
+    run.world().After(run.WhileCombining(), [&w = run.world(), name = run.AnyWorker(), crash] {
+      WorkerFaults& faults = w.FindWorker(name)->faults();
+      (crash ? faults.task_crashes : faults.disk_full) = true;
+    });
+    run.scenario().expectations.legal_codes.emplace_back(crash ? job_error::kTaskCrashed
+                                                               : job_error::kDiskFull);
+    SCOPED_TRACE(absl::StrCat("seed ", seed, ", ", run.family()));
+    ASSERT_THAT(run.Run(), testing::IsEmpty());
+    ASSERT_TRUE(run.tree().refused.ok()) << run.tree().refused;
+  }
+}
+
+}  // namespace
+}  // namespace weir::sim
