@@ -18,6 +18,7 @@ inline constexpr std::string_view kInputUnreadable = "INPUT_UNREADABLE";
 inline constexpr std::string_view kInputChanged = "INPUT_CHANGED";
 inline constexpr std::string_view kOutOfMemory = "OUT_OF_MEMORY";
 inline constexpr std::string_view kDataLoss = "DATA_LOSS";
+inline constexpr std::string_view kNotCommutative = "NOT_COMMUTATIVE";
 }  // namespace step_error
 
 /// What went wrong (a code of weir::step_error), with which file, and what to do.

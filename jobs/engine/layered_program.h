@@ -17,6 +17,7 @@
 #include "jobs/api/bad_record.h"
 #include "jobs/api/program.h"
 #include "jobs/engine/combine_layer.h"
+#include "jobs/engine/commutative_check.h"
 #include "jobs/engine/group_layer.h"
 #include "jobs/engine/map_ranges.h"
 #include "jobs/engine/slot_work.h"
@@ -58,6 +59,11 @@ class LayeredProgram : public JobProgram {
   absl::StatusOr<StepTotals> Map(const MapOrder& order, RunSink& sink,
                                  StepContext& context) override {
     const auto& layer = std::get<0>(layers_);
+    using First = std::tuple_element_t<0, std::tuple<Jobs...>>;
+    if constexpr (layered_internal::kCombines<First> && layered_internal::IsCommutative<First>()) {
+      absl::Status tried = CheckCommutative(layer.job(), order.ranges, context);
+      if (!tried.ok()) return tried;
+    }
     const auto pieces = SplitRanges(order.ranges, context.slots().num_slots());
     const auto feed = [&](int slot, auto& emit, const std::function<bool()>& stop,
                           auto&& end_block) {
