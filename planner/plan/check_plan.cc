@@ -1,8 +1,9 @@
 // Upstream: any builder, or a plan from outside. Downstream: plan_structure, plan_loads,
-// plan_graph, plan_times.
+// check_loops, plan_graph, plan_times.
 
 #include "planner/plan/check_plan.h"
 
+#include "planner/plan/check_loops.h"
 #include "planner/plan/plan_graph.h"
 #include "planner/plan/plan_loads.h"
 #include "planner/plan/plan_structure.h"
@@ -13,6 +14,7 @@ namespace weir::planner {
 absl::Status CheckPlan(const Plan& plan) {
   if (absl::Status status = CheckStructure(plan); !status.ok()) return status;
   if (absl::Status status = CheckLoads(plan); !status.ok()) return status;
+  if (absl::Status status = CheckLoops(plan); !status.ok()) return status;
   const GraphRules rules = plan.transfer_order == TransferOrder::kFetchAll
                                ? GraphRules::kDataAndStore
                                : GraphRules::kDataAndOrders;

@@ -32,6 +32,12 @@ struct StepKindTraits {
   /// Folds partial results of a layer into one: its sections are operands, read in the order of
   /// Plan::sections. Others read theirs by rising producers.
   bool combines = false;
+  /// Belongs to one iteration of a loop, whose number is its layer (check_loops.h).
+  bool iterates = false;
+  /// Makes the loop's next state of the one before, and may say that it is the last: then nothing
+  /// of later iterations is needed. Of several runs of the kind a reader outside of the loop reads
+  /// the latest only.
+  bool updates_state = false;
   /// Workers can carry it out.
   bool runs_on_workers = true;
   /// Class of its bars in the Gantt picture, and whether text on a solid bar must be light.
@@ -55,6 +61,8 @@ class StepKind {
                                    // when no step reads it
   static const StepKind kCombine;  // partial results on one worker -> one (reduction trees)
   static const StepKind kWrite;    // sections of output text -> an output part, no user code
+  static const StepKind kIterate;  // state of a loop and what its worker's map step kept -> one run
+  static const StepKind kUpdate;   // combined result and state of a loop -> its next state
 
   /// `traits` outlives every use of the kind.
   constexpr explicit StepKind(const StepKindTraits& traits) : traits_(&traits) {}
@@ -77,6 +85,14 @@ inline constexpr StepKindTraits kCombine{
     .name = "combine", .number = 3, .own_order = true, .combines = true, .gantt_style = 'c'};
 inline constexpr StepKindTraits kWrite{
     .name = "write", .number = 4, .stores = true, .gantt_style = 'w', .gantt_dark = false};
+inline constexpr StepKindTraits kIterate{
+    .name = "iterate", .number = 5, .iterates = true, .runs_on_workers = false, .gantt_style = 'm'};
+inline constexpr StepKindTraits kUpdate{.name = "update",
+                                        .number = 6,
+                                        .iterates = true,
+                                        .updates_state = true,
+                                        .runs_on_workers = false,
+                                        .gantt_style = 'r'};
 
 }  // namespace step_kind_internal
 
@@ -84,10 +100,12 @@ inline constexpr StepKind StepKind::kMap{step_kind_internal::kMap};
 inline constexpr StepKind StepKind::kReduce{step_kind_internal::kReduce};
 inline constexpr StepKind StepKind::kCombine{step_kind_internal::kCombine};
 inline constexpr StepKind StepKind::kWrite{step_kind_internal::kWrite};
+inline constexpr StepKind StepKind::kIterate{step_kind_internal::kIterate};
+inline constexpr StepKind StepKind::kUpdate{step_kind_internal::kUpdate};
 
 /// All kinds, by rising number.
-inline constexpr StepKind kStepKinds[] = {StepKind::kMap, StepKind::kReduce, StepKind::kCombine,
-                                          StepKind::kWrite};
+inline constexpr StepKind kStepKinds[] = {StepKind::kMap,   StepKind::kReduce,  StepKind::kCombine,
+                                          StepKind::kWrite, StepKind::kIterate, StepKind::kUpdate};
 
 /// The kind with this number; nothing where this version knows none.
 constexpr std::optional<StepKind> StepKindOf(std::int32_t number) {

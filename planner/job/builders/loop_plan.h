@@ -1,0 +1,33 @@
+#pragma once
+
+// The plan of a job that is a loop: all of its iterations, unrolled.
+// Upstream: PlanJob. Downstream: planner/tree (reductions, broadcasts), CheckPlan (CheckLoops).
+
+#include "absl/status/statusor.h"
+#include "planner/job/job_shape.h"
+#include "planner/job/loop_shape.h"
+#include "planner/plan/plan.h"
+
+namespace weir::planner {
+
+/// Builds the plan of a loop up to its limit of iterations; a run may end it earlier.
+///
+/// Model: a mapper on every worker (or as many as the shape asks for) reads its part of the input,
+///   in proportion to the workers' rates, and keeps it. In each iteration the mappers' elements are
+///   folded along one schedule of planner/tree, an update step at its root makes the next state,
+///   and a broadcast tells it to the other mappers. A mapper's next step begins when it has the
+///   state. One reduce step at the root makes the part of the last state. The reduction (the choice
+///   of ChooseReduction, the same with one segment, all to one) and the broadcast (fastest node
+///   first, one to all) are those that end two iterations first, by prediction; ties go to the
+///   earlier. The root is the first mapper whose port is not slowed down more than others.
+/// Requires: CheckJobShape and CheckCluster are OK.
+/// Returns: a kStrict plan with orders and times, Predict's makespan, method "loop", no bound;
+///   summary.notes say what an iteration takes, by phase, beside all to one and each family.
+/// Errors: kInvalidArgument naming a field of the loop, or the number of steps and transfers above
+///   kLoopItemsMax.
+/// Thread-safety: pure. Same input, same plan.
+/// Checked by: tests/unit/planner_job/loop_plan_test.cc.
+absl::StatusOr<Plan> LoopPlan(const JobShape& shape, const LoopShape& loop,
+                              const ClusterProfile& cluster);
+
+}  // namespace weir::planner

@@ -1,0 +1,101 @@
+#include "planner/plan/check_loops.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "planner/plan/check_plan.h"
+
+namespace weir::planner {
+namespace {
+
+using ::testing::HasSubstr;
+
+ComputeStep Step(StepKind kind, std::int32_t layer, std::int32_t index, WorkerIndex worker) {
+  ComputeStep step;
+  step.kind = kind;
+  step.layer = layer;
+  step.index_in_layer = index;
+  step.worker = worker;
+  return step;
+}
+
+// Two mappers on workers 0 and 1, elements of 4 places, states of 2; iteration 0 and one more.
+// Steps: maps 0, 1; fold 2, update 3, told 4; iterates 5, 6; fold 7, update 8; result 9.
+Plan SmallLoop() {
+  Plan plan;
+  plan.network.num_workers = 2;
+  plan.steps = {Step(StepKind::kMap, 0, 0, 0),     Step(StepKind::kMap, 0, 1, 1),
+                Step(StepKind::kCombine, 1, 0, 0), Step(StepKind::kUpdate, 0, 0, 0),
+                Step(StepKind::kCombine, 1, 1, 1), Step(StepKind::kIterate, 1, 0, 0),
+                Step(StepKind::kIterate, 1, 1, 1), Step(StepKind::kCombine, 2, 0, 0),
+                Step(StepKind::kUpdate, 1, 0, 0),  Step(StepKind::kReduce, 1, 0, 0)};
+  plan.sections = {{0, 2, 4, {{0, 4}}}, {1, 2, 4, {{0, 4}}}, {2, 3, 4, {{0, 4}}},
+                   {3, 4, 2, {{0, 2}}}, {3, 5, 2, {{0, 2}}}, {4, 6, 2, {{0, 2}}},
+                   {5, 7, 4, {{0, 4}}}, {6, 7, 4, {{0, 4}}}, {7, 8, 4, {{0, 4}}},
+                   {3, 8, 2, {{0, 2}}}, {3, 9, 2, {{0, 2}}}, {8, 9, 2, {{0, 2}}}};
+  for (const Section& section : plan.sections) {
+    ComputeStep& consumer = plan.steps[static_cast<std::size_t>(section.consumer)];
+    const WorkerIndex from = plan.steps[static_cast<std::size_t>(section.producer)].worker;
+    if (from == consumer.worker) {
+      consumer.after_steps.push_back(section.producer);
+      continue;
+    }
+    consumer.after_transfers.push_back(static_cast<TransferIndex>(plan.transfers.size()));
+    plan.transfers.push_back(
+        Transfer{section.producer, section.consumer, from, consumer.worker, 0, section.bytes});
+  }
+  return plan;
+}
+
+TEST(CheckLoopsTest, AcceptsALoop) { EXPECT_EQ(CheckLoops(SmallLoop()), absl::OkStatus()); }
+
+TEST(CheckLoopsTest, SaysNothingOfOtherPlans) { EXPECT_EQ(CheckLoops(Plan()), absl::OkStatus()); }
+
+struct Mutation {
+  std::string message;
+  std::function<void(Plan&)> break_it;
+};
+
+class CheckLoopsMutationTest : public ::testing::TestWithParam<Mutation> {};
+
+TEST_P(CheckLoopsMutationTest, IsRefused) {
+  Plan plan = SmallLoop();
+  GetParam().break_it(plan);
+  EXPECT_THAT(std::string(CheckLoops(plan).message()), HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rules, CheckLoopsMutationTest,
+    ::testing::Values(
+        Mutation{"Step 8 updates iteration 0 as number 0; the 2 iterations",
+                 [](Plan& p) { p.steps[8].layer = 0; }},
+        Mutation{"Step 8 updates on worker 1; the first", [](Plan& p) { p.steps[8].worker = 1; }},
+        Mutation{"Steps 0 and 1 both keep input on worker 0",
+                 [](Plan& p) { p.steps[1].worker = 0; }},
+        Mutation{"Step 6 is mapper 1 on worker 0, but its input lies on worker 1",
+                 [](Plan& p) { p.steps[6].worker = 0; }},
+        Mutation{"Step 6 is mapper 0 of iteration 1",
+                 [](Plan& p) { p.steps[6].index_in_layer = 0; }},
+        Mutation{"Step 6 is mapper 1 of iteration 2", [](Plan& p) { p.steps[6].layer = 2; }},
+        Mutation{"Step 3 updates iteration 0 but does not get every place",
+                 [](Plan& p) { p.sections[1].indexes->begin = 1; }},
+        Mutation{"Step 3 updates iteration 0 but does not get every place",
+                 [](Plan& p) { p.sections.erase(p.sections.begin() + 1); }},
+        Mutation{"Section 3 cuts a state", [](Plan& p) { p.sections[3].indexes->begin = 1; }},
+        Mutation{"of a loop has no index range", [](Plan& p) { p.sections[2].indexes.reset(); }},
+        Mutation{"Step 6 of iteration 1 reads step 1, which holds a result of iteration 0; must "
+                 "be the state of iteration 0",
+                 [](Plan& p) { p.sections[5].producer = 1; }},
+        Mutation{"Step 8 updates iteration 1 and reads 0 states",
+                 [](Plan& p) { p.sections.erase(p.sections.begin() + 9); }},
+        Mutation{"Step 9 on worker 0 reads 1 steps of a loop",
+                 [](Plan& p) { p.sections.erase(p.sections.begin() + 10); }},
+        Mutation{"Step 7 combines results of iterations 1 and 0, or a state", [](Plan& p) {
+                   p.sections[7] = {3, 7, 2, {{0, 2}}};
+                 }}));
+
+}  // namespace
+}  // namespace weir::planner
