@@ -102,7 +102,10 @@ std::string WorkerName(const ExplainOptions& options, WorkerIndex worker) {
 
 std::string StepName(const Plan& plan, StepIndex step) {
   const ComputeStep& s = plan.steps[At(step)];
-  const std::string name = absl::StrCat(s.kind->name, " ", s.index_in_layer);
+  const std::string name = s.kind->updates_state
+                               ? std::string(s.kind->name)
+                               : absl::StrCat(s.kind->name, " ", s.index_in_layer);
+  if (s.kind->iterates) return absl::StrCat("iteration ", s.layer, " ", name);
   const bool layered = s.kind->splits_keys() && s.layer >= 2;
   return layered ? absl::StrCat("layer ", s.layer, " ", name) : name;
 }

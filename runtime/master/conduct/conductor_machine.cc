@@ -103,7 +103,7 @@ ConductorOrders ConductorMachine::Wake(MonoTime now) {
 }
 
 absl::Status ConductorMachine::StepDone(StepIndex step, std::vector<RunSection> sections,
-                                        MonoTime now, ConductorOrders& orders) {
+                                        MonoTime now, ConductorOrders& orders, LoopGoes loop) {
   const State state = progress_.step_state(step);
   if (state == State::kDone) return absl::OkStatus();
   if (state == State::kWaiting) {
@@ -118,7 +118,9 @@ absl::Status ConductorMachine::StepDone(StepIndex step, std::vector<RunSection> 
   if (predicted_s > 0) pace_ = std::max(pace_.value_or(0), now_s / predicted_s);
   for (const StepIndex behind : steps_behind_[At(step)]) --waits_for_[At(behind)];
   ScalePieces(step);
+  if (loop == LoopGoes::kNoFurther && plan_.steps[At(step)].kind->updates_state) EndLoop(step);
   for (const TransferIndex transfer : transfers_of_[At(step)]) {
+    if (progress_.transfer_state(transfer) == State::kDone) continue;
     if (pieces_[At(transfer)].size() > 0) {
       scheduler_.SetReady(transfer);
     } else {
@@ -128,6 +130,17 @@ absl::Status ConductorMachine::StepDone(StepIndex step, std::vector<RunSection> 
   }
   Advance(now, orders);
   return absl::OkStatus();
+}
+
+void ConductorMachine::EndLoop(StepIndex update) {
+  const PlanProgress::Dropped dropped = progress_.EndLoop(update);
+  for (const StepIndex step : dropped.steps) {
+    for (const StepIndex behind : steps_behind_[At(step)]) --waits_for_[At(behind)];
+  }
+  for (const TransferIndex transfer : dropped.transfers) {
+    scheduler_.Skip(transfer);
+    for (const StepIndex behind : steps_behind_transfer_[At(transfer)]) --waits_for_[At(behind)];
+  }
 }
 
 void ConductorMachine::ScalePieces(StepIndex producer) {

@@ -51,6 +51,9 @@ struct TransferStart {
   bool concurrent = false;
 };
 
+/// What an update step says of its loop.
+enum class LoopGoes { kOn, kNoFurther };
+
 /// What to do now. `finished` comes once, with the last step.
 struct ConductorOrders {
   std::vector<StepStart> steps;
@@ -69,14 +72,15 @@ struct ConductorOrders {
 /// TransferScheduler's rules once its producer's run is published; its piece is scaled to the size
 /// that the section really has, and a piece of no bytes is done without a grant. Transfers inside
 /// one hand-over domain are granted as hand-overs; ports, channels and orders hold for them as
-/// well. Requires: CheckPlan accepts the plan; the prediction is Predict's; both outlive the
-/// conductor. Errors: kAborted for a report of something that is not under way (a stale or invented
-/// report);
+/// well. A loop ends with the update step that says so, or with its last iteration; the steps of
+/// later iterations then count as done. Requires: CheckPlan accepts the plan; the prediction is
+/// Predict's; both outlive the conductor. Errors: kAborted for a report of something that is not
+/// under way (a stale or invented report);
 ///   the state is then unchanged. kInternal when a run holds bytes that the plan does not move.
 ///   A repeated report of something done is OK and changes nothing.
 /// Thread-safety: none; control strand only. Time: `now` is passed in and must not go backwards.
 /// Checked by: tests/unit/master/conductor_machine_test.cc, conductor_machine_property_test.cc,
-/// tests/sim.
+/// conductor_machine_loop_test.cc, tests/sim.
 class ConductorMachine {
  public:
   /// `handover_domains`: one a worker; workers with the same non-empty value hand runs over in
@@ -86,9 +90,10 @@ class ConductorMachine {
 
   /// Starts the run at `now`. Call once, first.
   ConductorOrders Begin(MonoTime now);
-  /// `sections` of its run; empty for steps that write a part.
+  /// `sections` of its run; empty for steps that write a part. `loop` counts for update steps: one
+  /// that ends the loop leaves whatever belongs to later iterations undone.
   absl::Status StepDone(planner::StepIndex step, std::vector<RunSection> sections, MonoTime now,
-                        ConductorOrders& orders);
+                        ConductorOrders& orders, LoopGoes loop = LoopGoes::kOn);
   /// The ports and channels of this transfer may be granted again: `in_flight_bytes` have not
   /// arrived yet, and workers keep the next one back until their ports are free.
   absl::Status TransferNearlyDone(planner::TransferIndex transfer, planner::Bytes in_flight_bytes,
@@ -133,6 +138,7 @@ class ConductorMachine {
   TransferStart MakeTransferStart(planner::TransferIndex transfer) const;
   void ScalePieces(planner::StepIndex producer);
   void FinishTransfer(planner::TransferIndex transfer, planner::Seconds now_s);
+  void EndLoop(planner::StepIndex update);
   bool SameDomain(planner::WorkerIndex a, planner::WorkerIndex b) const;
   planner::Seconds Since(MonoTime now) const;
   void WakeAt(planner::Seconds when_s);

@@ -78,21 +78,77 @@ void PlanProgress::FinishStep(StepIndex step, std::vector<RunSection> sections, 
   std::sort(sections.begin(), sections.end(), ByConsumer);
   runs_[At(step)] = std::move(sections);
   ReaderDone(step);
+  if (plan_.steps[At(step)].kind->updates_state) ForgetStatesBefore(step);
 }
 
 void PlanProgress::ReaderDone(StepIndex consumer) {
+  for (const StepIndex producer : producers_of_[At(consumer)]) SectionRead(producer, consumer);
+}
+
+void PlanProgress::SectionRead(StepIndex producer, StepIndex consumer) {
   const WorkerIndex reader = plan_.steps[At(consumer)].worker;
-  for (const StepIndex producer : producers_of_[At(consumer)]) {
-    const WorkerIndex maker = plan_.steps[At(producer)].worker;
-    CountDown({maker, producer});
-    if (maker != reader) CountDown({reader, producer});
+  const WorkerIndex maker = plan_.steps[At(producer)].worker;
+  CountDown({maker, producer});
+  if (maker != reader) CountDown({reader, producer});
+}
+
+// Whoever waits for this state and for an earlier one as well, reads this one.
+void PlanProgress::ForgetStatesBefore(StepIndex update) {
+  for (const StepIndex reader : reached_by_[At(update)]) {
+    std::vector<StepIndex>& producers = producers_of_[At(reader)];
+    const auto forgotten = std::stable_partition(
+        producers.begin(), producers.end(), [this, update](StepIndex producer) {
+          return producer == update || Waits(producer) ||
+                 !plan_.steps[At(producer)].kind->updates_state;
+        });
+    for (auto it = forgotten; it != producers.end(); ++it) SectionRead(*it, reader);
+    producers.erase(forgotten, producers.end());
   }
+}
+
+PlanProgress::Dropped PlanProgress::EndLoop(StepIndex update) {
+  Dropped dropped;
+  std::vector<bool> drop(steps_.size(), false);
+  std::vector<StepIndex> look;
+  const auto add = [&](StepIndex step) {
+    if (!Waits(step) || drop[At(step)]) return;
+    drop[At(step)] = true;
+    look.push_back(step);
+  };
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    const auto step = static_cast<StepIndex>(s);
+    if (step != update && plan_.steps[s].kind->updates_state) add(step);
+  }
+  while (!look.empty()) {
+    const StepIndex step = look.back();
+    look.pop_back();
+    for (const StepIndex producer : producers_of_[At(step)]) add(producer);
+  }
+  for (std::size_t s = 0; s < drop.size(); ++s) {
+    if (!drop[s]) continue;
+    dropped.steps.push_back(static_cast<StepIndex>(s));
+    steps_[s].state = State::kDone;
+    ++steps_done_;
+    ReaderDone(static_cast<StepIndex>(s));
+  }
+  for (std::size_t t = 0; t < transfers_.size(); ++t) {
+    if (!drop[At(plan_.transfers[t].consumer)]) continue;
+    dropped.transfers.push_back(static_cast<TransferIndex>(t));
+    transfers_[t].state = State::kDone;
+    ++transfers_done_;
+  }
+  for (const StepIndex reader : reached_by_[At(update)]) {
+    if (drop[At(reader)]) continue;
+    std::erase_if(producers_of_[At(reader)], [&drop](StepIndex p) { return drop[At(p)]; });
+  }
+  return dropped;
 }
 
 void PlanProgress::CountDown(const Copy& copy) {
   const auto it = readers_.find(copy);
   if (--it->second > 0) return;
   readers_.erase(it);
+  if (steps_[At(copy.second)].attempt == 0) return;  // dropped: there is no run
   unread_[At(copy.first)].push_back(copy.second);
 }
 

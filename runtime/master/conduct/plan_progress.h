@@ -42,6 +42,15 @@ class PlanProgress {
   /// `sections` of its run, in any order; empty for a step that made a part.
   void FinishStep(planner::StepIndex step, std::vector<RunSection> sections,
                   planner::Seconds now_s);
+  /// What nobody needs any more: steps and transfers that had not begun.
+  struct Dropped {
+    std::vector<planner::StepIndex> steps;
+    std::vector<planner::TransferIndex> transfers;
+  };
+  /// Ends the loop with the state that `update` made, which is done: whatever only later updates
+  /// wait for counts as done without having run, and nobody reads what was made for it. Each is
+  /// named once, rising.
+  Dropped EndLoop(planner::StepIndex update);
   /// Begins the next attempt of a transfer, counted from 1, and returns its number.
   int StartTransfer(planner::TransferIndex transfer, planner::Seconds now_s);
   /// The ports of a moving transfer are free for the next one; `in_flight_bytes` are to come. Once.
@@ -70,7 +79,8 @@ class PlanProgress {
   /// The section of a published run; no bytes where the run has none for this consumer.
   RunSection SectionOf(planner::StepIndex producer, planner::StepIndex consumer) const;
   /// Producers of the sections that a step reads, in the order in which it reads them: rising, or,
-  /// where it combines, that of Plan::sections.
+  /// where it combines, that of Plan::sections. Of several states of a loop a
+  /// step reads the latest.
   const std::vector<planner::StepIndex>& ProducersOf(planner::StepIndex consumer) const {
     return producers_of_[planner::At(consumer)];
   }
@@ -104,6 +114,11 @@ class PlanProgress {
   using Copy = std::pair<planner::WorkerIndex, planner::StepIndex>;
 
   void ReaderDone(planner::StepIndex consumer);
+  void SectionRead(planner::StepIndex producer, planner::StepIndex consumer);
+  void ForgetStatesBefore(planner::StepIndex update);
+  bool Waits(planner::StepIndex step) const {
+    return steps_[planner::At(step)].state == State::kWaiting;
+  }
   void CountDown(const Copy& copy);
 
   const planner::Plan& plan_;
