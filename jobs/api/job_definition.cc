@@ -6,4 +6,8 @@ absl::Status JobDefinition::CheckValues(const ParameterValues&) const { return a
 
 ElementInfo JobDefinition::Element(const ParameterValues&, int) const { return {}; }
 
+absl::StatusOr<std::optional<LoopInfo>> JobDefinition::Loop(const ParameterValues&) const {
+  return std::nullopt;
+}
+
 }  // namespace weir

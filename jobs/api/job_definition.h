@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "absl/types/span.h"
 #include "jobs/api/element.h"
 #include "jobs/api/job_data.h"
+#include "jobs/api/loop.h"
 #include "jobs/api/program.h"
 
 namespace weir {
@@ -74,6 +76,9 @@ class JobDefinition {
   /// What reduce layer `layer` (from 1) could combine before it reduces.
   /// Requires: values passed CheckParameters.
   virtual ElementInfo Element(const ParameterValues& values, int layer) const;
+  /// The loop that the job is; nothing for all others. Requires: values passed CheckParameters.
+  /// Errors: kInvalidArgument naming a parameter that does not fit others.
+  virtual absl::StatusOr<std::optional<LoopInfo>> Loop(const ParameterValues& values) const;
   /// Prints the result for a person after success, from the finished part files (paths in part
   /// order).
   virtual absl::Status Present(absl::Span<const std::string> part_paths,

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "jobs/api/element.h"
+#include "jobs/api/loop.h"
 
 namespace weir {
 
@@ -151,6 +152,24 @@ struct CombineOrder {
   std::vector<double> consumer_key_end;
 };
 
+/// One mapper's part of an iteration of a loop after the first.
+struct IterateOrder {
+  std::int32_t iteration = 1;
+  /// The state of the iteration before.
+  std::vector<std::unique_ptr<RunSource>> inputs;
+  /// As MapOrder::consumer_key_end.
+  std::vector<double> consumer_key_end;
+};
+
+/// End of an iteration: the next state of the mappers' combined elements and the state before.
+struct UpdateOrder {
+  std::int32_t iteration = 0;
+  /// Element and state say themselves which they are; in iteration 0 there is no state.
+  std::vector<std::unique_ptr<RunSource>> inputs;
+  /// Everybody gets the whole state.
+  int num_consumers = 1;
+};
+
 /// Totals of one step.
 struct StepTotals {
   std::int64_t input_records = 0;
@@ -173,6 +192,13 @@ class JobProgram {
   /// Errors: kUnimplemented where the values of the layer cannot be combined.
   virtual absl::StatusOr<StepTotals> Combine(CombineOrder order, RunSink& sink,
                                              StepContext& context);
+  /// Loops: maps what Map kept of the input of this process once more.
+  /// Errors: kUnimplemented where the job is no loop; kFailedPrecondition where nothing is kept.
+  virtual absl::StatusOr<StepTotals> Iterate(IterateOrder order, RunSink& sink,
+                                             StepContext& context);
+  /// Loops: makes the next state, and says how far the loop is. Errors: as Iterate.
+  virtual absl::StatusOr<StepTotals> Update(UpdateOrder order, RunSink& sink, StepContext& context,
+                                            LoopReport& report);
   /// Places of the partial results of a layer (ElementInfo::places).
   virtual std::int64_t num_places(int layer) const;
 };

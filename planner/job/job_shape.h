@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "planner/job/key_weights.h"
+#include "planner/job/loop_shape.h"
 #include "planner/plan/codec.h"
 #include "planner/plan/network_model.h"
 #include "planner/plan/units.h"
@@ -130,6 +131,8 @@ struct JobShape {
   /// Requested number of mappers; 0 = the planner chooses.
   std::int32_t num_mappers = 0;
   std::vector<LayerShape> layers;
+  /// Set where the job is a loop; it then has one layer, which only writes the last state.
+  std::optional<LoopShape> loop;
   /// Requested packing of all that moves between layers; nothing = the planner chooses.
   std::optional<Codec> codec;
   StoreShape store;

@@ -17,6 +17,7 @@
 #include "planner/job/builders/even_plan.h"
 #include "planner/job/builders/job_notes.h"
 #include "planner/job/builders/load_plan.h"
+#include "planner/job/builders/loop_plan.h"
 #include "planner/job/builders/one_more_notes.h"
 #include "planner/job/builders/tree_plan.h"
 #include "planner/job/check_job.h"
@@ -203,6 +204,24 @@ absl::Status ChooseCombined(const JobShape& shape, const ClusterProfile& cluster
   return absl::OkStatus();
 }
 
+// Nothing of a loop but its input depends on the other ways to plan.
+absl::StatusOr<Plan> PlanLoop(const JobShape& shape, const ClusterProfile& cluster,
+                              const PlanningOptions& options) {
+  if (options.method != PlanMethod::kLoad || shape.store.write != FinalWrite::kParts) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("job ", shape.job,
+                     " is a loop: it is planned in one way, and its result is one part; leave out "
+                     "--plan-method and --write"));
+  }
+  if (shape.layers.size() != 1 || shape.layers[0].num_reducers > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "job ", shape.job, " is a loop: one reducer writes its result; leave out --reducers"));
+  }
+  absl::StatusOr<Plan> plan = LoopPlan(shape, *shape.loop, cluster);
+  if (plan.ok()) plan->summary.numbers = JobNumbers(shape, cluster);
+  return plan;
+}
+
 // More at once than any cluster has workers.
 constexpr std::int32_t kFetchLimitMax = 1000;
 
@@ -247,6 +266,7 @@ absl::StatusOr<Plan> PlanJob(const JobShape& shape, const ClusterProfile& cluste
   absl::Status status = CheckCluster(cluster);
   if (status.ok()) status = CheckJobShape(shape);
   if (!status.ok()) return status;
+  if (shape.loop) return PlanLoop(shape, cluster, options);
   absl::StatusOr<Built> built = BuildBest(shape, cluster, options);
   if (!built.ok()) return built.status();
   status = ChooseCombined(shape, cluster, options, *built);

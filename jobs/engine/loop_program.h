@@ -1,0 +1,384 @@
+#pragma once
+
+// Runs a job that is a loop: its input is read once and stays in the process that read it.
+// Upstream: jobs/<job>. Downstream: loop_sections.h.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "jobs/api/program.h"
+#include "jobs/api/step_error.h"
+#include "jobs/engine/emit_base.h"
+#include "jobs/engine/loop/loop_sections.h"
+#include "jobs/engine/map_ranges.h"
+#include "jobs/engine/slot_work.h"
+
+namespace weir {
+
+/// What Update says beside the next state.
+struct LoopOutcome {
+  double measure = 0;
+  bool converged = false;
+};
+
+/// JobProgram of a loop, instantiated in the author's translation unit.
+///
+/// Model: a job is a copyable class.
+///
+///   using Reader;                 as in make_program.h
+///   using Place;                  of elements and states; trivially copyable; starts as Place{}
+///   using Resident;               what stays of the input, one a slot; has memory_bytes() const
+///   std::int64_t Places() const;       of an element
+///   std::int64_t StatePlaces() const;
+///   void Load(record, Resident& resident, Emit& emit);    emit.Reject(record, reason)
+///   void Map(int iteration, const Resident&, absl::Span<const Place> state,
+///            absl::Span<Place> element) const;            state is empty in iteration 0
+///   void Combine(int iteration, absl::Span<Place> into, absl::Span<const Place> from) const;
+///       the same places of two elements; associative; `from` comes later in the input
+///   absl::StatusOr<LoopOutcome> Update(int iteration, absl::Span<const Place> state,
+///       absl::Span<const Place> element, absl::Span<Place> next) const;
+///   void Format(absl::Span<const Place> state, std::string& out) const;   the output part
+///   static constexpr std::string_view kMeasure;           what Update measures
+///
+/// Order: slots load neighbouring parts of the input, their elements are combined in this order and
+///   those of other processes in the order of the operands: the same plan and number of slots give
+///   the same bits.
+/// Thread-safety: one step at a time. Ownership: what Map loaded stays until the program goes, or
+///   until the next Map.
+/// Bounds: what stays, an element a slot and a state fit into StepContext::memory_bytes, else the
+///   step fails with OUT_OF_MEMORY.
+/// Errors: DATA_LOSS for sections of another iteration or size.
+/// Checked by: tests/unit/jobs/loop_program_test.cc, kmeans_test.cc.
+template <typename Job>
+class LoopProgram : public JobProgram {
+ public:
+  using Place = typename Job::Place;
+  static_assert(std::is_trivially_copyable_v<Place> && sizeof(Place) <= 1 << 16);
+
+  explicit LoopProgram(Job job) : job_(std::move(job)) {}
+
+  absl::StatusOr<StepTotals> Map(const MapOrder& order, RunSink& sink,
+                                 StepContext& context) override {
+    loaded_ = false;
+    StepTotals totals;
+    if (absl::Status status = Load(order, context, totals); !status.ok()) return status;
+    loaded_ = true;
+    return MapResident(0, {}, order.consumer_key_end, totals, sink, context);
+  }
+
+  absl::StatusOr<StepTotals> Iterate(IterateOrder order, RunSink& sink,
+                                     StepContext& context) override {
+    if (!loaded_) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "iteration ", order.iteration, " has no input: the process that mapped it is gone"));
+    }
+    absl::StatusOr<Gathered> gathered = Gather(order.inputs);
+    if (!gathered.ok()) return gathered.status();
+    if (absl::Status status = CheckState(*gathered, order.iteration - 1); !status.ok()) {
+      return status;
+    }
+    return MapResident(order.iteration, gathered->state, order.consumer_key_end, StepTotals(), sink,
+                       context);
+  }
+
+  absl::StatusOr<StepTotals> Combine(CombineOrder order, RunSink& sink,
+                                     StepContext& context) override {
+    absl::StatusOr<Gathered> gathered = Gather(order.inputs);
+    if (!gathered.ok()) return gathered.status();
+    StepTotals totals;
+    // A broadcast: everybody gets the whole state.
+    if (gathered->has_state) {
+      if (!gathered->element.empty() || order.inputs.size() != 1) {
+        return WrongLoopSection("a state is not combined");
+      }
+      return WriteState(gathered->state_iteration, gathered->state,
+                        static_cast<int>(order.consumer_key_end.size()), totals, sink);
+    }
+    (void)context;
+    return WriteElement(*gathered, order.consumer_key_end, totals, sink);
+  }
+
+  absl::StatusOr<StepTotals> Update(UpdateOrder order, RunSink& sink, StepContext& context,
+                                    LoopReport& report) override {
+    (void)context;
+    absl::StatusOr<Gathered> gathered = Gather(order.inputs);
+    if (!gathered.ok()) return gathered.status();
+    if (order.iteration > 0 || gathered->has_state) {
+      absl::Status status = CheckState(*gathered, order.iteration - 1);
+      if (!status.ok()) return status;
+    }
+    if (gathered->element_iteration != order.iteration || gathered->first_place != 0 ||
+        static_cast<std::int64_t>(gathered->element.size()) != job_.Places() ||
+        std::find(gathered->held.begin(), gathered->held.end(), false) != gathered->held.end()) {
+      return WrongLoopSection(absl::StrCat("an element of ", gathered->element.size(),
+                                           " places from ", gathered->first_place, " of iteration ",
+                                           gathered->element_iteration, "; expected ",
+                                           job_.Places(), " of iteration ", order.iteration));
+    }
+    std::vector<Place> next(static_cast<std::size_t>(job_.StatePlaces()), Place{});
+    const absl::StatusOr<LoopOutcome> outcome =
+        job_.Update(order.iteration, gathered->state, gathered->element, absl::MakeSpan(next));
+    if (!outcome.ok()) return outcome.status();
+    report = LoopReport{order.iteration, outcome->measure, std::string(Job::kMeasure),
+                        outcome->converged};
+    return WriteState(order.iteration, next, order.num_consumers, StepTotals(), sink);
+  }
+
+  absl::StatusOr<StepTotals> ReduceToRun(ReduceOrder order, RunSink&, StepContext&) override {
+    return absl::InternalError(
+        absl::StrCat("reduce layer ", order.layer, " of a loop is not an inner one"));
+  }
+
+  absl::StatusOr<StepTotals> ReduceToPart(ReduceOrder order, PartSink& sink,
+                                          StepContext& context) override {
+    (void)context;
+    absl::StatusOr<Gathered> gathered = Gather(order.inputs);
+    if (!gathered.ok()) return gathered.status();
+    absl::Status status = CheckState(*gathered, gathered->state_iteration);
+    if (!status.ok()) return status;
+    std::string text;
+    job_.Format(gathered->state, text);
+    const auto lines = static_cast<std::int64_t>(std::count(text.begin(), text.end(), '\n'));
+    status = sink.Append(text, lines);
+    if (!status.ok()) return status;
+    return StepTotals{job_.StatePlaces(), lines};
+  }
+
+  std::int64_t num_places(int) const override {
+    return std::max(job_.Places(), job_.StatePlaces());
+  }
+
+ private:
+  static constexpr auto kPlaceBytes = static_cast<std::int64_t>(sizeof(Place));
+  using Inputs = std::vector<std::unique_ptr<RunSource>>;
+  using Resident = typename Job::Resident;
+
+  // What the inputs of a step hold: part of an element, folded in the order of the inputs, a state,
+  // or both. Of the element's places some in between may be held by nobody here.
+  struct Gathered {
+    std::vector<Place> element;
+    std::vector<bool> held;  // by place of `element`
+    std::int64_t first_place = 0;
+    std::int32_t element_iteration = -1;
+    bool has_state = false;
+    std::vector<Place> state;
+    std::int32_t state_iteration = -1;
+  };
+
+  // Takes records for a slot; the reader calls Map.
+  struct Loader {
+    using Reader = typename Job::Reader;
+    Job& job;
+    Resident& resident;
+    template <typename Record, typename Emit>
+    void Map(const Record& record, Emit& emit) {
+      job.Load(record, resident, emit);
+    }
+  };
+
+  static std::string_view BytesOf(absl::Span<const Place> places) {
+    return {reinterpret_cast<const char*>(places.data()), places.size() * sizeof(Place)};
+  }
+  static std::vector<Place> PlacesOf(const std::string& bytes) {
+    std::vector<Place> places(bytes.size() / sizeof(Place));
+    if (!places.empty()) std::memcpy(places.data(), bytes.data(), bytes.size());
+    return places;
+  }
+
+  absl::Status CheckMemory(std::int64_t resident_bytes, int num_slots, StepContext& context) const {
+    if (context.memory_bytes() <= 0) return absl::OkStatus();
+    const std::int64_t elements =
+        (num_slots * job_.Places() + 2 * job_.StatePlaces()) * kPlaceBytes;
+    const std::int64_t allowed = std::max<std::int64_t>(context.memory_bytes() - elements, 0);
+    if (resident_bytes <= allowed) return absl::OkStatus();
+    return StepErrorStatus(
+        absl::StatusCode::kResourceExhausted,
+        {std::string(step_error::kOutOfMemory),
+         absl::StrCat("the input that stays between iterations needs more than the ", allowed,
+                      " bytes that the step may use for it"),
+         "use more workers, or workers with more memory: each keeps its part of the input", "", 0});
+  }
+
+  absl::Status Load(const MapOrder& order, StepContext& context, StepTotals& totals) {
+    const int num_slots = context.slots().num_slots();
+    residents_.clear();
+    residents_.resize(static_cast<std::size_t>(num_slots));
+    const auto pieces = SplitRanges(order.ranges, num_slots);
+    std::vector<std::int64_t> records(residents_.size(), 0);
+    absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
+      const auto at = static_cast<std::size_t>(slot);
+      Job job = job_;
+      Loader loader{job, residents_[at]};
+      EmitBase<Job> emit;
+      emit.AskBeforeRejecting(context);
+      absl::Status loaded = MapRanges(loader, pieces[at], emit, context, stop, [&] {
+        return CheckMemory(residents_[at].memory_bytes() * num_slots, num_slots, context);
+      });
+      ReportCounters<Job>(emit, context);
+      records[at] = emit.records();
+      return loaded;
+    });
+    for (const std::int64_t count : records) totals.input_records += count;
+    return status;
+  }
+
+  absl::StatusOr<StepTotals> MapResident(std::int32_t iteration, absl::Span<const Place> state,
+                                         absl::Span<const double> consumer_key_end,
+                                         StepTotals totals, RunSink& sink, StepContext& context) {
+    std::vector<std::vector<Place>> elements(residents_.size());
+    absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
+      const auto at = static_cast<std::size_t>(slot);
+      if (at >= residents_.size()) return absl::OkStatus();
+      elements[at].assign(static_cast<std::size_t>(job_.Places()), Place{});
+      job_.Map(iteration, residents_[at], state, absl::MakeSpan(elements[at]));
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    for (std::size_t at = 1; at < elements.size(); ++at) {
+      job_.Combine(iteration, absl::MakeSpan(elements[0]), elements[at]);
+    }
+    Gathered made;
+    made.element = std::move(elements[0]);
+    made.held.assign(made.element.size(), true);
+    made.element_iteration = iteration;
+    return WriteElement(made, consumer_key_end, totals, sink);
+  }
+
+  // Places that several inputs hold are combined in the order of the inputs.
+  absl::StatusOr<Gathered> Gather(const Inputs& inputs) const {
+    Gathered gathered;
+    std::vector<LoopSection> sections;
+    std::int64_t begin = job_.Places(), end = 0;
+    for (const std::unique_ptr<RunSource>& input : inputs) {
+      absl::StatusOr<std::vector<LoopSection>> pieces = ReadLoopSection(*input, kPlaceBytes);
+      if (!pieces.ok()) return pieces.status();
+      for (LoopSection& piece : *pieces) {
+        if (piece.content == LoopContent::kState) {
+          if (std::exchange(gathered.has_state, true)) {
+            return WrongLoopSection("two states at once");
+          }
+          gathered.state = PlacesOf(piece.bytes);
+          gathered.state_iteration = piece.iteration;
+          continue;
+        }
+        if (piece.places != job_.Places()) {
+          return WrongLoopSection(
+              absl::StrCat("an element of ", piece.places, " places, expected ", job_.Places()));
+        }
+        if (gathered.element_iteration >= 0 && gathered.element_iteration != piece.iteration) {
+          return WrongLoopSection("elements of two iterations");
+        }
+        gathered.element_iteration = piece.iteration;
+        begin = std::min(begin, piece.first_place);
+        end = std::max(
+            end, piece.first_place + static_cast<std::int64_t>(piece.bytes.size()) / kPlaceBytes);
+        sections.push_back(std::move(piece));
+      }
+    }
+    if (sections.empty()) return gathered;
+    gathered.first_place = begin;
+    gathered.element.assign(static_cast<std::size_t>(end - begin), Place{});
+    gathered.held.assign(gathered.element.size(), false);
+    for (const LoopSection& section : sections) {
+      FoldSection(gathered.element_iteration, PlacesOf(section.bytes),
+                  static_cast<std::size_t>(section.first_place - begin), gathered.element,
+                  gathered.held);
+    }
+    return gathered;
+  }
+
+  void FoldSection(std::int32_t iteration, const std::vector<Place>& from, std::size_t first,
+                   std::vector<Place>& element, std::vector<bool>& held) const {
+    std::size_t at = 0;
+    while (at < from.size()) {
+      const bool combines = held[first + at];
+      std::size_t to = at;
+      while (to < from.size() && held[first + to] == combines) ++to;
+      const absl::Span<const Place> slice = absl::MakeConstSpan(from).subspan(at, to - at);
+      const absl::Span<Place> into = absl::MakeSpan(element).subspan(first + at, to - at);
+      if (combines) {
+        job_.Combine(iteration, into, slice);
+      } else {
+        std::copy(slice.begin(), slice.end(), into.begin());
+      }
+      std::fill(held.begin() + static_cast<std::ptrdiff_t>(first + at),
+                held.begin() + static_cast<std::ptrdiff_t>(first + to), true);
+      at = to;
+    }
+  }
+
+  absl::Status CheckState(const Gathered& gathered, std::int32_t iteration) const {
+    if (gathered.has_state && gathered.state_iteration == iteration &&
+        static_cast<std::int64_t>(gathered.state.size()) == job_.StatePlaces()) {
+      return absl::OkStatus();
+    }
+    return WrongLoopSection(absl::StrCat(
+        "a state of ", gathered.state.size(), " places of iteration ", gathered.state_iteration,
+        "; expected ", job_.StatePlaces(), " of iteration ", iteration));
+  }
+
+  // Only places that are held: consumers say where their range ends, not where it begins.
+  absl::StatusOr<StepTotals> WriteElement(const Gathered& made,
+                                          absl::Span<const double> consumer_key_end,
+                                          StepTotals totals, RunSink& sink) const {
+    const std::int64_t first = made.first_place;
+    const std::int64_t end = first + static_cast<std::int64_t>(made.element.size());
+    const auto held = [&](std::int64_t place) {
+      return made.held[static_cast<std::size_t>(place - first)];
+    };
+    const auto ranges = ConsumerPlaces(consumer_key_end, num_places(0), first, end);
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+      bool begun = false;
+      for (std::int64_t at = ranges[i].first, to = at; at < ranges[i].second; at = to) {
+        for (++to; to < ranges[i].second && held(to) == held(at);) ++to;
+        if (!held(at)) continue;
+        const LoopSection piece{
+            LoopContent::kElement, made.element_iteration, job_.Places(), at, {}};
+        const auto slice =
+            absl::MakeConstSpan(made.element)
+                .subspan(static_cast<std::size_t>(at - first), static_cast<std::size_t>(to - at));
+        absl::Status status =
+            std::exchange(begun, true) ? absl::OkStatus() : sink.BeginSection(static_cast<int>(i));
+        if (status.ok()) status = WriteLoopSection(piece, BytesOf(slice), kPlaceBytes, sink);
+        if (!status.ok()) return status;
+        totals.output_records += to - at;
+      }
+    }
+    return totals;
+  }
+
+  absl::StatusOr<StepTotals> WriteState(std::int32_t iteration, absl::Span<const Place> state,
+                                        int num_consumers, StepTotals totals, RunSink& sink) const {
+    const LoopSection section{LoopContent::kState, iteration, job_.StatePlaces(), 0, {}};
+    for (int consumer = 0; consumer < num_consumers; ++consumer) {
+      absl::Status status = sink.BeginSection(consumer);
+      if (status.ok()) status = WriteLoopSection(section, BytesOf(state), kPlaceBytes, sink);
+      if (!status.ok()) return status;
+      totals.output_records += static_cast<std::int64_t>(state.size());
+    }
+    return totals;
+  }
+
+  const Job job_;
+  std::vector<Resident> residents_;  // by slot
+  bool loaded_ = false;
+};
+
+/// Instantiates the engine for a loop.
+template <typename Job>
+std::unique_ptr<JobProgram> MakeLoopProgram(Job job) {
+  return std::make_unique<LoopProgram<Job>>(std::move(job));
+}
+
+}  // namespace weir
