@@ -50,14 +50,18 @@ std::vector<std::vector<WorkerIndex>> ReducersOf(const JobShape& shape, const Pl
   return reducers;
 }
 
-std::vector<MapperDraft> MappersOf(const Plan& plan) {
-  std::vector<MapperDraft> mappers;
+/// The mappers of a plan, whose runs may be packed otherwise than those of `shape`.
+absl::StatusOr<std::vector<MapperDraft>> MappersOf(const JobShape& shape,
+                                                   const ClusterProfile& cluster,
+                                                   const Plan& plan) {
+  std::vector<Bytes> chunks;
+  std::vector<WorkerIndex> workers;
   for (const ComputeStep& step : plan.steps) {
     if (!step.kind->reads_input()) continue;
-    mappers.push_back(
-        {step.worker, step.input_bytes, step.output_bytes, step.release_s, step.duration_s});
+    chunks.push_back(step.input_bytes);
+    workers.push_back(step.worker);
   }
-  return mappers;
+  return DraftMappers(shape, cluster, chunks, workers);
 }
 
 /// One mapper a worker by its rate; where more were asked for, neighbours share a worker.
@@ -401,7 +405,9 @@ bool CanCombine(const JobShape& shape) {
 
 absl::StatusOr<TreePlans> TreePlansOfJob(const JobShape& shape, const ClusterProfile& cluster,
                                          const Plan& shuffle) {
-  std::vector<std::vector<MapperDraft>> splits = {MappersOf(shuffle)};
+  const absl::StatusOr<std::vector<MapperDraft>> shuffled = MappersOf(shape, cluster, shuffle);
+  if (!shuffled.ok()) return shuffled.status();
+  std::vector<std::vector<MapperDraft>> splits = {*shuffled};
   absl::StatusOr<std::vector<MapperDraft>> by_rate = MappersByRate(shape, cluster);
   if (by_rate.ok()) splits.push_back(*std::move(by_rate));
   TreePlanner planner(shape, cluster, shuffle);

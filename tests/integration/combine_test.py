@@ -1,0 +1,67 @@
+"""Partial results that meet along a reduction tree: --combine of run, submit and plan."""
+import json
+import os
+import subprocess
+import unittest
+
+from weir_process import WeirTest, read_parts, write_words
+
+
+class Combine(WeirTest):
+    def setUp(self):
+        super().setUp()
+        self.text = self.path("text.txt")
+        write_words(self.text, 4)
+
+    def parts_of(self, out):
+        return sorted(os.path.join(out, name) for name in os.listdir(out) if name.startswith("part-"))
+
+    def run_words(self, name, *flags):
+        out = self.path(name)
+        self.assert_ok(self.run_job("wordcount", self.text, "-o", out, "--workers", "4", *flags))
+        self.assert_ok(self.weir("verify", out))
+        return out
+
+    def merged(self, out):
+        return subprocess.run(["sort", "-m", "-t", "\t", "-k1,1", *self.parts_of(out)], check=True, stdout=subprocess.PIPE,
+                              env={**os.environ, "LC_ALL": "C"}).stdout
+
+    def test_a_tree_makes_one_file_the_merge_of_the_shuffles_parts(self):
+        shuffled = self.run_words("shuffled", "--combine", "shuffle", "--reducers", "4")
+        tree = self.run_words("tree", "--combine", "tree")
+        self.assertEqual(len(self.parts_of(tree)), 1)
+        with open(self.parts_of(tree)[0], "rb") as file:
+            self.assertEqual(file.read(), self.merged(shuffled))
+        with open(os.path.join(tree, "_weir/plan.json"), encoding="utf-8") as file:
+            kinds = {step["kind"] for step in json.load(file)["plan"]["steps"]}
+        self.assertIn("STEP_KIND_COMBINE", kinds)
+        self.assert_nothing_left()
+
+    def test_every_reducer_is_a_root(self):
+        shuffled = self.run_words("shuffled", "--combine", "shuffle", "--reducers", "3")
+        tree = self.run_words("tree", "--combine", "tree", "--reducers", "3")
+        self.assertEqual(len(self.parts_of(tree)), 3)
+        self.assertEqual(sorted(read_parts(tree)), sorted(read_parts(shuffled)))
+
+    def test_one_file_by_a_write_step(self):
+        shuffled = self.run_words("shuffled", "--combine", "shuffle", "--reducers", "2")
+        tree = self.run_words("tree", "--combine", "tree", "--write", "one")
+        self.assertEqual(b"".join(line + b"\n" for line in read_parts(tree)), self.merged(shuffled))
+
+    def test_a_job_without_combine_is_refused_by_name(self):
+        events = self.write("events.csv", "u,1,a\n")
+        result = self.run_job("sessions", events, "-o", self.path("out"), "--combine", "tree")
+        self.assert_fails(result, 2, "job sessions has no Combine")
+        result = self.run_job("wordcount", self.text, "-o", self.path("out"), "--combine", "forest")
+        self.assert_fails(result, 2, "ways are: auto, tree, shuffle")
+
+    def test_the_plan_says_what_was_compared(self):
+        result = self.weir("plan", "wordcount", self.text, "--workers", "4", "--combine", "auto")
+        self.assert_ok(result)
+        for part in (b"ways to bring partial results together", b"Compared: shuffle: ", b"Compared: tree: greedy tree",
+                     b"gathered into one file"):
+            self.assertIn(part, result.out)
+
+
+if __name__ == "__main__":
+    unittest.main()
