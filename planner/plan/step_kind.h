@@ -48,6 +48,10 @@ struct StepKindTraits {
   constexpr bool splits_keys() const { return sharing == LoadSharing::kKeyRanges; }
   /// Its steps are one layer's share of the load, and its runs feed the next layer.
   constexpr bool carries_layer() const { return sharing != LoadSharing::kFree; }
+  /// Layer whose pairs a step of `layer` makes: what only combines makes those that it reads.
+  constexpr std::int32_t layer_made(std::int32_t layer) const {
+    return combines ? layer - 1 : layer;
+  }
 };
 
 /// What a compute step does with its local inputs: a row of the table, compared by identity.

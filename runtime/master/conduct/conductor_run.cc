@@ -223,10 +223,10 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
   }
   if (!taken.ok() || !first_report) return taken;
   const planner::ComputeStep& planned = planned_.plan.steps[At(step)];
-  codec_trials_.Add(
-      planned.layer,
-      planner::CodecToProto(planner::CodecOfLayer(planned_.plan.run_codec, planned.layer)),
-      result.run());
+  const std::int32_t made = planned.kind->layer_made(planned.layer);
+  codec_trials_.Add(made,
+                    planner::CodecToProto(planner::CodecOfLayer(planned_.plan.run_codec, made)),
+                    result.run());
   for (const v1::Counter& counter : result.counters()) counters_[counter.name()] += counter.value();
   if (std::optional<v1::JobError> too_many = skipped_.Add(result, planned.kind->reads_input())) {
     too_many->set_worker(worker);

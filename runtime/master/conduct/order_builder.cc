@@ -111,7 +111,8 @@ void OrderBuilder::SetOutput(const StepStart& start, v1::StepOrder& order) const
   // What is stored is text already, and text of parts is never packed.
   order.set_text(plan_.steps[At(last.step())].kind->stores);
   if (!order.text()) {
-    order.set_codec(planner::CodecToProto(planner::CodecOfLayer(plan_.run_codec, step.layer)));
+    order.set_codec(planner::CodecToProto(
+        planner::CodecOfLayer(plan_.run_codec, step.kind->layer_made(step.layer))));
   }
 }
 

@@ -63,7 +63,8 @@ std::vector<double> PackedRatios(const ObservedRun& run) {
   std::vector<double> packed(run.shape.layers.size() + 1, 0);
   std::vector<double> unpacked(packed.size(), 0);
   for (std::size_t s = 0; s < run.plan.steps.size(); ++s) {
-    const std::size_t layer = At(run.plan.steps[s].layer);
+    const ComputeStep& step = run.plan.steps[s];
+    const std::size_t layer = At(step.kind->layer_made(step.layer));
     if (layer >= packed.size()) continue;
     packed[layer] += static_cast<double>(run.actual.step_output_bytes[s]);
     if (s < run.actual.step_unpacked_output_bytes.size())
@@ -106,6 +107,13 @@ std::vector<LayerSums> SumLayers(const ObservedRun& run, const std::vector<doubl
   }
   if (layers.back().output_bytes == 0)
     layers.back().output_bytes = static_cast<double>(run.part_bytes);
+  // What was combined on the way came in as the layer before made it.
+  for (const ComputeStep& step : run.plan.steps) {
+    const std::size_t layer = At(step.layer);
+    if (step.kind->combines && layer < layers.size() && layers[layer].input_bytes > 0) {
+      layers[layer].input_bytes = layers[layer - 1].output_bytes;
+    }
+  }
   return layers;
 }
 
@@ -194,7 +202,7 @@ void LearnWorkers(const ObservedRun& run, const std::vector<LayerSums>& layers,
     const ComputeStep& step = run.plan.steps[s];
     if (At(step.layer) >= layers.size() || !Ran(run.actual.steps[s])) continue;
     const LayerSums& layer = layers[At(step.layer)];
-    if (layer.work <= 0 || step.kind->stores) continue;
+    if (layer.work <= 0 || !step.kind->carries_layer()) continue;
     const std::size_t w = At(step.worker);
     const double rate_s = layer.Rate(overhead_s[At(step.layer)]);
     const double expected = overhead_s[At(step.layer)] +

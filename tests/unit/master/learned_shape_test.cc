@@ -135,6 +135,36 @@ TEST(LearnedShapeTest, WhatWasPackedCountsInPlaceOfItsTrial) {
   EXPECT_EQ(applied.layers[0].packed[1].ratio.origin, planner::Origin::kHistory);
 }
 
+TEST(LearnedShapeTest, ATreeTeachesWhatTheShuffleDoes) {
+  const v1::JobShapeLearned shuffled = Learn(MakeExample(1));
+  Example example = MakeExample(1);
+  // Both reducers read half of what was made, combined; combining took long on one worker.
+  for (std::size_t s = 0; s < example.plan.steps.size(); ++s) {
+    if (example.plan.steps[s].kind != planner::StepKind::kReduce) continue;
+    example.actual.step_input_bytes[s] /= 2;
+    const planner::Interval& took = example.actual.steps[s];
+    example.actual.steps[s].finish_s =
+        took.start_s + 0.02 + (took.finish_s - took.start_s - 0.02) / 2;
+  }
+  planner::ComputeStep combine;
+  combine.kind = planner::StepKind::kCombine;
+  combine.layer = 1;
+  example.plan.steps.push_back(combine);
+  example.actual.steps.push_back({0, 1000});
+  example.actual.step_input_bytes.push_back(100'000'000);
+  example.actual.step_output_bytes.push_back(50'000'000);
+  example.actual.step_unpacked_output_bytes.push_back(50'000'000);
+  const v1::JobShapeLearned tree = Learn(example);
+  EXPECT_NEAR(tree.layers(0).output_ratio(), shuffled.layers(0).output_ratio(), 1e-9);
+  EXPECT_NEAR(tree.layers(0).reduce_seconds_per_byte(),
+              shuffled.layers(0).reduce_seconds_per_byte(), 1e-11);
+  EXPECT_NEAR(tree.map_output_ratio(), shuffled.map_output_ratio(), 1e-9);
+  ASSERT_EQ(tree.workers_size(), shuffled.workers_size());
+  for (int w = 0; w < tree.workers_size(); ++w) {
+    EXPECT_NEAR(tree.workers(w).speed(), shuffled.workers(w).speed(), 1e-6);
+  }
+}
+
 TEST(LearnedShapeTest, LargerChunksFindFewerNewKeys) {
   v1::JobShapeLearned sampled;
   sampled.set_map_seconds_per_byte(1e-8);

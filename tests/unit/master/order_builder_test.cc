@@ -196,6 +196,23 @@ TEST(OrderBuilderIndexTest, SectionsByIndexAreListedByRisingRange) {
   EXPECT_EQ(order.consumers(1).indexes().begin(), 10);
 }
 
+TEST(OrderBuilderCodecTest, CombinedRunsArePackedAsWhatTheyAreMadeOf) {
+  planner::Plan plan;
+  plan.network.num_workers = 1;
+  plan.steps.resize(3);
+  plan.steps[1].kind = planner::StepKind::kCombine;
+  plan.steps[2].kind = planner::StepKind::kReduce;
+  plan.steps[1].layer = plan.steps[2].layer = 1;
+  plan.steps[2].key_end = 1;
+  plan.sections = {{0, 1, 80, planner::IndexRange{0, 10}}, {1, 2, 80, planner::IndexRange{0, 10}}};
+  plan.run_codec = {planner::Codec::kZstd};
+  const InputRanges input{{{{"/a", 60}}, 60}};
+  const std::vector<RegisteredWorker> workers(1);
+  const OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), {});
+  EXPECT_EQ(builder.BuildStep(StepStart{0}).codec(), v1::CODEC_ZSTD);
+  EXPECT_EQ(builder.BuildStep(StepStart{1}).codec(), v1::CODEC_ZSTD);
+}
+
 TEST_F(OrderBuilderTest, NamesAreWhatPeopleRead) {
   EXPECT_EQ(builder_.StepName(1), "map 1");
   EXPECT_EQ(builder_.TransferName(0), "transfer of map 0 to reduce 1");
