@@ -90,13 +90,9 @@ inline constexpr StepKindTraits kCombine{
 inline constexpr StepKindTraits kWrite{
     .name = "write", .number = 4, .stores = true, .gantt_style = 'w', .gantt_dark = false};
 inline constexpr StepKindTraits kIterate{
-    .name = "iterate", .number = 5, .iterates = true, .runs_on_workers = false, .gantt_style = 'm'};
-inline constexpr StepKindTraits kUpdate{.name = "update",
-                                        .number = 6,
-                                        .iterates = true,
-                                        .updates_state = true,
-                                        .runs_on_workers = false,
-                                        .gantt_style = 'r'};
+    .name = "iterate", .number = 5, .iterates = true, .gantt_style = 'm'};
+inline constexpr StepKindTraits kUpdate{
+    .name = "update", .number = 6, .iterates = true, .updates_state = true, .gantt_style = 'r'};
 
 }  // namespace step_kind_internal
 

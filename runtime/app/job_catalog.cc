@@ -4,6 +4,7 @@
 
 #include "jobs/distinct/distinct.h"
 #include "jobs/histogram/histogram.h"
+#include "jobs/kmeans/kmeans.h"
 #include "jobs/onebrc/onebrc.h"
 #include "jobs/quantiles/quantiles.h"
 #include "jobs/sessions/sessions.h"
@@ -21,6 +22,7 @@ JobCatalog MakeJobCatalog() {
   };
   add(distinct::MakeDefinition());
   add(histogram::MakeDefinition());
+  add(kmeans::MakeDefinition());
   add(onebrc::MakeDefinition());
   add(quantiles::MakeDefinition());
   add(sessions::MakeDefinition());

@@ -1,6 +1,7 @@
 #include "runtime/client/progress.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -37,6 +38,10 @@ std::string PhaseName(const v1::JobStatus& status) {
     case v1::JOB_STATE_PLANNING:
       return "planning";
     case v1::JOB_STATE_RUNNING:
+      if (!status.progress().measure_name().empty()) {
+        return absl::StrCat("iteration ", status.progress().iteration(), " of ",
+                            status.progress().iterations_max());
+      }
       return MapsDone(status.progress()) ? "shuffle and reduce" : "map";
     case v1::JOB_STATE_COMMITTING:
       return "publishing";
@@ -74,7 +79,16 @@ std::string ProgressLine(const v1::JobStatus& status, int columns) {
   const v1::JobProgress& progress = status.progress();
   const double fraction = DoneFraction(status);
   std::string text = absl::StrFormat(" %3.0f%%  %s", fraction * 100, PhaseName(status));
-  if (status.state() == v1::JOB_STATE_RUNNING) {
+  if (status.state() == v1::JOB_STATE_RUNNING && !progress.measure_name().empty()) {
+    // Before the second pass there may be nothing to measure.
+    if (std::isfinite(progress.measure())) {
+      absl::StrAppend(&text, ", ", progress.measure_name(), " ",
+                      absl::StrFormat("%.6g", progress.measure()));
+    }
+    if (progress.remaining_s() >= 0) {
+      absl::StrAppend(&text, "  at most ", FormatSeconds(progress.remaining_s()), " left");
+    }
+  } else if (status.state() == v1::JOB_STATE_RUNNING) {
     const bool shuffling = MapsDone(progress) && progress.shuffle_bytes_total() > 0;
     const std::int64_t done =
         shuffling ? progress.shuffle_bytes_done() : progress.input_bytes_done();

@@ -1,5 +1,6 @@
 #include "runtime/client/status_json.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -29,17 +30,24 @@ Json SpecToJson(const v1::JobSpec& spec) {
 }
 
 Json ProgressToJson(const v1::JobProgress& progress) {
-  return {{"input_bytes_done", progress.input_bytes_done()},
-          {"input_bytes_total", progress.input_bytes_total()},
-          {"shuffle_bytes_done", progress.shuffle_bytes_done()},
-          {"shuffle_bytes_total", progress.shuffle_bytes_total()},
-          {"steps_done", progress.steps_done()},
-          {"steps_total", progress.steps_total()},
-          {"transfers_done", progress.transfers_done()},
-          {"transfers_total", progress.transfers_total()},
-          {"elapsed_s", progress.elapsed_s()},
-          {"remaining_s", progress.remaining_s()},
-          {"done_fraction", progress.done_fraction()}};
+  Json json = {{"input_bytes_done", progress.input_bytes_done()},
+               {"input_bytes_total", progress.input_bytes_total()},
+               {"shuffle_bytes_done", progress.shuffle_bytes_done()},
+               {"shuffle_bytes_total", progress.shuffle_bytes_total()},
+               {"steps_done", progress.steps_done()},
+               {"steps_total", progress.steps_total()},
+               {"transfers_done", progress.transfers_done()},
+               {"transfers_total", progress.transfers_total()},
+               {"elapsed_s", progress.elapsed_s()},
+               {"remaining_s", progress.remaining_s()},
+               {"done_fraction", progress.done_fraction()}};
+  if (progress.iterations_max() > 0) {
+    json["iteration"] = progress.iteration();
+    json["iterations_max"] = progress.iterations_max();
+  }
+  if (!progress.measure_name().empty() && std::isfinite(progress.measure()))
+    json[progress.measure_name()] = progress.measure();
+  return json;
 }
 
 }  // namespace

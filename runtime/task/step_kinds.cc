@@ -1,6 +1,7 @@
 #include "runtime/task/step_kinds.h"
 
 #include "runtime/task/combine_step.h"
+#include "runtime/task/loop_step.h"
 #include "runtime/task/map_step.h"
 #include "runtime/task/reduce_step.h"
 #include "runtime/task/write_step.h"
@@ -13,6 +14,8 @@ const StepImplementations& BuiltInSteps() {
       {v1::STEP_KIND_REDUCE,
        {.name = "reduce", .make_run = ReduceToRun, .make_part = ReduceToPart}},
       {v1::STEP_KIND_COMBINE, {.name = "combine", .make_run = CombineToRun, .make_part = nullptr}},
+      {v1::STEP_KIND_ITERATE, {.name = "iterate", .make_run = IterateToRun, .make_part = nullptr}},
+      {v1::STEP_KIND_UPDATE, {.name = "update", .make_run = UpdateToRun, .make_part = nullptr}},
       {v1::STEP_KIND_WRITE, {.name = "write", .make_run = nullptr, .make_part = JoinTextToPart}},
   };
   return *kinds;

@@ -2,7 +2,7 @@
 
 // How a worker carries out each kind of step: one row a kind. What planner and conductor know of it
 // stands in planner/plan/step_kind.h. Upstream: step_runner. Downstream: map_step, combine_step,
-// reduce_step, write_step.
+// loop_step, reduce_step, write_step.
 
 #include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
@@ -18,6 +18,8 @@ struct StepWork {
   const v1::StepOrder& order;
   StepContext& context;
   StepActivity& activity;
+  /// For what a kind has to say beside its run or part.
+  v1::StepResult& result;
 };
 
 /// Carries out the steps of one kind. The runner makes and ends the run or part; a kind that never

@@ -155,7 +155,7 @@ absl::StatusOr<StepTotals> RunChecked(const StepImplementations& kinds, JobProgr
   const absl::Status checked = CheckRun(run, kinds);
   if (!checked.ok()) return checked;
   const StepImplementation& kind = kinds.at(run.order().kind());
-  const StepWork work{program, run.order(), context, activity};
+  const StepWork work{program, run.order(), context, activity, result};
   return MakesPart(run.order()) ? WritePart(kind, work, result) : WriteRun(kind, work, run, result);
 }
 

@@ -14,7 +14,7 @@ void AddGenerate(CLI::App& data, const TakeCommand& take) {
       AddCommand(data, "generate", "Write records for a job to a file", kLocalGroup, take, options);
   command
       .add_option("JOB", options->job,
-                  "Whose input to make (distinct, histogram, quantiles, terasort)")
+                  "Whose input to make (distinct, histogram, kmeans, quantiles, terasort)")
       ->required();
   command.add_option("--records", options->records, "How many records")
       ->required()
@@ -52,7 +52,7 @@ void AddValidate(CLI::App& data, const TakeCommand& take) {
                  kLocalGroup, take, options);
   command
       .add_option("JOB", options->job,
-                  "Whose records to check (distinct, histogram, quantiles, terasort)")
+                  "Whose records to check (distinct, histogram, kmeans, quantiles, terasort)")
       ->required();
   command
       .add_option("PATH", options->paths,

@@ -216,7 +216,8 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
                                   unpacked > 0 ? unpacked : section.bytes()});
   }
   ConductorOrders orders;
-  absl::Status taken = conductor_.StepDone(step, std::move(sections), loop_.Now(), orders);
+  const LoopGoes loop = result.loop().converged() ? LoopGoes::kNoFurther : LoopGoes::kOn;
+  absl::Status taken = conductor_.StepDone(step, std::move(sections), loop_.Now(), orders, loop);
   if (absl::IsInternal(taken)) {
     FailStep(step, std::string(taken.message()));
     return absl::OkStatus();
@@ -234,6 +235,7 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
     Fail(*std::move(too_many));
     return absl::OkStatus();
   }
+  if (result.has_loop()) loop_report_ = result.loop();
   if (result.has_part()) {
     part_bytes_[step] = result.part().bytes();
     parts_.push_back(
@@ -293,8 +295,13 @@ void ConductorRun::TakeProgress(WorkerId worker, const v1::StepProgress& progres
 }
 
 v1::JobProgress ConductorRun::Progress() const {
-  return MeasureProgress(planned_.plan, planned_.prediction, conductor_.progress(),
-                         step_bytes_done_, absl::ToDoubleSeconds(loop_.Now() - began_));
+  v1::JobProgress progress =
+      MeasureProgress(planned_.plan, planned_.prediction, conductor_.progress(), step_bytes_done_,
+                      absl::ToDoubleSeconds(loop_.Now() - began_));
+  progress.set_iteration(loop_report_.iteration());
+  progress.set_measure(loop_report_.measure());
+  progress.set_measure_name(loop_report_.measure_name());
+  return progress;
 }
 
 planner::ActualRun ConductorRun::Actual() const { return conductor_.progress().actual(); }

@@ -102,6 +102,7 @@ class ConductorRun {
   absl::btree_map<planner::StepIndex, planner::Bytes> part_bytes_;
   absl::btree_map<std::string, std::int64_t> counters_;
   SkippedRecords skipped_;
+  v1::LoopReport loop_report_;  // of the iteration that ended last; without a name: none yet
   CodecTrials codec_trials_;
   env::CallbackScope callbacks_;
 };

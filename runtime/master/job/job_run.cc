@@ -211,6 +211,8 @@ void JobRun::JournalPlan() {
 
 void JobRun::Learn() {
   if (!plan_run_ || planned_->cluster.workers.size() != workers_.size()) return;
+  // Rates of a loop are those of its iterations, for which a shape has no place yet.
+  if (planned_->shape.loop) return;
   const planner::ActualRun actual = plan_run_->Actual();
   std::int64_t part_bytes = 0;
   for (const v1::OutputPart& part : status_.parts()) part_bytes += part.bytes();

@@ -7,6 +7,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/log.h"
 #include "runtime/master/planning/cluster_profile.h"
+#include "runtime/master/planning/loop_request.h"
 #include "runtime/master/planning/plan_request.h"
 
 namespace weir::master {
@@ -31,6 +32,9 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
   }
   const auto info = seams_.catalog.find(spec_.job());
   if (spec_.sampling() == "off" || info == seams_.catalog.end()) return sampled();
+  // What a loop takes is in its iterations, which a sample does not run.
+  const auto loop = LoopOf(spec_, *info->second, options_);
+  if (!loop.ok() || loop->has_value()) return sampled();
   SamplePolicy policy = options_.sampling;
   if (!workers.empty() && !SameHost(workers)) {
     policy.input_bytes_min = policy.network_input_bytes_min;
@@ -79,6 +83,9 @@ void Planning::Plan(const InputList& input, const std::vector<RegisteredWorker>&
   knowledge.elements = ElementsOf(spec_, *info->second);
   PlanRequest request =
       MakePlanRequest(spec_, info->second->info(), input, workers, *method, options_, knowledge);
+  auto loop = LoopOf(spec_, *info->second, options_);
+  if (!loop.ok()) return done(loop.status());
+  request.shape.loop = *std::move(loop);
   env::Offload(
       seams_.loop, seams_.compute_pool,
       [request = std::move(request)] { return MakePlannedJob(request); },
