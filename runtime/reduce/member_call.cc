@@ -1,5 +1,7 @@
 #include "runtime/reduce/member_call.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -23,6 +25,8 @@ constexpr double kInquireSeconds = 0.1;
 /// Messages that wait to be combined, beyond which none is granted.
 constexpr std::int64_t kStagedBytesMax = 16 << 20;
 constexpr std::size_t kSpareBuffers = 16;
+/// What may be left of a message in its socket when the next one begins: two packets.
+constexpr std::int64_t kTailBytes = 3 << 10;
 
 bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
@@ -107,7 +111,9 @@ absl::Status MemberCall::Wait() {
   }
   const std::size_t send_at = polls.size();
   if (SendReady()) {
-    const std::int32_t peer = program_.sends[next_send_].peer;
+    const std::int32_t next = program_.sends[next_send_].peer;
+    if (tail_peer_ == next) tail_peer_ = planner::kNoIndex;
+    const std::int32_t peer = tail_peer_ == planner::kNoIndex ? next : tail_peer_;
     polls.push_back({member_.mesh_.to[planner::At(peer)].get(), POLLOUT, 0});
   }
 
@@ -133,7 +139,10 @@ absl::Status MemberCall::Wait() {
   if (receive_at < send_at && polls[receive_at].revents != 0) {
     if (absl::Status status = Receive(); !status.ok()) return status;
   }
-  if (send_at < polls.size() && polls[send_at].revents != 0) return Send();
+  if (send_at < polls.size() && polls[send_at].revents != 0) {
+    tail_peer_ = planner::kNoIndex;
+    return Send();
+  }
   return absl::OkStatus();
 }
 
@@ -295,6 +304,13 @@ bool MemberCall::SendReady() const {
          planner::At(program_.sends[next_send_].after_steps) <= next_step_;
 }
 
+void MemberCall::SetSendAhead(std::int32_t peer, std::int64_t bytes) {
+  const int value = static_cast<int>(bytes);
+  // Kernels that do not know it keep more: later, never wrong.
+  static_cast<void>(::setsockopt(member_.mesh_.to[planner::At(peer)].get(), IPPROTO_TCP,
+                                 TCP_NOTSENT_LOWAT, &value, sizeof value));
+}
+
 absl::Status MemberCall::Send() {
   const MemberProgram::Send& send = program_.sends[next_send_];
   const std::int64_t whole = (send.end - send.begin) * program_.place_bytes;
@@ -308,6 +324,7 @@ absl::Status MemberCall::Send() {
     header.signature = call_;
     EncodeFrameHeader(header, At(send.begin), send_header_);
     run_.transfers[planner::At(send.transfer)].start_s = Now();
+    if (whole > kTailBytes) SetSendAhead(send.peer, member_.mesh_.send_ahead_bytes);
   }
   const std::int64_t piece = std::min(whole - sent_bytes_, member_.mesh_.send_ahead_bytes);
   iovec parts[2] = {{send_header_ + send_header_bytes_, kFrameHeaderBytes - send_header_bytes_},
@@ -333,6 +350,10 @@ absl::Status MemberCall::Send() {
   if (send_header_bytes_ < kFrameHeaderBytes || sent_bytes_ < whole) return absl::OkStatus();
   run_.transfers[planner::At(send.transfer)].finish_s = Now();
   run_.transfer_bytes[planner::At(send.transfer)] = whole;
+  if (whole > kTailBytes) {
+    SetSendAhead(send.peer, kTailBytes);
+    tail_peer_ = send.peer;
+  }
   ++next_send_;
   send_header_bytes_ = 0;
   sent_bytes_ = 0;

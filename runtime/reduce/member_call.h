@@ -15,7 +15,7 @@ namespace weir::reduce {
 /// Sends, receives and combines in the orders of the program, all three at once.
 ///
 /// - Sends: one at a time, in order; each begins once its step is done and its receiver's window
-///   reaches it, and ends when the kernel has all but Mesh::send_ahead_bytes of it.
+///   reaches it, and ends when all but kTailBytes of it have left the socket.
 /// - Receives: one at a time, in order. What others send meanwhile waits in their sockets; their
 ///   window keeps it below kWindowBytes and one message.
 /// - Steps: in order, on the caller's thread where they are short, else on the group's.
@@ -54,6 +54,8 @@ class MemberCall {
   // Sending.
   bool SendReady() const;
   absl::Status Send();
+  /// How much of what it was given the peer's socket may hold unsent and still take more.
+  void SetSendAhead(std::int32_t peer, std::int64_t bytes);
   // Hearing.
   absl::Status Hear(std::int32_t peer);
   absl::Status HearOne(std::int32_t peer, const FrameHeader& header);
@@ -89,6 +91,9 @@ class MemberCall {
   std::size_t send_header_bytes_ = 0;
   std::int64_t sent_bytes_ = 0;
   bool sending_ = false;
+  /// Whose socket still holds the tail of the last message: a message to somebody else would share
+  /// the port with it, and both would be late. kNoIndex: nobody's.
+  std::int32_t tail_peer_ = planner::kNoIndex;
 
   double last_progress_s_ = 0;
   bool inquired_ = false;
