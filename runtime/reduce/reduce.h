@@ -75,7 +75,7 @@ class Operation {
           combine,
       Traits traits) {
     return Operation(
-        std::move(name), DataTypeOf<T>(), sizeof(T),
+        std::move(name), DataTypeOf<T>(),
         [combine = std::move(combine)](const void* left, const void* right, void* result,
                                        std::size_t n) {
           combine({static_cast<const T*>(left), n}, {static_cast<const T*>(right), n},
@@ -96,10 +96,8 @@ class Operation {
 
  private:
   Operation(std::string name, int built_in) : name_(std::move(name)), built_in_(built_in) {}
-  Operation(std::string name, DataType type, std::size_t element_bytes, Fold fold, Traits traits)
-      : name_(std::move(name)), type_(type), fold_(std::move(fold)), traits_(traits) {
-    static_cast<void>(element_bytes);
-  }
+  Operation(std::string name, DataType type, Fold fold, Traits traits)
+      : name_(std::move(name)), type_(type), fold_(std::move(fold)), traits_(traits) {}
 
   std::string name_;
   int built_in_ = 0;  // 0: a user's
