@@ -10,6 +10,7 @@
 #include "planner/plan/check_plan.h"
 #include "planner/wire/plan_wire.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/master/planning/plan_request.h"
 
 namespace weir::master {
 namespace {
@@ -43,21 +44,6 @@ absl::Status CheckLayers(const planner::Plan& plan, const JobInfo& info) {
   if (static_cast<std::size_t>(last_layer) == info.rates.layers.size()) return absl::OkStatus();
   return Wrong(absl::StrCat("it has ", last_layer, " layers of reducers and job '", info.name,
                             "' has ", info.rates.layers.size()));
-}
-
-/// What each layer of the job can combine, by layer - 1.
-absl::StatusOr<std::vector<ElementInfo>> ElementsOf(const v1::JobSpec& spec,
-                                                    const JobDefinition& job) {
-  std::vector<std::pair<std::string, std::string>> given;
-  for (const v1::JobParameter& parameter : spec.parameters()) {
-    given.emplace_back(parameter.name(), parameter.value());
-  }
-  const absl::StatusOr<ParameterValues> values = CheckParameters(job.info(), given);
-  if (!values.ok()) return values.status();
-  std::vector<ElementInfo> elements;
-  const auto num_layers = static_cast<int>(job.info().rates.layers.size());
-  for (int layer = 1; layer <= num_layers; ++layer) elements.push_back(job.Element(*values, layer));
-  return elements;
 }
 
 /// Requires: as many layers as elements.
@@ -102,8 +88,7 @@ absl::Status CheckGivenPlan(const v1::JobSpec& spec, const JobDefinition& job) {
   absl::Status status = CheckNames(spec.plan());
   status.Update(CheckLayers(*plan, job.info()));
   if (!status.ok()) return status;
-  const absl::StatusOr<std::vector<ElementInfo>> elements = ElementsOf(spec, job);
-  return elements.ok() ? CheckCombined(*plan, job, *elements) : elements.status();
+  return CheckCombined(*plan, job, ElementsOf(spec, job));
 }
 
 absl::Status CheckGivenPlanInput(const v1::Plan& plan, std::int64_t input_bytes) {
