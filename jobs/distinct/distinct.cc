@@ -34,18 +34,6 @@ class Rows : public RecordGenerator {
   const GenerateOptions options_;
 };
 
-class Data : public JobData {
- public:
-  absl::StatusOr<std::unique_ptr<RecordGenerator>> MakeGenerator(
-      const GenerateOptions& options) const override {
-    if (absl::Status status = CheckSkew(options); !status.ok()) return status;
-    return std::make_unique<Rows>(options);
-  }
-  std::unique_ptr<DataCheck> MakeCheck(DataOrder order) const override {
-    return std::make_unique<CsvCheck>(2, order);
-  }
-};
-
 class Definition : public JobDefinition {
  public:
   Definition() {
@@ -85,7 +73,7 @@ class Definition : public JobDefinition {
 
  private:
   JobInfo info_;
-  Data data_;
+  CsvData<Rows, 2> data_;
 };
 
 }  // namespace

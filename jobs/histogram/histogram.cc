@@ -38,18 +38,6 @@ class Rows : public RecordGenerator {
   const GenerateOptions options_;
 };
 
-class Data : public JobData {
- public:
-  absl::StatusOr<std::unique_ptr<RecordGenerator>> MakeGenerator(
-      const GenerateOptions& options) const override {
-    if (absl::Status status = CheckSkew(options); !status.ok()) return status;
-    return std::make_unique<Rows>(options);
-  }
-  std::unique_ptr<DataCheck> MakeCheck(DataOrder order) const override {
-    return std::make_unique<CsvCheck>(1, order);
-  }
-};
-
 absl::StatusOr<double> NumberOf(const ParameterValues& values, const std::string& name) {
   double number = 0;
   if (ParseNumber(values.at(name), number)) return number;
@@ -136,7 +124,7 @@ class Definition : public JobDefinition {
 
  private:
   JobInfo info_;
-  Data data_;
+  CsvData<Rows, 1> data_;
 };
 
 }  // namespace

@@ -1,15 +1,19 @@
 #pragma once
 
-// Checks CSV rows of generated data: columns, order, checksum. Upstream: files of rows. Downstream:
-// `weir data generate`, `weir data validate`.
+// Makes and checks CSV rows of generated data: columns, order, checksum. Upstream: files of rows.
+// Downstream: `weir data generate`, `weir data validate`.
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "jobs/api/job_data.h"
 #include "jobs/api/readers.h"
+#include "jobs/records/random_numbers.h"
 
 namespace weir {
 
@@ -42,6 +46,21 @@ class CsvCheck : public DataCheck {
   std::string last_key_;
   DataSummary summary_;
   Sum sum_ = 0;
+};
+
+/// What `weir data` makes and checks for jobs on CSV: rows of `Rows`, a RecordGenerator made of
+/// GenerateOptions that takes a skew, of so many columns.
+template <typename Rows, std::size_t kColumns>
+class CsvData : public JobData {
+ public:
+  absl::StatusOr<std::unique_ptr<RecordGenerator>> MakeGenerator(
+      const GenerateOptions& options) const override {
+    if (absl::Status status = CheckSkew(options); !status.ok()) return status;
+    return std::make_unique<Rows>(options);
+  }
+  std::unique_ptr<DataCheck> MakeCheck(DataOrder order) const override {
+    return std::make_unique<CsvCheck>(kColumns, order);
+  }
 };
 
 }  // namespace weir

@@ -29,20 +29,12 @@ using testing::ScratchFile;
 using Given = std::vector<std::pair<std::string, std::string>>;
 
 std::unique_ptr<JobProgram> Program(const Given& given) {
-  const auto definition = MakeDefinition();
-  const auto values = CheckParameters(definition->info(), given);
-  return *definition->MakeProgram(*values);
+  return testing::ProgramOf(*MakeDefinition(), given);
 }
 
-// All parts, one after the other.
 absl::StatusOr<std::string> RunOn(const std::string& text, const Given& given, int mappers = 1,
                                   int reducers = 1, int slots = 1) {
-  const ScratchFile file(text);
-  const auto parts = RunJob(*Program(given), EvenCut({file.path()}, mappers, reducers, slots));
-  if (!parts.ok()) return parts.status();
-  std::string all;
-  for (const std::string& part : *parts) all += part;
-  return all;
+  return testing::RunOnText(*Program(given), text, mappers, reducers, slots);
 }
 
 std::string BytesOf(const HyperLogLog& sketch) {

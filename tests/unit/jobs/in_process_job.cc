@@ -176,4 +176,19 @@ InputRange ScratchFile::range() const {
   return {path_, 0, bytes, bytes};
 }
 
+std::unique_ptr<JobProgram> ProgramOf(
+    const JobDefinition& job, const std::vector<std::pair<std::string, std::string>>& given) {
+  return *job.MakeProgram(*CheckParameters(job.info(), given));
+}
+
+absl::StatusOr<std::string> RunOnText(JobProgram& program, const std::string& text, int num_mappers,
+                                      int num_reducers, int num_slots) {
+  const ScratchFile file(text);
+  const auto parts = RunJob(program, EvenCut({file.path()}, num_mappers, num_reducers, num_slots));
+  if (!parts.ok()) return parts.status();
+  std::string all;
+  for (const std::string& part : *parts) all += part;
+  return all;
+}
+
 }  // namespace weir::testing

@@ -11,9 +11,11 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "jobs/api/job_definition.h"
 #include "jobs/api/program.h"
 
 namespace weir::testing {
@@ -107,6 +109,14 @@ absl::StatusOr<std::vector<std::string>> RunJob(JobProgram& program, const JobCu
 /// `num_reducers` equal ranges.
 JobCut EvenCut(const std::vector<std::string>& paths, int num_mappers, int num_reducers,
                int num_slots);
+
+/// The program of a job with these parameters, which must be legal.
+std::unique_ptr<JobProgram> ProgramOf(
+    const JobDefinition& job, const std::vector<std::pair<std::string, std::string>>& given);
+
+/// Runs a job on a text, cut evenly; returns all parts, one after the other.
+absl::StatusOr<std::string> RunOnText(JobProgram& program, const std::string& text, int num_mappers,
+                                      int num_reducers, int num_slots);
 
 /// Upper ends of `count` equal key ranges.
 std::vector<double> EvenKeyEnds(int count);

@@ -31,17 +31,12 @@ using testing::ScratchFile;
 using Given = std::vector<std::pair<std::string, std::string>>;
 
 std::unique_ptr<JobProgram> Program(const Given& given) {
-  const auto definition = MakeDefinition();
-  const auto values = CheckParameters(definition->info(), given);
-  return *definition->MakeProgram(*values);
+  return testing::ProgramOf(*MakeDefinition(), given);
 }
 
 absl::StatusOr<std::string> RunOn(const std::string& text, const Given& given, int mappers = 1,
                                   int slots = 1) {
-  const ScratchFile file(text);
-  const auto parts = RunJob(*Program(given), EvenCut({file.path()}, mappers, 1, slots));
-  if (!parts.ok()) return parts.status();
-  return parts->at(0);
+  return testing::RunOnText(*Program(given), text, mappers, 1, slots);
 }
 
 std::string BytesOf(const DdSketch& sketch) {
