@@ -16,6 +16,16 @@
 
 namespace weir {
 
+/// Whether the author declares that any order of operands gives the same.
+template <typename Job>
+constexpr bool IsCommutative() {
+  if constexpr (requires { Job::kCommutative; }) {
+    return Job::kCommutative;
+  } else {
+    return false;
+  }
+}
+
 namespace emit_internal {
 template <typename Job>
 constexpr std::size_t NumCounters() {

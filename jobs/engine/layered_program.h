@@ -18,6 +18,7 @@
 #include "jobs/api/program.h"
 #include "jobs/engine/combine_layer.h"
 #include "jobs/engine/commutative_check.h"
+#include "jobs/engine/emit_base.h"
 #include "jobs/engine/group_layer.h"
 #include "jobs/engine/map_ranges.h"
 #include "jobs/engine/slot_work.h"
@@ -30,15 +31,6 @@ template <typename Job>
 constexpr bool kCombines = requires(const Job& job, typename Job::Value& into) {
   job.Combine(into, into);
 };
-
-template <typename Job>
-constexpr bool IsCommutative() {
-  if constexpr (requires { Job::kCommutative; }) {
-    return Job::kCommutative;
-  } else {
-    return false;
-  }
-}
 
 template <typename Job>
 using LayerOf = std::conditional_t<kCombines<Job>, CombineLayer<Job>, GroupLayer<Job>>;
@@ -60,7 +52,7 @@ class LayeredProgram : public JobProgram {
                                  StepContext& context) override {
     const auto& layer = std::get<0>(layers_);
     using First = std::tuple_element_t<0, std::tuple<Jobs...>>;
-    if constexpr (layered_internal::kCombines<First> && layered_internal::IsCommutative<First>()) {
+    if constexpr (layered_internal::kCombines<First> && IsCommutative<First>()) {
       absl::Status tried = CheckCommutative(layer.job(), order.ranges, context);
       if (!tried.ok()) return tried;
     }

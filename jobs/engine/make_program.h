@@ -8,6 +8,7 @@
 #include "jobs/api/element.h"
 #include "jobs/api/program.h"
 #include "jobs/api/readers.h"
+#include "jobs/engine/emit_base.h"
 #include "jobs/engine/layered_program.h"
 
 namespace weir {
@@ -53,7 +54,7 @@ ElementInfo ElementOf() {
   if constexpr (layered_internal::kCombines<Job>) {
     element.kind = ElementKind::kTable;
     element.places = kTablePlaces;
-    element.commutative = layered_internal::IsCommutative<Job>();
+    element.commutative = IsCommutative<Job>();
   }
   return element;
 }

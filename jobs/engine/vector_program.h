@@ -33,15 +33,6 @@ namespace weir {
 namespace vector_internal {
 
 template <typename Job>
-constexpr bool IsCommutative() {
-  if constexpr (requires { Job::kCommutative; }) {
-    return Job::kCommutative;
-  } else {
-    return false;
-  }
-}
-
-template <typename Job>
 constexpr bool Splits() {
   if constexpr (requires { Job::kSplits; }) {
     return Job::kSplits;
@@ -466,7 +457,7 @@ ElementInfo VectorElement(const Job& job) {
   element.kind = ElementKind::kVector;
   element.places = job.Places();
   element.place_bytes = sizeof(typename Job::Place);
-  element.commutative = vector_internal::IsCommutative<Job>();
+  element.commutative = IsCommutative<Job>();
   element.splits = vector_internal::Splits<Job>();
   return element;
 }

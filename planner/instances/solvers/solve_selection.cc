@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "planner/instances/solvers/instance_solvers.h"
@@ -7,6 +8,7 @@
 #include "planner/instances/solvers/shared_fields.h"
 #include "planner/tree/input_checks.h"
 #include "planner/tree/selection.h"
+#include "planner/tree/spreading.h"
 
 namespace weir::planner::tree {
 
@@ -52,6 +54,21 @@ absl::StatusOr<Collective> PlanChoice(InstanceFields& fields) {
   return OfChoice(*problem, *std::move(choice));
 }
 
+ResultJson PrintCandidates(const std::vector<ReductionCandidate>& candidates) {
+  ResultJson all = ResultJson::array();
+  for (const ReductionCandidate& candidate : candidates) {
+    ResultJson printed = {{"name", candidate.name}};
+    if (candidate.refusal.empty()) {
+      printed["segments"] = candidate.num_segments;
+      printed["length"] = candidate.length_s;
+    } else {
+      printed["refusal"] = candidate.refusal;
+    }
+    all.push_back(std::move(printed));
+  }
+  return all;
+}
+
 absl::StatusOr<ResultJson> SolveChoice(InstanceFields& fields) {
   auto problem = ReadProblem(fields);
   if (!problem.ok()) return problem.status();
@@ -61,19 +78,28 @@ absl::StatusOr<ResultJson> SolveChoice(InstanceFields& fields) {
                        {"winner", choice->candidates.front().name},
                        {"margin", choice->margin},
                        {"choice", DescribeChoice(*choice)}};
-  ResultJson candidates = ResultJson::array();
-  for (const ReductionCandidate& candidate : choice->candidates) {
-    ResultJson printed = {{"name", candidate.name}};
-    if (candidate.refusal.empty()) {
-      printed["segments"] = candidate.num_segments;
-      printed["length"] = candidate.length_s;
-    } else {
-      printed["refusal"] = candidate.refusal;
-    }
-    candidates.push_back(std::move(printed));
-  }
-  result["candidates"] = std::move(candidates);
+  result["candidates"] = PrintCandidates(choice->candidates);
   return result;
+}
+
+absl::StatusOr<ResultJson> PrintSpreading(const InstanceFields& fields,
+                                          const absl::StatusOr<SpreadingSchedule>& chosen) {
+  if (!chosen.ok()) return fields.Locate(chosen.status());
+  return ResultJson({{"makespan", chosen->schedule.makespan_s},
+                     {"winner", chosen->schedule.method},
+                     {"candidates", PrintCandidates(chosen->candidates)}});
+}
+
+absl::StatusOr<ResultJson> SolveChosenBroadcast(InstanceFields& fields) {
+  auto problem = ReadProblem(fields);
+  if (!problem.ok()) return problem.status();
+  return PrintSpreading(fields, ChooseBroadcast(*problem));
+}
+
+absl::StatusOr<ResultJson> SolveChosenAllReduce(InstanceFields& fields) {
+  auto problem = ReadProblem(fields);
+  if (!problem.ok()) return problem.status();
+  return PrintSpreading(fields, ChooseAllReduce(*problem));
 }
 
 }  // namespace
@@ -81,6 +107,8 @@ absl::StatusOr<ResultJson> SolveChoice(InstanceFields& fields) {
 const std::vector<InstanceSolver>& SelectionSolvers() {
   static const std::vector<InstanceSolver> solvers = {
       {"choose_reduction", SolveChoice, PlanChoice},
+      {"choose_broadcast", SolveChosenBroadcast, nullptr},
+      {"choose_allreduce", SolveChosenAllReduce, nullptr},
   };
   return solvers;
 }
