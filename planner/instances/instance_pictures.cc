@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "planner/instances/solvers/instance_solvers.h"
 #include "planner/instances/tree_drawing.h"
-#include "planner/tree/input_checks.h"
+#include "planner/tree/model/input_checks.h"
 
 namespace weir::planner::tree {
 

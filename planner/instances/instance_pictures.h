@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "planner/plan/plan.h"
-#include "planner/tree/collective.h"
+#include "planner/tree/write/collective.h"
 
 namespace weir::planner::tree {
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
-#include "planner/tree/schedule_timing.h"
+#include "planner/tree/model/schedule_timing.h"
 
 namespace weir::planner::tree {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "planner/tree/schedule.h"
+#include "planner/tree/model/schedule.h"
 
 namespace weir::planner::tree {
 

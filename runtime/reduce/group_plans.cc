@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "planner/plan/check_plan.h"
-#include "planner/tree/selection.h"
-#include "planner/tree/spreading_plan.h"
-#include "planner/tree/tree_plan.h"
+#include "planner/tree/choice/selection.h"
+#include "planner/tree/write/spreading_plan.h"
+#include "planner/tree/write/tree_plan.h"
 #include "runtime/reduce/operations.h"
 
 namespace weir::reduce {

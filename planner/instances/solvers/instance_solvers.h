@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "planner/instances/solvers/instance_fields.h"
-#include "planner/tree/collective.h"
+#include "planner/tree/write/collective.h"
 
 namespace weir::planner::tree {
 

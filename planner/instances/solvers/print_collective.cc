@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "planner/tree/operand_order.h"
+#include "planner/tree/choice/operand_order.h"
 
 namespace weir::planner::tree {
 

@@ -4,8 +4,8 @@
 // Upstream: solve_instances, solve_*.cc. Downstream: JSON.
 
 #include "planner/instances/solvers/instance_fields.h"
-#include "planner/tree/collective.h"
-#include "planner/tree/timed_tree.h"
+#include "planner/tree/model/timed_tree.h"
+#include "planner/tree/write/collective.h"
 
 namespace weir::planner::tree {
 

@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "planner/tree/input_checks.h"
-#include "planner/tree/list_schedule.h"
+#include "planner/tree/model/input_checks.h"
+#include "planner/tree/segments/list_schedule.h"
 
 namespace weir::planner::tree {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "planner/instances/solvers/instance_fields.h"
-#include "planner/tree/schedule.h"
-#include "planner/tree/timed_tree.h"
+#include "planner/tree/model/schedule.h"
+#include "planner/tree/model/timed_tree.h"
 
 namespace weir::planner::tree {
 

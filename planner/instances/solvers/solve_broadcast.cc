@@ -3,10 +3,10 @@
 #include "planner/instances/solvers/instance_solvers.h"
 #include "planner/instances/solvers/print_collective.h"
 #include "planner/instances/solvers/shared_fields.h"
-#include "planner/tree/broadcast.h"
-#include "planner/tree/earliest_possible.h"
-#include "planner/tree/schedule_forms.h"
-#include "planner/tree/tree_bounds.h"
+#include "planner/tree/choice/schedule_forms.h"
+#include "planner/tree/model/tree_bounds.h"
+#include "planner/tree/speeds/broadcast.h"
+#include "planner/tree/speeds/earliest_possible.h"
 
 namespace weir::planner::tree {
 

@@ -5,13 +5,13 @@
 #include "planner/instances/solvers/instance_solvers.h"
 #include "planner/instances/solvers/print_collective.h"
 #include "planner/instances/solvers/shared_fields.h"
-#include "planner/tree/circulant.h"
-#include "planner/tree/greedy_tree.h"
-#include "planner/tree/input_checks.h"
-#include "planner/tree/list_schedule.h"
-#include "planner/tree/segmented_evaluation.h"
-#include "planner/tree/segmented_exact.h"
-#include "planner/tree/tree_shapes.h"
+#include "planner/tree/model/input_checks.h"
+#include "planner/tree/segments/circulant.h"
+#include "planner/tree/segments/list_schedule.h"
+#include "planner/tree/segments/segmented_evaluation.h"
+#include "planner/tree/segments/segmented_exact.h"
+#include "planner/tree/segments/tree_shapes.h"
+#include "planner/tree/single/greedy_tree.h"
 
 namespace weir::planner::tree {
 

@@ -3,12 +3,12 @@
 #include "planner/instances/solvers/instance_solvers.h"
 #include "planner/instances/solvers/print_collective.h"
 #include "planner/instances/solvers/shared_fields.h"
-#include "planner/tree/greedy_tree.h"
-#include "planner/tree/input_checks.h"
-#include "planner/tree/named_trees.h"
-#include "planner/tree/schedule_forms.h"
-#include "planner/tree/tree_bounds.h"
-#include "planner/tree/tree_timing.h"
+#include "planner/tree/choice/schedule_forms.h"
+#include "planner/tree/model/input_checks.h"
+#include "planner/tree/model/tree_bounds.h"
+#include "planner/tree/model/tree_timing.h"
+#include "planner/tree/single/greedy_tree.h"
+#include "planner/tree/single/named_trees.h"
 
 namespace weir::planner::tree {
 

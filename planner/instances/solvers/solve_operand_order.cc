@@ -5,10 +5,10 @@
 #include "absl/strings/str_cat.h"
 #include "planner/instances/solvers/instance_solvers.h"
 #include "planner/instances/solvers/shared_fields.h"
-#include "planner/tree/greedy_tree.h"
-#include "planner/tree/input_checks.h"
-#include "planner/tree/operand_order.h"
-#include "planner/tree/schedule_forms.h"
+#include "planner/tree/choice/operand_order.h"
+#include "planner/tree/choice/schedule_forms.h"
+#include "planner/tree/model/input_checks.h"
+#include "planner/tree/single/greedy_tree.h"
 
 namespace weir::planner::tree {
 

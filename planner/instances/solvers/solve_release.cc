@@ -1,9 +1,9 @@
 #include "absl/strings/str_cat.h"
 #include "planner/instances/solvers/instance_solvers.h"
 #include "planner/instances/solvers/shared_fields.h"
-#include "planner/tree/release_dates.h"
-#include "planner/tree/release_exact.h"
-#include "planner/tree/schedule_forms.h"
+#include "planner/tree/choice/schedule_forms.h"
+#include "planner/tree/single/release_dates.h"
+#include "planner/tree/single/release_exact.h"
 
 namespace weir::planner::tree {
 

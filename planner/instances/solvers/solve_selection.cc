@@ -6,9 +6,9 @@
 #include "planner/instances/solvers/instance_solvers.h"
 #include "planner/instances/solvers/print_collective.h"
 #include "planner/instances/solvers/shared_fields.h"
-#include "planner/tree/input_checks.h"
-#include "planner/tree/selection.h"
-#include "planner/tree/spreading.h"
+#include "planner/tree/choice/selection.h"
+#include "planner/tree/choice/spreading.h"
+#include "planner/tree/model/input_checks.h"
 
 namespace weir::planner::tree {
 

@@ -7,14 +7,14 @@
 #include "planner/instances/solvers/instance_solvers.h"
 #include "planner/instances/solvers/print_collective.h"
 #include "planner/instances/solvers/shared_fields.h"
-#include "planner/tree/class_dp.h"
-#include "planner/tree/earliest_possible.h"
-#include "planner/tree/input_checks.h"
-#include "planner/tree/pair_costs.h"
-#include "planner/tree/schedule_forms.h"
-#include "planner/tree/sequence_search.h"
-#include "planner/tree/slot_search.h"
-#include "planner/tree/tree_bounds.h"
+#include "planner/tree/choice/schedule_forms.h"
+#include "planner/tree/model/input_checks.h"
+#include "planner/tree/model/tree_bounds.h"
+#include "planner/tree/speeds/class_dp.h"
+#include "planner/tree/speeds/earliest_possible.h"
+#include "planner/tree/speeds/pair_costs.h"
+#include "planner/tree/speeds/sequence_search.h"
+#include "planner/tree/speeds/slot_search.h"
 
 namespace weir::planner::tree {
 

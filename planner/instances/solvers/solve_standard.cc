@@ -4,13 +4,13 @@
 #include "planner/instances/solvers/instance_solvers.h"
 #include "planner/instances/solvers/print_collective.h"
 #include "planner/instances/solvers/shared_fields.h"
-#include "planner/tree/input_checks.h"
-#include "planner/tree/list_schedule.h"
-#include "planner/tree/rabenseifner.h"
-#include "planner/tree/reduce_scatter.h"
-#include "planner/tree/segment_sizes.h"
-#include "planner/tree/tree_bounds.h"
-#include "planner/tree/tree_shapes.h"
+#include "planner/tree/model/input_checks.h"
+#include "planner/tree/model/tree_bounds.h"
+#include "planner/tree/segments/list_schedule.h"
+#include "planner/tree/segments/rabenseifner.h"
+#include "planner/tree/segments/reduce_scatter.h"
+#include "planner/tree/segments/segment_sizes.h"
+#include "planner/tree/segments/tree_shapes.h"
 
 namespace weir::planner::tree {
 

@@ -13,9 +13,9 @@
 #include "planner/job/builders/loop_writer.h"
 #include "planner/job/job_drafts.h"
 #include "planner/job/map_chunks.h"
-#include "planner/tree/broadcast.h"
-#include "planner/tree/schedule_timing.h"
-#include "planner/tree/selection.h"
+#include "planner/tree/choice/selection.h"
+#include "planner/tree/model/schedule_timing.h"
+#include "planner/tree/speeds/broadcast.h"
 
 namespace weir::planner {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "planner/order/transfer_orders.h"
-#include "planner/tree/tree_plan.h"
+#include "planner/tree/write/tree_plan.h"
 
 namespace weir::planner {
 namespace {

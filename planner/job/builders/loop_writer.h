@@ -10,8 +10,8 @@
 #include "planner/job/job_drafts.h"
 #include "planner/job/loop_shape.h"
 #include "planner/plan/plan.h"
-#include "planner/tree/broadcast.h"
-#include "planner/tree/schedule.h"
+#include "planner/tree/model/schedule.h"
+#include "planner/tree/speeds/broadcast.h"
 
 namespace weir::planner {
 

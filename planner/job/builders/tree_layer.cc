@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "planner/job/key_weights.h"
 #include "planner/order/whole_bytes.h"
-#include "planner/tree/message_runs.h"
-#include "planner/tree/schedule_forms.h"
-#include "planner/tree/tree_plan.h"
+#include "planner/tree/choice/schedule_forms.h"
+#include "planner/tree/write/message_runs.h"
+#include "planner/tree/write/tree_plan.h"
 
 namespace weir::planner {
 namespace {

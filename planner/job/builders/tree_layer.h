@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "planner/job/job_shape.h"
 #include "planner/plan/plan.h"
-#include "planner/tree/schedule.h"
+#include "planner/tree/model/schedule.h"
 
 namespace weir::planner {
 

@@ -19,7 +19,7 @@
 #include "planner/order/plan_assembly.h"
 #include "planner/order/planning_effort.h"
 #include "planner/order/transfer_orders.h"
-#include "planner/tree/selection.h"
+#include "planner/tree/choice/selection.h"
 
 namespace weir::planner {
 namespace {

@@ -6,14 +6,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/plan/predict/predict.h"
-#include "planner/tree/circulant.h"
-#include "planner/tree/list_schedule.h"
-#include "planner/tree/rabenseifner.h"
-#include "planner/tree/reduce_scatter.h"
-#include "planner/tree/schedule_forms.h"
-#include "planner/tree/selection.h"
-#include "planner/tree/tree_plan.h"
-#include "planner/tree/tree_shapes.h"
+#include "planner/tree/choice/schedule_forms.h"
+#include "planner/tree/choice/selection.h"
+#include "planner/tree/segments/circulant.h"
+#include "planner/tree/segments/list_schedule.h"
+#include "planner/tree/segments/rabenseifner.h"
+#include "planner/tree/segments/reduce_scatter.h"
+#include "planner/tree/segments/tree_shapes.h"
+#include "planner/tree/write/tree_plan.h"
 
 namespace weir::bench {
 

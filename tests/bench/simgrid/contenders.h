@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "planner/plan/plan.h"
-#include "planner/tree/schedule.h"
+#include "planner/tree/model/schedule.h"
 #include "tests/bench/simgrid/platform.h"
 
 namespace weir::bench {

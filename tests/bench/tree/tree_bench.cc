@@ -11,17 +11,17 @@
 #include <string>
 #include <vector>
 
-#include "planner/tree/circulant.h"
-#include "planner/tree/class_dp.h"
-#include "planner/tree/earliest_possible.h"
-#include "planner/tree/greedy_tree.h"
-#include "planner/tree/implicit_tree.h"
-#include "planner/tree/release_dates.h"
-#include "planner/tree/segmented_evaluation.h"
-#include "planner/tree/segmented_exact.h"
-#include "planner/tree/sequence_search.h"
-#include "planner/tree/slot_search.h"
-#include "planner/tree/unidirectional_greedy.h"
+#include "planner/tree/segments/circulant.h"
+#include "planner/tree/segments/segmented_evaluation.h"
+#include "planner/tree/segments/segmented_exact.h"
+#include "planner/tree/segments/unidirectional_greedy.h"
+#include "planner/tree/single/greedy_tree.h"
+#include "planner/tree/single/implicit_tree.h"
+#include "planner/tree/single/release_dates.h"
+#include "planner/tree/speeds/class_dp.h"
+#include "planner/tree/speeds/earliest_possible.h"
+#include "planner/tree/speeds/sequence_search.h"
+#include "planner/tree/speeds/slot_search.h"
 
 namespace weir::planner::tree {
 namespace {

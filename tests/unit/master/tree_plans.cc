@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"
-#include "planner/tree/tree_plan.h"
+#include "planner/tree/write/tree_plan.h"
 #include "tests/unit/planner_tree/plan_families.h"
 
 namespace weir::master {

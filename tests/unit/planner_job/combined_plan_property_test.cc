@@ -12,13 +12,13 @@
 #include "planner/order/transfer_orders.h"
 #include "planner/plan/check_combined.h"
 #include "planner/plan/check_plan.h"
-#include "planner/tree/circulant.h"
-#include "planner/tree/greedy_tree.h"
-#include "planner/tree/operand_order.h"
-#include "planner/tree/rabenseifner.h"
-#include "planner/tree/reduce_scatter.h"
-#include "planner/tree/schedule_forms.h"
-#include "planner/tree/tree_plan.h"
+#include "planner/tree/choice/operand_order.h"
+#include "planner/tree/choice/schedule_forms.h"
+#include "planner/tree/segments/circulant.h"
+#include "planner/tree/segments/rabenseifner.h"
+#include "planner/tree/segments/reduce_scatter.h"
+#include "planner/tree/single/greedy_tree.h"
+#include "planner/tree/write/tree_plan.h"
 
 namespace weir::planner {
 namespace {

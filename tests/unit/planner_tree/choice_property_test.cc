@@ -7,14 +7,14 @@
 
 #include "planner/plan/check_plan.h"
 #include "planner/plan/predict/predict.h"
-#include "planner/tree/circulant.h"
-#include "planner/tree/list_schedule.h"
-#include "planner/tree/operand_order.h"
-#include "planner/tree/schedule_forms.h"
-#include "planner/tree/selection.h"
-#include "planner/tree/tree_plan.h"
-#include "planner/tree/tree_shapes.h"
-#include "planner/tree/tree_timing.h"
+#include "planner/tree/choice/operand_order.h"
+#include "planner/tree/choice/schedule_forms.h"
+#include "planner/tree/choice/selection.h"
+#include "planner/tree/model/tree_timing.h"
+#include "planner/tree/segments/circulant.h"
+#include "planner/tree/segments/list_schedule.h"
+#include "planner/tree/segments/tree_shapes.h"
+#include "planner/tree/write/tree_plan.h"
 #include "tests/unit/planner_tree/schedule_validator.h"
 
 namespace weir::planner::tree {

@@ -106,8 +106,8 @@ TEST(EveryAlgorithm, EveryHeaderOfTheLibraryIsReached) {
   std::string in_table;
   for (const Row& row : TableOfDocument()) in_table += row.headers;
   int headers = 0;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(WEIR_SOURCE_DIR) + "/planner/tree")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           std::string(WEIR_SOURCE_DIR) + "/planner/tree")) {
     const std::string name = entry.path().filename();
     if (entry.path().extension() != ".h") continue;
     ++headers;

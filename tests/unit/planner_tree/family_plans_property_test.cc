@@ -10,8 +10,8 @@
 
 #include "planner/plan/check_plan.h"
 #include "planner/plan/predict/predict.h"
-#include "planner/tree/schedule_forms.h"
-#include "planner/tree/tree_plan.h"
+#include "planner/tree/choice/schedule_forms.h"
+#include "planner/tree/write/tree_plan.h"
 #include "tests/unit/planner_tree/plan_families.h"
 #include "tests/unit/planner_tree/plan_faults.h"
 

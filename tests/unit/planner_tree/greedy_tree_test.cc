@@ -1,4 +1,4 @@
-#include "planner/tree/greedy_tree.h"
+#include "planner/tree/single/greedy_tree.h"
 
 #include <gtest/gtest.h>
 

@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/tree/broadcast.h"
-#include "planner/tree/class_dp.h"
-#include "planner/tree/earliest_possible.h"
-#include "planner/tree/pair_costs.h"
-#include "planner/tree/sequence_search.h"
-#include "planner/tree/slot_search.h"
+#include "planner/tree/speeds/broadcast.h"
+#include "planner/tree/speeds/class_dp.h"
+#include "planner/tree/speeds/earliest_possible.h"
+#include "planner/tree/speeds/pair_costs.h"
+#include "planner/tree/speeds/sequence_search.h"
+#include "planner/tree/speeds/slot_search.h"
 
 namespace weir::planner::tree {
 namespace {

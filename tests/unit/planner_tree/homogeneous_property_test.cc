@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <random>
 
-#include "planner/tree/greedy_tree.h"
-#include "planner/tree/implicit_tree.h"
-#include "planner/tree/named_trees.h"
-#include "planner/tree/tree_bounds.h"
-#include "planner/tree/tree_timing.h"
+#include "planner/tree/model/tree_bounds.h"
+#include "planner/tree/model/tree_timing.h"
+#include "planner/tree/single/greedy_tree.h"
+#include "planner/tree/single/implicit_tree.h"
+#include "planner/tree/single/named_trees.h"
 #include "tests/unit/planner_tree/tree_brute_force.h"
 #include "tests/unit/planner_tree/tree_validator.h"
 

@@ -1,10 +1,10 @@
-#include "planner/tree/implicit_tree.h"
+#include "planner/tree/single/implicit_tree.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "planner/tree/greedy_tree.h"
+#include "planner/tree/single/greedy_tree.h"
 #include "tests/unit/planner_tree/tree_validator.h"
 
 namespace weir::planner::tree {

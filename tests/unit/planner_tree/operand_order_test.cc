@@ -1,4 +1,4 @@
-#include "planner/tree/operand_order.h"
+#include "planner/tree/choice/operand_order.h"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "planner/tree/circulant.h"
-#include "planner/tree/greedy_tree.h"
-#include "planner/tree/unidirectional_greedy.h"
+#include "planner/tree/segments/circulant.h"
+#include "planner/tree/segments/unidirectional_greedy.h"
+#include "planner/tree/single/greedy_tree.h"
 
 namespace weir::planner::tree {
 namespace {

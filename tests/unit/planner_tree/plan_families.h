@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "planner/plan/network_model.h"
-#include "planner/tree/schedule.h"
+#include "planner/tree/model/schedule.h"
 
 namespace weir::planner::tree {
 

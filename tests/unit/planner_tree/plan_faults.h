@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/predict/predict.h"
-#include "planner/tree/schedule.h"
+#include "planner/tree/model/schedule.h"
 #include "tests/unit/planner_tree/plan_execution.h"
 
 namespace weir::planner::tree {

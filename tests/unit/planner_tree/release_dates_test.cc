@@ -1,9 +1,9 @@
-#include "planner/tree/release_dates.h"
+#include "planner/tree/single/release_dates.h"
 
 #include <gtest/gtest.h>
 
-#include "planner/tree/greedy_tree.h"
-#include "planner/tree/release_exact.h"
+#include "planner/tree/single/greedy_tree.h"
+#include "planner/tree/single/release_exact.h"
 #include "tests/unit/planner_tree/tree_validator.h"
 
 namespace weir::planner::tree {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <random>
 
-#include "planner/tree/release_dates.h"
-#include "planner/tree/release_exact.h"
+#include "planner/tree/single/release_dates.h"
+#include "planner/tree/single/release_exact.h"
 #include "tests/unit/planner_tree/tree_brute_force.h"
 #include "tests/unit/planner_tree/tree_validator.h"
 

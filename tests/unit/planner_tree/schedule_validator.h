@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/tree/schedule.h"
+#include "planner/tree/model/schedule.h"
 
 namespace weir::planner::tree {
 

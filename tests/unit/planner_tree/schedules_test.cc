@@ -1,14 +1,14 @@
 #include <gtest/gtest.h>
 
-#include "planner/tree/bidirectional_greedy.h"
-#include "planner/tree/circulant.h"
-#include "planner/tree/list_schedule.h"
-#include "planner/tree/rabenseifner.h"
-#include "planner/tree/reduce_scatter.h"
-#include "planner/tree/segment_sizes.h"
-#include "planner/tree/tree_bounds.h"
-#include "planner/tree/tree_shapes.h"
-#include "planner/tree/unidirectional_greedy.h"
+#include "planner/tree/model/tree_bounds.h"
+#include "planner/tree/segments/bidirectional_greedy.h"
+#include "planner/tree/segments/circulant.h"
+#include "planner/tree/segments/list_schedule.h"
+#include "planner/tree/segments/rabenseifner.h"
+#include "planner/tree/segments/reduce_scatter.h"
+#include "planner/tree/segments/segment_sizes.h"
+#include "planner/tree/segments/tree_shapes.h"
+#include "planner/tree/segments/unidirectional_greedy.h"
 #include "tests/unit/planner_tree/schedule_validator.h"
 
 namespace weir::planner::tree {

@@ -1,10 +1,10 @@
 // The printed results of 001, and the exact search beside them.
 
-#include "planner/tree/segmented_evaluation.h"
+#include "planner/tree/segments/segmented_evaluation.h"
 
 #include <gtest/gtest.h>
 
-#include "planner/tree/segmented_exact.h"
+#include "planner/tree/segments/segmented_exact.h"
 #include "tests/unit/planner_tree/schedule_validator.h"
 
 namespace weir::planner::tree {

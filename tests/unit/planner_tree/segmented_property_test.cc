@@ -8,17 +8,17 @@
 #include <utility>
 #include <vector>
 
-#include "planner/tree/bidirectional_greedy.h"
-#include "planner/tree/circulant.h"
-#include "planner/tree/list_schedule.h"
-#include "planner/tree/operand_order.h"
-#include "planner/tree/rabenseifner.h"
-#include "planner/tree/reduce_scatter.h"
-#include "planner/tree/segmented_evaluation.h"
-#include "planner/tree/segmented_exact.h"
-#include "planner/tree/tree_bounds.h"
-#include "planner/tree/tree_shapes.h"
-#include "planner/tree/unidirectional_greedy.h"
+#include "planner/tree/choice/operand_order.h"
+#include "planner/tree/model/tree_bounds.h"
+#include "planner/tree/segments/bidirectional_greedy.h"
+#include "planner/tree/segments/circulant.h"
+#include "planner/tree/segments/list_schedule.h"
+#include "planner/tree/segments/rabenseifner.h"
+#include "planner/tree/segments/reduce_scatter.h"
+#include "planner/tree/segments/segmented_evaluation.h"
+#include "planner/tree/segments/segmented_exact.h"
+#include "planner/tree/segments/tree_shapes.h"
+#include "planner/tree/segments/unidirectional_greedy.h"
 #include "tests/unit/planner_tree/schedule_validator.h"
 #include "tests/unit/planner_tree/time_step_search.h"
 

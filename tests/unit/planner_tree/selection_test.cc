@@ -1,4 +1,4 @@
-#include "planner/tree/selection.h"
+#include "planner/tree/choice/selection.h"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "planner/tree/circulant.h"
-#include "planner/tree/operand_order.h"
-#include "planner/tree/tree_bounds.h"
+#include "planner/tree/choice/operand_order.h"
+#include "planner/tree/model/tree_bounds.h"
+#include "planner/tree/segments/circulant.h"
 #include "tests/unit/planner_tree/schedule_validator.h"
 
 namespace weir::planner::tree {

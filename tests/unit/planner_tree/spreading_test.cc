@@ -1,7 +1,7 @@
 // Broadcasts and all-reduces: their plans are accepted, predicted as scheduled, and bring everybody
 // what they should.
 
-#include "planner/tree/spreading.h"
+#include "planner/tree/choice/spreading.h"
 
 #include <gtest/gtest.h>
 
@@ -16,8 +16,8 @@
 #include "absl/strings/str_cat.h"
 #include "planner/plan/check_plan.h"
 #include "planner/plan/predict/predict.h"
-#include "planner/tree/spreading_plan.h"
-#include "planner/tree/tree_plan.h"
+#include "planner/tree/write/spreading_plan.h"
+#include "planner/tree/write/tree_plan.h"
 #include "tests/unit/planner_tree/plan_execution.h"
 
 namespace weir::planner::tree {

@@ -1,4 +1,4 @@
-#include "planner/tree/tree_plan.h"
+#include "planner/tree/write/tree_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,16 +13,16 @@
 #include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"
 #include "planner/plan/predict/predict.h"
-#include "planner/tree/circulant.h"
-#include "planner/tree/greedy_tree.h"
-#include "planner/tree/list_schedule.h"
-#include "planner/tree/operand_order.h"
-#include "planner/tree/rabenseifner.h"
-#include "planner/tree/reduce_scatter.h"
-#include "planner/tree/release_dates.h"
-#include "planner/tree/schedule_forms.h"
-#include "planner/tree/tree_shapes.h"
-#include "planner/tree/unidirectional_greedy.h"
+#include "planner/tree/choice/operand_order.h"
+#include "planner/tree/choice/schedule_forms.h"
+#include "planner/tree/segments/circulant.h"
+#include "planner/tree/segments/list_schedule.h"
+#include "planner/tree/segments/rabenseifner.h"
+#include "planner/tree/segments/reduce_scatter.h"
+#include "planner/tree/segments/tree_shapes.h"
+#include "planner/tree/segments/unidirectional_greedy.h"
+#include "planner/tree/single/greedy_tree.h"
+#include "planner/tree/single/release_dates.h"
 #include "tests/unit/planner_tree/plan_faults.h"
 
 namespace weir::planner::tree {

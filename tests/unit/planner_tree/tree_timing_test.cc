@@ -1,10 +1,10 @@
-#include "planner/tree/tree_timing.h"
+#include "planner/tree/model/tree_timing.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "planner/tree/named_trees.h"
+#include "planner/tree/single/named_trees.h"
 #include "tests/unit/planner_tree/tree_validator.h"
 
 namespace weir::planner::tree {

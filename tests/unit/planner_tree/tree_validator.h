@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/tree/timed_tree.h"
+#include "planner/tree/model/timed_tree.h"
 
 namespace weir::planner::tree {
 

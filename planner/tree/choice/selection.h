@@ -1,0 +1,85 @@
+#pragma once
+
+// Chooses how to reduce: evaluates every candidate that the problem allows and says what won and by
+// how much. Upstream: planner/job, docs figures. Downstream: Schedule, then tree_plan.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "planner/tree/model/schedule.h"
+#include "planner/tree/speeds/earliest_possible.h"
+
+namespace weir::planner::tree {
+
+/// What is to be reduced, and on what.
+struct ReductionProblem {
+  std::int32_t num_machines = 1;
+  /// Size of one element, in the unit of `costs`.
+  double element_units = 1;
+  LinkCosts costs;
+  PortModel ports;
+  /// False: operands keep the order of their machines' ranks.
+  bool commutative = true;
+  /// Machine that gets the result; with release dates any machine may.
+  MachineIndex root = 0;
+  /// Time of a machine's transfers relative to `costs`, one a machine; empty = all 1. >= 1.
+  std::vector<double> slowdown;
+  /// When each machine's element is ready; empty = all 0.
+  std::vector<Seconds> ready_s;
+  /// At most this many transfers at once.
+  std::int64_t max_transfers = kNoTransferLimit;
+  /// Most segments that a candidate may use.
+  std::int64_t max_segments = 1024;
+};
+
+/// One way to reduce and what it takes, or why it does not apply.
+struct ReductionCandidate {
+  std::string name;
+  std::int64_t num_segments = 1;
+  Seconds length_s = 0;
+  /// Empty when it applies; else a sentence.
+  std::string refusal;
+};
+
+/// The choice. candidates[0] is the winner, candidates[1] the runner-up; refused ones stand last.
+struct ReductionChoice {
+  Schedule schedule;
+  std::vector<ReductionCandidate> candidates;
+  /// Runner-up's length over the winner's, minus 1; 0 with a single candidate.
+  double margin = 0;
+};
+
+/// Chooses the shortest of the candidates for this problem; ties go to the earlier in this list.
+///
+/// - limit on transfers: Algorithm 2 of 000, and below p/2 nothing else; above it also whatever
+/// below
+///   keeps to it; with release dates the reversed greedy under the
+///   limit;
+/// - release dates: reversed greedy, against waiting for all and then the best of the rest;
+/// - speeds: slowest-node-first, local search, slot search or class table where they are exact;
+/// - order: one greedy tree by preorder, ordered pipeline, ordered two-tree (root at an end);
+/// - half duplex: greedy of 002 with searched segment count, Algorithm 1 where compute overlaps;
+/// - full duplex: Algorithm 1 or binomial, round-optimal, interleaved, Rabenseifner, reduce-scatter
+///   and gather, and rotating centres where latency holds no port.
+///
+/// Segment counts come from the closed forms; the lengths compared are those of the built
+/// schedules.
+/// Errors: kInvalidArgument naming p, element_units, alpha, beta, gamma, root, slowdown[i],
+///   ready_s[i], K, max_segments; kFailedPrecondition when every candidate is refused, with the
+///   reasons.
+/// Thread-safety: pure. Time: O(p q) per candidate.
+/// Checked by: tests/unit/planner_tree/selection_test.cc (no cliffs for p = 2..33).
+absl::StatusOr<ReductionChoice> ChooseReduction(const ReductionProblem& problem);
+
+/// Returns the schedules of all candidates that apply, in the order of ChooseReduction's list: for
+/// who can predict better than their own lengths, on real hosts. Those that wait for all elements
+/// are returned without the wait.
+/// Errors: those of ChooseReduction. Time: as ChooseReduction. Checked by: as ChooseReduction.
+absl::StatusOr<std::vector<Schedule>> EveryReduction(const ReductionProblem& problem);
+
+/// Returns one line for people: winner, length, runner-up and margin.
+std::string DescribeChoice(const ReductionChoice& choice);
+
+}  // namespace weir::planner::tree

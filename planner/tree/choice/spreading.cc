@@ -1,0 +1,238 @@
+#include "planner/tree/choice/spreading.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "planner/tree/choice/operand_order.h"
+#include "planner/tree/model/schedule_timing.h"
+
+namespace weir::planner::tree {
+namespace {
+
+/// Messages of one candidate; keeps a choice within some 100 ms.
+constexpr std::int64_t kSpreadingMessagesMax = 1 << 18;
+/// Parts of a ring's segments that are tried.
+constexpr std::int32_t kRingParts[] = {1, 2, 4, 8, 16};
+
+/// Sets starts and the makespan: when the last machine has everything.
+void Time(const PortModel& ports, SpreadingSchedule& collective) {
+  TimeMessages(collective.schedule, ports);
+  Seconds end_s = 0;
+  for (const Seconds combined_s : CombineEnds(collective.schedule, ports)) {
+    end_s = std::max(end_s, combined_s);
+  }
+  collective.schedule.makespan_s = end_s;
+}
+
+/// Sorts the messages by start; ties keep their order.
+void SortByStart(SpreadingSchedule& collective) {
+  std::vector<std::size_t> order(collective.schedule.messages.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const std::vector<Message>& messages = collective.schedule.messages;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return messages[a].start_s < messages[b].start_s;
+  });
+  std::vector<Message> sorted;
+  std::vector<bool> spreads;
+  for (const std::size_t k : order) {
+    sorted.push_back(messages[k]);
+    spreads.push_back(collective.spreads[k]);
+  }
+  collective.schedule.messages = std::move(sorted);
+  collective.spreads = std::move(spreads);
+}
+
+/// The reduction backwards in time: who received, sends.
+SpreadingSchedule Reversed(const Schedule& reduction, const PortModel& ports) {
+  SpreadingSchedule spread{reduction, std::vector<bool>(reduction.messages.size(), true), {}};
+  for (Message& message : spread.schedule.messages) {
+    std::swap(message.sender, message.receiver);
+    message.start_s = reduction.makespan_s - message.start_s - message.flight_s - message.port_s;
+    message.combine_s = 0;
+  }
+  SortByStart(spread);
+  Time(ports, spread);
+  return spread;
+}
+
+/// When the root has each segment complete.
+std::vector<Seconds> CompleteAtRoot(const Schedule& reduction, const PortModel& ports) {
+  const auto num_segments = static_cast<std::int32_t>(reduction.segment_units.size());
+  std::vector<Seconds> complete_s(reduction.segment_units.size(), 0);
+  const std::vector<Seconds> ends_s = CombineEnds(reduction, ports);
+  for (std::size_t k = 0; k < ends_s.size(); ++k) {
+    const Message& message = reduction.messages[k];
+    if (message.receiver != reduction.root) continue;
+    for (std::int32_t j = message.segment_begin; j < message.segment_end; ++j) {
+      Seconds& at = complete_s[static_cast<std::size_t>(j % num_segments)];
+      at = std::max(at, ends_s[k]);
+    }
+  }
+  return complete_s;
+}
+
+/// Reduction, then the spread later by `shift_s`, in one list by start.
+SpreadingSchedule Joined(const Schedule& reduction, const SpreadingSchedule& spread,
+                         Seconds shift_s, const PortModel& ports) {
+  SpreadingSchedule joined{reduction, std::vector<bool>(reduction.messages.size(), false), {}};
+  for (Message message : spread.schedule.messages) {
+    message.start_s += shift_s;
+    joined.schedule.messages.push_back(message);
+    joined.spreads.push_back(true);
+  }
+  SortByStart(joined);
+  Time(ports, joined);
+  return joined;
+}
+
+/// Collects all-reduces of one problem and keeps the shortest.
+class AllReduceChooser {
+ public:
+  explicit AllReduceChooser(const ReductionProblem& problem) : problem_(problem) {}
+
+  absl::StatusOr<SpreadingSchedule> Choose() {
+    if (absl::Status status = AddThroughRoot(); !status.ok()) return status;
+    const std::int64_t p = problem_.num_machines;
+    if (problem_.commutative && p > 1 && p * p <= kSpreadingMessagesMax) {
+      AddCirculant();
+      for (const std::int32_t parts : kRingParts) {
+        if (parts > 1 &&
+            (p * parts > problem_.max_segments || 2 * p * (p - 1) * parts > kSpreadingMessagesMax))
+          break;
+        AddRing(parts);
+      }
+    }
+    std::stable_sort(candidates_.begin(), candidates_.end(),
+                     [](const auto& a, const auto& b) { return a.length_s < b.length_s; });
+    best_.candidates = std::move(candidates_);
+    return std::move(best_);
+  }
+
+ private:
+  void Offer(SpreadingSchedule offered) {
+    const Schedule& schedule = offered.schedule;
+    candidates_.push_back({schedule.method,
+                           static_cast<std::int64_t>(schedule.segment_units.size()),
+                           schedule.makespan_s, ""});
+    if (candidates_.size() == 1 || schedule.makespan_s < best_.schedule.makespan_s)
+      best_ = std::move(offered);
+  }
+
+  absl::Status AddThroughRoot() {
+    const absl::StatusOr<ReductionChoice> reduce = ChooseReduction(problem_);
+    if (!reduce.ok()) return reduce.status();
+    ReductionProblem free = problem_;
+    // Segments must be the same to be passed on one by one.
+    absl::StatusOr<SpreadingSchedule> spread = ChooseBroadcast(free);
+    if (!spread.ok()) return spread.status();
+    const auto num_segments = reduce->schedule.segment_units.size();
+    if (spread->schedule.segment_units.size() != num_segments || !problem_.commutative) {
+      // A schedule keeps its makespan backwards whatever the order of its operands.
+      *spread = Reversed(reduce->schedule, problem_.ports);
+    }
+    const std::vector<Seconds> complete_s = CompleteAtRoot(reduce->schedule, problem_.ports);
+    Seconds shift_s = 0;
+    for (const Message& message : spread->schedule.messages) {
+      if (message.sender != problem_.root) continue;
+      for (std::int32_t j = message.segment_begin; j < message.segment_end; ++j) {
+        shift_s = std::max(
+            shift_s, complete_s[static_cast<std::size_t>(j) % num_segments] - message.start_s);
+      }
+    }
+    const std::string name = absl::StrCat(reduce->schedule.method, ", then back");
+    for (const Seconds shift : {shift_s, reduce->schedule.makespan_s}) {
+      SpreadingSchedule joined = Joined(reduce->schedule, *spread, shift, problem_.ports);
+      joined.schedule.method = name;
+      Offer(std::move(joined));
+    }
+    return absl::OkStatus();
+  }
+
+  Message MessageOf(const Schedule& schedule, MachineIndex from, MachineIndex to,
+                    std::int32_t begin, std::int32_t end, bool combines) const {
+    return MakeMessage(schedule, problem_.costs, problem_.ports, from, to, begin, end, combines);
+  }
+
+  // Traeff's reduce-scatter (reduce_scatter.h), and the same graph backwards: in round k machine r
+  // gets from r + s what that one has, so that the widths double.
+  void AddCirculant() {
+    const std::int32_t p = problem_.num_machines;
+    SpreadingSchedule both;
+    Schedule& schedule = both.schedule;
+    schedule =
+        EmptySchedule("reduce-scatter and all-gather", p, EqualSegments(problem_.element_units, p));
+    std::vector<std::pair<std::int32_t, std::int32_t>> rounds;
+    for (std::int32_t kept = p; kept > 1;) {
+      const std::int32_t before = kept;
+      kept = (before + 1) / 2;
+      rounds.push_back({before, kept});
+      for (MachineIndex r = 0; r < p; ++r) {
+        const std::int32_t to = (r + kept) % p;
+        schedule.messages.push_back(
+            MessageOf(schedule, r, to, to, to + before - kept, /*combines=*/true));
+      }
+    }
+    both.spreads.assign(schedule.messages.size(), false);
+    for (auto round = rounds.rbegin(); round != rounds.rend(); ++round) {
+      const auto [before, kept] = *round;
+      for (MachineIndex r = 0; r < p; ++r) {
+        const std::int32_t to = (r + p - kept) % p;
+        schedule.messages.push_back(
+            MessageOf(schedule, r, to, r, r + before - kept, /*combines=*/false));
+      }
+    }
+    both.spreads.resize(schedule.messages.size(), true);
+    Time(problem_.ports, both);
+    Offer(std::move(both));
+  }
+
+  // Machine r ends the first half with block r complete: block b starts at machine b + 1.
+  void AddRing(std::int32_t parts) {
+    const std::int32_t p = problem_.num_machines;
+    SpreadingSchedule both;
+    Schedule& schedule = both.schedule;
+    schedule = EmptySchedule("ring", p, EqualSegments(problem_.element_units, p * parts));
+    for (const bool combines : {true, false}) {
+      for (std::int32_t round = 0; round < p - 1; ++round) {
+        for (std::int32_t part = 0; part < parts; ++part) {
+          for (MachineIndex r = 0; r < p; ++r) {
+            const std::int32_t block = (r + (combines ? 2 * p - 1 : p) - round) % p;
+            const std::int32_t segment = block * parts + part;
+            schedule.messages.push_back(
+                MessageOf(schedule, r, (r + 1) % p, segment, segment + 1, combines));
+            both.spreads.push_back(!combines);
+          }
+        }
+      }
+    }
+    Time(problem_.ports, both);
+    Offer(std::move(both));
+  }
+
+  const ReductionProblem& problem_;
+  SpreadingSchedule best_;
+  std::vector<ReductionCandidate> candidates_;
+};
+
+}  // namespace
+
+absl::StatusOr<SpreadingSchedule> ChooseBroadcast(ReductionProblem problem) {
+  problem.commutative = true;
+  problem.costs.gamma_s_per_unit = 0;
+  absl::StatusOr<ReductionChoice> reduce = ChooseReduction(problem);
+  if (!reduce.ok()) return reduce.status();
+  SpreadingSchedule spread = Reversed(reduce->schedule, problem.ports);
+  spread.schedule.method = absl::StrCat(reduce->schedule.method, ", reversed");
+  spread.candidates = std::move(reduce->candidates);
+  return spread;
+}
+
+absl::StatusOr<SpreadingSchedule> ChooseAllReduce(const ReductionProblem& problem) {
+  return AllReduceChooser(problem).Choose();
+}
+
+}  // namespace weir::planner::tree

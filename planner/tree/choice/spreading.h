@@ -1,0 +1,43 @@
+#pragma once
+
+// Collectives that leave their result on every machine: broadcast in segments, and all-reduce.
+// Upstream: selection. Downstream: spreading_plan (-> planner::Plan).
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "planner/tree/choice/selection.h"
+#include "planner/tree/model/schedule.h"
+
+namespace weir::planner::tree {
+
+/// Messages of which the first `combining` (in any interleaving, see `spreads`) reduce and the
+/// others copy finished segments, which their senders keep.
+struct SpreadingSchedule {
+  Schedule schedule;
+  /// One entry a message: true where it copies.
+  std::vector<bool> spreads;
+  /// The other candidates, as ReductionChoice.
+  std::vector<ReductionCandidate> candidates;
+};
+
+/// Chooses a broadcast from problem.root: the best reduction of a free operation, backwards in
+/// time. Every port carries the same messages in the opposite order, so it takes as long.
+///
+/// Requires: no release dates, no slow-downs; problem.commutative and gamma do not count.
+/// Errors: as ChooseReduction.
+/// Checked by: tests/unit/planner_tree/spreading_test.cc.
+absl::StatusOr<SpreadingSchedule> ChooseBroadcast(ReductionProblem problem);
+
+/// Chooses the shortest all-reduce:
+/// - reduction to a root, and a broadcast of each segment from there as soon as the ports allow;
+/// - where the operation commutes: reduce-scatter on a circulant graph and all-gather on its
+///   reverse; a ring of p or more segments, in parts that travel while others are combined.
+///
+/// Bounds: a ring or circulant takes 2 (p - 1) / p beta units of each port, which is least.
+/// Errors: as ChooseReduction.
+/// Checked by: tests/unit/planner_tree/spreading_test.cc.
+absl::StatusOr<SpreadingSchedule> ChooseAllReduce(const ReductionProblem& problem);
+
+}  // namespace weir::planner::tree

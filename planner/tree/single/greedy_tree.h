@@ -1,0 +1,41 @@
+#pragma once
+
+// Optimal trees of the homogeneous, overlapped model (000, Algorithms 1 to 3).
+// Upstream: selection, instance files. Downstream: TimedTree.
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "planner/tree/model/timed_tree.h"
+
+namespace weir::planner::tree {
+
+/// Builds the fastest reduction tree of n machines.
+///
+/// Model: ElementCosts; any number of transfers at once, one per machine.
+/// Requires: 1 <= n <= kTreeMachinesMax; costs finite and not negative.
+/// Errors: kInvalidArgument naming n, d or c.
+/// Thread-safety: pure.
+/// Ties: a machine that has just joined goes before one that continues; else first come, first
+///   served. Transfers start as late as the makespan allows (times are reversed from the sink).
+/// Time: O(n): popped times never decrease, so two queues replace the heap of the source.
+/// Source: 000, Algorithm 1, Theorem 4.
+/// Example: n = 4, d = c = 1 -> makespan 4 (Fig. 1: starts 0, 1, 2).
+/// Checked by: tests/unit/planner_tree/greedy_tree_test.cc, homogeneous_property_test.cc.
+absl::StatusOr<TimedTree> GreedyTree(std::int64_t n, ElementCosts costs);
+
+/// Builds the fastest tree with at most K = max_transfers transfers at any time, 1 <= K <= n (K = 1
+/// when n = 1).
+///
+/// Source: 000, Algorithm 2, Theorem 7, with two corrections: the reversal of line 14 is t_n - t_i
+///   (the printed + c contradicts Fig. 1), and "t_i = 0 for i >= n" reads i <= 1.
+absl::StatusOr<TimedTree> GreedyTreeLimitedTransfers(std::int64_t n, std::int64_t max_transfers,
+                                                     ElementCosts costs);
+
+/// Builds the fastest tree in which at most K = max_reducers machines receive, 1 <= K <= n.
+///
+/// Source: 000, Algorithm 3, Theorem 9.
+absl::StatusOr<TimedTree> GreedyTreeLimitedReducers(std::int64_t n, std::int64_t max_reducers,
+                                                    ElementCosts costs);
+
+}  // namespace weir::planner::tree
