@@ -50,7 +50,7 @@ struct JobRates {
   double map_seconds_per_byte = 4e-9;
   double map_output_ratio = 0.05;
   /// One per reduce layer of the job, in order; at least one.
-  std::vector<LayerRates> layers = {LayerRates()};
+  std::vector<LayerRates> layers = std::vector<LayerRates>(1);
 };
 
 /// Static description of a job.

@@ -397,6 +397,11 @@ std::set<std::int32_t> CombinedLayers(const Plan& plan) {
 
 absl::Status CheckCombined(const Plan& plan) { return CheckLayers(plan, /*ordered=*/false); }
 
+absl::Status CheckOperandOrder(const Plan& plan, std::int32_t layer) {
+  if (!CombinedLayers(plan).contains(layer)) return absl::OkStatus();
+  return CombinedLayer(plan, layer, /*ordered=*/true).Check();
+}
+
 absl::Status CheckOperandOrder(const Plan& plan) { return CheckLayers(plan, /*ordered=*/true); }
 
 }  // namespace weir::planner

@@ -44,8 +44,12 @@ absl::Status CheckCombined(const Plan& plan);
 
 /// Checks that every step of a combined layer folds neighbours only, in the order in which its
 /// sections stand: operands are the runs of the layer before by index_in_layer. What operations
-/// that do not commute need; a Plan does not say which those are.
+/// that do not commute need; a Plan does not say which those are. OK for a layer that is not
+/// combined.
 /// Requires: CheckPlan(plan) is OK. Errors and time: as CheckCombined.
+absl::Status CheckOperandOrder(const Plan& plan, std::int32_t layer);
+
+/// The same of all layers.
 absl::Status CheckOperandOrder(const Plan& plan);
 
 }  // namespace weir::planner

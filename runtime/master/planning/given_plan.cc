@@ -7,6 +7,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "planner/plan/check_combined.h"
 #include "planner/plan/check_plan.h"
 #include "planner/wire/plan_wire.h"
 #include "runtime/base/job_errors.h"
@@ -67,6 +68,14 @@ absl::Status CheckCombined(const planner::Plan& plan, const JobDefinition& job,
                               section.consumer, " goes to place ", section.indexes->end, " of ",
                               places));
   }
+  for (std::size_t p = 0; p < elements.size(); ++p) {
+    if (elements[p].commutative) continue;
+    const absl::Status ordered = planner::CheckOperandOrder(plan, static_cast<std::int32_t>(p) + 1);
+    if (!ordered.ok()) {
+      return Wrong(absl::StrCat("the values of job '", job.info().name,
+                                "' do not commute: ", ordered.message()));
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -75,10 +84,11 @@ absl::Status CheckCombined(const planner::Plan& plan, const JobDefinition& job,
 absl::Status CheckGivenPlan(const v1::JobSpec& spec, const JobDefinition& job) {
   if (!spec.has_plan()) return absl::OkStatus();
   if (spec.num_mappers() != 0 || spec.num_reducers() != 0 || !spec.layer_reducers().empty() ||
-      !spec.plan_method().empty() || !spec.write_mode().empty() || !spec.codec().empty()) {
+      !spec.plan_method().empty() || !spec.write_mode().empty() || !spec.codec().empty() ||
+      !spec.combine().empty()) {
     return Wrong(
-        "numbers of mappers and reducers, the plan method, the write mode and the codec are the "
-        "plan's own; leave them out beside a given plan");
+        "numbers of mappers and reducers, the plan method, the write mode, the codec and the way "
+        "to combine are the plan's own; leave them out beside a given plan");
   }
   const absl::StatusOr<planner::Plan> plan = planner::PlanFromProto(spec.plan());
   if (!plan.ok()) return Wrong(std::string(plan.status().message()));

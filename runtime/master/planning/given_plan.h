@@ -18,8 +18,8 @@ namespace weir::master {
 
 /// Checks the plan of `spec` against the job: it is a plan that CheckPlan accepts, names each of
 /// its workers once, has as many layers as the job, combines only what the job can combine, by
-/// places that its elements have, and the spec asks for nothing that only a planner could grant. OK
-/// when the spec has no plan. That operands keep the order of the input is up to who made the plan.
+/// places that its elements have, in the order of the input where values do not commute, and the
+/// spec asks for nothing that only a planner could grant. OK when the spec has no plan.
 /// Requires: parameters that CheckParameters accepts.
 /// Takes long for a large plan. Errors: kInvalidArgument saying what disagrees.
 absl::Status CheckGivenPlan(const v1::JobSpec& spec, const JobDefinition& job);

@@ -67,16 +67,20 @@ v1::JobSpec SpecWith(const planner::Plan& plan) {
 }
 
 TEST(GivenTreePlan, OperandsOfWhatDoesNotCommuteKeepTheOrderOfTheInput) {
+  const OneElement commuting(Table(true));
+  const OneElement ordered_only(Table(false));
   int ordered = 0;
   int unordered = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const planner::Plan plan = TreePlan(seed);
     const bool keeps_order = planner::CheckOperandOrder(plan).ok();
     ++(keeps_order ? ordered : unordered);
-    EXPECT_EQ(CheckGivenPlan(SpecWith(plan), OneElement(Table(true))), absl::OkStatus()) << seed;
-    const absl::Status status = CheckGivenPlan(SpecWith(plan), OneElement(Table(false)));
+    EXPECT_EQ(CheckGivenPlan(SpecWith(plan), commuting), absl::OkStatus()) << seed;
+    const absl::Status status = CheckGivenPlan(SpecWith(plan), ordered_only);
     EXPECT_EQ(status.ok(), keeps_order) << seed << ": " << status;
-    if (!keeps_order) EXPECT_THAT(status.message(), HasSubstr("not in their order")) << seed;
+    if (!keeps_order) {
+      EXPECT_THAT(status.message(), HasSubstr("not in their order")) << seed;
+    }
   }
   EXPECT_GT(ordered, 0);
   EXPECT_GT(unordered, 0);
