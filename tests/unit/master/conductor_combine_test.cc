@@ -10,6 +10,7 @@
 #include "planner/plan/predict/predict.h"
 #include "runtime/master/conduct/conductor_machine.h"
 #include "runtime/master/conduct/order_builder.h"
+#include "tests/unit/base/moment.h"
 
 namespace weir::master {
 namespace {
@@ -93,7 +94,7 @@ class Conducted {
       : plan_(std::move(plan)),
         prediction_(*planner::Predict(plan_)),
         conductor_(plan_, prediction_, {"", ""}) {
-    Take(conductor_.Begin(At(0)));
+    Take(conductor_.Begin(Moment(0)));
   }
 
   void StepDone(StepIndex step, double at_s) {
@@ -105,12 +106,12 @@ class Conducted {
       offset += section.bytes;
     }
     ConductorOrders orders;
-    EXPECT_TRUE(conductor_.StepDone(step, sections, At(at_s), orders).ok());
+    EXPECT_TRUE(conductor_.StepDone(step, sections, Moment(at_s), orders).ok());
     Take(orders);
   }
   void TransferDone(planner::TransferIndex transfer, double at_s) {
     ConductorOrders orders;
-    EXPECT_TRUE(conductor_.TransferDone(transfer, At(at_s), orders).ok());
+    EXPECT_TRUE(conductor_.TransferDone(transfer, Moment(at_s), orders).ok());
     Take(orders);
   }
 
@@ -120,9 +121,6 @@ class Conducted {
   const std::vector<StepIndex>& inputs() const { return inputs_; }
 
  private:
-  static MonoTime At(double seconds) {
-    return MonoTime::FromNanos(static_cast<std::int64_t>(seconds * 1e9));
-  }
   void Take(const ConductorOrders& orders) {
     for (const StepStart& start : orders.steps) {
       started_.push_back(start.step);

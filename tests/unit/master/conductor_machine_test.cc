@@ -8,6 +8,7 @@
 #include "planner/order/plan_assembly.h"
 #include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"
+#include "tests/unit/base/moment.h"
 
 namespace weir::master {
 namespace {
@@ -45,9 +46,6 @@ class ConductorTest : public ::testing::Test {
     prediction_ = *planner::Predict(plan_);
     conductor_.emplace(plan_, prediction_, std::move(domains));
   }
-  static MonoTime At(double seconds) {
-    return MonoTime::FromNanos(static_cast<std::int64_t>(seconds * 1e9));
-  }
   std::vector<std::int32_t> Granted(const ConductorOrders& orders) {
     std::vector<std::int32_t> granted;
     for (const TransferStart& start : orders.transfers) granted.push_back(start.transfer);
@@ -57,12 +55,12 @@ class ConductorTest : public ::testing::Test {
     ConductorOrders orders;
     std::vector<RunSection> sections;
     if (step < 3) sections.push_back({3, 32, bytes, bytes});
-    EXPECT_TRUE(conductor_->StepDone(step, sections, At(at_s), orders).ok());
+    EXPECT_TRUE(conductor_->StepDone(step, sections, Moment(at_s), orders).ok());
     return orders;
   }
   ConductorOrders TransferDone(planner::TransferIndex transfer, double at_s) {
     ConductorOrders orders;
-    EXPECT_TRUE(conductor_->TransferDone(transfer, At(at_s), orders).ok());
+    EXPECT_TRUE(conductor_->TransferDone(transfer, Moment(at_s), orders).ok());
     return orders;
   }
   using List = std::vector<std::int32_t>;
@@ -74,7 +72,7 @@ class ConductorTest : public ::testing::Test {
 
 TEST_F(ConductorTest, RunsAPlanFromStartToEnd) {
   Use(ThreeToOne(TransferOrder::kOvertake));
-  const ConductorOrders begin = conductor_->Begin(At(0));
+  const ConductorOrders begin = conductor_->Begin(Moment(0));
   EXPECT_EQ(begin.steps.size(), 3u);
   EXPECT_EQ(Granted(StepDone(0, 1)), List{0});
   EXPECT_TRUE(StepDone(2, 1).steps.empty());
@@ -96,7 +94,7 @@ TEST_F(ConductorTest, RunsAPlanFromStartToEnd) {
 
 TEST_F(ConductorTest, LateTransferIsOvertaken) {
   Use(ThreeToOne(TransferOrder::kOvertake));
-  conductor_->Begin(At(0));
+  conductor_->Begin(Moment(0));
   // Map 0, whose transfer heads the receiver's order, is not done when map 1 is, at 2 s.
   EXPECT_EQ(Granted(StepDone(1, 2)), List{1});
   EXPECT_EQ(Granted(StepDone(0, 2.5)), List{});
@@ -107,12 +105,12 @@ TEST_F(ConductorTest, TransferThatIsNotLateIsWaitedForUntilItIs) {
   Use(ThreeToOne(TransferOrder::kOvertake, /*late_first=*/true));
   // Planned: transfer 1 (map 1, 1 s), then transfer 0 (map 0, 2 s), by the starts that were wanted.
   ASSERT_EQ(plan_.receive_order[2], (List{0, 1}));
-  conductor_->Begin(At(0));
+  conductor_->Begin(Moment(0));
   EXPECT_EQ(Granted(StepDone(1, 1)), List{});
   ASSERT_TRUE(conductor_->NextWakeup().has_value());
-  EXPECT_GT(*conductor_->NextWakeup(), At(2));
-  EXPECT_LT(*conductor_->NextWakeup(), At(2.1));
-  EXPECT_EQ(Granted(conductor_->Wake(At(1.9))), List{});
+  EXPECT_GT(*conductor_->NextWakeup(), Moment(2));
+  EXPECT_LT(*conductor_->NextWakeup(), Moment(2.1));
+  EXPECT_EQ(Granted(conductor_->Wake(Moment(1.9))), List{});
   EXPECT_EQ(Granted(conductor_->Wake(*conductor_->NextWakeup())), List{1});
 }
 
@@ -142,12 +140,13 @@ planner::Plan SlowAndFull() {
 
 TEST_F(ConductorTest, SlowTransfersShareAChannelAndAFullOneWaitsForAllOfIt) {
   Use(SlowAndFull(), std::vector<std::string>(5));
-  conductor_->Begin(At(0));
+  conductor_->Begin(Moment(0));
   List granted;
   for (const planner::StepIndex step : {0, 1, 2}) {
     ConductorOrders orders;
     ASSERT_TRUE(
-        conductor_->StepDone(step, {{3, 32, 500, 500}, {4, 532, 500, 500}}, At(1), orders).ok());
+        conductor_->StepDone(step, {{3, 32, 500, 500}, {4, 532, 500, 500}}, Moment(1), orders)
+            .ok());
     for (const std::int32_t transfer : Granted(orders)) granted.push_back(transfer);
   }
   EXPECT_EQ(granted, (List{0, 1}));
@@ -159,15 +158,15 @@ TEST_F(ConductorTest, SlowTransfersShareAChannelAndAFullOneWaitsForAllOfIt) {
 
 TEST_F(ConductorTest, StrictPortsNeverOvertake) {
   Use(ThreeToOne(TransferOrder::kStrict));
-  conductor_->Begin(At(0));
+  conductor_->Begin(Moment(0));
   EXPECT_EQ(Granted(StepDone(1, 2)), List{});
-  EXPECT_EQ(Granted(conductor_->Wake(At(100))), List{});
+  EXPECT_EQ(Granted(conductor_->Wake(Moment(100))), List{});
   EXPECT_EQ(Granted(StepDone(0, 101)), List{0});
 }
 
 TEST_F(ConductorTest, FetchAllGrantsEverythingAtOnce) {
   Use(ThreeToOne(TransferOrder::kFetchAll));
-  conductor_->Begin(At(0));
+  conductor_->Begin(Moment(0));
   EXPECT_EQ(Granted(StepDone(1, 1)), List{1});
   const ConductorOrders second = StepDone(0, 1);
   EXPECT_EQ(Granted(second), List{0});
@@ -178,7 +177,7 @@ TEST_F(ConductorTest, AFetchLimitHoldsTheRestBackInReceiveOrder) {
   planner::Plan plan = ThreeToOne(TransferOrder::kFetchAll);
   ASSERT_TRUE(planner::OrderFetchAll(&plan, 1).ok());
   Use(std::move(plan));
-  conductor_->Begin(At(0));
+  conductor_->Begin(Moment(0));
   EXPECT_EQ(Granted(StepDone(1, 1)), List{1});
   EXPECT_EQ(Granted(StepDone(0, 1)), List{});
   EXPECT_EQ(Granted(TransferDone(1, 1.5)), List{0});
@@ -186,7 +185,7 @@ TEST_F(ConductorTest, AFetchLimitHoldsTheRestBackInReceiveOrder) {
 
 TEST_F(ConductorTest, HandoverObeysPorts) {
   Use(ThreeToOne(TransferOrder::kOvertake), {"host", "host", "host"});
-  conductor_->Begin(At(0));
+  conductor_->Begin(Moment(0));
   const ConductorOrders first = StepDone(0, 1);
   ASSERT_EQ(Granted(first), List{0});
   EXPECT_TRUE(first.transfers[0].handover);
@@ -198,15 +197,15 @@ TEST_F(ConductorTest, HandoverObeysPorts) {
 
 TEST_F(ConductorTest, NearlyDoneFreesThePortsButNotTheReduce) {
   Use(ThreeToOne(TransferOrder::kOvertake));
-  conductor_->Begin(At(0));
+  conductor_->Begin(Moment(0));
   StepDone(0, 1);
   StepDone(2, 1);
   StepDone(1, 1.5);
   ConductorOrders orders;
-  ASSERT_TRUE(conductor_->TransferNearlyDone(0, 77, At(1.9), orders).ok());
+  ASSERT_TRUE(conductor_->TransferNearlyDone(0, 77, Moment(1.9), orders).ok());
   EXPECT_EQ(Granted(orders), List{1});
   ConductorOrders again;
-  ASSERT_TRUE(conductor_->TransferNearlyDone(0, 7, At(1.95), again).ok());
+  ASSERT_TRUE(conductor_->TransferNearlyDone(0, 7, Moment(1.95), again).ok());
   EXPECT_TRUE(again.transfers.empty());
   EXPECT_TRUE(TransferDone(1, 2.9).steps.empty());
   EXPECT_EQ(TransferDone(0, 3).steps.size(), 1u);
@@ -219,7 +218,7 @@ TEST_F(ConductorTest, NearlyDoneFreesThePortsButNotTheReduce) {
 
 TEST_F(ConductorTest, EmptySectionsNeedNoGrant) {
   Use(ThreeToOne(TransferOrder::kOvertake));
-  conductor_->Begin(At(0));
+  conductor_->Begin(Moment(0));
   EXPECT_EQ(Granted(StepDone(0, 1, 0)), List{});
   EXPECT_EQ(Granted(StepDone(2, 1, 0)), List{});
   const ConductorOrders last = StepDone(1, 2, 0);
@@ -230,7 +229,7 @@ TEST_F(ConductorTest, EmptySectionsNeedNoGrant) {
 
 TEST_F(ConductorTest, GrantsScaleToTheRealSize) {
   Use(ThreeToOne(TransferOrder::kOvertake));
-  conductor_->Begin(At(0));
+  conductor_->Begin(Moment(0));
   const ConductorOrders orders = StepDone(0, 1, 123);
   ASSERT_EQ(orders.transfers.size(), 1u);
   EXPECT_EQ(orders.transfers[0].offset, 32);
@@ -240,13 +239,13 @@ TEST_F(ConductorTest, GrantsScaleToTheRealSize) {
 
 TEST_F(ConductorTest, StaleAndImpossibleReportsChangeNothing) {
   Use(ThreeToOne(TransferOrder::kOvertake));
-  conductor_->Begin(At(0));
+  conductor_->Begin(Moment(0));
   ConductorOrders orders;
-  EXPECT_TRUE(absl::IsAborted(conductor_->StepDone(3, {}, At(1), orders)));
-  EXPECT_TRUE(absl::IsAborted(conductor_->TransferDone(0, At(1), orders)));
-  EXPECT_TRUE(absl::IsAborted(conductor_->TransferNearlyDone(0, 0, At(1), orders)));
+  EXPECT_TRUE(absl::IsAborted(conductor_->StepDone(3, {}, Moment(1), orders)));
+  EXPECT_TRUE(absl::IsAborted(conductor_->TransferDone(0, Moment(1), orders)));
+  EXPECT_TRUE(absl::IsAborted(conductor_->TransferNearlyDone(0, 0, Moment(1), orders)));
   // Bytes for a step that the plan does not send them to would be lost in silence.
-  EXPECT_TRUE(absl::IsInternal(conductor_->StepDone(0, {{2, 0, 10, 10}}, At(1), orders)));
+  EXPECT_TRUE(absl::IsInternal(conductor_->StepDone(0, {{2, 0, 10, 10}}, Moment(1), orders)));
   EXPECT_TRUE(conductor_->step_under_way(0));
   EXPECT_EQ(conductor_->progress().steps_done(), 0);
 }
@@ -254,7 +253,7 @@ TEST_F(ConductorTest, StaleAndImpossibleReportsChangeNothing) {
 TEST_F(ConductorTest, AttemptsAreCountedAndOrdersCarryThem) {
   Use(ThreeToOne(TransferOrder::kOvertake));
   EXPECT_EQ(conductor_->progress().step_attempt(0), 0) << "not tried yet";
-  const ConductorOrders begin = conductor_->Begin(At(0));
+  const ConductorOrders begin = conductor_->Begin(Moment(0));
   EXPECT_EQ(begin.steps.at(0).attempt, 1);
   EXPECT_EQ(conductor_->progress().step_attempt(0), 1);
   const ConductorOrders grant = StepDone(0, 1);
@@ -267,9 +266,9 @@ TEST_F(ConductorTest, ReleaseTimesAreKept) {
   planner::Plan plan = ThreeToOne(TransferOrder::kOvertake);
   plan.steps[1].release_s = 5;
   Use(std::move(plan));
-  EXPECT_EQ(conductor_->Begin(At(10)).steps.size(), 2u);
+  EXPECT_EQ(conductor_->Begin(Moment(10)).steps.size(), 2u);
   ASSERT_TRUE(conductor_->NextWakeup().has_value());
-  EXPECT_TRUE(conductor_->Wake(At(14)).steps.empty());
+  EXPECT_TRUE(conductor_->Wake(Moment(14)).steps.empty());
   EXPECT_EQ(conductor_->Wake(*conductor_->NextWakeup()).steps.size(), 1u);
 }
 

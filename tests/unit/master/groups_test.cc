@@ -10,11 +10,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/limits.h"
+#include "tests/unit/base/moment.h"
 
 namespace weir::master {
 namespace {
-
-MonoTime At(double seconds) { return MonoTime() + absl::Seconds(seconds); }
 
 v1::JoinGroupRequest Request(const std::string& key, int size, int rank = -1,
                              const std::string& group = "g") {
@@ -31,7 +30,7 @@ v1::JoinGroupRequest Request(const std::string& key, int size, int rank = -1,
 class GroupsTest : public testing::Test {
  protected:
   std::vector<Groups::Answer> Join(const v1::JoinGroupRequest& request, double now_s = 0) {
-    return groups_.Join(request, network_, At(now_s), {1, 2, 3, ++serial_});
+    return groups_.Join(request, network_, Moment(now_s), {1, 2, 3, ++serial_});
   }
 
   Groups groups_;
@@ -111,9 +110,9 @@ TEST_F(GroupsTest, WhoDisagreesIsRefusedAndTheOthersWaitOn) {
 TEST_F(GroupsTest, WhoWaitsTooLongHearsWhoHasCome) {
   Join(Request("a", 3), 0);
   Join(Request("b", 3), 5);
-  ASSERT_EQ(groups_.NextWake(), At(10));
-  EXPECT_TRUE(groups_.TimeOut(At(9)).empty());
-  const auto answers = groups_.TimeOut(At(10));
+  ASSERT_EQ(groups_.NextWake(), Moment(10));
+  EXPECT_TRUE(groups_.TimeOut(Moment(9)).empty());
+  const auto answers = groups_.TimeOut(Moment(10));
   ASSERT_EQ(answers.size(), 1);
   EXPECT_EQ(answers[0].member_key, "a");
   EXPECT_EQ(answers[0].response.status().code(), absl::StatusCode::kDeadlineExceeded);
@@ -121,7 +120,7 @@ TEST_F(GroupsTest, WhoWaitsTooLongHearsWhoHasCome) {
   // b still waits, for two others.
   Join(Request("c", 3), 11);
   EXPECT_EQ(Join(Request("d", 3), 12).size(), 3);
-  groups_.TimeOut(At(12) + limits::kGroupRemembered);
+  groups_.TimeOut(Moment(12) + limits::kGroupRemembered);
   EXPECT_EQ(groups_.NextWake(), std::nullopt);
 }
 

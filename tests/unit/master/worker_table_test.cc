@@ -2,6 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
+#include "tests/unit/base/moment.h"
 
 namespace weir::master {
 namespace {
@@ -14,7 +15,7 @@ class NoConnections final : public rpc::WorkerConnector {
 
 class WorkerTableTest : public ::testing::Test {
  protected:
-  static MonoTime At(int seconds) {
+  static MonoTime Moment(int seconds) {
     return MonoTime::FromNanos(std::int64_t{seconds} * 1'000'000'000);
   }
   absl::StatusOr<WorkerTable::Registration> Try(const std::string& name, MonoTime now,
@@ -36,9 +37,9 @@ class WorkerTableTest : public ::testing::Test {
 };
 
 TEST_F(WorkerTableTest, NameKeepsItsIdAndEachRegistrationHasAnEpoch) {
-  const auto first = Register("a", At(0));
-  const auto other = Register("b", At(0));
-  const auto again = Register("a", At(1));
+  const auto first = Register("a", Moment(0));
+  const auto other = Register("b", Moment(0));
+  const auto again = Register("a", Moment(1));
   EXPECT_EQ(first.replaced_epoch, 0);
   EXPECT_EQ(again.replaced_epoch, first.worker.epoch);
   EXPECT_EQ(again.worker.id, first.worker.id);
@@ -48,81 +49,81 @@ TEST_F(WorkerTableTest, NameKeepsItsIdAndEachRegistrationHasAnEpoch) {
 }
 
 TEST_F(WorkerTableTest, LostWorkersAreReportedOnceAndMayComeBack) {
-  const auto a = Register("a", At(0));
-  Register("b", At(3));
+  const auto a = Register("a", Moment(0));
+  Register("b", Moment(3));
   EXPECT_EQ(table_.Alive().size(), 2u);
-  const auto lost = table_.TakeLost(At(6));
+  const auto lost = table_.TakeLost(Moment(6));
   ASSERT_EQ(lost.size(), 1u);
   EXPECT_EQ(lost[0].epoch, a.worker.epoch);
-  EXPECT_TRUE(table_.TakeLost(At(6)).empty());
+  EXPECT_TRUE(table_.TakeLost(Moment(6)).empty());
   EXPECT_EQ(table_.Alive().size(), 1u);
-  EXPECT_EQ(table_.List(At(7)).workers(0).state(), v1::WORKER_STATE_LOST);
-  EXPECT_EQ(Register("a", At(8)).replaced_epoch, 0);
+  EXPECT_EQ(table_.List(Moment(7)).workers(0).state(), v1::WORKER_STATE_LOST);
+  EXPECT_EQ(Register("a", Moment(8)).replaced_epoch, 0);
   EXPECT_EQ(table_.Alive().size(), 2u);
 }
 
 TEST_F(WorkerTableTest, GoneWorkersAreLostOnceAndMayComeBack) {
-  const auto a = Register("a", At(0));
-  Register("b", At(1));
-  const auto silent = table_.TakeSilent(At(1));
+  const auto a = Register("a", Moment(0));
+  Register("b", Moment(1));
+  const auto silent = table_.TakeSilent(Moment(1));
   ASSERT_EQ(silent.size(), 1u);
   EXPECT_EQ(silent[0].second, "host-a:1");
   const auto lost = table_.TakeGone(silent[0].first);
   ASSERT_TRUE(lost.has_value());
   EXPECT_EQ(lost->epoch, a.worker.epoch);
   EXPECT_FALSE(table_.TakeGone(silent[0].first).has_value());
-  EXPECT_EQ(table_.List(At(1)).workers(0).state(), v1::WORKER_STATE_LOST);
+  EXPECT_EQ(table_.List(Moment(1)).workers(0).state(), v1::WORKER_STATE_LOST);
   EXPECT_EQ(table_.Alive().size(), 1u);
-  EXPECT_EQ(Register("a", At(2)).replaced_epoch, 0);
+  EXPECT_EQ(Register("a", Moment(2)).replaced_epoch, 0);
   EXPECT_EQ(table_.Alive().size(), 2u);
 }
 
 TEST_F(WorkerTableTest, ANameIsHeldByOneDaemonAtATime) {
-  const auto holder = Register("a", At(0));
-  const auto refused = Try("a", At(1), "elsewhere:2", "second");
+  const auto holder = Register("a", Moment(0));
+  const auto refused = Try("a", Moment(1), "elsewhere:2", "second");
   ASSERT_TRUE(absl::IsAlreadyExists(refused.status())) << refused.status();
   EXPECT_TRUE(absl::StrContains(refused.status().message(),
                                 "a is alive at host-a:1 since 2023-11-14T22:13:20Z"))
       << refused.status();
   EXPECT_TRUE(table_.CheckLease(holder.worker.id, holder.worker.epoch).ok()) << "untouched";
-  EXPECT_TRUE(Try("a", At(1), "host-a:9", "first").ok()) << "the same daemon, after lost touch";
-  EXPECT_TRUE(Try("a", At(2), "host-a:9", "third").ok()) << "stands where the first one stood";
-  ASSERT_FALSE(Try("a", At(3), "elsewhere:2", "second").ok());
-  const auto [asked, endpoint] = table_.TakeHolder("a", At(3));
+  EXPECT_TRUE(Try("a", Moment(1), "host-a:9", "first").ok()) << "the same daemon, after lost touch";
+  EXPECT_TRUE(Try("a", Moment(2), "host-a:9", "third").ok()) << "stands where the first one stood";
+  ASSERT_FALSE(Try("a", Moment(3), "elsewhere:2", "second").ok());
+  const auto [asked, endpoint] = table_.TakeHolder("a", Moment(3));
   EXPECT_EQ(endpoint, "host-a:9");
   ASSERT_TRUE(table_.TakeGone(asked).has_value());
-  EXPECT_TRUE(Try("a", At(4), "elsewhere:2", "second").ok()) << "the first one is gone";
+  EXPECT_TRUE(Try("a", Moment(4), "elsewhere:2", "second").ok()) << "the first one is gone";
 }
 
 TEST_F(WorkerTableTest, HeartbeatRenewsAndUpdatesFreeDisk) {
-  const auto a = Register("a", At(0));
+  const auto a = Register("a", Moment(0));
   v1::HeartbeatRequest heartbeat;
   heartbeat.set_worker_id(a.worker.id);
   heartbeat.set_worker_epoch(a.worker.epoch);
   heartbeat.set_free_disk_bytes(123);
-  EXPECT_TRUE(table_.Heartbeat(heartbeat, At(5)).ok());
-  EXPECT_TRUE(table_.TakeLost(At(10)).empty());
+  EXPECT_TRUE(table_.Heartbeat(heartbeat, Moment(5)).ok());
+  EXPECT_TRUE(table_.TakeLost(Moment(10)).empty());
   EXPECT_EQ(table_.Alive()[0].profile.free_disk_bytes(), 123);
   heartbeat.set_worker_id(99);
-  EXPECT_TRUE(absl::IsNotFound(table_.Heartbeat(heartbeat, At(6))));
+  EXPECT_TRUE(absl::IsNotFound(table_.Heartbeat(heartbeat, Moment(6))));
 }
 
 TEST_F(WorkerTableTest, WorkersThatLeaveAreNotLost) {
-  const auto a = Register("a", At(0));
+  const auto a = Register("a", Moment(0));
   v1::HeartbeatRequest request;
   request.set_worker_id(a.worker.id);
   request.set_worker_epoch(a.worker.epoch);
   request.set_leaving("it was stopped");
-  const auto left = table_.Leave(request, At(1));
+  const auto left = table_.Leave(request, Moment(1));
   ASSERT_TRUE(left.ok()) << left.status();
   EXPECT_EQ(left->epoch, a.worker.epoch);
   EXPECT_TRUE(table_.Alive().empty());
-  EXPECT_TRUE(table_.TakeLost(At(100)).empty());
-  EXPECT_EQ(table_.List(At(100)).workers(0).state(), v1::WORKER_STATE_LEFT);
-  EXPECT_EQ(table_.List(At(100)).workers(0).left_because(), "it was stopped");
-  EXPECT_TRUE(absl::IsNotFound(table_.Leave(request, At(101)).status())) << "twice";
-  EXPECT_EQ(Register("a", At(102)).replaced_epoch, 0);
-  EXPECT_EQ(table_.List(At(102)).workers(0).state(), v1::WORKER_STATE_ALIVE);
+  EXPECT_TRUE(table_.TakeLost(Moment(100)).empty());
+  EXPECT_EQ(table_.List(Moment(100)).workers(0).state(), v1::WORKER_STATE_LEFT);
+  EXPECT_EQ(table_.List(Moment(100)).workers(0).left_because(), "it was stopped");
+  EXPECT_TRUE(absl::IsNotFound(table_.Leave(request, Moment(101)).status())) << "twice";
+  EXPECT_EQ(Register("a", Moment(102)).replaced_epoch, 0);
+  EXPECT_EQ(table_.List(Moment(102)).workers(0).state(), v1::WORKER_STATE_ALIVE);
 }
 
 }  // namespace

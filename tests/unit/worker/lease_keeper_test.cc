@@ -7,6 +7,7 @@
 
 #include <tuple>
 
+#include "tests/unit/base/moment.h"
 #include "tests/unit/worker/manual_loop.h"
 
 namespace weir::worker {
@@ -14,10 +15,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-MonoTime At(double seconds) {
-  return MonoTime::FromNanos(static_cast<std::int64_t>(seconds * 1e9));
-}
 
 v1::RegisterResponse Grant(std::int64_t epoch) {
   v1::RegisterResponse response;
@@ -33,8 +30,8 @@ class LeaseKeeperTest : public testing::Test {
  protected:
   // Sent at `sent`, answered at `answered`.
   void Register(double sent, double answered) {
-    EXPECT_THAT(keeper_.Advance(At(sent)), ElementsAre(LeaseAction::kRegister));
-    EXPECT_TRUE(keeper_.OnRegisterAnswer(Grant(11), At(answered)).ok());
+    EXPECT_THAT(keeper_.Advance(Moment(sent)), ElementsAre(LeaseAction::kRegister));
+    EXPECT_TRUE(keeper_.OnRegisterAnswer(Grant(11), Moment(answered)).ok());
   }
 
   FixedRandom random_;
@@ -45,20 +42,20 @@ TEST_F(LeaseKeeperTest, RegistersAtOnceAndThenBeats) {
   Register(1, 1.1);
   ASSERT_TRUE(keeper_.registration());
   EXPECT_EQ(keeper_.registration()->worker_epoch, 11);
-  EXPECT_EQ(keeper_.NextWake(), At(1.1) + absl::Milliseconds(500));
-  EXPECT_THAT(keeper_.Advance(At(1.5)), IsEmpty());
-  EXPECT_THAT(keeper_.Advance(At(1.6)), ElementsAre(LeaseAction::kHeartbeat));
-  EXPECT_THAT(keeper_.Advance(At(1.7)), IsEmpty()) << "one call at a time";
+  EXPECT_EQ(keeper_.NextWake(), Moment(1.1) + absl::Milliseconds(500));
+  EXPECT_THAT(keeper_.Advance(Moment(1.5)), IsEmpty());
+  EXPECT_THAT(keeper_.Advance(Moment(1.6)), ElementsAre(LeaseAction::kHeartbeat));
+  EXPECT_THAT(keeper_.Advance(Moment(1.7)), IsEmpty()) << "one call at a time";
 }
 
 TEST_F(LeaseKeeperTest, TriesToRegisterForEverWithGrowingPauses) {
   double now = 1;
   absl::Duration last;
   for (int i = 0; i < 20; ++i) {
-    EXPECT_THAT(keeper_.Advance(At(now)), ElementsAre(LeaseAction::kRegister));
+    EXPECT_THAT(keeper_.Advance(Moment(now)), ElementsAre(LeaseAction::kRegister));
     EXPECT_FALSE(keeper_.NextWake()) << "only the answer can change anything";
-    EXPECT_FALSE(keeper_.OnRegisterAnswer(absl::UnavailableError("no master"), At(now)).ok());
-    const absl::Duration pause = *keeper_.NextWake() - At(now);
+    EXPECT_FALSE(keeper_.OnRegisterAnswer(absl::UnavailableError("no master"), Moment(now)).ok());
+    const absl::Duration pause = *keeper_.NextWake() - Moment(now);
     EXPECT_GE(pause, last);
     EXPECT_LE(pause, absl::Seconds(2));
     last = pause;
@@ -70,47 +67,48 @@ TEST_F(LeaseKeeperTest, TriesToRegisterForEverWithGrowingPauses) {
 
 TEST_F(LeaseKeeperTest, LeaseCountsFromTheSendingOfTheLastHeartbeatThatWasTaken) {
   Register(1, 1.1);
-  EXPECT_THAT(keeper_.Advance(At(2)), ElementsAre(LeaseAction::kHeartbeat));
-  keeper_.OnHeartbeatAnswer(absl::OkStatus(), At(3));
-  EXPECT_THAT(keeper_.Advance(At(3)), ElementsAre(LeaseAction::kHeartbeat));
-  keeper_.OnHeartbeatAnswer(absl::UnavailableError("gone"), At(3.5));
-  EXPECT_THAT(keeper_.Advance(At(7.9)), ElementsAre(LeaseAction::kHeartbeat));
-  EXPECT_EQ(keeper_.NextWake(), At(8));
-  EXPECT_THAT(keeper_.Advance(At(8)), ElementsAre(LeaseAction::kDropJobs));
+  EXPECT_THAT(keeper_.Advance(Moment(2)), ElementsAre(LeaseAction::kHeartbeat));
+  keeper_.OnHeartbeatAnswer(absl::OkStatus(), Moment(3));
+  EXPECT_THAT(keeper_.Advance(Moment(3)), ElementsAre(LeaseAction::kHeartbeat));
+  keeper_.OnHeartbeatAnswer(absl::UnavailableError("gone"), Moment(3.5));
+  EXPECT_THAT(keeper_.Advance(Moment(7.9)), ElementsAre(LeaseAction::kHeartbeat));
+  EXPECT_EQ(keeper_.NextWake(), Moment(8));
+  EXPECT_THAT(keeper_.Advance(Moment(8)), ElementsAre(LeaseAction::kDropJobs));
   EXPECT_FALSE(keeper_.registration());
 }
 
 TEST_F(LeaseKeeperTest, RegistersAgainOnlyAfterTheLastHeartbeatWasAnswered) {
   Register(1, 1.1);
-  EXPECT_THAT(keeper_.Advance(At(2)), ElementsAre(LeaseAction::kHeartbeat));
-  EXPECT_THAT(keeper_.Advance(At(7.5)), ElementsAre(LeaseAction::kDropJobs));
-  EXPECT_THAT(keeper_.Advance(At(8)), IsEmpty());
-  keeper_.OnHeartbeatAnswer(absl::OkStatus(), At(9));
+  EXPECT_THAT(keeper_.Advance(Moment(2)), ElementsAre(LeaseAction::kHeartbeat));
+  EXPECT_THAT(keeper_.Advance(Moment(7.5)), ElementsAre(LeaseAction::kDropJobs));
+  EXPECT_THAT(keeper_.Advance(Moment(8)), IsEmpty());
+  keeper_.OnHeartbeatAnswer(absl::OkStatus(), Moment(9));
   EXPECT_FALSE(keeper_.registration()) << "a late yes does not bring a lost lease back";
-  EXPECT_THAT(keeper_.Advance(At(9)), ElementsAre(LeaseAction::kRegister));
+  EXPECT_THAT(keeper_.Advance(Moment(9)), ElementsAre(LeaseAction::kRegister));
 }
 
 TEST_F(LeaseKeeperTest, AStoppedProcessDropsItsJobsBeforeItSaysAnotherWord) {
   Register(1, 1.1);
-  EXPECT_THAT(keeper_.Advance(At(61)), ElementsAre(LeaseAction::kDropJobs, LeaseAction::kRegister));
+  EXPECT_THAT(keeper_.Advance(Moment(61)),
+              ElementsAre(LeaseAction::kDropJobs, LeaseAction::kRegister));
 }
 
 TEST_F(LeaseKeeperTest, APauseOfThreeSecondsCostsNothing) {
   Register(1, 1.1);
-  EXPECT_THAT(keeper_.Advance(At(2)), ElementsAre(LeaseAction::kHeartbeat));
-  keeper_.OnHeartbeatAnswer(absl::OkStatus(), At(2));
-  EXPECT_THAT(keeper_.Advance(At(5)), ElementsAre(LeaseAction::kHeartbeat));
+  EXPECT_THAT(keeper_.Advance(Moment(2)), ElementsAre(LeaseAction::kHeartbeat));
+  keeper_.OnHeartbeatAnswer(absl::OkStatus(), Moment(2));
+  EXPECT_THAT(keeper_.Advance(Moment(5)), ElementsAre(LeaseAction::kHeartbeat));
 }
 
 TEST_F(LeaseKeeperTest, RefusalsEndTheRegistrationAtOnce) {
   for (const absl::Status& refusal :
        {absl::NotFoundError("who?"), absl::AbortedError("old epoch")}) {
     LeaseKeeper keeper(random_);
-    EXPECT_THAT(keeper.Advance(At(1)), ElementsAre(LeaseAction::kRegister));
-    ASSERT_TRUE(keeper.OnRegisterAnswer(Grant(3), At(1)).ok());
-    EXPECT_THAT(keeper.Advance(At(1.5)), ElementsAre(LeaseAction::kHeartbeat));
-    keeper.OnHeartbeatAnswer(refusal, At(1.6));
-    EXPECT_THAT(keeper.Advance(At(1.6)),
+    EXPECT_THAT(keeper.Advance(Moment(1)), ElementsAre(LeaseAction::kRegister));
+    ASSERT_TRUE(keeper.OnRegisterAnswer(Grant(3), Moment(1)).ok());
+    EXPECT_THAT(keeper.Advance(Moment(1.5)), ElementsAre(LeaseAction::kHeartbeat));
+    keeper.OnHeartbeatAnswer(refusal, Moment(1.6));
+    EXPECT_THAT(keeper.Advance(Moment(1.6)),
                 ElementsAre(LeaseAction::kDropJobs, LeaseAction::kRegister));
   }
 }
@@ -119,11 +117,11 @@ TEST_F(LeaseKeeperTest, AnswersThatMakeNoSenseAreFailures) {
   for (auto [epoch, lease_ms, heartbeat_ms] :
        {std::tuple(0, 6000, 500), std::tuple(1, 500, 500), std::tuple(1, 6000, 0)}) {
     LeaseKeeper keeper(random_);
-    EXPECT_THAT(keeper.Advance(At(1)), ElementsAre(LeaseAction::kRegister));
+    EXPECT_THAT(keeper.Advance(Moment(1)), ElementsAre(LeaseAction::kRegister));
     v1::RegisterResponse response = Grant(epoch);
     response.set_lease_ms(lease_ms);
     response.set_heartbeat_ms(heartbeat_ms);
-    EXPECT_FALSE(keeper.OnRegisterAnswer(response, At(1)).ok());
+    EXPECT_FALSE(keeper.OnRegisterAnswer(response, Moment(1)).ok());
     EXPECT_FALSE(keeper.registration());
     EXPECT_TRUE(keeper.NextWake());
   }
@@ -134,7 +132,7 @@ TEST_F(LeaseKeeperTest, AnswersThatMakeNoSenseAreFailures) {
 RC_GTEST_PROP(LeaseKeeperProperty, NeverActsWithoutALease, ()) {
   FixedRandom random;
   LeaseKeeper keeper(random);
-  MonoTime now = At(1);
+  MonoTime now = Moment(1);
   MonoTime lease_end;
   MonoTime sent;
   bool held = false;
