@@ -7,8 +7,8 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 set(WEIR_SANITIZE "" CACHE STRING "Sanitizers, as given to -fsanitize= (for example address,undefined)")
 option(WEIR_FUZZ "Build the fuzz targets (needs clang)" OFF)
-# Half of the compiler's time is headers that every file of a folder reads again. For whole builds; who changes files one
-# by one compiles less without.
+# Half of the compiler's time is headers that every file of a folder reads again. The presets compile so, that a clash of
+# names is seen where it is made and not first in CI; preset plain compiles each file alone.
 option(WEIR_UNITY_BUILD "Compile several files of a target at once" OFF)
 if(WEIR_UNITY_BUILD)
   set(CMAKE_UNITY_BUILD ON)
