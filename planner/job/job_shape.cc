@@ -3,8 +3,23 @@
 #include <cmath>
 
 namespace weir::planner {
+namespace {
+
+bool IsVector(const ElementShape& element) { return element.kind == ElementShape::Kind::kVector; }
+
+double VectorBytes(const ElementShape& element) {
+  return static_cast<double>(element.places) * static_cast<double>(element.place_bytes) *
+         element.packed_ratio;
+}
+
+}  // namespace
+
+bool MakesVectors(const JobShape& shape) {
+  return !shape.layers.empty() && IsVector(shape.layers[0].element);
+}
 
 double MapOutputBytes(const JobShape& shape, double chunk_bytes) {
+  if (chunk_bytes > 0 && MakesVectors(shape)) return VectorBytes(shape.layers[0].element);
   const double linear = shape.map_output_ratio.value * chunk_bytes;
   if (shape.map_output_at_bytes <= 0 || chunk_bytes <= 0) return linear;
   return linear * std::pow(chunk_bytes / static_cast<double>(shape.map_output_at_bytes),
@@ -18,10 +33,7 @@ double MapOutputRatio(const JobShape& shape, double chunk_bytes) {
 
 double ElementBytes(const JobShape& shape, std::size_t layer, double part) {
   const ElementShape& element = shape.layers[layer].element;
-  if (element.kind == ElementShape::Kind::kVector) {
-    return static_cast<double>(element.places) * static_cast<double>(element.place_bytes) *
-           element.packed_ratio;
-  }
+  if (IsVector(element)) return VectorBytes(element);
   return layer == 0 ? MapOutputBytes(shape, part) : part;
 }
 

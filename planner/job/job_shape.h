@@ -138,7 +138,12 @@ struct JobShape {
   StoreShape store;
 };
 
-/// Returns the output of a mapper that reads `chunk_bytes`: g_0 x (x / x0)^(beta - 1).
+/// Says whether each mapper makes a vector: all its places, however much it reads. map_output_ratio
+/// and map_output_growth say nothing then.
+bool MakesVectors(const JobShape& shape);
+
+/// Returns the output of a mapper that reads `chunk_bytes`: g_0 x (x / x0)^(beta - 1), or the
+/// vector. 0 of no input.
 double MapOutputBytes(const JobShape& shape, double chunk_bytes);
 
 /// Returns that output per byte of the chunk; g_0 for an empty one.

@@ -137,7 +137,7 @@ std::string GuessedNote(const JobShape& shape, const ClusterProfile& cluster, bo
     if (known.origin == Origin::kDefault) guessed.push_back(name);
   };
   add(shape.map_seconds_per_byte, "map rate");
-  add(shape.map_output_ratio, "map output ratio");
+  if (!MakesVectors(shape)) add(shape.map_output_ratio, "map output ratio");
   const bool reduce_guessed =
       std::any_of(shape.layers.begin(), shape.layers.end(), [](const LayerShape& layer) {
         return layer.reduce_seconds_per_byte.origin == Origin::kDefault;
@@ -176,9 +176,13 @@ std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& 
       NumberOf("map time", shape.map_seconds_per_byte, "s/byte"),
       NumberOf("map start-up", shape.map_startup_s, "s"),
       NumberOf("map step overhead", shape.map_overhead_s, "s"),
-      NumberOf("map output", shape.map_output_ratio, "bytes/byte"),
   };
-  if (shape.map_output_at_bytes > 0) {
+  if (MakesVectors(shape)) {
+    numbers.push_back({"map output of each mapper", ElementBytes(shape, 0, 0), "bytes", "job"});
+  } else {
+    numbers.push_back(NumberOf("map output", shape.map_output_ratio, "bytes/byte"));
+  }
+  if (shape.map_output_at_bytes > 0 && !MakesVectors(shape)) {
     numbers.push_back(NumberOf("map output growth", shape.map_output_growth, ""));
     numbers.push_back({"map output measured at", static_cast<double>(shape.map_output_at_bytes),
                        "bytes", OriginName(shape.map_output_ratio.origin)});

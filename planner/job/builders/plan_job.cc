@@ -101,14 +101,18 @@ absl::StatusOr<Built> BuildBest(const JobShape& shape, const ClusterProfile& clu
   return packed;
 }
 
-/// Builds the best plan by trees, packed as the shuffle is or not at all; adds what else was tried
-/// to `tried`.
+/// Builds the best plan by trees, packed as was asked for, else as is worth trying or not at all:
+/// what a shuffle to many does not gain may well be gained where all goes to one root. Adds what
+/// else was tried to `tried`.
 absl::StatusOr<Built> BuildTrees(const JobShape& shape, const ClusterProfile& cluster,
                                  const Plan& shuffle, std::vector<JobCandidate>* tried) {
   const std::vector<Codec> none(shape.layers.size(), Codec::kNone);
-  std::vector<std::vector<Codec>> packings;
-  if (Packs(shuffle.run_codec)) packings.push_back(shuffle.run_codec);
-  if (packings.empty() || !shape.codec) packings.push_back(none);
+  std::vector<std::vector<Codec>> packings = {none};
+  if (shape.codec) {
+    packings = {std::vector<Codec>(shape.layers.size(), *shape.codec)};
+  } else if (std::vector<Codec> worth = CodecsWorthTrying(shape, cluster); Packs(worth)) {
+    packings.push_back(std::move(worth));
+  }
   absl::StatusOr<Built> best = absl::InternalError("nothing was tried");
   for (const std::vector<Codec>& codecs : packings) {
     Built built;
@@ -197,7 +201,13 @@ absl::Status ChooseCombined(const JobShape& shape, const ClusterProfile& cluster
       tried.push_back({"shuffle, gathered into one file", gathered->summary.makespan_s});
     }
   }
-  if (takes_tree) built = *std::move(trees);
+  if (takes_tree) {
+    built = *std::move(trees);
+    if (const std::vector<Codec>& codecs = built.plan.run_codec; Packs(codecs)) {
+      built.plan.summary.notes.push_back(
+          absl::StrCat(PackedNote(shape, codecs), shape.codec ? ", as asked." : "."));
+    }
+  }
   for (std::string& note : CombineNotes(std::move(tried), taken)) {
     built.plan.summary.notes.push_back(std::move(note));
   }

@@ -91,6 +91,27 @@ TEST(CombineChoiceTest, AutoTakesATreeThatEndsSooner) {
               Contains(StartsWith("By computing alone, no reduction tree takes less than ")));
 }
 
+// A million bins of which most are empty; eight reducers share what one root takes alone.
+TEST(CombineChoiceTest, TreesArePackedWhereThatPaysWhateverTheShuffleDoes) {
+  JobShape shape = FewKeys();
+  shape.layers[0].num_reducers = 0;
+  ElementShape& element = shape.layers[0].element;
+  element.kind = ElementShape::Kind::kVector;
+  element.places = 1'000'000;
+  element.place_bytes = 8;
+  shape.layers[0].packed = {{Codec::kLz4, {0.07, Origin::kSampled}}};
+  const Plan packed = PlanOf(shape, CombineChoice::kTree);
+  EXPECT_EQ(packed.run_codec, std::vector<Codec>{Codec::kLz4});
+  EXPECT_THAT(packed.summary.notes,
+              Contains("Packed before it moves: map output by lz4 to 7.0 %."));
+  shape.codec = Codec::kNone;
+  const Plan plain = PlanOf(shape, CombineChoice::kTree);
+  EXPECT_TRUE(plain.run_codec.empty());
+  EXPECT_LT(packed.summary.makespan_s, plain.summary.makespan_s);
+  shape.codec = Codec::kLz4;
+  EXPECT_EQ(PlanOf(shape, CombineChoice::kTree).run_codec, packed.run_codec);
+}
+
 TEST(CombineChoiceTest, AShuffleThatStandsIsPlannedAsEver) {
   const JobShape shape = ManyKeys();
   JobShape without = shape;

@@ -85,6 +85,11 @@ TEST(ElementTest, TablesGrowAsMapOutputDoesAndVectorsNot) {
   shape.layers[0].element.places = 5;
   shape.layers[0].element.place_bytes = 4;
   EXPECT_DOUBLE_EQ(ElementBytes(shape, 0, 4000), 20);
+  // Whatever a mapper reads, and whatever was believed of its output; nothing without input.
+  EXPECT_DOUBLE_EQ(MapOutputBytes(shape, 4000), 20);
+  EXPECT_DOUBLE_EQ(MapOutputBytes(shape, 1), 20);
+  EXPECT_DOUBLE_EQ(MapOutputRatio(shape, 10), 2);
+  EXPECT_DOUBLE_EQ(MapOutputBytes(shape, 0), 0);
 }
 
 TEST(ElementTest, FieldsAreChecked) {
