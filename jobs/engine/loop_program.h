@@ -44,6 +44,7 @@ struct LoopOutcome {
 ///   void Load(record, Resident& resident, Emit& emit);    emit.Reject(record, reason)
 ///   void Map(int iteration, const Resident&, absl::Span<const Place> state,
 ///            absl::Span<Place> element) const;            state is empty in iteration 0
+///       It may take a Resident& to keep there what it found out; the same order does the same.
 ///   void Combine(int iteration, absl::Span<Place> into, absl::Span<const Place> from) const;
 ///       the same places of two elements; associative; `from` comes later in the input
 ///   absl::StatusOr<LoopOutcome> Update(int iteration, absl::Span<const Place> state,

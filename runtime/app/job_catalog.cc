@@ -6,6 +6,7 @@
 #include "jobs/histogram/histogram.h"
 #include "jobs/kmeans/kmeans.h"
 #include "jobs/onebrc/onebrc.h"
+#include "jobs/pagerank/pagerank.h"
 #include "jobs/quantiles/quantiles.h"
 #include "jobs/sessions/sessions.h"
 #include "jobs/terasort/terasort.h"
@@ -24,6 +25,7 @@ JobCatalog MakeJobCatalog() {
   add(histogram::MakeDefinition());
   add(kmeans::MakeDefinition());
   add(onebrc::MakeDefinition());
+  add(pagerank::MakeDefinition());
   add(quantiles::MakeDefinition());
   add(sessions::MakeDefinition());
   add(terasort::MakeDefinition());

@@ -1,7 +1,7 @@
-"""Answers of independent libraries to the questions of sketches_test.py and histogram_test.py: arguments as JSON on stdin, the
-answer on stdout.
+"""Answers of independent libraries to the questions of sketches_test.py, histogram_test.py and pagerank_test.py: arguments as
+JSON on stdin, the answer on stdout.
 
-Usage: library_answers.py distinct|histogram|quantiles
+Usage: library_answers.py distinct|histogram|pagerank|quantiles
 """
 import collections
 import csv
@@ -10,6 +10,7 @@ import sys
 
 import datasketches
 import ddsketch
+import networkx
 import numpy
 
 
@@ -56,6 +57,13 @@ def histogram(path, column, bins, low, high):
             int((numbers > high).sum())]
 
 
+def pagerank(path, damping, delimiter):
+    """By node: networkx's rank. An edge that stands twice counts twice, so the graph may have parallel ones."""
+    graph = networkx.read_edgelist(path, create_using=networkx.MultiDiGraph, nodetype=int, data=False, delimiter=delimiter)
+    ranks = networkx.pagerank(graph, alpha=damping, tol=1e-12 / len(graph), max_iter=1000)
+    return [[node, ranks[node]] for node in sorted(ranks)]
+
+
 if __name__ == "__main__":
-    question = {"distinct": distinct, "histogram": histogram, "quantiles": quantiles}[sys.argv[1]]
+    question = {"distinct": distinct, "histogram": histogram, "pagerank": pagerank, "quantiles": quantiles}[sys.argv[1]]
     json.dump(question(**json.load(sys.stdin)), sys.stdout)
