@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "jobs/api/element.h"
 #include "runtime/base/errno_status.h"
@@ -41,19 +42,20 @@ KindModel ModelOf(v1::StepKind kind, const WorkerModel& model) {
   }
 }
 
-double PlaceOf(std::int64_t place) {
-  return static_cast<double>(place) / static_cast<double>(kTablePlaces);
+double PlaceOf(std::int64_t place, std::int64_t places) {
+  return static_cast<double>(place) / static_cast<double>(places);
 }
 
 // What of the unit interval each consumer reads.
-std::vector<std::pair<double, double>> RangesOf(const v1::StepOrder& order) {
+std::vector<std::pair<double, double>> RangesOf(const v1::StepOrder& order, std::int64_t places) {
   std::vector<std::pair<double, double>> ranges;
   for (const v1::StepConsumer& consumer : order.consumers()) {
     // Text is one section for its only consumer.
     if (order.text()) {
       ranges.emplace_back(0, 1);
     } else if (consumer.has_indexes()) {
-      ranges.emplace_back(PlaceOf(consumer.indexes().begin()), PlaceOf(consumer.indexes().end()));
+      ranges.emplace_back(PlaceOf(consumer.indexes().begin(), places),
+                          PlaceOf(consumer.indexes().end(), places));
     } else {
       ranges.emplace_back(ranges.empty() ? 0 : ranges.back().second, consumer.keys().end());
     }
@@ -61,20 +63,36 @@ std::vector<std::pair<double, double>> RangesOf(const v1::StepOrder& order) {
   return ranges;
 }
 
-// Sections as large as their part of what the step holds.
-v1::RunInfo SectionsOf(const v1::StepOrder& order, std::int64_t output_bytes) {
+// Sections as large as their part of what the step holds. Consumers that follow one another with
+// the same places share one.
+v1::RunInfo SectionsOf(const v1::StepOrder& order, std::int64_t places, std::int64_t output_bytes) {
   v1::RunInfo run;
-  const std::vector<std::pair<double, double>> ranges = RangesOf(order);
+  const std::vector<std::pair<double, double>> ranges = RangesOf(order, places);
+  const auto shares = [&](std::size_t i) {
+    return i > 0 && order.consumers(static_cast<int>(i)).has_indexes() &&
+           ranges[i] == ranges[i - 1];
+  };
   double all = 0;
-  for (const auto& [first, last] : ranges) all += last - first;
+  std::size_t last_own = 0;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    if (shares(i)) continue;
+    all += ranges[i].second - ranges[i].first;
+    last_own = i;
+  }
   std::int64_t begin = 0;
   double before = 0;
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const v1::StepConsumer& consumer = order.consumers(static_cast<int>(i));
+    if (shares(i)) {
+      const v1::RunSection same = run.sections(run.sections_size() - 1);
+      *run.add_sections() = same;
+      run.mutable_sections()->rbegin()->set_consumer_step(consumer.step());
+      continue;
+    }
     before += ranges[i].second - ranges[i].first;
-    const double share = !consumer.has_indexes()              ? ranges[i].second
-                         : i + 1 == ranges.size() || all <= 0 ? 1
-                                                              : before / all;
+    const double share = !consumer.has_indexes()     ? ranges[i].second
+                         : i == last_own || all <= 0 ? 1
+                                                     : before / all;
     const auto end =
         static_cast<std::int64_t>(std::llround(share * static_cast<double>(output_bytes)));
     v1::RunSection& section = *run.add_sections();
@@ -123,6 +141,14 @@ absl::Status SimTask::Start(const std::string& directory, const v1::TaskCommand:
     return ErrnoStatus(ENOENT, absl::StrCat("cannot start a task in ", directory, " (simulated)"));
   }
   job_id_ = start.job_id();
+  if (start.job() == kLoopJob) {
+    loop_.emplace();
+    for (const v1::JobParameter& parameter : start.parameters()) {
+      if (parameter.name() == "converges") {
+        (void)absl::SimpleAtoi(parameter.value(), &loop_->converges);
+      }
+    }
+  }
   jobs_.insert(job_id_);
   state_ = State::kStarting;
   After(kTaskStart, [this] {
@@ -153,6 +179,7 @@ absl::Status SimTask::Run(v1::TaskCommand::Run run) {
   if (kind.stores) process_.world.trace().writes.push_back({job_id_, began_, began_ + takes_});
   process_.world.Note(absl::StrCat(process_.name(), " step ", order.step(), " of ", job_id_));
   state_ = State::kRunning;
+  process_.world.StepBegins(process_.name(), order);
   After(takes_, [this] { FinishStep(); });
   return absl::OkStatus();
 }
@@ -164,13 +191,58 @@ Content SimTask::ContentOfInputs() const {
     AppendInput({range.path(), range.begin(), range.end()}, all[0].input);
   }
   if (!all[0].input.empty()) return all;
+  return Fold(Operands());
+}
+
+std::vector<Content> SimTask::Operands() const {
   std::vector<Content> operands;
-  for (const v1::StepInput& input : order.inputs()) {
+  for (const v1::StepInput& input : run_.order().inputs()) {
     const Content* const operand =
-        process_.world.contents().Find(job_id_, input.run_id(), order.step());
+        process_.world.contents().Find(job_id_, input.run_id(), run_.order().step());
     if (operand != nullptr) operands.push_back(*operand);
   }
-  return Fold(operands);
+  return operands;
+}
+
+// As ContentOfInputs, of a step of a loop.
+Content SimTask::ContentOfLoop() {
+  const v1::StepOrder& order = run_.order();
+  if (order.kind() == v1::STEP_KIND_MAP) {
+    const Content mapped = ContentOfInputs();
+    if (!mapped.empty()) loop_->resident = mapped[0].input;
+    return mapped;
+  }
+  if (order.kind() != v1::STEP_KIND_ITERATE && order.kind() != v1::STEP_KIND_UPDATE) {
+    return ContentOfInputs();
+  }
+  LoopPlace state;
+  std::vector<Content> elements;
+  for (Content& operand : Operands()) {
+    if (IsState(operand)) {
+      state = operand[0].input;
+    } else {
+      elements.push_back(std::move(operand));
+    }
+  }
+  if (order.kind() == v1::STEP_KIND_ITERATE) {
+    if (loop_->resident.empty() || state.empty()) {
+      process_.world.Wrong(absl::StrCat(order.label(), " of ", job_id_, " on ", process_.name(),
+                                        " without its input or a state"));
+    }
+    return {{0, 1, MapWithState(loop_->resident, state)}};
+  }
+  const Content element = Fold(elements);
+  for (const ContentPiece& piece : element) {
+    if (piece.input == element[0].input) continue;
+    process_.world.Wrong(absl::StrCat(order.label(), " of ", job_id_,
+                                      " got places that were made of different inputs"));
+  }
+  if (LengthOf(element) != 1) {
+    process_.world.Wrong(
+        absl::StrCat(order.label(), " of ", job_id_, " got ", LengthOf(element), " of an element"));
+  }
+  if (element.empty()) return {};
+  return {{0, 1, NextState(order.layer(), element[0].input, state)}};
 }
 
 void SimTask::KeepContents() const {
@@ -184,7 +256,7 @@ void SimTask::KeepContents() const {
     return;
   }
   if (reduced || order.text()) return;
-  const std::vector<std::pair<double, double>> ranges = RangesOf(order);
+  const std::vector<std::pair<double, double>> ranges = RangesOf(order, places());
   const std::string run = absl::StrCat(order.step(), ".", run_.fence().attempt());
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     contents.Put(job_id_, run, order.consumers(static_cast<int>(i)).step(),
@@ -215,7 +287,7 @@ absl::Status SimTask::WriteOutput(std::int64_t output_bytes, v1::StepResult& res
   if (process_.faults.disk_full) return absl::ResourceExhaustedError("no space left (simulated)");
   const v1::StepOrder& order = run_.order();
   if (order.part_path().empty()) {
-    *result.mutable_run() = SectionsOf(order, output_bytes);
+    *result.mutable_run() = SectionsOf(order, places(), output_bytes);
     return process_.storage.WriteSized(run_.run_path(), result.run().bytes());
   }
   result.mutable_part()->set_file(order.part_path().substr(order.part_path().rfind('/') + 1));
@@ -234,7 +306,7 @@ void SimTask::FinishStep() {
     return listener_.on_failed(std::move(error));
   }
   const KindModel kind = ModelOf(order.kind(), process_.model);
-  content_ = ContentOfInputs();
+  content_ = loops() ? ContentOfLoop() : ContentOfInputs();
   KeepContents();
   v1::StepResult result;
   result.set_step(order.step());
@@ -250,8 +322,16 @@ void SimTask::FinishStep() {
     }
     if (operands > 0) output_ratio = LengthOf(content_) / operands;
   }
-  const auto output_bytes =
-      static_cast<std::int64_t>(std::llround(static_cast<double>(input_bytes_) * output_ratio));
+  const double made = loops() ? LengthOf(content_) * static_cast<double>(kLoopBytes)
+                              : static_cast<double>(input_bytes_) * output_ratio;
+  const auto output_bytes = static_cast<std::int64_t>(std::llround(made));
+  if (order.kind() == v1::STEP_KIND_UPDATE && loops()) {
+    v1::LoopReport& loop = *result.mutable_loop();
+    loop.set_iteration(order.layer());
+    loop.set_measure(order.layer());
+    loop.set_measure_name("iterations");
+    loop.set_converged(order.layer() == loop_->converges);
+  }
   if (absl::Status written = WriteOutput(output_bytes, result); !written.ok()) {
     *result.mutable_error() = MakeJobError(job_error::kDiskFull, std::string(written.message()));
   }

@@ -8,9 +8,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
+#include "jobs/api/element.h"
 #include "runtime/worker/task_launcher.h"
 #include "tests/sim/contents.h"
+#include "tests/sim/sim_loop.h"
 #include "tests/sim/sim_process.h"
 
 namespace weir::sim {
@@ -53,6 +56,10 @@ class SimTask final : public worker::JobTask {
   void FinishStep();
   absl::Status WriteOutput(std::int64_t output_bytes, v1::StepResult& result);
   Content ContentOfInputs() const;
+  Content ContentOfLoop();
+  std::vector<Content> Operands() const;
+  bool loops() const { return loop_.has_value(); }
+  std::int64_t places() const { return loops() ? kLoopPlaces : kTablePlaces; }
   void KeepContents() const;
 
   SimProcess& process_;
@@ -60,6 +67,12 @@ class SimTask final : public worker::JobTask {
   Listener listener_;
   State state_ = State::kNew;
   std::string job_id_;
+  // Of a loop: what stays of the input, and the iteration that ends it.
+  struct Loop {
+    LoopPlace resident;
+    std::int64_t converges = -1;
+  };
+  std::optional<Loop> loop_;
   v1::TaskCommand::Run run_;
   std::int64_t input_bytes_ = 0;
   Content content_;  // what the step makes; empty where nobody knows

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/limits.h"
 #include "runtime/master/job/job_machine.h"
+#include "tests/sim/sim_loop.h"
 
 namespace weir::sim {
 namespace {
@@ -68,6 +69,7 @@ World::World(std::uint64_t seed, const master::MasterOptions& options, JobRates 
       wall_clock_(time_),
       options_(options) {
   catalog_["simjob"] = std::make_unique<SimJob>(std::move(rates));
+  catalog_[kLoopJob] = MakeLoopJob();
   for (const char* directory : {"/in", "/out"}) {
     storage_.MakeDirectory(directory).IgnoreError();
   }

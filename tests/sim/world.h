@@ -3,9 +3,11 @@
 // A cluster under virtual time: one master (restarted at will) on a journal and a file system that
 // outlive it, workers, users. Upstream: scenarios. Downstream: the real Master, real WorkerDaemons.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/master/master.h"
@@ -78,6 +80,13 @@ class World {
     time_.At(time_.now() + delay, nullptr, std::move(task));
   }
 
+  /// Calls `watch` whenever a step begins, on the way into its task.
+  using StepWatch = std::function<void(const std::string& worker, const v1::StepOrder& order)>;
+  void WatchSteps(StepWatch watch) { step_watch_ = std::move(watch); }
+  void StepBegins(const std::string& worker, const v1::StepOrder& order) const {
+    if (step_watch_) step_watch_(worker, order);
+  }
+
   /// Runs until every job has ended (or was refused) and `settle` more; false when `limit` of
   /// virtual time or of events is over before that.
   bool Run(absl::Duration limit, absl::Duration settle);
@@ -108,6 +117,7 @@ class World {
   std::vector<std::unique_ptr<SimWorker>> dead_workers_;
   std::vector<UserJob> jobs_;
   std::vector<std::string> wrong_;
+  StepWatch step_watch_;
 };
 
 }  // namespace weir::sim
