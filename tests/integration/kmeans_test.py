@@ -5,6 +5,7 @@ import random
 import unittest
 
 from faults import FailureTest
+from kmeans_by_hand import PlannedKmeans
 from weir_process import Cluster, read_parts
 
 
@@ -83,6 +84,29 @@ class Kmeans(FailureTest):
             self.cluster_points(path, out, "--workers", str(workers), "--set", "k=4", "--set", "iterations=3",
                                 "--set", "tolerance=0")
             self.assert_near(steps[3], result_of(out))
+        self.assert_nothing_left()
+
+    def test_eight_workers_give_the_bits_of_the_plan_followed_by_hand_and_plans_differ_by_rounding(self):
+        path = self.path("points.csv")
+        write_points(path, 11, 4000, dimensions=3)
+        with open(path, "rb") as file:
+            text = file.read()
+        what = ["kmeans", path, "--workers", "8", "--slots", "1", "--set", "k=5", "--set", "dimensions=3", "--set",
+                "iterations=6", "--set", "tolerance=0"]
+        shapes = [["--mappers", str(mappers)] for mappers in (8, 7, 4, 2, 1)]
+        shapes += [["--combine", "auto"], ["--combine", "shuffle"]]
+        found = {}
+        for i, shape in enumerate(shapes):
+            with self.subTest(shape=shape):
+                out = self.path(f"out{i}")
+                self.assert_ok(self.run_job(*what, "-o", out, *shape))
+                plan = json.loads(self.text(os.path.join(out, "_weir/plan.json")))["plan"]
+                found[i] = result_of(out)
+                by_hand = PlannedKmeans(plan, text, 5)
+                self.assertEqual(len(by_hand.mapped), int(shape[1]) if shape[0] == "--mappers" else 8)
+                self.assertEqual(found[i], by_hand.run(6), "the same sums in the same order: the same bits")
+        for i in found:
+            self.assert_near(found[0], found[i])
         self.assert_nothing_left()
 
     def test_a_loop_that_converges_ends_early(self):
