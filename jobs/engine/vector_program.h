@@ -1,7 +1,7 @@
 #pragma once
 
 // Runs a job whose result is one vector: a value for each place, as many for every worker.
-// Upstream: jobs/<job>. Downstream: vector_blocks.h, RunSink, PartSink.
+// Upstream: jobs/<job>. Downstream: vector/vector_blocks.h, RunSink, PartSink.
 
 #include <algorithm>
 #include <cstddef>
@@ -26,7 +26,7 @@
 #include "jobs/engine/map_ranges.h"
 #include "jobs/engine/part_text.h"
 #include "jobs/engine/slot_work.h"
-#include "jobs/engine/vector_blocks.h"
+#include "jobs/engine/vector/vector_blocks.h"
 
 namespace weir {
 

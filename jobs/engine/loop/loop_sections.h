@@ -1,7 +1,7 @@
 #pragma once
 
-// Elements and states of a loop as sections of runs: blocks of whole places, each headed by what it
-// is, its iteration and its first place. Upstream: loop_program.h. Downstream: RunSink, RunSource.
+// Elements and states of a loop as sections of runs: blocks of vector_block.h that say what they
+// are and of which iteration. Upstream: loop_program.h. Downstream: RunSink, RunSource.
 
 #include <cstdint>
 #include <string>

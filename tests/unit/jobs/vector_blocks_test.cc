@@ -1,4 +1,4 @@
-#include "jobs/engine/vector_blocks.h"
+#include "jobs/engine/vector/vector_blocks.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "jobs/engine/loop/loop_sections.h"
+#include "jobs/engine/vector/vector_block.h"
 #include "tests/unit/jobs/in_process_job.h"
 
 namespace weir {
@@ -26,10 +28,10 @@ VectorSlice SliceOf(const Values& values, std::int64_t begin) {
           reinterpret_cast<const char*>(values.data())};
 }
 
-std::string Block(std::int64_t first, std::int64_t count, std::int64_t places,
-                  const Values& values) {
-  const std::int64_t head[] = {first, count, places};
-  std::string block(reinterpret_cast<const char*>(head), sizeof head);
+std::string Block(std::int64_t first, std::int64_t count, std::int64_t places, const Values& values,
+                  std::uint32_t content = 0) {
+  std::string block;
+  BeginVectorBlock({first, count, places, content, 0}, block);
   block.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::int64_t));
   return block;
 }
@@ -137,6 +139,32 @@ TEST(VectorBlocks, WhatIsNoBlockOfTheVectorIsDataLoss) {
   }
   const absl::Status other = ReadAll({Block(0, 2, 9, {1, 2})});
   EXPECT_THAT(std::string(other.message()), HasSubstr("an element of 9 places, expected 8"));
+}
+
+TEST(VectorBlocks, VectorsAndSectionsOfLoopsAreNotTakenForEachOther) {
+  const auto element = static_cast<std::uint32_t>(LoopContent::kElement);
+  EXPECT_THAT(std::string(ReadAll({Block(0, 2, 8, {1, 2}, element)}).message()),
+              HasSubstr("content 1"));
+  const auto read = [](std::vector<std::string> blocks) {
+    MemorySource source(std::move(blocks));
+    return ReadLoopSection(source, kSmall.place_bytes);
+  };
+  const auto good = read({Block(0, 2, 8, {1, 2}, element), Block(4, 1, 8, {3}, element)});
+  ASSERT_EQ(good.status(), absl::OkStatus());
+  ASSERT_EQ(good->size(), 2u);
+  EXPECT_EQ((*good)[1].first_place, 4);
+  const std::vector<std::vector<std::string>> wrong = {
+      {Block(0, 2, 8, {1, 2})},                                         // of a vector
+      {Block(0, 2, 8, {}, element)},                                    // untouched
+      {Block(0, 2, 8, {1, 2}, 3)},                                      // nobody knows what
+      {Block(0, 2, 8, {1, 2}, element), Block(1, 1, 8, {1}, element)},  // falls
+      {Block(0, 2, 8, {1, 2}, element), Block(2, 1, 9, {1}, element)},  // of another size
+      {Block(7, 2, 8, {1, 2}, element)},                                // beyond it
+      {"short"},
+  };
+  for (const std::vector<std::string>& blocks : wrong) {
+    EXPECT_EQ(read(blocks).status().code(), absl::StatusCode::kDataLoss);
+  }
 }
 
 }  // namespace

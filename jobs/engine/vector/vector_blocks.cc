@@ -1,20 +1,14 @@
-#include "jobs/engine/vector_blocks.h"
+#include "jobs/engine/vector/vector_blocks.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "jobs/engine/vector/vector_block.h"
 
 namespace weir {
 namespace {
-
-struct BlockHead {
-  std::int64_t first = 0;
-  std::int64_t count = 0;
-  std::int64_t places = 0;
-};
-constexpr std::size_t kHeadBytes = sizeof(BlockHead);
 
 // Blocks of this size keep all buffers of a step with many inputs small.
 constexpr std::int64_t kFillBytes = 256 << 10;
@@ -23,11 +17,6 @@ constexpr std::int64_t kUntouchedPlacesMax = std::int64_t{1} << 30;
 
 std::int64_t BlockPlaces(const VectorForm& form) {
   return std::max<std::int64_t>(1, kFillBytes / form.place_bytes);
-}
-
-template <typename... Parts>
-absl::Status Damaged(const Parts&... parts) {
-  return absl::DataLossError(absl::StrCat("section of a run is damaged: ", parts...));
 }
 
 }  // namespace
@@ -71,7 +60,7 @@ absl::Status VectorWriter::AddToSection(const VectorSlice& slice) {
       if (absl::Status status = Flush(); !status.ok()) return status;
     }
     if (filled_.size() == 0) {
-      block_.assign(kHeadBytes, '\0');
+      block_.assign(sizeof(VectorBlockHead), '\0');
       filled_ = {left.begin, left.begin, left.values};
     }
     const std::int64_t count = std::min(left.size(), most - filled_.size());
@@ -93,8 +82,8 @@ absl::Status VectorWriter::Flush() {
     absl::Status status = sink_.BeginSection(static_cast<int>(consumer_));
     if (!status.ok()) return status;
   }
-  const BlockHead head{filled_.begin, filled_.size(), form_.places};
-  std::memcpy(block_.data(), &head, kHeadBytes);
+  const VectorBlockHead head{filled_.begin, filled_.size(), form_.places};
+  std::memcpy(block_.data(), &head, sizeof(head));
   places_written_ += filled_.size();
   absl::Status status = sink_.Append(block_, filled_.size());
   filled_ = {};
@@ -106,30 +95,22 @@ absl::StatusOr<bool> VectorReader::Next() {
   const absl::StatusOr<absl::Span<const char>> block = source_.NextBlock();
   if (!block.ok()) return block.status();
   if (block->empty()) return false;
-  BlockHead head;
-  if (block->size() < kHeadBytes) return Damaged("a block of ", block->size(), " bytes");
-  std::memcpy(&head, block->data(), kHeadBytes);
-  if (head.places != form_.places) {
-    return Damaged("an element of ", head.places, " places, expected ", form_.places);
+  const absl::StatusOr<VectorBlockHead> head = ReadVectorBlock(*block, form_.place_bytes, read_to_);
+  if (!head.ok()) return head.status();
+  if (head->content != 0) {
+    return absl::DataLossError(
+        absl::StrCat("section of a run is damaged: a block of a loop, content ", head->content));
   }
-  if (head.first < read_to_ || head.count < 1 || head.count > form_.places ||
-      head.first > form_.places - head.count) {
-    return Damaged(head.count, " places from place ", head.first, " on, behind place ", read_to_,
-                   " of ", form_.places);
+  if (head->places != form_.places) {
+    return absl::DataLossError(absl::StrCat("section of a run is damaged: an element of ",
+                                            head->places, " places, expected ", form_.places));
   }
-  const auto bytes = static_cast<std::int64_t>(block->size() - kHeadBytes);
-  // Counted before it is multiplied: what is said need not be true.
-  const bool whole =
-      head.count <= bytes / form_.place_bytes && head.count * form_.place_bytes == bytes;
-  if (bytes != 0 && !whole) {
-    return Damaged(bytes, " bytes for ", head.count, " places of ", form_.place_bytes, " bytes");
-  }
-  slice_ = {head.first, head.first + head.count, nullptr};
+  slice_ = {head->first, head->first + head->count, nullptr};
   read_to_ = slice_.end;
-  if (bytes == 0) return true;
-  values_.resize((static_cast<std::size_t>(bytes) + sizeof(std::max_align_t) - 1) /
-                 sizeof(std::max_align_t));
-  std::memcpy(values_.data(), block->data() + kHeadBytes, static_cast<std::size_t>(bytes));
+  const absl::Span<const char> values = ValuesOfVectorBlock(*block);
+  if (values.empty()) return true;
+  values_.resize((values.size() + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t));
+  std::memcpy(values_.data(), values.data(), values.size());
   slice_.values = reinterpret_cast<const char*>(values_.data());
   return true;
 }

@@ -1,8 +1,8 @@
 #pragma once
 
 // Places of vectors as blocks of sections: each block says which places it holds, so that sections
-// say themselves where they belong. Upstream: map and combine steps. Downstream: combine and reduce
-// steps, through RunSink and RunSource.
+// say themselves where they belong. Upstream: map and combine steps. Downstream: vector_block.h;
+// combine and reduce steps, through RunSink and RunSource.
 
 #include <cstddef>
 #include <cstdint>
@@ -35,10 +35,8 @@ struct VectorSlice {
 
 /// Writes places into the sections of a run, by ranges of places.
 ///
-/// Model: a block holds first place, number of places and places of the whole vector (8 bytes
-/// each),
-///   then its values; none for untouched places, however many. Slices that follow one another fill
-///   blocks together.
+/// Model: blocks of vector_block.h; those of untouched places have no values, however many they
+///   are. Slices that follow one another fill blocks together.
 /// Thread-safety: one thread at a time.
 /// Bounds: one block.
 /// Checked by: tests/unit/jobs/vector_blocks_test.cc.
