@@ -23,6 +23,10 @@ struct LoopInfo {
   bool first_splits = true;
   /// Any order of operands gives the same. Otherwise they keep the order of the input.
   bool commutative = false;
+  /// Each place of a state is made of the same place of the element and of the state before
+  /// (kElementWise of loop_program.h), so that each worker may update a range of places. Then both
+  /// have the same places and elements split. Otherwise one worker updates the whole state.
+  bool element_wise = false;
   /// Rates until they were measured: mapping what a byte of input became once more, combining a
   /// byte of an element into another, making the state of a byte of element.
   double iterate_seconds_per_byte = 1e-9;
@@ -30,7 +34,8 @@ struct LoopInfo {
   double update_seconds_per_byte = 4e-9;
 };
 
-/// What an update step says of its iteration.
+/// What an update step says of its iteration. Of several that update a range each, the one with the
+/// first place says it; the name of the others' measure is empty.
 struct LoopReport {
   std::int32_t iteration = 0;
   /// What gets smaller (or larger) while the loop comes to its end, and its name.

@@ -155,7 +155,7 @@ struct CombineOrder {
 /// One mapper's part of an iteration of a loop after the first.
 struct IterateOrder {
   std::int32_t iteration = 1;
-  /// The state of the iteration before.
+  /// The state of the iteration before, in one piece or several.
   std::vector<std::unique_ptr<RunSource>> inputs;
   /// As MapOrder::consumer_key_end.
   std::vector<double> consumer_key_end;
@@ -164,9 +164,10 @@ struct IterateOrder {
 /// End of an iteration: the next state of the mappers' combined elements and the state before.
 struct UpdateOrder {
   std::int32_t iteration = 0;
-  /// Element and state say themselves which they are; in iteration 0 there is no state.
+  /// Element and state say themselves which they are, and which range of places; in iteration 0
+  /// there is no state.
   std::vector<std::unique_ptr<RunSource>> inputs;
-  /// Everybody gets the whole state.
+  /// Everybody gets the whole of what is made.
   int num_consumers = 1;
 };
 

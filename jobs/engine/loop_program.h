@@ -50,7 +50,17 @@ struct LoopOutcome {
 ///   absl::StatusOr<LoopOutcome> Update(int iteration, absl::Span<const Place> state,
 ///       absl::Span<const Place> element, absl::Span<Place> next) const;
 ///   void Format(absl::Span<const Place> state, std::string& out) const;   the output part
-///   static constexpr std::string_view kMeasure;           what Update measures
+///   static constexpr std::string_view kMeasure;           what Update measures; not empty
+///
+/// A job with `static constexpr bool kElementWise = true` makes each place of the next state of the
+///   same place of element and state only, has as many places of both, and may be asked for any
+///   range of places, so that each worker updates some (LoopInfo::element_wise). Of its outcomes
+///   the one of the range with place 0 counts. It has instead
+///
+///   absl::StatusOr<LoopOutcome> Update(int iteration, std::int64_t first_place,
+///       absl::Span<const Place> state, absl::Span<const Place> element,
+///       absl::Span<Place> next) const;
+///   void Format(std::int64_t first_place, absl::Span<const Place> state, std::string& out) const;
 ///
 /// Order: slots load neighbouring parts of the input, their elements are combined in this order and
 ///   those of other processes in the order of the operands: the same plan and number of slots give
@@ -66,6 +76,7 @@ class LoopProgram : public JobProgram {
  public:
   using Place = typename Job::Place;
   static_assert(std::is_trivially_copyable_v<Place> && sizeof(Place) <= 1 << 16);
+  static_assert(!Job::kMeasure.empty());
 
   explicit LoopProgram(Job job) : job_(std::move(job)) {}
 
@@ -86,11 +97,12 @@ class LoopProgram : public JobProgram {
     }
     absl::StatusOr<Gathered> gathered = Gather(order.inputs);
     if (!gathered.ok()) return gathered.status();
-    if (absl::Status status = CheckState(*gathered, order.iteration - 1); !status.ok()) {
+    const Range whole{0, job_.StatePlaces()};
+    if (absl::Status status = CheckState(*gathered, order.iteration - 1, whole); !status.ok()) {
       return status;
     }
-    return MapResident(order.iteration, gathered->state, order.consumer_key_end, StepTotals(), sink,
-                       context);
+    return MapResident(order.iteration, gathered->state.values, order.consumer_key_end,
+                       StepTotals(), sink, context);
   }
 
   absl::StatusOr<StepTotals> Combine(CombineOrder order, RunSink& sink,
@@ -100,14 +112,16 @@ class LoopProgram : public JobProgram {
     StepTotals totals;
     // A broadcast: everybody gets the whole state.
     if (gathered->has_state) {
-      if (!gathered->element.empty() || order.inputs.size() != 1) {
+      if (!gathered->element.values.empty() || order.inputs.size() != 1 ||
+          !gathered->state.whole()) {
         return WrongLoopSection("a state is not combined");
       }
-      return WriteState(gathered->state_iteration, gathered->state,
-                        static_cast<int>(order.consumer_key_end.size()), totals, sink);
+      return WriteState(gathered->state.iteration, gathered->state.first_place,
+                        gathered->state.values, static_cast<int>(order.consumer_key_end.size()),
+                        totals, sink);
     }
     (void)context;
-    return WriteElement(*gathered, order.consumer_key_end, totals, sink);
+    return WriteElement(gathered->element, order.consumer_key_end, totals, sink);
   }
 
   absl::StatusOr<StepTotals> Update(UpdateOrder order, RunSink& sink, StepContext& context,
@@ -115,25 +129,32 @@ class LoopProgram : public JobProgram {
     (void)context;
     absl::StatusOr<Gathered> gathered = Gather(order.inputs);
     if (!gathered.ok()) return gathered.status();
+    const Held& element = gathered->element;
+    const Range range{element.first_place,
+                      element.first_place + static_cast<std::int64_t>(element.values.size())};
+    const bool covers = ElementWise()
+                            ? range.begin < range.end && element.whole()
+                            : range.begin == 0 && range.end == job_.Places() && element.whole();
+    if (element.iteration != order.iteration || !covers) {
+      return WrongLoopSection(absl::StrCat("an element of ", element.values.size(), " places from ",
+                                           element.first_place, " of iteration ", element.iteration,
+                                           "; expected ", job_.Places(), " of iteration ",
+                                           order.iteration));
+    }
+    const Range made = ElementWise() ? range : Range{0, job_.StatePlaces()};
     if (order.iteration > 0 || gathered->has_state) {
-      absl::Status status = CheckState(*gathered, order.iteration - 1);
+      absl::Status status = CheckState(*gathered, order.iteration - 1, made);
       if (!status.ok()) return status;
     }
-    if (gathered->element_iteration != order.iteration || gathered->first_place != 0 ||
-        static_cast<std::int64_t>(gathered->element.size()) != job_.Places() ||
-        std::find(gathered->held.begin(), gathered->held.end(), false) != gathered->held.end()) {
-      return WrongLoopSection(absl::StrCat("an element of ", gathered->element.size(),
-                                           " places from ", gathered->first_place, " of iteration ",
-                                           gathered->element_iteration, "; expected ",
-                                           job_.Places(), " of iteration ", order.iteration));
-    }
-    std::vector<Place> next(static_cast<std::size_t>(job_.StatePlaces()), Place{});
+    std::vector<Place> next(static_cast<std::size_t>(made.end - made.begin), Place{});
     const absl::StatusOr<LoopOutcome> outcome =
-        job_.Update(order.iteration, gathered->state, gathered->element, absl::MakeSpan(next));
+        Updated(order.iteration, made.begin, gathered->state.values, element.values, next);
     if (!outcome.ok()) return outcome.status();
-    report = LoopReport{order.iteration, outcome->measure, std::string(Job::kMeasure),
-                        outcome->converged};
-    return WriteState(order.iteration, next, order.num_consumers, StepTotals(), sink);
+    if (made.begin == 0) {
+      report = LoopReport{order.iteration, outcome->measure, std::string(Job::kMeasure),
+                          outcome->converged};
+    }
+    return WriteState(order.iteration, made.begin, next, order.num_consumers, StepTotals(), sink);
   }
 
   absl::StatusOr<StepTotals> ReduceToRun(ReduceOrder order, RunSink&, StepContext&) override {
@@ -146,14 +167,22 @@ class LoopProgram : public JobProgram {
     (void)context;
     absl::StatusOr<Gathered> gathered = Gather(order.inputs);
     if (!gathered.ok()) return gathered.status();
-    absl::Status status = CheckState(*gathered, gathered->state_iteration);
+    const Held& state = gathered->state;
+    const Range part{state.first_place,
+                     state.first_place + static_cast<std::int64_t>(state.values.size())};
+    absl::Status status =
+        CheckState(*gathered, state.iteration, ElementWise() ? part : Range{0, job_.StatePlaces()});
     if (!status.ok()) return status;
     std::string text;
-    job_.Format(gathered->state, text);
+    if constexpr (ElementWise()) {
+      job_.Format(part.begin, absl::MakeConstSpan(state.values), text);
+    } else {
+      job_.Format(state.values, text);
+    }
     const auto lines = static_cast<std::int64_t>(std::count(text.begin(), text.end(), '\n'));
     status = sink.Append(text, lines);
     if (!status.ok()) return status;
-    return StepTotals{job_.StatePlaces(), lines};
+    return StepTotals{static_cast<std::int64_t>(state.values.size()), lines};
   }
 
   std::int64_t num_places(int) const override {
@@ -165,17 +194,48 @@ class LoopProgram : public JobProgram {
   using Inputs = std::vector<std::unique_ptr<RunSource>>;
   using Resident = typename Job::Resident;
 
-  // What the inputs of a step hold: part of an element, folded in the order of the inputs, a state,
-  // or both. Of the element's places some in between may be held by nobody here.
-  struct Gathered {
-    std::vector<Place> element;
-    std::vector<bool> held;  // by place of `element`
-    std::int64_t first_place = 0;
-    std::int32_t element_iteration = -1;
-    bool has_state = false;
-    std::vector<Place> state;
-    std::int32_t state_iteration = -1;
+  struct Range {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
   };
+
+  // Places of an element or of a state. Some in between may be held by nobody here.
+  struct Held {
+    std::vector<Place> values;
+    std::vector<bool> held;  // by place of `values`
+    std::int64_t first_place = 0;
+    std::int32_t iteration = -1;
+
+    bool whole() const { return std::find(held.begin(), held.end(), false) == held.end(); }
+  };
+
+  // What the inputs of a step hold: part of an element, folded in the order of the inputs, of a
+  // state, or of both.
+  struct Gathered {
+    Held element;
+    bool has_state = false;
+    Held state;
+  };
+
+  static constexpr bool ElementWise() {
+    if constexpr (requires { Job::kElementWise; }) {
+      return Job::kElementWise;
+    } else {
+      return false;
+    }
+  }
+
+  absl::StatusOr<LoopOutcome> Updated(std::int32_t iteration, std::int64_t first_place,
+                                      absl::Span<const Place> state,
+                                      absl::Span<const Place> element,
+                                      std::vector<Place>& next) const {
+    if constexpr (ElementWise()) {
+      return job_.Update(iteration, first_place, state, element, absl::MakeSpan(next));
+    } else {
+      (void)first_place;
+      return job_.Update(iteration, state, element, absl::MakeSpan(next));
+    }
+  }
 
   // Takes records for a slot; the reader calls Map.
   struct Loader {
@@ -249,65 +309,76 @@ class LoopProgram : public JobProgram {
     for (std::size_t at = 1; at < elements.size(); ++at) {
       job_.Combine(iteration, absl::MakeSpan(elements[0]), elements[at]);
     }
-    Gathered made;
-    made.element = std::move(elements[0]);
-    made.held.assign(made.element.size(), true);
-    made.element_iteration = iteration;
+    Held made;
+    made.values = std::move(elements[0]);
+    made.held.assign(made.values.size(), true);
+    made.iteration = iteration;
     return WriteElement(made, consumer_key_end, totals, sink);
   }
 
-  // Places that several inputs hold are combined in the order of the inputs.
+  // Places of an element that several inputs hold are combined in the order of the inputs; each
+  // place of a state has one input.
   absl::StatusOr<Gathered> Gather(const Inputs& inputs) const {
-    Gathered gathered;
-    std::vector<LoopSection> sections;
-    std::int64_t begin = job_.Places(), end = 0;
+    std::vector<LoopSection> elements, states;
     for (const std::unique_ptr<RunSource>& input : inputs) {
       absl::StatusOr<std::vector<LoopSection>> pieces = ReadLoopSection(*input, kPlaceBytes);
       if (!pieces.ok()) return pieces.status();
       for (LoopSection& piece : *pieces) {
-        if (piece.content == LoopContent::kState) {
-          if (std::exchange(gathered.has_state, true)) {
-            return WrongLoopSection("two states at once");
-          }
-          gathered.state = PlacesOf(piece.bytes);
-          gathered.state_iteration = piece.iteration;
-          continue;
+        const bool is_state = piece.content == LoopContent::kState;
+        const std::int64_t expected = is_state ? job_.StatePlaces() : job_.Places();
+        if (piece.places != expected) {
+          return WrongLoopSection(absl::StrCat(is_state ? "a state of " : "an element of ",
+                                               piece.places, " places, expected ", expected));
         }
-        if (piece.places != job_.Places()) {
-          return WrongLoopSection(
-              absl::StrCat("an element of ", piece.places, " places, expected ", job_.Places()));
-        }
-        if (gathered.element_iteration >= 0 && gathered.element_iteration != piece.iteration) {
-          return WrongLoopSection("elements of two iterations");
-        }
-        gathered.element_iteration = piece.iteration;
-        begin = std::min(begin, piece.first_place);
-        end = std::max(
-            end, piece.first_place + static_cast<std::int64_t>(piece.bytes.size()) / kPlaceBytes);
-        sections.push_back(std::move(piece));
+        (is_state ? states : elements).push_back(std::move(piece));
       }
     }
-    if (sections.empty()) return gathered;
-    gathered.first_place = begin;
-    gathered.element.assign(static_cast<std::size_t>(end - begin), Place{});
-    gathered.held.assign(gathered.element.size(), false);
-    for (const LoopSection& section : sections) {
-      FoldSection(gathered.element_iteration, PlacesOf(section.bytes),
-                  static_cast<std::size_t>(section.first_place - begin), gathered.element,
-                  gathered.held);
-    }
+    Gathered gathered;
+    gathered.has_state = !states.empty();
+    absl::Status status = Join(elements, /*combines=*/true, gathered.element);
+    if (status.ok()) status = Join(states, /*combines=*/false, gathered.state);
+    if (!status.ok()) return status;
     return gathered;
   }
 
+  absl::Status Join(const std::vector<LoopSection>& sections, bool combines, Held& joined) const {
+    if (sections.empty()) return absl::OkStatus();
+    joined.iteration = sections[0].iteration;
+    std::int64_t begin = sections[0].first_place, end = begin;
+    for (const LoopSection& section : sections) {
+      if (section.iteration != joined.iteration) {
+        return WrongLoopSection("elements or states of two iterations");
+      }
+      begin = std::min(begin, section.first_place);
+      end = std::max(
+          end, section.first_place + static_cast<std::int64_t>(section.bytes.size()) / kPlaceBytes);
+    }
+    joined.first_place = begin;
+    joined.values.assign(static_cast<std::size_t>(end - begin), Place{});
+    joined.held.assign(joined.values.size(), false);
+    for (const LoopSection& section : sections) {
+      const auto first = static_cast<std::size_t>(section.first_place - begin);
+      const std::vector<Place> places = PlacesOf(section.bytes);
+      const auto held = joined.held.begin() + static_cast<std::ptrdiff_t>(first);
+      const auto end_of_held = held + static_cast<std::ptrdiff_t>(places.size());
+      if (!combines && std::find(held, end_of_held, true) != end_of_held) {
+        return WrongLoopSection("two states at once");
+      }
+      FoldSection(joined.iteration, places, first, joined);
+    }
+    return absl::OkStatus();
+  }
+
   void FoldSection(std::int32_t iteration, const std::vector<Place>& from, std::size_t first,
-                   std::vector<Place>& element, std::vector<bool>& held) const {
+                   Held& joined) const {
+    std::vector<bool>& held = joined.held;
     std::size_t at = 0;
     while (at < from.size()) {
       const bool combines = held[first + at];
       std::size_t to = at;
       while (to < from.size() && held[first + to] == combines) ++to;
       const absl::Span<const Place> slice = absl::MakeConstSpan(from).subspan(at, to - at);
-      const absl::Span<Place> into = absl::MakeSpan(element).subspan(first + at, to - at);
+      const absl::Span<Place> into = absl::MakeSpan(joined.values).subspan(first + at, to - at);
       if (combines) {
         job_.Combine(iteration, into, slice);
       } else {
@@ -319,22 +390,26 @@ class LoopProgram : public JobProgram {
     }
   }
 
-  absl::Status CheckState(const Gathered& gathered, std::int32_t iteration) const {
-    if (gathered.has_state && gathered.state_iteration == iteration &&
-        static_cast<std::int64_t>(gathered.state.size()) == job_.StatePlaces()) {
+  absl::Status CheckState(const Gathered& gathered, std::int32_t iteration,
+                          const Range& range) const {
+    const Held& state = gathered.state;
+    if (gathered.has_state && state.iteration == iteration && state.whole() &&
+        state.first_place == range.begin &&
+        static_cast<std::int64_t>(state.values.size()) == range.end - range.begin) {
       return absl::OkStatus();
     }
-    return WrongLoopSection(absl::StrCat(
-        "a state of ", gathered.state.size(), " places of iteration ", gathered.state_iteration,
-        "; expected ", job_.StatePlaces(), " of iteration ", iteration));
+    return WrongLoopSection(absl::StrCat("a state of ", state.values.size(), " places from ",
+                                         state.first_place, " of iteration ", state.iteration,
+                                         "; expected ", range.end - range.begin, " from ",
+                                         range.begin, " of iteration ", iteration));
   }
 
   // Only places that are held: consumers say where their range ends, not where it begins.
-  absl::StatusOr<StepTotals> WriteElement(const Gathered& made,
+  absl::StatusOr<StepTotals> WriteElement(const Held& made,
                                           absl::Span<const double> consumer_key_end,
                                           StepTotals totals, RunSink& sink) const {
     const std::int64_t first = made.first_place;
-    const std::int64_t end = first + static_cast<std::int64_t>(made.element.size());
+    const std::int64_t end = first + static_cast<std::int64_t>(made.values.size());
     const auto held = [&](std::int64_t place) {
       return made.held[static_cast<std::size_t>(place - first)];
     };
@@ -344,10 +419,9 @@ class LoopProgram : public JobProgram {
       for (std::int64_t at = ranges[i].first, to = at; at < ranges[i].second; at = to) {
         for (++to; to < ranges[i].second && held(to) == held(at);) ++to;
         if (!held(at)) continue;
-        const LoopSection piece{
-            LoopContent::kElement, made.element_iteration, job_.Places(), at, {}};
+        const LoopSection piece{LoopContent::kElement, made.iteration, job_.Places(), at, {}};
         const auto slice =
-            absl::MakeConstSpan(made.element)
+            absl::MakeConstSpan(made.values)
                 .subspan(static_cast<std::size_t>(at - first), static_cast<std::size_t>(to - at));
         absl::Status status =
             std::exchange(begun, true) ? absl::OkStatus() : sink.BeginSection(static_cast<int>(i));
@@ -359,9 +433,10 @@ class LoopProgram : public JobProgram {
     return totals;
   }
 
-  absl::StatusOr<StepTotals> WriteState(std::int32_t iteration, absl::Span<const Place> state,
-                                        int num_consumers, StepTotals totals, RunSink& sink) const {
-    const LoopSection section{LoopContent::kState, iteration, job_.StatePlaces(), 0, {}};
+  absl::StatusOr<StepTotals> WriteState(std::int32_t iteration, std::int64_t first_place,
+                                        absl::Span<const Place> state, int num_consumers,
+                                        StepTotals totals, RunSink& sink) const {
+    const LoopSection section{LoopContent::kState, iteration, job_.StatePlaces(), first_place, {}};
     for (int consumer = 0; consumer < num_consumers; ++consumer) {
       absl::Status status = sink.BeginSection(consumer);
       if (status.ok()) status = WriteLoopSection(section, BytesOf(state), kPlaceBytes, sink);

@@ -102,7 +102,7 @@ std::string WorkerName(const ExplainOptions& options, WorkerIndex worker) {
 
 std::string StepName(const Plan& plan, StepIndex step) {
   const ComputeStep& s = plan.steps[At(step)];
-  const std::string name = s.kind->updates_state
+  const std::string name = s.kind->updates_state && s.index_in_layer == 0
                                ? std::string(s.kind->name)
                                : absl::StrCat(s.kind->name, " ", s.index_in_layer);
   if (s.kind->iterates) return absl::StrCat("iteration ", s.layer, " ", name);

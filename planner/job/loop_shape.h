@@ -12,8 +12,15 @@ namespace weir::planner {
 inline constexpr std::int32_t kIterationsMax = 10'000;
 inline constexpr std::int64_t kLoopItemsMax = std::int64_t{1} << 19;
 
+/// Which ways to fold elements and to tell states are tried.
+enum class LoopWays {
+  kAll,
+  kRoot,      // one mapper updates the whole state
+  kAllToOne,  // all send to it, one after the other, and it to all; for comparison
+};
+
 /// A job that maps what its mappers keep again and again: each iteration folds the mappers' dense
-/// elements at a root, makes the next state of the result, and tells it to all. Plain data.
+/// elements, makes the next state of the result, and tells it to all. Plain data.
 struct LoopShape {
   /// Iterations after the first pass over the input, which is iteration 0. In [0, kIterationsMax].
   std::int32_t iterations = 1;
@@ -28,6 +35,9 @@ struct LoopShape {
   bool first_splits = true;
   /// Otherwise operands keep the order of the mappers.
   bool commutative = false;
+  /// Each place of a state is made of the same place of the element and of the state before, so
+  /// that a range of places can be updated alone. Then both have the same places.
+  bool element_wise = false;
   /// On a worker of unit rate: mapping what a byte of input became once more, combining a byte of
   /// an element into another, making a byte of state of a byte of element. Seconds, >= 0.
   double iterate_seconds_per_byte = 1e-9;

@@ -88,7 +88,8 @@ class LoopCheck {
       if (graph->IsTransfer(node)) continue;
       if (absl::Status status = Follow(graph->ItemOf(node)); !status.ok()) return status;
     }
-    return absl::OkStatus();
+    if (absl::Status status = CheckRanges(); !status.ok()) return status;
+    return CheckResults();
   }
 
  private:
@@ -100,15 +101,25 @@ class LoopCheck {
     return inputs_[static_cast<std::size_t>(step)];
   }
   std::int32_t num_iterations() const { return static_cast<std::int32_t>(updates_.size()); }
+  std::size_t num_ranges() const { return updates_[0].size(); }
+  bool by_ranges() const { return num_ranges() > 1; }
 
   absl::Status FindSteps() {
-    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
-      const ComputeStep& step = plan_.steps[i];
+    std::size_t num_ranges = 0;
+    for (const ComputeStep& step : plan_.steps) {
       if (step.kind->reads_input()) ++num_maps_;
-      if (step.kind->updates_state) ++num_updates_;
+      if (!step.kind->updates_state) continue;
+      ++num_updates_;
+      if (step.layer == 0) ++num_ranges;
     }
-    updates_.assign(num_updates_, kNoIndex);
-    marks_.assign(num_updates_, 0);
+    if (num_ranges == 0 || num_maps_ == 0) {
+      return Invalid("A loop needs map and update steps; there are ", num_maps_, " and ",
+                     num_updates_, ", of iteration 0 ", num_ranges);
+    }
+    const std::size_t iterations = num_updates_ / num_ranges;
+    updates_.assign(iterations, std::vector<StepIndex>(num_ranges, kNoIndex));
+    marks_.assign(iterations, 0);
+    ranges_.resize(num_ranges);
     maps_.assign(num_maps_, kNoIndex);
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       const auto index = static_cast<StepIndex>(i);
@@ -117,22 +128,33 @@ class LoopCheck {
         maps_[static_cast<std::size_t>(step.index_in_layer)] = index;
       }
       if (!step.kind->updates_state) continue;
-      if (step.layer >= num_iterations() ||
-          updates_[static_cast<std::size_t>(step.layer)] != kNoIndex || step.index_in_layer != 0) {
+      const auto range = static_cast<std::size_t>(step.index_in_layer);
+      if (step.layer >= num_iterations() || range >= num_ranges ||
+          updates_[static_cast<std::size_t>(step.layer)][range] != kNoIndex) {
         return Invalid("Step ", i, " updates iteration ", step.layer, " as number ",
-                       step.index_in_layer, "; the ", num_updates_,
-                       " iterations are numbered from 0, with one update step each, number 0");
+                       step.index_in_layer, "; the ", iterations,
+                       " iterations are numbered from 0, with as many update steps each, numbered "
+                       "from 0 to ",
+                       num_ranges - 1);
       }
-      updates_[static_cast<std::size_t>(step.layer)] = index;
+      updates_[static_cast<std::size_t>(step.layer)][range] = index;
     }
-    if (updates_.empty() || maps_.empty()) {
-      return Invalid("A loop needs map and update steps; there are ", num_maps_, " and ",
-                     num_updates_);
-    }
-    for (const StepIndex update : updates_) {
-      if (StepAt(update).worker == StepAt(updates_[0]).worker) continue;
-      return Invalid("Step ", update, " updates on worker ", StepAt(update).worker,
-                     "; the first update step is on worker ", StepAt(updates_[0]).worker);
+    return CheckUpdaters();
+  }
+
+  absl::Status CheckUpdaters() const {
+    for (std::size_t iteration = 0; iteration < updates_.size(); ++iteration) {
+      for (std::size_t range = 0; range < num_ranges(); ++range) {
+        const StepIndex update = updates_[iteration][range];
+        if (update == kNoIndex) {
+          return Invalid("Iteration ", iteration, " lacks the update step ", range, " of ",
+                         num_ranges());
+        }
+        const StepIndex first = updates_[0][range];
+        if (StepAt(update).worker == StepAt(first).worker) continue;
+        return Invalid("Step ", update, " updates on worker ", StepAt(update).worker,
+                       "; the first update step ", range, " is on worker ", StepAt(first).worker);
+      }
     }
     return absl::OkStatus();
   }
@@ -204,6 +226,12 @@ class LoopCheck {
                      ", which is no part of it");
     }
     if (!made.is_state) return absl::OkStatus();
+    if (by_ranges()) {
+      const Slice& held = made.slices[0];
+      if (s.indexes->begin == held.begin && s.indexes->end == held.end) return absl::OkStatus();
+      return Invalid("Section ", section, " cuts a range of a state: places [", s.indexes->begin,
+                     ", ", s.indexes->end, ") of [", held.begin, ", ", held.end, ")");
+    }
     if (s.indexes->begin != 0 || (state_places_ >= 0 && s.indexes->end != state_places_)) {
       return Invalid("Section ", section, " cuts a state: places [", s.indexes->begin, ", ",
                      s.indexes->end, ") of ", state_places_);
@@ -214,20 +242,41 @@ class LoopCheck {
 
   absl::Status FollowIterate(StepIndex index) {
     const ComputeStep& step = StepAt(index);
-    if (InputsOf(index).size() != 1) {
+    if (InputsOf(index).size() != num_ranges()) {
       return Invalid("Step ", index, " of iteration ", step.layer, " reads ",
-                     InputsOf(index).size(), " sections; must be one, of a state");
+                     InputsOf(index).size(), " sections; must be ", num_ranges(),
+                     by_ranges() ? ", one of each range of a state" : ", of a state");
     }
-    const std::size_t section = InputsOf(index)[0];
-    if (absl::Status status = CheckSection(section); !status.ok()) return status;
-    const Made& state = MadeBy(plan_.sections[section].producer);
-    if (!state.is_state || state.iteration != step.layer - 1) {
-      return Invalid("Step ", index, " of iteration ", step.layer, " reads step ",
-                     plan_.sections[section].producer, ", which holds ",
-                     state.is_state ? "the state" : "a result", " of iteration ", state.iteration,
-                     "; must be the state of iteration ", step.layer - 1);
+    std::vector<IndexRange> places;
+    for (const std::size_t section : InputsOf(index)) {
+      if (absl::Status status = CheckSection(section); !status.ok()) return status;
+      const Made& state = MadeBy(plan_.sections[section].producer);
+      if (!state.is_state || state.iteration != step.layer - 1) {
+        return Invalid("Step ", index, " of iteration ", step.layer, " reads step ",
+                       plan_.sections[section].producer, ", which holds ",
+                       state.is_state ? "the state" : "a result", " of iteration ", state.iteration,
+                       "; must be the state of iteration ", step.layer - 1);
+      }
+      places.push_back(PlacesOf(section));
     }
+    if (absl::Status status = CheckTiles(places, index); !status.ok()) return status;
     MadeBy(index) = ElementOf(index, step.layer);
+    return absl::OkStatus();
+  }
+
+  // Ranges of a state that a step reads follow one another, each place once.
+  static absl::Status CheckTiles(std::vector<IndexRange> places, StepIndex step) {
+    std::sort(places.begin(), places.end(), [](const IndexRange& a, const IndexRange& b) {
+      return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+    });
+    std::int64_t until = 0;
+    for (const IndexRange& range : places) {
+      if (range.begin != until) {
+        return Invalid("Step ", step, " reads places [", range.begin, ", ", range.end,
+                       ") of a state after those up to ", until);
+      }
+      until = range.end;
+    }
     return absl::OkStatus();
   }
 
@@ -273,6 +322,7 @@ class LoopCheck {
 
   absl::Status FollowUpdate(StepIndex index) {
     const std::int32_t iteration = StepAt(index).layer;
+    const auto number = static_cast<std::size_t>(StepAt(index).index_in_layer);
     std::int32_t states = 0;
     std::vector<Slice> slices;
     for (const std::size_t section : InputsOf(index)) {
@@ -281,7 +331,7 @@ class LoopCheck {
       const Made& from = MadeBy(producer);
       if (from.is_state) {
         ++states;
-        if (producer == UpdateBefore(iteration)) continue;
+        if (producer == UpdateBefore(iteration, number)) continue;
         return Invalid("Step ", index, " updates iteration ", iteration,
                        " but reads the state of step ", producer);
       }
@@ -295,48 +345,89 @@ class LoopCheck {
       return Invalid("Step ", index, " updates iteration ", iteration, " and reads ", states,
                      " states; must be one, but none in iteration 0");
     }
-    std::int64_t places = 0;
-    for (const Slice& slice : slices) places = std::max(places, slice.end);
-    if (element_places_ < 0) element_places_ = places;
+    IndexRange& range = ranges_[number];
+    if (range.end == 0 && !slices.empty()) {
+      range = {slices[0].begin, slices[0].end};
+      for (const Slice& slice : slices) {
+        range.begin = std::min(range.begin, slice.begin);
+        range.end = std::max(range.end, slice.end);
+      }
+      if (!by_ranges()) range.begin = 0;
+    }
     const std::vector<Slice> read = Folded(slices);
     const std::uint64_t all = marks_[static_cast<std::size_t>(iteration)];
-    const bool whole = read.size() == 1 && read[0].begin == 0 && read[0].end == element_places_ &&
-                       read[0].marks == all;
+    const bool whole = read.size() == 1 && read[0].begin == range.begin &&
+                       read[0].end == range.end && read[0].marks == all;
     if (!whole) {
       const Slice at = read.empty() ? Slice{} : read[0];
+      const bool begins = at.begin == range.begin && at.marks == all;
       return Invalid("Step ", index, " updates iteration ", iteration,
                      " but does not get every place of each mapper exactly once; look at the "
                      "sections that carry places from ",
-                     at.begin == 0 && at.marks == all ? at.end : 0, " on, of ", element_places_);
+                     begins ? at.end : range.begin, " on, of [", range.begin, ", ", range.end, ")");
     }
-    MadeBy(index) = Made{true, true, iteration, {{0, std::int64_t{1} << 62, MarkOf(index)}}};
+    const Slice made = by_ranges() ? Slice{range.begin, range.end, MarkOf(index)}
+                                   : Slice{0, std::int64_t{1} << 62, MarkOf(index)};
+    MadeBy(index) = Made{true, true, iteration, {made}};
     return absl::OkStatus();
   }
 
-  StepIndex UpdateBefore(std::int32_t iteration) const {
-    return iteration == 0 ? kNoIndex : updates_[static_cast<std::size_t>(iteration - 1)];
+  // Ranges follow one another in the order of their numbers.
+  absl::Status CheckRanges() const {
+    std::int64_t until = 0;
+    for (std::size_t range = 0; range < ranges_.size(); ++range) {
+      if (ranges_[range].begin != until) {
+        return Invalid("The update steps ", range, " have places [", ranges_[range].begin, ", ",
+                       ranges_[range].end, "); those before end at ", until);
+      }
+      until = ranges_[range].end;
+    }
+    return absl::OkStatus();
+  }
+
+  StepIndex UpdateBefore(std::int32_t iteration, std::size_t range) const {
+    return iteration == 0 ? kNoIndex : updates_[static_cast<std::size_t>(iteration - 1)][range];
   }
 
   absl::Status FollowResult(StepIndex index) {
-    if (result_ != kNoIndex) {
-      return Invalid("Steps ", result_, " and ", index, " both reduce what a loop leaves");
-    }
-    result_ = index;
     std::vector<StepIndex> read;
     for (const std::size_t section : InputsOf(index)) {
       if (absl::Status status = CheckSection(section); !status.ok()) return status;
       read.push_back(plan_.sections[section].producer);
     }
     std::sort(read.begin(), read.end());
-    std::vector<StepIndex> updates = updates_;
+    std::vector<StepIndex> updates;
+    for (const std::vector<StepIndex>& of_iteration : updates_) {
+      for (const StepIndex update : of_iteration) {
+        if (StepAt(update).worker == StepAt(index).worker) updates.push_back(update);
+      }
+    }
     std::sort(updates.begin(), updates.end());
-    if (read != updates || StepAt(index).worker != StepAt(updates_[0]).worker) {
+    if (updates.empty() || read != updates) {
       return Invalid("Step ", index, " on worker ", StepAt(index).worker, " reads ", read.size(),
                      " steps of a loop; it must read the ", updates.size(),
-                     " update steps and nothing else, on their worker, ",
-                     StepAt(updates_[0]).worker);
+                     " update steps of its worker and nothing else");
     }
+    results_.push_back(index);
     return absl::OkStatus();
+  }
+
+  // Parts of the result: one on each worker that updates, in the order of the ranges.
+  absl::Status CheckResults() {
+    std::sort(results_.begin(), results_.end(), [this](StepIndex a, StepIndex b) {
+      return StepAt(a).index_in_layer < StepAt(b).index_in_layer;
+    });
+    std::vector<WorkerIndex> updaters;  // in the order of their ranges
+    for (const StepIndex update : updates_[0]) {
+      const WorkerIndex worker = StepAt(update).worker;
+      if (updaters.empty() || updaters.back() != worker) updaters.push_back(worker);
+    }
+    std::vector<WorkerIndex> reducers;
+    for (const StepIndex result : results_) reducers.push_back(StepAt(result).worker);
+    if (reducers == updaters) return absl::OkStatus();
+    return Invalid("There are ", reducers.size(),
+                   " reduce steps of a loop; it needs one on each of ", updaters.size(),
+                   " workers that update neighbouring ranges, in the order of these");
   }
 
   const Plan& plan_;
@@ -344,12 +435,12 @@ class LoopCheck {
   std::vector<Made> made_;                        // by step
   std::size_t num_maps_ = 0;
   std::size_t num_updates_ = 0;
-  std::vector<StepIndex> maps_;       // by number
-  std::vector<StepIndex> updates_;    // by iteration
-  std::vector<std::uint64_t> marks_;  // by iteration: sum over the mappers met so far
-  StepIndex result_ = kNoIndex;
+  std::vector<StepIndex> maps_;                  // by number
+  std::vector<std::vector<StepIndex>> updates_;  // by iteration, number
+  std::vector<IndexRange> ranges_;               // of the elements, by number of the update step
+  std::vector<std::uint64_t> marks_;             // by iteration: sum over the mappers met so far
+  std::vector<StepIndex> results_;
   std::int64_t state_places_ = -1;
-  std::int64_t element_places_ = -1;
 };
 
 }  // namespace

@@ -14,13 +14,16 @@ namespace weir::planner {
 ///   with the state that the update step of the one before made. The layer of iterate and update
 ///   steps is their iteration. Combine steps fold what the mappers of one iteration make, or pass a
 ///   state on.
-/// - Iterations are numbered from 0; each has one update step, all of them on one worker. It reads
-///   every place of what each mapper of its iteration made exactly once, and the state before.
+/// - Iterations are numbered from 0; each has as many update steps, by number those of one worker.
+///   A single one reads every place of what each mapper of its iteration made exactly once, and the
+///   state before. Of several each does so for a range of places, always the same; their ranges
+///   follow one another by rising number, and each reads its range of the state before.
 /// - No worker has two mappers. Mapper j of a later iteration is on the worker of map step j, where
-///   the input lies, and reads the state of the iteration before, whole, in one section.
-/// - A state is cut by nobody: its sections all hold the same places.
-/// - One reduce step, on the worker of the updates, reads what each of them makes, in place, and
-///   nothing else. Nobody else reads the loop.
+///   the input lies, and reads the state of the iteration before, whole, in one section of each
+///   range.
+/// - A state, or a range of it, is cut by nobody: its sections all hold the same places.
+/// - One reduce step on each worker that updates, numbered by rising places: it reads what each of
+///   the update steps there makes, in place, and nothing else. Nobody else reads the loop.
 /// Requires: CheckStructure and the rules about sections are OK.
 /// Errors: kInvalidArgument naming the rule, the step and the section.
 /// Thread-safety: pure. Time: O(sections * slices of an element * log).

@@ -49,6 +49,7 @@ absl::StatusOr<StepTotals> UpdateToRun(const StepWork& work, RunSink& sink) {
   absl::StatusOr<StepTotals> totals = GuardedCall(
       [&] { return work.program.Update(std::move(update), sink, work.context, report); });
   if (!totals.ok()) return totals;
+  if (report.measure_name.empty()) return totals;
   v1::LoopReport& loop = *work.result.mutable_loop();
   loop.set_iteration(report.iteration);
   loop.set_measure(report.measure);

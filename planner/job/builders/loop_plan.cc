@@ -43,6 +43,13 @@ absl::Status CheckLoopShape(const LoopShape& loop) {
       loop.state_places > kPlacesMax / loop.state_place_bytes) {
     return absl::InvalidArgumentError("LoopShape: an element or a state is over 2^40 bytes");
   }
+  if (loop.element_wise &&
+      (loop.element_places != loop.state_places || !loop.splits || !loop.first_splits)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "LoopShape.element_wise needs as many places of an element as of a state, and elements "
+        "that can be combined by ranges; there are ",
+        loop.element_places, " and ", loop.state_places));
+  }
   for (const auto& [field, value] :
        {std::pair("iterate_seconds_per_byte", loop.iterate_seconds_per_byte),
         std::pair("combine_seconds_per_byte", loop.combine_seconds_per_byte),
@@ -116,9 +123,23 @@ SpreadSchedule OneToAll(const LoopHosts& hosts, Seconds message_s) {
 // Iterations that a choice is tried on: the first, one that begins as all later ones do, and it.
 constexpr std::int32_t kIterationsTried = 2;
 
+// Ranges a mapper that are tried: more overlap their folding with the telling of others, and cost
+// steps.
+constexpr std::int32_t kRangesPerMapper[] = {1, 2, 4};
+
+// What a way took, predicted.
+struct Tried {
+  std::string name;
+  Seconds tried_s = 0;     // the iterations tried
+  Seconds exchange_s = 0;  // from the last element of an iteration until all have the next state
+};
+
 struct Choice {
   LoopTrees trees;
   std::vector<tree::ReductionCandidate> families;
+  std::vector<Tried> tried;  // best first
+  std::string name;
+  std::string not_by_ranges;  // why
   Seconds tried_s = 0;
   Seconds all_to_one_s = 0;  // the same iterations with all to one, one to all
 };
@@ -126,8 +147,12 @@ struct Choice {
 class LoopBuilder {
  public:
   LoopBuilder(const LoopShape& loop, const ClusterProfile& cluster, LoopHosts hosts,
-              std::vector<MapperDraft> mappers)
-      : loop_(loop), cluster_(cluster), hosts_(std::move(hosts)), mappers_(std::move(mappers)) {}
+              std::vector<MapperDraft> mappers, LoopWays ways)
+      : loop_(loop),
+        cluster_(cluster),
+        hosts_(std::move(hosts)),
+        mappers_(std::move(mappers)),
+        ways_(ways) {}
 
   absl::StatusOr<Plan> Build() {
     const absl::StatusOr<Choice> choice = Choose();
@@ -149,6 +174,55 @@ class LoopBuilder {
     return std::clamp<std::int64_t>(kLoopItemsMax / messages, 1, most);
   }
 
+  // A reduction and a broadcast, as people call them.
+  static std::string NameOf(const Schedule& reduction, bool one_to_all) {
+    const std::size_t segments = reduction.segment_units.size();
+    return absl::StrCat(reduction.method, ", ", segments, segments == 1 ? " segment" : " segments",
+                        one_to_all ? ", then one to all" : ", then broadcast");
+  }
+
+  absl::Status Try(std::string name, LoopTrees trees, Choice& best) const {
+    const std::int32_t iterations = std::min(loop_.iterations, kIterationsTried);
+    const absl::StatusOr<Plan> tried =
+        WriteLoop(loop_, cluster_.network, hosts_, mappers_, trees, iterations);
+    if (!tried.ok()) return tried.status();
+    const Phases phases =
+        PhasesOf(*tried, std::min(1, std::max(0, iterations - 1)), iterations == 0);
+    const Seconds tried_s = tried->summary.makespan_s;
+    best.tried.push_back({name, tried_s, phases.combine_s + phases.update_s + phases.tell_s});
+    if (best.tried.size() > 1 && tried_s >= best.tried_s) return absl::OkStatus();
+    best.tried_s = tried_s;
+    best.trees = std::move(trees);
+    best.name = std::move(name);
+    return absl::OkStatus();
+  }
+
+  absl::Status TryRanges(Choice& best) const {
+    const std::int64_t p = hosts_.num_mappers();
+    if (!loop_.element_wise) {
+      best.not_by_ranges = "an update needs the whole state";
+      return absl::OkStatus();
+    }
+    for (const std::int32_t ranges : kRangesPerMapper) {
+      if (ranges > 1 && p * ranges > loop_.element_places) break;
+      const std::int64_t items =
+          (p + ranges * p + 2 * ranges * p * (p - 1)) * (std::int64_t{loop_.iterations} + 1);
+      if (items > kLoopItemsMax) {
+        if (ranges > 1) break;
+        best.not_by_ranges =
+            absl::StrCat("that takes ", items, " steps and transfers, at most ", kLoopItemsMax);
+        break;
+      }
+      LoopTrees trees;
+      trees.ranges_per_mapper = ranges;
+      absl::Status status = Try(absl::StrCat("reduce-scatter and all-gather, ", ranges,
+                                             ranges == 1 ? " range a mapper" : " ranges a mapper"),
+                                std::move(trees), best);
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<Choice> Choose() {
     const std::int32_t p = hosts_.num_mappers();
     Choice best;
@@ -157,7 +231,8 @@ class LoopBuilder {
         cluster_.network.latency_s +
         static_cast<double>(loop_.state_bytes()) * CostsOf(loop_, hosts_).beta_s_per_unit;
     std::vector<SpreadSchedule> spreads;
-    if (p > 1) {
+    const bool trees_too = p > 1 && ways_ != LoopWays::kAllToOne;
+    if (trees_too) {
       std::vector<Seconds> others;
       for (MachineIndex i = 0; i < p; ++i) {
         if (i != hosts_.root) others.push_back(message_s * hosts_.PortSlowdown(i));
@@ -170,7 +245,7 @@ class LoopBuilder {
     spreads.push_back(OneToAll(hosts_, message_s));
     std::vector<Schedule> reductions;
     Schedule single = all_to_one;  // the best of one segment
-    if (p > 1) {
+    if (trees_too) {
       for (const std::int64_t segments : {loop_.splits ? SegmentsMax() : 1, std::int64_t{1}}) {
         absl::StatusOr<tree::ReductionChoice> chosen =
             tree::ChooseReduction(ProblemOf(loop_, hosts_, segments));
@@ -182,22 +257,21 @@ class LoopBuilder {
       }
     }
     reductions.push_back(all_to_one);
-    const std::int32_t iterations = std::min(loop_.iterations, kIterationsTried);
-    bool first = true;
     for (const Schedule& reduction : reductions) {
       for (const SpreadSchedule& spread : spreads) {
-        LoopTrees trees{loop_.first_splits ? reduction : single, reduction, spread};
+        LoopTrees trees{loop_.first_splits ? reduction : single, reduction, spread, 0};
         if (reduction.method == all_to_one.method) trees.first = all_to_one;
-        const absl::StatusOr<Plan> tried =
-            WriteLoop(loop_, cluster_.network, hosts_, mappers_, trees, iterations);
-        if (!tried.ok()) return tried.status();
-        best.all_to_one_s = tried->summary.makespan_s;  // the last one tried is that
-        if (!first && tried->summary.makespan_s >= best.tried_s) continue;
-        first = false;
-        best.tried_s = tried->summary.makespan_s;
-        best.trees = std::move(trees);
+        absl::Status status =
+            Try(NameOf(reduction, &spread == &spreads.back()), std::move(trees), best);
+        if (!status.ok()) return status;
       }
     }
+    best.all_to_one_s = best.tried.back().tried_s;  // the last one tried is that
+    if (p > 1 && ways_ == LoopWays::kAll) {
+      if (absl::Status status = TryRanges(best); !status.ok()) return status;
+    }
+    std::stable_sort(best.tried.begin(), best.tried.end(),
+                     [](const Tried& a, const Tried& b) { return a.tried_s < b.tried_s; });
     return best;
   }
 
@@ -217,8 +291,8 @@ class LoopBuilder {
       if (maps && step.layer == iteration) mapped_s = std::max(mapped_s, end_s);
       if (maps && step.layer == iteration + 1) told_s = std::max(told_s, step.start_s);
       if (step.kind->updates_state && step.layer == iteration) {
-        update_begin_s = step.start_s;
-        update_end_s = end_s;
+        update_begin_s = std::max(update_begin_s, step.start_s);
+        update_end_s = std::max(update_end_s, end_s);
       }
       if (maps && step.layer == iteration && iteration > 0) {
         began_s = began_s < 0 ? step.start_s : std::max(began_s, step.start_s);
@@ -237,7 +311,8 @@ class LoopBuilder {
     const auto describe = [&](const Phases& phases) {
       return absl::StrCat("map ", ReadableSeconds(phases.map_s), ", combine ",
                           ReadableSeconds(phases.combine_s), ", update ",
-                          ReadableSeconds(phases.update_s), ", broadcast ",
+                          ReadableSeconds(phases.update_s),
+                          choice.trees.by_ranges() ? ", all-gather " : ", broadcast ",
                           ReadableSeconds(phases.tell_s));
     };
     notes.push_back(absl::StrCat("Loop of at most ", loop_.iterations, " iterations on ",
@@ -249,13 +324,20 @@ class LoopBuilder {
           "Each iteration: ", describe(PhasesOf(plan, 1, loop_.iterations == 1)), "."));
     }
     if (hosts_.num_mappers() == 1) return notes;
-    notes.push_back(
-        absl::StrCat("Combined by ", choice.trees.others.method, " in ",
-                     choice.trees.others.segment_units.size(),
-                     choice.trees.others.segment_units.size() == 1 ? " segment" : " segments",
-                     "; the first ", std::min(loop_.iterations, kIterationsTried) + 1,
-                     " passes take ", ReadableSeconds(choice.tried_s),
-                     ", all to one and one to all ", ReadableSeconds(choice.all_to_one_s), "."));
+    notes.push_back(absl::StrCat("Combined by ", choice.name, "; the first ",
+                                 std::min(loop_.iterations, kIterationsTried) + 1, " passes take ",
+                                 ReadableSeconds(choice.tried_s), ", all to one and one to all ",
+                                 ReadableSeconds(choice.all_to_one_s), "."));
+    std::vector<std::string> ways;
+    for (const Tried& tried : choice.tried) {
+      ways.push_back(absl::StrCat(tried.name, " ", ReadableSeconds(tried.exchange_s)));
+    }
+    notes.push_back(absl::StrCat("From the last element of an iteration until all have the state: ",
+                                 absl::StrJoin(ways, "; "), "."));
+    if (!choice.not_by_ranges.empty()) {
+      notes.push_back(
+          absl::StrCat("Not folded and updated by ranges: ", choice.not_by_ranges, "."));
+    }
     std::vector<std::string> families;
     for (const tree::ReductionCandidate& family : choice.families) {
       families.push_back(family.refusal.empty()
@@ -273,12 +355,13 @@ class LoopBuilder {
   const ClusterProfile& cluster_;
   const LoopHosts hosts_;
   const std::vector<MapperDraft> mappers_;
+  const LoopWays ways_;
 };
 
 }  // namespace
 
 absl::StatusOr<Plan> LoopPlan(const JobShape& shape, const LoopShape& loop,
-                              const ClusterProfile& cluster) {
+                              const ClusterProfile& cluster, LoopWays ways) {
   if (absl::Status status = CheckLoopShape(loop); !status.ok()) return status;
   const std::int32_t num_workers = cluster.network.num_workers;
   const std::int32_t num_mappers = shape.num_mappers > 0 ? std::min(shape.num_mappers, num_workers)
@@ -306,7 +389,7 @@ absl::StatusOr<Plan> LoopPlan(const JobShape& shape, const LoopShape& loop,
   for (MachineIndex i = 1; i < hosts.num_mappers(); ++i) {
     if (hosts.PortSlowdown(i) < hosts.PortSlowdown(hosts.root)) hosts.root = i;
   }
-  return LoopBuilder(loop, cluster, std::move(hosts), *std::move(mappers)).Build();
+  return LoopBuilder(loop, cluster, std::move(hosts), *std::move(mappers), ways).Build();
 }
 
 }  // namespace weir::planner

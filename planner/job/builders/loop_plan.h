@@ -16,10 +16,13 @@ namespace weir::planner {
 ///   in proportion to the workers' rates, and keeps it. In each iteration the mappers' elements are
 ///   folded along one schedule of planner/tree, an update step at its root makes the next state,
 ///   and a broadcast tells it to the other mappers. A mapper's next step begins when it has the
-///   state. One reduce step at the root makes the part of the last state. The reduction (the choice
+///   state. One reduce step at the root makes the part of the last state. Where a range of places
+///   can be updated alone (LoopShape::element_wise), each mapper may fold and update its range and
+///   send it to all others; then each makes the part of its range. The reduction (the choice
 ///   of ChooseReduction, the same with one segment, all to one) and the broadcast (fastest node
-///   first, one to all) are those that end two iterations first, by prediction; ties go to the
-///   earlier. The root is the first mapper whose port is not slowed down more than others.
+///   first, one to all), or the ranges a mapper (1, 2, 4), are those that end two iterations
+///   first, by prediction; ties go to the earlier, trees before ranges. `ways` leaves out some. The
+///   root is the first mapper whose port is not slowed down more than others.
 /// Requires: CheckJobShape and CheckCluster are OK.
 /// Returns: a kStrict plan with orders and times, Predict's makespan, method "loop", no bound;
 ///   summary.notes say what an iteration takes, by phase, beside all to one and each family.
@@ -28,6 +31,6 @@ namespace weir::planner {
 /// Thread-safety: pure. Same input, same plan.
 /// Checked by: tests/unit/planner_job/loop_plan_test.cc.
 absl::StatusOr<Plan> LoopPlan(const JobShape& shape, const LoopShape& loop,
-                              const ClusterProfile& cluster);
+                              const ClusterProfile& cluster, LoopWays ways = LoopWays::kAll);
 
 }  // namespace weir::planner

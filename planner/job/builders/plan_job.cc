@@ -214,20 +214,27 @@ absl::Status ChooseCombined(const JobShape& shape, const ClusterProfile& cluster
   return absl::OkStatus();
 }
 
-// Nothing of a loop but its input depends on the other ways to plan.
+// Of the other ways to plan a loop knows those that say how its elements are combined.
 absl::StatusOr<Plan> PlanLoop(const JobShape& shape, const ClusterProfile& cluster,
                               const PlanningOptions& options) {
-  if (options.method != PlanMethod::kLoad || shape.store.write != FinalWrite::kParts) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("job ", shape.job,
-                     " is a loop: it is planned in one way, and its result is one part; leave out "
-                     "--plan-method and --write"));
+  if (options.method == PlanMethod::kFetchAll || shape.store.write != FinalWrite::kParts) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "job ", shape.job,
+        " is a loop: its iterations are planned in order, and who updates the state writes the "
+        "result; leave out --plan-method fetch-* and --write"));
   }
   if (shape.layers.size() != 1 || shape.layers[0].num_reducers > 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "job ", shape.job, " is a loop: one reducer writes its result; leave out --reducers"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("job ", shape.job,
+                     " is a loop: who updates the state writes the result; leave out --reducers, "
+                     "or ask for one part by --combine tree"));
   }
-  absl::StatusOr<Plan> plan = LoopPlan(shape, *shape.loop, cluster);
+  const bool one_part =
+      options.combine == CombineChoice::kTree || shape.layers[0].num_reducers == 1;
+  const LoopWays ways = options.method == PlanMethod::kEven ? LoopWays::kAllToOne
+                        : one_part                          ? LoopWays::kRoot
+                                                            : LoopWays::kAll;
+  absl::StatusOr<Plan> plan = LoopPlan(shape, *shape.loop, cluster, ways);
   if (plan.ok()) plan->summary.numbers = JobNumbers(shape, cluster);
   return plan;
 }

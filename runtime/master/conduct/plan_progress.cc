@@ -92,54 +92,76 @@ void PlanProgress::SectionRead(StepIndex producer, StepIndex consumer) {
   if (maker != reader) CountDown({reader, producer});
 }
 
-// Whoever waits for this state and for an earlier one as well, reads this one.
+// Whoever waits for this state, or range of it, and for an earlier one as well, reads this one.
 void PlanProgress::ForgetStatesBefore(StepIndex update) {
   for (const StepIndex reader : reached_by_[At(update)]) {
     std::vector<StepIndex>& producers = producers_of_[At(reader)];
     const auto forgotten = std::stable_partition(
         producers.begin(), producers.end(), [this, update](StepIndex producer) {
-          return producer == update || Waits(producer) ||
-                 !plan_.steps[At(producer)].kind->updates_state;
+          const planner::ComputeStep& other = plan_.steps[At(producer)];
+          return !other.kind->updates_state || Waits(producer) ||
+                 other.layer >= plan_.steps[At(update)].layer ||
+                 other.index_in_layer != plan_.steps[At(update)].index_in_layer;
         });
     for (auto it = forgotten; it != producers.end(); ++it) SectionRead(*it, reader);
     producers.erase(forgotten, producers.end());
   }
 }
 
-PlanProgress::Dropped PlanProgress::EndLoop(StepIndex update) {
-  Dropped dropped;
+std::vector<bool> PlanProgress::OnlyForLaterThan(StepIndex update) const {
+  const std::int32_t last = plan_.steps[At(update)].layer;
   std::vector<bool> drop(steps_.size(), false);
   std::vector<StepIndex> look;
   const auto add = [&](StepIndex step) {
+    const planner::ComputeStep& planned = plan_.steps[At(step)];
+    // Other ranges of the last state are part of the result.
+    if (planned.kind->updates_state && planned.layer <= last) return;
     if (!Waits(step) || drop[At(step)]) return;
     drop[At(step)] = true;
     look.push_back(step);
   };
   for (std::size_t s = 0; s < steps_.size(); ++s) {
-    const auto step = static_cast<StepIndex>(s);
-    if (step != update && plan_.steps[s].kind->updates_state) add(step);
+    if (plan_.steps[s].kind->updates_state) add(static_cast<StepIndex>(s));
   }
   while (!look.empty()) {
     const StepIndex step = look.back();
     look.pop_back();
     for (const StepIndex producer : producers_of_[At(step)]) add(producer);
   }
+  return drop;
+}
+
+void PlanProgress::Drop(StepIndex step) {
+  steps_[At(step)].state = State::kDone;
+  ++steps_done_;
+  for (const StepIndex producer : producers_of_[At(step)]) {
+    // What is on its way has to arrive before it can be forgotten.
+    if (!to_dropped_.contains({producer, step})) SectionRead(producer, step);
+  }
+}
+
+PlanProgress::Dropped PlanProgress::EndLoop(StepIndex update) {
+  const std::vector<bool> drop = OnlyForLaterThan(update);
+  Dropped dropped;
+  for (std::size_t t = 0; t < transfers_.size(); ++t) {
+    const planner::Transfer& planned = plan_.transfers[t];
+    if (!drop[At(planned.consumer)]) continue;
+    if (transfers_[t].state == State::kUnderWay) {
+      ++to_dropped_[{planned.producer, planned.consumer}];
+    } else if (transfers_[t].state == State::kWaiting) {
+      dropped.transfers.push_back(static_cast<TransferIndex>(t));
+      transfers_[t].state = State::kDone;
+      ++transfers_done_;
+    }
+  }
   for (std::size_t s = 0; s < drop.size(); ++s) {
     if (!drop[s]) continue;
-    dropped.steps.push_back(static_cast<StepIndex>(s));
-    steps_[s].state = State::kDone;
-    ++steps_done_;
-    ReaderDone(static_cast<StepIndex>(s));
-  }
-  for (std::size_t t = 0; t < transfers_.size(); ++t) {
-    if (!drop[At(plan_.transfers[t].consumer)]) continue;
-    dropped.transfers.push_back(static_cast<TransferIndex>(t));
-    transfers_[t].state = State::kDone;
-    ++transfers_done_;
-  }
-  for (const StepIndex reader : reached_by_[At(update)]) {
-    if (drop[At(reader)]) continue;
-    std::erase_if(producers_of_[At(reader)], [&drop](StepIndex p) { return drop[At(p)]; });
+    const auto step = static_cast<StepIndex>(s);
+    dropped.steps.push_back(step);
+    Drop(step);
+    for (const StepIndex reader : reached_by_[s]) {
+      if (!drop[At(reader)]) std::erase(producers_of_[At(reader)], step);
+    }
   }
   return dropped;
 }
@@ -190,6 +212,10 @@ void PlanProgress::FinishTransfer(TransferIndex transfer, Bytes bytes, Seconds n
   actual_.makespan_s = std::max(actual_.makespan_s, now_s);
   const planner::Transfer& moved = plan_.transfers[At(transfer)];
   verified_[{moved.producer, moved.consumer}] += bytes;
+  const auto it = to_dropped_.find({moved.producer, moved.consumer});
+  if (it == to_dropped_.end() || --it->second > 0) return;
+  to_dropped_.erase(it);
+  SectionRead(moved.producer, moved.consumer);
 }
 
 absl::Status PlanProgress::CheckRun(StepIndex step, const std::vector<RunSection>& sections) const {

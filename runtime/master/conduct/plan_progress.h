@@ -47,9 +47,10 @@ class PlanProgress {
     std::vector<planner::StepIndex> steps;
     std::vector<planner::TransferIndex> transfers;
   };
-  /// Ends the loop with the state that `update` made, which is done: whatever only later updates
-  /// wait for counts as done without having run, and nobody reads what was made for it. Each is
-  /// named once, rising.
+  /// Ends the loop with the iteration of `update`, which is done: whatever only updates of later
+  /// iterations wait for counts as done without having run, and nobody reads what was made for it.
+  /// Each is named once, rising. Update steps of other ranges of this iteration still run. A
+  /// transfer under way to what is dropped comes to its end.
   Dropped EndLoop(planner::StepIndex update);
   /// Begins the next attempt of a transfer, counted from 1, and returns its number.
   int StartTransfer(planner::TransferIndex transfer, planner::Seconds now_s);
@@ -96,7 +97,7 @@ class PlanProgress {
 
   std::int32_t steps_done() const { return steps_done_; }
   std::int32_t transfers_done() const { return transfers_done_; }
-  bool finished() const { return planner::At(steps_done_) == steps_.size(); }
+  bool finished() const { return planner::At(steps_done_) == steps_.size() && to_dropped_.empty(); }
   /// What happened so far.
   const planner::ActualRun& actual() const { return actual_; }
 
@@ -116,6 +117,8 @@ class PlanProgress {
   void ReaderDone(planner::StepIndex consumer);
   void SectionRead(planner::StepIndex producer, planner::StepIndex consumer);
   void ForgetStatesBefore(planner::StepIndex update);
+  std::vector<bool> OnlyForLaterThan(planner::StepIndex update) const;
+  void Drop(planner::StepIndex step);
   bool Waits(planner::StepIndex step) const {
     return steps_[planner::At(step)].state == State::kWaiting;
   }
@@ -130,6 +133,8 @@ class PlanProgress {
   absl::btree_map<std::pair<planner::StepIndex, planner::StepIndex>, planner::Bytes> verified_;
   absl::btree_map<Copy, std::int32_t> readers_;          // that are not done
   std::vector<std::vector<planner::StepIndex>> unread_;  // by worker, not yet taken
+  // Transfers under way to steps that were dropped, by their section.
+  absl::btree_map<std::pair<planner::StepIndex, planner::StepIndex>, std::int32_t> to_dropped_;
   std::int32_t steps_done_ = 0;
   std::int32_t transfers_done_ = 0;
   planner::ActualRun actual_;

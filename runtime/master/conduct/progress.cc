@@ -76,9 +76,11 @@ v1::JobProgress ProgressBeforeRun(const planner::Plan& plan,
   progress.set_steps_total(static_cast<std::int32_t>(plan.steps.size()));
   progress.set_transfers_total(static_cast<std::int32_t>(plan.transfers.size()));
   progress.set_remaining_s(prediction.makespan_s);
-  std::int32_t updates = 0;
-  for (const planner::ComputeStep& step : plan.steps) updates += step.kind->updates_state ? 1 : 0;
-  progress.set_iterations_max(std::max(0, updates - 1));
+  std::int32_t iterations = 0;
+  for (const planner::ComputeStep& step : plan.steps) {
+    if (step.kind->updates_state) iterations = std::max(iterations, step.layer);
+  }
+  progress.set_iterations_max(iterations);
   return progress;
 }
 

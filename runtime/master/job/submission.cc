@@ -1,6 +1,7 @@
 #include "runtime/master/job/submission.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +47,9 @@ absl::Status CheckCombine(const JobDefinition& job, const ParameterValues& value
   const auto combine = planner::ParseCombineChoice(spec.combine());
   if (!combine.ok()) return Invalid(std::string(combine.status().message()));
   if (*combine != planner::CombineChoice::kTree) return absl::OkStatus();
+  const absl::StatusOr<std::optional<LoopInfo>> loop = job.Loop(values);
+  if (!loop.ok()) return Invalid(std::string(loop.status().message()));
+  if (loop->has_value()) return absl::OkStatus();
   const auto num_layers = static_cast<int>(job.info().rates.layers.size());
   for (int layer = 1; layer <= num_layers; ++layer) {
     if (job.Element(values, layer).kind != ElementKind::kNone) return absl::OkStatus();

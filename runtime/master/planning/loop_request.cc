@@ -27,6 +27,7 @@ absl::StatusOr<std::optional<planner::LoopShape>> LoopOf(const v1::JobSpec& spec
   shape.splits = (*loop)->splits;
   shape.first_splits = (*loop)->splits && (*loop)->first_splits;
   shape.commutative = (*loop)->commutative;
+  shape.element_wise = (*loop)->element_wise;
   shape.iterate_seconds_per_byte = (*loop)->iterate_seconds_per_byte;
   shape.combine_seconds_per_byte = (*loop)->combine_seconds_per_byte;
   shape.update_seconds_per_byte = (*loop)->update_seconds_per_byte;

@@ -5,6 +5,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -69,6 +70,22 @@ struct Mixing {
   }
 };
 
+// The same, with as many places of a state as of an element, each made of its own alone.
+struct MixingRanges : Mixing {
+  static constexpr bool kElementWise = true;
+
+  absl::StatusOr<LoopOutcome> Update(int iteration, std::int64_t first_place,
+                                     absl::Span<const Place> state, absl::Span<const Place> element,
+                                     absl::Span<Place> next) const {
+    // Only of the first range it counts.
+    if (first_place > 0) iteration = static_cast<int>(ends_at);
+    return Mixing::Update(iteration, state, element, next);
+  }
+  void Format(std::int64_t, absl::Span<const Place> state, std::string& out) const {
+    Mixing::Format(state, out);
+  }
+};
+
 // The same without engine and plan.
 std::string ByHand(const Mixing& job, const Numbers& numbers, int last) {
   std::vector<std::uint64_t> state;
@@ -106,6 +123,37 @@ RC_GTEST_PROP(LoopProgramProperty, AnyPlanSlotsAndSegmentsGiveTheSequentialResul
   const ScratchFile file(text);
   const planner::Plan plan =
       LoopPlanFor(loop, static_cast<std::int64_t>(text.size()), *rc::gen::inRange(1, 9));
+  const auto result = RunLoop(
+      plan, [&] { return MakeLoopProgram(job); }, file.path(), *rc::gen::inRange(1, 4));
+  if (!result.ok()) RC_FAIL(std::string(result.status().message()));
+  const int last = std::min<int>(iterations, static_cast<int>(job.ends_at));
+  RC_ASSERT(static_cast<int>(result->reports.size()) == last + 1);
+  RC_ASSERT(result->reports.back().measure == last);
+  RC_ASSERT(result->part == ByHand(job, numbers, last));
+}
+
+RC_GTEST_PROP(LoopProgramProperty, RangesUpdatedApartGiveTheSequentialResult, ()) {
+  Numbers numbers;
+  std::string text;
+  const int count = *rc::gen::inRange(0, 30);
+  for (int i = 0; i < count; ++i) {
+    numbers.values.push_back(*rc::gen::inRange<std::uint64_t>(0, 1'000'000));
+    text += std::to_string(numbers.values.back()) + "\n";
+  }
+  MixingRanges job;
+  job.places = job.state_places = *rc::gen::inRange<std::int64_t>(1, 40);
+  const int iterations = *rc::gen::inRange(0, 4);
+  job.ends_at = *rc::gen::inRange<std::uint64_t>(0, 6);
+  LoopInfo loop;
+  loop.iterations = iterations;
+  loop.element_places = loop.state_places = job.places;
+  loop.element_wise = MixingRanges::kElementWise;
+  const ScratchFile file(text);
+  const int workers = *rc::gen::inRange(1, 9);
+  const planner::Plan plan = LoopPlanFor(loop, static_cast<std::int64_t>(text.size()), workers);
+  RC_CLASSIFY(std::count_if(plan.steps.begin(), plan.steps.end(), [](const auto& step) {
+                return step.kind == planner::StepKind::kReduce;
+              }) > 1);
   const auto result = RunLoop(
       plan, [&] { return MakeLoopProgram(job); }, file.path(), *rc::gen::inRange(1, 4));
   if (!result.ok()) RC_FAIL(std::string(result.status().message()));

@@ -37,10 +37,11 @@ class Runner {
                                  const std::string& path) {
     for (int i = 0; i < plan_.network.num_workers; ++i) programs_.push_back(make());
     LoopResult result;
-    bool ended = false;
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
       const ComputeStep& step = plan_.steps[i];
-      if (ended && step.kind != StepKind::kReduce) continue;
+      // Other ranges of the last state are part of the result.
+      const bool last_state = step.kind == StepKind::kUpdate && step.layer == last_iteration_;
+      if (ended_ && step.kind != StepKind::kReduce && !last_state) continue;
       const auto index = static_cast<StepIndex>(i);
       RecordingContext context(num_slots_, memory_bytes_);
       JobProgram& program = *programs_[static_cast<std::size_t>(step.worker)];
@@ -60,17 +61,17 @@ class Runner {
         status = program.Combine(std::move(order), run, context).status();
       } else if (step.kind == StepKind::kUpdate) {
         UpdateOrder order{step.layer, SourcesOf(index), static_cast<int>(outputs_[index].size())};
+        last_iteration_ = step.layer;
         LoopReport report;
         status = program.Update(std::move(order), run, context, report).status();
-        result.reports.push_back(report);
-        ended = report.converged;
-        last_update_ = index;
+        if (!report.measure_name.empty()) result.reports.push_back(report);
+        ended_ = ended_ || report.converged;
       } else {
         ReduceOrder order;
         order.inputs = SourcesOf(index);
         MemoryPart part;
         status = program.ReduceToPart(std::move(order), part, context).status();
-        result.part = part.text;
+        result.part += part.text;
       }
       if (!status.ok()) return status;
       const std::vector<std::size_t>& outputs = outputs_[index];
@@ -89,7 +90,7 @@ class Runner {
       const StepIndex producer = plan_.sections[section].producer;
       EXPECT_LT(producer, step);
       if (plan_.steps[static_cast<std::size_t>(step)].kind == StepKind::kReduce &&
-          producer != last_update_) {
+          plan_.steps[static_cast<std::size_t>(producer)].layer != last_iteration_) {
         continue;
       }
       sources.push_back(std::make_unique<MemorySource>(blocks_[section]));
@@ -114,7 +115,8 @@ class Runner {
   std::vector<std::unique_ptr<JobProgram>> programs_;
   std::map<StepIndex, std::vector<std::size_t>> inputs_, outputs_;
   std::map<std::size_t, std::vector<std::string>> blocks_;  // by section
-  StepIndex last_update_ = planner::kNoIndex;
+  std::int32_t last_iteration_ = 0;
+  bool ended_ = false;
 };
 
 }  // namespace
@@ -140,6 +142,7 @@ planner::Plan LoopPlanFor(const LoopInfo& loop, std::int64_t input_bytes, int nu
   of.splits = loop.splits;
   of.first_splits = loop.first_splits;
   of.commutative = loop.commutative;
+  of.element_wise = loop.element_wise;
   planner::ClusterProfile cluster;
   cluster.workers.resize(static_cast<std::size_t>(num_workers));
   cluster.network.num_workers = num_workers;

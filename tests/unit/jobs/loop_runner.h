@@ -18,7 +18,7 @@ namespace weir::testing {
 /// What came of it.
 struct LoopResult {
   std::vector<LoopReport> reports;  // by iteration, up to the one that ended the loop
-  std::string part;
+  std::string part;                 // all parts, one after the other
 };
 
 /// Carries out the steps of the plan in their order, up to the first update that ends the loop, and

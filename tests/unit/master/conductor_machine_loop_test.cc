@@ -26,7 +26,7 @@ using planner::StepIndex;
 using planner::StepKind;
 using planner::TransferIndex;
 
-Plan SmallLoop(int iterations, int workers, std::int64_t places) {
+Plan SmallLoop(int iterations, int workers, std::int64_t places, bool element_wise = false) {
   planner::JobShape shape;
   shape.input_bytes = 1000;
   shape.map_seconds_per_byte.value = 0.01;
@@ -34,8 +34,9 @@ Plan SmallLoop(int iterations, int workers, std::int64_t places) {
   planner::LoopShape loop;
   loop.iterations = iterations;
   loop.element_places = places;
-  loop.state_places = 3;
+  loop.state_places = element_wise ? places : 3;
   loop.commutative = true;
+  loop.element_wise = element_wise;
   planner::ClusterProfile cluster;
   cluster.workers.resize(static_cast<std::size_t>(workers));
   cluster.network.num_workers = workers;
@@ -49,13 +50,14 @@ Plan SmallLoop(int iterations, int workers, std::int64_t places) {
 // What one run did.
 struct Seen {
   std::set<StepIndex> started;
-  std::vector<StepStart::Input> result_inputs;  // of the reduce step
-  std::set<StepIndex> unread_on_root;
+  std::set<StepIndex> result_inputs;  // of the reduce steps
+  std::set<StepIndex> unread_by_maker;
   int finished = 0;
   bool ordered_when_finished = false;
 };
 
-// Reports what is under way in a random order; the update of iteration `last` ends the loop.
+// Reports what is under way in a random order; the update of iteration `last`, of several the one
+// of the first range, ends the loop.
 class Driver {
  public:
   Driver(const Plan& plan, int last, std::uint64_t seed)
@@ -100,7 +102,8 @@ class Driver {
       offset += section.bytes;
     }
     const planner::ComputeStep& planned = plan_.steps[At(step)];
-    const bool ends = planned.kind->updates_state && planned.layer == last_;
+    const bool ends =
+        planned.kind->updates_state && planned.layer == last_ && planned.index_in_layer == 0;
     const LoopGoes goes = ends ? LoopGoes::kNoFurther : LoopGoes::kOn;
     EXPECT_EQ(conductor_.StepDone(step, sections, now_, orders, goes), absl::OkStatus());
     // A report that comes twice changes nothing.
@@ -121,19 +124,15 @@ class Driver {
       EXPECT_TRUE(seen_.started.insert(start.step).second);
       steps_.push_back(start.step);
       const planner::ComputeStep& step = plan_.steps[At(start.step)];
-      if (step.kind == StepKind::kReduce) seen_.result_inputs = start.inputs;
-      if (step.worker == RootOf(plan_)) {
-        seen_.unread_on_root.insert(start.unread.begin(), start.unread.end());
+      for (const StepStart::Input& input : start.inputs) {
+        if (step.kind == StepKind::kReduce) seen_.result_inputs.insert(input.producer);
+      }
+      for (const StepIndex unread : start.unread) {
+        if (plan_.steps[At(unread)].worker == step.worker) seen_.unread_by_maker.insert(unread);
+        EXPECT_TRUE(seen_.started.contains(unread));
       }
     }
     for (const TransferStart& start : orders.transfers) transfers_.push_back(start.transfer);
-  }
-
-  static planner::WorkerIndex RootOf(const Plan& plan) {
-    for (const planner::ComputeStep& step : plan.steps) {
-      if (step.kind == StepKind::kReduce) return step.worker;
-    }
-    return 0;
   }
 
   const Plan& plan_;
@@ -156,11 +155,11 @@ int IterationOf(const planner::ComputeStep& step) {
 void CheckRunOf(const Plan& plan, int last, const Seen& seen) {
   RC_ASSERT(seen.finished == 1);
   RC_ASSERT(!seen.ordered_when_finished);
-  StepIndex last_update = planner::kNoIndex;
+  std::set<StepIndex> last_updates;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const planner::ComputeStep& step = plan.steps[s];
     const auto index = static_cast<StepIndex>(s);
-    if (step.kind->updates_state && step.layer == last) last_update = index;
+    if (step.kind->updates_state && step.layer == last) last_updates.insert(index);
     const bool started = seen.started.count(index) > 0;
     if (step.kind == StepKind::kReduce) {
       RC_ASSERT(started);
@@ -171,32 +170,33 @@ void CheckRunOf(const Plan& plan, int last, const Seen& seen) {
     }
   }
   // The result is made of the last state, and nothing else is kept for it.
-  RC_ASSERT(seen.result_inputs.size() == 1u);
-  RC_ASSERT(seen.result_inputs[0].producer == last_update);
+  RC_ASSERT(seen.result_inputs == last_updates);
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const auto index = static_cast<StepIndex>(s);
-    if (plan.steps[s].kind->updates_state && index != last_update &&
-        seen.started.count(index) > 0) {
-      RC_ASSERT(seen.unread_on_root.count(index) > 0);
+    // A state before the last was read by all when the last step of its maker begins.
+    if (plan.steps[s].kind->updates_state && plan.steps[s].layer < last) {
+      RC_ASSERT(seen.unread_by_maker.count(index) > 0);
     }
   }
-  for (const StepIndex unread : seen.unread_on_root) RC_ASSERT(seen.started.count(unread) > 0);
 }
 
 RC_GTEST_PROP(ConductorLoopProperty, EndsOnceWithTheStateThatEndedIt, ()) {
   const int iterations = *rc::gen::inRange(0, 6);
   const int workers = *rc::gen::inRange(1, 7);
-  const Plan plan = SmallLoop(iterations, workers, *rc::gen::inRange<std::int64_t>(1, 30));
+  const Plan plan = SmallLoop(iterations, workers, *rc::gen::inRange<std::int64_t>(1, 30),
+                              *rc::gen::arbitrary<bool>());
   const int last = *rc::gen::inRange(0, iterations + 1);
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   CheckRunOf(plan, last, Driver(plan, last, seed).Run());
 }
 
 TEST(ConductorLoopTest, ALoopThatNobodyEndsRunsToItsLimit) {
-  const Plan plan = SmallLoop(3, 4, 8);
-  const Seen seen = Driver(plan, /*last=*/-1, 1).Run();
-  EXPECT_EQ(seen.finished, 1);
-  EXPECT_EQ(seen.started.size(), plan.steps.size());
+  for (const bool element_wise : {false, true}) {
+    const Plan plan = SmallLoop(3, 4, 8, element_wise);
+    const Seen seen = Driver(plan, /*last=*/-1, 1).Run();
+    EXPECT_EQ(seen.finished, 1);
+    EXPECT_EQ(seen.started.size(), plan.steps.size());
+  }
 }
 
 }  // namespace

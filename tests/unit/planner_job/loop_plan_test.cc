@@ -111,6 +111,76 @@ TEST(LoopPlanTest, ManyWorkersAreNotFoldedAllToOne) {
   EXPECT_THAT(notes, HasSubstr("Folding one element by each family: "));
 }
 
+// Elements and states of 8 places, one byte each, 1 s a byte; nothing else takes time.
+LoopShape ElementWiseLoop() {
+  LoopShape loop;
+  loop.iterations = 1;
+  loop.element_places = loop.state_places = 8;
+  loop.element_place_bytes = loop.state_place_bytes = 1;
+  loop.element_wise = true;
+  loop.iterate_seconds_per_byte = 0.5;
+  loop.combine_seconds_per_byte = loop.update_seconds_per_byte = 0;
+  return loop;
+}
+
+TEST(LoopPlanTest, FourWorkersFoldAndTellTheirRangesByHand) {
+  // Maps 0..20. Each sends three others their 2 places, 20..26, gets three ranges of the state,
+  // 26..32, maps 32..42, and sends its element, 42..48; a part each. Trees bring 8 places through
+  // the root's port at least twice an iteration.
+  const Plan plan = *LoopPlan(SmallShape(), ElementWiseLoop(), SmallCluster(4));
+  EXPECT_EQ(CheckPlan(plan), absl::OkStatus());
+  EXPECT_DOUBLE_EQ(plan.summary.makespan_s, 48);
+  EXPECT_EQ(CountOf(plan, StepKind::kUpdate), 2 * 4);
+  EXPECT_EQ(CountOf(plan, StepKind::kCombine), 0);
+  EXPECT_EQ(CountOf(plan, StepKind::kReduce), 4);
+  EXPECT_EQ(plan.transfers.size(), 3u * 12);
+  const std::string notes = absl::StrJoin(plan.summary.notes, "\n");
+  EXPECT_THAT(notes, HasSubstr("Combined by reduce-scatter and all-gather, 1 range a mapper; "));
+  EXPECT_THAT(notes, HasSubstr("the first pass: map 20.0 s, combine 6.00 s, update 0 s, "
+                               "all-gather 6.00 s."));
+  EXPECT_THAT(notes, HasSubstr("until all have the state: reduce-scatter and all-gather, 1 range a "
+                               "mapper 12.0 s"));
+}
+
+TEST(LoopPlanTest, SlowPortsUpdateFewerPlaces) {
+  ClusterProfile cluster = SmallCluster(3);
+  cluster.network.port_slowdown = {1, 1, 2};
+  LoopShape loop = ElementWiseLoop();
+  loop.element_places = loop.state_places = 500;
+  const Plan plan = *LoopPlan(SmallShape(), loop, cluster);
+  EXPECT_EQ(CheckPlan(plan), absl::OkStatus());
+  std::vector<Bytes> made(3, 0);
+  for (const ComputeStep& step : plan.steps) {
+    if (step.kind == StepKind::kUpdate && step.layer == 0) {
+      made[static_cast<std::size_t>(step.worker)] += step.output_bytes;
+    }
+  }
+  EXPECT_EQ(made, (std::vector<Bytes>{200, 200, 100}));
+}
+
+TEST(LoopPlanTest, WaysCanBeLeftOut) {
+  const LoopShape loop = ElementWiseLoop();
+  const Plan root = *LoopPlan(SmallShape(), loop, SmallCluster(4), LoopWays::kRoot);
+  EXPECT_EQ(CountOf(root, StepKind::kReduce), 1);
+  EXPECT_EQ(CheckPlan(root), absl::OkStatus());
+  const Plan one = *LoopPlan(SmallShape(), loop, SmallCluster(4), LoopWays::kAllToOne);
+  EXPECT_EQ(CheckPlan(one), absl::OkStatus());
+  // 20 + 24 + 24, then three states wait at the root's port, the last mapper 10 s more, 8 s for it.
+  EXPECT_GE(one.summary.makespan_s, 20 + 24 + 24 + 10 + 8);
+  EXPECT_THAT(absl::StrJoin(one.summary.notes, "\n"), HasSubstr("Combined by all to one"));
+  LoopShape whole = loop;
+  whole.element_wise = false;
+  EXPECT_THAT(absl::StrJoin(LoopPlan(SmallShape(), whole, SmallCluster(4))->summary.notes, "\n"),
+              HasSubstr("Not folded and updated by ranges: an update needs the whole state."));
+}
+
+TEST(LoopPlanTest, RangesNeedAStateOfTheElementsPlaces) {
+  LoopShape loop = ElementWiseLoop();
+  loop.state_places = 9;
+  EXPECT_THAT(std::string(LoopPlan(SmallShape(), loop, SmallCluster(2)).status().message()),
+              HasSubstr("LoopShape.element_wise needs as many places"));
+}
+
 TEST(LoopPlanTest, WrongShapesAreRefusedByName) {
   LoopShape loop = SmallLoop();
   loop.iterations = kIterationsMax + 1;
@@ -139,6 +209,10 @@ LoopShape DrawLoop(std::int32_t iterations_min) {
   loop.iterate_seconds_per_byte = *rc::gen::element(0.0, 0.5, 3.0);
   loop.combine_seconds_per_byte = *rc::gen::element(0.0, 0.25, 2.0);
   loop.step_overhead_s = *rc::gen::element(0.0, 1.0);
+  if (*rc::gen::arbitrary<bool>()) {
+    loop.element_wise = loop.splits = loop.first_splits = true;
+    loop.state_places = loop.element_places;
+  }
   return loop;
 }
 

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "planner/plan/check_plan.h"
 
@@ -22,6 +23,21 @@ ComputeStep Step(StepKind kind, std::int32_t layer, std::int32_t index, WorkerIn
   return step;
 }
 
+// Steps wait for what they read.
+void AddWaits(Plan& plan) {
+  for (const Section& section : plan.sections) {
+    ComputeStep& consumer = plan.steps[static_cast<std::size_t>(section.consumer)];
+    const WorkerIndex from = plan.steps[static_cast<std::size_t>(section.producer)].worker;
+    if (from == consumer.worker) {
+      consumer.after_steps.push_back(section.producer);
+      continue;
+    }
+    consumer.after_transfers.push_back(static_cast<TransferIndex>(plan.transfers.size()));
+    plan.transfers.push_back(
+        Transfer{section.producer, section.consumer, from, consumer.worker, 0, section.bytes});
+  }
+}
+
 // Two mappers on workers 0 and 1, elements of 4 places, states of 2; iteration 0 and one more.
 // Steps: maps 0, 1; fold 2, update 3, told 4; iterates 5, 6; fold 7, update 8; result 9.
 Plan SmallLoop() {
@@ -36,17 +52,7 @@ Plan SmallLoop() {
                    {3, 4, 2, {{0, 2}}}, {3, 5, 2, {{0, 2}}}, {4, 6, 2, {{0, 2}}},
                    {5, 7, 4, {{0, 4}}}, {6, 7, 4, {{0, 4}}}, {7, 8, 4, {{0, 4}}},
                    {3, 8, 2, {{0, 2}}}, {3, 9, 2, {{0, 2}}}, {8, 9, 2, {{0, 2}}}};
-  for (const Section& section : plan.sections) {
-    ComputeStep& consumer = plan.steps[static_cast<std::size_t>(section.consumer)];
-    const WorkerIndex from = plan.steps[static_cast<std::size_t>(section.producer)].worker;
-    if (from == consumer.worker) {
-      consumer.after_steps.push_back(section.producer);
-      continue;
-    }
-    consumer.after_transfers.push_back(static_cast<TransferIndex>(plan.transfers.size()));
-    plan.transfers.push_back(
-        Transfer{section.producer, section.consumer, from, consumer.worker, 0, section.bytes});
-  }
+  AddWaits(plan);
   return plan;
 }
 
@@ -70,8 +76,10 @@ TEST_P(CheckLoopsMutationTest, IsRefused) {
 INSTANTIATE_TEST_SUITE_P(
     Rules, CheckLoopsMutationTest,
     ::testing::Values(
-        Mutation{"Step 8 updates iteration 0 as number 0; the 2 iterations",
+        Mutation{"Step 8 updates iteration 0 as number 0; the 1 iterations",
                  [](Plan& p) { p.steps[8].layer = 0; }},
+        Mutation{"Step 8 updates iteration 1 as number 1",
+                 [](Plan& p) { p.steps[8].index_in_layer = 1; }},
         Mutation{"Step 8 updates on worker 1; the first", [](Plan& p) { p.steps[8].worker = 1; }},
         Mutation{"Steps 0 and 1 both keep input on worker 0",
                  [](Plan& p) { p.steps[1].worker = 0; }},
@@ -95,6 +103,68 @@ INSTANTIATE_TEST_SUITE_P(
                  [](Plan& p) { p.sections.erase(p.sections.begin() + 10); }},
         Mutation{"Step 7 combines results of iterations 1 and 0, or a state", [](Plan& p) {
                    p.sections[7] = {3, 7, 2, {{0, 2}}};
+                 }}));
+
+// The same mappers, states of 4 places, of which worker 0 updates 3 and worker 1 one.
+// Steps: maps 0, 1; updates 2, 3; iterates 4, 5; updates 6, 7; results 8, 9.
+Plan RangesLoop() {
+  Plan plan;
+  plan.network.num_workers = 2;
+  plan.steps = {Step(StepKind::kMap, 0, 0, 0),     Step(StepKind::kMap, 0, 1, 1),
+                Step(StepKind::kUpdate, 0, 0, 0),  Step(StepKind::kUpdate, 0, 1, 1),
+                Step(StepKind::kIterate, 1, 0, 0), Step(StepKind::kIterate, 1, 1, 1),
+                Step(StepKind::kUpdate, 1, 0, 0),  Step(StepKind::kUpdate, 1, 1, 1),
+                Step(StepKind::kReduce, 1, 0, 0),  Step(StepKind::kReduce, 1, 1, 1)};
+  const IndexRange low{0, 3}, high{3, 4};
+  plan.sections = {{0, 2, 3, low},  {1, 2, 3, low},  {0, 3, 1, high}, {1, 3, 1, high},
+                   {2, 4, 3, low},  {3, 4, 1, high}, {2, 5, 3, low},  {3, 5, 1, high},
+                   {4, 6, 3, low},  {5, 6, 3, low},  {2, 6, 3, low},  {4, 7, 1, high},
+                   {5, 7, 1, high}, {3, 7, 1, high}, {2, 8, 3, low},  {6, 8, 3, low},
+                   {3, 9, 1, high}, {7, 9, 1, high}};
+  AddWaits(plan);
+  return plan;
+}
+
+TEST(CheckLoopsTest, AcceptsALoopByRanges) {
+  EXPECT_EQ(CheckLoops(RangesLoop()), absl::OkStatus());
+}
+
+class CheckRangesMutationTest : public ::testing::TestWithParam<Mutation> {};
+
+TEST_P(CheckRangesMutationTest, IsRefused) {
+  Plan plan = RangesLoop();
+  GetParam().break_it(plan);
+  EXPECT_THAT(std::string(CheckLoops(plan).message()), HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rules, CheckRangesMutationTest,
+    ::testing::Values(
+        Mutation{"Step 7 updates on worker 0; the first update step 1 is on worker 1",
+                 [](Plan& p) { p.steps[7].worker = 0; }},
+        Mutation{"Step 7 updates iteration 1 as number 0",
+                 [](Plan& p) { p.steps[7].index_in_layer = 0; }},
+        Mutation{"Step 3 updates iteration 0 but does not get every place",
+                 [](Plan& p) { p.sections[3].indexes->begin = 2; }},
+        Mutation{
+            "Step 7 updates iteration 1 but does not get every place",
+            [](Plan& p) { p.sections[11].indexes->begin = p.sections[12].indexes->begin = 2; }},
+        Mutation{"Step 7 updates iteration 1 but reads the state of step 2",
+                 [](Plan& p) {
+                   p.sections[13] = {2, 7, 3, {{0, 3}}};
+                 }},
+        Mutation{"Section 7 cuts a range of a state",
+                 [](Plan& p) { p.sections[7].indexes->end = 5; }},
+        Mutation{"Step 5 of iteration 1 reads 1 sections; must be 2, one of each range",
+                 [](Plan& p) { p.sections.erase(p.sections.begin() + 7); }},
+        Mutation{"Step 9 on worker 1 reads 1 steps of a loop; it must read the 2 update steps",
+                 [](Plan& p) { p.sections.erase(p.sections.begin() + 16); }},
+        Mutation{"There are 2 reduce steps of a loop; it needs one on each of 2 workers",
+                 [](Plan& p) { std::swap(p.steps[8].index_in_layer, p.steps[9].index_in_layer); }},
+        Mutation{"The update steps 0 have places [3, 4); those before end at 0", [](Plan& p) {
+                   for (const std::size_t i : {2u, 6u}) {
+                     std::swap(p.steps[i].index_in_layer, p.steps[i + 1].index_in_layer);
+                   }
                  }}));
 
 }  // namespace
