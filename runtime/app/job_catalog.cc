@@ -5,6 +5,7 @@
 #include "jobs/distinct/distinct.h"
 #include "jobs/histogram/histogram.h"
 #include "jobs/kmeans/kmeans.h"
+#include "jobs/logreg/logreg.h"
 #include "jobs/onebrc/onebrc.h"
 #include "jobs/pagerank/pagerank.h"
 #include "jobs/quantiles/quantiles.h"
@@ -24,6 +25,7 @@ JobCatalog MakeJobCatalog() {
   add(distinct::MakeDefinition());
   add(histogram::MakeDefinition());
   add(kmeans::MakeDefinition());
+  add(logreg::MakeDefinition());
   add(onebrc::MakeDefinition());
   add(pagerank::MakeDefinition());
   add(quantiles::MakeDefinition());

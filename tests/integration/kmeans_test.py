@@ -4,6 +4,7 @@ import os
 import random
 import unittest
 
+import oracle_libraries
 from faults import FailureTest
 from kmeans_by_hand import PlannedKmeans
 from weir_process import Cluster, read_parts
@@ -119,6 +120,21 @@ class Kmeans(FailureTest):
         self.assert_near(found, lloyd(points, found[1]))
         self.assert_ok(self.weir("verify", out))
         self.assert_nothing_left()
+
+    def test_it_ends_where_scikit_learn_ends_from_the_same_centroids(self):
+        path = self.path("points.csv")
+        write_points(path, 11, 2000, dimensions=3)
+        found = {}
+        for iterations in (1, 300):
+            out = self.path(f"out{iterations}")
+            self.cluster_points(path, out, "--workers", "3", "--set", "k=4", "--set", "dimensions=3", "--set",
+                                f"iterations={iterations}", "--set", "tolerance=0")
+            found[iterations] = result_of(out)
+        centroids, inertia = oracle_libraries.ask(self, "lloyd", path=path, centroids=found[1][1])
+        for mine, theirs in zip(found[300][1], centroids):
+            for x, y in zip(mine, theirs):
+                self.assertAlmostEqual(x, y, delta=1e-9 * (1 + abs(y)))
+        self.assertAlmostEqual(found[300][2], inertia, delta=1e-9 * inertia)
 
     def test_a_cluster_runs_a_loop_and_status_says_how_far_it_came(self):
         cluster = Cluster(self, workers=3)

@@ -1,7 +1,7 @@
-"""Answers of independent libraries to the questions of sketches_test.py, histogram_test.py and pagerank_test.py: arguments as
-JSON on stdin, the answer on stdout.
+"""Answers of independent libraries to the questions of the tests beside it (oracle_libraries.py): arguments as JSON on stdin,
+the answer on stdout.
 
-Usage: library_answers.py distinct|histogram|pagerank|quantiles
+Usage: library_answers.py distinct|gradient_descent|histogram|logistic_regression|lloyd|pagerank|quantiles
 """
 import collections
 import csv
@@ -12,6 +12,8 @@ import datasketches
 import ddsketch
 import networkx
 import numpy
+import sklearn.cluster
+import sklearn.linear_model
 
 
 def rows(path):
@@ -64,6 +66,60 @@ def pagerank(path, damping, delimiter):
     return [[node, ranks[node]] for node in sorted(ranks)]
 
 
+def labelled(path, label):
+    """Labels, and the other columns as numbers."""
+    table = numpy.array([[float(field) for field in row] for row in rows(path)])
+    return table[:, label], numpy.delete(table, label, axis=1)
+
+
+def hashed(path, label, features):
+    """Labels, and how often each row has each feature (jobs/logreg/fit_weights.h, HashedFeature)."""
+    labels, counts = [], []
+    for row in rows(path):
+        labels.append(float(row[label]))
+        count = numpy.zeros(features)
+        for column, field in enumerate(row):
+            if column == label or not field:
+                continue
+            code = 0xcbf29ce484222325
+            for byte in f"{column + 1}={field}".encode():
+                code = (code ^ byte) * 0x100000001b3 % 2**64
+            code = (code ^ (code >> 30)) * 0xbf58476d1ce4e5b9 % 2**64
+            code = (code ^ (code >> 27)) * 0x94d049bb133111eb % 2**64
+            count[(code ^ (code >> 31)) % features] += 1
+        counts.append(count)
+    return numpy.array(labels), numpy.array(counts)
+
+
+def gradient_descent(path, label, rate, l2, iterations, features=0):
+    """Loss before the last step, intercept and weights after it."""
+    y, x = hashed(path, label, features) if features else labelled(path, label)
+    intercept, weights, loss = 0.0, numpy.zeros(x.shape[1]), None
+    for _ in range(iterations):
+        z = intercept + x @ weights
+        loss = float(numpy.mean(numpy.logaddexp(0, z) - y * z) + l2 / 2 * weights @ weights)
+        off = 1 / (1 + numpy.exp(-z)) - y
+        intercept, weights = intercept - rate * off.mean(), weights - rate * (x.T @ off / len(y) + l2 * weights)
+    return [loss, float(intercept), weights.tolist()]
+
+
+def logistic_regression(path, label, l2):
+    """Intercept and weights where the loss is least."""
+    y, x = labelled(path, label)
+    model = sklearn.linear_model.LogisticRegression(C=1 / (l2 * len(y)), tol=1e-10, max_iter=100000)
+    model.fit(x, y)
+    return [float(model.intercept_[0]), model.coef_[0].tolist()]
+
+
+def lloyd(path, centroids):
+    """Centroids and inertia where k-means from these centroids on ends."""
+    points = numpy.array([[float(field) for field in row] for row in rows(path)])
+    model = sklearn.cluster.KMeans(len(centroids), init=numpy.array(centroids), n_init=1, max_iter=1000, tol=0,
+                                   algorithm="lloyd").fit(points)
+    return [model.cluster_centers_.tolist(), float(model.inertia_)]
+
+
 if __name__ == "__main__":
-    question = {"distinct": distinct, "histogram": histogram, "pagerank": pagerank, "quantiles": quantiles}[sys.argv[1]]
+    question = {function.__name__: function for function in
+                (distinct, gradient_descent, histogram, lloyd, logistic_regression, pagerank, quantiles)}[sys.argv[1]]
     json.dump(question(**json.load(sys.stdin)), sys.stdout)

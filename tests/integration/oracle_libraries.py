@@ -1,5 +1,5 @@
-"""Independent libraries that results are compared with: numpy and networkx of Debian, others of PyPI in a virtual
-environment of their own.
+"""Independent libraries that results are compared with: numpy, networkx and scikit-learn of Debian, others of PyPI in a
+virtual environment of their own.
 
 Upstream: tests beside this file. Downstream: library_answers.py, in another process, because the interpreter that runs the
 tests need not be Debian's. What to install stands in deploy/packages.txt (set pypi); nothing else is touched.
@@ -38,7 +38,7 @@ def prepare():
                     return python, None
         # These are Debian's, which the environment sees.
         for command in ([PYTHON, "-m", "venv", "--system-site-packages", HOME],
-                        [python, "-c", "import networkx, numpy, scipy"],
+                        [python, "-c", "import networkx, numpy, scipy, sklearn"],
                         [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *packages]):
             result = run(*command, timeout=300)
             if result.returncode != 0:

@@ -13,9 +13,9 @@ void AddGenerate(CLI::App& data, const TakeCommand& take) {
   CLI::App& command =
       AddCommand(data, "generate", "Write records for a job to a file", kLocalGroup, take, options);
   command
-      .add_option(
-          "JOB", options->job,
-          "Whose input to make (distinct, histogram, kmeans, pagerank, quantiles, terasort)")
+      .add_option("JOB", options->job,
+                  "Whose input to make (distinct, histogram, kmeans, logreg, pagerank, quantiles, "
+                  "terasort)")
       ->required();
   command.add_option("--records", options->records, "How many records")
       ->required()
@@ -52,9 +52,9 @@ void AddValidate(CLI::App& data, const TakeCommand& take) {
       AddCommand(data, "validate", "Check that records are whole, in order, and all there",
                  kLocalGroup, take, options);
   command
-      .add_option(
-          "JOB", options->job,
-          "Whose records to check (distinct, histogram, kmeans, pagerank, quantiles, terasort)")
+      .add_option("JOB", options->job,
+                  "Whose records to check (distinct, histogram, kmeans, logreg, pagerank, "
+                  "quantiles, terasort)")
       ->required();
   command
       .add_option("PATH", options->paths,
