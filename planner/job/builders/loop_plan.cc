@@ -189,8 +189,14 @@ class LoopBuilder {
     const Phases phases =
         PhasesOf(*tried, std::min(1, std::max(0, iterations - 1)), iterations == 0);
     const Seconds tried_s = tried->summary.makespan_s;
-    best.tried.push_back({name, tried_s, phases.combine_s + phases.update_s + phases.tell_s});
-    if (best.tried.size() > 1 && tried_s >= best.tried_s) return absl::OkStatus();
+    const bool first = best.tried.empty();
+    // The best with one segment may be the best of all.
+    const bool known = std::any_of(best.tried.begin(), best.tried.end(), [&](const Tried& other) {
+      return other.name == name && other.tried_s == tried_s;
+    });
+    if (!known)
+      best.tried.push_back({name, tried_s, phases.combine_s + phases.update_s + phases.tell_s});
+    if (!first && tried_s >= best.tried_s) return absl::OkStatus();
     best.tried_s = tried_s;
     best.trees = std::move(trees);
     best.name = std::move(name);
