@@ -16,9 +16,9 @@
 
 namespace weir::planner {
 
-/// One compute step on one worker. A worker runs its steps one at a time in Plan::compute_order
-/// (all its slots serve one step), except those of kinds with an order of their own, which only
-/// wait for each other.
+/// One compute step on one worker. A worker runs its steps one at a time (all its slots serve one
+/// step) in Plan::compute_order; those of kinds with an order of their own wait for each other
+/// only, and take turns with the others as they become ready.
 struct ComputeStep {
   StepKind kind = StepKind::kMap;
   /// 0 = mappers, p >= 1 = reducers of layer p.

@@ -73,7 +73,7 @@ class PlannedTimes {
 
   absl::Status CheckComputeOrder() const {
     for (const std::vector<StepIndex>& order : plan_.compute_order) {
-      // Combine steps only wait for each other; all others run one at a time.
+      // Each kind of order is kept, and all steps take turns.
       StepIndex last[2] = {kNoIndex, kNoIndex};
       for (const StepIndex step : order) {
         const bool combines = plan_.steps[static_cast<std::size_t>(step)].kind->own_order;
@@ -84,6 +84,8 @@ class PlannedTimes {
         }
         before = step;
       }
+      if (last[0] == kNoIndex || last[1] == kNoIndex) continue;
+      if (absl::Status status = CheckTurns(order); !status.ok()) return status;
     }
     return absl::OkStatus();
   }
@@ -155,6 +157,19 @@ class PlannedTimes {
   }
 
  private:
+  absl::Status CheckTurns(std::vector<StepIndex> steps) const {
+    std::sort(steps.begin(), steps.end(), [this](StepIndex a, StepIndex b) {
+      const Item left = StepAt(a);
+      const Item right = StepAt(b);
+      return std::tie(left.start_s, left.finish_s, a) < std::tie(right.start_s, right.finish_s, b);
+    });
+    for (std::size_t i = 1; i < steps.size(); ++i) {
+      absl::Status status = CheckPair("One step at a time", StepAt(steps[i - 1]), StepAt(steps[i]));
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
   struct Item {
     const char* kind;
     std::size_t index;

@@ -23,8 +23,8 @@ struct StepKindTraits {
   /// another kind.
   std::int32_t number = 0;
   LoadSharing sharing = LoadSharing::kFree;
-  /// Steps of the kind form an order of their own on each worker: they wait for each other, not for
-  /// the worker's other steps.
+  /// Steps of the kind form an order of their own on each worker: they wait for each other, and for
+  /// the worker's other steps only where one is running.
   bool own_order = false;
   /// Stores what other steps made: runs no user code, and holds one channel of the store while it
   /// runs, where the store is limited.

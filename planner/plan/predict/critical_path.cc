@@ -10,9 +10,28 @@ const Interval& IntervalOf(const PlanGraph& graph, const Prediction& prediction,
   return graph.IsTransfer(node) ? prediction.transfers[item] : prediction.steps[item];
 }
 
+// The step of the same worker, of the other order, that ended when `step` began; kNoIndex where
+// none did.
+StepIndex TurnBefore(const Plan& plan, const Prediction& prediction, StepIndex step,
+                     Seconds tolerance_s) {
+  const auto at = static_cast<std::size_t>(step);
+  const Seconds start_s = prediction.steps[at].start_s;
+  for (const StepIndex other :
+       plan.compute_order[static_cast<std::size_t>(plan.steps[at].worker)]) {
+    const Interval& turn = prediction.steps[static_cast<std::size_t>(other)];
+    const bool takes_turns = plan.steps[static_cast<std::size_t>(other)].kind->own_order !=
+                             plan.steps[at].kind->own_order;
+    if (!takes_turns || turn.start_s >= start_s) continue;
+    if (turn.finish_s >= start_s - tolerance_s && turn.finish_s <= start_s + tolerance_s) {
+      return other;
+    }
+  }
+  return kNoIndex;
+}
+
 }  // namespace
 
-std::vector<Prediction::CriticalItem> CriticalPath(const PlanGraph& graph,
+std::vector<Prediction::CriticalItem> CriticalPath(const Plan& plan, const PlanGraph& graph,
                                                    const Prediction& prediction) {
   const NodeIndex num_nodes = graph.num_nodes();
   std::vector<NodeIndex> waited_for(static_cast<std::size_t>(num_nodes), kNoIndex);
@@ -30,11 +49,12 @@ std::vector<Prediction::CriticalItem> CriticalPath(const PlanGraph& graph,
   std::vector<Prediction::CriticalItem> path;
   while (last != kNoIndex) {
     path.push_back({graph.IsTransfer(last), graph.ItemOf(last)});
-    const NodeIndex before = waited_for[static_cast<std::size_t>(last)];
-    if (before != kNoIndex && IntervalOf(graph, prediction, before).finish_s + tolerance_s <
-                                  IntervalOf(graph, prediction, last).start_s) {
-      break;
-    }
+    NodeIndex before = waited_for[static_cast<std::size_t>(last)];
+    const bool later =
+        before == kNoIndex || IntervalOf(graph, prediction, before).finish_s + tolerance_s <
+                                  IntervalOf(graph, prediction, last).start_s;
+    if (later && graph.IsTransfer(last)) break;
+    if (later) before = TurnBefore(plan, prediction, graph.ItemOf(last), tolerance_s);
     last = before;
   }
   std::reverse(path.begin(), path.end());

@@ -15,10 +15,11 @@ namespace weir::planner {
 ///
 /// The chain ends at the first item (steps before transfers, lowest index) that finishes at the
 /// makespan and goes back through whatever each item waited for last, ties to the lowest node; it
-/// stops where an item started later than all it waited for finished (its release date held it).
+/// stops where an item started later than all it waited for finished (its release date held it). A
+/// step that waited for its turn goes on with the step of its worker that ended then.
 /// Requires: `graph` is the graph that the times in `prediction` came from.
 /// Thread-safety: pure. O(nodes + edges) time.
-std::vector<Prediction::CriticalItem> CriticalPath(const PlanGraph& graph,
+std::vector<Prediction::CriticalItem> CriticalPath(const Plan& plan, const PlanGraph& graph,
                                                    const Prediction& prediction);
 
 /// Returns, by worker, the seconds of [0, makespan] in which it neither computes nor sends nor

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "planner/plan/plan_times.h"
 #include "tests/unit/planner_plan/two_by_two.h"
 
 namespace weir::planner {
@@ -13,6 +14,7 @@ namespace {
 
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::Pair;
 
 std::vector<std::pair<double, double>> Times(const std::vector<Interval>& intervals) {
@@ -85,7 +87,8 @@ TEST(PredictTest, ReleaseDateHoldsAStepAndEndsThePath) {
   EXPECT_THAT(Path(*prediction), ElementsAre(Pair(false, 2)));
 }
 
-TEST(PredictTest, CombineStepsDoNotWaitForOthers) {
+// One worker: a map step of 5 s and, of an order of their own, two combine steps of 2 s.
+Plan MapAndCombineSteps(std::vector<StepIndex> order) {
   Plan plan;
   plan.network.num_workers = 1;
   ComputeStep map;
@@ -94,10 +97,37 @@ TEST(PredictTest, CombineStepsDoNotWaitForOthers) {
   combine.kind = StepKind::kCombine;
   combine.duration_s = 2;
   plan.steps = {map, combine, combine};
-  plan.compute_order = {{0, 1, 2}};
+  plan.compute_order = {std::move(order)};
   plan.send_order.resize(1);
   plan.receive_order.resize(1);
-  EXPECT_THAT(Times(Predict(plan)->steps), ElementsAre(Pair(0, 5), Pair(0, 2), Pair(2, 4)));
+  return plan;
+}
+
+TEST(PredictTest, AWorkerRunsOneStepAtATimeInTheOrderOfItsListWhereBothAreReady) {
+  EXPECT_THAT(Times(Predict(MapAndCombineSteps({0, 1, 2}))->steps),
+              ElementsAre(Pair(0, 5), Pair(5, 7), Pair(7, 9)));
+  EXPECT_THAT(Times(Predict(MapAndCombineSteps({1, 0, 2}))->steps),
+              ElementsAre(Pair(2, 7), Pair(0, 2), Pair(7, 9)));
+}
+
+TEST(PredictTest, CombineStepsDoNotWaitForOthersThatAreNotReady) {
+  Plan plan = MapAndCombineSteps({0, 1, 2});
+  plan.steps[0].release_s = 3;
+  const absl::StatusOr<Prediction> prediction = Predict(plan);
+  EXPECT_THAT(Times(prediction->steps), ElementsAre(Pair(4, 9), Pair(0, 2), Pair(2, 4)));
+  EXPECT_THAT(Path(*prediction), ElementsAre(Pair(false, 1), Pair(false, 2), Pair(false, 0)))
+      << "who waited for a turn goes on with whose turn it was";
+}
+
+TEST(PredictTest, CheckPlanRefusesStepsBesideEachOther) {
+  Plan plan = MapAndCombineSteps({0, 1, 2});
+  plan.steps[2].start_s = 2;
+  plan.summary.makespan_s = 5;
+  EXPECT_THAT(CheckTimes(plan).message(), HasSubstr("One step at a time is broken"));
+  plan.steps[1].start_s = 5;
+  plan.steps[2].start_s = 7;
+  plan.summary.makespan_s = 9;
+  EXPECT_EQ(CheckTimes(plan), absl::OkStatus());
 }
 
 TEST(PredictTest, CycleAndBadIndexAreRefused) {
