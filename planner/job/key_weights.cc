@@ -163,6 +163,42 @@ KeyCuts CutKeys(const KeyWeights& weights, absl::Span<const double> fractions) {
   return CutGreedily(distribution, fractions, high);
 }
 
+std::vector<double> CutKeyRange(const KeyWeights& weights, double begin, double end,
+                                absl::Span<const double> fractions) {
+  const double below = ShareBelow(weights, begin);
+  const double inside = ShareBelow(weights, end) - below;
+  std::vector<double> ends;
+  if (weights.uniform() || inside <= kTolerance) {
+    double taken = 0;
+    for (const double fraction : fractions) {
+      ends.push_back(begin + (end - begin) * (taken += fraction));
+    }
+  } else {
+    // What lies outside of the range weighs nothing.
+    KeyWeights range;
+    const auto add = [&](double bucket_end, double share) {
+      if (bucket_end <= (range.ends.empty() ? 0 : range.ends.back())) return;
+      range.ends.push_back(bucket_end);
+      range.shares.push_back(share);
+    };
+    add(begin, 0);
+    double before = below;
+    for (const double bucket_end : weights.ends) {
+      if (bucket_end <= begin) continue;
+      const double cut = std::min(bucket_end, end);
+      const double up_to = ShareBelow(weights, cut);
+      add(cut, (up_to - before) / inside);
+      before = up_to;
+      if (bucket_end >= end) break;
+    }
+    add(1, 0);
+    ends = CutKeys(range, fractions).ends;
+    for (double& one : ends) one = std::clamp(one, begin, end);
+  }
+  ends.back() = end;
+  return ends;
+}
+
 double ShareBelow(const KeyWeights& weights, double key) {
   if (weights.uniform() || key <= 0) return std::clamp(key, 0.0, 1.0);
   double below = 0;

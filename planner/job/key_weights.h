@@ -45,6 +45,16 @@ absl::Status CheckKeyWeights(const KeyWeights& weights);
 /// Checked by: tests/unit/planner_job/key_weights_test.cc.
 KeyCuts CutKeys(const KeyWeights& weights, absl::Span<const double> fractions);
 
+/// Returns the upper ends of parts of the keys [begin, end), the last = `end`: part k gets
+/// `fractions[k]` of the bytes that lie there, as CutKeys cuts them. Keys that all weigh the same,
+/// or nothing, are cut by length.
+///
+/// Requires: as CutKeys; 0 <= begin < end <= 1. Ends do not fall; where one key fills several parts
+///   some are equal.
+/// Checked by: tests/unit/planner_job/key_weights_test.cc.
+std::vector<double> CutKeyRange(const KeyWeights& weights, double begin, double end,
+                                absl::Span<const double> fractions);
+
 /// Returns the share of the bytes below `key`.
 double ShareBelow(const KeyWeights& weights, double key);
 

@@ -182,10 +182,9 @@ absl::StatusOr<std::vector<std::int64_t>> CutPlaces(const LayerShape& layer,
   return round_ends();
 }
 
-/// Places at the begin of each segment, and at the end of the last.
-std::vector<std::int64_t> Borders(std::int64_t begin, std::int64_t size,
-                                  const std::vector<double>& segment_units) {
-  std::vector<std::int64_t> borders = {begin};
+/// Bytes at the begin of each segment, and at the end of the last.
+std::vector<std::int64_t> Borders(std::int64_t size, const std::vector<double>& segment_units) {
+  std::vector<std::int64_t> borders = {0};
   for (const std::int64_t part : WholeBytes(size, segment_units)) {
     borders.push_back(borders.back() + part);
   }
@@ -233,6 +232,32 @@ struct TreeRoot {
 };
 
 }  // namespace
+
+std::vector<std::int64_t> SegmentBorders(const LayerShape& layer, const IndexRange& places,
+                                         const std::vector<double>& segment_units) {
+  const std::int64_t size = places.end - places.begin;
+  std::vector<std::int64_t> borders = Borders(size, segment_units);
+  for (std::int64_t& border : borders) border += places.begin;
+  const auto segments = static_cast<std::int64_t>(segment_units.size());
+  if (layer.element.kind != ElementShape::Kind::kTable || layer.key_weights.uniform() ||
+      segments > size) {
+    return borders;
+  }
+  const double sum = std::accumulate(segment_units.begin(), segment_units.end(), 0.0);
+  std::vector<double> fractions = segment_units;
+  for (double& fraction : fractions) fraction /= sum;
+  const auto all = static_cast<double>(layer.element.places);
+  const std::vector<double> ends =
+      CutKeyRange(layer.key_weights, static_cast<double>(places.begin) / all,
+                  static_cast<double>(places.end) / all, fractions);
+  for (std::int64_t k = 1; k < segments; ++k) {
+    const auto at = static_cast<std::size_t>(k);
+    // A key that fills several segments would leave others without places.
+    borders[at] = std::clamp<std::int64_t>(std::llround(ends[at - 1] * all), borders[at - 1] + 1,
+                                           places.end - (segments - k));
+  }
+  return borders;
+}
 
 absl::StatusOr<TreeElements> ElementsOf(const JobShape& shape, const Plan& plan, std::size_t layer,
                                         StepIndex first) {
@@ -325,8 +350,9 @@ absl::Status AppendTreeLayer(const JobShape& shape, const ClusterProfile& cluste
     const std::int64_t size = (*cuts)[static_cast<std::size_t>(k)] - begin;
     const std::size_t first_of_tree = plan->sections.size();
     // Timed by the bytes of a typical partial result, addressed by the places of the element.
-    const std::vector<std::int64_t> byte_borders = Borders(0, tree_bytes, tree.segment_units);
-    const std::vector<std::int64_t> borders = Borders(begin, size, tree.segment_units);
+    const std::vector<std::int64_t> byte_borders = Borders(tree_bytes, tree.segment_units);
+    const std::vector<std::int64_t> borders =
+        SegmentBorders(layer, {begin, begin + size}, tree.segment_units);
     absl::StatusOr<std::vector<StepIndex>> results =
         tree::AppendReduction(tree, joined, tree_bytes, 0, plan, options);
     if (!results.ok()) return results.status();

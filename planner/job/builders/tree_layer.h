@@ -35,12 +35,24 @@ absl::StatusOr<TreeElements> ElementsOf(const JobShape& shape, const Plan& plan,
 /// Returns what a message of a tree moves, about: the mean of an element and of the union of all.
 double TypicalPartialBytes(const JobShape& shape, const Plan& plan, const TreeElements& elements);
 
+/// Returns the places at the begin of each segment of [places.begin, places.end), and at the end of
+/// the last.
+///
+/// Model: segments of a table have bytes in proportion to `segment_units` where the layer's key
+///   weights are known (CutKeyRange), so that their transfers take as long as the schedule says;
+///   all others have places in proportion. Every segment has a place where there are as many.
+/// Requires: segment_units >= 0, not all 0.
+/// Checked by: tests/unit/planner_job/tree_plan_test.cc, tree_plan_property_test.cc.
+std::vector<std::int64_t> SegmentBorders(const LayerShape& layer, const IndexRange& places,
+                                         const std::vector<double>& segment_units);
+
 /// Adds the combine steps of one tree a reducer, their sections and transfers, then the reduce
 /// steps, which stand last.
 ///
 /// Model: `schedule` reduces what one root gets; roots of a commutative operation are on
 ///   the machines from schedule.root on, in blocks where there are more of them. Reducer k has the
-///   keys of its root; keys are cut at whole places by the layer's key weights. A section has the
+///   keys of its root; keys are cut at whole places by the layer's key weights, and so are the
+///   segments of each tree (SegmentBorders). A section has the
 ///   bytes that its places have of the union of its operands (ElementBytes). A combine step takes
 ///   the layer's step overhead and combine_seconds_per_byte of what arrives; a reduce step as
 ///   DraftReducers says, of the combined bytes, and makes output_ratio of what was made before it

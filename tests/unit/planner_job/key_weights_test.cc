@@ -44,6 +44,17 @@ TEST(KeyWeightsTest, AKeyHeavierThanAFractionIsNotDivided) {
   EXPECT_NEAR(std::accumulate(cuts.shares.begin(), cuts.shares.end(), 0.0), 1, 1e-9);
 }
 
+TEST(KeyWeightsTest, PartsOfARangeFollowWhatLiesInIt) {
+  // Of [0.2, 1): 0.16 of the bytes below 0.25, then 0.2.
+  const KeyWeights weights{{0.25, 1}, {0.8, 0.2}};
+  EXPECT_THAT(CutKeyRange(weights, 0.2, 1, {0.5, 0.5}),
+              ElementsAre(Near(0.25 + 0.75 * 0.02 / 0.2), Near(1)));
+  EXPECT_THAT(CutKeyRange({}, 0.25, 0.5, {0.25, 0.75}), ElementsAre(Near(0.3125), Near(0.5)))
+      << "alike keys";
+  EXPECT_THAT(CutKeyRange({{0.5, 1}, {1, 0}}, 0.5, 1, {0.5, 0.5}), ElementsAre(Near(0.75), Near(1)))
+      << "keys without bytes";
+}
+
 TEST(KeyWeightsTest, WrongWeightsAreRefused) {
   EXPECT_TRUE(CheckKeyWeights({}).ok());
   EXPECT_TRUE(CheckKeyWeights({{0.5, 1}, {0.1, 0.9}}).ok());
@@ -104,6 +115,24 @@ RC_GTEST_PROP(KeyWeightsProperty, BytesFollowFractionsWhereKeysCanBeDivided, ())
   const KeyCuts cuts = CutKeys(weights, fractions);
   for (std::size_t k = 0; k < fractions.size(); ++k)
     RC_ASSERT(std::abs(cuts.shares[k] - fractions[k]) < 1e-6);
+}
+
+RC_GTEST_PROP(KeyWeightsProperty, PartsOfARangeTileItAndFollowFractions, ()) {
+  const KeyWeights weights = DrawWeights(false);
+  const std::vector<double> fractions = DrawFractions();
+  const double begin = *rc::gen::inRange(0, 900) / 1000.0;
+  const double end = begin + *rc::gen::inRange(50, 101) / 1000.0;
+  const std::vector<double> ends = CutKeyRange(weights, begin, end, fractions);
+  RC_ASSERT(ends.size() == fractions.size() && ends.back() == end);
+  const double inside = ShareBelow(weights, end) - ShareBelow(weights, begin);
+  double before = begin;
+  for (std::size_t k = 0; k < ends.size(); ++k) {
+    RC_ASSERT(ends[k] >= before && ends[k] <= end);
+    const double share = ShareBelow(weights, ends[k]) - ShareBelow(weights, before);
+    // Up to the narrow ends of buckets that the range cuts off, which count as one key each.
+    if (inside > 0.01) RC_ASSERT(std::abs(share / inside - fractions[k]) < 0.3);
+    before = ends[k];
+  }
 }
 
 // A place where keys may be cut: the end of a bucket, or any point of a wide one.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/job/builders/plan_job.h"
+#include "planner/job/builders/tree_layer.h"
 #include "planner/plan/check_combined.h"
 #include "planner/plan/check_plan.h"
 #include "planner/plan/predict/predict.h"
@@ -106,6 +107,20 @@ TEST(TreePlanOfJobTest, EveryReducerAskedForIsARootWithKeysOfItsOwn) {
   EXPECT_EQ(reduce[0].key_end, reduce[1].key_begin);
   EXPECT_EQ(reduce[2].key_end, 1);
   EXPECT_EQ(reduce[0].input_bytes + reduce[1].input_bytes + reduce[2].input_bytes, 200'000'000);
+}
+
+TEST(TreePlanOfJobTest, AKeyHeavierThanASegmentLeavesEverySegmentAPlace) {
+  LayerShape layer = TableJob().layers[0];
+  const double atom = KeyWeights::kAtomWidth / 2;
+  layer.key_weights = {{0.5, 0.5 + atom, 1}, {0.05, 0.9, 0.05}};
+  const std::vector<std::int64_t> borders =
+      SegmentBorders(layer, {0, layer.element.places}, {1, 1, 1, 1});
+  ASSERT_EQ(borders.size(), 5u);
+  EXPECT_EQ(borders.front(), 0);
+  EXPECT_EQ(borders.back(), layer.element.places);
+  for (std::size_t k = 1; k < borders.size(); ++k) EXPECT_GT(borders[k], borders[k - 1]);
+  const std::vector<std::int64_t> few = SegmentBorders(layer, {7, 10}, {1, 1, 1});
+  EXPECT_EQ(few, (std::vector<std::int64_t>{7, 8, 9, 10}));
 }
 
 TEST(TreePlanOfJobTest, VectorsAreExact) {
