@@ -23,9 +23,9 @@
 #include "jobs/engine/part_text.h"
 #include "jobs/engine/section_blocks.h"
 #include "jobs/engine/slot_work.h"
-#include "jobs/engine/sorted_entries.h"
 #include "jobs/engine/table/combine_table.h"
 #include "jobs/engine/table/key_batch.h"
+#include "jobs/engine/table/sorted_entries.h"
 
 namespace weir {
 
