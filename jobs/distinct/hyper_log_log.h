@@ -54,6 +54,12 @@ class HyperLogLog {
   /// Returns the number of distinct hashes: exact while they are kept, else the estimate, rounded.
   std::int64_t Estimate() const;
   bool exact() const { return registers_ == nullptr; }
+  /// Bytes outside of the object.
+  std::int64_t heap_bytes() const {
+    const bool inside = hashes_.capacity() <= kHashesInside;
+    const std::size_t hashes = inside ? 0 : hashes_.capacity() * sizeof(std::uint64_t);
+    return static_cast<std::int64_t>(hashes + (registers_ ? sizeof(Registers) : 0));
+  }
 
   /// Appends its bytes; Take removes them from the front of `in` and returns false when they are
   /// not those of a sketch.
@@ -61,12 +67,13 @@ class HyperLogLog {
   static bool Take(std::string_view& in, HyperLogLog& sketch);
 
  private:
+  static constexpr std::size_t kHashesInside = 2;
   using Registers = std::array<std::uint8_t, kRegisters>;
 
   void AddToRegisters(std::uint64_t hash);
   void BecomeRegisters();
 
-  absl::InlinedVector<std::uint64_t, 2> hashes_;  // ascending; empty beside registers
+  absl::InlinedVector<std::uint64_t, kHashesInside> hashes_;  // ascending; empty beside registers
   std::unique_ptr<Registers> registers_;
 };
 

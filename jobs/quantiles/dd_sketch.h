@@ -41,6 +41,11 @@ class DdSketch {
   void Merge(const DdSketch& other);
 
   std::int64_t count() const;
+  /// Bytes outside of the object.
+  std::int64_t heap_bytes() const {
+    const bool inside = bins_.capacity() <= 1;
+    return inside ? 0 : static_cast<std::int64_t>(bins_.capacity() * sizeof(Bin));
+  }
   /// Returns the number with `rank` numbers before it, from 0, in rising order.
   /// Requires: 0 <= rank < count().
   double AtRank(std::int64_t rank) const;

@@ -15,6 +15,7 @@
 #include "jobs/engine/table/byte_arena.h"
 #include "jobs/engine/table/packed_key.h"
 #include "jobs/engine/table/table_memory.h"
+#include "jobs/engine/table/value_memory.h"
 
 namespace weir {
 
@@ -85,6 +86,7 @@ class CombineTable {
       if (entry.meta == 0) continue;
       SubTable& table = sub_tables_[HashKey(entry.key()) >> 56];
       if (table.used == LimitOf(table)) Grow(table);
+      if constexpr (kCountsHeap) table.heap_bytes += HeapBytes(entry.value);
       Place(table, entry);
       ++table.used;
     }
@@ -132,14 +134,28 @@ class CombineTable {
     return static_cast<std::int64_t>(sub_tables_[static_cast<std::size_t>(sub)].used);
   }
 
-  std::int64_t memory_bytes() const { return memory_.bytes() + arena_.bytes(); }
+  /// Bytes of entries, long keys and what values hold on the heap.
+  std::int64_t memory_bytes() const { return memory_.bytes() + arena_.bytes() + heap_bytes(); }
+
+  /// What values hold on the heap (ValueMemory).
+  std::int64_t heap_bytes() const {
+    std::int64_t bytes = 0;
+    if constexpr (kCountsHeap) {
+      for (const SubTable& table : sub_tables_) bytes += table.heap_bytes;
+    }
+    return bytes;
+  }
 
  private:
+  static constexpr bool kCountsHeap = ValueMemory<Value>::kOwnsHeap;
+  static std::int64_t HeapBytes(const Value& value) { return ValueMemory<Value>::HeapBytes(value); }
+
   struct SubTable {
     Entry* entries = nullptr;
     std::uint64_t mask = 0;
     std::uint64_t used = 0;
     int log2_entries = 0;
+    std::int64_t heap_bytes = 0;  // of its values; 0 where values hold none
   };
 
   // Far more room than the stations or codes of a small table need: a probe that hits at once is
@@ -161,6 +177,7 @@ class CombineTable {
     table.mask = (std::uint64_t{1} << log2_entries) - 1;
     table.used = 0;
     table.log2_entries = log2_entries;
+    table.heap_bytes = 0;
   }
 
   // The search is inlined into the job's loop, and everything stays in registers; what happens once
@@ -176,12 +193,26 @@ class CombineTable {
       if (entry.meta == meta && entry.word0 == key.word0) [[likely]] {
         if (is_inline ? entry.word1 == key.word1 : SameBytes(entry.word1, key.data, key.bytes))
             [[likely]] {
-          fold(entry.value, value);
+          if constexpr (kCountsHeap) {
+            const std::int64_t before = HeapBytes(entry.value);
+            fold(entry.value, value);
+            table.heap_bytes += HeapBytes(entry.value) - before;
+          } else {
+            fold(entry.value, value);
+          }
           return;
         }
       } else if (entry.meta == 0) {
         const std::uint64_t word1 = is_inline ? key.word1 : keep(key.data, key.bytes);
-        new (&Claim(table, key.hash, meta, key.word0, word1).value) Value(value);
+        if constexpr (kCountsHeap) {
+          const bool may_split = small();
+          Entry& claimed = Claim(table, key.hash, meta, key.word0, word1);
+          new (&claimed.value) Value(value);
+          SubTable& holder = may_split ? sub_tables_[SubOf(key.hash)] : table;
+          holder.heap_bytes += HeapBytes(claimed.value);
+        } else {
+          new (&Claim(table, key.hash, meta, key.word0, word1).value) Value(value);
+        }
         return;
       }
     }
@@ -234,6 +265,7 @@ class CombineTable {
       Place(larger, entry);
     }
     larger.used = table.used;
+    larger.heap_bytes = table.heap_bytes;
     memory_.Return(table.entries, table.log2_entries);
     table = larger;
   }

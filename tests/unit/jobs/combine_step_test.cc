@@ -15,6 +15,7 @@
 
 #include "gmock/gmock.h"
 #include "jobs/api/readers.h"
+#include "jobs/api/step_error.h"
 #include "jobs/engine/group_values.h"
 #include "jobs/engine/make_program.h"
 #include "tests/unit/jobs/in_process_job.h"
@@ -196,6 +197,46 @@ TEST(CombineStep, AFewLargeInputsMayUseTheMemoryOfAllSlots) {
   while (!combine(1, enough).ok()) enough *= 2;
   EXPECT_EQ(combine(8, enough), absl::OkStatus());
   EXPECT_EQ(combine(8, enough / 2).code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST(CombineStep, OneKeyWorkersWithoutInputAndMoreReducersThanKeysGiveTheSame) {
+  std::string text, value;
+  for (int i = 0; i < 50; ++i) {
+    text += "k ," + std::to_string(i) + "\n";
+    value += "," + std::to_string(i);
+  }
+  const ScratchFile file(text);
+  const auto program = MakeJobProgram(JoinTexts());
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    testing::JobCut cut = EvenCut({file.path()}, 3, 1, 2);
+    cut.mappers.insert(cut.mappers.begin() + 1, std::vector<InputRange>());
+    const auto parts = testing::RunAlongRandomTree(*program, cut, 9, seed);
+    ASSERT_TRUE(parts.ok()) << parts.status();
+    EXPECT_EQ(Sorted(*parts), "k=" + value + "\n");
+    EXPECT_EQ(
+        testing::RunAlongRandomTree(*program, EvenCut({file.path()}, 1, 1, 1), 2, seed)->size(), 2u)
+        << "one worker";
+  }
+}
+
+TEST(CombineStep, AHugeValueTravelsWholeOrIsNamed) {
+  // 3 MB under one key: longer than a block of a section.
+  std::string text;
+  for (int i = 0; i < 3; ++i) {
+    text += "k " + std::string(1 << 20, static_cast<char>('a' + i)) + "\n";
+  }
+  const ScratchFile file(text);
+  const auto program = MakeJobProgram(JoinTexts());
+  const auto parts = testing::RunAlongRandomTree(*program, EvenCut({file.path()}, 3, 1, 1), 1, 5);
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  ASSERT_EQ((*parts)[0].size(), 3 * (std::size_t{1} << 20) + 3);
+  EXPECT_EQ((*parts)[0][2], 'a');
+  EXPECT_EQ((*parts)[0][(*parts)[0].size() - 2], 'c');
+  MemoryRun run;
+  RecordingContext narrow(1, 2 << 20);
+  const absl::Status status = program->Map({{file.range()}, {1.0}}, run, narrow).status();
+  ASSERT_TRUE(StepErrorOf(status).has_value()) << status;
+  EXPECT_EQ(StepErrorOf(status)->code, step_error::kOutOfMemory);
 }
 
 TEST(CombineStep, WhatCannotBeCombinedIsNamed) {

@@ -64,6 +64,48 @@ TEST(CombineTable, GrowsSplitsAndKeepsTheOrderOfValues) {
   }
 }
 
+template <typename Table>
+std::int64_t HeapBytesOf(const Table& table) {
+  std::int64_t bytes = 0;
+  for (int sub = 0; sub < (table.small() ? 1 : Table::kSubTables); ++sub) {
+    table.ForEach(
+        sub, [&](const auto& entry) { bytes += ValueMemory<std::string>::HeapBytes(entry.value); });
+  }
+  return bytes;
+}
+
+TEST(CombineTable, WhatValuesHoldOnTheHeapCounts) {
+  for (const int num_keys : {1, 4096, 4097, 9000}) {
+    CombineTable<std::string> first, second;
+    const std::int64_t empty_bytes = first.memory_bytes();
+    EXPECT_EQ(first.heap_bytes(), 0);
+    for (int round = 0; round < 5; ++round) {
+      for (int i = 0; i < num_keys; ++i) Put(first, KeyOf(i), std::string(i % 12, 'v'));
+      for (int i = num_keys / 2; i < 2 * num_keys; ++i) Put(second, KeyOf(i), "ten or so ");
+      ASSERT_EQ(first.heap_bytes(), HeapBytesOf(first)) << num_keys << " keys, round " << round;
+    }
+    first.Split();
+    second.Split();
+    for (int sub = 0; sub < first.kSubTables; ++sub) first.Merge(sub, second, Append);
+    EXPECT_EQ(first.heap_bytes(), HeapBytesOf(first)) << num_keys;
+    EXPECT_GE(first.memory_bytes() - empty_bytes, first.heap_bytes());
+    EXPECT_GT(first.heap_bytes(), 0);
+  }
+}
+
+TEST(ValueMemory, FollowsStringsTuplesAndMembers) {
+  struct Sketch {
+    std::int64_t heap_bytes() const { return 7; }
+  };
+  EXPECT_FALSE(ValueMemory<double>::kOwnsHeap);
+  EXPECT_EQ(ValueMemory<std::string>::HeapBytes("short"), 0);
+  EXPECT_GE(ValueMemory<std::string>::HeapBytes(std::string(100, 'x')), 101);
+  EXPECT_EQ(ValueMemory<Sketch>::HeapBytes({}), 7);
+  using Both = std::tuple<std::int64_t, Sketch, std::string>;
+  EXPECT_GE(ValueMemory<Both>::HeapBytes({1, {}, std::string(100, 'x')}), 108);
+  EXPECT_FALSE((ValueMemory<std::tuple<int, double>>::kOwnsHeap));
+}
+
 TEST(CombineTable, MergePutsOwnValuesFirst) {
   CombineTable<std::string> first, second;
   std::map<std::string, std::string> expected;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "jobs/api/bad_record.h"
+#include "jobs/api/step_error.h"
 #include "jobs/distinct/hyper_log_log.h"
 #include "jobs/records/random_numbers.h"
 #include "tests/unit/jobs/in_process_job.h"
@@ -252,6 +253,26 @@ TEST(Distinct, LargeSketchesGoAlongTreesToTheSameBytes) {
     ASSERT_TRUE(parts.ok()) << parts.status();
     EXPECT_EQ(parts->at(0), expected);
   }
+}
+
+TEST(Distinct, SketchesOutsideOfTheTableCountAgainstTheMemoryOfTheStep) {
+  // 150 keys with 2000 values each: registers of 16 KiB a key, 2.4 MB.
+  std::string text;
+  for (int i = 0; i < 150 * 2000; ++i) {
+    text += "k" + std::to_string(i % 150) + "," + std::to_string(i / 150) + "\n";
+  }
+  const ScratchFile file(text);
+  const auto map = [&](std::int64_t memory_bytes) {
+    testing::RecordingContext context(1, memory_bytes);
+    testing::MemoryRun run;
+    return Program({{"key", "1"}, {"column", "2"}})
+        ->Map({{file.range()}, {1.0}}, run, context)
+        .status();
+  };
+  EXPECT_EQ(map(16 << 20), absl::OkStatus());
+  const absl::Status status = map(2 << 20);
+  ASSERT_TRUE(StepErrorOf(status).has_value()) << status;
+  EXPECT_EQ(StepErrorOf(status)->code, step_error::kOutOfMemory);
 }
 
 }  // namespace
