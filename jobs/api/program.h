@@ -107,6 +107,8 @@ class StepContext {
   /// Asks whether a rejected record may be left out, and counts it then; false when the step may
   /// leave out no more, and ends. Thread-safe.
   virtual bool SkipBad(const BadRecord& record) = 0;
+  /// Whether map steps try what the job declares of its operation before it is relied upon.
+  virtual bool checks_operation() const { return true; }
   /// True once the job is being ended; long loops then return kCancelled.
   virtual bool cancelled() const = 0;
   /// Memory that this step may hold, bytes.

@@ -18,7 +18,11 @@ inline constexpr std::string_view kInputUnreadable = "INPUT_UNREADABLE";
 inline constexpr std::string_view kInputChanged = "INPUT_CHANGED";
 inline constexpr std::string_view kOutOfMemory = "OUT_OF_MEMORY";
 inline constexpr std::string_view kDataLoss = "DATA_LOSS";
+// What a job declares of its operation, and does not keep.
 inline constexpr std::string_view kNotCommutative = "NOT_COMMUTATIVE";
+inline constexpr std::string_view kNotAssociative = "NOT_ASSOCIATIVE";
+inline constexpr std::string_view kNotNeutral = "NOT_NEUTRAL";
+inline constexpr std::string_view kDoesNotSplit = "DOES_NOT_SPLIT";
 }  // namespace step_error
 
 /// What went wrong (a code of weir::step_error), with which file, and what to do.

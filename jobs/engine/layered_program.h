@@ -17,10 +17,10 @@
 #include "jobs/api/bad_record.h"
 #include "jobs/api/program.h"
 #include "jobs/engine/combine_layer.h"
-#include "jobs/engine/commutative_check.h"
 #include "jobs/engine/emit_base.h"
 #include "jobs/engine/group_layer.h"
 #include "jobs/engine/map_ranges.h"
+#include "jobs/engine/operation_check.h"
 #include "jobs/engine/slot_work.h"
 
 namespace weir {
@@ -53,8 +53,10 @@ class LayeredProgram : public JobProgram {
     const auto& layer = std::get<0>(layers_);
     using First = std::tuple_element_t<0, std::tuple<Jobs...>>;
     if constexpr (layered_internal::kCombines<First> && IsCommutative<First>()) {
-      absl::Status tried = CheckCommutative(layer.job(), order.ranges, context);
-      if (!tried.ok()) return tried;
+      if (context.checks_operation()) {
+        absl::Status tried = CheckCommutative(layer.job(), order.ranges, context);
+        if (!tried.ok()) return tried;
+      }
     }
     const auto pieces = SplitRanges(order.ranges, context.slots().num_slots());
     const auto feed = [&](int slot, auto& emit, const std::function<bool()>& stop,

@@ -24,6 +24,7 @@
 #include "jobs/api/readers.h"
 #include "jobs/engine/emit_base.h"
 #include "jobs/engine/map_ranges.h"
+#include "jobs/engine/operation_check.h"
 #include "jobs/engine/part_text.h"
 #include "jobs/engine/slot_work.h"
 #include "jobs/engine/vector/vector_blocks.h"
@@ -79,8 +80,10 @@ typename Job::Place Neutral(const Job& job, std::int64_t place) {
 ///   or     void FormatAll(absl::Span<const Place> values, std::string& out) const;  of the part
 ///   Place Neutral(std::int64_t place) const;   optional: what places hold before the first record;
 ///                                              Combine with it must change nothing. Else Place{}
-///   static constexpr bool kCommutative = true; optional: any order of operands gives the same
-///   static constexpr bool kSplits = false;     optional: elements only combine whole (a product of
+///   bool Alike(const Place& a, const Place& b) const;  optional, for structs: same but for
+///   rounding static constexpr bool kCommutative = true; optional: any order of operands gives the
+///   same static constexpr bool kSplits = false;     optional: elements only combine whole (a
+///   product of
 ///                                              matrices); such a job has one reducer
 ///   static constexpr std::array<std::string_view, n> kCounters;
 ///
@@ -94,6 +97,8 @@ typename Job::Place Neutral(const Job& job, std::int64_t place) {
 /// Bounds: one vector a slot while mapping; beyond StepContext::memory_bytes the step fails with
 ///   OUT_OF_MEMORY. Combining and reducing hold one block an input, or, with kSplits = false, two
 ///   vectors; FormatAll the values of its part.
+/// What the job declares is tried on the first records, unless the step is told not to
+///   (operation_check.h).
 /// Errors: kDataLoss for sections of vectors with another number of places, and for places that are
 ///   missing in front of the reducer; kInvalidArgument for a job without places, and for ranges of
 ///   an element that does not split.
@@ -116,6 +121,9 @@ class VectorProgram : public JobProgram {
     absl::Status status =
         CheckSlotMemory(vector_bytes, 0, num_slots, "the vector of one slot", context);
     if (!status.ok()) return status;
+    if (context.checks_operation() && TriesVectorsOf(vector_bytes, context)) {
+      if (status = CheckOperation(order.ranges, context); !status.ok()) return status;
+    }
     const auto pieces = SplitRanges(order.ranges, num_slots);
     std::vector<SlotVector> vectors(static_cast<std::size_t>(num_slots));
     status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
@@ -241,6 +249,14 @@ class VectorProgram : public JobProgram {
                        end, " of ", form_.places, "; run it with one reducer"));
     }
     return absl::OkStatus();
+  }
+
+  absl::Status CheckOperation(const std::vector<InputRange>& ranges, StepContext& context) const {
+    std::vector<Place> start;
+    start.reserve(static_cast<std::size_t>(form_.places));
+    AppendNeutral(0, form_.places, start);
+    return CheckVectorOperation(job_, start, vector_internal::Combine<Job>, IsCommutative<Job>(),
+                                kSplits, ranges, context);
   }
 
   absl::Status MapPieces(const std::vector<InputRange>& pieces, SlotVector& vector,

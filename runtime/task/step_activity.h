@@ -21,8 +21,12 @@ inline constexpr std::string_view kBadRecords = "bad_records";
 /// Thread-safe. Lives as long as its step.
 class StepActivity {
  public:
-  /// `skip_bad`: how many records may be left out.
-  explicit StepActivity(std::int64_t skip_bad = 0) : skip_bad_(skip_bad) {}
+  /// `skip_bad`: how many records may be left out. `checks_operation`: whether map steps try what
+  /// the job declares of its operation.
+  explicit StepActivity(std::int64_t skip_bad = 0, bool checks_operation = true)
+      : skip_bad_(skip_bad), checks_operation_(checks_operation) {}
+
+  bool checks_operation() const { return checks_operation_; }
 
   void AddInputBytes(std::int64_t bytes) { input_bytes_ += bytes; }
   void AddOutputBytes(std::int64_t bytes) { output_bytes_ += bytes; }
@@ -70,6 +74,7 @@ class StepActivity {
   static constexpr std::size_t kSkippedNamed = 5;
 
   const std::int64_t skip_bad_;
+  const bool checks_operation_;
   std::atomic<std::int64_t> input_bytes_ = 0;
   std::atomic<std::int64_t> output_bytes_ = 0;
   std::atomic<int> io_under_way_ = 0;
@@ -108,6 +113,7 @@ class ActivityContext : public StepContext {
     activity_.AddCounter(name, value);
   }
   bool SkipBad(const BadRecord& record) override { return activity_.SkipBad(record); }
+  bool checks_operation() const override { return activity_.checks_operation(); }
   bool cancelled() const override { return activity_.cancelled(); }
   std::int64_t memory_bytes() const override { return memory_bytes_; }
 

@@ -24,6 +24,7 @@ struct StepThread::State {
       : program(job_program),
         memory_bytes(start.memory_bytes()),
         skip_bad(start.skip_bad()),
+        checks_operation(!start.no_check_operation()),
         now(environment.now) {}
 
   void Loop(SlotPool& slots) {
@@ -35,7 +36,7 @@ struct StepThread::State {
         if (stopping) return;
         run = std::move(waiting.front());
         waiting.pop_front();
-        activity = std::make_shared<StepActivity>(skip_bad);
+        activity = std::make_shared<StepActivity>(skip_bad, checks_operation);
         step = run.order().step();
       }
       v1::StepResult result =
@@ -56,6 +57,7 @@ struct StepThread::State {
   JobProgram& program;
   const std::int64_t memory_bytes;
   const std::int64_t skip_bad;
+  const bool checks_operation;
   const std::function<MonoTime()> now;
   Fd result_fd;
 

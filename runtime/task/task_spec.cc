@@ -89,7 +89,7 @@ int RunTaskSpec(const std::string& spec_path, const JobCatalog& catalog,
     return kExitUsage;
   }
   SlotThreads slots(std::max(1, spec->start().slots()), environment);
-  StepActivity activity(spec->start().skip_bad());
+  StepActivity activity(spec->start().skip_bad(), !spec->start().no_check_operation());
   const v1::StepResult result = RunStep(BuiltInSteps(), **program, spec->run(), slots,
                                         spec->start().memory_bytes(), activity, environment.now);
   json::JsonPrintOptions options;

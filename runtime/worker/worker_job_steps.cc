@@ -34,6 +34,7 @@ v1::TaskCommand::Start WorkerJob::TaskStart() const {
   start.set_work_dir(paths_.task);
   start.set_memory_bytes(options_.memory_bytes);
   start.set_skip_bad(request_.spec().skip_bad());
+  start.set_no_check_operation(request_.spec().no_check_operation());
   return start;
 }
 

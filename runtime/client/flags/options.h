@@ -52,6 +52,7 @@ struct JobOptions {
   std::string codec;
   std::string combine;
   bool no_sample = false;
+  bool no_check_operation = false;
   bool overwrite = false;
   absl::Duration deadline;
 };

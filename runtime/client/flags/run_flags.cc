@@ -92,6 +92,9 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
   command.add_flag("--no-sample", job.no_sample,
                    "Plan without running a small part of a large input before");
   if (needs_output) {
+    command.add_flag("--no-check-operation", job.no_check_operation,
+                     "Take as true what the job declares of its Combine (any order of operands "
+                     "gives the same, ...), instead of trying it on the first records");
     command.add_flag(
         "--overwrite", job.overwrite,
         "Replace an output directory that Weir wrote, or an empty one; nothing else is deleted");

@@ -77,12 +77,14 @@ class RecordingContext : public StepContext {
   void AddProgress(std::int64_t input_bytes) override { progress_bytes += input_bytes; }
   void AddCounter(std::string_view name, std::int64_t value) override;
   bool SkipBad(const BadRecord& record) override;
+  bool checks_operation() const override { return check_operation; }
   bool cancelled() const override { return cancel; }
   std::int64_t memory_bytes() const override { return memory_bytes_; }
 
   std::atomic<std::int64_t> progress_bytes = 0;
   std::atomic<bool> cancel = false;
   std::map<std::string, std::int64_t, std::less<>> counters;
+  bool check_operation = true;
   std::size_t skip_bad = 0;
   std::vector<BadRecord> skipped;
 
