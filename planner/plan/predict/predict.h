@@ -44,7 +44,7 @@ struct Prediction {
 /// Thread-safety: pure; same input, same bits.
 /// Time: O((steps + transfers) log) for ordered plans.
 /// Checked by: tests/unit/planner_plan/predict_test.cc, and against the conductor in
-///   tests/unit/master/conductor_machine_test.cc.
+///   tests/unit/master/conductor_machine_property_test.cc.
 absl::StatusOr<Prediction> Predict(const Plan& plan);
 
 }  // namespace weir::planner

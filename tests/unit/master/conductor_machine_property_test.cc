@@ -91,25 +91,14 @@ RC_GTEST_PROP(ConductorTreeProperty, PortsAndOperandsKeepTheirOrderWhateverReali
   RC_ASSERT(DriveConductor(plan, reality) >= 0);
 }
 
-RC_GTEST_PROP(ConductorTreeProperty, ExactTimesGiveThePredictionWhereNoTwoStepsWantAWorker, ()) {
+RC_GTEST_PROP(ConductorTreeProperty, ExactTimesGiveThePrediction, ()) {
   const auto seed = AnySeed();
   const planner::Plan plan = RandomTreePlan(seed);
   const planner::Prediction predicted = *planner::Predict(plan);
   const double makespan_s = DriveConductor(plan, ExactReality());
-  RC_ASSERT(makespan_s >= predicted.makespan_s - 1e-6 * (1 + predicted.makespan_s));
-  // Only steps of two orders can be predicted side by side.
-  for (const auto& order : plan.compute_order) {
-    for (const planner::StepIndex a : order) {
-      for (const planner::StepIndex b : order) {
-        const planner::Interval& first = predicted.steps[planner::At(a)];
-        const planner::Interval& second = predicted.steps[planner::At(b)];
-        const bool apart = a >= b || first.finish_s <= second.start_s + 1e-9 ||
-                           second.finish_s <= first.start_s + 1e-9;
-        if (!apart) return;
-      }
-    }
-  }
-  RC_ASSERT(makespan_s <= predicted.makespan_s + 1e-6 * (1 + predicted.makespan_s));
+  RC_LOG() << "seed " << seed << " makespan " << makespan_s << " predicted " << predicted.makespan_s
+           << "\n";
+  RC_ASSERT(std::abs(makespan_s - predicted.makespan_s) <= 1e-6 * (1 + predicted.makespan_s));
 }
 
 /// Eight workers exchange 1 MB a pair at 100 Mbit/s, all maps done at once: the plan is a rotation.

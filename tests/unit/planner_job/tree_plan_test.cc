@@ -172,6 +172,20 @@ TEST(TreePlanOfJobTest, SmallCasesAreRightPlans) {
   EXPECT_EQ(StepsOf(TreesOf(TableJob(), wide).plan, StepKind::kReduce).size(), 1u);
 }
 
+TEST(TreePlanOfJobTest, MoreReducersThanWorkersArePlannedAndMoreThanPlacesRefused) {
+  JobShape shape = TableJob();
+  shape.layers[0].num_reducers = 7;
+  for (const std::int32_t workers : {1, 2, 3}) {
+    EXPECT_EQ(StepsOf(TreesOf(shape, ClusterOf(workers)).plan, StepKind::kReduce).size(), 7u);
+  }
+  shape.layers[0].element.kind = ElementShape::Kind::kVector;
+  shape.layers[0].element.places = 6;
+  shape.layers[0].element.place_bytes = 8;
+  const Plan shuffle = *PlanJob(shape, ClusterOf(2), PlanningOptions{PlanMethod::kEven});
+  EXPECT_THAT(std::string(TreePlansOfJob(shape, ClusterOf(2), shuffle).status().message()),
+              HasSubstr("7 reducers what has 6 places"));
+}
+
 TEST(TreePlanOfJobTest, LaterLayersShuffleOrCombineAgain) {
   JobShape shape = TableJob();
   shape.layers.push_back(shape.layers[0]);
