@@ -28,6 +28,9 @@ struct ElementInfo {
   bool commutative = false;
   /// Its parts can be combined one by one, by ranges of places.
   bool splits = true;
+  /// The result is made of the whole element, though parts of it may be combined one by one: where
+  /// nobody asks for another number, the layer has one reducer.
+  bool one_reducer = false;
   /// Time to combine one byte of an element into another, until it was measured. Seconds.
   double combine_seconds_per_byte = 4e-9;
 };

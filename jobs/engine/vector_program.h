@@ -475,6 +475,7 @@ ElementInfo VectorElement(const Job& job) {
   element.place_bytes = sizeof(typename Job::Place);
   element.commutative = IsCommutative<Job>();
   element.splits = vector_internal::Splits<Job>();
+  element.one_reducer = !element.splits;
   return element;
 }
 

@@ -11,6 +11,7 @@
 #include "jobs/quantiles/quantiles.h"
 #include "jobs/sessions/sessions.h"
 #include "jobs/terasort/terasort.h"
+#include "jobs/topwords/topwords.h"
 #include "jobs/weather/weather.h"
 #include "jobs/wordcount/wordcount.h"
 
@@ -31,6 +32,7 @@ JobCatalog MakeJobCatalog() {
   add(quantiles::MakeDefinition());
   add(sessions::MakeDefinition());
   add(terasort::MakeDefinition());
+  add(topwords::MakeDefinition());
   add(weather::MakeDefinition());
   add(wordcount::MakeDefinition());
   return catalog;

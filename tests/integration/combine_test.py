@@ -1,4 +1,5 @@
 """Partial results that meet along a reduction tree: --combine of run, submit and plan."""
+import collections
 import json
 import os
 import subprocess
@@ -54,6 +55,39 @@ class Combine(WeirTest):
         self.assert_fails(result, 2, "job sessions has no Combine")
         result = self.run_job("wordcount", self.text, "-o", self.path("out"), "--combine", "forest")
         self.assert_fails(result, 2, "ways are: auto, tree, shuffle")
+
+    def test_one_worker_one_key_no_input_and_more_reducers_than_workers(self):
+        one_key = self.write("one.txt", "word " * 5000)
+        empty = self.write("empty.txt", "")
+        for name, path, flags, expected in (
+                ("one-worker", one_key, ("--workers", "1"), [b"word\t5000"]),
+                ("one-key", one_key, ("--workers", "3"), [b"word\t5000"]),
+                ("reducers", one_key, ("--workers", "2", "--reducers", "5"), [b"word\t5000"]),
+                ("empty", empty, ("--workers", "3"), []),
+                ("mappers", one_key, ("--workers", "2", "--mappers", "6"), [b"word\t5000"])):
+            with self.subTest(name):
+                out = self.path(name)
+                self.assert_ok(self.run_job("wordcount", path, "-o", out, "--combine", "tree", *flags))
+                self.assertEqual(read_parts(out), expected)
+
+    def test_a_value_is_combined_in_pieces_as_by_a_shuffle(self):
+        settings = ("--set", "candidates=100000", "--set", "top=50", "--set", "show=0", "--workers", "4")
+        results = []
+        for name, flags in (("shuffled", ("--combine", "shuffle")), ("tree", ("--combine", "tree")),
+                            ("unchecked", ("--combine", "tree", "--no-check-operation")),
+                            ("whole", ("--workers", "1"))):
+            out = self.path(name)
+            self.assert_ok(self.run_job("topwords", self.text, "-o", out, *settings, *flags))
+            self.assertEqual(len(self.parts_of(out)), 1)
+            results.append(read_parts(out))
+        with open(self.text, "rb") as file:
+            counts = collections.Counter(file.read().split())
+        exact = sorted(((-count, word) for word, count in counts.items()))[:10]
+        self.assertEqual(results[0][:10], [b"%s\t%d" % (word, -count) for count, word in exact])
+        for result in results[1:]:
+            self.assertEqual(result, results[0])
+        failed = self.run_job("topwords", self.text, "-o", self.path("two"), *settings, "--reducers", "2")
+        self.assert_fails(failed, 1, "run it with one reducer")
 
     def test_the_plan_says_what_was_compared(self):
         result = self.weir("plan", "wordcount", self.text, "--workers", "4", "--combine", "auto")

@@ -38,8 +38,8 @@ struct Prediction {
 /// Model: a worker runs one step at a time, as the conductor has it: steps with an order of their
 ///   own (combine) and its other steps take turns, the first in compute_order of those that are
 ///   ready first. kStrict and kOvertake follow the port and lane orders exactly (no lateness exists
-///   in a prediction). kFetchAll: fair sharing of ports and cuts (max-min) among all ready transfers;
-///   with a fetch_limit, among those that each receiver has begun.
+///   in a prediction). kFetchAll: fair sharing of ports and cuts (max-min) among all ready
+///   transfers; with a fetch_limit, among those that each receiver has begun.
 /// Errors: kInvalidArgument if the orders have a cycle or indices are out of range.
 /// Thread-safety: pure; same input, same bits.
 /// Time: O((steps + transfers) log) for ordered plans.

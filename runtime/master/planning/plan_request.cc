@@ -83,7 +83,9 @@ PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, const 
   request.shape = MakeShape(spec, info, input, options);
   const std::size_t known = std::min(knowledge.elements.size(), request.shape.layers.size());
   for (std::size_t p = 0; p < known; ++p) {
-    request.shape.layers[p].element = MakeElement(knowledge.elements[p]);
+    planner::LayerShape& layer = request.shape.layers[p];
+    layer.element = MakeElement(knowledge.elements[p]);
+    if (knowledge.elements[p].one_reducer && layer.num_reducers == 0) layer.num_reducers = 1;
   }
   request.shape.store = ParseWriteMode(spec.write_mode()).value_or(planner::StoreShape());
   request.shape.codec = ParseCodecChoice(spec.codec()).value_or(std::nullopt);
