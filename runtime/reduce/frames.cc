@@ -61,7 +61,7 @@ void EncodeFrameHeader(FrameHeader header, const void* body, char* out) {
 absl::StatusOr<FrameHeader> DecodeFrameHeader(const char* bytes) {
   Packed packed;
   std::memcpy(&packed, bytes, sizeof packed);
-  const bool sound = packed.magic == kMagic && packed.kind >= 1 && packed.kind <= 6 &&
+  const bool sound = packed.magic == kMagic && packed.kind >= 1 && packed.kind <= 7 &&
                      packed.call_kind >= 1 && packed.call_kind <= 3 && packed.type >= 1 &&
                      packed.type <= 3;
   if (!sound) return absl::DataLossError("what came is not a frame of a group");

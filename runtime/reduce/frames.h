@@ -14,12 +14,13 @@
 namespace weir::reduce {
 
 enum class FrameKind : std::uint32_t {
-  kHello = 1,    // connecting member: group, token and rank
-  kData = 2,     // sender: one transfer of the plan
-  kGrant = 3,    // receiver: this transfer may begin
-  kInquiry = 4,  // a member that waits: what it called
-  kAbort = 5,    // a member whose call failed: code in `transfer`, message as body
-  kBye = 6,      // a member that leaves
+  kHello = 1,     // connecting member: group, token and rank
+  kData = 2,      // sender: one transfer of the plan
+  kGrant = 3,     // receiver: this transfer may begin
+  kInquiry = 4,   // a member that waits: what it called
+  kAbort = 5,     // a member whose call failed: code in `transfer`, message as body
+  kBye = 6,       // a member that leaves
+  kMeasured = 7,  // at Join: what a member measured of its connections
 };
 
 inline constexpr std::size_t kFrameHeaderBytes = 64;

@@ -9,6 +9,7 @@
 #include "runtime/env/real/kernel_sources.h"
 #include "runtime/reduce/member.h"
 #include "runtime/reduce/operations.h"
+#include "runtime/reduce/probe.h"
 #include "runtime/reduce/rendezvous.h"
 #include "runtime/reduce/steady_time.h"
 
@@ -151,6 +152,12 @@ absl::StatusOr<std::unique_ptr<Group>> JoinThrough(Rendezvous& rendezvous,
   mesh_options.timeout = absl::Seconds(std::max(left_s, 5.0));
   absl::StatusOr<Mesh> mesh = Mesh::Connect(*listener, mesh_options);
   if (!mesh.ok()) return mesh.status();
+  if (facts.size > 1) {
+    const absl::StatusOr<LinkMeasurement> agreed = MeasureLinks(
+        *mesh, mesh_options, ProbeBytes(facts), /*given=*/options.network.bytes_per_s > 0);
+    if (!agreed.ok()) return agreed.status();
+    facts = WithMeasured(facts, *agreed);
+  }
   return std::make_unique<JoinedGroup>(joined->group_id(), facts, joined->rank(),
                                        std::move(mesh_options.endpoints), *std::move(mesh),
                                        absl::Seconds(options.call_timeout_s));

@@ -10,6 +10,7 @@
 #include "planner/tree/choice/selection.h"
 #include "planner/tree/write/spreading_plan.h"
 #include "planner/tree/write/tree_plan.h"
+#include "runtime/reduce/frames.h"
 #include "runtime/reduce/operations.h"
 
 namespace weir::reduce {
@@ -21,13 +22,19 @@ namespace tree = planner::tree;
 constexpr std::int64_t kSegmentBytesMin = 8 << 10;
 constexpr std::int64_t kSegmentsMax = 512;
 
+/// For a busy processor to notice a grant.
+constexpr double kWakeSeconds = 2e-3;
+constexpr double kWindowBytesMin = 8 << 10;
+/// Half of a small switch buffer.
+constexpr double kWindowBytesMax = 64 << 10;
+
 planner::NetworkModel NetworkOf(const GroupFacts& facts) {
   planner::NetworkModel network =
       facts.channels > 0 ? planner::LimitedTotal(facts.size, facts.seconds_per_byte, facts.channels)
                          : planner::NetworkModel{};
   network.num_workers = facts.size;
   network.seconds_per_byte = facts.seconds_per_byte;
-  network.latency_s = facts.latency_s;
+  network.latency_s = facts.latency_s + facts.seconds_per_byte * kFrameHeaderBytes;
   network.pacing_fraction = facts.pacing_fraction;
   return network;
 }
@@ -70,6 +77,11 @@ absl::StatusOr<planner::Plan> Choose(const tree::ReductionProblem& problem,
 
 }  // namespace
 
+std::int64_t WindowBytes(const GroupFacts& facts) {
+  const double bytes = (2 * facts.latency_s + kWakeSeconds) / facts.seconds_per_byte;
+  return static_cast<std::int64_t>(std::clamp(bytes, kWindowBytesMin, kWindowBytesMax));
+}
+
 absl::StatusOr<std::shared_ptr<const GroupPlan>> MakeGroupPlan(const GroupFacts& facts,
                                                                const Signature& call,
                                                                const Operation& operation) {
@@ -80,7 +92,7 @@ absl::StatusOr<std::shared_ptr<const GroupPlan>> MakeGroupPlan(const GroupFacts&
   problem.num_machines = facts.size;
   // An empty array is planned like a single byte.
   problem.element_units = static_cast<double>(std::max<planner::Bytes>(bytes, 1));
-  problem.costs.alpha_s = facts.latency_s;
+  problem.costs.alpha_s = network.latency_s;
   problem.costs.beta_s_per_unit =
       facts.size > 1 ? network.PacedSecondsPerByte(0, 1) : facts.seconds_per_byte;
   problem.costs.gamma_s_per_unit =
@@ -97,6 +109,7 @@ absl::StatusOr<std::shared_ptr<const GroupPlan>> MakeGroupPlan(const GroupFacts&
   absl::StatusOr<planner::Prediction> prediction = planner::Predict(*plan);
   if (!prediction.ok()) return prediction.status();
   auto made = std::make_shared<GroupPlan>();
+  made->window_bytes = WindowBytes(facts);
   made->fingerprint = Fingerprint(*plan);
   made->plan = *std::move(plan);
   made->prediction = *std::move(prediction);

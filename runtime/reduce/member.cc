@@ -88,7 +88,8 @@ Member::Member(const GroupFacts& facts, std::int32_t rank, std::vector<std::stri
       endpoints_(std::move(endpoints)),
       mesh_(std::move(mesh)),
       answers_(mesh_, rank),
-      call_timeout_(call_timeout) {}
+      call_timeout_(call_timeout),
+      gathers_(static_cast<std::size_t>(facts.size), 1) {}
 
 Member::~Member() {
   FrameHeader header;
@@ -140,7 +141,8 @@ absl::StatusOr<std::shared_ptr<const PlannedCall>> Member::PlanOf(Signature& cal
     absl::StatusOr<std::shared_ptr<const GroupPlan>> plan = MakeGroupPlan(facts_, call, operation);
     if (!plan.ok()) return plan.status();
     absl::StatusOr<MemberProgram> program =
-        ProgramOf((*plan)->plan, rank_, static_cast<std::int64_t>(ElementBytes(call.type)));
+        ProgramOf((*plan)->plan, rank_, static_cast<std::int64_t>(ElementBytes(call.type)),
+                  (*plan)->window_bytes);
     if (!program.ok()) return program.status();
     planned =
         std::make_shared<const PlannedCall>(PlannedCall{*std::move(plan), *std::move(program)});

@@ -107,6 +107,8 @@ class Member {
   std::map<Signature, std::pair<std::shared_ptr<const PlannedCall>, std::uint64_t>> plans_;
   /// Memory of messages that wait to be combined, for the next ones.
   std::vector<std::vector<char>> spare_;
+  /// By peer: bytes that wake this member up, as its socket was told last.
+  std::vector<int> gathers_;
   std::shared_ptr<const PlannedCall> last_;
   CallTrace trace_;
 };

@@ -28,6 +28,10 @@ constexpr std::size_t kSpareBuffers = 16;
 /// What may be left of a message in its socket when the next one begins: two packets.
 constexpr std::int64_t kTailBytes = 3 << 10;
 
+/// What a member lets gather before it wakes up for it. One wake-up a packet is some 4000 a second
+/// on a link of 50 Mbit/s, each of which polls all members.
+constexpr std::int64_t kGatheredBytesMax = 32 << 10;
+
 bool WouldBlock(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 }  // namespace
@@ -45,7 +49,7 @@ MemberCall::MemberCall(Member& member, const Signature& call, char* data,
       arrivals_(program_.receives.size()) {
   for (const MemberProgram::Send& send : program_.sends) granted_.push_back(send.granted);
   while (next_grant_ < program_.receives.size() &&
-         program_.receives[next_grant_].bytes_before <= kWindowBytes) {
+         program_.receives[next_grant_].bytes_before <= program_.window_bytes) {
     ++next_grant_;
   }
   run_.steps.assign(plan_.steps.size(), {0, -1});
@@ -107,6 +111,7 @@ absl::Status MemberCall::Wait() {
   const std::size_t receive_at = polls.size();
   if (next_receive_ < program_.receives.size()) {
     const std::int32_t peer = program_.receives[next_receive_].peer;
+    Gather(peer);
     polls.push_back({member_.mesh_.from[planner::At(peer)].get(), POLLIN, 0});
   }
   const std::size_t send_at = polls.size();
@@ -162,6 +167,29 @@ char* MemberCall::TargetOf(std::size_t receive) {
     staged_bytes_ += static_cast<std::int64_t>(bytes);
   }
   return arrival.bytes.data();
+}
+
+void MemberCall::Gather(std::int32_t peer) {
+  const MemberProgram::Receive& due = program_.receives[next_receive_];
+  // What a header says may differ from what is due: it is read alone.
+  auto bytes = static_cast<std::int64_t>(kFrameHeaderBytes - header_bytes_);
+  if (bytes == 0) {
+    const std::int64_t whole = (due.end - due.begin) * program_.place_bytes;
+    bytes = std::min(whole - body_bytes_, kGatheredBytesMax);
+    if (next_grant_ < program_.receives.size()) {
+      // No longer than until somebody else may be told to begin.
+      const std::int64_t until_grant =
+          program_.receives[next_grant_].bytes_before - program_.window_bytes - received_bytes_;
+      if (until_grant > 0) bytes = std::min(bytes, until_grant);
+    }
+  }
+  const int value = static_cast<int>(std::max<std::int64_t>(bytes, 1));
+  int& gathers = member_.gathers_[planner::At(peer)];
+  if (gathers == value) return;
+  gathers = value;
+  // A kernel that refuses it wakes up more often.
+  static_cast<void>(::setsockopt(member_.mesh_.from[planner::At(peer)].get(), SOL_SOCKET,
+                                 SO_RCVLOWAT, &value, sizeof value));
 }
 
 absl::Status MemberCall::ReceiveHeader() {
@@ -240,7 +268,7 @@ void MemberCall::GrantAhead() {
     const MemberProgram::Receive& next = program_.receives[next_grant_];
     // Once what has come is combined, steps and receives go on in the plan's order again.
     const bool full = staged_bytes_ > kStagedBytesMax && (member_.combine_.busy() || StepReady());
-    if (next.bytes_before > received_bytes_ + kWindowBytes || full) return;
+    if (next.bytes_before > received_bytes_ + program_.window_bytes || full) return;
     header.transfer = next.transfer;
     member_.answers_.Write(next.peer, SmallFrame(header, ""));
     ++next_grant_;

@@ -17,7 +17,7 @@ namespace weir::reduce {
 /// - Sends: one at a time, in order; each begins once its step is done and its receiver's window
 ///   reaches it, and ends when all but kTailBytes of it have left the socket.
 /// - Receives: one at a time, in order. What others send meanwhile waits in their sockets; their
-///   window keeps it below kWindowBytes and one message.
+///   window keeps it below the window of the program and one message.
 /// - Steps: in order, on the caller's thread where they are short, else on the group's.
 /// Failure semantics: ends when a member dies, leaves, aborts or differs, or when nothing moves.
 /// Checked by: tests/unit/reduce/group_test.cc.
@@ -44,6 +44,8 @@ class MemberCall {
   // Receiving.
   absl::Status Receive();
   absl::Status ReceiveHeader();
+  /// Lets the socket of the message that is due wake this member once enough of it is there.
+  void Gather(std::int32_t peer);
   char* TargetOf(std::size_t receive);
   void GrantAhead();
   // Computing.

@@ -30,9 +30,10 @@ void AddFolds(const std::vector<const planner::Section*>& sections, planner::Ste
 }  // namespace
 
 absl::StatusOr<MemberProgram> ProgramOf(const planner::Plan& plan, std::int32_t rank,
-                                        std::int64_t place_bytes) {
+                                        std::int64_t place_bytes, std::int64_t window_bytes) {
   MemberProgram program;
   program.place_bytes = place_bytes;
+  program.window_bytes = window_bytes;
   SectionsOf sections_of(plan.steps.size());
   std::map<std::pair<planner::StepIndex, planner::StepIndex>, const planner::Section*> section_of;
   for (const planner::Section& section : plan.sections) {
@@ -82,7 +83,7 @@ absl::StatusOr<MemberProgram> ProgramOf(const planner::Plan& plan, std::int32_t 
   for (const std::vector<planner::TransferIndex>& order : plan.receive_order) {
     std::int64_t before = 0;
     for (const planner::TransferIndex index : order) {
-      granted[At(index)] = before <= kWindowBytes;
+      granted[At(index)] = before <= window_bytes;
       before += plan.transfers[At(index)].bytes;
     }
   }

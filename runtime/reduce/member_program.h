@@ -11,10 +11,6 @@
 
 namespace weir::reduce {
 
-/// Bytes that may be on the way to a member beyond what it has received: what its senders may begin
-/// without being told. Half of a small switch buffer, and several milliseconds of a fast link.
-inline constexpr std::int64_t kWindowBytes = 64 << 10;
-
 struct MemberProgram {
   /// Part of a received range that meets what the member holds.
   struct Fold {
@@ -53,6 +49,9 @@ struct MemberProgram {
   std::vector<Send> sends;        // in the order of the port
   std::vector<Step> steps;        // in the order of computing, without those that make elements
   std::int64_t place_bytes = 1;
+  /// Bytes that may be on the way to a member beyond what it has received: what its senders may
+  /// begin without being told.
+  std::int64_t window_bytes = 0;
 };
 
 /// Returns the part of worker `rank`.
@@ -63,6 +62,6 @@ struct MemberProgram {
 /// Errors: kInternal naming the step that a member cannot carry out.
 /// Checked by: tests/unit/reduce/member_program_test.cc.
 absl::StatusOr<MemberProgram> ProgramOf(const planner::Plan& plan, std::int32_t rank,
-                                        std::int64_t place_bytes);
+                                        std::int64_t place_bytes, std::int64_t window_bytes);
 
 }  // namespace weir::reduce

@@ -106,7 +106,8 @@ class Operation {
   Traits traits_;
 };
 
-/// The network between members, where a program knows better than its master.
+/// The network between members, where a program knows better than its master. Then what is measured
+/// at Join does not count, and the same numbers give the same schedules in every run.
 struct Network {
   /// Payload bytes a second from one member to another; 0 = as the master says.
   double bytes_per_s = 0;
@@ -158,10 +159,12 @@ struct GroupOptions {
 /// Checked by: tests/unit/reduce/group_test.cc.
 class Group {
  public:
-  /// Joins; returns when all members have.
-  /// Errors: kInvalidArgument naming the option; kUnavailable, kUnauthenticated: the master;
-  ///   kFailedPrecondition, kAlreadyExists: size or rank disagree with another member's;
-  ///   kDeadlineExceeded naming who has come, or who cannot be reached.
+  /// Joins; returns when all members have, and have measured start-up and rate of their connections
+  /// together (some 100 ms).
+  /// Errors: kInvalidArgument naming the option; those of the token and TLS files, naming the file;
+  ///   kUnavailable, kUnauthenticated: the master; kFailedPrecondition, kAlreadyExists: size or
+  ///   rank disagree with another member's; kDeadlineExceeded naming who has come, or who cannot be
+  ///   reached.
   static absl::StatusOr<std::unique_ptr<Group>> Join(const GroupOptions& options);
 
   /// Leaves, once what was sent has arrived, at most some seconds later.

@@ -46,6 +46,13 @@ TEST(GroupPlansTest, FingerprintsTellSchedulesApart) {
   EXPECT_NE(print(5, 10'000, 0), print(6, 10'000, 0));
 }
 
+TEST(GroupPlansTest, TheWindowIsWhatArrivesWhileAGrantTravels) {
+  EXPECT_EQ(WindowBytes({8, 1e-6, 1e-4, 0, 0, 0}), 8 << 10) << "slow links: the least";
+  EXPECT_EQ(WindowBytes({8, 1e-7, 5e-4, 0, 0, 0}), 30'000);
+  EXPECT_EQ(WindowBytes({8, 1e-7, 1e-1, 0, 0, 0}), 64 << 10);
+  EXPECT_EQ(WindowBytes({8, 1e-9, 1e-5, 0, 0, 0}), 64 << 10);
+}
+
 TEST(GroupPlansTest, ACostlyOperationGetsASchedulesOfItsOwn) {
   const Operation costly = Operation::Of<double>(
       "costly", [](std::span<const double>, std::span<const double>, std::span<double>) {},

@@ -27,8 +27,8 @@ std::shared_ptr<const GroupPlan> PlanOf(std::int32_t size, CallKind kind, std::u
 
 TEST(MemberProgramTest, TwoMembersByHand) {
   const auto plan = PlanOf(2, CallKind::kReduce, 100);
-  const auto root = ProgramOf(plan->plan, 0, 8);
-  const auto leaf = ProgramOf(plan->plan, 1, 8);
+  const auto root = ProgramOf(plan->plan, 0, 8, 32 << 10);
+  const auto leaf = ProgramOf(plan->plan, 1, 8, 32 << 10);
   ASSERT_TRUE(root.ok() && leaf.ok());
   ASSERT_EQ(root->receives.size(), 1);
   EXPECT_TRUE(root->sends.empty());
@@ -53,7 +53,7 @@ TEST(MemberProgramTest, SendsAndReceivesOfAPairAgree) {
         const auto plan = PlanOf(size, kind, 50'000, commutative);
         std::vector<MemberProgram> programs;
         for (std::int32_t rank = 0; rank < size; ++rank) {
-          auto program = ProgramOf(plan->plan, rank, 8);
+          auto program = ProgramOf(plan->plan, rank, 8, 32 << 10);
           ASSERT_TRUE(program.ok()) << program.status();
           programs.push_back(*std::move(program));
         }
@@ -77,11 +77,11 @@ TEST(MemberProgramTest, SendsAndReceivesOfAPairAgree) {
 
 TEST(MemberProgramTest, OnlyTheWindowIsGrantedFromTheStart) {
   const auto plan = PlanOf(2, CallKind::kReduce, 1'000'000, false);
-  const auto leaf = ProgramOf(plan->plan, 1, 8);
-  const auto root = ProgramOf(plan->plan, 0, 8);
+  const auto leaf = ProgramOf(plan->plan, 1, 8, 32 << 10);
+  const auto root = ProgramOf(plan->plan, 0, 8, 32 << 10);
   ASSERT_TRUE(leaf.ok() && root.ok());
   for (std::size_t i = 0; i < leaf->sends.size(); ++i) {
-    EXPECT_EQ(leaf->sends[i].granted, root->receives[i].bytes_before <= kWindowBytes);
+    EXPECT_EQ(leaf->sends[i].granted, root->receives[i].bytes_before <= 32 << 10);
   }
 }
 
