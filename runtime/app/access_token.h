@@ -14,7 +14,7 @@ enum class TokenUse {
 };
 
 /// Returns the token in `chosen`, which may be shared with a group, or in the user's own file
-/// (StateDirectory()/token) when that is empty.
+/// (env::StateDirectory()/token) when that is empty.
 /// Errors: those of env::ReadTokenFile; kUnavailable for a file that cannot be made.
 absl::StatusOr<std::string> TakeToken(const std::string& chosen, TokenUse use);
 

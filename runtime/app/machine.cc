@@ -11,10 +11,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "runtime/app/state_directory.h"
 #include "runtime/base/log.h"
 #include "runtime/base/valid_utf8.h"
 #include "runtime/env/real/posix_storage.h"
+#include "runtime/env/real/state_directory.h"
 #include "runtime/rpc/grpc/tls_files.h"
 #include "runtime/worker/measure/cpu_quota.h"
 
@@ -60,7 +60,7 @@ std::string WorkerDirectory(const std::string& chosen) {
   // Root's home is seldom where the large disk is.
   const bool of_system =
       ::geteuid() == 0 && !EnvironmentVariable("XDG_STATE_HOME").starts_with('/');
-  const std::string state = of_system ? "/var/lib/weir" : StateDirectory();
+  const std::string state = of_system ? "/var/lib/weir" : env::StateDirectory();
   const std::filesystem::path directory = state + "/work";
   std::error_code error;
   if (!state.empty()) std::filesystem::create_directories(directory, error);

@@ -9,10 +9,10 @@
 #include "runtime/app/daemons.h"
 #include "runtime/app/interrupts.h"
 #include "runtime/app/machine.h"
-#include "runtime/app/state_directory.h"
 #include "runtime/base/log.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/exit_codes.h"
+#include "runtime/env/real/state_directory.h"
 #include "runtime/master/journal/journal_sqlite.h"
 #include "runtime/master/master.h"
 #include "runtime/rpc/grpc/grpc_clients.h"
@@ -27,7 +27,7 @@ constexpr absl::Duration kStopPatience = absl::Seconds(12);
 absl::StatusOr<std::string> JournalPath(const std::string& chosen, env::Storage& storage) {
   std::filesystem::path path = chosen;
   if (chosen.empty()) {
-    const std::string directory = StateDirectory();
+    const std::string directory = env::StateDirectory();
     if (directory.empty()) {
       return absl::InvalidArgumentError("no HOME to keep the journal in: pass --journal FILE");
     }

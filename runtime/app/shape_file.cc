@@ -10,8 +10,8 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/app/state_directory.h"
 #include "runtime/base/log.h"
+#include "runtime/env/real/state_directory.h"
 
 namespace weir::app {
 namespace {
@@ -22,7 +22,7 @@ constexpr std::uintmax_t kFileBytesMax = 64 << 20;
 }  // namespace
 
 std::string ShapeFilePath() {
-  const std::string directory = StateDirectory();
+  const std::string directory = env::StateDirectory();
   return directory.empty() ? directory : directory + "/shapes";
 }
 

@@ -9,7 +9,7 @@
 
 namespace weir::app {
 
-/// Returns StateDirectory()/shapes; empty when there is none.
+/// Returns env::StateDirectory()/shapes; empty when there is none.
 std::string ShapeFilePath();
 
 /// Reads the file. One that is missing, damaged or not readable is an empty one: it is a memory of

@@ -1,9 +1,10 @@
 // Group::Join: through a master, by gRPC.
 
+#include <cstdlib>
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "runtime/base/limits.h"
 #include "runtime/env/real/asio_event_loop.h"
 #include "runtime/env/real/posix_storage.h"
@@ -11,6 +12,7 @@
 #include "runtime/reduce/rendezvous.h"
 #include "runtime/reduce/steady_time.h"
 #include "runtime/rpc/grpc/grpc_clients.h"
+#include "runtime/rpc/grpc/tls_files.h"
 
 namespace weir::reduce {
 namespace {
@@ -21,12 +23,23 @@ constexpr std::int64_t kTlsFileBytesMax = 1 << 20;
 
 absl::StatusOr<rpc::Security> SecurityOf(const GroupOptions& options) {
   rpc::Security security;
-  if (!options.token_file.empty()) {
-    absl::StatusOr<std::string> token = env::ReadTokenFile(options.token_file, /*shared=*/true);
+  const bool all = !options.tls_certificate.empty() && !options.tls_key.empty() &&
+                   !options.tls_authority.empty();
+  const bool none =
+      options.tls_certificate.empty() && options.tls_key.empty() && options.tls_authority.empty();
+  if (!all && !none) {
+    return absl::InvalidArgumentError(
+        "tls_certificate, tls_key and tls_authority must be given together, or none of them");
+  }
+  if (none) {
+    const char* const variable = std::getenv("WEIR_TOKEN_FILE");
+    const std::string chosen =
+        options.token_file.empty() && variable != nullptr ? variable : options.token_file;
+    absl::StatusOr<std::string> token = env::FindToken(chosen);
     if (!token.ok()) return token.status();
     security.token = *std::move(token);
+    return security;
   }
-  if (options.tls_certificate.empty()) return security;
   security.tls.emplace();
   env::PosixStorage storage;
   for (const auto& [file, into] :
@@ -37,6 +50,12 @@ absl::StatusOr<rpc::Security> SecurityOf(const GroupOptions& options) {
     if (!text.ok()) return text.status();
     *into = *std::move(text);
   }
+  const absl::Status usable = rpc::CheckTlsFiles(*security.tls,
+                                                 {.certificate = options.tls_certificate,
+                                                  .key = options.tls_key,
+                                                  .authority = options.tls_authority},
+                                                 absl::Now());
+  if (!usable.ok()) return usable;
   return security;
 }
 

@@ -3,38 +3,21 @@ import os
 import subprocess
 import unittest
 
+from certificates import Authority
 from weir_process import BINARY, WeirTest, free_port, read_parts, wait_for
 
 
 class Tls(WeirTest):
-    def openssl(self, *args):
-        made = subprocess.run(["openssl", *args], cwd=self.dir, capture_output=True)
-        self.assertEqual(made.returncode, 0, made.stderr.decode())
-
-    def key_arguments(self, name):
-        return ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{name}.key",
-                "-subj", f"/CN={name}"]
-
-    def authority(self, name):
-        self.openssl("req", "-x509", *self.key_arguments(name), "-out", f"{name}.pem", "-days", "2")
-
-    def issue(self, name, authority, days=2):
-        self.write("san", "subjectAltName=IP:127.0.0.1")
-        self.openssl("req", *self.key_arguments(name), "-out", f"{name}.csr")
-        self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{authority}.pem", "-CAkey", f"{authority}.key",
-                     "-CAcreateserial", "-out", f"{name}.pem", "-days", str(days), "-extfile", "san")
-
     def flags(self, certificate, key, authority):
         return ["--tls-cert", self.path(f"{certificate}.pem"), "--tls-key", self.path(f"{key}.key"),
                 "--tls-ca", self.path(f"{authority}.pem")]
 
     def setUp(self):
         super().setUp()
-        self.authority("ours")
-        self.authority("theirs")
-        self.issue("good", "ours")
-        self.issue("expired", "ours", days=-1)
-        self.issue("foreign", "theirs")
+        ours = Authority(self.dir, "ours")
+        ours.issue("good")
+        ours.issue("expired", days=-1)
+        Authority(self.dir, "theirs").issue("foreign")
 
     def test_a_master_that_nobody_would_accept_does_not_start(self):
         for certificate, key, code, needles in (

@@ -15,6 +15,7 @@
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
 #include "runtime/env/real/rename_without_loss.h"
+#include "runtime/env/real/state_directory.h"
 
 namespace weir::env {
 namespace {
@@ -70,6 +71,14 @@ absl::StatusOr<std::string> ReadTokenFile(const std::string& path, bool shared) 
       path,
       " holds no token: it must be one line of 32 to 256 letters and digits; remove it and "
       "start the master and the workers again (a new one is made)"));
+}
+
+absl::StatusOr<std::string> FindToken(const std::string& chosen) {
+  if (!chosen.empty()) return ReadTokenFile(chosen, /*shared=*/true);
+  const std::string directory = StateDirectory();
+  if (directory.empty()) return std::string();
+  absl::StatusOr<std::string> token = ReadTokenFile(directory + "/token", /*shared=*/false);
+  return absl::IsNotFound(token.status()) ? std::string() : token;
 }
 
 absl::Status MakeTokenFile(const std::string& path) {

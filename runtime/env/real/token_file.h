@@ -1,7 +1,7 @@
 #pragma once
 
 // The file that shows who a caller is: whoever can read it may do what its user's master and
-// workers on loopback can. Upstream: runtime/app. Downstream: the kernel.
+// workers on loopback can. Upstream: runtime/app, runtime/reduce. Downstream: the kernel.
 
 #include <string>
 
@@ -16,6 +16,12 @@ namespace weir::env {
 ///   that holds no token; each names the file and what to do.
 /// Checked by: tests/unit/env/token_file_test.cc.
 absl::StatusOr<std::string> ReadTokenFile(const std::string& path, bool shared);
+
+/// Returns the token that this user's programs show to a master on loopback: that in `chosen`,
+/// which may be shared with a group, or in the user's own file (StateDirectory()/token) when that
+/// is empty. Empty when the user has no such file. Errors: those of ReadTokenFile, but kNotFound
+/// only for a file that was chosen. Checked by: tests/unit/env/token_file_test.cc.
+absl::StatusOr<std::string> FindToken(const std::string& chosen);
 
 /// Makes the file, and the directories above it, with a random token; leaves one that is there as
 /// it is. It appears whole or not at all, so that of two daemons that start at once both take the

@@ -1,7 +1,9 @@
 // Sums a vector over several processes: one run of this program is one member.
 //
-//   weir master --listen 127.0.0.1:7117 --insecure &
+//   weir master --listen 127.0.0.1:7117 &
 //   for rank in 0 1 2; do gradient_sum 127.0.0.1:7117 3 $rank & done
+//
+// The last three arguments are for a master that asks for TLS.
 
 #include <algorithm>
 #include <cstdlib>
@@ -13,7 +15,7 @@
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    std::cerr << "usage: gradient_sum MASTER SIZE RANK [TOKEN_FILE [ROUNDS]]\n";
+    std::cerr << "usage: gradient_sum MASTER SIZE RANK [ROUNDS [CERTIFICATE KEY AUTHORITY]]\n";
     return 2;
   }
   weir::reduce::GroupOptions options;
@@ -21,14 +23,18 @@ int main(int argc, char** argv) {
   options.group = "gradients";
   options.size = std::atoi(argv[2]);
   options.rank = std::atoi(argv[3]);
-  if (argc > 4) options.token_file = argv[4];
+  if (argc > 7) {
+    options.tls_certificate = argv[5];
+    options.tls_key = argv[6];
+    options.tls_authority = argv[7];
+  }
   const auto group = weir::reduce::Group::Join(options);
   if (!group.ok()) {
     std::cerr << group.status() << '\n';
     return 1;
   }
   std::vector<double> gradient(1000);
-  for (int rounds = argc > 5 ? std::atoi(argv[5]) : 1; rounds > 0; --rounds) {
+  for (int rounds = argc > 4 ? std::atoi(argv[4]) : 1; rounds > 0; --rounds) {
     // Each member's share of a gradient; here simply its rank, so that the sum is known.
     std::fill(gradient.begin(), gradient.end(), 1.0 + (*group)->rank());
     const absl::Status done =

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -61,6 +62,26 @@ TEST_F(TokenFileTest, SomebodyElsesIsRefused) {
   ASSERT_EQ(::chown(path_.c_str(), 65534, 65534), 0);
   EXPECT_TRUE(absl::IsFailedPrecondition(ReadTokenFile(path_, false).status()));
   EXPECT_TRUE(ReadTokenFile(path_, true).ok());
+}
+
+TEST_F(TokenFileTest, IsFoundWhereItsUserKeepsIt) {
+  const char* const before = std::getenv("XDG_STATE_HOME");
+  const std::string kept = before == nullptr ? "" : before;
+  ::setenv("XDG_STATE_HOME", (directory_ + "/state").c_str(), 1);
+  EXPECT_EQ(FindToken("").value(), "") << "none is no error";
+  EXPECT_TRUE(absl::IsNotFound(FindToken(path_).status())) << "unless it was chosen";
+  ASSERT_TRUE(MakeTokenFile(path_).ok());
+  EXPECT_EQ(FindToken("").value(), ReadTokenFile(path_, false).value());
+  ASSERT_TRUE(MakeTokenFile(directory_ + "/other").ok());
+  EXPECT_EQ(FindToken(directory_ + "/other").value(),
+            ReadTokenFile(directory_ + "/other", true).value());
+  ASSERT_EQ(::chmod(path_.c_str(), 0640), 0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(FindToken("").status())) << "one's own is nobody else's";
+  if (before == nullptr) {
+    ::unsetenv("XDG_STATE_HOME");
+  } else {
+    ::setenv("XDG_STATE_HOME", kept.c_str(), 1);
+  }
 }
 
 TEST_F(TokenFileTest, WhatIsNoTokenIsRefused) {

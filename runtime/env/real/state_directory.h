@@ -4,10 +4,10 @@
 
 #include <string>
 
-namespace weir::app {
+namespace weir::env {
 
 /// Returns $XDG_STATE_HOME/weir, else ~/.local/state/weir; empty when there is no home either. Not
 /// made here.
 std::string StateDirectory();
 
-}  // namespace weir::app
+}  // namespace weir::env

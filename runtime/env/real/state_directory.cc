@@ -1,16 +1,21 @@
-#include "runtime/app/state_directory.h"
+#include "runtime/env/real/state_directory.h"
 
 #include <pwd.h>
 #include <unistd.h>
 
-#include "runtime/app/machine.h"
+#include <cstdlib>
 
-namespace weir::app {
+namespace weir::env {
 namespace {
+
+std::string Variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
 
 // Services may be started without HOME.
 std::string HomeDirectory() {
-  const std::string home = EnvironmentVariable("HOME");
+  const std::string home = Variable("HOME");
   if (!home.empty()) return home;
   const passwd* const entry = ::getpwuid(::geteuid());
   return entry == nullptr || entry->pw_dir == nullptr ? std::string() : entry->pw_dir;
@@ -19,11 +24,11 @@ std::string HomeDirectory() {
 }  // namespace
 
 std::string StateDirectory() {
-  const std::string state = EnvironmentVariable("XDG_STATE_HOME");
+  const std::string state = Variable("XDG_STATE_HOME");
   // What is not absolute is to be ignored (XDG base directory specification).
   if (state.starts_with('/')) return state + "/weir";
   const std::string home = HomeDirectory();
   return home.starts_with('/') ? home + "/.local/state/weir" : std::string();
 }
 
-}  // namespace weir::app
+}  // namespace weir::env
