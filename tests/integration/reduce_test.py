@@ -1,5 +1,6 @@
 """The example of weir/reduce.h as processes of their own: joined by a real master, with tokens and TLS, and killed."""
 import os
+import re
 import signal
 import subprocess
 import time
@@ -10,6 +11,7 @@ from weir_process import BINARY, ROOT, WeirTest, free_port, wait_for
 
 EXAMPLE = os.environ.get("WEIR_REDUCE_EXAMPLE",
                          os.path.join(ROOT, "build/release/runtime/reduce/example/weir_reduce_example"))
+BUILD = os.path.join(os.path.dirname(EXAMPLE), "../../..")
 DEATH_NOTICED_S = 10
 
 
@@ -94,6 +96,29 @@ class Reduce(WeirTest):
         _, error = member.communicate(timeout=90)
         self.assertEqual(member.returncode, 1)
         self.assertIn("UNAUTHENTICATED", error)
+
+    def test_a_program_elsewhere_links_what_is_installed(self):
+        prefix, source, program = self.path("installed"), self.path("program.cc"), self.path("program")
+        subprocess.run(["cmake", "--install", BUILD, "--prefix", prefix, "--component", "weir_reduce"], check=True,
+                       capture_output=True)
+        with open(os.path.join(ROOT, "runtime/reduce/example/gradient_sum.cc"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn('"runtime/reduce/reduce.h"', text)
+        self.write("program.cc", text.replace('"runtime/reduce/reduce.h"', "<weir/reduce.h>").encode())
+        flags = subprocess.run(["pkg-config", "--cflags", "--libs", "weir-reduce"], check=True, capture_output=True, text=True,
+                               env={**os.environ, "PKG_CONFIG_PATH": os.path.join(prefix, "lib/pkgconfig")}).stdout.split()
+        built = subprocess.run(["c++", "-o", program, source, *self.sanitizers(), *flags], capture_output=True, text=True)
+        self.assertEqual(built.returncode, 0, built.stderr[-2000:])
+        self.master()
+        wait_for(lambda: os.path.exists(self.path("state", "weir", "token")), 20, "the master's token")
+        self.assert_all_sum([self.begin(program, self.address, "3", str(rank)) for rank in range(3)])
+
+    @staticmethod
+    def sanitizers():
+        """What the build is linked with beside the libraries."""
+        with open(os.path.join(BUILD, "CMakeCache.txt"), encoding="utf-8") as file:
+            found = re.search(r"^WEIR_SANITIZE\w*:\w+=(.+)$", file.read(), re.MULTILINE)
+        return [f"-fsanitize={found[1].replace(';', ',')}"] if found else []
 
     @staticmethod
     def sockets_of(process):
