@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get("WEIR_LAB_BUILD", os.path.join(ROOT, "build/release"))
 NICE = -5
+LARGE_BYTES = 4 << 20  # beyond which a call takes so long that it is made less often
 MPICH_TRIES = 4  # its launcher dies now and then with SIGPIPE
 
 # Algorithms that can be forced, by what the libraries call them; "" is their own choice.
@@ -271,6 +272,8 @@ def measure(hosts, args, kinds, sizes, operations, rows):
                     if turn >= args.forced_repeats:
                         continue
                     calls = [c for c in calls if c["bytes"] >= 65536]
+                if turn >= args.large_repeats:
+                    calls = [c for c in calls if c["bytes"] <= LARGE_BYTES]
                 if not calls:
                     continue
                 begin = time.monotonic()
@@ -291,7 +294,8 @@ def measure(hosts, args, kinds, sizes, operations, rows):
                 rows.append({"p": hosts, "contender": contender, "kind": kind, "bytes": size, "operation": operation,
                              "median_s": statistics.median(r["s"] for r in runs), "seconds": [round(r["s"], 6) for r in runs],
                              "skew_s": round(statistics.median(r["skew_s"] for r in runs), 6),
-                             "predicted_s": runs[-1]["predicted_s"], "plan_s": runs[0]["plan_s"], "method": runs[-1]["method"]})
+                             # Each turn is a group of its own, which has measured its own network.
+                             "predicted_s": statistics.median(r["predicted_s"] for r in runs), "plan_s": runs[0]["plan_s"], "method": runs[-1]["method"]})
 
 
 def forced_contenders(kinds):

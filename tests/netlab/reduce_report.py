@@ -80,6 +80,17 @@ def missed(document):
     return sentences
 
 
+def conditions(document):
+    """What the figures were measured with: calls that count of each size, fewest first, and the machine's load."""
+    calls = {}
+    for row in document["rows"]:
+        calls.setdefault(row["bytes"], []).append(len(row["seconds"]))
+    counts = ", ".join(f"{size_text(size)}: {min(numbers)} to {max(numbers)}" for size, numbers in sorted(calls.items()))
+    loads = [value for pair in document["load_average"].values() for value in pair]
+    load = f"; load average {min(loads):g} to {max(loads):g} on {document['cores']} cores" if loads else ""
+    return f"Links of {document['rate_mbit']} Mbit/s; calls that count: {counts}{load}."
+
+
 def tables(document):
     lines = []
     last = None
@@ -105,6 +116,7 @@ def tables(document):
             if large:
                 lines.append(f"From {size_text(LARGE)} on, {operation}: {NAMES[library]} takes {statistics.median(large):.2f} times "
                              f"as long in the median ({large[0]:.2f} to {large[-1]:.2f}, {len(large)} cells).")
+    lines.append(conditions(document))
     off = sorted(abs(d) for d in deviations(document))
     if off:
         lines.append(f"Weir beside its prediction, from {size_text(SMALL)} on: median {100 * statistics.median(off):.0f} % off, "
