@@ -1,5 +1,7 @@
 #include "planner/instances/solvers/shared_fields.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "planner/tree/model/input_checks.h"
@@ -40,6 +42,30 @@ PortModel ReadPorts(InstanceFields& fields) {
       "ports", absl::StrCat("is \"", ports,
                             "\"; it must be half_duplex, full_duplex, overlap or latency_free")));
   return {};
+}
+
+std::vector<Cut> ReadRackCuts(InstanceFields& fields, std::int32_t num_machines) {
+  if (!fields.Has("rack")) return {};
+  const std::int64_t rack = fields.Integer("rack");
+  const std::int64_t channels = fields.IntegerOr("channels", 1);
+  fields.Note(fields.Locate(CheckCount("rack", rack, 1, kBuiltMachinesMax)));
+  fields.Note(fields.Locate(CheckCount("channels", channels, 1, kBuiltMachinesMax)));
+  if (!fields.status().ok()) return {};
+  const std::int64_t num_racks = (num_machines + rack - 1) / rack;
+  fields.Note(fields.Locate(CheckCount("racks", num_racks, 1, kRacksMax)));
+  if (!fields.status().ok() || num_racks < 2) return {};
+  std::vector<Cut> cuts;
+  for (std::int64_t r = 0; r < num_racks; ++r) {
+    std::vector<bool> inside(static_cast<std::size_t>(num_machines), false);
+    for (std::int64_t i = r * rack; i < std::min<std::int64_t>(num_machines, (r + 1) * rack); ++i)
+      inside[static_cast<std::size_t>(i)] = true;
+    std::vector<bool> outside = inside;
+    outside.flip();
+    const auto lanes = static_cast<std::int32_t>(channels);
+    cuts.push_back({absl::StrCat("rack ", r, " up"), inside, outside, lanes});
+    cuts.push_back({absl::StrCat("rack ", r, " down"), outside, inside, lanes});
+  }
+  return cuts;
 }
 
 std::vector<MachineIndex> ReadReceivers(InstanceFields& fields) {

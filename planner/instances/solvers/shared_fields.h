@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "planner/instances/solvers/instance_fields.h"
+#include "planner/plan/network_model.h"
 #include "planner/tree/model/schedule.h"
 #include "planner/tree/model/timed_tree.h"
 
@@ -13,6 +14,9 @@ namespace weir::planner::tree {
 
 /// Most machines of an instance whose messages are built, and of one of its segment lists.
 inline constexpr std::int64_t kBuiltMachinesMax = 1 << 20;
+
+/// Most racks of an instance.
+inline constexpr std::int64_t kRacksMax = 1024;
 
 /// d and c.
 ElementCosts ReadElementCosts(InstanceFields& fields);
@@ -29,6 +33,10 @@ std::vector<double> ReadSegments(InstanceFields& fields);
 /// "ports": "half_duplex", "full_duplex" (002), "overlap" (000; the default), or "latency_free"
 /// (001).
 PortModel ReadPorts(InstanceFields& fields);
+
+/// "rack" (machines of a rack; machine i stands in rack i / rack) and "channels" (default 1): a cut
+/// up and one down of so many channels for every rack; none without "rack", or with a single rack.
+std::vector<Cut> ReadRackCuts(InstanceFields& fields, std::int32_t num_machines);
 
 /// The list "child" of machines 2..n as receivers from 0; notes an error that names it.
 std::vector<MachineIndex> ReadReceivers(InstanceFields& fields);

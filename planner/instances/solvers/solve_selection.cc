@@ -28,6 +28,8 @@ absl::StatusOr<ReductionProblem> ReadProblem(InstanceFields& fields) {
   problem.ready_s = fields.NumbersIfAny("release");
   problem.max_transfers = fields.IntegerOr("K", kNoTransferLimit);
   problem.max_segments = fields.IntegerOr("max_segments", 1024);
+  problem.cuts = ReadRackCuts(fields, problem.num_machines);
+  problem.shares_cuts = fields.BooleanOr("shared", false);
   if (!fields.status().ok()) return fields.status();
   return problem;
 }
@@ -38,6 +40,7 @@ absl::StatusOr<Collective> OfChoice(const ReductionProblem& problem, ReductionCh
   collective.ports = problem.ports;
   collective.ready_s = problem.ready_s;
   collective.max_transfers = problem.max_transfers;
+  if (!problem.shares_cuts) collective.cuts = problem.cuts;
   // Whoever waits for all begins when the last element is ready.
   if (!problem.ready_s.empty() && absl::StartsWith(collective.reduction.method, "wait for all")) {
     const Seconds last_s = *std::max_element(problem.ready_s.begin(), problem.ready_s.end());

@@ -4,10 +4,12 @@
 #include "planner/instances/solvers/instance_solvers.h"
 #include "planner/instances/solvers/print_collective.h"
 #include "planner/instances/solvers/shared_fields.h"
+#include "planner/tree/hosts/racks.h"
 #include "planner/tree/model/input_checks.h"
 #include "planner/tree/model/tree_bounds.h"
 #include "planner/tree/segments/list_schedule.h"
 #include "planner/tree/segments/rabenseifner.h"
+#include "planner/tree/segments/rack_schedules.h"
 #include "planner/tree/segments/reduce_scatter.h"
 #include "planner/tree/segments/segment_sizes.h"
 #include "planner/tree/segments/tree_shapes.h"
@@ -77,6 +79,79 @@ absl::StatusOr<Collective> PlanReduceScatter(InstanceFields& fields) {
   return PlanParts(fields, ReduceScatterSchedule);
 }
 
+/// Fields of a reduction for machines in racks.
+struct RackFields {
+  NetworkModel network;
+  Racks racks;
+  LinkCosts costs;
+  PortModel ports;
+};
+
+absl::StatusOr<RackFields> ReadRackFields(InstanceFields& fields) {
+  RackFields read;
+  const std::int32_t p = ReadMachines(fields, "p");
+  (void)fields.Integer("rack");
+  read.costs = ReadLinkCosts(fields);
+  read.ports = ReadPorts(fields);
+  if (!fields.status().ok()) return fields.status();
+  read.network.num_workers = p;
+  read.network.cuts = ReadRackCuts(fields, p);
+  if (!fields.status().ok()) return fields.status();
+  read.racks = RacksOf(read.network, /*root=*/0);
+  return read;
+}
+
+template <typename Build>
+absl::StatusOr<Collective> PlanRacks(InstanceFields& fields, const Build& build) {
+  absl::StatusOr<RackFields> read = ReadRackFields(fields);
+  if (!read.ok()) return read.status();
+  absl::StatusOr<Schedule> schedule =
+      build(read->racks, RackCosts{read->costs, read->ports, read->network});
+  if (!fields.status().ok()) return fields.status();
+  if (!schedule.ok()) return schedule.status();
+  return Collective{*std::move(schedule), read->ports, {},
+                    kNoTransferLimit,     {},          std::move(read->network.cuts)};
+}
+
+absl::StatusOr<Collective> PlanRackTree(InstanceFields& fields) {
+  return PlanRacks(fields, [&](const Racks& racks, const RackCosts& costs) {
+    const std::string name = fields.TextOr("shape", "two_tree");
+    const std::vector<double> segments = ReadSegments(fields);
+    for (const auto& [shape_name, shape] : {std::pair{"binomial", RackShape::kBinomial},
+                                            {"pipeline", RackShape::kPipeline},
+                                            {"two_tree", RackShape::kTwoTree}}) {
+      if (name == shape_name) return RackTreeSchedule(racks, shape, segments, costs);
+    }
+    return absl::StatusOr<Schedule>(
+        fields.Error("shape", "must be binomial, pipeline or two_tree"));
+  });
+}
+
+/// "parts" of an element that is scattered.
+std::int32_t ReadParts(InstanceFields& fields) {
+  const std::int64_t parts = fields.IntegerOr("parts", 1);
+  fields.Note(fields.Locate(CheckCount("parts", parts, 1, kMessagesMax)));
+  return fields.status().ok() ? static_cast<std::int32_t>(parts) : 1;
+}
+
+absl::StatusOr<Collective> PlanNearFirst(InstanceFields& fields) {
+  return PlanRacks(fields, [&](const Racks& racks, const RackCosts& costs) {
+    const double units = fields.NumberOr("units", 1);
+    return NearFirstSchedule(racks, units, ReadParts(fields), costs);
+  });
+}
+
+absl::StatusOr<Collective> PlanRackRails(InstanceFields& fields) {
+  return PlanRacks(fields, [&](const Racks& racks, const RackCosts& costs) {
+    const double units = fields.NumberOr("units", 1);
+    const std::int64_t rails = fields.IntegerOr("rails", MostRails(racks));
+    fields.Note(fields.Locate(CheckCount("rails", rails, 1, MostRails(racks))));
+    const std::int32_t parts = ReadParts(fields);
+    if (!fields.status().ok()) return absl::StatusOr<Schedule>(fields.status());
+    return RackRailsSchedule(racks, units, static_cast<std::int32_t>(rails), parts, costs);
+  });
+}
+
 // Rounds of the closed forms of 002's table: before + per_segment * q.
 struct Rounds {
   double before = 0;
@@ -121,6 +196,9 @@ const std::vector<InstanceSolver>& StandardSolvers() {
       {"two_tree", nullptr, PlanTwoTree},
       {"rabenseifner", nullptr, PlanRabenseifner},
       {"reduce_scatter", nullptr, PlanReduceScatter},
+      {"rack_tree", nullptr, PlanRackTree},
+      {"near_first", nullptr, PlanNearFirst},
+      {"rack_rails", nullptr, PlanRackRails},
       {"best_uniform_formula", SolveUniformFormula, nullptr},
   };
   return solvers;

@@ -10,7 +10,7 @@
 #include "planner/job/key_weights.h"
 #include "planner/order/whole_bytes.h"
 #include "planner/tree/choice/schedule_forms.h"
-#include "planner/tree/write/message_runs.h"
+#include "planner/tree/hosts/message_runs.h"
 #include "planner/tree/write/tree_plan.h"
 
 namespace weir::planner {

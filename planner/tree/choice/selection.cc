@@ -1,15 +1,17 @@
 #include "planner/tree/choice/selection.h"
 
 #include <algorithm>
-#include <limits>
-#include <map>
 #include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "planner/tree/choice/best_count.h"
 #include "planner/tree/choice/operand_order.h"
+#include "planner/tree/choice/rack_candidates.h"
 #include "planner/tree/choice/schedule_forms.h"
+#include "planner/tree/hosts/host_times.h"
+#include "planner/tree/hosts/racks.h"
 #include "planner/tree/model/input_checks.h"
 #include "planner/tree/model/schedule_timing.h"
 #include "planner/tree/model/tree_bounds.h"
@@ -60,7 +62,10 @@ absl::Status CheckProblem(const ReductionProblem& problem) {
       return absl::InvalidArgumentError(
           absl::StrCat("slowdown is ", slowdown, "; it must be >= 1"));
   }
-  return absl::OkStatus();
+  if (problem.cuts.empty()) return absl::OkStatus();
+  if (!problem.ports.latency_holds_ports)
+    return absl::InvalidArgumentError("cuts are given, but latency holds no port");
+  return CheckNetwork(NetworkOfMachines(problem));
 }
 
 // Transfers that begin when others end do not count with them.
@@ -86,7 +91,9 @@ class Chooser {
   explicit Chooser(const ReductionProblem& problem)
       : problem_(problem),
         element_{problem.costs.alpha_s + problem.costs.beta_s_per_unit * problem.element_units,
-                 problem.costs.gamma_s_per_unit * problem.element_units} {}
+                 problem.costs.gamma_s_per_unit * problem.element_units},
+        network_(NetworkOfMachines(problem)),
+        racks_(RacksOf(network_, problem.root)) {}
 
   absl::StatusOr<ReductionChoice> Choose() {
     OfferAll();
@@ -107,6 +114,7 @@ class Chooser {
       AddLimited();
     } else {
       AddHomogeneous();
+      if (UnderCuts()) AddRacks();
       // Full duplex: segments may be on the way between all machines at once.
       if (problem_.max_transfers < problem_.num_machines) AddLimited();
     }
@@ -120,9 +128,36 @@ class Chooser {
     refused_.push_back({std::move(name), 1, 0, std::move(reason)});
   }
 
-  // Machine 0 of a built schedule is the root: exchange it with the wanted one.
+  bool UnderCuts() const { return !problem_.cuts.empty(); }
+
+  // Machine 0 of a built schedule is the root: exchange it with the wanted one. Under cuts machines
+  // that are near in the schedule are to be near in the network.
+  absl::StatusOr<Schedule> OnMachines(absl::StatusOr<Schedule> schedule,
+                                      bool rename_root = true) const {
+    if (!schedule.ok()) return schedule;
+    if (rename_root && UnderCuts() && problem_.commutative && problem_.slowdown.empty()) {
+      RenameMachines(RackOrder(racks_), *schedule);
+    } else if (rename_root && problem_.root != 0) {
+      std::vector<MachineIndex> name(static_cast<std::size_t>(problem_.num_machines));
+      std::iota(name.begin(), name.end(), 0);
+      std::swap(name[0], name[problem_.root]);
+      RenameMachines(name, *schedule);
+    }
+    if (!UnderCuts()) return schedule;
+    if (absl::Status status =
+            TimeUnderCuts(network_, problem_.ports, problem_.LanesEarly(), {}, {}, *schedule);
+        !status.ok()) {
+      return status;
+    }
+    return schedule;
+  }
+
   void Offer(const std::string& builder, absl::StatusOr<Schedule> schedule,
              bool rename_root = true) {
+    OfferTimed(builder, OnMachines(std::move(schedule), rename_root));
+  }
+
+  void OfferTimed(const std::string& builder, absl::StatusOr<Schedule> schedule) {
     if (!schedule.ok()) {
       Refuse(builder, std::string(schedule.status().message()));
       return;
@@ -132,12 +167,6 @@ class Chooser {
              absl::StrCat(schedule->method, " has ", most, " transfers at once; the limit is ",
                           problem_.max_transfers));
       return;
-    }
-    if (rename_root && problem_.root != 0) {
-      std::vector<MachineIndex> name(static_cast<std::size_t>(problem_.num_machines));
-      std::iota(name.begin(), name.end(), 0);
-      std::swap(name[0], name[problem_.root]);
-      RenameMachines(name, *schedule);
     }
     offered_.push_back({schedule->method, static_cast<std::int64_t>(schedule->segment_units.size()),
                         schedule->makespan_s, ""});
@@ -228,26 +257,21 @@ class Chooser {
     });
   }
 
-  // With overlap the best count depends on which of d and c is longer: try the powers of two, then
-  // the neighbours of the best at steps of an eighth.
+  // With overlap the best count depends on which of d and c is longer, under cuts on their lanes.
   template <typename Build>
   void AddBestCount(const std::string& name, const Build& build) {
-    std::map<std::int64_t, absl::StatusOr<Schedule>> built;
-    auto length_s = [&](std::int64_t q) {
-      auto [at, fresh] = built.try_emplace(q, absl::UnknownError(name));
-      if (fresh)
-        at->second = build(EqualSegments(problem_.element_units, static_cast<std::int32_t>(q)));
-      return at->second.ok() ? at->second->makespan_s : std::numeric_limits<double>::infinity();
-    };
-    std::int64_t best = 1;
-    for (std::int64_t q = 1; q <= SegmentLimit(); q *= 2) {
-      if (length_s(q) < length_s(best)) best = q;
+    OfferTimed(name, BestCount(SegmentLimit(), /*refines=*/true, /*gives_up=*/UnderCuts(),
+                               [&](std::int64_t q) {
+                                 return OnMachines(build(EqualSegments(
+                                     problem_.element_units, static_cast<std::int32_t>(q))));
+                               }));
+  }
+
+  void AddRacks() {
+    for (RackCandidate& candidate :
+         RackCandidates(problem_, network_, racks_, kCandidateMessagesMax)) {
+      OfferTimed(candidate.name, std::move(candidate.schedule));
     }
-    for (std::int64_t q : {best * 5 / 8, best * 3 / 4, best * 7 / 8, best * 9 / 8, best * 5 / 4,
-                           best * 3 / 2, best * 7 / 4, best + 1}) {
-      if (q >= 1 && q <= SegmentLimit() && length_s(q) < length_s(best)) best = q;
-    }
-    Offer(name, std::move(built.at(best)));
   }
 
   void AddRotatingCentres() {
@@ -391,8 +415,16 @@ class Chooser {
       Refuse("reversed greedy", std::string(tree.status().message()));
       return;
     }
-    Offer("reversed greedy", FromTree("reversed greedy", *tree, element_, problem_.element_units),
-          false);
+    Schedule schedule = FromTree("reversed greedy", *tree, element_, problem_.element_units);
+    if (UnderCuts()) {
+      if (absl::Status status = TimeUnderCuts(network_, problem_.ports, problem_.LanesEarly(), {},
+                                              problem_.ready_s, schedule);
+          !status.ok()) {
+        Refuse("reversed greedy", std::string(status.message()));
+        return;
+      }
+    }
+    OfferTimed("reversed greedy", std::move(schedule));
   }
 
   absl::StatusOr<ReductionChoice> Finish() {
@@ -416,6 +448,8 @@ class Chooser {
 
   const ReductionProblem& problem_;
   ElementCosts element_;
+  NetworkModel network_;
+  Racks racks_;
   Schedule best_;
   bool keeps_all_ = false;
   std::vector<Schedule> all_;
@@ -424,6 +458,14 @@ class Chooser {
 };
 
 }  // namespace
+
+NetworkModel NetworkOfMachines(const ReductionProblem& problem) {
+  NetworkModel network;
+  network.num_workers = problem.num_machines;
+  network.cuts = problem.cuts;
+  network.port_slowdown = problem.slowdown;
+  return network;
+}
 
 absl::StatusOr<ReductionChoice> ChooseReduction(const ReductionProblem& problem) {
   if (absl::Status status = CheckProblem(problem); !status.ok()) return status;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "planner/plan/network_model.h"
 #include "planner/tree/model/schedule.h"
 #include "planner/tree/speeds/earliest_possible.h"
 
@@ -32,7 +33,22 @@ struct ReductionProblem {
   std::int64_t max_transfers = kNoTransferLimit;
   /// Most segments that a candidate may use.
   std::int64_t max_segments = 1024;
+  /// Cuts between the machines (from and to have an entry each); empty = none. Then every candidate
+  /// is timed by the lanes of its messages (host_times.h), machines of a rack count as near, and
+  /// latency must hold the ports.
+  std::vector<Cut> cuts;
+  /// What crosses a cut shares its rate instead of waiting for lanes: latencies then overlap.
+  /// Reckoned as lanes that a message gives back a latency before it ends. The winner's plan must
+  /// not have the cuts: its times do not keep to their lanes.
+  bool shares_cuts = false;
+
+  /// By how much earlier than it ends a message gives its lanes back.
+  Seconds LanesEarly() const { return shares_cuts ? costs.alpha_s : 0; }
 };
+
+/// Returns the network of the problem's machines as far as lanes are concerned: cuts and slow
+/// ports.
+NetworkModel NetworkOfMachines(const ReductionProblem& problem);
 
 /// One way to reduce and what it takes, or why it does not apply.
 struct ReductionCandidate {
@@ -62,15 +78,19 @@ struct ReductionChoice {
 /// - order: one greedy tree by preorder, ordered pipeline, ordered two-tree (root at an end);
 /// - half duplex: greedy of 002 with searched segment count, Algorithm 1 where compute overlaps;
 /// - full duplex: Algorithm 1 or binomial, round-optimal, interleaved, Rabenseifner, reduce-scatter
-///   and gather, and rotating centres where latency holds no port.
+///   and gather, and rotating centres where latency holds no port;
+/// - cuts: all of these with the machines of a rack as neighbours, the best segment count by the
+///   times under the cuts, and those of rack_candidates.h.
 ///
 /// Segment counts come from the closed forms; the lengths compared are those of the built
 /// schedules.
 /// Errors: kInvalidArgument naming p, element_units, alpha, beta, gamma, root, slowdown[i],
-///   ready_s[i], K, max_segments; kFailedPrecondition when every candidate is refused, with the
-///   reasons.
-/// Thread-safety: pure. Time: O(p q) per candidate.
-/// Checked by: tests/unit/planner_tree/selection_test.cc (no cliffs for p = 2..33).
+///   ready_s[i], K, max_segments, cuts; kFailedPrecondition when every candidate is refused, with
+///   the reasons.
+/// Thread-safety: pure. Time: O(p q) per candidate; under cuts a log more, and the counts that are
+///   tried (0.65 s at p = 256, 4.4 s at 1024: planner_tree_bench).
+/// Checked by: tests/unit/planner_tree/selection_test.cc (no cliffs for p = 2..33),
+/// cut_choice_test.cc.
 absl::StatusOr<ReductionChoice> ChooseReduction(const ReductionProblem& problem);
 
 /// Returns the schedules of all candidates that apply, in the order of ChooseReduction's list: for

@@ -8,7 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/tree/choice/operand_order.h"
+#include "planner/tree/choice/schedule_forms.h"
+#include "planner/tree/hosts/host_times.h"
+#include "planner/tree/hosts/racks.h"
 #include "planner/tree/model/schedule_timing.h"
+#include "planner/tree/model/tree_bounds.h"
+#include "planner/tree/segments/rabenseifner.h"
+#include "planner/tree/segments/rack_schedules.h"
 
 namespace weir::planner::tree {
 namespace {
@@ -19,13 +25,19 @@ constexpr std::int64_t kSpreadingMessagesMax = 1 << 18;
 constexpr std::int32_t kRingParts[] = {1, 2, 4, 8, 16};
 
 /// Sets starts and the makespan: when the last machine has everything.
-void Time(const PortModel& ports, SpreadingSchedule& collective) {
+absl::Status Time(const ReductionProblem& problem, SpreadingSchedule& collective) {
+  if (!problem.cuts.empty()) {
+    return TimeUnderCuts(NetworkOfMachines(problem), problem.ports, problem.LanesEarly(),
+                         collective.spreads, {}, collective.schedule);
+  }
+  const PortModel& ports = problem.ports;
   TimeMessages(collective.schedule, ports);
   Seconds end_s = 0;
   for (const Seconds combined_s : CombineEnds(collective.schedule, ports)) {
     end_s = std::max(end_s, combined_s);
   }
   collective.schedule.makespan_s = end_s;
+  return absl::OkStatus();
 }
 
 /// Sorts the messages by start; ties keep their order.
@@ -47,7 +59,8 @@ void SortByStart(SpreadingSchedule& collective) {
 }
 
 /// The reduction backwards in time: who received, sends.
-SpreadingSchedule Reversed(const Schedule& reduction, const PortModel& ports) {
+absl::StatusOr<SpreadingSchedule> Reversed(const Schedule& reduction,
+                                           const ReductionProblem& problem) {
   SpreadingSchedule spread{reduction, std::vector<bool>(reduction.messages.size(), true), {}};
   for (Message& message : spread.schedule.messages) {
     std::swap(message.sender, message.receiver);
@@ -55,7 +68,7 @@ SpreadingSchedule Reversed(const Schedule& reduction, const PortModel& ports) {
     message.combine_s = 0;
   }
   SortByStart(spread);
-  Time(ports, spread);
+  if (absl::Status status = Time(problem, spread); !status.ok()) return status;
   return spread;
 }
 
@@ -76,8 +89,8 @@ std::vector<Seconds> CompleteAtRoot(const Schedule& reduction, const PortModel& 
 }
 
 /// Reduction, then the spread later by `shift_s`, in one list by start.
-SpreadingSchedule Joined(const Schedule& reduction, const SpreadingSchedule& spread,
-                         Seconds shift_s, const PortModel& ports) {
+absl::StatusOr<SpreadingSchedule> Joined(const Schedule& reduction, const SpreadingSchedule& spread,
+                                         Seconds shift_s, const ReductionProblem& problem) {
   SpreadingSchedule joined{reduction, std::vector<bool>(reduction.messages.size(), false), {}};
   for (Message message : spread.schedule.messages) {
     message.start_s += shift_s;
@@ -85,25 +98,30 @@ SpreadingSchedule Joined(const Schedule& reduction, const SpreadingSchedule& spr
     joined.spreads.push_back(true);
   }
   SortByStart(joined);
-  Time(ports, joined);
+  if (absl::Status status = Time(problem, joined); !status.ok()) return status;
   return joined;
 }
 
 /// Collects all-reduces of one problem and keeps the shortest.
 class AllReduceChooser {
  public:
-  explicit AllReduceChooser(const ReductionProblem& problem) : problem_(problem) {}
+  explicit AllReduceChooser(const ReductionProblem& problem) : problem_(problem) {
+    if (!problem.cuts.empty()) racks_ = RacksOf(NetworkOfMachines(problem), /*root=*/0);
+  }
 
   absl::StatusOr<SpreadingSchedule> Choose() {
     if (absl::Status status = AddThroughRoot(); !status.ok()) return status;
     const std::int64_t p = problem_.num_machines;
+    if (problem_.commutative && racks_.size() > 1) {
+      if (absl::Status status = AddNearFirst(); !status.ok()) return status;
+    }
     if (problem_.commutative && p > 1 && p * p <= kSpreadingMessagesMax) {
-      AddCirculant();
+      if (absl::Status status = AddCirculant(); !status.ok()) return status;
       for (const std::int32_t parts : kRingParts) {
         if (parts > 1 &&
             (p * parts > problem_.max_segments || 2 * p * (p - 1) * parts > kSpreadingMessagesMax))
           break;
-        AddRing(parts);
+        if (absl::Status status = AddRing(parts); !status.ok()) return status;
       }
     }
     std::stable_sort(candidates_.begin(), candidates_.end(),
@@ -132,7 +150,8 @@ class AllReduceChooser {
     const auto num_segments = reduce->schedule.segment_units.size();
     if (spread->schedule.segment_units.size() != num_segments || !problem_.commutative) {
       // A schedule keeps its makespan backwards whatever the order of its operands.
-      *spread = Reversed(reduce->schedule, problem_.ports);
+      spread = Reversed(reduce->schedule, problem_);
+      if (!spread.ok()) return spread.status();
     }
     const std::vector<Seconds> complete_s = CompleteAtRoot(reduce->schedule, problem_.ports);
     Seconds shift_s = 0;
@@ -145,9 +164,10 @@ class AllReduceChooser {
     }
     const std::string name = absl::StrCat(reduce->schedule.method, ", then back");
     for (const Seconds shift : {shift_s, reduce->schedule.makespan_s}) {
-      SpreadingSchedule joined = Joined(reduce->schedule, *spread, shift, problem_.ports);
-      joined.schedule.method = name;
-      Offer(std::move(joined));
+      absl::StatusOr<SpreadingSchedule> joined = Joined(reduce->schedule, *spread, shift, problem_);
+      if (!joined.ok()) return joined.status();
+      joined->schedule.method = name;
+      Offer(*std::move(joined));
     }
     return absl::OkStatus();
   }
@@ -159,7 +179,7 @@ class AllReduceChooser {
 
   // Traeff's reduce-scatter (reduce_scatter.h), and the same graph backwards: in round k machine r
   // gets from r + s what that one has, so that the widths double.
-  void AddCirculant() {
+  absl::Status AddCirculant() {
     const std::int32_t p = problem_.num_machines;
     SpreadingSchedule both;
     Schedule& schedule = both.schedule;
@@ -186,12 +206,11 @@ class AllReduceChooser {
       }
     }
     both.spreads.resize(schedule.messages.size(), true);
-    Time(problem_.ports, both);
-    Offer(std::move(both));
+    return OfferNearby(std::move(both));
   }
 
   // Machine r ends the first half with block r complete: block b starts at machine b + 1.
-  void AddRing(std::int32_t parts) {
+  absl::Status AddRing(std::int32_t parts) {
     const std::int32_t p = problem_.num_machines;
     SpreadingSchedule both;
     Schedule& schedule = both.schedule;
@@ -209,11 +228,56 @@ class AllReduceChooser {
         }
       }
     }
-    Time(problem_.ports, both);
+    return OfferNearby(std::move(both));
+  }
+
+  // Rabenseifner's exchange of halves, near machines first, and the same backwards, far machines
+  // first: what crosses between racks is an element over the machines of a rack.
+  absl::Status AddNearFirst() {
+    const std::int32_t p = problem_.num_machines;
+    const auto core = static_cast<std::int32_t>(std::int64_t{1} << FloorLog2(p));
+    if (core < 2 || std::int64_t{p} * core > kRackCellsMax ||
+        2 * std::int64_t{p} * (FloorLog2(p) + 3) > kSpreadingMessagesMax) {
+      return absl::OkStatus();
+    }
+    absl::StatusOr<Schedule> reduce =
+        RabenseifnerSchedule(p, problem_.element_units, problem_.costs, problem_.ports);
+    if (!reduce.ok()) return reduce.status();
+    SpreadingSchedule both;
+    both.schedule = *std::move(reduce);
+    std::vector<Message>& messages = both.schedule.messages;
+    // The gather is the end: core - 1 messages. The fold is the beginning: three a surplus machine.
+    messages.resize(messages.size() - static_cast<std::size_t>(core - 1));
+    both.spreads.assign(messages.size(), false);
+    for (std::size_t k = messages.size(); k-- > static_cast<std::size_t>(3 * (p - core));) {
+      const Message& halved = messages[k];
+      const std::int32_t begin = halved.segment_begin;
+      const std::int32_t end = halved.segment_end;
+      messages.push_back(MessageOf(both.schedule, halved.receiver, halved.sender, begin, end,
+                                   /*combines=*/false));
+    }
+    for (MachineIndex extra = core; extra < p; ++extra) {
+      messages.push_back(MessageOf(both.schedule, extra - core, extra, 0, core,
+                                   /*combines=*/false));
+    }
+    both.spreads.resize(messages.size(), true);
+    RenameMachines(NearFirstNames(racks_), both.schedule);
+    both.schedule.method = "rabenseifner, near first, and back";
+    if (absl::Status status = Time(problem_, both); !status.ok()) return status;
     Offer(std::move(both));
+    return absl::OkStatus();
+  }
+
+  // Machines that follow each other in the schedule are near in the network.
+  absl::Status OfferNearby(SpreadingSchedule both) {
+    if (!racks_.empty()) RenameMachines(RackOrder(racks_), both.schedule);
+    if (absl::Status status = Time(problem_, both); !status.ok()) return status;
+    Offer(std::move(both));
+    return absl::OkStatus();
   }
 
   const ReductionProblem& problem_;
+  Racks racks_;  // empty without cuts
   SpreadingSchedule best_;
   std::vector<ReductionCandidate> candidates_;
 };
@@ -223,11 +287,15 @@ class AllReduceChooser {
 absl::StatusOr<SpreadingSchedule> ChooseBroadcast(ReductionProblem problem) {
   problem.commutative = true;
   problem.costs.gamma_s_per_unit = 0;
-  absl::StatusOr<ReductionChoice> reduce = ChooseReduction(problem);
+  // What is sent backwards crosses the cuts the other way.
+  ReductionProblem backwards = problem;
+  for (Cut& cut : backwards.cuts) std::swap(cut.from, cut.to);
+  absl::StatusOr<ReductionChoice> reduce = ChooseReduction(backwards);
   if (!reduce.ok()) return reduce.status();
-  SpreadingSchedule spread = Reversed(reduce->schedule, problem.ports);
-  spread.schedule.method = absl::StrCat(reduce->schedule.method, ", reversed");
-  spread.candidates = std::move(reduce->candidates);
+  absl::StatusOr<SpreadingSchedule> spread = Reversed(reduce->schedule, problem);
+  if (!spread.ok()) return spread.status();
+  spread->schedule.method = absl::StrCat(reduce->schedule.method, ", reversed");
+  spread->candidates = std::move(reduce->candidates);
   return spread;
 }
 

@@ -33,7 +33,10 @@ absl::StatusOr<SpreadingSchedule> ChooseBroadcast(ReductionProblem problem);
 /// Chooses the shortest all-reduce:
 /// - reduction to a root, and a broadcast of each segment from there as soon as the ports allow;
 /// - where the operation commutes: reduce-scatter on a circulant graph and all-gather on its
-///   reverse; a ring of p or more segments, in parts that travel while others are combined.
+///   reverse; a ring of p or more segments, in parts that travel while others are combined;
+/// - under cuts also Rabenseifner's exchange near machines first and back far machines first
+///   (rack_schedules.h), and the others with the machines of a rack side by side. The reduction to
+///   a root is then often the hierarchical one, and goes back the same way.
 ///
 /// Bounds: a ring or circulant takes 2 (p - 1) / p beta units of each port, which is least.
 /// Errors: as ChooseReduction.

@@ -129,6 +129,7 @@ NetworkModel NetworkOfCollective(const Collective& collective, const LinkCosts& 
                                               static_cast<std::int32_t>(collective.max_transfers));
     network.cuts = limited.cuts;
   }
+  network.cuts.insert(network.cuts.end(), collective.cuts.begin(), collective.cuts.end());
   return network;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "planner/plan/network_model.h"
 #include "planner/plan/plan.h"
 #include "planner/tree/model/schedule.h"
 #include "planner/tree/speeds/broadcast.h"
@@ -31,6 +32,8 @@ struct Collective {
   std::int64_t max_transfers = kNoTransferLimit;
   /// Used when `spread.times` is not empty: other i is machine i + 1.
   Spread spread;
+  /// Cuts of the plan's network, beside the one of max_transfers; machine i is worker i.
+  std::vector<Cut> cuts = {};
 
   bool spreads() const { return !spread.times.empty(); }
 };

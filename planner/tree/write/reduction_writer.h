@@ -8,9 +8,9 @@
 
 #include "absl/types/span.h"
 #include "planner/plan/plan.h"
+#include "planner/tree/hosts/host_times.h"
+#include "planner/tree/hosts/message_runs.h"
 #include "planner/tree/model/schedule.h"
-#include "planner/tree/write/host_times.h"
-#include "planner/tree/write/message_runs.h"
 #include "planner/tree/write/tree_plan.h"
 
 namespace weir::planner::tree {

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "planner/order/transfer_orders.h"
 #include "planner/order/whole_bytes.h"
+#include "planner/tree/hosts/host_times.h"
+#include "planner/tree/hosts/message_runs.h"
 #include "planner/tree/model/input_checks.h"
-#include "planner/tree/write/host_times.h"
-#include "planner/tree/write/message_runs.h"
 #include "planner/tree/write/reduction_writer.h"
 
 namespace weir::planner::tree {

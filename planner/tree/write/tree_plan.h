@@ -8,9 +8,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "planner/plan/plan.h"
+#include "planner/tree/hosts/host_times.h"
 #include "planner/tree/model/schedule.h"
 #include "planner/tree/speeds/broadcast.h"
-#include "planner/tree/write/host_times.h"
 
 namespace weir::planner::tree {
 

@@ -1,16 +1,18 @@
 #include "tests/bench/simgrid/contenders.h"
 
-#include <bit>
+#include <algorithm>
 #include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "planner/plan/predict/predict.h"
-#include "planner/tree/choice/schedule_forms.h"
+#include "planner/tree/choice/best_count.h"
 #include "planner/tree/choice/selection.h"
+#include "planner/tree/hosts/racks.h"
 #include "planner/tree/segments/circulant.h"
 #include "planner/tree/segments/list_schedule.h"
 #include "planner/tree/segments/rabenseifner.h"
+#include "planner/tree/segments/rack_schedules.h"
 #include "planner/tree/segments/reduce_scatter.h"
 #include "planner/tree/segments/tree_shapes.h"
 #include "planner/tree/write/tree_plan.h"
@@ -53,41 +55,69 @@ using Build = std::function<absl::StatusOr<Schedule>(std::vector<double> units)>
 
 // More segments help until their start-ups cost more than they gain.
 absl::StatusOr<Schedule> BestPowerOfTwo(const Reduction& reduction, const Build& build) {
-  absl::StatusOr<Schedule> best = build({static_cast<double>(reduction.bytes)});
-  for (std::int32_t q = 2; best.ok() && q * reduction.tree.num_hosts() <= kMessagesMax; q *= 2) {
-    absl::StatusOr<Schedule> next =
-        build(tree::EqualSegments(static_cast<double>(reduction.bytes), q));
-    if (!next.ok()) return next;
-    if (next->makespan_s >= best->makespan_s) break;
-    best = std::move(next);
-  }
-  return best;
+  return tree::BestCount(kMessagesMax / reduction.tree.num_hosts(), /*refines=*/false,
+                         /*gives_up=*/true, [&](std::int64_t q) {
+                           return build(tree::EqualSegments(static_cast<double>(reduction.bytes),
+                                                            static_cast<std::int32_t>(q)));
+                         });
 }
 
-// Rabenseifner's rounds pair machines half of all apart first. With their numbers read backwards,
-// bit by bit, neighbours come first: most bytes then stay below a leaf.
-absl::StatusOr<Schedule> RabenseifnerNearFirst(const Reduction& reduction) {
-  const std::int32_t p = reduction.tree.num_hosts();
-  if (!std::has_single_bit(static_cast<std::uint32_t>(p))) {
-    return absl::InvalidArgumentError(absl::StrCat("p is ", p, "; it must be a power of 2"));
-  }
-  absl::StatusOr<Schedule> schedule = tree::RabenseifnerSchedule(
-      p, static_cast<double>(reduction.bytes), CostsOf(reduction), PortModel{});
-  if (!schedule.ok()) return schedule;
-  std::vector<tree::MachineIndex> name(planner::At(p));
-  for (std::int32_t i = 0; i < p; ++i) {
-    for (std::int32_t bit = 1; bit < p; bit *= 2) {
-      name[planner::At(i)] = 2 * name[planner::At(i)] + ((i & bit) != 0 ? 1 : 0);
-    }
-  }
-  tree::RenameMachines(name, *schedule);
-  schedule->method = "rabenseifner, near first";
-  return schedule;
+// The racks are the leaves of the tree.
+tree::Racks RacksOfTree(const Reduction& reduction) {
+  return tree::RacksOf(NetworkOfTree(reduction.tree, true), 0);
+}
+
+// Without lanes what crosses shares the cut: see ReductionProblem::shares_cuts.
+planner::Seconds LanesEarly(const Reduction& reduction, bool with_cuts) {
+  return with_cuts ? 0 : CostsOf(reduction).alpha_s;
+}
+
+absl::StatusOr<Schedule> RackTree(const Reduction& reduction, tree::RackShape shape,
+                                  bool with_cuts) {
+  const planner::NetworkModel network = NetworkOfTree(reduction.tree, true);
+  const tree::Racks racks = RacksOfTree(reduction);
+  return BestPowerOfTwo(reduction, [&](std::vector<double> units) {
+    return tree::RackTreeSchedule(
+        racks, shape, std::move(units),
+        {CostsOf(reduction), PortModel{}, network, LanesEarly(reduction, with_cuts)});
+  });
+}
+
+// `build` takes racks, costs and a number of parts.
+template <typename InParts>
+absl::StatusOr<Schedule> BestParts(const Reduction& reduction, bool with_cuts,
+                                   const InParts& build) {
+  const planner::NetworkModel network = NetworkOfTree(reduction.tree, true);
+  const tree::Racks racks = RacksOfTree(reduction);
+  const tree::RackCosts costs{CostsOf(reduction), PortModel{}, network,
+                              LanesEarly(reduction, with_cuts)};
+  return tree::BestCount(16, /*refines=*/false, /*gives_up=*/true, [&](std::int64_t parts) {
+    return build(racks, costs, static_cast<std::int32_t>(parts));
+  });
+}
+
+absl::StatusOr<Schedule> NearFirst(const Reduction& reduction, bool with_cuts) {
+  return BestParts(reduction, with_cuts,
+                   [&](const tree::Racks& racks, const tree::RackCosts& costs, std::int32_t parts) {
+                     return tree::NearFirstSchedule(racks, static_cast<double>(reduction.bytes),
+                                                    parts, costs);
+                   });
+}
+
+// As many rails as a rack allows, or as it has uplinks.
+absl::StatusOr<Schedule> Rails(const Reduction& reduction, bool all, bool with_cuts) {
+  return BestParts(reduction, with_cuts,
+                   [&](const tree::Racks& racks, const tree::RackCosts& costs, std::int32_t parts) {
+                     const std::int32_t rails =
+                         all ? tree::MostRails(racks) : std::max(1, reduction.tree.uplinks);
+                     return tree::RackRailsSchedule(racks, static_cast<double>(reduction.bytes),
+                                                    rails, parts, costs);
+                   });
 }
 
 struct NamedFamily {
   const char* name;
-  std::function<absl::StatusOr<Schedule>(const Reduction&)> build;
+  std::function<absl::StatusOr<Schedule>(const Reduction&, bool with_cuts)> build;
 };
 
 Build OfTrees(const char* name, std::vector<tree::Receivers> trees, const LinkCosts& costs) {
@@ -99,43 +129,52 @@ Build OfTrees(const char* name, std::vector<tree::Receivers> trees, const LinkCo
 const std::vector<NamedFamily>& Families() {
   static const auto* const families = new std::vector<NamedFamily>{
       {"binomial",
-       [](const Reduction& r) {
+       [](const Reduction& r, bool) {
          return OfTrees("binomial", {tree::BinomialShape(r.tree.num_hosts())},
                         CostsOf(r))({static_cast<double>(r.bytes)});
        }},
       {"binary",
-       [](const Reduction& r) {
+       [](const Reduction& r, bool) {
          return BestPowerOfTwo(
              r, OfTrees("binary", {tree::BinaryShape(r.tree.num_hosts())}, CostsOf(r)));
        }},
       {"two-tree",
-       [](const Reduction& r) {
+       [](const Reduction& r, bool) {
          auto [first, second] = tree::TwoTreeShapes(r.tree.num_hosts());
          return BestPowerOfTwo(r, OfTrees("two-tree", {first, second}, CostsOf(r)));
        }},
       {"pipeline",
-       [](const Reduction& r) {
+       [](const Reduction& r, bool) {
          return BestPowerOfTwo(
              r, OfTrees("pipeline", {tree::PipelineShape(r.tree.num_hosts())}, CostsOf(r)));
        }},
       {"round-optimal",
-       [](const Reduction& r) {
+       [](const Reduction& r, bool) {
          return BestPowerOfTwo(r, [&r](std::vector<double> units) {
            return tree::CirculantSchedule(r.tree.num_hosts(), std::move(units), CostsOf(r),
                                           PortModel{});
          });
        }},
       {"rabenseifner",
-       [](const Reduction& r) {
+       [](const Reduction& r, bool) {
          return tree::RabenseifnerSchedule(r.tree.num_hosts(), static_cast<double>(r.bytes),
                                            CostsOf(r), PortModel{});
        }},
-      {"rabenseifner, near first", [](const Reduction& r) { return RabenseifnerNearFirst(r); }},
+      {"rabenseifner, near first", NearFirst},
       {"reduce-scatter and gather",
-       [](const Reduction& r) {
+       [](const Reduction& r, bool) {
          return tree::ReduceScatterSchedule(r.tree.num_hosts(), static_cast<double>(r.bytes),
                                             CostsOf(r), PortModel{});
        }},
+      {"rack binomial",
+       [](const Reduction& r, bool cuts) { return RackTree(r, tree::RackShape::kBinomial, cuts); }},
+      {"rack pipeline",
+       [](const Reduction& r, bool cuts) { return RackTree(r, tree::RackShape::kPipeline, cuts); }},
+      {"rack two-tree",
+       [](const Reduction& r, bool cuts) { return RackTree(r, tree::RackShape::kTwoTree, cuts); }},
+      {"rack rails", [](const Reduction& r, bool cuts) { return Rails(r, true, cuts); }},
+      {"rack rails, one an uplink",
+       [](const Reduction& r, bool cuts) { return Rails(r, false, cuts); }},
   };
   return *families;
 }
@@ -148,11 +187,13 @@ std::vector<std::string> FamilyNames() {
   return names;
 }
 
-absl::StatusOr<Contender> Chosen(const Reduction& reduction, bool with_cuts) {
+absl::StatusOr<Contender> Chosen(const Reduction& reduction, bool knows_cuts, bool with_cuts) {
   tree::ReductionProblem problem;
   problem.num_machines = reduction.tree.num_hosts();
   problem.element_units = static_cast<double>(reduction.bytes);
   problem.costs = CostsOf(reduction);
+  if (knows_cuts) problem.cuts = NetworkOfTree(reduction.tree, true).cuts;
+  problem.shares_cuts = !with_cuts;
   absl::StatusOr<tree::ReductionChoice> choice = tree::ChooseReduction(problem);
   if (!choice.ok()) return choice.status();
   return PlanOf(choice->schedule, reduction, with_cuts);
@@ -162,7 +203,7 @@ absl::StatusOr<Contender> Family(const std::string& name, const Reduction& reduc
                                  bool with_cuts) {
   for (const NamedFamily& family : Families()) {
     if (family.name != name) continue;
-    absl::StatusOr<Schedule> schedule = family.build(reduction);
+    absl::StatusOr<Schedule> schedule = family.build(reduction, with_cuts);
     if (!schedule.ok()) return schedule.status();
     return PlanOf(*schedule, reduction, with_cuts);
   }

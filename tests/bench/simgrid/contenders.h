@@ -18,7 +18,7 @@ struct Contender {
   std::string name;
   std::int64_t num_segments = 1;
   planner::Plan plan;
-  /// Predict of the plan, and what ChooseReduction took it for on machines without cuts.
+  /// Predict of the plan, and what ChooseReduction took it for.
   planner::Seconds predicted_s = 0;
   planner::Seconds scheduled_s = 0;
 };
@@ -34,13 +34,14 @@ struct Reduction {
 /// Names of the fixed families, in the order in which they are judged.
 std::vector<std::string> FamilyNames();
 
-/// Returns the winner of ChooseReduction. `with_cuts`: the plan's network has the cuts of the tree,
-/// so that the transfers are ordered on their lanes; the choice itself knows none.
+/// Returns the winner of ChooseReduction. `knows_cuts`: the choice is given the cuts of the tree.
+/// `with_cuts`: the plan's network has them, so that the transfers are ordered on their lanes.
 /// Errors: those of ChooseReduction and ReductionPlan.
-absl::StatusOr<Contender> Chosen(const Reduction& reduction, bool with_cuts);
+absl::StatusOr<Contender> Chosen(const Reduction& reduction, bool knows_cuts, bool with_cuts);
 
-/// Returns the family's schedule with the first number of segments (a power of two) that twice as
-/// many do not shorten, without cuts. Errors: kNotFound for another name; those of the builders.
+/// Returns the family's schedule with its best power of two of segments or parts, by its times
+/// without cuts; those for racks (rack_schedules.h) by their times under the cuts.
+/// Errors: kNotFound for another name; those of the builders.
 absl::StatusOr<Contender> Family(const std::string& name, const Reduction& reduction,
                                  bool with_cuts);
 

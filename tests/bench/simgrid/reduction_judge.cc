@@ -5,7 +5,8 @@
 // reduction_judge --hosts P --bytes N [--combine SECONDS_PER_BYTE] [--crossbar] (--schedule NAME
 // [--cuts] | --mpi SELECTOR [--allreduce])
 //
-// NAME is chosen (ChooseReduction's winner) or a family; SELECTOR one of SimGrid's: ompi, mpich,
+// NAME is chosen (ChooseReduction's winner under the tree's cuts), chosen blind (its winner without
+// them) or a family; SELECTOR one of SimGrid's: ompi, mpich,
 // ...
 
 #include <cstdio>
@@ -92,12 +93,16 @@ int Judge(const Options& options) {
     line["simgrid_s"] = *time_s;
   } else {
     const Reduction reduction{*tree, options.bytes, options.combine_seconds_per_byte};
-    absl::StatusOr<Contender> contender = options.schedule == "chosen"
-                                              ? Chosen(reduction, options.cuts)
-                                              : Family(options.schedule, reduction, options.cuts);
+    const bool blind = options.schedule == "chosen blind";
+    const std::clock_t begin = std::clock();
+    absl::StatusOr<Contender> contender =
+        blind || options.schedule == "chosen"
+            ? Chosen(reduction, /*knows_cuts=*/!blind, options.cuts)
+            : Family(options.schedule, reduction, options.cuts);
     if (!contender.ok()) return Fail(contender.status());
     line["schedule"] = options.schedule;
     line["cuts"] = options.cuts;
+    line["plan_cpu_s"] = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     line["method"] = contender->name;
     line["segments"] = contender->num_segments;
     line["transfers"] = contender->plan.transfers.size();

@@ -40,7 +40,7 @@ TEST(SimgridReplay, CrossbarTakesThePredictedTime) {
   for (const planner::Bytes bytes : {4096, 1'048'576}) {
     for (const double combine : {1e-10, 8e-10}) {
       const Reduction reduction{Crossbar(kHosts), bytes, combine};
-      ExpectPredicted(Chosen(reduction, false));
+      ExpectPredicted(Chosen(reduction, false, false));
       for (const std::string& name : FamilyNames()) ExpectPredicted(Family(name, reduction, false));
     }
   }
@@ -48,7 +48,7 @@ TEST(SimgridReplay, CrossbarTakesThePredictedTime) {
 
 TEST(SimgridReplay, WhatItCannotReplayIsRefused) {
   absl::StatusOr<Contender> contender =
-      Chosen(Reduction{Crossbar(kHosts), 1'048'576, 1e-10}, false);
+      Chosen(Reduction{Crossbar(kHosts), 1'048'576, 1e-10}, false, false);
   ASSERT_TRUE(contender.ok()) << contender.status();
   planner::Plan late = contender->plan;
   late.steps.front().release_s = 1;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/tree/choice/selection.h"
 #include "planner/tree/segments/circulant.h"
 #include "planner/tree/segments/segmented_evaluation.h"
 #include "planner/tree/segments/segmented_exact.h"
@@ -62,6 +63,27 @@ void Homogeneous() {
   });
   Report("implicit receiver query, n = 1e12", 1e6 * query_s / kQueries, "us", 2);
   if (sum == 0) ++failures;
+}
+
+// Racks as many as machines in a rack, a quarter of the links up: the fat tree of
+// tests/bench/simgrid.
+void UnderCuts() {
+  for (const std::int32_t side : {16, 32, 64}) {
+    ReductionProblem problem;
+    problem.num_machines = side * side;
+    problem.element_units = 1 << 20;
+    problem.costs = {4e-5, 8e-10, 1e-10};
+    for (std::int32_t rack = 0; rack < side; ++rack) {
+      std::vector<bool> inside(static_cast<std::size_t>(side * side), false);
+      std::fill_n(inside.begin() + rack * side, side, true);
+      std::vector<bool> outside = inside;
+      outside.flip();
+      problem.cuts.push_back({"up", inside, outside, side / 4});
+      problem.cuts.push_back({"down", outside, inside, side / 4});
+    }
+    Report("choice under cuts, p = " + std::to_string(side * side),
+           BestSeconds([&] { (void)ChooseReduction(problem); }, 1), "s", 60);
+  }
 }
 
 void Segmented() {
@@ -174,6 +196,7 @@ void Releases() {
 }  // namespace weir::planner::tree
 
 int main() {
+  weir::planner::tree::UnderCuts();
   weir::planner::tree::Homogeneous();
   weir::planner::tree::Segmented();
   weir::planner::tree::Heterogeneous();

@@ -1,4 +1,4 @@
-#include "planner/tree/write/message_runs.h"
+#include "planner/tree/hosts/message_runs.h"
 
 #include <algorithm>
 #include <utility>
@@ -27,8 +27,10 @@ void Extend(std::vector<SegmentRun>& runs, std::int32_t maker, std::int32_t segm
 
 class RunFollower {
  public:
-  explicit RunFollower(const Schedule& schedule)
-      : schedule_(schedule), q_(static_cast<std::int32_t>(schedule.segment_units.size())) {}
+  RunFollower(const Schedule& schedule, const std::vector<bool>& spreads)
+      : schedule_(schedule),
+        spreads_(spreads),
+        q_(static_cast<std::int32_t>(schedule.segment_units.size())) {}
 
   absl::StatusOr<RunList> Follow() {
     if (absl::Status status = CheckMachines(); !status.ok()) return status;
@@ -39,7 +41,7 @@ class RunFollower {
     for (std::size_t k = 0; k < schedule_.messages.size(); ++k) {
       if (absl::Status status = FollowOne(k); !status.ok()) return status;
     }
-    for (std::int32_t j = 0; j < q_; ++j) {
+    for (std::int32_t j = 0; j < q_ && spreads_.empty(); ++j) {
       const Holding& result = At(schedule_.root, j);
       if (result.num_operands != schedule_.num_machines) {
         return absl::InvalidArgumentError(absl::StrCat(
@@ -92,6 +94,11 @@ class RunFollower {
                                                        message.sender, ", which does not hold it"));
       }
       Extend(runs.sent, sent.maker, segment, false);
+      if (!spreads_.empty() && spreads_[k]) {
+        held = sent;
+        held.maker = static_cast<std::int32_t>(k);
+        continue;
+      }
       if (held.num_operands > 0) {
         Extend(runs.held, held.maker, segment, held.lowest_operand < sent.lowest_operand);
       }
@@ -106,6 +113,7 @@ class RunFollower {
   }
 
   const Schedule& schedule_;
+  const std::vector<bool>& spreads_;
   std::int32_t q_;
   std::vector<Holding> holds_;
   RunList list_;
@@ -113,8 +121,8 @@ class RunFollower {
 
 }  // namespace
 
-absl::StatusOr<RunList> FollowRuns(const Schedule& schedule) {
-  return RunFollower(schedule).Follow();
+absl::StatusOr<RunList> FollowRuns(const Schedule& schedule, const std::vector<bool>& spreads) {
+  return RunFollower(schedule, spreads).Follow();
 }
 
 }  // namespace weir::planner::tree

@@ -5,10 +5,11 @@
 
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "planner/plan/network_model.h"
+#include "planner/tree/hosts/message_runs.h"
 #include "planner/tree/model/schedule.h"
-#include "planner/tree/write/message_runs.h"
 
 namespace weir::planner::tree {
 
@@ -19,6 +20,8 @@ struct ReductionHosts {
   std::vector<double> combine_slowdown;
   std::vector<Seconds> ready_s;
   PortModel ports;
+  /// By how much earlier than it ends a message gives its lanes back (LaneClock).
+  Seconds lanes_early_s = 0;
 
   Seconds ReadyAt(MachineIndex machine) const {
     return ready_s.empty() ? 0 : ready_s[static_cast<std::size_t>(machine)];
@@ -51,5 +54,15 @@ struct MessageTimes {
 std::vector<MessageTimes> TimeOnHosts(const Schedule& schedule, const RunList& runs,
                                       absl::Span<const Seconds> transfer_s,
                                       const ReductionHosts& hosts);
+
+/// Sets starts and makespan to those of TimeOnHosts, machine i being worker i. The makespan is when
+/// the root has combined its last message, or, where some message `spreads` (FollowRuns), when
+/// every machine has its last. Symbols: lanes_early_s as in ReductionHosts. Requires: CheckNetwork
+/// is OK; num_workers is num_machines; latency holds the ports. Errors: those of FollowRuns.
+/// Thread-safety: pure. Time: as TimeOnHosts. Checked by:
+/// tests/unit/planner_tree/cut_choice_test.cc.
+absl::Status TimeUnderCuts(const NetworkModel& network, PortModel ports, Seconds lanes_early_s,
+                           const std::vector<bool>& spreads, const std::vector<Seconds>& ready_s,
+                           Schedule& schedule);
 
 }  // namespace weir::planner::tree

@@ -41,10 +41,13 @@ struct RunList {
 ///
 /// Model: machine i holds operand i; of two partials the one with the lower operand stands left,
 ///   which is their order wherever the schedule keeps it (CheckOrderPreserved).
+/// Symbols: spreads = true where a message copies what its sender keeps, one entry a message; empty
+/// =
+///   a reduction, where none does. With copies the results stay empty.
 /// Errors: kInvalidArgument naming the message, when a machine or segment does not exist, a machine
-///   sends what it does not hold, or the root lacks operands at the end.
+///   sends what it does not hold, or the root of a reduction lacks operands at the end.
 /// Thread-safety: pure. Time: O(messages * segments per message).
 /// Checked by: tests/unit/planner_tree/tree_plan_test.cc, family_plans_test.cc.
-absl::StatusOr<RunList> FollowRuns(const Schedule& schedule);
+absl::StatusOr<RunList> FollowRuns(const Schedule& schedule, const std::vector<bool>& spreads = {});
 
 }  // namespace weir::planner::tree

@@ -1,15 +1,13 @@
-#include "planner/tree/write/host_times.h"
+#include "planner/tree/hosts/host_times.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <iterator>
 #include <numeric>
 #include <queue>
-#include <set>
 #include <utility>
 
-#include "planner/plan/cut_lanes.h"
+#include "planner/tree/hosts/lane_clock.h"
 #include "planner/tree/model/schedule_timing.h"
 
 namespace weir::planner::tree {
@@ -18,47 +16,6 @@ namespace {
 
 // Times of one schedule that differ by less than this part of it are the same.
 constexpr double kSameTime = 1e-9;
-
-/// When the lanes of every cut fall free.
-class LaneClock {
- public:
-  explicit LaneClock(const NetworkModel& network)
-      : network_(network), lanes_(network), free_at_(network.cuts.size()) {}
-
-  Seconds EarliestStart(WorkerIndex sender, WorkerIndex receiver, Seconds start_s) const {
-    const std::int64_t taken = lanes_.Taken(sender, receiver);
-    for (std::size_t cut = 0; cut < free_at_.size(); ++cut) {
-      if (!network_.cuts[cut].Crosses(sender, receiver)) continue;
-      const std::multiset<Seconds>& free_at = free_at_[cut];
-      const std::int64_t unused =
-          lanes_.Of(network_.cuts[cut]) - static_cast<std::int64_t>(free_at.size());
-      if (unused >= taken) continue;
-      start_s = std::max(start_s, *std::next(free_at.begin(), taken - unused - 1));
-    }
-    return start_s;
-  }
-
-  void Place(WorkerIndex sender, WorkerIndex receiver, Seconds start_s, Seconds until_s) {
-    const std::int32_t taken = lanes_.Taken(sender, receiver);
-    for (std::size_t cut = 0; cut < free_at_.size(); ++cut) {
-      if (!network_.cuts[cut].Crosses(sender, receiver)) continue;
-      std::multiset<Seconds>& free_at = free_at_[cut];
-      const std::int64_t lanes = lanes_.Of(network_.cuts[cut]);
-      for (std::int32_t i = 0; i < taken; ++i) {
-        const bool all_used = static_cast<std::int64_t>(free_at.size()) + taken - i > lanes;
-        if (!free_at.empty() && (all_used || *free_at.begin() <= start_s)) {
-          free_at.erase(free_at.begin());
-        }
-      }
-      for (std::int32_t i = 0; i < taken; ++i) free_at.insert(until_s);
-    }
-  }
-
- private:
-  const NetworkModel& network_;
-  CutLanes lanes_;
-  std::vector<std::multiset<Seconds>> free_at_;  // by cut: the lanes used so far
-};
 
 /// Which messages can be placed only after which: those before them on their ports, and the makers
 /// of what they carry.
@@ -114,7 +71,7 @@ class HostClock {
         hosts_(hosts),
         ports_(schedule.num_machines, static_cast<std::int32_t>(schedule.segment_units.size()),
                hosts.ports, hosts.ready_s, hosts.ports.full_duplex && hosts.ports.overlaps_compute),
-        lanes_(hosts.network),
+        lanes_(hosts.network, hosts.lanes_early_s),
         messages_(schedule.messages),
         times_(schedule.messages.size()) {
     for (std::size_t k = 0; k < messages_.size(); ++k) {
@@ -156,7 +113,7 @@ class HostClock {
     std::stable_sort(by_start.begin(), by_start.end(), [&](std::size_t a, std::size_t b) {
       return messages_[a].start_s < messages_[b].start_s;
     });
-    LaneClock lanes(hosts_.network);
+    LaneClock lanes(hosts_.network, hosts_.lanes_early_s);
     for (const std::size_t k : by_start) {
       const Message& message = messages_[k];
       const WorkerIndex from = Worker(message.sender);
@@ -167,7 +124,7 @@ class HostClock {
     return true;
   }
 
-  Seconds EarliestStart(std::size_t k) const {
+  Seconds EarliestStart(std::size_t k) {
     const Message& message = messages_[k];
     // A lane may fall free when a machine combines: both have to agree.
     Seconds start_s = ports_.EarliestStart(message);
@@ -237,6 +194,29 @@ std::vector<MessageTimes> TimeOnHosts(const Schedule& schedule, const RunList& r
                                       absl::Span<const Seconds> transfer_s,
                                       const ReductionHosts& hosts) {
   return HostClock(schedule, runs, transfer_s, hosts).Times();
+}
+
+absl::Status TimeUnderCuts(const NetworkModel& network, PortModel ports, Seconds lanes_early_s,
+                           const std::vector<bool>& spreads, const std::vector<Seconds>& ready_s,
+                           Schedule& schedule) {
+  const absl::StatusOr<RunList> runs = FollowRuns(schedule, spreads);
+  if (!runs.ok()) return runs.status();
+  std::vector<Seconds> transfer_s;
+  for (const Message& message : schedule.messages) {
+    transfer_s.push_back(message.flight_s + message.port_s);
+  }
+  ReductionHosts hosts{network, {}, {}, ready_s, ports, lanes_early_s};
+  hosts.workers.resize(static_cast<std::size_t>(schedule.num_machines));
+  std::iota(hosts.workers.begin(), hosts.workers.end(), 0);
+  const std::vector<MessageTimes> times = TimeOnHosts(schedule, *runs, transfer_s, hosts);
+  schedule.makespan_s = ready_s.empty() ? 0 : hosts.ReadyAt(schedule.root);
+  for (std::size_t k = 0; k < times.size(); ++k) {
+    schedule.messages[k].start_s = times[k].start_s;
+    if (!spreads.empty() || schedule.messages[k].receiver == schedule.root) {
+      schedule.makespan_s = std::max(schedule.makespan_s, times[k].EndAt());
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace weir::planner::tree
