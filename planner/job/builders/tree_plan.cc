@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,6 +29,9 @@ namespace {
 constexpr Seconds kTreeSecondsPerMessage = 2e-5;
 // Messages of one tree; more segments cost more grants than they can win.
 constexpr std::int64_t kTreeMessagesMax = 2048;
+// Machines up to which trees are chosen under cuts too, and what one such choice costs a machine.
+constexpr std::int32_t kRackMachinesMax = 64;
+constexpr Seconds kRackSecondsPerMachine = 1e-3;
 // What all plans of a job may cost together, counted.
 constexpr Seconds kTreePlanningMax = 0.2;
 
@@ -36,6 +40,7 @@ constexpr Seconds kTreePlanningMax = 0.2;
 struct TreeWay {
   std::string method;  // empty: the first that is offered
   std::int64_t segments_max = 1;
+  bool by_racks = false;  // chosen under the network's cuts
   bool one_root_between = false;
 };
 
@@ -102,6 +107,22 @@ std::int64_t TransfersAtOnce(const NetworkModel& network) {
   return most;
 }
 
+/// Cuts that some of the workers cross and others do not, by the workers' places in `workers`.
+std::vector<Cut> CutsAmong(const NetworkModel& network, const std::vector<WorkerIndex>& workers) {
+  std::vector<Cut> among;
+  for (const Cut& cut : network.cuts) {
+    Cut here;
+    here.name = cut.name;
+    here.channels = cut.channels;
+    for (const WorkerIndex worker : workers) {
+      here.from.push_back(cut.from[static_cast<std::size_t>(worker)]);
+      here.to.push_back(cut.to[static_cast<std::size_t>(worker)]);
+    }
+    if (here.from != here.to) among.push_back(std::move(here));
+  }
+  return among;
+}
+
 /// Machine of the fastest worker; at an end where operands keep their order.
 tree::MachineIndex RootOf(const TreeElements& elements, const ClusterProfile& cluster,
                           bool commutative) {
@@ -132,10 +153,12 @@ std::int64_t SegmentsWorthAGrant(const JobShape& shape, const ClusterProfile& cl
 }
 
 /// Every schedule for what one root of the layer gets, of at most `segments_max` segments where the
-/// family leaves that open.
+/// family leaves that open. `by_racks`: those chosen and timed under the network's cuts, none where
+/// no cut divides the workers; else those that know no cuts but a limit for all.
 std::vector<tree::Schedule> SchedulesOf(const JobShape& shape, const ClusterProfile& cluster,
                                         const Plan& plan, const TreeElements& elements,
-                                        std::int32_t num_reducers, std::int64_t segments_max) {
+                                        std::int32_t num_reducers, std::int64_t segments_max,
+                                        bool by_racks) {
   const LayerShape& layer = shape.layers[elements.layer];
   const NetworkModel& network = cluster.network;
   const double pacing = network.pacing_fraction > 0 ? network.pacing_fraction : 1;
@@ -164,6 +187,12 @@ std::vector<tree::Schedule> SchedulesOf(const JobShape& shape, const ClusterProf
       schedules.push_back(std::move(schedule));
     }
   };
+  if (by_racks) {
+    problem.cuts = CutsAmong(network, elements.workers);
+    problem.ready_s.clear();
+    if (problem.num_machines <= kRackMachinesMax && !problem.cuts.empty()) add();
+    return schedules;
+  }
   add();
   if (!network.port_slowdown.empty() && problem.num_machines > 1) {
     problem.ready_s.clear();
@@ -197,10 +226,18 @@ class TreePlanner {
     (void)Build(mappers, {});
     collect_ = false;
     if (offered_.empty()) return {TreeWay{}};  // Build says why nothing applies
-    std::set<std::pair<std::string, std::int64_t>> seen;
+    std::set<std::tuple<bool, std::string, std::int64_t>> seen;
+    std::vector<TreeWay> of_kind[2];
     for (const Offered& offered : offered_) {
-      if (!seen.insert({offered.method, offered.segments}).second) continue;
-      ways.push_back({offered.method, offered.segments_max, false});
+      if (!seen.insert({offered.by_racks, offered.method, offered.segments}).second) continue;
+      of_kind[offered.by_racks ? 0 : 1].push_back(
+          {offered.method, offered.segments_max, offered.by_racks, false});
+    }
+    // In turns: whoever runs out of time has seen some of both.
+    for (std::size_t i = 0; i < std::max(of_kind[0].size(), of_kind[1].size()); ++i) {
+      for (const std::vector<TreeWay>& kind : of_kind) {
+        if (i < kind.size()) ways.push_back(kind[i]);
+      }
     }
     const bool open_between =
         std::any_of(shape_.layers.begin(), shape_.layers.end() - 1, [](const LayerShape& layer) {
@@ -260,8 +297,8 @@ class TreePlanner {
   }
 
   std::string LastName() const {
-    return absl::StrCat("tree: ", method_used_, ", ", segments_used_,
-                        segments_used_ == 1 ? " segment" : " segments");
+    return absl::StrCat("tree: ", method_used_, by_racks_used_ ? ", by racks, " : ", ",
+                        segments_used_, segments_used_ == 1 ? " segment" : " segments");
   }
 
  private:
@@ -269,6 +306,7 @@ class TreePlanner {
     std::string method;
     std::int64_t segments = 1;
     std::int64_t segments_max = 1;
+    bool by_racks = false;
   };
 
   std::int32_t NumReducers(std::size_t p, const TreeWay& way) const {
@@ -296,13 +334,17 @@ class TreePlanner {
     for (const std::int64_t most : std::set<std::int64_t>{
              collect_ ? segments_max : std::min(segments_max, way.segments_max),
              collect_ ? (segments_max + 3) / 4 : std::min(segments_max, way.segments_max)}) {
-      for (tree::Schedule& schedule :
-           SchedulesOf(shape_, cluster_, plan, *elements, num_reducers, most)) {
-        if (collect_ && offered_layer_.value_or(p) == p) {
-          offered_.push_back(
-              {schedule.method, static_cast<std::int64_t>(schedule.segment_units.size()), most});
+      for (const bool by_racks : {true, false}) {
+        if (!collect_ && by_racks != way.by_racks) continue;
+        for (tree::Schedule& schedule :
+             SchedulesOf(shape_, cluster_, plan, *elements, num_reducers, most, by_racks)) {
+          if (collect_ && offered_layer_.value_or(p) == p) {
+            offered_.push_back({schedule.method,
+                                static_cast<std::int64_t>(schedule.segment_units.size()), most,
+                                by_racks});
+          }
+          schedules.push_back(std::move(schedule));
         }
-        schedules.push_back(std::move(schedule));
       }
     }
     if (collect_ && !offered_.empty()) offered_layer_ = p;
@@ -316,7 +358,10 @@ class TreePlanner {
     if (chosen == schedules.end()) chosen = schedules.begin();
     segments_used_ = std::max<std::int64_t>(
         segments_used_, static_cast<std::int64_t>(chosen->segment_units.size()));
-    if (method_used_.empty()) method_used_ = chosen->method;
+    if (method_used_.empty()) {
+      method_used_ = chosen->method;
+      by_racks_used_ = way.by_racks;
+    }
     plan.compute_order.clear();
     return AppendTreeLayer(shape_, cluster_, *elements, *chosen, num_reducers, &plan);
   }
@@ -394,6 +439,7 @@ class TreePlanner {
   std::vector<Offered> offered_;
   std::int64_t segments_used_ = 0;
   std::string method_used_;
+  bool by_racks_used_ = false;
 };
 
 }  // namespace
@@ -426,6 +472,9 @@ absl::StatusOr<TreePlans> TreePlansOfJob(const JobShape& shape, const ClusterPro
         continue;
       }
       spent_s += kTreeSecondsPerMessage * static_cast<double>(plan->sections.size());
+      if (way.by_racks) {
+        spent_s += kRackSecondsPerMachine * static_cast<double>(cluster.workers.size());
+      }
       const Seconds makespan_s = plan->summary.makespan_s;
       const auto [known, is_new] = best_of.try_emplace(planner.LastName(), makespan_s);
       known->second = std::min(known->second, makespan_s);

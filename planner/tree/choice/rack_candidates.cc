@@ -69,14 +69,6 @@ class RackCandidateBuilder {
   template <typename Schedules>
   void AddScattered(const std::string& name, std::int64_t segments, std::int64_t messages,
                     const Schedules& build) {
-    if (!problem_.commutative) {
-      candidates_.push_back(
-          {name, absl::FailedPreconditionError(absl::StrCat(
-                     name,
-                     " combines operands that are no neighbours: it needs a commutative "
-                     "operation"))});
-      return;
-    }
     const std::int64_t limit = std::min(
         {kPartsMax, kRackCellsMax / (segments * problem_.num_machines), messages_max_ / messages});
     if (limit < 1) {

@@ -22,10 +22,9 @@ struct RackCandidate {
 
 /// Builds the candidates, each with its best number of segments or parts:
 /// - trees: rack binomial, rack pipeline, rack two-tree;
-/// - for operations that commute: Rabenseifner near first, and rails, as many as a rack allows and
-/// as
-///   many as the narrowest cut has channels. For the others only trees that keep the order of
-///   operands (CheckOrderPreserved).
+/// - Rabenseifner near first, and rails: as many as a rack allows, and as many as the narrowest cut
+///   has channels.
+/// Of operations that do not commute only what keeps the order of operands (CheckOrderPreserved).
 ///
 /// Nothing where the cuts make no racks of several machines, or only one.
 /// Requires: network = NetworkOfMachines(problem), racks = RacksOf(network, problem.root); no

@@ -70,9 +70,7 @@ struct ReductionChoice {
 /// Chooses the shortest of the candidates for this problem; ties go to the earlier in this list.
 ///
 /// - limit on transfers: Algorithm 2 of 000, and below p/2 nothing else; above it also whatever
-/// below
-///   keeps to it; with release dates the reversed greedy under the
-///   limit;
+///   below keeps to it; with release dates the reversed greedy under the limit;
 /// - release dates: reversed greedy, against waiting for all and then the best of the rest;
 /// - speeds: slowest-node-first, local search, slot search or class table where they are exact;
 /// - order: one greedy tree by preorder, ordered pipeline, ordered two-tree (root at an end);

@@ -65,7 +65,8 @@ absl::StatusOr<Schedule> RackTreeSchedule(const Racks& racks, RackShape shape,
 /// into the neighbour before them. The element is cut into `parts` that follow each other, one
 /// combined or gathered while the next is exchanged.
 ///
-/// Segments: 2^floor(log2 p) * parts. Needs a commutative operation.
+/// Segments: 2^floor(log2 p) * parts. Keeps the order of the operands where p is a power of two and
+/// racks lie one behind the other (CheckOrderPreserved).
 /// Errors: kInvalidArgument naming p, units, alpha, beta, gamma, racks, parts.
 /// Thread-safety: pure. Time: O(p^2 parts).
 /// Checked by: tests/unit/planner_tree/rack_schedules_test.cc.

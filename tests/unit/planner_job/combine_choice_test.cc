@@ -9,6 +9,7 @@
 #include "planner/job/builders/tree_plan.h"
 #include "planner/plan/check_combined.h"
 #include "planner/plan/check_plan.h"
+#include "tests/unit/planner_job/table_job.h"
 
 namespace weir::planner {
 namespace {
@@ -21,21 +22,9 @@ using ::testing::StartsWith;
 // Eight hosts behind one channel; every mapper finds the same keys, so a union is hardly larger
 // than its parts.
 JobShape FewKeys() {
-  JobShape shape;
-  shape.job = "words";
-  shape.input_bytes = 1'000'000'000;
-  shape.map_seconds_per_byte.value = 10e-9;
-  shape.map_output_ratio.value = 0.4;
-  shape.map_output_growth.value = 0.02;
-  shape.map_output_at_bytes = 125'000'000;
-  LayerShape layer;
-  layer.reduce_seconds_per_byte.value = 20e-9;
-  layer.output_ratio.value = 0.125;
-  layer.element.kind = ElementShape::Kind::kTable;
-  layer.element.places = std::int64_t{1} << 30;
-  layer.element.commutative = true;
-  layer.element.combine_seconds_per_byte.value = 1e-9;
-  shape.layers = {layer};
+  JobShape shape = TableJobOf(0.02, 125'000'000);
+  shape.layers[0].reduce_seconds_per_byte.value = 20e-9;
+  shape.layers[0].output_ratio.value = 0.125;
   shape.layers[0].num_reducers = 1;
   return shape;
 }

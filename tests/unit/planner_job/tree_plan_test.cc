@@ -13,6 +13,7 @@
 #include "planner/plan/check_combined.h"
 #include "planner/plan/check_plan.h"
 #include "planner/plan/predict/predict.h"
+#include "tests/unit/planner_job/table_job.h"
 
 namespace weir::planner {
 namespace {
@@ -22,21 +23,9 @@ using ::testing::HasSubstr;
 // 1 GB on `workers` hosts at 10 ns/B to map; tables of 100 MB from 250 MB, twice that from four
 // times as much.
 JobShape TableJob() {
-  JobShape shape;
-  shape.job = "words";
-  shape.input_bytes = 1'000'000'000;
-  shape.map_seconds_per_byte.value = 10e-9;
-  shape.map_output_ratio.value = 0.4;
-  shape.map_output_growth.value = 0.5;
-  shape.map_output_at_bytes = 250'000'000;
-  LayerShape layer;
-  layer.reduce_seconds_per_byte.value = 2e-9;
-  layer.output_ratio.value = 0.5;
-  layer.element.kind = ElementShape::Kind::kTable;
-  layer.element.places = std::int64_t{1} << 30;
-  layer.element.commutative = true;
-  layer.element.combine_seconds_per_byte.value = 1e-9;
-  shape.layers = {layer};
+  JobShape shape = TableJobOf(0.5, 250'000'000);
+  shape.layers[0].reduce_seconds_per_byte.value = 2e-9;
+  shape.layers[0].output_ratio.value = 0.5;
   return shape;
 }
 
@@ -93,6 +82,37 @@ TEST(TreePlanOfJobTest, EveryFamilyThatIsOfferedBecomesAPlan) {
         "tree: reduce-scatter and gather", "tree: reversed greedy"}) {
     EXPECT_TRUE(families.contains(family)) << family;
   }
+}
+
+// Racks of every other worker behind one channel each way: no more than one element crosses it,
+// whichever way the workers are numbered.
+TEST(TreePlanOfJobTest, RacksCombineBeforeTheyCross) {
+  JobShape shape = TableJob();
+  ElementShape& element = shape.layers[0].element;
+  element.kind = ElementShape::Kind::kVector;
+  element.places = 1'000'000;
+  element.place_bytes = 8;
+  ClusterProfile cluster = ClusterOf(8, 1e-7);
+  const std::vector<bool> even = {true, false, true, false, true, false, true, false};
+  const std::vector<bool> odd = {false, true, false, true, false, true, false, true};
+  cluster.network.cuts = {{"out", even, odd, 1}, {"in", odd, even, 1}};
+  const TreePlans trees = TreesOf(shape, cluster);
+  const std::string& best = trees.candidates.front().name;
+  EXPECT_THAT(best, HasSubstr(", by racks, "));
+  for (const Cut& cut : cluster.network.cuts) {
+    Bytes crossing = 0;
+    for (const Transfer& transfer : trees.plan.transfers) {
+      if (cut.Crosses(transfer.sender, transfer.receiver)) crossing += transfer.bytes;
+    }
+    EXPECT_LE(crossing, 8'001'000) << cut.name << ", " << best;
+  }
+  // Those that know no racks wait for the one channel.
+  const auto blind = std::find_if(trees.candidates.begin(), trees.candidates.end(),
+                                  [](const JobCandidate& candidate) {
+                                    return candidate.name.find("by racks") == std::string::npos;
+                                  });
+  ASSERT_NE(blind, trees.candidates.end());
+  EXPECT_GT(blind->makespan_s, trees.candidates.front().makespan_s * 1.01);
 }
 
 TEST(TreePlanOfJobTest, EveryReducerAskedForIsARootWithKeysOfItsOwn) {
