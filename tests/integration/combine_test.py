@@ -71,13 +71,12 @@ class Combine(WeirTest):
                 self.assertEqual(read_parts(out), expected)
 
     def test_a_value_is_combined_in_pieces_as_by_a_shuffle(self):
-        settings = ("--set", "candidates=100000", "--set", "top=50", "--set", "show=0", "--workers", "4")
+        settings = ("--set", "candidates=100000", "--set", "top=50", "--set", "show=0")
         results = []
-        for name, flags in (("shuffled", ("--combine", "shuffle")), ("tree", ("--combine", "tree")),
-                            ("unchecked", ("--combine", "tree", "--no-check-operation")),
-                            ("whole", ("--workers", "1"))):
+        for name, workers, flags in (("shuffled", 4, ("--combine", "shuffle")), ("tree", 4, ("--combine", "tree")),
+                                     ("unchecked", 4, ("--combine", "tree", "--no-check-operation")), ("whole", 1, ())):
             out = self.path(name)
-            self.assert_ok(self.run_job("topwords", self.text, "-o", out, *settings, *flags))
+            self.assert_ok(self.run_job("topwords", self.text, "-o", out, "--workers", str(workers), *settings, *flags))
             self.assertEqual(len(self.parts_of(out)), 1)
             results.append(read_parts(out))
         with open(self.text, "rb") as file:
