@@ -37,7 +37,7 @@ class FailureTest(WeirTest):
     def start_stalled(self, cluster=None, workers=2, **options):
         """Starts a job and stops its task processes, so that a fault meets it in the middle of its work."""
         text = self.path("text.txt")
-        write_words(text, 40)
+        write_words(text, 200)  # a task that has read its share before another begins is not met
         out = self.path("out")
         where = (["submit", "wordcount", text, "-o", out, "--wait", "--master", cluster.address] if cluster else
                  ["run", "wordcount", text, "-o", out, "--workers", str(workers), "--work-dir", self.work])

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -192,7 +193,11 @@ class DataPlaneTest : public testing::Test {
  protected:
   static constexpr absl::Duration kSilence = absl::Milliseconds(400);
 
-  void SetUp() override { catalog_->AddJob(TestKey()); }
+  void SetUp() override {
+    // As every process of weir does: sendfile knows no MSG_NOSIGNAL.
+    ::signal(SIGPIPE, SIG_IGN);
+    catalog_->AddJob(TestKey());
+  }
 
   void StartServer(DataServerOptions options) {
     auto server = MakeDataServer(threads_.executor(), catalog_, loop_, std::move(options));
