@@ -105,6 +105,15 @@ def codecs_tables(results):
     return table(["l", "job", "codec", "moved", "predicted s", "actual s", "to none"], rows)
 
 
+def trees_tables(results):
+    rows = []
+    for r in results:
+        for way, w in r["ways"].items():
+            rows.append([r["channels"], r["job"], way, w["combined"], f"{w['predicted_s']:.2f}", f"{w['actual_s']:.2f}",
+                         f"{w['error']:.0%}", f"{w['ratio']:.2f}"])
+    return table(["l", "job", "way", "combined along", "predicted s", "actual s", "off", "to all to one"], rows)
+
+
 def calibrate_tables(results):
     rows = [[r["topology"], r.get("skipped") or r["configured"], "" if "skipped" in r else r["found"],
              "" if "skipped" in r else f"{r['rate_error']:+.1%}",
@@ -118,7 +127,8 @@ def report(result):
                              ("jobs", "Predicted against actual makespan", jobs_tables),
                              ("calibrate", "Calibration", calibrate_tables),
                              ("rules", "Rules of the data plane", rules_tables),
-                             ("codecs", "Packed runs", codecs_tables)):
+                             ("codecs", "Packed runs", codecs_tables),
+                             ("trees", "Trees beside all to one", trees_tables)):
         if result.get(key):
             text += ["", f"### {title}", "", make(result[key])]
     return "\n".join(text) + "\n"
