@@ -16,7 +16,8 @@ namespace weir::transfer {
 
 /// Opens the listener at once and serves on `executor`.
 ///
-/// Requires: `loop` (only its Now is used) outlives whatever runs on `executor`; the process ignores
+/// Requires: `loop` (only its Now is used) outlives whatever runs on `executor`; the process
+/// ignores
 ///   SIGPIPE (sendfile raises it when a peer has gone).
 /// Ownership: destroying the server closes it; what is still queued on `executor` keeps its own
 ///   share of the state.
