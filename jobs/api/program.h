@@ -92,10 +92,18 @@ class PartSink {
   virtual absl::Status Append(std::string_view bytes, std::int64_t records) = 0;
 };
 
+/// Which step of which job this is, for programs that tell it to others.
+struct StepIdentity {
+  std::string job_id;
+  std::int32_t index_in_layer = 0;  // from 0, among the steps of its kind and layer
+  std::int32_t attempt = 1;         // from 1
+};
+
 /// What both kinds of step may use.
 class StepContext {
  public:
   virtual ~StepContext() = default;
+  virtual StepIdentity identity() const { return {}; }
   virtual SlotPool& slots() = 0;
   /// Adds to the input bytes done so far. Thread-safe; call a few times a second, not per record.
   virtual void AddProgress(std::int64_t input_bytes) = 0;

@@ -23,6 +23,9 @@ inline constexpr std::string_view kNotCommutative = "NOT_COMMUTATIVE";
 inline constexpr std::string_view kNotAssociative = "NOT_ASSOCIATIVE";
 inline constexpr std::string_view kNotNeutral = "NOT_NEUTRAL";
 inline constexpr std::string_view kDoesNotSplit = "DOES_NOT_SPLIT";
+// Of scripts.
+inline constexpr std::string_view kUserError = "USER_ERROR";
+inline constexpr std::string_view kTaskHung = "TASK_HUNG";
 }  // namespace step_error
 
 /// What went wrong (a code of weir::step_error), with which file, and what to do.
@@ -32,6 +35,8 @@ struct StepError {
   std::string advice;
   std::string file;  // empty when no file is concerned
   std::int64_t byte_offset = 0;
+  /// Last lines that a program of the user wrote to stderr; empty where none is concerned.
+  std::string stderr_tail = {};
 };
 
 /// Returns a status with the message and the error as payload.

@@ -155,6 +155,24 @@ void GroupBuffer::Sort() {
   for (Pairs& pairs : consumers_) SortEntries(pairs.sorted.get(), pairs.size, spare.get());
 }
 
+absl::Status GroupBuffer::Visit(
+    const std::function<absl::Status(int consumer, std::string_view key, std::string_view value)>&
+        visit) const {
+  for (std::size_t consumer = 0; consumer < consumers_.size(); ++consumer) {
+    const Pairs& pairs = consumers_[consumer];
+    for (std::size_t i = 0; i < pairs.size; ++i) {
+      if (pairs.size - i > kAheadRecords) Prefetch(pairs.sorted[i + kAheadRecords].record);
+      const char* at = pairs.sorted[i].record;
+      const std::size_t key_bytes = ReadLength(at);
+      const std::size_t value_bytes = ReadLength(at);
+      absl::Status status =
+          visit(static_cast<int>(consumer), {at, key_bytes}, {at + key_bytes, value_bytes});
+      if (!status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status WriteSorted(absl::Span<GroupBuffer* const> buffers, SectionWriter& writer) {
   using Entry = GroupBuffer::Entry;
   struct Head {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,11 @@ class GroupBuffer {
   /// Sorts each consumer's pairs by key, then by sort key; equal ones keep their order. Nothing may
   /// be added afterwards.
   void Sort();
+
+  /// Calls visit(consumer, key, value) for each pair, consumer by consumer, each sorted, until it
+  /// returns an error. Requires: Sort was called.
+  absl::Status Visit(const std::function<absl::Status(int consumer, std::string_view key,
+                                                      std::string_view value)>& visit) const;
 
   /// What the pairs take now and while they are sorted.
   std::int64_t memory_bytes() const;

@@ -10,6 +10,7 @@
 #include "jobs/pagerank/pagerank.h"
 #include "jobs/quantiles/quantiles.h"
 #include "jobs/sessions/sessions.h"
+#include "jobs/stream/stream.h"
 #include "jobs/terasort/terasort.h"
 #include "jobs/topwords/topwords.h"
 #include "jobs/weather/weather.h"
@@ -31,6 +32,7 @@ JobCatalog MakeJobCatalog() {
   add(pagerank::MakeDefinition());
   add(quantiles::MakeDefinition());
   add(sessions::MakeDefinition());
+  add(stream::MakeDefinition());
   add(terasort::MakeDefinition());
   add(topwords::MakeDefinition());
   add(weather::MakeDefinition());

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/btree_map.h"
@@ -102,8 +103,14 @@ class FileIo {
 /// The engine's view of a running step.
 class ActivityContext : public StepContext {
  public:
-  ActivityContext(SlotPool& slots, std::int64_t memory_bytes, StepActivity& activity)
-      : slots_(slots), memory_bytes_(memory_bytes), activity_(activity) {}
+  ActivityContext(StepIdentity identity, SlotPool& slots, std::int64_t memory_bytes,
+                  StepActivity& activity)
+      : identity_(std::move(identity)),
+        slots_(slots),
+        memory_bytes_(memory_bytes),
+        activity_(activity) {}
+
+  StepIdentity identity() const override { return identity_; }
 
   SlotPool& slots() override { return slots_; }
   void AddProgress(std::int64_t input_bytes) override { activity_.AddInputBytes(input_bytes); }
@@ -118,6 +125,7 @@ class ActivityContext : public StepContext {
   std::int64_t memory_bytes() const override { return memory_bytes_; }
 
  private:
+  const StepIdentity identity_;
   SlotPool& slots_;
   std::int64_t memory_bytes_;
   StepActivity& activity_;

@@ -83,6 +83,7 @@ v1::JobError ErrorOfStep(const absl::Status& status, const StepActivity& activit
     v1::JobError error = MakeJobError(named->code, named->message, named->advice);
     error.set_file(ValidUtf8(named->file));
     error.set_byte_offset(named->byte_offset);
+    error.set_stderr_tail(ValidUtf8(named->stderr_tail));
     return error;
   }
   const std::optional<BadRecord> bad = BadRecordOf(status);
@@ -110,11 +111,15 @@ double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
-// Of the whole process: it runs one step at a time.
+// Of the whole process, which runs one step at a time, and of what it started and awaited.
 Usage ProcessUsage() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  return {Seconds(usage.ru_utime) + Seconds(usage.ru_stime), usage.ru_maxrss * 1024};
+  rusage own{};
+  rusage awaited{};
+  ::getrusage(RUSAGE_SELF, &own);
+  ::getrusage(RUSAGE_CHILDREN, &awaited);
+  return {Seconds(own.ru_utime) + Seconds(own.ru_stime) + Seconds(awaited.ru_utime) +
+              Seconds(awaited.ru_stime),
+          own.ru_maxrss * 1024};
 }
 
 absl::Status CheckRanges(const v1::StepOrder& order) {
@@ -214,7 +219,10 @@ v1::StepResult RunStep(const StepImplementations& kinds, JobProgram& program,
   const Usage before = ProcessUsage();
   v1::StepResult result;
   result.set_step(run.order().step());
-  ActivityContext context(slots, memory_bytes, activity);
+  ActivityContext context({.job_id = run.fence().job_id(),
+                           .index_in_layer = run.order().index_in_layer(),
+                           .attempt = std::max(1, run.fence().attempt())},
+                          slots, memory_bytes, activity);
 
   const absl::StatusOr<StepTotals> totals =
       RunChecked(kinds, program, run, context, activity, result);

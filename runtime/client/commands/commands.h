@@ -7,6 +7,7 @@
 
 #include "runtime/client/command_host.h"
 #include "runtime/client/flags/options.h"
+#include "weir/v1/job.pb.h"
 
 namespace weir::client {
 
@@ -16,6 +17,7 @@ inline constexpr char kVersion[] = "0.1.0";
 int RunCommand(const Command& command, CommandHost& host);
 
 int Run(const RunOptions& options, CommandHost& host);
+int Streaming(const StreamingOptions& options, CommandHost& host);
 int Submit(const SubmitOptions& options, CommandHost& host);
 int Plan(const PlanOptions& options, CommandHost& host);
 int Watch(const WatchOptions& options, CommandHost& host);
@@ -30,5 +32,15 @@ int Planner(const PlannerOptions& options, CommandHost& host);
 int Verify(const VerifyOptions& options, CommandHost& host);
 int GenerateData(const GenerateDataOptions& options, CommandHost& host);
 int ValidateData(const ValidateDataOptions& options, CommandHost& host);
+
+/// How a job that was run has ended.
+struct RunEnd {
+  int code = 0;            // exit_codes.h
+  std::string error_code;  // job_errors.h; empty: none, or one without a name
+  v1::JobStatus status;    // empty where the job did not begin
+};
+
+/// What Run does. Downstream: commands that end in another way.
+RunEnd RunToTheEnd(const RunOptions& options, CommandHost& host);
 
 }  // namespace weir::client

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/base/job_errors.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/check_places.h"
 #include "runtime/client/commands/commands.h"
@@ -157,8 +158,15 @@ int ReportSuccess(const std::string& job_id, const v1::JobStatus& status,
   return WritePictures(job_id, status, options.pictures, options.quiet, session, host);
 }
 
-int FollowToTheEnd(const std::string& job_id, const ResultOptions& options, Session& session,
-                   CommandHost& host) {
+RunEnd EndOfCall(const absl::Status& status, bool json, CommandHost& host) {
+  RunEnd end;
+  end.code = ReportCallError(status, json, host);
+  if (CarriesJobError(status)) end.error_code = JobErrorFromStatus(status).code();
+  return end;
+}
+
+RunEnd FollowToTheEnd(const std::string& job_id, const ResultOptions& options, Session& session,
+                      CommandHost& host) {
   const FollowedJob followed = FollowJob(session, job_id,
                                          {.cancel_on_interrupt = true,
                                           .show_progress = !options.quiet,
@@ -166,31 +174,34 @@ int FollowToTheEnd(const std::string& job_id, const ResultOptions& options, Sess
                                           .whole_plan = options.verbose},
                                          host);
   if (!followed.status.ok()) {
-    const int code = ReportCallError(followed.status.status(), options.json, host);
-    return followed.interrupted ? static_cast<int>(kExitInterrupted) : code;
+    RunEnd end = EndOfCall(followed.status.status(), options.json, host);
+    if (followed.interrupted) end.code = kExitInterrupted;
+    return end;
   }
   const v1::JobStatus& status = *followed.status;
-  int code = ExitCodeOfJob(status);
-  if (code == kExitOk) {
-    code = ReportSuccess(job_id, status, options, session, host);
+  RunEnd end = {ExitCodeOfJob(status), status.error().code(), status};
+  if (end.code == kExitOk) {
+    end.code = ReportSuccess(job_id, status, options, session, host);
   } else {
     ReportJobError(status.error(), host);
-    if (followed.interrupted) code = kExitInterrupted;
+    if (followed.interrupted) end.code = kExitInterrupted;
   }
   if (options.json) host.out << JsonDocument(JobToJson(status));
-  return code;
+  return end;
 }
 
 }  // namespace
 
-int Run(const RunOptions& options, CommandHost& host) {
+int Run(const RunOptions& options, CommandHost& host) { return RunToTheEnd(options, host).code; }
+
+RunEnd RunToTheEnd(const RunOptions& options, CommandHost& host) {
   const absl::Status before = CheckBefore(options.job, options.pictures, host);
-  if (!before.ok()) return ReportCallError(before, options.json, host);
+  if (!before.ok()) return EndOfCall(before, options.json, host);
   auto session = options.master.address.empty() ? host.start_embedded(options.embedded)
                                                 : host.connect(options.master);
-  if (!session.ok()) return ReportCallError(session.status(), options.json, host);
+  if (!session.ok()) return EndOfCall(session.status(), options.json, host);
   const auto job_id = SubmitJob(options.job, **session, host);
-  if (!job_id.ok()) return ReportCallError(job_id.status(), options.json, host);
+  if (!job_id.ok()) return EndOfCall(job_id.status(), options.json, host);
   return FollowToTheEnd(
       *job_id, {options.job, options.pictures, options.json, options.quiet, options.verbose},
       **session, host);
@@ -206,8 +217,10 @@ int Submit(const SubmitOptions& options, CommandHost& host) {
   if (options.wait) {
     if (!options.quiet) host.err << "job " << *job_id << '\n';
     return FollowToTheEnd(
-        *job_id, {options.job, options.pictures, options.json, options.quiet, options.verbose},
-        **session, host);
+               *job_id,
+               {options.job, options.pictures, options.json, options.quiet, options.verbose},
+               **session, host)
+        .code;
   }
   if (options.json) {
     host.out << JsonDocument({{"job_id", *job_id}});

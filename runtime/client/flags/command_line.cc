@@ -4,12 +4,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "runtime/base/nearest_name.h"
 #include "runtime/client/flags/command_flags.h"
 #include "runtime/client/flags/exit_codes.h"
+#include "runtime/client/flags/streaming_words.h"
 
 namespace weir::client {
 namespace {
@@ -153,7 +156,40 @@ std::vector<std::string> WithoutHelpWord(std::vector<std::string> words) {
 
 }  // namespace
 
+namespace {
+
+// Its options are not of the form that CLI11 knows: they become flags of another command.
+ParsedCommandLine ParseStreaming(absl::Span<const std::string> words) {
+  ParsedCommandLine parsed;
+  const absl::StatusOr<StreamingWords> read = ReadStreamingWords(words);
+  if (!read.ok()) {
+    parsed.err = absl::StrCat("weir: ", read.status().message(), "\nSee 'weir streaming -help'.\n");
+    parsed.exit_code = kHadoopFailed;
+    return parsed;
+  }
+  if (read->help) {
+    parsed.out = StreamingHelp();
+    return parsed;
+  }
+  parsed = ParseCommandLine(read->run);
+  if (!parsed.command) {
+    parsed.exit_code = kHadoopFailed;
+    return parsed;
+  }
+  parsed.command = StreamingOptions{std::get<RunOptions>(*std::move(parsed.command)), read->files,
+                                    read->mark_success};
+  return parsed;
+}
+
+}  // namespace
+
 ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words) {
+  if (words.size() > 1 && words[0] == "streaming") {
+    return ParseStreaming(absl::MakeConstSpan(words).subspan(1));
+  }
+  if (words.size() > 1 && words[0] == "help" && words[1] == "streaming") {
+    return ParseStreaming(std::vector<std::string>{"-help"});
+  }
   ParsedCommandLine parsed;
   const auto app = BuildTree([&parsed](Command command) { parsed.command = std::move(command); });
   if (words.empty()) {

@@ -55,6 +55,19 @@ ExitCode ExitCodeOfJob(const v1::JobStatus& status) {
   }
 }
 
+HadoopExit HadoopExitCode(int exit_code, std::string_view error_code) {
+  if (exit_code == kExitOk) return kHadoopOk;
+  if (exit_code == kExitInterrupted || exit_code == kExitCancelled) return kHadoopInterrupted;
+  if (error_code == job_error::kInputNotFound) return kHadoopNoInput;
+  if (error_code == job_error::kOutputExists) return kHadoopOutputExists;
+  if (error_code == job_error::kInvalidJob || exit_code == kExitUsage) {
+    return kHadoopBadConfiguration;
+  }
+  const bool files = exit_code == kExitRefused || exit_code == kExitMasterUnreachable ||
+                     error_code == job_error::kDiskFull;
+  return files ? kHadoopIo : kHadoopFailed;
+}
+
 bool IsTerminal(v1::JobState state) {
   return state == v1::JOB_STATE_SUCCEEDED || state == v1::JOB_STATE_FAILED ||
          state == v1::JOB_STATE_CANCELLED;

@@ -2,6 +2,8 @@
 
 // Exit codes of the weir program; documented in `weir --help`.
 
+#include <string_view>
+
 #include "absl/status/status.h"
 #include "weir/v1/job.pb.h"
 
@@ -29,6 +31,20 @@ ExitCode ExitCodeOfCall(const absl::Status& status);
 
 /// What the end of a job means. Requires: a terminal state.
 ExitCode ExitCodeOfJob(const v1::JobStatus& status);
+
+/// Exit codes of `weir streaming`: those of Hadoop's StreamJob.
+enum HadoopExit : int {
+  kHadoopOk = 0,
+  kHadoopFailed = 1,
+  kHadoopNoInput = 2,
+  kHadoopBadConfiguration = 3,
+  kHadoopOutputExists = 4,
+  kHadoopIo = 5,
+  kHadoopInterrupted = 6,
+};
+
+/// What an end of `weir run` means there. `error_code`: of the job's error, empty if it has none.
+HadoopExit HadoopExitCode(int exit_code, std::string_view error_code);
 
 /// True for SUCCEEDED, FAILED and CANCELLED.
 bool IsTerminal(v1::JobState state);

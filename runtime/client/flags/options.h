@@ -72,6 +72,12 @@ struct RunOptions {
   bool quiet = false;
   bool verbose = false;  // the whole plan
 };
+/// `weir streaming`.
+struct StreamingOptions {
+  RunOptions run;
+  std::vector<std::pair<std::string, std::string>> files;  // name, path
+  bool mark_success = true;
+};
 struct SubmitOptions {
   JobOptions job;
   MasterAddress master;
@@ -215,10 +221,10 @@ struct WorkerDaemonOptions {
   LogOptions log;
 };
 
-using Command =
-    std::variant<RunOptions, SubmitOptions, PlanOptions, WatchOptions, StatusOptions, ListOptions,
-                 CancelOptions, LogsOptions, ExplainOptions, CalibrateOptions, JobsOptions,
-                 PlannerOptions, VerifyOptions, GenerateDataOptions, ValidateDataOptions,
-                 CompletionOptions, VersionOptions, MasterDaemonOptions, WorkerDaemonOptions>;
+using Command = std::variant<RunOptions, StreamingOptions, SubmitOptions, PlanOptions, WatchOptions,
+                             StatusOptions, ListOptions, CancelOptions, LogsOptions, ExplainOptions,
+                             CalibrateOptions, JobsOptions, PlannerOptions, VerifyOptions,
+                             GenerateDataOptions, ValidateDataOptions, CompletionOptions,
+                             VersionOptions, MasterDaemonOptions, WorkerDaemonOptions>;
 
 }  // namespace weir::client

@@ -160,6 +160,15 @@ void AddRun(CLI::App& app, const TakeCommand& take) {
       "whole plan. Plan, Gantt chart and trace are also written to DIR/_weir.");
 }
 
+// Listed here; its words never come so far (streaming_words.h).
+void AddStreaming(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "streaming", "Run scripts as mapper and reducer, by the options of Hadoop Streaming");
+  command->group(kRunGroup)->prefix_command();
+  command->callback(
+      [] { throw CLI::ValidationError("streaming", "needs -input, -output and -mapper"); });
+}
+
 void AddSubmit(CLI::App& app, const TakeCommand& take) {
   std::shared_ptr<SubmitOptions> options;
   CLI::App& command = AddCommand(app, "submit", "Hand a job to a cluster and print its id",
@@ -192,6 +201,7 @@ void AddPlan(CLI::App& app, const TakeCommand& take) {
 
 void AddRunCommands(CLI::App& app, const TakeCommand& take) {
   AddRun(app, take);
+  AddStreaming(app);
   AddSubmit(app, take);
   AddPlan(app, take);
 }

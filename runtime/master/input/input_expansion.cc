@@ -1,5 +1,6 @@
 #include "runtime/master/input/input_expansion.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -48,8 +49,17 @@ std::string_view PackedBy(std::string_view path) {
   return "";
 }
 
+std::string_view NameOf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+// The result of a job, whose manifest is no input of the next.
+bool HoldsParts(const std::vector<env::FileInfo>& entries) {
+  return std::any_of(entries.begin(), entries.end(), [](const env::FileInfo& entry) {
+    return entry.is_regular && NameOf(entry.path) == "part-00000";
+  });
+}
+
 bool IsHidden(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::string_view name = NameOf(path);
   return !name.empty() && (name.front() == '.' || name.front() == '_');
 }
 
@@ -102,8 +112,9 @@ class Expansion {
     }
     absl::StatusOr<std::vector<env::FileInfo>> entries = storage_.List(path);
     if (!entries.ok()) return FromStorage(entries.status(), path);
+    const bool is_result = HoldsParts(*entries);
     for (const env::FileInfo& entry : *entries) {
-      if (IsHidden(entry.path)) continue;
+      if (IsHidden(entry.path) || (is_result && NameOf(entry.path) == "manifest.json")) continue;
       if (absl::Status status = Add(entry, depth + 1, /*named=*/false); !status.ok()) return status;
     }
     return absl::OkStatus();

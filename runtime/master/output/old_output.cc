@@ -17,6 +17,7 @@ namespace {
 
 // What clients write beside the parts after a run, see runtime/client/plan_pictures.cc.
 constexpr char kPicturesName[] = "_weir";
+constexpr char kMarkName[] = "_SUCCESS";
 constexpr absl::string_view kPictures[] = {"plan.json", "gantt.svg", "trace.json"};
 
 std::string Join(const std::string& directory, absl::string_view name) {
@@ -37,6 +38,13 @@ bool IsPicture(absl::string_view name) {
 bool IsRegular(env::Storage& storage, const std::string& path) {
   const absl::StatusOr<env::FileInfo> info = storage.Stat(path);
   return info.ok() && info->is_regular;
+}
+
+/// What `weir streaming` leaves beside the parts when all is done: a file without a byte.
+bool IsMark(env::Storage& storage, const std::string& directory, absl::string_view name) {
+  if (name != kMarkName) return false;
+  const absl::StatusOr<env::FileInfo> info = storage.Stat(Join(directory, name));
+  return info.ok() && info->is_regular && info->bytes == 0;
 }
 
 /// Adds what of `_weir` is foreign.
@@ -87,7 +95,7 @@ absl::StatusOr<std::vector<std::string>> ForeignEntries(env::Storage& storage,
   for (const v1::OutputPart& part : manifest->parts) parts.insert(part.file());
   std::vector<std::string> foreign;
   for (const std::string& name : *names) {
-    if (name == kManifestName) continue;
+    if (name == kManifestName || IsMark(storage, directory, name)) continue;
     if (name == kPicturesName) {
       if (absl::Status looked = LookIntoPictures(storage, directory, foreign); !looked.ok()) {
         return looked;

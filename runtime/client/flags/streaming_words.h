@@ -1,0 +1,33 @@
+#pragma once
+
+// The options of Hadoop Streaming as a command line of `weir run stream`. Pure. Upstream:
+// command_line.h. Downstream: the flags of `weir run`.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+
+namespace weir::client {
+
+/// What `weir streaming` was asked for.
+struct StreamingWords {
+  std::vector<std::string> run;                            // "run", "stream", ...
+  std::vector<std::pair<std::string, std::string>> files;  // name, path as it was given
+  bool help = false;                                       // -help or -info: nothing else counts
+  /// An empty file _SUCCESS shall stand beside the parts.
+  bool mark_success = true;
+};
+
+/// Reads the words behind `weir streaming`: Hadoop's options with one '-', flags of `weir run` with
+/// two. Options that Weir does not have are refused, never ignored.
+/// Errors: kInvalidArgument naming the option, with the nearest one or the reason.
+/// Checked by: tests/unit/client/streaming_words_test.cc.
+absl::StatusOr<StreamingWords> ReadStreamingWords(absl::Span<const std::string> words);
+
+/// What `weir streaming -help` prints.
+std::string StreamingHelp();
+
+}  // namespace weir::client

@@ -1,0 +1,419 @@
+"""Scripts as mappers and reducers: the contract of Hadoop Streaming as a table of cases, scripts that misbehave, and
+clusters."""
+import collections
+import os
+import random
+import signal
+import sys
+import unittest
+
+from weir_process import BINARY, Cluster, WeirTest, processes_mentioning, read_parts, wait_for
+
+PYTHON = sys.executable
+
+# One case of the table: options of `weir streaming` behind -input and -output; the lines of the result, in order,
+# or a set of lines in any order; exit code; what stderr says.
+Case = collections.namedtuple("Case", "name text options lines code says", defaults=(None, 0, ()))
+
+PRINT_ENV = "bash -c 'cat >/dev/null; for v in %s; do echo \"$v:${!v}\"; done'"
+KEYS = "b\t2\na\t1\nb\t1\nc\t3\n"
+COUNT = "awk -F '\t' '{ n[$1] += $2 } END { for (k in n) print k \"\t\" n[k] }'"
+COMPARATOR = "-Dmapreduce.job.output.key.comparator.class=" \
+             "org.apache.hadoop.mapreduce.lib.partition.KeyFieldBasedComparator"
+
+
+def mapper_env(names, *options):
+    return ["-mapper", PRINT_ENV % names, "-reducer", "NONE", *options]
+
+
+def hadoop_partition(text, count):
+    value = 0
+    for byte in text.encode():
+        value = (31 * value + (byte - 256 if byte > 127 else byte)) & 0xffffffff
+    return (value & 0x7fffffff) % count
+
+
+CASES = [
+    # Commands.
+    Case("identity reducer sorts", KEYS, ["-mapper", "cat"], ["a\t1", "b\t2", "b\t1", "c\t3"]),
+    Case("identity reducer by its class", KEYS,
+         ["-mapper", "cat", "-reducer", "org.apache.hadoop.mapred.lib.IdentityReducer"], ["a\t1", "b\t2", "b\t1", "c\t3"]),
+    Case("reducer gets key TAB value sorted", KEYS, ["-mapper", "cat", "-reducer", "cat -n"],
+         ["     1\ta\t1", "     2\tb\t2", "     3\tb\t1", "     4\tc\t3"]),
+    Case("single quotes", "x y\n", ["-mapper", "sed 's/x y/a b/'", "-reducer", "NONE"], ["a b\t"]),
+    Case("double quotes", "x y\n", ["-mapper", 'sed "s/x y/a b/"', "-reducer", "NONE"], ["a b\t"]),
+    Case("no shell", "x\n", ["-mapper", "echo $HOME | *", "-reducer", "NONE"], ["$HOME | *\t"]),
+    Case("a quote ends the word before it", "x\n", ["-mapper", "echo a'b c'd", "-reducer", "NONE"], ["a b c d\t"]),
+    Case("absolute program", KEYS, ["-mapper", "/bin/cat"], ["a\t1", "b\t2", "b\t1", "c\t3"]),
+    Case("mapper gets the line only", "one\ntwo\n", ["-mapper", "cat", "-reducer", "NONE"], ["one\t", "two\t"]),
+    Case("last line without newline", "one\ntwo", ["-mapper", "cat", "-reducer", "NONE"], ["one\t", "two\t"]),
+    Case("empty lines are records", "a\n\n\nb\n", ["-mapper", "cat -n", "-reducer", "NONE"],
+         ["     1\ta", "     2\t", "     3\t", "     4\tb"]),
+    Case("output without newline at its end", "a\n", ["-mapper", "printf 'k\tv'", "-reducer", "NONE"], ["k\tv"]),
+    Case("a mapper without output", "a\n", ["-mapper", "true"], []),
+    Case("key with offset where ignoreKey is false", "ab\ncd\n",
+         ["-D", "stream.map.input.ignoreKey=false", "-mapper", "cat", "-reducer", "NONE"], ["0\tab", "3\tcd"]),
+    Case("KeyValueTextInputFormat", "a=1\nb\n",
+         ["-inputformat", "KeyValueTextInputFormat", "-D",
+          "mapreduce.input.keyvaluelinerecordreader.key.value.separator==", "-mapper", "cat", "-reducer", "NONE"],
+         ["a\t1", "b\t"]),
+    Case("TextInputFormat by its whole name", "a\n",
+         ["-inputformat", "org.apache.hadoop.mapred.TextInputFormat", "-mapper", "cat", "-reducer", "NONE"], ["a\t"]),
+    # Separators and key fields.
+    Case("no separator: all is key", "b\na\n", ["-mapper", "cat", "-reducer", "cat"], ["a\t", "b\t"]),
+    Case("map output separator", "a.x\nb.y\n",
+         ["-D", "stream.map.output.field.separator=.", "-mapper", "cat", "-reducer", "cat"], ["a\tx", "b\ty"]),
+    Case("number of key fields", "a.b.c.d\na.b.a.a\n",
+         ["-D", "stream.map.output.field.separator=.", "-D", "stream.num.map.output.key.fields=2", "-mapper", "cat",
+          "-reducer", "cat"], ["a.b\tc.d", "a.b\ta.a"]),
+    Case("fewer fields than the key has", "a.b\n",
+         ["-D", "stream.map.output.field.separator=.", "-D", "stream.num.map.output.key.fields=4", "-mapper", "cat",
+          "-reducer", "cat"], ["a.b\t"]),
+    Case("reduce input separator", KEYS,
+         ["-D", "stream.reduce.input.field.separator=|", "-mapper", "cat", "-reducer", "cat"],
+         ["a|1\t", "b|2\t", "b|1\t", "c|3\t"]),
+    Case("reduce output separator and fields", "x\n",
+         ["-D", "stream.reduce.output.field.separator=.", "-D", "stream.num.reduce.output.key.fields=2", "-mapper", "cat",
+          "-reducer", "echo a.b.c"], ["a.b\tc"]),
+    Case("output separator", KEYS,
+         ["-D", "mapreduce.output.textoutputformat.separator=:", "-mapper", "cat"], ["a:1", "b:2", "b:1", "c:3"]),
+    Case("deprecated name of the output separator", "a\t1\n",
+         ["-D", "mapred.textoutputformat.separator=:", "-mapper", "cat"], ["a:1"]),
+    Case("separator of several bytes", "a::1\n",
+         ["-D", "stream.map.output.field.separator=::", "-mapper", "cat"], ["a\t1"]),
+    Case("no separator of the output", "a\n",
+         ["-D", "mapreduce.output.textoutputformat.separator=", "-mapper", "cat", "-reducer", "NONE"], ["a"]),
+    # Comparator.
+    Case("numeric reverse comparator", "a\t9\nb\t10\nc\t-1\n",
+         ["-D", "stream.num.map.output.key.fields=2", COMPARATOR, "-D",
+          "mapreduce.partition.keycomparator.options=-k2,2nr", "-mapper", "cat", "-reducer", "cut -f 1,2"],
+         ["b\t10", "a\t9", "c\t-1"]),
+    Case("comparator by two fields", "x\t1\ny\t2\nx\t2\n",
+         ["-D", "stream.num.map.output.key.fields=2", COMPARATOR, "-D",
+          "mapred.text.key.comparator.options=-k2,2nr -k1,1r", "-mapper", "cat", "-reducer", "cut -f 1,2"],
+         ["y\t2", "x\t2", "x\t1"]),
+    Case("comparator with its own separator", "a.2\nb.1\n",
+         [COMPARATOR, "-D", "mapreduce.map.output.key.field.separator=.", "-D",
+          "mapreduce.partition.keycomparator.options=-k2n", "-mapper", "cat", "-reducer", "cat"], ["b.1\t", "a.2\t"]),
+    Case("equal keys stay together where the comparator finds others equal", "b\t1\na\t1\nb\t1\na\t1\n",
+         ["-D", "stream.num.map.output.key.fields=2", COMPARATOR, "-D",
+          "mapreduce.partition.keycomparator.options=-k2,2n", "-mapper", "cat", "-reducer", "uniq -c"],
+         ["      2 a\t1\t", "      2 b\t1\t"]),
+    # Environment.
+    Case("the input file", "x\n", mapper_env("mapreduce_map_input_file map_input_file"),
+         ["mapreduce_map_input_file:{input}\t", "map_input_file:{input}\t"]),
+    Case("the range of the file", "x\n", mapper_env("mapreduce_map_input_start map_input_length"),
+         ["mapreduce_map_input_start:0\t", "map_input_length:2\t"]),
+    Case("the task", "x\n", mapper_env("mapreduce_task_ismap mapred_task_is_map mapreduce_task_partition"),
+         ["mapreduce_task_ismap:true\t", "mapred_task_is_map:true\t", "mapreduce_task_partition:0\t"]),
+    Case("properties", "x\n", mapper_env("my_own_1 mapreduce_job_name mapred_job_name", "-D", "my.own-1=a b", "-jobconf",
+                                         "mapred.job.name=n"),
+         ["my_own_1:a b\t", "mapreduce_job_name:n\t", "mapred_job_name:n\t"]),
+    Case("cmdenv", "x\n", mapper_env("A_B C", "-cmdenv", "A_B=1=2", "-cmdenv", "C=x y"), ["A_B:1=2\t", "C:x y\t"]),
+    Case("cmdenv goes before properties", "x\n", mapper_env("P", "-D", "P=property", "-cmdenv", "P=given"), ["P:given\t"]),
+    Case("long properties are cut where asked", "x\n",
+         mapper_env("long_one", "-D", "long.one=abcdef", "-D", "stream.jobconf.truncate.limit=3"), ["long_one:abc\t"]),
+    Case("the environment of a reducer", "x\n",
+         ["-mapper", "cat", "-reducer", PRINT_ENV % "mapreduce_task_ismap mapreduce_task_partition"],
+         ["mapreduce_task_ismap:false\t", "mapreduce_task_partition:0\t"]),
+    Case("TMPDIR can be written to", "x\n",
+         ["-mapper", "bash -c 'cat > $TMPDIR/side; cat $TMPDIR/side; rm $TMPDIR/side'", "-reducer", "NONE"], ["x\t"]),
+    Case("ids", "x\n",
+         ["-mapper", "bash -c 'cat >/dev/null; [[ $mapreduce_task_attempt_id == attempt_${mapreduce_job_id}_m_000000_0 ]]"
+          " && [[ $mapred_tip_id == task_* ]] && [[ -d $mapreduce_job_local_dir ]] && echo good'", "-reducer", "NONE"],
+         ["good\t"]),
+    # Reducers.
+    Case("NONE keeps the order", "b\t1\na\t2\n", ["-mapper", "cat", "-reducer", "NONE"], ["b\t1", "a\t2"]),
+    Case("numReduceTasks 0", "b\t1\na\t2\n", ["-mapper", "cat", "-reducer", "cat -n", "-numReduceTasks", "0"],
+         ["b\t1", "a\t2"]),
+    Case("no reducers by property", "b\t1\na\t2\n", ["-mapper", "cat", "-reducer", "false", "-D", "mapred.reduce.tasks=0"],
+         ["b\t1", "a\t2"]),
+    Case("a reducer without input runs", "x\n", ["-mapper", "true", "-reducer", "echo ran"], ["ran\t"]),
+    Case("equal pairs all come", "a\t1\n" * 7, ["-mapper", "cat", "-reducer", "wc -l"], ["7\t"]),
+    Case("aggregate sums", "w\nv\nw\n", ["-mapper", "sed 's/.*/LongValueSum:&\t1/'", "-reducer", "aggregate"],
+         ["v\t1", "w\t2"]),
+    Case("aggregate of other types", "x\n",
+         ["-mapper", "bash -c 'cat >/dev/null; printf \"LongValueMax:m\t3\nLongValueMax:m\t7\nLongValueMin:n\t3\n"
+          "UniqValueCount:u\ta\nUniqValueCount:u\ta\nValueHistogram:h\ta\nStringValueMax:s\tb\nDoubleValueSum:d\t1.5\n\"'",
+          "-reducer", "aggregate"], {"m\t7", "n\t3", "u\t1", "h\t1\t1\t1\t1\t1.0\t0.0", "s\tb", "d\t1.5"}),
+    Case("aggregate names what it cannot read", "x\n", ["-mapper", "echo word", "-reducer", "aggregate"], None, 1,
+         ("aggregate", "'word'")),
+    Case("combiner", KEYS, ["-mapper", "cat", "-combiner", COUNT, "-reducer", COUNT], {"a\t1", "b\t3", "c\t3"}),
+    # Exit codes.
+    Case("a failing mapper", "x\n", ["-mapper", "bash -c 'cat >/dev/null; echo why >&2; exit 3'"], None, 1,
+         ("mapper", "exited with code 3", "{input}", "| why", "USER_ERROR", "worker")),
+    Case("a failing reducer", "x\n", ["-mapper", "cat", "-reducer", "bash -c 'cat >/dev/null; exit 9'"], None, 1,
+         ("reducer", "code 9", "'x'")),
+    Case("a failing combiner", "x\n", ["-mapper", "cat", "-combiner", "false", "-reducer", "cat"], None, 1,
+         ("combiner", "code 1")),
+    Case("non-zero exit is no failure", "x\n",
+         ["-D", "stream.non.zero.exit.is.failure=false", "-mapper", "bash -c 'cat; exit 3'", "-reducer", "NONE"], ["x\t"]),
+    Case("a program that is not there", "x\n", ["-mapper", "no-such-program -x"], None, 1, ("no-such-program", "PATH")),
+    Case("a signal", "x\n", ["-mapper", "bash -c 'cat >/dev/null; kill -SEGV $$'"], None, 1, ("SIGSEGV",)),
+    # Options.
+    Case("an unknown option", "x\n", ["-maper", "cat"], None, 1, ("-maper", "'-mapper'")),
+    Case("lazyOutput is refused by name", "x\n", ["-mapper", "cat", "-lazyOutput"], None, 1, ("-lazyOutput",)),
+    Case("a partitioner of one's own", "x\n", ["-mapper", "cat", "-partitioner", "my.Class"], None, 3, ("my.Class",)),
+    Case("a Java class as mapper", "x\n", ["-mapper", "org.apache.hadoop.mapred.lib.IdentityMapper"], None, 3,
+         ("no Java classes",)),
+    Case("a wrong number of key fields", "x\n", ["-D", "stream.num.map.output.key.fields=x", "-mapper", "cat"], None, 3,
+         ("stream.num.map.output.key.fields",)),
+    Case("no mapper", "x\n", ["-reducer", "cat"], None, 1, ("-mapper",)),
+    Case("an empty command", "x\n", ["-mapper", " "], None, 3, ("mapper",)),
+    Case("binary io", "x\n", ["-io", "typedbytes", "-mapper", "cat"], None, 1, ("typedbytes",)),
+    Case("another output format", "x\n", ["-outputformat", "SequenceFileOutputFormat", "-mapper", "cat"], None, 1,
+         ("SequenceFileOutputFormat",)),
+]
+
+
+class Streaming(WeirTest):
+    def streaming(self, *args, timeout=60):
+        return self.weir("streaming", *args, "--work-dir", self.work, "--workers", "1", timeout=timeout)
+
+    def script(self, name, text):
+        path = self.write(name, f"#!{PYTHON}\n{text}")
+        os.chmod(path, 0o755)
+        return path
+
+    def test_contract(self):
+        self.assertGreaterEqual(len(CASES), 60)
+        for number, case in enumerate(CASES):
+            with self.subTest(case.name):
+                source = self.write(f"in-{number}", case.text)
+                out = self.path(f"out-{number}")
+                result = self.streaming("-input", source, "-output", out, *case.options)
+                if case.code:
+                    self.assert_fails(result, case.code, *(says.replace("{input}", source) for says in case.says))
+                    self.assertFalse(os.path.exists(out))
+                    continue
+                self.assert_ok(result)
+                lines = [line.decode() for line in read_parts(out)]
+                if isinstance(case.lines, set):
+                    self.assertEqual(sorted(lines), sorted(case.lines))
+                else:
+                    self.assertEqual(lines, [line.replace("{input}", source) for line in case.lines])
+                self.assertIn("part-00000", os.listdir(out))
+                self.assertEqual(os.path.getsize(os.path.join(out, "_SUCCESS")), 0)
+                self.assert_ok(self.weir("verify", out))
+        self.assert_nothing_left()
+
+    def test_partitions_are_those_of_hadoop(self):
+        lines = [f"{a}.{b}.{c}\tv" for a in "abcdä" for b in "xyz" for c in "12"]
+        source = self.write("in", "\n".join(lines) + "\n")
+        out = self.path("out")
+        self.assert_ok(self.weir(
+            "streaming", "-input", source, "-output", out, "-mapper", "cat", "-reducer", "cat", "-numReduceTasks", "5",
+            "-partitioner", "org.apache.hadoop.mapred.lib.KeyFieldBasedPartitioner", "-D",
+            "mapreduce.map.output.key.field.separator=.", "-D", "mapreduce.partition.keypartitioner.options=-k1,2",
+            "--work-dir", self.work, "--workers", "3"))
+        self.assertEqual(sorted(n for n in os.listdir(out) if n.startswith("part-")), [f"part-{i:05}" for i in range(5)])
+        for part in range(5):
+            expected = sorted(line.encode() for line in lines
+                              if hadoop_partition(".".join(line.split(".")[:2]), 5) == part)
+            with open(self.path("out", f"part-{part:05}"), "rb") as file:
+                self.assertEqual(file.read().split(b"\n")[:-1], expected)
+
+    def test_counters_and_status_are_shown(self):
+        script = self.script("count.py", """
+import sys
+for line in sys.stdin:
+    sys.stderr.write("reporter:counter:My group,lines,2\\n")
+    sys.stderr.write("reporter:counter:broken\\n")
+    print(line.strip())
+sys.stderr.write("reporter:status:nearly there\\n")
+""")
+        source = self.write("in", "a\nb\nc\n")
+        result = self.streaming("-input", source, "-output", self.path("out"), "-mapper", script)
+        self.assert_ok(result)
+        self.assertIn("Counters: 1\n\tMy group\n\t\tlines=6\n", result.err)
+
+    def test_every_pair_comes_and_keys_are_sorted(self):
+        draw = random.Random(5)
+        pairs = [f"{draw.choice('abcdefgh') * draw.randint(1, 3)}\t{draw.randint(0, 3)}" for _ in range(30000)]
+        for i in range(4):
+            self.write(f"in/{i}", "\n".join(pairs[i::4]) + "\n")
+        for workers, reducers, slots in ((1, 1, 1), (3, 4, 1), (2, 3, 2)):
+            out = self.path(f"out-{workers}")
+            self.assert_ok(self.weir("streaming", "-input", self.path("in"), "-output", out, "-mapper", "cat", "-reducer",
+                                     "cat", "-numReduceTasks", str(reducers), "--workers", str(workers), "--slots",
+                                     str(slots), "--work-dir", self.work))
+            self.assertEqual(sorted(read_parts(out)), sorted(pair.encode() for pair in pairs))
+            for part in range(reducers):
+                with open(os.path.join(out, f"part-{part:05}"), "rb") as file:
+                    keys = [line.split(b"\t")[0] for line in file.read().split(b"\n")[:-1]]
+                self.assertEqual(keys, sorted(keys))
+
+    def test_results_are_inputs_of_the_next_job(self):
+        source = self.write("in", KEYS)
+        first, second = self.path("first"), self.path("second")
+        self.assert_ok(self.streaming("-input", source, "-output", first, "-mapper", "cat"))
+        self.assert_ok(self.streaming("-input", first, "-output", second, "-mapper", "cat", "-reducer", "wc -l"))
+        self.assertEqual(read_parts(second), [b"4\t"])
+        again = self.streaming("-input", first, "-output", second, "-mapper", "cat")
+        self.assert_fails(again, 4, "OUTPUT_EXISTS")
+        self.assert_ok(self.streaming("-input", first, "-output", second, "-mapper", "cat", "--overwrite"))
+
+    def test_missing_input_and_help(self):
+        self.assert_fails(self.streaming("-input", self.path("none"), "-output", self.path("out"), "-mapper", "cat"), 2,
+                          "INPUT_NOT_FOUND")
+        self.assertIn(b"-numReduceTasks", self.weir("streaming", "-help").out)
+        self.assert_fails(self.weir("streaming", "-input", "/dev/null", "-output", self.path("o"), "-mapper", "cat",
+                                    "--master", "127.0.0.1:1"), 5)
+
+    def test_empty_input_is_mapped_and_reduced_once(self):
+        source = self.write("in", "")
+        out = self.path("out")
+        self.assert_ok(self.streaming("-input", source, "-output", out, "-mapper", "wc -l", "-reducer", "cat"))
+        self.assertEqual(read_parts(out), [b"0\t"])
+
+    def test_a_mapper_for_each_file_or_for_all(self):
+        for name in "abc":
+            self.write(f"in/{name}", "x\n")
+        mapper = "bash -c 'cat >/dev/null; echo ${map_input_file##*/}'"
+        out, one = self.path("out"), self.path("one")
+        self.assert_ok(self.streaming("-input", self.path("in"), "-output", out, "-mapper", mapper, "-reducer", "NONE"))
+        self.assertEqual(sorted(read_parts(out)), [b"a\t", b"b\t", b"c\t"])
+        self.assert_ok(self.run_job("stream", self.path("in"), "-o", one, "--set", f"mapper={mapper}", "--set",
+                                    "reducer=NONE", "--set", "mapper_process=slot", "--workers", "1"))
+        self.assertEqual(read_parts(one), [b"a\t"])
+
+    # What scripts do wrong.
+
+    def assert_misuse(self, mapper, *says, text="x\n" * 300000, options=(), timeout=60):
+        source = self.write("in", text)
+        out = self.path("out")
+        result = self.streaming("-input", source, "-output", out, "-mapper", mapper, *options, timeout=timeout)
+        self.assert_fails(result, 1, *says)
+        self.assert_nothing_left(out)
+
+    def test_a_script_that_reads_nothing_and_ends(self):
+        self.assert_misuse("head -n 1", "closed its input", "exited with code 0", self.path("in"))
+
+    def test_a_script_that_hangs(self):
+        self.assert_misuse("bash -c 'read line; echo waiting >&2; sleep 1000'", "TASK_HUNG", "neither read nor wrote",
+                           "| waiting", self.path("in"), "worker", options=("-D", "mapreduce.task.timeout=3000"))
+
+    def test_a_silent_script_lives_longer_than_a_silent_task(self):
+        source = self.write("in", "x\n")
+        out = self.path("out")
+        self.assert_ok(self.streaming("-input", source, "-output", out, "-mapper", "bash -c 'sleep 11; cat'"))
+        self.assertEqual(read_parts(out), [b"x\t"])
+
+    def test_a_script_killed_in_the_middle(self):
+        self.assert_misuse("bash -c 'head -c 100000 >/dev/null; echo last words >&2; kill -9 $$'", "SIGKILL",
+                           "| last words", "at byte")
+
+    def test_a_line_without_end(self):
+        self.assert_misuse("head -c 1000000000 /dev/zero", "line of more than 67108864 bytes", text="x\n")
+
+    def test_binary_output_passes(self):
+        source = self.write("in", "x\n")
+        out = self.path("out")
+        script = self.script("binary.py", "import sys\nsys.stdin.read()\n"
+                             "sys.stdout.buffer.write(bytes(b for b in range(256) if b not in (9, 10)) + b'\\t\\xff\\0\\n')\n")
+        self.assert_ok(self.streaming("-input", source, "-output", out, "-mapper", script))
+        self.assertEqual(read_parts(out), [bytes(b for b in range(256) if b not in (9, 10)) + b"\t\xff\0"])
+
+    def test_much_on_stderr_and_stdout_before_anything_is_read(self):
+        source = self.write("in", "x\n" * 500000)
+        out = self.path("out")
+        self.assert_ok(self.streaming(
+            "-input", source, "-output", out, "-mapper",
+            "bash -c 'head -c 5000000 /dev/zero | tr \"\\0\" e | fold >&2; seq 200000; cat'", "-reducer", "wc -l"))
+        self.assertEqual(read_parts(out), [b"700000\t"])
+
+    def test_too_many_counters(self):
+        self.assert_misuse("bash -c 'cat >/dev/null; seq 2000 | sed s/.*/reporter:counter:g,n\\&,1/ >&2'", "1000 names")
+
+    def test_interrupt_leaves_nothing(self):
+        source = self.write("in", "x\n" * 100)
+        process = self.start("streaming", "-input", source, "-output", self.path("out"), "-mapper",
+                             f"bash -c 'sleep 1000 & sleep 1000 & wait; echo {self.dir}'", "--work-dir", self.work)
+        wait_for(lambda: len([c for _, c in processes_mentioning(self.dir) if c.startswith("sleep")]) >= 2, 20,
+                 "scripts run")
+        process.send_signal(signal.SIGINT)
+        result = self.finish(process)
+        self.assertEqual(result.code, 6, result.err)
+        self.assert_nothing_left(self.path("out"))
+
+    def test_a_lost_task_process_takes_its_scripts_with_it(self):
+        source = self.write("in", "x\n" * 100)
+        process = self.start("streaming", "-input", source, "-output", self.path("out"), "-mapper",
+                             f"bash -c 'sleep 1000 & wait; echo {self.dir}'", "--work-dir", self.work, "--workers", "1")
+        wait_for(lambda: [c for _, c in processes_mentioning(self.dir) if c.startswith("sleep")], 20, "scripts run")
+        # Its guardian is a fork of it.
+        task = min(pid for pid, c in processes_mentioning(self.dir) if " task " in c + " ")
+        os.kill(task, signal.SIGKILL)
+        self.assert_fails(self.finish(process), 1, "SIGKILL")
+        self.assert_nothing_left(self.path("out"))
+
+    # Clusters.
+
+    def write_words(self, lines=40000):
+        draw = random.Random(3)
+        words = ["".join(draw.choice("abcdef") for _ in range(draw.randint(1, 4))) for _ in range(300)]
+        counts = collections.Counter()
+        for i in range(4):
+            text = []
+            for _ in range(lines // 4):
+                line = [draw.choice(words) for _ in range(6)]
+                counts.update(line)
+                text.append(" ".join(line))
+            self.write(f"books/{i}", "\n".join(text) + "\n")
+        return sorted(f"{word}\t{count}".encode() for word, count in counts.items())
+
+    def word_count(self):
+        mapper = self.script("map.py", """
+import sys
+for line in sys.stdin:
+    for word in line.split():
+        print(word + "\\t1")
+""")
+        reducer = self.script("reduce.py", """
+import itertools
+import sys
+pairs = (line.rstrip("\\n").split("\\t") for line in sys.stdin)
+for word, group in itertools.groupby(pairs, key=lambda pair: pair[0]):
+    print("%s\\t%d" % (word, sum(int(pair[1]) for pair in group)))
+""")
+        return mapper, reducer
+
+    def test_cluster_counts_words_and_names_a_killed_script(self):
+        expected = self.write_words()
+        mapper, reducer = self.word_count()
+        cluster = Cluster(self, workers=4)
+        for combiner in ([], ["-combiner", reducer]):
+            out = self.path(f"out{len(combiner)}")
+            self.assert_ok(self.weir("streaming", "-input", self.path("books"), "-output", out, "-mapper", mapper,
+                                     "-reducer", reducer, "-numReduceTasks", "3", *combiner, "--master", cluster.address,
+                                     timeout=120))
+            self.assertEqual(sorted(read_parts(out)), expected)
+        out = self.path("none")
+        self.assert_ok(self.weir("streaming", "-input", self.path("books"), "-output", out, "-mapper", "cat",
+                                 "-numReduceTasks", "0", "--master", cluster.address))
+        lines = []
+        for i in range(4):
+            with open(self.path("books", str(i)), "rb") as file:
+                lines += [line + b"\t" for line in file.read().split(b"\n")[:-1]]
+        self.assertEqual(sorted(read_parts(out)), sorted(lines))
+        killed = self.weir("streaming", "-input", self.path("books"), "-output", self.path("killed"), "-mapper",
+                           "bash -c 'read line; kill -9 $$'", "--master", cluster.address)
+        self.assert_fails(killed, 1, "SIGKILL", "(worker ", "books/", "mapper")
+        self.assertFalse(os.path.exists(self.path("killed")))
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def test_two_at_once(self):
+        expected = self.write_words(20000)
+        mapper, reducer = self.word_count()
+        running = [self.start("streaming", "-input", self.path("books"), "-output", self.path(f"out{i}"), "-mapper", mapper,
+                              "-reducer", reducer, "--work-dir", self.work, "--workers", "2") for i in range(2)]
+        for process in running:
+            self.assert_ok(self.finish(process, timeout=120))
+        for i in range(2):
+            self.assertEqual(read_parts(self.path(f"out{i}")), expected)
+        self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,103 @@
+#include "runtime/client/flags/streaming_words.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runtime/base/job_errors.h"
+#include "runtime/client/flags/command_line.h"
+#include "runtime/client/flags/exit_codes.h"
+
+namespace weir::client {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words RunWords(const Words& words) {
+  const auto read = ReadStreamingWords(words);
+  EXPECT_TRUE(read.ok()) << read.status();
+  return read.ok() ? read->run : Words();
+}
+
+bool Holds(const Words& words, const Words& inside) {
+  return std::search(words.begin(), words.end(), inside.begin(), inside.end()) != words.end();
+}
+
+std::string Refused(const Words& words) {
+  const auto read = ReadStreamingWords(words);
+  EXPECT_FALSE(read.ok());
+  return std::string(read.status().message());
+}
+
+TEST(StreamingWords, BecomeARun) {
+  const Words run =
+      RunWords({"-D",          "a.b=c=d",   "-input", "x",       "y",           "-input",
+                "file:///z,w", "-output",   "out",    "-mapper", "sh -c 'cat'", "-reducer",
+                "wc -l",       "-combiner", "cat",    "-cmdenv", "E=1",         "-numReduceTasks",
+                "3",           "--workers", "2"});
+  EXPECT_TRUE(Holds(run, {"run", "stream", "x", "y", "/z", "w", "-o", "out"}));
+  EXPECT_TRUE(Holds(run, {"--set", "mapper=sh -c 'cat'"}));
+  EXPECT_TRUE(Holds(run, {"--set", "combiner=cat"}));
+  EXPECT_TRUE(Holds(run, {"--set", "reducer=wc -l"}));
+  EXPECT_TRUE(Holds(run, {"--reducers", "3"}));
+  EXPECT_TRUE(Holds(run, {"--set", "properties=a.b=c=d\nmapreduce.job.reduces=3\n"}));
+  EXPECT_TRUE(Holds(run, {"--set", "cmdenv=E=1\n"}));
+  EXPECT_TRUE(Holds(run, {"--workers", "2"}));
+}
+
+TEST(StreamingWords, OneReducerUnlessToldOtherwise) {
+  const Words base = {"-input", "x", "-output", "o", "-mapper", "m"};
+  const auto with = [&base](Words more) {
+    Words words = base;
+    words.insert(words.end(), more.begin(), more.end());
+    return RunWords(words);
+  };
+  EXPECT_TRUE(Holds(with({}), {"--reducers", "1"}));
+  EXPECT_TRUE(Holds(with({"-D", "mapred.reduce.tasks=4"}), {"--reducers", "4"}));
+  EXPECT_TRUE(Holds(with({"-Dmapreduce.job.reduces=5"}), {"--reducers", "5"}));
+  for (const Words& none : {Words{"-numReduceTasks", "0"}, Words{"-reducer", "NONE"},
+                            Words{"-D", "mapred.reduce.tasks=0"}}) {
+    const Words run = with(none);
+    EXPECT_TRUE(Holds(run, {"--set", "reducer=NONE"}));
+    EXPECT_FALSE(Holds(run, {"--reducers"}));
+  }
+}
+
+TEST(StreamingWords, RefusesWhatItDoesNotKnowByName) {
+  EXPECT_NE(Refused({"-inptu", "x"}).find("-inptu"), std::string::npos);
+  EXPECT_NE(Refused({"-inptu", "x"}).find("'-input'"), std::string::npos);
+  EXPECT_NE(Refused({"-lazyOutput"}).find("-lazyOutput"), std::string::npos);
+  EXPECT_NE(Refused({"-inputreader", "x"}).find("Java"), std::string::npos);
+  EXPECT_NE(Refused({"-inputformat", "SequenceFileInputFormat"}).find("Sequence"),
+            std::string::npos);
+  EXPECT_NE(Refused({"-mapper"}).find("needs a value"), std::string::npos);
+  EXPECT_NE(Refused({"-mapper", "a", "-mapper", "b"}).find("twice"), std::string::npos);
+  EXPECT_NE(Refused({"-D", "novalue"}).find("novalue"), std::string::npos);
+  EXPECT_NE(Refused({"-mapper", "a", "-output", "b"}).find("-input"), std::string::npos);
+  EXPECT_NE(Refused({"stray"}).find("'stray'"), std::string::npos);
+}
+
+TEST(StreamingWords, ParseAsACommandWithHadoopsExitCodes) {
+  const auto parsed =
+      ParseCommandLine({"streaming", "-input", "x", "-output", "o", "-mapper", "m"});
+  ASSERT_TRUE(parsed.command.has_value()) << parsed.err;
+  const auto& options = std::get<StreamingOptions>(*parsed.command);
+  EXPECT_EQ(options.run.job.job, "stream");
+  EXPECT_TRUE(options.mark_success);
+  EXPECT_EQ(ParseCommandLine({"streaming", "-nope"}).exit_code, kHadoopFailed);
+  EXPECT_NE(ParseCommandLine({"streaming", "-help"}).out.find("-numReduceTasks"),
+            std::string::npos);
+  EXPECT_EQ(HadoopExitCode(kExitOk, ""), kHadoopOk);
+  EXPECT_EQ(HadoopExitCode(kExitJobFailed, job_error::kUserError), kHadoopFailed);
+  EXPECT_EQ(HadoopExitCode(kExitRefused, job_error::kInputNotFound), kHadoopNoInput);
+  EXPECT_EQ(HadoopExitCode(kExitUsage, ""), kHadoopBadConfiguration);
+  EXPECT_EQ(HadoopExitCode(kExitRefused, job_error::kOutputExists), kHadoopOutputExists);
+  EXPECT_EQ(HadoopExitCode(kExitMasterUnreachable, ""), kHadoopIo);
+  EXPECT_EQ(HadoopExitCode(kExitInterrupted, job_error::kCancelled), kHadoopInterrupted);
+}
+
+}  // namespace
+}  // namespace weir::client

@@ -1,0 +1,193 @@
+#include "jobs/stream/stream.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jobs/api/step_error.h"
+#include "jobs/stream/contract/stream_spec.h"
+#include "tests/unit/jobs/in_process_job.h"
+
+namespace weir::stream {
+namespace {
+
+using weir::testing::EvenCut;
+using weir::testing::ProgramOf;
+using weir::testing::RunJob;
+using weir::testing::RunOnText;
+using weir::testing::ScratchFile;
+using Given = std::vector<std::pair<std::string, std::string>>;
+
+std::string Output(const Given& given, const std::string& text, int mappers = 1, int reducers = 1,
+                   int slots = 1) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const auto definition = MakeDefinition();
+  const auto program = ProgramOf(*definition, given);
+  auto out = RunOnText(*program, text, mappers, reducers, slots);
+  EXPECT_TRUE(out.ok()) << out.status();
+  return out.ok() ? *out : "";
+}
+
+absl::Status Checked(const Given& given) {
+  const auto definition = MakeDefinition();
+  const auto values = CheckParameters(definition->info(), given);
+  return values.ok() ? definition->CheckValues(*values) : values.status();
+}
+
+std::vector<std::string> SortedLines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::size_t from = 0;
+  for (std::size_t end = 0; (end = text.find('\n', from)) != std::string::npos; from = end + 1) {
+    lines.push_back(text.substr(from, end - from));
+  }
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+TEST(Stream, SortsByKeyAndKeepsTheValuesInOrder) {
+  EXPECT_EQ(Output({{"mapper", "cat"}}, "b\t1\na\t2\nb\t1\na\t1\n"), "a\t2\na\t1\nb\t1\nb\t1\n");
+}
+
+TEST(Stream, LinesWithoutSeparatorAreKeysWithAnEmptyValue) {
+  EXPECT_EQ(Output({{"mapper", "cat"}, {"reducer", "cat"}}, "b\na\n"), "a\t\nb\t\n");
+}
+
+TEST(Stream, WithoutReducersTheLinesStayInOrder) {
+  EXPECT_EQ(Output({{"mapper", "cat"}, {"reducer", "NONE"}}, "b\t1\na\t2\nb\n", 1, 1, 2),
+            "b\t1\na\t2\nb\t\n");
+}
+
+TEST(Stream, CombinersChangeNothingThatTheyMayNot) {
+  const std::string count =
+      "awk -F '\t' '{ n[$1] += $2 } END { for (k in n) print k \"\t\" n[k] }'";
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += std::to_string(i % 17) + "\t1\n";
+  const Given plain = {{"mapper", "cat"}, {"reducer", count}};
+  Given combined = plain;
+  combined.emplace_back("combiner", count);
+  EXPECT_EQ(SortedLines(Output(plain, text, 3, 2, 2)),
+            SortedLines(Output(combined, text, 3, 2, 2)));
+}
+
+// With little memory the combiner runs while the mapper still writes, and once more at the end.
+TEST(Stream, CombinersKeepPairsWithinMemory) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::string sum = "awk -F '\t' '{ n[$1] += $2 } END { for (k in n) print k \"\t\" n[k] }'";
+  const ScratchFile file("x\n");
+  const auto definition = MakeDefinition();
+  const auto program =
+      ProgramOf(*definition, {{"mapper", "sh -c 'cat >/dev/null; yes \"k\t1\" | head -n 2000000'"},
+                              {"combiner", sum},
+                              {"reducer", "cat"}});
+  weir::testing::RecordingContext context(1, 16 << 20);
+  weir::testing::MemoryRun run;
+  const auto mapped = program->Map({{file.range()}, {1.0}}, run, context);
+  ASSERT_TRUE(mapped.ok()) << mapped.status();
+  EXPECT_EQ(run.records(), 1);
+}
+
+TEST(Stream, ComparatorGivesTheOrderAndKeepsEqualKeysTogether) {
+  const std::string properties =
+      "mapreduce.job.output.key.comparator.class=org.apache.hadoop.mapred.lib."
+      "KeyFieldBasedComparator\nmapreduce.partition.keycomparator.options=-k2,2nr\n"
+      "stream.num.map.output.key.fields=2\n";
+  EXPECT_EQ(Output({{"mapper", "cat"}, {"reducer", "cat"}, {"properties", properties}},
+                   "b\t2\tx\na\t10\ty\nc\t2\tz\nb\t2\tw\n"),
+            "a\t10\ty\nb\t2\tx\nb\t2\tw\nc\t2\tz\n");
+}
+
+TEST(Stream, PartitionerSendsByTheNamedFields) {
+  const ScratchFile file("a.1\tx\na.2\ty\nb.1\tz\n");
+  const auto definition = MakeDefinition();
+  const auto program =
+      ProgramOf(*definition, {{"mapper", "cat"},
+                              {"properties",
+                               "mapreduce.job.partitioner.class=KeyFieldBasedPartitioner\n"
+                               "mapreduce.partition.keypartitioner.options=-k1,1\n"
+                               "mapreduce.map.output.key.field.separator=.\n"}});
+  const auto parts = RunJob(*program, EvenCut({file.path()}, 1, 2, 1));
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  // 'a' is 97, 'b' is 98.
+  EXPECT_EQ((*parts)[1], "a.1\tx\na.2\ty\n");
+  EXPECT_EQ((*parts)[0], "b.1\tz\n");
+}
+
+TEST(Stream, AFailedScriptIsNamedWithItsPlaceAndLastWords) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const ScratchFile file("one\ntwo\n");
+  const auto definition = MakeDefinition();
+  const auto program =
+      ProgramOf(*definition, {{"mapper", "sh -c 'cat > /dev/null; echo oh dear >&2; exit 7'"}});
+  const auto parts = RunJob(*program, EvenCut({file.path()}, 1, 1, 1));
+  const auto error = StepErrorOf(parts.status());
+  ASSERT_TRUE(error.has_value()) << parts.status();
+  EXPECT_EQ(error->code, step_error::kUserError);
+  EXPECT_NE(error->message.find("exited with code 7"), std::string::npos) << error->message;
+  EXPECT_EQ(error->file, file.path());
+  EXPECT_EQ(error->byte_offset, 8);
+  EXPECT_EQ(error->stderr_tail, "oh dear\n");
+}
+
+TEST(Stream, NonZeroExitMayBeNoFailure) {
+  EXPECT_EQ(Output({{"mapper", "sh -c 'cat; exit 7'"},
+                    {"properties", "stream.non.zero.exit.is.failure=false"}},
+                   "a\tb\n"),
+            "a\tb\n");
+}
+
+TEST(StreamSpec, NamesWhatIsWrong) {
+  const auto says = [](const Given& given, const std::string& needle) {
+    const absl::Status status = Checked(given);
+    EXPECT_FALSE(status.ok()) << needle;
+    EXPECT_NE(std::string(status.message()).find(needle), std::string::npos) << status;
+  };
+  says({}, "'mapper'");
+  says({{"mapper", "org.apache.hadoop.mapred.lib.IdentityMapper"}}, "no Java classes");
+  says({{"mapper", "cat"}, {"properties", "stream.num.map.output.key.fields=0"}},
+       "stream.num.map.output.key.fields");
+  says({{"mapper", "cat"}, {"properties", "mapreduce.job.partitioner.class=my.Own"}}, "my.Own");
+  says({{"mapper", "cat"}, {"properties", "stream.map.input=typedbytes"}}, "typedbytes");
+  says({{"mapper", "cat"}, {"properties", "mapred.output.compress=true"}}, "compress");
+  says({{"mapper", "cat"}, {"properties", "textinputformat.record.delimiter=x"}}, "delimiter");
+  says({{"mapper", "cat"}, {"properties", "broken"}}, "'broken'");
+  EXPECT_TRUE(Checked({{"mapper", "cat"}}).ok());
+}
+
+// The promise of the contract: every pair reaches a reducer, equal ones as often as they were
+// written, and each reducer's keys come sorted.
+RC_GTEST_PROP(StreamProperty, ReducersGetEveryPairSorted, ()) {
+  const auto word = rc::gen::container<std::string>(rc::gen::elementOf(std::string("ab")));
+  const auto pairs = *rc::gen::container<std::vector<std::pair<std::string, std::string>>>(
+      rc::gen::pair(word, word));
+  const int mappers = *rc::gen::inRange(1, 4);
+  const int reducers = *rc::gen::inRange(1, 4);
+  const int slots = *rc::gen::inRange(1, 3);
+  std::string text;
+  for (const auto& [key, value] : pairs) text += key + "\t" + value + "\n";
+  std::signal(SIGPIPE, SIG_IGN);
+  const ScratchFile file(text);
+  const auto definition = MakeDefinition();
+  const auto program = ProgramOf(*definition, {{"mapper", "cat"}, {"reducer", "cat"}});
+  const auto parts = RunJob(*program, EvenCut({file.path()}, mappers, reducers, slots));
+  RC_ASSERT(parts.ok());
+  std::string all;
+  for (const std::string& part : *parts) {
+    std::string last;
+    for (std::size_t from = 0; from < part.size(); from = part.find('\n', from) + 1) {
+      const std::string key = part.substr(from, part.find('\t', from) - from);
+      RC_ASSERT(last <= key);
+      last = key;
+    }
+    all += part;
+  }
+  RC_ASSERT(SortedLines(all) == SortedLines(text));
+}
+
+}  // namespace
+}  // namespace weir::stream
