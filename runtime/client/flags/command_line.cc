@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -114,30 +115,71 @@ std::string DescribeMisuse(const CLI::App& app, const CLI::ParseError& error) {
   return absl::StrCat("weir: ", error.what(), see);
 }
 
+// CLI11 joins name and checks of a value: "N:INT in [1 - 1024]", "NAME:{text,json}".
+void DescribeValue(const std::string& type, FlagDescription& flag) {
+  constexpr std::pair<std::string_view, std::string_view> kChecks[] = {
+      {":INT in [", "]"}, {":UINT in [", "]"}, {":FLOAT in [", "]"}, {":{", "}"}, {":FILE", ""}};
+  flag.value = type;
+  for (const auto& [begin, end] : kChecks) {
+    const std::size_t at = type.find(begin);
+    if (at == std::string::npos) continue;
+    flag.value = type.substr(0, at);
+    flag.legal = type.substr(at + begin.size());
+    flag.legal.resize(end.empty() ? 0 : std::min(flag.legal.size(), flag.legal.find(end)));
+  }
+}
+
 FlagDescription DescribeFlag(const CLI::Option& option) {
   FlagDescription flag;
   for (const auto& name : option.get_snames()) flag.names.push_back("-" + name);
   for (const auto& name : option.get_lnames()) flag.names.push_back("--" + name);
   flag.help = option.get_description();
   flag.takes_value = option.get_items_expected_max() > 0;
+  if (flag.takes_value) DescribeValue(option.get_type_name(), flag);
+  flag.environment = option.get_envname();
+  flag.heading = option.get_group();
+  flag.required = option.get_required();
   return flag;
 }
 
-CommandDescription DescribeCommand(const CLI::App& app, const std::vector<std::string>& job_names) {
+ArgumentDescription DescribeArgument(const CLI::Option& option) {
+  return {.name = option.get_name(),
+          .help = option.get_description(),
+          .required = option.get_required(),
+          .repeated = option.get_items_expected_max() > 1};
+}
+
+std::vector<std::string> WordsOfFirst(const std::string& argument, const CLI::App& top,
+                                      const std::vector<std::string>& job_names) {
+  if (argument == "JOB") return job_names;
+  if (argument == "SHELL") return {"bash", "zsh", "fish"};
+  if (argument == "WHAT") return {"jobs", "workers"};
+  if (argument == "COMMAND") return CommandNames(top);
+  return {};
+}
+
+// What has no heading is not for people: CLI11 leaves it out of the help.
+CommandDescription DescribeCommand(const CLI::App& app, const CLI::App& top,
+                                   const std::vector<std::string>& job_names) {
   CommandDescription command;
   command.name = app.get_name();
   command.help = app.get_description();
+  command.footer = app.get_footer();
+  command.heading = app.get_group();
   for (const CLI::Option* option : app.get_options()) {
-    if (option->get_positional()) {
-      if (option->get_name() == "JOB") command.first_argument = job_names;
-      if (option->get_name() == "SHELL") command.first_argument = {"bash", "zsh", "fish"};
-      if (option->get_name() == "WHAT") command.first_argument = {"jobs", "workers"};
-    } else {
+    if (option->get_group().empty()) continue;
+    if (!option->get_positional()) {
       command.flags.push_back(DescribeFlag(*option));
+      continue;
     }
+    if (command.arguments.empty()) {
+      command.first_argument = WordsOfFirst(option->get_name(), top, job_names);
+    }
+    command.arguments.push_back(DescribeArgument(*option));
   }
   for (const CLI::App* inner : app.get_subcommands({})) {
-    command.commands.push_back(DescribeCommand(*inner, job_names));
+    if (inner->get_group().empty()) continue;
+    command.commands.push_back(DescribeCommand(*inner, top, job_names));
   }
   return command;
 }
@@ -221,7 +263,8 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words) {
 }
 
 CommandTree DescribeCommandLine(const std::vector<std::string>& job_names) {
-  return DescribeCommand(*BuildTree([](Command) {}), job_names);
+  const auto app = BuildTree([](Command) {});
+  return DescribeCommand(*app, *app, job_names);
 }
 
 }  // namespace weir::client

@@ -26,7 +26,8 @@ struct ParsedCommandLine {
 /// WEIR_JOURNAL stand in for flags that are not given.
 ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words);
 
-/// Returns all commands and flags, for shell completion. `job_names` complete the argument JOB.
+/// Returns all commands and flags, for man pages and shell completion. `job_names` complete the
+/// argument JOB.
 CommandTree DescribeCommandLine(const std::vector<std::string>& job_names);
 
 }  // namespace weir::client

@@ -110,6 +110,20 @@ void AddLocalCommands(CLI::App& app, const TakeCommand& take) {
       "  source <(weir completion bash)\n"
       "  weir completion fish > ~/.config/fish/completions/weir.fish");
 
+  std::shared_ptr<ManOptions> man;
+  CLI::App& man_command =
+      AddCommand(app, "man", "Print a man page, or write all of them", kLocalGroup, take, man);
+  man_command.add_option("COMMAND", man->command, "Command to describe (default: weir itself)");
+  man_command
+      .add_option("-o,--output", man->directory,
+                  "Write the pages of all commands into this directory, which must exist")
+      ->type_name("DIR");
+  man_command.footer(
+      "Pages are made of what --help prints; packages install them (man weir-run).\n"
+      "Examples:\n"
+      "  weir man run | man -l -\n"
+      "  weir man -o /usr/local/share/man/man1");
+
   std::shared_ptr<VersionOptions> version;
   CLI::App& version_command =
       AddCommand(app, "version", "Print the version", kLocalGroup, take, version);

@@ -181,6 +181,10 @@ struct CompletionOptions {
   enum class Shell { kBash, kZsh, kFish };
   Shell shell = Shell::kBash;
 };
+struct ManOptions {
+  std::string command;    // empty = the program itself
+  std::string directory;  // where to write all pages; empty = one page to stdout
+};
 struct VersionOptions {
   bool json = false;
 };
@@ -225,6 +229,6 @@ using Command = std::variant<RunOptions, StreamingOptions, SubmitOptions, PlanOp
                              StatusOptions, ListOptions, CancelOptions, LogsOptions, ExplainOptions,
                              CalibrateOptions, JobsOptions, PlannerOptions, VerifyOptions,
                              GenerateDataOptions, ValidateDataOptions, CompletionOptions,
-                             VersionOptions, MasterDaemonOptions, WorkerDaemonOptions>;
+                             ManOptions, VersionOptions, MasterDaemonOptions, WorkerDaemonOptions>;
 
 }  // namespace weir::client
