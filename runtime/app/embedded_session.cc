@@ -115,6 +115,7 @@ class EmbeddedSession final : public client::Session {
   absl::Status StartMaster(const JobCatalog& catalog) {
     master::MasterOptions options;
     options.version = client::kVersion;
+    options.artifact_directory = directory_->path() + "/artifacts";
     process_.OnLoop([&] {
       master_ = std::make_unique<master::Master>(
           master::MasterSeams{.loop = process_.loop,

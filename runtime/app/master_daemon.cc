@@ -109,8 +109,12 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
   ControlProcess process;
   Interrupts interrupts(process.loop);
   rpc::GrpcClients clients(process.loop, *security);
-  const auto master_options = MakeOptions(options, process.storage);
+  auto master_options = MakeOptions(options, process.storage);
   if (!master_options.ok()) return CannotStart(master_options.status());
+  // Beside the journal, whose jobs need them, and named after it: two masters may keep theirs in
+  // one folder.
+  master_options->artifact_directory =
+      std::filesystem::absolute(*journal_path).string() + ".artifacts";
   std::unique_ptr<master::Master> master;
   process.OnLoop([&] {
     master =

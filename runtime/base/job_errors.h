@@ -33,6 +33,10 @@ inline constexpr std::string_view kDataLoss = "DATA_LOSS";
 inline constexpr std::string_view kMasterRestarted = "MASTER_RESTARTED";
 inline constexpr std::string_view kDeadline = "DEADLINE";
 inline constexpr std::string_view kCancelled = "CANCELLED";
+inline constexpr std::string_view kArtifactTooLarge = "ARTIFACT_TOO_LARGE";
+inline constexpr std::string_view kArtifactMissing = "ARTIFACT_MISSING";
+inline constexpr std::string_view kArtifactDamaged = "ARTIFACT_DAMAGED";
+inline constexpr std::string_view kArtifactStoreFull = "ARTIFACT_STORE_FULL";
 inline constexpr std::string_view kInternal = "INTERNAL";
 }  // namespace job_error
 

@@ -95,6 +95,23 @@ inline constexpr absl::Duration kGroupWaitMax = absl::Seconds(600);
 /// A member that asks again gets the answer that it missed for so long.
 inline constexpr absl::Duration kGroupRemembered = absl::Seconds(60);
 
+/// One file that belongs to a job: a module, a script with its dictionaries; data is input.
+inline constexpr std::int64_t kArtifactBytesMax = std::int64_t{256} << 20;
+inline constexpr int kArtifactsPerJobMax = 100;
+/// A piece is a message; its bytes may wait in memory several times.
+inline constexpr std::int64_t kArtifactPieceBytes = 1 << 20;
+/// What a master, and what each worker, keeps: a dozen jobs' worth of the largest. What jobs that
+/// have not ended use is kept beyond that by workers, and not taken beyond that by a master.
+inline constexpr std::int64_t kArtifactCacheBytesMax = std::int64_t{4} << 30;
+/// An artifact that no job has used for so long goes: a nightly job finds its files still there
+/// after a long weekend.
+inline constexpr absl::Duration kArtifactAgeMax = absl::Minutes(10'080);
+/// Uploads under way at a time, and when one that gets no more pieces is given up.
+inline constexpr int kArtifactUploadsMax = 32;
+inline constexpr absl::Duration kArtifactUploadSilence = absl::Seconds(60);
+/// From the order to prepare a job to its last artifact on a worker: all of them over 10 Mbit/s.
+inline constexpr absl::Duration kArtifactSupplyMax = absl::Minutes(10);
+
 /// What a worker measures at its start: together under half a second.
 inline constexpr absl::Duration kComputeProbeTime = absl::Milliseconds(20);  // four times
 inline constexpr std::int64_t kDiskProbeBytes = 64 << 20;

@@ -73,6 +73,16 @@ class Storage {
   /// Writes a file for its owner alone, in place and not synced: for what a crash may take.
   virtual absl::Status WriteFile(const std::string& path, std::string_view content) = 0;
   virtual absl::StatusOr<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) = 0;
+  /// At most `bytes_max` bytes of a file from `offset` on; fewer only where it ends.
+  virtual absl::StatusOr<std::string> ReadAt(const std::string& path, std::int64_t offset,
+                                             std::int64_t bytes_max) = 0;
+  /// Writes bytes at `offset` of a file for its owner alone, which is made where there is none. Not
+  /// synced.
+  virtual absl::Status WriteAt(const std::string& path, std::int64_t offset,
+                               std::string_view bytes) = 0;
+  /// Syncs a file that is whole and takes the right to write to it from everybody; its owner may
+  /// execute it from then on if `executable`.
+  virtual absl::Status Seal(const std::string& path, bool executable) = 0;
   /// Renames and syncs the parent directory. Fails when `to` exists, unless it is an empty
   /// directory.
   virtual absl::Status Rename(const std::string& from, const std::string& to) = 0;

@@ -21,7 +21,8 @@ Master::Impl::Impl(const MasterSeams& seams, MasterOptions options)
       options_(std::move(options)),
       journal_(seams.loop, seams.disk_pool, seams.journal),
       watch_hub_(seams.loop),
-      store_(watch_hub_) {}
+      store_(watch_hub_),
+      artifacts_(seams_, options_.artifact_directory) {}
 
 absl::Status Master::Impl::Serving() const {
   switch (life_) {
@@ -47,6 +48,12 @@ absl::Status Master::Impl::Admit(rpc::ClusterService) const {
 void Master::Impl::Start(absl::AnyInvocable<void(absl::Status)> on_ready) {
   assert(life_ == Life::kNew);
   life_ = Life::kStarting;
+  // Jobs that wait hold theirs as soon as they are known.
+  artifacts_.Open(
+      [this, on_ready = std::move(on_ready)]() mutable { ReadHistory(std::move(on_ready)); });
+}
+
+void Master::Impl::ReadHistory(absl::AnyInvocable<void(absl::Status)> on_ready) {
   env::Offload(
       seams_.loop, seams_.disk_pool,
       [&journal = seams_.journal, &storage = seams_.storage, now = seams_.wall_clock.UnixMillis()] {
@@ -107,6 +114,8 @@ void Master::Impl::QueueAgain(std::vector<JobHistory::Waiting> waiting) {
   for (JobHistory::Waiting& job : waiting) {
     const absl::StatusOr<const v1::JobStatus*> status = store_.Find(job.job_id);
     if (!status.ok()) continue;
+    // Its workers say so, should something be missing.
+    artifacts_.Hold(job.job_id, (*status)->spec()).IgnoreError();
     runs_[job.job_id] =
         std::make_unique<JobRun>(*context_, **status, std::move(job.given_plan), std::nullopt);
     queue_.push_back(std::move(job.job_id));

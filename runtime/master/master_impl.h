@@ -7,10 +7,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/btree_map.h"
 #include "runtime/env/callback_scope.h"
+#include "runtime/master/artifacts/artifact_depot.h"
 #include "runtime/master/calibrate/calibration_run.h"
 #include "runtime/master/conduct/conductor_run.h"
 #include "runtime/master/groups/groups.h"
@@ -49,6 +51,7 @@ class Master::Impl {
   void Handle(rpc::Call<rpc::GetPlan> call);
   void Handle(rpc::Call<rpc::DryRun> call);
   void Handle(rpc::Call<rpc::GetLogs> call);
+  void Handle(rpc::Call<rpc::PutArtifact> call) { artifacts_.Put(std::move(call)); }
 
   // master_calibrate.cc: users
   void Handle(rpc::Call<rpc::ListWorkers> call);
@@ -62,6 +65,7 @@ class Master::Impl {
   void Handle(rpc::Call<rpc::Heartbeat> call);
   void Handle(rpc::Call<rpc::ReportStep> call);
   void Handle(rpc::Call<rpc::ReportTransfer> call);
+  void Handle(rpc::Call<rpc::FetchArtifact> call) { artifacts_.Fetch(std::move(call)); }
   void Malformed(rpc::ReportStep, const v1::ReportStepRequest& report, const absl::Status& why);
   void Malformed(rpc::ReportTransfer, const v1::ReportTransferRequest& report,
                  const absl::Status& why);
@@ -70,6 +74,7 @@ class Master::Impl {
   enum class Life { kNew, kStarting, kServing, kStopping };
 
   absl::Status Serving() const;
+  void ReadHistory(absl::AnyInvocable<void(absl::Status)> on_ready);
   void Recovered(JobHistory history, absl::AnyInvocable<void(absl::Status)> on_ready);
   void ServeFrom(std::int64_t master_epoch);
   void QueueAgain(std::vector<JobHistory::Waiting> waiting);
@@ -122,6 +127,7 @@ class Master::Impl {
   JournalWriter journal_;
   WatchHub watch_hub_;
   JobRegistry store_;
+  ArtifactDepot artifacts_;
   Life life_ = Life::kNew;
   std::unique_ptr<WorkerTable> workers_;
   std::unique_ptr<JobRunContext> context_;

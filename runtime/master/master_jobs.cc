@@ -59,6 +59,9 @@ void Master::Impl::Accept(const std::string& key, v1::JobSpec spec, InputList in
   std::shared_ptr<const v1::Plan> given_plan = TakeGivenPlan(spec);
   v1::JobStatus status;
   status.set_job_id(NewJobId());
+  if (absl::Status held = artifacts_.Hold(status.job_id(), spec); !held.ok()) {
+    return AnswerSubmit(key, held);
+  }
   *status.mutable_spec() = std::move(spec);
   status.set_state(v1::JOB_STATE_QUEUED);
   status.set_submitted_unix_ms(seams_.wall_clock.UnixMillis());
@@ -75,7 +78,10 @@ void Master::Impl::Accept(const std::string& key, v1::JobSpec spec, InputList in
       std::move(records),
       callbacks_.Guard([this, key, status = std::move(status), given_plan = std::move(given_plan),
                         input = std::move(input)](const absl::Status& written) mutable {
-        if (!written.ok()) return AnswerSubmit(key, written);
+        if (!written.ok()) {
+          artifacts_.LetGo(status.job_id());
+          return AnswerSubmit(key, written);
+        }
         const std::string id = status.job_id();
         Accepted(std::move(status), std::move(given_plan), std::move(input));
         AnswerSubmit(key, id);
@@ -156,6 +162,7 @@ void Master::Impl::BeginNextJob() {
 
 void Master::Impl::JobFinished(std::string job_id) {
   runs_.erase(job_id);
+  artifacts_.LetGo(job_id);
   if (active_ == job_id) active_.clear();
   BeginNextJob();
   StopIfIdle();
@@ -228,6 +235,7 @@ void Master::Impl::Handle(rpc::Call<rpc::DryRun> call) {
         if (alive.empty()) return reply(NoWorkers());
         if (spec->has_plan()) return ExplainGiven(std::move(spec), alive, std::move(reply));
         const std::string id = absl::StrCat("dry-", NewJobId());
+        if (absl::Status held = artifacts_.Hold(id, *spec); !held.ok()) return reply(held);
         Planning& planning = *dry_runs_
                                   .emplace(id, std::make_unique<Planning>(
                                                    seams_, options_, history_,
@@ -272,7 +280,10 @@ void Master::Impl::ExplainGiven(std::shared_ptr<const v1::JobSpec> spec,
 void Master::Impl::EndDryRun(const std::string& id) {
   dry_runs_.at(id)->WhenReleased([this, id] {
     // In a turn of its own: what calls this is part of what goes.
-    seams_.loop.Post(callbacks_.Guard([this, id] { dry_runs_.erase(id); }));
+    seams_.loop.Post(callbacks_.Guard([this, id] {
+      dry_runs_.erase(id);
+      artifacts_.LetGo(id);
+    }));
   });
 }
 

@@ -22,6 +22,7 @@ namespace {
 // Longer than any path of a file system that we know (PATH_MAX is 4096) and any sensible name.
 constexpr std::size_t kPathBytesMax = 4096;
 constexpr std::size_t kNameBytesMax = 256;
+constexpr std::size_t kFileNameBytesMax = 255;  // NAME_MAX
 constexpr std::size_t kParameterBytesMax = 64 << 10;
 constexpr int kParametersMax = 1000;
 constexpr int kInputsMax = 100'000;
@@ -119,6 +120,44 @@ absl::Status CheckRun(const v1::RunInfo& run) {
   return absl::OkStatus();
 }
 
+bool IsSha256(absl::string_view text) {
+  return text.size() == 64 && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+absl::Status CheckArtifactContent(absl::string_view sha256, std::int64_t bytes) {
+  if (!IsSha256(sha256)) return Wrong("sha256", sha256, "64 hex digits in lower case");
+  return CheckRange("size of an artifact", bytes, 0, limits::kArtifactBytesMax);
+}
+
+/// It becomes the name of a file in the directory of a task.
+absl::Status CheckArtifactName(absl::string_view name) {
+  if (absl::Status line = CheckOneLine("artifact.name", name); !line.ok()) return line;
+  if (name == "." || name == ".." || name.size() > kFileNameBytesMax ||
+      name.find('/') != absl::string_view::npos) {
+    return Wrong("artifact.name", name, "the name of a file, without a folder");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckArtifacts(const v1::JobSpec& spec) {
+  absl::Status status =
+      CheckRange("number of artifacts", spec.artifacts_size(), 0, limits::kArtifactsPerJobMax);
+  if (!status.ok()) return status;
+  std::vector<absl::string_view> names;
+  for (const v1::Artifact& artifact : spec.artifacts()) {
+    status = FirstError(CheckArtifactName(artifact.name()),
+                        CheckArtifactContent(artifact.sha256(), artifact.bytes()));
+    if (!status.ok()) return status;
+    names.push_back(artifact.name());
+  }
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(names.begin(), names.end());
+  if (twice == names.end()) return absl::OkStatus();
+  return Wrong("artifact.name", *twice, "the name of one artifact only");
+}
+
 /// `needs_output`: false for a dry run, which writes nothing.
 absl::Status CheckSpec(const v1::JobSpec& spec, bool needs_output) {
   absl::Status status = FirstError(
@@ -141,7 +180,8 @@ absl::Status CheckSpec(const v1::JobSpec& spec, bool needs_output) {
                  kNameBytesMax),
       CheckRange("length of idempotency_key",
                  static_cast<std::int64_t>(spec.idempotency_key().size()), 0, kNameBytesMax),
-      spec.submitter().empty() ? absl::OkStatus() : CheckOneLine("submitter", spec.submitter()));
+      spec.submitter().empty() ? absl::OkStatus() : CheckOneLine("submitter", spec.submitter()),
+      CheckArtifacts(spec));
   if (!status.ok()) return status;
   if (!spec.sampling().empty() && spec.sampling() != "auto" && spec.sampling() != "off") {
     return Wrong("sampling", spec.sampling(), "'auto', 'off' or empty");
@@ -207,6 +247,27 @@ absl::Status Calibrate::Check(const Request& request) {
         absl::StrCat("seconds_max is ", request.seconds_max(), "; legal: 0 to ", most));
   }
   return absl::OkStatus();
+}
+
+absl::Status PutArtifact::Check(const Request& request) {
+  // Its user reads a named error: they chose the file.
+  if (request.bytes() > limits::kArtifactBytesMax) {
+    return StatusFromJobError(
+        absl::StatusCode::kResourceExhausted,
+        MakeJobError(job_error::kArtifactTooLarge,
+                     absl::StrCat("an artifact of ", request.bytes(), " bytes is too large; the ",
+                                  "most is ", limits::kArtifactBytesMax),
+                     "ship less with the job; what is data belongs into its inputs"));
+  }
+  return FirstError(CheckArtifactContent(request.sha256(), request.bytes()),
+                    CheckRange("offset", request.offset(), 0, request.bytes()),
+                    CheckRange("length of data", static_cast<std::int64_t>(request.data().size()),
+                               0, limits::kArtifactPieceBytes));
+}
+
+absl::Status FetchArtifact::Check(const Request& request) {
+  return FirstError(CheckArtifactContent(request.sha256(), 0),
+                    CheckRange("offset", request.offset(), 0, limits::kArtifactBytesMax));
 }
 
 absl::Status Register::Check(const Request& request) {

@@ -90,10 +90,17 @@ struct JoinGroup : Unary<JobService, v1::JoinGroupRequest, v1::JoinGroupResponse
   static absl::Status Check(const Request& request);
 };
 
+struct PutArtifact : Unary<JobService, v1::PutArtifactRequest, v1::PutArtifactResponse> {
+  static constexpr char kName[] = "PutArtifact";
+  // A piece over a thin link; the last one also waits until the whole is synced.
+  static constexpr absl::Duration kTimeout = absl::Seconds(30);
+  static absl::Status Check(const Request& request);
+};
+
 struct JobService {
   static constexpr char kName[] = "weir.v1.JobService";
   using Methods = MethodList<Submit, Watch, GetStatus, ListJobs, Cancel, GetPlan, DryRun,
-                             ListWorkers, GetLogs, Calibrate, JoinGroup>;
+                             ListWorkers, GetLogs, Calibrate, JoinGroup, PutArtifact>;
 };
 
 // For workers; the master serves it.
@@ -117,9 +124,16 @@ struct ReportTransfer
   static absl::Status Check(const Request& request);
 };
 
+struct FetchArtifact : Unary<ClusterService, v1::FetchArtifactRequest, v1::FetchArtifactResponse> {
+  static constexpr char kName[] = "FetchArtifact";
+  // A piece over a thin link that all workers share.
+  static constexpr absl::Duration kTimeout = absl::Seconds(15);
+  static absl::Status Check(const Request& request);
+};
+
 struct ClusterService {
   static constexpr char kName[] = "weir.v1.ClusterService";
-  using Methods = MethodList<Register, Heartbeat, ReportStep, ReportTransfer>;
+  using Methods = MethodList<Register, Heartbeat, ReportStep, ReportTransfer, FetchArtifact>;
 };
 
 // For the master; each worker daemon serves it.

@@ -14,6 +14,8 @@
 #include "absl/container/btree_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "runtime/artifacts/artifact_cache.h"
+#include "runtime/base/limits.h"
 #include "runtime/rpc/serve.h"
 #include "runtime/worker/job_table.h"
 #include "runtime/worker/lease_keeper.h"
@@ -106,6 +108,8 @@ class WorkerDaemon {
   LeaseKeeper keeper_;
   JobTable table_;
   std::optional<WorkDirectory> directory_;
+  // Of the daemon's directory. Files that a new directory lacks are found missing by the next job.
+  ArtifactCache artifacts_{{limits::kArtifactCacheBytesMax, limits::kArtifactAgeMax}};
   absl::btree_map<std::string, std::shared_ptr<WorkerJob>> jobs_;
   Prober prober_;
   std::optional<env::EventLoop::TimerId> turn_timer_;

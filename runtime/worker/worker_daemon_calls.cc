@@ -17,8 +17,9 @@ void WorkerDaemon::Handle(rpc::Call<rpc::PrepareJob> call) {
   if (!admission.ok()) return call.reply(admission.status());
   if (*admission == Admission::kNew) {
     LogInfo("Job prepared", {{"job", job_id}, {"worker", options_.name}});
-    jobs_[job_id] = std::make_shared<WorkerJob>(options_, seams_, keeper_.registration()->worker_id,
-                                                directory_->path(), std::move(call.request));
+    jobs_[job_id] =
+        std::make_shared<WorkerJob>(options_, seams_, artifacts_, keeper_.registration()->worker_id,
+                                    directory_->path(), std::move(call.request));
   } else if (*admission == Admission::kRenewed) {
     LogInfo("Job goes on under a new plan", {{"job", job_id}, {"worker", options_.name}});
     jobs_.at(job_id)->Renew(std::move(call.request));
@@ -96,6 +97,7 @@ void WorkerDaemon::Release(const std::string& job_id, WorkerJob::Released releas
           LogInfo("Job released", {{"job", job_id}, {"worker", options_.name}});
           table_.EndRelease(job_id, *tail);
           jobs_.erase(job_id);
+          artifacts_.LetGo(job_id, seams_.loop.Now());
         }
         released(std::move(tail));
         OnJobGone();

@@ -42,14 +42,19 @@ absl::Status CheckStaging(env::Storage& storage, const v1::PrepareJobRequest& re
 
 }  // namespace
 
-WorkerJob::WorkerJob(const WorkerOptions& options, const WorkerSeams& seams, std::int64_t worker_id,
-                     std::string worker_directory, v1::PrepareJobRequest request)
+WorkerJob::WorkerJob(const WorkerOptions& options, const WorkerSeams& seams,
+                     ArtifactCache& artifacts, std::int64_t worker_id, std::string worker_directory,
+                     v1::PrepareJobRequest request)
     : options_(options),
       seams_(seams),
       worker_id_(worker_id),
       request_(std::move(request)),
       paths_(MakeJobPaths(worker_directory, request_.fence().job_id())),
       reports_(seams.loop, seams.random),
+      supply_(std::make_shared<ArtifactSupply>(
+          seams, artifacts, request_.fence().job_id(),
+          ArtifactPlaces{absl::StrCat(worker_directory, "/artifacts"), paths_.task},
+          request_.spec())),
       task_(seams.tasks.MakeTask(
           {.on_ready = [this] { EndPreparation(absl::OkStatus()); },
            .on_result = [this](v1::StepResult r) { OnStepResult(std::move(r)); },
@@ -79,8 +84,19 @@ void WorkerJob::Prepare(Prepared prepared) {
       [this](absl::Status status) {
         if (state_ != State::kPreparing) return;
         if (!status.ok()) return EndPreparation(std::move(status));
-        StartTask();
+        SupplyArtifacts();
       });
+}
+
+void WorkerJob::SupplyArtifacts() {
+  supplying_ = true;
+  supply_->Start(WhileAlive([this](absl::Status supplied) {
+    supplying_ = false;
+    if (state_ == State::kReleasing) return RemoveWhenIdle();
+    if (state_ != State::kPreparing) return;
+    if (!supplied.ok()) return EndPreparation(std::move(supplied));
+    StartTask();
+  }));
 }
 
 void WorkerJob::Renew(v1::PrepareJobRequest request) {
@@ -132,6 +148,7 @@ void WorkerJob::Release(Released released) {
   for (Prepared& prepared : std::exchange(preparing_, {})) {
     prepared(absl::AbortedError(absl::StrCat("job ", job_id, " was released")));
   }
+  supply_->Cancel();
   reports_.Stop();
   transfers_.ClearWaiting();
   seams_.runs.RemoveJob(job_id);
@@ -145,7 +162,8 @@ void WorkerJob::Release(Released released) {
 
 void WorkerJob::RemoveWhenIdle() {
   // Nothing may still write into the directory while it is removed.
-  if (!task_stopped_ || fetches_running_ > 0 || disk_work_running_ > 0 || removing_) return;
+  if (!task_stopped_ || supplying_ || fetches_running_ > 0 || disk_work_running_ > 0 || removing_)
+    return;
   removing_ = true;
   OnDiskPool([&storage = seams_.storage, root = paths_.root] { return storage.RemoveAll(root); },
              [this](const absl::Status& status) { EndRelease(status); });

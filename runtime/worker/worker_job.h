@@ -14,6 +14,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/worker/artifact_supply.h"
 #include "runtime/worker/job_paths.h"
 #include "runtime/worker/report_sender.h"
 #include "runtime/worker/run_files.h"
@@ -38,12 +39,13 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   /// The last output of the task, once all is gone; else why the directory could not be removed.
   using Released = absl::AnyInvocable<void(absl::StatusOr<std::string>)>;
 
-  WorkerJob(const WorkerOptions& options, const WorkerSeams& seams, std::int64_t worker_id,
-            std::string worker_directory, v1::PrepareJobRequest request);
+  WorkerJob(const WorkerOptions& options, const WorkerSeams& seams, ArtifactCache& artifacts,
+            std::int64_t worker_id, std::string worker_directory, v1::PrepareJobRequest request);
   WorkerJob(const WorkerJob&) = delete;
   WorkerJob& operator=(const WorkerJob&) = delete;
 
-  /// Makes the directories and starts the task process. A repeated call is answered with the first.
+  /// Makes the directories, brings the job's artifacts there and starts the task process. A
+  /// repeated call is answered with the first.
   void Prepare(Prepared prepared);
   /// Takes over the fence and token of a new plan. Requires: nothing was ordered under the old one.
   void Renew(v1::PrepareJobRequest request);
@@ -65,6 +67,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   enum class State { kNew, kPreparing, kReady, kFailed, kReleasing };
 
   // Preparation (worker_job.cc).
+  void SupplyArtifacts();
   void StartTask();
   void OpenForPeers();
   void EndPreparation(absl::Status status);
@@ -129,10 +132,12 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   TransferQueue transfers_;
   int fetches_running_ = 0;
   int disk_work_running_ = 0;
+  bool supplying_ = false;
   bool task_stopped_ = false;
   bool removing_ = false;
   std::vector<Released> releasing_;
   ReportSender reports_;
+  const std::shared_ptr<ArtifactSupply> supply_;
   const std::unique_ptr<JobTask> task_;
 };
 

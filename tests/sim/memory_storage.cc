@@ -218,6 +218,34 @@ absl::StatusOr<std::string> MemoryStorage::ReadFile(const std::string& path,
   return it->second->content;
 }
 
+absl::StatusOr<std::string> MemoryStorage::ReadAt(const std::string& path, std::int64_t offset,
+                                                  std::int64_t bytes_max) {
+  if (absl::Status gate = Enter("read", path); !gate.ok()) return gate;
+  const auto it = files_.find(path);
+  if (it == files_.end()) return Failed(ENOENT, "read", path);
+  const std::string& content = it->second->content;
+  if (offset >= static_cast<std::int64_t>(content.size())) return std::string();
+  return content.substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes_max));
+}
+
+absl::Status MemoryStorage::WriteAt(const std::string& path, std::int64_t offset,
+                                    std::string_view bytes) {
+  if (absl::Status gate = Enter("write", path); !gate.ok()) return gate;
+  if (absl::Status room = CheckRoom("write", path); !room.ok()) return room;
+  std::shared_ptr<File>& file = files_[path];
+  if (file == nullptr) file = std::make_shared<File>();
+  const std::size_t end = static_cast<std::size_t>(offset) + bytes.size();
+  if (file->content.size() < end) file->content.resize(end);
+  file->content.replace(static_cast<std::size_t>(offset), bytes.size(), bytes);
+  file->written = {{0, static_cast<std::int64_t>(file->content.size())}};
+  return absl::OkStatus();
+}
+
+absl::Status MemoryStorage::Seal(const std::string& path, bool /*executable*/) {
+  if (absl::Status gate = Enter("sync", path); !gate.ok()) return gate;
+  return files_.contains(path) ? absl::OkStatus() : Failed(ENOENT, "sync", path);
+}
+
 absl::Status MemoryStorage::Rename(const std::string& from, const std::string& to) {
   if (absl::Status gate = Enter("rename", from); !gate.ok()) return gate;
   if (!files_.contains(from)) return Failed(ENOENT, "rename", from);

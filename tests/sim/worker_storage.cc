@@ -92,6 +92,21 @@ absl::StatusOr<std::string> WorkerStorage::ReadFile(const std::string& path,
   return Of(path).ReadFile(path, max_bytes);
 }
 
+absl::StatusOr<std::string> WorkerStorage::ReadAt(const std::string& path, std::int64_t offset,
+                                                  std::int64_t bytes_max) {
+  return Of(path).ReadAt(path, offset, bytes_max);
+}
+
+absl::Status WorkerStorage::WriteAt(const std::string& path, std::int64_t offset,
+                                    std::string_view bytes) {
+  absl::Status room = CheckRoom(path);
+  return room.ok() ? Of(path).WriteAt(path, offset, bytes) : room;
+}
+
+absl::Status WorkerStorage::Seal(const std::string& path, bool executable) {
+  return Of(path).Seal(path, executable);
+}
+
 absl::Status WorkerStorage::Rename(const std::string& from, const std::string& to) {
   if (&Of(from) != &Of(to)) return ErrnoStatus(EXDEV, absl::StrCat("rename ", from, " to ", to));
   return Of(from).Rename(from, to);

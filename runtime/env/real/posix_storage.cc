@@ -274,6 +274,46 @@ absl::StatusOr<std::string> PosixStorage::ReadFile(const std::string& path,
   }
 }
 
+absl::StatusOr<std::string> PosixStorage::ReadAt(const std::string& path, std::int64_t offset,
+                                                 std::int64_t bytes_max) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return Failed("open", path);
+  std::string bytes(static_cast<std::size_t>(bytes_max), '\0');
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t got = ::pread(fd.get(), bytes.data() + have, bytes.size() - have,
+                                offset + static_cast<std::int64_t>(have));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Failed("read", path);
+    if (got == 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  bytes.resize(have);
+  return bytes;
+}
+
+absl::Status PosixStorage::WriteAt(const std::string& path, std::int64_t offset,
+                                   std::string_view bytes) {
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd.valid()) return Failed("cannot write", path);
+  while (!bytes.empty()) {
+    const ssize_t put = ::pwrite(fd.get(), bytes.data(), bytes.size(), offset);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return Failed("cannot write", path);
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+    offset += put;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PosixStorage::Seal(const std::string& path, bool executable) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return Failed("open", path);
+  if (::fsync(fd.get()) != 0) return Failed("sync", path);
+  if (::fchmod(fd.get(), executable ? 0500 : 0400) != 0) return Failed("seal", path);
+  return absl::OkStatus();
+}
+
 absl::Status PosixStorage::Rename(const std::string& from, const std::string& to) {
   if (absl::Status renamed = RenameWithoutLoss(from, to); !renamed.ok()) return renamed;
   return SyncDirectory(ParentOf(to));

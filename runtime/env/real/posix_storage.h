@@ -21,6 +21,11 @@ class PosixStorage : public Storage {
   absl::Status WriteFileAtomically(const std::string& path, std::string_view content) override;
   absl::Status WriteFile(const std::string& path, std::string_view content) override;
   absl::StatusOr<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) override;
+  absl::StatusOr<std::string> ReadAt(const std::string& path, std::int64_t offset,
+                                     std::int64_t bytes_max) override;
+  absl::Status WriteAt(const std::string& path, std::int64_t offset,
+                       std::string_view bytes) override;
+  absl::Status Seal(const std::string& path, bool executable) override;
   absl::Status Rename(const std::string& from, const std::string& to) override;
   absl::Status HandOverRun(const std::string& source, const std::string& destination) override;
   absl::Status Exchange(const std::string& a, const std::string& b) override;

@@ -16,6 +16,8 @@ namespace weir::master {
 struct MasterOptions {
   /// Written into manifests and the journal.
   std::string version = "0.1.0";
+  /// Where artifacts of jobs are kept; made with the first one. Empty: they are refused.
+  std::string artifact_directory;
 
   /// C of the network model: seconds per byte of one channel. Default: 1 Gbit/s.
   double channel_seconds_per_byte = 1.0 / 1.25e8;

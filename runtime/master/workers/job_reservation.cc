@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/master/workers/call_error.h"
 #include "runtime/master/workers/call_retry.h"
@@ -13,6 +14,14 @@ namespace {
 // A task that does not start is reported after limits::kTaskStart (7 s); asking again meanwhile
 // does no harm.
 constexpr CallBudget kPrepareBudget = CallBudget::Of<rpc::PrepareJob>(absl::Seconds(8));
+
+// Artifacts come first, and how long they take is the link's matter. A worker that is gone is
+// noticed by its lease, whatever is asked of it.
+CallBudget BudgetOf(const v1::PrepareJobRequest& request) {
+  CallBudget budget = kPrepareBudget;
+  if (!request.spec().artifacts().empty()) budget.total += limits::kArtifactSupplyMax;
+  return budget;
+}
 
 }  // namespace
 
@@ -39,6 +48,7 @@ void JobReservation::PrepareOn(const Reserved& reserved, v1::PrepareJobRequest r
   const auto current = [this, number = preparation_] {
     return !stopped_ && preparation_ == number;
   };
+  const CallBudget budget = BudgetOf(request);
   auto attempt = [current, request = std::move(request), api = reserved.worker.api](
                      absl::Duration timeout,
                      absl::AnyInvocable<void(absl::Status)> answered) mutable {
@@ -53,7 +63,7 @@ void JobReservation::PrepareOn(const Reserved& reserved, v1::PrepareJobRequest r
     if (!status.ok()) return failed_(ErrorOfCall(worker, "the preparation of the job", status));
     if (--preparing_ == 0) prepared_();
   };
-  CallWithRetry(loop_, random_, kPrepareBudget, callbacks_.Guard(std::move(attempt)),
+  CallWithRetry(loop_, random_, budget, callbacks_.Guard(std::move(attempt)),
                 callbacks_.Guard(std::move(done)));
 }
 

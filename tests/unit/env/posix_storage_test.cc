@@ -41,6 +41,31 @@ TEST_F(PosixStorageTest, WritesWholeFilesAndLeavesNoTemporaryOnes) {
   EXPECT_EQ(storage_.List(dir_).value().size(), 1u);
 }
 
+TEST_F(PosixStorageTest, ReadsAndWritesPieces) {
+  ASSERT_TRUE(storage_.WriteAt(At("a"), 3, "four").ok());
+  ASSERT_TRUE(storage_.WriteAt(At("a"), 0, "one").ok());
+  EXPECT_EQ(storage_.ReadFile(At("a"), 100).value(), "onefour");
+  EXPECT_EQ(storage_.ReadAt(At("a"), 2, 3).value(), "efo");
+  EXPECT_EQ(storage_.ReadAt(At("a"), 5, 100).value(), "ur");
+  EXPECT_EQ(storage_.ReadAt(At("a"), 7, 100).value(), "");
+  EXPECT_TRUE(absl::IsNotFound(storage_.ReadAt(At("b"), 0, 1).status()));
+  EXPECT_TRUE(absl::IsNotFound(storage_.WriteAt(At("no/a"), 0, "x")));
+}
+
+TEST_F(PosixStorageTest, WhatIsSealedIsReadOnlyAndExecutableIfAsked) {
+  Put("a", "one");
+  const auto mode = [this] {
+    struct stat st;
+    EXPECT_EQ(stat(At("a").c_str(), &st), 0);
+    return st.st_mode & 0777;
+  };
+  ASSERT_TRUE(storage_.Seal(At("a"), false).ok());
+  EXPECT_EQ(mode(), 0400u);
+  ASSERT_TRUE(storage_.Seal(At("a"), true).ok());
+  EXPECT_EQ(mode(), 0500u);
+  EXPECT_TRUE(absl::IsNotFound(storage_.Seal(At("b"), true)));
+}
+
 TEST_F(PosixStorageTest, ListsSortedWithSizesAndFollowsLinks) {
   Put("b", "12345");
   ASSERT_TRUE(storage_.MakeDirectory(At("a")).ok());

@@ -45,6 +45,66 @@ TEST(CheckRequestsTest, GoodSpecPasses) {
   EXPECT_FALSE(CheckSubmit(dry.spec()).ok());
 }
 
+TEST(CheckRequestsTest, ArtifactsHaveNamesOfFilesAndHashes) {
+  const std::string hash(64, 'a');
+  const auto spec_with = [&](const std::vector<std::string>& names) {
+    v1::JobSpec spec = GoodSpec();
+    for (const std::string& name : names) {
+      v1::Artifact& artifact = *spec.add_artifacts();
+      artifact.set_name(name);
+      artifact.set_sha256(hash);
+      artifact.set_bytes(7);
+    }
+    return CheckSubmit(spec);
+  };
+  EXPECT_TRUE(spec_with({"libjob.so", "words of mine.txt"}).ok());
+  for (const std::string& name : {"", ".", "..", "a/b", "/etc/passwd", "../x", "a\nb"}) {
+    EXPECT_EQ(JobErrorFromStatus(spec_with({name})).code(), job_error::kInvalidJob) << name;
+  }
+  EXPECT_FALSE(spec_with({std::string(256, 'n')}).ok());
+  EXPECT_TRUE(absl::StrContains(spec_with({"b", "a", "b"}).message(), "'b'"));
+  EXPECT_FALSE(spec_with(std::vector<std::string>(101, "a")).ok());
+  const auto wrong = [&](auto change) {
+    v1::JobSpec spec = GoodSpec();
+    v1::Artifact& artifact = *spec.add_artifacts();
+    artifact.set_name("a");
+    artifact.set_sha256(hash);
+    change(artifact);
+    return std::string(CheckSubmit(spec).message());
+  };
+  EXPECT_EQ(wrong([](v1::Artifact&) {}), "") << "an empty file is one";
+  EXPECT_NE(wrong([](v1::Artifact& a) { a.set_sha256("../../etc"); }), "");
+  EXPECT_NE(wrong([](v1::Artifact& a) { a.set_sha256(std::string(64, 'A')); }), "");
+  EXPECT_NE(wrong([](v1::Artifact& a) { a.set_bytes(-1); }), "");
+  EXPECT_NE(wrong([](v1::Artifact& a) { a.set_bytes(limits::kArtifactBytesMax + 1); }), "");
+}
+
+TEST(CheckRequestsTest, PiecesOfArtifactsLieInsideThem) {
+  v1::PutArtifactRequest put;
+  put.set_sha256(std::string(64, '0'));
+  put.set_bytes(10);
+  put.set_data("abc");
+  EXPECT_TRUE(PutArtifact::Check(put).ok());
+  put.set_offset(11);
+  EXPECT_FALSE(PutArtifact::Check(put).ok());
+  put.set_offset(-1);
+  EXPECT_FALSE(PutArtifact::Check(put).ok());
+  put.set_offset(0);
+  put.set_data(std::string(limits::kArtifactPieceBytes + 1, 'x'));
+  EXPECT_FALSE(PutArtifact::Check(put).ok());
+  put.clear_data();
+  put.set_bytes(limits::kArtifactBytesMax + 1);
+  EXPECT_EQ(JobErrorFromStatus(PutArtifact::Check(put)).code(), job_error::kArtifactTooLarge);
+  put.set_bytes(10);
+  put.set_sha256("x");
+  EXPECT_FALSE(PutArtifact::Check(put).ok());
+  v1::FetchArtifactRequest fetch;
+  fetch.set_sha256(std::string(64, '0'));
+  EXPECT_TRUE(FetchArtifact::Check(fetch).ok());
+  fetch.set_offset(-1);
+  EXPECT_FALSE(FetchArtifact::Check(fetch).ok());
+}
+
 TEST(CheckRequestsTest, SpecErrorsNameTheField) {
   auto has = [](const std::string& error, const char* word) {
     return absl::StrContains(error, word) ? "" : error + " lacks " + word;

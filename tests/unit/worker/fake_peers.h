@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/limits.h"
 #include "runtime/rpc/serve.h"
 #include "runtime/transfer/data_server.h"
 #include "runtime/transfer/fetcher.h"
@@ -50,6 +51,23 @@ struct FakeMaster {
     call.reply(v1::ReportTransferResponse());
   }
 
+  void Handle(rpc::Call<rpc::FetchArtifact> call) {
+    if (artifact_refusals > 0) {
+      --artifact_refusals;
+      return call.reply(absl::UnavailableError("no master"));
+    }
+    const auto found = artifacts.find(call.request.sha256());
+    if (found == artifacts.end()) return call.reply(absl::NotFoundError("no such artifact"));
+    artifact_offsets.push_back(call.request.offset());
+    v1::FetchArtifactResponse response;
+    response.set_data(found->second.substr(static_cast<std::size_t>(call.request.offset()),
+                                           limits::kArtifactPieceBytes));
+    call.reply(std::move(response));
+  }
+
+  std::map<std::string, std::string> artifacts;  // bytes by hash
+  std::vector<std::int64_t> artifact_offsets;    // of the pieces that were given
+  int artifact_refusals = 0;
   bool down = false;
   bool forgets_worker = false;
   int reports_to_lose = 0;

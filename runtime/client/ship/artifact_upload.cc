@@ -1,0 +1,63 @@
+#include "runtime/client/ship/artifact_upload.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/artifacts/artifact_files.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
+
+namespace weir::client {
+namespace {
+
+absl::Status Send(const std::string& path, const v1::Artifact& artifact, Session& session,
+                  env::Storage& storage) {
+  // The first question has no bytes: mostly the master has them all.
+  std::string piece;
+  std::int64_t offset = 0;
+  while (true) {
+    v1::PutArtifactRequest request;
+    request.set_sha256(artifact.sha256());
+    request.set_bytes(artifact.bytes());
+    request.set_offset(offset);
+    request.set_data(std::move(piece));
+    const auto response = Ask<rpc::PutArtifact>(session, std::move(request));
+    if (!response.ok()) return response.status();
+    offset = response->bytes_held();
+    if (offset == artifact.bytes()) return absl::OkStatus();
+    auto read = storage.ReadAt(path, offset, limits::kArtifactPieceBytes);
+    if (!read.ok()) return read.status();
+    const std::int64_t left = artifact.bytes() - offset;
+    if (read->empty()) return DamagedArtifact(artifact.name(), "its file became shorter meanwhile");
+    // One that grew is found out by its hash.
+    piece = read->substr(0, static_cast<std::size_t>(left));
+  }
+}
+
+}  // namespace
+
+absl::Status SendArtifacts(absl::Span<const LocalArtifact> files, Session& session,
+                           env::Storage& storage, v1::JobSpec& spec) {
+  for (const LocalArtifact& file : files) {
+    const auto found = storage.Stat(file.path);
+    if (!found.ok()) return found.status();
+    if (!found->is_regular) {
+      return StatusFromJobError(
+          absl::StatusCode::kInvalidArgument,
+          MakeJobError(job_error::kInvalidJob,
+                       absl::StrCat(file.path, " goes with the job, but is no regular file")));
+    }
+    const auto content = HashFile(storage, file.path, limits::kArtifactBytesMax);
+    if (!content.ok()) return content.status();
+    v1::Artifact artifact;
+    artifact.set_name(file.name);
+    artifact.set_sha256(content->sha256);
+    artifact.set_bytes(content->bytes);
+    artifact.set_executable(file.executable);
+    if (absl::Status sent = Send(file.path, artifact, session, storage); !sent.ok()) return sent;
+    *spec.add_artifacts() = std::move(artifact);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace weir::client
