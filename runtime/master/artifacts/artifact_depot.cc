@@ -71,25 +71,27 @@ void ArtifactDepot::Put(rpc::Call<rpc::PutArtifact> call) {
   const std::string sha256 = call.request.sha256();
   const std::optional<std::int64_t> held = cache_.BytesOf(sha256);
   if (!held) return TakePiece(std::move(call));
-  if (*held != call.request.bytes()) {
-    return call.reply(absl::InvalidArgumentError(
-        absl::StrCat("artifact ", sha256, " has ", *held, " bytes, not ", call.request.bytes())));
-  }
   cache_.Use(sha256, seams_.loop.Now());
-  if (!call.request.data().empty()) return call.reply(Holds(*held));
+  const bool same_size = *held == call.request.bytes();
+  if (same_size && !call.request.data().empty()) return call.reply(Holds(*held));
   env::Offload(
       seams_.loop, seams_.disk_pool,
       [&storage = seams_.storage, path = PathOf(sha256), bytes = *held, sha256] {
         return VerifyArtifact(storage, path, {sha256, bytes}, sha256);
       },
-      callbacks_.Guard([this, sha256, call = std::move(call)](const absl::Status& sound) mutable {
-        if (sound.ok()) return call.reply(Holds(call.request.bytes()));
-        LogWarning("An artifact is not what it was; it is taken anew",
-                   {{"sha256", sha256}, {"error", sound.message()}});
-        cache_.Drop(sha256);
-        RemoveFiles({PathOf(sha256)});
-        TakePiece(std::move(call));
-      }));
+      callbacks_.Guard(
+          [this, sha256, held = *held, call = std::move(call)](const absl::Status& sound) mutable {
+            if (sound.ok() && held == call.request.bytes()) return call.reply(Holds(held));
+            if (sound.ok()) {
+              return call.reply(absl::InvalidArgumentError(absl::StrCat(
+                  "artifact ", sha256, " has ", held, " bytes, not ", call.request.bytes())));
+            }
+            LogWarning("An artifact is not what it was; it is taken anew",
+                       {{"sha256", sha256}, {"error", sound.message()}});
+            cache_.Drop(sha256);
+            RemoveFiles({PathOf(sha256)});
+            TakePiece(std::move(call));
+          }));
 }
 
 absl::Status ArtifactDepot::RoomFor(std::int64_t bytes) const {

@@ -181,6 +181,20 @@ TEST_F(ArtifactDepotTest, WhatWasDamagedOnDiskIsTakenAnew) {
   EXPECT_EQ(*Put(artifact, 0, ""), 5);
 }
 
+TEST_F(ArtifactDepotTest, WhatACrashCutShortIsTakenAnew) {
+  const v1::Artifact artifact = Named("a", "sound");
+  ASSERT_EQ(*Put(artifact, 0, "sound"), 5);
+  ASSERT_TRUE(world_->storage().WriteFile(StoredAt(artifact), "so").ok());
+  world_->RestartMaster(absl::Seconds(1));
+  RunFor(absl::Seconds(3));
+  EXPECT_EQ(*Put(artifact, 0, ""), 0);
+  EXPECT_EQ(*Put(artifact, 0, "sound"), 5);
+  v1::Artifact longer = artifact;
+  longer.set_bytes(6);
+  EXPECT_TRUE(absl::IsInvalidArgument(Put(longer, 0, "").status())) << "the client is wrong";
+  EXPECT_EQ(*Put(artifact, 0, ""), 5) << "and does no harm";
+}
+
 TEST_F(ArtifactDepotTest, AnUploadThatStopsIsGivenUp) {
   const v1::Artifact artifact = Named("a", "onetwothree");
   ASSERT_EQ(*Put(artifact, 0, "one"), 3);
