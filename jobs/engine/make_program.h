@@ -10,6 +10,7 @@
 #include "jobs/api/readers.h"
 #include "jobs/engine/emit_base.h"
 #include "jobs/engine/layered_program.h"
+#include "jobs/engine/rules/job_rules.h"
 
 namespace weir {
 
@@ -41,8 +42,13 @@ namespace weir {
 /// jobs/weather/weather.cc (two jobs).
 template <typename... Jobs>
 std::unique_ptr<JobProgram> MakeChainProgram(Jobs... jobs) {
-  static_assert(sizeof...(Jobs) > 0);
-  return std::make_unique<LayeredProgram<Jobs...>>(std::move(jobs)...);
+  static_assert(sizeof...(Jobs) > 0, "MakeChainProgram makes a program of one job or more.");
+  // Where a job breaks a rule, the sentence about it is all that the compiler shall say.
+  if constexpr (job_rules::Check<Jobs...>()) {
+    return std::make_unique<LayeredProgram<Jobs...>>(std::move(jobs)...);
+  } else {
+    return nullptr;
+  }
 }
 
 /// What a layer with this job can combine before it reduces, for JobDefinition::Element: a table

@@ -12,6 +12,7 @@
 #include "runtime/app/control_process.h"
 #include "runtime/app/daemons.h"
 #include "runtime/app/machine.h"
+#include "runtime/app/module_process.h"
 #include "runtime/app/sessions.h"
 #include "runtime/base/log.h"
 #include "runtime/client/commands/commands.h"
@@ -41,6 +42,7 @@ int RunUserCommand(const client::Command& command, const JobCatalog& catalog) {
                               .storage = storage,
                               .random = random,
                               .now_micros = NowMicros,
+                              .ask_module = AskModule,
                               .connect = ConnectToMaster,
                               .start_embedded = [&catalog](const client::EmbeddedOptions& options) {
                                 return StartEmbeddedCluster(options, catalog);

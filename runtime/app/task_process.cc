@@ -1,3 +1,4 @@
+#include <poll.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -9,9 +10,20 @@
 #include "runtime/app/threads.h"
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/env/real/asio_event_loop.h"
+#include "runtime/task/module_answers.h"
 #include "runtime/task/task.h"
 
 namespace weir::app {
+namespace {
+
+// Who started this process may have died before the guardian looked who that is: then the guardian
+// watches somebody else. Sockets close before a process has another parent, so this finds out.
+bool StarterIsGone(int fd) {
+  pollfd line = {.fd = fd, .events = POLLRDHUP, .revents = 0};
+  return poll(&line, 1, 0) == 1 && (line.revents & (POLLRDHUP | POLLHUP)) != 0;
+}
+
+}  // namespace
 
 int RunTaskProcess(int num_words, char** words, const JobCatalog& catalog) {
   Threads threads;
@@ -26,12 +38,19 @@ int RunTaskProcess(int num_words, char** words, const JobCatalog& catalog) {
     if (getpgrp() == getpid()) StartTaskGuardian();
     return task::RunTask(fd, catalog, environment);
   }
+  if (num_words == 3 && std::string_view(words[0]) == "--module" &&
+      std::string_view(words[1]) == "--fd" && absl::SimpleAtoi(words[2], &fd) && fd >= 0) {
+    if (getpgrp() == getpid()) StartTaskGuardian();
+    if (StarterIsGone(fd)) return client::kExitUsage;
+    return task::AnswerForModule(fd);
+  }
   if (num_words == 2 && std::string_view(words[0]) == "--spec") {
     return task::RunTaskSpec(words[1], catalog, environment, std::cout, std::cerr);
   }
   std::cerr << "usage: weir task --spec FILE   run one step of a job again, from the spec that the "
                "worker left beside its run\n"
-               "       weir task --fd N        serve a worker daemon (started by it)\n";
+               "       weir task --fd N        serve a worker daemon (started by it)\n"
+               "       weir task --module --fd N   answer for a module (started by 'weir run')\n";
   return client::kExitUsage;
 }
 

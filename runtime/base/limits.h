@@ -112,6 +112,11 @@ inline constexpr absl::Duration kArtifactUploadSilence = absl::Seconds(60);
 /// From the order to prepare a job to its last artifact on a worker: all of them over 10 Mbit/s.
 inline constexpr absl::Duration kArtifactSupplyMax = absl::Minutes(10);
 
+/// How long the process that answers for a module has to load it and say what its jobs are, which
+/// takes milliseconds; and to show a result, for which it reads all parts.
+inline constexpr absl::Duration kModuleAnswer = absl::Seconds(10);
+inline constexpr absl::Duration kModulePresent = absl::Minutes(10);
+
 /// What a worker measures at its start: together under half a second.
 inline constexpr absl::Duration kComputeProbeTime = absl::Milliseconds(20);  // four times
 inline constexpr std::int64_t kDiskProbeBytes = 64 << 20;

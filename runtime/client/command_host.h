@@ -8,11 +8,13 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "jobs/api/job_definition.h"
 #include "runtime/client/flags/options.h"
 #include "runtime/client/session.h"
 #include "runtime/env/event_loop.h"
 #include "runtime/env/storage.h"
+#include "weir/v1/module.pb.h"
 
 namespace weir::client {
 
@@ -35,6 +37,9 @@ struct CommandHost {
   env::Random& random;
   /// Any steady clock, for `weir planner`.
   std::function<double()> now_micros;
+  /// Asks a short-lived process about a module, for at most so long; see ModuleAnswer.
+  std::function<absl::StatusOr<v1::ModuleAnswer>(const v1::ModuleRequest&, absl::Duration)>
+      ask_module;
   std::function<absl::StatusOr<std::unique_ptr<Session>>(const MasterAddress&)> connect;
   std::function<absl::StatusOr<std::unique_ptr<Session>>(const EmbeddedOptions&)> start_embedded;
 };

@@ -28,6 +28,10 @@ constexpr int kParametersMax = 1000;
 constexpr int kInputsMax = 100'000;
 constexpr int kLayersMax = 1000;
 constexpr std::int64_t kDeadlineMsMax = std::int64_t{10} * 365 * 24 * 3600 * 1000;
+// Far above what the planner takes; their products stay below 2^63.
+constexpr std::int64_t kElementPlacesMax = std::int64_t{1} << 40;
+constexpr std::int64_t kPlaceBytesMax = 1 << 20;
+constexpr std::int64_t kIterationsMax = 1'000'000;
 constexpr int kProgressMax = 10'000;
 constexpr int kCountersMax = 10'000;
 constexpr int kSkippedMax = 100;
@@ -158,6 +162,49 @@ absl::Status CheckArtifacts(const v1::JobSpec& spec) {
   return Wrong("artifact.name", *twice, "the name of one artifact only");
 }
 
+/// What comes from a module is whatever its author, or somebody else, made it say.
+absl::Status CheckModule(const v1::JobSpec& spec) {
+  if (!spec.has_module()) return absl::OkStatus();
+  const v1::JobModule& module = spec.module();
+  const bool shipped =
+      std::any_of(spec.artifacts().begin(), spec.artifacts().end(),
+                  [&module](const v1::Artifact& one) { return one.sha256() == module.sha256(); });
+  if (!shipped) return Wrong("module.sha256", module.sha256(), "that of an artifact of the job");
+  const v1::JobDescription& job = module.description();
+  if (job.name() != spec.job()) {
+    return Wrong("module.description.name", job.name(), "the name of the job");
+  }
+  absl::Status status = FirstError(
+      CheckRange("number of layers", job.layers_size(), 1, kLayersMax),
+      CheckRange("number of described parameters", job.parameters_size(), 0, kParametersMax));
+  if (!status.ok()) return status;
+  std::vector<double> rates = {job.map_seconds_per_byte(), job.map_output_ratio()};
+  for (const v1::JobDescription::Layer& layer : job.layers()) {
+    const v1::JobDescription::Element& element = layer.element();
+    rates.insert(rates.end(), {layer.reduce_seconds_per_byte(), layer.output_ratio(),
+                               element.combine_seconds_per_byte()});
+    status.Update(CheckRange("element.kind", element.kind(), 0, 2));
+    status.Update(CheckRange("element.places", element.places(), 0, kElementPlacesMax));
+    status.Update(CheckRange("element.place_bytes", element.place_bytes(), 0, kPlaceBytesMax));
+  }
+  if (job.has_loop()) {
+    const v1::JobDescription::Loop& loop = job.loop();
+    rates.insert(rates.end(), {loop.iterate_seconds_per_byte(), loop.combine_seconds_per_byte(),
+                               loop.update_seconds_per_byte()});
+    status.Update(CheckRange("loop.iterations", loop.iterations(), 0, kIterationsMax));
+    status.Update(CheckRange("loop.element_places", loop.element_places(), 1, kElementPlacesMax));
+    status.Update(CheckRange("loop.state_places", loop.state_places(), 1, kElementPlacesMax));
+    status.Update(CheckRange("loop.place_bytes", loop.place_bytes(), 1, kPlaceBytesMax));
+  }
+  for (const double rate : rates) {
+    // Written so that NaN fails as well.
+    if (!(rate >= 0 && rate <= 1e6)) {
+      status.Update(Wrong("a rate of the job", absl::StrCat(rate), "between 0 and 1e6"));
+    }
+  }
+  return status;
+}
+
 /// `needs_output`: false for a dry run, which writes nothing.
 absl::Status CheckSpec(const v1::JobSpec& spec, bool needs_output) {
   absl::Status status = FirstError(
@@ -181,7 +228,7 @@ absl::Status CheckSpec(const v1::JobSpec& spec, bool needs_output) {
       CheckRange("length of idempotency_key",
                  static_cast<std::int64_t>(spec.idempotency_key().size()), 0, kNameBytesMax),
       spec.submitter().empty() ? absl::OkStatus() : CheckOneLine("submitter", spec.submitter()),
-      CheckArtifacts(spec));
+      CheckArtifacts(spec), CheckModule(spec));
   if (!status.ok()) return status;
   if (!spec.sampling().empty() && spec.sampling() != "auto" && spec.sampling() != "off") {
     return Wrong("sampling", spec.sampling(), "'auto', 'off' or empty");

@@ -16,6 +16,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/task_frame.h"
+#include "runtime/task/module_library.h"
 #include "runtime/task/step_runner.h"
 #include "runtime/task/step_thread.h"
 #include "weir/v1/steps.pb.h"
@@ -129,7 +130,9 @@ class Task {
 
   absl::Status Start(const v1::TaskCommand::Start& start) {
     if (steps_ != nullptr) return absl::FailedPreconditionError("the task was started already");
-    absl::StatusOr<std::unique_ptr<JobProgram>> program = MakeProgram(start, catalog_);
+    const absl::StatusOr<const JobCatalog*> jobs = JobsOf(start, catalog_, module_);
+    if (!jobs.ok()) return jobs.status();
+    absl::StatusOr<std::unique_ptr<JobProgram>> program = MakeProgram(start, **jobs);
     if (!program.ok()) return program.status();
     program_ = *std::move(program);
     auto steps = StepThread::Start(*program_, start, environment_);
@@ -182,6 +185,7 @@ class Task {
   TaskFrameReader reader_;
   MonoTime next_progress_;
   bool stopping_ = false;
+  JobCatalog module_;  // of this job, where it has one
   std::unique_ptr<JobProgram> program_;
   std::unique_ptr<StepThread> steps_;  // uses program_
 };

@@ -14,6 +14,7 @@
 #include "runtime/base/fd.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
+#include "runtime/task/module_library.h"
 #include "runtime/task/slot_threads.h"
 #include "runtime/task/step_activity.h"
 #include "runtime/task/step_runner.h"
@@ -83,7 +84,10 @@ int RunTaskSpec(const std::string& spec_path, const JobCatalog& catalog,
     err << redirected.message() << "\n";
     return kExitUsage;
   }
-  const absl::StatusOr<std::unique_ptr<JobProgram>> program = MakeProgram(spec->start(), catalog);
+  JobCatalog module;
+  const absl::StatusOr<const JobCatalog*> jobs = JobsOf(spec->start(), catalog, module);
+  const absl::StatusOr<std::unique_ptr<JobProgram>> program =
+      jobs.ok() ? MakeProgram(spec->start(), **jobs) : jobs.status();
   if (!program.ok()) {
     err << DescribeJobError(JobErrorFromStatus(program.status())) << "\n";
     return kExitUsage;

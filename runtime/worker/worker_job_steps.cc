@@ -35,6 +35,11 @@ v1::TaskCommand::Start WorkerJob::TaskStart() const {
   start.set_memory_bytes(options_.memory_bytes);
   start.set_skip_bad(request_.spec().skip_bad());
   start.set_no_check_operation(request_.spec().no_check_operation());
+  for (const v1::Artifact& artifact : request_.spec().artifacts()) {
+    if (request_.spec().has_module() && artifact.sha256() == request_.spec().module().sha256()) {
+      start.set_module_path(absl::StrCat(paths_.task, "/", artifact.name()));
+    }
+  }
   return start;
 }
 

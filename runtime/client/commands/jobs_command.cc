@@ -1,5 +1,6 @@
 // weir jobs: what can be run, and with which parameters.
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -8,9 +9,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/nearest_name.h"
+#include "runtime/client/call_errors.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/exit_codes.h"
+#include "runtime/client/ship/module_job.h"
 #include "runtime/client/status_json.h"
+#include "runtime/modules/job_description.h"
 
 namespace weir::client {
 namespace {
@@ -56,20 +60,28 @@ Json JobInfoToJson(const JobInfo& info) {
 }  // namespace
 
 int Jobs(const JobsOptions& options, CommandHost& host) {
+  std::vector<JobInfo> infos;
+  if (options.module.empty()) {
+    for (const auto& [name, definition] : host.catalog) infos.push_back(definition->info());
+  } else {
+    const auto described = JobsOfModule(options.module, host);
+    if (!described.ok()) return ReportCallError(described.status(), options.json, host);
+    for (const v1::JobDescription& one : *described) infos.push_back(InfoOf(one));
+  }
   std::vector<std::string> names;
-  for (const auto& [name, definition] : host.catalog) names.push_back(name);
-  if (!options.job.empty() && !host.catalog.contains(options.job)) {
+  for (const JobInfo& info : infos) names.push_back(info.name);
+  if (!options.job.empty() && std::find(names.begin(), names.end(), options.job) == names.end()) {
     host.err << "weir: there is no job '" << options.job << "'." << SuggestName(options.job, names)
              << '\n';
     return kExitUsage;
   }
   Json jobs = Json::array();
-  for (const auto& [name, definition] : host.catalog) {
-    if (!options.job.empty() && name != options.job) continue;
+  for (const JobInfo& info : infos) {
+    if (!options.job.empty() && info.name != options.job) continue;
     if (options.json) {
-      jobs.push_back(JobInfoToJson(definition->info()));
+      jobs.push_back(JobInfoToJson(info));
     } else {
-      PrintJob(definition->info(), host.out);
+      PrintJob(info, host.out);
     }
   }
   if (options.json) host.out << JsonDocument({{"jobs", jobs}});

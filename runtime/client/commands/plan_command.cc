@@ -9,6 +9,7 @@
 #include "runtime/client/job_spec.h"
 #include "runtime/client/plan_file.h"
 #include "runtime/client/plan_pictures.h"
+#include "runtime/client/ship/module_job.h"
 
 namespace weir::client {
 namespace {
@@ -32,6 +33,8 @@ int Plan(const PlanOptions& options, CommandHost& host) {
   absl::Status sound = CheckPlaces(options.job);
   sound.Update(CheckPictures(options.pictures, host));
   if (!sound.ok()) return ReportCallError(sound, options.json, host);
+  const auto module = AskModuleJob(options.job, host);
+  if (!module.ok()) return ReportCallError(module.status(), options.json, host);
   auto session = options.master.address.empty() ? host.start_embedded(options.embedded)
                                                 : host.connect(options.master);
   if (!session.ok()) return ReportCallError(session.status(), options.json, host);
@@ -39,6 +42,8 @@ int Plan(const PlanOptions& options, CommandHost& host) {
   *request.mutable_spec() = MakeJobSpec(options.job, host);
   absl::Status given = AddPlanFile(options.job, host, *request.mutable_spec());
   if (!given.ok()) return ReportCallError(given, options.json, host);
+  absl::Status sent = AddModule(*module, **session, host, *request.mutable_spec());
+  if (!sent.ok()) return ReportCallError(sent, options.json, host);
   return ShowPlan(Ask<rpc::DryRun>(**session, std::move(request)), options.job.job,
                   options.pictures, options.json, host);
 }

@@ -23,18 +23,22 @@
 #include "runtime/client/plan_pictures.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/result_preview.h"
+#include "runtime/client/ship/module_job.h"
 #include "runtime/client/status_json.h"
 
 namespace weir::client {
 namespace {
 
-absl::StatusOr<std::string> SubmitJob(const JobOptions& job, Session& session, CommandHost& host) {
+absl::StatusOr<std::string> SubmitJob(const JobOptions& job, const ModuleJob& module,
+                                      Session& session, CommandHost& host) {
   v1::SubmitRequest request;
   *request.mutable_spec() = MakeJobSpec(job, host);
   absl::Status harmless = CheckOverwrite(request.spec(), host.working_directory);
   if (!harmless.ok()) return harmless;
   absl::Status planned = AddPlanFile(job, host, *request.mutable_spec());
   if (!planned.ok()) return planned;
+  absl::Status sent = AddModule(module, session, host, *request.mutable_spec());
+  if (!sent.ok()) return sent;
   auto response = Ask<rpc::Submit>(session, std::move(request));
   if (!response.ok()) return response.status();
   return response->job_id();
@@ -56,20 +60,28 @@ std::vector<std::string> PartPaths(const v1::JobStatus& status) {
 }
 
 // What only the job knows how to show, on stdout; else, for people, the first rows on stderr.
-absl::Status PresentResult(const JobOptions& job, const v1::JobStatus& status, bool quiet,
-                           CommandHost& host) {
+absl::Status PresentResult(const JobOptions& job, const ModuleJob& module,
+                           const v1::JobStatus& status, bool quiet, CommandHost& host) {
   constexpr int kRowsShown = 5;
   const std::vector<std::string> parts = PartPaths(status);
-  const auto found = host.catalog.find(job.job);
   bool rows_shown = false;
-  if (found != host.catalog.end()) {  // the master knows jobs that we do not
+  std::string text;
+  absl::Status presented = absl::NotFoundError("the master knows jobs that we do not");
+  if (!module.path.empty()) {
+    auto shown = PresentByModule(module, job, parts, host);
+    if (!shown.ok()) return shown.status();
+    text = *std::move(shown);
+    presented = absl::OkStatus();
+  } else if (const auto found = host.catalog.find(job.job); found != host.catalog.end()) {
     const auto values = CheckParameters(found->second->info(), job.parameters);
     if (!values.ok()) return values.status();
     std::ostringstream shown;
-    absl::Status presented = found->second->Present(parts, *values, shown);
-    const std::string text = shown.str();
-    host.out << text << std::flush;
-    if (!presented.ok()) return presented;
+    presented = found->second->Present(parts, *values, shown);
+    text = shown.str();
+  }
+  host.out << text << std::flush;
+  if (!presented.ok() && !absl::IsNotFound(presented)) return presented;
+  if (presented.ok()) {
     // A line or two are a summary, not rows, unless there are no more.
     std::int64_t records = 0;
     for (const auto& part : status.parts()) records += part.records();
@@ -136,6 +148,7 @@ int WritePictures(const std::string& job_id, const v1::JobStatus& status,
 
 struct ResultOptions {
   const JobOptions& job;
+  const ModuleJob& module;
   const PictureOptions& pictures;
   bool json;
   bool quiet;
@@ -145,7 +158,9 @@ struct ResultOptions {
 int ReportSuccess(const std::string& job_id, const v1::JobStatus& status,
                   const ResultOptions& options, Session& session, CommandHost& host) {
   if (!options.json) {
-    if (absl::Status shown = PresentResult(options.job, status, options.quiet, host); !shown.ok()) {
+    if (absl::Status shown =
+            PresentResult(options.job, options.module, status, options.quiet, host);
+        !shown.ok()) {
       host.err << "weir: the result cannot be shown here: " << std::string(shown.message()) << '\n';
     }
   }
@@ -197,28 +212,33 @@ int Run(const RunOptions& options, CommandHost& host) { return RunToTheEnd(optio
 RunEnd RunToTheEnd(const RunOptions& options, CommandHost& host) {
   const absl::Status before = CheckBefore(options.job, options.pictures, host);
   if (!before.ok()) return EndOfCall(before, options.json, host);
+  const auto module = AskModuleJob(options.job, host);
+  if (!module.ok()) return EndOfCall(module.status(), options.json, host);
   auto session = options.master.address.empty() ? host.start_embedded(options.embedded)
                                                 : host.connect(options.master);
   if (!session.ok()) return EndOfCall(session.status(), options.json, host);
-  const auto job_id = SubmitJob(options.job, **session, host);
+  const auto job_id = SubmitJob(options.job, *module, **session, host);
   if (!job_id.ok()) return EndOfCall(job_id.status(), options.json, host);
   return FollowToTheEnd(
-      *job_id, {options.job, options.pictures, options.json, options.quiet, options.verbose},
+      *job_id,
+      {options.job, *module, options.pictures, options.json, options.quiet, options.verbose},
       **session, host);
 }
 
 int Submit(const SubmitOptions& options, CommandHost& host) {
   const absl::Status before = CheckBefore(options.job, options.pictures, host);
   if (!before.ok()) return ReportCallError(before, options.json, host);
+  const auto module = AskModuleJob(options.job, host);
+  if (!module.ok()) return ReportCallError(module.status(), options.json, host);
   auto session = host.connect(options.master);
   if (!session.ok()) return ReportCallError(session.status(), options.json, host);
-  const auto job_id = SubmitJob(options.job, **session, host);
+  const auto job_id = SubmitJob(options.job, *module, **session, host);
   if (!job_id.ok()) return ReportCallError(job_id.status(), options.json, host);
   if (options.wait) {
     if (!options.quiet) host.err << "job " << *job_id << '\n';
     return FollowToTheEnd(
                *job_id,
-               {options.job, options.pictures, options.json, options.quiet, options.verbose},
+               {options.job, *module, options.pictures, options.json, options.quiet, options.verbose},
                **session, host)
         .code;
   }

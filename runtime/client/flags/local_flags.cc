@@ -77,8 +77,11 @@ void AddLocalCommands(CLI::App& app, const TakeCommand& take) {
   CLI::App& jobs_command =
       AddCommand(app, "jobs", "List the jobs and their parameters", kLocalGroup, take, jobs);
   jobs_command.add_option("JOB", jobs->job, "Only this job");
+  jobs_command.add_option("--module", jobs->module, "Those of this shared library")
+      ->type_name("FILE");
   AddJson(jobs_command, jobs->json);
-  jobs_command.footer("Examples:\n  weir jobs\n  weir jobs wordcount");
+  jobs_command.footer(
+      "Examples:\n  weir jobs\n  weir jobs wordcount\n  weir jobs --module ./libmine.so");
 
   std::shared_ptr<VerifyOptions> verify;
   CLI::App& verify_command = AddCommand(

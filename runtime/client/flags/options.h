@@ -40,6 +40,7 @@ struct EmbeddedOptions {
 /// The job itself.
 struct JobOptions {
   std::string job;
+  std::string module;  // file that holds the job; empty = Weir itself
   std::vector<std::string> inputs;
   std::string output;
   std::vector<std::pair<std::string, std::string>> parameters;
@@ -139,7 +140,8 @@ struct CalibrateOptions {
   bool quiet = false;
 };
 struct JobsOptions {
-  std::string job;  // empty = all
+  std::string job;     // empty = all
+  std::string module;  // whose jobs; empty = Weir's own
   bool json = false;
 };
 struct PlannerOptions {

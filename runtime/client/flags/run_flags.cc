@@ -31,6 +31,11 @@ void TakeParameters(const std::vector<std::string>& words, JobOptions& job) {
 
 void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
   command.add_option("JOB", job.job, "Name of the job (see 'weir jobs')")->required();
+  command
+      .add_option("--module", job.module,
+                  "Shared library that holds the job (docs/guides/write-a-job.md); workers get it "
+                  "with the job")
+      ->type_name("FILE");
   command.add_option("INPUT", job.inputs, "Files, directories (recursive) or globs")
       ->required()
       ->type_name("PATH");

@@ -18,6 +18,7 @@
 #include "runtime/master/planning/given_plan.h"
 #include "runtime/master/planning/plan_request.h"
 #include "runtime/master/planning/write_mode.h"
+#include "runtime/modules/job_description.h"
 
 namespace weir::master {
 namespace {
@@ -59,8 +60,8 @@ absl::Status CheckCombine(const JobDefinition& job, const ParameterValues& value
 }
 
 absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& spec) {
-  const auto job = catalog.find(spec.job());
-  if (job == catalog.end()) {
+  const std::shared_ptr<const JobDefinition> job = FindJob(catalog, spec);
+  if (job == nullptr) {
     std::vector<std::string> names;
     for (const auto& [name, definition] : catalog) names.push_back(name);
     return Invalid(absl::StrCat("unknown job '", spec.job(), "'.", SuggestName(spec.job(), names)),
@@ -70,11 +71,11 @@ absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& s
   for (const v1::JobParameter& parameter : spec.parameters()) {
     given.emplace_back(parameter.name(), parameter.value());
   }
-  absl::StatusOr<ParameterValues> values = CheckParameters(job->second->info(), given);
+  absl::StatusOr<ParameterValues> values = CheckParameters(job->info(), given);
   if (!values.ok()) return Invalid(std::string(values.status().message()));
-  absl::Status fit = job->second->CheckValues(*values);
+  absl::Status fit = job->CheckValues(*values);
   if (!fit.ok()) return Invalid(std::string(fit.message()));
-  absl::Status layers = CheckLayers(job->second->info(), spec);
+  absl::Status layers = CheckLayers(job->info(), spec);
   if (!layers.ok()) return layers;
   const auto method = planner::ParsePlanMethod(spec.plan_method());
   if (!method.ok()) return Invalid(std::string(method.status().message()));
@@ -82,7 +83,7 @@ absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& s
   if (!store.ok()) return Invalid(std::string(store.status().message()));
   const auto codec = ParseCodecChoice(spec.codec());
   if (!codec.ok()) return Invalid(std::string(codec.status().message()));
-  return CheckCombine(*job->second, *values, spec);
+  return CheckCombine(*job, *values, spec);
 }
 
 /// An overwrite would remove inputs that lie inside the old output.
@@ -146,7 +147,7 @@ void CheckSubmission(const MasterSeams& seams, const env::CallbackScope& callbac
     return ListOnPool(seams, callbacks, std::move(spec), kind, std::move(done));
   env::Offload(
       seams.loop, seams.compute_pool,
-      [spec, &job = *seams.catalog.at(spec->job())] { return CheckGivenPlan(*spec, job); },
+      [spec, job = FindJob(seams.catalog, *spec)] { return CheckGivenPlan(*spec, *job); },
       callbacks.Guard([&seams, &callbacks, spec, kind,
                        done = std::move(done)](const absl::Status& plan) mutable {
         if (!plan.ok()) return done(Invalid(std::string(plan.message())));

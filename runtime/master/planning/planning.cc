@@ -9,6 +9,7 @@
 #include "runtime/master/planning/cluster_profile.h"
 #include "runtime/master/planning/loop_request.h"
 #include "runtime/master/planning/plan_request.h"
+#include "runtime/modules/job_description.h"
 
 namespace weir::master {
 
@@ -30,10 +31,10 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
     known_ = *known;
     return sampled();
   }
-  const auto info = seams_.catalog.find(spec_.job());
-  if (spec_.sampling() == "off" || info == seams_.catalog.end()) return sampled();
+  const auto job = FindJob(seams_.catalog, spec_);
+  if (spec_.sampling() == "off" || job == nullptr) return sampled();
   // What a loop takes is in its iterations, which a sample does not run.
-  const auto loop = LoopOf(spec_, *info->second, options_);
+  const auto loop = LoopOf(spec_, *job, options_);
   if (!loop.ok() || loop->has_value()) return sampled();
   SamplePolicy policy = options_.sampling;
   if (!workers.empty() && !SameHost(workers)) {
@@ -46,7 +47,7 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
     return sampled();
   }
   SampleScale scale;
-  scale.num_layers = static_cast<int>(info->second->info().rates.layers.size());
+  scale.num_layers = static_cast<int>(job->info().rates.layers.size());
   for (const RegisteredWorker& worker : workers) scale.compute_rates.push_back(ComputeRate(worker));
   scale.map_overhead_s = options_.map_overhead_s;
   scale.reduce_overhead_s = options_.reduce_startup_s;
@@ -71,19 +72,19 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
 
 void Planning::Plan(const InputList& input, const std::vector<RegisteredWorker>& workers,
                     absl::AnyInvocable<void(absl::StatusOr<PlannedJob>)> done) {
-  const auto info = seams_.catalog.find(spec_.job());
+  const auto job = FindJob(seams_.catalog, spec_);
   auto method = planner::ParsePlanMethod(spec_.plan_method());
-  if (info == seams_.catalog.end() || !method.ok()) return done(method.status());
+  if (job == nullptr || !method.ok()) return done(method.status());
   method->combine = planner::ParseCombineChoice(spec_.combine()).value_or(std::nullopt);
   PlanKnowledge knowledge;
   knowledge.history = history();
   knowledge.sample = sampled_ ? &*sampled_ : nullptr;
   knowledge.workers = &history_;
   knowledge.note = note_;
-  knowledge.elements = ElementsOf(spec_, *info->second);
+  knowledge.elements = ElementsOf(spec_, *job);
   PlanRequest request =
-      MakePlanRequest(spec_, info->second->info(), input, workers, *method, options_, knowledge);
-  auto loop = LoopOf(spec_, *info->second, options_);
+      MakePlanRequest(spec_, job->info(), input, workers, *method, options_, knowledge);
+  auto loop = LoopOf(spec_, *job, options_);
   if (!loop.ok()) return done(loop.status());
   request.shape.loop = *std::move(loop);
   env::Offload(

@@ -45,6 +45,7 @@ class CommandHostTest : public testing::Test {
                        .storage = storage_,
                        .random = random_,
                        .now_micros = [] { return 0.0; },
+                       .ask_module = nullptr,
                        .connect = nullptr,
                        .start_embedded = nullptr};
 };
