@@ -11,8 +11,9 @@
 //   std::vector<double> gradient = ...;
 //   absl::Status done = (*group)->AllReduce(std::span(gradient), weir::reduce::Operation::Sum());
 //
-// To link to it: cmake --install build/release --component weir_reduce --prefix DIR, and with
-// DIR/lib/pkgconfig in PKG_CONFIG_PATH: c++ program.cc $(pkg-config --cflags --libs weir-reduce).
+// To link to it, after cmake --install build/release --component dev --prefix DIR: with CMake
+// find_package(weir COMPONENTS reduce) and weir::reduce, or with DIR/lib/pkgconfig in
+// PKG_CONFIG_PATH: c++ program.cc $(pkg-config --cflags --libs weir-reduce).
 //
 // Upstream: a user's program. Downstream: the other members; runtime/rpc for the join.
 

@@ -10,6 +10,7 @@ import sys
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]', re.M)
 PRECOMPILED = "cmake/WeirPrecompiled.cmake"
+PUBLIC = "cmake/WeirInstallHeaders.cmake"
 
 
 def load_rules(text):
@@ -55,9 +56,15 @@ def reached(path, includes, gives):
     return found
 
 
-def check(texts, rules):
+def public_headers(cmake):
+    """What <weir/NAME> stands for: the rows NAME=FILE of its table."""
+    return {f"weir/{name}": file for name, file in re.findall(r"^\s+([\w/]+\.h)=([\w/]+\.h)\b", cmake, re.M)}
+
+
+def check(texts, rules, public=None):
     names, gives, _ = rules
     includes = {path: set(INCLUDE.findall(text)) for path, text in texts.items()}
+    includes.update({name: {file} for name, file in (public or {}).items()})
     for path, text in texts.items():
         code, has = code_of(text), reached(path, includes, gives)
         for header, pattern in names.items():
@@ -90,6 +97,8 @@ def self_test():
     assert problems(("x.cc", "#include <c.h>\nstd::vector<int> v;")) == 0
     assert problems(("x.cc", '// std::vector\nconst char* s = "std::vector";')) == 0
     assert problems(("x.cc", "bool b = a::IsOne(1);")) == 1
+    public = public_headers("set(_public\n  y.h=a/y.h)")
+    assert not list(check({"x.cc": "#include <weir/y.h>\nstd::vector<int> v;", "a/y.h": "#include <vector>"}, rules, public))
     assert problems(("x.cc", "std::vectors v; other::a::IsOne(1);")) == 0
     assert not list(check_precompiled("set(_s <vector> <utility> <a/b.h>)  # <map>", rules))
     assert list(check_precompiled("set(_s <map>)", rules))
@@ -108,7 +117,8 @@ def main():
     if not paths:
         sys.exit("no file found: is this a git checkout?")
     rules = load_rules(read("tests/lint/includes.rules"))
-    problems = [*check({path: read(path) for path in paths}, rules), *check_precompiled(read(PRECOMPILED), rules)]
+    public = public_headers(read(PUBLIC))
+    problems = [*check({path: read(path) for path in paths}, rules, public), *check_precompiled(read(PRECOMPILED), rules)]
     for problem in problems:
         print(problem)
     print(f"includes: {len(paths)} files, {len(problems)} problems")

@@ -5,13 +5,13 @@
 //
 // The last three arguments are for a master that asks for TLS.
 
+#include <weir/reduce.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <span>
 #include <vector>
-
-#include "runtime/reduce/reduce.h"  // installed: <weir/reduce.h>
 
 int main(int argc, char** argv) {
   if (argc < 4) {

@@ -1,0 +1,183 @@
+"""What `cmake --install` makes: a project outside of the repository finds it, compiles every header alone, builds a module and a
+program that reduces, and runs them; man pages and completions are what their readers take."""
+import concurrent.futures
+import gzip
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from weir_process import ROOT, free_port
+
+BUILD = os.environ.get("WEIR_BUILD_DIR", os.path.join(ROOT, "build/release"))
+COMPILER = os.environ.get("WEIR_COMPILER", "c++")
+PROJECT = os.path.join(ROOT, "tests/integration/installed_job")
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
+
+
+def run(*command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=300, **options)
+    if done.returncode:
+        raise AssertionError(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+    return done.stdout
+
+
+def below(directory):
+    return sorted(os.path.relpath(os.path.join(folder, name), directory)
+                  for folder, _, names in os.walk(directory) for name in names)
+
+
+class Install(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.mkdtemp(prefix="weir-install-")
+        cls.addClassCleanup(shutil.rmtree, cls.dir, ignore_errors=True)
+        cls.prefix = os.path.join(cls.dir, "prefix")
+        run("cmake", "--install", BUILD, "--prefix", cls.prefix)
+        cls.headers = below(os.path.join(cls.prefix, "include"))
+
+    def build(self, source, *options):
+        build = os.path.join(self.dir, "build-" + os.path.basename(source))
+        run("cmake", "-S", source, "-B", build, "-DCMAKE_PREFIX_PATH=" + self.prefix, "-DCMAKE_CXX_COMPILER=" + COMPILER,
+            "-DCMAKE_CXX_FLAGS=" + " ".join(WARNINGS), *options)
+        run("cmake", "--build", build)
+        return build
+
+    def compile(self, name, headers):
+        source = os.path.join(self.dir, name.replace("/", "_") + ".cc")
+        with open(source, "w", encoding="ascii") as file:
+            file.writelines(f"#include <{header}>\n" for header in headers)
+        return subprocess.run([COMPILER, "-std=c++20", "-fsyntax-only", *WARNINGS, "-I", os.path.join(self.prefix, "include"),
+                               source], capture_output=True, text=True, check=False)
+
+    def test_every_header_compiles_alone(self):
+        """With the prefix as the only path: what a header includes is installed, or a package."""
+        inner = [header for header in self.headers if header.startswith("weir/internal/")]
+        self.assertIn("weir/internal/jobs/api/program.h", inner)
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            # Twice: it may be included again.
+            for header, done in zip(inner, pool.map(lambda header: self.compile(header, [header, header]), inner)):
+                with self.subTest(header):
+                    self.assertEqual(done.returncode, 0, done.stderr[:3000])
+
+    def test_public_headers_are_one_include_each_and_go_together(self):
+        public = [header for header in self.headers if not header.startswith("weir/internal/")]
+        self.assertIn("weir/make_program.h", public)
+        for header in public:
+            with open(os.path.join(self.prefix, "include", header), encoding="ascii") as file:
+                self.assertRegex(file.read(), r'\A#pragma once\n\n#include "weir/internal/[\w/]+\.h"[^\n]*\n\Z')
+        done = self.compile("all", public)
+        self.assertEqual(done.returncode, 0, done.stderr[:3000])
+
+    def test_headers_name_nothing_of_the_repository(self):
+        for header in self.headers:
+            with open(os.path.join(self.prefix, "include", header), encoding="utf-8") as file:
+                for include in re.findall(r'^\s*#\s*include\s+["<]([^">]+)', file.read(), re.M):
+                    with self.subTest(header, include=include):
+                        self.assertNotRegex(include, "^(jobs|planner|runtime|proto|tests)/")
+                        if include.startswith("weir/"):
+                            self.assertIn(include, self.headers)
+
+    def test_a_module_outside_of_the_repository_works(self):
+        # No build type: its templates must be optimised all the same.
+        build = self.build(PROJECT, "-DCMAKE_BUILD_TYPE=", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
+        module = os.path.join(build, "liblongest_line.so")
+        with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
+            self.assertRegex(file.read(), r"-O2 .*longest_line\.cc")
+        rows = os.path.join(self.dir, "rows.csv")
+        with open(rows, "w", encoding="ascii") as file:
+            file.write("ann,four\nbob,a\nann,sevenxx\nnobody\nbob,five5\n")
+        out = run(os.path.join(build, "load_module"), module, rows, "least=3")
+        self.assertEqual(out, "longest_line 1 1\nshort_rows 1\nann\t7\nbob\t5\n")
+        refused = subprocess.run([os.path.join(build, "load_module"), module, rows, "leest=3"], capture_output=True, text=True,
+                                 check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("least", refused.stderr)
+
+    def test_a_module_shows_only_what_it_exports(self):
+        build = self.build(PROJECT)
+        symbols = run("nm", "-D", "--defined-only", os.path.join(build, "liblongest_line.so"))
+        names = [line.split()[-1] for line in symbols.splitlines()]
+        self.assertEqual([name for name in names if "weir" in name], [])
+        self.assertIn("longest_line_job", names)
+
+    def test_what_is_missing_is_an_error_of_the_link(self):
+        source = os.path.join(self.dir, "incomplete")
+        os.makedirs(source)
+        with open(os.path.join(source, "CMakeLists.txt"), "w", encoding="ascii") as file:
+            file.write("cmake_minimum_required(VERSION 3.24)\nproject(incomplete LANGUAGES CXX)\nfind_package(weir REQUIRED)\n"
+                       "weir_add_job(incomplete incomplete.cc)\n")
+        with open(os.path.join(source, "incomplete.cc"), "w", encoding="ascii") as file:
+            file.write("void Undefined();\nvoid Defined();\nvoid Defined() { Undefined(); }\n")
+        with self.assertRaisesRegex(AssertionError, "Undefined"):
+            self.build(source)
+
+    def test_an_unknown_component_is_refused_by_name(self):
+        source = os.path.join(self.dir, "unknown")
+        os.makedirs(source)
+        with open(os.path.join(source, "CMakeLists.txt"), "w", encoding="ascii") as file:
+            file.write("cmake_minimum_required(VERSION 3.24)\nproject(unknown LANGUAGES CXX)\n"
+                       "find_package(weir REQUIRED COMPONENTS shuffle)\n")
+        with self.assertRaisesRegex(AssertionError, "no component 'shuffle'"):
+            self.build(source)
+
+    def test_the_installed_example_reduces(self):
+        examples = next(os.path.join(self.prefix, path) for path in below(self.prefix) if path.endswith("gradient_sum.cc"))
+        build = self.build(os.path.dirname(examples), "-DCMAKE_BUILD_TYPE=Release")
+        address = f"127.0.0.1:{free_port()}"
+        env = dict(os.environ, XDG_STATE_HOME=os.path.join(self.dir, "state"))
+        master = subprocess.Popen([os.path.join(self.prefix, "bin/weir"), "master", "--listen", address, "--insecure"], env=env,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            members = [subprocess.Popen([os.path.join(build, "gradient_sum"), address, "2", str(rank)], stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True) for rank in range(2)]
+            for member in members:
+                out, error = member.communicate(timeout=90)
+                self.assertEqual(member.returncode, 0, error)
+                self.assertTrue(out.startswith("sum 3 by "), out)
+        finally:
+            master.terminate()
+            master.wait(timeout=30)
+
+    def test_every_command_has_a_man_page_that_groff_takes(self):
+        pages = os.path.join(self.prefix, "share/man/man1")
+        binary = os.path.join(self.prefix, "bin/weir")
+        commands = re.findall(r"^  ([a-z]\S*) {2,}\S", run(binary, "--help").split("Examples:")[0], re.M)
+        self.assertIn("submit", commands)
+        self.assertEqual(below(pages), sorted(["weir.1.gz"] + [f"weir-{command}.1.gz" for command in commands]))
+        for page in below(pages):
+            with self.subTest(page), gzip.open(os.path.join(pages, page), "rt") as file:
+                text = file.read()
+                done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-rCHECKSTYLE=1"], input=text, capture_output=True,
+                                      text=True, check=False)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                # The page as people see it has the flags of --help, each under a heading of its own.
+                shown = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", done.stdout)
+                command = page.removesuffix(".1.gz").split("-")[1:]
+                for flags in re.findall(r"^  (-\S+)", run(binary, *command, "--help"), re.M):
+                    for flag in flags.split(","):
+                        self.assertTrue(re.search(r"(?m)^ {7}(-\S+, )*" + re.escape(flag) + r"\b", shown), flag)
+
+    def test_completions_are_what_their_shells_take(self):
+        bash = os.path.join(self.prefix, "share/bash-completion/completions/weir")
+        zsh = os.path.join(self.prefix, "share/zsh/vendor-completions")
+        fish = os.path.join(self.prefix, "share/fish/vendor_completions.d/weir.fish")
+        self.assertEqual(run("bash", "-c", f"source {bash}; COMP_WORDS=(weir man su); COMP_CWORD=2; _weir; echo $COMPREPLY"),
+                         "submit\n")
+        run("zsh", "-n", os.path.join(zsh, "_weir"))
+        self.assertEqual(run("zsh", "-fc", f"fpath=({zsh} $fpath); autoload -U compinit; compinit -D -u; print $_comps[weir]"),
+                         "_weir\n")
+        words = run("fish", "--no-config", "-c", f"source {fish}; complete -C 'weir su'", env=dict(os.environ, HOME=self.dir))
+        self.assertRegex(words, r"(?m)^submit\t")
+
+    def test_the_version_is_that_of_the_program(self):
+        version = run(os.path.join(self.prefix, "bin/weir"), "version").split()[1]
+        config = next(path for path in below(self.prefix) if path.endswith("weirConfigVersion.cmake"))
+        with open(os.path.join(self.prefix, config), encoding="utf-8") as file:
+            self.assertIn(f'set(PACKAGE_VERSION "{version}")', file.read())
+
+
+if __name__ == "__main__":
+    unittest.main()
