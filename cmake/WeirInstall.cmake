@@ -1,6 +1,7 @@
 # What `cmake --install` puts under a prefix, by components (docs/adr/0017-what-is-installed.md):
 #   weir     the program, its man pages and completions
 #   dev      headers, libraries and CMake files for jobs and programs outside of this repository
+#   service  systemd units and their files below /etc: in packages only
 # Included last: it looks at targets that exist.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -95,3 +96,5 @@ install(FILES "${CMAKE_BINARY_DIR}/cmake/weirConfig.cmake" "${CMAKE_BINARY_DIR}/
 install(FILES "${CMAKE_SOURCE_DIR}/runtime/reduce/example/gradient_sum.cc"
   "${CMAKE_SOURCE_DIR}/runtime/reduce/example/installed/CMakeLists.txt"
   DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libweir-dev/examples/reduce COMPONENT dev)
+
+include(WeirPackages)
