@@ -236,10 +236,10 @@ int Submit(const SubmitOptions& options, CommandHost& host) {
   if (!job_id.ok()) return ReportCallError(job_id.status(), options.json, host);
   if (options.wait) {
     if (!options.quiet) host.err << "job " << *job_id << '\n';
-    return FollowToTheEnd(
-               *job_id,
-               {options.job, *module, options.pictures, options.json, options.quiet, options.verbose},
-               **session, host)
+    return FollowToTheEnd(*job_id,
+                          {options.job, *module, options.pictures, options.json, options.quiet,
+                           options.verbose},
+                          **session, host)
         .code;
   }
   if (options.json) {
