@@ -42,6 +42,10 @@ struct ScriptedMaster {
     (call.request.report().done() ? ends : nearly_done).push_back(std::move(call.request));
     call.Acknowledge(absl::OkStatus());
   }
+  // Jobs made by hand ship no files.
+  void Handle(rpc::Call<rpc::FetchArtifact> call) {
+    call.reply(absl::NotFoundError("a master made by hand keeps no artifacts"));
+  }
 
   bool silent = false;
   std::int64_t last_epoch = 0;

@@ -58,7 +58,7 @@ TEST(CheckRequestsTest, ArtifactsHaveNamesOfFilesAndHashes) {
     return CheckSubmit(spec);
   };
   EXPECT_TRUE(spec_with({"libjob.so", "words of mine.txt"}).ok());
-  for (const std::string& name : {"", ".", "..", "a/b", "/etc/passwd", "../x", "a\nb"}) {
+  for (const char* const name : {"", ".", "..", "a/b", "/etc/passwd", "../x", "a\nb"}) {
     EXPECT_EQ(JobErrorFromStatus(spec_with({name})).code(), job_error::kInvalidJob) << name;
   }
   EXPECT_FALSE(spec_with({std::string(256, 'n')}).ok());
