@@ -17,6 +17,7 @@
 #include "jobs/api/job_definition.h"
 
 /// Grows with each change of what a module and Weir know of each other: the classes in jobs/api.
+/// Checked by: tests/lint/check_module_api.py.
 #define WEIR_MODULE_API 1
 
 #define WEIR_MODULE_TEXT_OF(value) #value
