@@ -77,7 +77,7 @@ add_custom_target(weir_installed ALL)
 include(WeirInstallHeaders)
 include(WeirManual)
 
-weir_installed_library(job weir_jobs_engine weir_jobs_records weir_jobs_api)
+weir_installed_library(job weir_jobs_engine weir_jobs_records weir_jobs_testing weir_jobs_api)
 weir_installed_library(reduce weir_reduce)
 weir_pkg_config(reduce
   REQUIRES absl_status absl_statusor absl_strings absl_str_format absl_time absl_flat_hash_map absl_btree absl_synchronization

@@ -27,6 +27,7 @@ set(_public
   records/random_numbers.h=jobs/records/random_numbers.h
   reduce.h=runtime/reduce/reduce.h
   tenths.h=jobs/api/tenths.h
+  testing.h=jobs/testing/run_job.h
   text_block.h=jobs/api/text_block.h
   value_codec.h=jobs/api/value_codec.h
   value_program.h=jobs/engine/value_program.h
@@ -35,7 +36,7 @@ set(_public
 # All headers that these may include; the script takes those that they do.
 set(_sources)
 foreach(_library weir_jobs_api weir_jobs_engine weir_jobs_engine_input weir_jobs_engine_loop weir_jobs_engine_table
-        weir_jobs_engine_vector weir_jobs_records weir_reduce)
+        weir_jobs_engine_vector weir_jobs_records weir_jobs_testing weir_reduce)
   get_target_property(_files ${_library} SOURCES)
   get_target_property(_folder ${_library} SOURCE_DIR)
   list(FILTER _files INCLUDE REGEX "\\.h$")

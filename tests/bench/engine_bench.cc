@@ -12,8 +12,8 @@
 
 #include "jobs/onebrc/onebrc.h"
 #include "jobs/terasort/terasort.h"
+#include "jobs/testing/in_process_job.h"
 #include "jobs/wordcount/wordcount.h"
-#include "tests/unit/jobs/in_process_job.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 
 #include "jobs/api/readers.h"
 #include "jobs/engine/make_program.h"
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 
 namespace weir {
 namespace {

@@ -18,7 +18,7 @@
 #include "jobs/api/step_error.h"
 #include "jobs/engine/group_values.h"
 #include "jobs/engine/make_program.h"
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 #include "tests/unit/jobs/random_tree.h"
 
 namespace weir {

@@ -13,7 +13,7 @@
 #include "jobs/engine/combine_layer.h"
 #include "jobs/engine/make_program.h"
 #include "jobs/engine/table/packed_key.h"
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 
 namespace weir {
 namespace {

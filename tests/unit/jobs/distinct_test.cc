@@ -17,7 +17,7 @@
 #include "jobs/api/step_error.h"
 #include "jobs/distinct/hyper_log_log.h"
 #include "jobs/records/random_numbers.h"
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 #include "tests/unit/jobs/random_tree.h"
 
 namespace weir::distinct {

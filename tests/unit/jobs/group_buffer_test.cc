@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 
 namespace weir {
 namespace {

@@ -15,7 +15,7 @@
 #include "jobs/api/bad_record.h"
 #include "jobs/histogram/equal_bins.h"
 #include "jobs/records/random_numbers.h"
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 #include "tests/unit/jobs/random_tree.h"
 
 namespace weir::histogram {

@@ -18,7 +18,7 @@
 #include "jobs/api/readers.h"
 #include "jobs/api/step_error.h"
 #include "jobs/engine/make_program.h"
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 
 namespace weir {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "jobs/api/readers.h"
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 #include "tests/unit/jobs/loop_runner.h"
 
 namespace weir {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "jobs/testing/in_process_job.h"
 #include "planner/job/builders/plan_job.h"
 #include "planner/plan/check_plan.h"
-#include "tests/unit/jobs/in_process_job.h"
 
 namespace weir::testing {
 namespace {

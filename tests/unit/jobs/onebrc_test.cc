@@ -14,7 +14,7 @@
 #include "jobs/api/bad_record.h"
 #include "jobs/api/tenths.h"
 #include "jobs/onebrc/temperature.h"
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 
 namespace weir::onebrc {
 namespace {

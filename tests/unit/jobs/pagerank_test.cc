@@ -20,8 +20,8 @@
 #include "jobs/api/bad_record.h"
 #include "jobs/api/step_error.h"
 #include "jobs/pagerank/edges.h"
+#include "jobs/testing/in_process_job.h"
 #include "planner/plan/plan.h"
-#include "tests/unit/jobs/in_process_job.h"
 #include "tests/unit/jobs/loop_runner.h"
 
 namespace weir::pagerank {

@@ -18,7 +18,7 @@
 #include "jobs/quantiles/magnitude_bins.h"
 #include "jobs/quantiles/percentiles.h"
 #include "jobs/records/random_numbers.h"
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 #include "tests/unit/jobs/random_tree.h"
 
 namespace weir::quantiles {

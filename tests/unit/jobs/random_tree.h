@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "jobs/api/program.h"
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 
 namespace weir::testing {
 

@@ -17,7 +17,7 @@
 #include "jobs/engine/input/input_file.h"
 #include "jobs/engine/input/open_blocks.h"
 #include "jobs/engine/slot_work.h"
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 
 namespace weir {
 namespace {

@@ -12,7 +12,7 @@
 #include "jobs/records/first_lines.h"
 #include "jobs/records/number.h"
 #include "jobs/records/random_numbers.h"
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 
 namespace weir {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 
 namespace weir {
 namespace {

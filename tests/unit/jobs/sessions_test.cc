@@ -13,7 +13,7 @@
 
 #include "jobs/api/bad_record.h"
 #include "jobs/sessions/find_sessions.h"
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 
 namespace weir::sessions {
 namespace {

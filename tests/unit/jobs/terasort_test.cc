@@ -14,7 +14,7 @@
 #include "jobs/engine/key_ranges.h"
 #include "jobs/terasort/record_generator.h"
 #include "jobs/terasort/sort_records.h"
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 
 namespace weir::terasort {
 namespace {

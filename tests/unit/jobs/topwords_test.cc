@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "jobs/records/random_numbers.h"
+#include "jobs/testing/in_process_job.h"
 #include "jobs/topwords/word_sketch.h"
-#include "tests/unit/jobs/in_process_job.h"
 #include "tests/unit/jobs/random_tree.h"
 
 namespace weir::topwords {

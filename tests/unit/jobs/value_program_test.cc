@@ -15,7 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "gmock/gmock.h"
 #include "jobs/api/step_error.h"
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 #include "tests/unit/jobs/random_tree.h"
 
 namespace weir {

@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "jobs/engine/loop/loop_sections.h"
 #include "jobs/engine/vector/vector_block.h"
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 
 namespace weir {
 namespace {

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "jobs/api/bad_record.h"
+#include "jobs/testing/in_process_job.h"
 #include "jobs/weather/mean_of_maxima.h"
 #include "jobs/weather/reading.h"
-#include "tests/unit/jobs/in_process_job.h"
 
 namespace weir::weather {
 namespace {

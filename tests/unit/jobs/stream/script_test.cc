@@ -5,7 +5,7 @@
 #include <csignal>
 #include <string>
 
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 
 namespace weir::stream {
 namespace {

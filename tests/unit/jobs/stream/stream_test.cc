@@ -12,7 +12,7 @@
 
 #include "jobs/api/step_error.h"
 #include "jobs/stream/contract/stream_spec.h"
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 
 namespace weir::stream {
 namespace {

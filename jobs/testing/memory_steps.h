@@ -1,7 +1,8 @@
 #pragma once
 
-// Runs a job's steps within the test: runs and parts in memory, slots as threads. Upstream: tests
-// of jobs and of the engine, tests/bench. Downstream: JobProgram.
+// What the steps of a job stand on within a test: runs and parts in memory, slots as threads, input
+// files that go with the test. Upstream: in_process_job.h, tests of jobs and of the engine,
+// tests/bench. Downstream: jobs/api/program.h.
 
 #include <atomic>
 #include <cstdint>
@@ -14,8 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "jobs/api/job_definition.h"
+#include "absl/types/span.h"
 #include "jobs/api/program.h"
 
 namespace weir::testing {
@@ -47,6 +49,9 @@ class MemorySource : public RunSource {
   std::unique_ptr<char[]> current_;
 };
 
+/// One section of each run, in their order.
+std::vector<std::unique_ptr<RunSource>> SectionsOf(absl::Span<const MemoryRun> runs, int consumer);
+
 /// A part in memory.
 class MemoryPart : public PartSink {
  public:
@@ -56,7 +61,8 @@ class MemoryPart : public PartSink {
   std::int64_t records = 0;
 };
 
-/// Slots as threads that live for one call.
+/// Slots as threads that live for one call. What one of them throws is thrown again when all have
+/// ended.
 class ThreadPerCall : public SlotPool {
  public:
   explicit ThreadPerCall(int num_slots) : num_slots_(num_slots) {}
@@ -93,35 +99,6 @@ class RecordingContext : public StepContext {
   const std::int64_t memory_bytes_;
   std::mutex mutex_;
 };
-
-/// How a job is cut up.
-struct JobCut {
-  std::vector<std::vector<InputRange>> mappers;
-  // Of the last layer.
-  std::vector<double> consumer_key_end = {1.0};
-  // Of the layers before it, in order.
-  std::vector<std::vector<double>> inner_key_ends;
-  int num_slots = 1;
-};
-
-/// Maps, hands the sections over from layer to layer and reduces to parts, one per consumer.
-absl::StatusOr<std::vector<std::string>> RunJob(JobProgram& program, const JobCut& cut);
-
-/// Cuts files into `num_mappers` equal pieces of their concatenation and the keys into
-/// `num_reducers` equal ranges.
-JobCut EvenCut(const std::vector<std::string>& paths, int num_mappers, int num_reducers,
-               int num_slots);
-
-/// The program of a job with these parameters, which must be legal.
-std::unique_ptr<JobProgram> ProgramOf(
-    const JobDefinition& job, const std::vector<std::pair<std::string, std::string>>& given);
-
-/// Runs a job on a text, cut evenly; returns all parts, one after the other.
-absl::StatusOr<std::string> RunOnText(JobProgram& program, const std::string& text, int num_mappers,
-                                      int num_reducers, int num_slots);
-
-/// Upper ends of `count` equal key ranges.
-std::vector<double> EvenKeyEnds(int count);
 
 /// A file in a folder of its own that is removed with the object.
 class ScratchFile {
