@@ -22,6 +22,7 @@
 #include "jobs/engine/emit_base.h"
 #include "jobs/engine/loop/loop_sections.h"
 #include "jobs/engine/map_ranges.h"
+#include "jobs/engine/rules/loop_rules.h"
 #include "jobs/engine/slot_work.h"
 
 namespace weir {
@@ -75,8 +76,10 @@ template <typename Job>
 class LoopProgram : public JobProgram {
  public:
   using Place = typename Job::Place;
-  static_assert(std::is_trivially_copyable_v<Place> && sizeof(Place) <= 1 << 16);
-  static_assert(!Job::kMeasure.empty());
+  static_assert(sizeof(Place) <= 1 << 16, "The Place of a loop has at most 64 KiB.");
+  static_assert(!Job::kMeasure.empty(),
+                "kMeasure of a loop is not empty: it names what Update "
+                "measures.");
 
   explicit LoopProgram(Job job) : job_(std::move(job)) {}
 
@@ -454,7 +457,12 @@ class LoopProgram : public JobProgram {
 /// Instantiates the engine for a loop.
 template <typename Job>
 std::unique_ptr<JobProgram> MakeLoopProgram(Job job) {
-  return std::make_unique<LoopProgram<Job>>(std::move(job));
+  // Where a job breaks a rule, the sentence about it is all that the compiler shall say.
+  if constexpr (loop_rules::Check<Job>()) {
+    return std::make_unique<LoopProgram<Job>>(std::move(job));
+  } else {
+    return nullptr;
+  }
 }
 
 }  // namespace weir

@@ -26,6 +26,7 @@
 #include "jobs/engine/map_ranges.h"
 #include "jobs/engine/operation_check.h"
 #include "jobs/engine/part_text.h"
+#include "jobs/engine/rules/value_rules.h"
 #include "jobs/engine/section_blocks.h"
 #include "jobs/engine/slot_work.h"
 #include "jobs/engine/table/value_memory.h"
@@ -399,7 +400,12 @@ class ValueProgram : public JobProgram {
 /// Example: jobs/topwords/topwords.cc.
 template <typename Job>
 std::unique_ptr<JobProgram> MakeValueProgram(Job job) {
-  return std::make_unique<ValueProgram<Job>>(std::move(job));
+  // Where a job breaks a rule, the sentence about it is all that the compiler shall say.
+  if constexpr (value_rules::Check<Job>()) {
+    return std::make_unique<ValueProgram<Job>>(std::move(job));
+  } else {
+    return nullptr;
+  }
 }
 
 /// What such a job can combine, for JobDefinition::Element.

@@ -26,6 +26,7 @@
 #include "jobs/engine/map_ranges.h"
 #include "jobs/engine/operation_check.h"
 #include "jobs/engine/part_text.h"
+#include "jobs/engine/rules/vector_rules.h"
 #include "jobs/engine/slot_work.h"
 #include "jobs/engine/vector/vector_blocks.h"
 
@@ -107,9 +108,10 @@ template <typename Job>
 class VectorProgram : public JobProgram {
  public:
   using Place = typename Job::Place;
-  static_assert(std::is_trivially_copyable_v<Place> && !std::is_same_v<Place, bool>);
-  static_assert(alignof(Place) <= alignof(std::max_align_t));
-  static_assert(sizeof(Place) <= kBlockBytesMax / 2, "a block holds whole places");
+  static_assert(alignof(Place) <= alignof(std::max_align_t),
+                "The Place of a vector is not aligned more than memory is by itself.");
+  static_assert(sizeof(Place) <= kBlockBytesMax / 2,
+                "The Place of a vector has at most 512 KiB: a block holds whole places.");
 
   explicit VectorProgram(Job job) : job_(std::move(job)), form_{job_.Places(), sizeof(Place)} {}
 
@@ -463,7 +465,12 @@ class VectorProgram : public JobProgram {
 /// Example: tests/unit/jobs/vector_program_test.cc.
 template <typename Job>
 std::unique_ptr<JobProgram> MakeVectorProgram(Job job) {
-  return std::make_unique<VectorProgram<Job>>(std::move(job));
+  // Where a job breaks a rule, the sentence about it is all that the compiler shall say.
+  if constexpr (vector_rules::Check<Job>()) {
+    return std::make_unique<VectorProgram<Job>>(std::move(job));
+  } else {
+    return nullptr;
+  }
 }
 
 /// What such a job can combine, for JobDefinition::Element.

@@ -17,7 +17,25 @@ SENTENCES = ["This job has no Reader: ", "This job has no Key: ", "This job has 
              "Weir does not know the Value of this job as bytes", "This job has neither Combine nor Reduce: ",
              "Combine of this job cannot be called", "Reduce of this job cannot be called", "This job has no Format: ",
              "Format of this job cannot be called", "Map of this job cannot be called with the records of its Reader",
-             "Map of a job that follows another one cannot be called"]
+             "Map of a job that follows another one cannot be called",
+             "This vector job has no Place: ", "The Place of this vector job cannot be copied as memory",
+             "Map of this vector job cannot be called with the records of its Reader", "This vector job has no Places: ",
+             "Places of this vector job cannot be called", "This vector job has no Combine: ",
+             "Combine of this vector job cannot be called", "This vector job has neither Format nor FormatAll: ",
+             "Format of this vector job cannot be called",
+             "This job of one value has no Value: ", "Weir does not know the Value of this job as bytes",
+             "Map of this job of one value cannot be called", "This job of one value has no ValueBytes: ",
+             "ValueBytes of this job of one value cannot be called", "This job of one value has no Combine: ",
+             "Combine of this job of one value cannot be called", "This job of one value has no Format: ",
+             "Format of this job of one value cannot be called",
+             "This loop has no Place: ", "The Place of this loop cannot be copied as memory", "This loop has no Resident: ",
+             "The Resident of this loop does not say what it holds", "Load of this loop cannot be called",
+             "Map of this loop cannot be called", "This loop does not say how large it is",
+             "This loop does not name what Update measures", "Combine of this loop cannot be called",
+             "Update of this loop cannot be called as Weir does: ",
+             "Update of this loop cannot be called as Weir does where kElementWise is true",
+             "Format of this loop cannot be called as Weir does: ",
+             "Format of this loop cannot be called as Weir does where kElementWise is true"]
 
 
 def compile_jobs(*flags):

@@ -3,17 +3,13 @@
 // What a job must have, each said in a sentence where it is missing: else the compiler speaks of
 // the engine's insides. Upstream: make_program.h. Downstream: the author's class.
 
-#include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
 
 #include "jobs/api/key_codec.h"
-#include "jobs/api/readers.h"
-#include "jobs/api/text_block.h"
-#include "jobs/api/value_codec.h"
+#include "jobs/engine/rules/record_rules.h"
 
 namespace weir {
 template <typename Value>
@@ -22,61 +18,10 @@ class GroupValues;
 
 namespace weir::job_rules {
 
-/// Stands for whatever emit a job is given. Never called.
-struct AnyEmit {
-  template <typename Key, typename Value>
-  void operator()(const Key& key, const Value& value) const;
-  void Increment(std::size_t index, std::int64_t by = 1) const;
-  void Reject(std::string_view record, std::string_view reason) const;
-  void RejectForGood(std::string_view record, std::string_view reason) const;
-  bool rejected() const;
-};
-
-/// Whether a class has a member of a name, whatever its type: both bases have one then, and asking
-/// for it is ambiguous. Final classes have no derived ones and are taken at their word.
-struct NamesCombine {
-  void Combine();
-};
-struct NamesReduce {
-  void Reduce();
-};
-struct NamesFormat {
-  void Format();
-};
-template <typename Job, typename Names>
-struct Both : Job, Names {};
-template <typename Job>
-constexpr bool kNamesCombine = !requires {
-  &Both<Job, NamesCombine>::Combine;
-};
-template <typename Job>
-constexpr bool kNamesReduce = !requires {
-  &Both<Job, NamesReduce>::Reduce;
-};
-template <typename Job>
-constexpr bool kNamesFormat = !requires {
-  &Both<Job, NamesFormat>::Format;
-};
-
 template <typename Job>
 constexpr bool kHasKey = requires {
   typename Job::Key;
 };
-template <typename Job>
-constexpr bool kHasValue = requires {
-  typename Job::Value;
-};
-template <typename Job>
-constexpr bool kHasReader = requires {
-  typename Job::Reader;
-};
-
-/// Points into memory of its process: its bytes mean nothing elsewhere.
-template <typename T>
-constexpr bool kPoints = std::is_pointer_v<T> || std::is_same_v<T, std::string_view>;
-template <typename... T>
-constexpr bool kPoints<std::tuple<T...>> = (kPoints<T> || ...);
-
 template <typename T>
 constexpr bool kHasKeyCodec = requires(const T& key, T& into, std::string& out,
                                        std::string_view& in) {
@@ -85,16 +30,6 @@ constexpr bool kHasKeyCodec = requires(const T& key, T& into, std::string& out,
 };
 template <typename... T>
 constexpr bool kHasKeyCodec<std::tuple<T...>> = (kHasKeyCodec<T> && ...);
-
-template <typename T>
-constexpr bool kHasValueCodec = requires(const T& value, T& into, std::string& out,
-                                         std::string_view& in) {
-  ValueCodec<T>::Append(value, out);
-  ValueCodec<T>::Take(in, into);
-};
-template <typename... T>
-constexpr bool kHasValueCodec<std::tuple<T...>> = std::is_trivially_copyable_v<std::tuple<T...>> ||
-                                                  (kHasValueCodec<T> && ...);
 
 template <typename Job>
 constexpr bool kCombinesAsAsked = requires(const Job& job, typename Job::Value& into,
@@ -115,27 +50,6 @@ constexpr bool kFormatsAsAsked = requires(const Job& job,
   job.Format(key, value, out);
 };
 
-/// What Map of a job is given by a reader of ours; void for an author's own.
-template <typename Reader>
-struct RecordOf {
-  using Type = void;
-};
-template <>
-struct RecordOf<TextLines> {
-  using Type = std::string_view;
-};
-template <>
-struct RecordOf<CsvRows> {
-  using Type = const CsvRow&;
-};
-template <std::int64_t kBytes>
-struct RecordOf<FixedRecords<kBytes>> {
-  using Type = std::string_view;
-};
-template <typename Delimiter>
-struct RecordOf<Block<Delimiter>> {
-  using Type = const TextBlock&;
-};
 template <typename Job, typename Record>
 constexpr bool kMapsRecord = requires(Job& job, Record record, AnyEmit& emit) {
   job.Map(record, emit);
@@ -157,28 +71,19 @@ constexpr bool CheckTypes() {
   static_assert(kHasValue<Job>,
                 "This job has no Value: write 'using Value = std::int64_t;' (or another type), "
                 "the type of the values that Map emits.");
-  static_assert(std::is_copy_constructible_v<Job>,
-                "This job cannot be copied: each thread maps with a copy of its own.");
-  if constexpr (!kHasKey<Job> || !kHasValue<Job> || !std::is_copy_constructible_v<Job>) {
+  if constexpr (!CheckIsCopied<Job>() || !kHasKey<Job> || !kHasValue<Job>) {
     return false;
   } else {
     using Key = typename Job::Key;
-    using Value = typename Job::Value;
     static_assert(!kPoints<Key>,
                   "The Key of this job is a view or a pointer, which means nothing on another "
                   "machine: use std::string (Map may emit views all the same).");
-    static_assert(!kPoints<Value>,
-                  "The Value of this job is a view or a pointer, which means nothing on another "
-                  "machine: use std::string.");
     static_assert(kPoints<Key> || kHasKeyCodec<Key>,
                   "Weir does not know the Key of this job as ordered bytes: use a string, a "
                   "number, a tuple of these or a struct without padding, or specialise "
                   "weir::KeyCodec for it.");
-    static_assert(kPoints<Value> || kHasValueCodec<Value>,
-                  "Weir does not know the Value of this job as bytes: use a string, a number, a "
-                  "tuple of these or a struct that may be copied as memory, or specialise "
-                  "weir::ValueCodec for it.");
-    return !kPoints<Key> && !kPoints<Value> && kHasKeyCodec<Key> && kHasValueCodec<Value>;
+    constexpr bool kValueTravels = CheckValue<Job>();
+    return !kPoints<Key> && kHasKeyCodec<Key> && kValueTravels;
   }
 }
 
@@ -219,11 +124,7 @@ constexpr bool CheckFold() {
 /// How the first job of a chain reads.
 template <typename Job>
 constexpr bool CheckReader() {
-  static_assert(
-      kHasReader<Job>,
-      "This job has no Reader: write 'using Reader = weir::TextLines;' (or weir::CsvRows, "
-      "weir::FixedRecords<N>, weir::Block<Delimiter>), what its input consists of.");
-  if constexpr (!kHasReader<Job>) {
+  if constexpr (!CheckHasReader<Job>()) {
     return false;
   } else {
     constexpr bool kMaps = kMapsRecord<Job, typename RecordOf<typename Job::Reader>::Type>;
