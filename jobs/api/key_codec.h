@@ -136,31 +136,138 @@ requires(std::is_class_v<T>&& std::is_trivially_copyable_v<T>&&
   }
 };
 
-/// How a Key is passed to emit and to Format: strings as views of their bytes, others as they are.
+namespace key_codec_internal {
+
+template <typename T>
+struct ViewOf {
+  using Type = T;
+};
+template <>
+struct ViewOf<std::string> {
+  using Type = std::string_view;
+};
+template <typename... T>
+struct ViewOf<std::tuple<T...>> {
+  using Type = std::tuple<typename ViewOf<T>::Type...>;
+};
+
+}  // namespace key_codec_internal
+
+/// A Key as the engine passes it: strings, alone and within tuples, as views; all else as itself.
+/// std::tuple<std::string, int> arrives as std::tuple<std::string_view, int>. Views are valid
+/// during the call.
+template <typename Key>
+using KeyView = typename key_codec_internal::ViewOf<Key>::Type;
+
+namespace key_codec_internal {
+
+/// As KeyCodec<T>::Append, of a view.
+template <typename T>
+struct AppendView {
+  static void Of(const KeyView<T>& key, std::string& out) { KeyCodec<T>::Append(key, out); }
+};
+template <typename... T>
+struct AppendView<std::tuple<T...>> {
+  static void Of(const KeyView<std::tuple<T...>>& key, std::string& out) {
+    std::apply([&out](const KeyView<T>&... part) { (AppendView<T>::Of(part, out), ...); }, key);
+  }
+};
+
+/// As KeyCodec<T>::Take, without copying strings, unless they hold a NUL: these are appended to
+/// `unescaped`, which is not moved: it is given `total_bytes` of room, as many as all of them need.
+template <typename T>
+struct TakeView {
+  static bool Of(std::string_view& in, KeyView<T>& key, std::string&, std::size_t) {
+    return KeyCodec<T>::Take(in, key);
+  }
+};
+template <>
+struct TakeView<std::string> {
+  static bool Of(std::string_view& in, std::string_view& key, std::string& unescaped,
+                 std::size_t total_bytes) {
+    const std::size_t nul = in.find('\0');
+    if (nul >= in.size() || in.size() - nul < 2) return false;
+    if (in[nul + 1] == '\0') [[likely]] {
+      key = in.substr(0, nul);
+      in.remove_prefix(nul + 2);
+      return true;
+    }
+    std::string part;
+    if (!KeyCodec<std::string>::Take(in, part)) return false;
+    if (unescaped.empty()) unescaped.reserve(total_bytes);
+    key = std::string_view(unescaped.data() + unescaped.size(), part.size());
+    unescaped.append(part);
+    return true;
+  }
+};
+template <typename... T>
+struct TakeView<std::tuple<T...>> {
+  static bool Of(std::string_view& in, KeyView<std::tuple<T...>>& key, std::string& unescaped,
+                 std::size_t total_bytes) {
+    return std::apply(
+        [&](KeyView<T>&... part) {
+          return (TakeView<T>::Of(in, part, unescaped, total_bytes) && ...);
+        },
+        key);
+  }
+};
+}  // namespace key_codec_internal
+
+/// How a Key is passed to emit, Reduce, Format and Partition (Argument), and what holds one that
+/// was read: `Held held; Read(bytes, held); Of(held)`.
 template <typename Key>
 struct KeyForm {
   using Argument = const Key&;
+  using Held = Key;
   static std::string_view Bytes(const Key& key, std::string& scratch) {
     scratch.clear();
     KeyCodec<Key>::Append(key, scratch);
     return scratch;
   }
   /// Returns false when the bytes are not a key.
-  static bool Read(std::string_view bytes, Key& key) {
+  static bool Read(std::string_view bytes, Held& key) {
     return KeyCodec<Key>::Take(bytes, key) && bytes.empty();
   }
-  using Held = Key;
+  static Argument Of(const Held& held) { return held; }
 };
 
 template <>
 struct KeyForm<std::string> {
   using Argument = std::string_view;
+  using Held = std::string_view;
   static std::string_view Bytes(std::string_view key, std::string&) { return key; }
-  static bool Read(std::string_view bytes, std::string_view& key) {
+  static bool Read(std::string_view bytes, Held& key) {
     key = bytes;
     return true;
   }
-  using Held = std::string_view;
+  static Argument Of(const Held& held) { return held; }
+};
+
+/// Tuples with strings.
+template <typename... T>
+requires(
+    !std::is_same_v<KeyView<std::tuple<T...>>, std::tuple<T...>>) struct KeyForm<std::tuple<T...>> {
+  using Key = std::tuple<T...>;
+  using Argument = const KeyView<Key>&;
+  /// Stays where it is: the key's views may point into it.
+  struct Held {
+    Held() = default;
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    KeyView<Key> key;
+    std::string unescaped;
+  };
+  static std::string_view Bytes(const KeyView<Key>& key, std::string& scratch) {
+    scratch.clear();
+    key_codec_internal::AppendView<Key>::Of(key, scratch);
+    return scratch;
+  }
+  static bool Read(std::string_view bytes, Held& held) {
+    held.unescaped.clear();
+    return key_codec_internal::TakeView<Key>::Of(bytes, held.key, held.unescaped, bytes.size()) &&
+           bytes.empty();
+  }
+  static Argument Of(const Held& held) { return held.key; }
 };
 
 }  // namespace weir

@@ -78,7 +78,7 @@ class CombineLayer {
           if (!KeyForm<Key>::Read(entry.key(), key)) {
             status = DamagedSection();
           } else {
-            status = take(key, entry.value);
+            status = take(KeyForm<Key>::Of(key), entry.value);
           }
         });
       }
@@ -276,7 +276,7 @@ class CombineLayer {
     if constexpr (kOwnPartition) {
       typename KeyForm<Key>::Held key{};
       if (!KeyForm<Key>::Read(entry.key(), key)) return std::nullopt;
-      return KeyRanges::PositionOf(job_.Partition(key));
+      return KeyRanges::PositionOf(job_.Partition(KeyForm<Key>::Of(key)));
     } else {
       return Table::PositionOf(sub, entry);
     }
@@ -322,7 +322,8 @@ class CombineLayer {
     status = VisitMerged(sorted, [&](const Entry& entry) {
       typename KeyForm<Key>::Held key{};
       if (!KeyForm<Key>::Read(entry.key(), key)) return DamagedSection();
-      return text.Add([&](std::string& out) { job_.Format(key, entry.value, out); });
+      return text.Add(
+          [&](std::string& out) { job_.Format(KeyForm<Key>::Of(key), entry.value, out); });
     });
     if (status.ok()) status = text.Flush();
     totals.output_records = text.records();

@@ -102,7 +102,7 @@ class GroupLayer {
         typename KeyForm<Key>::Held key{};
         if (!KeyForm<Key>::Read(merged_.key(), key)) return DamagedSection();
         GroupValues<Value> values(merged_);
-        job_.Reduce(key, values, emit);
+        job_.Reduce(KeyForm<Key>::Of(key), values, emit);
         if (values.damaged()) return DamagedSection();
       }
       return status.ok() ? merged_.status() : status;

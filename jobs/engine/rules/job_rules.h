@@ -38,14 +38,14 @@ constexpr bool kCombinesAsAsked = requires(const Job& job, typename Job::Value& 
 };
 template <typename Job>
 constexpr bool kReducesAsAsked = requires(const Job& job,
-                                          typename KeyForm<typename Job::Key>::Held& key,
+                                          typename KeyForm<typename Job::Key>::Argument key,
                                           GroupValues<typename Job::Value>& values,
                                           const AnyEmit& emit) {
   job.Reduce(key, values, emit);
 };
 template <typename Job>
 constexpr bool kFormatsAsAsked = requires(const Job& job,
-                                          typename KeyForm<typename Job::Key>::Held& key,
+                                          typename KeyForm<typename Job::Key>::Argument key,
                                           const typename Job::Value& value, std::string& out) {
   job.Format(key, value, out);
 };
@@ -57,7 +57,7 @@ constexpr bool kMapsRecord = requires(Job& job, Record record, AnyEmit& emit) {
 template <typename Job>
 constexpr bool kMapsRecord<Job, void> = true;
 template <typename From, typename To>
-constexpr bool kMapsResult = requires(To& job, typename KeyForm<typename From::Key>::Held& key,
+constexpr bool kMapsResult = requires(To& job, typename KeyForm<typename From::Key>::Argument key,
                                       const typename From::Value& value, AnyEmit& emit) {
   job.Map(key, value, emit);
 };
@@ -102,10 +102,11 @@ constexpr bool CheckFold() {
     static_assert(!kNamesCombine<Job> || kCombinesAsAsked<Job>,
                   "Combine of this job cannot be called as Weir does: it must be public and const, "
                   "as 'void Combine(Value& into, const Value& from) const'.");
-    static_assert(kNamesCombine<Job> || !kNamesReduce<Job> || kReducesAsAsked<Job>,
-                  "Reduce of this job cannot be called as Weir does: it must be public and const, "
-                  "as 'template <typename Emit> void Reduce(key, weir::GroupValues<Value>& values, "
-                  "Emit& emit) const'; a Key of std::string arrives as std::string_view.");
+    static_assert(
+        kNamesCombine<Job> || !kNamesReduce<Job> || kReducesAsAsked<Job>,
+        "Reduce of this job cannot be called as Weir does: it must be public and const, "
+        "as 'template <typename Emit> void Reduce(key, weir::GroupValues<Value>& values, "
+        "Emit& emit) const'; strings of a Key arrive as std::string_view (weir::KeyView<Key>).");
     static_assert(!kIsLast || kNamesFormat<Job>,
                   "This job has no Format: write 'void Format(key, const Value& value, "
                   "std::string& out) const', which appends one record of the output.");

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <type_traits>
 
 #include "jobs/api/key_codec.h"
 #include "jobs/api/value_codec.h"
@@ -63,6 +65,47 @@ TEST(KeyCodec, InfinitiesAreAtTheEnds) {
   EXPECT_LT(KeyBytes(-infinity), KeyBytes(-1e300));
   EXPECT_LT(KeyBytes(-1e-300), KeyBytes(0.0));
   EXPECT_LT(KeyBytes(1e300), KeyBytes(infinity));
+}
+
+// Through the form in which the engine passes keys.
+template <typename Key>
+void CheckView(const Key& key) {
+  const KeyView<Key> given = key;
+  std::string scratch;
+  const std::string bytes(KeyForm<Key>::Bytes(given, scratch));
+  RC_ASSERT(bytes == KeyBytes(key));
+  typename KeyForm<Key>::Held held{};
+  // Twice, as a caller that reads one key after the other.
+  for (int i = 0; i < 2; ++i) {
+    RC_ASSERT(KeyForm<Key>::Read(bytes, held));
+    RC_ASSERT(KeyForm<Key>::Of(held) == given);
+  }
+  for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
+    RC_ASSERT(!KeyForm<Key>::Read(std::string_view(bytes).substr(0, cut), held));
+  }
+  RC_ASSERT(!KeyForm<Key>::Read(bytes + "x", held));
+}
+
+RC_GTEST_PROP(KeyForm, PassesStringsOfTuplesAsViews, ()) {
+  CheckView(*rc::gen::arbitrary<std::tuple<std::int32_t, std::string, std::string>>());
+  const auto text = rc::gen::container<std::string>(rc::gen::element('\0', '\1', '\xff', 'a'));
+  CheckView(std::tuple<std::string, std::string, std::int64_t>(
+      *text, *text, *rc::gen::arbitrary<std::int64_t>()));
+  using Inner = std::tuple<std::string, std::int8_t>;
+  CheckView(std::tuple<Inner, std::string>(Inner(*text, 7), *text));
+}
+
+TEST(KeyForm, ViewsPointIntoTheBytesUnlessTheyHoldNul) {
+  using Key = std::tuple<std::string, std::string>;
+  static_assert(std::is_same_v<KeyView<Key>, std::tuple<std::string_view, std::string_view>>);
+  static_assert(std::is_same_v<KeyView<std::tuple<int, double>>, std::tuple<int, double>>);
+  const std::string bytes = KeyBytes(Key("a string that is not short", std::string("b\0c", 3)));
+  KeyForm<Key>::Held held;
+  ASSERT_TRUE(KeyForm<Key>::Read(bytes, held));
+  const auto [plain, escaped] = KeyForm<Key>::Of(held);
+  EXPECT_EQ(plain.data(), bytes.data());
+  EXPECT_EQ(escaped, std::string_view("b\0c", 3));
+  EXPECT_EQ(escaped.data(), held.unescaped.data());
 }
 
 struct Point {

@@ -161,7 +161,7 @@ struct LengthsOfLines {
          std::string(line));
   }
   void Combine(std::string& into, const std::string& from) const { into += "+" + from; }
-  void Format(const Key& key, const std::string& value, std::string& out) const {
+  void Format(const KeyView<Key>& key, const std::string& value, std::string& out) const {
     out += std::to_string(std::get<0>(key)) + ":" + value + "\n";
   }
 };

@@ -81,8 +81,8 @@ struct CountsByWidth {
     emit({static_cast<std::int32_t>(std::count(lines.begin(), lines.end(), ' ')), "lines"}, 1);
   }
   void Combine(Value& into, const Value& from) const { into += from; }
-  void Format(const Key& key, const Value& value, std::string& out) const {
-    out += std::to_string(std::get<0>(key)) + " " + std::get<1>(key) + ": " +
+  void Format(const KeyView<Key>& key, const Value& value, std::string& out) const {
+    out += std::to_string(std::get<0>(key)) + " " + std::string(std::get<1>(key)) + ": " +
            std::to_string(value) + "\n";
   }
 };
