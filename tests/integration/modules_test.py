@@ -167,13 +167,16 @@ class Modules(WeirTest):
         library = self.small(NO_ENTRY)
         with open(library, "r+b") as file:
             file.seek(18)
-            file.write(struct.pack("<H", 183 if struct.unpack("<H", open(library, "rb").read()[18:20])[0] != 183 else 62))
+            machine = struct.unpack("<H", file.read(2))[0]
+            file.seek(18)
+            file.write(struct.pack("<H", 62 if machine == 183 else 183))
         self.refused(library, "is for ", "this machine is ")
-        whole = open(self.module(), "rb").read()
+        with open(self.module(), "rb") as file:
+            whole = file.read()
         for length in (63, 100, 4096, len(whole) // 2):
             self.refused(self.write("cut.so", whole[:length]), "cut.so")
         large = self.write("large.so", "")
-        os.truncate(large, (256 << 20) + 1)
+        os.truncate(large, 1 << 30)
         self.refused(large, "large.so has more than 268435456 bytes")
 
     def test_a_module_that_crashes_or_hangs_hurts_only_its_own_process(self):
