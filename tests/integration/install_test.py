@@ -80,28 +80,63 @@ class Install(unittest.TestCase):
                         if include.startswith("weir/"):
                             self.assertIn(include, self.headers)
 
+    def run_module(self, module, job, text, *more):
+        """Runs a job of a module with the installed program; returns what it shows and its records."""
+        rows = os.path.join(self.dir, job + ".csv")
+        out = os.path.join(self.dir, job + "-out")
+        with open(rows, "w", encoding="ascii") as file:
+            file.write(text)
+        shown = run(os.path.join(self.prefix, "bin/weir"), "run", "--module", module, job, rows, "-o", out, "--overwrite", "--quiet",
+                    "--workers", "2", "--work-dir", self.dir, *more, env=dict(os.environ, XDG_STATE_HOME=self.dir + "/state"))
+        lines = []
+        for part in sorted(name for name in os.listdir(out) if name.startswith("part-")):
+            with open(os.path.join(out, part), encoding="ascii") as file:
+                lines += file.read().splitlines()
+        return shown, sorted(lines)
+
     def test_a_module_outside_of_the_repository_works(self):
         # No build type: its templates must be optimised all the same.
         build = self.build(PROJECT, "-DCMAKE_BUILD_TYPE=", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
         module = os.path.join(build, "liblongest_line.so")
         with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
             self.assertRegex(file.read(), r"-O2 .*longest_line\.cc")
-        rows = os.path.join(self.dir, "rows.csv")
-        with open(rows, "w", encoding="ascii") as file:
-            file.write("ann,four\nbob,a\nann,sevenxx\nnobody\nbob,five5\n")
-        out = run(os.path.join(build, "load_module"), module, rows, "least=3")
-        self.assertEqual(out, "longest_line 1 1\nshort_rows 1\nann\t7\nbob\t5\n")
-        refused = subprocess.run([os.path.join(build, "load_module"), module, rows, "leest=3"], capture_output=True, text=True,
-                                 check=False)
-        self.assertEqual(refused.returncode, 1)
-        self.assertIn("least", refused.stderr)
-
-    def test_a_module_shows_only_what_it_exports(self):
-        build = self.build(PROJECT)
-        symbols = run("nm", "-D", "--defined-only", os.path.join(build, "liblongest_line.so"))
+        text = "ann,four\nbob,a\nann,sevenxx\nnobody\nbob,five5\n"
+        shown, lines = self.run_module(module, "longest_line", text, "--set", "least=3")
+        self.assertEqual(lines, ["ann\t7", "bob\t5"])
+        self.assertEqual(sorted(shown.splitlines()), lines, "its own Present")
+        with self.assertRaisesRegex(AssertionError, "least"):
+            self.run_module(module, "longest_line", text, "--set", "leest=3")
+        # One entry, and nothing else of Weir's: two modules in a process do not meet.
+        symbols = run("nm", "-D", "--defined-only", module)
         names = [line.split()[-1] for line in symbols.splitlines()]
-        self.assertEqual([name for name in names if "weir" in name], [])
-        self.assertIn("longest_line_job", names)
+        self.assertEqual([name for name in names if "weir" in name], ["weir_module_entry"])
+
+    def test_a_project_that_weir_begins_builds_passes_its_test_and_runs(self):
+        project = os.path.join(self.dir, "user_totals")
+        weir = os.path.join(self.prefix, "bin/weir")
+        written = run(weir, "new", "job", "user_totals", cwd=self.dir)
+        self.assertEqual(sorted(written.splitlines()), sorted("user_totals/" + name for name in below(project)))
+        build = self.build(project)
+        tested = run("ctest", "--test-dir", build, "--output-on-failure", "--no-tests=error")
+        self.assertIn("100% tests passed", tested)
+        module = os.path.join(build, "libuser_totals.so")
+        shown, lines = self.run_module(module, "user_totals", "ann,3\nbob,-1\nann,4\ncid,0\n", "--set", "least=0")
+        self.assertEqual(shown, "2 keys\n")
+        self.assertEqual(lines, ["ann\t2\t7", "cid\t1\t0"])
+        # Its test is one: it fails where the job is wrong.
+        header = os.path.join(project, "user_totals.h")
+        with open(header, encoding="ascii") as file:
+            text = file.read()
+        with open(header, "w", encoding="ascii") as file:
+            file.write(text.replace("into.sum += from.sum;", "into.sum = from.sum;"))
+        run("cmake", "--build", build, "--target", "user_totals_test")
+        failed = subprocess.run(["ctest", "--test-dir", build, "--output-on-failure"], capture_output=True, text=True, check=False)
+        self.assertNotEqual(failed.returncode, 0)
+        self.assertIn("NOT_COMMUTATIVE", failed.stdout + failed.stderr)
+        # What is there stays as it is.
+        again = subprocess.run([weir, "new", "job", "user_totals"], cwd=self.dir, capture_output=True, text=True, check=False)
+        self.assertEqual(again.returncode, 4)
+        self.assertIn("weir new job user_totals DIR", again.stderr)
 
     def test_what_is_missing_is_an_error_of_the_link(self):
         source = os.path.join(self.dir, "incomplete")

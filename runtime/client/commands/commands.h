@@ -30,6 +30,7 @@ int Explain(const ExplainOptions& options, CommandHost& host);
 int Jobs(const JobsOptions& options, CommandHost& host);
 int Planner(const PlannerOptions& options, CommandHost& host);
 int Man(const ManOptions& options, CommandHost& host);
+int NewJob(const NewJobOptions& options, CommandHost& host);
 int Verify(const VerifyOptions& options, CommandHost& host);
 int GenerateData(const GenerateDataOptions& options, CommandHost& host);
 int ValidateData(const ValidateDataOptions& options, CommandHost& host);

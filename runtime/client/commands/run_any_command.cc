@@ -36,6 +36,7 @@ struct Runner {
     host.out << CompletionScript(options.shell, DescribeCommandLine(jobs));
     return kExitOk;
   }
+  int operator()(const NewJobOptions& options) const { return NewJob(options, host); }
   int operator()(const ManOptions& options) const { return Man(options, host); }
   int operator()(const VersionOptions& options) const {
     if (options.json) {

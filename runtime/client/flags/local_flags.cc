@@ -70,6 +70,25 @@ void AddPlanner(CLI::App& app, const TakeCommand& take) {
   AddTreeSolver(*planner, take);
 }
 
+void AddNew(CLI::App& app, const TakeCommand& take) {
+  CLI::App* command = app.add_subcommand("new", "Begin a job of your own")
+                          ->group(kLocalGroup)
+                          ->require_subcommand(1);
+  command->footer("Examples:\n  weir new job user_totals");
+  std::shared_ptr<NewJobOptions> options;
+  CLI::App& job = AddCommand(*command, "job", "Write a small project: job, test and CMake file",
+                             kLocalGroup, take, options);
+  job.add_option("NAME", options->name, "Name of the job: letters, digits and '_'")->required();
+  job.add_option("DIR", options->directory, "Folder to make for it (default: one of the name)");
+  job.footer(
+      "The job counts rows and adds up numbers, as one to begin with; it builds where Weir's\n"
+      "headers are installed.\n"
+      "Examples:\n"
+      "  weir new job user_totals && cd user_totals\n"
+      "  cmake -B build && cmake --build build && ctest --test-dir build\n"
+      "  weir run --module build/libuser_totals.so user_totals rows.csv -o totals");
+}
+
 }  // namespace
 
 void AddLocalCommands(CLI::App& app, const TakeCommand& take) {
@@ -90,6 +109,7 @@ void AddLocalCommands(CLI::App& app, const TakeCommand& take) {
   AddJson(verify_command, verify->json);
   verify_command.footer("Examples:\n  weir verify counts");
 
+  AddNew(app, take);
   AddDataCommands(app, take);
   AddPlanner(app, take);
 

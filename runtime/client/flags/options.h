@@ -183,6 +183,11 @@ struct CompletionOptions {
   enum class Shell { kBash, kZsh, kFish };
   Shell shell = Shell::kBash;
 };
+/// `weir new job`.
+struct NewJobOptions {
+  std::string name;
+  std::string directory;  // empty = one of the name
+};
 struct ManOptions {
   std::string command;    // empty = the program itself
   std::string directory;  // where to write all pages; empty = one page to stdout
@@ -227,10 +232,11 @@ struct WorkerDaemonOptions {
   LogOptions log;
 };
 
-using Command = std::variant<RunOptions, StreamingOptions, SubmitOptions, PlanOptions, WatchOptions,
-                             StatusOptions, ListOptions, CancelOptions, LogsOptions, ExplainOptions,
-                             CalibrateOptions, JobsOptions, PlannerOptions, VerifyOptions,
-                             GenerateDataOptions, ValidateDataOptions, CompletionOptions,
-                             ManOptions, VersionOptions, MasterDaemonOptions, WorkerDaemonOptions>;
+using Command =
+    std::variant<RunOptions, StreamingOptions, SubmitOptions, PlanOptions, WatchOptions,
+                 StatusOptions, ListOptions, CancelOptions, LogsOptions, ExplainOptions,
+                 CalibrateOptions, JobsOptions, PlannerOptions, VerifyOptions, GenerateDataOptions,
+                 ValidateDataOptions, CompletionOptions, NewJobOptions, ManOptions, VersionOptions,
+                 MasterDaemonOptions, WorkerDaemonOptions>;
 
 }  // namespace weir::client

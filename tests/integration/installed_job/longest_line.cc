@@ -1,8 +1,9 @@
-// A JobDefinition with what is installed: a module exports it by one C function.
+// A JobDefinition with what is installed, and the line that makes the library a module.
 
 #include "jobs/longest_line.h"
 
 #include <weir/job_definition.h>
+#include <weir/module.h>
 #include <weir/part_lines.h>
 
 namespace {
@@ -45,7 +46,4 @@ class Definition : public weir::JobDefinition {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) const weir::JobDefinition* longest_line_job() {
-  static const Definition definition;
-  return &definition;
-}
+WEIR_MODULE(Definition)
