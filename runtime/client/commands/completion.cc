@@ -107,7 +107,8 @@ void AppendFishFlags(const CommandDescription& command, const std::string& condi
       if (name.rfind("--", 0) == 0) {
         absl::StrAppend(&script, " -l ", name.substr(2));
       } else {
-        absl::StrAppend(&script, " -s ", name.substr(1));
+        // -o: one dash, several letters.
+        absl::StrAppend(&script, name.size() == 2 ? " -s " : " -o ", name.substr(1));
       }
     }
     absl::StrAppend(&script, flag.takes_value ? " -r" : "", " -d ", Quoted(flag.help), "\n");

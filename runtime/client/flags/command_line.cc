@@ -14,6 +14,7 @@
 #include "runtime/client/flags/command_flags.h"
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/client/flags/streaming_words.h"
+#include "runtime/client/flags/written_help.h"
 
 namespace weir::client {
 namespace {
@@ -264,7 +265,11 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words) {
 
 CommandTree DescribeCommandLine(const std::vector<std::string>& job_names) {
   const auto app = BuildTree([](Command) {});
-  return DescribeCommand(*app, *app, job_names);
+  CommandTree tree = DescribeCommand(*app, *app, job_names);
+  for (CommandDescription& command : tree.commands) {
+    if (command.name == "streaming") DescribeWrittenHelp(StreamingHelp(), command);
+  }
+  return tree;
 }
 
 }  // namespace weir::client

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/client/flags/exit_codes.h"
+#include "runtime/client/flags/written_help.h"
 
 namespace weir::client {
 namespace {
@@ -197,6 +198,29 @@ TEST(CommandLine, HelpGoesToStdoutForEveryCommand) {
     }
   }
   EXPECT_NE(ParseCommandLine({"--help"}).out.find("Exit codes"), std::string::npos);
+}
+
+TEST(CommandLine, AHelpWrittenByHandIsDataToo) {
+  CommandDescription command;
+  DescribeWrittenHelp(
+      "Does it\nUsage: weir it -in PATH... -out DIR [-more CMD]\n\n"
+      "  -in PATH...   what to read;\n"
+      "                several too\n"
+      "  -more CMD     does more\n"
+      "  -v            says more\n\n"
+      "Last words.\n\nExamples:\n  weir it",
+      command);
+  ASSERT_EQ(command.flags.size(), 3U);
+  EXPECT_EQ(command.flags[0].names, Words{"-in"});
+  EXPECT_EQ(command.flags[0].value, "PATH...");
+  EXPECT_EQ(command.flags[0].help, "what to read; several too");
+  EXPECT_TRUE(command.flags[0].required);
+  EXPECT_TRUE(command.flags[1].takes_value);
+  EXPECT_FALSE(command.flags[1].required);
+  EXPECT_EQ(command.flags[2].names, Words{"-v"});
+  EXPECT_FALSE(command.flags[2].takes_value);
+  EXPECT_EQ(command.flags[2].help, "says more");
+  EXPECT_EQ(command.footer, "Last words.\n\nExamples:\n  weir it\n");
 }
 
 }  // namespace
