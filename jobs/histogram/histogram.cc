@@ -6,14 +6,14 @@
 #include <string_view>
 #include <utility>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "jobs/engine/vector_program.h"
 #include "jobs/histogram/count_bins.h"
 #include "jobs/records/column_choice.h"
 #include "jobs/records/csv_check.h"
 #include "jobs/records/first_lines.h"
+#include "jobs/records/number.h"
+#include "jobs/records/parameters.h"
 #include "jobs/records/random_numbers.h"
 
 namespace weir::histogram {
@@ -38,27 +38,16 @@ class Rows : public RecordGenerator {
   const GenerateOptions options_;
 };
 
-absl::StatusOr<double> NumberOf(const ParameterValues& values, const std::string& name) {
-  double number = 0;
-  if (ParseNumber(values.at(name), number)) return number;
-  return absl::InvalidArgumentError(
-      absl::StrCat("parameter '", name, "' is '", values.at(name), "', which ", kNotANumber));
-}
-
 absl::StatusOr<CountBins> JobOf(const ParameterValues& values) {
   absl::StatusOr<CsvColumns> columns = CsvColumns::Of(values);
   if (!columns.ok()) return columns.status();
   const absl::StatusOr<std::size_t> column = columns->Require(values, "column");
   if (!column.ok()) return column.status();
-  const absl::StatusOr<double> min = NumberOf(values, "min");
+  const absl::StatusOr<double> min = NumberOf(values, "min", kAnyNumber);
   if (!min.ok()) return min.status();
-  const absl::StatusOr<double> max = NumberOf(values, "max");
+  const absl::StatusOr<double> max = NumberOf(values, "max", kAnyNumber);
   if (!max.ok()) return max.status();
-  std::int64_t count = 0;
-  if (!absl::SimpleAtoi(values.at("bins"), &count)) {
-    return absl::InvalidArgumentError("parameter 'bins' is not a number");
-  }
-  const absl::StatusOr<EqualBins> bins = EqualBins::Of(*min, *max, count);
+  const absl::StatusOr<EqualBins> bins = EqualBins::Of(*min, *max, IntegerOf(values, "bins"));
   if (!bins.ok()) return bins.status();
   return CountBins({*std::move(columns), *column, *column + 1, std::nullopt}, *bins);
 }
@@ -75,19 +64,14 @@ class Definition : public JobDefinition {
   Definition() {
     info_.name = "histogram";
     info_.summary = "Counts the numbers of a CSV column in bins of equal width";
-    const auto add = [this](std::string name, std::string default_value, std::string help) {
-      ParameterInfo& parameter = info_.parameters.emplace_back();
-      parameter.name = std::move(name);
-      parameter.default_value = std::move(default_value);
-      parameter.help = std::move(help);
-    };
-    add("column", "1", "the column to count, by name or number from 1");
-    add("min", "0", "where the first bin begins; smaller numbers are counted together");
-    add("max", "1", "where the last bin ends, itself included; greater ones are counted together");
-    add("bins", "10", "how many bins");
-    info_.parameters.back().type = ParameterInfo::Type::kInteger;
-    info_.parameters.back().min = 1;
-    info_.parameters.back().max = kBinsMax;
+    info_.parameters = {
+        TextParameter("column", "1", "the column to count, by name or number from 1"),
+        TextParameter("min", "0",
+                      "where the first bin begins; smaller numbers are counted together"),
+        TextParameter(
+            "max", "1",
+            "where the last bin ends, itself included; greater ones are counted together"),
+        IntegerParameter("bins", 10, 1, kBinsMax, "how many bins")};
     CsvColumns::AddParameters(info_.parameters);
     AddShowParameter(info_.parameters);
     // Measured on 3 million generated rows, 24 MB, one slot, on a machine with other work: mapping

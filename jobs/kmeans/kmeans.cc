@@ -1,16 +1,14 @@
 #include "jobs/kmeans/kmeans.h"
 
-#include <cmath>
 #include <optional>
 #include <string>
-#include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "jobs/api/part_lines.h"
 #include "jobs/kmeans/find_centroids.h"
 #include "jobs/kmeans/point_check.h"
 #include "jobs/kmeans/point_generator.h"
+#include "jobs/records/parameters.h"
 
 namespace weir::kmeans {
 namespace {
@@ -18,41 +16,20 @@ namespace {
 // An element is held by every slot of every worker, and travels.
 constexpr std::int64_t kPlacesMax = std::int64_t{1} << 27;
 
-std::int64_t IntegerOf(const ParameterValues& values, const char* name) {
-  std::int64_t value = 0;
-  (void)absl::SimpleAtoi(values.at(name), &value);  // CheckParameters has seen it
-  return value;
-}
-
 absl::StatusOr<Options> OptionsOf(const ParameterValues& values) {
   Options options;
   options.clusters = IntegerOf(values, "k");
   options.dimensions = IntegerOf(values, "dimensions");
   options.seed = static_cast<std::uint64_t>(IntegerOf(values, "seed"));
-  const std::string& tolerance = values.at("tolerance");
-  if (!absl::SimpleAtod(tolerance, &options.tolerance) || !std::isfinite(options.tolerance) ||
-      options.tolerance < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("parameter tolerance is '", tolerance, "'; it must be a number from 0 on"));
-  }
+  const absl::StatusOr<double> tolerance = NumberOf(values, "tolerance", kFromZeroOn);
+  if (!tolerance.ok()) return tolerance.status();
+  options.tolerance = *tolerance;
   if (options.clusters > kPlacesMax / (1 + options.dimensions)) {
     return absl::InvalidArgumentError(absl::StrCat("k times (1 + dimensions) is ", options.clusters,
                                                    " times ", 1 + options.dimensions,
                                                    "; it must be at most ", kPlacesMax));
   }
   return options;
-}
-
-ParameterInfo Integer(const char* name, const char* value, std::int64_t min, std::int64_t max,
-                      const char* help) {
-  ParameterInfo parameter;
-  parameter.name = name;
-  parameter.type = ParameterInfo::Type::kInteger;
-  parameter.default_value = value;
-  parameter.min = min;
-  parameter.max = max;
-  parameter.help = help;
-  return parameter;
 }
 
 class Data : public JobData {
@@ -75,18 +52,13 @@ class Definition : public JobDefinition {
   Definition() {
     info_.name = "kmeans";
     info_.summary = "Clusters rows of numbers (CSV) around k centroids, iteration by iteration";
-    info_.parameters.push_back(Integer("k", "8", 1, 1'000'000, "number of clusters"));
-    info_.parameters.push_back(
-        Integer("dimensions", "2", 1, 100'000, "numbers in each row; others are bad records"));
-    info_.parameters.push_back(
-        Integer("seed", "1", 0, 1'000'000'000, "which of the rows are the first centroids"));
-    info_.parameters.push_back(
-        Integer("iterations", "50", 1, 10'000, "end after so many iterations at the latest"));
-    ParameterInfo tolerance;
-    tolerance.name = "tolerance";
-    tolerance.default_value = "0.0001";
-    tolerance.help = "end when no centroid moves further in an iteration";
-    info_.parameters.push_back(std::move(tolerance));
+    info_.parameters = {
+        IntegerParameter("k", 8, 1, 1'000'000, "number of clusters"),
+        IntegerParameter("dimensions", 2, 1, 100'000,
+                         "numbers in each row; others are bad records"),
+        IntegerParameter("seed", 1, 0, 1'000'000'000, "which of the rows are the first centroids"),
+        IntegerParameter("iterations", 50, 1, 10'000, "end after so many iterations at the latest"),
+        TextParameter("tolerance", "0.0001", "end when no centroid moves further in an iteration")};
     info_.rates = {15e-9, 1e-6, {{4e-9, 1.0}}};
   }
 

@@ -15,7 +15,7 @@
 #include "jobs/records/csv_check.h"
 #include "jobs/records/csv_columns.h"
 #include "jobs/records/first_lines.h"
-#include "jobs/records/number.h"
+#include "jobs/records/parameters.h"
 #include "jobs/records/random_numbers.h"
 
 namespace weir::logreg {
@@ -50,15 +50,6 @@ class LabelledRows : public RecordGenerator {
   const GenerateOptions options_;
 };
 
-absl::StatusOr<double> NumberOf(const ParameterValues& values, const std::string& name,
-                                bool positive) {
-  double number = 0;
-  if (ParseNumber(values.at(name), number) && (positive ? number > 0 : number >= 0)) return number;
-  return absl::InvalidArgumentError(absl::StrCat("parameter '", name, "' is '", values.at(name),
-                                                 "'; it must be a number ",
-                                                 positive ? "above 0" : "from 0 on"));
-}
-
 absl::StatusOr<Options> OptionsOf(const ParameterValues& values) {
   Options options;
   absl::StatusOr<CsvColumns> columns = CsvColumns::Of(values);
@@ -66,8 +57,7 @@ absl::StatusOr<Options> OptionsOf(const ParameterValues& values) {
   const absl::StatusOr<std::size_t> label = columns->Require(values, "label");
   if (!label.ok()) return label.status();
   options.label = *label;
-  std::int64_t features = 0;
-  (void)absl::SimpleAtoi(values.at("features"), &features);  // CheckParameters has seen it
+  const std::int64_t features = IntegerOf(values, "features");
   options.hashed = features > 0;
   options.features = options.hashed ? features : static_cast<std::int64_t>(columns->count()) - 1;
   if (options.features < 1) {
@@ -78,10 +68,10 @@ absl::StatusOr<Options> OptionsOf(const ParameterValues& values) {
             : "there is no column beside the label");
   }
   options.columns = *std::move(columns);
-  for (const auto& [name, field, positive] :
-       {std::tuple("rate", &options.rate, true), std::tuple("l2", &options.l2, false),
-        std::tuple("tolerance", &options.tolerance, false)}) {
-    const absl::StatusOr<double> number = NumberOf(values, name, positive);
+  for (const auto& [name, field, range] :
+       {std::tuple("rate", &options.rate, kAboveZero), std::tuple("l2", &options.l2, kFromZeroOn),
+        std::tuple("tolerance", &options.tolerance, kFromZeroOn)}) {
+    const absl::StatusOr<double> number = NumberOf(values, name, range);
     if (!number.ok()) return number.status();
     *field = *number;
   }
@@ -104,28 +94,16 @@ class Definition : public JobDefinition {
   Definition() {
     info_.name = "logreg";
     info_.summary = "Fits a logistic regression to CSV rows by gradient descent";
-    const auto add = [this](std::string name, std::string default_value,
-                            std::string help) -> ParameterInfo& {
-      ParameterInfo& parameter = info_.parameters.emplace_back();
-      parameter.name = std::move(name);
-      parameter.default_value = std::move(default_value);
-      parameter.help = std::move(help);
-      return parameter;
-    };
-    const auto add_integer = [&add](std::string name, std::string default_value, std::int64_t min,
-                                    std::int64_t max, std::string help) {
-      ParameterInfo& parameter = add(std::move(name), std::move(default_value), std::move(help));
-      parameter.type = ParameterInfo::Type::kInteger;
-      parameter.min = min;
-      parameter.max = max;
-    };
-    add("label", "1", "the column with the label, 0 or 1, by name or number from 1");
-    add_integer("features", "0", 0, kFeaturesMax,
-                "weights that fields are hashed to; 0: each column is a number with its weight");
-    add("rate", "0.1", "how far an iteration moves against the gradient; above 0");
-    add("l2", "0", "times half the squared weights is added to the loss; from 0 on");
-    add("tolerance", "0.000001", "end when an iteration changes the loss by no more");
-    add_integer("iterations", "100", 1, 10'000, "end after so many iterations at the latest");
+    info_.parameters = {
+        TextParameter("label", "1", "the column with the label, 0 or 1, by name or number from 1"),
+        IntegerParameter("features", 0, 0, kFeaturesMax,
+                         "weights that fields are hashed to; 0: each column is a number with its "
+                         "weight"),
+        TextParameter("rate", "0.1", "how far an iteration moves against the gradient; above 0"),
+        TextParameter("l2", "0", "times half the squared weights is added to the loss; from 0 on"),
+        TextParameter("tolerance", "0.000001", "end when an iteration changes the loss by no more"),
+        IntegerParameter("iterations", 100, 1, 10'000,
+                         "end after so many iterations at the latest")};
     CsvColumns::AddParameters(info_.parameters);
     AddShowParameter(info_.parameters);
     info_.rates = {15e-9, 1e-6, {{4e-9, 1.0}}};
@@ -149,9 +127,7 @@ class Definition : public JobDefinition {
     if (!options.ok()) return options.status();
     const FitWeights job(*options);
     LoopInfo loop;
-    std::int64_t iterations = 0;
-    (void)absl::SimpleAtoi(values.at("iterations"), &iterations);
-    loop.iterations = static_cast<std::int32_t>(iterations);
+    loop.iterations = static_cast<std::int32_t>(IntegerOf(values, "iterations"));
     loop.element_places = job.Places();
     loop.state_places = job.StatePlaces();
     loop.commutative = true;

@@ -2,17 +2,15 @@
 
 #include <utility>
 
+#include "jobs/records/parameters.h"
+
 namespace weir {
 
 void ColumnChoice::AddParameters(std::vector<ParameterInfo>& parameters) {
-  ParameterInfo column;
-  column.name = "column";
-  column.help = "the column to look at, by name or number from 1; without one, all";
-  parameters.push_back(std::move(column));
-  ParameterInfo key;
-  key.name = "key";
-  key.help = "a result for each value of this column instead; needs 'column'";
-  parameters.push_back(std::move(key));
+  parameters.push_back(TextParameter(
+      "column", "", "the column to look at, by name or number from 1; without one, all"));
+  parameters.push_back(
+      TextParameter("key", "", "a result for each value of this column instead; needs 'column'"));
   CsvColumns::AddParameters(parameters);
 }
 

@@ -1,10 +1,10 @@
 #include "jobs/records/csv_columns.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "jobs/records/parameters.h"
 
 namespace weir {
 
@@ -14,26 +14,17 @@ bool IsPlainText(std::string_view text) {
 }
 
 void CsvColumns::AddParameters(std::vector<ParameterInfo>& parameters) {
-  ParameterInfo header;
-  header.name = "header";
-  header.help = "names of the columns, as the first line has them; rows equal to it are left out";
-  parameters.push_back(std::move(header));
-  ParameterInfo columns;
-  columns.name = "columns";
-  columns.type = ParameterInfo::Type::kInteger;
-  columns.default_value = "0";
-  columns.min = 0;
-  columns.max = kCsvColumnsMax;
-  columns.help = "how many columns each row has; 0: as many as the header, or not checked";
-  parameters.push_back(std::move(columns));
+  parameters.push_back(TextParameter(
+      "header", "",
+      "names of the columns, as the first line has them; rows equal to it are left out"));
+  parameters.push_back(
+      IntegerParameter("columns", 0, 0, kCsvColumnsMax,
+                       "how many columns each row has; 0: as many as the header, or not checked"));
 }
 
 absl::StatusOr<CsvColumns> CsvColumns::Of(const ParameterValues& values) {
   CsvColumns columns;
-  std::int64_t count = 0;
-  if (!absl::SimpleAtoi(values.at("columns"), &count)) {
-    return absl::InvalidArgumentError("parameter 'columns' is not a number");
-  }
+  const std::int64_t count = IntegerOf(values, "columns");
   columns.count_ = static_cast<std::size_t>(count);
   const std::string& header = values.at("header");
   if (!header.empty()) {

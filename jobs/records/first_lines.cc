@@ -3,31 +3,21 @@
 #include <cstdint>
 #include <iterator>
 #include <set>
-#include <utility>
 
-#include "absl/strings/numbers.h"
 #include "jobs/api/part_lines.h"
+#include "jobs/records/parameters.h"
 
 namespace weir {
 
 void AddShowParameter(std::vector<ParameterInfo>& parameters) {
-  ParameterInfo show;
-  show.name = "show";
-  show.type = ParameterInfo::Type::kInteger;
-  show.default_value = "10";
-  show.min = 0;
-  show.max = 1'000'000;
-  show.help = "print so many of the first lines of the result";
-  parameters.push_back(std::move(show));
+  parameters.push_back(
+      IntegerParameter("show", 10, 0, 1'000'000, "print so many of the first lines of the result"));
 }
 
 absl::Status PresentFirstLines(
     absl::Span<const std::string> part_paths, const ParameterValues& values,
     const std::function<bool(std::string_view, std::string_view)>& before, std::ostream& out) {
-  std::int64_t most = 0;
-  if (!absl::SimpleAtoi(values.at("show"), &most)) {
-    return absl::InvalidArgumentError("parameter 'show' is not a number");
-  }
+  const std::int64_t most = IntegerOf(values, "show");
   if (most == 0) return absl::OkStatus();
   std::multiset<std::string, std::function<bool(std::string_view, std::string_view)>> first(before);
   absl::Status status = VisitPartLines(part_paths, [&](std::string_view line) {

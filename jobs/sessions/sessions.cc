@@ -4,10 +4,10 @@
 #include <cstdio>
 #include <limits>
 #include <string>
-#include <utility>
 
 #include "jobs/api/part_lines.h"
 #include "jobs/engine/make_program.h"
+#include "jobs/records/parameters.h"
 #include "jobs/sessions/find_sessions.h"
 
 namespace weir::sessions {
@@ -26,14 +26,9 @@ class Definition : public JobDefinition {
     info_.name = "sessions";
     info_.summary =
         "Cuts events (CSV user,time[,page]) into sessions: user,start,end,events,entry,exit";
-    ParameterInfo gap;
-    gap.name = "gap";
-    gap.type = ParameterInfo::Type::kInteger;
-    gap.default_value = "1800";
-    gap.min = 0;
-    gap.max = std::numeric_limits<std::int64_t>::max();
-    gap.help = "a longer time without an event begins a new session, in the unit of the times";
-    info_.parameters.push_back(std::move(gap));
+    info_.parameters.push_back(IntegerParameter(
+        "gap", 1800, 0, std::numeric_limits<std::int64_t>::max(),
+        "a longer time without an event begins a new session, in the unit of the times"));
     // Measured on 46 MB of events of 100 000 users, one slot; how much comes out depends on the
     // gap.
     info_.rates = {10e-9, 1.2, {{6e-9, 0.5}}};
@@ -43,11 +38,7 @@ class Definition : public JobDefinition {
 
   absl::StatusOr<std::unique_ptr<JobProgram>> MakeProgram(
       const ParameterValues& values) const override {
-    std::int64_t gap = 0;
-    if (!ParseTime(values.at("gap"), gap)) {
-      return absl::InvalidArgumentError("parameter 'gap' is no number");
-    }
-    return MakeJobProgram(FindSessions(gap));
+    return MakeJobProgram(FindSessions(IntegerOf(values, "gap")));
   }
 
   absl::Status Present(absl::Span<const std::string> part_paths, const ParameterValues&,

@@ -2,11 +2,11 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "jobs/engine/value_program.h"
 #include "jobs/records/first_lines.h"
+#include "jobs/records/parameters.h"
 #include "jobs/topwords/top_words.h"
 
 namespace weir::topwords {
@@ -16,13 +16,9 @@ constexpr std::int64_t kTopMax = 100'000;
 constexpr std::int64_t kLog2WidthMax = 24;
 
 TopWords JobOf(const ParameterValues& values) {
-  std::int64_t top = 0, log2_width = 0, candidates = 0;
-  // CheckParameters has seen that they are numbers in their ranges.
-  (void)absl::SimpleAtoi(values.at("top"), &top);
-  (void)absl::SimpleAtoi(values.at("log2-width"), &log2_width);
-  (void)absl::SimpleAtoi(values.at("candidates"), &candidates);
-  const SketchForm form{std::int64_t{1} << log2_width, static_cast<std::size_t>(candidates)};
-  return TopWords(form, static_cast<std::size_t>(top));
+  const SketchForm form{std::int64_t{1} << IntegerOf(values, "log2-width"),
+                        static_cast<std::size_t>(IntegerOf(values, "candidates"))};
+  return TopWords(form, static_cast<std::size_t>(IntegerOf(values, "top")));
 }
 
 class Definition : public JobDefinition {
@@ -30,23 +26,14 @@ class Definition : public JobDefinition {
   Definition() {
     info_.name = "topwords";
     info_.summary = "Finds the most frequent words of text in bounded memory (Count-Min sketch)";
-    const auto add = [this](std::string name, std::string default_value, std::int64_t min,
-                            std::int64_t max, std::string help) {
-      ParameterInfo& parameter = info_.parameters.emplace_back();
-      parameter.name = std::move(name);
-      parameter.type = ParameterInfo::Type::kInteger;
-      parameter.default_value = std::move(default_value);
-      parameter.min = min;
-      parameter.max = max;
-      parameter.help = std::move(help);
-    };
-    add("top", "100", 1, kTopMax, "how many words the result has at most");
-    add("candidates", "1000", 1, kTopMax,
-        "words that are kept by name: one that makes up more than 1 of so many is never missed");
-    add("log2-width", "16", 4, kLog2WidthMax,
-        "cells of each of the sketch's 4 rows, as a power of two; counts are too large by e / "
-        "cells "
-        "of all words at most, nearly always");
+    info_.parameters = {
+        IntegerParameter("top", 100, 1, kTopMax, "how many words the result has at most"),
+        IntegerParameter("candidates", 1000, 1, kTopMax,
+                         "words that are kept by name: one that makes up more than 1 of so many is "
+                         "never missed"),
+        IntegerParameter("log2-width", 16, 4, kLog2WidthMax,
+                         "cells of each of the sketch's 4 rows, as a power of two; counts are too "
+                         "large by e / cells of all words at most, nearly always")};
     AddShowParameter(info_.parameters);
     info_.rates = {60e-9, 1e-3, {{4e-9, 1e-3}}};
   }

@@ -299,9 +299,9 @@ TEST(KmeansTest, WhatStaysOfTheInputIsBoundedByMemory) {
 
 TEST(KmeansTest, AToleranceThatIsNoNumberIsRefused) {
   EXPECT_THAT(std::string(MakeDefinition()->Loop(Values(2, 2, 2, "-1")).status().message()),
-              HasSubstr("parameter tolerance is '-1'"));
+              HasSubstr("parameter 'tolerance' is '-1'; it must be a number from 0 on"));
   EXPECT_THAT(std::string(MakeDefinition()->MakeProgram(Values(2, 2, 2, "x")).status().message()),
-              HasSubstr("parameter tolerance is 'x'"));
+              HasSubstr("parameter 'tolerance' is 'x'; it must be a number from 0 on"));
 }
 
 TEST(KmeansTest, GeneratedRowsAreThoseOfTheirNumbers) {

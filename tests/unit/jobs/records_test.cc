@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "jobs/records/column_choice.h"
 #include "jobs/records/csv_check.h"
 #include "jobs/records/csv_columns.h"
 #include "jobs/records/first_lines.h"
 #include "jobs/records/number.h"
+#include "jobs/records/parameters.h"
 #include "jobs/records/random_numbers.h"
 #include "jobs/testing/in_process_job.h"
 
@@ -53,6 +55,43 @@ TEST(Number, FiniteDecimalsOnly) {
     double number = 0;
     EXPECT_FALSE(ParseNumber(bad, number)) << bad;
   }
+}
+
+TEST(Parameters, DeclaredAndReadAgain) {
+  JobInfo info;
+  info.parameters = {IntegerParameter("least", -3, -5, 5, "help of least"),
+                     TextParameter("name", "x", "help of name"),
+                     TextParameter("form", "csv", "", {"csv", "ncdc"})};
+  const auto values = CheckParameters(info, {});
+  ASSERT_TRUE(values.ok());
+  EXPECT_EQ(IntegerOf(*values, "least"), -3);
+  EXPECT_EQ(values->at("name"), "x");
+  EXPECT_EQ(info.parameters[0].help, "help of least");
+  EXPECT_EQ(info.parameters[1].help, "help of name");
+  EXPECT_EQ(IntegerOf(*CheckParameters(info, {{"least", "5"}}), "least"), 5);
+  EXPECT_EQ(CheckParameters(info, {{"least", "-6"}}).status().message(),
+            "parameter 'least' is '-6'; it must be a whole number from -5 to 5");
+  EXPECT_FALSE(CheckParameters(info, {{"form", "tsv"}}).ok());
+}
+
+TEST(Parameters, NumbersOfARangeOnly) {
+  const auto read = [](const std::string& text, const NumberRange& range) {
+    const auto number = NumberOf({{"x", text}}, "x", range);
+    return number.ok() ? absl::StrCat(*number) : std::string(number.status().message());
+  };
+  const auto refused = [](const std::string& text, const std::string& range) {
+    return "parameter 'x' is '" + text + "'; it must be a number" + range;
+  };
+  EXPECT_EQ(read("-1.5", kAnyNumber), "-1.5");
+  EXPECT_EQ(read("nan", kAnyNumber), refused("nan", ""));
+  EXPECT_EQ(read("", kAnyNumber), refused("", ""));
+  EXPECT_EQ(read("0", kFromZeroOn), "0");
+  EXPECT_EQ(read("-1e-9", kFromZeroOn), refused("-1e-9", " from 0 on"));
+  EXPECT_EQ(read("1e-9", kAboveZero), "1e-09");
+  EXPECT_EQ(read("0", kAboveZero), refused("0", " above 0"));
+  EXPECT_EQ(read("1", {0, 1}), "1");
+  EXPECT_EQ(read("1.01", {0, 1}), refused("1.01", " from 0 to 1"));
+  EXPECT_EQ(read("inf", {0, 1}), refused("inf", " from 0 to 1"));
 }
 
 TEST(CsvColumns, ByNameAndByNumber) {
