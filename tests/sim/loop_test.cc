@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "runtime/base/job_errors.h"
 #include "tests/sim/checkers.h"
+#include "tests/sim/random_cluster.h"
 #include "tests/sim/scenario.h"
 #include "tests/sim/sim_loop.h"
 
@@ -40,28 +41,12 @@ class LoopRun {
     options.latency_s = 4e-4;
     options.handover_latency_s = 4e-4;
     options.channel_seconds_per_byte = draw_.Real(1 / 1.25e9, 1 / 1.25e6);
-    scenario_.world = std::make_unique<World>(seed, options, JobRates(), /*print=*/false);
-    world().StartMaster();
-    num_workers_ = static_cast<int>(draw_.Between(2, 8));
-    const bool one_host = draw_.Chance(0.2);
-    for (int w = 0; w < num_workers_; ++w) {
-      WorkerModel model;
-      model.name = absl::StrCat("worker-", w);
-      model.handover_domain = one_host ? "host" : "";
-      model.channel_seconds_per_byte = options.channel_seconds_per_byte;
-      world().StartWorker(model);
-    }
+    num_workers_ = StartRandomCluster(seed, options, draw_, scenario_);
     v1::JobSpec spec;
     spec.set_job(kLoopJob);
     spec.set_output("/out/loop");
-    const std::int64_t num_files = draw_.Between(1, 3);
-    for (std::int64_t f = 0; f < num_files; ++f) {
-      const std::string path = absl::StrCat("/in/", f);
-      const std::int64_t bytes = draw_.Between(10'000'000, 500'000'000);
-      world().storage().WriteSized(path, bytes).IgnoreError();
-      whole_.push_back({path, 0, bytes});
-      spec.add_inputs(path);
-    }
+    whole_ = WriteRandomInputs(500'000'000, draw_, world());
+    for (const InputPiece& input : whole_) spec.add_inputs(input.path);
     iterations_ = static_cast<int>(draw_.Between(1, 6));
     Set(spec, "iterations", iterations_);
     // Ends by itself, or goes to its limit.
@@ -79,7 +64,7 @@ class LoopRun {
   Expectations& expected() { return scenario_.expectations; }
   SeededRandom& draw() { return draw_; }
   const UserJob& job() { return world().jobs()[0]; }
-  std::string AnyWorker() { return absl::StrCat("worker-", draw_.Between(0, num_workers_ - 1)); }
+  std::string AnyWorker() { return WorkerName(draw_.Between(0, num_workers_ - 1)); }
   std::string about() const {
     return absl::StrCat(num_workers_, " workers, ", iterations_, " iterations, ends after ", last_);
   }
@@ -147,13 +132,6 @@ class LoopRun {
   int iterations_ = 0;
   int last_ = 0;  // the iteration that ends it
 };
-
-void AllowLosses(Expectations& expected) {
-  for (const std::string_view code : {job_error::kWorkerLost, job_error::kWorkerUnreachable,
-                                      job_error::kTransferFailed, job_error::kNoWorkers}) {
-    expected.legal_codes.emplace_back(code);
-  }
-}
 
 TEST(SimulatedLoops, ResultsAreThoseOfOneMapperAlone) {
   for (std::uint64_t seed = 0; seed < kLoopSeeds; ++seed) {

@@ -3,8 +3,9 @@
 #include <optional>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "jobs/records/parameters.h"
+#include "tests/sim/sim_job.h"
 
 namespace weir::sim {
 namespace {
@@ -26,40 +27,18 @@ std::string TextOf(const LoopPlace& place) {
   return text;
 }
 
-class LoopJob final : public JobDefinition {
+class LoopJob final : public DescribedJob {
  public:
-  LoopJob() {
-    info_.name = kLoopJob;
-    info_.summary = "iterates over nothing, in virtual time";
-    Add("iterations", "3", 1);
-    Add("converges", "-1", -1);
+  LoopJob() : DescribedJob(kLoopJob, "iterates over nothing, in virtual time") {
+    info_.parameters = {IntegerParameter("iterations", 3, 1, 1000, ""),
+                        IntegerParameter("converges", -1, -1, 1000, "")};
   }
-  const JobInfo& info() const override { return info_; }
   absl::StatusOr<std::optional<LoopInfo>> Loop(const ParameterValues& values) const override {
     LoopInfo loop;
-    (void)absl::SimpleAtoi(values.at("iterations"), &loop.iterations);
+    loop.iterations = static_cast<std::int32_t>(IntegerOf(values, "iterations"));
     loop.element_places = loop.state_places = kLoopPlaces;
     return loop;
   }
-  absl::StatusOr<std::unique_ptr<JobProgram>> MakeProgram(const ParameterValues&) const override {
-    return absl::UnimplementedError("simulated jobs have no program");
-  }
-  absl::Status Present(absl::Span<const std::string>, const ParameterValues&,
-                       std::ostream&) const override {
-    return absl::UnimplementedError("simulated jobs have no result");
-  }
-
- private:
-  void Add(const char* name, const char* value, std::int64_t min) {
-    ParameterInfo& parameter = info_.parameters.emplace_back();
-    parameter.name = name;
-    parameter.type = ParameterInfo::Type::kInteger;
-    parameter.default_value = value;
-    parameter.min = min;
-    parameter.max = 1000;
-  }
-
-  JobInfo info_;
 };
 
 }  // namespace

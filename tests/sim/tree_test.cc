@@ -14,6 +14,7 @@
 #include "planner/wire/plan_wire.h"
 #include "runtime/base/job_errors.h"
 #include "tests/sim/checkers.h"
+#include "tests/sim/random_cluster.h"
 #include "tests/sim/scenario.h"
 #include "tests/unit/master/tree_plans.h"
 
@@ -57,25 +58,9 @@ class TreeRun {
     options.sampling.enabled = false;
     options.sharing_fraction = 0;
     options.channel_seconds_per_byte = draw_.Real(1 / 1.25e9, 1 / 1.25e7);
-    scenario_.world = std::make_unique<World>(seed, options, JobRates(), /*print=*/false);
-    world().StartMaster();
-    num_workers_ = static_cast<int>(draw_.Between(2, 8));
-    const bool one_host = draw_.Chance(0.2);
-    for (int w = 0; w < num_workers_; ++w) {
-      WorkerModel model;
-      model.name = absl::StrCat("worker-", w);
-      model.handover_domain = one_host ? "host" : "";
-      model.channel_seconds_per_byte = options.channel_seconds_per_byte;
-      world().StartWorker(model);
-    }
-    const std::int64_t num_files = draw_.Between(1, 3);
-    for (std::int64_t f = 0; f < num_files; ++f) {
-      const std::string path = absl::StrCat("/in/", f);
-      const std::int64_t bytes = draw_.Between(10'000'000, 1'000'000'000);
-      world().storage().WriteSized(path, bytes).IgnoreError();
-      whole_.push_back({path, 0, bytes});
-      input_bytes_ += bytes;
-    }
+    num_workers_ = StartRandomCluster(seed, options, draw_, scenario_);
+    whole_ = WriteRandomInputs(1'000'000'000, draw_, world());
+    for (const InputPiece& input : whole_) input_bytes_ += input.end;
     SubmitTree(options);
     v1::JobSpec shuffle = Spec("shuffle");
     shuffle.set_num_reducers(3);
@@ -89,7 +74,7 @@ class TreeRun {
   const UserJob& tree() { return world().jobs()[0]; }
   const UserJob& shuffle() { return world().jobs()[1]; }
   const std::string& family() const { return family_; }
-  std::string AnyWorker() { return absl::StrCat("worker-", draw_.Between(0, num_workers_ - 1)); }
+  std::string AnyWorker() { return WorkerName(draw_.Between(0, num_workers_ - 1)); }
   /// A moment at which the workers combine: their maps are over, the last reduce step is not.
   absl::Duration WhileCombining() {
     return absl::Seconds(2) + absl::Seconds(maps_s_ + draw_.Real(0, planned_s_ - maps_s_));
@@ -150,10 +135,10 @@ class TreeRun {
     family_ = plan.summary.method;
     planned_s_ = plan.summary.makespan_s;
     root_step_ = static_cast<int>(plan.steps.size()) - 1;
-    root_ = absl::StrCat("worker-", plan.steps.back().worker);
+    root_ = WorkerName(plan.steps.back().worker);
     std::vector<std::string> names;
     for (int w = 0; w < num_workers_; ++w) {
-      names.push_back(absl::StrCat("worker-", w));
+      names.push_back(WorkerName(w));
       maps_s_ = std::max(maps_s_, plan.steps[static_cast<std::size_t>(w)].duration_s);
     }
     v1::JobSpec spec = Spec("tree");
@@ -207,10 +192,7 @@ TEST(SimulatedTrees, AWorkerLostDuringTheReductionEndsTheJobInTime) {
         w.KillWorker(name);
       }
     });
-    for (const std::string_view code : {job_error::kWorkerLost, job_error::kWorkerUnreachable,
-                                        job_error::kTransferFailed, job_error::kNoWorkers}) {
-      expected.legal_codes.emplace_back(code);
-    }
+    AllowLosses(expected);
     SCOPED_TRACE(absl::StrCat("seed ", seed, ", ", run.family()));
     ASSERT_THAT(run.Run(), testing::IsEmpty());
     ASSERT_TRUE(run.tree().refused.ok()) << run.tree().refused;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/limits.h"
 #include "runtime/master/job/job_machine.h"
+#include "tests/sim/sim_job.h"
 #include "tests/sim/sim_loop.h"
 
 namespace weir::sim {
@@ -16,30 +17,17 @@ constexpr absl::Duration kNoticedWithin = absl::Seconds(1);
 constexpr std::uint64_t kEventsMax = 3'000'000;
 
 /// A job of which the master needs the numbers only.
-class SimJob final : public JobDefinition {
+class SimJob final : public DescribedJob {
  public:
-  explicit SimJob(JobRates rates) {
-    info_.name = "simjob";
-    info_.summary = "computes nothing, in virtual time";
+  explicit SimJob(JobRates rates) : DescribedJob("simjob", "computes nothing, in virtual time") {
     info_.rates = std::move(rates);
   }
-  const JobInfo& info() const override { return info_; }
   ElementInfo Element(const ParameterValues&, int) const override {
     ElementInfo element;
     element.kind = ElementKind::kTable;
     element.places = kTablePlaces;
     return element;
   }
-  absl::StatusOr<std::unique_ptr<JobProgram>> MakeProgram(const ParameterValues&) const override {
-    return absl::UnimplementedError("simulated jobs have no program");
-  }
-  absl::Status Present(absl::Span<const std::string>, const ParameterValues&,
-                       std::ostream&) const override {
-    return absl::UnimplementedError("simulated jobs have no result");
-  }
-
- private:
-  JobInfo info_;
 };
 
 }  // namespace
