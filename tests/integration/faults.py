@@ -53,6 +53,16 @@ class FailureTest(WeirTest):
         """Fails when the client has not ended within the promised time and LATE_S."""
         return self.finish(client, timeout=limit + LATE_S)
 
+    def kill_worker(self, cluster, number, client, out, limit=ENDS_WITHIN_S):
+        """Kills a worker: the job ends in time and by its name, with no output and no task; then the worker is back."""
+        cluster.workers[number].kill()
+        self.assert_fails(self.end_in_time(client, limit), 1, "WORKER", f"worker{number}")
+        self.assertFalse(os.path.exists(out))
+        cluster.workers[number].wait()
+        wait_for(lambda: not task_pids(self.dir), 15, "no task is left")
+        cluster.workers[number] = cluster.start_worker(number)
+        cluster.wait_for_workers(len(cluster.workers))
+
     def run_small_job(self, cluster, name):
         path = self.write("small", "x y x")
         out = self.path(name)
