@@ -13,6 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "jobs/api/step_error.h"
 #include "jobs/api/text_block.h"
 #include "jobs/engine/input/delimited_blocks.h"
@@ -50,18 +52,6 @@ class Surroundings {
  public:
   explicit Surroundings(const StreamSpec& spec) : spec_(spec), directory_(OwnDirectory()) {}
 
-  /// Puts the job's files where scripts run; once is enough, for all steps.
-  absl::Status PlaceFiles() {
-    if (std::exchange(placed_, true)) return absl::OkStatus();
-    for (const auto& [name, path] : spec_.files) {
-      absl::Status placed = PlaceFile(path, absl::StrCat(directory_, "/", name));
-      if (!placed.ok()) {
-        return UserError(std::string(placed.message()), "put it where every worker sees it");
-      }
-    }
-    return absl::OkStatus();
-  }
-
   absl::Status Start(ScriptRun& run, const StepIdentity& step, Side side,
                      const InputRange* range) const {
     const auto variables = Variables(step, side, range);
@@ -90,12 +80,6 @@ class Surroundings {
          {"mapreduce.job.local.dir", "mapreduce.cluster.local.dir", "mapreduce.task.output.dir"}) {
       properties.Set(name, directory_);
     }
-    std::vector<std::string> files;
-    for (const auto& [name, path] : spec_.files)
-      files.push_back(absl::StrCat(directory_, "/", name));
-    if (!files.empty()) {
-      properties.Set("mapreduce.job.cache.local.files", absl::StrJoin(files, ","));
-    }
     if (range != nullptr) {
       properties.Set("mapreduce.map.input.file", range->path);
       properties.Set("mapreduce.map.input.start", absl::StrCat(range->begin));
@@ -103,6 +87,8 @@ class Surroundings {
     }
     absl::btree_map<std::string, std::string> variables;
     for (const auto& [name, value] : OwnEnvironment()) variables[name] = value;
+    SetShipped(variables, "WEIR_JOB_FILES", "mapreduce.job.cache.local.files", properties);
+    SetShipped(variables, "WEIR_JOB_ARCHIVES", "mapreduce.job.cache.local.archives", properties);
     const auto tmp = variables.find("TMPDIR");
     const std::string tmp_directory = tmp == variables.end() ? directory_ : tmp->second;
     properties.AddToEnvironment(spec_.truncate, variables);
@@ -111,9 +97,20 @@ class Surroundings {
     return variables;
   }
 
+  // What came with the job: the task has a name a line, Hadoop paths with commas between them.
+  void SetShipped(const absl::btree_map<std::string, std::string>& variables, const char* variable,
+                  const char* property, Properties& properties) const {
+    const auto names = variables.find(variable);
+    if (names == variables.end()) return;
+    std::vector<std::string> paths;
+    for (const absl::string_view name : absl::StrSplit(names->second, '\n')) {
+      paths.push_back(absl::StrCat(directory_, "/", name));
+    }
+    properties.Set(property, absl::StrJoin(paths, ","));
+  }
+
   const StreamSpec& spec_;
   const std::string directory_;
-  bool placed_ = false;
 };
 
 // Groups of equal keys in a sorted stream of pairs, each through its aggregator.
@@ -388,7 +385,6 @@ class StreamProgram : public JobProgram {
 
   absl::StatusOr<StepTotals> Map(const MapOrder& order, RunSink& sink,
                                  StepContext& context) override {
-    if (absl::Status placed = surroundings_.PlaceFiles(); !placed.ok()) return placed;
     const KeyRanges ranges(order.consumer_key_end);
     const int num_slots = context.slots().num_slots();
     const auto pieces = SplitRanges(order.ranges, num_slots);
@@ -423,7 +419,6 @@ class StreamProgram : public JobProgram {
 
   absl::StatusOr<StepTotals> ReduceToPart(ReduceOrder order, PartSink& sink,
                                           StepContext& context) override {
-    if (absl::Status placed = surroundings_.PlaceFiles(); !placed.ok()) return placed;
     const std::function<bool()> is_stopped = [&context] { return context.cancelled(); };
     MergedSections merged(order.inputs, is_stopped);
     OutputLines out(spec_, sink);
@@ -487,7 +482,7 @@ class StreamProgram : public JobProgram {
   }
 
   const StreamSpec spec_;
-  Surroundings surroundings_;
+  const Surroundings surroundings_;
 };
 
 }  // namespace

@@ -37,6 +37,7 @@ inline constexpr std::string_view kArtifactTooLarge = "ARTIFACT_TOO_LARGE";
 inline constexpr std::string_view kArtifactMissing = "ARTIFACT_MISSING";
 inline constexpr std::string_view kArtifactDamaged = "ARTIFACT_DAMAGED";
 inline constexpr std::string_view kArtifactStoreFull = "ARTIFACT_STORE_FULL";
+inline constexpr std::string_view kArchiveRefused = "ARCHIVE_REFUSED";
 inline constexpr std::string_view kModuleRefused = "MODULE_REFUSED";
 inline constexpr std::string_view kModuleCrashed = "MODULE_CRASHED";
 inline constexpr std::string_view kModuleHung = "MODULE_HUNG";

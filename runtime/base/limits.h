@@ -111,6 +111,13 @@ inline constexpr int kArtifactUploadsMax = 32;
 inline constexpr absl::Duration kArtifactUploadSilence = absl::Seconds(60);
 /// From the order to prepare a job to its last artifact on a worker: all of them over 10 Mbit/s.
 inline constexpr absl::Duration kArtifactSupplyMax = absl::Minutes(10);
+/// What the archives of one job may become when they are unpacked: sixteen times the largest of
+/// them, which text and code do not reach. A virtual environment of Python has some ten thousand
+/// entries.
+inline constexpr std::int64_t kUnpackedBytesMax = std::int64_t{4} << 30;
+inline constexpr std::int64_t kUnpackedEntriesMax = 200'000;
+/// How much longer a task may take to start where it unpacks: all that at 14 MiB/s.
+inline constexpr absl::Duration kUnpackMax = absl::Minutes(5);
 
 /// How long the process that answers for a module has to load it and say what its jobs are, which
 /// takes milliseconds; and to show a result, for which it reads all parts.

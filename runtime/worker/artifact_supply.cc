@@ -64,7 +64,9 @@ void ArtifactSupply::Ended(const absl::Status& status) {
 }
 
 void ArtifactSupply::Link() {
-  const std::string target = absl::StrCat(places_.target_directory, "/", artifact().name());
+  const std::string target =
+      absl::StrCat(artifact().unpack() ? places_.archive_directory : places_.target_directory, "/",
+                   artifact().name());
   OnDiskPool(
       [&storage = seams_.storage, cached = CachedPath(), target, artifact = artifact()] {
         absl::Status status = storage.HandOverRun(cached, target);

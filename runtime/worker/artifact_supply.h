@@ -20,8 +20,9 @@ namespace weir::worker {
 
 /// Where a supply takes from and where it leaves what it has.
 struct ArtifactPlaces {
-  std::string cache_directory;   // by hash; made where it is not there
-  std::string target_directory;  // by name; must be there
+  std::string cache_directory;    // by hash; made where it is not there
+  std::string target_directory;   // by name; must be there
+  std::string archive_directory;  // as that, for those that are unpacked
 };
 
 /// Supplies one job.

@@ -43,6 +43,7 @@ JobPaths MakeJobPaths(absl::string_view worker_directory, absl::string_view job_
   paths.runs = absl::StrCat(paths.root, "/runs");
   paths.received = absl::StrCat(paths.root, "/received");
   paths.task = absl::StrCat(paths.root, "/task");
+  paths.archives = absl::StrCat(paths.root, "/archives");
   return paths;
 }
 

@@ -17,6 +17,7 @@ struct JobPaths {
   std::string runs;      // made by the task
   std::string received;  // fetched, or linked from other workers
   std::string task;      // the task's current directory and TMPDIR
+  std::string archives;  // that came with the job; the task unpacks them
 
   std::string OwnRun(absl::string_view run_id) const;
   std::string HandedOverRun(absl::string_view run_id) const;

@@ -12,8 +12,8 @@ namespace weir::worker {
 namespace {
 
 absl::Status MakeJobDirectories(env::Storage& storage, const JobPaths& paths) {
-  const std::array<const std::string*, 4> directories = {&paths.root, &paths.runs, &paths.received,
-                                                         &paths.task};
+  const std::array<const std::string*, 5> directories = {&paths.root, &paths.runs, &paths.received,
+                                                         &paths.task, &paths.archives};
   for (const std::string* directory : directories) {
     if (absl::Status status = storage.MakeDirectory(*directory); !status.ok()) return status;
   }
@@ -53,7 +53,8 @@ WorkerJob::WorkerJob(const WorkerOptions& options, const WorkerSeams& seams,
       reports_(seams.loop, seams.random),
       supply_(std::make_shared<ArtifactSupply>(
           seams, artifacts, request_.fence().job_id(),
-          ArtifactPlaces{absl::StrCat(worker_directory, "/artifacts"), paths_.task},
+          ArtifactPlaces{absl::StrCat(worker_directory, "/artifacts"), paths_.task,
+                         paths_.archives},
           request_.spec())),
       task_(seams.tasks.MakeTask(
           {.on_ready = [this] { EndPreparation(absl::OkStatus()); },

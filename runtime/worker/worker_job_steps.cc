@@ -38,6 +38,12 @@ v1::TaskCommand::Start WorkerJob::TaskStart() const {
   for (const v1::Artifact& artifact : request_.spec().artifacts()) {
     if (request_.spec().has_module() && artifact.sha256() == request_.spec().module().sha256()) {
       start.set_module_path(absl::StrCat(paths_.task, "/", artifact.name()));
+    } else if (artifact.unpack()) {
+      v1::TaskCommand::Start::Archive& archive = *start.add_archives();
+      archive.set_path(absl::StrCat(paths_.archives, "/", artifact.name()));
+      archive.set_folder(artifact.name());
+    } else {
+      start.add_files(artifact.name());
     }
   }
   return start;

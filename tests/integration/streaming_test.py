@@ -1,11 +1,14 @@
 """Scripts as mappers and reducers: the contract of Hadoop Streaming as a table of cases, scripts that misbehave, and
 clusters."""
 import collections
+import io
 import os
 import random
 import signal
 import sys
+import tarfile
 import unittest
+import zipfile
 
 from weir_process import BINARY, Cluster, WeirTest, processes_mentioning, read_parts, wait_for
 
@@ -413,6 +416,159 @@ for word, group in itertools.groupby(pairs, key=lambda pair: pair[0]):
         for i in range(2):
             self.assertEqual(read_parts(self.path(f"out{i}")), expected)
         self.assert_nothing_left()
+
+
+class ShippedFiles(WeirTest):
+    """Files and archives that go with a job."""
+
+    def setUp(self):
+        super().setUp()
+        self.input = self.write("in", "b\na\nb\n")
+        self.out = self.path("out")
+
+    def streaming(self, *args, **options):
+        return self.weir("streaming", "-input", self.input, "-output", self.out, *args, "--work-dir", self.work, "--workers",
+                         "2", **options)
+
+    def tar(self, name, files, mode="w:gz", links=()):
+        path = self.path(name)
+        with tarfile.open(path, mode) as archive:
+            for inside, text in files.items():
+                info = tarfile.TarInfo(inside)
+                info.size = len(text)
+                info.mode = 0o755 if inside.endswith(".py") else 0o644
+                archive.addfile(info, io.BytesIO(text.encode()))
+            for inside, target in links:
+                info = tarfile.TarInfo(inside)
+                info.type, info.linkname = tarfile.SYMTYPE, target
+                archive.addfile(info)
+        return path
+
+    def zip(self, name, files):
+        with zipfile.ZipFile(self.path(name), "w") as archive:
+            for inside, text in files.items():
+                archive.writestr(inside, text)
+        return self.path(name)
+
+    def assert_lines(self, lines):
+        self.assertEqual(sorted(line.decode() for line in read_parts(self.out)), sorted(lines))
+
+    def test_files_lie_where_scripts_run_and_are_executable(self):
+        script = self.write("map.py", f"#!{PYTHON}\nimport sys\nnames = dict(l.split() for l in open('names'))\n"
+                                      "for line in sys.stdin: print(names[line.strip()])\n")
+        os.chmod(script, 0o644)
+        words = self.write("long-names.txt", "a Alice\nb Bob\n")
+        self.assert_ok(self.streaming("-files", f"{script},file://{words}#names", "-mapper", "map.py", "-reducer", "uniq -c"))
+        self.assert_lines(["      1 Alice\t", "      2 Bob\t"])
+        self.assert_nothing_left()
+
+    def test_a_command_that_begins_with_a_shipped_path_means_the_file(self):
+        self.write("scripts/my-cat", "#!/bin/sh\nexec sed -e 's/$/!/' \"$@\"\n")
+        self.assert_ok(self.streaming("-file", "scripts/my-cat", "-mapper", "./scripts/my-cat -n -e p", "-reducer", "NONE",
+                                      cwd=self.dir))
+        self.assert_lines(["a!\t", "b!\t", "b!\t"])
+
+    def test_archives_are_folders_where_scripts_run(self):
+        package = self.tar("package.tar.gz", {"lib/code.py": "def shout(s): return s.upper()\n", "run.py":
+                                              f"#!{PYTHON}\nimport sys; sys.path.insert(0, 'code/lib')\nimport code_of\n"},
+                           links=[("lib/code_of.py", "code.py")])
+        plain = self.tar("plain.tar", {"text": "plain\n"}, "w")
+        zipped = self.zip("y.zip", {"deep/er/text": "zipped\n"})
+        jar = self.zip("z.jar", {"text": "jar\n"})
+        mapper = f"{PYTHON} -c \"import sys; sys.path.insert(0, 'code/lib'); import code_of; " \
+                 "print(code_of.shout(sys.stdin.readline().strip()), open('plain.tar/text').read().strip(), " \
+                 "open('y.zip/deep/er/text').read().strip(), open('z.jar/text').read().strip())\""
+        self.assert_ok(self.streaming("-archives", f"{package}#code,{zipped},{jar}", "-cacheArchive", plain, "-mapper", mapper,
+                                      "-reducer", "NONE"))
+        self.assertEqual(set(read_parts(self.out)), {b"B plain zipped jar\t"})
+        self.assert_nothing_left()
+
+    def test_the_environment_names_them(self):
+        archive = self.tar("x.tar", {"inside": ""}, "w")
+        mapper = PRINT_ENV % "mapreduce_job_cache_local_files mapred_cache_localFiles mapreduce_job_cache_local_archives " \
+                             "mapred_cache_localArchives PWD"
+        self.assert_ok(self.streaming("-files", f"{self.input},{self.input}#second", "-archives", f"{archive}#folder",
+                                      "-mapper", mapper, "-reducer", "NONE"))
+        seen = dict(line.decode().rstrip("\t").split(":", 1) for line in read_parts(self.out))
+        here = seen["PWD"]
+        self.assertEqual(seen["mapreduce_job_cache_local_files"], f"{here}/in,{here}/second")
+        self.assertEqual(seen["mapred_cache_localFiles"], f"{here}/in,{here}/second")
+        self.assertEqual(seen["mapreduce_job_cache_local_archives"], f"{here}/folder")
+        self.assertEqual(seen["mapred_cache_localArchives"], f"{here}/folder")
+
+    def test_flags_of_every_job(self):
+        script = self.write("m.sh", "#!/bin/sh\nexec cat - a/text\n")
+        archive = self.zip("a.zip", {"text": "from the archive\n"})
+        ship = ("--file", f"{script}#m", "--archive", f"{archive}#a", "--set", "mapper=m")
+        self.assert_ok(self.run_job("stream", self.input, "-o", self.out, *ship, "--set", "reducer=NONE", "--workers", "1"))
+        self.assert_lines(["a\t", "b\t", "b\t", "from the archive\t"])
+        self.assert_ok(self.weir("plan", "stream", self.input, *ship))
+        # A job that has no use for them takes them all the same.
+        self.assert_ok(self.run_job("wordcount", self.input, "-o", self.path("counts"), "--file", script))
+
+    def test_a_cluster_gets_each_once(self):
+        scripts = {name: self.write(name, f"#!/bin/sh\nsed s/^/{name}-/\ncat folder/{name}\n") for name in ("x", "y")}
+        archive = self.tar("folder.tar.gz", {"x": "archived x\n", "y": "archived y\n"})
+        for i in range(6):
+            self.write(f"many/{i}", f"{i}\n")
+        cluster = Cluster(self, workers=3)
+        for number, name in enumerate(("x", "y", "x")):
+            out = self.path(f"out-{number}")
+            self.assert_ok(self.weir("streaming", "-input", self.path("many"), "-output", out, "-files",
+                                     f"{scripts[name]}#script", "-archives", f"{archive}#folder", "-mapper", "script",
+                                     "-reducer", "NONE", "--mappers", "3", "--master", cluster.address))
+            self.assertEqual(sorted(read_parts(out)),
+                             sorted([f"{name}-{i}\t".encode() for i in range(6)] + [f"archived {name}\t".encode()] * 6))
+        # What was unpacked went with its job; the archive and both scripts wait for the next one, on each worker.
+        kept = [os.path.join(path, file) for path, _, files in os.walk(self.work) for file in files]
+        wait_for(lambda: not any("/jobs/" in path for path, _, files in os.walk(self.work) for file in files), 5, "jobs gone")
+        self.assertEqual(len([path for path in kept if "/artifacts/" in path]), 9)
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def test_what_cannot_be_shipped_is_refused_by_name(self):
+        self.write("folder/file", "x")
+        refused = [
+            (("-files", self.path("none")), 5, ("none", "No such file")),
+            (("-files", self.path("folder")), 3, ("is a directory", "tar -czf")),
+            (("-files", "/dev/null"), 3, ("/dev/null", "no regular file")),
+            (("-files", f"{self.input}#a/b"), 1, ("-files", "a/b", "PATH#NAME")),
+            (("-files", f"{self.input}#"), 1, ("PATH#NAME",)),
+            (("-archives", f"{self.input}#.."), 1, ("-archives", "PATH#NAME")),
+            (("-files", f"{self.input},{self.write('other/in', 'y')}"), 3, ("two files", "'in'", "PATH#NAME")),
+            (("-files", self.input, "-archives", f"{self.tar('t.tar', {})}#in"), 3, ("two files", "'in'"))]
+        for words, code, says in refused:
+            with self.subTest(words):
+                self.assert_fails(self.streaming(*words, "-mapper", "cat"), code, *says)
+                self.assert_nothing_left(self.out)
+        large = self.write("large", "")
+        os.truncate(large, (256 << 20) + 1)
+        self.assert_fails(self.streaming("-files", large, "-mapper", "cat"), 5, "ARTIFACT_TOO_LARGE")
+        # The same file twice is one.
+        self.assert_ok(self.streaming("-files", f"{self.input},{self.input}", "-file", self.input, "-mapper", "cat"))
+
+    def test_archives_that_would_harm_are_refused_by_name(self):
+        refused = [(self.tar("climbs.tar", {"../evil": "x"}, "w"), ("climbs.tar", "'../evil'", "leads out")),
+                   (self.tar("absolute.tar", {"/tmp/evil": "x"}, "w"), ("'/tmp/evil'", "absolute")),
+                   (self.tar("links.tar", {}, "w", [("l", "/etc/passwd")]), ("'l'", "/etc/passwd", "out of its folder")),
+                   (self.tar("up.tar", {}, "w", [("a/l", "../../b")]), ("'a/l'", "out of its folder")),
+                   (self.zip("climbs.zip", {"a/../../evil": "x"}), ("climbs.zip", "evil", "leads out")),
+                   (self.write("text.zip", "no archive\n"), ("text.zip", "cannot be unpacked"))]
+        for archive, says in refused:
+            with self.subTest(archive):
+                self.assert_fails(self.streaming("-archives", archive, "-mapper", "cat"), 1, "ARCHIVE_REFUSED", "worker", *says)
+                self.assert_nothing_left(self.out)
+        self.assertFalse(os.path.exists("/tmp/evil"))
+
+    def test_an_archive_of_too_many_entries_is_refused(self):
+        bomb = self.path("bomb.tar.gz")
+        with tarfile.open(bomb, "w:gz", compresslevel=1) as archive:
+            info = tarfile.TarInfo("again")
+            for _ in range(200_001):
+                archive.addfile(info)
+        self.assertLess(os.path.getsize(bomb), 10 << 20)
+        self.assert_fails(self.streaming("-archives", bomb, "-mapper", "cat"), 1, "ARCHIVE_REFUSED", "200000 entries")
+        self.assert_nothing_left(self.out)
 
 
 if __name__ == "__main__":

@@ -212,9 +212,6 @@ std::vector<ParameterInfo> StreamParameters() {
       Text("properties", "",
            "lines NAME=VALUE, as -D of Hadoop Streaming; also in the environment"),
       Text("cmdenv", "", "lines NAME=VALUE for the environment of the scripts"),
-      Text("files", "",
-           "lines NAME=PATH: files that the scripts find under these names where they run; each "
-           "worker must see the paths"),
       Text("input_format", "text", "what the mapper gets: the line, or key and value",
            {"text", "key-value"}),
       Text("mapper_process", "file",
@@ -231,18 +228,6 @@ absl::StatusOr<StreamSpec> ReadStreamSpec(const ParameterValues& values) {
   const auto cmdenv = ReadNameValueLines(values.at("cmdenv"));
   if (!cmdenv.ok()) return cmdenv.status();
   spec.cmdenv = *cmdenv;
-  const auto files = ReadNameValueLines(values.at("files"));
-  if (!files.ok()) return files.status();
-  for (const auto& [name, path] : *files) {
-    if (name.find('/') == std::string::npos && name != "." && name != ".." &&
-        path.starts_with('/')) {
-      continue;
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat("parameter 'files' has '", name, "=", path,
-                     "'; it must be a name without '/' and an absolute path"));
-  }
-  spec.files = *files;
   if (absl::Status read = ReadCommands(values, spec); !read.ok()) return read;
   if (absl::Status read = ReadInputs(values, spec); !read.ok()) return read;
   if (absl::Status read = ReadKeyClasses(spec); !read.ok()) return read;

@@ -42,9 +42,6 @@ struct StreamSpec {
   /// Values of properties in the environment are cut to so many bytes; negative: never.
   std::int64_t truncate = -1;
 
-  /// Files that stand in the working directory of the scripts: name, absolute path.
-  std::vector<std::pair<std::string, std::string>> files;
-
   MapInput map_input = MapInput::kLines;
   /// A mapper process for each file, so that its environment names it; else one for all files of a
   /// slot.

@@ -14,8 +14,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -276,24 +274,6 @@ absl::Status Script::CountSilence() {
 }
 
 void Script::CloseInput() { Close(in_); }
-
-absl::Status PlaceFile(const std::string& path, const std::string& as) {
-  const auto failed = [&path](int error) {
-    const std::string message =
-        absl::StrCat("cannot use the file ", path, ": ", std::strerror(error));
-    return error == ENOENT ? absl::NotFoundError(message) : absl::PermissionDeniedError(message);
-  };
-  struct stat found {};
-  if (::stat(path.c_str(), &found) != 0) return failed(errno);
-  if (!S_ISREG(found.st_mode) || ::access(path.c_str(), X_OK) == 0) {
-    return ::symlink(path.c_str(), as.c_str()) == 0 || errno == EEXIST ? absl::OkStatus()
-                                                                       : failed(errno);
-  }
-  std::error_code error;
-  std::filesystem::copy_file(path, as, std::filesystem::copy_options::skip_existing, error);
-  if (error) return failed(error.value());
-  return ::chmod(as.c_str(), 0700) == 0 ? absl::OkStatus() : failed(errno);
-}
 
 std::vector<std::pair<std::string, std::string>> OwnEnvironment() {
   std::vector<std::pair<std::string, std::string>> variables;

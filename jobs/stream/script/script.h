@@ -109,10 +109,6 @@ class Script {
 absl::StatusOr<std::string> FindProgram(const std::string& name, const std::string& directory,
                                         const std::string& path);
 
-/// Puts a file where scripts find it: a link, or a copy that may be executed where the file itself
-/// may not. A name that is there already stays. Errors: kNotFound and others, naming the path.
-absl::Status PlaceFile(const std::string& path, const std::string& as);
-
 /// The environment of this process as names and values.
 std::vector<std::pair<std::string, std::string>> OwnEnvironment();
 

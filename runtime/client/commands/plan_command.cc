@@ -10,6 +10,7 @@
 #include "runtime/client/plan_file.h"
 #include "runtime/client/plan_pictures.h"
 #include "runtime/client/ship/module_job.h"
+#include "runtime/client/ship/shipped_files.h"
 
 namespace weir::client {
 namespace {
@@ -32,6 +33,7 @@ int ShowPlan(const absl::StatusOr<v1::GetPlanResponse>& response, const std::str
 int Plan(const PlanOptions& options, CommandHost& host) {
   absl::Status sound = CheckPlaces(options.job);
   sound.Update(CheckPictures(options.pictures, host));
+  sound.Update(CheckShippedFiles(options.job, host));
   if (!sound.ok()) return ReportCallError(sound, options.json, host);
   const auto module = AskModuleJob(options.job, host);
   if (!module.ok()) return ReportCallError(module.status(), options.json, host);
@@ -43,6 +45,7 @@ int Plan(const PlanOptions& options, CommandHost& host) {
   absl::Status given = AddPlanFile(options.job, host, *request.mutable_spec());
   if (!given.ok()) return ReportCallError(given, options.json, host);
   absl::Status sent = AddModule(*module, **session, host, *request.mutable_spec());
+  if (sent.ok()) sent = AddShippedFiles(options.job, **session, host, *request.mutable_spec());
   if (!sent.ok()) return ReportCallError(sent, options.json, host);
   return ShowPlan(Ask<rpc::DryRun>(**session, std::move(request)), options.job.job,
                   options.pictures, options.json, host);

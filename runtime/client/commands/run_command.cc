@@ -24,6 +24,7 @@
 #include "runtime/client/progress.h"
 #include "runtime/client/result_preview.h"
 #include "runtime/client/ship/module_job.h"
+#include "runtime/client/ship/shipped_files.h"
 #include "runtime/client/status_json.h"
 
 namespace weir::client {
@@ -38,6 +39,7 @@ absl::StatusOr<std::string> SubmitJob(const JobOptions& job, const ModuleJob& mo
   absl::Status planned = AddPlanFile(job, host, *request.mutable_spec());
   if (!planned.ok()) return planned;
   absl::Status sent = AddModule(module, session, host, *request.mutable_spec());
+  if (sent.ok()) sent = AddShippedFiles(job, session, host, *request.mutable_spec());
   if (!sent.ok()) return sent;
   auto response = Ask<rpc::Submit>(session, std::move(request));
   if (!response.ok()) return response.status();
@@ -48,6 +50,7 @@ absl::StatusOr<std::string> SubmitJob(const JobOptions& job, const ModuleJob& mo
 absl::Status CheckBefore(const JobOptions& job, const PictureOptions& pictures, CommandHost& host) {
   absl::Status sound = CheckPlaces(job);
   sound.Update(CheckPictures(pictures, host));
+  sound.Update(CheckShippedFiles(job, host));
   return sound;
 }
 

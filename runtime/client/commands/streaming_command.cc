@@ -36,18 +36,7 @@ std::string DescribeCounters(const v1::JobStatus& status) {
 }  // namespace
 
 int Streaming(const StreamingOptions& options, CommandHost& host) {
-  RunOptions run = options.run;
-  std::string files;
-  for (const auto& [name, path] : options.files) {
-    const std::string absolute = AbsolutePath(path, host.working_directory);
-    if (const auto found = host.storage.Stat(absolute); !found.ok()) {
-      host.err << "weir: -files " << path << ": " << std::string(found.status().message()) << '\n';
-      return kHadoopFailed;
-    }
-    absl::StrAppend(&files, name, "=", absolute, "\n");
-  }
-  if (!files.empty()) run.job.parameters.emplace_back("files", files);
-  const RunEnd end = RunToTheEnd(run, host);
+  const RunEnd end = RunToTheEnd(options.run, host);
   if (!options.run.quiet) host.err << DescribeCounters(end.status);
   if (end.code != kExitOk) return HadoopExitCode(end.code, end.error_code);
   if (!options.mark_success) return kHadoopOk;

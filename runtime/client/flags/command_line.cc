@@ -219,8 +219,8 @@ ParsedCommandLine ParseStreaming(absl::Span<const std::string> words) {
     parsed.exit_code = kHadoopFailed;
     return parsed;
   }
-  parsed.command = StreamingOptions{std::get<RunOptions>(*std::move(parsed.command)), read->files,
-                                    read->mark_success};
+  parsed.command =
+      StreamingOptions{std::get<RunOptions>(*std::move(parsed.command)), read->mark_success};
   return parsed;
 }
 

@@ -37,10 +37,19 @@ struct EmbeddedOptions {
   bool no_history = false;  // neither use nor keep what runs taught
 };
 
+/// A file that goes with a job, and the name that tasks find it by: in their working directory, or
+/// unpacked into a folder of that name.
+struct ShippedPath {
+  std::string path;
+  std::string name;
+  bool unpack = false;
+};
+
 /// The job itself.
 struct JobOptions {
   std::string job;
   std::string module;  // file that holds the job; empty = Weir itself
+  std::vector<ShippedPath> files;
   std::vector<std::string> inputs;
   std::string output;
   std::vector<std::pair<std::string, std::string>> parameters;
@@ -76,7 +85,6 @@ struct RunOptions {
 /// `weir streaming`.
 struct StreamingOptions {
   RunOptions run;
-  std::vector<std::pair<std::string, std::string>> files;  // name, path
   bool mark_success = true;
 };
 struct SubmitOptions {

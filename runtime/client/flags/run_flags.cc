@@ -6,6 +6,7 @@
 
 #include "runtime/base/limits.h"
 #include "runtime/client/flags/command_flags.h"
+#include "runtime/client/flags/shipped_path.h"
 
 namespace weir::client {
 namespace {
@@ -29,6 +30,27 @@ void TakeParameters(const std::vector<std::string>& words, JobOptions& job) {
   }
 }
 
+// --file or --archive.
+void AddShipped(CLI::App& command, const std::string& flag, bool unpack, const std::string& help,
+                JobOptions& job) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          flag,
+          [&job, flag, unpack](const std::vector<std::string>& words) {
+            for (const std::string& word : words) {
+              absl::StatusOr<ShippedPath> path = ReadShippedPath(word, unpack);
+              if (!path.ok()) {
+                throw CLI::ValidationError(flag, std::string(path.status().message()));
+              }
+              job.files.push_back(*std::move(path));
+            }
+          },
+          help)
+      ->type_name("PATH[#NAME]")
+      ->allow_extra_args(false)
+      ->take_all();
+}
+
 void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
   command.add_option("JOB", job.job, "Name of the job (see 'weir jobs')")->required();
   command
@@ -36,6 +58,14 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
                   "Shared library that holds the job (docs/guides/write-a-job.md); workers get it "
                   "with the job")
       ->type_name("FILE");
+  AddShipped(command, "--file", false,
+             "File that goes with the job: its tasks find it in their working directory, "
+             "executable; may be repeated",
+             job);
+  AddShipped(command, "--archive", true,
+             "Archive (tar, tar.gz, zip, ...) that goes with the job: its tasks find what it holds "
+             "in a folder NAME (default: its own name); may be repeated",
+             job);
   command.add_option("INPUT", job.inputs, "Files, directories (recursive) or globs")
       ->required()
       ->type_name("PATH");

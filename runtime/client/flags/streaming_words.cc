@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "runtime/base/nearest_name.h"
+#include "runtime/client/flags/shipped_path.h"
 
 namespace weir::client {
 namespace {
@@ -27,22 +28,17 @@ constexpr std::string_view kNoJava = "Weir runs no Java classes";
 constexpr std::string_view kOneSystem =
     "Weir reads the file system of its workers; choose a cluster by --master HOST:PORT";
 
-constexpr std::string_view kNoArchives =
-    "unpack it where every worker sees it, and name the directory by -files DIR#NAME";
-
 constexpr HadoopOption kOptions[] = {
     {"input", Takes::kMany, ""},
     {"output", Takes::kOne, ""},
     {"mapper", Takes::kOne, ""},
     {"combiner", Takes::kOne, ""},
     {"reducer", Takes::kOne, ""},
-    {"file", Takes::kMany, "files are not shipped yet; put them where every worker finds them"},
-    {"files", Takes::kOne, "files are not shipped yet; put them where every worker finds them"},
-    {"archives", Takes::kOne, "files are not shipped yet; put them where every worker finds them"},
-    {"cacheFile", Takes::kMany,
-     "files are not shipped yet; put them where every worker finds them"},
-    {"cacheArchive", Takes::kMany,
-     "files are not shipped yet; put them where every worker finds them"},
+    {"file", Takes::kMany, ""},
+    {"files", Takes::kOne, ""},
+    {"archives", Takes::kOne, ""},
+    {"cacheFile", Takes::kMany, ""},
+    {"cacheArchive", Takes::kMany, ""},
     {"D", Takes::kOne, ""},
     {"jobconf", Takes::kOne, ""},
     {"cmdenv", Takes::kOne, ""},
@@ -172,9 +168,10 @@ class Reading {
           inputs_.push_back(WithoutScheme(path));
         }
       }
-    } else if (name == "file" || name == "files" || name == "cacheFile") {
+    } else if (name == "file" || name == "files" || name == "cacheFile" || name == "archives" ||
+               name == "cacheArchive") {
       for (const std::string& value : values) {
-        if (absl::Status taken = TakeFiles(value); !taken.ok()) return taken;
+        if (absl::Status taken = TakeFiles(name, value); !taken.ok()) return taken;
       }
     } else if (name == "D" || name == "jobconf") {
       return TakePair(name, values[0], properties_);
@@ -198,18 +195,15 @@ class Reading {
   }
 
   // PATH or PATH#NAME, several by commas.
-  absl::Status TakeFiles(const std::string& paths) {
+  absl::Status TakeFiles(const std::string& option, const std::string& paths) {
+    const bool unpack = option == "archives" || option == "cacheArchive";
     for (const std::string& whole :
          std::vector<std::string>(absl::StrSplit(paths, ',', absl::SkipEmpty()))) {
-      const std::size_t hash = whole.rfind('#');
-      std::string path = WithoutScheme(whole.substr(0, hash));
-      while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-      const std::string name =
-          hash == std::string::npos ? path.substr(path.rfind('/') + 1) : whole.substr(hash + 1);
-      if (name.empty() || name.find_first_of("/=\n") != std::string::npos) {
-        return Wrong(absl::StrCat("-files ", whole, ": '", name, "' is no name for a file"));
+      absl::StatusOr<ShippedPath> file = ReadShippedPath(WithoutScheme(whole), unpack);
+      if (!file.ok()) {
+        return Wrong(absl::StrCat("-", option, ": ", std::string(file.status().message())));
       }
-      result_.files.emplace_back(name, path);
+      files_.push_back(*std::move(file));
     }
     return absl::OkStatus();
   }
@@ -217,11 +211,11 @@ class Reading {
   // A command that begins with a file which is shipped means the one that arrives.
   std::string Command(const std::string& command) const {
     const std::string program = command.substr(0, command.find(' '));
-    for (const auto& [name, path] : result_.files) {
-      if (program.find('/') != std::string::npos &&
+    for (const ShippedPath& file : files_) {
+      if (program.find('/') != std::string::npos && !file.unpack &&
           std::filesystem::path(program).lexically_normal() ==
-              std::filesystem::path(path).lexically_normal()) {
-        return name + command.substr(program.size());
+              std::filesystem::path(file.path).lexically_normal()) {
+        return file.name + command.substr(program.size());
       }
     }
     return command;
@@ -287,6 +281,10 @@ class Reading {
       properties_.emplace_back("mapreduce.job.partitioner.class", *partitioner);
     }
     if (key_value_) set("input_format", "key-value");
+    for (const ShippedPath& file : files_) {
+      run.insert(run.end(),
+                 {file.unpack ? "--archive" : "--file", absl::StrCat(file.path, "#", file.name)});
+    }
     const std::string* marks = Property({"mapreduce.fileoutputcommitter.marksuccessfuljobs"});
     result_.mark_success = marks == nullptr || *marks != "false";
     for (const auto& [parameter, pairs] :
@@ -322,6 +320,7 @@ class Reading {
 
   StreamingWords result_;
   std::vector<std::string> inputs_;
+  std::vector<ShippedPath> files_;
   absl::btree_map<std::string, std::string> once_;
   std::vector<std::pair<std::string, std::string>> properties_;
   std::vector<std::pair<std::string, std::string>> cmdenv_;
@@ -345,6 +344,9 @@ std::string StreamingHelp() {
          "  -reducer CMD         gets the lines sorted by key; NONE; aggregate;\n"
          "                       left out: the sorted lines are the result\n"
          "  -combiner CMD        may put pairs of one mapper together, before they move\n"
+         "  -files PATH[#NAME],...     files that CMD finds where it runs, executable\n"
+         "  -archives PATH[#NAME],...  tar, tar.gz, zip or jar files, unpacked there into folders\n"
+         "  -file PATH...        as -files; a CMD that begins with such a path means the file\n"
          "  -numReduceTasks N    reducers, and parts (default: 1); 0 as -reducer NONE\n"
          "  -D NAME=VALUE        property; in the environment of the scripts too\n"
          "  -cmdenv NAME=VALUE   variable in the environment of the scripts\n"

@@ -14,9 +14,8 @@ namespace weir::client {
 
 /// What `weir streaming` was asked for.
 struct StreamingWords {
-  std::vector<std::string> run;                            // "run", "stream", ...
-  std::vector<std::pair<std::string, std::string>> files;  // name, path as it was given
-  bool help = false;                                       // -help or -info: nothing else counts
+  std::vector<std::string> run;  // "run", "stream", ...
+  bool help = false;             // -help or -info: nothing else counts
   /// An empty file _SUCCESS shall stand beside the parts.
   bool mark_success = true;
 };

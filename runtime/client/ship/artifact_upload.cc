@@ -54,6 +54,7 @@ absl::Status SendArtifacts(absl::Span<const LocalArtifact> files, Session& sessi
     artifact.set_sha256(content->sha256);
     artifact.set_bytes(content->bytes);
     artifact.set_executable(file.executable);
+    artifact.set_unpack(file.unpack);
     if (absl::Status sent = Send(file.path, artifact, session, storage); !sent.ok()) return sent;
     *spec.add_artifacts() = std::move(artifact);
   }

@@ -17,6 +17,7 @@ struct LocalArtifact {
   std::string path;
   std::string name;
   bool executable = false;
+  bool unpack = false;  // an archive
 };
 
 /// Sends the files to the master, as far as it does not have them, and adds them to `spec`.

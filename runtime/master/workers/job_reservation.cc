@@ -15,11 +15,12 @@ namespace {
 // does no harm.
 constexpr CallBudget kPrepareBudget = CallBudget::Of<rpc::PrepareJob>(absl::Seconds(8));
 
-// Artifacts come first, and how long they take is the link's matter. A worker that is gone is
-// noticed by its lease, whatever is asked of it.
+// Artifacts come first, and how long they take is the link's matter; archives are unpacked by the
+// task. A worker that is gone is noticed by its lease, whatever is asked of it.
 CallBudget BudgetOf(const v1::PrepareJobRequest& request) {
   CallBudget budget = kPrepareBudget;
-  if (!request.spec().artifacts().empty()) budget.total += limits::kArtifactSupplyMax;
+  if (!request.spec().artifacts().empty())
+    budget.total += limits::kArtifactSupplyMax + limits::kUnpackMax;
   return budget;
 }
 

@@ -81,11 +81,14 @@ absl::Status TaskSupervisor::Start(const std::string& directory,
   state_ = State::kStarting;
   WatchExit();
   WatchOutput();
-  Arm(options_.start_timeout, [this] {
-    Condemn(MakeJobError(job_error::kTaskHung,
-                         absl::StrCat("task process did not come up within ",
-                                      absl::FormatDuration(options_.start_timeout)),
-                         "the machine may be overloaded; see the task's last output"));
+  const absl::Duration timeout =
+      options_.start_timeout +
+      (start.archives().empty() ? absl::ZeroDuration() : limits::kUnpackMax);
+  Arm(timeout, [this, timeout] {
+    Condemn(MakeJobError(
+        job_error::kTaskHung,
+        absl::StrCat("task process did not come up within ", absl::FormatDuration(timeout)),
+        "the machine may be overloaded; see the task's last output"));
   });
   return absl::OkStatus();
 }

@@ -80,6 +80,36 @@ TEST(StreamingWords, RefusesWhatItDoesNotKnowByName) {
   EXPECT_NE(Refused({"stray"}).find("'stray'"), std::string::npos);
 }
 
+TEST(StreamingWords, FilesGoWithTheJob) {
+  const Words run = RunWords({"-files", "a/b.py,file:///c#d", "-file", "x", "y", "-archives",
+                              "l.tar.gz#lib,z.jar", "-input", "in", "-output", "out", "-mapper",
+                              "./a/b.py 1", "-reducer", "b.py"});
+  EXPECT_TRUE(Holds(run, {"--file", "a/b.py#b.py", "--file", "/c#d", "--file", "x#x", "--file",
+                          "y#y", "--archive", "l.tar.gz#lib", "--archive", "z.jar#z.jar"}));
+  EXPECT_TRUE(Holds(run, {"--set", "mapper=b.py 1"})) << "the one that arrives";
+  EXPECT_TRUE(Holds(run, {"--set", "reducer=b.py"}));
+  for (const char* const wrong : {"a#b/c", "a#", "#b", "/", "a#.", "a#..", "a#b\nc"}) {
+    EXPECT_NE(
+        Refused({"-files", wrong, "-input", "i", "-output", "o", "-mapper", "m"}).find("PATH#NAME"),
+        std::string::npos)
+        << wrong;
+  }
+}
+
+TEST(StreamingWords, FlagsOfEveryJob) {
+  const auto parsed = ParseCommandLine({"run", "wordcount", "in", "-o", "out", "--file", "a#b#c",
+                                        "--archive", "dir/x.zip", "--file", "d"});
+  ASSERT_TRUE(parsed.command.has_value()) << parsed.err;
+  const auto& files = std::get<RunOptions>(*parsed.command).job.files;
+  ASSERT_EQ(files.size(), 3u);
+  EXPECT_EQ(files[0].path, "a#b");
+  EXPECT_EQ(files[0].name, "c");
+  EXPECT_EQ(files[2].name, "x.zip");
+  EXPECT_TRUE(files[2].unpack);
+  EXPECT_EQ(ParseCommandLine({"run", "wordcount", "in", "-o", "out", "--file", "a#/"}).exit_code,
+            kExitUsage);
+}
+
 TEST(StreamingWords, ParseAsACommandWithHadoopsExitCodes) {
   const auto parsed =
       ParseCommandLine({"streaming", "-input", "x", "-output", "o", "-mapper", "m"});

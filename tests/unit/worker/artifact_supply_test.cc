@@ -130,6 +130,16 @@ TEST_F(ArtifactSupplyTest, FilesAreInTheTasksDirectoryBeforeItStarts) {
   EXPECT_TRUE(std::filesystem::exists(Cached(module))) << "for the next job";
 }
 
+TEST_F(ArtifactSupplyTest, ArchivesLieBesideTheTasksDirectory) {
+  StartRegistered("good");
+  v1::Artifact archive = Keep("lib", "what a task unpacks");
+  archive.set_unpack(true);
+  ASSERT_TRUE(PrepareWith({archive, Keep("words", "one")}).ok());
+  EXPECT_EQ(Read(JobFile("archives/lib")), "what a task unpacks");
+  EXPECT_FALSE(std::filesystem::exists(JobFile("task/lib"))) << "its folder is the task's to make";
+  EXPECT_EQ(Read(JobFile("task/words")), "one");
+}
+
 TEST_F(ArtifactSupplyTest, TheNextJobFetchesNothing) {
   StartRegistered("good");
   const v1::Artifact file = Keep("words", "one two three");

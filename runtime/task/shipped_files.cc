@@ -1,0 +1,28 @@
+#include "runtime/task/shipped_files.h"
+
+#include <cstdlib>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/task/unpack_archive.h"
+
+namespace weir::task {
+
+absl::Status PlaceShippedFiles(const v1::TaskCommand::Start& start) {
+  UnpackBudget budget;
+  std::string folders;
+  for (const auto& archive : start.archives()) {
+    const std::string folder = absl::StrCat(start.work_dir(), "/", archive.folder());
+    if (absl::Status unpacked = UnpackArchive(archive.path(), folder, budget); !unpacked.ok()) {
+      return unpacked;
+    }
+    absl::StrAppend(&folders, folders.empty() ? "" : "\n", archive.folder());
+  }
+  const std::string files = absl::StrJoin(start.files(), "\n");
+  if (!files.empty()) ::setenv("WEIR_JOB_FILES", files.c_str(), 1);
+  if (!folders.empty()) ::setenv("WEIR_JOB_ARCHIVES", folders.c_str(), 1);
+  return absl::OkStatus();
+}
+
+}  // namespace weir::task
