@@ -59,10 +59,11 @@ workers, which are not enabled by its installation.")
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libweir-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-# What weirConfig.cmake looks for; nothing in this package is linked already.
+# What weirConfig.cmake looks for; nothing in this package is linked already. The CMake files of libgrpc++-dev name
+# protoc's plugins, which that package does not depend on: without protobuf-compiler-grpc nobody can find gRPC.
 string(JOIN ", " CPACK_DEBIAN_DEV_PACKAGE_DEPENDS
-  libabsl-dev libxxhash-dev zlib1g-dev pkg-config libprotobuf-dev libgrpc++-dev libssl-dev libspdlog-dev liblz4-dev
-  libzstd-dev)
+  libabsl-dev libxxhash-dev zlib1g-dev pkg-config libprotobuf-dev libgrpc++-dev protobuf-compiler-grpc libssl-dev
+  libspdlog-dev liblz4-dev libzstd-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "weir, cmake, g++")
 set(CPACK_DEBIAN_DEV_DESCRIPTION "Headers, static libraries and CMake files for jobs that are compiled outside of
 Weir's own source (weir_add_job), and for programs that reduce arrays with each
