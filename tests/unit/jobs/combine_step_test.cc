@@ -4,7 +4,6 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -20,6 +19,7 @@
 #include "jobs/engine/make_program.h"
 #include "jobs/testing/in_process_job.h"
 #include "tests/unit/jobs/random_tree.h"
+#include "tests/unit/jobs/sorted_lines.h"
 
 namespace weir {
 namespace {
@@ -30,6 +30,7 @@ using testing::MemoryRun;
 using testing::MemorySource;
 using testing::RecordingContext;
 using testing::ScratchFile;
+using testing::SortedLines;
 
 // "key text" lines: the texts of each key one after the other, which only one order gives.
 struct JoinTexts {
@@ -74,21 +75,6 @@ struct SameKey {
   void Format(std::string_view, const Value&, std::string&) const {}
 };
 
-std::string Sorted(const std::vector<std::string>& parts) {
-  std::vector<std::string> lines;
-  for (const std::string& part : parts) {
-    for (std::size_t at = 0; at < part.size();) {
-      const std::size_t end = part.find('\n', at);
-      lines.push_back(part.substr(at, end + 1 - at));
-      at = end + 1;
-    }
-  }
-  std::sort(lines.begin(), lines.end());
-  std::string text;
-  for (const std::string& line : lines) text += line;
-  return text;
-}
-
 RC_GTEST_PROP(CombineStep, AnyTreeKeepsTheOrderOfTheInput, ()) {
   const auto num_lines = *rc::gen::inRange(0, 400);
   const auto num_keys = *rc::gen::inRange(1, 60);
@@ -113,7 +99,7 @@ RC_GTEST_PROP(CombineStep, AnyTreeKeepsTheOrderOfTheInput, ()) {
   const auto made =
       testing::RunAlongRandomTree(*program, EvenCut({file.path()}, mappers, 1, slots), parts, seed);
   RC_ASSERT(made.ok());
-  RC_ASSERT(Sorted(*made) == Sorted({lines}));
+  RC_ASSERT(SortedLines(*made) == SortedLines({lines}));
 }
 
 TEST(CombineStep, MakesPairsOfItsOwnLayerAndCutsThemForItsConsumers) {
@@ -212,7 +198,7 @@ TEST(CombineStep, OneKeyWorkersWithoutInputAndMoreReducersThanKeysGiveTheSame) {
     cut.mappers.insert(cut.mappers.begin() + 1, std::vector<InputRange>());
     const auto parts = testing::RunAlongRandomTree(*program, cut, 9, seed);
     ASSERT_TRUE(parts.ok()) << parts.status();
-    EXPECT_EQ(Sorted(*parts), "k=" + value + "\n");
+    EXPECT_EQ(SortedLines(*parts), "k=" + value + "\n");
     EXPECT_EQ(
         testing::RunAlongRandomTree(*program, EvenCut({file.path()}, 1, 1, 1), 2, seed)->size(), 2u)
         << "one worker";

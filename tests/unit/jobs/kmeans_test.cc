@@ -18,6 +18,7 @@
 #include "jobs/kmeans/find_centroids.h"
 #include "jobs/testing/in_process_job.h"
 #include "planner/plan/plan.h"
+#include "tests/unit/jobs/generated_rows.h"
 #include "tests/unit/jobs/loop_runner.h"
 
 namespace weir::kmeans {
@@ -306,21 +307,7 @@ TEST(KmeansTest, AToleranceThatIsNoNumberIsRefused) {
 
 TEST(KmeansTest, GeneratedRowsAreThoseOfTheirNumbers) {
   const auto definition = MakeDefinition();
-  std::string forth, back;
-  auto generator = *definition->data()->MakeGenerator({.seed = 3, .skew = 0.5});
-  for (int i = 0; i < 5; ++i) generator->Append(i, forth);
-  auto again = *definition->data()->MakeGenerator({.seed = 3, .skew = 0.5});
-  for (int i = 4; i >= 0; --i) {
-    std::string row;
-    again->Append(i, row);
-    back = row + back;
-  }
-  EXPECT_EQ(forth, back);
-  const auto check = definition->data()->MakeCheck(DataOrder::kAny);
-  check->BeginFile("rows");
-  ASSERT_EQ(check->Add(forth), absl::OkStatus());
-  ASSERT_EQ(check->EndFile(), absl::OkStatus());
-  EXPECT_EQ(check->Summary().records, 5);
+  testing::ExpectRowsOfTheirNumbers(*definition->data(), 5);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "jobs/api/step_error.h"
 #include "jobs/engine/make_program.h"
 #include "jobs/testing/in_process_job.h"
+#include "tests/unit/jobs/sorted_lines.h"
 
 namespace weir {
 namespace {
@@ -28,6 +29,7 @@ using testing::EvenKeyEnds;
 using testing::JobCut;
 using testing::RunJob;
 using testing::ScratchFile;
+using testing::SortedLines;
 
 // Counts lines by their text.
 struct CountLines {
@@ -87,21 +89,6 @@ struct CountsByWidth {
   }
 };
 
-std::string Sorted(const std::vector<std::string>& parts) {
-  std::vector<std::string> lines;
-  for (const std::string& part : parts) {
-    for (std::size_t at = 0; at < part.size();) {
-      const std::size_t end = part.find('\n', at);
-      lines.push_back(part.substr(at, end + 1 - at));
-      at = end + 1;
-    }
-  }
-  std::sort(lines.begin(), lines.end());
-  std::string text;
-  for (const std::string& line : lines) text += line;
-  return text;
-}
-
 JobCut ChainCut(const std::string& path, int mappers, const std::vector<int>& reducers, int slots) {
   JobCut cut = EvenCut({path}, mappers, reducers.back(), slots);
   for (std::size_t i = 0; i + 1 < reducers.size(); ++i) {
@@ -119,10 +106,10 @@ TEST(LayeredProgram, CombineFeedsReduceFeedsCombine) {
   for (int n = 1; n < 5; ++n) {
     const auto second = RunJob(*two, ChainCut(file.path(), n, {5 - n, n}, n % 3 + 1));
     ASSERT_TRUE(second.ok()) << second.status();
-    EXPECT_EQ(Sorted(*second), "1: d e longer than any inline key\n2: a b\n3: c\n");
+    EXPECT_EQ(SortedLines(*second), "1: d e longer than any inline key\n2: a b\n3: c\n");
     const auto third = RunJob(*three, ChainCut(file.path(), n, {n, 2, 3}, n % 3 + 1));
     ASSERT_TRUE(third.ok()) << third.status();
-    EXPECT_EQ(Sorted(*third), "1 lines: 1\n2 lines: 1\n7 lines: 1\n");
+    EXPECT_EQ(SortedLines(*third), "1 lines: 1\n2 lines: 1\n7 lines: 1\n");
   }
 }
 
@@ -359,7 +346,7 @@ void CheckChain(const std::vector<bool>& groups) {
   for (const auto& [key, value] : pairs) {
     expected[0] += std::to_string(key) + " " + std::to_string(value) + "\n";
   }
-  RC_ASSERT(Sorted(*parts) == Sorted(expected));
+  RC_ASSERT(SortedLines(*parts) == SortedLines(expected));
 }
 
 RC_GTEST_PROP(LayeredProgramProperty, OneLayer, ()) {

@@ -18,6 +18,7 @@
 #include "jobs/logreg/fit_weights.h"
 #include "jobs/testing/in_process_job.h"
 #include "planner/plan/plan.h"
+#include "tests/unit/jobs/generated_rows.h"
 #include "tests/unit/jobs/loop_runner.h"
 
 namespace weir::logreg {
@@ -230,23 +231,9 @@ TEST(LogregTest, WrongParametersAreNamed) {
 
 TEST(LogregTest, GeneratedRowsAreThoseOfTheirNumbers) {
   const auto definition = MakeDefinition();
-  std::string forth, back;
-  auto generator = *definition->data()->MakeGenerator({.seed = 3, .skew = 0.5});
-  for (int i = 0; i < 50; ++i) generator->Append(i, forth);
-  auto again = *definition->data()->MakeGenerator({.seed = 3, .skew = 0.5});
-  for (int i = 49; i >= 0; --i) {
-    std::string row;
-    again->Append(i, row);
-    back = row + back;
-  }
-  EXPECT_EQ(forth, back);
-  EXPECT_THAT(forth, HasSubstr("\n1,"));
-  EXPECT_THAT(forth, HasSubstr("\n0,"));
-  const auto check = definition->data()->MakeCheck(DataOrder::kAny);
-  check->BeginFile("rows");
-  ASSERT_EQ(check->Add(forth), absl::OkStatus());
-  ASSERT_EQ(check->EndFile(), absl::OkStatus());
-  EXPECT_EQ(check->Summary().records, 50);
+  const std::string rows = testing::ExpectRowsOfTheirNumbers(*definition->data(), 50);
+  EXPECT_THAT(rows, HasSubstr("\n1,"));
+  EXPECT_THAT(rows, HasSubstr("\n0,"));
 }
 
 }  // namespace
