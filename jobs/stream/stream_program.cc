@@ -8,13 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/btree_map.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "jobs/api/step_error.h"
 #include "jobs/api/text_block.h"
 #include "jobs/engine/input/delimited_blocks.h"
@@ -26,6 +21,7 @@
 #include "jobs/stream/contract/aggregate.h"
 #include "jobs/stream/pair_store.h"
 #include "jobs/stream/script_run.h"
+#include "jobs/stream/surroundings.h"
 
 namespace weir::stream {
 namespace {
@@ -33,7 +29,6 @@ namespace {
 constexpr std::size_t kFeedBytes = 64 << 10;  // text is handed to scripts in such pieces
 // Where a step may use all memory, a combiner runs when a slot holds so much.
 constexpr std::int64_t kCombineBytes = 256 << 20;
-enum class Side { kMap, kReduce };
 
 std::int64_t CountLines(std::string_view text) {
   return std::count(text.begin(), text.end(), '\n');
@@ -46,72 +41,6 @@ absl::Status UserError(const std::string& message, const std::string& advice) {
   error.advice = advice;
   return StepErrorStatus(absl::StatusCode::kFailedPrecondition, error);
 }
-
-// What a script finds around it.
-class Surroundings {
- public:
-  explicit Surroundings(const StreamSpec& spec) : spec_(spec), directory_(OwnDirectory()) {}
-
-  absl::Status Start(ScriptRun& run, const StepIdentity& step, Side side,
-                     const InputRange* range) const {
-    const auto variables = Variables(step, side, range);
-    std::vector<std::string> environment;
-    for (const auto& [name, value] : variables) {
-      environment.push_back(absl::StrCat(name, "=", value));
-    }
-    const auto path = variables.find("PATH");
-    return run.Start(std::move(environment), directory_,
-                     path == variables.end() ? "/usr/local/bin:/usr/bin:/bin" : path->second);
-  }
-
- private:
-  absl::btree_map<std::string, std::string> Variables(const StepIdentity& step, Side side,
-                                                      const InputRange* range) const {
-    Properties properties = spec_.properties;
-    const char kind = side == Side::kMap ? 'm' : 'r';
-    const std::string task = absl::StrFormat("%s_%c_%06d", step.job_id, kind, step.index_in_layer);
-    properties.Set("mapreduce.job.id", step.job_id);
-    properties.Set("mapreduce.task.id", absl::StrCat("task_", task));
-    properties.Set("mapreduce.task.attempt.id",
-                   absl::StrCat("attempt_", task, "_", step.attempt - 1));
-    properties.Set("mapreduce.task.partition", absl::StrCat(step.index_in_layer));
-    properties.Set("mapreduce.task.ismap", side == Side::kMap ? "true" : "false");
-    for (const char* const name :
-         {"mapreduce.job.local.dir", "mapreduce.cluster.local.dir", "mapreduce.task.output.dir"}) {
-      properties.Set(name, directory_);
-    }
-    if (range != nullptr) {
-      properties.Set("mapreduce.map.input.file", range->path);
-      properties.Set("mapreduce.map.input.start", absl::StrCat(range->begin));
-      properties.Set("mapreduce.map.input.length", absl::StrCat(range->end - range->begin));
-    }
-    absl::btree_map<std::string, std::string> variables;
-    for (const auto& [name, value] : OwnEnvironment()) variables[name] = value;
-    SetShipped(variables, "WEIR_JOB_FILES", "mapreduce.job.cache.local.files", properties);
-    SetShipped(variables, "WEIR_JOB_ARCHIVES", "mapreduce.job.cache.local.archives", properties);
-    const auto tmp = variables.find("TMPDIR");
-    const std::string tmp_directory = tmp == variables.end() ? directory_ : tmp->second;
-    properties.AddToEnvironment(spec_.truncate, variables);
-    for (const auto& [name, value] : spec_.cmdenv) variables[name] = value;
-    variables["TMPDIR"] = tmp_directory;
-    return variables;
-  }
-
-  // What came with the job: the task has a name a line, Hadoop paths with commas between them.
-  void SetShipped(const absl::btree_map<std::string, std::string>& variables, const char* variable,
-                  const char* property, Properties& properties) const {
-    const auto names = variables.find(variable);
-    if (names == variables.end()) return;
-    std::vector<std::string> paths;
-    for (const absl::string_view name : absl::StrSplit(names->second, '\n')) {
-      paths.push_back(absl::StrCat(directory_, "/", name));
-    }
-    properties.Set(property, absl::StrJoin(paths, ","));
-  }
-
-  const StreamSpec& spec_;
-  const std::string directory_;
-};
 
 // Groups of equal keys in a sorted stream of pairs, each through its aggregator.
 class AggregateGroups {
@@ -237,20 +166,44 @@ class MapSlot {
       if (spec_.process_a_file && mapper_ != nullptr && mapper_path_ != range.path) {
         if (absl::Status status = EndMapper(); !status.ok()) return status;
       }
-      if (mapper_ == nullptr) {
-        if (absl::Status status = StartMapper(&range); !status.ok()) return status;
-      }
-      records_ += CountLines(block.text());
-      if (absl::Status status = mapper_->Write(TextFor(block), block); !status.ok()) return status;
+      absl::Status status = spec_.lines_a_process > 0 ? MapFewLines(range, block)
+                                                      : MapLines(range, block, block.text());
+      if (!status.ok()) return status;
     }
     return absl::OkStatus();
   }
 
-  std::string_view TextFor(const TextBlock& block) {
-    if (spec_.map_input == MapInput::kLines) return block.text();
+  absl::Status MapLines(const InputRange& range, const TextBlock& block, std::string_view lines) {
+    if (mapper_ == nullptr) {
+      if (absl::Status status = StartMapper(&range); !status.ok()) return status;
+    }
+    records_ += CountLines(lines);
+    return mapper_->Write(TextFor(block, lines), block);
+  }
+
+  // A process for every few lines of a range; what it has got counts on from block to block.
+  absl::Status MapFewLines(const InputRange& range, const TextBlock& block) {
+    std::string_view left = block.text();
+    while (!left.empty() && !is_stopped_()) {
+      if (mapper_ == nullptr) lines_of_mapper_ = 0;
+      std::size_t end = 0;
+      while (end < left.size() && lines_of_mapper_ < spec_.lines_a_process) {
+        end = left.find('\n', end) + 1;
+        ++lines_of_mapper_;
+      }
+      absl::Status status = MapLines(range, block, left.substr(0, end));
+      if (status.ok() && lines_of_mapper_ == spec_.lines_a_process) status = EndMapper();
+      if (!status.ok()) return status;
+      left.remove_prefix(end);
+    }
+    return absl::OkStatus();
+  }
+
+  std::string_view TextFor(const TextBlock& block, std::string_view lines) {
+    if (spec_.map_input == MapInput::kLines) return lines;
     text_.clear();
     const FieldCut cut{.separator = spec_.input_separator, .key_fields = 1};
-    ForEachLine(block.text(), [&](std::string_view line) {
+    ForEachLine(lines, [&](std::string_view line) {
       if (spec_.map_input == MapInput::kOffsets) {
         absl::StrAppend(&text_, block.file_offset + (line.data() - block.data));
         text_.append(spec_.map_input_separator).append(line);
@@ -336,6 +289,7 @@ class MapSlot {
   std::unique_ptr<PairStore> store_;
   std::unique_ptr<ScriptRun> mapper_;
   std::string mapper_path_;
+  std::int64_t lines_of_mapper_ = 0;  // that it has got, where they are counted
   bool ran_ = false;
   std::string text_;
   std::int64_t records_ = 0;

@@ -28,6 +28,7 @@ constexpr Renamed kRenamed[] = {
     {"mapred.input.dir", "mapreduce.input.fileinputformat.inputdir"},
     {"mapred.job.id", "mapreduce.job.id"},
     {"mapred.job.name", "mapreduce.job.name"},
+    {"mapred.line.input.format.linespermap", "mapreduce.input.lineinputformat.linespermap"},
     {"mapred.local.dir", "mapreduce.cluster.local.dir"},
     {"mapred.map.tasks", "mapreduce.job.maps"},
     {"mapred.output.compress", "mapreduce.output.fileoutputformat.compress"},

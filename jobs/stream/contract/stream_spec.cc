@@ -94,6 +94,12 @@ absl::Status ReadInputs(const ParameterValues& values, StreamSpec& spec) {
   if (!ignore_key.ok()) return ignore_key.status();
   if (values.at("input_format") == "key-value") {
     spec.map_input = MapInput::kKeyValue;
+  } else if (values.at("input_format") == "n-lines") {
+    spec.map_input = MapInput::kOffsets;
+    const absl::StatusOr<std::int64_t> lines = properties.Integer(
+        "mapreduce.input.lineinputformat.linespermap", 1, 1, std::numeric_limits<int>::max());
+    if (!lines.ok()) return lines.status();
+    spec.lines_a_process = *lines;
   } else {
     spec.map_input = *ignore_key ? MapInput::kLines : MapInput::kOffsets;
   }
@@ -212,8 +218,10 @@ std::vector<ParameterInfo> StreamParameters() {
       Text("properties", "",
            "lines NAME=VALUE, as -D of Hadoop Streaming; also in the environment"),
       Text("cmdenv", "", "lines NAME=VALUE for the environment of the scripts"),
-      Text("input_format", "text", "what the mapper gets: the line, or key and value",
-           {"text", "key-value"}),
+      Text("input_format", "text",
+           "what the mapper gets: the line, key and value, or byte offset and line with a process "
+           "for every N lines (property mapreduce.input.lineinputformat.linespermap, default 1)",
+           {"text", "key-value", "n-lines"}),
       Text("mapper_process", "file",
            "a mapper process for each file, so that its environment names the file, or one for a "
            "slot's whole share",
