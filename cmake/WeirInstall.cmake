@@ -76,6 +76,7 @@ add_custom_target(weir_installed ALL)
 
 include(WeirInstallHeaders)
 include(WeirManual)
+include(WeirHadoop)
 
 weir_installed_library(job weir_jobs_engine weir_jobs_records weir_jobs_testing weir_jobs_api)
 weir_installed_library(reduce weir_reduce)

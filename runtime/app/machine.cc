@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -77,6 +78,11 @@ std::string WorkingDirectory() {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::current_path(error);
   return error ? "/" : path.string();
+}
+
+std::string ProgramPath() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).string();
 }
 
 client::Terminal StderrTerminal() {

@@ -31,6 +31,9 @@ std::string WorkerDirectory(const std::string& chosen);
 
 std::string WorkingDirectory();
 
+/// Absolute path of this program; empty where the system does not tell.
+std::string ProgramPath();
+
 /// How stderr shows text: columns, redrawing.
 client::Terminal StderrTerminal();
 

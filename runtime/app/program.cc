@@ -18,6 +18,7 @@
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/command_line.h"
 #include "runtime/client/flags/exit_codes.h"
+#include "runtime/env/real/state_directory.h"
 
 namespace weir::app {
 namespace {
@@ -44,9 +45,12 @@ int RunUserCommand(const client::Command& command, const JobCatalog& catalog) {
                               .now_micros = NowMicros,
                               .ask_module = AskModule,
                               .connect = ConnectToMaster,
-                              .start_embedded = [&catalog](const client::EmbeddedOptions& options) {
-                                return StartEmbeddedCluster(options, catalog);
-                              }};
+                              .start_embedded =
+                                  [&catalog](const client::EmbeddedOptions& options) {
+                                    return StartEmbeddedCluster(options, catalog);
+                                  },
+                              .program = ProgramPath(),
+                              .hdfs_root = env::StateDirectory() + "/hdfs"};
   const int code = client::RunCommand(command, host);
   std::cout.flush();
   // A full disk behind a redirect must not look like success.

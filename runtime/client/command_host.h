@@ -42,6 +42,10 @@ struct CommandHost {
       ask_module;
   std::function<absl::StatusOr<std::unique_ptr<Session>>(const MasterAddress&)> connect;
   std::function<absl::StatusOr<std::unique_ptr<Session>>(const EmbeddedOptions&)> start_embedded;
+  /// Absolute path of this program.
+  std::string program = {};
+  /// The directory that is hdfs:/// unless the user names one.
+  std::string hdfs_root = {};
 };
 
 }  // namespace weir::client

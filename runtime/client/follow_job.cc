@@ -50,6 +50,7 @@ class Follower {
     broken_since_.reset();
     ShowPlan(status);
     if (options_.show_progress) printer_.Show(status);
+    if (options_.on_status) options_.on_status(status);
     last_ = std::move(status);
   }
 

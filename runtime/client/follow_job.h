@@ -17,6 +17,8 @@ struct FollowOptions {
   /// A line of the plan, or with `whole_plan` all of it.
   bool show_plan = true;
   bool whole_plan = false;
+  /// Sees each status, the last one included. Null: nobody.
+  std::function<void(const v1::JobStatus&)> on_status = nullptr;
 };
 
 struct FollowedJob {

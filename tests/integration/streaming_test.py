@@ -60,6 +60,12 @@ CASES = [
          ["-inputformat", "KeyValueTextInputFormat", "-D",
           "mapreduce.input.keyvaluelinerecordreader.key.value.separator==", "-mapper", "cat", "-reducer", "NONE"],
          ["a\t1", "b\t"]),
+    Case("NLineInputFormat: a process for a line", "a\nbc\nd",
+         ["-inputformat", "org.apache.hadoop.mapred.lib.NLineInputFormat", "-mapper", "cat -n", "-reducer", "NONE"],
+         ["     1\t0\ta", "     1\t2\tbc", "     1\t5\td"]),
+    Case("NLineInputFormat: a process for two lines", "a\nb\nc\nd\ne\n",
+         ["-inputformat", "NLineInputFormat", "-D", "mapred.line.input.format.linespermap=2", "-mapper",
+          "bash -c 'cut -f 2 | tr \"\\n\" +; echo'", "-reducer", "NONE"], ["a+b+\t", "c+d+\t", "e+\t"]),
     Case("TextInputFormat by its whole name", "a\n",
          ["-inputformat", "org.apache.hadoop.mapred.TextInputFormat", "-mapper", "cat", "-reducer", "NONE"], ["a\t"]),
     # Separators and key fields.

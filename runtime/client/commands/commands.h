@@ -3,6 +3,7 @@
 // Every command as a function: options in, text on the host's streams, exit code out. Each stands
 // in a file of its name. Upstream: RunCommand. Downstream: Session, planner, storage.
 
+#include <functional>
 #include <string>
 
 #include "runtime/client/command_host.h"
@@ -18,6 +19,8 @@ int RunCommand(const Command& command, CommandHost& host);
 
 int Run(const RunOptions& options, CommandHost& host);
 int Streaming(const StreamingOptions& options, CommandHost& host);
+int Hadoop(const HadoopOptions& options, CommandHost& host);
+int HadoopHome(const HadoopHomeOptions& options, CommandHost& host);
 int Submit(const SubmitOptions& options, CommandHost& host);
 int Plan(const PlanOptions& options, CommandHost& host);
 int Watch(const WatchOptions& options, CommandHost& host);
@@ -42,7 +45,12 @@ struct RunEnd {
   v1::JobStatus status;    // empty where the job did not begin
 };
 
-/// What Run does. Downstream: commands that end in another way.
-RunEnd RunToTheEnd(const RunOptions& options, CommandHost& host);
+/// What Run does; `on_status`, if there is one, sees each status of the job. Downstream: commands
+/// that end in another way.
+RunEnd RunToTheEnd(const RunOptions& options, CommandHost& host,
+                   std::function<void(const v1::JobStatus&)> on_status = nullptr);
+
+/// Marks a result as Hadoop does. Returns the exit code of `weir streaming`.
+int FinishStreaming(const StreamingOptions& options, const RunEnd& end, CommandHost& host);
 
 }  // namespace weir::client

@@ -18,6 +18,8 @@ struct Runner {
   int operator()(const SubmitOptions& options) const { return Submit(options, host); }
   int operator()(const PlanOptions& options) const { return Plan(options, host); }
   int operator()(const StreamingOptions& options) const { return Streaming(options, host); }
+  int operator()(const HadoopOptions& options) const { return Hadoop(options, host); }
+  int operator()(const HadoopHomeOptions& options) const { return HadoopHome(options, host); }
   int operator()(const WatchOptions& options) const { return Watch(options, host); }
   int operator()(const StatusOptions& options) const { return Status(options, host); }
   int operator()(const ListOptions& options) const { return List(options, host); }

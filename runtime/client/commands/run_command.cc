@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -156,6 +157,7 @@ struct ResultOptions {
   bool json;
   bool quiet;
   bool verbose;
+  std::function<void(const v1::JobStatus&)> on_status = nullptr;
 };
 
 int ReportSuccess(const std::string& job_id, const v1::JobStatus& status,
@@ -189,7 +191,8 @@ RunEnd FollowToTheEnd(const std::string& job_id, const ResultOptions& options, S
                                          {.cancel_on_interrupt = true,
                                           .show_progress = !options.quiet,
                                           .show_plan = !options.quiet,
-                                          .whole_plan = options.verbose},
+                                          .whole_plan = options.verbose,
+                                          .on_status = options.on_status},
                                          host);
   if (!followed.status.ok()) {
     RunEnd end = EndOfCall(followed.status.status(), options.json, host);
@@ -212,7 +215,8 @@ RunEnd FollowToTheEnd(const std::string& job_id, const ResultOptions& options, S
 
 int Run(const RunOptions& options, CommandHost& host) { return RunToTheEnd(options, host).code; }
 
-RunEnd RunToTheEnd(const RunOptions& options, CommandHost& host) {
+RunEnd RunToTheEnd(const RunOptions& options, CommandHost& host,
+                   std::function<void(const v1::JobStatus&)> on_status) {
   const absl::Status before = CheckBefore(options.job, options.pictures, host);
   if (!before.ok()) return EndOfCall(before, options.json, host);
   const auto module = AskModuleJob(options.job, host);
@@ -222,10 +226,10 @@ RunEnd RunToTheEnd(const RunOptions& options, CommandHost& host) {
   if (!session.ok()) return EndOfCall(session.status(), options.json, host);
   const auto job_id = SubmitJob(options.job, *module, **session, host);
   if (!job_id.ok()) return EndOfCall(job_id.status(), options.json, host);
-  return FollowToTheEnd(
-      *job_id,
-      {options.job, *module, options.pictures, options.json, options.quiet, options.verbose},
-      **session, host);
+  return FollowToTheEnd(*job_id,
+                        {options.job, *module, options.pictures, options.json, options.quiet,
+                         options.verbose, std::move(on_status)},
+                        **session, host);
 }
 
 int Submit(const SubmitOptions& options, CommandHost& host) {

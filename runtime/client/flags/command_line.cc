@@ -199,12 +199,11 @@ std::vector<std::string> WithoutHelpWord(std::vector<std::string> words) {
 
 }  // namespace
 
-namespace {
-
 // Its options are not of the form that CLI11 knows: they become flags of another command.
-ParsedCommandLine ParseStreaming(absl::Span<const std::string> words) {
+ParsedCommandLine ParseStreamingWords(absl::Span<const std::string> words, const PlaceOf& place_of,
+                                      std::string* output) {
   ParsedCommandLine parsed;
-  const absl::StatusOr<StreamingWords> read = ReadStreamingWords(words);
+  const absl::StatusOr<StreamingWords> read = ReadStreamingWords(words, place_of);
   if (!read.ok()) {
     parsed.err = absl::StrCat("weir: ", read.status().message(), "\nSee 'weir streaming -help'.\n");
     parsed.exit_code = kHadoopFailed;
@@ -214,6 +213,7 @@ ParsedCommandLine ParseStreaming(absl::Span<const std::string> words) {
     parsed.out = StreamingHelp();
     return parsed;
   }
+  if (output != nullptr) *output = read->output;
   parsed = ParseCommandLine(read->run);
   if (!parsed.command) {
     parsed.exit_code = kHadoopFailed;
@@ -224,14 +224,12 @@ ParsedCommandLine ParseStreaming(absl::Span<const std::string> words) {
   return parsed;
 }
 
-}  // namespace
-
 ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words) {
   if (words.size() > 1 && words[0] == "streaming") {
-    return ParseStreaming(absl::MakeConstSpan(words).subspan(1));
+    return ParseStreamingWords(absl::MakeConstSpan(words).subspan(1));
   }
   if (words.size() > 1 && words[0] == "help" && words[1] == "streaming") {
-    return ParseStreaming(std::vector<std::string>{"-help"});
+    return ParseStreamingWords(std::vector<std::string>{"-help"});
   }
   ParsedCommandLine parsed;
   const auto app = BuildTree([&parsed](Command command) { parsed.command = std::move(command); });

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "runtime/client/flags/command_tree.h"
 #include "runtime/client/flags/options.h"
+#include "runtime/client/flags/streaming_words.h"
 
 namespace weir::client {
 
@@ -25,6 +27,12 @@ struct ParsedCommandLine {
 /// A wrong word is answered with the nearest right one. WEIR_MASTER, WEIR_WORK_DIR and
 /// WEIR_JOURNAL stand in for flags that are not given.
 ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words);
+
+/// Parses the words behind `weir streaming`; what options name goes through `place_of`. `output`,
+/// unless null, gets the output as it was given.
+ParsedCommandLine ParseStreamingWords(absl::Span<const std::string> words,
+                                      const PlaceOf& place_of = PlaceWithoutScheme,
+                                      std::string* output = nullptr);
 
 /// Returns all commands and flags, for man pages and shell completion. `job_names` complete the
 /// argument JOB.

@@ -87,6 +87,14 @@ struct StreamingOptions {
   RunOptions run;
   bool mark_success = true;
 };
+/// `weir hadoop`: the words that a program would give to Hadoop's own.
+struct HadoopOptions {
+  std::vector<std::string> words;
+  std::string hdfs_root;  // directory that is hdfs:///; empty = the user's own
+  MasterAddress master;   // empty = embedded
+};
+/// `weir hadoop-home`.
+struct HadoopHomeOptions {};
 struct SubmitOptions {
   JobOptions job;
   MasterAddress master;
@@ -241,10 +249,10 @@ struct WorkerDaemonOptions {
 };
 
 using Command =
-    std::variant<RunOptions, StreamingOptions, SubmitOptions, PlanOptions, WatchOptions,
-                 StatusOptions, ListOptions, CancelOptions, LogsOptions, ExplainOptions,
-                 CalibrateOptions, JobsOptions, PlannerOptions, VerifyOptions, GenerateDataOptions,
-                 ValidateDataOptions, CompletionOptions, NewJobOptions, ManOptions, VersionOptions,
-                 MasterDaemonOptions, WorkerDaemonOptions>;
+    std::variant<RunOptions, StreamingOptions, HadoopOptions, HadoopHomeOptions, SubmitOptions,
+                 PlanOptions, WatchOptions, StatusOptions, ListOptions, CancelOptions, LogsOptions,
+                 ExplainOptions, CalibrateOptions, JobsOptions, PlannerOptions, VerifyOptions,
+                 GenerateDataOptions, ValidateDataOptions, CompletionOptions, NewJobOptions,
+                 ManOptions, VersionOptions, MasterDaemonOptions, WorkerDaemonOptions>;
 
 }  // namespace weir::client

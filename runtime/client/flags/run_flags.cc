@@ -204,6 +204,44 @@ void AddStreaming(CLI::App& app) {
       [] { throw CLI::ValidationError("streaming", "needs -input, -output and -mapper"); });
 }
 
+void AddHadoop(CLI::App& app, const TakeCommand& take) {
+  auto options = std::make_shared<HadoopOptions>();
+  CLI::App* command = app.add_subcommand(
+      "hadoop", "Take calls that are meant for Hadoop: version, fs, jar of Hadoop Streaming");
+  command->group(kRunGroup)->prefix_command();
+  command
+      ->add_option("--hdfs-root", options->hdfs_root,
+                   "Directory that is hdfs:/// (default: $XDG_STATE_HOME/weir/hdfs); of a cluster "
+                   "one that all workers see")
+      ->envname("WEIR_HDFS_ROOT")
+      ->type_name("DIR");
+  AddMasterInsteadOfEmbedded(*command, options->master);
+  command->get_option("--master")->envname("WEIR_MASTER");
+  command->footer(
+      "What follows the flags are the words of a call:\n"
+      "  version                      the version of Hadoop whose calls these are\n"
+      "  fs -mkdir -p | -put | -get | -ls -R | -cat | -rm -R | -du | -touchz | -test PATH...\n"
+      "  jar hadoop-streaming.jar ...   as 'weir streaming'; logged as Hadoop does\n"
+      "Paths without file:// are of hdfs:///. Programs find the calls below 'weir hadoop-home'.\n"
+      "Examples:\n"
+      "  weir hadoop fs -put books hdfs:///books\n"
+      "  HADOOP_HOME=$(weir hadoop-home) python3 mr_job.py -r hadoop book.txt\n"
+      "More: docs/guides/mrjob.md");
+  command->callback([take, options, command] {
+    options->words = command->remaining();
+    if (options->words.empty()) {
+      throw CLI::ValidationError("hadoop", "needs a call: version, fs or jar");
+    }
+    take(*options);
+  });
+
+  std::shared_ptr<HadoopHomeOptions> home;
+  AddCommand(app, "hadoop-home",
+             "Print the folder that is Hadoop's to programs around it (HADOOP_HOME)", kRunGroup,
+             take, home)
+      .footer("Examples:\n  export HADOOP_HOME=$(weir hadoop-home)");
+}
+
 void AddSubmit(CLI::App& app, const TakeCommand& take) {
   std::shared_ptr<SubmitOptions> options;
   CLI::App& command = AddCommand(app, "submit", "Hand a job to a cluster and print its id",
@@ -237,6 +275,7 @@ void AddPlan(CLI::App& app, const TakeCommand& take) {
 void AddRunCommands(CLI::App& app, const TakeCommand& take) {
   AddRun(app, take);
   AddStreaming(app);
+  AddHadoop(app, take);
   AddSubmit(app, take);
   AddPlan(app, take);
 }

@@ -70,14 +70,6 @@ std::string ClassName(const std::string& name) {
   return name.starts_with("org.apache.hadoop.") ? name.substr(name.rfind('.') + 1) : name;
 }
 
-// file:/x, file:///x: a path.
-std::string WithoutScheme(std::string path) {
-  if (!path.starts_with("file:/")) return path;
-  path.erase(0, 5);
-  while (path.starts_with("//")) path.erase(0, 1);
-  return path;
-}
-
 std::string Escaped(std::string_view value) {
   std::string text;
   for (const char c : value) {
@@ -93,6 +85,8 @@ std::string Escaped(std::string_view value) {
 
 class Reading {
  public:
+  explicit Reading(const PlaceOf& place_of) : place_of_(place_of) {}
+
   absl::StatusOr<StreamingWords> Read(absl::Span<const std::string> words) {
     for (std::size_t at = 0; at < words.size();) {
       absl::Status read = ReadOne(words, at);
@@ -165,7 +159,9 @@ class Reading {
       for (const std::string& value : values) {
         for (const std::string& path :
              std::vector<std::string>(absl::StrSplit(value, ',', absl::SkipEmpty()))) {
-          inputs_.push_back(WithoutScheme(path));
+          absl::StatusOr<std::string> place = place_of_(path);
+          if (!place.ok()) return place.status();
+          inputs_.push_back(*std::move(place));
         }
       }
     } else if (name == "file" || name == "files" || name == "cacheFile" || name == "archives" ||
@@ -199,10 +195,13 @@ class Reading {
     const bool unpack = option == "archives" || option == "cacheArchive";
     for (const std::string& whole :
          std::vector<std::string>(absl::StrSplit(paths, ',', absl::SkipEmpty()))) {
-      absl::StatusOr<ShippedPath> file = ReadShippedPath(WithoutScheme(whole), unpack);
+      absl::StatusOr<ShippedPath> file = ReadShippedPath(whole, unpack);
       if (!file.ok()) {
         return Wrong(absl::StrCat("-", option, ": ", std::string(file.status().message())));
       }
+      absl::StatusOr<std::string> place = place_of_(file->path);
+      if (!place.ok()) return place.status();
+      file->path = *std::move(place);
       files_.push_back(*std::move(file));
     }
     return absl::OkStatus();
@@ -233,10 +232,13 @@ class Reading {
 
   absl::Status TakeInputFormat(const std::string& format) {
     if (ClassName(format) == "KeyValueTextInputFormat") {
-      key_value_ = true;
+      input_format_ = "key-value";
+    } else if (ClassName(format) == "NLineInputFormat") {
+      input_format_ = "n-lines";
     } else if (ClassName(format) != "TextInputFormat") {
-      return Wrong(absl::StrCat("-inputformat ", format,
-                                ": Weir has TextInputFormat and KeyValueTextInputFormat"));
+      return Wrong(
+          absl::StrCat("-inputformat ", format,
+                       ": Weir has TextInputFormat, KeyValueTextInputFormat and NLineInputFormat"));
     }
     return absl::OkStatus();
   }
@@ -267,7 +269,10 @@ class Reading {
     std::vector<std::string>& run = result_.run;
     run = {"run", "stream"};
     run.insert(run.end(), inputs_.begin(), inputs_.end());
-    run.insert(run.end(), {"-o", WithoutScheme(*Once("output"))});
+    result_.output = *Once("output");
+    absl::StatusOr<std::string> output = place_of_(result_.output);
+    if (!output.ok()) return output.status();
+    run.insert(run.end(), {"-o", *std::move(output)});
     const auto set = [&run](const std::string& name, const std::string& value) {
       run.insert(run.end(), {"--set", absl::StrCat(name, "=", value)});
     };
@@ -280,7 +285,7 @@ class Reading {
     if (const std::string* partitioner = Once("partitioner")) {
       properties_.emplace_back("mapreduce.job.partitioner.class", *partitioner);
     }
-    if (key_value_) set("input_format", "key-value");
+    if (!input_format_.empty()) set("input_format", input_format_);
     for (const ShippedPath& file : files_) {
       run.insert(run.end(),
                  {file.unpack ? "--archive" : "--file", absl::StrCat(file.path, "#", file.name)});
@@ -318,20 +323,29 @@ class Reading {
     return absl::OkStatus();
   }
 
+  const PlaceOf& place_of_;
   StreamingWords result_;
   std::vector<std::string> inputs_;
   std::vector<ShippedPath> files_;
   absl::btree_map<std::string, std::string> once_;
   std::vector<std::pair<std::string, std::string>> properties_;
   std::vector<std::pair<std::string, std::string>> cmdenv_;
-  bool key_value_ = false;
+  std::string input_format_;  // empty: text
   std::vector<std::string> passed_;
 };
 
 }  // namespace
 
-absl::StatusOr<StreamingWords> ReadStreamingWords(absl::Span<const std::string> words) {
-  return Reading().Read(words);
+absl::StatusOr<std::string> PlaceWithoutScheme(const std::string& word) {
+  if (!word.starts_with("file:/")) return word;
+  std::string path = word.substr(5);
+  while (path.starts_with("//")) path.erase(0, 1);
+  return path;
+}
+
+absl::StatusOr<StreamingWords> ReadStreamingWords(absl::Span<const std::string> words,
+                                                  const PlaceOf& place_of) {
+  return Reading(place_of).Read(words);
 }
 
 std::string StreamingHelp() {
@@ -351,7 +365,8 @@ std::string StreamingHelp() {
          "  -D NAME=VALUE        property; in the environment of the scripts too\n"
          "  -cmdenv NAME=VALUE   variable in the environment of the scripts\n"
          "  -partitioner CLASS   KeyFieldBasedPartitioner or HashPartitioner (default)\n"
-         "  -inputformat CLASS   TextInputFormat (default) or KeyValueTextInputFormat\n"
+         "  -inputformat CLASS   TextInputFormat (default), KeyValueTextInputFormat, "
+         "NLineInputFormat\n"
          "  -outputformat CLASS  TextOutputFormat (default)\n"
          "  -io text             how scripts are talked to\n"
          "  -verbose             the whole plan on stderr\n"
