@@ -1,11 +1,13 @@
 #include "runtime/client/follow_job.h"
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/client/progress.h"
+#include "runtime/client/status_json.h"
 
 namespace weir::client {
 namespace {
@@ -48,8 +50,12 @@ class Follower {
 
   void OnStatus(v1::JobStatus status) {
     broken_since_.reset();
-    ShowPlan(status);
-    if (options_.show_progress) printer_.Show(status);
+    if (options_.progress_json) {
+      host_.err << JsonLine(JobToJson(status)) << std::flush;
+    } else {
+      ShowPlan(status);
+      if (options_.show_progress) printer_.Show(status);
+    }
     if (options_.on_status) options_.on_status(status);
     last_ = std::move(status);
   }

@@ -17,6 +17,8 @@ struct FollowOptions {
   /// A line of the plan, or with `whole_plan` all of it.
   bool show_plan = true;
   bool whole_plan = false;
+  /// Instead of both each status as a line of JSON.
+  bool progress_json = false;
   /// Sees each status, the last one included. Null: nobody.
   std::function<void(const v1::JobStatus&)> on_status = nullptr;
 };

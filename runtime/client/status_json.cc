@@ -133,4 +133,10 @@ std::string JsonDocument(const Json& members) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+std::string JsonLine(const Json& members) {
+  Json document = {{"schema", 1}};
+  document.update(members);
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 }  // namespace weir::client

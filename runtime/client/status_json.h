@@ -15,5 +15,7 @@ nlohmann::ordered_json ErrorToJson(const v1::JobError& error);
 
 /// One document: {"schema": 1, ...members}, with a newline. Bytes that are not UTF-8 are replaced.
 std::string JsonDocument(const nlohmann::ordered_json& members);
+/// The same on one line, for a sequence of documents.
+std::string JsonLine(const nlohmann::ordered_json& members);
 
 }  // namespace weir::client

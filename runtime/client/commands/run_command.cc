@@ -157,6 +157,7 @@ struct ResultOptions {
   bool json;
   bool quiet;
   bool verbose;
+  bool progress_json = false;
   std::function<void(const v1::JobStatus&)> on_status = nullptr;
 };
 
@@ -192,6 +193,7 @@ RunEnd FollowToTheEnd(const std::string& job_id, const ResultOptions& options, S
                                           .show_progress = !options.quiet,
                                           .show_plan = !options.quiet,
                                           .whole_plan = options.verbose,
+                                          .progress_json = options.progress_json,
                                           .on_status = options.on_status},
                                          host);
   if (!followed.status.ok()) {
@@ -226,10 +228,11 @@ RunEnd RunToTheEnd(const RunOptions& options, CommandHost& host,
   if (!session.ok()) return EndOfCall(session.status(), options.json, host);
   const auto job_id = SubmitJob(options.job, *module, **session, host);
   if (!job_id.ok()) return EndOfCall(job_id.status(), options.json, host);
-  return FollowToTheEnd(*job_id,
-                        {options.job, *module, options.pictures, options.json, options.quiet,
-                         options.verbose, std::move(on_status)},
-                        **session, host);
+  return FollowToTheEnd(
+      *job_id,
+      {options.job, *module, options.pictures, options.json, options.quiet || options.progress_json,
+       options.verbose, options.progress_json, std::move(on_status)},
+      **session, host);
 }
 
 int Submit(const SubmitOptions& options, CommandHost& host) {
@@ -242,11 +245,12 @@ int Submit(const SubmitOptions& options, CommandHost& host) {
   const auto job_id = SubmitJob(options.job, *module, **session, host);
   if (!job_id.ok()) return ReportCallError(job_id.status(), options.json, host);
   if (options.wait) {
-    if (!options.quiet) host.err << "job " << *job_id << '\n';
-    return FollowToTheEnd(*job_id,
-                          {options.job, *module, options.pictures, options.json, options.quiet,
-                           options.verbose},
-                          **session, host)
+    if (!options.quiet && !options.progress_json) host.err << "job " << *job_id << '\n';
+    return FollowToTheEnd(
+               *job_id,
+               {options.job, *module, options.pictures, options.json,
+                options.quiet || options.progress_json, options.verbose, options.progress_json},
+               **session, host)
         .code;
   }
   if (options.json) {

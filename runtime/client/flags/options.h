@@ -80,7 +80,8 @@ struct RunOptions {
   PictureOptions pictures;
   bool json = false;
   bool quiet = false;
-  bool verbose = false;  // the whole plan
+  bool verbose = false;        // the whole plan
+  bool progress_json = false;  // each status on stderr, as a line of JSON
 };
 /// `weir streaming`.
 struct StreamingOptions {
@@ -103,6 +104,7 @@ struct SubmitOptions {
   bool json = false;
   bool quiet = false;
   bool verbose = false;
+  bool progress_json = false;
 };
 struct PlanOptions {
   JobOptions job;

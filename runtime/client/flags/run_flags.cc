@@ -177,6 +177,12 @@ void AddLoudness(CLI::App& command, Options& options) {
                                  "No plan, no progress and no summary on stderr");
   command.add_flag("-v,--verbose", options.verbose, "The whole plan on stderr, not a line of it")
       ->excludes(quiet);
+  command
+      .add_flag("--progress-json", options.progress_json,
+                "On stderr each status as a line of JSON (as 'weir status --json'), no plan, no "
+                "progress and no summary")
+      ->excludes("--verbose")
+      ->excludes(quiet);
 }
 
 void AddRun(CLI::App& app, const TakeCommand& take) {
