@@ -23,13 +23,14 @@ constexpr char kSeeStderr[] =
 
 ScriptRun::ScriptRun(const char* role, const ScriptCommand& command, const StreamSpec& spec,
                      StepContext& context, const std::function<bool()>& is_stopped,
-                     TakeLines take_lines)
+                     TakeLines take_lines, OutputForm output_form)
     : role_(role),
       command_(command),
       spec_(spec),
       context_(context),
       is_stopped_(is_stopped),
-      take_lines_(std::move(take_lines)) {}
+      take_lines_(std::move(take_lines)),
+      output_form_(output_form) {}
 
 ScriptRun::~ScriptRun() = default;
 
@@ -93,6 +94,7 @@ absl::Status ScriptRun::End() {
 }
 
 absl::Status ScriptRun::OnOutput(std::string_view bytes) {
+  if (output_form_ == OutputForm::kBytes) return take_lines_(bytes);
   const std::size_t last = bytes.rfind('\n');
   if (last == std::string_view::npos) {
     begun_line_.append(bytes);

@@ -28,6 +28,9 @@ inline constexpr std::int64_t kInputIgnoredMax = 128 << 10;
 /// Last bytes of stderr that an error carries.
 inline constexpr std::size_t kLastWordsBytes = 4096;
 
+/// What stdout of a script is handed on as: whole lines, or bytes as they come.
+enum class OutputForm { kLines, kBytes };
+
 /// Thread-safety: one thread at a time.
 /// Errors: StepError USER_ERROR or TASK_HUNG naming command, place in the input and last lines of
 ///   stderr; kCancelled; those of `take_lines`.
@@ -35,12 +38,13 @@ inline constexpr std::size_t kLastWordsBytes = 4096;
 /// Checked by: tests/integration/streaming_test.py.
 class ScriptRun : private ScriptListener {
  public:
-  /// Takes whole lines of stdout, each with its newline.
+  /// Takes whole lines of stdout, each with its newline; with OutputForm::kBytes what has come.
   using TakeLines = std::function<absl::Status(std::string_view lines)>;
 
   /// `role`: "mapper". All references outlive this.
   ScriptRun(const char* role, const ScriptCommand& command, const StreamSpec& spec,
-            StepContext& context, const std::function<bool()>& is_stopped, TakeLines take_lines);
+            StepContext& context, const std::function<bool()>& is_stopped, TakeLines take_lines,
+            OutputForm output_form = OutputForm::kLines);
   ~ScriptRun() override;
 
   absl::Status Start(std::vector<std::string> environment, std::string directory, std::string path);
@@ -72,6 +76,7 @@ class ScriptRun : private ScriptListener {
   StepContext& context_;
   const std::function<bool()>& is_stopped_;
   const TakeLines take_lines_;
+  const OutputForm output_form_;
   std::unique_ptr<Script> script_;
   std::int64_t offered_ = 0;  // bytes, whether it took them or not
   bool ended_ = false;

@@ -10,6 +10,7 @@
 #include "jobs/pagerank/pagerank.h"
 #include "jobs/quantiles/quantiles.h"
 #include "jobs/sessions/sessions.h"
+#include "jobs/stream/framed.h"
 #include "jobs/stream/stream.h"
 #include "jobs/terasort/terasort.h"
 #include "jobs/topwords/topwords.h"
@@ -33,6 +34,7 @@ JobCatalog MakeJobCatalog() {
   add(quantiles::MakeDefinition());
   add(sessions::MakeDefinition());
   add(stream::MakeDefinition());
+  add(stream::MakeFramedDefinition());
   add(terasort::MakeDefinition());
   add(topwords::MakeDefinition());
   add(weather::MakeDefinition());
