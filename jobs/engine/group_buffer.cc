@@ -21,6 +21,9 @@ constexpr std::size_t kPlaces = std::size_t{1} << kPlaceBits;
 // Below this many pairs comparing is cheaper than distributing.
 constexpr std::size_t kDistributeMin = 32;
 
+// Keys that are alike up to here are compared: each eight bytes of depth cost stack.
+constexpr std::size_t kDepthMax = 64;
+
 // How far ahead records are asked for: their places in memory have no order that the processor
 // could guess.
 constexpr std::size_t kAheadRecords = 12;
@@ -43,6 +46,71 @@ std::string_view SortKeyAt(const char* at) {
   at += RecordAt(at).size();
   const std::size_t bytes = ReadLength(at);
   return {at, bytes};
+}
+
+template <typename Entry, typename Before>
+void SortFrom(Entry* entries, std::size_t size, Entry* spare, std::size_t depth, Before before);
+
+// Sorts entries whose prefixes are equal too.
+template <typename Entry, typename Before>
+void SortAlike(Entry* entries, std::size_t size, Entry* spare, std::size_t depth, Before before) {
+  // Most often their keys are equal: then nothing is to be done.
+  if (std::is_sorted(entries, entries + size, before)) return;
+  const std::uint64_t prefix = entries->prefix;
+  const std::size_t next = depth + sizeof prefix;
+  const bool longer = next < kDepthMax &&
+                      std::any_of(entries, entries + size,
+                                  [next](const Entry& e) { return KeyAt(e.record).size() > next; });
+  if (!longer) return std::stable_sort(entries, entries + size, before);
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::string_view key = KeyAt(entries[i].record);
+    entries[i].prefix = KeyPrefix(key.substr(std::min(next, key.size())));
+  }
+  SortFrom(entries, size, spare, next, before);
+  for (std::size_t i = 0; i < size; ++i) entries[i].prefix = prefix;
+}
+
+// Sorts entries[0, size), whose keys are alike up to byte `depth`, where the prefixes begin; equal
+// ones keep their order. `before` compares those of equal prefixes. Uses room for as many at
+// `spare`.
+template <typename Entry, typename Before>
+void SortFrom(Entry* entries, std::size_t size, Entry* spare, std::size_t depth, Before before) {
+  if (size < kDistributeMin) {
+    const auto comes_before = [&before](const Entry& a, const Entry& b) {
+      return a.prefix != b.prefix ? a.prefix < b.prefix : before(a, b);
+    };
+    for (std::size_t i = 1; i < size; ++i) {
+      const Entry entry = entries[i];
+      std::size_t place = i;
+      for (; place > 0 && comes_before(entry, entries[place - 1]); --place) {
+        entries[place] = entries[place - 1];
+      }
+      entries[place] = entry;
+    }
+    return;
+  }
+  const auto [low, high] = std::minmax_element(
+      entries, entries + size, [](const Entry& a, const Entry& b) { return a.prefix < b.prefix; });
+  if (low->prefix == high->prefix) return SortAlike(entries, size, spare, depth, before);
+  // By the leading bits in which prefixes differ, then each place by itself: comparing costs a
+  // mispredicted branch each time, distributing none.
+  const std::uint64_t first = low->prefix;
+  const int shift =
+      std::max(0, static_cast<int>(std::bit_width(high->prefix - first)) - kPlaceBits);
+  const auto place_of = [first, shift](const Entry& entry) {
+    return static_cast<std::size_t>((entry.prefix - first) >> shift);
+  };
+  std::array<std::size_t, kPlaces> ends{};
+  for (std::size_t i = 0; i < size; ++i) ++ends[place_of(entries[i])];
+  std::size_t begin = 0;
+  for (std::size_t& end : ends) begin += std::exchange(end, begin);
+  for (std::size_t i = 0; i < size; ++i) spare[ends[place_of(entries[i])]++] = entries[i];
+  std::copy_n(spare, size, entries);
+  begin = 0;
+  for (const std::size_t end : ends) {
+    if (end - begin > 1) SortFrom(entries + begin, end - begin, spare, depth, before);
+    begin = end;
+  }
 }
 
 void Prefetch(const char* record) {
@@ -108,43 +176,8 @@ void GroupBuffer::JoinChunks(Pairs& pairs) {
 }
 
 void GroupBuffer::SortEntries(Entry* entries, std::size_t size, Entry* spare) const {
-  if (size < kDistributeMin) {
-    for (std::size_t i = 1; i < size; ++i) {
-      const Entry entry = entries[i];
-      std::size_t place = i;
-      for (; place > 0 && Before(entry, entries[place - 1]); --place) {
-        entries[place] = entries[place - 1];
-      }
-      entries[place] = entry;
-    }
-    return;
-  }
-  const auto [low, high] = std::minmax_element(
-      entries, entries + size, [](const Entry& a, const Entry& b) { return a.prefix < b.prefix; });
-  if (low->prefix == high->prefix) {
-    std::stable_sort(entries, entries + size,
-                     [this](const Entry& a, const Entry& b) { return BeforeBehindPrefix(a, b); });
-    return;
-  }
-  // By the leading bits in which prefixes differ, then each place by itself: comparing costs a
-  // mispredicted branch each time, distributing none.
-  const std::uint64_t first = low->prefix;
-  const int shift =
-      std::max(0, static_cast<int>(std::bit_width(high->prefix - first)) - kPlaceBits);
-  const auto place_of = [first, shift](const Entry& entry) {
-    return static_cast<std::size_t>((entry.prefix - first) >> shift);
-  };
-  std::array<std::size_t, kPlaces> ends{};
-  for (std::size_t i = 0; i < size; ++i) ++ends[place_of(entries[i])];
-  std::size_t begin = 0;
-  for (std::size_t& end : ends) begin += std::exchange(end, begin);
-  for (std::size_t i = 0; i < size; ++i) spare[ends[place_of(entries[i])]++] = entries[i];
-  std::copy_n(spare, size, entries);
-  begin = 0;
-  for (const std::size_t end : ends) {
-    if (end - begin > 1) SortEntries(entries + begin, end - begin, spare);
-    begin = end;
-  }
+  SortFrom(entries, size, spare, 0,
+           [this](const Entry& a, const Entry& b) { return BeforeBehindPrefix(a, b); });
 }
 
 void GroupBuffer::Sort() {

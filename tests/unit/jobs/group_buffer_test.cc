@@ -102,6 +102,23 @@ RC_GTEST_PROP(GroupBufferProperty, ManyPairsEqualStableSort, ()) {
   RC_ASSERT(SortInBuffers(pairs, order, 2) == SortAtOnce(pairs, order));
 }
 
+// Keys like addresses of pages: long beginnings in common, and many that are the same.
+RC_GTEST_PROP(GroupBufferProperty, KeysThatBeginAlikeEqualStableSort, ()) {
+  std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
+  const auto alike = *rc::gen::inRange<std::size_t>(1, 90);
+  const int kinds = *rc::gen::inRange(1, 200);
+  std::vector<Pair> pairs(3'000);
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    std::string key(random() % 2 == 0 ? alike : alike / 2, 'x');
+    const std::uint64_t kind = random() % static_cast<std::uint64_t>(kinds);
+    key += std::string(kind % 12, '\0') + std::to_string(kind);
+    if (kind % 3 == 0) key.resize(key.size() - 1);
+    pairs[i] = {0, key, std::to_string(i), std::to_string(random() % 4)};
+  }
+  const ValueOrder order = AnyOrder();
+  RC_ASSERT(SortInBuffers(pairs, order, 2) == SortAtOnce(pairs, order));
+}
+
 TEST(GroupBuffer, CostsLittleMoreThanItsPairs) {
   GroupBuffer buffer;
   std::mt19937_64 random(1);
