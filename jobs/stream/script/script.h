@@ -85,6 +85,7 @@ class Script {
  private:
   explicit Script(ScriptListener& listener, std::int64_t silence_ms);
 
+  void WaitForMore();
   absl::Status Turn(std::string_view& left);
   absl::Status Read(int& fd, bool is_error);
   void WriteSome(std::string_view& left);
@@ -101,6 +102,7 @@ class Script {
   int err_ = -1;
   bool exited_ = false;
   std::int64_t written_ = 0;
+  std::size_t moved_ = kReadBytes;  // bytes, both ways, since the last look
   std::vector<char> buffer_;
 };
 
