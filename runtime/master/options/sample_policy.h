@@ -13,6 +13,12 @@ struct SamplePolicy {
   std::int64_t input_bytes_min = 64 << 20;
   /// The same where data crosses a network: there a wrong plan costs more than a sample.
   std::int64_t network_input_bytes_min = 16 << 20;
+  /// The same for jobs that take long for few bytes: those of whose input one unit worker would
+  /// have for so long, by the job's own rates. Most of them run scripts, whose rates are anything.
+  std::int64_t slow_input_bytes_min = 1 << 20;
+  double work_s_min = 0.15;
+  /// And of more of it, because next to the start of a script little else can be told.
+  double slow_fraction_max = 0.1;
   double fraction = 0.01;
   /// More than that fraction where it takes this much to tell rates from overheads.
   std::int64_t worker_bytes_min = 4 << 20;

@@ -1,5 +1,6 @@
 #include "runtime/master/planning/planning.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -12,6 +13,21 @@
 #include "runtime/modules/job_description.h"
 
 namespace weir::master {
+namespace {
+
+// What the job takes on one unit worker if its own rates hold.
+double WorkSeconds(const JobRates& rates, std::int64_t input_bytes) {
+  double bytes = static_cast<double>(input_bytes);
+  double seconds = bytes * rates.map_seconds_per_byte;
+  bytes *= rates.map_output_ratio;
+  for (const LayerRates& layer : rates.layers) {
+    seconds += bytes * layer.reduce_seconds_per_byte;
+    bytes *= layer.output_ratio;
+  }
+  return seconds;
+}
+
+}  // namespace
 
 Planning::Planning(const MasterSeams& seams, const MasterOptions& options,
                    const ShapeHistory& history, Epoch master_epoch, std::string job_id,
@@ -22,6 +38,24 @@ Planning::Planning(const MasterSeams& seams, const MasterOptions& options,
       master_epoch_(master_epoch),
       job_id_(std::move(job_id)),
       spec_(std::move(spec)) {}
+
+SampleScale Planning::ScaleOf(const InputList& input,
+                              const std::vector<RegisteredWorker>& workers) const {
+  SampleScale scale;
+  double slots = 0;
+  for (const RegisteredWorker& worker : workers) {
+    scale.compute_rates.push_back(ComputeRate(worker));
+    scale.slots.push_back(std::max(1, worker.profile.slots()));
+    slots += scale.slots.back();
+  }
+  if (spec_.num_mappers() > 0) {
+    slots *= static_cast<double>(spec_.num_mappers()) / static_cast<double>(workers.size());
+  }
+  scale.files_per_slot = FilesPerSlot(static_cast<double>(input.files.size()), slots);
+  scale.map_overhead_s = options_.map_overhead_s;
+  scale.reduce_overhead_s = options_.reduce_startup_s;
+  return scale;
+}
 
 void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker>& workers,
                       const std::string& busy, absl::AnyInvocable<void()> sampled) {
@@ -40,17 +74,18 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
   if (!workers.empty() && !SameHost(workers)) {
     policy.input_bytes_min = policy.network_input_bytes_min;
   }
+  if (WorkSeconds(job->info().rates, input.total_bytes) >= policy.work_s_min) {
+    policy.input_bytes_min = std::min(policy.input_bytes_min, policy.slow_input_bytes_min);
+    policy.fraction_max = std::max(policy.fraction_max, policy.slow_fraction_max);
+  }
   std::optional<SampleDesign> design = DesignSample(input, workers.size(), policy);
   if (!design) return sampled();
   if (!busy.empty()) {
     note_ = absl::StrCat("Not sampled, because ", busy, " runs: both would measure each other.");
     return sampled();
   }
-  SampleScale scale;
+  SampleScale scale = ScaleOf(input, workers);
   scale.num_layers = static_cast<int>(job->info().rates.layers.size());
-  for (const RegisteredWorker& worker : workers) scale.compute_rates.push_back(ComputeRate(worker));
-  scale.map_overhead_s = options_.map_overhead_s;
-  scale.reduce_overhead_s = options_.reduce_startup_s;
   v1::Fence fence;
   fence.set_job_id(SampleId(job_id_));
   fence.set_master_epoch(master_epoch_);

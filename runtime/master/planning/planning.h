@@ -48,6 +48,8 @@ class Planning {
   const v1::JobShapeLearned* history() const { return known_ ? &*known_ : nullptr; }
 
  private:
+  SampleScale ScaleOf(const InputList& input, const std::vector<RegisteredWorker>& workers) const;
+
   const MasterSeams& seams_;
   const MasterOptions& options_;
   const ShapeHistory& history_;

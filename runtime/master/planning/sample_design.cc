@@ -48,16 +48,23 @@ std::optional<SampleDesign> DesignSample(const InputList& input, std::size_t num
   Pieces small{std::vector<std::vector<v1::InputRange>>(num_workers), small_bytes * places, 0};
   Pieces large{std::vector<std::vector<v1::InputRange>>(num_workers),
                (bytes - small_bytes) * places, 0};
+  std::vector<std::vector<v1::InputRange>> tiny(num_workers);
   for (std::int64_t place = 0; place < places; ++place) {
     const auto worker = static_cast<std::size_t>(place) % num_workers;
     const std::int64_t begin = place * stratum + (stratum - bytes) / 2;
     small.Add(ranges, begin, begin + small_bytes, worker);
     large.Add(ranges, begin + small_bytes, begin + bytes, worker);
+    // A file that has one reader comes whole, or not at all.
+    for (v1::InputRange& range : ranges.Cut(begin, begin + std::min(kTinyBytes, small_bytes))) {
+      if (tiny[worker].empty() && range.end() - range.begin() <= kTinyBytes) {
+        tiny[worker].push_back(std::move(range));
+      }
+    }
   }
   const bool enough = 2 * (small.bytes + large.bytes) >= bytes * places && small.bytes > 0 &&
                       large.bytes >= kLargerBy * small.bytes;
   if (!enough) return std::nullopt;
-  return SampleDesign{std::move(small.of_worker), std::move(large.of_worker)};
+  return SampleDesign{std::move(tiny), std::move(small.of_worker), std::move(large.of_worker)};
 }
 
 }  // namespace weir::master

@@ -12,8 +12,10 @@
 
 namespace weir::master {
 
-/// Two samples of different size a worker: what growth with size is fitted from.
+/// Two samples of different size a worker: what growth with size is fitted from. And one so small
+/// that it takes what a step takes at any size.
 struct SampleDesign {
+  std::vector<std::vector<v1::InputRange>> tiny;   // by worker, at most one range; part of `small`
   std::vector<std::vector<v1::InputRange>> small;  // by worker
   std::vector<std::vector<v1::InputRange>> large;  // by worker, no byte of `small` among it
 };
@@ -29,5 +31,8 @@ std::optional<SampleDesign> DesignSample(const InputList& input, std::size_t num
                                          const SamplePolicy& policy);
 
 inline constexpr std::size_t kPlacesPerWorker = 4;
+
+/// Enough for a record of most jobs, and read in no time.
+inline constexpr std::int64_t kTinyBytes = 4096;
 
 }  // namespace weir::master

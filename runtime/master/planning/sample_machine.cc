@@ -10,9 +10,12 @@
 namespace weir::master {
 namespace {
 
-constexpr std::size_t kSmallRound = 0;
-constexpr std::size_t kLargeRound = 1;
-constexpr std::size_t kFirstReduceRound = 2;
+constexpr std::size_t kTinyRound = 0;
+constexpr std::size_t kSmallRound = 1;
+constexpr std::size_t kLargeRound = 2;
+// Of each layer two: the tiny sample's run, and the large one's.
+constexpr std::size_t kFirstReduceRound = 3;
+constexpr std::size_t kRoundsALayer = 2;
 // Of runtime/format, which the master must not include: each block of a section has such a header.
 constexpr double kBlockHeaderBytes = 32;
 constexpr double kBlockBytes = 1 << 20;
@@ -21,6 +24,8 @@ constexpr double kBlockBytes = 1 << 20;
 constexpr double kTellingSteps = 1;
 constexpr double kTellingStepsAlone = 4;
 constexpr double kGrowthMin = 0.05;
+// What is taken for the start is at most so much of a step that did more than start.
+constexpr double kStartPartMax = 0.9;
 // Output that is found this much less often in the larger sample tells what it costs.
 constexpr double kSteadyPart = 0.05;
 constexpr double kInputPartMin = 0.25;
@@ -66,6 +71,37 @@ MapCost FitMapCost(const MapSums& small, const MapSums& large, double all) {
   return {least, std::max(0.0, large.seconds - least * large.work) / large.made};
 }
 
+// 0 where a step takes about as long as usual.
+double BeyondUsual(double seconds, double usual_s) {
+  return seconds >= SampleMachine::kStartTells * usual_s ? seconds - usual_s : 0;
+}
+
+// 1 and up.
+int LayerOf(std::size_t round) {
+  return 1 + static_cast<int>((round - kFirstReduceRound) / kRoundsALayer);
+}
+
+bool IsTiny(std::size_t round) {
+  return round == kTinyRound ||
+         (round >= kFirstReduceRound && (round - kFirstReduceRound) % kRoundsALayer == 0);
+}
+
+// That made what a reduce round reads.
+std::size_t RoundBefore(std::size_t round) {
+  if (LayerOf(round) > 1) return round - kRoundsALayer;
+  return IsTiny(round) ? kTinyRound : kLargeRound;
+}
+
+double FilesOf(const v1::StepOrder& order) {
+  double files = 0;
+  const std::string* last = nullptr;
+  for (const v1::InputRange& range : order.ranges()) {
+    if (last == nullptr || *last != range.path()) ++files;
+    last = &range.path();
+  }
+  return files;
+}
+
 std::vector<double> EvenEnds(std::size_t buckets) {
   std::vector<double> ends;
   for (std::size_t i = 1; i <= buckets; ++i)
@@ -79,7 +115,7 @@ SampleMachine::SampleMachine(SampleDesign design, SampleScale scale)
     : design_(std::move(design)),
       scale_(std::move(scale)),
       num_workers_(design_.small.size()),
-      num_rounds_(kFirstReduceRound + static_cast<std::size_t>(scale_.num_layers)),
+      num_rounds_(kFirstReduceRound + kRoundsALayer * static_cast<std::size_t>(scale_.num_layers)),
       rounds_(num_rounds_, Round(num_workers_)) {}
 
 std::vector<SampleOrder> SampleMachine::Begin(double now_s) { return StartRound(now_s); }
@@ -100,6 +136,7 @@ std::vector<SampleOrder> SampleMachine::StartRound(double now_s) {
       seen.input_bytes += static_cast<double>(range.end() - range.begin());
     for (const v1::StepInput& input : orders.back().order.inputs())
       seen.input_bytes += static_cast<double>(input.bytes());
+    seen.files_a_slot = FilesPerSlot(FilesOf(orders.back().order), scale_.slots[w]);
   }
   return orders;
 }
@@ -112,26 +149,30 @@ v1::StepOrder SampleMachine::BuildOrder(std::size_t worker) const {
   if (round_ < kFirstReduceRound) {
     order.set_kind(v1::STEP_KIND_MAP);
     order.set_label(absl::StrCat("map ", worker));
-    const auto& ranges = round_ == kSmallRound ? design_.small : design_.large;
+    const auto& ranges = round_ == kTinyRound    ? design_.tiny
+                         : round_ == kSmallRound ? design_.small
+                                                 : design_.large;
     for (const v1::InputRange& range : ranges[worker]) *order.add_ranges() = range;
-    ends = round_ == kSmallRound ? EvenEnds(kBuckets) : key_ends_;
+    if (round_ == kSmallRound) ends = EvenEnds(kBuckets);
+    if (round_ == kLargeRound) ends = key_ends_;
   } else {
     order.set_kind(v1::STEP_KIND_REDUCE);
-    order.set_layer(static_cast<std::int32_t>(round_ - kLargeRound));
+    order.set_layer(LayerOf(round_));
     const std::string name = absl::StrCat("reduce ", worker);
     order.set_label(order.layer() < 2 ? name : absl::StrCat("layer ", order.layer(), " ", name));
-    const v1::RunInfo& run = rounds_[round_ - 1][worker].run;
+    const std::size_t before = RoundBefore(round_);
+    const v1::RunInfo& run = rounds_[before][worker].run;
     for (const v1::RunSection& section : run.sections()) {
       if (section.bytes() == 0) continue;
       v1::StepInput& input = *order.add_inputs();
-      input.set_producer_step(static_cast<std::int32_t>((round_ - 1) * num_workers_ + worker));
+      input.set_producer_step(static_cast<std::int32_t>(before * num_workers_ + worker));
       input.set_run_id(run.run_id());
       input.set_place(v1::SECTION_PLACE_OWN_RUN);
       input.set_offset(section.offset());
       input.set_bytes(section.bytes());
     }
   }
-  if (round_ + 1 == num_rounds_) {
+  if (round_ + kRoundsALayer >= num_rounds_) {
     order.set_part_path(absl::StrCat("sample-", order.step()));
   } else {
     // Nobody reads these runs but this machine: buckets of keys stand for their consumers.
@@ -153,10 +194,10 @@ absl::StatusOr<std::vector<SampleOrder>> SampleMachine::StepDone(const v1::StepR
     return absl::AbortedError(
         absl::StrCat("step ", result.step(), " of the sample is not under way"));
   }
-  const bool last_round = round_ + 1 == num_rounds_;
-  if (result.has_part() != last_round) {
+  const bool last_layer = round_ + kRoundsALayer >= num_rounds_;
+  if (result.has_part() != last_layer) {
     return absl::InternalError(absl::StrCat("step ", result.step(), " of the sample reported ",
-                                            last_round ? "no part" : "no run"));
+                                            last_layer ? "no part" : "no run"));
   }
   Seen& seen = rounds_[round_][static_cast<std::size_t>(result.step()) % num_workers_];
   seen.done = true;
@@ -215,6 +256,54 @@ double SampleMachine::Sum(std::size_t round, Of of) const {
   return sum;
 }
 
+// What a step of the tiny sample took: the least of all workers, because what else goes on there
+// only adds to it. 0: there was none.
+double SampleMachine::TinySeconds(std::size_t tiny_round) const {
+  std::optional<double> least_s;
+  for (std::size_t w = 0; w < num_workers_; ++w) {
+    if (rounds_[kTinyRound][w].input_bytes <= 0) continue;
+    const double seconds = rounds_[tiny_round][w].seconds;
+    least_s = std::min(least_s.value_or(seconds), seconds);
+  }
+  return least_s.value_or(0);
+}
+
+// Of one file.
+double SampleMachine::MapStart() const {
+  const double start_s = BeyondUsual(TinySeconds(kTinyRound), scale_.map_overhead_s);
+  const double starts =
+      Sum(kSmallRound, [](const Seen& seen, std::size_t) { return seen.files_a_slot; });
+  const double seconds =
+      Sum(kSmallRound, [](const Seen& seen, std::size_t) { return seen.seconds; });
+  if (starts <= 0) return 0;
+  const double overhead_s = static_cast<double>(num_workers_) * scale_.map_overhead_s;
+  return std::clamp(start_s, 0.0, std::max(0.0, kStartPartMax * (seconds - overhead_s) / starts));
+}
+
+std::optional<v1::JobShapeLearned> SampleMachine::ShapeSoFar() const {
+  if (round_ <= kSmallRound) return std::nullopt;
+  const double start_s = MapStart();
+  double seconds = 0;
+  double work = 0;
+  double input = 0;
+  double output = 0;
+  for (std::size_t w = 0; w < num_workers_; ++w) {
+    const Seen& seen = rounds_[kSmallRound][w];
+    seconds += seen.seconds - scale_.map_overhead_s - start_s * seen.files_a_slot;
+    work += seen.input_bytes / scale_.compute_rates[w];
+    input += seen.input_bytes;
+    output += seen.output_bytes;
+  }
+  if (seconds <= 0 || work <= 0) return std::nullopt;
+  v1::JobShapeLearned shape;
+  if (start_s > 0) {
+    shape.set_map_overhead_s(scale_.map_overhead_s + start_s * scale_.files_per_slot);
+  }
+  shape.set_map_seconds_per_byte(seconds / work);
+  shape.set_map_output_ratio(output / input);
+  return shape;
+}
+
 v1::JobShapeLearned SampleMachine::Shape() const {
   v1::JobShapeLearned shape;
   FitMap(shape);
@@ -225,16 +314,18 @@ v1::JobShapeLearned SampleMachine::Shape() const {
 void SampleMachine::FitMap(v1::JobShapeLearned& shape) const {
   const auto input = [](const Seen& seen, std::size_t) { return seen.input_bytes; };
   const auto output = [](const Seen& seen, std::size_t) { return seen.output_bytes; };
-  const auto seconds = [](const Seen& seen, std::size_t) { return seen.seconds; };
   const auto work = [this](const Seen& seen, std::size_t w) {
     return seen.input_bytes / scale_.compute_rates[w];
   };
   const double steps = static_cast<double>(num_workers_);
+  const double overhead_s = steps * scale_.map_overhead_s;
+  const auto seconds = [](const Seen& seen, std::size_t) { return seen.seconds; };
   const double large_s = Sum(kLargeRound, seconds);
   const double large_work = Sum(kLargeRound, work);
-  const double overhead_s = steps * scale_.map_overhead_s;
   const double more_s = large_s - Sum(kSmallRound, seconds);
-  if (large_work > 0 && more_s > kTellingSteps * overhead_s) {
+  if (BeyondUsual(TinySeconds(kTinyRound), scale_.map_overhead_s) > 0) {
+    FitMapWithStart(shape);
+  } else if (large_work > 0 && more_s > kTellingSteps * overhead_s) {
     const auto made = [this](const Seen& seen, std::size_t w) {
       return seen.output_bytes / scale_.compute_rates[w];
     };
@@ -256,9 +347,51 @@ void SampleMachine::FitMap(v1::JobShapeLearned& shape) const {
   shape.set_map_output_at_bytes(static_cast<std::int64_t>(large_in / steps));
 }
 
+// Solves s files + A work = seconds beyond the overheads for all three sizes at once, by least
+// squares: next to a start, one difference of two sizes is as good as noise.
+void SampleMachine::FitMapWithStart(v1::JobShapeLearned& shape) const {
+  double files_files = 0;
+  double files_work = 0;
+  double work_work = 0;
+  double files_seconds = 0;
+  double work_seconds = 0;
+  for (const std::size_t round : {kTinyRound, kSmallRound, kLargeRound}) {
+    const double files =
+        Sum(round, [](const Seen& seen, std::size_t) { return seen.files_a_slot; });
+    const double work = Sum(round, [this](const Seen& seen, std::size_t w) {
+      return seen.input_bytes / scale_.compute_rates[w];
+    });
+    const double seconds = Sum(round, [this](const Seen& seen, std::size_t) {
+      return seen.seconds - scale_.map_overhead_s;
+    });
+    files_files += files * files;
+    files_work += files * work;
+    work_work += work * work;
+    files_seconds += files * seconds;
+    work_seconds += work * seconds;
+  }
+  const double determinant = files_files * work_work - files_work * files_work;
+  if (!(determinant > 0)) return;
+  const double start_s = (files_seconds * work_work - work_seconds * files_work) / determinant;
+  const double of_input = (work_seconds * files_files - files_seconds * files_work) / determinant;
+  const double overhead_s = static_cast<double>(num_workers_) * scale_.map_overhead_s;
+  const double large_work = Sum(kLargeRound, [this](const Seen& seen, std::size_t w) {
+    return seen.input_bytes / scale_.compute_rates[w];
+  });
+  if (start_s > 0) {
+    shape.set_map_overhead_s(scale_.map_overhead_s + start_s * scale_.files_per_slot);
+  }
+  if (of_input * large_work > kTellingSteps * overhead_s) {
+    shape.set_map_seconds_per_byte(of_input);
+    shape.set_map_seconds_per_output_byte(0);
+  }
+}
+
 void SampleMachine::FitLayer(int index, v1::JobShapeLearned& shape) const {
   v1::JobShapeLearned::Layer& layer = *shape.add_layers();
-  const std::size_t round = kFirstReduceRound + static_cast<std::size_t>(index);
+  const std::size_t tiny_round =
+      kFirstReduceRound + kRoundsALayer * static_cast<std::size_t>(index);
+  const std::size_t round = tiny_round + 1;
   const double steps = static_cast<double>(num_workers_);
   const double seconds = Sum(round, [](const Seen& seen, std::size_t) { return seen.seconds; });
   const double input = Sum(round, [](const Seen& seen, std::size_t) { return seen.input_bytes; });
@@ -267,8 +400,20 @@ void SampleMachine::FitLayer(int index, v1::JobShapeLearned& shape) const {
     return seen.input_bytes / scale_.compute_rates[w];
   });
   const double overhead_s = steps * scale_.reduce_overhead_s;
-  if (work > 0 && seconds > kTellingStepsAlone * overhead_s) {
-    layer.set_reduce_seconds_per_byte((seconds - overhead_s) / work);
+  const double tiny_s = TinySeconds(tiny_round);
+  const double tiny_work = Sum(tiny_round, [this](const Seen& seen, std::size_t w) {
+    return seen.input_bytes / scale_.compute_rates[w];
+  });
+  // The tiny sample may have grown on its way.
+  const double of_tiny_s =
+      work > tiny_work ? std::max(0.0, seconds / steps - tiny_s) * tiny_work / (work - tiny_work)
+                       : 0;
+  const double start_s = std::min(BeyondUsual(tiny_s - of_tiny_s, scale_.reduce_overhead_s),
+                                  std::max(0.0, kStartPartMax * (seconds - overhead_s) / steps));
+  if (start_s > 0) layer.set_startup_s(scale_.reduce_overhead_s + start_s);
+  const double beyond_start_s = seconds - steps * start_s;
+  if (work > 0 && beyond_start_s > kTellingStepsAlone * overhead_s) {
+    layer.set_reduce_seconds_per_byte((beyond_start_s - overhead_s) / work);
   }
   if (input > 0) {
     // Each worker reduced its own run only; the real reducers find the keys of all mappers again.
@@ -278,7 +423,7 @@ void SampleMachine::FitLayer(int index, v1::JobShapeLearned& shape) const {
     layer.set_output_ratio(output / input * again);
   }
   CodecTrials trials;
-  for (const Seen& seen : rounds_[round - 1]) trials.Add(index, v1::CODEC_NONE, seen.run);
+  for (const Seen& seen : rounds_[RoundBefore(round)]) trials.Add(index, v1::CODEC_NONE, seen.run);
   trials.Teach(index, layer);
   if (index == 0 && uneven_) WeighKeys(layer);
 }

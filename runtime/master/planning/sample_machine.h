@@ -4,6 +4,7 @@
 // Upstream: SampleRun feeds results and time. Downstream: SampleRun sends the orders.
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,14 @@ struct SampleScale {
   /// What a step takes whatever its size, until something better is known.
   double map_overhead_s = 0;
   double reduce_overhead_s = 0;
+  /// Slots of each worker.
+  std::vector<int> slots;
+  /// Files that a slot opens in a map step of the job, about.
+  double files_per_slot = 1;
 };
+
+/// Files that each of `slots` opens, about, when `files` are cut into so many equal pieces.
+inline double FilesPerSlot(double files, double slots) { return (files + slots - 1) / slots; }
 
 struct SampleOrder {
   std::size_t worker = 0;
@@ -30,20 +38,24 @@ struct SampleOrder {
 };
 
 /// Runs rounds, each on all workers at once, so that what they share (cores, disks) is in the
-/// times: map the small sample, map the large one, then reduce the large one's runs, each worker
-/// its own, layer by layer. Nothing moves between workers.
+/// times: map the tiny sample, the small and the large one, then reduce the runs of the tiny and of
+/// the large one, each worker its own, layer by layer. Nothing moves between workers.
 ///
-/// Model: a map of x bytes takes o + A x / rate and makes c x^beta bytes (block headers aside);
-/// beta
-///   and A from the difference of the two samples.
-///   A reduce takes s + a y / rate. Keys: the small sample counts in kBuckets even buckets; unless
-///   they are as even as chance makes them, the large one counts in buckets that divide where the
-///   weight is. A number that the sample is too small to tell is left out.
+/// Model: a map of x bytes in f files a slot takes o + f s + A x / rate and makes c x^beta bytes
+///   (block headers aside); beta and A from the difference of the small and the large sample.
+///   A reduce takes s + a y / rate. Jobs start things anew for each file or step, s: processes, for
+///   example. Where the tiny sample took at least kStartTells times as long as steps of this size
+///   usually do, s and A of the maps are fitted to all three sizes, and s of a reduce is what its
+///   tiny one took.
+///   Keys: the small sample counts in kBuckets even buckets; unless they are as even as chance
+///   makes them, the large one counts in buckets that divide where the weight is. A number that the
+///   sample is too small to tell is left out.
 /// Thread-safety: none. Time: passed in, seconds.
 /// Checked by: tests/unit/master/sample_test.cc, tests/sim.
 class SampleMachine {
  public:
   static constexpr int kBuckets = 256;
+  static constexpr double kStartTells = 3;
 
   SampleMachine(SampleDesign design, SampleScale scale);
 
@@ -57,12 +69,15 @@ class SampleMachine {
 
   /// What the job looks like. Requires: finished().
   v1::JobShapeLearned Shape() const;
+  /// What can be told of it already: how fast the small sample was mapped, if it was.
+  std::optional<v1::JobShapeLearned> ShapeSoFar() const;
 
  private:
   struct Seen {
     double began_s = 0;
     double seconds = 0;
     double input_bytes = 0;   // as the plan counts them
+    double files_a_slot = 0;  // of map steps
     double output_bytes = 0;  // without block headers
     v1::RunInfo run;
     bool done = false;
@@ -72,7 +87,10 @@ class SampleMachine {
   std::vector<SampleOrder> StartRound(double now_s);
   v1::StepOrder BuildOrder(std::size_t worker) const;
   void ChooseBuckets();
+  double TinySeconds(std::size_t tiny_round) const;
+  double MapStart() const;
   void FitMap(v1::JobShapeLearned& shape) const;
+  void FitMapWithStart(v1::JobShapeLearned& shape) const;
   void FitLayer(int layer, v1::JobShapeLearned& shape) const;
   void WeighKeys(v1::JobShapeLearned::Layer& layer) const;
   /// Sum over a round of what `of` says of a worker's step.

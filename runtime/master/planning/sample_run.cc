@@ -1,6 +1,7 @@
 #include "runtime/master/planning/sample_run.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -48,6 +49,9 @@ void SampleRun::Start(const v1::JobSpec& spec, SampleMachine machine, absl::Dura
   began_ = loop_.Now();
   loop_.RunAt(loop_.Now() + budget, callbacks_.Guard([this, budget] {
     if (ended_) return;
+    if (const std::optional<v1::JobShapeLearned> so_far = machine_->ShapeSoFar()) {
+      return End(*so_far);
+    }
     End(absl::DeadlineExceededError(
         absl::StrCat("the sample took longer than ", absl::FormatDuration(budget))));
   }));

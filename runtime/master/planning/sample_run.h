@@ -26,9 +26,10 @@ std::string JobOfSample(const std::string& sample_id);
 
 /// One sample.
 ///
-/// Failure semantics: whatever goes wrong (a worker lost, user code that fails, the budget over)
-///   ends the sample, never the job: the job is then planned without, and meets a bad record itself
-///   if it is one. The workers are released in any case.
+/// Failure semantics: whatever goes wrong (a worker lost, user code that fails) ends the sample,
+///   never the job: the job is then planned without, and meets a bad record itself if it is one.
+///   When the budget is over, what the machine can tell so far is the answer, if it is anything.
+///   The workers are released in any case.
 /// Thread-safety: on the loop only. Bounds: `budget` from Start to the answer.
 /// Checked by: tests/unit/master/sample_test.cc, tests/sim.
 class SampleRun {

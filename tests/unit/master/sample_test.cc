@@ -48,6 +48,24 @@ TEST(SampleDesignTest, TakesAHundredthFromPlacesAllOverTheInput) {
   EXPECT_GE(places["/b"], 6);
 }
 
+TEST(SampleDesignTest, BeginsWithARecordOrTwoOfEachWorkersSmallPart) {
+  const auto design =
+      DesignSample(Files({{"/a", 500'000'000}, {"/b.gz", 3'000'000}, {"/c", 497'000'000}}), 3, {});
+  ASSERT_TRUE(design.has_value());
+  ASSERT_EQ(design->tiny.size(), 3u);
+  for (std::size_t w = 0; w < 3; ++w) {
+    ASSERT_EQ(design->tiny[w].size(), 1u);
+    const v1::InputRange& tiny = design->tiny[w].front();
+    const v1::InputRange& small = design->small[w].front();
+    EXPECT_EQ(tiny.path(), small.path());
+    EXPECT_EQ(tiny.begin(), small.begin());
+    EXPECT_EQ(tiny.end(), small.begin() + kTinyBytes);
+  }
+  const auto zipped = DesignSample(Files(std::vector<InputFile>(10'000, {"/a.gz", 20'000})), 2, {});
+  ASSERT_TRUE(zipped.has_value());
+  for (const auto& of_worker : zipped->tiny) EXPECT_TRUE(of_worker.empty()) << "it cannot be cut";
+}
+
 TEST(SampleDesignTest, TakesMoreOfSmallInputsSoThatRatesCanBeTold) {
   const auto bytes = [](std::int64_t input, std::size_t workers) {
     SamplePolicy policy;
@@ -103,7 +121,8 @@ TEST(SampleIdTest, NamesItsJob) {
   EXPECT_EQ(JobOfSample("j-1"), "");
 }
 
-/// Workers that take o + A x and make c x^beta bytes, spread over the keys by `weight`.
+/// Workers that take o + A x and make c x^beta bytes, at most two a byte, spread over the keys by
+/// `weight`.
 struct Model {
   double overhead_s = 1e-3;
   double map_seconds_per_byte = 2e-8;
@@ -111,11 +130,15 @@ struct Model {
   double growth = 0.5;
   double reduce_seconds_per_byte = 1e-6;
   bool all_in_one_bucket = false;
+  /// For each file that a map step opens, and each reduce step.
+  double start_s = 0;
 };
 
-v1::JobShapeLearned Conclude(const Model& model, int num_layers) {
-  const auto design = DesignSample(Files({{"/a", 1'000'000'000}}), 2, {});
-  SampleMachine machine(*design, {num_layers, {1, 1}, 1e-3, 1e-3});
+v1::JobShapeLearned Conclude(const Model& model, int num_layers,
+                             std::vector<InputFile> files = {{"/a", 1'000'000'000}},
+                             double files_per_slot = 1) {
+  const auto design = DesignSample(Files(std::move(files)), 2, {});
+  SampleMachine machine(*design, {num_layers, {1, 1}, 1e-3, 1e-3, {1, 1}, files_per_slot});
   double now_s = 5;
   std::vector<SampleOrder> orders = machine.Begin(now_s);
   while (!machine.finished()) {
@@ -124,15 +147,20 @@ v1::JobShapeLearned Conclude(const Model& model, int num_layers) {
     double took_s = 0;
     for (const SampleOrder& order : orders) {
       double bytes = 0;
-      for (const v1::InputRange& range : order.order.ranges())
+      std::set<std::string> opened;
+      for (const v1::InputRange& range : order.order.ranges()) {
         bytes += static_cast<double>(range.end() - range.begin());
+        opened.insert(range.path());
+      }
       for (const v1::StepInput& input : order.order.inputs())
         bytes += static_cast<double>(input.bytes());
       const bool map = order.order.kind() == v1::STEP_KIND_MAP;
-      const double output = map ? 1000 * std::pow(bytes, model.growth) : bytes / 2;
+      const double output =
+          map ? std::min(2 * bytes, 1000 * std::pow(bytes, model.growth)) : bytes / 2;
       took_s = model.overhead_s +
                bytes * (map ? model.map_seconds_per_byte : model.reduce_seconds_per_byte) +
-               (map ? output * model.map_seconds_per_output_byte : 0);
+               (map ? output * model.map_seconds_per_output_byte : 0) +
+               model.start_s * (map ? static_cast<double>(opened.size()) : 1);
       v1::StepResult result;
       result.set_step(order.order.step());
       if (order.order.consumers().empty()) {
@@ -195,6 +223,40 @@ TEST(SampleMachineTest, TellsWhatOutputCostsBesideInput) {
   const v1::JobShapeLearned shape = Conclude(model, 1);
   EXPECT_NEAR(shape.map_seconds_per_byte(), 2e-8, 3e-10);
   EXPECT_NEAR(shape.map_seconds_per_output_byte(), 5e-8, 1e-9);
+}
+
+// As scripts do: each has a process to start.
+TEST(SampleMachineTest, TellsWhatAStepStartsFromItsRate) {
+  Model model;
+  model.growth = 1;
+  model.map_seconds_per_byte = 1e-7;
+  model.start_s = 0.3;
+  const v1::JobShapeLearned shape = Conclude(model, 1);
+  EXPECT_NEAR(shape.map_overhead_s(), 0.301, 1e-3);
+  EXPECT_NEAR(shape.map_seconds_per_byte(), 1e-7, 1e-9);
+  ASSERT_TRUE(shape.layers(0).has_startup_s());
+  EXPECT_NEAR(shape.layers(0).startup_s(), 0.301, 5e-3);
+  EXPECT_NEAR(shape.layers(0).reduce_seconds_per_byte(), 1e-6, 1e-8);
+}
+
+TEST(SampleMachineTest, CountsTheStartOfEachFile) {
+  Model model;
+  model.growth = 1;
+  model.map_seconds_per_byte = 1e-7;
+  model.start_s = 0.1;
+  std::vector<InputFile> files;
+  for (int i = 0; i < 100; ++i) files.push_back({"/" + std::to_string(i), 10'000'000});
+  const v1::JobShapeLearned shape = Conclude(model, 1, files, FilesPerSlot(100, 2));
+  EXPECT_NEAR(shape.map_overhead_s(), 0.1 * 50.5, 0.1);
+  EXPECT_NEAR(shape.map_seconds_per_byte(), 1e-7, 2e-9);
+}
+
+TEST(SampleMachineTest, SaysNothingOfStartsThatAreAsUsual) {
+  Model model;
+  model.overhead_s = 2e-3;
+  const v1::JobShapeLearned shape = Conclude(model, 1);
+  EXPECT_FALSE(shape.has_map_overhead_s());
+  EXPECT_FALSE(shape.layers(0).has_startup_s());
 }
 
 TEST(SampleMachineTest, LeavesOutWhatIsTooShortToTell) {
