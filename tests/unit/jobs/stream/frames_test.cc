@@ -16,7 +16,7 @@
 #include "jobs/stream/frames/column.h"
 #include "jobs/stream/frames/frame.h"
 #include "jobs/stream/frames/item.h"
-#include "tests/unit/jobs/in_process_job.h"
+#include "jobs/testing/in_process_job.h"
 
 namespace weir::stream {
 namespace {
