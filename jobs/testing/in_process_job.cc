@@ -86,8 +86,8 @@ class InProcessJob {
     std::vector<MemoryRun> combined(1);
     absl::Status status = RunStep(cut_.num_slots, log_, [&](RecordingContext& context) {
       CombineOrder order{layer, SectionsOf(runs_, 0), KeyEndsOf(layer)};
-      return CheckRecords(program_.Combine(std::move(order), combined[0], context),
-                          combined[0].records());
+      const auto totals = program_.Combine(std::move(order), combined[0], context);
+      return CheckRecords(totals, combined[0].records());
     });
     runs_ = std::move(combined);
     return status;

@@ -1,5 +1,6 @@
 #include "jobs/testing/in_process_loop.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -11,8 +12,10 @@ class InProcessLoop {
   InProcessLoop(const LoopInfo& loop, const JobCut& cut, JobLog& log)
       : loop_(loop), cut_(cut), log_(log) {
     const bool by_ranges = loop.element_wise && loop.splits && loop.first_splits;
-    // As shares of the places, which a step turns into whole places.
-    updater_end_ = by_ranges ? cut.consumer_key_end : std::vector<double>{1.0};
+    // As shares of the places, which a step turns into whole places; nobody is left without one.
+    const auto most = std::max<std::int64_t>(1, loop.element_places);
+    const auto wanted = static_cast<std::int64_t>(cut.consumer_key_end.size());
+    updater_end_ = EvenKeyEnds(by_ranges ? static_cast<int>(std::min(most, wanted)) : 1);
   }
 
   absl::Status MakePrograms(

@@ -25,8 +25,8 @@ struct LoopEnd {
 ///
 /// Each mapper sends its element to those who update, each of whom sends what it made to all
 /// mappers: one, or, where the loop is element-wise and its first element splits, one for each
-/// consumer of `cut`, with a range of places. `make` makes the program of one mapper.
-/// Errors: those of the steps; kInternal where steps count other than they write.
+/// consumer of `cut` (at most one a place), with an equal range of places. `make` makes the program
+/// of one mapper. Errors: those of the steps; kInternal where steps count other than they write.
 absl::StatusOr<LoopEnd> RunLoopInProcess(
     const LoopInfo& loop, const std::function<absl::StatusOr<std::unique_ptr<JobProgram>>()>& make,
     const JobCut& cut, JobLog& log);
