@@ -561,6 +561,21 @@ if __name__ == "__main__":
         self.assertEqual(result.out.strip(), b'"interrupted"', result.err)
         self.assert_nothing_left(self.path("out"))
 
+    def test_a_job_here_ends_with_its_process(self):
+        self.write("input.txt", "x\n")
+        got = self.python("""
+            import json, time, weir
+            def mapper(line):
+                time.sleep(600)
+            if __name__ == "__main__":
+                job = weir.submit(weir.job(mapper), "input.txt", "out", no_sample=True)
+                while job.state != "running":
+                    time.sleep(0.05)
+                print(json.dumps(job.done()))
+            """)
+        self.assertIs(got, False)
+        self.assert_nothing_left(self.path("out"))
+
     def test_two_at_once_and_one_in_the_background(self):
         path, counts = self.words()
         got = self.python(WORDCOUNT + """

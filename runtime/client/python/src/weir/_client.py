@@ -277,6 +277,17 @@ class Job:
         return _progress.html(self._status)
 
 
+def _end_process(process, call):
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(_CANCEL_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    call.remove()
+
+
 class _LocalJob(Job):
     """A process of ours: `weir run`, here or as the client of a cluster."""
 
@@ -291,6 +302,9 @@ class _LocalJob(Job):
         except BaseException:
             call.remove()
             raise
+        # A job that nobody waited for ends with this process. While it runs the thread below holds it.
+        self._remove.detach()
+        self._remove = weakref.finalize(self, _end_process, self._process, call)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
