@@ -187,9 +187,9 @@ TEST_F(ArtifactSupplyTest, OneThatTheMasterLostIsNamed) {
   StartRegistered("good");
   const v1::Artifact file = Keep("libjob.so", "sound");
   master_.artifacts.clear();
-  const absl::Status prepared = PrepareWith({file});
-  EXPECT_TRUE(absl::IsNotFound(prepared)) << prepared;
-  EXPECT_NE(prepared.message().find("no such artifact"), std::string::npos) << prepared;
+  const v1::JobError error = JobErrorFromStatus(PrepareWith({file}));
+  EXPECT_EQ(error.code(), job_error::kArtifactMissing);
+  EXPECT_EQ(error.worker(), "w1");
   ASSERT_TRUE(Release().ok());
 }
 

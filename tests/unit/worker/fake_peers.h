@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/rpc/serve.h"
 #include "runtime/transfer/data_server.h"
@@ -57,7 +58,12 @@ struct FakeMaster {
       return call.reply(absl::UnavailableError("no master"));
     }
     const auto found = artifacts.find(call.request.sha256());
-    if (found == artifacts.end()) return call.reply(absl::NotFoundError("no such artifact"));
+    if (found == artifacts.end()) {
+      // As the master says it.
+      return call.reply(StatusFromJobError(
+          absl::StatusCode::kNotFound,
+          MakeJobError(job_error::kArtifactMissing, "the master does not hold it")));
+    }
     artifact_offsets.push_back(call.request.offset());
     v1::FetchArtifactResponse response;
     response.set_data(found->second.substr(static_cast<std::size_t>(call.request.offset()),
