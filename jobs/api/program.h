@@ -112,6 +112,9 @@ class StepContext {
   virtual void EndRead() {}
   /// Adds to a named counter. Thread-safe; call per step or block, not per record.
   virtual void AddCounter(std::string_view name, std::int64_t value) = 0;
+  /// Says in a line what the step does just now, for whoever watches the job; the last one counts.
+  /// Thread-safe; call when it changes, not per record.
+  virtual void SetStatus(std::string_view) {}
   /// Asks whether a rejected record may be left out, and counts it then; false when the step may
   /// leave out no more, and ends. Thread-safe.
   virtual bool SkipBad(const BadRecord& record) = 0;

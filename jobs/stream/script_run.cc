@@ -150,6 +150,7 @@ absl::Status ScriptRun::HearErrorLine(std::string_view line) {
                  absl::StrCat("counted under more than ", kCountersMax, " names"),
                  "count under fewer names; what differs from record to record is output");
   }
+  if (read.kind == ReporterLine::Kind::kStatus) context_.SetStatus(read.text);
   const std::string said = absl::StrCat(absl::string_view(line.data(), line.size()), "\n");
   SayOnStderr(said);
   last_words_.append(said);

@@ -72,6 +72,11 @@ void RecordingContext::AddCounter(std::string_view name, std::int64_t value) {
   counters[std::string(name)] += value;
 }
 
+void RecordingContext::SetStatus(std::string_view text) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  statuses.emplace_back(text);
+}
+
 bool RecordingContext::SkipBad(const BadRecord& record) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (skipped.size() == skip_bad) return false;

@@ -82,6 +82,7 @@ class RecordingContext : public StepContext {
   SlotPool& slots() override { return slots_; }
   void AddProgress(std::int64_t input_bytes) override { progress_bytes += input_bytes; }
   void AddCounter(std::string_view name, std::int64_t value) override;
+  void SetStatus(std::string_view text) override;
   bool SkipBad(const BadRecord& record) override;
   bool checks_operation() const override { return check_operation; }
   bool cancelled() const override { return cancel; }
@@ -90,6 +91,7 @@ class RecordingContext : public StepContext {
   std::atomic<std::int64_t> progress_bytes = 0;
   std::atomic<bool> cancel = false;
   std::map<std::string, std::int64_t, std::less<>> counters;
+  std::vector<std::string> statuses;
   bool check_operation = true;
   std::size_t skip_bad = 0;
   std::vector<BadRecord> skipped;

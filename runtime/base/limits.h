@@ -55,6 +55,8 @@ inline constexpr std::int64_t kReducersMax = 10'000;
 inline constexpr std::int64_t kRecordBytesMax = 64 << 20;
 /// The user's last stderr lines that an error carries.
 inline constexpr std::int64_t kStderrTailBytes = 4096;
+/// What the code of a step says of what it does, in a line.
+inline constexpr std::size_t kStatusBytesMax = 200;
 /// Output of user code kept per task process, and sent back when the job is released.
 inline constexpr std::int64_t kTaskOutputTailBytes = 64 << 10;
 /// Frame between daemon and task.

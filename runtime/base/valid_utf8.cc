@@ -1,10 +1,13 @@
 #include "runtime/base/valid_utf8.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 namespace weir {
 namespace {
+
+constexpr std::size_t kCharacterBytesMax = 4;
 
 // Length of the character that `text` begins with; 0 when it begins with none.
 std::size_t CharacterBytes(std::string_view text) {
@@ -51,6 +54,20 @@ std::string ValidUtf8(std::string_view text) {
     }
   }
   return valid;
+}
+
+std::string OneLine(std::string_view text, std::size_t bytes_max) {
+  // What is cut off may begin in the middle of a character, and end in one.
+  std::string line = ValidUtf8(text.substr(0, bytes_max + kCharacterBytesMax));
+  std::size_t end = std::min(line.size(), bytes_max);
+  while (end < line.size() && end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) {
+    --end;
+  }
+  line.resize(end);
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  return line;
 }
 
 }  // namespace weir

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -11,5 +12,9 @@ namespace weir {
 /// text that was cut must pass here before it goes into a message.
 /// Checked by: tests/unit/base/valid_utf8_test.cc.
 std::string ValidUtf8(std::string_view text);
+
+/// The same, with a blank in place of each control character, and without the characters that lie
+/// beyond `bytes_max`: fit for a line that people read.
+std::string OneLine(std::string_view text, std::size_t bytes_max);
 
 }  // namespace weir

@@ -104,12 +104,18 @@ std::string ProgressLine(const v1::JobStatus& status, int columns) {
       absl::StrAppend(&text, "  ", FormatSeconds(progress.remaining_s()), " left");
     }
   }
+  if (status.state() == v1::JOB_STATE_RUNNING && !progress.status().empty()) {
+    absl::StrAppend(&text, "  ", progress.status());
+  }
   constexpr int kBarCellsMax = 30, kBarCellsMin = 5;
   const int room = columns - static_cast<int>(text.size()) - 3;
   std::string line =
       room >= kBarCellsMin ? Bar(fraction, std::min(room, kBarCellsMax)) + text : text.substr(1);
   if (line.size() > static_cast<std::size_t>(std::max(columns, 0))) {
-    line.resize(static_cast<std::size_t>(std::max(columns, 0)));
+    auto end = static_cast<std::size_t>(std::max(columns, 0));
+    // Not in the middle of a character.
+    while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;
+    line.resize(end);
   }
   return line;
 }

@@ -47,6 +47,7 @@ Json ProgressToJson(const v1::JobProgress& progress) {
   }
   if (!progress.measure_name().empty() && std::isfinite(progress.measure()))
     json[progress.measure_name()] = progress.measure();
+  if (!progress.status().empty()) json["status"] = progress.status();
   return json;
 }
 

@@ -383,7 +383,9 @@ absl::Status Heartbeat::Check(const Request& request) {
     status = FirstError(
         CheckText("progress.job_id", progress.job_id(), kNameBytesMax),
         CheckRange("progress.step", progress.step(), 0, INT32_MAX),
-        CheckRange("progress.input_bytes_done", progress.input_bytes_done(), 0, INT64_MAX));
+        CheckRange("progress.input_bytes_done", progress.input_bytes_done(), 0, INT64_MAX),
+        progress.status().empty() ? absl::OkStatus()
+                                  : CheckOneLine("progress.status", progress.status()));
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

@@ -13,6 +13,8 @@
 
 #include "absl/container/btree_map.h"
 #include "jobs/api/program.h"
+#include "runtime/base/limits.h"
+#include "runtime/base/valid_utf8.h"
 
 namespace weir::task {
 
@@ -51,6 +53,15 @@ class StepActivity {
     return counters_;
   }
 
+  void SetStatus(std::string_view status) {
+    const std::lock_guard lock(mutex_);
+    status_ = OneLine(status, limits::kStatusBytesMax);
+  }
+  std::string status() const {
+    const std::lock_guard lock(mutex_);
+    return status_;
+  }
+
   /// Counts a record that is left out; false when there were enough.
   bool SkipBad(const BadRecord& record) {
     const std::lock_guard lock(mutex_);
@@ -82,6 +93,7 @@ class StepActivity {
   std::atomic<bool> cancelled_ = false;
   mutable std::mutex mutex_;
   absl::btree_map<std::string, std::int64_t> counters_;  // guarded by mutex_
+  std::string status_;                                   // guarded by mutex_
   std::int64_t num_skipped_ = 0;                         // guarded by mutex_
   std::vector<BadRecord> skipped_;                       // guarded by mutex_
 };
@@ -119,6 +131,7 @@ class ActivityContext : public StepContext {
   void AddCounter(std::string_view name, std::int64_t value) override {
     activity_.AddCounter(name, value);
   }
+  void SetStatus(std::string_view status) override { activity_.SetStatus(status); }
   bool SkipBad(const BadRecord& record) override { return activity_.SkipBad(record); }
   bool checks_operation() const override { return activity_.checks_operation(); }
   bool cancelled() const override { return activity_.cancelled(); }

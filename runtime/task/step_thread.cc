@@ -132,6 +132,7 @@ std::optional<v1::TaskEvent::Progress> StepThread::progress() const {
   progress.set_input_bytes_done(state_->activity->input_bytes());
   progress.set_output_bytes_done(state_->activity->output_bytes());
   progress.set_io_under_way(state_->activity->io_under_way());
+  progress.set_status(state_->activity->status());
   return progress;
 }
 

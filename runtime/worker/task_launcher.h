@@ -34,6 +34,7 @@ class JobTask {
   struct Progress {
     int step = 0;
     std::int64_t input_bytes_done = 0;
+    std::string status = {};  // one line of the job's code; empty: none
   };
 
   virtual ~JobTask() = default;

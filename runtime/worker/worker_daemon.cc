@@ -166,6 +166,7 @@ void WorkerDaemon::SendHeartbeat() {
     entry.set_job_id(id);
     entry.set_step(progress->step);
     entry.set_input_bytes_done(progress->input_bytes_done);
+    entry.set_status(progress->status);
   }
   auto answered = [this,
                    left = !leaving_.empty()](const absl::StatusOr<v1::HeartbeatResponse>& answer) {

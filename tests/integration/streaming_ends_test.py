@@ -1,5 +1,5 @@
 """How streaming jobs end: what goes wrong is named with worker, file, place and last words, and nothing is left running,
-whoever ends them. As `weir streaming` and as `weir run stream`."""
+whoever ends them; what scripts say of themselves is seen. As `weir streaming` and as `weir run stream`."""
 import json
 import os
 import signal
@@ -88,6 +88,45 @@ class StreamingEnds(WeirTest):
         self.assert_ok(self.run_job("stream", source, "-o", out, "--set", "mapper=cat", "--set", "reducer=cat", "--workers",
                                     "2"))
         self.assertEqual(read_parts(out), [b"k\t" + data, b"k\t\xff\0\xfe"])
+
+    # What scripts say of themselves.
+
+    def test_status_and_counters_are_seen_while_the_job_runs_and_at_its_end(self):
+        source = self.write("in", "x\n" * 10)
+        gate = self.path("gate")
+        mapper = self.script("map.py", f"""
+import os, sys, time
+sys.stderr.write("reporter:counter:Pages,read,7\\n")
+sys.stderr.write("reporter:status:first\\nreporter:status:half\\tway \\xff\\n")
+sys.stderr.flush()
+while not os.path.exists({gate!r}):
+    time.sleep(0.05)
+""")
+        reducer = self.script("reduce.py", f"""
+import os, time
+while not os.path.exists({gate!r} + "2"):
+    time.sleep(0.05)
+""")
+        cluster = Cluster(self, workers=1)
+        process = self.start("streaming", "-input", source, "-output", self.path("out"), "-mapper", mapper, "-reducer", reducer,
+                             "--master", cluster.address, "--no-sample")
+
+        def job():
+            rows = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"]
+            return json.loads(self.weir("status", rows[0]["job_id"], "--json", "--master", cluster.address).out) if rows else {}
+        said = "map 0: half way \N{LATIN SMALL LETTER Y WITH DIAERESIS}"
+        wait_for(lambda: job().get("progress", {}).get("status") == said, 20, lambda: f"status seen: {job()}")
+        rows = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"]
+        self.assertIn(said.encode(), self.weir("status", rows[0]["job_id"], "--master", cluster.address).out)
+        self.write("gate", "")
+        wait_for(lambda: job().get("counters") == {"Pages,read": 7}, 20, lambda: f"counter of a step that is done: {job()}")
+        self.assertNotIn("status", job()["progress"])
+        self.write("gate2", "")
+        self.assert_ok(self.finish(process))
+        native = self.run_job("stream", source, "-o", self.path("native"), "--set", f"mapper={mapper}", "--workers", "1")
+        self.assert_ok(native)
+        self.assertIn("counter Pages,read = 7\n", native.err)
+        cluster.stop()
 
     # Whoever ends a job, nothing of it goes on.
 

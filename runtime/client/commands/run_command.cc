@@ -215,7 +215,15 @@ RunEnd FollowToTheEnd(const std::string& job_id, const ResultOptions& options, S
 
 }  // namespace
 
-int Run(const RunOptions& options, CommandHost& host) { return RunToTheEnd(options, host).code; }
+int Run(const RunOptions& options, CommandHost& host) {
+  const RunEnd end = RunToTheEnd(options, host);
+  if (!options.quiet) {
+    for (const v1::Counter& counter : end.status.counters()) {
+      host.err << "counter " << counter.name() << " = " << FormatCount(counter.value()) << '\n';
+    }
+  }
+  return end.code;
+}
 
 RunEnd RunToTheEnd(const RunOptions& options, CommandHost& host,
                    std::function<void(const v1::JobStatus&)> on_status) {

@@ -46,6 +46,7 @@ ConductorRun::ConductorRun(env::EventLoop& loop, env::Random& random, const Plan
       conductor_(planned.plan, planned.prediction, DomainsOf(workers)),
       grant_delay_(workers.size()),
       step_bytes_done_(planned.plan.steps.size(), 0),
+      step_status_(planned.plan.steps.size()),
       skipped_(skip_bad) {}
 
 void ConductorRun::Begin() {
@@ -292,6 +293,9 @@ void ConductorRun::TakeProgress(WorkerId worker, const v1::StepProgress& progres
   }
   std::int64_t& done = step_bytes_done_[At(step)];
   done = std::max(done, progress.input_bytes_done());
+  if (progress.status().empty() || progress.status() == step_status_[At(step)]) return;
+  step_status_[At(step)] = progress.status();
+  said_last_ = step;
 }
 
 v1::JobProgress ConductorRun::Progress() const {
@@ -301,6 +305,11 @@ v1::JobProgress ConductorRun::Progress() const {
   progress.set_iteration(loop_report_.iteration());
   progress.set_measure(loop_report_.measure());
   progress.set_measure_name(loop_report_.measure_name());
+  if (!step_status_.empty() && !step_status_[At(said_last_)].empty() &&
+      conductor_.step_under_way(said_last_)) {
+    progress.set_status(
+        absl::StrCat(orders_.StepName(said_last_), ": ", step_status_[At(said_last_)]));
+  }
   return progress;
 }
 

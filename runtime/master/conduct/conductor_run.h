@@ -98,6 +98,8 @@ class ConductorRun {
   env::EventLoop::TimerId wakeup_ = 0;
   bool wakeup_set_ = false;
   std::vector<std::int64_t> step_bytes_done_;
+  std::vector<std::string> step_status_;  // as last heard
+  planner::StepIndex said_last_ = 0;      // whose changed last
   std::vector<CommittedPart> parts_;
   absl::btree_map<planner::StepIndex, planner::Bytes> part_bytes_;
   absl::btree_map<std::string, std::int64_t> counters_;

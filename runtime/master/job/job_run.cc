@@ -244,7 +244,7 @@ void JobRun::Finish() {
     Learn();
   } else {
     *status_.mutable_error() = machine_.error();
-    if (plan_run_) *status_.mutable_progress() = plan_run_->Progress();
+    if (plan_run_) TakeProgress();
   }
   v1::JournalRecord record = Record();
   v1::JournalRecord::JobEnded& ended = *record.mutable_job_ended();

@@ -100,6 +100,7 @@ class JobRun {
 
   v1::JournalRecord Record() const;
   void FailFrom(const absl::Status& status);
+  void TakeProgress();
   void PublishProgress();
   void StartProgressTimer();
   void StartDeadlineTimer();

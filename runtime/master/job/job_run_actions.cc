@@ -167,12 +167,7 @@ void JobRun::Conduct() {
   };
   listener.finished = [this] {
     status_.set_actual_makespan_s(plan_run_->Actual().makespan_s);
-    *status_.mutable_progress() = plan_run_->Progress();
-    for (const auto& [name, value] : plan_run_->counters()) {
-      v1::Counter& counter = *status_.add_counters();
-      counter.set_name(name);
-      counter.set_value(value);
-    }
+    TakeProgress();
     for (const v1::SkippedRecord& record : plan_run_->skipped()) *status_.add_skipped() = record;
     Apply(machine_.Ran());
   };
@@ -197,8 +192,18 @@ void JobRun::StartProgressTimer() {
   }));
 }
 
-void JobRun::PublishProgress() {
+void JobRun::TakeProgress() {
   *status_.mutable_progress() = plan_run_->Progress();
+  status_.clear_counters();
+  for (const auto& [name, value] : plan_run_->counters()) {
+    v1::Counter& counter = *status_.add_counters();
+    counter.set_name(name);
+    counter.set_value(value);
+  }
+}
+
+void JobRun::PublishProgress() {
+  TakeProgress();
   status_.set_sequence(context_.publish(status_));
 }
 

@@ -102,7 +102,7 @@ absl::Status TaskSupervisor::Run(v1::TaskCommand::Run run) {
     return absl::FailedPreconditionError("task process is not ready for a step");
   }
   order_ = run.order();
-  progress_ = Progress{order_.step(), 0};
+  progress_ = Progress{order_.step(), 0, ""};
   output_bytes_done_ = 0;
   v1::TaskCommand command;
   *command.mutable_run() = std::move(run);
@@ -173,6 +173,8 @@ void TaskSupervisor::OnProgress(const v1::TaskEvent::Progress& progress) {
   // A last progress may cross the order to run the next step.
   if (state_ != State::kRunning || progress.step() != progress_.step) return;
   progress_.input_bytes_done = progress.input_bytes_done();
+  // The task runs user code, which may send what it likes.
+  progress_.status = OneLine(progress.status(), limits::kStatusBytesMax);
   output_bytes_done_ = progress.output_bytes_done();
   io_said_ = io_said_ || progress.io_under_way();
 }

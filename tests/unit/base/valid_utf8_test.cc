@@ -27,6 +27,21 @@ TEST(ValidUtf8Test, ReplacesWhatIsNoCharacter) {
   EXPECT_EQ(ValidUtf8("beyond \xf4\x90\x80\x80"), "beyond ????");
 }
 
+TEST(OneLineTest, HasNoControlCharactersAndEndsWithAWholeOne) {
+  EXPECT_EQ(OneLine("a\nb\tc\x1b[2Jd\x7f", 100), "a b c [2Jd ");
+  EXPECT_EQ(OneLine("Z\xc3\xbcrich", 2), "Z");
+  EXPECT_EQ(OneLine("Z\xc3\xbcrich", 3), "Z\xc3\xbc");
+  EXPECT_EQ(OneLine("\xf0\x9f\x8c\x8a", 3), "");
+  EXPECT_EQ(OneLine("cut \xe2\x82", 100), "cut ??");
+}
+
+RC_GTEST_PROP(OneLineProperty, IsNoLongerThanItMayBeAndUtf8, (const std::string& text)) {
+  const auto bytes_max = *rc::gen::inRange<std::size_t>(0, 20);
+  const std::string line = OneLine(text, bytes_max);
+  RC_ASSERT(line.size() <= bytes_max);
+  RC_ASSERT(line == ValidUtf8(line));
+}
+
 RC_GTEST_PROP(ValidUtf8Property, MessagesWithAnyTextSurviveTheWire, (const std::string& text)) {
   const v1::JobError error = MakeJobError(job_error::kUserError, text, text);
   v1::JobError parsed;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "runtime/base/valid_utf8.h"
+
 namespace weir::client {
 namespace {
 
@@ -27,8 +29,26 @@ TEST(ProgressLine, ShowsBarRateAndTimeLeft) {
             "left");
 }
 
+TEST(ProgressLine, EndsWithWhatAStepSays) {
+  v1::JobStatus status = Running(512'000'000, 1'024'000'000, 4, 4);
+  status.mutable_progress()->set_status("map 3: page 7 of 9");
+  EXPECT_TRUE(ProgressLine(status, 150).ends_with("4.0 s left  map 3: page 7 of 9"));
+  status.set_state(v1::JOB_STATE_SUCCEEDED);
+  EXPECT_EQ(ProgressLine(status, 150).find("page"), std::string::npos);
+}
+
+TEST(ProgressLine, IsCutBetweenCharacters) {
+  v1::JobStatus status = Running(1, 3, 1, 2);
+  status.mutable_progress()->set_status("\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc\xc3\xbc");
+  for (int columns = 0; columns < 80; ++columns) {
+    const std::string line = ProgressLine(status, columns);
+    EXPECT_EQ(ValidUtf8(line), line);
+  }
+}
+
 TEST(ProgressLine, FitsAnyWidth) {
-  const v1::JobStatus status = Running(1, 3, 1, 2);
+  v1::JobStatus status = Running(1, 3, 1, 2);
+  status.mutable_progress()->set_status("map 3: says much");
   for (int columns = 0; columns < 150; ++columns) {
     EXPECT_LE(ProgressLine(status, columns).size(), static_cast<std::size_t>(columns));
   }

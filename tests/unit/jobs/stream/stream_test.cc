@@ -75,6 +75,18 @@ TEST(Stream, CombinersChangeNothingThatTheyMayNot) {
             SortedLines(Output(combined, text, 3, 2, 2)));
 }
 
+TEST(Stream, SaysWhatTheScriptSays) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const ScratchFile file("x\n");
+  const auto definition = MakeDefinition();
+  const auto program =
+      ProgramOf(*definition, {{"mapper", "sh -c 'cat; echo reporter:status:half done >&2'"}});
+  weir::testing::RecordingContext context(1);
+  weir::testing::MemoryRun run;
+  ASSERT_TRUE(program->Map({{file.range()}, {1.0}}, run, context).ok());
+  EXPECT_EQ(context.statuses, std::vector<std::string>{"half done"});
+}
+
 // With little memory the combiner runs while the mapper still writes, and once more at the end.
 TEST(Stream, CombinersKeepPairsWithinMemory) {
   std::signal(SIGPIPE, SIG_IGN);
