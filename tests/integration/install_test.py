@@ -71,6 +71,13 @@ class Install(unittest.TestCase):
         done = self.compile("all", public)
         self.assertEqual(done.returncode, 0, done.stderr[:3000])
 
+    def test_programs_around_hadoop_find_what_they_call(self):
+        home = run(os.path.join(self.prefix, "bin/weir"), "hadoop-home").strip()
+        self.assertEqual(home, os.path.join(os.path.realpath(self.prefix), "libexec/weir/hadoop"))
+        self.assertRegex(run(os.path.join(home, "bin/hadoop"), "version"), r"^Hadoop 3\.")
+        self.assertEqual([name for name in below(home) if "streaming" in name],
+                         ["share/hadoop/tools/lib/hadoop-streaming-weir.jar"])
+
     def test_headers_name_nothing_of_the_repository(self):
         for header in self.headers:
             with open(os.path.join(self.prefix, "include", header), encoding="utf-8") as file:

@@ -245,7 +245,7 @@ class MrJob(WeirTest):
                             "mapreduce.job.maps=3")
         self.same_as_inline("mr_most_used_word.py", *self.books)
         self.same_as_inline("mr_next_word_stats.py", *self.books)
-        failed = self.mrjob("mr_boom.py", self.books[0], runner="hadoop")
+        failed = self.mrjob("mr_boom.py", "--cleanup-on-failure", "ALL", self.books[0], runner="hadoop")
         self.assertIn("Exception: BOOM", failed.err)
         jobs = self.weir("list", "jobs", "--master", cluster.address).out.decode()
         self.assertEqual(jobs.count(" done "), 5, jobs)
