@@ -274,7 +274,8 @@ TEST_F(UnpackArchiveTest, WhatIsNoWholeArchiveIsRefused) {
 RC_GTEST_PROP(UnpackArchiveProperty, NothingLeavesTheFolder, ()) {
   const auto path = rc::gen::map(
       rc::gen::nonEmpty(rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(
-          std::vector<std::string>{"a", "a", "b", "b", "c", "d", "e", ".", ".."}))),
+          std::vector<std::string>{"a", "a", "a", "a", "b", "b", "b", "c", "c", "d",
+                                   "e", "f", "g", "h", "i", "k", "l", "m", ".", ".."}))),
       [](const std::vector<std::string>& parts) {
         std::string joined;
         for (std::size_t i = 0; i < std::min<std::size_t>(parts.size(), 4); ++i) {
