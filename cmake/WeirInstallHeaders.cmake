@@ -24,6 +24,7 @@ set(_public
   records/csv_columns.h=jobs/records/csv_columns.h
   records/first_lines.h=jobs/records/first_lines.h
   records/number.h=jobs/records/number.h
+  records/parameters.h=jobs/records/parameters.h
   records/random_numbers.h=jobs/records/random_numbers.h
   reduce.h=runtime/reduce/reduce.h
   tenths.h=jobs/api/tenths.h
