@@ -193,13 +193,17 @@ class Reading {
   // PATH or PATH#NAME, several by commas.
   absl::Status TakeFiles(const std::string& option, const std::string& paths) {
     const bool unpack = option == "archives" || option == "cacheArchive";
+    // Without a scheme these two mean the file system of the cluster, the others the caller's.
+    const bool of_cluster = option == "cacheFile" || option == "cacheArchive";
     for (const std::string& whole :
          std::vector<std::string>(absl::StrSplit(paths, ',', absl::SkipEmpty()))) {
       absl::StatusOr<ShippedPath> file = ReadShippedPath(whole, unpack);
       if (!file.ok()) {
         return Wrong(absl::StrCat("-", option, ": ", std::string(file.status().message())));
       }
-      absl::StatusOr<std::string> place = place_of_(file->path);
+      const bool is_local = !of_cluster && file->path.find(":/") == std::string::npos;
+      absl::StatusOr<std::string> place =
+          is_local ? PlaceWithoutScheme(file->path) : place_of_(file->path);
       if (!place.ok()) return place.status();
       file->path = *std::move(place);
       files_.push_back(*std::move(file));

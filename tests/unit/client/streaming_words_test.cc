@@ -7,6 +7,9 @@
 #include <variant>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/client/flags/command_line.h"
 #include "runtime/client/flags/exit_codes.h"
@@ -94,6 +97,22 @@ TEST(StreamingWords, FilesGoWithTheJob) {
         std::string::npos)
         << wrong;
   }
+}
+
+TEST(StreamingWords, FilesWithoutASchemeAreTheCallers) {
+  const auto read =
+      ReadStreamingWords(Words{"-input", "in", "-output", "out", "-mapper", "m", "-files",
+                               "a.py,hdfs:///b.py", "-file", "c.py", "-cacheFile", "d.py"},
+                         [](const std::string& word) -> absl::StatusOr<std::string> {
+                           return absl::StrCat("cluster:", word);
+                         });
+  ASSERT_TRUE(read.ok()) << read.status();
+  const std::string run = absl::StrJoin(read->run, " ");
+  for (const char* const shipped :
+       {" a.py#a.py", "cluster:hdfs:///b.py#b.py", " c.py#c.py", "cluster:d.py#d.py"}) {
+    EXPECT_NE(run.find(shipped), std::string::npos) << run;
+  }
+  EXPECT_NE(run.find("cluster:in"), std::string::npos) << run;
 }
 
 TEST(StreamingWords, FlagsOfEveryJob) {
