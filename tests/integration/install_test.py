@@ -139,7 +139,7 @@ class Install(unittest.TestCase):
         run("cmake", "--build", build, "--target", "user_totals_test")
         failed = subprocess.run(["ctest", "--test-dir", build, "--output-on-failure"], capture_output=True, text=True, check=False)
         self.assertNotEqual(failed.returncode, 0)
-        self.assertIn(r"got 'ann\t2\t4", failed.stdout + failed.stderr)
+        self.assertIn("got 'ann\t2\t4", failed.stdout + failed.stderr)
         # What is there stays as it is.
         again = subprocess.run([weir, "new", "job", "user_totals"], cwd=self.dir, capture_output=True, text=True, check=False)
         self.assertEqual(again.returncode, 4)
