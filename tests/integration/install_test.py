@@ -197,7 +197,7 @@ class Install(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 # The page as people see it has the flags of --help, each under a heading of its own.
                 shown = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", done.stdout)
-                command = page.removesuffix(".1.gz").split("-")[1:]
+                command = page.removesuffix(".1.gz").split("-", 1)[1:]
                 for flags in re.findall(r"^  (-\S+)", run(binary, *command, "--help"), re.M):
                     for flag in flags.split(","):
                         self.assertTrue(re.search(r"(?m)^ {7}(-\S+, )*" + re.escape(flag) + r"\b", shown), flag)

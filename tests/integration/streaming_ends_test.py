@@ -107,7 +107,7 @@ import os, time
 while not os.path.exists({gate!r} + "2"):
     time.sleep(0.05)
 """)
-        cluster = Cluster(self, workers=1)
+        cluster = Cluster(self, workers=1, worker_args=["--slots", "1"])
         process = self.start("streaming", "-input", source, "-output", self.path("out"), "-mapper", mapper, "-reducer", reducer,
                              "--master", cluster.address, "--no-sample")
 
@@ -123,7 +123,7 @@ while not os.path.exists({gate!r} + "2"):
         self.assertNotIn("status", job()["progress"])
         self.write("gate2", "")
         self.assert_ok(self.finish(process))
-        native = self.run_job("stream", source, "-o", self.path("native"), "--set", f"mapper={mapper}", "--workers", "1")
+        native = self.run_job("stream", source, "-o", self.path("native"), "--set", f"mapper={mapper}", "--workers", "1", "--slots", "1")
         self.assert_ok(native)
         self.assertIn("counter Pages,read = 7\n", native.err)
         cluster.stop()
