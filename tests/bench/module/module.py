@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The code of built-in jobs as a module against the same built in: processor time and wall time, in turns, in one run.
 
-Usage: module.py BUILD [--megabytes 256] [--runs 7] [--check] [-o FILE.json] [--work-dir DIR]
+Usage: module.py BUILD [--megabytes 512] [--runs 7] [--check] [-o FILE.json] [--work-dir DIR]
 
 BUILD is a build directory of Weir (build/release) with the target weir_installed: what it installs is what the module is built with. Jobs:
 wordcount, and distinct users per day. Both ways must give the same bytes. With --check it fails when a module takes over
@@ -100,7 +100,7 @@ class Bench:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
-    parser.add_argument("--megabytes", type=int, default=256)
+    parser.add_argument("--megabytes", type=int, default=512)
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--check", action="store_true", help=f"fail above {LIMIT}")
     parser.add_argument("-o", "--output", help="JSON of what was measured")
