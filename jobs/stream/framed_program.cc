@@ -13,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "jobs/api/text_block.h"
 #include "jobs/engine/group_buffer.h"
-#include "jobs/engine/input/delimited_blocks.h"
 #include "jobs/engine/key_ranges.h"
 #include "jobs/engine/merged_sections.h"
 #include "jobs/engine/section_blocks.h"
@@ -21,6 +20,7 @@
 #include "jobs/engine/table/packed_key.h"
 #include "jobs/stream/framed_run.h"
 #include "jobs/stream/frames/frame.h"
+#include "jobs/stream/input_blocks.h"
 #include "jobs/stream/script/script.h"
 
 namespace weir::stream {
@@ -166,24 +166,14 @@ class FramedMapSlot {
 
  private:
   absl::Status MapRange(const InputRange& range) {
-    DelimitedBlocks blocks(Delimiters("\n"), range);
-    TextBlock block;
-    while (!is_stopped_()) {
-      const absl::StatusOr<bool> more = [&] {
-        const ReadUnderWay reading(context_);
-        return blocks.Next(block);
-      }();
-      if (!more.ok()) return more.status();
-      context_.AddProgress(blocks.TakeProgressBytes());
-      if (!*more) break;
+    return ForEachLineBlock(range, context_, is_stopped_, [&](const TextBlock& block) {
       if (!std::exchange(started_, true)) {
         if (absl::Status started = StartProgram(mapper_, spec_); !started.ok()) return started;
       }
       const std::string_view text = block.text();
       records_ += std::count(text.begin(), text.end(), '\n');
-      if (absl::Status written = mapper_.WriteText(block); !written.ok()) return written;
-    }
-    return absl::OkStatus();
+      return mapper_.WriteText(block);
+    });
   }
 
   absl::Status Take(FrameType type, std::string_view content) {

@@ -1,9 +1,9 @@
 #include "jobs/stream/framed_spec.h"
 
 #include <cstdint>
-#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "jobs/records/parameters.h"
 #include "jobs/stream/contract/command_words.h"
 #include "jobs/stream/contract/properties.h"
 
@@ -12,28 +12,17 @@ namespace {
 
 constexpr std::int64_t kSilenceSecondsMax = std::int64_t{365} * 24 * 3600;
 
-ParameterInfo FramedText(std::string name, std::string help) {
-  ParameterInfo info;
-  info.name = std::move(name);
-  info.help = std::move(help);
-  return info;
-}
-
 }  // namespace
 
 std::vector<ParameterInfo> FramedParameters() {
-  ParameterInfo silence;
-  silence.name = "silence_s";
-  silence.type = ParameterInfo::Type::kInteger;
-  silence.default_value = "600";
-  silence.max = kSilenceSecondsMax;
-  silence.help = "seconds that a program may neither read nor write; 0: for ever";
-  return {
-      FramedText("mapper", "command that reads text and writes pairs, in frames; no shell sees it"),
-      FramedText("reducer",
-                 "command that reads groups of pairs and writes the result; empty: what the "
-                 "mapper writes is the result"),
-      FramedText("environment", "lines NAME=VALUE for the environment of the programs"), silence};
+  return {TextParameter("mapper", "",
+                        "command that reads text and writes pairs, in frames; no shell sees it"),
+          TextParameter("reducer", "",
+                        "command that reads groups of pairs and writes the result; empty: what the "
+                        "mapper writes is the result"),
+          TextParameter("environment", "", "lines NAME=VALUE for the environment of the programs"),
+          IntegerParameter("silence_s", 600, 0, kSilenceSecondsMax,
+                           "seconds that a program may neither read nor write; 0: for ever")};
 }
 
 absl::StatusOr<FramedSpec> ReadFramedSpec(const ParameterValues& values) {
@@ -50,7 +39,7 @@ absl::StatusOr<FramedSpec> ReadFramedSpec(const ParameterValues& values) {
   if (!environment.ok()) return environment.status();
   spec.environment = *std::move(environment);
   spec.scripts.reporter_prefix = "reporter:";
-  spec.scripts.silence_ms = std::strtoll(values.at("silence_s").c_str(), nullptr, 10) * 1000;
+  spec.scripts.silence_ms = weir::IntegerOf(values, "silence_s") * 1000;
   return spec;
 }
 

@@ -43,7 +43,8 @@ absl::Status ScriptRun::Start(std::vector<std::string> environment, std::string 
                                .silence_ms = spec_.silence_ms},
                               *this);
   if (!script.ok()) {
-    return Named(step_error::kUserError, std::string(script.status().message()),
+    return Named(step_error::kUserError,
+                 absl::StrCat("cannot be started: ", script.status().message()),
                  "name a program that every worker has, or ship it with the job");
   }
   script_ = *std::move(script);

@@ -12,13 +12,13 @@
 #include "absl/strings/str_cat.h"
 #include "jobs/api/step_error.h"
 #include "jobs/api/text_block.h"
-#include "jobs/engine/input/delimited_blocks.h"
 #include "jobs/engine/key_ranges.h"
 #include "jobs/engine/merged_sections.h"
 #include "jobs/engine/part_text.h"
 #include "jobs/engine/section_blocks.h"
 #include "jobs/engine/slot_work.h"
 #include "jobs/stream/contract/aggregate.h"
+#include "jobs/stream/input_blocks.h"
 #include "jobs/stream/pair_store.h"
 #include "jobs/stream/script_run.h"
 #include "jobs/stream/surroundings.h"
@@ -153,24 +153,13 @@ class MapSlot {
   }
 
   absl::Status MapRange(const InputRange& range) {
-    DelimitedBlocks blocks(Delimiters("\n"), range);
-    TextBlock block;
-    while (!is_stopped_()) {
-      const absl::StatusOr<bool> more = [&] {
-        const ReadUnderWay reading(context_);
-        return blocks.Next(block);
-      }();
-      if (!more.ok()) return more.status();
-      context_.AddProgress(blocks.TakeProgressBytes());
-      if (!*more) break;
+    return ForEachLineBlock(range, context_, is_stopped_, [&](const TextBlock& block) {
       if (spec_.process_a_file && mapper_ != nullptr && mapper_path_ != range.path) {
         if (absl::Status status = EndMapper(); !status.ok()) return status;
       }
-      absl::Status status = spec_.lines_a_process > 0 ? MapFewLines(range, block)
-                                                      : MapLines(range, block, block.text());
-      if (!status.ok()) return status;
-    }
-    return absl::OkStatus();
+      return spec_.lines_a_process > 0 ? MapFewLines(range, block)
+                                       : MapLines(range, block, block.text());
+    });
   }
 
   absl::Status MapLines(const InputRange& range, const TextBlock& block, std::string_view lines) {

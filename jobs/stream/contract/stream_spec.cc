@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "jobs/records/parameters.h"
 #include "jobs/stream/contract/command_words.h"
 
 namespace weir::stream {
@@ -11,16 +12,6 @@ namespace {
 
 constexpr std::string_view kPartitionerClass = "mapreduce.job.partitioner.class";
 constexpr std::string_view kComparatorClass = "mapreduce.job.output.key.comparator.class";
-
-ParameterInfo Text(std::string name, std::string fallback, std::string help,
-                   std::vector<std::string> choices = {}) {
-  ParameterInfo info;
-  info.name = std::move(name);
-  info.default_value = std::move(fallback);
-  info.help = std::move(help);
-  info.choices = std::move(choices);
-  return info;
-}
 
 // "KeyFieldBasedPartitioner" of "org.apache.hadoop.mapred.lib.KeyFieldBasedPartitioner".
 std::string ClassName(const std::string& name) {
@@ -207,25 +198,29 @@ absl::Status ReadRest(StreamSpec& spec) {
 
 std::vector<ParameterInfo> StreamParameters() {
   return {
-      Text("mapper", "",
-           "command that reads lines on stdin and writes lines 'key TAB value'; no shell sees it"),
-      Text("reducer", "",
-           "command that reads the sorted lines; NONE: the mapper's lines are the result; "
-           "aggregate; empty: the sorted lines are"),
-      Text("combiner", "",
-           "command that may put pairs of one mapper together, any number of times, before they "
-           "move; aggregate"),
-      Text("properties", "",
-           "lines NAME=VALUE, as -D of Hadoop Streaming; also in the environment"),
-      Text("cmdenv", "", "lines NAME=VALUE for the environment of the scripts"),
-      Text("input_format", "text",
-           "what the mapper gets: the line, key and value, or byte offset and line with a process "
-           "for every N lines (property mapreduce.input.lineinputformat.linespermap, default 1)",
-           {"text", "key-value", "n-lines"}),
-      Text("mapper_process", "file",
-           "a mapper process for each file, so that its environment names the file, or one for a "
-           "slot's whole share",
-           {"file", "slot"})};
+      TextParameter(
+          "mapper", "",
+          "command that reads lines on stdin and writes lines 'key TAB value'; no shell sees it"),
+      TextParameter("reducer", "",
+                    "command that reads the sorted lines; NONE: the mapper's lines are the result; "
+                    "aggregate; empty: the sorted lines are"),
+      TextParameter(
+          "combiner", "",
+          "command that may put pairs of one mapper together, any number of times, before they "
+          "move; aggregate"),
+      TextParameter("properties", "",
+                    "lines NAME=VALUE, as -D of Hadoop Streaming; also in the environment"),
+      TextParameter("cmdenv", "", "lines NAME=VALUE for the environment of the scripts"),
+      TextParameter(
+          "input_format", "text",
+          "what the mapper gets: the line, key and value, or byte offset and line with a process "
+          "for every N lines (property mapreduce.input.lineinputformat.linespermap, default 1)",
+          {"text", "key-value", "n-lines"}),
+      TextParameter(
+          "mapper_process", "file",
+          "a mapper process for each file, so that its environment names the file, or one for a "
+          "slot's whole share",
+          {"file", "slot"})};
 }
 
 absl::StatusOr<StreamSpec> ReadStreamSpec(const ParameterValues& values) {
