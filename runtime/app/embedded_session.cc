@@ -115,6 +115,8 @@ class EmbeddedSession final : public client::Session {
   absl::Status StartMaster(const JobCatalog& catalog) {
     master::MasterOptions options;
     options.version = client::kVersion;
+    options.journal_outlives = false;
+    options.running_jobs_max = 1;  // it has one
     options.artifact_directory = directory_->path() + "/artifacts";
     process_.OnLoop([&] {
       master_ = std::make_unique<master::Master>(

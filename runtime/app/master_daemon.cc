@@ -50,6 +50,8 @@ absl::StatusOr<master::MasterOptions> MakeOptions(const client::MasterDaemonOpti
                                                   env::Storage& storage) {
   constexpr std::int64_t kNetworkFileBytesMax = std::int64_t{16} << 20;
   master::MasterOptions made;
+  if (options.jobs_kept > 0) made.jobs_kept = options.jobs_kept;
+  if (options.jobs_kept_for > absl::ZeroDuration()) made.jobs_kept_for = options.jobs_kept_for;
   if (!options.network_file.empty()) {
     const auto text = storage.ReadFile(options.network_file, kNetworkFileBytesMax);
     if (!text.ok()) return text.status();
@@ -71,7 +73,9 @@ absl::StatusOr<master::MasterOptions> MakeOptions(const client::MasterDaemonOpti
     made.latency_s = flags.latency_s;
   }
   made.bisection_channels = options.bisection_channels;
+  if (options.running_jobs_max > 0) made.running_jobs_max = options.running_jobs_max;
   if (options.pacing_fraction >= 0) made.pacing_fraction = options.pacing_fraction;
+  if (options.worker_grace != absl::InfiniteDuration()) made.worker_grace = options.worker_grace;
   if (options.look_ahead_bytes >= 0) made.look_ahead_bytes = options.look_ahead_bytes;
   if (made.bisection_channels > 0) {
     const std::int32_t in_file = master::TakeTotal(made.network);

@@ -3,6 +3,7 @@
 #include "runtime/app/program.h"
 
 #include <chrono>
+#include <cstdint>
 #include <iostream>
 #include <new>
 #include <string>
@@ -18,6 +19,7 @@
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/command_line.h"
 #include "runtime/client/flags/exit_codes.h"
+#include "runtime/env/real/kernel_sources.h"
 #include "runtime/env/real/state_directory.h"
 
 namespace weir::app {
@@ -28,6 +30,8 @@ double NowMicros() {
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
+
+std::int64_t UnixMillis() { return env::KernelWallClock().UnixMillis(); }
 
 int RunUserCommand(const client::Command& command, const JobCatalog& catalog) {
   // What a person should know is said by the command itself.
@@ -50,6 +54,7 @@ int RunUserCommand(const client::Command& command, const JobCatalog& catalog) {
                                     return StartEmbeddedCluster(options, catalog);
                                   },
                               .program = ProgramPath(),
+                              .unix_ms = UnixMillis,
                               .hdfs_root = env::StateDirectory() + "/hdfs"};
   const int code = client::RunCommand(command, host);
   std::cout.flush();

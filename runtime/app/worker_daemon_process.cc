@@ -33,9 +33,9 @@ namespace weir::app {
 namespace {
 
 constexpr char kRole[] = "weir.worker";
-// Jobs that end by themselves within this time are let go; a supervisor that sent SIGTERM waits
-// longer than that before it sends SIGKILL.
-constexpr absl::Duration kDrainPatience = absl::Seconds(8);
+// A job that ends by itself within this time has its steps here, and those who read them, to its
+// end: as long as supervisors that sent SIGTERM usually wait before they send SIGKILL.
+constexpr absl::Duration kDrainPatience = absl::Seconds(30);
 constexpr absl::Duration kStopPatience = absl::Seconds(6);
 constexpr absl::Duration kHealthInterval = absl::Milliseconds(200);
 // Why the master does not take this worker is looked for as often as this, for as long as that.
@@ -178,21 +178,31 @@ class WorkerProcess {
         [this](std::function<void(absl::Status)> answer) { daemon_->Start(std::move(answer)); });
   }
 
-  void ServeUntilInterrupted() {
+  // Returns the exit code.
+  int Serve() {
     bool stopping = false;
     interrupts_.Listen([&] { stopping = true; });
     process_.loop.Post([this] { FollowHealth(); });
-    process_.loop.RunUntil([&] { return stopping; });
+    process_.loop.RunUntil([&] { return stopping || daemon_->gave_up(); });
+    const bool gave_up = !stopping;
+    if (gave_up) {
+      LogError("No master answered for longer than --master-grace; the worker ends",
+               {{"master", options_.master.address},
+                {"grace", absl::FormatDuration(options_.master_grace)}});
+    }
     LogInfo("Worker stops");
     draining_ = true;
     server_->SetServing(kRole, false);
     bool drained = false, stopped = false;
+    LogInfo("Worker drains", {{"at_most", absl::FormatDuration(kDrainPatience)}});
+    // Where no master is left to release them, jobs go with the lease.
     process_.loop.Post([&] { daemon_->Drain(kDrainPatience, [&] { drained = true; }); });
     // A second signal ends the drain.
     interrupts_.Listen([&] { drained = true; });
     process_.loop.RunUntil([&] { return drained; });
     process_.loop.Post([&] { daemon_->Stop([&] { stopped = true; }); });
     process_.WaitFor(kStopPatience, [&] { return stopped; });
+    return gave_up ? client::kExitMasterUnreachable : client::kExitOk;
   }
 
  private:
@@ -263,6 +273,7 @@ class WorkerProcess {
     made.memory_bytes = options_.memory_bytes;
     made.handover_domain = options_.handover_domain;
     made.version = client::kVersion;
+    made.master_grace = options_.master_grace;
     return made;
   }
 
@@ -329,8 +340,7 @@ int RunWorkerDaemon(const client::WorkerDaemonOptions& options) {
   }
   WorkerProcess worker(options, *security);
   if (absl::Status started = worker.Start(); !started.ok()) return CannotStart(started);
-  worker.ServeUntilInterrupted();
-  return client::kExitOk;
+  return worker.Serve();
 }
 
 }  // namespace weir::app

@@ -41,6 +41,7 @@ inline constexpr std::string_view kArchiveRefused = "ARCHIVE_REFUSED";
 inline constexpr std::string_view kModuleRefused = "MODULE_REFUSED";
 inline constexpr std::string_view kModuleCrashed = "MODULE_CRASHED";
 inline constexpr std::string_view kModuleHung = "MODULE_HUNG";
+inline constexpr std::string_view kWrongVersion = "WRONG_VERSION";
 inline constexpr std::string_view kInternal = "INTERNAL";
 }  // namespace job_error
 

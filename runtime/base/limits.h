@@ -20,6 +20,24 @@ inline constexpr absl::Duration kHeartbeatOverdue = absl::Milliseconds(750);
 /// Jobs that found no worker wait for so long after the first one has come: the others of a cluster
 /// whose master was restarted come within the longest pause between two of their tries (2 s).
 inline constexpr absl::Duration kWorkersReturn = absl::Seconds(3);
+/// A job that has no worker left, or whose given plan names one that is lost, waits for so long
+/// unless the master is told otherwise: a daemon that a service manager starts again, or a machine
+/// that is rebooted by hand, is back by then, and the user hears within a minute.
+inline constexpr absl::Duration kWorkerGrace = absl::Seconds(30);
+/// A worker that keeps its lease, and yet answers neither the master's orders nor another worker's
+/// fetches, is asked again for so long; then the job ends and names both.
+inline constexpr absl::Duration kPeerPatience = absl::Seconds(45);
+/// Pause before that: in most cases it is dead, and its lease says so within this time.
+inline constexpr absl::Duration kPeerPause = absl::Seconds(1);
+/// A transfer that its source or receiver refuses for another reason is tried again for so long: a
+/// lease, within which a daemon that was replaced is known.
+inline constexpr absl::Duration kRefusedPatience = absl::Seconds(8);
+/// A job is planned again for what workers that stay alive did to it (removed files, refused
+/// orders) so often at most; then it ends by the name of that.
+inline constexpr int kWorkerFaultsMax = 3;
+/// A job is planned so often at most. A cluster that loses a worker so many times in one job loses
+/// the next one too.
+inline constexpr std::int64_t kPlansMax = 100;
 /// Deadline of one control call, unless its row in runtime/rpc/methods.h says otherwise; a peer
 /// that needs longer is late.
 inline constexpr absl::Duration kCallTimeout = absl::Seconds(5);
@@ -47,8 +65,14 @@ inline constexpr absl::Duration kTransferSilence = absl::Seconds(6);
 
 inline constexpr std::int64_t kWorkersMax = 1000;
 inline constexpr std::int64_t kJobsQueuedMax = 500;
-/// History that status and list answer from; older jobs are dropped from memory and journal.
+/// History that status and list answer from, unless flags of the master say otherwise; older jobs
+/// are dropped from memory and journal: as many as a person looks through, and a month's worth.
 inline constexpr std::int64_t kJobsRememberedMax = 1000;
+inline constexpr absl::Duration kJobsRememberedFor = absl::Minutes(43'200);
+/// Masters that may end without a word while they have a job in hand, before it is taken for the
+/// cause: one crash is chance and two may be; a job that ends its master each time must not do so
+/// for ever.
+inline constexpr int kMasterEndsPerJobMax = 3;
 inline constexpr std::int64_t kInputFilesMax = 1'000'000;
 inline constexpr std::int64_t kReducersMax = 10'000;
 /// Longest record a reader accepts; longer ones end the job with BAD_RECORD.

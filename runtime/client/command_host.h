@@ -2,6 +2,7 @@
 
 // What commands stand on. Upstream: runtime/app fills it. Downstream: commands.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -44,6 +45,8 @@ struct CommandHost {
   std::function<absl::StatusOr<std::unique_ptr<Session>>(const EmbeddedOptions&)> start_embedded;
   /// Absolute path of this program.
   std::string program = {};
+  /// The wall clock, to tell people when something ends.
+  std::function<std::int64_t()> unix_ms = [] { return 0; };
   /// The directory that is hdfs:/// unless the user names one.
   std::string hdfs_root = {};
 };

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/client/absence/master_absence.h"
+#include "runtime/client/ask_again.h"
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/status_json.h"
@@ -12,7 +14,6 @@
 namespace weir::client {
 namespace {
 
-constexpr absl::Duration kRetryPause = absl::Milliseconds(500);
 constexpr absl::Duration kCancelPatience = absl::Seconds(10);
 
 // Everything runs on the session's loop, which the calling thread drives.
@@ -24,7 +25,8 @@ class Follower {
         job_id_(job_id),
         options_(options),
         host_(host),
-        printer_(host.err, host.terminal) {}
+        printer_(host.err, host.terminal),
+        absence_(options.grace, options.reached, kMasterPatience, host.random) {}
 
   FollowedJob Follow() {
     session_.OnInterrupt([this] { OnInterrupt(); });
@@ -49,11 +51,12 @@ class Follower {
   }
 
   void OnStatus(v1::JobStatus status) {
-    broken_since_.reset();
+    if (absence_.OnAnswer() && !options_.progress_json) SayBack(session_, host_);
     if (options_.progress_json) {
       host_.err << JsonLine(JobToJson(status)) << std::flush;
     } else {
       ShowPlan(status);
+      ShowLosses(status);
       if (options_.show_progress) printer_.Show(status);
     }
     if (options_.on_status) options_.on_status(status);
@@ -69,20 +72,42 @@ class Follower {
     if (!text.ends_with('\n')) host_.err << '\n';
   }
 
+  // Each once another plan is made: whoever ends for want of workers names them.
+  void ShowLosses(const v1::JobStatus& status) {
+    if (!options_.show_progress) return;
+    for (; losses_shown_ < status.losses_size(); ++losses_shown_) {
+      const v1::WorkerLoss& loss = status.losses(losses_shown_);
+      if (loss.plan_epoch() == 0) return;
+      printer_.Clear();
+      host_.err << DescribeLoss(loss) << '\n';
+    }
+  }
+
   void OnEnd(absl::Status status) {
     if (last_ && IsTerminal(last_->state())) return Finish(*std::move(last_));
     if (status.ok()) status = absl::UnavailableError("the master ended the stream early");
     const MonoTime now = session_.loop().Now();
-    if (!broken_since_) broken_since_ = now;
-    const bool again = absl::IsUnavailable(status) && now - *broken_since_ < kMasterPatience;
-    if (!again) return Finish(std::move(status));
-    retry_timer_ = session_.loop().RunAt(now + kRetryPause, [this] {
+    const std::optional<MasterAbsence::Pause> pause = absence_.OnFailure(status, now);
+    if (!pause) return Finish(std::move(status));
+    if (pause->news && !options_.progress_json) {
+      printer_.Clear();
+      SayAway(session_, *pause->news, host_);
+    }
+    retry_timer_ = session_.loop().RunAt(now + pause->length, [this] {
       retry_timer_.reset();
       Open();
     });
   }
 
   void OnInterrupt() {
+    if (absence_.away()) {
+      followed_.interrupted = true;
+      printer_.Clear();
+      host_.err
+          << "weir: the job goes on when its master is back; follow it again with: weir watch "
+          << job_id_ << " --master " << session_.master_name() << '\n';
+      return Finish(absl::CancelledError("left while the master was away"));
+    }
     if (followed_.interrupted || !options_.cancel_on_interrupt) {
       followed_.interrupted = true;
       return Finish(absl::CancelledError("left before the job had ended"));
@@ -112,12 +137,13 @@ class Follower {
   const FollowOptions options_;
   CommandHost& host_;
   ProgressPrinter printer_;
+  MasterAbsence absence_;
   std::unique_ptr<rpc::Subscription> subscription_;
   std::optional<v1::JobStatus> last_;
-  std::optional<MonoTime> broken_since_;
   std::optional<env::EventLoop::TimerId> retry_timer_;
   std::optional<env::EventLoop::TimerId> patience_timer_;
   bool plan_shown_ = false;
+  int losses_shown_ = 0;
   bool done_ = false;
   FollowedJob followed_;
 };

@@ -19,6 +19,9 @@ struct FollowOptions {
   bool whole_plan = false;
   /// Instead of both each status as a line of JSON.
   bool progress_json = false;
+  /// For how long a stream that broke is opened again; and whether the master has answered before.
+  MasterGrace grace = {};
+  bool reached = false;
   /// Sees each status, the last one included. Null: nobody.
   std::function<void(const v1::JobStatus&)> on_status = nullptr;
 };
@@ -31,8 +34,11 @@ struct FollowedJob {
 
 /// Follows a job until it ends, showing its plan and progress on stderr.
 ///
-/// A stream that breaks is opened again for as long as kMasterPatience; a second Ctrl-C, or a
-/// cancel that takes longer than the 10 s in which everything ends, leaves at once.
+/// A stream that breaks is opened again for as long as `grace` says (kMasterPatience where no
+/// master has answered yet), so that a job is followed over restarts of its master. A Ctrl-C while
+/// the master is away, a second one, or a cancel that takes longer than the 10 s in which
+/// everything ends, leave at once. Checked by: tests/unit/client/commands_test.cc,
+/// tests/integration/restart_test.py.
 FollowedJob FollowJob(Session& session, const std::string& job_id, const FollowOptions& options,
                       CommandHost& host);
 

@@ -44,6 +44,7 @@ v1::JobSpec MakeJobSpec(const JobOptions& job, CommandHost& host) {
   spec.set_codec(job.codec);
   spec.set_combine(job.combine);
   spec.set_no_check_operation(job.no_check_operation);
+  spec.set_priority(job.priority);
   if (job.no_sample) spec.set_sampling("off");
   spec.set_deadline_ms(absl::ToInt64Milliseconds(job.deadline));
   spec.set_submitter(host.user);

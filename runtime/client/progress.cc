@@ -34,7 +34,8 @@ std::string Bar(double fraction, int cells) {
 std::string PhaseName(const v1::JobStatus& status) {
   switch (status.state()) {
     case v1::JOB_STATE_QUEUED:
-      return "queued";
+      return status.place_in_queue() > 0 ? absl::StrCat("queued, place ", status.place_in_queue())
+                                         : "queued";
     case v1::JOB_STATE_PLANNING:
       return "planning";
     case v1::JOB_STATE_RUNNING:
@@ -169,6 +170,15 @@ void ProgressPrinter::Clear() {
   if (!line_shown_) return;
   out_ << "\r\033[K" << std::flush;
   line_shown_ = false;
+}
+
+std::string DescribeLoss(const v1::WorkerLoss& loss) {
+  std::string text = absl::StrCat("worker ", loss.worker(), " ", loss.why());
+  if (!loss.step().empty()) absl::StrAppend(&text, " (in ", loss.step(), ")");
+  if (loss.plan_epoch() > 0) {
+    absl::StrAppend(&text, "; planned again (epoch ", loss.plan_epoch(), ")");
+  }
+  return text;
 }
 
 std::string DescribeSkipped(const v1::SkippedRecord& record) {

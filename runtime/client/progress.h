@@ -11,8 +11,8 @@
 
 namespace weir::client {
 
-/// "queued", "planning", "map", "shuffle and reduce", "publishing", "cleaning up", "done",
-/// "failed", "cancelled".
+/// "queued" or "queued, place 3", "planning", "map", "shuffle and reduce", "publishing", "cleaning
+/// up", "done", "failed", "cancelled".
 std::string PhaseName(const v1::JobStatus& status);
 
 /// Share of the planned work that is done, 0 .. 1.
@@ -41,6 +41,10 @@ class ProgressPrinter {
   std::string last_phase_;
   int last_tenth_ = -1;
 };
+
+/// A worker that the job lost: "worker W was lost: no heartbeat for 6s (in map 3); planned again
+/// (epoch 2)".
+std::string DescribeLoss(const v1::WorkerLoss& loss);
 
 /// A record that was left out: "FILE at byte N: reason: 'content'".
 std::string DescribeSkipped(const v1::SkippedRecord& record);

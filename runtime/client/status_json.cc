@@ -26,6 +26,7 @@ Json SpecToJson(const v1::JobSpec& spec) {
   json["inputs"] = Json::array();
   for (const auto& input : spec.inputs()) json["inputs"].push_back(input);
   json["output"] = spec.output();
+  if (spec.priority() != 0) json["priority"] = spec.priority();
   return json;
 }
 
@@ -73,6 +74,7 @@ Json JobToJson(const v1::JobStatus& status) {
   json["job_id"] = status.job_id();
   json["state"] = StateName(v1::JobState_Name(status.state()), kPrefix);
   if (!status.spec().submitter().empty()) json["submitter"] = status.spec().submitter();
+  if (status.place_in_queue() > 0) json["place_in_queue"] = status.place_in_queue();
   json["spec"] = SpecToJson(status.spec());
   json["progress"] = ProgressToJson(status.progress());
   if (status.has_error() && !status.error().code().empty()) {
@@ -86,6 +88,13 @@ Json JobToJson(const v1::JobStatus& status) {
                                {"byte_offset", record.byte_offset()},
                                {"content", record.content()},
                                {"reason", record.reason()}});
+  }
+  for (const auto& loss : status.losses()) {
+    json["losses"].push_back({{"worker", loss.worker()},
+                              {"why", loss.why()},
+                              {"step", loss.step()},
+                              {"plan_epoch", loss.plan_epoch()},
+                              {"unix_ms", loss.unix_ms()}});
   }
   json["parts"] = Json::array();
   for (const auto& part : status.parts()) {

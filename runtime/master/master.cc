@@ -1,12 +1,15 @@
 #include "runtime/master/master.h"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/master/master_impl.h"
+#include "runtime/rpc/not_ready.h"
 
 namespace weir::master {
 namespace {
@@ -21,17 +24,18 @@ Master::Impl::Impl(const MasterSeams& seams, MasterOptions options)
       options_(std::move(options)),
       journal_(seams.loop, seams.disk_pool, seams.journal),
       watch_hub_(seams.loop),
-      store_(watch_hub_),
-      artifacts_(seams_, options_.artifact_directory) {}
+      store_(watch_hub_, options_.jobs_kept, options_.jobs_kept_for),
+      artifacts_(seams_, options_.artifact_directory),
+      queue_(std::max(1, options_.running_jobs_max)) {}
 
 absl::Status Master::Impl::Serving() const {
   switch (life_) {
     case Life::kServing:
       return absl::OkStatus();
     case Life::kStopping:
-      return absl::UnavailableError("the master is shutting down");
+      return rpc::NotReadyError("the master is shutting down");
     default:
-      return absl::UnavailableError("the master is starting; ask again in a moment");
+      return rpc::NotReadyError("the master is starting; ask again in a moment");
   }
 }
 
@@ -69,12 +73,7 @@ void Master::Impl::ReadHistory(absl::AnyInvocable<void(absl::Status)> on_ready) 
 void Master::Impl::Recovered(JobHistory history, absl::AnyInvocable<void(absl::Status)> on_ready) {
   const std::int64_t master_epoch = history.last_master_epoch + 1;
   if (history.network_measured) TakeRecovered(*history.network_measured);
-  std::vector<std::string> forgotten;
-  for (v1::JobStatus& status : history.jobs) {
-    std::vector<std::string> old = store_.Add(std::move(status));
-    forgotten.insert(forgotten.end(), old.begin(), old.end());
-  }
-  if (!forgotten.empty()) journal_.Forget(std::move(forgotten));
+  for (const v1::JobStatus& status : history.jobs) Remember(status);
   for (const v1::JobShapeLearned& shape : history.shapes) history_.Take(shape);
   for (v1::JournalRecord& ending : history.endings) journal_.AppendUnawaited(std::move(ending));
   v1::JournalRecord record;
@@ -89,9 +88,13 @@ void Master::Impl::Recovered(JobHistory history, absl::AnyInvocable<void(absl::S
                         queue = std::move(history.queue),
                         on_ready = std::move(on_ready)](const absl::Status& status) mutable {
         if (!status.ok()) return on_ready(status);
-        LogInfo("Master serves", {{"epoch", master_epoch},
-                                  {"interrupted_jobs", interrupted},
-                                  {"queued_jobs", queue.size()}});
+        const auto resumed =
+            std::count_if(queue.begin(), queue.end(), [](const auto& job) { return job.resumed; });
+        LogInfo("Master serves",
+                {{"epoch", master_epoch},
+                 {"ended_jobs", interrupted},
+                 {"resumed_jobs", resumed},
+                 {"queued_jobs", queue.size() - static_cast<std::size_t>(resumed)}});
         ServeFrom(master_epoch);
         if (life_ == Life::kServing) QueueAgain(std::move(queue));
         on_ready(absl::OkStatus());
@@ -102,11 +105,14 @@ void Master::Impl::ServeFrom(std::int64_t master_epoch) {
   workers_ =
       std::make_unique<WorkerTable>(seams_.connector, (master_epoch << kWorkerEpochBits) + 1);
   context_ = std::make_unique<JobRunContext>(
-      JobRunContext{seams_, options_, journal_, master_epoch, history_,
+      JobRunContext{seams_, options_, journal_, master_epoch, history_, ports_,
                     [this](const v1::JobShapeLearned& shape) { history_.Take(shape); },
+                    [this](const std::string& job) { return queue_.Beside(job); },
+                    [this](const std::string& job) { return queue_.RanAlone(job); },
                     [this] { return workers_->Alive(); },
                     [this](const v1::JobStatus& status) { return store_.Update(status); },
                     [this](std::string job_id) { JobFinished(std::move(job_id)); }});
+  if (master_epoch > 1) workers_return_until_ = seams_.loop.Now() + limits::kWorkerLease;
   if (life_ == Life::kStarting) life_ = Life::kServing;
 }
 
@@ -116,9 +122,9 @@ void Master::Impl::QueueAgain(std::vector<JobHistory::Waiting> waiting) {
     if (!status.ok()) continue;
     // Its workers say so, should something be missing.
     artifacts_.Hold(job.job_id, (*status)->spec()).IgnoreError();
-    runs_[job.job_id] =
-        std::make_unique<JobRun>(*context_, **status, std::move(job.given_plan), std::nullopt);
-    queue_.push_back(std::move(job.job_id));
+    runs_[job.job_id] = std::make_unique<JobRun>(*context_, **status, std::move(job.given_plan),
+                                                 std::nullopt, job.resumed);
+    Enqueue(**status, job.resumed);
   }
 }
 
@@ -127,14 +133,16 @@ void Master::Impl::Shutdown(absl::AnyInvocable<void()> on_stopped) {
   on_stopped_.push_back(std::move(on_stopped));
   if (calibration_) calibration_->Cancel(absl::UnavailableError("the master is shutting down"));
   AnswerJoins(groups_.EndAll(absl::UnavailableError("the master is shutting down")));
-  // Jobs that have not begun stay in the journal as they are: the next master queues them again.
-  absl::erase_if(runs_, [](const auto& run) { return run.second->queued(); });
+  // These stay in the journal as they are, for the next master. Workers drop what they hold of them
+  // when its answers, or none, tell them that this one is gone.
+  absl::erase_if(runs_, [&](const auto& run) {
+    return run.second->queued() || (options_.journal_outlives && run.second->resumable());
+  });
   std::vector<std::string> ids;
   for (const auto& [id, run] : runs_) ids.push_back(id);
   for (const std::string& id : ids) {
     if (JobRun* run = FindRun(id)) {
-      run->Fail(MakeJobError(job_error::kMasterRestarted, "the master was shut down",
-                             "submit the job again once the master is back"));
+      run->Fail(MakeJobError(job_error::kMasterRestarted, "the master was shut down"));
     }
   }
   StopIfIdle();
@@ -142,6 +150,21 @@ void Master::Impl::Shutdown(absl::AnyInvocable<void()> on_stopped) {
 
 void Master::Impl::StopIfIdle() {
   if (life_ != Life::kStopping || !runs_.empty()) return;
+  // One that has not served leaves nothing to let go of.
+  if (context_ == nullptr || stop_recorded_) return Stopped();
+  if (std::exchange(stop_recording_, true)) return;
+  v1::JournalRecord record;
+  record.mutable_master_stopped()->set_unix_ms(seams_.wall_clock.UnixMillis());
+  journal_.Append(std::move(record), callbacks_.Guard([this](const absl::Status& written) {
+    if (!written.ok()) {
+      LogWarning("The next master will take this one for killed", {{"why", written.ToString()}});
+    }
+    stop_recorded_ = true;
+    Stopped();
+  }));
+}
+
+void Master::Impl::Stopped() {
   watch_hub_.EndAll(absl::UnavailableError("the master is shutting down"));
   for (auto& on_stopped : std::exchange(on_stopped_, {})) seams_.loop.Post(std::move(on_stopped));
 }

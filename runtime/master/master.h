@@ -16,15 +16,16 @@ namespace weir::master {
 
 /// Serves users (JobService) and workers (ClusterService).
 ///
-/// Jobs run one at a time, in the order they were submitted, because a plan assumes that the
-/// network is its own. Every change of a job's state is in the journal before it is acted on.
-/// Thread-safety: on the loop only, constructor and destructor too. Nothing here blocks: files, the
+/// As many jobs run at once as fit (JobQueue); a plan assumes that the network is its own, so the
+/// transfers of jobs are ordered among each other (PortArbiter). Every change of a job's state is
+/// in the journal before it is acted on. Thread-safety: on the loop only, constructor and
+/// destructor too. Nothing here blocks: files, the
 ///   journal and planning go to the pools. Replies may come before the call returns; watch
 ///   callbacks never do.
 /// Failure semantics: a lost worker or a failed order ends the job with a named error; it is
 /// terminal
 ///   within 10 s of being noticed, answer or no answer. After a restart past jobs are listed and
-///   unfinished ones are FAILED with MASTER_RESTARTED.
+///   unfinished ones go on: those that had begun from their beginning, ahead of the others.
 /// Bounds: limits::kWorkersMax workers, kJobsQueuedMax waiting jobs, kJobsRememberedMax jobs in
 /// all. Checked by: tests/unit/master, tests/sim.
 class Master final {
@@ -38,8 +39,10 @@ class Master final {
   /// call is answered with kUnavailable. Errors: what Journal says; the master then never serves.
   void Start(absl::AnyInvocable<void(absl::Status)> on_ready);
 
-  /// Ends every unfinished job with a named error, releases its workers and stops accepting;
-  /// `on_stopped` comes within 10 s. The way to a clean exit of the process.
+  /// Stops accepting, awaits what is being published or ended, and leaves every other unfinished
+  /// job to the next master; where there will be none (MasterOptions::journal_outlives) it ends
+  /// them with a named error. `on_stopped` comes within 10 s. The way to a clean exit of the
+  /// process.
   void Shutdown(absl::AnyInvocable<void()> on_stopped);
 
   /// What users and workers may ask. On the loop only.

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
@@ -30,8 +31,9 @@ absl::Status Master::Impl::StartCalibration(const v1::CalibrateRequest& request)
         absl::StrCat("another calibration is under way, for ", absl::ToInt64Seconds(age), " s now"),
         "wait until it has ended; two at once would measure each other");
   }
-  if (!active_.empty() || !queue_.empty()) {
-    const std::string& job = active_.empty() ? queue_.front() : active_;
+  if (!queue_.idle()) {
+    const std::vector<std::string> running = queue_.running();
+    const std::string job = running.empty() ? queue_.waiting().front() : running.front();
     return Refused("JOB_RUNS",
                    absl::StrCat("job ", job, " uses the network, so that nothing can be measured"),
                    absl::StrCat("wait until it has ended (weir watch ", job,
@@ -60,7 +62,7 @@ absl::Status Master::Impl::StartCalibration(const v1::CalibrateRequest& request)
 
 void Master::Impl::CalibrationEnded() {
   if (calibration_->stored() != nullptr) options_.measured = calibration_->spec();
-  BeginNextJob();
+  BeginJobs();
   StopIfIdle();
 }
 

@@ -2,7 +2,6 @@
 
 // Inside of Master: what it holds, and the handlers by caller. Included by master*.cc only.
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,12 +16,14 @@
 #include "runtime/master/conduct/conductor_run.h"
 #include "runtime/master/groups/groups.h"
 #include "runtime/master/job/job_history.h"
+#include "runtime/master/job/job_queue.h"
 #include "runtime/master/job/job_registry.h"
 #include "runtime/master/job/job_run.h"
 #include "runtime/master/job/watch_hub.h"
 #include "runtime/master/journal/journal_writer.h"
 #include "runtime/master/master.h"
 #include "runtime/master/planning/planning.h"
+#include "runtime/master/share/port_arbiter.h"
 #include "runtime/master/workers/worker_table.h"
 #include "runtime/rpc/serve.h"
 
@@ -71,6 +72,20 @@ class Master::Impl {
                  const absl::Status& why);
 
  private:
+  // master_queue.cc
+  void Enqueue(const v1::JobStatus& job, bool resumed);
+  void BeginJobs();
+  /// Whether no job may begin at present, however long the queue is.
+  bool QueueHeld() const;
+  WorkerRoom Room() const;
+  // By value: the name given is often part of the run that ends here.
+  void JobFinished(std::string job_id);
+  /// Says to users which place a job has in the queue.
+  v1::JobStatus WithPlace(const v1::JobStatus& status) const;
+  /// "job j-1" or "a calibration": what a measurement would disturb, or be disturbed by; empty:
+  /// nothing.
+  std::string Busy() const;
+
   enum class Life { kNew, kStarting, kServing, kStopping };
 
   absl::Status Serving() const;
@@ -84,13 +99,13 @@ class Master::Impl {
   void ExplainGiven(std::shared_ptr<const v1::JobSpec> spec,
                     absl::Span<const RegisteredWorker> alive,
                     rpc::Reply<v1::GetPlanResponse> reply);
+  /// Lists a job from now on; jobs that are too old, or too many, go for it, here and in the
+  /// journal.
+  void Remember(const v1::JobStatus& status);
   void AnswerSubmit(const std::string& key, const absl::StatusOr<std::string>& job_id);
   std::string NewJobId();
-  void BeginNextJob();
-  /// Whether no job may begin at present, however long the queue is.
-  bool QueueHeld() const;
-  // By value: the name given is often part of the run that ends here.
-  void JobFinished(std::string job_id);
+  /// Whether no worker is alive, nor on its way back from the master before.
+  bool NobodyWillCome() const;
   JobRun* FindRun(const std::string& job_id);
   /// What runs the plan of that job; null: none does.
   ConductorRun* FindConductor(const std::string& job_id);
@@ -105,8 +120,10 @@ class Master::Impl {
   void Lose(const RegisteredWorker& worker, const std::string& why);
   /// Everything that uses the worker under this epoch hears that it is gone.
   void TellLoss(WorkerId worker, Epoch epoch, const std::string& why);
+  void BeginDrain(WorkerId worker, Epoch epoch);
   absl::StatusOr<v1::HeartbeatResponse> TakeLeave(const v1::HeartbeatRequest& request);
   void StopIfIdle();
+  void Stopped();
   /// OK when a report is of this master's time and its sender holds its lease.
   absl::Status CheckSender(const v1::Fence& fence, WorkerId worker) const;
   void AnswerJoins(std::vector<Groups::Answer> answers);
@@ -131,14 +148,17 @@ class Master::Impl {
   Life life_ = Life::kNew;
   std::unique_ptr<WorkerTable> workers_;
   std::unique_ptr<JobRunContext> context_;
+  PortArbiter ports_;                                           // of the runs below
   absl::btree_map<std::string, std::unique_ptr<JobRun>> runs_;  // not terminal yet
   /// Dry runs until their plan is made and their sample released, by an id of their own.
   absl::btree_map<std::string, std::unique_ptr<Planning>> dry_runs_;
   ShapeHistory history_;
-  std::deque<std::string> queue_;
+  JobQueue queue_;
+  /// A master that follows another one takes jobs for the workers of that one, which notice within
+  /// their lease that they have to register again.
+  MonoTime workers_return_until_;
   /// Workers come back until then, after a time without any.
   MonoTime queue_held_until_;
-  std::string active_;  // empty: none
   /// Submits on their way, by idempotency key: repeated ones share the answer.
   absl::btree_map<std::string, std::vector<rpc::Reply<v1::SubmitResponse>>> submits_;
   std::int64_t unnamed_submits_ = 0;
@@ -149,6 +169,8 @@ class Master::Impl {
   /// Members that wait for the others of their group, by member_key.
   absl::btree_map<std::string, rpc::Reply<v1::JoinGroupResponse>> joins_;
   bool group_watch_scheduled_ = false;
+  bool stop_recording_ = false;  // MasterStopped is on its way to the journal
+  bool stop_recorded_ = false;   // or was there, or could not be written
   std::vector<absl::AnyInvocable<void()>> on_stopped_;
   env::CallbackScope callbacks_;
 };

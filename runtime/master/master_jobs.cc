@@ -13,6 +13,7 @@
 #include "runtime/master/job/submission.h"
 #include "runtime/master/master_impl.h"
 #include "runtime/master/planning/given_plan.h"
+#include "runtime/rpc/wire_version.h"
 
 namespace weir::master {
 namespace {
@@ -26,6 +27,9 @@ absl::Status NoWorkers() {
 }  // namespace
 
 void Master::Impl::Handle(rpc::Call<rpc::Submit> call) {
+  absl::Status understood = rpc::CheckWireVersion(call.request.wire_version(),
+                                                  call.request.wire_version_oldest(), "client");
+  if (!understood.ok()) return call.reply(understood);
   auto spec = std::make_shared<v1::JobSpec>(std::move(*call.request.mutable_spec()));
   if (const v1::JobStatus* known = store_.FindByKey(spec->idempotency_key())) {
     v1::SubmitResponse response;
@@ -47,7 +51,7 @@ void Master::Impl::Handle(rpc::Call<rpc::Submit> call) {
                   [this, key, spec](absl::StatusOr<InputList> input) {
                     absl::Status status = input.status();
                     if (status.ok()) status = Serving();
-                    if (status.ok() && workers_->Alive().empty()) status = NoWorkers();
+                    if (status.ok() && NobodyWillCome()) status = NoWorkers();
                     if (!status.ok()) return AnswerSubmit(key, status);
                     // Whoever checked it is done with it.
                     Accept(key, std::move(*spec), *std::move(input));
@@ -69,6 +73,8 @@ void Master::Impl::Accept(const std::string& key, v1::JobSpec spec, InputList in
   records[0].set_job_id(status.job_id());
   *records[0].mutable_job_accepted()->mutable_spec() = status.spec();
   records[0].mutable_job_accepted()->set_unix_ms(status.submitted_unix_ms());
+  status.mutable_progress()->set_input_bytes_total(input.total_bytes);
+  records[0].mutable_job_accepted()->set_input_bytes(input.total_bytes);
   if (given_plan) {
     v1::JournalRecord& given = records.emplace_back();
     given.set_job_id(status.job_id());
@@ -92,18 +98,22 @@ void Master::Impl::Accepted(v1::JobStatus status, std::shared_ptr<const v1::Plan
                             InputList input) {
   const std::string id = status.job_id();
   LogInfo("Job accepted", {{"job", id}, {"name", status.spec().job()}});
-  std::vector<std::string> forgotten = store_.Add(status);
-  if (!forgotten.empty()) journal_.Forget(std::move(forgotten));
+  Remember(status);
   // It is in the journal, for the next master.
   if (life_ == Life::kStopping) return;
   // A job that has to wait reads what its inputs are when it begins, and a queue of lists of a
   // million files each would fit nowhere: only one that begins now keeps what was listed for it.
+  Enqueue(status, /*resumed=*/false);
   std::optional<InputList> fresh;
-  if (active_.empty() && queue_.empty() && !QueueHeld()) fresh = std::move(input);
+  if (!QueueHeld() && queue_.IsNext(id, Room())) fresh = std::move(input);
   runs_[id] = std::make_unique<JobRun>(*context_, std::move(status), std::move(given_plan),
                                        std::move(fresh));
-  queue_.push_back(id);
-  BeginNextJob();
+  BeginJobs();
+}
+
+void Master::Impl::Remember(const v1::JobStatus& status) {
+  std::vector<std::string> forgotten = store_.Add(status, seams_.wall_clock.UnixMillis());
+  if (!forgotten.empty()) journal_.Forget(std::move(forgotten));
 }
 
 void Master::Impl::AnswerSubmit(const std::string& key, const absl::StatusOr<std::string>& job_id) {
@@ -140,32 +150,8 @@ ConductorRun* Master::Impl::FindConductor(const std::string& job_id) {
   return run == nullptr ? nullptr : run->conductor();
 }
 
-bool Master::Impl::QueueHeld() const {
-  // A job would disturb what is measured, and be disturbed.
-  if (CalibrationRuns()) return true;
-  return life_ != Life::kServing || workers_->Alive().empty() ||
-         seams_.loop.Now() < queue_held_until_;
-}
-
-void Master::Impl::BeginNextJob() {
-  if (QueueHeld()) return;
-  while (active_.empty() && !queue_.empty()) {
-    const std::string id = queue_.front();
-    queue_.pop_front();
-    // One that was cancelled while it waited is on its way out already.
-    JobRun* run = FindRun(id);
-    if (run == nullptr || !run->queued()) continue;
-    active_ = id;
-    run->Begin();
-  }
-}
-
-void Master::Impl::JobFinished(std::string job_id) {
-  runs_.erase(job_id);
-  artifacts_.LetGo(job_id);
-  if (active_ == job_id) active_.clear();
-  BeginNextJob();
-  StopIfIdle();
+bool Master::Impl::NobodyWillCome() const {
+  return workers_->Alive().empty() && seams_.loop.Now() >= workers_return_until_;
 }
 
 std::unique_ptr<rpc::Subscription> Master::Impl::Handle(rpc::Call<rpc::Watch> call) {
@@ -180,11 +166,13 @@ std::unique_ptr<rpc::Subscription> Master::Impl::Handle(rpc::Call<rpc::Watch> ca
 void Master::Impl::Handle(rpc::Call<rpc::GetStatus> call) {
   absl::StatusOr<const v1::JobStatus*> status = store_.Find(call.request.job_id());
   if (!status.ok()) return call.reply(status.status());
-  call.reply(**status);
+  call.reply(WithPlace(**status));
 }
 
 void Master::Impl::Handle(rpc::Call<rpc::ListJobs> call) {
-  call.reply(store_.List(call.request.max_jobs()));
+  v1::ListJobsResponse list = store_.List(call.request.max_jobs());
+  for (v1::JobStatus& job : *list.mutable_jobs()) job = WithPlace(job);
+  call.reply(std::move(list));
 }
 
 void Master::Impl::Handle(rpc::Call<rpc::Cancel> call) { call.Acknowledge(Cancel(call.request)); }
@@ -241,14 +229,12 @@ void Master::Impl::Handle(rpc::Call<rpc::DryRun> call) {
                                                    seams_, options_, history_,
                                                    context_->master_epoch, id, std::move(*spec)))
                                   .first->second;
-        const std::string busy = !active_.empty()    ? absl::StrCat("job ", active_)
-                                 : CalibrationRuns() ? "a calibration"
-                                                     : "";
         planning.Sample(
-            *input, alive, busy,
+            *input, alive, Busy(),
             [this, id, &planning, alive, input = *input, reply = std::move(reply)]() mutable {
+              planning.ShareWith(queue_.running());
               planning.Plan(
-                  input, alive,
+                  input, alive, /*note=*/"",
                   [this, id, reply = std::move(reply)](absl::StatusOr<PlannedJob> planned) mutable {
                     EndDryRun(id);
                     if (!planned.ok()) return reply(planned.status());

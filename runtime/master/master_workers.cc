@@ -7,12 +7,21 @@
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/master/master_impl.h"
+#include "runtime/rpc/wire_version.h"
 
 namespace weir::master {
 
 void Master::Impl::Handle(rpc::Call<rpc::Register> call) {
   // A master that stops hears its workers, and takes no new ones.
   if (absl::Status serving = Serving(); !serving.ok()) return call.reply(serving);
+  absl::Status understood = rpc::CheckWireVersion(call.request.wire_version(),
+                                                  call.request.wire_version_oldest(), "worker");
+  if (!understood.ok()) {
+    LogWarning("Worker refused", {{"worker", call.request.identity().name()},
+                                  {"version", call.request.identity().version()},
+                                  {"why", understood.message()}});
+    return call.reply(understood);
+  }
   const bool first = workers_->Alive().empty();
   absl::StatusOr<WorkerTable::Registration> registration =
       workers_->Register(call.request, seams_.loop.Now(), seams_.wall_clock.UnixMillis());
@@ -32,7 +41,8 @@ void Master::Impl::Handle(rpc::Call<rpc::Register> call) {
     TellLoss(worker.id, registration->replaced_epoch,
              "was restarted or lost touch and registered again");
   }
-  if (first && !queue_.empty()) AwaitWorkers();
+  if (first && queue_.anyone_waits()) AwaitWorkers();
+  for (const auto& [id, run] : runs_) run->WorkerJoined();
   ScheduleWatch();
   v1::RegisterResponse response;
   response.set_worker_id(worker.id);
@@ -45,7 +55,7 @@ void Master::Impl::Handle(rpc::Call<rpc::Register> call) {
 
 void Master::Impl::AwaitWorkers() {
   queue_held_until_ = seams_.loop.Now() + limits::kWorkersReturn;
-  seams_.loop.RunAt(queue_held_until_, callbacks_.Guard([this] { BeginNextJob(); }));
+  seams_.loop.RunAt(queue_held_until_, callbacks_.Guard([this] { BeginJobs(); }));
 }
 
 void Master::Impl::Handle(rpc::Call<rpc::Heartbeat> call) {
@@ -58,6 +68,7 @@ void Master::Impl::Handle(rpc::Call<rpc::Heartbeat> call) {
   if (!request.leaving().empty()) return call.reply(TakeLeave(request));
   absl::Status renewed = workers_->Heartbeat(request, seams_.loop.Now());
   if (!renewed.ok()) return call.reply(renewed);
+  if (request.draining()) BeginDrain(request.worker_id(), request.worker_epoch());
   for (const v1::StepProgress& progress : request.progress()) {
     if (ConductorRun* conductor = FindConductor(progress.job_id())) {
       conductor->TakeProgress(request.worker_id(), progress);
@@ -70,6 +81,12 @@ void Master::Impl::Handle(rpc::Call<rpc::Heartbeat> call) {
       response.add_release_jobs(job_id);
   }
   call.reply(std::move(response));
+}
+
+void Master::Impl::BeginDrain(WorkerId worker, Epoch epoch) {
+  if (!workers_->BeginDrain(worker)) return;
+  LogInfo("Worker drains; no job is planned for it any more", {{"id", worker}, {"epoch", epoch}});
+  for (const auto& [id, run] : runs_) run->WorkerDrains(worker, epoch);
 }
 
 absl::StatusOr<v1::HeartbeatResponse> Master::Impl::TakeLeave(const v1::HeartbeatRequest& request) {
@@ -183,7 +200,7 @@ void Master::Impl::TellLoss(WorkerId worker, Epoch epoch, const std::string& why
   for (const auto& [id, planning] : dry_runs_) {
     if (SampleRun* sample = planning->sample()) sample->WorkerLost(worker, epoch, why);
   }
-  if (JobRun* run = FindRun(active_)) run->WorkerLost(worker, epoch, why);
+  for (const auto& [id, run] : runs_) run->WorkerLost(worker, epoch, why);
 }
 
 }  // namespace weir::master

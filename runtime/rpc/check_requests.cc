@@ -27,6 +27,7 @@ constexpr std::size_t kParameterBytesMax = 64 << 10;
 constexpr int kParametersMax = 1000;
 constexpr int kInputsMax = 100'000;
 constexpr int kLayersMax = 1000;
+constexpr std::int64_t kPriorityMax = 100;
 constexpr std::int64_t kDeadlineMsMax = std::int64_t{10} * 365 * 24 * 3600 * 1000;
 // Far above what the planner takes; their products stay below 2^63.
 constexpr std::int64_t kElementPlacesMax = std::int64_t{1} << 40;
@@ -216,6 +217,7 @@ absl::Status CheckSpec(const v1::JobSpec& spec, bool needs_output) {
       CheckRange("num_reducers", spec.num_reducers(), 0, limits::kReducersMax),
       CheckRange("number of layer_reducers", spec.layer_reducers_size(), 0, kLayersMax),
       CheckRange("skip_bad", spec.skip_bad(), 0, INT64_MAX),
+      CheckRange("priority", spec.priority(), -kPriorityMax, kPriorityMax),
       CheckRange("deadline_ms", spec.deadline_ms(), 0, kDeadlineMsMax),
       CheckRange("length of plan_method", static_cast<std::int64_t>(spec.plan_method().size()), 0,
                  kNameBytesMax),
@@ -413,7 +415,13 @@ absl::Status ReportTransfer::Check(const Request& request) {
                     CheckRange("report.bytes", report.bytes(), 0, INT64_MAX));
 }
 
-absl::Status PrepareJob::Check(const Request& request) { return CheckOrder(request.fence()); }
+absl::Status PrepareJob::Check(const Request& request) {
+  // Written so that NaN fails as well.
+  if (!(request.memory_share() >= 0 && request.memory_share() <= 1)) {
+    return Wrong("memory_share", absl::StrCat(request.memory_share()), "between 0 and 1");
+  }
+  return CheckOrder(request.fence());
+}
 absl::Status StartStep::Check(const Request& request) { return CheckOrder(request.fence()); }
 absl::Status GrantTransfer::Check(const Request& request) { return CheckOrder(request.fence()); }
 absl::Status ReleaseJob::Check(const Request& request) { return CheckOrder(request.fence()); }

@@ -69,7 +69,6 @@ class Server : public std::enable_shared_from_this<Server> {
          const env::EventLoop& loop, DataServerOptions options)
       : strand_(asio::make_strand(executor)),
         acceptor_(strand_),
-        turn_(strand_),
         pause_(strand_),
         expiry_(strand_),
         catalog_(std::move(catalog)),
@@ -109,6 +108,10 @@ class Server : public std::enable_shared_from_this<Server> {
                                           std::int64_t offset, std::int64_t bytes,
                                           DataSocket::Moved* moved);
 
+  // Lets those that wait for the port ask again.
+  void WakeTurns() {
+    for (const auto& [job, turn] : turns_) turn->cancel();
+  }
   // For what strangers can cause.
   void Warn(std::string_view sentence, const std::string& reason);
   void Admit(tcp::socket accepted);
@@ -126,7 +129,6 @@ class Server : public std::enable_shared_from_this<Server> {
 
   const asio::any_io_executor strand_;
   tcp::acceptor acceptor_;
-  asio::steady_timer turn_;    // waits for the port; cancelled when a send ends
   asio::steady_timer pause_;   // before accepting again
   asio::steady_timer expiry_;  // of the stranger that came first
   const std::shared_ptr<const RunCatalog> catalog_;
@@ -141,8 +143,9 @@ class Server : public std::enable_shared_from_this<Server> {
   StrangerConnections::Id last_id_ = 0;
   int num_token_shown_ = 0;
   OnePort port_;
+  // By job: the one that waits for the port; cancelled when a send ends.
+  absl::btree_map<std::string, asio::steady_timer*> turns_;
   LogRate log_rate_{kWarnEvery};
-  bool turn_taken_ = false;
   bool closed_ = false;
 
   mutable std::mutex mutex_;
@@ -316,12 +319,12 @@ asio::awaitable<absl::Status> Server::Answer(Session& session, v1::DataRequest r
     session.job_id.clear();
     co_return written;
   }
-  const OnePort::Id port_use = port_.Begin(bytes, grant_ahead_bytes, concurrent);
+  const OnePort::Id port_use = port_.Begin(session.job_id, bytes, grant_ahead_bytes, concurrent);
   const MonoTime begin = loop_.Now();
   const absl::Status sent = co_await Send(session, *source, port_use);
   const double seconds = absl::ToDoubleSeconds(loop_.Now() - begin);
   port_.End(port_use);
-  turn_.cancel();
+  WakeTurns();
   session.job_id.clear();
   const bool probe_over = source->probe && absl::IsUnavailable(sent);
   Count([&sent, seconds, probe_over](DataServerCounters& c) {
@@ -331,22 +334,25 @@ asio::awaitable<absl::Status> Server::Answer(Session& session, v1::DataRequest r
   co_return probe_over ? absl::CancelledError("the receiver has measured enough") : sent;
 }
 
-// Waits while another send is nearly done. Only one may wait: plans never grant more.
+// Waits while another send of the job is nearly done. Only one of a job may wait: plans never grant
+// more.
 asio::awaitable<absl::Status> Server::TakeTurn(const v1::DataRequest& request,
                                                const DataSocket& socket) {
-  OnePort::Admission admission = port_.Ask(request.concurrent());
-  if (admission == OnePort::Admission::kNearlyDone && !turn_taken_) {
-    turn_taken_ = true;
+  const std::string& job = request.job_id();
+  OnePort::Admission admission = port_.Ask(job, request.concurrent());
+  if (admission == OnePort::Admission::kNearlyDone && !turns_.contains(job)) {
+    asio::steady_timer turn(strand_);
+    turns_[job] = &turn;
     while (admission == OnePort::Admission::kNearlyDone && !socket.closed()) {
-      turn_.expires_after(absl::ToChronoNanoseconds(options_.silence));
-      auto [woken] = co_await turn_.async_wait(kAwait);
+      turn.expires_after(absl::ToChronoNanoseconds(options_.silence));
+      auto [woken] = co_await turn.async_wait(kAwait);
       if (!woken) break;  // nobody woke it: time is up
-      admission = port_.Ask(request.concurrent());
+      admission = port_.Ask(job, request.concurrent());
     }
-    turn_taken_ = false;
+    turns_.erase(job);
   }
   if (admission == OnePort::Admission::kFree) co_return absl::OkStatus();
-  co_return absl::FailedPreconditionError("the sender is busy with another send");
+  co_return absl::FailedPreconditionError("the sender is busy with another send of the job");
 }
 
 asio::awaitable<absl::Status> Server::Send(Session& session, const RunSource& source,
@@ -431,7 +437,7 @@ void Server::CancelOnStrand(const std::string& job_id) {
       session->socket->Close(absl::CancelledError(absl::StrCat("job ", job_id, " ends")));
     }
   }
-  turn_.cancel();
+  WakeTurns();
 }
 
 void Server::CloseOnStrand() {
@@ -439,7 +445,7 @@ void Server::CloseOnStrand() {
   closed_ = true;
   std::error_code ignored;
   acceptor_.close(ignored);
-  turn_.cancel();
+  WakeTurns();
   pause_.cancel();
   expiry_.cancel();
   for (const auto& [id, session] : sessions_) {

@@ -45,9 +45,10 @@ struct DataServerCounters {
 
 /// Answers requests for byte ranges of published runs.
 ///
-/// One send at a time: a request that comes while another send has more left than the look-ahead it
-/// was granted with is refused (kFailedPrecondition); within its look-ahead the new request waits
-/// its turn. Requests marked concurrent (plan mode "fetch from all") run beside each other.
+/// One send of each job at a time: a request that comes while another send of its job has more left
+/// than the look-ahead it was granted with is refused (kFailedPrecondition); within its look-ahead
+/// the new request waits its turn. Requests marked concurrent (plan mode "fetch from all") run
+/// beside each other, and so do those of several jobs.
 /// Never more bytes are on the way than the receiver gave credit for.
 /// Strangers cost little: no buffer, a bound of their own, a deadline that bytes do not extend.
 /// Thread-safety: every method may be called from any thread.

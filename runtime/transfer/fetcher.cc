@@ -205,11 +205,12 @@ void FetchState::Begin(const std::shared_ptr<ActiveFetch>& fetch) {
     refused =
         absl::InvalidArgumentError(absl::StrCat("impossible order: offset ", order.offset,
                                                 ", destination offset ", order.destination_offset));
-  } else if (port_.Ask(order.concurrent) == OnePort::Admission::kBusy) {
-    refused = absl::FailedPreconditionError("this worker is busy with another receive");
+  } else if (port_.Ask(order.key.job_id, order.concurrent) == OnePort::Admission::kBusy) {
+    refused = absl::FailedPreconditionError("this worker is busy with another receive of the job");
   }
   if (!refused.ok()) return Finish(*fetch, refused, 0);
-  fetch->port_use = port_.Begin(order.bytes, order.look_ahead_bytes, order.concurrent);
+  fetch->port_use =
+      port_.Begin(order.key.job_id, order.bytes, order.look_ahead_bytes, order.concurrent);
   fetch->socket = TakeIdle(order.peer_endpoint);
   fetch->connected = fetch->socket != nullptr;
   if (!fetch->connected) fetch->socket = std::make_shared<DataSocket>(strand_);

@@ -70,7 +70,7 @@ struct FetcherCounters {
   double busy_s = 0;                // summed over fetches
 };
 
-/// Fetches byte ranges of runs from other workers, one at a time.
+/// Fetches byte ranges of runs from other workers, one of each job at a time.
 ///
 /// Each frame is verified before it is written. Connections are kept and used again per peer.
 /// Thread-safety: every method may be called from any thread; callbacks run on the event loop that
@@ -88,12 +88,12 @@ class Fetcher {
   /// `done` exactly once. A connection that breaks before the first byte of an answer is replaced,
   /// once.
   ///
-  /// Errors (all name peer, endpoint and run): kFailedPrecondition: another fetch has more left
-  ///   than its look-ahead, or the sender is busy with another receiver. kUnavailable: not
-  ///   reachable, or the connection broke. kDeadlineExceeded: no byte for the silence time.
-  ///   kDataLoss: a frame did not match its checksum. kNotFound, kPermissionDenied, kAborted,
-  ///   kOutOfRange: refused by the sender. kResourceExhausted: disk full here. kCancelled:
-  ///   CancelJob or Close. After an error the destination holds a prefix.
+  /// Errors (all name peer, endpoint and run): kFailedPrecondition: another fetch of the job
+  ///   has more left than its look-ahead, or the sender is busy with another receiver of it.
+  ///   kUnavailable: not reachable, or the connection broke. kDeadlineExceeded: no byte for the
+  ///   silence time. kDataLoss: a frame did not match its checksum. kNotFound, kPermissionDenied,
+  ///   kAborted, kOutOfRange: refused by the sender. kResourceExhausted: disk full here.
+  ///   kCancelled: CancelJob or Close. After an error the destination holds a prefix.
   virtual void Fetch(FetchOrder order, NearlyDone nearly_done, Done done) = 0;
   /// Breaks off the job's fetches, which end with kCancelled.
   virtual void CancelJob(const std::string& job_id) = 0;

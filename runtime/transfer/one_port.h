@@ -1,15 +1,21 @@
 #pragma once
 
-// The one-port rule at one end of the data plane: one exclusive transfer at a time. Pure.
+// The one-port rule at one end of the data plane: of each job one exclusive transfer at a time.
+// Pure.
 
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "absl/container/btree_map.h"
 
 namespace weir::transfer {
 
-/// Knows the transfers that use a port, and whether another may.
+/// Knows the transfers that use a port, and whether another of the same job may.
 ///
+/// Jobs do not keep each other out: which of them moves when the master decides (PortArbiter), and
+/// what a job that was cancelled still has on the line must not end another one.
 /// Thread-safety: one strand. Checked by: tests/unit/transfer/one_port_test.cc.
 class OnePort {
  public:
@@ -22,10 +28,10 @@ class OnePort {
   };
 
   /// Says whether a transfer may begin. Concurrent ones share the port among themselves.
-  Admission Ask(bool concurrent) const {
+  Admission Ask(std::string_view job, bool concurrent) const {
     Admission admission = Admission::kFree;
     for (const auto& [id, use] : uses_) {
-      if (concurrent && use.concurrent) continue;
+      if (use.job != job || (concurrent && use.concurrent)) continue;
       if (use.bytes_left > use.grant_ahead_bytes) return Admission::kBusy;
       admission = Admission::kNearlyDone;
     }
@@ -33,8 +39,8 @@ class OnePort {
   }
 
   /// `grant_ahead_bytes`: bytes left at which others may ask without being turned away.
-  Id Begin(std::int64_t bytes, std::int64_t grant_ahead_bytes, bool concurrent) {
-    uses_[++last_id_] = {bytes, grant_ahead_bytes, concurrent};
+  Id Begin(std::string job, std::int64_t bytes, std::int64_t grant_ahead_bytes, bool concurrent) {
+    uses_[++last_id_] = {std::move(job), bytes, grant_ahead_bytes, concurrent};
     return last_id_;
   }
   /// Returns the bytes left.
@@ -43,6 +49,7 @@ class OnePort {
 
  private:
   struct Use {
+    std::string job;
     std::int64_t bytes_left = 0;
     std::int64_t grant_ahead_bytes = 0;
     bool concurrent = false;

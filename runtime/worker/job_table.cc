@@ -45,14 +45,15 @@ absl::StatusOr<Admission> JobTable::Prepare(const v1::Fence& fence) {
     return absl::UnavailableError(absl::StrCat("job ", fence.job_id(), " is being released"));
   }
   if (fence.plan_epoch() == job.plan_epoch) return Admission::kRepeated;
-  const bool untouched = job.steps.empty() && job.transfers.empty();
-  if (fence.plan_epoch() > job.plan_epoch && untouched) {
-    job.plan_epoch = fence.plan_epoch();
-    return Admission::kRenewed;
+  if (fence.plan_epoch() < job.plan_epoch) {
+    return absl::AbortedError(absl::StrCat("stale plan epoch ", fence.plan_epoch(), " of job ",
+                                           fence.job_id(), "; now ", job.plan_epoch));
   }
-  return absl::AbortedError(absl::StrCat("job ", fence.job_id(), " is held under plan epoch ",
-                                         job.plan_epoch, ", not ", fence.plan_epoch(),
-                                         "; release it first"));
+  const bool untouched = job.steps.empty() && job.transfers.empty();
+  job.plan_epoch = fence.plan_epoch();
+  job.steps.clear();
+  job.transfers.clear();
+  return untouched ? Admission::kRenewed : Admission::kBegunAnew;
 }
 
 absl::StatusOr<JobTable::Job*> JobTable::FindForOrder(const v1::Fence& fence) {

@@ -19,8 +19,9 @@
 
 namespace weir::worker {
 
-/// What became of a call that may come twice. kRenewed: a job that is held, under a new plan.
-enum class Admission { kNew, kRepeated, kRenewed };
+/// What became of a call that may come twice. kRenewed: a job that is held, under a new plan;
+/// kBegunAnew: the same, where orders of the old plan were taken: what they made must go first.
+enum class Admission { kNew, kRepeated, kRenewed, kBegunAnew };
 
 /// Fences a worker's jobs.
 ///
@@ -42,9 +43,8 @@ class JobTable {
   /// From now on calls are refused until Open.
   void Close();
 
-  /// Takes a job in, or goes over to a higher plan epoch of a job of which nothing was ordered yet.
-  /// Errors: kAborted for a lower epoch, and for a higher one once steps or transfers were taken:
-  /// such a job must be released first.
+  /// Takes a job in, or goes over to a higher plan epoch of a job that is held; orders under the
+  /// old one are stale from here on. Errors: kAborted for a lower epoch.
   absl::StatusOr<Admission> Prepare(const v1::Fence& fence);
   absl::StatusOr<Admission> TakeStep(const v1::Fence& fence, int step);
   absl::StatusOr<Admission> TakeTransfer(const v1::Fence& fence, int transfer);

@@ -21,7 +21,14 @@ std::vector<LeaseAction> LeaseKeeper::Advance(MonoTime now) {
       sent_ = now;
       actions.push_back(LeaseAction::kHeartbeat);
     }
-  } else if (!register_sent_ && !heartbeat_sent_ && now >= next_register_) {
+  } else if (!register_sent_ && !heartbeat_sent_ && now >= next_register_ && !given_up_) {
+    if (!away_since_) away_since_ = now;
+    // Not before a last try: the process may have been stopped all that time.
+    if (now - *away_since_ >= master_grace_ && tried_) {
+      given_up_ = true;
+      actions.push_back(LeaseAction::kGiveUp);
+      return actions;
+    }
     register_sent_ = true;
     sent_ = now;
     actions.push_back(LeaseAction::kRegister);
@@ -31,7 +38,7 @@ std::vector<LeaseAction> LeaseKeeper::Advance(MonoTime now) {
 
 std::optional<MonoTime> LeaseKeeper::NextWake() const {
   if (registration_) return heartbeat_sent_ ? lease_end_ : std::min(lease_end_, next_heartbeat_);
-  if (register_sent_ || heartbeat_sent_) return std::nullopt;
+  if (register_sent_ || heartbeat_sent_ || given_up_) return std::nullopt;
   return next_register_;
 }
 
@@ -39,6 +46,8 @@ absl::Status LeaseKeeper::OnRegisterAnswer(const absl::StatusOr<v1::RegisterResp
                                            MonoTime now) {
   register_sent_ = false;
   absl::Status status = answer.status();
+  tried_ = true;
+  if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) away_since_.reset();
   if (status.ok() && (answer->worker_epoch() <= 0 || answer->heartbeat_ms() <= 0 ||
                       answer->lease_ms() <= answer->heartbeat_ms())) {
     status = absl::InvalidArgumentError(absl::StrCat(
@@ -68,13 +77,13 @@ void LeaseKeeper::OnHeartbeatAnswer(const absl::Status& answer, MonoTime now) {
     return;
   }
   if (answer.ok()) lease_end_ = sent_ + registration_->lease;
+  // One that was lost on its way is followed by the next at once.
   next_heartbeat_ = std::max(now, sent_ + registration_->heartbeat);
-  if (!answer.ok()) next_heartbeat_ = now + registration_->heartbeat;
 }
 
 absl::Duration LeaseKeeper::HeartbeatTimeout() const {
   if (!registration_) return rpc::Heartbeat::kTimeout;
-  return std::max(registration_->heartbeat, registration_->lease / 3);
+  return std::max(registration_->heartbeat, registration_->lease / 6);
 }
 
 void LeaseKeeper::RetryLater(MonoTime now) {
@@ -84,6 +93,8 @@ void LeaseKeeper::RetryLater(MonoTime now) {
 
 void LeaseKeeper::Lose(MonoTime now) {
   registration_.reset();
+  away_since_.reset();
+  tried_ = false;
   drop_jobs_ = true;
   // At once: the master may merely have been restarted.
   next_register_ = now;

@@ -30,21 +30,24 @@ enum class LeaseAction {
   /// The master has given this worker up, or will have by the time it hears of it again: end all
   /// jobs.
   kDropJobs,
+  /// The master has been away for longer than this worker waits: leave. Asked for once.
+  kGiveUp,
 };
 
 /// Holds a worker's side of its lease.
 ///
 /// The lease is counted from the moment a call that renewed it was sent, so it ends here no later
 /// than at the master: a worker that was merely stopped drops its jobs before it says another word.
-/// Registration is tried for ever, with growing, jittered pauses; a daemon outlives any number of
-/// masters.
+/// Registration is tried with growing, jittered pauses, so that a daemon outlives any number of
+/// masters; when none has answered for `master_grace`, it gives up. A master that refuses is there.
 /// Time: passed in; must not go backwards. At most one call is outstanding; each must be answered
 /// by
 ///   the matching On... method.
 /// Checked by: tests/unit/worker/lease_keeper_test.cc.
 class LeaseKeeper {
  public:
-  explicit LeaseKeeper(env::Random& random) : random_(random) {}
+  explicit LeaseKeeper(env::Random& random, absl::Duration master_grace = absl::InfiniteDuration())
+      : random_(random), master_grace_(master_grace) {}
 
   /// Returns what is due at `now`, in order. Call at the start, after each answer, and at
   /// NextWake().
@@ -53,6 +56,8 @@ class LeaseKeeper {
   /// that alone can change anything.
   std::optional<MonoTime> NextWake() const;
 
+  /// Has something to say: the next heartbeat is due at `now`.
+  void BeatSoon(MonoTime now) { next_heartbeat_ = now; }
   /// Takes the answer to kRegister. An answer that cannot be right counts as a failure, and is
   /// returned as one.
   absl::Status OnRegisterAnswer(const absl::StatusOr<v1::RegisterResponse>& answer, MonoTime now);
@@ -70,7 +75,11 @@ class LeaseKeeper {
   void Lose(MonoTime now);
 
   env::Random& random_;
+  const absl::Duration master_grace_;
   std::optional<Registration> registration_;
+  std::optional<MonoTime> away_since_;  // of the master, as far as is known
+  bool tried_ = false;                  // to register, since then
+  bool given_up_ = false;
   bool drop_jobs_ = false;
   bool register_sent_ = false;
   bool heartbeat_sent_ = false;

@@ -13,7 +13,7 @@
 
 namespace weir::worker {
 
-/// Orders the grants of one job on one worker. (The master runs one job at a time.)
+/// Orders the grants of one job on one worker. (Those of several jobs the master keeps in order.)
 ///
 /// A grant starts when none runs, or when the only one that runs is nearly done (so that the next
 /// begins the moment the line is free). Concurrent grants (plan mode "fetch from all") start at

@@ -4,6 +4,7 @@
 #include "absl/strings/str_format.h"
 #include "runtime/base/log.h"
 #include "runtime/base/worker_name.h"
+#include "runtime/rpc/wire_version.h"
 
 namespace weir::worker {
 namespace {
@@ -27,7 +28,7 @@ WorkerDaemon::WorkerDaemon(WorkerOptions options, WorkerSeams seams)
     : options_(std::move(options)),
       seams_(seams),
       incarnation_(absl::StrFormat("%016x", seams_.random.Next())),
-      keeper_(seams_.random),
+      keeper_(seams_.random, options_.master_grace),
       prober_(seams_) {}
 
 WorkerDaemon::~WorkerDaemon() {
@@ -72,6 +73,8 @@ void WorkerDaemon::Turn() {
   for (const LeaseAction action : keeper_.Advance(seams_.loop.Now())) {
     switch (action) {
       case LeaseAction::kRegister:
+        // One that drains does not come back.
+        if (state_ == State::kDraining) break;
         if (leaving_.empty()) {
           SendRegister();
         } else {
@@ -88,6 +91,9 @@ void WorkerDaemon::Turn() {
         prober_.Stop();
         ReleaseAll();
         break;
+      case LeaseAction::kGiveUp:
+        gave_up_ = true;
+        break;
     }
   }
   if (const std::optional<MonoTime> wake = keeper_.NextWake()) {
@@ -100,6 +106,7 @@ void WorkerDaemon::Turn() {
 
 void WorkerDaemon::SendRegister() {
   v1::RegisterRequest request;
+  rpc::StampWireVersion(request);
   v1::WorkerIdentity& identity = *request.mutable_identity();
   identity.set_name(options_.name);
   identity.set_control_endpoint(options_.control_endpoint);
@@ -153,6 +160,7 @@ v1::HeartbeatRequest WorkerDaemon::HeartbeatNow(const std::string& leaving) cons
   request.set_master_epoch(granted.master_epoch);
   request.set_free_disk_bytes(free_disk_bytes_);
   request.set_leaving(leaving);
+  request.set_draining(state_ == State::kDraining);
   return request;
 }
 
@@ -161,7 +169,8 @@ void WorkerDaemon::SendHeartbeat() {
   for (const auto& [id, job] : jobs_) {
     request.add_held_jobs(id);
     const auto progress = job->progress();
-    if (!progress) continue;
+    // That of an old plan says nothing of the next one.
+    if (!progress || next_plans_.contains(id)) continue;
     v1::StepProgress& entry = *request.add_progress();
     entry.set_job_id(id);
     entry.set_step(progress->step);
@@ -243,6 +252,8 @@ void WorkerDaemon::ReleaseAll() {
 
 void WorkerDaemon::Drain(absl::Duration at_most, env::Task drained) {
   if (state_ == State::kServing) state_ = State::kDraining;
+  keeper_.BeatSoon(seams_.loop.Now());
+  Turn();
   drained_ = std::move(drained);
   drain_timer_ = seams_.loop.RunAt(seams_.loop.Now() + at_most, [this] {
     drain_timer_.reset();

@@ -48,7 +48,8 @@ class WorkerDaemon {
   /// registers with the master for as long as it takes.
   /// Errors: as WorkDirectory::Claim; kInvalidArgument (options).
   void Start(absl::AnyInvocable<void(absl::Status)> started);
-  /// Refuses new jobs, and calls `drained` when the last one is released or `at_most` has passed.
+  /// Tells the master that nothing new is to be planned for this worker, refuses new jobs, and
+  /// calls `drained` when the last one is released or `at_most` has passed.
   void Drain(absl::Duration at_most, env::Task drained);
   /// Releases all jobs, removes the work directory and calls `stopped`. Nothing is served
   /// afterwards. Call once, after Start has answered.
@@ -56,6 +57,9 @@ class WorkerDaemon {
 
   /// True while the master counts on this worker.
   bool registered() const { return keeper_.registration().has_value(); }
+  /// True once no master has answered for WorkerOptions::master_grace: nobody will need this
+  /// worker.
+  bool gave_up() const { return gave_up_; }
   /// The daemon's own directory; empty before Start has answered.
   const std::string& directory() const;
 
@@ -89,6 +93,12 @@ class WorkerDaemon {
   void OnDirectoryLook(DirectoryLook look);
   void LoseJobFiles();
   // Jobs (worker_daemon_calls.cc).
+  std::shared_ptr<WorkerJob> MakeJob(v1::PrepareJobRequest request);
+  // Prepares a job that is here already, once nothing of its old plan is left.
+  void BeginAnew(const std::string& job_id, v1::PrepareJobRequest request);
+  void EndOldPlan(const std::string& job_id);
+  void OnOldPlanGone(const std::string& job_id, const absl::Status& gone);
+  void PrepareSoon(const std::string& job_id, WorkerJob::Prepared prepared);
   void Release(const std::string& job_id, WorkerJob::Released released);
   void OnJobGone();
   void RemoveDirectory();
@@ -111,12 +121,20 @@ class WorkerDaemon {
   // Of the daemon's directory. Files that a new directory lacks are found missing by the next job.
   ArtifactCache artifacts_{{limits::kArtifactCacheBytesMax, limits::kArtifactAgeMax}};
   absl::btree_map<std::string, std::shared_ptr<WorkerJob>> jobs_;
+  // A job whose old plan is being cleared away, and what it is prepared for then.
+  struct NextPlan {
+    v1::PrepareJobRequest request;
+    std::vector<WorkerJob::Prepared> prepared;
+    bool clearing = false;
+  };
+  absl::btree_map<std::string, NextPlan> next_plans_;
   Prober prober_;
   std::optional<env::EventLoop::TimerId> turn_timer_;
   std::optional<env::EventLoop::TimerId> drain_timer_;
   env::Task drained_;
   env::Task stopped_;
   std::string register_failure_;
+  bool gave_up_ = false;
   std::int64_t free_disk_bytes_ = 0;
   bool looking_ = false;
   std::vector<env::Task> after_look_;

@@ -1,5 +1,7 @@
 // What the master orders: fences are checked here, the rest is the job's.
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/log.h"
@@ -17,16 +19,34 @@ void WorkerDaemon::Handle(rpc::Call<rpc::PrepareJob> call) {
   if (!admission.ok()) return call.reply(admission.status());
   if (*admission == Admission::kNew) {
     LogInfo("Job prepared", {{"job", job_id}, {"worker", options_.name}});
-    jobs_[job_id] =
-        std::make_shared<WorkerJob>(options_, seams_, artifacts_, keeper_.registration()->worker_id,
-                                    directory_->path(), std::move(call.request));
-  } else if (*admission == Admission::kRenewed) {
+    jobs_[job_id] = MakeJob(std::move(call.request));
+  } else if (*admission != Admission::kRepeated) {
     LogInfo("Job goes on under a new plan", {{"job", job_id}, {"worker", options_.name}});
-    jobs_.at(job_id)->Renew(std::move(call.request));
+    // A job that failed here has nothing to go on with.
+    if (*admission == Admission::kBegunAnew || jobs_.at(job_id)->failed() ||
+        next_plans_.contains(job_id)) {
+      BeginAnew(job_id, std::move(call.request));
+    } else {
+      jobs_.at(job_id)->Renew(std::move(call.request));
+    }
   }
   auto prepared = [call = std::move(call)](const absl::Status& status) mutable {
     call.Acknowledge(status);
   };
+  if (next_plans_.contains(job_id)) {
+    next_plans_.at(job_id).prepared.push_back(std::move(prepared));
+    return EndOldPlan(job_id);
+  }
+  PrepareSoon(job_id, std::move(prepared));
+}
+
+std::shared_ptr<WorkerJob> WorkerDaemon::MakeJob(v1::PrepareJobRequest request) {
+  return std::make_shared<WorkerJob>(options_, seams_, artifacts_,
+                                     keeper_.registration()->worker_id, directory_->path(),
+                                     std::move(request));
+}
+
+void WorkerDaemon::PrepareSoon(const std::string& job_id, WorkerJob::Prepared prepared) {
   // Cleaners remove what lies about for long; a job that begins shall not fail by that.
   LookAtDirectory(
       WhileAlive([this, job = jobs_.at(job_id), prepared = std::move(prepared)]() mutable {
@@ -35,6 +55,40 @@ void WorkerDaemon::Handle(rpc::Call<rpc::PrepareJob> call) {
         error.set_worker(options_.name);
         prepared(StatusFromJobError(absl::StatusCode::kUnavailable, error));
       }));
+}
+
+void WorkerDaemon::BeginAnew(const std::string& job_id, v1::PrepareJobRequest request) {
+  NextPlan& next = next_plans_[job_id];
+  next.request = std::move(request);
+  for (WorkerJob::Prepared& prepared : std::exchange(next.prepared, {})) {
+    prepared(absl::AbortedError(absl::StrCat("job ", job_id, " was planned once more")));
+  }
+}
+
+void WorkerDaemon::EndOldPlan(const std::string& job_id) {
+  if (std::exchange(next_plans_.at(job_id).clearing, true)) return;
+  jobs_.at(job_id)->Release(WhileAlive([this, job_id](const absl::StatusOr<std::string>& tail) {
+    OnOldPlanGone(job_id, tail.status());
+  }));
+}
+
+void WorkerDaemon::OnOldPlanGone(const std::string& job_id, const absl::Status& gone) {
+  const auto next = next_plans_.find(job_id);
+  // Released for good meanwhile.
+  if (next == next_plans_.end()) return;
+  next->second.clearing = false;
+  std::vector<WorkerJob::Prepared> waiting = std::exchange(next->second.prepared, {});
+  if (!gone.ok()) {
+    // Asked again, it is tried again.
+    for (WorkerJob::Prepared& prepared : waiting) {
+      prepared(absl::UnavailableError(
+          absl::StrCat("cannot clear away the old plan of job ", job_id, ": ", gone.message())));
+    }
+    return;
+  }
+  jobs_.at(job_id) = MakeJob(std::move(next->second.request));
+  next_plans_.erase(next);
+  for (WorkerJob::Prepared& prepared : waiting) PrepareSoon(job_id, std::move(prepared));
 }
 
 void WorkerDaemon::Handle(rpc::Call<rpc::StartStep> call) {
@@ -91,6 +145,11 @@ void WorkerDaemon::Handle(rpc::Call<rpc::ReleaseJob> call) {
 
 void WorkerDaemon::Release(const std::string& job_id, WorkerJob::Released released) {
   table_.MarkReleasing(job_id);
+  if (auto next = next_plans_.extract(job_id); !next.empty()) {
+    for (WorkerJob::Prepared& prepared : next.mapped().prepared) {
+      prepared(absl::AbortedError(absl::StrCat("job ", job_id, " was released")));
+    }
+  }
   jobs_.at(job_id)->Release(WhileAlive(
       [this, job_id, released = std::move(released)](absl::StatusOr<std::string> tail) mutable {
         if (tail.ok()) {

@@ -61,6 +61,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   /// Ends everything. May be called again, for example after a failure.
   void Release(Released released);
 
+  /// Its preparation failed, its task ended or its files went: nothing can be ordered here.
+  bool failed() const { return state_ == State::kFailed; }
   std::optional<JobTask::Progress> progress() const { return task_->progress(); }
 
  private:
@@ -74,6 +76,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void OnTaskFailed(v1::JobError error);
   // Steps (worker_job_steps.cc).
   v1::TaskCommand::Start TaskStart() const;
+  // Its part of the worker's limit; 0 = no limit.
+  std::int64_t MemoryOfTask() const;
   // Remembers the files that the step makes and reads.
   void KeepRunFiles(const v1::TaskCommand::Run& run);
   // Removes the runs that the master says nobody reads any more.

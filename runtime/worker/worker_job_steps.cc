@@ -1,5 +1,8 @@
 // The steps of one job: orders to its task process, results to the master.
 
+#include <algorithm>
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/util/json_util.h"
 #include "runtime/base/job_errors.h"
@@ -25,6 +28,14 @@ absl::Status WriteSpec(env::Storage& storage, const std::string& path, const v1:
 
 }  // namespace
 
+std::int64_t WorkerJob::MemoryOfTask() const {
+  const double share = request_.memory_share();
+  if (share == 0 || options_.memory_bytes == 0) return options_.memory_bytes;
+  // 0 would be no limit.
+  return std::max<std::int64_t>(1,
+                                std::llround(share * static_cast<double>(options_.memory_bytes)));
+}
+
 v1::TaskCommand::Start WorkerJob::TaskStart() const {
   v1::TaskCommand::Start start;
   start.set_job_id(request_.fence().job_id());
@@ -32,7 +43,7 @@ v1::TaskCommand::Start WorkerJob::TaskStart() const {
   *start.mutable_parameters() = request_.spec().parameters();
   start.set_slots(options_.slots);
   start.set_work_dir(paths_.task);
-  start.set_memory_bytes(options_.memory_bytes);
+  start.set_memory_bytes(MemoryOfTask());
   start.set_skip_bad(request_.spec().skip_bad());
   start.set_no_check_operation(request_.spec().no_check_operation());
   for (const v1::Artifact& artifact : request_.spec().artifacts()) {

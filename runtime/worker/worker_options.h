@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/time/time.h"
+
 namespace weir::worker {
 
 /// What a worker knows of its machine (measure/measure_machine.h). Compute rates are relative to
@@ -32,6 +34,8 @@ struct WorkerOptions {
   /// Workers of one value hand runs over as files; empty = never.
   std::string handover_domain;
   std::string version;
+  /// How long it waits for a master that does not answer before it gives up.
+  absl::Duration master_grace = absl::InfiniteDuration();
   /// As measured at the start, or given; zeros: not measured, which counts as one unit worker a
   /// slot.
   MachineProfile machine;

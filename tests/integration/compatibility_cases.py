@@ -128,7 +128,8 @@ def start_network(test, network):
 
 def start_on_journal(test):
     """A master that has the kept journal, and the workers that its jobs ran on."""
-    cluster = Cluster(test, workers=0, journal=JOURNAL)
+    # However old it is.
+    cluster = Cluster(test, workers=0, journal=JOURNAL, master_args=["--keep-jobs-for", "87600h"])
     start_one_by_one(test, cluster, [["--no-measure"]] * 2)
     return cluster
 

@@ -5,15 +5,16 @@ import subprocess
 
 from weir_process import WeirTest, count_words, has_open, read_parts, task_pids, wait_for, write_words
 
-# runtime/base/limits.h: kWorkerLease, kTaskSilence, kTaskKillGrace; runtime/client/follow_job.h: kMasterPatience.
+# runtime/base/limits.h: kWorkerLease, kTaskSilence, kTaskKillGrace.
 LEASE_S = 6
 SILENCE_S = 8
 KILL_GRACE_S = 2
-MASTER_PATIENCE_S = 8
 # What the end of a job takes at most once its cause was noticed: kReleaseBudget and kDiscardBudget of
 # runtime/master/job/job_run_actions.cc, rounded up.
 ENDING_S = 4
 ENDS_WITHIN_S = LEASE_S + ENDING_S
+# A task that has read its share before another begins is not met.
+STALLED_MEGABYTES = 200
 # A machine that tests share with builds is late by so much; it is no part of any promise.
 LATE_S = 5
 
@@ -37,7 +38,7 @@ class FailureTest(WeirTest):
     def start_stalled(self, cluster=None, workers=2, **options):
         """Starts a job and stops its task processes, so that a fault meets it in the middle of its work."""
         text = self.path("text.txt")
-        write_words(text, 200)  # a task that has read its share before another begins is not met
+        write_words(text, STALLED_MEGABYTES)
         out = self.path("out")
         where = (["submit", "wordcount", text, "-o", out, "--wait", "--master", cluster.address] if cluster else
                  ["run", "wordcount", text, "-o", out, "--workers", str(workers), "--work-dir", self.work])
@@ -53,15 +54,29 @@ class FailureTest(WeirTest):
         """Fails when the client has not ended within the promised time and LATE_S."""
         return self.finish(client, timeout=limit + LATE_S)
 
-    def kill_worker(self, cluster, number, client, out, limit=ENDS_WITHIN_S):
-        """Kills a worker: the job ends in time and by its name, with no output and no task; then the worker is back."""
-        cluster.workers[number].kill()
-        self.assert_fails(self.end_in_time(client, limit), 1, "WORKER", f"worker{number}")
-        self.assertFalse(os.path.exists(out))
-        cluster.workers[number].wait()
-        wait_for(lambda: not task_pids(self.dir), 15, "no task is left")
-        cluster.workers[number] = cluster.start_worker(number)
+    def restart_workers(self, cluster, *numbers):
+        """Starts again those that were killed, and waits until all of the cluster are there."""
+        for number in numbers:
+            cluster.workers[number].wait()
+            cluster.workers[number] = cluster.start_worker(number)
         cluster.wait_for_workers(len(cluster.workers))
+
+    def goes_on(self, client, number, timeout=120):
+        """The job succeeds, and says that it was planned again without the worker. Returns its result."""
+        result = self.finish(client, timeout)
+        self.assert_ok(result)
+        self.assertRegex(result.err, rf"(?m)^worker worker{number} .*; planned again \(epoch [2-9]\)$")
+        wait_for(lambda: not task_pids(self.dir), 15, "no task is left")
+        return result
+
+    def assert_counted(self, out, text):
+        """The output is the count of what start_stalled wrote: one block over and over, of which the oracle counts one."""
+        with open(text, "rb") as file:
+            block = file.read(os.path.getsize(text) // STALLED_MEGABYTES)
+            self.assertEqual(file.read(len(block)), block)
+        counts = count_words([self.write("block", block)])
+        self.assertEqual(sorted(read_parts(out)), sorted(b"%s\t%d" % (w, n * STALLED_MEGABYTES) for w, n in counts.items()))
+        self.assert_ok(self.weir("verify", out))
 
     def run_small_job(self, cluster, name):
         path = self.write("small", "x y x")

@@ -15,6 +15,8 @@ from weir_process import Cluster, read_parts, task_pids, wait_for
 SHAPES = (["--workers", "1"], ["--workers", "3", "--slots", "2"], ["--workers", "8"],
           ["--workers", "5", "--mappers", "4"])
 STAR_LEAVES = 20_000
+# Enough to meet one of them.
+FEW_ITERATIONS = 200
 
 
 def ranks_of(output):
@@ -119,9 +121,9 @@ class FaultsWhileItIterates(FailureTest):
         status = self.weir("status", job, "--json", "--master", cluster.address)
         return json.loads(status.out).get("progress", {}) if status.code == 0 else {}
 
-    def start_iterating(self, cluster, out, after=3):
+    def start_iterating(self, cluster, out, after=3, iterations=2000):
         """Returns the client that waits, and the job, once it has ended so many iterations."""
-        client = self.start("submit", *self.words(out), "--wait", "--master", cluster.address)
+        client = self.start("submit", *self.words(out, iterations), "--wait", "--master", cluster.address)
 
         def job():
             jobs = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"]
@@ -131,15 +133,23 @@ class FaultsWhileItIterates(FailureTest):
         self.assertIsNone(client.poll(), "the job ended before the fault")
         return client, name
 
-    def test_a_worker_killed_in_an_iteration_ends_the_job_in_time_and_by_name(self):
+    def test_a_worker_killed_in_an_iteration_changes_no_rank(self):
         cluster = Cluster(self, workers=3)
+        undisturbed = self.path("undisturbed")
+        self.assert_ok(cluster.submit(*self.words(undisturbed, FEW_ITERATIONS)))
         for victim in (0, 2):
-            out = self.path("out")
-            client, _ = self.start_iterating(cluster, out)
-            self.kill_worker(cluster, victim, client, out, 10)
-        self.run_small_job(cluster, "out2")
+            out = self.path(f"out{victim}")
+            client, _ = self.start_iterating(cluster, out, iterations=FEW_ITERATIONS)
+            cluster.workers[victim].kill()
+            self.goes_on(client, victim)
+            self.restart_workers(cluster, victim)
+            # Two workers add up in another order than three.
+            for (node, rank), (other, wanted) in zip(ranks_of(out), ranks_of(undisturbed), strict=True):
+                self.assertEqual(node, other)
+                self.assertAlmostEqual(rank, wanted, delta=1e-12)
+        self.run_small_job(cluster, "small-out")
         cluster.stop()
-        self.assert_nothing_left(out)
+        self.assert_nothing_left()
 
     def test_a_task_killed_in_an_iteration_ends_the_job_by_name(self):
         cluster = Cluster(self, workers=2)
@@ -169,7 +179,8 @@ class FaultsWhileItIterates(FailureTest):
     def test_ctrl_c_ends_an_embedded_loop(self):
         out = self.path("out")
         client = self.start("run", *self.words(out), "--workers", "2", "--work-dir", self.work)
-        wait_for(lambda: len(task_pids(self.dir)) == 2, 30, "tasks run")
+        # How many of the two workers the plan uses is its own matter: where both share busy cores it may be one.
+        wait_for(lambda: task_pids(self.dir), 30, lambda: "tasks run; the client says: " + self.end_and_hear(client))
         time.sleep(2)  # it goes on for much longer
         self.assertIsNone(client.poll(), "the job ended before Ctrl-C")
         client.send_signal(signal.SIGINT)

@@ -148,7 +148,18 @@ while not os.path.exists({gate!r} + "2"):
         process = start("lost")
         self.wait_for_sleepers(4)
         cluster.workers[1].kill()
-        self.assert_fails(self.finish(process), 1, "WORKER_LOST", "worker1")
+        # The others start anew, and only they.
+        wait_for(lambda: "planned again" in self.text(self.path("master.log")), 10, "the job is planned again")
+        self.wait_for_sleepers(2)
+
+        # Its status says so once that is in the journal.
+        def losing_job():
+            jobs = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"]
+            return next((job for job in jobs if job["state"] in ("planning", "running") and "losses" in job), None)
+        lost = wait_for(losing_job, 10, "the job names its loss")
+        self.assertEqual(lost["losses"][0]["worker"], "worker1")
+        self.assert_ok(self.weir("cancel", lost["job_id"], "--master", cluster.address))
+        self.assertNotEqual(self.finish(process).code, 0)
         wait_for(lambda: not [c for _, c in processes_mentioning(self.dir) if c.startswith("sleep")], 10, "scripts ended")
         self.assertFalse(os.path.exists(self.path("lost")))
         cluster.stop()

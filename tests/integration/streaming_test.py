@@ -535,7 +535,7 @@ class ShippedFiles(WeirTest):
     def test_what_cannot_be_shipped_is_refused_by_name(self):
         self.write("folder/file", "x")
         refused = [
-            (("-files", self.path("none")), 5, ("none", "No such file")),
+            (("-files", self.path("none")), 3, ("there is no file", "none", "check the path")),
             (("-files", self.path("folder")), 3, ("is a directory", "tar -czf")),
             (("-files", "/dev/null"), 3, ("/dev/null", "no regular file")),
             (("-files", f"{self.input}#a/b"), 1, ("-files", "a/b", "PATH#NAME")),

@@ -5,9 +5,9 @@ import os
 import signal
 import unittest
 
-from faults import FailureTest
+from faults import ENDS_WITHIN_S, FailureTest
 from tree_plan import TreePlan
-from weir_process import Cluster, count_words, read_parts, wait_for, write_words
+from weir_process import Cluster, count_words, read_parts, task_pids, wait_for, write_words
 
 
 def lines_of(output):
@@ -98,12 +98,20 @@ class Trees(FailureTest):
         self.assertNotEqual(refused.code, 0)
         self.assertIn("cannot combine", refused.err)
 
-    def test_a_worker_killed_during_the_reduction_ends_the_job_in_time(self):
-        cluster = Cluster(self, workers=3)
+    def test_a_worker_killed_during_the_reduction_comes_back_or_ends_the_job_in_time(self):
+        cluster = Cluster(self, workers=3, master_args=["--worker-grace", "8s"])
+        for returns in (True, False):
+            with self.subTest(returns=returns):
+                self.lose_one_in_a_tree(cluster, returns)
+        self.run_small_job(cluster, "out2")
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def lose_one_in_a_tree(self, cluster, returns):
         text = self.path("text.txt")
         write_words(text, 200)  # long enough that all tasks read it at once on a busy machine
         made, plan = self.tree_plan(text, 3, "--master", cluster.address)
-        out = self.path("out")
+        out = self.path(f"out-{returns}")
         client = self.start("submit", "wordcount", text, "-o", out, "--wait", "--plan-file", plan, "--master",
                             cluster.address)
         # The plan's worker 2 stands still while the others combine, so that the reduction cannot end.
@@ -119,10 +127,16 @@ class Trees(FailureTest):
             return glob.glob(os.path.join(self.work, root, "**", f"{first}.1.spec.json"), recursive=True)
         wait_for(combines, 60, "the root combines")
         self.assertIsNone(client.poll(), "the job ended before the fault")
-        self.kill_worker(cluster, daemon, client, out)
-        self.run_small_job(cluster, "out2")
-        cluster.stop()
-        self.assert_nothing_left(out)
+        cluster.workers[daemon].kill()
+        if returns:
+            self.restart_workers(cluster, daemon)
+            self.goes_on(client, daemon)
+            self.assert_counts(out, text)
+            return
+        self.assert_fails(self.end_in_time(client, ENDS_WITHIN_S + 8), 1, "WORKER_LOST", lost)
+        self.assertFalse(os.path.exists(out))
+        wait_for(lambda: not task_pids(self.dir), 15, "no task is left")
+        self.restart_workers(cluster, daemon)
 
 
 if __name__ == "__main__":

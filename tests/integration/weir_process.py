@@ -140,6 +140,11 @@ class WeirTest(unittest.TestCase):
         return subprocess.Popen([BINARY, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, env=full_env, **options)
 
+    def end_and_hear(self, process):
+        """What a started process wrote to its standard error; for messages of failures, it is killed."""
+        process.kill()
+        return process.communicate()[1].decode(errors="replace")
+
     def finish(self, process, timeout=60):
         begin = time.monotonic()
         try:

@@ -20,6 +20,16 @@ CPU_WEIGHT = 50  # times that of an ordinary group
 NICE = -5
 
 
+def ends_of_logs(directory):
+    """The last lines of each log of a directory, for messages of failures."""
+    texts = []
+    for name in sorted(os.listdir(directory)):
+        if name.endswith(".log"):
+            with open(os.path.join(directory, name), "rb") as file:
+                texts.append(f"--- {name}\n" + file.read()[-1200:].decode(errors="replace"))
+    return "\n".join(texts)
+
+
 class ClusterError(RuntimeError):
     pass
 
@@ -175,12 +185,7 @@ class LabCluster:
             return json.loads(done.stdout), json.load(file), output
 
     def log_text(self):
-        texts = []
-        for name in sorted(os.listdir(self.directory)):
-            if name.endswith(".log"):
-                with open(self.path(name), "rb") as file:
-                    texts.append(f"--- {name}\n" + file.read()[-1200:].decode(errors="replace"))
-        return "\n".join(texts)
+        return ends_of_logs(self.directory)
 
     def stop(self):
         for process in reversed(self.processes):

@@ -1,7 +1,11 @@
 #include "tests/sim/contents.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <set>
+
+#include "absl/strings/str_cat.h"
 
 namespace weir::sim {
 
@@ -50,9 +54,36 @@ double LengthOf(const Content& content) {
   return length;
 }
 
+std::string NameOfLayer(int layer) { return absl::StrCat("layer ", layer); }
+
+Content Emitted(const Content& content, int layer) {
+  const auto place = [](double at) {
+    return static_cast<std::int64_t>(std::llround(at * static_cast<double>(kLayerPlaces)));
+  };
+  Content emitted = {{0, 1, {}}};
+  for (const ContentPiece& piece : content) {
+    AppendInput({NameOfLayer(layer), place(piece.begin), place(piece.end)}, emitted[0].input);
+  }
+  if (emitted[0].input.empty()) return {};
+  return emitted;
+}
+
+Content Contents::CommittedParts(const std::string& job, const std::set<PartKey>& committed) const {
+  Content found;
+  const auto attempts = attempts_.find(job);
+  if (attempts == attempts_.end()) return {};
+  for (const auto& [key, part] : attempts->second) {
+    if (committed.contains(key)) found.insert(found.end(), part.begin(), part.end());
+  }
+  std::sort(found.begin(), found.end(),
+            [](const ContentPiece& a, const ContentPiece& b) { return a.begin < b.begin; });
+  return found;
+}
+
 Content Contents::ResultOf(const std::string& job) const {
-  const auto parts = parts_.find(job);
-  if (parts == parts_.end()) return {};
+  constexpr std::int64_t kBehindAll = std::numeric_limits<std::int64_t>::max();
+  auto parts = parts_.lower_bound({job, kBehindAll, kBehindAll});
+  if (parts == parts_.begin() || std::get<0>((--parts)->first) != job) return {};
   Content result;
   for (const auto& [index, part] : parts->second) {
     result.insert(result.end(), part.begin(), part.end());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,7 +29,7 @@ class DataPlane::Port {
   const transfer::PublishedRuns& runs;
   OnePort sends;
   OnePort receives;
-  MovePtr waiting;  // in the tail of another send
+  std::map<std::string, MovePtr> waiting;  // by job: in the tail of another send of it
   transfer::DataServerCounters sent;
   transfer::FetcherCounters fetched;
 };
@@ -119,19 +120,33 @@ void DataPlane::Fetch(Port& receiver, transfer::FetchOrder order,
   move->marks = {0, move->order.look_ahead_bytes, move->order.grant_ahead_bytes};
   move->marks.erase(std::unique(move->marks.begin(), move->marks.end()), move->marks.end());
   moves_.push_back(move);
-  if (receiver.receives.Ask(move->order.concurrent) == OnePort::Admission::kBusy) {
+  if (receiver.receives.Ask(move->order.key.job_id, move->order.concurrent) ==
+      OnePort::Admission::kBusy) {
     BlameMaster(*move, "receives", receiver,
                 [&](const Move& other) { return other.receiver == &receiver; });
     return Refuse(move, absl::FailedPreconditionError("this worker is busy with another receive"));
   }
-  move->receiving = receiver.receives.Begin(move->order.bytes, move->order.look_ahead_bytes,
-                                            move->order.concurrent);
+  move->receiving = receiver.receives.Begin(move->order.key.job_id, move->order.bytes,
+                                            move->order.look_ahead_bytes, move->order.concurrent);
   move->sender = FindPort(move->order.peer_endpoint);
   if (move->sender == nullptr) {
     return Refuse(move, absl::UnavailableError("connection refused (simulated)"));
   }
   Stall(move);
-  if (move->sender->process.runs()) Serve(move);
+  if (IsCut(*move)) {
+    ++stalled_in_cuts_;
+  } else if (move->sender->process.runs()) {
+    Serve(move);
+  }
+}
+
+void DataPlane::StallInCut(const MovePtr& move) {
+  ++stalled_in_cuts_;
+  Stall(move);
+}
+
+bool DataPlane::IsCut(const Move& move) const {
+  return world_.network().cuts().Part(move.sender->process.name(), move.receiver->process.name());
 }
 
 void DataPlane::BreakSends(Port& sender, const std::string& job_id) {
@@ -179,14 +194,12 @@ void DataPlane::Serve(const MovePtr& move) {
   if (!admitted.ok()) return Refuse(move, std::move(admitted));
   Port& sender = *move->sender;
   move->probe = sender.runs.Find(move->order.key, move->order.run_id)->probe;
-  switch (sender.sends.Ask(move->order.concurrent)) {
+  const std::string& job = move->order.key.job_id;
+  switch (sender.sends.Ask(job, move->order.concurrent)) {
     case OnePort::Admission::kFree:
       return Begin(move);
     case OnePort::Admission::kNearlyDone:
-      if (sender.waiting == nullptr) {
-        sender.waiting = move;
-        return;
-      }
+      if (sender.waiting.emplace(job, move).second) return;
       break;
     case OnePort::Admission::kBusy:
       break;
@@ -195,8 +208,7 @@ void DataPlane::Serve(const MovePtr& move) {
   Refuse(move, absl::FailedPreconditionError("the sender is busy with another send"));
 }
 
-// What one job has left behind may meet the next one, and that is refused. Of one job no plan
-// grants what cannot be.
+// Of one job no plan grants what cannot be.
 template <typename Which>
 void DataPlane::BlameMaster(const Move& move, const char* what, const Port& port, Which which) {
   const auto same_job = [&](const Move& other) {
@@ -208,7 +220,8 @@ void DataPlane::BlameMaster(const Move& move, const char* what, const Port& port
 
 void DataPlane::Begin(const MovePtr& move) {
   const transfer::FetchOrder& order = move->order;
-  move->sending = move->sender->sends.Begin(order.bytes, order.grant_ahead_bytes, order.concurrent);
+  move->sending = move->sender->sends.Begin(order.key.job_id, order.bytes, order.grant_ahead_bytes,
+                                            order.concurrent);
   move->began = world_.time().now();
   world_.Note(absl::StrCat(move->receiver->process.name(), " fetches ", order.bytes, " of run ",
                            order.run_id, " of ", order.key.job_id, " from ", order.peer_name));
@@ -217,6 +230,7 @@ void DataPlane::Begin(const MovePtr& move) {
 
 // Lets bytes come until the next mark.
 void DataPlane::Flow(const MovePtr& move) {
+  if (IsCut(*move)) return StallInCut(move);
   move->flows_since = world_.time().now();
   if (move->probe) {
     const absl::Duration takes = move->order.probe ? move->order.probe->end : kProbeRoundTrip;
@@ -265,6 +279,10 @@ void DataPlane::Arrive(const MovePtr& move) {
   const transfer::FetchOrder& order = move->order;
   if (move->probe) return End(move, absl::OkStatus());
   const MonoTime now = world_.time().now();
+  if (damage_share_ > 0 && world_.random().Chance(damage_share_)) {
+    ++damaged_;
+    return End(move, absl::DataLossError("a frame arrived with another checksum (simulated)"));
+  }
   Port& receiver = *move->receiver;
   world_.trace().moves.push_back({order.key.job_id, order.peer_name, receiver.process.name(),
                                   *move->began, move->reported.value_or(now),
@@ -280,15 +298,23 @@ void DataPlane::Arrive(const MovePtr& move) {
 void DataPlane::EndSend(Move& move) {
   if (move.sender == nullptr) return;
   Port& sender = *move.sender;
-  if (sender.waiting.get() == &move) sender.waiting.reset();
+  const auto waits = sender.waiting.find(move.order.key.job_id);
+  if (waits != sender.waiting.end() && waits->second.get() == &move) sender.waiting.erase(waits);
   if (move.sending) sender.sends.End(*std::exchange(move.sending, std::nullopt));
   Wake(sender);
 }
 
 void DataPlane::Wake(Port& sender) {
-  if (sender.waiting == nullptr || !sender.process.runs()) return;
-  if (sender.sends.Ask(sender.waiting->order.concurrent) == OnePort::Admission::kNearlyDone) return;
-  Serve(std::exchange(sender.waiting, nullptr));
+  if (!sender.process.runs()) return;
+  std::vector<MovePtr> woken;
+  for (const auto& [job, move] : sender.waiting) {
+    if (sender.sends.Ask(job, move->order.concurrent) == OnePort::Admission::kNearlyDone) continue;
+    woken.push_back(move);
+  }
+  for (const MovePtr& move : woken) {
+    sender.waiting.erase(move->order.key.job_id);
+    if (!move->over) Serve(move);
+  }
 }
 
 void DataPlane::Refuse(const MovePtr& move, absl::Status why) {
@@ -359,14 +385,30 @@ void DataPlane::OnGoesOn(const SimProcess& process) {
          return !m.flows_since && !m.ending && m.sender != nullptr &&
                 &m.sender->process == &process;
        })) {
-    if (move->over) continue;
-    if (move->sender->waiting == move) {
-      Wake(*move->sender);
-    } else if (move->sending) {
-      Flow(move);
-    } else {
-      Serve(move);
+    GoOn(move);
+  }
+}
+
+void DataPlane::OnCutsChanged() {
+  for (const MovePtr& move :
+       MovesThat([&](const Move& m) { return !m.ending && m.sender != nullptr; })) {
+    if (IsCut(*move)) {
+      if (move->flows_since) StallInCut(move);
+    } else if (!move->flows_since && move->sender->process.runs()) {
+      GoOn(move);
     }
+  }
+}
+
+void DataPlane::GoOn(const MovePtr& move) {
+  if (move->over || IsCut(*move)) return;
+  const auto waits = move->sender->waiting.find(move->order.key.job_id);
+  if (waits != move->sender->waiting.end() && waits->second == move) {
+    Wake(*move->sender);
+  } else if (move->sending) {
+    Flow(move);
+  } else {
+    Serve(move);
   }
 }
 

@@ -21,11 +21,11 @@ namespace weir::sim {
 
 /// Everything on its way between workers.
 ///
-/// As the real one it admits one ordered send and one ordered receive a worker, lets one request
-/// wait in the tail of another send, refuses what is not published, falls silent with a sender that
-/// hangs and breaks with one that dies. What it would have to refuse although both ends belong to
-/// one job, and pieces that overlap, are broken promises of the world: no plan grants them.
-/// Concurrent transfers do not slow each other down.
+/// As the real one it admits of each job one ordered send and one ordered receive a worker, lets
+/// one request of it wait in the tail of another send, refuses what is not published, falls silent
+/// with a sender that hangs and breaks with one that dies. What it would have to refuse, and pieces
+/// that overlap, are broken promises of the world: no plan grants them. Concurrent transfers, and
+/// those of several jobs, do not slow each other down.
 /// Thread-safety: none. Callbacks run on the loop of the receiver.
 class DataPlane {
  public:
@@ -47,6 +47,15 @@ class DataPlane {
   void OnKilled(const SimProcess& process);
   void OnHung(const SimProcess& process);
   void OnGoesOn(const SimProcess& process);
+  /// Hosts were parted, or hear each other again.
+  void OnCutsChanged();
+
+  /// Each transfer arrives damaged with probability `share`, which its receiver finds out.
+  void SetDamage(double share) { damage_share_ = share; }
+  /// Transfers that arrived damaged.
+  std::int64_t damaged() const { return damaged_; }
+  /// Transfers that a cut stopped or kept from beginning.
+  std::int64_t stalled_in_cuts() const { return stalled_in_cuts_; }
 
   /// Jobs of which something is on its way to or from a worker.
   std::vector<std::string> JobsAt(const SimProcess& process) const;
@@ -66,6 +75,9 @@ class DataPlane {
   void OnMark(const MovePtr& move);
   void Arrive(const MovePtr& move);
   void Stall(const MovePtr& move);
+  void StallInCut(const MovePtr& move);
+  void GoOn(const MovePtr& move);
+  bool IsCut(const Move& move) const;
   // Frees the sender's port for whoever waits there.
   void EndSend(Move& move);
   void Wake(Port& sender);
@@ -81,6 +93,9 @@ class DataPlane {
   World& world_;
   std::vector<std::unique_ptr<Port>> ports_;
   std::list<MovePtr> moves_;  // in the order of their fetches
+  double damage_share_ = 0;
+  std::int64_t damaged_ = 0;
+  std::int64_t stalled_in_cuts_ = 0;
 };
 
 }  // namespace weir::sim

@@ -3,7 +3,9 @@
 // A journal in memory. Outlives the simulated master, as a disk does.
 
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/master/journal/journal.h"
@@ -12,10 +14,18 @@ namespace weir::sim {
 
 class MemoryJournal final : public master::Journal {
  public:
+  /// What becomes of a write.
+  enum class Fate { kWritten, kLost, kWrittenUnknown };
+
   absl::Status Append(absl::Span<const v1::JournalRecord> records) override {
     if (full_) return absl::ResourceExhaustedError("no space left for the journal (simulated)");
+    const Fate fate = gate_ ? gate_() : Fate::kWritten;
+    if (fate == Fate::kLost) return absl::UnavailableError("the master died here (simulated)");
+    ++num_writes_;
     records_.insert(records_.end(), records.begin(), records.end());
-    return absl::OkStatus();
+    return fate == Fate::kWritten
+               ? absl::OkStatus()
+               : absl::UnavailableError("written, and the master died here (simulated)");
   }
   absl::Status ReadHistory(absl::FunctionRef<void(const v1::JournalRecord&)> visit) override {
     for (v1::JournalRecord record : records_) {
@@ -43,10 +53,15 @@ class MemoryJournal final : public master::Journal {
 
   const std::vector<v1::JournalRecord>& records() const { return records_; }
   void SetFull(bool full) { full_ = full; }
+  /// Asked before each write. Null: all are written.
+  void SetGate(std::function<Fate()> gate) { gate_ = std::move(gate); }
+  int num_writes() const { return num_writes_; }
 
  private:
   std::vector<v1::JournalRecord> records_;
   bool full_ = false;
+  std::function<Fate()> gate_;
+  int num_writes_ = 0;
 };
 
 }  // namespace weir::sim

@@ -1,32 +1,39 @@
 #include "tests/sim/network.h"
 
+#include <algorithm>
+
 namespace weir::sim {
 namespace {
 
 // Carrier from one process to an address.
 struct Route {
   Network& network;
-  const std::shared_ptr<ProcessLoop> caller;
+  const Caller caller;
   const std::string address;
 
   template <typename Method>
-  void Carry(rpc::Call<Method> call) {
-    network.Carry(caller, address, std::move(call));
+  typename rpc::Call<Method>::Taken Carry(rpc::Call<Method> call) {
+    return network.Carry(caller, address, std::move(call));
   }
 };
 
 }  // namespace
 
+// A stream and the server's end of it hold each other until one of them stops.
+Network::~Network() {
+  for (const StreamPtr& stream : streams_) stream->serving.clear();
+}
+
 std::unique_ptr<rpc::WorkerApi> Network::Connect(const std::string& control_endpoint) {
   return std::make_unique<rpc::WorkerApi>(
-      std::make_shared<Route>(Route{*this, master_loop_, control_endpoint}));
+      std::make_shared<Route>(Route{*this, {master_loop_, "master"}, control_endpoint}));
 }
 
 void Network::AskIfGone(const std::string& control_endpoint, absl::Duration timeout,
                         absl::AnyInvocable<void(bool gone)> on_answer) {
   // The host of a process answers for it, even while the process hangs.
   auto answer = std::make_shared<absl::AnyInvocable<void(bool)>>(std::move(on_answer));
-  if (Loses()) {
+  if (Loses() || cuts_.Part("master", HostOf(control_endpoint))) {
     master_loop_->RunAt(time_.now() + timeout, [answer] { (*answer)(false); });
     return;
   }
@@ -37,9 +44,53 @@ void Network::AskIfGone(const std::string& control_endpoint, absl::Duration time
   });
 }
 
-std::unique_ptr<rpc::ClusterApi> Network::ConnectMaster(std::shared_ptr<ProcessLoop> caller) {
+std::unique_ptr<rpc::ClusterApi> Network::ConnectMaster(Caller caller) {
   return std::make_unique<rpc::ClusterApi>(
       std::make_shared<Route>(Route{*this, std::move(caller), "master"}));
+}
+
+std::unique_ptr<rpc::JobApi> Network::ConnectUser(Caller caller) {
+  return std::make_unique<rpc::JobApi>(
+      std::make_shared<Route>(Route{*this, std::move(caller), "master"}));
+}
+
+void Network::Detach(const std::string& address) {
+  endpoints_.erase(address);
+  std::list<StreamPtr> broken;
+  for (auto stream = streams_.begin(); stream != streams_.end();) {
+    const auto at = stream++;
+    if ((*at)->address == address) broken.splice(broken.end(), streams_, at);
+  }
+  for (const StreamPtr& stream : broken) {
+    stream->serving.clear();
+    EndStream(stream, Delay(), absl::UnavailableError("the server is gone (simulated)"));
+  }
+}
+
+void Network::BreakStream(const StreamPtr& stream, absl::Duration noticed) {
+  EndStream(stream, noticed, absl::UnavailableError("the connection broke (simulated)"));
+  // The server hears of it later.
+  time_.At(time_.now() + kBrokenNoticed + kBrokenNoticed, nullptr,
+           [this, stream] { StopServing(stream); });
+}
+
+void Network::EndStream(const StreamPtr& stream, absl::Duration delay, absl::Status status) {
+  stream->last_arrival = std::max(stream->last_arrival, time_.now() + delay);
+  stream->caller.loop->RunAt(stream->last_arrival, [stream, status = std::move(status)]() mutable {
+    if (std::exchange(stream->over, true)) return;
+    auto on_end = std::move(stream->on_end);
+    on_end(std::move(status));
+  });
+}
+
+void Network::LeaveStream(const StreamPtr& stream) {
+  stream->over = true;
+  time_.At(time_.now() + Delay(), nullptr, [this, stream] { StopServing(stream); });
+}
+
+void Network::StopServing(const StreamPtr& stream) {
+  streams_.remove(stream);
+  stream->serving.clear();
 }
 
 }  // namespace weir::sim

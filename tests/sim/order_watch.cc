@@ -8,7 +8,9 @@ namespace weir::sim {
 void OrderWatch::CheckRefusal(const char* name, const absl::Status& status) {
   // Late and repeated orders are refused as stale, and everything by a worker that is not
   // registered. The rest are two steps at once, a probe during a job, an order for a job that is
-  // not prepared, a field that cannot be.
+  // not prepared, a field that cannot be. What comes when all is over may be refused with any of
+  // them.
+  if (world_.network().delivers_late()) return;
   if (absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status) ||
       absl::IsResourceExhausted(status)) {
     world_.Wrong(absl::StrCat(worker_, " had to refuse ", name, ": ", status.ToString()));
@@ -20,7 +22,7 @@ void OrderWatch::OnAnswer(const char* name, const v1::GrantTransferRequest& requ
   CheckRefusal(name, status);
   const v1::TransferGrant& order = request.order();
   if (!status.ok() || order.concurrent()) return;
-  const Plan plan(request.fence().job_id(), request.fence().plan_epoch());
+  const Plan plan = PlanOf(request.fence());
   if (!granted_[plan].emplace(order.transfer(), request.fence().attempt()).second) return;
   std::set<int>& under_way = under_way_[plan];
   // A worker lets the second one wait; the master must not rely on it.
@@ -29,7 +31,7 @@ void OrderWatch::OnAnswer(const char* name, const v1::GrantTransferRequest& requ
 }
 
 void OrderWatch::OnReport(const v1::ReportTransferRequest& request) {
-  const auto plan = under_way_.find({request.fence().job_id(), request.fence().plan_epoch()});
+  const auto plan = under_way_.find(PlanOf(request.fence()));
   if (plan != under_way_.end()) plan->second.erase(request.report().transfer());
 }
 

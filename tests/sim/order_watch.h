@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -36,7 +37,11 @@ class OrderWatch {
  private:
   void CheckRefusal(const char* name, const absl::Status& status);
 
-  using Plan = std::pair<std::string, std::int64_t>;  // job and plan epoch
+  // Job, master epoch and plan epoch.
+  using Plan = std::tuple<std::string, std::int64_t, std::int64_t>;
+  static Plan PlanOf(const v1::Fence& fence) {
+    return {fence.job_id(), fence.master_epoch(), fence.plan_epoch()};
+  }
   World& world_;
   const std::string worker_;
   std::map<Plan, std::set<std::pair<int, int>>> granted_;  // transfer and attempt

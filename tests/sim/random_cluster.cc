@@ -1,11 +1,9 @@
 #include "tests/sim/random_cluster.h"
 
 #include <memory>
-#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/base/job_errors.h"
 
 namespace weir::sim {
 
@@ -37,13 +35,6 @@ std::vector<InputPiece> WriteRandomInputs(std::int64_t bytes_max, SeededRandom& 
     inputs.push_back({path, 0, bytes});
   }
   return inputs;
-}
-
-void AllowLosses(Expectations& expected) {
-  for (const std::string_view code : {job_error::kWorkerLost, job_error::kWorkerUnreachable,
-                                      job_error::kTransferFailed, job_error::kNoWorkers}) {
-    expected.legal_codes.emplace_back(code);
-  }
 }
 
 }  // namespace weir::sim

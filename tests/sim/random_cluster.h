@@ -24,7 +24,4 @@ std::string WorkerName(std::int64_t number);
 /// Writes 1 to 3 files of 10 MB to `bytes_max` each. Returns them whole, in their order.
 std::vector<InputPiece> WriteRandomInputs(std::int64_t bytes_max, SeededRandom& draw, World& world);
 
-/// How the loss of a worker may be called.
-void AllowLosses(Expectations& expected);
-
 }  // namespace weir::sim

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/limits.h"
 #include "tests/sim/world.h"
 
 namespace weir::sim {
@@ -21,7 +22,8 @@ struct Expectations {
   bool as_predicted = false;
   /// Jobs that are under way at one of these moments are over `ending_limit` later.
   std::vector<MonoTime> fatal_moments;
-  absl::Duration ending_limit = absl::Milliseconds(10'200);
+  /// They wait for workers for that long.
+  absl::Duration ending_limit = limits::kWorkerGrace + absl::Milliseconds(10'200);
   /// The file system refuses to work, so a staging directory may stay.
   bool staging_may_stay = false;
   /// Error codes that the injected faults may lead to.
@@ -32,6 +34,10 @@ struct Expectations {
 /// messages (0.2 to 0.6 ms for each step and transfer) and the rounding of sections.
 inline constexpr double kPredictionShare = 0.05;
 inline constexpr double kPredictionSeconds = 0.05;
+/// Rates come from samples and from runs before, which may be wrong: one job of so many may be
+/// beyond that, by no more than this factor.
+inline constexpr int kJobsOfOneFar = 10;
+inline constexpr double kFarPredictionFactor = 3;
 
 /// One thing that goes wrong, and whether it did: asked when the run is over.
 struct Fault {
@@ -48,7 +54,9 @@ struct Scenario {
 
 /// Number of different kinds; seed % kScenarioKinds chooses one, the rest of the seed its numbers
 /// and, every second round, one or two more kinds in the same run.
-inline constexpr std::uint64_t kScenarioKinds = 16;
+inline constexpr std::uint64_t kProcessFaultKinds = 17;
+inline constexpr std::uint64_t kGroundFaultKinds = 17;
+inline constexpr std::uint64_t kScenarioKinds = kProcessFaultKinds + kGroundFaultKinds;
 
 Scenario DrawScenario(std::uint64_t seed, bool print);
 

@@ -36,11 +36,13 @@ struct Count {
 struct Outcome {
   std::string scenario;
   std::map<std::string, bool> struck;  // by kind of fault
+  Predictions predictions;
   bool progressed = false;
   std::vector<std::string> findings;
   std::uint64_t trace_hash = 0;
   std::uint64_t last_draw = 0;
   double virtual_s = 0;
+  int planned_again = 0;  // jobs that lost a worker and succeeded
 };
 
 Outcome RunSeed(std::uint64_t seed, bool print) {
@@ -52,7 +54,12 @@ Outcome RunSeed(std::uint64_t seed, bool print) {
   outcome.progressed = world.Run(kVirtualTimeLimit, kSettle);
   for (const Fault& fault : scenario.faults) outcome.struck[fault.kind] = fault.struck(world);
   if (outcome.progressed) outcome.findings = CheckRun(scenario);
+  if (outcome.progressed) outcome.predictions = CountPredictions(scenario);
   if (ErrorsLogged() != errors_before) outcome.findings.push_back("an ERROR was logged");
+  for (const UserJob& job : world.jobs()) {
+    const bool succeeded = job.status.state() == v1::JOB_STATE_SUCCEEDED;
+    if (succeeded && job.status.losses_size() > 0) ++outcome.planned_again;
+  }
   outcome.trace_hash = world.trace().hash();
   outcome.last_draw = world.random().Next();
   outcome.virtual_s = static_cast<double>(world.time().now().nanos()) * 1e-9;
@@ -84,6 +91,8 @@ int RunMany(std::uint64_t first, std::uint64_t num_seeds) {
   double virtual_s = 0;
   std::map<std::string, Count> kinds;
   int with_several = 0;
+  int planned_again = 0;
+  Predictions predictions;
   for (std::uint64_t seed = first; seed < first + num_seeds; ++seed) {
     const Outcome outcome = RunSeed(seed, /*print=*/false);
     int verdict = Judge(seed, outcome);
@@ -95,6 +104,9 @@ int RunMany(std::uint64_t first, std::uint64_t num_seeds) {
     }
     if (verdict != 0) worst = worst == 0 ? verdict : worst;
     virtual_s += outcome.virtual_s;
+    planned_again += outcome.planned_again;
+    predictions.jobs += outcome.predictions.jobs;
+    predictions.far += outcome.predictions.far;
     with_several += outcome.struck.size() > 1 ? 1 : 0;
     for (const auto& [kind, struck] : outcome.struck) {
       ++kinds[kind].drawn;
@@ -106,6 +118,11 @@ int RunMany(std::uint64_t first, std::uint64_t num_seeds) {
     std::printf("%5d %6d %s\n", count.drawn, count.struck, kind.c_str());
     if (count.struck > 0 || count.drawn < kDrawsToStrike) continue;
     std::printf("  never met a job: it shows nothing\n");
+    worst = worst == 0 ? kWrongResult : worst;
+  }
+  std::printf("%d jobs lost workers, were planned again and succeeded\n", planned_again);
+  std::printf("%d of %d predictions without faults are far\n", predictions.far, predictions.jobs);
+  if (predictions.far > 1 && predictions.far * kJobsOfOneFar > predictions.jobs) {
     worst = worst == 0 ? kWrongResult : worst;
   }
   std::printf("%llu seeds from %llu, each twice, %.0f virtual s: %s\n",

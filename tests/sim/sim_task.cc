@@ -93,8 +93,11 @@ v1::RunInfo SectionsOf(const v1::StepOrder& order, std::int64_t places, std::int
     const double share = !consumer.has_indexes()     ? ranges[i].second
                          : i == last_own || all <= 0 ? 1
                                                      : before / all;
-    const auto end =
-        static_cast<std::int64_t>(std::llround(share * static_cast<double>(output_bytes)));
+    std::int64_t end = std::llround(share * static_cast<double>(output_bytes));
+    end = std::max(begin, end);
+    // Whoever has keys gets something of them, however little there is: an empty section would be
+    // one without their input, and nobody reads it.
+    if (output_bytes > 0 && ranges[i].first < ranges[i].second) end = std::max(end, begin + 1);
     v1::RunSection& section = *run.add_sections();
     section.set_consumer_step(consumer.step());
     section.set_offset(run.bytes());
@@ -174,9 +177,12 @@ absl::Status SimTask::Run(v1::TaskCommand::Run run) {
   for (const v1::StepInput& input : order.inputs()) input_bytes_ += input.bytes();
   const KindModel kind = ModelOf(order.kind(), process_.model);
   began_ = process_.loop->Now();
-  takes_ = absl::Seconds(static_cast<double>(input_bytes_) * kind.seconds_per_byte /
-                         process_.model.slots * process_.model.slowness);
-  if (kind.stores) process_.world.trace().writes.push_back({job_id_, began_, began_ + takes_});
+  takes_ =
+      absl::Seconds(static_cast<double>(input_bytes_) * kind.seconds_per_byte /
+                    process_.model.slots * process_.model.slowness * process_.faults.cpu_slowness);
+  if (kind.stores) {
+    process_.world.trace().writes.push_back({job_id_, plan_epoch(), began_, began_ + takes_});
+  }
   process_.world.Note(absl::StrCat(process_.name(), " step ", order.step(), " of ", job_id_));
   state_ = State::kRunning;
   process_.world.StepBegins(process_.name(), order);
@@ -198,7 +204,7 @@ std::vector<Content> SimTask::Operands() const {
   std::vector<Content> operands;
   for (const v1::StepInput& input : run_.order().inputs()) {
     const Content* const operand =
-        process_.world.contents().Find(job_id_, input.run_id(), run_.order().step());
+        process_.world.contents().Find(plan(), input.run_id(), run_.order().step());
     if (operand != nullptr) operands.push_back(*operand);
   }
   return operands;
@@ -245,22 +251,36 @@ Content SimTask::ContentOfLoop() {
   return {{0, 1, NextState(order.layer(), element[0].input, state)}};
 }
 
+std::string SimTask::DamagedInput() const {
+  for (const v1::StepInput& input : run_.order().inputs()) {
+    if (input.bytes() == 0) continue;
+    if (process_.world.contents().FindDamage(plan(), input.run_id())) {
+      return input.run_id();
+    }
+  }
+  return "";
+}
+
 void SimTask::KeepContents() const {
   const v1::StepOrder& order = run_.order();
   Contents& contents = process_.world.contents();
   const bool reduced = order.kind() == v1::STEP_KIND_REDUCE;
+  if (reduced) contents.NoteLayer(job_id_, order.layer());
   if (order.consumers().empty()) {
-    if (reduced && order.layer() == 1) {
-      contents.PutPart(job_id_, order.index_in_layer(), content_);
-    }
+    const v1::Fence& fence = run_.fence();
+    contents.PutPart(job_id_,
+                     {fence.master_epoch(), fence.plan_epoch(), order.step(), fence.attempt()},
+                     order.index_in_layer(), content_);
     return;
   }
-  if (reduced || order.text()) return;
+  // Text is what the reducer made; a run for the next layer has keys of its own.
+  const bool of_next_layer = reduced && !order.text() && !loops();
+  const Content made = of_next_layer ? Emitted(content_, order.layer()) : content_;
   const std::vector<std::pair<double, double>> ranges = RangesOf(order, places());
   const std::string run = absl::StrCat(order.step(), ".", run_.fence().attempt());
   for (std::size_t i = 0; i < ranges.size(); ++i) {
-    contents.Put(job_id_, run, order.consumers(static_cast<int>(i)).step(),
-                 Cut(content_, ranges[i].first, ranges[i].second));
+    contents.Put(plan(), run, order.consumers(static_cast<int>(i)).step(),
+                 Cut(made, ranges[i].first, ranges[i].second));
   }
 }
 
@@ -317,14 +337,14 @@ void SimTask::FinishStep() {
     double operands = 0;
     for (const v1::StepInput& input : order.inputs()) {
       const Content* const operand =
-          process_.world.contents().Find(job_id_, input.run_id(), order.step());
+          process_.world.contents().Find(plan(), input.run_id(), order.step());
       if (operand != nullptr) operands += LengthOf(*operand);
     }
     if (operands > 0) output_ratio = LengthOf(content_) / operands;
   }
   const double made = loops() ? LengthOf(content_) * static_cast<double>(kLoopBytes)
                               : static_cast<double>(input_bytes_) * output_ratio;
-  const auto output_bytes = static_cast<std::int64_t>(std::llround(made));
+  const auto output_bytes = static_cast<std::int64_t>(made > 0 ? std::ceil(made) : 0);
   if (order.kind() == v1::STEP_KIND_UPDATE && loops()) {
     v1::LoopReport& loop = *result.mutable_loop();
     loop.set_iteration(order.layer());
@@ -334,6 +354,12 @@ void SimTask::FinishStep() {
   }
   if (absl::Status written = WriteOutput(output_bytes, result); !written.ok()) {
     *result.mutable_error() = MakeJobError(job_error::kDiskFull, std::string(written.message()));
+  } else if (const std::string run = DamagedInput(); !run.empty()) {
+    *result.mutable_error() = MakeJobError(
+        job_error::kDataLoss, absl::StrCat("run ", run, " has a wrong checksum (simulated)"));
+  } else if (order.part_path().empty()) {
+    const std::string own = absl::StrCat(order.step(), ".", run_.fence().attempt());
+    process_.world.contents().MayDamage(plan(), own, process_.world.random());
   }
   if (kind.counts_input) {
     v1::Counter& counter = *result.add_counters();

@@ -61,6 +61,10 @@ class SimTask final : public worker::JobTask {
   bool loops() const { return loop_.has_value(); }
   std::int64_t places() const { return loops() ? kLoopPlaces : kTablePlaces; }
   void KeepContents() const;
+  std::int64_t plan_epoch() const { return run_.fence().plan_epoch(); }
+  PlanOfJob plan() const { return {job_id_, run_.fence().master_epoch(), plan_epoch()}; }
+  // The first input whose bytes are not what was written; empty: none.
+  std::string DamagedInput() const;
 
   SimProcess& process_;
   std::multiset<std::string>& jobs_;

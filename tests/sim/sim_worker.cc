@@ -47,7 +47,7 @@ SimWorker::SimWorker(World& world, WorkerModel model)
       port_(world.data_plane().AddPort(process_, runs_)),
       server_(world.data_plane(), port_, process_.data_endpoint()),
       fetcher_(world.data_plane(), port_),
-      master_(world.network().ConnectMaster(process_.loop)),
+      master_(world.network().ConnectMaster({process_.loop, process_.name()})),
       daemon_(OptionsOf(process_), worker::WorkerSeams{.loop = *process_.loop,
                                                        .disk_pool = disk_pool_,
                                                        .tasks = tasks_,
@@ -102,6 +102,18 @@ void SimWorker::Kill() {
   process_.loop->Kill();
   process_.storage.DropLocks();
   process_.world.data_plane().OnKilled(process_);
+}
+
+void SimWorker::Drain(absl::Duration at_most) {
+  ProcessLoop& loop = *process_.loop;
+  process_.world.Note(absl::StrCat(process_.name(), " drains"));
+  loop.Post([this, at_most, &loop] {
+    daemon_.Drain(at_most, [this, &loop] {
+      loop.Post([this] {
+        daemon_.Stop([this] { process_.world.Note(absl::StrCat(process_.name(), " stopped")); });
+      });
+    });
+  });
 }
 
 void SimWorker::Hang() {

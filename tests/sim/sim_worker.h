@@ -31,6 +31,8 @@ class SimWorker {
   void Start();
   /// Ends the process as SIGKILL does: its files stay, its locks and connections go.
   void Kill();
+  /// As SIGTERM does: it drains for at most so long, then stops.
+  void Drain(absl::Duration at_most);
   void Hang();
   void GoOn();
 

@@ -28,6 +28,7 @@ struct MovedBytes {
 /// One write step.
 struct Written {
   std::string job_id;
+  std::int64_t plan_epoch = 0;
   MonoTime began;
   MonoTime ended;
 };

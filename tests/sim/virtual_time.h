@@ -116,11 +116,14 @@ class SimWallClock final : public env::WallClock {
  public:
   explicit SimWallClock(const VirtualTime& time) : time_(time) {}
   std::int64_t UnixMillis() const override {
-    return 1'700'000'000'000 + time_.now().nanos() / 1'000'000;
+    return 1'700'000'000'000 + time_.now().nanos() / 1'000'000 + ahead_ms_;
   }
+  /// Somebody sets it.
+  void Jump(absl::Duration by) { ahead_ms_ += absl::ToInt64Milliseconds(by); }
 
  private:
   const VirtualTime& time_;
+  std::int64_t ahead_ms_ = 0;
 };
 
 }  // namespace weir::sim

@@ -26,6 +26,7 @@ struct WorkerModel {
 struct WorkerFaults {
   bool disk_full = false;
   bool task_crashes = false;
+  double cpu_slowness = 1;      // of steps that begin from now on
   double network_slowness = 1;  // of what begins to move from now on
 };
 

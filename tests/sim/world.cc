@@ -77,12 +77,15 @@ void World::Wrong(const std::string& what) {
 
 void World::StartMaster() {
   Note("master starts");
+  ++num_masters_;
   storage_.SetGate(nullptr);
+  journal_.SetGate(nullptr);
   crashed_.reset();
   // Connections that the new master opens answer on its loop.
   auto process = std::make_unique<MasterProcess>(*this);
   network_.SetMasterLoop(process->loop);
-  network_.Attach("master", Endpoint{process->loop, &process->master.cluster(), nullptr});
+  network_.Attach("master", Endpoint{process->loop, &process->master.cluster(), nullptr,
+                                     &process->master.jobs()});
   MasterProcess* started = process.get();
   master_ = std::move(process);
   started->master.Start([this, started](const absl::Status& status) {
@@ -106,6 +109,18 @@ void World::RestartMaster(absl::Duration pause) {
   After(pause, [this] { StartMaster(); });
 }
 
+void World::StopMaster(absl::Duration pause) {
+  if (!MasterServes()) return;
+  Note("master is shut down");
+  master_->serves = false;
+  // In a turn of its own: what says that it stopped is part of what goes.
+  master_->master.Shutdown([this, pause, stopping = master_.get()] {
+    After(absl::ZeroDuration(), [this, pause, stopping] {
+      if (master_.get() == stopping) RestartMaster(pause);
+    });
+  });
+}
+
 void World::CrashMasterInStorage(int operations, absl::Duration pause) {
   storage_.SetGate([this, left = operations, pause, loop = master_->loop](
                        const char*, const std::string&) mutable {
@@ -114,6 +129,16 @@ void World::CrashMasterInStorage(int operations, absl::Duration pause) {
     if (left-- > 0) return absl::OkStatus();
     RestartMaster(pause);
     return absl::UnavailableError("the master died here (simulated)");
+  });
+}
+
+void World::CrashMasterInJournal(int writes, bool written, absl::Duration pause) {
+  journal_.SetGate([this, left = writes, written, pause]() mutable {
+    using Fate = MemoryJournal::Fate;
+    if (left < 0) return Fate::kLost;
+    if (left-- > 0) return Fate::kWritten;
+    RestartMaster(pause);
+    return written ? Fate::kWrittenUnknown : Fate::kLost;
   });
 }
 
@@ -137,7 +162,7 @@ void World::KillWorker(const std::string& name) {
 }
 
 void World::CheckNoticed(const std::string& worker, const std::string& incarnation) {
-  if (!MasterServes()) return;
+  if (!MasterServes() || network_.cuts().Part("master", worker)) return;
   master_->master.jobs().Send<rpc::ListWorkers>({}, [&](const auto& response) {
     if (!response.ok()) return Wrong(response.status().ToString());
     for (const v1::WorkerStatus& status : response->workers()) {
@@ -148,6 +173,12 @@ void World::CheckNoticed(const std::string& worker, const std::string& incarnati
       }
     }
   });
+}
+
+void World::ChangeCuts(const std::string& what, const std::function<void(Cuts&)>& change) {
+  Note(what);
+  change(network_.cuts());
+  data_plane_.OnCutsChanged();
 }
 
 void World::HangWorker(const std::string& name, absl::Duration pause) {

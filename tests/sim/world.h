@@ -30,6 +30,8 @@ struct UserJob {
   v1::JobStatus status;  // as last seen
   MonoTime ended;        // when it was first seen terminal
   std::int64_t last_sequence = 0;
+  /// Nothing was wrong any more when it was handed in.
+  bool must_succeed = false;
 };
 
 class World {
@@ -48,6 +50,7 @@ class World {
   DataPlane& data_plane() { return data_plane_; }
   Trace& trace() { return trace_; }
   Contents& contents() { return contents_; }
+  SimWallClock& wall_clock() { return wall_clock_; }
   std::vector<UserJob>& jobs() { return jobs_; }
   std::map<std::string, std::unique_ptr<SimWorker>>& workers() { return workers_; }
   const master::MasterOptions& options() const { return options_; }
@@ -64,12 +67,20 @@ class World {
   int NumComputeRuns() const;
   /// Everything in the master's memory is gone; another one starts after `pause`.
   void RestartMaster(absl::Duration pause);
+  /// As SIGTERM does: the master lets go of its jobs, then ends; another one starts after `pause`.
+  void StopMaster(absl::Duration pause);
   /// The next-but-`operations` file operation of the master is its last.
   void CrashMasterInStorage(int operations, absl::Duration pause);
+  /// The next-but-`writes` write of the journal is the master's last: it is there, or it is not.
+  void CrashMasterInJournal(int writes, bool written, absl::Duration pause);
+  /// Masters that were started so far.
+  int num_masters() const { return num_masters_; }
   void StartWorker(const WorkerModel& model);
   /// The master must know within a second, unless it is down itself by then.
   void KillWorker(const std::string& name);
   void HangWorker(const std::string& name, absl::Duration pause);
+  /// Parts hosts, or heals what was parted; calls and bytes follow.
+  void ChangeCuts(const std::string& what, const std::function<void(Cuts&)>& change);
   SimWorker* FindWorker(const std::string& name);
 
   /// After `delay`: submits and keeps asking until it is accepted or refused.
@@ -117,6 +128,7 @@ class World {
   std::vector<std::unique_ptr<SimWorker>> dead_workers_;
   std::vector<UserJob> jobs_;
   std::vector<std::string> wrong_;
+  int num_masters_ = 0;
   StepWatch step_watch_;
 };
 

@@ -40,6 +40,7 @@ std::string OrDash(double value, std::string text) { return value > 0 ? std::mov
 
 const char* StateText(v1::WorkerState state) {
   if (state == v1::WORKER_STATE_ALIVE) return "alive";
+  if (state == v1::WORKER_STATE_DRAINING) return "draining";
   return state == v1::WORKER_STATE_LEFT ? "left" : "lost";
 }
 
@@ -60,11 +61,12 @@ ExitCode CheckAlive(const std::string& name, const v1::ListWorkersResponse& resp
     if (worker.state() == v1::WORKER_STATE_ALIVE) return kExitOk;
     last = &worker;
   }
+  const bool drains = last != nullptr && last->state() == v1::WORKER_STATE_DRAINING;
   host.err << "weir: worker '" << name << "' is "
-           << (last == nullptr
-                   ? "not registered with this master"
-                   : absl::StrCat("lost: last heard from ",
-                                  FormatSeconds(last->seconds_since_heartbeat()), " ago"))
+           << (last == nullptr ? "not registered with this master"
+               : drains        ? "draining: it ends what it has in hand and leaves"
+                               : absl::StrCat("lost: last heard from ",
+                                              FormatSeconds(last->seconds_since_heartbeat()), " ago"))
            << '\n';
   return kExitRefused;
 }

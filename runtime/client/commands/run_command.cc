@@ -13,6 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/client/absence/master_absence.h"
+#include "runtime/client/ask_again.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/check_places.h"
 #include "runtime/client/commands/commands.h"
@@ -27,22 +29,39 @@
 #include "runtime/client/ship/module_job.h"
 #include "runtime/client/ship/shipped_files.h"
 #include "runtime/client/status_json.h"
+#include "runtime/rpc/wire_version.h"
 
 namespace weir::client {
 namespace {
 
+// Whether a master is there at all. Patience is for one that went away, not for a wrong address.
+absl::Status Reach(Session& session, MasterAbsence& absence, CommandHost& host) {
+  const auto answer = AskAgain<rpc::GetStatus>(session, {}, "submit the job again", absence, host);
+  // Any answer will do: there is no job without an id.
+  const bool left = absl::IsCancelled(answer.status());
+  return left || MasterAbsence::IsAway(answer.status()) ? answer.status() : absl::OkStatus();
+}
+
 absl::StatusOr<std::string> SubmitJob(const JobOptions& job, const ModuleJob& module,
-                                      Session& session, CommandHost& host) {
+                                      const MasterGrace& grace, Session& session,
+                                      CommandHost& host) {
   v1::SubmitRequest request;
+  rpc::StampWireVersion(request);
   *request.mutable_spec() = MakeJobSpec(job, host);
   absl::Status harmless = CheckOverwrite(request.spec(), host.working_directory);
   if (!harmless.ok()) return harmless;
   absl::Status planned = AddPlanFile(job, host, *request.mutable_spec());
   if (!planned.ok()) return planned;
+  MasterAbsence absence(grace, /*reached=*/false, absl::ZeroDuration(), host.random);
+  if (absl::Status there = Reach(session, absence, host); !there.ok()) return there;
   absl::Status sent = AddModule(module, session, host, *request.mutable_spec());
   if (sent.ok()) sent = AddShippedFiles(job, session, host, *request.mutable_spec());
   if (!sent.ok()) return sent;
-  auto response = Ask<rpc::Submit>(session, std::move(request));
+  // The key of the job tells a master that is asked twice that it is the same one.
+  auto response = AskAgain<rpc::Submit>(
+      session, request,
+      absl::StrCat("whether it took the job says: weir list --master ", session.master_name()),
+      absence, host);
   if (!response.ok()) return response.status();
   return response->job_id();
 }
@@ -158,6 +177,7 @@ struct ResultOptions {
   bool quiet;
   bool verbose;
   bool progress_json = false;
+  MasterGrace grace = {};
   std::function<void(const v1::JobStatus&)> on_status = nullptr;
 };
 
@@ -182,6 +202,8 @@ int ReportSuccess(const std::string& job_id, const v1::JobStatus& status,
 RunEnd EndOfCall(const absl::Status& status, bool json, CommandHost& host) {
   RunEnd end;
   end.code = ReportCallError(status, json, host);
+  // By its user, who had not seen the job accepted yet.
+  if (absl::IsCancelled(status)) end.code = kExitInterrupted;
   if (CarriesJobError(status)) end.error_code = JobErrorFromStatus(status).code();
   return end;
 }
@@ -194,6 +216,8 @@ RunEnd FollowToTheEnd(const std::string& job_id, const ResultOptions& options, S
                                           .show_plan = !options.quiet,
                                           .whole_plan = options.verbose,
                                           .progress_json = options.progress_json,
+                                          .grace = options.grace,
+                                          .reached = true,
                                           .on_status = options.on_status},
                                          host);
   if (!followed.status.ok()) {
@@ -234,12 +258,12 @@ RunEnd RunToTheEnd(const RunOptions& options, CommandHost& host,
   auto session = options.master.address.empty() ? host.start_embedded(options.embedded)
                                                 : host.connect(options.master);
   if (!session.ok()) return EndOfCall(session.status(), options.json, host);
-  const auto job_id = SubmitJob(options.job, *module, **session, host);
+  const auto job_id = SubmitJob(options.job, *module, options.grace, **session, host);
   if (!job_id.ok()) return EndOfCall(job_id.status(), options.json, host);
   return FollowToTheEnd(
       *job_id,
       {options.job, *module, options.pictures, options.json, options.quiet || options.progress_json,
-       options.verbose, options.progress_json, std::move(on_status)},
+       options.verbose, options.progress_json, options.grace, std::move(on_status)},
       **session, host);
 }
 
@@ -250,15 +274,15 @@ int Submit(const SubmitOptions& options, CommandHost& host) {
   if (!module.ok()) return ReportCallError(module.status(), options.json, host);
   auto session = host.connect(options.master);
   if (!session.ok()) return ReportCallError(session.status(), options.json, host);
-  const auto job_id = SubmitJob(options.job, *module, **session, host);
-  if (!job_id.ok()) return ReportCallError(job_id.status(), options.json, host);
+  const auto job_id = SubmitJob(options.job, *module, options.grace, **session, host);
+  if (!job_id.ok()) return EndOfCall(job_id.status(), options.json, host).code;
   if (options.wait) {
     if (!options.quiet && !options.progress_json) host.err << "job " << *job_id << '\n';
-    return FollowToTheEnd(
-               *job_id,
-               {options.job, *module, options.pictures, options.json,
-                options.quiet || options.progress_json, options.verbose, options.progress_json},
-               **session, host)
+    return FollowToTheEnd(*job_id,
+                          {options.job, *module, options.pictures, options.json,
+                           options.quiet || options.progress_json, options.verbose,
+                           options.progress_json, options.grace},
+                          **session, host)
         .code;
   }
   if (options.json) {

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/client/absence/master_absence.h"
+#include "runtime/client/ask_again.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/value_text.h"
@@ -17,6 +19,7 @@ namespace {
 void PrintStatus(const v1::JobStatus& status, std::ostream& out) {
   out << "job        " << status.job_id() << " (" << status.spec().job() << ")\n"
       << "state      " << PhaseName(status) << '\n';
+  if (status.spec().priority() != 0) out << "priority   " << status.spec().priority() << '\n';
   if (status.state() == v1::JOB_STATE_RUNNING) {
     out << "progress   " << ProgressLine(status, 100) << '\n';
   }
@@ -37,6 +40,7 @@ void PrintStatus(const v1::JobStatus& status, std::ostream& out) {
     }
     out << '\n';
   }
+  for (const auto& loss : status.losses()) out << "lost       " << DescribeLoss(loss) << '\n';
   for (const auto& counter : status.counters()) {
     out << "counter    " << counter.name() << " = " << FormatCount(counter.value()) << '\n';
   }
@@ -69,7 +73,8 @@ int Watch(const WatchOptions& options, CommandHost& host) {
                                          {.cancel_on_interrupt = false,
                                           .show_progress = !options.quiet,
                                           .show_plan = !options.quiet,
-                                          .whole_plan = options.verbose},
+                                          .whole_plan = options.verbose,
+                                          .grace = options.grace},
                                          host);
   if (followed.interrupted) return kExitInterrupted;
   if (!followed.status.ok()) return ReportCallError(followed.status.status(), options.json, host);
@@ -84,17 +89,24 @@ int Watch(const WatchOptions& options, CommandHost& host) {
 }
 
 int Status(const StatusOptions& options, CommandHost& host) {
-  return AskAboutJob<rpc::GetStatus>(options.master, options.job_id, options.json, {}, host,
-                                     [&](const v1::JobStatus& status) {
-                                       if (options.json) {
-                                         host.out << JsonDocument(JobToJson(status));
-                                       } else {
-                                         PrintStatus(status, host.out);
-                                         if (!status.error().code().empty())
-                                           ReportJobError(status.error(), host);
-                                       }
-                                       return kExitOk;
-                                     });
+  auto session = host.connect(options.master);
+  if (!session.ok()) return ReportCallError(session.status(), options.json, host);
+  v1::GetStatusRequest request;
+  request.set_job_id(options.job_id);
+  MasterAbsence absence(options.grace, /*reached=*/false, absl::ZeroDuration(), host.random);
+  const auto status =
+      AskAgain<rpc::GetStatus>(**session, request, "ask again later", absence, host);
+  if (!status.ok()) {
+    const ExitCode code = ReportCallError(status.status(), options.json, host);
+    return absl::IsCancelled(status.status()) ? kExitInterrupted : code;
+  }
+  if (options.json) {
+    host.out << JsonDocument(JobToJson(*status));
+  } else {
+    PrintStatus(*status, host.out);
+    if (!status->error().code().empty()) ReportJobError(status->error(), host);
+  }
+  return kExitOk;
 }
 
 int Cancel(const CancelOptions& options, CommandHost& host) {

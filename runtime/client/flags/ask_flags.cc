@@ -28,8 +28,9 @@ CLI::App& AddJobQuestion(
 
 void AddWatch(CLI::App& app, const TakeCommand& take) {
   std::shared_ptr<WatchOptions> options;
-  CLI::App& command = AddJobQuestion(app, "watch", "Follow a job until it ends; Ctrl-C only leaves",
-                                     " --master node1:7117", take, options);
+  CLI::App& command = AddJobQuestion(
+      app, "watch", "Follow a job until it ends; Ctrl-C only leaves", " --master node1:7117", take,
+      options, [&options](CLI::App& own) { AddMasterGrace(own, options->grace); });
   auto* quiet = command.add_flag("-q,--quiet", options->quiet, "No plan and no progress on stderr");
   command.add_flag("-v,--verbose", options->verbose, "The whole plan on stderr, not a line of it")
       ->excludes(quiet);
@@ -37,7 +38,8 @@ void AddWatch(CLI::App& app, const TakeCommand& take) {
 
 void AddStatus(CLI::App& app, const TakeCommand& take) {
   std::shared_ptr<StatusOptions> options;
-  AddJobQuestion(app, "status", "Show the state of one job", " --json", take, options);
+  AddJobQuestion(app, "status", "Show the state of one job", " --json", take, options,
+                 [&options](CLI::App& own) { AddMasterGrace(own, options->grace); });
 }
 
 void AddList(CLI::App& app, const TakeCommand& take) {

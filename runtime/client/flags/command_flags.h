@@ -13,6 +13,9 @@
 
 namespace weir::client {
 
+/// The longest --master-grace.
+inline constexpr absl::Duration kMasterGraceMax = absl::Hours(24);
+
 /// Called by CLI11 once a command's flags are read.
 using TakeCommand = std::function<void(Command)>;
 
@@ -61,6 +64,7 @@ void AddJson(CLI::App& app, bool& json);
 void AddPictures(CLI::App& app, PictureOptions& pictures);
 /// --master of a command that needs one.
 void AddMaster(CLI::App& app, MasterAddress& master);
+void AddMasterGrace(CLI::App& app, MasterGrace& grace);
 /// Flags of both daemons: who may talk to them, and how they log.
 void AddListenerSecurity(CLI::App& app, TlsFiles& tls, std::string& token_file, bool& insecure);
 void AddLog(CLI::App& app, LogOptions& log);

@@ -31,6 +31,14 @@ void AddMasterDaemon(CLI::App& app, const TakeCommand& take) {
                   "~/.local/state/weir/journal.db)")
       ->envname("WEIR_JOURNAL")
       ->type_name("FILE");
+  command
+      .add_option("--keep-jobs", options->jobs_kept,
+                  "Ended jobs that are remembered; older ones go from the journal (default: 1000)")
+      ->check(CLI::Range(1, 100'000))
+      ->type_name("N");
+  AddDuration(command, "--keep-jobs-for", options->jobs_kept_for,
+              {.least = absl::Minutes(1), .most = absl::Hours(24 * 3660)},
+              "How long after its end a job is remembered, 1m to ten years (default: 720h)");
   AddRate(command, "--channel-rate", options->channel_bytes_per_s,
           "Rate of one network channel, for example 1Gbit/s (the default)");
   AddDuration(command, "--latency", options->latency, {.most = absl::Minutes(1)},
@@ -46,6 +54,12 @@ void AddMasterDaemon(CLI::App& app, const TakeCommand& take) {
       ->check(CLI::ExistingFile)
       ->type_name("FILE");
   command
+      .add_option("--max-running-jobs", options->running_jobs_max,
+                  "Jobs that run at once, one place of them for a small one (default: 4; 1 = one "
+                  "after the other)")
+      ->check(CLI::Range(1, 100))
+      ->type_name("N");
+  command
       .add_option("--pacing-fraction", options->pacing_fraction,
                   "Share of a known channel rate that senders are paced at, 0.1 to 1; 0 = unpaced "
                   "(default: 0.97)")
@@ -55,6 +69,9 @@ void AddMasterDaemon(CLI::App& app, const TakeCommand& take) {
   AddBytes(command, "--look-ahead", options->look_ahead_bytes,
            "Bytes left of a transfer at which the next may begin on its ports; 0 = none left "
            "(default: 16KiB where the channel rate is known)");
+  AddDuration(command, "--worker-grace", options->worker_grace, {.most = absl::Hours(24)},
+              "How long a job waits for workers that it lost and cannot do without, 0s to 24h "
+              "(default: 30s)");
   AddListenerSecurity(command, options->tls, options->token_file, options->insecure);
   AddLog(command, options->log);
   command.footer(

@@ -13,6 +13,10 @@
 
 namespace weir::client {
 
+/// The longest a master may be away, unless a flag says otherwise: its machine is restarted, or
+/// replaced by hand.
+inline constexpr absl::Duration kMasterGraceDefault = absl::Minutes(10);
+
 /// Paths of PEM files; all three or none.
 struct TlsFiles {
   std::string certificate;
@@ -26,6 +30,12 @@ struct MasterAddress {
   std::string address;
   TlsFiles tls;
   std::string token_file;  // empty = the user's own
+};
+
+/// How long a command waits for a master that is away.
+struct MasterGrace {
+  absl::Duration at_most = kMasterGraceDefault;
+  bool given = false;  // by the user: counts from the first try, else from the first answer on
 };
 
 /// A cluster inside this process: one master, some workers.
@@ -64,6 +74,7 @@ struct JobOptions {
   bool no_sample = false;
   bool no_check_operation = false;
   bool overwrite = false;
+  int priority = 0;
   absl::Duration deadline;
 };
 
@@ -78,6 +89,7 @@ struct RunOptions {
   MasterAddress master;  // empty = embedded
   EmbeddedOptions embedded;
   PictureOptions pictures;
+  MasterGrace grace;
   bool json = false;
   bool quiet = false;
   bool verbose = false;        // the whole plan
@@ -100,6 +112,7 @@ struct SubmitOptions {
   JobOptions job;
   MasterAddress master;
   PictureOptions pictures;
+  MasterGrace grace;
   bool wait = false;
   bool json = false;
   bool quiet = false;
@@ -116,6 +129,7 @@ struct PlanOptions {
 struct WatchOptions {
   MasterAddress master;
   std::string job_id;
+  MasterGrace grace = {};
   bool json = false;
   bool quiet = false;
   bool verbose = false;
@@ -124,6 +138,7 @@ struct StatusOptions {
   MasterAddress master;
   std::string job_id;
   bool json = false;
+  MasterGrace grace = {};
 };
 struct ListOptions {
   enum class What { kJobs, kWorkers };
@@ -225,8 +240,12 @@ struct MasterDaemonOptions {
   double channel_bytes_per_s = 0;                     // 0 = default
   absl::Duration latency = absl::InfiniteDuration();  // infinite = default
   int bisection_channels = 0;
-  double pacing_fraction = -1;         // negative = default
-  std::int64_t look_ahead_bytes = -1;  // negative = default
+  int running_jobs_max = 0;                                // 0 = default
+  double pacing_fraction = -1;                             // negative = default
+  std::int64_t look_ahead_bytes = -1;                      // negative = default
+  std::int64_t jobs_kept = 0;                              // 0 = default
+  absl::Duration jobs_kept_for;                            // 0 = default
+  absl::Duration worker_grace = absl::InfiniteDuration();  // infinite = default
   std::string network_file;  // rates, slow ports and cuts by names of workers; empty = none
   TlsFiles tls;
   std::string token_file;  // empty = the user's own
@@ -244,6 +263,7 @@ struct WorkerDaemonOptions {
   std::string work_dir;  // empty = where cleaners do not sweep (runtime/app/machine.h)
   std::string handover_domain;
   std::string congestion_control;
+  absl::Duration master_grace = kMasterGraceDefault;
   double compute_rate = 0;  // 0 = measured
   bool measure = true;
   bool insecure = false;

@@ -191,6 +191,7 @@ void AddRun(CLI::App& app, const TakeCommand& take) {
       AddCommand(app, "run", "Run a job here (or on a cluster) and print its result", kRunGroup,
                  take, options);
   AddJobHereOrThere(command, *options, true);
+  AddMasterGrace(command, options->grace);
   AddLoudness(command, *options);
   command.footer(
       "Examples:\n"
@@ -254,8 +255,17 @@ void AddSubmit(CLI::App& app, const TakeCommand& take) {
                                  kRunGroup, take, options);
   AddJob(command, options->job, true);
   AddMaster(command, options->master);
+  AddMasterGrace(command, options->grace);
   AddPictures(command, options->pictures);
-  command.add_flag("--wait", options->wait, "Wait for the end; Ctrl-C then cancels the job");
+  command
+      .add_option("--priority", options->job.priority,
+                  "Jobs of higher ones leave the queue first, -100 to 100; ten minutes of waiting "
+                  "outweigh one step (default: 0)")
+      ->check(CLI::Range(-100, 100))
+      ->type_name("N");
+  command.add_flag(
+      "--wait", options->wait,
+      "Wait for the end, over restarts of the master too; Ctrl-C then cancels the job");
   AddJson(command, options->json);
   AddLoudness(command, *options);
   command.footer(

@@ -97,4 +97,17 @@ void AddMaster(CLI::App& app, MasterAddress& master) {
   AddToken(app, master.token_file);
 }
 
+void AddMasterGrace(CLI::App& app, MasterGrace& grace) {
+  app.add_option_function<std::string>(
+         "--master-grace",
+         [&grace](const std::string& text) {
+           auto value = ParseDuration(text, {.most = kMasterGraceMax});
+           if (!value.ok()) RefuseValue("--master-grace", value.status());
+           grace = {*value, /*given=*/true};
+         },
+         "How long to try again while the master is away, 0s to 1 day (default: 10m once it has "
+         "answered; a time given here counts from the first try)")
+      ->type_name("TIME");
+}
+
 }  // namespace weir::client

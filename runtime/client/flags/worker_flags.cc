@@ -68,6 +68,9 @@ void AddWorkerDaemon(CLI::App& app, const TakeCommand& take) {
                   "TCP congestion control of every send, for example reno (default: bbr where "
                   "paced, else reno; cubic on loopback)")
       ->type_name("NAME");
+  AddDuration(command, "--master-grace", options->master_grace, {.most = kMasterGraceMax},
+              "How long to try to register while no master answers, 0s to 1 day; then the worker "
+              "ends with exit status 3 (default: 10m)");
   AddListenerSecurity(command, options->master.tls, options->master.token_file, options->insecure);
   AddLog(command, options->log);
   command.footer(

@@ -37,6 +37,10 @@ absl::Status CheckShippedFiles(const JobOptions& job, CommandHost& host) {
   if (!by_name.ok()) return by_name.status();
   for (const auto& [name, file] : *by_name) {
     const auto found = host.storage.Stat(AbsolutePath(file.path, host.working_directory));
+    if (absl::IsNotFound(found.status())) {
+      return Wrong(absl::StrCat("there is no file ", file.path, ", which is to go with the job"),
+                   "check the path");
+    }
     if (!found.ok()) return found.status();
     if (found->is_directory) {
       return Wrong(absl::StrCat(file.path, " goes with the job, but is a directory"),

@@ -25,12 +25,12 @@ constexpr Seconds kClockGrainS = 1e-9;
 }  // namespace
 
 ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,
-                                   std::vector<std::string> handover_domains)
+                                   std::vector<std::string> handover_domains, TransferGate* gate)
     : plan_(plan),
       prediction_(prediction),
       handover_domains_(std::move(handover_domains)),
       progress_(plan),
-      scheduler_(plan, prediction),
+      scheduler_(plan, prediction, gate),
       waits_for_(plan.steps.size(), 0),
       steps_behind_(plan.steps.size()),
       steps_behind_transfer_(plan.transfers.size()),
@@ -179,6 +179,24 @@ absl::Status ConductorMachine::TransferDone(TransferIndex transfer, MonoTime now
   FinishTransfer(transfer, Since(now));
   Advance(now, orders);
   return absl::OkStatus();
+}
+
+absl::Status ConductorMachine::TransferFailed(TransferIndex transfer, MonoTime now,
+                                              ConductorOrders& orders) {
+  if (progress_.transfer_state(transfer) != State::kUnderWay) {
+    return absl::AbortedError(absl::StrCat("transfer ", transfer, " failed and is not under way"));
+  }
+  progress_.FailTransfer(transfer);
+  scheduler_.Pass(transfer);
+  Advance(now, orders);
+  return absl::OkStatus();
+}
+
+ConductorOrders ConductorMachine::RetryTransfer(TransferIndex transfer, MonoTime now) {
+  const bool failed = progress_.transfer_state(transfer) == State::kWaiting &&
+                      progress_.transfer_attempt(transfer) > 0;
+  if (failed) scheduler_.Return(transfer);
+  return Wake(now);
 }
 
 void ConductorMachine::FinishTransfer(TransferIndex transfer, Seconds now_s) {

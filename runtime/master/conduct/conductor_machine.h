@@ -84,9 +84,9 @@ struct ConductorOrders {
 class ConductorMachine {
  public:
   /// `handover_domains`: one a worker; workers with the same non-empty value hand runs over in
-  /// place.
+  /// place. `gate`: as TransferScheduler's.
   ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,
-                   std::vector<std::string> handover_domains);
+                   std::vector<std::string> handover_domains, TransferGate* gate = nullptr);
 
   /// Starts the run at `now`. Call once, first.
   ConductorOrders Begin(MonoTime now);
@@ -99,6 +99,13 @@ class ConductorMachine {
   absl::Status TransferNearlyDone(planner::TransferIndex transfer, planner::Bytes in_flight_bytes,
                                   MonoTime now, ConductorOrders& orders);
   absl::Status TransferDone(planner::TransferIndex transfer, MonoTime now, ConductorOrders& orders);
+  /// The attempt under way came to nothing: its ports and channels go to others until
+  /// RetryTransfer.
+  absl::Status TransferFailed(planner::TransferIndex transfer, MonoTime now,
+                              ConductorOrders& orders);
+  /// Has a transfer that failed granted again, as soon as ports and channels are free for it, as
+  /// its next attempt. Nothing happens where it is not waiting for that.
+  ConductorOrders RetryTransfer(planner::TransferIndex transfer, MonoTime now);
   /// Orders that time alone makes due. Call at NextWakeup, or whenever.
   ConductorOrders Wake(MonoTime now);
   /// Next moment at which time alone may make an order due.

@@ -9,6 +9,7 @@
 #include "planner/wire/plan_wire.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
+#include "runtime/base/log.h"
 #include "runtime/master/conduct/progress.h"
 #include "runtime/master/workers/call_error.h"
 #include "runtime/master/workers/call_retry.h"
@@ -30,20 +31,30 @@ std::vector<std::string> DomainsOf(const std::vector<RegisteredWorker>& workers)
   return domains;
 }
 
+std::vector<WorkerId> IdsOf(const std::vector<RegisteredWorker>& workers) {
+  std::vector<WorkerId> ids;
+  for (const RegisteredWorker& worker : workers) ids.push_back(worker.id);
+  return ids;
+}
+
 }  // namespace
 
 ConductorRun::ConductorRun(env::EventLoop& loop, env::Random& random, const PlannedJob& planned,
                            const InputRanges& input, const std::vector<RegisteredWorker>& workers,
                            const OutputPlaces& places, const GrantOptions& grant_options,
-                           v1::Fence fence, std::int64_t skip_bad, ConductorRunListener listener)
+                           const SharedPorts& ports, v1::Fence fence, std::int64_t skip_bad,
+                           ConductorRunListener listener)
     : loop_(loop),
       random_(random),
       planned_(planned),
       workers_(workers),
       fence_(std::move(fence)),
       listener_(std::move(listener)),
-      orders_(planned.plan, input, workers, places, grant_options),
-      conductor_(planned.plan, planned.prediction, DomainsOf(workers)),
+      orders_(planned.plan, input, workers, places, fence_.plan_epoch(), grant_options),
+      port_weight_(ports.weight),
+      ports_(ports.arbiter, planned.plan, planned.prediction, IdsOf(workers), DomainsOf(workers),
+             [&loop] { return loop.Now(); }),
+      conductor_(planned.plan, planned.prediction, DomainsOf(workers), &ports_),
       grant_delay_(workers.size()),
       step_bytes_done_(planned.plan.steps.size(), 0),
       step_status_(planned.plan.steps.size()),
@@ -51,11 +62,13 @@ ConductorRun::ConductorRun(env::EventLoop& loop, env::Random& random, const Plan
 
 void ConductorRun::Begin() {
   began_ = loop_.Now();
+  ports_.Begin(port_weight_, [this] { TakeTurnSoon(); });
   CarryOut(conductor_.Begin(began_));
 }
 
 void ConductorRun::Stop() {
   stopped_ = true;
+  ports_.Stop();
   if (std::exchange(wakeup_set_, false)) loop_.CancelTimer(wakeup_);
 }
 
@@ -114,54 +127,84 @@ void ConductorRun::ScheduleWakeup() {
   }));
 }
 
-void ConductorRun::SendStep(const StepStart& start) {
-  const RegisteredWorker& worker = WorkerOf(planned_.plan.steps[At(start.step)].worker);
-  auto request = std::make_shared<v1::StartStepRequest>();
-  *request->mutable_fence() = FenceFor(worker, start.attempt);
-  *request->mutable_order() = orders_.BuildStep(start);
+void ConductorRun::TakeTurnSoon() {
+  if (stopped_ || std::exchange(turn_posted_, true)) return;
+  loop_.Post(callbacks_.Guard([this] {
+    turn_posted_ = false;
+    if (!stopped_) CarryOut(conductor_.Wake(loop_.Now()));
+  }));
+}
+
+template <typename Method>
+void ConductorRun::Send(std::shared_ptr<const Order<Method>> order) {
   CallWithRetry(
-      loop_, random_, CallBudget::Of<rpc::StartStep>(kOrderPatience),
-      callbacks_.Guard(
-          [this, request, api = worker.api, step = start.step](
-              absl::Duration timeout, absl::AnyInvocable<void(absl::Status)> answered) mutable {
-            if (stopped_ || !conductor_.step_under_way(step)) return;
-            api->Send<rpc::StartStep>(
-                *request, timeout, [answered = std::move(answered)](const auto& response) mutable {
-                  answered(response.status());
-                });
-          }),
-      callbacks_.Guard([this, &worker, step = start.step](const absl::Status& status) {
+      loop_, random_, CallBudget::Of<Method>(kOrderPatience),
+      callbacks_.Guard([this, order](absl::Duration timeout,
+                                     absl::AnyInvocable<void(absl::Status)> answered) mutable {
+        if (stopped_ || !order->awaited()) return;
+        order->worker.api->template Send<Method>(
+            order->request, timeout,
+            [answered = std::move(answered)](const auto& response) mutable {
+              answered(response.status());
+            });
+      }),
+      callbacks_.Guard([this, order, asked = loop_.Now()](const absl::Status& status) {
+        if (status.ok()) return order->taken(absl::ToDoubleSeconds(loop_.Now() - asked));
         // A report may overtake the answer to the order that it belongs to.
-        if (status.ok() || !conductor_.step_under_way(step)) return;
-        OrderFailed(worker, orders_.StepName(step), status);
+        if (stopped_ || !order->awaited()) return;
+        if (!LeaseMayTell(status) || loop_.Now() - order->since >= limits::kPeerPatience) {
+          return OrderFailed(order->worker, order->what, status);
+        }
+        loop_.RunAt(loop_.Now() + limits::kPeerPause, callbacks_.Guard([this, order] {
+          if (!stopped_ && order->awaited()) Send<Method>(order);
+        }));
       }));
 }
 
+void ConductorRun::SendStep(const StepStart& start) {
+  const RegisteredWorker& worker = WorkerOf(planned_.plan.steps[At(start.step)].worker);
+  Order<rpc::StartStep> order{worker,       orders_.StepName(start.step), {}, loop_.Now(), {},
+                              [](double) {}};
+  *order.request.mutable_fence() = FenceFor(worker, start.attempt);
+  *order.request.mutable_order() = orders_.BuildStep(start);
+  order.awaited = [this, step = start.step, attempt = start.attempt] {
+    return conductor_.step_under_way(step) && conductor_.progress().step_attempt(step) == attempt;
+  };
+  Send(std::make_shared<const Order<rpc::StartStep>>(std::move(order)));
+}
+
 void ConductorRun::SendGrant(const TransferStart& start) {
-  const planner::WorkerIndex receiver = planned_.plan.transfers[At(start.transfer)].receiver;
+  const planner::TransferIndex transfer = start.transfer;
+  const planner::WorkerIndex receiver = planned_.plan.transfers[At(transfer)].receiver;
   const RegisteredWorker& worker = WorkerOf(receiver);
-  auto request = std::make_shared<v1::GrantTransferRequest>();
-  *request->mutable_fence() = FenceFor(worker, start.attempt);
-  *request->mutable_order() = orders_.BuildGrant(start, grant_delay_[At(receiver)].seconds());
-  CallWithRetry(
-      loop_, random_, CallBudget::Of<rpc::GrantTransfer>(kOrderPatience),
-      callbacks_.Guard(
-          [this, request, api = worker.api, transfer = start.transfer](
-              absl::Duration timeout, absl::AnyInvocable<void(absl::Status)> answered) mutable {
-            if (stopped_ || !conductor_.transfer_under_way(transfer)) return;
-            api->Send<rpc::GrantTransfer>(
-                *request, timeout, [answered = std::move(answered)](const auto& response) mutable {
-                  answered(response.status());
-                });
-          }),
-      callbacks_.Guard([this, &worker, receiver, transfer = start.transfer,
-                        asked = loop_.Now()](const absl::Status& status) {
-        if (status.ok()) {
-          grant_delay_[At(receiver)].Observe(absl::ToDoubleSeconds(loop_.Now() - asked));
-        }
-        if (status.ok() || !conductor_.transfer_under_way(transfer)) return;
-        OrderFailed(worker, orders_.TransferName(transfer), status);
-      }));
+  Order<rpc::GrantTransfer> order{worker, orders_.TransferName(transfer), {}, loop_.Now(), {}, {}};
+  *order.request.mutable_fence() = FenceFor(worker, start.attempt);
+  *order.request.mutable_order() = orders_.BuildGrant(start, grant_delay_[At(receiver)].seconds());
+  order.awaited = [this, transfer, attempt = start.attempt] {
+    return conductor_.transfer_under_way(transfer) &&
+           conductor_.progress().transfer_attempt(transfer) == attempt;
+  };
+  order.taken = [this, receiver](double took_s) { grant_delay_[At(receiver)].Observe(took_s); };
+  Send(std::make_shared<const Order<rpc::GrantTransfer>>(std::move(order)));
+}
+
+bool ConductorRun::TryAgain(planner::TransferIndex transfer, const v1::JobError& error) {
+  if (error.code() != job_error::kWorkerUnreachable && error.code() != job_error::kTransferFailed) {
+    return false;
+  }
+  const MonoTime since = failing_since_.try_emplace(transfer, loop_.Now()).first->second;
+  const bool silent = error.code() == job_error::kWorkerUnreachable;
+  const absl::Duration patience = silent ? limits::kPeerPatience : limits::kRefusedPatience;
+  if (loop_.Now() - since >= patience) return false;
+  LogWarning("A transfer failed and is tried again", {{"job", fence_.job_id()},
+                                                      {"transfer", orders_.TransferName(transfer)},
+                                                      {"error", error.message()}});
+  ConductorOrders orders;
+  if (conductor_.TransferFailed(transfer, loop_.Now(), orders).ok()) CarryOut(std::move(orders));
+  loop_.RunAt(loop_.Now() + limits::kPeerPause, callbacks_.Guard([this, transfer] {
+    if (!stopped_) CarryOut(conductor_.RetryTransfer(transfer, loop_.Now()));
+  }));
+  return true;
 }
 
 void ConductorRun::OrderFailed(const RegisteredWorker& worker, const std::string& what,
@@ -239,8 +282,8 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
   if (result.has_loop()) loop_report_ = result.loop();
   if (result.has_part()) {
     part_bytes_[step] = result.part().bytes();
-    parts_.push_back(
-        CommittedPart{planned_.plan.steps[At(step)].index_in_layer, attempt, result.part()});
+    parts_.push_back(CommittedPart{planned_.plan.steps[At(step)].index_in_layer,
+                                   fence_.plan_epoch(), attempt, result.part()});
   }
   listener_.step_committed(orders_.StepName(step), step, attempt, worker);
   CarryOut(std::move(orders));
@@ -258,10 +301,12 @@ absl::Status ConductorRun::TakeReport(const v1::ReportTransferRequest& request) 
   absl::Status fenced = CheckFence(request.fence(), request.worker_id(), index, attempt);
   if (!fenced.ok()) return fenced;
   if (report.has_error()) {
+    // Told twice.
+    if (!conductor_.transfer_under_way(transfer)) return absl::OkStatus();
     v1::JobError error = report.error();
     if (error.worker().empty()) error.set_worker(WorkerOf(index).identity.name());
     if (error.step().empty()) error.set_step(orders_.TransferName(transfer));
-    Fail(std::move(error));
+    if (!TryAgain(transfer, error)) Fail(std::move(error));
     return absl::OkStatus();
   }
   const planner::Bytes granted = conductor_.transfer_bytes(transfer);
@@ -281,6 +326,7 @@ absl::Status ConductorRun::TakeReport(const v1::ReportTransferRequest& request) 
   absl::Status taken = report.done() ? conductor_.TransferDone(transfer, loop_.Now(), orders)
                                      : conductor_.TransferNearlyDone(transfer, report.bytes_left(),
                                                                      loop_.Now(), orders);
+  if (taken.ok() && report.done()) failing_since_.erase(transfer);
   if (taken.ok()) CarryOut(std::move(orders));
   return taken;
 }

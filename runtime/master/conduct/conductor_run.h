@@ -4,6 +4,8 @@
 // Master (reports). Downstream: ConductorMachine (decisions), OrderBuilder (messages),
 // rpc::WorkerApi (calls).
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "runtime/master/conduct/skipped_records.h"
 #include "runtime/master/learning/codec_trials.h"
 #include "runtime/master/planning/planned_job.h"
+#include "runtime/master/share/port_share.h"
 #include "weir/v1/services.pb.h"
 
 namespace weir::master {
@@ -31,19 +34,28 @@ struct ConductorRunListener {
   absl::AnyInvocable<void(v1::JobError)> failed;
 };
 
+/// The ports that the run has together with those of other jobs, and how much it counts there.
+struct SharedPorts {
+  PortArbiter& arbiter;
+  double weight = 1;
+};
+
 /// One execution of a plan.
 ///
-/// A report counts only for the attempt that is under way. The first step or transfer that fails
-/// ends the run. Orders are
-/// repeated while the worker does not answer; who answers in the end is the lease.
-/// Thread-safety: on the loop only. Ownership: `planned`, `input` and `workers` outlive it.
-/// Checked by: tests/unit/master/master_test.cc, tests/sim.
+/// A report counts only for the attempt that is under way. The first step that fails ends the run,
+/// and so does a transfer, unless one of its ends may be gone: whether it is, its lease decides.
+/// Until then, and for limits::kPeerPatience at most, orders that are not answered are repeated and
+/// transfers tried again. Ports of what it moves are taken for other jobs until it is destroyed:
+/// once its workers have let go of the job, or another plan is made for it. Thread-safety: on the
+/// loop only. Ownership: `planned`, `input` and `workers` outlive it. Checked by:
+/// tests/unit/master/master_test.cc, tests/sim.
 class ConductorRun {
  public:
   ConductorRun(env::EventLoop& loop, env::Random& random, const PlannedJob& planned,
                const InputRanges& input, const std::vector<RegisteredWorker>& workers,
-               const OutputPlaces& places, const GrantOptions& grant_options, v1::Fence fence,
-               std::int64_t skip_bad, ConductorRunListener listener);
+               const OutputPlaces& places, const GrantOptions& grant_options,
+               const SharedPorts& ports, v1::Fence fence, std::int64_t skip_bad,
+               ConductorRunListener listener);
 
   void Begin();
   /// Gives no more orders; later reports are refused.
@@ -72,11 +84,30 @@ class ConductorRun {
 
  private:
   void CarryOut(ConductorOrders orders);
+  /// An order until its worker has taken it.
+  template <typename Method>
+  struct Order {
+    const RegisteredWorker& worker;
+    std::string what;
+    typename Method::Request request;
+    MonoTime since;
+    /// False: its end was reported, or the attempt is over.
+    std::function<bool()> awaited;
+    /// `took_s`: since it was last sent.
+    std::function<void(double took_s)> taken;
+  };
   void SendStep(const StepStart& start);
   void SendGrant(const TransferStart& start);
+  template <typename Method>
+  void Send(std::shared_ptr<const Order<Method>> order);
   void OrderFailed(const RegisteredWorker& worker, const std::string& what,
                    const absl::Status& status);
+  /// Has a transfer whose source or receiver may be gone tried again in a while; false: it was, for
+  /// long enough.
+  bool TryAgain(planner::TransferIndex transfer, const v1::JobError& error);
   void ScheduleWakeup();
+  /// Another job may have left room.
+  void TakeTurnSoon();
   void Fail(v1::JobError error);
   absl::Status CheckFence(const v1::Fence& fence, WorkerId worker_id, planner::WorkerIndex expected,
                           int attempt) const;
@@ -91,12 +122,16 @@ class ConductorRun {
   const v1::Fence fence_;
   ConductorRunListener listener_;
   OrderBuilder orders_;
+  const double port_weight_;
+  PortShare ports_;
   ConductorMachine conductor_;
   std::vector<GrantDelay> grant_delay_;  // by worker
   MonoTime began_;
   bool stopped_ = false;
+  absl::btree_map<planner::TransferIndex, MonoTime> failing_since_;
   env::EventLoop::TimerId wakeup_ = 0;
   bool wakeup_set_ = false;
+  bool turn_posted_ = false;
   std::vector<std::int64_t> step_bytes_done_;
   std::vector<std::string> step_status_;  // as last heard
   planner::StepIndex said_last_ = 0;      // whose changed last

@@ -31,11 +31,12 @@ v1::SectionPlace PlaceOf(SectionPlace place) {
 
 OrderBuilder::OrderBuilder(const planner::Plan& plan, const InputRanges& input,
                            const std::vector<RegisteredWorker>& workers, OutputPlaces places,
-                           GrantOptions options)
+                           std::int64_t plan_epoch, GrantOptions options)
     : plan_(plan),
       input_(input),
       workers_(workers),
       places_(std::move(places)),
+      plan_epoch_(plan_epoch),
       options_(options),
       sections_of_(plan.steps.size()),
       runs_(plan.steps.size()) {
@@ -100,8 +101,8 @@ void OrderBuilder::SetOutput(const StepStart& start, v1::StepOrder& order) const
   const planner::ComputeStep& step = plan_.steps[At(start.step)];
   const std::vector<std::int32_t>& sections = sections_of_[At(start.step)];
   if (sections.empty()) {
-    order.set_part_path(
-        absl::StrCat(places_.staging, "/", StagedPartName(step.index_in_layer, start.attempt)));
+    order.set_part_path(absl::StrCat(
+        places_.staging, "/", StagedPartName(step.index_in_layer, plan_epoch_, start.attempt)));
     return;
   }
   for (const std::int32_t index : sections) AddConsumer(plan_.sections[At(index)], order);

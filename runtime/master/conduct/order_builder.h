@@ -3,6 +3,7 @@
 // From the conductor's decisions to messages for workers. Pure.
 // Upstream: ConductorRun. Downstream: rpc::WorkerApi.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ class OrderBuilder {
  public:
   OrderBuilder(const planner::Plan& plan, const InputRanges& input,
                const std::vector<RegisteredWorker>& workers, OutputPlaces places,
-               GrantOptions options);
+               std::int64_t plan_epoch, GrantOptions options);
 
   /// Remembers a published run, for the orders of those who read it.
   void RunPublished(planner::StepIndex step, const v1::RunInfo& run);
@@ -59,6 +60,7 @@ class OrderBuilder {
   const InputRanges& input_;
   const std::vector<RegisteredWorker>& workers_;
   const OutputPlaces places_;
+  const std::int64_t plan_epoch_;
   const GrantOptions options_;
   std::vector<std::vector<std::int32_t>> sections_of_;  // by producer: Plan::sections, by range
   std::vector<PublishedRun> runs_;                      // by step

@@ -191,9 +191,15 @@ std::vector<StepIndex> PlanProgress::TakeUnread(WorkerIndex worker) {
 }
 
 int PlanProgress::StartTransfer(TransferIndex transfer, Seconds now_s) {
-  transfers_[At(transfer)].state = State::kUnderWay;
-  actual_.transfers[At(transfer)].start_s = now_s;
-  return ++transfers_[At(transfer)].attempt;
+  Transfer& starts = transfers_[At(transfer)];
+  starts.state = State::kUnderWay;
+  if (starts.attempt == 0) actual_.transfers[At(transfer)].start_s = now_s;
+  return ++starts.attempt;
+}
+
+void PlanProgress::FailTransfer(TransferIndex transfer) {
+  transfers_[At(transfer)].state = State::kWaiting;
+  transfers_[At(transfer)].passed_s = -1;
 }
 
 void PlanProgress::PassTransfer(TransferIndex transfer, Bytes in_flight_bytes, Seconds now_s) {

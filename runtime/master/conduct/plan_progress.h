@@ -54,6 +54,8 @@ class PlanProgress {
   Dropped EndLoop(planner::StepIndex update);
   /// Begins the next attempt of a transfer, counted from 1, and returns its number.
   int StartTransfer(planner::TransferIndex transfer, planner::Seconds now_s);
+  /// The attempt under way came to nothing; the transfer waits for the next one.
+  void FailTransfer(planner::TransferIndex transfer);
   /// The ports of a moving transfer are free for the next one; `in_flight_bytes` are to come. Once.
   void PassTransfer(planner::TransferIndex transfer, planner::Bytes in_flight_bytes,
                     planner::Seconds now_s);

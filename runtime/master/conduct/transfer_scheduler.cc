@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "planner/plan/units.h"
 
@@ -27,9 +28,10 @@ Seconds LateAfter(Seconds due_s) { return due_s * (1 + kLateSlackRatio) + kLateS
 }  // namespace
 
 TransferScheduler::TransferScheduler(const planner::Plan& plan,
-                                     const planner::Prediction& prediction)
+                                     const planner::Prediction& prediction, TransferGate* gate)
     : plan_(plan),
       prediction_(prediction),
+      gate_(gate),
       lanes_(plan.network),
       state_(plan.transfers.size(), State::kWaiting),
       places_(plan.transfers.size()),
@@ -158,6 +160,7 @@ void TransferScheduler::Pass(TransferIndex transfer) {
   }
   if (state == State::kReady) --num_ready_[At(t.sender)];
   SetState(transfer, State::kPassed);
+  if (gate_ != nullptr) gate_->Passed(transfer);
   for (const Place& place : places_[At(transfer)]) {
     Order& order = orders_[At(place.order)];
     while (At(order.head) < order.transfers.size() &&
@@ -165,6 +168,16 @@ void TransferScheduler::Pass(TransferIndex transfer) {
       ++order.head;
     }
   }
+}
+
+void TransferScheduler::Return(TransferIndex transfer) {
+  if (state_[At(transfer)] != State::kPassed) return;
+  for (const Place& place : places_[At(transfer)]) {
+    Order& order = orders_[At(place.order)];
+    order.head = std::min(order.head, place.position);
+  }
+  state_[At(transfer)] = State::kWaiting;
+  SetReady(transfer);
 }
 
 bool TransferScheduler::ResourcesFree(TransferIndex transfer) const {
@@ -261,7 +274,9 @@ TransferIndex TransferScheduler::FirstStartable(WorkerIndex sender, Seconds now_
     const TransferIndex transfer = order.transfers[At(i)];
     if (state_[At(transfer)] == State::kReady) {
       --ready_left;
-      if (ResourcesFree(transfer) && MayGoNow(transfer, now_s, pace)) return transfer;
+      if (ResourcesFree(transfer) && MayGoNow(transfer, now_s, pace) && GateOpen(transfer)) {
+        return transfer;
+      }
     }
     // What comes behind one that must be waited for must wait as well.
     if (strict) break;
@@ -276,6 +291,7 @@ TransferIndex TransferScheduler::FirstStartable(WorkerIndex sender, Seconds now_
 void TransferScheduler::Occupy(TransferIndex transfer, Seconds now_s) {
   const Transfer& t = plan_.transfers[At(transfer)];
   SetState(transfer, State::kMoving);
+  if (gate_ != nullptr) gate_->Moves(transfer, PlannedSeconds(transfer));
   --num_ready_[At(t.sender)];
   send_port_busy_[At(t.sender)] = true;
   receive_port_busy_[At(t.receiver)] = true;
@@ -293,24 +309,41 @@ std::vector<TransferIndex> TransferScheduler::TakeFetches() {
   const std::int32_t limit =
       plan_.fetch_limit > 0 ? plan_.fetch_limit : std::numeric_limits<std::int32_t>::max();
   std::vector<TransferIndex> started;
+  std::set<WorkerIndex> refused;  // to be looked at again
   for (const WorkerIndex worker : changed_receivers_) {
     Receiver& receiver = receivers_[At(worker)];
-    while (receiver.num_moving < limit && !receiver.ready.empty()) {
-      const TransferIndex transfer = receiver.ready.begin()->second;
-      receiver.ready.erase(receiver.ready.begin());
+    for (auto next = receiver.ready.begin();
+         receiver.num_moving < limit && next != receiver.ready.end();) {
+      const TransferIndex transfer = next->second;
+      if (!GateOpen(transfer)) {
+        refused.insert(worker);
+        ++next;
+        continue;
+      }
+      next = receiver.ready.erase(next);
       ++receiver.num_moving;
       state_[At(transfer)] = State::kMoving;
       --num_ready_[At(plan_.transfers[At(transfer)].sender)];
+      if (gate_ != nullptr) gate_->Moves(transfer, PlannedSeconds(transfer));
       started.push_back(transfer);
     }
   }
-  changed_receivers_.clear();
+  changed_receivers_ = std::move(refused);
   return started;
 }
 
 std::vector<TransferIndex> TransferScheduler::TakeStartable(Seconds now_s, double pace) {
   next_late_s_.reset();
-  if (plan_.transfer_order == planner::TransferOrder::kFetchAll) return TakeFetches();
+  if (gate_ != nullptr) gate_->BeginTurn(now_s);
+  const bool fetch_all = plan_.transfer_order == planner::TransferOrder::kFetchAll;
+  std::vector<TransferIndex> started = fetch_all ? TakeFetches() : TakeOrdered(now_s, pace);
+  if (gate_ == nullptr) return started;
+  gate_->EndTurn();
+  if (gate_->next_look_s()) NoteLate(*gate_->next_look_s());
+  return started;
+}
+
+std::vector<TransferIndex> TransferScheduler::TakeOrdered(Seconds now_s, double pace) {
   std::vector<TransferIndex> started;
   for (;;) {
     TransferIndex best = planner::kNoIndex;

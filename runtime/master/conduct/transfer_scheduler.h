@@ -12,6 +12,7 @@
 #include "planner/plan/plan.h"
 #include "planner/plan/predict/predict.h"
 #include "runtime/master/conduct/overtake_index.h"
+#include "runtime/master/share/transfer_gate.h"
 
 namespace weir::master {
 
@@ -34,6 +35,9 @@ namespace weir::master {
 ///   - kFetchAll: every transfer starts as soon as its run is published; with a fetch_limit, as
 ///   long
 ///     as its receiver has fewer than that many under way, first in its receive order.
+///   - What may start by all that is asked of the gate, if there is one: other jobs may use the
+///   same
+///     ports and cuts. One that may not waits as if its ports were taken.
 /// Requires: CheckPlan accepts the plan, and the prediction is Predict's of the same plan.
 /// Thread-safety: none. Time: seconds from the start of the run, passed in. For each transfer that
 ///   starts, TakeStartable looks at every idle sender: at its first transfer while the run is on
@@ -46,7 +50,9 @@ namespace weir::master {
 ///   transfer_scheduler_property_test.cc (beside an oracle without indexes).
 class TransferScheduler {
  public:
-  TransferScheduler(const planner::Plan& plan, const planner::Prediction& prediction);
+  /// `gate`: null where the plan has the network to itself; else outlives this.
+  TransferScheduler(const planner::Plan& plan, const planner::Prediction& prediction,
+                    TransferGate* gate = nullptr);
 
   /// The transfer's run is published; from now on it waits for the network only.
   void SetReady(planner::TransferIndex transfer);
@@ -54,6 +60,8 @@ class TransferScheduler {
   void Skip(planner::TransferIndex transfer);
   /// Gives back ports and lanes of a moving transfer: it has passed. Idempotent.
   void Pass(planner::TransferIndex transfer);
+  /// A transfer that passed has to move once more, in its old place in the orders: it is ready.
+  void Return(planner::TransferIndex transfer);
   /// Marks as moving, and returns in plan order, the transfers that may start now. `pace` <= 1 is
   /// how fast the run goes compared with the prediction: 0.5 = everything takes half its time.
   std::vector<planner::TransferIndex> TakeStartable(planner::Seconds now_s, double pace);
@@ -80,6 +88,10 @@ class TransferScheduler {
     std::int32_t num_moving = 0;
   };
 
+  std::vector<planner::TransferIndex> TakeOrdered(planner::Seconds now_s, double pace);
+  bool GateOpen(planner::TransferIndex transfer) const {
+    return gate_ == nullptr || gate_->MayMove(transfer);
+  }
   void AddOrder(const std::vector<planner::TransferIndex>& transfers);
   void SetState(planner::TransferIndex transfer, State state);
   double OvertakenAfter(planner::TransferIndex transfer) const;
@@ -106,6 +118,7 @@ class TransferScheduler {
 
   const planner::Plan& plan_;
   const planner::Prediction& prediction_;
+  TransferGate* const gate_;
   const planner::CutLanes lanes_;
   std::vector<State> state_;
   /// Send orders (num_workers), receive orders (num_workers), then one a lane of each cut.

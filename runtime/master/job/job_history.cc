@@ -1,11 +1,13 @@
 #include "runtime/master/job/job_history.h"
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/master/job/job_machine.h"
 #include "runtime/master/output/staged_output.h"
@@ -15,6 +17,10 @@ namespace weir::master {
 void HistoryReader::Take(const v1::JournalRecord& record) {
   if (record.has_master_started()) {
     last_master_epoch_ = std::max(last_master_epoch_, record.master_started().master_epoch());
+    return;
+  }
+  if (record.has_master_stopped()) {
+    for (auto& [id, lives] : lives_) lives.LetGoBy(last_master_epoch_);
     return;
   }
   if (record.has_job_shape_learned()) {
@@ -31,7 +37,11 @@ void HistoryReader::Take(const v1::JournalRecord& record) {
     *status.mutable_spec() = record.job_accepted().spec();
     status.set_state(v1::JOB_STATE_QUEUED);
     status.set_submitted_unix_ms(record.job_accepted().unix_ms());
+    if (const std::int64_t bytes = record.job_accepted().input_bytes(); bytes > 0) {
+      status.mutable_progress()->set_input_bytes_total(bytes);
+    }
     if (jobs_.emplace(record.job_id(), std::move(status)).second) {
+      lives_[record.job_id()];
       order_.push_back(record.job_id());
     }
     return;
@@ -40,13 +50,18 @@ void HistoryReader::Take(const v1::JournalRecord& record) {
   // A job whose acceptance was dropped with the old jobs.
   if (it == jobs_.end()) return;
   if (record.has_job_state_changed()) {
-    const v1::JournalRecord::JobStateChanged& change = record.job_state_changed();
-    it->second.set_state(change.state());
-    it->second.set_plan_id(change.plan_id());
-    *it->second.mutable_error() = change.error();
+    TakeState(record.job_state_changed(), it->second);
   } else if (record.has_job_ended()) {
     it->second = record.job_ended().status();
   }
+}
+
+void HistoryReader::TakeState(const v1::JournalRecord::JobStateChanged& change,
+                              v1::JobStatus& status) {
+  status.set_state(change.state());
+  status.set_plan_id(change.plan_id());
+  *status.mutable_error() = change.error();
+  lives_[status.job_id()].BegunBy(last_master_epoch_);
 }
 
 JobHistory HistoryReader::Finish() {
@@ -60,29 +75,60 @@ JobHistory HistoryReader::Finish() {
 
 namespace {
 
-void Settle(env::Storage& storage, std::int64_t now_unix_ms, v1::JobStatus& status) {
-  const OutputPlaces places(status.spec().output(), status.job_id());
-  absl::StatusOr<std::vector<v1::OutputPart>> parts =
-      SettleOutput(storage, places, status.job_id());
-  status.set_ended_unix_ms(now_unix_ms);
-  if (parts.ok()) {
-    status.set_state(v1::JOB_STATE_SUCCEEDED);
-    status.clear_error();
-    for (v1::OutputPart& part : *parts) *status.add_parts() = std::move(part);
-    return;
+bool WasEnding(const v1::JobStatus& status) {
+  return status.state() == v1::JOB_STATE_ENDING || !status.error().code().empty();
+}
+
+/// How the output of an unfinished job stands, whichever of its lives wrote it; what they staged is
+/// gone then. Errors: kNotFound: none was published; else the file system's.
+absl::StatusOr<std::vector<v1::OutputPart>> SettleOutputs(env::Storage& storage,
+                                                          const v1::JobStatus& status,
+                                                          const JobLives& lives) {
+  absl::StatusOr<std::vector<v1::OutputPart>> settled = absl::NotFoundError("");
+  std::vector<std::int64_t> names = lives.epochs();
+  names.insert(names.begin(), 0);
+  for (const std::int64_t life : names) {
+    absl::StatusOr<std::vector<v1::OutputPart>> of_life = SettleOutput(
+        storage, OutputPlaces(status.spec().output(), status.job_id(), life), status.job_id());
+    const bool tells = !settled.ok() && !absl::IsNotFound(of_life.status());
+    if (of_life.ok() || tells) settled = std::move(of_life);
   }
-  v1::JobError error = MakeJobError(
-      job_error::kMasterRestarted,
-      absl::StrCat("the master was restarted while the job was ", JobStateWord(status.state())),
-      "submit the job again");
-  if (!absl::IsNotFound(parts.status())) {
+  return settled;
+}
+
+/// Why a job that had begun is not taken up again.
+v1::JobError EndOfLives(const v1::JobStatus& status, const JobLives& lives,
+                        const absl::Status& output) {
+  if (!absl::IsNotFound(output)) {
     LogWarning("The output of an interrupted job cannot be settled",
-               {{"job", status.job_id()}, {"status", parts.status().ToString()}});
-    error.set_advice(absl::StrCat("remove ", places.staging, ", then submit the job again"));
+               {{"job", status.job_id()}, {"status", output.ToString()}});
+    return MakeJobError(
+        job_error::kMasterRestarted,
+        absl::StrCat("the master was restarted while the job was ", JobStateWord(status.state()),
+                     ", and what it had staged cannot be looked at: ", output.message()),
+        absl::StrCat("remove what begins with ",
+                     OutputPlaces(status.spec().output(), status.job_id()).staging,
+                     ", then submit the job again"));
   }
-  // A job that was already ending keeps its own reason.
-  if (!status.has_error() || status.error().code().empty()) *status.mutable_error() = error;
-  status.set_state(v1::JOB_STATE_FAILED);
+  if (lives.cut_short() >= limits::kMasterEndsPerJobMax) {
+    return MakeJobError(
+        job_error::kMasterRestarted,
+        absl::StrCat(lives.cut_short(),
+                     " masters ended without a word while the job was under "
+                     "way, at last when it was ",
+                     JobStateWord(status.state())),
+        "see in the master's log and the machine's why; if it was not the job, submit it again");
+  }
+  return MakeJobError(
+      job_error::kMasterRestarted,
+      absl::StrCat("the master was restarted while the job was ", JobStateWord(status.state()),
+                   ", and the journal does not have the plan that was given with it"),
+      "submit the job again");
+}
+
+void End(std::int64_t now_unix_ms, v1::JobState state, v1::JobStatus& status) {
+  status.set_state(state);
+  status.set_ended_unix_ms(now_unix_ms);
 }
 
 /// The plan that was handed in with the job. Errors: kNotFound.
@@ -96,17 +142,52 @@ absl::StatusOr<v1::Plan> ReadGivenPlan(Journal& journal, const std::string& job_
   return absl::NotFoundError("the journal does not have the plan that was given with the job");
 }
 
-/// Puts a job that had not begun into the queue. Errors: its plan cannot be read.
-absl::Status Queue(Journal& journal, const v1::JobStatus& status,
+/// Puts a job into the queue. Errors: the plan that it was given cannot be read.
+absl::Status Queue(Journal& journal, const v1::JobStatus& status, bool resumed,
                    std::vector<JobHistory::Waiting>& queue) {
-  JobHistory::Waiting waiting{status.job_id(), nullptr};
+  JobHistory::Waiting waiting{status.job_id(), nullptr, resumed};
   if (status.spec().has_plan()) {
     absl::StatusOr<v1::Plan> plan = ReadGivenPlan(journal, status.job_id());
-    if (!plan.ok()) return plan.status();
+    if (!plan.ok()) {
+      LogWarning("A job cannot be queued again",
+                 {{"job", status.job_id()}, {"status", plan.status().ToString()}});
+      return plan.status();
+    }
     waiting.given_plan = std::make_shared<const v1::Plan>(*std::move(plan));
   }
   queue.push_back(std::move(waiting));
   return absl::OkStatus();
+}
+
+/// Settles one job: it is in one of the queues afterwards, or has ended.
+void Settle(Journal& journal, env::Storage& storage, std::int64_t now_unix_ms,
+            const JobLives& lives, JobHistory& history, std::vector<JobHistory::Waiting>& resumed,
+            v1::JobStatus& status) {
+  const bool waited = status.state() == v1::JOB_STATE_QUEUED && !WasEnding(status);
+  if (waited && Queue(journal, status, /*resumed=*/false, history.queue).ok()) return;
+  absl::StatusOr<std::vector<v1::OutputPart>> parts = SettleOutputs(storage, status, lives);
+  if (parts.ok()) {
+    End(now_unix_ms, v1::JOB_STATE_SUCCEEDED, status);
+    status.clear_error();
+    for (v1::OutputPart& part : *parts) *status.add_parts() = std::move(part);
+  } else if (WasEnding(status)) {
+    // For its own reason.
+    const bool cancelled = status.error().code() == job_error::kCancelled;
+    End(now_unix_ms, cancelled ? v1::JOB_STATE_CANCELLED : v1::JOB_STATE_FAILED, status);
+  } else {
+    const bool again = !waited && absl::IsNotFound(parts.status()) &&
+                       lives.cut_short() < limits::kMasterEndsPerJobMax;
+    if (again && Queue(journal, status, /*resumed=*/true, resumed).ok()) {
+      status.set_state(v1::JOB_STATE_QUEUED);
+      status.clear_plan_id();
+      return;
+    }
+    *status.mutable_error() = EndOfLives(status, lives, parts.status());
+    End(now_unix_ms, v1::JOB_STATE_FAILED, status);
+  }
+  v1::JournalRecord& record = history.endings.emplace_back();
+  record.set_job_id(status.job_id());
+  *record.mutable_job_ended()->mutable_status() = status;
 }
 
 }  // namespace
@@ -118,19 +199,14 @@ absl::StatusOr<JobHistory> SettleHistory(Journal& journal, env::Storage& storage
       journal.ReadHistory([&](const v1::JournalRecord& record) { reader.Take(record); });
   if (!read.ok()) return read;
   JobHistory history = reader.Finish();
+  std::vector<JobHistory::Waiting> resumed;
   for (v1::JobStatus& status : history.jobs) {
     if (IsTerminal(status.state())) continue;
-    if (status.state() == v1::JOB_STATE_QUEUED) {
-      absl::Status queued = Queue(journal, status, history.queue);
-      if (queued.ok()) continue;
-      LogWarning("A job cannot be queued again",
-                 {{"job", status.job_id()}, {"status", queued.ToString()}});
-    }
-    Settle(storage, now_unix_ms, status);
-    v1::JournalRecord& record = history.endings.emplace_back();
-    record.set_job_id(status.job_id());
-    *record.mutable_job_ended()->mutable_status() = status;
+    Settle(journal, storage, now_unix_ms, reader.LivesOf(status.job_id()), history, resumed,
+           status);
   }
+  std::move(history.queue.begin(), history.queue.end(), std::back_inserter(resumed));
+  history.queue = std::move(resumed);
   return history;
 }
 

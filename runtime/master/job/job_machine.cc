@@ -45,6 +45,10 @@ std::vector<JobAction> JobMachine::WorkerLost() {
     case Phase::kPreparing:
       phase_ = Phase::kPlanning;
       return {JobAction::kPlan};
+    case Phase::kRunning:
+      phase_ = Phase::kPlanning;
+      state_ = v1::JOB_STATE_PLANNING;
+      return {JobAction::kStopPlan, JobAction::kJournal, JobAction::kPlan};
     default:
       return {};
   }

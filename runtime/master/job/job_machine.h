@@ -21,6 +21,7 @@ enum class JobAction {
   kPrepare,      // tell every worker of the plan
   kConduct,      // run the plan
   kCommit,       // publish the output
+  kStopPlan,     // run the plan no further; another one comes
   kStop,         // give no more orders
   kRelease,      // have every prepared worker end its task and clean up
   kDiscard,      // remove the staging directory
@@ -28,7 +29,8 @@ enum class JobAction {
 };
 
 /// State machine of one job: QUEUED -> PLANNING -> RUNNING -> COMMITTING -> SUCCEEDED, and from any
-/// state before COMMITTING over ENDING to FAILED or CANCELLED.
+/// state before COMMITTING over ENDING to FAILED or CANCELLED. A lost worker that is needed brings
+/// a job back to PLANNING, as often as one is lost.
 ///
 /// Each event returns the actions that it asks for. An event that comes too late (a plan for a job
 /// that is being ended) asks for nothing. The first reason to end wins. From COMMITTING on only the
@@ -45,6 +47,8 @@ class JobMachine {
   bool preparing() const { return phase_ == Phase::kPreparing; }
   /// False from COMMITTING on: cancel and deadline come too late.
   bool can_end() const { return phase_ < Phase::kCommitting; }
+  /// The staging directory is there; plans to come need no other.
+  bool staged() const { return staged_; }
 
   std::vector<JobAction> Begin();
   std::vector<JobAction> Listed();
@@ -58,8 +62,8 @@ class JobMachine {
   std::vector<JobAction> CommitFailed(v1::JobError error);
   std::vector<JobAction> Fail(v1::JobError error);
   std::vector<JobAction> Cancel(v1::JobError error);
-  /// A worker that the job is planned for is lost. Before the plan runs it is planned around; what
-  /// was staged stays. Later it asks for nothing: whoever runs the plan decides.
+  /// A worker is lost that the plan, if there is one, still needs: another plan is made. What was
+  /// staged stays. From COMMITTING on it asks for nothing.
   std::vector<JobAction> WorkerLost();
   /// All workers have cleaned up, or time for it is over.
   std::vector<JobAction> Released();

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/base/limits.h"
 #include "runtime/master/job/job_machine.h"
 
 namespace weir::master {
@@ -14,15 +13,18 @@ constexpr std::int32_t kListedByDefault = 100;
 
 }  // namespace
 
-std::vector<std::string> JobRegistry::Add(v1::JobStatus status) {
+std::vector<std::string> JobRegistry::Add(v1::JobStatus status, std::int64_t now_unix_ms) {
   const std::string id = status.job_id();
   if (!status.spec().idempotency_key().empty()) id_by_key_[status.spec().idempotency_key()] = id;
   order_.push_back(id);
   jobs_[id] = std::move(status);
   std::vector<std::string> forgotten;
-  auto surplus = static_cast<std::int64_t>(order_.size()) - limits::kJobsRememberedMax;
+  auto surplus = static_cast<std::int64_t>(order_.size()) - jobs_max_;
   std::erase_if(order_, [&](const std::string& old) {
-    if (surplus <= 0 || !IsTerminal(jobs_[old].state())) return false;
+    const v1::JobStatus& job = jobs_[old];
+    if (!IsTerminal(job.state())) return false;
+    const bool aged = absl::Milliseconds(now_unix_ms - job.ended_unix_ms()) > age_max_;
+    if (surplus <= 0 && !aged) return false;
     --surplus;
     id_by_key_.erase(jobs_[old].spec().idempotency_key());
     jobs_.erase(old);
@@ -46,8 +48,8 @@ absl::StatusOr<const v1::JobStatus*> JobRegistry::Find(const std::string& job_id
   if (it != jobs_.end()) return &it->second;
   return absl::NotFoundError(
       absl::StrCat("no job '", job_id.substr(0, 100),
-                   "'; the master lists the jobs that it remembers (the last ",
-                   limits::kJobsRememberedMax, ") with: weir list"));
+                   "'; the master lists the jobs that it remembers (the last ", jobs_max_, ", for ",
+                   absl::FormatDuration(age_max_), ") with: weir list"));
 }
 
 const v1::JobStatus* JobRegistry::FindByKey(const std::string& idempotency_key) const {

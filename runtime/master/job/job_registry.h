@@ -3,11 +3,13 @@
 // All jobs that the master remembers, as users see them. Upstream: JobRun. Downstream: WatchHub,
 // JobApi handlers.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "runtime/master/job/watch_hub.h"
 #include "weir/v1/job.pb.h"
 #include "weir/v1/services.pb.h"
@@ -15,14 +17,15 @@
 namespace weir::master {
 
 /// Keeps the status of every remembered job, in the order of submission.
-/// Thread-safety: control strand only. Bounds: limits::kJobsRememberedMax; the oldest ended ones
-/// go. Checked by: tests/unit/master/job_registry_test.cc.
+/// Thread-safety: control strand only. Bounds: `jobs_max`; the oldest ended ones go, and all that
+/// ended longer than `age_max` ago. Checked by: tests/unit/master/job_registry_test.cc.
 class JobRegistry {
  public:
-  explicit JobRegistry(WatchHub& watch_hub) : watch_hub_(watch_hub) {}
+  JobRegistry(WatchHub& watch_hub, std::int64_t jobs_max, absl::Duration age_max)
+      : watch_hub_(watch_hub), jobs_max_(jobs_max), age_max_(age_max) {}
 
-  /// Adds a job, newest. Returns the ids of the jobs forgotten for it.
-  std::vector<std::string> Add(v1::JobStatus status);
+  /// Adds a job, newest. Returns the ids of the jobs forgotten for it, oldest first.
+  std::vector<std::string> Add(v1::JobStatus status, std::int64_t now_unix_ms);
   /// Replaces a job's status, numbers it and tells its watchers. Returns the number.
   std::int64_t Update(v1::JobStatus status);
   /// Errors: kNotFound naming the id and what to do.
@@ -35,6 +38,8 @@ class JobRegistry {
 
  private:
   WatchHub& watch_hub_;
+  const std::int64_t jobs_max_;
+  const absl::Duration age_max_;
   absl::btree_map<std::string, v1::JobStatus> jobs_;
   absl::btree_map<std::string, std::string> id_by_key_;
   std::vector<std::string> order_;  // ids, oldest first

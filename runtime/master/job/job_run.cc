@@ -14,12 +14,13 @@
 namespace weir::master {
 
 JobRun::JobRun(const JobRunContext& context, v1::JobStatus accepted,
-               std::shared_ptr<const v1::Plan> given_plan, std::optional<InputList> input)
+               std::shared_ptr<const v1::Plan> given_plan, std::optional<InputList> input,
+               bool resumed)
     : context_(context),
       loop_(context.seams.loop),
       status_(std::move(accepted)),
       given_plan_(std::move(given_plan)),
-      places_(status_.spec().output(), status_.job_id()),
+      places_(status_.spec().output(), status_.job_id(), resumed ? context.master_epoch : 0),
       reservation_(context.seams.loop, context.seams.random),
       planning_(context.seams, context.options, context.history, context.master_epoch,
                 status_.job_id(), status_.spec()) {
@@ -50,7 +51,10 @@ void JobRun::StartDeadlineTimer() {
       }));
 }
 
-void JobRun::Begin() { Apply(machine_.Begin()); }
+void JobRun::Begin(double memory_share) {
+  memory_share_ = memory_share;
+  Apply(machine_.Begin());
+}
 
 absl::Status JobRun::Cancel(const std::string& reason) {
   if (!machine_.can_end()) {
@@ -67,32 +71,6 @@ absl::Status JobRun::Cancel(const std::string& reason) {
 void JobRun::Fail(v1::JobError error) { Apply(machine_.Fail(std::move(error))); }
 
 void JobRun::FailFrom(const absl::Status& status) { Fail(JobErrorFromStatus(status)); }
-
-void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why) {
-  if (SampleRun* sampling = sample()) sampling->WorkerLost(worker, epoch, why);
-  const auto it = std::find_if(workers_.begin(), workers_.end(), [&](const RegisteredWorker& w) {
-    return w.id == worker && w.epoch == epoch;
-  });
-  if (it == workers_.end()) return;
-  if (reservation_.WorkerLost(worker)) return;
-  // Nothing ran yet: others can do it, unless the plan was given and names its workers.
-  if (machine_.state() == v1::JOB_STATE_PLANNING && !given_plan_) {
-    LogWarning("A job is planned anew without a lost worker",
-               {{"job", status_.job_id()}, {"worker", it->identity.name()}});
-    return Apply(machine_.WorkerLost());
-  }
-  if (!StillNeeds(static_cast<std::size_t>(it - workers_.begin()))) {
-    LogWarning("A worker was lost that the job needs no more",
-               {{"job", status_.job_id()}, {"worker", it->identity.name()}, {"why", why}});
-    return;
-  }
-  v1::JobError error =
-      MakeJobError(job_error::kWorkerLost, absl::StrCat("worker ", it->identity.name(), " ", why),
-                   "check that machine and the log of its daemon, then run the job again");
-  error.set_worker(it->identity.name());
-  if (plan_run_) error.set_step(plan_run_->StepOn(worker));
-  Fail(std::move(error));
-}
 
 v1::ActualRun JobRun::Actual() const {
   return plan_run_ ? planner::ActualToProto(plan_run_->ActualWithParts()) : v1::ActualRun();
@@ -131,6 +109,9 @@ void JobRun::CarryOut(JobAction action) {
       return Conduct();
     case JobAction::kCommit:
       return Commit();
+    case JobAction::kStopPlan:
+      if (plan_run_) plan_run_->Stop();
+      return;
     case JobAction::kStop:
       planning_.Stop();
       reservation_.Stop();
@@ -203,6 +184,10 @@ void JobRun::JournalPlan() {
   v1::JournalRecord record = Record();
   *record.mutable_job_planned()->mutable_plan() = planned_->message;
   record.mutable_job_planned()->set_plan_epoch(plan_epoch_);
+  for (v1::WorkerLoss& loss : *status_.mutable_losses()) {
+    if (loss.plan_epoch() == 0) loss.set_plan_epoch(plan_epoch_);
+  }
+  *record.mutable_job_planned()->mutable_losses() = status_.losses();
   WaitForJournal(std::move(record), [this](const absl::Status& status) {
     if (!status.ok()) return JournalFailed(status);
     Published();
@@ -211,6 +196,8 @@ void JobRun::JournalPlan() {
 
 void JobRun::Learn() {
   if (!plan_run_ || planned_->cluster.workers.size() != workers_.size()) return;
+  // Rates of processors and ports that others used as well would be taken for those of the job.
+  if (!context_.ran_alone(status_.job_id())) return;
   // Rates of a loop are those of its iterations, for which a shape has no place yet.
   if (planned_->shape.loop) return;
   const planner::ActualRun actual = plan_run_->Actual();

@@ -32,8 +32,12 @@ struct JobRunContext {
   JournalWriter& journal;
   Epoch master_epoch = 0;
   const ShapeHistory& history;
+  PortArbiter& ports;
   /// Takes what a finished job taught; it is in the journal already.
   std::function<void(const v1::JobShapeLearned&)> learn;
+  /// What else runs now; and whether nothing else did at any time while this job ran.
+  std::function<std::vector<std::string>(const std::string& job_id)> jobs_beside;
+  std::function<bool(const std::string& job_id)> ran_alone;
   /// Alive workers in id order.
   std::function<std::vector<RegisteredWorker>()> alive_workers;
   /// Called with each change, journalled before; returns its number.
@@ -51,20 +55,29 @@ struct JobRunContext {
 class JobRun {
  public:
   /// `given_plan`: run exactly this one; null: make one. `input`: as it was listed a moment ago;
-  /// none: it is listed when the job begins.
+  /// none: it is listed when the job begins. `resumed`: an earlier master had begun it.
   JobRun(const JobRunContext& context, v1::JobStatus accepted,
-         std::shared_ptr<const v1::Plan> given_plan, std::optional<InputList> input);
+         std::shared_ptr<const v1::Plan> given_plan, std::optional<InputList> input,
+         bool resumed = false);
   ~JobRun();
 
-  /// Leaves the queue.
-  void Begin();
+  /// Leaves the queue. `memory_share`: part of each worker's limit that its tasks may use.
+  void Begin(double memory_share);
   /// Errors: kFailedPrecondition when the job is beyond being ended.
   absl::Status Cancel(const std::string& reason);
   /// Ends the job with this error unless it is past that.
   void Fail(v1::JobError error);
+  /// The job goes on without this worker: if it needs it, under another plan.
   void WorkerLost(WorkerId worker, Epoch epoch, const std::string& why);
+  /// The worker ends what it has in hand and takes nothing new.
+  void WorkerDrains(WorkerId worker, Epoch epoch);
+  /// A worker has registered; a job that waits for workers plans anew.
+  void WorkerJoined();
 
   bool queued() const { return machine_.state() == v1::JOB_STATE_QUEUED; }
+  /// A later master can take it up again from what the journal says: its output is not being
+  /// published, and it is not being ended.
+  bool resumable() const { return machine_.can_end(); }
   /// What runs the plan, to which reports of workers go; null: the plan does not run yet.
   ConductorRun* conductor() const { return plan_run_.get(); }
   /// The small job that samples for this one; null: none is held by workers.
@@ -83,6 +96,20 @@ class JobRun {
   void ListInput();
   void Sample();
   void MakePlan();
+  // Losses (job_run_losses.cc).
+  /// Has the job planned again where a worker is to blame, and ends it where it is the job itself.
+  void PlanFailed(v1::JobError error);
+  /// Writes down that `worker` did not do its part, and asks for another plan.
+  void TakeLoss(const std::string& worker, const std::string& why, const std::string& step);
+  /// Plans for the workers alive; where they cannot do, waits for others until the grace is over.
+  void PlanForThoseAlive();
+  /// OK when the job can be planned for `workers_`. Errors: what is missing, for its user.
+  absl::Status ChooseWorkers();
+  void AwaitWorkers(const absl::Status& missing);
+  void PlanGivenPlan();
+  /// Why there is another plan than the first; empty for the first.
+  std::string LossNote() const;
+  std::string LossesInWords() const;
   /// Settles what `planned` gives on the compute pool.
   /// Plans made for earlier epochs are dropped: a worker of theirs is lost.
   void PlanMade(std::int64_t plan_epoch, absl::StatusOr<PlannedJob> planned);
@@ -106,6 +133,8 @@ class JobRun {
   void StartDeadlineTimer();
   /// Ends the job when `what` takes longer than kStorageTimeout.
   void WatchStorage(v1::JobState during, const std::string& what);
+  /// How much its shuffles count among those of other jobs.
+  double PortWeight() const;
   /// Of the job as a whole: no worker, no attempt.
   v1::Fence JobFence() const;
   bool UsesWorker(std::size_t index) const;
@@ -120,8 +149,12 @@ class JobRun {
   const OutputPlaces places_;
   std::deque<JobAction> actions_;
   bool waiting_for_journal_ = false;
+  double memory_share_ = 1;
 
   std::int64_t plan_epoch_ = 0;            // of the last plan asked for
+  bool workers_awaited_ = false;           // there are too few to plan for
+  MonoTime workers_until_;                 // when that ends the job
+  int worker_faults_ = 0;                  // plans that workers ended that stayed alive
   std::vector<RegisteredWorker> workers_;  // by WorkerIndex of that plan
   std::unique_ptr<const PlannedJob> planned_;
   std::optional<InputRanges> input_;

@@ -9,8 +9,6 @@
 #include "runtime/base/log.h"
 #include "runtime/master/job/job_run.h"
 #include "runtime/master/job/submission.h"
-#include "runtime/master/planning/cluster_profile.h"
-#include "runtime/master/planning/given_plan.h"
 
 namespace weir::master {
 namespace {
@@ -43,35 +41,26 @@ void JobRun::Sample() {
   const std::vector<RegisteredWorker> workers = context_.alive_workers();
   if (given_plan_) return Apply(machine_.Sampled());
   if (workers.empty()) return Apply(machine_.Sampled());  // MakePlan says what that means
-  planning_.Sample(input_->input(), workers, "", [this] { Apply(machine_.Sampled()); });
+  const std::vector<std::string> beside = context_.jobs_beside(status_.job_id());
+  planning_.Sample(input_->input(), workers,
+                   beside.empty() ? "" : absl::StrCat("job ", beside.front()),
+                   [this] { Apply(machine_.Sampled()); });
 }
 
 void JobRun::MakePlan() {
   ++plan_epoch_;
+  // What runs an earlier plan knows it, and its workers, by reference.
+  plan_run_.reset();
   reservation_.WithdrawPreparation();
-  workers_ = context_.alive_workers();
-  if (workers_.empty()) {
-    return Fail(MakeJobError(job_error::kNoWorkers, "no worker is alive",
-                             "start workers with: weir worker --master HOST:PORT"));
+  if (plan_epoch_ > limits::kPlansMax) {
+    return Fail(
+        MakeJobError(job_error::kWorkerLost,
+                     absl::StrCat("the job was planned ", limits::kPlansMax,
+                                  " times, and each time workers were lost: ", LossesInWords()),
+                     "find out why workers are lost, then run the job again"));
   }
-  if (given_plan_) {
-    absl::Status fits = CheckGivenPlanInput(*given_plan_, input_->input().total_bytes);
-    if (!fits.ok()) return FailFrom(fits);
-    auto workers = WorkersOfPlan(*given_plan_, workers_);
-    if (!workers.ok()) return FailFrom(workers.status());
-    workers_ = *std::move(workers);
-    const bool known = OriginOfNetwork(workers_, context_.options) != planner::Origin::kDefault;
-    return TakePlan(
-        [plan = given_plan_, job = status_.spec().job(), known]() -> absl::StatusOr<PlannedJob> {
-          absl::StatusOr<PlannedJob> adopted = AdoptGivenPlan(*plan, job);
-          if (adopted.ok()) adopted->network_known = known;
-          return adopted;
-        });
-  }
-  planning_.Plan(input_->input(), workers_,
-                 [this, epoch = plan_epoch_](absl::StatusOr<PlannedJob> planned) {
-                   PlanMade(epoch, std::move(planned));
-                 });
+  workers_until_ = loop_.Now() + context_.options.worker_grace;
+  PlanForThoseAlive();
 }
 
 void JobRun::TakePlan(absl::AnyInvocable<absl::StatusOr<PlannedJob>()> planned) {
@@ -91,6 +80,8 @@ void JobRun::PlanMade(std::int64_t plan_epoch, absl::StatusOr<PlannedJob> planne
 void JobRun::WatchStorage(v1::JobState during, const std::string& what) {
   loop_.RunAt(loop_.Now() + kStorageTimeout, callbacks_.Guard([this, during, what] {
     if (machine_.state() != during) return;
+    // It may be planned again, long after, or wait for workers.
+    if (during == v1::JOB_STATE_PLANNING && (machine_.staged() || workers_awaited_)) return;
     v1::JobError error = MakeJobError(
         job_error::kDeadline,
         absl::StrCat(what, " took longer than ", absl::FormatDuration(kStorageTimeout),
@@ -115,17 +106,6 @@ void JobRun::Stage() {
       }));
 }
 
-bool JobRun::UsesWorker(std::size_t index) const {
-  const planner::Plan& plan = planned_->plan;
-  return !plan.compute_order[index].empty() || !plan.send_order[index].empty() ||
-         !plan.receive_order[index].empty();
-}
-
-bool JobRun::StillNeeds(std::size_t index) const {
-  if (machine_.state() != v1::JOB_STATE_RUNNING) return true;
-  return plan_run_ ? plan_run_->Needs(static_cast<planner::WorkerIndex>(index)) : UsesWorker(index);
-}
-
 v1::Fence JobRun::JobFence() const {
   v1::Fence fence;
   fence.set_job_id(status_.job_id());
@@ -139,19 +119,28 @@ void JobRun::Prepare() {
   if (job_token_ == 0) job_token_ = context_.seams.random.Next();
   std::vector<RegisteredWorker> used;
   for (std::size_t w = 0; w < workers_.size(); ++w) {
-    if (UsesWorker(w)) used.push_back(workers_[w]);
+    // One that holds something of an earlier plan drops it, even where this plan has no use for it.
+    if (UsesWorker(w) || reservation_.Holds(workers_[w])) used.push_back(workers_[w]);
   }
   v1::PrepareJobRequest request;
   *request.mutable_fence() = JobFence();
   *request.mutable_spec() = status_.spec();
   request.set_job_token(job_token_);
   request.set_staging_dir(places_.staging);
+  request.set_memory_share(memory_share_);
   reservation_.Prepare(
       std::move(used), std::move(request), [this] { Apply(machine_.Prepared()); },
-      [this](v1::JobError error) { Fail(std::move(error)); });
+      [this](v1::JobError error) { PlanFailed(std::move(error)); });
+}
+
+double JobRun::PortWeight() const {
+  const std::int32_t priority = status_.spec().priority();
+  return priority >= 0 ? 1.0 + priority : 1 / (1.0 - priority);
 }
 
 void JobRun::Conduct() {
+  // A worker was lost while the state was written down.
+  if (machine_.state() != v1::JOB_STATE_RUNNING) return;
   ConductorRunListener listener;
   listener.step_committed = [this](const std::string& step_name, planner::StepIndex step,
                                    int attempt, const std::string& worker) {
@@ -171,22 +160,24 @@ void JobRun::Conduct() {
     for (const v1::SkippedRecord& record : plan_run_->skipped()) *status_.add_skipped() = record;
     Apply(machine_.Ran());
   };
-  listener.failed = [this](v1::JobError error) { Fail(std::move(error)); };
+  listener.failed = [this](v1::JobError error) { PlanFailed(std::move(error)); };
   GrantOptions grants{job_token_, 0, 0};
   if (planned_->network_known) {
     grants.pacing_fraction = context_.options.pacing_fraction;
     grants.look_ahead_bytes = context_.options.look_ahead_bytes;
   }
-  plan_run_ = std::make_unique<ConductorRun>(loop_, context_.seams.random, *planned_, *input_,
-                                             workers_, places_, grants, JobFence(),
-                                             status_.spec().skip_bad(), std::move(listener));
+  plan_run_ =
+      std::make_unique<ConductorRun>(loop_, context_.seams.random, *planned_, *input_, workers_,
+                                     places_, grants, SharedPorts{context_.ports, PortWeight()},
+                                     JobFence(), status_.spec().skip_bad(), std::move(listener));
   StartProgressTimer();
   plan_run_->Begin();
 }
 
 void JobRun::StartProgressTimer() {
-  loop_.RunAt(loop_.Now() + context_.options.progress_interval, callbacks_.Guard([this] {
-    if (machine_.state() != v1::JOB_STATE_RUNNING) return;
+  const MonoTime next = loop_.Now() + context_.options.progress_interval;
+  loop_.RunAt(next, callbacks_.Guard([this, plan_epoch = plan_epoch_] {
+    if (machine_.state() != v1::JOB_STATE_RUNNING || plan_epoch != plan_epoch_) return;
     PublishProgress();
     StartProgressTimer();
   }));

@@ -13,6 +13,8 @@ namespace weir::master {
 namespace {
 
 constexpr int kSchemaVersion = 1;
+// The oldest format that is read: it grows only when a version that wrote the next one is long out.
+constexpr int kSchemaVersionOldest = 1;
 constexpr int kApplicationId = 0x57656972;  // "Weir"
 
 constexpr const char* kCreate =
@@ -190,10 +192,13 @@ absl::Status SqliteJournal::TakeAndCheck() {
     return absl::FailedPreconditionError(absl::StrCat(
         path_, " is a database, but no journal of Weir; give the master another work directory"));
   }
-  if (*version != kSchemaVersion) {
+  if (*version > kSchemaVersion || *version < kSchemaVersionOldest) {
+    const bool newer = *version > kSchemaVersion;
     return absl::FailedPreconditionError(
         absl::StrCat("the journal ", path_, " has format ", *version, ", this program reads ",
-                     kSchemaVersion, "; use the version of weir that wrote it"));
+                     kSchemaVersionOldest, " to ", kSchemaVersion, ": it was written by ",
+                     newer ? "a newer weir; upgrade this one"
+                           : "an older weir; let one in between read it first"));
   }
   sqlite3_stmt* prepared = nullptr;
   if (absl::Status status = Prepare("PRAGMA quick_check(1)", &prepared); !status.ok()) {

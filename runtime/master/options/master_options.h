@@ -8,6 +8,7 @@
 
 #include "absl/time/time.h"
 #include "planner/job/job_shape.h"
+#include "runtime/base/limits.h"
 #include "runtime/master/options/network_spec.h"
 #include "runtime/master/options/sample_policy.h"
 
@@ -62,6 +63,18 @@ struct MasterOptions {
   /// end is reported earlier by what arrives while messages are on their way (GrantDelay). Only
   /// where the rate is measured or given, and not for hand-over.
   std::int64_t look_ahead_bytes = 16 << 10;
+
+  /// Ended jobs that status and list answer for, and for how long after their end.
+  std::int64_t jobs_kept = limits::kJobsRememberedMax;
+  absl::Duration jobs_kept_for = limits::kJobsRememberedFor;
+  /// Another master will open the journal when this one has ended. False where both are made for
+  /// one run: what is unfinished when it is shut down then fails.
+  bool journal_outlives = true;
+  /// Most jobs that run at once (JobQueue). >= 1; 1 = one after the other.
+  std::int32_t running_jobs_max = 4;
+
+  /// How long a job waits for workers that it cannot do without, once they are lost.
+  absl::Duration worker_grace = limits::kWorkerGrace;
 
   /// How often a watch stream hears of progress that is not a change of state.
   absl::Duration progress_interval = absl::Milliseconds(200);

@@ -13,19 +13,24 @@ std::string WithoutTrailingSlashes(std::string path) {
   return path;
 }
 
+std::string NameInLife(const std::string& job_id, std::int64_t life) {
+  return life == 0 ? job_id : absl::StrCat(job_id, ".", life);
+}
+
 }  // namespace
 
-OutputPlaces::OutputPlaces(const std::string& output_path, const std::string& job_id)
+OutputPlaces::OutputPlaces(const std::string& output_path, const std::string& job_id,
+                           std::int64_t life)
     : output(WithoutTrailingSlashes(output_path)),
-      staging(absl::StrCat(output, kStagingInfix, job_id)),
+      staging(absl::StrCat(output, kStagingInfix, NameInLife(job_id, life))),
       marker(absl::StrCat(staging, "/.weir-job-", job_id)),
-      replaced(absl::StrCat(output, kReplacedInfix, job_id)),
-      removed(absl::StrCat(output, ".weir-removed-", job_id)) {}
+      replaced(absl::StrCat(output, kReplacedInfix, NameInLife(job_id, life))),
+      removed(absl::StrCat(output, ".weir-removed-", NameInLife(job_id, life))) {}
 
 std::string PartName(int index) { return absl::StrFormat("part-%05d", index); }
 
-std::string StagedPartName(int index, int attempt) {
-  return absl::StrFormat("part-%05d.%d", index, attempt);
+std::string StagedPartName(int index, std::int64_t plan_epoch, int attempt) {
+  return absl::StrFormat("part-%05d.%d.%d", index, plan_epoch, attempt);
 }
 
 }  // namespace weir::master

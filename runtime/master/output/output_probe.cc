@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -42,13 +43,14 @@ absl::Status Unusable(absl::StatusCode code, const std::string& message, const c
   return StatusFromJobError(code, MakeJobError(job_error::kOutputUnusable, message, advice));
 }
 
-// Of the usual length.
+// Of the usual length, taken up again by a master of some age.
 constexpr char kAnyJobId[] = "j-20260131-120000-1a2b";
+constexpr std::int64_t kAnyLife = 99'999;
 
 }  // namespace
 
 absl::Status CheckOutputName(env::Storage& storage, const std::string& output) {
-  const std::string longest = OutputPlaces(output, kAnyJobId).removed;
+  const std::string longest = OutputPlaces(output, kAnyJobId, kAnyLife).removed;
   if (ErrnoOf(storage.Stat(longest).status()) != ENAMETOOLONG) return absl::OkStatus();
   return Unusable(absl::StatusCode::kInvalidArgument,
                   absl::StrCat("the name of the output has ", output.size() - output.rfind('/') - 1,

@@ -40,7 +40,8 @@ absl::StatusOr<std::vector<v1::OutputPart>> PartsPublishedBy(env::Storage& stora
 absl::Status NamePart(env::Storage& storage, const std::string& staging,
                       const CommittedPart& committed) {
   const std::string final_path = Join(staging, PartName(committed.index));
-  const std::string staged_path = Join(staging, StagedPartName(committed.index, committed.attempt));
+  const std::string staged_path =
+      Join(staging, StagedPartName(committed.index, committed.plan_epoch, committed.attempt));
   absl::StatusOr<bool> staged = Exists(storage, staged_path);
   if (!staged.ok()) return FromStorage(staged.status(), "cannot look at a staged part");
   if (*staged) {

@@ -4,6 +4,7 @@
 // manifest and renamed into place; an old output goes in the same step. Blocking: on a WorkPool.
 // Upstream: JobRun. Downstream: env::Storage.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace weir::master {
 /// One part that a committed attempt wrote.
 struct CommittedPart {
   int index = 0;
+  std::int64_t plan_epoch = 1;
   int attempt = 1;
   v1::OutputPart part;
 };

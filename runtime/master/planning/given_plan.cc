@@ -142,11 +142,15 @@ absl::StatusOr<std::vector<RegisteredWorker>> WorkersOfPlan(
                    "start them, or plan again for the workers that there are"));
 }
 
-absl::StatusOr<PlannedJob> AdoptGivenPlan(const v1::Plan& plan, const std::string& job) {
+absl::StatusOr<PlannedJob> AdoptGivenPlan(const v1::Plan& plan, const std::string& job,
+                                          const std::string& note) {
   absl::StatusOr<planner::Plan> parsed = planner::PlanFromProto(plan);
   if (!parsed.ok()) return parsed.status();
-  return FinishPlannedJob(*std::move(parsed),
-                          {plan.worker_names().begin(), plan.worker_names().end()}, job);
+  absl::StatusOr<PlannedJob> adopted = FinishPlannedJob(
+      *std::move(parsed), {plan.worker_names().begin(), plan.worker_names().end()}, job);
+  // The plan itself stays what was handed in, by its id too.
+  if (adopted.ok() && !note.empty()) absl::StrAppend(&adopted->plan_text, "\n", note, "\n");
+  return adopted;
 }
 
 }  // namespace weir::master

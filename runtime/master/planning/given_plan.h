@@ -39,6 +39,7 @@ absl::StatusOr<std::vector<RegisteredWorker>> WorkersOfPlan(
 
 /// Predicts and explains a plan that passed the checks, so that it runs like one of the planner's.
 /// Takes long for a large plan. Errors: kInvalidArgument when the message does not hold a plan.
-absl::StatusOr<PlannedJob> AdoptGivenPlan(const v1::Plan& plan, const std::string& job);
+absl::StatusOr<PlannedJob> AdoptGivenPlan(const v1::Plan& plan, const std::string& job,
+                                          const std::string& note = {});
 
 }  // namespace weir::master

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "planner/job/map_chunks.h"
 #include "runtime/master/learning/learned_shape.h"
 #include "runtime/master/planning/cluster_profile.h"
@@ -59,6 +61,19 @@ planner::JobShape MakeShape(const v1::JobSpec& spec, const JobInfo& info, const 
   return shape;
 }
 
+/// The system gives the tasks of a worker equal parts of its processors. Ports count as the job's
+/// own: which job's transfers go first is decided while they run, and the smaller job's do.
+void ShareWorkers(const std::vector<std::string>& jobs_beside, PlanRequest& request) {
+  if (jobs_beside.empty()) return;
+  const std::size_t num_jobs = jobs_beside.size() + 1;
+  for (planner::WorkerProfile& worker : request.cluster.workers) {
+    worker.compute_rate /= static_cast<double>(num_jobs);
+  }
+  request.notes.push_back(absl::StrCat(
+      "Planned beside ", absl::StrJoin(jobs_beside, ", "), ": predicted as if it had 1/", num_jobs,
+      " of each worker's processors, and ports of its own; jobs that end give theirs back."));
+}
+
 }  // namespace
 
 std::vector<ElementInfo> ElementsOf(const v1::JobSpec& spec, const JobDefinition& job) {
@@ -111,6 +126,7 @@ PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, const 
   if (knowledge.workers != nullptr) {
     ApplyLearnedRates(*knowledge.workers, workers, request.cluster);
   }
+  ShareWorkers(knowledge.jobs_beside, request);
   request.options = plan_options;
   return request;
 }

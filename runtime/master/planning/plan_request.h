@@ -39,6 +39,8 @@ struct PlanKnowledge {
   const ShapeHistory* workers = nullptr;  // speeds and channel
   /// Why there is no sample, for people; empty when nothing is to be said.
   std::string note;
+  /// Ids of the jobs that run while this one is planned.
+  std::vector<std::string> jobs_beside;
 };
 
 /// Returns what the job says of each of its layers. Requires: spec passed the checks of Submit.
@@ -46,7 +48,8 @@ std::vector<ElementInfo> ElementsOf(const v1::JobSpec& spec, const JobDefinition
 
 /// Puts the question together: rates from sample, history or the job's own defaults, requested
 /// numbers from the spec, workers in the order given, the network from the options, both corrected
-/// by what runs taught. Requires: spec passed the checks of Submit; `workers` is not empty.
+/// by what runs taught. Beside other jobs each worker counts with its part of its compute rate.
+/// Requires: spec passed the checks of Submit; `workers` is not empty.
 PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, const InputList& input,
                             absl::Span<const RegisteredWorker> workers,
                             const planner::PlanningOptions& plan_options,

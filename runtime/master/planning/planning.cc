@@ -106,6 +106,7 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
 }
 
 void Planning::Plan(const InputList& input, const std::vector<RegisteredWorker>& workers,
+                    const std::string& note,
                     absl::AnyInvocable<void(absl::StatusOr<PlannedJob>)> done) {
   const auto job = FindJob(seams_.catalog, spec_);
   auto method = planner::ParsePlanMethod(spec_.plan_method());
@@ -116,12 +117,14 @@ void Planning::Plan(const InputList& input, const std::vector<RegisteredWorker>&
   knowledge.sample = sampled_ ? &*sampled_ : nullptr;
   knowledge.workers = &history_;
   knowledge.note = note_;
+  knowledge.jobs_beside = jobs_beside_;
   knowledge.elements = ElementsOf(spec_, *job);
   PlanRequest request =
       MakePlanRequest(spec_, job->info(), input, workers, *method, options_, knowledge);
   auto loop = LoopOf(spec_, *job, options_);
   if (!loop.ok()) return done(loop.status());
   request.shape.loop = *std::move(loop);
+  if (!note.empty()) request.notes.push_back(note);
   env::Offload(
       seams_.loop, seams_.compute_pool,
       [request = std::move(request)] { return MakePlannedJob(request); },

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -34,9 +35,12 @@ class Planning {
   /// it would spoil. `sampled` comes once, perhaps at once, unless Stop comes before.
   void Sample(const InputList& input, const std::vector<RegisteredWorker>& workers,
               const std::string& busy, absl::AnyInvocable<void()> sampled);
-  /// `done` comes once. Requires: `workers` is not empty.
+  /// Plans from now on are predicted as beside these jobs.
+  void ShareWith(std::vector<std::string> jobs) { jobs_beside_ = std::move(jobs); }
+  /// `note` is one more sentence for the people who read the plan, or empty. `done` comes once.
+  /// Requires: `workers` is not empty.
   void Plan(const InputList& input, const std::vector<RegisteredWorker>& workers,
-            absl::AnyInvocable<void(absl::StatusOr<PlannedJob>)> done);
+            const std::string& note, absl::AnyInvocable<void(absl::StatusOr<PlannedJob>)> done);
 
   /// The sample under way or not yet released; null: none.
   SampleRun* sample() const { return sample_ && !sample_->released() ? sample_.get() : nullptr; }
@@ -58,6 +62,7 @@ class Planning {
   const v1::JobSpec spec_;
   std::optional<v1::JobShapeLearned> known_;
   std::optional<v1::JobShapeLearned> sampled_;
+  std::vector<std::string> jobs_beside_;
   std::string note_;
   std::unique_ptr<SampleRun> sample_;
   env::CallbackScope callbacks_;

@@ -26,4 +26,10 @@ v1::JobError ErrorOfCall(const RegisteredWorker& worker, const std::string& what
   return error;
 }
 
+bool LeaseMayTell(const absl::Status& status) {
+  if (CarriesJobError(status)) return false;
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsAborted(status) || absl::IsNotFound(status);
+}
+
 }  // namespace weir::master

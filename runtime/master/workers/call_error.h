@@ -17,4 +17,8 @@ namespace weir::master {
 v1::JobError ErrorOfCall(const RegisteredWorker& worker, const std::string& what,
                          const absl::Status& status);
 
+/// Whether a failed call may mean no more than that the worker is gone, or came back as another:
+/// then its lease says so soon. False for errors that the worker named itself.
+bool LeaseMayTell(const absl::Status& status);
+
 }  // namespace weir::master

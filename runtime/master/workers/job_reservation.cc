@@ -40,17 +40,18 @@ void JobReservation::Prepare(std::vector<RegisteredWorker> workers, v1::PrepareJ
     fence.set_worker_epoch(worker.epoch);
     const WorkerId id = worker.id;
     reserved_.insert_or_assign(id, Reserved{std::move(worker), std::move(fence)});
-    PrepareOn(reserved_.at(id), request);
+    PrepareOn(reserved_.at(id), request, loop_.Now());
   }
 }
 
-void JobReservation::PrepareOn(const Reserved& reserved, v1::PrepareJobRequest request) {
+void JobReservation::PrepareOn(const Reserved& reserved, v1::PrepareJobRequest request,
+                               MonoTime since) {
   *request.mutable_fence() = reserved.fence;
   const auto current = [this, number = preparation_] {
     return !stopped_ && preparation_ == number;
   };
   const CallBudget budget = BudgetOf(request);
-  auto attempt = [current, request = std::move(request), api = reserved.worker.api](
+  auto attempt = [current, request, api = reserved.worker.api](
                      absl::Duration timeout,
                      absl::AnyInvocable<void(absl::Status)> answered) mutable {
     if (!current()) return;
@@ -59,10 +60,20 @@ void JobReservation::PrepareOn(const Reserved& reserved, v1::PrepareJobRequest r
                                  answered(response.status());
                                });
   };
-  auto done = [this, current, worker = reserved.worker](const absl::Status& status) {
+  auto done = [this, current, since, reserved, request](const absl::Status& status) {
     if (!current()) return;
-    if (!status.ok()) return failed_(ErrorOfCall(worker, "the preparation of the job", status));
-    if (--preparing_ == 0) prepared_();
+    if (status.ok()) {
+      if (--preparing_ == 0) prepared_();
+      return;
+    }
+    if (LeaseMayTell(status) && loop_.Now() - since < limits::kPeerPatience) {
+      loop_.RunAt(loop_.Now() + limits::kPeerPause,
+                  callbacks_.Guard([this, current, since, reserved, request] {
+                    if (current()) PrepareOn(reserved, request, since);
+                  }));
+      return;
+    }
+    failed_(ErrorOfCall(reserved.worker, "the preparation of the job", status));
   };
   CallWithRetry(loop_, random_, budget, callbacks_.Guard(std::move(attempt)),
                 callbacks_.Guard(std::move(done)));

@@ -29,7 +29,8 @@ class JobReservation {
   /// Tells `workers` to prepare. `prepared` comes once all are ready, perhaps at once; `failed` for
   /// each that is not. Neither comes after Stop, Release or WithdrawPreparation. `request` lacks
   /// only the workers' epochs. Called again, under a higher plan epoch, it takes over workers that
-  /// prepared under an earlier one.
+  /// prepared under an earlier one. A worker that does not answer, or knows nothing of its lease,
+  /// is asked for limits::kPeerPatience: if it is gone, its lease says so before.
   void Prepare(std::vector<RegisteredWorker> workers, v1::PrepareJobRequest request,
                absl::AnyInvocable<void()> prepared, absl::AnyInvocable<void(v1::JobError)> failed);
   /// Calls nobody back about the last Prepare any more; workers that prepared stay reserved.
@@ -42,6 +43,12 @@ class JobReservation {
   /// A lost worker holds nothing. Returns true when its release was awaited.
   bool WorkerLost(WorkerId worker);
 
+  /// Whether this registration of a worker was told to prepare, and not yet to let go.
+  bool Holds(const RegisteredWorker& worker) const {
+    const auto reserved = reserved_.find(worker.id);
+    return reserved != reserved_.end() && reserved->second.worker.epoch == worker.epoch;
+  }
+
   /// What the task processes printed last, from the workers that answered.
   const std::vector<v1::WorkerLog>& logs() const { return logs_; }
 
@@ -52,7 +59,7 @@ class JobReservation {
     v1::Fence fence;
   };
 
-  void PrepareOn(const Reserved& reserved, v1::PrepareJobRequest request);
+  void PrepareOn(const Reserved& reserved, v1::PrepareJobRequest request, MonoTime since);
   void ReleaseOn(const Reserved& reserved, absl::Duration budget);
   void ReleaseAnswered(WorkerId worker);
 

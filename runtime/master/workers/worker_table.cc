@@ -55,6 +55,7 @@ absl::StatusOr<WorkerTable::Registration> WorkerTable::Register(const v1::Regist
   entry.worker = RegisteredWorker{id, *epoch, request.identity(), request.profile(),
                                   connector_.Connect(request.identity().control_endpoint())};
   entry.alive = true;
+  entry.draining = false;
   entry.since_unix_ms = now_unix_ms;
   entry.left_because.clear();
   entry.heard = now;
@@ -69,6 +70,11 @@ absl::Status WorkerTable::Heartbeat(const v1::HeartbeatRequest& request, MonoTim
   entry.heard = now;
   entry.worker.profile.set_free_disk_bytes(request.free_disk_bytes());
   return absl::OkStatus();
+}
+
+bool WorkerTable::BeginDrain(WorkerId worker) {
+  const auto it = entries_.find(worker);
+  return it != entries_.end() && it->second.alive && !std::exchange(it->second.draining, true);
 }
 
 absl::StatusOr<RegisteredWorker> WorkerTable::Leave(const v1::HeartbeatRequest& request,
@@ -125,7 +131,7 @@ void WorkerTable::ForgetOldestLost() {
 std::vector<RegisteredWorker> WorkerTable::Alive() const {
   std::vector<RegisteredWorker> alive;
   for (const auto& [id, entry] : entries_) {
-    if (entry.alive) alive.push_back(entry.worker);
+    if (entry.alive && !entry.draining) alive.push_back(entry.worker);
   }
   return alive;
 }
@@ -138,9 +144,10 @@ v1::ListWorkersResponse WorkerTable::List(MonoTime now) const {
     status.set_epoch(entry.worker.epoch);
     *status.mutable_identity() = entry.worker.identity;
     *status.mutable_profile() = entry.worker.profile;
-    status.set_state(entry.alive                  ? v1::WORKER_STATE_ALIVE
-                     : entry.left_because.empty() ? v1::WORKER_STATE_LOST
-                                                  : v1::WORKER_STATE_LEFT);
+    status.set_state(entry.alive && entry.draining ? v1::WORKER_STATE_DRAINING
+                     : entry.alive                 ? v1::WORKER_STATE_ALIVE
+                     : entry.left_because.empty()  ? v1::WORKER_STATE_LOST
+                                                   : v1::WORKER_STATE_LEFT);
     status.set_left_because(entry.left_because);
     status.set_seconds_since_heartbeat(absl::ToDoubleSeconds(now - entry.heard));
   }

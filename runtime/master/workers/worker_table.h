@@ -53,6 +53,8 @@ class WorkerTable {
   absl::Status Heartbeat(const v1::HeartbeatRequest& request, MonoTime now);
   /// The worker, LEFT from now on. Errors: as WorkerLeases::Renew.
   absl::StatusOr<RegisteredWorker> Leave(const v1::HeartbeatRequest& request, MonoTime now);
+  /// No job is planned for the worker from now on; its lease stays. Returns whether that is new.
+  bool BeginDrain(WorkerId worker);
   absl::Status CheckLease(WorkerId worker, Epoch epoch) const {
     return leases_.Check(worker, epoch);
   }
@@ -64,7 +66,7 @@ class WorkerTable {
   std::optional<RegisteredWorker> TakeGone(const SilentWorker& gone);
   std::optional<MonoTime> NextWake() const { return leases_.NextWake(); }
 
-  /// Alive workers in id order.
+  /// Alive workers in id order, without those that drain.
   std::vector<RegisteredWorker> Alive() const;
   /// Everybody known, in id order.
   v1::ListWorkersResponse List(MonoTime now) const;
@@ -73,6 +75,7 @@ class WorkerTable {
   struct Entry {
     RegisteredWorker worker;
     bool alive = false;
+    bool draining = false;
     std::int64_t since_unix_ms = 0;
     MonoTime heard;
     std::string left_because;  // empty: it is alive, or was lost

@@ -93,12 +93,20 @@ TEST(CommandLine, EveryCommandIsKnown) {
       {"master", "--channel-rate", "1Gbit/s", "--bisection-channels", "4", "--latency", "2ms"});
   EXPECT_EQ(master.channel_bytes_per_s, 125e6);
   EXPECT_EQ(master.bisection_channels, 4);
+  EXPECT_EQ(master.running_jobs_max, 0);
+  EXPECT_EQ(Parse<MasterDaemonOptions>({"master", "--max-running-jobs", "1"}).running_jobs_max, 1);
+  EXPECT_EQ(Parse<SubmitOptions>({"submit", "--priority", "-3", "wordcount", "a", "-o", "o"})
+                .job.priority,
+            -3);
   EXPECT_LT(master.pacing_fraction, 0);
   EXPECT_LT(master.look_ahead_bytes, 0);
   const auto wire =
       Parse<MasterDaemonOptions>({"master", "--pacing-fraction", "0", "--look-ahead", "16KiB"});
   EXPECT_EQ(wire.pacing_fraction, 0);
   EXPECT_EQ(wire.look_ahead_bytes, 16384);
+  EXPECT_EQ(master.worker_grace, absl::InfiniteDuration());
+  EXPECT_EQ(Parse<MasterDaemonOptions>({"master", "--worker-grace", "5s"}).worker_grace,
+            absl::Seconds(5));
   EXPECT_EQ(master.latency, absl::Milliseconds(2));
   EXPECT_EQ(master.listen, "127.0.0.1:7117");
   EXPECT_EQ(Parse<WorkerDaemonOptions>({"worker", "--slots", "3"}).slots, 3);

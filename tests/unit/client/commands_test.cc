@@ -182,7 +182,9 @@ TEST_F(CommandsTest, RefusalsBecomeExitCodes) {
   for (const auto& [status, code] : refusals) {
     err_.str("");
     master_.refusal = status;
-    EXPECT_EQ(Submit(SomeJob(), host_), code) << status;
+    SubmitOptions options = SomeJob();
+    options.grace = {absl::ZeroDuration(), /*given=*/true};
+    EXPECT_EQ(Submit(options, host_), code) << status;
     EXPECT_NE(err_.str().find(std::string(status.message())), std::string::npos);
   }
 }
@@ -277,6 +279,33 @@ TEST_F(CommandsTest, StatusClaimsNoPredictionWhereThereIsNone) {
   EXPECT_NE(out_.str().find("00ff, predicted 2.0 s\n"), std::string::npos) << out_.str();
 }
 
+TEST_F(CommandsTest, ALostWorkerIsToldOnceWhenTheJobIsPlannedAgain) {
+  v1::JobStatus waiting, again, done;
+  waiting.set_state(v1::JOB_STATE_PLANNING);
+  v1::WorkerLoss& loss = *waiting.add_losses();
+  loss.set_worker("w1");
+  loss.set_why("was lost: no heartbeat for 6s");
+  loss.set_step("map 3");
+  again = waiting;
+  again.mutable_losses(0)->set_plan_epoch(2);
+  done = again;
+  done.set_state(v1::JOB_STATE_SUCCEEDED);
+  master_.statuses = {waiting, again, again, done};
+  SubmitOptions options = SomeJob();
+  options.wait = true;
+  EXPECT_EQ(Submit(options, host_), kExitOk);
+  const std::string line =
+      "worker w1 was lost: no heartbeat for 6s (in map 3); planned again (epoch 2)\n";
+  const std::size_t told = err_.str().find(line);
+  ASSERT_NE(told, std::string::npos) << err_.str();
+  EXPECT_EQ(err_.str().find("worker w1", told + 1), std::string::npos) << "once";
+  EXPECT_EQ(Status({.master = {}, .job_id = "j-1", .json = false}, host_), kExitOk);
+  EXPECT_NE(out_.str().find("lost       " + line), std::string::npos) << out_.str();
+  out_.str("");
+  EXPECT_EQ(Status({.master = {}, .job_id = "j-1", .json = true}, host_), kExitOk);
+  EXPECT_NE(out_.str().find("\"plan_epoch\": 2"), std::string::npos) << out_.str();
+}
+
 TEST_F(CommandsTest, InterruptCancelsAndWaitsForTheEnd) {
   auto options = SomeJob();
   options.wait = true;
@@ -315,6 +344,69 @@ TEST_F(CommandsTest, WatchLeavesWithoutCancelling) {
   options.job_id = "j-1";
   EXPECT_EQ(Watch(options, host_), kExitInterrupted);
   EXPECT_EQ(master_.cancels, 0);
+}
+
+TEST_F(CommandsTest, ASubmitIsRepeatedUnderItsKeyUntilTheMasterIsBack) {
+  master_.submits_lost = 3;
+  EXPECT_EQ(Submit(SomeJob(), host_), kExitOk);
+  ASSERT_EQ(master_.submit_keys.size(), 4u);
+  EXPECT_NE(master_.submit_keys[0], "");
+  for (const std::string& key : master_.submit_keys) EXPECT_EQ(key, master_.submit_keys[0]);
+  EXPECT_EQ(out_.str(), "j-1\n");
+  const std::string said = err_.str();
+  EXPECT_NE(said.find("master scripted:1 is away; trying again until "), std::string::npos) << said;
+  EXPECT_EQ(said.find("is away"), said.rfind("is away")) << "said once";
+  EXPECT_NE(said.find("is back"), std::string::npos) << said;
+}
+
+TEST_F(CommandsTest, AMasterThatNeverAnsweredIsNotWaitedForUnlessToldTo) {
+  master_.away = absl::UnavailableError("connection refused");
+  EXPECT_EQ(Submit(SomeJob(), host_), kExitMasterUnreachable);
+  EXPECT_EQ(Status({.master = {}, .job_id = "j-1"}, host_), kExitMasterUnreachable);
+  EXPECT_TRUE(master_.submit_keys.empty());
+  EXPECT_EQ(err_.str().find("is away"), std::string::npos) << err_.str();
+  const MasterGrace grace = {absl::Milliseconds(900), /*given=*/true};
+  EXPECT_EQ(Status({.master = {}, .job_id = "j-1", .grace = grace}, host_), kExitMasterUnreachable);
+  EXPECT_NE(err_.str().find("is away"), std::string::npos) << err_.str();
+}
+
+TEST_F(CommandsTest, AJobIsFollowedOverRestartsOfItsMaster) {
+  v1::JobStatus running, done;
+  running.set_state(v1::JOB_STATE_RUNNING);
+  done.set_state(v1::JOB_STATE_SUCCEEDED);
+  for (const bool submits : {true, false}) {
+    master_.statuses = {running, done};
+    master_.watches_lost = 2;
+    auto options = SomeJob();
+    options.wait = true;
+    EXPECT_EQ(submits ? Submit(options, host_) : Watch({.master = {}, .job_id = "j-1"}, host_),
+              kExitOk)
+        << err_.str();
+    EXPECT_EQ(master_.watches_lost, 0);
+  }
+}
+
+TEST_F(CommandsTest, AMasterThatStaysAwayIsGivenUp) {
+  master_.watches_lost = 1000;
+  WatchOptions options;
+  options.job_id = "j-1";
+  options.grace = {absl::Milliseconds(1), /*given=*/true};
+  EXPECT_EQ(Watch(options, host_), kExitMasterUnreachable);
+  EXPECT_GT(master_.watches_lost, 900);
+}
+
+TEST_F(CommandsTest, AnInterruptWhileTheMasterIsAwayLeavesAtOnceAndSaysHowToComeBack) {
+  v1::JobStatus running;
+  running.set_state(v1::JOB_STATE_RUNNING);
+  master_.statuses = {running};
+  master_.watches_lost = 1000;
+  master_.interrupt_when_lost = 1;
+  auto options = SomeJob();
+  options.wait = true;
+  EXPECT_EQ(Submit(options, host_), kExitInterrupted);
+  EXPECT_EQ(master_.cancels, 0) << "nobody is there to be told";
+  EXPECT_EQ(master_.watches_lost, 999);
+  EXPECT_NE(err_.str().find("weir watch j-1 --master scripted:1"), std::string::npos) << err_.str();
 }
 
 TEST_F(CommandsTest, JsonHasASchemaAndPlainNumbers) {

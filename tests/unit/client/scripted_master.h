@@ -19,12 +19,24 @@ namespace weir::client {
 struct ScriptedMaster {
   void Handle(rpc::Call<rpc::Submit> call) {
     spec = call.request.spec();
+    submit_keys.push_back(spec.idempotency_key());
+    if (submits_lost > 0) {
+      --submits_lost;
+      return call.reply(absl::UnavailableError("socket closed"));
+    }
     if (!refusal.ok()) return call.reply(refusal);
     v1::SubmitResponse response;
     response.set_job_id("j-1");
     call.reply(std::move(response));
   }
   std::unique_ptr<rpc::Subscription> Handle(rpc::Call<rpc::Watch> call) {
+    if (watches_lost > 0) {
+      --watches_lost;
+      if (!statuses.empty()) call.on_message(statuses.front());
+      call.on_end(absl::UnavailableError("socket closed"));
+      for (int i = 0; i < interrupt_when_lost; ++i) interrupt();
+      return std::make_unique<rpc::Subscription>();
+    }
     for (const auto& status : statuses) call.on_message(status);
     watch = std::move(call);
     if (!hold_stream) watch.on_end(absl::OkStatus());
@@ -35,7 +47,11 @@ struct ScriptedMaster {
     watch.on_message(status);
     watch.on_end(absl::OkStatus());
   }
-  void Handle(rpc::Call<rpc::GetStatus> call) { call.reply(statuses.back()); }
+  void Handle(rpc::Call<rpc::GetStatus> call) {
+    if (!away.ok()) return call.reply(away);
+    if (statuses.empty()) return call.reply(absl::NotFoundError("no such job"));
+    call.reply(statuses.back());
+  }
   void Handle(rpc::Call<rpc::Cancel> call) {
     ++cancels;
     call.Acknowledge(absl::OkStatus());
@@ -67,6 +83,11 @@ struct ScriptedMaster {
   v1::ListWorkersResponse workers;
   int interrupt_calibration = 0;
   absl::Status refusal;
+  absl::Status away;                     // what GetStatus says
+  std::vector<std::string> submit_keys;  // of each try
+  int submits_lost = 0;                  // first tries that come to nothing
+  int watches_lost = 0;                  // first streams that break, after the first status
+  int interrupt_when_lost = 0;
   std::vector<v1::JobStatus> statuses;
   bool hold_stream = false;
   int cancels = 0;

@@ -116,9 +116,9 @@ struct ByText {
   const std::string& operator()(const auto& value) const { return std::get<1>(value); }
 };
 
-using Lines = std::vector<std::pair<std::string, std::string>>;
+using KeyedLines = std::vector<std::pair<std::string, std::string>>;
 
-std::string JoinBySight(Lines lines) {
+std::string JoinBySight(KeyedLines lines) {
   std::stable_sort(lines.begin(), lines.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   std::string text, last;
@@ -132,7 +132,7 @@ std::string JoinBySight(Lines lines) {
 
 RC_GTEST_PROP(GroupLayerProperty, MergesAsStableSortDoes, ()) {
   const auto keys = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 12));
-  Lines lines;
+  KeyedLines lines;
   std::string text;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     // The empty key, keys that are prefixes of others, keys that differ behind eight bytes.

@@ -37,7 +37,7 @@ std::string Gzip(std::string_view text, int level = 6) {
   return out;
 }
 
-absl::StatusOr<std::string> ReadAll(const ScratchFile& file, std::int64_t piece = 1000) {
+absl::StatusOr<std::string> ReadGzip(const ScratchFile& file, std::int64_t piece = 1000) {
   GzipInput input;
   if (absl::Status status = input.Open(file.range()); !status.ok()) return status;
   std::string text;
@@ -54,18 +54,18 @@ absl::StatusOr<std::string> ReadAll(const ScratchFile& file, std::int64_t piece 
 
 TEST(GzipInput, MembersOneAfterTheOtherAndPadding) {
   const std::string two = Gzip("first\n") + Gzip("") + Gzip("second\n");
-  EXPECT_EQ(*ReadAll(ScratchFile(two, ".gz")), "first\nsecond\n");
-  EXPECT_EQ(*ReadAll(ScratchFile(two + std::string(100'000, '\0'), ".gz")), "first\nsecond\n");
-  EXPECT_EQ(*ReadAll(ScratchFile(Gzip(""), ".gz")), "");
+  EXPECT_EQ(*ReadGzip(ScratchFile(two, ".gz")), "first\nsecond\n");
+  EXPECT_EQ(*ReadGzip(ScratchFile(two + std::string(100'000, '\0'), ".gz")), "first\nsecond\n");
+  EXPECT_EQ(*ReadGzip(ScratchFile(Gzip(""), ".gz")), "");
 }
 
 RC_GTEST_PROP(GzipInputProperty, EveryCutShortFileIsNoticed, ()) {
   const auto text = *rc::gen::container<std::string>(rc::gen::inRange<char>('a', 'e'));
   const std::string whole = Gzip(text) + Gzip(text + "x");
-  RC_ASSERT(*ReadAll(ScratchFile(whole, ".gz"), *rc::gen::inRange(1, 50)) == text + text + "x");
+  RC_ASSERT(*ReadGzip(ScratchFile(whole, ".gz"), *rc::gen::inRange(1, 50)) == text + text + "x");
   const auto first = Gzip(text).size();
   const auto cut = *rc::gen::inRange<std::size_t>(1, whole.size());
-  const auto read = ReadAll(ScratchFile(whole.substr(0, cut), ".gz"));
+  const auto read = ReadGzip(ScratchFile(whole.substr(0, cut), ".gz"));
   if (cut == first) {
     RC_ASSERT(*read == text);
   } else {
@@ -82,7 +82,7 @@ TEST(GzipInput, DamagedAndOtherFilesAreNamedWithTheirOffset) {
   for (const std::string& contents :
        {damaged, std::string("plain text\n"), Gzip("a") + "rubbish"}) {
     const ScratchFile file(contents, ".gz");
-    const auto error = StepErrorOf(ReadAll(file).status());
+    const auto error = StepErrorOf(ReadGzip(file).status());
     ASSERT_TRUE(error.has_value());
     EXPECT_EQ(error->code, step_error::kDataLoss);
     EXPECT_EQ(error->file, file.path());
@@ -91,7 +91,7 @@ TEST(GzipInput, DamagedAndOtherFilesAreNamedWithTheirOffset) {
   }
 }
 
-struct Lines {
+struct KeepLines {
   using Reader = TextLines;
   using Key = std::string;
   using Value = std::int64_t;
@@ -106,7 +106,7 @@ struct Lines {
   }
 };
 
-struct Fours : Lines {
+struct Fours : KeepLines {
   using Reader = FixedRecords<4>;
 };
 
@@ -118,7 +118,7 @@ TEST(GzipInput, AnyCutOfTheFileGivesEachRecordOnce) {
   ASSERT_GT(one.range().file_bytes, 100);
   for (int mappers = 1; mappers < 5; ++mappers) {
     const auto cut = EvenCut({one.path(), two.path()}, mappers, 1, mappers % 3 + 1);
-    const auto parts = RunJob(*MakeJobProgram(Lines()), cut);
+    const auto parts = RunJob(*MakeJobProgram(KeepLines()), cut);
     ASSERT_TRUE(parts.ok()) << parts.status();
     EXPECT_EQ((*parts)[0],
               "0=14286\n1=14286\n2=14286\n3=14286\n4=14286\n5=14285\n6=14285\n"
@@ -144,7 +144,7 @@ TEST(GzipInput, FixedRecordsOfAnyNumber) {
 TEST(GzipInput, BadRecordsAreNamedByTheirPlaceInTheText) {
   const ScratchFile file(Gzip("good\nbad\n"), ".gz");
   const auto bad =
-      BadRecordOf(RunJob(*MakeJobProgram(Lines()), EvenCut({file.path()}, 1, 1, 1)).status());
+      BadRecordOf(RunJob(*MakeJobProgram(KeepLines()), EvenCut({file.path()}, 1, 1, 1)).status());
   ASSERT_TRUE(bad.has_value());
   EXPECT_EQ(bad->byte_offset, 5);
 }
@@ -154,7 +154,7 @@ TEST(GzipInput, OneByteThatExpandsAThousandfoldKeepsTheLimitOfARecord) {
   const ScratchFile file(Gzip(std::string(80 << 20, 'a'), 9), ".gz");
   ASSERT_LT(file.range().file_bytes, 100'000);
   const auto bad =
-      BadRecordOf(RunJob(*MakeJobProgram(Lines()), EvenCut({file.path()}, 1, 1, 1)).status());
+      BadRecordOf(RunJob(*MakeJobProgram(KeepLines()), EvenCut({file.path()}, 1, 1, 1)).status());
   ASSERT_TRUE(bad.has_value());
   EXPECT_NE(bad->reason.find("longer than the limit"), std::string::npos);
 }

@@ -27,7 +27,7 @@ using testing::ScratchFile;
 
 // "key text": the texts joined, which it wrongly calls commutative.
 template <bool kDeclared>
-struct JoinTexts {
+struct JoinTextsInOrder {
   using Reader = TextLines;
   using Key = std::string;
   using Value = std::string;
@@ -98,7 +98,7 @@ absl::Status MapWith(JobProgram& program, const ScratchFile& file, RecordingCont
 TEST(CommutativeCheck, ADifferenceIsNamedWithKeyAndBothResults) {
   const ScratchFile file("a x\nb y\nb y\na z\n");
   RecordingContext context(2);
-  const absl::Status status = MapWith(*MakeJobProgram(JoinTexts<true>()), file, context);
+  const absl::Status status = MapWith(*MakeJobProgram(JoinTextsInOrder<true>()), file, context);
   ASSERT_TRUE(StepErrorOf(status).has_value()) << status;
   EXPECT_EQ(StepErrorOf(status)->code, step_error::kNotCommutative);
   EXPECT_THAT(StepErrorOf(status)->message,
@@ -109,7 +109,7 @@ TEST(CommutativeCheck, ADifferenceIsNamedWithKeyAndBothResults) {
 TEST(CommutativeCheck, WhatDeclaresNothingIsNotTried) {
   const ScratchFile file("a x\na z\n");
   RecordingContext context(1);
-  EXPECT_EQ(MapWith(*MakeJobProgram(JoinTexts<false>()), file, context), absl::OkStatus());
+  EXPECT_EQ(MapWith(*MakeJobProgram(JoinTextsInOrder<false>()), file, context), absl::OkStatus());
 }
 
 TEST(CommutativeCheck, FirstJobsOfChainsAreTriedToo) {
@@ -124,12 +124,12 @@ TEST(CommutativeCheck, TrialsLeaveNoTraceInCountersProgressAndRejectedRecords) {
   const ScratchFile file("a x\n\nb y\n");
   RecordingContext context(1);
   context.skip_bad = 1;
-  EXPECT_EQ(MapWith(*MakeJobProgram(JoinTexts<true>()), file, context), absl::OkStatus());
+  EXPECT_EQ(MapWith(*MakeJobProgram(JoinTextsInOrder<true>()), file, context), absl::OkStatus());
   EXPECT_EQ(context.counters["lines"], 3);
   EXPECT_EQ(context.skipped.size(), 1u);
   EXPECT_EQ(context.progress_bytes, 9);
   RecordingContext strict(1);
-  const absl::Status bad = MapWith(*MakeJobProgram(JoinTexts<true>()), file, strict);
+  const absl::Status bad = MapWith(*MakeJobProgram(JoinTextsInOrder<true>()), file, strict);
   EXPECT_TRUE(BadRecordOf(bad).has_value()) << "the step itself names what is wrong with the input";
 }
 
@@ -145,17 +145,17 @@ TEST(CommutativeCheck, OnlyTheFirstPairsAreTried) {
   text += "a 2\n";
   const ScratchFile late(text);
   RecordingContext context(1);
-  EXPECT_EQ(MapWith(*MakeJobProgram(JoinTexts<true>()), late, context), absl::OkStatus());
+  EXPECT_EQ(MapWith(*MakeJobProgram(JoinTextsInOrder<true>()), late, context), absl::OkStatus());
 }
 
 TEST(CommutativeCheck, NothingIsTriedWhereTheStepIsToldNotTo) {
   const ScratchFile file("a x\na z\n");
   RecordingContext context(1);
   context.check_operation = false;
-  EXPECT_EQ(MapWith(*MakeJobProgram(JoinTexts<true>()), file, context), absl::OkStatus());
+  EXPECT_EQ(MapWith(*MakeJobProgram(JoinTextsInOrder<true>()), file, context), absl::OkStatus());
 }
 
-double Number(std::string_view text) {
+double DecimalOf(std::string_view text) {
   double number = 0;
   return absl::SimpleAtod(std::string(text), &number) ? number
                                                       : std::numeric_limits<double>::quiet_NaN();
@@ -170,7 +170,7 @@ struct SumByPlace {
   std::int64_t Places() const { return places; }
   template <typename Emit>
   void Map(std::string_view line, absl::Span<Place> element, Emit&) {
-    element[line.size() % element.size()] += Number(line);
+    element[line.size() % element.size()] += DecimalOf(line);
   }
   void Combine(Place& into, const Place& from) const { into += from; }
   void Format(std::int64_t place, const Place& value, std::string& out) const {
@@ -193,7 +193,7 @@ struct SumFromOne : SumByPlace {
 
 // 2 x 2 matrices: associative and nothing else.
 template <bool kDeclared, bool kWhole>
-struct Product {
+struct ProductInOrder {
   using Reader = TextLines;
   using Place = std::int64_t;
   static constexpr bool kCommutative = kDeclared;
@@ -202,7 +202,7 @@ struct Product {
   Place Neutral(std::int64_t place) const { return place == 0 || place == 3 ? 1 : 0; }
   template <typename Emit>
   void Map(std::string_view line, absl::Span<Place> element, Emit&) {
-    const auto n = static_cast<Place>(Number(line));
+    const auto n = static_cast<Place>(DecimalOf(line));
     const std::array<Place, 4> factor = {1, n, n % 2, 1};
     Combine(element, factor);
   }
@@ -239,7 +239,7 @@ TEST(VectorOperationCheck, HonestJobsPass) {
       << "rounding is no difference";
   EXPECT_EQ(CodeOf(SumByPlace(), "nan\n1\ninf\n-inf\n1e308\n1e308\n-1e308\n"), "");
   EXPECT_EQ(CodeOf(KeepLaterInOrder(), "1\n2\n3\n"), "") << "associative, and declares no more";
-  EXPECT_EQ(CodeOf(Product<false, true>(), "3\n4\n5\n6\n"), "");
+  EXPECT_EQ(CodeOf(ProductInOrder<false, true>(), "3\n4\n5\n6\n"), "");
 }
 
 TEST(VectorOperationCheck, AnOrderThatShowsIsNamedWithPlaceAndBothResults) {
@@ -247,7 +247,7 @@ TEST(VectorOperationCheck, AnOrderThatShowsIsNamedWithPlaceAndBothResults) {
   EXPECT_EQ(CodeOf(KeepLater(), "1\n2\n3\n", true, &message), step_error::kNotCommutative);
   EXPECT_THAT(message, HasSubstr("at place 1 two partial results combine to '1 2.000000' in the "
                                  "order of the input and to '1 1.000000' in the other"));
-  EXPECT_EQ((CodeOf(Product<true, true>(), "3\n4\n5\n6\n")), step_error::kNotCommutative);
+  EXPECT_EQ((CodeOf(ProductInOrder<true, true>(), "3\n4\n5\n6\n")), step_error::kNotCommutative);
 }
 
 TEST(VectorOperationCheck, AGroupingThatShowsIsNamed) {
@@ -258,7 +258,7 @@ TEST(VectorOperationCheck, AGroupingThatShowsIsNamed) {
 }
 
 TEST(VectorOperationCheck, PartsThatCombineOtherwiseAreNamed) {
-  EXPECT_EQ((CodeOf(Product<false, false>(), "3\n4\n5\n6\n")), step_error::kDoesNotSplit);
+  EXPECT_EQ((CodeOf(ProductInOrder<false, false>(), "3\n4\n5\n6\n")), step_error::kDoesNotSplit);
 }
 
 TEST(VectorOperationCheck, ANeutralThatIsNoneIsNamed) {

@@ -1,9 +1,14 @@
 #include "tests/unit/jobs/random_tree.h"
 
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
 #include <algorithm>
 #include <memory>
 #include <random>
 #include <utility>
+
+#include "absl/strings/str_join.h"
 
 namespace weir::testing {
 namespace {
@@ -138,6 +143,31 @@ absl::StatusOr<std::vector<std::string>> RunAlongRandomTree(JobProgram& program,
   if (status.ok()) status = tree.Combine();
   if (!status.ok()) return status;
   return tree.Reduce(num_parts);
+}
+
+std::string Joined(const std::vector<std::string>& parts) { return absl::StrJoin(parts, ""); }
+
+MemoryRun MapOf(JobProgram& program, const ScratchFile& file) {
+  MemoryRun run;
+  RecordingContext context(1);
+  EXPECT_TRUE(program.Map({{file.range()}, {1.0}}, run, context).ok());
+  return run;
+}
+
+void HoldsForAnyCut(JobProgram& program, const std::string& text, bool splits) {
+  const ScratchFile file(text);
+  const int mappers = *rc::gen::inRange(1, 8);
+  const int slots = *rc::gen::inRange(1, 4);
+  const int parts = splits ? *rc::gen::inRange(1, 4) : 1;
+  const auto expected = RunJob(program, EvenCut({file.path()}, 1, 1, 1));
+  RC_ASSERT(expected.ok());
+  const auto shuffled = RunJob(program, EvenCut({file.path()}, mappers, parts, slots));
+  RC_ASSERT(shuffled.ok());
+  RC_ASSERT(Joined(*shuffled) == Joined(*expected));
+  const auto combined = RunAlongRandomTree(program, EvenCut({file.path()}, mappers, 1, slots),
+                                           parts, *rc::gen::arbitrary<std::uint64_t>(), splits);
+  RC_ASSERT(combined.ok());
+  RC_ASSERT(Joined(*combined) == Joined(*expected));
 }
 
 }  // namespace weir::testing

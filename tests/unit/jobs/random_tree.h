@@ -20,4 +20,14 @@ absl::StatusOr<std::vector<std::string>> RunAlongRandomTree(JobProgram& program,
                                                             int num_parts, std::uint64_t seed,
                                                             bool splits = true);
 
+/// Property: for shares, slots and a tree drawn by RapidCheck, `program` makes of `text` what one
+/// slot of one mapper makes of it, shuffled as well as combined along the tree.
+void HoldsForAnyCut(JobProgram& program, const std::string& text, bool splits);
+
+/// The parts one after the other.
+std::string Joined(const std::vector<std::string>& parts);
+
+/// The run of one mapper with one slot over the whole file, for one consumer.
+MemoryRun MapOf(JobProgram& program, const ScratchFile& file);
+
 }  // namespace weir::testing

@@ -15,7 +15,7 @@ namespace {
 
 using Records = std::vector<std::pair<std::string, std::string>>;
 
-std::vector<std::string> Written(const Records& records) {
+std::vector<std::string> BlocksOf(const Records& records) {
   testing::MemoryRun run;
   SectionWriter writer(run);
   EXPECT_TRUE(writer.Begin(0).ok());
@@ -50,7 +50,7 @@ RC_GTEST_PROP(SectionBlocksProperty, RecordsComeBack, ()) {
         records.begin() + static_cast<std::ptrdiff_t>(records.size() / 2),
         i % 2 == 0 ? std::pair(bytes, std::string("v")) : std::pair(std::string(), bytes));
   }
-  const auto back = ReadBack(Written(records));
+  const auto back = ReadBack(BlocksOf(records));
   RC_ASSERT(back.ok());
   RC_ASSERT(*back == records);
 }
@@ -64,11 +64,11 @@ RC_GTEST_PROP(SectionBlocksProperty, DamageIsAnErrorOrOtherRecordsNeverACrash, (
 }
 
 TEST(SectionBlocks, RecordThatBreaksOffIsDamage) {
-  auto blocks = Written({{std::string(600 << 10, 'k'), "v"}});
+  auto blocks = BlocksOf({{std::string(600 << 10, 'k'), "v"}});
   ASSERT_EQ(blocks.size(), 3u);
   blocks.pop_back();
   EXPECT_EQ(ReadBack(blocks).status().code(), absl::StatusCode::kDataLoss);
-  blocks.push_back(Written({{"a", "b"}})[0]);
+  blocks.push_back(BlocksOf({{"a", "b"}})[0]);
   EXPECT_EQ(ReadBack(blocks).status().code(), absl::StatusCode::kDataLoss);
 }
 

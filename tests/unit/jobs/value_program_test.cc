@@ -23,6 +23,8 @@ namespace {
 
 using testing::EvenCut;
 using ::testing::HasSubstr;
+using testing::Joined;
+using testing::MapOf;
 using testing::MemoryRun;
 using testing::MemorySource;
 using testing::RecordingContext;
@@ -77,46 +79,27 @@ struct JoinLines {
   void Format(std::int64_t, const Value& value, std::string& out) const { out += value; }
 };
 
-std::string Lines(int count) {
+std::string NumberLines(int count) {
   std::string text;
   for (int i = 0; i < count; ++i) text += std::to_string((i * 7919 + i * i) % 10'007) + "\n";
   return text;
 }
 
-std::string Joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += part;
-  return text;
-}
-
 template <typename Job>
-void HoldsForAnyCut(const Job& job, bool splits) {
-  const ScratchFile file(Lines(*rc::gen::inRange(0, 60)));
-  const auto mappers = *rc::gen::inRange(1, 8);
-  const auto slots = *rc::gen::inRange(1, 4);
-  const auto parts = splits ? *rc::gen::inRange(1, 4) : 1;
-  const auto program = MakeValueProgram(job);
-  const std::string expected = Joined(*testing::RunJob(*program, EvenCut({file.path()}, 1, 1, 1)));
-  const auto shuffled = testing::RunJob(*program, EvenCut({file.path()}, mappers, parts, slots));
-  RC_ASSERT(shuffled.ok());
-  RC_ASSERT(Joined(*shuffled) == expected);
-  const auto combined =
-      testing::RunAlongRandomTree(*program, EvenCut({file.path()}, mappers, 1, slots), parts,
-                                  *rc::gen::arbitrary<std::uint64_t>(), splits);
-  RC_ASSERT(combined.ok());
-  RC_ASSERT(Joined(*combined) == expected);
+void ValueHoldsForAnyCut(const Job& job, bool splits) {
+  testing::HoldsForAnyCut(*MakeValueProgram(job), NumberLines(*rc::gen::inRange(0, 60)), splits);
 }
 
 RC_GTEST_PROP(ValueProgram, AnyTreeOfPiecesIsTheSequentialFold, ()) {
-  HoldsForAnyCut(BitSet{*rc::gen::inRange<std::int64_t>(1, 40)}, true);
+  ValueHoldsForAnyCut(BitSet{*rc::gen::inRange<std::int64_t>(1, 40)}, true);
 }
 
 RC_GTEST_PROP(ValueProgram, AnyTreeOfWholeValuesKeepsTheOrderOfTheInput, ()) {
-  HoldsForAnyCut(JoinLines(), false);
+  ValueHoldsForAnyCut(JoinLines(), false);
 }
 
 TEST(ValueProgram, ValuesOfManyBlocksTravelInPieces) {
-  const ScratchFile file(Lines(5000));
+  const ScratchFile file(NumberLines(5000));
   const BitSet job{std::int64_t{3} << 20};
   const auto program = MakeValueProgram(job);
   const std::string expected = Joined(*testing::RunJob(*program, EvenCut({file.path()}, 1, 1, 1)));
@@ -139,13 +122,6 @@ TEST(ValueProgram, AWorkerWithoutInputAndMoreReducersThanPlacesChangeNothing) {
   testing::JobCut cut = EvenCut({file.path()}, 1, 5, 2);
   cut.mappers.insert(cut.mappers.begin(), std::vector<InputRange>());
   EXPECT_EQ(Joined(*testing::RunJob(*MakeValueProgram(BitSet{2}), cut)), "0 8\n1 2\n");
-}
-
-MemoryRun MapOf(JobProgram& program, const ScratchFile& file) {
-  MemoryRun run;
-  RecordingContext context(1);
-  EXPECT_TRUE(program.Map({{file.range()}, {1.0}}, run, context).ok());
-  return run;
 }
 
 absl::Status ReduceOf(JobProgram& program, const std::vector<std::vector<std::string>>& sections,

@@ -36,7 +36,7 @@ std::string Block(std::int64_t first, std::int64_t count, std::int64_t places, c
   return block;
 }
 
-absl::Status ReadAll(std::vector<std::string> blocks) {
+absl::Status ReadBlocks(std::vector<std::string> blocks) {
   MemorySource source(std::move(blocks));
   VectorReader reader(source, kSmall);
   while (true) {
@@ -120,8 +120,8 @@ TEST(VectorBlocks, UntouchedPlacesNeedNoBytes) {
 }
 
 TEST(VectorBlocks, WhatIsNoBlockOfTheVectorIsDataLoss) {
-  EXPECT_TRUE(ReadAll({Block(0, 2, 8, {1, 2}), Block(5, 3, 8, {1, 2, 3})}).ok());
-  EXPECT_TRUE(ReadAll({Block(0, 8, 8, {})}).ok());
+  EXPECT_TRUE(ReadBlocks({Block(0, 2, 8, {1, 2}), Block(5, 3, 8, {1, 2, 3})}).ok());
+  EXPECT_TRUE(ReadBlocks({Block(0, 8, 8, {})}).ok());
   const std::vector<std::vector<std::string>> damaged = {
       {"short"},
       {Block(0, 3, 8, {1, 2})},
@@ -134,16 +134,16 @@ TEST(VectorBlocks, WhatIsNoBlockOfTheVectorIsDataLoss) {
       {Block(std::int64_t{1} << 62, std::int64_t{1} << 62, 8, {1})},
   };
   for (const std::vector<std::string>& blocks : damaged) {
-    const absl::Status status = ReadAll(blocks);
+    const absl::Status status = ReadBlocks(blocks);
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
   }
-  const absl::Status other = ReadAll({Block(0, 2, 9, {1, 2})});
+  const absl::Status other = ReadBlocks({Block(0, 2, 9, {1, 2})});
   EXPECT_THAT(std::string(other.message()), HasSubstr("an element of 9 places, expected 8"));
 }
 
 TEST(VectorBlocks, VectorsAndSectionsOfLoopsAreNotTakenForEachOther) {
   const auto element = static_cast<std::uint32_t>(LoopContent::kElement);
-  EXPECT_THAT(std::string(ReadAll({Block(0, 2, 8, {1, 2}, element)}).message()),
+  EXPECT_THAT(std::string(ReadBlocks({Block(0, 2, 8, {1, 2}, element)}).message()),
               HasSubstr("content 1"));
   const auto read = [](std::vector<std::string> blocks) {
     MemorySource source(std::move(blocks));

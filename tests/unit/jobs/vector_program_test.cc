@@ -21,6 +21,8 @@ namespace {
 
 using testing::EvenCut;
 using ::testing::HasSubstr;
+using testing::Joined;
+using testing::MapOf;
 using testing::MemoryRun;
 using testing::MemorySource;
 using testing::RecordingContext;
@@ -133,12 +135,6 @@ struct Sum {
   }
 };
 
-std::string Joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += part;
-  return text;
-}
-
 std::vector<std::int64_t> Numbers(int count) {
   std::vector<std::int64_t> numbers;
   for (int i = 0; i < count; ++i) numbers.push_back((i * 7919 + i * i) % 10'007);
@@ -158,33 +154,21 @@ std::string Sequential(const Job& job, const std::string& path) {
 }
 
 template <typename Job>
-void HoldsForAnyCut(const Job& job, bool splits) {
-  const ScratchFile file(Lines(Numbers(*rc::gen::inRange(0, 300))));
-  const auto mappers = *rc::gen::inRange(1, 8);
-  const auto slots = *rc::gen::inRange(1, 4);
-  const auto parts = splits ? *rc::gen::inRange(1, 4) : 1;
-  const std::string expected = Sequential(job, file.path());
-  const auto program = MakeVectorProgram(job);
-  const auto shuffled = testing::RunJob(*program, EvenCut({file.path()}, mappers, parts, slots));
-  RC_ASSERT(shuffled.ok());
-  RC_ASSERT(Joined(*shuffled) == expected);
-  const auto combined =
-      testing::RunAlongRandomTree(*program, EvenCut({file.path()}, mappers, 1, slots), parts,
-                                  *rc::gen::arbitrary<std::uint64_t>(), splits);
-  RC_ASSERT(combined.ok());
-  RC_ASSERT(Joined(*combined) == expected);
+void VectorHoldsForAnyCut(const Job& job, bool splits) {
+  testing::HoldsForAnyCut(*MakeVectorProgram(job), Lines(Numbers(*rc::gen::inRange(0, 300))),
+                          splits);
 }
 
 RC_GTEST_PROP(VectorProgram, AnyTreeOfACommutativeJobIsTheSequentialFold, ()) {
-  HoldsForAnyCut(Histogram{*rc::gen::inRange<std::int64_t>(1, 100)}, true);
+  VectorHoldsForAnyCut(Histogram{*rc::gen::inRange<std::int64_t>(1, 100)}, true);
 }
 
 RC_GTEST_PROP(VectorProgram, AnyTreeKeepsTheOrderOfTheInput, ()) {
-  HoldsForAnyCut(FirstAndLast{*rc::gen::inRange<std::int64_t>(1, 100)}, true);
+  VectorHoldsForAnyCut(FirstAndLast{*rc::gen::inRange<std::int64_t>(1, 100)}, true);
 }
 
 RC_GTEST_PROP(VectorProgram, AnyTreeOfMatricesIsTheirProductInOrder, ()) {
-  HoldsForAnyCut(Product{}, false);
+  VectorHoldsForAnyCut(Product{}, false);
 }
 
 TEST(VectorProgram, VectorsOfManyBlocksAreFoldedPlaceByPlace) {
@@ -253,13 +237,6 @@ TEST(VectorProgram, CountersAndRejectedRecordsAreThoseOfOtherJobs) {
   EXPECT_EQ(totals->input_records, 3);
   EXPECT_EQ(totals->output_records, 3);
   EXPECT_EQ(lenient.counters["lines"], 3);
-}
-
-MemoryRun MapOf(JobProgram& program, const ScratchFile& file) {
-  MemoryRun run;
-  RecordingContext context(1);
-  EXPECT_TRUE(program.Map({{file.range()}, {1.0}}, run, context).ok());
-  return run;
 }
 
 TEST(VectorProgram, VectorsOfAnotherLengthAreNamed) {

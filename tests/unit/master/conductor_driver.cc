@@ -59,7 +59,8 @@ class Driver {
     }
     EXPECT_TRUE(std::all_of(step_done_.begin(), step_done_.end(), [](bool d) { return d; }));
     CheckPieces();
-    if (plan_.transfer_order == planner::TransferOrder::kStrict) {
+    // One that is tried again goes behind those that were granted meanwhile.
+    if (plan_.transfer_order == planner::TransferOrder::kStrict && !reality_.failures) {
       CheckPorts(plan_.send_order, sent_);
       CheckPorts(plan_.receive_order, received_);
     }
@@ -161,6 +162,10 @@ class Driver {
   void Grant(const TransferStart& start) {
     const planner::Transfer& transfer = plan_.transfers[At(start.transfer)];
     EXPECT_FALSE(transfer_granted_[At(start.transfer)]) << "transfer twice";
+    EXPECT_EQ(start.attempt, ++attempts_[start.transfer]);
+    if (reality_.failures && start.attempt <= reality_.failures(start.transfer)) {
+      return GrantInVain(start);
+    }
     transfer_granted_[At(start.transfer)] = true;
     sent_[At(transfer.sender)].push_back(start.transfer);
     received_[At(transfer.receiver)].push_back(start.transfer);
@@ -173,6 +178,35 @@ class Driver {
         plan_.network.TransferSeconds(transfer.sender, transfer.receiver, start.bytes);
     After(start.handover ? 0 : reality_.transfer_seconds(start.transfer, model_s),
           [this, index = start.transfer] { FinishTransfer(index); });
+  }
+
+  void GrantInVain(const TransferStart& start) {
+    const TransferIndex index = start.transfer;
+    const planner::Transfer& transfer = plan_.transfers[At(index)];
+    EXPECT_TRUE(step_done_[At(transfer.producer)]) << "granted before its run is published";
+    Hold(transfer, +1);
+    const double model_s =
+        plan_.network.TransferSeconds(transfer.sender, transfer.receiver, start.bytes);
+    const bool passes = start.attempt % 2 == 0;
+    if (passes) {
+      After(0.5 * model_s, [this, index, &transfer] {
+        Hold(transfer, -1);
+        ConductorOrders orders;
+        EXPECT_TRUE(conductor_.TransferNearlyDone(index, 1, now_, orders).ok());
+        Take(orders);
+      });
+    }
+    After(0.8 * model_s, [this, index, &transfer, passes] {
+      if (!passes) Hold(transfer, -1);
+      ConductorOrders orders;
+      EXPECT_TRUE(conductor_.TransferFailed(index, now_, orders).ok());
+      EXPECT_FALSE(conductor_.TransferFailed(index, now_, orders).ok()) << "told twice";
+      Take(orders);
+      After(0.01, [this, index] {
+        Take(conductor_.RetryTransfer(index, now_));
+        Take(conductor_.RetryTransfer(index, now_));  // changes nothing
+      });
+    });
   }
 
   void FinishTransfer(TransferIndex transfer) {
@@ -247,6 +281,7 @@ class Driver {
   std::vector<int> sends_, receives_, steps_on_;
   std::vector<std::vector<TransferIndex>> sent_, received_;  // by worker, as granted
   std::vector<double> crossing_;                             // rates by cut
+  std::map<TransferIndex, int> attempts_;
   std::vector<std::vector<RunSection>> sections_;
   std::set<std::pair<planner::WorkerIndex, StepIndex>> unread_;
   std::map<std::pair<StepIndex, StepIndex>, std::vector<std::pair<Bytes, Bytes>>> granted_;
@@ -258,7 +293,8 @@ DrivenReality ExactReality() {
   return {[](StepIndex, double model_s) { return model_s; },
           [](TransferIndex, double model_s) { return model_s; },
           [](Bytes planned) { return planned; },
-          {}};
+          {},
+          nullptr};
 }
 
 double DriveConductor(const planner::Plan& plan, const DrivenReality& reality) {

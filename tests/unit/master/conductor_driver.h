@@ -20,6 +20,9 @@ struct DrivenReality {
   /// Bytes that a section really has, given what was planned.
   std::function<planner::Bytes(planner::Bytes planned)> section_bytes;
   std::vector<std::string> handover_domains;  // empty: none
+  /// Attempts at this transfer that come to nothing, every second one when it is nearly done; not
+  /// set: none.
+  std::function<int(planner::TransferIndex)> failures = nullptr;
 };
 
 /// As the model says.

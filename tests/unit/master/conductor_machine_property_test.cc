@@ -1,6 +1,7 @@
 // Random plans through the conductor: whatever reality does, limits hold and everything moves once;
 // when reality is the model, the run takes what Predict says.
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -69,6 +70,19 @@ RC_GTEST_PROP(ConductorProperty, LimitsHoldWhateverRealityDoes, ()) {
   DrivenReality reality = RandomReality(seed, 0.1, 5);
   // Sections may be empty, smaller or larger than planned.
   reality.section_bytes = RandomSizes(seed);
+  RC_ASSERT(DriveConductor(plan, reality) >= 0);
+}
+
+RC_GTEST_PROP(ConductorProperty, TransfersThatFailAreMovedAgainWithinTheLimits, ()) {
+  const auto seed = AnySeed();
+  const bool tree = seed % 3 == 0;
+  const planner::Plan plan = tree ? RandomTreePlan(seed) : RandomPlan(seed, AnyOrder());
+  DrivenReality reality = RandomReality(seed, 0.1, 5);
+  reality.section_bytes = RandomSizes(seed);
+  reality.failures = [seed](planner::TransferIndex transfer) {
+    std::mt19937_64 engine(seed + 77 * static_cast<std::uint64_t>(transfer));
+    return std::max(0, std::uniform_int_distribution<int>(-3, 3)(engine));
+  };
   RC_ASSERT(DriveConductor(plan, reality) >= 0);
 }
 

@@ -1,7 +1,10 @@
 #include "runtime/master/job/job_history.h"
 
+#include "absl/strings/match.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
 #include "runtime/master/output/staged_output.h"
 #include "tests/sim/memory_journal.h"
 #include "tests/sim/memory_storage.h"
@@ -13,9 +16,17 @@ class JobHistoryTest : public ::testing::Test {
  protected:
   JobHistoryTest() {
     EXPECT_TRUE(storage_.MakeDirectory("/out").ok());
+    Start(4);
+  }
+  void Start(std::int64_t epoch) {
     v1::JournalRecord started;
-    started.mutable_master_started()->set_master_epoch(4);
+    started.mutable_master_started()->set_master_epoch(epoch);
     Append(started);
+  }
+  void Stop() {
+    v1::JournalRecord stopped;
+    stopped.mutable_master_stopped()->set_unix_ms(1);
+    Append(stopped);
   }
   void Append(const v1::JournalRecord& record) { ASSERT_TRUE(journal_.Append({record}).ok()); }
   void Accept(const std::string& id) {
@@ -37,6 +48,13 @@ class JobHistoryTest : public ::testing::Test {
     EXPECT_TRUE(history.ok()) << history.status();
     return *std::move(history);
   }
+  static std::vector<std::string> Queue(const JobHistory& history) {
+    std::vector<std::string> queue;
+    for (const JobHistory::Waiting& job : history.queue) {
+      queue.push_back(job.job_id + (job.resumed ? " (resumed)" : ""));
+    }
+    return queue;
+  }
   sim::MemoryJournal journal_;
   sim::MemoryStorage storage_;
 };
@@ -57,14 +75,13 @@ TEST_F(JobHistoryTest, JobsThatHadNotBegunWaitInTheirOrder) {
   Reach("running", v1::JOB_STATE_RUNNING);
   Reach("cancelled", v1::JOB_STATE_ENDING, "CANCELLED");
   const JobHistory history = Settle();
-  ASSERT_EQ(history.queue.size(), 2u);
-  EXPECT_EQ(history.queue[0].job_id, "z");
-  EXPECT_EQ(history.queue[1].job_id, "a");
+  EXPECT_EQ(Queue(history), (std::vector<std::string>{"running (resumed)", "z", "a"}));
   EXPECT_FALSE(history.queue[0].given_plan);
   ASSERT_EQ(history.jobs.size(), 4u);
   EXPECT_EQ(history.jobs[0].state(), v1::JOB_STATE_QUEUED);
-  EXPECT_FALSE(history.jobs[0].has_error());
-  EXPECT_EQ(history.endings.size(), 2u) << "of the other two";
+  EXPECT_EQ(history.jobs[2].state(), v1::JOB_STATE_CANCELLED);
+  ASSERT_EQ(history.endings.size(), 1u);
+  EXPECT_EQ(history.endings[0].job_id(), "cancelled");
 }
 
 TEST_F(JobHistoryTest, AWaitingJobKeepsThePlanItWasGiven) {
@@ -90,23 +107,67 @@ TEST_F(JobHistoryTest, AWaitingJobKeepsThePlanItWasGiven) {
   EXPECT_EQ(history.jobs[1].error().code(), job_error::kMasterRestarted);
 }
 
-TEST_F(JobHistoryTest, InterruptedJobsFailWithTheirNameAndLeaveNoStaging) {
+TEST_F(JobHistoryTest, WhatHadBegunIsTakenUpAgainFirstAndLeavesNoStaging) {
+  Accept("waiting");
   Accept("planning");
-  Reach("planning", v1::JOB_STATE_PLANNING);
   Accept("running");
+  Accept("committing");
   Reach("running", v1::JOB_STATE_RUNNING);
+  Reach("planning", v1::JOB_STATE_PLANNING);
+  Reach("committing", v1::JOB_STATE_COMMITTING);
   const OutputPlaces places("/out/running", "running");
   ASSERT_TRUE(StageOutput(storage_, places, false).ok());
   const JobHistory history = Settle();
   EXPECT_EQ(history.last_master_epoch, 4);
-  ASSERT_EQ(history.jobs.size(), 2u);
+  EXPECT_EQ(Queue(history), (std::vector<std::string>{"planning (resumed)", "running (resumed)",
+                                                      "committing (resumed)", "waiting"}));
   for (const v1::JobStatus& job : history.jobs) {
-    EXPECT_EQ(job.state(), v1::JOB_STATE_FAILED);
-    EXPECT_EQ(job.error().code(), job_error::kMasterRestarted);
-    EXPECT_EQ(job.ended_unix_ms(), 99);
+    EXPECT_EQ(job.state(), v1::JOB_STATE_QUEUED);
+    EXPECT_FALSE(job.has_error() && !job.error().code().empty());
   }
-  EXPECT_EQ(history.endings.size(), 2u);
+  EXPECT_TRUE(history.endings.empty());
   EXPECT_FALSE(storage_.Stat(places.staging).ok());
+}
+
+TEST_F(JobHistoryTest, WhatALaterLifeStagedIsGoneToo) {
+  Accept("a");
+  Reach("a", v1::JOB_STATE_RUNNING);
+  Start(5);
+  Reach("a", v1::JOB_STATE_RUNNING);
+  const OutputPlaces places("/out/a", "a", 5);
+  EXPECT_NE(places.staging, OutputPlaces("/out/a", "a").staging)
+      << "who writes there still, for the master before, writes nowhere";
+  ASSERT_TRUE(StageOutput(storage_, places, false).ok());
+  EXPECT_EQ(Queue(Settle()), std::vector<std::string>{"a (resumed)"});
+  EXPECT_FALSE(storage_.Stat(places.staging).ok());
+}
+
+TEST_F(JobHistoryTest, AJobThatEndsItsMasterEachTimeFailsByName) {
+  Accept("deadly");
+  Accept("patient");
+  for (int start = 0; start < limits::kMasterEndsPerJobMax; ++start) {
+    if (start > 0) Start(4 + start);
+    EXPECT_EQ(Settle().endings.size(), 0u) << start;
+    Reach("deadly", v1::JOB_STATE_PLANNING);
+    Reach("deadly", v1::JOB_STATE_RUNNING);
+  }
+  const JobHistory history = Settle();
+  EXPECT_EQ(Queue(history), std::vector<std::string>{"patient"});
+  EXPECT_EQ(history.jobs[0].state(), v1::JOB_STATE_FAILED);
+  EXPECT_EQ(history.jobs[0].error().code(), job_error::kMasterRestarted);
+  EXPECT_THAT(history.jobs[0].error().message(), testing::HasSubstr("3 masters ended"));
+  EXPECT_EQ(history.jobs[0].ended_unix_ms(), 99);
+  EXPECT_EQ(history.endings.size(), 1u);
+}
+
+TEST_F(JobHistoryTest, AMasterThatWasShutDownDoesNotCountAgainstTheJob) {
+  Accept("a");
+  for (int start = 0; start < 3 * limits::kMasterEndsPerJobMax; ++start) {
+    if (start > 0) Start(4 + start);
+    Reach("a", v1::JOB_STATE_RUNNING);
+    Stop();
+  }
+  EXPECT_EQ(Queue(Settle()), std::vector<std::string>{"a (resumed)"});
 }
 
 TEST_F(JobHistoryTest, JobThatWasEndingKeepsItsReason) {
@@ -120,7 +181,7 @@ TEST_F(JobHistoryTest, PublishedOutputMeansSuccess) {
   Reach("a", v1::JOB_STATE_COMMITTING);
   const OutputPlaces places("/out/a", "a");
   ASSERT_TRUE(StageOutput(storage_, places, false).ok());
-  ASSERT_TRUE(storage_.WriteSized(places.staging + "/part-00000.1", 5).ok());
+  ASSERT_TRUE(storage_.WriteSized(places.staging + "/part-00000.1.1", 5).ok());
   CommittedPart part;
   part.part.set_bytes(5);
   ASSERT_TRUE(CommitOutput(storage_, places, false, {"1", "a", "p", {}}, {part}).ok());
@@ -128,6 +189,47 @@ TEST_F(JobHistoryTest, PublishedOutputMeansSuccess) {
   EXPECT_EQ(history.jobs[0].state(), v1::JOB_STATE_SUCCEEDED);
   ASSERT_EQ(history.jobs[0].parts_size(), 1);
   EXPECT_EQ(history.jobs[0].parts(0).bytes(), 5);
+}
+
+TEST_F(JobHistoryTest, ACommitThatWasCutShortIsUndoneWhereverItStood) {
+  // A crash at every file operation of a commit that replaces an old output.
+  for (int crash = 0;; ++crash) {
+    sim::MemoryStorage storage;
+    sim::MemoryJournal journal;
+    ASSERT_TRUE(storage.MakeDirectory("/out").ok());
+    const auto publish = [&storage](const std::string& id, std::int64_t bytes) {
+      const OutputPlaces places("/out/a", id);
+      CommittedPart part;
+      part.part.set_bytes(bytes);
+      return StageOutput(storage, places, true).ok() &&
+             storage.WriteSized(places.staging + "/part-00000.1.1", bytes).ok() &&
+             CommitOutput(storage, places, true, {"1", id, "p", {}}, {part}).ok();
+    };
+    ASSERT_TRUE(publish("old", 3));
+    storage.SetGate([left = crash](const char*, const std::string&) mutable {
+      return left-- > 0 ? absl::OkStatus() : absl::UnavailableError("crash");
+    });
+    const bool whole = publish("a", 5);
+    storage.SetGate(nullptr);
+    std::vector<v1::JournalRecord> records(2);
+    records[0].set_job_id("a");
+    records[0].mutable_job_accepted()->mutable_spec()->set_output("/out/a");
+    records[1].set_job_id("a");
+    records[1].mutable_job_state_changed()->set_state(v1::JOB_STATE_COMMITTING);
+    ASSERT_TRUE(journal.Append(records).ok());
+    const auto history = SettleHistory(journal, storage, 99);
+    ASSERT_TRUE(history.ok());
+    const auto part = storage.Stat("/out/a/part-00000");
+    ASSERT_TRUE(part.ok()) << crash;
+    // The old one is back and the job runs again, or the new one is there: never neither, nor half.
+    EXPECT_EQ(part->bytes, history->queue.empty() ? 5 : 3) << crash;
+    EXPECT_EQ(history->jobs[0].state(),
+              history->queue.empty() ? v1::JOB_STATE_SUCCEEDED : v1::JOB_STATE_QUEUED);
+    for (const std::string& path : storage.Paths()) {
+      EXPECT_FALSE(absl::StrContains(path, ".weir-")) << path << " after " << crash;
+    }
+    if (whole) break;
+  }
 }
 
 TEST_F(JobHistoryTest, TheLastCalibrationCounts) {

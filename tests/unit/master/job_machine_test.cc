@@ -88,10 +88,32 @@ TEST(JobMachineTest, AWorkerLostBeforeTheRunIsPlannedAround) {
   EXPECT_EQ(preparing.Planned(), (Actions{JobAction::kJournalPlan, JobAction::kPrepare}));
   EXPECT_EQ(preparing.Prepared(), (Actions{JobAction::kJournal, JobAction::kConduct}));
 
-  for (const std::size_t n : {0, 1, 2, 6, 7, 8, 9}) {
+  for (const std::size_t n : {0, 1, 2, 7, 8, 9}) {
     JobMachine other = After(n);
     EXPECT_TRUE(other.WorkerLost().empty()) << n;
   }
+}
+
+TEST(JobMachineTest, AWorkerLostInTheRunBringsAnotherPlan) {
+  JobMachine m = After(6);
+  for (int loss = 0; loss < 3; ++loss) {
+    EXPECT_EQ(m.WorkerLost(),
+              (Actions{JobAction::kStopPlan, JobAction::kJournal, JobAction::kPlan}));
+    EXPECT_EQ(m.state(), v1::JOB_STATE_PLANNING);
+    EXPECT_TRUE(m.Ran().empty()) << "of the plan that was stopped";
+    EXPECT_EQ(m.Planned(), (Actions{JobAction::kJournalPlan, JobAction::kPrepare}))
+        << "staged once";
+    EXPECT_EQ(m.Prepared(), (Actions{JobAction::kJournal, JobAction::kConduct}));
+    EXPECT_EQ(m.state(), v1::JOB_STATE_RUNNING);
+  }
+  EXPECT_EQ(m.Ran(), (Actions{JobAction::kJournal, JobAction::kCommit}));
+
+  JobMachine ending = After(6);
+  ending.WorkerLost();
+  EXPECT_EQ(ending.Fail(Error("NO_WORKERS")),
+            (Actions{JobAction::kStop, JobAction::kJournal, JobAction::kRelease}));
+  EXPECT_TRUE(ending.WorkerLost().empty());
+  EXPECT_TRUE(ending.Planned().empty());
 }
 
 TEST(JobMachineTest, FailureReleasesDiscardsAndKeepsTheFirstReason) {

@@ -19,12 +19,12 @@ class JobStoreTest : public ::testing::Test {
   sim::VirtualTime time_;
   std::shared_ptr<sim::ProcessLoop> loop_ = std::make_shared<sim::ProcessLoop>(time_);
   WatchHub hub_{*loop_};
-  JobRegistry store_{hub_};
+  JobRegistry store_{hub_, limits::kJobsRememberedMax, absl::Hours(1)};
 };
 
 TEST_F(JobStoreTest, ListsNewestFirstAndFindsByIdAndKey) {
-  store_.Add(Job(1, v1::JOB_STATE_SUCCEEDED));
-  store_.Add(Job(2, v1::JOB_STATE_QUEUED));
+  store_.Add(Job(1, v1::JOB_STATE_SUCCEEDED), 0);
+  store_.Add(Job(2, v1::JOB_STATE_QUEUED), 0);
   EXPECT_EQ(store_.List(0).jobs(0).job_id(), "j-2");
   EXPECT_EQ(store_.List(1).jobs_size(), 1);
   EXPECT_EQ((*store_.Find("j-1"))->state(), v1::JOB_STATE_SUCCEEDED);
@@ -34,20 +34,34 @@ TEST_F(JobStoreTest, ListsNewestFirstAndFindsByIdAndKey) {
 }
 
 TEST_F(JobStoreTest, NumbersEveryChange) {
-  store_.Add(Job(1, v1::JOB_STATE_QUEUED));
+  store_.Add(Job(1, v1::JOB_STATE_QUEUED), 0);
   EXPECT_EQ(store_.Update(Job(1, v1::JOB_STATE_PLANNING)), 1);
   EXPECT_EQ(store_.Update(Job(1, v1::JOB_STATE_RUNNING)), 2);
   EXPECT_EQ(store_.Update(Job(9, v1::JOB_STATE_RUNNING)), 0);
 }
 
 TEST_F(JobStoreTest, ForgetsTheOldestEndedJobs) {
-  store_.Add(Job(0, v1::JOB_STATE_QUEUED));
+  store_.Add(Job(0, v1::JOB_STATE_QUEUED), 0);
   for (int i = 1; i < limits::kJobsRememberedMax; ++i) {
-    EXPECT_TRUE(store_.Add(Job(i, v1::JOB_STATE_SUCCEEDED)).empty());
+    EXPECT_TRUE(store_.Add(Job(i, v1::JOB_STATE_SUCCEEDED), 0).empty());
   }
-  EXPECT_EQ(store_.Add(Job(5000, v1::JOB_STATE_QUEUED)), std::vector<std::string>{"j-1"});
+  EXPECT_EQ(store_.Add(Job(5000, v1::JOB_STATE_QUEUED), 0), std::vector<std::string>{"j-1"});
   EXPECT_TRUE(store_.Knows("j-0")) << "an unfinished job stays";
   EXPECT_EQ(store_.FindByKey("key-1"), nullptr);
+}
+
+TEST_F(JobStoreTest, ForgetsEndedJobsOfAnotherDay) {
+  constexpr std::int64_t kHour = 3'600'000;
+  store_.Add(Job(0, v1::JOB_STATE_RUNNING), 0);
+  for (int i = 1; i <= 3; ++i) {
+    v1::JobStatus job = Job(i, v1::JOB_STATE_SUCCEEDED);
+    job.set_ended_unix_ms(i * kHour / 2);
+    EXPECT_TRUE(store_.Add(job, job.ended_unix_ms()).empty());
+  }
+  EXPECT_EQ(store_.Add(Job(9, v1::JOB_STATE_QUEUED), 2 * kHour + 1),
+            (std::vector<std::string>{"j-1", "j-2"}));
+  EXPECT_TRUE(store_.Knows("j-0")) << "an unfinished job stays, however old";
+  EXPECT_TRUE(store_.Knows("j-3"));
 }
 
 }  // namespace

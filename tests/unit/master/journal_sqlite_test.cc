@@ -116,6 +116,21 @@ TEST_F(JournalSqliteTest, OtherDatabasesAreLeftAlone) {
   EXPECT_EQ(OpenSqliteJournal(path_).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST_F(JournalSqliteTest, ANewerFormatIsRefusedByNameAndLeftAsItIs) {
+  {
+    auto journal = Open();
+    ASSERT_TRUE(journal->Append({Accepted("a")}).ok());
+  }
+  Execute("PRAGMA user_version=2;");
+  const absl::Status newer = OpenSqliteJournal(path_).status();
+  EXPECT_EQ(newer.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(absl::StrContains(newer.message(), "has format 2, this program reads 1 to 1"))
+      << newer;
+  EXPECT_TRUE(absl::StrContains(newer.message(), "upgrade this one")) << newer;
+  Execute("PRAGMA user_version=1;");
+  EXPECT_EQ(History(*Open()), std::vector<std::string>{"a"});
+}
+
 TEST_F(JournalSqliteTest, UnwritablePlaceIsAnError) {
   EXPECT_FALSE(OpenSqliteJournal("/does/not/exist/journal.db").ok());
 }

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
 #include "runtime/master/job/job_machine.h"
 #include "tests/unit/master/master_fixture.h"
 
@@ -18,6 +19,14 @@ namespace {
 class LostWorkersTest : public MasterTest {
  protected:
   LostWorkersTest() { AddWorkers(2); }
+  void ExpectPlannedFor(const std::string& job_id, int workers) {
+    v1::GetPlanRequest get;
+    get.set_job_id(job_id);
+    master().jobs().Send<rpc::GetPlan>(get, [workers](const auto& response) {
+      ASSERT_TRUE(response.ok()) << response.status();
+      EXPECT_EQ(response->plan().worker_names_size(), workers);
+    });
+  }
   // By number in its name: which one registers first is up to the network.
   v1::WorkerStatus Worker(int number) {
     v1::WorkerStatus found;
@@ -40,7 +49,7 @@ TEST_F(LostWorkersTest, AreListedBesideThoseAlive) {
   EXPECT_GT(Worker(1).seconds_since_heartbeat(), 6);
 }
 
-TEST_F(LostWorkersTest, AKilledOneIsNoticedWithinASecondAndEndsItsJob) {
+TEST_F(LostWorkersTest, AKilledOneIsNoticedWithinASecondAndItsJobPlannedAgain) {
   const absl::StatusOr<std::string> id = Submit(Spec());
   ASSERT_TRUE(id.ok()) << id.status();
   RunFor(absl::Seconds(1));
@@ -49,11 +58,122 @@ TEST_F(LostWorkersTest, AKilledOneIsNoticedWithinASecondAndEndsItsJob) {
   RunFor(absl::Seconds(1));
   EXPECT_EQ(StateOf(1), v1::WORKER_STATE_LOST);
   RunFor(absl::Seconds(1));
-  const v1::JobError error = StatusOf(*id).error();
-  EXPECT_EQ(error.code(), job_error::kWorkerLost);
-  EXPECT_EQ(error.worker(), "worker-1");
-  EXPECT_TRUE(absl::StrContains(error.message(), "nobody listens at worker-1:7001"))
-      << error.message();
+  v1::JobStatus status = StatusOf(*id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_RUNNING) << "again";
+  ASSERT_EQ(status.losses_size(), 1);
+  EXPECT_EQ(status.losses(0).worker(), "worker-1");
+  EXPECT_EQ(status.losses(0).plan_epoch(), 2);
+  EXPECT_FALSE(status.losses(0).step().empty());
+  EXPECT_TRUE(absl::StrContains(status.losses(0).why(), "nobody listens at worker-1:7001"))
+      << status.losses(0).why();
+  EXPECT_TRUE(absl::StrContains(status.plan_text(), "Planned again (epoch 2): worker worker-1 "))
+      << status.plan_text();
+  RunFor(absl::Seconds(120));
+  status = StatusOf(*id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+  EXPECT_TRUE(world_->FindWorker("worker-0")->HeldJobs().empty());
+}
+
+TEST_F(LostWorkersTest, OneThatIsBackUnderItsNameIsUsedForTheNextPlan) {
+  const absl::StatusOr<std::string> id = Submit(Spec());
+  ASSERT_TRUE(id.ok()) << id.status();
+  RunFor(absl::Seconds(1));
+  // Its successor stands in its place before anybody has missed it.
+  const sim::WorkerModel model = world_->FindWorker("worker-1")->model();
+  world_->KillWorker("worker-1");
+  world_->StartWorker(model);
+  RunFor(absl::Seconds(3));
+  ExpectPlannedFor(*id, 2);
+  RunFor(absl::Seconds(120));
+  const v1::JobStatus status = StatusOf(*id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+  EXPECT_EQ(status.losses_size(), 1);
+}
+
+TEST_F(LostWorkersTest, WithoutAnyAJobWaitsAndThenNamesThem) {
+  const absl::StatusOr<std::string> id = Submit(Spec());
+  ASSERT_TRUE(id.ok()) << id.status();
+  RunFor(absl::Seconds(1));
+  world_->KillWorker("worker-0");
+  world_->KillWorker("worker-1");
+  RunFor(limits::kWorkerGrace - absl::Seconds(1));
+  EXPECT_EQ(StatusOf(*id).state(), v1::JOB_STATE_PLANNING);
+  RunFor(absl::Seconds(8));
+  const v1::JobStatus status = StatusOf(*id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_FAILED);
+  EXPECT_EQ(status.error().code(), job_error::kNoWorkers);
+  for (const char* worker : {"worker-0", "worker-1"}) {
+    EXPECT_TRUE(absl::StrContains(status.error().message(), worker)) << status.error().message();
+  }
+}
+
+TEST_F(LostWorkersTest, AJobThatWaitsTakesThoseThatComeBackTogether) {
+  const absl::StatusOr<std::string> id = Submit(Spec());
+  ASSERT_TRUE(id.ok()) << id.status();
+  RunFor(absl::Seconds(1));
+  std::vector<sim::WorkerModel> models;
+  for (const char* worker : {"worker-0", "worker-1"}) {
+    models.push_back(world_->FindWorker(worker)->model());
+    world_->KillWorker(worker);
+  }
+  RunFor(absl::Seconds(20));
+  world_->StartWorker(models[0]);
+  RunFor(absl::Seconds(2));
+  world_->StartWorker(models[1]);
+  RunFor(absl::Seconds(4));
+  ExpectPlannedFor(*id, 2);
+  RunFor(absl::Seconds(120));
+  const v1::JobStatus status = StatusOf(*id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+}
+
+TEST_F(LostWorkersTest, AGivenPlanWaitsForTheWorkerThatItNames) {
+  v1::GetPlanRequest get;
+  v1::Plan plan;
+  v1::DryRunRequest dry;
+  *dry.mutable_spec() = Spec();
+  master().jobs().Send<rpc::DryRun>(dry, [&plan](const auto& response) {
+    ASSERT_TRUE(response.ok()) << response.status();
+    plan = response->plan();
+  });
+  RunFor(absl::Seconds(10));
+  ASSERT_EQ(plan.worker_names_size(), 2);
+  const sim::WorkerModel model = world_->FindWorker("worker-1")->model();
+  for (const bool returns : {true, false}) {
+    v1::JobSpec spec = Spec();
+    spec.set_output(returns ? "/out/returns" : "/out/stays-away");
+    *spec.mutable_plan() = plan;
+    const absl::StatusOr<std::string> id = Submit(spec);
+    ASSERT_TRUE(id.ok()) << id.status();
+    RunFor(absl::Seconds(1));
+    ASSERT_EQ(StatusOf(*id).state(), v1::JOB_STATE_RUNNING);
+    world_->KillWorker("worker-1");
+    RunFor(absl::Seconds(10));
+    EXPECT_EQ(StatusOf(*id).state(), v1::JOB_STATE_PLANNING);
+    if (returns) world_->StartWorker(model);
+    RunFor(absl::Seconds(120));
+    const v1::JobStatus status = StatusOf(*id);
+    if (returns) {
+      EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+      EXPECT_EQ(status.plan_id(), plan.plan_id());
+    } else {
+      EXPECT_EQ(status.error().code(), job_error::kWorkerLost);
+      EXPECT_EQ(status.error().worker(), "worker-1");
+    }
+  }
+}
+
+TEST_F(LostWorkersTest, OneThatBeatsAndAnswersNobodyEndsTheJobByNameAfterAWhile) {
+  const absl::StatusOr<std::string> id = Submit(Spec());
+  ASSERT_TRUE(id.ok()) << id.status();
+  while (StatusOf(*id).plan_id().empty()) RunFor(absl::Milliseconds(1));
+  world_->network().Detach("worker-1:7001");
+  RunFor(limits::kPeerPatience - absl::Seconds(2));
+  EXPECT_FALSE(IsTerminal(StatusOf(*id).state())) << "its lease may still end";
+  RunFor(absl::Seconds(20));
+  const v1::JobStatus status = StatusOf(*id);
+  EXPECT_EQ(status.error().code(), job_error::kWorkerUnreachable);
+  EXPECT_EQ(status.error().worker(), "worker-1");
 }
 
 TEST_F(MasterTest, AWorkerLostAtAnyMomentBeforeTheRunIsPlannedAround) {
@@ -73,7 +193,7 @@ TEST_F(MasterTest, AWorkerLostAtAnyMomentBeforeTheRunIsPlannedAround) {
     }
     const v1::JobStatus status = StatusOf(id);
     // Noticed while it ran a step: what that means is told by other tests.
-    if (!status.error().step().empty()) break;
+    if (status.losses_size() > 0 && !status.losses(0).step().empty()) break;
     ++lost_before_the_run;
     ASSERT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED)
         << ms << " ms: " << DescribeJobError(status.error());
@@ -144,6 +264,7 @@ TEST_F(UnneededWorkerTest, OneThatThePlanDoesNotUseMayDieInEveryPhase) {
 
 TEST_F(UnneededWorkerTest, OneThatHasDoneItsPartMayDie) {
   int idle = 0;
+  int needed = 0;
   for (int number = 0; number < 40; ++number) {
     const std::string id = Planned(number);
     RunFor(absl::Milliseconds(100) * number);
@@ -159,13 +280,16 @@ TEST_F(UnneededWorkerTest, OneThatHasDoneItsPartMayDie) {
     world_->KillWorker(plan_.worker_names(mapper));
     RunFor(absl::Seconds(60));
     const v1::JobStatus status = StatusOf(id);
+    EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
     if (all_moved) {
-      EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+      EXPECT_EQ(status.losses_size(), 0) << "nothing was planned again";
       ++idle;
     }
+    needed += status.losses_size();
     Replace(plan_.worker_names(mapper));
   }
   EXPECT_GT(idle, 0) << "no job was met while it reduced";
+  EXPECT_GT(needed, 0) << "no job was met before";
 }
 
 TEST_F(LostWorkersTest, AHungOneKeepsItsLease) {

@@ -2,6 +2,7 @@
 
 // The whole master on virtual time, with workers, for tests that go through its two interfaces.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -16,9 +17,10 @@ namespace weir::master {
 
 class MasterTest : public ::testing::Test {
  protected:
-  MasterTest() {
+  explicit MasterTest(std::int32_t running_jobs_max = 1) {
     MasterOptions options;
     options.latency_s = 4e-4;
+    options.running_jobs_max = running_jobs_max;
     world_.emplace(7, options, JobRates(), /*print=*/false);
     EXPECT_TRUE(world_->storage().WriteSized("/in/data", 1'000'000'000).ok());
     world_->StartMaster();

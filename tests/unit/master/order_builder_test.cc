@@ -55,8 +55,8 @@ class OrderBuilderTest : public ::testing::Test {
   const planner::Plan plan_ = TwoByTwo();
   const InputRanges input_{{{{"/a", 60}, {"/b", 40}}, 100}};
   std::vector<RegisteredWorker> workers_;
-  OrderBuilder builder_{plan_, input_, workers_, OutputPlaces("/out", "j-1"),
-                        GrantOptions{77, 0.5, 4096}};
+  OrderBuilder builder_{
+      plan_, input_, workers_, OutputPlaces("/out", "j-1"), 3, GrantOptions{77, 0.5, 4096}};
 };
 
 TEST_F(OrderBuilderTest, MapReadsItsRangesAndCutsKeysToTheEnd) {
@@ -80,7 +80,7 @@ TEST_F(OrderBuilderTest, LastReduceWritesAPartOfItsAttempt) {
   start.attempt = 2;
   const v1::StepOrder order = builder_.BuildStep(start);
   EXPECT_EQ(order.kind(), v1::STEP_KIND_REDUCE);
-  EXPECT_EQ(order.part_path(), "/out.weir-staging-j-1/part-00001.2");
+  EXPECT_EQ(order.part_path(), "/out.weir-staging-j-1/part-00001.3.2");
   ASSERT_EQ(order.inputs_size(), 2);
   EXPECT_EQ(order.inputs(0).run_id(), "0.1");
   EXPECT_EQ(order.inputs(0).place(), v1::SECTION_PLACE_RECEIVED);
@@ -151,7 +151,7 @@ TEST(OrderBuilderStoreTest, StoredReducersMakeTextForTheirWriteStep) {
   const planner::Plan plan = StoredChain();
   const InputRanges input{{{{"/a", 60}}, 60}};
   const std::vector<RegisteredWorker> workers(1);
-  OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), {});
+  OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), 1, {});
   v1::RunInfo run;
   run.set_run_id("0.1");
   builder.RunPublished(0, run);
@@ -173,7 +173,7 @@ TEST(OrderBuilderStoreTest, StoredReducersMakeTextForTheirWriteStep) {
   EXPECT_FALSE(builder.WritesPart(2));
   const v1::StepOrder write = builder.BuildStep(StepStart{3, {{2, SectionPlace::kOwnRun, 0, 9}}});
   EXPECT_EQ(write.kind(), v1::STEP_KIND_WRITE);
-  EXPECT_EQ(write.part_path(), "/out.weir-staging-j-1/part-00000.1");
+  EXPECT_EQ(write.part_path(), "/out.weir-staging-j-1/part-00000.1.1");
   EXPECT_EQ(write.inputs_size(), 1);
   EXPECT_EQ(builder.StepName(2), "layer 2 reduce 0");
   EXPECT_EQ(builder.StepName(3), "write 0");
@@ -187,7 +187,7 @@ TEST(OrderBuilderIndexTest, SectionsByIndexAreListedByRisingRange) {
   plan.sections = {{0, 1, 80, planner::IndexRange{10, 20}}, {0, 2, 80, planner::IndexRange{0, 10}}};
   const InputRanges input{{{{"/a", 60}}, 60}};
   const std::vector<RegisteredWorker> workers(1);
-  const OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), {});
+  const OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), 1, {});
   const v1::StepOrder order = builder.BuildStep(StepStart{0});
   ASSERT_EQ(order.consumers_size(), 2);
   EXPECT_EQ(order.consumers(0).step(), 2);
@@ -208,7 +208,7 @@ TEST(OrderBuilderCodecTest, CombinedRunsArePackedAsWhatTheyAreMadeOf) {
   plan.run_codec = {planner::Codec::kZstd};
   const InputRanges input{{{{"/a", 60}}, 60}};
   const std::vector<RegisteredWorker> workers(1);
-  const OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), {});
+  const OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), 1, {});
   EXPECT_EQ(builder.BuildStep(StepStart{0}).codec(), v1::CODEC_ZSTD);
   EXPECT_EQ(builder.BuildStep(StepStart{1}).codec(), v1::CODEC_ZSTD);
 }

@@ -53,10 +53,13 @@ class StagedOutputTest : public ::testing::Test {
       part.part.set_records(7);
       part.part.set_xxh3_64("0123456789abcdef");
       EXPECT_TRUE(
-          storage_.WriteSized(places_.staging + "/" + StagedPartName(index, 1), 100 + index).ok());
+          storage_.WriteSized(places_.staging + "/" + StagedPartName(index, 1, 1), 100 + index)
+              .ok());
     }
-    // What an attempt left that never committed.
-    EXPECT_TRUE(storage_.WriteSized(places_.staging + "/part-00000.2", 55).ok());
+    // What attempts left that never committed, the second one under another plan.
+    for (const char* left : {"/part-00000.1.2", "/part-00000.2.1"}) {
+      EXPECT_TRUE(storage_.WriteSized(places_.staging + left, 55).ok());
+    }
     return parts;
   }
   bool Exists(const std::string& path) { return storage_.Stat(path).ok(); }

@@ -62,6 +62,21 @@ TEST_F(WorkerTableTest, LostWorkersAreReportedOnceAndMayComeBack) {
   EXPECT_EQ(table_.Alive().size(), 2u);
 }
 
+TEST_F(WorkerTableTest, ADrainingWorkerKeepsItsLeaseAndIsNotPlannedFor) {
+  const auto a = Register("a", Moment(0));
+  Register("b", Moment(0));
+  EXPECT_TRUE(table_.BeginDrain(a.worker.id));
+  EXPECT_FALSE(table_.BeginDrain(a.worker.id)) << "once";
+  ASSERT_EQ(table_.Alive().size(), 1u);
+  EXPECT_EQ(table_.Alive()[0].identity.name(), "b");
+  EXPECT_TRUE(table_.CheckLease(a.worker.id, a.worker.epoch).ok());
+  EXPECT_EQ(table_.List(Moment(1)).workers(0).state(), v1::WORKER_STATE_DRAINING);
+  EXPECT_EQ(table_.TakeLost(Moment(7)).size(), 2u) << "it may still be lost";
+  EXPECT_FALSE(table_.BeginDrain(a.worker.id));
+  Register("a", Moment(8));
+  EXPECT_EQ(table_.Alive().size(), 1u) << "who registers serves";
+}
+
 TEST_F(WorkerTableTest, GoneWorkersAreLostOnceAndMayComeBack) {
   const auto a = Register("a", Moment(0));
   Register("b", Moment(1));

@@ -142,7 +142,7 @@ class OneFolderCluster {
       : plan_(plan),
         prediction_(*planner::Predict(plan)),
         conductor_(plan_, prediction_, std::vector<std::string>(kWorkers)),
-        builder_(plan_, input_, workers_, master::OutputPlaces(folder_.File("out"), "j"), {}) {
+        builder_(plan_, input_, workers_, master::OutputPlaces(folder_.File("out"), "j"), 1, {}) {
     kinds_.insert({1000, {.name = "sum", .make_run = nullptr, .make_part = SumToPart}});
   }
 

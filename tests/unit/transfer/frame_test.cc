@@ -99,25 +99,25 @@ TEST(FrameTest, LengthsAreBoundedByKind) {
 TEST(OnePortTest, AdmitsOneExclusiveTransferAndTheNextInItsTail) {
   using enum OnePort::Admission;
   OnePort port;
-  EXPECT_EQ(port.Ask(false), kFree);
-  const OnePort::Id first = port.Begin(100, 30, false);
-  EXPECT_EQ(port.Ask(false), kBusy);
-  EXPECT_EQ(port.Ask(true), kBusy);
+  EXPECT_EQ(port.Ask("j-1", false), kFree);
+  const OnePort::Id first = port.Begin("j-1", 100, 30, false);
+  EXPECT_EQ(port.Ask("j-1", false), kBusy);
+  EXPECT_EQ(port.Ask("j-1", true), kBusy);
   EXPECT_EQ(port.Move(first, 70), 30);
-  EXPECT_EQ(port.Ask(false), kNearlyDone);
-  const OnePort::Id second = port.Begin(100, 0, false);
-  EXPECT_EQ(port.Ask(false), kBusy);
+  EXPECT_EQ(port.Ask("j-1", false), kNearlyDone);
+  const OnePort::Id second = port.Begin("j-1", 100, 0, false);
+  EXPECT_EQ(port.Ask("j-1", false), kBusy);
   port.End(first);
   port.End(second);
-  EXPECT_EQ(port.Ask(false), kFree);
+  EXPECT_EQ(port.Ask("j-1", false), kFree);
 }
 
 TEST(OnePortTest, ConcurrentTransfersShareThePort) {
   using enum OnePort::Admission;
   OnePort port;
-  port.Begin(100, 0, true);
-  EXPECT_EQ(port.Ask(true), kFree);
-  EXPECT_EQ(port.Ask(false), kBusy);
+  port.Begin("j-1", 100, 0, true);
+  EXPECT_EQ(port.Ask("j-1", true), kFree);
+  EXPECT_EQ(port.Ask("j-1", false), kBusy);
 }
 
 }  // namespace

@@ -67,8 +67,23 @@ TEST_F(JobTableTest, AHigherPlanEpochTakesOverWhatNothingWasOrderedOf) {
   EXPECT_TRUE(absl::IsAborted(table_.Prepare(FenceOf("j")).status())) << "the old plan is fenced";
   EXPECT_TRUE(absl::IsAborted(table_.TakeStep(FenceOf("j"), 1).status()));
   EXPECT_EQ(*table_.TakeStep(next, 1), Admission::kNew);
-  next.set_plan_epoch(3);
-  EXPECT_TRUE(absl::IsAborted(table_.Prepare(next).status())) << "a step was ordered";
+}
+
+TEST_F(JobTableTest, AHigherPlanEpochBeginsAnewWhatWasOrderedOf) {
+  for (const bool transfer : {false, true}) {
+    const std::string id = transfer ? "t" : "s";
+    ASSERT_TRUE(table_.Prepare(FenceOf(id)).ok());
+    ASSERT_TRUE(
+        (transfer ? table_.TakeTransfer(FenceOf(id), 1) : table_.TakeStep(FenceOf(id), 1)).ok());
+    v1::Fence next = FenceOf(id);
+    next.set_plan_epoch(3);
+    EXPECT_EQ(*table_.Prepare(next), Admission::kBegunAnew);
+    EXPECT_EQ(*table_.Prepare(next), Admission::kRepeated);
+    EXPECT_TRUE(absl::IsAborted(table_.Prepare(FenceOf(id)).status()));
+    EXPECT_TRUE(absl::IsAborted(table_.TakeStep(FenceOf(id), 2).status())) << "of the old plan";
+    EXPECT_EQ(*table_.TakeStep(next, 1), Admission::kNew) << "the old plan's step 1 is another";
+    EXPECT_EQ(*table_.TakeTransfer(next, 1), Admission::kNew);
+  }
 }
 
 TEST_F(JobTableTest, RefusesWhatMakesNoSense) {

@@ -65,6 +65,44 @@ TEST_F(LeaseKeeperTest, TriesToRegisterForEverWithGrowingPauses) {
   EXPECT_GE(last, absl::Seconds(1));
 }
 
+TEST_F(LeaseKeeperTest, GivesUpOnceNoMasterHasAnsweredForTheGrace) {
+  LeaseKeeper keeper(random_, absl::Seconds(60));
+  MonoTime now = Moment(1);
+  int tries = 0;
+  while (true) {
+    const std::vector<LeaseAction> actions = keeper.Advance(now);
+    if (actions == std::vector{LeaseAction::kGiveUp}) break;
+    ASSERT_THAT(actions, ElementsAre(LeaseAction::kRegister));
+    ++tries;
+    EXPECT_FALSE(keeper.OnRegisterAnswer(absl::UnavailableError("no master"), now).ok());
+    ASSERT_TRUE(keeper.NextWake());
+    now = *keeper.NextWake();
+  }
+  EXPECT_GE(now - Moment(1), absl::Seconds(60));
+  EXPECT_LE(now - Moment(1), absl::Seconds(62));
+  EXPECT_LE(tries, 70) << "it does not hammer";
+  EXPECT_FALSE(keeper.NextWake());
+  EXPECT_THAT(keeper.Advance(now + absl::Hours(1)), IsEmpty());
+}
+
+TEST_F(LeaseKeeperTest, AMasterThatRefusesIsThereAndEachAbsenceCountsAnew) {
+  LeaseKeeper keeper(random_, absl::Seconds(60));
+  EXPECT_THAT(keeper.Advance(Moment(1)), ElementsAre(LeaseAction::kRegister));
+  // The name is taken, for an hour.
+  for (double now = 1; now < 3600; now += 50) {
+    EXPECT_FALSE(keeper.OnRegisterAnswer(absl::AlreadyExistsError("taken"), Moment(now)).ok());
+    EXPECT_THAT(keeper.Advance(Moment(now + 50)), ElementsAre(LeaseAction::kRegister));
+  }
+  ASSERT_TRUE(keeper.OnRegisterAnswer(Grant(3), Moment(4000)).ok());
+  // Stopped for an hour: the master may well be there.
+  EXPECT_THAT(keeper.Advance(Moment(7600)),
+              ElementsAre(LeaseAction::kDropJobs, LeaseAction::kRegister));
+  EXPECT_FALSE(keeper.OnRegisterAnswer(absl::UnavailableError("away"), Moment(7600)).ok());
+  EXPECT_THAT(keeper.Advance(Moment(7659)), ElementsAre(LeaseAction::kRegister));
+  EXPECT_FALSE(keeper.OnRegisterAnswer(absl::UnavailableError("away"), Moment(7659)).ok());
+  EXPECT_THAT(keeper.Advance(Moment(7662)), ElementsAre(LeaseAction::kGiveUp));
+}
+
 TEST_F(LeaseKeeperTest, LeaseCountsFromTheSendingOfTheLastHeartbeatThatWasTaken) {
   Register(1, 1.1);
   EXPECT_THAT(keeper_.Advance(Moment(2)), ElementsAre(LeaseAction::kHeartbeat));
@@ -173,6 +211,9 @@ RC_GTEST_PROP(LeaseKeeperProperty, NeverActsWithoutALease, ()) {
           RC_ASSERT(held && out == Call::kNone && now < lease_end);
           out = Call::kHeartbeat;
           sent = now;
+          break;
+        case LeaseAction::kGiveUp:
+          RC_ASSERT(false);
           break;
       }
     }

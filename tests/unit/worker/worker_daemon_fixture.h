@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -41,6 +42,7 @@ class WorkerDaemonTest : public testing::Test {
     options.name = "w1";
     options.work_dir = work_dir_.path();
     options.slots = 2;
+    options.memory_bytes = memory_bytes_;
     options.control_endpoint = "127.0.0.1:7100";
     options.data_endpoint = server_.endpoint();
     tasks_ = std::make_unique<TaskProcesses>(std::move(task), loop_, loop_);
@@ -81,7 +83,7 @@ class WorkerDaemonTest : public testing::Test {
     v1::Fence fence;
     fence.set_job_id("j");
     fence.set_master_epoch(2);
-    fence.set_plan_epoch(1);
+    fence.set_plan_epoch(plan_epoch_);
     fence.set_worker_epoch(master_.worker_epoch);
     fence.set_attempt(attempt);
     return fence;
@@ -92,6 +94,7 @@ class WorkerDaemonTest : public testing::Test {
     request.mutable_spec()->set_job("wordcount");
     request.set_staging_dir(staging_);
     request.set_job_token(99);
+    request.set_memory_share(memory_share_);
     return Order<rpc::PrepareJob>(request).status();
   }
   absl::Status StartStep(v1::StepOrder order) {
@@ -155,6 +158,7 @@ class WorkerDaemonTest : public testing::Test {
     return daemon_->directory() + "/jobs/j/" + name;
   }
 
+  std::int64_t plan_epoch_ = 1;  // of the orders from now on
   ScratchDirectory work_dir_;
   ScratchDirectory output_;
   const std::string staging_ = output_.path() + "/staging";
@@ -166,6 +170,8 @@ class WorkerDaemonTest : public testing::Test {
   transfer::PublishedRuns runs_;
   FakeDataServer server_;
   FakeFetcher fetcher_{loop_};
+  std::int64_t memory_bytes_ = 0;
+  double memory_share_ = 0;
   std::unique_ptr<TaskProcesses> tasks_;
   std::unique_ptr<WorkerDaemon> daemon_;
 };

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <optional>
 #include <string>
 
@@ -59,6 +61,18 @@ TEST_F(WorkerDaemonTest, RunsAJobFromPreparationToRelease) {
   EXPECT_THAT(server_.cancelled, ElementsAre("j"));
   EXPECT_EQ(Release()->task_output_tail(), "stopped in order\n") << "the first answer may be lost";
   EXPECT_TRUE(absl::IsAborted(Prepare())) << "late";
+}
+
+TEST_F(WorkerDaemonTest, ATaskGetsItsPartOfTheMemory) {
+  memory_bytes_ = 1'000'000'000;
+  memory_share_ = 0.25;
+  StartRegistered("good");
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_TRUE(StartStep(MapStep(3)).ok());
+  ASSERT_TRUE(Until([&] { return !master_.step_reports.empty(); }));
+  std::ifstream spec(JobFile("runs/3.1.spec.json"));
+  const std::string text(std::istreambuf_iterator<char>(spec), {});
+  EXPECT_THAT(text, testing::HasSubstr("\"memoryBytes\": \"250000000\""));
 }
 
 TEST_F(WorkerDaemonTest, RemovesRunsThatNobodyReadsAnyMore) {
@@ -221,6 +235,8 @@ TEST_F(WorkerDaemonTest, DrainWaitsForTheLastJob) {
   request.mutable_fence()->set_job_id("k");
   EXPECT_TRUE(absl::IsUnavailable(Order<rpc::PrepareJob>(request).status()));
   EXPECT_TRUE(StartStep(MapStep(3)).ok()) << "the job it holds goes on";
+  EXPECT_TRUE(Until([&] { return master_.heartbeats.back().draining(); }));
+  EXPECT_EQ(master_.heartbeats.back().leaving(), "") << "it is still there";
   EXPECT_FALSE(drained);
   EXPECT_TRUE(Release().ok());
   EXPECT_TRUE(drained);

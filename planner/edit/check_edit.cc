@@ -1,0 +1,438 @@
+#include "planner/edit/check_edit.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "planner/edit/check_rest.h"
+#include "planner/plan/units.h"
+
+namespace weir::planner {
+namespace {
+
+using Pair = std::pair<StepIndex, StepIndex>;  // producer, consumer
+
+template <typename... Parts>
+absl::Status Invalid(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
+
+class EditCheck {
+ public:
+  EditCheck(const ChangedPlan& changed, const PlanEdit& edit)
+      : changed_(changed),
+        before_(changed.plan),
+        was_(changed.state),
+        edit_(edit),
+        after_(edit.plan),
+        is_(edit.state),
+        gone_(changed.state.gone) {}
+
+  absl::Status Check() {
+    if (absl::Status status = CheckNumbers(); !status.ok()) return status;
+    if (absl::Status status = CheckState(after_, is_); !status.ok()) return status;
+    if (absl::Status status = CheckHistory(); !status.ok()) return status;
+    Index();
+    if (absl::Status status = CheckSurvivors(); !status.ok()) return status;
+    if (absl::Status status = CheckSections(); !status.ok()) return status;
+    if (absl::Status status = CheckPieces(); !status.ok()) return status;
+    if (absl::Status status = CheckNeed(); !status.ok()) return status;
+    return CheckRest(after_, is_);
+  }
+
+ private:
+  bool Gone(WorkerIndex worker) const { return gone_[At(worker)]; }
+  bool Begins(StepIndex step) const { return is_.steps[At(step)] == WorkState::kWaiting; }
+  bool BegunBefore(StepIndex step) const {
+    return At(step) < was_.steps.size() && was_.steps[At(step)] != WorkState::kWaiting;
+  }
+  /// Had begun, and waits again.
+  bool Redone(StepIndex step) const { return BegunBefore(step) && Begins(step); }
+
+  // Sizes, indices, and what every step keeps.
+  absl::Status CheckNumbers() const {
+    const auto num_steps = static_cast<StepIndex>(after_.steps.size());
+    if (after_.steps.size() < before_.steps.size()) return Invalid("The edit loses steps");
+    if (after_.network.num_workers != before_.network.num_workers) {
+      return Invalid("The edit has other workers");
+    }
+    if (edit_.transfer_was.size() != after_.transfers.size()) {
+      return Invalid("transfer_was must have one entry a transfer");
+    }
+    for (std::size_t s = 0; s < after_.steps.size(); ++s) {
+      const ComputeStep& now = after_.steps[s];
+      if (s >= before_.steps.size()) {
+        if (!now.kind->reads_input()) return Invalid("Step ", s, " is new and reads no input");
+        continue;
+      }
+      const ComputeStep& was = before_.steps[s];
+      if (now.kind != was.kind || now.layer != was.layer ||
+          now.index_in_layer != was.index_in_layer || now.key_begin != was.key_begin ||
+          now.key_end != was.key_end) {
+        return Invalid("Step ", s, " is another one after the edit");
+      }
+      if (now.input_begin != was.input_begin || now.input_end > was.input_end) {
+        return Invalid("Step ", s, " reads input that it did not read before: [", now.input_begin,
+                       ", ", now.input_end, ")");
+      }
+    }
+    for (const Section& section : after_.sections) {
+      if (section.producer < 0 || section.producer >= num_steps || section.consumer < 0 ||
+          section.consumer >= num_steps || section.bytes < 0) {
+        return Invalid("A section is out of range: producer ", section.producer, ", consumer ",
+                       section.consumer);
+      }
+    }
+    for (const Transfer& transfer : after_.transfers) {
+      if (transfer.producer < 0 || transfer.producer >= num_steps || transfer.consumer < 0 ||
+          transfer.consumer >= num_steps) {
+        return Invalid("A transfer is out of range: producer ", transfer.producer, ", consumer ",
+                       transfer.consumer);
+      }
+    }
+    for (std::size_t s = 0; s < after_.steps.size(); ++s) {
+      for (const TransferIndex t : after_.steps[s].after_transfers) {
+        if (t < 0 || At(t) >= after_.transfers.size()) {
+          return Invalid("Step ", s, " waits for a transfer that does not exist: ", t);
+        }
+      }
+      for (const StepIndex b : after_.steps[s].after_steps) {
+        if (b < 0 || b >= num_steps) {
+          return Invalid("Step ", s, " waits for a step that does not exist: ", b);
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // What has begun: as it was, or waiting again.
+  absl::Status CheckHistory() const {
+    for (std::size_t s = 0; s < is_.steps.size(); ++s) {
+      if (s >= was_.steps.size()) {
+        if (is_.steps[s] != WorkState::kWaiting)
+          return Invalid("Step ", s, " is new and has begun");
+        continue;
+      }
+      if (is_.steps[s] == WorkState::kWaiting) continue;
+      const bool same = is_.steps[s] == was_.steps[s] &&
+                        is_.step_began_s[s] == was_.step_began_s[s] &&
+                        is_.step_ended_s[s] == was_.step_ended_s[s] &&
+                        after_.steps[s].worker == before_.steps[s].worker &&
+                        after_.steps[s].input_end == before_.steps[s].input_end;
+      if (!same) return Invalid("Step ", s, " had not begun, or not there, before the edit");
+      if (is_.run_there[s] && (!was_.run_there[s] || Gone(after_.steps[s].worker))) {
+        return Invalid("The run of step ", s, " is said to be there, but is not");
+      }
+    }
+    std::set<TransferIndex> taken;
+    for (std::size_t t = 0; t < is_.transfers.size(); ++t) {
+      if (is_.transfers[t] == WorkState::kWaiting) continue;
+      const TransferIndex was = edit_.transfer_was[t];
+      if (was < 0 || At(was) >= before_.transfers.size() || !taken.insert(was).second) {
+        return Invalid("Transfer ", t, " has begun, but is none of those before, or one twice");
+      }
+      const Transfer& a = before_.transfers[At(was)];
+      const Transfer& b = after_.transfers[t];
+      const bool same = is_.transfers[t] == was_.transfers[At(was)] && a.producer == b.producer &&
+                        a.consumer == b.consumer && a.offset == b.offset && a.bytes == b.bytes &&
+                        a.sender == b.sender && a.receiver == b.receiver;
+      if (!same) return Invalid("Transfer ", t, " is not what transfer ", was, " was");
+    }
+    std::vector<StepIndex> redone;
+    for (std::size_t s = 0; s < was_.steps.size(); ++s) {
+      if (Redone(static_cast<StepIndex>(s))) redone.push_back(static_cast<StepIndex>(s));
+    }
+    return redone == edit_.redone ? absl::OkStatus() : Invalid("`redone` names other steps");
+  }
+
+  void Index() {
+    for (const Section& section : before_.sections) {
+      bytes_before_[{section.producer, section.consumer}] = section.bytes;
+      producers_before_[section.consumer].push_back(section.producer);
+    }
+    for (const Section& section : after_.sections) {
+      sections_after_.insert({section.producer, section.consumer});
+      producers_after_[section.consumer].push_back(section.producer);
+    }
+    for (std::size_t t = 0; t < before_.transfers.size(); ++t) {
+      const Transfer& transfer = before_.transfers[t];
+      pieces_before_[{transfer.producer, transfer.consumer}].push_back(
+          static_cast<TransferIndex>(t));
+    }
+    for (std::size_t t = 0; t < after_.transfers.size(); ++t) {
+      const Transfer& transfer = after_.transfers[t];
+      pieces_after_[{transfer.producer, transfer.consumer}].push_back(
+          static_cast<TransferIndex>(t));
+    }
+    for (std::size_t t = 0; t < edit_.transfer_was.size(); ++t) {
+      if (is_.transfers[t] != WorkState::kWaiting) kept_.insert(edit_.transfer_was[t]);
+    }
+  }
+
+  /// Of the steps that read input among these: where their ranges begin and end, if they tile.
+  static absl::StatusOr<std::pair<Bytes, Bytes>> Tiled(const Plan& plan, StepIndex consumer,
+                                                       const std::vector<StepIndex>& producers) {
+    std::vector<std::pair<Bytes, Bytes>> ranges;
+    for (const StepIndex producer : producers) {
+      const ComputeStep& step = plan.steps[At(producer)];
+      if (step.kind->reads_input()) ranges.emplace_back(step.input_begin, step.input_end);
+    }
+    if (ranges.empty()) return std::pair<Bytes, Bytes>{0, 0};
+    std::sort(ranges.begin(), ranges.end());
+    for (std::size_t i = 1; i < ranges.size(); ++i) {
+      if (ranges[i].first == ranges[i - 1].second) continue;
+      return Invalid("Step ", consumer,
+                     " does not get every byte of input once: a range begins at ", ranges[i].first,
+                     ", the one before it ends at ", ranges[i - 1].second);
+    }
+    return std::pair{ranges.front().first, ranges.back().second};
+  }
+
+  // Every consumer that has to begin reads what it read before, once.
+  absl::Status CheckSections() {
+    std::map<Pair, Bytes> bytes_after;
+    for (const Section& section : after_.sections) {
+      if (!bytes_after.insert({{section.producer, section.consumer}, section.bytes}).second) {
+        return Invalid("The section from step ", section.producer, " to step ", section.consumer,
+                       " is there twice");
+      }
+    }
+    for (std::size_t c = 0; c < before_.steps.size(); ++c) {
+      const auto consumer = static_cast<StepIndex>(c);
+      if (!Begins(consumer)) continue;
+      const std::vector<StepIndex>& was = producers_before_[consumer];
+      const std::vector<StepIndex>& now = producers_after_[consumer];
+      const auto tiled_before = Tiled(before_, consumer, was);
+      const auto tiled = Tiled(after_, consumer, now);
+      if (!tiled_before.ok()) return tiled_before.status();
+      if (!tiled.ok()) return tiled.status();
+      if (*tiled != *tiled_before) {
+        return Invalid("Step ", consumer, " gets input [", tiled->first, ", ", tiled->second,
+                       "), before the edit [", tiled_before->first, ", ", tiled_before->second,
+                       ")");
+      }
+      Bytes input_was = 0, input_now = 0;
+      std::size_t others_was = 0, others_now = 0;
+      for (const StepIndex producer : was) {
+        const Pair pair{producer, consumer};
+        if (before_.steps[At(producer)].kind->reads_input()) {
+          input_was += bytes_before_[pair];
+          continue;
+        }
+        ++others_was;
+        const auto it = bytes_after.find(pair);
+        if (it == bytes_after.end() || it->second != bytes_before_[pair]) {
+          return Invalid("The section from step ", producer, " to step ", consumer,
+                         " is gone, or has another size");
+        }
+      }
+      for (const StepIndex producer : now) {
+        if (after_.steps[At(producer)].kind->reads_input()) {
+          input_now += bytes_after[{producer, consumer}];
+        } else {
+          ++others_now;
+        }
+      }
+      if (input_was != input_now || others_was != others_now) {
+        return Invalid("Step ", consumer, " reads ", input_now, " bytes of what read input and ",
+                       others_now, " other runs, before the edit ", input_was, " and ", others_was);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // The pieces of each section that is still to be read tile it, and are of one run.
+  absl::Status CheckPieces() {
+    std::map<Pair, Bytes> wanted;
+    for (const Section& section : after_.sections) {
+      if (!Begins(section.consumer)) continue;
+      const Pair pair{section.producer, section.consumer};
+      wanted[pair] = section.bytes;
+      const ComputeStep& consumer = after_.steps[At(section.consumer)];
+      std::vector<TransferIndex> pieces = pieces_after_[pair];
+      if (pieces.empty()) {
+        const bool waits = std::find(consumer.after_steps.begin(), consumer.after_steps.end(),
+                                     section.producer) != consumer.after_steps.end();
+        if (after_.steps[At(section.producer)].worker != consumer.worker || !waits) {
+          return Invalid("The section from step ", section.producer, " to step ", section.consumer,
+                         " has no transfer and is not read in place");
+        }
+        continue;
+      }
+      if (absl::Status status = CheckTiles(section, pieces); !status.ok()) return status;
+      std::size_t arrived = 0;
+      for (const TransferIndex t : pieces) {
+        const auto& after = consumer.after_transfers;
+        if (std::find(after.begin(), after.end(), t) == after.end()) {
+          return Invalid("Step ", section.consumer, " does not wait for transfer ", t);
+        }
+        if (after_.transfers[At(t)].receiver != consumer.worker) {
+          return Invalid("Transfer ", t, " goes to worker ", after_.transfers[At(t)].receiver,
+                         "; its reader is on worker ", consumer.worker);
+        }
+        if (is_.transfers[At(t)] == WorkState::kDone) ++arrived;
+      }
+      const bool of_one_run = arrived == 0 || arrived == pieces.size() || !Redone(section.producer);
+      if (!of_one_run || (arrived > 0 && Redone(section.consumer))) {
+        return Invalid("The section from step ", section.producer, " to step ", section.consumer,
+                       " is made of pieces of different runs, or of what its reader lost");
+      }
+    }
+    for (const auto& [pair, pieces] : pieces_after_) {
+      if (Begins(pair.second) && !wanted.contains(pair)) {
+        return Invalid("Transfer ", pieces[0], " moves bytes of no section");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckTiles(const Section& section, std::vector<TransferIndex> pieces) const {
+    std::sort(pieces.begin(), pieces.end(), [&](TransferIndex a, TransferIndex b) {
+      const Transfer &x = after_.transfers[At(a)], &y = after_.transfers[At(b)];
+      return std::tie(x.offset, x.bytes) < std::tie(y.offset, y.bytes);
+    });
+    Bytes covered_until = 0;
+    for (const TransferIndex t : pieces) {
+      const Transfer& transfer = after_.transfers[At(t)];
+      const bool empty_beside_others = transfer.bytes == 0 && pieces.size() > 1;
+      if (transfer.offset != covered_until || transfer.bytes < 0 || empty_beside_others) {
+        return Invalid("Transfer ", t, " begins at byte ", transfer.offset,
+                       " of its section; the one before it ends at ", covered_until);
+      }
+      covered_until += transfer.bytes;
+    }
+    if (covered_until == section.bytes) return absl::OkStatus();
+    return Invalid("The transfers from step ", section.producer, " to step ", section.consumer,
+                   " move ", covered_until, " bytes; the section has ", section.bytes);
+  }
+
+  // Nothing waits on a lost worker.
+  absl::Status CheckSurvivors() const {
+    const auto can_give = [&](StepIndex producer) {
+      return is_.steps[At(producer)] != WorkState::kDone || is_.run_there[At(producer)];
+    };
+    for (std::size_t s = 0; s < after_.steps.size(); ++s) {
+      if (is_.steps[s] == WorkState::kDone) continue;
+      if (Gone(after_.steps[s].worker)) {
+        return Invalid("Step ", s, " is to run on worker ", after_.steps[s].worker,
+                       ", which is lost");
+      }
+      if (is_.steps[s] != WorkState::kWaiting) continue;
+      for (const StepIndex producer : after_.steps[s].after_steps) {
+        if (!can_give(producer)) {
+          return Invalid("Step ", s, " reads the run of step ", producer, ", which is gone");
+        }
+      }
+    }
+    for (std::size_t t = 0; t < after_.transfers.size(); ++t) {
+      if (is_.transfers[t] == WorkState::kDone) continue;
+      const Transfer& transfer = after_.transfers[t];
+      if (transfer.sender < 0 || transfer.sender >= before_.network.num_workers ||
+          Gone(transfer.sender) || Gone(transfer.receiver)) {
+        return Invalid("Transfer ", t, " goes from worker ", transfer.sender, " to ",
+                       transfer.receiver, ", of which one is lost");
+      }
+      if (!can_give(transfer.producer)) {
+        return Invalid("Transfer ", t, " moves the run of step ", transfer.producer,
+                       ", which is gone");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  bool HadArrived(const Pair& pair) const {
+    const auto it = pieces_before_.find(pair);
+    if (it == pieces_before_.end()) return false;
+    return std::all_of(it->second.begin(), it->second.end(),
+                       [&](TransferIndex t) { return was_.transfers[At(t)] == WorkState::kDone; });
+  }
+
+  /// The step is to begin where it was to begin before, with what it has already.
+  bool StaysWaiting(StepIndex step) const {
+    return Begins(step) && !BegunBefore(step) && !Gone(before_.steps[At(step)].worker) &&
+           after_.steps[At(step)].worker == before_.steps[At(step)].worker;
+  }
+
+  /// Its run was there before, and still is.
+  bool CouldGive(StepIndex step) const {
+    return was_.steps[At(step)] == WorkState::kDone && was_.run_there[At(step)] &&
+           !Gone(before_.steps[At(step)].worker);
+  }
+
+  // Nothing is done again, or moved again, without need.
+  absl::Status CheckNeed() const {
+    std::vector<bool> lacked(before_.steps.size(), false);
+    for (const Section& section : before_.sections) {
+      if (!Begins(section.consumer)) continue;
+      const bool has =
+          StaysWaiting(section.consumer) && HadArrived({section.producer, section.consumer});
+      if (!has) lacked[At(section.producer)] = true;
+      if ((has || CouldGive(section.producer)) &&
+          !sections_after_.contains({section.producer, section.consumer})) {
+        return Invalid("The section from step ", section.producer, " to step ", section.consumer,
+                       " is there, and is made again");
+      }
+    }
+    for (std::size_t s = 0; s < before_.steps.size(); ++s) {
+      const auto step = static_cast<StepIndex>(s);
+      const bool moves = after_.steps[s].worker != before_.steps[s].worker ||
+                         after_.steps[s].input_end != before_.steps[s].input_end;
+      if (!BegunBefore(step) && moves && !Gone(before_.steps[s].worker) && !changed_.may_move[s]) {
+        return Invalid("Step ", s, " moves from worker ", before_.steps[s].worker,
+                       ", but nothing happened there");
+      }
+      if (!Redone(step)) continue;
+      const bool gone = Gone(before_.steps[s].worker);
+      const bool needed =
+          was_.steps[s] == WorkState::kDone ? lacked[s] && (gone || !was_.run_there[s]) : gone;
+      if (!needed) return Invalid("Step ", s, " is done again, but nobody needs that");
+    }
+    for (std::size_t t = 0; t < before_.transfers.size(); ++t) {
+      const Transfer& transfer = before_.transfers[t];
+      const WorkState work = was_.transfers[t];
+      if (work == WorkState::kWaiting || kept_.contains(static_cast<TransferIndex>(t)) ||
+          !StaysWaiting(transfer.consumer)) {
+        continue;
+      }
+      if (work == WorkState::kDone &&
+          (CouldGive(transfer.producer) || HadArrived({transfer.producer, transfer.consumer}))) {
+        return Invalid("Transfer ", t, " had arrived, and is forgotten");
+      }
+      if (work == WorkState::kUnderWay && !Gone(transfer.sender) && !Redone(transfer.producer)) {
+        return Invalid("Transfer ", t, " was under way between survivors, and is forgotten");
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const ChangedPlan& changed_;
+  const Plan& before_;
+  const PlanState& was_;
+  const PlanEdit& edit_;
+  const Plan& after_;
+  const PlanState& is_;
+  const std::vector<bool>& gone_;  // by worker
+  std::map<Pair, Bytes> bytes_before_;
+  std::set<Pair> sections_after_;
+  std::map<StepIndex, std::vector<StepIndex>> producers_before_, producers_after_;
+  std::map<Pair, std::vector<TransferIndex>> pieces_before_, pieces_after_;
+  std::set<TransferIndex> kept_;  // transfers before that have begun and still count
+};
+
+}  // namespace
+
+absl::Status CheckEdit(const Plan& before, const PlanState& state, const PlanChange& change,
+                       const PlanEdit& edit) {
+  if (absl::Status status = CheckState(before, state); !status.ok()) return status;
+  const absl::StatusOr<ChangedPlan> changed = ApplyChange(before, state, change);
+  if (!changed.ok()) return changed.status();
+  return EditCheck(*changed, edit).Check();
+}
+
+}  // namespace weir::planner

@@ -1,0 +1,34 @@
+#pragma once
+
+// Whether an edit is right, independent of who made it. Upstream: tests, and the conductor before
+// it goes on with an edit.
+
+#include "absl/status/status.h"
+#include "planner/edit/edit_plan.h"
+#include "planner/edit/plan_state.h"
+#include "planner/plan/plan.h"
+
+namespace weir::planner {
+
+/// Checks that `edit` goes on from `before` as it stood at `state`, without the lost workers.
+///
+/// - Numbers: every step before is there under its number, with its kind, place in its layer and
+///   keys; appended ones read input. What is done or under way and not made again is where it was.
+/// - Bytes: each step that has to begin has the sections that it had; the input ranges of those
+///   that read input tile what they tiled before; the transfers of a section tile it, or it is read
+///   in place. Pieces that count as arrived did arrive, there, and all of one run.
+/// - Survivors: no step that has to run, no transfer that has to move and no run that is still read
+///   is on a lost worker, and every run that is read in place or moves is there or will be made.
+/// - Nothing without need: a step is made again only if somebody lacks a section of it and its run
+///   is gone; what arrived stays arrived; what is under way between survivors goes on.
+/// - Feasible: the rest (RestOf) passes the rules of CheckPlan about structure, orders and times,
+///   what is under way stands before what waits on every port, lane and channel, and the planned
+///   times are those that Predict finds of the rest.
+///
+/// Requires: nothing of `edit`. Errors: kInvalidArgument naming the rule and the step or transfer.
+/// Thread-safety: pure. O((steps + sections + transfers) log).
+/// Checked by: tests/unit/planner_edit/check_edit_test.cc.
+absl::Status CheckEdit(const Plan& before, const PlanState& state, const PlanChange& change,
+                       const PlanEdit& edit);
+
+}  // namespace weir::planner

@@ -1,0 +1,184 @@
+#include "planner/edit/edit_plan.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "planner/edit/edit_words.h"
+#include "planner/edit/edited_plan.h"
+#include "planner/edit/order_rest.h"
+#include "planner/edit/step_homes.h"
+#include "planner/edit/work_left.h"
+#include "planner/order/order_by_slack.h"
+#include "planner/plan/units.h"
+
+namespace weir::planner {
+namespace {
+
+absl::Status CheckEditable(const Plan& plan) {
+  for (const ComputeStep& step : plan.steps) {
+    if (step.kind->iterates) {
+      return absl::FailedPreconditionError("The plan is a loop; those are not edited");
+    }
+    if (step.kind->combines || step.kind->own_order) {
+      return absl::FailedPreconditionError(
+          "The plan combines along a reduction tree; those are not edited");
+    }
+  }
+  for (const Section& section : plan.sections) {
+    if (section.indexes) {
+      return absl::FailedPreconditionError(
+          "The plan has sections that are cut by places; those are not edited");
+    }
+    if (plan.steps[At(section.producer)].layer >= plan.steps[At(section.consumer)].layer) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("Step ", section.consumer, " reads step ", section.producer,
+                       " of no earlier layer; such plans are not edited"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool Any(const std::vector<bool>& flags) {
+  return std::find(flags.begin(), flags.end(), true) != flags.end();
+}
+
+/// One way to go on, and what it leads to.
+struct Way {
+  std::string name;
+  std::shared_ptr<const WorkLeft> left;
+  std::vector<std::vector<StepHome>> homes;
+  bool moves = false;  // steps that could stay where they are
+};
+
+class Ways {
+ public:
+  Ways(const ChangedPlan& changed, PartlyRead partly_read)
+      : changed_(changed), partly_read_(partly_read) {}
+
+  /// The ways that differ for this edit, the likeliest first: of two that end at the same time the
+  /// first is taken.
+  std::vector<Way> Find() {
+    const auto whole = Left(PartlyRead::kMadeAgain, {});
+    const auto parts = partly_read_ == PartlyRead::kInParts ? Left(partly_read_, {}) : whole;
+    const auto survivors =
+        static_cast<std::int32_t>(std::count(changed_.alive.begin(), changed_.alive.end(), true));
+    const bool cuts = (Any(parts->can_be_cut) || Any(parts->in_parts)) && survivors > 1;
+    if (cuts) {
+      Add(absl::StrCat("in parts over all ", survivors), parts, {survivors, false});
+      if (survivors > 4) Add("in parts over the 4 that get free first", parts, {4, false});
+    }
+    Add(cuts ? "in whole steps" : "to those that end first with it", whole, {1, false});
+    if (Any(whole->homeless) && survivors > 1) Add("all to one worker", whole, {1, true});
+    if (Any(changed_.may_move) && survivors > 1) AddMoving({survivors, false});
+    return std::move(ways_);
+  }
+
+ private:
+  std::shared_ptr<const WorkLeft> Left(PartlyRead partly_read,
+                                       const std::vector<bool>& moved) const {
+    return std::make_shared<const WorkLeft>(
+        FindWorkLeft(changed_.plan, changed_.state, changed_.alive, partly_read, moved));
+  }
+
+  void Add(std::string name, std::shared_ptr<const WorkLeft> left, const HomeChoice& choice) {
+    auto homes = FindHomes(changed_.plan, changed_.state, *left, choice);
+    ways_.push_back({std::move(name), std::move(left), std::move(homes), false});
+  }
+
+  /// Also hands out what has not begun and may move. What finds its home where it was stays, with
+  /// all that it has there.
+  void AddMoving(const HomeChoice& choice) {
+    const auto all = Left(partly_read_, changed_.may_move);
+    auto homes = FindHomes(changed_.plan, changed_.state, *all, choice);
+    std::vector<bool> moved = changed_.may_move;
+    for (std::size_t s = 0; s < moved.size(); ++s) {
+      if (moved[s] && homes[s].size() == 1 && homes[s][0].worker == changed_.plan.steps[s].worker) {
+        moved[s] = false;
+      }
+    }
+    if (!Any(moved)) return;
+    auto left = Left(partly_read_, moved);
+    for (std::size_t s = 0; s < moved.size(); ++s) {
+      const bool needs_home = left->homeless[s] || left->in_parts[s];
+      if (!needs_home) homes[s].clear();
+      // Somebody who stays has a section of it after all.
+      if (homes[s].size() > 1 && !left->can_be_cut[s] && !left->in_parts[s]) return;
+    }
+    ways_.push_back({"moving what has not begun", std::move(left), std::move(homes), true});
+  }
+
+  const ChangedPlan& changed_;
+  const PartlyRead partly_read_;
+  std::vector<Way> ways_;
+};
+
+bool SlackMayHelp(const EditedPlan& edited) {
+  const auto done =
+      std::count(edited.state.transfers.begin(), edited.state.transfers.end(), WorkState::kDone);
+  const std::size_t left = edited.plan.transfers.size() - static_cast<std::size_t>(done);
+  return edited.plan.transfer_order != TransferOrder::kFetchAll && left > 0 &&
+         left <= static_cast<std::size_t>(kSlackTransfersMax);
+}
+
+}  // namespace
+
+absl::StatusOr<PlanEdit> EditPlan(const Plan& plan, const PlanState& state,
+                                  const PlanChange& change) {
+  if (absl::Status status = CheckEditable(plan); !status.ok()) return status;
+  if (absl::Status status = CheckState(plan, state); !status.ok()) return status;
+  const absl::StatusOr<ChangedPlan> changed = ApplyChange(plan, state, change);
+  if (!changed.ok()) return changed.status();
+  const std::vector<Way> ways =
+      Ways(*changed, change.in_parts ? PartlyRead::kInParts : PartlyRead::kMadeAgain).Find();
+  const auto go = [&](const Way& way) {
+    return ApplyHomes(changed->plan, changed->state, *way.left, way.homes);
+  };
+  std::vector<WayWords> words;
+  std::optional<EditedPlan> taken;
+  Prediction taken_times;
+  std::size_t best = 0;
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    EditedPlan edited = go(ways[i]);
+    absl::StatusOr<Prediction> times = OrderRest(OrderEffort::kList, &edited);
+    if (!times.ok()) return times.status();
+    words.push_back({ways[i].name, times->makespan_s});
+    if (taken) {
+      const Seconds left_s = words[best].makespan_s - state.now_s;
+      const Seconds gain_s = ways[i].moves ? kMoveGain * left_s : 0;
+      if (times->makespan_s >= words[best].makespan_s - gain_s) continue;
+    }
+    best = i;
+    taken = std::move(edited);
+    taken_times = *std::move(times);
+  }
+  if (SlackMayHelp(*taken)) {
+    EditedPlan finer = go(ways[best]);
+    absl::StatusOr<Prediction> times = OrderRest(OrderEffort::kSlack, &finer);
+    if (!times.ok()) return times.status();
+    if (times->makespan_s < taken_times.makespan_s) {
+      words[best].makespan_s = times->makespan_s;
+      taken = std::move(finer);
+      taken_times = *std::move(times);
+    }
+  }
+
+  PlanEdit edit;
+  edit.plan = std::move(taken->plan);
+  edit.state = std::move(taken->state);
+  edit.transfer_was = std::move(taken->transfer_was);
+  edit.moved_again = taken->moved_again;
+  edit.prediction = std::move(taken_times);
+  const WorkLeft& left = *ways[best].left;
+  for (std::size_t s = 0; s < left.redone.size(); ++s) {
+    if (left.redone[s]) edit.redone.push_back(static_cast<StepIndex>(s));
+  }
+  edit.why = WhyText(state, *changed, change, left, words, best, edit.moved_again);
+  edit.plan.summary.notes.push_back(edit.why);
+  return edit;
+}
+
+}  // namespace weir::planner

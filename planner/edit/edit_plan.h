@@ -1,0 +1,64 @@
+#pragma once
+
+// A plan that has begun, planned on when workers are lost, come back or are slow: what is done
+// stays done. Upstream: runtime/master/conduct, which tells how far the plan is. Downstream:
+// CheckEdit, the conductor, Explain.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "planner/edit/plan_change.h"
+#include "planner/edit/plan_state.h"
+#include "planner/plan/plan.h"
+#include "planner/plan/predict/predict.h"
+
+namespace weir::planner {
+
+/// What moving steps that could stay must gain of what is left: more than planning and switching
+/// cost, and than a prediction errs by between two ways.
+inline constexpr double kMoveGain = 0.05;
+
+/// What EditPlan made of a plan. Plain data.
+///
+/// Numbers of steps are those of the plan before; parts of map steps that were cut are appended. In
+/// `plan`, transfers stand as done, then under way, then waiting. Of done ones only those are left
+/// that brought a piece of a section that counts; their sender need not be where the producer is
+/// now. All times are seconds since the start of the run: true ones of what is done, true begins of
+/// what is under way, predicted ones from now_s on of the rest.
+struct PlanEdit {
+  Plan plan;
+  PlanState state;        // of `plan`
+  Prediction prediction;  // of `plan`: makespan_s is the predicted end of the run
+  /// By transfer of `plan`: its index in the plan before if it is done or under way, or kNoIndex.
+  std::vector<TransferIndex> transfer_was;
+  /// Steps that had begun or were done and wait again, rising.
+  std::vector<StepIndex> redone;
+  /// Planned size of what had arrived and must move once more.
+  Bytes moved_again = 0;
+  /// One or two sentences for people: what was lost, what is done again, which way won.
+  std::string why;
+};
+
+/// Plans on with the workers that are there.
+///
+/// Model: what has to be done again follows from who still lacks what (work_left.h); it is handed
+///   out in several ways (step_homes.h: spread finely, spread in few parts, in whole steps, all to
+///   one worker), and the ordinary order builders order what is left, with what is under way in its
+///   place (order_rest.h). The way with the least predicted makespan is taken. Steps that have
+///   not begun leave a worker that is slower than planned, or go to one that joined, where that
+///   ends sooner by kMoveGain of what is left. A run that is made again has all its sections, of
+///   which only those move that somebody lacks.
+/// Errors: kUnavailable when nobody is left; kFailedPrecondition, naming why, for a plan that
+/// cannot
+///   be edited: reduction trees, loops, sections of places; kInvalidArgument when state or change
+///   do not belong to the plan.
+/// Requires: the plan passed CheckPlan, or is one that EditPlan made.
+/// Thread-safety: pure; same input, same edit. Time: a few times that of OrderByPriority; measured
+///   by tests/bench/edit.
+/// Source: lost work cut finely over all survivors: F. Dinu, T. S. E. Ng, "RCMP", IPDPS 2014.
+/// Checked by: tests/unit/planner_edit/edit_plan_test.cc, edit_plan_property_test.cc.
+absl::StatusOr<PlanEdit> EditPlan(const Plan& plan, const PlanState& state,
+                                  const PlanChange& change);
+
+}  // namespace weir::planner

@@ -1,0 +1,25 @@
+#pragma once
+
+// Orders what is left of an edited plan by the ordinary builders. Upstream: EditPlan. Downstream:
+// planner/order.
+
+#include "absl/status/statusor.h"
+#include "planner/edit/edited_plan.h"
+#include "planner/plan/predict/predict.h"
+
+namespace weir::planner {
+
+/// How much is tried to find a good order.
+enum class OrderEffort { kList, kSlack };
+
+/// Orders what is left of `edited`, adds it to the orders of what is done, and fills in planned
+/// times: seconds since the start of the run, as predicted. Returns the prediction of the whole.
+///
+/// Model: list scheduling (OrderByPriority), what is under way first; with kSlack also
+/// OrderBySlack,
+///   which may cut waiting transfers, where that ends earlier. kFetchAll plans: OrderFetchAll. Then
+///   OrderStore, under-way writes first.
+/// Errors: those of the order builders.
+absl::StatusOr<Prediction> OrderRest(OrderEffort effort, EditedPlan* edited);
+
+}  // namespace weir::planner

@@ -1,0 +1,54 @@
+#pragma once
+
+// What can happen to a plan that runs. Upstream: runtime/master. Downstream: EditPlan, CheckEdit.
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "planner/edit/plan_state.h"
+#include "planner/plan/plan.h"
+
+namespace weir::planner {
+
+/// What has changed while a plan ran.
+struct PlanChange {
+  /// Workers that will do nothing any more, and whose runs nobody can read. May name those that are
+  /// gone already.
+  std::vector<WorkerIndex> lost;
+  /// A map step whose run is lost, and of which some have their sections, may stay done for those;
+  /// appended steps read parts of its input and have sections for the others only. Their runs are
+  /// divided among the same consumers as all runs of the layer, what nobody reads included. Not
+  /// set: such a step is made again whole, by one worker.
+  bool in_parts = false;
+  /// Workers that are there again, or for the first time.
+  struct Joined {
+    WorkerIndex worker = 0;
+    /// Steps whose runs it kept whole: made there, from what the plan says now that they read.
+    /// Those that wait to be made again elsewhere count as done.
+    std::vector<StepIndex> runs = {};
+  };
+  std::vector<Joined> joined = {};
+  /// By worker: how fast it computes beside what was planned, > 0 (0.5: steps take twice as long,
+  /// those under way too). Empty: as planned.
+  std::vector<double> rate_factor = {};
+};
+
+/// A plan and how far it is, once a change is known, before anything is done about it. Plain data.
+struct ChangedPlan {
+  Plan plan;                // steps last as long as measured; those whose runs came back are there
+  PlanState state;          // with those runs, and the speeds
+  std::vector<bool> alive;  // by worker
+  /// By step: has not begun, and might end sooner on another worker: its own is slow, or one joined
+  /// and nothing of what it reads has begun to move.
+  std::vector<bool> may_move;
+};
+
+/// Applies what a change says of workers, runs and rates; hands nothing out.
+/// Errors: kInvalidArgument when the change does not belong to the plan; kUnavailable when no
+/// worker
+///   is left.
+/// Requires: CheckState is OK. Thread-safety: pure. O(steps + transfers).
+absl::StatusOr<ChangedPlan> ApplyChange(const Plan& plan, const PlanState& state,
+                                        const PlanChange& change);
+
+}  // namespace weir::planner

@@ -1,0 +1,260 @@
+#include "planner/edit/step_homes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "planner/plan/units.h"
+
+namespace weir::planner {
+namespace {
+
+Seconds StillToRun(const Plan& plan, const PlanState& state, StepIndex step) {
+  const Seconds ends_s = state.step_began_s[At(step)] + plan.steps[At(step)].duration_s;
+  return std::max(0.0, ends_s - state.now_s);
+}
+
+class HomeFinder {
+ public:
+  HomeFinder(const Plan& plan, const PlanState& state, const WorkLeft& left)
+      : plan_(plan),
+        state_(state),
+        left_(left),
+        speed_(SpeedsOf(plan, state)),
+        homes_(plan.steps.size()),
+        read_by_(plan.steps.size()),
+        busy_s_(At(plan.network.num_workers), 0) {
+    for (std::size_t i = 0; i < plan.sections.size(); ++i) {
+      read_by_[At(plan.sections[i].consumer)].push_back(i);
+    }
+    for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+      place_.push_back(plan.steps[s].worker);
+      if (left.homeless[s] || left.in_parts[s]) place_.back() = kNoIndex;
+      if (state.steps[s] == WorkState::kUnderWay && !left.homeless[s]) {
+        busy_s_[At(plan.steps[s].worker)] += StillToRun(plan, state, static_cast<StepIndex>(s));
+      }
+      if (HasToBegin(state, left, static_cast<StepIndex>(s)) || left.in_parts[s]) {
+        by_layer_[plan.steps[s].layer].push_back(static_cast<StepIndex>(s));
+      }
+    }
+  }
+
+  std::vector<std::vector<StepHome>> Find(const HomeChoice& choice) {
+    for (WorkerIndex w = 0; w < plan_.network.num_workers; ++w) {
+      if (left_.alive[At(w)]) allowed_.push_back(w);
+    }
+    if (choice.one_worker) allowed_ = {LeastLeft()};
+    for (const auto& [layer, steps] : by_layer_) FindLayer(steps, choice);
+    return std::move(homes_);
+  }
+
+ private:
+  /// Of the step on a worker, all that it reads being there.
+  Seconds RunSeconds(StepIndex step, WorkerIndex worker) const {
+    const ComputeStep& planned = plan_.steps[At(step)];
+    if (planned.kind->stores) return planned.duration_s;
+    return planned.duration_s * speed_[At(planned.worker)] / speed_[At(worker)];
+  }
+
+  /// Of the receive port of `worker`, were the step to read there.
+  Seconds ReceiveSeconds(StepIndex step, WorkerIndex worker) const {
+    Seconds total_s = 0;
+    for (const std::size_t i : read_by_[At(step)]) {
+      const Section& section = plan_.sections[i];
+      const WorkerIndex from = place_[At(section.producer)];
+      if (from == worker || (left_.arrived[i] && !left_.homeless[At(step)])) continue;
+      // A producer that is cut lies on many workers: nearly all of it comes from others.
+      total_s +=
+          plan_.network.TransferSeconds(from == kNoIndex ? worker : from, worker, section.bytes);
+    }
+    return total_s;
+  }
+
+  WorkerIndex LeastLeft() const {
+    std::vector<Seconds> load_s = busy_s_;
+    for (const auto& [layer, steps] : by_layer_) {
+      for (const StepIndex step : steps) {
+        if (place_[At(step)] == kNoIndex) continue;
+        load_s[At(place_[At(step)])] += plan_.steps[At(step)].duration_s;
+      }
+    }
+    return *std::min_element(allowed_.begin(), allowed_.end(), [&](WorkerIndex a, WorkerIndex b) {
+      return std::tuple(load_s[At(a)], -speed_[At(a)], a) <
+             std::tuple(load_s[At(b)], -speed_[At(b)], b);
+    });
+  }
+
+  void FindLayer(const std::vector<StepIndex>& steps, const HomeChoice& choice) {
+    load_s_ = busy_s_;
+    std::vector<StepIndex> whole, cut;
+    for (const StepIndex step : steps) {
+      if (left_.can_be_cut[At(step)] || left_.in_parts[At(step)]) {
+        cut.push_back(step);
+      } else if (left_.homeless[At(step)]) {
+        whole.push_back(step);
+      } else {
+        const WorkerIndex worker = plan_.steps[At(step)].worker;
+        load_s_[At(worker)] += plan_.steps[At(step)].duration_s + ReceiveSeconds(step, worker);
+      }
+    }
+    std::stable_sort(whole.begin(), whole.end(), [&](StepIndex a, StepIndex b) {
+      return plan_.steps[At(a)].duration_s > plan_.steps[At(b)].duration_s;
+    });
+    for (const StepIndex step : whole) PlaceWhole(step);
+    if (!cut.empty()) Spread(std::move(cut), choice.spread);
+  }
+
+  void PlaceWhole(StepIndex step) {
+    const ComputeStep& planned = plan_.steps[At(step)];
+    WorkerIndex best = kNoIndex;
+    Seconds best_end_s = 0;
+    for (const WorkerIndex worker : allowed_) {
+      const Seconds end_s =
+          load_s_[At(worker)] + ReceiveSeconds(step, worker) + RunSeconds(step, worker);
+      if (best != kNoIndex && end_s >= best_end_s) continue;
+      best = worker;
+      best_end_s = end_s;
+    }
+    load_s_[At(best)] = best_end_s;
+    place_[At(step)] = best;
+    homes_[At(step)] = {{best, planned.input_begin, planned.input_end, RunSeconds(step, best)}};
+  }
+
+  /// Seconds of work of the step on a worker of speed 1.
+  double WorkOf(StepIndex step) const {
+    const ComputeStep& planned = plan_.steps[At(step)];
+    return planned.duration_s * speed_[At(planned.worker)];
+  }
+
+  /// What each worker takes of `work` so that all end together, as seconds at speed 1; workers that
+  /// would get less than kShortestPartS get nothing, and the first one gets something.
+  std::vector<std::pair<WorkerIndex, double>> Level(double work, std::int32_t spread) const {
+    std::vector<WorkerIndex> workers = allowed_;
+    std::stable_sort(workers.begin(), workers.end(),
+                     [&](WorkerIndex a, WorkerIndex b) { return load_s_[At(a)] < load_s_[At(b)]; });
+    if (workers.size() > At(std::max(spread, 1))) workers.resize(At(std::max(spread, 1)));
+    // The most workers whose last one, which gets free latest, still has a part worth it.
+    double speeds = 0, spent = 0;  // spent: sum of load times speed
+    double end_s = 0;
+    std::size_t taken = 0;
+    for (const WorkerIndex worker : workers) {
+      speeds += speed_[At(worker)];
+      spent += load_s_[At(worker)] * speed_[At(worker)];
+      const double level_s = (work + spent) / speeds;
+      if (taken > 0 && level_s - load_s_[At(worker)] < kShortestPartS) break;
+      end_s = level_s;
+      ++taken;
+    }
+    workers.resize(taken);
+    std::sort(workers.begin(), workers.end());
+    std::vector<std::pair<WorkerIndex, double>> shares;
+    for (const WorkerIndex worker : workers) {
+      shares.emplace_back(worker, std::max(0.0, end_s - load_s_[At(worker)]) * speed_[At(worker)]);
+    }
+    return shares;
+  }
+
+  void Spread(std::vector<StepIndex> steps, std::int32_t spread) {
+    std::sort(steps.begin(), steps.end(), [&](StepIndex a, StepIndex b) {
+      return std::tuple(plan_.steps[At(a)].input_begin, a) <
+             std::tuple(plan_.steps[At(b)].input_begin, b);
+    });
+    double work = 0;
+    for (const StepIndex step : steps) work += WorkOf(step);
+    const std::vector<std::pair<WorkerIndex, double>> shares = Level(work, spread);
+    std::size_t at = 0;
+    double room = shares[0].second;
+    for (const StepIndex step : steps) {
+      const ComputeStep& planned = plan_.steps[At(step)];
+      Bytes begin = planned.input_begin;
+      do {
+        const Bytes left = planned.input_end - begin;
+        const Bytes taken = PartOf(step, left, room, at + 1 == shares.size());
+        const bool ends_share = taken < left;
+        if (taken > 0 || left == 0) {
+          room -= AddPart(step, shares[at].first, begin, begin + taken);
+          begin += taken;
+        }
+        if (ends_share) room = shares[++at].second;
+      } while (begin < planned.input_end);
+    }
+  }
+
+  /// Bytes that a worker with `room` takes of `left` bytes of a step: none or all of them where a
+  /// part would be too short.
+  Bytes PartOf(StepIndex step, Bytes left, double room, bool last_worker) const {
+    const ComputeStep& planned = plan_.steps[At(step)];
+    const double per_byte =
+        planned.input_bytes > 0 ? WorkOf(step) / static_cast<double>(planned.input_bytes) : 0;
+    if (last_worker || per_byte <= 0 || room >= static_cast<double>(left) * per_byte) return left;
+    const double shortest = kShortestPartS * speed_[At(planned.worker)];
+    if (room < shortest) return 0;
+    const auto taken = static_cast<Bytes>(std::llround(room / per_byte));
+    return static_cast<double>(left - taken) * per_byte < shortest ? left : std::min(taken, left);
+  }
+
+  /// Returns its work.
+  double AddPart(StepIndex step, WorkerIndex worker, Bytes begin, Bytes end) {
+    const ComputeStep& planned = plan_.steps[At(step)];
+    const double part = planned.input_bytes > 0 ? static_cast<double>(end - begin) /
+                                                      static_cast<double>(planned.input_bytes)
+                                                : 1;
+    homes_[At(step)].push_back({worker, begin, end, RunSeconds(step, worker) * part});
+    load_s_[At(worker)] += RunSeconds(step, worker) * part;
+    if (homes_[At(step)].size() == 1 && end == planned.input_end) place_[At(step)] = worker;
+    return WorkOf(step) * part;
+  }
+
+  const Plan& plan_;
+  const PlanState& state_;
+  const WorkLeft& left_;
+  const std::vector<double> speed_;
+  std::vector<std::vector<StepHome>> homes_;
+  std::vector<std::vector<std::size_t>> read_by_;            // by step: its sections
+  std::vector<Seconds> busy_s_;                              // by worker: of what it has under way
+  std::vector<Seconds> load_s_;                              // by worker: of the layer in hand too
+  std::vector<WorkerIndex> place_;                           // by step; kNoIndex: not known, or cut
+  std::map<std::int32_t, std::vector<StepIndex>> by_layer_;  // those that have to begin
+  std::vector<WorkerIndex> allowed_;
+};
+
+}  // namespace
+
+std::vector<double> SpeedsOf(const Plan& plan, const PlanState& state) {
+  if (!state.speed.empty()) return state.speed;
+  const auto counts = [](const ComputeStep& step) {
+    return !step.kind->stores && step.input_bytes > 0 && step.duration_s > 0;
+  };
+  std::map<std::pair<std::int32_t, StepKind>, std::pair<double, double>> sums;  // bytes, seconds
+  for (const ComputeStep& step : plan.steps) {
+    if (!counts(step)) continue;
+    auto& [bytes, seconds] = sums[{step.layer, step.kind}];
+    bytes += static_cast<double>(step.input_bytes);
+    seconds += step.duration_s;
+  }
+  const auto workers = At(plan.network.num_workers);
+  std::vector<double> mean_s(workers, 0), own_s(workers, 0);
+  for (const ComputeStep& step : plan.steps) {
+    if (!counts(step)) continue;
+    const auto& [bytes, seconds] = sums[{step.layer, step.kind}];
+    mean_s[At(step.worker)] += static_cast<double>(step.input_bytes) * seconds / bytes;
+    own_s[At(step.worker)] += step.duration_s;
+  }
+  std::vector<double> speeds(workers, 1);
+  for (std::size_t w = 0; w < workers; ++w) {
+    if (own_s[w] > 0 && mean_s[w] > 0) {
+      speeds[w] = std::clamp(mean_s[w] / own_s[w], 1e-3, 1e3);
+    }
+  }
+  return speeds;
+}
+
+std::vector<std::vector<StepHome>> FindHomes(const Plan& plan, const PlanState& state,
+                                             const WorkLeft& left, const HomeChoice& choice) {
+  return HomeFinder(plan, state, left).Find(choice);
+}
+
+}  // namespace weir::planner

@@ -1,0 +1,121 @@
+#include "planner/edit/work_left.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <tuple>
+
+#include "planner/plan/units.h"
+
+namespace weir::planner {
+namespace {
+
+std::vector<std::vector<std::size_t>> SectionsByConsumer(const Plan& plan) {
+  std::vector<std::vector<std::size_t>> sections(plan.steps.size());
+  for (std::size_t i = 0; i < plan.sections.size(); ++i) {
+    sections[At(plan.sections[i].consumer)].push_back(i);
+  }
+  return sections;
+}
+
+std::vector<StepIndex> LastLayerFirst(const Plan& plan) {
+  std::vector<StepIndex> order(plan.steps.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](StepIndex a, StepIndex b) {
+    return plan.steps[At(a)].layer > plan.steps[At(b)].layer;
+  });
+  return order;
+}
+
+// Every piece of it is with the consumer, on the worker where that is now.
+bool ArrivedWhole(const Plan& plan, const PlanState& state,
+                  const std::vector<TransferIndex>& transfers, WorkerIndex reader) {
+  return !transfers.empty() &&
+         std::all_of(transfers.begin(), transfers.end(), [&](TransferIndex transfer) {
+           return state.transfers[At(transfer)] == WorkState::kDone &&
+                  plan.transfers[At(transfer)].receiver == reader;
+         });
+}
+
+}  // namespace
+
+std::vector<std::vector<TransferIndex>> TransfersBySection(const Plan& plan) {
+  std::vector<TransferIndex> transfers(plan.transfers.size());
+  std::iota(transfers.begin(), transfers.end(), 0);
+  const auto pair_of = [&](TransferIndex t) {
+    return std::tie(plan.transfers[At(t)].producer, plan.transfers[At(t)].consumer);
+  };
+  std::stable_sort(transfers.begin(), transfers.end(),
+                   [&](TransferIndex a, TransferIndex b) { return pair_of(a) < pair_of(b); });
+  std::vector<std::vector<TransferIndex>> of_section(plan.sections.size());
+  for (std::size_t i = 0; i < plan.sections.size(); ++i) {
+    const auto wanted = std::tie(plan.sections[i].producer, plan.sections[i].consumer);
+    auto at =
+        std::lower_bound(transfers.begin(), transfers.end(), wanted,
+                         [&](TransferIndex t, const auto& pair) { return pair_of(t) < pair; });
+    for (; at != transfers.end() && pair_of(*at) == wanted; ++at) of_section[i].push_back(*at);
+  }
+  return of_section;
+}
+
+bool HasToBegin(const PlanState& state, const WorkLeft& left, StepIndex step) {
+  return left.homeless[At(step)] || state.steps[At(step)] == WorkState::kWaiting;
+}
+
+WorkLeft FindWorkLeft(const Plan& plan, const PlanState& state, const std::vector<bool>& alive,
+                      PartlyRead partly_read, const std::vector<bool>& moved) {
+  WorkLeft left;
+  left.alive = alive;
+  left.transfers_of = TransfersBySection(plan);
+  left.homeless.assign(plan.steps.size(), false);
+  left.redone.assign(plan.steps.size(), false);
+  if (!moved.empty()) left.homeless = moved;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    if (state.steps[s] == WorkState::kDone || alive[At(plan.steps[s].worker)]) continue;
+    left.homeless[s] = true;
+    left.redone[s] = state.steps[s] == WorkState::kUnderWay;
+  }
+  left.arrived.assign(plan.sections.size(), false);
+  for (std::size_t i = 0; i < plan.sections.size(); ++i) {
+    const StepIndex consumer = plan.sections[i].consumer;
+    left.arrived[i] =
+        ArrivedWhole(plan, state, left.transfers_of[i], plan.steps[At(consumer)].worker);
+  }
+  const std::vector<std::vector<std::size_t>> read_by = SectionsByConsumer(plan);
+  for (const StepIndex consumer : LastLayerFirst(plan)) {
+    if (left.homeless[At(consumer)]) {
+      for (const std::size_t i : read_by[At(consumer)]) left.arrived[i] = false;
+    } else if (state.steps[At(consumer)] != WorkState::kWaiting) {
+      continue;
+    }
+    for (const std::size_t i : read_by[At(consumer)]) {
+      const StepIndex producer = plan.sections[i].producer;
+      if (left.arrived[i] || state.steps[At(producer)] != WorkState::kDone) continue;
+      if (alive[At(plan.steps[At(producer)].worker)] && state.run_there[At(producer)]) continue;
+      left.homeless[At(producer)] = true;
+      left.redone[At(producer)] = true;
+    }
+  }
+  left.can_be_cut.assign(plan.steps.size(), false);
+  for (const Section& section : plan.sections) {  // what nobody reads is an output part, and whole
+    const auto producer = At(section.producer);
+    left.can_be_cut[producer] = left.homeless[producer] && plan.steps[producer].kind->reads_input();
+  }
+  for (std::size_t i = 0; i < plan.sections.size(); ++i) {
+    const Section& section = plan.sections[i];
+    if (!HasToBegin(state, left, section.consumer) || left.arrived[i]) {
+      left.can_be_cut[At(section.producer)] = false;
+    }
+  }
+  left.in_parts.assign(plan.steps.size(), false);
+  if (partly_read == PartlyRead::kMadeAgain) return left;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const bool again = left.redone[s] && state.steps[s] == WorkState::kDone;
+    if (!again || !plan.steps[s].kind->reads_input() || left.can_be_cut[s]) continue;
+    left.in_parts[s] = true;
+    left.homeless[s] = left.redone[s] = false;
+  }
+  return left;
+}
+
+}  // namespace weir::planner

@@ -1,0 +1,57 @@
+#pragma once
+
+// What has to be done again when workers are gone, and what has arrived. Upstream: EditPlan.
+// Downstream: step_homes, edited_plan.
+
+#include <vector>
+
+#include "planner/edit/plan_state.h"
+#include "planner/plan/plan.h"
+
+namespace weir::planner {
+
+/// Transfers of each section: by section of the plan, rising. One that moves bytes of no section is
+/// left out. O((sections + transfers) log).
+std::vector<std::vector<TransferIndex>> TransfersBySection(const Plan& plan);
+
+/// What is left of a plan, before it is said who does it. Plain data.
+struct WorkLeft {
+  std::vector<bool> alive;  // by worker
+  /// By step: it has to run, or to run again, on a worker to be chosen, and needs all it reads.
+  std::vector<bool> homeless;
+  /// By step: had begun or was done, and waits again.
+  std::vector<bool> redone;
+  /// By section: arrived whole at its consumer, which is to run there or has begun.
+  std::vector<bool> arrived;
+  /// By step: homeless and reads input, and nobody has any section of it: any cut of its input will
+  /// do.
+  std::vector<bool> can_be_cut;
+  /// By step: done, and stays so for those who have its sections; for the others, parts of its
+  /// input are read by steps of their own.
+  std::vector<bool> in_parts;
+  std::vector<std::vector<TransferIndex>> transfers_of;  // by section
+};
+
+/// What becomes of a step that reads input, is to be made again, and of which somebody has a
+/// section.
+enum class PartlyRead {
+  kMadeAgain,  // whole, on one worker
+  kInParts,    // WorkLeft::in_parts
+};
+
+/// Finds what is left.
+///
+/// Model: a step that is not done and whose worker is gone is homeless. From the last layer to the
+///   first, each step that still has to begin lacks a section that did not arrive whole with it,
+///   and every section if it is homeless; a done step of which somebody lacks a section, and whose
+///   run is not there any more, is done again and homeless too.
+/// `moved`, by step, names steps that have not begun and are homeless too.
+/// Requires: CheckState is OK; each section goes to a later layer than its producer's.
+/// Thread-safety: pure. O(steps + sections + transfers, log).
+WorkLeft FindWorkLeft(const Plan& plan, const PlanState& state, const std::vector<bool>& alive,
+                      PartlyRead partly_read, const std::vector<bool>& moved = {});
+
+/// Whether the step has yet to begin after the edit: then it needs what it reads.
+bool HasToBegin(const PlanState& state, const WorkLeft& left, StepIndex step);
+
+}  // namespace weir::planner

@@ -1,0 +1,130 @@
+#pragma once
+
+// Orders the transfers of several jobs on the ports and cuts that they share. Pure.
+// Upstream: PortShare, one a job. Downstream: nothing.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "runtime/base/mono_time.h"
+#include "runtime/master/workers/worker_leases.h"
+
+namespace weir::master {
+
+/// One cut by ids of workers (planner::Cut has them by their places in a plan).
+struct SharedCut {
+  std::vector<WorkerId> from;  // rising
+  std::vector<WorkerId> to;    // rising
+  double channels = 1;
+  friend bool operator==(const SharedCut&, const SharedCut&) = default;
+};
+
+/// A transfer as the ports see it.
+struct PortUse {
+  WorkerId sender = 0;
+  WorkerId receiver = 0;
+  /// Part of a channel that it takes of each cut that it crosses, above 0 and at most 1.
+  double channels = 1;
+  /// As planned, alone on its ports.
+  double seconds = 0;
+};
+
+/// Says of several jobs which may use a port next.
+///
+/// Jobs stand in an order (OrderCoflows by the seconds that they still need each port and cut),
+///   made anew when one comes or goes; the weight of a job grows with the time that it has been
+///   there, by as much again each kAgeing, so that small ones that keep coming do not stop a large
+///   one for ever. A transfer may move when
+///   - no job before its own in the order waits for one of its ports;
+///   - other jobs move nothing on its ports, or all that do stand behind its own job, at most
+///     kJobsAPort - 1 of them, and are expected to need longer than the transfer itself would: the
+///     two then share the port, and the small job does not wait for a large piece. What is overdue
+///     is expected to need as long again as it is overdue;
+///   - the cuts that it crosses have the channels left. Transfers of one sender together use no
+///   more
+///     than its port carries, so they count once, by the one that takes most. What a job before it
+///     waits for of a cut is left to it.
+///   What a transfer would need beside that which it waits for is nobody's meanwhile.
+///   A job that is here alone moves whatever it likes.
+/// Requires: rules of the job's own plan are kept by its scheduler. The callback of a job does not
+///   call back at once.
+/// Thread-safety: none. Time: passed in, must not go backwards.
+/// Checked by: tests/unit/master/port_arbiter_test.cc, several_conductors_property_test.cc.
+class PortArbiter {
+ public:
+  using JobId = std::int64_t;
+  using MoveId = std::int32_t;
+
+  /// Most jobs that move on one port at once.
+  static constexpr std::size_t kJobsAPort = 2;
+  static constexpr absl::Duration kAgeing = absl::Minutes(1);
+
+  /// A job comes. `uses`: all that it will move, by id. `wake` is called when it should take a
+  /// turn.
+  JobId Join(double weight, std::vector<SharedCut> cuts, std::vector<PortUse> uses, MonoTime now,
+             std::function<void()> wake);
+  /// It goes, and whatever it still moves with it. Idempotent.
+  void Leave(JobId job, MonoTime now);
+
+  /// From here to EndTurn the job asks. What it wanted before counts no more.
+  void BeginTurn(JobId job, MonoTime now);
+  bool MayMove(JobId job, MoveId move);
+  void EndTurn(JobId job);
+  /// Between turns: it will take no more.
+  void Withdraw(JobId job);
+  void Moves(JobId job, MoveId move, MonoTime until);
+  /// A move that began, or one that will never, is over.
+  void Passed(JobId job, MoveId move);
+
+  /// After a turn that was refused something: when time alone may allow it.
+  std::optional<MonoTime> next_look(JobId job) const { return jobs_.at(job).next_look; }
+  /// Jobs in their order, first to last.
+  std::vector<JobId> order() const { return order_; }
+
+ private:
+  /// What keeps a transfer that could start now.
+  struct WaitsFor {
+    bool send_port = false;
+    bool receive_port = false;
+    bool cuts = false;
+    bool anything() const { return send_port || receive_port || cuts; }
+    friend bool operator==(const WaitsFor&, const WaitsFor&) = default;
+  };
+  struct Job {
+    double weight = 1;
+    MonoTime joined;
+    std::vector<std::int32_t> cuts;  // places in cuts_
+    std::vector<PortUse> uses;
+    std::vector<bool> passed;
+    std::function<void()> wake;
+    std::size_t rank = 0;
+    absl::btree_map<MoveId, MonoTime> moving;  // until
+    absl::btree_map<MoveId, WaitsFor> wants;
+    absl::btree_map<MoveId, WaitsFor> wanted_before;  // in the turn before
+    std::optional<MonoTime> next_look;
+  };
+  struct CutUse {
+    SharedCut cut;
+    std::int32_t num_jobs = 0;  // 0: free for another
+  };
+
+  void Reorder(MonoTime now);
+  void WakeRefused(JobId but, std::size_t from_rank);
+  bool PortFree(const Job& job, const PortUse& use, bool sends,
+                std::optional<MonoTime>& look) const;
+  bool PortAwaited(const Job& job, const PortUse& use, bool sends) const;
+  bool CutsFree(const Job& job, const PortUse& use) const;
+  static bool Crosses(const SharedCut& cut, const PortUse& use);
+  double ChannelsUsed(const SharedCut& cut, const PortUse* more) const;
+
+  absl::btree_map<JobId, Job> jobs_;
+  std::vector<JobId> order_;
+  std::vector<CutUse> cuts_;
+  JobId last_id_ = 0;
+  MonoTime now_;
+};
+
+}  // namespace weir::master

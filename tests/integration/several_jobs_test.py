@@ -1,0 +1,165 @@
+"""Several jobs at once on one cluster of real processes."""
+import json
+import os
+import signal
+import unittest
+
+from weir_process import Cluster, WeirTest, count_words, read_parts, wait_for, write_words
+
+
+def descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+class SeveralJobsTest(WeirTest):
+    def setUp(self):
+        super().setUp()
+        self.short = self.path("short.txt")
+        write_words(self.short, 1, seed=11)
+        self.lines = self.path("lines.txt")
+        write_words(self.lines, 12, seed=13)
+        # A mapper that lasts until its gate opens, and says meanwhile that it lives.
+        self.gate = self.path("gate")
+        self.gated = self.write("gated.sh", f"""
+            while [ ! -e {self.gate} ]; do echo reporter:status:waits >&2; sleep 0.2; done
+            exec cat""")
+
+    def submit(self, cluster, job, text, output, *more):
+        result = self.weir("submit", job, text, "-o", self.path(output), "--json", "--no-sample", "--master",
+                           cluster.address, *more)
+        self.assert_ok(result)
+        return json.loads(result.out)["job_id"]
+
+    def submit_words(self, cluster, text, output, *more):
+        return self.submit(cluster, "wordcount", text, output, *more)
+
+    def submit_gated(self, cluster, output, *more):
+        return self.submit(cluster, "stream", self.lines, output, "--set", f"mapper=sh {self.gated}", "--set",
+                           "reducer=cat", *more)
+
+    def submit_sort(self, cluster, output, *more):
+        return self.submit(cluster, "stream", self.lines, output, "--set", "mapper=cat", "--set", "reducer=cat", *more)
+
+    def open_gate(self):
+        self.write("gate", "")
+
+    def status(self, cluster, job):
+        result = self.weir("status", job, "--json", "--master", cluster.address)
+        self.assert_ok(result)
+        return json.loads(result.out)
+
+    def wait(self, cluster, job, seconds=120):
+        wait_for(lambda: self.status(cluster, job)["ended_unix_ms"] > 0, seconds, f"end of {job}")
+        return self.status(cluster, job)
+
+    def succeed(self, cluster, job):
+        ended = self.wait(cluster, job)
+        self.assertEqual(ended["state"], "succeeded", ended)
+        return ended
+
+    def assert_sorted(self, output):
+        """The oracle: the lines, each as often as they were there."""
+        with open(self.lines, "rb") as file:
+            expected = sorted(file.read().splitlines())
+        self.assertEqual(sorted(line.rstrip(b"\t") for line in read_parts(self.path(output))), expected)
+
+    def assert_counts(self, output, text):
+        counts = dict(line.rsplit(b"\t", 1) for line in read_parts(self.path(output)))
+        self.assertEqual({word: int(count) for word, count in counts.items()}, dict(count_words([text])))
+
+    def running(self, cluster, job):
+        wait_for(lambda: self.status(cluster, job)["state"] == "running", 60, f"{job} runs")
+
+    def test_a_short_job_ends_while_a_long_one_runs_and_both_are_right(self):
+        cluster = Cluster(self, workers=2)
+        long = self.submit_gated(cluster, "long")
+        self.running(cluster, long)
+        self.succeed(cluster, self.submit_words(cluster, self.short, "short"))
+        self.assertEqual(self.status(cluster, long)["state"], "running")
+        self.open_gate()
+        self.succeed(cluster, long)
+        self.assert_counts("short", self.short)
+        self.assert_sorted("long")
+
+    def test_shuffles_at_once_over_the_same_ports_and_one_channel_are_right(self):
+        cluster = Cluster(self, workers=3, master_args=["--bisection-channels", "1", "--channel-rate", "200Mbit/s"])
+        long = self.submit_gated(cluster, "long", "--reducers", "3")
+        self.running(cluster, long)
+        jobs = {output: self.submit_sort(cluster, output, "--reducers", "3") for output in ("first", "second")}
+        self.open_gate()
+        for output, job in {"long": long, **jobs}.items():
+            self.succeed(cluster, job)
+            self.assert_sorted(output)
+
+    def test_a_cancelled_job_leaves_the_other_alone(self):
+        cluster = Cluster(self, workers=2)
+        stays = self.submit_gated(cluster, "stays")
+        goes = self.submit_gated(cluster, "goes")
+        self.running(cluster, stays)
+        self.running(cluster, goes)
+        self.assert_ok(self.weir("cancel", goes, "--master", cluster.address))
+        self.assertEqual(self.wait(cluster, goes)["state"], "cancelled")
+        self.assertEqual(self.status(cluster, stays)["state"], "running")
+        self.open_gate()
+        self.succeed(cluster, stays)
+        self.assert_sorted("stays")
+        self.assertFalse(os.path.exists(self.path("goes")))
+
+    def test_a_lost_worker_is_told_to_all_jobs(self):
+        cluster = Cluster(self, workers=3)
+        jobs = {output: self.submit_gated(cluster, output, "--reducers", "3") for output in ("first", "second")}
+        for job in jobs.values():
+            self.running(cluster, job)
+        cluster.workers[1].send_signal(signal.SIGKILL)
+        self.open_gate()
+        for output, job in jobs.items():
+            ended = self.wait(cluster, job)
+            # It goes on without the worker, or ends and names it.
+            if ended["state"] == "succeeded":
+                self.assert_sorted(output)
+            else:
+                self.assertIn(ended["error"]["code"], ("WORKER_LOST", "WORKER_UNREACHABLE", "TRANSFER_FAILED"), ended)
+
+    def test_twenty_small_jobs_at_once_are_right_and_leave_no_descriptor(self):
+        cluster = Cluster(self, workers=2)
+        self.succeed(cluster, self.submit_words(cluster, self.short, "before"))
+        daemons = [cluster.master.pid, *(worker.pid for worker in cluster.workers)]
+        before = {pid: descriptors(pid) for pid in daemons}
+        jobs = [self.submit_words(cluster, self.short, f"small{number}") for number in range(20)]
+        for number, job in enumerate(jobs):
+            self.succeed(cluster, job)
+            self.assert_counts(f"small{number}", self.short)
+        # Idle connections may stay for a while.
+        wait_for(lambda: all(descriptors(pid) <= before[pid] + 2 for pid in daemons), 100,
+                 lambda: f"descriptors back: {before}, now {({pid: descriptors(pid) for pid in daemons})}")
+
+    def test_the_queue_goes_by_priority_and_shows_places(self):
+        cluster = Cluster(self, workers=2, master_args=["--max-running-jobs", "1"])
+        first = self.submit_gated(cluster, "first")
+        later = self.submit_words(cluster, self.short, "later")
+        urgent = self.submit_words(cluster, self.short, "urgent", "--priority", "3")
+        self.assertEqual(self.status(cluster, urgent)["place_in_queue"], 1)
+        self.assertEqual(self.status(cluster, urgent)["spec"]["priority"], 3)
+        self.assertEqual(self.status(cluster, later)["place_in_queue"], 2)
+        listed = self.weir("list", "jobs", "--master", cluster.address)
+        self.assertIn(b"queued, place 2", listed.out)
+        self.open_gate()
+        ended = [self.succeed(cluster, job)["ended_unix_ms"] for job in (first, urgent, later)]
+        self.assertEqual(ended, sorted(ended))
+
+    def test_memory_that_workers_limit_is_for_one_large_job_and_small_ones(self):
+        cluster = Cluster(self, workers=2, worker_args=["--memory", "2GiB"])
+        large_text = self.path("large.txt")
+        write_words(large_text, 65)
+        long = self.submit_gated(cluster, "long")
+        self.running(cluster, long)
+        second = self.submit_words(cluster, large_text, "second")
+        self.succeed(cluster, self.submit_words(cluster, self.short, "short"))
+        self.assertEqual(self.status(cluster, second)["state"], "queued", "the memory of its kind is taken")
+        self.open_gate()
+        self.succeed(cluster, long)
+        self.succeed(cluster, second)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,39 @@
+#include "tests/sim/outcomes.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/job_errors.h"
+
+namespace weir::sim {
+
+const std::vector<std::string>& CodesOfLosses() {
+  static const std::vector<std::string> codes = {std::string(job_error::kNoWorkers)};
+  return codes;
+}
+
+const std::vector<std::string>& CodesOfSilence() {
+  static const std::vector<std::string> codes = {std::string(job_error::kNoWorkers),
+                                                 std::string(job_error::kWorkerUnreachable)};
+  return codes;
+}
+
+std::optional<std::string> WhyWrongEnd(const UserJob& job, const Expectations& expected) {
+  const bool must_succeed = expected.all_succeed || job.must_succeed;
+  if (!job.refused.ok()) {
+    if (!must_succeed) return std::nullopt;
+    return absl::StrCat("refused: ", job.refused.ToString());
+  }
+  const v1::JobStatus& status = job.status;
+  if (status.state() == v1::JOB_STATE_SUCCEEDED) return std::nullopt;
+  const std::string& code = status.error().code();
+  if (code.empty() || status.error().message().empty()) {
+    return absl::StrCat(job.id, " ended without a named error");
+  }
+  const bool legal = std::find(expected.legal_codes.begin(), expected.legal_codes.end(), code) !=
+                     expected.legal_codes.end();
+  if (legal && !must_succeed) return std::nullopt;
+  return absl::StrCat(job.id, " ended with ", code, ": ", status.error().message());
+}
+
+}  // namespace weir::sim

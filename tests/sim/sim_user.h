@@ -1,0 +1,73 @@
+#pragma once
+
+// A user's program that asks the master over the simulated network, as the command line does: again
+// and again until it is answered. Upstream: tests. Downstream: Network.
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tests/sim/world.h"
+
+namespace weir::sim {
+
+class SimUser {
+ public:
+  SimUser(World& world, std::string host)
+      : world_(world),
+        loop_(std::make_shared<ProcessLoop>(world.time())),
+        jobs_(world.network().ConnectUser({loop_, std::move(host)})) {}
+  ~SimUser() { loop_->Kill(); }
+  SimUser(const SimUser&) = delete;
+  SimUser& operator=(const SimUser&) = delete;
+
+  /// Asks until somebody answers. An answer that is an error breaks a promise of the world, unless
+  /// `on_refused` takes it.
+  template <typename Method>
+  void Ask(typename Method::Request request,
+           std::function<void(const typename Method::Response&)> on_answer,
+           std::function<void(const absl::Status&)> on_refused = nullptr) {
+    jobs_->Send<Method>(
+        request, std::min(Method::kTimeout, kPatience),
+        [this, request, on_answer, on_refused](const auto& response) mutable {
+          if (response.ok()) return on_answer(*response);
+          const absl::Status& status = response.status();
+          // Aborted: what it asked before is given up for what it asks now.
+          if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+              absl::IsAborted(status)) {
+            ++asked_again_;
+            loop_->RunAt(loop_->Now() + kPause, [this, request = std::move(request), on_answer,
+                                                 on_refused]() mutable {
+              Ask<Method>(std::move(request), std::move(on_answer), std::move(on_refused));
+            });
+          } else if (on_refused) {
+            on_refused(status);
+          } else {
+            world_.Wrong(absl::StrCat(Method::kName, " of a user: ", status.ToString()));
+          }
+        });
+  }
+
+  /// Watches a job to its end, over as many streams as it takes; then `on_end` once.
+  void Watch(const std::string& job_id, std::function<void(const v1::JobStatus&)> on_end);
+
+  const std::shared_ptr<ProcessLoop>& loop() const { return loop_; }
+  int asked_again() const { return asked_again_; }
+
+ private:
+  static constexpr absl::Duration kPause = absl::Milliseconds(300);
+  // A call that waits for others for longer than this is asked again.
+  static constexpr absl::Duration kPatience = absl::Seconds(10);
+
+  World& world_;
+  const std::shared_ptr<ProcessLoop> loop_;
+  const std::unique_ptr<rpc::JobApi> jobs_;
+  std::unique_ptr<rpc::Subscription> watch_;
+  v1::JobStatus watched_;
+  int asked_again_ = 0;
+};
+
+}  // namespace weir::sim

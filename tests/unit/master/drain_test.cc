@@ -1,0 +1,88 @@
+// Workers that are asked to leave: what they have in hand ends, nothing new comes to them.
+
+#include <string>
+
+#include "gtest/gtest.h"
+#include "tests/unit/master/master_fixture.h"
+
+namespace weir::master {
+namespace {
+
+class DrainTest : public MasterTest {
+ protected:
+  DrainTest() { AddWorkers(2); }
+  v1::WorkerState StateOf(const std::string& name) {
+    v1::WorkerState state = v1::WORKER_STATE_UNSPECIFIED;
+    master().jobs().Send<rpc::ListWorkers>({}, [&](const auto& response) {
+      for (const v1::WorkerStatus& worker : response->workers()) {
+        if (worker.identity().name() == name) state = worker.state();
+      }
+    });
+    return state;
+  }
+  static v1::JobSpec SpecTo(const std::string& output) {
+    v1::JobSpec spec = Spec();
+    spec.set_output("/out/" + output);
+    return spec;
+  }
+  v1::Plan PlanOf(const std::string& id) {
+    v1::Plan plan;
+    v1::GetPlanRequest request;
+    request.set_job_id(id);
+    master().jobs().Send<rpc::GetPlan>(request, [&plan](const auto& response) {
+      if (response.ok()) plan = response->plan();
+    });
+    RunFor(absl::Milliseconds(20));
+    return plan;
+  }
+};
+
+TEST_F(DrainTest, AWorkerThatDrainsEndsItsJobGetsNoOtherAndLeaves) {
+  const auto first = Submit(SpecTo("first"));
+  ASSERT_TRUE(first.ok()) << first.status();
+  RunFor(absl::Seconds(1));
+  ASSERT_EQ(StatusOf(*first).state(), v1::JOB_STATE_RUNNING);
+  world_->FindWorker("worker-1")->Drain(absl::Minutes(10));
+  const auto second = Submit(SpecTo("second"));
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(StateOf("worker-1"), v1::WORKER_STATE_DRAINING);
+  RunFor(absl::Minutes(2));
+  EXPECT_EQ(StatusOf(*first).state(), v1::JOB_STATE_SUCCEEDED);
+  EXPECT_EQ(PlanOf(*first).worker_names_size(), 2);
+  EXPECT_EQ(StatusOf(*second).state(), v1::JOB_STATE_SUCCEEDED);
+  ASSERT_EQ(PlanOf(*second).worker_names_size(), 1);
+  EXPECT_EQ(PlanOf(*second).worker_names(0), "worker-0");
+  EXPECT_EQ(StateOf("worker-1"), v1::WORKER_STATE_LEFT);
+}
+
+TEST_F(DrainTest, AJobThatIsBeingPlannedIsPlannedWithoutTheWorkerThatDrains) {
+  for (int ms = 0; ms < 60; ++ms) {
+    const auto id = Submit(SpecTo(std::to_string(ms)), absl::Milliseconds(ms));
+    world_->FindWorker("worker-1")->Drain(absl::Seconds(30));
+    RunFor(absl::Minutes(2));
+    v1::ListJobsResponse jobs;
+    master().jobs().Send<rpc::ListJobs>({}, [&](const auto& response) { jobs = *response; });
+    ASSERT_EQ(jobs.jobs_size(), ms + 1) << ms;
+    ASSERT_EQ(jobs.jobs(0).state(), v1::JOB_STATE_SUCCEEDED)
+        << ms << " ms: " << DescribeJobError(jobs.jobs(0).error());
+    ASSERT_EQ(StateOf("worker-1"), v1::WORKER_STATE_LEFT) << ms;
+    sim::WorkerModel model;
+    model.name = "worker-1";
+    world_->StartWorker(model);
+    RunFor(absl::Seconds(1));
+  }
+}
+
+TEST_F(DrainTest, OneThatDoesNotEndInTimeLeavesAllTheSame) {
+  EXPECT_TRUE(world_->storage().WriteSized("/in/data", 100'000'000'000).ok());
+  ASSERT_TRUE(Submit(SpecTo("long")).ok());
+  RunFor(absl::Seconds(1));
+  world_->FindWorker("worker-1")->Drain(absl::Seconds(30));
+  RunFor(absl::Seconds(29));
+  EXPECT_EQ(StateOf("worker-1"), v1::WORKER_STATE_DRAINING);
+  RunFor(absl::Seconds(4));
+  EXPECT_EQ(StateOf("worker-1"), v1::WORKER_STATE_LEFT);
+}
+
+}  // namespace
+}  // namespace weir::master

@@ -1,0 +1,306 @@
+// Edits with a hand solution: who does what again, what moves, and when it ends.
+
+#include "planner/edit/edit_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "planner/edit/check_edit.h"
+#include "planner/edit/order_rest.h"
+#include "planner/edit/step_homes.h"
+#include "planner/edit/work_left.h"
+#include "planner/order/transfer_orders.h"
+#include "planner/plan/units.h"
+#include "tests/unit/planner_edit/progress_of.h"
+#include "tests/unit/planner_edit/three_by_three.h"
+
+namespace weir::planner {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+void ExpectRight(const EditCase& edited) {
+  EXPECT_EQ(CheckEdit(edited.before, edited.state, edited.change, edited.edit), absl::OkStatus());
+}
+
+TEST(ThreeByThreeTest, IsAsItsHandSolutionSays) {
+  const Prediction prediction = *Predict(ThreeByThree());
+  EXPECT_DOUBLE_EQ(prediction.makespan_s, 15);
+  EXPECT_DOUBLE_EQ(prediction.transfers[2].finish_s, 11);
+}
+
+// Both survivors have 5 s of their own maps left; the third map, of 10 s, is cut between them, so
+// they end at 15 s. The lost reduce step goes to one of them.
+TEST(EditPlanTest, AMapUnderWayIsCutOverTheSurvivors) {
+  const EditCase edited = LoseAt(5, {2});
+  ExpectRight(edited);
+  const Plan& plan = edited.edit.plan;
+  ASSERT_EQ(plan.steps.size(), 7u);
+  EXPECT_EQ(plan.steps[2].input_begin, 600);
+  EXPECT_EQ(plan.steps[2].input_end, 750);
+  EXPECT_EQ(plan.steps[6].input_begin, 750);
+  EXPECT_EQ(plan.steps[6].input_end, 900);
+  EXPECT_EQ(plan.steps[6].index_in_layer, 3);
+  EXPECT_NE(plan.steps[2].worker, plan.steps[6].worker);
+  EXPECT_DOUBLE_EQ(plan.steps[2].start_s, 10);
+  EXPECT_DOUBLE_EQ(plan.steps[6].start_s + plan.steps[6].duration_s, 15);
+  EXPECT_THAT(edited.edit.redone, ElementsAre(2));
+  EXPECT_EQ(edited.edit.moved_again, 0);
+  EXPECT_EQ(edited.edit.state.steps[0], WorkState::kUnderWay);
+  EXPECT_EQ(plan.steps[0].start_s, 0);
+}
+
+// Reducer 0 has its section of the lost map 2, reducer 1 has not: map 2 is made again, whole, and
+// what reducer 0 has does not move. The transfer 1 -> 0 is under way and stays.
+TEST(EditPlanTest, ADoneMapIsMadeAgainForThoseWhoLackIt) {
+  const EditCase edited = LoseAt(11.5, {2});
+  ExpectRight(edited);
+  const PlanEdit& edit = edited.edit;
+  EXPECT_THAT(edit.redone, ElementsAre(2));
+  ASSERT_EQ(edit.plan.steps.size(), 6u);
+  EXPECT_EQ(edit.plan.steps[2].input_end, 900);
+  int to_reducer_0 = 0;
+  for (std::size_t t = 0; t < edit.plan.transfers.size(); ++t) {
+    const Transfer& transfer = edit.plan.transfers[t];
+    if (transfer.producer == 2 && transfer.consumer == 3) {
+      ++to_reducer_0;
+      EXPECT_EQ(edit.state.transfers[t], WorkState::kDone);
+    }
+    if (transfer.producer == 1 && transfer.consumer == 3) {
+      EXPECT_EQ(edit.state.transfers[t], WorkState::kUnderWay);
+      EXPECT_EQ(edit.transfer_was[t], 4);
+    }
+  }
+  EXPECT_EQ(to_reducer_0, 1);
+  EXPECT_THAT(edit.why, HasSubstr("Lost worker 2: 1 step not begun and 0 under way move, 1 done is "
+                                  "made again."));
+}
+
+// Both survivors reduce, and their maps' runs are gone; for reducer 2, which is lost, both maps are
+// made again, each on its worker. What has begun there no longer waits for them.
+TEST(EditPlanTest, AStepThatHasBegunWaitsForNothingThatIsMadeAgain) {
+  EditCase edited;
+  edited.before = ThreeByThree();
+  edited.state = ProgressOf(edited.before, *Predict(edited.before), NothingDone(edited.before), 13,
+                            RunsStay::kToTheEnd);
+  edited.state.run_there.assign(edited.before.steps.size(), false);
+  edited.change.lost = {2};
+  edited.edit = *EditPlan(edited.before, edited.state, edited.change);
+  ExpectRight(edited);
+  EXPECT_THAT(edited.edit.redone, ElementsAre(0, 1, 2, 5));
+  for (const std::size_t reduce : {3u, 4u}) {
+    EXPECT_EQ(edited.edit.state.steps[reduce], WorkState::kUnderWay);
+    EXPECT_THAT(edited.edit.plan.steps[reduce].after_steps, IsEmpty());
+  }
+}
+
+// The same, where it may be made in parts: map 2 stays done for reducer 0, and two new steps make
+// what the others lack; both survivors are free, so it takes 5 s instead of 10 s.
+TEST(EditPlanTest, ADoneMapIsMadeInPartsForThoseWhoLackIt) {
+  EditCase edited = LoseAt(11.5, {2});
+  edited.change.in_parts = true;
+  edited.edit = *EditPlan(edited.before, edited.state, edited.change);
+  ExpectRight(edited);
+  const PlanEdit& edit = edited.edit;
+  EXPECT_THAT(edit.redone, IsEmpty());
+  EXPECT_EQ(edit.state.steps[2], WorkState::kDone);
+  EXPECT_FALSE(edit.state.run_there[2]);
+  ASSERT_EQ(edit.plan.steps.size(), 8u);
+  EXPECT_EQ(edit.plan.steps[6].input_begin, 600);
+  EXPECT_EQ(edit.plan.steps[6].input_end, edit.plan.steps[7].input_begin);
+  EXPECT_EQ(edit.plan.steps[7].input_end, 900);
+  for (const Section& section : edit.plan.sections) {
+    EXPECT_EQ(section.producer == 2, section.producer == 2 && section.consumer == 3);
+    EXPECT_FALSE(section.producer > 5 && section.consumer == 3);
+  }
+  EXPECT_LT(edit.prediction.makespan_s, LoseAt(11.5, {2}).edit.prediction.makespan_s - 4);
+}
+
+// When all have read what they need, only the lost reduce step is left, and the map that it lacks.
+TEST(EditPlanTest, ALostReduceStepNeedsAllItsSectionsAgain) {
+  const EditCase edited = LoseAt(13, {2});
+  ExpectRight(edited);
+  EXPECT_THAT(edited.edit.redone, ElementsAre(2, 5));
+  EXPECT_EQ(edited.edit.state.steps[3], WorkState::kUnderWay);
+  EXPECT_EQ(edited.edit.state.steps[4], WorkState::kUnderWay);
+  EXPECT_EQ(edited.edit.state.steps[5], WorkState::kWaiting);
+  // One section of the two that had arrived is now made where it is read, or both have to move.
+  EXPECT_GE(edited.edit.moved_again, 100);
+}
+
+TEST(EditPlanTest, AWorkerWhosePartIsStoredIsNotMissed) {
+  EditCase edited;
+  edited.before = ThreeByThree();
+  edited.state = ProgressOf(edited.before, *Predict(edited.before), NothingDone(edited.before), 13,
+                            RunsStay::kToTheEnd);
+  edited.state.steps[5] = WorkState::kDone;  // ended early
+  edited.state.step_ended_s[5] = 12.9;
+  edited.change.lost = {2};
+  edited.edit = *EditPlan(edited.before, edited.state, edited.change);
+  ExpectRight(edited);
+  EXPECT_THAT(edited.edit.redone, IsEmpty());
+  EXPECT_DOUBLE_EQ(edited.edit.prediction.makespan_s, 15);
+  EXPECT_THAT(edited.edit.why, HasSubstr("no step has to move"));
+}
+
+TEST(EditPlanTest, OneSurvivorDoesEverything) {
+  const EditCase edited = LoseAt(11.5, {0, 2});
+  ExpectRight(edited);
+  for (std::size_t s = 0; s < edited.edit.plan.steps.size(); ++s) {
+    if (edited.edit.state.steps[s] == WorkState::kDone) continue;
+    EXPECT_EQ(edited.edit.plan.steps[s].worker, 1);
+  }
+}
+
+// Worker 1 is lost after worker 2: what worker 2 had left does not come back to it.
+TEST(EditPlanTest, AWorkerThatIsGoneStaysGone) {
+  const EditCase first = LoseAt(5, {2});
+  EditCase second;
+  second.before = first.edit.plan;
+  second.state =
+      ProgressOf(first.edit.plan, first.edit.prediction, first.edit.state, 12, RunsStay::kToTheEnd);
+  second.change.lost = {1};
+  second.edit = *EditPlan(second.before, second.state, second.change);
+  ExpectRight(second);
+  for (std::size_t s = 0; s < second.edit.plan.steps.size(); ++s) {
+    if (second.edit.state.steps[s] != WorkState::kDone) {
+      EXPECT_EQ(second.edit.plan.steps[s].worker, 0);
+    }
+  }
+}
+
+// Worker 2 comes back before its map 2 has begun elsewhere, with the run: nothing is made again,
+// and the run moves from there.
+TEST(EditPlanTest, AWorkerThatComesBackBringsItsRuns) {
+  const EditCase first = LoseAt(11.5, {2});
+  ASSERT_GT(first.edit.prediction.makespan_s, 20);
+  EditCase second;
+  second.before = first.edit.plan;
+  second.state = first.edit.state;
+  second.change.joined = {{2, {2}}};
+  second.edit = *EditPlan(second.before, second.state, second.change);
+  ExpectRight(second);
+  EXPECT_EQ(second.edit.state.steps[2], WorkState::kDone);
+  EXPECT_EQ(second.edit.plan.steps[2].worker, 2);
+  EXPECT_FALSE(second.edit.state.gone[2]);
+  EXPECT_LT(second.edit.prediction.makespan_s, 20);
+  EXPECT_THAT(second.edit.why, HasSubstr("Joined worker 2"));
+  // Without the run it can take a part of the work only.
+  second.change.joined = {{2, {}}};
+  const PlanEdit empty_handed = *EditPlan(second.before, second.state, second.change);
+  EXPECT_EQ(empty_handed.state.steps[2], WorkState::kWaiting);
+  EXPECT_GT(empty_handed.prediction.makespan_s, second.edit.prediction.makespan_s);
+}
+
+// At the start worker 2 turns out to be four times slower: its map would take 40 s. Most of it goes
+// to the others: speeds 1, 1 and 1/4 with 10, 10 and 0 s of work end 10 s more of it at 13.3 s.
+TEST(EditPlanTest, WhatHasNotBegunLeavesASlowWorker) {
+  EditCase edited;
+  edited.before = ThreeByThree();
+  edited.state = NothingDone(edited.before);
+  edited.change.rate_factor = {1, 1, 0.25};
+  edited.edit = *EditPlan(edited.before, edited.state, edited.change);
+  ExpectRight(edited);
+  EXPECT_LT(edited.edit.prediction.makespan_s, 25);
+  EXPECT_THAT(edited.edit.why, HasSubstr("Slow worker 2"));
+  EXPECT_THAT(edited.edit.why, HasSubstr("Goes on moving what has not begun"));
+  EXPECT_THAT(edited.edit.redone, IsEmpty());
+  // A little slowness is not worth moving anything.
+  edited.change.rate_factor = {1, 1, 0.98};
+  edited.edit = *EditPlan(edited.before, edited.state, edited.change);
+  ExpectRight(edited);
+  EXPECT_EQ(edited.edit.plan.steps.size(), 6u);
+  EXPECT_EQ(edited.edit.plan.steps[2].worker, 2);
+}
+
+// What a slow worker has under way goes on there, and is expected later.
+TEST(EditPlanTest, WhatASlowWorkerHasBegunStays) {
+  EditCase edited = LoseAt(5, {});
+  edited.change.rate_factor = {1, 1, 0.5};
+  edited.edit = *EditPlan(edited.before, edited.state, edited.change);
+  ExpectRight(edited);
+  EXPECT_EQ(edited.edit.state.steps[2], WorkState::kUnderWay);
+  EXPECT_EQ(edited.edit.plan.steps[2].worker, 2);
+  EXPECT_DOUBLE_EQ(edited.edit.prediction.steps[2].finish_s, 20);
+}
+
+TEST(EditPlanTest, RefusesWhatItCannotEdit) {
+  const Plan plan = ThreeByThree();
+  const PlanState state = NothingDone(plan);
+  EXPECT_EQ(EditPlan(plan, state, {{0, 1, 2}}).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(EditPlan(plan, state, {{3}}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(EditPlan(plan, PlanState{}, {{0}}).status().code(), absl::StatusCode::kInvalidArgument);
+  PlanChange change;
+  change.rate_factor = {1, 0, 1};
+  EXPECT_EQ(EditPlan(plan, state, change).status().code(), absl::StatusCode::kInvalidArgument);
+  change.rate_factor = {1};
+  EXPECT_EQ(EditPlan(plan, state, change).status().code(), absl::StatusCode::kInvalidArgument);
+  change = {};
+  change.joined = {{1, {6}}};
+  EXPECT_EQ(EditPlan(plan, state, change).status().code(), absl::StatusCode::kInvalidArgument);
+  Plan tree = plan;
+  tree.steps[3].kind = StepKind::kCombine;
+  const absl::Status refused = EditPlan(tree, state, {{0}}).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(refused.message(), HasSubstr("reduction tree"));
+  Plan loop = plan;
+  loop.steps[3].kind = StepKind::kIterate;
+  EXPECT_THAT(EditPlan(loop, state, {{0}}).status().message(), HasSubstr("loop"));
+}
+
+// A worker twice as fast as the other takes two thirds of what is cut.
+TEST(EditPlanTest, SpeedsDecideWhoGetsHowMuch) {
+  const Plan plan = ThreeByThree();
+  PlanState state = NothingDone(plan);
+  state.speed = {2, 1, 1};
+  for (ComputeStep step : plan.steps) ASSERT_GT(step.duration_s, 0);
+  const WorkLeft left = FindWorkLeft(plan, state, {true, true, false}, PartlyRead::kMadeAgain);
+  const std::vector<std::vector<StepHome>> homes = FindHomes(plan, state, left, {2, false});
+  ASSERT_EQ(homes[2].size(), 2u);
+  // 10 s of work at speed 1, on top of 10 s that each has already: (10 + 10 + 2 * 10) / 3 = 13.33
+  // s.
+  EXPECT_EQ(homes[2][0].input_end - homes[2][0].input_begin, 200);
+  EXPECT_EQ(homes[2][0].worker, 0);
+  EXPECT_NEAR(homes[2][0].duration_s, 10.0 / 3, 1e-9);
+  EXPECT_NEAR(homes[2][1].duration_s, 10.0 / 3, 1e-9);
+}
+
+// All ways to hand out what is left in whole steps, for every lost worker and many moments: the
+// edit is never worse than a quarter above the best of them (measured: see the failure text).
+TEST(EditPlanTest, IsNearTheBestHandOutOfWholeSteps) {
+  for (const WorkerIndex lost : {0, 1, 2}) {
+    for (Seconds now_s = 0; now_s < 15; now_s += 0.75) {
+      const EditCase edited = LoseAt(now_s, {lost});
+      ExpectRight(edited);
+      std::vector<bool> alive(3, true);
+      alive[At(lost)] = false;
+      const WorkLeft left =
+          FindWorkLeft(edited.before, edited.state, alive, PartlyRead::kMadeAgain);
+      std::vector<StepIndex> homeless;
+      for (StepIndex s = 0; s < 6; ++s) {
+        if (left.homeless[At(s)]) homeless.push_back(s);
+      }
+      Seconds best_s = 1e9;
+      for (int ways = 0; ways < 1 << homeless.size(); ++ways) {
+        std::vector<std::vector<StepHome>> homes(6);
+        for (std::size_t i = 0; i < homeless.size(); ++i) {
+          const ComputeStep& step = edited.before.steps[At(homeless[i])];
+          const WorkerIndex other = (lost + 1 + ((ways >> i) & 1)) % 3;
+          homes[At(homeless[i])] = {{other, step.input_begin, step.input_end, step.duration_s}};
+        }
+        EditedPlan tried = ApplyHomes(edited.before, edited.state, left, homes);
+        best_s = std::min(best_s, OrderRest(OrderEffort::kSlack, &tried)->makespan_s);
+      }
+      EXPECT_LE(edited.edit.prediction.makespan_s - now_s, 1.25 * (best_s - now_s) + 1e-9)
+          << "lost " << lost << " at " << now_s << " s; best " << best_s;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weir::planner
