@@ -94,6 +94,9 @@ Json JobToJson(const v1::JobStatus& status) {
                               {"why", loss.why()},
                               {"step", loss.step()},
                               {"plan_epoch", loss.plan_epoch()},
+                              {"edit", loss.edit()},
+                              {"steps_redone", loss.steps_redone()},
+                              {"bytes_moved_again", loss.bytes_moved_again()},
                               {"unix_ms", loss.unix_ms()}});
   }
   json["parts"] = Json::array();

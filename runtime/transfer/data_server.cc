@@ -58,7 +58,8 @@ struct Session {
   const StrangerConnections::Id id;
   const std::shared_ptr<DataSocket> socket;
   bool token_shown = false;
-  std::string job_id;              // empty between sends
+  std::string job_id;  // empty between sends
+  std::optional<OnePort::Id> port_use;
   std::string congestion_control;  // set last; empty = the system's
 };
 
@@ -119,6 +120,7 @@ class Server : public std::enable_shared_from_this<Server> {
   void CloseStrangersInTime();
   absl::Status AcceptToken(Session& session);
   void Forget(const Session& session);
+  void BreakOff(const std::vector<OnePort::Id>& superseded);
   void CancelOnStrand(const std::string& job_id);
   void CloseOnStrand();
   template <typename Change>
@@ -306,6 +308,7 @@ asio::awaitable<absl::Status> Server::Answer(Session& session, v1::DataRequest r
   const bool concurrent = request.concurrent();
   const std::int64_t bytes = request.bytes();
   const std::int64_t grant_ahead_bytes = request.grant_ahead_bytes();
+  const std::int32_t plan_edit = request.plan_edit();
   absl::StatusOr<RunSource> source = OpenRun(*catalog_, std::move(request));
   absl::Status admitted = source.status();
   if (admitted.ok()) {
@@ -319,11 +322,14 @@ asio::awaitable<absl::Status> Server::Answer(Session& session, v1::DataRequest r
     session.job_id.clear();
     co_return written;
   }
-  const OnePort::Id port_use = port_.Begin(session.job_id, bytes, grant_ahead_bytes, concurrent);
+  const OnePort::Id port_use =
+      port_.Begin(session.job_id, bytes, grant_ahead_bytes, concurrent, plan_edit);
+  session.port_use = port_use;
   const MonoTime begin = loop_.Now();
   const absl::Status sent = co_await Send(session, *source, port_use);
   const double seconds = absl::ToDoubleSeconds(loop_.Now() - begin);
   port_.End(port_use);
+  session.port_use.reset();
   WakeTurns();
   session.job_id.clear();
   const bool probe_over = source->probe && absl::IsUnavailable(sent);
@@ -339,7 +345,8 @@ asio::awaitable<absl::Status> Server::Answer(Session& session, v1::DataRequest r
 asio::awaitable<absl::Status> Server::TakeTurn(const v1::DataRequest& request,
                                                const DataSocket& socket) {
   const std::string& job = request.job_id();
-  OnePort::Admission admission = port_.Ask(job, request.concurrent());
+  if (!request.concurrent()) BreakOff(port_.Superseded(job, request.plan_edit()));
+  OnePort::Admission admission = port_.Ask(job, request.concurrent(), request.plan_edit());
   if (admission == OnePort::Admission::kNearlyDone && !turns_.contains(job)) {
     asio::steady_timer turn(strand_);
     turns_[job] = &turn;
@@ -347,7 +354,7 @@ asio::awaitable<absl::Status> Server::TakeTurn(const v1::DataRequest& request,
       turn.expires_after(absl::ToChronoNanoseconds(options_.silence));
       auto [woken] = co_await turn.async_wait(kAwait);
       if (!woken) break;  // nobody woke it: time is up
-      admission = port_.Ask(job, request.concurrent());
+      admission = port_.Ask(job, request.concurrent(), request.plan_edit());
     }
     turns_.erase(job);
   }
@@ -429,6 +436,14 @@ asio::awaitable<absl::Status> Server::SendFrame(Session& session, const RunSourc
   const absl::Status written = co_await session.socket->Write({encoded, sizeof encoded}, true);
   if (!written.ok()) co_return written;
   co_return co_await session.socket->SendFile(source.file.get(), offset, bytes, moved);
+}
+
+void Server::BreakOff(const std::vector<OnePort::Id>& superseded) {
+  for (const auto& [id, session] : sessions_) {
+    const bool over = session->port_use && std::find(superseded.begin(), superseded.end(),
+                                                     *session->port_use) != superseded.end();
+    if (over) session->socket->Close(absl::CancelledError("the plan was edited without it"));
+  }
 }
 
 void Server::CancelOnStrand(const std::string& job_id) {

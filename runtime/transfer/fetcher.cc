@@ -128,6 +128,7 @@ v1::DataRequest MakeRequest(const FetchOrder& order, std::int64_t credit_bytes) 
   request.set_pacing_bytes_per_s(order.pacing_bytes_per_s);
   request.set_grant_ahead_bytes(order.grant_ahead_bytes);
   request.set_concurrent(order.concurrent);
+  request.set_plan_edit(order.plan_edit);
   return request;
 }
 
@@ -174,6 +175,7 @@ class FetchState : public std::enable_shared_from_this<FetchState> {
   void Begin(const std::shared_ptr<ActiveFetch>& fetch);
   void CountReceived(ActiveFetch& fetch, std::int64_t bytes);
   void Finish(ActiveFetch& fetch, const absl::Status& status, double seconds);
+  void BreakOff(const std::vector<OnePort::Id>& superseded);
   void CancelOnStrand(const std::string& job_id);
   void CloseOnStrand();
   std::shared_ptr<DataSocket> TakeIdle(const std::string& endpoint);
@@ -205,12 +207,14 @@ void FetchState::Begin(const std::shared_ptr<ActiveFetch>& fetch) {
     refused =
         absl::InvalidArgumentError(absl::StrCat("impossible order: offset ", order.offset,
                                                 ", destination offset ", order.destination_offset));
-  } else if (port_.Ask(order.key.job_id, order.concurrent) == OnePort::Admission::kBusy) {
+  } else if (port_.Ask(order.key.job_id, order.concurrent, order.plan_edit) ==
+             OnePort::Admission::kBusy) {
     refused = absl::FailedPreconditionError("this worker is busy with another receive of the job");
   }
   if (!refused.ok()) return Finish(*fetch, refused, 0);
-  fetch->port_use =
-      port_.Begin(order.key.job_id, order.bytes, order.look_ahead_bytes, order.concurrent);
+  if (!order.concurrent) BreakOff(port_.Superseded(order.key.job_id, order.plan_edit));
+  fetch->port_use = port_.Begin(order.key.job_id, order.bytes, order.look_ahead_bytes,
+                                order.concurrent, order.plan_edit);
   fetch->socket = TakeIdle(order.peer_endpoint);
   fetch->connected = fetch->socket != nullptr;
   if (!fetch->connected) fetch->socket = std::make_shared<DataSocket>(strand_);
@@ -373,6 +377,14 @@ void FetchState::Finish(ActiveFetch& fetch, const absl::Status& status, double s
   loop_.Post([done = std::exchange(fetch.done, nullptr), result = std::move(result)]() mutable {
     done(std::move(result));
   });
+}
+
+void FetchState::BreakOff(const std::vector<OnePort::Id>& superseded) {
+  for (const std::shared_ptr<ActiveFetch>& fetch : active_) {
+    const bool over =
+        std::find(superseded.begin(), superseded.end(), fetch->port_use) != superseded.end();
+    if (over) fetch->socket->Close(absl::CancelledError("the plan was edited without it"));
+  }
 }
 
 void FetchState::CancelOnStrand(const std::string& job_id) {

@@ -36,6 +36,8 @@ struct FetchOrder {
   std::int64_t look_ahead_bytes = 0;
   /// May run beside others at both ends (plan mode "fetch from all").
   bool concurrent = false;
+  /// v1::Fence::plan_edit: breaks off an exclusive fetch of an earlier edit that is in the middle.
+  std::int32_t plan_edit = 0;
   /// Measures instead of receiving: bytes count from `from` to `to` after the request, and the
   /// fetch ends well at `end` though bytes are left.
   struct ProbeWindow {
@@ -93,7 +95,8 @@ class Fetcher {
   ///   kUnavailable: not reachable, or the connection broke. kDeadlineExceeded: no byte for the
   ///   silence time. kDataLoss: a frame did not match its checksum. kNotFound, kPermissionDenied,
   ///   kAborted, kOutOfRange: refused by the sender. kResourceExhausted: disk full here.
-  ///   kCancelled: CancelJob or Close. After an error the destination holds a prefix.
+  ///   kCancelled: CancelJob, Close, or a fetch of a later edit of the plan. After an error the
+  ///   destination holds a prefix.
   virtual void Fetch(FetchOrder order, NearlyDone nearly_done, Done done) = 0;
   /// Breaks off the job's fetches, which end with kCancelled.
   virtual void CancelJob(const std::string& job_id) = 0;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/container/btree_map.h"
 
@@ -15,7 +16,9 @@ namespace weir::transfer {
 /// Knows the transfers that use a port, and whether another of the same job may.
 ///
 /// Jobs do not keep each other out: which of them moves when the master decides (PortArbiter), and
-/// what a job that was cancelled still has on the line must not end another one.
+/// what a job that was cancelled still has on the line must not end another one. A plan that was
+/// edited while it ran gives no port to two either: what a request of a later edit meets in the
+/// middle, the edit has dropped, and it is superseded.
 /// Thread-safety: one strand. Checked by: tests/unit/transfer/one_port_test.cc.
 class OnePort {
  public:
@@ -28,19 +31,31 @@ class OnePort {
   };
 
   /// Says whether a transfer may begin. Concurrent ones share the port among themselves.
-  Admission Ask(std::string_view job, bool concurrent) const {
+  /// `plan_edit`: how often the plan was edited when it was granted.
+  Admission Ask(std::string_view job, bool concurrent, std::int32_t plan_edit = 0) const {
     Admission admission = Admission::kFree;
     for (const auto& [id, use] : uses_) {
       if (use.job != job || (concurrent && use.concurrent)) continue;
-      if (use.bytes_left > use.grant_ahead_bytes) return Admission::kBusy;
+      if (InTheMiddle(use) && use.plan_edit >= plan_edit) return Admission::kBusy;
       admission = Admission::kNearlyDone;
     }
     return admission;
   }
 
+  /// Those that an exclusive transfer of this edit supersedes: to be broken off.
+  std::vector<Id> Superseded(std::string_view job, std::int32_t plan_edit) const {
+    std::vector<Id> superseded;
+    for (const auto& [id, use] : uses_) {
+      const bool dropped = use.plan_edit < plan_edit && InTheMiddle(use);
+      if (use.job == job && dropped && !use.concurrent) superseded.push_back(id);
+    }
+    return superseded;
+  }
+
   /// `grant_ahead_bytes`: bytes left at which others may ask without being turned away.
-  Id Begin(std::string job, std::int64_t bytes, std::int64_t grant_ahead_bytes, bool concurrent) {
-    uses_[++last_id_] = {std::move(job), bytes, grant_ahead_bytes, concurrent};
+  Id Begin(std::string job, std::int64_t bytes, std::int64_t grant_ahead_bytes, bool concurrent,
+           std::int32_t plan_edit = 0) {
+    uses_[++last_id_] = {std::move(job), bytes, grant_ahead_bytes, concurrent, plan_edit};
     return last_id_;
   }
   /// Returns the bytes left.
@@ -53,7 +68,10 @@ class OnePort {
     std::int64_t bytes_left = 0;
     std::int64_t grant_ahead_bytes = 0;
     bool concurrent = false;
+    std::int32_t plan_edit = 0;
   };
+  static bool InTheMiddle(const Use& use) { return use.bytes_left > use.grant_ahead_bytes; }
+
   absl::btree_map<Id, Use> uses_;
   Id last_id_ = 0;
 };

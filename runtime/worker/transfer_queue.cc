@@ -18,13 +18,27 @@ absl::Status TransferQueue::Add(v1::GrantTransferRequest grant) {
 
 std::vector<v1::GrantTransferRequest> TransferQueue::TakeReady() {
   std::vector<v1::GrantTransferRequest> ready;
-  while (!waiting_.empty() && (waiting_.front().order().concurrent() || LineFree())) {
+  while (!waiting_.empty()) {
     const v1::TransferGrant& order = waiting_.front().order();
-    if (!order.concurrent()) running_.insert(order.transfer());
+    const int plan_edit = waiting_.front().fence().plan_edit();
+    if (!order.concurrent()) {
+      if (!LineFreeFor(plan_edit)) break;
+      running_[order.transfer()] = plan_edit;
+    }
     ready.push_back(std::move(waiting_.front()));
     waiting_.pop_front();
   }
   return ready;
+}
+
+bool TransferQueue::LineFreeFor(int plan_edit) const {
+  std::size_t in_the_way = 0;
+  for (const auto& [transfer, edit] : running_) {
+    const bool ends = nearly_done_.contains(transfer);
+    if (!ends && edit >= plan_edit) return false;
+    in_the_way += ends ? 1 : 0;
+  }
+  return in_the_way <= 1;
 }
 
 void TransferQueue::OnDone(int transfer) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -16,8 +17,9 @@ namespace weir::worker {
 /// Orders the grants of one job on one worker. (Those of several jobs the master keeps in order.)
 ///
 /// A grant starts when none runs, or when the only one that runs is nearly done (so that the next
-/// begins the moment the line is free). Concurrent grants (plan mode "fetch from all") start at
-/// once and hold nothing up. Bounds: kWaitingMax grants. Checked by:
+/// begins the moment the line is free), or when the plan was edited since: what is in the middle
+/// then was dropped, and is broken off where the next one begins. Concurrent grants (plan mode
+/// "fetch from all") start at once and hold nothing up. Bounds: kWaitingMax grants. Checked by:
 /// tests/unit/worker/transfer_queue_test.cc.
 class TransferQueue {
  public:
@@ -32,12 +34,10 @@ class TransferQueue {
   void ClearWaiting() { waiting_.clear(); }
 
  private:
-  bool LineFree() const {
-    return running_.empty() || (running_.size() == 1 && nearly_done_.contains(*running_.begin()));
-  }
+  bool LineFreeFor(int plan_edit) const;
 
   std::deque<v1::GrantTransferRequest> waiting_;
-  std::set<int> running_;  // without concurrent ones
+  std::map<int, int> running_;  // without concurrent ones: transfer, edit of the plan
   std::set<int> nearly_done_;
 };
 

@@ -71,6 +71,7 @@ void WorkerJob::Fetch(const v1::GrantTransferRequest& grant) {
   fetch.look_ahead_bytes = order.look_ahead_bytes();
   fetch.grant_ahead_bytes = std::max(order.grant_ahead_bytes(), order.look_ahead_bytes());
   fetch.concurrent = order.concurrent();
+  fetch.plan_edit = fence.plan_edit();
   ++fetches_running_;
   seams_.fetcher.Fetch(
       std::move(fetch),

@@ -28,7 +28,9 @@ class InACluster(FailureTest):
         self.restart_workers(cluster, 1)
         # What became of it is told for as long as the job is remembered.
         job = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"][0]
-        self.assertEqual([(loss["worker"], loss["plan_epoch"]) for loss in job["losses"]], [("worker1", 2)])
+        self.assertEqual([(loss["worker"], loss["plan_epoch"]) for loss in job["losses"]], [("worker1", 1)])
+        # What the others had begun goes on; of the one that is gone one step had.
+        self.assertEqual(job["losses"][0]["steps_redone"], 1)
         for command in ("status", "explain"):
             told = self.weir(command, job["job_id"], "--master", cluster.address)
             self.assertIn("worker1 was lost: ", told.out.decode())
@@ -143,8 +145,8 @@ class InACluster(FailureTest):
         cluster = Cluster(self, workers=2)
         client, tasks, out = self.start_stalled(cluster)
         cluster.workers[0].send_signal(signal.SIGSTOP)
-        self.assertIsNotNone(wait_for(lambda: "planned again" in self.text(self.path("master.log")), 2 * LEASE_S,
-                                      "the job is planned again"))
+        self.assertIsNotNone(wait_for(lambda: "A plan was edited" in self.text(self.path("master.log")), 2 * LEASE_S,
+                                      "its work is given to the other"))
         # What it was at goes on before its daemon knows, and counts for nothing.
         for pid in tasks:
             try:

@@ -149,7 +149,7 @@ while not os.path.exists({gate!r} + "2"):
         self.wait_for_sleepers(4)
         cluster.workers[1].kill()
         # The others start anew, and only they.
-        wait_for(lambda: "planned again" in self.text(self.path("master.log")), 10, "the job is planned again")
+        wait_for(lambda: "A job lost a worker" in self.text(self.path("master.log")), 10, "the loss is noticed")
         self.wait_for_sleepers(2)
 
         # Its status says so once that is in the journal.

@@ -181,7 +181,8 @@ void CheckStores(World& world, Findings& findings) {
 }
 
 void CheckCommitsOnce(World& world, Findings& findings) {
-  // By master: one that takes a job up again runs all its steps.
+  // By master: one that takes a job up again runs all its steps. Within a plan a step is done again
+  // only if an edit says so: nothing else that was done is done twice.
   std::set<std::tuple<std::int64_t, std::string, std::int64_t, std::int32_t>> committed;
   std::set<std::int64_t> master_epochs;
   for (const v1::JournalRecord& record : world.journal().records()) {
@@ -191,6 +192,13 @@ void CheckCommitsOnce(World& world, Findings& findings) {
       if (!committed.emplace(master, record.job_id(), commit.plan_epoch(), commit.step()).second) {
         findings.push_back(
             absl::StrCat("step ", commit.step(), " of ", record.job_id(), " committed twice"));
+      }
+    }
+    if (record.has_job_planned()) {
+      const auto& planned = record.job_planned();
+      const std::int64_t master = master_epochs.empty() ? 0 : *master_epochs.rbegin();
+      for (const std::int32_t step : planned.steps_redone()) {
+        committed.erase({master, record.job_id(), planned.plan_epoch(), step});
       }
     }
     if (record.has_master_started() &&
@@ -339,17 +347,22 @@ void CheckWorkersWereLost(World& world, Findings& findings) {
 /// What a user sees of losses, and what the journal has of the plans that followed.
 void CheckLosses(World& world, Findings& findings) {
   for (const UserJob& job : world.jobs()) {
-    std::int64_t plans = 0;
+    std::pair<std::int64_t, std::int32_t> plans{0, 0};  // epoch, edits
     int last_known = 0;
     for (const v1::JournalRecord& record : world.journal().records()) {
       // Another master begins it anew.
-      if (record.has_master_started()) plans = last_known = 0;
+      if (record.has_master_started()) {
+        plans = {0, 0};
+        last_known = 0;
+      }
       if (record.job_id() != job.id || !record.has_job_planned()) continue;
       const v1::JournalRecord::JobPlanned& planned = record.job_planned();
-      if (planned.plan_epoch() <= plans) {
-        findings.push_back(absl::StrCat(job.id, " has two plans of epoch ", plans));
+      const std::pair next{planned.plan_epoch(), planned.plan_edit()};
+      if (next <= plans) {
+        findings.push_back(
+            absl::StrCat(job.id, " has two plans of epoch ", plans.first, ", edit ", plans.second));
       }
-      plans = planned.plan_epoch();
+      plans = next;
       last_known = planned.losses_size();
     }
     const bool succeeded = job.status.state() == v1::JOB_STATE_SUCCEEDED;
@@ -358,7 +371,9 @@ void CheckLosses(World& world, Findings& findings) {
                                       " workers, and its last plan knows of ", last_known));
     }
     for (const v1::WorkerLoss& loss : job.status.losses()) {
-      if (succeeded && (loss.plan_epoch() < 2 || loss.worker().empty() || loss.why().empty())) {
+      const bool edited = loss.plan_epoch() >= 1 && !loss.edit().empty();
+      const bool answered = edited || loss.plan_epoch() >= 2;
+      if (succeeded && (!answered || loss.worker().empty() || loss.why().empty())) {
         findings.push_back(absl::StrCat(job.id, " says nothing of a loss: ", loss.DebugString()));
       }
     }

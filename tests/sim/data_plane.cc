@@ -12,6 +12,10 @@
 namespace weir::sim {
 namespace {
 
+bool Contains(const std::vector<transfer::OnePort::Id>& ids, transfer::OnePort::Id id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
 using transfer::OnePort;
 
 // From the break of a connection, or the refusal of a request, to the one who hears of it.
@@ -120,14 +124,24 @@ void DataPlane::Fetch(Port& receiver, transfer::FetchOrder order,
   move->marks = {0, move->order.look_ahead_bytes, move->order.grant_ahead_bytes};
   move->marks.erase(std::unique(move->marks.begin(), move->marks.end()), move->marks.end());
   moves_.push_back(move);
-  if (receiver.receives.Ask(move->order.key.job_id, move->order.concurrent) ==
-      OnePort::Admission::kBusy) {
+  const std::string& job = move->order.key.job_id;
+  const std::int32_t plan_edit = move->order.plan_edit;
+  // Concurrent ones supersede nothing.
+  const std::vector<OnePort::Id> superseded = move->order.concurrent
+                                                  ? std::vector<OnePort::Id>()
+                                                  : receiver.receives.Superseded(job, plan_edit);
+  for (const MovePtr& other : MovesThat([&](const Move& m) {
+         return m.receiver == &receiver && m.receiving && Contains(superseded, *m.receiving);
+       })) {
+    End(other, absl::CancelledError("the plan was edited without it (simulated)"));
+  }
+  if (receiver.receives.Ask(job, move->order.concurrent, plan_edit) == OnePort::Admission::kBusy) {
     BlameMaster(*move, "receives", receiver,
                 [&](const Move& other) { return other.receiver == &receiver; });
     return Refuse(move, absl::FailedPreconditionError("this worker is busy with another receive"));
   }
-  move->receiving = receiver.receives.Begin(move->order.key.job_id, move->order.bytes,
-                                            move->order.look_ahead_bytes, move->order.concurrent);
+  move->receiving = receiver.receives.Begin(job, move->order.bytes, move->order.look_ahead_bytes,
+                                            move->order.concurrent, plan_edit);
   move->sender = FindPort(move->order.peer_endpoint);
   if (move->sender == nullptr) {
     return Refuse(move, absl::UnavailableError("connection refused (simulated)"));
@@ -195,7 +209,16 @@ void DataPlane::Serve(const MovePtr& move) {
   Port& sender = *move->sender;
   move->probe = sender.runs.Find(move->order.key, move->order.run_id)->probe;
   const std::string& job = move->order.key.job_id;
-  switch (sender.sends.Ask(job, move->order.concurrent)) {
+  const std::int32_t plan_edit = move->order.plan_edit;
+  const std::vector<OnePort::Id> superseded =
+      move->order.concurrent ? std::vector<OnePort::Id>() : sender.sends.Superseded(job, plan_edit);
+  for (const MovePtr& other : MovesThat([&](const Move& m) {
+         return m.sender == &sender && m.sending && Contains(superseded, *m.sending);
+       })) {
+    EndSend(*other);
+    EndLater(other, kBrokenNoticed, absl::UnavailableError("the sender broke off (simulated)"));
+  }
+  switch (sender.sends.Ask(job, move->order.concurrent, plan_edit)) {
     case OnePort::Admission::kFree:
       return Begin(move);
     case OnePort::Admission::kNearlyDone:
@@ -221,7 +244,7 @@ void DataPlane::BlameMaster(const Move& move, const char* what, const Port& port
 void DataPlane::Begin(const MovePtr& move) {
   const transfer::FetchOrder& order = move->order;
   move->sending = move->sender->sends.Begin(order.key.job_id, order.bytes, order.grant_ahead_bytes,
-                                            order.concurrent);
+                                            order.concurrent, order.plan_edit);
   move->began = world_.time().now();
   world_.Note(absl::StrCat(move->receiver->process.name(), " fetches ", order.bytes, " of run ",
                            order.run_id, " of ", order.key.job_id, " from ", order.peer_name));
@@ -308,7 +331,9 @@ void DataPlane::Wake(Port& sender) {
   if (!sender.process.runs()) return;
   std::vector<MovePtr> woken;
   for (const auto& [job, move] : sender.waiting) {
-    if (sender.sends.Ask(job, move->order.concurrent) == OnePort::Admission::kNearlyDone) continue;
+    if (sender.sends.Ask(job, move->order.concurrent, move->order.plan_edit) ==
+        OnePort::Admission::kNearlyDone)
+      continue;
     woken.push_back(move);
   }
   for (const MovePtr& move : woken) {

@@ -24,10 +24,13 @@ void OrderWatch::OnAnswer(const char* name, const v1::GrantTransferRequest& requ
   if (!status.ok() || order.concurrent()) return;
   const Plan plan = PlanOf(request.fence());
   if (!granted_[plan].emplace(order.transfer(), request.fence().attempt()).second) return;
-  std::set<int>& under_way = under_way_[plan];
+  std::map<int, int>& under_way = under_way_[plan];
+  const int plan_edit = request.fence().plan_edit();
+  // What an edit has dropped is never reported on.
+  std::erase_if(under_way, [plan_edit](const auto& grant) { return grant.second < plan_edit; });
   // A worker lets the second one wait; the master must not rely on it.
   if (!under_way.empty()) world_.Wrong(absl::StrCat("two grants at once for ", worker_));
-  under_way.insert(order.transfer());
+  under_way[order.transfer()] = plan_edit;
 }
 
 void OrderWatch::OnReport(const v1::ReportTransferRequest& request) {

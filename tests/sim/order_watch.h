@@ -45,7 +45,8 @@ class OrderWatch {
   World& world_;
   const std::string worker_;
   std::map<Plan, std::set<std::pair<int, int>>> granted_;  // transfer and attempt
-  std::map<Plan, std::set<int>> under_way_;  // ordered, and not yet reported as nearly done
+  // Ordered, and not yet reported as nearly done: transfer, and the edit of the plan.
+  std::map<Plan, std::map<int, int>> under_way_;
 };
 
 }  // namespace weir::sim

@@ -26,10 +26,35 @@ constexpr Seconds kClockGrainS = 1e-9;
 
 ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,
                                    std::vector<std::string> handover_domains, TransferGate* gate)
+    : ConductorMachine(plan, prediction, std::move(handover_domains), gate, PlanProgress(plan)) {}
+
+ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,
+                                   const planner::PlanState& state,
+                                   const std::vector<TransferIndex>& transfer_was,
+                                   const ConductorMachine& before, TransferGate* gate)
+    : ConductorMachine(plan, prediction, before.handover_domains_, gate,
+                       PlanProgress(plan, PlanBefore{before.progress_, state, transfer_was})) {
+  began_ = before.began_;
+  for (std::size_t t = 0; t < transfer_was.size(); ++t) {
+    if (transfer_was[t] != planner::kNoIndex) pieces_[t] = before.pieces_[At(transfer_was[t])];
+  }
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const auto step = static_cast<StepIndex>(s);
+    if (progress_.step_state(step) == State::kDone) ScalePieces(step);
+    if (progress_.step_state(step) != State::kUnderWay) continue;
+    workers_[At(plan.steps[s].worker)].busy = true;
+    if (WaitsForStore(step)) ++writes_under_way_;
+  }
+  ResumeTransfers(state.now_s);
+}
+
+ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,
+                                   std::vector<std::string> handover_domains, TransferGate* gate,
+                                   PlanProgress progress)
     : plan_(plan),
       prediction_(prediction),
       handover_domains_(std::move(handover_domains)),
-      progress_(plan),
+      progress_(std::move(progress)),
       scheduler_(plan, prediction, gate),
       waits_for_(plan.steps.size(), 0),
       steps_behind_(plan.steps.size()),
@@ -41,13 +66,13 @@ ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Pre
       store_before_(plan.steps.size(), planner::kNoIndex) {
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const planner::ComputeStep& step = plan.steps[s];
-    waits_for_[s] =
-        static_cast<std::int32_t>(step.after_steps.size() + step.after_transfers.size());
     for (const StepIndex before : step.after_steps) {
       steps_behind_[At(before)].push_back(static_cast<StepIndex>(s));
+      waits_for_[s] += progress_.step_state(before) == State::kDone ? 0 : 1;
     }
     for (const TransferIndex before : step.after_transfers) {
       steps_behind_transfer_[At(before)].push_back(static_cast<StepIndex>(s));
+      waits_for_[s] += progress_.transfer_state(before) == State::kDone ? 0 : 1;
     }
   }
   absl::btree_map<std::pair<StepIndex, StepIndex>, planner::Bytes> section_bytes;
@@ -119,15 +144,7 @@ absl::Status ConductorMachine::StepDone(StepIndex step, std::vector<RunSection> 
   for (const StepIndex behind : steps_behind_[At(step)]) --waits_for_[At(behind)];
   ScalePieces(step);
   if (loop == LoopGoes::kNoFurther && plan_.steps[At(step)].kind->updates_state) EndLoop(step);
-  for (const TransferIndex transfer : transfers_of_[At(step)]) {
-    if (progress_.transfer_state(transfer) == State::kDone) continue;
-    if (pieces_[At(transfer)].size() > 0) {
-      scheduler_.SetReady(transfer);
-    } else {
-      scheduler_.Skip(transfer);
-      FinishTransfer(transfer, now_s);
-    }
-  }
+  OfferTransfers(step, now_s);
   Advance(now, orders);
   return absl::OkStatus();
 }
@@ -143,12 +160,44 @@ void ConductorMachine::EndLoop(StepIndex update) {
   }
 }
 
+// What has begun to move keeps its piece: it may be of an earlier run.
 void ConductorMachine::ScalePieces(StepIndex producer) {
   for (const TransferIndex transfer : transfers_of_[At(producer)]) {
+    if (progress_.transfer_state(transfer) != State::kWaiting) continue;
     const Transfer& t = plan_.transfers[At(transfer)];
     pieces_[At(transfer)] = ScalePiece(t.offset, t.bytes, planned_section_bytes_[At(transfer)],
                                        progress_.SectionOf(producer, t.consumer).bytes,
                                        first_of_section_[At(transfer)]);
+  }
+}
+
+void ConductorMachine::ResumeTransfers(Seconds now_s) {
+  std::vector<TransferIndex> moving;
+  for (std::size_t t = 0; t < plan_.transfers.size(); ++t) {
+    const auto transfer = static_cast<TransferIndex>(t);
+    const State state = progress_.transfer_state(transfer);
+    if (state == State::kUnderWay && !progress_.passed(transfer)) {
+      moving.push_back(transfer);
+    } else if (state != State::kWaiting) {
+      scheduler_.Skip(transfer);
+    }
+  }
+  scheduler_.Resume(moving, now_s);
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    const auto step = static_cast<StepIndex>(s);
+    if (progress_.step_state(step) == State::kDone) OfferTransfers(step, now_s);
+  }
+}
+
+void ConductorMachine::OfferTransfers(StepIndex producer, Seconds now_s) {
+  for (const TransferIndex transfer : transfers_of_[At(producer)]) {
+    if (progress_.transfer_state(transfer) != State::kWaiting) continue;
+    if (pieces_[At(transfer)].size() > 0) {
+      scheduler_.SetReady(transfer);
+    } else {
+      scheduler_.Skip(transfer);
+      FinishTransfer(transfer, now_s);
+    }
   }
 }
 
@@ -291,13 +340,13 @@ std::vector<StepStart::Input> ConductorMachine::InputsOf(StepIndex step) const {
   std::vector<StepStart::Input> inputs;
   const WorkerIndex worker = plan_.steps[At(step)].worker;
   for (const StepIndex producer : progress_.ProducersOf(step)) {
-    const RunSection section = progress_.SectionOf(producer, step);
-    if (section.bytes == 0) continue;
-    const WorkerIndex source = plan_.steps[At(producer)].worker;
-    const SectionPlace place = source == worker             ? SectionPlace::kOwnRun
-                               : SameDomain(source, worker) ? SectionPlace::kHandedOver
-                                                            : SectionPlace::kReceived;
-    inputs.push_back(StepStart::Input{producer, place, section.offset, section.bytes});
+    const SectionSource source = progress_.SourceOf(producer, step);
+    if (source.section.bytes == 0) continue;
+    const SectionPlace place = source.in_place                    ? SectionPlace::kOwnRun
+                               : SameDomain(source.maker, worker) ? SectionPlace::kHandedOver
+                                                                  : SectionPlace::kReceived;
+    inputs.push_back(StepStart::Input{producer, place, source.section.offset, source.section.bytes,
+                                      source.run.attempt});
   }
   return inputs;
 }
@@ -308,6 +357,7 @@ TransferStart ConductorMachine::MakeTransferStart(TransferIndex transfer) const 
   const Piece& piece = pieces_[At(transfer)];
   TransferStart start;
   start.transfer = transfer;
+  start.run_attempt = progress_.step_attempt(t.producer);
   start.offset = section.offset + piece.begin;
   start.bytes = piece.size();
   start.section_offset = section.offset;

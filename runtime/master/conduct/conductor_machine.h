@@ -29,18 +29,20 @@ struct StepStart {
     SectionPlace place = SectionPlace::kOwnRun;
     planner::Bytes offset = 0;
     planner::Bytes bytes = 0;
+    int run_attempt = 1;  // of the producer, that made the run
   };
   planner::StepIndex step = planner::kNoIndex;
   std::vector<Input> inputs = {};
   int attempt = 1;
-  /// Producers of the runs that nobody reads on this worker, or from it, any more.
-  std::vector<planner::StepIndex> unread = {};
+  /// The runs that nobody reads on this worker, or from it, any more.
+  std::vector<RunName> unread = {};
 };
 
 /// Order to move one piece now.
 struct TransferStart {
   planner::TransferIndex transfer = planner::kNoIndex;
   int attempt = 1;
+  int run_attempt = 1;  // of the producer, that made the run
   /// Within the producer's run file.
   planner::Bytes offset = 0;
   planner::Bytes bytes = 0;
@@ -73,8 +75,9 @@ struct ConductorOrders {
 /// that the section really has, and a piece of no bytes is done without a grant. Transfers inside
 /// one hand-over domain are granted as hand-overs; ports, channels and orders hold for them as
 /// well. A loop ends with the update step that says so, or with its last iteration; the steps of
-/// later iterations then count as done. Requires: CheckPlan accepts the plan; the prediction is
-/// Predict's; both outlive the conductor. Errors: kAborted for a report of something that is not
+/// later iterations then count as done. A plan that was edited while it ran is conducted by another
+/// machine, which goes on from the one before. Requires: CheckPlan accepts the plan; the prediction
+/// is Predict's; both outlive the conductor. Errors: kAborted for a report of something that is not
 /// under way (a stale or invented report);
 ///   the state is then unchanged. kInternal when a run holds bytes that the plan does not move.
 ///   A repeated report of something done is OK and changes nothing.
@@ -88,7 +91,15 @@ class ConductorMachine {
   ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,
                    std::vector<std::string> handover_domains, TransferGate* gate = nullptr);
 
-  /// Starts the run at `now`. Call once, first.
+  /// Goes on with `plan`, which EditPlan made of the one that `before` conducts: what is done stays
+  /// done, and what is under way there keeps its ports. `state` and `transfer_was`: as EditPlan
+  /// says. `gate`: of the edited plan, in which nothing moves yet.
+  ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,
+                   const planner::PlanState& state,
+                   const std::vector<planner::TransferIndex>& transfer_was,
+                   const ConductorMachine& before, TransferGate* gate = nullptr);
+
+  /// Starts the run at `now`. Call once, first; after an edit, Wake instead.
   ConductorOrders Begin(MonoTime now);
   /// `sections` of its run; empty for steps that write a part. `loop` counts for update steps: one
   /// that ends the loop leaves whatever belongs to later iterations undone.
@@ -134,6 +145,10 @@ class ConductorMachine {
     bool busy = false;  // a step of either is under way
   };
 
+  ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,
+                   std::vector<std::string> handover_domains, TransferGate* gate,
+                   PlanProgress progress);
+  void ResumeTransfers(planner::Seconds now_s);
   void Advance(MonoTime now, ConductorOrders& orders);
   void StartDueSteps(planner::Seconds now_s, ConductorOrders& orders);
   // The next step of the order, where nothing but the store or the other order may hold it up.
@@ -144,6 +159,8 @@ class ConductorMachine {
   std::vector<StepStart::Input> InputsOf(planner::StepIndex step) const;
   TransferStart MakeTransferStart(planner::TransferIndex transfer) const;
   void ScalePieces(planner::StepIndex producer);
+  // Of a published run: those that have something to move wait for the network from now on.
+  void OfferTransfers(planner::StepIndex producer, planner::Seconds now_s);
   void FinishTransfer(planner::TransferIndex transfer, planner::Seconds now_s);
   void EndLoop(planner::StepIndex update);
   bool SameDomain(planner::WorkerIndex a, planner::WorkerIndex b) const;

@@ -39,36 +39,55 @@ std::vector<WorkerId> IdsOf(const std::vector<RegisteredWorker>& workers) {
 
 }  // namespace
 
-ConductorRun::ConductorRun(env::EventLoop& loop, env::Random& random, const PlannedJob& planned,
-                           const InputRanges& input, const std::vector<RegisteredWorker>& workers,
-                           const OutputPlaces& places, const GrantOptions& grant_options,
-                           const SharedPorts& ports, v1::Fence fence, std::int64_t skip_bad,
-                           ConductorRunListener listener)
+ConductorRun::Conducted::Conducted(const ConductorRun& run,
+                                   std::shared_ptr<const PlannedJob> plan_of_job,
+                                   TransferNumbers transfer_numbers)
+    : planned(std::move(plan_of_job)),
+      numbers(std::move(transfer_numbers)),
+      orders(planned->plan, run.input_, run.workers_, run.places_, run.fence_.plan_epoch(),
+             run.grant_options_, run.runs_),
+      ports(run.shared_ports_.arbiter, planned->plan, planned->prediction, IdsOf(run.workers_),
+            DomainsOf(run.workers_), [&loop = run.loop_] { return loop.Now(); }) {}
+
+ConductorRun::ConductorRun(env::EventLoop& loop, env::Random& random,
+                           std::shared_ptr<const PlannedJob> planned, const InputRanges& input,
+                           const std::vector<RegisteredWorker>& workers, const OutputPlaces& places,
+                           const GrantOptions& grant_options, const SharedPorts& ports,
+                           v1::Fence fence, std::int64_t skip_bad, ConductorRunListener listener)
     : loop_(loop),
       random_(random),
-      planned_(planned),
+      input_(input),
       workers_(workers),
+      places_(places),
+      grant_options_(grant_options),
+      shared_ports_(ports),
       fence_(std::move(fence)),
       listener_(std::move(listener)),
-      orders_(planned.plan, input, workers, places, fence_.plan_epoch(), grant_options),
-      port_weight_(ports.weight),
-      ports_(ports.arbiter, planned.plan, planned.prediction, IdsOf(workers), DomainsOf(workers),
-             [&loop] { return loop.Now(); }),
-      conductor_(planned.plan, planned.prediction, DomainsOf(workers), &ports_),
+      now_(std::make_unique<Conducted>(*this, planned,
+                                       TransferNumbers(planned->plan.transfers.size()))),
+      gone_(workers.size(), false),
+      gone_before_edit_(workers.size(), false),
+      back_(workers.size(), false),
       grant_delay_(workers.size()),
-      step_bytes_done_(planned.plan.steps.size(), 0),
-      step_status_(planned.plan.steps.size()),
-      skipped_(skip_bad) {}
+      step_bytes_done_(planned->plan.steps.size(), 0),
+      step_status_(planned->plan.steps.size()),
+      skipped_(skip_bad) {
+  now_->conductor.emplace(planned->plan, planned->prediction, DomainsOf(workers), &now_->ports);
+}
+
+void ConductorRun::JoinPorts(Conducted& conducted) {
+  conducted.ports.Begin(shared_ports_.weight, began_, [this] { TakeTurnSoon(); });
+}
 
 void ConductorRun::Begin() {
   began_ = loop_.Now();
-  ports_.Begin(port_weight_, [this] { TakeTurnSoon(); });
-  CarryOut(conductor_.Begin(began_));
+  JoinPorts(*now_);
+  CarryOut(conductor().Begin(began_));
 }
 
 void ConductorRun::Stop() {
   stopped_ = true;
-  ports_.Stop();
+  now_->ports.Stop();
   if (std::exchange(wakeup_set_, false)) loop_.CancelTimer(wakeup_);
 }
 
@@ -82,8 +101,8 @@ void ConductorRun::FailStep(planner::StepIndex step, const std::string& message)
   v1::JobError error =
       MakeJobError(job_error::kInternal, message,
                    "this is a defect of weir or of versions that do not match; please report it");
-  error.set_worker(WorkerOf(planned_.plan.steps[At(step)].worker).identity.name());
-  error.set_step(orders_.StepName(step));
+  error.set_worker(WorkerOf(plan().steps[At(step)].worker).identity.name());
+  error.set_step(builder().StepName(step));
   Fail(std::move(error));
 }
 
@@ -95,6 +114,7 @@ v1::Fence ConductorRun::FenceFor(const RegisteredWorker& worker, int attempt) co
   v1::Fence fence = fence_;
   fence.set_worker_epoch(worker.epoch);
   fence.set_attempt(attempt);
+  fence.set_plan_edit(num_edits_);
   return fence;
 }
 
@@ -119,11 +139,11 @@ void ConductorRun::CarryOut(ConductorOrders orders) {
 
 void ConductorRun::ScheduleWakeup() {
   if (std::exchange(wakeup_set_, false)) loop_.CancelTimer(wakeup_);
-  if (stopped_ || !conductor_.NextWakeup()) return;
+  if (held() || !conductor().NextWakeup()) return;
   wakeup_set_ = true;
-  wakeup_ = loop_.RunAt(*conductor_.NextWakeup(), callbacks_.Guard([this] {
+  wakeup_ = loop_.RunAt(*conductor().NextWakeup(), callbacks_.Guard([this] {
     wakeup_set_ = false;
-    if (!stopped_) CarryOut(conductor_.Wake(loop_.Now()));
+    if (!held()) CarryOut(conductor().Wake(loop_.Now()));
   }));
 }
 
@@ -131,7 +151,7 @@ void ConductorRun::TakeTurnSoon() {
   if (stopped_ || std::exchange(turn_posted_, true)) return;
   loop_.Post(callbacks_.Guard([this] {
     turn_posted_ = false;
-    if (!stopped_) CarryOut(conductor_.Wake(loop_.Now()));
+    if (!held()) CarryOut(conductor().Wake(loop_.Now()));
   }));
 }
 
@@ -162,49 +182,35 @@ void ConductorRun::Send(std::shared_ptr<const Order<Method>> order) {
 }
 
 void ConductorRun::SendStep(const StepStart& start) {
-  const RegisteredWorker& worker = WorkerOf(planned_.plan.steps[At(start.step)].worker);
-  Order<rpc::StartStep> order{worker,       orders_.StepName(start.step), {}, loop_.Now(), {},
+  const RegisteredWorker& worker = WorkerOf(plan().steps[At(start.step)].worker);
+  Order<rpc::StartStep> order{worker,       builder().StepName(start.step), {}, loop_.Now(), {},
                               [](double) {}};
   *order.request.mutable_fence() = FenceFor(worker, start.attempt);
-  *order.request.mutable_order() = orders_.BuildStep(start);
+  *order.request.mutable_order() = builder().BuildStep(start);
   order.awaited = [this, step = start.step, attempt = start.attempt] {
-    return conductor_.step_under_way(step) && conductor_.progress().step_attempt(step) == attempt;
+    return conductor().step_under_way(step) && conductor().progress().step_attempt(step) == attempt;
   };
   Send(std::make_shared<const Order<rpc::StartStep>>(std::move(order)));
 }
 
 void ConductorRun::SendGrant(const TransferStart& start) {
   const planner::TransferIndex transfer = start.transfer;
-  const planner::WorkerIndex receiver = planned_.plan.transfers[At(transfer)].receiver;
+  const planner::WorkerIndex receiver = plan().transfers[At(transfer)].receiver;
   const RegisteredWorker& worker = WorkerOf(receiver);
-  Order<rpc::GrantTransfer> order{worker, orders_.TransferName(transfer), {}, loop_.Now(), {}, {}};
+  Order<rpc::GrantTransfer> order{worker, builder().TransferName(transfer), {}, loop_.Now(), {},
+                                  {}};
   *order.request.mutable_fence() = FenceFor(worker, start.attempt);
-  *order.request.mutable_order() = orders_.BuildGrant(start, grant_delay_[At(receiver)].seconds());
-  order.awaited = [this, transfer, attempt = start.attempt] {
-    return conductor_.transfer_under_way(transfer) &&
-           conductor_.progress().transfer_attempt(transfer) == attempt;
+  *order.request.mutable_order() =
+      builder().BuildGrant(start, grant_delay_[At(receiver)].seconds());
+  const std::int32_t number = now_->numbers.Of(transfer);
+  order.request.mutable_order()->set_transfer(number);
+  order.awaited = [this, number, attempt = start.attempt] {
+    const auto index = now_->numbers.IndexOf(number);
+    return index && conductor().transfer_under_way(*index) &&
+           conductor().progress().transfer_attempt(*index) == attempt;
   };
   order.taken = [this, receiver](double took_s) { grant_delay_[At(receiver)].Observe(took_s); };
   Send(std::make_shared<const Order<rpc::GrantTransfer>>(std::move(order)));
-}
-
-bool ConductorRun::TryAgain(planner::TransferIndex transfer, const v1::JobError& error) {
-  if (error.code() != job_error::kWorkerUnreachable && error.code() != job_error::kTransferFailed) {
-    return false;
-  }
-  const MonoTime since = failing_since_.try_emplace(transfer, loop_.Now()).first->second;
-  const bool silent = error.code() == job_error::kWorkerUnreachable;
-  const absl::Duration patience = silent ? limits::kPeerPatience : limits::kRefusedPatience;
-  if (loop_.Now() - since >= patience) return false;
-  LogWarning("A transfer failed and is tried again", {{"job", fence_.job_id()},
-                                                      {"transfer", orders_.TransferName(transfer)},
-                                                      {"error", error.message()}});
-  ConductorOrders orders;
-  if (conductor_.TransferFailed(transfer, loop_.Now(), orders).ok()) CarryOut(std::move(orders));
-  loop_.RunAt(loop_.Now() + limits::kPeerPause, callbacks_.Guard([this, transfer] {
-    if (!stopped_) CarryOut(conductor_.RetryTransfer(transfer, loop_.Now()));
-  }));
-  return true;
 }
 
 void ConductorRun::OrderFailed(const RegisteredWorker& worker, const std::string& what,
@@ -214,152 +220,22 @@ void ConductorRun::OrderFailed(const RegisteredWorker& worker, const std::string
   Fail(std::move(error));
 }
 
-absl::Status ConductorRun::CheckFence(const v1::Fence& fence, WorkerId worker_id,
-                                      planner::WorkerIndex expected, int attempt) const {
-  const RegisteredWorker& worker = WorkerOf(expected);
-  if (stopped_) return absl::AbortedError("the job is ending; drop its work");
-  if (fence.plan_epoch() != fence_.plan_epoch() || fence.attempt() != attempt ||
-      worker_id != worker.id || fence.worker_epoch() != worker.epoch) {
-    return absl::AbortedError(absl::StrCat(
-        "stale report: plan epoch ", fence.plan_epoch(), ", attempt ", fence.attempt(), ", worker ",
-        worker_id, " under epoch ", fence.worker_epoch(), "; current are ", fence_.plan_epoch(),
-        ", ", attempt, ", ", worker.id, ", ", worker.epoch));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
-  const v1::StepResult& result = report.result();
-  const planner::StepIndex step = result.step();
-  if (At(step) >= planned_.plan.steps.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("the plan has no step ", step));
-  }
-  const planner::WorkerIndex index = planned_.plan.steps[At(step)].worker;
-  const int attempt = conductor_.progress().step_attempt(step);
-  absl::Status fenced = CheckFence(report.fence(), report.worker_id(), index, attempt);
-  if (!fenced.ok()) return fenced;
-  const std::string& worker = WorkerOf(index).identity.name();
-  if (result.has_error()) {
-    v1::JobError error = result.error();
-    if (error.worker().empty()) error.set_worker(worker);
-    if (error.step().empty()) error.set_step(orders_.StepName(step));
-    Fail(std::move(error));
-    return absl::OkStatus();
-  }
-  const bool first_report = conductor_.step_under_way(step);
-  if (first_report && orders_.WritesPart(step) != result.has_part()) {
-    FailStep(step, absl::StrCat("worker ", worker, " reported ",
-                                result.has_part() ? "an output part, no run" : "no output part"));
-    return absl::OkStatus();
-  }
-  if (first_report) orders_.RunPublished(step, result.run());
-  std::vector<RunSection> sections;
-  for (const v1::RunSection& section : result.run().sections()) {
-    const std::int64_t unpacked = section.unpacked_bytes();
-    sections.push_back(RunSection{section.consumer_step(), section.offset(), section.bytes(),
-                                  unpacked > 0 ? unpacked : section.bytes()});
-  }
-  ConductorOrders orders;
-  const LoopGoes loop = result.loop().converged() ? LoopGoes::kNoFurther : LoopGoes::kOn;
-  absl::Status taken = conductor_.StepDone(step, std::move(sections), loop_.Now(), orders, loop);
-  if (absl::IsInternal(taken)) {
-    FailStep(step, std::string(taken.message()));
-    return absl::OkStatus();
-  }
-  if (!taken.ok() || !first_report) return taken;
-  const planner::ComputeStep& planned = planned_.plan.steps[At(step)];
-  const std::int32_t made = planned.kind->layer_made(planned.layer);
-  codec_trials_.Add(made,
-                    planner::CodecToProto(planner::CodecOfLayer(planned_.plan.run_codec, made)),
-                    result.run());
-  for (const v1::Counter& counter : result.counters()) counters_[counter.name()] += counter.value();
-  if (std::optional<v1::JobError> too_many = skipped_.Add(result, planned.kind->reads_input())) {
-    too_many->set_worker(worker);
-    too_many->set_step(orders_.StepName(step));
-    Fail(*std::move(too_many));
-    return absl::OkStatus();
-  }
-  if (result.has_loop()) loop_report_ = result.loop();
-  if (result.has_part()) {
-    part_bytes_[step] = result.part().bytes();
-    parts_.push_back(CommittedPart{planned_.plan.steps[At(step)].index_in_layer,
-                                   fence_.plan_epoch(), attempt, result.part()});
-  }
-  listener_.step_committed(orders_.StepName(step), step, attempt, worker);
-  CarryOut(std::move(orders));
-  return absl::OkStatus();
-}
-
-absl::Status ConductorRun::TakeReport(const v1::ReportTransferRequest& request) {
-  const v1::TransferReport& report = request.report();
-  const planner::TransferIndex transfer = report.transfer();
-  if (At(transfer) >= planned_.plan.transfers.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("the plan has no transfer ", transfer));
-  }
-  const planner::WorkerIndex index = planned_.plan.transfers[At(transfer)].receiver;
-  const int attempt = conductor_.progress().transfer_attempt(transfer);
-  absl::Status fenced = CheckFence(request.fence(), request.worker_id(), index, attempt);
-  if (!fenced.ok()) return fenced;
-  if (report.has_error()) {
-    // Told twice.
-    if (!conductor_.transfer_under_way(transfer)) return absl::OkStatus();
-    v1::JobError error = report.error();
-    if (error.worker().empty()) error.set_worker(WorkerOf(index).identity.name());
-    if (error.step().empty()) error.set_step(orders_.TransferName(transfer));
-    if (!TryAgain(transfer, error)) Fail(std::move(error));
-    return absl::OkStatus();
-  }
-  const planner::Bytes granted = conductor_.transfer_bytes(transfer);
-  if (report.done() && conductor_.transfer_under_way(transfer) && report.bytes() != granted) {
-    v1::JobError error = MakeJobError(
-        job_error::kDataLoss,
-        absl::StrCat("worker ", WorkerOf(index).identity.name(), " received ", report.bytes(),
-                     " bytes of ", granted, " in the ", orders_.TransferName(transfer)),
-        "run the job again; if it repeats, check the network and the versions of the workers");
-    error.set_worker(WorkerOf(index).identity.name());
-    error.set_step(orders_.TransferName(transfer));
-    Fail(std::move(error));
-    return absl::OkStatus();
-  }
-  if (!report.done() && !report.nearly_done()) return absl::OkStatus();
-  ConductorOrders orders;
-  absl::Status taken = report.done() ? conductor_.TransferDone(transfer, loop_.Now(), orders)
-                                     : conductor_.TransferNearlyDone(transfer, report.bytes_left(),
-                                                                     loop_.Now(), orders);
-  if (taken.ok() && report.done()) failing_since_.erase(transfer);
-  if (taken.ok()) CarryOut(std::move(orders));
-  return taken;
-}
-
-void ConductorRun::TakeProgress(WorkerId worker, const v1::StepProgress& progress) {
-  const planner::StepIndex step = progress.step();
-  if (At(step) >= planned_.plan.steps.size() ||
-      WorkerOf(planned_.plan.steps[At(step)].worker).id != worker) {
-    return;
-  }
-  std::int64_t& done = step_bytes_done_[At(step)];
-  done = std::max(done, progress.input_bytes_done());
-  if (progress.status().empty() || progress.status() == step_status_[At(step)]) return;
-  step_status_[At(step)] = progress.status();
-  said_last_ = step;
-}
-
 v1::JobProgress ConductorRun::Progress() const {
   v1::JobProgress progress =
-      MeasureProgress(planned_.plan, planned_.prediction, conductor_.progress(), step_bytes_done_,
+      MeasureProgress(plan(), now_->planned->prediction, conductor().progress(), step_bytes_done_,
                       absl::ToDoubleSeconds(loop_.Now() - began_));
   progress.set_iteration(loop_report_.iteration());
   progress.set_measure(loop_report_.measure());
   progress.set_measure_name(loop_report_.measure_name());
   if (!step_status_.empty() && !step_status_[At(said_last_)].empty() &&
-      conductor_.step_under_way(said_last_)) {
+      conductor().step_under_way(said_last_)) {
     progress.set_status(
-        absl::StrCat(orders_.StepName(said_last_), ": ", step_status_[At(said_last_)]));
+        absl::StrCat(builder().StepName(said_last_), ": ", step_status_[At(said_last_)]));
   }
   return progress;
 }
 
-planner::ActualRun ConductorRun::Actual() const { return conductor_.progress().actual(); }
+planner::ActualRun ConductorRun::Actual() const { return conductor().progress().actual(); }
 
 planner::ActualRun ConductorRun::ActualWithParts() const {
   planner::ActualRun actual = Actual();
@@ -371,10 +247,10 @@ planner::ActualRun ConductorRun::ActualWithParts() const {
 }
 
 std::string ConductorRun::StepOn(WorkerId worker) const {
-  for (std::size_t s = 0; s < planned_.plan.steps.size(); ++s) {
+  for (std::size_t s = 0; s < plan().steps.size(); ++s) {
     const auto step = static_cast<planner::StepIndex>(s);
-    if (WorkerOf(planned_.plan.steps[s].worker).id == worker && conductor_.step_under_way(step)) {
-      return orders_.StepName(step);
+    if (WorkerOf(plan().steps[s].worker).id == worker && conductor().step_under_way(step)) {
+      return builder().StepName(step);
     }
   }
   return "";

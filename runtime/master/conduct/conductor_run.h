@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "runtime/master/conduct/grant_delay.h"
 #include "runtime/master/conduct/order_builder.h"
 #include "runtime/master/conduct/skipped_records.h"
+#include "runtime/master/conduct/transfer_numbers.h"
 #include "runtime/master/learning/codec_trials.h"
 #include "runtime/master/planning/planned_job.h"
 #include "runtime/master/share/port_share.h"
@@ -46,12 +48,15 @@ struct SharedPorts {
 /// and so does a transfer, unless one of its ends may be gone: whether it is, its lease decides.
 /// Until then, and for limits::kPeerPatience at most, orders that are not answered are repeated and
 /// transfers tried again. Ports of what it moves are taken for other jobs until it is destroyed:
-/// once its workers have let go of the job, or another plan is made for it. Thread-safety: on the
-/// loop only. Ownership: `planned`, `input` and `workers` outlive it. Checked by:
-/// tests/unit/master/master_test.cc, tests/sim.
+/// once its workers have let go of the job, or another plan is made for it.
+/// A plan may be edited while it runs: BeginEdit holds everything back, so that nothing changes
+/// under the hands of who edits, and workers tell again what they had to tell; GoOn takes the
+/// edited plan over. Of a step that is done again, what an earlier attempt counted does not count.
+/// Thread-safety: on the loop only. Ownership: `input` and `workers` outlive it. Checked by:
+/// tests/unit/master/master_test.cc, lost_workers_test.cc, tests/sim.
 class ConductorRun {
  public:
-  ConductorRun(env::EventLoop& loop, env::Random& random, const PlannedJob& planned,
+  ConductorRun(env::EventLoop& loop, env::Random& random, std::shared_ptr<const PlannedJob> planned,
                const InputRanges& input, const std::vector<RegisteredWorker>& workers,
                const OutputPlaces& places, const GrantOptions& grant_options,
                const SharedPorts& ports, v1::Fence fence, std::int64_t skip_bad,
@@ -61,8 +66,25 @@ class ConductorRun {
   /// Gives no more orders; later reports are refused.
   void Stop();
 
-  /// Errors: kAborted for what is stale (other worker epoch or attempt, not under way, stopped);
-  /// kInvalidArgument for a step or transfer that the plan does not have.
+  /// This worker does nothing any more, and its runs are gone.
+  void WorkerLost(planner::WorkerIndex worker);
+  /// One that was lost is there again, under another registration and with nothing of the job: the
+  /// next edit may use it.
+  void WorkerBack(planner::WorkerIndex worker);
+  bool gone(planner::WorkerIndex worker) const { return gone_[planner::At(worker)]; }
+  /// Gives no orders and takes no reports until GoOn or Stop; returns how far the plan is. May be
+  /// called again meanwhile. Workers that were lost before the last edit are named as gone.
+  planner::PlanState BeginEdit();
+  /// Workers that were lost, and those that came back, since the last edit.
+  planner::PlanChange ChangeSinceEdit() const;
+  /// Goes on with what was made of the state that BeginEdit returned last.
+  void GoOn(const EditedJob& edited);
+  /// Goes on as if there had been no edit.
+  void GoOnUnedited();
+
+  /// Errors: kAborted for what is stale (other worker epoch or attempt, not under way, stopped, of
+  /// a plan before the last edit); kInvalidArgument for a step or transfer that no plan had;
+  /// kUnavailable while the plan is edited.
   absl::Status TakeReport(const v1::ReportStepRequest& report);
   absl::Status TakeReport(const v1::ReportTransferRequest& report);
   void TakeProgress(WorkerId worker, const v1::StepProgress& progress);
@@ -76,13 +98,36 @@ class ConductorRun {
   std::vector<CommittedPart> Parts() const { return parts_; }
   const absl::btree_map<std::string, std::int64_t>& counters() const { return counters_; }
   /// The first records that steps left out.
-  const std::vector<v1::SkippedRecord>& skipped() const { return skipped_.named(); }
+  std::vector<v1::SkippedRecord> skipped() const { return skipped_.named(); }
   /// Whether the rest of the plan needs this worker.
-  bool Needs(planner::WorkerIndex worker) const { return conductor_.progress().Needs(worker); }
+  bool Needs(planner::WorkerIndex worker) const { return conductor().progress().Needs(worker); }
+  /// How often the plan was edited while it ran.
+  int num_edits() const { return num_edits_; }
   /// Name of a step that this worker is running now; empty when it runs none.
   std::string StepOn(WorkerId worker) const;
 
  private:
+  /// A plan and all that goes by its numbers. An edit brings another one.
+  struct Conducted {
+    Conducted(const ConductorRun& run, std::shared_ptr<const PlannedJob> plan_of_job,
+              TransferNumbers transfer_numbers);
+
+    const std::shared_ptr<const PlannedJob> planned;
+    const TransferNumbers numbers;
+    const OrderBuilder orders;
+    PortShare ports;
+    std::optional<ConductorMachine> conductor;  // made once the ports are there
+  };
+
+  const planner::Plan& plan() const { return now_->planned->plan; }
+  const OrderBuilder& builder() const { return now_->orders; }
+  ConductorMachine& conductor() { return *now_->conductor; }
+  const ConductorMachine& conductor() const { return *now_->conductor; }
+  /// No orders and no reports: the run is over, or its plan is edited.
+  bool held() const { return stopped_ || editing_; }
+  void JoinPorts(Conducted& conducted);
+  void Forget(planner::StepIndex step);
+  void Count(planner::StepIndex step, const v1::StepResult& result);
   void CarryOut(ConductorOrders orders);
   /// An order until its worker has taken it.
   template <typename Method>
@@ -105,10 +150,12 @@ class ConductorRun {
   /// Has a transfer whose source or receiver may be gone tried again in a while; false: it was, for
   /// long enough.
   bool TryAgain(planner::TransferIndex transfer, const v1::JobError& error);
+  void Retry(std::int32_t transfer_number);
   void ScheduleWakeup();
   /// Another job may have left room.
   void TakeTurnSoon();
   void Fail(v1::JobError error);
+  absl::Status CheckHeld() const;
   absl::Status CheckFence(const v1::Fence& fence, WorkerId worker_id, planner::WorkerIndex expected,
                           int attempt) const;
   void FailStep(planner::StepIndex step, const std::string& message);
@@ -117,18 +164,23 @@ class ConductorRun {
 
   env::EventLoop& loop_;
   env::Random& random_;
-  const PlannedJob& planned_;
+  const InputRanges& input_;
   const std::vector<RegisteredWorker>& workers_;
+  const OutputPlaces places_;
+  const GrantOptions grant_options_;
+  const SharedPorts shared_ports_;
   const v1::Fence fence_;
   ConductorRunListener listener_;
-  OrderBuilder orders_;
-  const double port_weight_;
-  PortShare ports_;
-  ConductorMachine conductor_;
+  PublishedRuns runs_;
+  std::unique_ptr<Conducted> now_;
+  // By worker: cannot be used by this plan; could not by the last edit; is back since.
+  std::vector<bool> gone_, gone_before_edit_, back_;
+  int num_edits_ = 0;
+  bool editing_ = false;
   std::vector<GrantDelay> grant_delay_;  // by worker
   MonoTime began_;
   bool stopped_ = false;
-  absl::btree_map<planner::TransferIndex, MonoTime> failing_since_;
+  absl::btree_map<std::int32_t, MonoTime> failing_since_;  // by number of the transfer
   env::EventLoop::TimerId wakeup_ = 0;
   bool wakeup_set_ = false;
   bool turn_posted_ = false;
@@ -138,6 +190,7 @@ class ConductorRun {
   std::vector<CommittedPart> parts_;
   absl::btree_map<planner::StepIndex, planner::Bytes> part_bytes_;
   absl::btree_map<std::string, std::int64_t> counters_;
+  absl::btree_map<planner::StepIndex, std::vector<v1::Counter>> counters_of_step_;
   SkippedRecords skipped_;
   v1::LoopReport loop_report_;  // of the iteration that ended last; without a name: none yet
   CodecTrials codec_trials_;

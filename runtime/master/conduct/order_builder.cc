@@ -31,15 +31,15 @@ v1::SectionPlace PlaceOf(SectionPlace place) {
 
 OrderBuilder::OrderBuilder(const planner::Plan& plan, const InputRanges& input,
                            const std::vector<RegisteredWorker>& workers, OutputPlaces places,
-                           std::int64_t plan_epoch, GrantOptions options)
+                           std::int64_t plan_epoch, GrantOptions options, const PublishedRuns& runs)
     : plan_(plan),
       input_(input),
       workers_(workers),
       places_(std::move(places)),
       plan_epoch_(plan_epoch),
       options_(options),
-      sections_of_(plan.steps.size()),
-      runs_(plan.steps.size()) {
+      runs_(runs),
+      sections_of_(plan.steps.size()) {
   for (std::size_t i = 0; i < plan.sections.size(); ++i) {
     sections_of_[At(plan.sections[i].producer)].push_back(static_cast<std::int32_t>(i));
   }
@@ -54,10 +54,6 @@ OrderBuilder::OrderBuilder(const planner::Plan& plan, const InputRanges& input,
     std::sort(sections.begin(), sections.end(),
               [&rank](std::int32_t a, std::int32_t b) { return rank(a) < rank(b); });
   }
-}
-
-void OrderBuilder::RunPublished(planner::StepIndex step, const v1::RunInfo& run) {
-  runs_[At(step)] = PublishedRun{run.run_id(), run.path()};
 }
 
 std::string OrderBuilder::StepName(planner::StepIndex step) const {
@@ -85,14 +81,12 @@ v1::StepOrder OrderBuilder::BuildStep(const StepStart& start) const {
   for (const StepStart::Input& input : start.inputs) {
     v1::StepInput& message = *order.add_inputs();
     message.set_producer_step(input.producer);
-    message.set_run_id(runs_[At(input.producer)].run_id);
+    message.set_run_id(runs_.Of({input.producer, input.run_attempt}).run_id);
     message.set_place(PlaceOf(input.place));
     message.set_offset(input.offset);
     message.set_bytes(input.bytes);
   }
-  for (const planner::StepIndex producer : start.unread) {
-    order.add_unread_runs(runs_[At(producer)].run_id);
-  }
+  for (const RunName& run : start.unread) order.add_unread_runs(runs_.Of(run).run_id);
   SetOutput(start, order);
   return order;
 }
@@ -133,7 +127,7 @@ void OrderBuilder::AddConsumer(const planner::Section& section, v1::StepOrder& o
 v1::TransferGrant OrderBuilder::BuildGrant(const TransferStart& start, double grant_delay_s) const {
   const planner::Transfer& transfer = plan_.transfers[At(start.transfer)];
   const RegisteredWorker& source = workers_[At(transfer.sender)];
-  const PublishedRun& run = runs_[At(transfer.producer)];
+  const PublishedRuns::Run& run = runs_.Of({transfer.producer, start.run_attempt});
   v1::TransferGrant grant;
   grant.set_transfer(start.transfer);
   grant.set_source_endpoint(source.identity.data_endpoint());

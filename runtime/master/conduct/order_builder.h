@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "planner/plan/plan.h"
 #include "runtime/master/conduct/conductor_machine.h"
 #include "runtime/master/input/input_ranges.h"
@@ -25,17 +26,36 @@ struct GrantOptions {
   std::int64_t look_ahead_bytes = 0;
 };
 
+/// What workers said of the runs that they published. One for all plans of a run: those that read a
+/// run may be ordered to by a later plan than those that made it.
+class PublishedRuns {
+ public:
+  struct Run {
+    std::string run_id;
+    std::string path;
+  };
+  void Add(const RunName& name, const v1::RunInfo& run) {
+    runs_[name] = {run.run_id(), run.path()};
+  }
+  /// Without an id where it was not published.
+  const Run& Of(const RunName& name) const {
+    static const Run none;
+    const auto it = runs_.find(name);
+    return it == runs_.end() ? none : it->second;
+  }
+
+ private:
+  absl::btree_map<RunName, Run> runs_;
+};
+
 /// Builds step orders and transfer grants of one plan.
-/// Requires: `plan`, `input`, `workers` outlive it; workers by WorkerIndex of the plan.
+/// Requires: `plan`, `input`, `workers`, `runs` outlive it; workers by WorkerIndex of the plan.
 /// Thread-safety: none. Checked by: tests/unit/master/order_builder_test.cc.
 class OrderBuilder {
  public:
   OrderBuilder(const planner::Plan& plan, const InputRanges& input,
                const std::vector<RegisteredWorker>& workers, OutputPlaces places,
-               std::int64_t plan_epoch, GrantOptions options);
-
-  /// Remembers a published run, for the orders of those who read it.
-  void RunPublished(planner::StepIndex step, const v1::RunInfo& run);
+               std::int64_t plan_epoch, GrantOptions options, const PublishedRuns& runs);
 
   v1::StepOrder BuildStep(const StepStart& start) const;
   /// `grant_delay_s`: what the receiver's next report and the grant after it will be on their way.
@@ -52,18 +72,14 @@ class OrderBuilder {
   void SetOutput(const StepStart& start, v1::StepOrder& order) const;
   void AddConsumer(const planner::Section& section, v1::StepOrder& order) const;
 
-  struct PublishedRun {
-    std::string run_id;
-    std::string path;
-  };
   const planner::Plan& plan_;
   const InputRanges& input_;
   const std::vector<RegisteredWorker>& workers_;
   const OutputPlaces places_;
   const std::int64_t plan_epoch_;
   const GrantOptions options_;
+  const PublishedRuns& runs_;
   std::vector<std::vector<std::int32_t>> sections_of_;  // by producer: Plan::sections, by range
-  std::vector<PublishedRun> runs_;                      // by step
 };
 
 }  // namespace weir::master

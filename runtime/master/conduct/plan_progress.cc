@@ -1,6 +1,8 @@
 #include "runtime/master/conduct/plan_progress.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
@@ -22,32 +24,20 @@ bool ByConsumer(const RunSection& a, const RunSection& b) { return a.consumer < 
 
 }  // namespace
 
-PlanProgress::PlanProgress(const planner::Plan& plan)
+PlanProgress::PlanProgress(const planner::Plan& plan) : PlanProgress(plan, Readers::kToBeCounted) {
+  IndexSections();
+  CountReaders();
+}
+
+PlanProgress::PlanProgress(const planner::Plan& plan, Readers)
     : plan_(plan),
       steps_(plan.steps.size()),
       transfers_(plan.transfers.size()),
       producers_of_(plan.steps.size()),
       reached_by_(plan.steps.size()),
       runs_(plan.steps.size()),
+      run_removed_(plan.steps.size(), false),
       unread_(At(plan.network.num_workers)) {
-  for (const planner::Section& section : plan.sections) {
-    const WorkerIndex maker = plan.steps[At(section.producer)].worker;
-    const WorkerIndex reader = plan.steps[At(section.consumer)].worker;
-    producers_of_[At(section.consumer)].push_back(section.producer);
-    if (maker == reader) reached_by_[At(section.producer)].push_back(section.consumer);
-    ++readers_[{maker, section.producer}];
-    if (maker != reader) ++readers_[{reader, section.producer}];
-  }
-  for (const planner::Transfer& transfer : plan.transfers) {
-    reached_by_[At(transfer.producer)].push_back(transfer.consumer);
-  }
-  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-    if (!plan.steps[s].kind->combines) std::sort(producers_of_[s].begin(), producers_of_[s].end());
-  }
-  for (std::vector<StepIndex>& consumers : reached_by_) {
-    std::sort(consumers.begin(), consumers.end());
-    consumers.erase(std::unique(consumers.begin(), consumers.end()), consumers.end());
-  }
   actual_.steps.assign(plan.steps.size(), kNeverRan);
   actual_.transfers.assign(plan.transfers.size(), kNeverRan);
   actual_.transfer_bytes.assign(plan.transfers.size(), 0);
@@ -55,6 +45,55 @@ PlanProgress::PlanProgress(const planner::Plan& plan)
   actual_.step_output_bytes.assign(plan.steps.size(), 0);
   actual_.step_unpacked_output_bytes.assign(plan.steps.size(), 0);
   actual_.transfer_in_flight_bytes.assign(plan.transfers.size(), 0);
+}
+
+void PlanProgress::IndexSections() {
+  for (const planner::Section& section : plan_.sections) {
+    const bool in_place =
+        plan_.steps[At(section.producer)].worker == plan_.steps[At(section.consumer)].worker;
+    // A run that is made again is whole, and who has begun has read what he needs.
+    const bool has_it = !Waits(section.consumer);
+    producers_of_[At(section.consumer)].push_back(section.producer);
+    if (in_place || has_it) reached_by_[At(section.producer)].push_back(section.consumer);
+  }
+  for (const planner::Transfer& transfer : plan_.transfers) {
+    reached_by_[At(transfer.producer)].push_back(transfer.consumer);
+  }
+  // By the input, whose pieces may have been cut finer since they were numbered.
+  const auto rank = [this](StepIndex step) {
+    const planner::ComputeStep& planned = plan_.steps[At(step)];
+    return std::tuple(planned.layer, planned.kind->reads_input() ? planned.input_begin : 0, step);
+  };
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    if (plan_.steps[s].kind->combines) continue;
+    std::sort(producers_of_[s].begin(), producers_of_[s].end(),
+              [&rank](StepIndex a, StepIndex b) { return rank(a) < rank(b); });
+  }
+  for (std::vector<StepIndex>& consumers : reached_by_) {
+    std::sort(consumers.begin(), consumers.end());
+    consumers.erase(std::unique(consumers.begin(), consumers.end()), consumers.end());
+  }
+}
+
+void PlanProgress::CountReaders() {
+  for (const planner::Section& section : plan_.sections) {
+    if (steps_[At(section.consumer)].state == State::kDone) continue;
+    const WorkerIndex maker = plan_.steps[At(section.producer)].worker;
+    const WorkerIndex reader = plan_.steps[At(section.consumer)].worker;
+    const auto kept = kept_.find({section.producer, section.consumer});
+    if (kept != kept_.end()) {
+      ++readers_[{reader, kept->second.run}];
+      continue;
+    }
+    ++readers_[{maker, RunOf(section.producer)}];
+    if (maker != reader) ++readers_[{reader, RunOf(section.producer)}];
+  }
+}
+
+RunName PlanProgress::RunOf(StepIndex producer) const {
+  const Step& step = steps_[At(producer)];
+  const int to_come = step.state == State::kWaiting ? step.attempt + 1 : step.attempt;
+  return {producer, std::max(1, to_come)};
 }
 
 int PlanProgress::StartStep(StepIndex step, Bytes input_bytes, Seconds now_s) {
@@ -88,8 +127,10 @@ void PlanProgress::ReaderDone(StepIndex consumer) {
 void PlanProgress::SectionRead(StepIndex producer, StepIndex consumer) {
   const WorkerIndex reader = plan_.steps[At(consumer)].worker;
   const WorkerIndex maker = plan_.steps[At(producer)].worker;
-  CountDown({maker, producer});
-  if (maker != reader) CountDown({reader, producer});
+  const auto kept = kept_.find({producer, consumer});
+  if (kept != kept_.end()) return CountDown({reader, kept->second.run});
+  CountDown({maker, RunOf(producer)});
+  if (maker != reader) CountDown({reader, RunOf(producer)});
 }
 
 // Whoever waits for this state, or range of it, and for an earlier one as well, reads this one.
@@ -170,8 +211,9 @@ void PlanProgress::CountDown(const Copy& copy) {
   const auto it = readers_.find(copy);
   if (--it->second > 0) return;
   readers_.erase(it);
-  if (steps_[At(copy.second)].attempt == 0) return;  // dropped: there is no run
-  unread_[At(copy.first)].push_back(copy.second);
+  const RunName& run = copy.second;
+  if (steps_[At(run.step)].attempt < run.attempt) return;  // dropped: there is no run
+  unread_[At(copy.first)].push_back(run);
 }
 
 bool PlanProgress::Needs(WorkerIndex worker) const {
@@ -184,9 +226,13 @@ bool PlanProgress::Needs(WorkerIndex worker) const {
          undone(transfers_, plan_.receive_order[At(worker)]);
 }
 
-std::vector<StepIndex> PlanProgress::TakeUnread(WorkerIndex worker) {
-  std::vector<StepIndex> taken = std::exchange(unread_[At(worker)], {});
+std::vector<RunName> PlanProgress::TakeUnread(WorkerIndex worker) {
+  std::vector<RunName> taken = std::exchange(unread_[At(worker)], {});
   std::sort(taken.begin(), taken.end());
+  for (const RunName& run : taken) {
+    const bool made_here = plan_.steps[At(run.step)].worker == worker && run == RunOf(run.step);
+    if (made_here) run_removed_[At(run.step)] = true;
+  }
   return taken;
 }
 
@@ -241,6 +287,16 @@ RunSection PlanProgress::SectionOf(StepIndex producer, StepIndex consumer) const
   const RunSection wanted{consumer, 0, 0, 0};
   const auto it = std::lower_bound(run.begin(), run.end(), wanted, ByConsumer);
   return it == run.end() || it->consumer != consumer ? wanted : *it;
+}
+
+SectionSource PlanProgress::SourceOf(StepIndex producer, StepIndex consumer) const {
+  const auto kept = kept_.find({producer, consumer});
+  if (kept != kept_.end()) {
+    return {kept->second.run, kept->second.section, kept->second.maker, false};
+  }
+  const WorkerIndex maker = plan_.steps[At(producer)].worker;
+  const bool in_place = maker == plan_.steps[At(consumer)].worker;
+  return {RunOf(producer), SectionOf(producer, consumer), maker, in_place};
 }
 
 Bytes PlanProgress::VerifiedBytes(StepIndex producer, StepIndex consumer) const {

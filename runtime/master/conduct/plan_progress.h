@@ -10,6 +10,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
+#include "planner/edit/plan_state.h"
 #include "planner/explain/explain.h"
 #include "planner/plan/plan.h"
 
@@ -23,9 +24,35 @@ struct RunSection {
   planner::Bytes unpacked_bytes = 0;  // what `bytes` would be without packing
 };
 
+/// What one attempt of a step made.
+struct RunName {
+  planner::StepIndex step = planner::kNoIndex;
+  int attempt = 1;
+  friend auto operator<=>(const RunName&, const RunName&) = default;
+};
+
+/// Where a step reads one of its sections.
+struct SectionSource {
+  RunName run;
+  RunSection section;
+  planner::WorkerIndex maker = 0;  // of the run
+  bool in_place = false;           // in the run itself, on its maker
+};
+
+class PlanProgress;
+
+/// What a plan goes on from: EditPlan's result beside the plan that was edited.
+struct PlanBefore {
+  const PlanProgress& progress;  // StateAt of it is what was edited
+  const planner::PlanState& state;
+  const std::vector<planner::TransferIndex>& transfer_was;
+};
+
 /// Keeps the state of every step and transfer of a plan, and what follows from it.
 ///
-/// A section is addressed by its producer and its consumer step. A run stays on a worker as long as
+/// A section is addressed by its producer and its consumer step; where a producer is done again
+/// after a reader had its section whole, that reader still reads the earlier run. A run stays on a
+/// worker as long as
 /// a step that reads from it there, or (on the worker that made it) a step anywhere, is not done;
 /// readers are counted, and TakeUnread says when the count has reached zero.
 /// Requires: CheckPlan accepts the plan, which outlives this; states go waiting, under way, done.
@@ -36,6 +63,12 @@ class PlanProgress {
   enum class State : std::uint8_t { kWaiting, kUnderWay, kDone };
 
   explicit PlanProgress(const planner::Plan& plan);
+  /// Goes on with `plan`, which EditPlan made of the plan before.
+  PlanProgress(const planner::Plan& plan, const PlanBefore& before);
+
+  /// What EditPlan has to know. Names no worker that is gone. A run counts as there until its
+  /// worker was told that nobody reads it.
+  planner::PlanState StateAt(planner::Seconds now_s) const;
 
   /// Begins the next attempt of a step, counted from 1, and returns its number.
   int StartStep(planner::StepIndex step, planner::Bytes input_bytes, planner::Seconds now_s);
@@ -81,9 +114,11 @@ class PlanProgress {
   absl::Status CheckRun(planner::StepIndex step, const std::vector<RunSection>& sections) const;
   /// The section of a published run; no bytes where the run has none for this consumer.
   RunSection SectionOf(planner::StepIndex producer, planner::StepIndex consumer) const;
-  /// Producers of the sections that a step reads, in the order in which it reads them: rising, or,
-  /// where it combines, that of Plan::sections. Of several states of a loop a
-  /// step reads the latest.
+  /// Where a step reads a section; no bytes where the run has none for it.
+  SectionSource SourceOf(planner::StepIndex producer, planner::StepIndex consumer) const;
+  /// Producers of the sections that a step reads, in the order in which it reads them: by layer and
+  /// by what of the input they read, or, where it combines, that of Plan::sections. Of several
+  /// states of a loop a step reads the latest.
   const std::vector<planner::StepIndex>& ProducersOf(planner::StepIndex consumer) const {
     return producers_of_[planner::At(consumer)];
   }
@@ -94,8 +129,8 @@ class PlanProgress {
   /// Whether anything is left that only this worker can do: a step of its own, or a transfer from
   /// or to it.
   bool Needs(planner::WorkerIndex worker) const;
-  /// Steps whose runs nobody will read on this worker, or from it, any more; each once, rising.
-  std::vector<planner::StepIndex> TakeUnread(planner::WorkerIndex worker);
+  /// Runs that nobody will read on this worker, or from it, any more; each once, rising.
+  std::vector<RunName> TakeUnread(planner::WorkerIndex worker);
 
   std::int32_t steps_done() const { return steps_done_; }
   std::int32_t transfers_done() const { return transfers_done_; }
@@ -114,8 +149,25 @@ class PlanProgress {
     planner::Seconds passed_s = -1;  // when its ports became free; negative: not yet
   };
   // Of one run at one worker: its own, or what other workers' runs left there.
-  using Copy = std::pair<planner::WorkerIndex, planner::StepIndex>;
+  using Copy = std::pair<planner::WorkerIndex, RunName>;
+  using SectionName = std::pair<planner::StepIndex, planner::StepIndex>;  // producer, consumer
+  // Of a run that is made again: brought to its reader before, whole.
+  struct KeptSection {
+    RunName run;
+    RunSection section;
+    planner::WorkerIndex maker = 0;
+  };
 
+  enum class Readers { kToBeCounted };
+  PlanProgress(const planner::Plan& plan, Readers);
+
+  void IndexSections();
+  void CountReaders();
+  void TakeSteps(const PlanBefore& before);
+  void TakeTransfers(const PlanBefore& before);
+  void KeepSections(const PlanBefore& before);
+  // Of the attempt under way or done, else of the one to come.
+  RunName RunOf(planner::StepIndex producer) const;
   void ReaderDone(planner::StepIndex consumer);
   void SectionRead(planner::StepIndex producer, planner::StepIndex consumer);
   void ForgetStatesBefore(planner::StepIndex update);
@@ -132,11 +184,13 @@ class PlanProgress {
   std::vector<std::vector<planner::StepIndex>> producers_of_;  // by consumer
   std::vector<std::vector<planner::StepIndex>> reached_by_;    // by producer: consumers, rising
   std::vector<std::vector<RunSection>> runs_;  // by step, once published; by rising consumer
-  absl::btree_map<std::pair<planner::StepIndex, planner::StepIndex>, planner::Bytes> verified_;
-  absl::btree_map<Copy, std::int32_t> readers_;          // that are not done
-  std::vector<std::vector<planner::StepIndex>> unread_;  // by worker, not yet taken
+  std::vector<bool> run_removed_;              // by step: its worker was told to
+  absl::btree_map<SectionName, KeptSection> kept_;
+  absl::btree_map<SectionName, planner::Bytes> verified_;
+  absl::btree_map<Copy, std::int32_t> readers_;  // that are not done
+  std::vector<std::vector<RunName>> unread_;     // by worker, not yet taken
   // Transfers under way to steps that were dropped, by their section.
-  absl::btree_map<std::pair<planner::StepIndex, planner::StepIndex>, std::int32_t> to_dropped_;
+  absl::btree_map<SectionName, std::int32_t> to_dropped_;
   std::int32_t steps_done_ = 0;
   std::int32_t transfers_done_ = 0;
   planner::ActualRun actual_;

@@ -22,26 +22,48 @@ v1::JobError SkippedRecords::ErrorAt(const v1::SkippedRecord& record, const std:
 }
 
 std::optional<v1::JobError> SkippedRecords::NothingTaken() const {
-  if (named_.empty() || output_records_ > 0) return std::nullopt;
-  return ErrorAt(named_[0], absl::StrCat("all ", count_, " records were left out as bad"),
+  if (named_.empty() || sum_.output_records > 0) return std::nullopt;
+  return ErrorAt(named_[0].second,
+                 absl::StrCat("all ", sum_.count, " records were left out as bad"),
                  "is this the right input, and the right format? (weir jobs shows the parameters)");
 }
 
 std::optional<v1::JobError> SkippedRecords::Add(const v1::StepResult& result, bool reads_input) {
-  if (reads_input) output_records_ += result.output_records();
+  OfStep& step = of_step_[result.step()];
+  if (reads_input) {
+    step.output_records += result.output_records();
+    sum_.output_records += result.output_records();
+  }
   // A job may have a counter of that name; only with records beside it, it is this one.
   if (result.skipped().empty()) return std::nullopt;
   for (const v1::Counter& counter : result.counters()) {
-    if (counter.name() == "bad_records") count_ += counter.value();
+    if (counter.name() != "bad_records") continue;
+    step.count += counter.value();
+    sum_.count += counter.value();
   }
   for (const v1::SkippedRecord& record : result.skipped()) {
-    if (named_.size() < kNamedMax) named_.push_back(record);
+    if (named_.size() < kNamedMax) named_.emplace_back(result.step(), record);
   }
-  if (count_ <= allowed_) return std::nullopt;
+  if (sum_.count <= allowed_) return std::nullopt;
   const v1::SkippedRecord& last = result.skipped(result.skipped_size() - 1);
   return ErrorAt(last,
-                 absl::StrCat(count_, " bad records, of which ", allowed_, " may be left out"),
+                 absl::StrCat(sum_.count, " bad records, of which ", allowed_, " may be left out"),
                  "mend or remove the records, or leave out more with --skip-bad N");
+}
+
+void SkippedRecords::Forget(std::int32_t step) {
+  const auto it = of_step_.find(step);
+  if (it == of_step_.end()) return;
+  sum_.count -= it->second.count;
+  sum_.output_records -= it->second.output_records;
+  of_step_.erase(it);
+  std::erase_if(named_, [step](const auto& named) { return named.first == step; });
+}
+
+std::vector<v1::SkippedRecord> SkippedRecords::named() const {
+  std::vector<v1::SkippedRecord> records;
+  for (const auto& [step, record] : named_) records.push_back(record);
+  return records;
 }
 
 }  // namespace weir::master

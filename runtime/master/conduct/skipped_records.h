@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "weir/v1/job.pb.h"
 #include "weir/v1/steps.pb.h"
 
@@ -23,22 +25,29 @@ class SkippedRecords {
   /// Takes the result of a step that succeeded. Returns BAD_RECORD with one of its records once
   /// they are too many together.
   std::optional<v1::JobError> Add(const v1::StepResult& result, bool reads_input);
+  /// What this step left out does not count: it is done again.
+  void Forget(std::int32_t step);
 
   /// BAD_RECORD when records were left out and not one was taken: the input is not what the job
   /// expects, and an empty result would hide that. Ask when all steps are done.
   std::optional<v1::JobError> NothingTaken() const;
 
   /// The first ones, in the order of the reports.
-  const std::vector<v1::SkippedRecord>& named() const { return named_; }
+  std::vector<v1::SkippedRecord> named() const;
 
  private:
   static v1::JobError ErrorAt(const v1::SkippedRecord& record, const std::string& what,
                               const std::string& advice);
 
+  struct OfStep {
+    std::int64_t count = 0;
+    std::int64_t output_records = 0;  // where it reads the input
+  };
+
   const std::int64_t allowed_;
-  std::int64_t count_ = 0;
-  std::int64_t output_records_ = 0;  // of the steps that read the input
-  std::vector<v1::SkippedRecord> named_;
+  OfStep sum_;
+  absl::btree_map<std::int32_t, OfStep> of_step_;
+  std::vector<std::pair<std::int32_t, v1::SkippedRecord>> named_;  // step, record
 };
 
 }  // namespace weir::master

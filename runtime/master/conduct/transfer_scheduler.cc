@@ -288,14 +288,28 @@ TransferIndex TransferScheduler::FirstStartable(WorkerIndex sender, Seconds now_
   return planner::kNoIndex;
 }
 
-void TransferScheduler::Occupy(TransferIndex transfer, Seconds now_s) {
+void TransferScheduler::Resume(const std::vector<TransferIndex>& moving, Seconds now_s) {
+  const bool fetch_all = plan_.transfer_order == planner::TransferOrder::kFetchAll;
+  if (gate_ != nullptr) gate_->BeginTurn(now_s);
+  for (const TransferIndex transfer : moving) {
+    const Seconds left_s = std::max(0.0, prediction_.transfers[At(transfer)].finish_s - now_s);
+    if (gate_ != nullptr) gate_->Moves(transfer, left_s);
+    if (fetch_all) {
+      state_[At(transfer)] = State::kMoving;
+      ++receivers_[At(plan_.transfers[At(transfer)].receiver)].num_moving;
+    } else {
+      Occupy(transfer, now_s, left_s);
+    }
+  }
+  if (gate_ != nullptr) gate_->EndTurn();
+}
+
+void TransferScheduler::Occupy(TransferIndex transfer, Seconds now_s, Seconds seconds) {
   const Transfer& t = plan_.transfers[At(transfer)];
   SetState(transfer, State::kMoving);
-  if (gate_ != nullptr) gate_->Moves(transfer, PlannedSeconds(transfer));
-  --num_ready_[At(t.sender)];
   send_port_busy_[At(t.sender)] = true;
   receive_port_busy_[At(t.receiver)] = true;
-  const Seconds until_s = now_s + PlannedSeconds(transfer);
+  const Seconds until_s = now_s + seconds;
   moves_until_s_[At(transfer)] = until_s;
   sends_until_s_[At(t.sender)] = until_s;
   receives_until_s_[At(t.receiver)] = until_s;
@@ -354,7 +368,9 @@ std::vector<TransferIndex> TransferScheduler::TakeOrdered(Seconds now_s, double 
       if (best == planner::kNoIndex || plan_rank_[At(found)] < plan_rank_[At(best)]) best = found;
     }
     if (best == planner::kNoIndex) return started;
-    Occupy(best, now_s);
+    --num_ready_[At(plan_.transfers[At(best)].sender)];
+    if (gate_ != nullptr) gate_->Moves(best, PlannedSeconds(best));
+    Occupy(best, now_s, PlannedSeconds(best));
     started.push_back(best);
   }
 }

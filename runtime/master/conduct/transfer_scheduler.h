@@ -62,6 +62,9 @@ class TransferScheduler {
   void Pass(planner::TransferIndex transfer);
   /// A transfer that passed has to move once more, in its old place in the orders: it is ready.
   void Return(planner::TransferIndex transfer);
+  /// Marks as moving what an edited plan has under way, with the time that it still takes as
+  /// predicted. Call once, before anything else has become ready.
+  void Resume(const std::vector<planner::TransferIndex>& moving, planner::Seconds now_s);
   /// Marks as moving, and returns in plan order, the transfers that may start now. `pace` <= 1 is
   /// how fast the run goes compared with the prediction: 0.5 = everything takes half its time.
   std::vector<planner::TransferIndex> TakeStartable(planner::Seconds now_s, double pace);
@@ -112,7 +115,7 @@ class TransferScheduler {
   planner::Seconds LateAt(planner::TransferIndex transfer, double pace) const;
   planner::TransferIndex FirstStartable(planner::WorkerIndex sender, planner::Seconds now_s,
                                         double pace);
-  void Occupy(planner::TransferIndex transfer, planner::Seconds now_s);
+  void Occupy(planner::TransferIndex transfer, planner::Seconds now_s, planner::Seconds seconds);
   std::vector<planner::TransferIndex> TakeFetches();
   std::int32_t ReceivePlace(planner::TransferIndex transfer) const;
 

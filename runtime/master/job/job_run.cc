@@ -175,20 +175,28 @@ void JobRun::Published() {
   status_.set_sequence(context_.publish(status_));
 }
 
-void JobRun::JournalPlan() {
+void JobRun::TakePlannedStatus() {
   status_.set_plan_id(planned_->plan_id);
   status_.set_plan_text(planned_->plan_text);
   status_.set_predicted_makespan_s(planned_->prediction.makespan_s);
   status_.set_lower_bound_s(planned_->plan.summary.lower_bound_s);
-  *status_.mutable_progress() = ProgressBeforeRun(planned_->plan, planned_->prediction);
+}
+
+v1::JournalRecord JobRun::PlannedRecord() const {
   v1::JournalRecord record = Record();
   *record.mutable_job_planned()->mutable_plan() = planned_->message;
   record.mutable_job_planned()->set_plan_epoch(plan_epoch_);
+  *record.mutable_job_planned()->mutable_losses() = status_.losses();
+  return record;
+}
+
+void JobRun::JournalPlan() {
+  TakePlannedStatus();
+  *status_.mutable_progress() = ProgressBeforeRun(planned_->plan, planned_->prediction);
   for (v1::WorkerLoss& loss : *status_.mutable_losses()) {
     if (loss.plan_epoch() == 0) loss.set_plan_epoch(plan_epoch_);
   }
-  *record.mutable_job_planned()->mutable_losses() = status_.losses();
-  WaitForJournal(std::move(record), [this](const absl::Status& status) {
+  WaitForJournal(PlannedRecord(), [this](const absl::Status& status) {
     if (!status.ok()) return JournalFailed(status);
     Published();
   });
@@ -196,6 +204,8 @@ void JobRun::JournalPlan() {
 
 void JobRun::Learn() {
   if (!plan_run_ || planned_->cluster.workers.size() != workers_.size()) return;
+  // What was lost and done again would be taken for the shape of the job.
+  if (plan_run_->num_edits() > 0) return;
   // Rates of processors and ports that others used as well would be taken for those of the job.
   if (!context_.ran_alone(status_.job_id())) return;
   // Rates of a loop are those of its iterations, for which a shape has no place yet.

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "absl/functional/any_invocable.h"
 #include "runtime/env/callback_scope.h"
 #include "runtime/master/conduct/conductor_run.h"
@@ -101,6 +102,17 @@ class JobRun {
   void PlanFailed(v1::JobError error);
   /// Writes down that `worker` did not do its part, and asks for another plan.
   void TakeLoss(const std::string& worker, const std::string& why, const std::string& step);
+  void AddLoss(const std::string& worker, const std::string& why, const std::string& step);
+  // Edits (job_run_edits.cc).
+  /// Edits the plan that runs, so that what is done stays done; where it cannot be edited, the job
+  /// is planned again.
+  void EditPlan();
+  /// Workers of the plan that were lost and have registered again: prepares them, then edits.
+  void TakeBackWorkers();
+  void UseJoined();
+  void PlanEdited(std::int64_t edit, absl::StatusOr<EditedJob> edited);
+  /// Puts what was edited into the status and the journal.
+  void TellEdit(const EditedJob& edited);
   /// Plans for the workers alive; where they cannot do, waits for others until the grace is over.
   void PlanForThoseAlive();
   /// OK when the job can be planned for `workers_`. Errors: what is missing, for its user.
@@ -126,6 +138,9 @@ class JobRun {
   void Learn();
 
   v1::JournalRecord Record() const;
+  v1::JournalRecord PlannedRecord() const;
+  v1::PrepareJobRequest PrepareRequest() const;
+  void TakePlannedStatus();
   void FailFrom(const absl::Status& status);
   void TakeProgress();
   void PublishProgress();
@@ -151,12 +166,15 @@ class JobRun {
   bool waiting_for_journal_ = false;
   double memory_share_ = 1;
 
-  std::int64_t plan_epoch_ = 0;            // of the last plan asked for
-  bool workers_awaited_ = false;           // there are too few to plan for
-  MonoTime workers_until_;                 // when that ends the job
+  std::int64_t plan_epoch_ = 0;  // of the last plan asked for
+  std::int64_t edits_ = 0;       // of plans that ran; the last may be under way
+  bool editing_ = false;         // it is
+  absl::btree_set<planner::WorkerIndex> joining_, joined_;  // are back: to be prepared; are
+  bool workers_awaited_ = false;                            // there are too few to plan for
+  MonoTime workers_until_;                                  // when that ends the job
   int worker_faults_ = 0;                  // plans that workers ended that stayed alive
   std::vector<RegisteredWorker> workers_;  // by WorkerIndex of that plan
-  std::unique_ptr<const PlannedJob> planned_;
+  std::shared_ptr<const PlannedJob> planned_;
   std::optional<InputRanges> input_;
   std::uint64_t job_token_ = 0;
   std::unique_ptr<ConductorRun> plan_run_;

@@ -49,6 +49,10 @@ void JobRun::Sample() {
 
 void JobRun::MakePlan() {
   ++plan_epoch_;
+  ++edits_;  // one that is under way was of the plan before
+  editing_ = false;
+  joining_.clear();
+  joined_.clear();
   // What runs an earlier plan knows it, and its workers, by reference.
   plan_run_.reset();
   reservation_.WithdrawPreparation();
@@ -73,7 +77,7 @@ void JobRun::TakePlan(absl::AnyInvocable<absl::StatusOr<PlannedJob>()> planned) 
 void JobRun::PlanMade(std::int64_t plan_epoch, absl::StatusOr<PlannedJob> planned) {
   if (!machine_.can_end() || plan_epoch != plan_epoch_) return;
   if (!planned.ok()) return FailFrom(planned.status());
-  planned_ = std::make_unique<const PlannedJob>(*std::move(planned));
+  planned_ = std::make_shared<const PlannedJob>(*std::move(planned));
   Apply(machine_.Planned());
 }
 
@@ -122,15 +126,19 @@ void JobRun::Prepare() {
     // One that holds something of an earlier plan drops it, even where this plan has no use for it.
     if (UsesWorker(w) || reservation_.Holds(workers_[w])) used.push_back(workers_[w]);
   }
+  reservation_.Prepare(
+      std::move(used), PrepareRequest(), [this] { Apply(machine_.Prepared()); },
+      [this](v1::JobError error) { PlanFailed(std::move(error)); });
+}
+
+v1::PrepareJobRequest JobRun::PrepareRequest() const {
   v1::PrepareJobRequest request;
   *request.mutable_fence() = JobFence();
   *request.mutable_spec() = status_.spec();
   request.set_job_token(job_token_);
   request.set_staging_dir(places_.staging);
   request.set_memory_share(memory_share_);
-  reservation_.Prepare(
-      std::move(used), std::move(request), [this] { Apply(machine_.Prepared()); },
-      [this](v1::JobError error) { PlanFailed(std::move(error)); });
+  return request;
 }
 
 double JobRun::PortWeight() const {
@@ -167,7 +175,7 @@ void JobRun::Conduct() {
     grants.look_ahead_bytes = context_.options.look_ahead_bytes;
   }
   plan_run_ =
-      std::make_unique<ConductorRun>(loop_, context_.seams.random, *planned_, *input_, workers_,
+      std::make_unique<ConductorRun>(loop_, context_.seams.random, planned_, *input_, workers_,
                                      places_, grants, SharedPorts{context_.ports, PortWeight()},
                                      JobFence(), status_.spec().skip_bad(), std::move(listener));
   StartProgressTimer();

@@ -33,13 +33,21 @@ void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why) {
   });
   if (it == workers_.end()) return;
   const std::string& name = it->identity.name();
+  const auto index = it - workers_.begin();
+  if (plan_run_) plan_run_->WorkerLost(static_cast<planner::WorkerIndex>(index));
   if (reservation_.WorkerLost(worker) || !machine_.can_end()) return;
-  if (!StillNeeds(static_cast<std::size_t>(it - workers_.begin()))) {
+  if (!StillNeeds(static_cast<std::size_t>(index))) {
     LogWarning("A worker was lost that the job needs no more",
                {{"job", status_.job_id()}, {"worker", name}, {"why", why}});
     return;
   }
-  TakeLoss(name, why, plan_run_ ? plan_run_->StepOn(worker) : "");
+  const std::string step = plan_run_ ? plan_run_->StepOn(worker) : "";
+  // A plan that was given is run as it is.
+  if (!plan_run_ || given_plan_ || machine_.state() != v1::JOB_STATE_RUNNING) {
+    return TakeLoss(name, why, step);
+  }
+  AddLoss(name, why, step);
+  EditPlan();
 }
 
 void JobRun::WorkerDrains(WorkerId worker, Epoch epoch) {
@@ -52,17 +60,21 @@ void JobRun::WorkerDrains(WorkerId worker, Epoch epoch) {
   if (!context_.alive_workers().empty()) Apply(machine_.WorkerLost());
 }
 
-void JobRun::TakeLoss(const std::string& worker, const std::string& why, const std::string& step) {
+void JobRun::AddLoss(const std::string& worker, const std::string& why, const std::string& step) {
   v1::WorkerLoss& loss = *status_.add_losses();
   loss.set_worker(worker);
   loss.set_why(why);
   loss.set_step(step);
   loss.set_unix_ms(context_.seams.wall_clock.UnixMillis());
-  LogWarning("A job lost a worker and is planned again", {{"job", status_.job_id()},
-                                                          {"worker", worker},
-                                                          {"step", step},
-                                                          {"plan_epoch", plan_epoch_},
-                                                          {"why", why}});
+  LogWarning("A job lost a worker", {{"job", status_.job_id()},
+                                     {"worker", worker},
+                                     {"step", step},
+                                     {"plan_epoch", plan_epoch_},
+                                     {"why", why}});
+}
+
+void JobRun::TakeLoss(const std::string& worker, const std::string& why, const std::string& step) {
+  AddLoss(worker, why, step);
   Apply(machine_.WorkerLost());
 }
 
@@ -75,6 +87,7 @@ void JobRun::PlanFailed(v1::JobError error) {
 }
 
 void JobRun::WorkerJoined() {
+  if (machine_.state() == v1::JOB_STATE_RUNNING) return TakeBackWorkers();
   if (!workers_awaited_) return;
   // A given plan names whom it waits for. Others come back together, or nearly.
   const absl::Duration pause = given_plan_ ? absl::ZeroDuration() : limits::kWorkersReturn;

@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "planner/edit/edit_plan.h"
 #include "planner/explain/explain.h"
 #include "planner/job/builders/plan_job.h"
 #include "planner/plan/check_plan.h"
@@ -12,6 +13,18 @@
 #include "runtime/master/planning/plan_request.h"
 
 namespace weir::master {
+namespace {
+
+void Explain(const std::string& job, PlannedJob& planned) {
+  planned.message = planner::PlanToProto(planned.plan, planned.worker_names);
+  planned.plan_id = planned.message.plan_id();
+  planner::ExplainOptions explain;
+  explain.title = job;
+  explain.worker_names = planned.worker_names;
+  planned.plan_text = planner::ExplainText(planned.plan, planned.prediction, nullptr, explain);
+}
+
+}  // namespace
 
 absl::StatusOr<PlannedJob> MakePlannedJob(const PlanRequest& request) {
   absl::StatusOr<planner::Plan> plan =
@@ -48,13 +61,33 @@ absl::StatusOr<PlannedJob> FinishPlannedJob(planner::Plan plan,
         absl::StrCat("the plan cannot be predicted: ", prediction.status().message()));
   }
   planned.prediction = *std::move(prediction);
-  planned.message = planner::PlanToProto(planned.plan, planned.worker_names);
-  planned.plan_id = planned.message.plan_id();
-  planner::ExplainOptions explain;
-  explain.title = job;
-  explain.worker_names = planned.worker_names;
-  planned.plan_text = planner::ExplainText(planned.plan, planned.prediction, nullptr, explain);
+  Explain(job, planned);
   return planned;
+}
+
+absl::StatusOr<EditedJob> EditPlannedJob(const PlannedJob& planned, const planner::PlanState& state,
+                                         const planner::PlanChange& change,
+                                         const std::string& note) {
+  absl::StatusOr<planner::PlanEdit> edit = planner::EditPlan(planned.plan, state, change);
+  if (!edit.ok()) return edit.status();
+  PlannedJob next;
+  next.plan = std::move(edit->plan);
+  std::vector<std::string>& notes = next.plan.summary.notes;
+  notes.insert(notes.end() - (notes.empty() ? 0 : 1), note);  // before what the edit says
+  next.prediction = std::move(edit->prediction);
+  next.worker_names = planned.worker_names;
+  next.network_known = planned.network_known;
+  next.shape = planned.shape;
+  next.cluster = planned.cluster;
+  Explain(planned.shape.job, next);
+  EditedJob edited;
+  edited.planned = std::make_shared<const PlannedJob>(std::move(next));
+  edited.state = std::move(edit->state);
+  edited.transfer_was = std::move(edit->transfer_was);
+  edited.redone = std::move(edit->redone);
+  edited.moved_again = edit->moved_again;
+  edited.why = std::move(edit->why);
+  return edited;
 }
 
 }  // namespace weir::master

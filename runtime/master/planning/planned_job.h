@@ -4,10 +4,13 @@
 // MakePlannedJob runs on the compute pool. Upstream: PlanRequest, or a given plan. Downstream:
 // JobRun, ConductorRun.
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "planner/edit/plan_change.h"
+#include "planner/edit/plan_state.h"
 #include "planner/job/job_shape.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/predict/predict.h"
@@ -42,5 +45,21 @@ absl::StatusOr<PlannedJob> MakePlannedJob(const PlanRequest& request);
 absl::StatusOr<PlannedJob> FinishPlannedJob(planner::Plan plan,
                                             std::vector<std::string> worker_names,
                                             const std::string& job);
+
+/// A plan that ran, edited: what was done of it stays done. Plain data.
+struct EditedJob {
+  std::shared_ptr<const PlannedJob> planned;
+  planner::PlanState state;  // of the edited plan
+  std::vector<planner::TransferIndex> transfer_was;
+  std::vector<planner::StepIndex> redone;
+  planner::Bytes moved_again = 0;
+  std::string why;
+};
+
+/// Edits and explains a plan that runs. `note`: for people, why. Pure; runs on the compute pool.
+/// Errors: as EditPlan.
+absl::StatusOr<EditedJob> EditPlannedJob(const PlannedJob& planned, const planner::PlanState& state,
+                                         const planner::PlanChange& change,
+                                         const std::string& note);
 
 }  // namespace weir::master

@@ -26,8 +26,8 @@ PortShare::~PortShare() {
   if (job_) arbiter_.Leave(*job_, now_());
 }
 
-void PortShare::Begin(double weight, std::function<void()> wake) {
-  began_ = now_();
+void PortShare::Begin(double weight, MonoTime began, std::function<void()> wake) {
+  began_ = began;
   std::vector<SharedCut> cuts;
   for (const planner::Cut& cut : plan_.network.cuts) {
     SharedCut shared;
@@ -53,7 +53,7 @@ void PortShare::Begin(double weight, std::function<void()> wake) {
       use.seconds = predicted.finish_s - predicted.start_s;
     uses.push_back(use);
   }
-  job_ = arbiter_.Join(weight, std::move(cuts), std::move(uses), began_, std::move(wake));
+  job_ = arbiter_.Join(weight, std::move(cuts), std::move(uses), now_(), std::move(wake));
 }
 
 void PortShare::Stop() {

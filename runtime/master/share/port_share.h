@@ -31,8 +31,9 @@ class PortShare final : public TransferGate {
   PortShare(const PortShare&) = delete;
   PortShare& operator=(const PortShare&) = delete;
 
-  /// Comes in at the start of the run; `wake` as in PortArbiter::Join. Call once, before any turn.
-  void Begin(double weight, std::function<void()> wake);
+  /// Comes in; `wake` as in PortArbiter::Join. `began`: the start of the run, from which times of
+  /// turns count. Call once, before any turn.
+  void Begin(double weight, MonoTime began, std::function<void()> wake);
   /// Wants nothing any more; what moves keeps its ports until the job is gone.
   void Stop();
 

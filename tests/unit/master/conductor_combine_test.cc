@@ -186,7 +186,8 @@ TEST(ConductorCombine, OrdersNameConsumersByRisingPlacesEmptyRangesFirst) {
   plan.sections.insert(plan.sections.begin(), {kMap1, 5, 0, planner::IndexRange{0, 0}});
   const InputRanges input{{{{"/a", 30}}, 30}};
   const std::vector<RegisteredWorker> workers(2);
-  const OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), 1, {});
+  const PublishedRuns runs;
+  const OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), 1, {}, runs);
   const v1::StepOrder order = builder.BuildStep(StepStart{kMap1});
   ASSERT_EQ(order.consumers_size(), 3);
   EXPECT_EQ(order.consumers(0).step(), 5);

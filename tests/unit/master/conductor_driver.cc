@@ -127,7 +127,7 @@ class Driver {
   // it.
   void CheckUnread(const StepStart& start) {
     const planner::WorkerIndex worker = plan_.steps[At(start.step)].worker;
-    for (const StepIndex producer : start.unread) {
+    for (const auto& [producer, attempt] : start.unread) {
       EXPECT_TRUE(unread_.insert({worker, producer}).second) << "told twice";
       const bool made_here = plan_.steps[At(producer)].worker == worker;
       for (const planner::Section& section : plan_.sections) {

@@ -127,7 +127,7 @@ class Driver {
       for (const StepStart::Input& input : start.inputs) {
         if (step.kind == StepKind::kReduce) seen_.result_inputs.insert(input.producer);
       }
-      for (const StepIndex unread : start.unread) {
+      for (const auto& [unread, attempt] : start.unread) {
         if (plan_.steps[At(unread)].worker == step.worker) seen_.unread_by_maker.insert(unread);
         EXPECT_TRUE(seen_.started.contains(unread));
       }

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
@@ -49,7 +51,7 @@ TEST_F(LostWorkersTest, AreListedBesideThoseAlive) {
   EXPECT_GT(Worker(1).seconds_since_heartbeat(), 6);
 }
 
-TEST_F(LostWorkersTest, AKilledOneIsNoticedWithinASecondAndItsJobPlannedAgain) {
+TEST_F(LostWorkersTest, AKilledOneIsNoticedWithinASecondAndThePlanEdited) {
   const absl::StatusOr<std::string> id = Submit(Spec());
   ASSERT_TRUE(id.ok()) << id.status();
   RunFor(absl::Seconds(1));
@@ -62,16 +64,38 @@ TEST_F(LostWorkersTest, AKilledOneIsNoticedWithinASecondAndItsJobPlannedAgain) {
   EXPECT_EQ(status.state(), v1::JOB_STATE_RUNNING) << "again";
   ASSERT_EQ(status.losses_size(), 1);
   EXPECT_EQ(status.losses(0).worker(), "worker-1");
-  EXPECT_EQ(status.losses(0).plan_epoch(), 2);
+  EXPECT_EQ(status.losses(0).plan_epoch(), 1) << "the plan goes on";
   EXPECT_FALSE(status.losses(0).step().empty());
   EXPECT_TRUE(absl::StrContains(status.losses(0).why(), "nobody listens at worker-1:7001"))
       << status.losses(0).why();
-  EXPECT_TRUE(absl::StrContains(status.plan_text(), "Planned again (epoch 2): worker worker-1 "))
-      << status.plan_text();
+  EXPECT_FALSE(status.losses(0).edit().empty());
+  EXPECT_EQ(status.losses(0).steps_redone(), 1) << "what it had begun";
+  const std::string told = absl::StrJoin(
+      absl::StrSplit(status.plan_text(), absl::ByAnyChar(" \n"), absl::SkipEmpty()), " ");
+  EXPECT_TRUE(absl::StrContains(told, "Edited while it ran: worker worker-1 was lost")) << told;
+  EXPECT_TRUE(absl::StrContains(told, status.losses(0).edit())) << told;
   RunFor(absl::Seconds(120));
   status = StatusOf(*id);
   EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
   EXPECT_TRUE(world_->FindWorker("worker-0")->HeldJobs().empty());
+}
+
+TEST_F(LostWorkersTest, OneThatIsBackIsGivenWorkOfThePlanThatRuns) {
+  const absl::StatusOr<std::string> id = Submit(Spec());
+  ASSERT_TRUE(id.ok()) << id.status();
+  RunFor(absl::Seconds(1));
+  const sim::WorkerModel model = world_->FindWorker("worker-1")->model();
+  world_->KillWorker("worker-1");
+  RunFor(absl::Seconds(1));
+  EXPECT_EQ(StatusOf(*id).losses_size(), 1);
+  world_->StartWorker(model);
+  RunFor(absl::Seconds(1));
+  EXPECT_FALSE(world_->FindWorker("worker-1")->HeldJobs().empty());
+  const v1::JobStatus status = StatusOf(*id);
+  EXPECT_TRUE(absl::StrContains(status.plan_text(), "worker-1 is back")) << status.plan_text();
+  RunFor(absl::Seconds(120));
+  EXPECT_EQ(StatusOf(*id).state(), v1::JOB_STATE_SUCCEEDED);
+  EXPECT_TRUE(world_->FindWorker("worker-1")->HeldJobs().empty());
 }
 
 TEST_F(LostWorkersTest, OneThatIsBackUnderItsNameIsUsedForTheNextPlan) {

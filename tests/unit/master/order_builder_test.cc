@@ -50,13 +50,14 @@ class OrderBuilderTest : public ::testing::Test {
     v1::RunInfo run;
     run.set_run_id("0.1");
     run.set_path("/runs/0.1.run");
-    builder_.RunPublished(0, run);
+    runs_.Add({0, 1}, run);
   }
   const planner::Plan plan_ = TwoByTwo();
   const InputRanges input_{{{{"/a", 60}, {"/b", 40}}, 100}};
   std::vector<RegisteredWorker> workers_;
+  PublishedRuns runs_;
   OrderBuilder builder_{
-      plan_, input_, workers_, OutputPlaces("/out", "j-1"), 3, GrantOptions{77, 0.5, 4096}};
+      plan_, input_, workers_, OutputPlaces("/out", "j-1"), 3, GrantOptions{77, 0.5, 4096}, runs_};
 };
 
 TEST_F(OrderBuilderTest, MapReadsItsRangesAndCutsKeysToTheEnd) {
@@ -151,17 +152,18 @@ TEST(OrderBuilderStoreTest, StoredReducersMakeTextForTheirWriteStep) {
   const planner::Plan plan = StoredChain();
   const InputRanges input{{{{"/a", 60}}, 60}};
   const std::vector<RegisteredWorker> workers(1);
-  OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), 1, {});
+  PublishedRuns runs;
+  const OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), 1, {}, runs);
   v1::RunInfo run;
   run.set_run_id("0.1");
-  builder.RunPublished(0, run);
+  runs.Add({0, 1}, run);
   const v1::StepOrder first = builder.BuildStep(StepStart{1});
   EXPECT_FALSE(first.text());
   ASSERT_EQ(first.consumers_size(), 1);
   EXPECT_EQ(first.consumers(0).step(), 2);
   EXPECT_TRUE(first.unread_runs().empty());
   StepStart second{2};
-  second.unread = {0};
+  second.unread = {{0, 1}};
   const v1::StepOrder last = builder.BuildStep(second);
   EXPECT_EQ(last.kind(), v1::STEP_KIND_REDUCE);
   EXPECT_TRUE(last.text());
@@ -187,7 +189,8 @@ TEST(OrderBuilderIndexTest, SectionsByIndexAreListedByRisingRange) {
   plan.sections = {{0, 1, 80, planner::IndexRange{10, 20}}, {0, 2, 80, planner::IndexRange{0, 10}}};
   const InputRanges input{{{{"/a", 60}}, 60}};
   const std::vector<RegisteredWorker> workers(1);
-  const OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), 1, {});
+  const PublishedRuns runs;
+  const OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), 1, {}, runs);
   const v1::StepOrder order = builder.BuildStep(StepStart{0});
   ASSERT_EQ(order.consumers_size(), 2);
   EXPECT_EQ(order.consumers(0).step(), 2);
@@ -208,7 +211,8 @@ TEST(OrderBuilderCodecTest, CombinedRunsArePackedAsWhatTheyAreMadeOf) {
   plan.run_codec = {planner::Codec::kZstd};
   const InputRanges input{{{{"/a", 60}}, 60}};
   const std::vector<RegisteredWorker> workers(1);
-  const OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), 1, {});
+  const PublishedRuns runs;
+  const OrderBuilder builder(plan, input, workers, OutputPlaces("/out", "j-1"), 1, {}, runs);
   EXPECT_EQ(builder.BuildStep(StepStart{0}).codec(), v1::CODEC_ZSTD);
   EXPECT_EQ(builder.BuildStep(StepStart{1}).codec(), v1::CODEC_ZSTD);
 }

@@ -79,11 +79,11 @@ TEST_F(PlanProgressTest, ARunStaysUntilItsLastReaderIsDone) {
   Run(kMap1, 0, 1, {});
   EXPECT_THAT(progress_.TakeUnread(0), IsEmpty());
   Run(kReduce0, 1, 2, {});
-  EXPECT_THAT(progress_.TakeUnread(0), ElementsAre(kMap1)) << "what came from worker 1";
+  EXPECT_THAT(progress_.TakeUnread(0), ElementsAre(RunName{kMap1, 1})) << "what came from worker 1";
   EXPECT_THAT(progress_.TakeUnread(1), IsEmpty()) << "reduce 1 reads both";
   Run(kReduce1, 1, 3, {});
-  EXPECT_THAT(progress_.TakeUnread(0), ElementsAre(kMap0));
-  EXPECT_THAT(progress_.TakeUnread(1), ElementsAre(kMap0, kMap1));
+  EXPECT_THAT(progress_.TakeUnread(0), ElementsAre(RunName{kMap0, 1}));
+  EXPECT_THAT(progress_.TakeUnread(1), ElementsAre(RunName{kMap0, 1}, RunName{kMap1, 1}));
   EXPECT_THAT(progress_.TakeUnread(1), IsEmpty()) << "once";
 }
 

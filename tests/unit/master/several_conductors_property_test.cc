@@ -128,7 +128,7 @@ class Job {
   }
 
   void Begin() {
-    if (share_) share_->Begin(1, [this] { TakeTurnSoon(); });
+    if (share_) share_->Begin(1, clock_.now(), [this] { TakeTurnSoon(); });
     Take(conductor_->Begin(clock_.now()));
   }
   bool finished() const { return finished_; }

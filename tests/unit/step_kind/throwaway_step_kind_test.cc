@@ -142,7 +142,8 @@ class OneFolderCluster {
       : plan_(plan),
         prediction_(*planner::Predict(plan)),
         conductor_(plan_, prediction_, std::vector<std::string>(kWorkers)),
-        builder_(plan_, input_, workers_, master::OutputPlaces(folder_.File("out"), "j"), 1, {}) {
+        builder_(plan_, input_, workers_, master::OutputPlaces(folder_.File("out"), "j"), 1, {},
+                 published_) {
     kinds_.insert({1000, {.name = "sum", .make_run = nullptr, .make_part = SumToPart}});
   }
 
@@ -159,7 +160,7 @@ class OneFolderCluster {
       v1::RunInfo run;
       if (order.kind() == v1::STEP_KIND_MAP) {
         run = MakeVector(order);
-        builder_.RunPublished(start.step, run);
+        published_.Add({start.step, start.attempt}, run);
         runs_[start.step] = run;
       } else {
         RunSum(order);
@@ -225,6 +226,7 @@ class OneFolderCluster {
       std::vector<master::RegisteredWorker>(kWorkers);
   format::ScratchFolder folder_;
   master::ConductorMachine conductor_;
+  master::PublishedRuns published_;
   master::OrderBuilder builder_;
   task::StepImplementations kinds_ = task::BuiltInSteps();
   task::LettersProgram program_;

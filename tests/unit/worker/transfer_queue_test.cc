@@ -11,8 +11,9 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-v1::GrantTransferRequest Grant(int transfer, bool concurrent = false) {
+v1::GrantTransferRequest Grant(int transfer, bool concurrent = false, int plan_edit = 0) {
   v1::GrantTransferRequest grant;
+  grant.mutable_fence()->set_plan_edit(plan_edit);
   grant.mutable_order()->set_transfer(transfer);
   grant.mutable_order()->set_concurrent(concurrent);
   return grant;
@@ -35,6 +36,20 @@ TEST_F(TransferQueueTest, RunsOneAtATimeInTheOrderOfTheGrants) {
   EXPECT_THAT(Ready(), IsEmpty());
   queue_.OnDone(5);
   EXPECT_THAT(Ready(), ElementsAre(2));
+}
+
+TEST_F(TransferQueueTest, WhatAnEditHasDroppedHoldsNobodyUp) {
+  for (int transfer : {1, 2}) ASSERT_TRUE(queue_.Add(Grant(transfer)).ok());
+  EXPECT_THAT(Ready(), ElementsAre(1));
+  ASSERT_TRUE(queue_.Add(Grant(7, false, 1)).ok());
+  EXPECT_THAT(Ready(), IsEmpty()) << "grants keep their order";
+  queue_.OnDone(1);
+  EXPECT_THAT(Ready(), ElementsAre(2, 7))
+      << "nobody is granted a port that is taken, so 2 was dropped";
+  ASSERT_TRUE(queue_.Add(Grant(8, false, 1)).ok());
+  EXPECT_THAT(Ready(), IsEmpty());
+  queue_.OnDone(7);
+  EXPECT_THAT(Ready(), ElementsAre(8));
 }
 
 TEST_F(TransferQueueTest, TheNextStartsWhenTheLineIsNearlyFree) {

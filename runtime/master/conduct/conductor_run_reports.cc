@@ -1,0 +1,192 @@
+// What workers tell a run: results of steps, ends of transfers, progress.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "planner/plan/units.h"
+#include "planner/wire/plan_wire.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
+#include "runtime/base/log.h"
+#include "runtime/master/conduct/conductor_run.h"
+
+namespace weir::master {
+
+using planner::At;
+
+absl::Status ConductorRun::CheckHeld() const {
+  if (stopped_) return absl::AbortedError("the job is ending; drop its work");
+  if (editing_)
+    return absl::UnavailableError("the plan is being edited; tell it again in a moment");
+  return absl::OkStatus();
+}
+
+absl::Status ConductorRun::CheckFence(const v1::Fence& fence, WorkerId worker_id,
+                                      planner::WorkerIndex expected, int attempt) const {
+  const RegisteredWorker& worker = WorkerOf(expected);
+  if (fence.plan_epoch() != fence_.plan_epoch() || fence.attempt() != attempt ||
+      worker_id != worker.id || fence.worker_epoch() != worker.epoch) {
+    return absl::AbortedError(absl::StrCat(
+        "stale report: plan epoch ", fence.plan_epoch(), ", attempt ", fence.attempt(), ", worker ",
+        worker_id, " under epoch ", fence.worker_epoch(), "; current are ", fence_.plan_epoch(),
+        ", ", attempt, ", ", worker.id, ", ", worker.epoch));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
+  const v1::StepResult& result = report.result();
+  const planner::StepIndex step = result.step();
+  if (At(step) >= plan().steps.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("the plan has no step ", step));
+  }
+  if (absl::Status held = CheckHeld(); !held.ok()) return held;
+  const planner::WorkerIndex index = plan().steps[At(step)].worker;
+  const int attempt = conductor().progress().step_attempt(step);
+  absl::Status fenced = CheckFence(report.fence(), report.worker_id(), index, attempt);
+  if (!fenced.ok()) return fenced;
+  const std::string& worker = WorkerOf(index).identity.name();
+  if (result.has_error()) {
+    v1::JobError error = result.error();
+    if (error.worker().empty()) error.set_worker(worker);
+    if (error.step().empty()) error.set_step(builder().StepName(step));
+    Fail(std::move(error));
+    return absl::OkStatus();
+  }
+  const bool first_report = conductor().step_under_way(step);
+  if (first_report && builder().WritesPart(step) != result.has_part()) {
+    FailStep(step, absl::StrCat("worker ", worker, " reported ",
+                                result.has_part() ? "an output part, no run" : "no output part"));
+    return absl::OkStatus();
+  }
+  if (first_report) runs_.Add({step, attempt}, result.run());
+  std::vector<RunSection> sections;
+  for (const v1::RunSection& section : result.run().sections()) {
+    const std::int64_t unpacked = section.unpacked_bytes();
+    sections.push_back(RunSection{section.consumer_step(), section.offset(), section.bytes(),
+                                  unpacked > 0 ? unpacked : section.bytes()});
+  }
+  ConductorOrders orders;
+  const LoopGoes loop = result.loop().converged() ? LoopGoes::kNoFurther : LoopGoes::kOn;
+  absl::Status taken = conductor().StepDone(step, std::move(sections), loop_.Now(), orders, loop);
+  if (absl::IsInternal(taken)) {
+    FailStep(step, std::string(taken.message()));
+    return absl::OkStatus();
+  }
+  if (!taken.ok() || !first_report) return taken;
+  const planner::ComputeStep& planned = plan().steps[At(step)];
+  const std::int32_t made = planned.kind->layer_made(planned.layer);
+  codec_trials_.Add(made, planner::CodecToProto(planner::CodecOfLayer(plan().run_codec, made)),
+                    result.run());
+  Count(step, result);
+  if (std::optional<v1::JobError> too_many = skipped_.Add(result, planned.kind->reads_input())) {
+    too_many->set_worker(worker);
+    too_many->set_step(builder().StepName(step));
+    Fail(*std::move(too_many));
+    return absl::OkStatus();
+  }
+  if (result.has_loop()) loop_report_ = result.loop();
+  if (result.has_part()) {
+    part_bytes_[step] = result.part().bytes();
+    parts_.push_back(CommittedPart{plan().steps[At(step)].index_in_layer, fence_.plan_epoch(),
+                                   attempt, result.part()});
+  }
+  listener_.step_committed(builder().StepName(step), step, attempt, worker);
+  CarryOut(std::move(orders));
+  return absl::OkStatus();
+}
+
+absl::Status ConductorRun::TakeReport(const v1::ReportTransferRequest& request) {
+  const v1::TransferReport& report = request.report();
+  const auto index_of_number = now_->numbers.IndexOf(report.transfer());
+  if (!index_of_number && !now_->numbers.WasGiven(report.transfer())) {
+    return absl::InvalidArgumentError(absl::StrCat("the plan has no transfer ", report.transfer()));
+  }
+  if (absl::Status held = CheckHeld(); !held.ok()) return held;
+  if (!index_of_number) {
+    return absl::AbortedError(
+        absl::StrCat("transfer ", report.transfer(), " is no more in the plan, which was edited"));
+  }
+  const planner::TransferIndex transfer = *index_of_number;
+  const planner::WorkerIndex index = plan().transfers[At(transfer)].receiver;
+  const int attempt = conductor().progress().transfer_attempt(transfer);
+  absl::Status fenced = CheckFence(request.fence(), request.worker_id(), index, attempt);
+  if (!fenced.ok()) return fenced;
+  if (report.has_error()) {
+    // Told twice.
+    if (!conductor().transfer_under_way(transfer)) return absl::OkStatus();
+    v1::JobError error = report.error();
+    if (error.worker().empty()) error.set_worker(WorkerOf(index).identity.name());
+    if (error.step().empty()) error.set_step(builder().TransferName(transfer));
+    if (!TryAgain(transfer, error)) Fail(std::move(error));
+    return absl::OkStatus();
+  }
+  const planner::Bytes granted = conductor().transfer_bytes(transfer);
+  if (report.done() && conductor().transfer_under_way(transfer) && report.bytes() != granted) {
+    v1::JobError error = MakeJobError(
+        job_error::kDataLoss,
+        absl::StrCat("worker ", WorkerOf(index).identity.name(), " received ", report.bytes(),
+                     " bytes of ", granted, " in the ", builder().TransferName(transfer)),
+        "run the job again; if it repeats, check the network and the versions of the workers");
+    error.set_worker(WorkerOf(index).identity.name());
+    error.set_step(builder().TransferName(transfer));
+    Fail(std::move(error));
+    return absl::OkStatus();
+  }
+  if (!report.done() && !report.nearly_done()) return absl::OkStatus();
+  ConductorOrders orders;
+  absl::Status taken = report.done() ? conductor().TransferDone(transfer, loop_.Now(), orders)
+                                     : conductor().TransferNearlyDone(transfer, report.bytes_left(),
+                                                                      loop_.Now(), orders);
+  if (taken.ok() && report.done()) failing_since_.erase(report.transfer());
+  if (taken.ok()) CarryOut(std::move(orders));
+  return taken;
+}
+
+void ConductorRun::TakeProgress(WorkerId worker, const v1::StepProgress& progress) {
+  const planner::StepIndex step = progress.step();
+  if (At(step) >= plan().steps.size() || WorkerOf(plan().steps[At(step)].worker).id != worker) {
+    return;
+  }
+  std::int64_t& done = step_bytes_done_[At(step)];
+  done = std::max(done, progress.input_bytes_done());
+  if (progress.status().empty() || progress.status() == step_status_[At(step)]) return;
+  step_status_[At(step)] = progress.status();
+  said_last_ = step;
+}
+
+void ConductorRun::Count(planner::StepIndex step, const v1::StepResult& result) {
+  for (const v1::Counter& counter : result.counters()) {
+    counters_[counter.name()] += counter.value();
+    counters_of_step_[step].push_back(counter);
+  }
+}
+
+bool ConductorRun::TryAgain(planner::TransferIndex transfer, const v1::JobError& error) {
+  if (error.code() != job_error::kWorkerUnreachable && error.code() != job_error::kTransferFailed) {
+    return false;
+  }
+  const std::int32_t number = now_->numbers.Of(transfer);
+  const MonoTime since = failing_since_.try_emplace(number, loop_.Now()).first->second;
+  const bool silent = error.code() == job_error::kWorkerUnreachable;
+  const absl::Duration patience = silent ? limits::kPeerPatience : limits::kRefusedPatience;
+  if (loop_.Now() - since >= patience) return false;
+  LogWarning("A transfer failed and is tried again",
+             {{"job", fence_.job_id()},
+              {"transfer", builder().TransferName(transfer)},
+              {"error", error.message()}});
+  ConductorOrders orders;
+  if (conductor().TransferFailed(transfer, loop_.Now(), orders).ok()) CarryOut(std::move(orders));
+  loop_.RunAt(loop_.Now() + limits::kPeerPause,
+              callbacks_.Guard([this, number] { Retry(number); }));
+  return true;
+}
+
+void ConductorRun::Retry(std::int32_t transfer_number) {
+  // An edit has it moved anew, or not at all.
+  const auto transfer = now_->numbers.IndexOf(transfer_number);
+  if (!held() && transfer) CarryOut(conductor().RetryTransfer(*transfer, loop_.Now()));
+}
+
+}  // namespace weir::master

@@ -1,0 +1,124 @@
+// How the ledger of a plan becomes that of the plan which EditPlan makes of it.
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+
+#include "planner/plan/units.h"
+#include "runtime/master/conduct/plan_progress.h"
+
+namespace weir::master {
+
+using planner::At;
+using planner::Seconds;
+using planner::StepIndex;
+using planner::TransferIndex;
+using planner::WorkState;
+
+namespace {
+
+WorkState WorkStateOf(PlanProgress::State state) {
+  switch (state) {
+    case PlanProgress::State::kWaiting:
+      return WorkState::kWaiting;
+    case PlanProgress::State::kUnderWay:
+      return WorkState::kUnderWay;
+    case PlanProgress::State::kDone:
+      break;
+  }
+  return WorkState::kDone;
+}
+
+}  // namespace
+
+planner::PlanState PlanProgress::StateAt(Seconds now_s) const {
+  planner::PlanState state = planner::NothingDone(plan_);
+  state.now_s = now_s;
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    state.steps[s] = WorkStateOf(steps_[s].state);
+    if (steps_[s].state == State::kWaiting) continue;
+    state.step_began_s[s] = actual_.steps[s].start_s;
+    if (steps_[s].state != State::kDone) continue;
+    state.step_ended_s[s] = actual_.steps[s].finish_s;
+    state.run_there[s] = !run_removed_[s];
+  }
+  for (std::size_t t = 0; t < transfers_.size(); ++t) {
+    state.transfers[t] = WorkStateOf(transfers_[t].state);
+    if (transfers_[t].state == State::kWaiting) continue;
+    state.transfer_began_s[t] = actual_.transfers[t].start_s;
+    if (transfers_[t].state == State::kDone) {
+      state.transfer_ended_s[t] = actual_.transfers[t].finish_s;
+    }
+  }
+  return state;
+}
+
+PlanProgress::PlanProgress(const planner::Plan& plan, const PlanBefore& before)
+    : PlanProgress(plan, Readers::kToBeCounted) {
+  TakeSteps(before);
+  TakeTransfers(before);
+  KeepSections(before);
+  actual_.makespan_s = before.progress.actual_.makespan_s;
+  IndexSections();
+  CountReaders();
+  for (std::size_t w = 0; w < unread_.size(); ++w) {
+    for (const RunName& run : before.progress.unread_[w]) {
+      const Copy copy{static_cast<planner::WorkerIndex>(w), run};
+      if (!readers_.contains(copy)) unread_[w].push_back(run);
+    }
+  }
+}
+
+void PlanProgress::TakeSteps(const PlanBefore& before) {
+  const PlanProgress& was = before.progress;
+  for (std::size_t s = 0; s < was.steps_.size(); ++s) {
+    steps_[s].attempt = was.steps_[s].attempt;
+    if (before.state.steps[s] == WorkState::kWaiting) continue;
+    steps_[s].state = was.steps_[s].state;
+    steps_done_ += steps_[s].state == State::kDone ? 1 : 0;
+    runs_[s] = was.runs_[s];
+    run_removed_[s] = was.run_removed_[s];
+    actual_.steps[s] = was.actual_.steps[s];
+    actual_.step_input_bytes[s] = was.actual_.step_input_bytes[s];
+    actual_.step_output_bytes[s] = was.actual_.step_output_bytes[s];
+    actual_.step_unpacked_output_bytes[s] = was.actual_.step_unpacked_output_bytes[s];
+  }
+}
+
+void PlanProgress::TakeTransfers(const PlanBefore& before) {
+  const PlanProgress& was = before.progress;
+  for (std::size_t t = 0; t < transfers_.size(); ++t) {
+    if (before.transfer_was[t] == planner::kNoIndex) continue;
+    const std::size_t earlier = At(before.transfer_was[t]);
+    transfers_[t] = was.transfers_[earlier];
+    actual_.transfers[t] = was.actual_.transfers[earlier];
+    actual_.transfer_bytes[t] = was.actual_.transfer_bytes[earlier];
+    actual_.transfer_in_flight_bytes[t] = was.actual_.transfer_in_flight_bytes[earlier];
+    if (transfers_[t].state != State::kDone) continue;
+    ++transfers_done_;
+    const planner::Transfer& moved = plan_.transfers[t];
+    verified_[{moved.producer, moved.consumer}] += actual_.transfer_bytes[t];
+  }
+}
+
+void PlanProgress::KeepSections(const PlanBefore& before) {
+  const PlanProgress& was = before.progress;
+  std::set<SectionName> brought, to_come;
+  for (std::size_t t = 0; t < transfers_.size(); ++t) {
+    const planner::Transfer& transfer = plan_.transfers[t];
+    auto& of_state = transfers_[t].state == State::kDone ? brought : to_come;
+    of_state.insert({transfer.producer, transfer.consumer});
+  }
+  for (const SectionName& name : brought) {
+    const auto& [producer, consumer] = name;
+    if (to_come.contains(name) || !Waits(consumer)) continue;
+    if (const auto kept = was.kept_.find(name); kept != was.kept_.end()) {
+      kept_.insert(*kept);
+    } else if (Waits(producer)) {
+      kept_[name] = {was.RunOf(producer), was.SectionOf(producer, consumer),
+                     was.plan_.steps[At(producer)].worker};
+    }
+  }
+}
+
+}  // namespace weir::master

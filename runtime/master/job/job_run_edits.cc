@@ -1,0 +1,121 @@
+// What a job does when its plan runs and a worker is lost: the plan is edited, and what is done
+// stays done. Upstream: JobRun::WorkerLost. Downstream: ConductorRun, planner/edit.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/log.h"
+#include "runtime/master/conduct/progress.h"
+#include "runtime/master/job/job_run.h"
+
+namespace weir::master {
+
+void JobRun::EditPlan() {
+  // An edit that is under way was made for the state before this loss; the run is held, so that
+  // another one may begin from where that did.
+  ++edits_;
+  editing_ = true;
+  planner::PlanState state = plan_run_->BeginEdit();
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    // Nothing can be ordered where the job was not prepared.
+    if (!reservation_.Holds(workers_[w])) state.gone[w] = true;
+  }
+  planner::PlanChange change = plan_run_->ChangeSinceEdit();
+  std::string note = absl::StrCat("Edited while it ran: ", LossesInWords());
+  for (const planner::PlanChange::Joined& joined : change.joined) {
+    absl::StrAppend(&note, "; ", workers_[planner::At(joined.worker)].identity.name(), " is back");
+  }
+  note += '.';
+  env::Offload(
+      loop_, context_.seams.compute_pool,
+      [planned = planned_, state = std::move(state), change = std::move(change),
+       note = std::move(note)] { return EditPlannedJob(*planned, state, change, note); },
+      callbacks_.Guard([this, edit = edits_](absl::StatusOr<EditedJob> edited) {
+        PlanEdited(edit, std::move(edited));
+      }));
+}
+
+void JobRun::PlanEdited(std::int64_t edit, absl::StatusOr<EditedJob> edited) {
+  if (edit != edits_ || machine_.state() != v1::JOB_STATE_RUNNING) return;
+  editing_ = false;
+  const bool lost = std::any_of(status_.losses().begin(), status_.losses().end(),
+                                [](const v1::WorkerLoss& loss) { return loss.plan_epoch() == 0; });
+  if (!edited.ok() && !lost) return plan_run_->GoOnUnedited();
+  if (!edited.ok()) {
+    LogWarning("A plan cannot be edited; the job is planned again",
+               {{"job", status_.job_id()}, {"why", edited.status().message()}});
+    return Apply(machine_.WorkerLost());
+  }
+  planned_ = edited->planned;
+  TellEdit(*edited);
+  plan_run_->GoOn(*edited);
+  if (!joined_.empty()) UseJoined();
+}
+
+void JobRun::TakeBackWorkers() {
+  // A plan that was given is run as it is.
+  if (!plan_run_ || given_plan_) return;
+  bool any = false;
+  for (const RegisteredWorker& worker : context_.alive_workers()) {
+    const auto it = std::find_if(workers_.begin(), workers_.end(), [&](const RegisteredWorker& w) {
+      return w.identity.name() == worker.identity.name();
+    });
+    const auto index = static_cast<planner::WorkerIndex>(it - workers_.begin());
+    if (it == workers_.end() || it->epoch == worker.epoch || !plan_run_->gone(index)) continue;
+    *it = worker;
+    joining_.insert(index);
+    any = true;
+  }
+  if (!any) return;
+  // Those that were asked before and have not answered are asked with them: one answer for all.
+  std::vector<RegisteredWorker> asked;
+  for (const planner::WorkerIndex index : joining_) asked.push_back(workers_[planner::At(index)]);
+  reservation_.Prepare(
+      std::move(asked), PrepareRequest(),
+      [this] {
+        joined_.merge(joining_);
+        joining_.clear();
+        UseJoined();
+      },
+      [this](const v1::JobError& error) {
+        // The job does without; when it is lost its lease says so.
+        LogWarning("A worker that is back cannot be prepared",
+                   {{"job", status_.job_id()}, {"error", error.message()}});
+      });
+}
+
+void JobRun::UseJoined() {
+  // What is being edited is edited again afterwards.
+  if (!plan_run_ || machine_.state() != v1::JOB_STATE_RUNNING || editing_) return;
+  for (const planner::WorkerIndex index : std::exchange(joined_, {})) {
+    if (reservation_.Holds(workers_[planner::At(index)])) plan_run_->WorkerBack(index);
+  }
+  EditPlan();
+}
+
+void JobRun::TellEdit(const EditedJob& edited) {
+  LogInfo("A plan was edited", {{"job", status_.job_id()},
+                                {"steps_redone", edited.redone.size()},
+                                {"bytes_moved_again", edited.moved_again},
+                                {"predicted_s", planned_->prediction.makespan_s},
+                                {"why", edited.why}});
+  TakePlannedStatus();
+  for (v1::WorkerLoss& loss : *status_.mutable_losses()) {
+    if (loss.plan_epoch() != 0) continue;
+    loss.set_plan_epoch(plan_epoch_);
+    loss.set_edit(edited.why);
+    loss.set_steps_redone(static_cast<std::int64_t>(edited.redone.size()));
+    loss.set_bytes_moved_again(edited.moved_again);
+  }
+  // A master that starts anew plans such a job again: losing this costs a picture.
+  v1::JournalRecord record = PlannedRecord();
+  record.mutable_job_planned()->set_plan_edit(plan_run_->num_edits() + 1);
+  for (const planner::StepIndex step : edited.redone) {
+    record.mutable_job_planned()->add_steps_redone(step);
+  }
+  context_.journal.AppendUnawaited(std::move(record));
+  status_.set_sequence(context_.publish(status_));
+}
+
+}  // namespace weir::master
