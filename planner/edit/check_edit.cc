@@ -389,8 +389,9 @@ class EditCheck {
       }
       if (!Redone(step)) continue;
       const bool gone = Gone(before_.steps[s].worker);
-      const bool needed =
-          was_.steps[s] == WorkState::kDone ? lacked[s] && (gone || !was_.run_there[s]) : gone;
+      const bool needed = was_.steps[s] == WorkState::kDone
+                              ? lacked[s] && (gone || !was_.run_there[s])
+                              : gone || changed_.may_give_up[s];
       if (!needed) return Invalid("Step ", s, " is done again, but nobody needs that");
     }
     for (std::size_t t = 0; t < before_.transfers.size(); ++t) {

@@ -20,7 +20,8 @@ namespace weir::planner {
 /// - Survivors: no step that has to run, no transfer that has to move and no run that is still read
 ///   is on a lost worker, and every run that is read in place or moves is there or will be made.
 /// - Nothing without need: a step is made again only if somebody lacks a section of it and its run
-///   is gone; what arrived stays arrived; what is under way between survivors goes on.
+///   is gone, or if it was under way on a slow worker; what arrived stays arrived; what is under
+///   way between survivors goes on, but for what moves to a step that is made elsewhere.
 /// - Feasible: the rest (RestOf) passes the rules of CheckPlan about structure, orders and times,
 ///   what is under way stands before what waits on every port, lane and channel, and the planned
 ///   times are those that Predict finds of the rest.

@@ -51,7 +51,7 @@ struct Way {
   std::string name;
   std::shared_ptr<const WorkLeft> left;
   std::vector<std::vector<StepHome>> homes;
-  bool moves = false;  // steps that could stay where they are
+  double gain = 0;  // least of what is left, where steps move that could stay
 };
 
 class Ways {
@@ -73,7 +73,10 @@ class Ways {
     }
     Add(cuts ? "in whole steps" : "to those that end first with it", whole, {1, false});
     if (Any(whole->homeless) && survivors > 1) Add("all to one worker", whole, {1, true});
-    if (Any(changed_.may_move) && survivors > 1) AddMoving({survivors, false});
+    if (survivors > 1) {
+      AddMoving("moving what has not begun", changed_.may_move, kMoveGain);
+      AddGivingUp();
+    }
     return std::move(ways_);
   }
 
@@ -86,15 +89,56 @@ class Ways {
 
   void Add(std::string name, std::shared_ptr<const WorkLeft> left, const HomeChoice& choice) {
     auto homes = FindHomes(changed_.plan, changed_.state, *left, choice);
-    ways_.push_back({std::move(name), std::move(left), std::move(homes), false});
+    ways_.push_back({std::move(name), std::move(left), std::move(homes)});
   }
 
-  /// Also hands out what has not begun and may move. What finds its home where it was stays, with
-  /// all that it has there.
-  void AddMoving(const HomeChoice& choice) {
-    const auto all = Left(partly_read_, changed_.may_move);
-    auto homes = FindHomes(changed_.plan, changed_.state, *all, choice);
-    std::vector<bool> moved = changed_.may_move;
+  /// Also what slow workers have under way, unless they still need less than others would.
+  void AddGivingUp() {
+    if (!Any(changed_.may_give_up)) return;
+    std::vector<bool> given_up = changed_.may_move;
+    for (std::size_t s = 0; s < given_up.size(); ++s) {
+      if (changed_.may_give_up[s] && StillToRun(s) > AnewAtLeast(s)) given_up[s] = true;
+    }
+    AddMoving("making anew what slow workers have under way", std::move(given_up), kGiveUpGain);
+  }
+
+  /// Two ways: slow workers get nothing, as what they get ends last if they are slower than was
+  /// found out; or they get their part, where that ends sooner by as much again.
+  void AddMoving(const std::string& name, const std::vector<bool>& moved, double gain) {
+    const bool others = changed_.slow != changed_.alive;
+    if (others) AddMovingTo(name, moved, gain, changed_.slow);
+    if (!others || Any(changed_.slow)) AddMovingTo(name, moved, gain, {});
+  }
+
+  Seconds StillToRun(std::size_t step) const {
+    const PlanState& state = changed_.state;
+    return state.step_began_s[step] + changed_.plan.steps[step].duration_s - state.now_s;
+  }
+
+  /// Of a step on a slow worker: what it takes if all, or the fastest where it cannot be cut, begin
+  /// it now and have nothing else to do.
+  Seconds AnewAtLeast(std::size_t step) const {
+    const ComputeStep& planned = changed_.plan.steps[step];
+    const std::vector<double>& speed = changed_.state.speed;
+    double fastest = 0, all = 0;
+    for (std::size_t w = 0; w < speed.size(); ++w) {
+      if (!changed_.alive[w]) continue;
+      fastest = std::max(fastest, speed[w]);
+      all += speed[w];
+    }
+    return planned.duration_s * speed[At(planned.worker)] /
+           (planned.kind->reads_input() ? all : fastest);
+  }
+
+  /// Also hands out these steps, which could stay, over all workers but those spared. What finds
+  /// its home where it was stays, with all that it has there.
+  void AddMovingTo(std::string name, std::vector<bool> moved, double gain,
+                   std::vector<bool> spared) {
+    if (!Any(moved)) return;
+    if (Any(changed_.slow)) absl::StrAppend(&name, Any(spared) ? " by others" : " by all");
+    const auto all = Left(partly_read_, moved);
+    const auto spread = static_cast<std::int32_t>(changed_.alive.size());
+    auto homes = FindHomes(changed_.plan, changed_.state, *all, {spread, false, std::move(spared)});
     for (std::size_t s = 0; s < moved.size(); ++s) {
       if (moved[s] && homes[s].size() == 1 && homes[s][0].worker == changed_.plan.steps[s].worker) {
         moved[s] = false;
@@ -108,7 +152,7 @@ class Ways {
       // Somebody who stays has a section of it after all.
       if (homes[s].size() > 1 && !left->can_be_cut[s] && !left->in_parts[s]) return;
     }
-    ways_.push_back({"moving what has not begun", std::move(left), std::move(homes), true});
+    ways_.push_back({std::move(name), std::move(left), std::move(homes), gain});
   }
 
   const ChangedPlan& changed_;
@@ -148,7 +192,7 @@ absl::StatusOr<PlanEdit> EditPlan(const Plan& plan, const PlanState& state,
     words.push_back({ways[i].name, times->makespan_s});
     if (taken) {
       const Seconds left_s = words[best].makespan_s - state.now_s;
-      const Seconds gain_s = ways[i].moves ? kMoveGain * left_s : 0;
+      const Seconds gain_s = ways[i].gain * left_s;
       if (times->makespan_s >= words[best].makespan_s - gain_s) continue;
     }
     best = i;

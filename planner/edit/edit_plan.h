@@ -19,6 +19,10 @@ namespace weir::planner {
 /// cost, and than a prediction errs by between two ways.
 inline constexpr double kMoveGain = 0.05;
 
+/// What giving up a step under way must gain of what is left, beside the best other way: what it
+/// has done is lost, and its worker may yet be as fast as the others.
+inline constexpr double kGiveUpGain = 0.1;
+
 /// What EditPlan made of a plan. Plain data.
 ///
 /// Numbers of steps are those of the plan before; parts of map steps that were cut are appended. In
@@ -32,7 +36,8 @@ struct PlanEdit {
   Prediction prediction;  // of `plan`: makespan_s is the predicted end of the run
   /// By transfer of `plan`: its index in the plan before if it is done or under way, or kNoIndex.
   std::vector<TransferIndex> transfer_was;
-  /// Steps that had begun or were done and wait again, rising.
+  /// Steps that had begun or were done and wait again, rising. One that is under way on a worker
+  /// that is there is given up: whoever runs the plan ends it.
   std::vector<StepIndex> redone;
   /// Planned size of what had arrived and must move once more.
   Bytes moved_again = 0;
@@ -46,9 +51,11 @@ struct PlanEdit {
 ///   out in several ways (step_homes.h: spread finely, spread in few parts, in whole steps, all to
 ///   one worker), and the ordinary order builders order what is left, with what is under way in its
 ///   place (order_rest.h). The way with the least predicted makespan is taken. Steps that have
-///   not begun leave a worker that is slower than planned, or go to one that joined, where that
-///   ends sooner by kMoveGain of what is left. A run that is made again has all its sections, of
-///   which only those move that somebody lacks.
+///   not begun leave a worker that is slower than planned, or go to one that joined or got faster,
+///   where that ends sooner by kMoveGain of what is left; steps under way on a slow worker are
+///   given up and made anew, maps in parts, where that ends sooner by kGiveUpGain. Slow workers get
+///   nothing of either, but where that ends later by as much: how slow they are is a guess. A run
+///   that is made again has all its sections, of which only those move that somebody lacks.
 /// Errors: kUnavailable when nobody is left; kFailedPrecondition, naming why, for a plan that
 /// cannot
 ///   be edited: reduction trees, loops, sections of places; kInvalidArgument when state or change

@@ -21,13 +21,17 @@ std::string Workers(const char* what, const std::vector<WorkerIndex>& workers) {
 
 std::string WhatHappened(const PlanState& before, const ChangedPlan& changed,
                          const PlanChange& change) {
-  std::vector<WorkerIndex> lost, slow;
+  std::vector<WorkerIndex> lost, slow, faster, slow_ports;
   for (std::size_t w = 0; w < changed.alive.size(); ++w) {
     const bool was_gone = !before.gone.empty() && before.gone[w];
     if (!changed.alive[w] && !was_gone) lost.push_back(static_cast<WorkerIndex>(w));
-    if (changed.alive[w] && !change.rate_factor.empty() && change.rate_factor[w] < 1) {
-      slow.push_back(static_cast<WorkerIndex>(w));
+    if (!changed.alive[w]) continue;
+    if (!change.port_factor.empty() && change.port_factor[w] < 1) {
+      slow_ports.push_back(static_cast<WorkerIndex>(w));
     }
+    if (change.rate_factor.empty()) continue;
+    if (change.rate_factor[w] < 1) slow.push_back(static_cast<WorkerIndex>(w));
+    if (change.rate_factor[w] > 1) faster.push_back(static_cast<WorkerIndex>(w));
   }
   std::vector<WorkerIndex> joined;
   for (const PlanChange::Joined& each : change.joined) joined.push_back(each.worker);
@@ -35,6 +39,11 @@ std::string WhatHappened(const PlanState& before, const ChangedPlan& changed,
   if (!lost.empty()) words.push_back(Workers("Lost", lost));
   if (!joined.empty()) words.push_back(Workers("Joined", joined));
   if (!slow.empty()) words.push_back(Workers("Slow", slow));
+  if (!slow_ports.empty()) words.push_back(Workers("Slow port of", slow_ports));
+  if (!faster.empty()) words.push_back(Workers("Faster", faster));
+  if (change.pace != 1) {
+    words.push_back(absl::StrFormat("All at %.2g of the planned rate", change.pace));
+  }
   return words.empty() ? "Planned on" : absl::StrJoin(words, "; ");
 }
 

@@ -29,15 +29,23 @@ absl::Status CheckChange(const Plan& plan, const PlanChange& change) {
                                                      ", which does not exist"));
     }
   }
-  if (!change.rate_factor.empty() && change.rate_factor.size() != At(plan.network.num_workers)) {
-    return absl::InvalidArgumentError("rate_factor must be empty or have one entry a worker");
-  }
-  for (const double factor : change.rate_factor) {
-    if (factor >= 1e-6 && factor <= 1e6) continue;
+  for (const std::vector<double>* factors : {&change.rate_factor, &change.port_factor}) {
+    if (factors->empty() || factors->size() == At(plan.network.num_workers)) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("A rate_factor must be between 1e-6 and 1e6, is ", factor));
+        "rate_factor and port_factor must be empty or have one entry a worker");
   }
-  return absl::OkStatus();
+  const auto check_factor = [](const char* what, double factor) {
+    if (factor >= 1e-6 && factor <= 1e6) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("A ", what, " must be between 1e-6 and 1e6, is ", factor));
+  };
+  for (const double factor : change.rate_factor) {
+    if (absl::Status status = check_factor("rate_factor", factor); !status.ok()) return status;
+  }
+  for (const double factor : change.port_factor) {
+    if (absl::Status status = check_factor("port_factor", factor); !status.ok()) return status;
+  }
+  return check_factor("pace", change.pace);
 }
 
 /// The run is on the worker, whoever was to make it.
@@ -56,18 +64,42 @@ void TakeBack(StepIndex step, WorkerIndex worker, ChangedPlan* changed) {
   state.run_there[At(step)] = true;
 }
 
-void ApplyRates(const std::vector<double>& factor, ChangedPlan* changed) {
-  changed->state.speed = SpeedsOf(changed->plan, changed->state);
+void ApplyRates(const PlanChange& change, ChangedPlan* changed) {
+  const std::vector<double>& factor = change.rate_factor;
+  if (!factor.empty()) changed->state.speed = SpeedsOf(changed->plan, changed->state);
   for (std::size_t w = 0; w < factor.size(); ++w) changed->state.speed[w] *= factor[w];
   for (std::size_t s = 0; s < changed->plan.steps.size(); ++s) {
     ComputeStep& step = changed->plan.steps[s];
     if (changed->state.steps[s] == WorkState::kDone || step.kind->stores) continue;
-    step.duration_s /= factor[At(step.worker)];
+    step.duration_s /= change.pace * (factor.empty() ? 1 : factor[At(step.worker)]);
   }
+}
+
+void ApplyPortRates(const std::vector<double>& factor, ChangedPlan* changed) {
+  const NetworkModel before = changed->plan.network;
+  std::vector<double>& slowdown = changed->plan.network.port_slowdown;
+  if (slowdown.empty()) slowdown.assign(factor.size(), 1);
+  for (std::size_t w = 0; w < factor.size(); ++w) {
+    slowdown[w] = std::max(1.0, slowdown[w] / factor[w]);
+  }
+  for (std::size_t t = 0; t < changed->plan.transfers.size(); ++t) {
+    Transfer& transfer = changed->plan.transfers[t];
+    if (changed->state.transfers[t] != WorkState::kUnderWay) continue;
+    const auto seconds = [&](const NetworkModel& network) {
+      return network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
+    };
+    const Seconds before_s = seconds(before);
+    if (before_s > 0) transfer.duration_s *= seconds(changed->plan.network) / before_s;
+  }
+  // Channels may have other lanes now; of what is done nobody needs them.
+  for (auto& lanes : changed->plan.channel_order) lanes.clear();
 }
 
 void FindMovable(const PlanChange& change, ChangedPlan* changed) {
   const Plan& plan = changed->plan;
+  const std::vector<double>& factor = change.rate_factor;
+  const bool better = !change.joined.empty() ||
+                      std::any_of(factor.begin(), factor.end(), [](double f) { return f > 1; });
   std::vector<bool> begun(plan.steps.size(), false);  // something of what it reads
   for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
     if (changed->state.transfers[t] != WorkState::kWaiting) {
@@ -76,9 +108,13 @@ void FindMovable(const PlanChange& change, ChangedPlan* changed) {
   }
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const WorkerIndex worker = plan.steps[s].worker;
-    if (changed->state.steps[s] != WorkState::kWaiting || !changed->alive[At(worker)]) continue;
-    const bool slow = !change.rate_factor.empty() && change.rate_factor[At(worker)] < 1;
-    changed->may_move[s] = slow || (!change.joined.empty() && !begun[s]);
+    if (!changed->alive[At(worker)]) continue;
+    const bool slow = changed->slow[At(worker)];
+    const bool slow_port = !change.port_factor.empty() && change.port_factor[At(worker)] < 1;
+    const WorkState work = changed->state.steps[s];
+    changed->may_move[s] =
+        work == WorkState::kWaiting && (slow || slow_port || (better && !begun[s]));
+    changed->may_give_up[s] = work == WorkState::kUnderWay && slow && !plan.steps[s].kind->stores;
   }
 }
 
@@ -92,6 +128,7 @@ absl::StatusOr<ChangedPlan> ApplyChange(const Plan& plan, const PlanState& state
   changed.state = state;
   changed.alive.assign(At(plan.network.num_workers), true);
   changed.may_move.assign(plan.steps.size(), false);
+  changed.may_give_up.assign(plan.steps.size(), false);
   for (std::size_t w = 0; w < state.gone.size(); ++w) changed.alive[w] = !state.gone[w];
   for (const PlanChange::Joined& joined : change.joined) changed.alive[At(joined.worker)] = true;
   for (const WorkerIndex lost : change.lost) changed.alive[At(lost)] = false;
@@ -104,7 +141,12 @@ absl::StatusOr<ChangedPlan> ApplyChange(const Plan& plan, const PlanState& state
     if (!changed.alive[At(joined.worker)]) continue;
     for (const StepIndex step : joined.runs) TakeBack(step, joined.worker, &changed);
   }
-  if (!change.rate_factor.empty()) ApplyRates(change.rate_factor, &changed);
+  ApplyRates(change, &changed);
+  if (!change.port_factor.empty()) ApplyPortRates(change.port_factor, &changed);
+  changed.slow.assign(changed.alive.size(), false);
+  for (std::size_t w = 0; w < change.rate_factor.size(); ++w) {
+    changed.slow[w] = changed.alive[w] && change.rate_factor[w] < 1;
+  }
   FindMovable(change, &changed);
   return changed;
 }

@@ -14,7 +14,7 @@ namespace weir::planner {
 struct PlanChange {
   /// Workers that will do nothing any more, and whose runs nobody can read. May name those that are
   /// gone already.
-  std::vector<WorkerIndex> lost;
+  std::vector<WorkerIndex> lost = {};
   /// A map step whose run is lost, and of which some have their sections, may stay done for those;
   /// appended steps read parts of its input and have sections for the others only. Their runs are
   /// divided among the same consumers as all runs of the layer, what nobody reads included. Not
@@ -31,16 +31,28 @@ struct PlanChange {
   /// By worker: how fast it computes beside what was planned, > 0 (0.5: steps take twice as long,
   /// those under way too). Empty: as planned.
   std::vector<double> rate_factor = {};
+  /// How fast all of them compute beside what was planned, > 0, times rate_factor: a prediction
+  /// that was wrong of everybody makes nobody slow.
+  double pace = 1;
+  /// By worker: how fast its port is beside what was planned, both ways, > 0; no port gets faster
+  /// than a channel. Empty: as planned.
+  std::vector<double> port_factor = {};
 };
 
 /// A plan and how far it is, once a change is known, before anything is done about it. Plain data.
 struct ChangedPlan {
-  Plan plan;                // steps last as long as measured; those whose runs came back are there
+  Plan plan;  // steps last as long as measured, ports are as slow; runs that came back are there
   PlanState state;          // with those runs, and the speeds
   std::vector<bool> alive;  // by worker
-  /// By step: has not begun, and might end sooner on another worker: its own is slow, or one joined
-  /// and nothing of what it reads has begun to move.
+  /// By worker: is there, and slower than planned.
+  std::vector<bool> slow;
+  /// By step: has not begun, and might end sooner on another worker: its own is slow, or has a slow
+  /// port, or one joined
+  /// or got faster and nothing of what it reads has begun to move.
   std::vector<bool> may_move;
+  /// By step: is under way on a slow worker, and might end sooner where it is begun anew. Not those
+  /// that store: what holds them up is the store.
+  std::vector<bool> may_give_up;
 };
 
 /// Applies what a change says of workers, runs and rates; hands nothing out.

@@ -44,6 +44,10 @@ class HomeFinder {
 
   std::vector<std::vector<StepHome>> Find(const HomeChoice& choice) {
     for (WorkerIndex w = 0; w < plan_.network.num_workers; ++w) {
+      const bool spared = !choice.spared.empty() && choice.spared[At(w)];
+      if (left_.alive[At(w)] && !spared) allowed_.push_back(w);
+    }
+    for (WorkerIndex w = 0; allowed_.empty() && w < plan_.network.num_workers; ++w) {
       if (left_.alive[At(w)]) allowed_.push_back(w);
     }
     if (choice.one_worker) allowed_ = {LeastLeft()};

@@ -21,6 +21,8 @@ struct HomeChoice {
   std::int32_t spread = 1;
   /// One worker gets all of it: the one with the least left to do.
   bool one_worker = false;
+  /// By worker: gets nothing, unless there is no other. Empty: none.
+  std::vector<bool> spared = {};
 };
 
 /// A homeless step, or a part of one, at its new place.

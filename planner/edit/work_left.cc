@@ -71,9 +71,9 @@ WorkLeft FindWorkLeft(const Plan& plan, const PlanState& state, const std::vecto
   left.redone.assign(plan.steps.size(), false);
   if (!moved.empty()) left.homeless = moved;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-    if (state.steps[s] == WorkState::kDone || alive[At(plan.steps[s].worker)]) continue;
-    left.homeless[s] = true;
-    left.redone[s] = state.steps[s] == WorkState::kUnderWay;
+    if (state.steps[s] == WorkState::kDone) continue;
+    if (!alive[At(plan.steps[s].worker)]) left.homeless[s] = true;
+    left.redone[s] = left.homeless[s] && state.steps[s] == WorkState::kUnderWay;
   }
   left.arrived.assign(plan.sections.size(), false);
   for (std::size_t i = 0; i < plan.sections.size(); ++i) {

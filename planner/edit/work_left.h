@@ -19,7 +19,8 @@ struct WorkLeft {
   std::vector<bool> alive;  // by worker
   /// By step: it has to run, or to run again, on a worker to be chosen, and needs all it reads.
   std::vector<bool> homeless;
-  /// By step: had begun or was done, and waits again.
+  /// By step: had begun or was done, and waits again. One that had begun on a worker that is alive
+  /// was given up there.
   std::vector<bool> redone;
   /// By section: arrived whole at its consumer, which is to run there or has begun.
   std::vector<bool> arrived;
@@ -45,7 +46,8 @@ enum class PartlyRead {
 ///   first, each step that still has to begin lacks a section that did not arrive whole with it,
 ///   and every section if it is homeless; a done step of which somebody lacks a section, and whose
 ///   run is not there any more, is done again and homeless too.
-/// `moved`, by step, names steps that have not begun and are homeless too.
+/// `moved`, by step, names steps that are not done and are homeless too; one of them that is under
+/// way is given up.
 /// Requires: CheckState is OK; each section goes to a later layer than its producer's.
 /// Thread-safety: pure. O(steps + sections + transfers, log).
 WorkLeft FindWorkLeft(const Plan& plan, const PlanState& state, const std::vector<bool>& alive,

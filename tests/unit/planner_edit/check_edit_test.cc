@@ -202,5 +202,17 @@ TEST(CheckEditTest, RefusesTimesAndOrdersThatCannotBe) {
       "send_order");
 }
 
+// Map 2 is under way on a worker that is as fast as planned; the edit was made for a slow one.
+TEST(CheckEditTest, RefusesToGiveUpWhatIsNotSlow) {
+  EditCase edited = LoseAt(5, {});
+  edited.change.rate_factor = {1, 1, 0.1};
+  edited.edit = *EditPlan(edited.before, edited.state, edited.change);
+  ASSERT_EQ(edited.edit.redone, std::vector<StepIndex>{2});
+  ASSERT_EQ(CheckEdit(edited.before, edited.state, edited.change, edited.edit), absl::OkStatus());
+  edited.change.rate_factor = {0.1, 1, 1};
+  const absl::Status refused = CheckEdit(edited.before, edited.state, edited.change, edited.edit);
+  EXPECT_THAT(refused.message(), HasSubstr("Step 2 is done again, but nobody needs that"));
+}
+
 }  // namespace
 }  // namespace weir::planner

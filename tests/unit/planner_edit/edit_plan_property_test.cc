@@ -99,8 +99,14 @@ PlanChange DrawChange(const PlanState& state, const Run& run) {
     for (WorkerIndex w = 0; w < num_workers; ++w) {
       change.rate_factor.push_back(*rc::gen::element(1.0, 1.0, 0.5, 0.1, 2.0));
     }
-    if (DrawBetween(0, 1) == 0) change.lost.clear();
+    change.pace = *rc::gen::element(1.0, 1.0, 0.4);
   }
+  if (DrawBetween(0, 2) == 0) {
+    for (WorkerIndex w = 0; w < num_workers; ++w) {
+      change.port_factor.push_back(*rc::gen::element(1.0, 1.0, 0.5, 0.1, 2.0));
+    }
+  }
+  if (DrawBetween(0, 2) == 0) change.lost.clear();
   return change;
 }
 

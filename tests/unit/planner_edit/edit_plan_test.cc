@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "planner/edit/check_edit.h"
@@ -26,6 +27,15 @@ using ::testing::IsEmpty;
 
 void ExpectRight(const EditCase& edited) {
   EXPECT_EQ(CheckEdit(edited.before, edited.state, edited.change, edited.edit), absl::OkStatus());
+}
+
+// ThreeByThree at `now_s`, when this turns out.
+EditCase ChangeAt(Seconds now_s, PlanChange change) {
+  EditCase edited = LoseAt(now_s, {});
+  edited.change = std::move(change);
+  edited.edit = *EditPlan(edited.before, edited.state, edited.change);
+  ExpectRight(edited);
+  return edited;
 }
 
 TEST(ThreeByThreeTest, IsAsItsHandSolutionSays) {
@@ -208,7 +218,7 @@ TEST(EditPlanTest, WhatHasNotBegunLeavesASlowWorker) {
   ExpectRight(edited);
   EXPECT_LT(edited.edit.prediction.makespan_s, 25);
   EXPECT_THAT(edited.edit.why, HasSubstr("Slow worker 2"));
-  EXPECT_THAT(edited.edit.why, HasSubstr("Goes on moving what has not begun"));
+  EXPECT_THAT(edited.edit.why, HasSubstr("Goes on moving what has not begun by all"));
   EXPECT_THAT(edited.edit.redone, IsEmpty());
   // A little slowness is not worth moving anything.
   edited.change.rate_factor = {1, 1, 0.98};
@@ -218,15 +228,50 @@ TEST(EditPlanTest, WhatHasNotBegunLeavesASlowWorker) {
   EXPECT_EQ(edited.edit.plan.steps[2].worker, 2);
 }
 
-// What a slow worker has under way goes on there, and is expected later.
+// What a slow worker has begun, and ends soon enough, goes on there and is expected later: at 9 s
+// it needs 3.5 s, and all three together would need longer to make it anew.
 TEST(EditPlanTest, WhatASlowWorkerHasBegunStays) {
-  EditCase edited = LoseAt(5, {});
-  edited.change.rate_factor = {1, 1, 0.5};
-  edited.edit = *EditPlan(edited.before, edited.state, edited.change);
-  ExpectRight(edited);
+  const EditCase edited = ChangeAt(9, {.rate_factor = {1, 1, 0.8}});
   EXPECT_EQ(edited.edit.state.steps[2], WorkState::kUnderWay);
   EXPECT_EQ(edited.edit.plan.steps[2].worker, 2);
-  EXPECT_DOUBLE_EQ(edited.edit.prediction.steps[2].finish_s, 20);
+  EXPECT_DOUBLE_EQ(edited.edit.prediction.steps[2].finish_s, 12.5);
+}
+
+// At 5 s worker 2 turns out to be ten times slower: its map would end at 100 s. It is given up and
+// made anew by the others, which are free at 10 s. With a part for worker 2 all three would end at
+// 14.52 s: too little for what worker 2 may then turn out to be.
+TEST(EditPlanTest, WhatASlowWorkerHasBegunIsMadeAnew) {
+  const EditCase edited = ChangeAt(5, {.rate_factor = {1, 1, 0.1}});
+  const PlanEdit& edit = edited.edit;
+  EXPECT_THAT(edit.redone, ElementsAre(2));
+  ASSERT_EQ(edit.plan.steps.size(), 7u);
+  for (const StepIndex part : {2, 6}) {
+    EXPECT_EQ(edit.state.steps[At(part)], WorkState::kWaiting);
+    EXPECT_NE(edit.plan.steps[At(part)].worker, 2);
+    EXPECT_DOUBLE_EQ(edit.prediction.steps[At(part)].finish_s, 15);
+  }
+  EXPECT_EQ(edit.state.steps[0], WorkState::kUnderWay);
+  EXPECT_LT(edit.prediction.makespan_s, 22);
+  EXPECT_THAT(edit.why,
+              HasSubstr("Goes on making anew what slow workers have under way by others"));
+}
+
+// Where all are slower nobody is: what is under way ends later, and stays.
+TEST(EditPlanTest, AWrongPredictionMovesNothing) {
+  const EditCase edited = ChangeAt(5, {.pace = 0.5});
+  EXPECT_THAT(edited.edit.redone, IsEmpty());
+  EXPECT_EQ(edited.edit.plan.steps.size(), 6u);
+  EXPECT_DOUBLE_EQ(edited.edit.prediction.makespan_s, 20 + 2 + 6);
+}
+
+// Worker 2 sends and receives at a tenth: two sections out and two in at the same time take 20 s.
+// Three out would take longer, so its reduce step stays. Ports are no faster than channels.
+TEST(EditPlanTest, ASlowPortIsPlannedWith) {
+  const EditCase edited = ChangeAt(10, {.port_factor = {1, 4, 0.1}});
+  EXPECT_THAT(edited.edit.plan.network.port_slowdown, ElementsAre(1, 1, 10));
+  EXPECT_NEAR(edited.edit.prediction.makespan_s, 10 + 20 + 3, 1e-9);
+  EXPECT_EQ(edited.edit.plan.steps[5].worker, 2);
+  EXPECT_THAT(edited.edit.why, HasSubstr("Slow port of worker 2"));
 }
 
 TEST(EditPlanTest, RefusesWhatItCannotEdit) {
@@ -238,6 +283,13 @@ TEST(EditPlanTest, RefusesWhatItCannotEdit) {
   PlanChange change;
   change.rate_factor = {1, 0, 1};
   EXPECT_EQ(EditPlan(plan, state, change).status().code(), absl::StatusCode::kInvalidArgument);
+  change = {};
+  change.pace = 0;
+  EXPECT_EQ(EditPlan(plan, state, change).status().code(), absl::StatusCode::kInvalidArgument);
+  change = {};
+  change.port_factor = {1, 1};
+  EXPECT_EQ(EditPlan(plan, state, change).status().code(), absl::StatusCode::kInvalidArgument);
+  change = {};
   change.rate_factor = {1};
   EXPECT_EQ(EditPlan(plan, state, change).status().code(), absl::StatusCode::kInvalidArgument);
   change = {};
