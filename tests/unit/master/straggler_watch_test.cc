@@ -1,0 +1,294 @@
+// Who is named a straggler, when, and at what rate: by hand, and in runs that are not as planned.
+
+#include "runtime/master/stragglers/straggler_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "planner/edit/check_edit.h"
+#include "planner/plan/predict/predict.h"
+#include "planner/plan/units.h"
+#include "tests/unit/master/watched_run.h"
+
+namespace weir::master {
+namespace {
+
+using planner::At;
+using planner::Plan;
+using planner::PlanState;
+using planner::Reality;
+using planner::Seconds;
+using planner::WorkState;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+std::vector<double> SlowOne(std::size_t num_workers, std::size_t worker, double rate) {
+  std::vector<double> rates(num_workers, 1);
+  rates[worker] = rate;
+  return rates;
+}
+
+// One map step a worker, all under way since 0 s.
+class ByHand {
+ public:
+  explicit ByHand(std::int32_t num_workers, Seconds map_s = 20)
+      : plan_(WordCountLike(num_workers, 1, map_s, 0.01)),
+        state_(planner::NothingDone(plan_)),
+        bytes_(plan_.steps.size(), 0),
+        watch_(plan_) {
+    for (std::size_t s = 0; s < At(num_workers); ++s) {
+      state_.steps[s] = WorkState::kUnderWay;
+      state_.step_began_s[s] = 0;
+    }
+  }
+
+  // Map steps have read these shares at this moment.
+  std::optional<StragglerDecision> Look(Seconds now_s, const std::vector<double>& shares) {
+    state_.now_s = now_s;
+    for (std::size_t s = 0; s < shares.size(); ++s) {
+      bytes_[s] =
+          static_cast<planner::Bytes>(shares[s] * static_cast<double>(plan_.steps[s].input_bytes));
+    }
+    watch_.Observe({.state = state_, .step_bytes_done = bytes_});
+    return watch_.Decide();
+  }
+
+  const Plan& plan() const { return plan_; }
+  PlanState& state() { return state_; }
+  StragglerWatch& watch() { return watch_; }
+
+ private:
+  const Plan plan_;
+  PlanState state_;
+  std::vector<planner::Bytes> bytes_;
+  StragglerWatch watch_;
+};
+
+TEST(StragglerWatchTest, AsPlannedNobodyIsNamed) {
+  for (const Heard heard : {Heard::kBytes, Heard::kNothing}) {
+    const Plan plan = WordCountLike(8, 4, 20, 0.5);
+    EXPECT_THAT(RunWatched(plan, {}, heard, Edits::kNone).named, IsEmpty());
+  }
+}
+
+TEST(StragglerWatchTest, AStepThatReadsTooSlowlyIsNamedWithinAFewHeartbeats) {
+  const Plan plan = WordCountLike(8, 1, 60, 0.01);
+  const WatchedRun run =
+      RunWatched(plan, {.rate = SlowOne(8, 3, 0.1)}, Heard::kBytes, Edits::kNone);
+  ASSERT_FALSE(run.named.empty());
+  EXPECT_LE(run.named[0].at_s, 5);
+  EXPECT_THAT(run.named[0].decision.workers, ElementsAre(3));
+  EXPECT_NEAR(run.named[0].decision.change.rate_factor[3], 0.1, 0.05);
+  EXPECT_EQ(run.named[0].decision.change.rate_factor[2], 1);
+  EXPECT_EQ(run.named[0].decision.change.pace, 1);
+  EXPECT_THAT(run.named[0].decision.why, HasSubstr("worker 3 computes at 0."));
+}
+
+TEST(StragglerWatchTest, AStepThatSaysNothingIsNamedHalfAsLongAfterItsTime) {
+  const Plan plan = WordCountLike(8, 1, 20, 0.01);
+  const WatchedRun run =
+      RunWatched(plan, {.rate = SlowOne(8, 3, 0.1)}, Heard::kNothing, Edits::kNone);
+  ASSERT_FALSE(run.named.empty());
+  EXPECT_GT(run.named[0].at_s, 1.5 * 20);
+  EXPECT_LE(run.named[0].at_s, 1.5 * 20 + 1.5);
+  EXPECT_THAT(run.named[0].decision.workers, ElementsAre(3));
+  EXPECT_NEAR(run.named[0].decision.change.rate_factor[3], 0.33, 0.02);
+}
+
+// Steps of 1 s, and of 50 ms: no quantile has to be waited for.
+TEST(StragglerWatchTest, SmallJobsHaveStragglersToo) {
+  for (const std::int32_t maps_each : {1, 20}) {
+    const Plan plan = WordCountLike(8, maps_each, 1, 0.01);
+    const WatchedRun run =
+        RunWatched(plan, {.rate = SlowOne(8, 3, 0.1)}, Heard::kBytes, Edits::kNone);
+    ASSERT_FALSE(run.named.empty()) << maps_each;
+    EXPECT_LE(run.named[0].at_s, 2.5) << maps_each;
+    EXPECT_THAT(run.named[0].decision.workers, ElementsAre(3)) << maps_each;
+  }
+}
+
+TEST(StragglerWatchTest, AWrongPredictionNamesNobody) {
+  for (const std::int32_t num_workers : {1, 2, 3, 8}) {
+    for (const Heard heard : {Heard::kBytes, Heard::kNothing}) {
+      const Plan plan = WordCountLike(num_workers, 2, 20, 0.5);
+      const Reality reality{.rate = std::vector<double>(At(num_workers), 0.2),
+                            .port_rate = std::vector<double>(At(num_workers), 0.2)};
+      EXPECT_THAT(RunWatched(plan, reality, heard, Edits::kNone).named, IsEmpty()) << num_workers;
+    }
+  }
+}
+
+TEST(StragglerWatchTest, WhoIsSlowerThanAWrongPredictionIsNamedBesideTheOthers) {
+  const Plan plan = WordCountLike(8, 1, 60, 0.01);
+  Reality reality{.rate = std::vector<double>(8, 0.5)};
+  reality.rate[3] = 0.05;
+  const WatchedRun run = RunWatched(plan, reality, Heard::kBytes, Edits::kNone);
+  ASSERT_FALSE(run.named.empty());
+  const planner::PlanChange& last = run.named.back().decision.change;
+  EXPECT_THAT(run.named.back().decision.workers, ElementsAre(3));
+  EXPECT_NEAR(last.pace, 0.5, 0.1);
+  EXPECT_NEAR(last.rate_factor[3], 0.1, 0.05);
+}
+
+TEST(StragglerWatchTest, OfTwoWorkersTheSlowOneIsNamed) {
+  const Plan plan = WordCountLike(2, 1, 30, 0.01);
+  const WatchedRun run =
+      RunWatched(plan, {.rate = SlowOne(2, 1, 0.1)}, Heard::kBytes, Edits::kNone);
+  ASSERT_FALSE(run.named.empty());
+  EXPECT_THAT(run.named[0].decision.workers, ElementsAre(1));
+  EXPECT_LE(run.named[0].at_s, 5);
+}
+
+// All read at the planned rate for 10 s of 20; then worker 1 goes on at a tenth. At 18 s it has
+// read 0.54 and needs another 92 s.
+TEST(StragglerWatchTest, AWorkerThatSlowsDownIsNamedWithWhatItStillNeeds) {
+  ByHand run(4);
+  std::optional<StragglerDecision> decision;
+  Seconds now_s = 0.5;
+  for (; !decision && now_s < 40; now_s += 0.5) {
+    const double others = std::min(1.0, now_s / 20);
+    const double slow = now_s < 10 ? now_s / 20 : 0.5 + (now_s - 10) / 200;
+    for (const std::size_t s : {0u, 2u, 3u}) {
+      if (now_s < 20) continue;
+      run.state().steps[s] = WorkState::kDone;
+      run.state().step_ended_s[s] = 20;
+    }
+    decision = run.Look(now_s, {others, slow, others, others});
+  }
+  ASSERT_TRUE(decision);
+  EXPECT_LE(now_s, 1.5 * 20);
+  EXPECT_THAT(decision->workers, ElementsAre(1));
+  const double share = 0.5 + (run.state().now_s - 10) / 200;
+  const Seconds ends_s = 20 / decision->change.rate_factor[1];
+  EXPECT_NEAR(ends_s, run.state().now_s + (1 - share) * 200, 15);
+}
+
+// A sort after all is read, as long as reading was: nobody is named for it.
+TEST(StragglerWatchTest, WhoHasReadAllIsLateOnlyOnceItsTimeIsOver) {
+  ByHand run(4);
+  for (Seconds now_s = 0.5; now_s < 20; now_s += 0.5) {
+    const double share = std::min(1.0, now_s / 20);
+    EXPECT_FALSE(run.Look(now_s, {share, std::min(1.0, 2 * share), share, share}));
+  }
+}
+
+// Blocks of a quarter of the input: between two of them a step seems to stand still.
+TEST(StragglerWatchTest, LargeBlocksAreNoPauses) {
+  ByHand run(4, 40);
+  for (Seconds now_s = 0.5; now_s < 40; now_s += 0.5) {
+    const double share = now_s / 40;
+    const double blocks = std::floor(share * 4) / 4;
+    EXPECT_FALSE(run.Look(now_s, {share, blocks, share, share})) << now_s;
+  }
+}
+
+TEST(StragglerWatchTest, NobodyIsNamedTwiceWithinThePause) {
+  ByHand run(4);
+  std::vector<Seconds> named;
+  for (Seconds now_s = 0.5; now_s < 12; now_s += 0.5) {
+    const double share = now_s / 20;
+    if (run.Look(now_s, {share, share / 10, share, share})) named.push_back(now_s);
+  }
+  ASSERT_THAT(named, SizeIs(2));
+  EXPECT_GE(named[1] - named[0], kEditPauseS);
+}
+
+// The edit says that worker 1 computes at a tenth; as long as it does nobody is named. Then it is
+// as fast as ever.
+TEST(StragglerWatchTest, AWorkerThatRecoversGetsItsRateBack) {
+  ByHand run(4, 60);
+  std::optional<StragglerDecision> slow;
+  Seconds now_s = 0;
+  while (!slow && now_s < 10) {
+    now_s += 0.5;
+    slow = run.Look(now_s, {now_s / 60, now_s / 600, now_s / 60, now_s / 60});
+  }
+  ASSERT_TRUE(slow);
+  EXPECT_NEAR(run.watch().Rates().compute[1], 0.1, 0.05);
+  Plan edited = run.plan();
+  for (planner::ComputeStep& step : edited.steps) {
+    if (step.worker == 1) step.duration_s /= slow->change.rate_factor[1];
+  }
+  run.watch().TakeEdit(edited, run.state(), {}, slow->change);
+  for (; now_s < 12; now_s += 0.5) {
+    EXPECT_FALSE(run.Look(now_s, {now_s / 60, now_s / 600, now_s / 60, now_s / 60})) << now_s;
+  }
+  std::optional<StragglerDecision> recovered;
+  for (; !recovered && now_s < 30; now_s += 0.5) {
+    recovered =
+        run.Look(now_s, {now_s / 60, 12.0 / 600 + (now_s - 12) / 60, now_s / 60, now_s / 60});
+  }
+  ASSERT_TRUE(recovered);
+  EXPECT_LE(now_s, 12 + kRateWindowS + 3);
+  EXPECT_THAT(recovered->workers, ElementsAre(1));
+  EXPECT_GT(recovered->change.rate_factor[1], 2);
+  for (; now_s < 36; now_s += 0.5) {
+    run.Look(now_s, {now_s / 60, 12.0 / 600 + (now_s - 12) / 60, now_s / 60, now_s / 60});
+  }
+  EXPECT_GT(run.watch().Rates().compute[1], 0.5);
+}
+
+TEST(StragglerWatchTest, WhoHasNothingLeftIsNotNamed) {
+  ByHand run(4);
+  for (std::size_t s = 0; s < run.plan().steps.size(); ++s) {
+    const bool last = run.plan().steps[s].worker == 1 && run.plan().steps[s].layer == 0;
+    run.state().steps[s] = last ? WorkState::kUnderWay : WorkState::kDone;
+    run.state().step_began_s[s] = 0;
+    run.state().step_ended_s[s] = last ? -1 : 20;
+  }
+  run.state().steps[1] = WorkState::kDone;
+  run.state().step_ended_s[1] = 200;
+  for (Seconds now_s = 200; now_s < 210; now_s += 0.5) EXPECT_FALSE(run.Look(now_s, {}));
+}
+
+// Sections of 0.1 s, 1 s or 10 s each move through a port at a tenth, both ways.
+TEST(StragglerWatchTest, ASlowPortIsNamed) {
+  for (const Seconds section_s : {0.1, 1.0, 10.0}) {
+    const Plan plan = WordCountLike(8, 1, 8 * section_s * 12.5, 1);
+    const WatchedRun run =
+        RunWatched(plan, {.port_rate = SlowOne(8, 3, 0.1)}, Heard::kBytes, Edits::kNone);
+    ASSERT_FALSE(run.named.empty()) << section_s;
+    Seconds shuffle_begins_s = 1e9;
+    const planner::Prediction prediction = *planner::Predict(plan);
+    for (const planner::Interval& transfer : prediction.transfers) {
+      shuffle_begins_s = std::min(shuffle_begins_s, transfer.start_s);
+    }
+    const WatchedRun::Named& first = run.named[0];
+    EXPECT_LE(first.at_s, shuffle_begins_s + std::max(1.5 * section_s + 1.5, 3.0)) << section_s;
+    EXPECT_THAT(first.decision.workers, ::testing::Contains(3)) << section_s;
+    EXPECT_LT(first.decision.change.port_factor[3], 0.5) << section_s;
+    EXPECT_THAT(first.decision.change.rate_factor, Each(1)) << section_s;
+    EXPECT_THAT(run.named.back().decision.workers, ElementsAre(3)) << section_s;
+  }
+}
+
+// What it is worth: one of eight workers computes at a tenth, so that the run would take eight
+// times as long. Several map steps a worker move before they begin; the one that a worker has where
+// the planner chooses is given up and made anew by all.
+TEST(StragglerWatchTest, EditsEndARunWithAStragglerSoon) {
+  for (const std::int32_t maps_each : {1, 8}) {
+    const Plan plan = WordCountLike(8, maps_each, 30, 0.01);
+    const Seconds planned_s = planner::Predict(plan)->makespan_s;
+    const Reality reality{.rate = SlowOne(8, 3, 0.1)};
+    EXPECT_GT(RunWatched(plan, reality, Heard::kBytes, Edits::kNone).makespan_s, 8 * planned_s);
+    const WatchedRun run =
+        RunWatched(plan, reality, Heard::kBytes, Edits::kTaken,
+                   [](const Plan& before, const PlanState& state, const planner::PlanChange& change,
+                      const planner::PlanEdit& edit) {
+                     EXPECT_EQ(planner::CheckEdit(before, state, change, edit), absl::OkStatus());
+                   });
+    EXPECT_LE(run.makespan_s, 1.35 * planned_s) << maps_each << " map steps a worker";
+    ASSERT_FALSE(run.named.empty());
+    EXPECT_EQ(run.named[0].edit.redone.size(), 1u) << run.named[0].edit.why;
+  }
+}
+
+}  // namespace
+}  // namespace weir::master
