@@ -310,8 +310,9 @@ void DataPlane::Arrive(const MovePtr& move) {
   world_.trace().moves.push_back({order.key.job_id, order.peer_name, receiver.process.name(),
                                   *move->began, move->reported.value_or(now),
                                   move->released.value_or(now), order.bytes, order.concurrent});
+  // A step that an edit moves away and another one back has its sections moved again.
   const absl::Status written = receiver.process.storage.WritePiece(
-      order.destination_path, order.destination_offset, order.bytes);
+      order.destination_path, order.destination_offset, order.bytes, order.plan_edit > 0);
   if (absl::IsDataLoss(written)) {
     world_.Wrong(absl::StrCat(receiver.process.name(), ": ", written.message()));
   }

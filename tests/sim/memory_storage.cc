@@ -172,7 +172,7 @@ absl::Status MemoryStorage::WriteSized(const std::string& path, std::int64_t byt
 }
 
 absl::Status MemoryStorage::WritePiece(const std::string& path, std::int64_t offset,
-                                       std::int64_t bytes) {
+                                       std::int64_t bytes, bool may_be_there) {
   if (absl::Status room = CheckRoom("write", path); !room.ok()) return room;
   std::shared_ptr<File>& file = files_[path];
   if (file == nullptr) file = std::make_shared<File>();
@@ -182,16 +182,17 @@ absl::Status MemoryStorage::WritePiece(const std::string& path, std::int64_t off
   auto next = written.lower_bound(begin);
   const bool into_next = next != written.end() && next->first < end;
   const bool into_last = next != written.begin() && std::prev(next)->second > begin;
-  if (into_next || into_last) {
+  if ((into_next || into_last) && !may_be_there) {
     return absl::DataLossError(absl::StrCat("bytes ", begin, " to ", end, " of ", path,
                                             " overlap what was written before"));
   }
-  if (next != written.end() && next->first == end) {
-    end = next->second;
-    next = written.erase(next);
-  }
-  if (next != written.begin() && std::prev(next)->second == begin) {
+  if (next != written.begin() && std::prev(next)->second >= begin) {
     begin = std::prev(next)->first;
+    end = std::max(end, std::prev(next)->second);
+  }
+  while (next != written.end() && next->first <= end) {
+    end = std::max(end, next->second);
+    next = written.erase(next);
   }
   written[begin] = end;
   return absl::OkStatus();

@@ -47,7 +47,8 @@ class MemoryStorage final : public env::Storage {
   absl::Status WriteSized(const std::string& path, std::int64_t bytes);
   /// A piece of such a file, which is made where there is none.
   /// Errors: kDataLoss when some of it was written before; those of every write.
-  absl::Status WritePiece(const std::string& path, std::int64_t offset, std::int64_t bytes);
+  absl::Status WritePiece(const std::string& path, std::int64_t offset, std::int64_t bytes,
+                          bool may_be_there = false);
   /// Says whether all of a range has been written. Errors: kNotFound, kDataLoss.
   absl::Status CheckWritten(const std::string& path, std::int64_t offset, std::int64_t bytes) const;
   /// Every path, sorted.

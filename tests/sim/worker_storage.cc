@@ -140,9 +140,9 @@ absl::Status WorkerStorage::WriteSized(const std::string& path, std::int64_t byt
 }
 
 absl::Status WorkerStorage::WritePiece(const std::string& path, std::int64_t offset,
-                                       std::int64_t bytes) {
+                                       std::int64_t bytes, bool may_be_there) {
   absl::Status room = CheckRoom(path);
-  return room.ok() ? Of(path).WritePiece(path, offset, bytes) : room;
+  return room.ok() ? Of(path).WritePiece(path, offset, bytes, may_be_there) : room;
 }
 
 absl::Status WorkerStorage::CheckWritten(const std::string& path, std::int64_t offset,

@@ -51,7 +51,8 @@ class WorkerStorage final : public env::Storage {
 
   /// As MemoryStorage's.
   absl::Status WriteSized(const std::string& path, std::int64_t bytes);
-  absl::Status WritePiece(const std::string& path, std::int64_t offset, std::int64_t bytes);
+  absl::Status WritePiece(const std::string& path, std::int64_t offset, std::int64_t bytes,
+                          bool may_be_there = false);
   absl::Status CheckWritten(const std::string& path, std::int64_t offset, std::int64_t bytes);
 
  private:

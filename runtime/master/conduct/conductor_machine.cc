@@ -45,7 +45,32 @@ ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Pre
     workers_[At(plan.steps[s].worker)].busy = true;
     if (WaitsForStore(step)) ++writes_under_way_;
   }
+  TakeGivenUp(state, before);
   ResumeTransfers(state.now_s);
+}
+
+// A task runs one step at a time: who is still at a step that others do goes on when it ends.
+void ConductorMachine::TakeGivenUp(const planner::PlanState& state,
+                                   const ConductorMachine& before) {
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    if (!state.gone.empty() && state.gone[w]) continue;
+    workers_[w].given_up = before.workers_[w].given_up;
+    for (const StepIndex step : before.plan_.compute_order[w]) {
+      if (before.progress_.step_state(step) != State::kUnderWay) continue;
+      if (progress_.step_state(step) == State::kUnderWay) continue;
+      workers_[w].given_up = RunName{step, before.progress_.step_attempt(step)};
+    }
+    if (workers_[w].given_up) workers_[w].busy = true;
+  }
+}
+
+ConductorOrders ConductorMachine::GivenUpEnded(WorkerIndex worker, StepIndex step, int attempt,
+                                               MonoTime now) {
+  Worker& at = workers_[At(worker)];
+  if (at.given_up != RunName{step, attempt}) return {};
+  at.given_up.reset();
+  at.busy = false;
+  return Wake(now);
 }
 
 ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,

@@ -117,6 +117,10 @@ class ConductorMachine {
   /// Has a transfer that failed granted again, as soon as ports and channels are free for it, as
   /// its next attempt. Nothing happens where it is not waiting for that.
   ConductorOrders RetryTransfer(planner::TransferIndex transfer, MonoTime now);
+  /// An attempt that an edit gave up has come to its end on a worker that is there: the worker may
+  /// begin its next step. Nothing happens for any other attempt.
+  ConductorOrders GivenUpEnded(planner::WorkerIndex worker, planner::StepIndex step, int attempt,
+                               MonoTime now);
   /// Orders that time alone makes due. Call at NextWakeup, or whenever.
   ConductorOrders Wake(MonoTime now);
   /// Next moment at which time alone may make an order due.
@@ -141,13 +145,15 @@ class ConductorMachine {
   };
   struct Worker {
     StepQueue main;
-    StepQueue own;      // kinds with an order of their own
-    bool busy = false;  // a step of either is under way
+    StepQueue own;                    // kinds with an order of their own
+    bool busy = false;                // a step of either is under way
+    std::optional<RunName> given_up;  // and this is it, of the plan before: nobody waits for it
   };
 
   ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,
                    std::vector<std::string> handover_domains, TransferGate* gate,
                    PlanProgress progress);
+  void TakeGivenUp(const planner::PlanState& state, const ConductorMachine& before);
   void ResumeTransfers(planner::Seconds now_s);
   void Advance(MonoTime now, ConductorOrders& orders);
   void StartDueSteps(planner::Seconds now_s, ConductorOrders& orders);

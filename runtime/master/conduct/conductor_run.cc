@@ -73,6 +73,7 @@ ConductorRun::ConductorRun(env::EventLoop& loop, env::Random& random,
       step_status_(planned->plan.steps.size()),
       skipped_(skip_bad) {
   now_->conductor.emplace(planned->plan, planned->prediction, DomainsOf(workers), &now_->ports);
+  stragglers_.emplace(planned->plan);
 }
 
 void ConductorRun::JoinPorts(Conducted& conducted) {

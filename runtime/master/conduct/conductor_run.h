@@ -18,6 +18,7 @@
 #include "runtime/master/conduct/grant_delay.h"
 #include "runtime/master/conduct/order_builder.h"
 #include "runtime/master/conduct/skipped_records.h"
+#include "runtime/master/stragglers/straggler_watch.h"
 #include "runtime/master/conduct/transfer_numbers.h"
 #include "runtime/master/learning/codec_trials.h"
 #include "runtime/master/planning/planned_job.h"
@@ -77,8 +78,11 @@ class ConductorRun {
   planner::PlanState BeginEdit();
   /// Workers that were lost, and those that came back, since the last edit.
   planner::PlanChange ChangeSinceEdit() const;
-  /// Goes on with what was made of the state that BeginEdit returned last.
-  void GoOn(const EditedJob& edited);
+  /// Looks at how fast workers and ports are beside the plan; call it every limits::kHeartbeat.
+  /// Returns for whom the plan should be edited, if for anybody.
+  std::optional<StragglerDecision> FindStragglers();
+  /// Goes on with what was made of the state that BeginEdit returned last, and of this change.
+  void GoOn(const EditedJob& edited, const planner::PlanChange& change);
   /// Goes on as if there had been no edit.
   void GoOnUnedited();
 
@@ -126,6 +130,7 @@ class ConductorRun {
   /// No orders and no reports: the run is over, or its plan is edited.
   bool held() const { return stopped_ || editing_; }
   void JoinPorts(Conducted& conducted);
+  planner::PlanState StateNow() const;
   void Forget(planner::StepIndex step);
   void Count(planner::StepIndex step, const v1::StepResult& result);
   void CarryOut(ConductorOrders orders);
@@ -151,6 +156,7 @@ class ConductorRun {
   /// long enough.
   bool TryAgain(planner::TransferIndex transfer, const v1::JobError& error);
   void Retry(std::int32_t transfer_number);
+  void TakeGivenUp(const v1::ReportStepRequest& report);
   void ScheduleWakeup();
   /// Another job may have left room.
   void TakeTurnSoon();
@@ -177,6 +183,7 @@ class ConductorRun {
   std::vector<bool> gone_, gone_before_edit_, back_;
   int num_edits_ = 0;
   bool editing_ = false;
+  std::optional<StragglerWatch> stragglers_;
   std::vector<GrantDelay> grant_delay_;  // by worker
   MonoTime began_;
   bool stopped_ = false;

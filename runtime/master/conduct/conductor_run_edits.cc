@@ -19,10 +19,26 @@ void ConductorRun::WorkerBack(planner::WorkerIndex worker) { back_[At(worker)] =
 planner::PlanState ConductorRun::BeginEdit() {
   editing_ = true;
   if (std::exchange(wakeup_set_, false)) loop_.CancelTimer(wakeup_);
+  return StateNow();
+}
+
+planner::PlanState ConductorRun::StateNow() const {
   planner::PlanState state =
       conductor().progress().StateAt(absl::ToDoubleSeconds(loop_.Now() - began_));
   state.gone = gone_before_edit_;
   return state;
+}
+
+std::optional<StragglerDecision> ConductorRun::FindStragglers() {
+  if (held()) return std::nullopt;
+  const planner::PlanState state = StateNow();
+  std::vector<planner::Bytes> granted;
+  for (std::size_t t = 0; t < plan().transfers.size(); ++t) {
+    granted.push_back(conductor().transfer_bytes(static_cast<planner::TransferIndex>(t)));
+  }
+  stragglers_->Observe(
+      {state, conductor().progress().actual().step_input_bytes, step_bytes_done_, granted});
+  return stragglers_->Decide();
 }
 
 planner::PlanChange ConductorRun::ChangeSinceEdit() const {
@@ -35,13 +51,14 @@ planner::PlanChange ConductorRun::ChangeSinceEdit() const {
   return change;
 }
 
-void ConductorRun::GoOn(const EditedJob& edited) {
+void ConductorRun::GoOn(const EditedJob& edited, const planner::PlanChange& change) {
   if (stopped_) return;
   auto next = std::make_unique<Conducted>(*this, edited.planned,
                                           TransferNumbers(edited.transfer_was, now_->numbers));
   JoinPorts(*next);
   next->conductor.emplace(edited.planned->plan, edited.planned->prediction, edited.state,
                           edited.transfer_was, conductor(), &next->ports);
+  stragglers_->TakeEdit(edited.planned->plan, edited.state, edited.transfer_was, change);
   // Its share of the ports goes with it: what moves has them by the other share already.
   now_ = std::move(next);
   for (const planner::StepIndex step : edited.redone) Forget(step);

@@ -45,7 +45,10 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
   const planner::WorkerIndex index = plan().steps[At(step)].worker;
   const int attempt = conductor().progress().step_attempt(step);
   absl::Status fenced = CheckFence(report.fence(), report.worker_id(), index, attempt);
-  if (!fenced.ok()) return fenced;
+  if (!fenced.ok()) {
+    TakeGivenUp(report);
+    return fenced;
+  }
   const std::string& worker = WorkerOf(index).identity.name();
   if (result.has_error()) {
     v1::JobError error = result.error();
@@ -154,6 +157,17 @@ void ConductorRun::TakeProgress(WorkerId worker, const v1::StepProgress& progres
   if (progress.status().empty() || progress.status() == step_status_[At(step)]) return;
   step_status_[At(step)] = progress.status();
   said_last_ = step;
+}
+
+// Whatever became of it: its worker is free.
+void ConductorRun::TakeGivenUp(const v1::ReportStepRequest& report) {
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    const bool from_it =
+        workers_[w].id == report.worker_id() && workers_[w].epoch == report.fence().worker_epoch();
+    if (!from_it || report.fence().plan_epoch() != fence_.plan_epoch()) continue;
+    CarryOut(conductor().GivenUpEnded(static_cast<planner::WorkerIndex>(w), report.result().step(),
+                                      report.fence().attempt(), loop_.Now()));
+  }
 }
 
 void ConductorRun::Count(planner::StepIndex step, const v1::StepResult& result) {

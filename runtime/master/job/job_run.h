@@ -106,11 +106,14 @@ class JobRun {
   // Edits (job_run_edits.cc).
   /// Edits the plan that runs, so that what is done stays done; where it cannot be edited, the job
   /// is planned again.
-  void EditPlan();
+  void EditPlan(std::optional<StragglerDecision> stragglers = std::nullopt);
+  /// Looks again and again, as long as this plan runs.
+  void LookForStragglers();
   /// Workers of the plan that were lost and have registered again: prepares them, then edits.
   void TakeBackWorkers();
   void UseJoined();
-  void PlanEdited(std::int64_t edit, absl::StatusOr<EditedJob> edited);
+  void PlanEdited(std::int64_t edit, const planner::PlanChange& change,
+                  absl::StatusOr<EditedJob> edited);
   /// Puts what was edited into the status and the journal.
   void TellEdit(const EditedJob& edited);
   /// Plans for the workers alive; where they cannot do, waits for others until the grace is over.
@@ -169,6 +172,7 @@ class JobRun {
   std::int64_t plan_epoch_ = 0;  // of the last plan asked for
   std::int64_t edits_ = 0;       // of plans that ran; the last may be under way
   bool editing_ = false;         // it is
+  bool editable_ = true;         // the plan that runs is of a kind that can be edited
   absl::btree_set<planner::WorkerIndex> joining_, joined_;  // are back: to be prepared; are
   bool workers_awaited_ = false;                            // there are too few to plan for
   MonoTime workers_until_;                                  // when that ends the job

@@ -180,6 +180,9 @@ void JobRun::Conduct() {
                                      JobFence(), status_.spec().skip_bad(), std::move(listener));
   StartProgressTimer();
   plan_run_->Begin();
+  // Who runs alone cannot be told from a wrong prediction, and a given plan is run as it is.
+  editable_ = !given_plan_ && workers_.size() > 1;
+  if (editable_) LookForStragglers();
 }
 
 void JobRun::StartProgressTimer() {

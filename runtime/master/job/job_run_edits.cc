@@ -5,13 +5,22 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/master/conduct/progress.h"
 #include "runtime/master/job/job_run.h"
 
 namespace weir::master {
+namespace {
 
-void JobRun::EditPlan() {
+bool ComputesOtherwise(const planner::PlanChange& change) {
+  return std::any_of(change.rate_factor.begin(), change.rate_factor.end(),
+                     [](double factor) { return factor != 1; });
+}
+
+}  // namespace
+
+void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
   // An edit that is under way was made for the state before this loss; the run is held, so that
   // another one may begin from where that did.
   ++edits_;
@@ -26,22 +35,37 @@ void JobRun::EditPlan() {
   for (const planner::PlanChange::Joined& joined : change.joined) {
     absl::StrAppend(&note, "; ", workers_[planner::At(joined.worker)].identity.name(), " is back");
   }
+  if (stragglers) {
+    absl::StrAppend(&note, status_.losses().empty() ? "" : "; ", stragglers->why);
+    change.rate_factor = stragglers->change.rate_factor;
+    change.pace = stragglers->change.pace;
+    // Rates of ports stay as planned: one that is guessed to be slow would take less of a cut, and
+    // the cut would carry too much where the guess is wrong.
+  }
   note += '.';
   env::Offload(
       loop_, context_.seams.compute_pool,
-      [planned = planned_, state = std::move(state), change = std::move(change),
-       note = std::move(note)] { return EditPlannedJob(*planned, state, change, note); },
-      callbacks_.Guard([this, edit = edits_](absl::StatusOr<EditedJob> edited) {
-        PlanEdited(edit, std::move(edited));
+      [planned = planned_, state = std::move(state), change, note = std::move(note)] {
+        return EditPlannedJob(*planned, state, change, note);
+      },
+      callbacks_.Guard([this, edit = edits_, change](absl::StatusOr<EditedJob> edited) {
+        PlanEdited(edit, change, std::move(edited));
       }));
 }
 
-void JobRun::PlanEdited(std::int64_t edit, absl::StatusOr<EditedJob> edited) {
+void JobRun::PlanEdited(std::int64_t edit, const planner::PlanChange& change,
+                        absl::StatusOr<EditedJob> edited) {
   if (edit != edits_ || machine_.state() != v1::JOB_STATE_RUNNING) return;
   editing_ = false;
   const bool lost = std::any_of(status_.losses().begin(), status_.losses().end(),
                                 [](const v1::WorkerLoss& loss) { return loss.plan_epoch() == 0; });
-  if (!edited.ok() && !lost) return plan_run_->GoOnUnedited();
+  // Slow workers and ones that are back are no reason to do everything again.
+  if (!edited.ok() && !lost) {
+    editable_ = editable_ && !absl::IsFailedPrecondition(edited.status());
+    return plan_run_->GoOnUnedited();
+  }
+  const bool changes = edited.ok() && (lost || !change.joined.empty() || edited->moves);
+  if (edited.ok() && !changes) return plan_run_->GoOnUnedited();
   if (!edited.ok()) {
     LogWarning("A plan cannot be edited; the job is planned again",
                {{"job", status_.job_id()}, {"why", edited.status().message()}});
@@ -49,8 +73,22 @@ void JobRun::PlanEdited(std::int64_t edit, absl::StatusOr<EditedJob> edited) {
   }
   planned_ = edited->planned;
   TellEdit(*edited);
-  plan_run_->GoOn(*edited);
+  plan_run_->GoOn(*edited, change);
   if (!joined_.empty()) UseJoined();
+}
+
+void JobRun::LookForStragglers() {
+  loop_.RunAt(loop_.Now() + limits::kHeartbeat, callbacks_.Guard([this, plan_epoch = plan_epoch_] {
+    if (machine_.state() != v1::JOB_STATE_RUNNING || plan_epoch != plan_epoch_ || !editable_)
+      return;
+    LookForStragglers();
+    std::optional<StragglerDecision> found = plan_run_->FindStragglers();
+    if (found && ComputesOtherwise(found->change)) {
+      LogWarning("A worker is slower than planned",
+                 {{"job", status_.job_id()}, {"why", found->why}});
+      EditPlan(std::move(found));
+    }
+  }));
 }
 
 void JobRun::TakeBackWorkers() {

@@ -1,5 +1,6 @@
 #include "runtime/master/planning/planned_job.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -81,6 +82,10 @@ absl::StatusOr<EditedJob> EditPlannedJob(const PlannedJob& planned, const planne
   next.cluster = planned.cluster;
   Explain(planned.shape.job, next);
   EditedJob edited;
+  edited.moves =
+      !edit->redone.empty() || next.plan.steps.size() != planned.plan.steps.size() ||
+      !std::equal(next.plan.steps.begin(), next.plan.steps.end(), planned.plan.steps.begin(),
+                  [](const auto& a, const auto& b) { return a.worker == b.worker; });
   edited.planned = std::make_shared<const PlannedJob>(std::move(next));
   edited.state = std::move(edit->state);
   edited.transfer_was = std::move(edit->transfer_was);

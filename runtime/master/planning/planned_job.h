@@ -53,6 +53,8 @@ struct EditedJob {
   std::vector<planner::TransferIndex> transfer_was;
   std::vector<planner::StepIndex> redone;
   planner::Bytes moved_again = 0;
+  /// Steps are done again, or by others than before.
+  bool moves = false;
   std::string why;
 };
 
