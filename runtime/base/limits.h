@@ -32,6 +32,8 @@ inline constexpr absl::Duration kPeerPause = absl::Seconds(1);
 /// A transfer that its source or receiver refuses for another reason is tried again for so long: a
 /// lease, within which a daemon that was replaced is known.
 inline constexpr absl::Duration kRefusedPatience = absl::Seconds(8);
+/// A transfer that arrives damaged is made so often at most.
+inline constexpr int kDamagedTriesMax = 10;
 /// A job is planned again for what workers that stay alive did to it (removed files, refused
 /// orders) so often at most; then it ends by the name of that.
 inline constexpr int kWorkerFaultsMax = 3;

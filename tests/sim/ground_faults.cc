@@ -135,9 +135,9 @@ Struck FaultyCalls(Builder& b, Expectations& expected) {
   return [](World& w) { return w.network().call_faults().struck() > 0; };
 }
 
-Struck DamagedFrames(Builder& b, Expectations& expected) {
+Struck DamagedFrames(Builder& b, Expectations&) {
+  // No end: what was damaged on its way is fetched again.
   b.world().data_plane().SetDamage(b.draw().Real(0.02, 0.3));
-  expected.legal_codes = Codes({job_error::kDataLoss});
   return [](World& w) { return w.data_plane().damaged() > 0; };
 }
 

@@ -178,14 +178,19 @@ void ConductorRun::Count(planner::StepIndex step, const v1::StepResult& result) 
 }
 
 bool ConductorRun::TryAgain(planner::TransferIndex transfer, const v1::JobError& error) {
-  if (error.code() != job_error::kWorkerUnreachable && error.code() != job_error::kTransferFailed) {
+  const std::int32_t number = now_->numbers.Of(transfer);
+  if (error.code() == job_error::kDataLoss) {
+    // What was damaged on its way arrives whole another time.
+    if (conductor().progress().transfer_attempt(transfer) >= limits::kDamagedTriesMax) return false;
+  } else if (error.code() == job_error::kWorkerUnreachable ||
+             error.code() == job_error::kTransferFailed) {
+    const MonoTime since = failing_since_.try_emplace(number, loop_.Now()).first->second;
+    const bool silent = error.code() == job_error::kWorkerUnreachable;
+    const absl::Duration patience = silent ? limits::kPeerPatience : limits::kRefusedPatience;
+    if (loop_.Now() - since >= patience) return false;
+  } else {
     return false;
   }
-  const std::int32_t number = now_->numbers.Of(transfer);
-  const MonoTime since = failing_since_.try_emplace(number, loop_.Now()).first->second;
-  const bool silent = error.code() == job_error::kWorkerUnreachable;
-  const absl::Duration patience = silent ? limits::kPeerPatience : limits::kRefusedPatience;
-  if (loop_.Now() - since >= patience) return false;
   LogWarning("A transfer failed and is tried again",
              {{"job", fence_.job_id()},
               {"transfer", builder().TransferName(transfer)},
