@@ -1,6 +1,7 @@
 // Handlers of Master for processes that reduce with each other: it brings them together and tells
 // them the network; their data never passes here.
 
+#include <optional>
 #include <utility>
 
 #include "runtime/base/log.h"
@@ -26,16 +27,20 @@ v1::GroupNetwork NetworkOfGroups(const MasterOptions& options) {
 }  // namespace
 
 void Master::Impl::Handle(rpc::Call<rpc::JoinGroup> call) {
-  const std::string key = call.request.member_key();
-  if (const auto earlier = joins_.find(key); earlier != joins_.end()) {
-    earlier->second(absl::AbortedError("the member has asked again"));
-    joins_.erase(earlier);
+  // A call may come twice, and its sender hears the answer of one copy only: nobody here knows of
+  // which.
+  auto& copies = joins_[call.request.member_key()];
+  copies.push_back(std::move(call.reply));
+  std::optional<rpc::Reply<v1::JoinGroupResponse>> oldest;
+  if (copies.size() > kJoinCopiesMax) {
+    oldest = std::move(copies.front());
+    copies.erase(copies.begin());
   }
-  joins_.emplace(key, std::move(call.reply));
   AnswerJoins(groups_.Join(
       call.request, NetworkOfGroups(options_), seams_.loop.Now(),
       {seams_.random.Next(), seams_.random.Next(), seams_.random.Next(), seams_.random.Next()}));
   ScheduleGroupWatch();
+  if (oldest) (*oldest)(absl::AbortedError("the member has asked again"));
 }
 
 void Master::Impl::AnswerJoins(std::vector<Groups::Answer> answers) {
@@ -46,9 +51,9 @@ void Master::Impl::AnswerJoins(std::vector<Groups::Answer> answers) {
   for (Groups::Answer& answer : answers) {
     const auto waiting = joins_.find(answer.member_key);
     if (waiting == joins_.end()) continue;
-    auto reply = std::move(waiting->second);
+    auto copies = std::move(waiting->second);
     joins_.erase(waiting);
-    reply(std::move(answer.response));
+    for (auto& reply : copies) reply(answer.response);
   }
 }
 

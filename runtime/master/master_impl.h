@@ -166,8 +166,8 @@ class Master::Impl {
   std::unique_ptr<CalibrationRun> calibration_;
   bool watch_scheduled_ = false;
   Groups groups_;
-  /// Members that wait for the others of their group, by member_key.
-  absl::btree_map<std::string, rpc::Reply<v1::JoinGroupResponse>> joins_;
+  /// Members that wait for the others of their group, by member_key: all copies of their call.
+  absl::btree_map<std::string, std::vector<rpc::Reply<v1::JoinGroupResponse>>> joins_;
   bool group_watch_scheduled_ = false;
   bool stop_recording_ = false;  // MasterStopped is on its way to the journal
   bool stop_recorded_ = false;   // or was there, or could not be written

@@ -1,6 +1,9 @@
 // Group::Join: through a master, by gRPC.
 
+#include <cmath>
+#include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -65,23 +68,7 @@ class MasterRendezvous final : public Rendezvous {
       : clients_(loop_, std::move(security)), jobs_(clients_.ConnectJobs(master)) {}
 
   absl::StatusOr<v1::JoinGroupResponse> Join(const v1::JoinGroupRequest& request) override {
-    const double until_s = SteadySeconds() + 1e-3 * request.wait_ms();
-    for (;;) {
-      std::optional<absl::StatusOr<v1::JoinGroupResponse>> answer;
-      // The master gives up first, and says who is missing.
-      const absl::Duration patience =
-          absl::Seconds(until_s - SteadySeconds()) + limits::kCallTimeout;
-      loop_.Post([&] {
-        jobs_->Send<rpc::JoinGroup>(
-            request, patience,
-            [&](absl::StatusOr<v1::JoinGroupResponse> came) { answer = std::move(came); });
-      });
-      loop_.RunUntil([&] { return answer.has_value(); });
-      if (!absl::IsUnavailable(answer->status()) || SteadySeconds() > until_s) return *answer;
-      bool waited = false;
-      loop_.Post([&] { loop_.RunAt(loop_.Now() + kAskAgain, [&] { waited = true; }); });
-      loop_.RunUntil([&] { return waited; });
-    }
+    return AskToJoin(*jobs_, loop_, request);
   }
 
  private:
@@ -90,7 +77,35 @@ class MasterRendezvous final : public Rendezvous {
   std::unique_ptr<rpc::JobApi> jobs_;
 };
 
+// Whether the same call may fare better.
+bool MayAskAgain(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) || absl::IsAborted(status);
+}
+
 }  // namespace
+
+absl::StatusOr<v1::JoinGroupResponse> AskToJoin(const rpc::JobApi& jobs, env::AsioEventLoop& loop,
+                                                v1::JoinGroupRequest request) {
+  const double until_s = SteadySeconds() + 1e-3 * request.wait_ms();
+  while (true) {
+    // Shared: a copy of the call may be answered after the one that counted.
+    auto answer = std::make_shared<std::optional<absl::StatusOr<v1::JoinGroupResponse>>>();
+    // The master gives up first, and says who is missing.
+    const absl::Duration patience = absl::Milliseconds(request.wait_ms()) + limits::kCallTimeout;
+    loop.Post([&jobs, request, patience, answer] {
+      jobs.Send<rpc::JoinGroup>(request, patience,
+                                [answer](auto came) { *answer = std::move(came); });
+    });
+    loop.RunUntil([&] { return answer->has_value(); });
+    if (!MayAskAgain((*answer)->status())) return *std::move(*answer);
+    bool waited = false;
+    loop.Post([&] { loop.RunAt(loop.Now() + kAskAgain, [&waited] { waited = true; }); });
+    loop.RunUntil([&waited] { return waited; });
+    const double left_ms = 1e3 * (until_s - SteadySeconds());
+    if (left_ms <= 0) return *std::move(*answer);
+    request.set_wait_ms(static_cast<std::int32_t>(std::ceil(left_ms)));
+  }
+}
 
 absl::StatusOr<std::unique_ptr<Group>> Group::Join(const GroupOptions& options) {
   absl::StatusOr<rpc::Security> security = SecurityOf(options);

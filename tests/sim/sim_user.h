@@ -35,9 +35,7 @@ class SimUser {
         [this, request, on_answer, on_refused](const auto& response) mutable {
           if (response.ok()) return on_answer(*response);
           const absl::Status& status = response.status();
-          // Aborted: what it asked before is given up for what it asks now.
-          if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
-              absl::IsAborted(status)) {
+          if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) {
             ++asked_again_;
             loop_->RunAt(loop_->Now() + kPause, [this, request = std::move(request), on_answer,
                                                  on_refused]() mutable {

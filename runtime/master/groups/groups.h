@@ -4,6 +4,7 @@
 // passed in. Upstream: JoinGroup calls. Downstream: Master, which answers them.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -16,6 +17,10 @@
 #include "weir/v1/groups.pb.h"
 
 namespace weir::master {
+
+/// Calls of one member that wait for the same answer: its own, one that the network delivered twice
+/// and those that it has given up. Beyond them the oldest is told so.
+inline constexpr std::size_t kJoinCopiesMax = 4;
 
 /// Members that wait for each other, by the name of their group, and groups that are complete.
 ///

@@ -21,7 +21,8 @@ inline constexpr absl::Duration kReconnectMin = absl::Milliseconds(100);
 inline constexpr absl::Duration kReconnectMax = absl::Seconds(1);
 /// One try to connect, TLS handshake included.
 inline constexpr absl::Duration kConnectTimeout = absl::Seconds(5);
-/// A call without deadline, or with one far off, is answered by then.
+/// A call without deadline, or with one far off, is answered by then, unless its method's row has a
+/// longer time.
 inline constexpr absl::Duration kServerCallMax = absl::Seconds(60);
 /// Calls still under way when a server closes get this long to leave.
 inline constexpr absl::Duration kServerCloseGrace = absl::Milliseconds(500);

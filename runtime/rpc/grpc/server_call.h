@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/limits.h"
 #include "runtime/env/event_loop.h"
 #include "runtime/rpc/api.h"
 #include "runtime/rpc/grpc/access_token.h"
@@ -22,13 +23,20 @@
 
 namespace weir::rpc {
 
-/// Time left until the caller's deadline, at most kServerCallMax.
-inline absl::Duration TimeLeft(const grpc::CallbackServerContext& context) {
+/// How long a server lets a call wait for its answer, whatever its caller's deadline. What a
+/// handler waits for, and says when that is over, may take as long as the method's row says.
+template <typename Method>
+absl::Duration LongestCall() {
+  return std::max(kServerCallMax, Method::kTimeout + limits::kCallTimeout);
+}
+
+/// Time left until the caller's deadline, at most `longest`.
+inline absl::Duration TimeLeft(const grpc::CallbackServerContext& context, absl::Duration longest) {
   const gpr_timespec deadline = context.raw_deadline();
   const gpr_timespec left = gpr_time_sub(deadline, gpr_now(deadline.clock_type));
-  if (gpr_time_cmp(left, gpr_inf_future(GPR_TIMESPAN)) == 0) return kServerCallMax;
+  if (gpr_time_cmp(left, gpr_inf_future(GPR_TIMESPAN)) == 0) return longest;
   const auto duration = absl::Seconds(left.tv_sec) + absl::Nanoseconds(left.tv_nsec);
-  return std::min(duration, kServerCallMax);
+  return std::min(duration, longest);
 }
 
 /// Finishes a reactor once; whoever comes second finds nothing to do. Thread-safe.
@@ -91,15 +99,16 @@ grpc::ServerUnaryReactor* ServeUnary(grpc::CallbackServerContext* context,
     call->Finish(absl::UnavailableError("the server is shutting down"));
     return reactor;
   }
-  loop.Post([&loop, call, &api, timeout = TimeLeft(*context), request]() mutable {
-    if (!call->open()) return;  // closed meanwhile; `api` may be gone
-    auto pending = PendingReply<Response>::Start(
-        loop, timeout, Method::kName,
-        [call](absl::StatusOr<Response> answer) { call->Finish(std::move(answer)); });
-    api.template Send<Method>(
-        std::move(request), timeout,
-        [pending](absl::StatusOr<Response> answer) { pending->Answer(std::move(answer)); });
-  });
+  loop.Post(
+      [&loop, call, &api, timeout = TimeLeft(*context, LongestCall<Method>()), request]() mutable {
+        if (!call->open()) return;  // closed meanwhile; `api` may be gone
+        auto pending = PendingReply<Response>::Start(
+            loop, timeout, Method::kName,
+            [call](absl::StatusOr<Response> answer) { call->Finish(std::move(answer)); });
+        api.template Send<Method>(
+            std::move(request), timeout,
+            [pending](absl::StatusOr<Response> answer) { pending->Answer(std::move(answer)); });
+      });
   return reactor;
 }
 

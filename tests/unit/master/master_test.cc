@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/master/groups/groups.h"
 #include "runtime/master/job/job_machine.h"
 #include "runtime/master/output/manifest.h"
 #include "tests/unit/master/master_fixture.h"
@@ -410,6 +411,33 @@ TEST_F(MasterTest, AJobWhoseWorkerReportsNonsenseFailsByName) {
   EXPECT_EQ(status.error().code(), job_error::kInternal);
   EXPECT_TRUE(absl::StrContains(status.error().message(), "result.step is '-1'"))
       << status.error().message();
+}
+
+TEST_F(MasterTest, EachCopyOfACallToJoinIsAnsweredUpToABound) {
+  AddWorkers(0);
+  std::vector<absl::Status> answers;
+  const auto join = [&](const std::string& member) {
+    v1::JoinGroupRequest request;
+    request.set_group("g");
+    request.set_size(2);
+    request.set_rank(-1);
+    request.set_member_key(member);
+    request.set_endpoint(member + ":1");
+    request.set_wait_ms(10'000);
+    master().jobs().Send<rpc::JoinGroup>(
+        request, [&answers](const auto& answer) { answers.push_back(answer.status()); });
+  };
+  join("a");
+  join("a");
+  EXPECT_TRUE(answers.empty()) << "which of them its sender listens to is not known here";
+  join("b");
+  EXPECT_EQ(answers, std::vector<absl::Status>(3, absl::OkStatus()));
+  answers.clear();
+  for (std::size_t copy = 0; copy <= kJoinCopiesMax; ++copy) join("c");
+  ASSERT_EQ(answers.size(), 1u) << "the oldest";
+  EXPECT_TRUE(absl::IsAborted(answers[0]));
+  join("d");
+  EXPECT_EQ(answers.size(), kJoinCopiesMax + 2);
 }
 
 }  // namespace

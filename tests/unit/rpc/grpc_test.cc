@@ -21,6 +21,7 @@
 #include "runtime/env/real/asio_event_loop.h"
 #include "runtime/rpc/grpc/grpc_clients.h"
 #include "runtime/rpc/grpc/grpc_server.h"
+#include "runtime/rpc/grpc/server_call.h"
 #include "tests/unit/rpc/every_method.h"
 #include "tests/unit/rpc/grpc_fixture.h"
 #include "tests/unit/rpc/scripted_servers.h"
@@ -79,6 +80,11 @@ TEST_F(GrpcTest, SilentServiceEndsAtTheDeadline) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(answer.status())) << answer.status();
   OnServer([&] { jobs_.silent = false; });
   EXPECT_TRUE(SubmitJob("x").ok());
+}
+
+TEST_F(GrpcTest, AServerWaitsForOthersOfAGroupLongerThanTheMasterDoes) {
+  EXPECT_GE(LongestCall<JoinGroup>(), limits::kGroupWaitMax + limits::kCallTimeout);
+  EXPECT_EQ(LongestCall<GetStatus>(), kServerCallMax);
 }
 
 TEST_F(GrpcTest, UnreachablePeerIsNamedAtOnce) {
