@@ -3,6 +3,7 @@ import json
 import os
 import re
 import signal
+import socket
 import time
 import unittest
 
@@ -149,6 +150,29 @@ class Restarts(FailureTest):
             self.assert_ok(self.finish(client, timeout=60))
             self.assert_counts(out, text)
         self.assertEqual(len(self.jobs_by_id(cluster)), 2, "one each")
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def test_a_master_that_dies_with_the_first_question_in_hand_is_waited_for(self):
+        cluster = Cluster(self, workers=1)
+        text = self.write("small", "x y x")
+        self.kill_master(cluster)
+        result = self.weir("submit", "wordcount", text, "-o", self.path("out"), "--wait", "--master", cluster.address)
+        self.assertEqual(result.code, 3, "one that was never there is told at once")
+        self.assertIn("Is 'weir master' running there?", result.err)
+        with socket.create_server(("127.0.0.1", cluster.port)) as listener:
+            client = self.start("submit", "wordcount", text, "-o", self.path("out"), "--wait", "--master", cluster.address)
+            connection, _ = listener.accept()
+            # An empty SETTINGS frame: by it a client knows that it has reached a server.
+            connection.sendall(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+            asked = b""
+            while b"GetStatus" not in asked:
+                asked += connection.recv(1 << 16)
+            connection.close()
+        self.wait_until_away(client)
+        cluster.master = cluster.start_master()
+        self.assert_ok(self.finish(client, timeout=60))
+        self.assert_counts(self.path("out"), text)
         cluster.stop()
         self.assert_nothing_left()
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/base/job_errors.h"
+#include "runtime/rpc/broken_off.h"
 #include "runtime/rpc/not_ready.h"
 
 namespace weir::client {
@@ -23,7 +24,8 @@ bool MasterAbsence::IsAway(const absl::Status& outcome) {
 std::optional<MasterAbsence::Pause> MasterAbsence::OnFailure(const absl::Status& outcome,
                                                              MonoTime now) {
   if (!IsAway(outcome)) return std::nullopt;
-  if (rpc::IsNotReady(outcome)) reached_ = true;
+  // One that broke a call off is there, or was a moment ago.
+  if (rpc::IsNotReady(outcome) || rpc::IsBrokenOff(outcome)) reached_ = true;
   const bool again = since_.has_value();
   if (!again) {
     since_ = now;

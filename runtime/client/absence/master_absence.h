@@ -15,10 +15,11 @@ namespace weir::client {
 
 /// Follows one master through its absences.
 ///
-/// A master that has answered once is waited for as long as MasterGrace says, with growing,
-/// jittered pauses. One that has never answered is likely not there at all (a wrong address), and
-/// waited for no longer than `first_patience`, unless its user named a grace. Thread-safety: none.
-/// Time: passed in. Checked by: tests/unit/client/master_absence_test.cc.
+/// A master that has answered once, or has taken a connection and broken it off, is waited for as
+/// long as MasterGrace says, with growing, jittered pauses. One that nobody ever reached is likely
+/// not there at all (a wrong address), and waited for no longer than `first_patience`, unless its
+/// user named a grace. Thread-safety: none. Time: passed in. Checked by:
+/// tests/unit/client/master_absence_test.cc.
 class MasterAbsence {
  public:
   /// `reached`: it has answered before.

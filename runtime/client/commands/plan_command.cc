@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/client/absence/master_absence.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/check_places.h"
 #include "runtime/client/commands/commands.h"
@@ -44,8 +45,12 @@ int Plan(const PlanOptions& options, CommandHost& host) {
   *request.mutable_spec() = MakeJobSpec(options.job, host);
   absl::Status given = AddPlanFile(options.job, host, *request.mutable_spec());
   if (!given.ok()) return ReportCallError(given, options.json, host);
-  absl::Status sent = AddModule(*module, **session, host, *request.mutable_spec());
-  if (sent.ok()) sent = AddShippedFiles(options.job, **session, host, *request.mutable_spec());
+  // Who asks for a plan is there to ask again.
+  MasterAbsence absence({absl::ZeroDuration(), /*given=*/true}, /*reached=*/false,
+                        absl::ZeroDuration(), host.random);
+  v1::JobSpec& spec = *request.mutable_spec();
+  absl::Status sent = AddModule(*module, **session, absence, host, spec);
+  if (sent.ok()) sent = AddShippedFiles(options.job, **session, absence, host, spec);
   if (!sent.ok()) return ReportCallError(sent, options.json, host);
   return ShowPlan(Ask<rpc::DryRun>(**session, std::move(request)), options.job.job,
                   options.pictures, options.json, host);

@@ -54,8 +54,8 @@ absl::StatusOr<std::string> SubmitJob(const JobOptions& job, const ModuleJob& mo
   if (!planned.ok()) return planned;
   MasterAbsence absence(grace, /*reached=*/false, absl::ZeroDuration(), host.random);
   if (absl::Status there = Reach(session, absence, host); !there.ok()) return there;
-  absl::Status sent = AddModule(module, session, host, *request.mutable_spec());
-  if (sent.ok()) sent = AddShippedFiles(job, session, host, *request.mutable_spec());
+  absl::Status sent = AddModule(module, session, absence, host, *request.mutable_spec());
+  if (sent.ok()) sent = AddShippedFiles(job, session, absence, host, *request.mutable_spec());
   if (!sent.ok()) return sent;
   // The key of the job tells a master that is asked twice that it is the same one.
   auto response = AskAgain<rpc::Submit>(

@@ -6,12 +6,13 @@
 #include "runtime/artifacts/artifact_files.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
+#include "runtime/client/ask_again.h"
 
 namespace weir::client {
 namespace {
 
 absl::Status Send(const std::string& path, const v1::Artifact& artifact, Session& session,
-                  env::Storage& storage) {
+                  MasterAbsence& absence, CommandHost& host) {
   // The first question has no bytes: mostly the master has them all.
   std::string piece;
   std::int64_t offset = 0;
@@ -21,11 +22,13 @@ absl::Status Send(const std::string& path, const v1::Artifact& artifact, Session
     request.set_bytes(artifact.bytes());
     request.set_offset(offset);
     request.set_data(std::move(piece));
-    const auto response = Ask<rpc::PutArtifact>(session, std::move(request));
+    // A piece that comes twice does no harm.
+    const auto response =
+        AskAgain<rpc::PutArtifact>(session, request, "submit the job again", absence, host);
     if (!response.ok()) return response.status();
     offset = response->bytes_held();
     if (offset == artifact.bytes()) return absl::OkStatus();
-    auto read = storage.ReadAt(path, offset, limits::kArtifactPieceBytes);
+    auto read = host.storage.ReadAt(path, offset, limits::kArtifactPieceBytes);
     if (!read.ok()) return read.status();
     const std::int64_t left = artifact.bytes() - offset;
     if (read->empty()) return DamagedArtifact(artifact.name(), "its file became shorter meanwhile");
@@ -37,9 +40,9 @@ absl::Status Send(const std::string& path, const v1::Artifact& artifact, Session
 }  // namespace
 
 absl::Status SendArtifacts(absl::Span<const LocalArtifact> files, Session& session,
-                           env::Storage& storage, v1::JobSpec& spec) {
+                           MasterAbsence& absence, CommandHost& host, v1::JobSpec& spec) {
   for (const LocalArtifact& file : files) {
-    const auto found = storage.Stat(file.path);
+    const auto found = host.storage.Stat(file.path);
     if (!found.ok()) return found.status();
     if (!found->is_regular) {
       return StatusFromJobError(
@@ -47,7 +50,7 @@ absl::Status SendArtifacts(absl::Span<const LocalArtifact> files, Session& sessi
           MakeJobError(job_error::kInvalidJob,
                        absl::StrCat(file.path, " goes with the job, but is no regular file")));
     }
-    const auto content = HashFile(storage, file.path, limits::kArtifactBytesMax);
+    const auto content = HashFile(host.storage, file.path, limits::kArtifactBytesMax);
     if (!content.ok()) return content.status();
     v1::Artifact artifact;
     artifact.set_name(file.name);
@@ -55,7 +58,8 @@ absl::Status SendArtifacts(absl::Span<const LocalArtifact> files, Session& sessi
     artifact.set_bytes(content->bytes);
     artifact.set_executable(file.executable);
     artifact.set_unpack(file.unpack);
-    if (absl::Status sent = Send(file.path, artifact, session, storage); !sent.ok()) return sent;
+    absl::Status sent = Send(file.path, artifact, session, absence, host);
+    if (!sent.ok()) return sent;
     *spec.add_artifacts() = std::move(artifact);
   }
   return absl::OkStatus();

@@ -61,15 +61,14 @@ absl::StatusOr<ModuleJob> AskModuleJob(const JobOptions& job, CommandHost& host)
   return found;
 }
 
-absl::Status AddModule(const ModuleJob& job, Session& session, CommandHost& host,
-                       v1::JobSpec& spec) {
+absl::Status AddModule(const ModuleJob& job, Session& session, MasterAbsence& absence,
+                       CommandHost& host, v1::JobSpec& spec) {
   if (job.path.empty()) return absl::OkStatus();
   const LocalArtifact file = {job.path, job.path.substr(job.path.rfind('/') + 1),
                               /*executable=*/false};
   const int index = spec.artifacts_size();
-  if (absl::Status sent = SendArtifacts({&file, 1}, session, host.storage, spec); !sent.ok()) {
-    return sent;
-  }
+  absl::Status sent = SendArtifacts({&file, 1}, session, absence, host, spec);
+  if (!sent.ok()) return sent;
   *spec.mutable_module() = job.module;
   return CheckUnchanged(job, spec.artifacts(index).sha256());
 }

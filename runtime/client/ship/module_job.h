@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/client/absence/master_absence.h"
 #include "runtime/client/command_host.h"
 #include "runtime/client/flags/options.h"
 #include "runtime/client/session.h"
@@ -28,8 +29,8 @@ absl::StatusOr<ModuleJob> AskModuleJob(const JobOptions& job, CommandHost& host)
 
 /// Sends the module to the master and names it in `spec`; nothing for a job without one.
 /// Errors: as SendArtifacts; kFailedPrecondition when the file is no longer what was asked.
-absl::Status AddModule(const ModuleJob& job, Session& session, CommandHost& host,
-                       v1::JobSpec& spec);
+absl::Status AddModule(const ModuleJob& job, Session& session, MasterAbsence& absence,
+                       CommandHost& host, v1::JobSpec& spec);
 
 /// What the module shows of a finished job. Errors: as AskModuleJob; kFailedPrecondition as
 /// AddModule.

@@ -54,8 +54,8 @@ absl::Status CheckShippedFiles(const JobOptions& job, CommandHost& host) {
   return absl::OkStatus();
 }
 
-absl::Status AddShippedFiles(const JobOptions& job, Session& session, CommandHost& host,
-                             v1::JobSpec& spec) {
+absl::Status AddShippedFiles(const JobOptions& job, Session& session, MasterAbsence& absence,
+                             CommandHost& host, v1::JobSpec& spec) {
   const auto by_name = ByName(job);
   if (!by_name.ok()) return by_name.status();
   std::vector<LocalArtifact> files;
@@ -63,7 +63,7 @@ absl::Status AddShippedFiles(const JobOptions& job, Session& session, CommandHos
     files.push_back({AbsolutePath(file.path, host.working_directory), name,
                      /*executable=*/!file.unpack, file.unpack});
   }
-  return SendArtifacts(files, session, host.storage, spec);
+  return SendArtifacts(files, session, absence, host, spec);
 }
 
 }  // namespace weir::client

@@ -4,6 +4,7 @@
 // --archive. Downstream: artifact_upload.h.
 
 #include "absl/status/status.h"
+#include "runtime/client/absence/master_absence.h"
 #include "runtime/client/command_host.h"
 #include "runtime/client/flags/options.h"
 #include "runtime/client/session.h"
@@ -17,7 +18,7 @@ namespace weir::client {
 absl::Status CheckShippedFiles(const JobOptions& job, CommandHost& host);
 
 /// Sends them to the master and names them in `spec`. Errors: as SendArtifacts.
-absl::Status AddShippedFiles(const JobOptions& job, Session& session, CommandHost& host,
-                             v1::JobSpec& spec);
+absl::Status AddShippedFiles(const JobOptions& job, Session& session, MasterAbsence& absence,
+                             CommandHost& host, v1::JobSpec& spec);
 
 }  // namespace weir::client

@@ -1,10 +1,13 @@
 #include "runtime/rpc/grpc/call_status.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/rpc/broken_off.h"
 #include "runtime/rpc/grpc/call_settings.h"
 
 namespace weir::rpc {
@@ -14,6 +17,17 @@ namespace {
 // gRPC says no more of a peer that takes the connection and hangs up on the first bytes.
 constexpr char kHungUp[] = "Socket closed";
 constexpr char kNotConnected[] = "failed to connect";
+// What it says of a connection that stood and broke. Were these texts to change, a peer that dies
+// with a call in hand would be taken for one that nobody can reach.
+constexpr absl::string_view kBroke[] = {kHungUp, "Connection reset by peer", "Broken pipe",
+                                        "keepalive watchdog timeout", kShuttingDown};
+
+bool BrokeOff(const std::string& message) {
+  return !absl::StrContains(message, kNotConnected) &&
+         std::any_of(std::begin(kBroke), std::end(kBroke), [&message](absl::string_view broke) {
+           return absl::StrContains(message, broke);
+         });
+}
 
 }  // namespace
 
@@ -41,11 +55,13 @@ absl::Status FromGrpcStatus(const grpc::Status& status, std::string_view peer) {
   if (code == absl::StatusCode::kUnavailable) {
     const bool hung_up = absl::StrContains(status.error_message(), kNotConnected) &&
                          absl::StrContains(status.error_message(), kHungUp);
-    return absl::UnavailableError(
+    const std::string message =
         absl::StrCat("cannot reach ", std::string(peer), ": ", status.error_message(),
                      hung_up ? "; it hung up at once: does it want TLS (--tls-cert, --tls-key, "
                                "--tls-ca), or other certificates?"
-                             : ""));
+                             : "");
+    return BrokeOff(status.error_message()) ? BrokenOffError(message)
+                                            : absl::UnavailableError(message);
   }
   return absl::Status(code, status.error_message());
 }

@@ -7,13 +7,18 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 
 namespace weir::rpc {
+
+/// What a server that closes says to the calls that it has.
+inline constexpr absl::string_view kShuttingDown = "the server is shutting down";
 
 /// A JobError that would not fit into the trailers loses its stderr lines.
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
-/// `peer` is added to errors of the carrier itself, which do not name it.
+/// `peer` is added to errors of the carrier itself, which do not name it; one that had taken the
+/// connection makes it a BrokenOffError. Checked by: tests/unit/rpc/grpc_test.cc.
 absl::Status FromGrpcStatus(const grpc::Status& status, std::string_view peer);
 
 }  // namespace weir::rpc

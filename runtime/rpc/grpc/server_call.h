@@ -50,8 +50,7 @@ class ServerCall {
   /// Puts the call, which `self` owns, under those that end with the server. False when the server
   /// is closing already.
   bool Enter(const std::shared_ptr<ServerCall>& self) {
-    return calls_->Enter(
-        [self] { self->Finish(absl::UnavailableError("the server is shutting down")); }, &key_);
+    return calls_->Enter([self] { self->Finish(absl::UnavailableError(kShuttingDown)); }, &key_);
   }
 
   void Finish(absl::StatusOr<Response> answer) {
@@ -96,7 +95,7 @@ grpc::ServerUnaryReactor* ServeUnary(grpc::CallbackServerContext* context,
   }
   auto call = std::make_shared<ServerCall<Response>>(reactor, response, std::move(calls));
   if (!call->Enter(call)) {
-    call->Finish(absl::UnavailableError("the server is shutting down"));
+    call->Finish(absl::UnavailableError(kShuttingDown));
     return reactor;
   }
   loop.Post(

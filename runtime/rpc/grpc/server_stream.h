@@ -33,10 +33,10 @@ class StreamWriter final : public grpc::ServerWriteReactor<typename Method::Resp
   void Start(typename Method::Request request, const Api<typename Method::Service>& api) {
     self_ = this->shared_from_this();
     const auto end = [this_stream = self_] {
-      this_stream->End(absl::UnavailableError("the server is shutting down"));
+      this_stream->End(absl::UnavailableError(kShuttingDown));
     };
     if (!calls_->Enter(end, &key_)) {
-      End(absl::UnavailableError("the server is shutting down"));
+      End(absl::UnavailableError(kShuttingDown));
       return;
     }
     loop_.Post([self = self_, &api, request = std::move(request)]() mutable {

@@ -15,6 +15,11 @@ namespace {
 struct KeepingMaster {
   void Handle(rpc::Call<rpc::PutArtifact> call) {
     requests.push_back(call.request);
+    if (requests.size() == lost_request) {
+      // It died, and the next one has nothing of what was on its way.
+      held.clear();
+      return call.reply(absl::UnavailableError("socket closed"));
+    }
     if (!refusal.ok()) return call.reply(refusal);
     if (call.request.offset() == static_cast<std::int64_t>(held.size())) {
       held += call.request.data();
@@ -30,6 +35,7 @@ struct KeepingMaster {
   }
   std::string held;
   absl::Status refusal;
+  std::size_t lost_request = 0;  // counted from 1
   std::vector<v1::PutArtifactRequest> requests;
   const rpc::JobApi api = rpc::ApiOf<rpc::JobService>(*this);
 };
@@ -51,12 +57,14 @@ class KeepingSession final : public Session {
 class ArtifactUploadTest : public CommandHostTest {
  protected:
   absl::Status Send(const LocalArtifact& file) {
-    return SendArtifacts({&file, 1}, session_, storage_, spec_);
+    MasterAbsence absence(grace_, /*reached=*/true, absl::ZeroDuration(), random_);
+    return SendArtifacts({&file, 1}, session_, absence, host_, spec_);
   }
   env::AsioEventLoop loop_;
   KeepingMaster master_;
   KeepingSession session_{loop_, master_};
   v1::JobSpec spec_;
+  MasterGrace grace_;
 };
 
 TEST_F(ArtifactUploadTest, SendsWhatIsMissingPieceByPiece) {
@@ -80,6 +88,24 @@ TEST_F(ArtifactUploadTest, SendsNothingThatIsThere) {
   master_.held = "abc";
   ASSERT_TRUE(Send({dir_ + "/file", "name"}).ok());
   EXPECT_EQ(master_.requests.size(), 1u);
+}
+
+TEST_F(ArtifactUploadTest, GoesOnWithTheMasterThatFollowsOneThatDied) {
+  const std::string bytes = std::string(2'500'000, 'a') + "the end";
+  Put("file", bytes);
+  const auto forget = [this](std::size_t lost) {
+    master_.held.clear();
+    master_.requests.clear();
+    master_.lost_request = lost;
+  };
+  for (const std::size_t lost : {1, 2, 3, 4}) {
+    forget(lost);
+    ASSERT_TRUE(Send({dir_ + "/file", "name"}).ok()) << lost;
+    EXPECT_EQ(master_.held, bytes) << lost;
+  }
+  grace_ = {absl::ZeroDuration(), /*given=*/true};
+  forget(2);
+  EXPECT_TRUE(absl::IsUnavailable(Send({dir_ + "/file", "name"})));
 }
 
 TEST_F(ArtifactUploadTest, NamesWhatCannotBeSent) {

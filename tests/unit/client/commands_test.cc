@@ -17,6 +17,7 @@
 #include "runtime/env/real/kernel_sources.h"
 #include "runtime/env/real/posix_storage.h"
 #include "runtime/format/xxh3_stream.h"
+#include "runtime/rpc/broken_off.h"
 #include "tests/unit/client/command_host_test_base.h"
 #include "tests/unit/client/scripted_master.h"
 
@@ -368,6 +369,22 @@ TEST_F(CommandsTest, AMasterThatNeverAnsweredIsNotWaitedForUnlessToldTo) {
   const MasterGrace grace = {absl::Milliseconds(900), /*given=*/true};
   EXPECT_EQ(Status({.master = {}, .job_id = "j-1", .grace = grace}, host_), kExitMasterUnreachable);
   EXPECT_NE(err_.str().find("is away"), std::string::npos) << err_.str();
+}
+
+TEST_F(CommandsTest, AMasterThatDiesBeforeItsFirstWordIsWaitedFor) {
+  // With the first question in hand, with the submit, and before a watch has told anything.
+  master_.away = rpc::BrokenOffError("socket closed");
+  master_.away_for = 1;
+  master_.submits_lost = 1;
+  master_.watches_lost = 2;
+  master_.on_watch_lost = [this] {
+    if (master_.watches_lost > 0) return;
+    master_.statuses.emplace_back().set_state(v1::JOB_STATE_SUCCEEDED);
+  };
+  auto options = SomeJob();
+  options.wait = true;
+  EXPECT_EQ(Submit(options, host_), kExitOk) << err_.str();
+  EXPECT_EQ(master_.submit_keys.size(), 2u);
 }
 
 TEST_F(CommandsTest, AJobIsFollowedOverRestartsOfItsMaster) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "runtime/base/job_errors.h"
+#include "runtime/rpc/broken_off.h"
 #include "runtime/rpc/not_ready.h"
 #include "tests/unit/base/moment.h"
 
@@ -60,6 +61,13 @@ TEST_F(MasterAbsenceTest, OneThatStartsOrStopsIsThereAndAwayAtOnce) {
   EXPECT_FALSE(MasterAbsence(absence).OnFailure(kAway, Moment(1))) << "a wrong address";
   EXPECT_TRUE(absence.OnFailure(rpc::NotReadyError("it is starting"), Moment(1)));
   EXPECT_TRUE(absence.OnFailure(kAway, Moment(2)));
+}
+
+TEST_F(MasterAbsenceTest, OneThatBreaksTheFirstCallOffWasThere) {
+  MasterAbsence absence({}, /*reached=*/false, absl::ZeroDuration(), random_);
+  EXPECT_TRUE(absence.OnFailure(rpc::BrokenOffError("socket closed"), Moment(1)));
+  EXPECT_TRUE(absence.OnFailure(kAway, Moment(600)));
+  EXPECT_FALSE(absence.OnFailure(kAway, Moment(601)));
 }
 
 TEST_F(MasterAbsenceTest, EachAbsenceIsToldOnceAndCountsAnew) {

@@ -34,6 +34,7 @@ struct ScriptedMaster {
       --watches_lost;
       if (!statuses.empty()) call.on_message(statuses.front());
       call.on_end(absl::UnavailableError("socket closed"));
+      if (on_watch_lost) on_watch_lost();
       for (int i = 0; i < interrupt_when_lost; ++i) interrupt();
       return std::make_unique<rpc::Subscription>();
     }
@@ -48,7 +49,11 @@ struct ScriptedMaster {
     watch.on_end(absl::OkStatus());
   }
   void Handle(rpc::Call<rpc::GetStatus> call) {
-    if (!away.ok()) return call.reply(away);
+    if (!away.ok()) {
+      const absl::Status now = away;
+      if (away_for > 0 && --away_for == 0) away = absl::OkStatus();
+      return call.reply(now);
+    }
     if (statuses.empty()) return call.reply(absl::NotFoundError("no such job"));
     call.reply(statuses.back());
   }
@@ -84,9 +89,11 @@ struct ScriptedMaster {
   int interrupt_calibration = 0;
   absl::Status refusal;
   absl::Status away;                     // what GetStatus says
+  int away_for = 0;                      // so many times; 0: always
   std::vector<std::string> submit_keys;  // of each try
   int submits_lost = 0;                  // first tries that come to nothing
   int watches_lost = 0;                  // first streams that break, after the first status
+  std::function<void()> on_watch_lost;
   int interrupt_when_lost = 0;
   std::vector<v1::JobStatus> statuses;
   bool hold_stream = false;

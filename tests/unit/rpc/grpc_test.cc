@@ -19,6 +19,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/env/real/asio_event_loop.h"
+#include "runtime/rpc/broken_off.h"
 #include "runtime/rpc/grpc/grpc_clients.h"
 #include "runtime/rpc/grpc/grpc_server.h"
 #include "runtime/rpc/grpc/server_call.h"
@@ -91,6 +92,7 @@ TEST_F(GrpcTest, UnreachablePeerIsNamedAtOnce) {
   endpoint_ = "127.0.0.1:1";
   const auto answer = SubmitJob("x");
   EXPECT_TRUE(absl::IsUnavailable(answer.status()));
+  EXPECT_FALSE(IsBrokenOff(answer.status()));
   EXPECT_NE(answer.status().message().find("cannot reach 127.0.0.1:1"), absl::string_view::npos)
       << answer.status();
 }
@@ -265,6 +267,7 @@ TEST_F(GrpcTest, ClosingTheServerEndsWhatIsOpen) {
   loop_.RunUntil([&] { return answer && end; });
   EXPECT_TRUE(absl::IsUnavailable(answer->status())) << answer->status();
   EXPECT_TRUE(absl::IsUnavailable(*end)) << *end;
+  EXPECT_TRUE(IsBrokenOff(answer->status()) && IsBrokenOff(*end)) << "it was there";
 }
 
 TEST_F(GrpcTest, ClientsThatEndCancelTheirCalls) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "runtime/base/job_errors.h"
+#include "runtime/rpc/broken_off.h"
 #include "runtime/rpc/not_ready.h"
 #include "weir/v1/services.pb.h"
 
@@ -47,6 +48,13 @@ TEST(NotReady, IsToldFromOtherAnswersAndFromNone) {
   EXPECT_FALSE(IsNotReady(absl::UnavailableError("connection refused")));
   EXPECT_FALSE(IsNotReady(StatusFromJobError(
       absl::StatusCode::kUnavailable, MakeJobError(job_error::kInputUnreadable, "in is away"))));
+}
+
+TEST(BrokenOff, IsUnavailableAndToldFromAPeerThatNobodyReached) {
+  EXPECT_TRUE(absl::IsUnavailable(BrokenOffError("socket closed")));
+  EXPECT_TRUE(IsBrokenOff(BrokenOffError("socket closed")));
+  EXPECT_FALSE(IsBrokenOff(absl::UnavailableError("connection refused")));
+  EXPECT_FALSE(IsBrokenOff(NotReadyError("starting")));
 }
 
 }  // namespace
