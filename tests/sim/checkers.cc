@@ -350,11 +350,8 @@ void CheckLosses(World& world, Findings& findings) {
     std::pair<std::int64_t, std::int32_t> plans{0, 0};  // epoch, edits
     int last_known = 0;
     for (const v1::JournalRecord& record : world.journal().records()) {
-      // Another master begins it anew.
-      if (record.has_master_started()) {
-        plans = {0, 0};
-        last_known = 0;
-      }
+      // Another master begins it anew, and knows what was lost before.
+      if (record.has_master_started()) plans = {0, 0};
       if (record.job_id() != job.id || !record.has_job_planned()) continue;
       const v1::JournalRecord::JobPlanned& planned = record.job_planned();
       const std::pair next{planned.plan_epoch(), planned.plan_edit()};
@@ -363,6 +360,10 @@ void CheckLosses(World& world, Findings& findings) {
             absl::StrCat(job.id, " has two plans of epoch ", plans.first, ", edit ", plans.second));
       }
       plans = next;
+      if (planned.losses_size() < last_known) {
+        findings.push_back(absl::StrCat(job.id, " forgot losses: ", planned.losses_size(), " of ",
+                                        last_known, " are left"));
+      }
       last_known = planned.losses_size();
     }
     const bool succeeded = job.status.state() == v1::JOB_STATE_SUCCEEDED;

@@ -142,6 +142,20 @@ absl::StatusOr<v1::Plan> ReadGivenPlan(Journal& journal, const std::string& job_
   return absl::NotFoundError("the journal does not have the plan that was given with the job");
 }
 
+/// What the last plan of a job knew of lost workers; a start reads no plans else, and few jobs had
+/// begun.
+void ReadLosses(Journal& journal, v1::JobStatus& status) {
+  absl::StatusOr<std::vector<v1::JournalRecord>> records = journal.ReadJob(status.job_id());
+  if (!records.ok()) {
+    return LogWarning("Which workers a job had lost cannot be read",
+                      {{"job", status.job_id()}, {"status", records.status().ToString()}});
+  }
+  for (v1::JournalRecord& record : *records) {
+    if (!record.has_job_planned()) continue;
+    *status.mutable_losses() = std::move(*record.mutable_job_planned()->mutable_losses());
+  }
+}
+
 /// Puts a job into the queue. Errors: the plan that it was given cannot be read.
 absl::Status Queue(Journal& journal, const v1::JobStatus& status, bool resumed,
                    std::vector<JobHistory::Waiting>& queue) {
@@ -165,6 +179,7 @@ void Settle(Journal& journal, env::Storage& storage, std::int64_t now_unix_ms,
             v1::JobStatus& status) {
   const bool waited = status.state() == v1::JOB_STATE_QUEUED && !WasEnding(status);
   if (waited && Queue(journal, status, /*resumed=*/false, history.queue).ok()) return;
+  ReadLosses(journal, status);
   absl::StatusOr<std::vector<v1::OutputPart>> parts = SettleOutputs(storage, status, lives);
   if (parts.ok()) {
     End(now_unix_ms, v1::JOB_STATE_SUCCEEDED, status);

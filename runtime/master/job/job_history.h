@@ -62,12 +62,12 @@ class HistoryReader {
 ///
 /// One that had not begun waits for its turn as before. One whose output was published before the
 /// old master died has SUCCEEDED. One that had begun is taken up again, from its beginning and
-/// before those that had not; what it staged is gone and an old output that was being replaced is
-/// back in place. One that was being ended stays so, for its own reason. FAILED with
-/// MASTER_RESTARTED is what limits::kMasterEndsPerJobMax masters did not survive, what had a plan
-/// that is not in the journal, and what has an output that cannot be looked at.
-/// Blocking: on a WorkPool. Errors: as Journal::ReadHistory.
-/// Checked by: tests/unit/master/job_history_test.cc, tests/sim/master_kills_test.cc (a master
+/// before those that had not; what it staged is gone, an old output that was being replaced is back
+/// in place, and the workers that it had lost are known. One that was being ended stays so, for its
+/// own reason. FAILED with MASTER_RESTARTED is what limits::kMasterEndsPerJobMax masters did not
+/// survive, what had a plan that is not in the journal, and what has an output that cannot be
+/// looked at. Blocking: on a WorkPool. Errors: as Journal::ReadHistory. Checked by:
+/// tests/unit/master/job_history_test.cc, tests/sim/master_kills_test.cc (a master
 ///   killed at every write of its journal).
 absl::StatusOr<JobHistory> SettleHistory(Journal& journal, env::Storage& storage,
                                          std::int64_t now_unix_ms);

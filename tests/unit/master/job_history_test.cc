@@ -129,6 +129,32 @@ TEST_F(JobHistoryTest, WhatHadBegunIsTakenUpAgainFirstAndLeavesNoStaging) {
   EXPECT_FALSE(storage_.Stat(places.staging).ok());
 }
 
+TEST_F(JobHistoryTest, WhatAJobHadLostIsKnownHoweverItGoesOn) {
+  for (const std::string id : {"taken up", "being ended"}) {
+    Accept(id);
+    Reach(id, v1::JOB_STATE_PLANNING);
+    v1::JournalRecord planned;
+    planned.set_job_id(id);
+    for (const char* worker : {"w1", "w2"}) {
+      v1::WorkerLoss& loss = *planned.mutable_job_planned()->add_losses();
+      loss.set_worker(worker);
+      planned.mutable_job_planned()->mutable_plan()->add_worker_names(worker);
+      Append(planned);
+    }
+    Reach(id, v1::JOB_STATE_RUNNING);
+  }
+  Reach("being ended", v1::JOB_STATE_ENDING, "CANCELLED");
+  const JobHistory history = Settle();
+  ASSERT_EQ(history.jobs.size(), 2u);
+  for (const v1::JobStatus& job : history.jobs) {
+    ASSERT_EQ(job.losses_size(), 2) << job.job_id();
+    EXPECT_EQ(job.losses(0).worker(), "w1");
+    EXPECT_EQ(job.losses(1).worker(), "w2");
+  }
+  ASSERT_EQ(history.endings.size(), 1u);
+  EXPECT_EQ(history.endings[0].job_ended().status().losses_size(), 2);
+}
+
 TEST_F(JobHistoryTest, WhatALaterLifeStagedIsGoneToo) {
   Accept("a");
   Reach("a", v1::JOB_STATE_RUNNING);

@@ -109,6 +109,26 @@ TEST_F(MasterRestartTest, ARunningJobGoesOnUnderItsIdAndKeyOverAnyNumberOfShutDo
   EXPECT_EQ(Submit(spec), id) << "asked again after its end";
 }
 
+TEST_F(MasterRestartTest, WhatAJobHasLostIsNotForgotten) {
+  const std::string id = Submit(Spec(0));
+  RunFor(absl::Seconds(1));
+  ASSERT_EQ(StatusOf(id).state(), v1::JOB_STATE_RUNNING);
+  world_->KillWorker("worker-2");
+  RunFor(absl::Seconds(3));
+  ASSERT_EQ(StatusOf(id).state(), v1::JOB_STATE_RUNNING) << "again";
+  const auto loss = [&] { return StatusOf(id).losses(0).SerializeAsString(); };
+  ASSERT_EQ(StatusOf(id).losses_size(), 1);
+  const std::string before = loss();
+  world_->RestartMaster(absl::Milliseconds(500));
+  RunFor(absl::Milliseconds(600));
+  ASSERT_EQ(StatusOf(id).state(), v1::JOB_STATE_QUEUED);
+  ASSERT_EQ(StatusOf(id).losses_size(), 1);
+  RunUntilEnded(id);
+  EXPECT_EQ(StatusOf(id).state(), v1::JOB_STATE_SUCCEEDED);
+  ASSERT_EQ(StatusOf(id).losses_size(), 1);
+  EXPECT_EQ(loss(), before);
+}
+
 TEST_F(MasterRestartTest, AJobThatEndsItsMasterEachTimeFailsByName) {
   const std::string deadly = Submit(Spec(0));
   const std::string other = Submit(Spec(1));
