@@ -152,10 +152,10 @@ void WorkerDaemon::Release(const std::string& job_id, WorkerJob::Released releas
   }
   jobs_.at(job_id)->Release(WhileAlive(
       [this, job_id, released = std::move(released)](absl::StatusOr<std::string> tail) mutable {
-        if (tail.ok()) {
+        // Once, however often it was asked for.
+        if (tail.ok() && jobs_.erase(job_id) > 0) {
           LogInfo("Job released", {{"job", job_id}, {"worker", options_.name}});
           table_.EndRelease(job_id, *tail);
-          jobs_.erase(job_id);
           artifacts_.LetGo(job_id, seams_.loop.Now());
         }
         released(std::move(tail));

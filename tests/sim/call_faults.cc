@@ -42,29 +42,16 @@ CallFault CallFaults::DrawOf(const Shares& shares, SeededRandom& random) {
 CallFault CallFaults::Draw(const std::string& method, SeededRandom& random) {
   const bool first = ++called_[method] == 1;
   const auto own = shares_.find(method);
-  CallFault fault = CallFault::kNone;
-  if (own == shares_.end()) {
-    fault = DrawOf(shares_of_all_, random);
-  } else {
-    fault = first ? own->second.begin()->first : DrawOf(own->second, random);
-  }
-  if (fault != CallFault::kNone) ++drawn_[method];
-  return fault;
+  if (own == shares_.end()) return DrawOf(shares_of_all_, random);
+  return first ? own->second.begin()->first : DrawOf(own->second, random);
 }
 
 void CallFaults::Strike(const std::string& method, CallFault fault) { ++struck_[method][fault]; }
 
-std::int64_t CallFaults::CountOf(const std::map<std::string, std::int64_t>& counts,
-                                 const std::string& method) {
-  const auto found = counts.find(method);
-  return found == counts.end() ? 0 : found->second;
-}
-
 std::int64_t CallFaults::called(const std::string& method) const {
-  return CountOf(called_, method);
+  const auto found = called_.find(method);
+  return found == called_.end() ? 0 : found->second;
 }
-
-std::int64_t CallFaults::drawn(const std::string& method) const { return CountOf(drawn_, method); }
 
 std::int64_t CallFaults::struck(const std::string& method, CallFault fault) const {
   const auto faults = struck_.find(method);

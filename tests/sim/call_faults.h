@@ -48,21 +48,16 @@ class CallFaults {
   /// Calls of a method so far.
   std::int64_t called(const std::string& method) const;
   std::int64_t struck(const std::string& method, CallFault fault) const;
-  /// Calls of a method that a fault has struck, or will.
-  std::int64_t drawn(const std::string& method) const;
   /// Of all methods.
   std::int64_t struck() const;
 
  private:
   using Shares = std::map<CallFault, double>;
-  static std::int64_t CountOf(const std::map<std::string, std::int64_t>& counts,
-                              const std::string& method);
   static CallFault DrawOf(const Shares& shares, SeededRandom& random);
 
   std::map<std::string, Shares> shares_;
   Shares shares_of_all_;
   std::map<std::string, std::int64_t> called_;
-  std::map<std::string, std::int64_t> drawn_;
   std::map<std::string, std::map<CallFault, std::int64_t>> struck_;
 };
 

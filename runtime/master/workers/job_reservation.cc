@@ -1,5 +1,6 @@
 #include "runtime/master/workers/job_reservation.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -14,6 +15,10 @@ namespace {
 // A task that does not start is reported after limits::kTaskStart (7 s); asking again meanwhile
 // does no harm.
 constexpr CallBudget kPrepareBudget = CallBudget::Of<rpc::PrepareJob>(absl::Seconds(8));
+
+// A release is asked for again though its answer may only be slow: a task has kTaskKillGrace to
+// end, and one call that is lost would cost what the job printed.
+constexpr absl::Duration kReleaseTry = absl::Milliseconds(700);
 
 // Artifacts come first, and how long they take is the link's matter; archives are unpacked by the
 // task. A worker that is gone is noticed by its lease, whatever is asked of it.
@@ -122,8 +127,8 @@ void JobReservation::ReleaseOn(const Reserved& reserved, absl::Duration budget) 
     // Aborted or unknown there: it holds nothing of this job any more.
     if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) ReleaseAnswered(id);
   };
-  CallWithRetry(loop_, random_, CallBudget{budget, budget}, callbacks_.Guard(std::move(attempt)),
-                callbacks_.Guard(std::move(done)));
+  CallWithRetry(loop_, random_, CallBudget{std::min(kReleaseTry, budget), budget},
+                callbacks_.Guard(std::move(attempt)), callbacks_.Guard(std::move(done)));
 }
 
 void JobReservation::ReleaseAnswered(WorkerId worker) {

@@ -21,7 +21,7 @@ namespace weir::master {
 ///
 /// Thread-safety: on the loop only. Failure semantics: a worker that does not answer in time is let
 ///   go all the same; it is told to release the job by the answer to its heartbeat.
-/// Checked by: tests/unit/master/master_test.cc, tests/sim.
+/// Checked by: tests/unit/master/job_reservation_test.cc, master_test.cc, tests/sim.
 class JobReservation {
  public:
   JobReservation(env::EventLoop& loop, env::Random& random) : loop_(loop), random_(random) {}
@@ -38,7 +38,8 @@ class JobReservation {
   /// Prepares no more.
   void Stop() { stopped_ = true; }
   /// Has every worker that was told to prepare end its task and clean up; `released` comes when all
-  /// have, or when `budget` is over, perhaps at once. Call once.
+  /// have, or when `budget` is over, perhaps at once. A worker that does not answer is asked again,
+  /// and says again what its task printed. Call once.
   void Release(absl::Duration budget, absl::AnyInvocable<void()> released);
   /// A lost worker holds nothing. Returns true when its release was awaited.
   bool WorkerLost(WorkerId worker);
