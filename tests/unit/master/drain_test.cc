@@ -73,6 +73,94 @@ TEST_F(DrainTest, AJobThatIsBeingPlannedIsPlannedWithoutTheWorkerThatDrains) {
   }
 }
 
+class SoleWorkerDrainTest : public MasterTest {
+ protected:
+  SoleWorkerDrainTest() : MasterTest(/*running_jobs_max=*/4) {
+    EXPECT_TRUE(world_->storage().WriteSized("/in/long", 1'000'000'000'000).ok());
+  }
+  void Start(const std::string& name) {
+    sim::WorkerModel model;
+    model.name = name;
+    world_->StartWorker(model);
+    RunFor(absl::Seconds(1));
+  }
+  /// Hands a job in, and has the worker drain so long afterwards. The job's id; empty: it was
+  /// refused, because nobody was there any more.
+  std::string SubmitAndDrain(const std::string& output, absl::Duration after,
+                             const std::string& worker, absl::Duration at_most) {
+    std::string id;
+    v1::SubmitRequest request;
+    *request.mutable_spec() = Spec();
+    request.mutable_spec()->set_output("/out/" + output);
+    master().jobs().Send<rpc::Submit>(request, [&id](const auto& response) {
+      if (response.ok()) id = response->job_id();
+    });
+    RunFor(after);
+    world_->FindWorker(worker)->Drain(at_most);
+    RunFor(absl::Seconds(20));
+    return id;
+  }
+  void Cancel(const std::string& id) {
+    v1::CancelRequest request;
+    request.set_job_id(id);
+    master().jobs().Send<rpc::Cancel>(request, [](const auto&) {});
+  }
+};
+
+TEST_F(SoleWorkerDrainTest, AJobThatIsBeingPlannedWaitsForOthers) {
+  for (int ms = 0; ms < 60; ms += 3) {
+    const std::string tag = std::to_string(ms);
+    Start("sole-" + tag);
+    const std::string id =
+        SubmitAndDrain(tag, absl::Milliseconds(ms), "sole-" + tag, absl::Seconds(1));
+    Start("other-" + tag);
+    RunFor(absl::Minutes(3));
+    if (!id.empty()) {
+      const v1::JobStatus status = StatusOf(id);
+      ASSERT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED)
+          << ms << " ms: " << DescribeJobError(status.error());
+    }
+    world_->FindWorker("other-" + tag)->Drain(absl::Seconds(1));
+    RunFor(absl::Seconds(10));
+  }
+}
+
+TEST_F(SoleWorkerDrainTest, SoItDoesWhereTheWorkerStaysForAnotherJob) {
+  int waited = 0;
+  for (int run = 0; run < 24; ++run) {
+    const bool others = run % 2 == 0;
+    const std::string tag = std::to_string(run);
+    Start("sole-" + tag);
+    v1::JobSpec in_hand = Spec();
+    in_hand.set_inputs(0, "/in/long");
+    in_hand.set_output("/out/long-" + tag);
+    const auto first = Submit(in_hand);
+    ASSERT_TRUE(first.ok()) << first.status();
+    RunFor(absl::Seconds(5));
+    ASSERT_EQ(StatusOf(*first).state(), v1::JOB_STATE_RUNNING);
+    const std::string id =
+        SubmitAndDrain(tag, absl::Milliseconds(run / 2 * 5), "sole-" + tag, absl::Minutes(10));
+    const bool waits = !id.empty() && StatusOf(id).state() == v1::JOB_STATE_PLANNING;
+    waited += waits ? 1 : 0;
+    if (others) Start("other-" + tag);
+    RunFor(absl::Seconds(90));
+    if (waits) {
+      const v1::JobStatus status = StatusOf(id);
+      const std::string error = DescribeJobError(status.error());
+      if (others) {
+        ASSERT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << run << ": " << error;
+      } else {
+        ASSERT_EQ(status.error().code(), job_error::kNoWorkers) << run << ": " << error;
+      }
+    }
+    Cancel(*first);
+    if (!id.empty()) Cancel(id);
+    if (others) world_->FindWorker("other-" + tag)->Drain(absl::Seconds(1));
+    RunFor(absl::Seconds(20));
+  }
+  EXPECT_GT(waited, 0) << "no job was met while it was planned";
+}
+
 TEST_F(DrainTest, OneThatDoesNotEndInTimeLeavesAllTheSame) {
   EXPECT_TRUE(world_->storage().WriteSized("/in/data", 100'000'000'000).ok());
   ASSERT_TRUE(Submit(SpecTo("long")).ok());
