@@ -24,6 +24,7 @@ namespace {
 constexpr absl::Duration kStopGrace = absl::Milliseconds(300);
 // A task that ends closes its socket a moment before it can be collected.
 constexpr absl::Duration kExitAfterCloseGrace = absl::Milliseconds(500);
+constexpr int kLooksAtStart = 8;
 constexpr std::size_t kOutputReadBytes = 64 << 10;
 
 constexpr char kCrashAdvice[] = "see the task's last output (weir logs)";
@@ -84,13 +85,24 @@ absl::Status TaskSupervisor::Start(const std::string& directory,
   const absl::Duration timeout =
       options_.start_timeout +
       (start.archives().empty() ? absl::ZeroDuration() : limits::kUnpackMax);
-  Arm(timeout, [this, timeout] {
-    Condemn(MakeJobError(
-        job_error::kTaskHung,
-        absl::StrCat("task process did not come up within ", absl::FormatDuration(timeout)),
-        "the machine may be overloaded; see the task's last output"));
-  });
+  AwaitReady(timeout, kLooksAtStart);
   return absl::OkStatus();
+}
+
+// In several looks: time in which the daemon itself stood still, as its task may have, is one of
+// them.
+void TaskSupervisor::AwaitReady(absl::Duration timeout, int looks_left) {
+  // What the task said while nobody looked is still unread.
+  if (looks_left < kLooksAtStart) parts_->channel->Drain();
+  if (state_ != State::kStarting || cause_) return;
+  if (looks_left > 0) {
+    return Arm(timeout / kLooksAtStart,
+               [this, timeout, looks_left] { AwaitReady(timeout, looks_left - 1); });
+  }
+  Condemn(MakeJobError(
+      job_error::kTaskHung,
+      absl::StrCat("task process did not come up within ", absl::FormatDuration(timeout)),
+      "the machine may be overloaded; see the task's last output"));
 }
 
 absl::Status TaskSupervisor::Run(v1::TaskCommand::Run run) {

@@ -59,6 +59,7 @@ class TaskSupervisor final : public JobTask {
   enum class State { kNew, kStarting, kIdle, kRunning, kStopping, kGone };
   struct Parts;
 
+  void AwaitReady(absl::Duration timeout, int looks_left);
   void OnEvent(v1::TaskEvent event);
   void OnReady();
   void OnProgress(const v1::TaskEvent::Progress& progress);

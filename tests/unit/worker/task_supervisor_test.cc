@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <functional>
@@ -13,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/time/clock.h"
 #include "runtime/base/job_errors.h"
 #include "tests/unit/worker/real_machine.h"
 
@@ -98,6 +100,17 @@ TEST_F(TaskSupervisorTest, RunsAStepAndStopsInOrder) {
   EXPECT_EQ(result_->step(), 5);
   Stop(absl::Milliseconds(250));
   EXPECT_EQ(Output(), "stopped in order\n");
+}
+
+TEST_F(TaskSupervisorTest, TimeInWhichTheDaemonStoodStillDoesNotCountForTheStart) {
+  TaskOptions options = MisbehavingTask("good");
+  options.start_timeout = absl::Seconds(2);
+  Start(options);
+  kill(group_, SIGSTOP);
+  absl::SleepFor(options.start_timeout + absl::Milliseconds(200));
+  kill(group_, SIGCONT);
+  AwaitReady(absl::Seconds(3));
+  Stop(absl::Seconds(1));
 }
 
 TEST_F(TaskSupervisorTest, GivesATaskNothingItDoesNotNeed) {
