@@ -18,16 +18,16 @@ void AppendInput(const InputPiece& piece, std::vector<InputPiece>& input) {
   }
 }
 
-Content Fold(const std::vector<Content>& operands) {
+Content Fold(const std::vector<const Content*>& operands) {
   std::set<double> borders;
-  for (const Content& operand : operands) {
-    for (const ContentPiece& piece : operand) borders.insert({piece.begin, piece.end});
+  for (const Content* const operand : operands) {
+    for (const ContentPiece& piece : *operand) borders.insert({piece.begin, piece.end});
   }
   Content folded;
   for (auto at = borders.begin(); at != borders.end() && std::next(at) != borders.end(); ++at) {
     ContentPiece made{*at, *std::next(at), {}};
-    for (const Content& operand : operands) {
-      for (const ContentPiece& piece : operand) {
+    for (const Content* const operand : operands) {
+      for (const ContentPiece& piece : *operand) {
         if (piece.begin > made.begin || piece.end < made.end) continue;
         for (const InputPiece& input : piece.input) AppendInput(input, made.input);
       }

@@ -41,7 +41,7 @@ using Content = std::vector<ContentPiece>;
 void AppendInput(const InputPiece& piece, std::vector<InputPiece>& input);
 
 /// Folds in the order given: where several have a place, their input follows one another.
-Content Fold(const std::vector<Content>& operands);
+Content Fold(const std::vector<const Content*>& operands);
 
 /// What of it lies in [begin, end).
 Content Cut(const Content& content, double begin, double end);

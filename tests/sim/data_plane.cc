@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -56,7 +55,8 @@ struct DataPlane::Move {
   std::optional<OnePort::Id> receiving;
   std::optional<OnePort::Id> sending;
   std::optional<env::EventLoop::TimerId> timer;
-  bool ending = false;  // only the news of it is still on its way
+  std::list<MovePtr>::iterator place;  // in moves_, until it is over
+  bool ending = false;                 // only the news of it is still on its way
   bool over = false;
 
   absl::Duration TimeOf(std::int64_t bytes) const {
@@ -80,6 +80,7 @@ DataPlane::~DataPlane() = default;
 
 DataPlane::Port& DataPlane::AddPort(SimProcess& process, const transfer::PublishedRuns& runs) {
   ports_.push_back(std::make_unique<Port>(process, runs));
+  present_[process.data_endpoint()] = ports_.back().get();
   return *ports_.back();
 }
 
@@ -93,14 +94,9 @@ std::vector<DataPlane::MovePtr> DataPlane::MovesThat(Which which) const {
 }
 
 DataPlane::Port* DataPlane::FindPort(const std::string& endpoint) const {
-  // The last one of an endpoint is its present life.
-  for (auto port = ports_.rbegin(); port != ports_.rend(); ++port) {
-    SimProcess& process = (*port)->process;
-    if (process.data_endpoint() == endpoint) {
-      return process.loop->alive() ? port->get() : nullptr;
-    }
-  }
-  return nullptr;
+  const auto port = present_.find(endpoint);
+  if (port == present_.end() || !port->second->process.loop->alive()) return nullptr;
+  return port->second;
 }
 
 std::vector<std::string> DataPlane::JobsAt(const SimProcess& process) const {
@@ -123,7 +119,7 @@ void DataPlane::Fetch(Port& receiver, transfer::FetchOrder order,
   move->asked = receiver.process.loop->Now();
   move->marks = {0, move->order.look_ahead_bytes, move->order.grant_ahead_bytes};
   move->marks.erase(std::unique(move->marks.begin(), move->marks.end()), move->marks.end());
-  moves_.push_back(move);
+  move->place = moves_.insert(moves_.end(), move);
   const std::string& job = move->order.key.job_id;
   const std::int32_t plan_edit = move->order.plan_edit;
   // Concurrent ones supersede nothing.
@@ -356,7 +352,7 @@ void DataPlane::End(const MovePtr& move, const absl::Status& status) {
   if (move->over) return;
   move->over = true;
   Disarm(*move);
-  moves_.remove(move);
+  moves_.erase(move->place);
   if (move->receiving) move->receiver->receives.End(*move->receiving);
   EndSend(*move);
   transfer::FetcherCounters& fetched = move->receiver->fetched;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -92,7 +93,8 @@ class DataPlane {
 
   World& world_;
   std::vector<std::unique_ptr<Port>> ports_;
-  std::list<MovePtr> moves_;  // in the order of their fetches
+  std::map<std::string, Port*> present_;  // by endpoint, of its last life
+  std::list<MovePtr> moves_;              // in the order of their fetches
   double damage_share_ = 0;
   std::int64_t damaged_ = 0;
   std::int64_t stalled_in_cuts_ = 0;

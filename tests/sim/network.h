@@ -89,14 +89,14 @@ class Network final : public rpc::WorkerConnector {
     });
     const CallFault fault = call_faults_.Draw(NameOfMethod<Method>(), random_);
     if (fault == CallFault::kRequestLost) return Strike<Method>(fault);
+    const auto request = std::make_shared<typename Method::Request>(std::move(call.request));
     const bool twice = random_.Chance(faults_.duplicate) || fault == CallFault::kTwice;
     for (int i = 0; i < (twice ? 2 : 1); ++i) {
       if (Loses()) continue;
       const absl::Duration delay = fault == CallFault::kLate ? LateDelay() : Delay();
-      time_.At(time_.now() + delay, nullptr,
-               [this, caller, address, request = call.request, pending, fault] {
-                 Deliver<Method>(caller, address, request, pending, fault);
-               });
+      time_.At(time_.now() + delay, nullptr, [this, caller, address, request, pending, fault] {
+        Deliver<Method>(caller, address, request, pending, fault);
+      });
     }
   }
 
@@ -185,8 +185,8 @@ class Network final : public rpc::WorkerConnector {
 
   template <typename Method>
   void Deliver(const Caller& caller, const std::string& address,
-               const typename Method::Request& request, std::shared_ptr<ReplyOf<Method>> pending,
-               CallFault fault) {
+               const std::shared_ptr<typename Method::Request>& request,
+               std::shared_ptr<ReplyOf<Method>> pending, CallFault fault) {
     const std::string host = HostOf(address);
     if (Swallows(caller.host, host)) return;
     const auto it = endpoints_.find(address);
@@ -206,7 +206,7 @@ class Network final : public rpc::WorkerConnector {
         Answer<Method>(caller, host, pending, std::move(response));
       };
       delivers_late_ = fault == CallFault::kLate;
-      endpoint.Serving(typename Method::Service()).template Send<Method>(request, answer);
+      endpoint.Serving(typename Method::Service()).template Send<Method>(*request, answer);
       delivers_late_ = false;
     });
   }

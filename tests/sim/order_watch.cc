@@ -17,20 +17,16 @@ void OrderWatch::CheckRefusal(const char* name, const absl::Status& status) {
   }
 }
 
-void OrderWatch::OnAnswer(const char* name, const v1::GrantTransferRequest& request,
-                          const absl::Status& status) {
+void OrderWatch::OnAnswer(const char* name, const Grant& grant, const absl::Status& status) {
   CheckRefusal(name, status);
-  const v1::TransferGrant& order = request.order();
-  if (!status.ok() || order.concurrent()) return;
-  const Plan plan = PlanOf(request.fence());
-  if (!granted_[plan].emplace(order.transfer(), request.fence().attempt()).second) return;
-  std::map<int, int>& under_way = under_way_[plan];
-  const int plan_edit = request.fence().plan_edit();
+  if (!status.ok() || grant.concurrent) return;
+  if (!granted_[grant.plan].emplace(grant.transfer, grant.attempt).second) return;
+  std::map<int, int>& under_way = under_way_[grant.plan];
   // What an edit has dropped is never reported on.
-  std::erase_if(under_way, [plan_edit](const auto& grant) { return grant.second < plan_edit; });
+  std::erase_if(under_way, [&grant](const auto& other) { return other.second < grant.plan_edit; });
   // A worker lets the second one wait; the master must not rely on it.
   if (!under_way.empty()) world_.Wrong(absl::StrCat("two grants at once for ", worker_));
-  under_way[order.transfer()] = plan_edit;
+  under_way[grant.transfer] = grant.plan_edit;
 }
 
 void OrderWatch::OnReport(const v1::ReportTransferRequest& request) {

@@ -23,13 +23,31 @@ class OrderWatch {
  public:
   OrderWatch(World& world, std::string worker) : world_(world), worker_(std::move(worker)) {}
 
-  /// An order was answered within the call that brought it, which is how all but lengthy ones are.
+  // Job, master epoch and plan epoch.
+  using Plan = std::tuple<std::string, std::int64_t, std::int64_t>;
+  /// What is kept of an order until it is answered.
+  struct Grant {
+    Plan plan;
+    int transfer = 0;
+    int attempt = 0;
+    int plan_edit = 0;
+    bool concurrent = false;
+  };
+  struct OtherOrder {};
+  static Grant Gist(const v1::GrantTransferRequest& request) {
+    return {PlanOf(request.fence()), request.order().transfer(), request.fence().attempt(),
+            request.fence().plan_edit(), request.order().concurrent()};
+  }
   template <typename Request>
-  void OnAnswer(const char* name, const Request&, const absl::Status& status) {
+  static OtherOrder Gist(const Request&) {
+    return {};
+  }
+
+  /// An order was answered within the call that brought it, which is how all but lengthy ones are.
+  void OnAnswer(const char* name, OtherOrder, const absl::Status& status) {
     CheckRefusal(name, status);
   }
-  void OnAnswer(const char* name, const v1::GrantTransferRequest& request,
-                const absl::Status& status);
+  void OnAnswer(const char* name, const Grant& grant, const absl::Status& status);
   template <typename Request>
   void OnReport(const Request&) {}
   void OnReport(const v1::ReportTransferRequest& request);
@@ -37,8 +55,6 @@ class OrderWatch {
  private:
   void CheckRefusal(const char* name, const absl::Status& status);
 
-  // Job, master epoch and plan epoch.
-  using Plan = std::tuple<std::string, std::int64_t, std::int64_t>;
   static Plan PlanOf(const v1::Fence& fence) {
     return {fence.job_id(), fence.master_epoch(), fence.plan_epoch()};
   }

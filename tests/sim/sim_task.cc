@@ -200,12 +200,12 @@ Content SimTask::ContentOfInputs() const {
   return Fold(Operands());
 }
 
-std::vector<Content> SimTask::Operands() const {
-  std::vector<Content> operands;
+std::vector<const Content*> SimTask::Operands() const {
+  std::vector<const Content*> operands;
   for (const v1::StepInput& input : run_.order().inputs()) {
     const Content* const operand =
         process_.world.contents().Find(plan(), input.run_id(), run_.order().step());
-    if (operand != nullptr) operands.push_back(*operand);
+    if (operand != nullptr) operands.push_back(operand);
   }
   return operands;
 }
@@ -222,12 +222,12 @@ Content SimTask::ContentOfLoop() {
     return ContentOfInputs();
   }
   LoopPlace state;
-  std::vector<Content> elements;
-  for (Content& operand : Operands()) {
-    if (IsState(operand)) {
-      state = operand[0].input;
+  std::vector<const Content*> elements;
+  for (const Content* const operand : Operands()) {
+    if (IsState(*operand)) {
+      state = (*operand)[0].input;
     } else {
-      elements.push_back(std::move(operand));
+      elements.push_back(operand);
     }
   }
   if (order.kind() == v1::STEP_KIND_ITERATE) {
@@ -335,11 +335,7 @@ void SimTask::FinishStep() {
   if (kind.combines) {
     // Operands of the same places become one; others join.
     double operands = 0;
-    for (const v1::StepInput& input : order.inputs()) {
-      const Content* const operand =
-          process_.world.contents().Find(plan(), input.run_id(), order.step());
-      if (operand != nullptr) operands += LengthOf(*operand);
-    }
+    for (const Content* const operand : Operands()) operands += LengthOf(*operand);
     if (operands > 0) output_ratio = LengthOf(content_) / operands;
   }
   const double made = loops() ? LengthOf(content_) * static_cast<double>(kLoopBytes)

@@ -57,7 +57,7 @@ class SimTask final : public worker::JobTask {
   absl::Status WriteOutput(std::int64_t output_bytes, v1::StepResult& result);
   Content ContentOfInputs() const;
   Content ContentOfLoop();
-  std::vector<Content> Operands() const;
+  std::vector<const Content*> Operands() const;
   bool loops() const { return loop_.has_value(); }
   std::int64_t places() const { return loops() ? kLoopPlaces : kTablePlaces; }
   void KeepContents() const;

@@ -61,11 +61,12 @@ SimWorker::SimWorker(World& world, WorkerModel model)
 template <typename Method>
 void SimWorker::ToDaemon::Carry(rpc::Call<Method> call) {
   auto at_once = std::make_shared<bool>(true);
-  call.reply = [self = self, request = call.request, at_once, reply = std::move(call.reply)](
-                   absl::StatusOr<typename Method::Response> answer) mutable {
-    if (*at_once) self->watch_.OnAnswer(Method::kName, request, answer.status());
-    reply(std::move(answer));
-  };
+  call.reply =
+      [self = self, gist = OrderWatch::Gist(call.request), at_once,
+       reply = std::move(call.reply)](absl::StatusOr<typename Method::Response> answer) mutable {
+        if (*at_once) self->watch_.OnAnswer(Method::kName, gist, answer.status());
+        reply(std::move(answer));
+      };
   self->daemon_.api().Take(std::move(call));
   *at_once = false;
 }

@@ -1,34 +1,52 @@
 #include "tests/sim/virtual_time.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weir::sim {
 
+// What waits may cancel timers as it goes.
+VirtualTime::~VirtualTime() { const auto rest = std::exchange(events_, {}); }
+
 std::uint64_t VirtualTime::At(MonoTime when, std::shared_ptr<ProcessLoop> loop, env::Task task) {
-  const std::uint64_t id = next_id_++;
-  const std::int64_t nanos = std::max(when, now_).nanos();
-  time_of_[id] = nanos;
-  events_.emplace(Key{nanos, id}, Event{std::move(loop), std::move(task)});
+  if (free_.empty()) {
+    free_.push_back(events_.size());
+    events_.emplace_back();
+  }
+  const std::size_t place = free_.back();
+  free_.pop_back();
+  const std::uint64_t id = next_number_++ << kPlaceBits | place;
+  events_[place] = {id, std::move(loop), std::move(task)};
+  due_.emplace(std::max(when, now_).nanos(), id);
   return id;
 }
 
+VirtualTime::Event VirtualTime::Take(std::size_t place) {
+  free_.push_back(place);
+  return std::exchange(events_[place], Event());
+}
+
 void VirtualTime::Cancel(std::uint64_t id) {
-  const auto it = time_of_.find(id);
-  if (it == time_of_.end()) return;
-  events_.erase(Key{it->second, id});
-  time_of_.erase(it);
+  const std::size_t place = PlaceOf(id);
+  // What it holds may cancel others as it goes.
+  if (place < events_.size() && events_[place].id == id) Take(place);
 }
 
 bool VirtualTime::RunNext() {
-  if (events_.empty()) return false;
-  auto node = events_.extract(events_.begin());
-  now_ = MonoTime::FromNanos(node.key().first);
-  time_of_.erase(node.key().second);
+  Event event;
+  Key key;
+  while (event.id == 0) {
+    if (due_.empty()) return false;
+    key = due_.top();
+    due_.pop();
+    const std::size_t place = PlaceOf(key.second);
+    if (events_[place].id == key.second) event = Take(place);
+  }
+  now_ = MonoTime::FromNanos(key.first);
   ++events_run_;
-  Event& event = node.mapped();
   if (event.loop != nullptr && !event.loop->alive_) return true;
   if (event.loop != nullptr && event.loop->hung_) {
-    event.loop->waiting_.emplace_back(node.key().second, std::move(event.task));
+    event.loop->waiting_.emplace_back(event.id, std::move(event.task));
     return true;
   }
   running_ = event.loop.get();

@@ -3,13 +3,15 @@
 // One queue of events under virtual time, and the seams of runtime/env on top of it.
 // Upstream: World. Downstream: everything that runs in a simulation.
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
+#include <functional>
 #include <memory>
+#include <queue>
 #include <random>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "runtime/env/event_loop.h"
@@ -22,6 +24,10 @@ class ProcessLoop;
 /// that one seed gives one history.
 class VirtualTime {
  public:
+  VirtualTime() = default;
+  ~VirtualTime();
+  VirtualTime(const VirtualTime&) = delete;
+  VirtualTime& operator=(const VirtualTime&) = delete;
   MonoTime now() const { return now_; }
   /// Runs `task` at `when` for `loop`; for the world itself when `loop` is null.
   std::uint64_t At(MonoTime when, std::shared_ptr<ProcessLoop> loop, env::Task task);
@@ -33,17 +39,27 @@ class VirtualTime {
   const ProcessLoop* running() const { return running_; }
 
  private:
+  // One that waits, or a free place. An id is a number that rises, and the event's place below it.
   struct Event {
+    std::uint64_t id = 0;  // 0: the place is free
     std::shared_ptr<ProcessLoop> loop;
     env::Task task;
   };
   using Key = std::pair<std::int64_t, std::uint64_t>;
+  static constexpr int kPlaceBits = 24;
+  static std::size_t PlaceOf(std::uint64_t id) {
+    return id & ((std::uint64_t{1} << kPlaceBits) - 1);
+  }
+  Event Take(std::size_t place);
+
   const ProcessLoop* running_ = nullptr;
   MonoTime now_ = MonoTime::FromNanos(1'000'000'000);
-  std::uint64_t next_id_ = 1;
+  std::uint64_t next_number_ = 1;
   std::uint64_t events_run_ = 0;
-  std::map<Key, Event> events_;
-  std::unordered_map<std::uint64_t, std::int64_t> time_of_;
+  // Earliest first; what was cancelled stays until its time has come.
+  std::priority_queue<Key, std::vector<Key>, std::greater<>> due_;
+  std::vector<Event> events_;
+  std::vector<std::size_t> free_;
 };
 
 /// The control strand of one simulated process: it may be killed (nothing of it runs any more) or

@@ -20,7 +20,9 @@ class WorkerStorage::Lock final : public env::FileLock {
 };
 
 MemoryStorage& WorkerStorage::Of(const std::string& path) {
-  return path == own_disk_ || absl::StartsWith(path, own_disk_ + "/") ? disks_ : shared_;
+  const bool below = absl::StartsWith(path, own_disk_) &&
+                     (path.size() == own_disk_.size() || path[own_disk_.size()] == '/');
+  return below ? disks_ : shared_;
 }
 
 absl::Status WorkerStorage::CheckRoom(const std::string& path) {
