@@ -3,10 +3,26 @@
 // Who is matched with whom for the greatest total weight. Upstream: order_by_slack. Downstream:
 // nothing.
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace weir::planner {
+
+/// Solves one assignment after another, in memory that it keeps.
+/// Thread-safety: none.
+class Assignment {
+ public:
+  /// As MaxWeightAssignment; valid until the next one.
+  const std::vector<std::int32_t>& Solve(const std::vector<std::vector<double>>& weight);
+
+ private:
+  // By row, or by column; number 0 stands for "none" while a path is searched.
+  std::vector<double> row_price_, column_price_, least_;
+  std::vector<std::size_t> row_of_, came_from_;
+  std::vector<char> used_;  // as bool; vector<bool> is slower
+  std::vector<std::int32_t> column_of_;
+};
 
 /// Returns, for each row, the column it is matched with, or -1: a matching of greatest total
 /// weight among all matchings. Pairs of weight <= 0 are never matched.

@@ -63,6 +63,15 @@ class Shuffle {
                        [this](std::size_t a, std::size_t b) { return ready_s_[a] > ready_s_[b]; });
     }
     running_since_s_.assign(transfers_.size(), -1);
+    unevenness_.reserve(transfers_.size());
+    for (std::size_t i = 0; i < transfers_.size(); ++i) {
+      unevenness_.push_back(1 + tuning_.noise * Unevenness(tuning_.seed, i));
+    }
+    left_.resize(transfers_.size());
+    std::iota(left_.begin(), left_.end(), 0);
+    weight_.resize(transfers_.size());
+    runs_.assign(transfers_.size(), 0);
+    ForgetDone();
     table_.resize(workers);
     which_.resize(workers * workers);
   }
@@ -74,17 +83,20 @@ class Shuffle {
     span_s_ = std::max(bound_s_ - now_s_, 1e-12);
     // Each step finishes a transfer, passes a release or takes a quantum: the count is bounded.
     const int steps_max = 20 * static_cast<int>(transfers_.size()) + 2000;
-    for (int step = 0; step < steps_max && AnyLeft(); ++step) {
+    for (int step = 0; step < steps_max && !left_.empty(); ++step) {
       Decide();
       Advance();
     }
-    for (std::size_t i = 0; i < transfers_.size(); ++i) Stop(i);
+    for (const std::size_t i : left_) Stop(i);
     return {std::move(pieces_), work_};
   }
 
  private:
-  bool AnyLeft() const {
-    return std::any_of(left_s_.begin(), left_s_.end(), [](Seconds s) { return s > kEmpty; });
+  /// Drops what is done from the lists that every decision goes through.
+  void ForgetDone() {
+    const auto done = [this](std::size_t i) { return left_s_[i] <= kEmpty; };
+    if (std::erase_if(left_, done) == 0) return;
+    for (std::vector<std::size_t>& load : loads_) std::erase_if(load, done);
   }
   bool Released(std::size_t i) const { return ready_s_[i] <= now_s_ + kEmpty; }
   bool Running(std::size_t i) const { return running_since_s_[i] >= 0; }
@@ -98,7 +110,6 @@ class Shuffle {
   Seconds EndOf(std::size_t resource) const {
     Seconds volume_s = 0, end_s = 0;
     for (const std::size_t i : loads_[resource]) {  // latest release first
-      if (left_s_[i] <= kEmpty) continue;
       volume_s += left_s_[i] * Takes(i, resource);
       end_s = std::max(end_s, std::max(ready_s_[i], now_s_) + volume_s / capacity_[resource]);
     }
@@ -108,20 +119,18 @@ class Shuffle {
   double WeightOf(std::size_t i, const std::vector<double>& urgency) const {
     double weight = 0;
     for (const std::size_t resource : resources_[i]) weight += urgency[resource];
-    weight *= 1 + tuning_.noise * Unevenness(tuning_.seed, i);
+    weight *= unevenness_[i];
     return Running(i) ? weight * (1 + tuning_.staying) : weight;
   }
 
   /// Assigns senders to receivers under the prices of the cuts.
-  std::vector<std::size_t> Match(const std::vector<double>& weight,
-                                 const std::vector<double>& price) {
+  void Match(const std::vector<double>& price) {
     const auto workers = At(plan_.network.num_workers);
     work_ +=
-        static_cast<std::int64_t>(workers * workers * workers + 4 * weight.size()) + kMatchWork;
+        static_cast<std::int64_t>(workers * workers * workers + 4 * transfers_.size()) + kMatchWork;
     for (auto& row : table_) row.assign(workers, 0);
-    for (std::size_t i = 0; i < weight.size(); ++i) {
-      if (weight[i] <= 0) continue;
-      double net = weight[i];
+    for (const std::size_t i : open_) {
+      double net = weight_[i];
       for (std::size_t k = 2; k < resources_[i].size(); ++k) {
         net -= lanes_[i] * price[resources_[i][k] - 2 * workers];
       }
@@ -130,19 +139,18 @@ class Shuffle {
       table_[sender][receiver] = net;
       which_[sender * workers + receiver] = i;
     }
-    std::vector<std::size_t> chosen;
-    const std::vector<std::int32_t> receiver_of = MaxWeightAssignment(table_);
+    chosen_.clear();
+    const std::vector<std::int32_t>& receiver_of = assignment_.Solve(table_);
     for (std::size_t sender = 0; sender < workers; ++sender) {
       if (receiver_of[sender] >= 0)
-        chosen.push_back(which_[sender * workers + At(receiver_of[sender])]);
+        chosen_.push_back(which_[sender * workers + At(receiver_of[sender])]);
     }
-    return chosen;
   }
 
-  /// Lanes of the cut that these take together.
-  double LanesTaken(const std::vector<std::size_t>& chosen, std::size_t resource) const {
+  /// Lanes of the cut that the chosen ones take together.
+  double LanesTaken(std::size_t resource) const {
     double taken = 0;
-    for (const std::size_t i : chosen) {
+    for (const std::size_t i : chosen_) {
       taken += static_cast<double>(
                    std::count(resources_[i].begin() + 2, resources_[i].end(), resource)) *
                lanes_[i];
@@ -152,64 +160,68 @@ class Shuffle {
 
   /// Chooses what runs from now on.
   void Decide() {
-    std::vector<double> urgency(loads_.size());
+    urgency_.resize(loads_.size());
     for (std::size_t r = 0; r < loads_.size(); ++r) {
-      urgency[r] = std::exp(-std::max(0.0, bound_s_ - EndOf(r)) / (tuning_.scale * span_s_));
+      urgency_[r] = std::exp(-std::max(0.0, bound_s_ - EndOf(r)) / (tuning_.scale * span_s_));
     }
-    std::vector<double> weight(transfers_.size(), 0);
+    open_.clear();
     double heaviest = 0;
-    for (std::size_t i = 0; i < transfers_.size(); ++i) {
-      if (left_s_[i] <= kEmpty || !Released(i)) continue;
-      weight[i] = WeightOf(i, urgency) + 1e-6;
-      heaviest = std::max(heaviest, weight[i]);
+    for (const std::size_t i : left_) {
+      if (!Released(i)) continue;
+      weight_[i] = WeightOf(i, urgency_) + 1e-6;
+      heaviest = std::max(heaviest, weight_[i]);
+      open_.push_back(i);
     }
     std::vector<double> price(plan_.network.cuts.size(), 0);
-    std::vector<std::size_t> chosen = Match(weight, price);
+    Match(price);
     for (std::size_t cut = 0; cut < price.size(); ++cut) {
       const std::size_t resource = 2 * At(plan_.network.num_workers) + cut;
       double low = 0, high = 2 * heaviest;
-      double left = capacity_[resource] - LanesTaken(chosen, resource);
+      double left = capacity_[resource] - LanesTaken(resource);
       if (left >= 0) continue;
       // A price at which no whole channel is left, and none is lacking, is as good as any.
       for (int i = 0; i < kHalvings && (left < 0 || left >= channel_); ++i) {
         price[cut] = (low + high) / 2;
-        chosen = Match(weight, price);
-        left = capacity_[resource] - LanesTaken(chosen, resource);
+        Match(price);
+        left = capacity_[resource] - LanesTaken(resource);
         (left < 0 ? low : high) = price[cut];
       }
       if (left >= 0) continue;
       price[cut] = high;
-      chosen = Match(weight, price);
+      Match(price);
     }
-    Settle(std::move(chosen), weight);
+    Settle();
   }
 
   /// Drops what still exceeds a cut, adds what fits, and starts and stops accordingly.
-  void Settle(std::vector<std::size_t> chosen, const std::vector<double>& weight) {
-    std::vector<std::size_t> rest(transfers_.size());
-    std::iota(rest.begin(), rest.end(), 0);
-    std::stable_sort(rest.begin(), rest.end(),
-                     [&](std::size_t a, std::size_t b) { return weight[a] > weight[b]; });
-    chosen.insert(chosen.end(), rest.begin(), rest.end());
-    if (tuning_.whole) {
-      std::stable_partition(chosen.begin(), chosen.end(),
-                            [this](std::size_t i) { return Running(i); });
+  void Settle() {
+    // The numbers of transfers of equal weight rise: a stable order without a buffer.
+    std::sort(open_.begin(), open_.end(), [this](std::size_t a, std::size_t b) {
+      return weight_[a] != weight_[b] ? weight_[a] > weight_[b] : a < b;
+    });
+    used_.assign(loads_.size(), 0);
+    const auto start_what_fits = [this](const std::vector<std::size_t>& some, bool running) {
+      for (const std::size_t i : some) {
+        if (runs_[i] != 0 || (tuning_.whole && Running(i) != running)) continue;
+        const bool fits =
+            std::all_of(resources_[i].begin(), resources_[i].end(), [&](std::size_t resource) {
+              return used_[resource] + Takes(i, resource) <= capacity_[resource];
+            });
+        if (!fits) continue;
+        runs_[i] = 1;
+        for (const std::size_t resource : resources_[i]) used_[resource] += Takes(i, resource);
+      }
+    };
+    // Where transfers stay whole, those under way go before all others.
+    for (const bool running : {true, false}) {
+      start_what_fits(chosen_, running);
+      start_what_fits(open_, running);
+      if (!tuning_.whole) break;
     }
-    std::vector<double> used(loads_.size(), 0);
-    std::vector<bool> runs(transfers_.size(), false);
-    for (const std::size_t i : chosen) {
-      if (weight[i] <= 0 || runs[i]) continue;
-      const bool fits =
-          std::all_of(resources_[i].begin(), resources_[i].end(), [&](std::size_t resource) {
-            return used[resource] + Takes(i, resource) <= capacity_[resource];
-          });
-      if (!fits) continue;
-      runs[i] = true;
-      for (const std::size_t resource : resources_[i]) used[resource] += Takes(i, resource);
-    }
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      if (!runs[i]) Stop(i);
-      if (runs[i] && !Running(i)) running_since_s_[i] = now_s_;
+    for (const std::size_t i : left_) {
+      if (runs_[i] == 0) Stop(i);
+      if (runs_[i] != 0 && !Running(i)) running_since_s_[i] = now_s_;
+      runs_[i] = 0;
     }
   }
 
@@ -225,17 +237,17 @@ class Shuffle {
   void Advance() {
     Seconds step_s =
         tuning_.whole ? std::numeric_limits<Seconds>::infinity() : tuning_.quantum * span_s_;
-    for (std::size_t i = 0; i < transfers_.size(); ++i) {
-      if (left_s_[i] <= kEmpty) continue;
+    for (const std::size_t i : left_) {
       if (Running(i)) step_s = std::min(step_s, left_s_[i]);
       if (!Released(i)) step_s = std::min(step_s, ready_s_[i] - now_s_);
     }
     now_s_ += step_s;
-    for (std::size_t i = 0; i < transfers_.size(); ++i) {
+    for (const std::size_t i : left_) {
       if (!Running(i)) continue;
       left_s_[i] -= step_s;
       if (left_s_[i] <= kEmpty) Stop(i);
     }
+    ForgetDone();
   }
 
   const Plan& plan_;
@@ -245,14 +257,24 @@ class Shuffle {
   std::vector<double> lanes_;                        // by position: taken of each cut crossed
   std::vector<std::vector<std::size_t>> resources_;  // by position: send, receive, cuts
   std::vector<Seconds> running_since_s_;             // by position; negative: does not run
-  std::vector<std::vector<std::size_t>> loads_;      // by resource: positions, latest ready first
-  std::vector<double> capacity_;                     // by resource; of cuts in lanes
-  double channel_ = 1;                               // lanes of one
-  std::vector<Seconds> tail_s_;                      // by resource
+  std::vector<double> unevenness_;                   // by position: factor of its weight
+  // What is not done: positions, and the same by resource, latest ready first.
+  std::vector<std::size_t> left_;
+  std::vector<std::vector<std::size_t>> loads_;
+  std::vector<double> capacity_;  // by resource; of cuts in lanes
+  double channel_ = 1;            // lanes of one
+  std::vector<Seconds> tail_s_;   // by resource
   std::vector<ScheduledPiece> pieces_;
   Seconds now_s_ = 0, bound_s_ = 0, span_s_ = 0;
   std::int64_t work_ = 0;
-  // Of one match; kept, because there are thousands of them.
+  // Of one decision; kept, because there are thousands of them.
+  std::vector<double> urgency_;      // by resource
+  std::vector<double> used_;         // by resource
+  std::vector<std::size_t> open_;    // positions that may run now
+  std::vector<double> weight_;       // by position, of those
+  std::vector<std::size_t> chosen_;  // positions
+  std::vector<char> runs_;           // by position: from now on; as bool, all 0 between decisions
+  Assignment assignment_;
   std::vector<std::vector<double>> table_;
   std::vector<std::size_t> which_;  // by sender and receiver
 };

@@ -3,7 +3,10 @@
 // One reduce layer by reduction trees: combine steps from the steps before it to one root a
 // reducer. Upstream: tree_plan. Downstream: planner/tree, Plan.
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -64,5 +67,38 @@ std::vector<std::int64_t> SegmentBorders(const LayerShape& layer, const IndexRan
 absl::Status AppendTreeLayer(const JobShape& shape, const ClusterProfile& cluster,
                              const TreeElements& elements, const tree::Schedule& schedule,
                              std::int32_t num_reducers, Plan* plan);
+
+/// Returns the most segments of an element whose transfers are worth a grant. `message_bytes`: what
+/// a message moves of an element of one reducer.
+std::int64_t SegmentsWorthAGrant(const JobShape& shape, const ClusterProfile& cluster,
+                                 const ElementShape& element, std::size_t machines,
+                                 double message_bytes);
+
+/// Schedules for the layers of one job, each made once: the plans that are tried for a job have
+/// most of their questions in common, and schedules cost far more than what is made of them.
+/// Requires: shape and cluster outlive it. Thread-safety: none.
+/// Checked by: tests/unit/planner_job/tree_plan_property_test.cc.
+class TreeSchedules {
+ public:
+  TreeSchedules(const JobShape& shape, const ClusterProfile& cluster)
+      : shape_(shape), cluster_(cluster) {}
+
+  /// Returns every schedule for what one of `num_reducers` roots of the layer gets, of at most
+  /// `segments_max` segments where the family leaves that open. `by_racks`: those chosen and timed
+  /// under the network's cuts, none where no cut divides the workers; else those that know no cuts
+  /// but a limit for all. Valid as long as this.
+  const std::vector<tree::Schedule>& Of(const TreeElements& elements, double message_bytes,
+                                        std::int32_t num_reducers, std::int64_t segments_max,
+                                        bool by_racks);
+
+ private:
+  // Layer, workers, when they have their elements, bytes, reducers, segments, by racks.
+  using Question = std::tuple<std::size_t, std::vector<WorkerIndex>, std::vector<Seconds>, double,
+                              std::int32_t, std::int64_t, bool>;
+
+  const JobShape& shape_;
+  const ClusterProfile& cluster_;
+  std::map<Question, std::vector<tree::Schedule>> known_;
+};
 
 }  // namespace weir::planner

@@ -16,21 +16,17 @@
 #include "planner/job/job_drafts.h"
 #include "planner/job/map_chunks.h"
 #include "planner/job/store_steps.h"
-#include "planner/order/coalesce.h"
 #include "planner/order/plan_assembly.h"
 #include "planner/order/planning_effort.h"
 #include "planner/order/transfer_orders.h"
-#include "planner/tree/choice/selection.h"
+#include "planner/tree/model/schedule.h"
 
 namespace weir::planner {
 namespace {
 
 // Time of building and predicting one message of one plan.
 constexpr Seconds kTreeSecondsPerMessage = 2e-5;
-// Messages of one tree; more segments cost more grants than they can win.
-constexpr std::int64_t kTreeMessagesMax = 2048;
-// Machines up to which trees are chosen under cuts too, and what one such choice costs a machine.
-constexpr std::int32_t kRackMachinesMax = 64;
+// What one choice of trees under cuts costs a machine.
 constexpr Seconds kRackSecondsPerMachine = 1e-3;
 // What all plans of a job may cost together, counted.
 constexpr Seconds kTreePlanningMax = 0.2;
@@ -97,126 +93,14 @@ absl::StatusOr<std::vector<MapperDraft>> MappersByRate(const JobShape& shape,
   return DraftMappers(shape, cluster, chunks, workers);
 }
 
-std::int64_t TransfersAtOnce(const NetworkModel& network) {
-  std::int64_t most = tree::kNoTransferLimit;
-  for (const Cut& cut : network.cuts) {
-    const bool all = std::all_of(cut.from.begin(), cut.from.end(), [](bool in) { return in; }) &&
-                     std::all_of(cut.to.begin(), cut.to.end(), [](bool in) { return in; });
-    if (all) most = std::min<std::int64_t>(most, cut.channels);
-  }
-  return most;
-}
-
-/// Cuts that some of the workers cross and others do not, by the workers' places in `workers`.
-std::vector<Cut> CutsAmong(const NetworkModel& network, const std::vector<WorkerIndex>& workers) {
-  std::vector<Cut> among;
-  for (const Cut& cut : network.cuts) {
-    Cut here;
-    here.name = cut.name;
-    here.channels = cut.channels;
-    for (const WorkerIndex worker : workers) {
-      here.from.push_back(cut.from[static_cast<std::size_t>(worker)]);
-      here.to.push_back(cut.to[static_cast<std::size_t>(worker)]);
-    }
-    if (here.from != here.to) among.push_back(std::move(here));
-  }
-  return among;
-}
-
-/// Machine of the fastest worker; at an end where operands keep their order.
-tree::MachineIndex RootOf(const TreeElements& elements, const ClusterProfile& cluster,
-                          bool commutative) {
-  if (!commutative) return 0;
-  std::size_t root = 0;
-  const auto rate = [&](std::size_t machine) {
-    return cluster.workers[static_cast<std::size_t>(elements.workers[machine])].compute_rate;
-  };
-  for (std::size_t i = 1; i < elements.workers.size(); ++i) {
-    if (rate(i) > rate(root)) root = i;
-  }
-  return static_cast<tree::MachineIndex>(root);
-}
-
-/// Most segments whose transfers are worth a grant.
-std::int64_t SegmentsWorthAGrant(const JobShape& shape, const ClusterProfile& cluster,
-                                 const ElementShape& element, std::size_t machines,
-                                 double message_bytes) {
-  if (!element.splits) return 1;
-  const double transfer_s = message_bytes * cluster.network.seconds_per_byte;
-  const double most = std::min(transfer_s / kShortestGrantS, static_cast<double>(kTreeMessagesMax) /
-                                                                 static_cast<double>(machines));
-  const std::int64_t places =
-      std::min(element.places / std::max<std::int64_t>(1, shape.layers.back().num_reducers),
-               kTreeMessagesMax);
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(most), 1,
-                                  std::max<std::int64_t>(1, places));
-}
-
-/// Every schedule for what one root of the layer gets, of at most `segments_max` segments where the
-/// family leaves that open. `by_racks`: those chosen and timed under the network's cuts, none where
-/// no cut divides the workers; else those that know no cuts but a limit for all.
-std::vector<tree::Schedule> SchedulesOf(const JobShape& shape, const ClusterProfile& cluster,
-                                        const Plan& plan, const TreeElements& elements,
-                                        std::int32_t num_reducers, std::int64_t segments_max,
-                                        bool by_racks) {
-  const LayerShape& layer = shape.layers[elements.layer];
-  const NetworkModel& network = cluster.network;
-  const double pacing = network.pacing_fraction > 0 ? network.pacing_fraction : 1;
-  tree::ReductionProblem problem;
-  problem.num_machines = static_cast<std::int32_t>(elements.workers.size());
-  problem.element_units = std::max(1.0, TypicalPartialBytes(shape, plan, elements) / num_reducers);
-  // Every message also costs a step's overhead: it keeps segments from becoming too many.
-  problem.costs = {network.latency_s + layer.startup_s.value, network.seconds_per_byte / pacing,
-                   layer.element.combine_seconds_per_byte.value};
-  problem.commutative = layer.element.commutative;
-  problem.root = RootOf(elements, cluster, problem.commutative);
-  problem.max_transfers = std::max<std::int64_t>(1, TransfersAtOnce(network));
-  problem.max_segments = segments_max;
-  problem.ready_s = elements.ready_s;
-  const Seconds first_s = *std::min_element(problem.ready_s.begin(), problem.ready_s.end());
-  for (Seconds& ready_s : problem.ready_s) ready_s -= first_s;
-  std::vector<tree::Schedule> schedules;
-  const auto add = [&] {
-    absl::StatusOr<std::vector<tree::Schedule>> offered = tree::EveryReduction(problem);
-    if (!offered.ok()) return;
-    for (tree::Schedule& schedule : *offered) {
-      const auto segments = static_cast<std::int64_t>(schedule.segment_units.size());
-      const std::int64_t places = layer.element.places / num_reducers;
-      if (segments > 1 && (!layer.element.splits || segments > places)) continue;
-      if (static_cast<std::int64_t>(schedule.messages.size()) > kTreeMessagesMax) continue;
-      schedules.push_back(std::move(schedule));
-    }
-  };
-  if (by_racks) {
-    problem.cuts = CutsAmong(network, elements.workers);
-    problem.ready_s.clear();
-    if (problem.num_machines <= kRackMachinesMax && !problem.cuts.empty()) add();
-    return schedules;
-  }
-  add();
-  if (!network.port_slowdown.empty() && problem.num_machines > 1) {
-    problem.ready_s.clear();
-    for (const WorkerIndex worker : elements.workers) {
-      problem.slowdown.push_back(network.port_slowdown[static_cast<std::size_t>(worker)]);
-    }
-    add();
-  }
-  if (schedules.empty()) {
-    // A limit may leave nothing else: one after the other never breaks it.
-    problem.slowdown.clear();
-    problem.ready_s.clear();
-    problem.max_transfers = tree::kNoTransferLimit;
-    problem.max_segments = 1;
-    add();
-  }
-  return schedules;
-}
-
 /// Builds the plans of one set of mappers.
 class TreePlanner {
  public:
   TreePlanner(const JobShape& shape, const ClusterProfile& cluster, const Plan& shuffle)
-      : shape_(shape), cluster_(cluster), reducers_(ReducersOf(shape, shuffle)) {}
+      : shape_(shape),
+        cluster_(cluster),
+        reducers_(ReducersOf(shape, shuffle)),
+        schedules_(shape, cluster) {}
 
   /// Returns the ways that are worth a plan, those of the first layer that is combined.
   std::vector<TreeWay> Ways(const std::vector<MapperDraft>& mappers) {
@@ -330,20 +214,20 @@ class TreePlanner {
     const double message_bytes = TypicalPartialBytes(shape_, plan, *elements) / num_reducers;
     const std::int64_t segments_max = SegmentsWorthAGrant(shape_, cluster_, layer.element,
                                                           elements->workers.size(), message_bytes);
-    std::vector<tree::Schedule> schedules;
+    std::vector<const tree::Schedule*> schedules;
     for (const std::int64_t most : std::set<std::int64_t>{
              collect_ ? segments_max : std::min(segments_max, way.segments_max),
              collect_ ? (segments_max + 3) / 4 : std::min(segments_max, way.segments_max)}) {
       for (const bool by_racks : {true, false}) {
         if (!collect_ && by_racks != way.by_racks) continue;
-        for (tree::Schedule& schedule :
-             SchedulesOf(shape_, cluster_, plan, *elements, num_reducers, most, by_racks)) {
+        for (const tree::Schedule& schedule :
+             schedules_.Of(*elements, message_bytes, num_reducers, most, by_racks)) {
           if (collect_ && offered_layer_.value_or(p) == p) {
             offered_.push_back({schedule.method,
                                 static_cast<std::int64_t>(schedule.segment_units.size()), most,
                                 by_racks});
           }
-          schedules.push_back(std::move(schedule));
+          schedules.push_back(&schedule);
         }
       }
     }
@@ -353,17 +237,18 @@ class TreePlanner {
           "No reduction tree fits what layer ", p + 1, " combines on ", elements->workers.size(),
           elements->workers.size() == 1 ? " worker" : " workers"));
     }
-    auto chosen = std::find_if(schedules.begin(), schedules.end(),
-                               [&](const auto& schedule) { return schedule.method == way.method; });
-    if (chosen == schedules.end()) chosen = schedules.begin();
-    segments_used_ = std::max<std::int64_t>(
-        segments_used_, static_cast<std::int64_t>(chosen->segment_units.size()));
+    const auto found = std::find_if(schedules.begin(), schedules.end(), [&](const auto* schedule) {
+      return schedule->method == way.method;
+    });
+    const tree::Schedule& chosen = found == schedules.end() ? *schedules.front() : **found;
+    segments_used_ = std::max<std::int64_t>(segments_used_,
+                                            static_cast<std::int64_t>(chosen.segment_units.size()));
     if (method_used_.empty()) {
-      method_used_ = chosen->method;
+      method_used_ = chosen.method;
       by_racks_used_ = way.by_racks;
     }
     plan.compute_order.clear();
-    return AppendTreeLayer(shape_, cluster_, *elements, *chosen, num_reducers, &plan);
+    return AppendTreeLayer(shape_, cluster_, *elements, chosen, num_reducers, &plan);
   }
 
   Seconds EndOf(const Plan& plan) const {
@@ -433,6 +318,7 @@ class TreePlanner {
   const JobShape& shape_;
   const ClusterProfile& cluster_;
   std::vector<std::vector<WorkerIndex>> reducers_;
+  TreeSchedules schedules_;
   // Ways() runs a build to see what is offered.
   bool collect_ = false;
   std::optional<std::size_t> offered_layer_;
