@@ -44,6 +44,18 @@ function(weir_label_test name program label timeout)
   endif()
 endfunction()
 
+# weir_test_library(NAME SOURCES a.cc HEADERS a.h DEPS ...)
+# What several test programs share, compiled once, as tests are.
+function(weir_test_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;HEADERS;DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES} ${ARG_HEADERS})
+  target_include_directories(${name} PUBLIC "${CMAKE_SOURCE_DIR}")
+  target_link_libraries(${name} PUBLIC ${ARG_DEPS} GTest::gmock weir_rapidcheck)
+  # -fPIE as in programs: the precompiled header is theirs.
+  target_compile_options(${name} PRIVATE -fPIE ${WEIR_WARNINGS} ${WEIR_TEST_OPTIONS})
+  weir_use_precompiled(${name} test)
+endfunction()
+
 # weir_test(NAME SOURCES a_test.cc DEPS ... [LABEL unit] [TIMEOUT seconds])
 # One program per folder under test; ctest runs it whole. Links gtest_main, gmock and RapidCheck.
 function(weir_test name)

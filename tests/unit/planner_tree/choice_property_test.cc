@@ -15,12 +15,11 @@
 #include "planner/tree/segments/list_schedule.h"
 #include "planner/tree/segments/tree_shapes.h"
 #include "planner/tree/write/tree_plan.h"
+#include "tests/unit/planner_tree/random_instances.h"
 #include "tests/unit/planner_tree/schedule_validator.h"
 
 namespace weir::planner::tree {
 namespace {
-
-constexpr int kRandomInstances = 10'000;
 
 ReductionProblem RandomProblem(std::mt19937_64& random) {
   ReductionProblem problem;

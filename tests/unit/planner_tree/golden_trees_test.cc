@@ -24,13 +24,13 @@ nlohmann::json GoldenFile() {
 }
 
 // Numbers agree to 1e-9, everything else exactly.
-bool Agrees(const nlohmann::json& expected, const nlohmann::json& got) {
+bool AgreesWithin(const nlohmann::json& expected, const nlohmann::json& got) {
   if (expected.is_number() && got.is_number()) {
     return std::abs(expected.get<double>() - got.get<double>()) <= kTolerance;
   }
   if (expected.is_array() && got.is_array() && expected.size() == got.size()) {
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      if (!Agrees(expected[i], got[i])) return false;
+      if (!AgreesWithin(expected[i], got[i])) return false;
     }
     return true;
   }
@@ -53,7 +53,7 @@ TEST(GoldenTrees, EveryInstanceHasTheCheckedResult) {
         EXPECT_LE(results[k][field].get<double>(), expected.get<double>() + kTolerance)
             << instance["id"];
       } else {
-        EXPECT_TRUE(Agrees(expected, results[k][field]))
+        EXPECT_TRUE(AgreesWithin(expected, results[k][field]))
             << instance["id"] << " " << instance["alg"] << " " << field << ": expected " << expected
             << ", got " << results[k][field];
       }

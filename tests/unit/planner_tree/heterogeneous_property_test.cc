@@ -21,12 +21,11 @@
 #include "planner/tree/speeds/pair_costs.h"
 #include "planner/tree/speeds/sequence_search.h"
 #include "planner/tree/speeds/slot_search.h"
+#include "tests/unit/planner_tree/random_instances.h"
 #include "tests/unit/planner_tree/time_step_search.h"
 
 namespace weir::planner::tree {
 namespace {
-
-constexpr int kRandomInstances = 10'000;
 
 std::vector<Seconds> RandomTimes(std::mt19937_64& random, std::uint64_t most,
                                  std::uint64_t slowest) {

@@ -10,13 +10,12 @@
 #include "planner/tree/single/greedy_tree.h"
 #include "planner/tree/single/implicit_tree.h"
 #include "planner/tree/single/named_trees.h"
+#include "tests/unit/planner_tree/random_instances.h"
 #include "tests/unit/planner_tree/tree_brute_force.h"
 #include "tests/unit/planner_tree/tree_validator.h"
 
 namespace weir::planner::tree {
 namespace {
-
-constexpr int kRandomInstances = 10'000;
 
 TEST(HomogeneousProperty, RandomTreesAreValidAndWithinTheirBounds) {
   std::mt19937_64 random(20120302);

@@ -9,11 +9,10 @@
 #include "planner/tree/segments/circulant.h"
 #include "planner/tree/segments/unidirectional_greedy.h"
 #include "planner/tree/single/greedy_tree.h"
+#include "tests/unit/planner_tree/port_models.h"
 
 namespace weir::planner::tree {
 namespace {
-
-constexpr PortModel kOverlap{true, true, true};
 
 // Hand solution: machine 1 receives from 3 before it sends to 0, machine 2 sends to 0 first:
 // preorder by arrival is 0, 2, 1, 3.

@@ -24,14 +24,12 @@
 #include "planner/tree/speeds/pair_costs.h"
 #include "planner/tree/speeds/sequence_search.h"
 #include "planner/tree/speeds/slot_search.h"
+#include "tests/unit/planner_tree/port_models.h"
 
 namespace weir::planner::tree {
 
 namespace {
 
-constexpr PortModel kOverlap{true, true, true};
-constexpr PortModel kFullDuplex{true, false, true};   // 002 bidirectional
-constexpr PortModel kHalfDuplex{false, false, true};  // 002 unidirectional, 003
 constexpr PortModel kHalfOverlap{false, true, true};
 constexpr PortModel kFreeLatency{true, true, false};  // 001
 constexpr double kSegmentUnits = 2;
@@ -124,8 +122,8 @@ void AddHomogeneousTrees(std::vector<Family>& families) {
 
 void AddStandardTrees(std::vector<Family>& families) {
   const std::vector<std::pair<std::string, PortModel>> models = {{"overlap", kOverlap},
-                                                                 {"full duplex", kFullDuplex},
-                                                                 {"half duplex", kHalfDuplex},
+                                                                 {"full duplex", kBidirectional},
+                                                                 {"half duplex", kUnidirectional},
                                                                  {"half overlap", kHalfOverlap}};
   for (const auto& [model, ports] : models) {
     const auto add = [&, ports = ports, model = model](const std::string& name, bool keeps_order,
@@ -151,21 +149,21 @@ void AddStandardTrees(std::vector<Family>& families) {
 }
 
 void AddSegmented(std::vector<Family>& families) {
-  families.push_back({"unidirectional greedy", kHalfDuplex, false, [](const FamilyInput& in) {
+  families.push_back({"unidirectional greedy", kUnidirectional, false, [](const FamilyInput& in) {
                         std::vector<double> units = Segments(in);
                         units.front() = 3;
                         units.back() = 1;
                         return Made(
                             *UnidirectionalGreedySchedule(in.num_machines, units, in.costs));
                       }});
-  families.push_back({"bidirectional greedy", kFullDuplex, false, [](const FamilyInput& in) {
+  families.push_back({"bidirectional greedy", kBidirectional, false, [](const FamilyInput& in) {
                         std::vector<double> units = Segments(in);
                         units.front() = 3;
                         units.back() = 1;
                         return Made(*BidirectionalGreedySchedule(in.num_machines, units, in.costs));
                       }});
   const std::vector<std::pair<std::string, PortModel>> models = {{"overlap", kOverlap},
-                                                                 {"full duplex", kFullDuplex}};
+                                                                 {"full duplex", kBidirectional}};
   for (const auto& [model, ports] : models) {
     families.push_back(
         {"circulant, " + model, ports, false, [ports = ports](const FamilyInput& in) {
@@ -258,12 +256,12 @@ FamilySchedule MadePairCosts(const FamilyInput& in) {
 }
 
 void AddHeterogeneous(std::vector<Family>& families) {
-  families.push_back({"slowest node first", kHalfDuplex, false, [](const FamilyInput& in) {
+  families.push_back({"slowest node first", kUnidirectional, false, [](const FamilyInput& in) {
                         const std::vector<Seconds> times = SenderTimes(in);
                         return MadeSenders(in, *SlowestNodeFirst(times), times);
                       }});
   families.push_back(
-      {"slowest node first with a limit", kHalfDuplex, false, [](const FamilyInput& given) {
+      {"slowest node first with a limit", kUnidirectional, false, [](const FamilyInput& given) {
          // Slow transfers take a part of a channel only: compared at one speed.
          FamilyInput in = given;
          std::fill(in.slowdown.begin(), in.slowdown.end(), 1.0);
@@ -272,15 +270,15 @@ void AddHeterogeneous(std::vector<Family>& families) {
          made.channels = static_cast<std::int32_t>(in.limit);
          return made;
        }});
-  families.push_back({"local search", kHalfDuplex, false, [](const FamilyInput& in) {
+  families.push_back({"local search", kUnidirectional, false, [](const FamilyInput& in) {
                         return MadeOrdered(
                             in,
                             ImproveSequence(SenderTimes(in), kNoTransferLimit, 50)->ordered_times);
                       }});
-  families.push_back({"slot search", kHalfDuplex, false, [](const FamilyInput& in) {
+  families.push_back({"slot search", kUnidirectional, false, [](const FamilyInput& in) {
                         return MadeOrdered(in, SearchSlots(SenderTimes(in))->ordered_times);
                       }});
-  families.push_back({"class table", kHalfDuplex, false, [](const FamilyInput& in) {
+  families.push_back({"class table", kUnidirectional, false, [](const FamilyInput& in) {
                         std::vector<Seconds> times = SenderTimes(in);
                         std::sort(times.begin(), times.end());
                         std::vector<Seconds> classes = times;
@@ -292,7 +290,7 @@ void AddHeterogeneous(std::vector<Family>& families) {
                         if (classes.empty()) return MadeOrdered(in, {});
                         return MadeOrdered(in, ClassOptimumByDp(classes, counts)->ordered_times);
                       }});
-  families.push_back({"sender and receiver costs", kHalfDuplex, false, MadePairCosts});
+  families.push_back({"sender and receiver costs", kUnidirectional, false, MadePairCosts});
 }
 
 }  // namespace

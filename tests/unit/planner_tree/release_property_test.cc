@@ -7,13 +7,12 @@
 
 #include "planner/tree/single/release_dates.h"
 #include "planner/tree/single/release_exact.h"
+#include "tests/unit/planner_tree/random_instances.h"
 #include "tests/unit/planner_tree/tree_brute_force.h"
 #include "tests/unit/planner_tree/tree_validator.h"
 
 namespace weir::planner::tree {
 namespace {
-
-constexpr int kRandomInstances = 10'000;
 
 TEST(ReleaseProperty, TreesAreValidAndNotBelowTheBound) {
   std::mt19937_64 random(71);

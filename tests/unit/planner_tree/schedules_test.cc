@@ -9,14 +9,11 @@
 #include "planner/tree/segments/segment_sizes.h"
 #include "planner/tree/segments/tree_shapes.h"
 #include "planner/tree/segments/unidirectional_greedy.h"
+#include "tests/unit/planner_tree/port_models.h"
 #include "tests/unit/planner_tree/schedule_validator.h"
 
 namespace weir::planner::tree {
 namespace {
-
-constexpr PortModel kUnidirectional{false, false, true};
-constexpr PortModel kBidirectional{true, false, true};
-constexpr PortModel kOverlap{true, true, true};
 
 // Hand solution: p = 3, two unit segments, t_comm = 1, t_comp = 0 on half-duplex machines. Segment
 // 1: 2 -> 1 at 0 while 0 waits, 1 -> 0 at 1. Segment 2: machine 2 is free at 1, machine 1 at 2,

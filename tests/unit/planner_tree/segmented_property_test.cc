@@ -19,16 +19,13 @@
 #include "planner/tree/segments/segmented_exact.h"
 #include "planner/tree/segments/tree_shapes.h"
 #include "planner/tree/segments/unidirectional_greedy.h"
+#include "tests/unit/planner_tree/port_models.h"
+#include "tests/unit/planner_tree/random_instances.h"
 #include "tests/unit/planner_tree/schedule_validator.h"
 #include "tests/unit/planner_tree/time_step_search.h"
 
 namespace weir::planner::tree {
 namespace {
-
-constexpr int kRandomInstances = 10'000;
-constexpr PortModel kUnidirectional{false, false, true};
-constexpr PortModel kBidirectional{true, false, true};
-constexpr PortModel kOverlap{true, true, true};
 
 struct Instance {
   std::int32_t p;
@@ -68,11 +65,11 @@ TEST(SegmentedProperty, UnidirectionalGreedyIsValidAndCompressesExactly) {
 
 // Exhaustive search in whole units of the half-duplex model with the segments in order.
 int BruteForceInOrder(int p, const std::vector<int>& transfer, const std::vector<int>& combine) {
-  using Machine = std::array<int, 2>;  // segment at which it is, busy for
-  using State = std::vector<Machine>;  // the root, then the others sorted
+  using Progress = std::array<int, 2>;  // segment at which it is, busy for
+  using State = std::vector<Progress>;  // the root, then the others sorted
   const int q = static_cast<int>(transfer.size());
   return FirstInstantDone(
-      State(static_cast<std::size_t>(p), Machine{0, 0}),
+      State(static_cast<std::size_t>(p), Progress{0, 0}),
       [q](const State& state) { return state[0][0] == q; },
       [&](const State& state, const auto& add) {
         const auto add_sorted = [&add](State next) {
@@ -102,7 +99,7 @@ int BruteForceInOrder(int p, const std::vector<int>& transfer, const std::vector
         }
       },
       [](State& state) {
-        for (Machine& m : state) m[1] = std::max(0, m[1] - 1);
+        for (Progress& m : state) m[1] = std::max(0, m[1] - 1);
         std::sort(state.begin() + 1, state.end());
       });
 }

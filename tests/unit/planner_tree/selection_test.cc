@@ -9,14 +9,11 @@
 #include "planner/tree/choice/operand_order.h"
 #include "planner/tree/model/tree_bounds.h"
 #include "planner/tree/segments/circulant.h"
+#include "tests/unit/planner_tree/port_models.h"
 #include "tests/unit/planner_tree/schedule_validator.h"
 
 namespace weir::planner::tree {
 namespace {
-
-constexpr PortModel kOverlap{true, true, true};
-constexpr PortModel kBidirectional{true, false, true};
-constexpr PortModel kUnidirectional{false, false, true};
 
 ReductionProblem Problem(std::int32_t p, double units, LinkCosts costs, PortModel ports) {
   ReductionProblem problem;

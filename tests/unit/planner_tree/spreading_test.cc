@@ -25,7 +25,7 @@ namespace {
 
 using Ranks = std::vector<std::int64_t>;
 
-constexpr Bytes kPlaceBytes = 8;
+constexpr Bytes kSpreadPlaceBytes = 8;
 
 ReductionProblem Problem(std::int32_t p, double bytes, double gamma, bool commutative = true,
                          MachineIndex root = 0) {
@@ -43,13 +43,14 @@ absl::StatusOr<Plan> PlanOf(const SpreadingSchedule& chosen, const ReductionProb
   const auto bytes = static_cast<Bytes>(problem.element_units);
   return SpreadingPlan(chosen,
                        NetworkOf(problem.costs, problem.num_machines, problem.element_units, bytes),
-                       bytes, kPlaceBytes);
+                       bytes, kSpreadPlaceBytes);
 }
 
 // What each worker holds at the end, by slice.
 std::vector<std::vector<Ranks>> Held(const Plan& plan, std::int64_t num_places) {
   const auto values = ExecutePlan<Ranks>(
-      plan, num_places, kPlaceBytes, [](const ComputeStep& step) { return Ranks{step.worker}; },
+      plan, num_places, kSpreadPlaceBytes,
+      [](const ComputeStep& step) { return Ranks{step.worker}; },
       [](const Ranks& left, const Ranks& right) {
         Ranks both = left;
         both.insert(both.end(), right.begin(), right.end());
@@ -78,7 +79,7 @@ void ExpectSound(const Plan& plan, const SpreadingSchedule& chosen,
   // A message that wraps around is two transfers, each with its latency; whole places round.
   const Seconds slack_s =
       static_cast<double>(chosen.schedule.messages.size()) * problem.costs.alpha_s +
-      1e-7 * kPlaceBytes * static_cast<double>(chosen.schedule.segment_units.size());
+      1e-7 * kSpreadPlaceBytes * static_cast<double>(chosen.schedule.segment_units.size());
   EXPECT_LE(prediction->makespan_s, chosen.schedule.makespan_s + slack_s) << chosen.schedule.method;
   EXPECT_LE(chosen.schedule.makespan_s, prediction->makespan_s * (1 + 1e-9) + slack_s);
 }
@@ -99,7 +100,8 @@ TEST(SpreadingTest, EveryAllReduceGivesEverybodyAllOperands) {
           ExpectSound(*plan, *chosen, problem);
           Ranks all(static_cast<std::size_t>(p));
           for (std::int32_t i = 0; i < p; ++i) all[At(i)] = i;
-          for (const auto& worker : Held(*plan, static_cast<std::int64_t>(bytes) / kPlaceBytes)) {
+          for (const auto& worker :
+               Held(*plan, static_cast<std::int64_t>(bytes) / kSpreadPlaceBytes)) {
             for (Ranks value : worker) {
               if (commutative) std::sort(value.begin(), value.end());
               EXPECT_EQ(value, all);
@@ -122,7 +124,8 @@ TEST(SpreadingTest, EveryBroadcastGivesEverybodyTheRootsOperand) {
         ASSERT_TRUE(plan.ok()) << plan.status();
         SCOPED_TRACE(absl::StrCat(chosen->schedule.method, " p=", p, " ", bytes, " root ", root));
         ExpectSound(*plan, *chosen, problem);
-        for (const auto& worker : Held(*plan, static_cast<std::int64_t>(bytes) / kPlaceBytes)) {
+        for (const auto& worker :
+             Held(*plan, static_cast<std::int64_t>(bytes) / kSpreadPlaceBytes)) {
           for (const Ranks& value : worker) EXPECT_EQ(value, Ranks{root});
         }
       }

@@ -24,13 +24,13 @@
 #include "planner/tree/single/greedy_tree.h"
 #include "planner/tree/single/release_dates.h"
 #include "tests/unit/planner_tree/plan_faults.h"
+#include "tests/unit/planner_tree/port_models.h"
 
 namespace weir::planner::tree {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr PortModel kOverlap{true, true, true};
 constexpr Bytes kElementBytes = 1 << 20;
 
 // Hand solution (000, Fig. 1): four machines, d = c = 1: makespan 4.
