@@ -9,19 +9,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "planner/edit/check_rest.h"
+#include "planner/plan/plan_structure.h"
 #include "planner/plan/units.h"
 
 namespace weir::planner {
 namespace {
 
 using Pair = std::pair<StepIndex, StepIndex>;  // producer, consumer
-
-template <typename... Parts>
-absl::Status Invalid(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 
 class EditCheck {
  public:

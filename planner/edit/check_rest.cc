@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "planner/edit/rest_plan.h"
 #include "planner/order/transfer_orders.h"
 #include "planner/plan/plan_structure.h"
@@ -16,11 +15,6 @@ namespace weir::planner {
 namespace {
 
 constexpr double kTimeTolerance = 1e-9;
-
-template <typename... Parts>
-absl::Status Invalid(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 
 absl::Status CheckFirst(const std::vector<std::vector<std::int32_t>>& lists,
                         const std::vector<WorkState>& states, const char* what) {

@@ -9,7 +9,7 @@ namespace weir::planner {
 namespace {
 
 template <typename... Parts>
-absl::Status Invalid(const Parts&... parts) {
+absl::Status InvalidState(const Parts&... parts) {
   return absl::InvalidArgumentError(absl::StrCat("State of the plan: ", parts...));
 }
 
@@ -19,23 +19,23 @@ absl::Status CheckSizes(const Plan& plan, const PlanState& state) {
   const auto workers = At(plan.network.num_workers);
   if (state.steps.size() != steps || state.step_began_s.size() != steps ||
       state.step_ended_s.size() != steps || state.run_there.size() != steps) {
-    return Invalid("it must have one entry a step, ", steps);
+    return InvalidState("it must have one entry a step, ", steps);
   }
   if (state.transfers.size() != transfers || state.transfer_began_s.size() != transfers ||
       state.transfer_ended_s.size() != transfers) {
-    return Invalid("it must have one entry a transfer, ", transfers);
+    return InvalidState("it must have one entry a transfer, ", transfers);
   }
   if ((!state.gone.empty() && state.gone.size() != workers) ||
       (!state.speed.empty() && state.speed.size() != workers)) {
-    return Invalid("gone and speed must be empty or have one entry a worker, ", workers);
+    return InvalidState("gone and speed must be empty or have one entry a worker, ", workers);
   }
   for (const double speed : state.speed) {
     if (!(speed >= kPlanValueMin && speed <= kPlanValueMax)) {
-      return Invalid("a speed must be between 1e-100 and 1e100, is ", speed);
+      return InvalidState("a speed must be between 1e-100 and 1e100, is ", speed);
     }
   }
   if (!(state.now_s >= 0 && state.now_s <= kPlanValueMax)) {
-    return Invalid("now_s must be between 0 and 1e100, is ", state.now_s);
+    return InvalidState("now_s must be between 0 and 1e100, is ", state.now_s);
   }
   return absl::OkStatus();
 }
@@ -45,8 +45,8 @@ absl::Status CheckTimesOf(const char* kind, std::size_t index, WorkState work, S
   const bool begun = work != WorkState::kWaiting;
   const bool ended = work == WorkState::kDone;
   if (begun != (began_s >= 0) || ended != (ended_s >= 0) || (ended && ended_s < began_s)) {
-    return Invalid(kind, " ", index, " began at ", began_s, " s and ended at ", ended_s,
-                   " s, which is not what its state says (-1: not yet)");
+    return InvalidState(kind, " ", index, " began at ", began_s, " s and ended at ", ended_s,
+                        " s, which is not what its state says (-1: not yet)");
   }
   return absl::OkStatus();
 }
@@ -75,17 +75,17 @@ absl::Status CheckState(const Plan& plan, const PlanState& state) {
       return status;
     }
     if (state.run_there[s] && state.steps[s] != WorkState::kDone) {
-      return Invalid("step ", s, " has a run but is not done");
+      return InvalidState("step ", s, " has a run but is not done");
     }
     if (state.steps[s] != WorkState::kUnderWay) continue;
     for (const StepIndex before : plan.steps[s].after_steps) {
       if (state.steps[At(before)] != WorkState::kDone) {
-        return Invalid("step ", s, " has begun, but step ", before, " before it is not done");
+        return InvalidState("step ", s, " has begun, but step ", before, " before it is not done");
       }
     }
     for (const TransferIndex before : plan.steps[s].after_transfers) {
       if (state.transfers[At(before)] != WorkState::kDone) {
-        return Invalid("step ", s, " has begun, but transfer ", before, " to it is not done");
+        return InvalidState("step ", s, " has begun, but transfer ", before, " to it is not done");
       }
     }
   }
@@ -97,8 +97,8 @@ absl::Status CheckState(const Plan& plan, const PlanState& state) {
     }
     if (state.transfers[t] == WorkState::kUnderWay &&
         !state.run_there[At(plan.transfers[t].producer)]) {
-      return Invalid("transfer ", t, " is under way, but the run of step ",
-                     plan.transfers[t].producer, " is not there");
+      return InvalidState("transfer ", t, " is under way, but the run of step ",
+                          plan.transfers[t].producer, " is not there");
     }
   }
   return absl::OkStatus();

@@ -7,8 +7,8 @@
 namespace weir::planner::load {
 namespace {
 
-constexpr double kImprovement = 1e-9;
-constexpr int kPassesMax = 8;
+constexpr double kLeastImprovement = 1e-9;
+constexpr int kMovesMax = 8;
 
 std::int32_t& CountOf(Chain& chain, std::size_t p) {
   return p == 0 ? chain.num_mappers : chain.reducers[p - 1].num_reducers;
@@ -57,7 +57,7 @@ absl::StatusOr<bool> MoveCount(std::size_t p, std::int32_t count_max, Chain& cha
       CountOf(candidate, p) = next;
       const absl::StatusOr<Seconds> makespan_s = Makespan(candidate);
       if (!makespan_s.ok()) return makespan_s.status();
-      if (*makespan_s >= best_s * (1 - kImprovement)) continue;
+      if (*makespan_s >= best_s * (1 - kLeastImprovement)) continue;
       best_s = *makespan_s;
       chain = std::move(candidate);
       moved = again = true;
@@ -77,7 +77,7 @@ absl::StatusOr<Chain> ChooseCounts(const Chain& chain, const CountLimits& limits
   absl::StatusOr<Seconds> best_s = Makespan(best);
   if (!best_s.ok()) return best_s.status();
   bool moved = true;
-  for (int pass = 0; pass < kPassesMax && moved; ++pass) {
+  for (int pass = 0; pass < kMovesMax && moved; ++pass) {
     moved = false;
     for (std::size_t p = 0; p < limits.counts_max.size(); ++p) {
       if (limits.fixed[p]) continue;

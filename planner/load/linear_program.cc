@@ -13,7 +13,7 @@ namespace {
 
 // All programs are scaled to optima of about 1, so these are relative too.
 constexpr double kTolerance = 1e-9;
-constexpr double kCutTolerance = 1e-11;
+constexpr double kSolverTolerance = 1e-11;
 
 CoinPackedMatrix MatrixOf(const LinearProgram& program) {
   CoinPackedMatrix matrix(true, program.entry_row.data(), program.entry_column.data(),
@@ -108,8 +108,8 @@ GrowingProgram::GrowingProgram(const LinearProgram& columns) : impl_(std::make_u
   model.setLogLevel(0);
   model.loadProblem(MatrixOf(columns), columns.column_lower.data(), columns.column_upper.data(),
                     columns.cost.data(), columns.row_lower.data(), columns.row_upper.data());
-  model.setPrimalTolerance(kCutTolerance);
-  model.setDualTolerance(kCutTolerance);
+  model.setPrimalTolerance(kSolverTolerance);
+  model.setDualTolerance(kSolverTolerance);
 }
 
 GrowingProgram::~GrowingProgram() = default;

@@ -13,7 +13,7 @@ namespace weir::planner::load {
 namespace {
 
 // Entries below this, of a window of length one, count as used up.
-constexpr double kEmpty = 1e-13;
+constexpr double kUsedUp = 1e-13;
 // The decomposition ends this close to the end of the window.
 constexpr double kEndSlack = 1e-10;
 constexpr double kOverfull = 1e-6;
@@ -39,7 +39,7 @@ struct Corner {
 
   void Take(double part) {
     room -= part;
-    if (room <= kEmpty) {
+    if (room <= kUsedUp) {
       ++bin;
       room = 1;
     }
@@ -52,7 +52,7 @@ Corner FillInOrder(const std::vector<double>& slack, int num_bins, Put put) {
   Corner corner;
   for (std::size_t i = 0; i < slack.size(); ++i) {
     double rest = slack[i];
-    while (rest > kEmpty && corner.bin < num_bins) {
+    while (rest > kUsedUp && corner.bin < num_bins) {
       const double part = std::min(rest, corner.room);
       put(static_cast<int>(i), corner.bin, part);
       rest -= part;
@@ -119,7 +119,7 @@ class EventMatching {
         rotation_(At(size_), 0) {
     for (int i = 0; i < size_; ++i) {
       for (int j = 0; j < size_; ++j) {
-        if (left_(i, j) > kEmpty) neighbours_[At(i)].push_back(j);
+        if (left_(i, j) > kUsedUp) neighbours_[At(i)].push_back(j);
       }
     }
   }
@@ -167,7 +167,7 @@ class EventMatching {
     const int column = column_of_[At(row)];
     double& rest = left_(row, column);
     rest -= now_ - since_[At(row)];
-    if (rest < kEmpty) rest = 0;
+    if (rest < kUsedUp) rest = 0;
     if (row < rows_ && column < columns_ && now_ > since_[At(row)]) {
       pieces_.push_back({row, column, since_[At(row)], now_});
     }
@@ -199,7 +199,7 @@ class EventMatching {
     queue_.assign(1, root);
     for (std::size_t head = 0; head < queue_.size(); ++head) {
       const int row = queue_[head];
-      if (target != kNone && left_(row, target) > kEmpty) {
+      if (target != kNone && left_(row, target) > kUsedUp) {
         came_from_[At(target)] = row;
         Shift(target);
         return true;
@@ -212,7 +212,7 @@ class EventMatching {
       for (std::size_t step = 0; step < count; ++step, at = at + 1 == count ? 0 : at + 1) {
         const int column = neighbours[at];
         if (visited_[At(column)] == stamp_ || column == column_of_[At(row)] ||
-            left_(row, column) <= kEmpty)
+            left_(row, column) <= kUsedUp)
           continue;
         visited_[At(column)] = stamp_;
         came_from_[At(column)] = row;
@@ -221,7 +221,7 @@ class EventMatching {
           Shift(column);
           return true;
         }
-        if (target != kNone && left_(owner, target) > kEmpty) {
+        if (target != kNone && left_(owner, target) > kUsedUp) {
           came_from_[At(target)] = owner;
           Shift(target);
           return true;
@@ -229,7 +229,7 @@ class EventMatching {
         queue_.push_back(owner);
       }
       if (++searches_ % 256 == 0)
-        std::erase_if(neighbours, [&](int j) { return left_(row, j) <= kEmpty; });
+        std::erase_if(neighbours, [&](int j) { return left_(row, j) <= kUsedUp; });
     }
     return false;
   }

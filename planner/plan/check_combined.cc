@@ -8,14 +8,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "planner/plan/plan_structure.h"
 
 namespace weir::planner {
 namespace {
-
-template <typename... Parts>
-absl::Status Invalid(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 
 std::string PlacesText(std::int64_t begin, std::int64_t end) {
   return absl::StrCat("places [", begin, ", ", end, ")");

@@ -8,16 +8,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "planner/plan/plan_graph.h"
+#include "planner/plan/plan_structure.h"
 
 namespace weir::planner {
 namespace {
-
-template <typename... Parts>
-absl::Status Invalid(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 
 // Of the places [begin, end) of an element: who is in it, as a sum of marks.
 struct Slice {

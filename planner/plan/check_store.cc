@@ -2,16 +2,11 @@
 
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "planner/plan/plan_structure.h"
 #include "planner/plan/units.h"
 
 namespace weir::planner {
 namespace {
-
-template <typename... Parts>
-absl::Status Invalid(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 
 bool Writes(const Plan& plan, StepIndex step) { return plan.steps[At(step)].kind->stores; }
 

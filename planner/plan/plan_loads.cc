@@ -9,19 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "planner/plan/check_combined.h"
 #include "planner/plan/check_store.h"
+#include "planner/plan/plan_structure.h"
 
 namespace weir::planner {
 namespace {
 
 constexpr double kFractionTolerance = 1e-9;
-
-template <typename... Parts>
-absl::Status Invalid(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 
 // Adds a size that is not negative; stays at the largest value instead of overflowing, where it
 // equals no honest sum.

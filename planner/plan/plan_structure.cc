@@ -4,18 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "planner/plan/check_store.h"
 #include "planner/plan/cut_lanes.h"
 
 namespace weir::planner {
 namespace {
-
-template <typename... Parts>
-absl::Status Invalid(const Parts&... parts) {
-  return absl::InvalidArgumentError(absl::StrCat(parts...));
-}
 
 bool IsIndexInto(std::int32_t index, std::size_t size) {
   return index >= 0 && static_cast<std::size_t>(index) < size;

@@ -5,9 +5,16 @@
 // plan_loads, plan_times.
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "planner/plan/plan.h"
 
 namespace weir::planner {
+
+/// Makes kInvalidArgument of the parts of one sentence: what checks of plans find.
+template <typename... Parts>
+absl::Status Invalid(const Parts&... parts) {
+  return absl::InvalidArgumentError(absl::StrCat(parts...));
+}
 
 /// Checks the part of CheckStructure that needs no transfer orders: network, items, dependencies,
 /// and compute_order unless it is empty. For builders, before they order transfers. Errors and time

@@ -21,8 +21,8 @@
 namespace weir::app {
 namespace {
 
-constexpr char kRole[] = "weir.master";
-constexpr absl::Duration kStopPatience = absl::Seconds(12);
+constexpr char kMasterRole[] = "weir.master";
+constexpr absl::Duration kMasterStopPatience = absl::Seconds(12);
 
 absl::StatusOr<std::string> JournalPath(const std::string& chosen, env::Storage& storage) {
   std::filesystem::path path = chosen;
@@ -90,7 +90,7 @@ absl::StatusOr<master::MasterOptions> MakeOptions(const client::MasterDaemonOpti
 }
 
 // A daemon that cannot start says why in a sentence, whatever its log format is.
-int CannotStart(const absl::Status& status) {
+int MasterCannotStart(const absl::Status& status) {
   std::cerr << "weir master: " << std::string(status.message()) << '\n';
   return client::ExitCodeOfCall(status);
 }
@@ -100,21 +100,21 @@ int CannotStart(const absl::Status& status) {
 int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog& catalog) {
   SetUpDaemonLog(options.log);
   auto security = LoadSecurity(options.tls, options.insecure, options.token_file, TokenUse::kServe);
-  if (!security.ok()) return CannotStart(security.status());
+  if (!security.ok()) return MasterCannotStart(security.status());
   if (absl::Status allowed = rpc::CheckListenAddress(options.listen, *security); !allowed.ok()) {
-    return CannotStart(allowed);
+    return MasterCannotStart(allowed);
   }
   env::PosixStorage storage;
   const auto journal_path = JournalPath(options.journal, storage);
-  if (!journal_path.ok()) return CannotStart(journal_path.status());
+  if (!journal_path.ok()) return MasterCannotStart(journal_path.status());
   auto journal = master::OpenSqliteJournal(*journal_path);
-  if (!journal.ok()) return CannotStart(journal.status());
+  if (!journal.ok()) return MasterCannotStart(journal.status());
 
   ControlProcess process;
   Interrupts interrupts(process.loop);
   rpc::GrpcClients clients(process.loop, *security);
   auto master_options = MakeOptions(options, process.storage);
-  if (!master_options.ok()) return CannotStart(master_options.status());
+  if (!master_options.ok()) return MasterCannotStart(master_options.status());
   // Beside the journal, whose jobs need them, and named after it: two masters may keep theirs in
   // one folder.
   master_options->artifact_directory =
@@ -137,12 +137,12 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
                                        {.jobs = &master->jobs(), .cluster = &master->cluster()});
   absl::Status ready = server.status();
   if (ready.ok()) {
-    (*server)->SetServing(kRole, false);
+    (*server)->SetServing(kMasterRole, false);
     ready = process.Await<absl::Status>(
         [&](std::function<void(absl::Status)> answer) { master->Start(std::move(answer)); });
   }
   if (ready.ok()) {
-    (*server)->SetServing(kRole, true);
+    (*server)->SetServing(kMasterRole, true);
     LogInfo("Master serves", {{"listen", options.listen},
                               {"port", (*server)->port()},
                               {"journal", *journal_path},
@@ -152,14 +152,14 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
     interrupts.Listen([&] { stopping = true; });
     process.loop.RunUntil([&] { return stopping; });
     LogInfo("Master stops");
-    (*server)->SetServing(kRole, false);
+    (*server)->SetServing(kMasterRole, false);
     bool stopped = false;
     process.loop.Post([&] { master->Shutdown([&] { stopped = true; }); });
-    process.WaitFor(kStopPatience, [&] { return stopped; });
+    process.WaitFor(kMasterStopPatience, [&] { return stopped; });
   }
   if (server.ok()) (*server)->Close();
   process.OnLoop([&] { master.reset(); });
-  return ready.ok() ? client::kExitOk : CannotStart(ready);
+  return ready.ok() ? client::kExitOk : MasterCannotStart(ready);
 }
 
 }  // namespace weir::app

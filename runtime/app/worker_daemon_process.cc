@@ -32,15 +32,15 @@
 namespace weir::app {
 namespace {
 
-constexpr char kRole[] = "weir.worker";
+constexpr char kWorkerRole[] = "weir.worker";
 // A job that ends by itself within this time has its steps here, and those who read them, to its
 // end: as long as supervisors that sent SIGTERM usually wait before they send SIGKILL.
 constexpr absl::Duration kDrainPatience = absl::Seconds(30);
-constexpr absl::Duration kStopPatience = absl::Seconds(6);
+constexpr absl::Duration kWorkerStopPatience = absl::Seconds(6);
 constexpr absl::Duration kHealthInterval = absl::Milliseconds(200);
 // Why the master does not take this worker is looked for as often as this, for as long as that.
 constexpr absl::Duration kHandshakeEvery = absl::Seconds(10);
-constexpr absl::Duration kHandshakePatience = absl::Seconds(2);
+constexpr absl::Duration kWorkerHandshakePatience = absl::Seconds(2);
 
 // Carrier to a daemon that is made after the server, because it must know the server's port.
 struct ToDaemon {
@@ -126,7 +126,7 @@ std::string Advertised(const client::WorkerDaemonOptions& options, const std::st
                       port);
 }
 
-int CannotStart(const absl::Status& status) {
+int WorkerCannotStart(const absl::Status& status) {
   std::cerr << "weir worker: " << std::string(status.message()) << '\n';
   return client::ExitCodeOfCall(status);
 }
@@ -160,7 +160,7 @@ class WorkerProcess {
         rpc::GrpcServer::Start(options_.listen, security_, process_.loop, {.worker = &to_daemon_});
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
-    server_->SetServing(kRole, false);
+    server_->SetServing(kWorkerRole, false);
     MeasureMachine();
     process_.OnLoop([this] {
       daemon_ = std::make_unique<worker::WorkerDaemon>(
@@ -192,7 +192,7 @@ class WorkerProcess {
     }
     LogInfo("Worker stops");
     draining_ = true;
-    server_->SetServing(kRole, false);
+    server_->SetServing(kWorkerRole, false);
     bool drained = false, stopped = false;
     LogInfo("Worker drains", {{"at_most", absl::FormatDuration(kDrainPatience)}});
     // Where no master is left to release them, jobs go with the lease.
@@ -201,7 +201,7 @@ class WorkerProcess {
     interrupts_.Listen([&] { drained = true; });
     process_.loop.RunUntil([&] { return drained; });
     process_.loop.Post([&] { daemon_->Stop([&] { stopped = true; }); });
-    process_.WaitFor(kStopPatience, [&] { return stopped; });
+    process_.WaitFor(kWorkerStopPatience, [&] { return stopped; });
     return gave_up ? client::kExitMasterUnreachable : client::kExitOk;
   }
 
@@ -282,7 +282,7 @@ class WorkerProcess {
     if (draining_) return;
     if (daemon_->registered() != serving_) {
       serving_ = !serving_;
-      server_->SetServing(kRole, serving_);
+      server_->SetServing(kWorkerRole, serving_);
       LogInfo(serving_ ? "Worker serves" : "Worker lost its master",
               {{"master", options_.master.address}, {"data", data_server_->endpoint()}});
     }
@@ -297,7 +297,7 @@ class WorkerProcess {
     env::Offload(
         process_.loop, process_.disk.pool(),
         [master = options_.master.address, security = security_] {
-          return rpc::TryTlsHandshake(master, security, kHandshakePatience);
+          return rpc::TryTlsHandshake(master, security, kWorkerHandshakePatience);
         },
         callbacks_.Guard([this](const absl::Status& handshake) {
           if (handshake.ok() || serving_) return;
@@ -334,12 +334,12 @@ int RunWorkerDaemon(const client::WorkerDaemonOptions& options) {
   SetUpDaemonLog(options.log);
   const auto security = LoadSecurity(options.master.tls, options.insecure,
                                      options.master.token_file, TokenUse::kServe);
-  if (!security.ok()) return CannotStart(security.status());
+  if (!security.ok()) return WorkerCannotStart(security.status());
   if (absl::Status allowed = CheckAddresses(options, *security); !allowed.ok()) {
-    return CannotStart(allowed);
+    return WorkerCannotStart(allowed);
   }
   WorkerProcess worker(options, *security);
-  if (absl::Status started = worker.Start(); !started.ok()) return CannotStart(started);
+  if (absl::Status started = worker.Start(); !started.ok()) return WorkerCannotStart(started);
   return worker.Serve();
 }
 

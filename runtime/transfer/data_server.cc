@@ -17,16 +17,15 @@
 #include "asio/co_spawn.hpp"
 #include "asio/detached.hpp"
 #include "asio/dispatch.hpp"
-#include "asio/experimental/as_tuple.hpp"
 #include "asio/ip/tcp.hpp"
 #include "asio/post.hpp"
 #include "asio/steady_timer.hpp"
 #include "asio/strand.hpp"
-#include "asio/use_awaitable.hpp"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/log.h"
 #include "runtime/base/log_rate.h"
 #include "runtime/format/xxh3_stream.h"
+#include "runtime/transfer/await.h"
 #include "runtime/transfer/congestion_control.h"
 #include "runtime/transfer/data_plane.h"
 #include "runtime/transfer/data_socket.h"
@@ -41,7 +40,6 @@ namespace {
 
 using asio::ip::tcp;
 
-constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
 // Read for the checksum in pieces that stay in the processor's cache until sendfile comes by.
 constexpr std::int64_t kChecksumPieceBytes = 128 << 10;
 // After a failed accept (no descriptors left), before the next try.

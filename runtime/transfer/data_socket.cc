@@ -13,17 +13,16 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "asio/experimental/as_tuple.hpp"
 #include "asio/ip/address.hpp"
 #include "asio/post.hpp"
 #include "asio/use_awaitable.hpp"
+#include "runtime/transfer/await.h"
 
 namespace weir::transfer {
 namespace {
 
 using asio::ip::tcp;
 
-constexpr auto kAwait = asio::experimental::as_tuple(asio::use_awaitable);
 // Silence is noticed within a quarter of its limit, and costs one timer a connection, none a byte.
 constexpr int kTicksOfSilence = 4;
 // One call of sendfile: enough that the call itself costs nothing.

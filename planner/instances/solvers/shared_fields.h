@@ -18,6 +18,9 @@ inline constexpr std::int64_t kBuiltMachinesMax = 1 << 20;
 /// Most racks of an instance.
 inline constexpr std::int64_t kRacksMax = 1024;
 
+/// A machine sends, receives or combines: one of them at a time.
+inline constexpr PortModel kExclusive{false, false, true};
+
 /// d and c.
 ElementCosts ReadElementCosts(InstanceFields& fields);
 

@@ -12,8 +12,6 @@ namespace weir::planner::tree {
 
 namespace {
 
-constexpr PortModel kExclusive{false, false, true};
-
 struct SourceAndOthers {
   Seconds source = 0;
   std::vector<Seconds> others;

@@ -29,7 +29,7 @@ struct MatrixProblem {
   LinkCosts costs;
 };
 
-absl::StatusOr<MatrixProblem> ReadProblem(InstanceFields& fields) {
+absl::StatusOr<MatrixProblem> ReadMatrixProblem(InstanceFields& fields) {
   const MatrixProblem problem{fields.SmallInteger("n"), fields.SmallInteger("m"),
                               ReadLinkCosts(fields)};
   fields.Note(fields.Locate(CheckCount("n", problem.n, 1, kBuiltMachinesMax)));
@@ -150,7 +150,7 @@ absl::StatusOr<DestinationMatrix> BestKnownMatrix(const MatrixProblem& problem) 
 }
 
 absl::StatusOr<ResultJson> SolveFindMin(InstanceFields& fields) {
-  auto problem = ReadProblem(fields);
+  auto problem = ReadMatrixProblem(fields);
   if (!problem.ok()) return problem.status();
   auto found = FindMinDestinations(problem->n, problem->m, problem->costs);
   if (found.ok()) {
@@ -170,7 +170,7 @@ absl::StatusOr<ResultJson> SolveFindMin(InstanceFields& fields) {
 }
 
 absl::StatusOr<Collective> PlanFindMin(InstanceFields& fields) {
-  auto problem = ReadProblem(fields);
+  auto problem = ReadMatrixProblem(fields);
   if (!problem.ok()) return problem.status();
   auto found = FindMinDestinations(problem->n, problem->m, problem->costs);
   if (found.ok()) return OfMatrix(found->best, problem->costs);
@@ -198,7 +198,7 @@ absl::StatusOr<Schedule> BestKnownSchedule(const MatrixProblem& problem) {
 }
 
 absl::StatusOr<ResultJson> SolveExactFifo(InstanceFields& fields) {
-  auto problem = ReadProblem(fields);
+  auto problem = ReadMatrixProblem(fields);
   if (!problem.ok()) return problem.status();
   auto found = FindMinDestinations(problem->n, problem->m, problem->costs);
   auto exact = SegmentedExactSearch(problem->n, problem->m, problem->costs);
@@ -223,7 +223,7 @@ absl::StatusOr<ResultJson> SolveExactFifo(InstanceFields& fields) {
 }
 
 absl::StatusOr<Collective> PlanExactFifo(InstanceFields& fields) {
-  auto problem = ReadProblem(fields);
+  auto problem = ReadMatrixProblem(fields);
   if (!problem.ok()) return problem.status();
   auto exact = SegmentedExactSearch(problem->n, problem->m, problem->costs);
   if (exact.ok()) return Collective{*std::move(exact), kLatencyFree, {}, kNoTransferLimit, {}};
@@ -237,7 +237,7 @@ absl::StatusOr<Collective> PlanExactFifo(InstanceFields& fields) {
 }
 
 absl::StatusOr<Collective> PlanRotatingCentres(InstanceFields& fields) {
-  auto problem = ReadProblem(fields);
+  auto problem = ReadMatrixProblem(fields);
   if (!problem.ok()) return problem.status();
   if (absl::Status status = CheckHeuristicSize(*problem); !status.ok()) return status;
   std::vector<Receivers> centres = {StarShape(problem->n)};
@@ -254,7 +254,7 @@ absl::StatusOr<ResultJson> SolveRotatingCentres(InstanceFields& fields) {
     return fields.status().ok() ? fields.LocateOnce(collective.status()) : fields.status();
   }
   ResultJson result = PrintCollective(*collective);
-  auto problem = ReadProblem(fields);
+  auto problem = ReadMatrixProblem(fields);
   if (!problem.ok()) return problem.status();
   result["lower_bound"] = LatencyFreeBound(*problem);
   return result;

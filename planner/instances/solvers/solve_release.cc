@@ -15,7 +15,7 @@ struct ReleaseProblem {
   std::int64_t limit = kNoTransferLimit;
 };
 
-absl::StatusOr<ReleaseProblem> ReadProblem(InstanceFields& fields) {
+absl::StatusOr<ReleaseProblem> ReadReleaseProblem(InstanceFields& fields) {
   const std::int64_t n = fields.Integer("n");
   ReleaseProblem problem{fields.Numbers("release"), ReadElementCosts(fields),
                          fields.IntegerOr("K", kNoTransferLimit)};
@@ -28,7 +28,7 @@ absl::StatusOr<ReleaseProblem> ReadProblem(InstanceFields& fields) {
 }
 
 absl::StatusOr<ResultJson> SolveReleaseDates(InstanceFields& fields) {
-  auto problem = ReadProblem(fields);
+  auto problem = ReadReleaseProblem(fields);
   if (!problem.ok()) return problem.status();
   auto tree = ReleaseDateTree(problem->release, problem->costs, problem->limit);
   if (!tree.ok()) return fields.Locate(tree.status());
@@ -48,7 +48,7 @@ absl::StatusOr<ResultJson> SolveReleaseDates(InstanceFields& fields) {
 }
 
 absl::StatusOr<Collective> PlanReleaseDates(InstanceFields& fields) {
-  auto problem = ReadProblem(fields);
+  auto problem = ReadReleaseProblem(fields);
   if (!problem.ok()) return problem.status();
   auto tree = ReleaseDateTree(problem->release, problem->costs, problem->limit);
   if (!tree.ok()) return tree.status();

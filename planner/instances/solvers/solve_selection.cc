@@ -14,7 +14,7 @@ namespace weir::planner::tree {
 
 namespace {
 
-absl::StatusOr<ReductionProblem> ReadProblem(InstanceFields& fields) {
+absl::StatusOr<ReductionProblem> ReadReductionProblem(InstanceFields& fields) {
   ReductionProblem problem;
   problem.num_machines = ReadMachines(fields, "p");
   problem.element_units = fields.NumberOr("units", 1);
@@ -50,7 +50,7 @@ absl::StatusOr<Collective> OfChoice(const ReductionProblem& problem, ReductionCh
 }
 
 absl::StatusOr<Collective> PlanChoice(InstanceFields& fields) {
-  auto problem = ReadProblem(fields);
+  auto problem = ReadReductionProblem(fields);
   if (!problem.ok()) return problem.status();
   auto choice = ChooseReduction(*problem);
   if (!choice.ok()) return choice.status();
@@ -73,7 +73,7 @@ ResultJson PrintCandidates(const std::vector<ReductionCandidate>& candidates) {
 }
 
 absl::StatusOr<ResultJson> SolveChoice(InstanceFields& fields) {
-  auto problem = ReadProblem(fields);
+  auto problem = ReadReductionProblem(fields);
   if (!problem.ok()) return problem.status();
   auto choice = ChooseReduction(*problem);
   if (!choice.ok()) return fields.Locate(choice.status());
@@ -94,13 +94,13 @@ absl::StatusOr<ResultJson> PrintSpreading(const InstanceFields& fields,
 }
 
 absl::StatusOr<ResultJson> SolveChosenBroadcast(InstanceFields& fields) {
-  auto problem = ReadProblem(fields);
+  auto problem = ReadReductionProblem(fields);
   if (!problem.ok()) return problem.status();
   return PrintSpreading(fields, ChooseBroadcast(*problem));
 }
 
 absl::StatusOr<ResultJson> SolveChosenAllReduce(InstanceFields& fields) {
-  auto problem = ReadProblem(fields);
+  auto problem = ReadReductionProblem(fields);
   if (!problem.ok()) return problem.status();
   return PrintSpreading(fields, ChooseAllReduce(*problem));
 }

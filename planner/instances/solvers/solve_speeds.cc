@@ -20,8 +20,6 @@ namespace weir::planner::tree {
 
 namespace {
 
-constexpr PortModel kExclusive{false, false, true};
-
 /// Tries of a local search when the instance does not say how many, and messages placed in all.
 constexpr std::int64_t kIterations = 2000;
 constexpr std::int64_t kPlacedMessages = 10'000'000;
@@ -229,13 +227,13 @@ absl::StatusOr<FoundOrder> FindLimitedOrder(const LimitedSenders& senders) {
   return ByLocalSearch(senders.times, senders.limit, exact.status());
 }
 
-absl::StatusOr<ResultJson> SolveLimitedTransfers(InstanceFields& fields) {
+absl::StatusOr<ResultJson> SolveSpeedsLimitedTransfers(InstanceFields& fields) {
   auto senders = ReadLimited(fields);
   if (!senders.ok()) return senders.status();
   return PrintFound(fields, FindLimitedOrder(*senders), senders->times, senders->limit);
 }
 
-absl::StatusOr<Collective> PlanLimitedTransfers(InstanceFields& fields) {
+absl::StatusOr<Collective> PlanSpeedsLimitedTransfers(InstanceFields& fields) {
   auto senders = ReadLimited(fields);
   if (!senders.ok()) return senders.status();
   return PlanFound(FindLimitedOrder(*senders), senders->limit);
@@ -304,7 +302,7 @@ const std::vector<InstanceSolver>& SpeedSolvers() {
       {"liu_snf_and_optimum", SolveSnfAndOptimum, PlanOptimum},
       {"liu_dp_two_classes", SolveClasses, PlanClasses},
       {"liu_dp_k_classes", SolveClasses, PlanClasses},
-      {"liu_limited_transfers", SolveLimitedTransfers, PlanLimitedTransfers},
+      {"liu_limited_transfers", SolveSpeedsLimitedTransfers, PlanSpeedsLimitedTransfers},
       {"liu_local_search", SolveLocalSearch, PlanLocalSearch},
       {"pair_costs", nullptr, PlanPairCosts},
   };

@@ -49,6 +49,9 @@ struct Message {
   Seconds start_s = 0;
 };
 
+/// Makespans that differ by less are the same.
+inline constexpr Seconds kScheduleTie = 1e-9;
+
 /// A reduction of num_segments segments from every machine to machine `root`.
 ///
 /// The list is the order of every port and of every machine's combining: a machine takes its

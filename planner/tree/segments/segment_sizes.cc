@@ -12,8 +12,6 @@ namespace weir::planner::tree {
 
 namespace {
 
-constexpr double kTie = 1e-9;
-
 // Visits the compositions of `rest` behind `prefix`, large first parts first.
 template <typename Visit>
 void VisitCompositions(std::int64_t rest, std::vector<double>& prefix, const Visit& visit) {
@@ -101,11 +99,11 @@ absl::StatusOr<SegmentationResult> BestNonuniform(std::int64_t p, std::int64_t u
   std::vector<double> sizes;
   VisitCompositions(units, sizes, [&](const std::vector<double>& composition) {
     const Seconds length_s = *UnidirectionalGreedyLength(p, composition, costs);
-    if (length_s < result.best_s - kTie) {
+    if (length_s < result.best_s - kScheduleTie) {
       result.best_s = length_s;
       result.best_sizes.clear();
     }
-    if (length_s < result.best_s + kTie) result.best_sizes.push_back(composition);
+    if (length_s < result.best_s + kScheduleTie) result.best_sizes.push_back(composition);
   });
   return result;
 }

@@ -14,8 +14,6 @@ namespace weir::planner::tree {
 
 namespace {
 
-constexpr double kTie = 1e-9;
-
 /// Port and combine times after some segments; copied when the search branches.
 struct SegmentState {
   explicit SegmentState(std::size_t n) : sending_s(n, 0), receiving_s(n, 0), reducing_s(n, 0) {}
@@ -122,7 +120,7 @@ class FindMin {
     for (const auto& tree : trees_) {
       SegmentState next = state;
       AddSegment(tree, costs_, next);
-      if (next.makespan_s > result_.makespan_s + kTie) continue;
+      if (next.makespan_s > result_.makespan_s + kScheduleTie) continue;
       matrix_.push_back(tree);
       Extend(next);
       matrix_.pop_back();
@@ -130,7 +128,7 @@ class FindMin {
   }
 
   void Record(Seconds makespan_s) {
-    if (makespan_s < result_.makespan_s - kTie) {
+    if (makespan_s < result_.makespan_s - kScheduleTie) {
       result_.makespan_s = makespan_s;
       result_.num_optimal = 0;
       result_.distinct.clear();

@@ -20,7 +20,6 @@ namespace weir::planner::tree {
 
 namespace {
 
-constexpr double kTie = 1e-9;
 constexpr PortModel kPorts{true, true, false};
 
 class ExactSearch {
@@ -116,7 +115,7 @@ class ExactSearch {
           if (to == from || !Holds(to, j)) continue;
           const Seconds start_s = std::max(
               {ready_s_[from][j], send_free_s_[from], receive_free_s_[to] - alpha_s_, 0.0});
-          if (start_s >= last_start_s - kTie) choices.push_back({start_s, from, to, j});
+          if (start_s >= last_start_s - kScheduleTie) choices.push_back({start_s, from, to, j});
         }
       }
     }
@@ -129,13 +128,13 @@ class ExactSearch {
     if (left == 0) {
       Seconds end_s = 0;
       for (std::int32_t j = 0; j < m_; ++j) end_s = std::max(end_s, ready_s_[0][j]);
-      if (end_s < best_->makespan_s - kTie) {
+      if (end_s < best_->makespan_s - kScheduleTie) {
         best_->makespan_s = end_s;
         best_->messages = current_;
       }
       return;
     }
-    if (exhausted_ || LowerBound() >= best_->makespan_s - kTie) return;
+    if (exhausted_ || LowerBound() >= best_->makespan_s - kScheduleTie) return;
     if (!visited_.insert(StateKey()).second) return;
     if (static_cast<std::int64_t>(visited_.size()) > kExactStatesMax) exhausted_ = true;
     for (const Choice& choice : Choices(last_start_s)) Try(choice, left);

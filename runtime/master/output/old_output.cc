@@ -20,10 +20,6 @@ constexpr char kPicturesName[] = "_weir";
 constexpr char kMarkName[] = "_SUCCESS";
 constexpr absl::string_view kPictures[] = {"plan.json", "gantt.svg", "trace.json"};
 
-std::string Join(const std::string& directory, absl::string_view name) {
-  return absl::StrCat(directory, "/", name);
-}
-
 /// A picture, or what a client left that was killed while it wrote one: "plan.json.tmp-41-2".
 bool IsPicture(absl::string_view name) {
   return absl::c_any_of(kPictures, [name](absl::string_view picture) {
@@ -43,7 +39,7 @@ bool IsRegular(env::Storage& storage, const std::string& path) {
 /// What `weir streaming` leaves beside the parts when all is done: a file without a byte.
 bool IsMark(env::Storage& storage, const std::string& directory, absl::string_view name) {
   if (name != kMarkName) return false;
-  const absl::StatusOr<env::FileInfo> info = storage.Stat(Join(directory, name));
+  const absl::StatusOr<env::FileInfo> info = storage.Stat(PathIn(directory, name));
   return info.ok() && info->is_regular && info->bytes == 0;
 }
 
@@ -51,15 +47,15 @@ bool IsMark(env::Storage& storage, const std::string& directory, absl::string_vi
 absl::Status LookIntoPictures(env::Storage& storage, const std::string& directory,
                               std::vector<std::string>& foreign) {
   const absl::StatusOr<std::vector<std::string>> names =
-      storage.ListNames(Join(directory, kPicturesName));
+      storage.ListNames(PathIn(directory, kPicturesName));
   if (absl::IsNotFound(names.status())) {  // a file of that name
     foreign.emplace_back(kPicturesName);
     return absl::OkStatus();
   }
   if (!names.ok()) return names.status();
   for (const std::string& name : *names) {
-    const std::string inside = Join(kPicturesName, name);
-    if (!IsPicture(name) || !IsRegular(storage, Join(directory, inside))) {
+    const std::string inside = PathIn(kPicturesName, name);
+    if (!IsPicture(name) || !IsRegular(storage, PathIn(directory, inside))) {
       foreign.push_back(inside);
     }
   }
@@ -69,7 +65,7 @@ absl::Status LookIntoPictures(env::Storage& storage, const std::string& director
 bool IsWhole(env::Storage& storage, const std::string& directory) {
   const absl::StatusOr<Manifest> manifest = ReadManifest(storage, directory);
   return manifest.ok() && absl::c_all_of(manifest->parts, [&](const v1::OutputPart& part) {
-           const auto info = storage.Stat(Join(directory, part.file()));
+           const auto info = storage.Stat(PathIn(directory, part.file()));
            return info.ok() && info->is_regular && info->bytes == part.bytes();
          });
 }
@@ -100,7 +96,7 @@ absl::StatusOr<std::vector<std::string>> ForeignEntries(env::Storage& storage,
       if (absl::Status looked = LookIntoPictures(storage, directory, foreign); !looked.ok()) {
         return looked;
       }
-    } else if (!parts.contains(name) || !IsRegular(storage, Join(directory, name))) {
+    } else if (!parts.contains(name) || !IsRegular(storage, PathIn(directory, name))) {
       foreign.push_back(name);
     }
   }

@@ -27,6 +27,10 @@ OutputPlaces::OutputPlaces(const std::string& output_path, const std::string& jo
       replaced(absl::StrCat(output, kReplacedInfix, NameInLife(job_id, life))),
       removed(absl::StrCat(output, ".weir-removed-", NameInLife(job_id, life))) {}
 
+std::string PathIn(const std::string& directory, absl::string_view name) {
+  return absl::StrCat(directory, "/", name);
+}
+
 std::string PartName(int index) { return absl::StrFormat("part-%05d", index); }
 
 std::string StagedPartName(int index, std::int64_t plan_epoch, int attempt) {

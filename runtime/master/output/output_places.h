@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/strings/string_view.h"
+
 namespace weir::master {
 
 /// Names of everything that a job's output goes through, all beside the output.
@@ -30,5 +32,8 @@ inline constexpr char kReplacedInfix[] = ".weir-old-";
 /// plan writes elsewhere.
 std::string PartName(int index);
 std::string StagedPartName(int index, std::int64_t plan_epoch, int attempt);
+
+/// What `name` is called that lies in `directory`.
+std::string PathIn(const std::string& directory, absl::string_view name);
 
 }  // namespace weir::master

@@ -15,10 +15,6 @@
 namespace weir::master {
 namespace {
 
-std::string Join(const std::string& directory, absl::string_view name) {
-  return absl::StrCat(directory, "/", name);
-}
-
 absl::StatusOr<bool> Exists(env::Storage& storage, const std::string& path) {
   absl::StatusOr<env::FileInfo> info = storage.Stat(path);
   if (info.ok()) return true;
@@ -39,9 +35,9 @@ absl::StatusOr<std::vector<v1::OutputPart>> PartsPublishedBy(env::Storage& stora
 /// Gives one part its final name. Done already is success: a commit may be repeated.
 absl::Status NamePart(env::Storage& storage, const std::string& staging,
                       const CommittedPart& committed) {
-  const std::string final_path = Join(staging, PartName(committed.index));
+  const std::string final_path = PathIn(staging, PartName(committed.index));
   const std::string staged_path =
-      Join(staging, StagedPartName(committed.index, committed.plan_epoch, committed.attempt));
+      PathIn(staging, StagedPartName(committed.index, committed.plan_epoch, committed.attempt));
   absl::StatusOr<bool> staged = Exists(storage, staged_path);
   if (!staged.ok()) return FromStorage(staged.status(), "cannot look at a staged part");
   if (*staged) {
@@ -66,8 +62,8 @@ absl::Status NamePart(env::Storage& storage, const std::string& staging,
 /// Removes what is neither a committed part nor the manifest.
 absl::Status DropTheRest(env::Storage& storage, const std::string& staging,
                          const std::vector<v1::OutputPart>& parts) {
-  absl::btree_set<std::string> kept{Join(staging, kManifestName)};
-  for (const v1::OutputPart& part : parts) kept.insert(Join(staging, part.file()));
+  absl::btree_set<std::string> kept{PathIn(staging, kManifestName)};
+  for (const v1::OutputPart& part : parts) kept.insert(PathIn(staging, part.file()));
   absl::StatusOr<std::vector<env::FileInfo>> entries = storage.List(staging);
   if (!entries.ok()) return FromStorage(entries.status(), "cannot list the staging directory");
   for (const env::FileInfo& entry : *entries) {
@@ -133,7 +129,7 @@ absl::Status CheckOutput(env::Storage& storage, const v1::JobSpec& spec) {
                        absl::StrCat("the output is a mount point, which nothing can take the place "
                                     "of: ",
                                     output),
-                       absl::StrCat("name a directory below it, such as ", Join(output, "out"))));
+                       absl::StrCat("name a directory below it, such as ", PathIn(output, "out"))));
     }
     if (!spec.overwrite()) return OutputExists(output);
     absl::Status old = CheckOldOutput(storage, *info);
@@ -189,8 +185,8 @@ absl::StatusOr<std::vector<v1::OutputPart>> CommitOutput(env::Storage& storage,
   if (absl::Status dropped = DropTheRest(storage, places.staging, listed); !dropped.ok()) {
     return dropped;
   }
-  absl::Status written =
-      storage.WriteFileAtomically(Join(places.staging, kManifestName), ManifestText(head, listed));
+  absl::Status written = storage.WriteFileAtomically(PathIn(places.staging, kManifestName),
+                                                     ManifestText(head, listed));
   if (!written.ok()) return FromStorage(written, "cannot write the manifest");
   absl::Status synced = storage.SyncDirectory(places.staging);
   if (!synced.ok()) return FromStorage(synced, "cannot sync the staging directory");

@@ -101,14 +101,14 @@ TEST(CheckCombinedTest, ShufflesAreNotItsBusiness) {
   EXPECT_EQ(CheckCombined(plan), absl::OkStatus());
 }
 
-struct Mutation {
+struct BrokenFold {
   const char* message;
   void (*apply)(Plan&);
 };
 
-void PrintTo(const Mutation& mutation, std::ostream* out) { *out << mutation.message; }
+void PrintTo(const BrokenFold& mutation, std::ostream* out) { *out << mutation.message; }
 
-class CheckCombinedMutationTest : public ::testing::TestWithParam<Mutation> {};
+class CheckCombinedMutationTest : public ::testing::TestWithParam<BrokenFold> {};
 
 TEST_P(CheckCombinedMutationTest, IsRefused) {
   Plan plan = Combined();
@@ -122,7 +122,7 @@ void Drop(Plan& plan, std::size_t section) {
   plan.sections.erase(plan.sections.begin() + static_cast<std::ptrdiff_t>(section));
 }
 
-const Mutation kMutations[] = {
+const BrokenFold kMutations[] = {
     {"Step 5 gets through section 5, of places [0, 2), nothing of step 1; each step of layer 0 "
      "must count once",
      [](Plan& p) { Drop(p, 1); }},

@@ -60,12 +60,12 @@ TEST(CheckLoopsTest, AcceptsALoop) { EXPECT_EQ(CheckLoops(SmallLoop()), absl::Ok
 
 TEST(CheckLoopsTest, SaysNothingOfOtherPlans) { EXPECT_EQ(CheckLoops(Plan()), absl::OkStatus()); }
 
-struct Mutation {
+struct BrokenLoop {
   std::string message;
   std::function<void(Plan&)> break_it;
 };
 
-class CheckLoopsMutationTest : public ::testing::TestWithParam<Mutation> {};
+class CheckLoopsMutationTest : public ::testing::TestWithParam<BrokenLoop> {};
 
 TEST_P(CheckLoopsMutationTest, IsRefused) {
   Plan plan = SmallLoop();
@@ -76,34 +76,34 @@ TEST_P(CheckLoopsMutationTest, IsRefused) {
 INSTANTIATE_TEST_SUITE_P(
     Rules, CheckLoopsMutationTest,
     ::testing::Values(
-        Mutation{"Step 8 updates iteration 0 as number 0; the 1 iterations",
-                 [](Plan& p) { p.steps[8].layer = 0; }},
-        Mutation{"Step 8 updates iteration 1 as number 1",
-                 [](Plan& p) { p.steps[8].index_in_layer = 1; }},
-        Mutation{"Step 8 updates on worker 1; the first", [](Plan& p) { p.steps[8].worker = 1; }},
-        Mutation{"Steps 0 and 1 both keep input on worker 0",
-                 [](Plan& p) { p.steps[1].worker = 0; }},
-        Mutation{"Step 6 is mapper 1 on worker 0, but its input lies on worker 1",
-                 [](Plan& p) { p.steps[6].worker = 0; }},
-        Mutation{"Step 6 is mapper 0 of iteration 1",
-                 [](Plan& p) { p.steps[6].index_in_layer = 0; }},
-        Mutation{"Step 6 is mapper 1 of iteration 2", [](Plan& p) { p.steps[6].layer = 2; }},
-        Mutation{"Step 3 updates iteration 0 but does not get every place",
-                 [](Plan& p) { p.sections[1].indexes->begin = 1; }},
-        Mutation{"Step 3 updates iteration 0 but does not get every place",
-                 [](Plan& p) { p.sections.erase(p.sections.begin() + 1); }},
-        Mutation{"Section 3 cuts a state", [](Plan& p) { p.sections[3].indexes->begin = 1; }},
-        Mutation{"of a loop has no index range", [](Plan& p) { p.sections[2].indexes.reset(); }},
-        Mutation{"Step 6 of iteration 1 reads step 1, which holds a result of iteration 0; must "
-                 "be the state of iteration 0",
-                 [](Plan& p) { p.sections[5].producer = 1; }},
-        Mutation{"Step 8 updates iteration 1 and reads 0 states",
-                 [](Plan& p) { p.sections.erase(p.sections.begin() + 9); }},
-        Mutation{"Step 9 on worker 0 reads 1 steps of a loop",
-                 [](Plan& p) { p.sections.erase(p.sections.begin() + 10); }},
-        Mutation{"Step 7 combines results of iterations 1 and 0, or a state", [](Plan& p) {
-                   p.sections[7] = {3, 7, 2, {{0, 2}}};
-                 }}));
+        BrokenLoop{"Step 8 updates iteration 0 as number 0; the 1 iterations",
+                   [](Plan& p) { p.steps[8].layer = 0; }},
+        BrokenLoop{"Step 8 updates iteration 1 as number 1",
+                   [](Plan& p) { p.steps[8].index_in_layer = 1; }},
+        BrokenLoop{"Step 8 updates on worker 1; the first", [](Plan& p) { p.steps[8].worker = 1; }},
+        BrokenLoop{"Steps 0 and 1 both keep input on worker 0",
+                   [](Plan& p) { p.steps[1].worker = 0; }},
+        BrokenLoop{"Step 6 is mapper 1 on worker 0, but its input lies on worker 1",
+                   [](Plan& p) { p.steps[6].worker = 0; }},
+        BrokenLoop{"Step 6 is mapper 0 of iteration 1",
+                   [](Plan& p) { p.steps[6].index_in_layer = 0; }},
+        BrokenLoop{"Step 6 is mapper 1 of iteration 2", [](Plan& p) { p.steps[6].layer = 2; }},
+        BrokenLoop{"Step 3 updates iteration 0 but does not get every place",
+                   [](Plan& p) { p.sections[1].indexes->begin = 1; }},
+        BrokenLoop{"Step 3 updates iteration 0 but does not get every place",
+                   [](Plan& p) { p.sections.erase(p.sections.begin() + 1); }},
+        BrokenLoop{"Section 3 cuts a state", [](Plan& p) { p.sections[3].indexes->begin = 1; }},
+        BrokenLoop{"of a loop has no index range", [](Plan& p) { p.sections[2].indexes.reset(); }},
+        BrokenLoop{"Step 6 of iteration 1 reads step 1, which holds a result of iteration 0; must "
+                   "be the state of iteration 0",
+                   [](Plan& p) { p.sections[5].producer = 1; }},
+        BrokenLoop{"Step 8 updates iteration 1 and reads 0 states",
+                   [](Plan& p) { p.sections.erase(p.sections.begin() + 9); }},
+        BrokenLoop{"Step 9 on worker 0 reads 1 steps of a loop",
+                   [](Plan& p) { p.sections.erase(p.sections.begin() + 10); }},
+        BrokenLoop{"Step 7 combines results of iterations 1 and 0, or a state", [](Plan& p) {
+                     p.sections[7] = {3, 7, 2, {{0, 2}}};
+                   }}));
 
 // The same mappers, states of 4 places, of which worker 0 updates 3 and worker 1 one.
 // Steps: maps 0, 1; updates 2, 3; iterates 4, 5; updates 6, 7; results 8, 9.
@@ -129,7 +129,7 @@ TEST(CheckLoopsTest, AcceptsALoopByRanges) {
   EXPECT_EQ(CheckLoops(RangesLoop()), absl::OkStatus());
 }
 
-class CheckRangesMutationTest : public ::testing::TestWithParam<Mutation> {};
+class CheckRangesMutationTest : public ::testing::TestWithParam<BrokenLoop> {};
 
 TEST_P(CheckRangesMutationTest, IsRefused) {
   Plan plan = RangesLoop();
@@ -140,32 +140,33 @@ TEST_P(CheckRangesMutationTest, IsRefused) {
 INSTANTIATE_TEST_SUITE_P(
     Rules, CheckRangesMutationTest,
     ::testing::Values(
-        Mutation{"Step 7 updates on worker 0; the first update step 1 is on worker 1",
-                 [](Plan& p) { p.steps[7].worker = 0; }},
-        Mutation{"Step 7 updates iteration 1 as number 0",
-                 [](Plan& p) { p.steps[7].index_in_layer = 0; }},
-        Mutation{"Step 3 updates iteration 0 but does not get every place",
-                 [](Plan& p) { p.sections[3].indexes->begin = 2; }},
-        Mutation{
+        BrokenLoop{"Step 7 updates on worker 0; the first update step 1 is on worker 1",
+                   [](Plan& p) { p.steps[7].worker = 0; }},
+        BrokenLoop{"Step 7 updates iteration 1 as number 0",
+                   [](Plan& p) { p.steps[7].index_in_layer = 0; }},
+        BrokenLoop{"Step 3 updates iteration 0 but does not get every place",
+                   [](Plan& p) { p.sections[3].indexes->begin = 2; }},
+        BrokenLoop{
             "Step 7 updates iteration 1 but does not get every place",
             [](Plan& p) { p.sections[11].indexes->begin = p.sections[12].indexes->begin = 2; }},
-        Mutation{"Step 7 updates iteration 1 but reads the state of step 2",
-                 [](Plan& p) {
-                   p.sections[13] = {2, 7, 3, {{0, 3}}};
-                 }},
-        Mutation{"Section 7 cuts a range of a state",
-                 [](Plan& p) { p.sections[7].indexes->end = 5; }},
-        Mutation{"Step 5 of iteration 1 reads 1 sections; must be 2, one of each range",
-                 [](Plan& p) { p.sections.erase(p.sections.begin() + 7); }},
-        Mutation{"Step 9 on worker 1 reads 1 steps of a loop; it must read the 2 update steps",
-                 [](Plan& p) { p.sections.erase(p.sections.begin() + 16); }},
-        Mutation{"There are 2 reduce steps of a loop; it needs one on each of 2 workers",
-                 [](Plan& p) { std::swap(p.steps[8].index_in_layer, p.steps[9].index_in_layer); }},
-        Mutation{"The update steps 0 have places [3, 4); those before end at 0", [](Plan& p) {
-                   for (const std::size_t i : {2u, 6u}) {
-                     std::swap(p.steps[i].index_in_layer, p.steps[i + 1].index_in_layer);
-                   }
-                 }}));
+        BrokenLoop{"Step 7 updates iteration 1 but reads the state of step 2",
+                   [](Plan& p) {
+                     p.sections[13] = {2, 7, 3, {{0, 3}}};
+                   }},
+        BrokenLoop{"Section 7 cuts a range of a state",
+                   [](Plan& p) { p.sections[7].indexes->end = 5; }},
+        BrokenLoop{"Step 5 of iteration 1 reads 1 sections; must be 2, one of each range",
+                   [](Plan& p) { p.sections.erase(p.sections.begin() + 7); }},
+        BrokenLoop{"Step 9 on worker 1 reads 1 steps of a loop; it must read the 2 update steps",
+                   [](Plan& p) { p.sections.erase(p.sections.begin() + 16); }},
+        BrokenLoop{
+            "There are 2 reduce steps of a loop; it needs one on each of 2 workers",
+            [](Plan& p) { std::swap(p.steps[8].index_in_layer, p.steps[9].index_in_layer); }},
+        BrokenLoop{"The update steps 0 have places [3, 4); those before end at 0", [](Plan& p) {
+                     for (const std::size_t i : {2u, 6u}) {
+                       std::swap(p.steps[i].index_in_layer, p.steps[i + 1].index_in_layer);
+                     }
+                   }}));
 
 }  // namespace
 }  // namespace weir::planner

@@ -174,6 +174,7 @@ class RawListener {
   std::string endpoint_;
 };
 
+inline constexpr std::int64_t kMiB = 1 << 20;
 inline constexpr char kJob[] = "j-20260101-000000-abcd";
 
 inline JobKey TestKey() { return {kJob, 7, 3, 2}; }

@@ -13,7 +13,6 @@
 namespace weir::transfer {
 namespace {
 
-constexpr std::int64_t kMiB = 1 << 20;
 constexpr int kSilentPeers = 2300;
 
 std::int64_t ResidentBytes() {

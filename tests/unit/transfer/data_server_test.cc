@@ -14,8 +14,6 @@
 namespace weir::transfer {
 namespace {
 
-constexpr std::int64_t kMiB = 1 << 20;
-
 class DataServerTest : public DataPlaneTest {
  protected:
   void SetUp() override {

@@ -5,58 +5,59 @@
 namespace weir::transfer {
 namespace {
 
-constexpr char kJob[] = "j-1";
+constexpr char kOneJob[] = "j-1";
 constexpr char kOtherJob[] = "j-2";
 constexpr bool kOrdered = false;
 constexpr bool kConcurrent = true;
 
 TEST(OnePortTest, AnOrderedTransferKeepsAllOthersOutUntilItsTail) {
   OnePort port;
-  EXPECT_EQ(port.Ask(kJob, kOrdered), OnePort::Admission::kFree);
-  const OnePort::Id id = port.Begin(kJob, 100, 30, kOrdered);
+  EXPECT_EQ(port.Ask(kOneJob, kOrdered), OnePort::Admission::kFree);
+  const OnePort::Id id = port.Begin(kOneJob, 100, 30, kOrdered);
   EXPECT_EQ(port.Move(id, 69), 31);
-  EXPECT_EQ(port.Ask(kJob, kOrdered), OnePort::Admission::kBusy);
-  EXPECT_EQ(port.Ask(kJob, kConcurrent), OnePort::Admission::kBusy);
+  EXPECT_EQ(port.Ask(kOneJob, kOrdered), OnePort::Admission::kBusy);
+  EXPECT_EQ(port.Ask(kOneJob, kConcurrent), OnePort::Admission::kBusy);
   EXPECT_EQ(port.Move(id, 1), 30);
-  EXPECT_EQ(port.Ask(kJob, kOrdered), OnePort::Admission::kNearlyDone);
+  EXPECT_EQ(port.Ask(kOneJob, kOrdered), OnePort::Admission::kNearlyDone);
   port.End(id);
-  EXPECT_EQ(port.Ask(kJob, kOrdered), OnePort::Admission::kFree);
+  EXPECT_EQ(port.Ask(kOneJob, kOrdered), OnePort::Admission::kFree);
 }
 
 TEST(OnePortTest, ConcurrentTransfersKeepOnlyOrderedOnesOut) {
   OnePort port;
-  const OnePort::Id first = port.Begin(kJob, 100, 0, kConcurrent);
-  EXPECT_EQ(port.Ask(kJob, kConcurrent), OnePort::Admission::kFree);
-  const OnePort::Id second = port.Begin(kJob, 100, 0, kConcurrent);
-  EXPECT_EQ(port.Ask(kJob, kOrdered), OnePort::Admission::kBusy);
+  const OnePort::Id first = port.Begin(kOneJob, 100, 0, kConcurrent);
+  EXPECT_EQ(port.Ask(kOneJob, kConcurrent), OnePort::Admission::kFree);
+  const OnePort::Id second = port.Begin(kOneJob, 100, 0, kConcurrent);
+  EXPECT_EQ(port.Ask(kOneJob, kOrdered), OnePort::Admission::kBusy);
   port.Move(first, 100);
-  EXPECT_EQ(port.Ask(kJob, kOrdered), OnePort::Admission::kBusy) << "the other one has not moved";
+  EXPECT_EQ(port.Ask(kOneJob, kOrdered), OnePort::Admission::kBusy)
+      << "the other one has not moved";
   port.Move(second, 100);
-  EXPECT_EQ(port.Ask(kJob, kOrdered), OnePort::Admission::kNearlyDone);
+  EXPECT_EQ(port.Ask(kOneJob, kOrdered), OnePort::Admission::kNearlyDone);
   port.End(first);
   port.End(second);
-  EXPECT_EQ(port.Ask(kJob, kOrdered), OnePort::Admission::kFree);
+  EXPECT_EQ(port.Ask(kOneJob, kOrdered), OnePort::Admission::kFree);
 }
 
 TEST(OnePortTest, WithoutATailAnotherMayWaitOnlyOnceAllHasMoved) {
   OnePort port;
-  const OnePort::Id id = port.Begin(kJob, 10, 0, kOrdered);
+  const OnePort::Id id = port.Begin(kOneJob, 10, 0, kOrdered);
   port.Move(id, 9);
-  EXPECT_EQ(port.Ask(kJob, kOrdered), OnePort::Admission::kBusy);
+  EXPECT_EQ(port.Ask(kOneJob, kOrdered), OnePort::Admission::kBusy);
   port.Move(id, 1);
-  EXPECT_EQ(port.Ask(kJob, kOrdered), OnePort::Admission::kNearlyDone);
+  EXPECT_EQ(port.Ask(kOneJob, kOrdered), OnePort::Admission::kNearlyDone);
 }
 
 TEST(OnePortTest, JobsDoNotKeepEachOtherOut) {
   OnePort port;
-  const OnePort::Id first = port.Begin(kJob, 100, 0, kOrdered);
+  const OnePort::Id first = port.Begin(kOneJob, 100, 0, kOrdered);
   EXPECT_EQ(port.Ask(kOtherJob, kOrdered), OnePort::Admission::kFree);
   const OnePort::Id second = port.Begin(kOtherJob, 10, 0, kOrdered);
   EXPECT_EQ(port.Ask(kOtherJob, kOrdered), OnePort::Admission::kBusy) << "its own one does";
   port.End(second);
-  EXPECT_EQ(port.Ask(kJob, kOrdered), OnePort::Admission::kBusy);
+  EXPECT_EQ(port.Ask(kOneJob, kOrdered), OnePort::Admission::kBusy);
   port.End(first);
-  EXPECT_EQ(port.Ask(kJob, kOrdered), OnePort::Admission::kFree);
+  EXPECT_EQ(port.Ask(kOneJob, kOrdered), OnePort::Admission::kFree);
 }
 
 TEST(OnePortTest, ALaterEditSupersedesWhatIsInTheMiddle) {

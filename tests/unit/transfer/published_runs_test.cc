@@ -7,15 +7,15 @@
 namespace weir::transfer {
 namespace {
 
-constexpr char kJob[] = "j-20260101-000000-abcd";
+constexpr char kHeldJob[] = "j-20260101-000000-abcd";
 
-JobKey Key() { return {kJob, 7, 3, 2}; }
+JobKey Key() { return {kHeldJob, 7, 3, 2}; }
 
 class PublishedRunsTest : public testing::Test {
  protected:
   void SetUp() override {
     runs_.AddJob(Key());
-    ASSERT_TRUE(runs_.Publish(kJob, "1.1", {"/runs/1.1.run", 100}).ok());
+    ASSERT_TRUE(runs_.Publish(kHeldJob, "1.1", {"/runs/1.1.run", 100}).ok());
   }
   PublishedRuns runs_;
 };
@@ -44,17 +44,17 @@ TEST_F(PublishedRunsTest, RefusesByNameWhatDoesNotMatch) {
 }
 
 TEST_F(PublishedRunsTest, ForgetsRunsWithTheirJob) {
-  runs_.RemoveJob(kJob);
+  runs_.RemoveJob(kHeldJob);
   EXPECT_EQ(runs_.Find(Key(), "1.1").status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(runs_.Publish(kJob, "1.1", {"/x", 1}).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(runs_.Publish(kHeldJob, "1.1", {"/x", 1}).code(), absl::StatusCode::kNotFound);
 }
 
 TEST_F(PublishedRunsTest, AWithdrawnRunIsRefused) {
   ASSERT_TRUE(runs_.Find(Key(), "1.1").ok());
-  runs_.Withdraw(kJob, "9.9");
+  runs_.Withdraw(kHeldJob, "9.9");
   runs_.Withdraw("other", "1.1");
   ASSERT_TRUE(runs_.Find(Key(), "1.1").ok());
-  runs_.Withdraw(kJob, "1.1");
+  runs_.Withdraw(kHeldJob, "1.1");
   EXPECT_EQ(runs_.Find(Key(), "1.1").status().code(), absl::StatusCode::kNotFound);
 }
 

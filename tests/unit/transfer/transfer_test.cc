@@ -17,8 +17,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr std::int64_t kMiB = 1 << 20;
-
 class TransferTest : public DataPlaneTest {
  protected:
   // Bytes of whoever listens there.
