@@ -35,7 +35,8 @@ inline constexpr absl::Duration kRefusedPatience = absl::Seconds(8);
 /// A transfer that arrives damaged is made so often at most.
 inline constexpr int kDamagedTriesMax = 10;
 /// A job is planned again for what workers that stay alive did to it (removed files, refused
-/// orders) so often at most; then it ends by the name of that.
+/// orders, failing disks, damaged runs, tasks that died) so often at most; then it ends by the name
+/// of that. Full disks are not counted: each leaves one worker less.
 inline constexpr int kWorkerFaultsMax = 3;
 /// A job is planned so often at most. A cluster that loses a worker so many times in one job loses
 /// the next one too.

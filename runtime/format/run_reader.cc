@@ -7,12 +7,18 @@
 #include <cerrno>
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/format/block.h"
 #include "runtime/format/codec.h"
 
 namespace weir::format {
+namespace {
+
+constexpr char kDamagedRun[] = "weir/damaged-run";
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<RunReader>> RunReader::Open(const std::string& path,
                                                            std::int64_t offset,
@@ -96,8 +102,12 @@ absl::Status RunReader::ReadAt(std::int64_t offset, char* into, std::int64_t byt
 }
 
 absl::Status RunReader::DataLossAt(std::int64_t offset, const absl::Status& why) const {
-  return absl::DataLossError(
+  absl::Status damaged = absl::DataLossError(
       absl::StrCat("run ", path_, " is damaged at byte ", offset, ": ", why.message()));
+  damaged.SetPayload(kDamagedRun, absl::Cord());
+  return damaged;
 }
+
+bool IsDamagedRun(const absl::Status& status) { return status.GetPayload(kDamagedRun).has_value(); }
 
 }  // namespace weir::format

@@ -54,4 +54,7 @@ class RunReader : public RunSource {
   std::vector<char> unpacked_;
 };
 
+/// Whether a RunReader found that what it read is no longer what was written.
+bool IsDamagedRun(const absl::Status& status);
+
 }  // namespace weir::format

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/cord.h"
 #include "absl/types/span.h"
 #include "jobs/api/program.h"
 #include "runtime/format/run_reader.h"
@@ -18,6 +19,15 @@
 #include "weir/v1/steps.pb.h"
 
 namespace weir::task {
+
+/// Marks what went wrong with a file of the job's output, which no worker answers for.
+inline absl::Status OfOutput(absl::Status status) {
+  if (!status.ok()) status.SetPayload("weir/of-output", absl::Cord());
+  return status;
+}
+inline bool IsOfOutput(const absl::Status& status) {
+  return status.GetPayload("weir/of-output").has_value();
+}
 
 class CountingRunSink : public RunSink {
  public:
@@ -40,7 +50,7 @@ class CountingPartSink : public PartSink {
   absl::Status Append(std::string_view bytes, std::int64_t records) override {
     activity_.AddOutputBytes(static_cast<std::int64_t>(bytes.size()));
     const FileIo io(activity_);
-    return sink_.Append(bytes, records);
+    return OfOutput(sink_.Append(bytes, records));
   }
 
  private:

@@ -11,10 +11,12 @@
 #include "jobs/api/bad_record.h"
 #include "jobs/api/element.h"
 #include "jobs/api/step_error.h"
+#include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/valid_utf8.h"
 #include "runtime/format/codec.h"
 #include "runtime/format/part_writer.h"
+#include "runtime/format/run_reader.h"
 #include "runtime/format/run_writer.h"
 #include "runtime/task/counting_io.h"
 #include "runtime/task/guarded_call.h"
@@ -67,15 +69,24 @@ absl::StatusOr<StepTotals> WriteRun(const StepImplementation& kind, const StepWo
 absl::StatusOr<StepTotals> WritePart(const StepImplementation& kind, const StepWork& work,
                                      v1::StepResult& result) {
   auto writer = format::PartWriter::Create(work.order.part_path());
-  if (!writer.ok()) return writer.status();
+  if (!writer.ok()) return OfOutput(writer.status());
   CountingPartSink sink(**writer, work.activity);
   absl::StatusOr<StepTotals> totals = kind.make_part(work, sink);
   if (!totals.ok()) return totals;
   const FileIo io(work.activity);
   absl::StatusOr<v1::OutputPart> part = (*writer)->Finish();
-  if (!part.ok()) return part.status();
+  if (!part.ok()) return OfOutput(part.status());
   *result.mutable_part() = *std::move(part);
   return totals;
+}
+
+// Files of the input fail by a StepError and those of the output are marked: what is left of those
+// that fail by a number lies in this worker's work directory. Of a run that is damaged it made one
+// half, and another worker perhaps the other.
+v1::FaultOf FaultOfFiles(const absl::Status& status) {
+  if (CarriesJobError(status) || IsOfOutput(status)) return v1::FAULT_OF_UNSPECIFIED;
+  if (ErrnoOf(status) != 0) return v1::FAULT_OF_WORKER;
+  return format::IsDamagedRun(status) ? v1::FAULT_OF_EXCHANGE : v1::FAULT_OF_UNSPECIFIED;
 }
 
 v1::JobError ErrorOfStep(const absl::Status& status, const StepActivity& activity) {
@@ -87,7 +98,11 @@ v1::JobError ErrorOfStep(const absl::Status& status, const StepActivity& activit
     return error;
   }
   const std::optional<BadRecord> bad = BadRecordOf(status);
-  if (!bad) return JobErrorFromStatus(status);
+  if (!bad) {
+    v1::JobError error = JobErrorFromStatus(status);
+    error.set_fault_of(FaultOfFiles(status));
+    return error;
+  }
   const std::int64_t skipped = activity.num_skipped();
   const std::string others =
       skipped == 0 ? "" : absl::StrCat(" (", skipped, " before it were left out)");

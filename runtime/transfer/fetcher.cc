@@ -334,7 +334,7 @@ asio::awaitable<absl::StatusOr<std::int64_t>> FetchState::ReceiveFrame(ActiveFet
     absl::Status why;
     const absl::Status decoded = DecodeStatus(*body, why);
     if (!decoded.ok()) co_return decoded;
-    if (!why.ok()) co_return why;
+    if (!why.ok()) co_return SaidBySender(std::move(why));
   }
   if (header->kind != FrameKind::kData || header->body_bytes > bytes_left) {
     co_return absl::DataLossError("the sender breaks the protocol: no data where due");

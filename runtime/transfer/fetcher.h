@@ -9,6 +9,7 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/cord.h"
 #include "absl/time/time.h"
 #include "runtime/base/limits.h"
 #include "runtime/transfer/run_catalog.h"
@@ -71,6 +72,17 @@ struct FetcherCounters {
   std::int64_t bytes = 0;           // verified and written
   double busy_s = 0;                // summed over fetches
 };
+
+/// Marks an error that the sender of a run told of itself.
+inline absl::Status SaidBySender(absl::Status status) {
+  status.SetPayload("weir/said-by-sender", absl::Cord());
+  return status;
+}
+/// Whether a fetch ended because its sender could not read what it had published: its disk is to
+/// blame, and no other fetch will do better.
+inline bool SenderCannotRead(const absl::Status& status) {
+  return absl::IsDataLoss(status) && status.GetPayload("weir/said-by-sender").has_value();
+}
 
 /// Fetches byte ranges of runs from other workers, one of each job at a time.
 ///

@@ -1,5 +1,7 @@
 #include "runtime/worker/worker_daemon.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/base/log.h"
@@ -222,7 +224,8 @@ void WorkerDaemon::LookAtDirectory(env::Task looked) {
 }
 
 void WorkerDaemon::OnDirectoryLook(DirectoryLook look) {
-  if (look.free_bytes.ok()) free_disk_bytes_ = *look.free_bytes;
+  // 0 stands for what is not known.
+  if (look.free_bytes.ok()) free_disk_bytes_ = std::max<std::int64_t>(1, *look.free_bytes);
   if (!directory_ || state_ == State::kStopping) return;
   if (!look.anew.ok()) {
     const bool news = leaving_.empty();

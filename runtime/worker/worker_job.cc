@@ -130,6 +130,8 @@ void WorkerJob::EndPreparation(absl::Status status) {
 }
 
 void WorkerJob::OnTaskFailed(v1::JobError error) {
+  // Outside of steps a task writes nowhere else.
+  if (error.code() == job_error::kDiskFull) error.set_fault_of(v1::FAULT_OF_WORKER);
   if (state_ == State::kPreparing) {
     return EndPreparation(StatusFromJobError(absl::StatusCode::kInternal, error));
   }
@@ -214,11 +216,16 @@ void WorkerJob::FindCause(v1::JobError error, absl::AnyInvocable<void(v1::JobErr
 
 v1::JobError WorkerJob::OwnError(const absl::Status& status) const {
   // Codes of input and output files would mislead here: these are the worker's own files.
-  if (CarriesJobError(status) || IsDiskFull(status)) return JobErrorFromStatus(status);
-  return MakeJobError(job_error::kInternal,
-                      absl::StrCat("worker ", options_.name, ": ", status.message()),
-                      absl::StrCat("check the work directory ", options_.work_dir,
-                                   " and the limits of the worker's user"));
+  if (CarriesJobError(status)) return JobErrorFromStatus(status);
+  v1::JobError error =
+      IsDiskFull(status)
+          ? JobErrorFromStatus(status)
+          : MakeJobError(job_error::kInternal,
+                         absl::StrCat("worker ", options_.name, ": ", status.message()),
+                         absl::StrCat("check the work directory ", options_.work_dir,
+                                      " and the limits of the worker's user"));
+  error.set_fault_of(v1::FAULT_OF_WORKER);
+  return error;
 }
 
 v1::JobError WorkerJob::Named(v1::JobError error, const std::string& step) const {

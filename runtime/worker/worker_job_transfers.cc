@@ -125,7 +125,9 @@ void WorkerJob::OnTransferEnd(const v1::GrantTransferRequest& grant, const absl:
 v1::JobError WorkerJob::TransferError(const v1::TransferGrant& order,
                                       const absl::Status& status) const {
   const std::string step = absl::StrCat("transfer ", order.transfer());
-  if (IsDiskFull(status)) return Named(JobErrorFromStatus(status), step);
+  // Only this worker's files fail by a number; a link is made of two workers' files.
+  const bool own_file = ErrnoOf(status) != 0 && (IsDiskFull(status) || !order.handover());
+  if (own_file) return Named(OwnError(status), step);
   const std::string message =
       absl::StrCat("run ", order.run_id(), " of worker ", order.source_worker(),
                    " did not reach worker ", options_.name, ": ", status.message());
@@ -142,6 +144,11 @@ v1::JobError WorkerJob::TransferError(const v1::TransferGrant& order,
     case absl::StatusCode::kDataLoss:
       error = MakeJobError(job_error::kDataLoss, message,
                            "check the disks and memory of both workers; submit the job again");
+      error.set_fault_of(v1::FAULT_OF_EXCHANGE);
+      if (transfer::SenderCannotRead(status)) {
+        error.set_fault_of(v1::FAULT_OF_WORKER);
+        error.set_worker(order.source_worker());
+      }
       break;
     default:
       error = MakeJobError(job_error::kTransferFailed, message,

@@ -25,19 +25,31 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 
 class Embedded(FailureTest):
-    def test_task_crashes(self):
-        client, tasks, out = self.start_stalled()
+    def test_task_crashes_and_nobody_else_is_there(self):
+        client, tasks, out = self.start_stalled(workers=1)
         os.kill(tasks[0], signal.SIGSEGV)
         os.kill(tasks[0], signal.SIGCONT)
         result = self.end_in_time(client)
-        self.assert_fails(result, 1, "TASK_CRASHED")
+        self.assert_fails(result, 1, "TASK_CRASHED", f"it was given {self.path('text.txt')} from byte 0 to ")
         self.assertRegex(result.err, "SIGSEGV|[Ss]egmentation")
         self.assert_nothing_left(out)
 
-    def test_task_killed(self):
+    def test_a_task_that_is_killed_is_tried_on_another_worker(self):
         client, tasks, out = self.start_stalled()
         os.kill(tasks[0], signal.SIGKILL)
-        self.assert_fails(self.end_in_time(client), 1, "TASK_CRASHED", "SIGKILL")
+        result = self.finish(client, 120)
+        self.assert_ok(result)
+        self.assertRegex(result.err, r"(?m)^worker local-[01] failed: .*SIGKILL.*; planned again \(epoch 2\)$")
+        self.assert_counted(out, self.path("text.txt"))
+        self.assert_nothing_left()
+
+    def test_input_that_ends_tasks_on_two_workers_ends_the_job(self):
+        client, tasks, out = self.start_stalled()
+        os.kill(tasks[0], signal.SIGKILL)
+        second = wait_for(lambda: set(self.tasks_reading(self.path("text.txt"), 1) or ()) - set(tasks), 30, "it is tried again")
+        os.kill(second.pop(), signal.SIGKILL)
+        self.assert_fails(self.end_in_time(client), 1, "TASK_CRASHED", "SIGKILL", "so did that of worker local-",
+                          "of the same input", self.path("text.txt"))
         self.assert_nothing_left(out)
 
     def test_task_hangs(self):
@@ -131,7 +143,8 @@ class Embedded(FailureTest):
         text = self.write("text", " ".join("%x" % rng.getrandbits(60) for _ in range(400000)))
         out = self.path("out")
         result = self.weir("run", "wordcount", text, "-o", out, "--work-dir", full, "--workers", "2")
-        self.assert_fails(result, 1, "DISK_FULL", full)
+        # Workers of one process share a disk: none of them has room.
+        self.assert_fails(result, 1, "DISK_FULL", full, "worker local-0", "worker local-1", "bytes free")
         self.assertEqual([f for _, _, files in os.walk(full) for f in files], [])
         self.assert_nothing_left(out)
 

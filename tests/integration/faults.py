@@ -27,9 +27,9 @@ class FailureTest(WeirTest):
         pids = [pid for pid in task_pids(self.dir) if has_open(pid, path)]
         return pids if len(pids) >= count else None
 
-    def small_disk(self):
+    def small_disk(self, name="full"):
         """A file system of one megabyte, or the test is skipped with the reason."""
-        full = self.path("full")
+        full = self.path(name)
         os.mkdir(full)
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", full], capture_output=True)
         if mounted.returncode != 0:

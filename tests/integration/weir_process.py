@@ -212,8 +212,8 @@ class Cluster:
         return self._spawn("master", "master", "--listen", self.address, "--journal",
                            self.journal, *self.master_args)
 
-    def start_worker(self, index, extra=()):
-        work = os.path.join(self.test.work, f"worker{index}")
+    def start_worker(self, index, extra=(), work=None):
+        work = work or os.path.join(self.test.work, f"worker{index}")
         os.makedirs(work, exist_ok=True)
         return self._spawn(f"worker{index}", "worker", "--master", self.address, "--name", f"worker{index}",
                            "--work-dir", work, *extra)

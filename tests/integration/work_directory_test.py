@@ -1,12 +1,13 @@
 """Work directories that are missing, or removed while a worker lives."""
 import json
 import os
+import random
 import shutil
 import signal
 import unittest
 
 from faults import FailureTest
-from weir_process import Cluster, wait_for
+from weir_process import Cluster, count_words, read_parts, wait_for
 
 
 class WorkDirectories(FailureTest):
@@ -65,6 +66,50 @@ class WorkDirectories(FailureTest):
         self.run_small_job(cluster, "out2")
         cluster.stop()
         self.assert_nothing_left()
+
+    def cluster_with_small_disks(self, large, small):
+        """The first workers have room, the others stand on a megabyte each. Returns these places."""
+        places = [self.small_disk(f"full{number}") for number in range(small)]
+        cluster = Cluster(self, workers=large, worker_args=["--no-measure"])
+        for number, place in enumerate(places, start=large):
+            cluster.workers.append(cluster.start_worker(number, ["--no-measure"], place))
+        cluster.wait_for_workers(large + small)
+        return cluster, places
+
+    def words_that_fill_a_disk(self):
+        rng = random.Random(5)
+        return self.write("text", " ".join("%x" % rng.getrandbits(60) for _ in range(400000)))
+
+    def test_a_full_one_is_left_out(self):
+        cluster, places = self.cluster_with_small_disks(2, 1)
+        text = self.words_that_fill_a_disk()
+        for number in range(2):
+            # The second time the planner knows how much the mappers make.
+            out = self.path(f"out{number}")
+            result = cluster.submit("wordcount", text, "-o", out, "--no-sample", "--mappers", "3", "--reducers", "3",
+                                    "--plan-method", "even")
+            self.assert_ok(result)
+            self.assertRegex(result.err, r"(?m)^worker worker2 failed: .*; planned again \(epoch 2\)$")
+            self.assertEqual(sorted(read_parts(out)),
+                             sorted(b"%s\t%d" % (w, n) for w, n in count_words([text]).items()))
+        self.assertIn("would need", result.err)
+        listed = json.loads(self.weir("list", "workers", "--json", "--master", cluster.address).out)["workers"]
+        self.assertEqual([row["state"] for row in listed], ["alive"] * 3)
+        wait_for(lambda: not [f for _, _, files in os.walk(os.path.join(places[0])) for f in files if f.endswith(".run")], 10,
+                 "its disk is cleared")
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def test_where_all_are_full_a_job_ends_with_numbers(self):
+        cluster, _ = self.cluster_with_small_disks(0, 2)
+        out = self.path("out")
+        result = cluster.submit("wordcount", self.words_that_fill_a_disk(), "-o", out, "--no-sample", "--mappers", "2",
+                                "--reducers", "2", "--plan-method", "even", timeout=30)
+        self.assert_fails(result, 1, "DISK_FULL")
+        for number in range(2):
+            self.assertRegex(result.err, rf"worker worker{number} has \d+ bytes free and needs about \d+ by the plan")
+        cluster.stop()
+        self.assert_nothing_left(out)
 
     def test_the_default_is_not_among_temporary_files(self):
         cluster = Cluster(self, workers=0)

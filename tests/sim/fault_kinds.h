@@ -218,6 +218,19 @@ std::function<bool(World&)> StrikeThatEnds(Builder& b, absl::Duration when, Faul
   return [met = std::move(met), code](World& w) { return met(w) && AnyEndedWith(w, {code}); };
 }
 
+/// The same for one that workers may have: jobs end by it, or are planned again.
+template <typename Fault>
+std::function<bool(World&)> StrikeWorkers(Builder& b, absl::Duration when, Fault fault,
+                                          std::string_view code) {
+  auto met = Strike(b, when, std::move(fault));
+  return [met = std::move(met), code](World& w) {
+    const bool planned_again =
+        std::any_of(w.jobs().begin(), w.jobs().end(),
+                    [](const UserJob& job) { return job.status.losses_size() > 0; });
+    return met(w) && (planned_again || AnyEndedWith(w, {code}));
+  };
+}
+
 /// Tells, when the run is over, whether a fault struck.
 using Struck = std::function<bool(World&)>;
 

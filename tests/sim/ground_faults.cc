@@ -148,7 +148,7 @@ Struck DamagedRuns(Builder& b, Expectations& expected) {
 }
 
 Struck AllDisksFull(Builder& b, Expectations& expected) {
-  expected.legal_codes = Codes({job_error::kDiskFull});
+  expected.legal_where_none_is_sound = Codes({job_error::kDiskFull});
   return StrikeThatEnds(
       b, b.DuringTheRun(),
       [](World& w) {

@@ -30,9 +30,15 @@ std::optional<std::string> WhyWrongEnd(const UserJob& job, const Expectations& e
   if (code.empty() || status.error().message().empty()) {
     return absl::StrCat(job.id, " ended without a named error");
   }
-  const bool legal = std::find(expected.legal_codes.begin(), expected.legal_codes.end(), code) !=
-                     expected.legal_codes.end();
-  if (legal && !must_succeed) return std::nullopt;
+  const auto legal_in = [&code](const std::vector<std::string>& codes) {
+    return std::find(codes.begin(), codes.end(), code) != codes.end();
+  };
+  if (legal_in(expected.legal_codes) && !must_succeed) return std::nullopt;
+  if (legal_in(expected.legal_where_none_is_sound) && !must_succeed) {
+    if (!job.left_sound_worker.value_or(false)) return std::nullopt;
+    return absl::StrCat(job.id, " ended by a fault of workers, and one was left without: ", code,
+                        ": ", status.error().message());
+  }
   return absl::StrCat(job.id, " ended with ", code, ": ", status.error().message());
 }
 

@@ -110,13 +110,9 @@ Struck LossyNetwork(Builder& b, Expectations&) {
 }
 
 Struck WorkerDiskFull(Builder& b, Expectations& expected) {
-  expected.legal_codes = Codes({job_error::kDiskFull});
-  return StrikeThatEnds(
-      b, b.DuringTheRun(),
-      [victim = b.AnyWorker()](World& w) {
-        w.Note("disk full");
-        w.FindWorker(victim)->faults().disk_full = true;
-      },
+  expected.legal_where_none_is_sound = Codes({job_error::kDiskFull});
+  return StrikeWorkers(
+      b, b.DuringTheRun(), [victim = b.AnyWorker()](World& w) { w.FillDisk(victim); },
       job_error::kDiskFull);
 }
 
@@ -131,11 +127,18 @@ Struck OutputDiskFull(Builder& b, Expectations& expected) {
       job_error::kDiskFull);
 }
 
+// On one worker, for whatever reason, or on all: then it is the job's code.
 Struck TaskCrashes(Builder& b, Expectations& expected) {
-  expected.legal_codes = Codes({job_error::kTaskCrashed});
-  return StrikeThatEnds(
+  expected.legal_where_none_is_sound = Codes({job_error::kTaskCrashed});
+  const std::string victim = b.draw().Chance(0.5) ? b.AnyWorker() : "";
+  return StrikeWorkers(
       b, b.DuringTheRun(),
-      [victim = b.AnyWorker()](World& w) { w.FindWorker(victim)->faults().task_crashes = true; },
+      [victim](World& w) {
+        w.Note("tasks crash");
+        for (const auto& [name, worker] : w.workers()) {
+          if (victim.empty() || name == victim) worker->faults().task_crashes = true;
+        }
+      },
       job_error::kTaskCrashed);
 }
 
@@ -201,10 +204,13 @@ Struck TaskCrashesWhileSampling(Builder& b, Expectations& expected) {
   const std::string victim = b.AnyWorker();
   const absl::Duration when =
       absl::Seconds(2) + b.draw().Duration(absl::Milliseconds(1), absl::Milliseconds(60));
-  b.world().After(when,
-                  [&w = b.world(), victim] { w.FindWorker(victim)->faults().task_crashes = true; });
-  expected.legal_codes = Codes({job_error::kTaskCrashed});
-  return [](World& w) { return AnyEndedWith(w, {job_error::kTaskCrashed}); };
+  expected.legal_where_none_is_sound = Codes({job_error::kTaskCrashed});
+  auto met = std::make_shared<bool>(false);
+  b.world().After(when, [&w = b.world(), met, victim] {
+    *met = true;
+    w.FindWorker(victim)->faults().task_crashes = true;
+  });
+  return [met](World&) { return *met; };
 }
 
 constexpr Kind kProcessFaults[] = {
@@ -272,6 +278,9 @@ Scenario DrawScenario(std::uint64_t seed, bool print) {
     all.all_succeed = all.all_succeed && kind->harmless;
     all.as_predicted = one.as_predicted;  // clean ones come alone
     all.legal_codes.insert(all.legal_codes.end(), one.legal_codes.begin(), one.legal_codes.end());
+    all.legal_where_none_is_sound.insert(all.legal_where_none_is_sound.end(),
+                                         one.legal_where_none_is_sound.begin(),
+                                         one.legal_where_none_is_sound.end());
     // How soon an end follows is promised for one loss alone.
     if (kinds.size() == 1) all.fatal_moments = one.fatal_moments;
   }

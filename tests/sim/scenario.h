@@ -28,6 +28,8 @@ struct Expectations {
   bool staging_may_stay = false;
   /// Error codes that the injected faults may lead to.
   std::vector<std::string> legal_codes;
+  /// The same, of faults of workers: where nobody is left whom they did not strike.
+  std::vector<std::string> legal_where_none_is_sound;
 };
 
 /// Predicted against simulated makespan in runs without faults: the model leaves out control

@@ -304,7 +304,7 @@ absl::Status SimTask::CheckInputs() const {
 
 absl::Status SimTask::WriteOutput(std::int64_t output_bytes, v1::StepResult& result) {
   // What a task writes on the way to its output is on the worker's disk, wherever that goes.
-  if (process_.faults.disk_full) return absl::ResourceExhaustedError("no space left (simulated)");
+  if (process_.faults.disk_full) return ErrnoStatus(ENOSPC, "write (simulated)");
   const v1::StepOrder& order = run_.order();
   if (order.part_path().empty()) {
     *result.mutable_run() = SectionsOf(order, places(), output_bytes);
@@ -349,10 +349,12 @@ void SimTask::FinishStep() {
     loop.set_converged(order.layer() == loop_->converges);
   }
   if (absl::Status written = WriteOutput(output_bytes, result); !written.ok()) {
-    *result.mutable_error() = MakeJobError(job_error::kDiskFull, std::string(written.message()));
+    *result.mutable_error() = JobErrorFromStatus(written);
+    if (process_.faults.disk_full) result.mutable_error()->set_fault_of(v1::FAULT_OF_WORKER);
   } else if (const std::string run = DamagedInput(); !run.empty()) {
     *result.mutable_error() = MakeJobError(
         job_error::kDataLoss, absl::StrCat("run ", run, " has a wrong checksum (simulated)"));
+    result.mutable_error()->set_fault_of(v1::FAULT_OF_EXCHANGE);
   } else if (order.part_path().empty()) {
     const std::string own = absl::StrCat(order.step(), ".", run_.fence().attempt());
     process_.world.contents().MayDamage(plan(), own, process_.world.random());

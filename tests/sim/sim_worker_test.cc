@@ -99,6 +99,7 @@ TEST_F(SimWorkerTest, AFullDiskFailsTheStepByName) {
   RunFor(absl::Seconds(1));
   ASSERT_EQ(master_.steps.size(), 1u);
   EXPECT_EQ(master_.steps[0].result().error().code(), job_error::kDiskFull);
+  EXPECT_EQ(master_.steps[0].result().error().fault_of(), v1::FAULT_OF_WORKER);
   EXPECT_EQ(master_.steps[0].result().error().worker(), "a");
 }
 

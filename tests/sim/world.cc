@@ -193,6 +193,24 @@ void World::HangWorker(const std::string& name, absl::Duration pause) {
   });
 }
 
+void World::FillDisk(const std::string& name) {
+  Note(absl::StrCat("disk of ", name, " is full"));
+  const std::string domain = FindWorker(name)->model().handover_domain;
+  for (const auto& [other, worker] : workers_) {
+    const bool same = !domain.empty() && worker->model().handover_domain == domain;
+    if (same || other == name) worker->faults().disk_full = true;
+  }
+}
+
+bool World::AnySoundWorker() {
+  return std::any_of(workers_.begin(), workers_.end(), [this](const auto& entry) {
+    const auto& [name, worker] = entry;
+    return worker->loop()->alive() && !worker->loop()->hung() &&
+           !network_.cuts().Part("master", name) && !worker->faults().disk_full &&
+           !worker->faults().task_crashes;
+  });
+}
+
 SimWorker* World::FindWorker(const std::string& name) {
   const auto it = workers_.find(name);
   return it == workers_.end() ? nullptr : it->second.get();
@@ -251,6 +269,9 @@ void World::Poll() {
                           response->error().code()));
       }
       job.status = *response;
+      if (job.status.has_error() && !job.left_sound_worker) {
+        job.left_sound_worker = AnySoundWorker();
+      }
       if (master::IsTerminal(job.status.state())) job.ended = time_.now();
     });
   }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,8 @@ struct UserJob {
   absl::Status refused;  // not OK: the master would not take it
   v1::JobStatus status;  // as last seen
   MonoTime ended;        // when it was first seen terminal
+  /// When it was first seen ending, somebody was there who could have done it.
+  std::optional<bool> left_sound_worker;
   std::int64_t last_sequence = 0;
   /// Nothing was wrong any more when it was handed in.
   bool must_succeed = false;
@@ -82,6 +85,11 @@ class World {
   /// Parts hosts, or heals what was parted; calls and bytes follow.
   void ChangeCuts(const std::string& what, const std::function<void(Cuts&)>& change);
   SimWorker* FindWorker(const std::string& name);
+  /// Fills the disk that the worker shares with those of its host.
+  void FillDisk(const std::string& name);
+  /// Whether anybody runs whom the master reaches, with room on its disk and tasks that do not
+  /// crash.
+  bool AnySoundWorker();
 
   /// After `delay`: submits and keeps asking until it is accepted or refused.
   void Submit(absl::Duration delay, v1::JobSpec spec);

@@ -21,6 +21,7 @@ JobRun::JobRun(const JobRunContext& context, v1::JobStatus accepted,
       status_(std::move(accepted)),
       given_plan_(std::move(given_plan)),
       places_(status_.spec().output(), status_.job_id(), resumed ? context.master_epoch : 0),
+      blame_(given_plan_ != nullptr),
       reservation_(context.seams.loop, context.seams.random),
       planning_(context.seams, context.options, context.history, context.master_epoch,
                 status_.job_id(), status_.spec()) {

@@ -15,6 +15,7 @@
 #include "runtime/env/callback_scope.h"
 #include "runtime/master/conduct/conductor_run.h"
 #include "runtime/master/job/job_machine.h"
+#include "runtime/master/job/step_blame.h"
 #include "runtime/master/journal/journal_writer.h"
 #include "runtime/master/learning/shape_history.h"
 #include "runtime/master/options/master_options.h"
@@ -97,9 +98,16 @@ class JobRun {
   void ListInput();
   void Sample();
   void MakePlan();
-  // Losses (job_run_losses.cc).
+  // Blame (job_run_blame.cc).
   /// Has the job planned again where a worker is to blame, and ends it where it is the job itself.
   void PlanFailed(v1::JobError error);
+  /// Who is alive, what they have on their disks, and what the last plan wants of them.
+  std::vector<WorkerRoom> RoomOfWorkers() const;
+  /// What the step of this name was given, by the last plan.
+  StepInput InputOfStep(const std::string& step_name) const;
+  /// Says in the error which files that were.
+  void NameInput(const StepInput& input, v1::JobError& error) const;
+  // Losses (job_run_losses.cc).
   /// Writes down that `worker` did not do its part, and asks for another plan.
   void TakeLoss(const std::string& worker, const std::string& why, const std::string& step);
   void AddLoss(const std::string& worker, const std::string& why, const std::string& step);
@@ -176,7 +184,7 @@ class JobRun {
   absl::btree_set<planner::WorkerIndex> joining_, joined_;  // are back: to be prepared; are
   bool workers_awaited_ = false;                            // there are too few to plan for
   MonoTime workers_until_;                                  // when that ends the job
-  int worker_faults_ = 0;                  // plans that workers ended that stayed alive
+  StepBlame blame_;                        // why plans failed whose workers stayed alive
   std::vector<RegisteredWorker> workers_;  // by WorkerIndex of that plan
   std::shared_ptr<const PlannedJob> planned_;
   std::optional<InputRanges> input_;

@@ -76,7 +76,7 @@ void JobRun::TakePlan(absl::AnyInvocable<absl::StatusOr<PlannedJob>()> planned) 
 
 void JobRun::PlanMade(std::int64_t plan_epoch, absl::StatusOr<PlannedJob> planned) {
   if (!machine_.can_end() || plan_epoch != plan_epoch_) return;
-  if (!planned.ok()) return FailFrom(planned.status());
+  if (!planned.ok()) return PlanFailed(JobErrorFromStatus(planned.status()));
   planned_ = std::make_shared<const PlannedJob>(*std::move(planned));
   Apply(machine_.Planned());
 }

@@ -92,14 +92,6 @@ void JobRun::TakeLoss(const std::string& worker, const std::string& why, const s
   Apply(machine_.WorkerLost());
 }
 
-void JobRun::PlanFailed(v1::JobError error) {
-  const bool of_worker = error.code() == job_error::kWorkDirectoryLost ||
-                         error.code() == job_error::kWorkerLost ||
-                         error.code() == job_error::kTransferFailed;
-  if (!of_worker || ++worker_faults_ > limits::kWorkerFaultsMax) return Fail(std::move(error));
-  TakeLoss(error.worker(), absl::StrCat("failed: ", error.message()), error.step());
-}
-
 void JobRun::WorkerJoined() {
   if (machine_.state() == v1::JOB_STATE_RUNNING) return TakeBackWorkers();
   if (!workers_awaited_) return;
@@ -111,7 +103,14 @@ void JobRun::WorkerJoined() {
 }
 
 absl::Status JobRun::ChooseWorkers() {
+  const std::vector<std::string> left_out = blame_.LeftOut(RoomOfWorkers());
   workers_ = context_.alive_workers();
+  std::erase_if(workers_, [&](const RegisteredWorker& worker) {
+    return std::find(left_out.begin(), left_out.end(), worker.identity.name()) != left_out.end();
+  });
+  if (workers_.empty() && !left_out.empty()) {
+    return StatusFromJobError(absl::StatusCode::kResourceExhausted, blame_.NoRoom({}));
+  }
   if (given_plan_) {
     auto workers = WorkersOfPlan(*given_plan_, workers_);
     workers_.clear();

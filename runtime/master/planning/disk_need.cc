@@ -23,7 +23,9 @@ bool SameDisk(const std::vector<std::string>& domains, std::size_t a, std::size_
          domains[a] == domains[b];
 }
 
-std::vector<double> Need(const planner::Plan& plan, const std::vector<std::string>& domains) {
+}  // namespace
+
+std::vector<double> DiskNeeds(const planner::Plan& plan, const std::vector<std::string>& domains) {
   std::vector<double> need(At(plan.network.num_workers), 0);
   for (const planner::ComputeStep& step : plan.steps)
     need[At(step.worker)] += static_cast<double>(step.output_bytes);
@@ -34,11 +36,9 @@ std::vector<double> Need(const planner::Plan& plan, const std::vector<std::strin
   return need;
 }
 
-}  // namespace
-
 absl::Status CheckDisk(const PlanRequest& request, const planner::Plan& plan) {
   if (request.shape.map_output_ratio.origin == planner::Origin::kDefault) return absl::OkStatus();
-  const std::vector<double> need = Need(plan, request.handover_domains);
+  const std::vector<double> need = DiskNeeds(plan, request.handover_domains);
   for (std::size_t w = 0; w < need.size(); ++w) {
     double on_disk = 0;
     auto free_bytes = static_cast<double>(request.cluster.workers[w].free_disk_bytes);
@@ -58,6 +58,7 @@ absl::Status CheckDisk(const PlanRequest& request, const planner::Plan& plan) {
                      planner::OriginName(request.shape.map_output_ratio.origin), ")"),
         "free space there, add workers, or run the job on part of the input at a time");
     error.set_worker(request.cluster.workers[w].name);
+    error.set_fault_of(v1::FAULT_OF_WORKER);
     return StatusFromJobError(absl::StatusCode::kResourceExhausted, error);
   }
   return absl::OkStatus();

@@ -1,12 +1,19 @@
 #pragma once
 
 // Whether what a plan makes fits on the workers' disks. Pure.
-// Upstream: MakePlannedJob. Downstream: JobError.
+// Upstream: MakePlannedJob, JobRun. Downstream: JobError.
+
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "runtime/master/planning/plan_request.h"
 
 namespace weir::master {
+
+/// Bytes that each worker of the plan is to hold in its work directory, by index. `domains`: of
+/// their hand-over, by index.
+std::vector<double> DiskNeeds(const planner::Plan& plan, const std::vector<std::string>& domains);
 
 /// Refuses a plan that would fill a disk with the runs that workers make, the sections that they
 /// receive and the parts that they write.

@@ -29,6 +29,9 @@ CallBudget BudgetOf(const v1::PrepareJobRequest& request) {
   return budget;
 }
 
+// One that is asked to let go while the job goes on: as long as to prepare.
+constexpr absl::Duration kLetGoBudget = absl::Seconds(8);
+
 }  // namespace
 
 void JobReservation::Prepare(std::vector<RegisteredWorker> workers, v1::PrepareJobRequest request,
@@ -100,6 +103,12 @@ void JobReservation::Release(absl::Duration budget, absl::AnyInvocable<void()> r
   for (const auto& [id, reserved] : absl::btree_map<WorkerId, Reserved>(reserved_)) {
     ReleaseOn(reserved, budget);
   }
+}
+
+void JobReservation::LetGo(WorkerId worker) {
+  const auto reserved = reserved_.find(worker);
+  // A copy: the answer may come at once.
+  if (reserved != reserved_.end()) ReleaseOn(Reserved(reserved->second), kLetGoBudget);
 }
 
 void JobReservation::ReleaseOn(const Reserved& reserved, absl::Duration budget) {

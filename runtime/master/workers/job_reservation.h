@@ -41,6 +41,9 @@ class JobReservation {
   /// have, or when `budget` is over, perhaps at once. A worker that does not answer is asked again,
   /// and says again what its task printed. Call once.
   void Release(absl::Duration budget, absl::AnyInvocable<void()> released);
+  /// Has one worker end its task and clean up now; the others go on. It is not to prepare this job
+  /// again. What it does not answer is asked again by Release.
+  void LetGo(WorkerId worker);
   /// A lost worker holds nothing. Returns true when its release was awaited.
   bool WorkerLost(WorkerId worker);
 

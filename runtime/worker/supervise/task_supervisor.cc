@@ -290,7 +290,7 @@ std::optional<v1::JobError> TaskSupervisor::OutOfMemory(const std::string& when,
                                 ? absl::StrCat("control group ", memory->group, " may hold ",
                                                memory->limit_bytes, " bytes")
                                 : "the machine has no memory left";
-  return MakeJobError(
+  v1::JobError error = MakeJobError(
       job_error::kOutOfMemory,
       absl::StrCat("the kernel's OOM killer ended the task process", when, ": ", limit),
       in_group
@@ -299,6 +299,9 @@ std::optional<v1::JobError> TaskSupervisor::OutOfMemory(const std::string& when,
             "the limit a step ends by itself, saying what fills it"
           : "run fewer workers on the machine, or give the task less to hold: more --mappers "
             "and --reducers, fewer --slots, or a limit by --memory");
+  // Others may have more.
+  error.set_fault_of(v1::FAULT_OF_WORKER);
+  return error;
 }
 
 void TaskSupervisor::WatchOutput() {

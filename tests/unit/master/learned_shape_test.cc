@@ -255,6 +255,7 @@ TEST(CheckDiskTest, RefusesWithNumbersWhatIsKnownNotToFit) {
   const v1::JobError error = JobErrorFromStatus(full);
   EXPECT_EQ(error.code(), job_error::kDiskFull);
   EXPECT_EQ(error.worker(), "a");
+  EXPECT_EQ(error.fault_of(), v1::FAULT_OF_WORKER) << "others may have room";
   EXPECT_THAT(error.message(), HasSubstr("would need"));
   for (auto& worker : request.cluster.workers) worker.free_disk_bytes = 1'000'000'000;
   EXPECT_TRUE(CheckDisk(request, example.plan).ok());

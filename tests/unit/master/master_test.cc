@@ -303,15 +303,15 @@ TEST_F(MasterTest, CancelledJobIsCancelledAndCannotBeCancelledTwice) {
 }
 
 TEST_F(MasterTest, TaskErrorReachesTheUserWithItsLastWords) {
-  AddWorkers(2);
-  world_->FindWorker("worker-1")->faults().task_crashes = true;
+  AddWorkers(1);
+  world_->FindWorker("worker-0")->faults().task_crashes = true;
   const auto id = Submit(Spec());
   ASSERT_TRUE(id.ok());
   RunFor(absl::Seconds(30));
   const v1::JobStatus status = StatusOf(*id);
   EXPECT_EQ(status.state(), v1::JOB_STATE_FAILED);
   EXPECT_EQ(status.error().code(), job_error::kTaskCrashed);
-  EXPECT_EQ(status.error().worker(), "worker-1");
+  EXPECT_EQ(status.error().worker(), "worker-0");
   EXPECT_TRUE(absl::StartsWith(status.error().step(), "map "));
   EXPECT_EQ(status.error().stderr_tail(), "last words of the task\n");
 }

@@ -184,6 +184,24 @@ TEST_F(StepRunnerTest, ADamagedRunIsDataLossWithFileAndOffset) {
   EXPECT_EQ(result.error().code(), job_error::kDataLoss);
   EXPECT_THAT(result.error().message(), HasSubstr(map.run().path() + " is damaged at byte 0"));
   EXPECT_EQ(result.error().step(), "reduce 0");
+  EXPECT_EQ(result.error().fault_of(), v1::FAULT_OF_EXCHANGE) << "or of who sent it";
+}
+
+TEST_F(StepRunnerTest, FilesOfTheWorkDirectoryAreTheWorkersFaultAndThoseOfTheOutputAreNot) {
+  const v1::StepResult map = Map("hello");
+  const v1::StepResult no_run = Run(MapRun(5, folder_.File("in"), 5, folder_.File("gone/5.1.run")));
+  EXPECT_EQ(no_run.error().fault_of(), v1::FAULT_OF_WORKER) << DescribeJobError(no_run.error());
+  const v1::StepResult no_part = Run(ReduceRun(7, map.run(), folder_.File("gone/part")));
+  EXPECT_TRUE(no_part.has_error());
+  EXPECT_EQ(no_part.error().fault_of(), v1::FAULT_OF_UNSPECIFIED);
+  const v1::StepResult no_input =
+      Run(MapRun(6, folder_.File("no-input"), 5, folder_.File("6.1.run")));
+  EXPECT_TRUE(no_input.has_error());
+  EXPECT_EQ(no_input.error().fault_of(), v1::FAULT_OF_UNSPECIFIED);
+  v1::RunInfo lost = map.run();
+  lost.set_path(folder_.File("gone/4.1.run"));
+  const v1::StepResult no_section = Run(ReduceRun(8, lost, folder_.File("part")));
+  EXPECT_EQ(no_section.error().fault_of(), v1::FAULT_OF_WORKER);
 }
 
 TEST_F(StepRunnerTest, ImpossibleOrdersAreRefused) {

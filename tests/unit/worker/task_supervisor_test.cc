@@ -293,6 +293,7 @@ class TaskOutOfMemoryTest : public TaskSupervisorTest {
 TEST_F(TaskOutOfMemoryTest, OfItsControlGroup) {
   const v1::JobError error = ErrorOf("killed", "/sys/fs/cgroup/box/memory.events");
   EXPECT_EQ(error.code(), job_error::kOutOfMemory);
+  EXPECT_EQ(error.fault_of(), v1::FAULT_OF_WORKER);
   EXPECT_THAT(error.message(), HasSubstr("OOM killer ended the task process in map 3"));
   EXPECT_THAT(error.message(), HasSubstr("/sys/fs/cgroup/box may hold 67108864 bytes"));
   EXPECT_THAT(error.advice(), HasSubstr("--memory"));

@@ -69,6 +69,7 @@ TEST_F(WorkerDaemonTransfersTest, FailedTransfersNameBothEndsAndWhatToDo) {
     EXPECT_EQ(error.code(), code);
     EXPECT_FALSE(error.advice().empty());
     if (code == job_error::kDiskFull) {
+      EXPECT_EQ(error.fault_of(), v1::FAULT_OF_WORKER);
       EXPECT_EQ(error.worker(), "w1");
       EXPECT_THAT(error.advice(), HasSubstr(work_dir_.path()));
     } else {
@@ -79,6 +80,28 @@ TEST_F(WorkerDaemonTransfersTest, FailedTransfersNameBothEndsAndWhatToDo) {
       EXPECT_THAT(error.advice(), HasSubstr("10.0.0.2:7200"));
     }
   }
+}
+
+TEST_F(WorkerDaemonTransfersTest, ABrokenDiskIsTheFaultOfWhoseItIs) {
+  StartRegistered("good");
+  ASSERT_TRUE(Prepare().ok());
+  const auto fail = [this](int transfer, const absl::Status& status) {
+    EXPECT_TRUE(Grant(Piece(transfer, 1000, 200)).ok());
+    std::exchange(fetcher_.started.back().done, nullptr)(status);
+    EXPECT_TRUE(Until([&] { return std::ssize(master_.transfer_reports) == transfer; }));
+    return master_.transfer_reports.back().report().error();
+  };
+  const v1::JobError here = fail(1, ErrnoStatus(EIO, "cannot write received/8.1.1000"));
+  EXPECT_EQ(here.fault_of(), v1::FAULT_OF_WORKER);
+  EXPECT_EQ(here.worker(), "w1");
+  const v1::JobError there =
+      fail(2, transfer::SaidBySender(absl::DataLossError("cannot read run 8.1")));
+  EXPECT_EQ(there.code(), job_error::kDataLoss);
+  EXPECT_EQ(there.fault_of(), v1::FAULT_OF_WORKER);
+  EXPECT_EQ(there.worker(), "w2");
+  const v1::JobError between = fail(3, absl::DataLossError("checksum"));
+  EXPECT_EQ(between.code(), job_error::kDataLoss);
+  EXPECT_EQ(between.fault_of(), v1::FAULT_OF_EXCHANGE);
 }
 
 TEST_F(WorkerDaemonTransfersTest, ATransferThatFailsForItsLostFilesSaysSo) {

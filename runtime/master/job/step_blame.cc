@@ -1,0 +1,165 @@
+#include "runtime/master/job/step_blame.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
+
+namespace weir::master {
+namespace {
+
+// Steps that read files share what they both read. Of others the keys lie elsewhere in another
+// plan: two of a kind are taken for the same.
+bool SameInput(const StepInput& a, const StepInput& b) {
+  if (a.kind != b.kind) return false;
+  if (a.begin == a.end || b.begin == b.end) return true;
+  return std::max(a.begin, b.begin) < std::min(a.end, b.end);
+}
+
+// Another disk that will be found full as well: the same one, or one that has less and is to hold
+// more than it has.
+bool FullToo(const WorkerRoom& full, const WorkerRoom& other) {
+  if (!full.disk.empty() && full.disk == other.disk) return true;
+  return other.free_bytes > 0 && other.free_bytes <= full.free_bytes &&
+         other.needed_bytes > other.free_bytes;
+}
+
+std::string RoomInWords(const WorkerRoom& room) {
+  if (room.free_bytes == 0) return absl::StrCat("worker ", room.worker, " is full");
+  std::string words = absl::StrCat("worker ", room.worker, " has ", room.free_bytes, " bytes free");
+  if (room.needed_bytes > 0) {
+    absl::StrAppend(&words, " and needs about ", room.needed_bytes, " by the plan");
+  }
+  return words;
+}
+
+}  // namespace
+
+StepBlame::Fault StepBlame::FaultOf(const v1::JobError& error) {
+  const std::string& code = error.code();
+  const bool of_worker = error.fault_of() == v1::FAULT_OF_WORKER;
+  if (code == job_error::kTaskCrashed) return Fault::kCrash;
+  if (code == job_error::kOutOfMemory && of_worker) return Fault::kCrash;
+  if (code == job_error::kDiskFull && of_worker) return Fault::kFullDisk;
+  if (of_worker || code == job_error::kWorkDirectoryLost) return Fault::kWorker;
+  if (error.fault_of() == v1::FAULT_OF_EXCHANGE || code == job_error::kWorkerLost ||
+      code == job_error::kTransferFailed) {
+    return Fault::kExchange;
+  }
+  return Fault::kJob;
+}
+
+bool StepBlame::HasNoRoom(const WorkerRoom& room) const {
+  const auto found = no_room_.find(room.worker);
+  return found != no_room_.end() && found->second.epoch == room.epoch;
+}
+
+bool StepBlame::IsLeftOut(const WorkerRoom& room) const {
+  const auto found = left_out_.find(room.worker);
+  return HasNoRoom(room) || (found != left_out_.end() && found->second == room.epoch);
+}
+
+bool StepBlame::LeaveOut(const std::string& worker, absl::Span<const WorkerRoom> alive) {
+  const bool others =
+      !given_plan_ && std::any_of(alive.begin(), alive.end(), [&](const WorkerRoom& other) {
+        return other.worker != worker && !IsLeftOut(other);
+      });
+  if (!others) return false;
+  for (const WorkerRoom& room : alive) {
+    if (room.worker == worker) left_out_[worker] = room.epoch;
+  }
+  return true;
+}
+
+BlameVerdict StepBlame::Failed(v1::JobError error, const StepInput& input,
+                               absl::Span<const WorkerRoom> alive) {
+  switch (FaultOf(error)) {
+    case Fault::kFullDisk:
+      return DiskFull(std::move(error), alive);
+    case Fault::kCrash:
+      return Crashed(std::move(error), input, alive);
+    case Fault::kWorker:
+      return OfWorker(std::move(error), alive);
+    case Fault::kExchange:
+      return {.plan_again = ++faults_ <= limits::kWorkerFaultsMax, .error = std::move(error)};
+    case Fault::kJob:
+      break;
+  }
+  return {.error = std::move(error)};
+}
+
+BlameVerdict StepBlame::OfWorker(v1::JobError error, absl::Span<const WorkerRoom> alive) {
+  // One that has lost its directory has a new one; what fails for another reason fails again.
+  const bool passes = error.code() == job_error::kWorkDirectoryLost;
+  const bool again =
+      ++faults_ <= limits::kWorkerFaultsMax && (LeaveOut(error.worker(), alive) || passes);
+  return {.plan_again = again, .error = std::move(error)};
+}
+
+BlameVerdict StepBlame::DiskFull(v1::JobError error, absl::Span<const WorkerRoom> alive) {
+  const auto found = std::find_if(alive.begin(), alive.end(), [&](const WorkerRoom& room) {
+    return room.worker == error.worker();
+  });
+  // It is lost as well: who comes back, or is left, shall have the job.
+  if (found == alive.end()) return {.plan_again = !given_plan_, .error = std::move(error)};
+  BlameVerdict verdict;
+  for (const WorkerRoom& room : alive) {
+    const bool full = &room == &*found || FullToo(*found, room);
+    if (!full || HasNoRoom(room)) continue;
+    no_room_[room.worker] = room;
+    verdict.without_room.push_back(room.worker);
+  }
+  verdict.plan_again =
+      !given_plan_ && std::any_of(alive.begin(), alive.end(),
+                                  [&](const WorkerRoom& room) { return !HasNoRoom(room); });
+  verdict.error = verdict.plan_again ? std::move(error) : NoRoom(std::move(error));
+  return verdict;
+}
+
+BlameVerdict StepBlame::Crashed(v1::JobError error, const StepInput& input,
+                                absl::Span<const WorkerRoom> alive) {
+  const auto before = std::find_if(crashes_.begin(), crashes_.end(), [&](const Crash& crash) {
+    return crash.worker != error.worker() && SameInput(crash.input, input);
+  });
+  if (before != crashes_.end()) {
+    error.set_message(absl::StrCat(error.message(), "; so did that of worker ", before->worker,
+                                   " before, of the same input"));
+    return {.error = std::move(error)};
+  }
+  crashes_.push_back({error.worker(), input});
+  const bool again = ++faults_ <= limits::kWorkerFaultsMax && LeaveOut(error.worker(), alive);
+  return {.plan_again = again, .error = std::move(error)};
+}
+
+std::vector<std::string> StepBlame::LeftOut(absl::Span<const WorkerRoom> alive) const {
+  std::vector<std::string> full;
+  std::vector<std::string> all;
+  for (const WorkerRoom& room : alive) {
+    if (HasNoRoom(room)) full.push_back(room.worker);
+    if (IsLeftOut(room)) all.push_back(room.worker);
+  }
+  return all.size() < alive.size() ? all : full;
+}
+
+v1::JobError StepBlame::NoRoom(v1::JobError error) const {
+  constexpr std::size_t kNamedMax = 8;
+  std::vector<std::string> rooms;
+  for (const auto& [worker, room] : no_room_) {
+    if (rooms.size() < kNamedMax) rooms.push_back(RoomInWords(room));
+  }
+  if (no_room_.size() > kNamedMax) {
+    rooms.push_back(absl::StrCat("nor have ", no_room_.size() - kNamedMax, " others"));
+  }
+  if (error.code().empty()) {
+    error = MakeJobError(job_error::kDiskFull, "no worker alive has room for the job",
+                         "free space in the work directories of the workers, or add workers");
+  }
+  error.set_message(absl::StrCat(error.message(), "; room of the workers that the job has tried: ",
+                                 absl::StrJoin(rooms, ", ")));
+  return error;
+}
+
+}  // namespace weir::master

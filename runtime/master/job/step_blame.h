@@ -1,0 +1,98 @@
+#pragma once
+
+// Whose fault it is that a plan failed, and what follows. Pure. Upstream: JobRun, with the errors
+// of steps, transfers and preparations. Downstream: JobRun plans again or ends the job.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/types/span.h"
+#include "runtime/master/workers/worker_leases.h"
+#include "weir/v1/job.pb.h"
+
+namespace weir::master {
+
+/// A worker that is alive, under its present registration, and the room in its work directory.
+struct WorkerRoom {
+  std::string worker;
+  Epoch epoch = 0;
+  std::string disk;  // workers of one name stand on one file system; empty: nobody else does
+  std::int64_t free_bytes = 0;    // 0 = not known
+  std::int64_t needed_bytes = 0;  // by the plan that failed; 0 = not known
+};
+
+/// What the step that failed was given: "map" and bytes [begin, end) of the job's input, the
+/// concatenation of its files. A step that reads no file has an empty range; what is no step, no
+/// kind.
+struct StepInput {
+  std::string kind;
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// What became of the plan.
+struct BlameVerdict {
+  /// Another plan is made, without the workers that are left out; else the job ends with `error`.
+  bool plan_again = false;
+  v1::JobError error;
+  /// Workers whose disks are full, new among those left out: nothing brings them back.
+  std::vector<std::string> without_room = {};
+};
+
+/// Tells faults of workers from those of the job.
+///
+/// - A worker's work directory that is full, fails or is lost, and a run that it can no longer
+/// read,
+///   are that worker's fault: the job goes on without it.
+/// - A task process that dies may be either's. It gets one more try on another worker; where that
+///   dies of input that it shares with the first, or nobody else is there, it is the job's.
+/// - What happens between two workers is nobody's: another plan is made for all.
+/// - All else - what the job's code says of itself, the output, the input - ends the job as it is.
+///
+/// A worker is left out under its registration: one that was started again may have been mended.
+/// Those left out for anything but a full disk are taken back where nobody else is alive. Full
+/// disks are left out as often as there are such workers; everything else makes a job be planned
+/// again limits::kWorkerFaultsMax times at most. A given plan names its workers: none is left out,
+/// and only what may pass by itself is tried again. Thread-safety: none. Time: none. Failure
+/// semantics: a later master begins with nobody left out. Checked by:
+/// tests/unit/master/step_blame_test.cc.
+class StepBlame {
+ public:
+  explicit StepBlame(bool given_plan) : given_plan_(given_plan) {}
+
+  /// A step, transfer or preparation of a plan failed, or its making. `alive`: everybody, also who
+  /// was left out.
+  BlameVerdict Failed(v1::JobError error, const StepInput& input,
+                      absl::Span<const WorkerRoom> alive);
+  /// Which of these workers, everybody alive, the next plan does without. All of them: no disk has
+  /// room (NoRoom).
+  std::vector<std::string> LeftOut(absl::Span<const WorkerRoom> alive) const;
+  /// DISK_FULL with who has how much room. `error`: what was found first, or nothing.
+  v1::JobError NoRoom(v1::JobError error) const;
+
+ private:
+  enum class Fault { kJob, kFullDisk, kWorker, kCrash, kExchange };
+  struct Crash {
+    std::string worker;
+    StepInput input;
+  };
+  static Fault FaultOf(const v1::JobError& error);
+  BlameVerdict DiskFull(v1::JobError error, absl::Span<const WorkerRoom> alive);
+  BlameVerdict Crashed(v1::JobError error, const StepInput& input,
+                       absl::Span<const WorkerRoom> alive);
+  BlameVerdict OfWorker(v1::JobError error, absl::Span<const WorkerRoom> alive);
+  /// Leaves a worker out, if there is another one to take its part.
+  bool LeaveOut(const std::string& worker, absl::Span<const WorkerRoom> alive);
+  bool HasNoRoom(const WorkerRoom& room) const;
+  bool IsLeftOut(const WorkerRoom& room) const;
+
+  const bool given_plan_;
+  int faults_ = 0;
+  std::vector<Crash> crashes_;
+  absl::btree_map<std::string, Epoch> left_out_;      // for anything but a full disk
+  absl::btree_map<std::string, WorkerRoom> no_room_;  // by worker, as it was when that was found
+};
+
+}  // namespace weir::master

@@ -1,0 +1,221 @@
+#include "runtime/master/job/step_blame.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
+
+namespace weir::master {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+v1::JobError Error(std::string_view code, const std::string& worker,
+                   v1::FaultOf fault = v1::FAULT_OF_UNSPECIFIED) {
+  v1::JobError error = MakeJobError(code, "it failed", "mend it");
+  error.set_worker(worker);
+  error.set_fault_of(fault);
+  return error;
+}
+
+v1::JobError FullDisk(const std::string& worker) {
+  return Error(job_error::kDiskFull, worker, v1::FAULT_OF_WORKER);
+}
+
+std::vector<WorkerRoom> Workers(int n) {
+  std::vector<WorkerRoom> workers;
+  for (int w = 0; w < n; ++w) {
+    workers.push_back({std::string(1, static_cast<char>('a' + w)), 10 + w, "", 1'000'000, 500});
+  }
+  return workers;
+}
+
+const StepInput kFirstHalf{"map", 0, 50};
+const StepInput kSecondHalf{"map", 50, 100};
+const StepInput kReduce{"reduce"};
+
+TEST(StepBlameTest, WhatTheJobItselfDidEndsItAsItIs) {
+  StepBlame blame(false);
+  for (const std::string_view code :
+       {job_error::kUserError, job_error::kBadRecord, job_error::kTaskHung,
+        job_error::kInputUnreadable, job_error::kOutputUnusable, job_error::kOutputNotShared,
+        job_error::kDataLoss, job_error::kWorkerUnreachable, job_error::kInternal,
+        // Of the output; of a limit that the operator gave.
+        job_error::kDiskFull, job_error::kOutOfMemory}) {
+    const v1::JobError error = Error(code, "a");
+    const BlameVerdict verdict = blame.Failed(error, kFirstHalf, Workers(3));
+    EXPECT_FALSE(verdict.plan_again) << code;
+    EXPECT_EQ(verdict.error.SerializeAsString(), error.SerializeAsString());
+  }
+  EXPECT_THAT(blame.LeftOut(Workers(3)), IsEmpty());
+}
+
+TEST(StepBlameTest, AWorkerWithAFaultIsLeftOut) {
+  const v1::JobError faults[] = {FullDisk("b"), Error(job_error::kWorkDirectoryLost, "b"),
+                                 Error(job_error::kInternal, "b", v1::FAULT_OF_WORKER),
+                                 Error(job_error::kDataLoss, "b", v1::FAULT_OF_WORKER)};
+  for (const v1::JobError& error : faults) {
+    StepBlame blame(false);
+    EXPECT_TRUE(blame.Failed(error, kFirstHalf, Workers(3)).plan_again) << error.code();
+    EXPECT_THAT(blame.LeftOut(Workers(3)), ElementsAre("b")) << error.code();
+    std::vector<WorkerRoom> restarted = Workers(3);
+    restarted[1].epoch = 99;
+    EXPECT_THAT(blame.LeftOut(restarted), IsEmpty()) << "another registration is another worker";
+  }
+}
+
+TEST(StepBlameTest, WhatHappensBetweenTwoWorkersIsLaidAtNeither) {
+  const v1::JobError faults[] = {Error(job_error::kTransferFailed, "b"),
+                                 Error(job_error::kWorkerLost, "b"),
+                                 Error(job_error::kDataLoss, "b", v1::FAULT_OF_EXCHANGE)};
+  for (const v1::JobError& error : faults) {
+    StepBlame blame(false);
+    for (int time = 0; time < limits::kWorkerFaultsMax; ++time) {
+      EXPECT_TRUE(blame.Failed(error, {}, Workers(2)).plan_again) << error.code();
+      EXPECT_THAT(blame.LeftOut(Workers(2)), IsEmpty());
+    }
+    EXPECT_FALSE(blame.Failed(error, {}, Workers(2)).plan_again) << "not for ever";
+  }
+}
+
+TEST(StepBlameTest, TheOnlyWorkerIsTriedAgainOnlyWhereItsFaultPasses) {
+  StepBlame blame(false);
+  const auto alone = Workers(1);
+  EXPECT_FALSE(blame.Failed(Error(job_error::kInternal, "a", v1::FAULT_OF_WORKER), kReduce, alone)
+                   .plan_again);
+  EXPECT_TRUE(blame.Failed(Error(job_error::kWorkDirectoryLost, "a"), kReduce, alone).plan_again);
+  EXPECT_THAT(blame.LeftOut(alone), IsEmpty());
+}
+
+TEST(StepBlameTest, OneLeftOutIsTakenBackWhereNobodyElseIsLeft) {
+  StepBlame blame(false);
+  ASSERT_TRUE(blame.Failed(Error(job_error::kWorkDirectoryLost, "a"), {}, Workers(2)).plan_again);
+  EXPECT_THAT(blame.LeftOut(Workers(2)), ElementsAre("a"));
+  EXPECT_THAT(blame.LeftOut(Workers(1)), IsEmpty()) << "the other one is lost";
+}
+
+TEST(StepBlameTest, FullDisksAreLeftOutUntilNoneHasRoomWhichIsSaidWithNumbers) {
+  StepBlame blame(false);
+  std::vector<WorkerRoom> workers = Workers(3);
+  for (std::size_t w = 0; w < workers.size(); ++w) {
+    workers[w].free_bytes = static_cast<std::int64_t>(100 + w);
+  }
+  for (const char* worker : {"a", "b"}) {
+    const BlameVerdict verdict = blame.Failed(FullDisk(worker), kFirstHalf, workers);
+    EXPECT_TRUE(verdict.plan_again);
+    EXPECT_THAT(verdict.without_room, ElementsAre(worker));
+  }
+  EXPECT_THAT(blame.LeftOut(workers), ElementsAre("a", "b"));
+  const BlameVerdict verdict = blame.Failed(FullDisk("c"), kFirstHalf, workers);
+  EXPECT_FALSE(verdict.plan_again);
+  EXPECT_EQ(verdict.error.code(), job_error::kDiskFull);
+  EXPECT_THAT(verdict.error.message(),
+              AllOf(HasSubstr("it failed"),
+                    HasSubstr("worker a has 100 bytes free and needs about 500 by the plan"),
+                    HasSubstr("worker b has 101 bytes free"), HasSubstr("worker c has 102")));
+  EXPECT_THAT(blame.LeftOut(workers), ElementsAre("a", "b", "c"));
+  // As one that could have done it is lost.
+  EXPECT_THAT(blame.NoRoom({}).message(), HasSubstr("worker b has 101 bytes free"));
+  EXPECT_EQ(blame.NoRoom({}).code(), job_error::kDiskFull);
+}
+
+TEST(StepBlameTest, FullDisksDoNotUseUpAttempts) {
+  StepBlame blame(false);
+  const auto workers = Workers(20);
+  for (int w = 0; w < 19; ++w) {
+    EXPECT_TRUE(blame.Failed(FullDisk(workers[static_cast<std::size_t>(w)].worker), {}, workers)
+                    .plan_again);
+  }
+  EXPECT_THAT(blame.LeftOut(workers), testing::SizeIs(19));
+}
+
+TEST(StepBlameTest, ADiskIsFullForAllThatStandOnItAndForThoseThatHaveLessThanTheyNeed) {
+  StepBlame blame(false);
+  std::vector<WorkerRoom> workers = Workers(6);
+  workers[0].disk = workers[3].disk = "node1";
+  workers[0].free_bytes = 400;
+  workers[1].free_bytes = 300;  // and needs 500
+  workers[2].free_bytes = 0;    // not known
+  workers[4].free_bytes = 300;
+  workers[4].needed_bytes = 200;
+  const BlameVerdict verdict = blame.Failed(FullDisk("a"), kFirstHalf, workers);
+  EXPECT_TRUE(verdict.plan_again);
+  EXPECT_THAT(verdict.without_room, ElementsAre("a", "b", "d"));
+  EXPECT_THAT(blame.LeftOut(workers), ElementsAre("a", "b", "d"));
+}
+
+TEST(StepBlameTest, AFullDiskOfOneThatIsGoneLeavesTheJobToOthers) {
+  StepBlame blame(false);
+  EXPECT_TRUE(blame.Failed(FullDisk("z"), kFirstHalf, Workers(1)).plan_again);
+  EXPECT_TRUE(blame.Failed(FullDisk("z"), kFirstHalf, {}).plan_again) << "or waits for them";
+}
+
+TEST(StepBlameTest, ACrashIsTriedOnceMoreOnAnotherWorker) {
+  for (const v1::JobError& crash : {Error(job_error::kTaskCrashed, "a"),
+                                    Error(job_error::kOutOfMemory, "a", v1::FAULT_OF_WORKER)}) {
+    StepBlame blame(false);
+    EXPECT_TRUE(blame.Failed(crash, kFirstHalf, Workers(3)).plan_again);
+    EXPECT_THAT(blame.LeftOut(Workers(3)), ElementsAre("a"));
+    v1::JobError again = crash;
+    again.set_worker("c");
+    const BlameVerdict verdict = blame.Failed(again, {"map", 30, 100}, Workers(3));
+    EXPECT_FALSE(verdict.plan_again) << "what it shares with the first is the job's";
+    EXPECT_EQ(verdict.error.worker(), "c");
+    EXPECT_EQ(verdict.error.code(), crash.code());
+    EXPECT_THAT(verdict.error.message(), AllOf(HasSubstr("it failed"), HasSubstr("worker a")));
+  }
+}
+
+TEST(StepBlameTest, CrashesOfOtherInputsAreCounted) {
+  StepBlame blame(false);
+  const auto workers = Workers(9);
+  EXPECT_TRUE(blame.Failed(Error(job_error::kTaskCrashed, "a"), kFirstHalf, workers).plan_again);
+  EXPECT_TRUE(blame.Failed(Error(job_error::kTaskCrashed, "b"), kSecondHalf, workers).plan_again);
+  EXPECT_TRUE(blame.Failed(Error(job_error::kTaskCrashed, "c"), kReduce, workers).plan_again);
+  EXPECT_THAT(blame.LeftOut(workers), ElementsAre("a", "b", "c"));
+  EXPECT_FALSE(blame.Failed(Error(job_error::kTaskCrashed, "d"), {}, workers).plan_again);
+}
+
+TEST(StepBlameTest, WhereNobodyElseIsACrashEndsTheJobAtOnce) {
+  StepBlame blame(false);
+  const BlameVerdict verdict =
+      blame.Failed(Error(job_error::kTaskCrashed, "a"), kFirstHalf, Workers(1));
+  EXPECT_FALSE(verdict.plan_again);
+  EXPECT_THAT(verdict.error.message(), Not(HasSubstr("of the same input")));
+  StepBlame of_two(false);
+  ASSERT_TRUE(of_two.Failed(FullDisk("b"), kReduce, Workers(2)).plan_again);
+  EXPECT_FALSE(of_two.Failed(Error(job_error::kTaskCrashed, "a"), kReduce, Workers(2)).plan_again)
+      << "the other one has no room";
+}
+
+TEST(StepBlameTest, StepsWithoutFilesAreTheSameByTheirKind) {
+  StepBlame blame(false);
+  EXPECT_TRUE(blame.Failed(Error(job_error::kTaskCrashed, "a"), kReduce, Workers(3)).plan_again);
+  EXPECT_FALSE(blame.Failed(Error(job_error::kTaskCrashed, "b"), kReduce, Workers(3)).plan_again);
+  StepBlame at_the_start(false);
+  EXPECT_TRUE(at_the_start.Failed(Error(job_error::kTaskCrashed, "a"), {}, Workers(3)).plan_again);
+  EXPECT_FALSE(at_the_start.Failed(Error(job_error::kTaskCrashed, "b"), {}, Workers(3)).plan_again)
+      << "before any step";
+}
+
+TEST(StepBlameTest, AGivenPlanLeavesNobodyOut) {
+  for (const v1::JobError& error : {FullDisk("a"), Error(job_error::kTaskCrashed, "a"),
+                                    Error(job_error::kInternal, "a", v1::FAULT_OF_WORKER)}) {
+    StepBlame blame(true);
+    EXPECT_FALSE(blame.Failed(error, kFirstHalf, Workers(3)).plan_again) << error.code();
+  }
+  StepBlame blame(true);
+  EXPECT_TRUE(
+      blame.Failed(Error(job_error::kWorkDirectoryLost, "a"), kFirstHalf, Workers(3)).plan_again);
+  EXPECT_THAT(blame.LeftOut(Workers(3)), IsEmpty());
+}
+
+}  // namespace
+}  // namespace weir::master
