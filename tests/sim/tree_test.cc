@@ -222,8 +222,11 @@ TEST(SimulatedTrees, CrashesOfTasksAndFullDisksEndThemByName) {
     TreeRun run(seed);
     const bool crash = seed % 2 == 0;
     run.world().After(run.WhileCombining(), [&w = run.world(), name = run.AnyWorker(), crash] {
-      WorkerFaults& faults = w.FindWorker(name)->faults();
-      (crash ? faults.task_crashes : faults.disk_full) = true;
+      if (crash) {
+        w.FindWorker(name)->faults().task_crashes = true;
+      } else {
+        w.FillDisk(name);
+      }
     });
     run.scenario().expectations.legal_codes.emplace_back(crash ? job_error::kTaskCrashed
                                                                : job_error::kDiskFull);
