@@ -102,7 +102,7 @@ class JobRun {
   /// Has the job planned again where a worker is to blame, and ends it where it is the job itself.
   void PlanFailed(v1::JobError error);
   /// Who is alive, what they have on their disks, and what the last plan wants of them.
-  std::vector<WorkerRoom> RoomOfWorkers() const;
+  std::vector<DiskRoom> RoomOfWorkers() const;
   /// What the step of this name was given, by the last plan.
   StepInput InputOfStep(const std::string& step_name) const;
   /// Says in the error which files that were.

@@ -14,8 +14,8 @@
 
 namespace weir::master {
 
-std::vector<WorkerRoom> JobRun::RoomOfWorkers() const {
-  std::vector<WorkerRoom> rooms;
+std::vector<DiskRoom> JobRun::RoomOfWorkers() const {
+  std::vector<DiskRoom> rooms;
   absl::btree_map<std::string, std::size_t> by_name;
   for (const RegisteredWorker& w : context_.alive_workers()) {
     by_name[w.identity.name()] = rooms.size();

@@ -21,13 +21,13 @@ bool SameInput(const StepInput& a, const StepInput& b) {
 
 // Another disk that will be found full as well: the same one, or one that has less and is to hold
 // more than it has.
-bool FullToo(const WorkerRoom& full, const WorkerRoom& other) {
+bool FullToo(const DiskRoom& full, const DiskRoom& other) {
   if (!full.disk.empty() && full.disk == other.disk) return true;
   return other.free_bytes > 0 && other.free_bytes <= full.free_bytes &&
          other.needed_bytes > other.free_bytes;
 }
 
-std::string RoomInWords(const WorkerRoom& room) {
+std::string RoomInWords(const DiskRoom& room) {
   if (room.free_bytes == 0) return absl::StrCat("worker ", room.worker, " is full");
   std::string words = absl::StrCat("worker ", room.worker, " has ", room.free_bytes, " bytes free");
   if (room.needed_bytes > 0) {
@@ -52,30 +52,30 @@ StepBlame::Fault StepBlame::FaultOf(const v1::JobError& error) {
   return Fault::kJob;
 }
 
-bool StepBlame::HasNoRoom(const WorkerRoom& room) const {
+bool StepBlame::HasNoRoom(const DiskRoom& room) const {
   const auto found = no_room_.find(room.worker);
   return found != no_room_.end() && found->second.epoch == room.epoch;
 }
 
-bool StepBlame::IsLeftOut(const WorkerRoom& room) const {
+bool StepBlame::IsLeftOut(const DiskRoom& room) const {
   const auto found = left_out_.find(room.worker);
   return HasNoRoom(room) || (found != left_out_.end() && found->second == room.epoch);
 }
 
-bool StepBlame::LeaveOut(const std::string& worker, absl::Span<const WorkerRoom> alive) {
+bool StepBlame::LeaveOut(const std::string& worker, absl::Span<const DiskRoom> alive) {
   const bool others =
-      !given_plan_ && std::any_of(alive.begin(), alive.end(), [&](const WorkerRoom& other) {
+      !given_plan_ && std::any_of(alive.begin(), alive.end(), [&](const DiskRoom& other) {
         return other.worker != worker && !IsLeftOut(other);
       });
   if (!others) return false;
-  for (const WorkerRoom& room : alive) {
+  for (const DiskRoom& room : alive) {
     if (room.worker == worker) left_out_[worker] = room.epoch;
   }
   return true;
 }
 
 BlameVerdict StepBlame::Failed(v1::JobError error, const StepInput& input,
-                               absl::Span<const WorkerRoom> alive) {
+                               absl::Span<const DiskRoom> alive) {
   switch (FaultOf(error)) {
     case Fault::kFullDisk:
       return DiskFull(std::move(error), alive);
@@ -91,7 +91,7 @@ BlameVerdict StepBlame::Failed(v1::JobError error, const StepInput& input,
   return {.error = std::move(error)};
 }
 
-BlameVerdict StepBlame::OfWorker(v1::JobError error, absl::Span<const WorkerRoom> alive) {
+BlameVerdict StepBlame::OfWorker(v1::JobError error, absl::Span<const DiskRoom> alive) {
   // One that has lost its directory has a new one; what fails for another reason fails again.
   const bool passes = error.code() == job_error::kWorkDirectoryLost;
   const bool again =
@@ -99,14 +99,14 @@ BlameVerdict StepBlame::OfWorker(v1::JobError error, absl::Span<const WorkerRoom
   return {.plan_again = again, .error = std::move(error)};
 }
 
-BlameVerdict StepBlame::DiskFull(v1::JobError error, absl::Span<const WorkerRoom> alive) {
-  const auto found = std::find_if(alive.begin(), alive.end(), [&](const WorkerRoom& room) {
+BlameVerdict StepBlame::DiskFull(v1::JobError error, absl::Span<const DiskRoom> alive) {
+  const auto found = std::find_if(alive.begin(), alive.end(), [&](const DiskRoom& room) {
     return room.worker == error.worker();
   });
   // It is lost as well: who comes back, or is left, shall have the job.
   if (found == alive.end()) return {.plan_again = !given_plan_, .error = std::move(error)};
   BlameVerdict verdict;
-  for (const WorkerRoom& room : alive) {
+  for (const DiskRoom& room : alive) {
     const bool full = &room == &*found || FullToo(*found, room);
     if (!full || HasNoRoom(room)) continue;
     no_room_[room.worker] = room;
@@ -114,13 +114,13 @@ BlameVerdict StepBlame::DiskFull(v1::JobError error, absl::Span<const WorkerRoom
   }
   verdict.plan_again =
       !given_plan_ && std::any_of(alive.begin(), alive.end(),
-                                  [&](const WorkerRoom& room) { return !HasNoRoom(room); });
+                                  [&](const DiskRoom& room) { return !HasNoRoom(room); });
   verdict.error = verdict.plan_again ? std::move(error) : NoRoom(std::move(error));
   return verdict;
 }
 
 BlameVerdict StepBlame::Crashed(v1::JobError error, const StepInput& input,
-                                absl::Span<const WorkerRoom> alive) {
+                                absl::Span<const DiskRoom> alive) {
   const auto before = std::find_if(crashes_.begin(), crashes_.end(), [&](const Crash& crash) {
     return crash.worker != error.worker() && SameInput(crash.input, input);
   });
@@ -134,10 +134,10 @@ BlameVerdict StepBlame::Crashed(v1::JobError error, const StepInput& input,
   return {.plan_again = again, .error = std::move(error)};
 }
 
-std::vector<std::string> StepBlame::LeftOut(absl::Span<const WorkerRoom> alive) const {
+std::vector<std::string> StepBlame::LeftOut(absl::Span<const DiskRoom> alive) const {
   std::vector<std::string> full;
   std::vector<std::string> all;
-  for (const WorkerRoom& room : alive) {
+  for (const DiskRoom& room : alive) {
     if (HasNoRoom(room)) full.push_back(room.worker);
     if (IsLeftOut(room)) all.push_back(room.worker);
   }

@@ -15,7 +15,7 @@
 namespace weir::master {
 
 /// A worker that is alive, under its present registration, and the room in its work directory.
-struct WorkerRoom {
+struct DiskRoom {
   std::string worker;
   Epoch epoch = 0;
   std::string disk;  // workers of one name stand on one file system; empty: nobody else does
@@ -43,9 +43,8 @@ struct BlameVerdict {
 
 /// Tells faults of workers from those of the job.
 ///
-/// - A worker's work directory that is full, fails or is lost, and a run that it can no longer
-/// read,
-///   are that worker's fault: the job goes on without it.
+/// - A worker's work directory that is full, fails or is lost, and a run that it cannot read any
+///   more, are that worker's fault: the job goes on without it.
 /// - A task process that dies may be either's. It gets one more try on another worker; where that
 ///   dies of input that it shares with the first, or nobody else is there, it is the job's.
 /// - What happens between two workers is nobody's: another plan is made for all.
@@ -55,20 +54,20 @@ struct BlameVerdict {
 /// Those left out for anything but a full disk are taken back where nobody else is alive. Full
 /// disks are left out as often as there are such workers; everything else makes a job be planned
 /// again limits::kWorkerFaultsMax times at most. A given plan names its workers: none is left out,
-/// and only what may pass by itself is tried again. Thread-safety: none. Time: none. Failure
-/// semantics: a later master begins with nobody left out. Checked by:
-/// tests/unit/master/step_blame_test.cc.
+/// and only what may pass by itself is tried again.
+///
+/// Thread-safety: none. Time: none. Failure semantics: a later master begins with nobody left out.
+/// Checked by: tests/unit/master/step_blame_test.cc, tests/sim.
 class StepBlame {
  public:
   explicit StepBlame(bool given_plan) : given_plan_(given_plan) {}
 
   /// A step, transfer or preparation of a plan failed, or its making. `alive`: everybody, also who
   /// was left out.
-  BlameVerdict Failed(v1::JobError error, const StepInput& input,
-                      absl::Span<const WorkerRoom> alive);
+  BlameVerdict Failed(v1::JobError error, const StepInput& input, absl::Span<const DiskRoom> alive);
   /// Which of these workers, everybody alive, the next plan does without. All of them: no disk has
   /// room (NoRoom).
-  std::vector<std::string> LeftOut(absl::Span<const WorkerRoom> alive) const;
+  std::vector<std::string> LeftOut(absl::Span<const DiskRoom> alive) const;
   /// DISK_FULL with who has how much room. `error`: what was found first, or nothing.
   v1::JobError NoRoom(v1::JobError error) const;
 
@@ -79,20 +78,20 @@ class StepBlame {
     StepInput input;
   };
   static Fault FaultOf(const v1::JobError& error);
-  BlameVerdict DiskFull(v1::JobError error, absl::Span<const WorkerRoom> alive);
+  BlameVerdict DiskFull(v1::JobError error, absl::Span<const DiskRoom> alive);
   BlameVerdict Crashed(v1::JobError error, const StepInput& input,
-                       absl::Span<const WorkerRoom> alive);
-  BlameVerdict OfWorker(v1::JobError error, absl::Span<const WorkerRoom> alive);
+                       absl::Span<const DiskRoom> alive);
+  BlameVerdict OfWorker(v1::JobError error, absl::Span<const DiskRoom> alive);
   /// Leaves a worker out, if there is another one to take its part.
-  bool LeaveOut(const std::string& worker, absl::Span<const WorkerRoom> alive);
-  bool HasNoRoom(const WorkerRoom& room) const;
-  bool IsLeftOut(const WorkerRoom& room) const;
+  bool LeaveOut(const std::string& worker, absl::Span<const DiskRoom> alive);
+  bool HasNoRoom(const DiskRoom& room) const;
+  bool IsLeftOut(const DiskRoom& room) const;
 
   const bool given_plan_;
   int faults_ = 0;
   std::vector<Crash> crashes_;
-  absl::btree_map<std::string, Epoch> left_out_;      // for anything but a full disk
-  absl::btree_map<std::string, WorkerRoom> no_room_;  // by worker, as it was when that was found
+  absl::btree_map<std::string, Epoch> left_out_;    // for anything but a full disk
+  absl::btree_map<std::string, DiskRoom> no_room_;  // by worker, as it was when that was found
 };
 
 }  // namespace weir::master

@@ -29,8 +29,8 @@ v1::JobError FullDisk(const std::string& worker) {
   return Error(job_error::kDiskFull, worker, v1::FAULT_OF_WORKER);
 }
 
-std::vector<WorkerRoom> Workers(int n) {
-  std::vector<WorkerRoom> workers;
+std::vector<DiskRoom> Workers(int n) {
+  std::vector<DiskRoom> workers;
   for (int w = 0; w < n; ++w) {
     workers.push_back({std::string(1, static_cast<char>('a' + w)), 10 + w, "", 1'000'000, 500});
   }
@@ -65,7 +65,7 @@ TEST(StepBlameTest, AWorkerWithAFaultIsLeftOut) {
     StepBlame blame(false);
     EXPECT_TRUE(blame.Failed(error, kFirstHalf, Workers(3)).plan_again) << error.code();
     EXPECT_THAT(blame.LeftOut(Workers(3)), ElementsAre("b")) << error.code();
-    std::vector<WorkerRoom> restarted = Workers(3);
+    std::vector<DiskRoom> restarted = Workers(3);
     restarted[1].epoch = 99;
     EXPECT_THAT(blame.LeftOut(restarted), IsEmpty()) << "another registration is another worker";
   }
@@ -103,7 +103,7 @@ TEST(StepBlameTest, OneLeftOutIsTakenBackWhereNobodyElseIsLeft) {
 
 TEST(StepBlameTest, FullDisksAreLeftOutUntilNoneHasRoomWhichIsSaidWithNumbers) {
   StepBlame blame(false);
-  std::vector<WorkerRoom> workers = Workers(3);
+  std::vector<DiskRoom> workers = Workers(3);
   for (std::size_t w = 0; w < workers.size(); ++w) {
     workers[w].free_bytes = static_cast<std::int64_t>(100 + w);
   }
@@ -138,7 +138,7 @@ TEST(StepBlameTest, FullDisksDoNotUseUpAttempts) {
 
 TEST(StepBlameTest, ADiskIsFullForAllThatStandOnItAndForThoseThatHaveLessThanTheyNeed) {
   StepBlame blame(false);
-  std::vector<WorkerRoom> workers = Workers(6);
+  std::vector<DiskRoom> workers = Workers(6);
   workers[0].disk = workers[3].disk = "node1";
   workers[0].free_bytes = 400;
   workers[1].free_bytes = 300;  // and needs 500
