@@ -417,14 +417,11 @@ asio::awaitable<absl::Status> Server::SendFrame(Session& session, const RunSourc
     const ssize_t got = ::pread(source.file.get(), piece_.data(), wanted, offset + done);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
-      // Of neither is there a second copy: the peer is not to come back for it.
-      const absl::Status why =
-          got < 0
-              ? absl::DataLossError(
-                    ErrnoStatus(errno, absl::StrCat("cannot read run ", source.request.run_id()))
-                        .message())
-              : absl::DataLossError(
-                    absl::StrCat("run ", source.request.run_id(), " ends at byte ", offset + done));
+      // There is no second copy: the peer is not to come back for it.
+      const std::string run = absl::StrCat("run ", source.request.run_id());
+      const absl::Status why = absl::DataLossError(
+          got < 0 ? std::string(ErrnoStatus(errno, "cannot read " + run).message())
+                  : absl::StrCat(run, " ends at byte ", offset + done));
       const std::string early_end = EncodeStatus(why);
       [[maybe_unused]] const absl::Status told = co_await session.socket->Write(early_end);
       co_return why;
