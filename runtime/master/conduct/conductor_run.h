@@ -18,11 +18,11 @@
 #include "runtime/master/conduct/grant_delay.h"
 #include "runtime/master/conduct/order_builder.h"
 #include "runtime/master/conduct/skipped_records.h"
-#include "runtime/master/stragglers/straggler_watch.h"
 #include "runtime/master/conduct/transfer_numbers.h"
 #include "runtime/master/learning/codec_trials.h"
 #include "runtime/master/planning/planned_job.h"
 #include "runtime/master/share/port_share.h"
+#include "runtime/master/stragglers/straggler_watch.h"
 #include "weir/v1/services.pb.h"
 
 namespace weir::master {
