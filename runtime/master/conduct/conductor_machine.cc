@@ -64,10 +64,10 @@ void ConductorMachine::TakeGivenUp(const planner::PlanState& state,
   }
 }
 
-ConductorOrders ConductorMachine::GivenUpEnded(WorkerIndex worker, StepIndex step, int attempt,
+ConductorOrders ConductorMachine::GivenUpEnded(WorkerIndex worker, const RunName& attempt,
                                                MonoTime now) {
   Worker& at = workers_[At(worker)];
-  if (at.given_up != RunName{step, attempt}) return {};
+  if (at.given_up != attempt) return {};
   at.given_up.reset();
   at.busy = false;
   return Wake(now);

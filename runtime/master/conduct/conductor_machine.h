@@ -119,8 +119,7 @@ class ConductorMachine {
   ConductorOrders RetryTransfer(planner::TransferIndex transfer, MonoTime now);
   /// An attempt that an edit gave up has come to its end on a worker that is there: the worker may
   /// begin its next step. Nothing happens for any other attempt.
-  ConductorOrders GivenUpEnded(planner::WorkerIndex worker, planner::StepIndex step, int attempt,
-                               MonoTime now);
+  ConductorOrders GivenUpEnded(planner::WorkerIndex worker, const RunName& attempt, MonoTime now);
   /// Orders that time alone makes due. Call at NextWakeup, or whenever.
   ConductorOrders Wake(MonoTime now);
   /// Next moment at which time alone may make an order due.
@@ -128,6 +127,10 @@ class ConductorMachine {
 
   bool step_under_way(planner::StepIndex step) const {
     return progress_.step_state(step) == PlanProgress::State::kUnderWay;
+  }
+  /// Whether this attempt was given up, and its worker has not been heard to have ended it.
+  bool given_up(planner::WorkerIndex worker, const RunName& attempt) const {
+    return workers_[planner::At(worker)].given_up == attempt;
   }
   bool transfer_under_way(planner::TransferIndex transfer) const {
     return progress_.transfer_state(transfer) == PlanProgress::State::kUnderWay;

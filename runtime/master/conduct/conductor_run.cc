@@ -188,8 +188,12 @@ void ConductorRun::SendStep(const StepStart& start) {
                               [](double) {}};
   *order.request.mutable_fence() = FenceFor(worker, start.attempt);
   *order.request.mutable_order() = builder().BuildStep(start);
-  order.awaited = [this, step = start.step, attempt = start.attempt] {
-    return conductor().step_under_way(step) && conductor().progress().step_attempt(step) == attempt;
+  // One that is given up must come and go too: else nobody knows when its worker is free.
+  order.awaited = [this, home = plan().steps[At(start.step)].worker, step = start.step,
+                   attempt = start.attempt] {
+    const bool current =
+        conductor().step_under_way(step) && conductor().progress().step_attempt(step) == attempt;
+    return current || conductor().given_up(home, {step, attempt});
   };
   Send(std::make_shared<const Order<rpc::StartStep>>(std::move(order)));
 }

@@ -156,7 +156,8 @@ class ConductorRun {
   /// long enough.
   bool TryAgain(planner::TransferIndex transfer, const v1::JobError& error);
   void Retry(std::int32_t transfer_number);
-  void TakeGivenUp(const v1::ReportStepRequest& report);
+  /// Whether it is of an attempt that was given up.
+  bool TakeGivenUp(const v1::ReportStepRequest& report);
   void ScheduleWakeup();
   /// Another job may have left room.
   void TakeTurnSoon();

@@ -42,13 +42,13 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
     return absl::InvalidArgumentError(absl::StrCat("the plan has no step ", step));
   }
   if (absl::Status held = CheckHeld(); !held.ok()) return held;
+  if (TakeGivenUp(report)) {
+    return absl::AbortedError(absl::StrCat("step ", step, " was given up there; others do it"));
+  }
   const planner::WorkerIndex index = plan().steps[At(step)].worker;
   const int attempt = conductor().progress().step_attempt(step);
   absl::Status fenced = CheckFence(report.fence(), report.worker_id(), index, attempt);
-  if (!fenced.ok()) {
-    TakeGivenUp(report);
-    return fenced;
-  }
+  if (!fenced.ok()) return fenced;
   const std::string& worker = WorkerOf(index).identity.name();
   if (result.has_error()) {
     v1::JobError error = result.error();
@@ -160,14 +160,18 @@ void ConductorRun::TakeProgress(WorkerId worker, const v1::StepProgress& progres
 }
 
 // Whatever became of it: its worker is free.
-void ConductorRun::TakeGivenUp(const v1::ReportStepRequest& report) {
+bool ConductorRun::TakeGivenUp(const v1::ReportStepRequest& report) {
+  if (report.fence().plan_epoch() != fence_.plan_epoch()) return false;
+  const RunName attempt{report.result().step(), report.fence().attempt()};
   for (std::size_t w = 0; w < workers_.size(); ++w) {
+    const auto worker = static_cast<planner::WorkerIndex>(w);
     const bool from_it =
         workers_[w].id == report.worker_id() && workers_[w].epoch == report.fence().worker_epoch();
-    if (!from_it || report.fence().plan_epoch() != fence_.plan_epoch()) continue;
-    CarryOut(conductor().GivenUpEnded(static_cast<planner::WorkerIndex>(w), report.result().step(),
-                                      report.fence().attempt(), loop_.Now()));
+    if (!from_it || !conductor().given_up(worker, attempt)) continue;
+    CarryOut(conductor().GivenUpEnded(worker, attempt, loop_.Now()));
+    return true;
   }
+  return false;
 }
 
 void ConductorRun::Count(planner::StepIndex step, const v1::StepResult& result) {

@@ -38,9 +38,9 @@ void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
   if (stragglers) {
     absl::StrAppend(&note, status_.losses().empty() ? "" : "; ", stragglers->why);
     change.rate_factor = stragglers->change.rate_factor;
-    change.pace = stragglers->change.pace;
-    // Rates of ports stay as planned: one that is guessed to be slow would take less of a cut, and
-    // the cut would carry too much where the guess is wrong.
+    // The pace of all stays as planned: what is late is overtaken, and a plan that takes everything
+    // to be slow would have it waited for. So do the rates of ports: one that is guessed to be slow
+    // would take less of a cut, and the cut would carry too much where the guess is wrong.
   }
   note += '.';
   env::Offload(

@@ -21,6 +21,10 @@ namespace {
 
 /// A plan is not told of rates below: a worker so slow does nothing that counts.
 constexpr double kRateLeast = 0.01;
+// All edits together take no worker for slower than this, beside the first plan: who is slower
+// does nothing that matters, and one that was cut off for a while would be waited for as long as
+// such a rate says.
+constexpr double kPlannedRateLeast = 0.05;
 /// Two moments closer than this are one.
 constexpr Seconds kMomentS = 1e-9;
 
@@ -303,7 +307,8 @@ std::optional<StragglerDecision> StragglerWatch::Decide() {
     if (computes[At(index)]) {
       const double rate = worker.recovered_s ? worker.compute.lately : worker.compute.rate;
       const double most = worker.recovered_s ? 1 / worker.planned_rate : 1;
-      change.rate_factor[At(index)] = std::clamp(rate / change.pace, kRateLeast, most);
+      const double least = std::min(1.0, kPlannedRateLeast / worker.planned_rate);
+      change.rate_factor[At(index)] = std::clamp(rate / change.pace, least, std::max(least, most));
       words.push_back(absl::StrFormat("worker %d computes at %.2g", index,
                                       worker.planned_rate * worker.compute.rate));
     }
