@@ -194,10 +194,6 @@ TEST_F(StepRunnerTest, FilesOfTheWorkDirectoryAreTheWorkersFaultAndThoseOfTheOut
   const v1::StepResult no_part = Run(ReduceRun(7, map.run(), folder_.File("gone/part")));
   EXPECT_TRUE(no_part.has_error());
   EXPECT_EQ(no_part.error().fault_of(), v1::FAULT_OF_UNSPECIFIED);
-  const v1::StepResult no_input =
-      Run(MapRun(6, folder_.File("no-input"), 5, folder_.File("6.1.run")));
-  EXPECT_TRUE(no_input.has_error());
-  EXPECT_EQ(no_input.error().fault_of(), v1::FAULT_OF_UNSPECIFIED);
   v1::RunInfo lost = map.run();
   lost.set_path(folder_.File("gone/4.1.run"));
   const v1::StepResult no_section = Run(ReduceRun(8, lost, folder_.File("part")));
