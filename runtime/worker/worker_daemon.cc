@@ -56,8 +56,8 @@ void WorkerDaemon::Start(absl::AnyInvocable<void(absl::Status)> started) {
     state_ = State::kServing;
     LogInfo("Worker started", {{"worker", options_.name}, {"directory", directory_->path()}});
     started(absl::OkStatus());
-    LookAtDirectory(nullptr);
-    Turn();
+    // Registers with the room that it has: the first job may come at once.
+    LookAtDirectory([this] { Turn(); });
   };
   seams_.disk_pool.Run([&storage = seams_.storage, &loop = seams_.loop,
                         work_dir = options_.work_dir, name = options_.name,

@@ -84,7 +84,7 @@ class WorkDirectories(FailureTest):
         cluster, places = self.cluster_with_small_disks(2, 1)
         text = self.words_that_fill_a_disk()
         for number in range(2):
-            # The second time the planner knows how much the mappers make.
+            # Left out of one job, it is there for the next.
             out = self.path(f"out{number}")
             result = cluster.submit("wordcount", text, "-o", out, "--no-sample", "--mappers", "3", "--reducers", "3",
                                     "--plan-method", "even")
@@ -92,7 +92,6 @@ class WorkDirectories(FailureTest):
             self.assertRegex(result.err, r"(?m)^worker worker2 failed: .*; planned again \(epoch 2\)$")
             self.assertEqual(sorted(read_parts(out)),
                              sorted(b"%s\t%d" % (w, n) for w, n in count_words([text]).items()))
-        self.assertIn("would need", result.err)
         listed = json.loads(self.weir("list", "workers", "--json", "--master", cluster.address).out)["workers"]
         self.assertEqual([row["state"] for row in listed], ["alive"] * 3)
         wait_for(lambda: not [f for _, _, files in os.walk(os.path.join(places[0])) for f in files if f.endswith(".run")], 10,
