@@ -185,6 +185,28 @@ Struck PortSlows(Builder& b, Expectations&) {
                 });
 }
 
+// Plans and edits take so long that a second worker dies while one is made.
+Struck KilledWhilePlanned(Builder& b, Expectations& expected) {
+  b.world().After(
+      absl::Seconds(2) - absl::Milliseconds(1),
+      [&w = b.world(), at_most = b.draw().Duration(absl::Milliseconds(200), absl::Seconds(4))] {
+        w.SlowPlanning(at_most);
+      });
+  expected.legal_codes = CodesOfLosses();
+  const absl::Duration when = b.DuringTheRun();
+  const std::string first = b.AnyWorker();
+  const std::string second = b.AnyWorker();
+  Struck struck = Strike(b, when, [first](World& w) { w.KillWorker(first); });
+  b.world().After(when + b.draw().Duration(absl::ZeroDuration(), absl::Seconds(5)),
+                  [&w = b.world(), second] { w.KillWorker(second); });
+  if (b.draw().Chance(0.5)) {
+    b.world().After(
+        when + b.draw().Duration(absl::Seconds(1), absl::Seconds(9)),
+        [&w = b.world(), model = b.world().FindWorker(first)->model()] { w.StartWorker(model); });
+  }
+  return struck;
+}
+
 Struck WorkersRestart(Builder& b, Expectations& expected) {
   expected.legal_codes = CodesOfLosses();
   absl::Duration when = b.DuringTheRun();
@@ -248,6 +270,7 @@ constexpr Kind kGroundFaults[] = {
     {"wall clock jumps", AnyCluster, ClockJumps, true},
     {"processor slows", ThreeWorkers, ProcessorSlows, true, true},
     {"port slows", ThreeWorkers, PortSlows, true, true},
+    {"killed while planned", ThreeWorkers, KilledWhilePlanned},
     {"workers restart one by one", ThreeWorkers, WorkersRestart},
     {"workers join", AnyCluster, WorkersJoin, true, true},
     {"master dies in a journal write", ThreeWorkersTwoJobs, MasterDiesInJournal},

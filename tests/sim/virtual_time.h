@@ -120,11 +120,13 @@ class SimWorkPool final : public env::WorkPool {
     loop_->RunAt(loop_->Now() + random_.Duration(absl::ZeroDuration(), at_most_), std::move(work));
   }
   int num_runs() const { return num_runs_; }
+  /// Of what is given to it from now on.
+  void SetAtMost(absl::Duration at_most) { at_most_ = at_most; }
 
  private:
   std::shared_ptr<ProcessLoop> loop_;
   SeededRandom& random_;
-  const absl::Duration at_most_;
+  absl::Duration at_most_;
   int num_runs_ = 0;
 };
 

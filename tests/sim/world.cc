@@ -99,6 +99,10 @@ master::Master& World::master() { return master_->master; }
 
 int World::NumComputeRuns() const { return master_->compute_pool.num_runs(); }
 
+void World::SlowPlanning(absl::Duration at_most) {
+  if (master_ != nullptr) master_->compute_pool.SetAtMost(at_most);
+}
+
 void World::RestartMaster(absl::Duration pause) {
   if (master_ == nullptr) return;
   Note("master is killed");

@@ -68,6 +68,8 @@ class World {
   master::Master& master();
   /// Work that it has given to its compute pool.
   int NumComputeRuns() const;
+  /// What this master has its compute pool do, plans and edits, takes up to so long.
+  void SlowPlanning(absl::Duration at_most);
   /// Everything in the master's memory is gone; another one starts after `pause`.
   void RestartMaster(absl::Duration pause);
   /// As SIGTERM does: the master lets go of its jobs, then ends; another one starts after `pause`.

@@ -69,7 +69,9 @@ void ConductorRun::GoOn(const EditedJob& edited, const planner::PlanChange& chan
     if (edited.state.gone[w] || !back_[w]) continue;
     gone_[w] = back_[w] = false;
   }
-  gone_before_edit_ = gone_;
+  for (std::size_t w = 0; w < gone_.size(); ++w) {
+    gone_before_edit_[w] = gone_[w] && edited.state.gone[w];
+  }
   ++num_edits_;
   editing_ = false;
   CarryOut(conductor().Wake(loop_.Now()));

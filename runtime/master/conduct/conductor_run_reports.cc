@@ -207,9 +207,15 @@ bool ConductorRun::TryAgain(planner::TransferIndex transfer, const v1::JobError&
 }
 
 void ConductorRun::Retry(std::int32_t transfer_number) {
-  // An edit has it moved anew, or not at all.
+  if (editing_) {
+    // Nothing may come of the edit.
+    loop_.RunAt(loop_.Now() + limits::kPeerPause,
+                callbacks_.Guard([this, transfer_number] { Retry(transfer_number); }));
+    return;
+  }
+  // An edit that was taken has it moved anew, or not at all.
   const auto transfer = now_->numbers.IndexOf(transfer_number);
-  if (!held() && transfer) CarryOut(conductor().RetryTransfer(*transfer, loop_.Now()));
+  if (!stopped_ && transfer) CarryOut(conductor().RetryTransfer(*transfer, loop_.Now()));
 }
 
 }  // namespace weir::master

@@ -45,6 +45,8 @@ void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why) {
   if (!StillNeeds(static_cast<std::size_t>(index))) {
     LogWarning("A worker was lost that the job needs no more",
                {{"job", status_.job_id()}, {"worker", name}, {"why", why}});
+    // The plan that is being made of this one may count on it.
+    if (editing_) EditPlan();
     return;
   }
   const std::string step = plan_run_ ? plan_run_->StepOn(worker) : "";

@@ -316,6 +316,39 @@ TEST_F(UnneededWorkerTest, OneThatHasDoneItsPartMayDie) {
   EXPECT_GT(needed, 0) << "no job was met before";
 }
 
+TEST_F(UnneededWorkerTest, OneThatDiesWhileThePlanIsEditedGetsNoWorkOfIt) {
+  // The reducer dies, the edit takes its time, and the only other one that holds the job, whom the
+  // plan before needed no more, dies meanwhile.
+  int met = 0;
+  for (int number = 0; number < 8; ++number) {
+    const std::string id = Planned(number);
+    v1::JobStatus before = StatusOf(id);
+    while (before.state() != v1::JOB_STATE_SUCCEEDED &&
+           (before.state() != v1::JOB_STATE_RUNNING ||
+            before.progress().transfers_done() < before.progress().transfers_total())) {
+      RunFor(absl::Milliseconds(50));
+      before = StatusOf(id);
+    }
+    ASSERT_EQ(before.state(), v1::JOB_STATE_RUNNING);
+    const int reducer = plan_.steps(plan_.steps_size() - 1).worker();
+    const int mapper =
+        plan_.steps(0).worker() == reducer ? plan_.steps(1).worker() : plan_.steps(0).worker();
+    world_->SlowPlanning(absl::Seconds(6));
+    world_->KillWorker(plan_.worker_names(reducer));
+    RunFor(absl::Milliseconds(1100));  // by then its loss is known, and some edits are made
+    world_->KillWorker(plan_.worker_names(mapper));
+    RunFor(absl::Seconds(40));
+    const v1::JobStatus status = StatusOf(id);
+    EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED)
+        << number << ": " << DescribeJobError(status.error());
+    met += status.losses_size() > 0 ? 1 : 0;
+    world_->SlowPlanning(absl::Milliseconds(3));
+    Replace(plan_.worker_names(reducer));
+    Replace(plan_.worker_names(mapper));
+  }
+  EXPECT_GT(met, 0);
+}
+
 TEST_F(LostWorkersTest, AHungOneKeepsItsLease) {
   world_->HangWorker("worker-1", absl::InfiniteDuration());
   RunFor(absl::Seconds(5));
