@@ -184,7 +184,7 @@ class PlanProgress {
   std::vector<std::vector<planner::StepIndex>> producers_of_;  // by consumer
   std::vector<std::vector<planner::StepIndex>> reached_by_;    // by producer: consumers, rising
   std::vector<std::vector<RunSection>> runs_;  // by step, once published; by rising consumer
-  std::vector<bool> run_removed_;              // by step: its worker was told to
+  std::vector<bool> run_removed_;              // by step: by order, or with its worker
   absl::btree_map<SectionName, KeptSection> kept_;
   absl::btree_map<SectionName, planner::Bytes> verified_;
   absl::btree_map<Copy, std::int32_t> readers_;  // that are not done

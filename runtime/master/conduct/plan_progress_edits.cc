@@ -75,9 +75,12 @@ void PlanProgress::TakeSteps(const PlanBefore& before) {
     steps_[s].attempt = was.steps_[s].attempt;
     if (before.state.steps[s] == WorkState::kWaiting) continue;
     steps_[s].state = was.steps_[s].state;
-    steps_done_ += steps_[s].state == State::kDone ? 1 : 0;
     runs_[s] = was.runs_[s];
-    run_removed_[s] = was.run_removed_[s];
+    if (steps_[s].state == State::kDone) {
+      ++steps_done_;
+      // Lost with its worker, which may be back one day, and without it.
+      run_removed_[s] = !before.state.run_there[s];
+    }
     actual_.steps[s] = was.actual_.steps[s];
     actual_.step_input_bytes[s] = was.actual_.step_input_bytes[s];
     actual_.step_output_bytes[s] = was.actual_.step_output_bytes[s];

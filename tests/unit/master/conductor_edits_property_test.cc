@@ -1,6 +1,7 @@
-// Random plans whose workers are lost at random moments: each time the plan is edited, and another
-// conductor goes on. A ledger of its own keeps what lies on which worker and what it was made from:
-// whatever is read lies there whole, is of one run, and stands for every byte of input once.
+// Random plans whose workers are lost at random moments, and some are back later with nothing: each
+// time the plan is edited, and another conductor goes on. A ledger of its own keeps what lies on
+// which worker and what it was made from: whatever is read lies there whole, is of one run, and
+// stands for every byte of input once.
 
 #include <algorithm>
 #include <cstdint>
@@ -102,6 +103,7 @@ class EditedRun {
     std::map<std::pair<RunName, StepIndex>, Received> received;  // by consumer
     std::set<TransferIndex> sends, receives;                     // by number
     int steps = 0;
+    int life = 0;  // one more each time it is back
   };
 
   const planner::Plan& plan() const { return now_->plan; }
@@ -146,7 +148,9 @@ class EditedRun {
     }
     const RunName run{start.step, start.attempt};
     const double seconds = step.duration_s * Real(0.3, 3);
-    After(seconds, [this, run, worker = step.worker, content] { EndStep(run, worker, content); });
+    After(seconds, [this, run, worker = step.worker, life = files.life, content] {
+      if (files_[At(worker)].life == life) EndStep(run, worker, content);
+    });
   }
 
   void Read(StepIndex reader, const StepStart::Input& input, Content& content) {
@@ -290,14 +294,36 @@ class EditedRun {
       if (!gone_[w]) alive.push_back(static_cast<WorkerIndex>(w));
     }
     if (alive.size() < 2) return;
+    const WorkerIndex lost =
+        alive[static_cast<std::size_t>(Real(0, 1) * static_cast<double>(alive.size()))];
+    const planner::PlanState state = StateNow();
+    gone_[At(lost)] = true;
+    const int lives = files_[At(lost)].life + 1;
+    files_[At(lost)] = {};
+    files_[At(lost)].life = lives;
+    std::erase_if(moving_, [this, lost](const auto& moving) {
+      const planner::Transfer& moved = plan().transfers[At(moving.second)];
+      return moved.sender == lost || moved.receiver == lost;
+    });
+    Edit(state, {.lost = {lost}});
+    if (Real(0, 1) < 0.5) After(Real(0, 0.5) * predicted_s_, [this, lost] { BringBack(lost); });
+  }
+
+  void BringBack(WorkerIndex worker) {
+    const planner::PlanState state = StateNow();
+    gone_[At(worker)] = false;
+    Edit(state, {.joined = {{worker, {}}}});
+  }
+
+  planner::PlanState StateNow() {
     planner::PlanState state =
         conductor().progress().StateAt(static_cast<double>(time_.nanos()) * 1e-9);
     state.gone = gone_;
-    planner::PlanChange change;
-    change.lost = {alive[static_cast<std::size_t>(Real(0, 1) * static_cast<double>(alive.size()))]};
-    const WorkerIndex lost = change.lost[0];
-    gone_[At(lost)] = true;
-    files_[At(lost)] = {};
+    return state;
+  }
+
+  void Edit(const planner::PlanState& state, const planner::PlanChange& change) {
+    if (finished_ || !wrong_.empty()) return;
     const absl::StatusOr<planner::PlanEdit> edit = planner::EditPlan(plan(), state, change);
     if (!edit.ok()) return void(Wrong(edit.status().ToString()));
     const absl::Status checked = planner::CheckEdit(plan(), state, change, *edit);
