@@ -100,17 +100,10 @@ void FindMovable(const PlanChange& change, ChangedPlan* changed) {
   const std::vector<double>& factor = change.rate_factor;
   const bool better = !change.joined.empty() ||
                       std::any_of(factor.begin(), factor.end(), [](double f) { return f > 1; });
-  // Of what a step reads: something has begun to move; something is on the line between workers
-  // that are there, and holds ports and channels whether it is wanted or not.
-  std::vector<bool> begun(plan.steps.size(), false), arriving(plan.steps.size(), false);
+  std::vector<bool> begun(plan.steps.size(), false);  // to move, something of what a step reads
   for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
     const Transfer& transfer = plan.transfers[t];
-    const WorkState work = changed->state.transfers[t];
-    if (work == WorkState::kWaiting) continue;
-    begun[At(transfer.consumer)] = true;
-    if (work == WorkState::kUnderWay && changed->alive[At(transfer.sender)]) {
-      arriving[At(transfer.consumer)] = true;
-    }
+    if (changed->state.transfers[t] != WorkState::kWaiting) begun[At(transfer.consumer)] = true;
   }
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const WorkerIndex worker = plan.steps[s].worker;
@@ -119,7 +112,7 @@ void FindMovable(const PlanChange& change, ChangedPlan* changed) {
     const bool slow_port = !change.port_factor.empty() && change.port_factor[At(worker)] < 1;
     const WorkState work = changed->state.steps[s];
     changed->may_move[s] =
-        work == WorkState::kWaiting && !arriving[s] && (slow || slow_port || (better && !begun[s]));
+        work == WorkState::kWaiting && (slow || slow_port || (better && !begun[s]));
     changed->may_give_up[s] = work == WorkState::kUnderWay && slow && !plan.steps[s].kind->stores;
   }
 }

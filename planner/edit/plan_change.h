@@ -47,8 +47,7 @@ struct ChangedPlan {
   /// By worker: is there, and slower than planned.
   std::vector<bool> slow;
   /// By step: has not begun, and might end sooner on another worker: its own is slow, or has a slow
-  /// port, or one joined or got faster and nothing of what it reads has begun to move. Not one to
-  /// which something is on its way: nobody could stop that, and it holds ports and channels.
+  /// port, or one joined or got faster and nothing of what it reads has begun to move.
   std::vector<bool> may_move;
   /// By step: is under way on a slow worker, and might end sooner where it is begun anew. Not those
   /// that store: what holds them up is the store.

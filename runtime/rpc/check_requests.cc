@@ -424,6 +424,10 @@ absl::Status PrepareJob::Check(const Request& request) {
 }
 absl::Status StartStep::Check(const Request& request) { return CheckOrder(request.fence()); }
 absl::Status GrantTransfer::Check(const Request& request) { return CheckOrder(request.fence()); }
+absl::Status CancelTransfer::Check(const Request& request) {
+  return FirstError(CheckOrder(request.fence()),
+                    CheckRange("transfer", request.transfer(), 0, INT32_MAX));
+}
 absl::Status ReleaseJob::Check(const Request& request) { return CheckOrder(request.fence()); }
 absl::Status Probe::Check(const Request& request) { return CheckOrder(request.fence()); }
 

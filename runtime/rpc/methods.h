@@ -157,6 +157,14 @@ struct GrantTransfer : Unary<WorkerService, v1::GrantTransferRequest, v1::GrantT
   static constexpr absl::Duration kTimeout = absl::Milliseconds(2400);
   static absl::Status Check(const Request& request);
 };
+/// Answered once the fetch has ended.
+struct CancelTransfer
+    : Unary<WorkerService, v1::CancelTransferRequest, v1::CancelTransferResponse> {
+  static constexpr char kName[] = "CancelTransfer";
+  // As StartStep.
+  static constexpr absl::Duration kTimeout = absl::Milliseconds(2400);
+  static absl::Status Check(const Request& request);
+};
 /// Answered once the task process is gone: SIGTERM, then SIGKILL after limits::kTaskKillGrace.
 struct ReleaseJob : Unary<WorkerService, v1::ReleaseJobRequest, v1::ReleaseJobResponse> {
   static constexpr char kName[] = "ReleaseJob";
@@ -169,7 +177,8 @@ struct Probe : Unary<WorkerService, v1::ProbeRequest, v1::ProbeResponse> {
 
 struct WorkerService {
   static constexpr char kName[] = "weir.v1.WorkerService";
-  using Methods = MethodList<PrepareJob, StartStep, GrantTransfer, ReleaseJob, Probe>;
+  using Methods =
+      MethodList<PrepareJob, StartStep, GrantTransfer, CancelTransfer, ReleaseJob, Probe>;
 };
 
 }  // namespace weir::rpc

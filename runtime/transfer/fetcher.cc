@@ -149,6 +149,11 @@ class FetchState : public std::enable_shared_from_this<FetchState> {
     asio::post(strand_,
                [self = shared_from_this(), fetch = std::move(fetch)] { self->Begin(fetch); });
   }
+  void Cancel(const std::string& job_id, std::int32_t transfer) {
+    asio::post(strand_, [self = shared_from_this(), job_id, transfer] {
+      self->CancelOnStrand(job_id, transfer);
+    });
+  }
   void CancelJob(const std::string& job_id) {
     asio::post(strand_, [self = shared_from_this(), job_id] { self->CancelOnStrand(job_id); });
   }
@@ -176,7 +181,7 @@ class FetchState : public std::enable_shared_from_this<FetchState> {
   void CountReceived(ActiveFetch& fetch, std::int64_t bytes);
   void Finish(ActiveFetch& fetch, const absl::Status& status, double seconds);
   void BreakOff(const std::vector<OnePort::Id>& superseded);
-  void CancelOnStrand(const std::string& job_id);
+  void CancelOnStrand(const std::string& job_id, std::optional<std::int32_t> transfer = {});
   void CloseOnStrand();
   std::shared_ptr<DataSocket> TakeIdle(const std::string& endpoint);
   void PutIdle(const std::string& endpoint, std::shared_ptr<DataSocket> socket);
@@ -387,10 +392,11 @@ void FetchState::BreakOff(const std::vector<OnePort::Id>& superseded) {
   }
 }
 
-void FetchState::CancelOnStrand(const std::string& job_id) {
+void FetchState::CancelOnStrand(const std::string& job_id, std::optional<std::int32_t> transfer) {
   for (const std::shared_ptr<ActiveFetch>& fetch : active_) {
-    if (fetch->order.key.job_id != job_id) continue;
-    fetch->socket->Close(absl::CancelledError("the job ends"));
+    const FetchOrder& order = fetch->order;
+    if (order.key.job_id != job_id || (transfer && order.transfer != *transfer)) continue;
+    fetch->socket->Close(absl::CancelledError(transfer ? "it is wanted no more" : "the job ends"));
   }
 }
 
@@ -431,6 +437,9 @@ class FetcherHandle : public Fetcher {
   ~FetcherHandle() override { state_->Close(); }
   void Fetch(FetchOrder order, NearlyDone nearly_done, Done done) override {
     state_->Fetch(std::move(order), std::move(nearly_done), std::move(done));
+  }
+  void Cancel(const std::string& job_id, std::int32_t transfer) override {
+    state_->Cancel(job_id, transfer);
   }
   void CancelJob(const std::string& job_id) override { state_->CancelJob(job_id); }
   void Close() override { state_->Close(); }

@@ -19,6 +19,7 @@ namespace weir::transfer {
 /// One granted transfer: a byte range of a run, and where it goes.
 struct FetchOrder {
   JobKey key;
+  std::int32_t transfer = 0;  // number in the job, by which Cancel names it
   std::string peer_endpoint;  // host:port of the sender's data server
   std::string peer_name;      // the sender's worker name, for errors
   std::string run_id;
@@ -107,9 +108,11 @@ class Fetcher {
   ///   kUnavailable: not reachable, or the connection broke. kDeadlineExceeded: no byte for the
   ///   silence time. kDataLoss: a frame did not match its checksum. kNotFound, kPermissionDenied,
   ///   kAborted, kOutOfRange: refused by the sender. kResourceExhausted: disk full here.
-  ///   kCancelled: CancelJob, Close, or a fetch of a later edit of the plan. After an error the
-  ///   destination holds a prefix.
+  ///   kCancelled: Cancel, CancelJob, Close, or a fetch of a later edit of the plan. After an error
+  ///   the destination holds a prefix.
   virtual void Fetch(FetchOrder order, NearlyDone nearly_done, Done done) = 0;
+  /// Breaks off the fetch of this transfer, if it is under way; it ends with kCancelled.
+  virtual void Cancel(const std::string& job_id, std::int32_t transfer) = 0;
   /// Breaks off the job's fetches, which end with kCancelled.
   virtual void CancelJob(const std::string& job_id) = 0;
   /// Breaks off all fetches and closes every connection; later fetches end with kCancelled.

@@ -41,6 +41,12 @@ bool TransferQueue::LineFreeFor(int plan_edit) const {
   return in_the_way <= 1;
 }
 
+bool TransferQueue::Remove(int transfer, int attempt) {
+  return std::erase_if(waiting_, [&](const v1::GrantTransferRequest& grant) {
+           return grant.order().transfer() == transfer && grant.fence().attempt() == attempt;
+         }) > 0;
+}
+
 void TransferQueue::OnDone(int transfer) {
   running_.erase(transfer);
   nearly_done_.erase(transfer);

@@ -31,6 +31,8 @@ class TransferQueue {
   std::vector<v1::GrantTransferRequest> TakeReady();
   void OnNearlyDone(int transfer) { nearly_done_.insert(transfer); }
   void OnDone(int transfer);
+  /// Forgets a grant that waits; false where this attempt is not among them.
+  bool Remove(int transfer, int attempt);
   void ClearWaiting() { waiting_.clear(); }
 
  private:

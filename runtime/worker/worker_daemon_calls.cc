@@ -115,6 +115,17 @@ void WorkerDaemon::Handle(rpc::Call<rpc::GrantTransfer> call) {
   call.Acknowledge(granted);
 }
 
+void WorkerDaemon::Handle(rpc::Call<rpc::CancelTransfer> call) {
+  const v1::Fence& fence = call.request.fence();
+  const int transfer = call.request.transfer();
+  // Taken from here on: its grant does nothing if it comes yet.
+  const absl::StatusOr<Admission> admission = table_.TakeTransfer(fence, transfer);
+  if (!admission.ok() || *admission == Admission::kNew) return call.Acknowledge(admission.status());
+  WorkerJob& job = *jobs_.at(fence.job_id());
+  job.CancelTransfer(transfer, fence.attempt(),
+                     [call = std::move(call)]() mutable { call.Acknowledge(absl::OkStatus()); });
+}
+
 void WorkerDaemon::Handle(rpc::Call<rpc::Probe> call) {
   const v1::Fence& fence = call.request.fence();
   if (absl::Status fenced = table_.CheckProbe(fence); !fenced.ok()) return call.reply(fenced);

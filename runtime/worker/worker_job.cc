@@ -165,7 +165,7 @@ void WorkerJob::Release(Released released) {
 
 void WorkerJob::RemoveWhenIdle() {
   // Nothing may still write into the directory while it is removed.
-  if (!task_stopped_ || supplying_ || fetches_running_ > 0 || disk_work_running_ > 0 || removing_)
+  if (!task_stopped_ || supplying_ || !moving_.empty() || disk_work_running_ > 0 || removing_)
     return;
   removing_ = true;
   OnDiskPool([&storage = seams_.storage, root = paths_.root] { return storage.RemoveAll(root); },

@@ -5,6 +5,7 @@
 // data plane, reports to the master.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,7 @@ namespace weir::worker {
 class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
  public:
   using Prepared = absl::AnyInvocable<void(absl::Status)>;
+  using Cancelled = absl::AnyInvocable<void()>;
   /// The last output of the task, once all is gone; else why the directory could not be removed.
   using Released = absl::AnyInvocable<void(absl::StatusOr<std::string>)>;
 
@@ -56,6 +58,9 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   /// Accepts a grant; its result goes to the master as a report.
   /// Errors: kInvalidArgument (order), kResourceExhausted.
   absl::Status GrantTransfer(v1::GrantTransferRequest request);
+  /// Breaks off this attempt of a transfer, wherever it is; `cancelled` comes once nothing of it
+  /// moves. It is not reported on any more.
+  void CancelTransfer(int transfer, int attempt, Cancelled cancelled);
   /// Fails the job: its directory was removed, with all that lay in it.
   void OnFilesLost();
   /// Ends everything. May be called again, for example after a failure.
@@ -96,6 +101,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void OnNearlyDone(const v1::GrantTransferRequest& grant, std::int64_t bytes_left);
   void OnTransferEnd(const v1::GrantTransferRequest& grant, const absl::Status& status,
                      double run_s);
+  void ReportTransferEnd(const v1::GrantTransferRequest& grant, const absl::Status& status,
+                         double run_s);
   v1::JobError TransferError(const v1::TransferGrant& order, const absl::Status& status) const;
   void ReportTransfer(const v1::Fence& fence, v1::TransferReport report);
   // Release (worker_job.cc).
@@ -134,7 +141,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   std::optional<ActiveStep> step_;
   RunFiles files_;
   TransferQueue transfers_;
-  int fetches_running_ = 0;
+  // Transfer and attempt of what moves, and who waits for its being cancelled.
+  std::map<std::pair<int, int>, std::vector<Cancelled>> moving_;
   int disk_work_running_ = 0;
   bool supplying_ = false;
   bool task_stopped_ = false;

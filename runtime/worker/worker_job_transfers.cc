@@ -36,8 +36,20 @@ absl::Status WorkerJob::GrantTransfer(v1::GrantTransferRequest request) {
   return absl::OkStatus();
 }
 
+void WorkerJob::CancelTransfer(int transfer, int attempt, Cancelled cancelled) {
+  const auto moving = moving_.find({transfer, attempt});
+  if (moving == moving_.end()) {
+    transfers_.Remove(transfer, attempt);
+    return cancelled();
+  }
+  moving->second.push_back(std::move(cancelled));
+  // A run that is handed over is there in a moment.
+  seams_.fetcher.Cancel(request_.fence().job_id(), transfer);
+}
+
 void WorkerJob::StartReadyTransfers() {
   for (const v1::GrantTransferRequest& grant : transfers_.TakeReady()) {
+    moving_[{grant.order().transfer(), grant.fence().attempt()}];
     if (grant.order().handover()) {
       HandOver(grant);
     } else {
@@ -60,6 +72,7 @@ void WorkerJob::Fetch(const v1::GrantTransferRequest& grant) {
   const v1::Fence& fence = grant.fence();
   transfer::FetchOrder fetch;
   fetch.key = {fence.job_id(), order.job_token(), fence.master_epoch(), fence.plan_epoch()};
+  fetch.transfer = order.transfer();
   fetch.peer_endpoint = order.source_endpoint();
   fetch.peer_name = order.source_worker();
   fetch.run_id = order.run_id();
@@ -72,12 +85,10 @@ void WorkerJob::Fetch(const v1::GrantTransferRequest& grant) {
   fetch.grant_ahead_bytes = std::max(order.grant_ahead_bytes(), order.look_ahead_bytes());
   fetch.concurrent = order.concurrent();
   fetch.plan_edit = fence.plan_edit();
-  ++fetches_running_;
   seams_.fetcher.Fetch(
       std::move(fetch),
       WhileAlive([this, grant](std::int64_t bytes_left) { OnNearlyDone(grant, bytes_left); }),
       WhileAlive([this, grant](const absl::StatusOr<transfer::FetchResult>& result) {
-        --fetches_running_;
         OnTransferEnd(grant, result.status(), result.ok() ? result->seconds : 0);
         if (state_ == State::kReleasing) RemoveWhenIdle();
       }));
@@ -102,24 +113,32 @@ void WorkerJob::OnNearlyDone(const v1::GrantTransferRequest& grant, std::int64_t
 
 void WorkerJob::OnTransferEnd(const v1::GrantTransferRequest& grant, const absl::Status& status,
                               double run_s) {
+  const int transfer = grant.order().transfer();
+  std::vector<Cancelled> cancelled =
+      std::move(moving_.extract({transfer, grant.fence().attempt()}).mapped());
+  for (Cancelled& told : cancelled) told();
   if (state_ == State::kReleasing) return;
+  if (cancelled.empty()) ReportTransferEnd(grant, status, run_s);
+  transfers_.OnDone(transfer);
+  StartReadyTransfers();
+}
+
+void WorkerJob::ReportTransferEnd(const v1::GrantTransferRequest& grant, const absl::Status& status,
+                                  double run_s) {
   v1::TransferReport report;
   report.set_transfer(grant.order().transfer());
   report.set_done(true);
   report.set_run_s(run_s);
   if (status.ok()) {
     report.set_bytes(grant.order().bytes());
-    ReportTransfer(grant.fence(), std::move(report));
-  } else {
-    FindCause(TransferError(grant.order(), status),
-              [this, fence = grant.fence(), report](v1::JobError cause) mutable {
-                if (state_ == State::kReleasing) return;
-                *report.mutable_error() = std::move(cause);
-                ReportTransfer(fence, std::move(report));
-              });
+    return ReportTransfer(grant.fence(), std::move(report));
   }
-  transfers_.OnDone(grant.order().transfer());
-  StartReadyTransfers();
+  FindCause(TransferError(grant.order(), status),
+            [this, fence = grant.fence(), report](v1::JobError cause) mutable {
+              if (state_ == State::kReleasing) return;
+              *report.mutable_error() = std::move(cause);
+              ReportTransfer(fence, std::move(report));
+            });
 }
 
 v1::JobError WorkerJob::TransferError(const v1::TransferGrant& order,

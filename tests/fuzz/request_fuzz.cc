@@ -23,10 +23,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
   if (bytes == 0) return 0;
   using Check = void (*)(const std::uint8_t*, std::size_t);
   using namespace weir::rpc;  // NOLINT: the rows of its table
-  constexpr Check kChecks[] = {CheckOne<Submit>,     CheckOne<DryRun>,         CheckOne<Calibrate>,
-                               CheckOne<Register>,   CheckOne<Heartbeat>,      CheckOne<ReportStep>,
-                               CheckOne<PrepareJob>, CheckOne<ReportTransfer>, CheckOne<StartStep>,
-                               CheckOne<ReleaseJob>, CheckOne<GrantTransfer>,  CheckOne<Probe>};
+  constexpr Check kChecks[] = {
+      CheckOne<Submit>,    CheckOne<DryRun>,     CheckOne<Calibrate>,     CheckOne<Register>,
+      CheckOne<Heartbeat>, CheckOne<ReportStep>, CheckOne<PrepareJob>,    CheckOne<ReportTransfer>,
+      CheckOne<StartStep>, CheckOne<ReleaseJob>, CheckOne<GrantTransfer>, CheckOne<CancelTransfer>,
+      CheckOne<Probe>};
   kChecks[data[0] % std::size(kChecks)](data + 1, bytes - 1);
   return 0;
 }

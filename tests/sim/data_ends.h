@@ -33,6 +33,9 @@ class SimFetcher final : public transfer::Fetcher {
   void Fetch(transfer::FetchOrder order, NearlyDone nearly_done, Done done) override {
     plane_.Fetch(port_, std::move(order), std::move(nearly_done), std::move(done));
   }
+  void Cancel(const std::string& job_id, std::int32_t transfer) override {
+    plane_.CancelFetches(port_, job_id, transfer);
+  }
   void CancelJob(const std::string& job_id) override { plane_.CancelFetches(port_, job_id); }
   void Close() override { plane_.CancelFetches(port_, ""); }
   transfer::FetcherCounters counters() const override { return DataPlane::FetchedBy(port_); }

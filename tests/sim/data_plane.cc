@@ -170,11 +170,13 @@ void DataPlane::BreakSends(Port& sender, const std::string& job_id) {
   }
 }
 
-void DataPlane::CancelFetches(Port& receiver, const std::string& job_id) {
+void DataPlane::CancelFetches(Port& receiver, const std::string& job_id,
+                              std::optional<std::int32_t> transfer) {
   for (const MovePtr& move : MovesThat([&](const Move& m) {
-         return m.receiver == &receiver && (job_id.empty() || m.order.key.job_id == job_id);
+         return m.receiver == &receiver && (job_id.empty() || m.order.key.job_id == job_id) &&
+                (!transfer || m.order.transfer == *transfer);
        })) {
-    End(move, absl::CancelledError("the job ends (simulated)"));
+    End(move, absl::CancelledError("it is wanted no more (simulated)"));
   }
 }
 

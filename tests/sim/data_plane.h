@@ -39,7 +39,8 @@ class DataPlane {
   /// As transfer::Fetcher and transfer::DataServer; all jobs where none is named.
   void Fetch(Port& receiver, transfer::FetchOrder order, transfer::Fetcher::NearlyDone nearly_done,
              transfer::Fetcher::Done done);
-  void CancelFetches(Port& receiver, const std::string& job_id);
+  void CancelFetches(Port& receiver, const std::string& job_id,
+                     std::optional<std::int32_t> transfer = std::nullopt);
   void BreakSends(Port& sender, const std::string& job_id);
   static transfer::DataServerCounters SentBy(const Port& sender);
   static transfer::FetcherCounters FetchedBy(const Port& receiver);

@@ -21,7 +21,13 @@ constexpr absl::Duration kSettle = absl::Seconds(60);
 constexpr int kJoinWaitMs = 60'000;
 constexpr int kMembers = 3;
 constexpr int kQuestions = 5;
-constexpr std::int64_t kInputBytes = 400'000'000;
+constexpr std::int64_t kInputBytes = 4'000'000'000;
+// So many that much moves while they run; then workers get slow, and what moves to their reducers
+// is cancelled.
+constexpr int kMappers = 40;
+constexpr double kSlowness = 20;
+constexpr absl::Duration kSlowsAfter = absl::Seconds(1);
+constexpr absl::Duration kSlowFor = absl::Seconds(5);
 constexpr absl::Duration kCalibrationAsked = absl::Milliseconds(400);
 
 }  // namespace
@@ -38,6 +44,8 @@ EveryCall::EveryCall(std::uint64_t seed) {
   for (int w = 0; w < num_workers_; ++w) {
     WorkerModel model;
     model.name = absl::StrCat("worker-", w);
+    model.map_output_ratio = 0.5;
+    model.channel_seconds_per_byte = 1 / 5e7;
     world().StartWorker(model);
   }
   for (int member = 0; member < kMembers; ++member) {
@@ -54,6 +62,7 @@ EveryCall::EveryCall(std::uint64_t seed) {
     spec.add_inputs("/in/every");
     spec.set_output(absl::StrCat("/out/every-", j));
     spec.set_num_reducers(3);
+    spec.set_num_mappers(kMappers);
     spec.set_idempotency_key(absl::StrCat("every-", j));
     v1::Artifact& artifact = *spec.add_artifacts();
     artifact.set_name("words.txt");
@@ -149,6 +158,16 @@ void EveryCall::Submit(std::size_t job) {
 }
 
 void EveryCall::FollowJobs() {
+  // One by one: at some time something is on its way to one of them.
+  for (int w = 0; w < num_workers_; ++w) {
+    const auto slow_down = [this, w](double slowness) {
+      SimWorker* slow = world().FindWorker(absl::StrCat("worker-", w));
+      if (slow != nullptr) slow->faults().cpu_slowness = slowness;
+    };
+    const absl::Duration when = kSlowFor * w;
+    world().After(kSlowsAfter + when, [slow_down] { slow_down(kSlowness); });
+    world().After(kSlowsAfter + when + kSlowFor, [slow_down] { slow_down(1); });
+  }
   users_[0]->Watch(world().jobs()[0].id, [this](const v1::JobStatus& ended) {
     watched_ = ended;
     AskForAll(ended);

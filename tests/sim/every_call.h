@@ -13,8 +13,9 @@
 
 namespace weir::sim {
 
-/// A cluster and its users: one calibrates, sends an artifact, dry-runs, submits two jobs, watches
-/// the first to its end, cancels the second and asks for all there is to know; three form a group.
+/// A cluster, whose workers get slow one by one, and its users: one calibrates, sends an artifact,
+/// dry-runs, submits two jobs, watches the first to its end, cancels the second and asks for all
+/// there is to know; three form a group.
 ///
 /// They ask again until they are answered, as clients do. What comes out is known whatever calls
 /// suffer: two jobs, one group, one artifact.

@@ -22,6 +22,8 @@ constexpr std::uint64_t kSeedsOfCase = 1;
 #else
 constexpr std::uint64_t kSeedsOfCase = 3;
 #endif
+// Some calls are made in most runs only.
+constexpr std::uint64_t kSeedsMax = kSeedsOfCase + 6;
 
 /// All methods, as the descriptors of the services tell.
 std::vector<std::string> AllMethods() {
@@ -53,12 +55,14 @@ TEST_P(EveryCallFaultTest, OfAnyMethodDoesNoHarm) {
   int succeeded = 0;
   int runs = 0;
   for (const std::string& method : AllMethods()) {
-    for (std::uint64_t seed = 0; seed < kSeedsOfCase; ++seed) {
+    std::uint64_t met = 0;
+    for (std::uint64_t seed = 0; met < kSeedsOfCase; ++seed) {
       SCOPED_TRACE(absl::StrCat(method, ": ", NameOf(fault), ", seed ", seed));
+      ASSERT_LT(seed, kSeedsMax) << "too little was struck";
       EveryCall run(seed);
       run.faults().Set(method, fault, kShare);
       ASSERT_THAT(run.Run(), testing::IsEmpty());
-      EXPECT_GT(run.faults().struck(method, fault), 0) << "nothing was struck";
+      met += run.faults().struck(method, fault) > 0 ? 1 : 0;
       succeeded += run.job().status.state() == v1::JOB_STATE_SUCCEEDED ? 1 : 0;
       ++runs;
       if (HasFailure()) return;

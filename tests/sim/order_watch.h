@@ -33,10 +33,17 @@ class OrderWatch {
     int plan_edit = 0;
     bool concurrent = false;
   };
+  struct Cancel {
+    Plan plan;
+    int transfer = 0;
+  };
   struct OtherOrder {};
   static Grant Gist(const v1::GrantTransferRequest& request) {
     return {PlanOf(request.fence()), request.order().transfer(), request.fence().attempt(),
             request.fence().plan_edit(), request.order().concurrent()};
+  }
+  static Cancel Gist(const v1::CancelTransferRequest& request) {
+    return {PlanOf(request.fence()), request.transfer()};
   }
   template <typename Request>
   static OtherOrder Gist(const Request&) {
@@ -44,10 +51,15 @@ class OrderWatch {
   }
 
   /// An order was answered within the call that brought it, which is how all but lengthy ones are.
-  void OnAnswer(const char* name, OtherOrder, const absl::Status& status) {
+  template <typename Order>
+  void OnAnswer(const char* name, const Order&, const absl::Status& status) {
     CheckRefusal(name, status);
   }
   void OnAnswer(const char* name, const Grant& grant, const absl::Status& status);
+  /// An order was answered, at once or later.
+  template <typename Order>
+  void OnEnd(const Order&, const absl::Status&) {}
+  void OnEnd(const Cancel& cancel, const absl::Status& status);
   template <typename Request>
   void OnReport(const Request&) {}
   void OnReport(const v1::ReportTransferRequest& request);
@@ -61,6 +73,7 @@ class OrderWatch {
   World& world_;
   const std::string worker_;
   std::map<Plan, std::set<std::pair<int, int>>> granted_;  // transfer and attempt
+  std::map<Plan, int> newest_edit_;
   // Ordered, and not yet reported as nearly done: transfer, and the edit of the plan.
   std::map<Plan, std::map<int, int>> under_way_;
 };

@@ -65,6 +65,7 @@ void SimWorker::ToDaemon::Carry(rpc::Call<Method> call) {
       [self = self, gist = OrderWatch::Gist(call.request), at_once,
        reply = std::move(call.reply)](absl::StatusOr<typename Method::Response> answer) mutable {
         if (*at_once) self->watch_.OnAnswer(Method::kName, gist, answer.status());
+        self->watch_.OnEnd(gist, answer.status());
         reply(std::move(answer));
       };
   self->daemon_.api().Take(std::move(call));

@@ -43,6 +43,7 @@ class Trace {
   std::vector<Written> writes;
   /// Worker and master epochs as they were given out.
   std::vector<std::int64_t> worker_epochs;
+  int cancelled_transfers = 0;
 
  private:
   const bool print_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "absl/functional/any_invocable.h"
 #include "runtime/env/callback_scope.h"
 #include "runtime/env/event_loop.h"
@@ -81,6 +82,10 @@ class ConductorRun {
   /// Looks at how fast workers and ports are beside the plan; call it every limits::kHeartbeat.
   /// Returns for whom the plan should be edited, if for anybody.
   std::optional<StragglerDecision> FindStragglers();
+  /// Breaks off what the edit has dropped though it moves between workers that are there: it would
+  /// have ports and channels that others get now. Then calls `done`; with why not where one of
+  /// them may move on. Call while the run is held; GoOn or GoOnUnedited has to follow.
+  void EndDropped(const EditedJob& edited, absl::AnyInvocable<void(absl::Status)> done);
   /// Goes on with what was made of the state that BeginEdit returned last, and of this change.
   void GoOn(const EditedJob& edited, const planner::PlanChange& change);
   /// Goes on as if there had been no edit.
@@ -131,6 +136,10 @@ class ConductorRun {
   bool held() const { return stopped_ || editing_; }
   void JoinPorts(Conducted& conducted);
   planner::PlanState StateNow() const;
+  /// What moves between workers that are there, and is not of the edited plan.
+  std::vector<planner::TransferIndex> DroppedOnTheLine(const EditedJob& edited) const;
+  void Cancel(planner::TransferIndex transfer, absl::AnyInvocable<void(const absl::Status&)> done);
+  void MoveBrokenOff();
   void Forget(planner::StepIndex step);
   void Count(planner::StepIndex step, const v1::StepResult& result);
   void CarryOut(ConductorOrders orders);
@@ -184,6 +193,7 @@ class ConductorRun {
   std::vector<bool> gone_, gone_before_edit_, back_;
   int num_edits_ = 0;
   bool editing_ = false;
+  absl::btree_set<std::int32_t> broken_off_;  // numbers of transfers, since the run is held
   std::optional<StragglerWatch> stragglers_;
   std::vector<GrantDelay> grant_delay_;  // by worker
   MonoTime began_;

@@ -1,9 +1,12 @@
 // A run whose plan is edited while it goes on.
 
+#include <memory>
 #include <utility>
 
 #include "planner/plan/units.h"
+#include "runtime/base/limits.h"
 #include "runtime/master/conduct/conductor_run.h"
+#include "runtime/master/workers/call_retry.h"
 
 namespace weir::master {
 
@@ -75,11 +78,88 @@ void ConductorRun::GoOn(const EditedJob& edited, const planner::PlanChange& chan
   ++num_edits_;
   editing_ = false;
   CarryOut(conductor().Wake(loop_.Now()));
+  MoveBrokenOff();
 }
 
 void ConductorRun::GoOnUnedited() {
   editing_ = false;
-  if (!stopped_) CarryOut(conductor().Wake(loop_.Now()));
+  if (stopped_) return;
+  CarryOut(conductor().Wake(loop_.Now()));
+  MoveBrokenOff();
+}
+
+namespace {
+
+/// Calls that are waited for together.
+struct Cancelling {
+  std::size_t awaited = 0;
+  absl::Status worst;
+  absl::AnyInvocable<void(absl::Status)> done;
+};
+
+}  // namespace
+
+void ConductorRun::EndDropped(const EditedJob& edited,
+                              absl::AnyInvocable<void(absl::Status)> done) {
+  std::vector<planner::TransferIndex> dropped = DroppedOnTheLine(edited);
+  if (dropped.empty()) return done(absl::OkStatus());
+  auto all = std::make_shared<Cancelling>(
+      Cancelling{.awaited = dropped.size(), .worst = {}, .done = std::move(done)});
+  for (const planner::TransferIndex transfer : dropped) {
+    const std::int32_t number = now_->numbers.Of(transfer);
+    Cancel(transfer, [this, number, all](const absl::Status& ended) {
+      if (ended.ok()) broken_off_.insert(number);
+      all->worst.Update(ended);
+      if (--all->awaited == 0) all->done(all->worst);
+    });
+  }
+}
+
+std::vector<planner::TransferIndex> ConductorRun::DroppedOnTheLine(const EditedJob& edited) const {
+  std::vector<bool> kept(plan().transfers.size(), false);
+  for (const planner::TransferIndex was : edited.transfer_was) {
+    if (was != planner::kNoIndex) kept[At(was)] = true;
+  }
+  std::vector<planner::TransferIndex> dropped;
+  for (std::size_t t = 0; t < kept.size(); ++t) {
+    const auto transfer = static_cast<planner::TransferIndex>(t);
+    const planner::Transfer& moved = plan().transfers[t];
+    const bool ends_there = !gone_[At(moved.sender)] && !gone_[At(moved.receiver)];
+    if (ends_there && !kept[t] && conductor().transfer_under_way(transfer)) {
+      dropped.push_back(transfer);
+    }
+  }
+  return dropped;
+}
+
+void ConductorRun::Cancel(planner::TransferIndex transfer,
+                          absl::AnyInvocable<void(const absl::Status&)> done) {
+  const RegisteredWorker& worker = WorkerOf(plan().transfers[At(transfer)].receiver);
+  v1::CancelTransferRequest request;
+  *request.mutable_fence() = FenceFor(worker, conductor().progress().transfer_attempt(transfer));
+  request.set_transfer(now_->numbers.Of(transfer));
+  CallWithRetry(
+      loop_, random_, CallBudget::Of<rpc::CancelTransfer>(limits::kCallTimeout),
+      callbacks_.Guard(
+          [api = worker.api, request = std::move(request)](
+              absl::Duration timeout, absl::AnyInvocable<void(absl::Status)> answered) mutable {
+            api->Send<rpc::CancelTransfer>(
+                request, timeout, [answered = std::move(answered)](const auto& response) mutable {
+                  answered(response.status());
+                });
+          }),
+      callbacks_.Guard(std::move(done)));
+}
+
+// What was broken off, and is wanted all the same: the edit came to nothing, or another was made.
+void ConductorRun::MoveBrokenOff() {
+  for (const std::int32_t number : std::exchange(broken_off_, {})) {
+    const auto transfer = now_->numbers.IndexOf(number);
+    ConductorOrders orders;
+    if (!transfer || !conductor().TransferFailed(*transfer, loop_.Now(), orders).ok()) continue;
+    CarryOut(std::move(orders));
+    Retry(number);
+  }
 }
 
 void ConductorRun::Forget(planner::StepIndex step) {

@@ -122,6 +122,8 @@ class JobRun {
   void UseJoined();
   void PlanEdited(std::int64_t edit, const planner::PlanChange& change,
                   absl::StatusOr<EditedJob> edited);
+  void TakeEdit(const EditedJob& edited, const planner::PlanChange& change);
+  void GoOnUnedited();
   /// Puts what was edited into the status and the journal.
   void TellEdit(const EditedJob& edited);
   /// Plans for the workers alive; where they cannot do, waits for others until the grace is over.

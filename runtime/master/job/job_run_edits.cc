@@ -2,6 +2,7 @@
 // stays done. Upstream: JobRun::WorkerLost. Downstream: ConductorRun, planner/edit.
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -56,24 +57,47 @@ void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
 void JobRun::PlanEdited(std::int64_t edit, const planner::PlanChange& change,
                         absl::StatusOr<EditedJob> edited) {
   if (edit != edits_ || machine_.state() != v1::JOB_STATE_RUNNING) return;
-  editing_ = false;
   const bool lost = std::any_of(status_.losses().begin(), status_.losses().end(),
                                 [](const v1::WorkerLoss& loss) { return loss.plan_epoch() == 0; });
   // Slow workers and ones that are back are no reason to do everything again.
   if (!edited.ok() && !lost) {
     editable_ = editable_ && !absl::IsFailedPrecondition(edited.status());
-    return plan_run_->GoOnUnedited();
+    return GoOnUnedited();
   }
   const bool changes = edited.ok() && (lost || !change.joined.empty() || edited->moves);
-  if (edited.ok() && !changes) return plan_run_->GoOnUnedited();
+  if (edited.ok() && !changes) return GoOnUnedited();
   if (!edited.ok()) {
+    editing_ = false;
     LogWarning("A plan cannot be edited; the job is planned again",
                {{"job", status_.job_id()}, {"why", edited.status().message()}});
     return Apply(machine_.WorkerLost());
   }
-  planned_ = edited->planned;
-  TellEdit(*edited);
-  plan_run_->GoOn(*edited, change);
+  auto taken = std::make_shared<const EditedJob>(*std::move(edited));
+  plan_run_->EndDropped(*taken, [this, edit, change, taken, lost](const absl::Status& ended) {
+    if (edit != edits_ || machine_.state() != v1::JOB_STATE_RUNNING) return;
+    if (ended.ok()) return TakeEdit(*taken, change);
+    LogWarning("An edit is not taken: a worker does not let go of what it fetches",
+               {{"job", status_.job_id()}, {"why", ended.message()}});
+    // Without those who are slow nothing is dropped between workers that are there.
+    if (lost || !change.joined.empty()) {
+      EditPlan();
+    } else {
+      GoOnUnedited();
+    }
+  });
+}
+
+void JobRun::TakeEdit(const EditedJob& edited, const planner::PlanChange& change) {
+  editing_ = false;
+  planned_ = edited.planned;
+  TellEdit(edited);
+  plan_run_->GoOn(edited, change);
+  if (!joined_.empty()) UseJoined();
+}
+
+void JobRun::GoOnUnedited() {
+  editing_ = false;
+  plan_run_->GoOnUnedited();
   if (!joined_.empty()) UseJoined();
 }
 

@@ -1,13 +1,14 @@
-// Random plans whose workers are lost at random moments, and some are back later with nothing: each
-// time the plan is edited, and another conductor goes on. A ledger of its own keeps what lies on
-// which worker and what it was made from: whatever is read lies there whole, is of one run, and
-// stands for every byte of input once.
+// Random plans whose workers are lost at random moments, and some are back later with nothing, or
+// are taken to be slow: each time the plan is edited, and another conductor goes on. A ledger of
+// its own keeps what lies on which worker and what it was made from: whatever is read lies there
+// whole, is of one run, and stands for every byte of input once.
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <tuple>
@@ -53,13 +54,14 @@ class EditedRun {
     now_ = std::move(first);
   }
 
-  /// Loses `kills` workers on the way. False: a promise was broken, `wrong` says which.
-  bool Run(int kills) {
-    std::vector<double> moments;
-    for (int k = 0; k < kills; ++k) moments.push_back(Real(0, 1.3) * predicted_s_);
-    std::sort(moments.begin(), moments.end());
-    for (const double moment_s : moments) {
-      After(moment_s, [this] { LoseSome(); });
+  /// Loses `kills` workers on the way, and takes `slow` to be slow. False: a promise was broken,
+  /// `wrong` says which.
+  bool Run(int kills, int slow) {
+    for (int k = 0; k < kills; ++k) {
+      After(Real(0, 1.3) * predicted_s_, [this] { LoseSome(); });
+    }
+    for (int k = 0; k < slow; ++k) {
+      After(Real(0, 1.3) * predicted_s_, [this] { SlowSome(); });
     }
     Take(conductor().Begin(time_));
     while (!finished_ && wrong_.empty()) {
@@ -219,6 +221,9 @@ class EditedRun {
   void EndStep(const RunName& run, WorkerIndex worker, Content content) {
     if (gone_[At(worker)]) return;
     --files_[At(worker)].steps;
+    if (conductor().given_up(worker, run)) {
+      return Take(conductor().GivenUpEnded(worker, run, time_));
+    }
     Run_ made;
     // Those who read it there need not be told what was checked here.
     if (plan().steps[At(run.step)].kind->reads_input()) made.content = std::move(content);
@@ -289,13 +294,9 @@ class EditedRun {
   }
 
   void LoseSome() {
-    std::vector<WorkerIndex> alive;
-    for (std::size_t w = 0; w < gone_.size(); ++w) {
-      if (!gone_[w]) alive.push_back(static_cast<WorkerIndex>(w));
-    }
-    if (alive.size() < 2) return;
-    const WorkerIndex lost =
-        alive[static_cast<std::size_t>(Real(0, 1) * static_cast<double>(alive.size()))];
+    const std::optional<WorkerIndex> some = OneOfSeveral();
+    if (!some) return;
+    const WorkerIndex lost = *some;
     const planner::PlanState state = StateNow();
     gone_[At(lost)] = true;
     const int lives = files_[At(lost)].life + 1;
@@ -307,6 +308,26 @@ class EditedRun {
     });
     Edit(state, {.lost = {lost}});
     if (Real(0, 1) < 0.5) After(Real(0, 0.5) * predicted_s_, [this, lost] { BringBack(lost); });
+  }
+
+  // None where only one is there.
+  std::optional<WorkerIndex> OneOfSeveral() {
+    std::vector<WorkerIndex> alive;
+    for (std::size_t w = 0; w < gone_.size(); ++w) {
+      if (!gone_[w]) alive.push_back(static_cast<WorkerIndex>(w));
+    }
+    if (alive.size() < 2) return std::nullopt;
+    return alive[static_cast<std::size_t>(Real(0, 1) * static_cast<double>(alive.size()))];
+  }
+
+  // What the edit drops between workers that are there has been broken off by then.
+  void SlowSome() {
+    const std::optional<WorkerIndex> some = OneOfSeveral();
+    if (!some) return;
+    planner::PlanChange change;
+    change.rate_factor.assign(gone_.size(), 1);
+    change.rate_factor[At(*some)] = Real(0.05, 0.5);
+    Edit(StateNow(), change);
   }
 
   void BringBack(WorkerIndex worker) {
@@ -380,10 +401,12 @@ RC_GTEST_PROP(ConductorEditsProperty, WhatIsReadIsThereWholeWhoeverIsLost, ()) {
                         planner::TransferOrder::kFetchAll);
   const auto sizes = *rc::gen::element(Sizes::kAsPlanned, Sizes::kAnyButNothing, Sizes::kAny);
   const int kills = *rc::gen::element(0, 1, 2, 3);
+  const int slow = *rc::gen::element(0, 1, 2);
   EditedRun run(seed, RandomPlan(seed, order), sizes);
-  const bool right = run.Run(kills);
+  const bool right = run.Run(kills, slow);
   RC_LOG() << "seed " << seed << ", order " << static_cast<int>(order) << ", sizes "
-           << static_cast<int>(sizes) << ", " << kills << " kills: " << run.wrong() << "\n";
+           << static_cast<int>(sizes) << ", " << kills << " kills, " << slow
+           << " slow: " << run.wrong() << "\n";
   RC_TAG(run.num_edits());
   RC_ASSERT(right);
 }

@@ -358,6 +358,29 @@ TEST_F(TransferTest, CancellingAJobEndsItsFetchesAndSends) {
   EXPECT_TRUE(receiver.ended());
 }
 
+TEST_F(TransferTest, CancellingATransferEndsNoOther) {
+  StartFetcher();
+  RawListener first_sender, second_sender;
+  FetchOrder first = OrderFrom(first_sender, 100);
+  FetchOrder second = OrderFrom(second_sender, 4);
+  first.transfer = 1;
+  second.transfer = 2;
+  first.concurrent = second.concurrent = true;
+  const auto cancelled = Begin(first);
+  const auto other = Begin(second);
+  RawPeer first_peer = first_sender.Accept();
+  RawPeer second_peer = second_sender.Accept();
+  fetcher_->Cancel("another job", 2);
+  fetcher_->Cancel(kJob, 3);
+  fetcher_->Cancel(kJob, 1);
+  EXPECT_EQ(Finish(cancelled).code(), absl::StatusCode::kCancelled);
+  first_peer.Receive(std::string::npos, 5'000);
+  EXPECT_TRUE(first_peer.ended()) << "its sender sends on";
+  const std::string body = TestBytes(4);
+  second_peer.Send(AnswerHead(body) + body);
+  EXPECT_TRUE(Finish(other).ok());
+}
+
 TEST_F(TransferTest, NothingIsLeftAfterClose) {
   StartServer();
   StartFetcher();

@@ -111,13 +111,11 @@ class FakeFetcher final : public transfer::Fetcher {
   void Fetch(transfer::FetchOrder order, NearlyDone nearly_done, Done done) override {
     started.push_back({std::move(order), std::move(nearly_done), std::move(done)});
   }
+  void Cancel(const std::string&, std::int32_t transfer) override {
+    EndThose([transfer](const Started& fetch) { return fetch.order.transfer == transfer; });
+  }
   void CancelJob(const std::string&) override {
-    for (Started& fetch : started) {
-      if (!fetch.done) continue;
-      loop_.Post([done = std::exchange(fetch.done, nullptr)]() mutable {
-        done(absl::CancelledError("job ended"));
-      });
-    }
+    EndThose([](const Started&) { return true; });
   }
   void Close() override {}
   transfer::FetcherCounters counters() const override { return {}; }
@@ -125,6 +123,16 @@ class FakeFetcher final : public transfer::Fetcher {
   std::vector<Started> started;
 
  private:
+  template <typename Which>
+  void EndThose(Which which) {
+    for (Started& fetch : started) {
+      if (!fetch.done || !which(fetch)) continue;
+      loop_.Post([done = std::exchange(fetch.done, nullptr)]() mutable {
+        done(absl::CancelledError("cancelled"));
+      });
+    }
+  }
+
   env::EventLoop& loop_;
 };
 

@@ -70,6 +70,16 @@ TEST_F(TransferQueueTest, ConcurrentGrantsHoldNothingUp) {
   EXPECT_THAT(Ready(), ElementsAre(1, 2, 3));
 }
 
+TEST_F(TransferQueueTest, WhatIsCancelledIsNotStarted) {
+  for (int transfer : {1, 2, 3}) ASSERT_TRUE(queue_.Add(Grant(transfer)).ok());
+  EXPECT_THAT(Ready(), ElementsAre(1));
+  EXPECT_FALSE(queue_.Remove(2, 1)) << "another attempt";
+  EXPECT_TRUE(queue_.Remove(2, 0));
+  EXPECT_FALSE(queue_.Remove(1, 0)) << "runs already";
+  queue_.OnDone(1);
+  EXPECT_THAT(Ready(), ElementsAre(3));
+}
+
 TEST_F(TransferQueueTest, IsBounded) {
   for (std::size_t i = 0; i < TransferQueue::kWaitingMax; ++i) {
     ASSERT_TRUE(queue_.Add(Grant(static_cast<int>(i))).ok());

@@ -109,6 +109,12 @@ class WorkerDaemonTest : public testing::Test {
     *request.mutable_order() = std::move(order);
     return Order<rpc::GrantTransfer>(request).status();
   }
+  absl::Status Cancel(int transfer) {
+    v1::CancelTransferRequest request;
+    *request.mutable_fence() = FenceNow();
+    request.set_transfer(transfer);
+    return Order<rpc::CancelTransfer>(request).status();
+  }
   absl::StatusOr<v1::ReleaseJobResponse> Release() {
     v1::ReleaseJobRequest request;
     *request.mutable_fence() = FenceNow();

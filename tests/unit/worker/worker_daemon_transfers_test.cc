@@ -116,6 +116,24 @@ TEST_F(WorkerDaemonTransfersTest, ATransferThatFailsForItsLostFilesSaysSo) {
   EXPECT_EQ(master_.transfer_reports[0].report().error().code(), job_error::kWorkDirectoryLost);
 }
 
+TEST_F(WorkerDaemonTransfersTest, ACancelledOneEndsAndIsNotReported) {
+  StartRegistered("good");
+  ASSERT_TRUE(Prepare().ok());
+  for (int transfer : {1, 2, 3}) ASSERT_TRUE(Grant(Piece(transfer, 1000, 200)).ok());
+  EXPECT_TRUE(Cancel(2).ok()) << "it waited";
+  EXPECT_TRUE(Cancel(1).ok());
+  EXPECT_TRUE(Cancel(1).ok()) << "twice is no error";
+  EXPECT_TRUE(Cancel(4).ok()) << "before its grant";
+  EXPECT_TRUE(Grant(Piece(4, 1000, 200)).ok()) << "which is too late";
+  ASSERT_EQ(fetcher_.started.size(), 2u);
+  EXPECT_EQ(fetcher_.started[1].order.transfer, 3);
+  EXPECT_THAT(master_.transfer_reports, testing::IsEmpty());
+  std::exchange(fetcher_.started[1].done, nullptr)(transfer::FetchResult{200, 0.5});
+  ASSERT_EQ(master_.transfer_reports.size(), 1u);
+  EXPECT_EQ(master_.transfer_reports[0].report().transfer(), 3);
+  EXPECT_TRUE(Release().ok());
+}
+
 TEST_F(WorkerDaemonTransfersTest, HandsRunsOverByLink) {
   StartRegistered("good");
   ASSERT_TRUE(Prepare().ok());
