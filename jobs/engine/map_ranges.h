@@ -3,7 +3,6 @@
 // Feeds the records of input ranges to a job's Map. Upstream: MapOrder. Downstream: the job's
 // reader, then its emit.
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -23,11 +22,7 @@ template <typename Job, typename Emit, typename EndBlock>
 absl::Status MapRanges(Job& job, const std::vector<InputRange>& ranges, Emit& emit,
                        StepContext& context, const std::function<bool()>& stop,
                        EndBlock&& end_block) {
-  // A progress call a few times a second.
-  constexpr std::int64_t kProgressBytes = 8 << 20;
   typename Job::Reader reader;
-  std::int64_t unreported_bytes = 0;
-  std::int64_t text_bytes = 0;  // since the last report; many for few when the input is compressed
   for (const InputRange& range : ranges) {
     auto source = OpenBlocks(Job::Reader::kFraming, range);
     TextBlock block;
@@ -38,21 +33,15 @@ absl::Status MapRanges(Job& job, const std::vector<InputRange>& ranges, Emit& em
         return source.Next(block);
       }();
       if (!more.ok()) return more.status();
-      unreported_bytes += source.TakeProgressBytes();
+      // Of each block, so that a slow worker is known by what it does, not by its silence.
+      context.AddProgress(source.TakeProgressBytes());
       if (!*more) break;
       emit.SetBlock(block);
       reader.MapBlock(job, block, emit);
       if (emit.bad()) return BadRecordError(*emit.bad());
       if (absl::Status status = end_block(); !status.ok()) return status;
-      text_bytes += block.bytes;
-      if (std::max(unreported_bytes, text_bytes) >= kProgressBytes) {
-        context.AddProgress(unreported_bytes);
-        unreported_bytes = 0;
-        text_bytes = 0;
-      }
     }
   }
-  context.AddProgress(unreported_bytes);
   return absl::OkStatus();
 }
 
