@@ -354,10 +354,13 @@ class EditCheck {
            after_.steps[At(step)].worker == before_.steps[At(step)].worker;
   }
 
+  /// Made again though it is there, which must be worth it for all.
+  bool MadeAgain(StepIndex step) const { return Redone(step) && changed_.may_make_again[At(step)]; }
+
   /// Its run was there before, and still is.
   bool CouldGive(StepIndex step) const {
-    return was_.steps[At(step)] == WorkState::kDone && was_.run_there[At(step)] &&
-           !Gone(before_.steps[At(step)].worker);
+    return !MadeAgain(step) && was_.steps[At(step)] == WorkState::kDone &&
+           was_.run_there[At(step)] && !Gone(before_.steps[At(step)].worker);
   }
 
   // Nothing is done again, or moved again, without need.
@@ -385,7 +388,7 @@ class EditCheck {
       if (!Redone(step)) continue;
       const bool gone = Gone(before_.steps[s].worker);
       const bool needed = was_.steps[s] == WorkState::kDone
-                              ? lacked[s] && (gone || !was_.run_there[s])
+                              ? lacked[s] && (gone || !was_.run_there[s] || MadeAgain(step))
                               : gone || changed_.may_give_up[s];
       if (!needed) return Invalid("Step ", s, " is done again, but nobody needs that");
     }
@@ -396,7 +399,7 @@ class EditCheck {
           !StaysWaiting(transfer.consumer)) {
         continue;
       }
-      if (work == WorkState::kDone &&
+      if (work == WorkState::kDone && !MadeAgain(transfer.producer) &&
           (CouldGive(transfer.producer) || HadArrived({transfer.producer, transfer.consumer}))) {
         return Invalid("Transfer ", t, " had arrived, and is forgotten");
       }

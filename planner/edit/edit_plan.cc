@@ -76,6 +76,7 @@ class Ways {
     if (survivors > 1) {
       AddMoving("moving what has not begun", changed_.may_move, kMoveGain);
       AddGivingUp();
+      AddMakingAgain();
     }
     return std::move(ways_);
   }
@@ -100,6 +101,16 @@ class Ways {
       if (changed_.may_give_up[s] && StillToRun(s) > AnewAtLeast(s)) given_up[s] = true;
     }
     AddMoving("making anew what slow workers have under way", std::move(given_up), kGiveUpGain);
+  }
+
+  /// Also what lies behind slow ports.
+  void AddMakingAgain() {
+    if (!Any(changed_.may_make_again)) return;
+    std::vector<bool> again = changed_.may_move;
+    for (std::size_t s = 0; s < again.size(); ++s) {
+      if (changed_.may_make_again[s]) again[s] = true;
+    }
+    AddMoving("making again what lies behind slow ports", std::move(again), kGiveUpGain);
   }
 
   /// Two ways: slow workers get nothing, as what they get ends last if they are slower than was

@@ -51,9 +51,10 @@ struct PlanEdit {
 ///   out in several ways (step_homes.h: spread finely, spread in few parts, in whole steps, all to
 ///   one worker), and the ordinary order builders order what is left, with what is under way in its
 ///   place (order_rest.h). The way with the least predicted makespan is taken. Steps that have
-///   not begun leave a worker that is slower than planned, or go to one that joined or got faster,
-///   where that ends sooner by kMoveGain of what is left; steps under way on a slow worker are
-///   given up and made anew, maps in parts, where that ends sooner by kGiveUpGain. Slow workers get
+///   not begun leave a worker that is slower than planned, or whose port is, or go to one that
+///   joined or got faster, where that ends sooner by kMoveGain of what is left; steps under way on
+///   a slow worker are given up and made anew, maps in parts, where that ends sooner by
+///   kGiveUpGain; so is what lies behind a slow port and is still to be sent. Slow workers get
 ///   nothing of either, but where that ends later by as much: how slow they are is a guess. A run
 ///   that is made again has all its sections, of which only those move that somebody lacks.
 /// Errors: kUnavailable when nobody is left; kFailedPrecondition, naming why, for a plan that

@@ -77,11 +77,9 @@ void ApplyRates(const PlanChange& change, ChangedPlan* changed) {
 
 void ApplyPortRates(const std::vector<double>& factor, ChangedPlan* changed) {
   const NetworkModel before = changed->plan.network;
-  std::vector<double>& slowdown = changed->plan.network.port_slowdown;
-  if (slowdown.empty()) slowdown.assign(factor.size(), 1);
-  for (std::size_t w = 0; w < factor.size(); ++w) {
-    slowdown[w] = std::max(1.0, slowdown[w] / factor[w]);
-  }
+  std::vector<double>& lag = changed->plan.network.port_lag;
+  if (lag.empty()) lag.assign(factor.size(), 1);
+  for (std::size_t w = 0; w < factor.size(); ++w) lag[w] = std::max(1.0, lag[w] / factor[w]);
   for (std::size_t t = 0; t < changed->plan.transfers.size(); ++t) {
     Transfer& transfer = changed->plan.transfers[t];
     if (changed->state.transfers[t] != WorkState::kUnderWay) continue;
@@ -91,8 +89,30 @@ void ApplyPortRates(const std::vector<double>& factor, ChangedPlan* changed) {
     const Seconds before_s = seconds(before);
     if (before_s > 0) transfer.duration_s *= seconds(changed->plan.network) / before_s;
   }
-  // Channels may have other lanes now; of what is done nobody needs them.
-  for (auto& lanes : changed->plan.channel_order) lanes.clear();
+}
+
+bool SlowPort(const PlanChange& change, WorkerIndex worker) {
+  return !change.port_factor.empty() && change.port_factor[At(worker)] < 1;
+}
+
+/// By step: done, on a worker that is there and has a slow port, and not all who wait for its run
+/// have theirs.
+std::vector<bool> BehindSlowPorts(const PlanChange& change, const ChangedPlan& changed) {
+  const Plan& plan = changed.plan;
+  std::vector<bool> behind(plan.steps.size(), false);
+  for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
+    const Transfer& transfer = plan.transfers[t];
+    if (changed.state.transfers[t] == WorkState::kDone || !SlowPort(change, transfer.sender)) {
+      continue;
+    }
+    const std::size_t producer = At(transfer.producer);
+    const bool there = changed.alive[At(transfer.sender)] && changed.state.run_there[producer] &&
+                       plan.steps[producer].worker == transfer.sender;
+    if (there && changed.state.steps[At(transfer.consumer)] == WorkState::kWaiting) {
+      behind[producer] = true;
+    }
+  }
+  return behind;
 }
 
 void FindMovable(const PlanChange& change, ChangedPlan* changed) {
@@ -108,13 +128,14 @@ void FindMovable(const PlanChange& change, ChangedPlan* changed) {
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const WorkerIndex worker = plan.steps[s].worker;
     if (!changed->alive[At(worker)]) continue;
-    const bool slow = changed->slow[At(worker)];
-    const bool slow_port = !change.port_factor.empty() && change.port_factor[At(worker)] < 1;
+    const bool slow = !factor.empty() && factor[At(worker)] < 1;
+    const bool slow_port = SlowPort(change, worker);
     const WorkState work = changed->state.steps[s];
     changed->may_move[s] =
         work == WorkState::kWaiting && (slow || slow_port || (better && !begun[s]));
     changed->may_give_up[s] = work == WorkState::kUnderWay && slow && !plan.steps[s].kind->stores;
   }
+  changed->may_make_again = BehindSlowPorts(change, *changed);
 }
 
 }  // namespace
@@ -128,6 +149,7 @@ absl::StatusOr<ChangedPlan> ApplyChange(const Plan& plan, const PlanState& state
   changed.alive.assign(At(plan.network.num_workers), true);
   changed.may_move.assign(plan.steps.size(), false);
   changed.may_give_up.assign(plan.steps.size(), false);
+  changed.may_make_again.assign(plan.steps.size(), false);
   for (std::size_t w = 0; w < state.gone.size(); ++w) changed.alive[w] = !state.gone[w];
   for (const PlanChange::Joined& joined : change.joined) changed.alive[At(joined.worker)] = true;
   for (const WorkerIndex lost : change.lost) changed.alive[At(lost)] = false;
@@ -143,8 +165,10 @@ absl::StatusOr<ChangedPlan> ApplyChange(const Plan& plan, const PlanState& state
   ApplyRates(change, &changed);
   if (!change.port_factor.empty()) ApplyPortRates(change.port_factor, &changed);
   changed.slow.assign(changed.alive.size(), false);
-  for (std::size_t w = 0; w < change.rate_factor.size(); ++w) {
-    changed.slow[w] = changed.alive[w] && change.rate_factor[w] < 1;
+  for (std::size_t w = 0; w < changed.alive.size(); ++w) {
+    const bool slow_cpu = !change.rate_factor.empty() && change.rate_factor[w] < 1;
+    changed.slow[w] =
+        changed.alive[w] && (slow_cpu || SlowPort(change, static_cast<WorkerIndex>(w)));
   }
   FindMovable(change, &changed);
   return changed;

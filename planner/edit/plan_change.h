@@ -44,7 +44,7 @@ struct ChangedPlan {
   Plan plan;  // steps last as long as measured, ports are as slow; runs that came back are there
   PlanState state;          // with those runs, and the speeds
   std::vector<bool> alive;  // by worker
-  /// By worker: is there, and slower than planned.
+  /// By worker: is there, and slower than planned, or its port is.
   std::vector<bool> slow;
   /// By step: has not begun, and might end sooner on another worker: its own is slow, or has a slow
   /// port, or one joined or got faster and nothing of what it reads has begun to move.
@@ -52,6 +52,8 @@ struct ChangedPlan {
   /// By step: is under way on a slow worker, and might end sooner where it is begun anew. Not those
   /// that store: what holds them up is the store.
   std::vector<bool> may_give_up;
+  /// By step: is done, and what it made lies behind a slow port, whole, and is still to be sent.
+  std::vector<bool> may_make_again;
 };
 
 /// Applies what a change says of workers, runs and rates; hands nothing out.

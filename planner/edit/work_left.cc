@@ -71,7 +71,10 @@ WorkLeft FindWorkLeft(const Plan& plan, const PlanState& state, const std::vecto
   left.redone.assign(plan.steps.size(), false);
   if (!moved.empty()) left.homeless = moved;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-    if (state.steps[s] == WorkState::kDone) continue;
+    if (state.steps[s] == WorkState::kDone) {
+      left.redone[s] = left.homeless[s];
+      continue;
+    }
     if (!alive[At(plan.steps[s].worker)]) left.homeless[s] = true;
     left.redone[s] = left.homeless[s] && state.steps[s] == WorkState::kUnderWay;
   }
@@ -80,6 +83,13 @@ WorkLeft FindWorkLeft(const Plan& plan, const PlanState& state, const std::vecto
     const StepIndex consumer = plan.sections[i].consumer;
     left.arrived[i] =
         ArrivedWhole(plan, state, left.transfers_of[i], plan.steps[At(consumer)].worker);
+  }
+  // Of what is made again though it is there, nothing counts: it can be cut then.
+  for (std::size_t i = 0; i < plan.sections.size(); ++i) {
+    if (left.redone[At(plan.sections[i].producer)] &&
+        state.steps[At(plan.sections[i].producer)] == WorkState::kDone) {
+      left.arrived[i] = false;
+    }
   }
   const std::vector<std::vector<std::size_t>> read_by = SectionsByConsumer(plan);
   for (const StepIndex consumer : LastLayerFirst(plan)) {

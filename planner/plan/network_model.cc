@@ -3,6 +3,7 @@
 #include "planner/plan/network_model.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -10,6 +11,15 @@
 namespace weir::planner {
 
 double NetworkModel::SecondsPerByte(WorkerIndex sender, WorkerIndex receiver) const {
+  if (port_lag.empty()) return NominalSecondsPerByte(sender, receiver);
+  const auto times = [this](WorkerIndex worker) {
+    const auto port = static_cast<std::size_t>(worker);
+    return port_lag[port] * (port_slowdown.empty() ? 1 : port_slowdown[port]);
+  };
+  return seconds_per_byte * std::max(times(sender), times(receiver));
+}
+
+double NetworkModel::NominalSecondsPerByte(WorkerIndex sender, WorkerIndex receiver) const {
   if (port_slowdown.empty()) return seconds_per_byte;
   return seconds_per_byte * std::max(port_slowdown[static_cast<std::size_t>(sender)],
                                      port_slowdown[static_cast<std::size_t>(receiver)]);
@@ -53,6 +63,15 @@ absl::Status OutOfRange(absl::string_view field, double value, absl::string_view
       absl::StrCat("network.", field, " out of range: ", value, "; must be ", legal));
 }
 
+absl::Status CheckPorts(absl::string_view name, const std::vector<double>& ports) {
+  for (std::size_t worker = 0; worker < ports.size(); ++worker) {
+    if (!(ports[worker] >= 1 && ports[worker] <= kPlanValueMax)) {
+      return OutOfRange(absl::StrCat(name, "[", worker, "]"), ports[worker], "between 1 and 1e100");
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckRates(const NetworkModel& network) {
   const double cost = network.seconds_per_byte;
   if (!(cost == 0 || (cost >= kPlanValueMin && cost <= kPlanValueMax))) {
@@ -69,14 +88,10 @@ absl::Status CheckRates(const NetworkModel& network) {
   if (!(sharing == 0 || (sharing >= 0.1 && sharing <= 1))) {
     return OutOfRange("sharing_fraction", sharing, "0 (nothing is lost) or between 0.1 and 1");
   }
-  for (std::size_t worker = 0; worker < network.port_slowdown.size(); ++worker) {
-    const double slowdown = network.port_slowdown[worker];
-    if (!(slowdown >= 1 && slowdown <= kPlanValueMax)) {
-      return OutOfRange(absl::StrCat("port_slowdown[", worker, "]"), slowdown,
-                        "between 1 and 1e100");
-    }
+  if (absl::Status status = CheckPorts("port_slowdown", network.port_slowdown); !status.ok()) {
+    return status;
   }
-  return absl::OkStatus();
+  return CheckPorts("port_lag", network.port_lag);
 }
 
 }  // namespace
@@ -88,10 +103,12 @@ absl::Status CheckNetwork(const NetworkModel& network) {
   }
   if (absl::Status status = CheckRates(network); !status.ok()) return status;
   const auto num_workers = static_cast<std::size_t>(network.num_workers);
-  if (!network.port_slowdown.empty() && network.port_slowdown.size() != num_workers) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("network.port_slowdown has ", network.port_slowdown.size(),
-                     " entries; must be empty or one a worker, ", num_workers));
+  for (const auto& [name, ports] : {std::pair("port_slowdown", &network.port_slowdown),
+                                    std::pair("port_lag", &network.port_lag)}) {
+    if (ports->empty() || ports->size() == num_workers) continue;
+    return absl::InvalidArgumentError(absl::StrCat("network.", name, " has ", ports->size(),
+                                                   " entries; must be empty or one a worker, ",
+                                                   num_workers));
   }
   for (std::size_t cut_index = 0; cut_index < network.cuts.size(); ++cut_index) {
     const Cut& cut = network.cuts[cut_index];

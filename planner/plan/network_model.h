@@ -45,6 +45,10 @@ struct NetworkModel {
   /// Slow-down of each worker's port: 1 = full rate, 4 = a quarter of the rate. Empty means all 1;
   /// else one entry a worker, >= 1. A pair runs at the rate of its slower port.
   std::vector<double> port_slowdown;
+  /// How many times longer the transfers of each port take than that, as a run has found: 1 = no
+  /// longer. It is a guess, so they are paced as before and take no less of a cut. Empty means all
+  /// 1; else one entry a worker, >= 1.
+  std::vector<double> port_lag;
   std::vector<Cut> cuts;
   /// Share of its pair's rate that an ordered transfer is paced at: it leaves room for headers and
   /// clocks, so that queues stay empty and nothing is lost. 0 = unpaced. Plans whose receivers
@@ -54,8 +58,11 @@ struct NetworkModel {
   /// order: flows that meet in a queue lose packets and wait for each other. 0 = all of it.
   double sharing_fraction = 0;
 
-  /// Seconds per byte of the pair: channel cost times the larger slow-down of the two ports.
+  /// Seconds per byte of the pair: channel cost times the larger of what its two ports take.
   double SecondsPerByte(WorkerIndex sender, WorkerIndex receiver) const;
+
+  /// The same without what a run has found of its ports: what a sender is paced by.
+  double NominalSecondsPerByte(WorkerIndex sender, WorkerIndex receiver) const;
 
   /// The same of an ordered transfer, which is paced.
   double PacedSecondsPerByte(WorkerIndex sender, WorkerIndex receiver) const;

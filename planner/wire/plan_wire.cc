@@ -45,6 +45,7 @@ void NetworkToProto(const NetworkModel& network, v1::NetworkModel* out) {
   out->set_pacing_fraction(network.pacing_fraction);
   out->set_sharing_fraction(network.sharing_fraction);
   out->mutable_port_slowdown()->Assign(network.port_slowdown.begin(), network.port_slowdown.end());
+  out->mutable_port_lag()->Assign(network.port_lag.begin(), network.port_lag.end());
   for (const Cut& cut : network.cuts) {
     v1::Cut* c = out->add_cuts();
     c->set_name(cut.name);
@@ -62,6 +63,7 @@ NetworkModel NetworkFromProto(const v1::NetworkModel& message) {
   network.pacing_fraction = message.pacing_fraction();
   network.sharing_fraction = message.sharing_fraction();
   network.port_slowdown.assign(message.port_slowdown().begin(), message.port_slowdown().end());
+  network.port_lag.assign(message.port_lag().begin(), message.port_lag().end());
   for (const v1::Cut& c : message.cuts()) {
     network.cuts.push_back(Cut{c.name(),
                                {c.from().begin(), c.from().end()},

@@ -142,7 +142,8 @@ v1::TransferGrant OrderBuilder::BuildGrant(const TransferStart& start, double gr
     const planner::NetworkModel& network = plan_.network;
     const double pacing =
         network.pacing_fraction > 0 ? network.pacing_fraction : options_.pacing_fraction;
-    const double seconds_per_byte = network.SecondsPerByte(transfer.sender, transfer.receiver);
+    const double seconds_per_byte =
+        network.NominalSecondsPerByte(transfer.sender, transfer.receiver);
     if (pacing > 0 && seconds_per_byte > 0) {
       grant.set_pacing_bytes_per_s(static_cast<std::int64_t>(pacing / seconds_per_byte));
     }

@@ -12,15 +12,6 @@
 #include "runtime/master/job/job_run.h"
 
 namespace weir::master {
-namespace {
-
-bool ComputesOtherwise(const planner::PlanChange& change) {
-  return std::any_of(change.rate_factor.begin(), change.rate_factor.end(),
-                     [](double factor) { return factor != 1; });
-}
-
-}  // namespace
-
 void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
   // An edit that is under way was made for the state before this loss; the run is held, so that
   // another one may begin from where that did.
@@ -39,9 +30,9 @@ void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
   if (stragglers) {
     absl::StrAppend(&note, status_.losses().empty() ? "" : "; ", stragglers->why);
     change.rate_factor = stragglers->change.rate_factor;
+    change.port_factor = stragglers->change.port_factor;
     // The pace of all stays as planned: what is late is overtaken, and a plan that takes everything
-    // to be slow would have it waited for. So do the rates of ports: one that is guessed to be slow
-    // would take less of a cut, and the cut would carry too much where the guess is wrong.
+    // to be slow would have it waited for.
   }
   note += '.';
   env::Offload(
@@ -107,7 +98,7 @@ void JobRun::LookForStragglers() {
       return;
     LookForStragglers();
     std::optional<StragglerDecision> found = plan_run_->FindStragglers();
-    if (found && ComputesOtherwise(found->change)) {
+    if (found) {
       LogWarning("A worker is slower than planned",
                  {{"job", status_.job_id()}, {"why", found->why}});
       EditPlan(std::move(found));

@@ -54,7 +54,8 @@ class EditedRun {
     now_ = std::move(first);
   }
 
-  /// Loses `kills` workers on the way, and takes `slow` to be slow. False: a promise was broken,
+  /// Loses `kills` workers on the way, and takes the processor or port of `slow`
+  /// to be slow. False: a promise was broken,
   /// `wrong` says which.
   bool Run(int kills, int slow) {
     for (int k = 0; k < kills; ++k) {
@@ -325,8 +326,9 @@ class EditedRun {
     const std::optional<WorkerIndex> some = OneOfSeveral();
     if (!some) return;
     planner::PlanChange change;
-    change.rate_factor.assign(gone_.size(), 1);
-    change.rate_factor[At(*some)] = Real(0.05, 0.5);
+    std::vector<double>& factor = Real(0, 1) < 0.5 ? change.rate_factor : change.port_factor;
+    factor.assign(gone_.size(), 1);
+    factor[At(*some)] = Real(0.05, 0.5);
     Edit(StateNow(), change);
   }
 

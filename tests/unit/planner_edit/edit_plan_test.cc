@@ -264,14 +264,29 @@ TEST(EditPlanTest, AWrongPredictionMovesNothing) {
   EXPECT_DOUBLE_EQ(edited.edit.prediction.makespan_s, 20 + 2 + 6);
 }
 
-// Worker 2 sends and receives at a tenth: two sections out and two in at the same time take 20 s.
-// Three out would take longer, so its reduce step stays. Ports are no faster than channels.
+// Worker 2 sends and receives at half the rate: two sections out and two in at the same time take
+// 4 s. Three out would take longer, so its reduce step stays. Ports are no faster than channels.
 TEST(EditPlanTest, ASlowPortIsPlannedWith) {
-  const EditCase edited = ChangeAt(10, {.port_factor = {1, 4, 0.1}});
-  EXPECT_THAT(edited.edit.plan.network.port_slowdown, ElementsAre(1, 1, 10));
-  EXPECT_NEAR(edited.edit.prediction.makespan_s, 10 + 20 + 3, 1e-9);
+  const EditCase edited = ChangeAt(10, {.port_factor = {1, 4, 0.5}});
+  EXPECT_THAT(edited.edit.plan.network.port_lag, ElementsAre(1, 1, 2));
+  EXPECT_NEAR(edited.edit.prediction.makespan_s, 10 + 4 + 3, 1e-9);
   EXPECT_EQ(edited.edit.plan.steps[5].worker, 2);
+  EXPECT_THAT(edited.edit.redone, IsEmpty());
   EXPECT_THAT(edited.edit.why, HasSubstr("Slow port of worker 2"));
+}
+
+// At a tenth they would take 20 s; the other two map its input again in 5 s, and nothing waits for
+// its port.
+TEST(EditPlanTest, WhatLiesBehindASlowPortIsMadeAgain) {
+  const EditCase edited = ChangeAt(10, {.port_factor = {1, 1, 0.1}});
+  EXPECT_THAT(edited.edit.redone, ElementsAre(2));
+  EXPECT_LT(edited.edit.prediction.makespan_s, 22);
+  EXPECT_NE(edited.edit.plan.steps[5].worker, 2);
+  for (const Transfer& transfer : edited.edit.plan.transfers) {
+    EXPECT_NE(transfer.sender, 2);
+    EXPECT_NE(transfer.receiver, 2);
+  }
+  EXPECT_THAT(edited.edit.why, HasSubstr("Goes on making again what lies behind slow ports"));
 }
 
 TEST(EditPlanTest, RefusesWhatItCannotEdit) {

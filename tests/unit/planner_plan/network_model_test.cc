@@ -26,6 +26,19 @@ TEST(NetworkModelTest, SlowerPortSetsTheRateOfAPair) {
   EXPECT_EQ(network.TransferSeconds(0, 2, 10), 60.5);
 }
 
+TEST(NetworkModelTest, APortThatLagsTakesLongerAndIsPacedAsBefore) {
+  NetworkModel network;
+  network.num_workers = 3;
+  network.seconds_per_byte = 2;
+  network.port_lag = {1, 5, 2};
+  EXPECT_EQ(network.SecondsPerByte(0, 1), 10);
+  EXPECT_EQ(network.NominalSecondsPerByte(0, 1), 2);
+  network.port_slowdown = {1, 2, 4};
+  EXPECT_EQ(network.SecondsPerByte(0, 1), 20);
+  EXPECT_EQ(network.SecondsPerByte(2, 0), 16);
+  EXPECT_EQ(network.NominalSecondsPerByte(2, 1), 8);
+}
+
 TEST(NetworkModelTest, LimitedTotalIsCrossedByEveryPair) {
   const NetworkModel network = LimitedTotal(3, 1e-9, 2);
   ASSERT_TRUE(CheckNetwork(network).ok());
@@ -74,6 +87,11 @@ TEST(NetworkModelTest, EachBadFieldIsNamed) {
       {"port_slowdown[1]",
        [](NetworkModel& n) {
          n.port_slowdown = {1, 0.5};
+       }},
+      {"port_lag", [](NetworkModel& n) { n.port_lag = {1}; }},
+      {"port_lag[0]",
+       [](NetworkModel& n) {
+         n.port_lag = {0.5, 1};
        }},
       {"cuts[0]", [](NetworkModel& n) { n.cuts[0].from.pop_back(); }},
       {"channels", [](NetworkModel& n) { n.cuts[0].channels = 0; }},

@@ -35,6 +35,7 @@ Plan RandomPlan() {
   plan.network.seconds_per_byte = real();
   plan.network.latency_s = real();
   plan.network.port_slowdown = {real(), real()};
+  plan.network.port_lag = {real(), real()};
   plan.network.cuts.push_back({"rack up", {true, false}, {false, true}, index()});
   for (int i = *rc::gen::inRange(0, 5); i > 0; --i) {
     ComputeStep step;
