@@ -53,6 +53,8 @@ void JobRun::PlanEdited(std::int64_t edit, const planner::PlanChange& change,
   // Slow workers and ones that are back are no reason to do everything again.
   if (!edited.ok() && !lost) {
     editable_ = editable_ && !absl::IsFailedPrecondition(edited.status());
+    LogWarning("A plan cannot be edited for slow workers",
+               {{"job", status_.job_id()}, {"why", edited.status().message()}});
     return GoOnUnedited();
   }
   const bool changes = edited.ok() && (lost || !change.joined.empty() || edited->moves);
