@@ -37,7 +37,7 @@ struct FollowedJob {
 /// A stream that breaks is opened again for as long as `grace` says (kMasterPatience where no
 /// master has answered yet), so that a job is followed over restarts of its master. A Ctrl-C while
 /// the master is away, a second one, or a cancel that takes longer than the 10 s in which
-/// everything ends, leave at once. Checked by: tests/unit/client/commands_test.cc,
+/// everything ends, leave at once. Checked by: tests/unit/client/job_following_test.cc,
 /// tests/integration/restart_test.py.
 FollowedJob FollowJob(Session& session, const std::string& job_id, const FollowOptions& options,
                       CommandHost& host);

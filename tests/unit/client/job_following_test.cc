@@ -1,0 +1,138 @@
+// Commands that follow a job over interrupts, and over masters that are away.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "runtime/base/job_errors.h"
+#include "runtime/client/commands/commands.h"
+#include "runtime/client/flags/exit_codes.h"
+#include "runtime/rpc/broken_off.h"
+#include "tests/unit/client/scripted_master_test_base.h"
+
+namespace weir::client {
+namespace {
+
+class JobFollowingTest : public ScriptedMasterTest {};
+
+TEST_F(JobFollowingTest, InterruptCancelsAndWaitsForTheEnd) {
+  auto options = SomeJob();
+  options.wait = true;
+  v1::JobStatus running, cancelled;
+  running.set_state(v1::JOB_STATE_RUNNING);
+  cancelled.set_state(v1::JOB_STATE_CANCELLED);
+  *cancelled.mutable_error() = MakeJobError(job_error::kCancelled, "cancelled by the user");
+  master_.statuses = {running};
+  master_.hold_stream = true;
+  master_.on_cancel = [&] { master_.End(cancelled); };
+  master_.interrupt_after_watch = 1;
+  EXPECT_EQ(Submit(options, host_), kExitInterrupted);
+  EXPECT_EQ(master_.cancels, 1);
+  EXPECT_NE(err_.str().find("cancelling j-1"), std::string::npos);
+}
+
+TEST_F(JobFollowingTest, SecondInterruptLeavesAtOnce) {
+  auto options = SomeJob();
+  options.wait = true;
+  v1::JobStatus running;
+  running.set_state(v1::JOB_STATE_RUNNING);
+  master_.statuses = {running};
+  master_.hold_stream = true;
+  master_.interrupt_after_watch = 2;
+  EXPECT_EQ(Submit(options, host_), kExitInterrupted);
+  EXPECT_EQ(master_.cancels, 1);
+}
+
+TEST_F(JobFollowingTest, WatchLeavesWithoutCancelling) {
+  v1::JobStatus running;
+  running.set_state(v1::JOB_STATE_RUNNING);
+  master_.statuses = {running};
+  master_.hold_stream = true;
+  master_.interrupt_after_watch = 1;
+  WatchOptions options;
+  options.job_id = "j-1";
+  EXPECT_EQ(Watch(options, host_), kExitInterrupted);
+  EXPECT_EQ(master_.cancels, 0);
+}
+
+TEST_F(JobFollowingTest, ASubmitIsRepeatedUnderItsKeyUntilTheMasterIsBack) {
+  master_.submits_lost = 3;
+  EXPECT_EQ(Submit(SomeJob(), host_), kExitOk);
+  ASSERT_EQ(master_.submit_keys.size(), 4u);
+  EXPECT_NE(master_.submit_keys[0], "");
+  for (const std::string& key : master_.submit_keys) EXPECT_EQ(key, master_.submit_keys[0]);
+  EXPECT_EQ(out_.str(), "j-1\n");
+  const std::string said = err_.str();
+  EXPECT_NE(said.find("master scripted:1 is away; trying again until "), std::string::npos) << said;
+  EXPECT_EQ(said.find("is away"), said.rfind("is away")) << "said once";
+  EXPECT_NE(said.find("is back"), std::string::npos) << said;
+}
+
+TEST_F(JobFollowingTest, AMasterThatNeverAnsweredIsNotWaitedForUnlessToldTo) {
+  master_.away = absl::UnavailableError("connection refused");
+  EXPECT_EQ(Submit(SomeJob(), host_), kExitMasterUnreachable);
+  EXPECT_EQ(Status({.master = {}, .job_id = "j-1"}, host_), kExitMasterUnreachable);
+  EXPECT_TRUE(master_.submit_keys.empty());
+  EXPECT_EQ(err_.str().find("is away"), std::string::npos) << err_.str();
+  const MasterGrace grace = {absl::Milliseconds(900), /*given=*/true};
+  EXPECT_EQ(Status({.master = {}, .job_id = "j-1", .grace = grace}, host_), kExitMasterUnreachable);
+  EXPECT_NE(err_.str().find("is away"), std::string::npos) << err_.str();
+}
+
+TEST_F(JobFollowingTest, AMasterThatDiesBeforeItsFirstWordIsWaitedFor) {
+  // With the first question in hand, with the submit, and before a watch has told anything.
+  master_.away = rpc::BrokenOffError("socket closed");
+  master_.away_for = 1;
+  master_.submits_lost = 1;
+  master_.watches_lost = 2;
+  master_.on_watch_lost = [this] {
+    if (master_.watches_lost > 0) return;
+    master_.statuses.emplace_back().set_state(v1::JOB_STATE_SUCCEEDED);
+  };
+  auto options = SomeJob();
+  options.wait = true;
+  EXPECT_EQ(Submit(options, host_), kExitOk) << err_.str();
+  EXPECT_EQ(master_.submit_keys.size(), 2u);
+}
+
+TEST_F(JobFollowingTest, AJobIsFollowedOverRestartsOfItsMaster) {
+  v1::JobStatus running, done;
+  running.set_state(v1::JOB_STATE_RUNNING);
+  done.set_state(v1::JOB_STATE_SUCCEEDED);
+  for (const bool submits : {true, false}) {
+    master_.statuses = {running, done};
+    master_.watches_lost = 2;
+    auto options = SomeJob();
+    options.wait = true;
+    EXPECT_EQ(submits ? Submit(options, host_) : Watch({.master = {}, .job_id = "j-1"}, host_),
+              kExitOk)
+        << err_.str();
+    EXPECT_EQ(master_.watches_lost, 0);
+  }
+}
+
+TEST_F(JobFollowingTest, AMasterThatStaysAwayIsGivenUp) {
+  master_.watches_lost = 1000;
+  WatchOptions options;
+  options.job_id = "j-1";
+  options.grace = {absl::Milliseconds(1), /*given=*/true};
+  EXPECT_EQ(Watch(options, host_), kExitMasterUnreachable);
+  EXPECT_GT(master_.watches_lost, 900);
+}
+
+TEST_F(JobFollowingTest, AnInterruptWhileTheMasterIsAwayLeavesAtOnceAndSaysHowToComeBack) {
+  v1::JobStatus running;
+  running.set_state(v1::JOB_STATE_RUNNING);
+  master_.statuses = {running};
+  master_.watches_lost = 1000;
+  master_.interrupt_when_lost = 1;
+  auto options = SomeJob();
+  options.wait = true;
+  EXPECT_EQ(Submit(options, host_), kExitInterrupted);
+  EXPECT_EQ(master_.cancels, 0) << "nobody is there to be told";
+  EXPECT_EQ(master_.watches_lost, 999);
+  EXPECT_NE(err_.str().find("weir watch j-1 --master scripted:1"), std::string::npos) << err_.str();
+}
+
+}  // namespace
+}  // namespace weir::client

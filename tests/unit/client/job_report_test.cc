@@ -1,0 +1,157 @@
+// What users are told of a job: its plan, its result, its losses, its end.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "runtime/base/job_errors.h"
+#include "runtime/client/commands/commands.h"
+#include "runtime/client/flags/exit_codes.h"
+#include "tests/unit/client/scripted_master_test_base.h"
+
+namespace weir::client {
+namespace {
+
+class JobReportTest : public ScriptedMasterTest {};
+
+TEST_F(JobReportTest, EndsBecomeExitCodes) {
+  auto options = SomeJob();
+  options.wait = true;
+  const std::vector<std::tuple<v1::JobState, std::string, int>> ends = {
+      {v1::JOB_STATE_FAILED, "TASK_CRASHED", kExitJobFailed},
+      {v1::JOB_STATE_FAILED, "DEADLINE", kExitDeadline},
+      {v1::JOB_STATE_FAILED, "INPUT_UNREADABLE", kExitRefused},
+      {v1::JOB_STATE_FAILED, "INPUT_NOT_FOUND", kExitRefused},
+      {v1::JOB_STATE_FAILED, "OUTPUT_UNUSABLE", kExitRefused},
+      {v1::JOB_STATE_CANCELLED, "CANCELLED", kExitCancelled},
+  };
+  for (const auto& [state, code, exit_code] : ends) {
+    err_.str("");
+    v1::JobStatus status;
+    status.set_state(state);
+    *status.mutable_error() = MakeJobError(code, "it ended", "look into it");
+    status.mutable_error()->set_stderr_tail("oh\033[2J no\n");
+    master_.statuses = {status};
+    EXPECT_EQ(Submit(options, host_), exit_code);
+    EXPECT_NE(err_.str().find(code + ": it ended; look into it"), std::string::npos) << err_.str();
+    // User output must not steer the terminal.
+    EXPECT_NE(err_.str().find("  | oh[2J no\n"), std::string::npos) << err_.str();
+  }
+}
+
+TEST_F(JobReportTest, APlanIsOneLineUnlessAllOfItIsAskedFor) {
+  v1::JobStatus status;
+  status.set_state(v1::JOB_STATE_SUCCEEDED);
+  status.set_plan_text(
+      "Plan: wordcount\n  size       2 workers, 5 steps\n  predicted  1.20 s\n"
+      "  limit      map, busy 1.00 s\n\n  layer   many\n  predicted  by layer\n");
+  status.mutable_progress()->set_input_bytes_total(1'500'000);
+  master_.statuses = {status};
+  SubmitOptions options = SomeJob();
+  options.wait = true;
+  EXPECT_EQ(Submit(options, host_), kExitOk);
+  EXPECT_NE(
+      err_.str().find(
+          "plan: 1.5 MB on 2 workers, 5 steps; predicted 1.20 s; limited by map, busy 1.00 s\n"),
+      std::string::npos)
+      << err_.str();
+  EXPECT_EQ(err_.str().find("many"), std::string::npos) << err_.str();
+  err_.str("");
+  options.verbose = true;
+  EXPECT_EQ(Submit(options, host_), kExitOk);
+  EXPECT_NE(err_.str().find(status.plan_text()), std::string::npos) << err_.str();
+  EXPECT_EQ(err_.str().find("plan: "), std::string::npos) << err_.str();
+}
+
+TEST_F(JobReportTest, TheFirstRowsOfAnyResultAreShownToPeople) {
+  Put("part-00000", "a\t1\nb\x1b[2J\n" + std::string(300, 'x') + "\n");
+  Put("part-00001", "4\n5\n6\n7\n");
+  v1::JobStatus status;
+  status.set_state(v1::JOB_STATE_SUCCEEDED);
+  status.mutable_spec()->set_output(dir_);
+  for (const char* name : {"part-00000", "part-00001"}) {
+    v1::OutputPart& part = *status.add_parts();
+    part.set_file(name);
+    part.set_records(name[9] == '0' ? 3 : 4);
+  }
+  master_.statuses = {status};
+  SubmitOptions options = SomeJob();
+  options.wait = true;
+  EXPECT_EQ(Submit(options, host_), kExitOk);
+  EXPECT_NE(err_.str().find("first rows of the result:\n  a\t1\n  b\\033[2J\n  " +
+                            std::string(80, 'x') + "...\n  4\n  5\n"),
+            std::string::npos)
+      << err_.str();
+  EXPECT_EQ(err_.str().find("  6\n"), std::string::npos);
+  EXPECT_EQ(out_.str(), "") << "a preview is no data";
+  err_.str("");
+  options.quiet = true;
+  EXPECT_EQ(Submit(options, host_), kExitOk);
+  EXPECT_EQ(err_.str().find("first rows"), std::string::npos) << err_.str();
+}
+
+TEST_F(JobReportTest, StatusClaimsNoPredictionWhereThereIsNone) {
+  v1::JobStatus status;
+  status.set_job_id("j-1");
+  status.set_state(v1::JOB_STATE_FAILED);
+  status.set_plan_id("00ff");
+  master_.statuses = {status};
+  EXPECT_EQ(Status({.master = {}, .job_id = "j-1", .json = false}, host_), kExitOk);
+  EXPECT_NE(out_.str().find("plan       00ff\n"), std::string::npos) << out_.str();
+  out_.str("");
+  master_.statuses.back().set_predicted_makespan_s(2);
+  EXPECT_EQ(Status({.master = {}, .job_id = "j-1", .json = false}, host_), kExitOk);
+  EXPECT_NE(out_.str().find("00ff, predicted 2.0 s\n"), std::string::npos) << out_.str();
+}
+
+TEST_F(JobReportTest, ALostWorkerIsToldOnceWhenTheJobIsPlannedAgain) {
+  v1::JobStatus waiting, again, done;
+  waiting.set_state(v1::JOB_STATE_PLANNING);
+  v1::WorkerLoss& loss = *waiting.add_losses();
+  loss.set_worker("w1");
+  loss.set_why("was lost: no heartbeat for 6s");
+  loss.set_step("map 3");
+  again = waiting;
+  again.mutable_losses(0)->set_plan_epoch(2);
+  done = again;
+  done.set_state(v1::JOB_STATE_SUCCEEDED);
+  master_.statuses = {waiting, again, again, done};
+  SubmitOptions options = SomeJob();
+  options.wait = true;
+  EXPECT_EQ(Submit(options, host_), kExitOk);
+  const std::string line =
+      "worker w1 was lost: no heartbeat for 6s (in map 3); planned again (epoch 2)\n";
+  const std::size_t told = err_.str().find(line);
+  ASSERT_NE(told, std::string::npos) << err_.str();
+  EXPECT_EQ(err_.str().find("worker w1", told + 1), std::string::npos) << "once";
+  EXPECT_EQ(Status({.master = {}, .job_id = "j-1", .json = false}, host_), kExitOk);
+  EXPECT_NE(out_.str().find("lost       " + line), std::string::npos) << out_.str();
+  out_.str("");
+  EXPECT_EQ(Status({.master = {}, .job_id = "j-1", .json = true}, host_), kExitOk);
+  EXPECT_NE(out_.str().find("\"plan_epoch\": 2"), std::string::npos) << out_.str();
+}
+
+TEST_F(JobReportTest, JsonHasASchemaAndPlainNumbers) {
+  v1::JobStatus status;
+  status.set_job_id("j-1");
+  status.set_state(v1::JOB_STATE_SUCCEEDED);
+  status.mutable_progress()->set_input_bytes_total(std::int64_t{1} << 40);
+  auto* part = status.add_parts();
+  part->set_file("part-00000");
+  part->set_bytes(5);
+  master_.statuses = {status};
+  StatusOptions options;
+  options.json = true;
+  EXPECT_EQ(Status(options, host_), kExitOk);
+  EXPECT_EQ(Json()["schema"], 1);
+  EXPECT_EQ(Json()["state"], "succeeded");
+  EXPECT_EQ(Json()["progress"]["input_bytes_total"], std::int64_t{1} << 40);
+  EXPECT_EQ(Json()["parts"][0]["bytes"], 5);
+}
+
+}  // namespace
+}  // namespace weir::client

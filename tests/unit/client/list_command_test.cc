@@ -1,0 +1,48 @@
+// `weir list` and `weir jobs`.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "runtime/client/commands/commands.h"
+#include "runtime/client/flags/exit_codes.h"
+#include "tests/unit/client/scripted_master_test_base.h"
+
+namespace weir::client {
+namespace {
+
+class ListCommandTest : public ScriptedMasterTest {};
+
+TEST_F(ListCommandTest, ListSaysByItsStatusWhetherAWorkerIsAlive) {
+  for (const auto& [name, state] :
+       {std::pair{"w1", v1::WORKER_STATE_ALIVE}, std::pair{"w2", v1::WORKER_STATE_LOST}}) {
+    v1::WorkerStatus& worker = *master_.workers.add_workers();
+    worker.mutable_identity()->set_name(name);
+    worker.set_state(state);
+    worker.set_seconds_since_heartbeat(7);
+  }
+  ListOptions options;
+  options.what = ListOptions::What::kWorkers;
+  EXPECT_EQ(List(options, host_), kExitOk);
+  options.alive = "w1";
+  EXPECT_EQ(List(options, host_), kExitOk) << err_.str();
+  options.alive = "w2";
+  EXPECT_EQ(List(options, host_), kExitRefused);
+  EXPECT_NE(err_.str().find("worker 'w2' is lost"), std::string::npos) << err_.str();
+  options.alive = "w";
+  EXPECT_EQ(List(options, host_), kExitRefused) << "a part of a name is another worker's";
+  EXPECT_NE(err_.str().find("worker 'w' is not registered"), std::string::npos) << err_.str();
+  options.what = ListOptions::What::kJobs;
+  EXPECT_EQ(List(options, host_), kExitUsage);
+}
+
+TEST_F(ListCommandTest, JobsSuggestsTheNearestName) {
+  JobsOptions options;
+  options.job = "wordcuont";
+  EXPECT_EQ(Jobs(options, host_), kExitUsage);
+  EXPECT_NE(err_.str().find("there is no job 'wordcuont'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weir::client

@@ -1,0 +1,57 @@
+// `weir verify`: outputs against their manifests.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "runtime/client/commands/commands.h"
+#include "runtime/client/flags/exit_codes.h"
+#include "runtime/format/xxh3_stream.h"
+#include "tests/unit/client/command_host_test_base.h"
+
+namespace weir::client {
+namespace {
+
+class VerifyCommandTest : public CommandHostTest {};
+
+TEST_F(VerifyCommandTest, VerifyAcceptsWholeOutputsOnly) {
+  const std::string content = "a\t1\n";
+  const std::string sum = format::Xxh3Hex(format::Xxh3(content));
+  ASSERT_TRUE(storage_.MakeDirectory(dir_ + "/_weir").ok());
+  Put("part-00000", content);
+  Put("manifest.json", R"({"schema":1,"parts":[{"file":"part-00000","bytes":4,"records":1,)"
+                       R"("xxh3_64":")" +
+                           sum + R"("}]})");
+  VerifyOptions options;
+  options.output = dir_;
+  EXPECT_EQ(Verify(options, host_), kExitOk) << err_.str();
+  Put("part-00001", "stray");
+  EXPECT_EQ(Verify(options, host_), kExitJobFailed);
+  EXPECT_NE(err_.str().find("part-00001: not in the manifest"), std::string::npos);
+  ASSERT_TRUE(storage_.RemoveAll(dir_ + "/part-00001").ok());
+  Put("part-00000", "b\t1\n");
+  EXPECT_EQ(Verify(options, host_), kExitJobFailed);
+  EXPECT_NE(err_.str().find("checksum"), std::string::npos);
+  Put("part-00000", "b");
+  EXPECT_EQ(Verify(options, host_), kExitJobFailed);
+  EXPECT_NE(err_.str().find("has 1 bytes, the manifest says 4"), std::string::npos);
+  ASSERT_TRUE(storage_.RemoveAll(dir_ + "/part-00000").ok());
+  EXPECT_EQ(Verify(options, host_), kExitJobFailed);
+  EXPECT_NE(err_.str().find("part-00000: missing"), std::string::npos);
+}
+
+TEST_F(VerifyCommandTest, VerifyTrustsNoManifest) {
+  VerifyOptions options;
+  options.output = dir_;
+  for (const char* manifest : {"", "[]", "{", R"({"parts":{}})", R"({"parts":[1]})",
+                               R"({"parts":[{"file":"../x","bytes":1,"xxh3_64":"0"}]})",
+                               R"({"parts":[{"file":7,"bytes":"1","xxh3_64":0}]})"}) {
+    Put("manifest.json", manifest);
+    EXPECT_EQ(Verify(options, host_), kExitJobFailed) << manifest;
+  }
+  options.output = "nowhere";
+  EXPECT_EQ(Verify(options, host_), kExitUsage);
+}
+
+}  // namespace
+}  // namespace weir::client
