@@ -11,17 +11,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sim/call_faults.h"
+#include "tests/sim/random_cluster.h"
 
 namespace weir::sim {
 namespace {
 
 constexpr double kShare = 0.25;
-// Under sanitizers a run takes five times as long; the decisions are those of the other build.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kSeedsOfCase = 1;
-#else
-constexpr std::uint64_t kSeedsOfCase = 3;
-#endif
+constexpr std::uint64_t kSeedsOfCase = SeedsHere(3, /*under_sanitizers=*/1);
 // Some calls are made in most runs only.
 constexpr std::uint64_t kSeedsMax = kSeedsOfCase + 6;
 

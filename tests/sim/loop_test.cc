@@ -20,12 +20,7 @@
 namespace weir::sim {
 namespace {
 
-// Under sanitizers a run takes five times as long; the decisions are those of the other build.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kLoopSeeds = 25;
-#else
-constexpr std::uint64_t kLoopSeeds = 100;
-#endif
+constexpr std::uint64_t kLoopSeeds = SeedsHere(100, /*under_sanitizers=*/25);
 constexpr absl::Duration kLoopTimeLimit = absl::Hours(1);
 constexpr absl::Duration kLoopSettle = absl::Seconds(15);
 

@@ -17,12 +17,7 @@
 namespace weir::sim {
 namespace {
 
-// Under sanitizers a run takes five times as long; the decisions are those of the other build.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kSeeds = 1;
-#else
-constexpr std::uint64_t kSeeds = 4;
-#endif
+constexpr std::uint64_t kSeeds = SeedsHere(4, /*under_sanitizers=*/1);
 constexpr absl::Duration kTimeLimit = absl::Hours(1);
 constexpr absl::Duration kSettle = absl::Seconds(15);
 // Master and workers are there.

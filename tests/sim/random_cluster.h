@@ -13,6 +13,16 @@
 
 namespace weir::sim {
 
+/// Under sanitizers a run takes five times as long; the decisions are those of the other build.
+constexpr std::uint64_t SeedsHere([[maybe_unused]] std::uint64_t seeds,
+                                  [[maybe_unused]] std::uint64_t under_sanitizers) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return under_sanitizers;
+#else
+  return seeds;
+#endif
+}
+
 /// Makes the world of `scenario`, with a master and 2 to 8 workers that are called WorkerName(0)
 /// and on; in one world of five they share a host. Their ports are as fast as options say. Returns:
 /// how many workers there are.

@@ -56,9 +56,8 @@ void AddList(CLI::App& app, const TakeCommand& take) {
           "'jobs' (default) or 'workers'")
       ->check(CLI::IsMember({"jobs", "workers"}))
       ->type_name("WHAT");
-  command.add_option("--max", options->max_jobs, "List at most this many jobs (default: 100)")
-      ->check(CLI::Range(1, 1000))
-      ->type_name("N");
+  AddCount(command, "--max", options->max_jobs, 1, 1000,
+           "List at most this many jobs (default: 100)");
   command
       .add_option("--alive", options->alive,
                   "Of workers: exit status 4 unless this one is alive, for health checks")

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #include "runtime/client/flags/options.h"
 #include "runtime/client/flags/value_text.h"
@@ -48,6 +49,14 @@ CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& 
   CLI::App* command = app.add_subcommand(name, help)->group(group);
   command->callback([take, options] { take(*options); });
   return *command;
+}
+
+/// A flag for a whole number, from `least` to `most`.
+template <typename Number>
+CLI::Option* AddCount(CLI::App& app, const std::string& name, Number& target,
+                      std::type_identity_t<Number> least, std::type_identity_t<Number> most,
+                      const std::string& help) {
+  return app.add_option(name, target, help)->check(CLI::Range(least, most))->type_name("N");
 }
 
 /// Flags whose values carry units.

@@ -17,15 +17,10 @@ void AddGenerate(CLI::App& data, const TakeCommand& take) {
                   "Whose input to make (distinct, histogram, kmeans, logreg, pagerank, quantiles, "
                   "terasort)")
       ->required();
-  command.add_option("--records", options->records, "How many records")
-      ->required()
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 50))
-      ->type_name("N");
-  command
-      .add_option("--first", options->first_record,
-                  "Number of the first record (default 0), so that many can write one data set")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 50))
-      ->type_name("N");
+  AddCount(command, "--records", options->records, 0, std::int64_t{1} << 50, "How many records")
+      ->required();
+  AddCount(command, "--first", options->first_record, 0, std::int64_t{1} << 50,
+           "Number of the first record (default 0), so that many can write one data set");
   command.add_option("--seed", options->seed, "Which random records (default 1)")
       ->check(CLI::Range(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("N");

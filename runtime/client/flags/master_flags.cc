@@ -31,11 +31,8 @@ void AddMasterDaemon(CLI::App& app, const TakeCommand& take) {
                   "~/.local/state/weir/journal.db)")
       ->envname("WEIR_JOURNAL")
       ->type_name("FILE");
-  command
-      .add_option("--keep-jobs", options->jobs_kept,
-                  "Ended jobs that are remembered; older ones go from the journal (default: 1000)")
-      ->check(CLI::Range(1, 100'000))
-      ->type_name("N");
+  AddCount(command, "--keep-jobs", options->jobs_kept, 1, 100'000,
+           "Ended jobs that are remembered; older ones go from the journal (default: 1000)");
   AddDuration(command, "--keep-jobs-for", options->jobs_kept_for,
               {.least = absl::Minutes(1), .most = absl::Hours(24 * 3660)},
               "How long after its end a job is remembered, 1m to ten years (default: 720h)");
@@ -43,22 +40,16 @@ void AddMasterDaemon(CLI::App& app, const TakeCommand& take) {
           "Rate of one network channel, for example 1Gbit/s (the default)");
   AddDuration(command, "--latency", options->latency, {.most = absl::Minutes(1)},
               "Start-up time of one transfer 0s to 1m (default: 1ms)");
-  command
-      .add_option("--bisection-channels", options->bisection_channels,
-                  "Transfers that the network carries at once (default: no limit)")
-      ->check(CLI::Range(1, 100'000))
-      ->type_name("N");
+  AddCount(command, "--bisection-channels", options->bisection_channels, 1, 100'000,
+           "Transfers that the network carries at once (default: no limit)");
   command
       .add_option("--network", options->network_file,
                   "Rates, slow ports, racks and other cuts by names of workers (docs/network.md)")
       ->check(CLI::ExistingFile)
       ->type_name("FILE");
-  command
-      .add_option("--max-running-jobs", options->running_jobs_max,
-                  "Jobs that run at once, one place of them for a small one (default: 4; 1 = one "
-                  "after the other)")
-      ->check(CLI::Range(1, 100))
-      ->type_name("N");
+  AddCount(command, "--max-running-jobs", options->running_jobs_max, 1, 100,
+           "Jobs that run at once, one place of them for a small one (default: 4; 1 = one "
+           "after the other)");
   command
       .add_option("--pacing-fraction", options->pacing_fraction,
                   "Share of a known channel rate that senders are paced at, 0.1 to 1; 0 = unpaced "

@@ -79,11 +79,8 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false)
       ->take_all();
-  command
-      .add_option("--mappers", job.mappers,
-                  "Number of mappers, at most 10000 (default: the planner chooses)")
-      ->check(CLI::Range(std::int64_t{1}, limits::kReducersMax))
-      ->type_name("N");
+  AddCount(command, "--mappers", job.mappers, 1, limits::kReducersMax,
+           "Number of mappers, at most 10000 (default: the planner chooses)");
   command
       .add_option("--reducers", job.reducers,
                   "Number of reducers, of all layers or one number a layer (default: the planner "
@@ -92,11 +89,8 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
       ->allow_extra_args(false)
       ->check(CLI::Range(std::int64_t{1}, limits::kReducersMax))
       ->type_name("N[,N...]");
-  command
-      .add_option("--skip-bad", job.skip_bad,
-                  "Leave out up to N records that the job rejects (default: 0, the first ends it)")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000'000'000}))
-      ->type_name("N");
+  AddCount(command, "--skip-bad", job.skip_bad, 0, 1'000'000'000'000,
+           "Leave out up to N records that the job rejects (default: 0, the first ends it)");
   command
       .add_option("--plan-method,--method", job.plan_method,
                   "How to plan: load (the default), even, fetch-all (from "
@@ -140,15 +134,10 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
 }
 
 void AddEmbedded(CLI::App& command, EmbeddedOptions& embedded) {
-  command
-      .add_option("--workers", embedded.workers,
-                  "Workers inside this process (default: one a core, as far as a CPU quota keeps "
-                  "them busy)")
-      ->check(CLI::Range(1, 256))
-      ->type_name("N");
-  command.add_option("--slots", embedded.slots, "Threads of each worker (default: 1)")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
+  AddCount(command, "--workers", embedded.workers, 1, 256,
+           "Workers inside this process (default: one a core, as far as a CPU quota keeps "
+           "them busy)");
+  AddCount(command, "--slots", embedded.slots, 1, 1024, "Threads of each worker (default: 1)");
   AddBytes(command, "--memory", embedded.memory_bytes, "Memory of each worker's task process");
   command
       .add_option("--work-dir", embedded.work_dir,
@@ -257,12 +246,9 @@ void AddSubmit(CLI::App& app, const TakeCommand& take) {
   AddMaster(command, options->master);
   AddMasterGrace(command, options->grace);
   AddPictures(command, options->pictures);
-  command
-      .add_option("--priority", options->job.priority,
-                  "Jobs of higher ones leave the queue first, -100 to 100; ten minutes of waiting "
-                  "outweigh one step (default: 0)")
-      ->check(CLI::Range(-100, 100))
-      ->type_name("N");
+  AddCount(command, "--priority", options->job.priority, -100, 100,
+           "Jobs of higher ones leave the queue first, -100 to 100; ten minutes of waiting "
+           "outweigh one step (default: 0)");
   command.add_flag(
       "--wait", options->wait,
       "Wait for the end, over restarts of the master too; Ctrl-C then cancels the job");

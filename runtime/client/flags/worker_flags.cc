@@ -35,12 +35,9 @@ void AddWorkerDaemon(CLI::App& app, const TakeCommand& take) {
                   "Name of this worker, unique in the cluster (default: host:port of the data "
                   "address)")
       ->type_name("NAME");
-  command
-      .add_option(
-          "--slots", options->slots,
-          "Threads of a task process (default: one a core, as far as a CPU quota keeps them busy)")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
+  AddCount(
+      command, "--slots", options->slots, 1, 1024,
+      "Threads of a task process (default: one a core, as far as a CPU quota keeps them busy)");
   AddBytes(command, "--memory", options->memory_bytes,
            "Memory that a task process may use (default: no limit)");
   command

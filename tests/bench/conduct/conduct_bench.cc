@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <functional>
 #include <queue>
@@ -20,6 +19,7 @@
 #include "planner/plan/predict/predict.h"
 #include "planner/plan/units.h"
 #include "runtime/master/conduct/conductor_machine.h"
+#include "tests/bench/bench_program.h"
 
 namespace weir::bench {
 namespace {
@@ -236,20 +236,14 @@ void Measure(const Options& options, const std::string& network, std::int32_t ch
 }  // namespace weir::bench
 
 int main(int argc, char** argv) {
-  weir::bench::Options options;
-  for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--json") == 0) {
-      options.json = true;
-    } else if (std::strcmp(argv[i], "--workers") == 0 && i + 1 < argc) {
-      options.num_workers = std::max(2, std::atoi(argv[++i]));
-    } else if (std::strcmp(argv[i], "--repeats") == 0 && i + 1 < argc) {
-      options.repeats = std::max(1, std::atoi(argv[++i]));
-    } else {
-      std::fprintf(stderr, "usage: conduct_bench [--workers N] [--repeats N] [--json]\n");
-      return 2;
-    }
-  }
-  weir::bench::Measure(options, "ports only", 0);
-  weir::bench::Measure(options, "a fifth at once", options.num_workers / 5);
+  namespace bench = weir::bench;
+  bench::Options options;
+  bench::ReadFlags(argc, argv,
+                   {{.name = "--json", .given = &options.json},
+                    {.name = "--workers", .number = &options.num_workers, .least = 2},
+                    {.name = "--repeats", .number = &options.repeats}},
+                   "conduct_bench [--workers N] [--repeats N] [--json]");
+  bench::Measure(options, "ports only", 0);
+  bench::Measure(options, "a fifth at once", options.num_workers / 5);
   return 0;
 }

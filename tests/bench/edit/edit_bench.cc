@@ -4,10 +4,8 @@
 // edit_bench [--repeats N] [--json]      8, 64 and 200 workers, the least of 3 repeats
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <utility>
 
@@ -16,6 +14,7 @@
 #include "planner/job/builders/plan_job.h"
 #include "planner/plan/predict/predict.h"
 #include "planner/plan/units.h"
+#include "tests/bench/bench_program.h"
 #include "tests/unit/planner_edit/progress_of.h"
 
 namespace weir::bench {
@@ -46,12 +45,6 @@ planner::Plan Shuffle(std::int32_t num_workers) {
     std::exit(1);
   }
   return *std::move(plan);
-}
-
-double SecondsOf(const auto& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 void Measure(std::int32_t num_workers) {
@@ -107,16 +100,11 @@ void Measure(std::int32_t num_workers) {
 }  // namespace weir::bench
 
 int main(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--json") == 0) {
-      weir::bench::print_json = true;
-    } else if (std::strcmp(argv[i], "--repeats") == 0 && i + 1 < argc) {
-      weir::bench::repeats = std::max(1, std::atoi(argv[++i]));
-    } else {
-      std::fprintf(stderr, "usage: edit_bench [--repeats N] [--json]\n");
-      return 2;
-    }
-  }
-  for (const int workers : {8, 64, 200}) weir::bench::Measure(workers);
+  namespace bench = weir::bench;
+  bench::ReadFlags(argc, argv,
+                   {{.name = "--json", .given = &bench::print_json},
+                    {.name = "--repeats", .number = &bench::repeats}},
+                   "edit_bench [--repeats N] [--json]");
+  for (const int workers : {8, 64, 200}) bench::Measure(workers);
   return 0;
 }

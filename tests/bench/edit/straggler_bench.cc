@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "planner/plan/predict/predict.h"
+#include "tests/bench/bench_program.h"
 #include "tests/unit/master/watched_run.h"
 
 namespace weir::bench {
@@ -54,7 +55,8 @@ void Measure(const char* what, double output_ratio, int maps_each, double map_s,
 }  // namespace weir::bench
 
 int main(int argc, char** argv) {
-  if (argc > 1 && std::strcmp(argv[1], "--json") == 0) weir::bench::print_json = true;
+  weir::bench::ReadFlags(argc, argv, {{.name = "--json", .given = &weir::bench::print_json}},
+                         "straggler_bench [--json]");
   using weir::master::Heard;
   for (const double map_s : {2.0, 10.0, 60.0}) {
     for (const int maps_each : {1, 8}) {

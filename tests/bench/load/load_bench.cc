@@ -8,10 +8,8 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <random>
@@ -24,6 +22,7 @@
 #include "planner/load/solve_layer.h"
 #include "planner/load/source_decomposition.h"
 #include "planner/load/source_program.h"
+#include "tests/bench/bench_program.h"
 #include "tests/bench/load/reference_solvers.h"
 
 namespace weir::bench {
@@ -43,12 +42,6 @@ void Row(const std::string& what, const std::string& who, double seconds,
     std::printf("%-44s %-18s %14.6f s  %s\n", what.c_str(), who.c_str(), seconds, result.c_str());
   }
   std::fflush(stdout);
-}
-
-double SecondsOf(const std::function<void()>& work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 /// Least of several runs, for what takes microseconds.
@@ -203,19 +196,14 @@ void Schedules() {
 }  // namespace weir::bench
 
 int main(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--json") == 0) {
-      weir::bench::print_json = true;
-    } else if (std::strcmp(argv[i], "--seconds-max") == 0 && i + 1 < argc) {
-      weir::bench::seconds_max = std::atoi(argv[++i]);
-    } else {
-      std::fprintf(stderr, "usage: planner_load_bench [--json] [--seconds-max S]\n");
-      return 2;
-    }
-  }
-  weir::bench::LargeLayers();
-  weir::bench::Schedules();
-  weir::bench::Decompositions();
-  weir::bench::CompareSolvers();
+  namespace bench = weir::bench;
+  bench::ReadFlags(argc, argv,
+                   {{.name = "--json", .given = &bench::print_json},
+                    {.name = "--seconds-max", .number = &bench::seconds_max, .least = 0}},
+                   "planner_load_bench [--json] [--seconds-max S]");
+  bench::LargeLayers();
+  bench::Schedules();
+  bench::Decompositions();
+  bench::CompareSolvers();
   return 0;
 }

@@ -16,37 +16,27 @@ namespace {
 class JobFollowingTest : public ScriptedMasterTest {};
 
 TEST_F(JobFollowingTest, InterruptCancelsAndWaitsForTheEnd) {
-  auto options = SomeJob();
-  options.wait = true;
-  v1::JobStatus running, cancelled;
-  running.set_state(v1::JOB_STATE_RUNNING);
-  cancelled.set_state(v1::JOB_STATE_CANCELLED);
+  v1::JobStatus cancelled = InState(v1::JOB_STATE_CANCELLED);
   *cancelled.mutable_error() = MakeJobError(job_error::kCancelled, "cancelled by the user");
-  master_.statuses = {running};
+  master_.statuses = {InState(v1::JOB_STATE_RUNNING)};
   master_.hold_stream = true;
   master_.on_cancel = [&] { master_.End(cancelled); };
   master_.interrupt_after_watch = 1;
-  EXPECT_EQ(Submit(options, host_), kExitInterrupted);
+  EXPECT_EQ(Submit(SomeJobToWaitFor(), host_), kExitInterrupted);
   EXPECT_EQ(master_.cancels, 1);
   EXPECT_NE(err_.str().find("cancelling j-1"), std::string::npos);
 }
 
 TEST_F(JobFollowingTest, SecondInterruptLeavesAtOnce) {
-  auto options = SomeJob();
-  options.wait = true;
-  v1::JobStatus running;
-  running.set_state(v1::JOB_STATE_RUNNING);
-  master_.statuses = {running};
+  master_.statuses = {InState(v1::JOB_STATE_RUNNING)};
   master_.hold_stream = true;
   master_.interrupt_after_watch = 2;
-  EXPECT_EQ(Submit(options, host_), kExitInterrupted);
+  EXPECT_EQ(Submit(SomeJobToWaitFor(), host_), kExitInterrupted);
   EXPECT_EQ(master_.cancels, 1);
 }
 
 TEST_F(JobFollowingTest, WatchLeavesWithoutCancelling) {
-  v1::JobStatus running;
-  running.set_state(v1::JOB_STATE_RUNNING);
-  master_.statuses = {running};
+  master_.statuses = {InState(v1::JOB_STATE_RUNNING)};
   master_.hold_stream = true;
   master_.interrupt_after_watch = 1;
   WatchOptions options;
@@ -87,25 +77,19 @@ TEST_F(JobFollowingTest, AMasterThatDiesBeforeItsFirstWordIsWaitedFor) {
   master_.watches_lost = 2;
   master_.on_watch_lost = [this] {
     if (master_.watches_lost > 0) return;
-    master_.statuses.emplace_back().set_state(v1::JOB_STATE_SUCCEEDED);
+    master_.statuses.push_back(InState(v1::JOB_STATE_SUCCEEDED));
   };
-  auto options = SomeJob();
-  options.wait = true;
-  EXPECT_EQ(Submit(options, host_), kExitOk) << err_.str();
+  EXPECT_EQ(Submit(SomeJobToWaitFor(), host_), kExitOk) << err_.str();
   EXPECT_EQ(master_.submit_keys.size(), 2u);
 }
 
 TEST_F(JobFollowingTest, AJobIsFollowedOverRestartsOfItsMaster) {
-  v1::JobStatus running, done;
-  running.set_state(v1::JOB_STATE_RUNNING);
-  done.set_state(v1::JOB_STATE_SUCCEEDED);
   for (const bool submits : {true, false}) {
-    master_.statuses = {running, done};
+    master_.statuses = {InState(v1::JOB_STATE_RUNNING), InState(v1::JOB_STATE_SUCCEEDED)};
     master_.watches_lost = 2;
-    auto options = SomeJob();
-    options.wait = true;
-    EXPECT_EQ(submits ? Submit(options, host_) : Watch({.master = {}, .job_id = "j-1"}, host_),
-              kExitOk)
+    EXPECT_EQ(
+        submits ? Submit(SomeJobToWaitFor(), host_) : Watch({.master = {}, .job_id = "j-1"}, host_),
+        kExitOk)
         << err_.str();
     EXPECT_EQ(master_.watches_lost, 0);
   }
@@ -121,14 +105,10 @@ TEST_F(JobFollowingTest, AMasterThatStaysAwayIsGivenUp) {
 }
 
 TEST_F(JobFollowingTest, AnInterruptWhileTheMasterIsAwayLeavesAtOnceAndSaysHowToComeBack) {
-  v1::JobStatus running;
-  running.set_state(v1::JOB_STATE_RUNNING);
-  master_.statuses = {running};
+  master_.statuses = {InState(v1::JOB_STATE_RUNNING)};
   master_.watches_lost = 1000;
   master_.interrupt_when_lost = 1;
-  auto options = SomeJob();
-  options.wait = true;
-  EXPECT_EQ(Submit(options, host_), kExitInterrupted);
+  EXPECT_EQ(Submit(SomeJobToWaitFor(), host_), kExitInterrupted);
   EXPECT_EQ(master_.cancels, 0) << "nobody is there to be told";
   EXPECT_EQ(master_.watches_lost, 999);
   EXPECT_NE(err_.str().find("weir watch j-1 --master scripted:1"), std::string::npos) << err_.str();

@@ -19,8 +19,7 @@ namespace {
 class JobReportTest : public ScriptedMasterTest {};
 
 TEST_F(JobReportTest, EndsBecomeExitCodes) {
-  auto options = SomeJob();
-  options.wait = true;
+  SubmitOptions options = SomeJobToWaitFor();
   const std::vector<std::tuple<v1::JobState, std::string, int>> ends = {
       {v1::JOB_STATE_FAILED, "TASK_CRASHED", kExitJobFailed},
       {v1::JOB_STATE_FAILED, "DEADLINE", kExitDeadline},
@@ -31,8 +30,7 @@ TEST_F(JobReportTest, EndsBecomeExitCodes) {
   };
   for (const auto& [state, code, exit_code] : ends) {
     err_.str("");
-    v1::JobStatus status;
-    status.set_state(state);
+    v1::JobStatus status = InState(state);
     *status.mutable_error() = MakeJobError(code, "it ended", "look into it");
     status.mutable_error()->set_stderr_tail("oh\033[2J no\n");
     master_.statuses = {status};
@@ -44,15 +42,13 @@ TEST_F(JobReportTest, EndsBecomeExitCodes) {
 }
 
 TEST_F(JobReportTest, APlanIsOneLineUnlessAllOfItIsAskedFor) {
-  v1::JobStatus status;
-  status.set_state(v1::JOB_STATE_SUCCEEDED);
+  v1::JobStatus status = InState(v1::JOB_STATE_SUCCEEDED);
   status.set_plan_text(
       "Plan: wordcount\n  size       2 workers, 5 steps\n  predicted  1.20 s\n"
       "  limit      map, busy 1.00 s\n\n  layer   many\n  predicted  by layer\n");
   status.mutable_progress()->set_input_bytes_total(1'500'000);
   master_.statuses = {status};
-  SubmitOptions options = SomeJob();
-  options.wait = true;
+  SubmitOptions options = SomeJobToWaitFor();
   EXPECT_EQ(Submit(options, host_), kExitOk);
   EXPECT_NE(
       err_.str().find(
@@ -70,8 +66,7 @@ TEST_F(JobReportTest, APlanIsOneLineUnlessAllOfItIsAskedFor) {
 TEST_F(JobReportTest, TheFirstRowsOfAnyResultAreShownToPeople) {
   Put("part-00000", "a\t1\nb\x1b[2J\n" + std::string(300, 'x') + "\n");
   Put("part-00001", "4\n5\n6\n7\n");
-  v1::JobStatus status;
-  status.set_state(v1::JOB_STATE_SUCCEEDED);
+  v1::JobStatus status = InState(v1::JOB_STATE_SUCCEEDED);
   status.mutable_spec()->set_output(dir_);
   for (const char* name : {"part-00000", "part-00001"}) {
     v1::OutputPart& part = *status.add_parts();
@@ -79,8 +74,7 @@ TEST_F(JobReportTest, TheFirstRowsOfAnyResultAreShownToPeople) {
     part.set_records(name[9] == '0' ? 3 : 4);
   }
   master_.statuses = {status};
-  SubmitOptions options = SomeJob();
-  options.wait = true;
+  SubmitOptions options = SomeJobToWaitFor();
   EXPECT_EQ(Submit(options, host_), kExitOk);
   EXPECT_NE(err_.str().find("first rows of the result:\n  a\t1\n  b\\033[2J\n  " +
                             std::string(80, 'x') + "...\n  4\n  5\n"),
@@ -95,9 +89,8 @@ TEST_F(JobReportTest, TheFirstRowsOfAnyResultAreShownToPeople) {
 }
 
 TEST_F(JobReportTest, StatusClaimsNoPredictionWhereThereIsNone) {
-  v1::JobStatus status;
+  v1::JobStatus status = InState(v1::JOB_STATE_FAILED);
   status.set_job_id("j-1");
-  status.set_state(v1::JOB_STATE_FAILED);
   status.set_plan_id("00ff");
   master_.statuses = {status};
   EXPECT_EQ(Status({.master = {}, .job_id = "j-1", .json = false}, host_), kExitOk);
@@ -120,8 +113,7 @@ TEST_F(JobReportTest, ALostWorkerIsToldOnceWhenTheJobIsPlannedAgain) {
   done = again;
   done.set_state(v1::JOB_STATE_SUCCEEDED);
   master_.statuses = {waiting, again, again, done};
-  SubmitOptions options = SomeJob();
-  options.wait = true;
+  SubmitOptions options = SomeJobToWaitFor();
   EXPECT_EQ(Submit(options, host_), kExitOk);
   const std::string line =
       "worker w1 was lost: no heartbeat for 6s (in map 3); planned again (epoch 2)\n";
@@ -136,9 +128,8 @@ TEST_F(JobReportTest, ALostWorkerIsToldOnceWhenTheJobIsPlannedAgain) {
 }
 
 TEST_F(JobReportTest, JsonHasASchemaAndPlainNumbers) {
-  v1::JobStatus status;
+  v1::JobStatus status = InState(v1::JOB_STATE_SUCCEEDED);
   status.set_job_id("j-1");
-  status.set_state(v1::JOB_STATE_SUCCEEDED);
   status.mutable_progress()->set_input_bytes_total(std::int64_t{1} << 40);
   auto* part = status.add_parts();
   part->set_file("part-00000");

@@ -34,6 +34,18 @@ class ScriptedMasterTest : public CommandHostTest {
     return options;
   }
 
+  static SubmitOptions SomeJobToWaitFor() {
+    SubmitOptions options = SomeJob();
+    options.wait = true;
+    return options;
+  }
+
+  static v1::JobStatus InState(v1::JobState state) {
+    v1::JobStatus status;
+    status.set_state(state);
+    return status;
+  }
+
   env::AsioEventLoop loop_;
   ScriptedMaster master_;
 };

@@ -84,11 +84,8 @@ TEST_F(SubmitTest, APictureThatCannotBeWrittenIsToldBeforeTheJob) {
 
 TEST_F(SubmitTest, APictureThatWasNotWrittenIsNoSuccess) {
   // This master knows no plan.
-  v1::JobStatus status;
-  status.set_state(v1::JOB_STATE_SUCCEEDED);
-  master_.statuses = {status};
-  SubmitOptions options = SomeJob();
-  options.wait = true;
+  master_.statuses = {InState(v1::JOB_STATE_SUCCEEDED)};
+  SubmitOptions options = SomeJobToWaitFor();
   EXPECT_EQ(Submit(options, host_), kExitOk) << "none was asked for";
   options.pictures.gantt = "g.svg";
   EXPECT_EQ(Submit(options, host_), kExitJobFailed);

@@ -11,6 +11,7 @@
 #include "runtime/master/conduct/conductor_machine.h"
 #include "runtime/master/conduct/order_builder.h"
 #include "tests/unit/base/moment.h"
+#include "tests/unit/master/planned_sections.h"
 
 namespace weir::master {
 namespace {
@@ -98,15 +99,8 @@ class Conducted {
   }
 
   void StepDone(StepIndex step, double at_s) {
-    std::vector<RunSection> sections;
-    planner::Bytes offset = 0;
-    for (const planner::Section& section : plan_.sections) {
-      if (section.producer != step) continue;
-      sections.push_back({section.consumer, offset, section.bytes, section.bytes});
-      offset += section.bytes;
-    }
     ConductorOrders orders;
-    EXPECT_TRUE(conductor_.StepDone(step, sections, Moment(at_s), orders).ok());
+    EXPECT_TRUE(conductor_.StepDone(step, PlannedSections(plan_, step), Moment(at_s), orders).ok());
     Take(orders);
   }
   void TransferDone(planner::TransferIndex transfer, double at_s) {

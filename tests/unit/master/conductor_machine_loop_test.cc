@@ -16,6 +16,7 @@
 #include "planner/plan/predict/predict.h"
 #include "planner/plan/units.h"
 #include "runtime/master/conduct/conductor_machine.h"
+#include "tests/unit/master/planned_sections.h"
 
 namespace weir::master {
 namespace {
@@ -94,13 +95,7 @@ class Driver {
 
  private:
   void Report(StepIndex step, ConductorOrders& orders) {
-    std::vector<RunSection> sections;
-    planner::Bytes offset = 0;
-    for (const planner::Section& section : plan_.sections) {
-      if (section.producer != step) continue;
-      sections.push_back({section.consumer, offset, section.bytes, section.bytes});
-      offset += section.bytes;
-    }
+    const std::vector<RunSection> sections = PlannedSections(plan_, step);
     const planner::ComputeStep& planned = plan_.steps[At(step)];
     const bool ends =
         planned.kind->updates_state && planned.layer == last_ && planned.index_in_layer == 0;

@@ -335,37 +335,37 @@ TEST_F(MasterTest, DryRunPlansWithoutATrace) {
   EXPECT_EQ(jobs.jobs_size(), 0);
 }
 
-TEST_F(MasterTest, ShutdownLeavesJobsToTheNextMasterAndStops) {
-  AddWorkers(2);
-  const auto id = Submit(Spec());
-  ASSERT_TRUE(id.ok());
-  RunFor(absl::Milliseconds(500));
-  bool stopped = false;
-  master().Shutdown([&stopped] { stopped = true; });
-  RunFor(absl::Seconds(10));
-  EXPECT_TRUE(stopped);
+class ShutdownTest : public MasterTest {
+ protected:
+  /// Of a master whose two workers run a job. Returns its id.
+  std::string ShutDown() {
+    AddWorkers(2);
+    const absl::StatusOr<std::string> id = Submit(Spec());
+    EXPECT_TRUE(id.ok()) << id.status();
+    RunFor(absl::Milliseconds(500));
+    bool stopped = false;
+    master().Shutdown([&stopped] { stopped = true; });
+    RunFor(absl::Seconds(10));
+    EXPECT_TRUE(stopped);
+    EXPECT_TRUE(world_->FindWorker("worker-0")->HeldJobs().empty());
+    EXPECT_TRUE(absl::IsUnavailable(Submit(Spec()).status()));
+    return id.value_or("");
+  }
+};
+
+TEST_F(ShutdownTest, ShutdownLeavesJobsToTheNextMasterAndStops) {
+  ShutDown();
   EXPECT_TRUE(world_->journal().records().back().has_master_stopped());
-  EXPECT_TRUE(world_->FindWorker("worker-0")->HeldJobs().empty());
-  EXPECT_TRUE(absl::IsUnavailable(Submit(Spec()).status()));
 }
 
-TEST_F(MasterTest, ShutdownEndsJobsByNameWhereNoMasterFollows) {
+TEST_F(ShutdownTest, ShutdownEndsJobsByNameWhereNoMasterFollows) {
   MasterOptions options;
   options.journal_outlives = false;
   world_.emplace(7, options, JobRates(), /*print=*/false);
   EXPECT_TRUE(world_->storage().WriteSized("/in/data", 1'000'000'000).ok());
   world_->StartMaster();
-  AddWorkers(2);
-  const auto id = Submit(Spec());
-  ASSERT_TRUE(id.ok());
-  RunFor(absl::Milliseconds(500));
-  bool stopped = false;
-  master().Shutdown([&stopped] { stopped = true; });
-  RunFor(absl::Seconds(10));
-  EXPECT_TRUE(stopped);
-  EXPECT_FALSE(world_->storage().Stat("/out/x.weir-staging-" + *id).ok());
-  EXPECT_TRUE(world_->FindWorker("worker-0")->HeldJobs().empty());
-  EXPECT_TRUE(absl::IsUnavailable(Submit(Spec()).status()));
+  const std::string id = ShutDown();
+  EXPECT_FALSE(world_->storage().Stat("/out/x.weir-staging-" + id).ok());
 }
 
 TEST_F(MasterTest, StaleReportsAndNonsenseAreRefused) {

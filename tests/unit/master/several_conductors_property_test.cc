@@ -20,6 +20,7 @@
 #include "runtime/master/conduct/conductor_machine.h"
 #include "runtime/master/share/port_arbiter.h"
 #include "runtime/master/share/port_share.h"
+#include "tests/unit/master/planned_sections.h"
 #include "tests/unit/master/random_plan.h"
 
 namespace weir::master {
@@ -178,15 +179,9 @@ class Job {
     }
   }
   void FinishStep(StepIndex step) {
-    std::vector<RunSection> sections;
-    planner::Bytes offset = 0;
-    for (const planner::Section& section : plan_.sections) {
-      if (section.producer != step) continue;
-      sections.push_back({section.consumer, offset, section.bytes, section.bytes});
-      offset += section.bytes;
-    }
     ConductorOrders orders;
-    EXPECT_TRUE(conductor_->StepDone(step, sections, clock_.now(), orders).ok());
+    EXPECT_TRUE(
+        conductor_->StepDone(step, PlannedSections(plan_, step), clock_.now(), orders).ok());
     Take(orders);
   }
   void FinishTransfer(TransferIndex transfer) {

@@ -142,11 +142,7 @@ TEST(CheckEditTest, RefusesToMakeInPartsWhatIsThere) {
 
 // An edit that is right of a slow worker is not of one that is as fast as planned.
 TEST(CheckEditTest, RefusesToMoveWhatCouldStay) {
-  EditCase slow;
-  slow.before = ThreeByThree();
-  slow.state = NothingDone(slow.before);
-  slow.change.rate_factor = {1, 1, 0.25};
-  slow.edit = *EditPlan(slow.before, slow.state, slow.change);
+  EditCase slow = ChangeAtTheStart({.rate_factor = {1, 1, 0.25}});
   ASSERT_EQ(CheckEdit(slow.before, slow.state, slow.change, slow.edit), absl::OkStatus());
   slow.change.rate_factor.clear();
   EXPECT_THAT(CheckEdit(slow.before, slow.state, slow.change, slow.edit).message(),

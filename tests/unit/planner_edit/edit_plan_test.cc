@@ -210,19 +210,14 @@ TEST(EditPlanTest, AWorkerThatComesBackBringsItsRuns) {
 // At the start worker 2 turns out to be four times slower: its map would take 40 s. Most of it goes
 // to the others: speeds 1, 1 and 1/4 with 10, 10 and 0 s of work end 10 s more of it at 13.3 s.
 TEST(EditPlanTest, WhatHasNotBegunLeavesASlowWorker) {
-  EditCase edited;
-  edited.before = ThreeByThree();
-  edited.state = NothingDone(edited.before);
-  edited.change.rate_factor = {1, 1, 0.25};
-  edited.edit = *EditPlan(edited.before, edited.state, edited.change);
+  EditCase edited = ChangeAtTheStart({.rate_factor = {1, 1, 0.25}});
   ExpectRight(edited);
   EXPECT_LT(edited.edit.prediction.makespan_s, 25);
   EXPECT_THAT(edited.edit.why, HasSubstr("Slow worker 2"));
   EXPECT_THAT(edited.edit.why, HasSubstr("Goes on moving what has not begun by all"));
   EXPECT_THAT(edited.edit.redone, IsEmpty());
   // A little slowness is not worth moving anything.
-  edited.change.rate_factor = {1, 1, 0.98};
-  edited.edit = *EditPlan(edited.before, edited.state, edited.change);
+  edited = ChangeAtTheStart({.rate_factor = {1, 1, 0.98}});
   ExpectRight(edited);
   EXPECT_EQ(edited.edit.plan.steps.size(), 6u);
   EXPECT_EQ(edited.edit.plan.steps[2].worker, 2);

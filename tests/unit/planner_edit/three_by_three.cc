@@ -35,4 +35,13 @@ EditCase LoseAt(Seconds now_s, std::vector<WorkerIndex> lost) {
   return made;
 }
 
+EditCase ChangeAtTheStart(PlanChange change) {
+  EditCase made;
+  made.before = ThreeByThree();
+  made.state = NothingDone(made.before);
+  made.change = std::move(change);
+  made.edit = *EditPlan(made.before, made.state, made.change);
+  return made;
+}
+
 }  // namespace weir::planner

@@ -15,7 +15,7 @@ namespace weir::planner {
 /// 1); reduce steps 3, 4, 5 on workers 0, 1, 2 run from 12 to 15 s.
 Plan ThreeByThree();
 
-/// A plan, how far it is, and an edit of it without `lost`.
+/// A plan, how far it is, and an edit of it.
 struct EditCase {
   Plan before;
   PlanState state;
@@ -25,5 +25,8 @@ struct EditCase {
 
 /// ThreeByThree at `now_s`, all having gone as predicted, and its edit.
 EditCase LoseAt(Seconds now_s, std::vector<WorkerIndex> lost);
+
+/// ThreeByThree before anything has begun, and its edit.
+EditCase ChangeAtTheStart(PlanChange change);
 
 }  // namespace weir::planner

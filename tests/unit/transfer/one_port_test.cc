@@ -62,19 +62,20 @@ TEST(OnePortTest, JobsDoNotKeepEachOtherOut) {
 
 TEST(OnePortTest, ALaterEditSupersedesWhatIsInTheMiddle) {
   OnePort port;
-  const OnePort::Id ends = port.Begin(kJob, 100, 30, kOrdered);
+  const OnePort::Id ends = port.Begin(kOneJob, 100, 30, kOrdered);
   port.Move(ends, 80);
-  EXPECT_TRUE(port.Superseded(kJob, 1).empty()) << "nearly done: the next one was granted in time";
-  const OnePort::Id dropped = port.Begin(kJob, 100, 30, kOrdered);
-  EXPECT_EQ(port.Ask(kJob, kOrdered), OnePort::Admission::kBusy);
-  EXPECT_EQ(port.Ask(kJob, kOrdered, 1), OnePort::Admission::kNearlyDone) << "once it has ended";
-  EXPECT_EQ(port.Superseded(kJob, 1), std::vector<OnePort::Id>{dropped});
+  EXPECT_TRUE(port.Superseded(kOneJob, 1).empty())
+      << "nearly done: the next one was granted in time";
+  const OnePort::Id dropped = port.Begin(kOneJob, 100, 30, kOrdered);
+  EXPECT_EQ(port.Ask(kOneJob, kOrdered), OnePort::Admission::kBusy);
+  EXPECT_EQ(port.Ask(kOneJob, kOrdered, 1), OnePort::Admission::kNearlyDone) << "once it has ended";
+  EXPECT_EQ(port.Superseded(kOneJob, 1), std::vector<OnePort::Id>{dropped});
   EXPECT_TRUE(port.Superseded(kOtherJob, 1).empty());
   port.End(dropped);
   port.End(ends);
-  port.Begin(kJob, 100, 30, kOrdered, 1);
-  EXPECT_EQ(port.Ask(kJob, kOrdered, 1), OnePort::Admission::kBusy);
-  EXPECT_EQ(port.Ask(kJob, kOrdered, 0), OnePort::Admission::kBusy) << "of an earlier edit";
+  port.Begin(kOneJob, 100, 30, kOrdered, 1);
+  EXPECT_EQ(port.Ask(kOneJob, kOrdered, 1), OnePort::Admission::kBusy);
+  EXPECT_EQ(port.Ask(kOneJob, kOrdered, 0), OnePort::Admission::kBusy) << "of an earlier edit";
 }
 
 }  // namespace
