@@ -53,6 +53,7 @@ struct ActiveFetch {
   OnePort::Id port_use = 0;
   MonoTime requested;
   std::optional<MonoTime> first_byte;
+  std::int64_t written_bytes = 0;  // and verified
   // Probes only.
   std::optional<asio::steady_timer> probe_end;
   bool probe_over = false;
@@ -300,7 +301,7 @@ asio::awaitable<absl::Status> FetchState::Receive(ActiveFetch& fetch) {
   }
   std::vector<char> frame(static_cast<std::size_t>(std::min(order.bytes, limits::kBlockBytesMax)));
   DataSocket::Moved moved = [this, &fetch](std::int64_t bytes) { CountReceived(fetch, bytes); };
-  std::int64_t written_bytes = 0;
+  std::int64_t& written_bytes = fetch.written_bytes = 0;
   std::int64_t granted = std::min(options_.credit_bytes, order.bytes);
   while (written_bytes < order.bytes) {
     const absl::StatusOr<std::int64_t> bytes =
@@ -378,7 +379,9 @@ void FetchState::Finish(ActiveFetch& fetch, const absl::Status& status, double s
     c.busy_s += seconds;
   });
   absl::StatusOr<FetchResult> result = ResultOf(fetch, seconds);
-  if (!status.ok()) result = ErrorOfFetch(fetch.order, status);
+  if (!status.ok()) {
+    result = WithBytesBefore(ErrorOfFetch(fetch.order, status), fetch.written_bytes);
+  }
   loop_.Post([done = std::exchange(fetch.done, nullptr), result = std::move(result)]() mutable {
     done(std::move(result));
   });

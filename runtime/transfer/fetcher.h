@@ -10,6 +10,8 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "runtime/base/limits.h"
 #include "runtime/transfer/run_catalog.h"
@@ -85,6 +87,18 @@ inline bool SenderCannotRead(const absl::Status& status) {
   return absl::IsDataLoss(status) && status.GetPayload("weir/said-by-sender").has_value();
 }
 
+/// Notes on the error of a fetch how much of it had arrived and was verified.
+inline absl::Status WithBytesBefore(absl::Status status, std::int64_t bytes) {
+  if (bytes > 0) status.SetPayload("weir/bytes-before", absl::Cord(absl::StrCat(bytes)));
+  return status;
+}
+/// What was noted; 0: nothing.
+inline std::int64_t BytesBefore(const absl::Status& status) {
+  const absl::optional<absl::Cord> noted = status.GetPayload("weir/bytes-before");
+  std::int64_t bytes = 0;
+  return noted && absl::SimpleAtoi(std::string(*noted), &bytes) ? bytes : 0;
+}
+
 /// Fetches byte ranges of runs from other workers, one of each job at a time.
 ///
 /// Each frame is verified before it is written. Connections are kept and used again per peer.
@@ -109,7 +123,7 @@ class Fetcher {
   ///   silence time. kDataLoss: a frame did not match its checksum. kNotFound, kPermissionDenied,
   ///   kAborted, kOutOfRange: refused by the sender. kResourceExhausted: disk full here.
   ///   kCancelled: Cancel, CancelJob, Close, or a fetch of a later edit of the plan. After an error
-  ///   the destination holds a prefix.
+  ///   the destination holds a prefix, of BytesBefore bytes.
   virtual void Fetch(FetchOrder order, NearlyDone nearly_done, Done done) = 0;
   /// Breaks off the fetch of this transfer, if it is under way; it ends with kCancelled.
   virtual void Cancel(const std::string& job_id, std::int32_t transfer) = 0;

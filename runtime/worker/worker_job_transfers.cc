@@ -133,6 +133,7 @@ void WorkerJob::ReportTransferEnd(const v1::GrantTransferRequest& grant, const a
     report.set_bytes(grant.order().bytes());
     return ReportTransfer(grant.fence(), std::move(report));
   }
+  report.set_bytes(transfer::BytesBefore(status));
   FindCause(TransferError(grant.order(), status),
             [this, fence = grant.fence(), report](v1::JobError cause) mutable {
               if (state_ == State::kReleasing) return;

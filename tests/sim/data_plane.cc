@@ -366,11 +366,12 @@ void DataPlane::End(const MovePtr& move, const absl::Status& status) {
   } else {
     ++fetched.fetches_failed;
   }
+  absl::StatusOr<transfer::FetchResult> result = ResultOf(*move);
+  if (!status.ok()) {
+    result = transfer::WithBytesBefore(status, move->order.bytes - move->bytes_left);
+  }
   move->receiver->process.loop->Post(
-      [done = std::move(move->done), status,
-       result = status.ok() ? ResultOf(*move) : transfer::FetchResult()]() mutable {
-        done(status.ok() ? absl::StatusOr<transfer::FetchResult>(result) : status);
-      });
+      [done = std::move(move->done), result]() mutable { done(std::move(result)); });
 }
 
 transfer::FetchResult DataPlane::ResultOf(const Move& move) const {

@@ -24,6 +24,7 @@
 #include "runtime/master/planning/planned_job.h"
 #include "runtime/master/share/port_share.h"
 #include "runtime/master/stragglers/straggler_watch.h"
+#include "runtime/master/workers/transfer_patience.h"
 #include "weir/v1/services.pb.h"
 
 namespace weir::master {
@@ -49,11 +50,11 @@ struct SharedPorts {
 /// A report counts only for the attempt that is under way. The first step that fails ends the run,
 /// and so does a transfer, unless one of its ends may be gone: whether it is, its lease decides.
 /// Until then, and for limits::kPeerPatience at most, orders that are not answered are repeated and
-/// transfers tried again. Ports of what it moves are taken for other jobs until it is destroyed:
-/// once its workers have let go of the job, or another plan is made for it.
-/// A plan may be edited while it runs: BeginEdit holds everything back, so that nothing changes
-/// under the hands of who edits, and workers tell again what they had to tell; GoOn takes the
-/// edited plan over. Of a step that is done again, what an earlier attempt counted does not count.
+/// transfers tried again (TransferPatience). Ports of what it moves are taken for other jobs until
+/// it is destroyed: once its workers have let go of the job, or another plan is made for it. A plan
+/// may be edited while it runs: BeginEdit holds everything back, so that nothing changes under the
+/// hands of who edits, and workers tell again what they had to tell; GoOn takes the edited plan
+/// over. Of a step that is done again, what an earlier attempt counted does not count.
 /// Thread-safety: on the loop only. Ownership: `input` and `workers` outlive it. Checked by:
 /// tests/unit/master/master_test.cc, lost_workers_test.cc, tests/sim.
 class ConductorRun {
@@ -162,8 +163,8 @@ class ConductorRun {
   void OrderFailed(const RegisteredWorker& worker, const std::string& what,
                    const absl::Status& status);
   /// Has a transfer whose source or receiver may be gone tried again in a while; false: it was, for
-  /// long enough.
-  bool TryAgain(planner::TransferIndex transfer, const v1::JobError& error);
+  /// long enough. `moved`: bytes of it that had arrived.
+  bool TryAgain(planner::TransferIndex transfer, const v1::JobError& error, planner::Bytes moved);
   void Retry(std::int32_t transfer_number);
   /// Whether it is of an attempt that was given up.
   bool TakeGivenUp(const v1::ReportStepRequest& report);
@@ -198,7 +199,7 @@ class ConductorRun {
   std::vector<GrantDelay> grant_delay_;  // by worker
   MonoTime began_;
   bool stopped_ = false;
-  absl::btree_map<std::int32_t, MonoTime> failing_since_;  // by number of the transfer
+  TransferPatience patience_;
   env::EventLoop::TimerId wakeup_ = 0;
   bool wakeup_set_ = false;
   bool turn_posted_ = false;

@@ -122,7 +122,7 @@ absl::Status ConductorRun::TakeReport(const v1::ReportTransferRequest& request) 
     v1::JobError error = report.error();
     if (error.worker().empty()) error.set_worker(WorkerOf(index).identity.name());
     if (error.step().empty()) error.set_step(builder().TransferName(transfer));
-    if (!TryAgain(transfer, error)) Fail(std::move(error));
+    if (!TryAgain(transfer, error, report.bytes())) Fail(std::move(error));
     return absl::OkStatus();
   }
   const planner::Bytes granted = conductor().transfer_bytes(transfer);
@@ -142,7 +142,7 @@ absl::Status ConductorRun::TakeReport(const v1::ReportTransferRequest& request) 
   absl::Status taken = report.done() ? conductor().TransferDone(transfer, loop_.Now(), orders)
                                      : conductor().TransferNearlyDone(transfer, report.bytes_left(),
                                                                       loop_.Now(), orders);
-  if (taken.ok() && report.done()) failing_since_.erase(report.transfer());
+  if (taken.ok() && report.done()) patience_.Arrived(report.transfer());
   if (taken.ok()) CarryOut(std::move(orders));
   return taken;
 }
@@ -181,20 +181,11 @@ void ConductorRun::Count(planner::StepIndex step, const v1::StepResult& result) 
   }
 }
 
-bool ConductorRun::TryAgain(planner::TransferIndex transfer, const v1::JobError& error) {
+bool ConductorRun::TryAgain(planner::TransferIndex transfer, const v1::JobError& error,
+                            planner::Bytes moved) {
   const std::int32_t number = now_->numbers.Of(transfer);
-  if (error.code() == job_error::kDataLoss) {
-    // What was damaged on its way arrives whole another time.
-    if (conductor().progress().transfer_attempt(transfer) >= limits::kDamagedTriesMax) return false;
-  } else if (error.code() == job_error::kWorkerUnreachable ||
-             error.code() == job_error::kTransferFailed) {
-    const MonoTime since = failing_since_.try_emplace(number, loop_.Now()).first->second;
-    const bool silent = error.code() == job_error::kWorkerUnreachable;
-    const absl::Duration patience = silent ? limits::kPeerPatience : limits::kRefusedPatience;
-    if (loop_.Now() - since >= patience) return false;
-  } else {
-    return false;
-  }
+  const int attempt = conductor().progress().transfer_attempt(transfer);
+  if (!patience_.TryAgain(number, {error.code(), attempt, moved}, loop_.Now())) return false;
   LogWarning("A transfer failed and is tried again",
              {{"job", fence_.job_id()},
               {"transfer", builder().TransferName(transfer)},

@@ -286,6 +286,18 @@ TEST_F(TransferTest, ASenderThatStopsMidWayIsNamed) {
   RawPeer peer = sender.Accept();
   peer.Send(EncodeStatus(absl::OkStatus()));
   EXPECT_EQ(Finish(outcome).code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(BytesBefore(outcome->result->status()), 0);
+}
+
+TEST_F(TransferTest, WhatArrivedBeforeItBrokeOffIsTold) {
+  StartFetcher();
+  RawListener sender;
+  FetchOrder order = OrderFrom(sender, 100);
+  const auto outcome = Begin(order);
+  RawPeer peer = sender.Accept();
+  peer.Send(AnswerHead("abc") + "abc");
+  EXPECT_EQ(Finish(outcome).code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(BytesBefore(outcome->result->status()), 3);
 }
 
 TEST_F(TransferTest, ASlowSenderIsNotSilent) {

@@ -82,6 +82,17 @@ TEST_F(WorkerDaemonTransfersTest, FailedTransfersNameBothEndsAndWhatToDo) {
   }
 }
 
+TEST_F(WorkerDaemonTransfersTest, AFailedTransferSaysHowMuchOfItArrived) {
+  StartRegistered("good");
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_TRUE(Grant(Piece(1, 1000, 200)).ok());
+  std::exchange(fetcher_.started.back().done, nullptr)(
+      transfer::WithBytesBefore(absl::DeadlineExceededError("no byte for 6 s"), 120));
+  ASSERT_TRUE(Until([&] { return !master_.transfer_reports.empty(); }));
+  EXPECT_TRUE(master_.transfer_reports[0].report().has_error());
+  EXPECT_EQ(master_.transfer_reports[0].report().bytes(), 120);
+}
+
 TEST_F(WorkerDaemonTransfersTest, ABrokenDiskIsTheFaultOfWhoseItIs) {
   StartRegistered("good");
   ASSERT_TRUE(Prepare().ok());

@@ -1,0 +1,66 @@
+// Transfers between workers that do not hear each other for a while: the whole master on virtual
+// time.
+
+#include <string>
+
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
+#include "runtime/master/job/job_machine.h"
+#include "tests/unit/master/master_fixture.h"
+
+namespace weir::master {
+namespace {
+
+/// Two workers map for 2 s and then send each other 12.5 MB each, for 50 s.
+class BrokenTransfersTest : public MasterTest {
+ protected:
+  BrokenTransfersTest() {
+    for (int w = 0; w < 2; ++w) {
+      sim::WorkerModel model;
+      model.name = "worker-" + std::to_string(w);
+      model.channel_seconds_per_byte = 1 / 2.5e5;
+      world_->StartWorker(model);
+    }
+    RunFor(absl::Seconds(1));
+    v1::JobSpec spec = Spec();
+    spec.set_plan_method("even");
+    spec.set_num_reducers(2);
+    const absl::StatusOr<std::string> id = Submit(spec);
+    EXPECT_TRUE(id.ok()) << id.status();
+    id_ = id.value_or("");
+    for (int i = 0; i < 100 && Status().progress().transfers_total() == 0; ++i) {
+      RunFor(absl::Milliseconds(100));
+    }
+    EXPECT_GT(Status().progress().transfers_total(), 0);
+    RunFor(absl::Seconds(5));
+  }
+  v1::JobStatus Status() { return StatusOf(id_); }
+  void Part(absl::Duration how_long) {
+    world_->ChangeCuts("parted", [](sim::Cuts& cuts) { cuts.CutBoth("worker-0", "worker-1"); });
+    RunFor(how_long);
+    world_->ChangeCuts("heard", [](sim::Cuts& cuts) { cuts.Heal(); });
+  }
+
+  std::string id_;
+};
+
+TEST_F(BrokenTransfersTest, SilencesWithBytesBetweenThemDoNotAddUp) {
+  Part(absl::Seconds(10));
+  RunFor(limits::kPeerPatience);
+  EXPECT_EQ(Status().state(), v1::JOB_STATE_RUNNING) << "it moves from its first byte again";
+  EXPECT_EQ(Status().progress().transfers_done(), 0);
+  Part(absl::Seconds(8));
+  RunFor(absl::Seconds(70));
+  const v1::JobStatus status = Status();
+  EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+}
+
+TEST_F(BrokenTransfersTest, OneLongSilenceEndsTheJobByName) {
+  Part(limits::kPeerPatience + absl::Seconds(15));
+  EXPECT_EQ(Status().error().code(), job_error::kWorkerUnreachable);
+}
+
+}  // namespace
+}  // namespace weir::master
