@@ -136,6 +136,20 @@ planner::Bytes ConductorMachine::transfer_bytes(TransferIndex transfer) const {
   return pieces_[At(transfer)].size();
 }
 
+RunSoFar ConductorMachine::Look(absl::Span<const planner::Bytes> step_bytes_done, Seconds now_s,
+                                WatchedState* watched) {
+  watched->moved_on = progress_.TakeMovedOn();
+  progress_.Update(watched->moved_on, now_s, &watched->state);
+  for (const TransferIndex transfer : watched->moved_on) {
+    watched->granted[At(transfer)] = transfer_bytes(transfer);
+  }
+  return {.state = watched->state,
+          .step_input_bytes = progress_.actual().step_input_bytes,
+          .step_bytes_done = step_bytes_done,
+          .transfer_bytes = watched->granted,
+          .moved_on = watched->moved_on};
+}
+
 bool ConductorMachine::SameDomain(WorkerIndex a, WorkerIndex b) const {
   const std::string& domain = handover_domains_[At(a)];
   return !domain.empty() && domain == handover_domains_[At(b)];

@@ -9,12 +9,15 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/predict/predict.h"
 #include "runtime/base/mono_time.h"
 #include "runtime/master/conduct/piece_scaling.h"
 #include "runtime/master/conduct/plan_progress.h"
 #include "runtime/master/conduct/transfer_scheduler.h"
+#include "runtime/master/stragglers/port_rates.h"
+#include "runtime/master/stragglers/watched_state.h"
 
 namespace weir::master {
 
@@ -138,6 +141,11 @@ class ConductorMachine {
   /// Bytes that the transfer was granted, or its share of the section once its run is published.
   planner::Bytes transfer_bytes(planner::TransferIndex transfer) const;
   const PlanProgress& progress() const { return progress_; }
+  /// What StragglerWatch is to know, without looking at every transfer: O(steps + transfers that
+  /// moved on since the last call). `watched`: of this conductor alone, from its first call on; it
+  /// and `step_bytes_done` (as in RunSoFar) hold the result.
+  RunSoFar Look(absl::Span<const planner::Bytes> step_bytes_done, planner::Seconds now_s,
+                WatchedState* watched);
 
  private:
   using State = PlanProgress::State;

@@ -47,7 +47,8 @@ ConductorRun::Conducted::Conducted(const ConductorRun& run,
       orders(planned->plan, run.input_, run.workers_, run.places_, run.fence_.plan_epoch(),
              run.grant_options_, run.runs_),
       ports(run.shared_ports_.arbiter, planned->plan, planned->prediction, IdsOf(run.workers_),
-            DomainsOf(run.workers_), [&loop = run.loop_] { return loop.Now(); }) {}
+            DomainsOf(run.workers_), [&loop = run.loop_] { return loop.Now(); }),
+      watched(planned->plan) {}
 
 ConductorRun::ConductorRun(env::EventLoop& loop, env::Random& random,
                            std::shared_ptr<const PlannedJob> planned, const InputRanges& input,

@@ -24,6 +24,7 @@
 #include "runtime/master/planning/planned_job.h"
 #include "runtime/master/share/port_share.h"
 #include "runtime/master/stragglers/straggler_watch.h"
+#include "runtime/master/stragglers/watched_state.h"
 #include "runtime/master/workers/transfer_patience.h"
 #include "weir/v1/services.pb.h"
 
@@ -127,6 +128,7 @@ class ConductorRun {
     const OrderBuilder orders;
     PortShare ports;
     std::optional<ConductorMachine> conductor;  // made once the ports are there
+    WatchedState watched;                       // of it
   };
 
   const planner::Plan& plan() const { return now_->planned->plan; }

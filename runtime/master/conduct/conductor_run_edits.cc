@@ -34,13 +34,8 @@ planner::PlanState ConductorRun::StateNow() const {
 
 std::optional<StragglerDecision> ConductorRun::FindStragglers() {
   if (held()) return std::nullopt;
-  const planner::PlanState state = StateNow();
-  std::vector<planner::Bytes> granted;
-  for (std::size_t t = 0; t < plan().transfers.size(); ++t) {
-    granted.push_back(conductor().transfer_bytes(static_cast<planner::TransferIndex>(t)));
-  }
-  stragglers_->Observe(
-      {state, conductor().progress().actual().step_input_bytes, step_bytes_done_, granted});
+  const planner::Seconds now_s = absl::ToDoubleSeconds(loop_.Now() - began_);
+  stragglers_->Observe(conductor().Look(step_bytes_done_, now_s, &now_->watched));
   return stragglers_->Decide();
 }
 

@@ -37,7 +37,8 @@ PlanProgress::PlanProgress(const planner::Plan& plan, Readers)
       reached_by_(plan.steps.size()),
       runs_(plan.steps.size()),
       run_removed_(plan.steps.size(), false),
-      unread_(At(plan.network.num_workers)) {
+      unread_(At(plan.network.num_workers)),
+      in_moved_on_(plan.transfers.size(), false) {
   actual_.steps.assign(plan.steps.size(), kNeverRan);
   actual_.transfers.assign(plan.transfers.size(), kNeverRan);
   actual_.transfer_bytes.assign(plan.transfers.size(), 0);
@@ -191,7 +192,7 @@ PlanProgress::Dropped PlanProgress::EndLoop(StepIndex update) {
       ++to_dropped_[{planned.producer, planned.consumer}];
     } else if (transfers_[t].state == State::kWaiting) {
       dropped.transfers.push_back(static_cast<TransferIndex>(t));
-      transfers_[t].state = State::kDone;
+      SetState(static_cast<TransferIndex>(t), State::kDone);
       ++transfers_done_;
     }
   }
@@ -236,15 +237,29 @@ std::vector<RunName> PlanProgress::TakeUnread(WorkerIndex worker) {
   return taken;
 }
 
+void PlanProgress::SetState(TransferIndex transfer, State state) {
+  transfers_[At(transfer)].state = state;
+  if (in_moved_on_[At(transfer)]) return;
+  in_moved_on_[At(transfer)] = true;
+  moved_on_.push_back(transfer);
+}
+
+std::vector<TransferIndex> PlanProgress::TakeMovedOn() {
+  std::vector<TransferIndex> taken = std::exchange(moved_on_, {});
+  for (const TransferIndex transfer : taken) in_moved_on_[At(transfer)] = false;
+  std::sort(taken.begin(), taken.end());
+  return taken;
+}
+
 int PlanProgress::StartTransfer(TransferIndex transfer, Seconds now_s) {
   Transfer& starts = transfers_[At(transfer)];
-  starts.state = State::kUnderWay;
+  SetState(transfer, State::kUnderWay);
   if (starts.attempt == 0) actual_.transfers[At(transfer)].start_s = now_s;
   return ++starts.attempt;
 }
 
 void PlanProgress::FailTransfer(TransferIndex transfer) {
-  transfers_[At(transfer)].state = State::kWaiting;
+  SetState(transfer, State::kWaiting);
   transfers_[At(transfer)].passed_s = -1;
 }
 
@@ -257,7 +272,7 @@ void PlanProgress::FinishTransfer(TransferIndex transfer, Bytes bytes, Seconds n
   Transfer& ended = transfers_[At(transfer)];
   planner::Interval& ran = actual_.transfers[At(transfer)];
   if (ended.state == State::kWaiting) ran.start_s = now_s;
-  ended.state = State::kDone;
+  SetState(transfer, State::kDone);
   ++transfers_done_;
   ran.finish_s = ended.passed_s >= 0 ? ended.passed_s : now_s;
   actual_.transfer_bytes[At(transfer)] = bytes;

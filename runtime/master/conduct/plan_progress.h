@@ -10,6 +10,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "planner/edit/plan_state.h"
 #include "planner/explain/explain.h"
 #include "planner/plan/plan.h"
@@ -69,6 +70,13 @@ class PlanProgress {
   /// What EditPlan has to know. Names no worker that is gone. A run counts as there until its
   /// worker was told that nobody reads it.
   planner::PlanState StateAt(planner::Seconds now_s) const;
+  /// For one who looks often: brings a state of this plan up to date in all of its steps and in
+  /// these transfers.
+  void Update(absl::Span<const planner::TransferIndex> transfers, planner::Seconds now_s,
+              planner::PlanState* state) const;
+  /// Transfers that have gone from one state to another since the last call, at first since nothing
+  /// was done; each once, rising.
+  std::vector<planner::TransferIndex> TakeMovedOn();
 
   /// Begins the next attempt of a step, counted from 1, and returns its number.
   int StartStep(planner::StepIndex step, planner::Bytes input_bytes, planner::Seconds now_s);
@@ -177,6 +185,7 @@ class PlanProgress {
     return steps_[planner::At(step)].state == State::kWaiting;
   }
   void CountDown(const Copy& copy);
+  void SetState(planner::TransferIndex transfer, State state);
 
   const planner::Plan& plan_;
   std::vector<Step> steps_;
@@ -191,6 +200,8 @@ class PlanProgress {
   std::vector<std::vector<RunName>> unread_;     // by worker, not yet taken
   // Transfers under way to steps that were dropped, by their section.
   absl::btree_map<SectionName, std::int32_t> to_dropped_;
+  std::vector<planner::TransferIndex> moved_on_;  // not yet taken, each once
+  std::vector<bool> in_moved_on_;                 // by transfer
   std::int32_t steps_done_ = 0;
   std::int32_t transfers_done_ = 0;
   planner::ActualRun actual_;

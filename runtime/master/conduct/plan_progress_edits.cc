@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <set>
 
 #include "planner/plan/units.h"
@@ -33,24 +34,31 @@ WorkState WorkStateOf(PlanProgress::State state) {
 
 planner::PlanState PlanProgress::StateAt(Seconds now_s) const {
   planner::PlanState state = planner::NothingDone(plan_);
-  state.now_s = now_s;
+  std::vector<TransferIndex> all(transfers_.size());
+  std::iota(all.begin(), all.end(), TransferIndex{0});
+  Update(all, now_s, &state);
   for (std::size_t s = 0; s < steps_.size(); ++s) {
-    state.steps[s] = WorkStateOf(steps_[s].state);
-    if (steps_[s].state == State::kWaiting) continue;
-    state.step_began_s[s] = actual_.steps[s].start_s;
-    if (steps_[s].state != State::kDone) continue;
-    state.step_ended_s[s] = actual_.steps[s].finish_s;
-    state.run_there[s] = !run_removed_[s];
-  }
-  for (std::size_t t = 0; t < transfers_.size(); ++t) {
-    state.transfers[t] = WorkStateOf(transfers_[t].state);
-    if (transfers_[t].state == State::kWaiting) continue;
-    state.transfer_began_s[t] = actual_.transfers[t].start_s;
-    if (transfers_[t].state == State::kDone) {
-      state.transfer_ended_s[t] = actual_.transfers[t].finish_s;
-    }
+    state.run_there[s] = steps_[s].state == State::kDone && !run_removed_[s];
   }
   return state;
+}
+
+void PlanProgress::Update(absl::Span<const TransferIndex> transfers, Seconds now_s,
+                          planner::PlanState* state) const {
+  state->now_s = now_s;
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    const State now = steps_[s].state;
+    state->steps[s] = WorkStateOf(now);
+    state->step_began_s[s] = now == State::kWaiting ? -1 : actual_.steps[s].start_s;
+    state->step_ended_s[s] = now == State::kDone ? actual_.steps[s].finish_s : -1;
+  }
+  for (const TransferIndex transfer : transfers) {
+    const std::size_t t = At(transfer);
+    const State now = transfers_[t].state;
+    state->transfers[t] = WorkStateOf(now);
+    state->transfer_began_s[t] = now == State::kWaiting ? -1 : actual_.transfers[t].start_s;
+    state->transfer_ended_s[t] = now == State::kDone ? actual_.transfers[t].finish_s : -1;
+  }
 }
 
 PlanProgress::PlanProgress(const planner::Plan& plan, const PlanBefore& before)
@@ -94,6 +102,9 @@ void PlanProgress::TakeTransfers(const PlanBefore& before) {
     if (before.transfer_was[t] == planner::kNoIndex) continue;
     const std::size_t earlier = At(before.transfer_was[t]);
     transfers_[t] = was.transfers_[earlier];
+    if (transfers_[t].state != State::kWaiting) {
+      SetState(static_cast<TransferIndex>(t), transfers_[t].state);
+    }
     actual_.transfers[t] = was.actual_.transfers[earlier];
     actual_.transfer_bytes[t] = was.actual_.transfer_bytes[earlier];
     actual_.transfer_in_flight_bytes[t] = was.actual_.transfer_in_flight_bytes[earlier];

@@ -1,7 +1,9 @@
 #include "runtime/master/stragglers/port_rates.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <utility>
 
 namespace weir::master {
 
@@ -59,20 +61,34 @@ Seconds PortRates::SecondsSince(const RunSoFar& run, std::size_t transfer) const
   return run.state.now_s - run.state.transfer_began_s[transfer] - plan_->network.latency_s;
 }
 
-void PortRates::Observe(const RunSoFar& run) {
-  if (plan_->transfer_order == planner::TransferOrder::kFetchAll) return;
+std::vector<std::size_t> PortRates::TakeMoves(const RunSoFar& run) {
   const planner::PlanState& state = run.state;
-  std::vector<std::size_t> ended, under_way;
-  for (std::size_t t = 0; t < state.transfers.size(); ++t) {
-    if (state.transfers[t] == WorkState::kUnderWay) under_way.push_back(t);
-    if (state.transfers[t] != WorkState::kDone || counted_[t]) continue;
+  std::vector<std::size_t> ended;
+  const auto look = [&](std::size_t t) {
+    if (state.transfers[t] == WorkState::kUnderWay) {
+      under_way_.insert(t);
+    } else {
+      under_way_.erase(t);
+    }
+    if (state.transfers[t] != WorkState::kDone || counted_[t]) return;
     counted_[t] = true;
     ended.push_back(t);
+  };
+  if (run.moved_on) {
+    for (const planner::TransferIndex transfer : *run.moved_on) look(At(transfer));
+  } else {
+    for (std::size_t t = 0; t < state.transfers.size(); ++t) look(t);
   }
   std::stable_sort(ended.begin(), ended.end(), [&](std::size_t a, std::size_t b) {
     return state.transfer_ended_s[a] < state.transfer_ended_s[b];
   });
-  for (const std::size_t t : ended) {
+  return ended;
+}
+
+void PortRates::Observe(const RunSoFar& run) {
+  if (plan_->transfer_order == planner::TransferOrder::kFetchAll) return;
+  const planner::PlanState& state = run.state;
+  for (const std::size_t t : TakeMoves(run)) {
     Count(plan_->transfers[t], PlannedSeconds(run, t),
           state.transfer_ended_s[t] - state.transfer_began_s[t] - plan_->network.latency_s);
   }
@@ -87,10 +103,10 @@ void PortRates::Observe(const RunSoFar& run) {
     if (known.port.behind) known.port.rate = slow.planned_s / slow.took_s;
     if (known.port.faster) known.port.rate = fast.planned_s / fast.took_s;
   }
-  FindLeast(run, under_way);
+  FindLeast(run);
   std::vector<Late> late;
   std::vector<int> late_at(num_workers_, 0);
-  for (const std::size_t t : under_way) {
+  for (const std::size_t t : under_way_) {
     const Transfer& transfer = plan_->transfers[t];
     const Late moving{&transfer, PlannedSeconds(run, t), SecondsSince(run, t)};
     if (!IsLate(moving)) continue;
@@ -101,11 +117,11 @@ void PortRates::Observe(const RunSoFar& run) {
   for (const Late& each : late) Blame(each, late_at);
 }
 
-void PortRates::FindLeast(const RunSoFar& run, const std::vector<std::size_t>& under_way) {
+void PortRates::FindLeast(const RunSoFar& run) {
   for (Known& known : ports_) {
     known.least = known.took_s > 0 ? std::optional(known.rate()) : std::nullopt;
   }
-  for (const std::size_t t : under_way) {
+  for (const std::size_t t : under_way_) {
     const Seconds planned_s = PlannedSeconds(run, t);
     const Seconds took_s = SecondsSince(run, t);
     if (planned_s <= 0 || took_s <= planned_s) continue;
@@ -113,14 +129,19 @@ void PortRates::FindLeast(const RunSoFar& run, const std::vector<std::size_t>& u
       if (known->least) known->least = std::min(*known->least, planned_s / (2 * took_s));
     }
   }
+  std::vector<double> all;
+  for (const Known& known : ports_) {
+    if (known.least) all.push_back(*known.least);
+  }
+  least_.Assign(std::move(all));
 }
 
 std::optional<double> PortRates::PaceBeside(const Known& one, const Known& other) const {
-  std::vector<double> rates;
-  for (const Known& known : ports_) {
-    if (known.least && &known != &one && &known != &other) rates.push_back(*known.least);
-  }
-  const std::optional<double> pace = LowerMedian(std::move(rates));
+  std::array<double, 2> both;
+  std::size_t known = 0;
+  if (one.least) both[known++] = *one.least;
+  if (other.least && &other != &one) both[known++] = *other.least;
+  const std::optional<double> pace = least_.MedianWithout({both.data(), known});
   return pace ? std::optional(std::min(1.0, *pace)) : std::nullopt;
 }
 
@@ -140,6 +161,7 @@ void PortRates::CountAt(Known& port, WorkerIndex peer, Seconds planned_s, Second
   if (rate > 1 / kStragglerRate) port.fast.Add(peer, planned_s, took_s);
   port.planned_s = port.planned_s * kFaded + planned_s;
   port.took_s = port.took_s * kFaded + took_s;
+  least_.Replace(port.least, port.rate());
   port.least = port.rate();
 }
 
@@ -186,8 +208,10 @@ void PortRates::TakeEdit(const planner::Plan& plan,
     if (transfer_was[t] != planner::kNoIndex) counted[t] = counted_[At(transfer_was[t])];
   }
   counted_ = std::move(counted);
+  under_way_.clear();
   // What they are known for is what the plan says now.
   ports_.assign(ports_.size(), Known{});
+  least_.Assign({});
 }
 
 }  // namespace weir::master

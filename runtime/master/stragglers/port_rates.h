@@ -3,12 +3,15 @@
 // How fast ports are beside what was planned, by the transfers that they carry. Pure. Upstream:
 // StragglerWatch. Downstream: nothing.
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "absl/types/span.h"
 #include "planner/edit/plan_state.h"
 #include "planner/plan/plan.h"
+#include "runtime/master/stragglers/ranked_rates.h"
 
 namespace weir::master {
 
@@ -22,6 +25,9 @@ struct RunSoFar {
   absl::Span<const planner::Bytes> step_bytes_done = {};
   /// By transfer: as granted; 0, or no entries: as planned.
   absl::Span<const planner::Bytes> transfer_bytes = {};
+  /// Rising: the transfers that are not where they were at the look before (of a plan that has
+  /// begun or was edited since: all that have begun), and perhaps others; none given: any may be.
+  std::optional<absl::Span<const planner::TransferIndex>> moved_on = std::nullopt;
 };
 
 /// Below this part of what was planned, beside the others, a worker or port is a straggler. A plan
@@ -55,8 +61,11 @@ std::optional<double> LowerMedian(std::vector<double> values);
 ///   long as the transfer is under way. Each port adds up a row of slow transfers, which one that
 ///   is not slow ends; so many small ones count as one long one does.
 /// Ports of kFetchAll plans are not watched: what each transfer gets depends on which others move.
-/// Requires: the plan outlives this. Thread-safety: none. O(transfers + ports^2) an observation.
-/// Checked by: tests/unit/master/straggler_watch_test.cc, straggler_watch_property_test.cc.
+/// Requires: the plan outlives this. Thread-safety: none. An observation takes O(ports log ports),
+/// and of each transfer that moved on or is under way O(ports) moves; not more than O(log ports) of
+/// one under way.
+/// Checked by: tests/unit/master/straggler_watch_test.cc, straggler_watch_property_test.cc (also
+/// against tests/unit/master/scanning_ports.h).
 class PortRates {
  public:
   /// One direction of one worker.
@@ -69,6 +78,8 @@ class PortRates {
   explicit PortRates(const planner::Plan& plan);
 
   void Observe(const RunSoFar& run);
+  /// Whether it has arrived, as far as was observed; false of kFetchAll plans.
+  bool arrived(std::size_t transfer) const { return counted_[transfer]; }
   const Port& sender(planner::WorkerIndex worker) const { return ports_[planner::At(worker)].port; }
   const Port& receiver(planner::WorkerIndex worker) const {
     return ports_[num_workers_ + planner::At(worker)].port;
@@ -98,6 +109,8 @@ class PortRates {
     std::optional<double> least;
   };
 
+  /// Returns the transfers that have arrived since the last look, in the order in which they did.
+  std::vector<std::size_t> TakeMoves(const RunSoFar& run);
   void Count(const planner::Transfer& transfer, planner::Seconds planned_s,
              planner::Seconds took_s);
   void CountAt(Known& port, planner::WorkerIndex peer, planner::Seconds planned_s,
@@ -111,7 +124,7 @@ class PortRates {
   bool IsLate(const Late& moving);
   /// `late_at`: how many are late, by worker.
   void Blame(const Late& late, const std::vector<int>& late_at);
-  void FindLeast(const RunSoFar& run, const std::vector<std::size_t>& under_way);
+  void FindLeast(const RunSoFar& run);
   /// Of the ports but these two; nothing while nothing is known of any.
   std::optional<double> PaceBeside(const Known& one, const Known& other) const;
   Known& SenderOf(const planner::Transfer& transfer);
@@ -124,6 +137,8 @@ class PortRates {
   const std::size_t num_workers_;
   std::vector<Known> ports_;   // senders, then receivers
   std::vector<bool> counted_;  // by transfer: done, and its ports know
+  absl::btree_set<std::size_t> under_way_;
+  RankedRates least_;  // of all ports of which it is known
 };
 
 }  // namespace weir::master

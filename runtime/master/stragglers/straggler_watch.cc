@@ -65,13 +65,14 @@ void StragglerWatch::Observe(const RunSoFar& run) {
   now_s_ = run.state.now_s;
   for (Worker& worker : workers_) {
     worker.step = planner::kNoIndex;
-    worker.left_s = worker.ports_left_s = 0;
+    worker.left_s = 0;
   }
   for (std::size_t s = 0; s < plan_->steps.size(); ++s) {
     if (!plan_->steps[s].kind->stores) LookAtStep(run, s);
   }
-  LookAtTransfers(run);
+  ports_.Observe(run);
   for (Worker& worker : workers_) worker.compute = ComputeOf(run, worker);
+  peers_.clear();
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     Worker& worker = workers_[w];
     const PortRates::Port& send = ports_.sender(static_cast<WorkerIndex>(w));
@@ -135,14 +136,15 @@ void StragglerWatch::CountDone(const Done& step, const Alike& alike, Worker* wor
   }
 }
 
-void StragglerWatch::LookAtTransfers(const RunSoFar& run) {
-  ports_.Observe(run);
+std::vector<Seconds> StragglerWatch::PortsLeft() const {
+  std::vector<Seconds> left_s(workers_.size(), 0);
   for (std::size_t t = 0; t < plan_->transfers.size(); ++t) {
-    if (run.state.transfers[t] == WorkState::kDone) continue;
+    if (ports_.arrived(t)) continue;
     const planner::Transfer& transfer = plan_->transfers[t];
-    workers_[At(transfer.sender)].ports_left_s += transfer.duration_s;
-    workers_[At(transfer.receiver)].ports_left_s += transfer.duration_s;
+    left_s[At(transfer.sender)] += transfer.duration_s;
+    left_s[At(transfer.receiver)] += transfer.duration_s;
   }
+  return left_s;
 }
 
 StragglerWatch::Compute StragglerWatch::OfStepUnderWay(const UnderWay& step,
@@ -210,38 +212,49 @@ StragglerWatch::Compute StragglerWatch::OfStepsDone(const Worker& worker, const 
   return compute;
 }
 
-std::optional<double> StragglerWatch::Others(std::size_t worker, double Compute::*rate) const {
-  std::vector<double> rates;
-  const Alike& alike = workers_[worker].compute.alike;
-  for (std::size_t w = 0; w < workers_.size(); ++w) {
-    if (w == worker) continue;
-    const Compute& now = workers_[w].compute;
+StragglerWatch::Peers StragglerWatch::PeersAt(const Alike& alike, Bound bound) const {
+  double Compute::*const rate = bound == Bound::kLeast ? &Compute::least : &Compute::most;
+  Peers peers;
+  std::vector<double> known;
+  for (const Worker& worker : workers_) {
+    const Compute& now = worker.compute;
     const bool same = now.known && now.alike == alike;
-    const Compute done = OfStepsDone(workers_[w], alike);
+    const Compute done = OfStepsDone(worker, alike);
+    std::optional<double>& of_worker = peers.rate.emplace_back();
     if (same && !now.silent) {
-      rates.push_back(now.*rate);
+      of_worker = now.*rate;
     } else if (done.known) {
       // A silent step says nothing of how fast, only that it may be slower by now.
-      rates.push_back(same ? std::min(now.*rate, done.*rate) : done.*rate);
+      of_worker = same ? std::min(now.*rate, done.*rate) : done.*rate;
     }
+    if (of_worker) known.push_back(*of_worker);
   }
-  return LowerMedian(std::move(rates));
+  peers.known.Assign(std::move(known));
+  return peers;
 }
 
-bool StragglerWatch::Behind(std::size_t w) const {
+std::optional<double> StragglerWatch::Others(std::size_t worker, Bound bound) {
+  const auto [it, first] = peers_.try_emplace({workers_[worker].compute.alike, bound});
+  if (first) it->second = PeersAt(it->first.first, bound);
+  const std::optional<double>& own = it->second.rate[worker];
+  return own ? it->second.known.MedianWithout({*own}) : it->second.known.MedianWithout({});
+}
+
+bool StragglerWatch::Behind(std::size_t w) {
   const Compute& compute = workers_[w].compute;
-  const std::optional<double> others = Others(w, &Compute::least);
-  if (!compute.known || !others) return false;
+  if (!compute.known) return false;
+  const std::optional<double> others = Others(w, Bound::kLeast);
+  if (!others) return false;
   const double pace = std::min(1.0, *others);
   const Seconds expected_s = compute.planned_s / pace;
   if (compute.silent && compute.took_s <= SilentTimes(pace) * expected_s) return false;
   return compute.most < kStragglerRate * pace && compute.took_s - expected_s > kStragglerLateS;
 }
 
-bool StragglerWatch::Recovered(std::size_t w) const {
+bool StragglerWatch::Recovered(std::size_t w) {
   const Worker& worker = workers_[w];
   if (!worker.compute.known || worker.planned_rate >= 1) return false;
-  const double pace = std::max(1.0, Others(w, &Compute::most).value_or(1));
+  const double pace = std::max(1.0, Others(w, Bound::kMost).value_or(1));
   return worker.compute.lately * kStragglerRate > pace;
 }
 
@@ -280,6 +293,7 @@ WorkerRates StragglerWatch::Rates() const {
 std::optional<StragglerDecision> StragglerWatch::Decide() {
   StragglerDecision decision;
   std::vector<bool> computes(workers_.size(), false), carries(workers_.size(), false);
+  std::vector<Seconds> ports_left_s;  // once it is asked for
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     Worker& worker = workers_[w];
     if (worker.named_s && now_s_ - *worker.named_s < kEditPauseS) continue;
@@ -290,7 +304,8 @@ std::optional<StragglerDecision> StragglerWatch::Decide() {
     const bool slow_ports = LongEnough(worker.ports_behind_s, now_s_);
     computes[w] = (slow && worth(worker.left_s, worker.compute.rate)) ||
                   LongEnough(worker.recovered_s, now_s_);
-    carries[w] = (slow_ports && worth(worker.ports_left_s, PortRate(w))) ||
+    if (slow_ports && ports_left_s.empty()) ports_left_s = PortsLeft();
+    carries[w] = (slow_ports && worth(ports_left_s[w], PortRate(w))) ||
                  LongEnough(worker.ports_recovered_s, now_s_);
     if (!computes[w] && !carries[w]) continue;
     worker.named_s = now_s_;

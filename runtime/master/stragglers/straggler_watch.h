@@ -16,6 +16,7 @@
 #include "planner/edit/plan_state.h"
 #include "planner/plan/plan.h"
 #include "runtime/master/stragglers/port_rates.h"
+#include "runtime/master/stragglers/ranked_rates.h"
 
 namespace weir::master {
 
@@ -50,7 +51,7 @@ struct StragglerDecision {
 ///
 /// How ConductorRun is to use it, for plans that can be edited:
 ///
-///   watch_.Observe({state, input_bytes, bytes_done, granted});  // each heartbeat's worth, 500 ms
+///   watch_.Observe({state, input_bytes, bytes_done, granted, moved_on});  // each 500 ms
 ///   watch_.Rates();                                             // whenever somebody asks
 ///   if (auto decision = watch_.Decide()) {                      // after each Observe
 ///     edit = EditPlan(plan, state, decision->change);           // on the compute pool
@@ -80,8 +81,10 @@ struct StragglerDecision {
 /// Steps that store are not measured: what holds them up is the store.
 /// Requires: each plan outlives its use. Thread-safety: none; control loop only. Time: in seconds
 ///   since the start of the run, passed in as RunSoFar::state.now_s; does not go backwards.
-///   O(steps + transfers + workers^2) an observation.
-/// Checked by: tests/unit/master/straggler_watch_test.cc, straggler_watch_property_test.cc.
+///   An observation takes O(steps + workers log workers) and what PortRates does; a decision
+///   O(transfers) where ports are slow.
+/// Checked by: tests/unit/master/straggler_watch_test.cc, straggler_watch_property_test.cc (also
+/// against tests/unit/master/scanning_watch.h).
 class StragglerWatch {
  public:
   explicit StragglerWatch(const planner::Plan& plan);
@@ -135,12 +138,16 @@ class StragglerWatch {
     // How long it has been a straggler, or none any more; of its ports.
     std::optional<planner::Seconds> behind_s, recovered_s, ports_behind_s, ports_recovered_s;
     std::optional<planner::Seconds> named_s;
-    planner::Seconds left_s = 0;        // of its steps, by the plan in hand
-    planner::Seconds ports_left_s = 0;  // of its transfers
+    planner::Seconds left_s = 0;  // of its steps, by the plan in hand
+  };
+  enum class Bound { kLeast, kMost };
+  /// What is known of how fast each worker runs steps that are alike.
+  struct Peers {
+    std::vector<std::optional<double>> rate;  // by worker
+    RankedRates known;
   };
 
   void LookAtStep(const RunSoFar& run, std::size_t step);
-  void LookAtTransfers(const RunSoFar& run);
   planner::Seconds PlannedSeconds(const RunSoFar& run, std::size_t step) const;
   static void CountDone(const Done& step, const Alike& alike, Worker* worker);
   Compute ComputeOf(const RunSoFar& run, const Worker& worker) const;
@@ -148,9 +155,12 @@ class StragglerWatch {
   static Compute OfStepsDone(const Worker& worker, const Alike& alike);
   /// Of the workers but this one, at steps like those that it is known by: the median of what is
   /// known; nothing while nothing is.
-  std::optional<double> Others(std::size_t worker, double Compute::*rate) const;
-  bool Behind(std::size_t worker) const;
-  bool Recovered(std::size_t worker) const;
+  std::optional<double> Others(std::size_t worker, Bound bound);
+  Peers PeersAt(const Alike& alike, Bound bound) const;
+  bool Behind(std::size_t worker);
+  bool Recovered(std::size_t worker);
+  /// By worker: of its transfers, by the plan in hand. O(transfers).
+  std::vector<planner::Seconds> PortsLeft() const;
   double PortRate(std::size_t worker) const;
   double Pace(const std::vector<planner::WorkerIndex>& named) const;
 
@@ -161,6 +171,7 @@ class StragglerWatch {
   std::vector<planner::Seconds> planned_s_;  // by step, at the rates of the first plan
   std::vector<bool> counted_;                // by step: done, and its worker's rate knows
   absl::btree_map<planner::StepIndex, UnderWay> under_way_;
+  absl::btree_map<std::pair<Alike, Bound>, Peers> peers_;  // of this look, where asked for
 };
 
 }  // namespace weir::master

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "planner/plan/units.h"
 #include "runtime/master/conduct/conductor_machine.h"
+#include "tests/unit/master/watched_check.h"
 
 namespace weir::master {
 
@@ -28,6 +29,7 @@ class Driver {
                    reality_.handover_domains.empty()
                        ? std::vector<std::string>(At(plan.network.num_workers))
                        : reality_.handover_domains),
+        watched_(plan),
         step_started_(plan.steps.size()),
         step_done_(plan.steps.size()),
         transfer_granted_(plan.transfers.size()),
@@ -54,6 +56,9 @@ class Driver {
         Take(conductor_.Wake(now_));
       } else {
         RunEvent();
+      }
+      if (++events_run_ % 7 == 0) {
+        EXPECT_TRUE(SeesHowFarItIs(conductor_, Seconds(), &watched_));
       }
       if (::testing::Test::HasFailure()) return -1;
     }
@@ -272,6 +277,8 @@ class Driver {
   const planner::Plan& plan_;
   const DrivenReality reality_;
   ConductorMachine conductor_;
+  WatchedState watched_;
+  int events_run_ = 0;
   MonoTime now_;
   bool finished_ = false;
   std::int64_t sequence_ = 0;

@@ -25,6 +25,7 @@
 #include "rapidcheck/gtest.h"
 #include "runtime/master/conduct/conductor_machine.h"
 #include "tests/unit/master/random_plan.h"
+#include "tests/unit/master/watched_check.h"
 
 namespace weir::master {
 namespace {
@@ -46,6 +47,7 @@ class EditedRun {
     first->plan = std::move(plan);
     first->prediction = *planner::Predict(first->plan);
     first->conductor.emplace(first->plan, first->prediction, Domains(first->plan));
+    first->watched.emplace(first->plan);
     for (const planner::ComputeStep& step : first->plan.steps) {
       input_end_ = std::max(input_end_, step.input_end);
     }
@@ -77,6 +79,7 @@ class EditedRun {
       auto node = events_.extract(events_.begin());
       time_ = MonoTime::FromNanos(node.key().first);
       node.mapped()();
+      if (Real(0, 1) < 0.1) Look();
     }
     return wrong_.empty();
   }
@@ -88,6 +91,7 @@ class EditedRun {
     planner::Plan plan;
     planner::Prediction prediction;
     std::optional<ConductorMachine> conductor;
+    std::optional<WatchedState> watched;
   };
   using InputPart = std::pair<Bytes, Bytes>;
   /// Which parts of the input a step read itself, or those whose runs it reads.
@@ -128,6 +132,11 @@ class EditedRun {
     const auto nanos = std::max<std::int64_t>(0, static_cast<std::int64_t>(seconds * 1e9));
     const MonoTime when = time_ + absl::Nanoseconds(nanos);
     events_.emplace(std::pair(when.nanos(), sequence_++), std::move(event));
+  }
+
+  void Look() {
+    const double now_s = static_cast<double>(time_.nanos()) * 1e-9;
+    if (!SeesHowFarItIs(conductor(), now_s, &*now_->watched)) Wrong("a watch sees something else");
   }
 
   void Take(const ConductorOrders& orders) {
@@ -360,6 +369,7 @@ class EditedRun {
     next->prediction = edit.prediction;
     next->conductor.emplace(next->plan, next->prediction, edit.state, edit.transfer_was,
                             conductor());
+    next->watched.emplace(next->plan);
     std::map<TransferIndex, std::int32_t> number_of;
     for (const auto& [number, transfer] : moving_) number_of[transfer] = number;
     moving_.clear();

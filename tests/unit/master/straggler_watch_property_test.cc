@@ -1,12 +1,15 @@
 // Properties of the straggler watch on random plans of the ordinary builders: nobody is named where
-// steps and transfers only vary, or all are slower; a slow worker is, soon; and what an edit makes
-// of it is right and comes to its end.
+// steps and transfers only vary, or all are slower; a slow worker is, soon; what an edit makes of
+// it is right and comes to its end; and all decisions are those of one that looks at everything.
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <random>
 #include <vector>
 
 #include "planner/edit/check_edit.h"
@@ -14,6 +17,7 @@
 #include "planner/plan/predict/predict.h"
 #include "planner/plan/units.h"
 #include "runtime/master/stragglers/straggler_watch.h"
+#include "tests/unit/master/scanning_watch.h"
 #include "tests/unit/master/watched_run.h"
 #include "tests/unit/planner_job/random_job.h"
 
@@ -129,6 +133,76 @@ RC_GTEST_PROP(StragglerWatchProperty, EditsForStragglersAreRightAndEnd, ()) {
   RC_ASSERT(run.named.size() < 100u);
   // An edit that is made on a guess may cost something; not much.
   RC_ASSERT(run.makespan_s <= 1.5 * idle_s + 5);
+}
+
+bool Same(const WorkerRates& a, const WorkerRates& b) {
+  return a.compute == b.compute && a.send == b.send && a.receive == b.receive;
+}
+
+bool Same(const std::optional<StragglerDecision>& a, const std::optional<StragglerDecision>& b) {
+  if (!a || !b) return !a && !b;
+  return a->workers == b->workers && a->why == b->why && a->change.pace == b->change.pace &&
+         a->change.rate_factor == b->change.rate_factor &&
+         a->change.port_factor == b->change.port_factor;
+}
+
+// To the bit, with all that a run may do: any worker and port may be slow or fast, and the plan is
+// edited, or not, whenever somebody is named.
+RC_GTEST_PROP(StragglerWatchProperty, DecidesAsOneThatLooksAtEverythingEachTime, ()) {
+  Plan in_hand = DrawPlan(*rc::gen::element(planner::JobKind::kAny, planner::JobKind::kBusy));
+  Reality reality = DrawReality();
+  reality.noise = *rc::gen::element(0.0, 0.25, 0.9);
+  std::mt19937_64 random(reality.seed);
+  const auto any_rates = [&](double fastest) {
+    std::vector<double> rates;
+    for (std::int32_t w = 0; w < in_hand.network.num_workers; ++w) {
+      rates.push_back(std::array{1.0, 1.0, 1.0, 0.4, 0.05, fastest}[random() % 6]);
+    }
+    return rates;
+  };
+  reality.rate = any_rates(3);
+  // Given even where ports are as planned: an edit that takes some for slow has other lanes in
+  // cuts.
+  reality.port_rate.assign(At(in_hand.network.num_workers), 1);
+  if (random() % 2 == 0) reality.port_rate = any_rates(1);
+  planner::TrueRun run(in_hand, reality);
+  StragglerWatch told(in_hand), untold(in_hand);
+  ScanningWatch scanning(in_hand);
+  planner::PlanState before = planner::NothingDone(in_hand);
+  const Heard heard = DrawHeard();
+  int named = 0;
+  const Seconds look_s = std::max(0.5, run.makespan_s() / 500);
+  for (Seconds now_s = look_s; !run.finished(); now_s += look_s) {
+    run.Advance(now_s);
+    if (run.finished()) break;
+    const planner::PlanState& state = run.state();
+    std::vector<planner::TransferIndex> moved_on;
+    for (std::size_t t = 0; t < state.transfers.size(); ++t) {
+      const bool moved = state.transfers[t] != before.transfers[t];
+      if (moved || random() % 8 == 0) moved_on.push_back(static_cast<planner::TransferIndex>(t));
+    }
+    before = state;
+    const std::vector<planner::Bytes> bytes =
+        heard == Heard::kBytes ? run.BytesHeard() : std::vector<planner::Bytes>{};
+    told.Observe({.state = state, .step_bytes_done = bytes, .moved_on = moved_on});
+    untold.Observe({.state = state, .step_bytes_done = bytes});
+    scanning.Observe({.state = state, .step_bytes_done = bytes});
+    RC_LOG() << "seed " << reality.seed << ", at " << now_s << " s, edits " << named << "\n";
+    RC_ASSERT(Same(told.Rates(), scanning.Rates()));
+    RC_ASSERT(Same(untold.Rates(), scanning.Rates()));
+    const std::optional<StragglerDecision> decision = scanning.Decide();
+    RC_ASSERT(Same(told.Decide(), decision));
+    RC_ASSERT(Same(untold.Decide(), decision));
+    if (!decision || random() % 3 == 0 || ++named > 20) continue;
+    const planner::PlanEdit edit = *planner::EditPlan(in_hand, state, decision->change);
+    run.TakeEdit(edit, decision->change);
+    in_hand = edit.plan;
+    told.TakeEdit(in_hand, run.state(), edit.transfer_was, decision->change);
+    untold.TakeEdit(in_hand, run.state(), edit.transfer_was, decision->change);
+    scanning.TakeEdit(in_hand, run.state(), edit.transfer_was, decision->change);
+    before = planner::NothingDone(in_hand);
+  }
+  RC_TAG(named);
 }
 
 }  // namespace

@@ -1,0 +1,186 @@
+#include "tests/unit/master/scanning_ports.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace weir::master {
+
+using planner::At;
+using planner::Seconds;
+using planner::Transfer;
+using planner::WorkerIndex;
+using planner::WorkState;
+
+namespace {
+
+/// Weight of a transfer beside the one that follows it at its port.
+constexpr double kFaded = 0.5;
+
+}  // namespace
+
+void ScanningPorts::Row::Add(WorkerIndex with, Seconds planned, Seconds took) {
+  several_peers = several_peers || (count > 0 && with != peer);
+  if (count == 0) peer = with;
+  ++count;
+  planned_s += planned;
+  took_s += took;
+}
+
+ScanningPorts::ScanningPorts(const planner::Plan& plan)
+    : plan_(&plan),
+      num_workers_(At(plan.network.num_workers)),
+      ports_(2 * num_workers_),
+      counted_(plan.transfers.size(), false) {}
+
+ScanningPorts::Known& ScanningPorts::SenderOf(const Transfer& transfer) {
+  return ports_[At(transfer.sender)];
+}
+
+ScanningPorts::Known& ScanningPorts::ReceiverOf(const Transfer& transfer) {
+  return ports_[num_workers_ + At(transfer.receiver)];
+}
+
+Seconds ScanningPorts::PlannedSeconds(const RunSoFar& run, std::size_t transfer) const {
+  const Transfer& planned = plan_->transfers[transfer];
+  const bool known = transfer < run.transfer_bytes.size() && run.transfer_bytes[transfer] > 0;
+  return plan_->network.TransferSeconds(planned.sender, planned.receiver,
+                                        known ? run.transfer_bytes[transfer] : planned.bytes) -
+         plan_->network.latency_s;
+}
+
+Seconds ScanningPorts::SecondsSince(const RunSoFar& run, std::size_t transfer) const {
+  return run.state.now_s - run.state.transfer_began_s[transfer] - plan_->network.latency_s;
+}
+
+void ScanningPorts::Observe(const RunSoFar& run) {
+  if (plan_->transfer_order == planner::TransferOrder::kFetchAll) return;
+  const planner::PlanState& state = run.state;
+  std::vector<std::size_t> ended, under_way;
+  for (std::size_t t = 0; t < state.transfers.size(); ++t) {
+    if (state.transfers[t] == WorkState::kUnderWay) under_way.push_back(t);
+    if (state.transfers[t] != WorkState::kDone || counted_[t]) continue;
+    counted_[t] = true;
+    ended.push_back(t);
+  }
+  std::stable_sort(ended.begin(), ended.end(), [&](std::size_t a, std::size_t b) {
+    return state.transfer_ended_s[a] < state.transfer_ended_s[b];
+  });
+  for (const std::size_t t : ended) {
+    Count(plan_->transfers[t], PlannedSeconds(run, t),
+          state.transfer_ended_s[t] - state.transfer_began_s[t] - plan_->network.latency_s);
+  }
+  for (Known& known : ports_) {
+    const Row& slow = known.slow;
+    const Row& fast = known.fast;
+    known.port.behind =
+        slow.count > 1 && slow.several_peers && slow.took_s - slow.planned_s > kStragglerLateS;
+    known.port.faster =
+        fast.count > 1 && fast.several_peers && fast.planned_s - fast.took_s > kStragglerLateS;
+    known.port.rate = known.took_s > 0 ? known.rate() : 1;
+    if (known.port.behind) known.port.rate = slow.planned_s / slow.took_s;
+    if (known.port.faster) known.port.rate = fast.planned_s / fast.took_s;
+  }
+  FindLeast(run, under_way);
+  std::vector<Late> late;
+  std::vector<int> late_at(num_workers_, 0);
+  for (const std::size_t t : under_way) {
+    const Transfer& transfer = plan_->transfers[t];
+    const Late moving{&transfer, PlannedSeconds(run, t), SecondsSince(run, t)};
+    if (!IsLate(moving)) continue;
+    late.push_back(moving);
+    ++late_at[At(transfer.sender)];
+    ++late_at[At(transfer.receiver)];
+  }
+  for (const Late& each : late) Blame(each, late_at);
+}
+
+void ScanningPorts::FindLeast(const RunSoFar& run, const std::vector<std::size_t>& under_way) {
+  for (Known& known : ports_) {
+    known.least = known.took_s > 0 ? std::optional(known.rate()) : std::nullopt;
+  }
+  for (const std::size_t t : under_way) {
+    const Seconds planned_s = PlannedSeconds(run, t);
+    const Seconds took_s = SecondsSince(run, t);
+    if (planned_s <= 0 || took_s <= planned_s) continue;
+    for (Known* known : {&SenderOf(plan_->transfers[t]), &ReceiverOf(plan_->transfers[t])}) {
+      if (known->least) known->least = std::min(*known->least, planned_s / (2 * took_s));
+    }
+  }
+}
+
+std::optional<double> ScanningPorts::PaceBeside(const Known& one, const Known& other) const {
+  std::vector<double> rates;
+  for (const Known& known : ports_) {
+    if (known.least && &known != &one && &known != &other) rates.push_back(*known.least);
+  }
+  const std::optional<double> pace = LowerMedian(std::move(rates));
+  return pace ? std::optional(std::min(1.0, *pace)) : std::nullopt;
+}
+
+void ScanningPorts::Count(const Transfer& transfer, Seconds planned_s, Seconds took_s) {
+  // What has no bytes to speak of says nothing of rates.
+  if (planned_s <= 0 || took_s <= 0) return;
+  CountAt(SenderOf(transfer), transfer.receiver, planned_s, took_s);
+  CountAt(ReceiverOf(transfer), transfer.sender, planned_s, took_s);
+}
+
+void ScanningPorts::CountAt(Known& port, WorkerIndex peer, Seconds planned_s, Seconds took_s) {
+  const double rate = planned_s / took_s;
+  const double beside = rate / PaceBeside(port, port).value_or(1);
+  if (beside >= kStragglerRate) port.slow = Row{};
+  if (rate <= 1 / kStragglerRate) port.fast = Row{};
+  if (beside < kStragglerRate) port.slow.Add(peer, planned_s, took_s);
+  if (rate > 1 / kStragglerRate) port.fast.Add(peer, planned_s, took_s);
+  port.planned_s = port.planned_s * kFaded + planned_s;
+  port.took_s = port.took_s * kFaded + took_s;
+  port.least = port.rate();
+}
+
+bool ScanningPorts::IsLate(const Late& moving) {
+  const std::optional<double> pace =
+      PaceBeside(SenderOf(*moving.transfer), ReceiverOf(*moving.transfer));
+  if (!pace || moving.planned_s <= 0) return false;
+  const Seconds expected_s = moving.planned_s / *pace;
+  return moving.took_s > SilentTimes(*pace) * expected_s &&
+         moving.took_s - expected_s > kStragglerLateS;
+}
+
+void ScanningPorts::Blame(const Late& late, const std::vector<int>& late_at) {
+  const Transfer& transfer = *late.transfer;
+  Known& sender = SenderOf(transfer);
+  Known& receiver = ReceiverOf(transfer);
+  const auto before = [](const Known& port, WorkerIndex peer) {
+    return port.slow.count > 0 && port.slow.peer != peer;
+  };
+  int at_sender = before(sender, transfer.receiver);
+  int at_receiver = before(receiver, transfer.sender);
+  if (at_sender == at_receiver) {
+    at_sender = late_at[At(transfer.sender)];
+    at_receiver = late_at[At(transfer.receiver)];
+  }
+  for (Known* known : {&sender, &receiver}) {
+    const bool other = known == &sender ? at_sender < at_receiver : at_receiver < at_sender;
+    if (other) continue;
+    known->port.behind = true;
+    known->port.faster = false;
+    // As long again; but slow ones before it know better.
+    const Row& slow = known->slow;
+    known->port.rate = slow.count > 0
+                           ? std::min(late.planned_s / late.took_s, slow.planned_s / slow.took_s)
+                           : late.planned_s / (2 * late.took_s);
+  }
+}
+
+void ScanningPorts::TakeEdit(const planner::Plan& plan,
+                             absl::Span<const planner::TransferIndex> transfer_was) {
+  plan_ = &plan;
+  std::vector<bool> counted(plan.transfers.size(), false);
+  for (std::size_t t = 0; t < transfer_was.size() && t < counted.size(); ++t) {
+    if (transfer_was[t] != planner::kNoIndex) counted[t] = counted_[At(transfer_was[t])];
+  }
+  counted_ = std::move(counted);
+  // What they are known for is what the plan says now.
+  ports_.assign(ports_.size(), Known{});
+}
+
+}  // namespace weir::master
