@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "jobs/api/element.h"
@@ -26,7 +27,7 @@ struct KindModel {
   double output_ratio = 1;
   bool counts_input = false;
   bool stores = false;
-  bool combines = false;
+  bool combines = false;  // folds what arrives into what is there
 };
 
 KindModel ModelOf(v1::StepKind kind, const WorkerModel& model) {
@@ -34,7 +35,8 @@ KindModel ModelOf(v1::StepKind kind, const WorkerModel& model) {
     case v1::STEP_KIND_MAP:
       return {model.map_seconds_per_byte, model.map_output_ratio, /*counts_input=*/true, false};
     case v1::STEP_KIND_COMBINE:
-      return {model.reduce_seconds_per_byte, 1, false, false, /*combines=*/true};
+      // What map steps leave is in proportion to their input: no key of one is met in another.
+      return {model.combine_seconds_per_byte, 1, false, false, /*combines=*/true};
     case v1::STEP_KIND_WRITE:
       return {model.store_seconds_per_byte, 1, false, /*stores=*/true};
     default:
@@ -174,12 +176,17 @@ absl::Status SimTask::Run(v1::TaskCommand::Run run) {
   }
   input_bytes_ = 0;
   for (const v1::InputRange& range : order.ranges()) input_bytes_ += range.end() - range.begin();
-  for (const v1::StepInput& input : order.inputs()) input_bytes_ += input.bytes();
+  std::int64_t arrived_bytes = 0;
+  for (const v1::StepInput& input : order.inputs()) {
+    input_bytes_ += input.bytes();
+    if (absl::StrContains(input.path(), "/received/")) arrived_bytes += input.bytes();
+  }
   const KindModel kind = ModelOf(order.kind(), process_.model);
+  const std::int64_t work_bytes = kind.combines && arrived_bytes > 0 ? arrived_bytes : input_bytes_;
   began_ = process_.loop->Now();
   takes_ =
-      absl::Seconds(static_cast<double>(input_bytes_) * kind.seconds_per_byte /
-                    process_.model.slots * process_.model.slowness * process_.faults.cpu_slowness);
+      absl::Seconds(static_cast<double>(work_bytes) * kind.seconds_per_byte / process_.model.slots *
+                    process_.model.slowness * process_.faults.cpu_slowness);
   if (kind.stores) {
     process_.world.trace().writes.push_back({job_id_, plan_epoch(), began_, began_ + takes_});
   }
@@ -331,15 +338,8 @@ void SimTask::FinishStep() {
   v1::StepResult result;
   result.set_step(order.step());
   result.set_input_bytes(input_bytes_);
-  double output_ratio = kind.output_ratio;
-  if (kind.combines) {
-    // Operands of the same places become one; others join.
-    double operands = 0;
-    for (const Content* const operand : Operands()) operands += LengthOf(*operand);
-    if (operands > 0) output_ratio = LengthOf(content_) / operands;
-  }
   const double made = loops() ? LengthOf(content_) * static_cast<double>(kLoopBytes)
-                              : static_cast<double>(input_bytes_) * output_ratio;
+                              : static_cast<double>(input_bytes_) * kind.output_ratio;
   const auto output_bytes = static_cast<std::int64_t>(made > 0 ? std::ceil(made) : 0);
   if (order.kind() == v1::STEP_KIND_UPDATE && loops()) {
     v1::LoopReport& loop = *result.mutable_loop();

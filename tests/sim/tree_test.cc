@@ -217,6 +217,41 @@ TEST(SimulatedTrees, AWorkerLostDuringTheReductionComesBackOrEndsTheJobInTime) {
   EXPECT_GE(went_on, static_cast<int>(kSeeds) / 4);
 }
 
+// Trees that the master plans, of jobs that it samples.
+TEST(SimulatedTrees, TakeWhatWasPredicted) {
+  Predictions predictions;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    SeededRandom draw(seed * 2 + 1);
+    master::MasterOptions options;
+    options.latency_s = 4e-4;
+    options.handover_latency_s = 4e-4;
+    options.map_overhead_s = 5e-4;
+    options.reduce_startup_s = 5e-4;
+    options.sharing_fraction = 0;
+    options.sampling.enabled = true;
+    options.channel_seconds_per_byte = draw.Real(1 / 1.25e9, 1 / 1.25e7);
+    Scenario scenario;
+    StartRandomCluster(seed, options, draw, scenario);
+    v1::JobSpec spec;
+    spec.set_job("simjob");
+    spec.set_output("/out/tree");
+    spec.set_combine("tree");
+    for (const InputPiece& input : WriteRandomInputs(3'000'000'000, draw, *scenario.world)) {
+      spec.add_inputs(input.path);
+    }
+    scenario.world->Submit(absl::Seconds(2), std::move(spec));
+    scenario.expectations.all_succeed = true;
+    scenario.expectations.as_predicted = true;
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    ASSERT_TRUE(scenario.world->Run(kVirtualTimeLimit, kSettle));
+    ASSERT_THAT(CheckRun(scenario), testing::IsEmpty());
+    const Predictions counted = CountPredictions(scenario);
+    predictions.jobs += counted.jobs;
+    predictions.far += counted.far;
+  }
+  EXPECT_LE(predictions.far * kJobsOfOneFar, predictions.jobs);
+}
+
 TEST(SimulatedTrees, CrashesOfTasksAndFullDisksEndThemByName) {
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     TreeRun run(seed);

@@ -15,6 +15,7 @@ struct WorkerModel {
   double map_seconds_per_byte = 4e-9;
   double map_output_ratio = 0.05;
   double reduce_seconds_per_byte = 1e-8;
+  double combine_seconds_per_byte = 4e-9;  // as an ElementInfo has it that says nothing
   double output_ratio = 1;
   double channel_seconds_per_byte = 1 / 1.25e8;
   double store_seconds_per_byte = 1 / 1.25e8;
