@@ -35,6 +35,7 @@ class EditCheck {
     if (absl::Status status = CheckHistory(); !status.ok()) return status;
     Index();
     if (absl::Status status = CheckSurvivors(); !status.ok()) return status;
+    if (absl::Status status = CheckPlaces(); !status.ok()) return status;
     if (absl::Status status = CheckSections(); !status.ok()) return status;
     if (absl::Status status = CheckPieces(); !status.ok()) return status;
     if (absl::Status status = CheckNeed(); !status.ok()) return status;
@@ -341,6 +342,23 @@ class EditCheck {
     return absl::OkStatus();
   }
 
+  // What may not stay leaves, and closed workers get nothing.
+  absl::Status CheckPlaces() const {
+    for (std::size_t s = 0; s < after_.steps.size(); ++s) {
+      const auto step = static_cast<StepIndex>(s);
+      if (!Begins(step)) continue;
+      const WorkerIndex worker = after_.steps[s].worker;
+      const bool there = s < before_.steps.size() && before_.steps[s].worker == worker;
+      if (there && changed_.must_move[s]) {
+        return Invalid("Step ", s, " stays on worker ", worker, ", where it may not");
+      }
+      if (changed_.closed[At(worker)] && (!there || BegunBefore(step))) {
+        return Invalid("Step ", s, " goes to worker ", worker, ", which gets nothing new");
+      }
+    }
+    return absl::OkStatus();
+  }
+
   bool HadArrived(const Pair& pair) const {
     const auto it = pieces_before_.find(pair);
     if (it == pieces_before_.end()) return false;
@@ -381,7 +399,8 @@ class EditCheck {
       const auto step = static_cast<StepIndex>(s);
       const bool moves = after_.steps[s].worker != before_.steps[s].worker ||
                          after_.steps[s].input_end != before_.steps[s].input_end;
-      if (!BegunBefore(step) && moves && !Gone(before_.steps[s].worker) && !changed_.may_move[s]) {
+      if (!BegunBefore(step) && moves && !Gone(before_.steps[s].worker) && !changed_.may_move[s] &&
+          !changed_.must_move[s]) {
         return Invalid("Step ", s, " moves from worker ", before_.steps[s].worker,
                        ", but nothing happened there");
       }

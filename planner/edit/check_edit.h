@@ -19,6 +19,7 @@ namespace weir::planner {
 ///   in place. Pieces that count as arrived did arrive, there, and all of one run.
 /// - Survivors: no step that has to run, no transfer that has to move and no run that is still read
 ///   is on a lost worker, and every run that is read in place or moves is there or will be made.
+/// - Places: steps that may not stay leave; closed workers get nothing that they had not.
 /// - Nothing without need: a step is made again only if somebody lacks a section of it and its run
 ///   is gone, or if it was under way on a slow worker; what arrived stays arrived; what is under
 ///   way between survivors goes on, but for what moves to a step that is made elsewhere.

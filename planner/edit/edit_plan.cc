@@ -18,30 +18,6 @@
 namespace weir::planner {
 namespace {
 
-absl::Status CheckEditable(const Plan& plan) {
-  for (const ComputeStep& step : plan.steps) {
-    if (step.kind->iterates) {
-      return absl::FailedPreconditionError("The plan is a loop; those are not edited");
-    }
-    if (step.kind->combines || step.kind->own_order) {
-      return absl::FailedPreconditionError(
-          "The plan combines along a reduction tree; those are not edited");
-    }
-  }
-  for (const Section& section : plan.sections) {
-    if (section.indexes) {
-      return absl::FailedPreconditionError(
-          "The plan has sections that are cut by places; those are not edited");
-    }
-    if (plan.steps[At(section.producer)].layer >= plan.steps[At(section.consumer)].layer) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("Step ", section.consumer, " reads step ", section.producer,
-                       " of no earlier layer; such plans are not edited"));
-    }
-  }
-  return absl::OkStatus();
-}
-
 bool Any(const std::vector<bool>& flags) {
   return std::find(flags.begin(), flags.end(), true) != flags.end();
 }
@@ -65,7 +41,8 @@ class Ways {
     const auto whole = Left(PartlyRead::kMadeAgain, {});
     const auto parts = partly_read_ == PartlyRead::kInParts ? Left(partly_read_, {}) : whole;
     const auto survivors =
-        static_cast<std::int32_t>(std::count(changed_.alive.begin(), changed_.alive.end(), true));
+        static_cast<std::int32_t>(std::count(changed_.alive.begin(), changed_.alive.end(), true) -
+                                  std::count(changed_.closed.begin(), changed_.closed.end(), true));
     const bool cuts = (Any(parts->can_be_cut) || Any(parts->in_parts)) && survivors > 1;
     if (cuts) {
       Add(absl::StrCat("in parts over all ", survivors), parts, {survivors, false});
@@ -82,14 +59,35 @@ class Ways {
   }
 
  private:
-  std::shared_ptr<const WorkLeft> Left(PartlyRead partly_read,
-                                       const std::vector<bool>& moved) const {
-    return std::make_shared<const WorkLeft>(
-        FindWorkLeft(changed_.plan, changed_.state, changed_.alive, partly_read, moved));
+  /// `moved`: beside what may not stay.
+  std::shared_ptr<const WorkLeft> Left(PartlyRead partly_read, std::vector<bool> moved) const {
+    moved.resize(changed_.must_move.size(), false);
+    for (std::size_t s = 0; s < moved.size(); ++s) {
+      if (changed_.must_move[s]) moved[s] = true;
+    }
+    WorkLeft left = FindWorkLeft(changed_.plan, changed_.state, changed_.alive, partly_read, moved);
+    // What failed is tried as it was: who is to blame shows where the same fails again.
+    for (std::size_t s = 0; s < moved.size(); ++s) {
+      if (changed_.elsewhere[s]) left.can_be_cut[s] = false;
+    }
+    return std::make_shared<const WorkLeft>(std::move(left));
+  }
+
+  std::vector<std::vector<StepHome>> Homes(const WorkLeft& left, HomeChoice choice) const {
+    // Closed workers get nothing, whoever else is spared.
+    std::vector<bool> spared = changed_.closed;
+    bool others = false;
+    for (std::size_t w = 0; w < choice.spared.size(); ++w) {
+      spared[w] = spared[w] || choice.spared[w];
+      others = others || (changed_.alive[w] && !spared[w]);
+    }
+    choice.spared = others ? std::move(spared) : changed_.closed;
+    choice.elsewhere = changed_.elsewhere;
+    return FindHomes(changed_.plan, changed_.state, left, choice);
   }
 
   void Add(std::string name, std::shared_ptr<const WorkLeft> left, const HomeChoice& choice) {
-    auto homes = FindHomes(changed_.plan, changed_.state, *left, choice);
+    auto homes = Homes(*left, choice);
     ways_.push_back({std::move(name), std::move(left), std::move(homes)});
   }
 
@@ -149,7 +147,7 @@ class Ways {
     if (Any(changed_.slow)) absl::StrAppend(&name, Any(spared) ? " by others" : " by all");
     const auto all = Left(partly_read_, moved);
     const auto spread = static_cast<std::int32_t>(changed_.alive.size());
-    auto homes = FindHomes(changed_.plan, changed_.state, *all, {spread, false, std::move(spared)});
+    auto homes = Homes(*all, {spread, false, std::move(spared)});
     for (std::size_t s = 0; s < moved.size(); ++s) {
       if (moved[s] && homes[s].size() == 1 && homes[s][0].worker == changed_.plan.steps[s].worker) {
         moved[s] = false;
@@ -180,6 +178,30 @@ bool SlackMayHelp(const EditedPlan& edited) {
 }
 
 }  // namespace
+
+absl::Status CheckEditable(const Plan& plan) {
+  for (const ComputeStep& step : plan.steps) {
+    if (step.kind->iterates) {
+      return absl::FailedPreconditionError("The plan is a loop; those are not edited");
+    }
+    if (step.kind->combines || step.kind->own_order) {
+      return absl::FailedPreconditionError(
+          "The plan combines along a reduction tree; those are not edited");
+    }
+  }
+  for (const Section& section : plan.sections) {
+    if (section.indexes) {
+      return absl::FailedPreconditionError(
+          "The plan has sections that are cut by places; those are not edited");
+    }
+    if (plan.steps[At(section.producer)].layer >= plan.steps[At(section.consumer)].layer) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("Step ", section.consumer, " reads step ", section.producer,
+                       " of no earlier layer; such plans are not edited"));
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<PlanEdit> EditPlan(const Plan& plan, const PlanState& state,
                                   const PlanChange& change) {
@@ -226,6 +248,11 @@ absl::StatusOr<PlanEdit> EditPlan(const Plan& plan, const PlanState& state,
   edit.state = std::move(taken->state);
   edit.transfer_was = std::move(taken->transfer_was);
   edit.moved_again = taken->moved_again;
+  for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
+    const bool damaged = state.transfers[t] == WorkState::kDone &&
+                         changed->state.transfers[t] == WorkState::kWaiting;
+    if (damaged) edit.moved_again += plan.transfers[t].bytes;
+  }
   edit.prediction = std::move(taken_times);
   const WorkLeft& left = *ways[best].left;
   for (std::size_t s = 0; s < left.redone.size(); ++s) {

@@ -45,6 +45,10 @@ struct PlanEdit {
   std::string why;
 };
 
+/// Says whether plans of this kind can be edited while they run.
+/// Errors: kFailedPrecondition, naming why: reduction trees, loops, sections of places.
+absl::Status CheckEditable(const Plan& plan);
+
 /// Plans on with the workers that are there.
 ///
 /// Model: what has to be done again follows from who still lacks what (work_left.h); it is handed
@@ -55,8 +59,9 @@ struct PlanEdit {
 ///   joined or got faster, where that ends sooner by kMoveGain of what is left; steps under way on
 ///   a slow worker are given up and made anew, maps in parts, where that ends sooner by
 ///   kGiveUpGain; so is what lies behind a slow port and is still to be sent. Slow workers get
-///   nothing of either, but where that ends later by as much: how slow they are is a guess. A run
-///   that is made again has all its sections, of which only those move that somebody lacks.
+///   nothing of either, but where that ends later by as much: how slow they are is a guess. What
+///   may not stay (closed workers, steps that failed) leaves in every way. A run that is made again
+///   has all its sections, of which only those move that somebody lacks.
 /// Errors: kUnavailable when nobody is left; kFailedPrecondition, naming why, for a plan that
 /// cannot
 ///   be edited: reduction trees, loops, sections of places; kInvalidArgument when state or change

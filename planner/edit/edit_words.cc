@@ -19,6 +19,10 @@ std::string Workers(const char* what, const std::vector<WorkerIndex>& workers) {
                       absl::StrJoin(workers, ", "));
 }
 
+std::string Steps(const char* what, const std::vector<StepIndex>& steps) {
+  return absl::StrCat(what, steps.size() == 1 ? " step " : " steps ", absl::StrJoin(steps, ", "));
+}
+
 std::string WhatHappened(const PlanState& before, const ChangedPlan& changed,
                          const PlanChange& change) {
   std::vector<WorkerIndex> lost, slow, faster, slow_ports;
@@ -33,11 +37,22 @@ std::string WhatHappened(const PlanState& before, const ChangedPlan& changed,
     if (change.rate_factor[w] < 1) slow.push_back(static_cast<WorkerIndex>(w));
     if (change.rate_factor[w] > 1) faster.push_back(static_cast<WorkerIndex>(w));
   }
+  std::vector<WorkerIndex> closed;
+  for (std::size_t w = 0; w < changed.closed.size(); ++w) {
+    if (changed.closed[w]) closed.push_back(static_cast<WorkerIndex>(w));
+  }
   std::vector<WorkerIndex> joined;
   for (const PlanChange::Joined& each : change.joined) joined.push_back(each.worker);
   std::vector<std::string> words;
   if (!lost.empty()) words.push_back(Workers("Lost", lost));
+  if (!closed.empty()) words.push_back(Workers("Nothing new for", closed));
   if (!joined.empty()) words.push_back(Workers("Joined", joined));
+  if (!change.elsewhere.empty()) words.push_back(Steps("Failed", change.elsewhere));
+  if (!change.runs_lost.empty()) words.push_back(Steps("Runs lost of", change.runs_lost));
+  if (!change.sections_lost.empty()) {
+    words.push_back(absl::StrCat(
+        Counted(static_cast<std::int64_t>(change.sections_lost.size()), "section"), " damaged"));
+  }
   if (!slow.empty()) words.push_back(Workers("Slow", slow));
   if (!slow_ports.empty()) words.push_back(Workers("Slow port of", slow_ports));
   if (!faster.empty()) words.push_back(Workers("Faster", faster));

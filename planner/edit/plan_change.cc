@@ -10,6 +10,23 @@
 namespace weir::planner {
 namespace {
 
+absl::Status CheckFaults(const Plan& plan, const PlanChange& change) {
+  const auto exists = [&plan](StepIndex step) { return step >= 0 && At(step) < plan.steps.size(); };
+  for (const std::vector<StepIndex>* steps : {&change.elsewhere, &change.runs_lost}) {
+    for (const StepIndex step : *steps) {
+      if (exists(step)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat("Step ", step, " is said to have failed, or its run; it does not exist"));
+    }
+  }
+  for (const auto& [producer, consumer] : change.sections_lost) {
+    if (exists(producer) && exists(consumer)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("The section from step ", producer, " to step ",
+                                                   consumer, " is of steps that do not exist"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckChange(const Plan& plan, const PlanChange& change) {
   const auto check_worker = [&](const char* what, WorkerIndex worker) {
     if (worker >= 0 && worker < plan.network.num_workers) return absl::OkStatus();
@@ -20,6 +37,10 @@ absl::Status CheckChange(const Plan& plan, const PlanChange& change) {
   for (const WorkerIndex lost : change.lost) {
     if (absl::Status status = check_worker("lost", lost); !status.ok()) return status;
   }
+  for (const WorkerIndex closed : change.closed) {
+    if (absl::Status status = check_worker("closed", closed); !status.ok()) return status;
+  }
+  if (absl::Status status = CheckFaults(plan, change); !status.ok()) return status;
   for (const PlanChange::Joined& joined : change.joined) {
     if (absl::Status status = check_worker("joined", joined.worker); !status.ok()) return status;
     for (const StepIndex step : joined.runs) {
@@ -115,6 +136,47 @@ std::vector<bool> BehindSlowPorts(const PlanChange& change, const ChangedPlan& c
   return behind;
 }
 
+/// Forgets runs and sections that nobody can read.
+void ApplyFaults(const PlanChange& change, ChangedPlan* changed) {
+  PlanState& state = changed->state;
+  for (const StepIndex step : change.runs_lost) state.run_there[At(step)] = false;
+  for (std::size_t t = 0; t < changed->plan.transfers.size(); ++t) {
+    const Transfer& transfer = changed->plan.transfers[t];
+    const bool lost = std::any_of(
+        change.sections_lost.begin(), change.sections_lost.end(), [&](const auto& section) {
+          return section.producer == transfer.producer && section.consumer == transfer.consumer;
+        });
+    if (!lost || state.steps[At(transfer.consumer)] != WorkState::kWaiting) continue;
+    state.transfers[t] = WorkState::kWaiting;
+    state.transfer_began_s[t] = state.transfer_ended_s[t] = -1;
+  }
+}
+
+void Close(const PlanChange& change, ChangedPlan* changed) {
+  changed->closed.assign(changed->alive.size(), false);
+  for (const WorkerIndex closed : change.closed) {
+    changed->closed[At(closed)] = changed->alive[At(closed)];
+  }
+  if (changed->closed == changed->alive) changed->closed.assign(changed->alive.size(), false);
+}
+
+/// Whether anybody gets something new beside this worker.
+bool AnyOpenBeside(WorkerIndex worker, const ChangedPlan& changed) {
+  for (std::size_t w = 0; w < changed.alive.size(); ++w) {
+    if (w != At(worker) && changed.alive[w] && !changed.closed[w]) return true;
+  }
+  return false;
+}
+
+/// `begun`: something of what it reads has begun to move.
+bool LeavesClosed(const ChangedPlan& changed, std::size_t step, bool begun) {
+  const ComputeStep& planned = changed.plan.steps[step];
+  if (!changed.closed[At(planned.worker)] || changed.state.steps[step] != WorkState::kWaiting) {
+    return false;
+  }
+  return !begun || planned.start_s + planned.duration_s > changed.state.now_s + kClosedStayS;
+}
+
 void FindMovable(const PlanChange& change, ChangedPlan* changed) {
   const Plan& plan = changed->plan;
   const std::vector<double>& factor = change.rate_factor;
@@ -125,9 +187,14 @@ void FindMovable(const PlanChange& change, ChangedPlan* changed) {
     const Transfer& transfer = plan.transfers[t];
     if (changed->state.transfers[t] != WorkState::kWaiting) begun[At(transfer.consumer)] = true;
   }
+  for (const StepIndex step : change.elsewhere) {
+    const bool waits = changed->state.steps[At(step)] == WorkState::kWaiting;
+    changed->elsewhere[At(step)] = waits && AnyOpenBeside(plan.steps[At(step)].worker, *changed);
+  }
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const WorkerIndex worker = plan.steps[s].worker;
     if (!changed->alive[At(worker)]) continue;
+    changed->must_move[s] = changed->elsewhere[s] || LeavesClosed(*changed, s, begun[s]);
     const bool slow = !factor.empty() && factor[At(worker)] < 1;
     const bool slow_port = SlowPort(change, worker);
     const WorkState work = changed->state.steps[s];
@@ -150,6 +217,8 @@ absl::StatusOr<ChangedPlan> ApplyChange(const Plan& plan, const PlanState& state
   changed.may_move.assign(plan.steps.size(), false);
   changed.may_give_up.assign(plan.steps.size(), false);
   changed.may_make_again.assign(plan.steps.size(), false);
+  changed.must_move.assign(plan.steps.size(), false);
+  changed.elsewhere.assign(plan.steps.size(), false);
   for (std::size_t w = 0; w < state.gone.size(); ++w) changed.alive[w] = !state.gone[w];
   for (const PlanChange::Joined& joined : change.joined) changed.alive[At(joined.worker)] = true;
   for (const WorkerIndex lost : change.lost) changed.alive[At(lost)] = false;
@@ -162,6 +231,8 @@ absl::StatusOr<ChangedPlan> ApplyChange(const Plan& plan, const PlanState& state
     if (!changed.alive[At(joined.worker)]) continue;
     for (const StepIndex step : joined.runs) TakeBack(step, joined.worker, &changed);
   }
+  ApplyFaults(change, &changed);
+  Close(change, &changed);
   ApplyRates(change, &changed);
   if (!change.port_factor.empty()) ApplyPortRates(change.port_factor, &changed);
   changed.slow.assign(changed.alive.size(), false);

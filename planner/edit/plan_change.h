@@ -10,6 +10,10 @@
 
 namespace weir::planner {
 
+/// What a closed worker has begun to receive for a step stays there if the step is planned to end
+/// so soon: a worker that drains leaves after 30 s.
+inline constexpr Seconds kClosedStayS = 20;
+
 /// What has changed while a plan ran.
 struct PlanChange {
   /// Workers that will do nothing any more, and whose runs nobody can read. May name those that are
@@ -28,6 +32,23 @@ struct PlanChange {
     std::vector<StepIndex> runs = {};
   };
   std::vector<Joined> joined = {};
+  /// Workers that get nothing new, as long as there is another one: they end what they have under
+  /// way, their runs can be read, and what has not begun leaves them, unless it ends soon. May name
+  /// workers that are gone.
+  std::vector<WorkerIndex> closed = {};
+  /// Steps that failed where they are: they wait, and are run whole by another worker, if there is
+  /// one that gets anything new.
+  std::vector<StepIndex> elsewhere = {};
+  /// Steps whose runs cannot be read any more, though their workers are there. Whoever has a
+  /// section of one keeps it.
+  std::vector<StepIndex> runs_lost = {};
+  /// A section of a run, by who made it and who reads it.
+  struct SectionOf {
+    StepIndex producer = kNoIndex;
+    StepIndex consumer = kNoIndex;
+  };
+  /// Sections that had arrived and are of no use: they move once more. Their readers wait.
+  std::vector<SectionOf> sections_lost = {};
   /// By worker: how fast it computes beside what was planned, > 0 (0.5: steps take twice as long,
   /// those under way too). Empty: as planned.
   std::vector<double> rate_factor = {};
@@ -42,13 +63,19 @@ struct PlanChange {
 /// A plan and how far it is, once a change is known, before anything is done about it. Plain data.
 struct ChangedPlan {
   Plan plan;  // steps last as long as measured, ports are as slow; runs that came back are there
-  PlanState state;          // with those runs, and the speeds
-  std::vector<bool> alive;  // by worker
+  PlanState state;           // with those runs, and the speeds
+  std::vector<bool> alive;   // by worker
+  std::vector<bool> closed;  // by worker: gets nothing new, and another one does
   /// By worker: is there, and slower than planned, or its port is.
   std::vector<bool> slow;
   /// By step: has not begun, and might end sooner on another worker: its own is slow, or has a slow
   /// port, or one joined or got faster and nothing of what it reads has begun to move.
   std::vector<bool> may_move;
+  /// By step: has not begun, and may not stay where it is: it failed there, or its worker is closed
+  /// and it has received nothing yet, or would not end within kClosedStayS.
+  std::vector<bool> must_move;
+  /// By step: failed where it is, and another worker can run it.
+  std::vector<bool> elsewhere;
   /// By step: is under way on a slow worker, and might end sooner where it is begun anew. Not those
   /// that store: what holds them up is the store.
   std::vector<bool> may_give_up;

@@ -50,6 +50,8 @@ class HomeFinder {
     for (WorkerIndex w = 0; allowed_.empty() && w < plan_.network.num_workers; ++w) {
       if (left_.alive[At(w)]) allowed_.push_back(w);
     }
+    beside_ = allowed_;
+    elsewhere_ = choice.elsewhere;
     if (choice.one_worker) allowed_ = {LeastLeft()};
     for (const auto& [layer, steps] : by_layer_) FindLayer(steps, choice);
     return std::move(homes_);
@@ -111,11 +113,21 @@ class HomeFinder {
     if (!cut.empty()) Spread(std::move(cut), choice.spread);
   }
 
+  /// Those that may run the step.
+  std::vector<WorkerIndex> WorkersFor(StepIndex step) const {
+    if (elsewhere_.empty() || !elsewhere_[At(step)]) return allowed_;
+    for (std::vector<WorkerIndex> workers : {allowed_, beside_}) {
+      std::erase(workers, plan_.steps[At(step)].worker);
+      if (!workers.empty()) return workers;
+    }
+    return allowed_;
+  }
+
   void PlaceWhole(StepIndex step) {
     const ComputeStep& planned = plan_.steps[At(step)];
     WorkerIndex best = kNoIndex;
     Seconds best_end_s = 0;
-    for (const WorkerIndex worker : allowed_) {
+    for (const WorkerIndex worker : WorkersFor(step)) {
       const Seconds end_s =
           load_s_[At(worker)] + ReceiveSeconds(step, worker) + RunSeconds(step, worker);
       if (best != kNoIndex && end_s >= best_end_s) continue;
@@ -223,6 +235,8 @@ class HomeFinder {
   std::vector<WorkerIndex> place_;                           // by step; kNoIndex: not known, or cut
   std::map<std::int32_t, std::vector<StepIndex>> by_layer_;  // those that have to begin
   std::vector<WorkerIndex> allowed_;
+  std::vector<WorkerIndex> beside_;  // allowed, were it not for the choice of one worker
+  std::vector<bool> elsewhere_;      // by step
 };
 
 }  // namespace

@@ -23,6 +23,8 @@ struct HomeChoice {
   bool one_worker = false;
   /// By worker: gets nothing, unless there is no other. Empty: none.
   std::vector<bool> spared = {};
+  /// By step: a whole step that does not stay on its worker, unless there is no other. Empty: none.
+  std::vector<bool> elsewhere = {};
 };
 
 /// A homeless step, or a part of one, at its new place.

@@ -114,14 +114,39 @@ RunsStay DrawRunsStay() {
   return DrawBetween(0, 2) == 0 ? RunsStay::kUntilRead : RunsStay::kToTheEnd;
 }
 
-enum class Changes { kLost, kAll };
+// What fails at this moment: workers get nothing new, steps fail under way, runs and what has
+// arrived of them are damaged.
+PlanChange DrawFaults(const Run& run, PlanState* state) {
+  PlanChange change;
+  if (DrawBetween(0, 2) == 0) change.lost = DrawLost(*state, run.plan.network.num_workers);
+  for (WorkerIndex w = 0; w < run.plan.network.num_workers; ++w) {
+    if (DrawBetween(0, 3) == 0) change.closed.push_back(w);
+  }
+  for (std::size_t s = 0; s < run.plan.steps.size(); ++s) {
+    const auto step = static_cast<StepIndex>(s);
+    if (state->run_there[s] && DrawBetween(0, 5) == 0) change.runs_lost.push_back(step);
+    if (state->steps[s] != WorkState::kUnderWay || DrawBetween(0, 2) > 0) continue;
+    state->steps[s] = WorkState::kWaiting;
+    state->step_began_s[s] = -1;
+    if (DrawBetween(0, 1) == 0) change.elsewhere.push_back(step);
+  }
+  for (const Section& section : run.plan.sections) {
+    if (state->steps[At(section.consumer)] != WorkState::kWaiting || DrawBetween(0, 7) > 0)
+      continue;
+    change.sections_lost.push_back({section.producer, section.consumer});
+  }
+  return change;
+}
+
+enum class Changes { kLost, kAll, kFaults };
 
 // Goes on to a random moment, changes workers, and goes on with the edit.
 PlanEdit ChangeWorkers(Changes what, RunsStay runs, Run* run) {
   const Seconds moment_s = DrawMoment(run->prediction, run->state.now_s);
-  const PlanState state = ProgressOf(run->plan, run->prediction, run->state, moment_s, runs);
-  const PlanChange change = what == Changes::kAll
-                                ? DrawChange(state, *run)
+  PlanState state = ProgressOf(run->plan, run->prediction, run->state, moment_s, runs);
+  const PlanChange change = what == Changes::kAll ? DrawChange(state, *run)
+                            : what == Changes::kFaults
+                                ? DrawFaults(*run, &state)
                                 : PlanChange{.lost = DrawLost(state, run->plan.network.num_workers),
                                              .in_parts = DrawBetween(0, 1) == 1};
   const absl::StatusOr<PlanEdit> edit = EditPlan(run->plan, state, change);
@@ -166,6 +191,10 @@ RC_GTEST_PROP(EditPlanProperty, EditsOfEvenPlansAreRight, ()) {
 // Also when workers come back, with runs or without, and are slower or faster than planned.
 RC_GTEST_PROP(EditPlanProperty, EditsAfterAnyChangeAreRight, ()) {
   CheckEditsOf(DrawPlan(PlanMethod::kEven), Changes::kAll);
+}
+
+RC_GTEST_PROP(EditPlanProperty, EditsAfterAnyFaultAreRight, ()) {
+  CheckEditsOf(DrawPlan(PlanMethod::kEven), Changes::kFaults);
 }
 
 RC_GTEST_PROP(EditPlanProperty, EditsOfLoadPlansAreRight, ()) {

@@ -332,6 +332,63 @@ TEST(EditPlanTest, SpeedsDecideWhoGetsHowMuch) {
   EXPECT_NEAR(homes[2][1].duration_s, 10.0 / 3, 1e-9);
 }
 
+// ThreeByThree at `now_s`, when the step, which was under way, fails and this follows.
+EditCase FailAt(Seconds now_s, StepIndex failed, PlanChange change) {
+  EditCase edited = LoseAt(now_s, {});
+  edited.state.steps[At(failed)] = WorkState::kWaiting;
+  edited.state.step_began_s[At(failed)] = -1;
+  edited.change = std::move(change);
+  edited.edit = *EditPlan(edited.before, edited.state, edited.change);
+  ExpectRight(edited);
+  return edited;
+}
+
+// Worker 2 ends its map, whose run is read from there; its reduce step is for another one.
+TEST(EditPlanTest, AClosedWorkerEndsWhatItHasAndGetsNothingNew) {
+  const EditCase edited = ChangeAt(5, {.closed = {2}});
+  const PlanEdit& edit = edited.edit;
+  EXPECT_THAT(edit.redone, IsEmpty());
+  EXPECT_EQ(edit.plan.steps[2].worker, 2);
+  EXPECT_NE(edit.plan.steps[5].worker, 2);
+  EXPECT_EQ(edit.plan.steps[3].worker, 0);
+  EXPECT_THAT(edit.why, HasSubstr("Nothing new for worker 2"));
+}
+
+TEST(EditPlanTest, AClosedWorkerIsTheHomeOfNothingThatIsLost) {
+  const EditCase edited = ChangeAt(5, {.lost = {1}, .closed = {2}});
+  for (const StepIndex step : {1, 4, 5}) EXPECT_EQ(edited.edit.plan.steps[At(step)].worker, 0);
+}
+
+TEST(EditPlanTest, WhereAllAreClosedTheyGoOn) {
+  const EditCase edited = ChangeAt(5, {.lost = {0}, .closed = {1, 2}});
+  for (const ComputeStep& step : edited.edit.plan.steps) EXPECT_NE(step.worker, 0);
+}
+
+TEST(EditPlanTest, AStepThatFailedIsRunWholeByAnother) {
+  const EditCase edited = FailAt(5, 2, {.elsewhere = {2}});
+  const PlanEdit& edit = edited.edit;
+  EXPECT_THAT(edit.redone, IsEmpty());
+  ASSERT_EQ(edit.plan.steps.size(), 6u);
+  EXPECT_NE(edit.plan.steps[2].worker, 2);
+  EXPECT_EQ(edit.plan.steps[5].worker, 2) << "what else it has stays";
+}
+
+TEST(EditPlanTest, ARunThatIsLostIsMadeAgainThoughItsWorkerIsThere) {
+  const EditCase edited = ChangeAt(11.5, {.runs_lost = {2}});
+  EXPECT_THAT(edited.edit.redone, ElementsAre(2));
+  EXPECT_EQ(edited.edit.plan.steps[5].worker, 2);
+}
+
+TEST(EditPlanTest, ASectionThatIsLostMovesOnceMore) {
+  const EditCase edited = FailAt(12.5, 3, {.sections_lost = {{2, 3}}});
+  const PlanEdit& edit = edited.edit;
+  EXPECT_THAT(edit.redone, IsEmpty());
+  EXPECT_EQ(edit.moved_again, 100);
+  EXPECT_EQ(
+      std::count(edit.state.transfers.begin(), edit.state.transfers.end(), WorkState::kWaiting), 1);
+  EXPECT_EQ(edit.plan.steps[3].worker, 0);
+}
+
 // All ways to hand out what is left in whole steps, for every lost worker and many moments: the
 // edit is never worse than a quarter above the best of them (measured: see the failure text).
 TEST(EditPlanTest, IsNearTheBestHandOutOfWholeSteps) {
