@@ -104,10 +104,14 @@ absl::Status RunReader::ReadAt(std::int64_t offset, char* into, std::int64_t byt
 absl::Status RunReader::DataLossAt(std::int64_t offset, const absl::Status& why) const {
   absl::Status damaged = absl::DataLossError(
       absl::StrCat("run ", path_, " is damaged at byte ", offset, ": ", why.message()));
-  damaged.SetPayload(kDamagedRun, absl::Cord());
+  damaged.SetPayload(kDamagedRun, absl::Cord(path_));
   return damaged;
 }
 
-bool IsDamagedRun(const absl::Status& status) { return status.GetPayload(kDamagedRun).has_value(); }
+std::optional<std::string> DamagedRunPath(const absl::Status& status) {
+  const auto path = status.GetPayload(kDamagedRun);
+  if (!path) return std::nullopt;
+  return std::string(*path);
+}
 
 }  // namespace weir::format

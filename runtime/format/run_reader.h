@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,8 @@ class RunReader : public RunSource {
   std::vector<char> unpacked_;
 };
 
-/// Whether a RunReader found that what it read is no longer what was written.
-bool IsDamagedRun(const absl::Status& status);
+/// The file of which a RunReader found that it is no longer what was written; none: it is about
+/// something else.
+std::optional<std::string> DamagedRunPath(const absl::Status& status);
 
 }  // namespace weir::format

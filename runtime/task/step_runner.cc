@@ -86,7 +86,16 @@ absl::StatusOr<StepTotals> WritePart(const StepImplementation& kind, const StepW
 v1::FaultOf FaultOfFiles(const absl::Status& status) {
   if (CarriesJobError(status) || IsOfOutput(status)) return v1::FAULT_OF_UNSPECIFIED;
   if (ErrnoOf(status) != 0) return v1::FAULT_OF_WORKER;
-  return format::IsDamagedRun(status) ? v1::FAULT_OF_EXCHANGE : v1::FAULT_OF_UNSPECIFIED;
+  return format::DamagedRunPath(status) ? v1::FAULT_OF_EXCHANGE : v1::FAULT_OF_UNSPECIFIED;
+}
+
+// Id of the run in which damage was found; empty: none was.
+std::string DamagedRun(const absl::Status& status, const v1::StepOrder& order) {
+  const std::optional<std::string> path = format::DamagedRunPath(status);
+  for (const v1::StepInput& input : order.inputs()) {
+    if (path && input.path() == *path) return input.run_id();
+  }
+  return "";
 }
 
 v1::JobError ErrorOfStep(const absl::Status& status, const StepActivity& activity) {
@@ -247,6 +256,7 @@ v1::StepResult RunStep(const StepImplementations& kinds, JobProgram& program,
     result.set_output_records(totals->output_records);
   } else {
     *result.mutable_error() = ErrorOfStep(totals.status(), activity);
+    result.mutable_error()->set_damaged_run(DamagedRun(totals.status(), run.order()));
     result.mutable_error()->set_step(run.order().label());
   }
   for (const auto& [name, value] : activity.counters()) {

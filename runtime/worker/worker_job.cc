@@ -1,5 +1,6 @@
 #include "runtime/worker/worker_job.h"
 
+#include <algorithm>
 #include <array>
 
 #include "absl/strings/str_cat.h"
@@ -56,10 +57,14 @@ WorkerJob::WorkerJob(const WorkerOptions& options, const WorkerSeams& seams,
           ArtifactPlaces{absl::StrCat(worker_directory, "/artifacts"), paths_.task,
                          paths_.archives},
           request_.spec())),
-      task_(seams.tasks.MakeTask(
-          {.on_ready = [this] { EndPreparation(absl::OkStatus()); },
-           .on_result = [this](v1::StepResult r) { OnStepResult(std::move(r)); },
-           .on_failed = [this](v1::JobError e) { OnTaskFailed(std::move(e)); }})) {}
+      task_(MakeTask()) {}
+
+std::unique_ptr<JobTask> WorkerJob::MakeTask() {
+  return seams_.tasks.MakeTask(
+      {.on_ready = [this] { OnTaskReady(); },
+       .on_result = [this](v1::StepResult r) { OnStepResult(std::move(r)); },
+       .on_failed = [this](v1::JobError e) { OnTaskFailed(std::move(e)); }});
+}
 
 void WorkerJob::Prepare(Prepared prepared) {
   switch (state_) {
@@ -129,6 +134,28 @@ void WorkerJob::EndPreparation(absl::Status status) {
   for (Prepared& prepared : std::exchange(preparing_, {})) prepared(status);
 }
 
+void WorkerJob::OnTaskReady() {
+  task_state_ = Task::kReady;
+  if (state_ == State::kPreparing) return EndPreparation(absl::OkStatus());
+  RunStepWhenReady();
+}
+
+absl::Status WorkerJob::RestartTask() {
+  LogInfo("Task process started anew", {{"job", request_.fence().job_id()}});
+  earlier_output_ = OutputTail();
+  task_ = MakeTask();
+  task_state_ = Task::kStarting;
+  absl::Status started = task_->Start(paths_.task, TaskStart());
+  if (!started.ok()) task_state_ = Task::kEnded;
+  return started;
+}
+
+std::string WorkerJob::OutputTail() const {
+  const auto most = static_cast<std::size_t>(limits::kTaskOutputTailBytes);
+  const std::string all = absl::StrCat(earlier_output_, task_->OutputTailBytes(most));
+  return all.substr(all.size() - std::min(all.size(), most));
+}
+
 void WorkerJob::OnTaskFailed(v1::JobError error) {
   // Outside of steps a task writes nowhere else.
   if (error.code() == job_error::kDiskFull) error.set_fault_of(v1::FAULT_OF_WORKER);
@@ -136,11 +163,12 @@ void WorkerJob::OnTaskFailed(v1::JobError error) {
     return EndPreparation(StatusFromJobError(absl::StatusCode::kInternal, error));
   }
   if (state_ == State::kReleasing) return;
-  state_ = State::kFailed;
-  failure_ = Named(std::move(error), "");
+  task_state_ = Task::kEnded;
+  error = Named(std::move(error), "");
   LogWarning("Task process failed",
-             {{"job", request_.fence().job_id()}, {"error", DescribeJobError(*failure_)}});
-  if (step_) FailStep(*failure_);
+             {{"job", request_.fence().job_id()}, {"error", DescribeJobError(error)}});
+  if (step_) return FailStep(std::move(error));
+  untold_ = std::move(error);
 }
 
 void WorkerJob::Release(Released released) {
@@ -178,8 +206,7 @@ void WorkerJob::EndRelease(const absl::Status& status) {
     LogWarning("Job directory not removed",
                {{"job", request_.fence().job_id()}, {"error", status.message()}});
   }
-  const std::string tail =
-      task_->OutputTailBytes(static_cast<std::size_t>(limits::kTaskOutputTailBytes));
+  const std::string tail = OutputTail();
   for (Released& released : std::exchange(releasing_, {})) {
     released(status.ok() ? absl::StatusOr<std::string>(tail) : status);
   }

@@ -31,7 +31,10 @@ namespace weir::worker {
 ///
 /// Requires: calls were admitted by JobTable (present epochs, each attempt once); ids were checked.
 /// Thread-safety: on the loop only. Ownership: by shared_ptr; what is on its way holds it weakly.
-/// Failure semantics: once its task process is gone, each further step fails with the same error.
+/// Failure semantics: a task process that ends fails the step that it runs, or the next one; the
+/// one
+///   behind that begins with another process, and runs that are published stay so. A job that was
+///   not prepared, or lost its files, fails each step with the same error.
 ///   Nothing of the job - process, file, published run, fetch - is left when Release has answered
 ///   OK.
 class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
@@ -66,7 +69,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   /// Ends everything. May be called again, for example after a failure.
   void Release(Released released);
 
-  /// Its preparation failed, its task ended or its files went: nothing can be ordered here.
+  /// Its preparation failed or its files went: nothing can be ordered here.
   bool failed() const { return state_ == State::kFailed; }
   std::optional<JobTask::Progress> progress() const { return task_->progress(); }
 
@@ -78,7 +81,13 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void StartTask();
   void OpenForPeers();
   void EndPreparation(absl::Status status);
+  void OnTaskReady();
   void OnTaskFailed(v1::JobError error);
+  std::unique_ptr<JobTask> MakeTask();
+  // Has another process take the place of the one that ended.
+  absl::Status RestartTask();
+  // What all task processes of the job printed last.
+  std::string OutputTail() const;
   // Steps (worker_job_steps.cc).
   v1::TaskCommand::Start TaskStart() const;
   // Its part of the worker's limit; 0 = no limit.
@@ -88,6 +97,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   // Removes the runs that the master says nobody reads any more.
   void RemoveUnreadRuns(const v1::StepOrder& order);
   void OnSpecWritten(const absl::Status& status);
+  // Hands the step to the task once both are ready.
+  void RunStepWhenReady();
   void OnStepResult(v1::StepResult result);
   void FailStep(v1::JobError error);
   // Passes `error` on, or the loss of this job's files if that is the reason for it.
@@ -136,6 +147,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   struct ActiveStep {
     v1::TaskCommand::Run run;
     MonoTime started;
+    bool spec_written = false;
     bool failed = false;
   };
   std::optional<ActiveStep> step_;
@@ -145,12 +157,16 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   std::map<std::pair<int, int>, std::vector<Cancelled>> moving_;
   int disk_work_running_ = 0;
   bool supplying_ = false;
+  enum class Task { kStarting, kReady, kEnded };
+  Task task_state_ = Task::kStarting;
+  std::optional<v1::JobError> untold_;  // why the task ended, while it ran no step
   bool task_stopped_ = false;
   bool removing_ = false;
   std::vector<Released> releasing_;
   ReportSender reports_;
   const std::shared_ptr<ArtifactSupply> supply_;
-  const std::unique_ptr<JobTask> task_;
+  std::string earlier_output_;  // of task processes that ended
+  std::unique_ptr<JobTask> task_;
 };
 
 }  // namespace weir::worker

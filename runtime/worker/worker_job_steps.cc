@@ -87,6 +87,15 @@ absl::Status WorkerJob::StartStep(const v1::StartStepRequest& request) {
     if (!part.ok()) return part.status();
     run.mutable_order()->set_part_path(*std::move(part));
   }
+  // What it held from step to step is gone with it: who orders shall know.
+  if (untold_) {
+    return StatusFromJobError(absl::StatusCode::kInternal, *std::exchange(untold_, std::nullopt));
+  }
+  if (task_state_ == Task::kEnded) {
+    if (absl::Status started = RestartTask(); !started.ok()) {
+      return StatusFromJobError(absl::StatusCode::kInternal, Named(OwnError(started), ""));
+    }
+  }
   step_ = ActiveStep{run, seams_.loop.Now()};
   KeepRunFiles(run);
   RemoveUnreadRuns(run.order());
@@ -131,8 +140,15 @@ void WorkerJob::RemoveUnreadRuns(const v1::StepOrder& order) {
 void WorkerJob::OnSpecWritten(const absl::Status& status) {
   // The task may have died, or the job been released, meanwhile.
   if (!step_ || state_ != State::kReady) return;
-  const absl::Status started = status.ok() ? task_->Run(step_->run) : status;
-  if (!started.ok()) FailStep(OwnError(started));
+  if (!status.ok()) return FailStep(OwnError(status));
+  step_->spec_written = true;
+  RunStepWhenReady();
+}
+
+void WorkerJob::RunStepWhenReady() {
+  const bool both = step_ && step_->spec_written && task_state_ == Task::kReady;
+  if (!both || state_ != State::kReady || step_->failed) return;
+  if (absl::Status started = task_->Run(step_->run); !started.ok()) FailStep(OwnError(started));
 }
 
 void WorkerJob::OnStepResult(v1::StepResult result) {

@@ -154,6 +154,7 @@ inline v1::TaskCommand::Run ReduceRun(int step, const v1::RunInfo& input,
   order->set_layer(1);
   for (const v1::RunSection& section : input.sections()) {
     v1::StepInput* from = order->add_inputs();
+    from->set_run_id(input.run_id());
     from->set_path(input.path());
     from->set_path_offset(section.offset());
     from->set_bytes(section.bytes());

@@ -185,6 +185,7 @@ TEST_F(StepRunnerTest, ADamagedRunIsDataLossWithFileAndOffset) {
   EXPECT_THAT(result.error().message(), HasSubstr(map.run().path() + " is damaged at byte 0"));
   EXPECT_EQ(result.error().step(), "reduce 0");
   EXPECT_EQ(result.error().fault_of(), v1::FAULT_OF_EXCHANGE) << "or of who sent it";
+  EXPECT_EQ(result.error().damaged_run(), map.run().run_id());
 }
 
 TEST_F(StepRunnerTest, FilesOfTheWorkDirectoryAreTheWorkersFaultAndThoseOfTheOutputAreNot) {

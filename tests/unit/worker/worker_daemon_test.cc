@@ -116,9 +116,14 @@ TEST_F(WorkerDaemonTest, ACrashNamesWorkerStepAndLastWords) {
   EXPECT_EQ(error.worker(), "w1");
   EXPECT_EQ(error.step(), "map 3");
   EXPECT_EQ(error.stderr_tail(), "about to die\n");
-  const absl::Status next = StartStep(MapStep(4));
-  EXPECT_EQ(JobErrorFromStatus(next).code(), job_error::kTaskCrashed);
-  EXPECT_TRUE(Release().ok());
+  // The worker stays in the job: the next step has a process of its own.
+  ASSERT_TRUE(StartStep(MapStep(4)).ok());
+  ASSERT_TRUE(Until([&] { return master_.step_reports.size() == 2; }));
+  EXPECT_EQ(master_.step_reports[1].result().step(), 4);
+  EXPECT_EQ(master_.step_reports[1].result().error().code(), job_error::kTaskCrashed);
+  const auto released = Release();
+  ASSERT_TRUE(released.ok()) << released.status();
+  EXPECT_EQ(released->task_output_tail(), "about to die\nabout to die\n");
 }
 
 TEST_F(WorkerDaemonTest, AUserErrorKeepsItsNameAndTheTaskLivesOn) {
