@@ -34,6 +34,8 @@ inline constexpr absl::Duration kPeerPause = absl::Seconds(1);
 inline constexpr absl::Duration kRefusedPatience = absl::Seconds(8);
 /// A transfer that arrives damaged is made so often at most.
 inline constexpr int kDamagedTriesMax = 10;
+/// A worker of which so many runs are found damaged in one job does no more of it.
+inline constexpr int kDamagedRunsMax = 4;
 /// A job is planned again for what workers that stay alive did to it (removed files, refused
 /// orders, failing disks, damaged runs, tasks that died) so often at most; then it ends by the name
 /// of that. Full disks are not counted: each leaves one worker less.

@@ -176,7 +176,7 @@ std::string DescribeLoss(const v1::WorkerLoss& loss) {
   std::string text = absl::StrCat("worker ", loss.worker(), " ", loss.why());
   if (!loss.step().empty()) absl::StrAppend(&text, " (in ", loss.step(), ")");
   if (!loss.edit().empty()) {
-    absl::StrAppend(&text, "; the plan goes on without it (", loss.steps_redone(),
+    absl::StrAppend(&text, "; the plan goes on (", loss.steps_redone(),
                     loss.steps_redone() == 1 ? " step" : " steps", " done again)");
   } else if (loss.plan_epoch() > 0) {
     absl::StrAppend(&text, "; planned again (epoch ", loss.plan_epoch(), ")");

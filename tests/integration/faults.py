@@ -78,7 +78,7 @@ class FailureTest(WeirTest):
         result = self.finish(client, timeout)
         self.assert_ok(result)
         self.assertRegex(result.err, rf"(?m)^worker worker{number} .*; (planned again \(epoch [2-9]\)|"
-                         r"the plan goes on without it \([0-9]+ steps? done again\))$")
+                         r"the plan goes on \([0-9]+ steps? done again\))$")
         wait_for(lambda: not task_pids(self.dir), 15, "no task is left")
         return result
 

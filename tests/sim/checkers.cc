@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "tests/sim/edit_checks.h"
 #include "tests/sim/ending_checks.h"
 #include "tests/sim/findings.h"
 #include "tests/sim/journal_checks.h"
@@ -39,6 +40,7 @@ std::vector<std::string> CheckRun(const Scenario& scenario) {
   CheckLimits(world, findings);
   CheckJournal(world, findings);
   CheckOutput(world, scenario.expectations, findings);
+  if (scenario.expectations.planned_once) CheckPlannedOnce(world, findings);
   CheckEndings(world, scenario.expectations, findings);
   if (scenario.expectations.as_predicted) CheckPredictions(world, findings);
   return findings;

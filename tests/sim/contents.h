@@ -95,6 +95,16 @@ class Contents {
     damage_found_ += found ? 1 : 0;
     return found;
   }
+  /// What a reader has received is damaged on its own disk with probability `share`, the first time
+  /// it reads it.
+  void SetReceivedDamage(double share) { received_damage_share_ = share; }
+  bool FindReceivedDamage(const PlanOfJob& plan, const std::string& run, int reader,
+                          SeededRandom& random) {
+    if (received_damage_share_ <= 0 || !read_.emplace(plan, run, reader).second) return false;
+    const bool found = random.Chance(received_damage_share_);
+    damage_found_ += found ? 1 : 0;
+    return found;
+  }
   std::int64_t damage_found() const { return damage_found_; }
   /// Places of the parts that these attempts made, by rising places.
   Content CommittedParts(const std::string& job, const std::set<PartKey>& committed) const;
@@ -113,6 +123,8 @@ class Contents {
   std::map<std::string, int> layers_;
   double damage_share_ = 0;
   std::set<std::pair<PlanOfJob, std::string>> damaged_;
+  double received_damage_share_ = 0;
+  std::set<std::tuple<PlanOfJob, std::string, int>> read_;
   std::int64_t damage_found_ = 0;
 };
 

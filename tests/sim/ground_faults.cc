@@ -142,7 +142,9 @@ Struck DamagedFrames(Builder& b, Expectations&) {
 }
 
 Struck DamagedRuns(Builder& b, Expectations& expected) {
+  expected.planned_once = true;
   b.world().contents().SetDamage(b.draw().Real(0.02, 0.3));
+  b.world().contents().SetReceivedDamage(b.draw().Real(0, 0.1));
   expected.legal_codes = Codes({job_error::kDataLoss});
   return [](World& w) { return w.contents().damage_found() > 0; };
 }
@@ -208,6 +210,7 @@ Struck KilledWhilePlanned(Builder& b, Expectations& expected) {
 }
 
 Struck WorkersRestart(Builder& b, Expectations& expected) {
+  expected.planned_once = true;
   expected.legal_codes = CodesOfLosses();
   absl::Duration when = b.DuringTheRun();
   Struck struck = Met(b, when);

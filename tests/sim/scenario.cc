@@ -110,6 +110,7 @@ Struck LossyNetwork(Builder& b, Expectations&) {
 }
 
 Struck WorkerDiskFull(Builder& b, Expectations& expected) {
+  expected.planned_once = true;
   expected.legal_where_none_is_sound = Codes({job_error::kDiskFull});
   return StrikeWorkers(
       b, b.DuringTheRun(), [victim = b.AnyWorker()](World& w) { w.FillDisk(victim); },
@@ -129,6 +130,7 @@ Struck OutputDiskFull(Builder& b, Expectations& expected) {
 
 // On one worker, for whatever reason, or on all: then it is the job's code.
 Struck TaskCrashes(Builder& b, Expectations& expected) {
+  expected.planned_once = true;
   const std::string victim = b.draw().Chance(0.5) ? b.AnyWorker() : "";
   // The same input on two workers is enough, whoever joins later.
   (victim.empty() ? expected.legal_codes : expected.legal_where_none_is_sound) =
@@ -285,6 +287,7 @@ Scenario DrawScenario(std::uint64_t seed, bool print) {
                                          one.legal_where_none_is_sound.end());
     // How soon an end follows is promised for one loss alone.
     if (kinds.size() == 1) all.fatal_moments = one.fatal_moments;
+    all.planned_once = kinds.size() == 1 && one.planned_once;
   }
   scenario.world = builder.Take();
   return scenario;

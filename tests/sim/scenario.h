@@ -20,6 +20,8 @@ struct Expectations {
   bool all_succeed = false;
   /// And takes what was predicted, within kPredictionShare and kPredictionSeconds.
   bool as_predicted = false;
+  /// What fails of a plan that runs is mended by editing it, where it can be edited.
+  bool planned_once = false;
   /// Jobs that are under way at one of these moments are over `ending_limit` later.
   std::vector<MonoTime> fatal_moments;
   /// They wait for workers for that long.

@@ -261,7 +261,11 @@ Content SimTask::ContentOfLoop() {
 std::string SimTask::DamagedInput() const {
   for (const v1::StepInput& input : run_.order().inputs()) {
     if (input.bytes() == 0) continue;
-    if (process_.world.contents().FindDamage(plan(), input.run_id())) {
+    Contents& contents = process_.world.contents();
+    const bool received = input.place() == v1::SECTION_PLACE_RECEIVED;
+    if (contents.FindDamage(plan(), input.run_id()) ||
+        (received && contents.FindReceivedDamage(plan(), input.run_id(), run_.order().step(),
+                                                 process_.world.random()))) {
       return input.run_id();
     }
   }
@@ -355,6 +359,7 @@ void SimTask::FinishStep() {
     *result.mutable_error() = MakeJobError(
         job_error::kDataLoss, absl::StrCat("run ", run, " has a wrong checksum (simulated)"));
     result.mutable_error()->set_fault_of(v1::FAULT_OF_EXCHANGE);
+    result.mutable_error()->set_damaged_run(run);
   } else if (order.part_path().empty()) {
     const std::string own = absl::StrCat(order.step(), ".", run_.fence().attempt());
     process_.world.contents().MayDamage(plan(), own, process_.world.random());

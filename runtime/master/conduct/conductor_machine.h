@@ -108,6 +108,9 @@ class ConductorMachine {
   /// that ends the loop leaves whatever belongs to later iterations undone.
   absl::Status StepDone(planner::StepIndex step, std::vector<RunSection> sections, MonoTime now,
                         ConductorOrders& orders, LoopGoes loop = LoopGoes::kOn);
+  /// The attempt under way came to nothing. Its step begins again with an edit, or never: no orders
+  /// are to be asked for before.
+  void StepFailed(planner::StepIndex step) { progress_.FailStep(step); }
   /// The ports and channels of this transfer may be granted again: `in_flight_bytes` have not
   /// arrived yet, and workers keep the next one back until their ports are free.
   absl::Status TransferNearlyDone(planner::TransferIndex transfer, planner::Bytes in_flight_bytes,

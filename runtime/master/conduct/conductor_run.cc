@@ -93,10 +93,15 @@ void ConductorRun::Stop() {
   if (std::exchange(wakeup_set_, false)) loop_.CancelTimer(wakeup_);
 }
 
-void ConductorRun::Fail(v1::JobError error) {
+void ConductorRun::Fail(RunFault fault) {
   if (stopped_) return;
-  Stop();
-  listener_.failed(std::move(error));
+  Hold();
+  listener_.failed(std::move(fault));
+}
+
+void ConductorRun::Hold() {
+  editing_ = true;
+  if (std::exchange(wakeup_set_, false)) loop_.CancelTimer(wakeup_);
 }
 
 void ConductorRun::FailStep(planner::StepIndex step, const std::string& message) {
@@ -175,7 +180,7 @@ void ConductorRun::Send(std::shared_ptr<const Order<Method>> order) {
         // A report may overtake the answer to the order that it belongs to.
         if (stopped_ || !order->awaited()) return;
         if (!LeaseMayTell(status) || loop_.Now() - order->since >= limits::kPeerPatience) {
-          return OrderFailed(order->worker, order->what, status);
+          return OrderFailed(order->worker, order->what, order->step, status);
         }
         loop_.RunAt(loop_.Now() + limits::kPeerPause, callbacks_.Guard([this, order] {
           if (!stopped_ && order->awaited()) Send<Method>(order);
@@ -185,8 +190,11 @@ void ConductorRun::Send(std::shared_ptr<const Order<Method>> order) {
 
 void ConductorRun::SendStep(const StepStart& start) {
   const RegisteredWorker& worker = WorkerOf(plan().steps[At(start.step)].worker);
-  Order<rpc::StartStep> order{worker,       builder().StepName(start.step), {}, loop_.Now(), {},
-                              [](double) {}};
+  Order<rpc::StartStep> order{.worker = worker,
+                              .what = builder().StepName(start.step),
+                              .step = start.step,
+                              .since = loop_.Now(),
+                              .taken = [](double) {}};
   *order.request.mutable_fence() = FenceFor(worker, start.attempt);
   *order.request.mutable_order() = builder().BuildStep(start);
   // One that is given up must come and go too: else nobody knows when its worker is free.
@@ -203,8 +211,8 @@ void ConductorRun::SendGrant(const TransferStart& start) {
   const planner::TransferIndex transfer = start.transfer;
   const planner::WorkerIndex receiver = plan().transfers[At(transfer)].receiver;
   const RegisteredWorker& worker = WorkerOf(receiver);
-  Order<rpc::GrantTransfer> order{worker, builder().TransferName(transfer), {}, loop_.Now(), {},
-                                  {}};
+  Order<rpc::GrantTransfer> order{
+      .worker = worker, .what = builder().TransferName(transfer), .since = loop_.Now()};
   *order.request.mutable_fence() = FenceFor(worker, start.attempt);
   *order.request.mutable_order() =
       builder().BuildGrant(start, grant_delay_[At(receiver)].seconds());
@@ -220,10 +228,10 @@ void ConductorRun::SendGrant(const TransferStart& start) {
 }
 
 void ConductorRun::OrderFailed(const RegisteredWorker& worker, const std::string& what,
-                               const absl::Status& status) {
+                               planner::StepIndex step, const absl::Status& status) {
   v1::JobError error = ErrorOfCall(worker, what, status);
   if (error.step().empty()) error.set_step(what);
-  Fail(std::move(error));
+  Fail({.error = std::move(error), .step = step});
 }
 
 v1::JobProgress ConductorRun::Progress() const {

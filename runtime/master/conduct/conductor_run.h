@@ -30,14 +30,29 @@
 
 namespace weir::master {
 
-/// Who hears what becomes of the run. `failed` and `finished` come at most once, and not after
-/// Stop.
+/// What failed of a run.
+struct RunFault {
+  v1::JobError error;
+  planner::StepIndex step = planner::kNoIndex;  // whose attempt this ended; none: of a transfer
+  /// A run, or what has arrived of it, is not what was written.
+  struct Damage {
+    RunName run;
+    std::string maker;
+    planner::StepIndex reader = planner::kNoIndex;
+    bool received = false;  // whole and verified: it may be the disk of the reader
+  };
+  std::optional<Damage> damage = {};
+};
+
+/// Who hears what becomes of the run. Neither `failed` nor `finished` comes after Stop; `finished`
+/// at most once. After `failed` the run is held, until it is stopped or goes on with an edit;
+/// `failed` may come again meanwhile.
 struct ConductorRunListener {
   absl::AnyInvocable<void(const std::string& step_name, planner::StepIndex step, int attempt,
                           const std::string& worker)>
       step_committed;
   absl::AnyInvocable<void()> finished;
-  absl::AnyInvocable<void(v1::JobError)> failed;
+  absl::AnyInvocable<void(RunFault)> failed;
 };
 
 /// The ports that the run has together with those of other jobs, and how much it counts there.
@@ -48,14 +63,15 @@ struct SharedPorts {
 
 /// One execution of a plan.
 ///
-/// A report counts only for the attempt that is under way. The first step that fails ends the run,
-/// and so does a transfer, unless one of its ends may be gone: whether it is, its lease decides.
-/// Until then, and for limits::kPeerPatience at most, orders that are not answered are repeated and
-/// transfers tried again (TransferPatience). Ports of what it moves are taken for other jobs until
-/// it is destroyed: once its workers have let go of the job, or another plan is made for it. A plan
-/// may be edited while it runs: BeginEdit holds everything back, so that nothing changes under the
-/// hands of who edits, and workers tell again what they had to tell; GoOn takes the edited plan
-/// over. Of a step that is done again, what an earlier attempt counted does not count.
+/// A report counts only for the attempt that is under way. A step that fails holds the run until it
+/// is known what follows, and so does a transfer, unless one of its ends may be gone: whether it
+/// is, its lease decides. Until then, and for limits::kPeerPatience at most, orders that are not
+/// answered are repeated and transfers tried again (TransferPatience). Ports of what it moves are
+/// taken for other jobs until it is destroyed: once its workers have let go of the job, or another
+/// plan is made for it. A plan may be edited while it runs: BeginEdit holds everything back, so that
+/// nothing changes under the hands of who edits, and workers tell again what they had to tell; GoOn
+/// takes the edited plan over. Of a step that is done again, what an earlier attempt counted does
+/// not count.
 /// Thread-safety: on the loop only. Ownership: `input` and `workers` outlive it. Checked by:
 /// tests/unit/master/master_test.cc, lost_workers_test.cc, tests/sim.
 class ConductorRun {
@@ -76,10 +92,17 @@ class ConductorRun {
   /// next edit may use it.
   void WorkerBack(planner::WorkerIndex worker);
   bool gone(planner::WorkerIndex worker) const { return gone_[planner::At(worker)]; }
+  /// What the next edit is to do about what failed (conductor_run_faults.cc).
+  /// The step, whose attempt came to nothing, begins anew; `elsewhere`: on another worker.
+  void BeginAnew(planner::StepIndex step, bool elsewhere);
+  /// Its reader, which waits, gets this section of a run once more.
+  void SectionLost(const RunFault::Damage& damage);
+  /// The run is made again, as far as somebody lacks it.
+  void RunLost(const RunFault::Damage& damage);
   /// Gives no orders and takes no reports until GoOn or Stop; returns how far the plan is. May be
   /// called again meanwhile. Workers that were lost before the last edit are named as gone.
   planner::PlanState BeginEdit();
-  /// Workers that were lost, and those that came back, since the last edit.
+  /// Workers that were lost, those that came back, and what failed, since the last edit.
   planner::PlanChange ChangeSinceEdit() const;
   /// Looks at how fast workers and ports are beside the plan; call it every limits::kHeartbeat.
   /// Returns for whom the plan should be edited, if for anybody.
@@ -135,6 +158,7 @@ class ConductorRun {
   const OrderBuilder& builder() const { return now_->orders; }
   ConductorMachine& conductor() { return *now_->conductor; }
   const ConductorMachine& conductor() const { return *now_->conductor; }
+  void Hold();
   /// No orders and no reports: the run is over, or its plan is edited.
   bool held() const { return stopped_ || editing_; }
   void JoinPorts(Conducted& conducted);
@@ -151,18 +175,19 @@ class ConductorRun {
   struct Order {
     const RegisteredWorker& worker;
     std::string what;
-    typename Method::Request request;
-    MonoTime since;
+    planner::StepIndex step = planner::kNoIndex;  // that it is to start
+    typename Method::Request request = {};
+    MonoTime since = {};
     /// False: its end was reported, or the attempt is over.
-    std::function<bool()> awaited;
+    std::function<bool()> awaited = {};
     /// `took_s`: since it was last sent.
-    std::function<void(double took_s)> taken;
+    std::function<void(double took_s)> taken = {};
   };
   void SendStep(const StepStart& start);
   void SendGrant(const TransferStart& start);
   template <typename Method>
   void Send(std::shared_ptr<const Order<Method>> order);
-  void OrderFailed(const RegisteredWorker& worker, const std::string& what,
+  void OrderFailed(const RegisteredWorker& worker, const std::string& what, planner::StepIndex step,
                    const absl::Status& status);
   /// Has a transfer whose source or receiver may be gone tried again in a while; false: it was, for
   /// long enough. `moved`: bytes of it that had arrived.
@@ -173,7 +198,12 @@ class ConductorRun {
   void ScheduleWakeup();
   /// Another job may have left room.
   void TakeTurnSoon();
-  void Fail(v1::JobError error);
+  void Fail(v1::JobError error) { Fail(RunFault{.error = std::move(error)}); }
+  void Fail(RunFault fault);
+  /// What the reader's error says of a run that it read.
+  std::optional<RunFault::Damage> DamageIn(const v1::JobError& error,
+                                           planner::StepIndex reader) const;
+  void TransferFailed(planner::TransferIndex transfer, v1::JobError error);
   absl::Status CheckHeld() const;
   absl::Status CheckFence(const v1::Fence& fence, WorkerId worker_id, planner::WorkerIndex expected,
                           int attempt) const;
@@ -194,6 +224,7 @@ class ConductorRun {
   std::unique_ptr<Conducted> now_;
   // By worker: cannot be used by this plan; could not by the last edit; is back since.
   std::vector<bool> gone_, gone_before_edit_, back_;
+  planner::PlanChange faults_;  // what failed since the last edit
   int num_edits_ = 0;
   bool editing_ = false;
   absl::btree_set<std::int32_t> broken_off_;  // numbers of transfers, since the run is held

@@ -20,8 +20,7 @@ void ConductorRun::WorkerLost(planner::WorkerIndex worker) {
 void ConductorRun::WorkerBack(planner::WorkerIndex worker) { back_[At(worker)] = true; }
 
 planner::PlanState ConductorRun::BeginEdit() {
-  editing_ = true;
-  if (std::exchange(wakeup_set_, false)) loop_.CancelTimer(wakeup_);
+  Hold();
   return StateNow();
 }
 
@@ -40,7 +39,7 @@ std::optional<StragglerDecision> ConductorRun::FindStragglers() {
 }
 
 planner::PlanChange ConductorRun::ChangeSinceEdit() const {
-  planner::PlanChange change;
+  planner::PlanChange change = faults_;
   for (std::size_t w = 0; w < gone_.size(); ++w) {
     const auto worker = static_cast<planner::WorkerIndex>(w);
     if (gone_[w] && !gone_before_edit_[w]) change.lost.push_back(worker);
@@ -70,6 +69,7 @@ void ConductorRun::GoOn(const EditedJob& edited, const planner::PlanChange& chan
   for (std::size_t w = 0; w < gone_.size(); ++w) {
     gone_before_edit_[w] = gone_[w] && edited.state.gone[w];
   }
+  faults_ = {};
   ++num_edits_;
   editing_ = false;
   CarryOut(conductor().Wake(loop_.Now()));

@@ -54,7 +54,8 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
     v1::JobError error = result.error();
     if (error.worker().empty()) error.set_worker(worker);
     if (error.step().empty()) error.set_step(builder().StepName(step));
-    Fail(std::move(error));
+    std::optional<RunFault::Damage> damage = DamageIn(error, step);
+    Fail({std::move(error), step, std::move(damage)});
     return absl::OkStatus();
   }
   const bool first_report = conductor().step_under_way(step);
@@ -122,7 +123,7 @@ absl::Status ConductorRun::TakeReport(const v1::ReportTransferRequest& request) 
     v1::JobError error = report.error();
     if (error.worker().empty()) error.set_worker(WorkerOf(index).identity.name());
     if (error.step().empty()) error.set_step(builder().TransferName(transfer));
-    if (!TryAgain(transfer, error, report.bytes())) Fail(std::move(error));
+    if (!TryAgain(transfer, error, report.bytes())) TransferFailed(transfer, std::move(error));
     return absl::OkStatus();
   }
   const planner::Bytes granted = conductor().transfer_bytes(transfer);

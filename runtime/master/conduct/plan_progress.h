@@ -80,6 +80,8 @@ class PlanProgress {
 
   /// Begins the next attempt of a step, counted from 1, and returns its number.
   int StartStep(planner::StepIndex step, planner::Bytes input_bytes, planner::Seconds now_s);
+  /// The attempt under way came to nothing; the step waits for the next one.
+  void FailStep(planner::StepIndex step) { steps_[planner::At(step)].state = State::kWaiting; }
   /// `sections` of its run, in any order; empty for a step that made a part.
   void FinishStep(planner::StepIndex step, std::vector<RunSection> sections,
                   planner::Seconds now_s);

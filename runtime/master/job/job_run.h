@@ -15,6 +15,7 @@
 #include "runtime/env/callback_scope.h"
 #include "runtime/master/conduct/conductor_run.h"
 #include "runtime/master/job/job_machine.h"
+#include "runtime/master/job/run_blame.h"
 #include "runtime/master/job/step_blame.h"
 #include "runtime/master/journal/journal_writer.h"
 #include "runtime/master/learning/shape_history.h"
@@ -71,7 +72,8 @@ class JobRun {
   void Fail(v1::JobError error);
   /// The job goes on without this worker: if it needs it, under another plan.
   void WorkerLost(WorkerId worker, Epoch epoch, const std::string& why);
-  /// The worker ends what it has in hand and takes nothing new.
+  /// The worker ends what it has in hand and takes nothing new; what it has not begun goes to
+  /// others where the plan can be edited.
   void WorkerDrains(WorkerId worker, Epoch epoch);
   /// A worker has registered; a job that waits for workers plans anew.
   void WorkerJoined();
@@ -101,6 +103,16 @@ class JobRun {
   // Blame (job_run_blame.cc).
   /// Has the job planned again where a worker is to blame, and ends it where it is the job itself.
   void PlanFailed(v1::JobError error);
+  /// The same of a plan that runs and is held: it is edited where that is enough.
+  void RunFailed(RunFault fault);
+  /// Mends a damaged run by an edit; false: its maker is to blame.
+  bool MendRun(const RunFault& fault);
+  /// Ends the job naming what the step was given.
+  void EndBy(v1::JobError error, const StepInput& input);
+  void LetGoOfFull(const BlameVerdict& verdict);
+  /// Goes on without the workers that are left out, and has the step begun anew; false: that is not
+  /// all that has to change.
+  bool GoOnWithout(const BlameVerdict& verdict, planner::StepIndex failed);
   /// Who is alive, what they have on their disks, and what the last plan wants of them.
   std::vector<DiskRoom> RoomOfWorkers() const;
   /// What the step of this name was given, by the last plan.
@@ -111,10 +123,21 @@ class JobRun {
   /// Writes down that `worker` did not do its part, and asks for another plan.
   void TakeLoss(const std::string& worker, const std::string& why, const std::string& step);
   void AddLoss(const std::string& worker, const std::string& why, const std::string& step);
+  // Workers that are about to leave (job_run_drain.cc).
+  /// Workers of the plan that are there and take nothing new.
+  std::vector<planner::WorkerIndex> DrainingWorkers() const;
+  void EditForThoseWhoLeave();
+  /// Lets those go that nobody needs.
+  void ReleaseDrained();
   // Edits (job_run_edits.cc).
   /// Edits the plan that runs, so that what is done stays done; where it cannot be edited, the job
   /// is planned again.
   void EditPlan(std::optional<StragglerDecision> stragglers = std::nullopt);
+  /// Whether the plan that runs is of a kind that can be edited.
+  bool CanEdit() const;
+  const std::string& NameOf(planner::WorkerIndex worker) const {
+    return workers_[planner::At(worker)].identity.name();
+  }
   /// Looks again and again, as long as this plan runs.
   void LookForStragglers();
   /// Workers of the plan that were lost and have registered again: prepares them, then edits.
@@ -187,6 +210,7 @@ class JobRun {
   bool workers_awaited_ = false;                            // there are too few to plan for
   MonoTime workers_until_;                                  // when that ends the job
   StepBlame blame_;                        // why plans failed whose workers stayed alive
+  RunBlame run_blame_;                     // of the plan that runs
   std::vector<RegisteredWorker> workers_;  // by WorkerIndex of that plan
   std::shared_ptr<const PlannedJob> planned_;
   std::optional<InputRanges> input_;

@@ -168,7 +168,7 @@ void JobRun::Conduct() {
     for (const v1::SkippedRecord& record : plan_run_->skipped()) *status_.add_skipped() = record;
     Apply(machine_.Ran());
   };
-  listener.failed = [this](v1::JobError error) { PlanFailed(std::move(error)); };
+  listener.failed = [this](RunFault fault) { RunFailed(std::move(fault)); };
   GrantOptions grants{job_token_, 0, 0};
   if (planned_->network_known) {
     grants.pacing_fraction = context_.options.pacing_fraction;
@@ -178,11 +178,13 @@ void JobRun::Conduct() {
       std::make_unique<ConductorRun>(loop_, context_.seams.random, planned_, *input_, workers_,
                                      places_, grants, SharedPorts{context_.ports, PortWeight()},
                                      JobFence(), status_.spec().skip_bad(), std::move(listener));
+  run_blame_ = {};
   StartProgressTimer();
   plan_run_->Begin();
   // Who runs alone cannot be told from a wrong prediction, and a given plan is run as it is.
   editable_ = !given_plan_ && workers_.size() > 1;
   if (editable_) LookForStragglers();
+  EditForThoseWhoLeave();
 }
 
 void JobRun::StartProgressTimer() {

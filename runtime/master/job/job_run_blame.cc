@@ -1,5 +1,6 @@
 // What a job does when its plan fails: asks whose fault that is. Upstream: ConductorRun,
-// JobReservation, Planning, by their errors. Downstream: StepBlame, JobRun::TakeLoss.
+// JobReservation, Planning, by their errors. Downstream: StepBlame, RunBlame, JobRun::EditPlan,
+// JobRun::TakeLoss.
 
 #include <algorithm>
 #include <iterator>
@@ -61,23 +62,93 @@ void JobRun::NameInput(const StepInput& input, v1::JobError& error) const {
   }
 }
 
-void JobRun::PlanFailed(v1::JobError error) {
-  const StepInput input = InputOfStep(error.step());
-  BlameVerdict verdict = blame_.Failed(std::move(error), input, RoomOfWorkers());
-  const std::string& code = verdict.error.code();
-  if (!verdict.plan_again) {
-    const bool killed = code == job_error::kTaskCrashed || code == job_error::kOutOfMemory;
-    if (killed) NameInput(input, verdict.error);
-    return Fail(std::move(verdict.error));
-  }
+void JobRun::EndBy(v1::JobError error, const StepInput& input) {
+  const std::string& code = error.code();
+  const bool killed = code == job_error::kTaskCrashed || code == job_error::kOutOfMemory;
+  if (killed) NameInput(input, error);
+  Fail(std::move(error));
+}
+
+// Nothing brings them back into the job: others may want the room that the job has taken there.
+void JobRun::LetGoOfFull(const BlameVerdict& verdict) {
+  const std::vector<std::string>& full = verdict.without_room;
   for (const RegisteredWorker& worker : workers_) {
-    // Nothing brings it back into the job: others may want the room that the job has taken there.
-    const auto& full = verdict.without_room;
     if (std::find(full.begin(), full.end(), worker.identity.name()) == full.end()) continue;
     reservation_.LetGo(worker.id);
   }
+}
+
+void JobRun::PlanFailed(v1::JobError error) {
+  const StepInput input = InputOfStep(error.step());
+  BlameVerdict verdict = blame_.Failed(std::move(error), input, RoomOfWorkers());
+  if (!verdict.plan_again) return EndBy(std::move(verdict.error), input);
+  LetGoOfFull(verdict);
   TakeLoss(verdict.error.worker(), absl::StrCat("failed: ", verdict.error.message()),
            verdict.error.step());
+}
+
+void JobRun::RunFailed(RunFault fault) {
+  const bool can_edit = CanEdit();
+  if (can_edit && fault.damage) {
+    if (MendRun(fault)) return;
+    fault.error.set_worker(fault.damage->maker);
+    fault.error.set_fault_of(v1::FAULT_OF_WORKER);
+    plan_run_->SectionLost(*fault.damage);
+  }
+  const StepInput input = InputOfStep(fault.error.step());
+  BlameVerdict verdict = blame_.Failed(std::move(fault.error), input, RoomOfWorkers(),
+                                       can_edit && fault.step != planner::kNoIndex);
+  if (!verdict.plan_again) return EndBy(std::move(verdict.error), input);
+  AddLoss(verdict.error.worker(), absl::StrCat("failed: ", verdict.error.message()),
+          verdict.error.step());
+  if (can_edit && GoOnWithout(verdict, fault.step)) return EditPlan();
+  LetGoOfFull(verdict);
+  Apply(machine_.WorkerLost());
+}
+
+bool JobRun::MendRun(const RunFault& fault) {
+  const RunFault::Damage& damage = *fault.damage;
+  const RunBlame::Cure cure =
+      run_blame_.Damaged(damage.run, damage.maker, damage.reader, damage.received);
+  if (cure == RunBlame::Cure::kLeaveOutMaker) return false;
+  if (fault.step != planner::kNoIndex) plan_run_->BeginAnew(fault.step, /*elsewhere=*/false);
+  if (cure == RunBlame::Cure::kFetchAgain) {
+    plan_run_->SectionLost(damage);
+    AddLoss(fault.error.worker(),
+            absl::StrCat("fetches what it had received once more: ", fault.error.message()),
+            fault.error.step());
+  } else {
+    plan_run_->RunLost(damage);
+    AddLoss(damage.maker, absl::StrCat("made a run that is made again: ", fault.error.message()),
+            fault.error.step());
+  }
+  EditPlan();
+  return true;
+}
+
+bool JobRun::GoOnWithout(const BlameVerdict& verdict, planner::StepIndex failed) {
+  const std::vector<std::string> left_out = blame_.LeftOut(RoomOfWorkers());
+  const std::vector<planner::WorkerIndex> draining = DrainingWorkers();
+  bool changes = verdict.elsewhere;
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    const auto index = static_cast<planner::WorkerIndex>(w);
+    const std::string& name = NameOf(index);
+    // One that is about to leave anyway need not be left out.
+    const bool leaves = !verdict.elsewhere && name == verdict.error.worker() &&
+                        std::find(draining.begin(), draining.end(), index) != draining.end();
+    const bool to_blame = std::find(left_out.begin(), left_out.end(), name) != left_out.end();
+    if (plan_run_->gone(index) || (!to_blame && !leaves)) continue;
+    plan_run_->WorkerLost(index);
+    reservation_.LetGo(workers_[w].id);
+    changes = true;
+  }
+  if (!changes) return false;
+  // One that is gone does not end what it has under way.
+  if (failed != planner::kNoIndex &&
+      !plan_run_->gone(planned_->plan.steps[planner::At(failed)].worker)) {
+    plan_run_->BeginAnew(failed, verdict.elsewhere);
+  }
+  return true;
 }
 
 }  // namespace weir::master

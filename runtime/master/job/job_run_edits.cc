@@ -6,12 +6,19 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/master/conduct/progress.h"
 #include "runtime/master/job/job_run.h"
 
 namespace weir::master {
+
+bool JobRun::CanEdit() const {
+  return plan_run_ && !given_plan_ && machine_.state() == v1::JOB_STATE_RUNNING &&
+         CanBeEdited(*planned_);
+}
+
 void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
   // An edit that is under way was made for the state before this loss; the run is held, so that
   // another one may begin from where that did.
@@ -23,18 +30,23 @@ void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
     if (!reservation_.Holds(workers_[w])) state.gone[w] = true;
   }
   planner::PlanChange change = plan_run_->ChangeSinceEdit();
-  std::string note = absl::StrCat("Edited while it ran: ", LossesInWords());
+  change.closed = DrainingWorkers();
+  std::vector<std::string> reasons;
+  if (!status_.losses().empty()) reasons.push_back(LossesInWords());
+  for (const planner::WorkerIndex closed : change.closed) {
+    reasons.push_back(absl::StrCat("worker ", NameOf(closed), " is about to leave"));
+  }
   for (const planner::PlanChange::Joined& joined : change.joined) {
-    absl::StrAppend(&note, "; ", workers_[planner::At(joined.worker)].identity.name(), " is back");
+    reasons.push_back(absl::StrCat(NameOf(joined.worker), " is back"));
   }
   if (stragglers) {
-    absl::StrAppend(&note, status_.losses().empty() ? "" : "; ", stragglers->why);
+    reasons.push_back(stragglers->why);
     change.rate_factor = stragglers->change.rate_factor;
     change.port_factor = stragglers->change.port_factor;
     // The pace of all stays as planned: what is late is overtaken, and a plan that takes everything
     // to be slow would have it waited for.
   }
-  note += '.';
+  std::string note = absl::StrCat("Edited while it ran: ", absl::StrJoin(reasons, "; "), ".");
   env::Offload(
       loop_, context_.seams.compute_pool,
       [planned = planned_, state = std::move(state), change, note = std::move(note)] {
@@ -99,6 +111,7 @@ void JobRun::LookForStragglers() {
     if (machine_.state() != v1::JOB_STATE_RUNNING || plan_epoch != plan_epoch_ || !editable_)
       return;
     LookForStragglers();
+    ReleaseDrained();
     std::optional<StragglerDecision> found = plan_run_->FindStragglers();
     if (found) {
       LogWarning("A worker is slower than planned",

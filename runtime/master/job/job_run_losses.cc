@@ -14,13 +14,6 @@
 #include "runtime/master/planning/given_plan.h"
 
 namespace weir::master {
-namespace {
-
-// A worker that has taken a job says so within this time: its task starts, or is reported.
-constexpr absl::Duration kTaken = limits::kTaskStart;
-
-}  // namespace
-
 bool JobRun::UsesWorker(std::size_t index) const {
   const planner::Plan& plan = planned_->plan;
   return !plan.compute_order[index].empty() || !plan.send_order[index].empty() ||
@@ -56,24 +49,6 @@ void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why) {
   }
   AddLoss(name, why, step);
   EditPlan();
-}
-
-void JobRun::WorkerDrains(WorkerId worker, Epoch epoch) {
-  const auto planned_for =
-      std::find_if(workers_.begin(), workers_.end(),
-                   [&](const RegisteredWorker& w) { return w.id == worker && w.epoch == epoch; });
-  // A plan that runs ends with it, and one that was given names it.
-  if (planned_for == workers_.end() || machine_.state() != v1::JOB_STATE_PLANNING || given_plan_) {
-    return;
-  }
-  const bool others = !context_.alive_workers().empty();
-  if (others || !reservation_.Holds(*planned_for)) return Apply(machine_.WorkerLost());
-  // Nobody else is there, and it may have taken the job before it began to drain: then it runs it.
-  // Else it refuses, and others are waited for.
-  loop_.RunAt(loop_.Now() + kTaken, callbacks_.Guard([this, plan_epoch = plan_epoch_] {
-    const bool refused = machine_.state() == v1::JOB_STATE_PLANNING;
-    if (refused && plan_epoch == plan_epoch_) Apply(machine_.WorkerLost());
-  }));
 }
 
 void JobRun::AddLoss(const std::string& worker, const std::string& why, const std::string& step) {

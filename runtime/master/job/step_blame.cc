@@ -62,12 +62,14 @@ bool StepBlame::IsLeftOut(const DiskRoom& room) const {
   return HasNoRoom(room) || (found != left_out_.end() && found->second == room.epoch);
 }
 
+bool StepBlame::AnyBeside(const std::string& worker, absl::Span<const DiskRoom> alive) const {
+  return !given_plan_ && std::any_of(alive.begin(), alive.end(), [&](const DiskRoom& other) {
+    return other.worker != worker && !IsLeftOut(other);
+  });
+}
+
 bool StepBlame::LeaveOut(const std::string& worker, absl::Span<const DiskRoom> alive) {
-  const bool others =
-      !given_plan_ && std::any_of(alive.begin(), alive.end(), [&](const DiskRoom& other) {
-        return other.worker != worker && !IsLeftOut(other);
-      });
-  if (!others) return false;
+  if (!AnyBeside(worker, alive)) return false;
   for (const DiskRoom& room : alive) {
     if (room.worker == worker) left_out_[worker] = room.epoch;
   }
@@ -75,12 +77,12 @@ bool StepBlame::LeaveOut(const std::string& worker, absl::Span<const DiskRoom> a
 }
 
 BlameVerdict StepBlame::Failed(v1::JobError error, const StepInput& input,
-                               absl::Span<const DiskRoom> alive) {
+                               absl::Span<const DiskRoom> alive, bool step_can_move) {
   switch (FaultOf(error)) {
     case Fault::kFullDisk:
       return DiskFull(std::move(error), alive);
     case Fault::kCrash:
-      return Crashed(std::move(error), input, alive);
+      return Crashed(std::move(error), input, alive, step_can_move);
     case Fault::kWorker:
       return OfWorker(std::move(error), alive);
     case Fault::kExchange:
@@ -120,7 +122,7 @@ BlameVerdict StepBlame::DiskFull(v1::JobError error, absl::Span<const DiskRoom> 
 }
 
 BlameVerdict StepBlame::Crashed(v1::JobError error, const StepInput& input,
-                                absl::Span<const DiskRoom> alive) {
+                                absl::Span<const DiskRoom> alive, bool step_can_move) {
   const auto before = std::find_if(crashes_.begin(), crashes_.end(), [&](const Crash& crash) {
     return crash.worker != error.worker() && SameInput(crash.input, input);
   });
@@ -129,8 +131,15 @@ BlameVerdict StepBlame::Crashed(v1::JobError error, const StepInput& input,
                                    " before, of the same input"));
     return {.error = std::move(error)};
   }
+  const bool first_there = std::none_of(crashes_.begin(), crashes_.end(), [&](const Crash& crash) {
+    return crash.worker == error.worker();
+  });
   crashes_.push_back({error.worker(), input});
-  const bool again = ++faults_ <= limits::kWorkerFaultsMax && LeaveOut(error.worker(), alive);
+  if (++faults_ > limits::kWorkerFaultsMax) return {.error = std::move(error)};
+  if (step_can_move && first_there && AnyBeside(error.worker(), alive)) {
+    return {.plan_again = true, .elsewhere = true, .error = std::move(error)};
+  }
+  const bool again = LeaveOut(error.worker(), alive);
   return {.plan_again = again, .error = std::move(error)};
 }
 

@@ -36,6 +36,8 @@ struct StepInput {
 struct BlameVerdict {
   /// Another plan is made, without the workers that are left out; else the job ends with `error`.
   bool plan_again = false;
+  /// It is enough that another worker runs the step that failed.
+  bool elsewhere = false;
   v1::JobError error;
   /// Workers whose disks are full, new among those left out: nothing brings them back.
   std::vector<std::string> without_room = {};
@@ -46,7 +48,9 @@ struct BlameVerdict {
 /// - A worker's work directory that is full, fails or is lost, and a run that it cannot read any
 ///   more, are that worker's fault: the job goes on without it.
 /// - A task process that dies may be either's. It gets one more try on another worker; where that
-///   dies of input that it shares with the first, or nobody else is there, it is the job's.
+///   dies of input that it shares with the first, or nobody else is there, it is the job's. A
+///   worker is left out when its tasks die a second time, or at once where a step cannot be moved
+///   alone.
 /// - What happens between two workers is nobody's: another plan is made for all.
 /// - All else - what the job's code says of itself, the output, the input - ends the job as it is.
 ///
@@ -63,8 +67,9 @@ class StepBlame {
   explicit StepBlame(bool given_plan) : given_plan_(given_plan) {}
 
   /// A step, transfer or preparation of a plan failed, or its making. `alive`: everybody, also who
-  /// was left out.
-  BlameVerdict Failed(v1::JobError error, const StepInput& input, absl::Span<const DiskRoom> alive);
+  /// was left out. `step_can_move`: the plan can be edited so that another worker runs the step.
+  BlameVerdict Failed(v1::JobError error, const StepInput& input, absl::Span<const DiskRoom> alive,
+                      bool step_can_move = false);
   /// Which of these workers, everybody alive, the next plan does without. All of them: no disk has
   /// room (NoRoom).
   std::vector<std::string> LeftOut(absl::Span<const DiskRoom> alive) const;
@@ -79,9 +84,11 @@ class StepBlame {
   };
   static Fault FaultOf(const v1::JobError& error);
   BlameVerdict DiskFull(v1::JobError error, absl::Span<const DiskRoom> alive);
-  BlameVerdict Crashed(v1::JobError error, const StepInput& input,
-                       absl::Span<const DiskRoom> alive);
+  BlameVerdict Crashed(v1::JobError error, const StepInput& input, absl::Span<const DiskRoom> alive,
+                       bool step_can_move);
   BlameVerdict OfWorker(v1::JobError error, absl::Span<const DiskRoom> alive);
+  /// Whether anybody else can take its part.
+  bool AnyBeside(const std::string& worker, absl::Span<const DiskRoom> alive) const;
   /// Leaves a worker out, if there is another one to take its part.
   bool LeaveOut(const std::string& worker, absl::Span<const DiskRoom> alive);
   bool HasNoRoom(const DiskRoom& room) const;

@@ -66,6 +66,8 @@ absl::StatusOr<PlannedJob> FinishPlannedJob(planner::Plan plan,
   return planned;
 }
 
+bool CanBeEdited(const PlannedJob& planned) { return planner::CheckEditable(planned.plan).ok(); }
+
 absl::StatusOr<EditedJob> EditPlannedJob(const PlannedJob& planned, const planner::PlanState& state,
                                          const planner::PlanChange& change,
                                          const std::string& note) {

@@ -46,6 +46,9 @@ absl::StatusOr<PlannedJob> FinishPlannedJob(planner::Plan plan,
                                             std::vector<std::string> worker_names,
                                             const std::string& job);
 
+/// Whether plans of its kind can be edited while they run.
+bool CanBeEdited(const PlannedJob& planned);
+
 /// A plan that ran, edited: what was done of it stays done. Plain data.
 struct EditedJob {
   std::shared_ptr<const PlannedJob> planned;

@@ -132,9 +132,11 @@ void JobReservation::ReleaseOn(const Reserved& reserved, absl::Duration budget) 
           answered(response.status());
         }));
   };
-  auto done = [this, id = worker.id](const absl::Status& status) {
+  auto done = [this, worker](const absl::Status& status) {
     // Aborted or unknown there: it holds nothing of this job any more.
-    if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) ReleaseAnswered(id);
+    if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) return;
+    // Under another registration it may have taken the job anew.
+    if (Holds(worker)) ReleaseAnswered(worker.id);
   };
   CallWithRetry(loop_, random_, CallBudget{std::min(kReleaseTry, budget), budget},
                 callbacks_.Guard(std::move(attempt)), callbacks_.Guard(std::move(done)));

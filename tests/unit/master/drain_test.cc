@@ -1,5 +1,6 @@
 // Workers that are asked to leave: what they have in hand ends, nothing new comes to them.
 
+#include <cstddef>
 #include <string>
 
 #include "gtest/gtest.h"
@@ -53,6 +54,50 @@ TEST_F(DrainTest, AWorkerThatDrainsEndsItsJobGetsNoOtherAndLeaves) {
   ASSERT_EQ(PlanOf(*second).worker_names_size(), 1);
   EXPECT_EQ(PlanOf(*second).worker_names(0), "worker-0");
   EXPECT_EQ(StateOf("worker-1"), v1::WORKER_STATE_LEFT);
+}
+
+TEST_F(DrainTest, WhatHasNotBegunLeavesItAndItGoesBeforeTheJobEnds) {
+  const auto id = Submit(SpecTo("first"));
+  ASSERT_TRUE(id.ok()) << id.status();
+  RunFor(absl::Milliseconds(500));
+  ASSERT_EQ(StatusOf(*id).state(), v1::JOB_STATE_RUNNING);
+  world_->FindWorker("worker-1")->Drain(absl::Minutes(10));
+  bool left_before = false;
+  for (int turn = 0; turn < 12000 && StatusOf(*id).state() == v1::JOB_STATE_RUNNING; ++turn) {
+    left_before = left_before || StateOf("worker-1") == v1::WORKER_STATE_LEFT;
+    RunFor(absl::Milliseconds(10));
+  }
+  EXPECT_TRUE(left_before) << "nobody needed it any more";
+  RunFor(absl::Seconds(30));
+  const v1::JobStatus status = StatusOf(*id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+  EXPECT_EQ(status.losses_size(), 0) << "it left, and was not lost";
+  int by_it = 0;
+  for (const auto& [step, worker] : Commits()) by_it += worker == "worker-1" ? 1 : 0;
+  EXPECT_EQ(by_it, 1) << "what it had in hand";
+}
+
+TEST_F(DrainTest, AnEditGivesItNothing) {
+  sim::WorkerModel third;
+  third.name = "worker-2";
+  world_->StartWorker(third);
+  RunFor(absl::Seconds(1));
+  const auto id = Submit(SpecTo("first"));
+  ASSERT_TRUE(id.ok()) << id.status();
+  RunFor(absl::Milliseconds(500));
+  ASSERT_EQ(StatusOf(*id).state(), v1::JOB_STATE_RUNNING);
+  world_->FindWorker("worker-1")->Drain(absl::Minutes(10));
+  RunFor(absl::Milliseconds(600));
+  const std::size_t before = Commits().size();
+  world_->KillWorker("worker-2");
+  RunFor(absl::Minutes(3));
+  const v1::JobStatus status = StatusOf(*id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+  EXPECT_EQ(status.losses_size(), 1);
+  EXPECT_EQ(before, 0U) << "the first steps were under way";
+  int by_it = 0;
+  for (const auto& [step, worker] : Commits()) by_it += worker == "worker-1" ? 1 : 0;
+  EXPECT_EQ(by_it, 1) << "what it had in hand";
 }
 
 TEST_F(DrainTest, AJobThatIsBeingPlannedIsPlannedWithoutTheWorkerThatDrains) {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -76,6 +78,16 @@ class MasterTest : public ::testing::Test {
       found = *response;
     });
     return found;
+  }
+
+  /// By step that was committed, in the order of commits: its worker. Of plans of all epochs.
+  std::vector<std::pair<int, std::string>> Commits() {
+    std::vector<std::pair<int, std::string>> commits;
+    for (const v1::JournalRecord& record : world_->journal().records()) {
+      if (!record.has_step_committed()) continue;
+      commits.emplace_back(record.step_committed().step(), record.step_committed().worker());
+    }
+    return commits;
   }
 
   std::optional<sim::World> world_;

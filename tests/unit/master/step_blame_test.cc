@@ -1,5 +1,8 @@
 #include "runtime/master/job/step_blame.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -170,6 +173,59 @@ TEST(StepBlameTest, ACrashIsTriedOnceMoreOnAnotherWorker) {
     EXPECT_EQ(verdict.error.worker(), "c");
     EXPECT_EQ(verdict.error.code(), crash.code());
     EXPECT_THAT(verdict.error.message(), AllOf(HasSubstr("it failed"), HasSubstr("worker a")));
+  }
+}
+
+TEST(StepBlameTest, WhereAStepCanMoveAloneItsWorkerStaysUntilItCrashesAgain) {
+  StepBlame blame(false);
+  const v1::JobError crash = Error(job_error::kTaskCrashed, "a");
+  const BlameVerdict first = blame.Failed(crash, kFirstHalf, Workers(3), true);
+  EXPECT_TRUE(first.plan_again);
+  EXPECT_TRUE(first.elsewhere);
+  EXPECT_THAT(blame.LeftOut(Workers(3)), IsEmpty());
+  const BlameVerdict second = blame.Failed(crash, kSecondHalf, Workers(3), true);
+  EXPECT_TRUE(second.plan_again);
+  EXPECT_FALSE(second.elsewhere);
+  EXPECT_THAT(blame.LeftOut(Workers(3)), ElementsAre("a"));
+  EXPECT_FALSE(
+      blame.Failed(Error(job_error::kTaskCrashed, "b"), kFirstHalf, Workers(3), true).plan_again)
+      << "the same input on two";
+  StepBlame alone(false);
+  EXPECT_FALSE(alone.Failed(crash, kFirstHalf, Workers(1), true).plan_again);
+}
+
+// Whatever fails, and in whatever order: a job is not begun anew for ever, and one whose input
+// ended tasks of two workers ends.
+TEST(StepBlameTest, AnyFaultsEndAfterAWhile) {
+  for (std::uint32_t seed = 0; seed < 500; ++seed) {
+    std::mt19937 random(seed);
+    const auto draw = [&random](int n) {
+      return static_cast<int>(random() % static_cast<std::uint32_t>(n));
+    };
+    StepBlame blame(false);
+    const int num_workers = 1 + draw(6);
+    std::vector<std::string> crashed_first_half;
+    int again = 0;
+    for (int fault = 0; fault < 40; ++fault) {
+      const std::string worker(1, static_cast<char>('a' + draw(num_workers)));
+      const StepInput& input = draw(2) == 0 ? kFirstHalf : kSecondHalf;
+      const v1::JobError errors[] = {FullDisk(worker), Error(job_error::kTaskCrashed, worker),
+                                     Error(job_error::kInternal, worker, v1::FAULT_OF_WORKER),
+                                     Error(job_error::kTransferFailed, worker)};
+      const v1::JobError& error = errors[draw(4)];
+      const bool crash = error.code() == job_error::kTaskCrashed;
+      const bool shared = crash && &input == &kFirstHalf &&
+                          std::any_of(crashed_first_half.begin(), crashed_first_half.end(),
+                                      [&worker](const auto& w) { return w != worker; });
+      const BlameVerdict verdict = blame.Failed(error, input, Workers(num_workers), draw(2) == 0);
+      if (!verdict.plan_again) break;
+      EXPECT_FALSE(shared) << "seed " << seed;
+      EXPECT_FALSE(verdict.elsewhere && !crash) << "seed " << seed;
+      if (crash && &input == &kFirstHalf) crashed_first_half.push_back(worker);
+      // What is found full again is counted by who is left.
+      again += error.code() == job_error::kDiskFull ? 0 : 1;
+      ASSERT_LE(again, limits::kWorkerFaultsMax) << "seed " << seed;
+    }
   }
 }
 

@@ -1,8 +1,11 @@
 // Workers that stay alive and fail a job - by a full disk, by tasks that die - and jobs that fail
 // them: the whole master on virtual time.
 
+#include <algorithm>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -26,30 +29,46 @@ class WorkerFaultsTest : public MasterTest {
     EXPECT_TRUE(id.ok()) << id.status();
     return id.value_or("");
   }
-  std::set<std::string> WorkersOfPlan(const std::string& job_id) {
-    v1::GetPlanRequest get;
-    get.set_job_id(job_id);
-    std::set<std::string> names;
-    master().jobs().Send<rpc::GetPlan>(get, [&names](const auto& response) {
-      ASSERT_TRUE(response.ok()) << response.status();
-      names = {response->plan().worker_names().begin(), response->plan().worker_names().end()};
-    });
-    RunFor(absl::Seconds(1));  // it is read from the journal
-    return names;
+  static int CommitsOf(int step, const std::vector<std::pair<int, std::string>>& commits) {
+    return static_cast<int>(std::count_if(commits.begin(), commits.end(),
+                                          [step](const auto& c) { return c.first == step; }));
+  }
+  void ExpectEdited(const v1::JobStatus& status) {
+    ASSERT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+    for (const v1::WorkerLoss& loss : status.losses()) {
+      EXPECT_EQ(loss.plan_epoch(), 1) << "the plan goes on";
+      EXPECT_FALSE(loss.edit().empty());
+    }
   }
 };
 
-TEST_F(WorkerFaultsTest, OneWithAFullDiskIsPlannedAround) {
+TEST_F(WorkerFaultsTest, OneWithAFullDiskIsEditedAround) {
   const std::string id = Begin();
   Faults(1).disk_full = true;
   RunFor(absl::Seconds(60));
   const v1::JobStatus status = StatusOf(id);
-  ASSERT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+  ExpectEdited(status);
   ASSERT_EQ(status.losses_size(), 1);
   EXPECT_EQ(status.losses(0).worker(), "worker-1");
   EXPECT_THAT(status.losses(0).why(), HasSubstr("No space left"));
   EXPECT_THAT(status.losses(0).step(), HasSubstr("map "));
-  EXPECT_EQ(WorkersOfPlan(id), (std::set<std::string>{"worker-0", "worker-2"}));
+  EXPECT_EQ(status.losses(0).steps_redone(), 1) << "what it had under way";
+  for (const auto& [step, worker] : Commits()) EXPECT_NE(worker, "worker-1") << step;
+}
+
+TEST_F(WorkerFaultsTest, WhatTheOthersHaveDoneStaysDoneWhenADiskGetsFull) {
+  const std::string id = Begin();
+  while (Commits().size() < 3) RunFor(absl::Milliseconds(10));
+  Faults(1).disk_full = true;
+  RunFor(absl::Seconds(60));
+  const v1::JobStatus status = StatusOf(id);
+  ExpectEdited(status);
+  ASSERT_EQ(status.losses_size(), 1);
+  const auto commits = Commits();
+  for (const auto& [step, worker] : commits) {
+    if (worker == "worker-1") continue;
+    EXPECT_EQ(CommitsOf(step, commits), 1) << step << " on " << worker;
+  }
 }
 
 TEST_F(WorkerFaultsTest, OneWithAFullDiskHoldsNothingWhileTheJobGoesOnElsewhere) {
@@ -101,15 +120,79 @@ TEST_F(WorkerFaultsTest, AFullOutputEndsTheJobWhateverWorkersAreLeft) {
   EXPECT_EQ(status.losses_size(), 0);
 }
 
-TEST_F(WorkerFaultsTest, OneWhoseTasksDieIsPlannedAround) {
+TEST_F(WorkerFaultsTest, AStepThatCrashesIsTriedElsewhereAndItsWorkerStays) {
+  const std::string id = Begin();
+  while (StatusOf(id).state() != v1::JOB_STATE_RUNNING) RunFor(absl::Milliseconds(10));
+  RunFor(absl::Milliseconds(200));
+  Faults(1).task_crashes = true;
+  while (StatusOf(id).losses_size() == 0) RunFor(absl::Milliseconds(10));
+  Faults(1).task_crashes = false;
+  RunFor(absl::Seconds(60));
+  const v1::JobStatus status = StatusOf(id);
+  ExpectEdited(status);
+  ASSERT_EQ(status.losses_size(), 1);
+  EXPECT_EQ(status.losses(0).worker(), "worker-1");
+  EXPECT_THAT(status.losses(0).why(), HasSubstr("SIGSEGV"));
+  EXPECT_EQ(status.losses(0).steps_redone(), 0) << "nothing that was done";
+  const auto commits = Commits();
+  std::set<std::string> workers;
+  for (const auto& [step, worker] : commits) {
+    EXPECT_EQ(CommitsOf(step, commits), 1) << step;
+    workers.insert(worker);
+  }
+  EXPECT_TRUE(workers.contains("worker-1")) << "its other steps stay, in another process";
+}
+
+TEST_F(WorkerFaultsTest, OneWhoseTasksDieAgainIsLeftOut) {
   Faults(1).task_crashes = true;
   const std::string id = Begin();
   RunFor(absl::Seconds(60));
   const v1::JobStatus status = StatusOf(id);
-  ASSERT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
-  ASSERT_EQ(status.losses_size(), 1);
-  EXPECT_EQ(status.losses(0).worker(), "worker-1");
-  EXPECT_THAT(status.losses(0).why(), HasSubstr("SIGSEGV"));
+  ExpectEdited(status);
+  ASSERT_EQ(status.losses_size(), 2);
+  for (const v1::WorkerLoss& loss : status.losses()) EXPECT_EQ(loss.worker(), "worker-1");
+  for (const auto& [step, worker] : Commits()) EXPECT_NE(worker, "worker-1") << step;
+}
+
+TEST_F(WorkerFaultsTest, WhatAReaderFindsDamagedIsFetchedOnceMore) {
+  world_->contents().SetReceivedDamage(1);
+  const std::string id = Begin();
+  while (StatusOf(id).losses_size() == 0) RunFor(absl::Milliseconds(10));
+  world_->contents().SetReceivedDamage(0);
+  RunFor(absl::Seconds(60));
+  const v1::JobStatus status = StatusOf(id);
+  ExpectEdited(status);
+  EXPECT_THAT(status.losses(0).why(), HasSubstr("fetches what it had received once more"));
+  EXPECT_GT(status.losses(0).bytes_moved_again(), 0);
+  const auto commits = Commits();
+  for (const auto& [step, worker] : commits) EXPECT_EQ(CommitsOf(step, commits), 1) << step;
+}
+
+TEST_F(WorkerFaultsTest, ARunThatIsDamagedWhereItWasMadeIsMadeAgainAlone) {
+  world_->contents().SetDamage(1);
+  const std::string id = Begin();
+  while (Commits().empty()) RunFor(absl::Milliseconds(1));
+  world_->contents().SetDamage(0);
+  const int damaged = Commits()[0].first;
+  RunFor(absl::Seconds(60));
+  const v1::JobStatus status = StatusOf(id);
+  ExpectEdited(status);
+  ASSERT_GE(status.losses_size(), 1);
+  const auto commits = Commits();
+  for (const auto& [step, worker] : commits) {
+    EXPECT_EQ(CommitsOf(step, commits), step == damaged ? 2 : 1) << step;
+  }
+}
+
+TEST_F(WorkerFaultsTest, OneThatMakesTheSameRunDamagedAgainIsLeftOut) {
+  // Whoever makes it: until one of them had two tries.
+  world_->contents().SetDamage(1);
+  const std::string id = Begin();
+  RunFor(absl::Seconds(120));
+  const v1::JobStatus status = StatusOf(id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_FAILED);
+  EXPECT_EQ(status.error().code(), job_error::kDataLoss);
+  EXPECT_FALSE(status.error().worker().empty());
 }
 
 TEST_F(WorkerFaultsTest, CodeThatCrashesEndsTheJobNamingItsInputAfterOneMoreTry) {

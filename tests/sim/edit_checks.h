@@ -1,0 +1,16 @@
+#pragma once
+
+// What must hold of plans that are edited. Upstream: checkers.cc. Downstream: World.
+
+#include <string>
+#include <vector>
+
+#include "tests/sim/world.h"
+
+namespace weir::sim {
+
+/// A job whose plan ran and could be edited is not planned again, as long as one of the plan's
+/// workers was not lost: then steps that are done twice are those that an edit names.
+void CheckPlannedOnce(World& world, std::vector<std::string>& findings);
+
+}  // namespace weir::sim
