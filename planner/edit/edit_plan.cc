@@ -62,9 +62,7 @@ class Ways {
   /// `moved`: beside what may not stay.
   std::shared_ptr<const WorkLeft> Left(PartlyRead partly_read, std::vector<bool> moved) const {
     moved.resize(changed_.must_move.size(), false);
-    for (std::size_t s = 0; s < moved.size(); ++s) {
-      if (changed_.must_move[s]) moved[s] = true;
-    }
+    for (std::size_t s = 0; s < moved.size(); ++s) moved[s] = moved[s] || changed_.must_move[s];
     WorkLeft left = FindWorkLeft(changed_.plan, changed_.state, changed_.alive, partly_read, moved);
     // What failed is tried as it was: who is to blame shows where the same fails again.
     for (std::size_t s = 0; s < moved.size(); ++s) {
@@ -74,14 +72,7 @@ class Ways {
   }
 
   std::vector<std::vector<StepHome>> Homes(const WorkLeft& left, HomeChoice choice) const {
-    // Closed workers get nothing, whoever else is spared.
-    std::vector<bool> spared = changed_.closed;
-    bool others = false;
-    for (std::size_t w = 0; w < choice.spared.size(); ++w) {
-      spared[w] = spared[w] || choice.spared[w];
-      others = others || (changed_.alive[w] && !spared[w]);
-    }
-    choice.spared = others ? std::move(spared) : changed_.closed;
+    choice.closed = changed_.closed;
     choice.elsewhere = changed_.elsewhere;
     return FindHomes(changed_.plan, changed_.state, left, choice);
   }

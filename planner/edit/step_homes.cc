@@ -44,13 +44,13 @@ class HomeFinder {
 
   std::vector<std::vector<StepHome>> Find(const HomeChoice& choice) {
     for (WorkerIndex w = 0; w < plan_.network.num_workers; ++w) {
-      const bool spared = !choice.spared.empty() && choice.spared[At(w)];
-      if (left_.alive[At(w)] && !spared) allowed_.push_back(w);
+      const bool closed = !choice.closed.empty() && choice.closed[At(w)];
+      if (left_.alive[At(w)] && !closed) open_.push_back(w);
     }
-    for (WorkerIndex w = 0; allowed_.empty() && w < plan_.network.num_workers; ++w) {
-      if (left_.alive[At(w)]) allowed_.push_back(w);
+    for (const WorkerIndex w : open_) {
+      if (choice.spared.empty() || !choice.spared[At(w)]) allowed_.push_back(w);
     }
-    beside_ = allowed_;
+    if (allowed_.empty()) allowed_ = open_;
     elsewhere_ = choice.elsewhere;
     if (choice.one_worker) allowed_ = {LeastLeft()};
     for (const auto& [layer, steps] : by_layer_) FindLayer(steps, choice);
@@ -116,7 +116,7 @@ class HomeFinder {
   /// Those that may run the step.
   std::vector<WorkerIndex> WorkersFor(StepIndex step) const {
     if (elsewhere_.empty() || !elsewhere_[At(step)]) return allowed_;
-    for (std::vector<WorkerIndex> workers : {allowed_, beside_}) {
+    for (std::vector<WorkerIndex> workers : {allowed_, open_}) {
       std::erase(workers, plan_.steps[At(step)].worker);
       if (!workers.empty()) return workers;
     }
@@ -234,9 +234,8 @@ class HomeFinder {
   std::vector<Seconds> load_s_;                              // by worker: of the layer in hand too
   std::vector<WorkerIndex> place_;                           // by step; kNoIndex: not known, or cut
   std::map<std::int32_t, std::vector<StepIndex>> by_layer_;  // those that have to begin
-  std::vector<WorkerIndex> allowed_;
-  std::vector<WorkerIndex> beside_;  // allowed, were it not for the choice of one worker
-  std::vector<bool> elsewhere_;      // by step
+  std::vector<WorkerIndex> open_, allowed_;  // that get something; that get something this way
+  std::vector<bool> elsewhere_;              // by step
 };
 
 }  // namespace

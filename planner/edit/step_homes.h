@@ -23,6 +23,8 @@ struct HomeChoice {
   bool one_worker = false;
   /// By worker: gets nothing, unless there is no other. Empty: none.
   std::vector<bool> spared = {};
+  /// By worker: gets nothing, even where all others are spared. Empty: none.
+  std::vector<bool> closed = {};
   /// By step: a whole step that does not stay on its worker, unless there is no other. Empty: none.
   std::vector<bool> elsewhere = {};
 };
@@ -53,7 +55,7 @@ std::vector<double> SpeedsOf(const Plan& plan, const PlanState& state);
 ///   bytes. Steps that can be cut are dealt, in the order of the input, so that the workers end
 ///   together, no part shorter than kShortestPartS; the others go, longest first, to the worker
 ///   that ends first with them.
-/// Requires: a worker is alive. Thread-safety: pure; ties by index.
+/// Requires: a worker is alive and not closed. Thread-safety: pure; ties by index.
 /// Time: O(sections * log + homeless steps * workers * steps of a layer).
 std::vector<std::vector<StepHome>> FindHomes(const Plan& plan, const PlanState& state,
                                              const WorkLeft& left, const HomeChoice& choice);

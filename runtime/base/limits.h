@@ -36,9 +36,9 @@ inline constexpr absl::Duration kRefusedPatience = absl::Seconds(8);
 inline constexpr int kDamagedTriesMax = 10;
 /// A worker of which so many runs are found damaged in one job does no more of it.
 inline constexpr int kDamagedRunsMax = 4;
-/// A job is planned again for what workers that stay alive did to it (removed files, refused
-/// orders, failing disks, damaged runs, tasks that died) so often at most; then it ends by the name
-/// of that. Full disks are not counted: each leaves one worker less.
+/// A job goes on, or is planned again, after what workers that stay alive did to it (removed files,
+/// refused orders, failing disks, tasks that died) so often at most; then it ends by the name of
+/// that. Full disks are not counted, since each leaves one worker less, nor are damaged runs.
 inline constexpr int kWorkerFaultsMax = 3;
 /// A job is planned so often at most. A cluster that loses a worker so many times in one job loses
 /// the next one too.

@@ -37,15 +37,18 @@ class Embedded(FailureTest):
     def test_a_task_that_is_killed_is_tried_on_another_worker(self):
         client, tasks, out = self.start_stalled()
         os.kill(tasks[0], signal.SIGKILL)
+        self.resume()
         result = self.finish(client, 120)
         self.assert_ok(result)
-        self.assertRegex(result.err, r"(?m)^worker local-[01] failed: .*SIGKILL.*; planned again \(epoch 2\)$")
+        self.assertRegex(result.err, r"(?m)^worker local-[01] failed: .*SIGKILL.*; the plan goes on \(0 steps done again\)$")
         self.assert_counted(out, self.path("text.txt"))
         self.assert_nothing_left()
 
     def test_input_that_ends_tasks_on_two_workers_ends_the_job(self):
         client, tasks, out = self.start_stalled()
-        os.kill(tasks[0], signal.SIGKILL)
+        # Each of them is tried on the other worker, by another process.
+        for task in tasks:
+            os.kill(task, signal.SIGKILL)
         second = wait_for(lambda: set(self.tasks_reading(self.path("text.txt"), 1) or ()) - set(tasks), 30, "it is tried again")
         os.kill(second.pop(), signal.SIGKILL)
         self.assert_fails(self.end_in_time(client), 1, "TASK_CRASHED", "SIGKILL", "so did that of worker local-",

@@ -16,12 +16,11 @@ bool CanBeEdited(const v1::Plan& message) {
   return plan.ok() && planner::CheckEditable(*plan).ok();
 }
 
-/// Whether somebody of the plan is not among those that were lost.
-bool AnyLeft(const v1::Plan& plan, const v1::JournalRecord::JobPlanned& next) {
-  std::set<std::string> lost;
-  for (const v1::WorkerLoss& loss : next.losses()) lost.insert(loss.worker());
-  return std::any_of(plan.worker_names().begin(), plan.worker_names().end(),
-                     [&lost](const std::string& worker) { return !lost.contains(worker); });
+/// Whether somebody of the one plan is also in the other.
+bool AnyShared(const v1::Plan& one, const v1::Plan& other) {
+  const std::set<std::string> others(other.worker_names().begin(), other.worker_names().end());
+  return std::any_of(one.worker_names().begin(), one.worker_names().end(),
+                     [&others](const std::string& worker) { return others.contains(worker); });
 }
 
 }  // namespace
@@ -39,7 +38,7 @@ void CheckPlannedOnce(World& world, std::vector<std::string>& findings) {
       if (!record.has_job_planned()) continue;
       const v1::JournalRecord::JobPlanned& next = record.job_planned();
       const bool again = runs && next.plan_edit() == 0;
-      if (again && plan && CanBeEdited(*plan) && AnyLeft(*plan, next)) {
+      if (again && plan && CanBeEdited(*plan) && AnyShared(*plan, next.plan())) {
         findings.push_back(absl::StrCat(job.id, " was planned again (epoch ", next.plan_epoch(),
                                         "), though its plan could be edited"));
       }

@@ -39,7 +39,8 @@ struct RunFault {
     RunName run;
     std::string maker;
     planner::StepIndex reader = planner::kNoIndex;
-    bool received = false;  // whole and verified: it may be the disk of the reader
+    bool received = false;    // whole and verified: it may be the disk of the reader
+    bool made_again = false;  // since the reader began: another run takes its place
   };
   std::optional<Damage> damage = {};
 };

@@ -1,5 +1,7 @@
 // What fails of a run, and what its next edit is to do about it.
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "planner/plan/units.h"
@@ -28,18 +30,21 @@ void ConductorRun::RunLost(const RunFault::Damage& damage) {
 
 std::optional<RunFault::Damage> ConductorRun::DamageIn(const v1::JobError& error,
                                                        planner::StepIndex reader) const {
-  if (error.code() != job_error::kDataLoss || error.damaged_run().empty()) return std::nullopt;
+  if (error.code() != job_error::kDataLoss) return std::nullopt;
+  const std::optional<RunName> run = runs_.NameOf(error.damaged_run());
   const PlanProgress& progress = conductor().progress();
-  for (const planner::StepIndex producer : progress.ProducersOf(reader)) {
-    const SectionSource source = progress.SourceOf(producer, reader);
-    if (runs_.Of(source.run).run_id != error.damaged_run()) continue;
-    const v1::WorkerIdentity& maker = WorkerOf(source.maker).identity;
-    const v1::WorkerIdentity& at = WorkerOf(plan().steps[At(reader)].worker).identity;
-    const bool handed_over =
-        !maker.handover_domain().empty() && maker.handover_domain() == at.handover_domain();
-    return RunFault::Damage{source.run, maker.name(), reader, !source.in_place && !handed_over};
+  const std::vector<planner::StepIndex>& producers = progress.ProducersOf(reader);
+  if (!run || std::find(producers.begin(), producers.end(), run->step) == producers.end()) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  const bool is_last = progress.step_state(run->step) == PlanProgress::State::kDone &&
+                       progress.step_attempt(run->step) == run->attempt;
+  const SectionSource source = progress.SourceOf(run->step, reader);
+  const v1::WorkerIdentity& maker = WorkerOf(source.maker).identity;
+  const v1::WorkerIdentity& at = WorkerOf(plan().steps[At(reader)].worker).identity;
+  const bool handed_over =
+      !maker.handover_domain().empty() && maker.handover_domain() == at.handover_domain();
+  return RunFault::Damage{*run, maker.name(), reader, !source.in_place && !handed_over, !is_last};
 }
 
 void ConductorRun::TransferFailed(planner::TransferIndex transfer, v1::JobError error) {
@@ -49,10 +54,8 @@ void ConductorRun::TransferFailed(planner::TransferIndex transfer, v1::JobError 
     // It was made often enough: what is damaged lies at its source.
     const planner::Transfer& moved = plan().transfers[At(transfer)];
     const int attempt = conductor().progress().step_attempt(moved.producer);
-    fault.damage = {{moved.producer, attempt},
-                    WorkerOf(moved.sender).identity.name(),
-                    moved.consumer,
-                    /*received=*/false};
+    fault.damage = {
+        {moved.producer, attempt}, WorkerOf(moved.sender).identity.name(), moved.consumer};
     ConductorOrders orders;
     if (conductor().TransferFailed(transfer, loop_.Now(), orders).ok()) {
       CarryOut(std::move(orders));

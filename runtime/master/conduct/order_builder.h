@@ -4,6 +4,7 @@
 // Upstream: ConductorRun. Downstream: rpc::WorkerApi.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,13 @@ class PublishedRuns {
     static const Run none;
     const auto it = runs_.find(name);
     return it == runs_.end() ? none : it->second;
+  }
+  /// None: it was not published.
+  std::optional<RunName> NameOf(const std::string& run_id) const {
+    for (const auto& [name, run] : runs_) {
+      if (run.run_id == run_id) return name;
+    }
+    return std::nullopt;
   }
 
  private:

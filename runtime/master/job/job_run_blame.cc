@@ -109,13 +109,15 @@ void JobRun::RunFailed(RunFault fault) {
 bool JobRun::MendRun(const RunFault& fault) {
   const RunFault::Damage& damage = *fault.damage;
   const RunBlame::Cure cure =
-      run_blame_.Damaged(damage.run, damage.maker, damage.reader, damage.received);
+      damage.made_again
+          ? RunBlame::Cure::kFetchAgain
+          : run_blame_.Damaged(damage.run, damage.maker, damage.reader, damage.received);
   if (cure == RunBlame::Cure::kLeaveOutMaker) return false;
   if (fault.step != planner::kNoIndex) plan_run_->BeginAnew(fault.step, /*elsewhere=*/false);
   if (cure == RunBlame::Cure::kFetchAgain) {
     plan_run_->SectionLost(damage);
     AddLoss(fault.error.worker(),
-            absl::StrCat("fetches what it had received once more: ", fault.error.message()),
+            absl::StrCat("gets what it had read once more: ", fault.error.message()),
             fault.error.step());
   } else {
     plan_run_->RunLost(damage);

@@ -17,6 +17,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class WorkerFaultsTest : public MasterTest {
  protected:
@@ -65,9 +66,12 @@ TEST_F(WorkerFaultsTest, WhatTheOthersHaveDoneStaysDoneWhenADiskGetsFull) {
   ExpectEdited(status);
   ASSERT_EQ(status.losses_size(), 1);
   const auto commits = Commits();
+  std::set<int> of_full;
   for (const auto& [step, worker] : commits) {
-    if (worker == "worker-1") continue;
-    EXPECT_EQ(CommitsOf(step, commits), 1) << step << " on " << worker;
+    if (worker == "worker-1") of_full.insert(step);
+  }
+  for (const auto& [step, worker] : commits) {
+    EXPECT_EQ(CommitsOf(step, commits), of_full.contains(step) ? 2 : 1) << step;
   }
 }
 
@@ -162,7 +166,7 @@ TEST_F(WorkerFaultsTest, WhatAReaderFindsDamagedIsFetchedOnceMore) {
   RunFor(absl::Seconds(60));
   const v1::JobStatus status = StatusOf(id);
   ExpectEdited(status);
-  EXPECT_THAT(status.losses(0).why(), HasSubstr("fetches what it had received once more"));
+  EXPECT_THAT(status.losses(0).why(), HasSubstr("gets what it had read once more"));
   EXPECT_GT(status.losses(0).bytes_moved_again(), 0);
   const auto commits = Commits();
   for (const auto& [step, worker] : commits) EXPECT_EQ(CommitsOf(step, commits), 1) << step;
@@ -173,22 +177,29 @@ TEST_F(WorkerFaultsTest, ARunThatIsDamagedWhereItWasMadeIsMadeAgainAlone) {
   const std::string id = Begin();
   while (Commits().empty()) RunFor(absl::Milliseconds(1));
   world_->contents().SetDamage(0);
-  const int damaged = Commits()[0].first;
-  RunFor(absl::Seconds(60));
+  RunFor(absl::Milliseconds(5));
+  // Others may have ended at the same moment.
+  std::set<int> maybe_damaged;
+  for (const auto& [step, worker] : Commits()) maybe_damaged.insert(step);
+  RunFor(absl::Seconds(120));
   const v1::JobStatus status = StatusOf(id);
   ExpectEdited(status);
-  ASSERT_GE(status.losses_size(), 1);
+  EXPECT_GE(status.losses_size(), 1);
+  int made_again = 0;
   const auto commits = Commits();
   for (const auto& [step, worker] : commits) {
-    EXPECT_EQ(CommitsOf(step, commits), step == damaged ? 2 : 1) << step;
+    const int times = CommitsOf(step, commits);
+    EXPECT_LE(times, maybe_damaged.contains(step) ? 2 : 1) << step;
+    made_again += times > 1 ? 1 : 0;
   }
+  EXPECT_GT(made_again, 0);
 }
 
 TEST_F(WorkerFaultsTest, OneThatMakesTheSameRunDamagedAgainIsLeftOut) {
   // Whoever makes it: until one of them had two tries.
   world_->contents().SetDamage(1);
   const std::string id = Begin();
-  RunFor(absl::Seconds(120));
+  RunFor(absl::Seconds(600));
   const v1::JobStatus status = StatusOf(id);
   EXPECT_EQ(status.state(), v1::JOB_STATE_FAILED);
   EXPECT_EQ(status.error().code(), job_error::kDataLoss);
@@ -206,8 +217,8 @@ TEST_F(WorkerFaultsTest, CodeThatCrashesEndsTheJobNamingItsInputAfterOneMoreTry)
   EXPECT_EQ(status.error().file(), "/in/data");
   EXPECT_THAT(status.error().message(),
               AllOf(HasSubstr("of the same input"), HasSubstr("it was given /in/data from byte "),
-                    HasSubstr(status.losses(0).worker())));
-  EXPECT_NE(status.error().worker(), status.losses(0).worker());
+                    HasSubstr("so did that of worker worker-"),
+                    Not(HasSubstr("that of worker " + status.error().worker()))));
   EXPECT_EQ(status.error().stderr_tail(), "last words of the task\n");
 }
 
