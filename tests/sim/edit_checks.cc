@@ -1,6 +1,5 @@
 #include "tests/sim/edit_checks.h"
 
-#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -16,11 +15,15 @@ bool CanBeEdited(const v1::Plan& message) {
   return plan.ok() && planner::CheckEditable(*plan).ok();
 }
 
-/// Whether somebody of the one plan is also in the other.
-bool AnyShared(const v1::Plan& one, const v1::Plan& other) {
-  const std::set<std::string> others(other.worker_names().begin(), other.worker_names().end());
-  return std::any_of(one.worker_names().begin(), one.worker_names().end(),
-                     [&others](const std::string& worker) { return others.contains(worker); });
+/// Whether somebody who works in the plan, and so holds the job, was not lost and is in the next
+/// one.
+bool AnyLeft(const v1::Plan& plan, const v1::JournalRecord::JobPlanned& next) {
+  std::set<std::string> left(next.plan().worker_names().begin(), next.plan().worker_names().end());
+  for (const v1::WorkerLoss& loss : next.losses()) left.erase(loss.worker());
+  for (int w = 0; w < plan.worker_names_size(); ++w) {
+    if (plan.compute_order(w).index_size() > 0 && left.contains(plan.worker_names(w))) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -38,7 +41,7 @@ void CheckPlannedOnce(World& world, std::vector<std::string>& findings) {
       if (!record.has_job_planned()) continue;
       const v1::JournalRecord::JobPlanned& next = record.job_planned();
       const bool again = runs && next.plan_edit() == 0;
-      if (again && plan && CanBeEdited(*plan) && AnyShared(*plan, next.plan())) {
+      if (again && plan && CanBeEdited(*plan) && AnyLeft(*plan, next)) {
         findings.push_back(absl::StrCat(job.id, " was planned again (epoch ", next.plan_epoch(),
                                         "), though its plan could be edited"));
       }

@@ -125,7 +125,8 @@ void PlanProgress::KeepSections(const PlanBefore& before) {
   }
   for (const SectionName& name : brought) {
     const auto& [producer, consumer] = name;
-    if (to_come.contains(name) || !Waits(consumer)) continue;
+    // One that has begun may yet begin anew, and reads the same again.
+    if (to_come.contains(name) || steps_[At(consumer)].state == State::kDone) continue;
     if (const auto kept = was.kept_.find(name); kept != was.kept_.end()) {
       kept_.insert(*kept);
     } else if (Waits(producer)) {
