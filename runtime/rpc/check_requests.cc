@@ -125,6 +125,29 @@ absl::Status CheckRun(const v1::RunInfo& run) {
   return absl::OkStatus();
 }
 
+absl::Status CheckResult(const v1::StepResult& result) {
+  absl::Status status =
+      FirstError(CheckRange("result.step", result.step(), 0, INT32_MAX),
+                 CheckRange("result.input_bytes", result.input_bytes(), 0, INT64_MAX),
+                 CheckRange("result.input_records", result.input_records(), 0, INT64_MAX),
+                 CheckRange("result.output_records", result.output_records(), 0, INT64_MAX),
+                 CheckRange("number of counters", result.counters_size(), 0, kCountersMax),
+                 CheckRange("number of skipped", result.skipped_size(), 0, kSkippedMax),
+                 CheckRange("part.bytes", result.part().bytes(), 0, INT64_MAX),
+                 CheckRange("part.records", result.part().records(), 0, INT64_MAX));
+  if (!status.ok() || !result.has_run()) return status;
+  return CheckRun(result.run());
+}
+
+absl::Status CheckHeld(const v1::HeldJob& held) {
+  absl::Status status = CheckText("held.job_id", held.job_id(), kNameBytesMax);
+  for (const v1::HeldRun& run : held.runs()) {
+    status.Update(CheckRange("held.attempt", run.attempt(), 1, INT32_MAX));
+    status.Update(CheckResult(run.result()));
+  }
+  return status;
+}
+
 bool IsSha256(absl::string_view text) {
   return text.size() == 64 && std::all_of(text.begin(), text.end(), [](char c) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
@@ -343,7 +366,8 @@ absl::Status Register::Check(const Request& request) {
       return Wrong("a measured rate of the profile", absl::StrCat(measured), "between 0 and 1e15");
     }
   }
-  return absl::OkStatus();
+  for (const v1::HeldJob& held : request.held()) status.Update(CheckHeld(held));
+  return status;
 }
 
 absl::Status JoinGroup::Check(const Request& request) {
@@ -394,18 +418,7 @@ absl::Status Heartbeat::Check(const Request& request) {
 }
 
 absl::Status ReportStep::Check(const Request& request) {
-  const v1::StepResult& result = request.result();
-  absl::Status status = FirstError(
-      CheckFence(request.fence()), CheckRange("result.step", result.step(), 0, INT32_MAX),
-      CheckRange("result.input_bytes", result.input_bytes(), 0, INT64_MAX),
-      CheckRange("result.input_records", result.input_records(), 0, INT64_MAX),
-      CheckRange("result.output_records", result.output_records(), 0, INT64_MAX),
-      CheckRange("number of counters", result.counters_size(), 0, kCountersMax),
-      CheckRange("number of skipped", result.skipped_size(), 0, kSkippedMax),
-      CheckRange("part.bytes", result.part().bytes(), 0, INT64_MAX),
-      CheckRange("part.records", result.part().records(), 0, INT64_MAX));
-  if (!status.ok() || !result.has_run()) return status;
-  return CheckRun(result.run());
+  return FirstError(CheckFence(request.fence()), CheckResult(request.result()));
 }
 
 absl::Status ReportTransfer::Check(const Request& request) {

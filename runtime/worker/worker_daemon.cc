@@ -91,7 +91,7 @@ void WorkerDaemon::Turn() {
                    {{"worker", options_.name}, {"jobs", table_.num_held()}});
         table_.Close();
         prober_.Stop();
-        ReleaseAll();
+        HoldAll();
         break;
       case LeaseAction::kGiveUp:
         gave_up_ = true;
@@ -127,6 +127,10 @@ void WorkerDaemon::SendRegister() {
   profile.set_disk_write_bytes_per_s(machine.disk_write_bytes_per_s);
   profile.set_disk_read_bytes_per_s(machine.disk_read_bytes_per_s);
   profile.set_task_start_s(machine.task_start_s);
+  for (const auto& [id, job] : jobs_) {
+    if (v1::HeldJob held = job->Held(); held.runs_size() > 0) *request.add_held() = std::move(held);
+  }
+  for (const auto& [id, held] : held_) *request.add_held() = held;
   auto answered = [this](const absl::StatusOr<v1::RegisterResponse>& answer) {
     const absl::Status status = keeper_.OnRegisterAnswer(answer, seams_.loop.Now());
     if (status.ok()) {
@@ -179,6 +183,7 @@ void WorkerDaemon::SendHeartbeat() {
     entry.set_input_bytes_done(progress->input_bytes_done);
     entry.set_status(progress->status);
   }
+  for (const auto& [id, held] : held_) request.add_held_jobs(id);
   auto answered = [this,
                    left = !leaving_.empty()](const absl::StatusOr<v1::HeartbeatResponse>& answer) {
     keeper_.OnHeartbeatAnswer(left && answer.ok() ? absl::NotFoundError("left") : answer.status(),
@@ -186,6 +191,7 @@ void WorkerDaemon::SendHeartbeat() {
     if (answer.ok()) {
       for (const std::string& id : answer->release_jobs()) {
         if (jobs_.contains(id)) Release(id, [](const absl::StatusOr<std::string>&) {});
+        if (held_.contains(id)) DropHeld(id);
       }
     }
     LookAtDirectory(nullptr);
@@ -245,12 +251,59 @@ void WorkerDaemon::OnDirectoryLook(DirectoryLook look) {
 
 void WorkerDaemon::LoseJobFiles() {
   for (const auto& [id, job] : jobs_) job->OnFilesLost();
+  held_.clear();
 }
 
 void WorkerDaemon::ReleaseAll() {
   // Copied: a release that ends at once takes its job out of the map.
   const auto jobs = jobs_;
   for (const auto& [id, job] : jobs) Release(id, [](const absl::StatusOr<std::string>&) {});
+}
+
+void WorkerDaemon::HoldAll() {
+  const auto jobs = jobs_;
+  for (const auto& [id, job] : jobs) {
+    if (next_plans_.contains(id) || !job->can_hold()) {
+      Release(id, [](const absl::StatusOr<std::string>&) {});
+      continue;
+    }
+    table_.MarkReleasing(id);
+    job->Hold(WhileAlive(
+        [this, id = id](const absl::StatusOr<std::string>& tail) { OnJobHeld(id, tail); }));
+  }
+}
+
+void WorkerDaemon::OnJobHeld(const std::string& job_id, const absl::StatusOr<std::string>& tail) {
+  const auto job = jobs_.find(job_id);
+  if (job == jobs_.end() || !tail.ok()) return;
+  if (v1::HeldJob held = job->second->Held(); held.runs_size() > 0) {
+    LogInfo("Runs of a job are kept",
+            {{"job", job_id}, {"worker", options_.name}, {"runs", held.runs_size()}});
+    held_[job_id] = std::move(held);
+  }
+  jobs_.erase(job);
+  table_.EndRelease(job_id, *tail);
+  artifacts_.LetGo(job_id, seams_.loop.Now());
+  OnJobGone();
+}
+
+void WorkerDaemon::DropHeld(const std::string& job_id) {
+  held_.erase(job_id);
+  ++dropping_;
+  auto dropped = WhileAlive([this, job_id](const absl::Status& status) {
+    --dropping_;
+    if (!status.ok()) {
+      LogWarning("Runs of a job not removed", {{"job", job_id}, {"error", status.message()}});
+    }
+    OnJobGone();
+  });
+  seams_.disk_pool.Run([&storage = seams_.storage, &loop = seams_.loop,
+                        root = MakeJobPaths(directory_->path(), job_id).root,
+                        dropped = std::move(dropped)]() mutable {
+    loop.Post([status = storage.RemoveAll(root), dropped = std::move(dropped)]() mutable {
+      dropped(status);
+    });
+  });
 }
 
 void WorkerDaemon::Drain(absl::Duration at_most, env::Task drained) {

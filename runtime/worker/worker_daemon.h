@@ -30,10 +30,10 @@ namespace weir::worker {
 /// Serves one worker.
 ///
 /// It runs no user code: each job has a task process of its own. It registers with the master for
-/// as long as it lives, holds its jobs only as long as its lease, and leaves neither process nor
-/// file behind: not after a job, not after a lost lease, not after Stop, and after a crash its
-/// successor of the same name clears up. Thread-safety: all calls on the loop. Ownership: Stop and
-/// await its answer before destruction;
+/// as long as it lives, runs its jobs only as long as its lease, and leaves neither process nor
+/// file behind: not after a job, not after Stop, and after a crash its successor of the same name
+/// clears up. After a lost lease it keeps the runs of its jobs, and tells the next master of them.
+/// Thread-safety: all calls on the loop. Ownership: Stop and await its answer before destruction;
 ///   otherwise task processes are killed and files stay.
 /// Checked by: tests/unit/worker/worker_daemon_test.cc, worker_daemon_transfers_test.cc; tests/sim
 ///   runs it with the master under faults.
@@ -84,6 +84,11 @@ class WorkerDaemon {
   // Requires: registered.
   v1::HeartbeatRequest HeartbeatNow(const std::string& leaving) const;
   void ReleaseAll();
+  // Ends all jobs, and keeps the runs of those that a later master may go on with.
+  void HoldAll();
+  void OnJobHeld(const std::string& job_id, const absl::StatusOr<std::string>& tail);
+  // Removes what was kept of a job.
+  void DropHeld(const std::string& job_id);
   // Answers a registration that is due while this worker cannot serve.
   void StayAway();
   void SendLeave();
@@ -94,7 +99,8 @@ class WorkerDaemon {
   void OnDirectoryLook(DirectoryLook look);
   void LoseJobFiles();
   // Jobs (worker_daemon_calls.cc).
-  std::shared_ptr<WorkerJob> MakeJob(v1::PrepareJobRequest request);
+  std::shared_ptr<WorkerJob> MakeJob(v1::PrepareJobRequest request,
+                                     std::optional<v1::HeldJob> earlier);
   // Prepares a job that is here already, once nothing of its old plan is left.
   void BeginAnew(const std::string& job_id, v1::PrepareJobRequest request);
   void EndOldPlan(const std::string& job_id);
@@ -129,6 +135,9 @@ class WorkerDaemon {
     bool clearing = false;
   };
   absl::btree_map<std::string, NextPlan> next_plans_;
+  // Jobs of which nothing is left but runs, until a master goes on with them or knows them no more.
+  absl::btree_map<std::string, v1::HeldJob> held_;
+  int dropping_ = 0;  // of those, being removed
   Prober prober_;
   std::optional<env::EventLoop::TimerId> turn_timer_;
   std::optional<env::EventLoop::TimerId> drain_timer_;

@@ -19,12 +19,14 @@ void WorkerDaemon::Handle(rpc::Call<rpc::PrepareJob> call) {
   if (!admission.ok()) return call.reply(admission.status());
   if (*admission == Admission::kNew) {
     LogInfo("Job prepared", {{"job", job_id}, {"worker", options_.name}});
-    jobs_[job_id] = MakeJob(std::move(call.request));
+    std::optional<v1::HeldJob> earlier;
+    if (auto held = held_.extract(job_id); !held.empty()) earlier = std::move(held.mapped());
+    jobs_[job_id] = MakeJob(std::move(call.request), std::move(earlier));
   } else if (*admission != Admission::kRepeated) {
     LogInfo("Job goes on under a new plan", {{"job", job_id}, {"worker", options_.name}});
     // A job that failed here has nothing to go on with.
     if (*admission == Admission::kBegunAnew || jobs_.at(job_id)->failed() ||
-        next_plans_.contains(job_id)) {
+        !jobs_.at(job_id)->BeginsAs(call.request) || next_plans_.contains(job_id)) {
       BeginAnew(job_id, std::move(call.request));
     } else {
       jobs_.at(job_id)->Renew(std::move(call.request));
@@ -40,10 +42,11 @@ void WorkerDaemon::Handle(rpc::Call<rpc::PrepareJob> call) {
   PrepareSoon(job_id, std::move(prepared));
 }
 
-std::shared_ptr<WorkerJob> WorkerDaemon::MakeJob(v1::PrepareJobRequest request) {
+std::shared_ptr<WorkerJob> WorkerDaemon::MakeJob(v1::PrepareJobRequest request,
+                                                 std::optional<v1::HeldJob> earlier) {
   return std::make_shared<WorkerJob>(options_, seams_, artifacts_,
                                      keeper_.registration()->worker_id, directory_->path(),
-                                     std::move(request));
+                                     std::move(request), std::move(earlier));
 }
 
 void WorkerDaemon::PrepareSoon(const std::string& job_id, WorkerJob::Prepared prepared) {
@@ -86,7 +89,7 @@ void WorkerDaemon::OnOldPlanGone(const std::string& job_id, const absl::Status& 
     }
     return;
   }
-  jobs_.at(job_id) = MakeJob(std::move(next->second.request));
+  jobs_.at(job_id) = MakeJob(std::move(next->second.request), std::nullopt);
   next_plans_.erase(next);
   for (WorkerJob::Prepared& prepared : waiting) PrepareSoon(job_id, std::move(prepared));
 }
@@ -177,7 +180,9 @@ void WorkerDaemon::Release(const std::string& job_id, WorkerJob::Released releas
 void WorkerDaemon::OnJobGone() {
   if (!jobs_.empty()) return;
   if (drained_) std::exchange(drained_, nullptr)();
-  if (state_ == State::kStopping && !leave_under_way_ && !looking_) RemoveDirectory();
+  if (state_ == State::kStopping && !leave_under_way_ && !looking_ && dropping_ == 0) {
+    RemoveDirectory();
+  }
 }
 
 void WorkerDaemon::RemoveDirectory() {

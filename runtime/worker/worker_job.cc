@@ -12,10 +12,12 @@
 namespace weir::worker {
 namespace {
 
-absl::Status MakeJobDirectories(env::Storage& storage, const JobPaths& paths) {
+// `runs_there`: the directories of the runs are.
+absl::Status MakeJobDirectories(env::Storage& storage, const JobPaths& paths, bool runs_there) {
   const std::array<const std::string*, 5> directories = {&paths.root, &paths.runs, &paths.received,
                                                          &paths.task, &paths.archives};
   for (const std::string* directory : directories) {
+    if (runs_there && (directory == &paths.root || directory == &paths.runs)) continue;
     if (absl::Status status = storage.MakeDirectory(*directory); !status.ok()) return status;
   }
   return absl::OkStatus();
@@ -45,19 +47,25 @@ absl::Status CheckStaging(env::Storage& storage, const v1::PrepareJobRequest& re
 
 WorkerJob::WorkerJob(const WorkerOptions& options, const WorkerSeams& seams,
                      ArtifactCache& artifacts, std::int64_t worker_id, std::string worker_directory,
-                     v1::PrepareJobRequest request)
+                     v1::PrepareJobRequest request, std::optional<v1::HeldJob> earlier)
     : options_(options),
       seams_(seams),
       worker_id_(worker_id),
       request_(std::move(request)),
       paths_(MakeJobPaths(worker_directory, request_.fence().job_id())),
+      used_before_(earlier.has_value()),
       reports_(seams.loop, seams.random),
       supply_(std::make_shared<ArtifactSupply>(
           seams, artifacts, request_.fence().job_id(),
           ArtifactPlaces{absl::StrCat(worker_directory, "/artifacts"), paths_.task,
                          paths_.archives},
           request_.spec())),
-      task_(MakeTask()) {}
+      task_(MakeTask()) {
+  if (earlier && request_.has_kept() && IsOfPlan(*earlier, request_.kept())) {
+    held_ = HeldRuns(*earlier);
+  }
+  for (const auto& [id, run] : held_.runs()) files_.Add(id, run.result().run().path());
+}
 
 std::unique_ptr<JobTask> WorkerJob::MakeTask() {
   return seams_.tasks.MakeTask(
@@ -83,9 +91,15 @@ void WorkerJob::Prepare(Prepared prepared) {
   state_ = State::kPreparing;
   preparing_.push_back(std::move(prepared));
   OnDiskPool(
-      [&storage = seams_.storage, request = request_, paths = paths_] {
+      [&storage = seams_.storage, request = request_, paths = paths_, held = held_,
+       used_before = used_before_] {
+        if (request.has_kept() && held.empty()) {
+          return absl::DataLossError("the runs that this worker was to keep are gone");
+        }
         absl::Status status = CheckStaging(storage, request);
-        return status.ok() ? MakeJobDirectories(storage, paths) : status;
+        if (status.ok()) status = CheckThere(storage, held);
+        if (status.ok() && used_before && held.empty()) status = storage.RemoveAll(paths.root);
+        return status.ok() ? MakeJobDirectories(storage, paths, !held.empty()) : status;
       },
       [this](absl::Status status) {
         if (state_ != State::kPreparing) return;
@@ -110,10 +124,23 @@ void WorkerJob::Renew(v1::PrepareJobRequest request) {
   OpenForPeers();
 }
 
+bool WorkerJob::BeginsAs(const v1::PrepareJobRequest& request) const {
+  const v1::KeptPlan& kept = request_.kept();
+  return request.has_kept() == request_.has_kept() &&
+         request.kept().master_epoch() == kept.master_epoch() &&
+         request.kept().plan_epoch() == kept.plan_epoch();
+}
+
 void WorkerJob::OpenForPeers() {
   const v1::Fence& fence = request_.fence();
   seams_.runs.AddJob(transfer::JobKey{fence.job_id(), request_.job_token(), fence.master_epoch(),
                                       fence.plan_epoch()});
+  for (const auto& [id, run] : held_.runs()) {
+    const v1::RunInfo& info = run.result().run();
+    // Added just now.
+    seams_.runs.Publish(fence.job_id(), id, transfer::RunFile{info.path(), info.bytes()})
+        .IgnoreError();
+  }
 }
 
 void WorkerJob::StartTask() {
@@ -172,7 +199,22 @@ void WorkerJob::OnTaskFailed(v1::JobError error) {
 }
 
 void WorkerJob::Release(Released released) {
+  holding_ = false;
   releasing_.push_back(std::move(released));
+  EndAll();
+}
+
+void WorkerJob::Hold(Released held) {
+  holding_ = true;
+  releasing_.push_back(std::move(held));
+  EndAll();
+}
+
+v1::HeldJob WorkerJob::Held() const {
+  return holding_ ? held_.Tell(request_.fence()) : v1::HeldJob();
+}
+
+void WorkerJob::EndAll() {
   if (state_ == State::kReleasing) return RemoveWhenIdle();
   const std::string& job_id = request_.fence().job_id();
   state_ = State::kReleasing;
@@ -196,12 +238,22 @@ void WorkerJob::RemoveWhenIdle() {
   if (!task_stopped_ || supplying_ || !moving_.empty() || disk_work_running_ > 0 || removing_)
     return;
   removing_ = true;
-  OnDiskPool([&storage = seams_.storage, root = paths_.root] { return storage.RemoveAll(root); },
-             [this](const absl::Status& status) { EndRelease(status); });
+  OnDiskPool(
+      [&storage = seams_.storage, paths = paths_, holding = holding_, held = held_] {
+        return holding ? KeepOnly(storage, paths, held) : storage.RemoveAll(paths.root);
+      },
+      [this, held = holding_](const absl::Status& status) {
+        removing_ = false;
+        // Released meanwhile, or nothing to go on with.
+        if (held && (!holding_ || !status.ok())) {
+          holding_ = false;
+          return RemoveWhenIdle();
+        }
+        EndRelease(status);
+      });
 }
 
 void WorkerJob::EndRelease(const absl::Status& status) {
-  removing_ = false;
   if (!status.ok()) {
     LogWarning("Job directory not removed",
                {{"job", request_.fence().job_id()}, {"error", status.message()}});
@@ -213,6 +265,7 @@ void WorkerJob::EndRelease(const absl::Status& status) {
 }
 
 void WorkerJob::OnFilesLost() {
+  held_.Clear();
   if (state_ == State::kPreparing) {
     return EndPreparation(StatusFromJobError(absl::StatusCode::kInternal, FilesLost()));
   }

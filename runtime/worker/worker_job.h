@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/worker/artifact_supply.h"
+#include "runtime/worker/held_runs.h"
 #include "runtime/worker/job_paths.h"
 #include "runtime/worker/report_sender.h"
 #include "runtime/worker/run_files.h"
@@ -44,8 +45,10 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   /// The last output of the task, once all is gone; else why the directory could not be removed.
   using Released = absl::AnyInvocable<void(absl::StatusOr<std::string>)>;
 
+  /// `earlier`: what lies in the job's directory since Hold; of it stays what the request asks for.
   WorkerJob(const WorkerOptions& options, const WorkerSeams& seams, ArtifactCache& artifacts,
-            std::int64_t worker_id, std::string worker_directory, v1::PrepareJobRequest request);
+            std::int64_t worker_id, std::string worker_directory, v1::PrepareJobRequest request,
+            std::optional<v1::HeldJob> earlier);
   WorkerJob(const WorkerJob&) = delete;
   WorkerJob& operator=(const WorkerJob&) = delete;
 
@@ -54,6 +57,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void Prepare(Prepared prepared);
   /// Takes over the fence and token of a new plan. Requires: nothing was ordered under the old one.
   void Renew(v1::PrepareJobRequest request);
+  /// Whether what it began with is what this plan begins with too.
+  bool BeginsAs(const v1::PrepareJobRequest& request) const;
   /// Accepts a step; its result goes to the master as a report.
   /// Errors: kInvalidArgument (order), kFailedPrecondition (not ready, or busy), kInternal with a
   ///   JobError (the task process is gone).
@@ -68,6 +73,14 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void OnFilesLost();
   /// Ends everything. May be called again, for example after a failure.
   void Release(Released released);
+  /// The same, but that the runs stay in the job's directory: a later master may go on with them.
+  /// A Release that comes before it is done removes them too. Requires: can_hold().
+  void Hold(Released held);
+  bool can_hold() const {
+    return (state_ == State::kReady || state_ == State::kFailed) && !held_.empty();
+  }
+  /// What Hold keeps; without runs where there was no Hold, or a Release since.
+  v1::HeldJob Held() const;
 
   /// Its preparation failed or its files went: nothing can be ordered here.
   bool failed() const { return state_ == State::kFailed; }
@@ -117,6 +130,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   v1::JobError TransferError(const v1::TransferGrant& order, const absl::Status& status) const;
   void ReportTransfer(const v1::Fence& fence, v1::TransferReport report);
   // Release (worker_job.cc).
+  void EndAll();
   void RemoveWhenIdle();
   void EndRelease(const absl::Status& status);
 
@@ -152,6 +166,10 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   };
   std::optional<ActiveStep> step_;
   RunFiles files_;
+  HeldRuns held_;
+  // Of its directory: something of an earlier life lies there.
+  const bool used_before_;
+  bool holding_ = false;
   TransferQueue transfers_;
   // Transfer and attempt of what moves, and who waits for its being cancelled.
   std::map<std::pair<int, int>, std::vector<Cancelled>> moving_;

@@ -121,6 +121,7 @@ void WorkerJob::RemoveUnreadRuns(const v1::StepOrder& order) {
   std::vector<std::string> unread;
   for (const std::string& run_id : order.unread_runs()) {
     seams_.runs.Withdraw(job_id, run_id);
+    held_.Remove(run_id);
     for (std::string& path : files_.Take(run_id)) unread.push_back(std::move(path));
   }
   if (unread.empty()) return;
@@ -183,6 +184,7 @@ void WorkerJob::ReportStep(v1::StepResult result) {
   *request.mutable_fence() = step_->run.fence();
   request.set_worker_id(worker_id_);
   result.set_run_s(absl::ToDoubleSeconds(seams_.loop.Now() - step_->started));
+  held_.Add(request.fence(), result);
   *request.mutable_result() = std::move(result);
   const std::string what =
       absl::StrCat(step_->run.order().label(), " of job ", request.fence().job_id());

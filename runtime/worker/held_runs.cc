@@ -1,0 +1,70 @@
+#include "runtime/worker/held_runs.h"
+
+#include <array>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+
+namespace weir::worker {
+
+HeldRuns::HeldRuns(const v1::HeldJob& earlier) {
+  for (const v1::HeldRun& run : earlier.runs()) {
+    v1::HeldRun& kept = runs_[run.result().run().run_id()] = run;
+    kept.set_plan_edit(0);
+  }
+}
+
+void HeldRuns::Add(const v1::Fence& fence, const v1::StepResult& result) {
+  if (!result.has_run() || result.has_error()) return;
+  v1::HeldRun& run = runs_[result.run().run_id()];
+  run.set_attempt(fence.attempt());
+  run.set_plan_edit(fence.plan_edit());
+  *run.mutable_result() = result;
+}
+
+v1::HeldJob HeldRuns::Tell(const v1::Fence& fence) const {
+  v1::HeldJob job;
+  job.set_job_id(fence.job_id());
+  job.set_master_epoch(fence.master_epoch());
+  job.set_plan_epoch(fence.plan_epoch());
+  for (const auto& [id, run] : runs_) *job.add_runs() = run;
+  return job;
+}
+
+bool IsOfPlan(const v1::HeldJob& held, const v1::KeptPlan& plan) {
+  return held.master_epoch() == plan.master_epoch() && held.plan_epoch() == plan.plan_epoch();
+}
+
+absl::Status KeepOnly(env::Storage& storage, const JobPaths& paths, const HeldRuns& held) {
+  const std::array<const std::string*, 3> others = {&paths.received, &paths.task, &paths.archives};
+  for (const std::string* other : others) {
+    if (absl::Status removed = storage.RemoveAll(*other); !removed.ok()) return removed;
+  }
+  std::set<std::string> kept;
+  for (const auto& [id, run] : held.runs()) {
+    kept.insert(paths.OwnRun(id));
+    kept.insert(paths.Spec(id));
+  }
+  const absl::StatusOr<std::vector<env::FileInfo>> files = storage.List(paths.runs);
+  if (!files.ok()) return files.status();
+  for (const env::FileInfo& file : *files) {
+    if (kept.contains(file.path)) continue;
+    if (absl::Status removed = storage.RemoveAll(file.path); !removed.ok()) return removed;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckThere(env::Storage& storage, const HeldRuns& held) {
+  for (const auto& [id, run] : held.runs()) {
+    const v1::RunInfo& info = run.result().run();
+    const absl::StatusOr<env::FileInfo> file = storage.Stat(info.path());
+    if (!file.ok() && !absl::IsNotFound(file.status())) return file.status();
+    if (file.ok() && file->bytes == info.bytes()) continue;
+    return absl::DataLossError(absl::StrCat(
+        "run ", id, " that was kept has ", file.ok() ? absl::StrCat(file->bytes, " bytes") : "gone",
+        ", not ", info.bytes(), " bytes: ", info.path()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace weir::worker
