@@ -123,7 +123,7 @@ void Master::Impl::QueueAgain(std::vector<JobHistory::Waiting> waiting) {
     // Its workers say so, should something be missing.
     artifacts_.Hold(job.job_id, (*status)->spec()).IgnoreError();
     runs_[job.job_id] = std::make_unique<JobRun>(*context_, **status, std::move(job.given_plan),
-                                                 std::nullopt, job.resumed);
+                                                 std::nullopt, job.resumed, std::move(job.run));
     Enqueue(**status, job.resumed);
   }
 }
@@ -133,8 +133,8 @@ void Master::Impl::Shutdown(absl::AnyInvocable<void()> on_stopped) {
   on_stopped_.push_back(std::move(on_stopped));
   if (calibration_) calibration_->Cancel(absl::UnavailableError("the master is shutting down"));
   AnswerJoins(groups_.EndAll(absl::UnavailableError("the master is shutting down")));
-  // These stay in the journal as they are, for the next master. Workers drop what they hold of them
-  // when its answers, or none, tell them that this one is gone.
+  // These stay in the journal as they are, for the next master. Workers end what they run of them
+  // when its answers, or none, tell them that this one is gone, and keep their runs.
   absl::erase_if(runs_, [&](const auto& run) {
     return run.second->queued() || (options_.journal_outlives && run.second->resumable());
   });

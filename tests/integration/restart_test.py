@@ -11,6 +11,10 @@ from faults import LATE_S, LEASE_S, FailureTest
 from weir_process import Cluster, count_words, read_parts, task_pids, wait_for, write_words
 
 
+# What a restart of the master may cost of the maps that were done.
+MAPS_REDONE_SHARE = 0.05
+
+
 def has_socket_to(pid, port):
     """True when a process has a connection to that port of this machine."""
     inodes = set()
@@ -55,6 +59,11 @@ class Restarts(FailureTest):
         return list(dict.fromkeys(re.findall(r'"Job changed its state","job":"([^"]*)","state":"PLANNING"',
                                              self.master_log())))
 
+    def maps_committed(self, log):
+        """Of the last job that the log tells of: its map steps, once for each time that one was done."""
+        found = re.findall(r'"Step committed","job":"([^"]*)","step":"(map [^"]*)"', log)
+        return [step for job, step in found if job == found[-1][0]]
+
     def assert_counts(self, out, text):
         self.assertEqual(sorted(read_parts(out)), sorted(b"%s\t%d" % (w, n) for w, n in count_words([text]).items()))
 
@@ -75,6 +84,8 @@ class Restarts(FailureTest):
                 self.assert_ok(self.finish(client, timeout=90))
                 self.assert_counts(out, text)
                 self.assert_ok(self.weir("verify", out))
+                maps = self.maps_committed(self.master_log()[seen:])
+                self.assertLessEqual(len(maps), 12 + MAPS_REDONE_SHARE * 12, f"maps done again: {maps}")
         jobs = self.jobs_by_id(cluster)
         self.assertEqual([job["state"] for job in jobs.values()], ["succeeded"] * len(moments))
         self.assertIn('"resumed_jobs":"1"', self.master_log())

@@ -8,6 +8,7 @@
 #include "tests/sim/findings.h"
 #include "tests/sim/journal_checks.h"
 #include "tests/sim/limit_checks.h"
+#include "tests/sim/maps_redone.h"
 #include "tests/sim/result_checks.h"
 
 namespace weir::sim {
@@ -43,6 +44,11 @@ std::vector<std::string> CheckRun(const Scenario& scenario) {
   if (scenario.expectations.planned_once) CheckPlannedOnce(world, findings);
   CheckEndings(world, scenario.expectations, findings);
   if (scenario.expectations.as_predicted) CheckPredictions(world, findings);
+  const MapsRedone maps = CountMapsRedone(world);
+  if (scenario.expectations.maps_are_kept && maps.redone > kMapsRedoneShare * maps.done) {
+    findings.push_back(absl::StrCat(maps.redone, " of ", maps.done,
+                                    " maps were done again after a restart of the master"));
+  }
   return findings;
 }
 

@@ -68,6 +68,21 @@ Content Emitted(const Content& content, int layer) {
   return emitted;
 }
 
+void Contents::GoOn(const PlanOfJob& from, const PlanOfJob& to) {
+  std::vector<std::pair<std::tuple<PlanOfJob, std::string, int>, Content>> sections;
+  for (const auto& [section, content] : sections_) {
+    const auto& [plan, run, consumer] = section;
+    if (plan == from) sections.push_back({{to, run, consumer}, content});
+  }
+  // What is there is there already: each worker of the plan says so.
+  for (auto& [section, content] : sections) sections_.try_emplace(section, std::move(content));
+  std::vector<std::pair<PlanOfJob, std::string>> damaged;
+  for (const auto& [plan, run] : damaged_) {
+    if (plan == from) damaged.emplace_back(to, run);
+  }
+  damaged_.insert(damaged.begin(), damaged.end());
+}
+
 Content Contents::CommittedParts(const std::string& job, const std::set<PartKey>& committed) const {
   Content found;
   const auto attempts = attempts_.find(job);

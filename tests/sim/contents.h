@@ -69,6 +69,8 @@ class Contents {
   void Put(const PlanOfJob& plan, const std::string& run, int consumer, Content content) {
     sections_[{plan, run, consumer}] = std::move(content);
   }
+  /// The runs of a plan are part of another one, which goes on with it.
+  void GoOn(const PlanOfJob& from, const PlanOfJob& to);
   /// Null where nobody knows.
   const Content* Find(const PlanOfJob& plan, const std::string& run, int consumer) const {
     const auto found = sections_.find({plan, run, consumer});

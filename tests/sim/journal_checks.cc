@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,25 +15,23 @@ namespace weir::sim {
 namespace {
 
 void CheckCommitsOnce(World& world, Findings& findings) {
-  // By master: one that takes a job up again runs all its steps. Within a plan a step is done again
-  // only if an edit says so: nothing else that was done is done twice.
-  std::set<std::tuple<std::int64_t, std::string, std::int64_t, std::int32_t>> committed;
+  // By plan: a step is done again only if an edit says so, or the master that goes on with the plan
+  // of an earlier one: nothing else that was done is done twice.
+  std::map<std::string, std::set<std::int32_t>> committed;
   std::set<std::int64_t> master_epochs;
   for (const v1::JournalRecord& record : world.journal().records()) {
     if (record.has_step_committed()) {
       const auto& commit = record.step_committed();
-      const std::int64_t master = master_epochs.empty() ? 0 : *master_epochs.rbegin();
-      if (!committed.emplace(master, record.job_id(), commit.plan_epoch(), commit.step()).second) {
+      if (!committed[record.job_id()].insert(commit.step()).second) {
         findings.push_back(
             absl::StrCat("step ", commit.step(), " of ", record.job_id(), " committed twice"));
       }
     }
     if (record.has_job_planned()) {
       const auto& planned = record.job_planned();
-      const std::int64_t master = master_epochs.empty() ? 0 : *master_epochs.rbegin();
-      for (const std::int32_t step : planned.steps_redone()) {
-        committed.erase({master, record.job_id(), planned.plan_epoch(), step});
-      }
+      std::set<std::int32_t>& of_job = committed[record.job_id()];
+      if (planned.plan_edit() == 0 && !planned.resumed()) of_job.clear();
+      for (const std::int32_t step : planned.steps_redone()) of_job.erase(step);
     }
     if (record.has_master_started() &&
         !master_epochs.insert(record.master_started().master_epoch()).second) {
@@ -60,7 +57,8 @@ void CheckLosses(World& world, Findings& findings) {
       if (record.job_id() != job.id || !record.has_job_planned()) continue;
       const v1::JournalRecord::JobPlanned& planned = record.job_planned();
       const std::pair next{planned.plan_epoch(), planned.plan_edit()};
-      if (next <= plans) {
+      // An edit is made anew where somebody was lost before anything was ordered by it.
+      if (next < plans || (next == plans && planned.plan_edit() == 0)) {
         findings.push_back(
             absl::StrCat(job.id, " has two plans of epoch ", plans.first, ", edit ", plans.second));
       }

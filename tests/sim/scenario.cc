@@ -162,6 +162,7 @@ Struck MasterRestarts(Builder& b, Expectations& expected) {
   const absl::Duration pause = b.draw().Duration(absl::Milliseconds(10), absl::Seconds(12));
   // Jobs that it met go on; one that begins again may find too few workers back.
   expected.legal_codes = Codes({job_error::kNoWorkers});
+  expected.maps_are_kept = true;
   return Strike(b, b.DuringTheRun(), [pause](World& w) { w.RestartMaster(pause); });
 }
 
@@ -288,6 +289,7 @@ Scenario DrawScenario(std::uint64_t seed, bool print) {
     // How soon an end follows is promised for one loss alone.
     if (kinds.size() == 1) all.fatal_moments = one.fatal_moments;
     all.planned_once = kinds.size() == 1 && one.planned_once;
+    all.maps_are_kept = one.maps_are_kept && kinds.size() == 1;
   }
   scenario.world = builder.Take();
   return scenario;

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "runtime/base/log.h"
 #include "tests/sim/checkers.h"
+#include "tests/sim/maps_redone.h"
 #include "tests/sim/scenario.h"
 #include "tests/sim/sim_log.h"
 
@@ -43,6 +44,7 @@ struct Outcome {
   std::uint64_t last_draw = 0;
   double virtual_s = 0;
   int planned_again = 0;  // jobs that lost a worker and succeeded
+  MapsRedone maps;
 };
 
 Outcome RunSeed(std::uint64_t seed, bool print) {
@@ -60,6 +62,7 @@ Outcome RunSeed(std::uint64_t seed, bool print) {
     const bool succeeded = job.status.state() == v1::JOB_STATE_SUCCEEDED;
     if (succeeded && job.status.losses_size() > 0) ++outcome.planned_again;
   }
+  outcome.maps = CountMapsRedone(world);
   outcome.trace_hash = world.trace().hash();
   outcome.last_draw = world.random().Next();
   outcome.virtual_s = static_cast<double>(world.time().now().nanos()) * 1e-9;
@@ -92,6 +95,7 @@ int RunMany(std::uint64_t first, std::uint64_t num_seeds) {
   std::map<std::string, Count> kinds;
   int with_several = 0;
   int planned_again = 0;
+  MapsRedone maps;
   Predictions predictions;
   for (std::uint64_t seed = first; seed < first + num_seeds; ++seed) {
     const Outcome outcome = RunSeed(seed, /*print=*/false);
@@ -105,6 +109,8 @@ int RunMany(std::uint64_t first, std::uint64_t num_seeds) {
     if (verdict != 0) worst = worst == 0 ? verdict : worst;
     virtual_s += outcome.virtual_s;
     planned_again += outcome.planned_again;
+    maps.done += outcome.maps.done;
+    maps.redone += outcome.maps.redone;
     predictions.jobs += outcome.predictions.jobs;
     predictions.far += outcome.predictions.far;
     with_several += outcome.struck.size() > 1 ? 1 : 0;
@@ -121,6 +127,8 @@ int RunMany(std::uint64_t first, std::uint64_t num_seeds) {
     worst = worst == 0 ? kWrongResult : worst;
   }
   std::printf("%d jobs lost workers, were planned again and succeeded\n", planned_again);
+  std::printf("%d of %d maps were done again by another master, whatever else went wrong\n",
+              maps.redone, maps.done);
   std::printf("%d of %d predictions without faults are far\n", predictions.far, predictions.jobs);
   if (predictions.far > 1 && predictions.far * kJobsOfOneFar > predictions.jobs) {
     worst = worst == 0 ? kWrongResult : worst;

@@ -61,6 +61,7 @@ SimWorker::SimWorker(World& world, WorkerModel model)
 template <typename Method>
 void SimWorker::ToDaemon::Carry(rpc::Call<Method> call) {
   auto at_once = std::make_shared<bool>(true);
+  self->OnOrder(call.request);
   call.reply =
       [self = self, gist = OrderWatch::Gist(call.request), at_once,
        reply = std::move(call.reply)](absl::StatusOr<typename Method::Response> answer) mutable {
@@ -87,6 +88,14 @@ void SimWorker::OnAnswer(const v1::RegisterResponse& response) {
   World& world = process_.world;
   world.trace().worker_epochs.push_back(response.worker_epoch());
   world.Note(absl::StrCat(process_.name(), " registered, epoch ", response.worker_epoch()));
+}
+
+void SimWorker::OnOrder(const v1::PrepareJobRequest& request) {
+  if (!request.has_kept()) return;
+  const v1::Fence& fence = request.fence();
+  process_.world.contents().GoOn(
+      {fence.job_id(), request.kept().master_epoch(), request.kept().plan_epoch()},
+      {fence.job_id(), fence.master_epoch(), fence.plan_epoch()});
 }
 
 void SimWorker::Start() {
@@ -129,9 +138,15 @@ void SimWorker::GoOn() {
   process_.world.data_plane().OnGoesOn(process_);
 }
 
+std::vector<std::string> SimWorker::BusyJobs() {
+  std::set<std::string> busy(tasks_.jobs().begin(), tasks_.jobs().end());
+  for (std::string& job : process_.world.data_plane().JobsAt(process_)) busy.insert(std::move(job));
+  return {busy.begin(), busy.end()};
+}
+
 std::vector<std::string> SimWorker::HeldJobs() {
-  std::set<std::string> held(tasks_.jobs().begin(), tasks_.jobs().end());
-  for (std::string& job : process_.world.data_plane().JobsAt(process_)) held.insert(std::move(job));
+  const std::vector<std::string> busy = BusyJobs();
+  std::set<std::string> held(busy.begin(), busy.end());
   const auto directories = process_.storage.List(absl::StrCat(daemon_.directory(), "/jobs"));
   if (directories.ok()) {
     for (const env::FileInfo& directory : *directories) held.insert(LastName(directory.path));

@@ -47,6 +47,8 @@ class SimWorker {
 
   /// Jobs of which anything is here: a file, a task, a transfer. Sorted.
   std::vector<std::string> HeldJobs();
+  /// Those of which a task or a transfer is here.
+  std::vector<std::string> BusyJobs();
   /// Directories that stand under its work directory and are not its own. Empty unless it left
   /// something behind, or did not clear up after another life.
   std::vector<std::string> StrayDirectories();
@@ -70,6 +72,9 @@ class SimWorker {
   void OnCall(const v1::RegisterRequest& request) {
     incarnation_ = request.identity().incarnation();
   }
+  template <typename Request>
+  void OnOrder(const Request&) {}
+  void OnOrder(const v1::PrepareJobRequest& request);
   template <typename Response>
   void OnAnswer(const Response&) {}
   void OnAnswer(const v1::RegisterResponse& response);

@@ -49,6 +49,18 @@ ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Pre
   ResumeTransfers(state.now_s);
 }
 
+ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,
+                                   std::vector<std::string> handover_domains, PlanProgress earlier,
+                                   Seconds now_s, MonoTime now, TransferGate* gate)
+    : ConductorMachine(plan, prediction, std::move(handover_domains), gate, std::move(earlier)) {
+  began_ = now + -absl::Seconds(now_s);
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const auto step = static_cast<StepIndex>(s);
+    if (progress_.step_state(step) == State::kDone) ScalePieces(step);
+  }
+  ResumeTransfers(now_s);
+}
+
 // A task runs one step at a time: who is still at a step that others do goes on when it ends.
 void ConductorMachine::TakeGivenUp(const planner::PlanState& state,
                                    const ConductorMachine& before) {

@@ -102,6 +102,11 @@ class ConductorMachine {
                    const std::vector<planner::TransferIndex>& transfer_was,
                    const ConductorMachine& before, TransferGate* gate = nullptr);
 
+  /// Goes on with a plan that an earlier master ran, `now_s` after the start of its run.
+  ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,
+                   std::vector<std::string> handover_domains, PlanProgress earlier,
+                   planner::Seconds now_s, MonoTime now, TransferGate* gate = nullptr);
+
   /// Starts the run at `now`. Call once, first; after an edit, Wake instead.
   ConductorOrders Begin(MonoTime now);
   /// `sections` of its run; empty for steps that write a part. `loop` counts for update steps: one

@@ -23,14 +23,6 @@ namespace {
 // All tries of one order together.
 constexpr absl::Duration kOrderPatience = limits::kCallTimeout;
 
-std::vector<std::string> DomainsOf(const std::vector<RegisteredWorker>& workers) {
-  std::vector<std::string> domains;
-  for (const RegisteredWorker& worker : workers) {
-    domains.push_back(worker.identity.handover_domain());
-  }
-  return domains;
-}
-
 std::vector<WorkerId> IdsOf(const std::vector<RegisteredWorker>& workers) {
   std::vector<WorkerId> ids;
   for (const RegisteredWorker& worker : workers) ids.push_back(worker.id);
@@ -38,6 +30,14 @@ std::vector<WorkerId> IdsOf(const std::vector<RegisteredWorker>& workers) {
 }
 
 }  // namespace
+
+std::vector<std::string> ConductorRun::DomainsOf(const std::vector<RegisteredWorker>& workers) {
+  std::vector<std::string> domains;
+  for (const RegisteredWorker& worker : workers) {
+    domains.push_back(worker.identity.handover_domain());
+  }
+  return domains;
+}
 
 ConductorRun::Conducted::Conducted(const ConductorRun& run,
                                    std::shared_ptr<const PlannedJob> plan_of_job,

@@ -22,10 +22,12 @@
 #include "runtime/master/conduct/transfer_numbers.h"
 #include "runtime/master/learning/codec_trials.h"
 #include "runtime/master/planning/planned_job.h"
+#include "runtime/master/resume/resumed_run.h"
 #include "runtime/master/share/port_share.h"
 #include "runtime/master/stragglers/straggler_watch.h"
 #include "runtime/master/stragglers/watched_state.h"
 #include "runtime/master/workers/transfer_patience.h"
+#include "weir/v1/journal.pb.h"
 #include "weir/v1/services.pb.h"
 
 namespace weir::master {
@@ -49,9 +51,7 @@ struct RunFault {
 /// at most once. After `failed` the run is held, until it is stopped or goes on with an edit;
 /// `failed` may come again meanwhile.
 struct ConductorRunListener {
-  absl::AnyInvocable<void(const std::string& step_name, planner::StepIndex step, int attempt,
-                          const std::string& worker)>
-      step_committed;
+  absl::AnyInvocable<void(v1::JournalRecord::StepCommitted)> step_committed;
   absl::AnyInvocable<void()> finished;
   absl::AnyInvocable<void(RunFault)> failed;
 };
@@ -69,12 +69,11 @@ struct SharedPorts {
 /// is, its lease decides. Until then, and for limits::kPeerPatience at most, orders that are not
 /// answered are repeated and transfers tried again (TransferPatience). Ports of what it moves are
 /// taken for other jobs until it is destroyed: once its workers have let go of the job, or another
-/// plan is made for it. A plan may be edited while it runs: BeginEdit holds everything back, so that
-/// nothing changes under the hands of who edits, and workers tell again what they had to tell; GoOn
-/// takes the edited plan over. Of a step that is done again, what an earlier attempt counted does
-/// not count.
-/// Thread-safety: on the loop only. Ownership: `input` and `workers` outlive it. Checked by:
-/// tests/unit/master/master_test.cc, lost_workers_test.cc, tests/sim.
+/// plan is made for it. A plan may be edited while it runs: BeginEdit holds everything back, so
+/// that nothing changes under the hands of who edits, and workers tell again what they had to tell;
+/// GoOn takes the edited plan over. Of a step that is done again, what an earlier attempt counted
+/// does not count. Thread-safety: on the loop only. Ownership: `input` and `workers` outlive it.
+/// Checked by: tests/unit/master/master_test.cc, lost_workers_test.cc, tests/sim.
 class ConductorRun {
  public:
   ConductorRun(env::EventLoop& loop, env::Random& random, std::shared_ptr<const PlannedJob> planned,
@@ -84,6 +83,9 @@ class ConductorRun {
                ConductorRunListener listener);
 
   void Begin();
+  /// In place of Begin: goes on with a plan that an earlier master ran, as EditPlan has left it.
+  /// `steps`, by step: what is known of them.
+  void Resume(const planner::PlanState& state, const std::vector<ResumedStep>& steps);
   /// Gives no more orders; later reports are refused.
   void Stop();
 
@@ -169,6 +171,9 @@ class ConductorRun {
   void Cancel(planner::TransferIndex transfer, absl::AnyInvocable<void(const absl::Status&)> done);
   void MoveBrokenOff();
   void Forget(planner::StepIndex step);
+  void TellCommitted(planner::StepIndex step, int attempt, const v1::StepResult& result);
+  static std::vector<RunSection> SectionsOf(const v1::RunInfo& run);
+  static std::vector<std::string> DomainsOf(const std::vector<RegisteredWorker>& workers);
   void Count(planner::StepIndex step, const v1::StepResult& result);
   void CarryOut(ConductorOrders orders);
   /// An order until its worker has taken it.

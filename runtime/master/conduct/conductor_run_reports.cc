@@ -65,15 +65,10 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
     return absl::OkStatus();
   }
   if (first_report) runs_.Add({step, attempt}, result.run());
-  std::vector<RunSection> sections;
-  for (const v1::RunSection& section : result.run().sections()) {
-    const std::int64_t unpacked = section.unpacked_bytes();
-    sections.push_back(RunSection{section.consumer_step(), section.offset(), section.bytes(),
-                                  unpacked > 0 ? unpacked : section.bytes()});
-  }
   ConductorOrders orders;
   const LoopGoes loop = result.loop().converged() ? LoopGoes::kNoFurther : LoopGoes::kOn;
-  absl::Status taken = conductor().StepDone(step, std::move(sections), loop_.Now(), orders, loop);
+  absl::Status taken =
+      conductor().StepDone(step, SectionsOf(result.run()), loop_.Now(), orders, loop);
   if (absl::IsInternal(taken)) {
     FailStep(step, std::string(taken.message()));
     return absl::OkStatus();
@@ -96,7 +91,9 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
     parts_.push_back(CommittedPart{plan().steps[At(step)].index_in_layer, fence_.plan_epoch(),
                                    attempt, result.part()});
   }
-  listener_.step_committed(builder().StepName(step), step, attempt, worker);
+  LogInfo("Step committed",
+          {{"job", fence_.job_id()}, {"step", builder().StepName(step)}, {"worker", worker}});
+  TellCommitted(step, attempt, result);
   CarryOut(std::move(orders));
   return absl::OkStatus();
 }

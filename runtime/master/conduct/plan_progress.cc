@@ -109,6 +109,12 @@ void PlanProgress::FinishStep(StepIndex step, std::vector<RunSection> sections, 
   ++steps_done_;
   actual_.steps[At(step)].finish_s = now_s;
   actual_.makespan_s = std::max(actual_.makespan_s, now_s);
+  PublishRun(step, std::move(sections));
+  ReaderDone(step);
+  if (plan_.steps[At(step)].kind->updates_state) ForgetStatesBefore(step);
+}
+
+void PlanProgress::PublishRun(StepIndex step, std::vector<RunSection> sections) {
   absl::btree_set<Bytes> counted;  // what several steps read lies in the run once
   for (const RunSection& section : sections) {
     if (section.bytes == 0 || !counted.insert(section.offset).second) continue;
@@ -117,8 +123,6 @@ void PlanProgress::FinishStep(StepIndex step, std::vector<RunSection> sections, 
   }
   std::sort(sections.begin(), sections.end(), ByConsumer);
   runs_[At(step)] = std::move(sections);
-  ReaderDone(step);
-  if (plan_.steps[At(step)].kind->updates_state) ForgetStatesBefore(step);
 }
 
 void PlanProgress::ReaderDone(StepIndex consumer) {

@@ -49,6 +49,14 @@ struct PlanBefore {
   const std::vector<planner::TransferIndex>& transfer_was;
 };
 
+/// What is known of a step of a plan that an earlier master ran. Plain data.
+struct EarlierStep {
+  int attempt = 0;  // the highest that is known
+  // Of one that is done.
+  planner::Bytes input_bytes = 0;
+  std::vector<RunSection> sections = {};
+};
+
 /// Keeps the state of every step and transfer of a plan, and what follows from it.
 ///
 /// A section is addressed by its producer and its consumer step; where a producer is done again
@@ -66,6 +74,10 @@ class PlanProgress {
   explicit PlanProgress(const planner::Plan& plan);
   /// Goes on with `plan`, which EditPlan made of the plan before.
   PlanProgress(const planner::Plan& plan, const PlanBefore& before);
+  /// Goes on with what an earlier master left: by `state` no step is under way, and nothing has
+  /// moved. `steps`, by step; for those beyond its end nothing is known.
+  PlanProgress(const planner::Plan& plan, const planner::PlanState& state,
+               std::vector<EarlierStep> steps);
 
   /// What EditPlan has to know. Names no worker that is gone. A run counts as there until its
   /// worker was told that nobody reads it.
@@ -173,6 +185,7 @@ class PlanProgress {
 
   void IndexSections();
   void CountReaders();
+  void PublishRun(planner::StepIndex step, std::vector<RunSection> sections);
   void TakeSteps(const PlanBefore& before);
   void TakeTransfers(const PlanBefore& before);
   void KeepSections(const PlanBefore& before);

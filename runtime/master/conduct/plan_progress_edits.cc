@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "planner/plan/units.h"
 #include "runtime/master/conduct/plan_progress.h"
@@ -75,6 +76,24 @@ PlanProgress::PlanProgress(const planner::Plan& plan, const PlanBefore& before)
       if (!readers_.contains(copy)) unread_[w].push_back(run);
     }
   }
+}
+
+PlanProgress::PlanProgress(const planner::Plan& plan, const planner::PlanState& state,
+                           std::vector<EarlierStep> steps)
+    : PlanProgress(plan, Readers::kToBeCounted) {
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    steps_[s].attempt = steps[s].attempt;
+    if (state.steps[s] != WorkState::kDone) continue;
+    steps_[s].state = State::kDone;
+    ++steps_done_;
+    run_removed_[s] = !state.run_there[s];
+    actual_.steps[s] = {state.step_began_s[s], state.step_ended_s[s]};
+    actual_.step_input_bytes[s] = steps[s].input_bytes;
+    actual_.makespan_s = std::max(actual_.makespan_s, state.step_ended_s[s]);
+    PublishRun(static_cast<StepIndex>(s), std::move(steps[s].sections));
+  }
+  IndexSections();
+  CountReaders();
 }
 
 void PlanProgress::TakeSteps(const PlanBefore& before) {

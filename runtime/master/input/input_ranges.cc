@@ -26,6 +26,22 @@ InputRanges::InputRanges(InputList input) : input_(std::move(input)) {
   }
 }
 
+std::uint64_t InputRanges::Fingerprint() const {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, 64 bits
+  const auto take = [&hash](unsigned char byte) { hash = (hash ^ byte) * 0x100000001b3; };
+  const auto take_number = [&take](std::int64_t number) {
+    for (int shift = 0; shift < 64; shift += 8) {
+      take(static_cast<unsigned char>(static_cast<std::uint64_t>(number) >> shift));
+    }
+  };
+  for (const InputFile& file : input_.files) {
+    for (const char c : file.path) take(static_cast<unsigned char>(c));
+    take_number(file.bytes);
+    take_number(file.version.modified_ns);
+  }
+  return hash;
+}
+
 // The last file that begins at or before the position. Requires: position < total_bytes.
 std::size_t InputRanges::FileAt(planner::Bytes position) const {
   const auto after = std::upper_bound(file_begin_.begin(), file_begin_.end(), position);

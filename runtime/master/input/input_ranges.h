@@ -37,6 +37,9 @@ class InputRanges {
  public:
   explicit InputRanges(InputList input);
   const InputList& input() const { return input_; }
+  /// A number that is another one for another list, or for a file that was replaced or written to;
+  /// the same for every master.
+  std::uint64_t Fingerprint() const;
   /// Returns the file ranges of [begin, end) of the concatenation, in order, none of them empty. A
   /// file that cannot be cut (IsGzip) is whole: a cut inside it moves to its nearer border, for
   /// both neighbours alike, so that ranges that cover the input still do. Requires: 0 <= begin <=

@@ -156,6 +156,14 @@ void ReadLosses(Journal& journal, v1::JobStatus& status) {
   }
 }
 
+/// What the last plan of a job did; null where there is nothing to go on with.
+std::shared_ptr<const JournalledRun> ReadLastRun(Journal& journal, const std::string& job_id) {
+  absl::StatusOr<std::vector<v1::JournalRecord>> records = journal.ReadJob(job_id);
+  if (!records.ok()) return nullptr;  // said where losses were read
+  std::optional<JournalledRun> run = LastRun(*records);
+  return run ? std::make_shared<const JournalledRun>(*std::move(run)) : nullptr;
+}
+
 /// Puts a job into the queue. Errors: the plan that it was given cannot be read.
 absl::Status Queue(Journal& journal, const v1::JobStatus& status, bool resumed,
                    std::vector<JobHistory::Waiting>& queue) {
@@ -168,6 +176,8 @@ absl::Status Queue(Journal& journal, const v1::JobStatus& status, bool resumed,
       return plan.status();
     }
     waiting.given_plan = std::make_shared<const v1::Plan>(*std::move(plan));
+  } else if (resumed) {
+    waiting.run = ReadLastRun(journal, status.job_id());
   }
   queue.push_back(std::move(waiting));
   return absl::OkStatus();
@@ -195,6 +205,7 @@ void Settle(Journal& journal, env::Storage& storage, std::int64_t now_unix_ms,
     if (again && Queue(journal, status, /*resumed=*/true, resumed).ok()) {
       status.set_state(v1::JOB_STATE_QUEUED);
       status.clear_plan_id();
+      status.clear_error();
       return;
     }
     *status.mutable_error() = EndOfLives(status, lives, parts.status());

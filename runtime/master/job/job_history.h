@@ -13,6 +13,7 @@
 #include "runtime/env/storage.h"
 #include "runtime/master/job/job_lives.h"
 #include "runtime/master/journal/journal.h"
+#include "runtime/master/resume/journalled_run.h"
 #include "weir/v1/job.pb.h"
 #include "weir/v1/journal.pb.h"
 
@@ -24,6 +25,8 @@ struct JobHistory {
     std::string job_id;
     std::shared_ptr<const v1::Plan> given_plan;  // null: none was given
     bool resumed = false;                        // an earlier master had begun it
+    /// What ran of it then, of a plan that can be gone on with; null: nothing.
+    std::shared_ptr<const JournalledRun> run = nullptr;
   };
 
   std::int64_t last_master_epoch = 0;
@@ -61,13 +64,14 @@ class HistoryReader {
 /// Reads the journal and settles unfinished jobs.
 ///
 /// One that had not begun waits for its turn as before. One whose output was published before the
-/// old master died has SUCCEEDED. One that had begun is taken up again, from its beginning and
-/// before those that had not; what it staged is gone, an old output that was being replaced is back
-/// in place, and the workers that it had lost are known. One that was being ended stays so, for its
-/// own reason. FAILED with MASTER_RESTARTED is what limits::kMasterEndsPerJobMax masters did not
-/// survive, what had a plan that is not in the journal, and what has an output that cannot be
-/// looked at. Blocking: on a WorkPool. Errors: as Journal::ReadHistory. Checked by:
-/// tests/unit/master/job_history_test.cc, tests/sim/master_kills_test.cc (a master
+/// old master died has SUCCEEDED. One that had begun is taken up again, before those that had not,
+/// from its last plan where that can be edited; what it staged is gone, an old output that was
+/// being replaced is back in place, and the workers that it had lost are known. One that was being
+/// ended stays so, for its own reason. FAILED with MASTER_RESTARTED is what
+/// limits::kMasterEndsPerJobMax masters did not survive, what had a plan that is not in the
+/// journal, and what has an output that cannot be looked at. Blocking: on a WorkPool. Errors: as
+/// Journal::ReadHistory. Checked by: tests/unit/master/job_history_test.cc,
+/// tests/sim/master_kills_test.cc (a master
 ///   killed at every write of its journal).
 absl::StatusOr<JobHistory> SettleHistory(Journal& journal, env::Storage& storage,
                                          std::int64_t now_unix_ms);

@@ -15,13 +15,15 @@ namespace weir::master {
 
 JobRun::JobRun(const JobRunContext& context, v1::JobStatus accepted,
                std::shared_ptr<const v1::Plan> given_plan, std::optional<InputList> input,
-               bool resumed)
+               bool resumed, std::shared_ptr<const JournalledRun> earlier)
     : context_(context),
       loop_(context.seams.loop),
       status_(std::move(accepted)),
       given_plan_(std::move(given_plan)),
       places_(status_.spec().output(), status_.job_id(), resumed ? context.master_epoch : 0),
+      plan_epoch_(earlier ? earlier->plan_epoch : 0),
       blame_(given_plan_ != nullptr),
+      earlier_(std::move(earlier)),
       reservation_(context.seams.loop, context.seams.random),
       planning_(context.seams, context.options, context.history, context.master_epoch,
                 status_.job_id(), status_.spec()) {
@@ -183,27 +185,39 @@ void JobRun::TakePlannedStatus() {
   status_.set_lower_bound_s(planned_->plan.summary.lower_bound_s);
 }
 
-v1::JournalRecord JobRun::PlannedRecord() const {
+v1::JournalRecord JobRun::PlannedRecord(const PlannedJob& job) const {
   v1::JournalRecord record = Record();
-  *record.mutable_job_planned()->mutable_plan() = planned_->message;
-  record.mutable_job_planned()->set_plan_epoch(plan_epoch_);
-  *record.mutable_job_planned()->mutable_losses() = status_.losses();
+  v1::JournalRecord::JobPlanned& planned = *record.mutable_job_planned();
+  *planned.mutable_plan() = job.message;
+  planned.set_plan_epoch(plan_epoch_);
+  *planned.mutable_losses() = status_.losses();
+  planned.set_master_epoch(context_.master_epoch);
+  planned.set_input_fingerprint(input_->Fingerprint());
   return record;
 }
 
 void JobRun::JournalPlan() {
   TakePlannedStatus();
   *status_.mutable_progress() = ProgressBeforeRun(planned_->plan, planned_->prediction);
+  if (resumed_) MarkLosses(resumed_->edited, *status_.mutable_losses());
   for (v1::WorkerLoss& loss : *status_.mutable_losses()) {
     if (loss.plan_epoch() == 0) loss.set_plan_epoch(plan_epoch_);
   }
-  WaitForJournal(PlannedRecord(), [this](const absl::Status& status) {
+  v1::JournalRecord record = PlannedRecord(*planned_);
+  record.mutable_job_planned()->set_resumed(resumed_.has_value());
+  if (resumed_) {
+    for (const planner::StepIndex step : resumed_->redone) {
+      record.mutable_job_planned()->add_steps_redone(step);
+    }
+  }
+  WaitForJournal(std::move(record), [this](const absl::Status& status) {
     if (!status.ok()) return JournalFailed(status);
     Published();
   });
 }
 
 void JobRun::Learn() {
+  // Of a plan that another master made, nobody knows what it was made from.
   if (!plan_run_ || planned_->cluster.workers.size() != workers_.size()) return;
   // What was lost and done again would be taken for the shape of the job.
   if (plan_run_->num_edits() > 0) return;

@@ -24,6 +24,7 @@
 #include "runtime/master/output/staged_output.h"
 #include "runtime/master/planning/planned_job.h"
 #include "runtime/master/planning/planning.h"
+#include "runtime/master/resume/resumed_run.h"
 #include "runtime/master/workers/job_reservation.h"
 
 namespace weir::master {
@@ -58,10 +59,11 @@ struct JobRunContext {
 class JobRun {
  public:
   /// `given_plan`: run exactly this one; null: make one. `input`: as it was listed a moment ago;
-  /// none: it is listed when the job begins. `resumed`: an earlier master had begun it.
+  /// none: it is listed when the job begins. `resumed`: an earlier master had begun it; `earlier`:
+  /// what ran of it then, to go on with; null: nothing.
   JobRun(const JobRunContext& context, v1::JobStatus accepted,
          std::shared_ptr<const v1::Plan> given_plan, std::optional<InputList> input,
-         bool resumed = false);
+         bool resumed = false, std::shared_ptr<const JournalledRun> earlier = nullptr);
   ~JobRun();
 
   /// Leaves the queue. `memory_share`: part of each worker's limit that its tasks may use.
@@ -145,10 +147,22 @@ class JobRun {
   void UseJoined();
   void PlanEdited(std::int64_t edit, const planner::PlanChange& change,
                   absl::StatusOr<EditedJob> edited);
-  void TakeEdit(const EditedJob& edited, const planner::PlanChange& change);
   void GoOnUnedited();
-  /// Puts what was edited into the status and the journal.
+  /// An edit is journalled before anything is ordered by it: a later master goes on from it.
+  void WriteEdit(const std::shared_ptr<const EditedJob>& edited, const planner::PlanChange& change);
+  /// Puts what was edited into the status.
   void TellEdit(const EditedJob& edited);
+  /// Says of new losses what the edit did about them.
+  void MarkLosses(const EditedJob& edited,
+                  google::protobuf::RepeatedPtrField<v1::WorkerLoss>& losses) const;
+  // What an earlier master left (job_run_resume.cc).
+  /// Whether it is of the same input, and workers that are there hold some of it.
+  bool CanResume() const;
+  /// Edits the plan that ran for the workers that are there; where that cannot be, plans anew.
+  void ResumePlan();
+  struct ResumedPlan;
+  void PlanResumed(std::int64_t plan_epoch, absl::StatusOr<ResumedPlan> resumed);
+  void ResumeFailed(const v1::JobError& error);
   /// Plans for the workers alive; where they cannot do, waits for others until the grace is over.
   void PlanForThoseAlive();
   /// OK when the job can be planned for `workers_`. Errors: what is missing, for its user.
@@ -174,7 +188,7 @@ class JobRun {
   void Learn();
 
   v1::JournalRecord Record() const;
-  v1::JournalRecord PlannedRecord() const;
+  v1::JournalRecord PlannedRecord(const PlannedJob& job) const;
   v1::PrepareJobRequest PrepareRequest() const;
   void TakePlannedStatus();
   void FailFrom(const absl::Status& status);
@@ -209,10 +223,23 @@ class JobRun {
   absl::btree_set<planner::WorkerIndex> joining_, joined_;  // are back: to be prepared; are
   bool workers_awaited_ = false;                            // there are too few to plan for
   MonoTime workers_until_;                                  // when that ends the job
+  bool writing_edit_ = false;              // the edit is made, and on its way to the journal
+  bool edit_again_ = false;                // once it is there
   StepBlame blame_;                        // why plans failed whose workers stayed alive
   RunBlame run_blame_;                     // of the plan that runs
   std::vector<RegisteredWorker> workers_;  // by WorkerIndex of that plan
   std::shared_ptr<const PlannedJob> planned_;
+  /// What an earlier master ran, until this one runs a plan. And the plan in hand, where it goes on
+  /// with that.
+  struct ResumedPlan {
+    EditedJob edited;
+    std::vector<ResumedStep> steps;
+    v1::KeptPlan kept;
+    std::vector<planner::StepIndex> redone;
+    std::string note;
+  };
+  std::shared_ptr<const JournalledRun> earlier_;
+  std::optional<ResumedPlan> resumed_;
   std::optional<InputRanges> input_;
   std::uint64_t job_token_ = 0;
   std::unique_ptr<ConductorRun> plan_run_;

@@ -39,7 +39,9 @@ void JobRun::ListInput() {
 
 void JobRun::Sample() {
   const std::vector<RegisteredWorker> workers = context_.alive_workers();
-  if (given_plan_) return Apply(machine_.Sampled());
+  if (!CanResume()) earlier_.reset();
+  // One that is gone on with has its plan.
+  if (given_plan_ || earlier_) return Apply(machine_.Sampled());
   if (workers.empty()) return Apply(machine_.Sampled());  // MakePlan says what that means
   const std::vector<std::string> beside = context_.jobs_beside(status_.job_id());
   planning_.Sample(input_->input(), workers,
@@ -53,8 +55,10 @@ void JobRun::MakePlan() {
   editing_ = false;
   joining_.clear();
   joined_.clear();
+  edit_again_ = false;
   // What runs an earlier plan knows it, and its workers, by reference.
   plan_run_.reset();
+  resumed_.reset();
   reservation_.WithdrawPreparation();
   if (plan_epoch_ > limits::kPlansMax) {
     return Fail(
@@ -64,6 +68,7 @@ void JobRun::MakePlan() {
                      "find out why workers are lost, then run the job again"));
   }
   workers_until_ = loop_.Now() + context_.options.worker_grace;
+  if (earlier_) return ResumePlan();
   PlanForThoseAlive();
 }
 
@@ -124,11 +129,16 @@ void JobRun::Prepare() {
   std::vector<RegisteredWorker> used;
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     // One that holds something of an earlier plan drops it, even where this plan has no use for it.
-    if (UsesWorker(w) || reservation_.Holds(workers_[w])) used.push_back(workers_[w]);
+    const bool here = workers_[w].api != nullptr;  // of those that an earlier master knew
+    const bool needed = UsesWorker(w) || reservation_.Holds(workers_[w]);
+    if (here && needed) used.push_back(workers_[w]);
   }
   reservation_.Prepare(
       std::move(used), PrepareRequest(), [this] { Apply(machine_.Prepared()); },
-      [this](v1::JobError error) { PlanFailed(std::move(error)); });
+      [this](v1::JobError error) {
+        if (resumed_) return ResumeFailed(error);
+        PlanFailed(std::move(error));
+      });
 }
 
 v1::PrepareJobRequest JobRun::PrepareRequest() const {
@@ -138,6 +148,7 @@ v1::PrepareJobRequest JobRun::PrepareRequest() const {
   request.set_job_token(job_token_);
   request.set_staging_dir(places_.staging);
   request.set_memory_share(memory_share_);
+  if (resumed_) *request.mutable_kept() = resumed_->kept;
   return request;
 }
 
@@ -150,15 +161,9 @@ void JobRun::Conduct() {
   // A worker was lost while the state was written down.
   if (machine_.state() != v1::JOB_STATE_RUNNING) return;
   ConductorRunListener listener;
-  listener.step_committed = [this](const std::string& step_name, planner::StepIndex step,
-                                   int attempt, const std::string& worker) {
-    LogInfo("Step committed", {{"job", status_.job_id()}, {"step", step_name}, {"worker", worker}});
+  listener.step_committed = [this](v1::JournalRecord::StepCommitted committed) {
     v1::JournalRecord record = Record();
-    v1::JournalRecord::StepCommitted& committed = *record.mutable_step_committed();
-    committed.set_plan_epoch(plan_epoch_);
-    committed.set_step(step);
-    committed.set_attempt(attempt);
-    committed.set_worker(worker);
+    *record.mutable_step_committed() = std::move(committed);
     // Losing it to a crash costs running the step again, so nobody waits for it.
     context_.journal.AppendUnawaited(std::move(record));
   };
@@ -180,11 +185,19 @@ void JobRun::Conduct() {
                                      JobFence(), status_.spec().skip_bad(), std::move(listener));
   run_blame_ = {};
   StartProgressTimer();
-  plan_run_->Begin();
+  earlier_.reset();
+  const std::optional<ResumedPlan> resumed = std::exchange(resumed_, std::nullopt);
+  if (resumed) {
+    plan_run_->Resume(resumed->edited.state, resumed->steps);
+  } else {
+    plan_run_->Begin();
+  }
   // Who runs alone cannot be told from a wrong prediction, and a given plan is run as it is.
   editable_ = !given_plan_ && workers_.size() > 1;
   if (editable_) LookForStragglers();
   EditForThoseWhoLeave();
+  // They may have come while the others were prepared.
+  if (resumed) TakeBackWorkers();
 }
 
 void JobRun::StartProgressTimer() {

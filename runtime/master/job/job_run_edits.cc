@@ -20,6 +20,10 @@ bool JobRun::CanEdit() const {
 }
 
 void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
+  if (writing_edit_) {
+    edit_again_ = true;
+    return;
+  }
   // An edit that is under way was made for the state before this loss; the run is held, so that
   // another one may begin from where that did.
   ++edits_;
@@ -63,13 +67,14 @@ void JobRun::PlanEdited(std::int64_t edit, const planner::PlanChange& change,
   const bool lost = std::any_of(status_.losses().begin(), status_.losses().end(),
                                 [](const v1::WorkerLoss& loss) { return loss.plan_epoch() == 0; });
   // Slow workers and ones that are back are no reason to do everything again.
+  const bool changes = edited.ok() && (lost || !change.joined.empty() || edited->moves);
+  editing_ = changes;
   if (!edited.ok() && !lost) {
     editable_ = editable_ && !absl::IsFailedPrecondition(edited.status());
     LogWarning("A plan cannot be edited for slow workers",
                {{"job", status_.job_id()}, {"why", edited.status().message()}});
     return GoOnUnedited();
   }
-  const bool changes = edited.ok() && (lost || !change.joined.empty() || edited->moves);
   if (edited.ok() && !changes) return GoOnUnedited();
   if (!edited.ok()) {
     editing_ = false;
@@ -80,7 +85,7 @@ void JobRun::PlanEdited(std::int64_t edit, const planner::PlanChange& change,
   auto taken = std::make_shared<const EditedJob>(*std::move(edited));
   plan_run_->EndDropped(*taken, [this, edit, change, taken, lost](const absl::Status& ended) {
     if (edit != edits_ || machine_.state() != v1::JOB_STATE_RUNNING) return;
-    if (ended.ok()) return TakeEdit(*taken, change);
+    if (ended.ok()) return WriteEdit(taken, change);
     LogWarning("An edit is not taken: a worker does not let go of what it fetches",
                {{"job", status_.job_id()}, {"why", ended.message()}});
     // Without those who are slow nothing is dropped between workers that are there.
@@ -92,18 +97,44 @@ void JobRun::PlanEdited(std::int64_t edit, const planner::PlanChange& change,
   });
 }
 
-void JobRun::TakeEdit(const EditedJob& edited, const planner::PlanChange& change) {
-  editing_ = false;
-  planned_ = edited.planned;
-  TellEdit(edited);
-  plan_run_->GoOn(edited, change);
-  if (!joined_.empty()) UseJoined();
+void JobRun::WriteEdit(const std::shared_ptr<const EditedJob>& edited,
+                       const planner::PlanChange& change) {
+  v1::JournalRecord record = PlannedRecord(*edited->planned);
+  v1::JournalRecord::JobPlanned& planned = *record.mutable_job_planned();
+  MarkLosses(*edited, *planned.mutable_losses());
+  planned.set_plan_edit(plan_run_->num_edits() + 1);
+  for (const planner::StepIndex step : edited->redone) planned.add_steps_redone(step);
+  writing_edit_ = true;
+  WaitForJournal(std::move(record), [this, change, edited](const absl::Status& written) {
+    writing_edit_ = false;
+    if (!written.ok()) return JournalFailed(written);
+    if (machine_.state() != v1::JOB_STATE_RUNNING) return;
+    // Nothing was ordered by it yet.
+    if (std::exchange(edit_again_, false)) return EditPlan();
+    editing_ = false;
+    planned_ = edited->planned;
+    MarkLosses(*edited, *status_.mutable_losses());
+    TellEdit(*edited);
+    plan_run_->GoOn(*edited, change);
+    if (!joined_.empty()) UseJoined();
+  });
 }
 
 void JobRun::GoOnUnedited() {
   editing_ = false;
   plan_run_->GoOnUnedited();
   if (!joined_.empty()) UseJoined();
+}
+
+void JobRun::MarkLosses(const EditedJob& edited,
+                        google::protobuf::RepeatedPtrField<v1::WorkerLoss>& losses) const {
+  for (v1::WorkerLoss& loss : losses) {
+    if (loss.plan_epoch() != 0) continue;
+    loss.set_plan_epoch(plan_epoch_);
+    loss.set_edit(edited.why);
+    loss.set_steps_redone(static_cast<std::int64_t>(edited.redone.size()));
+    loss.set_bytes_moved_again(edited.moved_again);
+  }
 }
 
 void JobRun::LookForStragglers() {
@@ -169,20 +200,6 @@ void JobRun::TellEdit(const EditedJob& edited) {
                                 {"predicted_s", planned_->prediction.makespan_s},
                                 {"why", edited.why}});
   TakePlannedStatus();
-  for (v1::WorkerLoss& loss : *status_.mutable_losses()) {
-    if (loss.plan_epoch() != 0) continue;
-    loss.set_plan_epoch(plan_epoch_);
-    loss.set_edit(edited.why);
-    loss.set_steps_redone(static_cast<std::int64_t>(edited.redone.size()));
-    loss.set_bytes_moved_again(edited.moved_again);
-  }
-  // A master that starts anew plans such a job again: losing this costs a picture.
-  v1::JournalRecord record = PlannedRecord();
-  record.mutable_job_planned()->set_plan_edit(plan_run_->num_edits() + 1);
-  for (const planner::StepIndex step : edited.redone) {
-    record.mutable_job_planned()->add_steps_redone(step);
-  }
-  context_.journal.AppendUnawaited(std::move(record));
   status_.set_sequence(context_.publish(status_));
 }
 

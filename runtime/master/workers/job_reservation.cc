@@ -55,6 +55,7 @@ void JobReservation::Prepare(std::vector<RegisteredWorker> workers, v1::PrepareJ
 void JobReservation::PrepareOn(const Reserved& reserved, v1::PrepareJobRequest request,
                                MonoTime since) {
   *request.mutable_fence() = reserved.fence;
+  if (HeldOf(reserved.worker, job_id_, request.kept()) == nullptr) request.clear_kept();
   const auto current = [this, number = preparation_] {
     return !stopped_ && preparation_ == number;
   };

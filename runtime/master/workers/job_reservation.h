@@ -28,7 +28,8 @@ class JobReservation {
 
   /// Tells `workers` to prepare. `prepared` comes once all are ready, perhaps at once; `failed` for
   /// each that is not. Neither comes after Stop, Release or WithdrawPreparation. `request` lacks
-  /// only the workers' epochs. Called again, under a higher plan epoch, it takes over workers that
+  /// only the workers' epochs; only those that held runs of the plan that it keeps are told to keep
+  /// them. Called again, under a higher plan epoch, it takes over workers that
   /// prepared under an earlier one. A worker that does not answer, or knows nothing of its lease,
   /// is asked for limits::kPeerPatience: if it is gone, its lease says so before.
   void Prepare(std::vector<RegisteredWorker> workers, v1::PrepareJobRequest request,

@@ -21,6 +21,18 @@ bool SameDaemon(const v1::WorkerIdentity& alive, const v1::WorkerIdentity& newco
 
 }  // namespace
 
+const v1::HeldJob* HeldOf(const RegisteredWorker& worker, const std::string& job_id,
+                          const v1::KeptPlan& plan) {
+  if (worker.held == nullptr) return nullptr;
+  for (const v1::HeldJob& held : *worker.held) {
+    if (held.job_id() == job_id && held.master_epoch() == plan.master_epoch() &&
+        held.plan_epoch() == plan.plan_epoch()) {
+      return &held;
+    }
+  }
+  return nullptr;
+}
+
 absl::Status WorkerTable::NameTaken(const Entry& holder) const {
   const v1::WorkerIdentity& identity = holder.worker.identity;
   return absl::AlreadyExistsError(absl::StrCat(
@@ -54,6 +66,10 @@ absl::StatusOr<WorkerTable::Registration> WorkerTable::Register(const v1::Regist
   if (entry.alive) registration.replaced_epoch = entry.worker.epoch;
   entry.worker = RegisteredWorker{id, *epoch, request.identity(), request.profile(),
                                   connector_.Connect(request.identity().control_endpoint())};
+  if (request.held_size() > 0) {
+    entry.worker.held = std::make_shared<const std::vector<v1::HeldJob>>(request.held().begin(),
+                                                                         request.held().end());
+  }
   entry.alive = true;
   entry.draining = false;
   entry.since_unix_ms = now_unix_ms;

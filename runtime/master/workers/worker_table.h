@@ -15,6 +15,7 @@
 #include "runtime/master/workers/worker_leases.h"
 #include "runtime/rpc/api.h"
 #include "weir/v1/cluster.pb.h"
+#include "weir/v1/services.pb.h"
 
 namespace weir::master {
 
@@ -26,7 +27,13 @@ struct RegisteredWorker {
   v1::WorkerIdentity identity;
   v1::WorkerProfile profile;
   std::shared_ptr<rpc::WorkerApi> api;
+  /// What it held of jobs of earlier masters when it registered; null: nothing.
+  std::shared_ptr<const std::vector<v1::HeldJob>> held = nullptr;
 };
+
+/// What the worker held of a job's plan when it registered; null: nothing.
+const v1::HeldJob* HeldOf(const RegisteredWorker& worker, const std::string& job_id,
+                          const v1::KeptPlan& plan);
 
 /// Keeps identity, profile and lease of every worker by name. A name keeps its id for the life of
 /// the master; each registration has an epoch of its own. Thread-safety: control strand only. Time:

@@ -1,6 +1,7 @@
 // Random plans whose workers are lost at random moments, and some are back later with nothing, or
-// are taken to be slow: each time the plan is edited, and another conductor goes on. A ledger of
-// its own keeps what lies on which worker and what it was made from: whatever is read lies there
+// are taken to be slow, or whose master is restarted: each time the plan is edited, and another
+// conductor goes on. A ledger of its own keeps what lies on which worker and what it was made from:
+// whatever is read lies there
 // whole, is of one run, and stands for every byte of input once.
 
 #include <algorithm>
@@ -24,6 +25,7 @@
 #include "rapidcheck.h"
 #include "rapidcheck/gtest.h"
 #include "runtime/master/conduct/conductor_machine.h"
+#include "runtime/master/resume/resumed_run.h"
 #include "tests/unit/master/random_plan.h"
 #include "tests/unit/master/watched_check.h"
 
@@ -56,10 +58,12 @@ class EditedRun {
     now_ = std::move(first);
   }
 
-  /// Loses `kills` workers on the way, and takes the processor or port of `slow`
-  /// to be slow. False: a promise was broken,
-  /// `wrong` says which.
-  bool Run(int kills, int slow) {
+  /// Loses `kills` workers on the way, takes the processor or port of `slow` to be slow, and
+  /// restarts `restarts` masters. False: a promise was broken, `wrong` says which.
+  bool Run(int kills, int slow, int restarts = 0) {
+    for (int r = 0; r < restarts; ++r) {
+      After(Real(0, 1.3) * predicted_s_, [this] { RestartMaster(); });
+    }
     for (int k = 0; k < kills; ++k) {
       After(Real(0, 1.3) * predicted_s_, [this] { LoseSome(); });
     }
@@ -85,6 +89,7 @@ class EditedRun {
   }
   const std::string& wrong() const { return wrong_; }
   int num_edits() const { return num_edits_; }
+  int num_resumed() const { return num_resumed_; }
 
  private:
   struct Conducted {
@@ -99,6 +104,13 @@ class EditedRun {
   struct Run_ {
     Content content;
     std::vector<RunSection> sections;
+    int plan_edit = 0;
+  };
+  /// A step under way.
+  struct Under {
+    RunName run;
+    Content content;
+    int plan_edit = 0;
   };
   struct Received {
     std::vector<std::pair<Bytes, Bytes>> pieces;  // of the section
@@ -110,6 +122,7 @@ class EditedRun {
     std::map<std::pair<RunName, StepIndex>, Received> received;  // by consumer
     std::set<TransferIndex> sends, receives;                     // by number
     int steps = 0;
+    std::optional<Under> under_way;
     int life = 0;  // one more each time it is back
   };
 
@@ -160,8 +173,9 @@ class EditedRun {
     }
     const RunName run{start.step, start.attempt};
     const double seconds = step.duration_s * Real(0.3, 3);
-    After(seconds, [this, run, worker = step.worker, life = files.life, content] {
-      if (files_[At(worker)].life == life) EndStep(run, worker, content);
+    files.under_way = Under{run, content, plan_edit_};
+    After(seconds, [this, worker = step.worker, life = files.life] {
+      if (files_[At(worker)].life == life) EndStep(worker);
     });
   }
 
@@ -228,24 +242,37 @@ class EditedRun {
     return Real(0, 3) < 1 ? 0 : static_cast<Bytes>(static_cast<double>(planned) * Real(0, 2));
   }
 
-  void EndStep(const RunName& run, WorkerIndex worker, Content content) {
-    if (gone_[At(worker)]) return;
-    --files_[At(worker)].steps;
-    if (conductor().given_up(worker, run)) {
-      return Take(conductor().GivenUpEnded(worker, run, time_));
-    }
+  /// Leaves the run of the step under way on its worker.
+  std::vector<RunSection> MakeRun(WorkerIndex worker) {
+    Files& files = files_[At(worker)];
+    Under step = *std::exchange(files.under_way, std::nullopt);
+    --files.steps;
     Run_ made;
+    made.plan_edit = step.plan_edit;
     // Those who read it there need not be told what was checked here.
-    if (plan().steps[At(run.step)].kind->reads_input()) made.content = std::move(content);
+    if (plan().steps[At(step.run.step)].kind->reads_input()) made.content = std::move(step.content);
     Bytes offset = 0;
     for (const planner::Section& section : plan().sections) {
-      if (section.producer != run.step) continue;
+      if (section.producer != step.run.step) continue;
       const Bytes bytes = SizeOf(section.bytes);
       made.sections.push_back({section.consumer, offset, bytes, bytes});
       offset += bytes;
     }
     const std::vector<RunSection> sections = made.sections;
-    files_[At(worker)].runs[run] = std::move(made);
+    files.runs[step.run] = std::move(made);
+    return sections;
+  }
+
+  void EndStep(WorkerIndex worker) {
+    if (gone_[At(worker)]) return;
+    const RunName run = files_[At(worker)].under_way->run;
+    if (conductor().given_up(worker, run)) {
+      files_[At(worker)].under_way.reset();
+      --files_[At(worker)].steps;
+      return Take(conductor().GivenUpEnded(worker, run, time_));
+    }
+    const std::vector<RunSection> sections = MakeRun(worker);
+    journal_.committed[run.step] = Committed(run);
     ConductorOrders orders;
     const absl::Status taken = conductor().StepDone(run.step, sections, time_, orders);
     if (!taken.ok()) Wrong(taken.ToString());
@@ -370,6 +397,11 @@ class EditedRun {
     next->conductor.emplace(next->plan, next->prediction, edit.state, edit.transfer_was,
                             conductor());
     next->watched.emplace(next->plan);
+    ++plan_edit_;
+    for (const StepIndex step : edit.redone) {
+      journal_.committed.erase(step);
+      journal_.redone_by_edit[step] = plan_edit_;
+    }
     std::map<TransferIndex, std::int32_t> number_of;
     for (const auto& [number, transfer] : moving_) number_of[transfer] = number;
     moving_.clear();
@@ -388,6 +420,108 @@ class EditedRun {
     Take(conductor().Wake(time_));
   }
 
+  v1::JournalRecord::StepCommitted Committed(const RunName& run) const {
+    v1::JournalRecord::StepCommitted committed;
+    committed.set_step(run.step);
+    committed.set_attempt(run.attempt);
+    committed.set_ended_s(static_cast<double>(time_.nanos()) * 1e-9);
+    const bool read = std::any_of(
+        plan().sections.begin(), plan().sections.end(),
+        [&run](const planner::Section& section) { return section.producer == run.step; });
+    if (read) committed.mutable_result()->mutable_run();
+    return committed;
+  }
+
+  static v1::HeldJob Held(const Files& files) {
+    v1::HeldJob held;
+    for (const auto& [name, run] : files.runs) {
+      v1::HeldRun& kept = *held.add_runs();
+      kept.set_attempt(name.attempt);
+      kept.set_plan_edit(run.plan_edit);
+      kept.mutable_result()->set_step(name.step);
+      kept.mutable_result()->mutable_run()->set_run_id(absl::StrCat(name.step, ".", name.attempt));
+      for (const RunSection& section : run.sections) {
+        v1::RunSection& told = *kept.mutable_result()->mutable_run()->add_sections();
+        told.set_consumer_step(section.consumer);
+        told.set_offset(section.offset);
+        told.set_bytes(section.bytes);
+      }
+    }
+    return held;
+  }
+
+  /// What runs ends, some of it after its master has gone; what has moved goes.
+  void LetGoOfAll() {
+    moving_.clear();
+    for (std::size_t w = 0; w < files_.size(); ++w) {
+      Files& files = files_[w];
+      if (files.under_way && Real(0, 1) < 0.3) MakeRun(static_cast<WorkerIndex>(w));
+      files.under_way.reset();
+      files.steps = 0;
+      files.sends.clear();
+      files.receives.clear();
+      files.received.clear();
+      ++files.life;
+    }
+  }
+
+  void RestartMaster() {
+    if (finished_ || !wrong_.empty()) return;
+    LetGoOfAll();
+    const auto alive = std::count(gone_.begin(), gone_.end(), false);
+    const auto stays_away =
+        static_cast<std::size_t>(Real(0, 2) * static_cast<double>(gone_.size()));
+    if (alive > 1 && stays_away < gone_.size() && !gone_[stays_away]) {
+      gone_[stays_away] = true;
+      files_[stays_away].runs.clear();
+    }
+    std::vector<v1::HeldJob> told;
+    planner::PlanChange change;
+    for (std::size_t w = 0; w < files_.size(); ++w) {
+      told.push_back(Held(files_[w]));
+      if (gone_[w]) change.lost.push_back(static_cast<WorkerIndex>(w));
+    }
+    std::vector<const v1::HeldJob*> held;
+    for (std::size_t w = 0; w < files_.size(); ++w) held.push_back(gone_[w] ? nullptr : &told[w]);
+    const ResumedRun resumed =
+        ResumeRun(plan(), journal_, held, static_cast<double>(time_.nanos()) * 1e-9);
+    const absl::StatusOr<planner::PlanEdit> edit = planner::EditPlan(plan(), resumed.state, change);
+    if (!edit.ok()) return void(Wrong(edit.status().ToString()));
+    const absl::Status checked = planner::CheckEdit(plan(), resumed.state, change, *edit);
+    if (!checked.ok()) return void(Wrong(checked.ToString()));
+    Resume(*edit, resumed);
+  }
+
+  void Resume(const planner::PlanEdit& edit, const ResumedRun& resumed) {
+    auto next = std::make_unique<Conducted>();
+    next->plan = edit.plan;
+    next->prediction = edit.prediction;
+    std::vector<EarlierStep> earlier;
+    for (const ResumedStep& step : resumed.steps) {
+      std::vector<RunSection> sections;
+      for (const v1::RunSection& section : step.result.run().sections()) {
+        sections.push_back(
+            {section.consumer_step(), section.offset(), section.bytes(), section.bytes()});
+      }
+      earlier.push_back({step.attempt, 0, std::move(sections)});
+    }
+    next->conductor.emplace(next->plan, next->prediction, Domains(next->plan),
+                            PlanProgress(next->plan, edit.state, std::move(earlier)),
+                            edit.state.now_s, time_);
+    next->watched.emplace(next->plan);
+    plan_edit_ = 0;
+    journal_.redone_by_edit.clear();
+    erase_if(journal_.committed, [&edit](const auto& committed) {
+      return edit.state.steps[At(committed.first)] != planner::WorkState::kDone;
+    });
+    for (Files& files : files_) {
+      for (auto& [name, run] : files.runs) run.plan_edit = 0;
+    }
+    now_ = std::move(next);
+    ++num_resumed_;
+    Take(conductor().Wake(time_));
+  }
+
   std::mt19937_64 random_;
   const Sizes sizes_;
   std::unique_ptr<Conducted> now_;
@@ -402,6 +536,9 @@ class EditedRun {
   std::map<std::pair<std::int64_t, std::int64_t>, std::function<void()>> events_;
   bool finished_ = false;
   int num_edits_ = 0;
+  int num_resumed_ = 0;
+  int plan_edit_ = 0;      // since the master began
+  JournalledRun journal_;  // as far as it is read
   std::string wrong_;
 };
 
@@ -420,6 +557,25 @@ RC_GTEST_PROP(ConductorEditsProperty, WhatIsReadIsThereWholeWhoeverIsLost, ()) {
            << static_cast<int>(sizes) << ", " << kills << " kills, " << slow
            << " slow: " << run.wrong() << "\n";
   RC_TAG(run.num_edits());
+  RC_ASSERT(right);
+}
+
+RC_GTEST_PROP(ConductorEditsProperty, AndWhateverMasterIsRestarted, ()) {
+  const auto seed =
+      *rc::gen::noShrink(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()));
+  const auto order =
+      *rc::gen::element(planner::TransferOrder::kStrict, planner::TransferOrder::kOvertake,
+                        planner::TransferOrder::kFetchAll);
+  const auto sizes = *rc::gen::element(Sizes::kAsPlanned, Sizes::kAnyButNothing, Sizes::kAny);
+  const int kills = *rc::gen::element(0, 0, 1, 2);
+  const int slow = *rc::gen::element(0, 0, 1, 2);
+  const int restarts = *rc::gen::element(1, 2, 3);
+  EditedRun run(seed, RandomPlan(seed, order), sizes);
+  const bool right = run.Run(kills, slow, restarts);
+  RC_LOG() << "seed " << seed << ", order " << static_cast<int>(order) << ", sizes "
+           << static_cast<int>(sizes) << ", " << kills << " kills, " << slow << " slow, "
+           << restarts << " restarts: " << run.wrong() << "\n";
+  RC_TAG(run.num_edits(), run.num_resumed());
   RC_ASSERT(right);
 }
 

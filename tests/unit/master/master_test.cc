@@ -347,7 +347,6 @@ class ShutdownTest : public MasterTest {
     master().Shutdown([&stopped] { stopped = true; });
     RunFor(absl::Seconds(10));
     EXPECT_TRUE(stopped);
-    EXPECT_TRUE(world_->FindWorker("worker-0")->HeldJobs().empty());
     EXPECT_TRUE(absl::IsUnavailable(Submit(Spec()).status()));
     return id.value_or("");
   }
@@ -356,6 +355,7 @@ class ShutdownTest : public MasterTest {
 TEST_F(ShutdownTest, ShutdownLeavesJobsToTheNextMasterAndStops) {
   ShutDown();
   EXPECT_TRUE(world_->journal().records().back().has_master_stopped());
+  EXPECT_FALSE(world_->FindWorker("worker-0")->HeldJobs().empty()) << "the next one may go on";
 }
 
 TEST_F(ShutdownTest, ShutdownEndsJobsByNameWhereNoMasterFollows) {
@@ -365,6 +365,7 @@ TEST_F(ShutdownTest, ShutdownEndsJobsByNameWhereNoMasterFollows) {
   EXPECT_TRUE(world_->storage().WriteSized("/in/data", 1'000'000'000).ok());
   world_->StartMaster();
   const std::string id = ShutDown();
+  EXPECT_TRUE(world_->FindWorker("worker-0")->HeldJobs().empty());
   EXPECT_FALSE(world_->storage().Stat("/out/x.weir-staging-" + id).ok());
 }
 

@@ -140,6 +140,24 @@ TEST(CheckRequestsTest, RegistrationNeedsNamesAndSaneNumbers) {
   EXPECT_FALSE(Register::Check(request).ok());
 }
 
+TEST(CheckRequestsTest, RunsThatAWorkerHoldsAreLookedAtAsIfReported) {
+  v1::RegisterRequest request;
+  request.mutable_identity()->set_name("w");
+  request.mutable_identity()->set_control_endpoint("h:1");
+  request.mutable_identity()->set_data_endpoint("h:2");
+  request.mutable_identity()->set_incarnation("i");
+  request.mutable_profile()->set_slots(1);
+  v1::HeldJob& job = *request.add_held();
+  EXPECT_FALSE(Register::Check(request).ok()) << "of no job";
+  job.set_job_id("j");
+  v1::HeldRun& run = *job.add_runs();
+  EXPECT_FALSE(Register::Check(request).ok()) << "no attempt";
+  run.set_attempt(1);
+  EXPECT_TRUE(Register::Check(request).ok()) << Register::Check(request);
+  run.mutable_result()->mutable_run()->add_sections()->set_bytes(1);
+  EXPECT_FALSE(Register::Check(request).ok()) << "a section beyond its end";
+}
+
 TEST(CheckRequestsTest, RunSectionsLieInsideAndApart) {
   v1::ReportStepRequest report;
   report.mutable_fence()->set_job_id("j");

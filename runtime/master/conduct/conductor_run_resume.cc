@@ -1,0 +1,68 @@
+// A run that goes on with what an earlier master left, and what it leaves to the next one.
+
+#include <utility>
+
+#include "planner/plan/units.h"
+#include "planner/wire/plan_wire.h"
+#include "runtime/master/conduct/conductor_run.h"
+
+namespace weir::master {
+
+using planner::At;
+
+std::vector<RunSection> ConductorRun::SectionsOf(const v1::RunInfo& run) {
+  std::vector<RunSection> sections;
+  for (const v1::RunSection& section : run.sections()) {
+    const std::int64_t unpacked = section.unpacked_bytes();
+    sections.push_back(RunSection{section.consumer_step(), section.offset(), section.bytes(),
+                                  unpacked > 0 ? unpacked : section.bytes()});
+  }
+  return sections;
+}
+
+void ConductorRun::TellCommitted(planner::StepIndex step, int attempt,
+                                 const v1::StepResult& result) {
+  v1::JournalRecord::StepCommitted committed;
+  committed.set_plan_epoch(fence_.plan_epoch());
+  committed.set_step(step);
+  committed.set_attempt(attempt);
+  committed.set_worker(WorkerOf(plan().steps[At(step)].worker).identity.name());
+  *committed.mutable_result() = result;
+  if (result.has_run()) committed.mutable_result()->mutable_run()->clear_sections();
+  committed.set_ended_s(conductor().progress().actual().steps[At(step)].finish_s);
+  listener_.step_committed(std::move(committed));
+}
+
+void ConductorRun::Resume(const planner::PlanState& state, const std::vector<ResumedStep>& steps) {
+  began_ = loop_.Now() + -absl::Seconds(state.now_s);
+  gone_ = gone_before_edit_ = state.gone;
+  std::vector<EarlierStep> earlier;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    const auto step = static_cast<planner::StepIndex>(s);
+    const planner::ComputeStep& planned = plan().steps[s];
+    const v1::StepResult& result = steps[s].result;
+    earlier.push_back({steps[s].attempt, result.input_bytes(), SectionsOf(result.run())});
+    if (state.steps[s] != planner::WorkState::kDone) continue;
+    runs_.Add({step, steps[s].attempt}, result.run());
+    step_bytes_done_[s] = result.input_bytes();
+    Count(step, result);
+    // They were not too many before.
+    (void)skipped_.Add(result, planned.kind->reads_input());
+    const std::int32_t made = planned.kind->layer_made(planned.layer);
+    codec_trials_.Add(made, planner::CodecToProto(planner::CodecOfLayer(plan().run_codec, made)),
+                      result.run());
+  }
+  JoinPorts(*now_);
+  now_->conductor.emplace(plan(), now_->planned->prediction, DomainsOf(workers_),
+                          PlanProgress(plan(), state, std::move(earlier)), state.now_s, loop_.Now(),
+                          &now_->ports);
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    const bool done = state.steps[s] == planner::WorkState::kDone;
+    if (done && !steps[s].committed) {
+      TellCommitted(static_cast<planner::StepIndex>(s), steps[s].attempt, steps[s].result);
+    }
+  }
+  CarryOut(conductor().Wake(loop_.Now()));
+}
+
+}  // namespace weir::master

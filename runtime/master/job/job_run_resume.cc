@@ -1,0 +1,153 @@
+// What a job goes on with that an earlier master ran: its plan and edits are in the journal, its
+// runs with its workers. Upstream: JobRun::CarryOut. Downstream: ResumeRun, planner/edit,
+// ConductorRun::Resume.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "planner/wire/plan_wire.h"
+#include "runtime/base/log.h"
+#include "runtime/master/job/job_run.h"
+#include "runtime/master/planning/cluster_profile.h"
+
+namespace weir::master {
+namespace {
+
+v1::KeptPlan PlanOf(const JournalledRun& run) {
+  v1::KeptPlan plan;
+  plan.set_master_epoch(run.master_epoch);
+  plan.set_plan_epoch(run.plan_epoch);
+  return plan;
+}
+
+const RegisteredWorker* Find(const std::vector<RegisteredWorker>& workers,
+                             const std::string& name) {
+  const auto it = std::find_if(workers.begin(), workers.end(), [&](const RegisteredWorker& worker) {
+    return worker.identity.name() == name;
+  });
+  return it == workers.end() ? nullptr : &*it;
+}
+
+/// What the run was planned as, as far as it is known. Errors: as PlanFromProto.
+absl::StatusOr<PlannedJob> PlannedBefore(const v1::Plan& message, const std::string& job,
+                                         bool network_known) {
+  absl::StatusOr<planner::Plan> plan = planner::PlanFromProto(message);
+  if (!plan.ok()) return plan.status();
+  PlannedJob before;
+  before.plan = *std::move(plan);
+  before.worker_names.assign(message.worker_names().begin(), message.worker_names().end());
+  before.network_known = network_known;
+  before.shape.job = job;
+  return before;
+}
+
+/// What counted as done and does not any more.
+std::vector<planner::StepIndex> NotDoneAnyMore(const JournalledRun& run, const EditedJob& edited) {
+  std::vector<planner::StepIndex> steps;
+  for (const auto& [step, committed] : run.committed) {
+    const bool known = planner::At(step) < edited.state.steps.size();
+    const bool done = known && edited.state.steps[planner::At(step)] == planner::WorkState::kDone;
+    if (!done) steps.push_back(step);
+  }
+  return steps;
+}
+
+}  // namespace
+
+bool JobRun::CanResume() const {
+  if (!earlier_ || earlier_->input_fingerprint != input_->Fingerprint()) return false;
+  const std::vector<RegisteredWorker> alive = context_.alive_workers();
+  const v1::KeptPlan plan = PlanOf(*earlier_);
+  std::size_t back = 0;
+  bool any_holds = false;
+  for (const std::string& name : earlier_->plan.worker_names()) {
+    const RegisteredWorker* const worker = Find(alive, name);
+    if (worker == nullptr) continue;
+    ++back;
+    any_holds = any_holds || HeldOf(*worker, status_.job_id(), plan) != nullptr;
+  }
+  // Others get nothing of a plan that does not name them.
+  return any_holds && 2 * back >= alive.size();
+}
+
+void JobRun::ResumePlan() {
+  if (!machine_.can_end()) return;
+  if (!CanResume()) {
+    earlier_.reset();
+    return PlanForThoseAlive();
+  }
+  workers_awaited_ = false;
+  const std::vector<RegisteredWorker> alive = context_.alive_workers();
+  workers_.clear();
+  planner::PlanChange change;
+  std::vector<RegisteredWorker> back;
+  for (const std::string& name : earlier_->plan.worker_names()) {
+    if (const RegisteredWorker* const worker = Find(alive, name)) {
+      workers_.push_back(*worker);
+      back.push_back(*worker);
+      continue;
+    }
+    change.lost.push_back(static_cast<planner::WorkerIndex>(workers_.size()));
+    workers_.emplace_back().identity.set_name(name);
+    const bool known =
+        std::any_of(status_.losses().begin(), status_.losses().end(),
+                    [&](const v1::WorkerLoss& loss) { return loss.worker() == name; });
+    if (!known) AddLoss(name, "did not come back after a restart of the master", "");
+  }
+  const std::int64_t since_ms = context_.seams.wall_clock.UnixMillis() - earlier_->began_unix_ms;
+  const double now_s = earlier_->began_unix_ms > 0 ? static_cast<double>(since_ms) / 1000 : 0;
+  const bool network_known = OriginOfNetwork(back, context_.options) != planner::Origin::kDefault;
+  auto resume = [earlier = earlier_, workers = workers_, job_id = status_.job_id(),
+                 job = status_.spec().job(), now_s, network_known,
+                 change = std::move(change)]() -> absl::StatusOr<ResumedPlan> {
+    absl::StatusOr<PlannedJob> before = PlannedBefore(earlier->plan, job, network_known);
+    if (!before.ok()) return before.status();
+    ResumedPlan resumed;
+    resumed.kept = PlanOf(*earlier);
+    std::vector<const v1::HeldJob*> held;
+    for (const RegisteredWorker& worker : workers) {
+      held.push_back(HeldOf(worker, job_id, resumed.kept));
+    }
+    ResumedRun run = ResumeRun(before->plan, *earlier, held, now_s);
+    resumed.note = absl::StrCat("Gone on with after a restart of the master, with ", run.runs_kept,
+                                " runs that its workers kept.");
+    absl::StatusOr<EditedJob> edited = EditPlannedJob(*before, run.state, change, resumed.note);
+    if (!edited.ok()) return edited.status();
+    resumed.edited = *std::move(edited);
+    resumed.steps = std::move(run.steps);
+    resumed.redone = NotDoneAnyMore(*earlier, resumed.edited);
+    return resumed;
+  };
+  env::Offload(loop_, context_.seams.compute_pool, std::move(resume),
+               callbacks_.Guard([this, epoch = plan_epoch_](absl::StatusOr<ResumedPlan> resumed) {
+                 PlanResumed(epoch, std::move(resumed));
+               }));
+}
+
+void JobRun::PlanResumed(std::int64_t plan_epoch, absl::StatusOr<ResumedPlan> resumed) {
+  if (!machine_.can_end() || plan_epoch != plan_epoch_) return;
+  if (!resumed.ok()) {
+    LogWarning("A plan of an earlier master cannot be gone on with; the job is planned anew",
+               {{"job", status_.job_id()}, {"why", resumed.status().message()}});
+    earlier_.reset();
+    return PlanForThoseAlive();
+  }
+  resumed_ = *std::move(resumed);
+  planned_ = resumed_->edited.planned;
+  LogInfo("A job goes on where an earlier master left it",
+          {{"job", status_.job_id()},
+           {"steps_redone", resumed_->redone.size()},
+           {"predicted_s", planned_->prediction.makespan_s},
+           {"note", resumed_->note}});
+  Apply(machine_.Planned());
+}
+
+void JobRun::ResumeFailed(const v1::JobError& error) {
+  LogWarning("Workers cannot go on with what they kept; the job is planned anew",
+             {{"job", status_.job_id()}, {"why", error.message()}});
+  earlier_.reset();
+  Apply(machine_.WorkerLost());
+}
+
+}  // namespace weir::master
