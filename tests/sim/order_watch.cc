@@ -39,6 +39,8 @@ void OrderWatch::OnEnd(const Cancel& cancel, const absl::Status& status) {
   if (!status.ok()) return;
   ++world_.trace().cancelled_transfers;
   world_.Note(absl::StrCat(worker_, " cancelled transfer ", cancel.transfer));
+  // Its grant does nothing if it comes yet.
+  granted_[cancel.plan].emplace(cancel.transfer, cancel.attempt);
   under_way_[cancel.plan].erase(cancel.transfer);
 }
 

@@ -36,6 +36,7 @@ class OrderWatch {
   struct Cancel {
     Plan plan;
     int transfer = 0;
+    int attempt = 0;
   };
   struct OtherOrder {};
   static Grant Gist(const v1::GrantTransferRequest& request) {
@@ -43,7 +44,7 @@ class OrderWatch {
             request.fence().plan_edit(), request.order().concurrent()};
   }
   static Cancel Gist(const v1::CancelTransferRequest& request) {
-    return {PlanOf(request.fence()), request.transfer()};
+    return {PlanOf(request.fence()), request.transfer(), request.fence().attempt()};
   }
   template <typename Request>
   static OtherOrder Gist(const Request&) {

@@ -170,6 +170,8 @@ class ConductorRun {
   std::vector<planner::TransferIndex> DroppedOnTheLine(const EditedJob& edited) const;
   void Cancel(planner::TransferIndex transfer, absl::AnyInvocable<void(const absl::Status&)> done);
   void MoveBrokenOff();
+  void MoveAnew(std::int32_t transfer_number);
+  void CancelAgain(std::int32_t transfer_number);
   void Forget(planner::StepIndex step);
   void TellCommitted(planner::StepIndex step, int attempt, const v1::StepResult& result);
   static std::vector<RunSection> SectionsOf(const v1::RunInfo& run);
@@ -233,7 +235,8 @@ class ConductorRun {
   planner::PlanChange faults_;  // what failed since the last edit
   int num_edits_ = 0;
   bool editing_ = false;
-  absl::btree_set<std::int32_t> broken_off_;  // numbers of transfers, since the run is held
+  // Numbers of transfers, since the run is held: broken off; perhaps, as nobody has answered.
+  absl::btree_set<std::int32_t> broken_off_, perhaps_broken_off_;
   std::optional<StragglerWatch> stragglers_;
   std::vector<GrantDelay> grant_delay_;  // by worker
   MonoTime began_;

@@ -103,7 +103,7 @@ void ConductorRun::EndDropped(const EditedJob& edited,
   for (const planner::TransferIndex transfer : dropped) {
     const std::int32_t number = now_->numbers.Of(transfer);
     Cancel(transfer, [this, number, all](const absl::Status& ended) {
-      if (ended.ok()) broken_off_.insert(number);
+      (ended.ok() ? broken_off_ : perhaps_broken_off_).insert(number);
       all->worst.Update(ended);
       if (--all->awaited == 0) all->done(all->worst);
     });
@@ -148,13 +148,34 @@ void ConductorRun::Cancel(planner::TransferIndex transfer,
 
 // What was broken off, and is wanted all the same: the edit came to nothing, or another was made.
 void ConductorRun::MoveBrokenOff() {
-  for (const std::int32_t number : std::exchange(broken_off_, {})) {
-    const auto transfer = now_->numbers.IndexOf(number);
-    ConductorOrders orders;
-    if (!transfer || !conductor().TransferFailed(*transfer, loop_.Now(), orders).ok()) continue;
-    CarryOut(std::move(orders));
-    Retry(number);
-  }
+  for (const std::int32_t number : std::exchange(broken_off_, {})) MoveAnew(number);
+  for (const std::int32_t number : std::exchange(perhaps_broken_off_, {})) CancelAgain(number);
+}
+
+void ConductorRun::MoveAnew(std::int32_t transfer_number) {
+  const auto transfer = now_->numbers.IndexOf(transfer_number);
+  ConductorOrders orders;
+  if (!transfer || !conductor().TransferFailed(*transfer, loop_.Now(), orders).ok()) return;
+  CarryOut(std::move(orders));
+  Retry(transfer_number);
+}
+
+// Until it is known that nothing of it moves: it has its ports, and may never be reported on.
+void ConductorRun::CancelAgain(std::int32_t transfer_number) {
+  const auto transfer = now_->numbers.IndexOf(transfer_number);
+  if (stopped_ || !transfer || !conductor().transfer_under_way(*transfer)) return;
+  if (gone_[At(plan().transfers[At(*transfer)].receiver)]) return;
+  const auto again = [this, transfer_number] {
+    loop_.RunAt(loop_.Now() + limits::kPeerPause,
+                callbacks_.Guard([this, transfer_number] { CancelAgain(transfer_number); }));
+  };
+  // What is edited now may drop it.
+  if (editing_) return again();
+  Cancel(*transfer, [this, transfer_number, again](const absl::Status& ended) {
+    if (!ended.ok()) return again();
+    if (!editing_) return MoveAnew(transfer_number);
+    broken_off_.insert(transfer_number);
+  });
 }
 
 void ConductorRun::Forget(planner::StepIndex step) {
