@@ -204,6 +204,13 @@ void TaskProcess::SignalGroup(int signal) const {
   if (pid_ > 0) kill(-pid_, signal);
 }
 
+bool TaskProcess::ended() const {
+  if (pid_ < 0) return true;
+  siginfo_t info{};
+  const int asked = waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | WNOHANG);
+  return asked != 0 || info.si_pid == pid_;
+}
+
 ProcessEnd TaskProcess::Reap() {
   ProcessEnd end;
   if (pid_ < 0) return end;

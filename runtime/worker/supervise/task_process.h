@@ -59,6 +59,8 @@ class TaskProcess {
   /// Kills what is left of the group and collects the process. Requires: pidfd() is readable, or
   /// the call blocks until the process ends.
   ProcessEnd Reap();
+  /// Whether the process has ended, and Reap will not wait.
+  bool ended() const;
 
  private:
   TaskProcess(pid_t pid, Fd pidfd, Fd socket, Fd output)

@@ -240,6 +240,8 @@ void TaskSupervisor::WatchExit() {
 }
 
 void TaskSupervisor::OnExit() {
+  // A descriptor that takes the number of an earlier process's may be told of that one's end.
+  if (!parts_->process.ended()) return WatchExit();
   parts_->channel->Drain();
   groups_->erase(pid());
   const ProcessEnd end = parts_->process.Reap();
