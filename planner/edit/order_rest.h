@@ -3,11 +3,18 @@
 // Orders what is left of an edited plan by the ordinary builders. Upstream: EditPlan. Downstream:
 // planner/order.
 
+#include <cstdint>
+
 #include "absl/status/statusor.h"
 #include "planner/edit/edited_plan.h"
+#include "planner/order/order_by_slack.h"
 #include "planner/plan/predict/predict.h"
 
 namespace weir::planner {
+
+/// Work (SlackSchedule::work) that ordering what is left may cost: a tenth of what a first plan may
+/// have. The job goes on by the old plan meanwhile, and what is ordered now is often edited again.
+inline constexpr std::int64_t kEditSlackWorkMax = 10'000'000;
 
 /// How much is tried to find a good order.
 enum class OrderEffort { kList, kSlack };
