@@ -40,7 +40,7 @@ class FdWatch {
  public:
   virtual ~FdWatch() = default;
   /// Runs `task` as soon as a read would not block: data, end of stream, error, or, for a pidfd,
-  /// the end of the process.
+  /// the end of the process. It may run for nothing: ask the descriptor, and watch again.
   virtual void OnceReadable(Task task) = 0;
   /// Runs `task` as soon as a write would not block: room, or an error.
   virtual void OnceWritable(Task task) = 0;

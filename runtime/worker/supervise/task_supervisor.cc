@@ -240,7 +240,7 @@ void TaskSupervisor::WatchExit() {
 }
 
 void TaskSupervisor::OnExit() {
-  // A descriptor that takes the number of an earlier process's may be told of that one's end.
+  // A watch may wake for nothing, as that of a task does which follows one that has crashed.
   if (!parts_->process.ended()) return WatchExit();
   parts_->channel->Drain();
   groups_->erase(pid());
