@@ -64,8 +64,7 @@ std::optional<double> LowerMedian(std::vector<double> values);
 /// Requires: the plan outlives this. Thread-safety: none. An observation takes O(ports log ports),
 /// and of each transfer that moved on or is under way O(ports) moves; not more than O(log ports) of
 /// one under way.
-/// Checked by: tests/unit/master/straggler_watch_test.cc, straggler_watch_property_test.cc (also
-/// against tests/unit/master/scanning_ports.h).
+/// Checked by: tests/unit/master/straggler_watch_test.cc, straggler_watch_property_test.cc.
 class PortRates {
  public:
   /// One direction of one worker.

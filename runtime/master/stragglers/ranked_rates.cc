@@ -1,6 +1,7 @@
 #include "runtime/master/stragglers/ranked_rates.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 #include <utility>
 
@@ -19,6 +20,7 @@ void RankedRates::Replace(std::optional<double> was, double value) {
   }
   // Only what lies between both places moves.
   const auto from = std::lower_bound(values_.begin(), values_.end(), *was);
+  assert(from != values_.end() && *from == *was);
   *from = value;
   if (from < to) {
     std::rotate(from, from + 1, to);
@@ -30,8 +32,9 @@ void RankedRates::Replace(std::optional<double> was, double value) {
 std::optional<double> RankedRates::MedianWithout(absl::Span<const double> without) const {
   if (values_.size() <= without.size()) return std::nullopt;
   const auto place_of = [this](double value) {
-    return static_cast<std::size_t>(std::lower_bound(values_.begin(), values_.end(), value) -
-                                    values_.begin());
+    const auto place = std::lower_bound(values_.begin(), values_.end(), value);
+    assert(place != values_.end() && *place == value);
+    return static_cast<std::size_t>(place - values_.begin());
   };
   std::size_t median = (values_.size() - without.size() - 1) / 2;
   if (without.size() == 1) {

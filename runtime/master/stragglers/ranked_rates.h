@@ -12,8 +12,9 @@ namespace weir::master {
 
 /// Keeps finite values in order.
 ///
-/// Thread-safety: none. Time: Assign O(n log n), Replace O(n) moves, MedianWithout O(log n).
-/// Checked by: tests/unit/master/ranked_rates_test.cc.
+/// What a caller says to be among them is asserted to be. Thread-safety: none. Time: Assign O(n log
+/// n), Replace O(n) moves, MedianWithout O(log n). Checked by:
+/// tests/unit/master/ranked_rates_test.cc.
 class RankedRates {
  public:
   /// Replaces all of them.

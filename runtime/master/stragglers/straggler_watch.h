@@ -83,8 +83,7 @@ struct StragglerDecision {
 ///   since the start of the run, passed in as RunSoFar::state.now_s; does not go backwards.
 ///   An observation takes O(steps + workers log workers) and what PortRates does; a decision
 ///   O(transfers) where ports are slow.
-/// Checked by: tests/unit/master/straggler_watch_test.cc, straggler_watch_property_test.cc (also
-/// against tests/unit/master/scanning_watch.h).
+/// Checked by: tests/unit/master/straggler_watch_test.cc, straggler_watch_property_test.cc.
 class StragglerWatch {
  public:
   explicit StragglerWatch(const planner::Plan& plan);

@@ -1,8 +1,8 @@
 // How long the master's control loop is held: one shuffle of all workers with all under virtual
 // time, as planned and with one straggler of each kind. Every half second the straggler watch looks
-// at it, in two ways in the same run: by what moved on since the last look, and ("scan") by the
-// whole plan each time, as tests/unit/master/scanning_watch.h; both must decide the same. Beside
-// it, the turns of the conductor itself. CPU milliseconds, the least of the repeats.
+// at it, in two ways in the same run: told what moved on since the last look, and ("scan") with the
+// state of the whole plan each time; both must decide the same. Beside it, the turns of the
+// conductor itself. CPU milliseconds, the least of the repeats.
 //
 // turn_bench [--workers N] [--repeats N] [--json] [--check]     500 workers, 1 repeat; --check:
 // status 1 where a look or a turn takes more than 5 ms
@@ -20,7 +20,6 @@
 #include "runtime/master/stragglers/watched_state.h"
 #include "tests/bench/bench_program.h"
 #include "tests/bench/conduct/conducted_shuffle.h"
-#include "tests/unit/master/scanning_watch.h"
 
 namespace weir::bench {
 namespace {
@@ -89,8 +88,7 @@ class WatchedShuffle {
   const planner::Plan& plan_;
   ConductedShuffle run_;
   master::WatchedState watched_;
-  master::StragglerWatch watch_;
-  master::ScanningWatch scanning_;
+  master::StragglerWatch watch_, scanning_;
   Measured measured_;
 };
 
