@@ -33,6 +33,7 @@ class EditCheck {
     if (absl::Status status = CheckNumbers(); !status.ok()) return status;
     if (absl::Status status = CheckState(after_, is_); !status.ok()) return status;
     if (absl::Status status = CheckHistory(); !status.ok()) return status;
+    if (absl::Status status = CheckCounts(); !status.ok()) return status;
     Index();
     if (absl::Status status = CheckSurvivors(); !status.ok()) return status;
     if (absl::Status status = CheckPlaces(); !status.ok()) return status;
@@ -70,7 +71,7 @@ class EditCheck {
       const ComputeStep& was = before_.steps[s];
       if (now.kind != was.kind || now.layer != was.layer ||
           now.index_in_layer != was.index_in_layer || now.key_begin != was.key_begin ||
-          now.key_end != was.key_end) {
+          now.key_end != was.key_end || now.is_rerun != was.is_rerun) {
         return Invalid("Step ", s, " is another one after the edit");
       }
       if (now.input_begin != was.input_begin || now.input_end > was.input_end) {
@@ -144,7 +145,14 @@ class EditCheck {
     for (std::size_t s = 0; s < was_.steps.size(); ++s) {
       if (Redone(static_cast<StepIndex>(s))) redone.push_back(static_cast<StepIndex>(s));
     }
-    return redone == edit_.redone ? absl::OkStatus() : Invalid("`redone` names other steps");
+    if (redone != edit_.redone) return Invalid("`redone` names other steps");
+    for (const StepIndex step : edit_.in_parts) {
+      if (step < 0 || At(step) >= was_.steps.size() || Begins(step)) {
+        return Invalid("`in_parts` names step ", step, ", which is not done");
+      }
+      if (CouldGive(step)) return Invalid("The run of step ", step, " is there, and is made again");
+    }
+    return absl::OkStatus();
   }
 
   void Index() {
@@ -188,6 +196,37 @@ class EditCheck {
                      ", the one before it ends at ", ranges[i - 1].second);
     }
     return std::pair{ranges.front().first, ranges.back().second};
+  }
+
+  /// Ranges of the input that steps count, in order; empty ones are left out.
+  static std::vector<std::pair<Bytes, Bytes>> Counted(const Plan& plan) {
+    std::vector<std::pair<Bytes, Bytes>> ranges;
+    for (const ComputeStep& step : plan.steps) {
+      if (!step.kind->reads_input() || step.is_rerun || step.input_begin == step.input_end) {
+        continue;
+      }
+      ranges.emplace_back(step.input_begin, step.input_end);
+    }
+    std::sort(ranges.begin(), ranges.end());
+    return ranges;
+  }
+
+  // What is counted twice, or not any more, by some step after the edit.
+  absl::Status CheckCounts() const {
+    const std::vector<std::pair<Bytes, Bytes>> was = Counted(before_), is = Counted(after_);
+    std::size_t i = 0;
+    for (const auto& [begin, end] : was) {
+      Bytes counted_until = begin;
+      while (counted_until < end && i < is.size() && is[i].first == counted_until) {
+        counted_until = is[i++].second;
+      }
+      if (counted_until != end) {
+        return Invalid("Input [", begin, ", ", end,
+                       ") was counted by one step, and is now counted ", "to byte ", counted_until);
+      }
+    }
+    if (i == is.size()) return absl::OkStatus();
+    return Invalid("Input [", is[i].first, ", ", is[i].second, ") is counted twice");
   }
 
   // Every consumer that has to begin reads what it read before, once.
@@ -422,7 +461,10 @@ class EditCheck {
           (CouldGive(transfer.producer) || HadArrived({transfer.producer, transfer.consumer}))) {
         return Invalid("Transfer ", t, " had arrived, and is forgotten");
       }
-      if (work == WorkState::kUnderWay && !Gone(transfer.sender) && !Redone(transfer.producer)) {
+      const bool made_again =
+          Redone(transfer.producer) ||
+          std::binary_search(edit_.in_parts.begin(), edit_.in_parts.end(), transfer.producer);
+      if (work == WorkState::kUnderWay && !Gone(transfer.sender) && !made_again) {
         return Invalid("Transfer ", t, " was under way between survivors, and is forgotten");
       }
     }

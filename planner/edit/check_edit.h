@@ -14,6 +14,8 @@ namespace weir::planner {
 ///
 /// - Numbers: every step before is there under its number, with its kind, place in its layer and
 ///   keys; appended ones read input. What is done or under way and not made again is where it was.
+/// - Counts: the input ranges of steps that are no reruns (ComputeStep::is_rerun) tile what they
+///   tiled before, so that every byte of the input is counted once; a rerun stays one.
 /// - Bytes: each step that has to begin has the sections that it had; the input ranges of those
 ///   that read input tile what they tiled before; the transfers of a section tile it, or it is read
 ///   in place. Pieces that count as arrived did arrive, there, and all of one run.

@@ -32,14 +32,13 @@ struct Way {
 
 class Ways {
  public:
-  Ways(const ChangedPlan& changed, PartlyRead partly_read)
-      : changed_(changed), partly_read_(partly_read) {}
+  explicit Ways(const ChangedPlan& changed) : changed_(changed) {}
 
   /// The ways that differ for this edit, the likeliest first: of two that end at the same time the
   /// first is taken.
   std::vector<Way> Find() {
     const auto whole = Left(PartlyRead::kMadeAgain, {});
-    const auto parts = partly_read_ == PartlyRead::kInParts ? Left(partly_read_, {}) : whole;
+    const auto parts = Left(PartlyRead::kInParts, {});
     const auto survivors =
         static_cast<std::int32_t>(std::count(changed_.alive.begin(), changed_.alive.end(), true) -
                                   std::count(changed_.closed.begin(), changed_.closed.end(), true));
@@ -136,7 +135,7 @@ class Ways {
                    std::vector<bool> spared) {
     if (!Any(moved)) return;
     if (Any(changed_.slow)) absl::StrAppend(&name, Any(spared) ? " by others" : " by all");
-    const auto all = Left(partly_read_, moved);
+    const auto all = Left(PartlyRead::kInParts, moved);
     const auto spread = static_cast<std::int32_t>(changed_.alive.size());
     auto homes = Homes(*all, {spread, false, std::move(spared)});
     for (std::size_t s = 0; s < moved.size(); ++s) {
@@ -145,7 +144,7 @@ class Ways {
       }
     }
     if (!Any(moved)) return;
-    auto left = Left(partly_read_, moved);
+    auto left = Left(PartlyRead::kInParts, moved);
     for (std::size_t s = 0; s < moved.size(); ++s) {
       const bool needs_home = left->homeless[s] || left->in_parts[s];
       if (!needs_home) homes[s].clear();
@@ -156,7 +155,6 @@ class Ways {
   }
 
   const ChangedPlan& changed_;
-  const PartlyRead partly_read_;
   std::vector<Way> ways_;
 };
 
@@ -200,8 +198,7 @@ absl::StatusOr<PlanEdit> EditPlan(const Plan& plan, const PlanState& state,
   if (absl::Status status = CheckState(plan, state); !status.ok()) return status;
   const absl::StatusOr<ChangedPlan> changed = ApplyChange(plan, state, change);
   if (!changed.ok()) return changed.status();
-  const std::vector<Way> ways =
-      Ways(*changed, change.in_parts ? PartlyRead::kInParts : PartlyRead::kMadeAgain).Find();
+  const std::vector<Way> ways = Ways(*changed).Find();
   const auto go = [&](const Way& way) {
     return ApplyHomes(changed->plan, changed->state, *way.left, way.homes);
   };
@@ -248,6 +245,7 @@ absl::StatusOr<PlanEdit> EditPlan(const Plan& plan, const PlanState& state,
   const WorkLeft& left = *ways[best].left;
   for (std::size_t s = 0; s < left.redone.size(); ++s) {
     if (left.redone[s]) edit.redone.push_back(static_cast<StepIndex>(s));
+    if (left.in_parts[s]) edit.in_parts.push_back(static_cast<StepIndex>(s));
   }
   edit.why = WhyText(state, *changed, change, left, words, best, edit.moved_again);
   edit.plan.summary.notes.push_back(edit.why);

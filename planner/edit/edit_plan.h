@@ -39,6 +39,9 @@ struct PlanEdit {
   /// Steps that had begun or were done and wait again, rising. One that is under way on a worker
   /// that is there is given up: whoever runs the plan ends it.
   std::vector<StepIndex> redone;
+  /// Steps that are done and stay so, and whose input appended steps (ComputeStep::is_rerun) read
+  /// again for those who lack their sections, rising.
+  std::vector<StepIndex> in_parts;
   /// Planned size of what had arrived and must move once more.
   Bytes moved_again = 0;
   /// One or two sentences for people: what was lost, what is done again, which way won.
@@ -60,8 +63,10 @@ absl::Status CheckEditable(const Plan& plan);
 ///   a slow worker are given up and made anew, maps in parts, where that ends sooner by
 ///   kGiveUpGain; so is what lies behind a slow port and is still to be sent. Slow workers get
 ///   nothing of either, but where that ends later by as much: how slow they are is a guess. What
-///   may not stay (closed workers, steps that failed) leaves in every way. A run that is made again
-///   has all its sections, of which only those move that somebody lacks.
+///   may not stay (closed workers, steps that failed) leaves in every way. A done map
+///   step whose run is lost stays done for those who have its sections; new steps read parts of its
+///   input for the others. Made again whole, where that ends sooner, a run has all its sections, of
+///   which only those move that somebody lacks.
 /// Errors: kUnavailable when nobody is left; kFailedPrecondition, naming why, for a plan that
 /// cannot
 ///   be edited: reduction trees, loops, sections of places; kInvalidArgument when state or change

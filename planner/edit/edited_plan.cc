@@ -67,6 +67,7 @@ class HomesApplied {
           plan().steps.push_back(before_.steps[s]);
           plan().steps.back().index_in_layer =
               numbers[{before_.steps[s].layer, before_.steps[s].kind}]++;
+          if (left_.in_parts[s]) plan().steps.back().is_rerun = true;
           AddState();
         }
         SetHome(homes_[s][p], &plan().steps[At(index)]);

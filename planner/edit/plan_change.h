@@ -19,11 +19,6 @@ struct PlanChange {
   /// Workers that will do nothing any more, and whose runs nobody can read. May name those that are
   /// gone already.
   std::vector<WorkerIndex> lost = {};
-  /// A map step whose run is lost, and of which some have their sections, may stay done for those;
-  /// appended steps read parts of its input and have sections for the others only. Their runs are
-  /// divided among the same consumers as all runs of the layer, what nobody reads included. Not
-  /// set: such a step is made again whole, by one worker.
-  bool in_parts = false;
   /// Workers that are there again, or for the first time.
   struct Joined {
     WorkerIndex worker = 0;

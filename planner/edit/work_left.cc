@@ -120,7 +120,8 @@ WorkLeft FindWorkLeft(const Plan& plan, const PlanState& state, const std::vecto
   left.in_parts.assign(plan.steps.size(), false);
   if (partly_read == PartlyRead::kMadeAgain) return left;
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-    const bool again = left.redone[s] && state.steps[s] == WorkState::kDone;
+    const bool is_moved = !moved.empty() && moved[s];
+    const bool again = left.redone[s] && state.steps[s] == WorkState::kDone && !is_moved;
     if (!again || !plan.steps[s].kind->reads_input() || left.can_be_cut[s]) continue;
     left.in_parts[s] = true;
     left.homeless[s] = left.redone[s] = false;

@@ -47,7 +47,7 @@ enum class PartlyRead {
 ///   and every section if it is homeless; a done step of which somebody lacks a section, and whose
 ///   run is not there any more, is done again and homeless too.
 /// `moved`, by step, names steps that are homeless too; one of them that is under way is given up,
-/// one that is done is made again, and nobody keeps what it has of it.
+/// one that is done is made again whole, and nobody keeps what it has of it.
 /// Requires: CheckState is OK; each section goes to a later layer than its producer's.
 /// Thread-safety: pure. O(steps + sections + transfers, log).
 WorkLeft FindWorkLeft(const Plan& plan, const PlanState& state, const std::vector<bool>& alive,

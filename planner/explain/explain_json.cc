@@ -84,6 +84,7 @@ Json StepsJson(const Plan& plan, const Prediction& predicted, const ActualRun* a
               {"index", step.index_in_layer},    {"worker", step.worker},
               {"input_bytes", step.input_bytes}, {"output_bytes", step.output_bytes}};
     if (step.kind->reads_input()) json["input_begin"] = step.input_begin;
+    if (step.is_rerun) json["is_rerun"] = true;
     if (step.kind->splits_keys()) {
       json["load_fraction"] = step.load_fraction;
       json["key_begin"] = step.key_begin;

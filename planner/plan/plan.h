@@ -44,6 +44,9 @@ struct ComputeStep {
   Seconds duration_s = 0;
   /// Start as the builder planned it; Predict computes its own.
   Seconds start_s = 0;
+  /// Reads again, for those who lack a section of it, input of a step that is done and stays so:
+  /// what it counts and leaves out was counted there.
+  bool is_rerun = false;
   /// Steps on the same worker whose runs it reads in place.
   std::vector<StepIndex> after_steps;
   /// Transfers whose bytes it reads.

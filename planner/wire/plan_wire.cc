@@ -88,6 +88,7 @@ void StepToProto(const ComputeStep& step, v1::ComputeStep* out) {
   out->set_release_s(step.release_s);
   out->set_duration_s(step.duration_s);
   out->set_start_s(step.start_s);
+  out->set_is_rerun(step.is_rerun);
   out->mutable_after_steps()->Assign(step.after_steps.begin(), step.after_steps.end());
   out->mutable_after_transfers()->Assign(step.after_transfers.begin(), step.after_transfers.end());
 }
@@ -113,6 +114,7 @@ absl::StatusOr<ComputeStep> StepFromProto(const v1::ComputeStep& message) {
   step.release_s = message.release_s();
   step.duration_s = message.duration_s();
   step.start_s = message.start_s();
+  step.is_rerun = message.is_rerun();
   step.after_steps.assign(message.after_steps().begin(), message.after_steps().end());
   step.after_transfers.assign(message.after_transfers().begin(), message.after_transfers().end());
   return step;

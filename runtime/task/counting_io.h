@@ -4,10 +4,12 @@
 // bytes is seen to be alive, and say while they do so, so that one that waits for its disk is.
 // Upstream: step_runner, the kinds of steps. Downstream: runtime/format.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,9 +33,16 @@ inline bool IsOfOutput(const absl::Status& status) {
 
 class CountingRunSink : public RunSink {
  public:
-  CountingRunSink(RunSink& sink, StepActivity& activity) : sink_(sink), activity_(activity) {}
-  absl::Status BeginSection(int consumer) override { return sink_.BeginSection(consumer); }
+  /// `read`, by section: whether anybody reads it; what is for nobody goes no further.
+  CountingRunSink(RunSink& sink, std::vector<bool> read, StepActivity& activity)
+      : sink_(sink), read_(std::move(read)), activity_(activity) {}
+  absl::Status BeginSection(int consumer) override {
+    for_nobody_ = consumer >= 0 && static_cast<std::size_t>(consumer) < read_.size() &&
+                  !read_[static_cast<std::size_t>(consumer)];
+    return for_nobody_ ? absl::OkStatus() : sink_.BeginSection(consumer);
+  }
   absl::Status Append(std::string_view block, std::int64_t records) override {
+    if (for_nobody_) return absl::OkStatus();
     activity_.AddOutputBytes(static_cast<std::int64_t>(block.size()));
     const FileIo io(activity_);
     return sink_.Append(block, records);
@@ -41,6 +50,8 @@ class CountingRunSink : public RunSink {
 
  private:
   RunSink& sink_;
+  const std::vector<bool> read_;
+  bool for_nobody_ = false;
   StepActivity& activity_;
 };
 

@@ -35,6 +35,17 @@ std::int64_t InputBytes(const v1::StepOrder& order) {
   return bytes;
 }
 
+// By number of the section: whether any step reads it.
+std::vector<bool> SectionsWithReaders(const v1::StepOrder& order) {
+  const std::vector<int> section_of = SectionOfConsumers(order);
+  std::vector<bool> read(section_of.empty() ? 0 : static_cast<std::size_t>(section_of.back()) + 1);
+  for (int consumer = 0; consumer < order.consumers_size(); ++consumer) {
+    if (order.consumers(consumer).step() < 0) continue;
+    read[static_cast<std::size_t>(section_of[static_cast<std::size_t>(consumer)])] = true;
+  }
+  return read;
+}
+
 // Sections are written by number; from here on they are addressed by the steps that read them. What
 // several read lies in the run once.
 void AddressSections(const v1::StepOrder& order, v1::RunInfo& run) {
@@ -44,6 +55,7 @@ void AddressSections(const v1::StepOrder& order, v1::RunInfo& run) {
   for (const v1::RunSection& section : written) {
     for (int consumer = 0; consumer < order.consumers_size(); ++consumer) {
       if (section_of[static_cast<std::size_t>(consumer)] != section.consumer_step()) continue;
+      if (order.consumers(consumer).step() < 0) continue;
       *run.add_sections() = section;
       run.mutable_sections()->rbegin()->set_consumer_step(order.consumers(consumer).step());
     }
@@ -54,7 +66,7 @@ absl::StatusOr<StepTotals> WriteRun(const StepImplementation& kind, const StepWo
                                     const v1::TaskCommand::Run& run, v1::StepResult& result) {
   auto writer = format::RunWriter::Create(run.run_path(), work.order.codec());
   if (!writer.ok()) return writer.status();
-  CountingRunSink sink(**writer, work.activity);
+  CountingRunSink sink(**writer, SectionsWithReaders(work.order), work.activity);
   absl::StatusOr<StepTotals> totals = kind.make_run(work, sink);
   if (!totals.ok()) return totals;
   const FileIo io(work.activity);

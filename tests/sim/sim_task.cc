@@ -100,6 +100,10 @@ v1::RunInfo SectionsOf(const v1::StepOrder& order, std::int64_t places, std::int
     // Whoever has keys gets something of them, however little there is: an empty section would be
     // one without their input, and nobody reads it.
     if (output_bytes > 0 && ranges[i].first < ranges[i].second) end = std::max(end, begin + 1);
+    if (consumer.step() < 0) {  // nobody's
+      begin = end;
+      continue;
+    }
     v1::RunSection& section = *run.add_sections();
     section.set_consumer_step(consumer.step());
     section.set_offset(run.bytes());
@@ -290,6 +294,7 @@ void SimTask::KeepContents() const {
   const std::vector<std::pair<double, double>> ranges = RangesOf(order, places());
   const std::string run = absl::StrCat(order.step(), ".", run_.fence().attempt());
   for (std::size_t i = 0; i < ranges.size(); ++i) {
+    if (order.consumers(static_cast<int>(i)).step() < 0) continue;
     contents.Put(plan(), run, order.consumers(static_cast<int>(i)).step(),
                  Cut(made, ranges[i].first, ranges[i].second));
   }

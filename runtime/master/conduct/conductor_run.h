@@ -176,7 +176,9 @@ class ConductorRun {
   void TellCommitted(planner::StepIndex step, int attempt, const v1::StepResult& result);
   static std::vector<RunSection> SectionsOf(const v1::RunInfo& run);
   static std::vector<std::string> DomainsOf(const std::vector<RegisteredWorker>& workers);
-  void Count(planner::StepIndex step, const v1::StepResult& result);
+  // What a step counted and left out, unless another one counts it. Returns BAD_RECORD once too
+  // many are left out.
+  std::optional<v1::JobError> Count(planner::StepIndex step, const v1::StepResult& result);
   void CarryOut(ConductorOrders orders);
   /// An order until its worker has taken it.
   template <typename Method>

@@ -78,8 +78,7 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
   const std::int32_t made = planned.kind->layer_made(planned.layer);
   codec_trials_.Add(made, planner::CodecToProto(planner::CodecOfLayer(plan().run_codec, made)),
                     result.run());
-  Count(step, result);
-  if (std::optional<v1::JobError> too_many = skipped_.Add(result, planned.kind->reads_input())) {
+  if (std::optional<v1::JobError> too_many = Count(step, result)) {
     too_many->set_worker(worker);
     too_many->set_step(builder().StepName(step));
     Fail(*std::move(too_many));
@@ -172,11 +171,15 @@ bool ConductorRun::TakeGivenUp(const v1::ReportStepRequest& report) {
   return false;
 }
 
-void ConductorRun::Count(planner::StepIndex step, const v1::StepResult& result) {
+std::optional<v1::JobError> ConductorRun::Count(planner::StepIndex step,
+                                                const v1::StepResult& result) {
+  const planner::ComputeStep& planned = plan().steps[At(step)];
+  if (planned.is_rerun) return std::nullopt;
   for (const v1::Counter& counter : result.counters()) {
     counters_[counter.name()] += counter.value();
     counters_of_step_[step].push_back(counter);
   }
+  return skipped_.Add(result, planned.kind->reads_input());
 }
 
 bool ConductorRun::TryAgain(planner::TransferIndex transfer, const v1::JobError& error,

@@ -45,9 +45,8 @@ void ConductorRun::Resume(const planner::PlanState& state, const std::vector<Res
     if (state.steps[s] != planner::WorkState::kDone) continue;
     runs_.Add({step, steps[s].attempt}, result.run());
     step_bytes_done_[s] = result.input_bytes();
-    Count(step, result);
     // They were not too many before.
-    (void)skipped_.Add(result, planned.kind->reads_input());
+    (void)Count(step, result);
     const std::int32_t made = planned.kind->layer_made(planned.layer);
     codec_trials_.Add(made, planner::CodecToProto(planner::CodecOfLayer(plan().run_codec, made)),
                       result.run());

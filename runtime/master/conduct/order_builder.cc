@@ -1,6 +1,7 @@
 #include "runtime/master/conduct/order_builder.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -14,6 +15,9 @@ namespace weir::master {
 using planner::At;
 
 namespace {
+
+// Keys of consumers that follow one another meet but for this.
+constexpr double kRounding = 1e-12;
 
 v1::SectionPlace PlaceOf(SectionPlace place) {
   switch (place) {
@@ -40,9 +44,21 @@ OrderBuilder::OrderBuilder(const planner::Plan& plan, const InputRanges& input,
       options_(options),
       runs_(runs),
       sections_of_(plan.steps.size()) {
+  std::vector<bool> reads(plan.steps.size(), false);
   for (std::size_t i = 0; i < plan.sections.size(); ++i) {
-    sections_of_[At(plan.sections[i].producer)].push_back(static_cast<std::int32_t>(i));
+    const planner::Section& section = plan.sections[i];
+    sections_of_[At(section.producer)].push_back(static_cast<std::int32_t>(i));
+    if (!plan.steps[At(section.producer)].kind->reads_input() || reads[At(section.consumer)]) {
+      continue;
+    }
+    reads[At(section.consumer)] = true;
+    input_readers_.push_back(section.consumer);
   }
+  std::sort(input_readers_.begin(), input_readers_.end(),
+            [&plan](planner::StepIndex a, planner::StepIndex b) {
+              const planner::ComputeStep &x = plan.steps[At(a)], &y = plan.steps[At(b)];
+              return std::tie(x.layer, x.index_in_layer) < std::tie(y.layer, y.index_in_layer);
+            });
   // By rising range: layers number their steps by rising keys.
   const auto rank = [&plan](std::int32_t index) {
     const planner::Section& section = plan.sections[At(index)];
@@ -99,15 +115,34 @@ void OrderBuilder::SetOutput(const StepStart& start, v1::StepOrder& order) const
         places_.staging, "/", StagedPartName(step.index_in_layer, plan_epoch_, start.attempt)));
     return;
   }
+  // What is stored is text already, and text of parts is never packed.
+  order.set_text(plan_.steps[At(plan_.sections[At(sections.back())].consumer)].kind->stores);
   for (const std::int32_t index : sections) AddConsumer(plan_.sections[At(index)], order);
+  if (!order.text() && step.kind->reads_input()) AddNobodys(order);
   // Rounding in the planner must not leave the last keys without an owner.
   v1::StepConsumer& last = *order.mutable_consumers(order.consumers_size() - 1);
   if (last.has_keys()) last.mutable_keys()->set_end(1);
-  // What is stored is text already, and text of parts is never packed.
-  order.set_text(plan_.steps[At(last.step())].kind->stores);
   if (!order.text()) {
     order.set_codec(planner::CodecToProto(
         planner::CodecOfLayer(plan_.run_codec, step.kind->layer_made(step.layer))));
+  }
+}
+
+void OrderBuilder::AddNobodys(v1::StepOrder& order) const {
+  double covered_until = 0;
+  bool tiles = true;
+  std::set<planner::StepIndex> own;
+  for (const v1::StepConsumer& consumer : order.consumers()) {
+    if (!consumer.has_keys()) return;
+    tiles = tiles && consumer.keys().begin() <= covered_until + kRounding;
+    covered_until = consumer.keys().end();
+    own.insert(consumer.step());
+  }
+  if (tiles && covered_until >= 1 - kRounding) return;
+  order.clear_consumers();
+  for (const planner::StepIndex reader : input_readers_) {
+    AddConsumer({.producer = order.step(), .consumer = reader}, order);
+    if (!own.contains(reader)) order.mutable_consumers()->rbegin()->set_step(planner::kNoIndex);
   }
 }
 

@@ -79,6 +79,10 @@ class OrderBuilder {
  private:
   void SetOutput(const StepStart& start, v1::StepOrder& order) const;
   void AddConsumer(const planner::Section& section, v1::StepOrder& order) const;
+  // Adds those who lack nothing of it, as nobody: keys are divided as in the other steps of the
+  // layer, to the bit, or of a key that two steps gave to different readers one would have it
+  // twice.
+  void AddNobodys(v1::StepOrder& order) const;
 
   const planner::Plan& plan_;
   const InputRanges& input_;
@@ -88,6 +92,7 @@ class OrderBuilder {
   const GrantOptions options_;
   const PublishedRuns& runs_;
   std::vector<std::vector<std::int32_t>> sections_of_;  // by producer: Plan::sections, by range
+  std::vector<planner::StepIndex> input_readers_;       // of any step that reads input, by range
 };
 
 }  // namespace weir::master

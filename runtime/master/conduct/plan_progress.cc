@@ -292,7 +292,8 @@ void PlanProgress::FinishTransfer(TransferIndex transfer, Bytes bytes, Seconds n
 absl::Status PlanProgress::CheckRun(StepIndex step, const std::vector<RunSection>& sections) const {
   const std::vector<StepIndex>& reached = reached_by_[At(step)];
   for (const RunSection& section : sections) {
-    if (section.bytes == 0) continue;
+    // Of older workers: also what was asked of them for nobody.
+    if (section.bytes == 0 || section.consumer < 0) continue;
     if (std::binary_search(reached.begin(), reached.end(), section.consumer)) continue;
     return absl::InternalError(absl::StrCat("the run of step ", step, " holds ", section.bytes,
                                             " bytes for step ", section.consumer,

@@ -132,7 +132,7 @@ void JobRun::MarkLosses(const EditedJob& edited,
     if (loss.plan_epoch() != 0) continue;
     loss.set_plan_epoch(plan_epoch_);
     loss.set_edit(edited.why);
-    loss.set_steps_redone(static_cast<std::int64_t>(edited.redone.size()));
+    loss.set_steps_redone(static_cast<std::int64_t>(edited.steps_done_again()));
     loss.set_bytes_moved_again(edited.moved_again);
   }
 }
@@ -195,7 +195,7 @@ void JobRun::UseJoined() {
 
 void JobRun::TellEdit(const EditedJob& edited) {
   LogInfo("A plan was edited", {{"job", status_.job_id()},
-                                {"steps_redone", edited.redone.size()},
+                                {"steps_redone", edited.steps_done_again()},
                                 {"bytes_moved_again", edited.moved_again},
                                 {"predicted_s", planned_->prediction.makespan_s},
                                 {"why", edited.why}});

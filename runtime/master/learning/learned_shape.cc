@@ -88,6 +88,8 @@ std::vector<LayerSums> SumLayers(const ObservedRun& run, const std::vector<doubl
     const ComputeStep& step = run.plan.steps[s];
     if (!step.kind->carries_layer() || At(step.layer) >= layers.size() || !Ran(run.actual.steps[s]))
       continue;
+    // It wrote what some lacked of what its input makes.
+    if (step.is_rerun) continue;
     LayerSums& sums = layers[At(step.layer)];
     const double input = InputOf(run, s, packed);
     const double output =

@@ -92,6 +92,7 @@ absl::StatusOr<EditedJob> EditPlannedJob(const PlannedJob& planned, const planne
   edited.state = std::move(edit->state);
   edited.transfer_was = std::move(edit->transfer_was);
   edited.redone = std::move(edit->redone);
+  edited.in_parts = std::move(edit->in_parts);
   edited.moved_again = edit->moved_again;
   edited.why = std::move(edit->why);
   return edited;

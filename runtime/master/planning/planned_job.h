@@ -55,10 +55,14 @@ struct EditedJob {
   planner::PlanState state;  // of the edited plan
   std::vector<planner::TransferIndex> transfer_was;
   std::vector<planner::StepIndex> redone;
+  std::vector<planner::StepIndex> in_parts;  // PlanEdit::in_parts
   planner::Bytes moved_again = 0;
   /// Steps are done again, or by others than before.
   bool moves = false;
   std::string why;
+
+  /// Whole, or in parts for those who lack their sections.
+  std::size_t steps_done_again() const { return redone.size() + in_parts.size(); }
 };
 
 /// Edits and explains a plan that runs. `note`: for people, why. Pure; runs on the compute pool.

@@ -66,7 +66,7 @@ void Measure(std::int32_t num_workers) {
   for (const auto& [what, moment_s] : moments) {
     const planner::PlanState state = planner::ProgressOf(
         plan, prediction, planner::NothingDone(plan), moment_s, planner::RunsStay::kToTheEnd);
-    const planner::PlanChange change{.lost = {num_workers / 2}, .in_parts = true};
+    const planner::PlanChange change{.lost = {num_workers / 2}};
     absl::StatusOr<planner::PlanEdit> edit;
     double least_s = 1e9;
     for (int i = 0; i < repeats; ++i) {

@@ -76,6 +76,39 @@ TEST_F(OrderBuilderTest, MapReadsItsRangesAndCutsKeysToTheEnd) {
   EXPECT_TRUE(order.part_path().empty());
 }
 
+// Map 1 is made again for reduce 3 alone: its keys begin where those of reduce 2 end in every other
+// map, to the bit.
+TEST_F(OrderBuilderTest, WhatIsMadeAgainForSomeDividesKeysAsTheOthers) {
+  planner::Plan plan = TwoByTwo();
+  plan.steps[3].key_begin = plan.steps[2].key_end;
+  std::erase_if(plan.sections,
+                [](const auto& section) { return section.producer == 1 && section.consumer == 2; });
+  const OrderBuilder builder{
+      plan, input_, workers_, OutputPlaces("/out", "j-1"), 3, GrantOptions{77, 0.5, 4096}, runs_};
+  const v1::StepOrder whole = builder.BuildStep(StepStart{0});
+  const v1::StepOrder order = builder.BuildStep(StepStart{1});
+  ASSERT_EQ(order.consumers_size(), 2);
+  EXPECT_EQ(order.consumers(0).step(), -1) << "nobody";
+  EXPECT_EQ(order.consumers(0).keys().end(), whole.consumers(0).keys().end());
+  EXPECT_EQ(order.consumers(1).step(), 3);
+  EXPECT_EQ(order.consumers(1).keys().end(), 1.0);
+}
+
+TEST_F(OrderBuilderTest, WhatIsMadeAgainForTheFirstDividesKeysAsTheOthers) {
+  planner::Plan plan = TwoByTwo();
+  plan.steps[3].key_begin = plan.steps[2].key_end;
+  std::erase_if(plan.sections,
+                [](const auto& section) { return section.producer == 1 && section.consumer == 3; });
+  const OrderBuilder builder{
+      plan, input_, workers_, OutputPlaces("/out", "j-1"), 3, GrantOptions{77, 0.5, 4096}, runs_};
+  const v1::StepOrder order = builder.BuildStep(StepStart{1});
+  ASSERT_EQ(order.consumers_size(), 2);
+  EXPECT_EQ(order.consumers(0).step(), 2);
+  EXPECT_EQ(order.consumers(0).keys().end(), plan.steps[2].key_end);
+  EXPECT_EQ(order.consumers(1).step(), -1);
+  EXPECT_EQ(order.consumers(1).keys().end(), 1.0);
+}
+
 TEST_F(OrderBuilderTest, LastReduceWritesAPartOfItsAttempt) {
   StepStart start{3, {{0, SectionPlace::kReceived, 32, 500}, {1, SectionPlace::kOwnRun, 0, 9}}};
   start.attempt = 2;

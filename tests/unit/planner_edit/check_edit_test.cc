@@ -30,8 +30,10 @@ void ExpectRefused(EditCase edited, const std::function<void(PlanEdit*)>& spoil,
 
 // With map 2 in two parts.
 EditCase Cut() { return LoseAt(5, {2}); }
-// With map 2 made again for reducer 1 (step 4) and 2 (step 5).
-EditCase MadeAgain() { return LoseAt(11.5, {2}); }
+// With map 2 made again in parts (steps 6 and 7) for reducer 1 (step 4) and 2 (step 5).
+EditCase MadeInParts() { return LoseAt(11.5, {2}); }
+// With map 2 made again whole.
+EditCase MadeAgain() { return LoseAt(11.5, {1, 2}); }
 
 std::size_t FirstIn(const PlanEdit& edit, WorkState work) {
   return static_cast<std::size_t>(
@@ -57,8 +59,25 @@ TEST(CheckEditTest, RefusesADroppedSection) {
 
 TEST(CheckEditTest, RefusesARangeThatIsReadTwice) {
   ExpectRefused(
-      Cut(), [](PlanEdit* edit) { edit->plan.steps[6].input_begin -= 10; },
+      MadeInParts(), [](PlanEdit* edit) { edit->plan.steps[7].input_begin -= 10; },
       "does not get every byte of input once");
+}
+
+TEST(CheckEditTest, RefusesARangeThatIsCountedTwiceOrNotAtAll) {
+  ExpectRefused(
+      Cut(), [](PlanEdit* edit) { edit->plan.steps[6].input_begin -= 10; }, "is now counted");
+  ExpectRefused(
+      Cut(), [](PlanEdit* edit) { edit->plan.steps[6].is_rerun = true; }, "is now counted");
+  ExpectRefused(
+      MadeInParts(), [](PlanEdit* edit) { edit->plan.steps[7].is_rerun = false; },
+      "is counted twice");
+}
+
+TEST(CheckEditTest, RefusesToMakeInPartsWhatIsNotGone) {
+  ExpectRefused(
+      MadeInParts(), [](PlanEdit* edit) { edit->in_parts = {0}; }, "is there, and is made again");
+  ExpectRefused(
+      MadeInParts(), [](PlanEdit* edit) { edit->in_parts = {5}; }, "which is not done");
 }
 
 TEST(CheckEditTest, RefusesARunThatIsGone) {
@@ -69,7 +88,7 @@ TEST(CheckEditTest, RefusesARunThatIsGone) {
       edit->state.step_began_s[2] = 0;
       edit->state.step_ended_s[2] = 10;
       edit->state.run_there[2] = there;
-      edit->redone.clear();
+      std::erase(edit->redone, 2);
     };
   };
   ExpectRefused(MadeAgain(), believe_in_run(true), "is said to be there, but is not");
@@ -78,13 +97,13 @@ TEST(CheckEditTest, RefusesARunThatIsGone) {
 
 TEST(CheckEditTest, RefusesATransferFromALostWorker) {
   ExpectRefused(
-      MadeAgain(),
+      MadeInParts(),
       [](PlanEdit* edit) { edit->plan.transfers[FirstIn(*edit, WorkState::kWaiting)].sender = 2; },
       "of which one is lost");
 }
 
 TEST(CheckEditTest, RefusesWorkOnALostWorker) {
-  for (const StepIndex step : {2, 5}) {
+  for (const StepIndex step : {5, 6}) {
     ExpectRefused(
         LoseAt(13, {2}), [step](PlanEdit* edit) { edit->plan.steps[At(step)].worker = 2; },
         "is to run on worker 2, which is lost");
@@ -101,12 +120,12 @@ TEST(CheckEditTest, RefusesOtherNumbers) {
 
 TEST(CheckEditTest, RefusesAStepThatIsDoneAgainWithoutNeed) {
   ExpectRefused(
-      MadeAgain(),
+      MadeInParts(),
       [](PlanEdit* edit) {
         edit->state.steps[0] = WorkState::kWaiting;
         edit->state.step_began_s[0] = edit->state.step_ended_s[0] = -1;
         edit->state.run_there[0] = false;
-        edit->redone = {0, 2};
+        edit->redone = {0};
         for (std::size_t t = 0; t < edit->plan.transfers.size(); ++t) {
           if (edit->plan.transfers[t].producer != 0) continue;
           if (edit->state.transfers[t] != WorkState::kUnderWay) continue;
@@ -120,10 +139,11 @@ TEST(CheckEditTest, RefusesAStepThatIsDoneAgainWithoutNeed) {
 // Reducer 1 could have the section of map 0, whose run is there; a new step must not make it.
 TEST(CheckEditTest, RefusesToMakeInPartsWhatIsThere) {
   ExpectRefused(
-      MadeAgain(),
+      MadeInParts(),
       [](PlanEdit* edit) {
         ComputeStep part = edit->plan.steps[0];
-        part.index_in_layer = 3;
+        part.index_in_layer = 5;
+        part.is_rerun = true;
         part.after_transfers.clear();
         const auto number = static_cast<StepIndex>(edit->plan.steps.size());
         edit->plan.steps.push_back(part);
@@ -151,7 +171,7 @@ TEST(CheckEditTest, RefusesToMoveWhatCouldStay) {
 
 TEST(CheckEditTest, RefusesToForgetWhatArrivedOrIsUnderWay) {
   ExpectRefused(
-      MadeAgain(),
+      MadeInParts(),
       [](PlanEdit* edit) {
         const std::size_t t = FirstIn(*edit, WorkState::kDone);
         edit->state.transfers[t] = WorkState::kWaiting;
@@ -159,7 +179,7 @@ TEST(CheckEditTest, RefusesToForgetWhatArrivedOrIsUnderWay) {
       },
       "had arrived, and is forgotten");
   ExpectRefused(
-      MadeAgain(),
+      MadeInParts(),
       [](PlanEdit* edit) {
         const std::size_t t = FirstIn(*edit, WorkState::kUnderWay);
         edit->state.transfers[t] = WorkState::kWaiting;

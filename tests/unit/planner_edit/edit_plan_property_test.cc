@@ -85,7 +85,6 @@ PlanChange DrawChange(const PlanState& state, const Run& run) {
   PlanChange change;
   const std::int32_t num_workers = run.plan.network.num_workers;
   change.lost = DrawLost(state, num_workers);
-  change.in_parts = DrawBetween(0, 1) == 1;
   for (WorkerIndex w = 0; w < num_workers; ++w) {
     if (state.gone.empty() || !state.gone[At(w)] || DrawBetween(0, 1) == 0) continue;
     PlanChange::Joined joined{w, {}};
@@ -144,11 +143,11 @@ enum class Changes { kLost, kAll, kFaults };
 PlanEdit ChangeWorkers(Changes what, RunsStay runs, Run* run) {
   const Seconds moment_s = DrawMoment(run->prediction, run->state.now_s);
   PlanState state = ProgressOf(run->plan, run->prediction, run->state, moment_s, runs);
-  const PlanChange change = what == Changes::kAll ? DrawChange(state, *run)
-                            : what == Changes::kFaults
-                                ? DrawFaults(*run, &state)
-                                : PlanChange{.lost = DrawLost(state, run->plan.network.num_workers),
-                                             .in_parts = DrawBetween(0, 1) == 1};
+  const PlanChange change =
+      what == Changes::kAll ? DrawChange(state, *run)
+      : what == Changes::kFaults
+          ? DrawFaults(*run, &state)
+          : PlanChange{.lost = DrawLost(state, run->plan.network.num_workers)};
   const absl::StatusOr<PlanEdit> edit = EditPlan(run->plan, state, change);
   RC_LOG() << edit.status() << "\n";
   RC_ASSERT(edit.ok());
@@ -333,8 +332,7 @@ RC_GTEST_PROP(EditPlanProperty, CheckEditNoticesWhatIsSpoiled, ()) {
   const Prediction prediction = *Predict(plan);
   const PlanState state = ProgressOf(plan, prediction, NothingDone(plan), DrawMoment(prediction, 0),
                                      RunsStay::kToTheEnd);
-  const PlanChange change{.lost = DrawLost(state, plan.network.num_workers),
-                          .in_parts = DrawBetween(0, 1) == 1};
+  const PlanChange change{.lost = DrawLost(state, plan.network.num_workers)};
   PlanEdit edit = *EditPlan(plan, state, change);
   RC_ASSERT(CheckEdit(plan, state, change, edit) == absl::OkStatus());
   const std::vector<Spoil> spoils = Spoils();
@@ -349,7 +347,7 @@ RC_GTEST_PROP(EditPlanProperty, SameInputSameEdit, ()) {
   const Prediction prediction = *Predict(plan);
   const PlanState state = ProgressOf(plan, prediction, NothingDone(plan), DrawMoment(prediction, 0),
                                      RunsStay::kToTheEnd);
-  const PlanChange change{.lost = DrawLost(state, plan.network.num_workers), .in_parts = true};
+  const PlanChange change{.lost = DrawLost(state, plan.network.num_workers)};
   const PlanEdit a = *EditPlan(plan, state, change);
   const PlanEdit b = *EditPlan(plan, state, change);
   RC_ASSERT(a.why == b.why);

@@ -53,6 +53,17 @@ TEST_F(StepRunnerTest, AMapStepWritesARunAndSumsUp) {
   EXPECT_EQ(activity_.output_bytes(), 5);
 }
 
+TEST_F(StepRunnerTest, ARunHasNothingForNobody) {
+  format::WriteAll(folder_.File("in"), "hello");
+  v1::TaskCommand::Run run = MapRun(4, folder_.File("in"), 5, folder_.File("4.1.run"));
+  run.mutable_order()->mutable_consumers(0)->set_step(-1);
+  const v1::StepResult result = Run(run);
+  ASSERT_FALSE(result.has_error()) << DescribeJobError(result.error());
+  EXPECT_EQ(result.input_records(), 5);
+  EXPECT_EQ(result.run().sections_size(), 0);
+  EXPECT_EQ(activity_.output_bytes(), 0);
+}
+
 TEST_F(StepRunnerTest, AReduceStepOfTheLastLayerWritesAPart) {
   const v1::StepResult map = Map("hello");
   const v1::StepResult result = Run(ReduceRun(7, map.run(), folder_.File("part-00000.1")));
