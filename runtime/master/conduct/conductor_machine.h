@@ -15,7 +15,7 @@
 #include "runtime/base/mono_time.h"
 #include "runtime/master/conduct/piece_scaling.h"
 #include "runtime/master/conduct/plan_progress.h"
-#include "runtime/master/conduct/transfer_scheduler.h"
+#include "runtime/master/schedule/transfer_scheduler.h"
 #include "runtime/master/stragglers/port_rates.h"
 #include "runtime/master/stragglers/watched_state.h"
 

@@ -139,6 +139,11 @@ bool PortArbiter::MayMove(JobId id, MoveId move) {
   return false;
 }
 
+bool PortArbiter::shares_cuts() const {
+  return jobs_.size() > 1 && std::any_of(cuts_.begin(), cuts_.end(),
+                                         [](const CutUse& known) { return known.num_jobs > 0; });
+}
+
 bool PortArbiter::PortAwaited(const Job& job, const PortUse& use, bool sends) const {
   for (std::size_t rank = 0; rank < job.rank; ++rank) {
     const Job& before = jobs_.at(order_[rank]);

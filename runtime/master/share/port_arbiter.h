@@ -73,6 +73,9 @@ class PortArbiter {
   void BeginTurn(JobId job, MonoTime now);
   bool MayMove(JobId job, MoveId move);
   void EndTurn(JobId job);
+  /// Whether there are several jobs, and cuts: then what one of them moves takes channels that it
+  /// needs for others of its own.
+  bool shares_cuts() const;
   /// Between turns: it will take no more.
   void Withdraw(JobId job);
   void Moves(JobId job, MoveId move, MonoTime until);

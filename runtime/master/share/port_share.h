@@ -40,6 +40,7 @@ class PortShare final : public TransferGate {
   void BeginTurn(planner::Seconds now_s) override;
   void EndTurn() override;
   bool MayMove(planner::TransferIndex transfer) override;
+  bool shares_cuts() const override { return arbiter_.shares_cuts(); }
   void Moves(planner::TransferIndex transfer, planner::Seconds seconds) override;
   void Passed(planner::TransferIndex transfer) override;
   std::optional<planner::Seconds> next_look_s() const override { return next_look_s_; }

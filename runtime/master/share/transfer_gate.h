@@ -20,8 +20,11 @@ class TransferGate {
   virtual void BeginTurn(planner::Seconds now_s) = 0;
   virtual void EndTurn() = 0;
   /// Within a turn: whether a transfer that could start now may. One that may not is wanted until
-  /// the next turn.
+  /// the next turn; asked again in the same turn, it is refused again. One that may is refused
+  /// later in the turn only where shares_cuts holds.
   virtual bool MayMove(planner::TransferIndex transfer) = 0;
+  /// Within a turn: whether what begins to move may take from others that they may move.
+  virtual bool shares_cuts() const = 0;
   /// It moves from now on, and is expected to for `seconds`.
   virtual void Moves(planner::TransferIndex transfer, planner::Seconds seconds) = 0;
   /// One that moved gives its ports back.

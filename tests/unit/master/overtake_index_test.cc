@@ -1,4 +1,4 @@
-#include "runtime/master/conduct/overtake_index.h"
+#include "runtime/master/schedule/overtake_index.h"
 
 #include <random>
 #include <vector>

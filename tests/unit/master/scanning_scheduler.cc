@@ -20,9 +20,10 @@ Seconds LateAfter(Seconds due_s) { return due_s * 1.02 + 1e-3; }
 }  // namespace
 
 ScanningScheduler::ScanningScheduler(const planner::Plan& plan,
-                                     const planner::Prediction& prediction)
+                                     const planner::Prediction& prediction, TransferGate* gate)
     : plan_(plan),
       prediction_(prediction),
+      gate_(gate),
       lanes_(plan.network),
       state_(plan.transfers.size(), State::kWaiting) {
   for (const auto& order : plan.send_order) orders_.push_back({order, true});
@@ -39,6 +40,7 @@ void ScanningScheduler::SetReady(TransferIndex transfer) {
 void ScanningScheduler::Pass(TransferIndex transfer) {
   state_[At(transfer)] = State::kPassed;
   moves_until_s_.erase(transfer);
+  if (gate_ != nullptr) gate_->Passed(transfer);
 }
 
 bool ScanningScheduler::Crosses(TransferIndex transfer, std::size_t cut) const {
@@ -158,7 +160,8 @@ std::optional<TransferIndex> ScanningScheduler::FirstStartable(planner::WorkerIn
     if (ready_left == 0) break;
     if (state_[At(transfer)] == State::kReady) {
       --ready_left;
-      if (ResourcesFree(transfer) && MayGoNow(transfer, now_s, pace)) return transfer;
+      const bool may_go = ResourcesFree(transfer) && MayGoNow(transfer, now_s, pace);
+      if (may_go && (gate_ == nullptr || gate_->MayMove(transfer))) return transfer;
     }
     if (state_[At(transfer)] == State::kPassed) continue;
     if (plan_.transfer_order == planner::TransferOrder::kStrict) break;
@@ -172,6 +175,15 @@ std::optional<TransferIndex> ScanningScheduler::FirstStartable(planner::WorkerIn
 
 std::vector<TransferIndex> ScanningScheduler::TakeStartable(Seconds now_s, double pace) {
   next_late_s_.reset();
+  if (gate_ == nullptr) return TakeInTurn(now_s, pace);
+  gate_->BeginTurn(now_s);
+  std::vector<TransferIndex> started = TakeInTurn(now_s, pace);
+  gate_->EndTurn();
+  if (gate_->next_look_s()) NoteLate(*gate_->next_look_s());
+  return started;
+}
+
+std::vector<TransferIndex> ScanningScheduler::TakeInTurn(Seconds now_s, double pace) {
   std::vector<TransferIndex> started;
   for (;;) {
     std::optional<TransferIndex> best;
@@ -189,6 +201,7 @@ std::vector<TransferIndex> ScanningScheduler::TakeStartable(Seconds now_s, doubl
     if (!best) return started;
     state_[At(*best)] = State::kMoving;
     moves_until_s_[*best] = now_s + PlannedSeconds(*best);
+    if (gate_ != nullptr) gate_->Moves(*best, PlannedSeconds(*best));
     started.push_back(*best);
   }
 }

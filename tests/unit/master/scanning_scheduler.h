@@ -10,13 +10,16 @@
 #include "planner/plan/cut_lanes.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/predict/predict.h"
+#include "runtime/master/share/transfer_gate.h"
 
 namespace weir::master {
 
 /// Requires: not kFetchAll.
 class ScanningScheduler {
  public:
-  ScanningScheduler(const planner::Plan& plan, const planner::Prediction& prediction);
+  /// `gate`: as TransferScheduler's.
+  ScanningScheduler(const planner::Plan& plan, const planner::Prediction& prediction,
+                    TransferGate* gate = nullptr);
 
   void SetReady(planner::TransferIndex transfer);
   void Pass(planner::TransferIndex transfer);
@@ -40,12 +43,14 @@ class ScanningScheduler {
   planner::Seconds FreeAt(planner::TransferIndex transfer) const;
   planner::Seconds LateAt(planner::TransferIndex transfer, double pace) const;
   planner::Seconds PlannedSeconds(planner::TransferIndex transfer) const;
+  std::vector<planner::TransferIndex> TakeInTurn(planner::Seconds now_s, double pace);
   std::optional<planner::TransferIndex> FirstStartable(planner::WorkerIndex sender,
                                                        planner::Seconds now_s, double pace);
   void NoteLate(planner::Seconds late_s);
 
   const planner::Plan& plan_;
   const planner::Prediction& prediction_;
+  TransferGate* const gate_;
   const planner::CutLanes lanes_;
   std::vector<Order> orders_;
   std::vector<State> state_;

@@ -2,15 +2,21 @@
 // that has no indexes.
 
 #include <algorithm>
+#include <optional>
 #include <random>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "planner/order/plan_assembly.h"
+#include "planner/order/transfer_orders.h"
 #include "planner/plan/predict/predict.h"
 #include "planner/plan/units.h"
 #include "rapidcheck.h"
 #include "rapidcheck/gtest.h"
-#include "runtime/master/conduct/transfer_scheduler.h"
+#include "runtime/master/schedule/transfer_scheduler.h"
+#include "runtime/master/share/transfer_gate.h"
 #include "tests/unit/master/random_plan.h"
 #include "tests/unit/master/scanning_scheduler.h"
 
@@ -23,19 +29,95 @@ using planner::TransferOrder;
 
 constexpr std::uint64_t kPlansPerCase = 30;
 
+std::vector<double> RandomSlowness(std::int32_t num_workers, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<double> slowness(At(num_workers));
+  for (double& factor : slowness) {
+    const bool straggler = std::uniform_int_distribution<int>(0, 3)(random) == 0;
+    const double least = straggler ? 3 : 0.5;
+    factor = std::uniform_real_distribution<double>(least, straggler ? 30 : 1.5)(random);
+  }
+  return slowness;
+}
+
+/// All workers with all, equal pieces: what waits may often overtake at the same moment, many at
+/// once. Sometimes only so many transfers move at once.
+planner::Plan EvenShuffle(std::int32_t num_workers, double channels) {
+  planner::NetworkModel network;
+  network.num_workers = num_workers;
+  network.seconds_per_byte = 1e-6;
+  if (channels > 0) {
+    planner::Cut cut;
+    cut.name = "limited total";
+    cut.from.assign(At(num_workers), true);
+    cut.to.assign(At(num_workers), true);
+    cut.channels = channels;
+    network.cuts.push_back(cut);
+  }
+  planner::PlanAssembly assembly(network);
+  std::vector<planner::MapperDraft> mappers;
+  planner::LayerDraft reducers;
+  std::vector<planner::PieceDraft> pieces;
+  for (std::int32_t w = 0; w < num_workers; ++w) {
+    mappers.push_back({w, 100'000, 100'000, 0, 0.01});
+    reducers.reducers.push_back({w, 1.0 / num_workers});
+  }
+  for (std::int32_t round = 0; round < num_workers; ++round) {
+    for (std::int32_t w = 0; w < num_workers; ++w) {
+      pieces.push_back({w, (w + round) % num_workers, 1, static_cast<double>(round)});
+    }
+  }
+  reducers.reduce_seconds = [](planner::WorkerIndex, planner::Bytes) { return 0.001; };
+  absl::Status status = assembly.AddMappers(mappers);
+  status.Update(assembly.AddReducers(reducers, pieces));
+  planner::Plan plan = assembly.TakePlan();
+  plan.transfer_order = TransferOrder::kOvertake;
+  status.Update(planner::OrderByPriority(&plan));
+  EXPECT_TRUE(status.ok()) << status;
+  return plan;
+}
+
+/// What other jobs leave to one: every other transfer crosses a cut that its plan does not know, of
+/// which it has one channel, and every third may not begin before a moment.
+class OtherJobs final : public TransferGate {
+ public:
+  explicit OtherJobs(planner::Seconds moment_s) : moment_s_(moment_s) {}
+
+  void BeginTurn(planner::Seconds now_s) override { now_s_ = now_s; }
+  void EndTurn() override {}
+  bool MayMove(TransferIndex transfer) override {
+    if (transfer % 3 == 0 && now_s_ < moment_s_) return false;
+    return transfer % 2 == 0 || crossing_.empty();
+  }
+  bool shares_cuts() const override { return true; }
+  void Moves(TransferIndex transfer, planner::Seconds) override {
+    if (transfer % 2 == 1) crossing_.insert(transfer);
+  }
+  void Passed(TransferIndex transfer) override { crossing_.erase(transfer); }
+  std::optional<planner::Seconds> next_look_s() const override {
+    return now_s_ < moment_s_ ? std::optional(moment_s_) : std::nullopt;
+  }
+
+ private:
+  const planner::Seconds moment_s_;
+  planner::Seconds now_s_ = 0;
+  std::set<TransferIndex> crossing_;
+};
+
 /// One run of both: runs are published, transfers pass or are skipped at random, workers may be
 /// stragglers that are far behind, and time goes on in jumps and to the moments named.
 class BothSchedulers {
  public:
+  /// `slowness`: by worker, of its steps and of what it receives. `shared`: there are other jobs.
   BothSchedulers(const planner::Plan& plan, const planner::Prediction& prediction,
-                 std::uint64_t seed)
+                 const std::vector<double>& slowness, bool shared, std::uint64_t seed)
       : plan_(plan),
         prediction_(prediction),
-        indexed_(plan, prediction),
-        scanning_(plan, prediction),
+        indexed_gate_(prediction.makespan_s / 2),
+        scanning_gate_(prediction.makespan_s / 2),
+        indexed_(plan, prediction, shared ? &indexed_gate_ : nullptr),
+        scanning_(plan, prediction, shared ? &scanning_gate_ : nullptr),
         random_(seed) {
-    std::vector<double> slowness(At(plan.network.num_workers));
-    for (double& factor : slowness) factor = Draw(0, 3) == 0 ? Real(3, 30) : Real(0.5, 1.5);
     for (TransferIndex t = 0; At(t) < plan.transfers.size(); ++t) {
       const planner::Transfer& transfer = plan.transfers[At(t)];
       const double published_s = prediction.steps[At(transfer.producer)].finish_s;
@@ -118,6 +200,7 @@ class BothSchedulers {
 
   const planner::Plan& plan_;
   const planner::Prediction& prediction_;
+  OtherJobs indexed_gate_, scanning_gate_;
   TransferScheduler indexed_;
   ScanningScheduler scanning_;
   std::mt19937_64 random_;
@@ -137,11 +220,34 @@ RC_GTEST_PROP(TransferSchedulerProperty, DecidesAsTheRulesSayWithoutAnyIndex, ()
     const auto prediction = planner::Predict(plan);
     RC_ASSERT(prediction.ok());
     std::string message;
-    const bool agree = BothSchedulers(plan, *prediction, seed + n).Agree(message);
+    const std::vector<double> slowness = RandomSlowness(plan.network.num_workers, seed + n);
+    const bool shared = (seed + n) % 4 == 0;
+    const bool agree = BothSchedulers(plan, *prediction, slowness, shared, seed + n).Agree(message);
     RC_LOG() << "seed " << seed + n << " order " << static_cast<int>(order) << " " << message
              << "\n";
     RC_ASSERT(agree);
   }
+}
+
+RC_GTEST_PROP(TransferSchedulerProperty, DecidesSoWhereManyMayOvertakeAtOnce, ()) {
+  const auto seed =
+      *rc::gen::noShrink(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()));
+  const auto num_workers = *rc::gen::inRange<std::int32_t>(2, 10);
+  const auto channels = *rc::gen::inRange<std::int32_t>(0, num_workers);
+  const auto straggler = *rc::gen::inRange<std::int32_t>(0, num_workers);
+  const auto slower = *rc::gen::element(2, 10, 30);
+  const planner::Plan plan = EvenShuffle(num_workers, channels);
+  const auto prediction = planner::Predict(plan);
+  RC_ASSERT(prediction.ok());
+  // The others are as planned, to the moment.
+  std::vector<double> slowness(At(num_workers), 1);
+  slowness[At(straggler)] = slower;
+  const bool shared = seed % 4 == 0;
+  std::string message;
+  const bool agree = BothSchedulers(plan, *prediction, slowness, shared, seed).Agree(message);
+  RC_LOG() << "seed " << seed << " workers " << num_workers << " channels " << channels
+           << " straggler " << straggler << " slower " << slower << " " << message << "\n";
+  RC_ASSERT(agree);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "runtime/master/conduct/transfer_scheduler.h"
+#include "runtime/master/schedule/transfer_scheduler.h"
 
 #include <algorithm>
 #include <cmath>
@@ -33,9 +33,8 @@ TransferScheduler::TransferScheduler(const planner::Plan& plan,
       prediction_(prediction),
       gate_(gate),
       lanes_(plan.network),
-      state_(plan.transfers.size(), State::kWaiting),
-      places_(plan.transfers.size()),
-      crossed_cuts_(plan.transfers.size()),
+      rows_(plan.transfers.size()),
+      by_start_(plan.transfers.size()),
       plan_rank_(plan.transfers.size()),
       send_port_busy_(At(plan.network.num_workers), false),
       receive_port_busy_(At(plan.network.num_workers), false),
@@ -44,62 +43,88 @@ TransferScheduler::TransferScheduler(const planner::Plan& plan,
       receives_until_s_(At(plan.network.num_workers), 0),
       crosses_until_s_(plan.network.cuts.size()),
       num_ready_(At(plan.network.num_workers), 0),
-      receivers_(At(plan.network.num_workers)) {
+      receivers_(At(plan.network.num_workers)),
+      findings_(plan.network.num_workers, GateResource() + 1) {
+  FillRows();
   for (const auto& order : plan.send_order) AddOrder(order);
   for (const auto& order : plan.receive_order) AddOrder(order);
   for (const auto& cut : plan.channel_order) {
     for (const auto& lane : cut) AddOrder(lane);
   }
-  for (std::size_t c = 0; c < plan.network.cuts.size(); ++c) {
-    free_lanes_.push_back(lanes_.Of(plan.network.cuts[c]));
-    for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
-      const Transfer& transfer = plan.transfers[t];
-      if (plan.network.cuts[c].Crosses(transfer.sender, transfer.receiver)) {
-        crossed_cuts_[t].push_back(static_cast<std::int32_t>(c));
-      }
-    }
-  }
+  FillPlaces();
+  for (const planner::Cut& cut : plan.network.cuts) free_lanes_.push_back(lanes_.Of(cut));
   if (plan.transfer_order != planner::TransferOrder::kFetchAll) {
     for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
       SetState(static_cast<TransferIndex>(t), State::kWaiting);
     }
   }
-  std::vector<TransferIndex> by_start(plan.transfers.size());
-  std::iota(by_start.begin(), by_start.end(), 0);
-  std::stable_sort(by_start.begin(), by_start.end(), [&](TransferIndex a, TransferIndex b) {
+  std::iota(by_start_.begin(), by_start_.end(), 0);
+  std::stable_sort(by_start_.begin(), by_start_.end(), [&](TransferIndex a, TransferIndex b) {
     return prediction.transfers[At(a)].start_s < prediction.transfers[At(b)].start_s;
   });
-  for (std::size_t i = 0; i < by_start.size(); ++i) {
-    plan_rank_[At(by_start[i])] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < by_start_.size(); ++i) {
+    plan_rank_[At(by_start_[i])] = static_cast<std::int32_t>(i);
   }
 }
 
-std::int64_t TransferScheduler::LanesTaken(TransferIndex transfer) const {
-  const Transfer& t = plan_.transfers[At(transfer)];
-  return lanes_.Taken(t.sender, t.receiver);
+void TransferScheduler::FillRows() {
+  for (std::size_t t = 0; t < rows_.size(); ++t) {
+    const Transfer& transfer = plan_.transfers[t];
+    Row& row = rows_[t];
+    row.start_s = prediction_.transfers[t].start_s;
+    row.finish_s = prediction_.transfers[t].finish_s;
+    row.run_due_s = prediction_.steps[At(transfer.producer)].finish_s;
+    row.sender = transfer.sender;
+    row.receiver = transfer.receiver;
+    row.cuts_begin = static_cast<std::int32_t>(crossed_cuts_.size());
+    for (std::size_t c = 0; c < plan_.network.cuts.size(); ++c) {
+      if (!plan_.network.cuts[c].Crosses(transfer.sender, transfer.receiver)) continue;
+      crossed_cuts_.push_back(static_cast<std::int32_t>(c));
+    }
+    row.cuts_end = static_cast<std::int32_t>(crossed_cuts_.size());
+  }
 }
 
 void TransferScheduler::AddOrder(const std::vector<TransferIndex>& transfers) {
-  const auto order = static_cast<std::int32_t>(orders_.size());
-  for (std::size_t i = 0; i < transfers.size(); ++i) {
-    places_[At(transfers[i])].push_back(Place{order, static_cast<std::int32_t>(i)});
-  }
   orders_.push_back(
       Order{transfers, 0, OvertakeIndex(static_cast<std::int32_t>(transfers.size()))});
 }
 
+void TransferScheduler::FillPlaces() {
+  for (const Order& order : orders_) {
+    for (const TransferIndex transfer : order.transfers) ++rows_[At(transfer)].places_end;
+  }
+  std::int32_t num_places = 0;
+  for (Row& row : rows_) {
+    row.places_begin = num_places;
+    num_places += std::exchange(row.places_end, num_places);
+  }
+  places_.resize(At(num_places));
+  for (std::size_t o = 0; o < orders_.size(); ++o) {
+    for (std::size_t i = 0; i < orders_[o].transfers.size(); ++i) {
+      places_[At(rows_[At(orders_[o].transfers[i])].places_end++)] =
+          Place{static_cast<std::int32_t>(o), static_cast<std::int32_t>(i)};
+    }
+  }
+}
+
+std::int64_t TransferScheduler::LanesTaken(TransferIndex transfer) const {
+  const Row& row = rows_[At(transfer)];
+  return lanes_.Taken(row.sender, row.receiver);
+}
+
 void TransferScheduler::SetState(TransferIndex transfer, State state) {
-  state_[At(transfer)] = state;
+  rows_[At(transfer)].state = state;
   if (plan_.transfer_order == planner::TransferOrder::kFetchAll) return;
   const double due_s = OvertakenAfter(transfer);
-  for (const Place& place : places_[At(transfer)]) {
+  for (const Place& place : PlacesOf(transfer)) {
     orders_[At(place.order)].overtaken_after_s.Set(place.position, due_s);
   }
 }
 
 double TransferScheduler::OvertakenAfter(TransferIndex transfer) const {
-  const planner::Interval& predicted = prediction_.transfers[At(transfer)];
-  switch (state_[At(transfer)]) {
+  const Row& predicted = rows_[At(transfer)];
+  switch (rows_[At(transfer)].state) {
     case State::kPassed:
       return OvertakeIndex::kNever;
     case State::kMoving:
@@ -110,8 +135,7 @@ double TransferScheduler::OvertakenAfter(TransferIndex transfer) const {
       break;
   }
   // Late itself, and nobody knows when its run comes.
-  const planner::StepIndex producer = plan_.transfers[At(transfer)].producer;
-  return std::max(predicted.start_s, prediction_.steps[At(producer)].finish_s);
+  return std::max(predicted.start_s, predicted.run_due_s);
 }
 
 std::int32_t TransferScheduler::NextInTheWay(const Order& order, std::int32_t from, Seconds now_s,
@@ -123,9 +147,9 @@ std::int32_t TransferScheduler::NextInTheWay(const Order& order, std::int32_t fr
 }
 
 void TransferScheduler::SetReady(TransferIndex transfer) {
-  if (state_[At(transfer)] != State::kWaiting) return;
+  if (rows_[At(transfer)].state != State::kWaiting) return;
   SetState(transfer, State::kReady);
-  const Transfer& t = plan_.transfers[At(transfer)];
+  const Row& t = rows_[At(transfer)];
   ++num_ready_[At(t.sender)];
   if (plan_.transfer_order != planner::TransferOrder::kFetchAll) return;
   receivers_[At(t.receiver)].ready.emplace(ReceivePlace(transfer), transfer);
@@ -134,14 +158,14 @@ void TransferScheduler::SetReady(TransferIndex transfer) {
 
 std::int32_t TransferScheduler::ReceivePlace(TransferIndex transfer) const {
   // Orders were added senders first, so that of the receiver is a transfer's second.
-  return places_[At(transfer)][1].position;
+  return PlacesOf(transfer)[1].position;
 }
 
 void TransferScheduler::Skip(TransferIndex transfer) { Pass(transfer); }
 
 void TransferScheduler::Pass(TransferIndex transfer) {
-  const Transfer& t = plan_.transfers[At(transfer)];
-  const State state = state_[At(transfer)];
+  const Row& t = rows_[At(transfer)];
+  const State state = rows_[At(transfer)].state;
   if (state == State::kPassed) return;
   const bool fetch_all = plan_.transfer_order == planner::TransferOrder::kFetchAll;
   if (fetch_all && state == State::kMoving) {
@@ -152,7 +176,7 @@ void TransferScheduler::Pass(TransferIndex transfer) {
   } else if (state == State::kMoving) {
     send_port_busy_[At(t.sender)] = false;
     receive_port_busy_[At(t.receiver)] = false;
-    for (const std::int32_t cut : crossed_cuts_[At(transfer)]) {
+    for (const std::int32_t cut : CutsOf(transfer)) {
       free_lanes_[At(cut)] += LanesTaken(transfer);
       auto& until_s = crosses_until_s_[At(cut)];
       until_s.erase(until_s.find({moves_until_s_[At(transfer)], LanesTaken(transfer)}));
@@ -161,37 +185,37 @@ void TransferScheduler::Pass(TransferIndex transfer) {
   if (state == State::kReady) --num_ready_[At(t.sender)];
   SetState(transfer, State::kPassed);
   if (gate_ != nullptr) gate_->Passed(transfer);
-  for (const Place& place : places_[At(transfer)]) {
+  for (const Place& place : PlacesOf(transfer)) {
     Order& order = orders_[At(place.order)];
     while (At(order.head) < order.transfers.size() &&
-           state_[At(order.transfers[At(order.head)])] == State::kPassed) {
+           rows_[At(order.transfers[At(order.head)])].state == State::kPassed) {
       ++order.head;
     }
   }
 }
 
 void TransferScheduler::Return(TransferIndex transfer) {
-  if (state_[At(transfer)] != State::kPassed) return;
-  for (const Place& place : places_[At(transfer)]) {
+  if (rows_[At(transfer)].state != State::kPassed) return;
+  for (const Place& place : PlacesOf(transfer)) {
     Order& order = orders_[At(place.order)];
     order.head = std::min(order.head, place.position);
   }
-  state_[At(transfer)] = State::kWaiting;
+  rows_[At(transfer)].state = State::kWaiting;
   SetReady(transfer);
 }
 
 bool TransferScheduler::ResourcesFree(TransferIndex transfer) const {
-  const Transfer& t = plan_.transfers[At(transfer)];
+  const Row& t = rows_[At(transfer)];
   if (send_port_busy_[At(t.sender)] || receive_port_busy_[At(t.receiver)]) return false;
-  const auto& cuts = crossed_cuts_[At(transfer)];
+  const auto cuts = CutsOf(transfer);
   return std::all_of(cuts.begin(), cuts.end(), [&](std::int32_t cut) {
     return free_lanes_[At(cut)] >= LanesTaken(transfer);
   });
 }
 
 Seconds TransferScheduler::LateAt(TransferIndex transfer, double pace) const {
-  const planner::Interval& predicted = prediction_.transfers[At(transfer)];
-  const bool moving = state_[At(transfer)] == State::kMoving;
+  const Row& predicted = rows_[At(transfer)];
+  const bool moving = rows_[At(transfer)].state == State::kMoving;
   const Seconds due = pace * (moving ? predicted.finish_s : predicted.start_s);
   return LateAfter(due);
 }
@@ -199,20 +223,24 @@ Seconds TransferScheduler::LateAt(TransferIndex transfer, double pace) const {
 bool TransferScheduler::MayGoNow(TransferIndex transfer, Seconds now_s, double pace) {
   const auto num_ports = static_cast<std::int32_t>(2 * send_port_busy_.size());
   const bool strict = plan_.transfer_order == planner::TransferOrder::kStrict;
-  for (const Place& place : places_[At(transfer)]) {
+  for (const Place& place : PlacesOf(transfer)) {
     const Order& order = orders_[At(place.order)];
     if (order.head == place.position) continue;
     if (strict && place.order < num_ports) return false;
+    const bool own = place.order == rows_[At(transfer)].sender;
     // The head has not passed, and while the run is on time it decides: no need of the index.
-    for (std::int32_t i = order.head; i < place.position;
-         i = NextInTheWay(order, i + 1, now_s, pace)) {
+    std::int32_t next = 0;
+    for (std::int32_t i = own ? own_from_ : order.head; i < place.position; i = next) {
       const TransferIndex before = order.transfers[At(i)];
       const Seconds late_s = LateAt(before, pace);
       if (now_s < late_s) {
         NoteLate(late_s);
         return false;
       }
-      if (!MayOvertake(transfer, before, now_s, pace)) return false;
+      const Overtaking overtaking = MayOvertake(transfer, before, now_s, pace);
+      if (overtaking == Overtaking::kNo) return false;
+      next = NextInTheWay(order, i + 1, now_s, pace);
+      if (own && i == own_from_ && overtaking == Overtaking::kByAnyone) own_from_ = next;
     }
   }
   return true;
@@ -223,18 +251,18 @@ void TransferScheduler::NoteLate(Seconds late_s) {
 }
 
 Seconds TransferScheduler::PlannedSeconds(TransferIndex transfer) const {
-  const planner::Interval& predicted = prediction_.transfers[At(transfer)];
+  const Row& predicted = rows_[At(transfer)];
   return predicted.finish_s - predicted.start_s;
 }
 
 Seconds TransferScheduler::FreeAt(TransferIndex transfer) const {
-  const Transfer& t = plan_.transfers[At(transfer)];
+  const Row& t = rows_[At(transfer)];
   Seconds free_s = 0;
   if (send_port_busy_[At(t.sender)]) free_s = sends_until_s_[At(t.sender)];
   if (receive_port_busy_[At(t.receiver)]) {
     free_s = std::max(free_s, receives_until_s_[At(t.receiver)]);
   }
-  for (const std::int32_t cut : crossed_cuts_[At(transfer)]) {
+  for (const std::int32_t cut : CutsOf(transfer)) {
     std::int64_t lacking = LanesTaken(transfer) - free_lanes_[At(cut)];
     for (const auto& [until_s, given_back] : crosses_until_s_[At(cut)]) {
       if (lacking <= 0) break;
@@ -245,23 +273,29 @@ Seconds TransferScheduler::FreeAt(TransferIndex transfer) const {
   return free_s;
 }
 
-bool TransferScheduler::MayOvertake(TransferIndex transfer, TransferIndex before, Seconds now_s,
-                                    double pace) {
-  if (state_[At(before)] == State::kMoving) return true;
+TransferScheduler::Overtaking TransferScheduler::MayOvertake(TransferIndex transfer,
+                                                             TransferIndex before, Seconds now_s,
+                                                             double pace) {
+  if (rows_[At(before)].state == State::kMoving) return Overtaking::kByAnyone;
   Seconds due_s = FreeAt(before);
-  if (state_[At(before)] == State::kWaiting) {
-    const planner::StepIndex producer = plan_.transfers[At(before)].producer;
-    const Seconds run_due_s = pace * prediction_.steps[At(producer)].finish_s;
-    if (now_s >= LateAfter(run_due_s)) return true;  // nobody knows when it comes
+  if (rows_[At(before)].state == State::kWaiting) {
+    const Seconds run_due_s = pace * rows_[At(before)].run_due_s;
+    if (now_s >= LateAfter(run_due_s)) return Overtaking::kByAnyone;  // nobody knows when
     due_s = std::max(due_s, run_due_s);
   }
   // Either may be the shorter one: waiting costs the time until then, overtaking the rest of the
   // overtaking one's time.
   const Seconds patience_s = std::min(PlannedSeconds(transfer), PlannedSeconds(before));
   const bool resources_free = due_s == 0;  // it starts as soon as those before it let it
-  if (!resources_free && std::abs(due_s - now_s) >= patience_s) return true;
+  const Seconds away_s = std::abs(due_s - now_s);
+  const bool overtakes = !resources_free && away_s >= patience_s;
+  // Starts only put off when it is due: what is far ahead stays so.
+  if (!overtakes || due_s < now_s) RestOn(before);
+  if (overtakes) {
+    return away_s >= PlannedSeconds(before) ? Overtaking::kByAnyone : Overtaking::kByThisOne;
+  }
   NoteLate((resources_free ? now_s : due_s) + patience_s);
-  return false;
+  return Overtaking::kNo;
 }
 
 TransferIndex TransferScheduler::FirstStartable(WorkerIndex sender, Seconds now_s, double pace) {
@@ -269,12 +303,15 @@ TransferIndex TransferScheduler::FirstStartable(WorkerIndex sender, Seconds now_
   const auto num_transfers = static_cast<std::int32_t>(order.transfers.size());
   const bool strict = plan_.transfer_order == planner::TransferOrder::kStrict;
   std::int32_t ready_left = num_ready_[At(sender)];
+  own_from_ = order.head;
   for (std::int32_t i = order.head; ready_left > 0 && i < num_transfers;
        i = NextInTheWay(order, i + 1, now_s, pace)) {
     const TransferIndex transfer = order.transfers[At(i)];
-    if (state_[At(transfer)] == State::kReady) {
+    if (rows_[At(transfer)].state == State::kReady) {
       --ready_left;
       if (ResourcesFree(transfer) && MayGoNow(transfer, now_s, pace) && GateOpen(transfer)) {
+        RestOn(transfer);
+        if (gate_ != nullptr && gate_->shares_cuts()) findings_.RestsOn(GateResource());
         return transfer;
       }
     }
@@ -292,11 +329,11 @@ void TransferScheduler::Resume(const std::vector<TransferIndex>& moving, Seconds
   const bool fetch_all = plan_.transfer_order == planner::TransferOrder::kFetchAll;
   if (gate_ != nullptr) gate_->BeginTurn(now_s);
   for (const TransferIndex transfer : moving) {
-    const Seconds left_s = std::max(0.0, prediction_.transfers[At(transfer)].finish_s - now_s);
+    const Seconds left_s = std::max(0.0, rows_[At(transfer)].finish_s - now_s);
     if (gate_ != nullptr) gate_->Moves(transfer, left_s);
     if (fetch_all) {
-      state_[At(transfer)] = State::kMoving;
-      ++receivers_[At(plan_.transfers[At(transfer)].receiver)].num_moving;
+      rows_[At(transfer)].state = State::kMoving;
+      ++receivers_[At(rows_[At(transfer)].receiver)].num_moving;
     } else {
       Occupy(transfer, now_s, left_s);
     }
@@ -305,7 +342,7 @@ void TransferScheduler::Resume(const std::vector<TransferIndex>& moving, Seconds
 }
 
 void TransferScheduler::Occupy(TransferIndex transfer, Seconds now_s, Seconds seconds) {
-  const Transfer& t = plan_.transfers[At(transfer)];
+  const Row& t = rows_[At(transfer)];
   SetState(transfer, State::kMoving);
   send_port_busy_[At(t.sender)] = true;
   receive_port_busy_[At(t.receiver)] = true;
@@ -313,7 +350,7 @@ void TransferScheduler::Occupy(TransferIndex transfer, Seconds now_s, Seconds se
   moves_until_s_[At(transfer)] = until_s;
   sends_until_s_[At(t.sender)] = until_s;
   receives_until_s_[At(t.receiver)] = until_s;
-  for (const std::int32_t cut : crossed_cuts_[At(transfer)]) {
+  for (const std::int32_t cut : CutsOf(transfer)) {
     free_lanes_[At(cut)] -= LanesTaken(transfer);
     crosses_until_s_[At(cut)].insert({until_s, LanesTaken(transfer)});
   }
@@ -336,8 +373,8 @@ std::vector<TransferIndex> TransferScheduler::TakeFetches() {
       }
       next = receiver.ready.erase(next);
       ++receiver.num_moving;
-      state_[At(transfer)] = State::kMoving;
-      --num_ready_[At(plan_.transfers[At(transfer)].sender)];
+      rows_[At(transfer)].state = State::kMoving;
+      --num_ready_[At(rows_[At(transfer)].sender)];
       if (gate_ != nullptr) gate_->Moves(transfer, PlannedSeconds(transfer));
       started.push_back(transfer);
     }
@@ -357,20 +394,46 @@ std::vector<TransferIndex> TransferScheduler::TakeStartable(Seconds now_s, doubl
   return started;
 }
 
+void TransferScheduler::RestOn(TransferIndex transfer) {
+  ForEachResource(transfer, [this](std::int32_t resource) { findings_.RestsOn(resource); });
+}
+
+template <typename Use>
+void TransferScheduler::ForEachResource(TransferIndex transfer, const Use& use) const {
+  const Row& t = rows_[At(transfer)];
+  const auto num_workers = plan_.network.num_workers;
+  use(t.sender);
+  use(num_workers + t.receiver);
+  for (const std::int32_t cut : CutsOf(transfer)) use(2 * num_workers + cut);
+}
+
+std::int32_t TransferScheduler::GateResource() const {
+  return 2 * plan_.network.num_workers + static_cast<std::int32_t>(plan_.network.cuts.size());
+}
+
+void TransferScheduler::LookAtSenders(Seconds now_s, double pace) {
+  for (std::int32_t w = findings_.NextLook(); w != TurnFindings::kNone; w = findings_.NextLook()) {
+    const TransferIndex found = FirstStartable(w, now_s, pace);
+    if (found != planner::kNoIndex) findings_.Found(plan_rank_[At(found)]);
+  }
+}
+
 std::vector<TransferIndex> TransferScheduler::TakeOrdered(Seconds now_s, double pace) {
   std::vector<TransferIndex> started;
+  findings_.Begin();
+  for (std::size_t w = 0; w < send_port_busy_.size(); ++w) {
+    if (!send_port_busy_[w] && num_ready_[w] > 0) findings_.Add(static_cast<std::int32_t>(w));
+  }
   for (;;) {
-    TransferIndex best = planner::kNoIndex;
-    for (std::size_t w = 0; w < send_port_busy_.size(); ++w) {
-      if (send_port_busy_[w] || num_ready_[w] == 0) continue;
-      const TransferIndex found = FirstStartable(static_cast<WorkerIndex>(w), now_s, pace);
-      if (found == planner::kNoIndex) continue;
-      if (best == planner::kNoIndex || plan_rank_[At(found)] < plan_rank_[At(best)]) best = found;
-    }
-    if (best == planner::kNoIndex) return started;
-    --num_ready_[At(plan_.transfers[At(best)].sender)];
+    LookAtSenders(now_s, pace);
+    const std::int32_t rank = findings_.TakeFirst();
+    if (rank == TurnFindings::kNone) return started;
+    const TransferIndex best = by_start_[At(rank)];
+    --num_ready_[At(rows_[At(best)].sender)];
     if (gate_ != nullptr) gate_->Moves(best, PlannedSeconds(best));
     Occupy(best, now_s, PlannedSeconds(best));
+    ForEachResource(best, [this](std::int32_t resource) { findings_.Taken(resource); });
+    findings_.Taken(GateResource());
     started.push_back(best);
   }
 }

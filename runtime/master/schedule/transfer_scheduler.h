@@ -5,13 +5,16 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "planner/plan/cut_lanes.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/predict/predict.h"
-#include "runtime/master/conduct/overtake_index.h"
+#include "planner/plan/units.h"
+#include "runtime/master/schedule/overtake_index.h"
+#include "runtime/master/schedule/turn_findings.h"
 #include "runtime/master/share/transfer_gate.h"
 
 namespace weir::master {
@@ -39,12 +42,16 @@ namespace weir::master {
 ///   same
 ///     ports and cuts. One that may not waits as if its ports were taken.
 /// Requires: CheckPlan accepts the plan, and the prediction is Predict's of the same plan.
-/// Thread-safety: none. Time: seconds from the start of the run, passed in. For each transfer that
-///   starts, TakeStartable looks at every idle sender: at its first transfer while the run is on
-///   time, at each that is published before the first one that is not late when it is late. A look
-///   takes O(log transfers) an order; however many have passed, move or wait for a late run,
-///   nobody looks at those (overtake_index.h). One by one are looked at the late ones in front that
-///   are published and wait for a port.
+/// Thread-safety: none. Time: seconds from the start of the run, passed in. TakeStartable looks
+/// once
+///   at every idle sender, and after each start once more at those whose look rests on what the
+///   start took (turn_findings.h): a few, where ports are the limit; where a cut is, each that
+///   could have started or waits for one about to start. A look goes over the sender's published
+///   transfers up to the first one that is not late: one of them while the run is on time, at most
+///   all when it is late. Each is looked up in its receiver's and its lanes' orders as far as the
+///   first one that must be waited for; of its sender's order, what anyone may overtake is looked
+///   at once a look. A step in an order takes O(log transfers); however many have passed, move or
+///   wait for a late run, nobody looks at those (overtake_index.h).
 /// Source: DESIGN "Conductor"; 004 section 2 (one port, l channels).
 /// Checked by: tests/unit/master/conductor_machine_test.cc, conductor_machine_property_test.cc,
 ///   transfer_scheduler_property_test.cc (beside an oracle without indexes).
@@ -73,10 +80,24 @@ class TransferScheduler {
 
  private:
   enum class State : std::uint8_t { kWaiting, kReady, kMoving, kPassed };
+  enum class Overtaking : std::uint8_t { kNo, kByThisOne, kByAnyone };
   /// A transfer's place in one of the orders that it stands in.
   struct Place {
     std::int32_t order = 0;
     std::int32_t position = 0;
+  };
+  /// What looks read of a transfer, on one cache line: they go from one to others far away.
+  struct alignas(64) Row {
+    planner::Seconds start_s = 0;  // predicted, as the next two
+    planner::Seconds finish_s = 0;
+    planner::Seconds run_due_s = 0;  // end of the step that makes its run
+    planner::WorkerIndex sender = 0;
+    planner::WorkerIndex receiver = 0;
+    std::int32_t places_begin = 0;  // in places_
+    std::int32_t places_end = 0;
+    std::int32_t cuts_begin = 0;  // in crossed_cuts_
+    std::int32_t cuts_end = 0;
+    State state = State::kWaiting;
   };
   struct Order {
     std::vector<planner::TransferIndex> transfers;
@@ -95,7 +116,19 @@ class TransferScheduler {
   bool GateOpen(planner::TransferIndex transfer) const {
     return gate_ == nullptr || gate_->MayMove(transfer);
   }
+  void FillRows();
   void AddOrder(const std::vector<planner::TransferIndex>& transfers);
+  void FillPlaces();
+  std::span<const Place> PlacesOf(planner::TransferIndex transfer) const {
+    const Row& row = rows_[planner::At(transfer)];
+    return std::span(places_).subspan(planner::At(row.places_begin),
+                                      planner::At(row.places_end - row.places_begin));
+  }
+  std::span<const std::int32_t> CutsOf(planner::TransferIndex transfer) const {
+    const Row& row = rows_[planner::At(transfer)];
+    return std::span(crossed_cuts_)
+        .subspan(planner::At(row.cuts_begin), planner::At(row.cuts_end - row.cuts_begin));
+  }
   void SetState(planner::TransferIndex transfer, State state);
   double OvertakenAfter(planner::TransferIndex transfer) const;
   /// First place at or after `from` that has not passed and is not overtaken by everybody.
@@ -104,9 +137,9 @@ class TransferScheduler {
   bool ResourcesFree(planner::TransferIndex transfer) const;
   /// False when one before it in its orders must still be waited for; notes until when.
   bool MayGoNow(planner::TransferIndex transfer, planner::Seconds now_s, double pace);
-  /// False when `before` is late, but would start too soon for `transfer` to go first.
-  bool MayOvertake(planner::TransferIndex transfer, planner::TransferIndex before,
-                   planner::Seconds now_s, double pace);
+  /// kNo when `before` is late, but would start too soon for `transfer` to go first.
+  Overtaking MayOvertake(planner::TransferIndex transfer, planner::TransferIndex before,
+                         planner::Seconds now_s, double pace);
   /// When the resources of a transfer whose run is published should be free; <= now: they are.
   planner::Seconds FreeAt(planner::TransferIndex transfer) const;
   std::int64_t LanesTaken(planner::TransferIndex transfer) const;
@@ -115,6 +148,19 @@ class TransferScheduler {
   planner::Seconds LateAt(planner::TransferIndex transfer, double pace) const;
   planner::TransferIndex FirstStartable(planner::WorkerIndex sender, planner::Seconds now_s,
                                         double pace);
+  /// Looks at those senders whose look is still to be made, or to be made again. Within a turn
+  /// ports, lanes and the gate's cuts are only taken, so that FreeAt only grows. So one that is
+  /// refused stays refused until the one that it waits for starts or is put off, and one that may
+  /// start still may until its own ports and lanes are taken or one that was overdue is due soon:
+  /// looks rest on the ports and lanes of these. The looks left out would note no earlier moments.
+  void LookAtSenders(planner::Seconds now_s, double pace);
+  /// The look under way may end otherwise once something that this transfer uses is taken.
+  void RestOn(planner::TransferIndex transfer);
+  /// Calls use(number) for its send port, its receive port, and the cuts that it crosses.
+  template <typename Use>
+  void ForEachResource(planner::TransferIndex transfer, const Use& use) const;
+  /// The last number: what the gate has of cuts.
+  std::int32_t GateResource() const;
   void Occupy(planner::TransferIndex transfer, planner::Seconds now_s, planner::Seconds seconds);
   std::vector<planner::TransferIndex> TakeFetches();
   std::int32_t ReceivePlace(planner::TransferIndex transfer) const;
@@ -123,12 +169,13 @@ class TransferScheduler {
   const planner::Prediction& prediction_;
   TransferGate* const gate_;
   const planner::CutLanes lanes_;
-  std::vector<State> state_;
+  std::vector<Row> rows_;  // by transfer
   /// Send orders (num_workers), receive orders (num_workers), then one a lane of each cut.
   std::vector<Order> orders_;
-  std::vector<std::vector<Place>> places_;  // by transfer
-  std::vector<std::vector<std::int32_t>> crossed_cuts_;
-  std::vector<std::int32_t> plan_rank_;
+  std::vector<Place> places_;                     // of each transfer together: send, receive, lanes
+  std::vector<std::int32_t> crossed_cuts_;        // of each transfer together
+  std::vector<planner::TransferIndex> by_start_;  // by plan rank
+  std::vector<std::int32_t> plan_rank_;           // by transfer
   std::vector<bool> send_port_busy_;
   std::vector<bool> receive_port_busy_;
   std::vector<std::int64_t> free_lanes_;  // by cut
@@ -142,6 +189,10 @@ class TransferScheduler {
   std::vector<Receiver> receivers_;
   /// Receivers that may have room and work since the last TakeStartable.
   std::set<planner::WorkerIndex> changed_receivers_;
+  TurnFindings findings_;
+  /// Of the look under way: everything before this place of the sender's order has passed or is
+  /// overtaken by anyone, so that it is looked at once and not for each transfer behind it.
+  std::int32_t own_from_ = 0;
   std::optional<planner::Seconds> next_late_s_;
 };
 
