@@ -13,7 +13,8 @@ namespace weir::planner {
 /// Checks that `edit` goes on from `before` as it stood at `state`, without the lost workers.
 ///
 /// - Numbers: every step before is there under its number, with its kind, place in its layer and
-///   keys; appended ones read input. What is done or under way and not made again is where it was.
+///   keys; appended ones read input. Workers are those of the plan, then those that are added. What
+///   is done or under way and not made again is where it was.
 /// - Counts: the input ranges of steps that are no reruns (ComputeStep::is_rerun) tile what they
 ///   tiled before, so that every byte of the input is counted once; a rerun stays one.
 /// - Bytes: each step that has to begin has the sections that it had; the input ranges of those

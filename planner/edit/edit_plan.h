@@ -1,6 +1,6 @@
 #pragma once
 
-// A plan that has begun, planned on when workers are lost, come back or are slow: what is done
+// A plan that has begun, planned on when workers are lost, come back, are new or slow: what is done
 // stays done. Upstream: runtime/master/conduct, which tells how far the plan is. Downstream:
 // CheckEdit, the conductor, Explain.
 
@@ -59,8 +59,8 @@ absl::Status CheckEditable(const Plan& plan);
 ///   one worker), and the ordinary order builders order what is left, with what is under way in its
 ///   place (order_rest.h). The way with the least predicted makespan is taken. Steps that have
 ///   not begun leave a worker that is slower than planned, or whose port is, or go to one that
-///   joined or got faster, where that ends sooner by kMoveGain of what is left; steps under way on
-///   a slow worker are given up and made anew, maps in parts, where that ends sooner by
+///   joined, is new or got faster, where that ends sooner by kMoveGain of what is left; steps under
+///   way on a slow worker are given up and made anew, maps in parts, where that ends sooner by
 ///   kGiveUpGain; so is what lies behind a slow port and is still to be sent. Slow workers get
 ///   nothing of either, but where that ends later by as much: how slow they are is a guess. What
 ///   may not stay (closed workers, steps that failed) leaves in every way. A done map
@@ -68,9 +68,8 @@ absl::Status CheckEditable(const Plan& plan);
 ///   input for the others. Made again whole, where that ends sooner, a run has all its sections, of
 ///   which only those move that somebody lacks.
 /// Errors: kUnavailable when nobody is left; kFailedPrecondition, naming why, for a plan that
-/// cannot
-///   be edited: reduction trees, loops, sections of places; kInvalidArgument when state or change
-///   do not belong to the plan.
+///   cannot be edited: reduction trees, loops, sections of places; kInvalidArgument when state or
+///   change do not belong to the plan.
 /// Requires: the plan passed CheckPlan, or is one that EditPlan made.
 /// Thread-safety: pure; same input, same edit. Time: a few times that of OrderByPriority; measured
 ///   by tests/bench/edit.

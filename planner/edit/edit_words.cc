@@ -27,13 +27,13 @@ std::string WhatHappened(const PlanState& before, const ChangedPlan& changed,
                          const PlanChange& change) {
   std::vector<WorkerIndex> lost, slow, faster, slow_ports;
   for (std::size_t w = 0; w < changed.alive.size(); ++w) {
-    const bool was_gone = !before.gone.empty() && before.gone[w];
+    const bool was_gone = w < before.gone.size() && before.gone[w];
     if (!changed.alive[w] && !was_gone) lost.push_back(static_cast<WorkerIndex>(w));
     if (!changed.alive[w]) continue;
-    if (!change.port_factor.empty() && change.port_factor[w] < 1) {
+    if (w < change.port_factor.size() && change.port_factor[w] < 1) {
       slow_ports.push_back(static_cast<WorkerIndex>(w));
     }
-    if (change.rate_factor.empty()) continue;
+    if (w >= change.rate_factor.size()) continue;
     if (change.rate_factor[w] < 1) slow.push_back(static_cast<WorkerIndex>(w));
     if (change.rate_factor[w] > 1) faster.push_back(static_cast<WorkerIndex>(w));
   }
@@ -43,10 +43,16 @@ std::string WhatHappened(const PlanState& before, const ChangedPlan& changed,
   }
   std::vector<WorkerIndex> joined;
   for (const PlanChange::Joined& each : change.joined) joined.push_back(each.worker);
+  std::vector<WorkerIndex> added;
+  for (std::size_t w = changed.alive.size() - change.added.names.size(); w < changed.alive.size();
+       ++w) {
+    added.push_back(static_cast<WorkerIndex>(w));
+  }
   std::vector<std::string> words;
   if (!lost.empty()) words.push_back(Workers("Lost", lost));
   if (!closed.empty()) words.push_back(Workers("Nothing new for", closed));
   if (!joined.empty()) words.push_back(Workers("Joined", joined));
+  if (!added.empty()) words.push_back(absl::StrCat(Workers("Joined", added), " (new)"));
   if (!change.elsewhere.empty()) words.push_back(Steps("Failed", change.elsewhere));
   if (!change.runs_lost.empty()) words.push_back(Steps("Runs lost of", change.runs_lost));
   if (!change.sections_lost.empty()) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
+#include "planner/edit/added_workers.h"
 #include "planner/edit/step_homes.h"
 #include "planner/plan/units.h"
 
@@ -99,7 +100,7 @@ void ApplyRates(const PlanChange& change, ChangedPlan* changed) {
 void ApplyPortRates(const std::vector<double>& factor, ChangedPlan* changed) {
   const NetworkModel before = changed->plan.network;
   std::vector<double>& lag = changed->plan.network.port_lag;
-  if (lag.empty()) lag.assign(factor.size(), 1);
+  if (lag.empty()) lag.assign(At(before.num_workers), 1);
   for (std::size_t w = 0; w < factor.size(); ++w) lag[w] = std::max(1.0, lag[w] / factor[w]);
   for (std::size_t t = 0; t < changed->plan.transfers.size(); ++t) {
     Transfer& transfer = changed->plan.transfers[t];
@@ -112,8 +113,13 @@ void ApplyPortRates(const std::vector<double>& factor, ChangedPlan* changed) {
   }
 }
 
+// Those who are added are as their profiles say.
+bool SlowCpu(const PlanChange& change, WorkerIndex worker) {
+  return At(worker) < change.rate_factor.size() && change.rate_factor[At(worker)] < 1;
+}
+
 bool SlowPort(const PlanChange& change, WorkerIndex worker) {
-  return !change.port_factor.empty() && change.port_factor[At(worker)] < 1;
+  return At(worker) < change.port_factor.size() && change.port_factor[At(worker)] < 1;
 }
 
 /// By step: done, on a worker that is there and has a slow port, and not all who wait for its run
@@ -180,7 +186,7 @@ bool LeavesClosed(const ChangedPlan& changed, std::size_t step, bool begun) {
 void FindMovable(const PlanChange& change, ChangedPlan* changed) {
   const Plan& plan = changed->plan;
   const std::vector<double>& factor = change.rate_factor;
-  const bool better = !change.joined.empty() ||
+  const bool better = !change.joined.empty() || !change.added.names.empty() ||
                       std::any_of(factor.begin(), factor.end(), [](double f) { return f > 1; });
   std::vector<bool> begun(plan.steps.size(), false);  // to move, something of what a step reads
   for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
@@ -195,7 +201,7 @@ void FindMovable(const PlanChange& change, ChangedPlan* changed) {
     const WorkerIndex worker = plan.steps[s].worker;
     if (!changed->alive[At(worker)]) continue;
     changed->must_move[s] = changed->elsewhere[s] || LeavesClosed(*changed, s, begun[s]);
-    const bool slow = !factor.empty() && factor[At(worker)] < 1;
+    const bool slow = SlowCpu(change, worker);
     const bool slow_port = SlowPort(change, worker);
     const WorkState work = changed->state.steps[s];
     changed->may_move[s] =
@@ -213,13 +219,18 @@ absl::StatusOr<ChangedPlan> ApplyChange(const Plan& plan, const PlanState& state
   ChangedPlan changed;
   changed.plan = plan;
   changed.state = state;
-  changed.alive.assign(At(plan.network.num_workers), true);
+  if (absl::Status status = AddWorkers(change.added, &changed.plan, &changed.state); !status.ok()) {
+    return status;
+  }
+  changed.alive.assign(At(changed.plan.network.num_workers), true);
   changed.may_move.assign(plan.steps.size(), false);
   changed.may_give_up.assign(plan.steps.size(), false);
   changed.may_make_again.assign(plan.steps.size(), false);
   changed.must_move.assign(plan.steps.size(), false);
   changed.elsewhere.assign(plan.steps.size(), false);
-  for (std::size_t w = 0; w < state.gone.size(); ++w) changed.alive[w] = !state.gone[w];
+  for (std::size_t w = 0; w < changed.state.gone.size(); ++w) {
+    changed.alive[w] = !changed.state.gone[w];
+  }
   for (const PlanChange::Joined& joined : change.joined) changed.alive[At(joined.worker)] = true;
   for (const WorkerIndex lost : change.lost) changed.alive[At(lost)] = false;
   if (std::find(changed.alive.begin(), changed.alive.end(), true) == changed.alive.end()) {
@@ -237,9 +248,8 @@ absl::StatusOr<ChangedPlan> ApplyChange(const Plan& plan, const PlanState& state
   if (!change.port_factor.empty()) ApplyPortRates(change.port_factor, &changed);
   changed.slow.assign(changed.alive.size(), false);
   for (std::size_t w = 0; w < changed.alive.size(); ++w) {
-    const bool slow_cpu = !change.rate_factor.empty() && change.rate_factor[w] < 1;
-    changed.slow[w] =
-        changed.alive[w] && (slow_cpu || SlowPort(change, static_cast<WorkerIndex>(w)));
+    const auto worker = static_cast<WorkerIndex>(w);
+    changed.slow[w] = changed.alive[w] && (SlowCpu(change, worker) || SlowPort(change, worker));
   }
   FindMovable(change, &changed);
   return changed;

@@ -2,10 +2,12 @@
 
 // What can happen to a plan that runs. Upstream: runtime/master. Downstream: EditPlan, CheckEdit.
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "planner/edit/plan_state.h"
+#include "planner/plan/network_model.h"
 #include "planner/plan/plan.h"
 
 namespace weir::planner {
@@ -53,18 +55,32 @@ struct PlanChange {
   /// By worker: how fast its port is beside what was planned, both ways, > 0; no port gets faster
   /// than a channel. Empty: as planned.
   std::vector<double> port_factor = {};
+  /// Workers that the plan does not know. They get the indices behind those that it has; all that
+  /// is said of workers above is of those that it has.
+  struct Added {
+    std::vector<std::string> names = {};  // for people; none: nobody is added
+    /// By worker, those of the plan first: how fast it computes by its profile, > 0, in any unit.
+    /// Of one of the plan also 0: not known.
+    std::vector<double> compute_rate = {};
+    /// Of all of them, as the plan's between the workers that it has. Of a plan of one worker: any.
+    /// What ports lag is not read.
+    NetworkModel network = {};
+  };
+  Added added = {};
 };
 
 /// A plan and how far it is, once a change is known, before anything is done about it. Plain data.
 struct ChangedPlan {
-  Plan plan;  // steps last as long as measured, ports are as slow; runs that came back are there
-  PlanState state;           // with those runs, and the speeds
+  /// Steps last as long as measured, ports are as slow; runs that came back are there, and so are
+  /// workers that were added.
+  Plan plan;
+  PlanState state;           // with those runs and workers, and the speeds
   std::vector<bool> alive;   // by worker
   std::vector<bool> closed;  // by worker: gets nothing new, and another one does
   /// By worker: is there, and slower than planned, or its port is.
   std::vector<bool> slow;
   /// By step: has not begun, and might end sooner on another worker: its own is slow, or has a slow
-  /// port, or one joined or got faster and nothing of what it reads has begun to move.
+  /// port, or one joined, is new or got faster and nothing of what it reads has begun to move.
   std::vector<bool> may_move;
   /// By step: has not begun, and may not stay where it is: it failed there, or its worker is closed
   /// and it has received nothing yet, or would not end within kClosedStayS.
@@ -79,9 +95,8 @@ struct ChangedPlan {
 };
 
 /// Applies what a change says of workers, runs and rates; hands nothing out.
-/// Errors: kInvalidArgument when the change does not belong to the plan; kUnavailable when no
-/// worker
-///   is left.
+/// Errors: kInvalidArgument when the change does not belong to the plan (of new workers:
+///   added_workers.h); kUnavailable when no worker is left.
 /// Requires: CheckState is OK. Thread-safety: pure. O(steps + transfers).
 absl::StatusOr<ChangedPlan> ApplyChange(const Plan& plan, const PlanState& state,
                                         const PlanChange& change);

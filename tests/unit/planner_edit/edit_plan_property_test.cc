@@ -11,14 +11,18 @@
 #include <optional>
 #include <vector>
 
+#include "planner/edit/added_workers.h"
 #include "planner/edit/check_edit.h"
 #include "planner/edit/edit_plan.h"
+#include "planner/edit/edited_plan.h"
+#include "planner/edit/order_rest.h"
 #include "planner/edit/rest_plan.h"
 #include "planner/job/builders/plan_job.h"
 #include "planner/order/transfer_orders.h"
 #include "planner/plan/check_plan.h"
 #include "planner/plan/predict/predict.h"
 #include "planner/plan/units.h"
+#include "tests/unit/planner_edit/any_added.h"
 #include "tests/unit/planner_edit/progress_of.h"
 #include "tests/unit/planner_job/random_job.h"
 #include "tests/unit/planner_plan/cut_rates.h"
@@ -80,7 +84,7 @@ struct Run {
 };
 
 // What changes at this moment: workers are lost, may come back with some of the runs that they
-// kept, may be slow.
+// kept, may be slow; others are there for the first time.
 PlanChange DrawChange(const PlanState& state, const Run& run) {
   PlanChange change;
   const std::int32_t num_workers = run.plan.network.num_workers;
@@ -106,6 +110,9 @@ PlanChange DrawChange(const PlanState& state, const Run& run) {
     }
   }
   if (DrawBetween(0, 2) == 0) change.lost.clear();
+  if (DrawBetween(0, 2) == 0) {
+    change.added = AnyAdded(run.plan, static_cast<std::uint64_t>(DrawBetween(0, 1'000'000)));
+  }
   return change;
 }
 
@@ -244,6 +251,44 @@ RC_GTEST_PROP(EditPlanProperty, NobodyLostNothingMoves, ()) {
   }
 }
 
+// When all ends that goes on as it is, ordered as the ways of an edit are.
+Seconds EndUnchanged(const Plan& plan, const PlanState& state) {
+  const WorkLeft left = FindWorkLeft(
+      plan, state, std::vector<bool>(At(plan.network.num_workers), true), PartlyRead::kMadeAgain);
+  EditedPlan same =
+      ApplyHomes(plan, state, left, std::vector<std::vector<StepHome>>(plan.steps.size()));
+  return OrderRest(OrderEffort::kList, &same)->makespan_s;
+}
+
+// New workers bring kMoveGain of what is left, or are left alone. Steps that wait move, no others.
+RC_GTEST_PROP(EditPlanProperty, NewWorkersAreWorthIt, ()) {
+  const Plan plan = DrawPlan(PlanMethod::kEven);
+  const Prediction prediction = *Predict(plan);
+  const PlanState state = ProgressOf(plan, prediction, NothingDone(plan), DrawMoment(prediction, 0),
+                                     RunsStay::kToTheEnd);
+  PlanChange change;
+  change.added = AnyAdded(plan, static_cast<std::uint64_t>(DrawBetween(0, 1'000'000)));
+  const absl::StatusOr<PlanEdit> edit = EditPlan(plan, state, change);
+  RC_LOG() << edit.status() << "\n";
+  RC_ASSERT(edit.ok());
+  RC_ASSERT(CheckEdit(plan, state, change, *edit) == absl::OkStatus());
+  RC_ASSERT(edit->redone.empty());
+  RC_ASSERT(edit->moved_again == 0);
+  bool moves = edit->plan.steps.size() > plan.steps.size();
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const bool moved = edit->plan.steps[s].worker != plan.steps[s].worker;
+    RC_ASSERT(!moved || state.steps[s] == WorkState::kWaiting);
+    moves = moves || moved;
+  }
+  RC_TAG(moves);
+  Plan extended = plan;
+  PlanState idle = state;
+  RC_ASSERT(AddWorkers(change.added, &extended, &idle) == absl::OkStatus());
+  const Seconds unchanged_s = EndUnchanged(extended, idle);
+  const Seconds least_gain_s = moves ? kMoveGain * (unchanged_s - state.now_s) : 0;
+  RC_ASSERT(edit->prediction.makespan_s <= unchanged_s - least_gain_s + 1e-9 * unchanged_s);
+}
+
 // Ways to spoil an edit; each says whether there was anything to spoil.
 using Spoil = std::function<bool(PlanEdit*)>;
 
@@ -293,6 +338,10 @@ std::vector<Spoil> Spoils() {
             const auto& gone = edit->state.gone;
             edit->plan.steps[*step].worker =
                 static_cast<WorkerIndex>(std::find(gone.begin(), gone.end(), true) - gone.begin());
+            return true;
+          },
+          [=](PlanEdit* edit) {  // a worker that nobody has added
+            ++edit->plan.network.num_workers;
             return true;
           },
           [=](PlanEdit* edit) {  // a byte twice
