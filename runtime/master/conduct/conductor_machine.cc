@@ -31,8 +31,9 @@ ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Pre
 ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,
                                    const planner::PlanState& state,
                                    const std::vector<TransferIndex>& transfer_was,
+                                   std::vector<std::string> handover_domains,
                                    const ConductorMachine& before, TransferGate* gate)
-    : ConductorMachine(plan, prediction, before.handover_domains_, gate,
+    : ConductorMachine(plan, prediction, std::move(handover_domains), gate,
                        PlanProgress(plan, PlanBefore{before.progress_, state, transfer_was})) {
   began_ = before.began_;
   for (std::size_t t = 0; t < transfer_was.size(); ++t) {
@@ -64,7 +65,7 @@ ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Pre
 // A task runs one step at a time: who is still at a step that others do goes on when it ends.
 void ConductorMachine::TakeGivenUp(const planner::PlanState& state,
                                    const ConductorMachine& before) {
-  for (std::size_t w = 0; w < workers_.size(); ++w) {
+  for (std::size_t w = 0; w < before.workers_.size(); ++w) {
     if (!state.gone.empty() && state.gone[w]) continue;
     workers_[w].given_up = before.workers_[w].given_up;
     for (const StepIndex step : before.plan_.compute_order[w]) {

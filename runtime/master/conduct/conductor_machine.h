@@ -96,11 +96,13 @@ class ConductorMachine {
 
   /// Goes on with `plan`, which EditPlan made of the one that `before` conducts: what is done stays
   /// done, and what is under way there keeps its ports. `state` and `transfer_was`: as EditPlan
-  /// says. `gate`: of the edited plan, in which nothing moves yet.
+  /// says. `handover_domains`: of those that the edit adds too. `gate`: of the edited plan, in
+  /// which nothing moves yet.
   ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,
                    const planner::PlanState& state,
                    const std::vector<planner::TransferIndex>& transfer_was,
-                   const ConductorMachine& before, TransferGate* gate = nullptr);
+                   std::vector<std::string> handover_domains, const ConductorMachine& before,
+                   TransferGate* gate = nullptr);
 
   /// Goes on with a plan that an earlier master ran, `now_s` after the start of its run.
   ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,

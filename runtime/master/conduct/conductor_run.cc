@@ -169,11 +169,12 @@ void ConductorRun::Send(std::shared_ptr<const Order<Method>> order) {
       callbacks_.Guard([this, order](absl::Duration timeout,
                                      absl::AnyInvocable<void(absl::Status)> answered) mutable {
         if (stopped_ || !order->awaited()) return;
-        order->worker.api->template Send<Method>(
-            order->request, timeout,
-            [answered = std::move(answered)](const auto& response) mutable {
-              answered(response.status());
-            });
+        WorkerOf(order->worker)
+            .api->template Send<Method>(
+                order->request, timeout,
+                [answered = std::move(answered)](const auto& response) mutable {
+                  answered(response.status());
+                });
       }),
       callbacks_.Guard([this, order, asked = loop_.Now()](const absl::Status& status) {
         if (status.ok()) return order->taken(absl::ToDoubleSeconds(loop_.Now() - asked));
@@ -189,17 +190,16 @@ void ConductorRun::Send(std::shared_ptr<const Order<Method>> order) {
 }
 
 void ConductorRun::SendStep(const StepStart& start) {
-  const RegisteredWorker& worker = WorkerOf(plan().steps[At(start.step)].worker);
-  Order<rpc::StartStep> order{.worker = worker,
+  const planner::WorkerIndex home = plan().steps[At(start.step)].worker;
+  Order<rpc::StartStep> order{.worker = home,
                               .what = builder().StepName(start.step),
                               .step = start.step,
                               .since = loop_.Now(),
                               .taken = [](double) {}};
-  *order.request.mutable_fence() = FenceFor(worker, start.attempt);
+  *order.request.mutable_fence() = FenceFor(WorkerOf(home), start.attempt);
   *order.request.mutable_order() = builder().BuildStep(start);
   // One that is given up must come and go too: else nobody knows when its worker is free.
-  order.awaited = [this, home = plan().steps[At(start.step)].worker, step = start.step,
-                   attempt = start.attempt] {
+  order.awaited = [this, home, step = start.step, attempt = start.attempt] {
     const bool current =
         conductor().step_under_way(step) && conductor().progress().step_attempt(step) == attempt;
     return current || conductor().given_up(home, {step, attempt});
@@ -210,10 +210,9 @@ void ConductorRun::SendStep(const StepStart& start) {
 void ConductorRun::SendGrant(const TransferStart& start) {
   const planner::TransferIndex transfer = start.transfer;
   const planner::WorkerIndex receiver = plan().transfers[At(transfer)].receiver;
-  const RegisteredWorker& worker = WorkerOf(receiver);
   Order<rpc::GrantTransfer> order{
-      .worker = worker, .what = builder().TransferName(transfer), .since = loop_.Now()};
-  *order.request.mutable_fence() = FenceFor(worker, start.attempt);
+      .worker = receiver, .what = builder().TransferName(transfer), .since = loop_.Now()};
+  *order.request.mutable_fence() = FenceFor(WorkerOf(receiver), start.attempt);
   *order.request.mutable_order() =
       builder().BuildGrant(start, grant_delay_[At(receiver)].seconds());
   const std::int32_t number = now_->numbers.Of(transfer);
@@ -227,9 +226,9 @@ void ConductorRun::SendGrant(const TransferStart& start) {
   Send(std::make_shared<const Order<rpc::GrantTransfer>>(std::move(order)));
 }
 
-void ConductorRun::OrderFailed(const RegisteredWorker& worker, const std::string& what,
+void ConductorRun::OrderFailed(planner::WorkerIndex worker, const std::string& what,
                                planner::StepIndex step, const absl::Status& status) {
-  v1::JobError error = ErrorOfCall(worker, what, status);
+  v1::JobError error = ErrorOfCall(WorkerOf(worker), what, status);
   if (error.step().empty()) error.set_step(what);
   Fail({.error = std::move(error), .step = step});
 }

@@ -105,6 +105,8 @@ class ConductorRun {
   /// Gives no orders and takes no reports until GoOn or Stop; returns how far the plan is. May be
   /// called again meanwhile. Workers that were lost before the last edit are named as gone.
   planner::PlanState BeginEdit();
+  /// How far the plan is, with the same workers named as gone; the run goes on.
+  planner::PlanState StateNow() const;
   /// Workers that were lost, those that came back, and what failed, since the last edit.
   planner::PlanChange ChangeSinceEdit() const;
   /// Looks at how fast workers and ports are beside the plan; call it every limits::kHeartbeat.
@@ -114,7 +116,8 @@ class ConductorRun {
   /// have ports and channels that others get now. Then calls `done`; with why not where one of
   /// them may move on. Call while the run is held; GoOn or GoOnUnedited has to follow.
   void EndDropped(const EditedJob& edited, absl::AnyInvocable<void(absl::Status)> done);
-  /// Goes on with what was made of the state that BeginEdit returned last, and of this change.
+  /// Goes on with what was made of the state that BeginEdit returned last, and of this change;
+  /// those that it adds stand behind the other workers by now.
   void GoOn(const EditedJob& edited, const planner::PlanChange& change);
   /// Goes on as if there had been no edit.
   void GoOnUnedited();
@@ -165,7 +168,6 @@ class ConductorRun {
   /// No orders and no reports: the run is over, or its plan is edited.
   bool held() const { return stopped_ || editing_; }
   void JoinPorts(Conducted& conducted);
-  planner::PlanState StateNow() const;
   /// What moves between workers that are there, and is not of the edited plan.
   std::vector<planner::TransferIndex> DroppedOnTheLine(const EditedJob& edited) const;
   void Cancel(planner::TransferIndex transfer, absl::AnyInvocable<void(const absl::Status&)> done);
@@ -183,7 +185,7 @@ class ConductorRun {
   /// An order until its worker has taken it.
   template <typename Method>
   struct Order {
-    const RegisteredWorker& worker;
+    planner::WorkerIndex worker = 0;
     std::string what;
     planner::StepIndex step = planner::kNoIndex;  // that it is to start
     typename Method::Request request = {};
@@ -197,7 +199,7 @@ class ConductorRun {
   void SendGrant(const TransferStart& start);
   template <typename Method>
   void Send(std::shared_ptr<const Order<Method>> order);
-  void OrderFailed(const RegisteredWorker& worker, const std::string& what, planner::StepIndex step,
+  void OrderFailed(planner::WorkerIndex worker, const std::string& what, planner::StepIndex step,
                    const absl::Status& status);
   /// Has a transfer whose source or receiver may be gone tried again in a while; false: it was, for
   /// long enough. `moved`: bytes of it that had arrived.

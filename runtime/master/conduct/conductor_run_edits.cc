@@ -50,11 +50,15 @@ planner::PlanChange ConductorRun::ChangeSinceEdit() const {
 
 void ConductorRun::GoOn(const EditedJob& edited, const planner::PlanChange& change) {
   if (stopped_) return;
+  for (std::vector<bool>* of_workers : {&gone_, &gone_before_edit_, &back_}) {
+    of_workers->resize(workers_.size(), false);
+  }
+  grant_delay_.resize(workers_.size());
   auto next = std::make_unique<Conducted>(*this, edited.planned,
                                           TransferNumbers(edited.transfer_was, now_->numbers));
   JoinPorts(*next);
   next->conductor.emplace(edited.planned->plan, edited.planned->prediction, edited.state,
-                          edited.transfer_was, conductor(), &next->ports);
+                          edited.transfer_was, DomainsOf(workers_), conductor(), &next->ports);
   stragglers_->TakeEdit(edited.planned->plan, edited.state, edited.transfer_was, change);
   // Its share of the ports goes with it: what moves has them by the other share already.
   now_ = std::move(next);

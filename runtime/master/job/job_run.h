@@ -19,6 +19,7 @@
 #include "runtime/master/job/step_blame.h"
 #include "runtime/master/journal/journal_writer.h"
 #include "runtime/master/learning/shape_history.h"
+#include "runtime/master/newcomers/newcomers.h"
 #include "runtime/master/options/master_options.h"
 #include "runtime/master/options/master_seams.h"
 #include "runtime/master/output/staged_output.h"
@@ -144,7 +145,24 @@ class JobRun {
   void LookForStragglers();
   /// Workers of the plan that were lost and have registered again: prepares them, then edits.
   void TakeBackWorkers();
+  /// Has all that join prepare, those that are back and those that are new.
+  void PrepareJoining();
   void UseJoined();
+  /// How far the plan is, as an edit is to know it: nothing can be ordered where the job was not
+  /// prepared.
+  planner::PlanState WithUnprepared(planner::PlanState state) const;
+  // Workers that the plan does not name (job_run_edits.cc).
+  /// Asks the planner whether they would get anything, and prepares them if so.
+  void LookForNewcomers();
+  std::vector<RegisteredWorker> NotOfThePlan() const;
+  /// Leaves out of `asked` those whose place in the network is not known.
+  absl::StatusOr<planner::PlanChange::Added> Describe(std::vector<RegisteredWorker> asked);
+  void NewcomersAnswered(std::int64_t edit, const absl::StatusOr<bool>& get_work);
+  /// Adds those that are prepared.
+  void AddNewcomers(planner::PlanChange& change, std::vector<std::string>& reasons);
+  /// Makes those that the change adds workers of the plan; false: one of them is gone.
+  bool TakeNewcomers(const planner::PlanChange& change);
+  void NewcomerLost(WorkerId worker, Epoch epoch);
   void PlanEdited(std::int64_t edit, const planner::PlanChange& change,
                   absl::StatusOr<EditedJob> edited);
   void GoOnUnedited();
@@ -221,6 +239,8 @@ class JobRun {
   bool editing_ = false;         // it is
   bool editable_ = true;         // the plan that runs is of a kind that can be edited
   absl::btree_set<planner::WorkerIndex> joining_, joined_;  // are back: to be prepared; are
+  Newcomers newcomers_;                                     // of the plan that runs
+  bool newcomers_prepared_ = false;                         // since the last edit was asked for
   bool workers_awaited_ = false;                            // there are too few to plan for
   MonoTime workers_until_;                                  // when that ends the job
   bool writing_edit_ = false;              // the edit is made, and on its way to the journal

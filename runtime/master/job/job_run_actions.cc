@@ -55,6 +55,8 @@ void JobRun::MakePlan() {
   editing_ = false;
   joining_.clear();
   joined_.clear();
+  newcomers_ = {};
+  newcomers_prepared_ = false;
   edit_again_ = false;
   // What runs an earlier plan knows it, and its workers, by reference.
   plan_run_.reset();
@@ -192,8 +194,8 @@ void JobRun::Conduct() {
   } else {
     plan_run_->Begin();
   }
-  // Who runs alone cannot be told from a wrong prediction, and a given plan is run as it is.
-  editable_ = !given_plan_ && workers_.size() > 1;
+  // A given plan is run as it is.
+  editable_ = !given_plan_;
   if (editable_) LookForStragglers();
   EditForThoseWhoLeave();
   // They may have come while the others were prepared.

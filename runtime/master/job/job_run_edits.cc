@@ -11,8 +11,16 @@
 #include "runtime/base/log.h"
 #include "runtime/master/conduct/progress.h"
 #include "runtime/master/job/job_run.h"
+#include "runtime/master/newcomers/added_workers.h"
 
 namespace weir::master {
+
+planner::PlanState JobRun::WithUnprepared(planner::PlanState state) const {
+  for (std::size_t w = 0; w < workers_.size(); ++w) {
+    if (!reservation_.Holds(workers_[w])) state.gone[w] = true;
+  }
+  return state;
+}
 
 bool JobRun::CanEdit() const {
   return plan_run_ && !given_plan_ && machine_.state() == v1::JOB_STATE_RUNNING &&
@@ -28,11 +36,7 @@ void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
   // another one may begin from where that did.
   ++edits_;
   editing_ = true;
-  planner::PlanState state = plan_run_->BeginEdit();
-  for (std::size_t w = 0; w < workers_.size(); ++w) {
-    // Nothing can be ordered where the job was not prepared.
-    if (!reservation_.Holds(workers_[w])) state.gone[w] = true;
-  }
+  planner::PlanState state = WithUnprepared(plan_run_->BeginEdit());
   planner::PlanChange change = plan_run_->ChangeSinceEdit();
   change.closed = DrainingWorkers();
   std::vector<std::string> reasons;
@@ -43,6 +47,7 @@ void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
   for (const planner::PlanChange::Joined& joined : change.joined) {
     reasons.push_back(absl::StrCat(NameOf(joined.worker), " is back"));
   }
+  AddNewcomers(change, reasons);
   if (stragglers) {
     reasons.push_back(stragglers->why);
     change.rate_factor = stragglers->change.rate_factor;
@@ -68,6 +73,12 @@ void JobRun::PlanEdited(std::int64_t edit, const planner::PlanChange& change,
                                 [](const v1::WorkerLoss& loss) { return loss.plan_epoch() == 0; });
   // Slow workers and ones that are back are no reason to do everything again.
   const bool changes = edited.ok() && (lost || !change.joined.empty() || edited->moves);
+  if (!edited.ok() && !change.added.names.empty()) {
+    LogWarning("A plan cannot be edited for new workers",
+               {{"job", status_.job_id()}, {"why", edited.status().message()}});
+    newcomers_.RefuseAll();
+    return EditPlan();
+  }
   editing_ = changes;
   if (!edited.ok() && !lost) {
     editable_ = editable_ && !absl::IsFailedPrecondition(edited.status());
@@ -110,20 +121,23 @@ void JobRun::WriteEdit(const std::shared_ptr<const EditedJob>& edited,
     if (!written.ok()) return JournalFailed(written);
     if (machine_.state() != v1::JOB_STATE_RUNNING) return;
     // Nothing was ordered by it yet.
-    if (std::exchange(edit_again_, false)) return EditPlan();
+    const bool again = std::exchange(edit_again_, false);
+    if (again || !TakeNewcomers(change)) return EditPlan();
     editing_ = false;
     planned_ = edited->planned;
     MarkLosses(*edited, *status_.mutable_losses());
     TellEdit(*edited);
     plan_run_->GoOn(*edited, change);
-    if (!joined_.empty()) UseJoined();
+    // Who is new may be about to leave by now.
+    if (!change.added.names.empty()) EditForThoseWhoLeave();
+    UseJoined();
   });
 }
 
 void JobRun::GoOnUnedited() {
   editing_ = false;
   plan_run_->GoOnUnedited();
-  if (!joined_.empty()) UseJoined();
+  UseJoined();
 }
 
 void JobRun::MarkLosses(const EditedJob& edited,
@@ -143,6 +157,7 @@ void JobRun::LookForStragglers() {
       return;
     LookForStragglers();
     ReleaseDrained();
+    LookForNewcomers();
     std::optional<StragglerDecision> found = plan_run_->FindStragglers();
     if (found) {
       LogWarning("A worker is slower than planned",
@@ -166,31 +181,137 @@ void JobRun::TakeBackWorkers() {
     joining_.insert(index);
     any = true;
   }
-  if (!any) return;
+  if (any) PrepareJoining();
+}
+
+void JobRun::PrepareJoining() {
+  if (!plan_run_ || machine_.state() != v1::JOB_STATE_RUNNING) return;
   // Those that were asked before and have not answered are asked with them: one answer for all.
-  std::vector<RegisteredWorker> asked;
+  std::vector<RegisteredWorker> asked = newcomers_.Of(Newcomers::Stage::kPreparing);
   for (const planner::WorkerIndex index : joining_) asked.push_back(workers_[planner::At(index)]);
+  if (asked.empty()) return;
   reservation_.Prepare(
       std::move(asked), PrepareRequest(),
       [this] {
         joined_.merge(joining_);
         joining_.clear();
+        newcomers_prepared_ = newcomers_.Prepared() || newcomers_prepared_;
         UseJoined();
       },
       [this](const v1::JobError& error) {
         // The job does without; when it is lost its lease says so.
-        LogWarning("A worker that is back cannot be prepared",
+        LogWarning("A worker that joins cannot be prepared",
                    {{"job", status_.job_id()}, {"error", error.message()}});
+        const std::optional<RegisteredWorker> refused = newcomers_.Refuse(error.worker());
+        if (!refused) return;
+        reservation_.LetGo(refused->id);
+        // The others wait for it no longer.
+        loop_.Post(callbacks_.Guard([this] { PrepareJoining(); }));
       });
 }
 
 void JobRun::UseJoined() {
   // What is being edited is edited again afterwards.
   if (!plan_run_ || machine_.state() != v1::JOB_STATE_RUNNING || editing_) return;
+  if (joined_.empty() && !newcomers_prepared_) return;
   for (const planner::WorkerIndex index : std::exchange(joined_, {})) {
     if (reservation_.Holds(workers_[planner::At(index)])) plan_run_->WorkerBack(index);
   }
   EditPlan();
+}
+
+std::vector<RegisteredWorker> JobRun::NotOfThePlan() const {
+  std::vector<RegisteredWorker> others = context_.alive_workers();
+  absl::btree_set<std::string> names;
+  for (const RegisteredWorker& worker : workers_) names.insert(worker.identity.name());
+  std::erase_if(others, [&names](const RegisteredWorker& worker) {
+    return names.contains(worker.identity.name());
+  });
+  if (others.empty()) return others;
+  for (const std::string& left_out : blame_.LeftOut(RoomOfWorkers())) {
+    std::erase_if(others, [&left_out](const RegisteredWorker& worker) {
+      return worker.identity.name() == left_out;
+    });
+  }
+  return others;
+}
+
+void JobRun::LookForNewcomers() {
+  const std::vector<RegisteredWorker> others = NotOfThePlan();
+  for (const RegisteredWorker& leaves : newcomers_.Look(others, plan_run_->num_edits())) {
+    reservation_.LetGo(leaves.id);
+  }
+  if (editing_ || !joining_.empty() || newcomers_.Of(Newcomers::Stage::kSeen).empty()) return;
+  // Jobs that run beside each other were each planned for the same workers.
+  if (!context_.jobs_beside(status_.job_id()).empty() || !CanEdit()) return;
+  std::vector<RegisteredWorker> asked = newcomers_.TakeQuestion(loop_.Now());
+  if (asked.empty()) return;
+  planner::PlanState state = WithUnprepared(plan_run_->StateNow());
+  absl::StatusOr<planner::PlanChange::Added> added = Describe(std::move(asked));
+  if (!added.ok()) return newcomers_.Answered(false);
+  planner::PlanChange change{.closed = DrainingWorkers(), .added = *std::move(added)};
+  env::Offload(
+      loop_, context_.seams.compute_pool,
+      [planned = planned_, state = std::move(state), change = std::move(change)] {
+        return AddedGetWork(*planned, state, change);
+      },
+      callbacks_.Guard(
+          [this, edit = edits_, plan_epoch = plan_epoch_](const absl::StatusOr<bool>& get_work) {
+            if (plan_epoch == plan_epoch_) NewcomersAnswered(edit, get_work);
+          }));
+}
+
+void JobRun::NewcomersAnswered(std::int64_t edit, const absl::StatusOr<bool>& get_work) {
+  if (!get_work.ok()) {
+    LogWarning("Workers that joined cannot be used by a job that runs",
+               {{"job", status_.job_id()}, {"why", get_work.status().message()}});
+    newcomers_.RefuseAll();
+  }
+  // What was edited meanwhile is another plan.
+  newcomers_.Answered(get_work.ok() && *get_work && edit == edits_);
+  if (!newcomers_.Of(Newcomers::Stage::kPreparing).empty()) PrepareJoining();
+}
+
+absl::StatusOr<planner::PlanChange::Added> JobRun::Describe(std::vector<RegisteredWorker> asked) {
+  std::erase_if(asked, [this](const RegisteredWorker& worker) {
+    const absl::Status fits =
+        DescribeAdded(*planned_, workers_, {&worker, 1}, context_.options, context_.history)
+            .status();
+    if (fits.ok()) return false;
+    LogWarning(
+        "A worker that joined cannot be used by a job that runs",
+        {{"job", status_.job_id()}, {"worker", worker.identity.name()}, {"why", fits.message()}});
+    newcomers_.Refuse(worker.identity.name());
+    return true;
+  });
+  if (asked.empty()) return absl::NotFoundError("nobody is left");
+  return DescribeAdded(*planned_, workers_, asked, context_.options, context_.history);
+}
+
+void JobRun::AddNewcomers(planner::PlanChange& change, std::vector<std::string>& reasons) {
+  newcomers_prepared_ = false;
+  const std::vector<RegisteredWorker> prepared = newcomers_.Of(Newcomers::Stage::kPrepared);
+  if (prepared.empty()) return;
+  absl::StatusOr<planner::PlanChange::Added> added = Describe(prepared);
+  if (!added.ok()) return;
+  change.added = *std::move(added);
+  reasons.push_back(absl::StrCat(absl::StrJoin(change.added.names, ", "), " joined"));
+}
+
+bool JobRun::TakeNewcomers(const planner::PlanChange& change) {
+  const std::optional<std::vector<RegisteredWorker>> taken = newcomers_.Take(change.added.names);
+  if (!taken) return false;
+  workers_.insert(workers_.end(), taken->begin(), taken->end());
+  return true;
+}
+
+void JobRun::NewcomerLost(WorkerId worker, Epoch epoch) {
+  const std::optional<Newcomers::Stage> was = newcomers_.Lost(worker, epoch);
+  if (!was || reservation_.WorkerLost(worker) || !machine_.can_end()) return;
+  // Those that are prepared with it wait for it no longer.
+  if (was == Newcomers::Stage::kPreparing) return PrepareJoining();
+  // The plan that is being made may count on it.
+  if (was == Newcomers::Stage::kPrepared && editing_) EditPlan();
 }
 
 void JobRun::TellEdit(const EditedJob& edited) {

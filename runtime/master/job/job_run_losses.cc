@@ -30,7 +30,7 @@ void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why) {
   const auto it = std::find_if(workers_.begin(), workers_.end(), [&](const RegisteredWorker& w) {
     return w.id == worker && w.epoch == epoch;
   });
-  if (it == workers_.end()) return;
+  if (it == workers_.end()) return NewcomerLost(worker, epoch);
   const std::string& name = it->identity.name();
   const auto index = it - workers_.begin();
   if (plan_run_) plan_run_->WorkerLost(static_cast<planner::WorkerIndex>(index));

@@ -9,6 +9,7 @@
 #include "planner/explain/explain.h"
 #include "planner/job/builders/plan_job.h"
 #include "planner/plan/check_plan.h"
+#include "planner/plan/units.h"
 #include "planner/wire/plan_wire.h"
 #include "runtime/master/planning/disk_need.h"
 #include "runtime/master/planning/plan_request.h"
@@ -23,6 +24,19 @@ void Explain(const std::string& job, PlannedJob& planned) {
   explain.title = job;
   explain.worker_names = planned.worker_names;
   planned.plan_text = planner::ExplainText(planned.plan, planned.prediction, nullptr, explain);
+}
+
+/// One of a plan that another master made knows no workers.
+void TakeIntoCluster(const planner::PlanChange::Added& added, const planner::NetworkModel& network,
+                     planner::ClusterProfile& cluster) {
+  const std::size_t known = cluster.workers.size();
+  if (known + added.names.size() != planner::At(network.num_workers)) return;
+  for (std::size_t i = 0; i < added.names.size(); ++i) {
+    planner::WorkerProfile& worker = cluster.workers.emplace_back();
+    worker.name = added.names[i];
+    worker.compute_rate = added.compute_rate[known + i];
+  }
+  cluster.network = network;
 }
 
 }  // namespace
@@ -78,10 +92,13 @@ absl::StatusOr<EditedJob> EditPlannedJob(const PlannedJob& planned, const planne
   std::vector<std::string>& notes = next.plan.summary.notes;
   notes.insert(notes.end() - (notes.empty() ? 0 : 1), note);  // before what the edit says
   next.prediction = std::move(edit->prediction);
+  const planner::PlanChange::Added& added = change.added;
   next.worker_names = planned.worker_names;
+  next.worker_names.insert(next.worker_names.end(), added.names.begin(), added.names.end());
   next.network_known = planned.network_known;
   next.shape = planned.shape;
   next.cluster = planned.cluster;
+  if (!added.names.empty()) TakeIntoCluster(added, next.plan.network, next.cluster);
   Explain(planned.shape.job, next);
   EditedJob edited;
   edited.moves =

@@ -210,7 +210,8 @@ void PortRates::TakeEdit(const planner::Plan& plan,
   counted_ = std::move(counted);
   under_way_.clear();
   // What they are known for is what the plan says now.
-  ports_.assign(ports_.size(), Known{});
+  num_workers_ = At(plan.network.num_workers);
+  ports_.assign(2 * num_workers_, Known{});
   least_.Assign({});
 }
 

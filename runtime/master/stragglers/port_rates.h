@@ -133,7 +133,7 @@ class PortRates {
   planner::Seconds SecondsSince(const RunSoFar& run, std::size_t transfer) const;
 
   const planner::Plan* plan_;
-  const std::size_t num_workers_;
+  std::size_t num_workers_;
   std::vector<Known> ports_;   // senders, then receivers
   std::vector<bool> counted_;  // by transfer: done, and its ports know
   absl::btree_set<std::size_t> under_way_;

@@ -344,7 +344,9 @@ void StragglerWatch::TakeEdit(const planner::Plan& plan, const planner::PlanStat
                               absl::Span<const planner::TransferIndex> transfer_was,
                               const planner::PlanChange& change) {
   ports_.TakeEdit(plan, transfer_was);
-  for (std::size_t w = 0; w < workers_.size(); ++w) {
+  const std::size_t num_known = workers_.size();
+  workers_.resize(At(plan.network.num_workers));
+  for (std::size_t w = 0; w < num_known; ++w) {
     Worker& worker = workers_[w];
     const double factor = change.pace * (change.rate_factor.empty() ? 1 : change.rate_factor[w]);
     worker.planned_rate *= factor;

@@ -94,7 +94,7 @@ class StragglerWatch {
   /// and has work left that makes it worth trying; whether it moves, EditPlan says. Whoever is
   /// named is not named again for kEditPauseS.
   std::optional<StragglerDecision> Decide();
-  /// Goes on with the edited plan.
+  /// Goes on with the edited plan, also of workers that it adds.
   void TakeEdit(const planner::Plan& plan, const planner::PlanState& state,
                 absl::Span<const planner::TransferIndex> transfer_was,
                 const planner::PlanChange& change);

@@ -30,6 +30,26 @@ RC_GTEST_PROP(ConductorEditsProperty, WhatIsReadIsThereWholeWhoeverIsLost, ()) {
   RC_ASSERT(right);
 }
 
+RC_GTEST_PROP(ConductorEditsProperty, AndWhoeverJoins, ()) {
+  const auto seed =
+      *rc::gen::noShrink(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()));
+  const auto order =
+      *rc::gen::element(planner::TransferOrder::kStrict, planner::TransferOrder::kOvertake,
+                        planner::TransferOrder::kFetchAll);
+  const auto sizes = *rc::gen::element(Sizes::kAsPlanned, Sizes::kAnyButNothing, Sizes::kAny);
+  const int kills = *rc::gen::element(0, 0, 1, 2);
+  const int slow = *rc::gen::element(0, 0, 1);
+  const int restarts = *rc::gen::element(0, 0, 1);
+  const int joins = *rc::gen::element(1, 2, 3);
+  EditedRun run(seed, RandomPlan(seed, order), sizes);
+  const bool right = run.Run(kills, slow, restarts, joins);
+  RC_LOG() << "seed " << seed << ", order " << static_cast<int>(order) << ", sizes "
+           << static_cast<int>(sizes) << ", " << kills << " kills, " << slow << " slow, "
+           << restarts << " restarts, " << joins << " joins: " << run.wrong() << "\n";
+  RC_CLASSIFY(run.num_steps_of_new_ones() > 0, "new ones work");
+  RC_ASSERT(right);
+}
+
 RC_GTEST_PROP(ConductorEditsProperty, AndWhateverMasterIsRestarted, ()) {
   const auto seed =
       *rc::gen::noShrink(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()));

@@ -27,12 +27,16 @@ EditedRun::EditedRun(std::uint64_t seed, planner::Plan plan, Sizes sizes)
   for (const planner::ComputeStep& step : first->plan.steps) {
     input_end_ = std::max(input_end_, step.input_end);
   }
-  gone_.assign(At(first->plan.network.num_workers), false);
+  num_first_ = files_.size();
+  gone_.assign(num_first_, false);
   predicted_s_ = first->prediction.makespan_s;
   now_ = std::move(first);
 }
 
-bool EditedRun::Run(int kills, int slow, int restarts) {
+bool EditedRun::Run(int kills, int slow, int restarts, int joins) {
+  for (int j = 0; j < joins; ++j) {
+    After(Real(0, 1) * predicted_s_, [this] { AddSome(); });
+  }
   for (int r = 0; r < restarts; ++r) {
     After(Real(0, 1.3) * predicted_s_, [this] { RestartMaster(); });
   }
@@ -96,6 +100,7 @@ void EditedRun::StartStep(const StepStart& start) {
   const planner::ComputeStep& step = plan().steps[At(start.step)];
   Files& files = files_[At(step.worker)];
   if (gone_[At(step.worker)]) Wrong("a step begins on a lost worker");
+  if (At(step.worker) >= num_first_) ++num_steps_of_new_ones_;
   if (++files.steps > 1) Wrong("two steps at once on a worker");
   Content content;
   for (const StepStart::Input& input : start.inputs) Read(start.step, input, content);

@@ -1,7 +1,8 @@
 #pragma once
 
 // A random plan whose workers are lost, and some are back later with nothing, or are taken to be
-// slow, or whose master is restarted: each time the plan is edited, and another conductor goes on.
+// slow, or to which others come, or whose master is restarted: each time the plan is edited, and
+// another conductor goes on.
 // Upstream: conductor_edits_property_test.cc. Downstream: ConductorMachine, EditPlan, ResumeRun.
 
 #include <cstdint>
@@ -33,11 +34,14 @@ class EditedRun {
   EditedRun(std::uint64_t seed, planner::Plan plan, Sizes sizes);
 
   /// Loses `kills` workers on the way, takes the processor or port of `slow` to be slow, and
-  /// restarts `restarts` masters. False: a promise was broken, `wrong` says which.
-  bool Run(int kills, int slow, int restarts = 0);
+  /// restarts `restarts` masters; `joins` times one or two new workers come. False: a promise was
+  /// broken, `wrong` says which.
+  bool Run(int kills, int slow, int restarts = 0, int joins = 0);
   const std::string& wrong() const { return wrong_; }
   int num_edits() const { return num_edits_; }
   int num_resumed() const { return num_resumed_; }
+  /// Steps that began on workers which the first plan did not know.
+  int num_steps_of_new_ones() const { return num_steps_of_new_ones_; }
 
  private:
   struct Conducted {
@@ -100,6 +104,7 @@ class EditedRun {
   // What the edit drops between workers that are there has been broken off by then.
   void SlowSome();
   void BringBack(planner::WorkerIndex worker);
+  void AddSome();
   planner::PlanState StateNow();
   void Edit(const planner::PlanState& state, const planner::PlanChange& change);
   void GoOn(const planner::PlanEdit& edit);
@@ -125,6 +130,8 @@ class EditedRun {
   bool finished_ = false;
   int num_edits_ = 0;
   int num_resumed_ = 0;
+  std::size_t num_first_ = 0;  // workers
+  int num_steps_of_new_ones_ = 0;
   int plan_edit_ = 0;      // since the master began
   JournalledRun journal_;  // as far as it is read
   std::string wrong_;

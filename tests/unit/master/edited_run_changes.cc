@@ -1,4 +1,4 @@
-// What happens to a run: workers are lost, come back or are slow, masters are restarted.
+// What happens to a run: workers are lost, come back, are slow or new, masters are restarted.
 
 #include <algorithm>
 #include <utility>
@@ -7,6 +7,7 @@
 #include "planner/edit/check_edit.h"
 #include "planner/plan/units.h"
 #include "tests/unit/master/edited_run.h"
+#include "tests/unit/planner_edit/any_added.h"
 
 namespace weir::master {
 
@@ -58,6 +59,12 @@ void EditedRun::BringBack(WorkerIndex worker) {
   Edit(state, {.joined = {{worker, {}}}});
 }
 
+void EditedRun::AddSome() {
+  planner::PlanChange change;
+  change.added = planner::AnyAdded(plan(), random_());
+  Edit(StateNow(), change);
+}
+
 planner::PlanState EditedRun::StateNow() {
   planner::PlanState state =
       conductor().progress().StateAt(static_cast<double>(time_.nanos()) * 1e-9);
@@ -78,7 +85,10 @@ void EditedRun::GoOn(const planner::PlanEdit& edit) {
   auto next = std::make_unique<Conducted>();
   next->plan = edit.plan;
   next->prediction = edit.prediction;
-  next->conductor.emplace(next->plan, next->prediction, edit.state, edit.transfer_was, conductor());
+  files_.resize(At(next->plan.network.num_workers));
+  gone_.resize(files_.size(), false);
+  next->conductor.emplace(next->plan, next->prediction, edit.state, edit.transfer_was,
+                          Domains(next->plan), conductor());
   next->watched.emplace(next->plan);
   ++plan_edit_;
   for (const StepIndex step : edit.redone) {

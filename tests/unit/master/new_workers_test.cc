@@ -1,0 +1,178 @@
+// Workers that join while a job runs which was not planned for them: the whole master on virtual
+// time.
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "gtest/gtest.h"
+#include "runtime/master/job/job_machine.h"
+#include "tests/unit/master/master_fixture.h"
+
+namespace weir::master {
+namespace {
+
+class NewWorkersTest : public MasterTest {
+ protected:
+  explicit NewWorkersTest(std::int32_t running_jobs_max = 1) : MasterTest(running_jobs_max) {
+    EXPECT_TRUE(world_->storage().WriteSized("/in/large", 10'000'000'000).ok());
+  }
+  /// 40 s of maps for one worker.
+  static v1::JobSpec LargeSpec(int maps, int reducers, const std::string& output = "/out/x") {
+    v1::JobSpec spec = Spec();
+    spec.clear_inputs();
+    spec.add_inputs("/in/large");
+    spec.set_output(output);
+    spec.set_sampling("off");
+    spec.set_num_mappers(maps);
+    spec.set_num_reducers(reducers);
+    return spec;
+  }
+  std::string Running(const v1::JobSpec& spec) {
+    const absl::StatusOr<std::string> id = Submit(spec);
+    EXPECT_TRUE(id.ok()) << id.status();
+    RunFor(absl::Seconds(2));
+    EXPECT_EQ(StatusOf(*id).state(), v1::JOB_STATE_RUNNING);
+    return *id;
+  }
+  void Start(const std::string& name) {
+    sim::WorkerModel model;
+    model.name = name;
+    world_->StartWorker(model);
+  }
+  bool Holds(const std::string& worker) { return !world_->FindWorker(worker)->HeldJobs().empty(); }
+  std::string PlanText(const std::string& id) {
+    return absl::StrJoin(
+        absl::StrSplit(StatusOf(id).plan_text(), absl::ByAnyChar(" \n"), absl::SkipEmpty()), " ");
+  }
+  int CommitsOf(const std::string& worker) {
+    const auto commits = Commits();
+    return static_cast<int>(std::count_if(commits.begin(), commits.end(),
+                                          [&](const auto& c) { return c.second == worker; }));
+  }
+  void ExpectSuccess(const std::string& id) {
+    for (int s = 0; s < 300 && !IsTerminal(StatusOf(id).state()); ++s) RunFor(absl::Seconds(1));
+    const v1::JobStatus status = StatusOf(id);
+    ASSERT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+    ASSERT_EQ(status.counters_size(), 1);
+    EXPECT_EQ(status.counters(0).value(), 10'000'000'000) << "each byte was counted once";
+    RunFor(absl::Seconds(2));
+    for (const auto& [name, worker] : world_->workers()) {
+      if (!worker->loop()->alive()) continue;
+      EXPECT_TRUE(worker->HeldJobs().empty()) << name;
+    }
+    EXPECT_EQ(world_->wrong(), std::vector<std::string>());
+  }
+  void ExpectNothingTwice() {
+    std::map<int, int> commits;
+    for (const auto& [step, worker] : Commits()) ++commits[step];
+    for (const auto& [step, times] : commits) EXPECT_EQ(times, 1) << "step " << step;
+  }
+};
+
+TEST_F(NewWorkersTest, ANewOneIsGivenWorkOfThePlanThatRuns) {
+  AddWorkers(2);
+  const std::string id = Running(LargeSpec(12, 4));
+  Start("worker-2");
+  RunFor(absl::Seconds(3));
+  EXPECT_TRUE(Holds("worker-2"));
+  const std::string told = PlanText(id);
+  EXPECT_TRUE(absl::StrContains(told, "Edited while it ran: worker-2 joined.")) << told;
+  EXPECT_TRUE(absl::StrContains(told, "Joined worker 2 (new): ")) << told;
+  EXPECT_EQ(StatusOf(id).losses_size(), 0);
+  ExpectSuccess(id);
+  EXPECT_GT(CommitsOf("worker-2"), 2);
+  ExpectNothingTwice();
+}
+
+TEST_F(NewWorkersTest, SeveralAreTakenAndAPlanOfOneWorkerTakesThemToo) {
+  AddWorkers(1);
+  const std::string id = Running(LargeSpec(12, 4));
+  for (const char* name : {"worker-1", "worker-2", "worker-3"}) {
+    Start(name);
+    RunFor(absl::Milliseconds(400));
+  }
+  ExpectSuccess(id);
+  for (const char* name : {"worker-1", "worker-2", "worker-3"}) EXPECT_GT(CommitsOf(name), 0);
+  ExpectNothingTwice();
+}
+
+TEST_F(NewWorkersTest, WhereAllHasBegunItServesTheNextJob) {
+  AddWorkers(2);
+  const std::string id = Running(LargeSpec(2, 1));
+  Start("worker-2");
+  while (StatusOf(id).state() == v1::JOB_STATE_RUNNING) {
+    RunFor(absl::Milliseconds(100));
+    ASSERT_FALSE(Holds("worker-2")) << "it was prepared for nothing";
+  }
+  ExpectSuccess(id);
+  EXPECT_FALSE(absl::StrContains(PlanText(id), "joined")) << PlanText(id);
+  const std::string next = Running(LargeSpec(3, 1, "/out/next"));
+  EXPECT_TRUE(Holds("worker-2"));
+  ExpectSuccess(next);
+}
+
+TEST_F(NewWorkersTest, OneUnderAnotherNameStandsInForOneThatIsLost) {
+  AddWorkers(2);
+  const std::string id = Running(LargeSpec(2, 2));
+  Start("worker-2");
+  RunFor(absl::Seconds(2));
+  EXPECT_FALSE(Holds("worker-2"));
+  world_->KillWorker("worker-1");
+  ExpectSuccess(id);
+  EXPECT_EQ(StatusOf(id).losses_size(), 1);
+  EXPECT_GT(CommitsOf("worker-2"), 0) << PlanText(id);
+}
+
+TEST_F(NewWorkersTest, ItsLossAtAnyMomentIsALossLikeAnyOther) {
+  AddWorkers(2);
+  int lost = 0;
+  for (int ms = 0; ms < 4000; ms += 170) {
+    const std::string output = "/out/" + std::to_string(ms);
+    const std::string id = Running(LargeSpec(8, 3, output));
+    const std::string name = "new-" + std::to_string(ms);
+    Start(name);
+    RunFor(absl::Milliseconds(ms));
+    world_->KillWorker(name);
+    ExpectSuccess(id);
+    lost += StatusOf(id).losses_size();
+  }
+  EXPECT_GT(lost, 5) << "it had become one of the plan";
+}
+
+TEST_F(NewWorkersTest, OneThatDrainsGoes) {
+  AddWorkers(2);
+  const std::string id = Running(LargeSpec(12, 2));
+  Start("worker-2");
+  RunFor(absl::Seconds(3));
+  ASSERT_TRUE(Holds("worker-2"));
+  world_->FindWorker("worker-2")->Drain(absl::Minutes(10));
+  ExpectSuccess(id);
+  EXPECT_EQ(StatusOf(id).losses_size(), 0);
+}
+
+class BesideEachOtherTest : public NewWorkersTest {
+ protected:
+  BesideEachOtherTest() : NewWorkersTest(3) {}
+};
+
+TEST_F(BesideEachOtherTest, JobsTakeNobodyUntilOneRunsAlone) {
+  AddWorkers(2);
+  const std::string small = Running(LargeSpec(8, 2));
+  const std::string large = Running(LargeSpec(40, 2, "/out/y"));
+  Start("worker-2");
+  while (StatusOf(small).state() == v1::JOB_STATE_RUNNING &&
+         StatusOf(large).state() == v1::JOB_STATE_RUNNING) {
+    ASSERT_FALSE(Holds("worker-2"));
+    RunFor(absl::Milliseconds(100));
+  }
+  ExpectSuccess(small);
+  ExpectSuccess(large);
+}
+
+}  // namespace
+}  // namespace weir::master
