@@ -1,4 +1,5 @@
 """Faults in a cluster: killed, stopped, cut off, flooded - jobs go on, or end by name and in time, daemons unharmed."""
+import collections
 import json
 import os
 import random
@@ -46,6 +47,32 @@ class InACluster(FailureTest):
         cluster.workers[1] = cluster.start_worker(1)
         self.goes_on(client, 1)
         self.assert_counted(out, self.path("text.txt"))
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def test_a_worker_that_joins_works_for_the_job_that_runs(self):
+        cluster = Cluster(self, workers=2)
+        text = self.path("lines.txt")
+        write_words(text, 80)
+        # Mappers last until a gate opens, and say meanwhile that they live.
+        gate, out = self.path("gate"), self.path("out")
+        gated = self.write("gated.sh", f"while [ ! -e {gate} ]; do echo reporter:status:waits >&2; sleep 0.2; done; exec cat")
+        client = self.start("submit", "stream", text, "-o", out, "--wait", "--no-sample", "--mappers", "12", "--reducers", "4",
+                            "--set", f"mapper=sh {gated}", "--set", "reducer=uniq -c", "--master", cluster.address)
+        wait_for(lambda: '"state":"RUNNING"' in self.text(self.path("master.log")), 30, "the job runs")
+        cluster.workers.append(cluster.start_worker(2))
+        wait_for(lambda: "A plan was edited" in self.text(self.path("master.log")), 30, cluster.log_text)
+        self.write("gate", "")
+        self.assert_ok(self.finish(client, timeout=120))
+        self.assertRegex(self.text(self.path("master.log")), r'"Step committed",.*"step":"map [^"]*","worker":"worker2"')
+        job = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"][0]
+        self.assertEqual(job["losses"], [])
+        explained = " ".join(self.weir("explain", job["job_id"], "--master", cluster.address).out.decode().split())
+        self.assertIn("worker2 joined", explained)
+        self.assertIn("Joined worker 2 (new): ", explained)
+        with open(text, "rb") as file:
+            counts = collections.Counter(file.read().splitlines())
+        self.assertEqual(sorted(line.strip() for line in read_parts(out)), sorted(b"%d %s" % (n, line) for line, n in counts.items()))
         cluster.stop()
         self.assert_nothing_left()
 

@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <iterator>
+#include <map>
+#include <set>
 
 #include "runtime/base/job_errors.h"
 #include "tests/sim/fault_kinds.h"
@@ -236,6 +238,41 @@ Struck WorkersJoin(Builder& b, Expectations&) {
   return struck;
 }
 
+/// Whether a step was done by a worker that the job's first plan did not know.
+bool NewOneWorked(World& world) {
+  std::map<std::string, std::set<std::string>> planned_for;  // by job
+  for (const v1::JournalRecord& record : world.journal().records()) {
+    if (record.has_job_planned() && record.job_planned().plan_edit() == 0) {
+      const auto& names = record.job_planned().plan().worker_names();
+      planned_for[record.job_id()] = {names.begin(), names.end()};
+    }
+    if (record.has_step_committed() &&
+        !planned_for[record.job_id()].contains(record.step_committed().worker())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// A job with work that waits, of which they get a part; then they come and go like all others.
+Struck NewOnesGetWork(Builder& b, Expectations&) {
+  for (UserJob& job : b.world().jobs()) {
+    job.spec.set_num_mappers(static_cast<std::int32_t>(b.draw().Between(3, 6) * b.num_workers()));
+    job.spec.set_num_reducers(static_cast<std::int32_t>(b.draw().Between(1, 3) * b.num_workers()));
+  }
+  const absl::Duration when = absl::Seconds(2) + 0.4 * (b.DuringTheRun() - absl::Seconds(2));
+  for (std::int64_t more = b.draw().Between(1, 3); more > 0; --more) {
+    WorkerModel model = b.Model(0);
+    model.name = absl::StrCat("new-", more);
+    b.world().After(when + b.draw().Duration(absl::ZeroDuration(), absl::Seconds(2)),
+                    [&w = b.world(), model] { w.StartWorker(model); });
+    if (b.draw().Chance(0.7)) continue;
+    b.world().After(when + b.draw().Duration(absl::Seconds(2), absl::Seconds(8)),
+                    [&w = b.world(), name = model.name] { w.KillWorker(name); });
+  }
+  return NewOneWorked;
+}
+
 Struck MasterDiesInJournal(Builder& b, Expectations& expected) {
   const absl::Duration pause = b.draw().Duration(absl::Milliseconds(10), absl::Seconds(3));
   const auto writes = static_cast<int>(b.draw().Between(0, 30));
@@ -276,6 +313,7 @@ constexpr Kind kGroundFaults[] = {
     {"killed while planned", ThreeWorkers, KilledWhilePlanned},
     {"workers restart one by one", ThreeWorkers, WorkersRestart},
     {"workers join", AnyCluster, WorkersJoin, true, true},
+    {"new workers get work", AnyCluster, NewOnesGetWork, true, true},
     {"master dies in a journal write", ThreeWorkersTwoJobs, MasterDiesInJournal},
     {"several slots", ManySlots, Always, true},
     {"racks with a slow port", TwoRacks, Always, true},
