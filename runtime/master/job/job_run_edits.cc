@@ -202,9 +202,7 @@ void JobRun::PrepareJoining() {
         // The job does without; when it is lost its lease says so.
         LogWarning("A worker that joins cannot be prepared",
                    {{"job", status_.job_id()}, {"error", error.message()}});
-        const std::optional<RegisteredWorker> refused = newcomers_.Refuse(error.worker());
-        if (!refused) return;
-        reservation_.LetGo(refused->id);
+        if (!newcomers_.Refuse(error.worker())) return;
         // The others wait for it no longer.
         loop_.Post(callbacks_.Guard([this] { PrepareJoining(); }));
       });

@@ -36,18 +36,14 @@ std::vector<RegisteredWorker> Newcomers::Look(absl::Span<const RegisteredWorker>
 }
 
 std::vector<RegisteredWorker> Newcomers::TakeQuestion(MonoTime now) {
-  if (asking_ || (asked_at_ && now < *asked_at_ + pause_) || !Of(Stage::kPreparing).empty()) {
-    return {};
-  }
+  const bool too_early = asked_at_ && now < *asked_at_ + pause_;
+  if (asking_ || too_early || Of(Stage::kSeen).empty() || !Of(Stage::kPreparing).empty()) return {};
   std::vector<RegisteredWorker> asked;
-  bool any_seen = false;
   for (Newcomer& newcomer : newcomers_) {
     if (newcomer.stage == Stage::kRefused) continue;
-    any_seen = any_seen || newcomer.stage == Stage::kSeen;
     newcomer.asked = true;
     asked.push_back(newcomer.worker);
   }
-  if (!any_seen) return {};
   asking_ = true;
   asked_at_ = now;
   return asked;
@@ -72,13 +68,12 @@ bool Newcomers::Prepared() {
   return any;
 }
 
-std::optional<RegisteredWorker> Newcomers::Refuse(const std::string& name) {
+bool Newcomers::Refuse(const std::string& name) {
   for (Newcomer& newcomer : newcomers_) {
     if (newcomer.worker.identity.name() != name) continue;
-    const Stage was = std::exchange(newcomer.stage, Stage::kRefused);
-    return was == Stage::kPreparing ? std::optional(newcomer.worker) : std::nullopt;
+    return std::exchange(newcomer.stage, Stage::kRefused) == Stage::kPreparing;
   }
-  return std::nullopt;
+  return false;
 }
 
 void Newcomers::RefuseAll() {

@@ -43,8 +43,8 @@ class Newcomers {
   void Answered(bool worth_it);
   /// All that were to be prepared are. Returns whether there were any.
   bool Prepared();
-  /// This one gets nothing of the job. Returns it if it was to be prepared.
-  std::optional<RegisteredWorker> Refuse(const std::string& name);
+  /// This one gets nothing of the job. Returns whether it was to be prepared.
+  bool Refuse(const std::string& name);
   /// Nobody that is known now gets anything of the job.
   void RefuseAll();
 

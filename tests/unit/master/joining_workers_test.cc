@@ -16,9 +16,9 @@
 namespace weir::master {
 namespace {
 
-class NewWorkersTest : public MasterTest {
+class JoiningWorkersTest : public MasterTest {
  protected:
-  explicit NewWorkersTest(std::int32_t running_jobs_max = 1) : MasterTest(running_jobs_max) {
+  explicit JoiningWorkersTest(std::int32_t running_jobs_max = 1) : MasterTest(running_jobs_max) {
     EXPECT_TRUE(world_->storage().WriteSized("/in/large", 10'000'000'000).ok());
   }
   /// 40 s of maps for one worker.
@@ -54,8 +54,11 @@ class NewWorkersTest : public MasterTest {
     return static_cast<int>(std::count_if(commits.begin(), commits.end(),
                                           [&](const auto& c) { return c.second == worker; }));
   }
-  void ExpectSuccess(const std::string& id) {
+  void RunToTheEndOf(const std::string& id) {
     for (int s = 0; s < 300 && !IsTerminal(StatusOf(id).state()); ++s) RunFor(absl::Seconds(1));
+  }
+  void ExpectSuccess(const std::string& id) {
+    RunToTheEndOf(id);
     const v1::JobStatus status = StatusOf(id);
     ASSERT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
     ASSERT_EQ(status.counters_size(), 1);
@@ -74,7 +77,7 @@ class NewWorkersTest : public MasterTest {
   }
 };
 
-TEST_F(NewWorkersTest, ANewOneIsGivenWorkOfThePlanThatRuns) {
+TEST_F(JoiningWorkersTest, ANewOneIsGivenWorkOfThePlanThatRuns) {
   AddWorkers(2);
   const std::string id = Running(LargeSpec(12, 4));
   Start("worker-2");
@@ -89,7 +92,7 @@ TEST_F(NewWorkersTest, ANewOneIsGivenWorkOfThePlanThatRuns) {
   ExpectNothingTwice();
 }
 
-TEST_F(NewWorkersTest, SeveralAreTakenAndAPlanOfOneWorkerTakesThemToo) {
+TEST_F(JoiningWorkersTest, SeveralAreTakenAndAPlanOfOneWorkerTakesThemToo) {
   AddWorkers(1);
   const std::string id = Running(LargeSpec(12, 4));
   for (const char* name : {"worker-1", "worker-2", "worker-3"}) {
@@ -101,7 +104,7 @@ TEST_F(NewWorkersTest, SeveralAreTakenAndAPlanOfOneWorkerTakesThemToo) {
   ExpectNothingTwice();
 }
 
-TEST_F(NewWorkersTest, WhereAllHasBegunItServesTheNextJob) {
+TEST_F(JoiningWorkersTest, WhereAllHasBegunItServesTheNextJob) {
   AddWorkers(2);
   const std::string id = Running(LargeSpec(2, 1));
   Start("worker-2");
@@ -116,7 +119,7 @@ TEST_F(NewWorkersTest, WhereAllHasBegunItServesTheNextJob) {
   ExpectSuccess(next);
 }
 
-TEST_F(NewWorkersTest, OneUnderAnotherNameStandsInForOneThatIsLost) {
+TEST_F(JoiningWorkersTest, OneUnderAnotherNameStandsInForOneThatIsLost) {
   AddWorkers(2);
   const std::string id = Running(LargeSpec(2, 2));
   Start("worker-2");
@@ -128,7 +131,7 @@ TEST_F(NewWorkersTest, OneUnderAnotherNameStandsInForOneThatIsLost) {
   EXPECT_GT(CommitsOf("worker-2"), 0) << PlanText(id);
 }
 
-TEST_F(NewWorkersTest, ItsLossAtAnyMomentIsALossLikeAnyOther) {
+TEST_F(JoiningWorkersTest, ItsLossAtAnyMomentIsALossLikeAnyOther) {
   AddWorkers(2);
   int lost = 0;
   for (int ms = 0; ms < 4000; ms += 170) {
@@ -144,7 +147,7 @@ TEST_F(NewWorkersTest, ItsLossAtAnyMomentIsALossLikeAnyOther) {
   EXPECT_GT(lost, 5) << "it had become one of the plan";
 }
 
-TEST_F(NewWorkersTest, OneThatDrainsGoes) {
+TEST_F(JoiningWorkersTest, OneThatDrainsGoes) {
   AddWorkers(2);
   const std::string id = Running(LargeSpec(12, 2));
   Start("worker-2");
@@ -155,9 +158,9 @@ TEST_F(NewWorkersTest, OneThatDrainsGoes) {
   EXPECT_EQ(StatusOf(id).losses_size(), 0);
 }
 
-class BesideEachOtherTest : public NewWorkersTest {
+class BesideEachOtherTest : public JoiningWorkersTest {
  protected:
-  BesideEachOtherTest() : NewWorkersTest(3) {}
+  BesideEachOtherTest() : JoiningWorkersTest(3) {}
 };
 
 TEST_F(BesideEachOtherTest, JobsTakeNobodyUntilOneRunsAlone) {
@@ -170,8 +173,9 @@ TEST_F(BesideEachOtherTest, JobsTakeNobodyUntilOneRunsAlone) {
     ASSERT_FALSE(Holds("worker-2"));
     RunFor(absl::Milliseconds(100));
   }
-  ExpectSuccess(small);
+  RunToTheEndOf(small);
   ExpectSuccess(large);
+  ExpectSuccess(small);
 }
 
 }  // namespace
