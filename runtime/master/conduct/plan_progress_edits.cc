@@ -70,7 +70,7 @@ PlanProgress::PlanProgress(const planner::Plan& plan, const PlanBefore& before)
   actual_.makespan_s = before.progress.actual_.makespan_s;
   IndexSections();
   CountReaders();
-  for (std::size_t w = 0; w < unread_.size(); ++w) {
+  for (std::size_t w = 0; w < before.progress.unread_.size(); ++w) {
     for (const RunName& run : before.progress.unread_[w]) {
       const Copy copy{static_cast<planner::WorkerIndex>(w), run};
       if (!readers_.contains(copy)) unread_[w].push_back(run);
