@@ -51,22 +51,24 @@ class InACluster(FailureTest):
         self.assert_nothing_left()
 
     def test_a_worker_that_joins_works_for_the_job_that_runs(self):
-        cluster = Cluster(self, workers=2)
+        # Said to be slow: what is to come is worth another worker.
+        slow = ["--compute-rate", "0.2"]
+        cluster = Cluster(self, workers=2, worker_args=slow)
         text = self.path("lines.txt")
-        write_words(text, 80)
+        write_words(text, 40)
         # Mappers last until a gate opens, and say meanwhile that they live.
         gate, out = self.path("gate"), self.path("out")
         gated = self.write("gated.sh", f"while [ ! -e {gate} ]; do echo reporter:status:waits >&2; sleep 0.2; done; exec cat")
         client = self.start("submit", "stream", text, "-o", out, "--wait", "--no-sample", "--mappers", "12", "--reducers", "4",
                             "--set", f"mapper=sh {gated}", "--set", "reducer=uniq -c", "--master", cluster.address)
         wait_for(lambda: '"state":"RUNNING"' in self.text(self.path("master.log")), 30, "the job runs")
-        cluster.workers.append(cluster.start_worker(2))
+        cluster.workers.append(cluster.start_worker(2, slow))
         wait_for(lambda: "A plan was edited" in self.text(self.path("master.log")), 30, cluster.log_text)
         self.write("gate", "")
         self.assert_ok(self.finish(client, timeout=120))
         self.assertRegex(self.text(self.path("master.log")), r'"Step committed",.*"step":"map [^"]*","worker":"worker2"')
         job = json.loads(self.weir("list", "jobs", "--json", "--master", cluster.address).out)["jobs"][0]
-        self.assertEqual(job["losses"], [])
+        self.assertNotIn("losses", job)
         explained = " ".join(self.weir("explain", job["job_id"], "--master", cluster.address).out.decode().split())
         self.assertIn("worker2 joined", explained)
         self.assertIn("Joined worker 2 (new): ", explained)
