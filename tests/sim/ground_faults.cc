@@ -227,17 +227,6 @@ Struck WorkersRestart(Builder& b, Expectations& expected) {
   return struck;
 }
 
-Struck WorkersJoin(Builder& b, Expectations&) {
-  const absl::Duration when = b.DuringTheRun();
-  Struck struck = Met(b, when);
-  for (std::int64_t more = b.draw().Between(1, 3); more > 0; --more) {
-    WorkerModel model = b.Model(0);
-    model.name = absl::StrCat("joined-", more);
-    b.world().After(when, [&w = b.world(), model] { w.StartWorker(model); });
-  }
-  return struck;
-}
-
 /// Whether a step was done by a worker that the job's first plan did not know.
 bool NewOneWorked(World& world) {
   std::map<std::string, std::set<std::string>> planned_for;  // by job
@@ -254,8 +243,8 @@ bool NewOneWorked(World& world) {
   return false;
 }
 
-// A job with work that waits, of which they get a part; then they come and go like all others.
-Struck NewOnesGetWork(Builder& b, Expectations&) {
+// To a job with work that waits, of which they get a part; then they may go like all others.
+Struck WorkersJoin(Builder& b, Expectations&) {
   for (UserJob& job : b.world().jobs()) {
     job.spec.set_num_mappers(static_cast<std::int32_t>(b.draw().Between(3, 6) * b.num_workers()));
     job.spec.set_num_reducers(static_cast<std::int32_t>(b.draw().Between(1, 3) * b.num_workers()));
@@ -263,7 +252,7 @@ Struck NewOnesGetWork(Builder& b, Expectations&) {
   const absl::Duration when = absl::Seconds(2) + 0.4 * (b.DuringTheRun() - absl::Seconds(2));
   for (std::int64_t more = b.draw().Between(1, 3); more > 0; --more) {
     WorkerModel model = b.Model(0);
-    model.name = absl::StrCat("new-", more);
+    model.name = absl::StrCat("joined-", more);
     b.world().After(when + b.draw().Duration(absl::ZeroDuration(), absl::Seconds(2)),
                     [&w = b.world(), model] { w.StartWorker(model); });
     if (b.draw().Chance(0.7)) continue;
@@ -313,7 +302,6 @@ constexpr Kind kGroundFaults[] = {
     {"killed while planned", ThreeWorkers, KilledWhilePlanned},
     {"workers restart one by one", ThreeWorkers, WorkersRestart},
     {"workers join", AnyCluster, WorkersJoin, true, true},
-    {"new workers get work", AnyCluster, NewOnesGetWork, true, true},
     {"master dies in a journal write", ThreeWorkersTwoJobs, MasterDiesInJournal},
     {"several slots", ManySlots, Always, true},
     {"racks with a slow port", TwoRacks, Always, true},
