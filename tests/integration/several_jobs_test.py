@@ -1,74 +1,33 @@
 """Several jobs at once on one cluster of real processes."""
-import json
 import os
 import signal
 import unittest
 
-from weir_process import Cluster, WeirTest, count_words, read_parts, wait_for, write_words
+from gates import GatedTest
+from weir_process import Cluster, count_words, read_parts, wait_for, write_words
 
 
 def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
-class SeveralJobsTest(WeirTest):
+class SeveralJobsTest(GatedTest):
+    megabytes = 12
+
     def setUp(self):
         super().setUp()
         self.short = self.path("short.txt")
         write_words(self.short, 1, seed=11)
-        self.lines = self.path("lines.txt")
-        write_words(self.lines, 12, seed=13)
-        # A mapper that lasts until its gate opens, and says meanwhile that it lives.
-        self.gate = self.path("gate")
-        self.gated = self.write("gated.sh", f"""
-            while [ ! -e {self.gate} ]; do echo reporter:status:waits >&2; sleep 0.2; done
-            exec cat""")
-
-    def submit(self, cluster, job, text, output, *more):
-        result = self.weir("submit", job, text, "-o", self.path(output), "--json", "--no-sample", "--master",
-                           cluster.address, *more)
-        self.assert_ok(result)
-        return json.loads(result.out)["job_id"]
 
     def submit_words(self, cluster, text, output, *more):
         return self.submit(cluster, "wordcount", text, output, *more)
 
     def submit_gated(self, cluster, output, *more):
-        return self.submit(cluster, "stream", self.lines, output, "--set", f"mapper=sh {self.gated}", "--set",
-                           "reducer=cat", *more)
-
-    def submit_sort(self, cluster, output, *more):
-        return self.submit(cluster, "stream", self.lines, output, "--set", "mapper=cat", "--set", "reducer=cat", *more)
-
-    def open_gate(self):
-        self.write("gate", "")
-
-    def status(self, cluster, job):
-        result = self.weir("status", job, "--json", "--master", cluster.address)
-        self.assert_ok(result)
-        return json.loads(result.out)
-
-    def wait(self, cluster, job, seconds=120):
-        wait_for(lambda: self.status(cluster, job)["ended_unix_ms"] > 0, seconds, f"end of {job}")
-        return self.status(cluster, job)
-
-    def succeed(self, cluster, job):
-        ended = self.wait(cluster, job)
-        self.assertEqual(ended["state"], "succeeded", ended)
-        return ended
-
-    def assert_sorted(self, output):
-        """The oracle: the lines, each as often as they were there."""
-        with open(self.lines, "rb") as file:
-            expected = sorted(file.read().splitlines())
-        self.assertEqual(sorted(line.rstrip(b"\t") for line in read_parts(self.path(output))), expected)
+        return self.submit_sort(cluster, output, *more, mapper=self.gated("map"))
 
     def assert_counts(self, output, text):
         counts = dict(line.rsplit(b"\t", 1) for line in read_parts(self.path(output)))
         self.assertEqual({word: int(count) for word, count in counts.items()}, dict(count_words([text])))
-
-    def running(self, cluster, job):
-        wait_for(lambda: self.status(cluster, job)["state"] == "running", 60, f"{job} runs")
 
     def test_a_short_job_ends_while_a_long_one_runs_and_both_are_right(self):
         cluster = Cluster(self, workers=2)
@@ -76,7 +35,7 @@ class SeveralJobsTest(WeirTest):
         self.running(cluster, long)
         self.succeed(cluster, self.submit_words(cluster, self.short, "short"))
         self.assertEqual(self.status(cluster, long)["state"], "running")
-        self.open_gate()
+        self.open_gate("map")
         self.succeed(cluster, long)
         self.assert_counts("short", self.short)
         self.assert_sorted("long")
@@ -86,7 +45,7 @@ class SeveralJobsTest(WeirTest):
         long = self.submit_gated(cluster, "long", "--reducers", "3")
         self.running(cluster, long)
         jobs = {output: self.submit_sort(cluster, output, "--reducers", "3") for output in ("first", "second")}
-        self.open_gate()
+        self.open_gate("map")
         for output, job in {"long": long, **jobs}.items():
             self.succeed(cluster, job)
             self.assert_sorted(output)
@@ -100,7 +59,7 @@ class SeveralJobsTest(WeirTest):
         self.assert_ok(self.weir("cancel", goes, "--master", cluster.address))
         self.assertEqual(self.wait(cluster, goes)["state"], "cancelled")
         self.assertEqual(self.status(cluster, stays)["state"], "running")
-        self.open_gate()
+        self.open_gate("map")
         self.succeed(cluster, stays)
         self.assert_sorted("stays")
         self.assertFalse(os.path.exists(self.path("goes")))
@@ -111,7 +70,7 @@ class SeveralJobsTest(WeirTest):
         for job in jobs.values():
             self.running(cluster, job)
         cluster.workers[1].send_signal(signal.SIGKILL)
-        self.open_gate()
+        self.open_gate("map")
         for output, job in jobs.items():
             ended = self.wait(cluster, job)
             # It goes on without the worker, or ends and names it.
@@ -143,7 +102,7 @@ class SeveralJobsTest(WeirTest):
         self.assertEqual(self.status(cluster, later)["place_in_queue"], 2)
         listed = self.weir("list", "jobs", "--master", cluster.address)
         self.assertIn(b"queued, place 2", listed.out)
-        self.open_gate()
+        self.open_gate("map")
         ended = [self.succeed(cluster, job)["ended_unix_ms"] for job in (first, urgent, later)]
         self.assertEqual(ended, sorted(ended))
 
@@ -156,7 +115,7 @@ class SeveralJobsTest(WeirTest):
         second = self.submit_words(cluster, large_text, "second")
         self.succeed(cluster, self.submit_words(cluster, self.short, "short"))
         self.assertEqual(self.status(cluster, second)["state"], "queued", "the memory of its kind is taken")
-        self.open_gate()
+        self.open_gate("map")
         self.succeed(cluster, long)
         self.succeed(cluster, second)
 
