@@ -27,11 +27,11 @@ class FailureTest(WeirTest):
         pids = [pid for pid in task_pids(self.dir) if has_open(pid, path)]
         return pids if len(pids) >= count else None
 
-    def small_disk(self, name="full"):
-        """A file system of one megabyte, or the test is skipped with the reason."""
+    def small_disk(self, name="full", megabytes=1):
+        """A file system of so many megabytes, or the test is skipped with the reason."""
         full = self.path(name)
         os.mkdir(full)
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", full], capture_output=True)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "none", full], capture_output=True)
         if mounted.returncode != 0:
             self.skipTest(f"cannot mount a tmpfs here: {mounted.stderr.decode().strip()}")
         self.addCleanup(subprocess.run, ["umount", full], check=True)

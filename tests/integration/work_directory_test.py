@@ -6,11 +6,11 @@ import shutil
 import signal
 import unittest
 
-from faults import FailureTest
+from gates import GatedTest
 from weir_process import Cluster, count_words, read_parts, wait_for
 
 
-class WorkDirectories(FailureTest):
+class WorkDirectories(GatedTest):
     def remove_work(self, index):
         directory = os.path.join(self.work, f"worker{index}")
         for name in os.listdir(directory):
@@ -96,6 +96,27 @@ class WorkDirectories(FailureTest):
         self.assertEqual([row["state"] for row in listed], ["alive"] * 3)
         wait_for(lambda: not [f for _, _, files in os.walk(os.path.join(places[0])) for f in files if f.endswith(".run")], 10,
                  "its disk is cleared")
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def test_one_that_fills_up_while_runs_come_in_is_left_out(self):
+        place = self.small_disk("filling", 32)
+        cluster = Cluster(self, workers=2, worker_args=["--no-measure"])
+        cluster.workers.append(cluster.start_worker(2, ["--no-measure"], os.path.join(place, "worker2")))
+        cluster.wait_for_workers(3)
+        job = self.submit_sort(cluster, "out", "--mappers", "3", "--reducers", "3", "--plan-method", "even",
+                               mapper=self.gated("map"))
+        self.all_at_gate(cluster, "map")
+        self.open_gate("map", 0, 2)
+        wait_for(lambda: len(self.commits(job, "map")) == 2, 30, cluster.log_text)
+        # What it has made lies there, and what worker1 makes has no room any more.
+        with open(os.path.join(place, "ballast"), "wb") as file:
+            os.posix_fallocate(file.fileno(), 0, shutil.disk_usage(place).free)
+        self.open_gate("map")
+        losses = self.succeed(cluster, job)["losses"]
+        self.assertEqual({loss["worker"] for loss in losses}, {"worker2"}, losses)
+        self.assertIn("No space left on device", losses[0]["why"])
+        self.assert_sorted("out")
         cluster.stop()
         self.assert_nothing_left()
 

@@ -1,0 +1,83 @@
+"""Ctrl-C in the middle of a job: it says what it does, ends with 130, leaves nothing, and the output is absent or complete."""
+import json
+import os
+import signal
+import unittest
+
+from faults import ENDING_S, KILL_GRACE_S
+from gates import GatedTest
+from weir_process import Cluster, count_words, read_parts, task_pids, wait_for, write_words
+
+GATES = ("map", "reduce")
+
+
+class ControlC(GatedTest):
+    def start_gated(self, *command, output):
+        """A job whose scripts stand at one gate and then at the other."""
+        return self.start(*command, "stream", self.lines, "-o", self.path(output), "--no-sample", "--mappers", "2",
+                          "--reducers", "2", *self.sorting(*map(self.gated, GATES)), start_new_session=True)
+
+    def interrupt(self, client):
+        """As a terminal does: everybody who is in front is told."""
+        self.assertIsNone(client.poll(), "the job ended before Ctrl-C")
+        os.killpg(client.pid, signal.SIGINT)
+        return self.end_in_time(client, KILL_GRACE_S + ENDING_S)
+
+    def test_of_a_client_that_waits_cancels_the_job_on_the_cluster(self):
+        cluster = Cluster(self, workers=2, worker_args=["--no-measure"])
+        for output, passed in (("in-map", ()), ("in-reduce", ("map",))):
+            with self.subTest(output):
+                for gate in passed:
+                    self.open_gate(gate)
+                client = self.start_gated("submit", "--wait", "--master", cluster.address, output=output)
+                wait_for(lambda: len(self.at_gate(GATES[len(passed)])) >= 2, 30, cluster.log_text)
+                job = self.jobs(cluster)[-1]["job_id"]
+                self.assert_fails(self.interrupt(client), 130, f"weir: cancelling {job}; Ctrl-C again leaves at once",
+                                  "CANCELLED", "interrupted by the user")
+                self.assertEqual(self.status(cluster, job)["state"], "cancelled")
+                wait_for(lambda: not task_pids(self.dir), 10, "tasks are gone")
+                self.assertFalse(os.path.exists(self.path(output)))
+        self.run_small_job(cluster, "after")
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def jobs(self, cluster):
+        listed = self.weir("list", "jobs", "--json", "--master", cluster.address)
+        return sorted(json.loads(listed.out)["jobs"], key=lambda job: job["submitted_unix_ms"])
+
+    def test_of_an_embedded_run_leaves_nothing(self):
+        for output, passed in (("in-map", ()), ("in-reduce", ("map",))):
+            with self.subTest(output):
+                for gate in passed:
+                    self.open_gate(gate)
+                client = self.start_gated("run", "--workers", "2", "--work-dir", self.work, output=output)
+                wait_for(lambda: self.at_gate(GATES[len(passed)]), 30, lambda: f"it is in {output}: {self.end_and_hear(client)}")
+                self.assert_fails(self.interrupt(client), 130, "weir: cancelling ", "CANCELLED", "interrupted by the user")
+                self.assert_nothing_left(self.path(output))
+                wait_for(lambda: not os.listdir(self.work), 10, lambda: f"left in the work directory: {os.listdir(self.work)}")
+
+    def test_at_any_state_leaves_no_output_or_a_whole_one(self):
+        text = self.path("text.txt")
+        write_words(text, 2)
+        expected = sorted(b"%s\t%d" % pair for pair in count_words([text]).items())
+        for state in ("planning", "running", "committing"):
+            with self.subTest(state):
+                out = self.path(state)
+                client = self.start("run", "wordcount", text, "-o", out, "--workers", "2", "--reducers", "40", "--progress-json",
+                                    "--work-dir", self.work, start_new_session=True)
+                for line in client.stderr:
+                    if json.loads(line)["state"] == state:
+                        break
+                # Whatever it has come to meanwhile.
+                client.send_signal(signal.SIGINT)
+                result = self.end_in_time(client, KILL_GRACE_S + ENDING_S)
+                if os.path.exists(out):
+                    self.assertEqual(sorted(read_parts(out)), expected)
+                    self.assert_ok(self.weir("verify", out))
+                else:
+                    self.assertEqual(result.code, 130, result.err)
+                self.assert_nothing_left()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
