@@ -64,6 +64,15 @@ class FailureTest(WeirTest):
             cluster.workers[number] = cluster.start_worker(number)
         cluster.wait_for_workers(len(cluster.workers))
 
+    def wait_until_away(self, client):
+        """Until the command says that it waits, which it does once; returns what it had said before."""
+        said = []
+        for line in client.stderr:
+            said.append(line.decode())
+            if "is away; trying again until" in said[-1]:
+                return "".join(said)
+        self.fail(f"it ended: {''.join(said)}")
+
     def resume(self):
         """Once one of the stopped tasks is gone, the others go on."""
         if not self.stalled:

@@ -45,15 +45,6 @@ class Restarts(FailureTest):
         cluster.master.kill()
         cluster.master.wait()
 
-    def wait_until_away(self, client):
-        """Until the command says that it waits, which it does once; returns what it had said before."""
-        said = []
-        for line in client.stderr:
-            said.append(line.decode())
-            if "is away; trying again until" in said[-1]:
-                return "".join(said)
-        self.fail(f"it ended: {''.join(said)}")
-
     def begun(self):
         """Jobs in the order in which they first began."""
         return list(dict.fromkeys(re.findall(r'"Job changed its state","job":"([^"]*)","state":"PLANNING"',

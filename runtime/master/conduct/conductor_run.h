@@ -95,6 +95,10 @@ class ConductorRun {
   /// next edit may use it.
   void WorkerBack(planner::WorkerIndex worker);
   bool gone(planner::WorkerIndex worker) const { return gone_[planner::At(worker)]; }
+  /// Whether no edit was made yet for the loss of this worker.
+  bool lost_since_edit(planner::WorkerIndex worker) const {
+    return gone_[planner::At(worker)] && !gone_before_edit_[planner::At(worker)];
+  }
   /// What the next edit is to do about what failed (conductor_run_faults.cc).
   /// The step, whose attempt came to nothing, begins anew; `elsewhere`: on another worker.
   void BeginAnew(planner::StepIndex step, bool elsewhere);

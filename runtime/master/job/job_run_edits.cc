@@ -72,7 +72,8 @@ void JobRun::PlanEdited(std::int64_t edit, const planner::PlanChange& change,
   const bool lost = std::any_of(status_.losses().begin(), status_.losses().end(),
                                 [](const v1::WorkerLoss& loss) { return loss.plan_epoch() == 0; });
   // Slow workers and ones that are back are no reason to do everything again.
-  const bool changes = edited.ok() && (lost || !change.joined.empty() || edited->moves);
+  const bool others = !change.lost.empty() || !change.joined.empty();
+  const bool changes = edited.ok() && (lost || others || edited->moves);
   if (!edited.ok() && !change.added.names.empty()) {
     LogWarning("A plan cannot be edited for new workers",
                {{"job", status_.job_id()}, {"why", edited.status().message()}});
@@ -84,6 +85,7 @@ void JobRun::PlanEdited(std::int64_t edit, const planner::PlanChange& change,
     editable_ = editable_ && !absl::IsFailedPrecondition(edited.status());
     LogWarning("A plan cannot be edited for slow workers",
                {{"job", status_.job_id()}, {"why", edited.status().message()}});
+    joined_.clear();
     return GoOnUnedited();
   }
   if (edited.ok() && !changes) return GoOnUnedited();
@@ -100,7 +102,7 @@ void JobRun::PlanEdited(std::int64_t edit, const planner::PlanChange& change,
     LogWarning("An edit is not taken: a worker does not let go of what it fetches",
                {{"job", status_.job_id()}, {"why", ended.message()}});
     // Without those who are slow nothing is dropped between workers that are there.
-    if (lost || !change.joined.empty()) {
+    if (lost || !change.lost.empty() || !change.joined.empty()) {
       EditPlan();
     } else {
       GoOnUnedited();
@@ -213,7 +215,13 @@ void JobRun::UseJoined() {
   if (!plan_run_ || machine_.state() != v1::JOB_STATE_RUNNING || editing_) return;
   if (joined_.empty() && !newcomers_prepared_) return;
   for (const planner::WorkerIndex index : std::exchange(joined_, {})) {
-    if (reservation_.Holds(workers_[planner::At(index)])) plan_run_->WorkerBack(index);
+    if (!reservation_.Holds(workers_[planner::At(index)])) continue;
+    if (plan_run_->lost_since_edit(index)) {
+      // It went when nobody needed it. The plan hears of that first: its runs of before are gone.
+      joined_.insert(index);
+    } else {
+      plan_run_->WorkerBack(index);
+    }
   }
   EditPlan();
 }

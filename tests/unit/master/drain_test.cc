@@ -1,8 +1,10 @@
 // Workers that are asked to leave: what they have in hand ends, nothing new comes to them.
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "tests/unit/master/master_fixture.h"
 
@@ -25,6 +27,15 @@ class DrainTest : public MasterTest {
     v1::JobSpec spec = Spec();
     spec.set_output("/out/" + output);
     return spec;
+  }
+  /// Hands in a job of many map steps. Returns its id as soon as its plan runs.
+  std::string StartLong() {
+    v1::JobSpec spec = SpecTo("first");
+    spec.set_num_mappers(40);
+    const auto id = Submit(spec);
+    EXPECT_TRUE(id.ok()) << id.status();
+    while (StatusOf(*id).state() != v1::JOB_STATE_RUNNING) RunFor(absl::Milliseconds(1));
+    return *id;
   }
   v1::Plan PlanOf(const std::string& id) {
     v1::Plan plan;
@@ -75,6 +86,29 @@ TEST_F(DrainTest, WhatHasNotBegunLeavesItAndItGoesBeforeTheJobEnds) {
   int by_it = 0;
   for (const auto& [step, worker] : Commits()) by_it += worker == "worker-1" ? 1 : 0;
   EXPECT_EQ(by_it, 1) << "what it had in hand";
+}
+
+TEST_F(DrainTest, OneThatIsBackIsGivenWorkOfThePlanThatRuns) {
+  const std::string id = StartLong();
+  const sim::WorkerModel model = world_->FindWorker("worker-1")->model();
+  world_->FindWorker("worker-1")->Drain(absl::Minutes(10));
+  while (StateOf("worker-1") != v1::WORKER_STATE_LEFT) {
+    ASSERT_EQ(StatusOf(id).state(), v1::JOB_STATE_RUNNING) << "it leaves before the job ends";
+    RunFor(absl::Milliseconds(10));
+  }
+  const auto by_it = [this] {
+    const auto commits = Commits();
+    return std::count_if(commits.begin(), commits.end(),
+                         [](const auto& commit) { return commit.second == "worker-1"; });
+  };
+  const auto before = by_it();
+  world_->StartWorker(model);
+  RunFor(absl::Minutes(2));
+  const v1::JobStatus status = StatusOf(id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+  EXPECT_EQ(status.losses_size(), 0) << "it left, and was not lost";
+  EXPECT_TRUE(absl::StrContains(status.plan_text(), "worker-1 is back")) << status.plan_text();
+  EXPECT_GT(by_it(), before) << "it does some of what is left";
 }
 
 TEST_F(DrainTest, AnEditGivesItNothing) {
