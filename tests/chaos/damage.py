@@ -140,7 +140,7 @@ def damage_a_run(cluster, running, draw, turn, seed):
     """Turns a bit of one published run as soon as there is one on the worker that was drawn."""
     host = draw.randrange(cluster.num_workers)
     while not running.ended():
-        # A run has its name once it is whole.
+        # One that is not whole yet is added to, and what it has stays as it is.
         for path in sorted(glob.glob(os.path.join(cluster.work_dir(host), "*", "jobs", "*", "runs", "*.run"))):
             try:
                 offset, bit = turn(path, seed)
