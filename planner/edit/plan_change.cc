@@ -41,6 +41,10 @@ absl::Status CheckChange(const Plan& plan, const PlanChange& change) {
   for (const WorkerIndex closed : change.closed) {
     if (absl::Status status = check_worker("closed", closed); !status.ok()) return status;
   }
+  if (!(change.closed_stay_s >= 0 && change.closed_stay_s <= kPlanValueMax)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("closed_stay_s must be between 0 and 1e100, is ", change.closed_stay_s));
+  }
   if (absl::Status status = CheckFaults(plan, change); !status.ok()) return status;
   for (const PlanChange::Joined& joined : change.joined) {
     if (absl::Status status = check_worker("joined", joined.worker); !status.ok()) return status;
@@ -175,12 +179,16 @@ bool AnyOpenBeside(WorkerIndex worker, const ChangedPlan& changed) {
 }
 
 /// `begun`: something of what it reads has begun to move.
-bool LeavesClosed(const ChangedPlan& changed, std::size_t step, bool begun) {
+bool LeavesClosed(const PlanChange& change, const ChangedPlan& changed, std::size_t step,
+                  bool begun) {
   const ComputeStep& planned = changed.plan.steps[step];
   if (!changed.closed[At(planned.worker)] || changed.state.steps[step] != WorkState::kWaiting) {
     return false;
   }
-  return !begun || planned.start_s + planned.duration_s > changed.state.now_s + kClosedStayS;
+  // Where a plan is late, what waits was planned to end by now: that is not soon.
+  const bool soon = change.closed_stay_s > 0 && planned.start_s + planned.duration_s <=
+                                                    changed.state.now_s + change.closed_stay_s;
+  return !begun || !soon;
 }
 
 void FindMovable(const PlanChange& change, ChangedPlan* changed) {
@@ -200,7 +208,7 @@ void FindMovable(const PlanChange& change, ChangedPlan* changed) {
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const WorkerIndex worker = plan.steps[s].worker;
     if (!changed->alive[At(worker)]) continue;
-    changed->must_move[s] = changed->elsewhere[s] || LeavesClosed(*changed, s, begun[s]);
+    changed->must_move[s] = changed->elsewhere[s] || LeavesClosed(change, *changed, s, begun[s]);
     const bool slow = SlowCpu(change, worker);
     const bool slow_port = SlowPort(change, worker);
     const WorkState work = changed->state.steps[s];

@@ -13,7 +13,7 @@
 namespace weir::planner {
 
 /// What a closed worker has begun to receive for a step stays there if the step is planned to end
-/// so soon: a worker that drains leaves after 30 s.
+/// so soon after it was closed: a worker that drains leaves after 30 s.
 inline constexpr Seconds kClosedStayS = 20;
 
 /// What has changed while a plan ran.
@@ -33,6 +33,8 @@ struct PlanChange {
   /// way, their runs can be read, and what has not begun leaves them, unless it ends soon. May name
   /// workers that are gone.
   std::vector<WorkerIndex> closed = {};
+  /// What of kClosedStayS is left to them, >= 0: the least of all.
+  Seconds closed_stay_s = kClosedStayS;
   /// Steps that failed where they are: they wait, and are run whole by another worker, if there is
   /// one that gets anything new.
   std::vector<StepIndex> elsewhere = {};
@@ -83,7 +85,7 @@ struct ChangedPlan {
   /// port, or one joined, is new or got faster and nothing of what it reads has begun to move.
   std::vector<bool> may_move;
   /// By step: has not begun, and may not stay where it is: it failed there, or its worker is closed
-  /// and it has received nothing yet, or would not end within kClosedStayS.
+  /// and it has received nothing yet, or would not end within closed_stay_s.
   std::vector<bool> must_move;
   /// By step: failed where it is, and another worker can run it.
   std::vector<bool> elsewhere;

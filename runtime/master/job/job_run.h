@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
 #include "absl/functional/any_invocable.h"
 #include "runtime/env/callback_scope.h"
@@ -130,6 +131,8 @@ class JobRun {
   /// Workers of the plan that are there and take nothing new.
   std::vector<planner::WorkerIndex> DrainingWorkers() const;
   void EditForThoseWhoLeave();
+  /// How long what they have begun to receive may stay with them, at most.
+  planner::Seconds StayOf(const std::vector<planner::WorkerIndex>& draining) const;
   /// Lets those go that nobody needs.
   void ReleaseDrained();
   // Edits (job_run_edits.cc).
@@ -241,8 +244,9 @@ class JobRun {
   absl::btree_set<planner::WorkerIndex> joining_, joined_;  // are back: to be prepared; are
   Newcomers newcomers_;                                     // of the plan that runs
   bool newcomers_prepared_ = false;                         // since the last edit was asked for
-  bool workers_awaited_ = false;                            // there are too few to plan for
-  MonoTime workers_until_;                                  // when that ends the job
+  absl::btree_map<WorkerId, MonoTime> draining_since_;
+  bool workers_awaited_ = false;           // there are too few to plan for
+  MonoTime workers_until_;                 // when that ends the job
   bool writing_edit_ = false;              // the edit is made, and on its way to the journal
   bool edit_again_ = false;                // once it is there
   StepBlame blame_;                        // why plans failed whose workers stayed alive

@@ -21,6 +21,11 @@ void JobRun::WorkerDrains(WorkerId worker, Epoch epoch) {
                    [&](const RegisteredWorker& w) { return w.id == worker && w.epoch == epoch; });
   // One that was given names it.
   if (planned_for == workers_.end() || given_plan_) return;
+  draining_since_[worker] = loop_.Now();
+  // What was to have ended by then and waits, as the plan was wrong, is for others after all: they
+  // read the worker's runs in the time that is left.
+  loop_.RunAt(loop_.Now() + absl::Seconds(planner::kClosedStayS),
+              callbacks_.Guard([this] { EditForThoseWhoLeave(); }));
   if (machine_.state() == v1::JOB_STATE_RUNNING) return EditForThoseWhoLeave();
   if (machine_.state() != v1::JOB_STATE_PLANNING) return;
   const bool others = !context_.alive_workers().empty();
@@ -47,6 +52,17 @@ std::vector<planner::WorkerIndex> JobRun::DrainingWorkers() const {
     }
   }
   return draining;
+}
+
+planner::Seconds JobRun::StayOf(const std::vector<planner::WorkerIndex>& draining) const {
+  planner::Seconds stay_s = planner::kClosedStayS;
+  for (const planner::WorkerIndex index : draining) {
+    const auto since = draining_since_.find(workers_[planner::At(index)].id);
+    if (since == draining_since_.end()) continue;
+    const planner::Seconds drained_s = absl::ToDoubleSeconds(loop_.Now() - since->second);
+    stay_s = std::max(0.0, std::min(stay_s, planner::kClosedStayS - drained_s));
+  }
+  return stay_s;
 }
 
 void JobRun::EditForThoseWhoLeave() {

@@ -39,6 +39,7 @@ void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
   planner::PlanState state = WithUnprepared(plan_run_->BeginEdit());
   planner::PlanChange change = plan_run_->ChangeSinceEdit();
   change.closed = DrainingWorkers();
+  change.closed_stay_s = StayOf(change.closed);
   std::vector<std::string> reasons;
   if (!status_.losses().empty()) reasons.push_back(LossesInWords());
   for (const planner::WorkerIndex closed : change.closed) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -109,6 +110,26 @@ TEST_F(DrainTest, OneThatIsBackIsGivenWorkOfThePlanThatRuns) {
   EXPECT_EQ(status.losses_size(), 0) << "it left, and was not lost";
   EXPECT_TRUE(absl::StrContains(status.plan_text(), "worker-1 is back")) << status.plan_text();
   EXPECT_GT(by_it(), before) << "it does some of what is left";
+}
+
+TEST_F(DrainTest, WhatDoesNotEndAsSoonAsPlannedGoesToOthersInTime) {
+  const std::string id = StartLong();
+  for (const char* worker : {"worker-0", "worker-1"}) {
+    world_->FindWorker(worker)->faults().cpu_slowness = 50;
+  }
+  while (StatusOf(id).progress().transfers_done() < 2) RunFor(absl::Milliseconds(10));
+  world_->FindWorker("worker-1")->Drain(absl::Seconds(30));
+  RunFor(absl::Seconds(33));
+  EXPECT_EQ(StateOf("worker-1"), v1::WORKER_STATE_LEFT);
+  ASSERT_EQ(StatusOf(id).state(), v1::JOB_STATE_RUNNING) << "it takes far longer than planned";
+  RunFor(absl::Minutes(10));
+  const v1::JobStatus status = StatusOf(id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+  EXPECT_EQ(status.losses_size(), 0) << "nobody needed it when it left";
+  std::set<int> steps;
+  for (const auto& [step, worker] : Commits()) {
+    EXPECT_TRUE(steps.insert(step).second) << "step " << step << " was done again";
+  }
 }
 
 TEST_F(DrainTest, AnEditGivesItNothing) {

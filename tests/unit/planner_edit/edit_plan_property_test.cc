@@ -128,6 +128,7 @@ PlanChange DrawFaults(const Run& run, PlanState* state) {
   for (WorkerIndex w = 0; w < run.plan.network.num_workers; ++w) {
     if (DrawBetween(0, 3) == 0) change.closed.push_back(w);
   }
+  if (DrawBetween(0, 1) == 0) change.closed_stay_s = DrawBetween(0, 10);
   for (std::size_t s = 0; s < run.plan.steps.size(); ++s) {
     const auto step = static_cast<StepIndex>(s);
     if (state->run_there[s] && DrawBetween(0, 5) == 0) change.runs_lost.push_back(step);

@@ -352,6 +352,14 @@ TEST(EditPlanTest, AClosedWorkerEndsWhatItHasAndGetsNothingNew) {
   EXPECT_THAT(edit.why, HasSubstr("Nothing new for worker 2"));
 }
 
+// One of its two sections has arrived.
+TEST(EditPlanTest, AClosedWorkerKeepsWhatItHasBegunToReceiveAsLongAsItStays) {
+  EXPECT_EQ(ChangeAt(11.5, {.closed = {2}, .closed_stay_s = 3.5}).edit.plan.steps[5].worker, 2);
+  const EditCase edited = ChangeAt(11.5, {.closed = {2}, .closed_stay_s = 3.4});
+  EXPECT_NE(edited.edit.plan.steps[5].worker, 2);
+  EXPECT_THAT(edited.edit.redone, IsEmpty()) << "its own run is read from where it is";
+}
+
 TEST(EditPlanTest, AClosedWorkerIsTheHomeOfNothingThatIsLost) {
   const EditCase edited = ChangeAt(5, {.lost = {1}, .closed = {2}});
   for (const StepIndex step : {1, 4, 5}) EXPECT_EQ(edited.edit.plan.steps[At(step)].worker, 0);
