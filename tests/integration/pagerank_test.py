@@ -10,7 +10,7 @@ import unittest
 
 import oracle_libraries
 from faults import FailureTest
-from weir_process import Cluster, read_parts, task_pids, wait_for
+from weir_process import Cluster, read_parts, task_pids, task_to_kill, wait_for
 
 SHAPES = (["--workers", "1"], ["--workers", "3", "--slots", "2"], ["--workers", "8"],
           ["--workers", "5", "--mappers", "4"])
@@ -154,16 +154,15 @@ class FaultsWhileItIterates(FailureTest):
     def test_a_task_killed_in_an_iteration_is_tried_once_more_elsewhere(self):
         cluster = Cluster(self, workers=2)
         client, _ = self.start_iterating(cluster, self.path("tried"), iterations=FEW_ITERATIONS)
-        os.kill(task_pids(self.dir)[0], signal.SIGKILL)
+        os.kill(task_to_kill(self.dir), signal.SIGKILL)
         self.assertIn("SIGKILL", self.goes_on(client, "[01]").err)
         out = self.path("out")
         client, _ = self.start_iterating(cluster, out)
         tasks = set(task_pids(self.dir))
-        os.kill(tasks.pop(), signal.SIGKILL)
+        os.kill(task_to_kill(self.dir), signal.SIGKILL)
         # The job goes on in a task of its own, on the other worker.
         wait_for(lambda: set(task_pids(self.dir)) - tasks and not set(task_pids(self.dir)) & tasks, 10, "it begins anew")
-        for pid in task_pids(self.dir):
-            os.kill(pid, signal.SIGKILL)
+        os.kill(task_to_kill(self.dir), signal.SIGKILL)
         self.assert_fails(self.end_in_time(client, 10), 1, "TASK_CRASHED")
         self.run_small_job(cluster, "out2")
         cluster.stop()

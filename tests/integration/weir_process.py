@@ -88,6 +88,17 @@ def task_pids(text):
     return [pid for pid, cmdline in processes_mentioning(text) if " task " in cmdline + " "]
 
 
+def parent_of(pid):
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        return int(file.read().rsplit(b")", 1)[1].split()[1])
+
+
+def task_to_kill(text):
+    """A task that a daemon started: what that starts itself has the same name, and does not end it."""
+    tasks = set(task_pids(text))
+    return next(pid for pid in sorted(tasks) if parent_of(pid) not in tasks)
+
+
 def has_open(pid, path):
     """True when a process has the file open or mapped."""
     try:
