@@ -79,9 +79,12 @@ class Running:
         return found
 
     def steps(self):
-        """Steps that the master saw done, and how many of them more than once, from what it logged of the job."""
-        seen, maps, again, maps_again = set(), 0, 0, 0
+        """Steps that the master saw done, how many of them more than once, and how many edits had made again, from its log."""
+        seen, maps, again, maps_again, told = set(), 0, 0, 0, 0
         for line in self.cluster.log_lines("master", self.log_at):
+            # Of a map of which some have their sections, reruns with numbers of their own make what the others lack.
+            if line.get("msg") == "A plan was edited":
+                told += int(line["steps_redone"])
             if line.get("msg") != "Step committed":
                 continue
             step = (line["job"], line["step"])
@@ -90,7 +93,7 @@ class Running:
             maps_again += is_map and step in seen
             maps += is_map and step not in seen
             seen.add(step)
-        return {"steps": len(seen), "steps_redone": again, "maps": maps, "maps_redone": maps_again}
+        return {"steps": len(seen), "steps_redone": again, "maps": maps, "maps_redone": maps_again, "steps_edited": told}
 
     def add_plan(self, found):
         """What the plan itself tells of its edits, where it does."""

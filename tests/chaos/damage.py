@@ -128,7 +128,7 @@ def in_runs(bench, report, wanted):
             damaged = damage_a_run(cluster, running, draw, turn, seed)
             row = {"seed": seed, "place": "runs", **running.finish(), "struck": int(damaged is not None), "file": damaged}
             # It was turned behind the back of its reader, or in what nobody reads: then it did no harm, and counts as none.
-            if row["outcome"] == "right" and not row["steps_redone"]:
+            if row["outcome"] == "right" and not row["steps_redone"] and not row["steps_edited"]:
                 row["struck"] = 0
             report.rows.append(row)
             struck += row["struck"]
