@@ -1,4 +1,5 @@
 """Work directories that are missing, or removed while a worker lives."""
+import errno
 import json
 import os
 import random
@@ -14,6 +15,18 @@ def unless_gone(_, path, error):
     """The daemon itself removes files of a job that has ended."""
     if not isinstance(error[1], FileNotFoundError):
         raise error[1]
+
+
+def fill(place):
+    with open(os.path.join(place, "ballast"), "wb") as file:
+        size = 0
+        while free := shutil.disk_usage(place).free:
+            try:
+                os.posix_fallocate(file.fileno(), size, free)
+                size += free
+            except OSError as error:
+                if error.errno != errno.ENOSPC:  # the daemon took some of it meanwhile
+                    raise
 
 
 class WorkDirectories(GatedTest):
@@ -116,8 +129,7 @@ class WorkDirectories(GatedTest):
         self.open_gate("map", 0, 2)
         wait_for(lambda: len(self.commits(job, "map")) == 2, 30, cluster.log_text)
         # What it has made lies there, and what worker1 makes has no room any more.
-        with open(os.path.join(place, "ballast"), "wb") as file:
-            os.posix_fallocate(file.fileno(), 0, shutil.disk_usage(place).free)
+        fill(place)
         self.open_gate("map")
         losses = self.succeed(cluster, job)["losses"]
         self.assertEqual({loss["worker"] for loss in losses}, {"worker2"}, losses)
