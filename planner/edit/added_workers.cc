@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "planner/edit/step_homes.h"
 #include "planner/plan/cut_lanes.h"
 #include "planner/plan/units.h"
 
@@ -102,15 +101,13 @@ absl::Status CheckSizes(const PlanChange::Added& added, std::size_t known) {
   return CheckRates(added.compute_rate, known);
 }
 
-/// Speed, as SpeedsOf says, of a worker of rate 1.
-double SpeedPerRate(const Plan& plan, const PlanState& state, const std::vector<double>& speeds,
-                    const std::vector<double>& rates) {
+/// Of the plan's own rates, for a worker whose profile says 1; 0: not known.
+double PlanRatePerRate(const PlanState& state, const std::vector<double>& of_plan,
+                       const std::vector<double>& rates) {
   std::vector<double> known;
-  for (std::size_t w = 0; w < speeds.size(); ++w) {
+  for (std::size_t w = 0; w < of_plan.size(); ++w) {
     const bool gone = !state.gone.empty() && state.gone[w];
-    // Of one that does nothing, the speed is not known.
-    if (gone || rates[w] <= 0 || plan.compute_order[w].empty()) continue;
-    known.push_back(speeds[w] / rates[w]);
+    if (!gone && rates[w] > 0) known.push_back(of_plan[w] / rates[w]);
   }
   if (known.empty()) return 0;
   const auto middle = known.begin() + static_cast<std::ptrdiff_t>((known.size() - 1) / 2);
@@ -133,13 +130,13 @@ absl::Status AddWorkers(const PlanChange::Added& added, Plan* plan, PlanState* s
   network.port_lag = plan->network.port_lag;
   if (!network.port_lag.empty()) network.port_lag.resize(all, 1);
 
-  std::vector<double> speeds = SpeedsOf(*plan, *state);
-  const double per_rate = SpeedPerRate(*plan, *state, speeds, added.compute_rate);
+  std::vector<double> rates = ComputeRates(*plan);
+  const double per_rate = PlanRatePerRate(*state, rates, added.compute_rate);
   for (std::size_t w = known; w < all; ++w) {
-    const double speed = added.compute_rate[w] * per_rate;
-    speeds.push_back(speed > 0 ? std::clamp(speed, 1e-3, 1e3) : 1);
+    const double rate = added.compute_rate[w] * per_rate;
+    rates.push_back(rate > 0 ? std::clamp(rate, kPlanValueMin, kPlanValueMax) : 1);
   }
-  state->speed = std::move(speeds);
+  plan->compute_rate = std::move(rates);
   if (!state->gone.empty()) state->gone.resize(all, false);
 
   plan->network = std::move(network);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Workers that a plan which runs does not know yet. Upstream: ApplyChange. Downstream: SpeedsOf.
+// Workers that a plan which runs does not know yet. Upstream: ApplyChange. Downstream: FindHomes.
 
 #include "absl/status/status.h"
 #include "planner/edit/plan_change.h"

@@ -118,7 +118,7 @@ class Ways {
   /// it now and have nothing else to do.
   Seconds AnewAtLeast(std::size_t step) const {
     const ComputeStep& planned = changed_.plan.steps[step];
-    const std::vector<double>& speed = changed_.state.speed;
+    const std::vector<double> speed = ComputeRates(changed_.plan);
     double fastest = 0, all = 0;
     for (std::size_t w = 0; w < speed.size(); ++w) {
       if (!changed_.alive[w]) continue;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "planner/edit/added_workers.h"
-#include "planner/edit/step_homes.h"
 #include "planner/plan/units.h"
 
 namespace weir::planner {
@@ -92,8 +92,13 @@ void TakeBack(StepIndex step, WorkerIndex worker, ChangedPlan* changed) {
 
 void ApplyRates(const PlanChange& change, ChangedPlan* changed) {
   const std::vector<double>& factor = change.rate_factor;
-  if (!factor.empty()) changed->state.speed = SpeedsOf(changed->plan, changed->state);
-  for (std::size_t w = 0; w < factor.size(); ++w) changed->state.speed[w] *= factor[w];
+  if (!factor.empty()) {
+    std::vector<double> rates = ComputeRates(changed->plan);
+    for (std::size_t w = 0; w < factor.size(); ++w) {
+      rates[w] = std::clamp(rates[w] * factor[w], kPlanValueMin, kPlanValueMax);
+    }
+    changed->plan.compute_rate = std::move(rates);
+  }
   for (std::size_t s = 0; s < changed->plan.steps.size(); ++s) {
     ComputeStep& step = changed->plan.steps[s];
     if (changed->state.steps[s] == WorkState::kDone || step.kind->stores) continue;

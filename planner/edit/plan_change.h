@@ -76,7 +76,7 @@ struct ChangedPlan {
   /// Steps last as long as measured, ports are as slow; runs that came back are there, and so are
   /// workers that were added.
   Plan plan;
-  PlanState state;           // with those runs and workers, and the speeds
+  PlanState state;           // with those runs and workers
   std::vector<bool> alive;   // by worker
   std::vector<bool> closed;  // by worker: gets nothing new, and another one does
   /// By worker: is there, and slower than planned, or its port is.

@@ -25,14 +25,8 @@ absl::Status CheckSizes(const Plan& plan, const PlanState& state) {
       state.transfer_ended_s.size() != transfers) {
     return InvalidState("it must have one entry a transfer, ", transfers);
   }
-  if ((!state.gone.empty() && state.gone.size() != workers) ||
-      (!state.speed.empty() && state.speed.size() != workers)) {
-    return InvalidState("gone and speed must be empty or have one entry a worker, ", workers);
-  }
-  for (const double speed : state.speed) {
-    if (!(speed >= kPlanValueMin && speed <= kPlanValueMax)) {
-      return InvalidState("a speed must be between 1e-100 and 1e100, is ", speed);
-    }
+  if (!state.gone.empty() && state.gone.size() != workers) {
+    return InvalidState("gone must be empty or have one entry a worker, ", workers);
   }
   if (!(state.now_s >= 0 && state.now_s <= kPlanValueMax)) {
     return InvalidState("now_s must be between 0 and 1e100, is ", state.now_s);

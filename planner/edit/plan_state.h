@@ -29,9 +29,6 @@ struct PlanState {
   std::vector<bool> run_there;
   /// By worker: lost in an earlier edit, so that it gets nothing. Empty: none.
   std::vector<bool> gone;
-  /// By worker: how fast it computes beside the others, > 0 (2: twice as fast). Empty: as the
-  /// durations of the plan's own steps say.
-  std::vector<double> speed;
 };
 
 /// Returns the state of a plan that has not begun.

@@ -23,7 +23,7 @@ class HomeFinder {
       : plan_(plan),
         state_(state),
         left_(left),
-        speed_(SpeedsOf(plan, state)),
+        speed_(ComputeRates(plan)),
         homes_(plan.steps.size()),
         read_by_(plan.steps.size()),
         busy_s_(At(plan.network.num_workers), 0) {
@@ -239,35 +239,6 @@ class HomeFinder {
 };
 
 }  // namespace
-
-std::vector<double> SpeedsOf(const Plan& plan, const PlanState& state) {
-  if (!state.speed.empty()) return state.speed;
-  const auto counts = [](const ComputeStep& step) {
-    return !step.kind->stores && step.input_bytes > 0 && step.duration_s > 0;
-  };
-  std::map<std::pair<std::int32_t, StepKind>, std::pair<double, double>> sums;  // bytes, seconds
-  for (const ComputeStep& step : plan.steps) {
-    if (!counts(step)) continue;
-    auto& [bytes, seconds] = sums[{step.layer, step.kind}];
-    bytes += static_cast<double>(step.input_bytes);
-    seconds += step.duration_s;
-  }
-  const auto workers = At(plan.network.num_workers);
-  std::vector<double> mean_s(workers, 0), own_s(workers, 0);
-  for (const ComputeStep& step : plan.steps) {
-    if (!counts(step)) continue;
-    const auto& [bytes, seconds] = sums[{step.layer, step.kind}];
-    mean_s[At(step.worker)] += static_cast<double>(step.input_bytes) * seconds / bytes;
-    own_s[At(step.worker)] += step.duration_s;
-  }
-  std::vector<double> speeds(workers, 1);
-  for (std::size_t w = 0; w < workers; ++w) {
-    if (own_s[w] > 0 && mean_s[w] > 0) {
-      speeds[w] = std::clamp(mean_s[w] / own_s[w], 1e-3, 1e3);
-    }
-  }
-  return speeds;
-}
 
 std::vector<std::vector<StepHome>> FindHomes(const Plan& plan, const PlanState& state,
                                              const WorkLeft& left, const HomeChoice& choice) {

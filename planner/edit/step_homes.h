@@ -38,13 +38,6 @@ struct StepHome {
   Seconds duration_s = 0;
 };
 
-/// Returns how fast each worker computes, by worker: PlanState::speed, or what follows from the
-/// durations of the plan's steps.
-///
-/// Model: seconds per byte of a worker's steps beside the mean of their kind and layer. Steps that
-///   store, and workers without any that takes time, say nothing: 1.
-std::vector<double> SpeedsOf(const Plan& plan, const PlanState& state);
-
 /// Returns the new places of every step that is homeless or made in parts, by step; none for
 /// others. The parts of a step tile its input, in its order; only steps that can be cut, or are
 /// made in parts, have several.

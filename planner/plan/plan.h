@@ -120,6 +120,9 @@ struct PlanSummary {
 /// The plan of one job. Plain data; CheckPlan says whether it is feasible.
 struct Plan {
   NetworkModel network;
+  /// By worker: how fast it computes beside the others, > 0, in any unit. Empty: all alike. The
+  /// durations of the steps know of it; whoever gives a step to another worker needs it.
+  std::vector<double> compute_rate;
   std::vector<ComputeStep> steps;
   std::vector<Transfer> transfers;
   std::vector<Section> sections;
@@ -148,5 +151,11 @@ struct Plan {
   std::vector<Codec> run_codec;
   PlanSummary summary;
 };
+
+/// Returns Plan::compute_rate, one a worker: 1 where all are alike. Thread-safety: pure.
+inline std::vector<double> ComputeRates(const Plan& plan) {
+  return plan.compute_rate.empty() ? std::vector<double>(At(plan.network.num_workers), 1)
+                                   : plan.compute_rate;
+}
 
 }  // namespace weir::planner

@@ -236,8 +236,23 @@ absl::Status CheckTransferOrders(const Plan& plan) {
   return absl::OkStatus();
 }
 
+absl::Status CheckComputeRates(const Plan& plan) {
+  const std::vector<double>& rates = plan.compute_rate;
+  if (!rates.empty() && rates.size() != static_cast<std::size_t>(plan.network.num_workers)) {
+    return Invalid("Plan has ", rates.size(),
+                   " compute rates; must have none, or one a worker: ", plan.network.num_workers);
+  }
+  for (std::size_t w = 0; w < rates.size(); ++w) {
+    if (rates[w] >= kPlanValueMin && rates[w] <= kPlanValueMax) continue;
+    return Invalid("The compute rate of worker ", w, " must be between 1e-100 and 1e100, is ",
+                   rates[w]);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckStepsAndTransfers(const Plan& plan) {
   if (absl::Status status = CheckNetwork(plan.network); !status.ok()) return status;
+  if (absl::Status status = CheckComputeRates(plan); !status.ok()) return status;
   constexpr auto kItemsMax = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
   if (plan.steps.size() > kItemsMax || plan.transfers.size() > kItemsMax - plan.steps.size()) {
     return Invalid("Plan has too many items: ", plan.steps.size(), " steps and ",

@@ -190,6 +190,7 @@ v1::Plan ContentToProto(const Plan& plan) {
   out.set_store_channels(plan.store_channels);
   ListsToProto(plan.store_order, out.mutable_store_order());
   for (const Codec codec : plan.run_codec) out.add_run_codec(CodecToProto(codec));
+  out.mutable_compute_rate()->Assign(plan.compute_rate.begin(), plan.compute_rate.end());
   out.set_method(plan.summary.method);
   out.set_makespan_s(plan.summary.makespan_s);
   out.set_lower_bound_s(plan.summary.lower_bound_s);
@@ -296,6 +297,7 @@ absl::StatusOr<Plan> PlanFromProto(const v1::Plan& message) {
     if (!known.ok()) return known.status();
     plan.run_codec.push_back(*known);
   }
+  plan.compute_rate.assign(message.compute_rate().begin(), message.compute_rate().end());
   plan.summary.method = message.method();
   plan.summary.makespan_s = message.makespan_s();
   plan.summary.lower_bound_s = message.lower_bound_s();

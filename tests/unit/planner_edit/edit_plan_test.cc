@@ -315,9 +315,9 @@ TEST(EditPlanTest, RefusesWhatItCannotEdit) {
 
 // A worker twice as fast as the other takes two thirds of what is cut.
 TEST(EditPlanTest, SpeedsDecideWhoGetsHowMuch) {
-  const Plan plan = ThreeByThree();
-  PlanState state = NothingDone(plan);
-  state.speed = {2, 1, 1};
+  Plan plan = ThreeByThree();
+  plan.compute_rate = {2, 1, 1};
+  const PlanState state = NothingDone(plan);
   for (ComputeStep step : plan.steps) ASSERT_GT(step.duration_s, 0);
   const WorkLeft left = FindWorkLeft(plan, state, {true, true, false}, PartlyRead::kMadeAgain);
   const std::vector<std::vector<StepHome>> homes = FindHomes(plan, state, left, {2, false});
@@ -328,6 +328,22 @@ TEST(EditPlanTest, SpeedsDecideWhoGetsHowMuch) {
   EXPECT_EQ(homes[2][0].worker, 0);
   EXPECT_NEAR(homes[2][0].duration_s, 10.0 / 3, 1e-9);
   EXPECT_NEAR(homes[2][1].duration_s, 10.0 / 3, 1e-9);
+}
+
+// What a step takes beside its bytes, as a script its start, says nothing of its worker: worker 2
+// needs 10 s for a tenth of what the others read in that time, and takes half of what is lost.
+TEST(EditPlanTest, AWorkerOfSmallStepsIsNoSlowOne) {
+  Plan plan = ThreeByThree();
+  plan.steps[1].input_end = plan.steps[2].input_begin = 870;
+  plan.steps[1].input_bytes = 570;
+  plan.steps[2].input_bytes = 30;
+  const PlanState state = NothingDone(plan);
+  const WorkLeft left = FindWorkLeft(plan, state, {true, false, true}, PartlyRead::kMadeAgain);
+  const std::vector<std::vector<StepHome>> homes = FindHomes(plan, state, left, {2, false});
+  ASSERT_EQ(homes[1].size(), 2u);
+  EXPECT_EQ(homes[1][0].input_end, 585);
+  EXPECT_EQ(homes[1][1].worker, 2);
+  EXPECT_DOUBLE_EQ(homes[1][1].duration_s, 5);
 }
 
 // ThreeByThree at `now_s`, when the step, which was under way, fails and this follows.

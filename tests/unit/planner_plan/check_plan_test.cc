@@ -90,6 +90,11 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 const Mutation kStructure[] = {
     {"network.num_workers", [](Plan& p) { p.network.num_workers = -1; }},
+    {"has 1 compute rates", [](Plan& p) { p.compute_rate = {1}; }},
+    {"compute rate of worker 1",
+     [](Plan& p) {
+       p.compute_rate = {1, 0};
+     }},
     {"worker that does not exist", [](Plan& p) { p.steps[1].worker = 2; }},
     {"has no index range",
      [](Plan& p) {

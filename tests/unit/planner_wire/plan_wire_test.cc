@@ -73,6 +73,7 @@ Plan RandomPlan() {
     plan.run_codec.push_back(*rc::gen::element(Codec::kNone, Codec::kLz4, Codec::kZstd));
   }
   plan.store_order = lists();
+  plan.compute_rate = {real(), real()};
   plan.summary = {
       "even", real(), real(), {"a note", ""}, {{"map time", real(), "s", "sampled"}, {}}};
   return plan;
