@@ -7,6 +7,7 @@
 #include <string>
 
 #include "planner/job/builders/plan_job.h"
+#include "planner/plan/network_model.h"
 #include "planner/plan/units.h"
 
 namespace weir::bench {
@@ -68,17 +69,9 @@ planner::Plan Shuffle(std::int32_t num_workers, std::int32_t channels) {
   shape.layers = {layer};
   planner::ClusterProfile cluster;
   cluster.workers.resize(At(num_workers));
-  cluster.network.num_workers = num_workers;
-  cluster.network.seconds_per_byte = 1 / 1.25e7;
+  cluster.network = planner::LimitedTotal(num_workers, 1 / 1.25e7, channels);
   cluster.network.latency_s = 1e-3;
-  if (channels > 0) {
-    planner::Cut cut;
-    cut.name = "limited total";
-    cut.from.assign(At(num_workers), true);
-    cut.to.assign(At(num_workers), true);
-    cut.channels = channels;
-    cluster.network.cuts = {cut};
-  }
+  if (channels == 0) cluster.network.cuts.clear();
   absl::StatusOr<planner::Plan> plan =
       planner::PlanJob(shape, cluster, {planner::PlanMethod::kEven});
   if (!plan.ok()) {

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "planner/order/plan_assembly.h"
 #include "planner/order/transfer_orders.h"
+#include "planner/plan/network_model.h"
 #include "planner/plan/predict/predict.h"
 #include "planner/plan/units.h"
 #include "rapidcheck.h"
@@ -42,18 +43,9 @@ std::vector<double> RandomSlowness(std::int32_t num_workers, std::uint64_t seed)
 
 /// All workers with all, equal pieces: what waits may often overtake at the same moment, many at
 /// once. Sometimes only so many transfers move at once.
-planner::Plan EvenShuffle(std::int32_t num_workers, double channels) {
-  planner::NetworkModel network;
-  network.num_workers = num_workers;
-  network.seconds_per_byte = 1e-6;
-  if (channels > 0) {
-    planner::Cut cut;
-    cut.name = "limited total";
-    cut.from.assign(At(num_workers), true);
-    cut.to.assign(At(num_workers), true);
-    cut.channels = channels;
-    network.cuts.push_back(cut);
-  }
+planner::Plan EvenShuffle(std::int32_t num_workers, std::int32_t channels) {
+  planner::NetworkModel network = planner::LimitedTotal(num_workers, 1e-6, channels);
+  if (channels == 0) network.cuts.clear();
   planner::PlanAssembly assembly(network);
   std::vector<planner::MapperDraft> mappers;
   planner::LayerDraft reducers;
