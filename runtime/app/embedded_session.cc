@@ -77,7 +77,7 @@ class EmbeddedSession final : public client::Session {
   absl::Status Start(const client::EmbeddedOptions& options, const JobCatalog& catalog) {
     auto directory = worker::WorkDirectory::Claim(
         process_.storage, TemporaryDirectory(options.work_dir), absl::StrCat("run-", ::getuid()),
-        absl::StrFormat("%016x", process_.random.Next()));
+        absl::StrFormat("%016x", process_.random.Next()), worker::LeftRuns::kRemoved);
     if (!directory.ok()) return directory.status();
     directory_ = *std::move(directory);
     sweeper_.Watch(directory_->path());

@@ -18,6 +18,7 @@
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/env/callback_scope.h"
+#include "runtime/format/run_check.h"
 #include "runtime/rpc/api.h"
 #include "runtime/rpc/grpc/grpc_clients.h"
 #include "runtime/rpc/grpc/grpc_server.h"
@@ -172,7 +173,8 @@ class WorkerProcess {
                                              .cluster = *cluster_,
                                              .runs = *runs_,
                                              .server = *data_server_,
-                                             .fetcher = *fetcher_});
+                                             .fetcher = *fetcher_,
+                                             .check_run = format::CheckRun});
     });
     return process_.Await<absl::Status>(
         [this](std::function<void(absl::Status)> answer) { daemon_->Start(std::move(answer)); });

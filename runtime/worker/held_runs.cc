@@ -8,26 +8,43 @@
 namespace weir::worker {
 
 HeldRuns::HeldRuns(const v1::HeldJob& earlier) {
-  for (const v1::HeldRun& run : earlier.runs()) {
-    v1::HeldRun& kept = runs_[run.result().run().run_id()] = run;
-    kept.set_plan_edit(0);
-  }
+  for (const v1::HeldRun& run : earlier.runs()) runs_[run.result().run().run_id()] = run;
 }
 
-void HeldRuns::Add(const v1::Fence& fence, const v1::StepResult& result) {
-  if (!result.has_run() || result.has_error()) return;
+void HeldRuns::ForgetEdits() {
+  for (auto& [id, run] : runs_) run.set_plan_edit(0);
+}
+
+bool HeldRuns::Add(const v1::Fence& fence, const v1::StepResult& result) {
+  if (!result.has_run() || result.has_error()) return false;
   v1::HeldRun& run = runs_[result.run().run_id()];
   run.set_attempt(fence.attempt());
   run.set_plan_edit(fence.plan_edit());
   *run.mutable_result() = result;
+  return true;
 }
 
-v1::HeldJob HeldRuns::Tell(const v1::Fence& fence) const {
+namespace {
+
+v1::HeldJob Of(const v1::Fence& fence) {
   v1::HeldJob job;
   job.set_job_id(fence.job_id());
   job.set_master_epoch(fence.master_epoch());
   job.set_plan_epoch(fence.plan_epoch());
+  return job;
+}
+
+}  // namespace
+
+v1::HeldJob HeldRuns::Tell(const v1::Fence& fence) const {
+  v1::HeldJob job = Of(fence);
   for (const auto& [id, run] : runs_) *job.add_runs() = run;
+  return job;
+}
+
+v1::HeldJob HeldRuns::Tell(const v1::Fence& fence, const std::string& run_id) const {
+  v1::HeldJob job = Of(fence);
+  *job.add_runs() = runs_.at(run_id);
   return job;
 }
 
@@ -44,6 +61,7 @@ absl::Status KeepOnly(env::Storage& storage, const JobPaths& paths, const HeldRu
   for (const auto& [id, run] : held.runs()) {
     kept.insert(paths.OwnRun(id));
     kept.insert(paths.Spec(id));
+    kept.insert(paths.HeldRecord(id));
   }
   const absl::StatusOr<std::vector<env::FileInfo>> files = storage.List(paths.runs);
   if (!files.ok()) return files.status();

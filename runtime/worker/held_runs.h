@@ -18,11 +18,12 @@ namespace weir::worker {
 class HeldRuns {
  public:
   HeldRuns() = default;
-  /// Those of an earlier plan, as part of the one that goes on with them: made before its edits.
   explicit HeldRuns(const v1::HeldJob& earlier);
 
-  /// Remembers what a step has made under this fence; nothing for a step without a run.
-  void Add(const v1::Fence& fence, const v1::StepResult& result);
+  /// They become part of a plan that goes on with them: made before its edits.
+  void ForgetEdits();
+  /// Remembers what a step has made under this fence. False: it has made no run.
+  bool Add(const v1::Fence& fence, const v1::StepResult& result);
   void Remove(const std::string& run_id) { runs_.erase(run_id); }
   void Clear() { runs_.clear(); }
 
@@ -31,6 +32,8 @@ class HeldRuns {
   const absl::btree_map<std::string, v1::HeldRun>& runs() const { return runs_; }
   /// What a master is told; `fence`: of the plan that the job ran.
   v1::HeldJob Tell(const v1::Fence& fence) const;
+  /// The same of one run.
+  v1::HeldJob Tell(const v1::Fence& fence, const std::string& run_id) const;
 
  private:
   absl::btree_map<std::string, v1::HeldRun> runs_;
@@ -39,7 +42,8 @@ class HeldRuns {
 /// Whether the runs belong to the plan that is asked for.
 bool IsOfPlan(const v1::HeldJob& held, const v1::KeptPlan& plan);
 
-/// Removes all that lies in a job's directory but these runs. Blocking. Errors: as Storage.
+/// Removes all that lies in a job's directory but these runs, with what stands beside them.
+/// Blocking. Errors: as Storage.
 absl::Status KeepOnly(env::Storage& storage, const JobPaths& paths, const HeldRuns& held);
 
 /// Says whether these runs are there, as long as they were. Blocking. Errors: kDataLoss naming one

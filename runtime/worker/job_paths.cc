@@ -37,6 +37,10 @@ std::string JobPaths::Spec(absl::string_view run_id) const {
   return absl::StrCat(runs, "/", run_id, ".spec.json");
 }
 
+std::string JobPaths::HeldRecord(absl::string_view run_id) const {
+  return absl::StrCat(runs, "/", run_id, kHeldRecordSuffix);
+}
+
 JobPaths MakeJobPaths(absl::string_view worker_directory, absl::string_view job_id) {
   JobPaths paths;
   paths.root = absl::StrCat(worker_directory, "/jobs/", job_id);

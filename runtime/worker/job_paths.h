@@ -26,9 +26,14 @@ struct JobPaths {
   std::string ReceivedSection(absl::string_view run_id, std::int64_t section_offset) const;
   /// What the task was told for a step; beside its run.
   std::string Spec(absl::string_view run_id) const;
+  /// What the daemon's next life has to know of a run (held_records.h); beside it.
+  std::string HeldRecord(absl::string_view run_id) const;
 };
 
 JobPaths MakeJobPaths(absl::string_view worker_directory, absl::string_view job_id);
+
+/// Ends the names of JobPaths::HeldRecord.
+inline constexpr char kHeldRecordSuffix[] = ".held";
 
 /// Checks an id that becomes part of file names, since it comes from the network.
 /// Errors: kInvalidArgument.

@@ -6,6 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "runtime/base/log.h"
+#include "runtime/worker/held_records.h"
 
 namespace weir::worker {
 namespace {
@@ -23,8 +24,22 @@ std::string PlainName(absl::string_view name) {
   return plain;
 }
 
+// What was written down of published runs goes on in the daemon's new directory.
+void TakeHeldJobs(env::Storage& storage, const std::string& from, const std::string& to) {
+  const auto jobs = storage.List(absl::StrCat(from, kJobsName));
+  if (!jobs.ok()) return;
+  for (const env::FileInfo& job : *jobs) {
+    if (!HasHeldRecords(storage, job.path)) continue;
+    const std::string name = job.path.substr(job.path.rfind('/') + 1);
+    const absl::Status taken = storage.Rename(job.path, absl::StrCat(to, kJobsName, "/", name));
+    if (!taken.ok()) {
+      LogWarning("Runs of an earlier life are not kept", {{"job", name}, {"why", taken.message()}});
+    }
+  }
+}
+
 void RemoveStale(env::Storage& storage, const std::string& work_dir, const std::string& prefix,
-                 const std::string& own) {
+                 const std::string& own, LeftRuns runs) {
   const auto entries = storage.List(work_dir);
   if (!entries.ok()) {
     LogWarning("Work directory not searched for old ones", {{"error", entries.status().message()}});
@@ -43,6 +58,9 @@ void RemoveStale(env::Storage& storage, const std::string& work_dir, const std::
     const auto lock = storage.TakeLock(absl::StrCat(path, kLockName));
     // A directory that got its name had its lock first: without one, its removal was cut short.
     if (!lock.ok() && (unnamed || !absl::IsNotFound(lock.status()))) continue;
+    if (runs == LeftRuns::kTaken && lock.ok() && !unnamed) {
+      TakeHeldJobs(storage, path, absl::StrCat(work_dir, "/", own));
+    }
     if (absl::Status status = storage.RemoveAll(path); !status.ok()) {
       LogWarning("Old work directory not removed", {{"error", status.message()}});
     } else {
@@ -56,7 +74,7 @@ void RemoveStale(env::Storage& storage, const std::string& work_dir, const std::
 absl::StatusOr<WorkDirectory> WorkDirectory::Claim(env::Storage& storage,
                                                    const std::string& work_dir,
                                                    const std::string& name,
-                                                   const std::string& incarnation) {
+                                                   const std::string& incarnation, LeftRuns runs) {
   if (name.empty()) return absl::InvalidArgumentError("a worker needs a name");
   if (absl::Status usable = Check(storage, work_dir); !usable.ok()) return usable;
   const std::string prefix = absl::StrCat("weir-worker-", PlainName(name), "-");
@@ -76,7 +94,7 @@ absl::StatusOr<WorkDirectory> WorkDirectory::Claim(env::Storage& storage,
     storage.RemoveAll(unnamed).IgnoreError();
     return status;
   }
-  RemoveStale(storage, work_dir, prefix, own);
+  RemoveStale(storage, work_dir, prefix, own, runs);
   return WorkDirectory(path, *std::move(lock));
 }
 
@@ -88,7 +106,8 @@ absl::StatusOr<std::optional<WorkDirectory>> WorkDirectory::ClaimIfGone(
     const absl::Status there = storage.Stat(absl::StrCat(path, entry)).status();
     if (!absl::IsNotFound(there)) continue;
     storage.RemoveAll(path).IgnoreError();
-    absl::StatusOr<WorkDirectory> claimed = Claim(storage, work_dir, name, incarnation);
+    absl::StatusOr<WorkDirectory> claimed =
+        Claim(storage, work_dir, name, incarnation, LeftRuns::kRemoved);
     if (!claimed.ok()) return claimed.status();
     return std::optional<WorkDirectory>(*std::move(claimed));
   }

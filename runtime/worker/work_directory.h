@@ -14,6 +14,9 @@
 
 namespace weir::worker {
 
+/// What becomes of the runs that dead daemons of the name have left.
+enum class LeftRuns { kTaken, kRemoved };
+
 /// Owns `<work_dir>/weir-worker-<name>-<incarnation>`.
 ///
 /// The lock is one on the file `lock` inside; it goes when the daemon dies, however that happens.
@@ -21,14 +24,16 @@ namespace weir::worker {
 /// Checked by: tests/unit/worker/work_directory_test.cc.
 class WorkDirectory {
  public:
-  /// Makes and locks the directory, then removes those of dead daemons of the same name.
+  /// Makes and locks the directory, then removes those of dead daemons of the same name; with
+  /// kTaken, jobs of which they have written down runs (held_records.h) move over before.
   /// Errors: kInvalidArgument (name), else as Storage; failing to remove an old directory is logged
   ///   only.
   static absl::StatusOr<WorkDirectory> Claim(env::Storage& storage, const std::string& work_dir,
                                              const std::string& name,
-                                             const std::string& incarnation);
+                                             const std::string& incarnation, LeftRuns runs);
 
-  /// Claims `path` anew, under the same name, if somebody has removed it; nothing if it is there.
+  /// Claims `path` anew, under the same name and with nothing in it, if somebody has removed it;
+  /// nothing if it is there.
   /// Errors: as Claim.
   static absl::StatusOr<std::optional<WorkDirectory>> ClaimIfGone(env::Storage& storage,
                                                                   const std::string& path,

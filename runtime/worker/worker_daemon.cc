@@ -46,13 +46,19 @@ const std::string& WorkerDaemon::directory() const {
 void WorkerDaemon::Start(absl::AnyInvocable<void(absl::Status)> started) {
   if (absl::Status status = CheckOptions(options_); !status.ok()) return started(status);
   state_ = State::kStarting;
-  auto claimed = [this,
-                  started = std::move(started)](absl::StatusOr<WorkDirectory> directory) mutable {
+  auto claimed = [this, started = std::move(started)](
+                     absl::StatusOr<WorkDirectory> directory,
+                     absl::btree_map<std::string, v1::HeldJob> held) mutable {
     if (!directory.ok()) {
       state_ = State::kStopped;
       return started(directory.status());
     }
     directory_ = *std::move(directory);
+    held_ = std::move(held);
+    for (const auto& [id, job] : held_) {
+      LogInfo("Runs of an earlier life are kept",
+              {{"job", id}, {"worker", options_.name}, {"runs", job.runs_size()}});
+    }
     state_ = State::kServing;
     LogInfo("Worker started", {{"worker", options_.name}, {"directory", directory_->path()}});
     started(absl::OkStatus());
@@ -61,10 +67,16 @@ void WorkerDaemon::Start(absl::AnyInvocable<void(absl::Status)> started) {
   };
   seams_.disk_pool.Run([&storage = seams_.storage, &loop = seams_.loop,
                         work_dir = options_.work_dir, name = options_.name,
-                        incarnation = incarnation_,
+                        incarnation = incarnation_, check = seams_.check_run,
                         claimed = WhileAlive(std::move(claimed))]() mutable {
-    loop.Post([directory = WorkDirectory::Claim(storage, work_dir, name, incarnation),
-               claimed = std::move(claimed)]() mutable { claimed(std::move(directory)); });
+    absl::StatusOr<WorkDirectory> directory =
+        WorkDirectory::Claim(storage, work_dir, name, incarnation, LeftRuns::kTaken);
+    absl::btree_map<std::string, v1::HeldJob> held;
+    if (directory.ok()) held = FindHeldJobs(storage, directory->path(), check);
+    loop.Post([directory = std::move(directory), held = std::move(held),
+               claimed = std::move(claimed)]() mutable {
+      claimed(std::move(directory), std::move(held));
+    });
   });
 }
 

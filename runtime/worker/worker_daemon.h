@@ -32,8 +32,9 @@ namespace weir::worker {
 /// It runs no user code: each job has a task process of its own. It registers with the master for
 /// as long as it lives, runs its jobs only as long as its lease, and leaves neither process nor
 /// file behind: not after a job, not after Stop, and after a crash its successor of the same name
-/// clears up. After a lost lease it keeps the runs of its jobs, and tells the next master of them.
-/// Thread-safety: all calls on the loop. Ownership: Stop and await its answer before destruction;
+/// clears up. After a lost lease it keeps the runs of its jobs, as its successor does after a
+/// crash, and tells the master of them that it registers with. Thread-safety: all calls on the
+/// loop. Ownership: Stop and await its answer before destruction;
 ///   otherwise task processes are killed and files stay.
 /// Checked by: tests/unit/worker/worker_daemon_test.cc, worker_daemon_transfers_test.cc; tests/sim
 ///   runs it with the master under faults.
@@ -44,8 +45,8 @@ class WorkerDaemon {
   WorkerDaemon(const WorkerDaemon&) = delete;
   WorkerDaemon& operator=(const WorkerDaemon&) = delete;
 
-  /// Claims the work directory, clears up after dead daemons of this name, answers, and then
-  /// registers with the master for as long as it takes.
+  /// Claims the work directory, clears up after dead daemons of this name but for runs that are
+  /// whole, answers, and then registers with the master for as long as it takes.
   /// Errors: as WorkDirectory::Claim; kInvalidArgument (options).
   void Start(absl::AnyInvocable<void(absl::Status)> started);
   /// Tells the master that nothing new is to be planned for this worker, refuses new jobs, and

@@ -63,8 +63,19 @@ WorkerJob::WorkerJob(const WorkerOptions& options, const WorkerSeams& seams,
       task_(MakeTask()) {
   if (earlier && request_.has_kept() && IsOfPlan(*earlier, request_.kept())) {
     held_ = HeldRuns(*earlier);
+    if (takes_over()) held_.ForgetEdits();
   }
-  for (const auto& [id, run] : held_.runs()) files_.Add(id, run.result().run().path());
+  for (const auto& [id, run] : held_.runs()) {
+    files_.Add(id, run.result().run().path());
+    files_.Add(id, paths_.HeldRecord(id));
+  }
+}
+
+bool WorkerJob::takes_over() const {
+  const v1::Fence& fence = request_.fence();
+  const v1::KeptPlan& kept = request_.kept();
+  return request_.has_kept() &&
+         (kept.master_epoch() != fence.master_epoch() || kept.plan_epoch() != fence.plan_epoch());
 }
 
 std::unique_ptr<JobTask> WorkerJob::MakeTask() {
@@ -104,6 +115,7 @@ void WorkerJob::Prepare(Prepared prepared) {
       [this](absl::Status status) {
         if (state_ != State::kPreparing) return;
         if (!status.ok()) return EndPreparation(std::move(status));
+        if (takes_over()) WriteDown(held_.Tell(request_.fence()));
         SupplyArtifacts();
       });
 }
@@ -122,6 +134,7 @@ void WorkerJob::SupplyArtifacts() {
 void WorkerJob::Renew(v1::PrepareJobRequest request) {
   request_ = std::move(request);
   OpenForPeers();
+  if (state_ == State::kReady) WriteDown(held_.Tell(request_.fence()));
 }
 
 bool WorkerJob::BeginsAs(const v1::PrepareJobRequest& request) const {

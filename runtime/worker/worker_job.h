@@ -90,6 +90,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   enum class State { kNew, kPreparing, kReady, kFailed, kReleasing };
 
   // Preparation (worker_job.cc).
+  // Whether it goes on with runs of another plan.
+  bool takes_over() const;
   void SupplyArtifacts();
   void StartTask();
   void OpenForPeers();
@@ -109,6 +111,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void KeepRunFiles(const v1::TaskCommand::Run& run);
   // Removes the runs that the master says nobody reads any more.
   void RemoveUnreadRuns(const v1::StepOrder& order);
+  // Leaves word of these runs for the daemon's next life.
+  void WriteDown(v1::HeldJob held);
   void OnSpecWritten(const absl::Status& status);
   // Hands the step to the task once both are ready.
   void RunStepWhenReady();

@@ -138,6 +138,19 @@ void WorkerJob::RemoveUnreadRuns(const v1::StepOrder& order) {
       });
 }
 
+void WorkerJob::WriteDown(v1::HeldJob held) {
+  if (held.runs_size() == 0) return;
+  const std::string job_id = held.job_id();
+  OnDiskPool([&storage = seams_.storage, paths = paths_,
+              held = std::move(held)] { return WriteHeldRecords(storage, paths, held); },
+             [job_id](const absl::Status& status) {
+               // Costs the run if this daemon is killed, no more.
+               if (status.ok()) return;
+               LogWarning("Run not written down",
+                          {{"job", job_id}, {"error", std::string(status.message())}});
+             });
+}
+
 void WorkerJob::OnSpecWritten(const absl::Status& status) {
   // The task may have died, or the job been released, meanwhile.
   if (!step_ || state_ != State::kReady) return;
@@ -184,7 +197,11 @@ void WorkerJob::ReportStep(v1::StepResult result) {
   *request.mutable_fence() = step_->run.fence();
   request.set_worker_id(worker_id_);
   result.set_run_s(absl::ToDoubleSeconds(seams_.loop.Now() - step_->started));
-  held_.Add(request.fence(), result);
+  if (held_.Add(request.fence(), result)) {
+    const std::string& run_id = result.run().run_id();
+    files_.Add(run_id, paths_.HeldRecord(run_id));
+    WriteDown(held_.Tell(request.fence(), run_id));
+  }
   *request.mutable_result() = std::move(result);
   const std::string what =
       absl::StrCat(step_->run.order().label(), " of job ", request.fence().job_id());

@@ -9,6 +9,7 @@
 #include "runtime/transfer/data_server.h"
 #include "runtime/transfer/fetcher.h"
 #include "runtime/transfer/run_catalog.h"
+#include "runtime/worker/held_records.h"
 #include "runtime/worker/task_launcher.h"
 
 namespace weir::worker {
@@ -25,6 +26,8 @@ struct WorkerSeams {
   transfer::PublishedRuns& runs;
   transfer::DataServer& server;
   transfer::Fetcher& fetcher;
+  /// Called on the disk pool. Null: no runs are kept over a restart of the machine.
+  RunCheck check_run = nullptr;
 };
 
 }  // namespace weir::worker

@@ -54,7 +54,12 @@ std::shared_ptr<MemoryStorage::File> MemoryStorage::Sized(std::int64_t bytes) {
 }
 
 env::FileInfo MemoryStorage::InfoOf(const std::string& path, const File& file) const {
-  return {path, file.is_directory, !file.is_directory, file.bytes(), mount_points_.contains(path)};
+  return {path,
+          file.is_directory,
+          !file.is_directory,
+          file.bytes(),
+          mount_points_.contains(path),
+          {.machine = 1}};
 }
 
 absl::Status MemoryStorage::Enter(const char* operation, const std::string& path) const {

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "gmock/gmock.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/format/block.h"
+#include "runtime/format/run_check.h"
 #include "runtime/format/run_reader.h"
 #include "runtime/format/run_writer.h"
 #include "tests/unit/format/scratch_file.h"
@@ -77,6 +79,23 @@ TEST(RunTest, KeepsSectionsApartAndLeavesEmptyOnesOut) {
   const auto second = ReadSection(path, info->sections(1).offset(), info->sections(1).bytes());
   ASSERT_TRUE(second.ok()) << second.status();
   EXPECT_THAT(*second, testing::ElementsAre("gamma"));
+}
+
+TEST(RunTest, IsCheckedWhole) {
+  const ScratchFolder folder;
+  const std::string path = folder.File("4.1.run");
+  const auto info = WriteRun(path, {{0, {"alpha", "beta"}}, {5, {"gamma"}}});
+  ASSERT_TRUE(info.ok()) << info.status();
+  EXPECT_TRUE(CheckRun(*info).ok());
+  const std::string whole = ReadAll(path);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    std::string damaged = whole;
+    damaged[i] = static_cast<char>(damaged[i] ^ 4);
+    std::ofstream(path, std::ios::binary) << damaged;
+    EXPECT_EQ(CheckRun(*info).code(), absl::StatusCode::kDataLoss) << "byte " << i;
+  }
+  std::ofstream(path, std::ios::binary) << whole.substr(0, whole.size() - 1);
+  EXPECT_EQ(CheckRun(*info).code(), absl::StatusCode::kDataLoss);
 }
 
 TEST(RunTest, AnEmptyRunIsAnEmptyFile) {

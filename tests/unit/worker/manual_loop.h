@@ -65,7 +65,9 @@ class InlinePool final : public env::WorkPool {
 /// Draws the same jitter each time.
 class FixedRandom final : public env::Random {
  public:
-  std::uint64_t Next() override { return 512; }
+  std::uint64_t Next() override { return value; }
+
+  std::uint64_t value = 512;
 };
 
 }  // namespace weir::worker

@@ -14,7 +14,7 @@ using testing::UnorderedElementsAre;
 class WorkDirectoryTest : public testing::Test {
  protected:
   absl::StatusOr<WorkDirectory> Claim(const std::string& name, const std::string& incarnation) {
-    return WorkDirectory::Claim(storage_, scratch_.path(), name, incarnation);
+    return WorkDirectory::Claim(storage_, scratch_.path(), name, incarnation, LeftRuns::kTaken);
   }
   std::vector<std::string> Entries() const {
     std::vector<std::string> names;
@@ -51,6 +51,30 @@ TEST_F(WorkDirectoryTest, RemovesWhatTheDeadLeftAndNothingElse) {
                                               "weir-worker-w-x-cc", "data"));
 }
 
+TEST_F(WorkDirectoryTest, TakesJobsOverOfWhichRunsWereWrittenDown) {
+  std::string dead;
+  {
+    auto directory = Claim("w", "aa");
+    dead = directory->path();
+    std::filesystem::create_directories(dead + "/jobs/kept/runs");
+    std::filesystem::create_directories(dead + "/jobs/other/runs");
+    std::ofstream(dead + "/jobs/kept/runs/3.1.run") << "x";
+    std::ofstream(dead + "/jobs/kept/runs/3.1.held") << "x";
+    std::ofstream(dead + "/jobs/other/runs/3.1.run") << "x";
+  }
+  auto own = Claim("w", "bb");
+  ASSERT_TRUE(own.ok());
+  EXPECT_TRUE(std::filesystem::exists(own->path() + "/jobs/kept/runs/3.1.run"));
+  EXPECT_FALSE(std::filesystem::exists(own->path() + "/jobs/other"));
+  EXPECT_FALSE(std::filesystem::exists(dead));
+  const std::string left = own->path();
+  own = absl::UnavailableError("killed");
+  auto without = WorkDirectory::Claim(storage_, scratch_.path(), "w", "cc", LeftRuns::kRemoved);
+  ASSERT_TRUE(without.ok());
+  EXPECT_FALSE(std::filesystem::exists(without->path() + "/jobs/kept"));
+  EXPECT_THAT(Entries(), UnorderedElementsAre("weir-worker-w-cc"));
+}
+
 TEST_F(WorkDirectoryTest, TwoLivingDaemonsOfOneNameLeaveEachOtherAlone) {
   auto first = Claim("w", "aa");
   auto second = Claim("w", "bb");
@@ -59,7 +83,8 @@ TEST_F(WorkDirectoryTest, TwoLivingDaemonsOfOneNameLeaveEachOtherAlone) {
 }
 
 TEST_F(WorkDirectoryTest, SaysWhichDirectoryIsMissing) {
-  auto directory = WorkDirectory::Claim(storage_, scratch_.path() + "/nowhere", "w", "aa");
+  auto directory =
+      WorkDirectory::Claim(storage_, scratch_.path() + "/nowhere", "w", "aa", LeftRuns::kTaken);
   EXPECT_TRUE(absl::IsNotFound(directory.status()));
   EXPECT_THAT(std::string(directory.status().message()),
               testing::HasSubstr("/nowhere does not exist"));

@@ -1,4 +1,5 @@
-// What a worker keeps of a job when its lease ends, and how a later plan goes on with it.
+// What a worker keeps of a job when its lease ends, or when its daemon is killed, and how a later
+// plan, or the same one, goes on with it.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,6 +36,25 @@ class HeldRunsTest : public WorkerDaemonTest {
     ASSERT_TRUE(Until([&] { return daemon_->registered(); }));
     ASSERT_GT(master_.registrations.size(), before);
   }
+  /// A job with one run, of whose second one nothing is known yet when the daemon is killed.
+  void BeKilledWithARun() {
+    StartRegistered("good");
+    ASSERT_TRUE(Prepare().ok());
+    ASSERT_TRUE(StartStep(MapStep(3)).ok());
+    ASSERT_TRUE(Until([&] { return master_.step_reports.size() == 1; }));
+    ASSERT_TRUE(Until([&] { return std::filesystem::exists(JobFile("runs/3.1.held")); }));
+    std::ofstream(JobFile("received/8.1.0")) << "half a section";
+    std::ofstream(JobFile("runs/4.1.run")) << "half a run";
+    Kill();
+  }
+  /// As SIGKILL does, and its descriptors with it.
+  void Kill() {
+    killed_ = daemon_->directory();
+    daemon_.reset();
+    runs_.RemoveJob("j");
+    ++random_.value;
+  }
+  const v1::RegisterRequest& Told() const { return master_.registrations.back(); }
   absl::Status PrepareKept(std::int64_t of_plan) {
     v1::PrepareJobRequest request;
     *request.mutable_fence() = FenceNow();
@@ -45,6 +65,8 @@ class HeldRunsTest : public WorkerDaemonTest {
     request.mutable_kept()->set_plan_epoch(of_plan);
     return Order<rpc::PrepareJob>(request).status();
   }
+
+  std::string killed_;  // the directory of the daemon that was
 };
 
 TEST_F(HeldRunsTest, AreToldAndGoneOnWith) {
@@ -131,6 +153,81 @@ TEST_F(HeldRunsTest, GoWithAJobThatNobodyKnows) {
   }));
   master_.ended_jobs = {"j"};
   EXPECT_TRUE(Until([&] { return master_.heartbeats.back().held_jobs().empty(); }));
+  EXPECT_TRUE(Until([&] { return !std::filesystem::exists(JobFile("")); }));
+}
+
+TEST_F(HeldRunsTest, AreToldByTheNextLifeOfADaemonThatWasKilled) {
+  BeKilledWithARun();
+  StartRegistered("good");
+  EXPECT_FALSE(std::filesystem::exists(killed_));
+  ASSERT_EQ(Told().held_size(), 1);
+  const v1::HeldJob& held = Told().held(0);
+  EXPECT_EQ(held.job_id(), "j");
+  EXPECT_EQ(held.master_epoch(), 2);
+  EXPECT_EQ(held.plan_epoch(), 1);
+  ASSERT_EQ(held.runs_size(), 1);
+  EXPECT_EQ(held.runs(0).attempt(), 1);
+  v1::RunInfo made = master_.step_reports[0].result().run();
+  made.set_path(JobFile("runs/3.1.run"));
+  EXPECT_EQ(held.runs(0).result().run().SerializeAsString(), made.SerializeAsString());
+  EXPECT_FALSE(std::filesystem::exists(JobFile("received")));
+  EXPECT_FALSE(std::filesystem::exists(JobFile("runs/4.1.run")));
+  EXPECT_FALSE(runs_.Find({"j", 77, 2, 1}, "3.1").ok()) << "nobody has asked for it";
+
+  ASSERT_TRUE(PrepareKept(1).ok()) << "the plan that ran";
+  const auto run = runs_.Find({"j", 77, 2, 1}, "3.1");
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->path, JobFile("runs/3.1.run"));
+  ASSERT_TRUE(StartStep(MapStep(4)).ok());
+  ASSERT_TRUE(Until([&] { return master_.step_reports.size() == 2; }));
+  EXPECT_FALSE(master_.step_reports[1].result().has_error());
+  EXPECT_TRUE(Release().ok());
+  EXPECT_FALSE(std::filesystem::exists(JobFile("")));
+}
+
+TEST_F(HeldRunsTest, AreThoseOfThePlanThatWentOnWithThemAfterwards) {
+  BeKilledWithARun();
+  StartRegistered("good");
+  plan_epoch_ = 2;
+  ASSERT_TRUE(PrepareKept(1).ok());
+  Kill();
+  StartRegistered("good");
+  ASSERT_EQ(Told().held_size(), 1);
+  EXPECT_EQ(Told().held(0).plan_epoch(), 2);
+  ASSERT_EQ(Told().held(0).runs_size(), 1);
+  ASSERT_TRUE(PrepareKept(2).ok());
+  plan_epoch_ = 3;
+  ASSERT_TRUE(PrepareKept(2).ok()) << "a plan that follows at once";
+  ASSERT_TRUE(runs_.Find({"j", 77, 2, 3}, "3.1").ok());
+  EXPECT_TRUE(Release().ok());
+}
+
+TEST_F(HeldRunsTest, AreNotToldWhereNobodyReadsThemAnyMore) {
+  StartRegistered("good");
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_TRUE(StartStep(MapStep(3)).ok());
+  ASSERT_TRUE(Until([&] { return master_.step_reports.size() == 1; }));
+  v1::StepOrder next = MapStep(4);
+  next.add_unread_runs("3.1");
+  ASSERT_TRUE(StartStep(next).ok());
+  ASSERT_TRUE(Until([&] { return master_.step_reports.size() == 2; }));
+  EXPECT_FALSE(std::filesystem::exists(JobFile("runs/3.1.held")));
+  ASSERT_TRUE(Until([&] { return std::filesystem::exists(JobFile("runs/4.1.held")); }));
+  Kill();
+  StartRegistered("good");
+  ASSERT_EQ(Told().held_size(), 1);
+  ASSERT_EQ(Told().held(0).runs_size(), 1);
+  EXPECT_EQ(Told().held(0).runs(0).result().run().run_id(), "4.1");
+  EXPECT_TRUE(Prepare().ok()) << "by a plan that does not ask for them";
+  EXPECT_FALSE(std::filesystem::exists(JobFile("runs/4.1.run")));
+  EXPECT_TRUE(Release().ok());
+}
+
+TEST_F(HeldRunsTest, OfAKilledDaemonGoWithAJobThatNobodyKnows) {
+  BeKilledWithARun();
+  master_.ended_jobs = {"j"};
+  StartRegistered("good");
+  EXPECT_EQ(Told().held_size(), 1);
   EXPECT_TRUE(Until([&] { return !std::filesystem::exists(JobFile("")); }));
 }
 
