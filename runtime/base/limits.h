@@ -20,6 +20,14 @@ inline constexpr absl::Duration kHeartbeatOverdue = absl::Milliseconds(750);
 /// Jobs that found no worker wait for so long after the first one has come: the others of a cluster
 /// whose master was restarted come within the longest pause between two of their tries (2 s).
 inline constexpr absl::Duration kWorkersReturn = absl::Seconds(3);
+/// The edit for the loss of a worker whose process has ended waits for it to come back with its
+/// runs: as long as making them again would take, so that waiting in vain costs no more than what
+/// is lost, and no longer than a service manager and the daemon's measuring take to start it.
+inline constexpr absl::Duration kRestartGrace = absl::Seconds(1);
+/// An edit for the loss of a worker that is back already with runs of the plan waits for so long
+/// until the job is prepared there: longer than a task takes to start on a busy machine, and less
+/// than what most runs took.
+inline constexpr absl::Duration kRestartWait = absl::Seconds(2);
 /// A job that has no worker left, or whose given plan names one that is lost, waits for so long
 /// unless the master is told otherwise: a daemon that a service manager starts again, or a machine
 /// that is rebooted by hand, is back by then, and the user hears within a minute.

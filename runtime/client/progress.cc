@@ -177,7 +177,12 @@ std::string DescribeLoss(const v1::WorkerLoss& loss) {
   if (!loss.step().empty()) absl::StrAppend(&text, " (in ", loss.step(), ")");
   if (!loss.edit().empty()) {
     absl::StrAppend(&text, "; the plan goes on (", loss.steps_redone(),
-                    loss.steps_redone() == 1 ? " step" : " steps", " done again)");
+                    loss.steps_redone() == 1 ? " step" : " steps", " done again");
+    if (loss.runs_kept() > 0) {
+      absl::StrAppend(&text, ", ", loss.runs_kept(), loss.runs_kept() == 1 ? " run" : " runs",
+                      " kept");
+    }
+    absl::StrAppend(&text, ")");
   } else if (loss.plan_epoch() > 0) {
     absl::StrAppend(&text, "; planned again (epoch ", loss.plan_epoch(), ")");
   }

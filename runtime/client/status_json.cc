@@ -97,6 +97,7 @@ Json JobToJson(const v1::JobStatus& status) {
                               {"edit", loss.edit()},
                               {"steps_redone", loss.steps_redone()},
                               {"bytes_moved_again", loss.bytes_moved_again()},
+                              {"runs_kept", loss.runs_kept()},
                               {"unix_ms", loss.unix_ms()}});
   }
   json["parts"] = Json::array();

@@ -114,12 +114,15 @@ class Master::Impl {
   void EndDryRun(const std::string& id);
   /// Gives those that come back together the time to do so, lest the first gets a job alone.
   void AwaitWorkers();
+  /// `ask_holder`: of the name, before a newcomer is refused for it.
+  void Register(rpc::Call<rpc::Register> call, bool ask_holder);
   void ScheduleWatch();
   void AskAfterSilent();
-  void AskAfter(const SilentWorker& silent, const std::string& endpoint);
-  void Lose(const RegisteredWorker& worker, const std::string& why);
+  /// `asked`, if given, comes once it is known whether the worker is gone; if so, it is lost then.
+  void AskAfter(const SilentWorker& silent, const std::string& endpoint, env::Task asked);
+  void Lose(const RegisteredWorker& worker, const std::string& why, Loss loss);
   /// Everything that uses the worker under this epoch hears that it is gone.
-  void TellLoss(WorkerId worker, Epoch epoch, const std::string& why);
+  void TellLoss(WorkerId worker, Epoch epoch, const std::string& why, Loss loss);
   void BeginDrain(WorkerId worker, Epoch epoch);
   absl::StatusOr<v1::HeartbeatResponse> TakeLeave(const v1::HeartbeatRequest& request);
   void StopIfIdle();

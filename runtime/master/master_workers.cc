@@ -12,6 +12,10 @@
 namespace weir::master {
 
 void Master::Impl::Handle(rpc::Call<rpc::Register> call) {
+  Register(std::move(call), /*ask_holder=*/true);
+}
+
+void Master::Impl::Register(rpc::Call<rpc::Register> call, bool ask_holder) {
   // A master that stops hears its workers, and takes no new ones.
   if (absl::Status serving = Serving(); !serving.ok()) return call.reply(serving);
   absl::Status understood = rpc::CheckWireVersion(call.request.wire_version(),
@@ -25,11 +29,14 @@ void Master::Impl::Handle(rpc::Call<rpc::Register> call) {
   const bool first = workers_->Alive().empty();
   absl::StatusOr<WorkerTable::Registration> registration =
       workers_->Register(call.request, seams_.loop.Now(), seams_.wall_clock.UnixMillis());
-  if (absl::IsAlreadyExists(registration.status())) {
-    // The newcomer may be the successor of a daemon that was killed, and will ask again.
+  if (absl::IsAlreadyExists(registration.status()) && ask_holder) {
+    // The newcomer may be the successor of a daemon that was killed: then its plans are edited for
+    // the loss of the one and the return of the other at once.
     const auto [holder, endpoint] =
         workers_->TakeHolder(call.request.identity().name(), seams_.loop.Now());
-    AskAfter(holder, endpoint);
+    return AskAfter(holder, endpoint, [this, call = std::move(call)]() mutable {
+      Register(std::move(call), /*ask_holder=*/false);
+    });
   }
   if (!registration.ok()) return call.reply(registration.status());
   const RegisteredWorker& worker = registration->worker;
@@ -39,7 +46,7 @@ void Master::Impl::Handle(rpc::Call<rpc::Register> call) {
                                 {"endpoint", worker.identity.control_endpoint()}});
   if (registration->replaced_epoch != 0) {
     TellLoss(worker.id, registration->replaced_epoch,
-             "was restarted or lost touch and registered again");
+             "was restarted or lost touch and registered again", Loss::kMayBeBack);
   }
   if (first && queue_.anyone_waits()) AwaitWorkers();
   for (const auto& [id, run] : runs_) run->WorkerJoined();
@@ -96,7 +103,7 @@ absl::StatusOr<v1::HeartbeatResponse> Master::Impl::TakeLeave(const v1::Heartbea
   LogInfo(
       "Worker left",
       {{"worker", worker->identity.name()}, {"epoch", worker->epoch}, {"why", request.leaving()}});
-  TellLoss(worker->id, worker->epoch, absl::StrCat("left: ", request.leaving()));
+  TellLoss(worker->id, worker->epoch, absl::StrCat("left: ", request.leaving()), Loss::kForGood);
   return v1::HeartbeatResponse();
 }
 
@@ -168,7 +175,8 @@ void Master::Impl::ScheduleWatch() {
   seams_.loop.RunAt(*next, callbacks_.Guard([this] {
     watch_scheduled_ = false;
     for (const RegisteredWorker& worker : workers_->TakeLost(seams_.loop.Now())) {
-      Lose(worker, absl::StrCat("no heartbeat for ", absl::FormatDuration(limits::kWorkerLease)));
+      Lose(worker, absl::StrCat("no heartbeat for ", absl::FormatDuration(limits::kWorkerLease)),
+           Loss::kForGood);
     }
     AskAfterSilent();
     ScheduleWatch();
@@ -177,31 +185,36 @@ void Master::Impl::ScheduleWatch() {
 
 void Master::Impl::AskAfterSilent() {
   for (const auto& [silent, endpoint] : workers_->TakeSilent(seams_.loop.Now())) {
-    AskAfter(silent, endpoint);
+    AskAfter(silent, endpoint, nullptr);
   }
 }
 
-void Master::Impl::AskAfter(const SilentWorker& silent, const std::string& endpoint) {
+void Master::Impl::AskAfter(const SilentWorker& silent, const std::string& endpoint,
+                            env::Task asked) {
   seams_.connector.AskIfGone(
-      endpoint, limits::kHeartbeatOverdue, callbacks_.Guard([this, silent, endpoint](bool gone) {
-        if (!gone) return;
-        if (const std::optional<RegisteredWorker> worker = workers_->TakeGone(silent)) {
-          Lose(*worker, absl::StrCat("nobody listens at ", endpoint, " any more"));
+      endpoint, limits::kHeartbeatOverdue,
+      callbacks_.Guard([this, silent, endpoint, asked = std::move(asked)](bool gone) mutable {
+        const std::optional<RegisteredWorker> worker =
+            gone ? workers_->TakeGone(silent) : std::nullopt;
+        if (worker) {
+          Lose(*worker, absl::StrCat("nobody listens at ", endpoint, " any more"),
+               Loss::kMayBeBack);
         }
+        if (asked) asked();
       }));
 }
 
-void Master::Impl::Lose(const RegisteredWorker& worker, const std::string& why) {
+void Master::Impl::Lose(const RegisteredWorker& worker, const std::string& why, Loss loss) {
   LogWarning("Worker lost",
              {{"worker", worker.identity.name()}, {"epoch", worker.epoch}, {"why", why}});
-  TellLoss(worker.id, worker.epoch, absl::StrCat("was lost: ", why));
+  TellLoss(worker.id, worker.epoch, absl::StrCat("was lost: ", why), loss);
 }
 
-void Master::Impl::TellLoss(WorkerId worker, Epoch epoch, const std::string& why) {
+void Master::Impl::TellLoss(WorkerId worker, Epoch epoch, const std::string& why, Loss loss) {
   for (const auto& [id, planning] : dry_runs_) {
     if (SampleRun* sample = planning->sample()) sample->WorkerLost(worker, epoch, why);
   }
-  for (const auto& [id, run] : runs_) run->WorkerLost(worker, epoch, why);
+  for (const auto& [id, run] : runs_) run->WorkerLost(worker, epoch, why, loss);
 }
 
 }  // namespace weir::master

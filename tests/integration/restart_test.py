@@ -1,4 +1,5 @@
 """Masters and workers that come back: what waits is kept, and a name belongs to one worker at a time."""
+import glob
 import json
 import os
 import re
@@ -67,8 +68,7 @@ class Restarts(FailureTest):
             with self.subTest(killed_in=moment):
                 out = self.path(moment)
                 seen = len(self.master_log())
-                client = self.start("submit", "wordcount", text, "-o", out, "--wait", "--no-sample", "--mappers", "12",
-                                    "--reducers", "6", "--master", cluster.address)
+                client = self.submit_maps(cluster, text, out)
                 wait_for(lambda: mark in self.master_log()[seen:], 60, cluster.log_text)
                 self.kill_master(cluster)
                 cluster.master = cluster.start_master()
@@ -80,6 +80,65 @@ class Restarts(FailureTest):
         jobs = self.jobs_by_id(cluster)
         self.assertEqual([job["state"] for job in jobs.values()], ["succeeded"] * len(moments))
         self.assertIn('"resumed_jobs":"1"', self.master_log())
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def submit_maps(self, cluster, text, out):
+        return self.start("submit", "wordcount", text, "-o", out, "--wait", "--no-sample", "--mappers", "12", "--reducers", "6",
+                          "--master", cluster.address)
+
+    def maps_committed_by(self, worker):
+        return len(re.findall(r'"Step committed","job":"[^"]*","step":"map [^"]*","worker":"%s"' % worker, self.master_log()))
+
+    def test_a_worker_that_is_killed_and_started_again_keeps_its_maps(self):
+        cluster = Cluster(self, workers=3)
+        text, out = self.path("text.txt"), self.path("out")
+        write_words(text, 120)
+        client = self.submit_maps(cluster, text, out)
+        wait_for(lambda: self.maps_committed_by("worker1") >= 2, 60, cluster.log_text)
+        # Stopped, so that it does not count how long a start takes on a busy machine.
+        cluster.master.send_signal(signal.SIGSTOP)
+        made = self.maps_committed_by("worker1")
+        records = os.path.join(self.work, "worker1", "**", "*.held")
+        wait_for(lambda: len(glob.glob(records, recursive=True)) >= made, 20, cluster.log_text)
+        cluster.workers[1].kill()
+        cluster.workers[1].wait()
+        log = self.path("worker1.log")
+        seen = len(self.text(log))
+        cluster.workers[1] = cluster.start_worker(1)
+        wait_for(lambda: "Runs of an earlier life are kept" in self.text(log)[seen:], 20, cluster.log_text)
+        cluster.master.send_signal(signal.SIGCONT)
+        self.assert_ok(self.finish(client, timeout=90))
+        self.assert_counts(out, text)
+        self.assert_ok(self.weir("verify", out))
+        [job] = self.jobs_by_id(cluster).values()
+        [loss] = job["losses"]
+        self.assertEqual(loss["worker"], "worker1")
+        self.assertGreaterEqual(loss["runs_kept"], made, loss)
+        self.assertLessEqual(loss["steps_redone"], 1, "what it had under way")
+        self.assertEqual(len(self.maps_committed(self.master_log())), 12, "no map is done twice")
+        told = self.weir("status", job["job_id"], "--master", cluster.address)
+        self.assertIn("kept)", told.out.decode())
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def test_master_and_workers_may_all_be_killed(self):
+        cluster = Cluster(self, workers=3)
+        text, out = self.path("text.txt"), self.path("out")
+        write_words(text, 120)
+        client = self.submit_maps(cluster, text, out)
+        wait_for(lambda: self.master_log().count('"step":"map ') >= 6, 60, cluster.log_text)
+        self.kill_master(cluster)
+        for worker in cluster.workers:
+            worker.kill()
+            worker.wait()
+        cluster.workers = [cluster.start_worker(number) for number in range(3)]
+        cluster.master = cluster.start_master()
+        self.assert_ok(self.finish(client, timeout=90))
+        self.assert_counts(out, text)
+        self.assertIn('"resumed_jobs":"1"', self.master_log())
+        maps = self.maps_committed(self.master_log())
+        self.assertLessEqual(len(maps), 12 + MAPS_REDONE_SHARE * 12, f"maps done again: {maps}")
         cluster.stop()
         self.assert_nothing_left()
 

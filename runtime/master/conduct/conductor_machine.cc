@@ -293,6 +293,23 @@ absl::Status ConductorMachine::TransferFailed(TransferIndex transfer, MonoTime n
   return absl::OkStatus();
 }
 
+std::vector<StepIndex> ConductorMachine::WorkerRestarted(WorkerIndex worker) {
+  workers_[At(worker)].given_up.reset();
+  std::vector<StepIndex> over;
+  for (std::size_t s = 0; s < plan_.steps.size(); ++s) {
+    const auto step = static_cast<StepIndex>(s);
+    if (plan_.steps[s].worker != worker || !step_under_way(step)) continue;
+    progress_.FailStep(step);
+    over.push_back(step);
+  }
+  for (std::size_t t = 0; t < plan_.transfers.size(); ++t) {
+    const auto transfer = static_cast<TransferIndex>(t);
+    const bool its = plan_.transfers[t].sender == worker || plan_.transfers[t].receiver == worker;
+    if (its && transfer_under_way(transfer)) progress_.FailTransfer(transfer);
+  }
+  return over;
+}
+
 ConductorOrders ConductorMachine::RetryTransfer(TransferIndex transfer, MonoTime now) {
   const bool failed = progress_.transfer_state(transfer) == State::kWaiting &&
                       progress_.transfer_attempt(transfer) > 0;

@@ -118,6 +118,8 @@ class ConductorMachine {
   /// The attempt under way came to nothing. Its step begins again with an edit, or never: no orders
   /// are to be asked for before.
   void StepFailed(planner::StepIndex step) { progress_.FailStep(step); }
+  /// The same of all that is under way at this worker, and from and to it. Returns those steps.
+  std::vector<planner::StepIndex> WorkerRestarted(planner::WorkerIndex worker);
   /// The ports and channels of this transfer may be granted again: `in_flight_bytes` have not
   /// arrived yet, and workers keep the next one back until their ports are free.
   absl::Status TransferNearlyDone(planner::TransferIndex transfer, planner::Bytes in_flight_bytes,

@@ -164,27 +164,33 @@ void ConductorRun::TakeTurnSoon() {
 
 template <typename Method>
 void ConductorRun::Send(std::shared_ptr<const Order<Method>> order) {
+  // A worker that has registered anew since knows nothing of it: an edit says what follows.
+  const auto awaited = [this, order] {
+    return !stopped_ && order->request.fence().worker_epoch() == WorkerOf(order->worker).epoch &&
+           order->awaited();
+  };
   CallWithRetry(
       loop_, random_, CallBudget::Of<Method>(kOrderPatience),
-      callbacks_.Guard([this, order](absl::Duration timeout,
-                                     absl::AnyInvocable<void(absl::Status)> answered) mutable {
-        if (stopped_ || !order->awaited()) return;
-        WorkerOf(order->worker)
-            .api->template Send<Method>(
-                order->request, timeout,
-                [answered = std::move(answered)](const auto& response) mutable {
-                  answered(response.status());
-                });
-      }),
-      callbacks_.Guard([this, order, asked = loop_.Now()](const absl::Status& status) {
+      callbacks_.Guard(
+          [this, order, awaited](absl::Duration timeout,
+                                 absl::AnyInvocable<void(absl::Status)> answered) mutable {
+            if (!awaited()) return;
+            WorkerOf(order->worker)
+                .api->template Send<Method>(
+                    order->request, timeout,
+                    [answered = std::move(answered)](const auto& response) mutable {
+                      answered(response.status());
+                    });
+          }),
+      callbacks_.Guard([this, order, awaited, asked = loop_.Now()](const absl::Status& status) {
         if (status.ok()) return order->taken(absl::ToDoubleSeconds(loop_.Now() - asked));
         // A report may overtake the answer to the order that it belongs to.
-        if (stopped_ || !order->awaited()) return;
+        if (!awaited()) return;
         if (!LeaseMayTell(status) || loop_.Now() - order->since >= limits::kPeerPatience) {
           return OrderFailed(order->worker, order->what, order->step, status);
         }
-        loop_.RunAt(loop_.Now() + limits::kPeerPause, callbacks_.Guard([this, order] {
-          if (!stopped_ && order->awaited()) Send<Method>(order);
+        loop_.RunAt(loop_.Now() + limits::kPeerPause, callbacks_.Guard([this, order, awaited] {
+          if (awaited()) Send<Method>(order);
         }));
       }));
 }

@@ -94,6 +94,15 @@ class ConductorRun {
   /// One that was lost is there again, under another registration and with nothing of the job: the
   /// next edit may use it.
   void WorkerBack(planner::WorkerIndex worker);
+  /// One that was lost since the last edit, and is back under another registration with these runs
+  /// of the plan (null: none): the edit that is to be made goes on with them. Returns how many
+  /// count. Call while the run is held (conductor_run_resume.cc).
+  int WorkerRestarted(planner::WorkerIndex worker, const v1::HeldJob* held);
+  /// How long the edit for the loss of this worker may wait for it to come back with its runs: as
+  /// long as it would take to make them again, and limits::kRestartGrace at most.
+  absl::Duration WorthWaiting(planner::WorkerIndex worker) const;
+  /// Steps whose attempts came to nothing with such workers, since the last edit.
+  const std::vector<planner::StepIndex>& attempts_over() const { return attempts_over_; }
   bool gone(planner::WorkerIndex worker) const { return gone_[planner::At(worker)]; }
   /// Whether no edit was made yet for the loss of this worker.
   bool lost_since_edit(planner::WorkerIndex worker) const {
@@ -241,6 +250,7 @@ class ConductorRun {
   // By worker: cannot be used by this plan; could not by the last edit; is back since.
   std::vector<bool> gone_, gone_before_edit_, back_;
   planner::PlanChange faults_;  // what failed since the last edit
+  std::vector<planner::StepIndex> attempts_over_;
   int num_edits_ = 0;
   bool editing_ = false;
   // Numbers of transfers, since the run is held: broken off; perhaps, as nobody has answered.

@@ -74,6 +74,7 @@ void ConductorRun::GoOn(const EditedJob& edited, const planner::PlanChange& chan
     gone_before_edit_[w] = gone_[w] && edited.state.gone[w];
   }
   faults_ = {};
+  attempts_over_.clear();
   ++num_edits_;
   editing_ = false;
   CarryOut(conductor().Wake(loop_.Now()));

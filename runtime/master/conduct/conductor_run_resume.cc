@@ -1,10 +1,15 @@
-// A run that goes on with what an earlier master left, and what it leaves to the next one.
+// A run that goes on with what an earlier master left, or a worker that was killed, and what it
+// leaves to the next master.
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "planner/plan/units.h"
 #include "planner/wire/plan_wire.h"
+#include "runtime/base/limits.h"
 #include "runtime/master/conduct/conductor_run.h"
+#include "runtime/master/resume/restarted_worker.h"
 
 namespace weir::master {
 
@@ -62,6 +67,33 @@ void ConductorRun::Resume(const planner::PlanState& state, const std::vector<Res
     }
   }
   CarryOut(conductor().Wake(loop_.Now()));
+}
+
+int ConductorRun::WorkerRestarted(planner::WorkerIndex worker, const v1::HeldJob* held) {
+  gone_[At(worker)] = back_[At(worker)] = false;
+  const auto add = [](const auto& more, auto& all) {
+    all.insert(all.end(), more.begin(), more.end());
+  };
+  add(conductor().WorkerRestarted(worker), attempts_over_);
+  std::vector<int> attempts;
+  for (std::size_t s = 0; s < plan().steps.size(); ++s) {
+    attempts.push_back(conductor().progress().step_attempt(static_cast<planner::StepIndex>(s)));
+  }
+  const RestartLoss loss = LossOfRestart(plan(), StateNow(), attempts, worker, held);
+  add(loss.runs_lost, faults_.runs_lost);
+  add(loss.sections_lost, faults_.sections_lost);
+  for (const v1::HeldRun* run : loss.runs_kept) {
+    // It lies in another directory now.
+    runs_.Add({run->result().step(), run->attempt()}, run->result().run());
+  }
+  return static_cast<int>(loss.runs_kept.size());
+}
+
+absl::Duration ConductorRun::WorthWaiting(planner::WorkerIndex worker) const {
+  const auto others = std::count(gone_.begin(), gone_.end(), false);
+  const double redo_s = RedoSeconds(plan(), StateNow(), worker) /
+                        static_cast<double>(std::max<std::ptrdiff_t>(1, others));
+  return std::min(absl::Seconds(redo_s), limits::kRestartGrace);
 }
 
 }  // namespace weir::master

@@ -31,6 +31,10 @@
 
 namespace weir::master {
 
+/// Whether a daemon that was lost may come back at once with its runs: it ended, and its machine
+/// is up.
+enum class Loss { kForGood, kMayBeBack };
+
 /// What all jobs of one master share.
 struct JobRunContext {
   const MasterSeams& seams;
@@ -74,8 +78,9 @@ class JobRun {
   absl::Status Cancel(const std::string& reason);
   /// Ends the job with this error unless it is past that.
   void Fail(v1::JobError error);
-  /// The job goes on without this worker: if it needs it, under another plan.
-  void WorkerLost(WorkerId worker, Epoch epoch, const std::string& why);
+  /// The job goes on without this worker: if it needs it, under another plan. One that may be back
+  /// is waited for before, as long as its runs are worth it.
+  void WorkerLost(WorkerId worker, Epoch epoch, const std::string& why, Loss loss);
   /// The worker ends what it has in hand and takes nothing new; what it has not begun goes to
   /// others where the plan can be edited.
   void WorkerDrains(WorkerId worker, Epoch epoch);
@@ -127,6 +132,8 @@ class JobRun {
   /// Writes down that `worker` did not do its part, and asks for another plan.
   void TakeLoss(const std::string& worker, const std::string& why, const std::string& step);
   void AddLoss(const std::string& worker, const std::string& why, const std::string& step);
+  /// Whether the plan in hand does not know of a loss yet; with a name: of one of this worker.
+  bool LossPending(const std::string& worker = "") const;
   // Workers that are about to leave (job_run_drain.cc).
   /// Workers of the plan that are there and take nothing new.
   std::vector<planner::WorkerIndex> DrainingWorkers() const;
@@ -166,6 +173,18 @@ class JobRun {
   /// Makes those that the change adds workers of the plan; false: one of them is gone.
   bool TakeNewcomers(const planner::PlanChange& change);
   void NewcomerLost(WorkerId worker, Epoch epoch);
+  // Workers that were killed and are back before the edit for their loss (job_run_resume.cc).
+  /// Edits the plan for the loss of this worker; later, where it may be back with its runs.
+  void EditForLoss(planner::WorkerIndex worker, Loss loss);
+  /// Whether the edit is worth waiting for this worker: the job needed it, and it holds runs of the
+  /// plan.
+  bool IsRestarted(planner::WorkerIndex worker) const;
+  /// Has the edit wait until they are prepared, or for limits::kRestartWait from the first on.
+  void AwaitRestarted(bool first);
+  void GiveUpRestarted();
+  /// The next edit uses this worker, with the runs that count of those that it kept.
+  void UseRestarted(planner::WorkerIndex worker);
+  v1::KeptPlan PlanNow() const;
   void PlanEdited(std::int64_t edit, const planner::PlanChange& change,
                   absl::StatusOr<EditedJob> edited);
   void GoOnUnedited();
@@ -244,6 +263,9 @@ class JobRun {
   absl::btree_set<planner::WorkerIndex> joining_, joined_;  // are back: to be prepared; are
   Newcomers newcomers_;                                     // of the plan that runs
   bool newcomers_prepared_ = false;                         // since the last edit was asked for
+  absl::btree_set<planner::WorkerIndex> restarted_;         // of joining_: the edit waits for them
+  std::int64_t restarts_awaited_ = 0;                       // so often; the last may be over
+  std::vector<std::string> restarts_used_;                  // since the last edit, for people
   absl::btree_map<WorkerId, MonoTime> draining_since_;
   bool workers_awaited_ = false;           // there are too few to plan for
   MonoTime workers_until_;                 // when that ends the job

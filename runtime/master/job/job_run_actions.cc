@@ -57,6 +57,8 @@ void JobRun::MakePlan() {
   joined_.clear();
   newcomers_ = {};
   newcomers_prepared_ = false;
+  restarted_.clear();
+  restarts_used_.clear();
   edit_again_ = false;
   // What runs an earlier plan knows it, and its workers, by reference.
   plan_run_.reset();

@@ -37,6 +37,7 @@ void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
   ++edits_;
   editing_ = true;
   planner::PlanState state = WithUnprepared(plan_run_->BeginEdit());
+  if (!restarted_.empty()) return;
   planner::PlanChange change = plan_run_->ChangeSinceEdit();
   change.closed = DrainingWorkers();
   change.closed_stay_s = StayOf(change.closed);
@@ -49,6 +50,7 @@ void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
     reasons.push_back(absl::StrCat(NameOf(joined.worker), " is back"));
   }
   AddNewcomers(change, reasons);
+  reasons.insert(reasons.end(), restarts_used_.begin(), restarts_used_.end());
   if (stragglers) {
     reasons.push_back(stragglers->why);
     change.rate_factor = stragglers->change.rate_factor;
@@ -70,8 +72,7 @@ void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
 void JobRun::PlanEdited(std::int64_t edit, const planner::PlanChange& change,
                         absl::StatusOr<EditedJob> edited) {
   if (edit != edits_ || machine_.state() != v1::JOB_STATE_RUNNING) return;
-  const bool lost = std::any_of(status_.losses().begin(), status_.losses().end(),
-                                [](const v1::WorkerLoss& loss) { return loss.plan_epoch() == 0; });
+  const bool lost = LossPending();
   // Slow workers and ones that are back are no reason to do everything again.
   const bool others = !change.lost.empty() || !change.joined.empty();
   const bool changes = edited.ok() && (lost || others || edited->moves);
@@ -118,6 +119,8 @@ void JobRun::WriteEdit(const std::shared_ptr<const EditedJob>& edited,
   MarkLosses(*edited, *planned.mutable_losses());
   planned.set_plan_edit(plan_run_->num_edits() + 1);
   for (const planner::StepIndex step : edited->redone) planned.add_steps_redone(step);
+  // Runs of theirs that nobody has heard of are no runs of the steps as they are from now on.
+  for (const planner::StepIndex step : plan_run_->attempts_over()) planned.add_steps_redone(step);
   writing_edit_ = true;
   WaitForJournal(std::move(record), [this, change, edited](const absl::Status& written) {
     writing_edit_ = false;
@@ -127,6 +130,7 @@ void JobRun::WriteEdit(const std::shared_ptr<const EditedJob>& edited,
     const bool again = std::exchange(edit_again_, false);
     if (again || !TakeNewcomers(change)) return EditPlan();
     editing_ = false;
+    restarts_used_.clear();
     planned_ = edited->planned;
     MarkLosses(*edited, *status_.mutable_losses());
     TellEdit(*edited);
@@ -145,11 +149,13 @@ void JobRun::GoOnUnedited() {
 
 void JobRun::MarkLosses(const EditedJob& edited,
                         google::protobuf::RepeatedPtrField<v1::WorkerLoss>& losses) const {
+  // What an earlier master ran has no run of this one yet.
+  const std::size_t over = plan_run_ ? plan_run_->attempts_over().size() : 0;
   for (v1::WorkerLoss& loss : losses) {
     if (loss.plan_epoch() != 0) continue;
     loss.set_plan_epoch(plan_epoch_);
     loss.set_edit(edited.why);
-    loss.set_steps_redone(static_cast<std::int64_t>(edited.steps_done_again()));
+    loss.set_steps_redone(static_cast<std::int64_t>(edited.steps_done_again() + over));
     loss.set_bytes_moved_again(edited.moved_again);
   }
 }
@@ -161,6 +167,8 @@ void JobRun::LookForStragglers() {
     LookForStragglers();
     ReleaseDrained();
     LookForNewcomers();
+    // While an edit waits for one that is lost, what it was to send stands still.
+    if (LossPending()) return;
     std::optional<StragglerDecision> found = plan_run_->FindStragglers();
     if (found) {
       LogWarning("A worker is slower than planned",
@@ -173,6 +181,7 @@ void JobRun::LookForStragglers() {
 void JobRun::TakeBackWorkers() {
   // A plan that was given is run as it is.
   if (!plan_run_ || given_plan_) return;
+  const std::size_t awaited = restarted_.size();
   bool any = false;
   for (const RegisteredWorker& worker : context_.alive_workers()) {
     const auto it = std::find_if(workers_.begin(), workers_.end(), [&](const RegisteredWorker& w) {
@@ -182,19 +191,24 @@ void JobRun::TakeBackWorkers() {
     if (it == workers_.end() || it->epoch == worker.epoch || !plan_run_->gone(index)) continue;
     *it = worker;
     joining_.insert(index);
+    if (IsRestarted(index)) restarted_.insert(index);
     any = true;
   }
-  if (any) PrepareJoining();
+  if (!any) return;
+  if (restarted_.size() > awaited) AwaitRestarted(/*first=*/awaited == 0);
+  PrepareJoining();
 }
 
 void JobRun::PrepareJoining() {
   if (!plan_run_ || machine_.state() != v1::JOB_STATE_RUNNING) return;
+  v1::PrepareJobRequest request = PrepareRequest();
+  if (!restarted_.empty()) *request.mutable_kept() = PlanNow();
   // Those that were asked before and have not answered are asked with them: one answer for all.
   std::vector<RegisteredWorker> asked = newcomers_.Of(Newcomers::Stage::kPreparing);
   for (const planner::WorkerIndex index : joining_) asked.push_back(workers_[planner::At(index)]);
   if (asked.empty()) return;
   reservation_.Prepare(
-      std::move(asked), PrepareRequest(),
+      std::move(asked), std::move(request),
       [this] {
         joined_.merge(joining_);
         joining_.clear();
@@ -205,20 +219,25 @@ void JobRun::PrepareJoining() {
         // The job does without; when it is lost its lease says so.
         LogWarning("A worker that joins cannot be prepared",
                    {{"job", status_.job_id()}, {"error", error.message()}});
-        if (!newcomers_.Refuse(error.worker())) return;
+        if (!newcomers_.Refuse(error.worker())) return GiveUpRestarted();
         // The others wait for it no longer.
         loop_.Post(callbacks_.Guard([this] { PrepareJoining(); }));
       });
 }
 
 void JobRun::UseJoined() {
-  // What is being edited is edited again afterwards.
-  if (!plan_run_ || machine_.state() != v1::JOB_STATE_RUNNING || editing_) return;
-  if (joined_.empty() && !newcomers_prepared_) return;
+  if (!plan_run_ || machine_.state() != v1::JOB_STATE_RUNNING) return;
+  // What is being edited is edited again afterwards, unless it waits for them.
+  const absl::btree_set<planner::WorkerIndex> restarted = std::exchange(restarted_, {});
+  if (restarted.empty()) {
+    if (editing_ || (joined_.empty() && !newcomers_prepared_)) return;
+  }
   for (const planner::WorkerIndex index : std::exchange(joined_, {})) {
     if (!reservation_.Holds(workers_[planner::At(index)])) continue;
-    if (plan_run_->lost_since_edit(index)) {
-      // It went when nobody needed it. The plan hears of that first: its runs of before are gone.
+    if (restarted.contains(index)) {
+      UseRestarted(index);
+    } else if (plan_run_->lost_since_edit(index)) {
+      // The plan hears of its loss first: its runs of before are gone, or nobody needed them.
       joined_.insert(index);
     } else {
       plan_run_->WorkerBack(index);
@@ -249,6 +268,8 @@ void JobRun::LookForNewcomers() {
     reservation_.LetGo(leaves.id);
   }
   if (editing_ || !joining_.empty() || newcomers_.Of(Newcomers::Stage::kSeen).empty()) return;
+  // An edit waits for one that may be back: until then nobody knows what there is to do.
+  if (LossPending()) return;
   // Jobs that run beside each other were each planned for the same workers.
   if (!context_.jobs_beside(status_.job_id()).empty() || !CanEdit()) return;
   std::vector<RegisteredWorker> asked = newcomers_.TakeQuestion(loop_.Now());

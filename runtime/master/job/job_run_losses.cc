@@ -25,7 +25,7 @@ bool JobRun::StillNeeds(std::size_t index) const {
   return plan_run_ ? plan_run_->Needs(static_cast<planner::WorkerIndex>(index)) : UsesWorker(index);
 }
 
-void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why) {
+void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why, Loss loss) {
   if (SampleRun* sampling = sample()) sampling->WorkerLost(worker, epoch, why);
   const auto it = std::find_if(workers_.begin(), workers_.end(), [&](const RegisteredWorker& w) {
     return w.id == worker && w.epoch == epoch;
@@ -33,6 +33,7 @@ void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why) {
   if (it == workers_.end()) return NewcomerLost(worker, epoch);
   const std::string& name = it->identity.name();
   const auto index = it - workers_.begin();
+  restarted_.erase(static_cast<planner::WorkerIndex>(index));
   if (plan_run_) plan_run_->WorkerLost(static_cast<planner::WorkerIndex>(index));
   if (reservation_.WorkerLost(worker) || !machine_.can_end()) return;
   if (!StillNeeds(static_cast<std::size_t>(index))) {
@@ -48,7 +49,7 @@ void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why) {
     return TakeLoss(name, why, step);
   }
   AddLoss(name, why, step);
-  EditPlan();
+  EditForLoss(static_cast<planner::WorkerIndex>(index), loss);
 }
 
 void JobRun::AddLoss(const std::string& worker, const std::string& why, const std::string& step) {
@@ -62,6 +63,13 @@ void JobRun::AddLoss(const std::string& worker, const std::string& why, const st
                                      {"step", step},
                                      {"plan_epoch", plan_epoch_},
                                      {"why", why}});
+}
+
+bool JobRun::LossPending(const std::string& worker) const {
+  return std::any_of(status_.losses().begin(), status_.losses().end(),
+                     [&worker](const v1::WorkerLoss& loss) {
+                       return loss.plan_epoch() == 0 && (worker.empty() || worker == loss.worker());
+                     });
 }
 
 void JobRun::TakeLoss(const std::string& worker, const std::string& why, const std::string& step) {

@@ -1,12 +1,13 @@
 // What a job goes on with that an earlier master ran: its plan and edits are in the journal, its
-// runs with its workers. Upstream: JobRun::CarryOut. Downstream: ResumeRun, planner/edit,
-// ConductorRun::Resume.
+// runs with its workers. And with the runs of a worker that was killed and is back. Upstream:
+// JobRun::CarryOut, JobRun::TakeBackWorkers. Downstream: ResumeRun, planner/edit, ConductorRun.
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "planner/wire/plan_wire.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/master/job/job_run.h"
 #include "runtime/master/planning/cluster_profile.h"
@@ -148,6 +149,56 @@ void JobRun::ResumeFailed(const v1::JobError& error) {
              {{"job", status_.job_id()}, {"why", error.message()}});
   earlier_.reset();
   Apply(machine_.WorkerLost());
+}
+
+v1::KeptPlan JobRun::PlanNow() const {
+  v1::KeptPlan plan;
+  plan.set_master_epoch(context_.master_epoch);
+  plan.set_plan_epoch(plan_epoch_);
+  return plan;
+}
+
+void JobRun::EditForLoss(planner::WorkerIndex worker, Loss loss) {
+  const bool waits = loss == Loss::kMayBeBack && !editing_ && CanEdit();
+  const absl::Duration wait = waits ? plan_run_->WorthWaiting(worker) : absl::ZeroDuration();
+  if (wait == absl::ZeroDuration()) return EditPlan();
+  loop_.RunAt(loop_.Now() + wait, callbacks_.Guard([this, worker, plan_epoch = plan_epoch_] {
+    const bool runs = plan_run_ && machine_.state() == v1::JOB_STATE_RUNNING;
+    if (!runs || plan_epoch != plan_epoch_ || editing_) return;
+    if (plan_run_->lost_since_edit(worker)) EditPlan();
+  }));
+}
+
+bool JobRun::IsRestarted(planner::WorkerIndex worker) const {
+  // An edit that was taken has had its work begun anew. One that was not needed has no work.
+  return plan_run_->lost_since_edit(worker) && LossPending(NameOf(worker)) && CanEdit() &&
+         HeldOf(workers_[planner::At(worker)], status_.job_id(), PlanNow()) != nullptr;
+}
+
+void JobRun::AwaitRestarted(bool first) {
+  EditPlan();
+  if (!first) return;
+  loop_.RunAt(loop_.Now() + limits::kRestartWait,
+              callbacks_.Guard([this, wait = ++restarts_awaited_] {
+                if (wait == restarts_awaited_) GiveUpRestarted();
+              }));
+}
+
+void JobRun::GiveUpRestarted() {
+  const bool awaited = !std::exchange(restarted_, {}).empty();
+  if (awaited && plan_run_ && machine_.state() == v1::JOB_STATE_RUNNING) EditPlan();
+}
+
+void JobRun::UseRestarted(planner::WorkerIndex worker) {
+  const RegisteredWorker& back = workers_[planner::At(worker)];
+  const int runs = plan_run_->WorkerRestarted(worker, HeldOf(back, status_.job_id(), PlanNow()));
+  const std::string& name = NameOf(worker);
+  restarts_used_.push_back(absl::StrCat(name, " is back with ", runs, " of its runs"));
+  for (v1::WorkerLoss& loss : *status_.mutable_losses()) {
+    if (loss.plan_epoch() == 0 && loss.worker() == name) loss.set_runs_kept(runs);
+  }
+  LogInfo("A worker is back before its work was given to others",
+          {{"job", status_.job_id()}, {"worker", name}, {"runs_kept", runs}});
 }
 
 }  // namespace weir::master

@@ -69,5 +69,25 @@ RC_GTEST_PROP(ConductorEditsProperty, AndWhateverMasterIsRestarted, ()) {
   RC_ASSERT(right);
 }
 
+RC_GTEST_PROP(ConductorEditsProperty, AndWhoeverIsBackAtOnceWithSomeOfItsRuns, ()) {
+  const auto seed =
+      *rc::gen::noShrink(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()));
+  const auto order =
+      *rc::gen::element(planner::TransferOrder::kStrict, planner::TransferOrder::kOvertake,
+                        planner::TransferOrder::kFetchAll);
+  const auto sizes = *rc::gen::element(Sizes::kAsPlanned, Sizes::kAnyButNothing, Sizes::kAny);
+  const int back = *rc::gen::element(1, 2, 3);
+  const int kills = *rc::gen::element(0, 0, 1, 2);
+  const int slow = *rc::gen::element(0, 0, 1);
+  const int restarts = *rc::gen::element(0, 0, 1, 2);
+  EditedRun run(seed, RandomPlan(seed, order), sizes);
+  const bool right = run.Run(kills, slow, restarts, 0, back);
+  RC_LOG() << "seed " << seed << ", order " << static_cast<int>(order) << ", sizes "
+           << static_cast<int>(sizes) << ", " << back << " back, " << kills << " kills, " << slow
+           << " slow, " << restarts << " restarts: " << run.wrong() << "\n";
+  RC_TAG(run.num_runs_kept() > 0);
+  RC_ASSERT(right);
+}
+
 }  // namespace
 }  // namespace weir::master

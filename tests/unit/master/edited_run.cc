@@ -33,9 +33,12 @@ EditedRun::EditedRun(std::uint64_t seed, planner::Plan plan, Sizes sizes)
   now_ = std::move(first);
 }
 
-bool EditedRun::Run(int kills, int slow, int restarts, int joins) {
+bool EditedRun::Run(int kills, int slow, int restarts, int joins, int back) {
   for (int j = 0; j < joins; ++j) {
     After(Real(0, 1) * predicted_s_, [this] { AddSome(); });
+  }
+  for (int b = 0; b < back; ++b) {
+    After(Real(0, 1.3) * predicted_s_, [this] { RestartSome(); });
   }
   for (int r = 0; r < restarts; ++r) {
     After(Real(0, 1.3) * predicted_s_, [this] { RestartMaster(); });

@@ -1,9 +1,10 @@
 #pragma once
 
-// A random plan whose workers are lost, and some are back later with nothing, or are taken to be
-// slow, or to which others come, or whose master is restarted: each time the plan is edited, and
-// another conductor goes on.
-// Upstream: conductor_edits_property_test.cc. Downstream: ConductorMachine, EditPlan, ResumeRun.
+// A random plan whose workers are lost, and some are back later with nothing, or at once with some
+// of their runs, or are taken to be slow, or to which others come, or whose master is restarted:
+// each time the plan is edited, and another conductor goes on. Upstream:
+// conductor_edits_property_test.cc. Downstream: ConductorMachine, EditPlan, ResumeRun,
+// LossOfRestart.
 
 #include <cstdint>
 #include <functional>
@@ -33,15 +34,16 @@ class EditedRun {
  public:
   EditedRun(std::uint64_t seed, planner::Plan plan, Sizes sizes);
 
-  /// Loses `kills` workers on the way, takes the processor or port of `slow` to be slow, and
-  /// restarts `restarts` masters; `joins` times one or two new workers come. False: a promise was
-  /// broken, `wrong` says which.
-  bool Run(int kills, int slow, int restarts = 0, int joins = 0);
+  /// Loses `kills` workers on the way, takes the processor or port of `slow` to be slow, restarts
+  /// `restarts` masters and `back` workers; `joins` times one or two new workers come. False: a
+  /// promise was broken, `wrong` says which.
+  bool Run(int kills, int slow, int restarts = 0, int joins = 0, int back = 0);
   const std::string& wrong() const { return wrong_; }
   int num_edits() const { return num_edits_; }
   int num_resumed() const { return num_resumed_; }
   /// Steps that began on workers which the first plan did not know.
   int num_steps_of_new_ones() const { return num_steps_of_new_ones_; }
+  int num_runs_kept() const { return num_runs_kept_; }
 
  private:
   struct Conducted {
@@ -105,6 +107,8 @@ class EditedRun {
   void SlowSome();
   void BringBack(planner::WorkerIndex worker);
   void AddSome();
+  /// One is killed and back at once, with some of its runs.
+  void RestartSome();
   planner::PlanState StateNow();
   void Edit(const planner::PlanState& state, const planner::PlanChange& change);
   void GoOn(const planner::PlanEdit& edit);
@@ -132,6 +136,7 @@ class EditedRun {
   int num_resumed_ = 0;
   std::size_t num_first_ = 0;  // workers
   int num_steps_of_new_ones_ = 0;
+  int num_runs_kept_ = 0;  // by workers that were back at once
   int plan_edit_ = 0;      // since the master began
   JournalledRun journal_;  // as far as it is read
   std::string wrong_;

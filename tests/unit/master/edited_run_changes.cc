@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "planner/edit/check_edit.h"
 #include "planner/plan/units.h"
+#include "runtime/master/resume/restarted_worker.h"
 #include "tests/unit/master/edited_run.h"
 #include "tests/unit/planner_edit/any_added.h"
 
@@ -63,6 +64,35 @@ void EditedRun::AddSome() {
   planner::PlanChange change;
   change.added = planner::AnyAdded(plan(), random_());
   Edit(StateNow(), change);
+}
+
+void EditedRun::RestartSome() {
+  if (finished_ || !wrong_.empty()) return;
+  const auto restarted = static_cast<WorkerIndex>(Real(0, 1) * static_cast<double>(gone_.size()));
+  if (gone_[At(restarted)]) return;
+  Files& files = files_[At(restarted)];
+  // Its end may never have been reported.
+  if (files.under_way && Real(0, 1) < 0.3) MakeRun(restarted);
+  const Files before = std::exchange(files, {});
+  files.life = before.life + 1;
+  for (const auto& [name, run] : before.runs) {
+    if (Real(0, 1) < 0.7) files.runs[name] = run;
+  }
+  std::erase_if(moving_, [this, restarted](const auto& moving) {
+    const planner::Transfer& moved = plan().transfers[At(moving.second)];
+    return moved.sender == restarted || moved.receiver == restarted;
+  });
+  const std::vector<StepIndex> over = conductor().WorkerRestarted(restarted);
+  std::vector<int> attempts;
+  for (std::size_t s = 0; s < plan().steps.size(); ++s) {
+    attempts.push_back(conductor().progress().step_attempt(static_cast<StepIndex>(s)));
+  }
+  const planner::PlanState state = StateNow();
+  const v1::HeldJob held = Held(files);
+  const RestartLoss loss = LossOfRestart(plan(), state, attempts, restarted, &held);
+  num_runs_kept_ += static_cast<int>(loss.runs_kept.size());
+  Edit(state, {.runs_lost = loss.runs_lost, .sections_lost = loss.sections_lost});
+  for (const StepIndex step : over) journal_.redone_by_edit[step] = plan_edit_;
 }
 
 planner::PlanState EditedRun::StateNow() {

@@ -131,6 +131,40 @@ TEST_F(JoiningWorkersTest, OneUnderAnotherNameStandsInForOneThatIsLost) {
   EXPECT_GT(CommitsOf("worker-2"), 0) << PlanText(id);
 }
 
+TEST_F(JoiningWorkersTest, ANewOneDoesNotEndTheWaitForOneThatMayBeBack) {
+  AddWorkers(2);
+  const std::string id = Running(LargeSpec(12, 4));
+  while (CommitsOf("worker-1") < 2) RunFor(absl::Milliseconds(100));
+  world_->KillWorker("worker-1");
+  while (StatusOf(id).losses_size() == 0) RunFor(absl::Milliseconds(10));
+  Start("worker-2");
+  RunFor(absl::Milliseconds(550));
+  EXPECT_EQ(StatusOf(id).losses(0).edit(), "");
+  Start("worker-1");
+  ExpectSuccess(id);
+  ASSERT_EQ(StatusOf(id).losses_size(), 1);
+  EXPECT_GE(StatusOf(id).losses(0).runs_kept(), 2);
+  EXPECT_GT(CommitsOf("worker-2"), 0) << "it is given work afterwards";
+}
+
+TEST_F(JoiningWorkersTest, OneThatIsKilledAndBackAtOnceIsNotNewAgain) {
+  AddWorkers(2);
+  const std::string id = Running(LargeSpec(12, 4));
+  Start("worker-2");
+  while (CommitsOf("worker-2") < 2) RunFor(absl::Milliseconds(100));
+  world_->KillWorker("worker-2");
+  RunFor(absl::Milliseconds(100));
+  Start("worker-2");
+  RunFor(absl::Seconds(2));
+  const v1::JobStatus status = StatusOf(id);
+  ASSERT_EQ(status.losses_size(), 1);
+  EXPECT_GE(status.losses(0).runs_kept(), 2) << status.losses(0).edit();
+  EXPECT_LE(status.losses(0).steps_redone(), 1) << "what it had under way";
+  ExpectSuccess(id);
+  EXPECT_TRUE(absl::StrContains(PlanText(id), "size 3 workers")) << PlanText(id);
+  ExpectNothingTwice();
+}
+
 TEST_F(JoiningWorkersTest, ItsLossAtAnyMomentIsALossLikeAnyOther) {
   AddWorkers(2);
   int lost = 0;

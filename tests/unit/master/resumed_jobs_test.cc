@@ -1,5 +1,5 @@
-// Jobs that run when their master ends, and what of them the next one does again: the whole master
-// on virtual time.
+// Jobs that run when their master ends, or when workers are killed and started again, and what of
+// them is done again: the whole master on virtual time.
 
 #include <algorithm>
 #include <map>
@@ -62,9 +62,19 @@ class ResumedJobsTest : public MasterTest {
   }
   void RestartAndForget(absl::Duration pause) {
     world_->RestartMaster(pause);
+    Forget();
+    RunFor(pause + absl::Milliseconds(100));
+  }
+  /// Killed, and started again `pause` later.
+  void RestartWorker(const std::string& name, absl::Duration pause) {
+    const sim::WorkerModel model = world_->FindWorker(name)->model();
+    world_->KillWorker(name);
+    RunFor(pause);
+    world_->StartWorker(model);
+  }
+  void Forget() {
     maps_begun_ = 0;
     begun_on_.clear();
-    RunFor(pause + absl::Milliseconds(100));
   }
   /// Runs it to its end, and looks at every byte of its result.
   void ExpectRightResult(const std::string& id) {
@@ -236,6 +246,96 @@ TEST_F(ResumedJobsTest, WorkersForgetWhatNobodyGoesOnWith) {
   for (const auto& [name, worker] : world_->workers()) {
     EXPECT_THAT(worker->HeldJobs(), IsEmpty()) << name;
   }
+}
+
+TEST_F(ResumedJobsTest, AllMayBeKilledMasterAndWorkers) {
+  const std::string id = SubmitMaps();
+  RunUntilMapsDone(kMaps);
+  for (const char* name : {"worker-0", "worker-1", "worker-2"}) {
+    RestartWorker(name, absl::ZeroDuration());
+  }
+  RestartAndForget(absl::Milliseconds(10));
+  ExpectRightResult(id);
+  EXPECT_TRUE(LastPlan().resumed());
+  EXPECT_EQ(maps_begun_, 0);
+}
+
+TEST_F(ResumedJobsTest, AndAllOfThemAgain) {
+  const std::string id = SubmitMaps();
+  RunUntilMapsDone(kMaps);
+  RestartAndForget(absl::Milliseconds(500));
+  RunFor(absl::Seconds(8));
+  ASSERT_TRUE(LastPlan().resumed());
+  ASSERT_EQ(StatusOf(id).state(), v1::JOB_STATE_RUNNING);
+  for (const char* name : {"worker-0", "worker-1", "worker-2"}) {
+    RestartWorker(name, absl::ZeroDuration());
+  }
+  RestartAndForget(absl::Milliseconds(10));
+  ExpectRightResult(id);
+  EXPECT_EQ(LastPlan().plan_epoch(), 3);
+  EXPECT_EQ(maps_begun_, 0);
+}
+
+TEST_F(ResumedJobsTest, AWorkerThatIsBackAtOnceKeepsItsMaps) {
+  const std::string id = SubmitMaps();
+  RunUntilMapsDone(kMaps);
+  Forget();
+  RestartWorker("worker-2", absl::Milliseconds(100));
+  RunFor(absl::Seconds(3));
+  const v1::JobStatus status = StatusOf(id);
+  ASSERT_EQ(status.losses_size(), 1);
+  EXPECT_EQ(status.losses(0).steps_redone(), 0) << status.losses(0).edit();
+  EXPECT_GT(status.losses(0).runs_kept(), 0);
+  ExpectRightResult(id);
+  EXPECT_EQ(maps_begun_, 0);
+}
+
+TEST_F(ResumedJobsTest, OneThatIsBackWhileItsMapsRunDoesOneOfThemAgain) {
+  const std::string id = SubmitMaps();
+  RunUntilMapsDone(kMaps / 2);
+  const int begun = maps_begun_;
+  RestartWorker("worker-2", absl::Milliseconds(100));
+  ExpectRightResult(id);
+  EXPECT_GT(begun, kMaps / 2);
+  EXPECT_EQ(maps_begun_, kMaps + 1) << "the one under way";
+}
+
+TEST_F(ResumedJobsTest, SeveralMayBeBackAtOnce) {
+  const std::string id = SubmitMaps();
+  RunUntilMapsDone(kMaps);
+  Forget();
+  const sim::WorkerModel model = world_->FindWorker("worker-0")->model();
+  world_->KillWorker("worker-0");
+  RestartWorker("worker-1", absl::Milliseconds(1));
+  world_->StartWorker(model);
+  ExpectRightResult(id);
+  EXPECT_EQ(maps_begun_, 0);
+}
+
+TEST_F(ResumedJobsTest, OneMayBeKilledAgainWhileItComesBack) {
+  const std::string id = SubmitMaps();
+  RunUntilMapsDone(kMaps);
+  const int its_own = begun_on_["worker-2"];
+  Forget();
+  for (const int ms : {1, 3, 20, 60}) {
+    RestartWorker("worker-2", absl::Milliseconds(10));
+    RunFor(absl::Milliseconds(ms));
+  }
+  RestartWorker("worker-2", absl::Milliseconds(10));
+  ExpectRightResult(id);
+  EXPECT_LE(maps_begun_, 3 * its_own) << "in parts, if at all";
+}
+
+TEST_F(ResumedJobsTest, AMasterThatEndsAfterwardsGoesOnFromAllOfThem) {
+  const std::string id = SubmitMaps();
+  RunUntilMapsDone(kMaps);
+  RestartWorker("worker-2", absl::Milliseconds(100));
+  RunFor(absl::Seconds(3));
+  ASSERT_EQ(StatusOf(id).state(), v1::JOB_STATE_RUNNING);
+  RestartAndForget(absl::Milliseconds(500));
+  ExpectRightResult(id);
+  EXPECT_TRUE(LastPlan().resumed());
+  EXPECT_EQ(maps_begun_, 0);
 }
 
 }  // namespace
