@@ -62,4 +62,16 @@ MapsRedone CountMapsRedone(World& world) {
   return counted;
 }
 
+WorkersBack CountWorkersBack(World& world) {
+  WorkersBack counted;
+  for (const UserJob& job : world.jobs()) {
+    for (const v1::WorkerLoss& loss : job.status.losses()) {
+      if (loss.runs_kept() == 0) continue;
+      ++counted.restarts;
+      counted.runs_kept += loss.runs_kept();
+    }
+  }
+  return counted;
+}
+
 }  // namespace weir::sim

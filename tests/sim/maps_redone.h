@@ -1,7 +1,9 @@
 #pragma once
 
-// What a restart of the master costs: maps that were done, and were done again by the next one.
+// What a restart of the master, or of a worker, costs: maps that were done, and were done again.
 // Upstream: the journal of a run. Downstream: checkers, weir_sim.
+
+#include <cstdint>
 
 #include "tests/sim/world.h"
 
@@ -14,5 +16,13 @@ struct MapsRedone {
 };
 
 MapsRedone CountMapsRedone(World& world);
+
+/// Workers that were killed, and back before the plan was edited for their loss.
+struct WorkersBack {
+  int restarts = 0;
+  std::int64_t runs_kept = 0;  // that counted as before
+};
+
+WorkersBack CountWorkersBack(World& world);
 
 }  // namespace weir::sim

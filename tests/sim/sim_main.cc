@@ -45,6 +45,7 @@ struct Outcome {
   double virtual_s = 0;
   int planned_again = 0;  // jobs that lost a worker and succeeded
   MapsRedone maps;
+  WorkersBack back;
 };
 
 Outcome RunSeed(std::uint64_t seed, bool print) {
@@ -63,6 +64,7 @@ Outcome RunSeed(std::uint64_t seed, bool print) {
     if (succeeded && job.status.losses_size() > 0) ++outcome.planned_again;
   }
   outcome.maps = CountMapsRedone(world);
+  outcome.back = CountWorkersBack(world);
   outcome.trace_hash = world.trace().hash();
   outcome.last_draw = world.random().Next();
   outcome.virtual_s = static_cast<double>(world.time().now().nanos()) * 1e-9;
@@ -96,6 +98,7 @@ int RunMany(std::uint64_t first, std::uint64_t num_seeds) {
   int with_several = 0;
   int planned_again = 0;
   MapsRedone maps;
+  WorkersBack back;
   Predictions predictions;
   for (std::uint64_t seed = first; seed < first + num_seeds; ++seed) {
     const Outcome outcome = RunSeed(seed, /*print=*/false);
@@ -111,6 +114,8 @@ int RunMany(std::uint64_t first, std::uint64_t num_seeds) {
     planned_again += outcome.planned_again;
     maps.done += outcome.maps.done;
     maps.redone += outcome.maps.redone;
+    back.restarts += outcome.back.restarts;
+    back.runs_kept += outcome.back.runs_kept;
     predictions.jobs += outcome.predictions.jobs;
     predictions.far += outcome.predictions.far;
     with_several += outcome.struck.size() > 1 ? 1 : 0;
@@ -129,6 +134,8 @@ int RunMany(std::uint64_t first, std::uint64_t num_seeds) {
   std::printf("%d jobs lost workers, were planned again and succeeded\n", planned_again);
   std::printf("%d of %d maps were done again by another master, whatever else went wrong\n",
               maps.redone, maps.done);
+  std::printf("%d workers were killed and back at once, with %lld runs that counted\n",
+              back.restarts, static_cast<long long>(back.runs_kept));
   std::printf("%d of %d predictions without faults are far\n", predictions.far, predictions.jobs);
   if (predictions.far > 1 && predictions.far * kJobsOfOneFar > predictions.jobs) {
     worst = worst == 0 ? kWrongResult : worst;
