@@ -111,8 +111,10 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void KeepRunFiles(const v1::TaskCommand::Run& run);
   // Removes the runs that the master says nobody reads any more.
   void RemoveUnreadRuns(const v1::StepOrder& order);
-  // Leaves word of these runs for the daemon's next life.
-  void WriteDown(v1::HeldJob held);
+  // Leaves word of these runs for the daemon's next life; `written` comes then, also where that
+  // failed.
+  void WriteDown(
+      v1::HeldJob held, absl::AnyInvocable<void()> written = [] {});
   void OnSpecWritten(const absl::Status& status);
   // Hands the step to the task once both are ready.
   void RunStepWhenReady();
@@ -122,6 +124,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   void FindCause(v1::JobError error, absl::AnyInvocable<void(v1::JobError)> found);
   v1::JobError FilesLost() const;
   void ReportStep(v1::StepResult result);
+  void DeliverReport(const std::string& step, v1::ReportStepRequest request);
   // Transfers (worker_job_transfers.cc).
   void StartReadyTransfers();
   void HandOver(const v1::GrantTransferRequest& grant);

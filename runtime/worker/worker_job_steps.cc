@@ -138,16 +138,18 @@ void WorkerJob::RemoveUnreadRuns(const v1::StepOrder& order) {
       });
 }
 
-void WorkerJob::WriteDown(v1::HeldJob held) {
-  if (held.runs_size() == 0) return;
+void WorkerJob::WriteDown(v1::HeldJob held, absl::AnyInvocable<void()> written) {
+  if (held.runs_size() == 0) return written();
   const std::string job_id = held.job_id();
   OnDiskPool([&storage = seams_.storage, paths = paths_,
               held = std::move(held)] { return WriteHeldRecords(storage, paths, held); },
-             [job_id](const absl::Status& status) {
+             [job_id, written = std::move(written)](const absl::Status& status) mutable {
                // Costs the run if this daemon is killed, no more.
-               if (status.ok()) return;
-               LogWarning("Run not written down",
-                          {{"job", job_id}, {"error", std::string(status.message())}});
+               if (!status.ok()) {
+                 LogWarning("Run not written down",
+                            {{"job", job_id}, {"error", std::string(status.message())}});
+               }
+               written();
              });
 }
 
@@ -197,15 +199,23 @@ void WorkerJob::ReportStep(v1::StepResult result) {
   *request.mutable_fence() = step_->run.fence();
   request.set_worker_id(worker_id_);
   result.set_run_s(absl::ToDoubleSeconds(seams_.loop.Now() - step_->started));
-  if (held_.Add(request.fence(), result)) {
-    const std::string& run_id = result.run().run_id();
-    files_.Add(run_id, paths_.HeldRecord(run_id));
-    WriteDown(held_.Tell(request.fence(), run_id));
-  }
+  const bool made_run = held_.Add(request.fence(), result);
   *request.mutable_result() = std::move(result);
-  const std::string what =
-      absl::StrCat(step_->run.order().label(), " of job ", request.fence().job_id());
+  std::string label = step_->run.order().label();
   step_.reset();
+  if (!made_run) return DeliverReport(label, std::move(request));
+  const std::string run_id = request.result().run().run_id();
+  files_.Add(run_id, paths_.HeldRecord(run_id));
+  v1::HeldJob held = held_.Tell(request.fence(), run_id);
+  // A master that has heard of a run counts on it, also after this daemon's death.
+  WriteDown(std::move(held),
+            [this, label = std::move(label), request = std::move(request)]() mutable {
+              if (state_ != State::kReleasing) DeliverReport(label, std::move(request));
+            });
+}
+
+void WorkerJob::DeliverReport(const std::string& step, v1::ReportStepRequest request) {
+  const std::string what = absl::StrCat(step, " of job ", request.fence().job_id());
   reports_.Deliver(
       what, [&cluster = seams_.cluster, request = std::move(request)](ReportSender::Answer answer) {
         cluster.Send<rpc::ReportStep>(request,

@@ -1,10 +1,12 @@
 #pragma once
 
-// An event loop whose time stands still until a test moves it, and a disk pool that works at once.
+// An event loop whose time stands still until a test moves it, and a disk pool that works at once
+// or when a test says so.
 
 #include <deque>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "runtime/env/event_loop.h"
 
@@ -59,7 +61,17 @@ class ManualLoop final : public env::EventLoop {
 
 class InlinePool final : public env::WorkPool {
  public:
-  void Run(env::Task work) override { work(); }
+  void Run(env::Task work) override {
+    if (busy) return waiting.push_back(std::move(work));
+    work();
+  }
+  void WorkOff() {
+    busy = false;
+    for (env::Task& work : std::exchange(waiting, {})) work();
+  }
+
+  bool busy = false;  // work waits
+  std::vector<env::Task> waiting;
 };
 
 /// Draws the same jitter each time.

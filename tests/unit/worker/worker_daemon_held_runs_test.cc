@@ -42,7 +42,6 @@ class HeldRunsTest : public WorkerDaemonTest {
     ASSERT_TRUE(Prepare().ok());
     ASSERT_TRUE(StartStep(MapStep(3)).ok());
     ASSERT_TRUE(Until([&] { return master_.step_reports.size() == 1; }));
-    ASSERT_TRUE(Until([&] { return std::filesystem::exists(JobFile("runs/3.1.held")); }));
     std::ofstream(JobFile("received/8.1.0")) << "half a section";
     std::ofstream(JobFile("runs/4.1.run")) << "half a run";
     Kill();
@@ -55,6 +54,32 @@ class HeldRunsTest : public WorkerDaemonTest {
     ++random_.value;
   }
   const v1::RegisterRequest& Told() const { return master_.registrations.back(); }
+  /// The last registration tells of this run, of the first plan, and of no other.
+  void ExpectTold(const v1::RunInfo& made) const {
+    ASSERT_EQ(Told().held_size(), 1);
+    const v1::HeldJob& held = Told().held(0);
+    EXPECT_EQ(held.job_id(), "j");
+    EXPECT_EQ(held.master_epoch(), 2);
+    EXPECT_EQ(held.plan_epoch(), 1);
+    ASSERT_EQ(held.runs_size(), 1);
+    EXPECT_EQ(held.runs(0).attempt(), 1);
+    EXPECT_EQ(held.runs(0).result().run().SerializeAsString(), made.SerializeAsString());
+  }
+  /// A step has ended, and the disk is busy.
+  void EndAStepBeforeItIsWrittenDown() {
+    StartRegistered("good");
+    ASSERT_TRUE(Prepare().ok());
+    ASSERT_TRUE(StartStep(MapStep(3)).ok());
+    pool_.busy = true;
+    ASSERT_TRUE(Until([&] { return !pool_.waiting.empty(); }));
+    Turn();
+  }
+  /// Whatever was posted has run, and what that posted.
+  void Turn() {
+    bool later = false;
+    loop_.Post([&] { loop_.Post([&] { later = true; }); });
+    ASSERT_TRUE(Until([&] { return later; }));
+  }
   absl::Status PrepareKept(std::int64_t of_plan) {
     v1::PrepareJobRequest request;
     *request.mutable_fence() = FenceNow();
@@ -75,15 +100,7 @@ TEST_F(HeldRunsTest, AreToldAndGoneOnWith) {
   EXPECT_FALSE(std::filesystem::exists(JobFile("received")));
   EXPECT_FALSE(runs_.Find({"j", 99, 2, 1}, "3.1").ok()) << "nobody may read it now";
   ComeBack();
-  const v1::RegisterRequest& told = master_.registrations.back();
-  ASSERT_EQ(told.held_size(), 1);
-  EXPECT_EQ(told.held(0).job_id(), "j");
-  EXPECT_EQ(told.held(0).master_epoch(), 2);
-  EXPECT_EQ(told.held(0).plan_epoch(), 1);
-  ASSERT_EQ(told.held(0).runs_size(), 1);
-  EXPECT_EQ(told.held(0).runs(0).attempt(), 1);
-  EXPECT_EQ(told.held(0).runs(0).result().run().SerializeAsString(),
-            master_.step_reports[0].result().run().SerializeAsString());
+  ExpectTold(master_.step_reports[0].result().run());
 
   plan_epoch_ = 2;
   ASSERT_TRUE(PrepareKept(1).ok());
@@ -160,16 +177,9 @@ TEST_F(HeldRunsTest, AreToldByTheNextLifeOfADaemonThatWasKilled) {
   BeKilledWithARun();
   StartRegistered("good");
   EXPECT_FALSE(std::filesystem::exists(killed_));
-  ASSERT_EQ(Told().held_size(), 1);
-  const v1::HeldJob& held = Told().held(0);
-  EXPECT_EQ(held.job_id(), "j");
-  EXPECT_EQ(held.master_epoch(), 2);
-  EXPECT_EQ(held.plan_epoch(), 1);
-  ASSERT_EQ(held.runs_size(), 1);
-  EXPECT_EQ(held.runs(0).attempt(), 1);
   v1::RunInfo made = master_.step_reports[0].result().run();
   made.set_path(JobFile("runs/3.1.run"));
-  EXPECT_EQ(held.runs(0).result().run().SerializeAsString(), made.SerializeAsString());
+  ExpectTold(made);
   EXPECT_FALSE(std::filesystem::exists(JobFile("received")));
   EXPECT_FALSE(std::filesystem::exists(JobFile("runs/4.1.run")));
   EXPECT_FALSE(runs_.Find({"j", 77, 2, 1}, "3.1").ok()) << "nobody has asked for it";
@@ -212,7 +222,6 @@ TEST_F(HeldRunsTest, AreNotToldWhereNobodyReadsThemAnyMore) {
   ASSERT_TRUE(StartStep(next).ok());
   ASSERT_TRUE(Until([&] { return master_.step_reports.size() == 2; }));
   EXPECT_FALSE(std::filesystem::exists(JobFile("runs/3.1.held")));
-  ASSERT_TRUE(Until([&] { return std::filesystem::exists(JobFile("runs/4.1.held")); }));
   Kill();
   StartRegistered("good");
   ASSERT_EQ(Told().held_size(), 1);
@@ -229,6 +238,46 @@ TEST_F(HeldRunsTest, OfAKilledDaemonGoWithAJobThatNobodyKnows) {
   StartRegistered("good");
   EXPECT_EQ(Told().held_size(), 1);
   EXPECT_TRUE(Until([&] { return !std::filesystem::exists(JobFile("")); }));
+}
+
+TEST_F(HeldRunsTest, AreToldAsDoneOnceTheyAreWrittenDown) {
+  EndAStepBeforeItIsWrittenDown();
+  EXPECT_THAT(master_.step_reports, IsEmpty()) << "killed now, it would have told of what is gone";
+  pool_.WorkOff();
+  EXPECT_TRUE(std::filesystem::exists(JobFile("runs/3.1.held")));
+  ASSERT_TRUE(Until([&] { return master_.step_reports.size() == 1; }));
+  EXPECT_FALSE(master_.step_reports[0].result().has_error());
+  EXPECT_TRUE(Release().ok());
+}
+
+TEST_F(HeldRunsTest, AreNotToldAsDoneByAWorkerThatLetGoMeanwhile) {
+  EndAStepBeforeItIsWrittenDown();
+  v1::ReleaseJobRequest request;
+  *request.mutable_fence() = FenceNow();
+  bool released = false;
+  daemon_->api().Send<rpc::ReleaseJob>(request, [&](const auto& answer) {
+    EXPECT_TRUE(answer.ok()) << answer.status();
+    released = true;
+  });
+  Turn();
+  EXPECT_FALSE(released) << "what is written would lie there afterwards";
+  pool_.WorkOff();
+  EXPECT_TRUE(Until([&] { return released; }));
+  EXPECT_FALSE(std::filesystem::exists(JobFile("")));
+  EXPECT_THAT(master_.step_reports, IsEmpty());
+}
+
+TEST_F(HeldRunsTest, CountAsDoneWhereTheyCannotBeWrittenDown) {
+  StartRegistered("good");
+  ASSERT_TRUE(Prepare().ok());
+  std::filesystem::create_directory(JobFile("runs/3.1.held"));
+  ASSERT_TRUE(StartStep(MapStep(3)).ok());
+  ASSERT_TRUE(Until([&] { return master_.step_reports.size() == 1; }));
+  EXPECT_FALSE(master_.step_reports[0].result().has_error());
+  EXPECT_TRUE(runs_.Find({"j", 99, 2, 1}, "3.1").ok());
+  Kill();
+  StartRegistered("good");
+  EXPECT_EQ(Told().held_size(), 0);
 }
 
 TEST_F(HeldRunsTest, GoWithTheirWorker) {
