@@ -111,6 +111,8 @@ void WorkerDaemon::Turn() {
     }
   }
   if (const std::optional<MonoTime> wake = keeper_.NextWake()) {
+    // What was done above may have had a turn of its own.
+    if (turn_timer_) seams_.loop.CancelTimer(*turn_timer_);
     turn_timer_ = seams_.loop.RunAt(*wake, [this] {
       turn_timer_.reset();
       Turn();
