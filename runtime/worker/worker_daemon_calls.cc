@@ -126,7 +126,9 @@ void WorkerDaemon::Handle(rpc::Call<rpc::CancelTransfer> call) {
   if (!admission.ok() || *admission == Admission::kNew) return call.Acknowledge(admission.status());
   WorkerJob& job = *jobs_.at(fence.job_id());
   job.CancelTransfer(transfer, fence.attempt(),
-                     [call = std::move(call)]() mutable { call.Acknowledge(absl::OkStatus()); });
+                     [call = std::move(call)](absl::Status cancelled) mutable {
+                       call.Acknowledge(std::move(cancelled));
+                     });
 }
 
 void WorkerDaemon::Handle(rpc::Call<rpc::Probe> call) {

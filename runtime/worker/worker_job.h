@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,7 +42,7 @@ namespace weir::worker {
 class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
  public:
   using Prepared = absl::AnyInvocable<void(absl::Status)>;
-  using Cancelled = absl::AnyInvocable<void()>;
+  using Cancelled = absl::AnyInvocable<void(absl::Status)>;
   /// The last output of the task, once all is gone; else why the directory could not be removed.
   using Released = absl::AnyInvocable<void(absl::StatusOr<std::string>)>;
 
@@ -67,7 +68,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   /// Errors: kInvalidArgument (order), kResourceExhausted.
   absl::Status GrantTransfer(v1::GrantTransferRequest request);
   /// Breaks off this attempt of a transfer, wherever it is; `cancelled` comes once nothing of it
-  /// moves. It is not reported on any more.
+  /// moves. It is not reported on any more; kAlreadyExists: it has arrived, and that is reported.
   void CancelTransfer(int transfer, int attempt, Cancelled cancelled);
   /// Fails the job: its directory was removed, with all that lay in it.
   void OnFilesLost();
@@ -180,6 +181,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   TransferQueue transfers_;
   // Transfer and attempt of what moves, and who waits for its being cancelled.
   std::map<std::pair<int, int>, std::vector<Cancelled>> moving_;
+  std::set<std::pair<int, int>> arrived_;  // by transfer and attempt too
   int disk_work_running_ = 0;
   bool supplying_ = false;
   enum class Task { kStarting, kReady, kEnded };

@@ -24,6 +24,10 @@ absl::Status CheckGrant(const v1::TransferGrant& order) {
                    order.section_offset()));
 }
 
+absl::Status HasArrived(int transfer) {
+  return absl::AlreadyExistsError(absl::StrCat("transfer ", transfer, " has arrived"));
+}
+
 }  // namespace
 
 absl::Status WorkerJob::GrantTransfer(v1::GrantTransferRequest request) {
@@ -40,7 +44,8 @@ void WorkerJob::CancelTransfer(int transfer, int attempt, Cancelled cancelled) {
   const auto moving = moving_.find({transfer, attempt});
   if (moving == moving_.end()) {
     transfers_.Remove(transfer, attempt);
-    return cancelled();
+    return cancelled(arrived_.contains({transfer, attempt}) ? HasArrived(transfer)
+                                                            : absl::OkStatus());
   }
   moving->second.push_back(std::move(cancelled));
   // A run that is handed over is there in a moment.
@@ -114,11 +119,12 @@ void WorkerJob::OnNearlyDone(const v1::GrantTransferRequest& grant, std::int64_t
 void WorkerJob::OnTransferEnd(const v1::GrantTransferRequest& grant, const absl::Status& status,
                               double run_s) {
   const int transfer = grant.order().transfer();
-  std::vector<Cancelled> cancelled =
-      std::move(moving_.extract({transfer, grant.fence().attempt()}).mapped());
-  for (Cancelled& told : cancelled) told();
+  const std::pair attempt{transfer, grant.fence().attempt()};
+  std::vector<Cancelled> cancelled = std::move(moving_.extract(attempt).mapped());
+  if (status.ok()) arrived_.insert(attempt);
+  for (Cancelled& told : cancelled) told(status.ok() ? HasArrived(transfer) : absl::OkStatus());
   if (state_ == State::kReleasing) return;
-  if (cancelled.empty()) ReportTransferEnd(grant, status, run_s);
+  if (cancelled.empty() || status.ok()) ReportTransferEnd(grant, status, run_s);
   transfers_.OnDone(transfer);
   StartReadyTransfers();
 }

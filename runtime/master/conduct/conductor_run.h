@@ -255,6 +255,7 @@ class ConductorRun {
   bool editing_ = false;
   // Numbers of transfers, since the run is held: broken off; perhaps, as nobody has answered.
   absl::btree_set<std::int32_t> broken_off_, perhaps_broken_off_;
+  absl::btree_set<std::int32_t> cancelled_again_;  // of the latter, by runs that went on
   std::optional<StragglerWatch> stragglers_;
   std::vector<GrantDelay> grant_delay_;  // by worker
   MonoTime began_;

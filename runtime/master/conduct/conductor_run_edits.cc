@@ -32,7 +32,8 @@ planner::PlanState ConductorRun::StateNow() const {
 }
 
 std::optional<StragglerDecision> ConductorRun::FindStragglers() {
-  if (held()) return std::nullopt;
+  // What may have been broken off stands still, which says nothing of its ports.
+  if (held() || !cancelled_again_.empty()) return std::nullopt;
   const planner::Seconds now_s = absl::ToDoubleSeconds(loop_.Now() - began_);
   stragglers_->Observe(conductor().Look(step_bytes_done_, now_s, &now_->watched));
   return stragglers_->Decide();
@@ -108,8 +109,11 @@ void ConductorRun::EndDropped(const EditedJob& edited,
   for (const planner::TransferIndex transfer : dropped) {
     const std::int32_t number = now_->numbers.Of(transfer);
     Cancel(transfer, [this, number, all](const absl::Status& ended) {
-      (ended.ok() ? broken_off_ : perhaps_broken_off_).insert(number);
-      all->worst.Update(ended);
+      // One that has arrived moves no more either, and is reported once the run is no more held.
+      if (!absl::IsAlreadyExists(ended)) {
+        (ended.ok() ? broken_off_ : perhaps_broken_off_).insert(number);
+        all->worst.Update(ended);
+      }
       if (--all->awaited == 0) all->done(all->worst);
     });
   }
@@ -154,7 +158,9 @@ void ConductorRun::Cancel(planner::TransferIndex transfer,
 // What was broken off, and is wanted all the same: the edit came to nothing, or another was made.
 void ConductorRun::MoveBrokenOff() {
   for (const std::int32_t number : std::exchange(broken_off_, {})) MoveAnew(number);
-  for (const std::int32_t number : std::exchange(perhaps_broken_off_, {})) CancelAgain(number);
+  for (const std::int32_t number : std::exchange(perhaps_broken_off_, {})) {
+    if (cancelled_again_.insert(number).second) CancelAgain(number);
+  }
 }
 
 void ConductorRun::MoveAnew(std::int32_t transfer_number) {
@@ -168,8 +174,12 @@ void ConductorRun::MoveAnew(std::int32_t transfer_number) {
 // Until it is known that nothing of it moves: it has its ports, and may never be reported on.
 void ConductorRun::CancelAgain(std::int32_t transfer_number) {
   const auto transfer = now_->numbers.IndexOf(transfer_number);
-  if (stopped_ || !transfer || !conductor().transfer_under_way(*transfer)) return;
-  if (gone_[At(plan().transfers[At(*transfer)].receiver)]) return;
+  if (stopped_) return;
+  if (!transfer || !conductor().transfer_under_way(*transfer) ||
+      gone_[At(plan().transfers[At(*transfer)].receiver)]) {
+    cancelled_again_.erase(transfer_number);
+    return;
+  }
   const auto again = [this, transfer_number] {
     loop_.RunAt(loop_.Now() + limits::kPeerPause,
                 callbacks_.Guard([this, transfer_number] { CancelAgain(transfer_number); }));
@@ -177,7 +187,10 @@ void ConductorRun::CancelAgain(std::int32_t transfer_number) {
   // What is edited now may drop it.
   if (editing_) return again();
   Cancel(*transfer, [this, transfer_number, again](const absl::Status& ended) {
-    if (!ended.ok()) return again();
+    const bool arrived = absl::IsAlreadyExists(ended);
+    if (!ended.ok() && !arrived) return again();
+    cancelled_again_.erase(transfer_number);
+    if (arrived) return;
     if (!editing_) return MoveAnew(transfer_number);
     broken_off_.insert(transfer_number);
   });

@@ -145,6 +145,18 @@ TEST_F(WorkerDaemonTransfersTest, ACancelledOneEndsAndIsNotReported) {
   EXPECT_TRUE(Release().ok());
 }
 
+// Its report may not have been heard: who moved it again would do so for nothing.
+TEST_F(WorkerDaemonTransfersTest, OneThatHasArrivedIsNotCancelled) {
+  StartRegistered("good");
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_TRUE(Grant(Piece(1, 1000, 200)).ok());
+  std::exchange(fetcher_.started[0].done, nullptr)(transfer::FetchResult{200, 0.5});
+  EXPECT_EQ(Cancel(1).code(), absl::StatusCode::kAlreadyExists);
+  ASSERT_EQ(master_.transfer_reports.size(), 1u);
+  EXPECT_EQ(master_.transfer_reports[0].report().transfer(), 1);
+  EXPECT_TRUE(Release().ok());
+}
+
 TEST_F(WorkerDaemonTransfersTest, HandsRunsOverByLink) {
   StartRegistered("good");
   ASSERT_TRUE(Prepare().ok());
