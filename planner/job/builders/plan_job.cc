@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -240,15 +239,6 @@ absl::StatusOr<Plan> PlanLoop(const JobShape& shape, const ClusterProfile& clust
   return plan;
 }
 
-/// For whoever edits the plan: nothing where all are alike.
-std::vector<double> RatesOf(const ClusterProfile& cluster) {
-  std::vector<double> rates;
-  for (const WorkerProfile& worker : cluster.workers) rates.push_back(worker.compute_rate);
-  const bool alike =
-      std::adjacent_find(rates.begin(), rates.end(), std::not_equal_to<>()) == rates.end();
-  return alike ? std::vector<double>() : rates;
-}
-
 // More at once than any cluster has workers.
 constexpr std::int32_t kFetchLimitMax = 1000;
 
@@ -299,7 +289,6 @@ absl::StatusOr<Plan> PlanJob(const JobShape& shape, const ClusterProfile& cluste
   status = ChooseCombined(shape, cluster, options, *built);
   if (!status.ok()) return status;
   Plan& plan = built->plan;
-  plan.compute_rate = RatesOf(cluster);
   plan.summary.numbers = JobNumbers(shape, cluster);
   for (std::string& note : JobNotes(shape, cluster, plan)) {
     plan.summary.notes.push_back(std::move(note));

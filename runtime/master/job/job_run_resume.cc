@@ -104,6 +104,12 @@ void JobRun::ResumePlan() {
                  change = std::move(change)]() -> absl::StatusOr<ResumedPlan> {
     absl::StatusOr<PlannedJob> before = PlannedBefore(earlier->plan, job, network_known);
     if (!before.ok()) return before.status();
+    if (before->plan.compute_rate.empty()) {
+      // It was not edited yet, and what it was made from is not written down.
+      for (const RegisteredWorker& worker : workers) {
+        before->plan.compute_rate.push_back(ComputeRate(worker));
+      }
+    }
     ResumedPlan resumed;
     resumed.kept = PlanOf(*earlier);
     std::vector<const v1::HeldJob*> held;

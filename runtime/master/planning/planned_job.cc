@@ -26,6 +26,12 @@ void Explain(const std::string& job, PlannedJob& planned) {
   planned.plan_text = planner::ExplainText(planned.plan, planned.prediction, nullptr, explain);
 }
 
+std::vector<double> RatesOf(const planner::ClusterProfile& cluster) {
+  std::vector<double> rates;
+  for (const planner::WorkerProfile& worker : cluster.workers) rates.push_back(worker.compute_rate);
+  return rates;
+}
+
 /// One of a plan that another master made knows no workers.
 void TakeIntoCluster(const planner::PlanChange::Added& added, const planner::NetworkModel& network,
                      planner::ClusterProfile& cluster) {
@@ -57,6 +63,8 @@ absl::StatusOr<PlannedJob> MakePlannedJob(const PlanRequest& request) {
                            request.cluster.network_origin != planner::Origin::kHistory;
   planned->shape = request.shape;
   planned->cluster = request.cluster;
+  // For its edits, whose messages tell of them; the message of a plan that was made anew does not.
+  planned->plan.compute_rate = RatesOf(request.cluster);
   return planned;
 }
 
