@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -65,8 +66,12 @@ class HeldRunsTest : public WorkerDaemonTest {
     EXPECT_EQ(held.runs(0).attempt(), 1);
     EXPECT_EQ(held.runs(0).result().run().SerializeAsString(), made.SerializeAsString());
   }
-  /// A step has ended, and the disk is busy.
+  /// A step has ended, and the disk is busy. No heartbeat has the daemon look at its directory, so
+  /// whatever waits for the disk is of the step.
   void EndAStepBeforeItIsWrittenDown() {
+    constexpr std::int64_t kNeverMs = 600'000;
+    master_.heartbeat_ms = kNeverMs;
+    master_.lease_ms = 2 * kNeverMs;
     StartRegistered("good");
     ASSERT_TRUE(Prepare().ok());
     ASSERT_TRUE(StartStep(MapStep(3)).ok());
