@@ -13,6 +13,7 @@
 #include "jobs/api/step_error.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/base/run_id.h"
 #include "runtime/base/valid_utf8.h"
 #include "runtime/format/codec.h"
 #include "runtime/format/part_writer.h"
@@ -71,7 +72,7 @@ absl::StatusOr<StepTotals> WriteRun(const StepImplementation& kind, const StepWo
   if (!totals.ok()) return totals;
   const FileIo io(work.activity);
   absl::StatusOr<v1::RunInfo> info =
-      (*writer)->Finish(absl::StrCat(work.order.step(), ".", run.fence().attempt()));
+      (*writer)->Finish(RunIdOf(work.order.step(), run.fence().attempt()));
   if (!info.ok()) return info.status();
   AddressSections(work.order, *info);
   *result.mutable_run() = *std::move(info);

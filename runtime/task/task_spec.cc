@@ -14,6 +14,7 @@
 #include "runtime/base/fd.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
+#include "runtime/base/run_id.h"
 #include "runtime/task/module_library.h"
 #include "runtime/task/slot_threads.h"
 #include "runtime/task/step_activity.h"
@@ -64,7 +65,7 @@ absl::Status RedirectOutput(const std::string& spec_path, v1::TaskCommand::Run& 
   const std::size_t slash = spec_path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : spec_path.substr(0, slash);
   const std::string path =
-      absl::StrCat(folder, "/", run.order().step(), ".", run.fence().attempt(), ".rerun");
+      absl::StrCat(folder, "/", RunIdOf(run.order().step(), run.fence().attempt()), ".rerun");
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
     return ErrnoStatus(errno, absl::StrCat("cannot remove ", path));
   }

@@ -14,6 +14,7 @@
 #include "runtime/artifacts/sha256.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
+#include "runtime/base/run_id.h"
 #include "runtime/worker/held_runs.h"
 
 namespace weir::worker {

@@ -57,8 +57,6 @@ absl::Status CheckRunId(absl::string_view run_id) {
   return absl::InvalidArgumentError("run id must be <step>.<attempt>, both decimal");
 }
 
-std::string RunIdOf(int step, int attempt) { return absl::StrCat(step, ".", attempt); }
-
 absl::Status ResolveInputs(const JobPaths& paths, v1::StepOrder& order) {
   for (v1::StepInput& input : *order.mutable_inputs()) {
     if (absl::Status status = CheckRunId(input.run_id()); !status.ok()) return status;

@@ -39,9 +39,6 @@ inline constexpr char kHeldRecordSuffix[] = ".held";
 /// Errors: kInvalidArgument.
 absl::Status CheckRunId(absl::string_view run_id);
 
-/// Returns "<step>.<attempt>".
-std::string RunIdOf(int step, int attempt);
-
 /// Fills in path and path_offset of each input. Errors: kInvalidArgument (run id, place, negative
 /// range).
 absl::Status ResolveInputs(const JobPaths& paths, v1::StepOrder& order);

@@ -7,6 +7,7 @@
 #include "google/protobuf/util/json_util.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/log.h"
+#include "runtime/base/run_id.h"
 #include "runtime/worker/worker_job.h"
 
 namespace weir::worker {

@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "planner/plan/units.h"
+#include "runtime/base/run_id.h"
 
 namespace weir::master {
 
@@ -25,7 +25,7 @@ RestartLoss LossOfRestart(const planner::Plan& plan, const planner::PlanState& s
     if (plan.steps[At(step)].worker != worker) continue;
     const bool counts = state.steps[At(step)] == WorkState::kDone && state.run_there[At(step)] &&
                         run.attempt() == attempts[At(step)] &&
-                        run.result().run().run_id() == absl::StrCat(step, ".", run.attempt());
+                        run.result().run().run_id() == RunIdOf(step, run.attempt());
     if (counts && kept.insert(step).second) loss.runs_kept.push_back(&run);
   }
   std::set<StepIndex> made;  // there, and there is somebody who reads it

@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "planner/plan/units.h"
+#include "runtime/base/run_id.h"
 
 namespace weir::master {
 
@@ -64,7 +64,7 @@ class Resuming {
 
   bool Counts(StepIndex step, const v1::HeldRun& held) const {
     const v1::RunInfo& info = held.result().run();
-    if (info.run_id() != absl::StrCat(step, ".", held.attempt())) return false;
+    if (info.run_id() != RunIdOf(step, held.attempt())) return false;
     const auto redone = run_.redone_by_edit.find(step);
     if (redone != run_.redone_by_edit.end() && held.plan_edit() < redone->second) return false;
     return std::all_of(

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "planner/edit/check_edit.h"
 #include "planner/plan/units.h"
+#include "runtime/base/run_id.h"
 #include "runtime/master/resume/restarted_worker.h"
 #include "tests/unit/master/edited_run.h"
 #include "tests/unit/planner_edit/any_added.h"
@@ -162,7 +162,7 @@ v1::HeldJob EditedRun::Held(const Files& files) {
     kept.set_attempt(name.attempt);
     kept.set_plan_edit(run.plan_edit);
     kept.mutable_result()->set_step(name.step);
-    kept.mutable_result()->mutable_run()->set_run_id(absl::StrCat(name.step, ".", name.attempt));
+    kept.mutable_result()->mutable_run()->set_run_id(RunIdOf(name.step, name.attempt));
     for (const RunSection& section : run.sections) {
       v1::RunSection& told = *kept.mutable_result()->mutable_run()->add_sections();
       told.set_consumer_step(section.consumer);

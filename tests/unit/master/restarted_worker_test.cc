@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "planner/plan/units.h"
+#include "runtime/base/run_id.h"
 
 namespace weir::master {
 namespace {
@@ -52,7 +52,7 @@ class RestartedWorkerTest : public ::testing::Test {
     v1::HeldRun& run = *held_.add_runs();
     run.set_attempt(attempt);
     run.mutable_result()->set_step(step);
-    run.mutable_result()->mutable_run()->set_run_id(absl::StrCat(step, ".", attempt));
+    run.mutable_result()->mutable_run()->set_run_id(RunIdOf(step, attempt));
   }
   RestartLoss Loss() const { return LossOfRestart(plan_, state_, attempts_, kRestarted, &held_); }
 

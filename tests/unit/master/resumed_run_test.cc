@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "runtime/base/run_id.h"
 #include "runtime/master/resume/journalled_run.h"
 
 namespace weir::master {
@@ -36,7 +36,7 @@ v1::StepResult ResultOf(StepIndex step, int attempt, StepIndex reader = kFirstRe
   v1::StepResult result;
   result.set_step(step);
   result.set_run_s(2);
-  result.mutable_run()->set_run_id(absl::StrCat(step, ".", attempt));
+  result.mutable_run()->set_run_id(RunIdOf(step, attempt));
   result.mutable_run()->set_bytes(9);
   v1::RunSection& section = *result.mutable_run()->add_sections();
   section.set_consumer_step(reader);

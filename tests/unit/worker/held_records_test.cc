@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "runtime/artifacts/sha256.h"
+#include "runtime/base/run_id.h"
 #include "tests/unit/worker/real_machine.h"
 
 namespace weir::worker {

@@ -95,6 +95,15 @@ class HeldRunsTest : public WorkerDaemonTest {
     request.mutable_kept()->set_plan_epoch(of_plan);
     return Order<rpc::PrepareJob>(request).status();
   }
+  /// The plan of now reads the run that an earlier one made, and has a further one made.
+  void ExpectGoesOn() {
+    const auto run = runs_.Find({"j", 77, 2, plan_epoch_}, "3.1");
+    ASSERT_TRUE(run.ok()) << run.status();
+    EXPECT_EQ(run->path, JobFile("runs/3.1.run"));
+    ASSERT_TRUE(StartStep(MapStep(4)).ok());
+    ASSERT_TRUE(Until([&] { return master_.step_reports.size() == 2; }));
+    EXPECT_FALSE(master_.step_reports[1].result().has_error());
+  }
 
   std::string killed_;  // the directory of the daemon that was
 };
@@ -110,13 +119,8 @@ TEST_F(HeldRunsTest, AreToldAndGoneOnWith) {
   plan_epoch_ = 2;
   ASSERT_TRUE(PrepareKept(1).ok());
   EXPECT_TRUE(PrepareKept(1).ok()) << "twice is no error";
-  const auto run = runs_.Find({"j", 77, 2, 2}, "3.1");
-  ASSERT_TRUE(run.ok()) << run.status();
-  EXPECT_EQ(run->path, JobFile("runs/3.1.run"));
   EXPECT_FALSE(runs_.Find({"j", 99, 2, 1}, "3.1").ok()) << "the fence of before";
-  ASSERT_TRUE(StartStep(MapStep(4)).ok());
-  ASSERT_TRUE(Until([&] { return master_.step_reports.size() == 2; }));
-  EXPECT_FALSE(master_.step_reports[1].result().has_error());
+  ExpectGoesOn();
   EXPECT_TRUE(Release().ok());
   EXPECT_FALSE(std::filesystem::exists(JobFile("runs/3.1.run")));
 }
@@ -190,12 +194,7 @@ TEST_F(HeldRunsTest, AreToldByTheNextLifeOfADaemonThatWasKilled) {
   EXPECT_FALSE(runs_.Find({"j", 77, 2, 1}, "3.1").ok()) << "nobody has asked for it";
 
   ASSERT_TRUE(PrepareKept(1).ok()) << "the plan that ran";
-  const auto run = runs_.Find({"j", 77, 2, 1}, "3.1");
-  ASSERT_TRUE(run.ok()) << run.status();
-  EXPECT_EQ(run->path, JobFile("runs/3.1.run"));
-  ASSERT_TRUE(StartStep(MapStep(4)).ok());
-  ASSERT_TRUE(Until([&] { return master_.step_reports.size() == 2; }));
-  EXPECT_FALSE(master_.step_reports[1].result().has_error());
+  ExpectGoesOn();
   EXPECT_TRUE(Release().ok());
   EXPECT_FALSE(std::filesystem::exists(JobFile("")));
 }

@@ -1,0 +1,9 @@
+#include "runtime/base/run_id.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace weir {
+
+std::string RunIdOf(int step, int attempt) { return absl::StrCat(step, ".", attempt); }
+
+}  // namespace weir
