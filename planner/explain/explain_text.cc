@@ -71,7 +71,7 @@ std::string HeaderText(const Plan& plan, const PlanReport& report, const Explain
   }
   if (plan.summary.lower_bound_s > 0) {
     absl::StrAppend(
-        &out, "  bound      ", ReadableSeconds(plan.summary.lower_bound_s), " (gap ",
+        &out, "  bound      ", ReadableBound(plan.summary.lower_bound_s, report.actual_s), " (gap ",
         ReadablePercent(std::max(0.0, report.predicted_s / plan.summary.lower_bound_s - 1)), ")\n");
   }
   absl::StrAppend(&out, "  limit      ", LimitName(report.limits.limit), ", busy ",

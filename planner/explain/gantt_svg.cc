@@ -122,7 +122,8 @@ class GanttWriter {
       }
     }
     if (plan_.summary.lower_bound_s > 0) {
-      absl::StrAppend(&figures, "  ·  lower bound ", ReadableSeconds(plan_.summary.lower_bound_s));
+      absl::StrAppend(&figures, "  ·  lower bound ",
+                      ReadableBound(plan_.summary.lower_bound_s, report_.actual_s));
     }
     absl::StrAppend(&figures, "  ·  limited by ", LimitName(report_.limits.limit));
     if (!plan_.summary.method.empty()) {

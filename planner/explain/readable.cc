@@ -46,4 +46,9 @@ std::string ReadableBytes(double bytes) {
 
 std::string ReadablePercent(double share) { return absl::StrFormat("%.1f %%", 100 * share); }
 
+std::string ReadableBound(Seconds lower_bound, std::optional<Seconds> actual) {
+  return absl::StrCat(ReadableSeconds(lower_bound), " at the plan's rates",
+                      actual && *actual < lower_bound ? ", which were too low" : "");
+}
+
 }  // namespace weir::planner

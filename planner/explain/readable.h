@@ -3,6 +3,7 @@
 // Numbers as people read them. Upstream: Explain, notes. Fixed formats, so that texts can be
 // compared in tests.
 
+#include <optional>
 #include <string>
 
 #include "planner/plan/units.h"
@@ -18,5 +19,9 @@ std::string ReadableBytes(double bytes);
 
 /// Returns a share as percent with one digit after the point: "12.5 %".
 std::string ReadablePercent(double share);
+
+/// Returns "7.00 s at the plan's rates" of a lower bound on the makespan, and says so where the
+/// actual makespan is below it: a bound holds for the rates the plan reckons with, and no others.
+std::string ReadableBound(Seconds lower_bound, std::optional<Seconds> actual);
 
 }  // namespace weir::planner

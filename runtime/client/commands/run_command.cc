@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "planner/explain/readable.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/client/absence/master_absence.h"
 #include "runtime/client/ask_again.h"
@@ -136,7 +137,8 @@ std::string DescribeTimes(const v1::JobStatus& status) {
     absl::StrAppend(&line, absl::StrFormat(" (%+.0f%%)", off * 100));
   }
   if (status.lower_bound_s() > 0) {
-    absl::StrAppend(&line, ", lower bound ", FormatSeconds(status.lower_bound_s()));
+    absl::StrAppend(&line, ", lower bound ",
+                    planner::ReadableBound(status.lower_bound_s(), status.actual_makespan_s()));
   }
   return line;
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 
 namespace weir::planner {
 namespace {
@@ -29,6 +30,12 @@ TEST(ReadableTest, BytesGetTheUnitThatFits) {
 }
 
 TEST(ReadableTest, PercentHasOneDigit) { EXPECT_EQ(ReadablePercent(0.12345), "12.3 %"); }
+
+TEST(ReadableTest, ABoundSaysWhatItHoldsFor) {
+  EXPECT_EQ(ReadableBound(7, std::nullopt), "7.00 s at the plan's rates");
+  EXPECT_EQ(ReadableBound(7, 7), "7.00 s at the plan's rates");
+  EXPECT_EQ(ReadableBound(7, 6.9), "7.00 s at the plan's rates, which were too low");
+}
 
 }  // namespace
 }  // namespace weir::planner
