@@ -36,6 +36,14 @@ struct FileInfo {
   FileVersion version = {};
 };
 
+/// Who gets at a directory.
+enum class Privacy {
+  kPrivate,      // this user alone
+  kOpen,         // this user's, but its mode lets others in, as all do where none are kept
+  kForeign,      // another user's
+  kNoDirectory,  // something else, such as a symbolic link to one
+};
+
 /// A lock that others of its file's users respect. Held until this is destroyed, or until the
 /// process ends, however that happens. It belongs to the file and goes along when that is renamed.
 class FileLock {
@@ -63,8 +71,10 @@ class Storage {
   virtual absl::Status MakeDirectory(const std::string& path) = 0;
   /// Closes a directory to everybody but its owner.
   virtual absl::Status MakePrivate(const std::string& directory) = 0;
-  /// Makes a file where there is none, for its owner alone, and locks it.
-  /// Errors: kUnavailable while somebody else holds it.
+  /// Says whose a directory is. Follows no symbolic link at the end of `path`.
+  virtual absl::StatusOr<Privacy> PrivacyOf(const std::string& path) = 0;
+  /// Makes a file where there is none, for its owner alone, and locks it. Follows no symbolic
+  /// link at the end of `path`. Errors: kUnavailable while somebody else holds it.
   virtual absl::StatusOr<std::unique_ptr<FileLock>> MakeLock(const std::string& path) = 0;
   /// Locks a file that is there. Errors: as MakeLock.
   virtual absl::StatusOr<std::unique_ptr<FileLock>> TakeLock(const std::string& path) = 0;

@@ -38,34 +38,77 @@ void TakeHeldJobs(env::Storage& storage, const std::string& from, const std::str
   }
 }
 
-void RemoveStale(env::Storage& storage, const std::string& work_dir, const std::string& prefix,
-                 const std::string& own, LeftRuns runs) {
-  const auto entries = storage.List(work_dir);
-  if (!entries.ok()) {
-    LogWarning("Work directory not searched for old ones", {{"error", entries.status().message()}});
+absl::string_view WhyNotTaken(env::Privacy privacy) {
+  switch (privacy) {
+    case env::Privacy::kPrivate:
+      break;
+    case env::Privacy::kOpen:
+      return "other users may enter it, or its file system keeps no modes";
+    case env::Privacy::kForeign:
+      return "it belongs to another user";
+    case env::Privacy::kNoDirectory:
+      return "it is a symbolic link or a file";
+  }
+  return "";
+}
+
+bool IsPrivate(env::Storage& storage, const std::string& path) {
+  const absl::StatusOr<env::Privacy> privacy = storage.PrivacyOf(path);
+  return privacy.ok() && *privacy == env::Privacy::kPrivate;
+}
+
+// Takes jobs out of the directory `path` if `to` is given, and removes it, if its daemon is dead.
+//
+// In /tmp anybody can make a directory of this name. So whose it is, is asked first, before
+// anything in it is opened, and again once it is locked: an earlier one may have been removed by
+// another life of this daemon and made anew by somebody else. Locked, a private one stays what it
+// is: nobody else may write into it, no other daemon removes it, and where it can be renamed only
+// by its owner (a sticky directory above) or by nobody else at all (one's own) nothing takes its
+// place. In any other directory above, this daemon's own could be exchanged as well.
+void TakeOrRemove(env::Storage& storage, const std::string& path, bool unnamed,
+                  const std::optional<std::string>& to) {
+  const absl::StatusOr<env::Privacy> privacy = storage.PrivacyOf(path);
+  if (!privacy.ok()) {
+    if (!absl::IsNotFound(privacy.status())) {
+      LogWarning("Old work directory not removed", {{"error", privacy.status().message()}});
+    }
     return;
   }
-  for (const env::FileInfo& entry : *entries) {
-    const std::string name = entry.path.substr(entry.path.rfind('/') + 1);
+  if (to && *privacy != env::Privacy::kPrivate) {
+    LogWarning("Runs in an old work directory are not kept",
+               {{"directory", path}, {"why", WhyNotTaken(*privacy)}});
+  }
+  if (*privacy == env::Privacy::kNoDirectory) return;  // no daemon's
+  const auto lock = storage.TakeLock(absl::StrCat(path, kLockName));
+  // A directory that got its name had its lock first: without one, its removal was cut short.
+  if (!lock.ok() && (unnamed || !absl::IsNotFound(lock.status()))) return;
+  const bool is_private = *privacy == env::Privacy::kPrivate && IsPrivate(storage, path);
+  if (to && lock.ok() && is_private) TakeHeldJobs(storage, path, *to);
+  if (absl::Status status = storage.RemoveAll(path); !status.ok()) {
+    LogWarning("Old work directory not removed", {{"error", status.message()}});
+  } else {
+    LogInfo("Old work directory removed", {{"path", path}});
+  }
+}
+
+void RemoveStale(env::Storage& storage, const std::string& work_dir, const std::string& prefix,
+                 const std::string& own, LeftRuns runs) {
+  // By name: what others link to beside them may not be looked up.
+  const auto names = storage.ListNames(work_dir);
+  if (!names.ok()) {
+    LogWarning("Work directory not searched for old ones", {{"error", names.status().message()}});
+    return;
+  }
+  for (const std::string& name : *names) {
     absl::string_view rest = name;
     const bool unnamed = absl::ConsumePrefix(&rest, ".");
     // The incarnation is the last part: a worker "a" must not take the directory of worker "a-b".
-    if (!entry.is_directory || rest == own || !absl::ConsumePrefix(&rest, prefix) ||
-        absl::StrContains(rest, '-')) {
+    if (rest == own || !absl::ConsumePrefix(&rest, prefix) || absl::StrContains(rest, '-')) {
       continue;
     }
-    const std::string path = absl::StrCat(work_dir, "/", name);
-    const auto lock = storage.TakeLock(absl::StrCat(path, kLockName));
-    // A directory that got its name had its lock first: without one, its removal was cut short.
-    if (!lock.ok() && (unnamed || !absl::IsNotFound(lock.status()))) continue;
-    if (runs == LeftRuns::kTaken && lock.ok() && !unnamed) {
-      TakeHeldJobs(storage, path, absl::StrCat(work_dir, "/", own));
-    }
-    if (absl::Status status = storage.RemoveAll(path); !status.ok()) {
-      LogWarning("Old work directory not removed", {{"error", status.message()}});
-    } else {
-      LogInfo("Old work directory removed", {{"path", path}});
-    }
+    const bool takes = runs == LeftRuns::kTaken && !unnamed;
+    TakeOrRemove(storage, absl::StrCat(work_dir, "/", name), unnamed,
+                 takes ? std::optional(absl::StrCat(work_dir, "/", own)) : std::nullopt);
   }
 }
 

@@ -25,7 +25,8 @@ enum class LeftRuns { kTaken, kRemoved };
 class WorkDirectory {
  public:
   /// Makes and locks the directory, then removes those of dead daemons of the same name; with
-  /// kTaken, jobs of which they have written down runs (held_records.h) move over before.
+  /// kTaken, jobs of which they have written down runs (held_records.h) move over before, out of
+  /// directories that are this user's alone; of others a warning says why not.
   /// Errors: kInvalidArgument (name), else as Storage; failing to remove an old directory is logged
   ///   only.
   static absl::StatusOr<WorkDirectory> Claim(env::Storage& storage, const std::string& work_dir,

@@ -140,7 +140,18 @@ absl::Status MemoryStorage::MakeDirectory(const std::string& path) {
 
 absl::Status MemoryStorage::MakePrivate(const std::string& directory) {
   if (absl::Status gate = Enter("private", directory); !gate.ok()) return gate;
-  return files_.contains(directory) ? absl::OkStatus() : Failed(ENOENT, "make private", directory);
+  const auto it = files_.find(directory);
+  if (it == files_.end()) return Failed(ENOENT, "make private", directory);
+  it->second->is_private = true;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<env::Privacy> MemoryStorage::PrivacyOf(const std::string& path) {
+  if (absl::Status gate = Enter("stat", path); !gate.ok()) return gate;
+  const auto it = files_.find(path);
+  if (it == files_.end()) return Failed(ENOENT, "look up", path);
+  if (!it->second->is_directory) return env::Privacy::kNoDirectory;
+  return it->second->is_private ? env::Privacy::kPrivate : env::Privacy::kOpen;
 }
 
 absl::StatusOr<std::unique_ptr<env::FileLock>> MemoryStorage::MakeLock(const std::string& path) {

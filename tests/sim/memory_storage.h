@@ -26,6 +26,7 @@ class MemoryStorage final : public env::Storage {
   bool MayWriteIn(const std::string& directory) override;
   absl::Status MakeDirectory(const std::string& path) override;
   absl::Status MakePrivate(const std::string& directory) override;
+  absl::StatusOr<env::Privacy> PrivacyOf(const std::string& path) override;
   absl::StatusOr<std::unique_ptr<env::FileLock>> MakeLock(const std::string& path) override;
   absl::StatusOr<std::unique_ptr<env::FileLock>> TakeLock(const std::string& path) override;
   absl::Status WriteFileAtomically(const std::string& path, std::string_view content) override;
@@ -67,6 +68,7 @@ class MemoryStorage final : public env::Storage {
   // What paths lead to; two of them after a hand-over.
   struct File {
     bool is_directory = false;
+    bool is_private = false;
     std::string content;
     std::map<std::int64_t, std::int64_t>
         written;  // begin and end of what was written, not adjacent

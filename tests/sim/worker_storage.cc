@@ -70,6 +70,10 @@ absl::Status WorkerStorage::MakePrivate(const std::string& directory) {
   return Of(directory).MakePrivate(directory);
 }
 
+absl::StatusOr<env::Privacy> WorkerStorage::PrivacyOf(const std::string& path) {
+  return Of(path).PrivacyOf(path);
+}
+
 absl::StatusOr<std::unique_ptr<env::FileLock>> WorkerStorage::MakeLock(const std::string& path) {
   if (absl::Status room = CheckRoom(path); !room.ok()) return room;
   return Own(Of(path).MakeLock(path));

@@ -32,6 +32,7 @@ class WorkerStorage final : public env::Storage {
   bool MayWriteIn(const std::string& directory) override;
   absl::Status MakeDirectory(const std::string& path) override;
   absl::Status MakePrivate(const std::string& directory) override;
+  absl::StatusOr<env::Privacy> PrivacyOf(const std::string& path) override;
   absl::StatusOr<std::unique_ptr<env::FileLock>> MakeLock(const std::string& path) override;
   absl::StatusOr<std::unique_ptr<env::FileLock>> TakeLock(const std::string& path) override;
   absl::Status WriteFileAtomically(const std::string& path, std::string_view content) override;

@@ -101,7 +101,7 @@ class Flock final : public FileLock {
 };
 
 absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path, int flags) {
-  Fd fd(::open(path.c_str(), flags | O_RDWR | O_CLOEXEC, 0600));
+  Fd fd(::open(path.c_str(), flags | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!fd.valid()) return Failed("cannot open", path);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return Failed("cannot lock", path);
   return std::make_unique<Flock>(std::move(fd));
@@ -214,6 +214,14 @@ absl::Status PosixStorage::MakeDirectory(const std::string& path) {
 absl::Status PosixStorage::MakePrivate(const std::string& directory) {
   if (::chmod(directory.c_str(), S_IRWXU) != 0) return Failed("cannot make private:", directory);
   return absl::OkStatus();
+}
+
+absl::StatusOr<Privacy> PosixStorage::PrivacyOf(const std::string& path) {
+  struct stat st;
+  if (::lstat(path.c_str(), &st) != 0) return Failed("look up", path);
+  if (!S_ISDIR(st.st_mode)) return Privacy::kNoDirectory;
+  if (st.st_uid != ::geteuid()) return Privacy::kForeign;
+  return (st.st_mode & (S_IRWXG | S_IRWXO)) == 0 ? Privacy::kPrivate : Privacy::kOpen;
 }
 
 absl::StatusOr<std::unique_ptr<FileLock>> PosixStorage::MakeLock(const std::string& path) {

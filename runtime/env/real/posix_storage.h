@@ -16,6 +16,7 @@ class PosixStorage : public Storage {
   bool MayWriteIn(const std::string& directory) override;
   absl::Status MakeDirectory(const std::string& path) override;
   absl::Status MakePrivate(const std::string& directory) override;
+  absl::StatusOr<Privacy> PrivacyOf(const std::string& path) override;
   absl::StatusOr<std::unique_ptr<FileLock>> MakeLock(const std::string& path) override;
   absl::StatusOr<std::unique_ptr<FileLock>> TakeLock(const std::string& path) override;
   absl::Status WriteFileAtomically(const std::string& path, std::string_view content) override;

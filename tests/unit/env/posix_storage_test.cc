@@ -195,6 +195,37 @@ TEST_F(PosixStorageTest, WhatIsPrivateIsForItsOwnerAlone) {
   EXPECT_TRUE(absl::IsNotFound(storage_.WriteFile(At("none/spec"), "x")));
 }
 
+TEST_F(PosixStorageTest, TellsWhoGetsAtADirectory) {
+  ASSERT_TRUE(storage_.MakeDirectory(At("d")).ok());
+  ASSERT_TRUE(storage_.MakePrivate(At("d")).ok());
+  EXPECT_EQ(storage_.PrivacyOf(At("d")).value(), Privacy::kPrivate);
+  for (const mode_t bit : {0040, 0020, 0010, 0004, 0002, 0001}) {
+    ASSERT_EQ(chmod(At("d").c_str(), 0700 | bit), 0);
+    EXPECT_EQ(storage_.PrivacyOf(At("d")).value(), Privacy::kOpen) << std::oct << bit;
+  }
+  ASSERT_TRUE(storage_.MakePrivate(At("d")).ok());
+  ASSERT_EQ(symlink(At("d").c_str(), At("link").c_str()), 0);
+  Put("file", "");
+  EXPECT_EQ(storage_.PrivacyOf(At("link")).value(), Privacy::kNoDirectory);
+  EXPECT_EQ(storage_.PrivacyOf(At("file")).value(), Privacy::kNoDirectory);
+  EXPECT_TRUE(absl::IsNotFound(storage_.PrivacyOf(At("none")).status()));
+}
+
+TEST_F(PosixStorageTest, WhatBelongsToAnotherUserIsForeignHoweverClosed) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may give a directory away";
+  ASSERT_TRUE(storage_.MakeDirectory(At("d")).ok());
+  ASSERT_TRUE(storage_.MakePrivate(At("d")).ok());
+  ASSERT_EQ(chown(At("d").c_str(), 65534, 65534), 0);
+  EXPECT_EQ(storage_.PrivacyOf(At("d")).value(), Privacy::kForeign);
+}
+
+TEST_F(PosixStorageTest, NoLockIsTakenThroughALink) {
+  Put("file", "");
+  ASSERT_EQ(symlink(At("file").c_str(), At("lock").c_str()), 0);
+  EXPECT_EQ(ErrnoOf(storage_.TakeLock(At("lock")).status()), ELOOP);
+  EXPECT_EQ(ErrnoOf(storage_.MakeLock(At("lock")).status()), ELOOP);
+}
+
 TEST_F(PosixStorageTest, SaysWhereItMayWrite) {
   ASSERT_TRUE(storage_.MakeDirectory(At("d")).ok());
   EXPECT_TRUE(storage_.MayWriteIn(At("d")));

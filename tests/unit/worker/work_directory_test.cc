@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/unit/worker/real_machine.h"
 
 namespace weir::worker {
 namespace {
 
+using testing::AllOf;
+using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
 class WorkDirectoryTest : public testing::Test {
@@ -22,6 +25,19 @@ class WorkDirectoryTest : public testing::Test {
       names.push_back(entry.path().filename());
     }
     return names;
+  }
+  // What a daemon that died has left: a job with a run that was written down.
+  std::string Dead() {
+    auto directory = Claim("w", "aa");
+    std::filesystem::create_directories(directory->path() + "/jobs/kept/runs");
+    std::ofstream(directory->path() + "/jobs/kept/runs/3.1.run") << "x";
+    std::ofstream(directory->path() + "/jobs/kept/runs/3.1.held") << "x";
+    return directory->path();
+  }
+  bool Takes() {
+    auto own = Claim("w", "bb");
+    EXPECT_TRUE(own.ok()) << own.status();
+    return own.ok() && std::filesystem::exists(own->path() + "/jobs/kept");
   }
   env::PosixStorage storage_;
   ScratchDirectory scratch_;
@@ -73,6 +89,71 @@ TEST_F(WorkDirectoryTest, TakesJobsOverOfWhichRunsWereWrittenDown) {
   ASSERT_TRUE(without.ok());
   EXPECT_FALSE(std::filesystem::exists(without->path() + "/jobs/kept"));
   EXPECT_THAT(Entries(), UnorderedElementsAre("weir-worker-w-cc"));
+}
+
+TEST_F(WorkDirectoryTest, TakesNothingOutOfADirectoryThatOthersMayEnter) {
+  for (const mode_t mode : {0777, 0710, 0701}) {
+    const std::string dead = Dead();
+    ASSERT_EQ(chmod(dead.c_str(), mode), 0);
+    testing::internal::CaptureStderr();
+    const bool takes = Takes();
+    const std::string log = testing::internal::GetCapturedStderr();
+    EXPECT_FALSE(takes) << std::oct << mode;
+    EXPECT_THAT(log, AllOf(HasSubstr("are not kept"), HasSubstr(dead), HasSubstr("no modes")));
+    EXPECT_THAT(Entries(), UnorderedElementsAre("weir-worker-w-bb")) << "removed as any other";
+    std::filesystem::remove_all(scratch_.path() + "/weir-worker-w-bb");
+  }
+}
+
+TEST_F(WorkDirectoryTest, TakesNothingOutOfADirectoryOfAnotherUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may give a directory away";
+  const std::string dead = Dead();
+  ASSERT_EQ(chown(dead.c_str(), 65534, 65534), 0);
+  EXPECT_FALSE(Takes());
+}
+
+// Somebody else makes the directory anew after it was looked at.
+class ExchangedWhenLocked final : public env::PosixStorage {
+ public:
+  absl::StatusOr<std::unique_ptr<env::FileLock>> TakeLock(const std::string& path) override {
+    EXPECT_EQ(chmod(std::filesystem::path(path).parent_path().c_str(), 0777), 0);
+    return PosixStorage::TakeLock(path);
+  }
+};
+
+TEST_F(WorkDirectoryTest, LooksAgainOnceItHasTheLock) {
+  Dead();
+  ExchangedWhenLocked storage;
+  auto own = WorkDirectory::Claim(storage, scratch_.path(), "w", "bb", LeftRuns::kTaken);
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_FALSE(std::filesystem::exists(own->path() + "/jobs/kept"));
+}
+
+TEST_F(WorkDirectoryTest, FollowsNoLinkToADirectory) {
+  const std::string dead = Dead();
+  const std::string elsewhere = scratch_.path() + "/elsewhere";
+  std::filesystem::rename(dead, elsewhere);
+  ASSERT_EQ(symlink(elsewhere.c_str(), dead.c_str()), 0);
+  EXPECT_FALSE(Takes());
+  EXPECT_TRUE(std::filesystem::exists(elsewhere + "/jobs/kept/runs/3.1.held"));
+  EXPECT_TRUE(std::filesystem::is_symlink(dead)) << "no daemon made it";
+}
+
+TEST_F(WorkDirectoryTest, FollowsNoLinkToALock) {
+  const std::string dead = Dead();
+  const std::string elsewhere = scratch_.path() + "/elsewhere";
+  std::filesystem::rename(dead + "/lock", elsewhere);
+  ASSERT_EQ(symlink(elsewhere.c_str(), (dead + "/lock").c_str()), 0);
+  EXPECT_FALSE(Takes());
+}
+
+TEST_F(WorkDirectoryTest, NobodyKeepsItFromItsRunsByALinkThatLeadsNowhere) {
+  Dead();
+  for (const std::string name : {"/weir-worker-w-cc", "/other"}) {
+    const std::string loop = scratch_.path() + name;
+    ASSERT_EQ(symlink(loop.c_str(), loop.c_str()), 0);
+  }
+  EXPECT_TRUE(Takes());
 }
 
 TEST_F(WorkDirectoryTest, TwoLivingDaemonsOfOneNameLeaveEachOtherAlone) {
