@@ -2,6 +2,7 @@
 
 // The whole master on virtual time, with workers, for tests that go through its two interfaces.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -88,6 +89,13 @@ class MasterTest : public ::testing::Test {
       commits.emplace_back(record.step_committed().step(), record.step_committed().worker());
     }
     return commits;
+  }
+  /// Of any job. Requires: one was planned.
+  const v1::JournalRecord::JobPlanned& LastPlan() {
+    const auto& records = world_->journal().records();
+    const auto it = std::find_if(records.rbegin(), records.rend(),
+                                 [](const auto& record) { return record.has_job_planned(); });
+    return it->job_planned();
   }
 
   std::optional<sim::World> world_;

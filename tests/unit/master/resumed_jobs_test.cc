@@ -97,12 +97,6 @@ class ResumedJobsTest : public MasterTest {
     }
     EXPECT_EQ(world_->wrong(), std::vector<std::string>());
   }
-  const v1::JournalRecord::JobPlanned& LastPlan() {
-    const auto& records = world_->journal().records();
-    const auto it = std::find_if(records.rbegin(), records.rend(),
-                                 [](const auto& record) { return record.has_job_planned(); });
-    return it->job_planned();
-  }
 
   int maps_begun_ = 0;
   std::map<std::string, int> begun_on_;

@@ -2,6 +2,8 @@
 // them: the whole master on virtual time.
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -58,22 +60,51 @@ TEST_F(WorkerFaultsTest, OneWithAFullDiskIsEditedAround) {
 }
 
 TEST_F(WorkerFaultsTest, WhatTheOthersHaveDoneStaysDoneWhenADiskGetsFull) {
+  std::vector<std::pair<std::string, v1::StepOrder>> begun;
+  world_->WatchSteps([&begun](const std::string& worker, const v1::StepOrder& order) {
+    begun.emplace_back(worker, order);
+  });
   const std::string id = Begin();
   while (Commits().size() < 3) RunFor(absl::Milliseconds(10));
+  int lost = -1;
+  std::set<int> of_others;
+  for (const auto& [step, worker] : Commits()) {
+    if (worker == "worker-1") {
+      lost = step;
+    } else {
+      of_others.insert(step);
+    }
+  }
+  ASSERT_EQ(of_others.size(), 2u) << "each has made a map";
+  const v1::Plan before = LastPlan().plan();
+  begun.clear();
   Faults(1).disk_full = true;
   RunFor(absl::Seconds(60));
   const v1::JobStatus status = StatusOf(id);
   ExpectEdited(status);
   ASSERT_EQ(status.losses_size(), 1);
-  const auto commits = Commits();
-  std::set<int> of_full;
-  for (const auto& [step, worker] : commits) {
-    if (worker == "worker-1") of_full.insert(step);
+  EXPECT_EQ(status.losses(0).steps_redone(), 1);
+
+  std::map<std::int64_t, std::int64_t> mapped_again;  // end by begin
+  for (const auto& [worker, order] : begun) {
+    EXPECT_FALSE(of_others.contains(order.step())) << order.label() << " was done";
+    if (order.kind() != v1::STEP_KIND_MAP) continue;
+    EXPECT_NE(worker, "worker-1") << order.label();
+    EXPECT_TRUE(order.step() == lost || order.step() >= before.steps_size()) << order.label();
+    for (const v1::InputRange& range : order.ranges()) {
+      EXPECT_TRUE(mapped_again.emplace(range.begin(), range.end()).second) << order.label();
+    }
   }
-  EXPECT_EQ(of_full.size(), 1u);
-  EXPECT_EQ(status.losses(0).steps_redone(), 1) << "what it had made, whole or in parts";
+  // Whole or in parts: each byte of what the full one had mapped, once.
+  std::int64_t end = before.steps(lost).input_begin();
+  for (const auto& [part_begin, part_end] : mapped_again) {
+    EXPECT_EQ(part_begin, end);
+    end = part_end;
+  }
+  EXPECT_EQ(end, before.steps(lost).input_end());
+  const auto commits = Commits();
   for (const auto& [step, worker] : commits) {
-    if (of_full.contains(step)) continue;
+    if (step == lost) continue;
     EXPECT_EQ(CommitsOf(step, commits), 1) << step;
   }
 }
