@@ -105,10 +105,8 @@ void JobRun::ResumePlan() {
     absl::StatusOr<PlannedJob> before = PlannedBefore(earlier->plan, job, network_known);
     if (!before.ok()) return before.status();
     if (before->plan.compute_rate.empty()) {
-      // It was not edited yet, and what it was made from is not written down.
-      for (const RegisteredWorker& worker : workers) {
-        before->plan.compute_rate.push_back(ComputeRate(worker));
-      }
+      // It was not edited yet: messages of such plans do not tell them.
+      before->plan.compute_rate = ComputeRatesOfThoseBack(workers);
     }
     ResumedPlan resumed;
     resumed.kept = PlanOf(*earlier);

@@ -81,6 +81,21 @@ double ComputeRate(const RegisteredWorker& worker) {
   return std::max(1, worker.profile.slots());
 }
 
+std::vector<double> ComputeRatesOfThoseBack(absl::Span<const RegisteredWorker> workers) {
+  double sum = 0;
+  double num_back = 0;
+  for (const RegisteredWorker& worker : workers) {
+    if (worker.api == nullptr) continue;
+    sum += ComputeRate(worker);
+    ++num_back;
+  }
+  std::vector<double> rates;
+  for (const RegisteredWorker& worker : workers) {
+    rates.push_back(worker.api == nullptr ? sum / num_back : ComputeRate(worker));
+  }
+  return rates;
+}
+
 NetworkSpec KnownNetwork(const MasterOptions& options) {
   NetworkSpec measured = options.measured;
   if (options.bisection_channels > 0) measured.cuts.clear();

@@ -4,6 +4,8 @@
 // Upstream: registered workers, options (given, measured), ShapeHistory (learned). Downstream:
 // PlanRequest; Planning, which samples by it; what a master shows of its network.
 
+#include <vector>
+
 #include "absl/types/span.h"
 #include "planner/job/job_shape.h"
 #include "runtime/master/learning/shape_history.h"
@@ -22,6 +24,10 @@ NetworkSpec KnownNetwork(const MasterOptions& options);
 
 /// Rate of a worker by its profile; one that was not measured counts as a unit worker a slot.
 double ComputeRate(const RegisteredWorker& worker);
+
+/// Rates by worker of a plan that an earlier master made: as ComputeRate. One that has not
+/// registered since (its `api` is null) counts as the mean of those who have. Requires: one has.
+std::vector<double> ComputeRatesOfThoseBack(absl::Span<const RegisteredWorker> workers);
 
 /// Whether all workers hand runs over in place: they are on one machine. Requires: not empty.
 bool SameHost(absl::Span<const RegisteredWorker> workers);
