@@ -2,6 +2,7 @@
 // time.
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -43,6 +44,30 @@ class JoiningWorkersTest : public MasterTest {
     sim::WorkerModel model;
     model.name = name;
     world_->StartWorker(model);
+  }
+  std::int64_t PreparationsAsked() {
+    return world_->network().call_faults().called("weir.v1.WorkerService.PrepareJob");
+  }
+  /// Returns once the job that runs has it prepared, of which it has not heard yet.
+  void StartAndHangWhenAsked(const std::string& name) {
+    const std::int64_t before = PreparationsAsked();
+    Start(name);
+    RunFor(absl::Milliseconds(10));
+    world_->HangWorker(name, absl::InfiniteDuration());
+    for (int ms = 0; ms < 2000 && PreparationsAsked() == before; ++ms) {
+      RunFor(absl::Milliseconds(1));
+    }
+    ASSERT_GT(PreparationsAsked(), before);
+  }
+  /// Killed and back, with a new one that hangs: both are asked to prepare, and one has.
+  void RestartBeside(const std::string& name, const std::string& hung) {
+    world_->KillWorker(name);
+    RunFor(absl::Milliseconds(100));
+    const std::int64_t before = PreparationsAsked();
+    Start(name);
+    RunFor(absl::Milliseconds(200));
+    ASSERT_EQ(PreparationsAsked(), before + 2);
+    ASSERT_FALSE(Holds(hung));
   }
   bool Holds(const std::string& worker) { return !world_->FindWorker(worker)->HeldJobs().empty(); }
   std::string PlanText(const std::string& id) {
@@ -145,6 +170,39 @@ TEST_F(JoiningWorkersTest, ANewOneDoesNotEndTheWaitForOneThatMayBeBack) {
   ASSERT_EQ(StatusOf(id).losses_size(), 1);
   EXPECT_GE(StatusOf(id).losses(0).runs_kept(), 2);
   EXPECT_GT(CommitsOf("worker-2"), 0) << "it is given work afterwards";
+}
+
+TEST_F(JoiningWorkersTest, ANewOneThatCannotBePreparedDoesNotEndTheWaitForOneThatIsBack) {
+  AddWorkers(2);
+  const std::string id = Running(LargeSpec(12, 4));
+  while (CommitsOf("worker-1") < 2) RunFor(absl::Milliseconds(100));
+  StartAndHangWhenAsked("worker-2");
+  world_->FindWorker("worker-2")->faults().disk_full = true;
+  RestartBeside("worker-1", "worker-2");
+  ASSERT_EQ(StatusOf(id).losses_size(), 1);
+  EXPECT_EQ(StatusOf(id).losses(0).edit(), "") << "both are awaited";
+  world_->FindWorker("worker-2")->GoOn();
+  ExpectSuccess(id);
+  ASSERT_EQ(StatusOf(id).losses_size(), 1);
+  EXPECT_GE(StatusOf(id).losses(0).runs_kept(), 2) << StatusOf(id).losses(0).edit();
+  EXPECT_LE(StatusOf(id).losses(0).steps_redone(), 1) << "what it had under way";
+  EXPECT_EQ(CommitsOf("worker-2"), 0);
+  ExpectNothingTwice();
+}
+
+TEST_F(JoiningWorkersTest, NorDoesOneThatIsLostBeforeItIsPrepared) {
+  AddWorkers(2);
+  const std::string id = Running(LargeSpec(12, 4));
+  while (CommitsOf("worker-1") < 2) RunFor(absl::Milliseconds(100));
+  StartAndHangWhenAsked("worker-2");
+  RestartBeside("worker-1", "worker-2");
+  EXPECT_EQ(StatusOf(id).losses(0).edit(), "") << "both are awaited";
+  world_->KillWorker("worker-2");
+  ExpectSuccess(id);
+  ASSERT_EQ(StatusOf(id).losses_size(), 1);
+  EXPECT_GE(StatusOf(id).losses(0).runs_kept(), 2) << StatusOf(id).losses(0).edit();
+  EXPECT_LE(StatusOf(id).losses(0).steps_redone(), 1) << "what it had under way";
+  ExpectNothingTwice();
 }
 
 TEST_F(JoiningWorkersTest, OneThatIsKilledAndBackAtOnceIsNotNewAgain) {
