@@ -64,6 +64,13 @@ class SlotPool {
   virtual void RunOnAll(const std::function<void(int slot)>& body) = 0;
 };
 
+/// A block as a run keeps it.
+struct ReadyBlock {
+  std::string stored;
+  std::int64_t raw_bytes = 0;  // of what it was made
+  std::int64_t records = 0;
+};
+
 /// Takes the records of one run, section by section in rising order of consumer, as whole blocks.
 class RunSink {
  public:
@@ -73,6 +80,17 @@ class RunSink {
   /// Appends one block of whole records: 1 .. kBlockBytesMax bytes. Errors: kResourceExhausted
   /// (disk full), kDataLoss.
   virtual absl::Status Append(std::string_view block, std::int64_t records) = 0;
+
+  /// Append in two halves, so that slots may do the first for several blocks at a time. Ready packs
+  /// a block of the section of `consumer` and fails never; AppendReady appends to the open section
+  /// what Ready made, with the errors of Append. Thread-safety: Ready by any thread at any time.
+  virtual ReadyBlock Ready([[maybe_unused]] int consumer, std::string_view block,
+                           std::int64_t records) {
+    return {std::string(block), static_cast<std::int64_t>(block.size()), records};
+  }
+  virtual absl::Status AppendReady(const ReadyBlock& block) {
+    return Append(block.stored, block.records);
+  }
 };
 
 inline constexpr std::int64_t kBlockBytesMax = 1 << 20;

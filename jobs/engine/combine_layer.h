@@ -21,6 +21,9 @@
 #include "jobs/engine/key_ranges.h"
 #include "jobs/engine/map_ranges.h"
 #include "jobs/engine/part_text.h"
+#include "jobs/engine/pieces/merge_cuts.h"
+#include "jobs/engine/pieces/piece_order.h"
+#include "jobs/engine/pieces/piece_sinks.h"
 #include "jobs/engine/section_blocks.h"
 #include "jobs/engine/slot_work.h"
 #include "jobs/engine/table/combine_table.h"
@@ -116,7 +119,9 @@ class CombineLayer {
     StepTotals totals;
     for (const std::int64_t of_slot : records) totals.input_records += of_slot;
     if (status.ok()) status = MergeTables(tables, context);
-    if (status.ok()) status = WriteSections(tables[0]->table(), consumer_key_end, sink, totals);
+    if (status.ok()) {
+      status = WriteSections(tables[0]->table(), consumer_key_end, sink, context, totals);
+    }
     if (!status.ok()) return status;
     return totals;
   }
@@ -138,7 +143,7 @@ class CombineLayer {
     StepTotals totals;
     absl::Status status = FillTables(order.inputs, tables, context, totals.input_records);
     if (status.ok()) {
-      status = WriteSections(tables[0]->table(), order.consumer_key_end, sink, totals);
+      status = WriteSections(tables[0]->table(), order.consumer_key_end, sink, context, totals);
     }
     if (!status.ok()) return status;
     return totals;
@@ -234,62 +239,121 @@ class CombineLayer {
   }
 
   absl::Status WriteSections(const Table& table, absl::Span<const double> consumer_key_end,
-                             RunSink& sink, StepTotals& totals) const {
+                             RunSink& sink, StepContext& context, StepTotals& totals) const {
     const KeyRanges ranges(consumer_key_end);
-    SectionWriter writer(sink);
-    std::vector<Placed> placed;
-    int section = -1;
-    absl::Status status;
-    for (int sub = 0; sub < Table::kSubTables && status.ok(); ++sub) {
-      table.ForEach(sub, [&](const Entry& entry) {
-        const std::optional<std::uint64_t> place = PlaceOf(sub, entry);
-        if (!place) {
-          status = DamagedSection();
-        } else {
-          placed.push_back({ranges.ConsumerOf(*place), &entry});
-        }
-      });
-      if (!status.ok()) return status;
-      // Sub-tables follow one another in the order of hashes; places of the job's own do not.
-      if (!kOwnPartition || sub + 1 == Table::kSubTables) {
-        status = WritePlaced(placed, writer, section);
-        placed.clear();
-      }
+    totals.output_records = table.size();
+    if constexpr (kOwnPartition) {
+      return WriteByPartition(table, ranges, sink, context);
+    } else {
+      return WriteBySubTable(table, ranges, sink, context);
     }
-    if (status.ok()) status = writer.Finish();
-    totals.output_records = writer.records();
-    return status;
   }
 
   struct Placed {
     int consumer;
     const Entry* entry;
   };
+  static bool ForEarlier(const Placed& a, const Placed& b) { return a.consumer < b.consumer; }
 
   static constexpr bool kOwnPartition =
       requires(const Job& job, typename KeyForm<Key>::Argument key) {
     job.Partition(key);
   };
 
-  // None: the bytes are no key.
-  std::optional<std::uint64_t> PlaceOf(int sub, const Entry& entry) const {
-    if constexpr (kOwnPartition) {
-      typename KeyForm<Key>::Held key{};
-      if (!KeyForm<Key>::Read(entry.key(), key)) return std::nullopt;
-      return KeyRanges::PositionOf(job_.Partition(KeyForm<Key>::Of(key)));
-    } else {
-      return Table::PositionOf(sub, entry);
+  // Sub-tables follow one another in the order of hashes, and so do their consumers: neighbours are
+  // a piece, cut by entries, so that a run does not depend on the slots that wrote it.
+  static absl::Status WriteBySubTable(const Table& table, const KeyRanges& ranges, RunSink& sink,
+                                      StepContext& context) {
+    std::vector<SlotShare> pieces;
+    std::int64_t entries = 0;
+    for (int sub = 0, begin = 0; sub < Table::kSubTables; ++sub) {
+      entries += table.size(sub);
+      if (entries < static_cast<std::int64_t>(kPieceEntries) && sub + 1 < Table::kSubTables)
+        continue;
+      pieces.push_back({begin, sub + 1});
+      begin = sub + 1;
+      entries = 0;
     }
+    SharedRun run{sink};
+    const auto write = [&](int piece, PieceTurn& turn) {
+      PieceRunSink piece_sink(run, turn);
+      SectionWriter writer(piece_sink);
+      std::vector<Placed> placed;
+      int section = -1;
+      absl::Status status;
+      const SlotShare& subs = pieces[static_cast<std::size_t>(piece)];
+      for (int sub = subs.begin; sub < subs.end && status.ok(); ++sub) {
+        placed.clear();
+        table.ForEach(sub, [&](const Entry& entry) {
+          placed.push_back({ranges.ConsumerOf(Table::PositionOf(sub, entry)), &entry});
+        });
+        if (!std::is_sorted(placed.begin(), placed.end(), ForEarlier)) {
+          std::stable_sort(placed.begin(), placed.end(), ForEarlier);
+        }
+        status = WritePlaced(placed, writer, section);
+      }
+      if (status.ok()) status = writer.Finish();
+      return status.ok() ? piece_sink.Finish() : status;
+    };
+    return MakePieces(static_cast<int>(pieces.size()), context, write);
   }
 
-  static absl::Status WritePlaced(std::vector<Placed>& placed, SectionWriter& writer,
-                                  int& section) {
-    const auto by_consumer = [](const Placed& a, const Placed& b) {
-      return a.consumer < b.consumer;
+  // Places of the job's own have no order in the table: consumers' entries are brought together
+  // first, those of a consumer in the order of the table.
+  absl::Status WriteByPartition(const Table& table, const KeyRanges& ranges, RunSink& sink,
+                                StepContext& context) const {
+    std::vector<std::vector<Placed>> placed(static_cast<std::size_t>(context.slots().num_slots()));
+    absl::Status status = PlaceByPartition(table, ranges, context, placed);
+    if (!status.ok()) return status;
+    const std::vector<absl::Span<const Placed>> lists(placed.begin(), placed.end());
+    const auto size = static_cast<std::size_t>(table.size());
+    const std::size_t num_pieces = NumPieces(size, size, kPieceEntries);
+    SharedRun run{sink};
+    const auto write = [&](int piece, PieceTurn& turn) {
+      PieceRunSink piece_sink(run, turn);
+      SectionWriter writer(piece_sink);
+      const auto at = static_cast<std::size_t>(piece);
+      const auto begin = CutMerge<Placed>(lists, CutOf(size, at, num_pieces), ForEarlier);
+      const auto end = CutMerge<Placed>(lists, CutOf(size, at + 1, num_pieces), ForEarlier);
+      std::vector<Placed> merged;
+      for (std::size_t i = 0; i < lists.size(); ++i) {
+        merged.insert(merged.end(), lists[i].begin() + static_cast<std::ptrdiff_t>(begin[i]),
+                      lists[i].begin() + static_cast<std::ptrdiff_t>(end[i]));
+      }
+      std::stable_sort(merged.begin(), merged.end(), ForEarlier);
+      int section = -1;
+      absl::Status written = WritePlaced(merged, writer, section);
+      if (written.ok()) written = writer.Finish();
+      return written.ok() ? piece_sink.Finish() : written;
     };
-    if (!std::is_sorted(placed.begin(), placed.end(), by_consumer)) {
-      std::stable_sort(placed.begin(), placed.end(), by_consumer);
-    }
+    return MakePieces(static_cast<int>(num_pieces), context, write);
+  }
+
+  absl::Status PlaceByPartition(const Table& table, const KeyRanges& ranges, StepContext& context,
+                                std::vector<std::vector<Placed>>& placed) const {
+    const int num_slots = static_cast<int>(placed.size());
+    return RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
+      std::vector<Placed>& mine = placed[static_cast<std::size_t>(slot)];
+      const SlotShare share = ShareOf(slot, num_slots, Table::kSubTables);
+      absl::Status status;
+      for (int sub = share.begin; sub < share.end && status.ok() && !stop(); ++sub) {
+        table.ForEach(sub, [&](const Entry& entry) {
+          typename KeyForm<Key>::Held key{};
+          if (!KeyForm<Key>::Read(entry.key(), key)) {
+            status = DamagedSection();
+          } else if (status.ok()) {
+            const double place = job_.Partition(KeyForm<Key>::Of(key));
+            mine.push_back({ranges.ConsumerOf(KeyRanges::PositionOf(place)), &entry});
+          }
+        });
+      }
+      std::stable_sort(mine.begin(), mine.end(), ForEarlier);
+      return status;
+    });
+  }
+
+  static absl::Status WritePlaced(const std::vector<Placed>& placed, SectionWriter& writer,
+                                  int& section) {
     std::string scratch;
     for (const Placed& one : placed) {
       if (one.consumer != section) {
@@ -303,32 +367,49 @@ class CombineLayer {
     return absl::OkStatus();
   }
 
+  // Slots sort what sub-tables they have, then merge and format the result in pieces.
   absl::Status WriteSorted(const Table& table, PartSink& sink, StepContext& context,
                            StepTotals& totals) const {
+    using Sorted = SortedEntry<Entry>;
     const int num_slots = context.slots().num_slots();
-    std::vector<std::vector<SortedEntry<Entry>>> sorted(static_cast<std::size_t>(num_slots));
+    std::vector<std::vector<Sorted>> sorted(static_cast<std::size_t>(num_slots));
     absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
       auto& mine = sorted[static_cast<std::size_t>(slot)];
       const SlotShare share = ShareOf(slot, num_slots, Table::kSubTables);
       for (int sub = share.begin; sub < share.end; ++sub) {
-        table.ForEach(sub,
-                      [&](const Entry& entry) { mine.push_back(SortedEntry<Entry>::Of(entry)); });
+        table.ForEach(sub, [&](const Entry& entry) { mine.push_back(Sorted::Of(entry)); });
       }
       std::sort(mine.begin(), mine.end());
       return absl::OkStatus();
     });
     if (!status.ok()) return status;
-    PartText text(sink);
-    status = VisitMerged(sorted, [&](const Entry& entry) {
-      typename KeyForm<Key>::Held key{};
-      if (!KeyForm<Key>::Read(entry.key(), key)) return DamagedSection();
-      return text.Add(
-          [&](std::string& out) { job_.Format(KeyForm<Key>::Of(key), entry.value, out); });
+    const std::vector<absl::Span<const Sorted>> lists(sorted.begin(), sorted.end());
+    const auto size = static_cast<std::size_t>(table.size());
+    totals.output_records = table.size();
+    const std::size_t num_pieces = NumPieces(size, size, kPieceEntries);
+    return MakePieces(static_cast<int>(num_pieces), context, [&](int piece, PieceTurn& turn) {
+      const auto at = static_cast<std::size_t>(piece);
+      const auto begin = CutMerge<Sorted>(lists, CutOf(size, at, num_pieces), std::less<>());
+      const auto end = CutMerge<Sorted>(lists, CutOf(size, at + 1, num_pieces), std::less<>());
+      std::vector<absl::Span<const Sorted>> cut;
+      for (std::size_t i = 0; i < lists.size(); ++i) {
+        cut.push_back(lists[i].subspan(begin[i], end[i] - begin[i]));
+      }
+      PiecePartSink piece_sink(sink, turn);
+      PartText text(piece_sink);
+      absl::Status written = VisitMerged(cut, [&](const Entry& entry) {
+        typename KeyForm<Key>::Held key{};
+        if (!KeyForm<Key>::Read(entry.key(), key)) return DamagedSection();
+        return text.Add(
+            [&](std::string& out) { job_.Format(KeyForm<Key>::Of(key), entry.value, out); });
+      });
+      if (written.ok()) written = text.Flush();
+      return written.ok() ? piece_sink.Finish() : written;
     });
-    if (status.ok()) status = text.Flush();
-    totals.output_records = text.records();
-    return status;
   }
+
+  // About kPieceBytes of short keys and values.
+  static constexpr std::size_t kPieceEntries = std::size_t{1} << 15;
 
   const Job job_;
 };

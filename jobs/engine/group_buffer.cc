@@ -7,7 +7,11 @@
 #include <utility>
 
 #include "jobs/api/key_prefix.h"
+#include "jobs/engine/pieces/merge_cuts.h"
+#include "jobs/engine/pieces/piece_order.h"
+#include "jobs/engine/pieces/piece_sinks.h"
 #include "jobs/engine/record_lengths.h"
+#include "jobs/engine/section_blocks.h"
 
 namespace weir {
 namespace {
@@ -125,6 +129,7 @@ void GroupBuffer::Add(int consumer, std::string_view key, std::string_view value
                       std::string_view sort_key) {
   std::size_t bytes =
       LengthBytes(key.size()) + LengthBytes(value.size()) + key.size() + value.size();
+  const std::size_t record_bytes = bytes;
   if (by_sort_key_) bytes += LengthBytes(sort_key.size()) + sort_key.size();
   char* const record = arena_.Take(bytes);
   char* at = WriteLength(value.size(), WriteLength(key.size(), record));
@@ -140,6 +145,7 @@ void GroupBuffer::Add(int consumer, std::string_view key, std::string_view value
   }
   const auto index = static_cast<std::size_t>(consumer);
   if (index >= consumers_.size()) consumers_.resize(index + 1);
+  consumers_[index].bytes += record_bytes;
   AddEntry(consumers_[index], {KeyPrefix(key), record});
 }
 
@@ -206,49 +212,126 @@ absl::Status GroupBuffer::Visit(
   return absl::OkStatus();
 }
 
-absl::Status WriteSorted(absl::Span<GroupBuffer* const> buffers, SectionWriter& writer) {
+/// The sorted pairs of all buffers, consumer by consumer.
+class SortedBuffers {
+ public:
   using Entry = GroupBuffer::Entry;
-  struct Head {
-    const Entry* next;
-    const Entry* end;
-    std::size_t buffer;
-  };
-  const auto later = [&buffers](const Head& a, const Head& b) {
-    // Buffers earlier in the input first when pairs are equal.
-    return a.buffer < b.buffer ? buffers[0]->Before(*b.next, *a.next)
-                               : !buffers[0]->Before(*a.next, *b.next);
-  };
-  std::size_t num_consumers = 0;
-  for (const GroupBuffer* buffer : buffers) {
-    num_consumers = std::max(num_consumers, buffer->consumers_.size());
-  }
-  std::vector<Head> heads;
-  for (std::size_t consumer = 0; consumer < num_consumers; ++consumer) {
-    heads.clear();
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
-      if (consumer >= buffers[i]->consumers_.size()) continue;
-      const GroupBuffer::Pairs& pairs = buffers[i]->consumers_[consumer];
-      if (pairs.size > 0) heads.push_back({pairs.sorted.get(), pairs.sorted.get() + pairs.size, i});
+
+  explicit SortedBuffers(absl::Span<GroupBuffer* const> buffers) : buffers_(buffers) {
+    std::size_t num_consumers = 0;
+    for (const GroupBuffer* buffer : buffers) {
+      num_consumers = std::max(num_consumers, buffer->consumers_.size());
     }
-    if (heads.empty()) continue;
-    if (absl::Status status = writer.Begin(static_cast<int>(consumer)); !status.ok()) return status;
+    for (std::size_t consumer = 0; consumer < num_consumers; ++consumer) AddPieces(consumer);
+  }
+
+  int num_pieces() const { return static_cast<int>(pieces_.size()); }
+
+  std::int64_t records() const {
+    std::int64_t records = 0;
+    for (const Piece& piece : pieces_)
+      records += static_cast<std::int64_t>(piece.end - piece.begin);
+    return records;
+  }
+
+  absl::Status Write(int index, SectionWriter& writer) const {
+    const Piece& piece = pieces_[static_cast<std::size_t>(index)];
+    absl::Status status = writer.Begin(static_cast<int>(piece.consumer));
+    std::vector<Head> heads = HeadsOf(piece);
+    const auto later = [this](const Head& a, const Head& b) {
+      // Buffers earlier in the input first when pairs are equal.
+      return a.buffer < b.buffer ? Before(*b.next, *a.next) : !Before(*a.next, *b.next);
+    };
     std::make_heap(heads.begin(), heads.end(), later);
-    while (!heads.empty()) {
+    while (status.ok() && !heads.empty()) {
       if (heads.size() > 1) std::pop_heap(heads.begin(), heads.end(), later);
       Head& head = heads.back();
       if (static_cast<std::size_t>(head.end - head.next) > kAheadRecords) {
         Prefetch(head.next[kAheadRecords].record);
       }
-      absl::Status status = writer.AddEncoded(RecordAt(head.next->record));
-      if (!status.ok()) return status;
+      status = writer.AddEncoded(RecordAt(head.next->record));
       if (++head.next == head.end) {
         heads.pop_back();
       } else {
         std::push_heap(heads.begin(), heads.end(), later);
       }
     }
+    return status.ok() ? writer.Finish() : status;
   }
-  return writer.Finish();
+
+ private:
+  using List = absl::Span<const Entry>;
+
+  // Pairs [begin, end) of all of a consumer in their order.
+  struct Piece {
+    std::size_t consumer;
+    std::size_t begin;
+    std::size_t end;
+  };
+
+  // What is left of a buffer's pairs in a piece.
+  struct Head {
+    const Entry* next;
+    const Entry* end;
+    std::size_t buffer;
+  };
+
+  // By bytes and pairs of the consumer, which are the same however they were dealt out.
+  void AddPieces(std::size_t consumer) {
+    std::size_t pairs = 0;
+    std::size_t bytes = 0;
+    for (const GroupBuffer* buffer : buffers_) {
+      if (consumer >= buffer->consumers_.size()) continue;
+      pairs += buffer->consumers_[consumer].size;
+      bytes += buffer->consumers_[consumer].bytes;
+    }
+    if (pairs == 0) return;
+    const std::size_t count = NumPieces(pairs, bytes, kPieceBytes);
+    for (std::size_t i = 0; i < count; ++i) {
+      pieces_.push_back({consumer, CutOf(pairs, i, count), CutOf(pairs, i + 1, count)});
+    }
+  }
+
+  std::vector<Head> HeadsOf(const Piece& piece) const {
+    std::vector<List> lists;
+    for (const GroupBuffer* buffer : buffers_) {
+      const bool has_pairs = piece.consumer < buffer->consumers_.size();
+      if (has_pairs) {
+        const GroupBuffer::Pairs& pairs = buffer->consumers_[piece.consumer];
+        lists.emplace_back(pairs.sorted.get(), pairs.size);
+      } else {
+        lists.emplace_back();
+      }
+    }
+    const auto before = [this](const Entry& a, const Entry& b) { return Before(a, b); };
+    const std::vector<std::size_t> begin = CutMerge<Entry>(lists, piece.begin, before);
+    const std::vector<std::size_t> end = CutMerge<Entry>(lists, piece.end, before);
+    std::vector<Head> heads;
+    for (std::size_t i = 0; i < lists.size(); ++i) {
+      if (begin[i] == end[i]) continue;
+      heads.push_back({lists[i].data() + begin[i], lists[i].data() + end[i], i});
+    }
+    return heads;
+  }
+
+  bool Before(const Entry& a, const Entry& b) const { return buffers_[0]->Before(a, b); }
+
+  const absl::Span<GroupBuffer* const> buffers_;
+  std::vector<Piece> pieces_;
+};
+
+absl::StatusOr<std::int64_t> WriteSorted(absl::Span<GroupBuffer* const> buffers, RunSink& sink,
+                                         StepContext& context) {
+  const SortedBuffers sorted(buffers);
+  SharedRun run{sink};
+  absl::Status status = MakePieces(sorted.num_pieces(), context, [&](int piece, PieceTurn& turn) {
+    PieceRunSink piece_sink(run, turn);
+    SectionWriter writer(piece_sink);
+    absl::Status written = sorted.Write(piece, writer);
+    return written.ok() ? piece_sink.Finish() : written;
+  });
+  if (!status.ok()) return status;
+  return sorted.records();
 }
 
 }  // namespace weir

@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "jobs/engine/section_blocks.h"
+#include "jobs/api/program.h"
 #include "jobs/engine/table/byte_arena.h"
 
 namespace weir {
@@ -48,7 +49,7 @@ class GroupBuffer {
   std::int64_t memory_bytes() const;
 
  private:
-  friend absl::Status WriteSorted(absl::Span<GroupBuffer* const> buffers, SectionWriter& writer);
+  friend class SortedBuffers;
 
   /// A pair: the first bytes of its key as a number that compares like them, and the record as
   /// sections hold it, behind which lies the sort key with its length, if there is one.
@@ -69,6 +70,7 @@ class GroupBuffer {
     std::vector<Chunk> chunks;
     std::unique_ptr<Entry[]> sorted;
     std::size_t size = 0;
+    std::size_t bytes = 0;  // of the records
   };
 
   void AddEntry(Pairs& pairs, Entry entry);
@@ -87,9 +89,11 @@ class GroupBuffer {
   std::int64_t entry_bytes_ = 0;
 };
 
-/// Merges sorted buffers into the sections of a run; equal keys in the order of their sort keys,
-/// then of the buffers. Requires: buffers with the same order of values.
-/// Errors: those of the writer.
-absl::Status WriteSorted(absl::Span<GroupBuffer* const> buffers, SectionWriter& writer);
+/// Merges sorted buffers into the sections of a run, in pieces on all slots; equal keys in the
+/// order of their sort keys, then of the buffers. Returns the records. What is written depends
+/// neither on the number of slots nor on that of buffers that the same pairs were dealt out to.
+/// Requires: buffers with the same order of values. Errors: those of the sink; kCancelled.
+absl::StatusOr<std::int64_t> WriteSorted(absl::Span<GroupBuffer* const> buffers, RunSink& sink,
+                                         StepContext& context);
 
 }  // namespace weir

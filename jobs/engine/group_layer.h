@@ -145,10 +145,9 @@ class GroupLayer {
     for (const std::int64_t of_slot : records) totals.input_records += of_slot;
     std::vector<GroupBuffer*> sorted;
     for (GroupBuffer& buffer : buffers) sorted.push_back(&buffer);
-    SectionWriter writer(sink);
-    status = WriteSorted(sorted, writer);
-    if (!status.ok()) return status;
-    totals.output_records = writer.records();
+    const absl::StatusOr<std::int64_t> written = WriteSorted(sorted, sink, context);
+    if (!written.ok()) return written.status();
+    totals.output_records = *written;
     return totals;
   }
 

@@ -226,9 +226,8 @@ class FramedProgram : public JobProgram {
       totals.output_records += slot->pairs();
       sorted.push_back(&slot->buffer());
     }
-    SectionWriter writer(sink);
-    status = WriteSorted(sorted, writer);
-    if (!status.ok()) return status;
+    const absl::StatusOr<std::int64_t> written = WriteSorted(sorted, sink, context);
+    if (!written.ok()) return written.status();
     return totals;
   }
 

@@ -349,10 +349,9 @@ class StreamProgram : public JobProgram {
       totals.input_records += slot->records();
       sorted.push_back(&slot->buffer());
     }
-    SectionWriter writer(sink);
-    status = WriteSorted(sorted, writer);
-    if (!status.ok()) return status;
-    totals.output_records = writer.records();
+    const absl::StatusOr<std::int64_t> written = WriteSorted(sorted, sink, context);
+    if (!written.ok()) return written.status();
+    totals.output_records = *written;
     return totals;
   }
 

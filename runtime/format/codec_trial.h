@@ -24,6 +24,8 @@ class CodecTrial {
   void Add(std::string_view block) {
     if (bytes_.size() < kBytes) bytes_.append(block.substr(0, kBytes - bytes_.size()));
   }
+  /// True when Add does nothing more.
+  bool full() const { return bytes_.size() == kBytes; }
   /// Returns one result a codec; none when nothing was added.
   std::vector<v1::CodecTrial> Run() const;
 

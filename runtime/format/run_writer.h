@@ -7,8 +7,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -23,10 +25,10 @@ namespace weir::format {
 /// Writes the blocks of one run to a new file, packed where the codec saves something, and tries
 /// every codec on the run's first bytes: so the next plan knows what packing would save.
 ///
-/// Thread-safety: one thread at a time.
+/// Thread-safety: one thread at a time; Ready by any, meanwhile too.
 /// Failure semantics: the file is removed unless Finish succeeded. Not synced: a run that is lost
 ///   with its machine is made again.
-/// Bounds: buffers of 512 KiB, and one block more when it packs.
+/// Bounds: buffers of 512 KiB, and one block more for each thread that packs.
 /// Checked by: tests/unit/format/run_test.cc.
 class RunWriter : public RunSink {
  public:
@@ -40,6 +42,9 @@ class RunWriter : public RunSink {
   /// Errors: kInvalidArgument before the first section or beyond 1 .. kBlockBytesMax bytes;
   ///   kResourceExhausted when the disk is full, naming the path.
   absl::Status Append(std::string_view block, std::int64_t records) override;
+  /// The same bytes as by Append, header and checksum included.
+  ReadyBlock Ready(int consumer, std::string_view block, std::int64_t records) override;
+  absl::Status AppendReady(const ReadyBlock& block) override;
 
   /// Writes out what is buffered and publishes the file under `run_id`. Empty sections are left
   /// out.
@@ -47,10 +52,20 @@ class RunWriter : public RunSink {
 
  private:
   RunWriter(std::unique_ptr<FileAppender> file, v1::Codec codec)
-      : file_(std::move(file)), packer_(codec) {}
+      : file_(std::move(file)), codec_(codec), packer_(codec) {}
+
+  absl::Status CheckBlockOf(std::int64_t raw_bytes, std::int64_t records) const;
+  // Opens the section in the file, when it is the first block of it.
+  v1::RunSection& OpenSection();
+  void CountBlock(v1::RunSection& section, std::int64_t raw_bytes, std::int64_t records) const;
+  absl::Status AddToTrial(const ReadyBlock& block);
+  BlockPacker TakePacker();
 
   std::unique_ptr<FileAppender> file_;
+  const v1::Codec codec_;
   BlockPacker packer_;
+  std::mutex idle_mutex_;                  // guards idle_packers_
+  std::vector<BlockPacker> idle_packers_;  // of Ready
   CodecTrial trial_;
   v1::RunInfo info_;
   int consumer_ = -1;

@@ -37,8 +37,7 @@ class CountingRunSink : public RunSink {
   CountingRunSink(RunSink& sink, std::vector<bool> read, StepActivity& activity)
       : sink_(sink), read_(std::move(read)), activity_(activity) {}
   absl::Status BeginSection(int consumer) override {
-    for_nobody_ = consumer >= 0 && static_cast<std::size_t>(consumer) < read_.size() &&
-                  !read_[static_cast<std::size_t>(consumer)];
+    for_nobody_ = IsForNobody(consumer);
     return for_nobody_ ? absl::OkStatus() : sink_.BeginSection(consumer);
   }
   absl::Status Append(std::string_view block, std::int64_t records) override {
@@ -47,8 +46,22 @@ class CountingRunSink : public RunSink {
     const FileIo io(activity_);
     return sink_.Append(block, records);
   }
+  ReadyBlock Ready(int consumer, std::string_view block, std::int64_t records) override {
+    return IsForNobody(consumer) ? ReadyBlock() : sink_.Ready(consumer, block, records);
+  }
+  absl::Status AppendReady(const ReadyBlock& block) override {
+    if (for_nobody_) return absl::OkStatus();
+    activity_.AddOutputBytes(block.raw_bytes);
+    const FileIo io(activity_);
+    return sink_.AppendReady(block);
+  }
 
  private:
+  bool IsForNobody(int consumer) const {
+    return consumer >= 0 && static_cast<std::size_t>(consumer) < read_.size() &&
+           !read_[static_cast<std::size_t>(consumer)];
+  }
+
   RunSink& sink_;
   const std::vector<bool> read_;
   bool for_nobody_ = false;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 
 namespace weir {
 
@@ -31,7 +32,8 @@ struct SortedEntry {
 
 /// Merges sorted lists and calls visit(const Entry&) in order until it returns an error.
 template <typename Entry, typename Visit>
-absl::Status VisitMerged(const std::vector<std::vector<SortedEntry<Entry>>>& lists, Visit&& visit) {
+absl::Status VisitMerged(const std::vector<absl::Span<const SortedEntry<Entry>>>& lists,
+                         Visit&& visit) {
   struct Head {
     const SortedEntry<Entry>* next;
     const SortedEntry<Entry>* end;

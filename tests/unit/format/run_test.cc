@@ -11,6 +11,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -56,6 +57,57 @@ absl::StatusOr<v1::RunInfo> WriteRun(const std::string& path,
     }
   }
   return (*writer)->Finish("4.1");
+}
+
+// Blocks that were made ready on other threads, before their turn, are the blocks of Append.
+TEST(RunTest, ReadyBlocksAreTheBlocksOfAppend) {
+  const std::string text = [] {
+    std::string lines;
+    for (int i = 0; i < 40'000; ++i) lines += "line " + std::to_string(i * 7919 % 1000) + "\n";
+    return lines;
+  }();
+  for (const v1::Codec codec : {v1::CODEC_NONE, v1::CODEC_LZ4, v1::CODEC_ZSTD}) {
+    const ScratchFolder folder;
+    const std::vector<std::pair<int, Blocks>> sections = {
+        {1, {text, text.substr(7), "x"}}, {2, {}}, {4, {text.substr(0, 100'000)}}};
+    const auto plain = WriteRun(folder.File("plain"), sections, codec);
+    ASSERT_TRUE(plain.ok()) << plain.status();
+    auto writer = RunWriter::Create(folder.File("ready"), codec);
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    std::vector<std::vector<ReadyBlock>> ready(sections.size());
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < sections.size(); ++i) {
+      threads.emplace_back([&, i] {
+        for (const std::string& block : sections[i].second) {
+          ready[i].push_back((*writer)->Ready(sections[i].first, block, 2));
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (std::size_t i = 0; i < sections.size(); ++i) {
+      ASSERT_TRUE((*writer)->BeginSection(sections[i].first).ok());
+      for (const ReadyBlock& block : ready[i]) ASSERT_TRUE((*writer)->AppendReady(block).ok());
+    }
+    auto info = (*writer)->Finish("4.1");
+    ASSERT_TRUE(info.ok()) << info.status();
+    EXPECT_TRUE(ReadAll(folder.File("ready")) == ReadAll(folder.File("plain")));
+    info->set_path(plain->path());
+    EXPECT_EQ(info->SerializeAsString(), plain->SerializeAsString());
+  }
+}
+
+TEST(RunTest, ReadyBlocksAreRefusedAsAppendRefusesThem) {
+  const ScratchFolder folder;
+  auto writer = RunWriter::Create(folder.File("run"), v1::CODEC_LZ4);
+  ASSERT_TRUE(writer.ok()) << writer.status();
+  const ReadyBlock early = (*writer)->Ready(0, "block", 1);
+  EXPECT_EQ((*writer)->AppendReady(early).code(), absl::StatusCode::kInvalidArgument);
+  ASSERT_TRUE((*writer)->BeginSection(0).ok());
+  const std::string too_long(kBlockBytesMax + 1, 'x');
+  for (const std::string& block : {std::string(), too_long}) {
+    EXPECT_EQ((*writer)->AppendReady((*writer)->Ready(0, block, 1)), (*writer)->Append(block, 1));
+  }
+  EXPECT_TRUE((*writer)->AppendReady(early).ok());
 }
 
 TEST(RunTest, KeepsSectionsApartAndLeavesEmptyOnesOut) {

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "jobs/engine/section_blocks.h"
 #include "jobs/testing/in_process_job.h"
 
 namespace weir {
@@ -53,9 +54,10 @@ Written SortInBuffers(const std::vector<Pair>& pairs, ValueOrder order, std::siz
     sorted.push_back(&buffer);
   }
   testing::MemoryRun run;
-  SectionWriter writer(run);
-  EXPECT_TRUE(WriteSorted(sorted, writer).ok());
-  EXPECT_EQ(writer.records(), static_cast<std::int64_t>(pairs.size()));
+  testing::RecordingContext context(static_cast<int>(num_buffers));
+  const auto written = WriteSorted(sorted, run, context);
+  EXPECT_TRUE(written.ok());
+  EXPECT_EQ(written.value_or(-1), static_cast<std::int64_t>(pairs.size()));
   return ReadBack(run);
 }
 

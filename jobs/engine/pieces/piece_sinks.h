@@ -1,0 +1,85 @@
+#pragma once
+
+// What a piece writes while it waits for its turn. Upstream: SectionWriter, PartText. Downstream:
+// the one RunSink or PartSink of the step.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "jobs/api/program.h"
+#include "jobs/engine/pieces/piece_order.h"
+
+namespace weir {
+
+/// What a piece may hold until its turn comes; with more it waits. Of a piece of kPieceBytes all.
+inline constexpr std::int64_t kHeldPieceBytes = 4 << 20;
+/// About as much as slots should make at a time: some blocks, so that few are not full, and little
+/// beside a section, so that the slots end together.
+inline constexpr std::int64_t kPieceBytes = 1 << 20;
+
+/// The run of a step, as its pieces share it.
+struct SharedRun {
+  RunSink& sink;
+  int section = -1;  // that was begun last
+};
+
+/// The blocks of one piece of a run: packed at once, on the piece's slot, and handed on in its
+/// turn.
+///
+/// Each piece begins with BeginSection, whether or not the piece before ended within that section.
+/// Thread-safety: one thread at a time. Errors: those of the sink; kAborted when an earlier piece
+///   failed, which nobody sees.
+/// Bounds: kHeldPieceBytes and one block.
+class PieceRunSink : public RunSink {
+ public:
+  PieceRunSink(SharedRun& run, PieceTurn& turn) : run_(run), turn_(turn) {}
+
+  absl::Status BeginSection(int consumer) override;
+  absl::Status Append(std::string_view block, std::int64_t records) override;
+  /// Waits for the turn and hands on what is held.
+  absl::Status Finish();
+
+ private:
+  struct Held {
+    int section;
+    ReadyBlock block;
+  };
+
+  absl::Status Enter(int section);
+  absl::Status HandOnHeld();
+
+  SharedRun& run_;
+  PieceTurn& turn_;
+  int section_ = -1;
+  std::vector<Held> held_;
+  std::int64_t held_bytes_ = 0;
+};
+
+/// The text of one piece of a part, handed on in its turn in the very pieces in which it came.
+///
+/// Thread-safety, errors, bounds: as PieceRunSink.
+class PiecePartSink : public PartSink {
+ public:
+  PiecePartSink(PartSink& sink, PieceTurn& turn) : sink_(sink), turn_(turn) {}
+
+  absl::Status Append(std::string_view bytes, std::int64_t records) override;
+  /// Waits for the turn and hands on what is held.
+  absl::Status Finish();
+
+ private:
+  struct Held {
+    std::string text;
+    std::int64_t records;
+  };
+
+  PartSink& sink_;
+  PieceTurn& turn_;
+  std::vector<Held> held_;
+  std::int64_t held_bytes_ = 0;
+};
+
+}  // namespace weir
