@@ -149,11 +149,13 @@ class CombineLayer {
     return totals;
   }
 
-  absl::StatusOr<StepTotals> WritePart(Results& results, PartSink& sink,
-                                       StepContext& context) const {
+  absl::StatusOr<StepTotals> ReduceToPart(const ReduceOrder& order, PartSink& sink,
+                                          StepContext& context) const {
+    const auto results = Reduce(order, context);
+    if (!results.ok()) return results.status();
     StepTotals totals;
-    totals.input_records = results.input_records();
-    absl::Status status = WriteSorted(results.tables_[0]->table(), sink, context, totals);
+    totals.input_records = (*results)->input_records();
+    absl::Status status = WriteSorted((*results)->tables_[0]->table(), sink, context, totals);
     if (!status.ok()) return status;
     return totals;
   }

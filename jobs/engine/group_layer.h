@@ -4,6 +4,7 @@
 // the reducers. Upstream: layered_program.h. Downstream: RunSink, PartSink.
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -20,11 +21,14 @@
 #include "jobs/api/value_codec.h"
 #include "jobs/engine/emit_base.h"
 #include "jobs/engine/group_buffer.h"
+#include "jobs/engine/group_pieces.h"
 #include "jobs/engine/group_values.h"
 #include "jobs/engine/key_ranges.h"
 #include "jobs/engine/map_ranges.h"
 #include "jobs/engine/merged_sections.h"
 #include "jobs/engine/part_text.h"
+#include "jobs/engine/pieces/piece_order.h"
+#include "jobs/engine/pieces/piece_sinks.h"
 #include "jobs/engine/section_blocks.h"
 #include "jobs/engine/slot_work.h"
 
@@ -37,7 +41,8 @@ namespace weir {
 ///   order given), whatever the number of slots. The sort key is not sent: who merges asks for it
 ///   again. (In a chain the results of a layer reach the next in no particular order.)
 /// Bounds: StepContext::memory_bytes for the pairs that a step emits, beyond which it fails with
-///   OUT_OF_MEMORY; reducing holds one block per producer, however large a group is.
+///   OUT_OF_MEMORY; reducing holds one block per producer, however large a group is, and on several
+///   slots what GroupPieces says.
 /// Checked by: tests/unit/jobs/group_layer_test.cc, layered_program_test.cc.
 template <typename Job>
 class GroupLayer {
@@ -81,10 +86,11 @@ class GroupLayer {
   /// What a reduce step reads: groups, one after the other.
   class Results {
    public:
-    Results(const Job& job, const ReduceOrder& order, StepContext& context)
+    Results(const Job& job, const std::vector<std::unique_ptr<RunSource>>& inputs,
+            StepContext& context)
         : job_(job),
           merged_(
-              order.inputs, [&context] { return context.cancelled(); }, SortKeyOf(job)) {}
+              inputs, [&context] { return context.cancelled(); }, SortKeyOf(job)) {}
 
     std::int64_t input_records() const { return merged_.records(); }
     std::int64_t memory_bytes() const { return 0; }
@@ -153,21 +159,44 @@ class GroupLayer {
 
   absl::StatusOr<std::unique_ptr<Results>> Reduce(const ReduceOrder& order,
                                                   StepContext& context) const {
-    return std::make_unique<Results>(job_, order, context);
+    return std::make_unique<Results>(job_, order.inputs, context);
   }
 
-  absl::StatusOr<StepTotals> WritePart(Results& results, PartSink& sink, StepContext&) const {
-    PartText text(sink);
+  /// Reduces to a part on all slots, in pieces of the keys.
+  absl::StatusOr<StepTotals> ReduceToPart(const ReduceOrder& order, PartSink& sink,
+                                          StepContext& context) const {
+    if (context.slots().num_slots() == 1) {
+      Results results(job_, order.inputs, context);
+      PartText text(sink);
+      absl::Status status = FormatInto(results, text);
+      if (!status.ok()) return status;
+      return StepTotals{results.input_records(), text.records()};
+    }
+    std::atomic<std::int64_t> input_records = 0;
+    std::atomic<std::int64_t> output_records = 0;
+    absl::Status status = MergeOnSlots(order.inputs, context,
+                                       [&](const GroupPieces::Sources& piece, PieceTurn& turn) {
+                                         Results results(job_, piece, context);
+                                         PiecePartSink piece_sink(sink, turn);
+                                         PartText text(piece_sink);
+                                         absl::Status written = FormatInto(results, text);
+                                         input_records += results.input_records();
+                                         output_records += text.records();
+                                         return written.ok() ? piece_sink.Finish() : written;
+                                       });
+    if (!status.ok()) return status;
+    return StepTotals{input_records, output_records};
+  }
+
+ private:
+  absl::Status FormatInto(Results& results, PartText& text) const {
     const std::function<bool()> stop = [] { return false; };
     absl::Status status = results.Visit(0, stop, [&](const auto& key, const auto& value) {
       return text.Add([&](std::string& out) { job_.Format(key, value, out); });
     });
-    if (status.ok()) status = text.Flush();
-    if (!status.ok()) return status;
-    return StepTotals{results.input_records(), text.records()};
+    return status.ok() ? text.Flush() : status;
   }
 
- private:
   static std::uint64_t PlaceOf(const Job& job, typename KeyForm<Key>::Argument key,
                                std::string_view bytes) {
     if constexpr (requires { job.Partition(key); }) {

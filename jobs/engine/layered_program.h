@@ -76,9 +76,7 @@ class LayeredProgram : public JobProgram {
                                           StepContext& context) override {
     if (order.layer != static_cast<int>(kNumLayers)) return NoSuchLayer(order.layer, "last");
     const auto& layer = std::get<kNumLayers - 1>(layers_);
-    auto results = layer.Reduce(order, context);
-    if (!results.ok()) return results.status();
-    return layer.WritePart(**results, sink, context);
+    return layer.ReduceToPart(order, sink, context);
   }
 
   absl::StatusOr<StepTotals> Combine(CombineOrder order, RunSink& sink,

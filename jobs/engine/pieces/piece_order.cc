@@ -28,31 +28,49 @@ bool PieceTurns::failed() {
   return failed_;
 }
 
-absl::Status MakePieces(int num_pieces, StepContext& context,
-                        const std::function<absl::Status(int piece, PieceTurn& turn)>& make) {
+absl::Status MakePiecesUntil(
+    StepContext& context,
+    const std::function<absl::StatusOr<bool>(int piece, PieceTurn& turn)>& make) {
   PieceTurns turns;
   std::atomic<int> next = 0;
+  std::atomic<bool> all_made = false;
   absl::Status first_error;  // of who failed in its turn: one at most
   context.slots().RunOnAll([&](int) {
-    while (!turns.failed()) {
+    // Who took a piece makes it, whatever happens: others may wait for what it shares.
+    while (!all_made && !turns.failed() && !context.cancelled()) {
       const int piece = next.fetch_add(1);
-      if (piece >= num_pieces) return;
       PieceTurn turn(turns, piece);
-      absl::Status status;
+      absl::StatusOr<bool> made = false;
       try {
-        status = context.cancelled() ? absl::CancelledError("the job is being ended")
-                                     : make(piece, turn);
+        made = make(piece, turn);
       } catch (...) {
         if (!turn.Await()) return;
         turns.EndTurn(piece, false);
         throw;
       }
+      if (made.ok() && !*made) {
+        all_made = true;
+        return;
+      }
       if (!turn.Await()) return;
-      if (!status.ok()) first_error = status;
-      turns.EndTurn(piece, status.ok());
+      if (!made.ok()) first_error = made.status();
+      turns.EndTurn(piece, made.ok());
     }
   });
+  if (first_error.ok() && context.cancelled()) {
+    return absl::CancelledError("the job is being ended");
+  }
   return first_error;
+}
+
+absl::Status MakePieces(int num_pieces, StepContext& context,
+                        const std::function<absl::Status(int piece, PieceTurn& turn)>& make) {
+  return MakePiecesUntil(context, [&](int piece, PieceTurn& turn) -> absl::StatusOr<bool> {
+    if (piece >= num_pieces) return false;
+    absl::Status made = make(piece, turn);
+    if (!made.ok()) return made;
+    return true;
+  });
 }
 
 }  // namespace weir

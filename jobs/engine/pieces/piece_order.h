@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "jobs/api/program.h"
 
 namespace weir {
@@ -60,5 +61,11 @@ class PieceTurn {
 /// Checked by: tests/unit/jobs/piece_order_test.cc.
 absl::Status MakePieces(int num_pieces, StepContext& context,
                         const std::function<absl::Status(int piece, PieceTurn& turn)>& make);
+
+/// As MakePieces, where nobody knows how many pieces there are: until make returns false, that
+/// there is no such piece, nor any behind it.
+absl::Status MakePiecesUntil(
+    StepContext& context,
+    const std::function<absl::StatusOr<bool>(int piece, PieceTurn& turn)>& make);
 
 }  // namespace weir

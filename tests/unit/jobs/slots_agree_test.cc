@@ -157,6 +157,23 @@ TEST(SlotsAgree, PartsAreTheSameToTheByte) {
   }
 }
 
+// Sections that are larger than what is held of them.
+TEST(SlotsAgree, PartsOfManyPairsAreTheSameToTheByte) {
+  const auto program = MakeJobProgram(SortLines());
+  std::string text;
+  std::mt19937_64 random(6);
+  for (int i = 0; i < 50'000; ++i) {
+    absl::StrAppend(&text, "key", random() % 20'000, " ", std::string(200, 'v'), i, "\n");
+  }
+  const auto one = RunOnText(*program, text, 3, 1, 1);
+  ASSERT_TRUE(one.ok()) << one.status();
+  for (const int slots : kSlotCounts) {
+    const auto many = RunOnText(*program, text, 3, 1, slots);
+    ASSERT_TRUE(many.ok()) << many.status();
+    EXPECT_TRUE(*many == *one) << slots << " slots";
+  }
+}
+
 TEST(SlotsAgree, WhatFormatThrowsComesOut) {
   const auto program = MakeJobProgram(CountLines());
   for (const int slots : kSlotCounts) {

@@ -1,0 +1,212 @@
+#include "jobs/engine/group_pieces.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "jobs/engine/record_lengths.h"
+#include "jobs/engine/section_blocks.h"
+
+namespace weir {
+namespace {
+
+// Blocks that are held, then what is left of the section: its source, or the error that it ended
+// with.
+class HeldBlocks : public RunSource {
+ public:
+  HeldBlocks(std::vector<std::string> blocks, RunSource* rest, absl::Status error)
+      : blocks_(std::move(blocks)), rest_(rest), error_(std::move(error)) {}
+
+  absl::StatusOr<absl::Span<const char>> NextBlock() override {
+    if (next_ < blocks_.size()) return absl::Span<const char>(blocks_[next_++]);
+    if (!error_.ok()) return error_;
+    if (rest_ != nullptr) return rest_->NextBlock();
+    return absl::Span<const char>();
+  }
+
+ private:
+  const std::vector<std::string> blocks_;
+  RunSource* const rest_;
+  const absl::Status error_;
+  std::size_t next_ = 0;
+};
+
+BlockKind KindOf(std::string_view block) { return static_cast<BlockKind>(block.front()); }
+
+// Takes the record that `left` begins with and returns its key; none where there is no whole one.
+std::optional<std::string_view> TakeRecord(std::string_view& left) {
+  std::size_t key_bytes = 0;
+  std::size_t value_bytes = 0;
+  if (!TakeLength(left, key_bytes) || !TakeLength(left, value_bytes) || key_bytes > left.size() ||
+      value_bytes > left.size() - key_bytes) {
+    return std::nullopt;
+  }
+  const std::string_view key = left.substr(0, key_bytes);
+  left.remove_prefix(key_bytes + value_bytes);
+  return key;
+}
+
+}  // namespace
+
+GroupPieces::GroupPieces(const Sources& sources, std::int64_t held_bytes)
+    : share_(static_cast<std::size_t>(held_bytes) / std::max<std::size_t>(sources.size(), 1)) {
+  for (const auto& source : sources) producers_.emplace_back().source = source.get();
+}
+
+// The blocks up to the end of a record, and the key of that.
+bool GroupPieces::HoldUnit(Producer& producer) {
+  Unit& unit = producer.held.emplace_back();
+  while (true) {
+    const absl::StatusOr<absl::Span<const char>> block = producer.source->NextBlock();
+    if (!block.ok()) producer.error = block.status();
+    if (!block.ok() || block->empty()) {
+      producer.ended = true;
+      const bool whole = block.ok() && unit.blocks.empty();
+      if (unit.blocks.empty()) producer.held.pop_back();
+      return whole;
+    }
+    const std::string& held = unit.blocks.emplace_back(block->data(), block->size());
+    producer.held_bytes += held.size();
+    if (KindOf(held) == BlockKind::kRecordPart) {
+      // A record beyond the limit is for who reads it to refuse.
+      if (producer.held_bytes > share_ + static_cast<std::size_t>(2 * kBlockBytesMax)) return false;
+      continue;
+    }
+    break;
+  }
+  // Of a long record the key may be longer than its first block: such ones are not cut.
+  std::string_view left = std::string_view(unit.blocks.front()).substr(1);
+  if (KindOf(unit.blocks.back()) == BlockKind::kRecordLastPart) {
+    std::size_t key_bytes = 0;
+    std::size_t value_bytes = 0;
+    if (!TakeLength(left, key_bytes) || !TakeLength(left, value_bytes) || key_bytes > left.size()) {
+      return false;
+    }
+    unit.last_key = left.substr(0, key_bytes);
+    return true;
+  }
+  if (unit.blocks.size() > 1 || left.empty()) return false;
+  std::string_view last;
+  while (!left.empty()) {
+    const std::optional<std::string_view> key = TakeRecord(left);
+    if (!key) return false;
+    last = *key;
+  }
+  unit.last_key = last;
+  return true;
+}
+
+bool GroupPieces::Hold(Producer& producer) {
+  // More for a key that fills the share: cuts lie between keys.
+  const std::size_t most = std::max<std::size_t>(4 * share_, kBlockBytesMax);
+  const std::deque<Unit>& held = producer.held;
+  const auto is_enough = [&] {
+    if (held.size() < 2 || producer.held_bytes < share_) return false;
+    return held.front().last_key != held.back().last_key || producer.held_bytes >= most;
+  };
+  while (!producer.ended && !is_enough()) {
+    if (!HoldUnit(producer)) return false;
+  }
+  return true;
+}
+
+void GroupPieces::TakeBefore(Producer& producer, std::string_view end,
+                             std::vector<std::string>& taken) {
+  while (!producer.held.empty()) {
+    Unit& unit = producer.held.front();
+    if (unit.last_key < end) {
+      for (std::string& block : unit.blocks) {
+        producer.held_bytes -= block.size();
+        taken.push_back(std::move(block));
+      }
+      producer.held.pop_front();
+      continue;
+    }
+    std::string& block = unit.blocks.front();
+    if (KindOf(block) != BlockKind::kWholeRecords) return;
+    std::string_view left = std::string_view(block).substr(1);
+    std::size_t begin = block.size() - left.size();
+    while (true) {
+      const std::optional<std::string_view> key = TakeRecord(left);
+      if (!key || *key >= end) break;
+      begin = block.size() - left.size();
+    }
+    if (begin == 1) return;
+    taken.push_back(block.substr(0, begin));
+    block.erase(1, begin - 1);
+    producer.held_bytes -= begin - 1;
+    return;
+  }
+}
+
+void GroupPieces::TakeRest(Sources& piece) {
+  all_given_ = true;
+  piece.clear();
+  for (Producer& producer : producers_) {
+    std::vector<std::string> blocks;
+    for (Unit& unit : producer.held) {
+      std::move(unit.blocks.begin(), unit.blocks.end(), std::back_inserter(blocks));
+    }
+    piece.push_back(std::make_unique<HeldBlocks>(
+        std::move(blocks), producer.ended ? nullptr : producer.source, producer.error));
+  }
+}
+
+bool GroupPieces::Next(Sources& piece) {
+  if (all_given_) return false;
+  for (Producer& producer : producers_) {
+    if (Hold(producer)) continue;
+    TakeRest(piece);
+    return true;
+  }
+  // Of the sections that go on, everything before the least of the last keys is held.
+  const std::string* least = nullptr;
+  for (const Producer& producer : producers_) {
+    if (producer.ended) continue;
+    const std::string& last = producer.held.back().last_key;
+    if (least == nullptr || last < *least) least = &last;
+  }
+  if (least == nullptr) {
+    TakeRest(piece);
+    return true;
+  }
+  const std::string end = *least;
+  bool any = false;
+  piece.clear();
+  for (Producer& producer : producers_) {
+    std::vector<std::string> taken;
+    TakeBefore(producer, end, taken);
+    any = any || !taken.empty();
+    piece.push_back(std::make_unique<HeldBlocks>(std::move(taken), nullptr, absl::OkStatus()));
+  }
+  if (!any) TakeRest(piece);
+  return true;
+}
+
+absl::Status MergeOnSlots(
+    const GroupPieces::Sources& sources, StepContext& context,
+    const std::function<absl::Status(const GroupPieces::Sources& piece, PieceTurn& turn)>& reduce) {
+  GroupPieces pieces(sources);
+  PieceTurns cuts;
+  return MakePiecesUntil(context, [&](int piece, PieceTurn& turn) -> absl::StatusOr<bool> {
+    GroupPieces::Sources cut;
+    if (!cuts.Await(piece)) return false;
+    bool more = false;
+    try {
+      more = pieces.Next(cut);
+    } catch (...) {
+      cuts.EndTurn(piece, false);
+      throw;
+    }
+    cuts.EndTurn(piece, more);
+    if (!more) return false;
+    absl::Status reduced = reduce(cut, turn);
+    if (!reduced.ok()) return reduced;
+    return true;
+  });
+}
+
+}  // namespace weir

@@ -1,0 +1,76 @@
+#pragma once
+
+// Cuts the sorted sections of many producers at common keys, so that slots merge and reduce pieces
+// of them at once. Upstream: sections written by group_buffer.h. Downstream: merged_sections.h, one
+// for each piece.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "jobs/api/program.h"
+#include "jobs/engine/pieces/piece_order.h"
+
+namespace weir {
+
+/// What of the sections is held to find keys at which all of them can be cut.
+inline constexpr std::int64_t kHeldGroupBytes = 4 << 20;
+
+/// Sections as pieces, the groups of each before those of the next. Where that cannot be known
+/// within the bounds (a group larger than what is held, a section that is damaged or cannot be
+/// read) everything that is left is the last piece, whose reader meets what is wrong with it.
+///
+/// Thread-safety: one thread at a time; pieces are their takers' own. Requires: sources that
+/// outlive
+///   the pieces.
+/// Bounds: `held_bytes`, or two blocks of each producer where that is more; where a key or a record
+///   fills that, four times as much. As much for each piece but the last, which reads on by itself.
+/// Checked by: tests/unit/jobs/group_pieces_test.cc.
+class GroupPieces {
+ public:
+  using Sources = std::vector<std::unique_ptr<RunSource>>;
+
+  explicit GroupPieces(const Sources& sources, std::int64_t held_bytes = kHeldGroupBytes);
+
+  /// Gives the next piece: a source for each producer, in their order. False when all were given.
+  bool Next(Sources& piece);
+
+ private:
+  // Blocks of whole records, or the parts of one long record.
+  struct Unit {
+    std::vector<std::string> blocks;
+    std::string last_key;
+  };
+
+  struct Producer {
+    RunSource* source = nullptr;
+    std::deque<Unit> held;
+    std::size_t held_bytes = 0;
+    bool ended = false;
+    absl::Status error;
+  };
+
+  // False when the rest cannot be cut.
+  bool Hold(Producer& producer);
+  bool HoldUnit(Producer& producer);
+  static void TakeBefore(Producer& producer, std::string_view end, std::vector<std::string>& taken);
+  void TakeRest(Sources& piece);
+
+  const std::size_t share_;  // of held_bytes, of each producer
+  std::vector<Producer> producers_;
+  bool all_given_ = false;
+};
+
+/// Merges the sections on all slots: calls reduce(piece, turn) for the sources of each piece, and
+/// hands on in order (MakePieces). Errors: as MakePieces.
+absl::Status MergeOnSlots(
+    const GroupPieces::Sources& sources, StepContext& context,
+    const std::function<absl::Status(const GroupPieces::Sources& piece, PieceTurn& turn)>& reduce);
+
+}  // namespace weir

@@ -1,0 +1,196 @@
+#include "jobs/engine/group_pieces.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jobs/engine/merged_sections.h"
+#include "jobs/engine/section_blocks.h"
+#include "jobs/testing/memory_steps.h"
+
+namespace weir {
+namespace {
+
+using testing::MemoryRun;
+using testing::MemorySource;
+using testing::RecordingContext;
+
+using Pair = std::pair<std::string, std::string>;
+using Groups = std::vector<std::pair<std::string, std::vector<std::string>>>;
+
+// Sorted sections of these pairs.
+std::vector<MemoryRun> RunsOf(std::vector<std::vector<Pair>> producers) {
+  std::vector<MemoryRun> runs;
+  for (std::vector<Pair>& pairs : producers) {
+    std::stable_sort(pairs.begin(), pairs.end(),
+                     [](const Pair& a, const Pair& b) { return a.first < b.first; });
+    MemoryRun& run = runs.emplace_back();
+    SectionWriter writer(run);
+    EXPECT_TRUE(writer.Begin(0).ok());
+    for (const Pair& pair : pairs) EXPECT_TRUE(writer.Add(pair.first, pair.second).ok());
+    EXPECT_TRUE(writer.Finish().ok());
+  }
+  return runs;
+}
+
+absl::Status ReadGroups(const GroupPieces::Sources& sources, Groups& groups) {
+  MergedSections merged(sources, [] { return false; });
+  while (merged.NextGroup()) {
+    groups.push_back({std::string(merged.key()), {}});
+    std::string_view value;
+    while (merged.NextValue(value)) groups.back().second.emplace_back(value);
+  }
+  return merged.status();
+}
+
+Groups AtOnce(const std::vector<MemoryRun>& runs) {
+  Groups groups;
+  EXPECT_TRUE(ReadGroups(SectionsOf(runs, 0), groups).ok());
+  return groups;
+}
+
+// The groups of all pieces, and how many those are.
+std::pair<Groups, int> InPieces(const std::vector<MemoryRun>& runs, std::int64_t held_bytes) {
+  const GroupPieces::Sources sources = SectionsOf(runs, 0);
+  GroupPieces pieces(sources, held_bytes);
+  GroupPieces::Sources piece;
+  Groups groups;
+  int num_pieces = 0;
+  for (; pieces.Next(piece); ++num_pieces) EXPECT_TRUE(ReadGroups(piece, groups).ok());
+  return {groups, num_pieces};
+}
+
+std::vector<Pair> ManyPairs(std::uint64_t seed, std::size_t count, std::uint64_t distinct,
+                            std::size_t value_bytes) {
+  std::mt19937_64 random(seed);
+  std::vector<Pair> pairs(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    pairs[i] = {std::to_string(random() % distinct), std::to_string(i)};
+    pairs[i].second.resize(value_bytes, 'v');
+  }
+  return pairs;
+}
+
+TEST(GroupPieces, CutsLargeSectionsAndKeepsGroupsWhole) {
+  const auto runs = RunsOf({ManyPairs(1, 30'000, 5'000, 50),
+                            ManyPairs(2, 20'000, 5'000, 60),
+                            {},
+                            ManyPairs(3, 10, 5'000, 50)});
+  const auto [groups, num_pieces] = InPieces(runs, 1 << 18);
+  EXPECT_EQ(groups, AtOnce(runs));
+  EXPECT_GT(num_pieces, 3);
+}
+
+TEST(GroupPieces, NothingAndNoProducers) {
+  EXPECT_TRUE(InPieces(RunsOf({{}, {}}), 1 << 20).first.empty());
+  EXPECT_TRUE(InPieces({}, 1 << 20).first.empty());
+}
+
+// A group that is larger than what may be held is read by one slot, with what follows.
+TEST(GroupPieces, AHugeGroupIsNotCut) {
+  std::vector<Pair> pairs = ManyPairs(1, 10'000, 1'000, 50);
+  for (Pair pair : ManyPairs(2, 20'000, 1, 100)) pairs.push_back({"5", pair.second});
+  const auto runs = RunsOf({pairs, ManyPairs(3, 20'000, 1'000, 50)});
+  const auto [groups, num_pieces] = InPieces(runs, 1 << 18);
+  EXPECT_EQ(groups, AtOnce(runs));
+  EXPECT_GT(num_pieces, 1);
+  EXPECT_EQ(InPieces(RunsOf({ManyPairs(4, 50'000, 1, 50)}), 1 << 18).second, 1);
+}
+
+TEST(GroupPieces, RecordsLongerThanBlocks) {
+  std::vector<Pair> pairs;
+  for (int i = 0; i < 12; ++i) pairs.push_back({std::to_string(i), std::string(700 << 10, 'v')});
+  std::vector<Pair> more = ManyPairs(1, 20'000, 1'000, 50);
+  pairs.insert(pairs.end(), more.begin(), more.end());
+  const auto runs = RunsOf({pairs, ManyPairs(2, 20'000, 1'000, 50)});
+  const auto [groups, num_pieces] = InPieces(runs, 1 << 20);
+  EXPECT_EQ(groups, AtOnce(runs));
+  EXPECT_GT(num_pieces, 1);
+}
+
+// As far as the section is whole its groups are read, then its reader meets the damage.
+TEST(GroupPieces, DamageIsMetByWhoReadsThePiece) {
+  const auto runs = RunsOf({ManyPairs(1, 30'000, 5'000, 50)});
+  std::vector<std::string> blocks = runs[0].sections().at(0);
+  ASSERT_GT(blocks.size(), 5U);
+  blocks[4].resize(blocks[4].size() - 3);
+  for (const int slots : {1, 2, 3, 7}) {
+    GroupPieces::Sources sources;
+    sources.push_back(std::make_unique<MemorySource>(blocks));
+    RecordingContext context(slots);
+    std::size_t handed_on = 0;
+    const absl::Status status =
+        MergeOnSlots(sources, context, [&](const GroupPieces::Sources& piece, PieceTurn& turn) {
+          Groups groups;
+          absl::Status read = ReadGroups(piece, groups);
+          if (turn.Await()) handed_on += groups.size();
+          return read;
+        });
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+    EXPECT_GT(handed_on, 100U);
+  }
+}
+
+class FailsInTheMiddle : public RunSource {
+ public:
+  explicit FailsInTheMiddle(std::vector<std::string> blocks) : blocks_(std::move(blocks)) {}
+  absl::StatusOr<absl::Span<const char>> NextBlock() override {
+    if (next_ == blocks_.size() / 2) return absl::DataLossError("checksum");
+    return absl::Span<const char>(blocks_[next_++]);
+  }
+
+ private:
+  std::vector<std::string> blocks_;
+  std::size_t next_ = 0;
+};
+
+TEST(GroupPieces, AnErrorOfASourceIsTheStepsError) {
+  const auto runs = RunsOf({ManyPairs(1, 200'000, 50'000, 50)});
+  for (const int slots : {1, 2, 3, 7}) {
+    GroupPieces::Sources sources;
+    sources.push_back(std::make_unique<FailsInTheMiddle>(runs[0].sections().at(0)));
+    RecordingContext context(slots);
+    const absl::Status status =
+        MergeOnSlots(sources, context, [&](const GroupPieces::Sources& piece, PieceTurn&) {
+          Groups groups;
+          return ReadGroups(piece, groups);
+        });
+    EXPECT_EQ(status, absl::DataLossError("checksum"));
+  }
+}
+
+TEST(MergeOnSlots, EndsWhenTheJobDoes) {
+  const auto runs = RunsOf({ManyPairs(1, 200'000, 50'000, 50)});
+  for (const int slots : {2, 7}) {
+    const GroupPieces::Sources sources = SectionsOf(runs, 0);
+    RecordingContext context(slots);
+    const absl::Status status =
+        MergeOnSlots(sources, context, [&](const GroupPieces::Sources&, PieceTurn&) {
+          context.cancel = true;
+          return absl::OkStatus();
+        });
+    EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  }
+}
+
+RC_GTEST_PROP(GroupPiecesProperty, PiecesAreTheWhole, ()) {
+  std::vector<std::vector<Pair>> producers;
+  const int count = *rc::gen::inRange(1, 5);
+  for (int i = 0; i < count; ++i) {
+    producers.push_back(ManyPairs(
+        *rc::gen::arbitrary<std::uint64_t>(), *rc::gen::inRange<std::size_t>(0, 2'000),
+        *rc::gen::inRange<std::uint64_t>(1, 2'000), *rc::gen::element<std::size_t>(0, 100, 2'000)));
+  }
+  const auto runs = RunsOf(std::move(producers));
+  RC_ASSERT(InPieces(runs, *rc::gen::inRange(1, 1 << 20)).first == AtOnce(runs));
+}
+
+}  // namespace
+}  // namespace weir
