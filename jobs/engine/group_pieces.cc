@@ -1,7 +1,8 @@
 #include "jobs/engine/group_pieces.h"
 
 #include <algorithm>
-#include <iterator>
+#include <condition_variable>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -51,8 +52,10 @@ std::optional<std::string_view> TakeRecord(std::string_view& left) {
 
 }  // namespace
 
-GroupPieces::GroupPieces(const Sources& sources, std::int64_t held_bytes)
-    : share_(static_cast<std::size_t>(held_bytes) / std::max<std::size_t>(sources.size(), 1)) {
+GroupPieces::GroupPieces(const Sources& sources, std::int64_t held_bytes,
+                         std::int64_t held_bytes_max)
+    : share_(static_cast<std::size_t>(held_bytes) / std::max<std::size_t>(sources.size(), 1)),
+      held_bytes_max_(static_cast<std::size_t>(held_bytes_max)) {
   for (const auto& source : sources) producers_.emplace_back().source = source.get();
 }
 
@@ -70,6 +73,8 @@ bool GroupPieces::HoldUnit(Producer& producer) {
     }
     const std::string& held = unit.blocks.emplace_back(block->data(), block->size());
     producer.held_bytes += held.size();
+    held_bytes_ += held.size();
+    if (held_bytes_ > held_bytes_max_) return false;
     if (KindOf(held) == BlockKind::kRecordPart) {
       // A record beyond the limit is for who reads it to refuse.
       if (producer.held_bytes > share_ + static_cast<std::size_t>(2 * kBlockBytesMax)) return false;
@@ -113,15 +118,19 @@ bool GroupPieces::Hold(Producer& producer) {
   return true;
 }
 
+void GroupPieces::Take(Producer& producer, std::string block, std::vector<std::string>& taken) {
+  producer.held_bytes -= block.size();
+  held_bytes_ -= block.size();
+  piece_bytes_ += block.size();
+  taken.push_back(std::move(block));
+}
+
 void GroupPieces::TakeBefore(Producer& producer, std::string_view end,
                              std::vector<std::string>& taken) {
   while (!producer.held.empty()) {
     Unit& unit = producer.held.front();
     if (unit.last_key < end) {
-      for (std::string& block : unit.blocks) {
-        producer.held_bytes -= block.size();
-        taken.push_back(std::move(block));
-      }
+      for (std::string& block : unit.blocks) Take(producer, std::move(block), taken);
       producer.held.pop_front();
       continue;
     }
@@ -135,9 +144,12 @@ void GroupPieces::TakeBefore(Producer& producer, std::string_view end,
       begin = block.size() - left.size();
     }
     if (begin == 1) return;
-    taken.push_back(block.substr(0, begin));
-    block.erase(1, begin - 1);
-    producer.held_bytes -= begin - 1;
+    // Both are as large as what is in them, and not as the block was.
+    std::string rest = block.substr(0, 1).append(block, begin);
+    producer.held_bytes += 1;  // both have a kind
+    held_bytes_ += 1;
+    Take(producer, block.substr(0, begin), taken);
+    block = std::move(rest);
     return;
   }
 }
@@ -148,7 +160,7 @@ void GroupPieces::TakeRest(Sources& piece) {
   for (Producer& producer : producers_) {
     std::vector<std::string> blocks;
     for (Unit& unit : producer.held) {
-      std::move(unit.blocks.begin(), unit.blocks.end(), std::back_inserter(blocks));
+      for (std::string& block : unit.blocks) Take(producer, std::move(block), blocks);
     }
     piece.push_back(std::make_unique<HeldBlocks>(
         std::move(blocks), producer.ended ? nullptr : producer.source, producer.error));
@@ -157,6 +169,7 @@ void GroupPieces::TakeRest(Sources& piece) {
 
 bool GroupPieces::Next(Sources& piece) {
   if (all_given_) return false;
+  piece_bytes_ = 0;
   for (Producer& producer : producers_) {
     if (Hold(producer)) continue;
     TakeRest(piece);
@@ -186,21 +199,71 @@ bool GroupPieces::Next(Sources& piece) {
   return true;
 }
 
+namespace {
+
+// Bytes of the pieces that are being reduced.
+class PiecesUnderWay {
+ public:
+  explicit PiecesUnderWay(std::int64_t most_bytes) : most_bytes_(most_bytes) {}
+
+  // Waits until there is room for one more.
+  void AwaitRoom() {
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [this] { return bytes_ <= most_bytes_; });
+  }
+
+  // A piece, for as long as it exists.
+  class Piece {
+   public:
+    explicit Piece(PiecesUnderWay& pieces) : pieces_(pieces) {}
+    ~Piece() { pieces_.Add(-bytes_); }
+    Piece(const Piece&) = delete;
+    Piece& operator=(const Piece&) = delete;
+
+    void Begin(std::int64_t bytes) { pieces_.Add(bytes_ = bytes); }
+
+   private:
+    PiecesUnderWay& pieces_;
+    std::int64_t bytes_ = 0;
+  };
+
+ private:
+  void Add(std::int64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    bytes_ += bytes;
+    room_.notify_all();
+  }
+
+  const std::int64_t most_bytes_;
+  std::mutex mutex_;  // guards all below
+  std::condition_variable room_;
+  std::int64_t bytes_ = 0;
+};
+
+}  // namespace
+
 absl::Status MergeOnSlots(
     const GroupPieces::Sources& sources, StepContext& context,
     const std::function<absl::Status(const GroupPieces::Sources& piece, PieceTurn& turn)>& reduce) {
-  GroupPieces pieces(sources);
+  const std::int64_t most_bytes =
+      context.memory_bytes() > 0 ? context.memory_bytes() / 4 : kGroupPiecesBytes;
+  // Half for the pieces, half for what the next one is cut from.
+  GroupPieces pieces(sources, std::min(kHeldGroupBytes, most_bytes / 4), most_bytes / 2);
+  PiecesUnderWay under_way(most_bytes / 2);
   PieceTurns cuts;
   return MakePiecesUntil(context, [&](int piece, PieceTurn& turn) -> absl::StatusOr<bool> {
+    PiecesUnderWay::Piece mine(under_way);
     GroupPieces::Sources cut;
     if (!cuts.Await(piece)) return false;
     bool more = false;
     try {
+      under_way.AwaitRoom();
       more = pieces.Next(cut);
     } catch (...) {
       cuts.EndTurn(piece, false);
       throw;
     }
+    if (more) mine.Begin(pieces.piece_bytes());
     cuts.EndTurn(piece, more);
     if (!more) return false;
     absl::Status reduced = reduce(cut, turn);

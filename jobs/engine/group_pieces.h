@@ -21,25 +21,31 @@ namespace weir {
 
 /// What of the sections is held to find keys at which all of them can be cut.
 inline constexpr std::int64_t kHeldGroupBytes = 4 << 20;
+/// What pieces of sections take together, with what is held to cut them: a quarter of the memory of
+/// the step, or this where nobody says how much that is.
+inline constexpr std::int64_t kGroupPiecesBytes = 256 << 20;
 
 /// Sections as pieces, the groups of each before those of the next. Where that cannot be known
-/// within the bounds (a group larger than what is held, a section that is damaged or cannot be
-/// read) everything that is left is the last piece, whose reader meets what is wrong with it.
+/// within the bounds (a group larger than what is held, more sections than it has room for, one
+/// that is damaged or cannot be read) everything that is left is the last piece, whose reader meets
+/// what is wrong with it.
 ///
 /// Thread-safety: one thread at a time; pieces are their takers' own. Requires: sources that
-/// outlive
-///   the pieces.
+///   outlive the pieces.
 /// Bounds: `held_bytes`, or two blocks of each producer where that is more; where a key or a record
-///   fills that, four times as much. As much for each piece but the last, which reads on by itself.
+///   fills that, four times as much; never more than `held_bytes_max` and one block. As much for
+///   each piece at most; the last one reads on by itself.
 /// Checked by: tests/unit/jobs/group_pieces_test.cc.
 class GroupPieces {
  public:
   using Sources = std::vector<std::unique_ptr<RunSource>>;
 
-  explicit GroupPieces(const Sources& sources, std::int64_t held_bytes = kHeldGroupBytes);
+  GroupPieces(const Sources& sources, std::int64_t held_bytes, std::int64_t held_bytes_max);
 
   /// Gives the next piece: a source for each producer, in their order. False when all were given.
   bool Next(Sources& piece);
+  /// What the piece that was given last holds.
+  std::int64_t piece_bytes() const { return static_cast<std::int64_t>(piece_bytes_); }
 
  private:
   // Blocks of whole records, or the parts of one long record.
@@ -59,16 +65,23 @@ class GroupPieces {
   // False when the rest cannot be cut.
   bool Hold(Producer& producer);
   bool HoldUnit(Producer& producer);
-  static void TakeBefore(Producer& producer, std::string_view end, std::vector<std::string>& taken);
+  void TakeBefore(Producer& producer, std::string_view end, std::vector<std::string>& taken);
+  void Take(Producer& producer, std::string block, std::vector<std::string>& taken);
   void TakeRest(Sources& piece);
 
   const std::size_t share_;  // of held_bytes, of each producer
+  const std::size_t held_bytes_max_;
+  std::size_t held_bytes_ = 0;   // of all producers
+  std::size_t piece_bytes_ = 0;  // of the piece that was given last
   std::vector<Producer> producers_;
   bool all_given_ = false;
 };
 
 /// Merges the sections on all slots: calls reduce(piece, turn) for the sources of each piece, and
 /// hands on in order (MakePieces). Errors: as MakePieces.
+/// Bounds: kGroupPiecesBytes and one block, whatever the number of slots: while pieces that are
+///   reduced take half of that, no further one is cut.
+/// Checked by: tests/unit/jobs/group_pieces_test.cc, piece_memory_test.cc.
 absl::Status MergeOnSlots(
     const GroupPieces::Sources& sources, StepContext& context,
     const std::function<absl::Status(const GroupPieces::Sources& piece, PieceTurn& turn)>& reduce);

@@ -31,7 +31,7 @@ using testing::MemoryRun;
 using testing::RecordingContext;
 using testing::RunOnText;
 
-constexpr int kSlotCounts[] = {1, 2, 3, 7};
+constexpr int kSlotCounts[] = {1, 2, 3, 7, 16};
 
 struct CountLines {
   using Reader = TextLines;
@@ -171,6 +171,58 @@ TEST(SlotsAgree, PartsOfManyPairsAreTheSameToTheByte) {
     const auto many = RunOnText(*program, text, 3, 1, slots);
     ASSERT_TRUE(many.ok()) << many.status();
     EXPECT_TRUE(*many == *one) << slots << " slots";
+  }
+}
+
+// A group that is larger than what is held to cut sections, between others; and records larger than
+// blocks, pieces and what a piece may hold.
+TEST(SlotsAgree, PartsOfHugeGroupsAndRecordsAreTheSameToTheByte) {
+  const auto program = MakeJobProgram(SortLines());
+  std::string most_of_one_key;
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 24'000; ++i) {
+    const std::uint64_t key = random() % 10 == 0 ? random() % 1'000 : 500;
+    absl::StrAppend(&most_of_one_key, "key", key, " ", std::string(1'000, 'v'), i, "\n");
+  }
+  std::string long_lines;
+  for (const int bytes : {10, 300 << 10, 1'200 << 10, 5 << 20, 100, 2 << 20, 5}) {
+    absl::StrAppend(&long_lines, "key", bytes % 7, " ", std::string(bytes, 'v'), "\n");
+  }
+  for (const std::string& text : {most_of_one_key, long_lines}) {
+    const auto one = RunOnText(*program, text, 8, 1, 1);
+    ASSERT_TRUE(one.ok()) << one.status();
+    EXPECT_EQ(one->size(), text.size());
+    for (const int slots : kSlotCounts) {
+      const auto many = RunOnText(*program, text, 8, 1, slots);
+      ASSERT_TRUE(many.ok()) << many.status();
+      EXPECT_TRUE(*many == *one) << slots << " slots";
+    }
+  }
+}
+
+struct CannotReduce : SortLines {
+  template <typename Emit>
+  void Reduce(std::string_view key, GroupValues<Value>& values, Emit&& emit) const {
+    if (key.ends_with("77")) throw std::runtime_error("cannot reduce " + std::string(key));
+    SortLines::Reduce(key, values, emit);
+  }
+};
+
+// Of many groups that throw the first one counts, whichever slot had it.
+TEST(SlotsAgree, WhatReduceThrowsFirstComesOut) {
+  const auto program = MakeJobProgram(CannotReduce());
+  std::string text;
+  for (int i = 0; i < 30'000; ++i) {
+    absl::StrAppend(&text, "key", 10'000 + i * 7919 % 20'000, " ", std::string(300, 'v'), "\n");
+  }
+  for (const int slots : kSlotCounts) {
+    std::string thrown;
+    try {
+      RunOnText(*program, text, 2, 1, slots).IgnoreError();
+    } catch (const std::runtime_error& error) {
+      thrown = error.what();
+    }
+    EXPECT_EQ(thrown, "cannot reduce key10077") << slots << " slots";
   }
 }
 
