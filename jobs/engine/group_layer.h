@@ -42,7 +42,7 @@ namespace weir {
 ///   again. (In a chain the results of a layer reach the next in no particular order.)
 /// Bounds: StepContext::memory_bytes for the pairs that a step emits, beyond which it fails with
 ///   OUT_OF_MEMORY; reducing holds one block per producer, however large a group is, and on several
-///   slots what GroupPieces says.
+///   slots what MergeOnSlots says.
 /// Checked by: tests/unit/jobs/group_layer_test.cc, layered_program_test.cc.
 template <typename Job>
 class GroupLayer {
