@@ -19,7 +19,7 @@ FLIPS_A_JOB = 3
 FLIP_WORKERS = 3
 # Runs are to lie on their disks for a while before the last of their readers comes.
 SLOW_CHANNEL = "8Mbit/s"
-DISK_BYTES, DISK_LEFT = 64 << 20, 1 << 20
+DISK_BYTES_LEAST, DISK_LEFT = 64 << 20, 1 << 20
 DISK_ERROR_WITHIN_S = 30
 # What damage may be called. Of a frame that is no frame, neither end knows that it was damaged.
 DAMAGE_CODES = {"DATA_LOSS", "TRANSFER_FAILED", "WORKER_UNREACHABLE", "WORKER_LOST"}
@@ -174,7 +174,9 @@ def in_parts(bench, report, wanted):
 
 
 def disk(bench):
-    """The work directory of one worker, then of all, on a file system of 64 MB that is all but full."""
+    """The work directory of one worker, then of all, on a file system that is all but full.
+
+    It has 64 MiB, or half of the input: a worker of eight keeps an eighth of what is mapped, and receives as much."""
     if os.geteuid() != 0:
         report = Report("disk", {"ground": bench.ground_class.name})
         report.notes.append("LEFT OUT: mounting a tmpfs needs root")
@@ -182,11 +184,12 @@ def disk(bench):
     with bench.ground() as (ground, directory):
         report = Report("disk", ground.describe())
         mounted = []
+        size = max(DISK_BYTES_LEAST, bench.options.megabytes * 1_000_000 // 2)
         try:
             for host in range(ground.hosts):
                 place = os.path.join(directory, "work", f"w{host}")
                 os.makedirs(place)
-                subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES}", "none", place], check=True)
+                subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", place], check=True)
                 mounted.append(place)
             with ChaosCluster(ground, directory, ground.hosts) as cluster:
                 disk_runs(bench, cluster, mounted, report)

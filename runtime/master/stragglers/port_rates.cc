@@ -39,6 +39,7 @@ PortRates::PortRates(const planner::Plan& plan)
     : plan_(&plan),
       num_workers_(At(plan.network.num_workers)),
       ports_(2 * num_workers_),
+      carried_(num_workers_),
       counted_(plan.transfers.size(), false) {}
 
 PortRates::Known& PortRates::SenderOf(const Transfer& transfer) {
@@ -89,9 +90,11 @@ void PortRates::Observe(const RunSoFar& run) {
   if (plan_->transfer_order == planner::TransferOrder::kFetchAll) return;
   const planner::PlanState& state = run.state;
   for (const std::size_t t : TakeMoves(run)) {
-    Count(plan_->transfers[t], PlannedSeconds(run, t),
-          state.transfer_ended_s[t] - state.transfer_began_s[t] - plan_->network.latency_s);
+    Count(plan_->transfers[t],
+          {state.transfer_ended_s[t], PlannedSeconds(run, t),
+           state.transfer_ended_s[t] - state.transfer_began_s[t] - plan_->network.latency_s});
   }
+  ForgetCarried(state);
   for (Known& known : ports_) {
     const Row& slow = known.slow;
     const Row& fast = known.fast;
@@ -108,7 +111,8 @@ void PortRates::Observe(const RunSoFar& run) {
   std::vector<int> late_at(num_workers_, 0);
   for (const std::size_t t : under_way_) {
     const Transfer& transfer = plan_->transfers[t];
-    const Late moving{&transfer, PlannedSeconds(run, t), SecondsSince(run, t)};
+    const Late moving{&transfer, state.transfer_began_s[t], PlannedSeconds(run, t),
+                      SecondsSince(run, t)};
     if (!IsLate(moving)) continue;
     late.push_back(moving);
     ++late_at[At(transfer.sender)];
@@ -145,14 +149,27 @@ std::optional<double> PortRates::PaceBeside(const Known& one, const Known& other
   return pace ? std::optional(std::min(1.0, *pace)) : std::nullopt;
 }
 
-void PortRates::Count(const Transfer& transfer, Seconds planned_s, Seconds took_s) {
-  // What has no bytes to speak of says nothing of rates.
-  if (planned_s <= 0 || took_s <= 0) return;
-  CountAt(SenderOf(transfer), transfer.receiver, planned_s, took_s);
-  CountAt(ReceiverOf(transfer), transfer.sender, planned_s, took_s);
+void PortRates::ForgetCarried(const planner::PlanState& state) {
+  Seconds oldest_s = state.now_s;
+  for (const std::size_t t : under_way_) oldest_s = std::min(oldest_s, state.transfer_began_s[t]);
+  for (std::deque<Ended>& carried : carried_) {
+    while (!carried.empty() && carried.front().at_s <= oldest_s) carried.pop_front();
+  }
 }
 
-void PortRates::CountAt(Known& port, WorkerIndex peer, Seconds planned_s, Seconds took_s) {
+void PortRates::Count(const Transfer& transfer, const Ended& ended) {
+  // What has no bytes to speak of says nothing of rates.
+  if (ended.planned_s <= 0 || ended.took_s <= 0) return;
+  if (CountAt(SenderOf(transfer), transfer.receiver, ended)) {
+    carried_[At(transfer.sender)].push_back(ended);
+  }
+  if (CountAt(ReceiverOf(transfer), transfer.sender, ended)) {
+    carried_[At(transfer.receiver)].push_back(ended);
+  }
+}
+
+bool PortRates::CountAt(Known& port, WorkerIndex peer, const Ended& ended) {
+  const Seconds planned_s = ended.planned_s, took_s = ended.took_s;
   const double rate = planned_s / took_s;
   const double beside = rate / PaceBeside(port, port).value_or(1);
   if (beside >= kStragglerRate) port.slow = Row{};
@@ -163,6 +180,17 @@ void PortRates::CountAt(Known& port, WorkerIndex peer, Seconds planned_s, Second
   port.took_s = port.took_s * kFaded + took_s;
   least_.Replace(port.least, port.rate());
   port.least = port.rate();
+  return beside >= kStragglerRate;
+}
+
+bool PortRates::CarriedMeanwhile(WorkerIndex worker, const Late& late) const {
+  Seconds carried_s = 0;
+  for (auto ended = carried_[At(worker)].rbegin(); ended != carried_[At(worker)].rend(); ++ended) {
+    if (ended->at_s <= late.began_s) break;
+    carried_s += ended->planned_s;
+    if (carried_s >= late.planned_s) return true;
+  }
+  return false;
 }
 
 bool PortRates::IsLate(const Late& moving) {
@@ -183,6 +211,10 @@ void PortRates::Blame(const Late& late, const std::vector<int>& late_at) {
   };
   int at_sender = before(sender, transfer.receiver);
   int at_receiver = before(receiver, transfer.sender);
+  if (at_sender == at_receiver) {
+    at_sender = !CarriedMeanwhile(transfer.sender, late);
+    at_receiver = !CarriedMeanwhile(transfer.receiver, late);
+  }
   if (at_sender == at_receiver) {
     at_sender = late_at[At(transfer.sender)];
     at_receiver = late_at[At(transfer.receiver)];
@@ -212,6 +244,7 @@ void PortRates::TakeEdit(const planner::Plan& plan,
   // What they are known for is what the plan says now.
   num_workers_ = At(plan.network.num_workers);
   ports_.assign(2 * num_workers_, Known{});
+  carried_.assign(num_workers_, {});
   least_.Assign({});
 }
 

@@ -4,6 +4,7 @@
 // StragglerWatch. Downstream: nothing.
 
 #include <cstddef>
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -57,9 +58,10 @@ std::optional<double> LowerMedian(std::vector<double> values);
 ///   less the latency; one under way says something once it is late (kSilentTimes), and then that
 ///   it takes as long again. A pair is slow below kStragglerRate of the other ports' pace: their
 ///   median, at most 1. Which end it is: the one that was slow the last time too, with another
-///   peer; else the one whose other port is late as well; where that says nothing, both, for as
-///   long as the transfer is under way. Each port adds up a row of slow transfers, which one that
-///   is not slow ends; so many small ones count as one long one does.
+///   peer; else the one whose worker carried less since than the transfer has, where the other's
+///   carried as much, either way; else the one whose other port is late as well; where that says
+///   nothing, both, for as long as the transfer is under way. Each port adds up a row of slow
+///   transfers, which one that is not slow ends; so many small ones count as one long one does.
 /// Ports of kFetchAll plans are not watched: what each transfer gets depends on which others move.
 /// Requires: the plan outlives this. Thread-safety: none. An observation takes O(ports log ports),
 /// and of each transfer that moved on or is under way O(ports) moves; not more than O(log ports) of
@@ -97,6 +99,12 @@ class PortRates {
 
     void Add(planner::WorkerIndex peer, planner::Seconds planned_s, planner::Seconds took_s);
   };
+  /// A transfer that has arrived.
+  struct Ended {
+    planner::Seconds at_s = 0;
+    planner::Seconds planned_s = 0;
+    planner::Seconds took_s = 0;
+  };
   struct Known {
     Port port;
     Row slow, fast;
@@ -110,16 +118,20 @@ class PortRates {
 
   /// Returns the transfers that have arrived since the last look, in the order in which they did.
   std::vector<std::size_t> TakeMoves(const RunSoFar& run);
-  void Count(const planner::Transfer& transfer, planner::Seconds planned_s,
-             planner::Seconds took_s);
-  void CountAt(Known& port, planner::WorkerIndex peer, planner::Seconds planned_s,
-               planner::Seconds took_s);
+  void Count(const planner::Transfer& transfer, const Ended& ended);
+  /// Drops what arrived before anything that is under way began.
+  void ForgetCarried(const planner::PlanState& state);
+  /// Returns whether it was not slow.
+  bool CountAt(Known& port, planner::WorkerIndex peer, const Ended& ended);
   /// One under way for longer than it should be.
   struct Late {
     const planner::Transfer* transfer = nullptr;
+    planner::Seconds began_s = 0;
     planner::Seconds planned_s = 0;
     planner::Seconds took_s = 0;
   };
+  /// Whether the worker's ports carried as much as this since it began, as fast as the others.
+  bool CarriedMeanwhile(planner::WorkerIndex worker, const Late& late) const;
   bool IsLate(const Late& moving);
   /// `late_at`: how many are late, by worker.
   void Blame(const Late& late, const std::vector<int>& late_at);
@@ -134,7 +146,10 @@ class PortRates {
 
   const planner::Plan* plan_;
   std::size_t num_workers_;
-  std::vector<Known> ports_;   // senders, then receivers
+  std::vector<Known> ports_;  // senders, then receivers
+  /// By worker, in the order in which they arrived: what was not slow, either way. Since the oldest
+  /// that is under way began.
+  std::vector<std::deque<Ended>> carried_;
   std::vector<bool> counted_;  // by transfer: done, and its ports know
   absl::btree_set<std::size_t> under_way_;
   RankedRates least_;  // of all ports of which it is known

@@ -290,13 +290,21 @@ WorkerRates StragglerWatch::Rates() const {
   return rates;
 }
 
+bool StragglerWatch::InPause(const Named& named) const {
+  return named.at_s && now_s_ - *named.at_s < named.pause_s;
+}
+
+void StragglerWatch::Name(Named* named) const {
+  named->at_s = now_s_;
+  named->pause_s = std::min(2 * named->pause_s, kEditPauseS);
+}
+
 std::optional<StragglerDecision> StragglerWatch::Decide() {
   StragglerDecision decision;
   std::vector<bool> computes(workers_.size(), false), carries(workers_.size(), false);
   std::vector<Seconds> ports_left_s;  // once it is asked for
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     Worker& worker = workers_[w];
-    if (worker.named_s && now_s_ - *worker.named_s < kEditPauseS) continue;
     const auto worth = [](Seconds left_s, double rate) {
       return left_s / std::min(rate, 1.0) - left_s > kStragglerLateS;
     };
@@ -307,8 +315,11 @@ std::optional<StragglerDecision> StragglerWatch::Decide() {
     if (slow_ports && ports_left_s.empty()) ports_left_s = PortsLeft();
     carries[w] = (slow_ports && worth(ports_left_s[w], PortRate(w))) ||
                  LongEnough(worker.ports_recovered_s, now_s_);
-    if (!computes[w] && !carries[w]) continue;
-    worker.named_s = now_s_;
+    const bool new_of_compute = computes[w] && !InPause(worker.compute_named);
+    const bool new_of_ports = carries[w] && !InPause(worker.ports_named);
+    if (!new_of_compute && !new_of_ports) continue;
+    if (computes[w]) Name(&worker.compute_named);
+    if (carries[w]) Name(&worker.ports_named);
     decision.workers.push_back(static_cast<WorkerIndex>(w));
   }
   if (decision.workers.empty()) return std::nullopt;
@@ -351,8 +362,13 @@ void StragglerWatch::TakeEdit(const planner::Plan& plan, const planner::PlanStat
     const double factor = change.pace * (change.rate_factor.empty() ? 1 : change.rate_factor[w]);
     worker.planned_rate *= factor;
     if (!change.port_factor.empty()) worker.planned_port_rate *= change.port_factor[w];
+    const auto is_for = [w](const std::vector<double>& factors) {
+      return !factors.empty() && factors[w] != 1;
+    };
+    worker.compute_named.pause_s = is_for(change.rate_factor) ? kEditPauseS : kAskAgainS;
+    worker.ports_named.pause_s = is_for(change.port_factor) ? kEditPauseS : kAskAgainS;
     // Of who is slow or recovered, only what comes now counts.
-    if (!change.rate_factor.empty() && change.rate_factor[w] != 1) worker.done.clear();
+    if (is_for(change.rate_factor)) worker.done.clear();
     for (auto& [alike, done] : worker.done) {
       for (Done& step : done) step.planned_s /= factor;
     }

@@ -25,11 +25,15 @@ namespace weir::master {
 inline constexpr planner::Seconds kHeardLateS = 1;
 /// A rate is that of at least so long, where a step lasts so long: records are read in blocks.
 inline constexpr planner::Seconds kRateWindowS = 3;
-/// Who is behind for so long is a straggler: at least two looks.
-inline constexpr planner::Seconds kStragglerPatienceS = 0.5;
-/// No worker is the reason for an edit again before that: an edit moves work, and takes as long as
-/// a heartbeat to be felt.
+/// Who is behind for so long is a straggler: two looks, which are a heartbeat apart but for what a
+/// busy master is late with the first.
+inline constexpr planner::Seconds kStragglerPatienceS = 0.4;
+/// No worker is the reason for an edit again before that, for the same of what it computes and what
+/// its ports carry: an edit moves work, and takes as long as a heartbeat to be felt.
 inline constexpr planner::Seconds kEditPauseS = 5;
+/// Where the edit changed nothing, so soon for the first time, and twice as late each time: what
+/// lies behind a slow port may just not have been made yet.
+inline constexpr planner::Seconds kAskAgainS = 1;
 
 /// Rates beside the plan that the watch began with, by worker: 0.5 = half as fast as planned; 1
 /// where nothing else is known.
@@ -62,7 +66,9 @@ struct StragglerDecision {
 /// `state` is the planner::PlanState that EditPlan gets too: from PlanProgress. A step in
 /// PlanEdit::redone whose worker is alive was given up: its attempt there is to be ended. An edit
 /// for another reason (a loss) goes to TakeEdit the same way. An edit that says "no step has to
-/// move" need not be taken; the worker is then looked at again after kEditPauseS.
+/// move" need not be taken; the worker is then named again after kAskAgainS, later each time, and
+/// at once where it is found slow in the other way too: a worker that is starved of its processor
+/// is first seen at its ports.
 ///
 /// Model of computing: a step of p seconds as planned (in proportion to what it really reads) has
 ///   done share * p of them, the share being what it has read as far as heard, kHeardLateS ago. One
@@ -92,7 +98,8 @@ class StragglerWatch {
   WorkerRates Rates() const;
   /// Whether, and for whom, the plan should be edited now: somebody is behind, or has recovered,
   /// and has work left that makes it worth trying; whether it moves, EditPlan says. Whoever is
-  /// named is not named again for kEditPauseS.
+  /// named is not named again for the same for kEditPauseS where the edit is taken, else for
+  /// kAskAgainS, 2 kAskAgainS and so on up to that.
   std::optional<StragglerDecision> Decide();
   /// Goes on with the edited plan, also of workers that it adds.
   void TakeEdit(const planner::Plan& plan, const planner::PlanState& state,
@@ -127,6 +134,11 @@ class StragglerWatch {
     planner::Seconds planned_s = 0;  // of what it has done
     planner::Seconds took_s = 0;
   };
+  /// When a worker was the reason for an edit, and until when it is not again.
+  struct Named {
+    std::optional<planner::Seconds> at_s;
+    planner::Seconds pause_s = kAskAgainS / 2;
+  };
   struct Worker {
     planner::StepIndex step = planner::kNoIndex;    // under way
     absl::btree_map<Alike, std::deque<Done>> done;  // the last
@@ -136,7 +148,7 @@ class StragglerWatch {
     double planned_port_rate = 1;  // the same of its ports
     // How long it has been a straggler, or none any more; of its ports.
     std::optional<planner::Seconds> behind_s, recovered_s, ports_behind_s, ports_recovered_s;
-    std::optional<planner::Seconds> named_s;
+    Named compute_named, ports_named;
     planner::Seconds left_s = 0;  // of its steps, by the plan in hand
   };
   enum class Bound { kLeast, kMost };
@@ -162,6 +174,8 @@ class StragglerWatch {
   std::vector<planner::Seconds> PortsLeft() const;
   double PortRate(std::size_t worker) const;
   double Pace(const std::vector<planner::WorkerIndex>& named) const;
+  bool InPause(const Named& named) const;
+  void Name(Named* named) const;
 
   const planner::Plan* plan_;
   planner::Seconds now_s_ = 0;

@@ -38,8 +38,8 @@ std::vector<double> SlowOne(std::size_t num_workers, std::size_t worker, double 
 // One map step a worker, all under way since 0 s.
 class ByHand {
  public:
-  explicit ByHand(std::int32_t num_workers, Seconds map_s = 20)
-      : plan_(WordCountLike(num_workers, 1, map_s, 0.01)),
+  explicit ByHand(std::int32_t num_workers, Seconds map_s = 20, double output_ratio = 0.01)
+      : plan_(WordCountLike(num_workers, 1, map_s, output_ratio)),
         state_(planner::NothingDone(plan_)),
         bytes_(plan_.steps.size(), 0),
         watch_(plan_) {
@@ -189,15 +189,38 @@ TEST(StragglerWatchTest, LargeBlocksAreNoPauses) {
   }
 }
 
+// Of edits that are not taken each next one is asked for later, up to the pause.
 TEST(StragglerWatchTest, NobodyIsNamedTwiceWithinThePause) {
-  ByHand run(4);
-  std::vector<Seconds> named;
-  for (Seconds now_s = 0.5; now_s < 12; now_s += 0.5) {
-    const double share = now_s / 20;
-    if (run.Look(now_s, {share, share / 10, share, share})) named.push_back(now_s);
+  ByHand run(4, 40);
+  std::vector<Seconds> pauses;
+  Seconds last_s = -1;
+  for (Seconds now_s = 0.5; now_s < 18; now_s += 0.5) {
+    const double share = now_s / 40;
+    if (!run.Look(now_s, {share, share / 10, share, share})) continue;
+    if (last_s >= 0) pauses.push_back(now_s - last_s);
+    last_s = now_s;
   }
-  ASSERT_THAT(named, SizeIs(2));
-  EXPECT_GE(named[1] - named[0], kEditPauseS);
+  EXPECT_THAT(pauses, ElementsAre(kAskAgainS, 2 * kAskAgainS, 4 * kAskAgainS, kEditPauseS));
+}
+
+// The worker is slower still than the edit says.
+TEST(StragglerWatchTest, NobodyIsNamedWithinThePauseAfterAnEdit) {
+  ByHand run(4, 60);
+  Plan edited = run.plan();
+  std::vector<Seconds> named_s;
+  for (Seconds now_s = 0.5; now_s < 12; now_s += 0.5) {
+    const std::optional<StragglerDecision> decision =
+        run.Look(now_s, {now_s / 60, std::min(now_s, 3.0) / 600, now_s / 60, now_s / 60});
+    if (!decision) continue;
+    named_s.push_back(now_s);
+    if (named_s.size() > 1) break;
+    for (planner::ComputeStep& step : edited.steps) {
+      if (step.worker == 1) step.duration_s /= decision->change.rate_factor[1];
+    }
+    run.watch().TakeEdit(edited, run.state(), {}, decision->change);
+  }
+  ASSERT_THAT(named_s, SizeIs(2));
+  EXPECT_GE(named_s[1] - named_s[0], kEditPauseS);
 }
 
 // The edit says that worker 1 computes at a tenth; as long as it does nobody is named. Then it is
@@ -250,7 +273,7 @@ TEST(StragglerWatchTest, WhoHasNothingLeftIsNotNamed) {
 
 // Sections of 0.1 s, 1 s or 10 s each move through a port at a tenth, both ways.
 TEST(StragglerWatchTest, ASlowPortIsNamed) {
-  for (const Seconds section_s : {0.1, 1.0, 10.0}) {
+  for (const Seconds section_s : {0.03, 0.1, 0.3, 1.0, 3.0, 10.0}) {
     const Plan plan = WordCountLike(8, 1, 8 * section_s * 12.5, 1);
     const WatchedRun run =
         RunWatched(plan, {.port_rate = SlowOne(8, 3, 0.1)}, Heard::kBytes, Edits::kNone);
@@ -262,11 +285,100 @@ TEST(StragglerWatchTest, ASlowPortIsNamed) {
     }
     const WatchedRun::Named& first = run.named[0];
     EXPECT_LE(first.at_s, shuffle_begins_s + std::max(1.5 * section_s + 1.5, 3.0)) << section_s;
-    EXPECT_THAT(first.decision.workers, ::testing::Contains(3)) << section_s;
+    EXPECT_THAT(first.decision.workers, ElementsAre(3)) << section_s;
     EXPECT_LT(first.decision.change.port_factor[3], 0.5) << section_s;
     EXPECT_THAT(first.decision.change.rate_factor, Each(1)) << section_s;
     EXPECT_THAT(run.named.back().decision.workers, ElementsAre(3)) << section_s;
   }
+}
+
+// One worker's first transfer, to another one, stands still, while that one and all others carry
+// what they should: only the first is named, and at the second look that finds it.
+TEST(StragglerWatchTest, WhoCarriesMeanwhileIsNotWhatHoldsATransferUp) {
+  for (const bool sends : {true, false}) {
+    const Plan plan = WordCountLike(8, 1, 10, 1);
+    PlanState state = planner::NothingDone(plan);
+    for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+      if (plan.steps[s].layer > 0) continue;
+      state.steps[s] = WorkState::kDone;
+      state.step_began_s[s] = 0;
+      state.step_ended_s[s] = 10;
+    }
+    std::optional<std::size_t> held_up;
+    std::vector<std::size_t> others;
+    for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
+      const planner::Transfer& transfer = plan.transfers[t];
+      const planner::WorkerIndex slow = sends ? transfer.sender : transfer.receiver;
+      const planner::WorkerIndex peer = sends ? transfer.receiver : transfer.sender;
+      if (slow == 3 && peer == 5 && !held_up) held_up = t;
+      if (slow != 3 && peer != 3) others.push_back(t);
+    }
+    ASSERT_TRUE(held_up);
+    state.transfers[*held_up] = WorkState::kUnderWay;
+    state.transfer_began_s[*held_up] = 10;
+    StragglerWatch watch(plan);
+    std::vector<Seconds> named_at_s;
+    // Each look a little sooner after the one before than the pause between them.
+    for (std::size_t look = 1; look <= 8; ++look) {
+      state.now_s = 10 + 0.49 * static_cast<double>(look);
+      for (std::size_t t = (look - 1) * 4; t < std::min(look * 4, others.size()); ++t) {
+        state.transfers[others[t]] = WorkState::kDone;
+        state.transfer_ended_s[others[t]] = state.now_s;
+        state.transfer_began_s[others[t]] = state.now_s - plan.transfers[others[t]].duration_s;
+      }
+      watch.Observe({.state = state});
+      const std::optional<StragglerDecision> decision = watch.Decide();
+      if (!decision) continue;
+      named_at_s.push_back(state.now_s);
+      EXPECT_THAT(decision->workers, ElementsAre(3)) << decision->why;
+    }
+    // A transfer of 0.1 s is late by half a second at the second look.
+    ASSERT_FALSE(named_at_s.empty());
+    EXPECT_EQ(named_at_s[0], 10 + 0.49 * 3) << (sends ? "sends" : "receives");
+  }
+}
+
+// A worker that gets a tenth of its processor serves its port as slowly: that is seen first, and
+// moves nothing while its map is under way. That it computes slowly is told as soon as it is known.
+TEST(StragglerWatchTest, WhoIsSlowInTheOtherWayTooIsNamedWithinThePause) {
+  ByHand run(4, 10, 1);
+  const Plan& plan = run.plan();
+  std::vector<std::size_t> to_slow, others;
+  for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
+    if (plan.transfers[t].sender != 1) {
+      (plan.transfers[t].receiver == 1 ? to_slow : others).push_back(t);
+    }
+  }
+  ASSERT_GE(to_slow.size(), 3u);
+  const auto arrives = [&](std::size_t t, Seconds began_s, Seconds ended_s) {
+    run.state().transfers[t] = WorkState::kDone;
+    run.state().transfer_began_s[t] = began_s;
+    run.state().transfer_ended_s[t] = ended_s;
+  };
+  std::vector<Seconds> ports_s, compute_s;
+  for (Seconds now_s = 1; now_s < 16; now_s += 0.5) {
+    // Worker 1 has read six tenths after 6 s, and no more.
+    std::vector<double> shares(4, std::min(1.0, now_s / 10));
+    shares[1] = std::min(0.6, now_s / 10);
+    for (std::size_t s = 0; s < 4 && now_s >= 10; ++s) {
+      if (s == 1) continue;
+      run.state().steps[s] = WorkState::kDone;
+      run.state().step_ended_s[s] = 10;
+    }
+    if (now_s == 11) {
+      for (const std::size_t t : others) arrives(t, 10, 10.5);
+    }
+    if (now_s == 12) {
+      for (std::size_t i = 0; i < 2; ++i) arrives(to_slow[i], 10, 12);
+    }
+    const std::optional<StragglerDecision> decision = run.Look(now_s, shares);
+    if (!decision) continue;
+    EXPECT_THAT(decision->workers, ElementsAre(1)) << decision->why;
+    (decision->change.rate_factor[1] < 1 ? compute_s : ports_s).push_back(now_s);
+  }
+  ASSERT_FALSE(ports_s.empty());
+  ASSERT_FALSE(compute_s.empty());
+  EXPECT_LT(compute_s[0] - ports_s[0], kEditPauseS);
 }
 
 // What it is worth: one of eight workers computes at a tenth, so that the run would take eight
