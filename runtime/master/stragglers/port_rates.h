@@ -58,10 +58,11 @@ std::optional<double> LowerMedian(std::vector<double> values);
 ///   less the latency; one under way says something once it is late (kSilentTimes), and then that
 ///   it takes as long again. A pair is slow below kStragglerRate of the other ports' pace: their
 ///   median, at most 1. Which end it is: the one that was slow the last time too, with another
-///   peer; else the one whose worker carried less since than the transfer has, where the other's
-///   carried as much, either way; else the one whose other port is late as well; where that says
-///   nothing, both, for as long as the transfer is under way. Each port adds up a row of slow
-///   transfers, which one that is not slow ends; so many small ones count as one long one does.
+///   peer; else, where one worker has carried as much as the transfer since it began, by either
+///   port, and the other has not, the other; else the one whose other port is late as well; where
+///   that says nothing, both, for as long as the transfer is under way. Each port adds up a row of
+///   slow transfers, which one that is not slow ends; so many small ones count as one long one
+///   does.
 /// Ports of kFetchAll plans are not watched: what each transfer gets depends on which others move.
 /// Requires: the plan outlives this. Thread-safety: none. An observation takes O(ports log ports),
 /// and of each transfer that moved on or is under way O(ports) moves; not more than O(log ports) of

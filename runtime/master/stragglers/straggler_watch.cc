@@ -312,12 +312,13 @@ std::optional<StragglerDecision> StragglerWatch::Decide() {
     const bool slow_ports = LongEnough(worker.ports_behind_s, now_s_);
     computes[w] = (slow && worth(worker.left_s, worker.compute.rate)) ||
                   LongEnough(worker.recovered_s, now_s_);
-    if (slow_ports && ports_left_s.empty()) ports_left_s = PortsLeft();
-    carries[w] = (slow_ports && worth(ports_left_s[w], PortRate(w))) ||
-                 LongEnough(worker.ports_recovered_s, now_s_);
     const bool new_of_compute = computes[w] && !InPause(worker.compute_named);
-    const bool new_of_ports = carries[w] && !InPause(worker.ports_named);
-    if (!new_of_compute && !new_of_ports) continue;
+    if (new_of_compute || !InPause(worker.ports_named)) {
+      if (slow_ports && ports_left_s.empty()) ports_left_s = PortsLeft();
+      carries[w] = (slow_ports && worth(ports_left_s[w], PortRate(w))) ||
+                   LongEnough(worker.ports_recovered_s, now_s_);
+    }
+    if (!new_of_compute && !carries[w]) continue;
     if (computes[w]) Name(&worker.compute_named);
     if (carries[w]) Name(&worker.ports_named);
     decision.workers.push_back(static_cast<WorkerIndex>(w));
