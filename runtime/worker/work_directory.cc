@@ -1,5 +1,10 @@
 #include "runtime/worker/work_directory.h"
 
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -57,6 +62,20 @@ bool IsPrivate(env::Storage& storage, const std::string& path) {
   return privacy.ok() && *privacy == env::Privacy::kPrivate;
 }
 
+// Removes a directory whose lock is held, and gives the lock up once nothing is in it that another
+// daemon could take: where a file that is removed while it is open keeps a place under another name
+// (FUSE, NFS), its directory could not go.
+absl::Status RemoveLocked(env::Storage& storage, const std::string& path,
+                          std::unique_ptr<env::FileLock> lock) {
+  if (absl::Status status = storage.RemoveAll(absl::StrCat(path, kJobsName)); !status.ok()) {
+    return status;
+  }
+  lock.reset();
+  // FUSE may hear of the closed lock a moment later.
+  const absl::Status status = storage.RemoveAll(path);
+  return status.ok() ? status : storage.RemoveAll(path);
+}
+
 // Takes jobs out of the directory `path` if `to` is given, and removes it, if its daemon is dead.
 //
 // In /tmp anybody can make a directory of this name. So whose it is, is asked first, before
@@ -79,12 +98,14 @@ void TakeOrRemove(env::Storage& storage, const std::string& path, bool unnamed,
                {{"directory", path}, {"why", WhyNotTaken(*privacy)}});
   }
   if (*privacy == env::Privacy::kNoDirectory) return;  // no daemon's
-  const auto lock = storage.TakeLock(absl::StrCat(path, kLockName));
+  auto lock = storage.TakeLock(absl::StrCat(path, kLockName));
   // A directory that got its name had its lock first: without one, its removal was cut short.
   if (!lock.ok() && (unnamed || !absl::IsNotFound(lock.status()))) return;
   const bool is_private = *privacy == env::Privacy::kPrivate && IsPrivate(storage, path);
   if (to && lock.ok() && is_private) TakeHeldJobs(storage, path, *to);
-  if (absl::Status status = storage.RemoveAll(path); !status.ok()) {
+  if (absl::Status status =
+          lock.ok() ? RemoveLocked(storage, path, *std::move(lock)) : storage.RemoveAll(path);
+      !status.ok()) {
     LogWarning("Old work directory not removed", {{"error", status.message()}});
   } else {
     LogInfo("Old work directory removed", {{"path", path}});
@@ -176,11 +197,7 @@ absl::Status WorkDirectory::Check(env::Storage& storage, const std::string& work
 }
 
 absl::Status WorkDirectory::Remove(env::Storage& storage) {
-  // The lock goes last, so that a removal cut short can be finished by the next daemon.
-  absl::Status status = storage.RemoveAll(absl::StrCat(path_, kJobsName));
-  if (status.ok()) status = storage.RemoveAll(path_);
-  lock_.reset();
-  return status;
+  return RemoveLocked(storage, path_, std::move(lock_));
 }
 
 }  // namespace weir::worker

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import unittest
 
-from weir_process import Cluster, WeirTest, count_words, read_parts
+from weir_process import Cluster, WeirTest, count_words, read_parts, wait_for
 
 
 def counted(text):
@@ -178,12 +178,29 @@ class WorkDirectories(Mounts):
         self.assertEqual(sorted(read_parts(out)), expected)
         self.assert_ok(self.weir("verify", out))
         cluster.stop()
+        for directory in directories:
+            self.assertEqual(os.listdir(directory), [])
 
     def test_two_mounts(self):
         self.check_workers_on(self.tmpfs("work/worker0"), self.tmpfs("work/worker1"))
 
     def test_one_without_flags_of_renames(self):
         self.check_workers_on(self.bindfs("work/worker0"), self.tmpfs("work/worker1"))
+
+    def test_what_a_killed_worker_left_where_open_files_keep_a_name(self):
+        """A file that is removed while it is open goes on under another name there, as on NFS."""
+        directory = self.bindfs("work/worker0")
+        cluster = Cluster(self, workers=1, worker_args=["--no-measure"])
+        for lives in (2, 3):
+            cluster.workers[0].kill()
+            cluster.workers[0].wait()
+            cluster.workers[0] = cluster.start_worker(0, ["--no-measure"])
+            wait_for(lambda: self.text(self.path("worker0.log")).count('"Registered"') == lives, 20, cluster.log_text)
+        text = self.write("text", "x y x\n" * 1000)
+        self.assert_ok(cluster.submit("wordcount", text, "-o", self.path("out")))
+        self.assertEqual(len(os.listdir(directory)), 1, os.listdir(directory))
+        cluster.stop()
+        self.assertEqual(os.listdir(directory), [])
 
 
 if __name__ == "__main__":
