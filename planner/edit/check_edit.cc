@@ -37,7 +37,7 @@ class EditCheck {
     Index();
     if (absl::Status status = CheckSurvivors(); !status.ok()) return status;
     if (absl::Status status = CheckPlaces(); !status.ok()) return status;
-    if (absl::Status status = CheckSections(); !status.ok()) return status;
+    if (absl::Status status = CheckOperands(before_, after_, is_); !status.ok()) return status;
     if (absl::Status status = CheckPieces(); !status.ok()) return status;
     if (absl::Status status = CheckNeed(); !status.ok()) return status;
     return CheckRest(after_, is_);
@@ -156,13 +156,8 @@ class EditCheck {
   }
 
   void Index() {
-    for (const Section& section : before_.sections) {
-      bytes_before_[{section.producer, section.consumer}] = section.bytes;
-      producers_before_[section.consumer].push_back(section.producer);
-    }
     for (const Section& section : after_.sections) {
       sections_after_.insert({section.producer, section.consumer});
-      producers_after_[section.consumer].push_back(section.producer);
     }
     for (std::size_t t = 0; t < before_.transfers.size(); ++t) {
       const Transfer& transfer = before_.transfers[t];
@@ -177,25 +172,6 @@ class EditCheck {
     for (std::size_t t = 0; t < edit_.transfer_was.size(); ++t) {
       if (is_.transfers[t] != WorkState::kWaiting) kept_.insert(edit_.transfer_was[t]);
     }
-  }
-
-  /// Of the steps that read input among these: where their ranges begin and end, if they tile.
-  static absl::StatusOr<std::pair<Bytes, Bytes>> Tiled(const Plan& plan, StepIndex consumer,
-                                                       const std::vector<StepIndex>& producers) {
-    std::vector<std::pair<Bytes, Bytes>> ranges;
-    for (const StepIndex producer : producers) {
-      const ComputeStep& step = plan.steps[At(producer)];
-      if (step.kind->reads_input()) ranges.emplace_back(step.input_begin, step.input_end);
-    }
-    if (ranges.empty()) return std::pair<Bytes, Bytes>{0, 0};
-    std::sort(ranges.begin(), ranges.end());
-    for (std::size_t i = 1; i < ranges.size(); ++i) {
-      if (ranges[i].first == ranges[i - 1].second) continue;
-      return Invalid("Step ", consumer,
-                     " does not get every byte of input once: a range begins at ", ranges[i].first,
-                     ", the one before it ends at ", ranges[i - 1].second);
-    }
-    return std::pair{ranges.front().first, ranges.back().second};
   }
 
   /// Ranges of the input that steps count, in order; empty ones are left out.
@@ -227,59 +203,6 @@ class EditCheck {
     }
     if (i == is.size()) return absl::OkStatus();
     return Invalid("Input [", is[i].first, ", ", is[i].second, ") is counted twice");
-  }
-
-  // Every consumer that has to begin reads what it read before, once.
-  absl::Status CheckSections() {
-    std::map<Pair, Bytes> bytes_after;
-    for (const Section& section : after_.sections) {
-      if (!bytes_after.insert({{section.producer, section.consumer}, section.bytes}).second) {
-        return Invalid("The section from step ", section.producer, " to step ", section.consumer,
-                       " is there twice");
-      }
-    }
-    for (std::size_t c = 0; c < before_.steps.size(); ++c) {
-      const auto consumer = static_cast<StepIndex>(c);
-      if (!Begins(consumer)) continue;
-      const std::vector<StepIndex>& was = producers_before_[consumer];
-      const std::vector<StepIndex>& now = producers_after_[consumer];
-      const auto tiled_before = Tiled(before_, consumer, was);
-      const auto tiled = Tiled(after_, consumer, now);
-      if (!tiled_before.ok()) return tiled_before.status();
-      if (!tiled.ok()) return tiled.status();
-      if (*tiled != *tiled_before) {
-        return Invalid("Step ", consumer, " gets input [", tiled->first, ", ", tiled->second,
-                       "), before the edit [", tiled_before->first, ", ", tiled_before->second,
-                       ")");
-      }
-      Bytes input_was = 0, input_now = 0;
-      std::size_t others_was = 0, others_now = 0;
-      for (const StepIndex producer : was) {
-        const Pair pair{producer, consumer};
-        if (before_.steps[At(producer)].kind->reads_input()) {
-          input_was += bytes_before_[pair];
-          continue;
-        }
-        ++others_was;
-        const auto it = bytes_after.find(pair);
-        if (it == bytes_after.end() || it->second != bytes_before_[pair]) {
-          return Invalid("The section from step ", producer, " to step ", consumer,
-                         " is gone, or has another size");
-        }
-      }
-      for (const StepIndex producer : now) {
-        if (after_.steps[At(producer)].kind->reads_input()) {
-          input_now += bytes_after[{producer, consumer}];
-        } else {
-          ++others_now;
-        }
-      }
-      if (input_was != input_now || others_was != others_now) {
-        return Invalid("Step ", consumer, " reads ", input_now, " bytes of what read input and ",
-                       others_now, " other runs, before the edit ", input_was, " and ", others_was);
-      }
-    }
-    return absl::OkStatus();
   }
 
   // The pieces of each section that is still to be read tile it, and are of one run.
@@ -478,9 +401,7 @@ class EditCheck {
   const Plan& after_;
   const PlanState& is_;
   const std::vector<bool>& gone_;  // by worker
-  std::map<Pair, Bytes> bytes_before_;
   std::set<Pair> sections_after_;
-  std::map<StepIndex, std::vector<StepIndex>> producers_before_, producers_after_;
   std::map<Pair, std::vector<TransferIndex>> pieces_before_, pieces_after_;
   std::set<TransferIndex> kept_;  // transfers before that have begun and still count
 };

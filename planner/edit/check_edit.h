@@ -17,9 +17,10 @@ namespace weir::planner {
 ///   is done or under way and not made again is where it was.
 /// - Counts: the input ranges of steps that are no reruns (ComputeStep::is_rerun) tile what they
 ///   tiled before, so that every byte of the input is counted once; a rerun stays one.
-/// - Bytes: each step that has to begin has the sections that it had; the input ranges of those
-///   that read input tile what they tiled before; the transfers of a section tile it, or it is read
-///   in place. Pieces that count as arrived did arrive, there, and all of one run.
+/// - Bytes: each step that has to begin has the sections that it had, place by place, the input
+///   ranges of those that read input covering what they covered before, and operands of a combine
+///   step in the order that they had (check_rest.h); the transfers of a section tile it, or it
+///   is read in place. Pieces that count as arrived did arrive, there, and all of one run.
 /// - Survivors: no step that has to run, no transfer that has to move and no run that is still read
 ///   is on a lost worker, and every run that is read in place or moves is there or will be made.
 /// - Places: steps that may not stay leave; closed workers get nothing that they had not.

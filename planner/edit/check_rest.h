@@ -1,7 +1,7 @@
 #pragma once
 
-// The part of CheckEdit about what is still to happen: whether it can, and when it ends. Upstream:
-// CheckEdit.
+// The parts of CheckEdit about what is still to happen: what steps read, whether it can, and when
+// it ends. Upstream: CheckEdit.
 
 #include "absl/status/status.h"
 #include "planner/edit/plan_state.h"
@@ -16,5 +16,13 @@ namespace weir::planner {
 /// Errors: kInvalidArgument naming the item. Thread-safety: pure.
 /// Checked by: tests/unit/planner_edit/check_edit_test.cc.
 absl::Status CheckRest(const Plan& plan, const PlanState& state);
+
+/// Checks that every step of `before` that waits in `is` reads in `after` what it read before,
+/// once: the same places (Section::indexes) of the same ranges of the job's input and of the same
+/// other runs. Of a step that combines they stand in the same order, but for parts of input that
+/// follow each other. Sizes stay, but of what is cut by places, where each part is no larger than
+/// the whole. Requires: sections name steps that exist. Errors: kInvalidArgument naming the step.
+/// Thread-safety: pure. O(sections log).
+absl::Status CheckOperands(const Plan& before, const Plan& after, const PlanState& is);
 
 }  // namespace weir::planner

@@ -163,7 +163,7 @@ bool SlackMayHelp(const EditedPlan& edited) {
       std::count(edited.state.transfers.begin(), edited.state.transfers.end(), WorkState::kDone);
   const std::size_t left = edited.plan.transfers.size() - static_cast<std::size_t>(done);
   return edited.plan.transfer_order != TransferOrder::kFetchAll && left > 0 &&
-         left <= static_cast<std::size_t>(kSlackTransfersMax);
+         !CombinesAnything(edited.plan) && left <= static_cast<std::size_t>(kSlackTransfersMax);
 }
 
 }  // namespace
@@ -173,17 +173,12 @@ absl::Status CheckEditable(const Plan& plan) {
     if (step.kind->iterates) {
       return absl::FailedPreconditionError("The plan is a loop; those are not edited");
     }
-    if (step.kind->combines || step.kind->own_order) {
-      return absl::FailedPreconditionError(
-          "The plan combines along a reduction tree; those are not edited");
-    }
   }
   for (const Section& section : plan.sections) {
-    if (section.indexes) {
-      return absl::FailedPreconditionError(
-          "The plan has sections that are cut by places; those are not edited");
-    }
-    if (plan.steps[At(section.producer)].layer >= plan.steps[At(section.consumer)].layer) {
+    const ComputeStep& producer = plan.steps[At(section.producer)];
+    // What combines is of the layer that it combines for (CheckCombined).
+    const std::int32_t last = plan.steps[At(section.consumer)].layer;
+    if (producer.kind->combines ? producer.layer > last : producer.layer >= last) {
       return absl::FailedPreconditionError(
           absl::StrCat("Step ", section.consumer, " reads step ", section.producer,
                        " of no earlier layer; such plans are not edited"));

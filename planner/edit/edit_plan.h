@@ -49,7 +49,7 @@ struct PlanEdit {
 };
 
 /// Says whether plans of this kind can be edited while they run.
-/// Errors: kFailedPrecondition, naming why: reduction trees, loops, sections of places.
+/// Errors: kFailedPrecondition, naming why: loops, a step that reads one of no earlier layer.
 absl::Status CheckEditable(const Plan& plan);
 
 /// Plans on with the workers that are there.
@@ -66,10 +66,13 @@ absl::Status CheckEditable(const Plan& plan);
 ///   may not stay (closed workers, steps that failed) leaves in every way. A done map
 ///   step whose run is lost stays done for those who have its sections; new steps read parts of its
 ///   input for the others. Made again whole, where that ends sooner, a run has all its sections, of
-///   which only those move that somebody lacks.
+///   which only those move that somebody lacks. Of a reduction tree, steps and sections stay as
+///   they are: a combine step whose run is lost before all have read it reads what is below it once
+///   more, on another worker, and what of that is lost is made again in the same way. A map step
+///   whose run is cut by places is done again in parts only while nobody has any of it.
 /// Errors: kUnavailable when nobody is left; kFailedPrecondition, naming why, for a plan that
-///   cannot be edited: reduction trees, loops, sections of places; kInvalidArgument when state or
-///   change do not belong to the plan.
+///   cannot be edited (CheckEditable); kInvalidArgument when state or change do not belong to the
+///   plan.
 /// Requires: the plan passed CheckPlan, or is one that EditPlan made.
 /// Thread-safety: pure; same input, same edit. Time: a few times that of OrderByPriority; measured
 ///   by tests/bench/edit.

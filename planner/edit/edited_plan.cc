@@ -18,6 +18,9 @@ class HomesApplied {
                const std::vector<std::vector<StepHome>>& homes)
       : before_(plan), was_(state), left_(left), homes_(homes), parts_(plan.steps.size()) {
     edited_.plan = plan;
+    if (plan.transfer_order == TransferOrder::kStrict && CombinesAnything(plan)) {
+      edited_.plan.transfer_order = TransferOrder::kOvertake;
+    }
     edited_.state = state;
     for (std::size_t w = 0; w < left.alive.size(); ++w) {
       edited_.state.gone.resize(left.alive.size(), false);
@@ -34,6 +37,7 @@ class HomesApplied {
       else
         NewSection(i);
     }
+    OrderSections();
     JoinTransfers();
     OrderSteps();
     KeepDoneOrders();
@@ -108,9 +112,11 @@ class HomesApplied {
   /// Divides the output of steps among their parts, and the sections that somebody lacks.
   void CutSections() {
     replaced_.assign(before_.sections.size(), false);
+    const std::vector<bool> overlap = MakesPartialResults();
     for (std::size_t s = 0; s < parts_.size(); ++s) {
       if (parts_[s].empty()) continue;
-      const std::vector<Bytes> bytes = WholeBytes(before_.steps[s].output_bytes, SharesOf(s));
+      const std::vector<Bytes> bytes =
+          Divided(before_.steps[s].output_bytes, overlap[s], static_cast<StepIndex>(s));
       for (std::size_t p = 0; p < parts_[s].size(); ++p) {
         plan().steps[At(parts_[s][p])].output_bytes = bytes[p];
       }
@@ -121,13 +127,45 @@ class HomesApplied {
       const std::vector<StepIndex>& parts = parts_[At(section.producer)];
       const bool has_it = !Begins(section.consumer) || left_.arrived[i];
       if (parts.empty() || (left_.in_parts[At(section.producer)] && has_it)) continue;
-      const std::vector<Bytes> bytes = WholeBytes(section.bytes, SharesOf(At(section.producer)));
+      const std::vector<Bytes> bytes =
+          Divided(section.bytes, section.indexes.has_value(), section.producer);
       plan().sections[i] = {parts[0], section.consumer, bytes[0], section.indexes};
       replaced_[i] = left_.in_parts[At(section.producer)];
       for (std::size_t p = 1; p < parts.size(); ++p) {
         plan().sections.push_back({parts[p], section.consumer, bytes[p], section.indexes});
+        cut_from_.push_back(i);
       }
     }
+  }
+
+  /// By step: somebody combines what it makes.
+  std::vector<bool> MakesPartialResults() const {
+    std::vector<bool> makes(before_.steps.size(), false);
+    for (const Section& section : before_.sections) {
+      if (section.indexes) makes[At(section.producer)] = true;
+    }
+    return makes;
+  }
+
+  /// What each part makes of these bytes of a step. Partial results that are worth a tree overlap:
+  /// each is taken to be as large as that of all.
+  std::vector<Bytes> Divided(Bytes bytes, bool overlap, StepIndex step) const {
+    if (overlap) return std::vector<Bytes>(parts_[At(step)].size(), bytes);
+    return WholeBytes(bytes, SharesOf(At(step)));
+  }
+
+  /// Puts the parts of a section behind its first: operands stay in the order of the input.
+  void OrderSections() {
+    std::vector<Section> ordered;
+    ordered.reserve(plan().sections.size());
+    std::size_t part = 0;  // parts are listed by the section that they were cut from
+    for (std::size_t i = 0; i < before_.sections.size(); ++i) {
+      ordered.push_back(plan().sections[i]);
+      for (; part < cut_from_.size() && cut_from_[part] == i; ++part) {
+        ordered.push_back(plan().sections[before_.sections.size() + part]);
+      }
+    }
+    plan().sections = std::move(ordered);
   }
 
   std::vector<double> SharesOf(std::size_t step) const {
@@ -262,14 +300,15 @@ class HomesApplied {
     edited_.state.transfer_ended_s.push_back(ended_s);
   }
 
-  /// On each worker: what has begun, as it was; then by layer, those that were there first.
+  /// On each worker: what is done, as it was, and what is under way; then in the order of the
+  /// data, those that were there first.
   void OrderSteps() {
     std::vector<std::vector<StepIndex>> order(before_.compute_order.size());
     std::vector<bool> listed(plan().steps.size(), false);
-    for (const bool begun : {true, false}) {
+    for (const WorkState work : {WorkState::kDone, WorkState::kUnderWay, WorkState::kWaiting}) {
       for (const std::vector<StepIndex>& list : before_.compute_order) {
         for (const StepIndex step : list) {
-          if (Begins(step) == begun || left_.homeless[At(step)]) continue;
+          if (edited_.state.steps[At(step)] != work || left_.homeless[At(step)]) continue;
           order[At(plan().steps[At(step)].worker)].push_back(step);
           listed[At(step)] = true;
         }
@@ -278,12 +317,12 @@ class HomesApplied {
     for (std::size_t s = 0; s < plan().steps.size(); ++s) {
       if (!listed[s]) order[At(plan().steps[s].worker)].push_back(static_cast<StepIndex>(s));
     }
+    const std::vector<DataRank> ranks = DataRanks(plan());
     for (std::vector<StepIndex>& list : order) {
       const auto waiting =
           std::find_if(list.begin(), list.end(), [&](StepIndex step) { return Begins(step); });
-      std::stable_sort(waiting, list.end(), [&](StepIndex a, StepIndex b) {
-        return plan().steps[At(a)].layer < plan().steps[At(b)].layer;
-      });
+      std::stable_sort(waiting, list.end(),
+                       [&](StepIndex a, StepIndex b) { return ranks[At(a)] < ranks[At(b)]; });
     }
     plan().compute_order = std::move(order);
   }
@@ -312,6 +351,7 @@ class HomesApplied {
   const std::vector<std::vector<StepHome>>& homes_;
   std::vector<std::vector<StepIndex>> parts_;    // by homeless step: itself, then those appended
   std::vector<bool> replaced_;                   // by section before: now of parts
+  std::vector<std::size_t> cut_from_;            // by section appended: before, rising
   std::vector<TransferIndex> done_, under_way_;  // of before_, that still count
   std::vector<Transfer> moving_;
   EditedPlan edited_;

@@ -28,6 +28,8 @@ struct EditedPlan {
 ///   by transfers: sections that had arrived whole with it stay, pieces that are done or under way
 ///   between a run and a reader that both stay count, and what is missing of a section are as few
 ///   transfers as there are gaps. Transfers to steps that run elsewhere or again are dropped.
+/// A plan that combined in the strict order of its builder overtakes from now on: what is made
+/// again comes when it comes. Operands of a step stay in their order, parts where the whole stood.
 /// Thread-safety: pure. O((steps + sections + transfers) log).
 EditedPlan ApplyHomes(const Plan& plan, const PlanState& state, const WorkLeft& left,
                       const std::vector<std::vector<StepHome>>& homes);

@@ -24,6 +24,7 @@ class HomeFinder {
         state_(state),
         left_(left),
         speed_(ComputeRates(plan)),
+        ranks_(DataRanks(plan)),
         homes_(plan.steps.size()),
         read_by_(plan.steps.size()),
         busy_s_(At(plan.network.num_workers), 0) {
@@ -107,7 +108,8 @@ class HomeFinder {
       }
     }
     std::stable_sort(whole.begin(), whole.end(), [&](StepIndex a, StepIndex b) {
-      return plan_.steps[At(a)].duration_s > plan_.steps[At(b)].duration_s;
+      return std::tuple(ranks_[At(a)], -plan_.steps[At(a)].duration_s) <
+             std::tuple(ranks_[At(b)], -plan_.steps[At(b)].duration_s);
     });
     for (const StepIndex step : whole) PlaceWhole(step);
     if (!cut.empty()) Spread(std::move(cut), choice.spread);
@@ -228,6 +230,7 @@ class HomeFinder {
   const PlanState& state_;
   const WorkLeft& left_;
   const std::vector<double> speed_;
+  const std::vector<DataRank> ranks_;
   std::vector<std::vector<StepHome>> homes_;
   std::vector<std::vector<std::size_t>> read_by_;            // by step: its sections
   std::vector<Seconds> busy_s_;                              // by worker: of what it has under way

@@ -46,8 +46,8 @@ struct StepHome {
 ///   have to begin, and the time its receive port needs for what they read. A step takes elsewhere
 ///   what it takes at its old place times the ratio of the speeds, a part in proportion to its
 ///   bytes. Steps that can be cut are dealt, in the order of the input, so that the workers end
-///   together, no part shorter than kShortestPartS; the others go, longest first, to the worker
-///   that ends first with them.
+///   together, no part shorter than kShortestPartS; the others go to the worker that ends first
+///   with them: behind what they read of their layer, else longest first.
 /// Requires: a worker is alive and not closed. Thread-safety: pure; ties by index.
 /// Time: O(sections * log + homeless steps * workers * steps of a layer).
 std::vector<std::vector<StepHome>> FindHomes(const Plan& plan, const PlanState& state,

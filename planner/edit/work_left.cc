@@ -18,12 +18,12 @@ std::vector<std::vector<std::size_t>> SectionsByConsumer(const Plan& plan) {
   return sections;
 }
 
-std::vector<StepIndex> LastLayerFirst(const Plan& plan) {
+std::vector<StepIndex> ReadersFirst(const Plan& plan) {
+  const std::vector<DataRank> ranks = DataRanks(plan);
   std::vector<StepIndex> order(plan.steps.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](StepIndex a, StepIndex b) {
-    return plan.steps[At(a)].layer > plan.steps[At(b)].layer;
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](StepIndex a, StepIndex b) { return ranks[At(a)] > ranks[At(b)]; });
   return order;
 }
 
@@ -38,6 +38,37 @@ bool ArrivedWhole(const Plan& plan, const PlanState& state,
 }
 
 }  // namespace
+
+std::vector<DataRank> DataRanks(const Plan& plan) {
+  std::vector<DataRank> ranks(plan.steps.size());
+  std::vector<std::vector<StepIndex>> readers(plan.steps.size());  // in the same layer
+  std::vector<std::int32_t> waits(plan.steps.size(), 0);
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) ranks[s].layer = plan.steps[s].layer;
+  for (const Section& section : plan.sections) {
+    if (ranks[At(section.producer)].layer != ranks[At(section.consumer)].layer) continue;
+    readers[At(section.producer)].push_back(section.consumer);
+    ++waits[At(section.consumer)];
+  }
+  std::vector<StepIndex> open;
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    if (waits[s] == 0) open.push_back(static_cast<StepIndex>(s));
+  }
+  while (!open.empty()) {
+    const StepIndex step = open.back();
+    open.pop_back();
+    for (const StepIndex reader : readers[At(step)]) {
+      std::int32_t& depth = ranks[At(reader)].depth;
+      depth = std::max(depth, ranks[At(step)].depth + 1);
+      if (--waits[At(reader)] == 0) open.push_back(reader);
+    }
+  }
+  return ranks;
+}
+
+bool CombinesAnything(const Plan& plan) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(),
+                     [](const ComputeStep& step) { return step.kind->combines; });
+}
 
 std::vector<std::vector<TransferIndex>> TransfersBySection(const Plan& plan) {
   std::vector<TransferIndex> transfers(plan.transfers.size());
@@ -92,7 +123,7 @@ WorkLeft FindWorkLeft(const Plan& plan, const PlanState& state, const std::vecto
     }
   }
   const std::vector<std::vector<std::size_t>> read_by = SectionsByConsumer(plan);
-  for (const StepIndex consumer : LastLayerFirst(plan)) {
+  for (const StepIndex consumer : ReadersFirst(plan)) {
     if (left.homeless[At(consumer)]) {
       for (const std::size_t i : read_by[At(consumer)]) left.arrived[i] = false;
     } else if (state.steps[At(consumer)] != WorkState::kWaiting) {
@@ -119,10 +150,15 @@ WorkLeft FindWorkLeft(const Plan& plan, const PlanState& state, const std::vecto
   }
   left.in_parts.assign(plan.steps.size(), false);
   if (partly_read == PartlyRead::kMadeAgain) return left;
+  std::vector<bool> by_places(plan.steps.size(), false);
+  for (const Section& section : plan.sections) {
+    if (section.indexes) by_places[At(section.producer)] = true;
+  }
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const bool is_moved = !moved.empty() && moved[s];
     const bool again = left.redone[s] && state.steps[s] == WorkState::kDone && !is_moved;
-    if (!again || !plan.steps[s].kind->reads_input() || left.can_be_cut[s]) continue;
+    if (!again || !plan.steps[s].kind->reads_input() || left.can_be_cut[s] || by_places[s])
+      continue;
     left.in_parts[s] = true;
     left.homeless[s] = left.redone[s] = false;
   }

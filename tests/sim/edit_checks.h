@@ -9,8 +9,9 @@
 
 namespace weir::sim {
 
-/// A job whose plan ran and could be edited is not planned again, as long as somebody who works in
-/// that plan was not lost: so steps that are done twice are those that an edit names.
+/// A job whose plan ran, was not given and could be edited is not planned again, as long as
+/// somebody who works in that plan was not lost: so steps that are done twice are those that an
+/// edit names.
 void CheckPlannedOnce(World& world, std::vector<std::string>& findings);
 
 }  // namespace weir::sim

@@ -37,6 +37,7 @@ PlanProgress::PlanProgress(const planner::Plan& plan, Readers)
       reached_by_(plan.steps.size()),
       runs_(plan.steps.size()),
       run_removed_(plan.steps.size(), false),
+      below_(plan.steps.size()),
       unread_(At(plan.network.num_workers)),
       in_moved_on_(plan.transfers.size(), false) {
   actual_.steps.assign(plan.steps.size(), kNeverRan);
@@ -89,6 +90,58 @@ void PlanProgress::CountReaders() {
     ++readers_[{maker, RunOf(section.producer)}];
     if (maker != reader) ++readers_[{reader, RunOf(section.producer)}];
   }
+  CountRoots();
+}
+
+// By step whose run a combine step reads: the steps behind its trees, rising.
+std::vector<std::vector<StepIndex>> PlanProgress::RootsOf() const {
+  std::vector<std::vector<StepIndex>> combining(steps_.size()), roots(steps_.size());
+  std::vector<std::int32_t> waits(steps_.size(), 0);  // for how many that combine what it makes
+  for (const planner::Section& section : plan_.sections) {
+    if (!plan_.steps[At(section.consumer)].kind->combines) continue;
+    combining[At(section.consumer)].push_back(section.producer);
+    ++waits[At(section.producer)];
+  }
+  std::vector<std::vector<StepIndex>> behind(steps_.size());  // also those that read it themselves
+  for (const planner::Section& section : plan_.sections) {
+    if (!plan_.steps[At(section.consumer)].kind->splits_keys()) continue;
+    behind[At(section.producer)].push_back(section.consumer);
+  }
+  std::vector<StepIndex> open;
+  for (std::size_t s = 0; s < steps_.size(); ++s) {
+    if (waits[s] == 0 && !combining[s].empty()) open.push_back(static_cast<StepIndex>(s));
+  }
+  while (!open.empty()) {
+    const StepIndex step = open.back();
+    open.pop_back();
+    std::vector<StepIndex>& all = behind[At(step)];
+    all.insert(all.end(), roots[At(step)].begin(), roots[At(step)].end());
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    for (const StepIndex producer : combining[At(step)]) {
+      std::vector<StepIndex>& of = roots[At(producer)];
+      of.insert(of.end(), all.begin(), all.end());
+      if (--waits[At(producer)] == 0 && !combining[At(producer)].empty()) open.push_back(producer);
+    }
+  }
+  for (std::vector<StepIndex>& of : roots) {
+    std::sort(of.begin(), of.end());
+    of.erase(std::unique(of.begin(), of.end()), of.end());
+  }
+  return roots;
+}
+
+void PlanProgress::CountRoots() {
+  const std::vector<std::vector<StepIndex>> roots = RootsOf();
+  for (std::size_t s = 0; s < roots.size(); ++s) {
+    if (run_removed_[s]) continue;
+    const Copy copy{plan_.steps[s].worker, RunOf(static_cast<StepIndex>(s))};
+    for (const StepIndex root : roots[s]) {
+      if (steps_[At(root)].state == State::kDone) continue;
+      ++readers_[copy];
+      below_[At(root)].push_back(copy);
+    }
+  }
 }
 
 RunName PlanProgress::RunOf(StepIndex producer) const {
@@ -127,6 +180,7 @@ void PlanProgress::PublishRun(StepIndex step, std::vector<RunSection> sections) 
 
 void PlanProgress::ReaderDone(StepIndex consumer) {
   for (const StepIndex producer : producers_of_[At(consumer)]) SectionRead(producer, consumer);
+  for (const Copy& copy : below_[At(consumer)]) CountDown(copy);
 }
 
 void PlanProgress::SectionRead(StepIndex producer, StepIndex consumer) {

@@ -63,7 +63,9 @@ struct EarlierStep {
 /// after a reader had its section whole, that reader still reads the earlier run. A run stays on a
 /// worker as long as
 /// a step that reads from it there, or (on the worker that made it) a step anywhere, is not done;
-/// readers are counted, and TakeUnread says when the count has reached zero.
+/// what a reduction tree combines stays where it was made until the reduce steps behind the tree
+/// are done, so that whoever is lost in the tree is made up for from just below. Readers are
+/// counted, and TakeUnread says when the count has reached zero.
 /// Requires: CheckPlan accepts the plan, which outlives this; states go waiting, under way, done.
 /// Thread-safety: none; control loop only. Time: seconds from the start of the run, passed in.
 /// Checked by: tests/unit/master/plan_progress_test.cc, conductor_machine_property_test.cc.
@@ -185,6 +187,8 @@ class PlanProgress {
 
   void IndexSections();
   void CountReaders();
+  void CountRoots();
+  std::vector<std::vector<planner::StepIndex>> RootsOf() const;
   void PublishRun(planner::StepIndex step, std::vector<RunSection> sections);
   void TakeSteps(const PlanBefore& before);
   void TakeTransfers(const PlanBefore& before);
@@ -212,6 +216,7 @@ class PlanProgress {
   absl::btree_map<SectionName, KeptSection> kept_;
   absl::btree_map<SectionName, planner::Bytes> verified_;
   absl::btree_map<Copy, std::int32_t> readers_;  // that are not done
+  std::vector<std::vector<Copy>> below_;         // by root of trees: runs that are kept for it
   std::vector<std::vector<RunName>> unread_;     // by worker, not yet taken
   // Transfers under way to steps that were dropped, by their section.
   absl::btree_map<SectionName, std::int32_t> to_dropped_;

@@ -8,6 +8,7 @@
 #include "rapidcheck/gtest.h"
 #include "tests/unit/master/edited_run.h"
 #include "tests/unit/master/random_plan.h"
+#include "tests/unit/master/tree_plans.h"
 
 namespace weir::master {
 namespace {
@@ -26,6 +27,25 @@ RC_GTEST_PROP(ConductorEditsProperty, WhatIsReadIsThereWholeWhoeverIsLost, ()) {
   RC_LOG() << "seed " << seed << ", order " << static_cast<int>(order) << ", sizes "
            << static_cast<int>(sizes) << ", " << kills << " kills, " << slow
            << " slow: " << run.wrong() << "\n";
+  RC_TAG(run.num_edits());
+  RC_ASSERT(right);
+}
+
+// Whatever is lost, slow, new, restarted or back in the middle of a tree.
+RC_GTEST_PROP(ConductorEditsProperty, TreesCombineAllOnceWhoeverIsLost, ()) {
+  const auto seed =
+      *rc::gen::noShrink(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()));
+  const auto sizes = *rc::gen::element(Sizes::kAsPlanned, Sizes::kAnyButNothing, Sizes::kAny);
+  const int kills = *rc::gen::element(0, 1, 2, 3);
+  const int slow = *rc::gen::element(0, 0, 1, 2);
+  const int restarts = *rc::gen::element(0, 0, 1);
+  const int joins = *rc::gen::element(0, 0, 1);
+  const int back = *rc::gen::element(0, 0, 1, 2);
+  EditedRun run(seed, RandomTreePlan(seed), sizes);
+  const bool right = run.Run(kills, slow, restarts, joins, back);
+  RC_LOG() << "seed " << seed << ", sizes " << static_cast<int>(sizes) << ", " << kills
+           << " kills, " << slow << " slow, " << restarts << " restarts, " << joins << " joins, "
+           << back << " back: " << run.wrong() << "\n";
   RC_TAG(run.num_edits());
   RC_ASSERT(right);
 }

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "planner/edit/work_left.h"
+#include "planner/plan/check_combined.h"
 #include "planner/plan/units.h"
 #include "tests/unit/master/watched_check.h"
 
@@ -27,6 +29,10 @@ EditedRun::EditedRun(std::uint64_t seed, planner::Plan plan, Sizes sizes)
   for (const planner::ComputeStep& step : first->plan.steps) {
     input_end_ = std::max(input_end_, step.input_end);
   }
+  for (const planner::Section& section : first->plan.sections) {
+    if (section.indexes) num_places_ = std::max(num_places_, section.indexes->end);
+  }
+  ordered_ = planner::CombinesAnything(first->plan) && planner::CheckOperandOrder(first->plan).ok();
   num_first_ = files_.size();
   gone_.assign(num_first_, false);
   predicted_s_ = first->prediction.makespan_s;
@@ -108,7 +114,9 @@ void EditedRun::StartStep(const StepStart& start) {
   Content content;
   for (const StepStart::Input& input : start.inputs) Read(start.step, input, content);
   if (sizes_ != Sizes::kAny) CheckAllIsRead(start, content);
-  if (step.kind->reads_input()) content = {{step.input_begin, step.input_end}};
+  if (step.kind->reads_input()) {
+    content = {{{step.input_begin, step.input_end}, {0, num_places_}}};
+  }
   for (const RunName& run : start.unread) {
     files.runs.erase(run);
     std::erase_if(files.received, [&run](const auto& file) { return file.first.first == run; });
@@ -147,10 +155,19 @@ void EditedRun::Read(StepIndex reader, const StepStart::Input& input, Content& c
     }
     read = &received->second.content;
   }
-  content.insert(content.end(), read->begin(), read->end());
+  planner::IndexRange wanted{0, num_places_};
+  for (const planner::Section& section : plan().sections) {
+    const bool it = section.producer == input.producer && section.consumer == reader;
+    if (it && section.indexes) wanted = *section.indexes;
+  }
+  for (Part part : *read) {
+    part.places.begin = std::max(part.places.begin, wanted.begin);
+    part.places.end = std::min(part.places.end, wanted.end);
+    if (part.places.begin < part.places.end) content.push_back(part);
+  }
 }
 
-void EditedRun::CheckAllIsRead(const StepStart& start, Content parts) {
+void EditedRun::CheckAllIsRead(const StepStart& start, const Content& parts) {
   const auto expected = std::count_if(
       plan().sections.begin(), plan().sections.end(),
       [&start](const planner::Section& section) { return section.consumer == start.step; });
@@ -159,15 +176,35 @@ void EditedRun::CheckAllIsRead(const StepStart& start, Content parts) {
         absl::StrCat("step ", start.step, " reads ", start.inputs.size(), " runs, not ", expected));
   }
   if (parts.empty()) return;
-  std::sort(parts.begin(), parts.end());
-  Bytes covered = 0;
-  for (const auto& [begin, end] : parts) {
-    if (begin != covered) {
-      Wrong(absl::StrCat("step ", start.step, " reads input ", begin, " behind ", covered));
+  std::set<std::int64_t> borders;
+  for (const Part& part : parts) borders.insert({part.places.begin, part.places.end});
+  for (auto begin = borders.begin(), end = std::next(begin); end != borders.end(); ++begin, ++end) {
+    std::vector<InputPart> inputs;
+    for (const Part& part : parts) {
+      if (part.places.begin <= *begin && part.places.end >= *end) inputs.push_back(part.input);
     }
+    CheckPlaces(start.step, {*begin, *end}, std::move(inputs));
+  }
+  const bool all = *borders.begin() == 0 && *borders.rbegin() == num_places_;
+  if (!all && !plan().steps[At(start.step)].kind->combines) {
+    Wrong(absl::StrCat("step ", start.step, " does not read all places"));
+  }
+}
+
+void EditedRun::CheckPlaces(StepIndex step, const planner::IndexRange& places,
+                            std::vector<InputPart> inputs) {
+  const bool combines = plan().steps[At(step)].kind->combines;
+  const std::string what =
+      absl::StrCat("step ", step, " at places [", places.begin, ", ", places.end, ") reads input ");
+  if (combines && inputs.empty()) return;
+  if (!combines || !ordered_) std::sort(inputs.begin(), inputs.end());
+  Bytes covered = combines && !inputs.empty() ? inputs[0].first : 0;
+  for (const auto& [begin, end] : inputs) {
+    const bool gap = combines && !ordered_ && begin > covered;
+    if (begin != covered && !gap) Wrong(absl::StrCat(what, begin, " behind ", covered));
     covered = end;
   }
-  if (covered != input_end_) Wrong(absl::StrCat("step ", start.step, " reads input to ", covered));
+  if (!combines && covered != input_end_) Wrong(absl::StrCat(what, "to ", covered));
 }
 
 Bytes EditedRun::SizeOf(Bytes planned) {
@@ -189,7 +226,8 @@ std::vector<RunSection> EditedRun::MakeRun(WorkerIndex worker) {
   MadeRun made;
   made.plan_edit = step.plan_edit;
   // Those who read it there need not be told what was checked here.
-  if (plan().steps[At(step.run.step)].kind->reads_input()) made.content = std::move(step.content);
+  const planner::StepKind kind = plan().steps[At(step.run.step)].kind;
+  if (kind->reads_input() || kind->combines) made.content = std::move(step.content);
   Bytes offset = 0;
   for (const planner::Section& section : plan().sections) {
     if (section.producer != step.run.step) continue;

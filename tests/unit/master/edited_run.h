@@ -29,7 +29,9 @@ namespace weir::master {
 enum class Sizes { kAsPlanned, kAnyButNothing, kAny };
 
 /// Keeps a ledger of its own of what lies on which worker and what it was made from: whatever is
-/// read lies there whole, is of one run, and stands for every byte of input once.
+/// read lies there whole, is of one run, and stands for every byte of input once; where partial
+/// results are combined, at every place of theirs, and in the order of the input where the plan
+/// keeps it.
 class EditedRun {
  public:
   EditedRun(std::uint64_t seed, planner::Plan plan, Sizes sizes);
@@ -53,8 +55,13 @@ class EditedRun {
     std::optional<WatchedState> watched;
   };
   using InputPart = std::pair<planner::Bytes, planner::Bytes>;
-  /// Which parts of the input a step read itself, or those whose runs it reads.
-  using Content = std::vector<InputPart>;
+  /// Which parts of the input a step read itself, or those whose runs it reads, and which places of
+  /// their results; in the order in which they were read.
+  struct Part {
+    InputPart input;
+    planner::IndexRange places;
+  };
+  using Content = std::vector<Part>;
   struct MadeRun {
     Content content;
     std::vector<RunSection> sections;
@@ -92,7 +99,10 @@ class EditedRun {
   void StartStep(const StepStart& start);
   void Read(planner::StepIndex reader, const StepStart::Input& input, Content& content);
   // Where no section is empty: each once, and those of input stand for all of it.
-  void CheckAllIsRead(const StepStart& start, Content parts);
+  void CheckAllIsRead(const StepStart& start, const Content& parts);
+  // `inputs`: in the order in which they were read.
+  void CheckPlaces(planner::StepIndex step, const planner::IndexRange& places,
+                   std::vector<InputPart> inputs);
   planner::Bytes SizeOf(planner::Bytes planned);
   /// Leaves the run of the step under way on its worker.
   std::vector<RunSection> MakeRun(planner::WorkerIndex worker);
@@ -127,6 +137,8 @@ class EditedRun {
   std::map<std::int32_t, planner::TransferIndex> moving_;
   std::int32_t next_number_ = 0;
   planner::Bytes input_end_ = 0;
+  std::int64_t num_places_ = 1;
+  bool ordered_ = false;  // it combines neighbours only
   double predicted_s_ = 0;
   MonoTime time_;
   std::int64_t sequence_ = 0;

@@ -80,6 +80,22 @@ TEST_F(LostWorkersTest, AKilledOneIsNoticedWithinASecondAndThePlanEdited) {
   EXPECT_TRUE(world_->FindWorker("worker-0")->HeldJobs().empty());
 }
 
+TEST_F(LostWorkersTest, ThePlanOfATreeIsEditedToo) {
+  v1::JobSpec spec = Spec();
+  spec.set_combine("tree");
+  const absl::StatusOr<std::string> id = Submit(spec);
+  ASSERT_TRUE(id.ok()) << id.status();
+  RunFor(absl::Seconds(1));
+  ASSERT_EQ(StatusOf(*id).state(), v1::JOB_STATE_RUNNING);
+  world_->KillWorker("worker-1");
+  RunFor(absl::Seconds(120));
+  const v1::JobStatus status = StatusOf(*id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+  ASSERT_EQ(status.losses_size(), 1);
+  EXPECT_EQ(status.losses(0).plan_epoch(), 1) << "the plan goes on";
+  EXPECT_FALSE(status.losses(0).edit().empty());
+}
+
 TEST_F(LostWorkersTest, OneThatIsBackIsGivenWorkOfThePlanThatRuns) {
   const absl::StatusOr<std::string> id = Submit(Spec());
   ASSERT_TRUE(id.ok()) << id.status();

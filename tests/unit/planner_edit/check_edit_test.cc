@@ -53,7 +53,7 @@ TEST(CheckEditTest, RefusesADroppedSection) {
             return section.producer == 6 && same == in_place;
           });
         },
-        "gets input [0, 750), before the edit [0, 900)");
+        "gets input [0, 750), before the edit input [0, 900)");
   }
 }
 

@@ -18,10 +18,13 @@
 #include "planner/edit/order_rest.h"
 #include "planner/edit/rest_plan.h"
 #include "planner/job/builders/plan_job.h"
+#include "planner/job/builders/tree_plan.h"
 #include "planner/order/transfer_orders.h"
+#include "planner/plan/check_combined.h"
 #include "planner/plan/check_plan.h"
 #include "planner/plan/predict/predict.h"
 #include "planner/plan/units.h"
+#include "tests/unit/master/tree_plans.h"
 #include "tests/unit/planner_edit/any_added.h"
 #include "tests/unit/planner_edit/progress_of.h"
 #include "tests/unit/planner_job/random_job.h"
@@ -212,6 +215,52 @@ RC_GTEST_PROP(EditPlanProperty, EditsOfPlansThatFetchFromAllAreRight, ()) {
   Plan plan = DrawPlan(PlanMethod::kEven);
   RC_ASSERT(OrderFetchAll(&plan, DrawBetween(0, 3)).ok());
   CheckEditsOf(std::move(plan));
+}
+
+Plan DrawTree() {
+  const auto seed =
+      *rc::gen::noShrink(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()));
+  RC_LOG() << "seed " << seed << "\n";
+  Plan plan = master::RandomTreePlan(seed);
+  RC_PRE(plan.network.num_workers >= 2);
+  return plan;
+}
+
+// Several layers, some of them shuffled, several roots, and workers with several maps.
+RC_GTEST_PROP(EditPlanProperty, EditsOfJobsThatCombineAreRight, ()) {
+  const RandomJob job = DrawCombinedJob();
+  RC_PRE(job.cluster.workers.size() >= 2 && CanCombine(job.shape));
+  const Plan shuffle = *PlanJob(job.shape, job.cluster, PlanningOptions{PlanMethod::kEven});
+  const absl::StatusOr<TreePlans> trees = TreePlansOfJob(job.shape, job.cluster, shuffle);
+  RC_PRE(trees.ok());
+  CheckEditsOf(trees->plan, *rc::gen::element(Changes::kLost, Changes::kAll, Changes::kFaults));
+}
+
+RC_GTEST_PROP(EditPlanProperty, EditsOfTreesAreRight, ()) {
+  CheckEditsOf(DrawTree(), *rc::gen::element(Changes::kLost, Changes::kAll, Changes::kFaults));
+}
+
+// Every place of every partial result still reaches the root once, whichever maps were cut.
+RC_GTEST_PROP(EditPlanProperty, EditedTreesCombineAllOnce, ()) {
+  const Plan plan = DrawTree();
+  Run run{plan, *Predict(plan), NothingDone(plan)};
+  const RunsStay runs = DrawRunsStay();
+  for (std::int32_t edits = DrawBetween(1, 3); edits > 0; --edits) {
+    const PlanEdit edit = ChangeWorkers(Changes::kLost, runs, &run);
+    const absl::Status combined = CheckCombined(edit.plan);
+    RC_LOG() << combined << "\n";
+    RC_ASSERT(combined.ok());
+    RC_TAG(edit.plan.steps.size() > plan.steps.size(), !edit.redone.empty());
+  }
+}
+
+// What is done on workers that are there stays done.
+RC_GTEST_PROP(EditPlanProperty, OnlyStepsOfLostWorkersOfATreeAreMadeAgain, ()) {
+  const Plan plan = DrawTree();
+  Run run{plan, *Predict(plan), NothingDone(plan)};
+  const PlanEdit edit = ChangeWorkers(Changes::kLost, RunsStay::kToTheEnd, &run);
+  for (const StepIndex step : edit.redone)
+    RC_ASSERT(edit.state.gone[At(plan.steps[At(step)].worker)]);
 }
 
 RC_GTEST_PROP(EditPlanProperty, TheRestKeepsTheCuts, ()) {

@@ -2,6 +2,7 @@
 
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,21 @@ void DrawUncut(JobShape& shape) {
   }
 }
 
+ElementShape DrawElement(double combine_seconds_per_byte) {
+  ElementShape element;
+  element.kind = *rc::gen::element(ElementShape::Kind::kTable, ElementShape::Kind::kTable,
+                                   ElementShape::Kind::kVector, ElementShape::Kind::kNone);
+  element.places = std::int64_t{1} << 30;
+  if (element.kind == ElementShape::Kind::kVector) {
+    element.places = *rc::gen::element(16, 100, 100'000);
+    element.place_bytes = *rc::gen::element(1, 8);
+  }
+  element.commutative = *rc::gen::arbitrary<bool>();
+  element.splits = *rc::gen::element(true, true, true, false);
+  element.combine_seconds_per_byte.value = combine_seconds_per_byte;
+  return element;
+}
+
 }  // namespace
 
 RandomJob DrawJob(JobKind kind) {
@@ -111,6 +127,17 @@ RandomJob DrawJob(JobKind kind) {
     job.cluster.workers.push_back(worker);
   }
   job.cluster.network = DrawNetwork(num_workers, (DrawCost() + (busy ? 1 : 0)) * 10 * scale);
+  return job;
+}
+
+RandomJob DrawCombinedJob() {
+  RandomJob job = DrawJob(JobKind::kAny);
+  const double rate =
+      *rc::gen::element(0.0, 1.0, 20.0) / static_cast<double>(job.shape.input_bytes + 1);
+  for (LayerShape& layer : job.shape.layers) {
+    layer.element = DrawElement(rate);
+    if (!layer.element.splits) layer.num_reducers = std::min(layer.num_reducers, 1);
+  }
   return job;
 }
 

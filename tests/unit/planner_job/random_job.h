@@ -23,4 +23,8 @@ enum class JobKind {
 /// Requires: called inside a RapidCheck property.
 RandomJob DrawJob(JobKind kind);
 
+/// The same whose layers make tables or vectors that can be combined, or neither: commutative or
+/// not, split or whole. Requires: called inside a RapidCheck property.
+RandomJob DrawCombinedJob();
+
 }  // namespace weir::planner

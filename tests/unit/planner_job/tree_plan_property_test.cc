@@ -21,33 +21,6 @@
 namespace weir::planner {
 namespace {
 
-ElementShape DrawElement(double combine_seconds_per_byte) {
-  ElementShape element;
-  element.kind = *rc::gen::element(ElementShape::Kind::kTable, ElementShape::Kind::kTable,
-                                   ElementShape::Kind::kVector, ElementShape::Kind::kNone);
-  element.places = std::int64_t{1} << 30;
-  if (element.kind == ElementShape::Kind::kVector) {
-    element.places = *rc::gen::element(16, 100, 100'000);
-    element.place_bytes = *rc::gen::element(1, 8);
-  }
-  element.commutative = *rc::gen::arbitrary<bool>();
-  element.splits = *rc::gen::element(true, true, true, false);
-  element.combine_seconds_per_byte.value = combine_seconds_per_byte;
-  return element;
-}
-
-RandomJob DrawCombinedJob() {
-  RandomJob job = DrawJob(JobKind::kAny);
-  const double rate =
-      *rc::gen::element(0.0, 1.0, 20.0) / static_cast<double>(job.shape.input_bytes + 1);
-  for (LayerShape& layer : job.shape.layers) {
-    layer.element = DrawElement(rate);
-    if (!layer.element.splits) layer.num_reducers = std::min(layer.num_reducers, 1);
-  }
-  RC_PRE(CanCombine(job.shape));
-  return job;
-}
-
 bool KeepsOrder(const JobShape& shape) {
   for (const LayerShape& layer : shape.layers) {
     if (layer.element.combines() && layer.element.commutative) return false;
@@ -57,6 +30,7 @@ bool KeepsOrder(const JobShape& shape) {
 
 RC_GTEST_PROP(TreePlanProperty, PlanIsFeasiblePredictedAndAboveTheBound, ()) {
   const RandomJob job = DrawCombinedJob();
+  RC_PRE(CanCombine(job.shape));
   const absl::StatusOr<Plan> shuffle =
       PlanJob(job.shape, job.cluster, PlanningOptions{PlanMethod::kEven});
   RC_ASSERT(shuffle.ok());
@@ -77,6 +51,7 @@ RC_GTEST_PROP(TreePlanProperty, PlanIsFeasiblePredictedAndAboveTheBound, ()) {
 
 RC_GTEST_PROP(TreePlanProperty, AutoIsNeverWorseThanTheShuffleNorMuchWorseThanTheTree, ()) {
   const RandomJob job = DrawCombinedJob();
+  RC_PRE(CanCombine(job.shape));
   const auto makespan_s = [&](CombineChoice choice) {
     PlanningOptions options;
     options.combine = choice;
