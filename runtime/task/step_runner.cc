@@ -1,17 +1,25 @@
 #include "runtime/task/step_runner.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "jobs/api/bad_record.h"
 #include "jobs/api/element.h"
 #include "jobs/api/step_error.h"
 #include "runtime/base/errno_status.h"
+#include "runtime/base/fd.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/run_id.h"
 #include "runtime/base/valid_utf8.h"
@@ -141,11 +149,31 @@ v1::JobError ErrorOfStep(const absl::Status& status, const StepActivity& activit
 
 struct Usage {
   double cpu_s = 0;
+  double waited_s = 0;
   std::int64_t peak_memory_bytes = 0;
 };
 
 double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+// How long the threads of this process were ready while others ran: the second number of each
+// (Linux, Documentation/scheduler/sched-stats.rst). 0 where the kernel does not count it.
+double ThreadsWaited() {
+  double waited_ns = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator thread("/proc/self/task", error), end;
+       !error && thread != end; thread.increment(error)) {
+    const Fd file(::open((thread->path() / "schedstat").c_str(), O_RDONLY | O_CLOEXEC));
+    char text[128];
+    const ssize_t size = file.valid() ? ::read(file.get(), text, sizeof text) : 0;
+    if (size <= 0) continue;
+    const std::vector<absl::string_view> numbers =
+        absl::StrSplit(absl::string_view(text, static_cast<std::size_t>(size)), ' ');
+    double delay_ns = 0;
+    if (numbers.size() >= 2 && absl::SimpleAtod(numbers[1], &delay_ns)) waited_ns += delay_ns;
+  }
+  return waited_ns * 1e-9;
 }
 
 // Of the whole process, which runs one step at a time, and of what it started and awaited.
@@ -156,7 +184,7 @@ Usage ProcessUsage() {
   ::getrusage(RUSAGE_CHILDREN, &awaited);
   return {Seconds(own.ru_utime) + Seconds(own.ru_stime) + Seconds(awaited.ru_utime) +
               Seconds(awaited.ru_stime),
-          own.ru_maxrss * 1024};
+          ThreadsWaited(), own.ru_maxrss * 1024};
 }
 
 absl::Status CheckRanges(const v1::StepOrder& order) {
@@ -286,6 +314,7 @@ v1::StepResult RunStep(const StepImplementations& kinds, JobProgram& program,
   }
   const Usage after = ProcessUsage();
   result.set_cpu_s(after.cpu_s - before.cpu_s);
+  result.set_waited_s(std::max(0.0, after.waited_s - before.waited_s));
   result.set_peak_memory_bytes(after.peak_memory_bytes);
   result.set_run_s(absl::ToDoubleSeconds(now() - begin));
   return result;

@@ -237,6 +237,8 @@ void JobRun::Learn() {
   *shape.mutable_parameters() = status_.spec().parameters();
   shape.set_input_bytes(input_->input().total_bytes);
   shape.set_num_workers(static_cast<std::int32_t>(workers_.size()));
+  if (planning_.data_seen() != nullptr) *shape.mutable_seen() = *planning_.data_seen();
+  shape.set_input_fingerprint(input_->Fingerprint());
   // Workers of one machine differ by chance only.
   if (SameHost(workers_)) shape.clear_workers();
   for (const std::string& outlier : shape.outliers()) {

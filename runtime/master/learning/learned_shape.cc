@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "planner/job/packed_shape.h"
 #include "planner/plan/units.h"
 #include "planner/wire/plan_wire.h"
+#include "runtime/master/learning/key_growth.h"
 
 namespace weir::master {
 
@@ -28,6 +30,7 @@ constexpr double kWorkPartMin = 0.1;
 constexpr double kKeyTolerance = 0.1;
 constexpr std::size_t kKeyBucketsMax = 4096;
 constexpr double kTransferBytesMin = 1 << 20;
+constexpr double kGrowthMin = 0.05;
 
 void Set(bool known, double value, planner::Origin origin, planner::Known& number) {
   if (known && value >= 0 && std::isfinite(value)) number = {value, origin};
@@ -247,6 +250,29 @@ void LearnChannel(const ObservedRun& run, v1::JobShapeLearned& shape) {
     shape.set_channel_seconds_per_byte(seconds / bytes);
 }
 
+// What chunks of that size make, by the law of their keys, with the power by which it grows there.
+// Returns how much of the mappers' output is left once the same keys have met; nothing: no law is
+// known.
+std::optional<double> ApplyKeyLaw(const v1::JobShapeLearned& known, planner::Origin origin,
+                                  double chunk_bytes, planner::JobShape& shape) {
+  const KeyLaw law{known.map_keys().exponent(), known.map_keys().keys()};
+  const double records_per_byte = known.map_keys().records_per_byte();
+  const double at_bytes = static_cast<double>(known.map_output_at_bytes());
+  if (!known.has_map_keys() || !IsKeyLaw(law) || !(records_per_byte > 0) || at_bytes <= 0 ||
+      chunk_bytes < 1) {
+    return std::nullopt;
+  }
+  const auto keys = [&](double bytes) { return DistinctKeys(law, records_per_byte * bytes); };
+  const double of_chunk = keys(chunk_bytes);
+  const double growth = std::log(keys(2 * chunk_bytes) / keys(chunk_bytes / 2)) / std::log(4.0);
+  shape.map_output_ratio = {
+      known.map_output_ratio() * (of_chunk / chunk_bytes) / (keys(at_bytes) / at_bytes), origin};
+  shape.map_output_growth = {std::clamp(growth, kGrowthMin, 1.0), origin};
+  shape.map_output_at_bytes = static_cast<planner::Bytes>(chunk_bytes);
+  const double input_bytes = std::max(chunk_bytes, static_cast<double>(shape.input_bytes));
+  return keys(input_bytes) / (of_chunk * input_bytes / chunk_bytes);
+}
+
 void ApplyCodecs(const v1::JobShapeLearned::Layer& from, planner::Origin origin,
                  planner::LayerShape& layer) {
   if (!from.codecs().empty()) layer.packed.clear();
@@ -269,19 +295,29 @@ void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin, double
     shape.map_output_growth = {known.map_output_growth(), origin};
     shape.map_output_at_bytes = known.map_output_at_bytes();
   }
+  const std::optional<double> found_once = ApplyKeyLaw(known, origin, chunk_bytes, shape);
   const double output_ratio = planner::MapOutputRatio(shape, chunk_bytes);
+  const bool of_keys = known.map_seconds_per_output_byte() > 0 && known.map_output_at_bytes() > 0;
+  const double grown =
+      of_keys ? output_ratio * chunk_bytes /
+                    (known.map_output_ratio() * static_cast<double>(known.map_output_at_bytes()))
+              : 1;
+  const double larger = LargerTableCost(grown);
   Set(known.map_seconds_per_byte() > 0,
-      known.map_seconds_per_byte() + known.map_seconds_per_output_byte() * output_ratio, origin,
-      shape.map_seconds_per_byte);
+      known.map_seconds_per_byte() + known.map_seconds_per_output_byte() * larger * output_ratio,
+      origin, shape.map_seconds_per_byte);
   const std::size_t layers =
       std::min(shape.layers.size(), static_cast<std::size_t>(known.layers_size()));
   for (std::size_t p = 0; p < layers; ++p) {
     const v1::JobShapeLearned::Layer& from = known.layers(static_cast<int>(p));
     planner::LayerShape& layer = shape.layers[p];
-    Set(from.has_reduce_seconds_per_byte(), from.reduce_seconds_per_byte(), origin,
+    const double left = p == 0 ? found_once.value_or(1) : 1;
+    const double part = p == 0 && found_once ? ReducePartOf(left) : 1;
+    Set(from.has_reduce_seconds_per_byte(),
+        from.reduce_seconds_per_byte() * part * (p == 0 ? larger : 1), origin,
         layer.reduce_seconds_per_byte);
     Set(from.has_startup_s(), from.startup_s(), origin, layer.startup_s);
-    Set(from.has_output_ratio(), from.output_ratio(), origin, layer.output_ratio);
+    Set(from.has_output_ratio(), from.output_ratio() * left, origin, layer.output_ratio);
     ApplyCodecs(from, origin, layer);
     KeyWeights weights{{from.key_end().begin(), from.key_end().end()},
                        {from.key_share().begin(), from.key_share().end()}};

@@ -26,7 +26,9 @@ inline constexpr double kWorkerAlpha = 0.3;
 ///
 /// Model: where map output has a cost of its own (B), the map rate is that of a chunk of
 ///   `chunk_bytes` = x: A + B y(x) / x, with y(x) the output of such a chunk; so a plan with other
-///   chunks is predicted a little wrong.
+///   chunks is predicted a little wrong. Where the law of the keys is known, y follows it: the
+///   shape gets y at that chunk, the power by which it grows there, and what is left of all
+///   mappers' output once the same keys have met.
 void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin, double chunk_bytes,
                 planner::JobShape& shape);
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/log.h"
+#include "runtime/master/learning/data_seen.h"
 #include "runtime/master/planning/cluster_profile.h"
 #include "runtime/master/planning/loop_request.h"
 #include "runtime/master/planning/plan_request.h"
@@ -63,7 +64,10 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
       history_.Find(spec_, input.total_bytes, static_cast<std::int32_t>(workers.size()));
   if (known != nullptr) {
     known_ = *known;
-    return sampled();
+    // The same data, or none that could be compared.
+    if (!known->has_seen() || known->input_fingerprint() == InputRanges(input).Fingerprint()) {
+      return sampled();
+    }
   }
   const auto job = FindJob(seams_.catalog, spec_);
   if (spec_.sampling() == "off" || job == nullptr) return sampled();
@@ -80,12 +84,16 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
   }
   std::optional<SampleDesign> design = DesignSample(input, workers.size(), policy);
   if (!design) return sampled();
+  if (!busy.empty() && known_) return sampled();
   if (!busy.empty()) {
     note_ = absl::StrCat("Not sampled, because ", busy, " runs: both would measure each other.");
     return sampled();
   }
   SampleScale scale = ScaleOf(input, workers);
   scale.num_layers = static_cast<int>(job->info().rates.layers.size());
+  const std::vector<ElementInfo> elements = ElementsOf(spec_, *job);
+  if (known_) scale.known = known_->seen();
+  scale.combines = !elements.empty() && elements.front().kind == ElementKind::kTable;
   v1::Fence fence;
   fence.set_job_id(SampleId(job_id_));
   fence.set_master_epoch(master_epoch_);
@@ -95,14 +103,28 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
       spec_, SampleMachine(*std::move(design), std::move(scale)), options_.sampling.budget,
       [this, sampled = std::move(sampled)](absl::StatusOr<v1::JobShapeLearned> shape) mutable {
         if (shape.ok()) {
-          sampled_ = *std::move(shape);
+          TakeSample(*std::move(shape));
         } else {
           const std::string why = DescribeJobError(JobErrorFromStatus(shape.status()));
-          note_ = absl::StrCat("The sample failed, so the job's defaults count: ", why);
+          note_ = absl::StrCat(
+              "The sample failed, so ",
+              known_ ? "what is known of other data counts: " : "the job's defaults count: ", why);
           LogWarning("A job was not sampled", {{"job", job_id_}, {"why", why}});
         }
         sampled();
       });
+}
+
+void Planning::TakeSample(v1::JobShapeLearned shape) {
+  seen_ = shape.seen();
+  const bool alike = known_ && shape.has_seen() && IsAlike(shape.seen(), known_->seen());
+  if (alike) return;
+  if (known_) {
+    note_ =
+        "Earlier runs of this job were of data unlike this, so the sample counts, not the history.";
+    known_.reset();
+  }
+  sampled_ = std::move(shape);
 }
 
 void Planning::Plan(const InputList& input, const std::vector<RegisteredWorker>& workers,

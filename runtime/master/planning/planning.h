@@ -17,7 +17,7 @@
 #include "runtime/master/options/master_options.h"
 #include "runtime/master/options/master_seams.h"
 #include "runtime/master/planning/planned_job.h"
-#include "runtime/master/planning/sample_run.h"
+#include "runtime/master/sample/sample_run.h"
 #include "runtime/master/workers/worker_table.h"
 
 namespace weir::master {
@@ -31,8 +31,10 @@ class Planning {
   Planning(const MasterSeams& seams, const MasterOptions& options, const ShapeHistory& history,
            Epoch master_epoch, std::string job_id, v1::JobSpec spec);
 
-  /// Runs a sample unless a similar job is known, the policy says no, or `busy` says whose figures
-  /// it would spoil. `sampled` comes once, perhaps at once, unless Stop comes before.
+  /// Runs a sample unless a similar job on the same input is known, the policy says no, or `busy`
+  /// says whose figures it would spoil. Where a similar job on other input is known, its small part
+  /// says whether that was of data alike; only then is it used. `sampled` comes once, perhaps at
+  /// once, unless Stop comes before.
   void Sample(const InputList& input, const std::vector<RegisteredWorker>& workers,
               const std::string& busy, absl::AnyInvocable<void()> sampled);
   /// Plans from now on are predicted as beside these jobs.
@@ -50,8 +52,13 @@ class Planning {
 
   /// What was known of similar jobs when this one was planned; null: nothing.
   const v1::JobShapeLearned* history() const { return known_ ? &*known_ : nullptr; }
+  /// What is known of the job's data, by its own sample or an earlier one of data alike.
+  const v1::JobShapeLearned::DataSeen* data_seen() const {
+    return seen_ ? &*seen_ : known_ && known_->has_seen() ? &known_->seen() : nullptr;
+  }
 
  private:
+  void TakeSample(v1::JobShapeLearned shape);
   SampleScale ScaleOf(const InputList& input, const std::vector<RegisteredWorker>& workers) const;
 
   const MasterSeams& seams_;
@@ -62,6 +69,7 @@ class Planning {
   const v1::JobSpec spec_;
   std::optional<v1::JobShapeLearned> known_;
   std::optional<v1::JobShapeLearned> sampled_;
+  std::optional<v1::JobShapeLearned::DataSeen> seen_;
   std::vector<std::string> jobs_beside_;
   std::string note_;
   std::unique_ptr<SampleRun> sample_;

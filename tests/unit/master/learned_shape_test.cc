@@ -5,12 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <optional>
 #include <vector>
 
 #include "planner/job/builders/plan_job.h"
 #include "planner/plan/predict/predict.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/master/learning/key_growth.h"
 #include "runtime/master/learning/shape_history.h"
 #include "runtime/master/planning/disk_need.h"
 
@@ -176,7 +178,39 @@ TEST(LearnedShapeTest, LargerChunksFindFewerNewKeys) {
   ApplyShape(sampled, planner::Origin::kSampled, 1e6, applied);
   EXPECT_NEAR(applied.map_seconds_per_byte.value, 1e-8 + 0.2 * 1e-7, 1e-12);
   ApplyShape(sampled, planner::Origin::kSampled, 1e8, applied);
-  EXPECT_NEAR(applied.map_seconds_per_byte.value, 1e-8 + 0.02 * 1e-7, 1e-12);
+  const double larger = 1 + 0.1 * std::log2(10);  // a table of ten times as many keys
+  EXPECT_NEAR(applied.map_seconds_per_byte.value, 1e-8 + 0.02 * 1e-7 * larger, 1e-12);
+}
+
+TEST(LearnedShapeTest, SizesFollowTheLawOfTheKeys) {
+  const KeyLaw law{1, 100'000};
+  v1::JobShapeLearned sampled;
+  sampled.set_map_seconds_per_byte(1e-8);
+  sampled.set_map_seconds_per_output_byte(1e-7);
+  sampled.set_map_output_ratio(0.2);
+  sampled.set_map_output_growth(0.6);
+  sampled.set_map_output_at_bytes(1'000'000);
+  sampled.mutable_map_keys()->set_exponent(law.exponent);
+  sampled.mutable_map_keys()->set_keys(law.keys);
+  sampled.mutable_map_keys()->set_records_per_byte(0.1);
+  v1::JobShapeLearned::Layer& layer = *sampled.add_layers();
+  layer.set_reduce_seconds_per_byte(1e-8);
+  layer.set_output_ratio(0.6);
+  planner::JobShape applied = MakeExample(1).shape;  // 1 GB
+  ApplyShape(sampled, planner::Origin::kSampled, 5e8, applied);
+  const double grown = DistinctKeys(law, 5e7) / DistinctKeys(law, 1e5);
+  EXPECT_NEAR(planner::MapOutputBytes(applied, 5e8), 0.2 * 1e6 * grown, 1);
+  EXPECT_LT(applied.map_output_growth.value, 0.1) << "all words are known there";
+  const double left = DistinctKeys(law, 1e8) / (2 * DistinctKeys(law, 5e7));
+  EXPECT_NEAR(applied.layers[0].output_ratio.value, 0.6 * left, 1e-6);
+  const double larger = 1 + 0.1 * std::log2(grown);
+  EXPECT_NEAR(applied.map_seconds_per_byte.value, 1e-8 + 1e-7 * larger * 0.2 * 1e6 * grown / 5e8,
+              1e-13);
+  EXPECT_NEAR(applied.layers[0].reduce_seconds_per_byte.value, 1e-8 * (0.25 + 0.75 * left) * larger,
+              1e-13);
+  sampled.mutable_map_keys()->set_keys(-1);
+  ApplyShape(sampled, planner::Origin::kSampled, 5e8, applied);
+  EXPECT_EQ(applied.map_output_growth.value, 0.6) << "no such law: the power holds";
 }
 
 TEST(LearnedShapeTest, LaterRunsAreMixedAndOutliersDamped) {

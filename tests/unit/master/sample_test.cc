@@ -6,13 +6,16 @@
 
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "runtime/master/planning/sample_design.h"
-#include "runtime/master/planning/sample_machine.h"
-#include "runtime/master/planning/sample_run.h"
+#include "runtime/master/learning/data_seen.h"
+#include "runtime/master/learning/key_growth.h"
+#include "runtime/master/sample/sample_design.h"
+#include "runtime/master/sample/sample_machine.h"
+#include "runtime/master/sample/sample_run.h"
 
 namespace weir::master {
 namespace {
@@ -132,13 +135,21 @@ struct Model {
   bool all_in_one_bucket = false;
   /// For each file that a map step opens, and each reduce step.
   double start_s = 0;
+  /// Mappers combine the records of a key, one a ten bytes; output is ten bytes for each key of
+  /// the bytes that differ.
+  std::optional<KeyLaw> law = std::nullopt;
+  /// What else the machine does takes so long of the large map step.
+  double waited_s = 0;
+  std::optional<v1::JobShapeLearned::DataSeen> known = std::nullopt;
 };
 
 v1::JobShapeLearned Conclude(const Model& model, int num_layers,
                              std::vector<InputFile> files = {{"/a", 1'000'000'000}},
                              double files_per_slot = 1) {
   const auto design = DesignSample(Files(std::move(files)), 2, {});
-  SampleMachine machine(*design, {num_layers, {1, 1}, 1e-3, 1e-3, {1, 1}, files_per_slot});
+  SampleMachine machine(
+      *design,
+      {num_layers, {1, 1}, 1e-3, 1e-3, {1, 1}, files_per_slot, model.law.has_value(), model.known});
   double now_s = 5;
   std::vector<SampleOrder> orders = machine.Begin(now_s);
   while (!machine.finished()) {
@@ -147,21 +158,32 @@ v1::JobShapeLearned Conclude(const Model& model, int num_layers,
     double took_s = 0;
     for (const SampleOrder& order : orders) {
       double bytes = 0;
+      double bytes_that_differ = 0;
       std::set<std::string> opened;
+      std::set<std::int64_t> begins;
       for (const v1::InputRange& range : order.order.ranges()) {
         bytes += static_cast<double>(range.end() - range.begin());
+        if (begins.insert(range.begin()).second) bytes_that_differ = bytes;
         opened.insert(range.path());
       }
       for (const v1::StepInput& input : order.order.inputs())
         bytes += static_cast<double>(input.bytes());
       const bool map = order.order.kind() == v1::STEP_KIND_MAP;
-      const double output =
-          map ? std::min(2 * bytes, 1000 * std::pow(bytes, model.growth)) : bytes / 2;
+      const double output = !map        ? bytes / 2
+                            : model.law ? 10 * DistinctKeys(*model.law, bytes_that_differ / 10)
+                                        : std::min(2 * bytes, 1000 * std::pow(bytes, model.growth));
+      const double waited_s = map && bytes_that_differ > 2e6 ? model.waited_s : 0;
       took_s = model.overhead_s +
                bytes * (map ? model.map_seconds_per_byte : model.reduce_seconds_per_byte) +
                (map ? output * model.map_seconds_per_output_byte : 0) +
-               model.start_s * (map ? static_cast<double>(opened.size()) : 1);
+               model.start_s * (map ? static_cast<double>(opened.size()) : 1) + waited_s;
       v1::StepResult result;
+      if (model.law) {
+        result.set_input_records(static_cast<std::int64_t>(bytes / 10));
+        result.set_output_records(static_cast<std::int64_t>(output / 10));
+      }
+      result.set_run_s(took_s);
+      result.set_waited_s(waited_s);
       result.set_step(order.order.step());
       if (order.order.consumers().empty()) {
         result.mutable_part()->set_bytes(static_cast<std::int64_t>(output));
@@ -219,10 +241,64 @@ TEST(SampleMachineTest, FindsRatesAndGrowthOfTheModel) {
 
 TEST(SampleMachineTest, TellsWhatOutputCostsBesideInput) {
   Model model;
+  model.law = KeyLaw{1, 100'000};
   model.map_seconds_per_output_byte = 5e-8;
   const v1::JobShapeLearned shape = Conclude(model, 1);
   EXPECT_NEAR(shape.map_seconds_per_byte(), 2e-8, 3e-10);
   EXPECT_NEAR(shape.map_seconds_per_output_byte(), 5e-8, 1e-9);
+}
+
+TEST(SampleMachineTest, FindsTheLawOfTheKeys) {
+  Model model;
+  model.law = KeyLaw{1, 100'000};
+  const v1::JobShapeLearned shape = Conclude(model, 1);
+  ASSERT_TRUE(shape.has_map_keys());
+  EXPECT_NEAR(shape.map_keys().exponent(), 1, 0.02);
+  EXPECT_NEAR(shape.map_keys().keys(), 100'000, 5'000);
+  EXPECT_NEAR(shape.map_keys().records_per_byte(), 0.1, 1e-3);
+}
+
+TEST(SampleMachineTest, WhatOthersDidCountsEvenlyForAllOfTheSample) {
+  Model model;
+  model.law = KeyLaw{1, 100'000};
+  model.map_seconds_per_output_byte = 5e-8;
+  const v1::JobShapeLearned quiet = Conclude(model, 1);
+  model.waited_s = 0.5;
+  const v1::JobShapeLearned busy = Conclude(model, 1);
+  const double slowed = busy.map_seconds_per_byte() / quiet.map_seconds_per_byte();
+  EXPECT_GT(slowed, 1.02);
+  EXPECT_NEAR(busy.map_seconds_per_output_byte() / quiet.map_seconds_per_output_byte(), slowed,
+              0.01);
+  EXPECT_NEAR(busy.layers(0).reduce_seconds_per_byte() / quiet.layers(0).reduce_seconds_per_byte(),
+              slowed, 0.01);
+}
+
+TEST(SampleMachineTest, EndsWithTheSmallSampleWhereItsDataIsKnown) {
+  Model model;
+  model.law = KeyLaw{1, 100'000};
+  model.known = Conclude(model, 1).seen();
+  EXPECT_GT(model.known->records_per_byte(), 0.09);
+  const v1::JobShapeLearned alike = Conclude(model, 1);
+  EXPECT_TRUE(alike.has_seen());
+  EXPECT_FALSE(alike.has_map_output_ratio());
+  model.law = KeyLaw{0, 50};
+  const v1::JobShapeLearned other = Conclude(model, 1);
+  EXPECT_TRUE(other.has_map_output_ratio()) << "few keys are not many";
+}
+
+TEST(DataSeenTest, OutputIsComparedWhereSamplesAreOfOneSize) {
+  v1::JobShapeLearned::DataSeen one;
+  one.set_records_per_byte(0.1);
+  one.set_output_ratio(0.5);
+  one.set_at_bytes(1'000'000);
+  v1::JobShapeLearned::DataSeen other = one;
+  EXPECT_TRUE(IsAlike(one, other));
+  other.set_output_ratio(0.3);
+  EXPECT_FALSE(IsAlike(one, other));
+  other.set_at_bytes(4'000'000);
+  EXPECT_TRUE(IsAlike(one, other));
+  other.set_records_per_byte(0.05);
+  EXPECT_FALSE(IsAlike(one, other));
 }
 
 // As scripts do: each has a process to start.

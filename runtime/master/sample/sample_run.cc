@@ -1,4 +1,4 @@
-#include "runtime/master/planning/sample_run.h"
+#include "runtime/master/sample/sample_run.h"
 
 #include <algorithm>
 #include <optional>

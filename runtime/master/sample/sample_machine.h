@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/master/planning/sample_design.h"
+#include "runtime/master/learning/key_growth.h"
+#include "runtime/master/sample/sample_design.h"
 #include "weir/v1/journal.pb.h"
 #include "weir/v1/steps.pb.h"
 
@@ -27,6 +28,11 @@ struct SampleScale {
   std::vector<int> slots;
   /// Files that a slot opens in a map step of the job, about.
   double files_per_slot = 1;
+  /// Mappers combine the values of a key.
+  bool combines = false;
+  /// What a sample saw of the data of a similar job, which is known. Data alike needs no more than
+  /// the small sample.
+  std::optional<v1::JobShapeLearned::DataSeen> known;
 };
 
 /// Files that each of `slots` opens, about, when `files` are cut into so many equal pieces.
@@ -38,11 +44,16 @@ struct SampleOrder {
 };
 
 /// Runs rounds, each on all workers at once, so that what they share (cores, disks) is in the
-/// times: map the tiny sample, the small and the large one, then reduce the runs of the tiny and of
-/// the large one, each worker its own, layer by layer. Nothing moves between workers.
+/// times: map the tiny sample, the small one, where keys come again in it the small one several
+/// times over, and the large one, then reduce the runs of the tiny and of the large one, each
+/// worker its own, layer by layer. Nothing moves between workers.
 ///
 /// Model: a map of x bytes in f files a slot takes o + f s + A x / rate and makes c x^beta bytes
-///   (block headers aside); beta and A from the difference of the small and the large sample.
+///   (block headers aside); beta from the small and the large sample, A as FitMapCost says. Where
+///   processors were others' (StepResult.waited_s), that counts evenly for all of the sample: one
+///   lump would make a difference of two sizes anything.
+///   Where the keys of all three sizes come by one law (KeyLaw), growth beyond the sample is the
+///   law's.
 ///   A reduce takes s + a y / rate. Jobs start things anew for each file or step, s: processes, for
 ///   example. Where the tiny sample took at least kStartTells times as long as steps of this size
 ///   usually do, s and A of the maps are fitted to all three sizes, and s of a reduce is what its
@@ -67,6 +78,9 @@ class SampleMachine {
   bool finished() const { return round_ >= num_rounds_; }
   bool under_way(int step) const;
 
+  /// The data is what is known already (SampleScale::known): the shape then has nothing but what
+  /// was seen. Requires: finished().
+  bool alike() const { return alike_; }
   /// What the job looks like. Requires: finished().
   v1::JobShapeLearned Shape() const;
   /// What can be told of it already: how fast the small sample was mapped, if it was.
@@ -75,27 +89,59 @@ class SampleMachine {
  private:
   struct Seen {
     double began_s = 0;
-    double seconds = 0;
+    double seconds = 0;       // without those for which others had the processors
+    double waited_s = 0;      // those, for a slot
     double input_bytes = 0;   // as the plan counts them
     double files_a_slot = 0;  // of map steps
     double output_bytes = 0;  // without block headers
+    KeyCount keys;  // of map steps with a combiner: records that the map made, and are left
     v1::RunInfo run;
     bool done = false;
   };
   using Round = std::vector<Seen>;
 
+  static constexpr std::size_t kTinyRound = 0;
+  static constexpr std::size_t kSmallRound = 1;
+  static constexpr std::size_t kAgainRound = 2;
+  static constexpr std::size_t kLargeRound = 3;
+  // Of each layer two: the tiny sample's run, and the large one's.
+  static constexpr std::size_t kFirstReduceRound = 4;
+  static constexpr std::size_t kRoundsALayer = 2;
+
+  /// 1 and up.
+  static int LayerOf(std::size_t round);
+  static bool IsTiny(std::size_t round);
+  /// That made what a reduce round reads.
+  static std::size_t RoundBefore(std::size_t round);
+
   std::vector<SampleOrder> StartRound(double now_s);
+  void TakeTimes(const v1::StepResult& result, int slots, double now_s, Seen& seen) const;
+  /// What other load, and the workers' own on fewer processors, made of all the sample's seconds.
+  double SlowedBy() const;
+  /// Whether hardly a key of the round came twice.
+  bool MostlyNew(std::size_t round) const;
+  /// Whether reading the small sample again and again shows what finding keys again costs.
+  bool AgainTells() const;
   v1::StepOrder BuildOrder(std::size_t worker) const;
   void ChooseBuckets();
   double TinySeconds(std::size_t tiny_round) const;
   double MapStart() const;
   void FitMap(v1::JobShapeLearned& shape) const;
   void FitMapWithStart(v1::JobShapeLearned& shape) const;
+  void FitKeys(v1::JobShapeLearned& shape) const;
+  /// Of the mean worker that had any input.
+  KeyCount MeanKeys(std::size_t round) const;
   void FitLayer(int layer, v1::JobShapeLearned& shape) const;
+  /// Of the small sample.
+  v1::JobShapeLearned::DataSeen DataSeen() const;
   void WeighKeys(v1::JobShapeLearned::Layer& layer) const;
   /// Sum over a round of what `of` says of a worker's step.
   template <typename Of>
-  double Sum(std::size_t round, Of of) const;
+  double Sum(std::size_t round, Of of) const {
+    double sum = 0;
+    for (std::size_t w = 0; w < num_workers_; ++w) sum += of(rounds_[round][w], w);
+    return sum;
+  }
 
   const SampleDesign design_;
   const SampleScale scale_;
@@ -105,6 +151,7 @@ class SampleMachine {
   std::size_t round_ = 0;
   std::vector<double> key_ends_;  // of the large sample's buckets
   bool uneven_ = false;
+  bool alike_ = false;
 };
 
 }  // namespace weir::master

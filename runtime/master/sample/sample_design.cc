@@ -1,4 +1,4 @@
-#include "runtime/master/planning/sample_design.h"
+#include "runtime/master/sample/sample_design.h"
 
 #include <algorithm>
 #include <utility>

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "runtime/env/callback_scope.h"
 #include "runtime/env/event_loop.h"
-#include "runtime/master/planning/sample_machine.h"
+#include "runtime/master/sample/sample_machine.h"
 #include "runtime/master/workers/job_reservation.h"
 #include "runtime/master/workers/worker_table.h"
 #include "weir/v1/journal.pb.h"

@@ -1,0 +1,18 @@
+#pragma once
+
+// Whether two inputs are alike, by what small samples of them showed. Pure.
+// Upstream: SampleMachine. Downstream: which history counts.
+
+#include "weir/v1/journal.pb.h"
+
+namespace weir::master {
+
+/// Numbers of data alike differ by no more than this factor.
+inline constexpr double kAlikeFactor = 1.25;
+
+/// Says whether what a job made of two samples is alike: records a byte, and output a byte where
+/// the samples are of about one size (a combiner makes less a byte of more).
+/// Checked by: tests/unit/master/sample_test.cc.
+bool IsAlike(const v1::JobShapeLearned::DataSeen& one, const v1::JobShapeLearned::DataSeen& other);
+
+}  // namespace weir::master

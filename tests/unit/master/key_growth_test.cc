@@ -1,0 +1,118 @@
+// How many keys more input has: against laws that are drawn from, and data that follows none.
+
+#include "runtime/master/learning/key_growth.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace weir::master {
+namespace {
+
+double SummedKeys(const KeyLaw& law, double records) {
+  double weight = 0;
+  for (double i = 1; i <= law.keys; ++i) weight += std::pow(i, -law.exponent);
+  double keys = 0;
+  for (double i = 1; i <= law.keys; ++i)
+    keys += 1 - std::exp(-records * std::pow(i, -law.exponent) / weight);
+  return keys;
+}
+
+TEST(KeyGrowthTest, IsTheSumOverAllKeys) {
+  for (const double exponent : {0.0, 0.5, 1.0, 1.3, 2.0}) {
+    for (const double keys : {1.0, 20.0, 413.0, 100'000.0}) {
+      for (const double records : {0.0, 1.0, 500.0, 90'000.0, 4e6}) {
+        const KeyLaw law{exponent, keys};
+        const double summed = SummedKeys(law, records);
+        EXPECT_NEAR(DistinctKeys(law, records), summed, 0.01 * summed)
+            << exponent << " " << keys << " " << records;
+      }
+    }
+  }
+}
+
+// What counting really gives: `sizes` draws of keys by the law, one sample after another.
+class Draws {
+ public:
+  Draws(const KeyLaw& law, std::uint64_t seed) : random_(seed) {
+    double sum = 0;
+    for (double i = 1; i <= law.keys; ++i) below_.push_back(sum += std::pow(i, -law.exponent));
+  }
+  KeyCount Take(int records) {
+    std::vector<bool> seen(below_.size());
+    KeyCount count{static_cast<double>(records), 0};
+    std::uniform_real_distribution<double> draw(0, below_.back());
+    for (int i = 0; i < records; ++i) {
+      const auto key = static_cast<std::size_t>(
+          std::lower_bound(below_.begin(), below_.end(), draw(random_)) - below_.begin());
+      if (!seen[key]) ++count.keys;
+      seen[key] = true;
+    }
+    return count;
+  }
+
+ private:
+  std::mt19937_64 random_;
+  std::vector<double> below_;
+};
+
+TEST(KeyGrowthTest, ForetellsInputThatIsFiftyTimesAsLarge) {
+  const std::uint64_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  for (const KeyLaw& law :
+       {KeyLaw{1, 100'000}, KeyLaw{1.05, 400'000}, KeyLaw{0.8, 1'000'000}, KeyLaw{1.3, 1'000'000},
+        KeyLaw{0, 50'000}, KeyLaw{0, 500}, KeyLaw{0.5, 20'000}}) {
+    SCOPED_TRACE(testing::Message() << law.exponent << " " << law.keys);
+    Draws draws(law, seed);
+    const auto fitted = FitKeyLaw(draws.Take(600), draws.Take(60'000), draws.Take(240'000));
+    ASSERT_TRUE(fitted.has_value());
+    for (const double records : {1e6, 12e6}) {
+      const double truth = DistinctKeys(law, records);
+      EXPECT_NEAR(DistinctKeys(*fitted, records), truth, 0.2 * truth) << records;
+    }
+  }
+}
+
+TEST(KeyGrowthTest, KeysThatAreAllDifferentStaySo) {
+  const auto law = FitKeyLaw({450, 450}, {72'000, 72'000}, {287'000, 287'000});
+  ASSERT_TRUE(law.has_value());
+  EXPECT_NEAR(DistinctKeys(*law, 15e6), 15e6, 1e5);
+  const auto nearly = FitKeyLaw({459, 459}, {71'798, 71'797}, {287'198, 287'185});
+  ASSERT_TRUE(nearly.has_value());
+  EXPECT_NEAR(DistinctKeys(*nearly, 15e6), 15e6, 3e5);
+}
+
+TEST(KeyGrowthTest, KeysThatAreAllKnownDoNotGrow) {
+  const auto law = FitKeyLaw({290, 210}, {60'000, 413}, {240'000, 413});
+  ASSERT_TRUE(law.has_value());
+  EXPECT_NEAR(DistinctKeys(*law, 2e7), 413, 5);
+}
+
+// Rows in the order of time, three hundred stations a day: no key ever comes back.
+TEST(KeyGrowthTest, SaysNothingOfDataThatRepeatsItselfInPlaces) {
+  EXPECT_FALSE(FitKeyLaw({122, 111}, {20'000, 1217}, {80'000, 3650}).has_value());
+  EXPECT_FALSE(FitKeyLaw({416, 200}, {58'380, 13'870}, {231'670, 26'010}).has_value())
+      << "sources, of which a place is about one thing";
+}
+
+TEST(KeyGrowthTest, SaysNothingWhereTooLittleWasCounted) {
+  EXPECT_FALSE(FitKeyLaw({}, {}, {}).has_value());
+  EXPECT_FALSE(FitKeyLaw({10, 10}, {60'000, 9'000}, {240'000, 20'000}).has_value());
+  EXPECT_FALSE(FitKeyLaw({600, 500}, {60'000, 70'000}, {240'000, 280'000}).has_value())
+      << "more keys than records: these records are something else";
+}
+
+TEST(KeyGrowthTest, LawsHaveBounds) {
+  EXPECT_TRUE(IsKeyLaw({1, 1000}));
+  EXPECT_FALSE(IsKeyLaw({-1, 1000}));
+  EXPECT_FALSE(IsKeyLaw({1, 0}));
+  EXPECT_FALSE(IsKeyLaw({1, 1e13}));
+  EXPECT_FALSE(IsKeyLaw({std::nan(""), 1000}));
+}
+
+}  // namespace
+}  // namespace weir::master

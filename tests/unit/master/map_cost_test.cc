@@ -1,0 +1,79 @@
+// What input and output cost a mapper, told apart: against costs that are known.
+
+#include "runtime/master/sample/map_cost.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace weir::master {
+namespace {
+
+MapSums Sums(double work, double made, const MapCost& cost, double more_s = 0) {
+  return {work, made, cost.seconds_per_byte * work + cost.seconds_per_output_byte * made + more_s};
+}
+
+TEST(MapCostTest, FindsBothWhateverTheFirstStepTakes) {
+  const std::uint64_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> of_input(1e-9, 1e-8);
+  std::uniform_real_distribution<double> of_output(1e-9, 2e-8);
+  std::uniform_real_distribution<double> first_s(0, 0.1);
+  for (int i = 0; i < 200; ++i) {
+    const MapCost truth{of_input(random), of_output(random)};
+    const MapCost found = FitMapCost(Sums(1e6, 5e5, truth, first_s(random)), Sums(4e6, 5e5, truth),
+                                     Sums(4e6, 14e5, truth), true);
+    if (truth.seconds_per_byte * 4e6 < 0.15 * (truth.seconds_per_output_byte * 14e5)) continue;
+    EXPECT_NEAR(found.seconds_per_byte, truth.seconds_per_byte, 1e-12);
+    EXPECT_NEAR(found.seconds_per_output_byte, truth.seconds_per_output_byte, 1e-12);
+  }
+}
+
+TEST(MapCostTest, NoiseOfATenthStaysSmallInChunksAHundredTimesAsLarge) {
+  const std::uint64_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> noise(0.9, 1.1);
+  const MapCost truth{4e-9, 8e-9};
+  for (int i = 0; i < 200; ++i) {
+    MapSums again = Sums(4e6, 5e5, truth);
+    MapSums large = Sums(4e6, 14e5, truth);
+    again.seconds *= noise(random);
+    large.seconds *= noise(random);
+    const MapCost found = FitMapCost(Sums(1e6, 5e5, truth), again, large, true);
+    const double real_s = 4e-9 * 4e8 + 8e-9 * 1e7;
+    EXPECT_NEAR(found.seconds_per_byte * 4e8 + found.seconds_per_output_byte * 1e7, real_s,
+                0.25 * real_s);
+  }
+}
+
+TEST(MapCostTest, TakesMoreInputWhereNothingIsCombined) {
+  const MapCost found = FitMapCost({1e6, 1e6, 0.05}, {}, {4e6, 4e6, 0.08}, /*combines=*/false);
+  EXPECT_NEAR(found.seconds_per_byte, 1e-8, 1e-12);
+  EXPECT_EQ(found.seconds_per_output_byte, 0);
+}
+
+TEST(MapCostTest, KeysThatAreAllNewCostMost) {
+  const MapCost found = FitMapCost({1e6, 2e6, 0.02}, {}, {4e6, 8e6, 0.08}, /*combines=*/true);
+  EXPECT_NEAR(found.seconds_per_byte * 4e6, 0.016, 1e-9);
+  EXPECT_NEAR(found.seconds_per_output_byte * 8e6, 0.064, 1e-9);
+}
+
+TEST(MapCostTest, IsNeverBelowNothing) {
+  for (const double again_s : {0.001, 0.02, 0.5}) {
+    const MapCost found =
+        FitMapCost({1e6, 5e5, 0.01}, {4e6, 5e5, again_s}, {4e6, 14e5, 0.03}, true);
+    EXPECT_GT(found.seconds_per_byte, 0);
+    EXPECT_GE(found.seconds_per_output_byte, 0);
+  }
+}
+
+TEST(MapCostTest, AVocabularyThatIsAllKnownCostsNothing) {
+  const MapCost found = FitMapCost({1e6, 4e4, 0.01}, {4e6, 4e4, 0.02}, {4e6, 4e4, 0.02}, true);
+  EXPECT_NEAR(found.seconds_per_byte, 5e-9, 1e-12);
+  EXPECT_EQ(found.seconds_per_output_byte, 0);
+}
+
+}  // namespace
+}  // namespace weir::master
