@@ -120,17 +120,18 @@ void SampleMachine::FitMap(v1::JobShapeLearned& shape) const {
   const auto seconds = [](const Seen& seen, std::size_t) { return seen.seconds; };
   const double large_s = Sum(kLargeRound, seconds);
   const double large_work = Sum(kLargeRound, work);
-  const double more_s = large_s - Sum(kSmallRound, seconds);
+  const bool again = rounds_[kAgainRound].front().done;
+  // Two rounds of one size say more than the difference of two sizes.
+  const double telling_s = large_s - (again ? overhead_s : Sum(kSmallRound, seconds));
   if (BeyondUsual(TinySeconds(kTinyRound), scale_.map_overhead_s) > 0) {
     FitMapWithStart(shape);
-  } else if (large_work > 0 && more_s > kTellingSteps * overhead_s) {
+  } else if (large_work > 0 && telling_s > kTellingSteps * overhead_s) {
     const auto made = [this](const Seen& seen, std::size_t w) {
       return seen.output_bytes / scale_.compute_rates[w];
     };
     const auto sums = [&](std::size_t round) {
       return MapSums{Sum(round, work), Sum(round, made), Sum(round, seconds) - overhead_s};
     };
-    const bool again = rounds_[kAgainRound].front().done;
     const MapCost cost = FitMapCost(sums(kSmallRound), again ? sums(kAgainRound) : MapSums{},
                                     sums(kLargeRound), scale_.combines && MostlyNew(kSmallRound));
     shape.set_map_seconds_per_byte(SlowedBy() * cost.seconds_per_byte);

@@ -248,6 +248,13 @@ TEST(SampleMachineTest, TellsWhatOutputCostsBesideInput) {
   EXPECT_NEAR(shape.map_seconds_per_output_byte(), 5e-8, 1e-9);
 }
 
+TEST(SampleMachineTest, StepsAsLongAsTheirOverheadTellWhereKeysComeAgain) {
+  Model model;
+  model.law = KeyLaw{1, 100'000};
+  model.map_seconds_per_byte = 3e-10;  // 1.2 ms of the large step, 0.9 more than of the small one
+  EXPECT_NEAR(Conclude(model, 1).map_seconds_per_byte(), 3e-10, 1e-11);
+}
+
 TEST(SampleMachineTest, FindsTheLawOfTheKeys) {
   Model model;
   model.law = KeyLaw{1, 100'000};
