@@ -39,6 +39,30 @@ class InACluster(FailureTest):
         cluster.stop()
         self.assert_nothing_left()
 
+    def test_a_worker_is_killed_while_others_combine(self):
+        """Its map and what it was to combine are done again by the others, and nothing that these have done."""
+        cluster = Cluster(self, workers=4)
+        client, tasks, out = self.start_stalled(cluster, 4, flags=["--combine", "tree"])
+        of_killed = [pid for pid in tasks if "/worker3/" in os.readlink(f"/proc/{pid}/cwd")]
+        self.assertEqual(len(of_killed), 1, tasks)
+        for pid in set(tasks) - set(of_killed):
+            os.kill(pid, signal.SIGCONT)
+
+        def committed(kind):
+            pattern = rf'"Step committed".*"step":"({kind} [^"]*)","worker":"(worker[0-9])"'
+            return re.findall(pattern, self.text(self.path("master.log")))
+        maps = wait_for(lambda: len(committed("map")) == 3 and committed("map"), 60, cluster.log_text)
+        cluster.workers[3].kill()
+        self.goes_on(client, 3)
+        self.assert_counted(out, self.path("text.txt"))
+        self.assertGreater(len(committed("combine")), 0, "it was no tree")
+        self.assertEqual([times for times in collections.Counter(committed("map")).values() if times > 1], [])
+        again = {step for step, _ in committed("map")[3:]} & {step for step, _ in maps}
+        self.assertEqual(again, set(), "maps that were done are done again")
+        self.restart_workers(cluster, 3)
+        cluster.stop()
+        self.assert_nothing_left()
+
     def test_worker_killed_and_back_at_once(self):
         cluster = Cluster(self, workers=2)
         client, _, out = self.start_stalled(cluster)

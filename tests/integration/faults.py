@@ -37,7 +37,7 @@ class FailureTest(WeirTest):
         self.addCleanup(subprocess.run, ["umount", full], check=True)
         return full
 
-    def start_stalled(self, cluster=None, workers=2, **options):
+    def start_stalled(self, cluster=None, workers=2, flags=(), **options):
         """Starts a job and stops its task processes, so that a fault meets it in the middle of its work."""
         text = self.path("text.txt")
         write_words(text, STALLED_MEGABYTES)
@@ -45,7 +45,7 @@ class FailureTest(WeirTest):
         where = (["submit", "wordcount", text, "-o", out, "--wait", "--master", cluster.address] if cluster else
                  ["run", "wordcount", text, "-o", out, "--workers", str(workers), "--work-dir", self.work])
         # A fault that meets the sample does not end the job.
-        client = self.start(*where, "--no-sample", **options)
+        client = self.start(*where, "--no-sample", *flags, **options)
         tasks = wait_for(lambda: self.tasks_reading(text, workers), 30, "every task reads the input")
         for pid in tasks:
             os.kill(pid, signal.SIGSTOP)
