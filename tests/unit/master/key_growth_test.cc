@@ -60,7 +60,11 @@ class Draws {
   std::vector<double> below_;
 };
 
+// One draw of so few records scatters: over 3000 of them the keys of fifty times the records were
+// off by up to 38 %, with the middle at 0.1 %. So the middle of several is held to the bar, each
+// draw to a bound that only a wrong fit passes; and a tiny sample may, seldom, look like no law's.
 TEST(KeyGrowthTest, ForetellsInputThatIsFiftyTimesAsLarge) {
+  constexpr int kFits = 9, kRefusalsMost = 2;
   const std::uint64_t seed = std::random_device()();
   SCOPED_TRACE(seed);
   for (const KeyLaw& law :
@@ -68,11 +72,20 @@ TEST(KeyGrowthTest, ForetellsInputThatIsFiftyTimesAsLarge) {
         KeyLaw{0, 50'000}, KeyLaw{0, 500}, KeyLaw{0.5, 20'000}}) {
     SCOPED_TRACE(testing::Message() << law.exponent << " " << law.keys);
     Draws draws(law, seed);
-    const auto fitted = FitKeyLaw(draws.Take(600), draws.Take(60'000), draws.Take(240'000));
-    ASSERT_TRUE(fitted.has_value());
+    std::vector<KeyLaw> fits;
+    for (int draw = 0; draw < kFits; ++draw) {
+      const auto fitted = FitKeyLaw(draws.Take(600), draws.Take(60'000), draws.Take(240'000));
+      if (fitted) fits.push_back(*fitted);
+    }
+    ASSERT_GE(fits.size(), kFits - kRefusalsMost);
     for (const double records : {1e6, 12e6}) {
       const double truth = DistinctKeys(law, records);
-      EXPECT_NEAR(DistinctKeys(*fitted, records), truth, 0.2 * truth) << records;
+      std::vector<double> told;
+      for (const KeyLaw& fit : fits) told.push_back(DistinctKeys(fit, records));
+      std::sort(told.begin(), told.end());
+      EXPECT_NEAR(told[told.size() / 2], truth, 0.2 * truth) << records;
+      EXPECT_NEAR(told.front(), truth, 0.6 * truth) << records;
+      EXPECT_NEAR(told.back(), truth, 0.6 * truth) << records;
     }
   }
 }
