@@ -18,6 +18,8 @@ BINARY = os.environ.get("WEIR_BINARY", os.path.join(BUILD, "runtime/app/weir"))
 NICE = -5
 REGISTERED_WITHIN_S = 60
 STOPPED_WITHIN_S = 30
+# Others write to the disk while workers look at it.
+ROOM_TOLD = 0.9
 
 
 class ClusterError(RuntimeError):
@@ -271,6 +273,18 @@ class ChaosCluster:
             states = self.worker_states() or {}
             return sum(state == "alive" for state in states.values()) >= self.num_workers
         wait_until(all_alive, REGISTERED_WITHIN_S, lambda: f"all workers register:\n{self.log_text()}")
+
+    def wait_for_room(self):
+        """Until the master has been told of the room that there is by now on the workers' disks."""
+        def told():
+            listed = self.client("list", "workers", "--json")
+            if listed.returncode != 0:
+                return False
+            known = {row["name"]: row["free_disk_bytes"] for row in json.loads(listed.stdout)["workers"]
+                     if row["state"] == "alive"}
+            return all(known.get(f"w{host}", 0) >= ROOM_TOLD * shutil.disk_usage(self.work_dir(host)).free
+                       for host in range(self.num_workers))
+        wait_until(told, REGISTERED_WITHIN_S, lambda: f"the master knows of free disks:\n{self.log_text()}")
 
     def verify(self, output):
         """None when `weir verify` finds nothing, else what it says."""

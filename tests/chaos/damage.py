@@ -234,3 +234,5 @@ def disk_runs(bench, cluster, disks, report):
         bench.log(f"disk seed {seed}: {kind} full: {row['outcome']} {row['code'] or ''} after {row['seconds']:.1f} s")
         report.rows.append(row)
         cluster.bring_all_back()
+        # The next job is to find the disks as they are now, and not as their last heartbeats told.
+        cluster.wait_for_room()
