@@ -83,9 +83,31 @@ class Restarts(FailureTest):
         cluster.stop()
         self.assert_nothing_left()
 
-    def submit_maps(self, cluster, text, out):
+    def test_a_tree_goes_on_where_its_master_is_killed(self):
+        cluster = Cluster(self, workers=4)
+        text = self.path("text.txt")
+        write_words(text, 120)
+        moments = {"map": '"Step committed".*"step":"map', "combine": '"Step committed".*"step":"combine'}
+        for moment, mark in moments.items():
+            with self.subTest(killed_in=moment):
+                out = self.path(moment)
+                seen = len(self.master_log())
+                client = self.submit_maps(cluster, text, out, "--combine", "tree")
+                wait_for(lambda: re.search(mark, self.master_log()[seen:]), 60, cluster.log_text)
+                self.kill_master(cluster)
+                cluster.master = cluster.start_master()
+                self.assert_ok(self.finish(client, timeout=90))
+                self.assert_counts(out, text)
+                log = self.master_log()[seen:]
+                self.assertIn("goes on where an earlier master left it", log)
+                maps = self.maps_committed(log)
+                self.assertLessEqual(len(maps), 12 + MAPS_REDONE_SHARE * 12, f"maps done again: {maps}")
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def submit_maps(self, cluster, text, out, *flags):
         return self.start("submit", "wordcount", text, "-o", out, "--wait", "--no-sample", "--mappers", "12", "--reducers", "6",
-                          "--master", cluster.address)
+                          *flags, "--master", cluster.address)
 
     def maps_committed_by(self, worker):
         return len(re.findall(r'"Step committed","job":"[^"]*","step":"map [^"]*","worker":"%s"' % worker, self.master_log()))

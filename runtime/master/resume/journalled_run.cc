@@ -7,11 +7,11 @@
 namespace weir::master {
 namespace {
 
-// As EditPlan says; whether it can in the end, it finds out.
-bool CanBeEdited(const v1::Plan& plan) {
+// As far as kinds of steps tell; whether it can be edited, EditPlan finds out.
+bool MayBeEdited(const v1::Plan& plan) {
   return std::all_of(plan.steps().begin(), plan.steps().end(), [](const v1::ComputeStep& step) {
     const std::optional<planner::StepKind> kind = planner::StepKindOf(step.kind());
-    return kind && !(*kind)->combines && !(*kind)->iterates && !(*kind)->own_order;
+    return kind && !(*kind)->iterates;
   });
 }
 
@@ -49,7 +49,7 @@ std::optional<JournalledRun> LastRun(const std::vector<v1::JournalRecord>& recor
       }
     }
   }
-  if (run && (run->master_epoch == 0 || !CanBeEdited(run->plan))) return std::nullopt;
+  if (run && (run->master_epoch == 0 || !MayBeEdited(run->plan))) return std::nullopt;
   return run;
 }
 

@@ -27,7 +27,7 @@ struct JournalledRun {
 };
 
 /// Reads it from the records of one job, in their order. None: the job was not planned, or its plan
-/// is of a kind that is not edited (trees, loops), or does not say which master made it.
+/// is a loop, which is not edited, or does not say which master made it.
 std::optional<JournalledRun> LastRun(const std::vector<v1::JournalRecord>& records);
 
 }  // namespace weir::master

@@ -204,13 +204,13 @@ TEST_F(JournalledRunTest, APlanThatGoesOnKeepsWhatIsDone) {
   EXPECT_TRUE(run->redone_by_edit.empty());
 }
 
-TEST_F(JournalledRunTest, TreesLoopsAndPlansOfOlderVersionsAreNotGoneOnWith) {
-  Plan(1).mutable_plan()->add_steps()->set_kind(v1::STEP_KIND_COMBINE);
+TEST_F(JournalledRunTest, LoopsAndPlansOfOlderVersionsAreNotGoneOnWith) {
+  Plan(1).mutable_plan()->add_steps()->set_kind(v1::STEP_KIND_ITERATE);
   EXPECT_FALSE(LastRun(records_));
   Plan(2).set_master_epoch(0);
   EXPECT_FALSE(LastRun(records_));
-  Plan(3);
-  EXPECT_TRUE(LastRun(records_));
+  Plan(3).mutable_plan()->add_steps()->set_kind(v1::STEP_KIND_COMBINE);
+  EXPECT_TRUE(LastRun(records_)) << "a tree";
 }
 
 }  // namespace
