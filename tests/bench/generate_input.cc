@@ -1,6 +1,9 @@
 // Makes the inputs of the benchmarks: the same bytes for the same arguments on every machine.
 //   generate_input words BYTES DISTINCT FILE   Zipf text (exponent 1), each distinct word at least
-//   once generate_input rows ROWS FILE              "station;temperature" over 413 stations
+//   once
+//   generate_input code BYTES FILE             lines like those of programs: long words, most of
+//   which come again seldom
+//   generate_input rows ROWS FILE [STATIONS]   "station;temperature" over 413 stations, or more
 //   generate_input weather-csv|weather-ncdc ROWS FILE [SEED]  hourly readings of 100 stations, for
 //   the weather job; both formats of one seed hold the same readings, so the same result
 
@@ -138,20 +141,51 @@ void WriteWords(std::uint64_t bytes, std::size_t distinct, Output& out) {
   out.Write("\n");
 }
 
+// Names that all programs use, and words made of two or three of them: of a megabyte every fifth
+// word is new, of more fewer, as in the sources of Linux.
+void WriteCode(std::uint64_t bytes, Output& out) {
+  constexpr std::size_t kNames = 4000;
+  static constexpr std::array<std::string_view, 8> kJoints = {"_", "_", "_", "->",
+                                                              ".", "(", "[", "::"};
+  static constexpr std::array<std::string_view, 6> kEnds = {"", "", ",", ";", ");", "*"};
+  Dice dice;
+  const std::vector<std::string> names = MakeWords(kNames, dice);
+  const ZipfRanks ranks(kNames);
+  std::string line;
+  while (out.bytes() < bytes) {
+    line.assign(dice.Below(4), '\t');
+    for (std::uint64_t left = 1 + dice.Below(8); left > 0; --left) {
+      line += names[ranks.Draw(dice)];
+      if (dice.Below(4) == 0) {
+        for (std::uint64_t joints = dice.Below(3); joints > 0; --joints) {
+          line += kJoints[dice.Below(kJoints.size())];
+          line += names[ranks.Draw(dice)];
+        }
+        line += kEnds[dice.Below(kEnds.size())];
+      }
+      line += left > 1 ? ' ' : '\n';
+    }
+    out.Write(line);
+  }
+}
+
 struct Station {
   std::string name;
   double mean;
 };
 
-std::vector<Station> MakeStations(Dice& dice) {
-  constexpr std::size_t kStations = 413;
+constexpr std::size_t kUsualStations = 413;
+
+std::vector<Station> MakeStations(std::size_t count, Dice& dice) {
   static constexpr std::array<std::string_view, 12> kSyllables = {
       "ma", "dri", "ber", "lin", "to", "kyo", "s\xc3\xa3o", "z\xc3\xbcr", "os", "la", "pa", "ris"};
   std::vector<Station> stations;
   std::unordered_set<std::string> taken;
-  while (stations.size() < kStations) {
+  // Short names do not suffice for many.
+  const std::uint64_t lengths = count > kUsualStations ? 4 : 2;
+  while (stations.size() < count) {
     std::string name;
-    for (std::uint64_t left = 2 + dice.Below(2); left > 0; --left) {
+    for (std::uint64_t left = 2 + dice.Below(lengths); left > 0; --left) {
       name += kSyllables[dice.Below(kSyllables.size())];
     }
     if (dice.Below(12) == 0) name += " de la " + std::string(kSyllables[dice.Below(12)]);
@@ -161,9 +195,9 @@ std::vector<Station> MakeStations(Dice& dice) {
   return stations;
 }
 
-void WriteRows(std::uint64_t rows, Output& out) {
+void WriteRows(std::uint64_t rows, std::size_t num_stations, Output& out) {
   Dice dice;
-  const std::vector<Station> stations = MakeStations(dice);
+  const std::vector<Station> stations = MakeStations(num_stations, dice);
   std::string row;
   for (; rows > 0; --rows) {
     const Station& station = stations[dice.Below(stations.size())];
@@ -260,9 +294,15 @@ int main(int argc, char** argv) {
     WriteWords(std::strtoull(argv[2], nullptr, 10), std::strtoull(argv[3], nullptr, 10), out);
     return 0;
   }
-  if (kind == "rows" && argc == 4) {
+  if (kind == "code" && argc == 4) {
     Output out(argv[3]);
-    WriteRows(std::strtoull(argv[2], nullptr, 10), out);
+    WriteCode(std::strtoull(argv[2], nullptr, 10), out);
+    return 0;
+  }
+  if (kind == "rows" && (argc == 4 || argc == 5)) {
+    Output out(argv[3]);
+    WriteRows(std::strtoull(argv[2], nullptr, 10),
+              argc == 5 ? std::strtoull(argv[4], nullptr, 10) : kUsualStations, out);
     return 0;
   }
   const bool csv = kind == "weather-csv";
@@ -274,7 +314,8 @@ int main(int argc, char** argv) {
     return 0;
   }
   std::fputs(
-      "usage: generate_input words BYTES DISTINCT FILE | rows ROWS FILE |\n"
+      "usage: generate_input words BYTES DISTINCT FILE | code BYTES FILE |\n"
+      "       rows ROWS FILE [STATIONS] |\n"
       "       weather-csv ROWS FILE [SEED] | weather-ncdc ROWS FILE [SEED]\n",
       stderr);
   return 2;
