@@ -1,12 +1,21 @@
 #!/usr/bin/env python3
-"""How well runs are predicted: several jobs and sizes, first run (sampled or defaults) and later ones (history).
+"""How well runs are predicted whose data was never seen, and later runs of the same data.
 
-Prints one line a run and, for first and for later runs, the median error and the share within 20 %. Nothing is asserted: on a
-busy machine the figures say more about the machine.
+  python3 tests/bench/predict.py                  all inputs of tests/bench/run, 64 MB and 256 MB of each
+  python3 tests/bench/predict.py --check          fails when a bar is missed (below)
+  python3 tests/bench/predict.py --publish        keeps the figures in docs/figures/predictions.json, the table in
+                                                  docs/prediction.md
+  python3 tests/bench/predict.py --busy           beside a process that keeps one core busy, as all of it
 
-  python3 tests/bench/predict.py [--weir BINARY] [--generate BINARY] [--repeat N] [--sizes MB,MB,...] [--workers N]
+Of each input and size: runs with an empty history; runs with a history of the same job on other data (word count of other
+text, stations by other numbers, readings of another seed, records of uneven keys); later runs, which know the first.
+Predicted and actual time are those of the plan, which begins when the sample is over; what the sample costs is in the wall
+time beside them. Bars: of the first runs 80 % within 20 % and all within 35 % (|predicted / actual - 1|); of later runs the
+median within 10 % and 90 % within 20 %. On a machine that does something else as well the figures say more about the machine.
 """
 import argparse
+import contextlib
+import datetime
 import json
 import os
 import shutil
@@ -14,63 +23,169 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests/bench/one_machine"))
+import inputs  # noqa: E402
+import programs  # noqa: E402
+import report  # noqa: E402
+
+FIGURES = os.path.join(ROOT, "docs/figures/predictions.json")
+DOCUMENT = os.path.join(ROOT, "docs/prediction.md")
+EMPTY, OTHER, LATER = "empty", "of other data", "of this data"
+# Share of runs within so much, by what was known.
+BARS = {"first": [(0.8, 0.2), (1.0, 0.35)], "later": [(0.5, 0.1), (0.9, 0.2)]}
 
 
-def run(weir, job, path, workers, home, out):
+def uneven_records(args, num_bytes, path):
+    subprocess.run([args.weir, "data", "generate", "terasort", "--skew", "0.5", "--records", str(num_bytes // 100), "-o", path],
+                   check=True, stdout=subprocess.DEVNULL)
+
+
+def other_readings(args, num_bytes, path):
+    inputs.generated("weather-csv", lambda n: n // 34, "FILE", "7")(args, num_bytes, path)
+
+
+# What the history is of: another input, or a way to make one.
+OTHERS = {"zipf": "sources", "sources": "zipf", "prose": "zipf", "onebrc": "onebrc-10k", "onebrc-10k": "onebrc",
+          "weather": other_readings, "terasort": uneven_records}
+
+
+def run(args, job, source, home, folder):
+    """Runs a job; returns what was predicted and what came of it."""
+    out = os.path.join(folder, "out")
     shutil.rmtree(out, ignore_errors=True)
-    extra = ["--set", "top=0"] if job == "wordcount" else []
-    done = subprocess.run(
-        [weir, "run", job, path, "-o", out, "--workers", str(workers), "-q", "--json", *extra],
-        env={**os.environ, "XDG_STATE_HOME": home}, capture_output=True, text=True, check=False)
+    begin = time.monotonic()
+    done = subprocess.run([args.weir, "run", job, source, "-o", out, "--workers", "2", "-q", "--json", "--work-dir", folder,
+                           *programs.JOB_FLAGS.get(job, [])],
+                          env={**os.environ, "XDG_STATE_HOME": home}, capture_output=True, text=True, check=False)
+    wall = time.monotonic() - begin
     if done.returncode != 0:
-        sys.exit(f"{job} on {path} failed:\n{done.stderr}")
+        sys.exit(f"tests/bench/predict.py: {job} on {source} failed:\n{done.stderr}")
     with open(os.path.join(out, "_weir", "plan.json"), encoding="utf-8") as file:
         plan = json.load(file)
     origin = next(n["origin"] for n in plan["numbers"] if n["name"] == "map time")
-    return plan["predicted_s"], plan["actual_s"], origin
+    return {"predicted_s": plan["predicted_s"], "actual_s": plan["actual_s"], "wall_s": round(wall, 3), "map_rate": origin,
+            "error": round(plan["predicted_s"] / plan["actual_s"] - 1, 4)}
 
 
-def summary(name, errors):
-    if errors:
-        within = sum(e <= 0.2 for e in errors) / len(errors)
-        print(f"{name}: {len(errors)} runs, median error {statistics.median(errors):.1%}, "
-              f"within 20 %: {within:.0%}")
+def runs_of(args, name, num_bytes, folder):
+    """All runs of one input of one size; `home` is where a run keeps its history."""
+    kind = inputs.INPUTS[name]
+    source, _ = inputs.make(name, args, num_bytes)
+    other, seeded = os.path.join(folder, "other"), os.path.join(folder, "seeded")
+    if isinstance(OTHERS[name], str):
+        other, _ = inputs.make(OTHERS[name], args, num_bytes)
+    else:
+        OTHERS[name](args, num_bytes, other)
+    for path in (source, other):  # into the page cache
+        subprocess.run(["cat", path], check=True, stdout=subprocess.DEVNULL)
+    run(args, kind.job, other, seeded, folder)
+    for turn in range(args.repeat):
+        home = os.path.join(folder, f"empty-{turn}")
+        yield EMPTY, run(args, kind.job, source, home, folder)
+        yield LATER, run(args, kind.job, source, home, folder)
+        home = os.path.join(folder, f"other-{turn}")
+        shutil.copytree(seeded, home)
+        yield OTHER, run(args, kind.job, source, home, folder)
+
+
+def within(errors, limit):
+    return sum(error <= limit for error in errors) / len(errors)
+
+
+def verdicts(rows):
+    """(which runs, number, median error, [(bar, what was reached, held)])."""
+    for name, known in (("first", (EMPTY, OTHER)), ("later", (LATER,))):
+        errors = [abs(row["error"]) for row in rows if row["history"] in known]
+        if errors:
+            yield name, len(errors), statistics.median(errors), [
+                (f"{share:.0%} within {limit:.0%}", within(errors, limit), within(errors, limit) >= share)
+                for share, limit in BARS[name]]
+
+
+def table(rows):
+    lines = ["| input | MB | history | rate from | predicted s | actual s | wall s | error, each run |",
+             "|---|---|---|---|---|---|---|---|"]
+    cells = {}
+    for row in rows:
+        cells.setdefault((row["input"], row["megabytes"], row["history"]), []).append(row)
+    for (name, megabytes, history), runs in sorted(cells.items(), key=lambda cell: list(inputs.INPUTS).index(cell[0][0])):
+        middle = {what: statistics.median(r[what] for r in runs) for what in ("predicted_s", "actual_s", "wall_s")}
+        errors = ", ".join(f"{r['error']:+.0%}" for r in runs)
+        lines.append(f"| {name} | {megabytes} | {history} | {'/'.join(sorted({r['map_rate'] for r in runs}))} | "
+                     f"{middle['predicted_s']:.3f} | {middle['actual_s']:.3f} | {middle['wall_s']:.3f} | {errors} |")
+    return lines
+
+
+def bars_table(rows):
+    lines = ["| runs | number | median error | bar | reached | |", "|---|---|---|---|---|---|"]
+    for name, number, median, bars in verdicts(rows):
+        for bar, reached, held in bars:
+            lines.append(f"| {name} | {number} | {median:.0%} | {bar} | {reached:.0%} | {'held' if held else '**missed**'} |")
+    return lines
+
+
+@contextlib.contextmanager
+def busy_core(wanted):
+    process = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if wanted else None
+    try:
+        yield
+    finally:
+        if process:
+            process.kill()
+            process.wait()
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(ROOT, "build/release"))
+    parser.add_argument("--weir", help="program to measure (default: that of the build directory)")
+    parser.add_argument("--data", default=os.path.join(ROOT, "build/bench-data"), help="where inputs are kept")
+    parser.add_argument("--input", choices=list(OTHERS), action="append", help="only these")
+    parser.add_argument("--sizes", default="64,256", metavar="MB,MB,...")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each kind")
+    parser.add_argument("--busy", action="store_true", help="beside a process that keeps one core busy")
+    parser.add_argument("--check", action="store_true", help="fail when a bar is missed")
+    parser.add_argument("--json", metavar="FILE", help="keep the results; those of other inputs in the file stay")
+    parser.add_argument("--publish", action="store_true", help=f"--json {os.path.relpath(FIGURES, ROOT)}, and the table")
+    parser.add_argument("--tables", action="store_true", help="measure nothing: publish what the file holds")
+    args = parser.parse_args()
+    args.weir = args.weir or os.path.join(args.build, "runtime/app/weir")
+    if args.publish or args.tables:
+        args.publish, args.json = True, args.json or FIGURES
+    return args
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--weir", default=os.path.join(ROOT, "build/release/runtime/app/weir"))
-    parser.add_argument("--generate", default=os.path.join(ROOT, "build/release/tests/bench/weir_bench_generate_input"))
-    parser.add_argument("--repeat", type=int, default=4)
-    parser.add_argument("--sizes", default="1,16,64,256")
-    parser.add_argument("--workers", type=int, default=2)
-    options = parser.parse_args()
-    first, later = [], []
-    with tempfile.TemporaryDirectory() as folder:
-        print(f"{'job':10} {'MB':>6} {'run':>4} {'predicted':>10} {'actual':>10} {'error':>7}  map rate from")
-        for megabytes in map(int, options.sizes.split(",")):
-            words = os.path.join(folder, f"words-{megabytes}")
-            rows = os.path.join(folder, f"rows-{megabytes}")
-            subprocess.run([options.generate, "words", str(megabytes * 10**6), str(megabytes * 1000), words],
-                           check=True, stdout=subprocess.DEVNULL)
-            subprocess.run([options.generate, "rows", str(megabytes * 10**6 // 14), rows],
-                           check=True, stdout=subprocess.DEVNULL)
-            for job, path in (("wordcount", words), ("onebrc", rows)):
-                home = os.path.join(folder, f"{job}-{megabytes}-home")
-                for turn in range(options.repeat):
-                    predicted, actual, origin = run(options.weir, job, path, options.workers, home,
-                                                    os.path.join(folder, "out"))
-                    error = abs(predicted / actual - 1)
-                    (later if turn else first).append(error)
-                    print(f"{job:10} {megabytes:6} {turn + 1:4} {predicted:9.3f}s {actual:9.3f}s {error:7.1%}  {origin}",
-                          flush=True)
-            os.remove(words)
-            os.remove(rows)
-    summary("first runs", first)
-    summary("later runs", later)
-    summary("all", first + later)
+    args = arguments()
+    rows = []
+    with busy_core(args.busy):
+        for name in [] if args.tables else args.input or OTHERS:
+            of_input = {"commit": report.commit(ROOT), "date": datetime.date.today().isoformat(), "rows": []}
+            for megabytes in map(int, args.sizes.split(",")):
+                os.makedirs(args.data, exist_ok=True)
+                with tempfile.TemporaryDirectory(prefix="predict-", dir=args.data) as folder:
+                    for history, result in runs_of(args, name, megabytes * 1_000_000, folder):
+                        of_input["rows"].append({"input": name, "megabytes": megabytes, "history": history,
+                                                 "busy": args.busy, **result})
+                        print(f"{name:<12} {megabytes:>5} MB, history {history:<14} {result['map_rate']:<10} predicted "
+                              f"{result['predicted_s']:.3f} s, actual {result['actual_s']:.3f} s, {result['error']:+.0%}",
+                              file=sys.stderr, flush=True)
+            rows += of_input["rows"]
+            if args.json:
+                report.write_json(args.json, report.merged(args.json, {name: of_input}))
+    if args.tables:
+        rows = [row for result in report.merged(args.json, {})["inputs"].values() for row in result["rows"]]
+    print("\n".join([*table(rows), "", *bars_table(rows)]))
+    if args.publish:
+        kept = report.merged(args.json, {})["inputs"]
+        every = [row for result in kept.values() for row in result["rows"]]
+        report.put_into(DOCUMENT, "predictions", table(every) + report.measured_at(kept))
+        report.put_into(DOCUMENT, "predictions bars", bars_table(every))
+    missed = [bar for *_, bars in verdicts(rows) for bar in bars if not bar[-1]]
+    sys.exit(1 if args.check and missed else 0)
 
 
 if __name__ == "__main__":
