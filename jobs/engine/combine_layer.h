@@ -28,6 +28,8 @@
 #include "jobs/engine/slot_work.h"
 #include "jobs/engine/table/combine_table.h"
 #include "jobs/engine/table/key_batch.h"
+#include "jobs/engine/table/slab_array.h"
+#include "jobs/engine/table/slab_store.h"
 #include "jobs/engine/table/sorted_entries.h"
 
 namespace weir {
@@ -94,7 +96,8 @@ class CombineLayer {
     std::int64_t input_records_ = 0;
   };
 
-  explicit CombineLayer(Job job) : job_(std::move(job)) {}
+  CombineLayer(Job job, std::shared_ptr<SlabStore> slabs)
+      : job_(std::move(job)), slabs_(std::move(slabs)) {}
   const Job& job() const { return job_; }
 
   /// Runs feed(slot, emit, stop, end_block) on each slot and writes what it emitted as a run.
@@ -164,7 +167,7 @@ class CombineLayer {
   Tables MakeTables(int num_slots) const {
     Tables tables;
     for (int slot = 0; slot < num_slots; ++slot) {
-      tables.push_back(std::make_unique<Batch>(Fold{&job_}));
+      tables.push_back(std::make_unique<Batch>(Fold{&job_}, slabs_));
     }
     return tables;
   }
@@ -356,8 +359,14 @@ class CombineLayer {
 
   static absl::Status WritePlaced(const std::vector<Placed>& placed, SectionWriter& writer,
                                   int& section) {
+    // Long keys lie in the order in which they came, not in that of the table.
+    constexpr std::size_t kAheadKeys = 12;
     std::string scratch;
-    for (const Placed& one : placed) {
+    for (std::size_t i = 0; i < placed.size(); ++i) {
+      const Placed& one = placed[i];
+      if (placed.size() - i > kAheadKeys) {
+        __builtin_prefetch(placed[i + kAheadKeys].entry->key().data());
+      }
       if (one.consumer != section) {
         section = one.consumer;
         if (absl::Status status = writer.Begin(section); !status.ok()) return status;
@@ -374,18 +383,26 @@ class CombineLayer {
                            StepTotals& totals) const {
     using Sorted = SortedEntry<Entry>;
     const int num_slots = context.slots().num_slots();
-    std::vector<std::vector<Sorted>> sorted(static_cast<std::size_t>(num_slots));
+    std::vector<SlabArray<Sorted>> sorted(static_cast<std::size_t>(num_slots));
+    std::vector<absl::Span<const Sorted>> lists(sorted.size());
     absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
-      auto& mine = sorted[static_cast<std::size_t>(slot)];
+      const auto mine = static_cast<std::size_t>(slot);
       const SlotShare share = ShareOf(slot, num_slots, Table::kSubTables);
+      std::size_t entries = 0;
       for (int sub = share.begin; sub < share.end; ++sub) {
-        table.ForEach(sub, [&](const Entry& entry) { mine.push_back(Sorted::Of(entry)); });
+        entries += static_cast<std::size_t>(table.size(sub));
       }
-      std::sort(mine.begin(), mine.end());
+      sorted[mine] = SlabArray<Sorted>(*slabs_, entries);
+      Sorted* next = sorted[mine].get();
+      for (int sub = share.begin; sub < share.end; ++sub) {
+        table.ForEach(sub, [&](const Entry& entry) { *next++ = Sorted::Of(entry); });
+      }
+      const SlabArray<Sorted> spare(*slabs_, entries);
+      SortEntries(sorted[mine].get(), entries, spare.get());
+      lists[mine] = {sorted[mine].get(), entries};
       return absl::OkStatus();
     });
     if (!status.ok()) return status;
-    const std::vector<absl::Span<const Sorted>> lists(sorted.begin(), sorted.end());
     const auto size = static_cast<std::size_t>(table.size());
     totals.output_records = table.size();
     const std::size_t num_pieces = NumPieces(size, size, kPieceEntries);
@@ -414,6 +431,7 @@ class CombineLayer {
   static constexpr std::size_t kPieceEntries = std::size_t{1} << 15;
 
   const Job job_;
+  const std::shared_ptr<SlabStore> slabs_;
 };
 
 }  // namespace weir

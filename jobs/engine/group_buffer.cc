@@ -1,8 +1,6 @@
 #include "jobs/engine/group_buffer.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -12,21 +10,13 @@
 #include "jobs/engine/pieces/piece_sinks.h"
 #include "jobs/engine/record_lengths.h"
 #include "jobs/engine/section_blocks.h"
+#include "jobs/engine/table/prefix_sort.h"
 
 namespace weir {
 namespace {
 
-constexpr std::size_t kFirstChunkEntries = 64;
-constexpr std::size_t kChunkEntriesMax = 4096;
-
-// Few enough places that their ends stay in the first-level cache.
-constexpr int kPlaceBits = 8;
-constexpr std::size_t kPlaces = std::size_t{1} << kPlaceBits;
-// Below this many pairs comparing is cheaper than distributing.
-constexpr std::size_t kDistributeMin = 32;
-
-// Keys that are alike up to here are compared: each eight bytes of depth cost stack.
-constexpr std::size_t kDepthMax = 64;
+constexpr std::size_t kChunkEntriesMin = 64;
+constexpr std::size_t kChunkEntriesMax = 128 << 10;
 
 // How far ahead records are asked for: their places in memory have no order that the processor
 // could guess.
@@ -50,71 +40,6 @@ std::string_view SortKeyAt(const char* at) {
   at += RecordAt(at).size();
   const std::size_t bytes = ReadLength(at);
   return {at, bytes};
-}
-
-template <typename Entry, typename Before>
-void SortFrom(Entry* entries, std::size_t size, Entry* spare, std::size_t depth, Before before);
-
-// Sorts entries whose prefixes are equal too.
-template <typename Entry, typename Before>
-void SortAlike(Entry* entries, std::size_t size, Entry* spare, std::size_t depth, Before before) {
-  // Most often their keys are equal: then nothing is to be done.
-  if (std::is_sorted(entries, entries + size, before)) return;
-  const std::uint64_t prefix = entries->prefix;
-  const std::size_t next = depth + sizeof prefix;
-  const bool longer = next < kDepthMax &&
-                      std::any_of(entries, entries + size,
-                                  [next](const Entry& e) { return KeyAt(e.record).size() > next; });
-  if (!longer) return std::stable_sort(entries, entries + size, before);
-  for (std::size_t i = 0; i < size; ++i) {
-    const std::string_view key = KeyAt(entries[i].record);
-    entries[i].prefix = KeyPrefix(key.substr(std::min(next, key.size())));
-  }
-  SortFrom(entries, size, spare, next, before);
-  for (std::size_t i = 0; i < size; ++i) entries[i].prefix = prefix;
-}
-
-// Sorts entries[0, size), whose keys are alike up to byte `depth`, where the prefixes begin; equal
-// ones keep their order. `before` compares those of equal prefixes. Uses room for as many at
-// `spare`.
-template <typename Entry, typename Before>
-void SortFrom(Entry* entries, std::size_t size, Entry* spare, std::size_t depth, Before before) {
-  if (size < kDistributeMin) {
-    const auto comes_before = [&before](const Entry& a, const Entry& b) {
-      return a.prefix != b.prefix ? a.prefix < b.prefix : before(a, b);
-    };
-    for (std::size_t i = 1; i < size; ++i) {
-      const Entry entry = entries[i];
-      std::size_t place = i;
-      for (; place > 0 && comes_before(entry, entries[place - 1]); --place) {
-        entries[place] = entries[place - 1];
-      }
-      entries[place] = entry;
-    }
-    return;
-  }
-  const auto [low, high] = std::minmax_element(
-      entries, entries + size, [](const Entry& a, const Entry& b) { return a.prefix < b.prefix; });
-  if (low->prefix == high->prefix) return SortAlike(entries, size, spare, depth, before);
-  // By the leading bits in which prefixes differ, then each place by itself: comparing costs a
-  // mispredicted branch each time, distributing none.
-  const std::uint64_t first = low->prefix;
-  const int shift =
-      std::max(0, static_cast<int>(std::bit_width(high->prefix - first)) - kPlaceBits);
-  const auto place_of = [first, shift](const Entry& entry) {
-    return static_cast<std::size_t>((entry.prefix - first) >> shift);
-  };
-  std::array<std::size_t, kPlaces> ends{};
-  for (std::size_t i = 0; i < size; ++i) ++ends[place_of(entries[i])];
-  std::size_t begin = 0;
-  for (std::size_t& end : ends) begin += std::exchange(end, begin);
-  for (std::size_t i = 0; i < size; ++i) spare[ends[place_of(entries[i])]++] = entries[i];
-  std::copy_n(spare, size, entries);
-  begin = 0;
-  for (const std::size_t end : ends) {
-    if (end - begin > 1) SortFrom(entries + begin, end - begin, spare, depth, before);
-    begin = end;
-  }
 }
 
 void Prefetch(const char* record) {
@@ -151,9 +76,10 @@ void GroupBuffer::Add(int consumer, std::string_view key, std::string_view value
 
 void GroupBuffer::AddEntry(Pairs& pairs, Entry entry) {
   if (pairs.chunks.empty() || pairs.chunks.back().size == pairs.chunks.back().room) {
-    const std::size_t doubled = kFirstChunkEntries << std::min<std::size_t>(pairs.chunks.size(), 6);
-    const std::size_t room = std::min(kChunkEntriesMax, doubled);
-    pairs.chunks.push_back({std::make_unique_for_overwrite<Entry[]>(room), 0, room});
+    // A part of what there is, so that little is left unused.
+    const std::size_t room = std::clamp(pairs.size / 8 / kChunkEntriesMin * kChunkEntriesMin,
+                                        kChunkEntriesMin, kChunkEntriesMax);
+    pairs.chunks.push_back({SlabArray<Entry>(*slabs_, room), 0, room});
     entry_bytes_ += static_cast<std::int64_t>(room * sizeof(Entry));
   }
   Chunk& chunk = pairs.chunks.back();
@@ -171,8 +97,8 @@ bool GroupBuffer::BeforeBehindPrefix(const Entry& a, const Entry& b) const {
   return SortKeyAt(a.record) < SortKeyAt(b.record);
 }
 
-void GroupBuffer::JoinChunks(Pairs& pairs) {
-  pairs.sorted = std::make_unique_for_overwrite<Entry[]>(pairs.size);
+void GroupBuffer::JoinChunks(Pairs& pairs) const {
+  pairs.sorted = SlabArray<Entry>(*slabs_, pairs.size);
   Entry* next = pairs.sorted.get();
   for (Chunk& chunk : pairs.chunks) {
     next = std::copy_n(chunk.entries.get(), chunk.size, next);
@@ -182,15 +108,16 @@ void GroupBuffer::JoinChunks(Pairs& pairs) {
 }
 
 void GroupBuffer::SortEntries(Entry* entries, std::size_t size, Entry* spare) const {
-  SortFrom(entries, size, spare, 0,
-           [this](const Entry& a, const Entry& b) { return BeforeBehindPrefix(a, b); });
+  SortByPrefix(
+      entries, size, spare, [](const Entry& entry) { return KeyAt(entry.record); },
+      [this](const Entry& a, const Entry& b) { return BeforeBehindPrefix(a, b); });
 }
 
 void GroupBuffer::Sort() {
   for (Pairs& pairs : consumers_) {
     if (pairs.size > 0) JoinChunks(pairs);
   }
-  const auto spare = std::make_unique_for_overwrite<Entry[]>(largest_);
+  const SlabArray<Entry> spare(*slabs_, largest_);
   for (Pairs& pairs : consumers_) SortEntries(pairs.sorted.get(), pairs.size, spare.get());
 }
 

@@ -15,6 +15,8 @@
 #include "absl/types/span.h"
 #include "jobs/api/program.h"
 #include "jobs/engine/table/byte_arena.h"
+#include "jobs/engine/table/slab_array.h"
+#include "jobs/engine/table/slab_store.h"
 
 namespace weir {
 
@@ -59,7 +61,7 @@ class GroupBuffer {
   };
 
   struct Chunk {
-    std::unique_ptr<Entry[]> entries;
+    SlabArray<Entry> entries;
     std::size_t size = 0;
     std::size_t room = 0;
   };
@@ -68,7 +70,7 @@ class GroupBuffer {
   /// more; then one array.
   struct Pairs {
     std::vector<Chunk> chunks;
-    std::unique_ptr<Entry[]> sorted;
+    SlabArray<Entry> sorted;
     std::size_t size = 0;
     std::size_t bytes = 0;  // of the records
   };
@@ -78,12 +80,15 @@ class GroupBuffer {
     return a.prefix != b.prefix ? a.prefix < b.prefix : BeforeBehindPrefix(a, b);
   }
   bool BeforeBehindPrefix(const Entry& a, const Entry& b) const;
-  static void JoinChunks(Pairs& pairs);
+  void JoinChunks(Pairs& pairs) const;
   // Sorts entries[0, size); equal ones keep their order. Uses room for as many at `spare`.
   void SortEntries(Entry* entries, std::size_t size, Entry* spare) const;
 
   const bool by_sort_key_;
-  ByteArena arena_;
+  // Its own: pairs are in memory while they are emitted only, and who reduces them has no use for
+  // what they took; the kernel has, for the files of runs and parts.
+  const std::shared_ptr<SlabStore> slabs_ = std::make_shared<SlabStore>();
+  ByteArena arena_{slabs_};
   std::vector<Pairs> consumers_;
   std::size_t largest_ = 0;  // pairs of one consumer
   std::int64_t entry_bytes_ = 0;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -22,6 +23,7 @@
 #include "jobs/engine/map_ranges.h"
 #include "jobs/engine/operation_check.h"
 #include "jobs/engine/slot_work.h"
+#include "jobs/engine/table/slab_store.h"
 
 namespace weir {
 
@@ -35,6 +37,15 @@ constexpr bool kCombines = requires(const Job& job, typename Job::Value& into) {
 template <typename Job>
 using LayerOf = std::conditional_t<kCombines<Job>, CombineLayer<Job>, GroupLayer<Job>>;
 
+template <typename Job>
+LayerOf<Job> MakeLayer(Job job, const std::shared_ptr<SlabStore>& slabs) {
+  if constexpr (kCombines<Job>) {
+    return CombineLayer<Job>(std::move(job), slabs);
+  } else {
+    return GroupLayer<Job>(std::move(job));
+  }
+}
+
 }  // namespace layered_internal
 
 /// JobProgram of one or more jobs. Reduce layer p (from 1) reduces the pairs of job p - 1; unless
@@ -46,7 +57,8 @@ using LayerOf = std::conditional_t<kCombines<Job>, CombineLayer<Job>, GroupLayer
 template <typename... Jobs>
 class LayeredProgram : public JobProgram {
  public:
-  explicit LayeredProgram(Jobs... jobs) : layers_(std::move(jobs)...) {}
+  explicit LayeredProgram(Jobs... jobs)
+      : LayeredProgram(std::make_shared<SlabStore>(), std::move(jobs)...) {}
 
   absl::StatusOr<StepTotals> Map(const MapOrder& order, RunSink& sink,
                                  StepContext& context) override {
@@ -86,6 +98,10 @@ class LayeredProgram : public JobProgram {
 
  private:
   static constexpr std::size_t kNumLayers = sizeof...(Jobs);
+
+  // What the tables of a step free is there for those of the next one, of whatever layer.
+  LayeredProgram(const std::shared_ptr<SlabStore>& slabs, Jobs... jobs)
+      : layers_(layered_internal::MakeLayer(std::move(jobs), slabs)...) {}
 
   // Finds the layer of the order, once a step.
   template <std::size_t kLayer>

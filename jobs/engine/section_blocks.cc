@@ -1,6 +1,7 @@
 #include "jobs/engine/section_blocks.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "jobs/api/bad_record.h"
@@ -17,6 +18,11 @@ absl::Status TooLong(std::size_t bytes) {
   return absl::ResourceExhaustedError(absl::StrCat("a pair of ", bytes,
                                                    " bytes of key and value was emitted; at most ",
                                                    kPairBytesMax, " are allowed"));
+}
+
+char* CopyTo(char* out, std::string_view bytes) {
+  if (!bytes.empty()) std::memcpy(out, bytes.data(), bytes.size());
+  return out + bytes.size();
 }
 
 absl::Status Malformed(std::string_view what) {
@@ -45,34 +51,36 @@ absl::Status SectionWriter::Add(std::string_view key, std::string_view value) {
     return AddEncoded(record);
   }
   if (absl::Status status = MakeRoom(bytes); !status.ok()) return status;
-  AppendLength(key.size(), block_);
-  AppendLength(value.size(), block_);
-  block_.append(key);
-  block_.append(value);
+  char* const begin = block_.get() + block_bytes_;
+  char* end = WriteLength(value.size(), WriteLength(key.size(), begin));
+  end = CopyTo(end, key);
+  end = CopyTo(end, value);
+  block_bytes_ += static_cast<std::size_t>(end - begin);
   return absl::OkStatus();
 }
 
 absl::Status SectionWriter::AddEncoded(std::string_view record) {
   if (record.size() + 1 > kFillBytes) return AddLong(record);
   if (absl::Status status = MakeRoom(record.size()); !status.ok()) return status;
-  block_.append(record);
+  CopyTo(block_.get() + block_bytes_, record);
+  block_bytes_ += record.size();
   return absl::OkStatus();
 }
 
 absl::Status SectionWriter::MakeRoom(std::size_t bytes) {
-  if (block_.size() + bytes > kFillBytes) {
+  if (block_bytes_ + bytes > kFillBytes) {
     if (absl::Status status = Flush(); !status.ok()) return status;
   }
-  if (block_.empty()) block_.push_back(static_cast<char>(BlockKind::kWholeRecords));
+  if (block_bytes_ == 0) block_[block_bytes_++] = static_cast<char>(BlockKind::kWholeRecords);
   ++block_records_;
   ++records_;
   return absl::OkStatus();
 }
 
 absl::Status SectionWriter::Flush() {
-  if (block_.empty()) return absl::OkStatus();
-  absl::Status status = sink_.Append(block_, block_records_);
-  block_.clear();
+  if (block_bytes_ == 0) return absl::OkStatus();
+  absl::Status status = sink_.Append({block_.get(), block_bytes_}, block_records_);
+  block_bytes_ = 0;
   block_records_ = 0;
   return status;
 }

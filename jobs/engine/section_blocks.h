@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -29,7 +30,8 @@ enum class BlockKind : char {
 /// Checked by: tests/unit/jobs/section_blocks_test.cc.
 class SectionWriter {
  public:
-  explicit SectionWriter(RunSink& sink) : sink_(sink) { block_.reserve(kFillBytes); }
+  explicit SectionWriter(RunSink& sink)
+      : sink_(sink), block_(std::make_unique_for_overwrite<char[]>(kFillBytes)) {}
 
   absl::Status Begin(int consumer);
   absl::Status Add(std::string_view key, std::string_view value);
@@ -45,12 +47,13 @@ class SectionWriter {
   static constexpr std::size_t kFillBytes = 256 << 10;
 
   absl::Status Flush();
-  // Counts a record that follows.
+  // Counts a record of at most so many bytes that follows.
   absl::Status MakeRoom(std::size_t bytes);
   absl::Status AddLong(std::string_view record);
 
   RunSink& sink_;
-  std::string block_;
+  const std::unique_ptr<char[]> block_;  // kFillBytes
+  std::size_t block_bytes_ = 0;
   std::int64_t block_records_ = 0;
   std::int64_t records_ = 0;
 };

@@ -3,10 +3,12 @@
 // The hash table that folds values of equal keys. Upstream: combine_emit.h, combine_layer.h.
 // Downstream: key_ranges.h (sections), sorted output.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <string_view>
 #include <type_traits>
@@ -14,6 +16,7 @@
 
 #include "jobs/engine/table/byte_arena.h"
 #include "jobs/engine/table/packed_key.h"
+#include "jobs/engine/table/slab_store.h"
 #include "jobs/engine/table/table_memory.h"
 #include "jobs/engine/table/value_memory.h"
 
@@ -46,7 +49,10 @@ class CombineTable {
     }
   };
 
-  CombineTable() : memory_(sizeof(Entry)) { Start(sub_tables_[0], kLog2FirstEntries); }
+  explicit CombineTable(std::shared_ptr<SlabStore> slabs = std::make_shared<SlabStore>())
+      : memory_(sizeof(Entry), slabs), arena_(std::move(slabs)) {
+    Start(sub_tables_[0], kLog2FirstEntries);
+  }
   ~CombineTable() {
     if constexpr (!std::is_trivially_destructible_v<Value>) {
       for (int sub = 0; sub <= sub_mask_; ++sub) {
@@ -65,11 +71,21 @@ class CombineTable {
     __builtin_prefetch(&table.entries[Hash32(hash) & table.mask], 1);
   }
 
+  /// Asks for the bytes of a key that is too long for its entry, once that is here.
+  void PrefetchLong(const PackedKey& key) const {
+    const SubTable& table = sub_tables_[SubOf(key.hash)];
+    const std::uint64_t meta = MetaOf(key);
+    std::uint64_t i = (meta >> 32) & table.mask;
+    while (table.entries[i].meta != 0 && table.entries[i].meta != meta) i = (i + 1) & table.mask;
+    if (table.entries[i].meta != 0) __builtin_prefetch(table.entries[i].key().data());
+  }
+
   /// Folds `value` into the entry of the key with fold(Value& into, const Value& from), or makes
   /// the entry. `key.data` need not outlive the call.
   template <typename Fold>
   [[gnu::always_inline]] void Upsert(const PackedKey& key, const Value& value, Fold&& fold) {
-    Put(sub_tables_[SubOf(key.hash)], key, value, fold,
+    Put<Growth::kLikeNeighbour>(
+        sub_tables_[SubOf(key.hash)], key, value, fold,
         [this](const char* data, std::uint32_t bytes) {
           return reinterpret_cast<std::uint64_t>(arena_.Copy({data, bytes}));
         });
@@ -85,7 +101,7 @@ class CombineTable {
       Entry& entry = whole.entries[i];
       if (entry.meta == 0) continue;
       SubTable& table = sub_tables_[HashKey(entry.key()) >> 56];
-      if (table.used == LimitOf(table)) Grow(table);
+      if (table.used == LimitOf(table)) Grow(table, table.log2_entries + 1);
       if constexpr (kCountsHeap) table.heap_bytes += HeapBytes(entry.value);
       Place(table, entry);
       ++table.used;
@@ -98,15 +114,24 @@ class CombineTable {
   template <typename Fold>
   void Merge(int sub, const CombineTable& other, Fold&& fold) {
     SubTable& into = sub_tables_[static_cast<std::size_t>(sub)];
+    // Entries come in the order of their places: a table that must grow does so early, because
+    // where they have been it is fuller than its limit by then.
+    const std::uint64_t tried = other.sub_tables_[static_cast<std::size_t>(sub)].used / 8;
+    const std::uint64_t used = into.used;
+    std::uint64_t visited = 0;
     other.ForEach(sub, [&](const Entry& entry) {
+      if (visited++ == tried && into.used + 7 * (into.used - used) > LimitOf(into)) {
+        Grow(into, into.log2_entries + 1);
+      }
       PackedKey key;
       key.word0 = entry.word0;
       key.word1 = entry.key_bytes() <= kInlineKeyBytes ? entry.word1 : 0;
       key.hash = static_cast<std::uint64_t>(entry.hash32()) << 24;
       key.bytes = entry.key_bytes();
       key.data = entry.key().data();
-      Put(into, key, entry.value, fold,
-          [](const char* data, std::uint32_t) { return reinterpret_cast<std::uint64_t>(data); });
+      Put<Growth::kAlone>(into, key, entry.value, fold, [](const char* data, std::uint32_t) {
+        return reinterpret_cast<std::uint64_t>(data);
+      });
     });
   }
 
@@ -150,6 +175,10 @@ class CombineTable {
   static constexpr bool kCountsHeap = ValueMemory<Value>::kOwnsHeap;
   static std::int64_t HeapBytes(const Value& value) { return ValueMemory<Value>::HeapBytes(value); }
 
+  // Whether a sub-table that is full looks at the one before it. While slots merge, that belongs to
+  // somebody else.
+  enum class Growth { kAlone, kLikeNeighbour };
+
   struct SubTable {
     Entry* entries = nullptr;
     std::uint64_t mask = 0;
@@ -161,16 +190,26 @@ class CombineTable {
   // Far more room than the stations or codes of a small table need: a probe that hits at once is
   // predicted, and only the lines in use take up cache.
   static constexpr int kLog2FirstEntries = 12;
-  static constexpr int kLog2SubEntries = 6;
+  static constexpr int kLog2SubEntries = TableMemory::kLog2LeastEntries;
+  // Of all sub-tables together at least 32 MiB.
+  static constexpr int kLog2LargeEntries = 12;
   // About 256 KiB of entries: beyond that probes leave the level-2 cache.
   static constexpr std::uint64_t kSplitEntries = 4096;
 
   static std::uint32_t Hash32(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 24); }
+  static std::uint64_t MetaOf(const PackedKey& key) {
+    return static_cast<std::uint64_t>(Hash32(key.hash)) << 32 |
+           (static_cast<std::uint64_t>(key.bytes) + 1);
+  }
   std::size_t SubOf(std::uint64_t hash) const {
     return static_cast<std::size_t>(hash >> 56) & static_cast<std::size_t>(sub_mask_);
   }
-  // Above half full, linear probing slows down faster than a larger table does.
-  static std::uint64_t LimitOf(const SubTable& table) { return (table.mask + 1) / 2; }
+  // Above half full, linear probing slows down faster than a larger table does, as long as that is
+  // in the cache; beyond, neighbours of an entry are cheap beside fresh pages.
+  static std::uint64_t LimitOf(const SubTable& table) {
+    const std::uint64_t entries = table.mask + 1;
+    return table.log2_entries < kLog2LargeEntries ? entries / 2 : entries / 8 * 5;
+  }
 
   void Start(SubTable& table, int log2_entries) {
     table.entries = static_cast<Entry*>(memory_.Take(log2_entries));
@@ -182,11 +221,10 @@ class CombineTable {
 
   // The search is inlined into the job's loop, and everything stays in registers; what happens once
   // per distinct key is called.
-  template <typename Fold, typename Keep>
+  template <Growth kGrowth, typename Fold, typename Keep>
   [[gnu::always_inline]] void Put(SubTable& table, const PackedKey& key, const Value& value,
                                   Fold& fold, Keep&& keep) {
-    const std::uint64_t meta = static_cast<std::uint64_t>(Hash32(key.hash)) << 32 |
-                               (static_cast<std::uint64_t>(key.bytes) + 1);
+    const std::uint64_t meta = MetaOf(key);
     const bool is_inline = key.bytes <= kInlineKeyBytes;
     for (std::uint64_t i = (meta >> 32) & table.mask;; i = (i + 1) & table.mask) {
       Entry& entry = table.entries[i];
@@ -206,12 +244,12 @@ class CombineTable {
         const std::uint64_t word1 = is_inline ? key.word1 : keep(key.data, key.bytes);
         if constexpr (kCountsHeap) {
           const bool may_split = small();
-          Entry& claimed = Claim(table, key.hash, meta, key.word0, word1);
+          Entry& claimed = Claim<kGrowth>(table, key.hash, meta, key.word0, word1);
           new (&claimed.value) Value(value);
           SubTable& holder = may_split ? sub_tables_[SubOf(key.hash)] : table;
           holder.heap_bytes += HeapBytes(claimed.value);
         } else {
-          new (&Claim(table, key.hash, meta, key.word0, word1).value) Value(value);
+          new (&Claim<kGrowth>(table, key.hash, meta, key.word0, word1).value) Value(value);
         }
         return;
       }
@@ -223,7 +261,8 @@ class CombineTable {
     return std::memcmp(reinterpret_cast<const char*>(kept), data, bytes) == 0;
   }
 
-  // Takes the place of a key that is not in the table, which grows when it is half full.
+  // Takes the place of a key that is not in the table, which grows when it is full to its limit.
+  template <Growth kGrowth>
   [[gnu::noinline]] Entry& Claim(SubTable& table, std::uint64_t hash, std::uint64_t meta,
                                  std::uint64_t word0, std::uint64_t word1) {
     SubTable* into = &table;
@@ -231,7 +270,12 @@ class CombineTable {
       Split();
       into = &sub_tables_[SubOf(hash)];
     }
-    if (into->used == LimitOf(*into)) Grow(*into);
+    if constexpr (kGrowth == Growth::kAlone) {
+      if (into->used == LimitOf(*into)) Grow(*into, into->log2_entries + 1);
+    } else {
+      const int log2_entries = GrownWithNeighbour(*into);
+      if (log2_entries > into->log2_entries) Grow(*into, log2_entries);
+    }
     ++into->used;
     Entry& entry = FreeEntry(*into, meta);
     entry.word0 = word0;
@@ -256,9 +300,23 @@ class CombineTable {
     if constexpr (!std::is_trivially_destructible_v<Value>) entry.value.~Value();
   }
 
-  void Grow(SubTable& table) {
+  // Sections of runs come in the order of hashes, so sub-tables fill one after the other and end
+  // alike: each becomes as large as the one before, without a move for every doubling. A large one
+  // does so before it is full: the places of a second section rise, too, and where it has been, a
+  // table that is half full overflows long before all of it is.
+  int GrownWithNeighbour(const SubTable& table) const {
+    const int own = table.log2_entries;
+    const std::uint64_t limit = LimitOf(table);
+    const bool is_full = table.used == limit;
+    if (!is_full && (own < kLog2LargeEntries || table.used < limit / 2)) return own;
+    const std::ptrdiff_t sub = &table - sub_tables_.data();
+    const int before = sub == 0 ? 0 : sub_tables_[static_cast<std::size_t>(sub - 1)].log2_entries;
+    return std::max(is_full ? own + 1 : own, before);
+  }
+
+  void Grow(SubTable& table, int log2_entries) {
     SubTable larger;
-    Start(larger, table.log2_entries + 1);
+    Start(larger, log2_entries);
     for (std::uint64_t i = 0; i <= table.mask; ++i) {
       Entry& entry = table.entries[i];
       if (entry.meta == 0) continue;

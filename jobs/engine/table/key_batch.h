@@ -8,11 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "jobs/engine/table/combine_table.h"
 #include "jobs/engine/table/packed_key.h"
+#include "jobs/engine/table/slab_store.h"
 
 namespace weir {
 
@@ -23,7 +26,7 @@ namespace weir {
 template <typename Value, typename Fold>
 class KeyBatch {
  public:
-  explicit KeyBatch(Fold fold) : fold_(fold) {}
+  KeyBatch(Fold fold, std::shared_ptr<SlabStore> slabs) : fold_(fold), table_(std::move(slabs)) {}
 
   CombineTable<Value>& table() { return table_; }
 
@@ -52,6 +55,12 @@ class KeyBatch {
   }
 
   void Flush() {
+    if (has_long_) {
+      for (std::size_t i = 0; i < num_pending_; ++i) {
+        if (pending_[i].key.bytes > kInlineKeyBytes) table_.PrefetchLong(pending_[i].key);
+      }
+      has_long_ = false;
+    }
     for (std::size_t i = 0; i < num_pending_; ++i) {
       table_.Upsert(pending_[i].key, pending_[i].value, fold_);
     }
@@ -77,6 +86,7 @@ class KeyBatch {
       return;
     }
     table_.Prefetch(key.hash);
+    has_long_ |= key.bytes > kInlineKeyBytes;
     pending_[num_pending_].key = key;
     pending_[num_pending_].value = value;
     if (++num_pending_ == kPending) Flush();
@@ -86,6 +96,7 @@ class KeyBatch {
   CombineTable<Value> table_;
   std::array<Pending, kPending> pending_;
   std::size_t num_pending_ = 0;
+  bool has_long_ = false;  // one of them
   std::size_t scratch_used_ = 0;
   std::array<char, kScratchBytes> scratch_;
 };

@@ -4,13 +4,13 @@
 // parts.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "jobs/engine/table/prefix_sort.h"
 
 namespace weir {
 
@@ -30,6 +30,27 @@ struct SortedEntry {
   }
 };
 
+/// Sorts entries of different keys. Uses room for as many at `spare`.
+template <typename Entry>
+void SortEntries(SortedEntry<Entry>* entries, std::size_t size, SortedEntry<Entry>* spare) {
+  SortByPrefix(
+      entries, size, spare, [](const SortedEntry<Entry>& e) { return e.entry->key(); },
+      [](const SortedEntry<Entry>& a, const SortedEntry<Entry>& b) {
+        return a.entry->key() < b.entry->key();
+      });
+}
+
+/// Asks for the memory that the next entries of a sorted list lie in: first for the entry, then for
+/// its key, if that lies elsewhere.
+template <typename Entry>
+void PrefetchBehind(const SortedEntry<Entry>* next, const SortedEntry<Entry>* end) {
+  constexpr std::ptrdiff_t kAheadEntries = 24;
+  constexpr std::ptrdiff_t kAheadKeys = 12;
+  if (end - next <= kAheadEntries) return;
+  __builtin_prefetch(next[kAheadEntries].entry);
+  __builtin_prefetch(next[kAheadKeys].entry->key().data());
+}
+
 /// Merges sorted lists and calls visit(const Entry&) in order until it returns an error.
 template <typename Entry, typename Visit>
 absl::Status VisitMerged(const std::vector<absl::Span<const SortedEntry<Entry>>>& lists,
@@ -48,6 +69,7 @@ absl::Status VisitMerged(const std::vector<absl::Span<const SortedEntry<Entry>>>
   while (heads.size() > 1) {
     std::pop_heap(heads.begin(), heads.end(), later);
     Head& first = heads.back();
+    PrefetchBehind(first.next, first.end);
     if (absl::Status status = visit(*first.next->entry); !status.ok()) return status;
     if (++first.next == first.end) {
       heads.pop_back();
@@ -57,6 +79,7 @@ absl::Status VisitMerged(const std::vector<absl::Span<const SortedEntry<Entry>>>
   }
   for (Head& last : heads) {
     for (; last.next != last.end; ++last.next) {
+      PrefetchBehind(last.next, last.end);
       if (absl::Status status = visit(*last.next->entry); !status.ok()) return status;
     }
   }

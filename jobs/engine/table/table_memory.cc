@@ -1,52 +1,56 @@
 #include "jobs/engine/table/table_memory.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <iterator>
 #include <new>
+#include <utility>
 
 namespace weir {
 namespace {
 
-constexpr std::size_t kHugePageBytes = 2 << 20;
-// Small jobs touch one small slab; from the second on there is enough to fill huge pages.
-constexpr std::size_t kFirstSlabBytes = 256 << 10;
-constexpr std::size_t kSlabBytes = 8 << 20;
-constexpr std::size_t kCacheLineBytes = 64;
-
-std::size_t RoundUp(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
-
-std::align_val_t AlignmentOf(std::size_t slab_bytes) {
-  return std::align_val_t{slab_bytes >= kHugePageBytes ? kHugePageBytes : kCacheLineBytes};
-}
+// Small jobs touch one small region; from the second on there is enough to fill huge pages.
+constexpr std::size_t kFirstRegionBytes = 256 << 10;
+constexpr std::align_val_t kCacheLine{64};
 
 }  // namespace
 
+TableMemory::TableMemory(std::size_t entry_bytes, std::shared_ptr<SlabStore> slabs)
+    : entry_bytes_(entry_bytes), slabs_(std::move(slabs)) {}
+
 TableMemory::~TableMemory() {
-  for (const Slab& slab : slabs_) ::operator delete(slab.data, AlignmentOf(slab.bytes));
+  while (!regions_.empty()) Drop(regions_.begin());
 }
 
 void* TableMemory::Take(int log2_entries) {
-  const std::size_t bytes = RoundUp(entry_bytes_ << log2_entries, kCacheLineBytes);
-  void* array = nullptr;
+  Block block;
   {
     const std::lock_guard lock(mutex_);
-    std::vector<void*>& returned = returned_[static_cast<std::size_t>(log2_entries)];
-    if (returned.empty()) {
-      array = Cut(bytes);
-    } else {
-      array = returned.back();
-      returned.pop_back();
-    }
+    block = TakeBlock(log2_entries);
+    RegionOf(block.data)->second.used += std::size_t{1} << log2_entries;
   }
-  std::memset(array, 0, bytes);
-  return array;
+  if (!block.cleared) std::memset(block.data, 0, BytesOf(log2_entries));
+  return block.data;
 }
 
 void TableMemory::Return(void* array, int log2_entries) {
   const std::lock_guard lock(mutex_);
-  returned_[static_cast<std::size_t>(log2_entries)].push_back(array);
+  char* data = static_cast<char*>(array);
+  const auto region = RegionOf(data);
+  region->second.used -= std::size_t{1} << log2_entries;
+  if (region->second.used == 0 && region->second.of_store) return Drop(region);
+  // An array lies at a multiple of its entries, and so does the larger one that it is half of.
+  for (; log2_entries + 1 < kLog2EntriesMax; ++log2_entries) {
+    const std::size_t entries = std::size_t{1} << log2_entries;
+    const auto first = static_cast<std::size_t>(data - region->first) / entry_bytes_;
+    const std::size_t other = first ^ entries;
+    if (other + entries > region->second.entries) break;
+    char* const neighbour = region->first + other * entry_bytes_;
+    if (free_[static_cast<std::size_t>(log2_entries)].erase(neighbour) == 0) break;
+    data = std::min(data, neighbour);
+  }
+  free_[static_cast<std::size_t>(log2_entries)].insert(data);
 }
 
 std::int64_t TableMemory::bytes() const {
@@ -54,20 +58,73 @@ std::int64_t TableMemory::bytes() const {
   return bytes_;
 }
 
-char* TableMemory::Cut(std::size_t bytes) {
-  if (slabs_.empty() || slab_used_bytes_ + bytes > slabs_.back().bytes) {
-    std::size_t slab_bytes = slabs_.empty() ? kFirstSlabBytes : kSlabBytes;
-    if (bytes > slab_bytes) slab_bytes = RoundUp(bytes, kHugePageBytes);
-    char* data = static_cast<char*>(::operator new(slab_bytes, AlignmentOf(slab_bytes)));
-    // Advice only: without huge pages the table is slower, not wrong.
-    if (slab_bytes >= kHugePageBytes) ::madvise(data, slab_bytes, MADV_HUGEPAGE);
-    slabs_.push_back({data, slab_bytes});
-    slab_used_bytes_ = 0;
-    bytes_ += static_cast<std::int64_t>(slab_bytes);
+TableMemory::Block TableMemory::TakeBlock(int log2_entries) {
+  while (true) {
+    if (char* const used = TakeFrom(free_, log2_entries)) return {used, false};
+    if (char* const unused = TakeFrom(cleared_, log2_entries)) return {unused, true};
+    AddRegion(BytesOf(log2_entries));
   }
-  char* cut = slabs_.back().data + slab_used_bytes_;
-  slab_used_bytes_ += bytes;
-  return cut;
+}
+
+// Cuts the smallest block that is large enough.
+char* TableMemory::TakeFrom(Blocks& blocks, int log2_entries) {
+  auto order = static_cast<std::size_t>(log2_entries);
+  while (order < blocks.size() && blocks[order].empty()) ++order;
+  if (order == blocks.size()) return nullptr;
+  char* const data = *blocks[order].begin();
+  blocks[order].erase(blocks[order].begin());
+  while (order > static_cast<std::size_t>(log2_entries)) {
+    --order;
+    blocks[order].insert(data + (entry_bytes_ << order));
+  }
+  return data;
+}
+
+void TableMemory::AddRegion(std::size_t bytes) {
+  Region region;
+  region.of_store = !regions_.empty() || bytes > kFirstRegionBytes;
+  region.bytes = region.of_store ? SlabStore::RoundUp(bytes) : kFirstRegionBytes;
+  region.entries = region.bytes / entry_bytes_;
+  SlabStore::Slab slab;
+  if (region.of_store) {
+    slab = slabs_->Take(region.bytes);
+    // The first touch writes: who reads first is given a page of zeros, and then another one.
+    if (slab.cleared) {
+      for (std::size_t at = 0; at < region.bytes; at += SlabStore::kUnitBytes) slab.data[at] = 0;
+    }
+  } else {
+    slab.data = static_cast<char*>(::operator new(region.bytes, kCacheLine));
+  }
+  bytes_ += static_cast<std::int64_t>(region.bytes);
+  regions_.emplace(slab.data, region);
+  // Large blocks first: then each lies at a multiple of its size.
+  Blocks& blocks = slab.cleared ? cleared_ : free_;
+  for (std::size_t at = 0; region.entries - at >= std::size_t{1} << kLog2LeastEntries;) {
+    const auto order = static_cast<std::size_t>(std::bit_width(region.entries - at) - 1);
+    blocks[order].insert(slab.data + at * entry_bytes_);
+    at += std::size_t{1} << order;
+  }
+}
+
+void TableMemory::Drop(Regions::iterator region) {
+  char* const begin = region->first;
+  const auto [bytes, entries, used, of_store] = region->second;
+  for (Blocks* blocks : {&free_, &cleared_}) {
+    for (std::set<char*>& of_size : *blocks) {
+      of_size.erase(of_size.lower_bound(begin), of_size.lower_bound(begin + bytes));
+    }
+  }
+  regions_.erase(region);
+  bytes_ -= static_cast<std::int64_t>(bytes);
+  if (of_store) {
+    slabs_->Return(begin, bytes);
+  } else {
+    ::operator delete(begin, kCacheLine);
+  }
+}
+
+TableMemory::Regions::iterator TableMemory::RegionOf(char* data) {
+  return std::prev(regions_.upper_bound(data));
 }
 
 }  // namespace weir

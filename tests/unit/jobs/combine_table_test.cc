@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <cstring>
 #include <map>
 #include <string>
 #include <vector>
@@ -118,6 +120,49 @@ TEST(CombineTable, MergePutsOwnValuesFirst) {
   second.Split();
   for (int sub = 0; sub < first.kSubTables; ++sub) first.Merge(sub, second, Append);
   EXPECT_EQ(Contents(first), expected);
+}
+
+// A number as a key of eight bytes.
+void PutNumber(CombineTable<std::int64_t>& table, std::uint64_t number, std::int64_t value) {
+  char key[8 + kInlineKeyBytes] = {};
+  std::memcpy(key, &number, sizeof number);
+  table.Upsert(PackKey(key, 8), value, [](std::int64_t& into, std::int64_t from) { into += from; });
+}
+
+// By number: the sum of its values.
+std::vector<std::int64_t> SumsOf(const CombineTable<std::int64_t>& table, std::size_t numbers) {
+  std::vector<std::int64_t> sums(numbers);
+  for (int sub = 0; sub < table.kSubTables; ++sub) {
+    table.ForEach(sub, [&](const auto& entry) { sums[entry.word0] += entry.value; });
+  }
+  return sums;
+}
+
+// As reducers read sections, and as slots merge their tables: keys in the order of their places in
+// another table, so many that sub-tables take the size of their neighbours, and grow early.
+TEST(CombineTable, LargeTablesGrowWhileKeysComeInTheOrderOfPlaces) {
+  constexpr std::size_t kNumbers = 1'500'000;
+  std::vector<std::int64_t> expected(kNumbers);
+  CombineTable<std::int64_t> first, second;
+  for (std::size_t i = 0; i < kNumbers; ++i) {
+    if (i % 4 != 0) PutNumber(first, i, 1);
+    if (i % 4 == 0 || i % 8 == 1) PutNumber(second, i, 100);
+    expected[i] = (i % 4 != 0 ? 1 : 0) + (i % 4 == 0 || i % 8 == 1 ? 100 : 0);
+  }
+  CombineTable<std::int64_t> read;
+  for (const auto* section : {&first, &second}) {
+    for (int sub = 0; sub < section->kSubTables; ++sub) {
+      section->ForEach(sub, [&](const auto& entry) { PutNumber(read, entry.word0, entry.value); });
+    }
+  }
+  EXPECT_EQ(read.size(), static_cast<std::int64_t>(kNumbers));
+  EXPECT_EQ(SumsOf(read, kNumbers), expected);
+
+  for (int sub = 0; sub < first.kSubTables; ++sub) {
+    first.Merge(sub, second, [](std::int64_t& into, std::int64_t from) { into += from; });
+  }
+  EXPECT_EQ(first.size(), static_cast<std::int64_t>(kNumbers));
+  EXPECT_EQ(SumsOf(first, kNumbers), expected);
 }
 
 RC_GTEST_PROP(PackedKeyProperty, HashDoesNotDependOnWhatFollows, ()) {
