@@ -30,7 +30,8 @@ class TextLines {
     const char* const end = block.data + block.bytes;
     for (const char* line = block.data; line < end && !emit.rejected();) {
       const void* newline = std::memchr(line, '\n', static_cast<std::size_t>(end - line));
-      const char* line_end = static_cast<const char*>(newline);
+      // None only where the file is cut short under the block.
+      const char* line_end = newline != nullptr ? static_cast<const char*>(newline) : end;
       emit.CountRecord();
       job.Map(std::string_view(line, static_cast<std::size_t>(line_end - line)), emit);
       line = line_end + 1;

@@ -11,7 +11,8 @@ namespace weir {
 inline constexpr std::int64_t kBlockSlackBytes = 64;
 
 /// Whole records of one input file, in order. Each ends with a delimiter; the reader adds one where
-/// the file ends without. Valid until the next block.
+/// the file ends without. Valid until the next block; perhaps the page cache itself, so never
+/// written to.
 struct TextBlock {
   const char* data = nullptr;
   std::int64_t bytes = 0;

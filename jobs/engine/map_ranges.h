@@ -37,8 +37,17 @@ absl::Status MapRanges(Job& job, const std::vector<InputRange>& ranges, Emit& em
       context.AddProgress(source.TakeProgressBytes());
       if (!*more) break;
       emit.SetBlock(block);
-      reader.MapBlock(job, block, emit);
-      if (emit.bad()) return BadRecordError(*emit.bad());
+      try {
+        reader.MapBlock(job, block, emit);
+      } catch (...) {
+        if (absl::Status status = source.CheckUnchanged(); !status.ok()) return status;
+        throw;
+      }
+      if (emit.bad()) {
+        // What a writer leaves behind within a block is no record of the file that was listed.
+        if (absl::Status status = source.CheckUnchanged(); !status.ok()) return status;
+        return BadRecordError(*emit.bad());
+      }
       if (absl::Status status = end_block(); !status.ok()) return status;
     }
   }

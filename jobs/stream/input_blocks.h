@@ -19,7 +19,8 @@ namespace weir::stream {
 template <typename Take>
 absl::Status ForEachLineBlock(const InputRange& range, StepContext& context,
                               const std::function<bool()>& is_stopped, Take&& take) {
-  DelimitedBlocks blocks(Delimiters("\n"), range);
+  // Pipes are fed by system calls.
+  DelimitedBlocks blocks(Delimiters("\n"), range, InputAccess::kCopied);
   TextBlock block;
   while (!is_stopped()) {
     const absl::StatusOr<bool> more = [&] {

@@ -85,5 +85,40 @@ class Replacements(WeirTest):
                          {word: str(count).encode() for word, count in count_words(self.inputs).items()})
 
 
+class CutShort(WeirTest):
+    """A file that is cut short while tasks look at it where it lies."""
+
+    ROWS = b"Ulm;12.3\nsome where;-4.5\n"
+    CUTS = 24
+
+    def test_at_random_moments(self):
+        rng = random.Random(20261125)
+        path, text = self.path("rows"), self.ROWS * 4_000_000
+        ends = {"whole": 0, "INPUT_CHANGED": 0}
+        seconds = 0.0
+        for number in range(self.CUTS + 1):
+            with open(path, "wb") as file:
+                file.write(text)
+            # Between rows, so that a job that begins after the cut has nothing to complain of.
+            left = rng.randrange(1, len(text) // len(self.ROWS)) * len(self.ROWS)
+            cut = threading.Timer(rng.uniform(0, seconds), os.truncate, (path, left))
+            if number > 0:
+                cut.start()
+            out = self.path(f"out{number}")
+            result = self.run_job("onebrc", path, "-o", out, "--workers", "2", "--slots", str(1 + number % 2))
+            seconds = seconds or result.seconds
+            if number > 0:
+                cut.join()
+            if result.code == 0:
+                self.assertEqual(sorted(read_parts(out)), [b"Ulm=12.3/12.3/12.3", b"some where=-4.5/-4.5/-4.5"])
+                ends["whole"] += 1
+            else:
+                self.assert_fails(result, 1, "INPUT_CHANGED", path)
+                self.assert_nothing_left(out)
+                ends["INPUT_CHANGED"] += 1
+        print(f"{self.CUTS} cuts within {seconds:.2f} s: {ends}", flush=True)
+        self.assertGreater(ends["INPUT_CHANGED"], 0)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

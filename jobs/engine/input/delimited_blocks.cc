@@ -9,8 +9,9 @@
 
 namespace weir {
 
-DelimitedBlocks::DelimitedBlocks(const Delimiters& delimiters, const InputRange& range)
-    : delimiters_(delimiters), text_(range) {}
+DelimitedBlocks::DelimitedBlocks(const Delimiters& delimiters, const InputRange& range,
+                                 InputAccess access)
+    : delimiters_(delimiters), text_(range), access_(access) {}
 
 absl::StatusOr<bool> DelimitedBlocks::Next(TextBlock& block) {
   if (!started_) {
@@ -18,6 +19,7 @@ absl::StatusOr<bool> DelimitedBlocks::Next(TextBlock& block) {
     if (absl::Status status = Start(); !status.ok()) return status;
   }
   if (done_) return false;
+  if (const auto in_place = NextInPlace(block); !in_place.ok() || *in_place) return in_place;
   // What is left of the last block is the beginning of the next record.
   filled_ -= given_;
   searched_ = std::max<std::int64_t>(searched_ - given_, 0);
@@ -40,6 +42,22 @@ absl::StatusOr<bool> DelimitedBlocks::Next(TextBlock& block) {
   }
 }
 
+// False at the end of the range, whose last record has to be finished, and for a record longer than
+// a window.
+absl::StatusOr<bool> DelimitedBlocks::NextInPlace(TextBlock& block) {
+  const std::int64_t begin = buffer_offset_ + given_;
+  const absl::StatusOr<std::string_view> window = text_.InPlace(begin);
+  if (!window.ok()) return window.status();
+  const std::int64_t usable = BehindLastDelimiter(*window, 0);
+  if (usable == 0) return false;
+  buffer_offset_ = begin;
+  filled_ = given_ = usable;
+  searched_ = 0;
+  first_record_due_ = false;
+  block = {window->data(), usable, begin, &text_.path()};
+  return true;
+}
+
 std::int64_t DelimitedBlocks::TakeProgressBytes() {
   return text_.TakeProgressBytes(buffer_offset_ + given_, done_);
 }
@@ -50,7 +68,8 @@ absl::Status DelimitedBlocks::Start() {
     done_ = true;
     return absl::OkStatus();
   }
-  if (absl::Status status = text_.Open(); !status.ok()) return status;
+  if (absl::Status status = text_.Open(access_, delimiters_.terminator()); !status.ok())
+    return status;
   buffer_offset_ = text_.begin();
   if (text_.begin() == 0) return SkipByteOrderMark();
   --buffer_offset_;
@@ -140,8 +159,13 @@ std::int64_t DelimitedBlocks::FindDelimiter(std::int64_t from) const {
 // Returns the index behind the last delimiter that was not looked at yet; 0 when there is none.
 std::int64_t DelimitedBlocks::EndOfLastRecord() {
   const std::int64_t from = std::exchange(searched_, filled_);
-  std::int64_t end = filled_;
-  while (end > from && !delimiters_(buffer_[static_cast<std::size_t>(end - 1)])) --end;
+  return BehindLastDelimiter({buffer_.data(), static_cast<std::size_t>(filled_)}, from);
+}
+
+// Returns the index behind the last delimiter of text[from ..]; 0 when there is none.
+std::int64_t DelimitedBlocks::BehindLastDelimiter(std::string_view text, std::int64_t from) const {
+  auto end = static_cast<std::int64_t>(text.size());
+  while (end > from && !delimiters_(text[static_cast<std::size_t>(end - 1)])) --end;
   return end > from ? end : 0;
 }
 

@@ -35,11 +35,12 @@ class Delimiters {
 ///
 /// Thread-safety: one thread at a time.
 /// Errors: those of InputText; BadRecord for a record longer than kRecordBytesMax.
-/// Bounds: two records of the greatest length, else twice kChunkBytes.
+/// Bounds: two records of the greatest length, else twice kChunkBytes; windows in place beside it.
 /// Checked by: tests/unit/jobs/readers_test.cc.
 class DelimitedBlocks {
  public:
-  DelimitedBlocks(const Delimiters& delimiters, const InputRange& range);
+  DelimitedBlocks(const Delimiters& delimiters, const InputRange& range,
+                  InputAccess access = InputAccess::kInPlace);
 
   /// Gives the next block; false when the range is done.
   absl::StatusOr<bool> Next(TextBlock& block);
@@ -47,23 +48,30 @@ class DelimitedBlocks {
   /// Bytes of the range read since the last call, for progress.
   std::int64_t TakeProgressBytes();
 
+  /// Whether the blocks so far were what the file held; asked before they are blamed.
+  absl::Status CheckUnchanged() const { return text_.CheckUnchanged(); }
+
  private:
-  // Small enough to stay in the level-2 cache between the kernel's copy and the job.
+  // Of a copy: small enough to stay in the level-2 cache between the kernel's copy and the job.
   static constexpr std::int64_t kChunkBytes = 256 << 10;
 
   absl::Status Start();
+  absl::StatusOr<bool> NextInPlace(TextBlock& block);
   absl::Status SkipByteOrderMark();
   absl::Status ReadMore(std::int64_t bytes);
   absl::Status FinishLastRecord();
   absl::Status RecordTooLong() const;
   std::int64_t FindDelimiter(std::int64_t from) const;
   std::int64_t EndOfLastRecord();
+  std::int64_t BehindLastDelimiter(std::string_view text, std::int64_t from) const;
   bool Give(std::int64_t usable, TextBlock& block);
 
   const Delimiters delimiters_;
   InputText text_;
+  const InputAccess access_;
   bool started_ = false;
   std::vector<char> buffer_;
+  // A block in place is taken for a buffer that was filled with it and given as a whole.
   std::int64_t buffer_offset_ = 0;  // place of buffer_[0] in the text
   std::int64_t filled_ = 0;         // bytes of the text in buffer_
   std::int64_t searched_ = 0;       // of these, known to hold no delimiter that was not given

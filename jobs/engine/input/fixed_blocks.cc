@@ -1,6 +1,8 @@
 #include "jobs/engine/input/fixed_blocks.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,7 +22,15 @@ absl::StatusOr<bool> FixedBlocks::Next(TextBlock& block) {
   if (position_ >= text_.end()) return false;
   if (!started_) {
     started_ = true;
-    if (absl::Status status = text_.Open(); !status.ok()) return status;
+    if (absl::Status status = text_.Open(InputAccess::kInPlace, '\0'); !status.ok()) return status;
+  }
+  const absl::StatusOr<std::string_view> window = text_.InPlace(position_);
+  if (!window.ok()) return window.status();
+  const std::int64_t in_place = std::ssize(*window) / record_bytes_ * record_bytes_;
+  if (in_place > 0) {
+    block = {window->data(), in_place, position_, &text_.path()};
+    position_ += in_place;
+    return true;
   }
   const std::int64_t wanted = (text_.end() - position_ - 1) / record_bytes_ + 1;
   const std::int64_t whole = (text_.text_bytes() - position_) / record_bytes_;

@@ -18,7 +18,7 @@ namespace weir {
 ///
 /// Thread-safety: one thread at a time.
 /// Errors: those of InputText; BadRecord when the file ends within a record.
-/// Bounds: one buffer of about 256 KiB or one record.
+/// Bounds: one buffer of about 256 KiB or one record; windows in place beside it.
 /// Checked by: tests/unit/jobs/readers_test.cc.
 class FixedBlocks {
  public:
@@ -29,6 +29,9 @@ class FixedBlocks {
 
   /// Bytes of the range read since the last call, for progress.
   std::int64_t TakeProgressBytes();
+
+  /// Whether the blocks so far were what the file held; asked before they are blamed.
+  absl::Status CheckUnchanged() const { return text_.CheckUnchanged(); }
 
  private:
   const std::int64_t record_bytes_;

@@ -99,6 +99,17 @@ absl::Status InputFile::Read(std::int64_t offset, char* into, std::int64_t bytes
   return absl::OkStatus();
 }
 
+void InputFile::Map(const InputRange& range, char filler) {
+  mapped_.Open(fd_, range.begin, range.end, filler);
+}
+
+absl::StatusOr<const char*> InputFile::Window(std::int64_t offset, std::int64_t bytes) {
+  if (mapped_.is_broken()) {
+    if (absl::Status status = CheckUnchanged(); !status.ok()) return status;
+  }
+  return mapped_.Window(offset, bytes);
+}
+
 absl::Status InputFile::CheckListed(const InputRange& range) const {
   if (opened_.bytes != range.file_bytes) {
     return Changed(absl::StrCat("it had ", range.file_bytes,
@@ -122,12 +133,14 @@ absl::Status InputFile::CheckListed(const InputRange& range) const {
 }
 
 absl::Status InputFile::CheckUnchanged() const {
+  const bool broken = mapped_.is_broken();  // before the look that is to explain it
   Found now;
   if (absl::Status status = Look(now); !status.ok()) return status;
-  if (now.bytes == opened_.bytes && now.version.modified_ns == opened_.version.modified_ns) {
-    return absl::OkStatus();
+  if (now.bytes < opened_.bytes) return Changed(absl::StrCat("it now ends at byte ", now.bytes));
+  if (now.bytes != opened_.bytes || now.version.modified_ns != opened_.version.modified_ns) {
+    return Changed("it was written to while it was being read");
   }
-  return Changed("it was written to while it was being read");
+  return broken ? FileError(path_, "read", EIO) : absl::OkStatus();
 }
 
 absl::Status InputFile::Look(Found& found) const {

@@ -7,12 +7,13 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "jobs/api/program.h"
+#include "jobs/engine/input/mapped_part.h"
 
 namespace weir {
 
-/// One open input file. Read with pread, not mapped: a file that shrinks under a mapping would kill
-/// the task instead of giving an error.
+/// One open input file: read into memory of the caller, or looked at where it lies.
 ///
 /// Thread-safety: one thread at a time.
 /// Errors: StepError INPUT_NOT_FOUND, INPUT_UNREADABLE, INPUT_CHANGED, naming the file.
@@ -29,7 +30,14 @@ class InputFile {
   absl::Status Open(const InputRange& range);
   /// Reads exactly `bytes` bytes. Requires: offset + bytes <= file_bytes of the range.
   absl::Status Read(std::int64_t offset, char* into, std::int64_t bytes);
-  /// Fails when the file was written to since Open.
+  /// Makes Window give the bytes of the range where that is better than Read. Bytes that cannot be
+  /// had while they are looked at are `filler`: nothing counts that was made of a window before
+  /// another call, or CheckUnchanged, went well.
+  void Map(const InputRange& range, char filler);
+  /// The address of bytes [offset, offset + bytes), valid until the next call; null where they are
+  /// to be read. Requires: offsets that never fall, and bytes within the range.
+  absl::StatusOr<const char*> Window(std::int64_t offset, std::int64_t bytes);
+  /// Fails when the file was written to since Open, or bytes of a window could not be had.
   absl::Status CheckUnchanged() const;
 
   const std::string& path() const { return path_; }
@@ -48,6 +56,7 @@ class InputFile {
   std::string path_;
   int fd_ = -1;
   Found opened_;
+  MappedPart mapped_;
 };
 
 }  // namespace weir

@@ -7,15 +7,22 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "jobs/api/program.h"
+#include "jobs/api/text_block.h"
 #include "jobs/engine/input/gzip_input.h"
 #include "jobs/engine/input/input_file.h"
 
 namespace weir {
+
+/// How a text is wanted: where it lies, as far as that is possible, or always as a copy. A copy
+/// cannot change any more, and system calls can be given it: they fail, where code that looks at
+/// a page that is gone finds fillers.
+enum class InputAccess { kInPlace, kCopied };
 
 /// Positions are places in the text. A gzip file is one range of unknown length, which becomes
 /// known when its end is read; the range that holds its byte 0 has all of it.
@@ -31,7 +38,13 @@ class InputText {
     text_bytes_ = gzip_ ? end_ : range.file_bytes;
   }
 
-  absl::Status Open() { return gzip_ ? compressed_.Open(range_) : file_.Open(range_); }
+  /// `filler` stands for bytes that cannot be had of a text in place (PageGuard).
+  absl::Status Open(InputAccess access, char filler) {
+    if (gzip_) return compressed_.Open(range_);
+    absl::Status status = file_.Open(range_);
+    if (status.ok() && access == InputAccess::kInPlace) file_.Map(range_, filler);
+    return status;
+  }
 
   /// Where the records of the range begin and end; and the whole text, as far as is known.
   std::int64_t begin() const { return begin_; }
@@ -52,6 +65,16 @@ class InputText {
     return got;
   }
 
+  /// The text from `position` on, where it lies, with kBlockSlackBytes readable behind it; empty
+  /// where it is to be read, as it is near the end of the range. Valid until the next call.
+  /// Requires: positions that never fall.
+  absl::StatusOr<std::string_view> InPlace(std::int64_t position) {
+    if (gzip_ || end_ - position < kWindowBytes + kBlockSlackBytes) return std::string_view();
+    const auto text = file_.Window(position, kWindowBytes + kBlockSlackBytes);
+    if (!text.ok()) return text.status();
+    return std::string_view(*text, *text == nullptr ? 0 : kWindowBytes);
+  }
+
   absl::Status CheckUnchanged() const {
     return gzip_ ? compressed_.CheckUnchanged() : file_.CheckUnchanged();
   }
@@ -66,6 +89,7 @@ class InputText {
   }
 
  private:
+  static constexpr std::int64_t kWindowBytes = 1 << 20;
   static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
 
   const InputRange range_;
