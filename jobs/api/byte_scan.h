@@ -58,7 +58,19 @@ inline std::uint64_t EitherMask(const char* text, char a, char b) {
   });
 }
 
+/// Bit i tells whether text[i] is `c`. Requires: 16 readable bytes.
+inline std::uint32_t EqualMask16(const char* text, char c) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
+  return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(c))));
+}
+
 #else
+
+inline std::uint32_t EqualMask16(const char* text, char c) {
+  std::uint32_t mask = 0;
+  for (int i = 0; i < 16; ++i) mask |= static_cast<std::uint32_t>(text[i] == c) << i;
+  return mask;
+}
 
 inline std::uint64_t AsciiSpaceMask(const char* text) { return MaskPortable(text, IsAsciiSpace); }
 

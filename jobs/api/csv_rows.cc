@@ -1,11 +1,50 @@
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "jobs/api/byte_scan.h"
 #include "jobs/api/readers.h"
 
 namespace weir {
+namespace {
+
+constexpr std::size_t kStepBytes = 16;
+constexpr std::size_t kMaskBytes = 64;
+
+// Bit i tells whether line[i] is a comma; false for a line with a quote, and for one whose size is
+// not 16 to 64.
+bool FindCommas(std::string_view line, std::uint64_t& commas) {
+  if (line.size() < kStepBytes || line.size() > kMaskBytes) return false;
+  std::uint64_t quotes = 0;
+  commas = 0;
+  for (std::size_t next = 0; next < line.size(); next += kStepBytes) {
+    // The last step looks at some bytes a second time.
+    const std::size_t at = std::min(next, line.size() - kStepBytes);
+    commas |= static_cast<std::uint64_t>(EqualMask16(line.data() + at, ',')) << at;
+    quotes |= static_cast<std::uint64_t>(EqualMask16(line.data() + at, '"')) << at;
+  }
+  return quotes == 0;
+}
+
+}  // namespace
 
 bool CsvRows::Split(std::string_view line) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   row_.line = line;
   row_.fields.clear();
+  std::uint64_t commas = 0;
+  if (FindCommas(line, commas)) {
+    std::size_t begin = 0;
+    for (; commas != 0; commas &= commas - 1) {
+      const auto comma = static_cast<std::size_t>(std::countr_zero(commas));
+      row_.fields.emplace_back(line.data() + begin, comma - begin);
+      begin = comma + 1;
+    }
+    row_.fields.emplace_back(line.data() + begin, line.size() - begin);
+    return true;
+  }
   unquoted_.clear();
   // Views into it are taken while it fills: a line never grows by unquoting.
   unquoted_.reserve(line.size());

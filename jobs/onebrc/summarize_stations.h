@@ -39,8 +39,9 @@ class SummarizeStations {
   using Value = Summary;
   static constexpr bool kCommutative = true;
 
+  // A function of its own, so that its loop has all registers.
   template <typename Emit>
-  void Map(const TextBlock& block, Emit& emit) {
+  [[gnu::noinline]] void Map(const TextBlock& block, Emit& emit) {
     // ';' and '\n' alternate; an odd one out waits for the next strip.
     std::array<std::uint32_t, kStripBytes + kPositionSlack + 1> marks;
     std::size_t waiting = 0;
@@ -72,7 +73,7 @@ class SummarizeStations {
     }
   }
 
-  void Combine(Value& into, const Value& from) const {
+  [[gnu::always_inline]] void Combine(Value& into, const Value& from) const {
     into.sum_tenths += from.sum_tenths;
     into.count += from.count;
     into.min_tenths = std::min(into.min_tenths, from.min_tenths);

@@ -9,7 +9,8 @@ namespace weir::onebrc {
 
 /// Parses "-?d?d.d" of `bytes` bytes; returns false for anything else.
 /// Requires: 8 readable bytes at `text`, whatever `bytes` is.
-inline bool ParseTenths(const char* text, std::size_t bytes, std::int32_t& tenths) {
+[[gnu::always_inline]] inline bool ParseTenths(const char* text, std::size_t bytes,
+                                               std::int32_t& tenths) {
   std::uint64_t word;
   std::memcpy(&word, text, sizeof word);
   const std::uint64_t negative = *text == '-' ? 1 : 0;

@@ -77,7 +77,7 @@ inline std::uint64_t HashLong(const char* data, std::uint32_t bytes) {
 }  // namespace packed_key_internal
 
 /// Packs and hashes a key. Requires: 16 readable bytes at `data`, whatever the length of the key.
-inline PackedKey PackKey(const char* data, std::uint32_t bytes) {
+[[gnu::always_inline]] inline PackedKey PackKey(const char* data, std::uint32_t bytes) {
   using namespace packed_key_internal;
   PackedKey key;
   key.data = data;

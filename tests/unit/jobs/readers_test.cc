@@ -160,6 +160,29 @@ TEST(Readers, CsvRowsFollowRfc4180) {
   }
 }
 
+RC_GTEST_PROP(ReadersProperty, LinesWithoutQuotesAreCutAtEveryComma, ()) {
+  // Around the sizes of which whole vectors are looked at.
+  const auto bytes = *rc::gen::inRange<std::size_t>(0, 70);
+  const auto line = *rc::gen::container<std::string>(
+      bytes, rc::gen::weightedElement<char>({{4, 'a'}, {2, ','}, {1, '\0'}}));
+  // Of exactly its size: nothing behind it may be looked at.
+  const std::vector<char> memory(line.begin(), line.end());
+  CsvRows rows;
+  RC_ASSERT(rows.Split({memory.data(), memory.size()}));
+  std::vector<std::string> expected = {""};
+  for (const char c : line) {
+    if (c == ',') {
+      expected.emplace_back();
+    } else {
+      expected.back() += c;
+    }
+  }
+  RC_ASSERT(rows.row().fields.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    RC_ASSERT(rows.row().fields[i] == expected[i]);
+  }
+}
+
 TEST(Readers, FileWrittenToWhileReadIsNamed) {
   const ScratchFile file(std::string(1 << 20, 'x') + "\n");
   auto source = OpenBlocks(TextLines::kFraming, file.range());

@@ -73,6 +73,49 @@ TEST(Weather, DatesThatExist) {
   }
 }
 
+TEST(Weather, EveryByteOfADateThatIsNotOneIsSeen) {
+  const std::string good = "2024-11-28";
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    for (int c = 0; c < 256; ++c) {
+      std::string text = good;
+      text[at] = static_cast<char>(c);
+      Date date;
+      const bool parsed = ParseDate(text, date);
+      char canonical[32];
+      std::snprintf(canonical, sizeof canonical, "%04d-%02d-%02d", date.year, date.month, date.day);
+      // What it takes for a date it reads back, and of digits only days that do not exist are bad.
+      if (parsed) {
+        ASSERT_EQ(canonical, text);
+      }
+      const bool is_dash = at == 4 || at == 7;
+      const bool is_digit = c >= '0' && c <= '9';
+      if (is_dash ? c != '-' : !is_digit) {
+        ASSERT_FALSE(parsed) << at << " " << c;
+      } else if (at < 4) {
+        ASSERT_TRUE(parsed) << text;
+      }
+    }
+  }
+}
+
+TEST(Weather, ControlCharactersInStationsAreSeenWhereverTheyAre) {
+  for (std::size_t bytes = 1; bytes <= 20; ++bytes) {
+    const std::string station(bytes, ' ');
+    Reading reading;
+    EXPECT_EQ(ReadCsv(station, "2024-11-28", "1.0", reading), "");
+    for (std::size_t at = 0; at < bytes; ++at) {
+      for (const char c : {'\0', '\t', '\x1f'}) {
+        std::string bad = station;
+        bad[at] = c;
+        EXPECT_EQ(ReadCsv(bad, "2024-11-28", "1.0", reading), "control character in the station");
+      }
+      std::string good = station;
+      good[at] = '\xff';
+      EXPECT_EQ(ReadCsv(good, "2024-11-28", "1.0", reading), "");
+    }
+  }
+}
+
 TEST(Weather, TemperaturesExactToTenths) {
   const std::pair<const char*, int> good[] = {
       {"0", 0},     {"-0.0", 0},   {"+1", 10},      {"12.3", 123},     {"-12.3", -123},

@@ -197,6 +197,8 @@ RC_GTEST_PROP(ByteScanProperty, VectorAndPortableMasksAgree, ()) {
   RC_ASSERT(AsciiSpaceMask(text.data()) == MaskPortable(text.data(), IsAsciiSpace));
   const char a = *rc::gen::elementOf(text);
   const char b = *rc::gen::arbitrary<char>();
+  RC_ASSERT(EqualMask16(text.data(), a) ==
+            (MaskPortable(text.data(), [a](char c) { return c == a; }) & 0xffff));
   RC_ASSERT(EitherMask(text.data(), a, b) ==
             MaskPortable(text.data(), [&](char c) { return c == a || c == b; }));
 }
