@@ -17,6 +17,12 @@ inline constexpr absl::Duration kHeartbeat = absl::Milliseconds(500);
 /// that few are asked in vain and one that was killed is noticed within 1 s. Also the time it has
 /// to answer.
 inline constexpr absl::Duration kHeartbeatOverdue = absl::Milliseconds(750);
+/// The master keeps a connection to every worker open. When one breaks it asks after the worker so
+/// much later: a process that ends closes its sockets one after the other, within a millisecond.
+inline constexpr absl::Duration kProcessEndSettles = absl::Milliseconds(20);
+/// A connection that broke or could not be made is made again after so long: heartbeats tell the
+/// same meanwhile.
+inline constexpr absl::Duration kHoldAgain = absl::Seconds(1);
 /// Jobs that found no worker wait for so long after the first one has come: the others of a cluster
 /// whose master was restarted come within the longest pause between two of their tries (2 s).
 inline constexpr absl::Duration kWorkersReturn = absl::Seconds(3);

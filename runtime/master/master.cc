@@ -26,6 +26,8 @@ Master::Impl::Impl(const MasterSeams& seams, MasterOptions options)
       watch_hub_(seams.loop),
       store_(watch_hub_, options_.jobs_kept, options_.jobs_kept_for),
       artifacts_(seams_, options_.artifact_directory),
+      processes_(seams.loop, seams.connector,
+                 [this](WorkerId worker, Epoch epoch) { AskAfterCutOff(worker, epoch); }),
       queue_(std::max(1, options_.running_jobs_max)) {}
 
 absl::Status Master::Impl::Serving() const {

@@ -24,6 +24,7 @@
 #include "runtime/master/master.h"
 #include "runtime/master/planning/planning.h"
 #include "runtime/master/share/port_arbiter.h"
+#include "runtime/master/workers/process_watch.h"
 #include "runtime/master/workers/worker_table.h"
 #include "runtime/rpc/serve.h"
 
@@ -118,6 +119,8 @@ class Master::Impl {
   void Register(rpc::Call<rpc::Register> call, bool ask_holder);
   void ScheduleWatch();
   void AskAfterSilent();
+  /// Its connection broke.
+  void AskAfterCutOff(WorkerId worker, Epoch epoch);
   /// `asked`, if given, comes once it is known whether the worker is gone; if so, it is lost then.
   void AskAfter(const SilentWorker& silent, const std::string& endpoint, env::Task asked);
   void Lose(const RegisteredWorker& worker, const std::string& why, Loss loss);
@@ -150,6 +153,7 @@ class Master::Impl {
   ArtifactDepot artifacts_;
   Life life_ = Life::kNew;
   std::unique_ptr<WorkerTable> workers_;
+  ProcessWatch processes_;
   std::unique_ptr<JobRunContext> context_;
   PortArbiter ports_;                                           // of the runs below
   absl::btree_map<std::string, std::unique_ptr<JobRun>> runs_;  // not terminal yet

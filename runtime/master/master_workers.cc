@@ -40,6 +40,7 @@ void Master::Impl::Register(rpc::Call<rpc::Register> call, bool ask_holder) {
   }
   if (!registration.ok()) return call.reply(registration.status());
   const RegisteredWorker& worker = registration->worker;
+  processes_.Follow(worker.id, worker.epoch, worker.identity.control_endpoint());
   LogInfo("Worker registered", {{"worker", worker.identity.name()},
                                 {"id", worker.id},
                                 {"epoch", worker.epoch},
@@ -100,6 +101,7 @@ void Master::Impl::BeginDrain(WorkerId worker, Epoch epoch) {
 absl::StatusOr<v1::HeartbeatResponse> Master::Impl::TakeLeave(const v1::HeartbeatRequest& request) {
   const absl::StatusOr<RegisteredWorker> worker = workers_->Leave(request, seams_.loop.Now());
   if (!worker.ok()) return worker.status();
+  processes_.Forget(worker->id);
   LogInfo(
       "Worker left",
       {{"worker", worker->identity.name()}, {"epoch", worker->epoch}, {"why", request.leaving()}});
@@ -204,7 +206,14 @@ void Master::Impl::AskAfter(const SilentWorker& silent, const std::string& endpo
       }));
 }
 
+void Master::Impl::AskAfterCutOff(WorkerId worker, Epoch epoch) {
+  if (const auto asked = workers_->TakeCutOff(worker, epoch, seams_.loop.Now())) {
+    AskAfter(asked->first, asked->second, nullptr);
+  }
+}
+
 void Master::Impl::Lose(const RegisteredWorker& worker, const std::string& why, Loss loss) {
+  processes_.Forget(worker.id);
   LogWarning("Worker lost",
              {{"worker", worker.identity.name()}, {"epoch", worker.epoch}, {"why", why}});
   TellLoss(worker.id, worker.epoch, absl::StrCat("was lost: ", why), loss);

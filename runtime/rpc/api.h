@@ -79,6 +79,12 @@ class WorkerConnector {
   /// that nobody listens there. Silence and every other failure tell nothing, and are false.
   virtual void AskIfGone(const std::string& control_endpoint, absl::Duration timeout,
                          absl::AnyInvocable<void(bool gone)> on_answer) = 0;
+  /// Keeps a connection to a worker's process open for as long as the subscription lives. `on_end`
+  /// comes at most once, on the loop of the caller and never inside its turn, when it cannot be
+  /// made or has broken; `was_open`: the process had answered over it. A break proves nothing of
+  /// the process by itself. What cannot end alone, as a part of this process, never says so.
+  virtual std::unique_ptr<Subscription> HoldOpen(
+      const std::string& control_endpoint, absl::AnyInvocable<void(bool was_open)> on_end) = 0;
 };
 
 }  // namespace weir::rpc

@@ -44,6 +44,32 @@ void Network::AskIfGone(const std::string& control_endpoint, absl::Duration time
   });
 }
 
+// Draws nothing, so that what a seed does to calls is the same with and without them.
+std::unique_ptr<rpc::Subscription> Network::HoldOpen(
+    const std::string& control_endpoint, absl::AnyInvocable<void(bool was_open)> on_end) {
+  auto held = std::make_shared<HeldOpen>(HeldOpen{master_loop_, std::move(on_end)});
+  time_.At(time_.now() + faults_.delay_min, nullptr, [this, held, control_endpoint] {
+    const auto it = endpoints_.find(control_endpoint);
+    const bool opens = !cuts_.Part("master", HostOf(control_endpoint)) && it != endpoints_.end() &&
+                       it->second.loop->alive();
+    if (!opens) return EndHeld(held, /*was_open=*/false);
+    held_.emplace(control_endpoint, held);
+  });
+  return std::make_unique<LeavesHeld>(held);
+}
+
+void Network::BreakHeld(const std::string& control_endpoint) {
+  const auto [begin, end] = held_.equal_range(control_endpoint);
+  for (auto held = begin; held != end; ++held) EndHeld(held->second, /*was_open=*/true);
+  held_.erase(begin, end);
+}
+
+void Network::EndHeld(const std::shared_ptr<HeldOpen>& held, bool was_open) {
+  held->caller->RunAt(time_.now() + faults_.delay_min, [held, was_open] {
+    if (held->on_end) std::exchange(held->on_end, nullptr)(was_open);
+  });
+}
+
 std::unique_ptr<rpc::ClusterApi> Network::ConnectMaster(Caller caller) {
   return std::make_unique<rpc::ClusterApi>(
       std::make_shared<Route>(Route{*this, std::move(caller), "master"}));

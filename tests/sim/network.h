@@ -66,6 +66,8 @@ class Network final : public rpc::WorkerConnector {
   void Attach(const std::string& address, Endpoint endpoint) { endpoints_[address] = endpoint; }
   /// The process is gone: streams from it break.
   void Detach(const std::string& address);
+  /// The process that listens there has died: connections that are held open to it break.
+  void BreakHeld(const std::string& control_endpoint);
   /// Sets whose loop the connections of the master answer on.
   void SetMasterLoop(std::shared_ptr<ProcessLoop> loop) { master_loop_ = std::move(loop); }
 
@@ -73,6 +75,8 @@ class Network final : public rpc::WorkerConnector {
   std::unique_ptr<rpc::WorkerApi> Connect(const std::string& control_endpoint) override;
   void AskIfGone(const std::string& control_endpoint, absl::Duration timeout,
                  absl::AnyInvocable<void(bool gone)> on_answer) override;
+  std::unique_ptr<rpc::Subscription> HoldOpen(
+      const std::string& control_endpoint, absl::AnyInvocable<void(bool was_open)> on_end) override;
   /// A worker's way to the master.
   std::unique_ptr<rpc::ClusterApi> ConnectMaster(Caller caller);
   /// A user's way to the master.
@@ -154,6 +158,18 @@ class Network final : public rpc::WorkerConnector {
     Network& network_;
     const StreamPtr stream_;
   };
+
+  // A connection that nothing moves over.
+  struct HeldOpen {
+    std::shared_ptr<ProcessLoop> caller;
+    absl::AnyInvocable<void(bool was_open)> on_end;  // null: it was left, or has ended
+  };
+  struct LeavesHeld final : rpc::Subscription {
+    explicit LeavesHeld(std::shared_ptr<HeldOpen> one) : held(std::move(one)) {}
+    ~LeavesHeld() override { held->on_end = nullptr; }
+    const std::shared_ptr<HeldOpen> held;
+  };
+  void EndHeld(const std::shared_ptr<HeldOpen>& held, bool was_open);
 
   template <typename Method>
   static const std::string& NameOfMethod() {
@@ -286,6 +302,8 @@ class Network final : public rpc::WorkerConnector {
   std::map<std::string, Endpoint> endpoints_;
   std::shared_ptr<ProcessLoop> master_loop_;
   std::list<StreamPtr> streams_;  // that a server serves
+  // By endpoint, until its process dies.
+  std::multimap<std::string, std::shared_ptr<HeldOpen>> held_;
 };
 
 }  // namespace weir::sim

@@ -161,6 +161,7 @@ void World::KillWorker(const std::string& name) {
   if (worker == nullptr || !worker->loop()->alive()) return;
   Note(absl::StrCat(name, " is killed"));
   worker->Kill();
+  network_.BreakHeld(worker->control_endpoint());
   After(kNoticedWithin,
         [this, name, incarnation = worker->incarnation()] { CheckNoticed(name, incarnation); });
 }

@@ -128,6 +128,13 @@ std::pair<SilentWorker, std::string> WorkerTable::TakeHolder(const std::string& 
   return {leases_.Ask(id, now), entries_[id].worker.identity.control_endpoint()};
 }
 
+std::optional<std::pair<SilentWorker, std::string>> WorkerTable::TakeCutOff(WorkerId worker,
+                                                                            Epoch epoch,
+                                                                            MonoTime now) {
+  if (!CheckLease(worker, epoch).ok()) return std::nullopt;
+  return std::pair(leases_.Ask(worker, now), entries_[worker].worker.identity.control_endpoint());
+}
+
 std::optional<RegisteredWorker> WorkerTable::TakeGone(const SilentWorker& gone) {
   if (!leases_.EndLease(gone)) return std::nullopt;
   Entry& entry = entries_[gone.worker];

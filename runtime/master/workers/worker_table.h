@@ -69,6 +69,9 @@ class WorkerTable {
   std::vector<RegisteredWorker> TakeLost(MonoTime now);
   /// Workers to be asked after, as WorkerLeases::TakeSilent says, by their control endpoints.
   std::vector<std::pair<SilentWorker, std::string>> TakeSilent(MonoTime now);
+  /// The same of one worker, whose connection broke under this epoch; nothing when that is over.
+  std::optional<std::pair<SilentWorker, std::string>> TakeCutOff(WorkerId worker, Epoch epoch,
+                                                                 MonoTime now);
   /// The worker, LOST from now on, unless it was heard of since it was asked after.
   std::optional<RegisteredWorker> TakeGone(const SilentWorker& gone);
   std::optional<MonoTime> NextWake() const { return leases_.NextWake(); }

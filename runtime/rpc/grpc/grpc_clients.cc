@@ -64,6 +64,10 @@ struct Health {
 struct CheckHealth : Unary<Health, google::protobuf::Empty, google::protobuf::Empty> {
   static constexpr char kName[] = "Check";
 };
+// Says at once what Check says, then each change, for as long as both ends live.
+struct WatchHealth : Stream<Health, google::protobuf::Empty, google::protobuf::Empty> {
+  static constexpr char kName[] = "Watch";
+};
 
 }  // namespace
 
@@ -168,6 +172,17 @@ void GrpcClients::AskIfGone(const std::string& control_endpoint, absl::Duration 
                   absl::StrContains(answer.status().message(), "Connection refused"));
       },
       timeout});
+}
+
+std::unique_ptr<Subscription> GrpcClients::HoldOpen(
+    const std::string& control_endpoint, absl::AnyInvocable<void(bool was_open)> on_end) {
+  Channels::Carrier carrier{channels_, control_endpoint,
+                            OpenChannel(control_endpoint, channels_->security), /*token=*/""};
+  auto was_open = std::make_shared<bool>(false);
+  return carrier.Carry(Call<WatchHealth>{
+      {},
+      [was_open](const google::protobuf::Empty&) { *was_open = true; },
+      [was_open, on_end = std::move(on_end)](const absl::Status&) mutable { on_end(*was_open); }});
 }
 
 }  // namespace weir::rpc

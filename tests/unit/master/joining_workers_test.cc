@@ -66,7 +66,8 @@ class JoiningWorkersTest : public MasterTest {
     const std::int64_t before = PreparationsAsked();
     Start(name);
     RunFor(absl::Milliseconds(200));
-    ASSERT_EQ(PreparationsAsked(), before + 2);
+    // Again where the answer to its registration is still on its way to it.
+    ASSERT_GE(PreparationsAsked(), before + 2);
     ASSERT_FALSE(Holds(hung));
   }
   bool Holds(const std::string& worker) { return !world_->FindWorker(worker)->HeldJobs().empty(); }

@@ -51,6 +51,22 @@ TEST_F(LostWorkersTest, AreListedBesideThoseAlive) {
   EXPECT_GT(Worker(1).seconds_since_heartbeat(), 6);
 }
 
+TEST_F(LostWorkersTest, AKilledOneIsNoticedAsSoonAsItsConnectionBreaks) {
+  world_->KillWorker("worker-1");
+  RunFor(2 * limits::kProcessEndSettles);
+  EXPECT_EQ(StateOf(0), v1::WORKER_STATE_ALIVE);
+  EXPECT_EQ(StateOf(1), v1::WORKER_STATE_LOST);
+}
+
+TEST_F(LostWorkersTest, OneWhoseConnectionBreaksButThatListensIsNotLost) {
+  world_->network().BreakHeld("worker-1:7001");
+  RunFor(absl::Seconds(7));
+  EXPECT_EQ(StateOf(1), v1::WORKER_STATE_ALIVE);
+  world_->KillWorker("worker-1");
+  RunFor(2 * limits::kProcessEndSettles);
+  EXPECT_EQ(StateOf(1), v1::WORKER_STATE_LOST) << "the connection was made again";
+}
+
 TEST_F(LostWorkersTest, AKilledOneIsNoticedWithinASecondAndThePlanEdited) {
   const absl::StatusOr<std::string> id = Submit(Spec());
   ASSERT_TRUE(id.ok()) << id.status();

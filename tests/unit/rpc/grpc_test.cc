@@ -157,6 +157,57 @@ TEST_F(IfGoneTest, IsAnsweredEvenIfTheClientsEnd) {
   loop_.RunUntil([&] { return answer.has_value(); });
 }
 
+class HoldOpenTest : public GrpcTest {
+ protected:
+  std::unique_ptr<Subscription> Hold(const std::string& endpoint) {
+    std::unique_ptr<Subscription> held;
+    bool made = false;
+    loop_.Post([&] {
+      held = clients_->HoldOpen(endpoint, [this](bool was_open) {
+        EXPECT_TRUE(loop_.IsCurrent());
+        ended_ = was_open;
+      });
+      EXPECT_FALSE(ended_) << "inside the caller's turn";
+      made = true;
+    });
+    loop_.RunUntil([&] { return made; });
+    return held;
+  }
+  std::optional<bool> ended_;
+};
+
+TEST_F(HoldOpenTest, BreaksWithTheProcess) {
+  const auto held = Hold(endpoint_);
+  // The connection is open by the time that a call made after it is answered.
+  EXPECT_TRUE(SubmitJob("x").ok());
+  EXPECT_FALSE(ended_);
+  server_->Close();
+  server_.reset();
+  loop_.RunUntil([&] { return ended_.has_value(); });
+  EXPECT_TRUE(*ended_);
+}
+
+TEST_F(HoldOpenTest, WasNeverOpenWhereNobodyListens) {
+  const auto held = Hold("127.0.0.1:1");
+  loop_.RunUntil([&] { return ended_.has_value(); });
+  EXPECT_FALSE(*ended_);
+}
+
+TEST_F(HoldOpenTest, SaysNothingOnceItIsLeft) {
+  auto held = Hold(endpoint_);
+  EXPECT_TRUE(SubmitJob("x").ok());
+  bool left = false;
+  loop_.Post([&] {
+    held.reset();
+    left = true;
+  });
+  loop_.RunUntil([&] { return left; });
+  server_->Close();
+  server_.reset();
+  EXPECT_FALSE(SubmitJob("x").ok());
+  EXPECT_FALSE(ended_);
+}
+
 TEST_F(GrpcTest, OversizedMessagesAreRefusedBothWaysAndDoNoHarm) {
   v1::SubmitRequest request;
   request.mutable_spec()->set_output(
