@@ -3,7 +3,6 @@
 //   limit_onebrc INPUT OUTPUT [THREADS]
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -17,7 +16,6 @@
 
 namespace {
 
-constexpr std::size_t kChunk = 2 << 20;
 constexpr std::size_t kRoom = 1 << 17;
 
 struct alignas(64) Station {
@@ -82,14 +80,7 @@ int main(int argc, char** argv) {
   }
   const limit::Input input = limit::MapInput(argv[1]);
   const int threads = argc > 3 ? std::atoi(argv[3]) : 2;
-  std::vector<Stations> of_thread(static_cast<std::size_t>(threads));
-  std::atomic<std::size_t> next = 0;
-  limit::RunThreads(threads, [&](int thread) {
-    for (std::size_t begin; (begin = next.fetch_add(kChunk)) < input.bytes;) {
-      limit::TakeChunk(input, begin, std::min(begin + kChunk, input.bytes),
-                       of_thread[static_cast<std::size_t>(thread)]);
-    }
-  });
+  std::vector<Stations> of_thread = limit::TakeRows<Stations>(input, threads);
   Stations& all = of_thread[0];
   for (std::size_t i = 1; i < of_thread.size(); ++i) {
     of_thread[i].Each([&](const Station& from) {

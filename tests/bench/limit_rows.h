@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "tests/bench/limit_input.h"
 
@@ -95,6 +97,21 @@ void TakeChunk(const Input& input, std::size_t begin, std::size_t end, Stations&
   while (a < a_end) stations.Row(a);
   while (b < b_end) stations.Row(b);
   while (c < c_end) stations.Row(c);
+}
+
+// All rows, by as many threads; what each of them has found.
+template <typename Stations>
+std::vector<Stations> TakeRows(const Input& input, int threads) {
+  constexpr std::size_t kChunk = 2 << 20;
+  std::vector<Stations> of_thread(static_cast<std::size_t>(threads));
+  std::atomic<std::size_t> next = 0;
+  RunThreads(threads, [&](int thread) {
+    for (std::size_t begin; (begin = next.fetch_add(kChunk)) < input.bytes;) {
+      TakeChunk(input, begin, std::min(begin + kChunk, input.bytes),
+                of_thread[static_cast<std::size_t>(thread)]);
+    }
+  });
+  return of_thread;
 }
 
 }  // namespace limit

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -24,7 +23,6 @@
 
 namespace {
 
-constexpr std::size_t kChunk = 2 << 20;
 constexpr std::size_t kRoom = 1 << 14;
 constexpr std::size_t kDays = 12 * 31;
 constexpr std::int16_t kNoReading = std::numeric_limits<std::int16_t>::min();
@@ -151,14 +149,7 @@ int main(int argc, char** argv) {
     input.bytes -= kHeader.size();
   }
   const int threads = argc > 3 ? std::atoi(argv[3]) : 2;
-  std::vector<Stations> of_thread(static_cast<std::size_t>(threads));
-  std::atomic<std::size_t> next = 0;
-  limit::RunThreads(threads, [&](int thread) {
-    for (std::size_t begin; (begin = next.fetch_add(kChunk)) < input.bytes;) {
-      limit::TakeChunk(input, begin, std::min(begin + kChunk, input.bytes),
-                       of_thread[static_cast<std::size_t>(thread)]);
-    }
-  });
+  std::vector<Stations> of_thread = limit::TakeRows<Stations>(input, threads);
   Stations& all = of_thread[0];
   for (std::size_t i = 1; i < of_thread.size(); ++i) {
     for (const auto& from : of_thread[i].all()) Merge(*from, all.Find(from->name));
