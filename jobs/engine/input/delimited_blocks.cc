@@ -74,7 +74,8 @@ absl::Status DelimitedBlocks::Start() {
   if (text_.begin() == 0) return SkipByteOrderMark();
   --buffer_offset_;
   while (true) {
-    const std::int64_t left = text_.text_bytes() - buffer_offset_;
+    const std::int64_t left =
+        std::min(text_.text_bytes(), text_.end() + kBehindBytes) - buffer_offset_;
     if (absl::Status status = ReadMore(std::min(kChunkBytes, left)); !status.ok()) return status;
     given_ = FindDelimiter(0);
     if (given_ <= filled_) break;  // the first record begins behind this delimiter
@@ -124,6 +125,7 @@ absl::Status DelimitedBlocks::ReadMore(std::int64_t bytes) {
 // Reads up to the delimiter that ends the record which covers the last byte of the range.
 absl::Status DelimitedBlocks::FinishLastRecord() {
   if (filled_ == 0 && !first_record_due_) return absl::OkStatus();
+  std::int64_t step_bytes = kBehindBytes;
   while (true) {
     const std::int64_t before = filled_;
     const std::int64_t left = text_.text_bytes() - buffer_offset_ - filled_;
@@ -133,7 +135,8 @@ absl::Status DelimitedBlocks::FinishLastRecord() {
       ++filled_;
       return absl::OkStatus();
     }
-    if (absl::Status status = ReadMore(std::min(kChunkBytes, left)); !status.ok()) return status;
+    if (absl::Status status = ReadMore(std::min(step_bytes, left)); !status.ok()) return status;
+    step_bytes = std::min(2 * step_bytes, kChunkBytes);
     if (const std::int64_t end = FindDelimiter(before); end <= filled_) {
       filled_ = end;
       return absl::OkStatus();

@@ -54,6 +54,9 @@ class DelimitedBlocks {
  private:
   // Of a copy: small enough to stay in the level-2 cache between the kernel's copy and the job.
   static constexpr std::int64_t kChunkBytes = 256 << 10;
+  // What lies behind a range is looked at for the end of one record only: of a short range more
+  // would take longer than the range itself.
+  static constexpr std::int64_t kBehindBytes = 4 << 10;
 
   absl::Status Start();
   absl::StatusOr<bool> NextInPlace(TextBlock& block);
