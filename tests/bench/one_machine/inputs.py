@@ -71,6 +71,8 @@ def make(name, args, num_bytes):
     path = os.path.join(args.data, f"{name}-{num_bytes}")
     note = path + ".from"
     if not is_there(name, args, path):
+        if os.path.exists(path):  # an older one, which not every maker replaces
+            os.remove(path)
         used = INPUTS[name].make(args, num_bytes, path)
         with open(note, "w", encoding="utf-8") as file:
             file.write("\n".join(used))
