@@ -15,4 +15,10 @@ inline constexpr double kAlikeFactor = 1.25;
 /// Checked by: tests/unit/master/sample_test.cc.
 bool IsAlike(const v1::JobShapeLearned::DataSeen& one, const v1::JobShapeLearned::DataSeen& other);
 
+/// Says whether a map step that reads `chunk_bytes` of an input of `input_bytes` is expected to
+/// make about the same by both. Small samples of different text may look alike; how many keys all
+/// of it has then tells. Checked by: tests/unit/master/sample_test.cc.
+bool MakesAlike(const v1::JobShapeLearned& one, const v1::JobShapeLearned& other,
+                double chunk_bytes, double input_bytes);
+
 }  // namespace weir::master

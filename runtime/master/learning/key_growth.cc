@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
+
+#include "runtime/master/learning/two_costs.h"
 
 namespace weir::master {
 namespace {
@@ -72,6 +75,31 @@ double DistinctKeys(const KeyLaw& law, double records) {
 double LargerTableCost(double grown) {
   constexpr double kPerDoubling = 0.1;
   return grown > 1 ? 1 + kPerDoubling * std::log2(grown) : 1;
+}
+
+double PartInFewPlaces(const KeyCount& few, const KeyCount& many, double growth) {
+  if (!(few.records > 0 && few.keys > 0 && many.records > 0 && many.keys > 0)) return 1;
+  return few.keys / (many.keys * std::pow(few.records / many.records, growth));
+}
+
+std::optional<LocalKeys> FitLocalKeys(absl::Span<const PlacedKeys> samples) {
+  std::vector<TwoParts> counts;
+  for (const PlacedKeys& sample : samples) {
+    if (!(sample.count.keys > 0)) return std::nullopt;
+    counts.push_back({sample.places, sample.count.records, sample.count.keys});
+  }
+  const std::optional<TwoCosts> fitted = FitTwoCosts(counts);
+  if (!fitted) return std::nullopt;
+  const LocalKeys keys{fitted->of_first, fitted->of_second};
+  if (!(keys.a_record > 0 && keys.at_once >= 0)) return std::nullopt;
+  for (const PlacedKeys& sample : samples) {
+    const double expected = sample.places * keys.at_once + keys.a_record * sample.count.records;
+    if (!(sample.count.keys < kLocalFactor * expected &&
+          expected < kLocalFactor * sample.count.keys)) {
+      return std::nullopt;
+    }
+  }
+  return keys;
 }
 
 std::optional<KeyLaw> FitKeyLaw(const KeyCount& tiny, const KeyCount& small,

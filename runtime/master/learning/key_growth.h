@@ -5,6 +5,8 @@
 
 #include <optional>
 
+#include "absl/types/span.h"
+
 namespace weir::master {
 
 /// Records of some input, and how many different keys they have.
@@ -50,16 +52,50 @@ std::optional<KeyLaw> FitKeyLaw(const KeyCount& tiny, const KeyCount& small, con
 
 inline constexpr double kTinyFactor = 1.2;
 
+/// Keys of some input that was read from so many places.
+struct PlacedKeys {
+  KeyCount count;
+  double places = 1;
+};
+
+/// Returns how many times the keys of as many records from many places those from few have; 1 where
+/// either was not read. `growth` is the power by which keys grow with records.
+///
+/// Independent draws have as many (within kSameKeys). What is about one thing for some pages (text)
+/// has more in many places, and what is sorted by time far more (less than kLocalPart in few).
+/// Checked by: tests/unit/master/key_growth_test.cc.
+double PartInFewPlaces(const KeyCount& few, const KeyCount& many, double growth);
+
+inline constexpr double kSameKeys = 0.04;
+inline constexpr double kLocalPart = 0.6;
+
+/// Keys that come for a while and then never again, as those of rows in the order of time do: any
+/// place has `at_once` of them from its first records on, and `a_record` more for each record.
+struct LocalKeys {
+  double at_once = 0;
+  double a_record = 0;  // > 0
+};
+
+/// Returns the local keys that samples from different numbers of places say, by least squares;
+/// nothing where one of them has others by the factor kLocalFactor.
+///
+/// Model: a place of n records has at_once + a_record n keys, and no two places share one.
+/// Checked by: tests/unit/master/key_growth_test.cc.
+std::optional<LocalKeys> FitLocalKeys(absl::Span<const PlacedKeys> samples);
+
+/// Places are as many and as regular as what they are to tell from, so that a sample may be off.
+inline constexpr double kLocalFactor = 1.3;
+
 /// Returns what reducing takes where only `left` of the records stay, as a part of what it takes
 /// where all keys differ: a record of a key that is there already is hashed and compared, but
 /// neither stored nor sorted nor written. (Word count, processor time of reducers: 0.6 at left =
 /// 0.5, 0.7 at 0.6.) Requires: left in [0, 1].
 inline double ReducePartOf(double left) { return 0.25 + 0.75 * left; }
 
-/// Returns how much more a key costs in a table of `grown` times as many keys, which caches hold
-/// less of and which takes longer to sort: a tenth a doubling. (Word count of words that are all
-/// different, processor time: 1.2 and 1.3 at 12 times as many, 1.7 and 1.5 at 40 times, for mapping
-/// and reducing.) 1 for smaller ones.
+/// Returns how much more a key costs a reducer in a table of `grown` times as many keys, which
+/// caches hold less of and which takes longer to sort: a tenth a doubling. (Word count of text,
+/// processor time: 1.1 to 1.4 at 7 times as many, 1.2 to 1.8 at 20 times.) 1 for smaller ones.
+/// Mappers, which do not sort, show no such growth (0.7 to 1.4 at 8 to 25 times as many).
 double LargerTableCost(double grown);
 
 }  // namespace weir::master

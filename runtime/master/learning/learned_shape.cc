@@ -27,6 +27,10 @@ using planner::KeyWeights;
 // Part of a step's time that its overhead may take at most, when the step was faster than planned.
 constexpr double kOverheadPartMax = 0.8;
 constexpr double kWorkPartMin = 0.1;
+// A step that took longer met something that the next run need not meet.
+constexpr double kSlowestMax = 1.5;
+// Of the mean step's work: what less has is overhead for the most part.
+constexpr double kTellingPart = 0.5;
 constexpr double kKeyTolerance = 0.1;
 constexpr std::size_t kKeyBucketsMax = 4096;
 constexpr double kTransferBytesMin = 1 << 20;
@@ -44,6 +48,7 @@ struct LayerSums {
   double input_bytes = 0;
   double output_bytes = 0;
   double packing_s = 0;
+  double slowest = 0;  // seconds a work of the step that has most
 
   double MeanSeconds() const { return steps > 0 ? seconds / steps : 0; }
   /// Overhead of a step, when `planned` is what it was taken for.
@@ -52,6 +57,10 @@ struct LayerSums {
   }
   double Rate(double overhead_s) const {
     return std::max(seconds - steps * overhead_s - packing_s, kWorkPartMin * seconds) / work;
+  }
+  /// The same of the slowest step: the next layer begins, and the job ends, when that is done.
+  double RateOfSlowest(double overhead_s) const {
+    return Rate(overhead_s) * std::clamp(slowest * work / seconds, 1.0, kSlowestMax);
   }
 };
 
@@ -109,6 +118,17 @@ std::vector<LayerSums> SumLayers(const ObservedRun& run, const std::vector<doubl
     sums.work += input / rate;
     sums.input_bytes += input;
     sums.output_bytes += output;
+  }
+  for (std::size_t s = 0; s < run.plan.steps.size(); ++s) {
+    const ComputeStep& step = run.plan.steps[s];
+    if (!step.kind->carries_layer() || At(step.layer) >= layers.size() || step.is_rerun ||
+        !Ran(run.actual.steps[s]))
+      continue;
+    LayerSums& sums = layers[At(step.layer)];
+    const double work = InputOf(run, s, packed) / run.cluster.workers[At(step.worker)].compute_rate;
+    const double seconds = run.actual.steps[s].finish_s - run.actual.steps[s].start_s;
+    if (work > 0 && work >= kTellingPart * sums.work / sums.steps)
+      sums.slowest = std::max(sums.slowest, seconds / work);
   }
   if (layers.back().output_bytes == 0)
     layers.back().output_bytes = static_cast<double>(run.part_bytes);
@@ -304,8 +324,8 @@ void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin, double
               : 1;
   const double larger = LargerTableCost(grown);
   Set(known.map_seconds_per_byte() > 0,
-      known.map_seconds_per_byte() + known.map_seconds_per_output_byte() * larger * output_ratio,
-      origin, shape.map_seconds_per_byte);
+      known.map_seconds_per_byte() + known.map_seconds_per_output_byte() * output_ratio, origin,
+      shape.map_seconds_per_byte);
   const std::size_t layers =
       std::min(shape.layers.size(), static_cast<std::size_t>(known.layers_size()));
   for (std::size_t p = 0; p < layers; ++p) {
@@ -327,6 +347,13 @@ void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin, double
   }
 }
 
+double MapOutputBytes(const v1::JobShapeLearned& known, double chunk_bytes, double input_bytes) {
+  planner::JobShape shape;
+  shape.input_bytes = static_cast<planner::Bytes>(input_bytes);
+  ApplyShape(known, planner::Origin::kHistory, chunk_bytes, shape);
+  return planner::MapOutputBytes(shape, chunk_bytes);
+}
+
 v1::JobShapeLearned LearnFrom(const ObservedRun& run, const v1::JobShapeLearned* before) {
   static const v1::JobShapeLearned kNothing;
   const v1::JobShapeLearned& old = before != nullptr ? *before : kNothing;
@@ -339,7 +366,8 @@ v1::JobShapeLearned LearnFrom(const ObservedRun& run, const v1::JobShapeLearned*
   if (map.work > 0) {
     shape.set_map_overhead_s(overhead_s[0]);
     shape.set_map_seconds_per_byte(Mix("map seconds per byte", old.has_map_seconds_per_byte(),
-                                       old.map_seconds_per_byte(), map.Rate(overhead_s[0]), shape));
+                                       old.map_seconds_per_byte(), map.RateOfSlowest(overhead_s[0]),
+                                       shape));
     shape.set_map_output_ratio(map.output_bytes / map.input_bytes);
     shape.set_map_output_growth(run.shape.map_output_growth.value);
     shape.set_map_output_at_bytes(
@@ -357,7 +385,7 @@ v1::JobShapeLearned LearnFrom(const ObservedRun& run, const v1::JobShapeLearned*
     layer.set_reduce_seconds_per_byte(
         Mix(absl::StrCat("layer ", p, " reduce seconds per byte"), known,
             known ? old.layers(static_cast<int>(p) - 1).reduce_seconds_per_byte() : 0,
-            sums.Rate(overhead_s[p]), shape));
+            sums.RateOfSlowest(overhead_s[p]), shape));
     layer.set_output_ratio(sums.output_bytes / sums.input_bytes);
     LearnKeys(run, static_cast<std::int32_t>(p), layer);
   }

@@ -32,6 +32,10 @@ inline constexpr double kWorkerAlpha = 0.3;
 void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin, double chunk_bytes,
                 planner::JobShape& shape);
 
+/// Returns the output of a map step that reads `chunk_bytes`, of an input of `input_bytes`, by what
+/// is known; 0 where nothing is.
+double MapOutputBytes(const v1::JobShapeLearned& known, double chunk_bytes, double input_bytes);
+
 /// One run, as it was planned and as it went.
 struct ObservedRun {
   const planner::Plan& plan;
@@ -45,7 +49,8 @@ struct ObservedRun {
 /// Returns the numbers of the run, mixed with those of earlier ones (`before`, null: none).
 ///
 /// Model: overheads stay as planned, unless whole steps took less; rates are sums of seconds over
-///   sums of work; the map output is taken at the mean chunk with the growth as planned; keys are
+///   sums of work, times what the slowest step of a layer took to the mean, because a layer is done
+///   when that is; the map output is taken at the mean chunk with the growth as planned; keys are
 ///   weighted anew, reducer by reducer, where bytes were off by more than a tenth. Exponential
 ///   weights; outliers are named in the record. Where runs were packed, their sizes are taken back
 ///   to what they are without, and the time that packing takes by its cost is not part of the

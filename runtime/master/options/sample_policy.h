@@ -23,6 +23,11 @@ struct SamplePolicy {
   /// More than that fraction where it takes this much to tell rates from overheads.
   std::int64_t worker_bytes_min = 4 << 20;
   double fraction_max = 0.05;
+  /// Places of the input that a worker's sample is read from.
+  int places_per_worker = 4;
+  /// The same where a combiner finds keys again: text is about one thing for some pages, so that
+  /// few places have too few of its words.
+  int places_per_worker_of_keys = 40;
   std::int64_t bytes_max = 64 << 20;
   /// The sample is given up when it takes longer; the job is then planned without.
   absl::Duration budget = absl::Seconds(10);

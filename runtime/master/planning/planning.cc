@@ -82,6 +82,9 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
     policy.input_bytes_min = std::min(policy.input_bytes_min, policy.slow_input_bytes_min);
     policy.fraction_max = std::max(policy.fraction_max, policy.slow_fraction_max);
   }
+  const std::vector<ElementInfo> elements = ElementsOf(spec_, *job);
+  const bool combines = !elements.empty() && elements.front().kind == ElementKind::kTable;
+  if (combines) policy.places_per_worker = policy.places_per_worker_of_keys;
   std::optional<SampleDesign> design = DesignSample(input, workers.size(), policy);
   if (!design) return sampled();
   if (!busy.empty() && known_) return sampled();
@@ -91,9 +94,8 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
   }
   SampleScale scale = ScaleOf(input, workers);
   scale.num_layers = static_cast<int>(job->info().rates.layers.size());
-  const std::vector<ElementInfo> elements = ElementsOf(spec_, *job);
   if (known_) scale.known = known_->seen();
-  scale.combines = !elements.empty() && elements.front().kind == ElementKind::kTable;
+  scale.combines = combines;
   v1::Fence fence;
   fence.set_job_id(SampleId(job_id_));
   fence.set_master_epoch(master_epoch_);
@@ -101,9 +103,11 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
   sample_ = std::make_unique<SampleRun>(seams_.loop, seams_.random, std::move(fence), workers);
   sample_->Start(
       spec_, SampleMachine(*std::move(design), std::move(scale)), options_.sampling.budget,
-      [this, sampled = std::move(sampled)](absl::StatusOr<v1::JobShapeLearned> shape) mutable {
+      [this, sampled = std::move(sampled), input_bytes = static_cast<double>(input.total_bytes),
+       num_workers =
+           static_cast<double>(workers.size())](absl::StatusOr<v1::JobShapeLearned> shape) mutable {
         if (shape.ok()) {
-          TakeSample(*std::move(shape));
+          TakeSample(*std::move(shape), input_bytes / num_workers, input_bytes);
         } else {
           const std::string why = DescribeJobError(JobErrorFromStatus(shape.status()));
           note_ = absl::StrCat(
@@ -115,9 +119,11 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
       });
 }
 
-void Planning::TakeSample(v1::JobShapeLearned shape) {
+void Planning::TakeSample(v1::JobShapeLearned shape, double chunk_bytes, double input_bytes) {
   seen_ = shape.seen();
-  const bool alike = known_ && shape.has_seen() && IsAlike(shape.seen(), known_->seen());
+  const bool alike =
+      known_ && shape.has_seen() && IsAlike(shape.seen(), known_->seen()) &&
+      (!shape.has_map_output_ratio() || MakesAlike(shape, *known_, chunk_bytes, input_bytes));
   if (alike) return;
   if (known_) {
     note_ =

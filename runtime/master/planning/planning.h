@@ -58,7 +58,7 @@ class Planning {
   }
 
  private:
-  void TakeSample(v1::JobShapeLearned shape);
+  void TakeSample(v1::JobShapeLearned shape, double chunk_bytes, double input_bytes);
   SampleScale ScaleOf(const InputList& input, const std::vector<RegisteredWorker>& workers) const;
 
   const MasterSeams& seams_;

@@ -1,6 +1,8 @@
 #include "runtime/master/sample/map_cost.h"
 
-#include <algorithm>
+#include <optional>
+
+#include "runtime/master/learning/two_costs.h"
 
 namespace weir::master {
 namespace {
@@ -9,28 +11,26 @@ constexpr double kInputPartMin = 0.1;
 // Hashing, storing and sorting a key of ten bytes takes some 100 ns, reading it 20 (wordcount of
 // words that are all different, against words that are all known).
 constexpr double kOutputPart = 0.8;
-// Less more output than that tells nothing of its cost.
-constexpr double kMoreMadeMin = 0.1;
 
 }  // namespace
 
-MapCost FitMapCost(const MapSums& small, const MapSums& again, const MapSums& large,
-                   bool combines) {
+MapCost FitMapCost(const std::vector<MapSums>& rounds, bool combines) {
+  const MapSums& large = rounds.front();
   const double all = large.seconds / large.work;
-  if (again.work <= 0) {
-    if (combines && large.made > 0)
-      return {(1 - kOutputPart) * all, kOutputPart * large.seconds / large.made};
-    const double marginal = (large.seconds - small.seconds) / (large.work - small.work);
-    return {std::min(marginal, all), 0};
+  if (!combines || large.made <= 0) return {all, 0};
+  if (rounds.size() == 1)
+    return {(1 - kOutputPart) * all, kOutputPart * large.seconds / large.made};
+  std::vector<TwoParts> measured;
+  double work = 0;
+  double seconds = 0;
+  for (const MapSums& round : rounds) {
+    measured.push_back({round.work, round.made, round.seconds});
+    work += round.work;
+    seconds += round.seconds;
   }
-  const double determinant = again.work * large.made - large.work * again.made;
-  if (determinant <= kMoreMadeMin * again.work * large.made) {
-    return {(large.seconds + again.seconds) / (large.work + again.work), 0};
-  }
-  const double of_output =
-      std::max(0.0, (again.work * large.seconds - large.work * again.seconds) / determinant);
-  const double of_input = (large.seconds - of_output * large.made) / large.work;
-  if (of_input >= kInputPartMin * all) return {of_input, of_output};
+  const std::optional<TwoCosts> fitted = FitTwoCosts(measured);
+  if (!fitted || fitted->of_second <= 0) return {seconds / work, 0};
+  if (fitted->of_first >= kInputPartMin * all) return {fitted->of_first, fitted->of_second};
   return {kInputPartMin * all, (1 - kInputPartMin) * large.seconds / large.made};
 }
 

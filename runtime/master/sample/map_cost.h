@@ -3,6 +3,8 @@
 // What map steps take, told apart into what input costs and what output does. Pure.
 // Upstream: SampleMachine. Downstream: the shape of the sample.
 
+#include <vector>
+
 namespace weir::master {
 
 /// All map steps of one round: bytes read and made, each over the rate of its worker, and the time
@@ -18,16 +20,15 @@ struct MapCost {
   double seconds_per_output_byte = 0;  // B
 };
 
-/// Solves A work + B made = seconds.
+/// Solves A work + B made = seconds for all rounds at once, by least squares of relative errors.
 ///
-/// `again` is the small sample read several times over: as much output as the small one makes, of
-/// as much input as the large one. So keys that are found again are told apart from those that are
-/// new, and the small one, in which a process takes its first memory, counts for nothing but the
-/// growth. Where `again` is empty: of jobs that combine, whose keys are then all new, nearly all is
-/// of output (kOutputPart); of others A is what more input took, at most what all of it took.
+/// The first round is the large sample; others, if any, read the small one once more and several
+/// times over: as much output each time, of more input. So what keys cost that are found again is
+/// told apart from what new ones cost. Of the large sample alone: where the job combines, nearly
+/// all is of output (kOutputPart), because its keys are then nearly all new; else all is of input.
 /// A and B are never below 0, and A not below kInputPartMin of what all input took.
-/// Requires: small.work < large.work; large.made > 0 where the job combines.
+/// Requires: rounds[0].work > 0, seconds > 0.
 /// Checked by: tests/unit/master/map_cost_test.cc.
-MapCost FitMapCost(const MapSums& small, const MapSums& again, const MapSums& large, bool combines);
+MapCost FitMapCost(const std::vector<MapSums>& rounds, bool combines);
 
 }  // namespace weir::master

@@ -7,6 +7,9 @@ namespace weir::master {
 namespace {
 
 constexpr double kSmallPart = 0.2;
+// Smaller places hold few records, and the border of a place cuts one.
+constexpr std::int64_t kPlaceBytesMin = 32 << 10;
+constexpr std::int64_t kPlacesMin = 4;
 // Two sizes that are closer say nothing about growth.
 constexpr std::int64_t kLargerBy = 2;
 
@@ -33,27 +36,41 @@ std::optional<SampleDesign> DesignSample(const InputList& input, std::size_t num
                                          const SamplePolicy& policy) {
   if (!policy.enabled || num_workers == 0) return std::nullopt;
   if (input.total_bytes < policy.input_bytes_min) return std::nullopt;
-  const auto places = static_cast<std::int64_t>(num_workers * kPlacesPerWorker);
-  const std::int64_t stratum = input.total_bytes / places;
   const auto part = [&input](double fraction) {
     return static_cast<std::int64_t>(fraction * static_cast<double>(input.total_bytes));
   };
   const std::int64_t telling = std::min(
       static_cast<std::int64_t>(num_workers) * policy.worker_bytes_min, part(policy.fraction_max));
-  const std::int64_t bytes =
-      std::min(std::max(part(policy.fraction), telling), policy.bytes_max) / places;
+  const auto workers = static_cast<std::int64_t>(num_workers);
+  const std::int64_t worker_bytes =
+      std::min(std::max(part(policy.fraction), telling), policy.bytes_max) / workers;
+  const std::int64_t of_worker = std::min<std::int64_t>(
+      policy.places_per_worker, std::max<std::int64_t>(kPlacesMin, worker_bytes / kPlaceBytesMin));
+  const std::int64_t places = workers * of_worker;
+  const std::int64_t stratum = input.total_bytes / places;
+  const std::int64_t bytes = worker_bytes / of_worker;
   const auto small_bytes = static_cast<std::int64_t>(kSmallPart * static_cast<double>(bytes));
   if (small_bytes < 1 || bytes > stratum) return std::nullopt;
   const InputRanges ranges(input);
   Pieces small{std::vector<std::vector<v1::InputRange>>(num_workers), small_bytes * places, 0};
   Pieces large{std::vector<std::vector<v1::InputRange>>(num_workers),
                (bytes - small_bytes) * places, 0};
+  // Opening a place takes as long as mapping some kilobytes: as few as the least sample has.
+  const std::int64_t again_bytes = small_bytes * of_worker / kPlacesMin;
+  Pieces again{std::vector<std::vector<v1::InputRange>>(num_workers),
+               again_bytes * workers * kPlacesMin, 0};
   std::vector<std::vector<v1::InputRange>> tiny(num_workers);
   for (std::int64_t place = 0; place < places; ++place) {
-    const auto worker = static_cast<std::size_t>(place) % num_workers;
+    const auto worker = static_cast<std::size_t>(place / of_worker);
     const std::int64_t begin = place * stratum + (stratum - bytes) / 2;
     small.Add(ranges, begin, begin + small_bytes, worker);
     large.Add(ranges, begin + small_bytes, begin + bytes, worker);
+    const std::int64_t nth = place % of_worker;
+    const bool first_of_quarter =
+        nth == 0 || nth * kPlacesMin / of_worker != (nth - 1) * kPlacesMin / of_worker;
+    if (first_of_quarter) {
+      again.Add(ranges, begin, begin + again_bytes, worker);
+    }
     // A file that has one reader comes whole, or not at all.
     for (v1::InputRange& range : ranges.Cut(begin, begin + std::min(kTinyBytes, small_bytes))) {
       if (tiny[worker].empty() && range.end() - range.begin() <= kTinyBytes) {
@@ -64,7 +81,8 @@ std::optional<SampleDesign> DesignSample(const InputList& input, std::size_t num
   const bool enough = 2 * (small.bytes + large.bytes) >= bytes * places && small.bytes > 0 &&
                       large.bytes >= kLargerBy * small.bytes;
   if (!enough) return std::nullopt;
-  return SampleDesign{std::move(tiny), std::move(small.of_worker), std::move(large.of_worker)};
+  return SampleDesign{std::move(tiny), std::move(small.of_worker), std::move(large.of_worker),
+                      std::move(again.of_worker)};
 }
 
 }  // namespace weir::master

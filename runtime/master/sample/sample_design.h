@@ -18,10 +18,15 @@ struct SampleDesign {
   std::vector<std::vector<v1::InputRange>> tiny;   // by worker, at most one range; part of `small`
   std::vector<std::vector<v1::InputRange>> small;  // by worker
   std::vector<std::vector<v1::InputRange>> large;  // by worker, no byte of `small` among it
+  // By worker, as large as `small` and from few places: what is read once more and several times
+  // over, to tell what finding keys again costs. Bytes of both others are among it.
+  std::vector<std::vector<v1::InputRange>> again;
 };
 
-/// Spreads the sample evenly over the input: kPlacesPerWorker places a worker, each a fifth for the
-/// small sample and the rest for the large one.
+/// Spreads the sample evenly over the input: as many places a worker as the policy says, each a
+/// fifth for the small sample and the rest for the large one. The input is cut into as many equal
+/// parts as there are workers, and each samples its own, as mappers will read it: what differs
+/// between the parts, differs between the workers of the sample.
 ///
 /// A gzip file has one reader, from its first byte: it is taken whole where a border of a place
 /// falls near it, as long as all of them stay within the sample's size. Returns nothing when the
@@ -29,8 +34,6 @@ struct SampleDesign {
 /// tests/unit/master/sample_test.cc.
 std::optional<SampleDesign> DesignSample(const InputList& input, std::size_t num_workers,
                                          const SamplePolicy& policy);
-
-inline constexpr std::size_t kPlacesPerWorker = 4;
 
 /// Enough for a record of most jobs, and read in no time.
 inline constexpr std::int64_t kTinyBytes = 4096;

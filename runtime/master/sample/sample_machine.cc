@@ -101,8 +101,9 @@ v1::StepOrder SampleMachine::BuildOrder(std::size_t worker) const {
     order.set_kind(v1::STEP_KIND_MAP);
     order.set_label(absl::StrCat("map ", worker));
     const auto& ranges = round_ == kTinyRound    ? design_.tiny
+                         : round_ == kSmallRound ? design_.small
                          : round_ == kLargeRound ? design_.large
-                                                 : design_.small;
+                                                 : design_.again;
     const int times = round_ == kAgainRound ? kAgainTimes : 1;
     for (int time = 0; time < times; ++time) {
       for (const v1::InputRange& range : ranges[worker]) *order.add_ranges() = range;
@@ -167,11 +168,13 @@ absl::StatusOr<std::vector<SampleOrder>> SampleMachine::StepDone(const v1::StepR
     return std::vector<SampleOrder>();
   }
   if (round_ == kSmallRound) ChooseBuckets();
-  alike_ = round_ == kSmallRound && scale_.known && IsAlike(DataSeen(), *scale_.known);
+  // Where keys come again, only all of the sample says how many there will be.
+  alike_ = round_ == kSmallRound && scale_.known && !scale_.combines &&
+           IsAlike(DataSeen(), *scale_.known);
   if (alike_) round_ = num_rounds_;
   if (finished()) return std::vector<SampleOrder>();
   ++round_;
-  if (round_ == kAgainRound && !AgainTells()) ++round_;
+  if (round_ == kOnceMoreRound && !AgainTells()) round_ = kFirstReduceRound;
   if (finished()) return std::vector<SampleOrder>();
   return StartRound(now_s);
 }
@@ -180,6 +183,8 @@ void SampleMachine::TakeTimes(const v1::StepResult& result, int slots, double no
                               Seen& seen) const {
   const double seconds = now_s - seen.began_s;
   const double ran_s = result.run_s() > 0 ? std::min(result.run_s(), seconds) : seconds;
+  seen.ran_s = ran_s;
+  seen.cpu_s = std::min(result.cpu_s() / slots, ran_s);
   const double waited_s = std::min(result.waited_s() / slots, kWaitedPartMax * ran_s);
   // Of a report that is late, what is more than a step's overhead is others' load too.
   const double overhead_s =

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/master/learning/key_growth.h"
+#include "runtime/master/sample/map_cost.h"
 #include "runtime/master/sample/sample_design.h"
 #include "weir/v1/journal.pb.h"
 #include "weir/v1/steps.pb.h"
@@ -30,8 +31,8 @@ struct SampleScale {
   double files_per_slot = 1;
   /// Mappers combine the values of a key.
   bool combines = false;
-  /// What a sample saw of the data of a similar job, which is known. Data alike needs no more than
-  /// the small sample.
+  /// What a sample saw of the data of a similar job, which is known. Of a job that does not
+  /// combine, data alike needs no more than the small sample.
   std::optional<v1::JobShapeLearned::DataSeen> known;
 };
 
@@ -44,23 +45,25 @@ struct SampleOrder {
 };
 
 /// Runs rounds, each on all workers at once, so that what they share (cores, disks) is in the
-/// times: map the tiny sample, the small one, where keys come again in it the small one several
-/// times over, and the large one, then reduce the runs of the tiny and of the large one, each
-/// worker its own, layer by layer. Nothing moves between workers.
+/// times: map the tiny sample, the small one, and the large one; where keys come again in it, as
+/// much as the small one from few places, once more and several times over; then reduce the runs of
+/// the tiny and of the large one, each worker its own, layer by layer. Nothing moves between
+/// workers.
 ///
-/// Model: a map of x bytes in f files a slot takes o + f s + A x / rate and makes c x^beta bytes
-///   (block headers aside); beta from the small and the large sample, A as FitMapCost says. Where
-///   processors were others' (StepResult.waited_s), that counts evenly for all of the sample: one
-///   lump would make a difference of two sizes anything.
-///   Where the keys of all three sizes come by one law (KeyLaw), growth beyond the sample is the
-///   law's.
-///   A reduce takes s + a y / rate. Jobs start things anew for each file or step, s: processes, for
-///   example. Where the tiny sample took at least kStartTells times as long as steps of this size
-///   usually do, s and A of the maps are fitted to all three sizes, and s of a reduce is what its
-///   tiny one took.
-///   Keys: the small sample counts in kBuckets even buckets; unless they are as even as chance
-///   makes them, the large one counts in buckets that divide where the weight is. A number that the
-///   sample is too small to tell is left out.
+/// Model: a map of x bytes in f files a slot takes o + f s + A x / rate + B y / rate and makes
+///   y = c x^beta bytes (block headers aside); beta from the small and the large sample, A and B as
+///   FitMapCost says, of the worker whose part of the input costs most. Fitted is processor time
+///   beyond what a reduce of next to nothing takes, where workers report it: how long steps of ten
+///   milliseconds take is chance. Stretch says what of the time beside it counts. Without it, time
+///   is fitted in which processors were not others' (StepResult.waited_s), which counts evenly.
+///   Where all parts of the input have as many records a byte, and few places as many keys as many,
+///   growth beyond the sample is that of the keys' law (KeyLaw), where few places have far less,
+///   that of LocalKeys. A reduce takes s + a y / rate. Jobs start things anew for each file or
+///   step, s: processes, for example. Where the tiny sample took at least kStartTells times as long
+///   as steps of this size usually do, s and A of the maps are fitted to all three sizes, and s of
+///   a reduce is what its tiny one took. Keys: the small sample counts in kBuckets even buckets;
+///   unless they are as even as chance makes them, the large one counts in buckets that divide
+///   where the weight is. A number that the sample is too small to tell is left out.
 /// Thread-safety: none. Time: passed in, seconds.
 /// Checked by: tests/unit/master/sample_test.cc, tests/sim.
 class SampleMachine {
@@ -91,6 +94,8 @@ class SampleMachine {
     double began_s = 0;
     double seconds = 0;       // without those for which others had the processors
     double waited_s = 0;      // those, for a slot
+    double ran_s = 0;         // with those, as the worker measured
+    double cpu_s = 0;         // of processors, for a slot; 0 = not known
     double input_bytes = 0;   // as the plan counts them
     double files_a_slot = 0;  // of map steps
     double output_bytes = 0;  // without block headers
@@ -102,10 +107,12 @@ class SampleMachine {
 
   static constexpr std::size_t kTinyRound = 0;
   static constexpr std::size_t kSmallRound = 1;
-  static constexpr std::size_t kAgainRound = 2;
-  static constexpr std::size_t kLargeRound = 3;
+  static constexpr std::size_t kLargeRound = 2;
+  // The small sample once more, in memory that the process has by then, and several times over.
+  static constexpr std::size_t kOnceMoreRound = 3;
+  static constexpr std::size_t kAgainRound = 4;
   // Of each layer two: the tiny sample's run, and the large one's.
-  static constexpr std::size_t kFirstReduceRound = 4;
+  static constexpr std::size_t kFirstReduceRound = 5;
   static constexpr std::size_t kRoundsALayer = 2;
 
   /// 1 and up.
@@ -118,19 +125,45 @@ class SampleMachine {
   void TakeTimes(const v1::StepResult& result, int slots, double now_s, Seen& seen) const;
   /// What other load, and the workers' own on fewer processors, made of all the sample's seconds.
   double SlowedBy() const;
+  /// Whether each step said what it took of the processors.
+  bool KnowsCpu() const;
+  /// What a step of the job's first reduce layer takes that does next to nothing.
+  struct StepFloor {
+    double cpu_s = 0;
+    double ran_s = 0;
+  };
+  StepFloor Floor() const;
+  /// How many times as long as alone steps take that wait for processors which others have.
+  double OthersLoad() const;
+  /// How many times their processor time steps of the round take, for the job's steps of the kind:
+  /// others' load, and a part (kOwnStretch) of what all of them waited for beyond that, as disks.
+  double Stretch(std::size_t round) const;
   /// Whether hardly a key of the round came twice.
   bool MostlyNew(std::size_t round) const;
   /// Whether reading the small sample again and again shows what finding keys again costs.
   bool AgainTells() const;
   v1::StepOrder BuildOrder(std::size_t worker) const;
   void ChooseBuckets();
-  double TinySeconds(std::size_t tiny_round) const;
+  /// Of a step of the tiny sample: the least of all workers, because what else goes on there only
+  /// adds to it. 0: there was none.
+  double LeastOfTiny(std::size_t tiny_round, double Seen::*number) const;
+  /// What such a step took beyond its work and the usual, where it starts something.
+  double TinyBeyondUsual(std::size_t tiny_round, double work_s, double usual_s) const;
   double MapStart() const;
   void FitMap(v1::JobShapeLearned& shape) const;
+  void FitMapRate(v1::JobShapeLearned& shape) const;
+  /// What the worker whose part of the input costs most takes, to the mean: of input, of output.
+  struct Slowest {
+    double of_input = 1;
+    double of_output = 1;
+  };
+  Slowest SlowestPart(const MapCost& cost) const;
   void FitMapWithStart(v1::JobShapeLearned& shape) const;
   void FitKeys(v1::JobShapeLearned& shape) const;
   /// Of the mean worker that had any input.
   KeyCount MeanKeys(std::size_t round) const;
+  /// Whether records may be independent draws: all parts of the sample have as many a byte.
+  bool LooksIndependent() const;
   void FitLayer(int layer, v1::JobShapeLearned& shape) const;
   /// Of the small sample.
   v1::JobShapeLearned::DataSeen DataSeen() const;

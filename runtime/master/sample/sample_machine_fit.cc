@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "runtime/master/learning/codec_trials.h"
@@ -16,15 +17,43 @@ namespace {
 // as large as what is measured. One size alone must say more than the difference of two.
 constexpr double kTellingSteps = 1;
 constexpr double kTellingStepsAlone = 4;
+// By processor time less is enough, which nobody else's load adds to.
+constexpr double kTellingCpu = 0.5;
+// Of load that lasts nearly all steps have a part, lumps hit few: a quarter has less.
+constexpr std::size_t kSeldomLess = 4;
+// Small files and places far apart keep a disk busy for longer than their bytes do in a job: this
+// power of the time that is none of the processors' counts.
+constexpr double kOwnStretch = 0.25;
 constexpr double kGrowthMin = 0.05;
+// How much the density of records may differ where they are independent draws: beside chance, by
+// the borders of places.
+constexpr double kSameDensity = 0.02;
+constexpr double kChanceDeviations = 4;
 // What is taken for the start is at most so much of a step that did more than start.
 constexpr double kStartPartMax = 0.9;
+// What is taken for a start took so many times the usual of processors, or of time alone.
+constexpr double kStartCpu = 1.5;
+constexpr double kStartAlone = 10;
 // Keys that come again less often tell nothing of what finding them costs.
 constexpr double kAgainPartMin = 0.05;
 
-// 0 where a step takes about as long as usual.
-double BeyondUsual(double seconds, double usual_s) {
-  return seconds >= SampleMachine::kStartTells * usual_s ? seconds - usual_s : 0;
+// Of the mean worker that has any.
+double MeanPlaces(const std::vector<std::vector<v1::InputRange>>& ranges) {
+  double places = 0;
+  double workers = 0;
+  for (const auto& of_worker : ranges) {
+    places += static_cast<double>(of_worker.size());
+    if (!of_worker.empty()) ++workers;
+  }
+  return workers > 0 ? places / workers : 0;
+}
+
+// 0 where a step takes about as long as usual, or is long by chance: what starts something takes
+// the processors for it, or so long that chance is out of the question.
+double BeyondUsual(double seconds, double cpu_s, double usual_s) {
+  const bool started =
+      cpu_s <= 0 || cpu_s >= kStartCpu * usual_s || seconds >= kStartAlone * usual_s;
+  return started && seconds >= SampleMachine::kStartTells * usual_s ? seconds - usual_s : 0;
 }
 
 }  // namespace
@@ -49,24 +78,27 @@ bool SampleMachine::MostlyNew(std::size_t round) const {
 
 bool SampleMachine::AgainTells() const {
   return scale_.combines && MeanKeys(kSmallRound).records > 0 && !MostlyNew(kSmallRound) &&
-         BeyondUsual(TinySeconds(kTinyRound), scale_.map_overhead_s) <= 0;
+         TinyBeyondUsual(kTinyRound, 0, scale_.map_overhead_s) <= 0;
 }
 
-// What a step of the tiny sample took: the least of all workers, because what else goes on there
-// only adds to it. 0: there was none.
-double SampleMachine::TinySeconds(std::size_t tiny_round) const {
-  std::optional<double> least_s;
+double SampleMachine::LeastOfTiny(std::size_t tiny_round, double Seen::*number) const {
+  std::optional<double> least;
   for (std::size_t w = 0; w < num_workers_; ++w) {
     if (rounds_[kTinyRound][w].input_bytes <= 0) continue;
-    const double seconds = rounds_[tiny_round][w].seconds;
-    least_s = std::min(least_s.value_or(seconds), seconds);
+    const double one = rounds_[tiny_round][w].*number;
+    least = std::min(least.value_or(one), one);
   }
-  return least_s.value_or(0);
+  return least.value_or(0);
+}
+
+double SampleMachine::TinyBeyondUsual(std::size_t tiny_round, double work_s, double usual_s) const {
+  return BeyondUsual(LeastOfTiny(tiny_round, &Seen::seconds) - work_s,
+                     LeastOfTiny(tiny_round, &Seen::cpu_s), usual_s);
 }
 
 // Of one file.
 double SampleMachine::MapStart() const {
-  const double start_s = BeyondUsual(TinySeconds(kTinyRound), scale_.map_overhead_s);
+  const double start_s = TinyBeyondUsual(kTinyRound, 0, scale_.map_overhead_s);
   const double starts =
       Sum(kSmallRound, [](const Seen& seen, std::size_t) { return seen.files_a_slot; });
   const double seconds =
@@ -109,33 +141,110 @@ v1::JobShapeLearned SampleMachine::Shape() const {
   return shape;
 }
 
-void SampleMachine::FitMap(v1::JobShapeLearned& shape) const {
-  const auto input = [](const Seen& seen, std::size_t) { return seen.input_bytes; };
-  const auto output = [](const Seen& seen, std::size_t) { return seen.output_bytes; };
+bool SampleMachine::KnowsCpu() const {
+  for (const Round& round : rounds_) {
+    for (const Seen& seen : round) {
+      if (seen.done && !(seen.cpu_s > 0)) return false;
+    }
+  }
+  return true;
+}
+
+SampleMachine::StepFloor SampleMachine::Floor() const {
+  StepFloor floor{scale_.map_overhead_s, scale_.map_overhead_s};
+  for (const Seen& seen : rounds_[kFirstReduceRound]) {
+    if (!seen.done) continue;
+    floor.cpu_s = std::min(floor.cpu_s, seen.cpu_s);
+    floor.ran_s = std::min(floor.ran_s, seen.ran_s);
+  }
+  return floor;
+}
+
+double SampleMachine::OthersLoad() const {
+  std::vector<double> loads;
+  for (std::size_t round = kLargeRound; round < num_rounds_; ++round) {
+    for (const Seen& seen : rounds_[round]) {
+      if (seen.done && !IsTiny(round) && seen.ran_s > seen.waited_s)
+        loads.push_back(seen.ran_s / (seen.ran_s - seen.waited_s));
+    }
+  }
+  if (loads.empty()) return 1;
+  std::sort(loads.begin(), loads.end());
+  return loads[(loads.size() - 1) / kSeldomLess];
+}
+
+double SampleMachine::Stretch(std::size_t round) const {
+  const StepFloor floor = Floor();
+  double least = std::numeric_limits<double>::infinity();
+  for (const Seen& seen : rounds_[round]) {
+    if (!seen.done || seen.input_bytes <= 0 || seen.cpu_s <= floor.cpu_s) continue;
+    least =
+        std::min(least, (seen.ran_s - seen.waited_s - floor.ran_s) / (seen.cpu_s - floor.cpu_s));
+  }
+  const double own = std::isfinite(least) ? std::max(1.0, least) : 1;
+  return OthersLoad() * std::pow(own, kOwnStretch);
+}
+
+void SampleMachine::FitMapRate(v1::JobShapeLearned& shape) const {
   const auto work = [this](const Seen& seen, std::size_t w) {
     return seen.input_bytes / scale_.compute_rates[w];
   };
+  const auto made = [this](const Seen& seen, std::size_t w) {
+    return seen.output_bytes / scale_.compute_rates[w];
+  };
+  const bool by_cpu = KnowsCpu();
+  const double floor_s = by_cpu ? Floor().cpu_s : scale_.map_overhead_s;
+  const auto seconds = [&](const Seen& seen, std::size_t) {
+    return (by_cpu ? seen.cpu_s : seen.seconds) - floor_s;
+  };
+  std::vector<MapSums> sums;
+  for (const std::size_t round : {kLargeRound, kOnceMoreRound, kAgainRound}) {
+    if (!rounds_[round].front().done) continue;
+    sums.push_back({Sum(round, work), Sum(round, made), Sum(round, seconds)});
+  }
+  const double telling_s = kTellingSteps * static_cast<double>(num_workers_) * floor_s;
+  if (!(sums.front().work > 0) || sums.front().seconds <= telling_s) return;
+  const MapCost cost =
+      FitMapCost(sums, scale_.combines && (sums.size() > 1 || MostlyNew(kSmallRound)));
+  const Slowest slowest = SlowestPart(cost);
+  const double stretch = by_cpu ? Stretch(kLargeRound) : SlowedBy();
+  shape.set_map_seconds_per_byte(stretch * slowest.of_input * cost.seconds_per_byte);
+  shape.set_map_seconds_per_output_byte(stretch * slowest.of_output * cost.seconds_per_output_byte);
+}
+
+SampleMachine::Slowest SampleMachine::SlowestPart(const MapCost& cost) const {
+  double input = 0;
+  double output = 0;
+  double records = 0;
+  for (const Seen& seen : rounds_[kLargeRound]) {
+    input += seen.input_bytes;
+    output += seen.output_bytes;
+    records += seen.keys.records;
+  }
+  if (!scale_.combines || records <= 0 || output <= 0) return {};
+  Slowest slowest;
+  double most = 0;
+  for (const Seen& seen : rounds_[kLargeRound]) {
+    if (seen.input_bytes <= 0) continue;
+    const Slowest one{seen.keys.records / seen.input_bytes * input / records,
+                      seen.output_bytes / seen.input_bytes * input / output};
+    const double of_one = cost.seconds_per_byte * one.of_input +
+                          cost.seconds_per_output_byte * output / input * one.of_output;
+    if (of_one <= most) continue;
+    most = of_one;
+    slowest = one;
+  }
+  return slowest;
+}
+
+void SampleMachine::FitMap(v1::JobShapeLearned& shape) const {
+  const auto input = [](const Seen& seen, std::size_t) { return seen.input_bytes; };
+  const auto output = [](const Seen& seen, std::size_t) { return seen.output_bytes; };
   const double steps = static_cast<double>(num_workers_);
-  const double overhead_s = steps * scale_.map_overhead_s;
-  const auto seconds = [](const Seen& seen, std::size_t) { return seen.seconds; };
-  const double large_s = Sum(kLargeRound, seconds);
-  const double large_work = Sum(kLargeRound, work);
-  const bool again = rounds_[kAgainRound].front().done;
-  // Two rounds of one size say more than the difference of two sizes.
-  const double telling_s = large_s - (again ? overhead_s : Sum(kSmallRound, seconds));
-  if (BeyondUsual(TinySeconds(kTinyRound), scale_.map_overhead_s) > 0) {
+  if (TinyBeyondUsual(kTinyRound, 0, scale_.map_overhead_s) > 0) {
     FitMapWithStart(shape);
-  } else if (large_work > 0 && telling_s > kTellingSteps * overhead_s) {
-    const auto made = [this](const Seen& seen, std::size_t w) {
-      return seen.output_bytes / scale_.compute_rates[w];
-    };
-    const auto sums = [&](std::size_t round) {
-      return MapSums{Sum(round, work), Sum(round, made), Sum(round, seconds) - overhead_s};
-    };
-    const MapCost cost = FitMapCost(sums(kSmallRound), again ? sums(kAgainRound) : MapSums{},
-                                    sums(kLargeRound), scale_.combines && MostlyNew(kSmallRound));
-    shape.set_map_seconds_per_byte(SlowedBy() * cost.seconds_per_byte);
-    shape.set_map_seconds_per_output_byte(SlowedBy() * cost.seconds_per_output_byte);
+  } else {
+    FitMapRate(shape);
   }
   const double large_in = Sum(kLargeRound, input);
   const double large_out = Sum(kLargeRound, output);
@@ -180,10 +289,43 @@ KeyCount SampleMachine::MeanKeys(std::size_t round) const {
   return mean;
 }
 
+bool SampleMachine::LooksIndependent() const {
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0;
+  double fewest = std::numeric_limits<double>::infinity();
+  for (const std::size_t round : {kSmallRound, kLargeRound}) {
+    for (const Seen& seen : rounds_[round]) {
+      if (seen.input_bytes <= 0 || seen.keys.records <= 0) continue;
+      const double records_a_byte = seen.keys.records / seen.input_bytes;
+      least = std::min(least, records_a_byte);
+      most = std::max(most, records_a_byte);
+      fewest = std::min(fewest, seen.keys.records);
+    }
+  }
+  return most <= least * (1 + kSameDensity + kChanceDeviations / std::sqrt(fewest));
+}
+
 void SampleMachine::FitKeys(v1::JobShapeLearned& shape) const {
+  const KeyCount tiny = MeanKeys(kTinyRound);
+  const KeyCount small = MeanKeys(kSmallRound);
   const KeyCount large = MeanKeys(kLargeRound);
   if (!scale_.combines) return;
-  const std::optional<KeyLaw> law = FitKeyLaw(MeanKeys(kTinyRound), MeanKeys(kSmallRound), large);
+  if (!LooksIndependent()) return;
+  const KeyCount few = MeanKeys(kOnceMoreRound);
+  const double part = PartInFewPlaces(few, small, shape.map_output_growth());
+  if (part < kLocalPart) {
+    const auto local = FitLocalKeys({{tiny, 1},
+                                     {small, MeanPlaces(design_.small)},
+                                     {few, MeanPlaces(design_.again)},
+                                     {large, MeanPlaces(design_.large)}});
+    if (!local) return;
+    const double from_here = local->a_record * large.records / large.keys;
+    shape.set_map_output_ratio(shape.map_output_ratio() * from_here);
+    shape.set_map_output_growth(1);
+    return;
+  }
+  if (std::abs(part - 1) > kSameKeys) return;
+  const std::optional<KeyLaw> law = FitKeyLaw(tiny, small, large);
   const double at_bytes = static_cast<double>(shape.map_output_at_bytes());
   if (!law || at_bytes <= 0) return;
   v1::JobShapeLearned::KeyLaw& keys = *shape.mutable_map_keys();
@@ -245,7 +387,7 @@ void SampleMachine::FitLayer(int index, v1::JobShapeLearned& shape) const {
     return seen.input_bytes / scale_.compute_rates[w];
   });
   const double overhead_s = steps * scale_.reduce_overhead_s;
-  const double tiny_s = TinySeconds(tiny_round);
+  const double tiny_s = LeastOfTiny(tiny_round, &Seen::seconds);
   const double tiny_work = Sum(tiny_round, [this](const Seen& seen, std::size_t w) {
     return seen.input_bytes / scale_.compute_rates[w];
   });
@@ -253,11 +395,18 @@ void SampleMachine::FitLayer(int index, v1::JobShapeLearned& shape) const {
   const double of_tiny_s =
       work > tiny_work ? std::max(0.0, seconds / steps - tiny_s) * tiny_work / (work - tiny_work)
                        : 0;
-  const double start_s = std::min(BeyondUsual(tiny_s - of_tiny_s, scale_.reduce_overhead_s),
+  const double start_s = std::min(TinyBeyondUsual(tiny_round, of_tiny_s, scale_.reduce_overhead_s),
                                   std::max(0.0, kStartPartMax * (seconds - overhead_s) / steps));
   if (start_s > 0) layer.set_startup_s(scale_.reduce_overhead_s + start_s);
   const double beyond_start_s = seconds - steps * start_s;
-  if (work > 0 && beyond_start_s > kTellingStepsAlone * overhead_s) {
+  const StepFloor floor = Floor();
+  const double cpu_s =
+      Sum(round, [&](const Seen& seen, std::size_t) { return seen.cpu_s - floor.cpu_s; });
+  if (work > 0 && KnowsCpu() && start_s <= 0) {
+    if (cpu_s > kTellingCpu * steps * floor.cpu_s) {
+      layer.set_reduce_seconds_per_byte(Stretch(round) * cpu_s / work);
+    }
+  } else if (work > 0 && beyond_start_s > kTellingStepsAlone * overhead_s) {
     layer.set_reduce_seconds_per_byte(SlowedBy() * (beyond_start_s - overhead_s) / work);
   }
   if (input > 0) {

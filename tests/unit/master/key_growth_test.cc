@@ -112,6 +112,63 @@ TEST(KeyGrowthTest, SaysNothingOfDataThatRepeatsItselfInPlaces) {
       << "sources, of which a place is about one thing";
 }
 
+/// Keys of rows in the order of time: `keys` stations report once a row, over and over, and a key
+/// is a station and a day of `day` rows. `places` places of `rows` rows each, spread over days.
+PlacedKeys DaysOf(double places, double rows, double keys, double day, std::mt19937_64& random) {
+  std::uniform_real_distribution<double> begin(0, day);
+  PlacedKeys placed{{places * rows, 0}, places};
+  for (double place = 0; place < places; ++place) {
+    const double first = begin(random);
+    const double days = std::floor((first + rows) / day);
+    // Of the first and the last day a place has as many stations as it has rows of them.
+    placed.count.keys += days < 1 ? std::min(keys, rows)
+                                  : std::min(keys, day - first) + (days - 1) * keys +
+                                        std::min(keys, first + rows - days * day);
+  }
+  return placed;
+}
+
+TEST(KeyGrowthTest, KeysOfSortedRowsGrowWithTheRows) {
+  const std::uint64_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  for (int i = 0; i < 50; ++i) {
+    const PlacedKeys tiny = DaysOf(1, 120, 100, 2400, random);
+    const PlacedKeys small = DaysOf(40, 500, 100, 2400, random);
+    const PlacedKeys few = DaysOf(4, 5000, 100, 2400, random);
+    const PlacedKeys large = DaysOf(40, 2000, 100, 2400, random);
+    EXPECT_LT(PartInFewPlaces(few.count, small.count, 0.3), kLocalPart);
+    const auto local = FitLocalKeys({tiny, small, few, large});
+    ASSERT_TRUE(local.has_value());
+    EXPECT_NEAR(local->a_record, 100.0 / 2400, 0.25 * 100 / 2400);
+  }
+}
+
+TEST(KeyGrowthTest, IndependentDrawsHaveTheSameKeysInFewPlaces) {
+  const std::uint64_t seed = std::random_device()();
+  SCOPED_TRACE(seed);
+  Draws draws(KeyLaw{1, 100'000}, seed);
+  const KeyCount small = draws.Take(60'000);
+  EXPECT_NEAR(PartInFewPlaces(draws.Take(60'000), small, 0.6), 1, kSameKeys);
+  EXPECT_NEAR(PartInFewPlaces(draws.Take(66'000), small, 0.6), 1, kSameKeys);
+  EXPECT_EQ(PartInFewPlaces({}, small, 0.6), 1) << "was not read";
+}
+
+// Sources of Linux: frequent words come in all places, others in one.
+TEST(KeyGrowthTest, TextIsNeitherIndependentNorLocal) {
+  const double part = PartInFewPlaces({99'000, 19'900}, {90'000, 22'400}, 0.8);
+  EXPECT_LT(part, 1 - kSameKeys);
+  EXPECT_GT(part, kLocalPart);
+}
+
+TEST(KeyGrowthTest, SamplesThatContradictEachOtherHaveNoLocalKeys) {
+  EXPECT_FALSE(
+      FitLocalKeys(
+          {{{600, 380}, 1}, {{92'000, 20'670}, 40}, {{92'000, 20'700}, 4}, {{369'000, 43'700}, 40}})
+          .has_value());
+  EXPECT_FALSE(FitLocalKeys({{{600, 380}, 1}, {{0, 0}, 40}}).has_value());
+}
+
 TEST(KeyGrowthTest, SaysNothingWhereTooLittleWasCounted) {
   EXPECT_FALSE(FitKeyLaw({}, {}, {}).has_value());
   EXPECT_FALSE(FitKeyLaw({10, 10}, {60'000, 9'000}, {240'000, 20'000}).has_value());

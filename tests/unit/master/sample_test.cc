@@ -44,7 +44,7 @@ TEST(SampleDesignTest, TakesAHundredthFromPlacesAllOverTheInput) {
   EXPECT_NEAR(static_cast<double>(BytesOf(design->small)) / static_cast<double>(bytes), 0.2, 0.01);
   std::map<std::string, int> places;
   for (const auto& of_worker : design->large) {
-    EXPECT_EQ(of_worker.size(), kPlacesPerWorker);
+    EXPECT_EQ(of_worker.size(), 4);
     for (const v1::InputRange& range : of_worker) ++places[range.path()];
   }
   EXPECT_EQ(places["/a"] + places["/b"], 16);
@@ -67,6 +67,35 @@ TEST(SampleDesignTest, BeginsWithARecordOrTwoOfEachWorkersSmallPart) {
   const auto zipped = DesignSample(Files(std::vector<InputFile>(10'000, {"/a.gz", 20'000})), 2, {});
   ASSERT_TRUE(zipped.has_value());
   for (const auto& of_worker : zipped->tiny) EXPECT_TRUE(of_worker.empty()) << "it cannot be cut";
+}
+
+TEST(SampleDesignTest, EachWorkerReadsItsOwnPartOfTheInput) {
+  const auto design = DesignSample(Files({{"/a", 900'000'000}}), 3, {});
+  ASSERT_TRUE(design.has_value());
+  for (std::size_t w = 0; w < 3; ++w) {
+    for (const auto* ranges : {&design->small[w], &design->large[w], &design->again[w]}) {
+      for (const v1::InputRange& range : *ranges) {
+        EXPECT_GE(range.begin(), static_cast<std::int64_t>(w) * 300'000'000);
+        EXPECT_LE(range.end(), static_cast<std::int64_t>(w + 1) * 300'000'000);
+      }
+    }
+  }
+}
+
+TEST(SampleDesignTest, ReadsKeysFromManyPlacesAndAgainFromFew) {
+  SamplePolicy policy;
+  policy.places_per_worker = 40;
+  const auto design = DesignSample(Files({{"/a", 1'000'000'000}}), 2, policy);
+  ASSERT_TRUE(design.has_value());
+  EXPECT_EQ(design->small[0].size(), 40u);
+  EXPECT_EQ(design->large[1].size(), 40u);
+  EXPECT_EQ(design->again[1].size(), 4u);
+  EXPECT_NEAR(static_cast<double>(BytesOf(design->again)),
+              static_cast<double>(BytesOf(design->small)), 100);
+  policy.input_bytes_min = 0;
+  const auto few = DesignSample(Files({{"/a", 10'000'000}}), 2, policy);
+  ASSERT_TRUE(few.has_value());
+  EXPECT_LT(few->large[0].size(), 10u) << "a place has more than a record";
 }
 
 TEST(SampleDesignTest, TakesMoreOfSmallInputsSoThatRatesCanBeTold) {
@@ -141,6 +170,14 @@ struct Model {
   /// What else the machine does takes so long of the large map step.
   double waited_s = 0;
   std::optional<v1::JobShapeLearned::DataSeen> known = std::nullopt;
+  /// Workers measure their processor time: all of a step but what others had and disks took.
+  bool knows_cpu = false;
+  /// What the disk takes for the large map step.
+  double disk_s = 0;
+  /// The second worker's part of the input has so many times the records and keys.
+  double denser = 1;
+  /// What the first step of each process takes by chance, of no processor.
+  double first_s = 0;
 };
 
 v1::JobShapeLearned Conclude(const Model& model, int num_layers,
@@ -169,21 +206,26 @@ v1::JobShapeLearned Conclude(const Model& model, int num_layers,
       for (const v1::StepInput& input : order.order.inputs())
         bytes += static_cast<double>(input.bytes());
       const bool map = order.order.kind() == v1::STEP_KIND_MAP;
+      if (order.worker == 1 && map) bytes_that_differ *= model.denser;
       const double output = !map        ? bytes / 2
                             : model.law ? 10 * DistinctKeys(*model.law, bytes_that_differ / 10)
                                         : std::min(2 * bytes, 1000 * std::pow(bytes, model.growth));
-      const double waited_s = map && bytes_that_differ > 2e6 ? model.waited_s : 0;
+      const bool large = map && bytes_that_differ > 2e6;
+      const double waited_s = large ? model.waited_s : 0;
+      const double disk_s = large ? model.disk_s : map && bytes < 5000 ? model.first_s : 0;
       took_s = model.overhead_s +
                bytes * (map ? model.map_seconds_per_byte : model.reduce_seconds_per_byte) +
                (map ? output * model.map_seconds_per_output_byte : 0) +
-               model.start_s * (map ? static_cast<double>(opened.size()) : 1) + waited_s;
+               model.start_s * (map ? static_cast<double>(opened.size()) : 1) + waited_s + disk_s;
       v1::StepResult result;
       if (model.law) {
-        result.set_input_records(static_cast<std::int64_t>(bytes / 10));
+        result.set_input_records(
+            static_cast<std::int64_t>(bytes / 10 * (order.worker == 1 && map ? model.denser : 1)));
         result.set_output_records(static_cast<std::int64_t>(output / 10));
       }
       result.set_run_s(took_s);
       result.set_waited_s(waited_s);
+      if (model.knows_cpu) result.set_cpu_s(took_s - waited_s - disk_s);
       result.set_step(order.order.step());
       if (order.order.consumers().empty()) {
         result.mutable_part()->set_bytes(static_cast<std::int64_t>(output));
@@ -280,17 +322,77 @@ TEST(SampleMachineTest, WhatOthersDidCountsEvenlyForAllOfTheSample) {
               slowed, 0.01);
 }
 
+TEST(SampleMachineTest, ProcessorTimeTellsWhatChanceHides) {
+  Model model;
+  model.law = KeyLaw{1, 100'000};
+  model.map_seconds_per_output_byte = 5e-8;
+  model.knows_cpu = true;
+  model.waited_s = 0.05;
+  const v1::JobShapeLearned shape = Conclude(model, 1);
+  EXPECT_NEAR(shape.map_seconds_per_byte(), 2e-8, 4e-10) << "others' load hit one step only";
+  EXPECT_NEAR(shape.map_seconds_per_output_byte(), 5e-8, 1e-9);
+  EXPECT_NEAR(shape.layers(0).reduce_seconds_per_byte(), 1e-6, 1e-8);
+}
+
+TEST(SampleMachineTest, APartOfWhatTheDiskTakesForPlacesCounts) {
+  Model model;
+  model.law = KeyLaw{1, 100'000};
+  model.knows_cpu = true;
+  const double quick = Conclude(model, 1).map_seconds_per_byte();
+  model.disk_s = 0.08;  // as long as the processors
+  const double slow = Conclude(model, 1).map_seconds_per_byte();
+  EXPECT_GT(slow, 1.1 * quick);
+  EXPECT_LT(slow, 1.5 * quick);
+}
+
+TEST(SampleMachineTest, AFirstStepThatIsLongByChanceStartsNothing) {
+  Model model;
+  model.growth = 1;
+  model.knows_cpu = true;
+  model.first_s = 4e-3;
+  EXPECT_FALSE(Conclude(model, 1).has_map_overhead_s());
+  model.first_s = 0;
+  model.start_s = 4e-3;
+  EXPECT_TRUE(Conclude(model, 1).has_map_overhead_s()) << "of a script, which took processors";
+}
+
+TEST(SampleMachineTest, TheSlowestPartOfTheInputCounts) {
+  Model model;
+  model.law = KeyLaw{1, 100'000};
+  model.knows_cpu = true;
+  const double even = Conclude(model, 1).map_seconds_per_byte();
+  model.denser = 2;
+  const v1::JobShapeLearned shape = Conclude(model, 1);
+  EXPECT_NEAR(shape.map_seconds_per_byte(), even * 2 / 1.5, 0.02 * even);
+  EXPECT_FALSE(shape.has_map_keys()) << "these are no independent draws";
+}
+
 TEST(SampleMachineTest, EndsWithTheSmallSampleWhereItsDataIsKnown) {
+  Model model;
+  model.known = Conclude(model, 1).seen();
+  const v1::JobShapeLearned alike = Conclude(model, 1);
+  EXPECT_TRUE(alike.has_seen());
+  EXPECT_FALSE(alike.has_map_output_ratio());
+  model.growth = 0.4;
+  EXPECT_TRUE(Conclude(model, 1).has_map_output_ratio()) << "it makes less";
+}
+
+TEST(SampleMachineTest, ReadsAllOfTheSampleWhereKeysComeAgain) {
   Model model;
   model.law = KeyLaw{1, 100'000};
   model.known = Conclude(model, 1).seen();
   EXPECT_GT(model.known->records_per_byte(), 0.09);
-  const v1::JobShapeLearned alike = Conclude(model, 1);
-  EXPECT_TRUE(alike.has_seen());
-  EXPECT_FALSE(alike.has_map_output_ratio());
-  model.law = KeyLaw{0, 50};
-  const v1::JobShapeLearned other = Conclude(model, 1);
-  EXPECT_TRUE(other.has_map_output_ratio()) << "few keys are not many";
+  EXPECT_TRUE(Conclude(model, 1).has_map_output_ratio());
+}
+
+TEST(DataSeenTest, SmallSamplesMayBeAlikeWhereTheWholeIsNot) {
+  Model model;
+  model.law = KeyLaw{1, 100'000};
+  const v1::JobShapeLearned few = Conclude(model, 1);
+  model.law = KeyLaw{1.1, 10'000'000};
+  const v1::JobShapeLearned many = Conclude(model, 1);
+  EXPECT_TRUE(MakesAlike(few, few, 5e8, 1e9));
+  EXPECT_FALSE(MakesAlike(few, many, 5e8, 1e9));
 }
 
 TEST(DataSeenTest, OutputIsComparedWhereSamplesAreOfOneSize) {
