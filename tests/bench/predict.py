@@ -6,6 +6,7 @@
   python3 tests/bench/predict.py --publish        keeps the figures in docs/figures/predictions.json, the table in
                                                   docs/prediction.md
   python3 tests/bench/predict.py --busy           beside a process that keeps one core busy, as all of it
+  python3 tests/bench/predict.py --await-idle 20  each run once others have stopped, or after so many seconds
 
 Of each input and size: runs with an empty history; runs with a history of the same job on other data (word count of other
 text, stations by other numbers, readings of another seed, records of uneven keys); later runs, which know the first.
@@ -38,6 +39,10 @@ EMPTY, OTHER, LATER = "empty", "of other data", "of this data"
 BARS = {"first": [(0.8, 0.2), (1.0, 0.35)], "later": [(0.5, 0.1), (0.9, 0.2)]}
 
 
+# What counts as an idle machine: so little of one core, in such a time.
+LOOK_S, IDLE_PART = 0.25, 0.15
+
+
 def uneven_records(args, num_bytes, path):
     subprocess.run([args.weir, "data", "generate", "terasort", "--skew", "0.5", "--records", str(num_bytes // 100), "-o", path],
                    check=True, stdout=subprocess.DEVNULL)
@@ -52,10 +57,28 @@ OTHERS = {"zipf": "sources", "sources": "zipf", "prose": "zipf", "onebrc": "oneb
           "weather": other_readings, "terasort": uneven_records}
 
 
+def busy_seconds():
+    """Processor time that the machine has used since it started."""
+    with open("/proc/stat", encoding="utf-8") as file:
+        ticks = list(map(int, file.readline().split()[1:]))
+    return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")
+
+
+def await_idle(most_s):
+    """Returns when nobody has used processors for a moment, or after most_s."""
+    end = time.monotonic() + most_s
+    while time.monotonic() < end:
+        before = busy_seconds()
+        time.sleep(LOOK_S)
+        if busy_seconds() - before <= IDLE_PART * LOOK_S:
+            return
+
+
 def run(args, job, source, home, folder):
     """Runs a job; returns what was predicted and what came of it."""
     out = os.path.join(folder, "out")
     shutil.rmtree(out, ignore_errors=True)
+    await_idle(args.await_idle)
     begin = time.monotonic()
     done = subprocess.run([args.weir, "run", job, source, "-o", out, "--workers", "2", "-q", "--json", "--work-dir", folder,
                            *programs.JOB_FLAGS.get(job, [])],
@@ -147,6 +170,8 @@ def arguments():
     parser.add_argument("--sizes", default="64,256", metavar="MB,MB,...")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each kind")
     parser.add_argument("--busy", action="store_true", help="beside a process that keeps one core busy")
+    parser.add_argument("--await-idle", type=float, default=0, metavar="SECONDS",
+                        help="before each run, wait so long at most until nothing else runs")
     parser.add_argument("--check", action="store_true", help="fail when a bar is missed")
     parser.add_argument("--json", metavar="FILE", help="keep the results; those of other inputs in the file stay")
     parser.add_argument("--publish", action="store_true", help=f"--json {os.path.relpath(FIGURES, ROOT)}, and the table")

@@ -133,7 +133,7 @@ class SampleMachine {
     double ran_s = 0;
   };
   StepFloor Floor() const;
-  /// How many times as long as alone steps take that wait for processors which others have.
+  /// What others' load made of the seconds of steps, but for those in which processes start.
   double OthersLoad() const;
   /// How many times their processor time steps of the round take, for the job's steps of the kind:
   /// others' load, and a part (kOwnStretch) of what all of them waited for beyond that, as disks.

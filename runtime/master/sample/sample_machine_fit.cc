@@ -19,8 +19,6 @@ constexpr double kTellingSteps = 1;
 constexpr double kTellingStepsAlone = 4;
 // By processor time less is enough, which nobody else's load adds to.
 constexpr double kTellingCpu = 0.5;
-// Of load that lasts nearly all steps have a part, lumps hit few: a quarter has less.
-constexpr std::size_t kSeldomLess = 4;
 // Small files and places far apart keep a disk busy for longer than their bytes do in a job: this
 // power of the time that is none of the processors' counts.
 constexpr double kOwnStretch = 0.25;
@@ -32,7 +30,7 @@ constexpr double kChanceDeviations = 4;
 // What is taken for the start is at most so much of a step that did more than start.
 constexpr double kStartPartMax = 0.9;
 // What is taken for a start took so many times the usual of processors, or of time alone.
-constexpr double kStartCpu = 1.5;
+constexpr double kStartCpu = 2;
 constexpr double kStartAlone = 10;
 // Keys that come again less often tell nothing of what finding them costs.
 constexpr double kAgainPartMin = 0.05;
@@ -161,16 +159,16 @@ SampleMachine::StepFloor SampleMachine::Floor() const {
 }
 
 double SampleMachine::OthersLoad() const {
-  std::vector<double> loads;
+  double ran_s = 0;
+  double waited_s = 0;
   for (std::size_t round = kLargeRound; round < num_rounds_; ++round) {
     for (const Seen& seen : rounds_[round]) {
-      if (seen.done && !IsTiny(round) && seen.ran_s > seen.waited_s)
-        loads.push_back(seen.ran_s / (seen.ran_s - seen.waited_s));
+      if (!seen.done || IsTiny(round)) continue;
+      ran_s += seen.ran_s;
+      waited_s += seen.waited_s;
     }
   }
-  if (loads.empty()) return 1;
-  std::sort(loads.begin(), loads.end());
-  return loads[(loads.size() - 1) / kSeldomLess];
+  return ran_s > waited_s ? ran_s / (ran_s - waited_s) : 1;
 }
 
 double SampleMachine::Stretch(std::size_t round) const {

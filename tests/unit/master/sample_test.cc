@@ -322,16 +322,23 @@ TEST(SampleMachineTest, WhatOthersDidCountsEvenlyForAllOfTheSample) {
               slowed, 0.01);
 }
 
-TEST(SampleMachineTest, ProcessorTimeTellsWhatChanceHides) {
+TEST(SampleMachineTest, ProcessorTimeTellsWhatALumpHides) {
   Model model;
   model.law = KeyLaw{1, 100'000};
   model.map_seconds_per_output_byte = 5e-8;
   model.knows_cpu = true;
-  model.waited_s = 0.05;
-  const v1::JobShapeLearned shape = Conclude(model, 1);
-  EXPECT_NEAR(shape.map_seconds_per_byte(), 2e-8, 4e-10) << "others' load hit one step only";
-  EXPECT_NEAR(shape.map_seconds_per_output_byte(), 5e-8, 1e-9);
-  EXPECT_NEAR(shape.layers(0).reduce_seconds_per_byte(), 1e-6, 1e-8);
+  const v1::JobShapeLearned quiet = Conclude(model, 1);
+  EXPECT_NEAR(quiet.map_seconds_per_byte(), 2e-8, 4e-10);
+  EXPECT_NEAR(quiet.map_seconds_per_output_byte(), 5e-8, 1e-9);
+  EXPECT_NEAR(quiet.layers(0).reduce_seconds_per_byte(), 1e-6, 1e-8);
+  model.waited_s = 0.2;
+  const v1::JobShapeLearned busy = Conclude(model, 1);
+  const double slowed = busy.map_seconds_per_byte() / quiet.map_seconds_per_byte();
+  EXPECT_GT(slowed, 1.01) << "others' load may last";
+  EXPECT_NEAR(busy.map_seconds_per_output_byte() / quiet.map_seconds_per_output_byte(), slowed,
+              0.001);
+  EXPECT_NEAR(busy.layers(0).reduce_seconds_per_byte() / quiet.layers(0).reduce_seconds_per_byte(),
+              slowed, 0.001);
 }
 
 TEST(SampleMachineTest, APartOfWhatTheDiskTakesForPlacesCounts) {
