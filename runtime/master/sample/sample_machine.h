@@ -133,7 +133,8 @@ class SampleMachine {
     double ran_s = 0;
   };
   StepFloor Floor() const;
-  /// What others' load made of the seconds of steps, but for those in which processes start.
+  /// What others' load made of the seconds of the middle step, but for those in which processes
+  /// start: load that lasts is in all steps, a lump in few.
   double OthersLoad() const;
   /// How many times their processor time steps of the round take, for the job's steps of the kind:
   /// others' load, and a part (kOwnStretch) of what all of them waited for beyond that, as disks.

@@ -159,16 +159,16 @@ SampleMachine::StepFloor SampleMachine::Floor() const {
 }
 
 double SampleMachine::OthersLoad() const {
-  double ran_s = 0;
-  double waited_s = 0;
+  std::vector<double> loads;
   for (std::size_t round = kLargeRound; round < num_rounds_; ++round) {
     for (const Seen& seen : rounds_[round]) {
-      if (!seen.done || IsTiny(round)) continue;
-      ran_s += seen.ran_s;
-      waited_s += seen.waited_s;
+      if (seen.done && !IsTiny(round) && seen.ran_s > seen.waited_s)
+        loads.push_back(seen.ran_s / (seen.ran_s - seen.waited_s));
     }
   }
-  return ran_s > waited_s ? ran_s / (ran_s - waited_s) : 1;
+  if (loads.empty()) return 1;
+  std::sort(loads.begin(), loads.end());
+  return (loads[(loads.size() - 1) / 2] + loads[loads.size() / 2]) / 2;
 }
 
 double SampleMachine::Stretch(std::size_t round) const {
