@@ -28,9 +28,7 @@ using planner::KeyWeights;
 constexpr double kOverheadPartMax = 0.8;
 constexpr double kWorkPartMin = 0.1;
 // A step that took longer met something that the next run need not meet.
-constexpr double kSlowestMax = 1.5;
-// Of the mean step's work: what less has is overhead for the most part.
-constexpr double kTellingPart = 0.5;
+constexpr double kLongestMax = 1.5;
 constexpr double kKeyTolerance = 0.1;
 constexpr std::size_t kKeyBucketsMax = 4096;
 constexpr double kTransferBytesMin = 1 << 20;
@@ -48,7 +46,8 @@ struct LayerSums {
   double input_bytes = 0;
   double output_bytes = 0;
   double packing_s = 0;
-  double slowest = 0;  // seconds a work of the step that has most
+  double longest_s = 0;
+  double longest_work = 0;  // of the step that took that
 
   double MeanSeconds() const { return steps > 0 ? seconds / steps : 0; }
   /// Overhead of a step, when `planned` is what it was taken for.
@@ -58,9 +57,11 @@ struct LayerSums {
   double Rate(double overhead_s) const {
     return std::max(seconds - steps * overhead_s - packing_s, kWorkPartMin * seconds) / work;
   }
-  /// The same of the slowest step: the next layer begins, and the job ends, when that is done.
-  double RateOfSlowest(double overhead_s) const {
-    return Rate(overhead_s) * std::clamp(slowest * work / seconds, 1.0, kSlowestMax);
+  /// The same of the longest step: the next layer begins, and the job ends, when that is done.
+  double RateOfLongest(double overhead_s) const {
+    const double expected_s = seconds * longest_work / work;
+    return Rate(overhead_s) *
+           (expected_s > 0 ? std::clamp(longest_s / expected_s, 1.0, kLongestMax) : 1.0);
   }
 };
 
@@ -114,21 +115,15 @@ std::vector<LayerSums> SumLayers(const ObservedRun& run, const std::vector<doubl
         (input * of_input.unpack_seconds_per_byte + output * of_output.pack_seconds_per_byte) /
         rate;
     sums.steps += 1;
-    sums.seconds += run.actual.steps[s].finish_s - run.actual.steps[s].start_s;
+    const double took_s = run.actual.steps[s].finish_s - run.actual.steps[s].start_s;
+    sums.seconds += took_s;
     sums.work += input / rate;
+    if (took_s > sums.longest_s) {
+      sums.longest_s = took_s;
+      sums.longest_work = input / rate;
+    }
     sums.input_bytes += input;
     sums.output_bytes += output;
-  }
-  for (std::size_t s = 0; s < run.plan.steps.size(); ++s) {
-    const ComputeStep& step = run.plan.steps[s];
-    if (!step.kind->carries_layer() || At(step.layer) >= layers.size() || step.is_rerun ||
-        !Ran(run.actual.steps[s]))
-      continue;
-    LayerSums& sums = layers[At(step.layer)];
-    const double work = InputOf(run, s, packed) / run.cluster.workers[At(step.worker)].compute_rate;
-    const double seconds = run.actual.steps[s].finish_s - run.actual.steps[s].start_s;
-    if (work > 0 && work >= kTellingPart * sums.work / sums.steps)
-      sums.slowest = std::max(sums.slowest, seconds / work);
   }
   if (layers.back().output_bytes == 0)
     layers.back().output_bytes = static_cast<double>(run.part_bytes);
@@ -366,7 +361,7 @@ v1::JobShapeLearned LearnFrom(const ObservedRun& run, const v1::JobShapeLearned*
   if (map.work > 0) {
     shape.set_map_overhead_s(overhead_s[0]);
     shape.set_map_seconds_per_byte(Mix("map seconds per byte", old.has_map_seconds_per_byte(),
-                                       old.map_seconds_per_byte(), map.RateOfSlowest(overhead_s[0]),
+                                       old.map_seconds_per_byte(), map.RateOfLongest(overhead_s[0]),
                                        shape));
     shape.set_map_output_ratio(map.output_bytes / map.input_bytes);
     shape.set_map_output_growth(run.shape.map_output_growth.value);
@@ -385,7 +380,7 @@ v1::JobShapeLearned LearnFrom(const ObservedRun& run, const v1::JobShapeLearned*
     layer.set_reduce_seconds_per_byte(
         Mix(absl::StrCat("layer ", p, " reduce seconds per byte"), known,
             known ? old.layers(static_cast<int>(p) - 1).reduce_seconds_per_byte() : 0,
-            sums.RateOfSlowest(overhead_s[p]), shape));
+            sums.RateOfLongest(overhead_s[p]), shape));
     layer.set_output_ratio(sums.output_bytes / sums.input_bytes);
     LearnKeys(run, static_cast<std::int32_t>(p), layer);
   }

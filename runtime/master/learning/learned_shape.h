@@ -49,7 +49,7 @@ struct ObservedRun {
 /// Returns the numbers of the run, mixed with those of earlier ones (`before`, null: none).
 ///
 /// Model: overheads stay as planned, unless whole steps took less; rates are sums of seconds over
-///   sums of work, times what the slowest step of a layer took to the mean, because a layer is done
+///   sums of work, times what the longest step of a layer took to the mean, because a layer is done
 ///   when that is; the map output is taken at the mean chunk with the growth as planned; keys are
 ///   weighted anew, reducer by reducer, where bytes were off by more than a tenth. Exponential
 ///   weights; outliers are named in the record. Where runs were packed, their sizes are taken back

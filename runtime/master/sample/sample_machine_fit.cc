@@ -29,7 +29,8 @@ constexpr double kSameDensity = 0.02;
 constexpr double kChanceDeviations = 4;
 // What is taken for the start is at most so much of a step that did more than start.
 constexpr double kStartPartMax = 0.9;
-// What is taken for a start took so many times the usual of processors, or of time alone.
+// What is taken for a start took so many times the usual of processors, or of time alone. Jobs that
+// combine run no scripts, and lose most by a start that is none: there time alone tells.
 constexpr double kStartCpu = 2;
 constexpr double kStartAlone = 10;
 // Keys that come again less often tell nothing of what finding them costs.
@@ -48,9 +49,9 @@ double MeanPlaces(const std::vector<std::vector<v1::InputRange>>& ranges) {
 
 // 0 where a step takes about as long as usual, or is long by chance: what starts something takes
 // the processors for it, or so long that chance is out of the question.
-double BeyondUsual(double seconds, double cpu_s, double usual_s) {
+double BeyondUsual(double seconds, double cpu_s, double usual_s, bool seldom) {
   const bool started =
-      cpu_s <= 0 || cpu_s >= kStartCpu * usual_s || seconds >= kStartAlone * usual_s;
+      cpu_s <= 0 || (!seldom && cpu_s >= kStartCpu * usual_s) || seconds >= kStartAlone * usual_s;
   return started && seconds >= SampleMachine::kStartTells * usual_s ? seconds - usual_s : 0;
 }
 
@@ -91,7 +92,7 @@ double SampleMachine::LeastOfTiny(std::size_t tiny_round, double Seen::*number) 
 
 double SampleMachine::TinyBeyondUsual(std::size_t tiny_round, double work_s, double usual_s) const {
   return BeyondUsual(LeastOfTiny(tiny_round, &Seen::seconds) - work_s,
-                     LeastOfTiny(tiny_round, &Seen::cpu_s), usual_s);
+                     LeastOfTiny(tiny_round, &Seen::cpu_s), usual_s, scale_.combines);
 }
 
 // Of one file.

@@ -101,13 +101,22 @@ TEST(LearnedShapeTest, OneRunSaysWhatItWas) {
   EXPECT_EQ(applied.map_seconds_per_byte.origin, planner::Origin::kHistory);
 }
 
-TEST(LearnedShapeTest, ALayerIsAsLongAsItsSlowestStep) {
+TEST(LearnedShapeTest, ALayerIsAsLongAsItsLongestStep) {
   Example example = MakeExample(1);
-  planner::Interval& slowest = example.actual.steps[0];
-  slowest.finish_s += 0.2 * (slowest.finish_s - slowest.start_s);
+  planner::Interval& longest = example.actual.steps[0];
+  longest.finish_s += 0.2 * (longest.finish_s - longest.start_s);
   EXPECT_NEAR(Learn(example).map_seconds_per_byte(), 1.2e-8, 1e-10);
-  slowest.finish_s += 10 * (slowest.finish_s - slowest.start_s);
+  longest.finish_s += 10 * (longest.finish_s - longest.start_s);
   EXPECT_LT(Learn(example).map_seconds_per_byte(), 12e-8) << "a straggler comes by chance";
+  Example uneven = MakeExample(1);
+  for (const std::size_t s : {std::size_t{0}, std::size_t{1}}) {
+    const double share = s == 0 ? 1.5 : 0.5;
+    planner::Interval& step = uneven.actual.steps[s];
+    step.finish_s = step.start_s + share * (step.finish_s - step.start_s);
+    uneven.actual.step_input_bytes[s] =
+        static_cast<planner::Bytes>(share * static_cast<double>(uneven.actual.step_input_bytes[s]));
+  }
+  EXPECT_NEAR(Learn(uneven).map_seconds_per_byte(), 1e-8, 1e-10) << "it had more to do";
 }
 
 TEST(LearnedShapeTest, APackedRunTeachesTheSameAsOneThatIsNot) {
