@@ -65,7 +65,9 @@ def busy_seconds():
 
 
 def await_idle(most_s):
-    """Returns when nobody has used processors for a moment, or after most_s."""
+    """Returns when nobody has used processors for a moment, or after most_s; what was written is on disk by then."""
+    if most_s > 0:
+        os.sync()  # inputs just made and outputs of earlier runs would keep the disk busy
     end = time.monotonic() + most_s
     while time.monotonic() < end:
         before = busy_seconds()
