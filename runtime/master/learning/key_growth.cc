@@ -73,7 +73,7 @@ double DistinctKeys(const KeyLaw& law, double records) {
 }
 
 double LargerTableCost(double grown) {
-  constexpr double kPerDoubling = 0.1;
+  constexpr double kPerDoubling = 0.125;
   return grown > 1 ? 1 + kPerDoubling * std::log2(grown) : 1;
 }
 

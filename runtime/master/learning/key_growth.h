@@ -93,9 +93,12 @@ inline constexpr double kLocalFactor = 1.3;
 inline double ReducePartOf(double left) { return 0.25 + 0.75 * left; }
 
 /// Returns how much more a key costs a reducer in a table of `grown` times as many keys, which
-/// caches hold less of and which takes longer to sort: a tenth a doubling. (Word count of text,
-/// processor time: 1.1 to 1.4 at 7 times as many, 1.2 to 1.8 at 20 times.) 1 for smaller ones.
+/// caches hold less of and which takes longer to sort: an eighth a doubling. (Word count of text,
+/// processor time: 1.1 to 1.4 for keys of 10 MB, 1.2 to 1.8 for 30 to 45 MB.) 1 for smaller ones.
 /// Mappers, which do not sort, show no such growth (0.7 to 1.4 at 8 to 25 times as many).
 double LargerTableCost(double grown);
+
+/// Keys of so many bytes of output, and fewer, are about as cheap as each other.
+inline constexpr double kCachedBytes = 2e6;
 
 }  // namespace weir::master

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
@@ -220,7 +221,7 @@ TEST(LearnedShapeTest, SizesFollowTheLawOfTheKeys) {
   EXPECT_LT(applied.map_output_growth.value, 0.1) << "all words are known there";
   const double left = DistinctKeys(law, 1e8) / (2 * DistinctKeys(law, 5e7));
   EXPECT_NEAR(applied.layers[0].output_ratio.value, 0.6 * left, 1e-6);
-  const double larger = 1 + 0.1 * std::log2(grown);
+  const double larger = 1 + 0.125 * std::max(0.0, std::log2(0.2 * 1e6 * grown / kCachedBytes));
   EXPECT_NEAR(applied.map_seconds_per_byte.value, 1e-8 + 1e-7 * 0.2 * 1e6 * grown / 5e8, 1e-13);
   EXPECT_NEAR(applied.layers[0].reduce_seconds_per_byte.value, 1e-8 * (0.25 + 0.75 * left) * larger,
               1e-13);
