@@ -28,7 +28,7 @@ using planner::KeyWeights;
 constexpr double kOverheadPartMax = 0.8;
 constexpr double kWorkPartMin = 0.1;
 // A step that took longer met something that the next run need not meet.
-constexpr double kLongestMax = 1.5;
+constexpr double kLongestMax = 1.25;
 constexpr double kKeyTolerance = 0.1;
 constexpr std::size_t kKeyBucketsMax = 4096;
 constexpr double kTransferBytesMin = 1 << 20;
