@@ -101,6 +101,14 @@ class RunSource {
  public:
   virtual ~RunSource() = default;
   virtual absl::StatusOr<absl::Span<const char>> NextBlock() = 0;
+  /// As NextBlock, for who keeps blocks: the block becomes the content of `block`, whose memory is
+  /// used again. False, with nothing in it, at the end of the section.
+  virtual absl::StatusOr<bool> TakeBlock(std::string& block) {
+    const absl::StatusOr<absl::Span<const char>> next = NextBlock();
+    if (!next.ok()) return next.status();
+    block.assign(next->data(), next->size());
+    return !next->empty();
+  }
 };
 
 /// Takes the bytes of one output part, in order.
@@ -108,6 +116,12 @@ class PartSink {
  public:
   virtual ~PartSink() = default;
   virtual absl::Status Append(std::string_view bytes, std::int64_t records) = 0;
+  /// The same for who has no more use for `text`: it is empty afterwards, perhaps in other memory.
+  virtual absl::Status AppendText(std::string& text, std::int64_t records) {
+    absl::Status status = Append(text, records);
+    text.clear();
+    return status;
+  }
 };
 
 /// Which step of which job this is, for programs that tell it to others.

@@ -18,6 +18,7 @@ struct TextBlock {
   std::int64_t bytes = 0;
   std::int64_t file_offset = 0;  // of data[0]
   const std::string* path = nullptr;
+  bool stays = false;  // where it is, until what read it goes
 
   std::string_view text() const { return {data, static_cast<std::size_t>(bytes)}; }
 };

@@ -225,14 +225,16 @@ class CombineLayer {
     SectionRecord record;
     Value value;
     while (true) {
-      if (reader.at_block_end()) {
-        absl::Status status = EndBlock(batch, 0, num_tables, context);
-        if (!status.ok()) return status;
-        if (stop()) return absl::OkStatus();
+      if (!reader.NextInBlock(record)) {
+        if (reader.at_block_end()) {
+          absl::Status status = EndBlock(batch, 0, num_tables, context);
+          if (!status.ok()) return status;
+          if (stop()) return absl::OkStatus();
+        }
+        const absl::StatusOr<bool> more = reader.Next(record);
+        if (!more.ok()) return more.status();
+        if (!*more) return absl::OkStatus();
       }
-      const absl::StatusOr<bool> more = reader.Next(record);
-      if (!more.ok()) return more.status();
-      if (!*more) return absl::OkStatus();
       if (!ValueCodec<Value>::Take(record.value, value)) return DamagedSection();
       ++records;
       if (reader.block_end() - record.key.data() >= static_cast<std::ptrdiff_t>(kInlineKeyBytes)) {
@@ -406,6 +408,7 @@ class CombineLayer {
     const auto size = static_cast<std::size_t>(table.size());
     totals.output_records = table.size();
     const std::size_t num_pieces = NumPieces(size, size, kPieceEntries);
+    SharedPart part{sink, {}};
     return MakePieces(static_cast<int>(num_pieces), context, [&](int piece, PieceTurn& turn) {
       const auto at = static_cast<std::size_t>(piece);
       const auto begin = CutMerge<Sorted>(lists, CutOf(size, at, num_pieces), std::less<>());
@@ -414,8 +417,8 @@ class CombineLayer {
       for (std::size_t i = 0; i < lists.size(); ++i) {
         cut.push_back(lists[i].subspan(begin[i], end[i] - begin[i]));
       }
-      PiecePartSink piece_sink(sink, turn);
-      PartText text(piece_sink);
+      PiecePartSink piece_sink(part, turn);
+      PartText text(piece_sink, part.spare);
       absl::Status written = VisitMerged(cut, [&](const Entry& entry) {
         typename KeyForm<Key>::Held key{};
         if (!KeyForm<Key>::Read(entry.key(), key)) return DamagedSection();

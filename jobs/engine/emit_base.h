@@ -86,12 +86,12 @@ class EmitBase {
  protected:
   const TextBlock& block() const { return block_; }
   void CountEmitted() { ++emitted_; }
-
- private:
   bool Inside(std::string_view record) const {
     return block_.path != nullptr && record.data() >= block_.data &&
            record.data() <= block_.data + block_.bytes;
   }
+
+ private:
   BadRecord Describe(std::string_view record, std::string_view reason) const {
     // A result of the layer before lies in no file.
     if (block_.path == nullptr) return MakeBadRecord("", 0, record, reason);

@@ -16,7 +16,7 @@ namespace weir {
 namespace {
 
 constexpr std::size_t kChunkEntriesMin = 64;
-constexpr std::size_t kChunkEntriesMax = 128 << 10;
+constexpr std::size_t kChunkEntriesMax = 128 << 10;  // a huge page
 
 // How far ahead records are asked for: their places in memory have no order that the processor
 // could guess.
@@ -50,6 +50,12 @@ void Prefetch(const char* record) {
 
 }  // namespace
 
+GroupBuffer::GroupBuffer(ValueOrder value_order, RecordShape shape)
+    : by_sort_key_(value_order == ValueOrder::kBySortKey), shape_(shape) {
+  AppendLength(shape.key_bytes, shape_lengths_);
+  AppendLength(shape.value_bytes, shape_lengths_);
+}
+
 void GroupBuffer::Add(int consumer, std::string_view key, std::string_view value,
                       std::string_view sort_key) {
   std::size_t bytes =
@@ -68,33 +74,52 @@ void GroupBuffer::Add(int consumer, std::string_view key, std::string_view value
     at = WriteLength(sort_key.size(), at);
     append(sort_key);
   }
-  const auto index = static_cast<std::size_t>(consumer);
-  if (index >= consumers_.size()) consumers_.resize(index + 1);
-  consumers_[index].bytes += record_bytes;
-  AddEntry(consumers_[index], {KeyPrefix(key), record});
+  AddEntry(consumer, record_bytes, {KeyPrefix(key), reinterpret_cast<std::uint64_t>(record)});
 }
 
-void GroupBuffer::AddEntry(Pairs& pairs, Entry entry) {
-  if (pairs.chunks.empty() || pairs.chunks.back().size == pairs.chunks.back().room) {
-    // A part of what there is, so that little is left unused.
-    const std::size_t room = std::clamp(pairs.size / 8 / kChunkEntriesMin * kChunkEntriesMin,
-                                        kChunkEntriesMin, kChunkEntriesMax);
-    pairs.chunks.push_back({SlabArray<Entry>(*slabs_, room), 0, room});
-    entry_bytes_ += static_cast<std::int64_t>(room * sizeof(Entry));
-  }
+void GroupBuffer::AddInPlace(int consumer, const char* record) {
+  in_place_bytes_ += static_cast<std::int64_t>(shape_.bytes());
+  AddEntry(
+      consumer, shape_lengths_.size() + shape_.bytes(),
+      {KeyPrefix({record, shape_.key_bytes}), reinterpret_cast<std::uint64_t>(record) | kInPlace});
+}
+
+void GroupBuffer::AddEntry(int consumer, std::size_t record_bytes, Entry entry) {
+  const auto index = static_cast<std::size_t>(consumer);
+  if (index >= consumers_.size()) consumers_.resize(index + 1);
+  Pairs& pairs = consumers_[index];
+  pairs.bytes += record_bytes;
+  if (pairs.chunks.empty() || pairs.chunks.back().size == pairs.chunks.back().room) AddChunk(pairs);
   Chunk& chunk = pairs.chunks.back();
   chunk.entries[chunk.size++] = entry;
   largest_ = std::max(largest_, ++pairs.size);
 }
 
+void GroupBuffer::AddChunk(Pairs& pairs) {
+  // A part of what there is, so that little is left unused; and whole huge pages as soon as
+  // there is one, because the kernel gives small ones one by one.
+  const std::size_t part = pairs.size < kChunkEntriesMax
+                               ? pairs.size / 8 / kChunkEntriesMin * kChunkEntriesMin
+                               : kChunkEntriesMax;
+  const std::size_t room = std::max(part, kChunkEntriesMin);
+  pairs.chunks.push_back({SlabArray<Entry>(*slabs_, room), 0, room});
+  entry_bytes_ += static_cast<std::int64_t>(room * sizeof(Entry));
+}
+
 std::int64_t GroupBuffer::memory_bytes() const {
-  return arena_.bytes() + entry_bytes_ + static_cast<std::int64_t>(largest_ * sizeof(Entry));
+  return arena_.bytes() + in_place_bytes_ + entry_bytes_ +
+         static_cast<std::int64_t>(largest_ * sizeof(Entry));
+}
+
+std::string_view GroupBuffer::KeyOf(const Entry& entry) const {
+  return entry.in_place() ? std::string_view(entry.record(), shape_.key_bytes)
+                          : KeyAt(entry.record());
 }
 
 bool GroupBuffer::BeforeBehindPrefix(const Entry& a, const Entry& b) const {
-  const int order = KeyAt(a.record).compare(KeyAt(b.record));
+  const int order = KeyOf(a).compare(KeyOf(b));
   if (order != 0 || !by_sort_key_) return order < 0;
-  return SortKeyAt(a.record) < SortKeyAt(b.record);
+  return SortKeyAt(a.record()) < SortKeyAt(b.record());
 }
 
 void GroupBuffer::JoinChunks(Pairs& pairs) const {
@@ -109,7 +134,7 @@ void GroupBuffer::JoinChunks(Pairs& pairs) const {
 
 void GroupBuffer::SortEntries(Entry* entries, std::size_t size, Entry* spare) const {
   SortByPrefix(
-      entries, size, spare, [](const Entry& entry) { return KeyAt(entry.record); },
+      entries, size, spare, [this](const Entry& entry) { return KeyOf(entry); },
       [this](const Entry& a, const Entry& b) { return BeforeBehindPrefix(a, b); });
 }
 
@@ -127,10 +152,11 @@ absl::Status GroupBuffer::Visit(
   for (std::size_t consumer = 0; consumer < consumers_.size(); ++consumer) {
     const Pairs& pairs = consumers_[consumer];
     for (std::size_t i = 0; i < pairs.size; ++i) {
-      if (pairs.size - i > kAheadRecords) Prefetch(pairs.sorted[i + kAheadRecords].record);
-      const char* at = pairs.sorted[i].record;
-      const std::size_t key_bytes = ReadLength(at);
-      const std::size_t value_bytes = ReadLength(at);
+      if (pairs.size - i > kAheadRecords) Prefetch(pairs.sorted[i + kAheadRecords].record());
+      const Entry& entry = pairs.sorted[i];
+      const char* at = entry.record();
+      const std::size_t key_bytes = entry.in_place() ? shape_.key_bytes : ReadLength(at);
+      const std::size_t value_bytes = entry.in_place() ? shape_.value_bytes : ReadLength(at);
       absl::Status status =
           visit(static_cast<int>(consumer), {at, key_bytes}, {at + key_bytes, value_bytes});
       if (!status.ok()) return status;
@@ -174,9 +200,9 @@ class SortedBuffers {
       if (heads.size() > 1) std::pop_heap(heads.begin(), heads.end(), later);
       Head& head = heads.back();
       if (static_cast<std::size_t>(head.end - head.next) > kAheadRecords) {
-        Prefetch(head.next[kAheadRecords].record);
+        Prefetch(head.next[kAheadRecords].record());
       }
-      status = writer.AddEncoded(RecordAt(head.next->record));
+      status = Add(*head.next, writer);
       if (++head.next == head.end) {
         heads.pop_back();
       } else {
@@ -242,6 +268,12 @@ class SortedBuffers {
   }
 
   bool Before(const Entry& a, const Entry& b) const { return buffers_[0]->Before(a, b); }
+
+  absl::Status Add(const Entry& entry, SectionWriter& writer) const {
+    if (!entry.in_place()) return writer.AddEncoded(RecordAt(entry.record()));
+    const GroupBuffer& any = *buffers_[0];
+    return writer.AddEncoded(any.shape_lengths_, {entry.record(), any.shape_.bytes()});
+  }
 
   const absl::Span<GroupBuffer* const> buffers_;
   std::vector<Piece> pieces_;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,20 +24,33 @@ namespace weir {
 /// Whether the values of a key have an order of their own.
 enum class ValueOrder { kOfInput, kBySortKey };
 
+/// Records of the input that are pairs as they lie: a key of so many bytes, then the value. None
+/// where both are zero.
+struct RecordShape {
+  std::size_t key_bytes = 0;
+  std::size_t value_bytes = 0;
+
+  std::size_t bytes() const { return key_bytes + value_bytes; }
+};
+
 /// Pairs in memory, by consumer, in the order in which they came.
 ///
 /// Thread-safety: one thread at a time.
 /// Bounds: none of its own; who fills it watches memory_bytes(). A pair costs its own bytes, their
-///   lengths (2 bytes when both are short) and 16 bytes.
+///   lengths (2 bytes when both are short) and 16 bytes; one in place its own bytes, which have to
+///   stay in the page cache, and 16.
 /// Checked by: tests/unit/jobs/group_buffer_test.cc, group_layer_test.cc.
 class GroupBuffer {
  public:
-  explicit GroupBuffer(ValueOrder value_order = ValueOrder::kOfInput)
-      : by_sort_key_(value_order == ValueOrder::kBySortKey) {}
+  explicit GroupBuffer(ValueOrder value_order = ValueOrder::kOfInput, RecordShape shape = {});
 
   /// `sort_key` is not part of what is written.
   void Add(int consumer, std::string_view key, std::string_view value,
            std::string_view sort_key = {});
+
+  /// Adds a pair without a sort key where it lies, as long as this is used. Requires: a record of
+  /// the shape.
+  void AddInPlace(int consumer, const char* record);
 
   /// Sorts each consumer's pairs by key, then by sort key; equal ones keep their order. Nothing may
   /// be added afterwards.
@@ -49,16 +63,26 @@ class GroupBuffer {
 
   /// What the pairs take now and while they are sorted.
   std::int64_t memory_bytes() const;
+  /// Bytes of the pairs in place.
+  std::int64_t in_place_bytes() const { return in_place_bytes_; }
 
  private:
   friend class SortedBuffers;
 
-  /// A pair: the first bytes of its key as a number that compares like them, and the record as
-  /// sections hold it, behind which lies the sort key with its length, if there is one.
+  /// Marks the address of a record in place: no address has this bit.
+  static constexpr std::uint64_t kInPlace = std::uint64_t{1} << 63;
+
+  /// A pair: the first bytes of its key as a number that compares like them, and the address of the
+  /// record. That is as sections hold it, and behind it lies the sort key with its length, if there
+  /// is one; or in place, without lengths.
   struct Entry {
     std::uint64_t prefix;
-    const char* record;
+    std::uint64_t place;
+
+    bool in_place() const { return (place & kInPlace) != 0; }
+    const char* record() const { return reinterpret_cast<const char*>(place & ~kInPlace); }
   };
+  static_assert(sizeof(const char*) == sizeof(std::uint64_t));
 
   struct Chunk {
     SlabArray<Entry> entries;
@@ -75,7 +99,9 @@ class GroupBuffer {
     std::size_t bytes = 0;  // of the records
   };
 
-  void AddEntry(Pairs& pairs, Entry entry);
+  void AddEntry(int consumer, std::size_t record_bytes, Entry entry);
+  void AddChunk(Pairs& pairs);
+  std::string_view KeyOf(const Entry& entry) const;
   bool Before(const Entry& a, const Entry& b) const {
     return a.prefix != b.prefix ? a.prefix < b.prefix : BeforeBehindPrefix(a, b);
   }
@@ -85,6 +111,8 @@ class GroupBuffer {
   void SortEntries(Entry* entries, std::size_t size, Entry* spare) const;
 
   const bool by_sort_key_;
+  const RecordShape shape_;
+  std::string shape_lengths_;  // what sections have before a record of the shape
   // Its own: pairs are in memory while they are emitted only, and who reduces them has no use for
   // what they took; the kernel has, for the files of runs and parts.
   const std::shared_ptr<SlabStore> slabs_ = std::make_shared<SlabStore>();
@@ -92,12 +120,14 @@ class GroupBuffer {
   std::vector<Pairs> consumers_;
   std::size_t largest_ = 0;  // pairs of one consumer
   std::int64_t entry_bytes_ = 0;
+  std::int64_t in_place_bytes_ = 0;
 };
 
 /// Merges sorted buffers into the sections of a run, in pieces on all slots; equal keys in the
 /// order of their sort keys, then of the buffers. Returns the records. What is written depends
 /// neither on the number of slots nor on that of buffers that the same pairs were dealt out to.
-/// Requires: buffers with the same order of values. Errors: those of the sink; kCancelled.
+/// Requires: buffers with the same order of values and shape. Errors: those of the sink;
+/// kCancelled.
 absl::StatusOr<std::int64_t> WriteSorted(absl::Span<GroupBuffer* const> buffers, RunSink& sink,
                                          StepContext& context);
 

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@
 #include "jobs/engine/group_buffer.h"
 #include "jobs/engine/group_pieces.h"
 #include "jobs/engine/group_values.h"
+#include "jobs/engine/input/kept_input.h"
 #include "jobs/engine/key_ranges.h"
 #include "jobs/engine/map_ranges.h"
 #include "jobs/engine/merged_sections.h"
@@ -55,6 +57,20 @@ class GroupLayer {
   };
   static constexpr ValueOrder kValueOrder =
       kSortsValues ? ValueOrder::kBySortKey : ValueOrder::kOfInput;
+
+  static constexpr bool kEmitsRecords = requires { Job::kRecordKeyBytes; };
+
+  // Of what emit.Record takes. With a sort key, which lies behind a copy, nothing is in place.
+  static constexpr RecordShape Shape() {
+    if constexpr (kEmitsRecords) {
+      static_assert(std::is_same_v<Key, std::string> && std::is_trivially_copyable_v<Value>,
+                    "A job with kRecordKeyBytes has a Key of std::string and a Value that is plain "
+                    "memory: the bytes of a record behind its key.");
+      return {Job::kRecordKeyBytes, sizeof(Value)};
+    } else {
+      return {};
+    }
+  }
 
   // The bytes of a value's sort key; empty for jobs without one.
   static std::string_view SortKeyBytes(const Job& job, const Value& value, std::string& scratch) {
@@ -129,13 +145,18 @@ class GroupLayer {
                                      std::int64_t held_bytes, RunSink& sink, StepContext& context,
                                      Feed&& feed) const {
     const KeyRanges ranges(consumer_key_end);
+    const auto num_slots = static_cast<std::size_t>(context.slots().num_slots());
+    std::vector<KeptInputs> kept(num_slots);  // outlives what points into it
     std::deque<GroupBuffer> buffers;
-    for (int slot = 0; slot < context.slots().num_slots(); ++slot)
-      buffers.emplace_back(kValueOrder);
+    for (std::size_t slot = 0; slot < num_slots; ++slot) buffers.emplace_back(kValueOrder, Shape());
+    const std::int64_t kept_bytes_max =
+        context.memory_bytes() > 0
+            ? context.memory_bytes() / kKeptShare / static_cast<std::int64_t>(num_slots)
+            : std::numeric_limits<std::int64_t>::max();
     std::vector<std::int64_t> records(buffers.size());
     absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
       GroupBuffer& buffer = buffers[static_cast<std::size_t>(slot)];
-      Emit emit(job_, ranges, buffer);
+      Emit emit(job_, ranges, buffer, kept[static_cast<std::size_t>(slot)], kept_bytes_max);
       emit.AskBeforeRejecting(context);
       absl::Status fed = feed(slot, emit, stop, [&] {
         return CheckSlotMemory(buffer.memory_bytes(), held_bytes, static_cast<int>(buffers.size()),
@@ -153,6 +174,11 @@ class GroupLayer {
     for (GroupBuffer& buffer : buffers) sorted.push_back(&buffer);
     const absl::StatusOr<std::int64_t> written = WriteSorted(sorted, sink, context);
     if (!written.ok()) return written.status();
+    for (const KeptInputs& of_slot : kept) {
+      for (const auto& input : of_slot) {
+        if (absl::Status unchanged = input->CheckUnchanged(); !unchanged.ok()) return unchanged;
+      }
+    }
     totals.output_records = *written;
     return totals;
   }
@@ -172,13 +198,14 @@ class GroupLayer {
       if (!status.ok()) return status;
       return StepTotals{results.input_records(), text.records()};
     }
+    SharedPart part{sink, {}};
     std::atomic<std::int64_t> input_records = 0;
     std::atomic<std::int64_t> output_records = 0;
     absl::Status status = MergeOnSlots(order.inputs, context,
                                        [&](const GroupPieces::Sources& piece, PieceTurn& turn) {
                                          Results results(job_, piece, context);
-                                         PiecePartSink piece_sink(sink, turn);
-                                         PartText text(piece_sink);
+                                         PiecePartSink piece_sink(part, turn);
+                                         PartText text(piece_sink, part.spare);
                                          absl::Status written = FormatInto(results, text);
                                          input_records += results.input_records();
                                          output_records += text.records();
@@ -206,10 +233,19 @@ class GroupLayer {
     }
   }
 
+  // The part of a step's memory that pairs in place may take: their pages are the kernel's, and if
+  // it gives them to others they have to be read again, one by one.
+  static constexpr std::int64_t kKeptShare = 2;
+
   class Emit : public EmitBase<Job> {
    public:
-    Emit(const Job& job, const KeyRanges& ranges, GroupBuffer& buffer)
-        : job_(job), ranges_(ranges), buffer_(buffer) {}
+    Emit(const Job& job, const KeyRanges& ranges, GroupBuffer& buffer, KeptInputs& kept,
+         std::int64_t kept_bytes_max)
+        : job_(job),
+          ranges_(ranges),
+          buffer_(buffer),
+          kept_(kept),
+          kept_bytes_max_(kept_bytes_max) {}
 
     void operator()(typename KeyForm<Key>::Argument key, const Value& value) {
       this->CountEmitted();
@@ -220,10 +256,36 @@ class GroupLayer {
                   SortKeyBytes(job_, value, sort_key_scratch_));
     }
 
+    /// Emits a record as it is: its first Job::kRecordKeyBytes bytes are the key, the others the
+    /// value. As by operator(), but a record of the block is not copied before it is written.
+    /// Requires: a record of so many bytes.
+    void Record(std::string_view record) {
+      static_assert(kEmitsRecords, "emit.Record is for jobs with kRecordKeyBytes");
+      const std::string_view key = record.substr(0, Job::kRecordKeyBytes);
+      if (this->block().stays && !kSortsValues && record.size() == Shape().bytes() &&
+          this->Inside(record)) {
+        this->CountEmitted();
+        return buffer_.AddInPlace(ranges_.ConsumerOf(PlaceOf(job_, key, key)), record.data());
+      }
+      Value value;
+      std::string_view bytes = record.substr(key.size());
+      if (ValueCodec<Value>::Take(bytes, value)) (*this)(key, value);
+    }
+
+    // For MapRanges.
+    bool KeepsInput() const requires kEmitsRecords {
+      return !kSortsValues && buffer_.in_place_bytes() < kept_bytes_max_;
+    }
+    void KeepInput(std::unique_ptr<KeptInput> input) requires kEmitsRecords {
+      kept_.push_back(std::move(input));
+    }
+
    private:
     const Job& job_;
     const KeyRanges& ranges_;
     GroupBuffer& buffer_;
+    KeptInputs& kept_;
+    const std::int64_t kept_bytes_max_;
     std::string key_scratch_;
     std::string value_scratch_;
     std::string sort_key_scratch_;

@@ -18,21 +18,35 @@ namespace {
 // with.
 class HeldBlocks : public RunSource {
  public:
-  HeldBlocks(std::vector<std::string> blocks, RunSource* rest, absl::Status error)
-      : blocks_(std::move(blocks)), rest_(rest), error_(std::move(error)) {}
+  HeldBlocks(std::vector<std::string> blocks, std::shared_ptr<SpareTexts> spare, RunSource* rest,
+             absl::Status error)
+      : blocks_(std::move(blocks)),
+        spare_(std::move(spare)),
+        rest_(rest),
+        error_(std::move(error)) {}
+  ~HeldBlocks() override {
+    spare_->Return(std::move(current_));
+    for (; next_ < blocks_.size(); ++next_) spare_->Return(std::move(blocks_[next_]));
+  }
 
   absl::StatusOr<absl::Span<const char>> NextBlock() override {
-    if (next_ < blocks_.size()) return absl::Span<const char>(blocks_[next_++]);
+    if (next_ < blocks_.size()) {
+      // Nobody looks at the last one any more.
+      spare_->Return(std::exchange(current_, std::move(blocks_[next_++])));
+      return absl::Span<const char>(current_);
+    }
     if (!error_.ok()) return error_;
     if (rest_ != nullptr) return rest_->NextBlock();
     return absl::Span<const char>();
   }
 
  private:
-  const std::vector<std::string> blocks_;
+  std::vector<std::string> blocks_;
+  const std::shared_ptr<SpareTexts> spare_;
   RunSource* const rest_;
   const absl::Status error_;
   std::size_t next_ = 0;
+  std::string current_;
 };
 
 BlockKind KindOf(std::string_view block) { return static_cast<BlockKind>(block.front()); }
@@ -59,19 +73,32 @@ GroupPieces::GroupPieces(const Sources& sources, std::int64_t held_bytes,
   for (const auto& source : sources) producers_.emplace_back().source = source.get();
 }
 
+// Without much room beside what is in it.
+absl::StatusOr<bool> GroupPieces::TakeBlock(RunSource& source, std::string& block) {
+  block = spare_->Take();
+  absl::StatusOr<bool> more = source.TakeBlock(block);
+  if (block.capacity() / 2 > block.size()) {
+    std::string fitting = spare_->TakeFor(block.size());
+    fitting.assign(block);
+    spare_->Return(std::exchange(block, std::move(fitting)));
+  }
+  return more;
+}
+
 // The blocks up to the end of a record, and the key of that.
 bool GroupPieces::HoldUnit(Producer& producer) {
   Unit& unit = producer.held.emplace_back();
   while (true) {
-    const absl::StatusOr<absl::Span<const char>> block = producer.source->NextBlock();
-    if (!block.ok()) producer.error = block.status();
-    if (!block.ok() || block->empty()) {
+    std::string block;
+    const absl::StatusOr<bool> more = TakeBlock(*producer.source, block);
+    if (!more.ok()) producer.error = more.status();
+    if (!more.ok() || !*more) {
       producer.ended = true;
-      const bool whole = block.ok() && unit.blocks.empty();
+      const bool whole = more.ok() && unit.blocks.empty();
       if (unit.blocks.empty()) producer.held.pop_back();
       return whole;
     }
-    const std::string& held = unit.blocks.emplace_back(block->data(), block->size());
+    const std::string& held = unit.blocks.emplace_back(std::move(block));
     producer.held_bytes += held.size();
     held_bytes_ += held.size();
     if (held_bytes_ > held_bytes_max_) return false;
@@ -144,12 +171,19 @@ void GroupPieces::TakeBefore(Producer& producer, std::string_view end,
       begin = block.size() - left.size();
     }
     if (begin == 1) return;
-    // Both are as large as what is in them, and not as the block was.
-    std::string rest = block.substr(0, 1).append(block, begin);
+    // The smaller one is copied, so that neither has much more room than it needs.
+    std::string other = spare_->TakeFor(std::min(begin, block.size() - begin + 1));
+    if (begin >= block.size() / 2) {
+      other.assign(block, 0, 1).append(block, begin);
+      block.resize(begin);
+      std::swap(block, other);
+    } else {
+      other.assign(block, 0, begin);
+      block.erase(1, begin - 1);
+    }
     producer.held_bytes += 1;  // both have a kind
     held_bytes_ += 1;
-    Take(producer, block.substr(0, begin), taken);
-    block = std::move(rest);
+    Take(producer, std::move(other), taken);
     return;
   }
 }
@@ -163,7 +197,7 @@ void GroupPieces::TakeRest(Sources& piece) {
       for (std::string& block : unit.blocks) Take(producer, std::move(block), blocks);
     }
     piece.push_back(std::make_unique<HeldBlocks>(
-        std::move(blocks), producer.ended ? nullptr : producer.source, producer.error));
+        std::move(blocks), spare_, producer.ended ? nullptr : producer.source, producer.error));
   }
 }
 
@@ -193,7 +227,8 @@ bool GroupPieces::Next(Sources& piece) {
     std::vector<std::string> taken;
     TakeBefore(producer, end, taken);
     any = any || !taken.empty();
-    piece.push_back(std::make_unique<HeldBlocks>(std::move(taken), nullptr, absl::OkStatus()));
+    piece.push_back(
+        std::make_unique<HeldBlocks>(std::move(taken), spare_, nullptr, absl::OkStatus()));
   }
   if (!any) TakeRest(piece);
   return true;

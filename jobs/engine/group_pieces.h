@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "jobs/api/program.h"
 #include "jobs/engine/pieces/piece_order.h"
+#include "jobs/engine/pieces/spare_texts.h"
 
 namespace weir {
 
@@ -34,7 +35,8 @@ inline constexpr std::int64_t kGroupPiecesBytes = 256 << 20;
 ///   outlive the pieces.
 /// Bounds: `held_bytes`, or two blocks of each producer where that is more; where a key or a record
 ///   fills that, four times as much; never more than `held_bytes_max` and one block. As much for
-///   each piece at most; the last one reads on by itself.
+///   each piece at most; the last one reads on by itself. This is of what blocks hold; their room
+///   is up to twice as much, and is used again by later pieces.
 /// Checked by: tests/unit/jobs/group_pieces_test.cc.
 class GroupPieces {
  public:
@@ -65,10 +67,12 @@ class GroupPieces {
   // False when the rest cannot be cut.
   bool Hold(Producer& producer);
   bool HoldUnit(Producer& producer);
+  absl::StatusOr<bool> TakeBlock(RunSource& source, std::string& block);
   void TakeBefore(Producer& producer, std::string_view end, std::vector<std::string>& taken);
   void Take(Producer& producer, std::string block, std::vector<std::string>& taken);
   void TakeRest(Sources& piece);
 
+  const std::shared_ptr<SpareTexts> spare_ = std::make_shared<SpareTexts>();
   const std::size_t share_;  // of held_bytes, of each producer
   const std::size_t held_bytes_max_;
   std::size_t held_bytes_ = 0;   // of all producers

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,22 +14,28 @@
 #include "jobs/api/bad_record.h"
 #include "jobs/api/program.h"
 #include "jobs/api/text_block.h"
+#include "jobs/engine/input/kept_input.h"
 #include "jobs/engine/input/open_blocks.h"
 
 namespace weir {
 
-/// Maps the ranges in order. After each block `end_block()` must leave nothing that points into it.
+/// Maps the ranges in order. After each block `end_block()` must leave nothing that points into it,
+/// unless the emit asked for blocks that stay and is given what they belong to.
 /// Errors: those of the reader; BadRecord; of end_block.
 template <typename Job, typename Emit, typename EndBlock>
 absl::Status MapRanges(Job& job, const std::vector<InputRange>& ranges, Emit& emit,
                        StepContext& context, const std::function<bool()>& stop,
                        EndBlock&& end_block) {
   typename Job::Reader reader;
+  using Source = decltype(OpenBlocks(Job::Reader::kFraming, InputRange()));
+  constexpr bool kMayKeep = requires(Source & source) { source.Keep(emit.KeepsInput()); };
   for (const InputRange& range : ranges) {
-    auto source = OpenBlocks(Job::Reader::kFraming, range);
+    std::unique_ptr<Source> opened(new Source(OpenBlocks(Job::Reader::kFraming, range)));
+    Source& source = *opened;
     TextBlock block;
     while (true) {
       if (stop()) return absl::OkStatus();
+      if constexpr (kMayKeep) source.Keep(emit.KeepsInput());
       const absl::StatusOr<bool> more = [&] {
         const ReadUnderWay reading(context);
         return source.Next(block);
@@ -36,6 +44,11 @@ absl::Status MapRanges(Job& job, const std::vector<InputRange>& ranges, Emit& em
       // Of each block, so that a slow worker is known by what it does, not by its silence.
       context.AddProgress(source.TakeProgressBytes());
       if (!*more) break;
+      if constexpr (kMayKeep) {
+        if (block.stays && opened != nullptr) {
+          emit.KeepInput(std::make_unique<KeptSource<Source>>(std::move(opened)));
+        }
+      }
       emit.SetBlock(block);
       try {
         reader.MapBlock(job, block, emit);

@@ -1,6 +1,5 @@
 #include "jobs/engine/merged_sections.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "jobs/api/key_prefix.h"
@@ -9,9 +8,12 @@ namespace weir {
 
 MergedSections::MergedSections(const std::vector<std::unique_ptr<RunSource>>& sources,
                                std::function<bool()> stop, SortKeyOfValue sort_key_of)
-    : stop_(std::move(stop)), sort_key_of_(std::move(sort_key_of)), given_(sources.size()) {
-  for (const auto& source : sources) producers_.emplace_back(*source);
-  for (std::size_t i = 0; i < producers_.size(); ++i) Read(i);
+    : stop_(std::move(stop)), sort_key_of_(std::move(sort_key_of)) {
+  for (const auto& source : sources) producers_.emplace_back(*source, producers_.size());
+  for (Producer& producer : producers_) {
+    if (Read(producer)) heap_.push_back({producer.prefix, &producer});
+  }
+  for (std::size_t at = heap_.size() / 2; at-- > 0;) SiftDown(at);
 }
 
 bool MergedSections::NextGroup() {
@@ -20,57 +22,75 @@ bool MergedSections::NextGroup() {
   }
   in_group_ = !heap_.empty() && status_.ok();
   if (!in_group_) return false;
-  const Producer& first = producers_[heap_.front()];
-  key_.assign(first.record.key);
-  key_prefix_ = first.prefix;
+  key_.assign(heap_.front().producer->record.key);
+  key_prefix_ = heap_.front().prefix;
   at_first_ = true;
   return true;
 }
 
 bool MergedSections::NextValue(std::string_view& value) {
-  Release();
+  if (given_) Release();
   if (!in_group_ || heap_.empty() || !status_.ok()) return false;
-  const Producer& next = producers_[heap_.front()];
+  const Head& next = heap_.front();
   const bool first = std::exchange(at_first_, false);  // it gave the key
-  if (!first && (next.prefix != key_prefix_ || next.record.key != key_)) return false;
-  std::pop_heap(heap_.begin(), heap_.end(), [this](auto a, auto b) { return Later(a, b); });
-  given_ = heap_.back();
-  heap_.pop_back();
-  value = producers_[given_].record.value;
+  if (!first && (next.prefix != key_prefix_ || next.producer->record.key != key_)) return false;
+  value = next.producer->record.value;
+  given_ = true;
   ++records_;
   return true;
 }
 
-bool MergedSections::Later(std::size_t a, std::size_t b) const {
-  const Producer& first = producers_[a];
-  const Producer& second = producers_[b];
-  if (first.prefix != second.prefix) return first.prefix > second.prefix;
-  int order = first.record.key.compare(second.record.key);
-  if (order == 0 && sort_key_of_) order = first.sort_key.compare(second.sort_key);
-  return order != 0 ? order > 0 : a > b;
+bool MergedSections::Before(const Head& a, const Head& b) const {
+  return a.prefix != b.prefix ? a.prefix < b.prefix : BeforeBehindPrefix(*a.producer, *b.producer);
 }
 
-void MergedSections::Read(std::size_t producer) {
-  if (producers_[producer].reader.at_block_end() && stop_()) {
-    status_ = absl::CancelledError("the job is being ended");
-    return;
+bool MergedSections::BeforeBehindPrefix(const Producer& a, const Producer& b) const {
+  int order = a.record.key.compare(b.record.key);
+  if (order == 0 && sort_key_of_) order = a.sort_key.compare(b.sort_key);
+  return order != 0 ? order < 0 : a.index < b.index;
+}
+
+bool MergedSections::Read(Producer& from) {
+  if (!from.reader.NextInBlock(from.record)) {
+    if (from.reader.at_block_end() && stop_()) {
+      status_ = absl::CancelledError("the job is being ended");
+      return false;
+    }
+    const absl::StatusOr<bool> more = from.reader.Next(from.record);
+    if (!more.ok()) status_ = more.status();
+    if (!more.ok() || !*more) return false;
   }
-  Producer& from = producers_[producer];
-  const absl::StatusOr<bool> more = from.reader.Next(from.record);
-  if (!more.ok()) status_ = more.status();
-  if (!more.ok() || !*more) return;
   from.prefix = KeyPrefix(from.record.key);
   if (sort_key_of_ && !sort_key_of_(from.record.value, from.sort_key)) {
     status_ = absl::DataLossError("section of a run is damaged: a value does not decode");
-    return;
+    return false;
   }
-  heap_.push_back(producer);
-  std::push_heap(heap_.begin(), heap_.end(), [this](auto a, auto b) { return Later(a, b); });
+  return true;
 }
 
 void MergedSections::Release() {
-  if (given_ == producers_.size()) return;
-  Read(std::exchange(given_, producers_.size()));
+  given_ = false;
+  Head& first = heap_.front();
+  if (Read(*first.producer)) {
+    first.prefix = first.producer->prefix;
+  } else {
+    first = heap_.back();
+    heap_.pop_back();
+  }
+  SiftDown(0);
+}
+
+void MergedSections::SiftDown(std::size_t at) {
+  const std::size_t size = heap_.size();
+  if (at >= size) return;
+  const Head moved = heap_[at];
+  for (std::size_t child = 2 * at + 1; child < size; child = 2 * at + 1) {
+    if (child + 1 < size && Before(heap_[child + 1], heap_[child])) ++child;
+    if (!Before(heap_[child], moved)) break;
+    heap_[at] = heap_[child];
+    at = child;
+  }
+  heap_[at] = moved;
 }
 
 }  // namespace weir

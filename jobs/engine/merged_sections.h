@@ -44,24 +44,34 @@ class MergedSections {
 
  private:
   struct Producer {
-    explicit Producer(RunSource& source) : reader(source) {}
+    Producer(RunSource& source, std::size_t at) : reader(source), index(at) {}
     SectionReader reader;
+    const std::size_t index;  // in the order of the producers
     SectionRecord record;
     std::uint64_t prefix = 0;  // of the key
     std::string sort_key;
   };
 
-  bool Later(std::size_t a, std::size_t b) const;
-  // Reads the next record of a producer and puts it into the heap.
-  void Read(std::size_t producer);
+  // The next record of a producer; most are told apart by the prefix alone.
+  struct Head {
+    std::uint64_t prefix;
+    Producer* producer;
+  };
+
+  bool Before(const Head& a, const Head& b) const;
+  bool BeforeBehindPrefix(const Producer& a, const Producer& b) const;
+  // Reads the next record of a producer; false at its end, and after an error.
+  bool Read(Producer& from);
   // Takes the record given last out of the way, whose bytes had to stay until now.
   void Release();
+  // Puts heap_[at], below which all is in order, where it belongs.
+  void SiftDown(std::size_t at);
 
   std::function<bool()> stop_;
   const SortKeyOfValue sort_key_of_;
   std::deque<Producer> producers_;
-  std::vector<std::size_t> heap_;
-  std::size_t given_;  // producer of the record given last; producers_.size() when none is held
+  std::vector<Head> heap_;  // the first before its children, and so on
+  bool given_ = false;      // the first record of the heap was given last
   bool in_group_ = false;
   bool at_first_ = false;  // no value of the group was given yet
   std::string key_;

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "jobs/api/program.h"
+#include "jobs/engine/pieces/spare_texts.h"
 
 namespace weir {
 
@@ -14,6 +16,13 @@ namespace weir {
 class PartText {
  public:
   explicit PartText(PartSink& sink) : sink_(sink) {}
+  /// Takes its memory from `spare`, which outlives it.
+  PartText(PartSink& sink, SpareTexts& spare) : sink_(sink), spare_(&spare), text_(spare.Take()) {}
+  ~PartText() {
+    if (spare_ != nullptr) spare_->Return(std::move(text_));
+  }
+  PartText(const PartText&) = delete;
+  PartText& operator=(const PartText&) = delete;
 
   /// Appends one record: `format(std::string& out)` writes it.
   template <typename Format>
@@ -26,8 +35,7 @@ class PartText {
 
   absl::Status Flush() {
     if (text_records_ == 0) return absl::OkStatus();
-    absl::Status status = sink_.Append(text_, text_records_);
-    text_.clear();
+    absl::Status status = sink_.AppendText(text_, text_records_);
     text_records_ = 0;
     return status;
   }
@@ -38,6 +46,7 @@ class PartText {
   static constexpr std::size_t kFillBytes = 256 << 10;
 
   PartSink& sink_;
+  SpareTexts* const spare_ = nullptr;
   std::string text_;
   std::int64_t text_records_ = 0;
   std::int64_t records_ = 0;

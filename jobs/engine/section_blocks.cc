@@ -67,6 +67,15 @@ absl::Status SectionWriter::AddEncoded(std::string_view record) {
   return absl::OkStatus();
 }
 
+absl::Status SectionWriter::AddEncoded(std::string_view lengths, std::string_view key_and_value) {
+  const std::size_t bytes = lengths.size() + key_and_value.size();
+  if (bytes + 1 > kFillBytes) return AddLong(std::string(lengths).append(key_and_value));
+  if (absl::Status status = MakeRoom(bytes); !status.ok()) return status;
+  CopyTo(CopyTo(block_.get() + block_bytes_, lengths), key_and_value);
+  block_bytes_ += bytes;
+  return absl::OkStatus();
+}
+
 absl::Status SectionWriter::MakeRoom(std::size_t bytes) {
   if (block_bytes_ + bytes > kFillBytes) {
     if (absl::Status status = Flush(); !status.ok()) return status;

@@ -37,6 +37,8 @@ class SectionWriter {
   absl::Status Add(std::string_view key, std::string_view value);
   /// Adds a record that is lengths, key and value already (record_lengths.h).
   absl::Status AddEncoded(std::string_view record);
+  /// The same for one whose lengths lie elsewhere.
+  absl::Status AddEncoded(std::string_view lengths, std::string_view key_and_value);
   /// Ends the last section.
   absl::Status Finish() { return Flush(); }
 
@@ -77,6 +79,21 @@ class SectionReader {
 
   /// Reads the next record; false at the end.
   absl::StatusOr<bool> Next(SectionRecord& record);
+
+  /// Reads the next record where it lies in the block that is being read and is short: most do.
+  /// False leaves everything to Next.
+  bool NextInBlock(SectionRecord& record) {
+    constexpr std::size_t kLengthsBytes = 2;
+    if (left_.size() < kLengthsBytes) return false;
+    const auto key_bytes = static_cast<unsigned char>(left_[0]);
+    const auto value_bytes = static_cast<unsigned char>(left_[1]);
+    const std::size_t bytes = kLengthsBytes + key_bytes + value_bytes;
+    if ((key_bytes | value_bytes) >= 0x80 || bytes > left_.size()) return false;
+    const char* const key = left_.data() + kLengthsBytes;
+    record = {{key, key_bytes}, {key + key_bytes, value_bytes}};
+    left_.remove_prefix(bytes);
+    return true;
+  }
 
   /// True when the next call reads another block, so that the bytes of earlier records vanish.
   bool at_block_end() const { return left_.empty(); }

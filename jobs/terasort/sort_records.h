@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -26,12 +25,11 @@ class SortRecords {
   using Reader = FixedRecords<static_cast<std::int64_t>(kRecordBytes)>;
   using Key = std::string;
   using Value = std::array<char, kRecordBytes - kKeyBytes>;
+  static constexpr std::size_t kRecordKeyBytes = kKeyBytes;
 
   template <typename Emit>
   void Map(std::string_view record, Emit& emit) {
-    Value rest;
-    std::memcpy(rest.data(), record.data() + kKeyBytes, rest.size());
-    emit(record.substr(0, kKeyBytes), rest);
+    emit.Record(record);
   }
 
   template <typename Emit>

@@ -51,8 +51,9 @@ class FileAppender {
  private:
   FileAppender(Fd fd, std::string path, bool named);
   absl::Status Flush();
-  absl::Status Write(std::string_view bytes);
+  absl::Status Write(std::string_view first, std::string_view second);
   absl::Status WriteBackGrown();
+  void Reserve(std::int64_t bytes);
 
   Fd fd_;
   std::string path_;
@@ -63,6 +64,8 @@ class FileAppender {
   std::int64_t begun_bytes_ = 0;
   std::int64_t ended_bytes_ = 0;
   WriteBack write_back_ = WriteBack::kLater;
+  // Of the file system, for what is written; -1 once that is known to be of no use.
+  std::int64_t reserved_bytes_ = 0;
   bool named_;
   bool closed_ = false;
 };

@@ -42,20 +42,29 @@ RunReader::RunReader(Fd fd, std::string path, std::int64_t offset, std::int64_t 
       end_(offset + bytes) {}
 
 absl::StatusOr<absl::Span<const char>> RunReader::NextBlock() {
-  if (!broken_.ok()) return broken_;
-  if (position_ == end_) return absl::Span<const char>();
-  absl::StatusOr<absl::Span<const char>> block = ReadBlock();
-  broken_ = block.status();
-  return block;
+  const absl::StatusOr<bool> more = TakeBlock(block_);
+  if (!more.ok()) return more.status();
+  return absl::Span<const char>(block_);
 }
 
-absl::StatusOr<absl::Span<const char>> RunReader::ReadBlock() {
+absl::StatusOr<bool> RunReader::TakeBlock(std::string& block) {
+  if (!broken_.ok()) return broken_;
+  if (position_ == end_) {
+    block.clear();
+    return false;
+  }
+  broken_ = ReadBlock(block);
+  if (!broken_.ok()) return broken_;
+  return true;
+}
+
+absl::Status RunReader::ReadBlock(std::string& block) {
   if (end_ - position_ <= kBlockHeaderBytes) {
     return DataLossAt(position_, absl::DataLossError(absl::StrCat(
                                      end_ - position_, " bytes are left, too few for a block")));
   }
   char header_bytes[kBlockHeaderBytes];
-  const absl::Status header_read = ReadAt(position_, header_bytes, kBlockHeaderBytes);
+  absl::Status header_read = ReadAt(position_, header_bytes, kBlockHeaderBytes);
   if (!header_read.ok()) return header_read;
   const std::string_view header(header_bytes, sizeof header_bytes);
   const absl::StatusOr<BlockHeader> decoded = DecodeBlockHeader(header);
@@ -65,23 +74,22 @@ absl::StatusOr<absl::Span<const char>> RunReader::ReadBlock() {
     return DataLossAt(position_, absl::DataLossError(absl::StrCat(
                                      "block of ", stored_bytes, " bytes reaches beyond the end")));
   }
-  if (stored_.size() < decoded->stored_bytes) stored_.resize(decoded->stored_bytes);
-  const absl::Status read = ReadAt(position_ + kBlockHeaderBytes, stored_.data(), stored_bytes);
+  const bool is_packed = decoded->codec != v1::CODEC_NONE;
+  std::string& stored = is_packed ? packed_ : block;
+  stored.resize(decoded->stored_bytes);
+  absl::Status read = ReadAt(position_ + kBlockHeaderBytes, stored.data(), stored_bytes);
   if (!read.ok()) return read;
-  const std::string_view stored(stored_.data(), decoded->stored_bytes);
   const absl::Status checked = CheckBlock(header, stored);
   if (!checked.ok()) return DataLossAt(position_, checked);
-  absl::Span<const char> block(stored.data(), stored.size());
-  if (decoded->codec != v1::CODEC_NONE) {
-    if (unpacked_.size() < decoded->raw_bytes) unpacked_.resize(decoded->raw_bytes);
+  if (is_packed) {
+    block.resize(decoded->raw_bytes);
     const absl::Status unpacked =
-        UnpackBlock(decoded->codec, stored, unpacked_.data(), decoded->raw_bytes);
+        UnpackBlock(decoded->codec, stored, block.data(), decoded->raw_bytes);
     if (!unpacked.ok()) return DataLossAt(position_, unpacked);
-    block = absl::Span<const char>(unpacked_.data(), decoded->raw_bytes);
   }
   position_ += kBlockHeaderBytes + stored_bytes;
   records_ += static_cast<std::int64_t>(decoded->records);
-  return block;
+  return absl::OkStatus();
 }
 
 absl::Status RunReader::ReadAt(std::int64_t offset, char* into, std::int64_t bytes) {

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -31,6 +30,7 @@ class RunReader : public RunSource {
                                                          std::int64_t offset, std::int64_t bytes);
 
   absl::StatusOr<absl::Span<const char>> NextBlock() override;
+  absl::StatusOr<bool> TakeBlock(std::string& block) override;
 
   /// Records in the blocks given so far.
   std::int64_t records() const { return records_; }
@@ -40,7 +40,7 @@ class RunReader : public RunSource {
  private:
   RunReader(Fd fd, std::string path, std::int64_t offset, std::int64_t bytes);
 
-  absl::StatusOr<absl::Span<const char>> ReadBlock();
+  absl::Status ReadBlock(std::string& block);
   absl::Status ReadAt(std::int64_t offset, char* into, std::int64_t bytes);
   absl::Status DataLossAt(std::int64_t offset, const absl::Status& why) const;
 
@@ -51,8 +51,8 @@ class RunReader : public RunSource {
   std::int64_t end_;
   std::int64_t records_ = 0;
   absl::Status broken_;
-  std::vector<char> stored_;
-  std::vector<char> unpacked_;
+  std::string block_;   // that NextBlock gave last
+  std::string packed_;  // as it is stored, where it is packed
 };
 
 /// The file of which a RunReader found that it is no longer what was written; none: it is about

@@ -28,7 +28,7 @@ namespace weir::format {
 /// Thread-safety: one thread at a time; Ready by any, meanwhile too.
 /// Failure semantics: the file is removed unless Finish succeeded. Not synced: a run that is lost
 ///   with its machine is made again.
-/// Bounds: buffers of 512 KiB, and one block more for each thread that packs.
+/// Bounds: a buffer of 256 KiB, and one block more for each thread that packs.
 /// Checked by: tests/unit/format/run_test.cc.
 class RunWriter : public RunSink {
  public:

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -86,16 +87,24 @@ class CountingRunSource : public RunSource {
  public:
   CountingRunSource(std::unique_ptr<format::RunReader> source, StepActivity& activity)
       : source_(std::move(source)), activity_(activity) {}
-  // As the order counts them: stored bytes.
   absl::StatusOr<absl::Span<const char>> NextBlock() override {
+    return Counted([this] { return source_->NextBlock(); });
+  }
+  absl::StatusOr<bool> TakeBlock(std::string& block) override {
+    return Counted([this, &block] { return source_->TakeBlock(block); });
+  }
+
+ private:
+  // As the order counts them: stored bytes.
+  template <typename Read>
+  auto Counted(Read&& read) -> decltype(read()) {
     const FileIo io(activity_);
     const std::int64_t before = source_->bytes_read();
-    absl::StatusOr<absl::Span<const char>> block = source_->NextBlock();
+    auto block = read();
     activity_.AddInputBytes(source_->bytes_read() - before);
     return block;
   }
 
- private:
   std::unique_ptr<format::RunReader> source_;
   StepActivity& activity_;
 };

@@ -28,7 +28,7 @@ absl::StatusOr<bool> FixedBlocks::Next(TextBlock& block) {
   if (!window.ok()) return window.status();
   const std::int64_t in_place = std::ssize(*window) / record_bytes_ * record_bytes_;
   if (in_place > 0) {
-    block = {window->data(), in_place, position_, &text_.path()};
+    block = {window->data(), in_place, position_, &text_.path(), keep_};
     position_ += in_place;
     return true;
   }

@@ -24,6 +24,13 @@ class FixedBlocks {
  public:
   FixedBlocks(std::int64_t record_bytes, const InputRange& range);
 
+  /// Whether blocks from the next one on stay as long as this does, as far as they lie in place:
+  /// TextBlock::stays says which do.
+  void Keep(bool keep) {
+    keep_ = keep;
+    text_.Keep(keep);
+  }
+
   /// Gives the next block; false when the range is done.
   absl::StatusOr<bool> Next(TextBlock& block);
 
@@ -39,6 +46,7 @@ class FixedBlocks {
 
   InputText text_;
   bool started_ = false;
+  bool keep_ = false;
   std::vector<char> buffer_;
   std::string rest_;       // of a text that ends within a record
   std::int64_t position_;  // of the next record in the text

@@ -37,6 +37,8 @@ class InputFile {
   /// The address of bytes [offset, offset + bytes), valid until the next call; null where they are
   /// to be read. Requires: offsets that never fall, and bytes within the range.
   absl::StatusOr<const char*> Window(std::int64_t offset, std::int64_t bytes);
+  /// Whether windows from the next one on stay as long as this does.
+  void Keep(bool keep) { mapped_.Keep(keep); }
   /// Fails when the file was written to since Open, or bytes of a window could not be had.
   absl::Status CheckUnchanged() const;
 

@@ -75,6 +75,9 @@ class InputText {
     return std::string_view(*text, *text == nullptr ? 0 : kWindowBytes);
   }
 
+  /// Whether what InPlace gives from the next call on stays as long as this does.
+  void Keep(bool keep) { file_.Keep(keep); }
+
   absl::Status CheckUnchanged() const {
     return gzip_ ? compressed_.CheckUnchanged() : file_.CheckUnchanged();
   }

@@ -48,7 +48,9 @@ const char* MappedPart::Window(std::int64_t position, std::int64_t bytes) {
   const auto page = static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE));
   const std::int64_t from = position - map_offset_;
   const std::int64_t first = from / page * page;
-  if (first - given_up_ >= kKeptBytes) {
+  if (keep_) {
+    given_up_ = first;
+  } else if (first - given_up_ >= kKeptBytes) {
     ::madvise(map_ + given_up_, static_cast<std::size_t>(first - given_up_), MADV_DONTNEED);
     given_up_ = first;
   }

@@ -16,8 +16,8 @@ namespace weir {
 /// Only where that was measured to be better than read(): file systems of this machine that are
 /// known by name, and parts of some size (ADR 0033).
 ///
-/// Thread-safety: one thread at a time.
-/// Bounds: kKeptBytes and one window in memory.
+/// Thread-safety: one thread at a time; what is kept may be looked at by any.
+/// Bounds: kKeptBytes and one window in memory, and what is kept.
 /// Checked by: tests/unit/jobs/mapped_input_test.cc.
 class MappedPart {
  public:
@@ -33,6 +33,8 @@ class MappedPart {
   /// be had, or the part is closed: read() then says why. What lies before `position` is given up.
   /// Requires: a place in the part that is not before that of the last call.
   const char* Window(std::int64_t position, std::int64_t bytes);
+  /// Whether windows from the next one on stay as long as this does.
+  void Keep(bool keep) { keep_ = keep; }
   /// Whether a page that was given turned out not to be there.
   bool is_broken() const { return guard_.is_broken(); }
 
@@ -43,8 +45,9 @@ class MappedPart {
   char* map_ = nullptr;
   std::size_t map_bytes_ = 0;
   std::int64_t map_offset_ = 0;  // of map_[0] in the file
-  std::int64_t given_up_ = 0;    // bytes of the map that are no longer in memory
-  bool closed_ = true;           // the map stays, because a block may still be looked at
+  std::int64_t given_up_ = 0;    // bytes of the map that need no giving up any more
+  bool keep_ = false;
+  bool closed_ = true;  // the map stays, because a block may still be looked at
 };
 
 }  // namespace weir

@@ -45,18 +45,35 @@ absl::Status PieceRunSink::HandOnHeld() {
 absl::Status PiecePartSink::Append(std::string_view bytes, std::int64_t records) {
   if (turn_.IsNow()) {
     absl::Status status = Finish();
-    return status.ok() ? sink_.Append(bytes, records) : status;
+    return status.ok() ? part_.sink.Append(bytes, records) : status;
   }
-  held_.push_back({std::string(bytes), records});
-  held_bytes_ += static_cast<std::int64_t>(bytes.size());
+  return Hold(std::string(bytes), records);
+}
+
+absl::Status PiecePartSink::AppendText(std::string& text, std::int64_t records) {
+  if (turn_.IsNow()) {
+    absl::Status status = Finish();
+    return status.ok() ? part_.sink.AppendText(text, records) : status;
+  }
+  std::string next = part_.spare.Take();
+  next.reserve(text.size());  // what follows is as long, most often
+  return Hold(std::exchange(text, std::move(next)), records);
+}
+
+absl::Status PiecePartSink::Hold(std::string text, std::int64_t records) {
+  held_bytes_ += static_cast<std::int64_t>(text.size());
+  held_.push_back({std::move(text), records});
   return held_bytes_ < kHeldPieceBytes ? absl::OkStatus() : Finish();
 }
 
 absl::Status PiecePartSink::Finish() {
   if (!turn_.Await()) return NotNeeded();
   held_bytes_ = 0;
-  for (const Held& held : std::exchange(held_, {})) {
-    if (absl::Status status = sink_.Append(held.text, held.records); !status.ok()) return status;
+  for (Held& held : std::exchange(held_, {})) {
+    if (absl::Status status = part_.sink.Append(held.text, held.records); !status.ok()) {
+      return status;
+    }
+    part_.spare.Return(std::move(held.text));
   }
   return absl::OkStatus();
 }

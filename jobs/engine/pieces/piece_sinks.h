@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "jobs/api/program.h"
 #include "jobs/engine/pieces/piece_order.h"
+#include "jobs/engine/pieces/spare_texts.h"
 
 namespace weir {
 
@@ -59,14 +60,21 @@ class PieceRunSink : public RunSink {
   std::int64_t held_bytes_ = 0;
 };
 
+/// The part of a step, as its pieces share it.
+struct SharedPart {
+  PartSink& sink;
+  SpareTexts spare;
+};
+
 /// The text of one piece of a part, handed on in its turn in the very pieces in which it came.
 ///
 /// Thread-safety, errors, bounds: as PieceRunSink.
 class PiecePartSink : public PartSink {
  public:
-  PiecePartSink(PartSink& sink, PieceTurn& turn) : sink_(sink), turn_(turn) {}
+  PiecePartSink(SharedPart& part, PieceTurn& turn) : part_(part), turn_(turn) {}
 
   absl::Status Append(std::string_view bytes, std::int64_t records) override;
+  absl::Status AppendText(std::string& text, std::int64_t records) override;
   /// Waits for the turn and hands on what is held.
   absl::Status Finish();
 
@@ -76,7 +84,9 @@ class PiecePartSink : public PartSink {
     std::int64_t records;
   };
 
-  PartSink& sink_;
+  absl::Status Hold(std::string text, std::int64_t records);
+
+  SharedPart& part_;
   PieceTurn& turn_;
   std::vector<Held> held_;
   std::int64_t held_bytes_ = 0;

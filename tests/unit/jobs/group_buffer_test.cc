@@ -121,6 +121,66 @@ RC_GTEST_PROP(GroupBufferProperty, KeysThatBeginAlikeEqualStableSort, ()) {
   RC_ASSERT(SortInBuffers(pairs, order, 2) == SortAtOnce(pairs, order));
 }
 
+// Records in place among copied ones, in buffers of their own places and of any cut.
+RC_GTEST_PROP(GroupBufferProperty, RecordsInPlaceEqualCopiedOnes, ()) {
+  const RecordShape shape{*rc::gen::inRange<std::size_t>(1, 12),
+                          *rc::gen::inRange<std::size_t>(1, 200)};
+  std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
+  const auto num_buffers = *rc::gen::inRange<std::size_t>(1, 4);
+  const int kinds = *rc::gen::element(2, 256);
+  std::vector<std::string> records(*rc::gen::inRange<std::size_t>(0, 500));
+  std::vector<Pair> pairs;
+  for (std::string& record : records) {
+    for (std::size_t i = 0; i < shape.bytes(); ++i) {
+      record.push_back(static_cast<char>(random() % static_cast<unsigned>(kinds)));
+    }
+    pairs.push_back({static_cast<int>(random() % 3), record.substr(0, shape.key_bytes),
+                     record.substr(shape.key_bytes), ""});
+  }
+  std::deque<GroupBuffer> buffers;
+  std::vector<GroupBuffer*> sorted;
+  std::int64_t in_place = 0;
+  for (std::size_t b = 0; b < num_buffers; ++b) {
+    GroupBuffer& buffer = buffers.emplace_back(ValueOrder::kOfInput, shape);
+    for (std::size_t i = pairs.size() * b / num_buffers; i < pairs.size() * (b + 1) / num_buffers;
+         ++i) {
+      if (random() % 2 == 0) {
+        buffer.AddInPlace(pairs[i].consumer, records[i].data());
+      } else {
+        buffer.Add(pairs[i].consumer, pairs[i].key, pairs[i].value);
+      }
+    }
+    buffer.Sort();
+    in_place += buffer.in_place_bytes();
+    sorted.push_back(&buffer);
+    Written visited;
+    RC_ASSERT(buffer
+                  .Visit([&](int consumer, std::string_view key, std::string_view value) {
+                    visited.emplace_back(consumer, key, value);
+                    return absl::OkStatus();
+                  })
+                  .ok());
+    RC_ASSERT(std::is_sorted(visited.begin(), visited.end(), [](const auto& x, const auto& y) {
+      return std::tie(std::get<0>(x), std::get<1>(x)) < std::tie(std::get<0>(y), std::get<1>(y));
+    }));
+  }
+  RC_ASSERT(in_place <= static_cast<std::int64_t>(records.size() * shape.bytes()));
+  testing::MemoryRun run;
+  testing::RecordingContext context(static_cast<int>(num_buffers));
+  RC_ASSERT(WriteSorted(sorted, run, context).ok());
+  RC_ASSERT(ReadBack(run) == SortAtOnce(pairs, ValueOrder::kOfInput));
+}
+
+TEST(GroupBuffer, RecordsInPlaceCountAsWhatMustStayAndAnEntry) {
+  const RecordShape shape{10, 90};
+  GroupBuffer buffer(ValueOrder::kOfInput, shape);
+  const std::string records(100 * 1000, 'r');
+  for (int i = 0; i < 1000; ++i) buffer.AddInPlace(0, records.data() + 100 * i);
+  EXPECT_EQ(buffer.in_place_bytes(), 100'000);
+  EXPECT_GE(buffer.memory_bytes(), 100'000 + 1000 * 16);
+  EXPECT_LT(buffer.memory_bytes(), 100'000 + 1000 * 40);
+}
+
 TEST(GroupBuffer, CostsLittleMoreThanItsPairs) {
   GroupBuffer buffer;
   std::mt19937_64 random(1);

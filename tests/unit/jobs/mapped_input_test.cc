@@ -8,9 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <memory>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -20,6 +24,7 @@
 #include "jobs/api/bad_record.h"
 #include "jobs/api/readers.h"
 #include "jobs/api/step_error.h"
+#include "jobs/engine/group_values.h"
 #include "jobs/engine/input/mapped_part.h"
 #include "jobs/engine/input/open_blocks.h"
 #include "jobs/engine/input/page_guard.h"
@@ -260,6 +265,93 @@ TEST(MappedInput, WhatAJobSaysOfALostPageIsNotWhatIsTold) {
       EXPECT_EQ(CodeOf(totals.status()), step_error::kInputChanged) << throws << skip_bad;
     }
   }
+}
+
+/// Sorts records of 100 bytes; `kWhole` emits them as they are.
+template <bool kWhole>
+struct SortsHundreds {
+  using Reader = FixedRecords<100>;
+  using Key = std::string;
+  using Value = std::array<char, 93>;
+  static constexpr std::size_t kRecordKeyBytes = 7;
+  MemoryFile* cut_at_end = nullptr;
+  int seen = 0;
+
+  template <typename Emit>
+  void Map(std::string_view record, Emit& emit) {
+    if constexpr (kWhole) {
+      emit.Record(record);
+    } else {
+      Value rest;
+      std::memcpy(rest.data(), record.data() + 7, rest.size());
+      emit(record.substr(0, 7), rest);
+    }
+    // Nothing of it is read before what was emitted is written.
+    if (cut_at_end != nullptr && ++seen * 100 == cut_at_end->bytes()) cut_at_end->CutTo(6000);
+  }
+  template <typename Emit>
+  void Reduce(std::string_view key, GroupValues<Value>& values, Emit&& emit) const {
+    Value rest;
+    while (values.Next(rest)) emit(key, rest);
+  }
+  void Format(std::string_view key, const Value& rest, std::string& out) const {
+    out.append(key).append(rest.data(), rest.size());
+  }
+};
+
+std::string Hundreds(std::int64_t bytes) {
+  std::mt19937_64 random(7);
+  std::string text;
+  for (std::int64_t i = 0; std::ssize(text) < bytes; ++i) {
+    const std::string record = absl::StrCat(absl::Dec(random() % 10'000, absl::kZeroPad7), i);
+    text.append(record).append(100 - record.size(), static_cast<char>('a' + i % 7));
+  }
+  return text;
+}
+
+std::string Sorted(const std::string& text) {
+  std::vector<std::string_view> records;
+  for (std::size_t at = 0; at < text.size(); at += 100) {
+    records.push_back(std::string_view(text).substr(at, 100));
+  }
+  std::stable_sort(records.begin(), records.end(),
+                   [](auto a, auto b) { return a.substr(0, 7) < b.substr(0, 7); });
+  std::string sorted;
+  for (const std::string_view record : records) sorted.append(record);
+  return sorted;
+}
+
+TEST(MappedInput, RecordsThatAreEmittedInPlaceAreThoseThatAreCopied) {
+  const std::string text = Hundreds(24 * kWindow);
+  const MemoryFile file(text);
+  const std::string sorted = Sorted(text);
+  // Of the last one a part is in place and the rest is copied, because it may not be more.
+  for (const std::int64_t memory_bytes : {std::int64_t{0}, 1000 * kWindow, 45 * kWindow}) {
+    for (const int slots : {1, 3}) {
+      testing::JobCut cut;
+      cut.mappers = {{file.range(0, 9 * kWindow)}, {file.range(9 * kWindow, file.bytes())}};
+      cut.num_slots = slots;
+      testing::JobLog log;
+      log.memory_bytes = memory_bytes;
+      const auto whole = testing::RunJob(*MakeJobProgram(SortsHundreds<true>()), cut, log);
+      ASSERT_TRUE(whole.ok()) << whole.status();
+      EXPECT_TRUE(whole->front() == sorted) << memory_bytes << " " << slots;
+      const auto copied = testing::RunJob(*MakeJobProgram(SortsHundreds<false>()), cut, log);
+      ASSERT_TRUE(copied.ok()) << copied.status();
+      EXPECT_TRUE(copied->front() == sorted);
+    }
+  }
+}
+
+TEST(MappedInput, AFileCutShortUnderRecordsInPlaceIsNamedBeforeTheyCount) {
+  MemoryFile file(Hundreds(8 * kWindow).substr(0, 8'000'000));
+  SortsHundreds<true> job;
+  job.cut_at_end = &file;
+  MemoryRun run;
+  RecordingContext context(1);
+  const auto totals = MakeJobProgram(job)->Map({{file.range()}, {1.0}}, run, context);
+  EXPECT_EQ(file.bytes(), 6000);
+  EXPECT_EQ(CodeOf(totals.status()), step_error::kInputChanged) << totals.status();
 }
 
 TEST(MappedPart, ShortPartsAndOtherFileSystemsAreRead) {

@@ -107,10 +107,11 @@ TEST(PieceMemory, TextThatWaitsIsLittle) {
     RecordingContext context(slots);
     HeldBytes held;
     CountedPart part(held);
+    SharedPart shared{part, {}};
     const std::string text(kBlockBytes, 't');
     const absl::Status status = MakePieces(8, context, [&](int piece, PieceTurn& turn) {
       if (piece == 0) StandStill(held, (slots - 1) * kHeldPieceBytes);
-      PiecePartSink sink(part, turn);
+      PiecePartSink sink(shared, turn);
       absl::Status written;
       for (int i = 0; i < kBlocksOfPiece && written.ok(); ++i) {
         held.Add(kBlockBytes);
@@ -130,6 +131,7 @@ TEST(PieceMemory, WhoWaitsIsWokenWhenTheStepEnds) {
     RecordingContext context(4);
     HeldBytes held;
     CountedPart part(held);
+    SharedPart shared{part, {}};
     const std::string text(kBlockBytes, 't');
     const absl::Status status = MakePieces(100, context, [&](int piece, PieceTurn& turn) {
       if (piece == 0) {
@@ -138,7 +140,7 @@ TEST(PieceMemory, WhoWaitsIsWokenWhenTheStepEnds) {
         context.cancel = true;
         return absl::OkStatus();
       }
-      PiecePartSink sink(part, turn);
+      PiecePartSink sink(shared, turn);
       absl::Status written;
       for (int i = 0; i < kBlocksOfPiece && written.ok(); ++i) {
         held.Add(kBlockBytes);

@@ -107,14 +107,20 @@ TEST(PieceSinks, TheSameWhateverTheSlots) {
     MemoryRun run;
     MemoryPart part;
     SharedRun shared{run};
+    SharedPart shared_part{part, {}};
     const absl::Status status = MakePieces(12, context, [&](int piece, PieceTurn& turn) {
       PieceRunSink sink(shared, turn);
-      PiecePartSink part_sink(part, turn);
+      PiecePartSink part_sink(shared_part, turn);
       absl::Status written = sink.BeginSection(piece / 3);
       for (int block = 0; block < 6 && written.ok(); ++block) {
         if (piece == 8 && block == 4) written = sink.BeginSection(3);
         if (written.ok()) written = sink.Append(block_of(piece, block), 1);
-        if (written.ok()) written = part_sink.Append(block_of(piece, block), 1);
+        if (written.ok() && block % 2 == 0) written = part_sink.Append(block_of(piece, block), 1);
+        if (written.ok() && block % 2 == 1) {
+          std::string owned = block_of(piece, block);
+          written = part_sink.AppendText(owned, 1);
+          EXPECT_TRUE(owned.empty());
+        }
       }
       if (written.ok()) written = sink.Finish();
       return written.ok() ? part_sink.Finish() : written;

@@ -1,0 +1,36 @@
+#pragma once
+
+// Input that pairs point into until they are written. Upstream: MapRanges. Downstream:
+// group_layer.h.
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace weir {
+
+/// What read a range, with the blocks of it that stay.
+class KeptInput {
+ public:
+  virtual ~KeptInput() = default;
+  /// Whether all that was seen of them, until now, was what the file held: nothing counts that was
+  /// made of them before this says so. Errors: those of InputText.
+  virtual absl::Status CheckUnchanged() const = 0;
+};
+
+/// `Source`: FixedBlocks.
+template <typename Source>
+class KeptSource : public KeptInput {
+ public:
+  explicit KeptSource(std::unique_ptr<Source> source) : source_(std::move(source)) {}
+  absl::Status CheckUnchanged() const override { return source_->CheckUnchanged(); }
+
+ private:
+  const std::unique_ptr<Source> source_;
+};
+
+using KeptInputs = std::vector<std::unique_ptr<KeptInput>>;
+
+}  // namespace weir
