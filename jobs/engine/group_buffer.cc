@@ -1,6 +1,7 @@
 #include "jobs/engine/group_buffer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "jobs/engine/pieces/piece_sinks.h"
 #include "jobs/engine/record_lengths.h"
 #include "jobs/engine/section_blocks.h"
+#include "jobs/engine/slot_work.h"
 #include "jobs/engine/table/prefix_sort.h"
 
 namespace weir {
@@ -50,8 +52,9 @@ void Prefetch(const char* record) {
 
 }  // namespace
 
-GroupBuffer::GroupBuffer(ValueOrder value_order, RecordShape shape)
-    : by_sort_key_(value_order == ValueOrder::kBySortKey), shape_(shape) {
+GroupBuffer::GroupBuffer(ValueOrder value_order, RecordShape shape,
+                         std::shared_ptr<SlabStore> slabs)
+    : by_sort_key_(value_order == ValueOrder::kBySortKey), shape_(shape), slabs_(std::move(slabs)) {
   AppendLength(shape.key_bytes, shape_lengths_);
   AppendLength(shape.value_bytes, shape_lengths_);
 }
@@ -89,6 +92,8 @@ void GroupBuffer::AddEntry(int consumer, std::size_t record_bytes, Entry entry) 
   if (index >= consumers_.size()) consumers_.resize(index + 1);
   Pairs& pairs = consumers_[index];
   pairs.bytes += record_bytes;
+  pairs.low = std::min(pairs.low, entry.prefix);
+  pairs.high = std::max(pairs.high, entry.prefix);
   if (pairs.chunks.empty() || pairs.chunks.back().size == pairs.chunks.back().room) AddChunk(pairs);
   Chunk& chunk = pairs.chunks.back();
   chunk.entries[chunk.size++] = entry;
@@ -165,109 +170,192 @@ absl::Status GroupBuffer::Visit(
   return absl::OkStatus();
 }
 
-/// The sorted pairs of all buffers, consumer by consumer.
-class SortedBuffers {
+/// All pairs of some buffers in their order, consumer by consumer.
+class SortedPairs {
  public:
   using Entry = GroupBuffer::Entry;
 
-  explicit SortedBuffers(absl::Span<GroupBuffer* const> buffers) : buffers_(buffers) {
+  explicit SortedPairs(absl::Span<GroupBuffer* const> buffers) : buffers_(buffers) {
     std::size_t num_consumers = 0;
     for (const GroupBuffer* buffer : buffers) {
       num_consumers = std::max(num_consumers, buffer->consumers_.size());
     }
-    for (std::size_t consumer = 0; consumer < num_consumers; ++consumer) AddPieces(consumer);
+    for (std::size_t consumer = 0; consumer < num_consumers; ++consumer) Add(consumer);
+  }
+
+  /// Sorts on all slots: few pairs of a consumer on one of them, many on all.
+  absl::Status Sort(StepContext& context) {
+    std::vector<Section*> few;
+    for (Section& section : sections_) {
+      if (section.size < kShareMin) few.push_back(&section);
+    }
+    std::atomic<std::size_t> next = 0;
+    absl::Status status =
+        RunOnSlots(context, [&](int, const std::function<bool()>& stop) -> absl::Status {
+          for (std::size_t i; !stop() && (i = next++) < few.size();) SortFew(*few[i]);
+          return absl::OkStatus();
+        });
+    for (Section& section : sections_) {
+      if (status.ok() && section.size >= kShareMin) status = SortMany(section, context);
+    }
+    return status;
   }
 
   int num_pieces() const { return static_cast<int>(pieces_.size()); }
 
   std::int64_t records() const {
     std::int64_t records = 0;
-    for (const Piece& piece : pieces_)
-      records += static_cast<std::int64_t>(piece.end - piece.begin);
+    for (const Section& section : sections_) records += static_cast<std::int64_t>(section.size);
     return records;
   }
 
   absl::Status Write(int index, SectionWriter& writer) const {
     const Piece& piece = pieces_[static_cast<std::size_t>(index)];
-    absl::Status status = writer.Begin(static_cast<int>(piece.consumer));
-    std::vector<Head> heads = HeadsOf(piece);
-    const auto later = [this](const Head& a, const Head& b) {
-      // Buffers earlier in the input first when pairs are equal.
-      return a.buffer < b.buffer ? Before(*b.next, *a.next) : !Before(*a.next, *b.next);
-    };
-    std::make_heap(heads.begin(), heads.end(), later);
-    while (status.ok() && !heads.empty()) {
-      if (heads.size() > 1) std::pop_heap(heads.begin(), heads.end(), later);
-      Head& head = heads.back();
-      if (static_cast<std::size_t>(head.end - head.next) > kAheadRecords) {
-        Prefetch(head.next[kAheadRecords].record());
+    const Section& section = sections_[piece.section];
+    absl::Status status = writer.Begin(static_cast<int>(section.consumer));
+    const Entry* const end = section.sorted.get() + piece.end;
+    for (const Entry* next = section.sorted.get() + piece.begin; status.ok() && next != end;
+         ++next) {
+      if (static_cast<std::size_t>(end - next) > kAheadRecords) {
+        Prefetch(next[kAheadRecords].record());
       }
-      status = Add(*head.next, writer);
-      if (++head.next == head.end) {
-        heads.pop_back();
-      } else {
-        std::push_heap(heads.begin(), heads.end(), later);
-      }
+      status = Add(*next, writer);
     }
     return status.ok() ? writer.Finish() : status;
   }
 
  private:
-  using List = absl::Span<const Entry>;
+  // From so many pairs of a consumer on all slots sort them together.
+  static constexpr std::size_t kShareMin = 16 << 10;
+  // What slots share is counted in such arrays.
+  static constexpr std::size_t kArrayEntries = kChunkEntriesMax;
 
-  // Pairs [begin, end) of all of a consumer in their order.
+  // The pairs of a consumer.
+  struct Section {
+    std::size_t consumer = 0;
+    std::size_t size = 0;
+    std::uint64_t low = ~std::uint64_t{0};  // of the prefixes
+    std::uint64_t high = 0;
+    SlabArray<Entry> sorted;
+  };
+
+  // Pairs [begin, end) of a section in their order.
   struct Piece {
-    std::size_t consumer;
+    std::size_t section;
     std::size_t begin;
     std::size_t end;
   };
 
-  // What is left of a buffer's pairs in a piece.
-  struct Head {
-    const Entry* next;
-    const Entry* end;
-    std::size_t buffer;
-  };
+  using Arrays = std::vector<absl::Span<const Entry>>;
 
-  // By bytes and pairs of the consumer, which are the same however they were dealt out.
-  void AddPieces(std::size_t consumer) {
-    std::size_t pairs = 0;
+  // In pieces by bytes and pairs of the consumer, which are the same however they were dealt out.
+  void Add(std::size_t consumer) {
+    Section section;
+    section.consumer = consumer;
     std::size_t bytes = 0;
     for (const GroupBuffer* buffer : buffers_) {
       if (consumer >= buffer->consumers_.size()) continue;
-      pairs += buffer->consumers_[consumer].size;
-      bytes += buffer->consumers_[consumer].bytes;
+      const GroupBuffer::Pairs& pairs = buffer->consumers_[consumer];
+      section.size += pairs.size;
+      section.low = std::min(section.low, pairs.low);
+      section.high = std::max(section.high, pairs.high);
+      bytes += pairs.bytes;
     }
-    if (pairs == 0) return;
-    const std::size_t count = NumPieces(pairs, bytes, kPieceBytes);
+    if (section.size == 0) return;
+    const std::size_t count = NumPieces(section.size, bytes, kPieceBytes);
     for (std::size_t i = 0; i < count; ++i) {
-      pieces_.push_back({consumer, CutOf(pairs, i, count), CutOf(pairs, i + 1, count)});
+      pieces_.push_back(
+          {sections_.size(), CutOf(section.size, i, count), CutOf(section.size, i + 1, count)});
     }
+    sections_.push_back(std::move(section));
   }
 
-  std::vector<Head> HeadsOf(const Piece& piece) const {
-    std::vector<List> lists;
-    for (const GroupBuffer* buffer : buffers_) {
-      const bool has_pairs = piece.consumer < buffer->consumers_.size();
-      if (has_pairs) {
-        const GroupBuffer::Pairs& pairs = buffer->consumers_[piece.consumer];
-        lists.emplace_back(pairs.sorted.get(), pairs.size);
-      } else {
-        lists.emplace_back();
+  // Where the pairs of a section lie, in the order of the buffers.
+  Arrays ArraysOf(const Section& section) const {
+    Arrays arrays;
+    const auto add = [&arrays](absl::Span<const Entry> entries) {
+      for (; !entries.empty(); entries.remove_prefix(std::min(kArrayEntries, entries.size()))) {
+        arrays.push_back(entries.subspan(0, kArrayEntries));
       }
+    };
+    for (const GroupBuffer* buffer : buffers_) {
+      if (section.consumer >= buffer->consumers_.size()) continue;
+      const GroupBuffer::Pairs& pairs = buffer->consumers_[section.consumer];
+      if (pairs.size > 0 && pairs.chunks.empty()) add({pairs.sorted.get(), pairs.size});
+      for (const GroupBuffer::Chunk& chunk : pairs.chunks) add({chunk.entries.get(), chunk.size});
     }
-    const auto before = [this](const Entry& a, const Entry& b) { return Before(a, b); };
-    const std::vector<std::size_t> begin = CutMerge<Entry>(lists, piece.begin, before);
-    const std::vector<std::size_t> end = CutMerge<Entry>(lists, piece.end, before);
-    std::vector<Head> heads;
-    for (std::size_t i = 0; i < lists.size(); ++i) {
-      if (begin[i] == end[i]) continue;
-      heads.push_back({lists[i].data() + begin[i], lists[i].data() + end[i], i});
-    }
-    return heads;
+    return arrays;
   }
 
-  bool Before(const Entry& a, const Entry& b) const { return buffers_[0]->Before(a, b); }
+  void Free(const Section& section) const {
+    for (GroupBuffer* buffer : buffers_) {
+      if (section.consumer < buffer->consumers_.size()) buffer->consumers_[section.consumer] = {};
+    }
+  }
+
+  SlabStore& slabs() const { return *buffers_[0]->slabs_; }
+  void SortEntries(Entry* entries, std::size_t size, Entry* spare) const {
+    buffers_[0]->SortEntries(entries, size, spare);
+  }
+
+  void SortFew(Section& section) const {
+    section.sorted = SlabArray<Entry>(slabs(), section.size);
+    Entry* next = section.sorted.get();
+    for (const auto& entries : ArraysOf(section)) {
+      next = std::copy(entries.begin(), entries.end(), next);
+    }
+    const SlabArray<Entry> spare(slabs(), section.size);
+    SortEntries(section.sorted.get(), section.size, spare.get());
+  }
+
+  // Each slot counts a share of the arrays by place, puts it there, behind what slots before it
+  // have of that place, and sorts some of the places. Room for the largest place is all that this
+  // takes beside the sorted pairs.
+  absl::Status SortMany(Section& section, StepContext& context) const {
+    const int num_slots = context.slots().num_slots();
+    const Arrays arrays = ArraysOf(section);
+    const PrefixPlaces places(section.low, section.high);
+    std::vector<std::vector<std::size_t>> next(static_cast<std::size_t>(num_slots));
+    const auto each_array = [&](int slot, const auto& visit) {
+      const SlotShare share = ShareOf(slot, num_slots, static_cast<int>(arrays.size()));
+      for (int i = share.begin; i < share.end; ++i) {
+        visit(arrays[static_cast<std::size_t>(i)], next[static_cast<std::size_t>(slot)].data());
+      }
+      return absl::OkStatus();
+    };
+    absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
+      next[static_cast<std::size_t>(slot)].resize(PrefixPlaces::kCount);
+      return each_array(
+          slot, [&](auto entries, std::size_t* of_slot) { places.Count(entries, of_slot); });
+    });
+    if (!status.ok()) return status;
+    std::size_t begin = 0;
+    std::size_t largest = 0;
+    for (std::size_t place = 0; place < PrefixPlaces::kCount; ++place) {
+      const std::size_t place_begin = begin;
+      for (auto& of_slot : next) begin += std::exchange(of_slot[place], begin);
+      largest = std::max(largest, begin - place_begin);
+    }
+    section.sorted = SlabArray<Entry>(slabs(), section.size);
+    Entry* const sorted = section.sorted.get();
+    status = RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
+      return each_array(
+          slot, [&](auto entries, std::size_t* of_slot) { places.Put(entries, of_slot, sorted); });
+    });
+    if (!status.ok()) return status;
+    Free(section);
+    // Of the last slot, which now stand behind each place.
+    const std::vector<std::size_t>& ends = next.back();
+    std::atomic<std::size_t> next_place = 0;
+    return RunOnSlots(context, [&](int, const std::function<bool()>& stop) {
+      const SlabArray<Entry> spare(slabs(), largest);
+      for (std::size_t i; !stop() && (i = next_place++) < PrefixPlaces::kCount;) {
+        const std::size_t from = i == 0 ? 0 : ends[i - 1];
+        SortEntries(sorted + from, ends[i] - from, spare.get());
+      }
+      return absl::OkStatus();
+    });
+  }
 
   absl::Status Add(const Entry& entry, SectionWriter& writer) const {
     if (!entry.in_place()) return writer.AddEncoded(RecordAt(entry.record()));
@@ -276,12 +364,14 @@ class SortedBuffers {
   }
 
   const absl::Span<GroupBuffer* const> buffers_;
+  std::vector<Section> sections_;
   std::vector<Piece> pieces_;
 };
 
 absl::StatusOr<std::int64_t> WriteSorted(absl::Span<GroupBuffer* const> buffers, RunSink& sink,
                                          StepContext& context) {
-  const SortedBuffers sorted(buffers);
+  SortedPairs sorted(buffers);
+  if (absl::Status status = sorted.Sort(context); !status.ok()) return status;
   SharedRun run{sink};
   absl::Status status = MakePieces(sorted.num_pieces(), context, [&](int piece, PieceTurn& turn) {
     PieceRunSink piece_sink(run, turn);

@@ -42,7 +42,9 @@ struct RecordShape {
 /// Checked by: tests/unit/jobs/group_buffer_test.cc, group_layer_test.cc.
 class GroupBuffer {
  public:
-  explicit GroupBuffer(ValueOrder value_order = ValueOrder::kOfInput, RecordShape shape = {});
+  /// Buffers that are merged should have one store: what one of them frees the next one uses.
+  explicit GroupBuffer(ValueOrder value_order = ValueOrder::kOfInput, RecordShape shape = {},
+                       std::shared_ptr<SlabStore> slabs = std::make_shared<SlabStore>());
 
   /// `sort_key` is not part of what is written.
   void Add(int consumer, std::string_view key, std::string_view value,
@@ -67,7 +69,7 @@ class GroupBuffer {
   std::int64_t in_place_bytes() const { return in_place_bytes_; }
 
  private:
-  friend class SortedBuffers;
+  friend class SortedPairs;
 
   /// Marks the address of a record in place: no address has this bit.
   static constexpr std::uint64_t kInPlace = std::uint64_t{1} << 63;
@@ -96,7 +98,9 @@ class GroupBuffer {
     std::vector<Chunk> chunks;
     SlabArray<Entry> sorted;
     std::size_t size = 0;
-    std::size_t bytes = 0;  // of the records
+    std::size_t bytes = 0;                  // of the records
+    std::uint64_t low = ~std::uint64_t{0};  // the least prefix
+    std::uint64_t high = 0;                 // the largest one
   };
 
   void AddEntry(int consumer, std::size_t record_bytes, Entry entry);
@@ -113,9 +117,9 @@ class GroupBuffer {
   const bool by_sort_key_;
   const RecordShape shape_;
   std::string shape_lengths_;  // what sections have before a record of the shape
-  // Its own: pairs are in memory while they are emitted only, and who reduces them has no use for
-  // what they took; the kernel has, for the files of runs and parts.
-  const std::shared_ptr<SlabStore> slabs_ = std::make_shared<SlabStore>();
+  // Not that of the program: pairs are in memory while they are emitted only, and who reduces them
+  // has no use for what they took; the kernel has, for the files of runs and parts.
+  const std::shared_ptr<SlabStore> slabs_;
   ByteArena arena_{slabs_};
   std::vector<Pairs> consumers_;
   std::size_t largest_ = 0;  // pairs of one consumer
@@ -123,8 +127,9 @@ class GroupBuffer {
   std::int64_t in_place_bytes_ = 0;
 };
 
-/// Merges sorted buffers into the sections of a run, in pieces on all slots; equal keys in the
-/// order of their sort keys, then of the buffers. Returns the records. What is written depends
+/// Sorts the pairs of buffers together and writes them as the sections of a run, in pieces on all
+/// slots; equal keys in the order of their sort keys, then of the buffers. Buffers may be sorted
+/// already; they are empty afterwards. Returns the records. What is written depends
 /// neither on the number of slots nor on that of buffers that the same pairs were dealt out to.
 /// Requires: buffers with the same order of values and shape. Errors: those of the sink;
 /// kCancelled.

@@ -33,6 +33,7 @@
 #include "jobs/engine/pieces/piece_sinks.h"
 #include "jobs/engine/section_blocks.h"
 #include "jobs/engine/slot_work.h"
+#include "jobs/engine/table/slab_store.h"
 
 namespace weir {
 
@@ -148,7 +149,10 @@ class GroupLayer {
     const auto num_slots = static_cast<std::size_t>(context.slots().num_slots());
     std::vector<KeptInputs> kept(num_slots);  // outlives what points into it
     std::deque<GroupBuffer> buffers;
-    for (std::size_t slot = 0; slot < num_slots; ++slot) buffers.emplace_back(kValueOrder, Shape());
+    const auto slabs = std::make_shared<SlabStore>();
+    for (std::size_t slot = 0; slot < num_slots; ++slot) {
+      buffers.emplace_back(kValueOrder, Shape(), slabs);
+    }
     const std::int64_t kept_bytes_max =
         context.memory_bytes() > 0
             ? context.memory_bytes() / kKeptShare / static_cast<std::int64_t>(num_slots)
@@ -164,15 +168,14 @@ class GroupLayer {
       });
       ReportCounters<Job>(emit, context);
       records[static_cast<std::size_t>(slot)] = emit.records();
-      if (fed.ok()) buffer.Sort();
       return fed;
     });
     if (!status.ok()) return status;
     StepTotals totals;
     for (const std::int64_t of_slot : records) totals.input_records += of_slot;
-    std::vector<GroupBuffer*> sorted;
-    for (GroupBuffer& buffer : buffers) sorted.push_back(&buffer);
-    const absl::StatusOr<std::int64_t> written = WriteSorted(sorted, sink, context);
+    std::vector<GroupBuffer*> filled;
+    for (GroupBuffer& buffer : buffers) filled.push_back(&buffer);
+    const absl::StatusOr<std::int64_t> written = WriteSorted(filled, sink, context);
     if (!written.ok()) return written.status();
     for (const KeptInputs& of_slot : kept) {
       for (const auto& input : of_slot) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/types/span.h"
 #include "jobs/api/key_prefix.h"
 
 namespace weir {
@@ -99,6 +100,44 @@ void SortFrom(Entry* entries, std::size_t size, Entry* spare, std::size_t depth,
 }
 
 }  // namespace prefix_sort_internal
+
+/// The first step of a sort that several threads share: entries that lie in several arrays go into
+/// one, by the leading bits in which their prefixes differ. All of one place come before those of
+/// the next, and are to be sorted by themselves.
+///
+/// Thread-safety: pure.
+/// Checked by: tests/unit/jobs/group_buffer_test.cc, slots_agree_test.cc.
+class PrefixPlaces {
+ public:
+  /// Places of some thousand of ten million entries fit into the cache, where they are sorted;
+  /// their ends do, too.
+  static constexpr int kBits = 11;
+  static constexpr std::size_t kCount = std::size_t{1} << kBits;
+
+  /// Requires: prefixes of low .. high.
+  PrefixPlaces(std::uint64_t low, std::uint64_t high)
+      : low_(low), shift_(std::max(0, static_cast<int>(std::bit_width(high - low)) - kBits)) {}
+
+  /// Adds the entries of each place to counts[0, kCount).
+  template <typename Entry>
+  void Count(absl::Span<const Entry> entries, std::size_t* counts) const {
+    for (const Entry& entry : entries) ++counts[PlaceOf(entry)];
+  }
+  /// Puts entries where next[0, kCount) says, which rises.
+  template <typename Entry>
+  void Put(absl::Span<const Entry> entries, std::size_t* next, Entry* into) const {
+    for (const Entry& entry : entries) into[next[PlaceOf(entry)]++] = entry;
+  }
+
+ private:
+  template <typename Entry>
+  std::size_t PlaceOf(const Entry& entry) const {
+    return static_cast<std::size_t>((entry.prefix - low_) >> shift_);
+  }
+
+  const std::uint64_t low_;
+  const int shift_;
+};
 
 /// Sorts entries[0, size) by their keys, where `prefix` of each is KeyPrefix of its key; equal ones
 /// keep their order. `key_of(entry)` is the key, `before(a, b)` the order of entries whose prefixes
