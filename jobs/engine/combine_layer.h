@@ -18,16 +18,17 @@
 #include "jobs/api/program.h"
 #include "jobs/api/value_codec.h"
 #include "jobs/engine/combine_emit.h"
-#include "jobs/engine/key_ranges.h"
 #include "jobs/engine/map_ranges.h"
 #include "jobs/engine/part_text.h"
 #include "jobs/engine/pieces/merge_cuts.h"
 #include "jobs/engine/pieces/piece_order.h"
 #include "jobs/engine/pieces/piece_sinks.h"
 #include "jobs/engine/section_blocks.h"
+#include "jobs/engine/slot_sort.h"
 #include "jobs/engine/slot_work.h"
 #include "jobs/engine/table/combine_table.h"
 #include "jobs/engine/table/key_batch.h"
+#include "jobs/engine/table/key_ranges.h"
 #include "jobs/engine/table/slab_array.h"
 #include "jobs/engine/table/slab_store.h"
 #include "jobs/engine/table/sorted_entries.h"
@@ -380,46 +381,24 @@ class CombineLayer {
     return absl::OkStatus();
   }
 
-  // Slots sort what sub-tables they have, then merge and format the result in pieces.
+  // Slots sort all entries together, then format them in pieces.
   absl::Status WriteSorted(const Table& table, PartSink& sink, StepContext& context,
                            StepTotals& totals) const {
     using Sorted = SortedEntry<Entry>;
-    const int num_slots = context.slots().num_slots();
-    std::vector<SlabArray<Sorted>> sorted(static_cast<std::size_t>(num_slots));
-    std::vector<absl::Span<const Sorted>> lists(sorted.size());
-    absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
-      const auto mine = static_cast<std::size_t>(slot);
-      const SlotShare share = ShareOf(slot, num_slots, Table::kSubTables);
-      std::size_t entries = 0;
-      for (int sub = share.begin; sub < share.end; ++sub) {
-        entries += static_cast<std::size_t>(table.size(sub));
-      }
-      sorted[mine] = SlabArray<Sorted>(*slabs_, entries);
-      Sorted* next = sorted[mine].get();
-      for (int sub = share.begin; sub < share.end; ++sub) {
-        table.ForEach(sub, [&](const Entry& entry) { *next++ = Sorted::Of(entry); });
-      }
-      const SlabArray<Sorted> spare(*slabs_, entries);
-      SortEntries(sorted[mine].get(), entries, spare.get());
-      lists[mine] = {sorted[mine].get(), entries};
-      return absl::OkStatus();
-    });
-    if (!status.ok()) return status;
     const auto size = static_cast<std::size_t>(table.size());
     totals.output_records = table.size();
+    SlabArray<Sorted> sorted;
+    if (absl::Status status = SortTable(table, sorted, context); !status.ok()) return status;
     const std::size_t num_pieces = NumPieces(size, size, kPieceEntries);
     SharedPart part{sink, {}};
     return MakePieces(static_cast<int>(num_pieces), context, [&](int piece, PieceTurn& turn) {
       const auto at = static_cast<std::size_t>(piece);
-      const auto begin = CutMerge<Sorted>(lists, CutOf(size, at, num_pieces), std::less<>());
-      const auto end = CutMerge<Sorted>(lists, CutOf(size, at + 1, num_pieces), std::less<>());
-      std::vector<absl::Span<const Sorted>> cut;
-      for (std::size_t i = 0; i < lists.size(); ++i) {
-        cut.push_back(lists[i].subspan(begin[i], end[i] - begin[i]));
-      }
+      const std::size_t begin = CutOf(size, at, num_pieces);
+      const absl::Span<const Sorted> entries(sorted.get() + begin,
+                                             CutOf(size, at + 1, num_pieces) - begin);
       PiecePartSink piece_sink(part, turn);
       PartText text(piece_sink, part.spare);
-      absl::Status written = VisitMerged(cut, [&](const Entry& entry) {
+      absl::Status written = VisitSorted(entries, [&](const Entry& entry) {
         typename KeyForm<Key>::Held key{};
         if (!KeyForm<Key>::Read(entry.key(), key)) return DamagedSection();
         return text.Add(
@@ -428,6 +407,67 @@ class CombineLayer {
       if (written.ok()) written = text.Flush();
       return written.ok() ? piece_sink.Finish() : written;
     });
+  }
+
+  // Entries of neighbouring sub-tables, as a slot found them.
+  struct FoundEntries {
+    SlabArray<SortedEntry<Entry>> entries;
+    std::size_t size = 0;
+    std::uint64_t low = ~std::uint64_t{0};  // of the prefixes
+    std::uint64_t high = 0;
+  };
+
+  FoundEntries FindEntries(const Table& table, SlotShare subs) const {
+    FoundEntries found;
+    std::size_t size = 0;
+    for (int sub = subs.begin; sub < subs.end; ++sub) {
+      size += static_cast<std::size_t>(table.size(sub));
+    }
+    found.entries = SlabArray<SortedEntry<Entry>>(*slabs_, size);
+    for (int sub = subs.begin; sub < subs.end; ++sub) {
+      table.ForEach(sub, [&found](const Entry& entry) {
+        const auto one = SortedEntry<Entry>::Of(entry);
+        found.low = std::min(found.low, one.prefix);
+        found.high = std::max(found.high, one.prefix);
+        found.entries[found.size++] = one;
+      });
+    }
+    return found;
+  }
+
+  absl::Status SortTable(const Table& table, SlabArray<SortedEntry<Entry>>& sorted,
+                         StepContext& context) const {
+    using Sorted = SortedEntry<Entry>;
+    const auto sort = [](Sorted* entries, std::size_t size, Sorted* spare) {
+      SortEntries(entries, size, spare);
+    };
+    const auto size = static_cast<std::size_t>(table.size());
+    if (size < kSortOnSlotsMin) {
+      sorted = FindEntries(table, {0, Table::kSubTables}).entries;
+      const SlabArray<Sorted> spare(*slabs_, size);
+      sort(sorted.get(), size, spare.get());
+      return absl::OkStatus();
+    }
+    const int num_slots = context.slots().num_slots();
+    std::vector<FoundEntries> found(static_cast<std::size_t>(num_slots));
+    absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
+      found[static_cast<std::size_t>(slot)] =
+          FindEntries(table, ShareOf(slot, num_slots, Table::kSubTables));
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    std::vector<absl::Span<const Sorted>> arrays;
+    std::uint64_t low = ~std::uint64_t{0};
+    std::uint64_t high = 0;
+    for (const FoundEntries& of_slot : found) {
+      arrays.emplace_back(of_slot.entries.get(), of_slot.size);
+      low = std::min(low, of_slot.low);
+      high = std::max(high, of_slot.high);
+    }
+    sorted = SlabArray<Sorted>(*slabs_, size);
+    return SortOnSlots<Sorted>(
+        arrays, PrefixPlaces(low, high), sorted.get(), *slabs_, context,
+        [&found] { found.clear(); }, sort);
   }
 
   // About kPieceBytes of short keys and values.

@@ -11,6 +11,7 @@
 #include "jobs/engine/pieces/piece_sinks.h"
 #include "jobs/engine/record_lengths.h"
 #include "jobs/engine/section_blocks.h"
+#include "jobs/engine/slot_sort.h"
 #include "jobs/engine/slot_work.h"
 #include "jobs/engine/table/prefix_sort.h"
 
@@ -187,7 +188,7 @@ class SortedPairs {
   absl::Status Sort(StepContext& context) {
     std::vector<Section*> few;
     for (Section& section : sections_) {
-      if (section.size < kShareMin) few.push_back(&section);
+      if (section.size < kSortOnSlotsMin) few.push_back(&section);
     }
     std::atomic<std::size_t> next = 0;
     absl::Status status =
@@ -196,7 +197,7 @@ class SortedPairs {
           return absl::OkStatus();
         });
     for (Section& section : sections_) {
-      if (status.ok() && section.size >= kShareMin) status = SortMany(section, context);
+      if (status.ok() && section.size >= kSortOnSlotsMin) status = SortMany(section, context);
     }
     return status;
   }
@@ -225,8 +226,6 @@ class SortedPairs {
   }
 
  private:
-  // From so many pairs of a consumer on all slots sort them together.
-  static constexpr std::size_t kShareMin = 16 << 10;
   // What slots share is counted in such arrays.
   static constexpr std::size_t kArrayEntries = kChunkEntriesMax;
 
@@ -308,53 +307,15 @@ class SortedPairs {
     SortEntries(section.sorted.get(), section.size, spare.get());
   }
 
-  // Each slot counts a share of the arrays by place, puts it there, behind what slots before it
-  // have of that place, and sorts some of the places. Room for the largest place is all that this
-  // takes beside the sorted pairs.
   absl::Status SortMany(Section& section, StepContext& context) const {
-    const int num_slots = context.slots().num_slots();
     const Arrays arrays = ArraysOf(section);
-    const PrefixPlaces places(section.low, section.high);
-    std::vector<std::vector<std::size_t>> next(static_cast<std::size_t>(num_slots));
-    const auto each_array = [&](int slot, const auto& visit) {
-      const SlotShare share = ShareOf(slot, num_slots, static_cast<int>(arrays.size()));
-      for (int i = share.begin; i < share.end; ++i) {
-        visit(arrays[static_cast<std::size_t>(i)], next[static_cast<std::size_t>(slot)].data());
-      }
-      return absl::OkStatus();
-    };
-    absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
-      next[static_cast<std::size_t>(slot)].resize(PrefixPlaces::kCount);
-      return each_array(
-          slot, [&](auto entries, std::size_t* of_slot) { places.Count(entries, of_slot); });
-    });
-    if (!status.ok()) return status;
-    std::size_t begin = 0;
-    std::size_t largest = 0;
-    for (std::size_t place = 0; place < PrefixPlaces::kCount; ++place) {
-      const std::size_t place_begin = begin;
-      for (auto& of_slot : next) begin += std::exchange(of_slot[place], begin);
-      largest = std::max(largest, begin - place_begin);
-    }
     section.sorted = SlabArray<Entry>(slabs(), section.size);
-    Entry* const sorted = section.sorted.get();
-    status = RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
-      return each_array(
-          slot, [&](auto entries, std::size_t* of_slot) { places.Put(entries, of_slot, sorted); });
-    });
-    if (!status.ok()) return status;
-    Free(section);
-    // Of the last slot, which now stand behind each place.
-    const std::vector<std::size_t>& ends = next.back();
-    std::atomic<std::size_t> next_place = 0;
-    return RunOnSlots(context, [&](int, const std::function<bool()>& stop) {
-      const SlabArray<Entry> spare(slabs(), largest);
-      for (std::size_t i; !stop() && (i = next_place++) < PrefixPlaces::kCount;) {
-        const std::size_t from = i == 0 ? 0 : ends[i - 1];
-        SortEntries(sorted + from, ends[i] - from, spare.get());
-      }
-      return absl::OkStatus();
-    });
+    return SortOnSlots<Entry>(
+        arrays, PrefixPlaces(section.low, section.high), section.sorted.get(), slabs(), context,
+        [&] { Free(section); },
+        [this](Entry* entries, std::size_t size, Entry* spare) {
+          SortEntries(entries, size, spare);
+        });
   }
 
   absl::Status Add(const Entry& entry, SectionWriter& writer) const {

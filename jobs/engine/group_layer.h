@@ -25,7 +25,6 @@
 #include "jobs/engine/group_pieces.h"
 #include "jobs/engine/group_values.h"
 #include "jobs/engine/input/kept_input.h"
-#include "jobs/engine/key_ranges.h"
 #include "jobs/engine/map_ranges.h"
 #include "jobs/engine/merged_sections.h"
 #include "jobs/engine/part_text.h"
@@ -33,6 +32,7 @@
 #include "jobs/engine/pieces/piece_sinks.h"
 #include "jobs/engine/section_blocks.h"
 #include "jobs/engine/slot_work.h"
+#include "jobs/engine/table/key_ranges.h"
 #include "jobs/engine/table/slab_store.h"
 
 namespace weir {

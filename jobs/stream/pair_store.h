@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "jobs/engine/group_buffer.h"
-#include "jobs/engine/key_ranges.h"
+#include "jobs/engine/table/key_ranges.h"
 #include "jobs/stream/contract/stream_spec.h"
 
 namespace weir::stream {

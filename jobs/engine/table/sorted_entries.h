@@ -3,10 +3,8 @@
 // Puts table entries into the order of their keys. Upstream: combine_layer.h. Downstream: output
 // parts.
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -51,37 +49,13 @@ void PrefetchBehind(const SortedEntry<Entry>* next, const SortedEntry<Entry>* en
   __builtin_prefetch(next[kAheadKeys].entry->key().data());
 }
 
-/// Merges sorted lists and calls visit(const Entry&) in order until it returns an error.
+/// Calls visit(const Entry&) for sorted entries in their order until it returns an error.
 template <typename Entry, typename Visit>
-absl::Status VisitMerged(const std::vector<absl::Span<const SortedEntry<Entry>>>& lists,
-                         Visit&& visit) {
-  struct Head {
-    const SortedEntry<Entry>* next;
-    const SortedEntry<Entry>* end;
-  };
-  // Keys of different lists differ, so the order of equal heads does not matter.
-  const auto later = [](const Head& a, const Head& b) { return *b.next < *a.next; };
-  std::vector<Head> heads;
-  for (const auto& list : lists) {
-    if (!list.empty()) heads.push_back({list.data(), list.data() + list.size()});
-  }
-  std::make_heap(heads.begin(), heads.end(), later);
-  while (heads.size() > 1) {
-    std::pop_heap(heads.begin(), heads.end(), later);
-    Head& first = heads.back();
-    PrefetchBehind(first.next, first.end);
-    if (absl::Status status = visit(*first.next->entry); !status.ok()) return status;
-    if (++first.next == first.end) {
-      heads.pop_back();
-    } else {
-      std::push_heap(heads.begin(), heads.end(), later);
-    }
-  }
-  for (Head& last : heads) {
-    for (; last.next != last.end; ++last.next) {
-      PrefetchBehind(last.next, last.end);
-      if (absl::Status status = visit(*last.next->entry); !status.ok()) return status;
-    }
+absl::Status VisitSorted(absl::Span<const SortedEntry<Entry>> entries, Visit&& visit) {
+  const SortedEntry<Entry>* const end = entries.data() + entries.size();
+  for (const SortedEntry<Entry>* next = entries.data(); next != end; ++next) {
+    PrefetchBehind(next, end);
+    if (absl::Status status = visit(*next->entry); !status.ok()) return status;
   }
   return absl::OkStatus();
 }

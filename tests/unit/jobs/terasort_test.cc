@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "jobs/api/bad_record.h"
-#include "jobs/engine/key_ranges.h"
+#include "jobs/engine/table/key_ranges.h"
 #include "jobs/terasort/record_generator.h"
 #include "jobs/terasort/sort_records.h"
 #include "jobs/testing/in_process_job.h"
