@@ -23,6 +23,13 @@ inline std::uint64_t MaskPortable(const char* text, Matches&& matches) {
 /// The six white space characters of ASCII.
 inline bool IsAsciiSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
+/// Where fields and rows of CSV end among 64 bytes, and whether there is a quote.
+struct CsvMasks {
+  std::uint64_t commas = 0;
+  std::uint64_t newlines = 0;
+  bool has_quote = false;
+};
+
 #if defined(__SSE2__)
 
 namespace byte_scan_internal {
@@ -30,6 +37,7 @@ namespace byte_scan_internal {
 template <typename Compare>
 inline std::uint64_t MaskOfVectors(const char* text, Compare&& compare) {
   std::uint64_t mask = 0;
+#pragma GCC unroll 4
   for (int i = 0; i < 64; i += 16) {
     const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + i));
     const auto bits = static_cast<std::uint32_t>(_mm_movemask_epi8(compare(bytes)));
@@ -58,6 +66,26 @@ inline std::uint64_t EitherMask(const char* text, char a, char b) {
   });
 }
 
+/// Requires: 64 readable bytes.
+inline CsvMasks FindCsvMarks(const char* text) {
+  CsvMasks masks;
+  __m128i quotes = _mm_setzero_si128();
+#pragma GCC unroll 4
+  for (int i = 0; i < 64; i += 16) {
+    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + i));
+    const auto mask_of = [bytes, i](char c) {
+      const auto bits =
+          static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(c))));
+      return static_cast<std::uint64_t>(bits) << i;
+    };
+    masks.commas |= mask_of(',');
+    masks.newlines |= mask_of('\n');
+    quotes = _mm_or_si128(quotes, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')));
+  }
+  masks.has_quote = _mm_movemask_epi8(quotes) != 0;
+  return masks;
+}
+
 /// Bit i tells whether text[i] is `c`. Requires: 16 readable bytes.
 inline std::uint32_t EqualMask16(const char* text, char c) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
@@ -70,6 +98,12 @@ inline std::uint32_t EqualMask16(const char* text, char c) {
   std::uint32_t mask = 0;
   for (int i = 0; i < 16; ++i) mask |= static_cast<std::uint32_t>(text[i] == c) << i;
   return mask;
+}
+
+inline CsvMasks FindCsvMarks(const char* text) {
+  return {MaskPortable(text, [](char c) { return c == ','; }),
+          MaskPortable(text, [](char c) { return c == '\n'; }),
+          MaskPortable(text, [](char c) { return c == '"'; }) != 0};
 }
 
 inline std::uint64_t AsciiSpaceMask(const char* text) { return MaskPortable(text, IsAsciiSpace); }
@@ -98,6 +132,7 @@ inline std::uint32_t* AppendPositions(std::uint64_t mask, std::uint32_t base, st
   constexpr int kGroup = 8;
   std::uint32_t* const end = out + CountBits(mask);
   while (mask != 0) {
+#pragma GCC unroll 8
     for (int i = 0; i < kGroup; ++i) {
       // countr_zero(0) is 64; what is written then lies behind the end and is overwritten.
       out[i] = base + static_cast<std::uint32_t>(std::countr_zero(mask));

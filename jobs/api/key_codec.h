@@ -15,8 +15,65 @@
 
 namespace weir {
 
+/// A short key as numbers: up to 16 bytes, the first ones lowest, zeros behind the last. Tables
+/// hold such keys as two words, and bytes that were just written to memory can be read back as
+/// words only after a wait.
+///
+/// Thread-safety: a value.
+/// Checked by: tests/unit/jobs/codec_test.cc.
+class ShortKey {
+ public:
+  static constexpr std::size_t kBytesMax = 16;
+
+  ShortKey() = default;
+  /// Requires: at most kBytesMax bytes. Reads no others.
+  explicit ShortKey(std::string_view text) : bytes_(static_cast<std::uint32_t>(text.size())) {
+    const char* const data = text.data();
+    // Two loads that overlap, so that the length costs no loop.
+    if (text.size() >= 8) {
+      bits_ = Load<std::uint64_t>(data) | At(Load<std::uint64_t>(data + bytes_ - 8), bytes_ - 8);
+    } else if (text.size() >= 4) {
+      bits_ = Load<std::uint32_t>(data) | At(Load<std::uint32_t>(data + bytes_ - 4), bytes_ - 4);
+    } else if (!text.empty()) {
+      const std::uint32_t middle = bytes_ / 2;
+      bits_ = Load<std::uint8_t>(data) | At(Load<std::uint8_t>(data + middle), middle) |
+              At(Load<std::uint8_t>(data + bytes_ - 1), bytes_ - 1);
+    }
+  }
+
+  /// Appends the lowest `bytes` bytes of `bits`, whose others are zero, the lowest first.
+  /// Requires: room for them.
+  void Append(std::uint64_t bits, std::uint32_t bytes) {
+    bits_ |= At(bits, bytes_);
+    bytes_ += bytes;
+  }
+
+  std::uint64_t word0() const { return static_cast<std::uint64_t>(bits_); }
+  std::uint64_t word1() const { return static_cast<std::uint64_t>(bits_ >> 64); }
+  std::uint32_t bytes() const { return bytes_; }
+
+ private:
+  __extension__ using Bits = unsigned __int128;
+
+  template <typename T>
+  static T Load(const char* from) {
+    T word;
+    std::memcpy(&word, from, sizeof word);
+    return word;
+  }
+  static Bits At(std::uint64_t bits, std::uint32_t byte) {
+    return static_cast<Bits>(bits) << (8 * byte);
+  }
+
+  Bits bits_ = 0;
+  std::uint32_t bytes_ = 0;
+};
+
 /// Turns a key into bytes that compare (memcmp) as the keys do, and back. Specialise it for a key
 /// type of your own with the same two functions.
+///
+/// Optional: `static bool Short(const T& key, ShortKey& out)` gives the same bytes as numbers,
+/// which a table takes without a detour through memory; false for keys that are too long for it.
 ///
 /// Append adds the bytes of one key; Take removes them from the front of `in` and returns false
 /// when they are not a key. Take must find the end of a key by itself, because keys of tuples

@@ -5,6 +5,7 @@
 // Map.
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "jobs/api/byte_scan.h"
 #include "jobs/api/record_framing.h"
 #include "jobs/api/text_block.h"
 
@@ -54,8 +56,26 @@ class CsvRows {
 
   template <typename Job, typename Emit>
   void MapBlock(Job& job, const TextBlock& block, Emit& emit) {
-    RowsOf<Job> rows{*this, job};
-    TextLines().MapBlock(rows, block, emit);
+    const char* const end = block.data + block.bytes;
+    for (const char* line = block.data; line < end && !emit.rejected();) {
+      emit.CountRecord();
+      const char* line_end = SplitShort(line, end);
+      if (line_end != nullptr) [[likely]] {
+        job.Map(row_, emit);
+      } else {
+        const void* newline = std::memchr(line, '\n', static_cast<std::size_t>(end - line));
+        // None only where the file is cut short under the block.
+        line_end = newline != nullptr ? static_cast<const char*>(newline) : end;
+        const std::string_view text(line, static_cast<std::size_t>(line_end - line));
+        if (Split(text)) {
+          job.Map(row_, emit);
+        } else {
+          emit.Reject(text,
+                      "not a CSV row: a quote is not closed, or text follows a closing quote");
+        }
+      }
+      line = line_end + 1;
+    }
   }
 
   /// Splits one line into row(); false when a quote is not closed or text follows a closing one.
@@ -63,19 +83,27 @@ class CsvRows {
   const CsvRow& row() const { return row_; }
 
  private:
-  template <typename Job>
-  struct RowsOf {
-    CsvRows& reader;
-    Job& job;
-    template <typename Emit>
-    void Map(std::string_view line, Emit& emit) {
-      if (!reader.Split(line)) {
-        emit.Reject(line, "not a CSV row: a quote is not closed, or text follows a closing quote");
-        return;
-      }
-      job.Map(reader.row(), emit);
+  // Splits a row that ends within 64 bytes, which can be read (kBlockSlackBytes), and has no quote:
+  // its end and the ends of its fields are found at once. Returns the end; null for any other row.
+  [[gnu::always_inline]] const char* SplitShort(const char* line, const char* end) {
+    const CsvMasks marks = FindCsvMarks(line);
+    if (marks.newlines == 0 || marks.has_quote) return nullptr;
+    const auto bytes = static_cast<std::size_t>(std::countr_zero(marks.newlines));
+    if (static_cast<std::size_t>(end - line) <= bytes) return nullptr;
+    std::uint64_t commas = marks.commas & ((std::uint64_t{1} << bytes) - 1);
+    const std::size_t line_bytes = bytes - (bytes > 0 && line[bytes - 1] == '\r' ? 1 : 0);
+    row_.line = {line, line_bytes};
+    row_.fields.resize(static_cast<std::size_t>(CountBits(commas)) + 1);
+    std::size_t begin = 0;
+    std::string_view* field = row_.fields.data();
+    for (; commas != 0; commas &= commas - 1, ++field) {
+      const auto comma = static_cast<std::size_t>(std::countr_zero(commas));
+      *field = {line + begin, comma - begin};
+      begin = comma + 1;
     }
-  };
+    *field = {line + begin, line_bytes - begin};
+    return line + bytes;
+  }
 
   CsvRow row_;
   std::string unquoted_;

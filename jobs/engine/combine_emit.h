@@ -23,8 +23,13 @@ class CombineEmit : public EmitBase<Job> {
 
   [[gnu::always_inline]] void operator()(typename KeyForm<typename Job::Key>::Argument key,
                                          const typename Job::Value& value) {
-    const std::string_view bytes = KeyForm<typename Job::Key>::Bytes(key, scratch_);
     this->CountEmitted();
+    if constexpr (kMayBeShort) {
+      ShortKey short_key;
+      if (KeyCodec<Key>::Short(key, short_key)) [[likely]]
+        return batch_.AddShort(short_key, value);
+    }
+    const std::string_view bytes = KeyForm<Key>::Bytes(key, scratch_);
     const auto offset = static_cast<std::size_t>(bytes.data() - this->block().data);
     if (offset < static_cast<std::size_t>(this->block().bytes)) [[likely]] {
       batch_.AddStable(bytes.data(), bytes.size(), value);
@@ -34,6 +39,11 @@ class CombineEmit : public EmitBase<Job> {
   }
 
  private:
+  using Key = typename Job::Key;
+  static constexpr bool kMayBeShort = requires(const Key& key, ShortKey& short_key) {
+    KeyCodec<Key>::Short(key, short_key);
+  };
+
   Batch& batch_;
   std::string scratch_;
 };

@@ -41,6 +41,17 @@ namespace weir {
 template <>
 struct KeyCodec<weather::StationDate> {
   static constexpr std::size_t kDateBytes = 4;
+  static bool Short(const weather::StationDate& key, ShortKey& out) {
+    if (key.station.size() > ShortKey::kBytesMax - kDateBytes) return false;
+    const weather::Date date = key.date;
+    out = ShortKey(key.station);
+    out.Append(static_cast<std::uint64_t>(static_cast<std::uint8_t>(date.month)) |
+                   static_cast<std::uint64_t>(static_cast<std::uint8_t>(date.day)) << 8 |
+                   static_cast<std::uint64_t>(static_cast<std::uint8_t>(date.year >> 8)) << 16 |
+                   static_cast<std::uint64_t>(static_cast<std::uint8_t>(date.year & 0xff)) << 24,
+               kDateBytes);
+    return true;
+  }
   static void Append(const weather::StationDate& key, std::string& out) {
     out.append(key.station);
     const char date[kDateBytes] = {
@@ -64,6 +75,14 @@ struct KeyCodec<weather::StationDate> {
 /// Station, then month and day; see above.
 template <>
 struct KeyCodec<weather::StationDay> {
+  static bool Short(const weather::StationDay& key, ShortKey& out) {
+    if (key.station.size() > ShortKey::kBytesMax - 2) return false;
+    out = ShortKey(key.station);
+    out.Append(static_cast<std::uint64_t>(static_cast<std::uint8_t>(key.month)) |
+                   static_cast<std::uint64_t>(static_cast<std::uint8_t>(key.day)) << 8,
+               2);
+    return true;
+  }
   static void Append(const weather::StationDay& key, std::string& out) {
     out.append(key.station);
     out.push_back(static_cast<char>(key.month));

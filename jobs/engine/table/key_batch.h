@@ -35,6 +35,11 @@ class KeyBatch {
     Add(PackKey(data, static_cast<std::uint32_t>(bytes)), value);
   }
 
+  /// Adds a key that needs no memory.
+  [[gnu::always_inline]] void AddShort(const ShortKey& key, const Value& value) {
+    Add(PackKey(key), value);
+  }
+
   /// Adds a key that may be gone after the call.
   void AddCopied(std::string_view key, const Value& value) {
     const std::size_t room = key.size() + kInlineKeyBytes;

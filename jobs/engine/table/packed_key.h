@@ -11,12 +11,15 @@
 #include <cstring>
 #include <string_view>
 
+#include "jobs/api/key_codec.h"
+
 namespace weir {
 
 static_assert(std::endian::native == std::endian::little, "words are loaded as little-endian");
 
 /// Keys up to this long are held in the table entry itself.
 inline constexpr std::uint32_t kInlineKeyBytes = 16;
+static_assert(kInlineKeyBytes == ShortKey::kBytesMax);
 
 /// A key on its way into a table. `data` is read only when the key is longer than kInlineKeyBytes.
 struct PackedKey {
@@ -90,6 +93,17 @@ inline std::uint64_t HashLong(const char* data, std::uint32_t bytes) {
   } else {
     key.hash = HashLong(data, bytes);
   }
+  return key;
+}
+
+/// Packs and hashes a key that is there as numbers.
+[[gnu::always_inline]] inline PackedKey PackKey(const ShortKey& short_key) {
+  using namespace packed_key_internal;
+  PackedKey key;
+  key.word0 = short_key.word0();
+  key.word1 = short_key.word1();
+  key.bytes = short_key.bytes();
+  key.hash = Mix(key.word0 ^ kMix0, (key.word1 + key.bytes) ^ kMix1);
   return key;
 }
 

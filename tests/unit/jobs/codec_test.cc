@@ -2,12 +2,16 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <vector>
 
 #include "jobs/api/key_codec.h"
 #include "jobs/api/value_codec.h"
@@ -20,6 +24,34 @@ std::string KeyBytes(const T& key) {
   std::string bytes;
   KeyCodec<T>::Append(key, bytes);
   return bytes;
+}
+
+// Two words as bytes.
+std::string BytesOf(const ShortKey& key) {
+  const std::uint64_t words[2] = {key.word0(), key.word1()};
+  std::string bytes(sizeof words, '\0');
+  std::memcpy(bytes.data(), words, sizeof words);
+  // Zeros behind the last one.
+  RC_ASSERT(bytes.find_first_not_of('\0', key.bytes()) == std::string::npos);
+  bytes.resize(key.bytes());
+  return bytes;
+}
+
+RC_GTEST_PROP(CodecProperty, ShortKeysAreTheirBytes, ()) {
+  const auto size = *rc::gen::inRange<std::size_t>(0, ShortKey::kBytesMax + 1);
+  // Of exactly this size, so that whoever reads more is found out.
+  const auto text = *rc::gen::container<std::vector<char>>(size, rc::gen::arbitrary<char>());
+  const std::string_view view(text.data(), text.size());
+  ShortKey key(view);
+  RC_ASSERT(BytesOf(key) == view);
+  const auto more =
+      *rc::gen::inRange<std::size_t>(0, std::min<std::size_t>(8, ShortKey::kBytesMax - size) + 1);
+  const auto bits = *rc::gen::arbitrary<std::uint64_t>();
+  const std::uint64_t kept = more == 0 ? 0 : bits >> (64 - 8 * more);
+  key.Append(kept, static_cast<std::uint32_t>(more));
+  std::string expected(view);
+  for (std::size_t i = 0; i < more; ++i) expected.push_back(static_cast<char>(kept >> (8 * i)));
+  RC_ASSERT(BytesOf(key) == expected);
 }
 
 // Comes back whole, leaves what follows, refuses every shorter input.

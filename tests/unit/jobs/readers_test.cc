@@ -183,6 +183,29 @@ RC_GTEST_PROP(ReadersProperty, LinesWithoutQuotesAreCutAtEveryComma, ()) {
   }
 }
 
+// Rows of a block are those that Split gives of their lines, with quotes and without, shorter and
+// longer than what is looked at once.
+RC_GTEST_PROP(ReadersProperty, RowsOfABlockAreTheirLinesSplit, ()) {
+  const auto line = rc::gen::container<std::string>(rc::gen::weightedElement<char>(
+      {{60, 'a'}, {12, ','}, {*rc::gen::element<std::size_t>(0, 2), '"'}, {3, '\r'}}));
+  const auto lines = *rc::gen::container<std::vector<std::string>>(
+      rc::gen::withSize([&line](int size) { return rc::gen::resize(4 * size, line); }));
+  std::string text;
+  Collect expected;
+  EmitBase<NoJob> emit;
+  bool good = true;
+  for (const std::string& one : lines) {
+    text += one + "\n";
+    CsvRows rows;
+    good = good && rows.Split(one);
+    if (good) expected.Map(rows.row(), emit);
+  }
+  const ScratchFile file(text);
+  const auto rows = ReadAll<CsvRows>({file.range()});
+  RC_ASSERT(rows.ok() == good);
+  if (good) RC_ASSERT(*rows == expected.records);
+}
+
 TEST(Readers, FileWrittenToWhileReadIsNamed) {
   const ScratchFile file(std::string(1 << 20, 'x') + "\n");
   auto source = OpenBlocks(TextLines::kFraming, file.range());

@@ -57,6 +57,27 @@ std::string Ncdc(const std::string& station, const std::string& date,
   return record + "\n";
 }
 
+// The numbers that tables take are the bytes that sections hold.
+RC_GTEST_PROP(WeatherProperty, ShortKeysAreTheBytesOfTheirCodec, ()) {
+  const auto station = *rc::gen::container<std::string>(rc::gen::inRange<char>(' ', 127));
+  const Date date{*rc::gen::inRange<std::int16_t>(1, 9999), *rc::gen::inRange<std::int8_t>(1, 13),
+                  *rc::gen::inRange<std::int8_t>(1, 32)};
+  const auto check = [](const auto& key, std::size_t bytes_max) {
+    using Codec = KeyCodec<std::decay_t<decltype(key)>>;
+    std::string bytes;
+    Codec::Append(key, bytes);
+    ShortKey numbers;
+    RC_ASSERT(Codec::Short(key, numbers) == (bytes.size() <= bytes_max));
+    if (bytes.size() > bytes_max) return;
+    const ShortKey expected{bytes};
+    RC_ASSERT(numbers.bytes() == expected.bytes());
+    RC_ASSERT(numbers.word0() == expected.word0());
+    RC_ASSERT(numbers.word1() == expected.word1());
+  };
+  check(StationDate{station, date}, ShortKey::kBytesMax);
+  check(StationDay{station, date.month, date.day}, ShortKey::kBytesMax);
+}
+
 TEST(Weather, DatesThatExist) {
   Date date;
   for (const char* good : {"1901-01-01", "19010101", "2000-02-29", "20240229", "9999-12-31"}) {
