@@ -50,21 +50,21 @@ inline constexpr std::uint64_t kMix0 = 0x9e3779b97f4a7c15;
 inline constexpr std::uint64_t kMix1 = 0xbb67ae8584caa73b;
 inline constexpr std::uint64_t kMix2 = 0x3c6ef372fe94f82b;
 
+// Row n keeps the first n of 16 bytes; looked up, so that the length of a key costs no branch. Of
+// each word apart: side by side, compilers take both at once and have to part them again.
 struct Masks {
-  std::uint64_t word0;
-  std::uint64_t word1;
+  std::array<std::uint64_t, kInlineKeyBytes + 1> word0{};
+  std::array<std::uint64_t, kInlineKeyBytes + 1> word1{};
 };
-
-// Row n keeps the first n of 16 bytes; looked up, so that the length of a key costs no branch.
-inline constexpr std::array<Masks, kInlineKeyBytes + 1> kMasks = [] {
-  std::array<Masks, kInlineKeyBytes + 1> rows{};
+inline constexpr Masks kMasks = [] {
+  Masks masks;
   for (unsigned n = 0; n <= kInlineKeyBytes; ++n) {
-    rows[n].word0 = n >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * n)) - 1;
-    rows[n].word1 = n <= 8    ? 0
-                    : n == 16 ? ~std::uint64_t{0}
-                              : (std::uint64_t{1} << (8 * (n - 8))) - 1;
+    masks.word0[n] = n >= 8 ? ~std::uint64_t{0} : (std::uint64_t{1} << (8 * n)) - 1;
+    masks.word1[n] = n <= 8    ? 0
+                     : n == 16 ? ~std::uint64_t{0}
+                               : (std::uint64_t{1} << (8 * (n - 8))) - 1;
   }
-  return rows;
+  return masks;
 }();
 
 inline std::uint64_t HashLong(const char* data, std::uint32_t bytes) {
@@ -87,8 +87,8 @@ inline std::uint64_t HashLong(const char* data, std::uint32_t bytes) {
   key.bytes = bytes;
   key.word0 = Load(data);
   if (bytes <= kInlineKeyBytes) [[likely]] {
-    key.word0 &= kMasks[bytes].word0;
-    key.word1 = Load(data + 8) & kMasks[bytes].word1;
+    key.word0 &= kMasks.word0[bytes];
+    key.word1 = Load(data + 8) & kMasks.word1[bytes];
     key.hash = Mix(key.word0 ^ kMix0, (key.word1 + bytes) ^ kMix1);
   } else {
     key.hash = HashLong(data, bytes);
