@@ -42,6 +42,7 @@ class StoreSchedule {
     std::vector<std::vector<StepIndex>> order;
     using FreeAt = std::pair<Seconds, std::size_t>;
     std::priority_queue<FreeAt, std::vector<FreeAt>, std::greater<>> free_at;
+    Seconds now_s = 0;  // a channel that is new, or was free all the while, begins no sooner
     while (!waiting_.empty() || !ready_.empty()) {
       if (order.size() < static_cast<std::size_t>(channels)) {
         free_at.push({0, order.size()});
@@ -49,7 +50,7 @@ class StoreSchedule {
       }
       const auto [free_s, channel] = free_at.top();
       free_at.pop();
-      Seconds now_s = free_s;
+      now_s = std::max(now_s, free_s);
       if (ready_.empty()) now_s = std::max(now_s, waiting_.top().first);
       while (!waiting_.empty() && waiting_.top().first <= now_s) {
         const auto [step, lane] = waiting_.top().second;

@@ -95,6 +95,22 @@ TEST(StoreTest, OneChannelWritesOneAtATimeInTheOrderOfReadiness) {
   EXPECT_LT(plan.summary.makespan_s, 31);
 }
 
+TEST(StoreTest, ChannelsShareWritesThatAreReadyAtOneMoment) {
+  PlanAssembly assembly(Network(4));
+  ASSERT_EQ(assembly.AddMappers({{0, 8, 0, 0, 0}}), absl::OkStatus());
+  LayerDraft layer;
+  layer.reducers = {{0, 0.25}, {1, 0.25}, {2, 0.25}, {3, 0.25}};
+  layer.reduce_seconds = [](WorkerIndex, Bytes) { return 10.0; };
+  ASSERT_EQ(assembly.AddReducers(layer, {}), absl::OkStatus());
+  ASSERT_EQ(assembly.AddStore({{0, 1, 2, 3}, [](Bytes) { return 1.0; }, 0}), absl::OkStatus());
+  Plan plan = assembly.TakePlan();
+  ASSERT_EQ(OrderByPriority(&plan), absl::OkStatus());
+  ASSERT_EQ(OrderStore(2, &plan), absl::OkStatus());
+  EXPECT_EQ(CheckPlan(plan), absl::OkStatus());
+  EXPECT_THAT(WriteStarts(plan), ElementsAre(10, 10, 11, 11));
+  EXPECT_DOUBLE_EQ(plan.summary.makespan_s, 12);
+}
+
 TEST(StoreTest, OneWriterWaitsForAllAndKeepsTheirOrder) {
   Plan plan = StoredPlan({2});
   ASSERT_EQ(OrderStore(1, &plan), absl::OkStatus());
