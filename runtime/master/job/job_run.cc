@@ -209,6 +209,9 @@ void JobRun::JournalPlan() {
     for (const planner::StepIndex step : resumed_->redone) {
       record.mutable_job_planned()->add_steps_redone(step);
     }
+    for (const int attempt : StaleAttempts(resumed_->steps, resumed_->edited.state)) {
+      record.mutable_job_planned()->add_stale_attempts(attempt);
+    }
   }
   WaitForJournal(std::move(record), [this](const absl::Status& status) {
     if (!status.ok()) return JournalFailed(status);

@@ -23,7 +23,14 @@ void TakePlan(const v1::JournalRecord::JobPlanned& planned, std::optional<Journa
   run->master_epoch = planned.master_epoch();
   run->plan_epoch = planned.plan_epoch();
   run->input_fingerprint = planned.input_fingerprint();
-  if (!edited) run->redone_by_edit.clear();
+  if (!edited) {
+    run->redone_by_edit.clear();
+    run->stale_attempts.clear();
+    for (std::int32_t step = 0; step < planned.stale_attempts_size(); ++step) {
+      if (planned.stale_attempts(step) > 0)
+        run->stale_attempts[step] = planned.stale_attempts(step);
+    }
+  }
   for (const std::int32_t step : planned.steps_redone()) {
     run->committed.erase(step);
     if (edited) run->redone_by_edit[step] = planned.plan_edit();

@@ -24,6 +24,9 @@ struct JournalledRun {
   absl::btree_map<std::int32_t, v1::JournalRecord::StepCommitted> committed;
   /// By step: the edit that had it done again last. Runs that were ordered before it do not count.
   absl::btree_map<std::int32_t, std::int32_t> redone_by_edit;
+  /// By step: the last attempt before the plan was gone on with that does not count, nor do those
+  /// before it. Workers that keep such runs count them as made before all edits of the plan.
+  absl::btree_map<std::int32_t, std::int32_t> stale_attempts;
 };
 
 /// Reads it from the records of one job, in their order. None: the job was not planned, or its plan

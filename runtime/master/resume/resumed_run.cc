@@ -28,6 +28,9 @@ class Resuming {
       now_s = std::max(now_s, committed.ended_s());
     }
     resumed_.state.now_s = now_s;
+    for (const auto& [step, attempt] : run.stale_attempts) {
+      if (At(step) < resumed_.steps.size()) KnowAttempt(step, attempt);
+    }
   }
 
   void TakeHeld(planner::WorkerIndex worker, const v1::HeldRun& held) {
@@ -67,6 +70,8 @@ class Resuming {
     if (info.run_id() != RunIdOf(step, held.attempt())) return false;
     const auto redone = run_.redone_by_edit.find(step);
     if (redone != run_.redone_by_edit.end() && held.plan_edit() < redone->second) return false;
+    const auto stale = run_.stale_attempts.find(step);
+    if (stale != run_.stale_attempts.end() && held.attempt() <= stale->second) return false;
     return std::all_of(
         info.sections().begin(), info.sections().end(), [&](const v1::RunSection& section) {
           return section.bytes() == 0 || read_.contains({step, section.consumer_step()});
@@ -88,6 +93,15 @@ class Resuming {
 };
 
 }  // namespace
+
+std::vector<int> StaleAttempts(const std::vector<ResumedStep>& steps,
+                               const planner::PlanState& after) {
+  std::vector<int> stale;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    stale.push_back(after.steps[s] == planner::WorkState::kDone ? 0 : steps[s].attempt);
+  }
+  return stale;
+}
 
 ResumedRun ResumeRun(const planner::Plan& plan, const JournalledRun& run,
                      const std::vector<const v1::HeldJob*>& held, Seconds now_s) {

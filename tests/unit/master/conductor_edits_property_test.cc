@@ -89,6 +89,14 @@ RC_GTEST_PROP(ConductorEditsProperty, AndWhateverMasterIsRestarted, ()) {
   RC_ASSERT(right);
 }
 
+// Runs that went wrong once.
+TEST(ConductorEditsTest, RunsThatWentWrongOnce) {
+  EditedRun run(8102988151721931638U,
+                RandomPlan(8102988151721931638U, planner::TransferOrder::kOvertake),
+                Sizes::kAnyButNothing);
+  EXPECT_TRUE(run.Run(/*kills=*/0, /*slow=*/2, /*restarts=*/2)) << run.wrong();
+}
+
 RC_GTEST_PROP(ConductorEditsProperty, AndWhoeverIsBackAtOnceWithSomeOfItsRuns, ()) {
   const auto seed =
       *rc::gen::noShrink(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()));

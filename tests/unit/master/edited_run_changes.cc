@@ -232,6 +232,11 @@ void EditedRun::Resume(const planner::PlanEdit& edit, const ResumedRun& resumed)
   next->watched.emplace(next->plan);
   plan_edit_ = 0;
   journal_.redone_by_edit.clear();
+  journal_.stale_attempts.clear();
+  const std::vector<int> stale = StaleAttempts(resumed.steps, edit.state);
+  for (std::size_t s = 0; s < stale.size(); ++s) {
+    if (stale[s] > 0) journal_.stale_attempts[static_cast<StepIndex>(s)] = stale[s];
+  }
   erase_if(journal_.committed, [&edit](const auto& committed) {
     return edit.state.steps[At(committed.first)] != planner::WorkState::kDone;
   });

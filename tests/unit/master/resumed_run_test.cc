@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/base/run_id.h"
 #include "runtime/master/resume/journalled_run.h"
@@ -117,6 +118,23 @@ TEST_F(ResumedRunTest, RunsOfBeforeTheEditThatHadTheirStepDoneAgainDoNotCount) {
   EXPECT_EQ(Resume().steps[kFirstMap].result.run().run_id(), "0.2");
 }
 
+TEST_F(ResumedRunTest, StaleAttemptsDoNotCount) {
+  run_.stale_attempts[kFirstMap] = 2;
+  Hold(0, ResultOf(kFirstMap, 2), 2);
+  EXPECT_FALSE(Done(Resume(), kFirstMap)) << "of what the step was before it was cut, say";
+  Hold(0, ResultOf(kFirstMap, 3), 3);
+  EXPECT_TRUE(Done(Resume(), kFirstMap));
+  run_.stale_attempts[kFirstMap] = 7;
+  EXPECT_EQ(Resume().steps[kFirstMap].attempt, 7) << "whoever is not there may hold its run";
+}
+
+TEST_F(ResumedRunTest, AllAttemptsOfWhatIsNotDoneAreStaleThen) {
+  Hold(0, ResultOf(kFirstMap, 2), 2);
+  Hold(0, ResultOf(kOtherMap, 4), 4);  // of the other worker's step
+  const ResumedRun resumed = Resume();
+  EXPECT_THAT(StaleAttempts(resumed.steps, resumed.state), testing::ElementsAre(0, 4, 0, 0));
+}
+
 TEST_F(ResumedRunTest, NobodyElsesRunCountsNorOneThatDoesNotFit) {
   Hold(1, ResultOf(kFirstMap, 1), 1);
   EXPECT_FALSE(Done(Resume(), kFirstMap)) << "made by whom the plan does not name";
@@ -192,7 +210,9 @@ TEST_F(JournalledRunTest, APlanThatGoesOnKeepsWhatIsDone) {
   Commit(1, 0);
   Commit(1, 1);
   Plan(1, 1).add_steps_redone(5);
-  Plan(2, 0, /*resumed=*/true).add_steps_redone(1);
+  v1::JournalRecord::JobPlanned& resumed = Plan(2, 0, /*resumed=*/true);
+  resumed.add_steps_redone(1);
+  for (const int attempt : {0, 3, 0}) resumed.add_stale_attempts(attempt);
   Run(300);
   Commit(2, 2);
   const std::optional<JournalledRun> run = LastRun(records_);
@@ -202,6 +222,11 @@ TEST_F(JournalledRunTest, APlanThatGoesOnKeepsWhatIsDone) {
   EXPECT_TRUE(run->committed.contains(0) && run->committed.contains(2));
   EXPECT_FALSE(run->committed.contains(1));
   EXPECT_TRUE(run->redone_by_edit.empty());
+  EXPECT_THAT(run->stale_attempts, testing::ElementsAre(testing::Pair(1, 3)));
+  Plan(2, 1).add_steps_redone(2);
+  EXPECT_THAT(LastRun(records_)->stale_attempts, testing::SizeIs(1)) << "edits leave them";
+  Plan(3);
+  EXPECT_THAT(LastRun(records_)->stale_attempts, testing::IsEmpty()) << "nothing of before counts";
 }
 
 TEST_F(JournalledRunTest, LoopsAndPlansOfOlderVersionsAreNotGoneOnWith) {
