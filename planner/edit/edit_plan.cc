@@ -162,8 +162,8 @@ bool SlackMayHelp(const EditedPlan& edited) {
   const auto done =
       std::count(edited.state.transfers.begin(), edited.state.transfers.end(), WorkState::kDone);
   const std::size_t left = edited.plan.transfers.size() - static_cast<std::size_t>(done);
-  return edited.plan.transfer_order != TransferOrder::kFetchAll && left > 0 &&
-         !CombinesAnything(edited.plan) && left <= static_cast<std::size_t>(kSlackTransfersMax);
+  return IsOrdered(edited.plan.transfer_order) && left > 0 && !CombinesAnything(edited.plan) &&
+         left <= static_cast<std::size_t>(kSlackTransfersMax);
 }
 
 }  // namespace

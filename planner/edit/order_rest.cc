@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "planner/edit/rest_plan.h"
+#include "planner/order/order_by_rates.h"
 #include "planner/order/order_by_slack.h"
 #include "planner/order/order_store.h"
 #include "planner/order/planning_effort.h"
@@ -128,8 +129,10 @@ absl::Status OrderTransfers(OrderEffort effort, const PlanState& state, std::siz
   rest->summary.lower_bound_s = 0;
   rest->store_order.clear();
   const std::int32_t channels = std::exchange(rest->store_channels, 0);
-  if (rest->transfer_order == TransferOrder::kFetchAll) {
-    absl::Status status = OrderFetchAll(rest, rest->fetch_limit);
+  if (!IsOrdered(rest->transfer_order)) {
+    absl::Status status = rest->transfer_order == TransferOrder::kRates
+                              ? OrderRestByRates(under_way, rest)
+                              : OrderFetchAll(rest, rest->fetch_limit);
     rest->store_channels = channels;
     return status.ok() ? OrderWrites(state, rest) : status;
   }

@@ -107,18 +107,18 @@ void ApplyRates(const PlanChange& change, ChangedPlan* changed) {
 }
 
 void ApplyPortRates(const std::vector<double>& factor, ChangedPlan* changed) {
-  const NetworkModel before = changed->plan.network;
-  std::vector<double>& lag = changed->plan.network.port_lag;
-  if (lag.empty()) lag.assign(At(before.num_workers), 1);
+  Plan& plan = changed->plan;
+  std::vector<Seconds> before_s;
+  for (const Transfer& transfer : plan.transfers) {
+    before_s.push_back(TransferSeconds(plan, transfer, transfer.bytes));
+  }
+  std::vector<double>& lag = plan.network.port_lag;
+  if (lag.empty()) lag.assign(At(plan.network.num_workers), 1);
   for (std::size_t w = 0; w < factor.size(); ++w) lag[w] = std::max(1.0, lag[w] / factor[w]);
-  for (std::size_t t = 0; t < changed->plan.transfers.size(); ++t) {
-    Transfer& transfer = changed->plan.transfers[t];
-    if (changed->state.transfers[t] != WorkState::kUnderWay) continue;
-    const auto seconds = [&](const NetworkModel& network) {
-      return network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
-    };
-    const Seconds before_s = seconds(before);
-    if (before_s > 0) transfer.duration_s *= seconds(changed->plan.network) / before_s;
+  for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
+    Transfer& transfer = plan.transfers[t];
+    if (changed->state.transfers[t] != WorkState::kUnderWay || before_s[t] <= 0) continue;
+    transfer.duration_s *= TransferSeconds(plan, transfer, transfer.bytes) / before_s[t];
   }
 }
 

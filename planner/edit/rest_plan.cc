@@ -10,9 +10,19 @@ namespace weir::planner {
 namespace {
 
 double SecondsPerByte(const Plan& plan, const Transfer& transfer) {
-  return plan.transfer_order == TransferOrder::kFetchAll
-             ? plan.network.SecondsPerByte(transfer.sender, transfer.receiver)
-             : plan.network.PacedSecondsPerByte(transfer.sender, transfer.receiver);
+  const NetworkModel& network = plan.network;
+  switch (plan.transfer_order) {
+    case TransferOrder::kFetchAll:
+      return network.SecondsPerByte(transfer.sender, transfer.receiver);
+    case TransferOrder::kRates:
+      return transfer.rate_bytes_per_s > 0
+                 ? network.Lag(transfer.sender, transfer.receiver) / transfer.rate_bytes_per_s
+                 : 0;
+    case TransferOrder::kStrict:
+    case TransferOrder::kOvertake:
+      break;
+  }
+  return network.PacedSecondsPerByte(transfer.sender, transfer.receiver);
 }
 
 /// Bytes whose transfer takes what this one, which is under way, still needs.

@@ -112,6 +112,7 @@ Json TransfersJson(const Plan& plan, const Prediction& predicted, const ActualRu
     Json json{{"sender", transfer.sender},     {"receiver", transfer.receiver},
               {"producer", transfer.producer}, {"consumer", transfer.consumer},
               {"offset", transfer.offset},     {"bytes", transfer.bytes}};
+    if (transfer.rate_bytes_per_s > 0) json["rate_bytes_per_s"] = transfer.rate_bytes_per_s;
     json["predicted"] = IntervalJson(FindInterval(predicted.transfers, i));
     if (actual != nullptr) {
       json["actual"] = IntervalJson(FindInterval(actual->transfers, i));
@@ -141,6 +142,8 @@ const char* TransferOrderName(TransferOrder order) {
       return "overtake";
     case TransferOrder::kFetchAll:
       return "fetch-all";
+    case TransferOrder::kRates:
+      return "rates";
   }
   return "unknown";
 }

@@ -222,7 +222,7 @@ std::vector<GanttGroup> LayOutGantt(const Plan& plan, const Prediction& predicte
   for (WorkerIndex worker = 0; worker < plan.network.num_workers; ++worker) {
     groups.push_back(builder.Worker(worker, options));
   }
-  if (plan.transfer_order != TransferOrder::kFetchAll) {
+  if (IsOrdered(plan.transfer_order)) {
     for (std::size_t cut = 0; cut < plan.network.cuts.size(); ++cut) {
       GanttGroup group = builder.CutGroup(cut, visible_s);
       if (!group.lanes.empty()) groups.push_back(std::move(group));

@@ -68,7 +68,7 @@ struct GanttGroup {
 ///
 /// Predicted transfers stand on their planned lanes. Actual ones on the lowest lanes free at their
 /// start, so that rows beyond the cut's lanes show a broken limit; overlaps shorter than
-/// `visible_s` are taken for none. kFetchAll plans have no lanes and no cut groups.
+/// `visible_s` are taken for none. Plans without an order have no lanes and no cut groups.
 /// Requires: CheckStructure(plan) is OK.
 std::vector<GanttGroup> LayOutGantt(const Plan& plan, const Prediction& predicted,
                                     const ActualRun* actual, const ExplainOptions& options,

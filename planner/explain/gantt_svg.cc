@@ -86,7 +86,7 @@ class GanttWriter {
   void LayOut(const Prediction& predicted) {
     Seconds visible_s = 0.5 * span_s_ / kPlotWidth;
     groups_ = LayOutGantt(plan_, predicted, actual_, options_, visible_s);
-    const bool shared = plan_.transfer_order == TransferOrder::kFetchAll;
+    const bool shared = !IsOrdered(plan_.transfer_order);
     while (MergeBars(visible_s, shared, &groups_) > kBarsMax && visible_s < span_s_)
       visible_s *= 1.4;
     std::size_t num_lanes = 0;

@@ -67,8 +67,11 @@ class HeadsAndTails {
 
   // Time of a transfer on one of its resources, whose full-rate cost is seconds_per_byte.
   Seconds TransferTimeOn(const Transfer& transfer, double seconds_per_byte) const {
-    if (plan_.transfer_order == TransferOrder::kFetchAll) {
-      return static_cast<double>(transfer.bytes) * seconds_per_byte;
+    if (!IsOrdered(plan_.transfer_order)) {
+      const bool paced = plan_.transfer_order == TransferOrder::kRates;
+      const double pacing =
+          paced && plan_.network.pacing_fraction > 0 ? plan_.network.pacing_fraction : 1;
+      return static_cast<double>(transfer.bytes) * seconds_per_byte / pacing;
     }
     return plan_.network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
   }
@@ -141,7 +144,7 @@ class Crossing {
 
   // By the rates: no order and no sharing of the cut does better.
   Seconds VolumeBound(std::int32_t channels) const {
-    const bool shared = plan_.transfer_order == TransferOrder::kFetchAll;
+    const bool shared = !IsOrdered(plan_.transfer_order);
     std::vector<Demand> demands;
     for (const auto& [index, node] : crossing_) {
       const Transfer& transfer = plan_.transfers[static_cast<std::size_t>(index)];
@@ -203,7 +206,7 @@ Seconds CutsBound(const Plan& plan, const PlanGraph& graph, const HeadsAndTails&
       crossing.Add(index, graph.NodeOfTransfer(index));
     }
     bound_s = std::max(bound_s, crossing.VolumeBound(cut.channels));
-    if (plan.transfer_order == TransferOrder::kFetchAll || lanes.per_channel() == 1) continue;
+    if (!IsOrdered(plan.transfer_order) || lanes.per_channel() == 1) continue;
     for (const auto end : {&Transfer::sender, &Transfer::receiver}) {
       bound_s = std::max(bound_s, crossing.BesideSlowPortBound(cut.channels, end));
     }

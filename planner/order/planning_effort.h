@@ -14,4 +14,9 @@ inline constexpr double kPlanningPart = 0.03;
 /// ports, which no model of the network tells.
 inline constexpr double kFinerGain = 0.01;
 
+/// Rates must be this much better than what they stand for. A section that is larger than planned
+/// takes as much longer at the rate that was planned for it, and of many sections the largest
+/// decides; in an order, what one has too much another one has too little.
+inline constexpr double kRatesReserve = 0.05;
+
 }  // namespace weir::planner

@@ -104,13 +104,17 @@ absl::Status OrderByStart(Plan* plan) {
   return AdoptPrediction(plan);
 }
 
+void ListUnordered(Plan* plan) {
+  FillPortOrders(AllTransfers(*plan), plan);
+  plan->channel_order.assign(plan->network.cuts.size(), {});
+  plan->summary.lower_bound_s = 0;
+}
+
 absl::Status OrderFetchAll(Plan* plan, std::int32_t fetch_limit) {
   plan->transfer_order = TransferOrder::kFetchAll;
   plan->fetch_limit = fetch_limit;
   if (absl::Status status = CheckItems(*plan); !status.ok()) return status;
-  FillPortOrders(AllTransfers(*plan), plan);
-  plan->channel_order.assign(plan->network.cuts.size(), {});
-  plan->summary.lower_bound_s = 0;
+  ListUnordered(plan);
   return AdoptPrediction(plan);
 }
 

@@ -6,8 +6,9 @@
 //
 // Builders choose one of three: they know only a priority (OrderByPriority), they know when each
 // transfer should start (OrderByStart), or the receivers fetch from everybody at once
-// (OrderFetchAll). All end in AdoptPrediction, so the planned times are those that the orders lead
-// to, with whole bytes and the network's latency in them.
+// (OrderFetchAll). A fourth gives rates (order_by_rates.h). All end in AdoptPrediction, so the
+// planned times are those that the orders lead to, with whole bytes and the network's latency in
+// them.
 
 #include "absl/status/status.h"
 #include "planner/plan/plan.h"
@@ -44,6 +45,11 @@ absl::Status OrderByPriority(Plan* plan);
 /// Thread-safety: pure. O((steps + transfers * cuts) log) time.
 /// Checked by: tests/unit/planner_plan/transfer_orders_test.cc.
 absl::Status OrderByStart(Plan* plan);
+
+/// Fills the port lists of a plan without an order, which only say who takes part, empties its
+/// lists of lanes, and clears summary.lower_bound_s.
+/// Requires: indices are in range.
+void ListUnordered(Plan* plan);
 
 /// Makes the plan a kFetchAll plan: no order, no lanes, shared ports and cuts. Each receiver
 /// fetches everything at once, or at most `fetch_limit` > 0 transfers, lowest index first. Clears

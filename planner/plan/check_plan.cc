@@ -15,9 +15,8 @@ absl::Status CheckPlan(const Plan& plan) {
   if (absl::Status status = CheckStructure(plan); !status.ok()) return status;
   if (absl::Status status = CheckLoads(plan); !status.ok()) return status;
   if (absl::Status status = CheckLoops(plan); !status.ok()) return status;
-  const GraphRules rules = plan.transfer_order == TransferOrder::kFetchAll
-                               ? GraphRules::kDataAndStore
-                               : GraphRules::kDataAndOrders;
+  const GraphRules rules =
+      IsOrdered(plan.transfer_order) ? GraphRules::kDataAndOrders : GraphRules::kDataAndStore;
   if (absl::Status status = PlanGraph::Build(plan, rules).status(); !status.ok()) return status;
   return CheckTimes(plan);
 }

@@ -30,6 +30,14 @@ double NetworkModel::PacedSecondsPerByte(WorkerIndex sender, WorkerIndex receive
   return pacing_fraction > 0 ? seconds / pacing_fraction : seconds;
 }
 
+double NetworkModel::PacedBytesPerS(WorkerIndex port) const {
+  return (pacing_fraction > 0 ? pacing_fraction : 1) / NominalSecondsPerByte(port, port);
+}
+
+double NetworkModel::PacedBytesPerS(const Cut& cut) const {
+  return (pacing_fraction > 0 ? pacing_fraction : 1) * cut.channels / seconds_per_byte;
+}
+
 Seconds NetworkModel::TransferSeconds(WorkerIndex sender, WorkerIndex receiver, Bytes bytes) const {
   return latency_s + static_cast<double>(bytes) * PacedSecondsPerByte(sender, receiver);
 }

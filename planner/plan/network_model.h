@@ -67,6 +67,18 @@ struct NetworkModel {
   /// The same of an ordered transfer, which is paced.
   double PacedSecondsPerByte(WorkerIndex sender, WorkerIndex receiver) const;
 
+  /// Bytes per second that paced transfers which share a port, or a cut, may take of it together:
+  /// its rate times the pacing fraction. What a run has found of ports makes no difference.
+  /// Requires: seconds_per_byte > 0.
+  double PacedBytesPerS(WorkerIndex port) const;
+  double PacedBytesPerS(const Cut& cut) const;
+
+  /// How many times longer a pair takes by what a run has found of its ports: 1 or more.
+  /// Requires: seconds_per_byte > 0.
+  double Lag(WorkerIndex sender, WorkerIndex receiver) const {
+    return SecondsPerByte(sender, receiver) / NominalSecondsPerByte(sender, receiver);
+  }
+
   /// Time of one ordered transfer: latency plus bytes at the paced rate of the pair.
   Seconds TransferSeconds(WorkerIndex sender, WorkerIndex receiver, Bytes bytes) const;
 };

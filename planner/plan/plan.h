@@ -67,6 +67,8 @@ struct Transfer {
   /// Start and duration as the builder planned them; Predict computes its own.
   Seconds start_s = 0;
   Seconds duration_s = 0;
+  /// kRates: what its sender is paced at, bytes per second, > 0. Others: 0.
+  double rate_bytes_per_s = 0;
 };
 
 /// How the conductor may depart from the planned order.
@@ -76,7 +78,14 @@ enum class TransferOrder {
               // order
   kFetchAll,  // no order: every receiver fetches from all senders at once with bounded credit, or
               // from at most Plan::fetch_limit of them
+  kRates,     // no order: a transfer begins as soon as its run is there and its ports and cuts have
+              // its rate left (rate_room.h); of several that wait, the first in Plan::transfers
 };
+
+/// Whether ports and lanes serve their transfers one after the other, as their orders say.
+constexpr bool IsOrdered(TransferOrder order) {
+  return order == TransferOrder::kStrict || order == TransferOrder::kOvertake;
+}
 
 /// Part of a dense result by the places of its elements: [begin, end).
 struct IndexRange {
@@ -138,8 +147,8 @@ struct Plan {
   /// channel_order[cut][lane]: order of the transfers on each lane of each cut, at most as many
   /// lists as the cut has lanes (cut_lanes.h; where no port is slow, a channel is one lane). A
   /// transfer stands, in every cut that it crosses, in as many lanes as it takes, once in each. A
-  /// kFetchAll plan has no lanes: its port lists only say who takes part, and its lists of lanes
-  /// may be empty.
+  /// plan without an order (kFetchAll, kRates) has no lanes: its port lists only say who takes
+  /// part, and its lists of lanes may be empty.
   std::vector<std::vector<std::vector<TransferIndex>>> channel_order;
   /// Most steps that store at once (StepKindTraits::stores); 0 = no limit.
   std::int32_t store_channels = 0;
@@ -156,6 +165,23 @@ struct Plan {
 inline std::vector<double> ComputeRates(const Plan& plan) {
   return plan.compute_rate.empty() ? std::vector<double>(At(plan.network.num_workers), 1)
                                    : plan.compute_rate;
+}
+
+/// By how much rates may add up to more than a port or a cut carries: rounding of sums. Ten times
+/// what whoever lets transfers begin allows itself (rate_room.h).
+inline constexpr double kRateTolerance = 1e-8;
+
+/// Returns what a transfer is planned to last that has `bytes` bytes to move: of a plan by rates
+/// the latency and the bytes at its rate, as many times longer as its ports lag; else as the
+/// network says of ordered transfers. Requires: kRates: rate_bytes_per_s > 0, the network's rate is
+/// known. Thread-safety: pure.
+inline Seconds TransferSeconds(const Plan& plan, const Transfer& transfer, Bytes bytes) {
+  const NetworkModel& network = plan.network;
+  if (plan.transfer_order != TransferOrder::kRates) {
+    return network.TransferSeconds(transfer.sender, transfer.receiver, bytes);
+  }
+  return network.latency_s + network.Lag(transfer.sender, transfer.receiver) *
+                                 static_cast<double>(bytes) / transfer.rate_bytes_per_s;
 }
 
 }  // namespace weir::planner

@@ -186,7 +186,7 @@ absl::Status CheckLanesOfCut(const Plan& plan, const CutLanes& lanes, std::size_
       ++places[position];
     }
   }
-  const bool shared = plan.transfer_order == TransferOrder::kFetchAll;
+  const bool shared = !IsOrdered(plan.transfer_order);
   for (std::size_t item = 0; item < places.size(); ++item) {
     const Transfer& transfer = plan.transfers[item];
     if (!cut.Crosses(transfer.sender, transfer.receiver)) continue;
@@ -250,6 +250,30 @@ absl::Status CheckComputeRates(const Plan& plan) {
   return absl::OkStatus();
 }
 
+// Plans by rates have a network whose rate is known, and for each transfer a rate that its ports
+// carry; others have none.
+absl::Status CheckRates(const Plan& plan) {
+  const bool by_rates = plan.transfer_order == TransferOrder::kRates;
+  if (by_rates && plan.network.seconds_per_byte <= 0) {
+    return Invalid("A plan by rates needs a network whose rate is known; seconds_per_byte is ",
+                   plan.network.seconds_per_byte);
+  }
+  for (std::size_t index = 0; index < plan.transfers.size(); ++index) {
+    const Transfer& transfer = plan.transfers[index];
+    const double rate = transfer.rate_bytes_per_s;
+    if (!by_rates && rate == 0) continue;
+    if (!by_rates) {
+      return Invalid("Transfer ", index, " has a rate, ", rate, " bytes/s, but the plan has none");
+    }
+    const double carries = std::min(plan.network.PacedBytesPerS(transfer.sender),
+                                    plan.network.PacedBytesPerS(transfer.receiver));
+    if (rate >= kPlanValueMin && rate <= carries * (1 + kRateTolerance / 10)) continue;
+    return Invalid("Transfer ", index, " has a rate out of range: ", rate,
+                   " bytes/s; must be above 0 and at most what its ports carry, ", carries);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckStepsAndTransfers(const Plan& plan) {
   if (absl::Status status = CheckNetwork(plan.network); !status.ok()) return status;
   if (absl::Status status = CheckComputeRates(plan); !status.ok()) return status;
@@ -262,6 +286,7 @@ absl::Status CheckStepsAndTransfers(const Plan& plan) {
     case TransferOrder::kStrict:
     case TransferOrder::kOvertake:
     case TransferOrder::kFetchAll:
+    case TransferOrder::kRates:
       break;
     default:
       return Invalid("Plan has an unknown transfer_order: ", static_cast<int>(plan.transfer_order));
@@ -277,8 +302,8 @@ absl::Status CheckStepsAndTransfers(const Plan& plan) {
   for (std::size_t index = 0; index < plan.transfers.size(); ++index) {
     if (absl::Status status = CheckTransfer(plan, index); !status.ok()) return status;
   }
-  if (absl::Status status = CheckDependencies(plan); !status.ok()) return status;
-  return absl::OkStatus();
+  if (absl::Status status = CheckRates(plan); !status.ok()) return status;
+  return CheckDependencies(plan);
 }
 
 }  // namespace

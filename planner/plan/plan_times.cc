@@ -8,11 +8,71 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "planner/plan/plan_structure.h"
 
 namespace weir::planner {
 namespace {
 
 constexpr double kTimeTolerance = 1e-9;
+
+struct RateChange {
+  Seconds when_s = 0;
+  double bytes_per_s = 0;  // below 0: an end
+  TransferIndex transfer = kNoIndex;
+};
+
+// One port or one cut and all that uses it. `what` names it when it is overloaded.
+absl::Status CheckSum(const Plan& plan, const std::vector<TransferIndex>& uses, double carries,
+                      const std::string& what, Seconds tolerance_s) {
+  std::vector<RateChange> changes;
+  for (const TransferIndex index : uses) {
+    const Transfer& transfer = plan.transfers[At(index)];
+    const Seconds end_s = transfer.start_s + transfer.duration_s - tolerance_s;
+    if (end_s <= transfer.start_s) continue;
+    changes.push_back({transfer.start_s, transfer.rate_bytes_per_s, index});
+    changes.push_back({end_s, -transfer.rate_bytes_per_s, index});
+  }
+  std::sort(changes.begin(), changes.end(), [](const RateChange& a, const RateChange& b) {
+    return std::tie(a.when_s, a.bytes_per_s, a.transfer) <
+           std::tie(b.when_s, b.bytes_per_s, b.transfer);
+  });
+  double together = 0;
+  for (const RateChange& change : changes) {
+    together += change.bytes_per_s;
+    if (together <= carries * (1 + kRateTolerance)) continue;
+    return Invalid("Rates of ", what, " add up to ", together, " bytes/s at ", change.when_s,
+                   " s, when transfer ", change.transfer, " begins; it carries ", carries);
+  }
+  return absl::OkStatus();
+}
+
+// No port and no cut has more than it carries: each by itself, every begin adds a rate to its sum,
+// every end takes it off, ends first where they fall together.
+absl::Status CheckRatesInTime(const Plan& plan, Seconds tolerance_s) {
+  if (plan.transfer_order != TransferOrder::kRates) return absl::OkStatus();
+  const NetworkModel& network = plan.network;
+  for (WorkerIndex worker = 0; worker < network.num_workers; ++worker) {
+    const double carries = network.PacedBytesPerS(worker);
+    for (const bool sends : {true, false}) {
+      const std::string what =
+          absl::StrCat("the ", sends ? "send" : "receive", " port of worker ", worker);
+      const auto& orders = sends ? plan.send_order : plan.receive_order;
+      absl::Status status = CheckSum(plan, orders[At(worker)], carries, what, tolerance_s);
+      if (!status.ok()) return status;
+    }
+  }
+  for (const Cut& cut : network.cuts) {
+    std::vector<TransferIndex> crossing;
+    for (std::size_t i = 0; i < plan.transfers.size(); ++i) {
+      if (!cut.Crosses(plan.transfers[i].sender, plan.transfers[i].receiver)) continue;
+      crossing.push_back(static_cast<TransferIndex>(i));
+    }
+    absl::Status status = CheckSum(plan, crossing, network.PacedBytesPerS(cut),
+                                   absl::StrCat("cut ", cut.name), tolerance_s);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
 
 class PlannedTimes {
  public:
@@ -35,7 +95,7 @@ class PlannedTimes {
           shared
               ? network.latency_s + static_cast<double>(transfer.bytes) *
                                         network.SecondsPerByte(transfer.sender, transfer.receiver)
-              : network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
+              : TransferSeconds(plan_, transfer, transfer.bytes);
       const Seconds excess_s = transfer.duration_s - alone_s;
       if (excess_s < -tolerance_s_ || (!shared && excess_s > tolerance_s_)) {
         return absl::InvalidArgumentError(
@@ -141,6 +201,8 @@ class PlannedTimes {
     return absl::OkStatus();
   }
 
+  absl::Status CheckRates() const { return CheckRatesInTime(plan_, tolerance_s_); }
+
   absl::Status CheckSummary() const {
     const PlanSummary& summary = plan_.summary;
     if (!(std::abs(summary.makespan_s - last_finish_s_) <= tolerance_s_)) {
@@ -211,7 +273,7 @@ absl::Status CheckTimes(const Plan& plan) {
   if (absl::Status status = times.CheckPrecedence(); !status.ok()) return status;
   if (absl::Status status = times.CheckComputeOrder(); !status.ok()) return status;
   if (absl::Status status = times.CheckStoreOrder(); !status.ok()) return status;
-  if (plan.transfer_order != TransferOrder::kFetchAll) {
+  if (IsOrdered(plan.transfer_order)) {
     absl::Status status = times.CheckTransferOrder("One-port rule (send)", plan.send_order);
     if (status.ok()) {
       status = times.CheckTransferOrder("One-port rule (receive)", plan.receive_order);
@@ -223,6 +285,7 @@ absl::Status CheckTimes(const Plan& plan) {
     if (!status.ok()) return status;
   }
   if (absl::Status status = times.CheckFetchLimit(); !status.ok()) return status;
+  if (absl::Status status = times.CheckRates(); !status.ok()) return status;
   return times.CheckSummary();
 }
 

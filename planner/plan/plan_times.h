@@ -17,7 +17,8 @@ namespace weir::planner {
 ///   each cut has no more lists than lanes and each crossing transfer stands in as many as it takes
 ///   (cut_lanes.h), no cut can carry more than its channels. In kFetchAll plans transfers share
 ///   ports and cuts: their orders are not held against the times, and a transfer lasts at least
-///   what the network model says.
+///   what the network model says. In kRates plans each lasts what its rate says, and their rates
+///   never add up to more than a port or cut carries (NetworkModel::PacedBytesPerS).
 /// Requires: CheckStructure(plan) is OK.
 /// Errors: kInvalidArgument naming the rule, the step or transfer, and the two times that disagree
 ///   (tolerance: 1e-9 of the makespan).

@@ -20,6 +20,8 @@ v1::TransferOrder OrderToProto(TransferOrder order) {
       return v1::TRANSFER_ORDER_OVERTAKE;
     case TransferOrder::kFetchAll:
       return v1::TRANSFER_ORDER_FETCH_ALL;
+    case TransferOrder::kRates:
+      return v1::TRANSFER_ORDER_RATES;
   }
   return v1::TRANSFER_ORDER_UNSPECIFIED;
 }
@@ -32,6 +34,8 @@ absl::StatusOr<TransferOrder> OrderFromProto(v1::TransferOrder order) {
       return TransferOrder::kOvertake;
     case v1::TRANSFER_ORDER_FETCH_ALL:
       return TransferOrder::kFetchAll;
+    case v1::TRANSFER_ORDER_RATES:
+      return TransferOrder::kRates;
     default:
       return absl::InvalidArgumentError(
           absl::StrCat("plan message: unknown transfer order ", static_cast<int>(order)));
@@ -129,6 +133,7 @@ void TransferToProto(const Transfer& transfer, v1::Transfer* out) {
   out->set_bytes(transfer.bytes);
   out->set_start_s(transfer.start_s);
   out->set_duration_s(transfer.duration_s);
+  out->set_rate_bytes_per_s(transfer.rate_bytes_per_s);
 }
 
 Transfer TransferFromProto(const v1::Transfer& message) {
@@ -141,6 +146,7 @@ Transfer TransferFromProto(const v1::Transfer& message) {
   transfer.bytes = message.bytes();
   transfer.start_s = message.start_s();
   transfer.duration_s = message.duration_s();
+  transfer.rate_bytes_per_s = message.rate_bytes_per_s();
   return transfer;
 }
 

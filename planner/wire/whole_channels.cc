@@ -53,8 +53,7 @@ Orders LanesOfChannels(const Plan& plan, const CutLanes& lanes, const Orders& ch
 
 void SplitWholeChannels(Plan* plan) {
   if (plan->network.port_slowdown.empty() || !CheckItems(*plan).ok() ||
-      plan->transfer_order == TransferOrder::kFetchAll ||
-      plan->channel_order.size() != plan->network.cuts.size()) {
+      !IsOrdered(plan->transfer_order) || plan->channel_order.size() != plan->network.cuts.size()) {
     return;
   }
   const CutLanes lanes(plan->network);

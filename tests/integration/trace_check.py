@@ -52,6 +52,25 @@ def cut_problems(report, cuts, early_s=0.0, slowdown=None):
     return problems
 
 
+def rate_problems(report, port_bytes_per_s, cuts, channel_bytes_per_s):
+    """Of a plan by rates: what is under way together never adds up to more than a port or a cut carries.
+
+    `port_bytes_per_s`: a function of a worker; `cuts`: as in cut_problems. All of them what paced transfers may take."""
+    transfers = moved(report)
+    problems = [f"transfer of step {t['producer']} to {t['consumer']} has no rate" for t in transfers
+                if not t.get("rate_bytes_per_s")]
+    uses = [(f"{end} {worker}", port_bytes_per_s(worker), [t for t in transfers if t[end] == worker])
+            for end in ("sender", "receiver") for worker in sorted({t[end] for t in transfers})]
+    uses += [(f"cut {name}", channels * channel_bytes_per_s,
+              [t for t in transfers if t["sender"] in senders and t["receiver"] in receivers])
+             for name, channels, senders, receivers in cuts]
+    for name, carries, using in uses:
+        found = overlapping([_held(t, 0) for t in using], [t.get("rate_bytes_per_s", 0) for t in using])
+        if found > carries * (1 + 1e-6):
+            problems.append(f"{name} carries rates of {found:g} bytes/s at once, allowed {carries:g}")
+    return problems
+
+
 def byte_problems(report, section_bytes):
     """Every byte of every section exactly once. `section_bytes`: {(producer, consumer): bytes}, local ones left out."""
     problems, got = [], {}

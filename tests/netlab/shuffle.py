@@ -23,6 +23,7 @@ QUEUES = {"32k": 32 << 10, "128k": 128 << 10, "1m": 1 << 20}
 VARIANTS = ("planned", "fetch-1", "fetch-5", "fetch-all")
 RECORD_BYTES = 512
 LATENCY_S = 0.001
+PACING = 0.97  # a master's default (docs/network.md)
 # A grant may overlap the end of the transfer before it: bytes of the look-ahead, and the report's way to the master.
 REPORT_S = 0.005
 
@@ -59,14 +60,20 @@ def size_for(lab, scenario, wanted_s):
     return unit * wanted_s / end
 
 
+def pacing_of(cluster):
+    """The share of a link that paced transfers may take: the master's."""
+    if "--pacing-fraction" not in cluster.master_args:
+        return PACING
+    return float(cluster.master_args[cluster.master_args.index("--pacing-fraction") + 1])
+
+
 def make_plan(lab, cluster, matrix, scenario, method, piece_bytes=None):
     """Plans one shuffle; returns the plan's file and what the planner says of it."""
     names = cluster.names()
     request = {"network": network_of(lab), "workers": names, "bytes": matrix, "ready_s": scenario.ready_s,
                "record_bytes": RECORD_BYTES, "method": method,
-               "piece_bytes_max": scenario.piece_bytes if piece_bytes is None else piece_bytes}
-    if "--pacing-fraction" in cluster.master_args:
-        request["pacing_fraction"] = float(cluster.master_args[cluster.master_args.index("--pacing-fraction") + 1])
+               "piece_bytes_max": scenario.piece_bytes if piece_bytes is None else piece_bytes,
+               "pacing_fraction": pacing_of(cluster)}
     with open(cluster.path("request.json"), "w", encoding="utf-8") as file:
         json.dump(request, file)
     plan_file = cluster.path(f"plan-{method}.json")
@@ -100,15 +107,19 @@ def check_output(output, matrix):
                                        f"{sum(found.get(p) == b for p, b in wanted.items())}"]
 
 
-def check_trace(lab, report, matrix, method, look_ahead_bytes):
+def check_trace(lab, report, matrix, method, look_ahead_bytes, pacing):
     early_s = look_ahead_bytes / lab.port_bytes_per_s() + REPORT_S if look_ahead_bytes else 0.0
     sections = {(j, HOSTS + k): matrix[j][k] for j in range(HOSTS) for k in range(HOSTS) if j != k}
     problems = trace_check.byte_problems(report, sections) + trace_check.order_problems(report)
-    if report["transfer_order"] != "fetch-all":
-        everyone = set(range(HOSTS))
-        racks = [{h for h in everyone if lab.rack(h) == r} for r in (0, 1)]
-        cuts = ([("total", lab.core_channels, everyone, everyone)] if lab.kind == "total" else
-                [(f"from rack {r}", lab.core_channels, racks[r], racks[1 - r]) for r in (0, 1)])
+    everyone = set(range(HOSTS))
+    racks = [{h for h in everyone if lab.rack(h) == r} for r in (0, 1)]
+    cuts = ([("total", lab.core_channels, everyone, everyone)] if lab.kind == "total" else
+            [(f"from rack {r}", lab.core_channels, racks[r], racks[1 - r]) for r in (0, 1)])
+    if report["transfer_order"] == "rates":
+        pacing = pacing or 1
+        problems += trace_check.rate_problems(report, lambda host: pacing * lab.port_bytes_per_s(host), cuts,
+                                              pacing * lab.core_bytes_per_s() / lab.core_channels)
+    elif report["transfer_order"] != "fetch-all":
         problems += trace_check.port_problems(report, 1, 1, early_s)
         problems += trace_check.cut_problems(report, cuts, early_s, lab.slowdown)
     elif method.startswith("fetch-") and method != "fetch-all":
@@ -137,7 +148,8 @@ def run_variant(lab, cluster, matrix, scenario, method, input_file, look_ahead_b
     result = measure(lab, report, matrix)
     result.update(retransmits=lab.retransmits() - before, throttled_s=cluster.cpu.throttled_s() - throttled,
                   planning_s=planned["planning_s"], planned_s=planned["makespan_s"], job_id=status["job_id"])
-    problems = check_output(output, matrix) + check_trace(lab, report, matrix, method, look_ahead_bytes)
+    problems = check_output(output, matrix) + check_trace(lab, report, matrix, method, look_ahead_bytes,
+                                                           pacing_of(cluster))
     if problems:
         raise ShuffleError(f"{method}: " + "; ".join(problems[:5]))
     return result

@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "planner/order/coalesce.h"
 #include "planner/order/order_bound.h"
+#include "planner/order/order_by_rates.h"
 #include "planner/order/order_by_slack.h"
 #include "planner/order/planning_effort.h"
 #include "planner/order/transfer_orders.h"
@@ -106,18 +107,28 @@ absl::Status OrderInTurns(Plan& plan, planner::Seconds shortest_s) {
   return planner::OrderBySlack(&plan, planner::SlackWorkFor(*bound_s), shortest_s);
 }
 
-/// What the planner of jobs does with a shuffle: in order, or fetched from all senders at once
-/// where that is predicted to end earlier, with what a network that is known reckons for either.
+/// What the planner of jobs does with a shuffle: in order, or by rates or fetched from all senders
+/// at once where that is predicted to end earlier, with what a network that is known reckons for
+/// each.
 absl::Status OrderAsJobsAre(Plan& plan) {
-  Plan together = plan;
+  const Plan whole = plan;
   planner::CoalescePieces(planner::kShortestGrantS, &plan);
   if (absl::Status ordered = OrderInTurns(plan, planner::kShortestGrantS); !ordered.ok())
     return ordered;
+  Plan together = whole;
   if (absl::Status fetched = planner::OrderFetchAll(&together); !fetched.ok()) return fetched;
   if (together.summary.makespan_s < plan.summary.makespan_s * (1 - planner::kFinerGain)) {
     plan = std::move(together);
   }
-  return absl::OkStatus();
+  Plan rated = whole;
+  const absl::Status status = planner::OrderByRates(&rated);
+  if (status.ok() &&
+      rated.summary.makespan_s < plan.summary.makespan_s * (1 - planner::kRatesReserve)) {
+    plan = std::move(rated);
+  }
+  // Too many at once for that: what is best so far stands.
+  if (absl::IsFailedPrecondition(status)) return absl::OkStatus();
+  return status;
 }
 
 absl::Status OrderTransfers(const ShuffleRequest& request, Plan& plan) {
@@ -125,6 +136,7 @@ absl::Status OrderTransfers(const ShuffleRequest& request, Plan& plan) {
   if (method == "planned") return OrderAsJobsAre(plan);
   if (method == "planned-pieces") return OrderInTurns(plan, 0);
   if (method == "rotation") return planner::OrderByPriority(&plan);
+  if (method == "rates") return planner::OrderByRates(&plan);
   if (method == "fetch-all") return planner::OrderFetchAll(&plan);
   std::int32_t limit = 0;
   if (absl::ConsumePrefix(&method, "fetch-") && absl::SimpleAtoi(method, &limit) && limit > 0) {
@@ -132,7 +144,7 @@ absl::Status OrderTransfers(const ShuffleRequest& request, Plan& plan) {
   }
   return absl::InvalidArgumentError(
       absl::StrCat("unknown method '", method,
-                   "'; methods are: planned, planned-pieces, rotation, fetch-all, fetch-N"));
+                   "'; methods are: planned, planned-pieces, rotation, rates, fetch-all, fetch-N"));
 }
 
 }  // namespace
@@ -149,7 +161,7 @@ absl::StatusOr<Plan> PlanShuffle(const ShuffleRequest& request) {
   if (!bound_s.ok()) return bound_s.status();
   if (absl::Status ordered = OrderTransfers(request, plan); !ordered.ok()) return ordered;
   plan.summary.method = request.method;
-  if (plan.transfer_order != planner::TransferOrder::kFetchAll) {
+  if (planner::IsOrdered(plan.transfer_order)) {
     plan.summary.lower_bound_s = std::min(*bound_s, plan.summary.makespan_s);
   }
   return plan;

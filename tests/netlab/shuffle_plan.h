@@ -24,9 +24,9 @@ struct ShuffleRequest {
   double reduce_s = 0.01;
   /// Section bytes moved at once at most; 0 = the planner's choice.
   planner::Bytes piece_bytes_max = 0;
-  /// "planned" (as jobs are: CoalescePieces and OrderBySlack, or fetched from all where that is
-  /// predicted to be shorter), "planned-pieces" (OrderBySlack with a grant for each
-  /// piece), "rotation" (list rule), "fetch-all" or "fetch-N".
+  /// "planned" (as jobs are: CoalescePieces and OrderBySlack, or by rates or fetched from all where
+  /// that is predicted to be shorter), "planned-pieces" (OrderBySlack with a grant for each
+  /// piece), "rotation" (list rule), "rates" (OrderByRates), "fetch-all" or "fetch-N".
   std::string method;
 };
 

@@ -307,7 +307,8 @@ void DataPlane::Arrive(const MovePtr& move) {
   Port& receiver = *move->receiver;
   world_.trace().moves.push_back({order.key.job_id, order.peer_name, receiver.process.name(),
                                   *move->began, move->reported.value_or(now),
-                                  move->released.value_or(now), order.bytes, order.concurrent});
+                                  move->released.value_or(now), order.bytes, order.concurrent,
+                                  order.pacing_bytes_per_s});
   // A step that an edit moves away and another one back has its sections moved again.
   const absl::Status written = receiver.process.storage.WritePiece(
       order.destination_path, order.destination_offset, order.bytes, order.plan_edit > 0);

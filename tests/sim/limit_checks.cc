@@ -139,6 +139,38 @@ void CheckCuts(World& world, Findings& findings) {
   }
 }
 
+/// What paced transfers of one job that share a port or cut may take of it, and took.
+void CheckRates(World& world, Findings& findings) {
+  const master::MasterOptions& options = world.options();
+  const double channel = options.pacing_fraction / options.channel_seconds_per_byte;
+  std::map<std::string, double> carries;
+  std::map<std::string, std::vector<std::pair<std::int64_t, double>>> changes;
+  for (const MovedBytes& move : world.trace().moves) {
+    if (!move.concurrent || move.pacing_bytes_per_s == 0) continue;
+    std::map<std::string, double> uses = {
+        {absl::StrCat("send port of ", move.sender), channel},
+        {absl::StrCat("receive port of ", move.receiver), channel}};
+    if (options.bisection_channels > 0) uses["total"] = channel * options.bisection_channels;
+    for (const auto& [name, most] : uses) {
+      const std::string what = absl::StrCat(name, " for ", move.job_id);
+      carries[what] = most;
+      const auto rate = static_cast<double>(move.pacing_bytes_per_s);
+      changes[what].emplace_back(move.began.nanos(), rate);
+      changes[what].emplace_back(move.reported.nanos(), -rate);
+    }
+  }
+  for (auto& [what, of_one] : changes) {
+    std::sort(of_one.begin(), of_one.end());
+    double now = 0;
+    double most = 0;
+    for (const auto& [time, change] : of_one) most = std::max(most, now += change);
+    if (most > carries[what] * (1 + 1e-6)) {
+      findings.push_back(
+          absl::StrCat(what, " carried rates of ", most, " bytes/s together, may ", carries[what]));
+    }
+  }
+}
+
 /// Write steps that a job may run at once; 0 = no limit.
 std::int32_t StoreChannels(const v1::JobSpec& spec, const master::MasterOptions& options) {
   if (spec.write_mode() == "one") return 1;
@@ -179,6 +211,7 @@ void CheckStores(World& world, Findings& findings) {
 void CheckLimits(World& world, Findings& findings) {
   CheckPorts(world, findings);
   CheckCuts(world, findings);
+  CheckRates(world, findings);
   CheckStores(world, findings);
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/base/limits.h"
 #include "tests/sim/checkers.h"
 #include "tests/sim/random_cluster.h"
+#include "tests/sim/result_checks.h"
 #include "tests/sim/scenario.h"
 
 namespace weir::sim {
@@ -55,26 +56,14 @@ class KilledRun {
   std::vector<std::string> Run() {
     if (!world().Run(kTimeLimit, kSettle)) return {"no progress"};
     std::vector<std::string> findings = CheckRun(scenario_);
-    for (const UserJob& job : world().jobs()) CheckResult(job, findings);
+    for (const UserJob& job : world().jobs()) {
+      // What write steps make of it, nobody knows.
+      if (job.spec.write_mode() != "one") CheckMadeOf(inputs_, job, world(), findings);
+    }
     return findings;
   }
 
  private:
-  /// The result of one mapper alone: in all places the whole input, in its order.
-  void CheckResult(const UserJob& job, std::vector<std::string>& findings) {
-    // What write steps make of it, nobody knows.
-    if (job.spec.write_mode() == "one") return;
-    double end = 0;
-    for (const ContentPiece& piece : world().contents().ResultOf(job.id)) {
-      if (piece.begin > end || piece.input != inputs_) {
-        findings.push_back(absl::StrCat(job.id, " has a wrong result behind ", end));
-        return;
-      }
-      end = std::max(end, piece.end);
-    }
-    if (end < 1) findings.push_back(absl::StrCat(job.id, " has a result up to ", end, " only"));
-  }
-
   SeededRandom draw_;
   Scenario scenario_;
   std::vector<InputPiece> inputs_;

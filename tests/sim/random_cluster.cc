@@ -8,13 +8,13 @@
 namespace weir::sim {
 
 int StartRandomCluster(std::uint64_t seed, master::MasterOptions options, SeededRandom& draw,
-                       Scenario& scenario) {
+                       Scenario& scenario, double one_host_chance) {
   WorkerModel model;
   model.channel_seconds_per_byte = options.channel_seconds_per_byte;
   scenario.world = std::make_unique<World>(seed, std::move(options), JobRates(), /*print=*/false);
   scenario.world->StartMaster();
   const int num_workers = static_cast<int>(draw.Between(2, 8));
-  model.handover_domain = draw.Chance(0.2) ? "host" : "";
+  model.handover_domain = draw.Chance(one_host_chance) ? "host" : "";
   for (int w = 0; w < num_workers; ++w) {
     model.name = WorkerName(w);
     scenario.world->StartWorker(model);

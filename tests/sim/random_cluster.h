@@ -24,10 +24,10 @@ constexpr std::uint64_t SeedsHere([[maybe_unused]] std::uint64_t seeds,
 }
 
 /// Makes the world of `scenario`, with a master and 2 to 8 workers that are called WorkerName(0)
-/// and on; in one world of five they share a host. Their ports are as fast as options say. Returns:
-/// how many workers there are.
+/// and on; in one world of five (`one_host_chance`) they share a host. Their ports are as fast as
+/// options say. Returns: how many workers there are.
 int StartRandomCluster(std::uint64_t seed, master::MasterOptions options, SeededRandom& draw,
-                       Scenario& scenario);
+                       Scenario& scenario, double one_host_chance = 0.2);
 
 std::string WorkerName(std::int64_t number);
 

@@ -127,4 +127,17 @@ void CheckOutput(World& world, const Expectations& expected, Findings& findings)
   CheckResults(world, findings);
 }
 
+void CheckMadeOf(const std::vector<InputPiece>& inputs, const UserJob& job, World& world,
+                 Findings& findings) {
+  double end = 0;
+  for (const ContentPiece& piece : world.contents().ResultOf(job.id)) {
+    if (piece.begin > end || piece.input != inputs) {
+      findings.push_back(absl::StrCat(job.id, " has a wrong result behind ", end));
+      return;
+    }
+    end = std::max(end, piece.end);
+  }
+  if (end < 1) findings.push_back(absl::StrCat(job.id, " has a result up to ", end, " only"));
+}
+
 }  // namespace weir::sim

@@ -22,7 +22,8 @@ struct MovedBytes {
   /// When all but what it was granted as look-ahead had arrived, or all: its ports were free then.
   MonoTime released;
   std::int64_t bytes = 0;
-  bool concurrent = false;  // fetch-from-all mode: ports and cuts do not bind
+  bool concurrent = false;              // plans without an order: ports and cuts do not bind
+  std::int64_t pacing_bytes_per_s = 0;  // concurrent ones of plans by rates: together they do
 };
 
 /// One write step.

@@ -10,6 +10,7 @@
 #include "planner/job/map_chunks.h"
 #include "planner/job/store_steps.h"
 #include "planner/order/order_bound.h"
+#include "planner/order/order_by_rates.h"
 #include "planner/order/plan_assembly.h"
 #include "planner/order/transfer_orders.h"
 
@@ -75,6 +76,21 @@ absl::StatusOr<Plan> FetchAllPlan(const JobShape& shape, const ClusterProfile& c
   if (absl::Status status = OrderFetchAll(&*plan, fetch_limit); !status.ok()) return status;
   return Finished(shape, *std::move(plan),
                   fetch_limit > 0 ? absl::StrCat("fetch-", fetch_limit) : "fetch-all");
+}
+
+absl::StatusOr<Plan> RatesPlan(const JobShape& shape, const ClusterProfile& cluster) {
+  if (cluster.network.pacing_fraction <= 0) {
+    return absl::InvalidArgumentError(
+        "Plan method rates paces every transfer at its share of the channel rate, and none is "
+        "known or nothing is sent: run weir calibrate, or give --channel-rate or --network (and no "
+        "--pacing-fraction 0); workers that share a host hand files over");
+  }
+  absl::StatusOr<Plan> plan = SplitEvenly(shape, cluster);
+  if (!plan.ok()) return plan;
+  const absl::Status rated = OrderByRates(&*plan);
+  if (absl::IsFailedPrecondition(rated)) return absl::InvalidArgumentError(rated.message());
+  if (!rated.ok()) return rated;
+  return Finished(shape, *std::move(plan), "rates");
 }
 
 }  // namespace weir::planner

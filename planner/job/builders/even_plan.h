@@ -37,4 +37,12 @@ absl::StatusOr<Plan> EvenPlan(const JobShape& shape, const ClusterProfile& clust
 absl::StatusOr<Plan> FetchAllPlan(const JobShape& shape, const ClusterProfile& cluster,
                                   std::int32_t fetch_limit);
 
+/// Builds a plan with the same chunks and load fractions that moves everything at once, each
+/// transfer at a rate of its own (OrderByRates).
+///
+/// Returns: as EvenPlan; method "rates".
+/// Errors: also kInvalidArgument where the network is not paced (nothing measured or given: rates
+///   of a guess would only slow), or has not room for so many.
+absl::StatusOr<Plan> RatesPlan(const JobShape& shape, const ClusterProfile& cluster);
+
 }  // namespace weir::planner

@@ -95,26 +95,55 @@ void Reorder(Plan& best, double effort) {
   }
 }
 
-/// Offers the best split once more, fetched from all senders at once: where sections are so small
-/// that a grant each costs more than what order saves.
-void TryFetchAll(const JobShape& shape, const ClusterProfile& cluster, Best& best) {
+/// A way to move the sections of a split without an order.
+struct Unordered {
+  PieceOrder order = PieceOrder::kFetchAll;
+  double share = 1;  // of a port's or cut's rate that transfers get together
+  double gain = 0;   // by how much it must end earlier than what is best so far
+  const char* what = "";
+};
+
+/// Offers the best split once more, moved in that way: where sections are so small that a grant
+/// each costs more than what order saves.
+void TryUnordered(const JobShape& shape, const ClusterProfile& cluster, const Unordered& way,
+                  Seconds ordered_s, Best& best) {
   if (best.plan.transfers.empty()) return;
-  const Seconds ordered_s = best.plan.summary.makespan_s;
-  const Seconds wanted_s = ordered_s * (1 - kFinerGain);
+  const Seconds wanted_s = best.plan.summary.makespan_s * (1 - way.gain);
   // The bound is cheap, sharing rates among thousands of flows is not.
   Plan slowed = best.plan;
   slowed.transfer_order = TransferOrder::kFetchAll;
-  slowed.network.seconds_per_byte /= cluster.network.sharing_fraction;
+  for (Transfer& transfer : slowed.transfers) transfer.rate_bytes_per_s = 0;
+  slowed.network.seconds_per_byte /= way.share;
   const absl::StatusOr<Seconds> bound_s = OrderBound(slowed);
   if (!bound_s.ok() || *bound_s >= wanted_s) return;
-  absl::StatusOr<Plan> plan = best.split.shares.empty() ? FetchAllPlan(shape, cluster, 0)
-                                                        : AssembleSplit(shape, cluster, best.split,
-                                                                        {}, PieceOrder::kFetchAll);
+  absl::StatusOr<Plan> plan = !best.split.shares.empty()
+                                  ? AssembleSplit(shape, cluster, best.split, {}, way.order)
+                              : way.order == PieceOrder::kRates ? RatesPlan(shape, cluster)
+                                                                : FetchAllPlan(shape, cluster, 0);
   if (!plan.ok() || plan->summary.makespan_s >= wanted_s) return;
   plan->summary.notes.push_back(absl::StrCat(
-      "Receivers fetch from all senders at once: ", ReadableSeconds(plan->summary.makespan_s),
+      way.what, ": ", ReadableSeconds(plan->summary.makespan_s),
       "; in order, with a grant for each transfer, ", ReadableSeconds(ordered_s), "."));
   best.plan = *std::move(plan);
+}
+
+/// Only where the network is known: shares of a guess say nothing.
+void TryWithoutOrder(const JobShape& shape, const ClusterProfile& cluster, Best& best) {
+  const NetworkModel& network = cluster.network;
+  const Seconds ordered_s = best.plan.summary.makespan_s;
+  if (network.sharing_fraction > 0) {
+    TryUnordered(shape, cluster,
+                 {PieceOrder::kFetchAll, network.sharing_fraction, kFinerGain,
+                  "Receivers fetch from all senders at once"},
+                 ordered_s, best);
+  }
+  // Last, since the reserve is held against whatever else there is.
+  if (network.pacing_fraction > 0) {
+    TryUnordered(shape, cluster,
+                 {PieceOrder::kRates, network.pacing_fraction, kRatesReserve,
+                  "Everything moves at once, each transfer at its share of ports and cuts"},
+                 ordered_s, best);
+  }
 }
 
 }  // namespace
@@ -138,7 +167,7 @@ absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& clust
     }
   }
   Reorder(best.plan, effort);
-  if (cluster.network.sharing_fraction > 0) TryFetchAll(shape, cluster, best);
+  TryWithoutOrder(shape, cluster, best);
   PlanSummary& summary = best.plan.summary;
   summary.method = "load";
   summary.lower_bound_s = std::min(summary.makespan_s, JobLowerBound(shape, cluster));

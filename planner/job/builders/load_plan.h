@@ -21,9 +21,9 @@ namespace weir::planner {
 ///   Each is assembled with several transfer orders (the schedule's pieces, one transfer a pair in
 ///   the schedule's order, list order, rotation), as is the even split; Predict, which knows the
 ///   real network and workers, decides. Finer orders must win by a hundredth: they cost grants.
-///   No piece of a section is shorter than 80 ms on the wire. Where the network's sharing_fraction
-///   is known, the best split also competes as a plan whose receivers fetch from all senders at
-///   once.
+///   No piece of a section is shorter than 80 ms on the wire. Where the network is known, the best
+///   split also competes as a plan by rates, which must win by kRatesReserve (planning_effort.h),
+///   and as one whose receivers fetch from all senders at once.
 ///   Borders between mappers then move to where the input can be cut (MapChunks), mappers without
 ///   input are left out.
 /// Proven: never worse than EvenPlan as predicted; summary.lower_bound_s of JobLowerBound holds for

@@ -37,6 +37,8 @@ absl::StatusOr<Plan> BuildPlan(const JobShape& shape, const ClusterProfile& clus
       return EvenPlan(shape, cluster);
     case PlanMethod::kFetchAll:
       return FetchAllPlan(shape, cluster, options.fetch_limit);
+    case PlanMethod::kRates:
+      return RatesPlan(shape, cluster);
   }
   return absl::InvalidArgumentError(
       absl::StrCat("PlanOptions.method is unknown: ", static_cast<int>(options.method)));
@@ -217,11 +219,12 @@ absl::Status ChooseCombined(const JobShape& shape, const ClusterProfile& cluster
 // Of the other ways to plan a loop knows those that say how its elements are combined.
 absl::StatusOr<Plan> PlanLoop(const JobShape& shape, const ClusterProfile& cluster,
                               const PlanningOptions& options) {
-  if (options.method == PlanMethod::kFetchAll || shape.store.write != FinalWrite::kParts) {
+  if (options.method == PlanMethod::kFetchAll || options.method == PlanMethod::kRates ||
+      shape.store.write != FinalWrite::kParts) {
     return absl::InvalidArgumentError(absl::StrCat(
         "job ", shape.job,
         " is a loop: its iterations are planned in order, and who updates the state writes the "
-        "result; leave out --plan-method fetch-* and --write"));
+        "result; leave out --plan-method fetch-* or rates, and --write"));
   }
   if (shape.layers.size() != 1 || shape.layers[0].num_reducers > 1) {
     return absl::InvalidArgumentError(
@@ -252,6 +255,10 @@ absl::StatusOr<PlanningOptions> ParsePlanMethod(absl::string_view name) {
     options.method = PlanMethod::kEven;
     return options;
   }
+  if (name == "rates") {
+    options.method = PlanMethod::kRates;
+    return options;
+  }
   options.method = PlanMethod::kFetchAll;
   if (name == "fetch-all") return options;
   if (absl::ConsumePrefix(&limit, "fetch-") && absl::SimpleAtoi(limit, &options.fetch_limit) &&
@@ -260,7 +267,7 @@ absl::StatusOr<PlanningOptions> ParsePlanMethod(absl::string_view name) {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "unknown plan method '", name,
-      "'; methods are: load, even, fetch-all, fetch-N (from N senders at a time, 1 to ",
+      "'; methods are: load, even, rates, fetch-all, fetch-N (from N senders at a time, 1 to ",
       kFetchLimitMax, ")"));
 }
 

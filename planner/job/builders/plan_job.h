@@ -19,6 +19,8 @@ enum class PlanMethod {
   kEven,      // even chunks, uniform fractions, rotation order; for comparison
   kFetchAll,  // even chunks, uniform fractions, no order: every receiver fetches from all senders
               // at once, or from PlanningOptions::fetch_limit of them; for comparison
+  kRates,     // even chunks, uniform fractions, everything at once, each at its share of ports and
+              // cuts (order_by_rates.h); for comparison
 };
 
 /// Whether layers that can be combined are, along reduction trees.
@@ -51,8 +53,8 @@ absl::StatusOr<std::optional<CombineChoice>> ParseCombineChoice(absl::string_vie
 /// Returns why trees cannot be asked for: "job sessions has no Combine, ...".
 std::string CannotCombineText(absl::string_view job);
 
-/// Returns the method of that name: "load", "even", "fetch-all", or "fetch-N" with N from 1 to 1000
-/// (at most N fetches at a time into one receiver). Empty = the default.
+/// Returns the method of that name: "load", "even", "rates", "fetch-all", or "fetch-N" with N from
+/// 1 to 1000 (at most N fetches at a time into one receiver). Empty = the default.
 /// Errors: kInvalidArgument with the names that exist.
 absl::StatusOr<PlanningOptions> ParsePlanMethod(absl::string_view name);
 

@@ -9,6 +9,7 @@
 #include "planner/job/map_chunks.h"
 #include "planner/job/store_steps.h"
 #include "planner/order/coalesce.h"
+#include "planner/order/order_by_rates.h"
 #include "planner/order/plan_assembly.h"
 #include "planner/order/transfer_orders.h"
 
@@ -17,13 +18,15 @@ namespace {
 
 absl::Status OrderTransfers(PieceOrder order, Plan& plan) {
   if (order == PieceOrder::kFetchAll) return OrderFetchAll(&plan);
+  if (order == PieceOrder::kRates) return OrderByRates(&plan);
   const bool by_start = order == PieceOrder::kPieces || order == PieceOrder::kPairsByStart;
   return by_start ? OrderByStart(&plan) : OrderByPriority(&plan);
 }
 
 std::vector<PieceDraft> Pieces(const LoadSplit& split, const std::vector<TimedSchedule>& schedules,
                                PieceOrder order, std::size_t p) {
-  if (order == PieceOrder::kRotation || order == PieceOrder::kFetchAll) {
+  if (order == PieceOrder::kRotation || order == PieceOrder::kFetchAll ||
+      order == PieceOrder::kRates) {
     return RotationPieces(static_cast<std::int32_t>(split.shares[p - 1].size()),
                           static_cast<std::int32_t>(split.shares[p].size()));
   }

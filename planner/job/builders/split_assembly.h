@@ -22,6 +22,7 @@ enum class PieceOrder {
   kPairsByStart,  // whole sections, by their begin in the schedule
   kPieces,        // the schedule's pieces, by their begin
   kFetchAll,      // whole sections, without an order
+  kRates,         // whole sections, all at once, each at a rate of its own
 };
 
 /// The communication schedule of a layer, with the seconds of its unit and its begin.
@@ -35,7 +36,7 @@ struct TimedSchedule {
 absl::StatusOr<std::vector<TimedSchedule>> SchedulesOf(const load::Chain& chain,
                                                        const LoadSplit& split);
 
-/// Builds the plan of a split. `schedules` may be empty for kRotation and kFetchAll.
+/// Builds the plan of a split. `schedules` may be empty for kRotation, kFetchAll and kRates.
 /// Errors: those of PlanAssembly and of the orders.
 absl::StatusOr<Plan> AssembleSplit(const JobShape& shape, const ClusterProfile& cluster,
                                    const LoadSplit& split,

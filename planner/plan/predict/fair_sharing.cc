@@ -53,6 +53,21 @@ void AddFlow(const NetworkModel& network, WorkerIndex sender, WorkerIndex receiv
   problem.resource_begin.push_back(problem.resources.size());
 }
 
+SharingProblem PacedResources(const Plan& plan) {
+  const NetworkModel& network = plan.network;
+  SharingProblem problem;
+  for (int direction = 0; direction < 2; ++direction) {
+    for (WorkerIndex worker = 0; worker < network.num_workers; ++worker) {
+      problem.capacity.push_back(network.PacedBytesPerS(worker));
+    }
+  }
+  for (const Cut& cut : network.cuts) problem.capacity.push_back(network.PacedBytesPerS(cut));
+  for (const Transfer& transfer : plan.transfers) {
+    AddFlow(network, transfer.sender, transfer.receiver, problem);
+  }
+  return problem;
+}
+
 void MaxMinRates(const SharingProblem& problem, absl::Span<const std::int32_t> active,
                  std::vector<double>* rates) {
   const FlowsByResource table = Invert(problem, active);

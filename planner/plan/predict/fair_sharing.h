@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "planner/plan/network_model.h"
+#include "planner/plan/plan.h"
 
 namespace weir::planner {
 
@@ -29,6 +29,11 @@ struct SharingProblem {
 ///   of `network`; capacity is to be filled in that order.
 void AddFlow(const NetworkModel& network, WorkerIndex sender, WorkerIndex receiver,
              SharingProblem& problem);
+
+/// Returns the ports and cuts that the transfers of a plan use, flow f being transfer f, each with
+/// what paced transfers may take of it together (NetworkModel::PacedBytesPerS).
+/// Requires: indices are in range, the network's rate is known.
+SharingProblem PacedResources(const Plan& plan);
 
 /// Divides the capacities among the flows in `active` by max-min fairness and writes rates[f], in
 /// bytes per second.

@@ -39,7 +39,8 @@ struct Prediction {
 ///   own (combine) and its other steps take turns, the first in compute_order of those that are
 ///   ready first. kStrict and kOvertake follow the port and lane orders exactly (no lateness exists
 ///   in a prediction). kFetchAll: fair sharing of ports and cuts (max-min) among all ready
-///   transfers; with a fetch_limit, among those that each receiver has begun.
+///   transfers; with a fetch_limit, among those that each receiver has begun. kRates: each at its
+///   rate, as soon as its ports and cuts have that much left (rate_room.h).
 /// Errors: kInvalidArgument if the orders have a cycle or indices are out of range.
 /// Thread-safety: pure; same input, same bits.
 /// Time: O((steps + transfers) log) for ordered plans.

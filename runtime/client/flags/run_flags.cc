@@ -93,9 +93,8 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
            "Leave out up to N records that the job rejects (default: 0, the first ends it)");
   command
       .add_option("--plan-method,--method", job.plan_method,
-                  "How to plan: load (the default), even, fetch-all (from "
-                  "all senders "
-                  "at once) or fetch-N (from N at a time)")
+                  "How to plan: load (the default), even, rates (all at once, each paced at its "
+                  "share), fetch-all (from all senders at once) or fetch-N (from N at a time)")
       ->type_name("NAME");
   command
       .add_option("--plan-file", job.plan_file,

@@ -432,7 +432,8 @@ TransferStart ConductorMachine::MakeTransferStart(TransferIndex transfer) const 
   start.section_offset = section.offset;
   start.section_bytes = section.bytes;
   start.handover = SameDomain(t.sender, t.receiver);
-  start.concurrent = plan_.transfer_order == planner::TransferOrder::kFetchAll;
+  start.concurrent = !planner::IsOrdered(plan_.transfer_order);
+  start.rate_bytes_per_s = t.rate_bytes_per_s;
   return start;
 }
 

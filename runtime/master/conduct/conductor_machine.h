@@ -52,8 +52,10 @@ struct TransferStart {
   planner::Bytes section_offset = 0;
   planner::Bytes section_bytes = 0;
   bool handover = false;
-  /// May run beside other transfers of the same ports (kFetchAll).
+  /// May run beside other transfers of the same ports (plans without an order).
   bool concurrent = false;
+  /// kRates: what it is paced at, whatever else moves; else 0.
+  double rate_bytes_per_s = 0;
 };
 
 /// What an update step says of its loop.

@@ -172,7 +172,12 @@ v1::TransferGrant OrderBuilder::BuildGrant(const TransferStart& start, double gr
   grant.set_run_id(run.run_id);
   grant.set_offset(start.offset);
   grant.set_bytes(start.bytes);
-  // A link in place uses no network; those who fetch from all share it as it comes.
+  // A link in place uses no network; those who fetch from all share it as it comes, and those at
+  // rates of their own keep them to the end, so that nothing is granted ahead.
+  if (!start.handover && start.rate_bytes_per_s > 0) {
+    grant.set_pacing_bytes_per_s(
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(start.rate_bytes_per_s)));
+  }
   if (!start.handover && !start.concurrent) {
     const planner::NetworkModel& network = plan_.network;
     const double pacing =

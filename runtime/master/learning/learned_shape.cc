@@ -246,7 +246,8 @@ void LearnWorkers(const ObservedRun& run, const std::vector<LayerSums>& layers,
 }
 
 void LearnChannel(const ObservedRun& run, v1::JobShapeLearned& shape) {
-  if (run.plan.transfer_order == planner::TransferOrder::kFetchAll) return;
+  // What shares ports says nothing of what a channel carries.
+  if (!planner::IsOrdered(run.plan.transfer_order)) return;
   double seconds = 0;
   double bytes = 0;
   for (std::size_t t = 0; t < run.plan.transfers.size(); ++t) {

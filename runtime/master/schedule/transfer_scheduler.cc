@@ -44,6 +44,7 @@ TransferScheduler::TransferScheduler(const planner::Plan& plan,
       crosses_until_s_(plan.network.cuts.size()),
       num_ready_(At(plan.network.num_workers), 0),
       receivers_(At(plan.network.num_workers)),
+      rates_(plan),
       findings_(plan.network.num_workers, GateResource() + 1) {
   FillRows();
   for (const auto& order : plan.send_order) AddOrder(order);
@@ -53,7 +54,7 @@ TransferScheduler::TransferScheduler(const planner::Plan& plan,
   }
   FillPlaces();
   for (const planner::Cut& cut : plan.network.cuts) free_lanes_.push_back(lanes_.Of(cut));
-  if (plan.transfer_order != planner::TransferOrder::kFetchAll) {
+  if (planner::IsOrdered(plan.transfer_order)) {
     for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
       SetState(static_cast<TransferIndex>(t), State::kWaiting);
     }
@@ -115,7 +116,7 @@ std::int64_t TransferScheduler::LanesTaken(TransferIndex transfer) const {
 
 void TransferScheduler::SetState(TransferIndex transfer, State state) {
   rows_[At(transfer)].state = state;
-  if (plan_.transfer_order == planner::TransferOrder::kFetchAll) return;
+  if (!planner::IsOrdered(plan_.transfer_order)) return;
   const double due_s = OvertakenAfter(transfer);
   for (const Place& place : PlacesOf(transfer)) {
     orders_[At(place.order)].overtaken_after_s.Set(place.position, due_s);
@@ -151,7 +152,8 @@ void TransferScheduler::SetReady(TransferIndex transfer) {
   SetState(transfer, State::kReady);
   const Row& t = rows_[At(transfer)];
   ++num_ready_[At(t.sender)];
-  if (plan_.transfer_order != planner::TransferOrder::kFetchAll) return;
+  if (plan_.transfer_order == planner::TransferOrder::kRates) return rates_.Wait(transfer);
+  if (planner::IsOrdered(plan_.transfer_order)) return;
   receivers_[At(t.receiver)].ready.emplace(ReceivePlace(transfer), transfer);
   changed_receivers_.insert(t.receiver);
 }
@@ -168,7 +170,9 @@ void TransferScheduler::Pass(TransferIndex transfer) {
   const State state = rows_[At(transfer)].state;
   if (state == State::kPassed) return;
   const bool fetch_all = plan_.transfer_order == planner::TransferOrder::kFetchAll;
-  if (fetch_all && state == State::kMoving) {
+  if (plan_.transfer_order == planner::TransferOrder::kRates) {
+    state == State::kMoving ? rates_.End(transfer) : rates_.Withdraw(transfer);
+  } else if (fetch_all && state == State::kMoving) {
     --receivers_[At(t.receiver)].num_moving;
     changed_receivers_.insert(t.receiver);
   } else if (fetch_all) {
@@ -326,16 +330,19 @@ TransferIndex TransferScheduler::FirstStartable(WorkerIndex sender, Seconds now_
 }
 
 void TransferScheduler::Resume(const std::vector<TransferIndex>& moving, Seconds now_s) {
-  const bool fetch_all = plan_.transfer_order == planner::TransferOrder::kFetchAll;
   if (gate_ != nullptr) gate_->BeginTurn(now_s);
   for (const TransferIndex transfer : moving) {
     const Seconds left_s = std::max(0.0, rows_[At(transfer)].finish_s - now_s);
     if (gate_ != nullptr) gate_->Moves(transfer, left_s);
-    if (fetch_all) {
-      rows_[At(transfer)].state = State::kMoving;
-      ++receivers_[At(rows_[At(transfer)].receiver)].num_moving;
-    } else {
+    if (planner::IsOrdered(plan_.transfer_order)) {
       Occupy(transfer, now_s, left_s);
+      continue;
+    }
+    rows_[At(transfer)].state = State::kMoving;
+    if (plan_.transfer_order == planner::TransferOrder::kRates) {
+      rates_.Begin(transfer);
+    } else {
+      ++receivers_[At(rows_[At(transfer)].receiver)].num_moving;
     }
   }
   if (gate_ != nullptr) gate_->EndTurn();
@@ -356,6 +363,20 @@ void TransferScheduler::Occupy(TransferIndex transfer, Seconds now_s, Seconds se
   }
 }
 
+void TransferScheduler::MoveUncounted(TransferIndex transfer) {
+  rows_[At(transfer)].state = State::kMoving;
+  --num_ready_[At(rows_[At(transfer)].sender)];
+  if (gate_ != nullptr) gate_->Moves(transfer, PlannedSeconds(transfer));
+}
+
+std::vector<TransferIndex> TransferScheduler::TakeRated() {
+  return rates_.TakeStartable([this](TransferIndex transfer) {
+    if (!GateOpen(transfer)) return false;
+    MoveUncounted(transfer);
+    return true;
+  });
+}
+
 std::vector<TransferIndex> TransferScheduler::TakeFetches() {
   const std::int32_t limit =
       plan_.fetch_limit > 0 ? plan_.fetch_limit : std::numeric_limits<std::int32_t>::max();
@@ -373,9 +394,7 @@ std::vector<TransferIndex> TransferScheduler::TakeFetches() {
       }
       next = receiver.ready.erase(next);
       ++receiver.num_moving;
-      rows_[At(transfer)].state = State::kMoving;
-      --num_ready_[At(rows_[At(transfer)].sender)];
-      if (gate_ != nullptr) gate_->Moves(transfer, PlannedSeconds(transfer));
+      MoveUncounted(transfer);
       started.push_back(transfer);
     }
   }
@@ -386,8 +405,19 @@ std::vector<TransferIndex> TransferScheduler::TakeFetches() {
 std::vector<TransferIndex> TransferScheduler::TakeStartable(Seconds now_s, double pace) {
   next_late_s_.reset();
   if (gate_ != nullptr) gate_->BeginTurn(now_s);
-  const bool fetch_all = plan_.transfer_order == planner::TransferOrder::kFetchAll;
-  std::vector<TransferIndex> started = fetch_all ? TakeFetches() : TakeOrdered(now_s, pace);
+  std::vector<TransferIndex> started;
+  switch (plan_.transfer_order) {
+    case planner::TransferOrder::kStrict:
+    case planner::TransferOrder::kOvertake:
+      started = TakeOrdered(now_s, pace);
+      break;
+    case planner::TransferOrder::kFetchAll:
+      started = TakeFetches();
+      break;
+    case planner::TransferOrder::kRates:
+      started = TakeRated();
+      break;
+  }
   if (gate_ == nullptr) return started;
   gate_->EndTurn();
   if (gate_->next_look_s()) NoteLate(*gate_->next_look_s());

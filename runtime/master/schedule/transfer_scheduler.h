@@ -12,6 +12,7 @@
 #include "planner/plan/cut_lanes.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/predict/predict.h"
+#include "planner/plan/predict/rate_room.h"
 #include "planner/plan/units.h"
 #include "runtime/master/schedule/overtake_index.h"
 #include "runtime/master/schedule/turn_findings.h"
@@ -38,6 +39,8 @@ namespace weir::master {
 ///   - kFetchAll: every transfer starts as soon as its run is published; with a fetch_limit, as
 ///   long
 ///     as its receiver has fewer than that many under way, first in its receive order.
+///   - kRates: every transfer starts as soon as its run is published and its ports and cuts have
+///     its rate left, as predicted (RateRoom).
 ///   - What may start by all that is asked of the gate, if there is one: other jobs may use the
 ///   same
 ///     ports and cuts. One that may not waits as if its ports were taken.
@@ -163,6 +166,9 @@ class TransferScheduler {
   std::int32_t GateResource() const;
   void Occupy(planner::TransferIndex transfer, planner::Seconds now_s, planner::Seconds seconds);
   std::vector<planner::TransferIndex> TakeFetches();
+  std::vector<planner::TransferIndex> TakeRated();
+  /// Marks one as moving whose ports and lanes nobody counts.
+  void MoveUncounted(planner::TransferIndex transfer);
   std::int32_t ReceivePlace(planner::TransferIndex transfer) const;
 
   const planner::Plan& plan_;
@@ -187,6 +193,7 @@ class TransferScheduler {
   std::vector<std::multiset<std::pair<planner::Seconds, std::int64_t>>> crosses_until_s_;
   std::vector<std::int32_t> num_ready_;  // by sender
   std::vector<Receiver> receivers_;
+  planner::RateRoom rates_;  // kRates
   /// Receivers that may have room and work since the last TakeStartable.
   std::set<planner::WorkerIndex> changed_receivers_;
   TurnFindings findings_;

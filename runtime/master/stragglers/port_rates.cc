@@ -53,8 +53,8 @@ PortRates::Known& PortRates::ReceiverOf(const Transfer& transfer) {
 Seconds PortRates::PlannedSeconds(const RunSoFar& run, std::size_t transfer) const {
   const Transfer& planned = plan_->transfers[transfer];
   const bool known = transfer < run.transfer_bytes.size() && run.transfer_bytes[transfer] > 0;
-  return plan_->network.TransferSeconds(planned.sender, planned.receiver,
-                                        known ? run.transfer_bytes[transfer] : planned.bytes) -
+  return planner::TransferSeconds(*plan_, planned,
+                                  known ? run.transfer_bytes[transfer] : planned.bytes) -
          plan_->network.latency_s;
 }
 

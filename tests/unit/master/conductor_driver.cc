@@ -179,8 +179,7 @@ class Driver {
     EXPECT_TRUE(step_done_[At(transfer.producer)]) << "granted before its run is published";
     EXPECT_GT(start.bytes, 0);
     Hold(transfer, +1);
-    const double model_s =
-        plan_.network.TransferSeconds(transfer.sender, transfer.receiver, start.bytes);
+    const double model_s = planner::TransferSeconds(plan_, transfer, start.bytes);
     After(start.handover ? 0 : reality_.transfer_seconds(start.transfer, model_s),
           [this, index = start.transfer] { FinishTransfer(index); });
   }
@@ -190,8 +189,7 @@ class Driver {
     const planner::Transfer& transfer = plan_.transfers[At(index)];
     EXPECT_TRUE(step_done_[At(transfer.producer)]) << "granted before its run is published";
     Hold(transfer, +1);
-    const double model_s =
-        plan_.network.TransferSeconds(transfer.sender, transfer.receiver, start.bytes);
+    const double model_s = planner::TransferSeconds(plan_, transfer, start.bytes);
     const bool passes = start.attempt % 2 == 0;
     if (passes) {
       After(0.5 * model_s, [this, index, &transfer] {
@@ -225,7 +223,8 @@ class Driver {
   void Hold(const planner::Transfer& transfer, int change) {
     sends_[At(transfer.sender)] += change;
     receives_[At(transfer.receiver)] += change;
-    const bool free_for_all = plan_.transfer_order == planner::TransferOrder::kFetchAll;
+    const bool free_for_all = !planner::IsOrdered(plan_.transfer_order);
+    if (plan_.transfer_order == planner::TransferOrder::kRates) return HoldRate(transfer, change);
     if (plan_.fetch_limit > 0) {
       EXPECT_LE(receives_[At(transfer.receiver)], plan_.fetch_limit) << "too many fetches at once";
     }
@@ -243,6 +242,24 @@ class Driver {
         EXPECT_LE(crossing_[c], plan_.network.cuts[c].channels * (1 + 1e-6))
             << "cut over its channels";
       }
+    }
+  }
+
+  // Whatever is under way together fits its ports and cuts.
+  void HoldRate(const planner::Transfer& transfer, int change) {
+    const double rate = change * transfer.rate_bytes_per_s;
+    const auto hold = [rate](double& held, double carries, const char* what) {
+      held += rate;
+      EXPECT_LE(held, carries * (1 + 1e-6)) << what << " over its rate";
+    };
+    const planner::NetworkModel& network = plan_.network;
+    hold(sent_at_[transfer.sender], network.PacedBytesPerS(transfer.sender), "send port");
+    hold(received_at_[transfer.receiver], network.PacedBytesPerS(transfer.receiver),
+         "receive port");
+    for (std::size_t c = 0; c < network.cuts.size(); ++c) {
+      const planner::Cut& cut = network.cuts[c];
+      if (!cut.Crosses(transfer.sender, transfer.receiver)) continue;
+      hold(crossing_[c], network.PacedBytesPerS(cut), "cut");
     }
   }
 
@@ -286,8 +303,9 @@ class Driver {
   std::vector<bool> step_started_, step_done_, transfer_granted_, transfer_done_;
   int writes_ = 0;
   std::vector<int> sends_, receives_, steps_on_;
-  std::vector<std::vector<TransferIndex>> sent_, received_;  // by worker, as granted
-  std::vector<double> crossing_;                             // rates by cut
+  std::vector<std::vector<TransferIndex>> sent_, received_;       // by worker, as granted
+  std::vector<double> crossing_;                                  // rates by cut
+  std::map<planner::WorkerIndex, double> sent_at_, received_at_;  // kRates: bytes per second
   std::map<TransferIndex, int> attempts_;
   std::vector<std::vector<RunSection>> sections_;
   std::set<std::pair<planner::WorkerIndex, StepIndex>> unread_;

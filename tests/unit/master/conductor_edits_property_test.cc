@@ -18,7 +18,7 @@ RC_GTEST_PROP(ConductorEditsProperty, WhatIsReadIsThereWholeWhoeverIsLost, ()) {
       *rc::gen::noShrink(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()));
   const auto order =
       *rc::gen::element(planner::TransferOrder::kStrict, planner::TransferOrder::kOvertake,
-                        planner::TransferOrder::kFetchAll);
+                        planner::TransferOrder::kFetchAll, planner::TransferOrder::kRates);
   const auto sizes = *rc::gen::element(Sizes::kAsPlanned, Sizes::kAnyButNothing, Sizes::kAny);
   const int kills = *rc::gen::element(0, 1, 2, 3);
   const int slow = *rc::gen::element(0, 1, 2);
@@ -55,7 +55,7 @@ RC_GTEST_PROP(ConductorEditsProperty, AndWhoeverJoins, ()) {
       *rc::gen::noShrink(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()));
   const auto order =
       *rc::gen::element(planner::TransferOrder::kStrict, planner::TransferOrder::kOvertake,
-                        planner::TransferOrder::kFetchAll);
+                        planner::TransferOrder::kFetchAll, planner::TransferOrder::kRates);
   const auto sizes = *rc::gen::element(Sizes::kAsPlanned, Sizes::kAnyButNothing, Sizes::kAny);
   const int kills = *rc::gen::element(0, 0, 1, 2);
   const int slow = *rc::gen::element(0, 0, 1);
@@ -75,7 +75,7 @@ RC_GTEST_PROP(ConductorEditsProperty, AndWhateverMasterIsRestarted, ()) {
       *rc::gen::noShrink(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()));
   const auto order =
       *rc::gen::element(planner::TransferOrder::kStrict, planner::TransferOrder::kOvertake,
-                        planner::TransferOrder::kFetchAll);
+                        planner::TransferOrder::kFetchAll, planner::TransferOrder::kRates);
   const auto sizes = *rc::gen::element(Sizes::kAsPlanned, Sizes::kAnyButNothing, Sizes::kAny);
   const int kills = *rc::gen::element(0, 0, 1, 2);
   const int slow = *rc::gen::element(0, 0, 1, 2);
@@ -102,7 +102,7 @@ RC_GTEST_PROP(ConductorEditsProperty, AndWhoeverIsBackAtOnceWithSomeOfItsRuns, (
       *rc::gen::noShrink(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<std::uint64_t>()));
   const auto order =
       *rc::gen::element(planner::TransferOrder::kStrict, planner::TransferOrder::kOvertake,
-                        planner::TransferOrder::kFetchAll);
+                        planner::TransferOrder::kFetchAll, planner::TransferOrder::kRates);
   const auto sizes = *rc::gen::element(Sizes::kAsPlanned, Sizes::kAnyButNothing, Sizes::kAny);
   const int back = *rc::gen::element(1, 2, 3);
   const int kills = *rc::gen::element(0, 0, 1, 2);

@@ -26,7 +26,7 @@ std::uint64_t AnySeed() {
 
 TransferOrder AnyOrder() {
   return *rc::gen::element(TransferOrder::kStrict, TransferOrder::kOvertake,
-                           TransferOrder::kFetchAll);
+                           TransferOrder::kFetchAll, TransferOrder::kRates);
 }
 
 /// Every step and transfer takes between `fastest` and `slowest` times what the model says.
@@ -55,7 +55,8 @@ std::function<planner::Bytes(planner::Bytes)> RandomSizes(std::uint64_t seed) {
 
 RC_GTEST_PROP(ConductorProperty, ExactTimesGiveThePrediction, ()) {
   const auto seed = AnySeed();
-  const TransferOrder order = *rc::gen::element(TransferOrder::kStrict, TransferOrder::kOvertake);
+  const TransferOrder order =
+      *rc::gen::element(TransferOrder::kStrict, TransferOrder::kOvertake, TransferOrder::kRates);
   const planner::Plan plan = RandomPlan(seed, order);
   const double makespan_s = DriveConductor(plan, ExactReality());
   const double predicted_s = planner::Predict(plan)->makespan_s;

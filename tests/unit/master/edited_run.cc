@@ -274,11 +274,10 @@ void EditedRun::Grant(const TransferStart& start) {
   auto& receives = files_[At(transfer.receiver)].receives;
   sends.insert(number);
   receives.insert(number);
-  const bool ordered = plan().transfer_order != planner::TransferOrder::kFetchAll;
+  const bool ordered = planner::IsOrdered(plan().transfer_order);
   if (ordered && (sends.size() > 1 || receives.size() > 1)) Wrong("two transfers at one port");
   const Bytes begin = start.offset - start.section_offset;
-  const double seconds =
-      plan().network.TransferSeconds(transfer.sender, transfer.receiver, start.bytes);
+  const double seconds = planner::TransferSeconds(plan(), transfer, start.bytes);
   After(seconds * Real(0.3, 3),
         [this, number, run, moved = transfer, begin, end = begin + start.bytes] {
           EndTransfer(number, run, moved, begin, end);

@@ -255,5 +255,20 @@ TEST_F(OrderBuilderTest, NamesAreWhatPeopleRead) {
   EXPECT_EQ(builder_.TransferName(0), "transfer of map 0 to reduce 1");
 }
 
+TEST_F(OrderBuilderTest, ATransferWithARateIsPacedAtItBesideOthers) {
+  TransferStart start;
+  start.transfer = 0;
+  start.bytes = 100'000;
+  start.concurrent = true;
+  start.rate_bytes_per_s = 123'456.7;
+  const v1::TransferGrant grant = builder_.BuildGrant(start, 0.01);
+  EXPECT_TRUE(grant.concurrent());
+  EXPECT_EQ(grant.pacing_bytes_per_s(), 123'456) << "never above its rate";
+  EXPECT_EQ(grant.look_ahead_bytes(), 0);
+  EXPECT_EQ(grant.grant_ahead_bytes(), 0);
+  start.handover = true;
+  EXPECT_EQ(builder_.BuildGrant(start, 0.01).pacing_bytes_per_s(), 0) << "a link needs no pace";
+}
+
 }  // namespace
 }  // namespace weir::master

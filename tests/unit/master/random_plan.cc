@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "planner/order/order_by_rates.h"
 #include "planner/order/order_store.h"
 #include "planner/order/plan_assembly.h"
 #include "planner/order/transfer_orders.h"
@@ -68,7 +70,10 @@ std::vector<planner::PieceDraft> RandomPieces(Draw& draw, int producers, int con
 planner::Plan RandomPlan(std::uint64_t seed, planner::TransferOrder order) {
   Draw draw(seed);
   const int num_workers = draw.Between(1, 6);
-  planner::PlanAssembly assembly(RandomNetwork(draw, num_workers));
+  planner::NetworkModel network = RandomNetwork(draw, num_workers);
+  // So that there is room for all sockets at once.
+  if (order == planner::TransferOrder::kRates) network.seconds_per_byte /= 10;
+  planner::PlanAssembly assembly(std::move(network));
   int producers = draw.Between(1, 8);
   std::vector<planner::MapperDraft> mappers;
   for (int m = 0; m < producers; ++m) {
@@ -109,9 +114,10 @@ planner::Plan RandomPlan(std::uint64_t seed, planner::TransferOrder order) {
   // Half of the plans wait on purpose: a list schedule never leaves anything to overtake.
   status.Update(order == planner::TransferOrder::kFetchAll
                     ? planner::OrderFetchAll(&plan, draw.Between(0, 3))
-                : draw.Between(0, 1) == 0 ? planner::OrderByPriority(&plan)
-                                          : planner::OrderByStart(&plan));
-  if (!status.ok() && order != planner::TransferOrder::kFetchAll) {
+                : order == planner::TransferOrder::kRates ? planner::OrderByRates(&plan)
+                : draw.Between(0, 1) == 0                 ? planner::OrderByPriority(&plan)
+                                                          : planner::OrderByStart(&plan));
+  if (!status.ok() && planner::IsOrdered(order)) {
     // Wanted starts may contradict precedence; a list schedule never does.
     status = planner::OrderByPriority(&plan);
   }

@@ -157,9 +157,8 @@ class Job {
       const planner::Transfer& transfer = plan_.transfers[At(start.transfer)];
       grants_.emplace_back(clock_.now().nanos(), start.transfer);
       watch_.Begins(number_, start.transfer, transfer);
-      clock_.RunAfter(
-          plan_.network.TransferSeconds(transfer.sender, transfer.receiver, start.bytes) * Factor(),
-          [this, index = start.transfer] { FinishTransfer(index); });
+      clock_.RunAfter(planner::TransferSeconds(plan_, transfer, start.bytes) * Factor(),
+                      [this, index = start.transfer] { FinishTransfer(index); });
     }
     if (orders.finished) {
       finished_ = true;
@@ -235,8 +234,8 @@ RC_GTEST_PROP(SeveralConductorsProperty, PortsAndCutsHoldAndAllEnd, ()) {
 
 RC_GTEST_PROP(SeveralConductorsProperty, AJobAloneIsGrantedWhatItWouldBeWithoutAnyArbiter, ()) {
   const auto seed = AnySeed();
-  const TransferOrder order =
-      *rc::gen::element(TransferOrder::kStrict, TransferOrder::kOvertake, TransferOrder::kFetchAll);
+  const TransferOrder order = *rc::gen::element(TransferOrder::kStrict, TransferOrder::kOvertake,
+                                                TransferOrder::kFetchAll, TransferOrder::kRates);
   RC_LOG() << "seed " << seed << "\n";
   const Plan plan = RandomPlan(seed, order);
   const auto prediction = planner::Predict(plan);
@@ -256,11 +255,12 @@ RC_GTEST_PROP(SeveralConductorsProperty, AJobAloneIsGrantedWhatItWouldBeWithoutA
   RC_ASSERT(grants[0] == grants[1]);
 }
 
-RC_GTEST_PROP(SeveralConductorsProperty, JobsThatFetchFromAllEndBesideOthers, ()) {
+RC_GTEST_PROP(SeveralConductorsProperty, JobsWithoutAnOrderEndBesideOthers, ()) {
   const auto seed = AnySeed();
   RC_LOG() << "seed " << seed << "\n";
   const Plan ordered = RandomPlan(seed, TransferOrder::kOvertake);
-  const Plan fetching = RandomPlan(seed, TransferOrder::kFetchAll);
+  const Plan fetching =
+      RandomPlan(seed, *rc::gen::element(TransferOrder::kFetchAll, TransferOrder::kRates));
   RC_PRE(ordered.network.num_workers == fetching.network.num_workers);
   const auto predicted = planner::Predict(ordered);
   const auto predicted_fetching = planner::Predict(fetching);

@@ -19,6 +19,7 @@
 #include "planner/edit/rest_plan.h"
 #include "planner/job/builders/plan_job.h"
 #include "planner/job/builders/tree_plan.h"
+#include "planner/order/order_by_rates.h"
 #include "planner/order/transfer_orders.h"
 #include "planner/plan/check_combined.h"
 #include "planner/plan/check_plan.h"
@@ -214,6 +215,14 @@ RC_GTEST_PROP(EditPlanProperty, EditsOfLoadPlansAreRight, ()) {
 RC_GTEST_PROP(EditPlanProperty, EditsOfPlansThatFetchFromAllAreRight, ()) {
   Plan plan = DrawPlan(PlanMethod::kEven);
   RC_ASSERT(OrderFetchAll(&plan, DrawBetween(0, 3)).ok());
+  CheckEditsOf(std::move(plan));
+}
+
+RC_GTEST_PROP(EditPlanProperty, EditsOfPlansByRatesAreRight, ()) {
+  Plan plan = DrawPlan(PlanMethod::kEven);
+  RC_SUCCEED_IF(plan.network.seconds_per_byte == 0);
+  // Ports of these networks may carry a byte a second.
+  RC_ASSERT(OrderRestByRates(0, &plan).ok());
   CheckEditsOf(std::move(plan));
 }
 

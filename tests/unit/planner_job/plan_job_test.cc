@@ -255,6 +255,7 @@ TEST(PlanJobTest, MethodsByName) {
   EXPECT_EQ(ParsePlanMethod("")->method, PlanningOptions().method);
   EXPECT_EQ(ParsePlanMethod("load")->method, PlanMethod::kLoad);
   EXPECT_EQ(ParsePlanMethod("even")->method, PlanMethod::kEven);
+  EXPECT_EQ(ParsePlanMethod("rates")->method, PlanMethod::kRates);
   EXPECT_EQ(ParsePlanMethod("fetch-all")->method, PlanMethod::kFetchAll);
   EXPECT_EQ(ParsePlanMethod("fetch-all")->fetch_limit, 0);
   EXPECT_EQ(ParsePlanMethod("fetch-5")->method, PlanMethod::kFetchAll);
@@ -263,7 +264,7 @@ TEST(PlanJobTest, MethodsByName) {
     const auto unknown = ParsePlanMethod(name);
     EXPECT_EQ(unknown.status().code(), absl::StatusCode::kInvalidArgument) << name;
     EXPECT_THAT(std::string(unknown.status().message()),
-                HasSubstr("load, even, fetch-all, fetch-N"));
+                HasSubstr("load, even, rates, fetch-all, fetch-N"));
   }
 }
 

@@ -43,6 +43,27 @@ class Simulation {
   bool StepDone(StepIndex i) const { return times_.steps[At(i)].finish_s <= now_; }
   bool TransferDone(TransferIndex i) const { return times_.transfers[At(i)].finish_s <= now_; }
 
+  bool ByRates() const { return plan_.transfer_order == TransferOrder::kRates; }
+
+  // Whether the rates of all that is under way leave its own, everywhere.
+  bool RateIsLeft(TransferIndex i) const {
+    for (std::size_t r = 0; r < 2 * At(plan_.network.num_workers) + plan_.network.cuts.size();
+         ++r) {
+      if (!UsesResource(At(i), r)) continue;
+      double left = FullRate(r) *
+                    (plan_.network.pacing_fraction > 0 ? plan_.network.pacing_fraction : 1) *
+                    (1 + 1e-9);
+      left -= plan_.transfers[At(i)].rate_bytes_per_s;
+      for (std::size_t other = 0; other < plan_.transfers.size(); ++other) {
+        const Interval& interval = times_.transfers[other];
+        const bool under_way = interval.start_s != kNever && interval.finish_s > now_;
+        if (under_way && UsesResource(other, r)) left -= plan_.transfers[other].rate_bytes_per_s;
+      }
+      if (left < 0) return false;
+    }
+    return true;
+  }
+
   bool HeadsList(const std::vector<TransferIndex>& list, TransferIndex item) const {
     for (const TransferIndex other : list) {
       if (other == item) return true;
@@ -80,6 +101,7 @@ class Simulation {
     const Transfer& transfer = plan_.transfers[At(i)];
     if (!StepDone(transfer.producer)) return false;
     if (Fluid()) return true;
+    if (ByRates()) return RateIsLeft(i);
     if (!HeadsList(plan_.send_order[At(transfer.sender)], i)) return false;
     if (!HeadsList(plan_.receive_order[At(transfer.receiver)], i)) return false;
     for (const auto& channels : plan_.channel_order) {
@@ -108,7 +130,10 @@ class Simulation {
       const NetworkModel& network = plan_.network;
       if (!Fluid() || network.seconds_per_byte == 0 || transfer.bytes == 0) {
         interval.finish_s =
-            now_ + network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
+            now_ + (ByRates() ? network.latency_s +
+                                    static_cast<double>(transfer.bytes) / transfer.rate_bytes_per_s
+                              : network.TransferSeconds(transfer.sender, transfer.receiver,
+                                                        transfer.bytes));
       }
       any = true;
     }
@@ -128,6 +153,14 @@ class Simulation {
     return plan_.network.cuts[resource - 2 * n].Crosses(transfer.sender, transfer.receiver);
   }
 
+  double FullRate(std::size_t resource) const {
+    const std::size_t n = At(plan_.network.num_workers);
+    const double channel = 1 / plan_.network.seconds_per_byte;
+    if (resource >= 2 * n) return channel * plan_.network.cuts[resource - 2 * n].channels;
+    const std::vector<double>& slowdown = plan_.network.port_slowdown;
+    return slowdown.empty() ? channel : channel / slowdown[resource % n];
+  }
+
   // Raises all rates together; whoever uses a full resource stops.
   std::vector<double> Rates() const {
     const std::size_t n = At(plan_.network.num_workers);
@@ -139,12 +172,7 @@ class Simulation {
       double raise = kNever;
       std::size_t full = 0;
       for (std::size_t r = 0; r < num_resources; ++r) {
-        double free = 1 / plan_.network.seconds_per_byte;
-        if (r >= 2 * n) {
-          free *= plan_.network.cuts[r - 2 * n].channels;
-        } else if (!plan_.network.port_slowdown.empty()) {
-          free /= plan_.network.port_slowdown[r % n];
-        }
+        double free = FullRate(r);
         int users = 0;
         for (std::size_t i = 0; i < rates.size(); ++i) {
           if (!UsesResource(i, r)) continue;

@@ -60,7 +60,8 @@ Plan RandomPlan() {
     plan.sections.push_back({index(), index(), size(), std::nullopt});
     if (*rc::gen::arbitrary<bool>()) plan.sections.back().indexes = IndexRange{size(), size()};
   }
-  plan.transfer_order = static_cast<TransferOrder>(*rc::gen::inRange(0, 3));
+  for (Transfer& transfer : plan.transfers) transfer.rate_bytes_per_s = real();
+  plan.transfer_order = static_cast<TransferOrder>(*rc::gen::inRange(0, 4));
   plan.network.pacing_fraction = real();
   plan.network.sharing_fraction = real();
   plan.fetch_limit = *rc::gen::inRange(0, 9);

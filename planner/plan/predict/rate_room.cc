@@ -1,0 +1,88 @@
+#include "planner/plan/predict/rate_room.h"
+
+#include <cstddef>
+
+namespace weir::planner {
+namespace {
+
+// Sums of rates that fill a port exactly are off by rounding.
+constexpr double kRounding = 1e-9;
+
+}  // namespace
+
+RateRoom::RateRoom(const Plan& plan) : plan_(plan) {
+  if (plan.transfer_order != TransferOrder::kRates) return;
+  resources_ = PacedResources(plan);
+  taken_bytes_per_s_.assign(resources_.capacity.size(), 0);
+  num_users_.assign(resources_.capacity.size(), 0);
+  lacking_.resize(resources_.capacity.size());
+  lacks_.assign(plan.transfers.size(), kNoIndex);
+}
+
+absl::Span<const std::int32_t> RateRoom::UsesOf(TransferIndex transfer) const {
+  const std::size_t begin = resources_.resource_begin[At(transfer)];
+  return absl::MakeConstSpan(resources_.resources)
+      .subspan(begin, resources_.resource_begin[At(transfer) + 1] - begin);
+}
+
+std::int32_t RateRoom::Lacks(TransferIndex transfer) const {
+  const double rate = plan_.transfers[At(transfer)].rate_bytes_per_s;
+  for (const std::int32_t use : UsesOf(transfer)) {
+    const double most = resources_.capacity[At(use)] * (1 + kRounding);
+    if (taken_bytes_per_s_[At(use)] + rate > most) return use;
+  }
+  return kNoIndex;
+}
+
+void RateRoom::Wait(TransferIndex transfer) { to_look_at_.insert(transfer); }
+
+void RateRoom::Withdraw(TransferIndex transfer) {
+  to_look_at_.erase(transfer);
+  std::int32_t& lacks = lacks_[At(transfer)];
+  if (lacks != kNoIndex) lacking_[At(lacks)].erase(transfer);
+  lacks = kNoIndex;
+}
+
+void RateRoom::Begin(TransferIndex transfer) {
+  for (const std::int32_t use : UsesOf(transfer)) {
+    taken_bytes_per_s_[At(use)] += plan_.transfers[At(transfer)].rate_bytes_per_s;
+    ++num_users_[At(use)];
+  }
+}
+
+void RateRoom::End(TransferIndex transfer) {
+  for (const std::int32_t use : UsesOf(transfer)) {
+    double& taken = taken_bytes_per_s_[At(use)];
+    taken -= plan_.transfers[At(transfer)].rate_bytes_per_s;
+    if (--num_users_[At(use)] == 0) taken = 0;
+    for (const TransferIndex waits : lacking_[At(use)]) {
+      lacks_[At(waits)] = kNoIndex;
+      to_look_at_.insert(waits);
+    }
+    lacking_[At(use)].clear();
+  }
+}
+
+std::vector<TransferIndex> RateRoom::TakeStartable(
+    absl::FunctionRef<bool(TransferIndex)> may_begin) {
+  std::vector<TransferIndex> begun;
+  for (auto next = to_look_at_.begin(); next != to_look_at_.end();) {
+    const TransferIndex transfer = *next;
+    const std::int32_t lacks = Lacks(transfer);
+    if (lacks == kNoIndex && !may_begin(transfer)) {
+      ++next;
+      continue;
+    }
+    next = to_look_at_.erase(next);
+    if (lacks != kNoIndex) {
+      lacks_[At(transfer)] = lacks;
+      lacking_[At(lacks)].insert(transfer);
+      continue;
+    }
+    Begin(transfer);
+    begun.push_back(transfer);
+  }
+  return begun;
+}
+
+}  // namespace weir::planner
