@@ -1,0 +1,54 @@
+"""The laboratory's bars and its check of itself, by hand: no namespaces, no root."""
+import unittest
+
+import bars
+import self_check
+
+
+def cell(section_bytes, **variants):
+    return {"topology": "racks-2", "queue": "1m", "scenario": "equal", "section_bytes": section_bytes,
+            "variants": {name.replace("_", "-"): {"median": {"ratio": ratio, "retransmits": resent}}
+                         for name, (ratio, resent) in variants.items()}}
+
+
+class Bars(unittest.TestCase):
+    def held(self, *cells):
+        return [row[-1] for row in bars.verdicts(cells)]
+
+    def test_large_sections_have_the_lower_bar(self):
+        self.assertEqual(self.held(cell(1_000_000, planned=(1.05, 0))), [True])
+        self.assertEqual(self.held(cell(1_000_000, planned=(1.06, 0))), [False])
+        self.assertEqual(self.held(cell(999_999, planned=(1.08, 0))), [True])
+        self.assertEqual(self.held(cell(999_999, planned=(1.09, 0))), [False])
+
+    def test_the_best_way_without_a_plan_counts_and_no_other_plan(self):
+        self.assertEqual(self.held(cell(1, planned=(1.04, 0), rates=(1.0, 0), fetch_5=(1.2, 0), fetch_all=(1.03, 0))), [True] * 3)
+        self.assertEqual(self.held(cell(1, planned=(1.04, 0), fetch_5=(1.2, 0), fetch_all=(1.02, 0))), [True, False, True])
+
+    def test_segments_sent_again(self):
+        self.assertEqual(self.held(cell(1, planned=(1, 1), fetch_all=(1, 50)))[-1], True)
+        self.assertEqual(self.held(cell(1, planned=(1, 2), fetch_all=(1, 99)))[-1], False)
+        self.assertEqual(self.held(cell(1, planned=(1, 0), fetch_all=(1, 0)))[-1], True)
+
+    def test_what_is_missed_is_named(self):
+        text = "\n".join(bars.table([cell(1, planned=(1.5, 0), fetch_all=(1.6, 0))]))
+        self.assertIn("| racks-2, 1m, equal | at most 1.08 of the bound | 1.500 | **missed** |", text)
+        self.assertIn("2 of 3 bars held.", text)
+
+
+class SelfCheck(unittest.TestCase):
+    def test_the_rate_is_lowered_until_all_links_reach_it_and_said(self):
+        said = []
+        rate, tries = self_check.settle_rate(100, said.append, lambda mbit: [1.0] * 7 + [1.0 if mbit < 60 else 0.7])
+        self.assertEqual(rate, 56)
+        self.assertEqual([one["rate_mbit"] for one in tries], [100, 75, 56])
+        self.assertIn("8 links of 100 Mbit/s", said[0])
+        self.assertIn("least 0.700", said[0])
+
+    def test_a_machine_that_carries_nothing_is_told(self):
+        with self.assertRaisesRegex(self_check.TooBusy, "is something else running"):
+            self_check.settle_rate(100, lambda line: None, lambda mbit: [0.5])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
