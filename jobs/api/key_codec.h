@@ -61,8 +61,10 @@ class ShortKey {
     std::memcpy(&word, from, sizeof word);
     return word;
   }
+  // A full key takes only nothing more, which is zero wherever it is put: the mask keeps the shift
+  // of it within the type.
   static Bits At(std::uint64_t bits, std::uint32_t byte) {
-    return static_cast<Bits>(bits) << (8 * byte);
+    return static_cast<Bits>(bits) << (8 * byte % 128);
   }
 
   Bits bits_ = 0;

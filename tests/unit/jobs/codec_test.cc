@@ -54,6 +54,13 @@ RC_GTEST_PROP(CodecProperty, ShortKeysAreTheirBytes, ()) {
   RC_ASSERT(BytesOf(key) == expected);
 }
 
+TEST(ShortKeyForm, AFullOneTakesNothingMore) {
+  ShortKey key("0123456789abcdef");
+  ASSERT_EQ(key.bytes(), ShortKey::kBytesMax);
+  key.Append(0, 0);  // a shift by the whole width, had it been one
+  EXPECT_EQ(BytesOf(key), "0123456789abcdef");
+}
+
 // Comes back whole, leaves what follows, refuses every shorter input.
 template <typename T>
 void CheckRoundTrip(const T& key) {
