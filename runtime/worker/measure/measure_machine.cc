@@ -58,7 +58,10 @@ double KernelRate(const ComputeClocks& clocks, absl::Duration time) {
   const MonoTime begin = clocks.wall();
   const MonoTime cpu_begin = clocks.thread_cpu();
   std::int64_t bytes = 0;
-  while (clocks.wall() - begin < time) bytes += kernel.Pass();
+  // At least one pass: on a busy machine the time may be over before the first.
+  do {
+    bytes += kernel.Pass();
+  } while (clocks.wall() - begin < time);
   const double seconds = absl::ToDoubleSeconds(clocks.thread_cpu() - cpu_begin);
   if (kernel.words() == 0 || seconds <= 0) return 0;
   return static_cast<double>(bytes) / seconds / kUnitKernelBytesPerS;

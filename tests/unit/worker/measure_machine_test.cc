@@ -38,6 +38,20 @@ TEST(MeasureMachine, EverySlotWorksAndTheTimeIsBounded) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST(MeasureMachine, AThreadThatGetsNoTurnStillMeasuresOnePass) {
+  env::BlockingWorkPool pool;
+  std::thread thread([&] { pool.Serve(); });
+  MonoTime wall;
+  MonoTime cpu;
+  const ComputeClocks clocks{[&] { return wall = wall + absl::Seconds(1); },
+                             [&] { return cpu = cpu + absl::Milliseconds(1); }};
+  MachineProfile profile;
+  MeasureCompute(pool, 1, 1, clocks, absl::Milliseconds(5), profile);
+  EXPECT_GT(profile.slot_compute_rate, 0);
+  pool.Close();
+  thread.join();
+}
+
 TEST(MeasureMachine, TheDiskProbeLeavesNothingAndNamesWhatFails) {
   env::AsioEventLoop loop;
   const ScratchDirectory directory;
