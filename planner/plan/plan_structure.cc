@@ -1,5 +1,6 @@
 #include "planner/plan/plan_structure.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>

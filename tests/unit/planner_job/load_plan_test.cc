@@ -174,12 +174,20 @@ TEST(LoadPlanTest, SmallSectionsAreFetchedFromAllAtOnce) {
   EXPECT_EQ(small.summary.method, "load");
   EXPECT_THAT(small.summary.notes, Contains(HasSubstr("fetch from all senders at once")));
   EXPECT_EQ(CheckPlan(small), absl::OkStatus());
-  EXPECT_LT(small.summary.makespan_s, PlanOfSections(1e4, 0).summary.makespan_s);
 
   const Plan large = PlanOfSections(1e6, 0.9);
   EXPECT_EQ(large.transfer_order, TransferOrder::kOvertake);
+}
+
+// Rates that never add up to more than a port need to know nothing of sharing.
+TEST(LoadPlanTest, SmallSectionsMoveByRatesWhereSharingIsUnknown) {
   const Plan unknown = PlanOfSections(1e4, 0);
-  EXPECT_EQ(unknown.transfer_order, TransferOrder::kOvertake) << "nothing is known of sharing";
+  EXPECT_EQ(unknown.transfer_order, TransferOrder::kRates);
+  EXPECT_THAT(unknown.summary.notes, Contains(HasSubstr("at its share of ports and cuts")));
+  EXPECT_EQ(CheckPlan(unknown), absl::OkStatus());
+
+  const Plan large = PlanOfSections(1e6, 0);
+  EXPECT_EQ(large.transfer_order, TransferOrder::kOvertake);
 }
 
 TEST(LoadPlanTest, NoPieceIsShorterThanAGrantIsWorth) {
