@@ -42,7 +42,7 @@ class ShortKey {
   }
 
   /// Appends the lowest `bytes` bytes of `bits`, whose others are zero, the lowest first.
-  /// Requires: room for them.
+  /// Requires: at least one, and room for them.
   void Append(std::uint64_t bits, std::uint32_t bytes) {
     bits_ |= At(bits, bytes_);
     bytes_ += bytes;
@@ -61,10 +61,8 @@ class ShortKey {
     std::memcpy(&word, from, sizeof word);
     return word;
   }
-  // A full key takes only nothing more, which is zero wherever it is put: the mask keeps the shift
-  // of it within the type.
   static Bits At(std::uint64_t bits, std::uint32_t byte) {
-    return static_cast<Bits>(bits) << (8 * byte % 128);
+    return static_cast<Bits>(bits) << (8 * byte);
   }
 
   Bits bits_ = 0;

@@ -44,21 +44,14 @@ RC_GTEST_PROP(CodecProperty, ShortKeysAreTheirBytes, ()) {
   const std::string_view view(text.data(), text.size());
   ShortKey key(view);
   RC_ASSERT(BytesOf(key) == view);
+  if (size == ShortKey::kBytesMax) return;
   const auto more =
-      *rc::gen::inRange<std::size_t>(0, std::min<std::size_t>(8, ShortKey::kBytesMax - size) + 1);
-  const auto bits = *rc::gen::arbitrary<std::uint64_t>();
-  const std::uint64_t kept = more == 0 ? 0 : bits >> (64 - 8 * more);
+      *rc::gen::inRange<std::size_t>(1, std::min<std::size_t>(8, ShortKey::kBytesMax - size) + 1);
+  const std::uint64_t kept = *rc::gen::arbitrary<std::uint64_t>() >> (64 - 8 * more);
   key.Append(kept, static_cast<std::uint32_t>(more));
   std::string expected(view);
   for (std::size_t i = 0; i < more; ++i) expected.push_back(static_cast<char>(kept >> (8 * i)));
   RC_ASSERT(BytesOf(key) == expected);
-}
-
-TEST(ShortKeyForm, AFullOneTakesNothingMore) {
-  ShortKey key("0123456789abcdef");
-  ASSERT_EQ(key.bytes(), ShortKey::kBytesMax);
-  key.Append(0, 0);  // a shift by the whole width, had it been one
-  EXPECT_EQ(BytesOf(key), "0123456789abcdef");
 }
 
 // Comes back whole, leaves what follows, refuses every shorter input.
