@@ -1,8 +1,14 @@
+include(WeirArchives)
+
 # Debian 12 packages (deploy/packages.txt). Each is found here, once, under the name the folders link to.
 find_package(Threads REQUIRED)
+set(Protobuf_USE_STATIC_LIBS ${WEIR_STATIC_PACKAGES})
 find_package(Protobuf REQUIRED)
 find_package(absl REQUIRED)
 find_package(gRPC CONFIG REQUIRED)
+if(WEIR_STATIC_PACKAGES)
+  weir_link_archives()
+endif()
 find_package(spdlog REQUIRED)
 find_package(OpenSSL REQUIRED)
 find_package(SQLite3 REQUIRED)

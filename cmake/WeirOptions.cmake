@@ -15,6 +15,14 @@ if(WEIR_UNITY_BUILD)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 6)
 endif()
 
+# A process that starts spends most of its time on the libraries of gRPC and Abseil, some fifty: each job starts several.
+# Not under sanitizers, where suppressions name libraries.
+set(_static ON)
+if(WEIR_SANITIZE OR WEIR_FUZZ)
+  set(_static OFF)
+endif()
+option(WEIR_STATIC_PACKAGES "Link gRPC, Protobuf and Abseil into programs" ${_static})
+
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
