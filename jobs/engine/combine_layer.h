@@ -23,7 +23,7 @@
 #include "jobs/engine/pieces/merge_cuts.h"
 #include "jobs/engine/pieces/piece_order.h"
 #include "jobs/engine/pieces/piece_sinks.h"
-#include "jobs/engine/section_blocks.h"
+#include "jobs/engine/sections/section_blocks.h"
 #include "jobs/engine/slot_sort.h"
 #include "jobs/engine/slot_work.h"
 #include "jobs/engine/table/combine_table.h"

@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "jobs/engine/record_lengths.h"
-#include "jobs/engine/section_blocks.h"
+#include "jobs/engine/sections/record_lengths.h"
+#include "jobs/engine/sections/section_blocks.h"
 
 namespace weir {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "jobs/api/value_codec.h"
-#include "jobs/engine/merged_sections.h"
+#include "jobs/engine/sections/merged_sections.h"
 
 namespace weir {
 

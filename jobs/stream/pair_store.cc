@@ -1,6 +1,6 @@
 #include "jobs/stream/pair_store.h"
 
-#include "jobs/engine/record_lengths.h"
+#include "jobs/engine/sections/record_lengths.h"
 #include "jobs/engine/table/packed_key.h"
 
 namespace weir::stream {

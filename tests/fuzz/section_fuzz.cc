@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "jobs/engine/section_blocks.h"
+#include "jobs/engine/sections/section_blocks.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace {

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "jobs/engine/section_blocks.h"
+#include "jobs/engine/sections/section_blocks.h"
 #include "jobs/testing/in_process_job.h"
 
 namespace weir {

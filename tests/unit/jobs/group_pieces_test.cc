@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "jobs/engine/merged_sections.h"
-#include "jobs/engine/section_blocks.h"
+#include "jobs/engine/sections/merged_sections.h"
+#include "jobs/engine/sections/section_blocks.h"
 #include "jobs/testing/memory_steps.h"
 
 namespace weir {

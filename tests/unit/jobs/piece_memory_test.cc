@@ -15,7 +15,7 @@
 #include "jobs/engine/group_pieces.h"
 #include "jobs/engine/pieces/piece_order.h"
 #include "jobs/engine/pieces/piece_sinks.h"
-#include "jobs/engine/section_blocks.h"
+#include "jobs/engine/sections/section_blocks.h"
 #include "jobs/testing/memory_steps.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "jobs/engine/section_blocks.h"
+#include "jobs/engine/sections/section_blocks.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -20,7 +20,7 @@
 #include "jobs/engine/group_buffer.h"
 #include "jobs/engine/group_values.h"
 #include "jobs/engine/make_program.h"
-#include "jobs/engine/section_blocks.h"
+#include "jobs/engine/sections/section_blocks.h"
 #include "jobs/testing/in_process_job.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "jobs/engine/merged_sections.h"
+#include "jobs/engine/sections/merged_sections.h"
 
 #include <utility>
 

@@ -1,11 +1,11 @@
-#include "jobs/engine/section_blocks.h"
+#include "jobs/engine/sections/section_blocks.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "jobs/api/bad_record.h"
-#include "jobs/engine/record_lengths.h"
+#include "jobs/engine/sections/record_lengths.h"
 
 namespace weir {
 namespace {
