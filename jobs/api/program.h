@@ -111,6 +111,17 @@ class RunSource {
   }
 };
 
+/// A file beside a step for what its memory does not hold: sections as in a run, read again by the
+/// step itself. Gone with this object.
+class SpillFile : public RunSink {
+ public:
+  /// Ends writing. Errors: as Append.
+  virtual absl::Status Finish() = 0;
+  /// Opens the section of `consumer`, an empty one where none was begun. Requires: Finish; that
+  /// this outlives the source. Errors: those of the file; of its blocks those of RunSource.
+  virtual absl::StatusOr<std::unique_ptr<RunSource>> Open(int consumer) const = 0;
+};
+
 /// Takes the bytes of one output part, in order.
 class PartSink {
  public:
@@ -154,8 +165,15 @@ class StepContext {
   virtual bool checks_operation() const { return true; }
   /// True once the job is being ended; long loops then return kCancelled.
   virtual bool cancelled() const = 0;
-  /// Memory that this step may hold, bytes.
+  /// Memory that this step may hold, bytes; 0 = no limit.
   virtual std::int64_t memory_bytes() const = 0;
+  /// Memory beyond which it puts on disk what can be there, bytes; 0 = none.
+  virtual std::int64_t spill_above_bytes() const { return memory_bytes(); }
+  /// Opens a new file for that. Thread-safe. Errors: kUnimplemented where a step has no place for
+  /// such files; those of the disk.
+  virtual absl::StatusOr<std::unique_ptr<SpillFile>> NewSpill() {
+    return absl::UnimplementedError("this step has no place for files");
+  }
 };
 
 /// While it exists, a thread of the step reads input: waiting for a slow disk is no hang.

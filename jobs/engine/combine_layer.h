@@ -1,11 +1,13 @@
 #pragma once
 
 // A layer whose job has Combine: hash tables per slot, merged by sub-table, written by key range,
-// given to the next layer's Map, or written in key order. Upstream: layered_program.h. Downstream:
-// RunSink, PartSink.
+// given to the next layer's Map, or written in key order. Tables that outgrow their memory go to
+// disk and are merged from there. Upstream: layered_program.h. Downstream: RunSink, PartSink.
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +20,9 @@
 #include "jobs/api/program.h"
 #include "jobs/api/value_codec.h"
 #include "jobs/engine/combine_emit.h"
+#include "jobs/engine/combine_sections.h"
+#include "jobs/engine/combine_sort.h"
+#include "jobs/engine/combine_spill.h"
 #include "jobs/engine/map_ranges.h"
 #include "jobs/engine/part_text.h"
 #include "jobs/engine/pieces/merge_cuts.h"
@@ -26,6 +31,7 @@
 #include "jobs/engine/sections/section_blocks.h"
 #include "jobs/engine/slot_sort.h"
 #include "jobs/engine/slot_work.h"
+#include "jobs/engine/spill/slot_spills.h"
 #include "jobs/engine/table/combine_table.h"
 #include "jobs/engine/table/key_batch.h"
 #include "jobs/engine/table/key_ranges.h"
@@ -41,9 +47,11 @@ namespace weir {
 ///   producers or operands in the order given), whatever the number of slots, so Combine need not
 ///   be commutative; only the grouping depends on the cuts. (In a chain the results of a layer
 ///   reach the next in no particular order: there Combine must be commutative as well.)
-/// Bounds: the slots' tables together at most StepContext::memory_bytes, beyond which the step
-/// fails
-///   with OUT_OF_MEMORY; merging and sorting them takes at most as much again.
+/// Bounds: the slots' tables together half of StepContext::spill_above_bytes; the other half is for
+///   merging and sorting them. A table of kSpillEntriesMin keys or more that outgrows its
+///   share is sorted and put on disk; what is there is folded when it is merged at the end. Fewer
+///   keys that need more than StepContext::memory_bytes fail with OUT_OF_MEMORY, as do all where a
+///   step has no place for files.
 /// Checked by: tests/unit/jobs/combine_layer_test.cc, combine_step_test.cc, combine_table_test.cc,
 /// wordcount_test.cc, layered_program_test.cc.
 template <typename Job>
@@ -61,6 +69,30 @@ class CombineLayer {
   using Batch = KeyBatch<Value, Fold>;
   using Tables = std::vector<std::unique_ptr<Batch>>;
 
+  // What slots have folded: in tables, of which the first has everything once they are merged (the
+  // others keep the bytes of long keys), or on disk.
+  struct Folded {
+    KeyRanges ranges;
+    int num_consumers;
+    Tables tables;
+    std::vector<SlotSpills> spills;  // of each slot
+
+    bool spilled() const {
+      return std::any_of(spills.begin(), spills.end(),
+                         [](const SlotSpills& of_slot) { return !of_slot.empty(); });
+    }
+    /// In the order of the input.
+    absl::StatusOr<RunSources> OpenSection(int consumer) const {
+      RunSources sources;
+      for (const SlotSpills& of_slot : spills) {
+        if (absl::Status opened = of_slot.OpenSection(consumer, sources); !opened.ok()) {
+          return opened;
+        }
+      }
+      return sources;
+    }
+  };
+
  public:
   /// What a reduce step holds: one value for each key.
   class Results {
@@ -68,17 +100,20 @@ class CombineLayer {
     std::int64_t input_records() const { return input_records_; }
     std::int64_t memory_bytes() const {
       std::int64_t bytes = 0;
-      for (const auto& batch : tables_) bytes += batch->table().memory_bytes();
+      for (const auto& batch : folded_.tables) bytes += batch->table().memory_bytes();
       return bytes;
     }
 
-    /// Calls take(key, value) for the slot's share of the results until it returns an error.
+    /// Calls take(key, value) for the slot's share of the results until it returns an error. What
+    /// is merged from disk is one stream, so slot 0 has all of it.
     template <typename Take>
     absl::Status Visit(int slot, const std::function<bool()>& stop, Take&& take) {
-      const SlotShare share = ShareOf(slot, static_cast<int>(tables_.size()), Table::kSubTables);
+      if (folded_.spilled()) return slot == 0 ? VisitMerged(stop, take) : absl::OkStatus();
+      const Tables& tables = folded_.tables;
+      const SlotShare share = ShareOf(slot, static_cast<int>(tables.size()), Table::kSubTables);
       absl::Status status;
       for (int sub = share.begin; sub < share.end && status.ok() && !stop(); ++sub) {
-        tables_[0]->table().ForEach(sub, [&](const Entry& entry) {
+        tables[0]->table().ForEach(sub, [&](const Entry& entry) {
           if (!status.ok()) return;
           typename KeyForm<Key>::Held key{};
           if (!KeyForm<Key>::Read(entry.key(), key)) {
@@ -93,7 +128,21 @@ class CombineLayer {
 
    private:
     friend class CombineLayer;
-    Tables tables_;  // everything is in the first; the others keep the bytes of long keys
+    explicit Results(Folded folded, const Job& job) : folded_(std::move(folded)), job_(job) {}
+
+    template <typename Take>
+    absl::Status VisitMerged(const std::function<bool()>& stop, Take&& take) {
+      const absl::StatusOr<RunSources> sources = folded_.OpenSection(0);
+      if (!sources.ok()) return sources.status();
+      return FoldMerged(job_, *sources, stop, [&](std::string_view bytes, const Value& value) {
+        typename KeyForm<Key>::Held key{};
+        if (!KeyForm<Key>::Read(bytes, key)) return DamagedSection();
+        return take(KeyForm<Key>::Of(key), value);
+      });
+    }
+
+    Folded folded_;
+    const Job& job_;
     std::int64_t input_records_ = 0;
   };
 
@@ -108,34 +157,30 @@ class CombineLayer {
                                      std::int64_t held_bytes, RunSink& sink, StepContext& context,
                                      Feed&& feed) const {
     const int num_slots = context.slots().num_slots();
-    Tables tables = MakeTables(num_slots);
+    Folded folded = Begin(consumer_key_end, context);
     std::vector<std::int64_t> records(static_cast<std::size_t>(num_slots));
     absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
-      Batch& batch = *tables[static_cast<std::size_t>(slot)];
-      CombineEmit<Job, Batch> emit(batch);
+      CombineEmit<Job, Batch> emit(*folded.tables[static_cast<std::size_t>(slot)]);
       emit.AskBeforeRejecting(context);
-      absl::Status fed =
-          feed(slot, emit, stop, [&] { return EndBlock(batch, held_bytes, num_slots, context); });
+      absl::Status fed = feed(
+          slot, emit, stop, [&] { return EndBlock(folded, slot, held_bytes, num_slots, context); });
       ReportCounters<Job>(emit, context);
       records[static_cast<std::size_t>(slot)] = emit.records();
       return fed;
     });
     StepTotals totals;
     for (const std::int64_t of_slot : records) totals.input_records += of_slot;
-    if (status.ok()) status = MergeTables(tables, context);
-    if (status.ok()) {
-      status = WriteSections(tables[0]->table(), consumer_key_end, sink, context, totals);
-    }
+    if (status.ok()) status = Settle(folded, context);
+    if (status.ok()) status = WriteSections(folded, sink, context, totals);
     if (!status.ok()) return status;
     return totals;
   }
 
   absl::StatusOr<std::unique_ptr<Results>> Reduce(const ReduceOrder& order,
                                                   StepContext& context) const {
-    auto results = std::make_unique<Results>();
-    results->tables_ = MakeTables(context.slots().num_slots());
+    std::unique_ptr<Results> results(new Results(Begin({1.0}, context), job_));
     absl::Status status =
-        FillTables(order.inputs, results->tables_, context, results->input_records_);
+        FoldInputs(order.inputs, results->folded_, context, results->input_records_);
     if (!status.ok()) return status;
     return results;
   }
@@ -143,12 +188,10 @@ class CombineLayer {
   /// Folds the inputs in their order and writes what they hold as a run: pairs of this layer again.
   absl::StatusOr<StepTotals> Combine(const CombineOrder& order, RunSink& sink,
                                      StepContext& context) const {
-    Tables tables = MakeTables(context.slots().num_slots());
+    Folded folded = Begin(order.consumer_key_end, context);
     StepTotals totals;
-    absl::Status status = FillTables(order.inputs, tables, context, totals.input_records);
-    if (status.ok()) {
-      status = WriteSections(tables[0]->table(), order.consumer_key_end, sink, context, totals);
-    }
+    absl::Status status = FoldInputs(order.inputs, folded, context, totals.input_records);
+    if (status.ok()) status = WriteSections(folded, sink, context, totals);
     if (!status.ok()) return status;
     return totals;
   }
@@ -159,25 +202,99 @@ class CombineLayer {
     if (!results.ok()) return results.status();
     StepTotals totals;
     totals.input_records = (*results)->input_records();
-    absl::Status status = WriteSorted((*results)->tables_[0]->table(), sink, context, totals);
+    const Folded& folded = (*results)->folded_;
+    absl::Status status;
+    if (folded.spilled()) {
+      const absl::StatusOr<RunSources> sources = folded.OpenSection(0);
+      status = sources.ok() ? MergeToPart(job_, *sources, sink, context, totals) : sources.status();
+    } else {
+      status = WriteSorted(folded.tables[0]->table(), sink, context, totals);
+    }
     if (!status.ok()) return status;
     return totals;
   }
 
  private:
-  Tables MakeTables(int num_slots) const {
-    Tables tables;
-    for (int slot = 0; slot < num_slots; ++slot) {
-      tables.push_back(std::make_unique<Batch>(Fold{&job_}, slabs_));
+  // Fewer keys are not worth a file.
+  static constexpr std::int64_t kSpillEntriesMin = 256;
+  // Of the memory of a table another one for merging or sorting it.
+  static constexpr std::int64_t kTimesTable = 2;
+
+  Folded Begin(absl::Span<const double> consumer_key_end, StepContext& context) const {
+    Folded folded{KeyRanges(consumer_key_end), static_cast<int>(consumer_key_end.size()), {}, {}};
+    const auto merge = [this, &context](int consumer, const RunSources& sources, RunSink& sink) {
+      return MergeSection(job_, consumer, sources, sink, context).status();
+    };
+    for (int slot = 0; slot < context.slots().num_slots(); ++slot) {
+      folded.tables.push_back(std::make_unique<Batch>(Fold{&job_}, slabs_));
+      folded.spills.emplace_back(folded.num_consumers, merge);
     }
-    return tables;
+    return folded;
   }
 
-  static absl::Status EndBlock(Batch& batch, std::int64_t held_bytes, int num_tables,
-                               StepContext& context) {
+  absl::Status EndBlock(Folded& folded, int slot, std::int64_t held_bytes, int num_tables,
+                        StepContext& context) const {
+    Batch& batch = *folded.tables[static_cast<std::size_t>(slot)];
     batch.Flush();
-    return CheckSlotMemory(batch.table().memory_bytes(), held_bytes, num_tables,
-                           "the distinct keys of one slot", context);
+    const std::int64_t bytes = batch.table().memory_bytes();
+    if (batch.table().size() >= kSpillEntriesMin &&
+        ShouldSpill(kTimesTable * bytes, held_bytes, num_tables, context)) {
+      absl::Status spilled = Spill(folded, slot, context);
+      if (!absl::IsUnimplemented(spilled)) return spilled;
+    }
+    return CheckSlotMemory(bytes, held_bytes, num_tables, "the distinct keys of one slot", context);
+  }
+
+  // What was folded is in one table or wholly on disk afterwards.
+  absl::Status Settle(Folded& folded, StepContext& context) const {
+    if (!folded.spilled()) return MergeTables(folded.tables, context);
+    return RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
+      return Spill(folded, slot, context);
+    });
+  }
+
+  absl::Status Spill(Folded& folded, int slot, StepContext& context) const {
+    Batch& batch = *folded.tables[static_cast<std::size_t>(slot)];
+    if (batch.table().size() == 0) return absl::OkStatus();
+    absl::Status status = folded.spills[static_cast<std::size_t>(slot)].Add(
+        context, [&](RunSink& sink) { return WriteByKey(folded, batch.table(), sink); });
+    if (status.ok()) batch.Clear();
+    return status;
+  }
+
+  absl::Status WriteByKey(const Folded& folded, Table& table, RunSink& sink) const {
+    table.Split();
+    return WriteTableByKey(
+        table, folded.num_consumers, *slabs_,
+        [&](int sub, const Entry& entry) {
+          std::uint64_t position = 0;
+          const bool found = folded.num_consumers == 1 ||
+                             TableSections<Job>::FindPosition(job_, sub, entry, position);
+          return found ? folded.ranges.ConsumerOf(position) : -1;
+        },
+        sink);
+  }
+
+  absl::Status WriteMergedSections(const Folded& folded, RunSink& sink, StepContext& context,
+                                   StepTotals& totals) const {
+    SharedRun run{sink};
+    std::atomic<std::int64_t> records = 0;
+    const auto write = [&](int consumer, PieceTurn& turn) -> absl::Status {
+      const absl::StatusOr<RunSources> sources = folded.OpenSection(consumer);
+      if (!sources.ok()) return sources.status();
+      PieceRunSink piece_sink(run, turn);
+      const absl::StatusOr<std::int64_t> written =
+          MergeSection(job_, consumer, *sources, piece_sink, context);
+      if (!written.ok()) return written.status();
+      records += *written;
+      return piece_sink.Finish();
+    };
+    std::size_t num_files = 0;
+    for (const SlotSpills& of_slot : folded.spills) num_files += of_slot.num_files();
+    absl::Status status =
+        MakePieces(folded.num_consumers, context, write, MergingSlots(num_files, context));
+    totals.output_records = records;
+    return status;
   }
 
   // Brings everything into the first table; the others keep the bytes of long keys.
@@ -199,36 +316,37 @@ class CombineLayer {
   using Inputs = std::vector<std::unique_ptr<RunSource>>;
 
   // Slots take neighbouring inputs, so that values meet in the order of the inputs.
-  absl::Status FillTables(const Inputs& inputs, Tables& tables, StepContext& context,
+  absl::Status FoldInputs(const Inputs& inputs, Folded& folded, StepContext& context,
                           std::int64_t& input_records) const {
-    const int num_slots = static_cast<int>(tables.size());
+    const int num_slots = static_cast<int>(folded.tables.size());
     // Of a few inputs most slots get none: theirs is the memory of the others.
     const int num_tables = std::clamp(static_cast<int>(inputs.size()), 1, num_slots);
-    std::vector<std::int64_t> records(tables.size());
+    std::vector<std::int64_t> records(folded.tables.size());
     absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
       const SlotShare share = ShareOf(slot, num_slots, static_cast<int>(inputs.size()));
       for (int input = share.begin; input < share.end; ++input) {
-        absl::Status read = ReadSection(*inputs[static_cast<std::size_t>(input)],
-                                        *tables[static_cast<std::size_t>(slot)], num_tables,
-                                        context, stop, records[static_cast<std::size_t>(slot)]);
+        absl::Status read =
+            ReadSection(*inputs[static_cast<std::size_t>(input)], folded, slot, num_tables, context,
+                        stop, records[static_cast<std::size_t>(slot)]);
         if (!read.ok()) return read;
       }
       return absl::OkStatus();
     });
     for (const std::int64_t of_slot : records) input_records += of_slot;
-    return status.ok() ? MergeTables(tables, context) : status;
+    return status.ok() ? Settle(folded, context) : status;
   }
 
-  static absl::Status ReadSection(RunSource& source, Batch& batch, int num_tables,
-                                  StepContext& context, const std::function<bool()>& stop,
-                                  std::int64_t& records) {
+  absl::Status ReadSection(RunSource& source, Folded& folded, int slot, int num_tables,
+                           StepContext& context, const std::function<bool()>& stop,
+                           std::int64_t& records) const {
+    Batch& batch = *folded.tables[static_cast<std::size_t>(slot)];
     SectionReader reader(source);
     SectionRecord record;
     Value value;
     while (true) {
       if (!reader.NextInBlock(record)) {
         if (reader.at_block_end()) {
-          absl::Status status = EndBlock(batch, 0, num_tables, context);
+          absl::Status status = EndBlock(folded, slot, 0, num_tables, context);
           if (!status.ok()) return status;
           if (stop()) return absl::OkStatus();
         }
@@ -246,139 +364,12 @@ class CombineLayer {
     }
   }
 
-  absl::Status WriteSections(const Table& table, absl::Span<const double> consumer_key_end,
-                             RunSink& sink, StepContext& context, StepTotals& totals) const {
-    const KeyRanges ranges(consumer_key_end);
+  absl::Status WriteSections(const Folded& folded, RunSink& sink, StepContext& context,
+                             StepTotals& totals) const {
+    if (folded.spilled()) return WriteMergedSections(folded, sink, context, totals);
+    const Table& table = folded.tables[0]->table();
     totals.output_records = table.size();
-    if constexpr (kOwnPartition) {
-      return WriteByPartition(table, ranges, sink, context);
-    } else {
-      return WriteBySubTable(table, ranges, sink, context);
-    }
-  }
-
-  struct Placed {
-    int consumer;
-    const Entry* entry;
-  };
-  static bool ForEarlier(const Placed& a, const Placed& b) { return a.consumer < b.consumer; }
-
-  static constexpr bool kOwnPartition =
-      requires(const Job& job, typename KeyForm<Key>::Argument key) {
-    job.Partition(key);
-  };
-
-  // Sub-tables follow one another in the order of hashes, and so do their consumers: neighbours are
-  // a piece, cut by entries, so that a run does not depend on the slots that wrote it.
-  static absl::Status WriteBySubTable(const Table& table, const KeyRanges& ranges, RunSink& sink,
-                                      StepContext& context) {
-    std::vector<SlotShare> pieces;
-    std::int64_t entries = 0;
-    for (int sub = 0, begin = 0; sub < Table::kSubTables; ++sub) {
-      entries += table.size(sub);
-      if (entries < static_cast<std::int64_t>(kPieceEntries) && sub + 1 < Table::kSubTables)
-        continue;
-      pieces.push_back({begin, sub + 1});
-      begin = sub + 1;
-      entries = 0;
-    }
-    SharedRun run{sink};
-    const auto write = [&](int piece, PieceTurn& turn) {
-      PieceRunSink piece_sink(run, turn);
-      SectionWriter writer(piece_sink);
-      std::vector<Placed> placed;
-      int section = -1;
-      absl::Status status;
-      const SlotShare& subs = pieces[static_cast<std::size_t>(piece)];
-      for (int sub = subs.begin; sub < subs.end && status.ok(); ++sub) {
-        placed.clear();
-        table.ForEach(sub, [&](const Entry& entry) {
-          placed.push_back({ranges.ConsumerOf(Table::PositionOf(sub, entry)), &entry});
-        });
-        if (!std::is_sorted(placed.begin(), placed.end(), ForEarlier)) {
-          std::stable_sort(placed.begin(), placed.end(), ForEarlier);
-        }
-        status = WritePlaced(placed, writer, section);
-      }
-      if (status.ok()) status = writer.Finish();
-      return status.ok() ? piece_sink.Finish() : status;
-    };
-    return MakePieces(static_cast<int>(pieces.size()), context, write);
-  }
-
-  // Places of the job's own have no order in the table: consumers' entries are brought together
-  // first, those of a consumer in the order of the table.
-  absl::Status WriteByPartition(const Table& table, const KeyRanges& ranges, RunSink& sink,
-                                StepContext& context) const {
-    std::vector<std::vector<Placed>> placed(static_cast<std::size_t>(context.slots().num_slots()));
-    absl::Status status = PlaceByPartition(table, ranges, context, placed);
-    if (!status.ok()) return status;
-    const std::vector<absl::Span<const Placed>> lists(placed.begin(), placed.end());
-    const auto size = static_cast<std::size_t>(table.size());
-    const std::size_t num_pieces = NumPieces(size, size, kPieceEntries);
-    SharedRun run{sink};
-    const auto write = [&](int piece, PieceTurn& turn) {
-      PieceRunSink piece_sink(run, turn);
-      SectionWriter writer(piece_sink);
-      const auto at = static_cast<std::size_t>(piece);
-      const auto begin = CutMerge<Placed>(lists, CutOf(size, at, num_pieces), ForEarlier);
-      const auto end = CutMerge<Placed>(lists, CutOf(size, at + 1, num_pieces), ForEarlier);
-      std::vector<Placed> merged;
-      for (std::size_t i = 0; i < lists.size(); ++i) {
-        merged.insert(merged.end(), lists[i].begin() + static_cast<std::ptrdiff_t>(begin[i]),
-                      lists[i].begin() + static_cast<std::ptrdiff_t>(end[i]));
-      }
-      std::stable_sort(merged.begin(), merged.end(), ForEarlier);
-      int section = -1;
-      absl::Status written = WritePlaced(merged, writer, section);
-      if (written.ok()) written = writer.Finish();
-      return written.ok() ? piece_sink.Finish() : written;
-    };
-    return MakePieces(static_cast<int>(num_pieces), context, write);
-  }
-
-  absl::Status PlaceByPartition(const Table& table, const KeyRanges& ranges, StepContext& context,
-                                std::vector<std::vector<Placed>>& placed) const {
-    const int num_slots = static_cast<int>(placed.size());
-    return RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
-      std::vector<Placed>& mine = placed[static_cast<std::size_t>(slot)];
-      const SlotShare share = ShareOf(slot, num_slots, Table::kSubTables);
-      absl::Status status;
-      for (int sub = share.begin; sub < share.end && status.ok() && !stop(); ++sub) {
-        table.ForEach(sub, [&](const Entry& entry) {
-          typename KeyForm<Key>::Held key{};
-          if (!KeyForm<Key>::Read(entry.key(), key)) {
-            status = DamagedSection();
-          } else if (status.ok()) {
-            const double place = job_.Partition(KeyForm<Key>::Of(key));
-            mine.push_back({ranges.ConsumerOf(KeyRanges::PositionOf(place)), &entry});
-          }
-        });
-      }
-      std::stable_sort(mine.begin(), mine.end(), ForEarlier);
-      return status;
-    });
-  }
-
-  static absl::Status WritePlaced(const std::vector<Placed>& placed, SectionWriter& writer,
-                                  int& section) {
-    // Long keys lie in the order in which they came, not in that of the table.
-    constexpr std::size_t kAheadKeys = 12;
-    std::string scratch;
-    for (std::size_t i = 0; i < placed.size(); ++i) {
-      const Placed& one = placed[i];
-      if (placed.size() - i > kAheadKeys) {
-        __builtin_prefetch(placed[i + kAheadKeys].entry->key().data());
-      }
-      if (one.consumer != section) {
-        section = one.consumer;
-        if (absl::Status status = writer.Begin(section); !status.ok()) return status;
-      }
-      scratch.clear();
-      ValueCodec<Value>::Append(one.entry->value, scratch);
-      if (absl::Status status = writer.Add(one.entry->key(), scratch); !status.ok()) return status;
-    }
-    return absl::OkStatus();
+    return TableSections<Job>(job_, table, folded.ranges).Write(sink, context);
   }
 
   // Slots sort all entries together, then format them in pieces.
@@ -388,7 +379,8 @@ class CombineLayer {
     const auto size = static_cast<std::size_t>(table.size());
     totals.output_records = table.size();
     SlabArray<Sorted> sorted;
-    if (absl::Status status = SortTable(table, sorted, context); !status.ok()) return status;
+    if (absl::Status status = SortTable(table, *slabs_, context, sorted); !status.ok())
+      return status;
     const std::size_t num_pieces = NumPieces(size, size, kPieceEntries);
     SharedPart part{sink, {}};
     return MakePieces(static_cast<int>(num_pieces), context, [&](int piece, PieceTurn& turn) {
@@ -408,70 +400,6 @@ class CombineLayer {
       return written.ok() ? piece_sink.Finish() : written;
     });
   }
-
-  // Entries of neighbouring sub-tables, as a slot found them.
-  struct FoundEntries {
-    SlabArray<SortedEntry<Entry>> entries;
-    std::size_t size = 0;
-    std::uint64_t low = ~std::uint64_t{0};  // of the prefixes
-    std::uint64_t high = 0;
-  };
-
-  FoundEntries FindEntries(const Table& table, SlotShare subs) const {
-    FoundEntries found;
-    std::size_t size = 0;
-    for (int sub = subs.begin; sub < subs.end; ++sub) {
-      size += static_cast<std::size_t>(table.size(sub));
-    }
-    found.entries = SlabArray<SortedEntry<Entry>>(*slabs_, size);
-    for (int sub = subs.begin; sub < subs.end; ++sub) {
-      table.ForEach(sub, [&found](const Entry& entry) {
-        const auto one = SortedEntry<Entry>::Of(entry);
-        found.low = std::min(found.low, one.prefix);
-        found.high = std::max(found.high, one.prefix);
-        found.entries[found.size++] = one;
-      });
-    }
-    return found;
-  }
-
-  absl::Status SortTable(const Table& table, SlabArray<SortedEntry<Entry>>& sorted,
-                         StepContext& context) const {
-    using Sorted = SortedEntry<Entry>;
-    const auto sort = [](Sorted* entries, std::size_t size, Sorted* spare) {
-      SortEntries(entries, size, spare);
-    };
-    const auto size = static_cast<std::size_t>(table.size());
-    if (size < kSortOnSlotsMin) {
-      sorted = FindEntries(table, {0, Table::kSubTables}).entries;
-      const SlabArray<Sorted> spare(*slabs_, size);
-      sort(sorted.get(), size, spare.get());
-      return absl::OkStatus();
-    }
-    const int num_slots = context.slots().num_slots();
-    std::vector<FoundEntries> found(static_cast<std::size_t>(num_slots));
-    absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
-      found[static_cast<std::size_t>(slot)] =
-          FindEntries(table, ShareOf(slot, num_slots, Table::kSubTables));
-      return absl::OkStatus();
-    });
-    if (!status.ok()) return status;
-    std::vector<absl::Span<const Sorted>> arrays;
-    std::uint64_t low = ~std::uint64_t{0};
-    std::uint64_t high = 0;
-    for (const FoundEntries& of_slot : found) {
-      arrays.emplace_back(of_slot.entries.get(), of_slot.size);
-      low = std::min(low, of_slot.low);
-      high = std::max(high, of_slot.high);
-    }
-    sorted = SlabArray<Sorted>(*slabs_, size);
-    return SortOnSlots<Sorted>(
-        arrays, PrefixPlaces(low, high), sorted.get(), *slabs_, context,
-        [&found] { found.clear(); }, sort);
-  }
-
-  // About kPieceBytes of short keys and values.
-  static constexpr std::size_t kPieceEntries = std::size_t{1} << 15;
 
   const Job job_;
   const std::shared_ptr<SlabStore> slabs_;

@@ -98,6 +98,7 @@ void GroupBuffer::AddEntry(int consumer, std::size_t record_bytes, Entry entry) 
   if (pairs.chunks.empty() || pairs.chunks.back().size == pairs.chunks.back().room) AddChunk(pairs);
   Chunk& chunk = pairs.chunks.back();
   chunk.entries[chunk.size++] = entry;
+  ++size_;
   largest_ = std::max(largest_, ++pairs.size);
 }
 
@@ -110,6 +111,15 @@ void GroupBuffer::AddChunk(Pairs& pairs) {
   const std::size_t room = std::max(part, kChunkEntriesMin);
   pairs.chunks.push_back({SlabArray<Entry>(*slabs_, room), 0, room});
   entry_bytes_ += static_cast<std::int64_t>(room * sizeof(Entry));
+}
+
+void GroupBuffer::Clear() {
+  consumers_.clear();
+  arena_.Clear();
+  size_ = 0;
+  largest_ = 0;
+  entry_bytes_ = 0;
+  in_place_bytes_ = 0;
 }
 
 std::int64_t GroupBuffer::memory_bytes() const {

@@ -63,6 +63,10 @@ class GroupBuffer {
   absl::Status Visit(const std::function<absl::Status(int consumer, std::string_view key,
                                                       std::string_view value)>& visit) const;
 
+  /// Begins again without pairs.
+  void Clear();
+
+  std::int64_t size() const { return size_; }
   /// What the pairs take now and while they are sorted.
   std::int64_t memory_bytes() const;
   /// Bytes of the pairs in place.
@@ -122,6 +126,7 @@ class GroupBuffer {
   const std::shared_ptr<SlabStore> slabs_;
   ByteArena arena_{slabs_};
   std::vector<Pairs> consumers_;
+  std::int64_t size_ = 0;
   std::size_t largest_ = 0;  // pairs of one consumer
   std::int64_t entry_bytes_ = 0;
   std::int64_t in_place_bytes_ = 0;

@@ -1,12 +1,14 @@
 #pragma once
 
-// A layer whose job has Reduce(key, values, emit): pairs are sorted by who emits them and merged by
-// the reducers. Upstream: layered_program.h. Downstream: RunSink, PartSink.
+// A layer whose job has Reduce(key, values, emit): pairs are sorted by who emits them, on disk
+// where they outgrow the memory, and merged by the reducers. Upstream: layered_program.h.
+// Downstream: RunSink, PartSink.
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -32,6 +34,7 @@
 #include "jobs/engine/sections/merged_sections.h"
 #include "jobs/engine/sections/section_blocks.h"
 #include "jobs/engine/slot_work.h"
+#include "jobs/engine/spilling_pairs.h"
 #include "jobs/engine/table/key_ranges.h"
 #include "jobs/engine/table/slab_store.h"
 
@@ -43,9 +46,9 @@ namespace weir {
 ///   one; what is equal in the order of the input (ranges in the order given, producers in the
 ///   order given), whatever the number of slots. The sort key is not sent: who merges asks for it
 ///   again. (In a chain the results of a layer reach the next in no particular order.)
-/// Bounds: StepContext::memory_bytes for the pairs that a step emits, beyond which it fails with
-///   OUT_OF_MEMORY; reducing holds one block per producer, however large a group is, and on several
-///   slots what MergeOnSlots says.
+/// Bounds: StepContext::spill_above_bytes for the pairs that a step emits, beyond which they go to
+///   disk, sorted (spilling_pairs.h). Reducing holds one block per producer, however large a group
+///   is, and on several slots what MergeOnSlots says.
 /// Checked by: tests/unit/jobs/group_layer_test.cc, layered_program_test.cc.
 template <typename Job>
 class GroupLayer {
@@ -148,23 +151,26 @@ class GroupLayer {
     const KeyRanges ranges(consumer_key_end);
     const auto num_slots = static_cast<std::size_t>(context.slots().num_slots());
     std::vector<KeptInputs> kept(num_slots);  // outlives what points into it
-    std::deque<GroupBuffer> buffers;
+    std::deque<SpillingPairs> slots;
     const auto slabs = std::make_shared<SlabStore>();
+    const PairForm form{kValueOrder, Shape(), SortKeyOf(job_)};
     for (std::size_t slot = 0; slot < num_slots; ++slot) {
-      buffers.emplace_back(kValueOrder, Shape(), slabs);
+      slots.emplace_back(static_cast<int>(consumer_key_end.size()), form, slabs, context);
     }
     const std::int64_t kept_bytes_max =
-        context.memory_bytes() > 0
-            ? context.memory_bytes() / kKeptShare / static_cast<std::int64_t>(num_slots)
+        context.spill_above_bytes() > 0
+            ? context.spill_above_bytes() / kKeptShare / static_cast<std::int64_t>(num_slots)
             : std::numeric_limits<std::int64_t>::max();
-    std::vector<std::int64_t> records(buffers.size());
+    std::vector<std::int64_t> records(num_slots);
     absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
-      GroupBuffer& buffer = buffers[static_cast<std::size_t>(slot)];
-      Emit emit(job_, ranges, buffer, kept[static_cast<std::size_t>(slot)], kept_bytes_max);
+      SpillingPairs& pairs = slots[static_cast<std::size_t>(slot)];
+      Emit emit(job_, ranges, pairs.buffer(), kept[static_cast<std::size_t>(slot)], kept_bytes_max);
       emit.AskBeforeRejecting(context);
       absl::Status fed = feed(slot, emit, stop, [&] {
-        return CheckSlotMemory(buffer.memory_bytes(), held_bytes, static_cast<int>(buffers.size()),
-                               "the pairs of one slot", context);
+        absl::Status ended = pairs.EndBlock(held_bytes);
+        // What was kept is checked at the end; nothing more is kept beside it.
+        if (pairs.spilled()) emit.StopKeeping();
+        return ended;
       });
       ReportCounters<Job>(emit, context);
       records[static_cast<std::size_t>(slot)] = emit.records();
@@ -173,9 +179,9 @@ class GroupLayer {
     if (!status.ok()) return status;
     StepTotals totals;
     for (const std::int64_t of_slot : records) totals.input_records += of_slot;
-    std::vector<GroupBuffer*> filled;
-    for (GroupBuffer& buffer : buffers) filled.push_back(&buffer);
-    const absl::StatusOr<std::int64_t> written = WriteSorted(filled, sink, context);
+    std::vector<SpillingPairs*> filled;
+    for (SpillingPairs& pairs : slots) filled.push_back(&pairs);
+    const absl::StatusOr<std::int64_t> written = SpillingPairs::Write(filled, sink, context);
     if (!written.ok()) return written.status();
     for (const KeptInputs& of_slot : kept) {
       for (const auto& input : of_slot) {
@@ -282,13 +288,14 @@ class GroupLayer {
     void KeepInput(std::unique_ptr<KeptInput> input) requires kEmitsRecords {
       kept_.push_back(std::move(input));
     }
+    void StopKeeping() { kept_bytes_max_ = 0; }
 
    private:
     const Job& job_;
     const KeyRanges& ranges_;
     GroupBuffer& buffer_;
     KeptInputs& kept_;
-    const std::int64_t kept_bytes_max_;
+    std::int64_t kept_bytes_max_;
     std::string key_scratch_;
     std::string value_scratch_;
     std::string sort_key_scratch_;

@@ -64,11 +64,24 @@ absl::Status RunOnSlots(
   return absl::OkStatus();
 }
 
+namespace {
+
+std::int64_t SlotShareOf(std::int64_t bytes, std::int64_t taken_bytes, int num_holders) {
+  return std::max<std::int64_t>(bytes - taken_bytes, 0) / num_holders;
+}
+
+}  // namespace
+
+bool ShouldSpill(std::int64_t slot_bytes, std::int64_t taken_bytes, int num_holders,
+                 const StepContext& context) {
+  return context.spill_above_bytes() > 0 &&
+         slot_bytes > SlotShareOf(context.spill_above_bytes(), taken_bytes, num_holders);
+}
+
 absl::Status CheckSlotMemory(std::int64_t slot_bytes, std::int64_t taken_bytes, int num_holders,
                              const char* what, StepContext& context) {
   if (context.memory_bytes() <= 0) return absl::OkStatus();
-  const std::int64_t allowed_bytes =
-      std::max<std::int64_t>(context.memory_bytes() - taken_bytes, 0) / num_holders;
+  const std::int64_t allowed_bytes = SlotShareOf(context.memory_bytes(), taken_bytes, num_holders);
   if (slot_bytes <= allowed_bytes) return absl::OkStatus();
   return StepErrorStatus(
       absl::StatusCode::kResourceExhausted,

@@ -37,4 +37,9 @@ absl::Status RunOnSlots(
 absl::Status CheckSlotMemory(std::int64_t slot_bytes, std::int64_t taken_bytes, int num_holders,
                              const char* what, StepContext& context);
 
+/// Whether a slot holds more than its share of what the step may have before it puts it on disk; as
+/// CheckSlotMemory.
+bool ShouldSpill(std::int64_t slot_bytes, std::int64_t taken_bytes, int num_holders,
+                 const StepContext& context);
+
 }  // namespace weir

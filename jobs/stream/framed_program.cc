@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,8 +17,10 @@
 #include "jobs/engine/sections/merged_sections.h"
 #include "jobs/engine/sections/section_blocks.h"
 #include "jobs/engine/slot_work.h"
+#include "jobs/engine/spilling_pairs.h"
 #include "jobs/engine/table/key_ranges.h"
 #include "jobs/engine/table/packed_key.h"
+#include "jobs/engine/table/slab_store.h"
 #include "jobs/stream/framed_run.h"
 #include "jobs/stream/frames/frame.h"
 #include "jobs/stream/input_blocks.h"
@@ -146,6 +149,7 @@ class FramedMapSlot {
         consumer_of_results_(context.identity().index_in_layer % num_consumers),
         context_(context),
         is_stopped_(is_stopped),
+        store_(num_consumers, {}, std::make_shared<SlabStore>(), context),
         mapper_(FramedRun::Role::kMapper, spec, context, is_stopped,
                 [this](FrameType type, std::string_view content) { return Take(type, content); }) {}
 
@@ -156,11 +160,11 @@ class FramedMapSlot {
     if (started_) {
       if (absl::Status ended = mapper_.Finish(); !ended.ok()) return ended;
     }
-    buffer_.Sort();
+    store_.Sort();
     return absl::OkStatus();
   }
 
-  GroupBuffer& buffer() { return buffer_; }
+  SpillingPairs& store() { return store_; }
   std::int64_t records() const { return records_; }
   std::int64_t pairs() const { return pairs_.pairs(); }
 
@@ -178,16 +182,15 @@ class FramedMapSlot {
 
   absl::Status Take(FrameType type, std::string_view content) {
     if (type == FrameType::kResult) {
-      AddResult(content, consumer_of_results_, buffer_);
+      AddResult(content, consumer_of_results_, store_.buffer());
     } else {
       absl::Status taken =
           pairs_.Group(content, [this](std::string_view key, std::string_view values) {
-            buffer_.Add(ranges_.ConsumerOf(KeyPosition(HashKey(key))), key, values);
+            store_.buffer().Add(ranges_.ConsumerOf(KeyPosition(HashKey(key))), key, values);
           });
       if (!taken.ok()) return taken;
     }
-    return CheckSlotMemory(buffer_.memory_bytes(), 0, context_.slots().num_slots(),
-                           "the pairs of one slot", context_);
+    return store_.EndBlock(0);
   }
 
   const FramedSpec& spec_;
@@ -195,7 +198,7 @@ class FramedMapSlot {
   const int consumer_of_results_;
   StepContext& context_;
   const std::function<bool()>& is_stopped_;
-  GroupBuffer buffer_;
+  SpillingPairs store_;
   PairsOfFrame pairs_;
   FramedRun mapper_;
   bool started_ = false;
@@ -220,13 +223,13 @@ class FramedProgram : public JobProgram {
     });
     if (!status.ok()) return status;
     StepTotals totals;
-    std::vector<GroupBuffer*> sorted;
+    std::vector<SpillingPairs*> sorted;
     for (std::optional<FramedMapSlot>& slot : slots) {
       totals.input_records += slot->records();
       totals.output_records += slot->pairs();
-      sorted.push_back(&slot->buffer());
+      sorted.push_back(&slot->store());
     }
-    const absl::StatusOr<std::int64_t> written = WriteSorted(sorted, sink, context);
+    const absl::StatusOr<std::int64_t> written = SpillingPairs::Write(sorted, sink, context);
     if (!written.ok()) return written.status();
     return totals;
   }

@@ -15,8 +15,8 @@ namespace weir::stream {
 /// the input. A reducer is one process, which gets them as groups. Without a reducer the mappers
 /// write the result.
 ///
-/// Errors: those of FramedRun; OUT_OF_MEMORY where the pairs of a map step do not fit.
-/// Bounds: the pairs of a map step lie in its memory.
+/// Errors: those of FramedRun.
+/// Bounds: the pairs of a map step lie in its memory, beyond it on disk (spilling_pairs.h).
 /// Checked by: tests/unit/jobs/stream/frames_test.cc, tests/integration/python_test.py.
 std::unique_ptr<JobProgram> MakeFramedProgram(FramedSpec spec);
 

@@ -2,6 +2,7 @@
 
 #include "jobs/engine/sections/record_lengths.h"
 #include "jobs/engine/table/packed_key.h"
+#include "jobs/engine/table/slab_store.h"
 
 namespace weir::stream {
 namespace {
@@ -39,12 +40,13 @@ bool StoredPair::Read(std::string_view stored_key, std::string_view stored_value
 }
 
 PairStore::PairStore(const StreamSpec& spec, const KeyRanges& ranges, int num_consumers,
-                     int index_in_layer)
+                     int index_in_layer, StepContext& context)
     : spec_(spec),
       ranges_(ranges),
       num_consumers_(num_consumers),
       index_in_layer_(index_in_layer),
-      stored_(spec) {}
+      stored_(spec),
+      pairs_(num_consumers, {}, std::make_shared<SlabStore>(), context) {}
 
 void PairStore::AddLines(std::string_view lines) {
   if (spec_.reducing != Reducing::kNone) {
@@ -65,23 +67,24 @@ void PairStore::Add(std::string_view key, std::string_view value) {
   const int consumer = ConsumerOf(key);
   std::string_view stored_key, stored_value;
   stored_.Make(key, value, stored_key, stored_value);
-  buffer_.Add(consumer, stored_key, stored_value);
+  pairs_.buffer().Add(consumer, stored_key, stored_value);
 }
 
 void PairStore::Sort() {
   EndText();
-  buffer_.Sort();
+  pairs_.Sort();
 }
 
 absl::Status PairStore::Visit(
     const std::function<absl::Status(std::string_view key, std::string_view value)>& visit) const {
-  return buffer_.Visit([&](int, std::string_view stored_key, std::string_view stored_value) {
-    std::string_view key, value;
-    if (!stored_.Read(stored_key, stored_value, key, value)) {
-      return absl::InternalError("a pair in memory does not decode");
-    }
-    return visit(key, value);
-  });
+  return pairs_.buffer().Visit(
+      [&](int, std::string_view stored_key, std::string_view stored_value) {
+        std::string_view key, value;
+        if (!stored_.Read(stored_key, stored_value, key, value)) {
+          return absl::InternalError("a pair in memory does not decode");
+        }
+        return visit(key, value);
+      });
 }
 
 int PairStore::ConsumerOf(std::string_view key) const {
@@ -92,7 +95,7 @@ int PairStore::ConsumerOf(std::string_view key) const {
 void PairStore::EndText() {
   if (text_.empty()) return;
   // Sections are merged by key, and equal keys in the order of the mappers: text stays as it is.
-  buffer_.Add(index_in_layer_ % num_consumers_, {}, text_);
+  pairs_.buffer().Add(index_in_layer_ % num_consumers_, {}, text_);
   text_.clear();
 }
 

@@ -10,7 +10,8 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "jobs/engine/group_buffer.h"
+#include "jobs/api/program.h"
+#include "jobs/engine/spilling_pairs.h"
 #include "jobs/engine/table/key_ranges.h"
 #include "jobs/stream/contract/stream_spec.h"
 
@@ -36,25 +37,32 @@ class StoredPair {
 };
 
 /// Thread-safety: one thread at a time.
-/// Bounds: none of its own; see memory_bytes.
+/// Bounds: those of SpillingPairs, as often as EndBlock is called.
 /// Checked by: tests/unit/jobs/stream/stream_test.cc.
 class PairStore {
  public:
   /// `index_in_layer`: of the step; without reducers all its lines go to one consumer.
-  PairStore(const StreamSpec& spec, const KeyRanges& ranges, int num_consumers, int index_in_layer);
+  PairStore(const StreamSpec& spec, const KeyRanges& ranges, int num_consumers, int index_in_layer,
+            StepContext& context);
 
   /// Adds whole lines of a mapper or combiner.
   void AddLines(std::string_view lines);
   void Add(std::string_view key, std::string_view value);
 
-  /// Ends what was begun and sorts. Nothing may be added afterwards.
+  /// Puts pairs on disk where they are too many. Errors: those of SpillingPairs::EndBlock.
+  absl::Status EndBlock() { return pairs_.EndBlock(0); }
+  /// Ends what was begun and sorts what is in memory. Nothing may be added afterwards.
   void Sort();
-  /// Calls visit(key, value) for each pair in order. Requires: sorted.
+  /// Calls visit(key, value) for each pair in memory, in order. Requires: sorted.
   absl::Status Visit(
       const std::function<absl::Status(std::string_view key, std::string_view value)>& visit) const;
 
-  std::int64_t memory_bytes() const { return buffer_.memory_bytes(); }
-  GroupBuffer& buffer() { return buffer_; }
+  /// Puts the pairs of `other` in the place of those in memory here. Requires: none of `other` lies
+  /// on disk.
+  void TakeMemoryOf(PairStore& other) { pairs_.TakeMemoryOf(other.pairs_); }
+
+  std::int64_t memory_bytes() const { return pairs_.buffer().memory_bytes(); }
+  SpillingPairs& pairs() { return pairs_; }
 
  private:
   int ConsumerOf(std::string_view key) const;
@@ -65,7 +73,7 @@ class PairStore {
   const int num_consumers_;
   const int index_in_layer_;
   StoredPair stored_;
-  GroupBuffer buffer_;
+  SpillingPairs pairs_;
   std::string text_;  // output lines of a job without reducers
 };
 

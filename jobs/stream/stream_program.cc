@@ -139,17 +139,18 @@ class MapSlot {
     return absl::OkStatus();
   }
 
-  GroupBuffer& buffer() { return store_->buffer(); }
+  SpillingPairs& pairs() { return store_->pairs(); }
   std::int64_t records() const { return records_; }
 
  private:
   std::unique_ptr<PairStore> MakeStore() const {
-    return std::make_unique<PairStore>(spec_, ranges_, num_consumers_, identity_.index_in_layer);
+    return std::make_unique<PairStore>(spec_, ranges_, num_consumers_, identity_.index_in_layer,
+                                       context_);
   }
 
   std::int64_t CombineAt() const {
-    if (context_.memory_bytes() <= 0) return kCombineBytes;
-    return std::min(kCombineBytes, context_.memory_bytes() / context_.slots().num_slots() / 2);
+    if (context_.spill_above_bytes() <= 0) return kCombineBytes;
+    return std::min(kCombineBytes, context_.spill_above_bytes() / context_.slots().num_slots() / 2);
   }
 
   absl::Status MapRange(const InputRange& range) {
@@ -228,17 +229,16 @@ class MapSlot {
       // Where combining hardly helps it is not tried again at once.
       combine_at_ = std::max(CombineAt(), 2 * store_->memory_bytes());
     }
-    return CheckSlotMemory(store_->memory_bytes(), 0, context_.slots().num_slots(),
-                           "the pairs of one slot", context_);
+    return store_->EndBlock();
   }
 
-  // Replaces the sorted pairs by what the combiner makes of them, which is not sorted.
+  // Replaces the sorted pairs in memory by what the combiner makes of them, which is not sorted.
   absl::Status Combine() {
     std::unique_ptr<PairStore> combined = MakeStore();
     absl::Status status = spec_.combining == Combining::kScript ? CombineByScript(*combined)
                                                                 : CombineAggregates(*combined);
     if (!status.ok()) return status;
-    store_ = std::move(combined);
+    store_->TakeMemoryOf(*combined);
     return absl::OkStatus();
   }
 
@@ -344,12 +344,12 @@ class StreamProgram : public JobProgram {
     });
     if (!status.ok()) return status;
     StepTotals totals;
-    std::vector<GroupBuffer*> sorted;
+    std::vector<SpillingPairs*> sorted;
     for (std::optional<MapSlot>& slot : slots) {
       totals.input_records += slot->records();
-      sorted.push_back(&slot->buffer());
+      sorted.push_back(&slot->pairs());
     }
-    const absl::StatusOr<std::int64_t> written = WriteSorted(sorted, sink, context);
+    const absl::StatusOr<std::int64_t> written = SpillingPairs::Write(sorted, sink, context);
     if (!written.ok()) return written.status();
     totals.output_records = *written;
     return totals;

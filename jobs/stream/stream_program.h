@@ -17,8 +17,9 @@ namespace weir::stream {
 ///   the bytes; pairs of one key in the order of the input. Every pair comes, equal ones too.
 /// Combiners run when a slot's share is mapped, and before where its memory is half full: zero or
 ///   more times for a pair.
-/// Bounds: StepContext::memory_bytes for the pairs of a map step, beyond which it fails with
-///   OUT_OF_MEMORY; reducing holds one block per producer.
+/// Bounds: StepContext::spill_above_bytes for the pairs of a map step, beyond which they go to
+/// disk;
+///   reducing holds one block per producer.
 /// Checked by: tests/integration/streaming_test.py, tests/unit/jobs/stream/stream_test.cc.
 std::unique_ptr<JobProgram> MakeStreamProgram(StreamSpec spec);
 

@@ -12,8 +12,10 @@ absl::Status RunStep(int num_slots, JobLog& log,
                      absl::FunctionRef<absl::Status(RecordingContext&)> step) {
   RecordingContext context(num_slots, log.memory_bytes);
   context.check_operation = log.check_operation;
+  context.spill_above = log.spill_above;
   context.skip_bad = log.skip_bad - log.skipped.size();
   absl::Status status = step(context);
+  log.num_spills += context.num_spills;
   for (const auto& [name, value] : context.counters) log.counters[name] += value;
   log.skipped.insert(log.skipped.end(), context.skipped.begin(), context.skipped.end());
   return status;

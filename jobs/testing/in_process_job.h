@@ -37,6 +37,8 @@ struct JobCut {
 /// What all steps of a job may do together, and what they said.
 struct JobLog {
   std::int64_t memory_bytes = 0;  // of a step; 0 = no limit
+  std::int64_t spill_above = 0;   // of a step; 0: there is no place for files
+  int num_spills = 0;
   bool check_operation = true;
   std::size_t skip_bad = 0;
   std::map<std::string, std::int64_t, std::less<>> counters;

@@ -33,14 +33,24 @@ absl::StatusOr<absl::Span<const char>> MemorySource::NextBlock() {
   return absl::Span<const char>(current_.get(), block.size());
 }
 
+namespace {
+
+std::unique_ptr<RunSource> SectionOf(const MemoryRun& run, int consumer) {
+  const auto section = run.sections().find(consumer);
+  return std::make_unique<MemorySource>(section == run.sections().end() ? std::vector<std::string>()
+                                                                        : section->second);
+}
+
+}  // namespace
+
 std::vector<std::unique_ptr<RunSource>> SectionsOf(absl::Span<const MemoryRun> runs, int consumer) {
   std::vector<std::unique_ptr<RunSource>> sources;
-  for (const MemoryRun& run : runs) {
-    const auto section = run.sections().find(consumer);
-    sources.push_back(std::make_unique<MemorySource>(
-        section == run.sections().end() ? std::vector<std::string>() : section->second));
-  }
+  for (const MemoryRun& run : runs) sources.push_back(SectionOf(run, consumer));
   return sources;
+}
+
+absl::StatusOr<std::unique_ptr<RunSource>> MemorySpill::Open(int consumer) const {
+  return SectionOf(run_, consumer);
 }
 
 absl::Status MemoryPart::Append(std::string_view bytes, std::int64_t added) {
@@ -75,6 +85,12 @@ void RecordingContext::AddCounter(std::string_view name, std::int64_t value) {
 void RecordingContext::SetStatus(std::string_view text) {
   const std::lock_guard<std::mutex> lock(mutex_);
   statuses.emplace_back(text);
+}
+
+absl::StatusOr<std::unique_ptr<SpillFile>> RecordingContext::NewSpill() {
+  if (spill_above == 0) return StepContext::NewSpill();
+  ++num_spills;
+  return std::make_unique<MemorySpill>();
 }
 
 bool RecordingContext::SkipBad(const BadRecord& record) {

@@ -49,6 +49,20 @@ class MemorySource : public RunSource {
   std::unique_ptr<char[]> current_;
 };
 
+/// A spilled file in memory.
+class MemorySpill : public SpillFile {
+ public:
+  absl::Status BeginSection(int consumer) override { return run_.BeginSection(consumer); }
+  absl::Status Append(std::string_view block, std::int64_t records) override {
+    return run_.Append(block, records);
+  }
+  absl::Status Finish() override { return absl::OkStatus(); }
+  absl::StatusOr<std::unique_ptr<RunSource>> Open(int consumer) const override;
+
+ private:
+  MemoryRun run_;
+};
+
 /// One section of each run, in their order.
 std::vector<std::unique_ptr<RunSource>> SectionsOf(absl::Span<const MemoryRun> runs, int consumer);
 
@@ -87,12 +101,18 @@ class RecordingContext : public StepContext {
   bool checks_operation() const override { return check_operation; }
   bool cancelled() const override { return cancel; }
   std::int64_t memory_bytes() const override { return memory_bytes_; }
+  std::int64_t spill_above_bytes() const override {
+    return spill_above > 0 ? spill_above : memory_bytes_;
+  }
+  absl::StatusOr<std::unique_ptr<SpillFile>> NewSpill() override;
 
   std::atomic<std::int64_t> progress_bytes = 0;
   std::atomic<bool> cancel = false;
   std::map<std::string, std::int64_t, std::less<>> counters;
   std::vector<std::string> statuses;
   bool check_operation = true;
+  std::int64_t spill_above = 0;  // 0: there is no place for files
+  std::atomic<int> num_spills = 0;
   std::size_t skip_bad = 0;
   std::vector<BadRecord> skipped;
 

@@ -20,6 +20,7 @@
 #include "runtime/master/master.h"
 #include "runtime/rpc/in_process/in_process.h"
 #include "runtime/transfer/data_plane.h"
+#include "runtime/worker/measure/measure_machine.h"
 #include "runtime/worker/supervise/task_processes.h"
 #include "runtime/worker/work_directory.h"
 #include "runtime/worker/worker_daemon.h"
@@ -153,6 +154,8 @@ class EmbeddedSession final : public client::Session {
     worker_options.work_dir = directory_->path();
     worker_options.slots = options.slots;
     worker_options.memory_bytes = options.memory_bytes;
+    worker_options.spill_above_bytes =
+        worker::SpillAbove(worker::AvailableMemoryHere(), 1.0 / options.workers);
     worker_options.control_endpoint = absl::StrCat("embedded:", index);
     worker_options.data_endpoint = worker.server->endpoint();
     worker_options.handover_domain = "embedded";

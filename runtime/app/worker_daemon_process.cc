@@ -247,9 +247,7 @@ class WorkerProcess {
                    {{"error", std::string(start.status().message())}});
       }
       machine_.task_start_s = start.value_or(0);
-      machine_.available_memory_bytes =
-          worker::AvailableMemory(worker::ReadKernelFile("/proc/meminfo").value_or(""),
-                                  worker::ControlGroupMemory(worker::ReadKernelFile));
+      machine_.available_memory_bytes = worker::AvailableMemoryHere();
     }
     if (options_.compute_rate > 0) {
       machine_.compute_rate = options_.compute_rate;
@@ -273,6 +271,9 @@ class WorkerProcess {
     made.slots = slots();
     made.machine = machine_;
     made.memory_bytes = options_.memory_bytes;
+    // Workers that share a machine have slots for a part of its cores each.
+    made.spill_above_bytes = worker::SpillAbove(worker::AvailableMemoryHere(),
+                                                static_cast<double>(slots()) / NumCores());
     made.handover_domain = options_.handover_domain;
     made.version = client::kVersion;
     made.master_grace = options_.master_grace;

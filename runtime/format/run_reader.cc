@@ -18,24 +18,35 @@ namespace {
 
 constexpr char kDamagedRun[] = "weir/damaged-run";
 
+absl::Status CheckRange(const std::string& path, std::int64_t offset, std::int64_t bytes) {
+  if (offset >= 0 && bytes >= 0 && offset <= INT64_MAX - bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("cannot read section of ", path, " at ", offset,
+                                                 " of ", bytes, " bytes: no such range"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RunReader>> RunReader::Open(const std::string& path,
                                                            std::int64_t offset,
                                                            std::int64_t bytes) {
-  if (offset < 0 || bytes < 0 || offset > INT64_MAX - bytes) {
-    return absl::InvalidArgumentError(absl::StrCat("cannot read section of ", path, " at ", offset,
-                                                   " of ", bytes, " bytes: no such range"));
-  }
+  if (absl::Status range = CheckRange(path, offset, bytes); !range.ok()) return range;
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return ErrnoStatus(errno, absl::StrCat("cannot open run ", path));
   // The kernel then reads ahead further; that it may refuse does no harm.
   ::posix_fadvise(fd.get(), offset, bytes, POSIX_FADV_SEQUENTIAL);
-  return std::unique_ptr<RunReader>(new RunReader(std::move(fd), path, offset, bytes));
+  return Of(std::make_shared<const Fd>(std::move(fd)), path, offset, bytes);
 }
 
-RunReader::RunReader(Fd fd, std::string path, std::int64_t offset, std::int64_t bytes)
-    : fd_(std::move(fd)),
+absl::StatusOr<std::unique_ptr<RunReader>> RunReader::Of(std::shared_ptr<const Fd> file,
+                                                         const std::string& path,
+                                                         std::int64_t offset, std::int64_t bytes) {
+  if (absl::Status range = CheckRange(path, offset, bytes); !range.ok()) return range;
+  return std::unique_ptr<RunReader>(new RunReader(std::move(file), path, offset, bytes));
+}
+
+RunReader::RunReader(std::shared_ptr<const Fd> file, std::string path, std::int64_t offset,
+                     std::int64_t bytes)
+    : file_(std::move(file)),
       path_(std::move(path)),
       begin_(offset),
       position_(offset),
@@ -96,7 +107,7 @@ absl::Status RunReader::ReadAt(std::int64_t offset, char* into, std::int64_t byt
   std::int64_t got = 0;
   while (got < bytes) {
     const ssize_t n =
-        ::pread(fd_.get(), into + got, static_cast<std::size_t>(bytes - got), offset + got);
+        ::pread(file_->get(), into + got, static_cast<std::size_t>(bytes - got), offset + got);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) {
       return ErrnoStatus(errno, absl::StrCat("cannot read run ", path_, " at ", offset + got));

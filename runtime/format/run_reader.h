@@ -28,6 +28,10 @@ class RunReader : public RunSource {
   /// negative range.
   static absl::StatusOr<std::unique_ptr<RunReader>> Open(const std::string& path,
                                                          std::int64_t offset, std::int64_t bytes);
+  /// The same of a file that is open already, which several may share; `path` names it in errors.
+  static absl::StatusOr<std::unique_ptr<RunReader>> Of(std::shared_ptr<const Fd> file,
+                                                       const std::string& path, std::int64_t offset,
+                                                       std::int64_t bytes);
 
   absl::StatusOr<absl::Span<const char>> NextBlock() override;
   absl::StatusOr<bool> TakeBlock(std::string& block) override;
@@ -38,13 +42,14 @@ class RunReader : public RunSource {
   std::int64_t bytes_read() const { return position_ - begin_; }
 
  private:
-  RunReader(Fd fd, std::string path, std::int64_t offset, std::int64_t bytes);
+  RunReader(std::shared_ptr<const Fd> file, std::string path, std::int64_t offset,
+            std::int64_t bytes);
 
   absl::Status ReadBlock(std::string& block);
   absl::Status ReadAt(std::int64_t offset, char* into, std::int64_t bytes);
   absl::Status DataLossAt(std::int64_t offset, const absl::Status& why) const;
 
-  Fd fd_;
+  std::shared_ptr<const Fd> file_;
   std::string path_;
   std::int64_t begin_;
   std::int64_t position_;

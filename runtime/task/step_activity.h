@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/status/statusor.h"
 #include "jobs/api/program.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/valid_utf8.h"
@@ -112,15 +115,27 @@ class FileIo {
   StepActivity& activity_;
 };
 
+/// What a step may use of its worker.
+struct StepRoom {
+  std::int64_t memory_bytes = 0;       // 0 = no limit
+  std::int64_t spill_above_bytes = 0;  // 0 = as memory_bytes
+  std::string folder = {};             // for files of its own; empty: none
+};
+
 /// The engine's view of a running step.
 class ActivityContext : public StepContext {
  public:
-  ActivityContext(StepIdentity identity, SlotPool& slots, std::int64_t memory_bytes,
-                  StepActivity& activity)
+  using NewSpillFile = std::function<absl::StatusOr<std::unique_ptr<SpillFile>>()>;
+
+  /// `new_spill`: nothing where the room has no folder.
+  ActivityContext(StepIdentity identity, SlotPool& slots, const StepRoom& room,
+                  StepActivity& activity, NewSpillFile new_spill)
       : identity_(std::move(identity)),
         slots_(slots),
-        memory_bytes_(memory_bytes),
-        activity_(activity) {}
+        memory_bytes_(room.memory_bytes),
+        spill_above_bytes_(room.spill_above_bytes > 0 ? room.spill_above_bytes : room.memory_bytes),
+        activity_(activity),
+        new_spill_(std::move(new_spill)) {}
 
   StepIdentity identity() const override { return identity_; }
 
@@ -136,12 +151,18 @@ class ActivityContext : public StepContext {
   bool checks_operation() const override { return activity_.checks_operation(); }
   bool cancelled() const override { return activity_.cancelled(); }
   std::int64_t memory_bytes() const override { return memory_bytes_; }
+  std::int64_t spill_above_bytes() const override { return spill_above_bytes_; }
+  absl::StatusOr<std::unique_ptr<SpillFile>> NewSpill() override {
+    return new_spill_ ? new_spill_() : StepContext::NewSpill();
+  }
 
  private:
   const StepIdentity identity_;
   SlotPool& slots_;
-  std::int64_t memory_bytes_;
+  const std::int64_t memory_bytes_;
+  const std::int64_t spill_above_bytes_;
   StepActivity& activity_;
+  const NewSpillFile new_spill_;
 };
 
 }  // namespace weir::task

@@ -30,6 +30,7 @@
 #include "runtime/task/counting_io.h"
 #include "runtime/task/guarded_call.h"
 #include "runtime/task/key_ends.h"
+#include "runtime/task/spill_files.h"
 
 namespace weir::task {
 namespace {
@@ -277,17 +278,27 @@ absl::Status CheckRun(const v1::TaskCommand::Run& run, const StepImplementations
   return absl::OkStatus();
 }
 
+StepRoom RoomOf(const v1::TaskCommand::Start& start) {
+  return {start.memory_bytes(), start.spill_above_bytes(), start.work_dir()};
+}
+
 v1::StepResult RunStep(const StepImplementations& kinds, JobProgram& program,
-                       const v1::TaskCommand::Run& run, SlotPool& slots, std::int64_t memory_bytes,
+                       const v1::TaskCommand::Run& run, SlotPool& slots, const StepRoom& room,
                        StepActivity& activity, const std::function<MonoTime()>& now) {
   const MonoTime begin = now();
   const Usage before = ProcessUsage();
   v1::StepResult result;
   result.set_step(run.order().step());
+  const int attempt = std::max(1, run.fence().attempt());
+  SpillFiles spills(absl::StrCat(room.folder, "/spill-", run.order().step(), "-", attempt, "-"),
+                    activity);
   ActivityContext context({.job_id = run.fence().job_id(),
                            .index_in_layer = run.order().index_in_layer(),
-                           .attempt = std::max(1, run.fence().attempt())},
-                          slots, memory_bytes, activity);
+                           .attempt = attempt},
+                          slots, room, activity,
+                          room.folder.empty() ? nullptr : ActivityContext::NewSpillFile([&spills] {
+                            return spills.New();
+                          }));
 
   const absl::StatusOr<StepTotals> totals =
       RunChecked(kinds, program, run, context, activity, result);

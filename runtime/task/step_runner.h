@@ -29,13 +29,16 @@ absl::StatusOr<std::unique_ptr<JobProgram>> MakeProgram(const v1::TaskCommand::S
 /// Checks an order once, so that the rest may trust it. Errors: kInvalidArgument, naming the field.
 absl::Status CheckRun(const v1::TaskCommand::Run& run, const StepImplementations& kinds);
 
+/// What the steps of a task may use.
+StepRoom RoomOf(const v1::TaskCommand::Start& start);
+
 /// Runs the step and never fails: whatever goes wrong is the result's `error`, with step, and file
 /// and offset where they are known. A failed step leaves no run and no part behind.
 ///
 /// Thread-safety: one step of a program at a time.
 /// Checked by: tests/unit/task/step_runner_test.cc.
 v1::StepResult RunStep(const StepImplementations& kinds, JobProgram& program,
-                       const v1::TaskCommand::Run& run, SlotPool& slots, std::int64_t memory_bytes,
+                       const v1::TaskCommand::Run& run, SlotPool& slots, const StepRoom& room,
                        StepActivity& activity, const std::function<MonoTime()>& now);
 
 }  // namespace weir::task

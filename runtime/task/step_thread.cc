@@ -22,7 +22,7 @@ struct StepThread::State {
   State(JobProgram& job_program, const v1::TaskCommand::Start& start,
         const TaskEnvironment& environment)
       : program(job_program),
-        memory_bytes(start.memory_bytes()),
+        room(RoomOf(start)),
         skip_bad(start.skip_bad()),
         checks_operation(!start.no_check_operation()),
         now(environment.now) {}
@@ -39,8 +39,7 @@ struct StepThread::State {
         activity = std::make_shared<StepActivity>(skip_bad, checks_operation);
         step = run.order().step();
       }
-      v1::StepResult result =
-          RunStep(BuiltInSteps(), program, run, slots, memory_bytes, *activity, now);
+      v1::StepResult result = RunStep(BuiltInSteps(), program, run, slots, room, *activity, now);
       const std::lock_guard lock(mutex);
       activity = nullptr;
       results.push_back(std::move(result));
@@ -55,7 +54,7 @@ struct StepThread::State {
   }
 
   JobProgram& program;
-  const std::int64_t memory_bytes;
+  const StepRoom room;
   const std::int64_t skip_bad;
   const bool checks_operation;
   const std::function<MonoTime()> now;

@@ -60,12 +60,15 @@ absl::StatusOr<v1::TaskSpec> ReadSpec(const std::string& path) {
   return spec;
 }
 
+std::string FolderOf(const std::string& spec_path) {
+  const std::size_t slash = spec_path.rfind('/');
+  return slash == std::string::npos ? "." : spec_path.substr(0, slash);
+}
+
 // Sends what the step writes beside the spec, over the leftovers of an earlier rerun.
 absl::Status RedirectOutput(const std::string& spec_path, v1::TaskCommand::Run& run) {
-  const std::size_t slash = spec_path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : spec_path.substr(0, slash);
-  const std::string path =
-      absl::StrCat(folder, "/", RunIdOf(run.order().step(), run.fence().attempt()), ".rerun");
+  const std::string path = absl::StrCat(
+      FolderOf(spec_path), "/", RunIdOf(run.order().step(), run.fence().attempt()), ".rerun");
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
     return ErrnoStatus(errno, absl::StrCat("cannot remove ", path));
   }
@@ -95,8 +98,10 @@ int RunTaskSpec(const std::string& spec_path, const JobCatalog& catalog,
   }
   SlotThreads slots(std::max(1, spec->start().slots()), environment);
   StepActivity activity(spec->start().skip_bad(), !spec->start().no_check_operation());
-  const v1::StepResult result = RunStep(BuiltInSteps(), **program, spec->run(), slots,
-                                        spec->start().memory_bytes(), activity, environment.now);
+  StepRoom room = RoomOf(spec->start());
+  room.folder = FolderOf(spec_path);
+  const v1::StepResult result =
+      RunStep(BuiltInSteps(), **program, spec->run(), slots, room, activity, environment.now);
   json::JsonPrintOptions options;
   options.add_whitespace = true;
   std::string text;

@@ -27,6 +27,13 @@ absl::Status WriteSpec(env::Storage& storage, const std::string& path, const v1:
   return storage.WriteFile(path, json);
 }
 
+// What of a task's memory tables and pairs may have: the program itself and its buffers take some
+// 40 MiB.
+std::int64_t SpillBelow(std::int64_t memory_bytes) {
+  constexpr std::int64_t kProgramBytes = 40 << 20;
+  return memory_bytes - std::min(kProgramBytes, memory_bytes / 2);
+}
+
 }  // namespace
 
 std::int64_t WorkerJob::MemoryOfTask() const {
@@ -45,6 +52,8 @@ v1::TaskCommand::Start WorkerJob::TaskStart() const {
   start.set_slots(options_.slots);
   start.set_work_dir(paths_.task);
   start.set_memory_bytes(MemoryOfTask());
+  start.set_spill_above_bytes(start.memory_bytes() > 0 ? SpillBelow(start.memory_bytes())
+                                                       : options_.spill_above_bytes);
   start.set_skip_bad(request_.spec().skip_bad());
   start.set_no_check_operation(request_.spec().no_check_operation());
   for (const v1::Artifact& artifact : request_.spec().artifacts()) {

@@ -27,7 +27,10 @@ struct WorkerOptions {
   /// Existing directory under which the daemon makes its own.
   std::string work_dir;
   int slots = 1;
+  /// That a task may hold; 0 = no limit.
   std::int64_t memory_bytes = 0;
+  /// Where that is no limit: what a task may have before it puts tables on disk; 0 = all.
+  std::int64_t spill_above_bytes = 0;
   /// As the master and the other workers reach this one.
   std::string control_endpoint;
   std::string data_endpoint;

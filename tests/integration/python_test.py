@@ -182,6 +182,25 @@ if __name__ == "__main__":
             self.assertEqual(result, counts)
         self.assert_nothing_left()
 
+    def test_pairs_that_the_memory_does_not_hold_go_to_disk(self):
+        self.write("input.txt", "".join("%d\n" % (i * 7919 % 100_003) for i in range(300_000)))
+        got = self.python("""
+            import json, weir
+            def mapper(line):
+                return [(line + "x" * 30, 1)]
+            if __name__ == "__main__":
+                results = []
+                for options in ({}, {"memory": "8MiB"}):
+                    job = weir.run(weir.job(mapper, lambda key, values: [(key, sum(values))]), "input.txt", workers=1, reducers=2, **options)
+                    results.append([sum(count for _, count in job), hash(tuple(sorted(job))), job.counters.get("spilled_bytes", 0)])
+                print(json.dumps(results))
+            """)
+        self.assertEqual(got[0][:2], got[1][:2])
+        self.assertEqual(got[0][0], 300_000)
+        self.assertEqual(got[0][2], 0)
+        self.assertGreater(got[1][2], 5_000_000)
+        self.assert_nothing_left()
+
     def test_functions_from_anywhere(self):
         """Closures and lambdas by cloudpickle, with a module beside the script; without it functions of modules and of the script."""
         self.write("beside.py", "def cut(line):\n    return line.split()\n")

@@ -3,6 +3,7 @@
 The disk is ext4 on a loop device whose image lies on a bindfs with --write-rate: what is written goes to the page cache, and a sync takes
 as long as the rate says. Mounts and control groups are real: a test that cannot have them is SKIPPED, with the reason.
 """
+import glob
 import json
 import os
 import shutil
@@ -83,17 +84,38 @@ class LittleMemory(Mounts):
         records = self.path("records")
         self.assert_ok(self.weir("data", "generate", "terasort", "--records", "1000000", "-o", records))
         # Of a file that is not packed, records stay in the page cache, which the kernel takes back.
-        subprocess.run(["gzip", "-1", records], check=True)
+        subprocess.run(["gzip", "-1", "-k", records], check=True)
         group = self.little_memory()
         out = self.path("out")
         job = ("run", "terasort", records + ".gz", "-o", out, "--workers", "1", "--slots", "1", "--work-dir", self.work)
-        result = self.finish(self.start(*job, preexec_fn=group.enter))
+        result = self.finish(self.start(*job, "--memory", "4GiB", preexec_fn=group.enter))
         self.assert_fails(result, 1, "OUT_OF_MEMORY", "OOM killer", group.directory, str(self.LIMIT), "--memory")
         self.assert_nothing_left(out)
-        # As the advice says.
-        result = self.finish(self.start(*job, "--memory", "40MiB", preexec_fn=group.enter))
-        self.assert_fails(result, 1, "OUT_OF_MEMORY", "allowed are")
-        self.assert_nothing_left(out)
+        # As the advice says: and left to itself it looks at what the group leaves.
+        for memory in (("--memory", "20MiB"), ()):
+            with self.subTest(memory):
+                self.assert_ok(self.finish(self.start(*job, *memory, "--overwrite", preexec_fn=group.enter)))
+                self.assert_ok(self.weir("data", "validate", "terasort", out, "--input", records))
+
+    def test_eight_times_the_memory_is_sorted_and_counted(self):
+        group = self.little_memory()
+        memory = ("--memory", "20MiB", "--workers", "1", "--slots", "2", "--work-dir", self.work)
+        records = self.path("records")
+        self.assert_ok(self.weir("data", "generate", "terasort", "--records", "1700000", "-o", records))
+        # Each word once, in no order, but for one: a third of all.
+        text = self.write("text", " ".join("the %08x%08x" % (i * 2654435761 % 2**32, i) if i % 2 else "word%x" % i
+                                           for i in range(9_000_000)))
+        out = self.path("sorted")
+        self.assert_ok(self.finish(self.start("run", "terasort", records, "-o", out, *memory, preexec_fn=group.enter), timeout=300))
+        self.assert_ok(self.weir("data", "validate", "terasort", out, "--input", records))
+        out = self.path("counted")
+        counting = self.finish(self.start("run", "wordcount", text, "-o", out, *memory, "--set", "top=1",
+                                          preexec_fn=group.enter), timeout=300)
+        self.assert_ok(counting)
+        self.assertEqual(counting.out, b"4500000 the\n")
+        with open(out + "/manifest.json", encoding="utf-8") as file:
+            self.assertEqual(sum(part["records"] for part in json.load(file)["parts"]), 9_000_001)
+        self.assertEqual(glob.glob(self.work + "/**/spill-*", recursive=True), [])
 
     def worker_in(self, group):
         """What the master lists of a worker that was started in the control group."""

@@ -2,6 +2,7 @@
 clusters."""
 import collections
 import io
+import json
 import os
 import random
 import signal
@@ -204,6 +205,22 @@ class Streaming(WeirTest):
                 self.assertIn("part-00000", os.listdir(out))
                 self.assertEqual(os.path.getsize(os.path.join(out, "_SUCCESS")), 0)
                 self.assert_ok(self.weir("verify", out))
+        self.assert_nothing_left()
+
+    def test_pairs_that_the_memory_does_not_hold_go_to_disk(self):
+        source = self.write("in", "".join("%05d\t%d\n" % (i * 7919 % 100_003, i) for i in range(500_000)))
+        parts = []
+        for options in ((), ("--memory", "8MiB"), ("--memory", "8MiB", "-combiner", "cat")):
+            out = self.path(f"out-{len(parts)}")
+            result = self.streaming("-input", source, "-output", out, "-mapper", "cat", "-reducer", "cat", "-numReduceTasks", "2",
+                                    "--json", *options)
+            self.assert_ok(result)
+            spilled = json.loads(result.out)["counters"].get("spilled_bytes", 0)
+            self.assertEqual(spilled > 0, bool(options), result.out[-300:])
+            parts.append(read_parts(out))
+            self.assertEqual(len(parts[-1]), 500_000)
+        self.assertEqual(parts[0], parts[1])
+        self.assertEqual(parts[0], parts[2])
         self.assert_nothing_left()
 
     def test_partitions_are_those_of_hadoop(self):

@@ -30,12 +30,13 @@ bool PieceTurns::failed() {
 
 absl::Status MakePiecesUntil(
     StepContext& context,
-    const std::function<absl::StatusOr<bool>(int piece, PieceTurn& turn)>& make) {
+    const std::function<absl::StatusOr<bool>(int piece, PieceTurn& turn)>& make, int num_slots) {
   PieceTurns turns;
   std::atomic<int> next = 0;
   std::atomic<bool> all_made = false;
   absl::Status first_error;  // of who failed in its turn: one at most
-  context.slots().RunOnAll([&](int) {
+  context.slots().RunOnAll([&](int slot) {
+    if (slot >= num_slots) return;
     // Who took a piece makes it, whatever happens: others may wait for what it shares.
     while (!all_made && !turns.failed() && !context.cancelled()) {
       const int piece = next.fetch_add(1);
@@ -64,13 +65,17 @@ absl::Status MakePiecesUntil(
 }
 
 absl::Status MakePieces(int num_pieces, StepContext& context,
-                        const std::function<absl::Status(int piece, PieceTurn& turn)>& make) {
-  return MakePiecesUntil(context, [&](int piece, PieceTurn& turn) -> absl::StatusOr<bool> {
-    if (piece >= num_pieces) return false;
-    absl::Status made = make(piece, turn);
-    if (!made.ok()) return made;
-    return true;
-  });
+                        const std::function<absl::Status(int piece, PieceTurn& turn)>& make,
+                        int num_slots) {
+  return MakePiecesUntil(
+      context,
+      [&](int piece, PieceTurn& turn) -> absl::StatusOr<bool> {
+        if (piece >= num_pieces) return false;
+        absl::Status made = make(piece, turn);
+        if (!made.ok()) return made;
+        return true;
+      },
+      num_slots);
 }
 
 }  // namespace weir

@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <limits>
 #include <mutex>
 
 #include "absl/status/status.h"
@@ -53,6 +54,8 @@ class PieceTurn {
 /// Calls make(piece, turn) for the pieces 0 .. num_pieces - 1, which slots take in rising order,
 /// and ends the turn of each when make has returned. With one slot each piece has its turn at once.
 ///
+/// Slots beyond the first `num_slots` make none.
+///
 /// Errors: that of the lowest piece that failed, whichever slot made it, as if one slot had made
 ///   them all; what make throws is thrown again, by the same rule. kCancelled when the job is being
 ///   ended. Pieces after a failed one are not begun any more.
@@ -60,12 +63,14 @@ class PieceTurn {
 /// Blocking: a piece waits for those before it only, which other slots are making.
 /// Checked by: tests/unit/jobs/piece_order_test.cc.
 absl::Status MakePieces(int num_pieces, StepContext& context,
-                        const std::function<absl::Status(int piece, PieceTurn& turn)>& make);
+                        const std::function<absl::Status(int piece, PieceTurn& turn)>& make,
+                        int num_slots = std::numeric_limits<int>::max());
 
 /// As MakePieces, where nobody knows how many pieces there are: until make returns false, that
 /// there is no such piece, nor any behind it.
 absl::Status MakePiecesUntil(
     StepContext& context,
-    const std::function<absl::StatusOr<bool>(int piece, PieceTurn& turn)>& make);
+    const std::function<absl::StatusOr<bool>(int piece, PieceTurn& turn)>& make,
+    int num_slots = std::numeric_limits<int>::max());
 
 }  // namespace weir

@@ -26,9 +26,16 @@ namespace weir {
 template <typename Value, typename Fold>
 class KeyBatch {
  public:
-  KeyBatch(Fold fold, std::shared_ptr<SlabStore> slabs) : fold_(fold), table_(std::move(slabs)) {}
+  KeyBatch(Fold fold, std::shared_ptr<SlabStore> slabs)
+      : fold_(fold), slabs_(std::move(slabs)), table_(slabs_) {}
 
   CombineTable<Value>& table() { return table_; }
+
+  /// Begins again with an empty table. Requires: nothing is pending.
+  void Clear() {
+    std::destroy_at(&table_);
+    std::construct_at(&table_, slabs_);
+  }
 
   /// Adds a key whose bytes stay in place until Flush, with 16 readable bytes from its first on.
   [[gnu::always_inline]] void AddStable(const char* data, std::size_t bytes, const Value& value) {
@@ -98,6 +105,7 @@ class KeyBatch {
   }
 
   Fold fold_;
+  const std::shared_ptr<SlabStore> slabs_;
   CombineTable<Value> table_;
   std::array<Pending, kPending> pending_;
   std::size_t num_pending_ = 0;

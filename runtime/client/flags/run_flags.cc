@@ -137,7 +137,9 @@ void AddEmbedded(CLI::App& command, EmbeddedOptions& embedded) {
            "Workers inside this process (default: one a core, as far as a CPU quota keeps "
            "them busy)");
   AddCount(command, "--slots", embedded.slots, 1, 1024, "Threads of each worker (default: 1)");
-  AddBytes(command, "--memory", embedded.memory_bytes, "Memory of each worker's task process");
+  AddBytes(command, "--memory", embedded.memory_bytes,
+           "Memory of each worker's task process; what it may put on disk goes there before "
+           "(default: no limit, and to disk beyond 60% of what is free, divided by --workers)");
   command
       .add_option("--work-dir", embedded.work_dir,
                   "Directory for temporary files (default: $WEIR_WORK_DIR, $TMPDIR or /tmp)")

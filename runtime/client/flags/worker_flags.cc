@@ -38,8 +38,10 @@ void AddWorkerDaemon(CLI::App& app, const TakeCommand& take) {
   AddCount(
       command, "--slots", options->slots, 1, 1024,
       "Threads of a task process (default: one a core, as far as a CPU quota keeps them busy)");
-  AddBytes(command, "--memory", options->memory_bytes,
-           "Memory that a task process may use (default: no limit)");
+  AddBytes(
+      command, "--memory", options->memory_bytes,
+      "Memory that a task process may use; what it may put on disk goes there before (default: "
+      "no limit, and to disk beyond 60% of what is free, by the cores that --slots takes)");
   command
       .add_option("--compute-rate", options->compute_rate,
                   "How fast all slots together are, in unit workers (default: measured at the "

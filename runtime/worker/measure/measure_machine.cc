@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
 #include <vector>
@@ -199,6 +200,17 @@ std::int64_t AvailableMemory(const std::string& meminfo, const std::optional<Gro
     }
   }
   return group ? group->available_bytes : 0;
+}
+
+std::int64_t AvailableMemoryHere() {
+  return AvailableMemory(ReadKernelFile("/proc/meminfo").value_or(""),
+                         ControlGroupMemory(ReadKernelFile));
+}
+
+std::int64_t SpillAbove(std::int64_t available_bytes, double part) {
+  constexpr double kSpillPart = 0.6;
+  return std::llround(kSpillPart * std::clamp(part, 0.0, 1.0) *
+                      static_cast<double>(available_bytes));
 }
 
 }  // namespace weir::worker

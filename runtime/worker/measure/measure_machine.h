@@ -52,4 +52,11 @@ absl::StatusOr<double> MeasureTaskStart(const TaskOptions& options, const std::s
 /// leaves; 0 when neither is known. Pure.
 std::int64_t AvailableMemory(const std::string& meminfo, const std::optional<GroupMemory>& group);
 
+/// The same of this machine, now.
+std::int64_t AvailableMemoryHere();
+
+/// What a task may have before it puts tables and pairs on disk, where nobody says how much: six
+/// tenths of what is available, for `part` of the machine; 0 when that is not known. Pure.
+std::int64_t SpillAbove(std::int64_t available_bytes, double part);
+
 }  // namespace weir::worker

@@ -298,7 +298,7 @@ std::optional<v1::JobError> TaskSupervisor::OutOfMemory(const std::string& when,
       in_group
           ? "give the worker's control group (container) more memory, or the task less to hold: "
             "more --mappers and --reducers, more workers, fewer --slots; with --memory below "
-            "the limit a step ends by itself, saying what fills it"
+            "the limit a step puts on disk what it can, and else says what fills it"
           : "run fewer workers on the machine, or give the task less to hold: more --mappers "
             "and --reducers, fewer --slots, or a limit by --memory");
   // Others may have more.

@@ -50,6 +50,24 @@ TEST(MakePieces, NoPiecesAndFewerThanSlots) {
   }
 }
 
+TEST(MakePieces, OnAsManySlotsAsAreAskedFor) {
+  RecordingContext context(7);
+  std::atomic<int> at_once = 0;
+  std::atomic<int> made = 0;
+  const absl::Status status = MakePieces(
+      100, context,
+      [&](int, PieceTurn& turn) {
+        EXPECT_LE(++at_once, 2);
+        turn.Await();
+        ++made;
+        --at_once;
+        return absl::OkStatus();
+      },
+      2);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(made, 100);
+}
+
 // As if one slot had made them all: what comes before the error is handed on, nothing behind it.
 TEST(MakePieces, TheLowestErrorCounts) {
   for (const int slots : kSlots) {

@@ -213,8 +213,9 @@ class OneFolderCluster {
     v1::TaskCommand::Run run;
     *run.mutable_order() = order;
     task::StepActivity activity;
-    const v1::StepResult result = task::RunStep(kinds_, program_, run, slots_, 1 << 20, activity,
-                                                environment_.environment().now);
+    const v1::StepResult result =
+        task::RunStep(kinds_, program_, run, slots_, {.memory_bytes = 1 << 20}, activity,
+                      environment_.environment().now);
     EXPECT_FALSE(result.has_error()) << DescribeJobError(result.error());
     parts_.push_back(format::ReadAll(order.part_path()));
   }

@@ -41,7 +41,7 @@ struct JoinWords {
 class CombineStepTest : public ::testing::Test {
  protected:
   v1::StepResult Run(JobProgram& program, const v1::TaskCommand::Run& run) {
-    return RunStep(BuiltInSteps(), program, run, slots_, 1 << 24, activity_,
+    return RunStep(BuiltInSteps(), program, run, slots_, {.memory_bytes = 1 << 24}, activity_,
                    environment_.environment().now);
   }
 

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 class StepRunnerTest : public testing::Test {
  protected:
   v1::StepResult Run(const v1::TaskCommand::Run& run) {
-    return RunStep(BuiltInSteps(), program_, run, slots_, 1 << 20, activity_,
+    return RunStep(BuiltInSteps(), program_, run, slots_, {.memory_bytes = 1 << 20}, activity_,
                    environment_.environment().now);
   }
   v1::StepResult Map(const std::string& text) {

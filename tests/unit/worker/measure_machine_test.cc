@@ -76,6 +76,13 @@ TEST(MeasureMachine, AMissingTaskProgramIsAnError) {
   EXPECT_FALSE(MeasureTaskStart(options, directory.path(), "x", [&] { return loop.Now(); }).ok());
 }
 
+TEST(MeasureMachine, TablesMayHaveAPartOfWhatIsFree) {
+  EXPECT_EQ(SpillAbove(1000, 1), 600);
+  EXPECT_EQ(SpillAbove(1000, 0.5), 300);
+  EXPECT_EQ(SpillAbove(1000, 4), 600) << "more slots than cores";
+  EXPECT_EQ(SpillAbove(0, 1), 0);
+}
+
 TEST(MeasureMachine, ReadsAvailableMemory) {
   const std::string meminfo = "MemTotal: 100 kB\nMemAvailable:     2048 kB\n";
   EXPECT_EQ(AvailableMemory(meminfo, std::nullopt), 2 << 20);

@@ -1,0 +1,131 @@
+#include "jobs/engine/spilling_pairs.h"
+
+#include <algorithm>
+#include <atomic>
+#include <string_view>
+#include <utility>
+
+#include "jobs/engine/pieces/piece_order.h"
+#include "jobs/engine/pieces/piece_sinks.h"
+#include "jobs/engine/sections/section_blocks.h"
+#include "jobs/engine/slot_work.h"
+
+namespace weir {
+namespace {
+
+absl::Status WritePairs(const GroupBuffer& buffer, RunSink& sink) {
+  SectionWriter writer(sink);
+  int section = -1;
+  absl::Status status =
+      buffer.Visit([&](int consumer, std::string_view key, std::string_view value) {
+        if (consumer != section) {
+          section = consumer;
+          if (absl::Status begun = writer.Begin(section); !begun.ok()) return begun;
+        }
+        return writer.Add(key, value);
+      });
+  return status.ok() ? writer.Finish() : status;
+}
+
+// Returns the records written.
+absl::StatusOr<std::int64_t> MergePairs(int consumer, const RunSources& sources,
+                                        const SortKeyOfValue& sort_key_of, RunSink& sink,
+                                        const StepContext& context) {
+  MergedSections merged(
+      sources, [&context] { return context.cancelled(); }, sort_key_of);
+  SectionWriter writer(sink);
+  absl::Status status = writer.Begin(consumer);
+  while (status.ok() && merged.NextGroup()) {
+    for (std::string_view value; status.ok() && merged.NextValue(value);) {
+      status = writer.Add(merged.key(), value);
+    }
+  }
+  if (status.ok()) status = merged.status();
+  if (status.ok()) status = writer.Finish();
+  if (!status.ok()) return status;
+  return writer.records();
+}
+
+}  // namespace
+
+SpillingPairs::SpillingPairs(int num_consumers, const PairForm& form,
+                             std::shared_ptr<SlabStore> slabs, StepContext& context)
+    : context_(context),
+      num_consumers_(num_consumers),
+      sort_key_of_(form.sort_key_of),
+      buffer_(std::make_unique<GroupBuffer>(form.value_order, form.shape, std::move(slabs))),
+      spills_(num_consumers, [&context, sort_key_of = form.sort_key_of](
+                                 int consumer, const RunSources& sources, RunSink& sink) {
+        return MergePairs(consumer, sources, sort_key_of, sink, context).status();
+      }) {}
+
+absl::Status SpillingPairs::EndBlock(std::int64_t held_bytes) {
+  const int num_slots = context_.slots().num_slots();
+  const std::int64_t bytes = buffer_->memory_bytes();
+  if (buffer_->size() >= kSpillPairsMin &&
+      ShouldSpill(bytes + kept_bytes_, held_bytes, num_slots, context_)) {
+    absl::Status status = Spill();
+    if (!absl::IsUnimplemented(status)) return status;
+  }
+  return CheckSlotMemory(bytes, held_bytes, num_slots, "the pairs of one slot", context_);
+}
+
+void SpillingPairs::TakeMemoryOf(SpillingPairs& other) {
+  buffer_ = std::move(other.buffer_);
+  sorted_ = other.sorted_;
+}
+
+void SpillingPairs::Sort() {
+  if (!std::exchange(sorted_, true)) buffer_->Sort();
+}
+
+absl::Status SpillingPairs::Spill() {
+  if (buffer_->size() == 0) return absl::OkStatus();
+  // Sorted only where there is a place for it: else more pairs follow.
+  absl::Status status = spills_.Add(context_, [this](RunSink& sink) {
+    Sort();
+    return WritePairs(*buffer_, sink);
+  });
+  if (!status.ok()) return status;
+  kept_bytes_ += buffer_->in_place_bytes();
+  buffer_->Clear();
+  sorted_ = false;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::int64_t> SpillingPairs::Write(absl::Span<SpillingPairs* const> slots,
+                                                  RunSink& sink, StepContext& context) {
+  const bool spilled = std::any_of(slots.begin(), slots.end(),
+                                   [](const SpillingPairs* slot) { return slot->spilled(); });
+  if (!spilled) {
+    std::vector<GroupBuffer*> buffers;
+    for (SpillingPairs* slot : slots) buffers.push_back(slot->buffer_.get());
+    return WriteSorted(buffers, sink, context);
+  }
+  absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>&) {
+    return slots[static_cast<std::size_t>(slot)]->Spill();
+  });
+  if (!status.ok()) return status;
+  SharedRun run{sink};
+  std::atomic<std::int64_t> records = 0;
+  const auto write = [&](int consumer, PieceTurn& turn) -> absl::Status {
+    RunSources sources;
+    for (const SpillingPairs* slot : slots) {
+      absl::Status opened = slot->spills_.OpenSection(consumer, sources);
+      if (!opened.ok()) return opened;
+    }
+    PieceRunSink piece_sink(run, turn);
+    const absl::StatusOr<std::int64_t> written =
+        MergePairs(consumer, sources, slots[0]->sort_key_of_, piece_sink, context);
+    if (!written.ok()) return written.status();
+    records += *written;
+    return piece_sink.Finish();
+  };
+  std::size_t num_files = 0;
+  for (const SpillingPairs* slot : slots) num_files += slot->spills_.num_files();
+  status = MakePieces(slots[0]->num_consumers_, context, write, MergingSlots(num_files, context));
+  if (!status.ok()) return status;
+  return records.load();
+}
+
+}  // namespace weir

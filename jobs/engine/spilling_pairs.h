@@ -1,0 +1,78 @@
+#pragma once
+
+// Pairs of jobs without Combine, in memory and beyond it on disk. Upstream: group_layer.h, jobs of
+// scripts. Downstream: group_buffer.h, files beside the step.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "jobs/api/program.h"
+#include "jobs/engine/group_buffer.h"
+#include "jobs/engine/sections/merged_sections.h"
+#include "jobs/engine/spill/slot_spills.h"
+#include "jobs/engine/table/slab_store.h"
+
+namespace weir {
+
+/// What pairs of a step are.
+struct PairForm {
+  ValueOrder value_order = ValueOrder::kOfInput;
+  RecordShape shape = {};
+  SortKeyOfValue sort_key_of = nullptr;  // with ValueOrder::kBySortKey
+};
+
+/// The pairs of one slot, in the order in which they came.
+///
+/// Thread-safety: one thread at a time.
+/// Bounds: the slot's share of StepContext::spill_above_bytes, pairs in place that lie on disk
+/// among
+///   it, until who keeps the input gives it up.
+/// Checked by: tests/unit/jobs/spill_test.cc.
+class SpillingPairs {
+ public:
+  /// `context` outlives this.
+  SpillingPairs(int num_consumers, const PairForm& form, std::shared_ptr<SlabStore> slabs,
+                StepContext& context);
+
+  /// Where pairs are added.
+  GroupBuffer& buffer() { return *buffer_; }
+  const GroupBuffer& buffer() const { return *buffer_; }
+  /// Puts what `other` has in memory in the place of what is in memory here. Requires: the same
+  /// form; nothing of `other` lies on disk.
+  void TakeMemoryOf(SpillingPairs& other);
+
+  /// Puts all pairs on disk, if they are more than the slot may have; `held_bytes` of the step's
+  /// memory are taken already. Call it often enough.
+  /// Errors: OUT_OF_MEMORY, where there is no place for files or pairs are few; those of the files.
+  absl::Status EndBlock(std::int64_t held_bytes);
+  /// Sorts what is in memory, for who has a slot to do it on; nothing may be added afterwards.
+  void Sort();
+  /// Whether any lie on disk.
+  bool spilled() const { return !spills_.empty(); }
+
+  /// Writes the pairs of all slots as the sections of a run, equal keys in the order of their sort
+  /// keys, then of the slots. Returns the records. Errors: those of the sink and of the files;
+  /// kCancelled.
+  static absl::StatusOr<std::int64_t> Write(absl::Span<SpillingPairs* const> slots, RunSink& sink,
+                                            StepContext& context);
+
+ private:
+  // Fewer pairs are not worth a file.
+  static constexpr std::int64_t kSpillPairsMin = 256;
+
+  absl::Status Spill();
+
+  StepContext& context_;
+  const int num_consumers_;
+  const SortKeyOfValue sort_key_of_;
+  std::unique_ptr<GroupBuffer> buffer_;
+  bool sorted_ = false;  // it is
+  SlotSpills spills_;
+  std::int64_t kept_bytes_ = 0;  // in place, of pairs that lie on disk
+};
+
+}  // namespace weir

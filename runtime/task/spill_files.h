@@ -1,0 +1,40 @@
+#pragma once
+
+// Files of a step beside its run: what its memory does not hold. Upstream: the engine, through
+// StepContext. Downstream: runtime/format.
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "jobs/api/program.h"
+#include "runtime/task/step_activity.h"
+
+namespace weir::task {
+
+/// Counter of what was put on disk: the bytes of the files.
+inline constexpr std::string_view kSpilledBytes = "spilled_bytes";
+
+/// Makes the files of one step. Each is removed when its object goes; those of a process that is
+/// killed, with the work directory of its job.
+///
+/// Thread-safety: any thread.
+/// Errors: those of RunWriter and RunReader. A damaged file is the fault of this worker's disk, not
+///   of a run.
+/// Checked by: tests/unit/task/spill_files_test.cc.
+class SpillFiles {
+ public:
+  /// Files get this path and a number.
+  SpillFiles(std::string path, StepActivity& activity)
+      : path_(std::move(path)), activity_(activity) {}
+
+  absl::StatusOr<std::unique_ptr<SpillFile>> New();
+
+ private:
+  const std::string path_;
+  StepActivity& activity_;
+  std::atomic<int> next_ = 0;
+};
+
+}  // namespace weir::task
