@@ -10,6 +10,7 @@
 #include "runtime/master/learning/data_seen.h"
 #include "runtime/master/planning/cluster_profile.h"
 #include "runtime/master/planning/loop_request.h"
+#include "runtime/master/planning/memory_cut.h"
 #include "runtime/master/planning/plan_request.h"
 #include "runtime/modules/job_description.h"
 
@@ -152,6 +153,7 @@ void Planning::Plan(const InputList& input, const std::vector<RegisteredWorker>&
   auto loop = LoopOf(spec_, *job, options_);
   if (!loop.ok()) return done(loop.status());
   request.shape.loop = *std::move(loop);
+  CutByMemory(request);
   if (!note.empty()) request.notes.push_back(note);
   env::Offload(
       seams_.loop, seams_.compute_pool,
