@@ -56,12 +56,19 @@ std::string TemporaryDirectory(const std::string& chosen) {
   return error ? directory : absolute.string();
 }
 
-std::string WorkerDirectory(const std::string& chosen) {
-  if (!chosen.empty()) return TemporaryDirectory(chosen);
+std::string WorkerState() {
   // Root's home is seldom where the large disk is.
   const bool of_system =
       ::geteuid() == 0 && !EnvironmentVariable("XDG_STATE_HOME").starts_with('/');
   const std::string state = of_system ? "/var/lib/weir" : env::StateDirectory();
+  std::error_code error;
+  if (!state.empty()) std::filesystem::create_directories(state, error);
+  return state;
+}
+
+std::string WorkerDirectory(const std::string& chosen) {
+  if (!chosen.empty()) return TemporaryDirectory(chosen);
+  const std::string state = WorkerState();
   const std::filesystem::path directory = state + "/work";
   std::error_code error;
   if (!state.empty()) std::filesystem::create_directories(directory, error);

@@ -24,6 +24,11 @@ int NumCores();
 /// Directory for temporary files: `chosen`, else $TMPDIR, else /tmp.
 std::string TemporaryDirectory(const std::string& chosen);
 
+/// Where what a worker daemon knows outlives it: $XDG_STATE_HOME/weir, /var/lib/weir for root,
+/// ~/.local/state/weir for others; "" when there is no home. Made when it
+/// is not there, where it can be.
+std::string WorkerState();
+
 /// Directory for the files of worker daemons: `chosen`, else one that no cleaner of temporary files
 /// sweeps: $XDG_STATE_HOME/weir/work, /var/lib/weir/work for root, ~/.local/state/weir/work for
 /// others. That one is made when it is not there. Where it cannot be, it is TemporaryDirectory.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -18,6 +19,7 @@
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/env/callback_scope.h"
+#include "runtime/env/real/machine_id.h"
 #include "runtime/format/run_check.h"
 #include "runtime/rpc/api.h"
 #include "runtime/rpc/grpc/grpc_clients.h"
@@ -25,6 +27,7 @@
 #include "runtime/rpc/grpc/tls_probe.h"
 #include "runtime/transfer/data_plane.h"
 #include "runtime/worker/measure/cpu_quota.h"
+#include "runtime/worker/measure/kept_profile.h"
 #include "runtime/worker/measure/measure_machine.h"
 #include "runtime/worker/supervise/task_processes.h"
 #include "runtime/worker/work_directory.h"
@@ -38,6 +41,7 @@ constexpr char kWorkerRole[] = "weir.worker";
 // end: as long as supervisors that sent SIGTERM usually wait before they send SIGKILL.
 constexpr absl::Duration kDrainPatience = absl::Seconds(30);
 constexpr absl::Duration kWorkerStopPatience = absl::Seconds(6);
+constexpr std::int64_t kKeptProfileBytesMax = 4096;
 constexpr absl::Duration kHealthInterval = absl::Milliseconds(200);
 // Why the master does not take this worker is looked for as often as this, for as long as that.
 constexpr absl::Duration kHandshakeEvery = absl::Seconds(10);
@@ -204,6 +208,8 @@ class WorkerProcess {
     process_.loop.RunUntil([&] { return drained; });
     process_.loop.Post([&] { daemon_->Stop([&] { stopped = true; }); });
     process_.WaitFor(kWorkerStopPatience, [&] { return stopped; });
+    // Whoever starts a worker that was stopped may have changed the machine.
+    (void)process_.storage.RemoveAll(kept_profile_);
     return gave_up ? client::kExitMasterUnreachable : client::kExitOk;
   }
 
@@ -228,9 +234,20 @@ class WorkerProcess {
                             worker::CpuQuotaCores(worker::ReadKernelFile).value_or(NumCores()));
   }
 
+  worker::ProfileKey ProfileKeyHere() const {
+    return {env::MachineId(), client::kVersion, slots(), Cores()};
+  }
+
   // Before the loop runs, on threads that then go: nothing else is under way in this process.
   void MeasureMachine() {
-    if (options_.measure) {
+    const auto text = process_.storage.ReadFile(kept_profile_, kKeptProfileBytesMax);
+    const auto kept = worker::KeptProfile(ProfileKeyHere(), text.value_or(""));
+    if (options_.measure && kept) {
+      machine_ = *kept;
+      machine_.available_memory_bytes = worker::AvailableMemoryHere();
+      LogInfo("The machine is taken to be as a daemon measured it that did not end by itself",
+              {{"file", kept_profile_}});
+    } else if (options_.measure) {
       const worker::Clock clock = [this] { return process_.loop.Now(); };
       const std::string& directory = work_dir_;
       {
@@ -248,6 +265,9 @@ class WorkerProcess {
       }
       machine_.task_start_s = start.value_or(0);
       machine_.available_memory_bytes = worker::AvailableMemoryHere();
+      // It spares the next one time; without it nothing is lost.
+      (void)process_.storage.WriteFileAtomically(
+          kept_profile_, worker::KeptProfileText(ProfileKeyHere(), machine_));
     }
     if (options_.compute_rate > 0) {
       machine_.compute_rate = options_.compute_rate;
@@ -311,6 +331,7 @@ class WorkerProcess {
 
   const client::WorkerDaemonOptions& options_;
   const std::string work_dir_ = WorkerDirectory(options_.work_dir);
+  const std::string kept_profile_ = absl::StrCat(WorkerState(), "/", worker::kKeptProfileName);
   const rpc::Security& security_;
   ControlProcess process_;
   Interrupts interrupts_{process_.loop};

@@ -145,6 +145,31 @@ class InACluster(FailureTest):
         cluster.stop()
         self.assert_nothing_left()
 
+    def test_a_worker_that_takes_the_place_of_a_killed_one_does_not_measure_again(self):
+        cluster = Cluster(self, workers=1)
+        kept = "measured it that did not end by itself"
+        self.assertNotIn(kept, self.text(self.path("worker0.log")))
+        profile = lambda: json.loads(self.weir("list", "workers", "--json", "--master", cluster.address).out)["workers"][0]  # noqa: E731
+        measured = profile()
+        cluster.workers[0].kill()
+        cluster.workers[0].wait()
+        cluster.workers[0] = cluster.start_worker(0)
+        wait_for(lambda: kept in self.text(self.path("worker0.log")), 20, "it tells that it does not measure")
+        cluster.wait_for_workers(1)
+        for rate in ("compute_rate", "slot_compute_rate", "disk_write_bytes_per_s", "disk_read_bytes_per_s", "task_start_s"):
+            self.assertGreater(measured[rate], 0, rate)
+            self.assertEqual(profile()[rate], measured[rate], rate)
+        # Who ends by itself measures when it is started again.
+        cluster.workers[0].terminate()
+        cluster.workers[0].wait()
+        self.assertFalse(os.path.exists(self.path("state", "weir", "weir-machine")))
+        cluster.workers[0] = cluster.start_worker(0)
+        cluster.wait_for_workers(1)
+        self.assertEqual(self.text(self.path("worker0.log")).count(kept), 1)
+        self.run_small_job(cluster, "out")
+        cluster.stop()
+        self.assert_nothing_left()
+
     def test_a_worker_killed_in_a_job_is_lost_long_before_its_lease_ends(self):
         cluster = Cluster(self, workers=2)
         # Nobody fetches from a mapper that stands still: only the master can notice.

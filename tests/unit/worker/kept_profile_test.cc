@@ -1,0 +1,72 @@
+#include "runtime/worker/measure/kept_profile.h"
+
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace weir::worker {
+namespace {
+
+const ProfileKey kHere{.machine_id = 0xabcdef, .version = "0.9.1", .slots = 2, .cores = 0.25};
+
+MachineProfile Measured() {
+  MachineProfile profile;
+  profile.slot_compute_rate = 1.0 / 3;
+  profile.compute_rate = 0.6;
+  profile.available_memory_bytes = 1 << 30;
+  profile.disk_write_bytes_per_s = 123456789.125;
+  profile.disk_read_bytes_per_s = 2.5e9;
+  profile.task_start_s = 0.017;
+  return profile;
+}
+
+TEST(KeptProfileTest, IsWhatWasMeasuredButForFreeMemory) {
+  const std::optional<MachineProfile> kept = KeptProfile(kHere, KeptProfileText(kHere, Measured()));
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->slot_compute_rate, 1.0 / 3);
+  EXPECT_EQ(kept->compute_rate, 0.6);
+  EXPECT_EQ(kept->disk_write_bytes_per_s, 123456789.125);
+  EXPECT_EQ(kept->disk_read_bytes_per_s, 2.5e9);
+  EXPECT_EQ(kept->task_start_s, 0.017);
+  EXPECT_EQ(kept->available_memory_bytes, 0);
+}
+
+TEST(KeptProfileTest, HoldsForOneBootOneVersionOneNumberOfSlotsAndOneQuota) {
+  const std::string text = KeptProfileText(kHere, Measured());
+  ProfileKey other = kHere;
+  other.machine_id = 0xabcdee;
+  EXPECT_FALSE(KeptProfile(other, text)) << "booted since, or another host on a shared directory";
+  other = kHere;
+  other.version = "0.9.2";
+  EXPECT_FALSE(KeptProfile(other, text));
+  other = kHere;
+  other.slots = 3;
+  EXPECT_FALSE(KeptProfile(other, text));
+  other = kHere;
+  other.cores = 0.5;
+  EXPECT_FALSE(KeptProfile(other, text));
+}
+
+TEST(KeptProfileTest, OfAMachineThatIsNotKnownNothingIsKept) {
+  ProfileKey unknown = kHere;
+  unknown.machine_id = 0;
+  EXPECT_FALSE(KeptProfile(unknown, KeptProfileText(unknown, Measured())));
+}
+
+TEST(KeptProfileTest, DamagedTextIsNoProfile) {
+  const std::string text = KeptProfileText(kHere, Measured());
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    EXPECT_FALSE(KeptProfile(kHere, text.substr(0, length))) << length;
+  }
+  for (const std::string& wrong : {std::string("-1"), std::string("nan"), std::string("inf"),
+                                   std::string("x"), std::string("1 1")}) {
+    std::string damaged = text;
+    damaged.replace(damaged.find("0.017"), 21, wrong);
+    EXPECT_FALSE(KeptProfile(kHere, damaged)) << damaged;
+  }
+}
+
+}  // namespace
+}  // namespace weir::worker
