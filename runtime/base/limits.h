@@ -27,8 +27,8 @@ inline constexpr absl::Duration kHoldAgain = absl::Seconds(1);
 /// whose master was restarted come within the longest pause between two of their tries (2 s).
 inline constexpr absl::Duration kWorkersReturn = absl::Seconds(3);
 /// The edit for the loss of a worker whose process has ended waits for it to come back with its
-/// runs: as long as making them again would take, so that waiting in vain costs no more than what
-/// is lost, and no longer than a service manager and the daemon's measuring take to start it.
+/// runs: as long as is expected to cost least (master/workers/return_times.h), and no longer than
+/// this, as those who wait with it do nothing else.
 inline constexpr absl::Duration kRestartGrace = absl::Seconds(1);
 /// An edit for the loss of a worker that is back already with runs of the plan waits for so long
 /// until the job is prepared there: longer than a task takes to start on a busy machine, and less

@@ -107,7 +107,7 @@ void Master::Impl::ServeFrom(std::int64_t master_epoch) {
   workers_ =
       std::make_unique<WorkerTable>(seams_.connector, (master_epoch << kWorkerEpochBits) + 1);
   context_ = std::make_unique<JobRunContext>(
-      JobRunContext{seams_, options_, journal_, master_epoch, history_, ports_,
+      JobRunContext{seams_, options_, journal_, master_epoch, history_, ports_, return_times_,
                     [this](const v1::JobShapeLearned& shape) { history_.Take(shape); },
                     [this](const std::string& job) { return queue_.Beside(job); },
                     [this](const std::string& job) { return queue_.RanAlone(job); },

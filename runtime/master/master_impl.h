@@ -25,6 +25,7 @@
 #include "runtime/master/planning/planning.h"
 #include "runtime/master/share/port_arbiter.h"
 #include "runtime/master/workers/process_watch.h"
+#include "runtime/master/workers/return_times.h"
 #include "runtime/master/workers/worker_table.h"
 #include "runtime/rpc/serve.h"
 
@@ -155,7 +156,8 @@ class Master::Impl {
   std::unique_ptr<WorkerTable> workers_;
   ProcessWatch processes_;
   std::unique_ptr<JobRunContext> context_;
-  PortArbiter ports_;                                           // of the runs below
+  PortArbiter ports_;  // of the runs below
+  ReturnTimes return_times_;
   absl::btree_map<std::string, std::unique_ptr<JobRun>> runs_;  // not terminal yet
   /// Dry runs until their plan is made and their sample released, by an id of their own.
   absl::btree_map<std::string, std::unique_ptr<Planning>> dry_runs_;

@@ -49,6 +49,7 @@ void Master::Impl::Register(rpc::Call<rpc::Register> call, bool ask_holder) {
     TellLoss(worker.id, registration->replaced_epoch,
              "was restarted or lost touch and registered again", Loss::kMayBeBack);
   }
+  return_times_.Back(worker.identity.name(), seams_.loop.Now());
   if (first && queue_.anyone_waits()) AwaitWorkers();
   for (const auto& [id, run] : runs_) run->WorkerJoined();
   ScheduleWatch();
@@ -217,6 +218,7 @@ void Master::Impl::Lose(const RegisteredWorker& worker, const std::string& why, 
   LogWarning("Worker lost",
              {{"worker", worker.identity.name()}, {"epoch", worker.epoch}, {"why", why}});
   TellLoss(worker.id, worker.epoch, absl::StrCat("was lost: ", why), loss);
+  if (loss == Loss::kMayBeBack) return_times_.Lost(worker.identity.name(), seams_.loop.Now());
 }
 
 void Master::Impl::TellLoss(WorkerId worker, Epoch epoch, const std::string& why, Loss loss) {

@@ -98,9 +98,9 @@ class ConductorRun {
   /// of the plan (null: none): the edit that is to be made goes on with them. Returns how many
   /// count. Call while the run is held (conductor_run_resume.cc).
   int WorkerRestarted(planner::WorkerIndex worker, const v1::HeldJob* held);
-  /// How long the edit for the loss of this worker may wait for it to come back with its runs: as
-  /// long as it would take to make them again, and limits::kRestartGrace at most.
-  absl::Duration WorthWaiting(planner::WorkerIndex worker) const;
+  /// What making the runs of this worker again takes that somebody has yet to read, divided among
+  /// the others.
+  absl::Duration RedoTime(planner::WorkerIndex worker) const;
   /// Steps whose attempts came to nothing with such workers, since the last edit.
   const std::vector<planner::StepIndex>& attempts_over() const { return attempts_over_; }
   bool gone(planner::WorkerIndex worker) const { return gone_[planner::At(worker)]; }

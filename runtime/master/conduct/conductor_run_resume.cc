@@ -7,7 +7,6 @@
 
 #include "planner/plan/units.h"
 #include "planner/wire/plan_wire.h"
-#include "runtime/base/limits.h"
 #include "runtime/master/conduct/conductor_run.h"
 #include "runtime/master/resume/restarted_worker.h"
 
@@ -89,11 +88,10 @@ int ConductorRun::WorkerRestarted(planner::WorkerIndex worker, const v1::HeldJob
   return static_cast<int>(loss.runs_kept.size());
 }
 
-absl::Duration ConductorRun::WorthWaiting(planner::WorkerIndex worker) const {
+absl::Duration ConductorRun::RedoTime(planner::WorkerIndex worker) const {
   const auto others = std::count(gone_.begin(), gone_.end(), false);
-  const double redo_s = RedoSeconds(plan(), StateNow(), worker) /
-                        static_cast<double>(std::max<std::ptrdiff_t>(1, others));
-  return std::min(absl::Seconds(redo_s), limits::kRestartGrace);
+  return absl::Seconds(RedoSeconds(plan(), StateNow(), worker) /
+                       static_cast<double>(std::max<std::ptrdiff_t>(1, others)));
 }
 
 }  // namespace weir::master

@@ -28,6 +28,7 @@
 #include "runtime/master/planning/planning.h"
 #include "runtime/master/resume/resumed_run.h"
 #include "runtime/master/workers/job_reservation.h"
+#include "runtime/master/workers/return_times.h"
 
 namespace weir::master {
 
@@ -43,6 +44,7 @@ struct JobRunContext {
   Epoch master_epoch = 0;
   const ShapeHistory& history;
   PortArbiter& ports;
+  const ReturnTimes& return_times;
   /// Takes what a finished job taught; it is in the journal already.
   std::function<void(const v1::JobShapeLearned&)> learn;
   /// What else runs now; and whether nothing else did at any time while this job ran.
@@ -266,6 +268,7 @@ class JobRun {
   absl::btree_set<planner::WorkerIndex> restarted_;         // of joining_: the edit waits for them
   std::int64_t restarts_awaited_ = 0;                       // so often; the last may be over
   std::vector<std::string> restarts_used_;                  // since the last edit, for people
+  std::vector<std::string> waits_chosen_;                   // the same
   absl::btree_map<WorkerId, MonoTime> draining_since_;
   bool workers_awaited_ = false;           // there are too few to plan for
   MonoTime workers_until_;                 // when that ends the job

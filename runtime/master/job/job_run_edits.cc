@@ -50,6 +50,7 @@ void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
     reasons.push_back(absl::StrCat(NameOf(joined.worker), " is back"));
   }
   AddNewcomers(change, reasons);
+  reasons.insert(reasons.end(), waits_chosen_.begin(), waits_chosen_.end());
   reasons.insert(reasons.end(), restarts_used_.begin(), restarts_used_.end());
   if (stragglers) {
     reasons.push_back(stragglers->why);
@@ -131,6 +132,7 @@ void JobRun::WriteEdit(const std::shared_ptr<const EditedJob>& edited,
     if (again || !TakeNewcomers(change)) return EditPlan();
     editing_ = false;
     restarts_used_.clear();
+    waits_chosen_.clear();
     planned_ = edited->planned;
     MarkLosses(*edited, *status_.mutable_losses());
     TellEdit(*edited);

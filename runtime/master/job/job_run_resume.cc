@@ -163,14 +163,19 @@ v1::KeptPlan JobRun::PlanNow() const {
 }
 
 void JobRun::EditForLoss(planner::WorkerIndex worker, Loss loss) {
-  const bool waits = loss == Loss::kMayBeBack && !editing_ && CanEdit();
-  const absl::Duration wait = waits ? plan_run_->WorthWaiting(worker) : absl::ZeroDuration();
-  if (wait == absl::ZeroDuration()) return EditPlan();
-  loop_.RunAt(loop_.Now() + wait, callbacks_.Guard([this, worker, plan_epoch = plan_epoch_] {
-    const bool runs = plan_run_ && machine_.state() == v1::JOB_STATE_RUNNING;
-    if (!runs || plan_epoch != plan_epoch_ || editing_) return;
-    if (plan_run_->lost_since_edit(worker)) EditPlan();
-  }));
+  if (loss != Loss::kMayBeBack || editing_ || !CanEdit()) return EditPlan();
+  const ReturnWait chosen =
+      context_.return_times.WorthWaiting(plan_run_->RedoTime(worker), loop_.Now());
+  if (chosen.without > absl::ZeroDuration()) {
+    waits_chosen_.push_back(chosen.Words(NameOf(worker)));
+  }
+  if (chosen.wait == absl::ZeroDuration()) return EditPlan();
+  loop_.RunAt(loop_.Now() + std::min(chosen.wait, limits::kRestartGrace),
+              callbacks_.Guard([this, worker, plan_epoch = plan_epoch_] {
+                const bool runs = plan_run_ && machine_.state() == v1::JOB_STATE_RUNNING;
+                if (!runs || plan_epoch != plan_epoch_ || editing_) return;
+                if (plan_run_->lost_since_edit(worker)) EditPlan();
+              }));
 }
 
 bool JobRun::IsRestarted(planner::WorkerIndex worker) const {
