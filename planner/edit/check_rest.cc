@@ -111,6 +111,7 @@ std::string Text(const std::vector<Operand>& operands) {
 struct Reads {
   std::vector<Operand> operands;
   Bytes of_input = 0;                  // not cut by places
+  Bytes num_of_input = 0;              // sections of that
   std::map<StepIndex, Bytes> of_step;  // that read no input
   Bytes largest_part = 0;              // of input, cut by places
 };
@@ -132,6 +133,7 @@ std::vector<Reads> ReadsOf(const Plan& plan) {
       reader.largest_part = std::max(reader.largest_part, section.bytes);
     } else {
       reader.of_input += section.bytes;
+      ++reader.num_of_input;
     }
     if (producer.input_begin == producer.input_end) continue;
     operand.begin = producer.input_begin;
@@ -176,8 +178,15 @@ absl::Status CheckOnce(StepIndex consumer, const std::vector<Operand>& sorted) {
   return absl::OkStatus();
 }
 
-absl::Status CheckSizes(StepIndex consumer, const Reads& was, const Reads& now) {
-  if (was.of_input != now.of_input || now.largest_part > was.largest_part) {
+/// Parts make as much as the whole together, or more where each finds keys of the others again, but
+/// none more than the whole.
+absl::Status CheckSizes(StepIndex consumer, const PartCost& cost, const Reads& was,
+                        const Reads& now) {
+  const bool same = now.of_input == was.of_input;
+  const bool in_range = now.of_input >= was.of_input - now.num_of_input &&
+                        now.of_input <= was.of_input * std::max<Bytes>(1, now.num_of_input);
+  const bool of_input_fits = cost.output_growth == 1 ? same : in_range;
+  if (!of_input_fits || now.largest_part > was.largest_part) {
     return Invalid("Step ", consumer, " reads ", now.of_input,
                    " bytes of what read input and up to ", now.largest_part,
                    " of a part, before the edit ", was.of_input, " and ", was.largest_part);
@@ -217,7 +226,8 @@ absl::Status CheckOperands(const Plan& before, const Plan& after, const PlanStat
       return Invalid("Step ", consumer, " gets ", Text(operands), ", before the edit ",
                      Text(operands_was));
     }
-    if (absl::Status status = CheckSizes(consumer, was[c], now[c]); !status.ok()) return status;
+    if (absl::Status status = CheckSizes(consumer, before.part_cost, was[c], now[c]); !status.ok())
+      return status;
   }
   return absl::OkStatus();
 }

@@ -1,8 +1,10 @@
 #include "planner/edit/edited_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -147,11 +149,22 @@ class HomesApplied {
     return makes;
   }
 
-  /// What each part makes of these bytes of a step. Partial results that are worth a tree overlap:
-  /// each is taken to be as large as that of all.
+  /// What each part makes of these bytes of a step: more than in proportion where keys are found
+  /// again in each. Partial results that are worth a tree overlap: each is taken to be as large as
+  /// that of all.
   std::vector<Bytes> Divided(Bytes bytes, bool overlap, StepIndex step) const {
-    if (overlap) return std::vector<Bytes>(parts_[At(step)].size(), bytes);
-    return WholeBytes(bytes, SharesOf(At(step)));
+    const PartCost& cost = before_.part_cost;
+    const std::size_t num_parts = parts_[At(step)].size();
+    if (overlap || cost.output_growth == 0) return std::vector<Bytes>(num_parts, bytes);
+    const std::vector<double> shares = SharesOf(At(step));
+    if (cost.output_growth == 1 || num_parts == 1) return WholeBytes(bytes, shares);
+    const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
+    std::vector<Bytes> divided;
+    for (const double share : shares) {
+      const double part = all > 0 ? PartOfOutput(cost, share / all) : 0;
+      divided.push_back(std::llround(static_cast<double>(bytes) * part));
+    }
+    return divided;
   }
 
   /// Puts the parts of a section behind its first: operands stay in the order of the input.

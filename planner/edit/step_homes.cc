@@ -95,7 +95,11 @@ class HomeFinder {
   }
 
   void FindLayer(const std::vector<StepIndex>& steps, const HomeChoice& choice) {
+    // What a layer reads is there when the last of the layers before it ends.
+    const Seconds before_s =
+        load_s_.empty() ? 0 : *std::max_element(load_s_.begin(), load_s_.end());
     load_s_ = busy_s_;
+    for (Seconds& load_s : load_s_) load_s = std::max(load_s, before_s);
     std::vector<StepIndex> whole, cut;
     for (const StepIndex step : steps) {
       if (left_.can_be_cut[At(step)] || left_.in_parts[At(step)]) {
@@ -147,9 +151,18 @@ class HomeFinder {
     return planned.duration_s * speed_[At(planned.worker)];
   }
 
-  /// What each worker takes of `work` so that all end together, as seconds at speed 1; workers that
-  /// would get less than kShortestPartS get nothing, and the first one gets something.
-  std::vector<std::pair<WorkerIndex, double>> Level(double work, std::int32_t spread) const {
+  /// By how much `steps` steps take longer where `workers` workers share them, each of which cuts
+  /// one.
+  double CostOfCutting(std::size_t steps, std::size_t workers) const {
+    const double pieces = static_cast<double>(steps + workers - 1) / static_cast<double>(steps);
+    return pieces * PartOfTime(plan_.part_cost, 1 / pieces);
+  }
+
+  /// What each worker takes of `work`, that of `steps` steps, so that all end together, as seconds
+  /// at speed 1 with what cutting them costs; workers that would get less than kShortestPartS get
+  /// nothing, and the first one gets something.
+  std::vector<std::pair<WorkerIndex, double>> Level(double work, std::size_t steps,
+                                                    std::int32_t spread) const {
     std::vector<WorkerIndex> workers = allowed_;
     std::stable_sort(workers.begin(), workers.end(),
                      [&](WorkerIndex a, WorkerIndex b) { return load_s_[At(a)] < load_s_[At(b)]; });
@@ -161,7 +174,7 @@ class HomeFinder {
     for (const WorkerIndex worker : workers) {
       speeds += speed_[At(worker)];
       spent += load_s_[At(worker)] * speed_[At(worker)];
-      const double level_s = (work + spent) / speeds;
+      const double level_s = (work * CostOfCutting(steps, taken + 1) + spent) / speeds;
       if (taken > 0 && level_s - load_s_[At(worker)] < kShortestPartS) break;
       end_s = level_s;
       ++taken;
@@ -182,7 +195,7 @@ class HomeFinder {
     });
     double work = 0;
     for (const StepIndex step : steps) work += WorkOf(step);
-    const std::vector<std::pair<WorkerIndex, double>> shares = Level(work, spread);
+    const std::vector<std::pair<WorkerIndex, double>> shares = Level(work, steps.size(), spread);
     std::size_t at = 0;
     double room = shares[0].second;
     for (const StepIndex step : steps) {
@@ -201,25 +214,36 @@ class HomeFinder {
     }
   }
 
+  /// Of the step's input.
+  double ShareOf(StepIndex step, Bytes bytes) const {
+    const Bytes all = plan_.steps[At(step)].input_bytes;
+    return all > 0 ? static_cast<double>(bytes) / static_cast<double>(all) : 1;
+  }
+
   /// Bytes that a worker with `room` takes of `left` bytes of a step: none or all of them where a
   /// part would be too short.
   Bytes PartOf(StepIndex step, Bytes left, double room, bool last_worker) const {
     const ComputeStep& planned = plan_.steps[At(step)];
-    const double per_byte =
-        planned.input_bytes > 0 ? WorkOf(step) / static_cast<double>(planned.input_bytes) : 0;
-    if (last_worker || per_byte <= 0 || room >= static_cast<double>(left) * per_byte) return left;
+    const double work = WorkOf(step);
+    const auto work_of = [&](Bytes bytes) {
+      return work * PartOfTime(plan_.part_cost, ShareOf(step, bytes));
+    };
+    if (last_worker || planned.input_bytes <= 0 || room >= work_of(left)) return left;
     const double shortest = kShortestPartS * speed_[At(planned.worker)];
     if (room < shortest) return 0;
-    const auto taken = static_cast<Bytes>(std::llround(room / per_byte));
-    return static_cast<double>(left - taken) * per_byte < shortest ? left : std::min(taken, left);
+    // The most bytes that fit: what parts take rises with them.
+    Bytes taken = 0, too_many = left;
+    while (too_many - taken > 1) {
+      const Bytes middle = taken + (too_many - taken) / 2;
+      (work_of(middle) <= room ? taken : too_many) = middle;
+    }
+    return work_of(left - taken) < shortest ? left : taken;
   }
 
   /// Returns its work.
   double AddPart(StepIndex step, WorkerIndex worker, Bytes begin, Bytes end) {
     const ComputeStep& planned = plan_.steps[At(step)];
-    const double part = planned.input_bytes > 0 ? static_cast<double>(end - begin) /
-                                                      static_cast<double>(planned.input_bytes)
-                                                : 1;
+    const double part = PartOfTime(plan_.part_cost, ShareOf(step, end - begin));
     homes_[At(step)].push_back({worker, begin, end, RunSeconds(step, worker) * part});
     load_s_[At(worker)] += RunSeconds(step, worker) * part;
     if (homes_[At(step)].size() == 1 && end == planned.input_end) place_[At(step)] = worker;

@@ -11,9 +11,9 @@
 
 namespace weir::planner {
 
-/// Shortest part of a map step worth a step of its own: an order, a task's start, files and a
-/// report take about a tenth of it (docs/limits.md).
-inline constexpr Seconds kShortestPartS = 0.25;
+/// Shortest part of a map step worth a step of its own: an order, files and a report of a task that
+/// runs already take about a tenth of it (docs/limits.md).
+inline constexpr Seconds kShortestPartS = 0.1;
 
 /// One way to hand out what is left.
 struct HomeChoice {
@@ -42,11 +42,12 @@ struct StepHome {
 /// others. The parts of a step tile its input, in its order; only steps that can be cut, or are
 /// made in parts, have several.
 ///
-/// Model: layer by layer, a worker's load is what it has under way, its steps of the layer that
-///   have to begin, and the time its receive port needs for what they read. A step takes elsewhere
-///   what it takes at its old place times the ratio of the speeds, a part in proportion to its
-///   bytes. Steps that can be cut are dealt, in the order of the input, so that the workers end
-///   together, no part shorter than kShortestPartS; the others go to the worker that ends first
+/// Model: layer by layer, a worker's load is what it has under way, or the end of the layers before
+///   where that is later, its steps of the layer that have to begin, and the time its receive port
+///   needs for what they read. A step takes elsewhere what it takes at its old place times the
+///   ratio of the speeds, a part what PartOfTime says of its share. Steps that can be cut are
+///   dealt, in the order of the input, so that the workers end together, no part shorter than
+///   kShortestPartS; the others go to the worker that ends first
 ///   with them: behind what they read of their layer, else longest first.
 /// Requires: a worker is alive and not closed. Thread-safety: pure; ties by index.
 /// Time: O(sections * log + homeless steps * workers * steps of a layer).

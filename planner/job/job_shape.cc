@@ -31,6 +31,14 @@ double MapOutputRatio(const JobShape& shape, double chunk_bytes) {
                          : shape.map_output_ratio.value;
 }
 
+PartCost MapPartCost(const JobShape& shape, double chunk_bytes) {
+  if (MakesVectors(shape)) return {.output_growth = 0};
+  if (shape.map_output_at_bytes <= 0) return {};
+  const double ratio = MapOutputRatio(shape, chunk_bytes);
+  return {.output_growth = shape.map_output_growth.value,
+          .output_time = ratio / (ratio + kReadPerOutput)};
+}
+
 double ElementBytes(const JobShape& shape, std::size_t layer, double part) {
   const ElementShape& element = shape.layers[layer].element;
   if (IsVector(element)) return VectorBytes(element);

@@ -4,6 +4,7 @@
 // Upstream: builders in planner/load, planner/tree, planner/job. Downstream: CheckPlan, Predict,
 // Explain, the conductor (through planner/wire).
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -126,6 +127,28 @@ struct PlanSummary {
   std::vector<PlanNumber> numbers;
 };
 
+/// What a part of a map step costs beside the whole step. Where keys are found again and again, a
+/// part makes more of them than its part of the input, and they take their time.
+struct PartCost {
+  /// A part of share x of the input makes share x^output_growth of the output. In [0,
+  /// 1]; 0: each part makes all of it, as of vectors.
+  double output_growth = 1;
+  /// Share of a map step's time that grows as its output does; the rest grows as its input. In [0,
+  /// 1].
+  double output_time = 0;
+
+  friend bool operator==(const PartCost&, const PartCost&) = default;
+};
+
+/// Return what a part that reads `share` of a map step's input, in [0, 1], makes of its output and
+/// takes of its time. Rising in `share`; 1 of all. Thread-safety: pure.
+inline double PartOfOutput(const PartCost& cost, double share) {
+  return share > 0 ? std::pow(share, cost.output_growth) : 0;
+}
+inline double PartOfTime(const PartCost& cost, double share) {
+  return (1 - cost.output_time) * share + cost.output_time * PartOfOutput(cost, share);
+}
+
 /// The plan of one job. Plain data; CheckPlan says whether it is feasible.
 struct Plan {
   NetworkModel network;
@@ -158,6 +181,8 @@ struct Plan {
   /// Of the runs that the steps of each layer make, by layer; none beyond the end. Sizes of
   /// sections and transfers are those of packed bytes.
   std::vector<Codec> run_codec;
+  /// Of the steps that read input, for whoever cuts one.
+  PartCost part_cost;
   PlanSummary summary;
 };
 

@@ -251,6 +251,14 @@ absl::Status CheckComputeRates(const Plan& plan) {
   return absl::OkStatus();
 }
 
+absl::Status CheckPartCost(const PartCost& cost) {
+  const bool in_range = cost.output_growth >= 0 && cost.output_growth <= 1 &&
+                        cost.output_time >= 0 && cost.output_time <= 1;
+  if (in_range) return absl::OkStatus();
+  return Invalid("The cost of parts of map steps must be between 0 and 1: growth of output ",
+                 cost.output_growth, ", its share of the time ", cost.output_time);
+}
+
 // Plans by rates have a network whose rate is known, and for each transfer a rate that its ports
 // carry; others have none.
 absl::Status CheckRates(const Plan& plan) {
@@ -278,6 +286,7 @@ absl::Status CheckRates(const Plan& plan) {
 absl::Status CheckStepsAndTransfers(const Plan& plan) {
   if (absl::Status status = CheckNetwork(plan.network); !status.ok()) return status;
   if (absl::Status status = CheckComputeRates(plan); !status.ok()) return status;
+  if (absl::Status status = CheckPartCost(plan.part_cost); !status.ok()) return status;
   constexpr auto kItemsMax = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
   if (plan.steps.size() > kItemsMax || plan.transfers.size() > kItemsMax - plan.steps.size()) {
     return Invalid("Plan has too many items: ", plan.steps.size(), " steps and ",

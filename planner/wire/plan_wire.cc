@@ -197,6 +197,10 @@ v1::Plan ContentToProto(const Plan& plan) {
   ListsToProto(plan.store_order, out.mutable_store_order());
   for (const Codec codec : plan.run_codec) out.add_run_codec(CodecToProto(codec));
   out.mutable_compute_rate()->Assign(plan.compute_rate.begin(), plan.compute_rate.end());
+  if (plan.part_cost != PartCost{}) {
+    out.mutable_part_cost()->set_output_growth(plan.part_cost.output_growth);
+    out.mutable_part_cost()->set_output_time(plan.part_cost.output_time);
+  }
   out.set_method(plan.summary.method);
   out.set_makespan_s(plan.summary.makespan_s);
   out.set_lower_bound_s(plan.summary.lower_bound_s);
@@ -304,6 +308,9 @@ absl::StatusOr<Plan> PlanFromProto(const v1::Plan& message) {
     plan.run_codec.push_back(*known);
   }
   plan.compute_rate.assign(message.compute_rate().begin(), message.compute_rate().end());
+  if (message.has_part_cost()) {
+    plan.part_cost = {message.part_cost().output_growth(), message.part_cost().output_time()};
+  }
   plan.summary.method = message.method();
   plan.summary.makespan_s = message.makespan_s();
   plan.summary.lower_bound_s = message.lower_bound_s();

@@ -296,6 +296,10 @@ absl::StatusOr<Plan> PlanJob(const JobShape& shape, const ClusterProfile& cluste
   status = ChooseCombined(shape, cluster, options, *built);
   if (!status.ok()) return status;
   Plan& plan = built->plan;
+  const auto maps = std::count_if(plan.steps.begin(), plan.steps.end(),
+                                  [](const ComputeStep& step) { return step.kind->reads_input(); });
+  plan.part_cost = MapPartCost(shape, static_cast<double>(shape.input_bytes) /
+                                          static_cast<double>(std::max<std::ptrdiff_t>(1, maps)));
   plan.summary.numbers = JobNumbers(shape, cluster);
   for (std::string& note : JobNotes(shape, cluster, plan)) {
     plan.summary.notes.push_back(std::move(note));

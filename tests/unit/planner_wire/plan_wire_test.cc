@@ -75,6 +75,7 @@ Plan RandomPlan() {
   }
   plan.store_order = lists();
   plan.compute_rate = {real(), real()};
+  plan.part_cost = {0.25, 0.5};
   plan.summary = {
       "even", real(), real(), {"a note", ""}, {{"map time", real(), "s", "sampled"}, {}}};
   return plan;
