@@ -145,8 +145,8 @@ absl::Status OrderTransfers(OrderEffort effort, const PlanState& state, std::siz
   if (other.transfers.size() > static_cast<std::size_t>(kSlackTransfersMax)) return status;
   const Plan before = other;
   // Starts that it wants may contradict each other, or what is under way: then the list stays.
-  status =
-      OrderBySlack(&other, std::min(kEditSlackWorkMax, SlackWorkFor(rest->summary.makespan_s)));
+  status = OrderBySlack(&other,
+                        std::min(kEditSlackWorkMax, SlackWorkFor(other, rest->summary.makespan_s)));
   if (status.ok() && under_way > 0) status = BeginWithTransfersUnderWay(before, under_way, &other);
   other.store_channels = channels;
   if (status.ok()) status = OrderWrites(state, &other);

@@ -9,6 +9,7 @@
 #include "planner/order/coalesce.h"
 #include "planner/order/order_bound.h"
 #include "planner/order/planning_effort.h"
+#include "planner/order/slack_dispatch.h"
 #include "planner/order/slack_schedule.h"
 #include "planner/order/transfer_orders.h"
 #include "planner/plan/plan_structure.h"
@@ -23,6 +24,17 @@ constexpr double kNearBound = 1.005;
 constexpr std::int64_t kPredictWork = 10'000;
 // A schedule costs at least that part of a plan, even when it leaves nothing to decide.
 constexpr std::int64_t kSchedulesAPlan = 10;
+
+/// The try-th tuning where transfers are dispatched: without chance first, then with more and more.
+SlackTuning DispatchTuning(std::size_t number) {
+  constexpr double kScales[] = {0.1, 0.02, 0.005, 0.4};
+  constexpr double kNoises[] = {0, 0.3, 0.05, 1};
+  const std::size_t round = number / std::size(kScales);
+  return {.scale = kScales[number % std::size(kScales)],
+          .whole = true,
+          .noise = kNoises[round == 0 ? 0 : 1 + (round - 1) % (std::size(kNoises) - 1)],
+          .seed = number};
+}
 
 /// Earliest finish of the steps of one layer, given when their inputs are there.
 void FinishSteps(const Plan& plan, std::int32_t layer, std::vector<Seconds>& ready_s,
@@ -50,7 +62,11 @@ struct LayeredSchedule {
   std::int64_t work = 0;
 };
 
-LayeredSchedule ScheduleLayers(const Plan& plan, const SlackTuning& tuning) {
+using LayerScheduler = SlackSchedule (*)(const Plan&, std::vector<TransferIndex>,
+                                         const std::vector<Seconds>&, const SlackTuning&);
+
+LayeredSchedule ScheduleLayers(const Plan& plan, const SlackTuning& tuning,
+                               LayerScheduler schedule_layer) {
   std::int32_t last_layer = 0;
   for (const ComputeStep& step : plan.steps) last_layer = std::max(last_layer, step.layer);
   std::vector<Seconds> input_s(plan.steps.size(), 0), finish_s(plan.steps.size(), 0);
@@ -63,7 +79,7 @@ LayeredSchedule ScheduleLayers(const Plan& plan, const SlackTuning& tuning) {
         transfers.push_back(static_cast<TransferIndex>(t));
       }
     }
-    const SlackSchedule schedule = ScheduleBySlack(plan, std::move(transfers), finish_s, tuning);
+    const SlackSchedule schedule = schedule_layer(plan, std::move(transfers), finish_s, tuning);
     all.work += schedule.work;
     for (const ScheduledPiece& piece : schedule.pieces) {
       Seconds& there_s = input_s[At(plan.transfers[At(piece.transfer)].consumer)];
@@ -146,22 +162,57 @@ class Tunings {
   std::uint64_t rounds_ = 0;
 };
 
+/// Dispatches the transfers of a plan that is too large to match them, with several tunings.
+absl::Status DispatchLarge(const Plan& whole, Seconds bound_s, std::int64_t work_max, Plan* plan) {
+  if (SlackOrderWithin(whole, work_max) == SlackOrder::kNone) return absl::OkStatus();
+  const std::int64_t try_work = DispatchWork(whole.transfers.size(), whole.network.num_workers);
+  std::int64_t work = 0;
+  for (std::size_t number = 0; plan->summary.makespan_s > kNearBound * bound_s; ++number) {
+    work += try_work;
+    if (work > work_max) break;
+    const SlackTuning tuning = DispatchTuning(number);
+    const LayeredSchedule schedule = ScheduleLayers(whole, tuning, &DispatchBySlack);
+    if (schedule.end_s >= plan->summary.makespan_s) continue;
+    Plan tried = whole;
+    for (const ScheduledPiece& piece : schedule.pieces) {
+      tried.transfers[At(piece.transfer)].start_s = piece.start_s;
+    }
+    if (absl::Status status = OrderByStart(&tried); !status.ok()) return status;
+    if (tried.summary.makespan_s < plan->summary.makespan_s) *plan = std::move(tried);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-std::int64_t SlackWorkFor(Seconds makespan_s) {
+std::int64_t SlackWorkFor(const Plan& plan, Seconds makespan_s) {
   const double work = kSlackWorkPerS * kPlanningPart * makespan_s;
-  return static_cast<std::int64_t>(std::min(work, static_cast<double>(kSlackWorkMax)));
+  const bool matched = plan.transfers.size() <= static_cast<std::size_t>(kSlackTransfersMax);
+  const std::int64_t one_dispatch =
+      matched ? 0 : DispatchWork(plan.transfers.size(), plan.network.num_workers);
+  return static_cast<std::int64_t>(
+      std::min(work, static_cast<double>(std::max(kSlackWorkMax, one_dispatch))));
+}
+
+SlackOrder SlackOrderWithin(const Plan& plan, std::int64_t work_max) {
+  if (plan.transfers.size() <= static_cast<std::size_t>(kSlackTransfersMax)) {
+    return work_max >= 0 ? SlackOrder::kMatched : SlackOrder::kNone;
+  }
+  const auto workers = std::int64_t{plan.network.num_workers};
+  const bool fits = workers * workers <= kDispatchPairsMax &&
+                    DispatchWork(plan.transfers.size(), plan.network.num_workers) <= work_max;
+  return fits ? SlackOrder::kDispatched : SlackOrder::kNone;
 }
 
 absl::Status OrderBySlack(Plan* plan, std::int64_t work_max, Seconds shortest_s) {
   if (absl::Status status = CheckItems(*plan); !status.ok()) return status;
   const Plan whole = *plan;
   if (absl::Status status = OrderByPriority(plan); !status.ok()) return status;
-  if (whole.transfers.size() > static_cast<std::size_t>(kSlackTransfersMax)) {
-    return absl::OkStatus();
-  }
   const absl::StatusOr<Seconds> bound_s = OrderBound(whole);
   if (!bound_s.ok()) return bound_s.status();
+  if (whole.transfers.size() > static_cast<std::size_t>(kSlackTransfersMax)) {
+    return DispatchLarge(whole, *bound_s, work_max, plan);
+  }
   if (whole.transfers.empty()) return absl::OkStatus();
   Tunings tunings;
   const std::int64_t predict_work =
@@ -173,7 +224,7 @@ absl::Status OrderBySlack(Plan* plan, std::int64_t work_max, Seconds shortest_s)
   Seconds cut_end_s = std::numeric_limits<Seconds>::infinity();
   while (work <= work_max && plan->summary.makespan_s > kNearBound * *bound_s) {
     const SlackTuning tuning = tunings.Next();
-    const LayeredSchedule schedule = ScheduleLayers(whole, tuning);
+    const LayeredSchedule schedule = ScheduleLayers(whole, tuning, &ScheduleBySlack);
     work += schedule.work + predict_work / kSchedulesAPlan;
     const double wanted = tuning.whole ? 1 : 1 - kFinerGain;
     const Seconds to_beat_s =

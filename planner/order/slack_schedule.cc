@@ -8,6 +8,7 @@
 
 #include "planner/order/assignment.h"
 #include "planner/order/order_bound.h"
+#include "planner/order/unevenness.h"
 #include "planner/plan/cut_lanes.h"
 #include "planner/plan/plan_structure.h"
 #include "planner/plan/units.h"
@@ -20,14 +21,6 @@ constexpr int kHalvings = 14;
 constexpr double kEmpty = 1e-9;
 // What one match costs however few match, in steps of an assignment.
 constexpr std::int64_t kMatchWork = 500;
-
-/// In [0, 1), the same for the same numbers: the finaliser of SplitMix64.
-double Unevenness(std::uint64_t seed, std::size_t i) {
-  std::uint64_t x = (seed + 1) * 0x9E3779B97F4A7C15u + i;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return static_cast<double>((x ^ (x >> 31)) >> 11) * 0x1p-53;
-}
 
 /// One shuffle under way: what is left of each transfer, and when its producer is ready.
 class Shuffle {

@@ -104,7 +104,7 @@ void AddTransfers(const ShuffleRequest& request, Plan& plan) {
 absl::Status OrderInTurns(Plan& plan, planner::Seconds shortest_s) {
   const absl::StatusOr<planner::Seconds> bound_s = planner::OrderBound(plan);
   if (!bound_s.ok()) return bound_s.status();
-  return planner::OrderBySlack(&plan, planner::SlackWorkFor(*bound_s), shortest_s);
+  return planner::OrderBySlack(&plan, planner::SlackWorkFor(plan, *bound_s), shortest_s);
 }
 
 /// What the planner of jobs does with a shuffle: in order, or by rates or fetched from all senders

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -83,16 +84,39 @@ bool UnequalWorkers(const ClusterProfile& cluster) {
                      });
 }
 
-/// Where more than the ports alone can limit a shuffle, an order that knows every limit is worth
-/// its time.
-void Reorder(Plan& best, double effort) {
-  if (best.network.cuts.empty() && best.network.port_slowdown.empty()) return;
-  Plan reordered = best;
-  const absl::Status ordered =
-      OrderBySlack(&reordered, SlackWorkFor(effort * best.summary.makespan_s));
-  if (ordered.ok() && reordered.summary.makespan_s < best.summary.makespan_s * (1 - kFinerGain)) {
-    best = std::move(reordered);
+/// Where more than the ports alone can limit a shuffle, or where it is too large for the schedules
+/// of a layer, an order that knows every limit is worth its time. Says which order the plan has.
+void Reorder(Best& best, double effort) {
+  Plan& plan = best.plan;
+  if (plan.transfers.empty()) return;
+  const bool only_ports = plan.network.cuts.empty() && plan.network.port_slowdown.empty();
+  const auto pairs = static_cast<double>(plan.transfers.size());
+  if (only_ports && pairs <= kSchedulePairsMax) return;
+  const std::int64_t work = SlackWorkFor(plan, effort * plan.summary.makespan_s);
+  const SlackOrder order = SlackOrderWithin(plan, work);
+  const bool whole = order == SlackOrder::kDispatched;
+  std::string note = "Transfers go by the list rule";
+  if (order == SlackOrder::kNone) {
+    absl::StrAppend(&note, "; an order by slack of the ", plan.transfers.size(),
+                    " of them would take longer to find than ",
+                    ReadablePercent(effort * kPlanningPart), " of the job.");
+    plan.summary.notes.push_back(std::move(note));
+    return;
   }
+  Plan reordered = plan;
+  const Seconds before_s = plan.summary.makespan_s;
+  const Seconds wanted_s = before_s * (1 - (whole ? 0 : kFinerGain));
+  const absl::Status ordered = OrderBySlack(&reordered, work);
+  if (ordered.ok() && reordered.summary.makespan_s < wanted_s) {
+    plan = std::move(reordered);
+    note = absl::StrCat("Transfers go by slack, ",
+                        whole ? "dispatched one by one as ports and cuts fall free"
+                              : "matched anew whenever one begins or ends",
+                        "; by the list rule it would be ", ReadableSeconds(before_s), ".");
+  } else {
+    absl::StrAppend(&note, "; an order by slack was tried and is not better.");
+  }
+  plan.summary.notes.push_back(std::move(note));
 }
 
 /// A way to move the sections of a split without an order.
@@ -166,7 +190,7 @@ absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& clust
       TryOrders(shape, cluster, chain, *split, budget, best);
     }
   }
-  Reorder(best.plan, effort);
+  Reorder(best, effort);
   TryWithoutOrder(shape, cluster, best);
   PlanSummary& summary = best.plan.summary;
   summary.method = "load";

@@ -4,8 +4,9 @@
 // state of the whole plan each time; both must decide the same. Beside it, the turns of the
 // conductor itself. CPU milliseconds, the least of the repeats.
 //
-// turn_bench [--workers N] [--repeats N] [--json] [--check]     500 workers, 1 repeat; --check:
-// status 1 where a look or a turn takes more than 5 ms
+// turn_bench [--workers N] [--channels N] [--repeats N] [--json] [--check]     500 workers, ports
+// only, 1 repeat; --channels: what the network carries at once; --check: status 1 where a look or a
+// turn takes more than 5 ms
 
 #include <algorithm>
 #include <cstdio>
@@ -28,6 +29,7 @@ constexpr double kLongestTurnS = 5e-3;
 
 struct Options {
   int num_workers = 500;
+  int num_channels = 0;  // 0: ports only
   int repeats = 1;
   bool json = false;
   bool check = false;
@@ -132,7 +134,7 @@ bool Measure(const Options& options, const planner::Plan& plan,
 }
 
 bool MeasureAll(const Options& options) {
-  const planner::Plan plan = Shuffle(options.num_workers, 0);
+  const planner::Plan plan = Shuffle(options.num_workers, options.num_channels);
   const absl::StatusOr<planner::Prediction> prediction = planner::Predict(plan);
   if (!prediction.ok()) std::exit(1);
   bool kept = true;
@@ -152,8 +154,9 @@ int main(int argc, char** argv) {
                    {{.name = "--json", .given = &options.json},
                     {.name = "--check", .given = &options.check},
                     {.name = "--workers", .number = &options.num_workers, .least = 2},
+                    {.name = "--channels", .number = &options.num_channels},
                     {.name = "--repeats", .number = &options.repeats}},
-                   "turn_bench [--workers N] [--repeats N] [--json] [--check]");
+                   "turn_bench [--workers N] [--channels N] [--repeats N] [--json] [--check]");
   const bool kept = bench::MeasureAll(options);
   return options.check && !kept ? 1 : 0;
 }
