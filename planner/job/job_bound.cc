@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/job/map_chunks.h"
+#include "planner/job/rack_loads.h"
 #include "planner/job/store_steps.h"
 #include "planner/load/cut_bound.h"
 
@@ -189,6 +190,22 @@ ComputeBound BoundCompute(const JobShape& shape, const ClusterProfile& cluster, 
   return {compute_s, map_s, later_s, joined_s, shuffled_bytes};
 }
 
+/// What ways into and out of racks force, whoever does what.
+Seconds RacksBound(const JobShape& shape, const ClusterProfile& cluster,
+                   const ComputeBound& compute) {
+  const LayerShape& first = shape.layers[0];
+  RackWork work = RackWorkOf(shape, cluster, compute.shuffled_bytes);
+  work.map_s *= kRounding;
+  work.map_least_s = compute.map_s;
+  work.after_s = first.startup_s.value + compute.later_s;
+  Seconds bound_s = 0;
+  for (const std::vector<Rack>& level : RackLevels(cluster.network)) {
+    work.rates = RackRates(level, cluster);
+    bound_s = std::max(bound_s, RackBound(level, work));
+  }
+  return bound_s;
+}
+
 }  // namespace
 
 std::int32_t EffectiveChannels(const NetworkModel& network) {
@@ -207,8 +224,8 @@ std::int32_t EffectiveChannels(const NetworkModel& network) {
 }
 
 Seconds JobLowerBound(const JobShape& shape, const ClusterProfile& cluster) {
-  const auto [compute_s, map_s, later_s, joined_s, shuffled_bytes] =
-      BoundCompute(shape, cluster, /*combined=*/false);
+  const ComputeBound compute = BoundCompute(shape, cluster, /*combined=*/false);
+  const auto [compute_s, map_s, later_s, joined_s, shuffled_bytes] = compute;
   if (shape.layers.empty() || shuffled_bytes <= 0) return compute_s;
   const std::vector<double> rates = FastestFirst(cluster);
   const LayerShape& first = shape.layers[0];
@@ -232,6 +249,7 @@ Seconds JobLowerBound(const JobShape& shape, const ClusterProfile& cluster) {
         network_s, std::max({at_worker_s, moved_s, ports_s + first.startup_s.value + later_s}));
     if (at_worker_s >= network_s) break;  // larger shares only concentrate more
   }
+  network_s = std::max(network_s, RacksBound(shape, cluster, compute));
   return std::max(compute_s, network_s + joined_s);
 }
 

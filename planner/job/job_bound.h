@@ -23,6 +23,7 @@ namespace weir::planner {
 ///       of every mapper's output moves, so the layer's cut bound with c (1 - d) and equal
 ///       receivers holds. The bound is the least over d of the larger of the two; between grid
 ///       points d is taken on the side that lowers it.
+///     racks: RackBound of every level of cuts that lead into or out of a set of workers.
 ///   Map output that grows with a power below 1 of the chunk is least when one mapper reads all, so
 ///   that is what the network has to move at least.
 /// Proven: volume arguments; the finishing order of the mappers by 004, theorem 4.1 (equal

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "planner/job/builders/load_split.h"
 #include "planner/job/builders/split_assembly.h"
 #include "planner/job/job_bound.h"
+#include "planner/job/rack_loads.h"
 #include "planner/order/order_bound.h"
 #include "planner/order/order_by_slack.h"
 #include "planner/order/planning_effort.h"
@@ -74,6 +76,44 @@ void TryOrders(const JobShape& shape, const ClusterProfile& cluster, load::Chain
     if (!budget.Allows(pairs, best)) return;
     offer(AssembleSplit(shape, cluster, split, *schedules, order),
           order == PieceOrder::kPieces ? kFinerGain : 0);
+  }
+}
+
+/// Where racks have few ways in and out, tries loads that keep more inside them.
+void TryRacks(const JobShape& shape, const ClusterProfile& cluster, Budget& budget, Best& best) {
+  const std::vector<std::vector<Rack>> levels = RackLevels(cluster.network);
+  if (levels.empty()) return;
+  const std::vector<Rack>& racks = levels[0];
+  RackWork work =
+      RackWorkOf(shape, cluster, MapOutputBytes(shape, static_cast<double>(shape.input_bytes)));
+  work.rates = RackRates(racks, cluster);
+  work.map_s = static_cast<double>(shape.input_bytes) * shape.map_seconds_per_byte.value;
+  if (cluster.network.pacing_fraction > 0) work.moved_s /= cluster.network.pacing_fraction;
+  const RackShares parts = ShortestRackShares(racks, work);
+  // By rate in a rack; the best split so far may have left some workers out.
+  LoadSplit split;
+  for (std::size_t p = 0; p <= shape.layers.size(); ++p) {
+    const std::int32_t asked = p == 0 ? shape.num_mappers : shape.layers[p - 1].num_reducers;
+    const std::int32_t count = asked > 0 ? asked : cluster.network.num_workers;
+    split.shares.emplace_back(static_cast<std::size_t>(count), 1.0 / count);
+  }
+  PlaceSteps(cluster, Placement::kTogether, split);
+  for (const double power : {1.0, 0.0}) {
+    const std::optional<LoadSplit> divided =
+        DividedByRacks(WeightedByRate(split, cluster, power), shape, racks, parts);
+    if (!divided) return;
+    const LoadSplit fitted = FittedToInput(*divided, shape);
+    if (!budget.Allows(PairsOf(fitted), best)) return;
+    absl::StatusOr<Plan> plan = AssembleSplit(shape, cluster, fitted, {}, PieceOrder::kRotation);
+    if (!plan.ok() || plan->summary.makespan_s >= best.plan.summary.makespan_s) continue;
+    plan->summary.notes = {
+        absl::StrCat("Loads are divided by racks: with ",
+                     ReadablePercent(*std::max_element(parts.mapped.begin(), parts.mapped.end())),
+                     " of the input and ",
+                     ReadablePercent(*std::max_element(parts.reduced.begin(), parts.reduced.end())),
+                     " of the keys in the rack with most; otherwise ",
+                     ReadableSeconds(best.plan.summary.makespan_s), ".")};
+    best = {*std::move(plan), fitted};
   }
 }
 
@@ -190,6 +230,7 @@ absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& clust
       TryOrders(shape, cluster, chain, *split, budget, best);
     }
   }
+  TryRacks(shape, cluster, budget, best);
   Reorder(best, effort);
   TryWithoutOrder(shape, cluster, best);
   PlanSummary& summary = best.plan.summary;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -56,6 +57,37 @@ LoadSplit WeightedByRate(LoadSplit split, const ClusterProfile& cluster, double 
       sum += shares[k];
     }
     for (double& share : shares) share /= sum;
+  }
+  return split;
+}
+
+std::optional<LoadSplit> DividedByRacks(LoadSplit split, const JobShape& shape,
+                                        const std::vector<Rack>& level, const RackShares& parts) {
+  std::map<WorkerIndex, std::size_t> rack_of;
+  for (std::size_t rack = 0; rack < level.size(); ++rack) {
+    for (const WorkerIndex w : level[rack].workers) rack_of[w] = rack;
+  }
+  for (std::size_t p = 0; p < split.shares.size(); ++p) {
+    const std::vector<double>& wanted = p == 0 ? parts.mapped : parts.reduced;
+    std::vector<double> had(level.size(), 0);
+    for (std::size_t k = 0; k < split.shares[p].size(); ++k) {
+      had[rack_of[split.workers[p][k]]] += split.shares[p][k];
+    }
+    std::vector<double> shares;
+    std::vector<WorkerIndex> workers;
+    for (std::size_t k = 0; k < split.shares[p].size(); ++k) {
+      const std::size_t rack = rack_of[split.workers[p][k]];
+      if (wanted[rack] <= 0) continue;
+      shares.push_back(split.shares[p][k] / had[rack] * wanted[rack]);
+      workers.push_back(split.workers[p][k]);
+    }
+    const std::int32_t asked = p == 0 ? shape.num_mappers : shape.layers[p - 1].num_reducers;
+    const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+    const bool some_missing = !(std::abs(sum - 1) < 1e-6);  // no step there, or none with load
+    if (some_missing || (asked > 0 && shares.size() != split.shares[p].size())) return std::nullopt;
+    for (double& share : shares) share /= sum;
+    split.shares[p] = std::move(shares);
+    split.workers[p] = std::move(workers);
   }
   return split;
 }

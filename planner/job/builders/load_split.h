@@ -3,10 +3,12 @@
 // Who gets which part of a job: the shares of each layer's load, and the workers of its steps.
 // Upstream: LoadPlan. Downstream: planner/load, split_assembly.
 
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "planner/job/job_shape.h"
+#include "planner/job/rack_loads.h"
 #include "planner/load/chain.h"
 #include "planner/plan/units.h"
 
@@ -35,6 +37,12 @@ void PlaceSteps(const ClusterProfile& cluster, Placement placement, LoadSplit& s
 /// Makes each share proportional to this power of its worker's rate as well: 1 where computing
 /// limits, less where the ports, which are alike, limit as well.
 LoadSplit WeightedByRate(LoadSplit split, const ClusterProfile& cluster, double power);
+
+/// Gives each rack these parts of the mappers' and of the first reducers' load (later layers as the
+/// first), divided in it as before; steps without load are left out. Nothing where a rack that is
+/// to have a part has no step, or where steps that the shape asks for would be left out.
+std::optional<LoadSplit> DividedByRacks(LoadSplit split, const JobShape& shape,
+                                        const std::vector<Rack>& level, const RackShares& parts);
 
 /// Makes the mappers' shares those of chunks that the input has. A mapper whose chunk is empty is
 /// left out, unless their number was asked for; the largest chunk then goes to the first worker.
