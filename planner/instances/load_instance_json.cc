@@ -1,6 +1,8 @@
 #include "planner/instances/load_instance_json.h"
 
 #include <cmath>
+#include <cstddef>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -9,6 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "planner/load/schedule_layer.h"
+#include "planner/plan/units.h"
 
 namespace weir::planner::load {
 namespace {
@@ -20,10 +24,23 @@ struct Instance {
   Layer layer;
 };
 
+/// When each pair talks, of one way to find that out.
+struct ShownSchedule {
+  std::string method;
+  std::size_t pieces = 0;
+  double pieces_per_pair = 0;
+  Seconds makespan_s = 0;
+  double micros = 0;
+  /// Not empty where none was found; the numbers are then 0.
+  std::string error;
+};
+
 struct Result {
   Json id;
   LayerSolution solution;
   double micros = 0;
+  /// Of the document's method: its decomposition, and beside it our schedule of the same loads.
+  std::vector<ShownSchedule> schedules;
 };
 
 std::string ShownId(const Json& id) { return id.is_string() ? id.get<std::string>() : id.dump(); }
@@ -173,22 +190,54 @@ absl::StatusOr<std::vector<Instance>> ReadInstances(std::string_view json_text) 
   return instances;
 }
 
+/// Both schedules of loads that the document's program has found.
+absl::StatusOr<std::vector<ShownSchedule>> ScheduleBothWays(const Layer& layer,
+                                                            const std::vector<double>& share,
+                                                            const std::function<double()>& now) {
+  const absl::StatusOr<ScaledLayer> scaled = ScaleLayer(layer);
+  if (!scaled.ok()) return scaled.status();
+  std::vector<ShownSchedule> shown;
+  for (const bool by_source : {true, false}) {
+    const double begin_micros = now();
+    const absl::StatusOr<LayerSchedule> schedule =
+        by_source ? ScheduleLayerBySource(*scaled) : ScheduleLayer(*scaled, share, {});
+    const double end_micros = now();
+    if (!schedule.ok()) {
+      shown.push_back({by_source ? "source decomposition" : "ours", 0, 0, 0,
+                       end_micros - begin_micros, std::string(schedule.status().message())});
+      continue;
+    }
+    const double pairs = static_cast<double>(scaled->n) * scaled->r;
+    const auto pieces = static_cast<double>(schedule->pieces.size());
+    shown.push_back({schedule->method, schedule->pieces.size(), pieces / pairs,
+                     schedule->makespan * scaled->time_unit_s, end_micros - begin_micros, ""});
+  }
+  return shown;
+}
+
 absl::StatusOr<std::vector<Result>> SolveAll(std::string_view json_text,
                                              const InstanceOptions& options) {
   const absl::StatusOr<std::vector<Instance>> instances = ReadInstances(json_text);
   if (!instances.ok()) return instances.status();
-  const auto now = [&] { return options.now_micros ? options.now_micros() : 0.0; };
+  const std::function<double()> now = [&] {
+    return options.now_micros ? options.now_micros() : 0.0;
+  };
+  const auto located = [](const Instance& instance, const absl::Status& status) {
+    return absl::Status(status.code(),
+                        absl::StrCat("instance ", ShownId(instance.id), ": ", status.message()));
+  };
   std::vector<Result> results;
   for (const Instance& instance : *instances) {
     const double begin_micros = now();
     absl::StatusOr<LayerSolution> solution = SolveLayer(instance.layer, options.method);
     const double end_micros = now();
-    if (!solution.ok()) {
-      return absl::Status(
-          solution.status().code(),
-          absl::StrCat("instance ", ShownId(instance.id), ": ", solution.status().message()));
-    }
-    results.push_back({instance.id, *std::move(solution), end_micros - begin_micros});
+    if (!solution.ok()) return located(instance, solution.status());
+    results.push_back({instance.id, *std::move(solution), end_micros - begin_micros, {}});
+    if (options.method != LayerMethod::kPaper) continue;
+    absl::StatusOr<std::vector<ShownSchedule>> schedules =
+        ScheduleBothWays(instance.layer, results.back().solution.share, now);
+    if (!schedules.ok()) return located(instance, schedules.status());
+    results.back().schedules = *std::move(schedules);
   }
   return results;
 }
@@ -221,6 +270,17 @@ absl::StatusOr<std::string> SolveInstancesJson(std::string_view json_text,
                   {"method", solution.method},
                   {"micros", result.micros}};
     if (!solution.warning.empty()) entry["warning"] = solution.warning;
+    for (const ShownSchedule& schedule : result.schedules) {
+      if (!schedule.error.empty()) {
+        entry["schedules"].push_back({{"method", schedule.method}, {"error", schedule.error}});
+        continue;
+      }
+      entry["schedules"].push_back({{"method", schedule.method},
+                                    {"makespan", schedule.makespan_s},
+                                    {"pieces", schedule.pieces},
+                                    {"pieces_per_pair", schedule.pieces_per_pair},
+                                    {"micros", schedule.micros}});
+    }
     list.push_back(std::move(entry));
   }
   return absl::StrCat(Json{{"schema", 1}, {"results", std::move(list)}}.dump(), "\n");
@@ -242,6 +302,12 @@ absl::StatusOr<std::string> SolveInstancesTable(std::string_view json_text,
     });
     absl::StrAppend(&table, "  shares: ", shown, "\n");
     if (!solution.warning.empty()) absl::StrAppend(&table, "  warning: ", solution.warning, "\n");
+    for (const ShownSchedule& schedule : result.schedules) {
+      absl::StrAppendFormat(&table,
+                            "  schedule by %s: %.9g s, %d pieces (%.2f a pair), %.1f micros\n",
+                            schedule.method, schedule.makespan_s, schedule.pieces,
+                            schedule.pieces_per_pair, schedule.micros);
+    }
   }
   return table;
 }

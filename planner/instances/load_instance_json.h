@@ -2,7 +2,8 @@
 
 // The layer planner as a function of text: instances in, results out. What `weir planner load`
 // prints.
-// Upstream: runtime/client (reads the file, owns the clock). Downstream: solve_layer.h.
+// Upstream: runtime/client (reads the file, owns the clock). Downstream: solve_layer.h,
+// schedule_layer.h.
 
 #include <functional>
 #include <string>
@@ -26,6 +27,9 @@ absl::StatusOr<LayerMethod> ParseLayerMethod(std::string_view name);
 /// Solves every instance of a file and returns {"schema":1,"results":[{"id", "makespan",
 /// "lower_bound", "share", "gap", "method", "micros"}]} (and "warning" where there is one).
 ///
+/// Method kPaper also gives "schedules": that of the document's section 4.3 and beside it ours for
+/// the same loads, {"method", "makespan", "pieces", "pieces_per_pair", "micros"}, or {"method",
+/// "error"} where rounding keeps one from finding any.
 /// Model: {"schema": 1 or "layer-golden/1", "instances": [...]}; an instance has id, type
 ///   ("reducer" or "mapper"), n, r, l, V, C, g, delta_next (r fractions), and a_red, s_red or A, S.
 ///   Seconds and bytes. Other fields are ignored.

@@ -125,6 +125,13 @@ absl::StatusOr<LayerSchedule> ServeLongestFirst(const ScaledLayer& layer,
   return best;
 }
 
+/// The length of an interval, or what its transfers need where that is rounding: programs keep each
+/// row to 1e-9, which can exceed a very short interval.
+double RoundedUp(const IntervalTransfers& interval, double length, std::int32_t channels) {
+  const double needed = WindowNeeded(interval.send_time, channels);
+  return needed - length <= kProgramSlack ? std::max(length, needed) : length;
+}
+
 /// Decomposes each interval by `decompose` and joins the pieces.
 template <typename Decompose>
 absl::StatusOr<LayerSchedule> JoinIntervals(const std::vector<IntervalTransfers>& intervals,
@@ -178,13 +185,8 @@ absl::StatusOr<LayerSchedule> ScheduleLayer(const ScaledLayer& layer,
     if (!intervals.ok()) return intervals.status();
     return JoinIntervals(*intervals, demand.release.back(), "interval program",
                          [&](const IntervalTransfers& interval, double length) {
-                           // The program keeps each row to 1e-9, which can exceed a very short
-                           // interval.
-                           const double needed = WindowNeeded(interval.send_time, layer.l);
-                           const bool rounding = needed - length <= kProgramSlack;
                            return MatchingSchedule(interval.send_time, interval.begin,
-                                                   rounding ? std::max(length, needed) : length,
-                                                   layer.l);
+                                                   RoundedUp(interval, length, layer.l), layer.l);
                          });
   }
   return ServeLongestFirst(layer, demand, CutMakespan(layer, share), options);
@@ -193,11 +195,12 @@ absl::StatusOr<LayerSchedule> ScheduleLayer(const ScaledLayer& layer,
 absl::StatusOr<LayerSchedule> ScheduleLayerBySource(const ScaledLayer& layer) {
   const absl::StatusOr<SourceSolution> solution = SolveSourceProgram(layer);
   if (!solution.ok()) return solution.status();
-  return JoinIntervals(
-      solution->intervals, solution->finish[At(layer.n - 1)], "source decomposition",
-      [&](const IntervalTransfers& interval, double length) {
-        return SourceDecomposition(interval.send_time, interval.begin, length, layer.l);
-      });
+  return JoinIntervals(solution->intervals, solution->finish[At(layer.n - 1)],
+                       "source decomposition",
+                       [&](const IntervalTransfers& interval, double length) {
+                         return SourceDecomposition(interval.send_time, interval.begin,
+                                                    RoundedUp(interval, length, layer.l), layer.l);
+                       });
 }
 
 }  // namespace weir::planner::load

@@ -45,6 +45,36 @@ TEST(InstanceJsonTest, ReportsResultsInOrder) {
   EXPECT_LE(result["lower_bound"].get<double>(), result["makespan"].get<double>());
 }
 
+TEST(InstanceJsonTest, MethodPaperAlsoSchedulesByTheDocumentAndByOurs) {
+  nlohmann::json instance = Reducer();
+  instance["n"] = 4;
+  instance["r"] = 3;
+  instance["l"] = 2;
+  instance["delta_next"] = {0.6, 0.3, 0.1};
+  double clock = 0;
+  const absl::StatusOr<std::string> text = SolveInstancesJson(
+      FileOf(instance), {.method = LayerMethod::kPaper, .now_micros = [&] { return clock += 5; }});
+  ASSERT_TRUE(text.ok()) << text.status();
+  const auto result = nlohmann::json::parse(*text)["results"][0];
+  const auto& schedules = result["schedules"];
+  ASSERT_EQ(schedules.size(), 2u);
+  EXPECT_EQ(schedules[0]["method"], "source decomposition");
+  EXPECT_EQ(schedules[1]["method"], "interval program");
+  for (const auto& schedule : schedules) {
+    // Both realise the makespan that the program promises; each pair has a piece.
+    EXPECT_NEAR(schedule["makespan"].get<double>() / result["makespan"].get<double>(), 1, 1e-6);
+    EXPECT_GE(schedule["pieces"], 12);
+    EXPECT_EQ(schedule["pieces_per_pair"].get<double>(), schedule["pieces"].get<double>() / 12);
+    EXPECT_EQ(schedule["micros"], 5);
+  }
+  const absl::StatusOr<std::string> fast = SolveInstancesJson(FileOf(instance), {});
+  ASSERT_TRUE(fast.ok());
+  EXPECT_FALSE(nlohmann::json::parse(*fast)["results"][0].contains("schedules"));
+  const absl::StatusOr<std::string> table =
+      SolveInstancesTable(FileOf(instance), {.method = LayerMethod::kPaper, .now_micros = {}});
+  EXPECT_NE(table->find("schedule by source decomposition"), std::string::npos) << *table;
+}
+
 TEST(InstanceJsonTest, NamesInstanceFieldValueAndRange) {
   struct Case {
     const char* field;
