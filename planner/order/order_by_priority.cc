@@ -108,7 +108,17 @@ class ListSchedule {
       for (const NodeIndex next : graph.Successors(node)) ++waits_[static_cast<std::size_t>(next)];
     }
     pending_.assign(num_workers, std::vector<PendingList>(classes_.size()));
+    wanted_classes_.resize(num_workers);
     waiting_senders_.resize(sender_classes_.size());
+    for (std::size_t a = 0; a < sender_classes_.size(); ++a) {
+      const auto example = static_cast<std::size_t>(sender_classes_.ExampleOf(a));
+      for (std::size_t b = 0; b < classes_.size(); ++b) {
+        std::vector<std::size_t>& between = cuts_between_.emplace_back();
+        for (const std::size_t cut : classes_.CutsTo(b)) {
+          if (plan->network.cuts[cut].from[example]) between.push_back(cut);
+        }
+      }
+    }
     wanted_.assign(sender_classes_.size(), std::vector<std::int64_t>(classes_.size(), 0));
     open_class_.assign(sender_classes_.size(), 0);
     wanted_from_.assign(num_workers, 0);
@@ -176,6 +186,12 @@ class ListSchedule {
     const auto place = std::upper_bound(
         list.begin(), list.end(), item,
         [](const PendingTransfer& a, const PendingTransfer& b) { return a.index < b.index; });
+    if (list.empty()) {
+      std::vector<std::size_t>& classes = wanted_classes_[static_cast<std::size_t>(sender)];
+      const std::size_t receiver_class = classes_.ClassOf(item.receiver);
+      classes.insert(std::lower_bound(classes.begin(), classes.end(), receiver_class),
+                     receiver_class);
+    }
     list.insert(place, item);
     ++wanted_[sender_classes_.ClassOf(sender)][classes_.ClassOf(item.receiver)];
     if (!wants_.empty()) {
@@ -215,8 +231,9 @@ class ListSchedule {
   // nothing is pending.
   TransferIndex HeadOf(WorkerIndex sender) const {
     TransferIndex head = kNoIndex;
-    for (const PendingList& list : pending_[static_cast<std::size_t>(sender)]) {
-      if (!list.empty() && (head == kNoIndex || list[0].index < head)) head = list[0].index;
+    for (const std::size_t receiver_class : wanted_classes_[static_cast<std::size_t>(sender)]) {
+      const PendingList& list = pending_[static_cast<std::size_t>(sender)][receiver_class];
+      if (head == kNoIndex || list[0].index < head) head = list[0].index;
     }
     return head;
   }
@@ -251,14 +268,17 @@ class ListSchedule {
     return false;
   }
 
+  const std::vector<std::size_t>& CutsBetween(WorkerIndex sender,
+                                              std::size_t receiver_class) const {
+    return cuts_between_[sender_classes_.ClassOf(sender) * classes_.size() + receiver_class];
+  }
+
   bool CanReach(WorkerIndex sender, std::size_t receiver_class) const {
-    const std::vector<std::size_t>& cuts = classes_.CutsTo(receiver_class);
+    const std::vector<std::size_t>& cuts = CutsBetween(sender, receiver_class);
     const auto needed =
         static_cast<std::size_t>(std::min(lanes_.OfPort(sender), classes_.LanesOf(receiver_class)));
-    return std::all_of(cuts.begin(), cuts.end(), [&](std::size_t cut) {
-      return !plan_->network.cuts[cut].from[static_cast<std::size_t>(sender)] ||
-             free_lanes_[cut].size() >= needed;
-    });
+    return std::all_of(cuts.begin(), cuts.end(),
+                       [&](std::size_t cut) { return free_lanes_[cut].size() >= needed; });
   }
 
   // Whether some receiver of the class has fallen free for which the sender has something, since
@@ -279,8 +299,8 @@ class ListSchedule {
   TransferIndex CandidateOf(WorkerIndex sender) {
     TransferIndex best = kNoIndex;
     const std::vector<PendingList>& lists = pending_[static_cast<std::size_t>(sender)];
-    for (std::size_t receiver_class = 0; receiver_class < lists.size(); ++receiver_class) {
-      if (lists[receiver_class].empty() || !CanReach(sender, receiver_class)) continue;
+    for (const std::size_t receiver_class : wanted_classes_[static_cast<std::size_t>(sender)]) {
+      if (idle_receivers_[receiver_class] == 0 || !CanReach(sender, receiver_class)) continue;
       if (!SomethingFreed(sender, receiver_class)) continue;
       bool all_busy = true;
       for (const PendingTransfer& item : lists[receiver_class]) {
@@ -367,8 +387,8 @@ class ListSchedule {
     --idle_receivers_[classes_.ClassOf(transfer.receiver)];
     plan_->send_order[static_cast<std::size_t>(transfer.sender)].push_back(index);
     plan_->receive_order[static_cast<std::size_t>(transfer.receiver)].push_back(index);
-    for (const std::size_t cut : classes_.CutsTo(classes_.ClassOf(transfer.receiver))) {
-      if (!plan_->network.cuts[cut].from[static_cast<std::size_t>(transfer.sender)]) continue;
+    for (const std::size_t cut :
+         CutsBetween(transfer.sender, classes_.ClassOf(transfer.receiver))) {
       for (std::int32_t i = 0; i < lanes_.Taken(transfer.sender, transfer.receiver); ++i) {
         const std::size_t lane = *free_lanes_[cut].begin();
         free_lanes_[cut].erase(free_lanes_[cut].begin());
@@ -393,6 +413,10 @@ class ListSchedule {
         std::lower_bound(list.begin(), list.end(), index,
                          [](const PendingTransfer& a, TransferIndex b) { return a.index < b; });
     list.erase(place);
+    if (list.empty()) {
+      std::erase(wanted_classes_[static_cast<std::size_t>(transfer.sender)],
+                 classes_.ClassOf(transfer.receiver));
+    }
   }
 
   const PlanGraph& graph_;
@@ -400,8 +424,10 @@ class ListSchedule {
   const CutLanes lanes_;
   const ReceiverClasses classes_;
   const SenderClasses sender_classes_;
+  std::vector<std::vector<std::size_t>> cuts_between_;  // by class of senders and of receivers
   std::vector<std::int32_t> waits_;
-  std::vector<std::vector<PendingList>> pending_;  // by sender and class
+  std::vector<std::vector<PendingList>> pending_;         // by sender and class
+  std::vector<std::vector<std::size_t>> wanted_classes_;  // by sender: those with something pending
   std::vector<bool> sending_;
   std::vector<bool> receiving_;
   std::vector<std::set<std::size_t>> free_lanes_;  // by cut
