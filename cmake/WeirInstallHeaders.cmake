@@ -5,7 +5,7 @@
 # NAME=FILE. What jobs/api and the engine's doors offer to authors, and the reduction between processes.
 set(_public
   bad_record.h=jobs/api/bad_record.h
-  byte_scan.h=jobs/api/byte_scan.h
+  byte_scan.h=jobs/api/scan/byte_scan.h
   element.h=jobs/api/element.h
   group_values.h=jobs/engine/group_values.h
   job_data.h=jobs/api/job_data.h
@@ -15,6 +15,7 @@ set(_public
   loop.h=jobs/api/loop.h
   loop_program.h=jobs/engine/loop_program.h
   make_program.h=jobs/engine/make_program.h
+  mark_scan.h=jobs/api/scan/mark_scan.h
   module.h=jobs/api/module.h
   part_lines.h=jobs/api/part_lines.h
   program.h=jobs/api/program.h

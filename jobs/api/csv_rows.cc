@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "jobs/api/byte_scan.h"
 #include "jobs/api/readers.h"
+#include "jobs/api/scan/byte_scan.h"
+#include "jobs/api/scan/mark_scan.h"
 
 namespace weir {
 namespace {
@@ -29,6 +30,13 @@ bool FindCommas(std::string_view line, std::uint64_t& commas) {
 }
 
 }  // namespace
+
+std::uint32_t* CsvRows::FindEnds(const char* line, const char* end, std::uint32_t* ends) {
+  std::uint32_t* last = FindEitherBefore(line, std::min<std::int64_t>(kStripBytes, end - line), ',',
+                                         '\n', '"', 0, ends);
+  while (last != ends && line[last[-1]] != '\n') --last;
+  return last;
+}
 
 bool CsvRows::Split(std::string_view line) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);

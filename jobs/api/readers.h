@@ -5,7 +5,7 @@
 // Map.
 
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "jobs/api/byte_scan.h"
 #include "jobs/api/record_framing.h"
+#include "jobs/api/scan/byte_scan.h"
 #include "jobs/api/text_block.h"
 
 namespace weir {
@@ -58,23 +58,8 @@ class CsvRows {
   void MapBlock(Job& job, const TextBlock& block, Emit& emit) {
     const char* const end = block.data + block.bytes;
     for (const char* line = block.data; line < end && !emit.rejected();) {
-      emit.CountRecord();
-      const char* line_end = SplitShort(line, end);
-      if (line_end != nullptr) [[likely]] {
-        job.Map(row_, emit);
-      } else {
-        const void* newline = std::memchr(line, '\n', static_cast<std::size_t>(end - line));
-        // None only where the file is cut short under the block.
-        line_end = newline != nullptr ? static_cast<const char*>(newline) : end;
-        const std::string_view text(line, static_cast<std::size_t>(line_end - line));
-        if (Split(text)) {
-          job.Map(row_, emit);
-        } else {
-          emit.Reject(text,
-                      "not a CSV row: a quote is not closed, or text follows a closing quote");
-        }
-      }
-      line = line_end + 1;
+      const char* const behind = MapStrip(job, line, end, emit);
+      line = behind != line ? behind : MapLine(job, line, end, emit);
     }
   }
 
@@ -83,26 +68,88 @@ class CsvRows {
   const CsvRow& row() const { return row_; }
 
  private:
-  // Splits a row that ends within 64 bytes, which can be read (kBlockSlackBytes), and has no quote:
-  // its end and the ends of its fields are found at once. Returns the end; null for any other row.
-  [[gnu::always_inline]] const char* SplitShort(const char* line, const char* end) {
-    const CsvMasks marks = FindCsvMarks(line);
-    if (marks.newlines == 0 || marks.has_quote) return nullptr;
-    const auto bytes = static_cast<std::size_t>(std::countr_zero(marks.newlines));
-    if (static_cast<std::size_t>(end - line) <= bytes) return nullptr;
-    std::uint64_t commas = marks.commas & ((std::uint64_t{1} << bytes) - 1);
-    const std::size_t line_bytes = bytes - (bytes > 0 && line[bytes - 1] == '\r' ? 1 : 0);
-    row_.line = {line, line_bytes};
-    row_.fields.resize(static_cast<std::size_t>(CountBits(commas)) + 1);
-    std::size_t begin = 0;
-    std::string_view* field = row_.fields.data();
-    for (; commas != 0; commas &= commas - 1, ++field) {
-      const auto comma = static_cast<std::size_t>(std::countr_zero(commas));
-      *field = {line + begin, comma - begin};
-      begin = comma + 1;
+  // Long enough that the row which is cut at its end, and looked at again, is few of its rows.
+  static constexpr std::int64_t kStripBytes = 1024;
+
+  // Writes where the fields of whole rows end: at ',' and '\n', counted from `line`. Looks at one
+  // strip, and at nothing behind a quote. Returns the place behind the last; `ends` if there is no
+  // such row. Requires: room for kStripBytes + kPositionSlack, kBlockSlackBytes behind `end`.
+  static std::uint32_t* FindEnds(const char* line, const char* end, std::uint32_t* ends);
+
+  // Maps the rows of a strip that lie in it and have no quotes, and returns where they end: what
+  // ends fields is found for many rows at once, so that no row waits for the one before it.
+  template <typename Job, typename Emit>
+  const char* MapStrip(Job& job, const char* strip, const char* end, Emit& emit) {
+    std::array<std::uint32_t, kStripBytes + kPositionSlack> ends;
+    const std::uint32_t* const last = FindEnds(strip, end, ends.data());
+    const char* line = strip;
+    for (const std::uint32_t* at = ends.data(); at != last && !emit.rejected();) {
+      at = SplitAt(strip, line, at);
+      line = strip + at[-1] + 1;
+      emit.CountRecord();
+      job.Map(row_, emit);
     }
-    *field = {line + begin, line_bytes - begin};
-    return line + bytes;
+    return line;
+  }
+
+  // Splits the row at `line` where `ends` says, and returns the place behind its last one. Rows
+  // mostly have as many fields as the one before.
+  [[gnu::always_inline]] const std::uint32_t* SplitAt(const char* strip, const char* line,
+                                                      const std::uint32_t* ends) {
+    const std::size_t num_before = row_.fields.size();
+    std::string_view* field = row_.fields.data();
+    std::string_view* const field_end = field + num_before;
+    const char* begin = line;
+    while (true) {
+      if (field == field_end) [[unlikely]] {
+        return SplitMore(strip, line, begin, ends);
+      }
+      const char* const at = strip + *ends++;
+      *field++ = {begin, static_cast<std::size_t>(at - begin)};
+      begin = at + 1;
+      if (*at == '\n') break;
+    }
+    if (field != field_end) [[unlikely]] {
+      row_.fields.resize(static_cast<std::size_t>(field - row_.fields.data()));
+    }
+    EndRow(line, begin - 1);
+    return ends;
+  }
+
+  // The same for the rest of a row with more fields than the one before.
+  [[gnu::noinline]] const std::uint32_t* SplitMore(const char* strip, const char* line,
+                                                   const char* begin, const std::uint32_t* ends) {
+    const char* at;
+    do {
+      at = strip + *ends++;
+      row_.fields.emplace_back(begin, static_cast<std::size_t>(at - begin));
+      begin = at + 1;
+    } while (*at != '\n');
+    EndRow(line, at);
+    return ends;
+  }
+
+  [[gnu::always_inline]] void EndRow(const char* line, const char* newline) {
+    const std::size_t returns = newline > line && newline[-1] == '\r' ? 1 : 0;
+    row_.line = {line, static_cast<std::size_t>(newline - line) - returns};
+    if (returns != 0) [[unlikely]]
+      row_.fields.back().remove_suffix(1);
+  }
+
+  // Maps one row, whatever it is like, and returns where the next one begins.
+  template <typename Job, typename Emit>
+  [[gnu::noinline]] const char* MapLine(Job& job, const char* line, const char* end, Emit& emit) {
+    const void* newline = std::memchr(line, '\n', static_cast<std::size_t>(end - line));
+    // None only where the file is cut short under the block.
+    const char* const line_end = newline != nullptr ? static_cast<const char*>(newline) : end;
+    const std::string_view text(line, static_cast<std::size_t>(line_end - line));
+    emit.CountRecord();
+    if (Split(text)) {
+      job.Map(row_, emit);
+    } else {
+      emit.Reject(text, "not a CSV row: a quote is not closed, or text follows a closing quote");
+    }
+    return line_end + 1;
   }
 
   CsvRow row_;

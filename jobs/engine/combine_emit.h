@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "jobs/api/key_codec.h"
 #include "jobs/engine/emit_base.h"
@@ -26,9 +27,29 @@ class CombineEmit : public EmitBase<Job> {
     this->CountEmitted();
     if constexpr (kMayBeShort) {
       ShortKey short_key;
-      if (KeyCodec<Key>::Short(key, short_key)) [[likely]]
-        return batch_.AddShort(short_key, value);
+      if (KeyCodec<Key>::Short(key, short_key)) [[likely]] {
+        batch_.AddShort(short_key, value);
+      } else {
+        AddBytes(key, value);
+      }
+    } else {
+      AddBytesInline(key, value);
     }
+  }
+
+ private:
+  using Key = typename Job::Key;
+  using Value = typename Job::Value;
+  using Argument = typename KeyForm<Key>::Argument;
+  static constexpr bool kMayBeShort = requires(const Key& key, ShortKey& short_key) {
+    KeyCodec<Key>::Short(key, short_key);
+  };
+  [[gnu::noinline]] void AddBytes(HandedOn<std::remove_cvref_t<Argument>> key,
+                                  HandedOn<Value> value) {
+    AddBytesInline(key, value);
+  }
+
+  [[gnu::always_inline]] void AddBytesInline(Argument key, const Value& value) {
     const std::string_view bytes = KeyForm<Key>::Bytes(key, scratch_);
     const auto offset = static_cast<std::size_t>(bytes.data() - this->block().data);
     if (offset < static_cast<std::size_t>(this->block().bytes)) [[likely]] {
@@ -37,12 +58,6 @@ class CombineEmit : public EmitBase<Job> {
       batch_.AddCopied(bytes, value);
     }
   }
-
- private:
-  using Key = typename Job::Key;
-  static constexpr bool kMayBeShort = requires(const Key& key, ShortKey& short_key) {
-    KeyCodec<Key>::Short(key, short_key);
-  };
 
   Batch& batch_;
   std::string scratch_;

@@ -10,8 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "jobs/api/byte_scan.h"
 #include "jobs/api/readers.h"
+#include "jobs/api/scan/byte_scan.h"
+#include "jobs/api/scan/mark_scan.h"
 #include "jobs/api/tenths.h"
 #include "jobs/api/text_block.h"
 #include "jobs/onebrc/temperature.h"
@@ -48,12 +49,9 @@ class SummarizeStations {
     std::uint32_t row = 0;
     for (std::int64_t strip = 0; strip < block.bytes; strip += kStripBytes) {
       const std::int64_t strip_end = std::min(strip + kStripBytes, block.bytes);
-      std::uint32_t* end = marks.data() + waiting;
-      for (std::int64_t at = strip; at < strip_end; at += 64) {
-        std::uint64_t found = EitherMask(block.data + at, ';', '\n');
-        if (block.bytes - at < 64) found &= ~(~std::uint64_t{0} << (block.bytes - at));
-        end = AppendPositions(found, static_cast<std::uint32_t>(at), end);
-      }
+      const std::uint32_t* const end =
+          FindEither(block.data + strip, strip_end - strip, ';', '\n',
+                     static_cast<std::uint32_t>(strip), marks.data() + waiting);
       const auto num_marks = static_cast<std::size_t>(end - marks.data());
       for (std::size_t i = 0; i + 1 < num_marks; i += 2) {
         if (!MapRow(block.data, row, marks[i], marks[i + 1], emit)) [[unlikely]] {

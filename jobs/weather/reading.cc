@@ -25,8 +25,7 @@ bool ParseShortDate(std::string_view text, Date& date) {
   const std::int32_t month = ParseDigits(text.substr(4, 2));
   const std::int32_t day = ParseDigits(text.substr(6, 2));
   if (!reading_internal::IsDay(year, month, day)) return false;
-  date = {static_cast<std::int16_t>(year), static_cast<std::int8_t>(month),
-          static_cast<std::int8_t>(day)};
+  date = reading_internal::DateOf(year, month, day);
   return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -37,28 +38,43 @@ inline std::int32_t DaysOf(std::int32_t year, std::int32_t month) {
   return kDays[static_cast<std::size_t>(month - 1)] + (month == 2 && leap ? 1 : 0);
 }
 
+// Requires: parts of a day that exists, a year of at most four digits.
+inline Date DateOf(std::int32_t year, std::int32_t month, std::int32_t day) {
+  return {.year = static_cast<std::int16_t>(year),
+          .day = static_cast<std::int8_t>(day),
+          .month = static_cast<std::int8_t>(month)};
+}
+
 inline bool IsDay(std::int32_t year, std::int32_t month, std::int32_t day) {
   if (year < 1 || month < 1 || month > 12 || day < 1) return false;
   return day <= 28 || day <= DaysOf(year, month);
 }
 
+inline std::uint64_t Load8(const char* from) {
+  std::uint64_t word;
+  std::memcpy(&word, from, sizeof word);
+  return word;
+}
+
+// The highest bit of every byte below the space, among other bits; bytes from 0x80 on have it not.
+inline std::uint64_t BelowSpace(std::uint64_t word) {
+  constexpr std::uint64_t kSpaces = 0x2020202020202020;
+  return (word - kSpaces) & ~word;
+}
+
 // Eight bytes at once, the last ones twice, because every row has a station.
 inline bool HasControls(std::string_view text) {
-  constexpr std::uint64_t kOnes = 0x0101010101010101;
-  const auto any_below_space = [](std::uint64_t word) {
-    return ((word - kOnes * 0x20) & ~word & (kOnes * 0x80)) != 0;
-  };
-  std::uint64_t word = kOnes * ' ';
-  if (text.size() < sizeof word) {
-    std::memcpy(&word, text.data(), text.size());
-    return any_below_space(word);
+  constexpr std::uint64_t kHighest = 0x8080808080808080;
+  const char* const data = text.data();
+  if (text.size() < 8) {
+    std::uint64_t word = 0x2020202020202020;
+    std::memcpy(&word, data, text.size());
+    return (BelowSpace(word) & kHighest) != 0;
   }
-  bool found = false;
-  for (std::size_t at = 0; at < text.size(); at += sizeof word) {
-    std::memcpy(&word, text.data() + std::min(at, text.size() - sizeof word), sizeof word);
-    found |= any_below_space(word);
-  }
-  return found;
+  const std::size_t last = text.size() - 8;
+  std::uint64_t found = BelowSpace(Load8(data)) | BelowSpace(Load8(data + last));
+  for (std::size_t at = 8; at < last; at += 8) found |= BelowSpace(Load8(data + at));
+  return (found & kHighest) != 0;
 }
 
 // Control characters would break the lines of the output and the order of keys.
@@ -83,23 +99,29 @@ inline bool ParseDashedDate(const char* text, Date& date) {
   const auto month = static_cast<std::int32_t>(pairs >> 40 & 0xff);
   const auto day = static_cast<std::int32_t>(tens * 10 + ones);
   if (!IsDay(year, month, day)) return false;
-  date = {static_cast<std::int16_t>(year), static_cast<std::int8_t>(month),
-          static_cast<std::int8_t>(day)};
+  date = DateOf(year, month, day);
   return true;
 }
 
-// "-?d?d.d", as most rows have it, without a branch for sign or digits; false for anything else.
+// "-?d?d.d", as most rows have it, without a branch for sign or digits, of which half of all rows
+// would go the other way; false for anything else.
 inline bool ParseShortTenths(std::string_view text, std::int32_t& tenths) {
   const std::size_t sign = !text.empty() && text[0] == '-' ? 1 : 0;
   const std::size_t bytes = text.size() - sign;
-  if (bytes - 3 > 1) return false;
+  const std::size_t has_tens = bytes - 3;
+  if (has_tens > 1) return false;
   const char* const end = text.data() + text.size();
-  const auto tenth = static_cast<std::uint32_t>(end[-1] - '0');
+  std::uint16_t last;
+  std::memcpy(&last, end - 2, sizeof last);
+  // ".0" taken away leaves the digit in the upper byte; turned round, all else is more than 9.
+  const std::uint16_t tenth = std::rotr(static_cast<std::uint16_t>(last - 0x302e), 8);
   const auto ones = static_cast<std::uint32_t>(end[-3] - '0');
-  const auto tens = static_cast<std::uint32_t>((bytes == 4 ? end[-4] : '0') - '0');
-  if (end[-2] != '.' || tenth > 9 || ones > 9 || tens > 9) return false;
+  const auto first = static_cast<std::uint32_t>(text[sign] - '0');
+  if ((tenth > 9) | (ones > 9) | (first > 9)) return false;
+  const std::uint32_t tens = first & (0 - static_cast<std::uint32_t>(has_tens));
   const auto magnitude = static_cast<std::int32_t>(tens * 100 + ones * 10 + tenth);
-  tenths = sign != 0 ? -magnitude : magnitude;
+  const auto all_if_negative = -static_cast<std::int32_t>(sign);
+  tenths = (magnitude ^ all_if_negative) - all_if_negative;
   return true;
 }
 
@@ -114,23 +136,63 @@ inline bool ParseDate(std::string_view text, Date& date) {
                            : ParseShortDate(text, date);
 }
 
+/// Parses dates and keeps the last one, because rows are mostly in the order of time.
+class DateReader {
+ public:
+  /// As ParseDate.
+  [[gnu::always_inline]] bool Read(std::string_view text, Date& date) {
+    if (text.size() != kBytes || std::memcmp(text.data(), text_.data(), kBytes) != 0) [[unlikely]] {
+      if (!ReadOther(text)) return false;
+      date = other_;
+      return true;
+    }
+    date = date_;
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kBytes = 10;
+
+  // Gives the date by a member: what only this call took by address would lie in memory for all.
+  [[gnu::noinline]] bool ReadOther(std::string_view text) {
+    if (!ParseDate(text, other_)) return false;
+    if (text.size() != kBytes) return true;
+    std::memcpy(text_.data(), text.data(), kBytes);
+    date_ = other_;
+    return true;
+  }
+
+  // Always of one another.
+  std::array<char, kBytes> text_ = {'0', '0', '0', '1', '-', '0', '1', '-', '0', '1'};
+  Date date_ = reading_internal::DateOf(1, 1, 1);
+  Date other_;
+};
+
 /// As ParseTenths, for whatever is not "-?d?d.d".
 bool ParseAnyTenths(std::string_view text, std::int32_t& tenths);
 
 /// Parses a decimal number from -999.9 to 999.9 with an optional sign; digits beyond the tenths
 /// must be zeros, because rounding here would falsify the mean.
-inline bool ParseTenths(std::string_view text, std::int32_t& tenths) {
-  return reading_internal::ParseShortTenths(text, tenths) || ParseAnyTenths(text, tenths);
+[[gnu::always_inline]] inline bool ParseTenths(std::string_view text, std::int32_t& tenths) {
+  if (reading_internal::ParseShortTenths(text, tenths)) [[likely]]
+    return true;
+  // By its own address, so that `tenths` needs none.
+  std::int32_t other = 0;
+  const bool parsed = ParseAnyTenths(text, other);
+  tenths = other;
+  return parsed;
 }
 
 /// Takes the fields of a row "station,date,time,temperature"; an empty temperature is a missing
 /// one. Returns what is wrong, or nothing. Checked by: tests/unit/jobs/weather_test.cc.
-inline std::string_view ReadCsv(std::string_view station, std::string_view date,
-                                std::string_view temperature, Reading& reading) {
+[[gnu::always_inline]] inline std::string_view ReadCsv(std::string_view station,
+                                                       std::string_view date,
+                                                       std::string_view temperature,
+                                                       DateReader& dates, Reading& reading) {
   if (const std::string_view wrong = reading_internal::CheckStation(station); !wrong.empty())
     return wrong;
   reading.key.station = station;
-  if (!ParseDate(date, reading.key.date)) return "date is no YYYY-MM-DD or YYYYMMDD";
+  if (!dates.Read(date, reading.key.date)) return "date is no YYYY-MM-DD or YYYYMMDD";
   reading.kind = temperature.empty() ? ReadingKind::kMissing : ReadingKind::kGood;
   if (!temperature.empty() && !ParseTenths(temperature, reading.tenths)) {
     return "temperature is no number from -999.9 to 999.9 with at most one decimal";

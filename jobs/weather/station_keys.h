@@ -3,6 +3,7 @@
 // Keys of the two layers: station and date, station and day of the year. Upstream: reading.h.
 // Downstream: hash tables, sections, parts.
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,11 +13,14 @@
 
 namespace weir::weather {
 
-/// A day of the calendar.
+/// A day of the calendar. Its parts lie so that its bytes, turned round, are those of keys.
 struct Date {
   std::int16_t year = 0;
-  std::int8_t month = 0;
   std::int8_t day = 0;
+  std::int8_t month = 0;
+
+  /// Month, day and year, the first ones lowest, as the bytes of a word.
+  std::uint32_t KeyBits() const { return __builtin_bswap32(std::bit_cast<std::uint32_t>(*this)); }
 };
 
 /// Station as written in the input, without control characters (reading.h sees to that).
@@ -43,13 +47,8 @@ struct KeyCodec<weather::StationDate> {
   static constexpr std::size_t kDateBytes = 4;
   static bool Short(const weather::StationDate& key, ShortKey& out) {
     if (key.station.size() > ShortKey::kBytesMax - kDateBytes) return false;
-    const weather::Date date = key.date;
     out = ShortKey(key.station);
-    out.Append(static_cast<std::uint64_t>(static_cast<std::uint8_t>(date.month)) |
-                   static_cast<std::uint64_t>(static_cast<std::uint8_t>(date.day)) << 8 |
-                   static_cast<std::uint64_t>(static_cast<std::uint8_t>(date.year >> 8)) << 16 |
-                   static_cast<std::uint64_t>(static_cast<std::uint8_t>(date.year & 0xff)) << 24,
-               kDateBytes);
+    out.Append(key.date.KeyBits(), kDateBytes);
     return true;
   }
   static void Append(const weather::StationDate& key, std::string& out) {

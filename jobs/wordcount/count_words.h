@@ -10,8 +10,9 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "jobs/api/byte_scan.h"
 #include "jobs/api/readers.h"
+#include "jobs/api/scan/byte_scan.h"
+#include "jobs/api/scan/mark_scan.h"
 #include "jobs/api/text_block.h"
 
 namespace weir::wordcount {
@@ -29,18 +30,12 @@ class CountWords {
     // Begins and ends of words alternate; an odd one out waits for the next strip.
     std::array<std::uint32_t, kStripBytes + kPositionSlack + 1> edges;
     std::size_t waiting = 0;
-    std::uint64_t after_space = 1;
+    bool in_word = false;
     for (std::int64_t strip = 0; strip < block.bytes; strip += kStripBytes) {
       const std::int64_t strip_end = std::min(strip + kStripBytes, block.bytes);
-      std::uint32_t* end = edges.data() + waiting;
-      for (std::int64_t at = strip; at < strip_end; at += 64) {
-        std::uint64_t spaces = AsciiSpaceMask(block.data + at);
-        // What lies behind the block counts as white space, so that no word begins there.
-        if (block.bytes - at < 64) spaces |= ~std::uint64_t{0} << (block.bytes - at);
-        const std::uint64_t changes = spaces ^ (spaces << 1 | after_space);
-        after_space = spaces >> 63;
-        end = AppendPositions(changes, static_cast<std::uint32_t>(at), end);
-      }
+      const std::uint32_t* const end =
+          FindWordEdges(block.data + strip, strip_end - strip, static_cast<std::uint32_t>(strip),
+                        in_word, edges.data() + waiting);
       const auto num_edges = static_cast<std::size_t>(end - edges.data());
       for (std::size_t i = 0; i + 1 < num_edges; i += 2) {
         emit(std::string_view(block.data + edges[i], edges[i + 1] - edges[i]), 1);

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "jobs/api/byte_scan.h"
+#include "jobs/api/scan/byte_scan.h"
 #include "jobs/engine/input/delimited_blocks.h"
 
 namespace {

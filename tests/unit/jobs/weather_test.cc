@@ -60,8 +60,8 @@ std::string Ncdc(const std::string& station, const std::string& date,
 // The numbers that tables take are the bytes that sections hold.
 RC_GTEST_PROP(WeatherProperty, ShortKeysAreTheBytesOfTheirCodec, ()) {
   const auto station = *rc::gen::container<std::string>(rc::gen::inRange<char>(' ', 127));
-  const Date date{*rc::gen::inRange<std::int16_t>(1, 9999), *rc::gen::inRange<std::int8_t>(1, 13),
-                  *rc::gen::inRange<std::int8_t>(1, 32)};
+  const Date date = reading_internal::DateOf(*rc::gen::inRange(1, 9999), *rc::gen::inRange(1, 13),
+                                             *rc::gen::inRange(1, 32));
   const auto check = [](const auto& key, std::size_t bytes_max) {
     using Codec = KeyCodec<std::decay_t<decltype(key)>>;
     std::string bytes;
@@ -119,22 +119,60 @@ TEST(Weather, EveryByteOfADateThatIsNotOneIsSeen) {
   }
 }
 
+// What is kept of the last date changes no answer: dates again and again, with bad ones among them.
+RC_GTEST_PROP(WeatherProperty, DatesAreReadAsEachByItself, ()) {
+  const auto texts = *rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(
+      std::vector<std::string>{"0001-01-01", "2024-02-29", "2023-02-29", "2024-02-28", "20240229",
+                               "2024-02-2", "", std::string(10, '\0'), "2024-02-29x"}));
+  DateReader dates;
+  for (const std::string& text : texts) {
+    Date expected;
+    Date read;
+    const bool good = ParseDate(text, expected);
+    RC_ASSERT(dates.Read(text, read) == good);
+    if (good) RC_ASSERT(read.KeyBits() == expected.KeyBits());
+  }
+}
+
 TEST(Weather, ControlCharactersInStationsAreSeenWhereverTheyAre) {
   for (std::size_t bytes = 1; bytes <= 20; ++bytes) {
     const std::string station(bytes, ' ');
     Reading reading;
-    EXPECT_EQ(ReadCsv(station, "2024-11-28", "1.0", reading), "");
+    DateReader dates;
+    EXPECT_EQ(ReadCsv(station, "2024-11-28", "1.0", dates, reading), "");
     for (std::size_t at = 0; at < bytes; ++at) {
       for (const char c : {'\0', '\t', '\x1f'}) {
         std::string bad = station;
         bad[at] = c;
-        EXPECT_EQ(ReadCsv(bad, "2024-11-28", "1.0", reading), "control character in the station");
+        EXPECT_EQ(ReadCsv(bad, "2024-11-28", "1.0", dates, reading),
+                  "control character in the station");
       }
       std::string good = station;
       good[at] = '\xff';
-      EXPECT_EQ(ReadCsv(good, "2024-11-28", "1.0", reading), "");
+      EXPECT_EQ(ReadCsv(good, "2024-11-28", "1.0", dates, reading), "");
     }
   }
+}
+
+// The short way and the long one agree on all texts of up to five of these characters.
+TEST(Weather, ShortTemperaturesAreReadAsAnyOthers) {
+  constexpr std::string_view kCharacters = "-.0159+x";
+  std::int64_t num_good = 0;
+  std::vector<std::string> texts = {""};
+  for (std::size_t next = 0; next < texts.size(); ++next) {
+    const std::string text = texts[next];
+    if (text.size() < 5) {
+      for (const char c : kCharacters) texts.push_back(text + c);
+    }
+    std::int32_t expected = 0;
+    std::int32_t tenths = 0;
+    if (!reading_internal::ParseShortTenths(text, tenths)) continue;
+    ++num_good;
+    ASSERT_TRUE(ParseAnyTenths(text, expected)) << text;
+    ASSERT_EQ(tenths, expected) << text;
+  }
+  // "d.d" and "dd.d" of four digits, with a sign and without.
+  EXPECT_EQ(num_good, 2 * (16 + 64));
 }
 
 TEST(Weather, TemperaturesExactToTenths) {

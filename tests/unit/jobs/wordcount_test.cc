@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "jobs/api/bad_record.h"
-#include "jobs/api/byte_scan.h"
+#include "jobs/api/scan/byte_scan.h"
 #include "jobs/api/step_error.h"
 #include "jobs/testing/in_process_job.h"
 

@@ -23,13 +23,6 @@ inline std::uint64_t MaskPortable(const char* text, Matches&& matches) {
 /// The six white space characters of ASCII.
 inline bool IsAsciiSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/// Where fields and rows of CSV end among 64 bytes, and whether there is a quote.
-struct CsvMasks {
-  std::uint64_t commas = 0;
-  std::uint64_t newlines = 0;
-  bool has_quote = false;
-};
-
 #if defined(__SSE2__)
 
 namespace byte_scan_internal {
@@ -66,26 +59,6 @@ inline std::uint64_t EitherMask(const char* text, char a, char b) {
   });
 }
 
-/// Requires: 64 readable bytes.
-inline CsvMasks FindCsvMarks(const char* text) {
-  CsvMasks masks;
-  __m128i quotes = _mm_setzero_si128();
-#pragma GCC unroll 4
-  for (int i = 0; i < 64; i += 16) {
-    const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + i));
-    const auto mask_of = [bytes, i](char c) {
-      const auto bits =
-          static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(c))));
-      return static_cast<std::uint64_t>(bits) << i;
-    };
-    masks.commas |= mask_of(',');
-    masks.newlines |= mask_of('\n');
-    quotes = _mm_or_si128(quotes, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')));
-  }
-  masks.has_quote = _mm_movemask_epi8(quotes) != 0;
-  return masks;
-}
-
 /// Bit i tells whether text[i] is `c`. Requires: 16 readable bytes.
 inline std::uint32_t EqualMask16(const char* text, char c) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(text));
@@ -98,12 +71,6 @@ inline std::uint32_t EqualMask16(const char* text, char c) {
   std::uint32_t mask = 0;
   for (int i = 0; i < 16; ++i) mask |= static_cast<std::uint32_t>(text[i] == c) << i;
   return mask;
-}
-
-inline CsvMasks FindCsvMarks(const char* text) {
-  return {MaskPortable(text, [](char c) { return c == ','; }),
-          MaskPortable(text, [](char c) { return c == '\n'; }),
-          MaskPortable(text, [](char c) { return c == '"'; }) != 0};
 }
 
 inline std::uint64_t AsciiSpaceMask(const char* text) { return MaskPortable(text, IsAsciiSpace); }
@@ -130,12 +97,14 @@ inline constexpr int kPositionSlack = 64;
 /// writes in groups, because a branch per bit would be mispredicted about once per word.
 inline std::uint32_t* AppendPositions(std::uint64_t mask, std::uint32_t base, std::uint32_t* out) {
   constexpr int kGroup = 8;
+  // Behind the last bit it is this one that is found: what is then written lies behind the end and
+  // is overwritten. Asked for the lowest bit of no bits, compilers branch.
+  constexpr std::uint64_t kHighest = std::uint64_t{1} << 63;
   std::uint32_t* const end = out + CountBits(mask);
   while (mask != 0) {
 #pragma GCC unroll 8
     for (int i = 0; i < kGroup; ++i) {
-      // countr_zero(0) is 64; what is written then lies behind the end and is overwritten.
-      out[i] = base + static_cast<std::uint32_t>(std::countr_zero(mask));
+      out[i] = base + static_cast<std::uint32_t>(std::countr_zero(mask | kHighest));
       mask &= mask - 1;
     }
     out += kGroup;

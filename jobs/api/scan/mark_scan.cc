@@ -1,0 +1,257 @@
+#include "jobs/api/scan/mark_scan.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "jobs/api/scan/byte_scan.h"
+
+#if defined(__x86_64__) && defined(__GNUC__) && __has_include(<sys/platform/x86.h>)
+#define WEIR_SCAN_X86 1
+#include <immintrin.h>
+#include <sys/platform/x86.h>
+#endif
+
+namespace weir {
+namespace {
+
+constexpr std::int64_t kWordBytes = 64;
+
+// Leaves the first `bytes` bits, of which there may be more than there are.
+inline std::uint64_t KeepFirst(std::uint64_t mask, std::int64_t bytes) {
+  return bytes < kWordBytes ? mask & ~(~std::uint64_t{0} << bytes) : mask;
+}
+
+// One loop for each kind of places; `kStops` tells FindEither from FindEitherBefore.
+struct Functions {
+  std::uint32_t* (*either)(const char* text, std::int64_t bytes, char a, char b, char stop,
+                           std::uint32_t base, std::uint32_t* places);
+  std::uint32_t* (*either_before)(const char* text, std::int64_t bytes, char a, char b, char stop,
+                                  std::uint32_t base, std::uint32_t* places);
+  std::uint32_t* (*word_edges)(const char* text, std::int64_t bytes, std::uint32_t base,
+                               bool& in_word, std::uint32_t* places);
+};
+
+template <bool kStops>
+std::uint32_t* EitherAny(const char* text, std::int64_t bytes, char a, char b, char stop,
+                         std::uint32_t base, std::uint32_t* places) {
+  for (std::int64_t at = 0; at < bytes; at += kWordBytes) {
+    if (kStops && EitherMask(text + at, stop, stop) != 0) break;
+    places = AppendPositions(KeepFirst(EitherMask(text + at, a, b), bytes - at),
+                             base + static_cast<std::uint32_t>(at), places);
+  }
+  return places;
+}
+
+std::uint32_t* WordEdgesAny(const char* text, std::int64_t bytes, std::uint32_t base, bool& in_word,
+                            std::uint32_t* places) {
+  std::uint64_t before = in_word ? 1 : 0;
+  for (std::int64_t at = 0; at < bytes; at += kWordBytes) {
+    const std::uint64_t letters = KeepFirst(~AsciiSpaceMask(text + at), bytes - at);
+    places = AppendPositions(letters ^ (letters << 1 | before),
+                             base + static_cast<std::uint32_t>(at), places);
+    before = letters >> 63;
+  }
+  in_word = before != 0;
+  return places;
+}
+
+#ifdef WEIR_SCAN_X86
+
+#define WEIR_AVX2 __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt")))
+#define WEIR_AVX512 \
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,avx2,bmi,bmi2,lzcnt,popcnt")))
+
+// 64 bytes.
+struct Vectors {
+  __m256i low;
+  __m256i high;
+};
+
+WEIR_AVX2 inline Vectors Load(const char* text) {
+  const auto* const from = reinterpret_cast<const __m256i*>(text);
+  return {_mm256_loadu_si256(from), _mm256_loadu_si256(from + 1)};
+}
+
+WEIR_AVX2 inline std::uint64_t MaskOf(__m256i low, __m256i high) {
+  return static_cast<std::uint32_t>(_mm256_movemask_epi8(low)) |
+         static_cast<std::uint64_t>(static_cast<std::uint32_t>(_mm256_movemask_epi8(high))) << 32;
+}
+
+WEIR_AVX2 inline __m256i IsEither(__m256i bytes, __m256i a, __m256i b) {
+  return _mm256_or_si256(_mm256_cmpeq_epi8(bytes, a), _mm256_cmpeq_epi8(bytes, b));
+}
+
+WEIR_AVX2 inline __m256i IsSpace(__m256i bytes) {
+  const __m256i from_tab = _mm256_sub_epi8(bytes, _mm256_set1_epi8('\t'));
+  const __m256i control =
+      _mm256_cmpeq_epi8(_mm256_min_epu8(from_tab, _mm256_set1_epi8('\r' - '\t')), from_tab);
+  return _mm256_or_si256(control, _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(' ')));
+}
+
+// As AppendPositions; the bit that is taken away, and none, cost one instruction here.
+WEIR_AVX2 inline std::uint32_t* AppendAvx2(std::uint64_t mask, std::uint32_t base,
+                                           std::uint32_t* places) {
+  constexpr int kGroup = 12;
+  std::uint32_t* const end = places + _mm_popcnt_u64(mask);
+  while (mask != 0) {
+#pragma GCC unroll 12
+    for (int i = 0; i < kGroup; ++i) {
+      places[i] = base + static_cast<std::uint32_t>(_tzcnt_u64(mask));
+      mask = _blsr_u64(mask);
+    }
+    places += kGroup;
+  }
+  return end;
+}
+
+template <bool kStops>
+WEIR_AVX2 std::uint32_t* EitherAvx2(const char* text, std::int64_t bytes, char a, char b, char stop,
+                                    std::uint32_t base, std::uint32_t* places) {
+  const __m256i all_a = _mm256_set1_epi8(a);
+  const __m256i all_b = _mm256_set1_epi8(b);
+  const __m256i all_stop = _mm256_set1_epi8(stop);
+  for (std::int64_t at = 0; at < bytes; at += kWordBytes) {
+    const Vectors word = Load(text + at);
+    if (kStops) {
+      const __m256i stops = _mm256_or_si256(_mm256_cmpeq_epi8(word.low, all_stop),
+                                            _mm256_cmpeq_epi8(word.high, all_stop));
+      if (_mm256_movemask_epi8(stops) != 0) break;
+    }
+    const std::uint64_t mask =
+        MaskOf(IsEither(word.low, all_a, all_b), IsEither(word.high, all_a, all_b));
+    places = AppendAvx2(KeepFirst(mask, bytes - at), base + static_cast<std::uint32_t>(at), places);
+  }
+  return places;
+}
+
+WEIR_AVX2 std::uint32_t* WordEdgesAvx2(const char* text, std::int64_t bytes, std::uint32_t base,
+                                       bool& in_word, std::uint32_t* places) {
+  std::uint64_t before = in_word ? 1 : 0;
+  for (std::int64_t at = 0; at < bytes; at += kWordBytes) {
+    const Vectors word = Load(text + at);
+    const std::uint64_t letters =
+        KeepFirst(~MaskOf(IsSpace(word.low), IsSpace(word.high)), bytes - at);
+    places = AppendAvx2(letters ^ (letters << 1 | before), base + static_cast<std::uint32_t>(at),
+                        places);
+    before = letters >> 63;
+  }
+  in_word = before != 0;
+  return places;
+}
+
+// With a mask of all, because what the compiler's header leaves undefined it warns of itself.
+WEIR_AVX512 inline void StoreWide(__m128i numbers, __m512i bases, std::uint32_t* places) {
+  const __m512i wide = _mm512_maskz_cvtepu8_epi32(0xffff, numbers);
+  _mm512_storeu_si512(places, _mm512_add_epi32(wide, bases));
+}
+
+// Packs the numbers of the bytes that are marked, and widens them, with no loop over marks.
+WEIR_AVX512 inline std::uint32_t* AppendAvx512(std::uint64_t mask, std::uint32_t base,
+                                               std::uint32_t* places) {
+  alignas(64) static constexpr auto kNumbers = [] {
+    std::array<char, kWordBytes> numbers{};
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<char>(i);
+    return numbers;
+  }();
+  const __m512i packed = _mm512_maskz_compress_epi8(mask, _mm512_load_si512(kNumbers.data()));
+  const __m512i bases = _mm512_set1_epi32(static_cast<int>(base));
+  const auto count = _mm_popcnt_u64(mask);
+  StoreWide(_mm512_maskz_extracti32x4_epi32(0xf, packed, 0), bases, places);
+  if (count > 16) {
+    StoreWide(_mm512_maskz_extracti32x4_epi32(0xf, packed, 1), bases, places + 16);
+    StoreWide(_mm512_maskz_extracti32x4_epi32(0xf, packed, 2), bases, places + 32);
+    StoreWide(_mm512_maskz_extracti32x4_epi32(0xf, packed, 3), bases, places + 48);
+  }
+  return places + count;
+}
+
+template <bool kStops>
+WEIR_AVX512 std::uint32_t* EitherAvx512(const char* text, std::int64_t bytes, char a, char b,
+                                        char stop, std::uint32_t base, std::uint32_t* places) {
+  const __m512i all_a = _mm512_set1_epi8(a);
+  const __m512i all_b = _mm512_set1_epi8(b);
+  const __m512i all_stop = _mm512_set1_epi8(stop);
+  for (std::int64_t at = 0; at < bytes; at += kWordBytes) {
+    const __m512i word = _mm512_loadu_si512(text + at);
+    if (kStops && _mm512_cmpeq_epi8_mask(word, all_stop) != 0) break;
+    const std::uint64_t mask =
+        _mm512_cmpeq_epi8_mask(word, all_a) | _mm512_cmpeq_epi8_mask(word, all_b);
+    places =
+        AppendAvx512(KeepFirst(mask, bytes - at), base + static_cast<std::uint32_t>(at), places);
+  }
+  return places;
+}
+
+WEIR_AVX512 std::uint32_t* WordEdgesAvx512(const char* text, std::int64_t bytes, std::uint32_t base,
+                                           bool& in_word, std::uint32_t* places) {
+  const __m512i tabs = _mm512_set1_epi8('\t');
+  std::uint64_t before = in_word ? 1 : 0;
+  for (std::int64_t at = 0; at < bytes; at += kWordBytes) {
+    const __m512i word = _mm512_loadu_si512(text + at);
+    const std::uint64_t spaces =
+        _mm512_cmple_epu8_mask(_mm512_sub_epi8(word, tabs), _mm512_set1_epi8('\r' - '\t')) |
+        _mm512_cmpeq_epi8_mask(word, _mm512_set1_epi8(' '));
+    const std::uint64_t letters = KeepFirst(~spaces, bytes - at);
+    places = AppendAvx512(letters ^ (letters << 1 | before), base + static_cast<std::uint32_t>(at),
+                          places);
+    before = letters >> 63;
+  }
+  in_word = before != 0;
+  return places;
+}
+
+#endif
+
+Functions FunctionsOf(ScanInstructions instructions) {
+  switch (instructions) {
+#ifdef WEIR_SCAN_X86
+    case ScanInstructions::kAvx512:
+      return {EitherAvx512<false>, EitherAvx512<true>, WordEdgesAvx512};
+    case ScanInstructions::kAvx2:
+      return {EitherAvx2<false>, EitherAvx2<true>, WordEdgesAvx2};
+#endif
+    default:
+      return {EitherAny<false>, EitherAny<true>, WordEdgesAny};
+  }
+}
+
+Functions& InUse() {
+  static Functions functions = FunctionsOf(BestScanInstructions());
+  return functions;
+}
+
+}  // namespace
+
+std::uint32_t* FindEither(const char* text, std::int64_t bytes, char a, char b, std::uint32_t base,
+                          std::uint32_t* places) {
+  return InUse().either(text, bytes, a, b, a, base, places);
+}
+
+std::uint32_t* FindEitherBefore(const char* text, std::int64_t bytes, char a, char b, char stop,
+                                std::uint32_t base, std::uint32_t* places) {
+  return InUse().either_before(text, bytes, a, b, stop, base, places);
+}
+
+std::uint32_t* FindWordEdges(const char* text, std::int64_t bytes, std::uint32_t base,
+                             bool& in_word, std::uint32_t* places) {
+  return InUse().word_edges(text, bytes, base, in_word, places);
+}
+
+ScanInstructions BestScanInstructions() {
+#ifdef WEIR_SCAN_X86
+  const bool v3 = CPU_FEATURE_ACTIVE(AVX2) && CPU_FEATURE_ACTIVE(BMI1) &&
+                  CPU_FEATURE_ACTIVE(BMI2) && CPU_FEATURE_ACTIVE(LZCNT) &&
+                  CPU_FEATURE_ACTIVE(POPCNT);
+  const bool packs_bytes = CPU_FEATURE_ACTIVE(AVX512F) && CPU_FEATURE_ACTIVE(AVX512BW) &&
+                           CPU_FEATURE_ACTIVE(AVX512VL) && CPU_FEATURE_ACTIVE(AVX512_VBMI2);
+  if (v3 && packs_bytes) return ScanInstructions::kAvx512;
+  if (v3) return ScanInstructions::kAvx2;
+#endif
+  return ScanInstructions::kAny;
+}
+
+void UseScanInstructions(ScanInstructions instructions) { InUse() = FunctionsOf(instructions); }
+
+}  // namespace weir

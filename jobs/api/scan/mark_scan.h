@@ -1,0 +1,43 @@
+#pragma once
+
+// Finds where fields, rows and words end in text, with the widest instructions that this processor
+// has. Upstream: TextBlock. Downstream: readers.h, jobs that parse blocks.
+
+#include <cstdint>
+
+#include "jobs/api/scan/byte_scan.h"
+
+namespace weir {
+
+// All of these write places in text[0, bytes), counted from `base`, in order, and return the end of
+// what they wrote. Requires: kBlockSlackBytes readable behind the text, and room for bytes +
+// kPositionSlack places. Thread-safety: any. Checked by: tests/unit/jobs/mark_scan_test.cc.
+
+/// Writes where text[i] is `a` or `b`.
+std::uint32_t* FindEither(const char* text, std::int64_t bytes, char a, char b, std::uint32_t base,
+                          std::uint32_t* places);
+
+/// As FindEither, but ends at some place that has `stop` neither before it nor more than 64 bytes
+/// behind it.
+std::uint32_t* FindEitherBefore(const char* text, std::int64_t bytes, char a, char b, char stop,
+                                std::uint32_t base, std::uint32_t* places);
+
+/// Writes where words begin and end in turn, words being what ASCII white space parts. `in_word`
+/// says whether one is under way, before and after; none is where bytes is no multiple of 64.
+std::uint32_t* FindWordEdges(const char* text, std::int64_t bytes, std::uint32_t base,
+                             bool& in_word, std::uint32_t* places);
+
+/// What these use.
+enum class ScanInstructions {
+  kAny,     // what all processors have
+  kAvx2,    // x86-64-v3
+  kAvx512,  // with VBMI2, which packs bytes
+};
+
+/// Returns what this processor has and the C library may use (GLIBC_TUNABLES takes from it).
+ScanInstructions BestScanInstructions();
+
+/// Makes all three use others, for tests. Requires: this processor has them; no other thread scans.
+void UseScanInstructions(ScanInstructions instructions);
+
+}  // namespace weir

@@ -1,0 +1,142 @@
+#include "jobs/api/scan/mark_scan.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jobs/api/scan/byte_scan.h"
+#include "jobs/api/text_block.h"
+
+namespace weir {
+namespace {
+
+// All that this processor has.
+std::vector<ScanInstructions> Usable() {
+  std::vector<ScanInstructions> usable = {ScanInstructions::kAny};
+  const ScanInstructions best = BestScanInstructions();
+  if (best != ScanInstructions::kAny) usable.push_back(ScanInstructions::kAvx2);
+  if (best == ScanInstructions::kAvx512) usable.push_back(best);
+  return usable;
+}
+
+// Calls find(text, places) with memory as the functions require it, with each kind of instructions.
+template <typename Find>
+void WithEach(const std::string& text, Find&& find) {
+  // What lies behind is looked at and must not count: all of it is what is looked for.
+  const std::string padded = text + std::string(static_cast<std::size_t>(kBlockSlackBytes), ',');
+  for (const ScanInstructions instructions : Usable()) {
+    UseScanInstructions(instructions);
+    std::vector<std::uint32_t> places(text.size() + kPositionSlack);
+    const std::uint32_t* const end = find(padded.data(), places.data());
+    places.resize(static_cast<std::size_t>(end - places.data()));
+    const std::vector<std::uint32_t> found = places;
+    RC_ASSERT(found.size() <= text.size() + 1);
+    find.Check(found);
+  }
+  UseScanInstructions(BestScanInstructions());
+}
+
+std::vector<std::uint32_t> PlacesBySight(std::string_view text, std::string_view wanted,
+                                         std::uint32_t base) {
+  std::vector<std::uint32_t> places;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (wanted.find(text[i]) != std::string_view::npos) {
+      places.push_back(base + static_cast<std::uint32_t>(i));
+    }
+  }
+  return places;
+}
+
+// Few marks, or nothing else; around the sizes of which whole words are looked at.
+rc::Gen<std::string> Texts() {
+  return rc::gen::mapcat(rc::gen::element<std::size_t>(1, 8, 60), [](std::size_t letters) {
+    return rc::gen::mapcat(rc::gen::inRange<std::size_t>(0, 300), [letters](std::size_t bytes) {
+      return rc::gen::container<std::string>(
+          bytes, rc::gen::weightedElement<char>(
+                     {{letters, 'a'}, {2, ','}, {1, '\n'}, {1, ' '}, {1, '\xac'}, {1, '\0'}}));
+    });
+  });
+}
+
+RC_GTEST_PROP(MarkScanProperty, EitherIsFoundWhereItIs, ()) {
+  const std::string text = *Texts();
+  const auto base = *rc::gen::inRange<std::uint32_t>(0, 1 << 30);
+  struct {
+    const std::string& text;
+    std::uint32_t base;
+    std::uint32_t* operator()(const char* data, std::uint32_t* places) const {
+      return FindEither(data, static_cast<std::int64_t>(text.size()), ',', '\n', base, places);
+    }
+    void Check(const std::vector<std::uint32_t>& found) const {
+      RC_ASSERT(found == PlacesBySight(text, ",\n", base));
+    }
+  } find{text, base};
+  WithEach(text, find);
+}
+
+RC_GTEST_PROP(MarkScanProperty, NothingIsFoundBehindAStop, ()) {
+  std::string text = *Texts();
+  const auto stop = *rc::gen::inRange<std::size_t>(0, 400);
+  if (stop < text.size()) text[stop] = '"';
+  struct {
+    const std::string& text;
+    std::size_t stop;
+    std::uint32_t* operator()(const char* data, std::uint32_t* places) const {
+      return FindEitherBefore(data, static_cast<std::int64_t>(text.size()), ',', '\n', '"', 0,
+                              places);
+    }
+    // The first of them, up to less than 64 bytes before the stop.
+    void Check(const std::vector<std::uint32_t>& found) const {
+      const auto all = PlacesBySight(std::string_view(text).substr(0, stop), ",\n", 0);
+      RC_ASSERT(found.size() <= all.size());
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (i < found.size()) {
+          RC_ASSERT(found[i] == all[i]);
+        } else {
+          RC_ASSERT(stop < text.size());
+          RC_ASSERT(all[i] + 64 > stop);
+        }
+      }
+    }
+  } find{text, stop};
+  WithEach(text, find);
+}
+
+RC_GTEST_PROP(MarkScanProperty, WordsBeginAndEndWhereWhiteSpaceSaysSo, ()) {
+  const std::string text = *Texts();
+  // In two strips, of which the first ends anywhere that is allowed.
+  const std::size_t cut = text.size() / 2 / 64 * 64;
+  struct {
+    const std::string& text;
+    std::size_t cut;
+    std::uint32_t* operator()(const char* data, std::uint32_t* places) const {
+      bool in_word = false;
+      places = FindWordEdges(data, static_cast<std::int64_t>(cut), 0, in_word, places);
+      places = FindWordEdges(data + cut, static_cast<std::int64_t>(text.size() - cut),
+                             static_cast<std::uint32_t>(cut), in_word, places);
+      // A word that ends with the text has its end there, unless more of it could follow.
+      if (in_word) *places++ = static_cast<std::uint32_t>(text.size());
+      return places;
+    }
+    void Check(const std::vector<std::uint32_t>& found) const {
+      std::vector<std::uint32_t> edges;
+      bool in_word = false;
+      for (std::size_t i = 0; i <= text.size(); ++i) {
+        const bool letter = i < text.size() && !IsAsciiSpace(text[i]);
+        if (letter != in_word) edges.push_back(static_cast<std::uint32_t>(i));
+        in_word = letter;
+      }
+      RC_ASSERT(found == edges);
+    }
+  } find{text, cut};
+  WithEach(text, find);
+}
+
+}  // namespace
+}  // namespace weir
