@@ -245,7 +245,7 @@ class WorkerProcess {
     if (options_.measure && kept) {
       machine_ = *kept;
       machine_.available_memory_bytes = worker::AvailableMemoryHere();
-      LogInfo("The machine is taken to be as a daemon measured it that did not end by itself",
+      LogInfo("Not measured again: a daemon of this machine measured it that did not end by itself",
               {{"file", kept_profile_}});
     } else if (options_.measure) {
       const worker::Clock clock = [this] { return process_.loop.Now(); };
