@@ -33,7 +33,7 @@ double MapOutputRatio(const JobShape& shape, double chunk_bytes) {
 
 PartCost MapPartCost(const JobShape& shape, double chunk_bytes) {
   if (MakesVectors(shape)) return {.output_growth = 0};
-  if (shape.map_output_at_bytes <= 0) return {};
+  if (shape.map_output_at_bytes <= 0 || shape.map_output_growth.value == 1) return {};
   const double ratio = MapOutputRatio(shape, chunk_bytes);
   return {.output_growth = shape.map_output_growth.value,
           .output_time = ratio / (ratio + kReadPerOutput)};

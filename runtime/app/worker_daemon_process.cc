@@ -266,8 +266,8 @@ class WorkerProcess {
       machine_.task_start_s = start.value_or(0);
       machine_.available_memory_bytes = worker::AvailableMemoryHere();
       // It spares the next one time; without it nothing is lost.
-      (void)process_.storage.WriteFileAtomically(
-          kept_profile_, worker::KeptProfileText(ProfileKeyHere(), machine_));
+      (void)process_.storage.WriteFile(kept_profile_,
+                                       worker::KeptProfileText(ProfileKeyHere(), machine_));
     }
     if (options_.compute_rate > 0) {
       machine_.compute_rate = options_.compute_rate;

@@ -125,7 +125,8 @@ bool UnequalWorkers(const ClusterProfile& cluster) {
 }
 
 /// Where more than the ports alone can limit a shuffle, or where it is too large for the schedules
-/// of a layer, an order that knows every limit is worth its time. Says which order the plan has.
+/// of a layer, an order that knows every limit is worth its time. Says which order a large plan
+/// has: a small one has the better of both.
 void Reorder(Best& best, double effort) {
   Plan& plan = best.plan;
   if (plan.transfers.empty()) return;
@@ -156,7 +157,7 @@ void Reorder(Best& best, double effort) {
   } else {
     absl::StrAppend(&note, "; an order by slack was tried and is not better.");
   }
-  plan.summary.notes.push_back(std::move(note));
+  if (pairs > kSlackTransfersMax) plan.summary.notes.push_back(std::move(note));
 }
 
 /// A way to move the sections of a split without an order.
