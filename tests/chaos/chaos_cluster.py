@@ -78,6 +78,8 @@ class Running:
         else:
             found.update(outcome="failed without a name", detail=(out + err).decode(errors="replace")[-600:])
         shutil.rmtree(self.output, ignore_errors=True)
+        if found["detail"]:  # results are kept: not where this machine had its files
+            found["detail"] = found["detail"].replace(self.cluster.directory, "DIR")
         return found
 
     def steps(self):
