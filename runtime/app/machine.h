@@ -25,8 +25,8 @@ int NumCores();
 std::string TemporaryDirectory(const std::string& chosen);
 
 /// Where what a worker daemon knows outlives it: $XDG_STATE_HOME/weir, /var/lib/weir for root,
-/// ~/.local/state/weir for others; "" when there is no home. Made when it
-/// is not there, where it can be.
+/// ~/.local/state/weir for others; "" when there is no home. Made when it is not there,
+/// where it can be.
 std::string WorkerState();
 
 /// Directory for the files of worker daemons: `chosen`, else one that no cleaner of temporary files

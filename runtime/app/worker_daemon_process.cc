@@ -209,7 +209,7 @@ class WorkerProcess {
     process_.loop.Post([&] { daemon_->Stop([&] { stopped = true; }); });
     process_.WaitFor(kWorkerStopPatience, [&] { return stopped; });
     // Whoever starts a worker that was stopped may have changed the machine.
-    (void)process_.storage.RemoveAll(kept_profile_);
+    if (options_.measure) (void)process_.storage.RemoveAll(kept_profile_);
     return gave_up ? client::kExitMasterUnreachable : client::kExitOk;
   }
 
@@ -235,7 +235,7 @@ class WorkerProcess {
   }
 
   worker::ProfileKey ProfileKeyHere() const {
-    return {env::MachineId(), client::kVersion, slots(), Cores()};
+    return {env::MachineId(), client::kVersion, slots(), Cores(), work_dir_};
   }
 
   // Before the loop runs, on threads that then go: nothing else is under way in this process.
@@ -331,7 +331,9 @@ class WorkerProcess {
 
   const client::WorkerDaemonOptions& options_;
   const std::string work_dir_ = WorkerDirectory(options_.work_dir);
-  const std::string kept_profile_ = absl::StrCat(WorkerState(), "/", worker::kKeptProfileName);
+  // Where there is no place for it nothing is read, and writing fails.
+  const std::string kept_profile_ =
+      absl::StrCat(WorkerState(), "/", worker::KeptProfileName(work_dir_));
   const rpc::Security& security_;
   ControlProcess process_;
   Interrupts interrupts_{process_.loop};

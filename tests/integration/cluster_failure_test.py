@@ -148,6 +148,8 @@ class InACluster(FailureTest):
     def test_a_worker_that_takes_the_place_of_a_killed_one_does_not_measure_again(self):
         cluster = Cluster(self, workers=1)
         kept = "measured it that did not end by itself"
+        profiles = [name for name in os.listdir(self.path("state", "weir")) if name.startswith("weir-machine")]
+        self.assertEqual(len(profiles), 1, profiles)
         self.assertNotIn(kept, self.text(self.path("worker0.log")))
         profile = lambda: json.loads(self.weir("list", "workers", "--json", "--master", cluster.address).out)["workers"][0]  # noqa: E731
         measured = profile()
@@ -162,7 +164,7 @@ class InACluster(FailureTest):
         # Who ends by itself measures when it is started again.
         cluster.workers[0].terminate()
         cluster.workers[0].wait()
-        self.assertFalse(os.path.exists(self.path("state", "weir", "weir-machine")))
+        self.assertEqual([name for name in os.listdir(self.path("state", "weir")) if name.startswith("weir-machine")], [])
         cluster.workers[0] = cluster.start_worker(0)
         cluster.wait_for_workers(1)
         self.assertEqual(self.text(self.path("worker0.log")).count(kept), 1)

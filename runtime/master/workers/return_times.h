@@ -14,7 +14,7 @@
 
 namespace weir::master {
 
-/// What an edit waits for a worker that may be back with its runs.
+/// How long an edit waits for a worker that may be back with its runs. Plain data.
 struct ReturnWait {
   absl::Duration wait;      // zero: it does not
   absl::Duration expected;  // what that costs, in the mean of what was seen
@@ -31,10 +31,9 @@ struct ReturnWait {
 ///   that has seen few: a service manager has a daemon back at once, a slow one in a second, and
 ///   one in four stays away.
 /// Thread-safety: none; on the loop only. Time is passed in and does not go back. O(kRemembered^2).
-/// Source: the rule for one wait without knowledge (rent until the price of buying) is
-/// 2-competitive
-///   (A. Karlin et al., "Competitive snoopy caching", Algorithmica 3, 1988); with a distribution
-///   the least expected cost is the best that can be done.
+/// Source: a wait without knowledge, until renting costs as much as buying, costs at most twice the
+///   best (A. Karlin et al., "Competitive snoopy caching", Algorithmica 3, 1988); with a
+///   distribution the least expected cost is the best that can be done.
 /// Checked by: tests/unit/master/return_times_test.cc.
 class ReturnTimes {
  public:

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "runtime/format/xxh3_stream.h"
 
 namespace weir::worker {
 namespace {
@@ -15,11 +16,15 @@ namespace {
 constexpr std::size_t kRates = 5;
 
 std::string KeyText(const ProfileKey& key) {
-  return absl::StrFormat("weir-machine 1 %016x %s %d %.6f", key.machine_id, key.version, key.slots,
-                         key.cores);
+  return absl::StrFormat("weir-machine 1 %016x %s %d %.6f %s", key.machine_id, key.version,
+                         key.slots, key.cores, key.work_dir);
 }
 
 }  // namespace
+
+std::string KeptProfileName(absl::string_view work_dir) {
+  return absl::StrFormat("weir-machine-%016x", format::Xxh3({work_dir.data(), work_dir.size()}));
+}
 
 std::string KeptProfileText(const ProfileKey& key, const MachineProfile& profile) {
   return absl::StrFormat("%s %.17g %.17g %.17g %.17g %.17g end\n", KeyText(key),

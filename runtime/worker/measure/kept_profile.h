@@ -18,12 +18,13 @@ struct ProfileKey {
   std::uint64_t machine_id = 0;  // env::MachineId: another one after each boot
   std::string version;           // of Weir: no white space
   int slots = 1;
-  double cores = 1;  // what a quota leaves
+  double cores = 1;      // what a quota leaves
+  std::string work_dir;  // the disk that was measured
 };
 
-/// Name of the file in the state directory of whoever runs workers: one for all of them, as the key
-/// says what it holds for.
-inline constexpr char kKeptProfileName[] = "weir-machine";
+/// Returns the name of the file in the state directory of whoever runs workers: one a work
+/// directory, as workers of one machine may have different disks. Pure.
+std::string KeptProfileName(absl::string_view work_dir);
 
 /// Returns the profile as one line of text. What changes from moment to moment (free memory) is not
 /// in it. Pure.

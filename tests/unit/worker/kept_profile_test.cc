@@ -9,7 +9,11 @@
 namespace weir::worker {
 namespace {
 
-const ProfileKey kHere{.machine_id = 0xabcdef, .version = "0.9.1", .slots = 2, .cores = 0.25};
+const ProfileKey kHere{.machine_id = 0xabcdef,
+                       .version = "0.9.1",
+                       .slots = 2,
+                       .cores = 0.25,
+                       .work_dir = "/a disk/work"};
 
 MachineProfile Measured() {
   MachineProfile profile;
@@ -33,7 +37,7 @@ TEST(KeptProfileTest, IsWhatWasMeasuredButForFreeMemory) {
   EXPECT_EQ(kept->available_memory_bytes, 0);
 }
 
-TEST(KeptProfileTest, HoldsForOneBootOneVersionOneNumberOfSlotsAndOneQuota) {
+TEST(KeptProfileTest, HoldsForOneBootOneVersionOneNumberOfSlotsOneQuotaAndOneWorkDirectory) {
   const std::string text = KeptProfileText(kHere, Measured());
   ProfileKey other = kHere;
   other.machine_id = 0xabcdee;
@@ -47,6 +51,10 @@ TEST(KeptProfileTest, HoldsForOneBootOneVersionOneNumberOfSlotsAndOneQuota) {
   other = kHere;
   other.cores = 0.5;
   EXPECT_FALSE(KeptProfile(other, text));
+  other = kHere;
+  other.work_dir = "/other/work";
+  EXPECT_FALSE(KeptProfile(other, text)) << "another disk";
+  EXPECT_NE(KeptProfileName(kHere.work_dir), KeptProfileName(other.work_dir));
 }
 
 TEST(KeptProfileTest, OfAMachineThatIsNotKnownNothingIsKept) {
