@@ -35,6 +35,8 @@ class VirtualTime {
   /// Runs the next event. False when there is none.
   bool RunNext();
   std::uint64_t events_run() const { return events_run_; }
+  /// Events that have yet to run and are not cancelled.
+  std::size_t events_waiting() const { return events_.size() - free_.size(); }
   /// The loop whose event runs now; null for the world's own.
   const ProcessLoop* running() const { return running_; }
 

@@ -32,7 +32,13 @@ JobRun::JobRun(const JobRunContext& context, v1::JobStatus accepted,
 }
 
 JobRun::~JobRun() {
-  if (deadline_set_) loop_.CancelTimer(deadline_);
+  CancelTimer(deadline_);
+  CancelTimer(storage_watch_);
+}
+
+void JobRun::CancelTimer(std::optional<env::EventLoop::TimerId>& timer) {
+  if (timer) loop_.CancelTimer(*timer);
+  timer.reset();
 }
 
 void JobRun::StartDeadlineTimer() {
@@ -41,11 +47,10 @@ void JobRun::StartDeadlineTimer() {
   // A job that an earlier master accepted has waited for a part of it already.
   const std::int64_t waited_ms = std::clamp<std::int64_t>(
       context_.seams.wall_clock.UnixMillis() - status_.submitted_unix_ms(), 0, deadline_ms);
-  deadline_set_ = true;
   deadline_ = loop_.RunAt(
       loop_.Now() + absl::Milliseconds(deadline_ms - waited_ms),
       callbacks_.Guard([this, deadline_ms] {
-        deadline_set_ = false;
+        deadline_.reset();
         Fail(MakeJobError(
             job_error::kDeadline,
             absl::StrCat("the job was not done within its deadline of ", deadline_ms,
@@ -253,7 +258,7 @@ void JobRun::Learn() {
 }
 
 void JobRun::Finish() {
-  if (std::exchange(deadline_set_, false)) loop_.CancelTimer(deadline_);
+  CancelTimer(deadline_);
   status_.set_state(machine_.state());
   status_.set_ended_unix_ms(context_.seams.wall_clock.UnixMillis());
   if (machine_.state() == v1::JOB_STATE_SUCCEEDED) {

@@ -238,6 +238,7 @@ class JobRun {
   void PublishProgress();
   void StartProgressTimer();
   void StartDeadlineTimer();
+  void CancelTimer(std::optional<env::EventLoop::TimerId>& timer);
   /// Ends the job when `what` takes longer than kStorageTimeout.
   void WatchStorage(v1::JobState during, const std::string& what);
   /// How much its shuffles count among those of other jobs.
@@ -298,8 +299,8 @@ class JobRun {
   Planning planning_;
   bool storage_busy_ = false;  // a staging or commit is under way on the disk pool
   bool discard_waits_ = false;
-  env::EventLoop::TimerId deadline_ = 0;
-  bool deadline_set_ = false;
+  // Of timers that may outlast the job by minutes; nothing: none is set.
+  std::optional<env::EventLoop::TimerId> deadline_, storage_watch_;
   env::CallbackScope callbacks_;
 };
 

@@ -91,7 +91,9 @@ void JobRun::PlanMade(std::int64_t plan_epoch, absl::StatusOr<PlannedJob> planne
 }
 
 void JobRun::WatchStorage(v1::JobState during, const std::string& what) {
-  loop_.RunAt(loop_.Now() + kStorageTimeout, callbacks_.Guard([this, during, what] {
+  CancelTimer(storage_watch_);
+  auto late = [this, during, what] {
+    storage_watch_.reset();
     if (machine_.state() != during) return;
     // It may be planned again, long after, or wait for workers.
     if (during == v1::JOB_STATE_PLANNING && (machine_.staged() || workers_awaited_)) return;
@@ -102,7 +104,8 @@ void JobRun::WatchStorage(v1::JobState during, const std::string& what) {
         "check that file system; before you run the job again, see whether the output appeared");
     Apply(during == v1::JOB_STATE_COMMITTING ? machine_.CommitFailed(std::move(error))
                                              : machine_.Fail(std::move(error)));
-  }));
+  };
+  storage_watch_ = loop_.RunAt(loop_.Now() + kStorageTimeout, callbacks_.Guard(std::move(late)));
 }
 
 void JobRun::Stage() {

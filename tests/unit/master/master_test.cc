@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/master/groups/groups.h"
@@ -169,6 +170,23 @@ TEST_F(MasterTest, RunsAJobAndRemembersPlanActualAndLogs) {
   });
   RunFor(absl::Seconds(1));
   EXPECT_TRUE(answered);
+}
+
+TEST_F(MasterTest, JobsThatHaveEndedLeaveNoTimer) {
+  AddWorkers(2);
+  ASSERT_TRUE(world_->storage().WriteSized("/in/data", 1000).ok());
+  std::vector<std::size_t> waiting;
+  for (int job = 0; job < 6; ++job) {
+    v1::JobSpec spec = Spec();
+    spec.set_output(absl::StrCat("/out/", job));
+    spec.set_deadline_ms(absl::ToInt64Milliseconds(absl::Hours(1)));
+    const auto id = Submit(spec);
+    ASSERT_TRUE(id.ok()) << id.status();
+    RunFor(absl::Minutes(1));
+    ASSERT_EQ(StatusOf(*id).state(), v1::JOB_STATE_SUCCEEDED);
+    waiting.push_back(world_->time().events_waiting());
+  }
+  EXPECT_LE(waiting.back(), waiting.front() + 2) << "more than heartbeats of this moment";
 }
 
 TEST_F(MasterTest, EmptyInputGivesEmptyOutput) {
