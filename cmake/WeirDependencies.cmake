@@ -18,8 +18,10 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
-pkg_check_modules(CLP REQUIRED IMPORTED_TARGET clp)
 pkg_check_modules(CBC REQUIRED IMPORTED_TARGET cbc)
+if(WEIR_STATIC_PACKAGES)
+  weir_link_solver_archives(CBC)
+endif()
 # Only tests/bench/simgrid, and only where it is installed.
 pkg_check_modules(SIMGRID IMPORTED_TARGET simgrid)
 

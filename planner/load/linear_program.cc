@@ -5,8 +5,20 @@
 #include <ClpSolve.hpp>
 #include <CoinPackedMatrix.hpp>
 #include <OsiClpSolverInterface.hpp>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+
+/// What LAPACK, below Clp's dense factors, calls with an argument that cannot be: its own prints by
+/// Fortran's library, of which the program needs nothing else. Here, not in a file of its own, so
+/// that linkers have it before they look for one in an archive.
+extern "C" [[noreturn]] void xerbla_(const char* routine, const int* argument, std::size_t length) {
+  std::fprintf(stderr, "LAPACK: argument %d of %.*s cannot be\n", *argument,
+               static_cast<int>(length), routine);
+  std::abort();
+}
 
 namespace weir::planner::load {
 namespace {
