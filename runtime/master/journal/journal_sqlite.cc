@@ -158,7 +158,9 @@ absl::Status SqliteJournal::Open(Durability durability) {
   for (const char* pragma :
        {"PRAGMA locking_mode=EXCLUSIVE", "PRAGMA journal_mode=WAL",
         durability == Durability::kPowerCut ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=OFF",
-        "PRAGMA journal_size_limit=16777216"}) {
+        "PRAGMA journal_size_limit=16777216",
+        // Records are appended and read once: what else lies in the cache is the index.
+        "PRAGMA cache_size=-512"}) {
     if (absl::Status status = Execute(pragma); !status.ok()) return status;
   }
   if (absl::Status status = InTransaction([this] { return TakeAndCheck(); }); !status.ok()) {
