@@ -158,15 +158,16 @@ void FileAppender::Reserve(std::int64_t bytes) {
 }
 
 // Tells the disk to write what has grown, then waits for the step before that: so it always has one
-// to do. Where the file system cannot do it by ranges, the last sync has it all to do.
+// to do. Steps end where no page lies across: one of both would be written with the later step,
+// and waiting for the earlier one would wait for both. Where the file system cannot do it by
+// ranges, the last sync has it all to do.
 absl::Status FileAppender::WriteBackGrown() {
-  if (write_back_ == WriteBack::kLater || written_bytes_ - begun_bytes_ < limits::kWriteBackBytes) {
-    return absl::OkStatus();
-  }
+  const std::int64_t end = written_bytes_ / limits::kWriteBackBytes * limits::kWriteBackBytes;
+  if (write_back_ == WriteBack::kLater || end == begun_bytes_) return absl::OkStatus();
   constexpr unsigned int kWait =
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-  const std::int64_t begin = std::exchange(begun_bytes_, written_bytes_);
-  if (::sync_file_range(fd_.get(), begin, written_bytes_ - begin, SYNC_FILE_RANGE_WRITE) != 0 ||
+  const std::int64_t begin = std::exchange(begun_bytes_, end);
+  if (::sync_file_range(fd_.get(), begin, end - begin, SYNC_FILE_RANGE_WRITE) != 0 ||
       (begin > ended_bytes_ &&
        ::sync_file_range(fd_.get(), ended_bytes_, begin - ended_bytes_, kWait) != 0)) {
     const bool unknown =
