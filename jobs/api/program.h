@@ -82,11 +82,14 @@ class RunSink {
   virtual absl::Status Append(std::string_view block, std::int64_t records) = 0;
 
   /// Append in two halves, so that slots may do the first for several blocks at a time. Ready packs
-  /// a block of the section of `consumer` and fails never; AppendReady appends to the open section
-  /// what Ready made, with the errors of Append. Thread-safety: Ready by any thread at any time.
-  virtual ReadyBlock Ready([[maybe_unused]] int consumer, std::string_view block,
-                           std::int64_t records) {
-    return {std::string(block), static_cast<std::int64_t>(block.size()), records};
+  /// a block of the section of `consumer` into `ready`, whose memory is used again, and fails
+  /// never; AppendReady appends to the open section what Ready made, with the errors of Append.
+  /// Thread-safety: Ready by any thread at any time.
+  virtual void Ready([[maybe_unused]] int consumer, std::string_view block, std::int64_t records,
+                     ReadyBlock& ready) {
+    ready.stored.assign(block);
+    ready.raw_bytes = static_cast<std::int64_t>(block.size());
+    ready.records = records;
   }
   virtual absl::Status AppendReady(const ReadyBlock& block) {
     return Append(block.stored, block.records);

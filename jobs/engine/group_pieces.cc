@@ -75,7 +75,7 @@ GroupPieces::GroupPieces(const Sources& sources, std::int64_t held_bytes,
 
 // Without much room beside what is in it.
 absl::StatusOr<bool> GroupPieces::TakeBlock(RunSource& source, std::string& block) {
-  block = spare_->Take();
+  block = spare_->TakeUsed();
   absl::StatusOr<bool> more = source.TakeBlock(block);
   if (block.capacity() / 2 > block.size()) {
     std::string fitting = spare_->TakeFor(block.size());
@@ -295,11 +295,11 @@ absl::Status MergeOnSlots(
       under_way.AwaitRoom();
       more = pieces.Next(cut);
     } catch (...) {
-      cuts.EndTurn(piece, false);
+      cuts.EndTurn(piece, absl::AbortedError("cannot cut"));
       throw;
     }
     if (more) mine.Begin(pieces.piece_bytes());
-    cuts.EndTurn(piece, more);
+    cuts.EndTurn(piece, more ? absl::OkStatus() : absl::AbortedError("all pieces were given"));
     if (!more) return false;
     absl::Status reduced = reduce(cut, turn);
     if (!reduced.ok()) return reduced;

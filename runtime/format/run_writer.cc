@@ -48,10 +48,10 @@ absl::Status RunWriter::Append(std::string_view block, std::int64_t records) {
   return absl::OkStatus();
 }
 
-ReadyBlock RunWriter::Ready(int, std::string_view block, std::int64_t records) {
-  ReadyBlock ready{
-      .stored = {}, .raw_bytes = static_cast<std::int64_t>(block.size()), .records = records};
-  if (!IsLegalBlock(ready.raw_bytes, records)) return ready;  // AppendReady says so
+void RunWriter::Ready(int, std::string_view block, std::int64_t records, ReadyBlock& ready) {
+  ready.raw_bytes = static_cast<std::int64_t>(block.size());
+  ready.records = records;
+  if (!IsLegalBlock(ready.raw_bytes, records)) return;  // AppendReady says so
   BlockPacker packer = TakePacker();
   const std::string_view packed = packer.Pack(block);
   const std::string_view stored = packed.empty() ? block : packed;
@@ -61,7 +61,6 @@ ReadyBlock RunWriter::Ready(int, std::string_view block, std::int64_t records) {
   ready.stored.append(stored);
   const std::lock_guard lock(idle_mutex_);
   idle_packers_.push_back(std::move(packer));
-  return ready;
 }
 
 BlockPacker RunWriter::TakePacker() {

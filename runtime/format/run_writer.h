@@ -43,7 +43,8 @@ class RunWriter : public RunSink {
   ///   kResourceExhausted when the disk is full, naming the path.
   absl::Status Append(std::string_view block, std::int64_t records) override;
   /// The same bytes as by Append, header and checksum included.
-  ReadyBlock Ready(int consumer, std::string_view block, std::int64_t records) override;
+  void Ready(int consumer, std::string_view block, std::int64_t records,
+             ReadyBlock& ready) override;
   absl::Status AppendReady(const ReadyBlock& block) override;
 
   /// Writes out what is buffered and publishes the file under `run_id`. Empty sections are left

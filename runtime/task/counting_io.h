@@ -47,8 +47,13 @@ class CountingRunSink : public RunSink {
     const FileIo io(activity_);
     return sink_.Append(block, records);
   }
-  ReadyBlock Ready(int consumer, std::string_view block, std::int64_t records) override {
-    return IsForNobody(consumer) ? ReadyBlock() : sink_.Ready(consumer, block, records);
+  void Ready(int consumer, std::string_view block, std::int64_t records,
+             ReadyBlock& ready) override {
+    if (IsForNobody(consumer)) {
+      ready = {};
+    } else {
+      sink_.Ready(consumer, block, records, ready);
+    }
   }
   absl::Status AppendReady(const ReadyBlock& block) override {
     if (for_nobody_) return absl::OkStatus();

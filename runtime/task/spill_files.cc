@@ -66,8 +66,9 @@ class RunAsSpill : public SpillFile {
     const FileIo io(activity_);
     return writer_->Append(block, records);
   }
-  ReadyBlock Ready(int consumer, std::string_view block, std::int64_t records) override {
-    return writer_->Ready(consumer, block, records);
+  void Ready(int consumer, std::string_view block, std::int64_t records,
+             ReadyBlock& ready) override {
+    writer_->Ready(consumer, block, records, ready);
   }
   absl::Status AppendReady(const ReadyBlock& block) override {
     const FileIo io(activity_);

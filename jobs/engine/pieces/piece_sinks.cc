@@ -15,36 +15,52 @@ absl::Status PieceRunSink::BeginSection(int consumer) {
 absl::Status PieceRunSink::Append(std::string_view block, std::int64_t records) {
   if (turn_.IsNow()) {
     absl::Status status = HandOnHeld();
-    if (status.ok()) status = Enter(section_);
+    if (status.ok()) status = Enter(run_, section_);
     return status.ok() ? run_.sink.Append(block, records) : status;
   }
-  ReadyBlock& ready =
-      held_.emplace_back(Held{section_, run_.sink.Ready(section_, block, records)}).block;
-  held_bytes_ += static_cast<std::int64_t>(ready.stored.size());
-  return held_bytes_ < kHeldPieceBytes ? absl::OkStatus() : Finish();
+  ReadyBlock& ready = held_.emplace_back(Held{section_, {run_.spare.Take()}}).block;
+  run_.sink.Ready(section_, block, records, ready);
+  const auto bytes = static_cast<std::int64_t>(ready.stored.size());
+  held_bytes_ += bytes;
+  if (turn_.Hold(bytes)) return absl::OkStatus();
+  return turn_.Await() ? HandOnHeld() : NotNeeded();
 }
 
-absl::Status PieceRunSink::Finish() { return turn_.Await() ? HandOnHeld() : NotNeeded(); }
-
-absl::Status PieceRunSink::Enter(int section) {
-  if (section == run_.section) return absl::OkStatus();
-  run_.section = section;
-  return run_.sink.BeginSection(section);
+absl::Status PieceRunSink::Finish() {
+  if (held_.empty() || turn_.IsNow()) return HandOnHeld();
+  turn_.Leave(std::exchange(held_bytes_, 0),
+              [&run = run_, blocks = std::exchange(held_, {})]() mutable {
+                return HandOnAll(run, blocks);
+              });
+  return absl::OkStatus();
 }
 
-absl::Status PieceRunSink::HandOnHeld() {
-  held_bytes_ = 0;
-  for (const Held& held : std::exchange(held_, {})) {
-    absl::Status status = Enter(held.section);
-    if (status.ok()) status = run_.sink.AppendReady(held.block);
+absl::Status PieceRunSink::Enter(SharedRun& run, int section) {
+  if (section == run.section) return absl::OkStatus();
+  run.section = section;
+  return run.sink.BeginSection(section);
+}
+
+absl::Status PieceRunSink::HandOnAll(SharedRun& run, std::vector<Held>& blocks) {
+  for (Held& held : blocks) {
+    absl::Status status = Enter(run, held.section);
+    if (status.ok()) status = run.sink.AppendReady(held.block);
     if (!status.ok()) return status;
+    run.spare.Return(std::move(held.block.stored));
   }
   return absl::OkStatus();
 }
 
+absl::Status PieceRunSink::HandOnHeld() {
+  absl::Status status = HandOnAll(run_, held_);
+  held_.clear();
+  turn_.Hold(-std::exchange(held_bytes_, 0));
+  return status;
+}
+
 absl::Status PiecePartSink::Append(std::string_view bytes, std::int64_t records) {
   if (turn_.IsNow()) {
-    absl::Status status = Finish();
+    absl::Status status = HandOnHeld();
     return status.ok() ? part_.sink.Append(bytes, records) : status;
   }
   return Hold(std::string(bytes), records);
@@ -52,7 +68,7 @@ absl::Status PiecePartSink::Append(std::string_view bytes, std::int64_t records)
 
 absl::Status PiecePartSink::AppendText(std::string& text, std::int64_t records) {
   if (turn_.IsNow()) {
-    absl::Status status = Finish();
+    absl::Status status = HandOnHeld();
     return status.ok() ? part_.sink.AppendText(text, records) : status;
   }
   std::string next = part_.spare.Take();
@@ -61,21 +77,36 @@ absl::Status PiecePartSink::AppendText(std::string& text, std::int64_t records) 
 }
 
 absl::Status PiecePartSink::Hold(std::string text, std::int64_t records) {
-  held_bytes_ += static_cast<std::int64_t>(text.size());
+  const auto bytes = static_cast<std::int64_t>(text.size());
+  held_bytes_ += bytes;
   held_.push_back({std::move(text), records});
-  return held_bytes_ < kHeldPieceBytes ? absl::OkStatus() : Finish();
+  if (turn_.Hold(bytes)) return absl::OkStatus();
+  return turn_.Await() ? HandOnHeld() : NotNeeded();
 }
 
 absl::Status PiecePartSink::Finish() {
-  if (!turn_.Await()) return NotNeeded();
-  held_bytes_ = 0;
-  for (Held& held : std::exchange(held_, {})) {
-    if (absl::Status status = part_.sink.Append(held.text, held.records); !status.ok()) {
-      return status;
-    }
-    part_.spare.Return(std::move(held.text));
+  if (held_.empty() || turn_.IsNow()) return HandOnHeld();
+  turn_.Leave(std::exchange(held_bytes_, 0),
+              [&part = part_, texts = std::exchange(held_, {})]() mutable {
+                return HandOnAll(part, texts);
+              });
+  return absl::OkStatus();
+}
+
+absl::Status PiecePartSink::HandOnAll(SharedPart& part, std::vector<Held>& texts) {
+  for (Held& held : texts) {
+    absl::Status status = part.sink.Append(held.text, held.records);
+    if (!status.ok()) return status;
+    part.spare.Return(std::move(held.text));
   }
   return absl::OkStatus();
+}
+
+absl::Status PiecePartSink::HandOnHeld() {
+  absl::Status status = HandOnAll(part_, held_);
+  held_.clear();
+  turn_.Hold(-std::exchange(held_bytes_, 0));
+  return status;
 }
 
 }  // namespace weir

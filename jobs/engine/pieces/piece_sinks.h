@@ -16,8 +16,6 @@
 
 namespace weir {
 
-/// What a piece may hold until its turn comes; with more it waits. Of a piece of kPieceBytes all.
-inline constexpr std::int64_t kHeldPieceBytes = 4 << 20;
 /// About as much as slots should make at a time: some blocks, so that few are not full, and little
 /// beside a section, so that the slots end together.
 inline constexpr std::int64_t kPieceBytes = 1 << 20;
@@ -25,7 +23,8 @@ inline constexpr std::int64_t kPieceBytes = 1 << 20;
 /// The run of a step, as its pieces share it.
 struct SharedRun {
   RunSink& sink;
-  int section = -1;  // that was begun last
+  int section = -1;       // that was begun last
+  SpareTexts spare = {};  // of what was handed on
 };
 
 /// The blocks of one piece of a run: packed at once, on the piece's slot, and handed on in its
@@ -34,14 +33,15 @@ struct SharedRun {
 /// Each piece begins with BeginSection, whether or not the piece before ended within that section.
 /// Thread-safety: one thread at a time. Errors: those of the sink; kAborted when an earlier piece
 ///   failed, which nobody sees.
-/// Bounds: kHeldPieceBytes and one block.
+/// Bounds: as MakePieces, one block at a time.
 class PieceRunSink : public RunSink {
  public:
   PieceRunSink(SharedRun& run, PieceTurn& turn) : run_(run), turn_(turn) {}
 
   absl::Status BeginSection(int consumer) override;
   absl::Status Append(std::string_view block, std::int64_t records) override;
-  /// Waits for the turn and hands on what is held.
+  /// Hands on what is held, or leaves it to be handed on in its turn. Nothing may be appended
+  /// afterwards.
   absl::Status Finish();
 
  private:
@@ -50,7 +50,8 @@ class PieceRunSink : public RunSink {
     ReadyBlock block;
   };
 
-  absl::Status Enter(int section);
+  static absl::Status Enter(SharedRun& run, int section);
+  static absl::Status HandOnAll(SharedRun& run, std::vector<Held>& blocks);
   absl::Status HandOnHeld();
 
   SharedRun& run_;
@@ -75,7 +76,8 @@ class PiecePartSink : public PartSink {
 
   absl::Status Append(std::string_view bytes, std::int64_t records) override;
   absl::Status AppendText(std::string& text, std::int64_t records) override;
-  /// Waits for the turn and hands on what is held.
+  /// Hands on what is held, or leaves it to be handed on in its turn. Nothing may be appended
+  /// afterwards.
   absl::Status Finish();
 
  private:
@@ -84,6 +86,8 @@ class PiecePartSink : public PartSink {
     std::int64_t records;
   };
 
+  static absl::Status HandOnAll(SharedPart& part, std::vector<Held>& texts);
+  absl::Status HandOnHeld();
   absl::Status Hold(std::string text, std::int64_t records);
 
   SharedPart& part_;

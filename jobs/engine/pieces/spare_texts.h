@@ -19,6 +19,14 @@ class SpareTexts {
  public:
   /// Returns an empty text, with room or without.
   std::string Take() {
+    std::string text = TakeUsed();
+    text.clear();
+    return text;
+  }
+
+  /// Returns a text as it was left, for who gives it another size and writes over it: to make an
+  /// empty one large clears its memory first.
+  std::string TakeUsed() {
     const std::lock_guard lock(mutex_);
     if (texts_.empty()) return {};
     std::string text = std::move(texts_.back());
@@ -37,7 +45,6 @@ class SpareTexts {
   /// What is too small to be worth it goes.
   void Return(std::string text) {
     if (text.capacity() < kRoomMin) return;
-    text.clear();
     const std::lock_guard lock(mutex_);
     texts_.push_back(std::move(text));
   }

@@ -79,7 +79,7 @@ TEST(RunTest, ReadyBlocksAreTheBlocksOfAppend) {
     for (std::size_t i = 0; i < sections.size(); ++i) {
       threads.emplace_back([&, i] {
         for (const std::string& block : sections[i].second) {
-          ready[i].push_back((*writer)->Ready(sections[i].first, block, 2));
+          (*writer)->Ready(sections[i].first, block, 2, ready[i].emplace_back());
         }
       });
     }
@@ -100,12 +100,15 @@ TEST(RunTest, ReadyBlocksAreRefusedAsAppendRefusesThem) {
   const ScratchFolder folder;
   auto writer = RunWriter::Create(folder.File("run"), v1::CODEC_LZ4);
   ASSERT_TRUE(writer.ok()) << writer.status();
-  const ReadyBlock early = (*writer)->Ready(0, "block", 1);
+  ReadyBlock early;
+  (*writer)->Ready(0, "block", 1, early);
   EXPECT_EQ((*writer)->AppendReady(early).code(), absl::StatusCode::kInvalidArgument);
   ASSERT_TRUE((*writer)->BeginSection(0).ok());
   const std::string too_long(kBlockBytesMax + 1, 'x');
   for (const std::string& block : {std::string(), too_long}) {
-    EXPECT_EQ((*writer)->AppendReady((*writer)->Ready(0, block, 1)), (*writer)->Append(block, 1));
+    ReadyBlock ready;
+    (*writer)->Ready(0, block, 1, ready);
+    EXPECT_EQ((*writer)->AppendReady(ready), (*writer)->Append(block, 1));
   }
   EXPECT_TRUE((*writer)->AppendReady(early).ok());
 }

@@ -54,9 +54,10 @@ class CountedRun : public RunSink {
   explicit CountedRun(HeldBytes& held) : held_(held) {}
   absl::Status BeginSection(int) override { return absl::OkStatus(); }
   absl::Status Append(std::string_view, std::int64_t) override { return absl::OkStatus(); }
-  ReadyBlock Ready(int consumer, std::string_view block, std::int64_t records) override {
+  void Ready(int consumer, std::string_view block, std::int64_t records,
+             ReadyBlock& ready) override {
     held_.Add(static_cast<std::int64_t>(block.size()));
-    return RunSink::Ready(consumer, block, records);
+    RunSink::Ready(consumer, block, records, ready);
   }
   absl::Status AppendReady(const ReadyBlock& block) override {
     held_.Add(-block.raw_bytes);
@@ -117,6 +118,30 @@ TEST(PieceMemory, TextThatWaitsIsLittle) {
         held.Add(kBlockBytes);
         written = sink.Append(text, 1);
       }
+      return written.ok() ? sink.Finish() : written;
+    });
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_LE(held.most(), slots * (kHeldPieceBytes + kBlockBytes));
+    EXPECT_EQ(held.now(), 0);
+  }
+}
+
+// Small pieces are left behind by who made them, until pieces hold enough: one slot that stands
+// still does not keep the others from going on.
+TEST(PieceMemory, SlotsGoOnBehindOneThatStandsStill) {
+  constexpr int kSmallPieces = 100;
+  for (const int slots : {2, 4}) {
+    RecordingContext context(slots);
+    HeldBytes held;
+    CountedPart part(held);
+    SharedPart shared{part, {}};
+    const std::string text(kBlockBytes, 't');
+    const absl::Status status = MakePieces(kSmallPieces, context, [&](int piece, PieceTurn& turn) {
+      // All that pieces may hold, of more pieces than there are slots.
+      if (piece == 0) StandStill(held, slots * kHeldPieceBytes);
+      PiecePartSink sink(shared, turn);
+      held.Add(kBlockBytes);
+      absl::Status written = sink.Append(text, 1);
       return written.ok() ? sink.Finish() : written;
     });
     EXPECT_TRUE(status.ok()) << status;

@@ -154,6 +154,50 @@ TEST(PieceSinks, TheSameWhateverTheSlots) {
   EXPECT_EQ(sections.size(), 4U);
 }
 
+// What was left is handed on by who ends the turn before, in the order of the pieces, each once.
+TEST(MakePieces, HandsOnWhatWasLeftInOrder) {
+  for (const int slots : kSlots) {
+    RecordingContext context(slots);
+    std::vector<int> order;
+    const absl::Status status = MakePieces(200, context, [&](int piece, PieceTurn& turn) {
+      if (piece % 7 == 3) {
+        EXPECT_TRUE(turn.Await());
+      }
+      turn.Leave(1, [&order, piece] {
+        order.push_back(2 * piece);
+        return absl::OkStatus();
+      });
+      turn.Leave(0, [&order, piece] {
+        order.push_back(2 * piece + 1);
+        return absl::OkStatus();
+      });
+      return absl::OkStatus();
+    });
+    EXPECT_TRUE(status.ok()) << status;
+    ASSERT_EQ(order.size(), 400U);
+    for (int i = 0; i < 400; ++i) EXPECT_EQ(order[static_cast<std::size_t>(i)], i);
+  }
+}
+
+// An error of what was left ends the step at its piece.
+TEST(MakePieces, AnErrorOfWhatWasLeftCountsAsItsPieces) {
+  for (const int slots : kSlots) {
+    RecordingContext context(slots);
+    std::vector<int> handed_on;
+    const absl::Status status = MakePieces(200, context, [&](int piece, PieceTurn& turn) {
+      if (piece > 60 && piece % 2 == 0) return absl::DataLossError(absl::StrCat("piece ", piece));
+      turn.Leave(1, [&handed_on, piece] {
+        if (piece == 41) return absl::ResourceExhaustedError("full");
+        handed_on.push_back(piece);
+        return absl::OkStatus();
+      });
+      return absl::OkStatus();
+    });
+    EXPECT_EQ(status, absl::ResourceExhaustedError("full"));
+    EXPECT_EQ(handed_on.size(), 41U);
+  }
+}
+
 class FullDisk : public RunSink {
  public:
   absl::Status BeginSection(int) override { return absl::OkStatus(); }
