@@ -45,10 +45,14 @@ std::string_view SortKeyAt(const char* at) {
   return {at, bytes};
 }
 
-void Prefetch(const char* record) {
+// Asks for the lines of the first bytes and for that of `last`, which is a third one more often
+// than not in records of a hundred bytes. In line: GCC takes a function that does no more for one
+// without effects and leaves calls of it out.
+[[gnu::always_inline]] inline void Prefetch(const char* record, std::size_t last) {
   constexpr std::size_t kCacheLineBytes = 64;
   __builtin_prefetch(record);
   __builtin_prefetch(record + kCacheLineBytes);
+  __builtin_prefetch(record + last);
 }
 
 }  // namespace
@@ -168,7 +172,7 @@ absl::Status GroupBuffer::Visit(
   for (std::size_t consumer = 0; consumer < consumers_.size(); ++consumer) {
     const Pairs& pairs = consumers_[consumer];
     for (std::size_t i = 0; i < pairs.size; ++i) {
-      if (pairs.size - i > kAheadRecords) Prefetch(pairs.sorted[i + kAheadRecords].record());
+      if (pairs.size - i > kAheadRecords) Prefetch(pairs.sorted[i + kAheadRecords].record(), 0);
       const Entry& entry = pairs.sorted[i];
       const char* at = entry.record();
       const std::size_t key_bytes = entry.in_place() ? shape_.key_bytes : ReadLength(at);
@@ -225,10 +229,13 @@ class SortedPairs {
     const Section& section = sections_[piece.section];
     absl::Status status = writer.Begin(static_cast<int>(section.consumer));
     const Entry* const end = section.sorted.get() + piece.end;
+    // Of records that are not in place nobody knows how long they are.
+    const std::size_t shape_bytes = buffers_[0]->shape_.bytes();
+    const std::size_t last = std::min<std::size_t>(std::max<std::size_t>(shape_bytes, 1), 192) - 1;
     for (const Entry* next = section.sorted.get() + piece.begin; status.ok() && next != end;
          ++next) {
       if (static_cast<std::size_t>(end - next) > kAheadRecords) {
-        Prefetch(next[kAheadRecords].record());
+        Prefetch(next[kAheadRecords].record(), last);
       }
       status = Add(*next, writer);
     }

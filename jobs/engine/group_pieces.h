@@ -21,7 +21,7 @@
 namespace weir {
 
 /// What of the sections is held to find keys at which all of them can be cut.
-inline constexpr std::int64_t kHeldGroupBytes = 4 << 20;
+inline constexpr std::int64_t kHeldGroupBytes = 1 << 20;
 /// What pieces of sections take together, with what is held to cut them: a quarter of the memory of
 /// the step, or this where nobody says how much that is.
 inline constexpr std::int64_t kGroupPiecesBytes = 256 << 20;

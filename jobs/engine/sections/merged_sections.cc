@@ -24,17 +24,13 @@ bool MergedSections::NextGroup() {
   if (!in_group_) return false;
   key_.assign(heap_.front().producer->record.key);
   key_prefix_ = heap_.front().prefix;
-  at_first_ = true;
   return true;
 }
 
 bool MergedSections::NextValue(std::string_view& value) {
   if (given_) Release();
-  if (!in_group_ || heap_.empty() || !status_.ok()) return false;
-  const Head& next = heap_.front();
-  const bool first = std::exchange(at_first_, false);  // it gave the key
-  if (!first && (next.prefix != key_prefix_ || next.producer->record.key != key_)) return false;
-  value = next.producer->record.value;
+  if (!in_group_) return false;
+  value = heap_.front().producer->record.value;
   given_ = true;
   ++records_;
   return true;
@@ -77,7 +73,13 @@ void MergedSections::Release() {
     first = heap_.back();
     heap_.pop_back();
   }
-  SiftDown(0);
+  if (heap_.size() == 2) {
+    if (Before(heap_[1], first)) std::swap(first, heap_[1]);
+  } else {
+    SiftDown(0);
+  }
+  in_group_ = !heap_.empty() && status_.ok() && heap_.front().prefix == key_prefix_ &&
+              heap_.front().producer->record.key == key_;
 }
 
 void MergedSections::SiftDown(std::size_t at) {

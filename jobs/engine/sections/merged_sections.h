@@ -62,7 +62,8 @@ class MergedSections {
   bool BeforeBehindPrefix(const Producer& a, const Producer& b) const;
   // Reads the next record of a producer; false at its end, and after an error.
   bool Read(Producer& from);
-  // Takes the record given last out of the way, whose bytes had to stay until now.
+  // Takes the record given last out of the way, whose bytes had to stay until now, and sees whether
+  // the group goes on.
   void Release();
   // Puts heap_[at], below which all is in order, where it belongs.
   void SiftDown(std::size_t at);
@@ -72,8 +73,7 @@ class MergedSections {
   std::deque<Producer> producers_;
   std::vector<Head> heap_;  // the first before its children, and so on
   bool given_ = false;      // the first record of the heap was given last
-  bool in_group_ = false;
-  bool at_first_ = false;  // no value of the group was given yet
+  bool in_group_ = false;   // it belongs to the group
   std::string key_;
   std::uint64_t key_prefix_ = 0;
   absl::Status status_;

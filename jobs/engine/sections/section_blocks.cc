@@ -71,7 +71,14 @@ absl::Status SectionWriter::AddEncoded(std::string_view lengths, std::string_vie
   const std::size_t bytes = lengths.size() + key_and_value.size();
   if (bytes + 1 > kFillBytes) return AddLong(std::string(lengths).append(key_and_value));
   if (absl::Status status = MakeRoom(bytes); !status.ok()) return status;
-  CopyTo(CopyTo(block_.get() + block_bytes_, lengths), key_and_value);
+  char* const at = block_.get() + block_bytes_;
+  constexpr std::size_t kShortLengths = 2;  // of most records: not worth a call
+  if (lengths.size() == kShortLengths) {
+    std::memcpy(at, lengths.data(), kShortLengths);
+  } else {
+    CopyTo(at, lengths);
+  }
+  CopyTo(at + lengths.size(), key_and_value);
   block_bytes_ += bytes;
   return absl::OkStatus();
 }
