@@ -11,6 +11,7 @@
 namespace weir {
 namespace {
 
+constexpr std::uint32_t kNothingBefore = ~std::uint32_t{0};
 constexpr std::size_t kStepBytes = 16;
 constexpr std::size_t kMaskBytes = 64;
 
@@ -31,50 +32,61 @@ bool FindCommas(std::string_view line, std::uint64_t& commas) {
 
 }  // namespace
 
-std::uint32_t* CsvRows::FindEnds(const char* line, const char* end, std::uint32_t* ends) {
-  std::uint32_t* last = FindEitherBefore(line, std::min<std::int64_t>(kStripBytes, end - line), ',',
-                                         '\n', '"', 0, ends);
-  while (last != ends && line[last[-1]] != '\n') --last;
-  return last;
+const std::uint32_t* CsvRows::FindEnds(const char* line, const char* end, Ends& ends) {
+  ends.fields[0] = kNothingBefore;
+  return FindFieldsBefore(line, std::min<std::int64_t>(kStripBytes, end - line), ',', '\n', '"',
+                          ends.fields.data() + 1, ends.rows.data());
 }
 
 bool CsvRows::Split(std::string_view line) {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   row_.line = line;
-  row_.fields.clear();
+  ends_.assign(1, kNothingBefore);
   std::uint64_t commas = 0;
+  const char* text = line.data();
   if (FindCommas(line, commas)) {
-    std::size_t begin = 0;
     for (; commas != 0; commas &= commas - 1) {
-      const auto comma = static_cast<std::size_t>(std::countr_zero(commas));
-      row_.fields.emplace_back(line.data() + begin, comma - begin);
-      begin = comma + 1;
+      ends_.push_back(static_cast<std::uint32_t>(std::countr_zero(commas)));
     }
-    row_.fields.emplace_back(line.data() + begin, line.size() - begin);
-    return true;
+    ends_.push_back(static_cast<std::uint32_t>(line.size()));
+  } else if (line.find('"') == std::string_view::npos) {
+    for (std::size_t comma;
+         (comma = line.find(',', ends_.back() + 1U)) != std::string_view::npos;) {
+      ends_.push_back(static_cast<std::uint32_t>(comma));
+    }
+    ends_.push_back(static_cast<std::uint32_t>(line.size()));
+  } else {
+    if (!Unquote(line)) return false;
+    text = unquoted_.data();
   }
+  row_.fields = {text, ends_.data() + 1, ends_.size() - 1};
+  return true;
+}
+
+// All fields one behind the other, a byte between them.
+bool CsvRows::Unquote(std::string_view line) {
   unquoted_.clear();
-  // Views into it are taken while it fills: a line never grows by unquoting.
-  unquoted_.reserve(line.size());
-  std::size_t at = 0;
-  while (true) {
+  for (std::size_t at = 0;;) {
     if (at < line.size() && line[at] == '"') {
-      const std::size_t begin = unquoted_.size();
       for (++at;; ++at) {
         if (at >= line.size()) return false;
         if (line[at] == '"' && (++at >= line.size() || line[at] != '"')) break;
         unquoted_.push_back(line[at]);
       }
-      row_.fields.push_back(std::string_view(unquoted_).substr(begin));
       if (at < line.size() && line[at] != ',') return false;
     } else {
       const std::size_t comma = std::min(line.find(',', at), line.size());
-      row_.fields.push_back(line.substr(at, comma - at));
+      unquoted_.append(line, at, comma - at);
       at = comma;
     }
-    if (at >= line.size()) return true;
+    ends_.push_back(static_cast<std::uint32_t>(unquoted_.size()));
+    unquoted_.push_back(',');
+    if (at >= line.size()) break;
     ++at;
   }
+  // As behind the fields of a block.
+  unquoted_.append(static_cast<std::size_t>(kBlockSlackBytes), '\0');
+  return true;
 }
 
 }  // namespace weir

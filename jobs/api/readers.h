@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,10 +42,59 @@ class TextLines {
   }
 };
 
+/// The fields of a CSV row, in order: known by where they end, so that splitting a row writes
+/// nothing. Those of a block have kBlockSlackBytes readable behind them.
+class CsvFields {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = std::string_view;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const std::string_view*;
+    using reference = std::string_view;
+
+    Iterator(const CsvFields& fields, std::size_t at) : fields_(&fields), at_(at) {}
+    std::string_view operator*() const { return (*fields_)[at_]; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    Iterator operator++(int) { return {*fields_, at_++}; }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    const CsvFields* fields_;
+    std::size_t at_;
+  };
+
+  CsvFields() = default;
+  /// `ends` are counted from `text`; before them is the end of what lies before the first field,
+  /// -1 where that is nothing.
+  CsvFields(const char* text, const std::uint32_t* ends, std::size_t size)
+      : text_(text), ends_(ends), size_(size) {}
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  /// Requires: i < size().
+  std::string_view operator[](std::size_t i) const {
+    // In the bits that ends have: the first field of all begins at -1 + 1.
+    const std::uint32_t begin = (ends_ + i)[-1] + 1;
+    return {text_ + begin, ends_[i] - begin};
+  }
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, size_}; }
+
+ private:
+  const char* text_ = nullptr;
+  const std::uint32_t* ends_ = nullptr;
+  std::size_t size_ = 0;
+};
+
 /// One CSV row. The views are valid during Map.
 struct CsvRow {
   std::string_view line;
-  std::vector<std::string_view> fields;
+  CsvFields fields;
 };
 
 /// Lines of CSV after RFC 4180: fields parted by ',', quoted by '"', a quote within quotes doubled.
@@ -71,69 +121,51 @@ class CsvRows {
   // Long enough that the row which is cut at its end, and looked at again, is few of its rows.
   static constexpr std::int64_t kStripBytes = 1024;
 
-  // Writes where the fields of whole rows end: at ',' and '\n', counted from `line`. Looks at one
-  // strip, and at nothing behind a quote. Returns the place behind the last; `ends` if there is no
-  // such row. Requires: room for kStripBytes + kPositionSlack, kBlockSlackBytes behind `end`.
-  static std::uint32_t* FindEnds(const char* line, const char* end, std::uint32_t* ends);
+  // What is found in a strip; ends of fields behind one that stands for what lies before.
+  struct Ends {
+    std::array<std::uint32_t, 1 + kStripBytes + kPositionSlack> fields;
+    std::array<std::uint32_t, kStripBytes + kPositionSlack> rows;
+  };
+
+  // Finds the fields of whole rows, counted from `line`, and how many of them there are up to the
+  // end of each row. Looks at one strip, and at nothing behind a quote. Returns the place behind
+  // the last row's number. Requires: kBlockSlackBytes behind `end`.
+  static const std::uint32_t* FindEnds(const char* line, const char* end, Ends& ends);
+
+  bool Unquote(std::string_view line);
 
   // Maps the rows of a strip that lie in it and have no quotes, and returns where they end: what
   // ends fields is found for many rows at once, so that no row waits for the one before it.
   template <typename Job, typename Emit>
   const char* MapStrip(Job& job, const char* strip, const char* end, Emit& emit) {
-    std::array<std::uint32_t, kStripBytes + kPositionSlack> ends;
-    const std::uint32_t* const last = FindEnds(strip, end, ends.data());
+    Ends ends;
+    const std::uint32_t* const last = FindEnds(strip, end, ends);
+    const std::uint32_t* field_ends = ends.fields.data() + 1;
     const char* line = strip;
-    for (const std::uint32_t* at = ends.data(); at != last && !emit.rejected();) {
-      at = SplitAt(strip, line, at);
-      line = strip + at[-1] + 1;
+    std::uint32_t before = 0;
+    for (const std::uint32_t* at = ends.rows.data(); at != last && !emit.rejected(); ++at) {
+      const std::size_t size = *at - before;
+      before = *at;
+      const char* const newline = strip + field_ends[size - 1];
+      // Of its own, so that it need not lie in memory.
+      CsvRow row{{line, static_cast<std::size_t>(newline - line)}, {strip, field_ends, size}};
+      if (newline > line && newline[-1] == '\r') [[unlikely]] {
+        row = WithoutReturn(strip, row.line, field_ends, size);
+      }
+      field_ends += size;
+      line = newline + 1;
       emit.CountRecord();
-      job.Map(row_, emit);
+      job.Map(row, emit);
     }
     return line;
   }
 
-  // Splits the row at `line` where `ends` says, and returns the place behind its last one. Rows
-  // mostly have as many fields as the one before.
-  [[gnu::always_inline]] const std::uint32_t* SplitAt(const char* strip, const char* line,
-                                                      const std::uint32_t* ends) {
-    const std::size_t num_before = row_.fields.size();
-    std::string_view* field = row_.fields.data();
-    std::string_view* const field_end = field + num_before;
-    const char* begin = line;
-    while (true) {
-      if (field == field_end) [[unlikely]] {
-        return SplitMore(strip, line, begin, ends);
-      }
-      const char* const at = strip + *ends++;
-      *field++ = {begin, static_cast<std::size_t>(at - begin)};
-      begin = at + 1;
-      if (*at == '\n') break;
-    }
-    if (field != field_end) [[unlikely]] {
-      row_.fields.resize(static_cast<std::size_t>(field - row_.fields.data()));
-    }
-    EndRow(line, begin - 1);
-    return ends;
-  }
-
-  // The same for the rest of a row with more fields than the one before.
-  [[gnu::noinline]] const std::uint32_t* SplitMore(const char* strip, const char* line,
-                                                   const char* begin, const std::uint32_t* ends) {
-    const char* at;
-    do {
-      at = strip + *ends++;
-      row_.fields.emplace_back(begin, static_cast<std::size_t>(at - begin));
-      begin = at + 1;
-    } while (*at != '\n');
-    EndRow(line, at);
-    return ends;
-  }
-
-  [[gnu::always_inline]] void EndRow(const char* line, const char* newline) {
-    const std::size_t returns = newline > line && newline[-1] == '\r' ? 1 : 0;
-    row_.line = {line, static_cast<std::size_t>(newline - line) - returns};
-    if (returns != 0) [[unlikely]]
-      row_.fields.back().remove_suffix(1);
+  // The same row, of which the last character does not count.
+  [[gnu::noinline]] CsvRow WithoutReturn(const char* strip, std::string_view line,
+                                         const std::uint32_t* field_ends, std::size_t size) {
+    ends_.assign(field_ends - 1, field_ends + size);
+    --ends_.back();
+    return {line.substr(0, line.size() - 1), {strip, ends_.data() + 1, size}};
   }
 
   // Maps one row, whatever it is like, and returns where the next one begins.
@@ -153,6 +185,7 @@ class CsvRows {
   }
 
   CsvRow row_;
+  std::vector<std::uint32_t> ends_;  // of a row that is split by itself, behind a first one
   std::string unquoted_;
 };
 

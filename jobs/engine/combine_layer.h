@@ -64,7 +64,9 @@ class CombineLayer {
 
   struct Fold {
     const Job* job;
-    void operator()(Value& into, const Value& from) const { job->Combine(into, from); }
+    [[gnu::always_inline]] void operator()(Value& into, const Value& from) const {
+      job->Combine(into, from);
+    }
   };
   using Batch = KeyBatch<Value, Fold>;
   using Tables = std::vector<std::unique_ptr<Batch>>;
@@ -157,7 +159,7 @@ class CombineLayer {
                                      std::int64_t held_bytes, RunSink& sink, StepContext& context,
                                      Feed&& feed) const {
     const int num_slots = context.slots().num_slots();
-    Folded folded = Begin(consumer_key_end, context);
+    Folded folded = Begin(consumer_key_end, KeysCome::kAgain, context);
     std::vector<std::int64_t> records(static_cast<std::size_t>(num_slots));
     absl::Status status = RunOnSlots(context, [&](int slot, const std::function<bool()>& stop) {
       CombineEmit<Job, Batch> emit(*folded.tables[static_cast<std::size_t>(slot)]);
@@ -178,7 +180,7 @@ class CombineLayer {
 
   absl::StatusOr<std::unique_ptr<Results>> Reduce(const ReduceOrder& order,
                                                   StepContext& context) const {
-    std::unique_ptr<Results> results(new Results(Begin({1.0}, context), job_));
+    std::unique_ptr<Results> results(new Results(Begin({1.0}, KeysCome::kOnce, context), job_));
     absl::Status status =
         FoldInputs(order.inputs, results->folded_, context, results->input_records_);
     if (!status.ok()) return status;
@@ -188,7 +190,7 @@ class CombineLayer {
   /// Folds the inputs in their order and writes what they hold as a run: pairs of this layer again.
   absl::StatusOr<StepTotals> Combine(const CombineOrder& order, RunSink& sink,
                                      StepContext& context) const {
-    Folded folded = Begin(order.consumer_key_end, context);
+    Folded folded = Begin(order.consumer_key_end, KeysCome::kOnce, context);
     StepTotals totals;
     absl::Status status = FoldInputs(order.inputs, folded, context, totals.input_records);
     if (status.ok()) status = WriteSections(folded, sink, context, totals);
@@ -220,13 +222,14 @@ class CombineLayer {
   // Of the memory of a table another one for merging or sorting it.
   static constexpr std::int64_t kTimesTable = 2;
 
-  Folded Begin(absl::Span<const double> consumer_key_end, StepContext& context) const {
+  Folded Begin(absl::Span<const double> consumer_key_end, KeysCome come,
+               StepContext& context) const {
     Folded folded{KeyRanges(consumer_key_end), static_cast<int>(consumer_key_end.size()), {}, {}};
     const auto merge = [this, &context](int consumer, const RunSources& sources, RunSink& sink) {
       return MergeSection(job_, consumer, sources, sink, context).status();
     };
     for (int slot = 0; slot < context.slots().num_slots(); ++slot) {
-      folded.tables.push_back(std::make_unique<Batch>(Fold{&job_}, slabs_));
+      folded.tables.push_back(std::make_unique<Batch>(Fold{&job_}, slabs_, come));
       folded.spills.emplace_back(folded.num_consumers, merge);
     }
     return folded;

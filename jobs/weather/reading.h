@@ -11,6 +11,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "jobs/api/scan/byte_scan.h"
 #include "jobs/weather/station_keys.h"
 
 namespace weir::weather {
@@ -50,38 +51,11 @@ inline bool IsDay(std::int32_t year, std::int32_t month, std::int32_t day) {
   return day <= 28 || day <= DaysOf(year, month);
 }
 
-inline std::uint64_t Load8(const char* from) {
-  std::uint64_t word;
-  std::memcpy(&word, from, sizeof word);
-  return word;
-}
-
-// The highest bit of every byte below the space, among other bits; bytes from 0x80 on have it not.
-inline std::uint64_t BelowSpace(std::uint64_t word) {
-  constexpr std::uint64_t kSpaces = 0x2020202020202020;
-  return (word - kSpaces) & ~word;
-}
-
-// Eight bytes at once, the last ones twice, because every row has a station.
-inline bool HasControls(std::string_view text) {
-  constexpr std::uint64_t kHighest = 0x8080808080808080;
-  const char* const data = text.data();
-  if (text.size() < 8) {
-    std::uint64_t word = 0x2020202020202020;
-    std::memcpy(&word, data, text.size());
-    return (BelowSpace(word) & kHighest) != 0;
-  }
-  const std::size_t last = text.size() - 8;
-  std::uint64_t found = BelowSpace(Load8(data)) | BelowSpace(Load8(data + last));
-  for (std::size_t at = 8; at < last; at += 8) found |= BelowSpace(Load8(data + at));
-  return (found & kHighest) != 0;
-}
-
 // Control characters would break the lines of the output and the order of keys.
-inline std::string_view CheckStation(std::string_view station) {
+[[gnu::always_inline]] inline std::string_view CheckStation(std::string_view station) {
   if (station.empty()) return "no station";
   if (station.size() > kStationBytesMax) return "station longer than 100 bytes";
-  return HasControls(station) ? "control character in the station" : "";
+  return HasControl(station) ? "control character in the station" : "";
 }
 
 // YYYY-MM-DD as two words. Requires: 10 bytes.

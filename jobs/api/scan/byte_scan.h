@@ -2,8 +2,11 @@
 
 // Finds bytes in text, 64 at a time. Upstream: TextBlock. Downstream: jobs that parse blocks.
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -22,6 +25,12 @@ inline std::uint64_t MaskPortable(const char* text, Matches&& matches) {
 
 /// The six white space characters of ASCII.
 inline bool IsAsciiSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+/// As HasControl, which must equal it.
+inline bool HasControlPortable(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < ' '; });
+}
 
 #if defined(__SSE2__)
 
@@ -65,7 +74,46 @@ inline std::uint32_t EqualMask16(const char* text, char c) {
   return static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(c))));
 }
 
+namespace byte_scan_internal {
+
+inline __m128i LoadLow8(const char* text) {
+  return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(text));
+}
+
+inline bool AnyControl(__m128i bytes) {
+  const __m128i highest = _mm_set1_epi8(0x1f);
+  return _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(bytes, highest), highest)) != 0;
+}
+
+// Requires: 16 characters.
+[[gnu::noinline]] inline bool HasControlLong(std::string_view text) {
+  const auto any_at = [](const char* at) {
+    return AnyControl(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+  };
+  for (std::size_t at = 0; at + 16 < text.size(); at += 16) {
+    if (any_at(text.data() + at)) return true;
+  }
+  return any_at(text.data() + text.size() - 16);
+}
+
+}  // namespace byte_scan_internal
+
+/// True when one of the characters is below the space. Reads no others.
+[[gnu::always_inline]] inline bool HasControl(std::string_view text) {
+  using namespace byte_scan_internal;
+  if (text.size() < 8) return HasControlPortable(text);
+  const char* const data = text.data();
+  const char* const last = data + text.size() - 8;
+  // The last bytes a second time, where they were among the first.
+  if (text.size() <= 16) [[likely]] {
+    return AnyControl(_mm_unpacklo_epi64(LoadLow8(data), LoadLow8(last)));
+  }
+  return HasControlLong(text);
+}
+
 #else
+
+inline bool HasControl(std::string_view text) { return HasControlPortable(text); }
 
 inline std::uint32_t EqualMask16(const char* text, char c) {
   std::uint32_t mask = 0;

@@ -18,36 +18,59 @@ namespace {
 
 constexpr std::int64_t kWordBytes = 64;
 
+// So far ahead of what is looked at that a strip is there when its turn comes.
+constexpr std::int64_t kAheadBytes = 1024;
+
 // Leaves the first `bytes` bits, of which there may be more than there are.
 inline std::uint64_t KeepFirst(std::uint64_t mask, std::int64_t bytes) {
   return bytes < kWordBytes ? mask & ~(~std::uint64_t{0} << bytes) : mask;
 }
 
-// One loop for each kind of places; `kStops` tells FindEither from FindEitherBefore.
+// One loop for each kind of places.
 struct Functions {
-  std::uint32_t* (*either)(const char* text, std::int64_t bytes, char a, char b, char stop,
-                           std::uint32_t base, std::uint32_t* places);
-  std::uint32_t* (*either_before)(const char* text, std::int64_t bytes, char a, char b, char stop,
-                                  std::uint32_t base, std::uint32_t* places);
+  std::uint32_t* (*either)(const char* text, std::int64_t bytes, char a, char b, std::uint32_t base,
+                           std::uint32_t* places);
+  std::uint32_t* (*fields_before)(const char* text, std::int64_t bytes, char field_end,
+                                  char row_end, char stop, std::uint32_t* places,
+                                  std::uint32_t* rows);
   std::uint32_t* (*word_edges)(const char* text, std::int64_t bytes, std::uint32_t base,
                                bool& in_word, std::uint32_t* places);
 };
 
-template <bool kStops>
-std::uint32_t* EitherAny(const char* text, std::int64_t bytes, char a, char b, char stop,
-                         std::uint32_t base, std::uint32_t* places) {
+std::uint32_t* EitherAny(const char* text, std::int64_t bytes, char a, char b, std::uint32_t base,
+                         std::uint32_t* places) {
   for (std::int64_t at = 0; at < bytes; at += kWordBytes) {
-    if (kStops && EitherMask(text + at, stop, stop) != 0) break;
+    __builtin_prefetch(text + at + kAheadBytes);
     places = AppendPositions(KeepFirst(EitherMask(text + at, a, b), bytes - at),
                              base + static_cast<std::uint32_t>(at), places);
   }
   return places;
 }
 
+std::uint32_t* FieldsBeforeAny(const char* text, std::int64_t bytes, char field_end, char row_end,
+                               char stop, std::uint32_t* places, std::uint32_t* rows) {
+  const std::uint32_t* const first = places;
+  for (std::int64_t at = 0; at < bytes; at += kWordBytes) {
+    __builtin_prefetch(text + at + kAheadBytes);
+    if (EitherMask(text + at, stop, stop) != 0) break;
+    const std::uint32_t* const before = places;
+    places = AppendPositions(KeepFirst(EitherMask(text + at, field_end, row_end), bytes - at),
+                             static_cast<std::uint32_t>(at), places);
+    for (const std::uint32_t* place = before; place != places;) {
+      // Written whether it counts or not, because a branch would be mispredicted.
+      const bool ends_row = text[*place++] == row_end;
+      *rows = static_cast<std::uint32_t>(place - first);
+      rows += ends_row ? 1 : 0;
+    }
+  }
+  return rows;
+}
+
 std::uint32_t* WordEdgesAny(const char* text, std::int64_t bytes, std::uint32_t base, bool& in_word,
                             std::uint32_t* places) {
   std::uint64_t before = in_word ? 1 : 0;
   for (std::int64_t at = 0; at < bytes; at += kWordBytes) {
+    __builtin_prefetch(text + at + kAheadBytes);
     const std::uint64_t letters = KeepFirst(~AsciiSpaceMask(text + at), bytes - at);
     places = AppendPositions(letters ^ (letters << 1 | before),
                              base + static_cast<std::uint32_t>(at), places);
@@ -90,13 +113,17 @@ WEIR_AVX2 inline __m256i IsSpace(__m256i bytes) {
   return _mm256_or_si256(control, _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(' ')));
 }
 
+// About as many marks, and ends of rows, as there are in 64 bytes.
+constexpr int kMarks = 12;
+constexpr int kRows = 4;
+
 // As AppendPositions; the bit that is taken away, and none, cost one instruction here.
+template <int kGroup>
 WEIR_AVX2 inline std::uint32_t* AppendAvx2(std::uint64_t mask, std::uint32_t base,
                                            std::uint32_t* places) {
-  constexpr int kGroup = 12;
   std::uint32_t* const end = places + _mm_popcnt_u64(mask);
   while (mask != 0) {
-#pragma GCC unroll 12
+#pragma GCC unroll 16
     for (int i = 0; i < kGroup; ++i) {
       places[i] = base + static_cast<std::uint32_t>(_tzcnt_u64(mask));
       mask = _blsr_u64(mask);
@@ -106,35 +133,63 @@ WEIR_AVX2 inline std::uint32_t* AppendAvx2(std::uint64_t mask, std::uint32_t bas
   return end;
 }
 
-template <bool kStops>
-WEIR_AVX2 std::uint32_t* EitherAvx2(const char* text, std::int64_t bytes, char a, char b, char stop,
+WEIR_AVX2 std::uint32_t* EitherAvx2(const char* text, std::int64_t bytes, char a, char b,
                                     std::uint32_t base, std::uint32_t* places) {
   const __m256i all_a = _mm256_set1_epi8(a);
   const __m256i all_b = _mm256_set1_epi8(b);
-  const __m256i all_stop = _mm256_set1_epi8(stop);
   for (std::int64_t at = 0; at < bytes; at += kWordBytes) {
+    __builtin_prefetch(text + at + kAheadBytes);
     const Vectors word = Load(text + at);
-    if (kStops) {
-      const __m256i stops = _mm256_or_si256(_mm256_cmpeq_epi8(word.low, all_stop),
-                                            _mm256_cmpeq_epi8(word.high, all_stop));
-      if (_mm256_movemask_epi8(stops) != 0) break;
-    }
     const std::uint64_t mask =
         MaskOf(IsEither(word.low, all_a, all_b), IsEither(word.high, all_a, all_b));
-    places = AppendAvx2(KeepFirst(mask, bytes - at), base + static_cast<std::uint32_t>(at), places);
+    places = AppendAvx2<kMarks>(KeepFirst(mask, bytes - at), base + static_cast<std::uint32_t>(at),
+                                places);
   }
   return places;
+}
+
+// Numbers of the marks that end rows, counted with those before, from one.
+WEIR_AVX2 inline std::uint64_t RowsAmong(std::uint64_t marks, std::uint64_t row_ends) {
+  return _pext_u64(row_ends, marks);
+}
+
+WEIR_AVX2 std::uint32_t* FieldsBeforeAvx2(const char* text, std::int64_t bytes, char field_end,
+                                          char row_end, char stop, std::uint32_t* places,
+                                          std::uint32_t* rows) {
+  const __m256i all_field_end = _mm256_set1_epi8(field_end);
+  const __m256i all_row_end = _mm256_set1_epi8(row_end);
+  const __m256i all_stop = _mm256_set1_epi8(stop);
+  const std::uint32_t* const first = places;
+  for (std::int64_t at = 0; at < bytes; at += kWordBytes) {
+    __builtin_prefetch(text + at + kAheadBytes);
+    const Vectors word = Load(text + at);
+    const __m256i stops = _mm256_or_si256(_mm256_cmpeq_epi8(word.low, all_stop),
+                                          _mm256_cmpeq_epi8(word.high, all_stop));
+    if (_mm256_movemask_epi8(stops) != 0) break;
+    const __m256i low_rows = _mm256_cmpeq_epi8(word.low, all_row_end);
+    const __m256i high_rows = _mm256_cmpeq_epi8(word.high, all_row_end);
+    const std::uint64_t row_ends = MaskOf(low_rows, high_rows);
+    const std::uint64_t marks =
+        KeepFirst(MaskOf(_mm256_or_si256(low_rows, _mm256_cmpeq_epi8(word.low, all_field_end)),
+                         _mm256_or_si256(high_rows, _mm256_cmpeq_epi8(word.high, all_field_end))),
+                  bytes - at);
+    rows = AppendAvx2<kRows>(RowsAmong(marks, row_ends),
+                             static_cast<std::uint32_t>(places - first) + 1, rows);
+    places = AppendAvx2<kMarks>(marks, static_cast<std::uint32_t>(at), places);
+  }
+  return rows;
 }
 
 WEIR_AVX2 std::uint32_t* WordEdgesAvx2(const char* text, std::int64_t bytes, std::uint32_t base,
                                        bool& in_word, std::uint32_t* places) {
   std::uint64_t before = in_word ? 1 : 0;
   for (std::int64_t at = 0; at < bytes; at += kWordBytes) {
+    __builtin_prefetch(text + at + kAheadBytes);
     const Vectors word = Load(text + at);
     const std::uint64_t letters =
         KeepFirst(~MaskOf(IsSpace(word.low), IsSpace(word.high)), bytes - at);
-    places = AppendAvx2(letters ^ (letters << 1 | before), base + static_cast<std::uint32_t>(at),
-                        places);
+    places = AppendAvx2<kMarks>(letters ^ (letters << 1 | before),
+                                base + static_cast<std::uint32_t>(at), places);
     before = letters >> 63;
   }
   in_word = before != 0;
@@ -167,15 +222,13 @@ WEIR_AVX512 inline std::uint32_t* AppendAvx512(std::uint64_t mask, std::uint32_t
   return places + count;
 }
 
-template <bool kStops>
 WEIR_AVX512 std::uint32_t* EitherAvx512(const char* text, std::int64_t bytes, char a, char b,
-                                        char stop, std::uint32_t base, std::uint32_t* places) {
+                                        std::uint32_t base, std::uint32_t* places) {
   const __m512i all_a = _mm512_set1_epi8(a);
   const __m512i all_b = _mm512_set1_epi8(b);
-  const __m512i all_stop = _mm512_set1_epi8(stop);
   for (std::int64_t at = 0; at < bytes; at += kWordBytes) {
+    __builtin_prefetch(text + at + kAheadBytes);
     const __m512i word = _mm512_loadu_si512(text + at);
-    if (kStops && _mm512_cmpeq_epi8_mask(word, all_stop) != 0) break;
     const std::uint64_t mask =
         _mm512_cmpeq_epi8_mask(word, all_a) | _mm512_cmpeq_epi8_mask(word, all_b);
     places =
@@ -184,11 +237,33 @@ WEIR_AVX512 std::uint32_t* EitherAvx512(const char* text, std::int64_t bytes, ch
   return places;
 }
 
+WEIR_AVX512 std::uint32_t* FieldsBeforeAvx512(const char* text, std::int64_t bytes, char field_end,
+                                              char row_end, char stop, std::uint32_t* places,
+                                              std::uint32_t* rows) {
+  const __m512i all_field_end = _mm512_set1_epi8(field_end);
+  const __m512i all_row_end = _mm512_set1_epi8(row_end);
+  const __m512i all_stop = _mm512_set1_epi8(stop);
+  const std::uint32_t* const first = places;
+  for (std::int64_t at = 0; at < bytes; at += kWordBytes) {
+    __builtin_prefetch(text + at + kAheadBytes);
+    const __m512i word = _mm512_loadu_si512(text + at);
+    if (_mm512_cmpeq_epi8_mask(word, all_stop) != 0) break;
+    const std::uint64_t row_ends = _mm512_cmpeq_epi8_mask(word, all_row_end);
+    const std::uint64_t marks =
+        KeepFirst(_mm512_cmpeq_epi8_mask(word, all_field_end) | row_ends, bytes - at);
+    rows = AppendAvx512(RowsAmong(marks, row_ends), static_cast<std::uint32_t>(places - first) + 1,
+                        rows);
+    places = AppendAvx512(marks, static_cast<std::uint32_t>(at), places);
+  }
+  return rows;
+}
+
 WEIR_AVX512 std::uint32_t* WordEdgesAvx512(const char* text, std::int64_t bytes, std::uint32_t base,
                                            bool& in_word, std::uint32_t* places) {
   const __m512i tabs = _mm512_set1_epi8('\t');
   std::uint64_t before = in_word ? 1 : 0;
   for (std::int64_t at = 0; at < bytes; at += kWordBytes) {
+    __builtin_prefetch(text + at + kAheadBytes);
     const __m512i word = _mm512_loadu_si512(text + at);
     const std::uint64_t spaces =
         _mm512_cmple_epu8_mask(_mm512_sub_epi8(word, tabs), _mm512_set1_epi8('\r' - '\t')) |
@@ -208,12 +283,12 @@ Functions FunctionsOf(ScanInstructions instructions) {
   switch (instructions) {
 #ifdef WEIR_SCAN_X86
     case ScanInstructions::kAvx512:
-      return {EitherAvx512<false>, EitherAvx512<true>, WordEdgesAvx512};
+      return {EitherAvx512, FieldsBeforeAvx512, WordEdgesAvx512};
     case ScanInstructions::kAvx2:
-      return {EitherAvx2<false>, EitherAvx2<true>, WordEdgesAvx2};
+      return {EitherAvx2, FieldsBeforeAvx2, WordEdgesAvx2};
 #endif
     default:
-      return {EitherAny<false>, EitherAny<true>, WordEdgesAny};
+      return {EitherAny, FieldsBeforeAny, WordEdgesAny};
   }
 }
 
@@ -226,12 +301,12 @@ Functions& InUse() {
 
 std::uint32_t* FindEither(const char* text, std::int64_t bytes, char a, char b, std::uint32_t base,
                           std::uint32_t* places) {
-  return InUse().either(text, bytes, a, b, a, base, places);
+  return InUse().either(text, bytes, a, b, base, places);
 }
 
-std::uint32_t* FindEitherBefore(const char* text, std::int64_t bytes, char a, char b, char stop,
-                                std::uint32_t base, std::uint32_t* places) {
-  return InUse().either_before(text, bytes, a, b, stop, base, places);
+std::uint32_t* FindFieldsBefore(const char* text, std::int64_t bytes, char field_end, char row_end,
+                                char stop, std::uint32_t* places, std::uint32_t* rows) {
+  return InUse().fields_before(text, bytes, field_end, row_end, stop, places, rows);
 }
 
 std::uint32_t* FindWordEdges(const char* text, std::int64_t bytes, std::uint32_t base,

@@ -17,10 +17,12 @@ namespace weir {
 std::uint32_t* FindEither(const char* text, std::int64_t bytes, char a, char b, std::uint32_t base,
                           std::uint32_t* places);
 
-/// As FindEither, but ends at some place that has `stop` neither before it nor more than 64 bytes
-/// behind it.
-std::uint32_t* FindEitherBefore(const char* text, std::int64_t bytes, char a, char b, char stop,
-                                std::uint32_t base, std::uint32_t* places);
+/// Writes where fields end, at `field_end` or, the last one of a row, at `row_end`, counted from
+/// `text`; and to `rows`, which has as much room, how many fields end up to the end of each row.
+/// Ends at some place that has `stop` neither before it nor more than 64 bytes behind it. Returns
+/// the end of what it wrote to `rows`: fields of a row that does not end are none.
+std::uint32_t* FindFieldsBefore(const char* text, std::int64_t bytes, char field_end, char row_end,
+                                char stop, std::uint32_t* places, std::uint32_t* rows);
 
 /// Writes where words begin and end in turn, words being what ASCII white space parts. `in_word`
 /// says whether one is under way, before and after; none is where bytes is no multiple of 64.

@@ -33,6 +33,8 @@ template <typename Value>
 class CombineTable {
  public:
   static constexpr int kSubTables = 256;
+  /// Values may hold memory of the heap, which is counted with every change of one.
+  static constexpr bool kCountsHeap = ValueMemory<Value>::kOwnsHeap;
 
   struct Entry {
     std::uint64_t word0;
@@ -66,34 +68,38 @@ class CombineTable {
   /// True while the table fits into the cache, so that prefetching would only cost.
   bool small() const { return sub_mask_ == 0; }
 
-  void Prefetch(std::uint64_t hash) const {
+  // In line: what only asks for memory has no effect that compilers know of, and GCC leaves calls
+  // of it out.
+  [[gnu::always_inline]] void Prefetch(std::uint64_t hash) const {
     const SubTable& table = sub_tables_[SubOf(hash)];
     __builtin_prefetch(&table.entries[Hash32(hash) & table.mask], 1);
   }
 
-  /// Asks for the bytes of a key that is too long for its entry, once that is here.
-  void PrefetchLong(const PackedKey& key) const {
-    const SubTable& table = sub_tables_[SubOf(key.hash)];
-    const std::uint64_t meta = MetaOf(key);
-    std::uint64_t i = (meta >> 32) & table.mask;
-    while (table.entries[i].meta != 0 && table.entries[i].meta != meta) i = (i + 1) & table.mask;
-    if (table.entries[i].meta != 0) __builtin_prefetch(table.entries[i].key().data());
-  }
-
   /// Folds `value` into the entry of the key with fold(Value& into, const Value& from), or makes
-  /// the entry. `key.data` need not outlive the call.
+  /// the entry, and returns it: it stays there while moves() is the same. `key.data` need not
+  /// outlive the call.
   template <typename Fold>
-  [[gnu::always_inline]] void Upsert(const PackedKey& key, const Value& value, Fold&& fold) {
-    Put<Growth::kLikeNeighbour>(
+  [[gnu::always_inline]] Entry& Upsert(const PackedKey& key, const Value& value, Fold&& fold) {
+    return Put<Growth::kLikeNeighbour>(
         sub_tables_[SubOf(key.hash)], key, value, fold,
         [this](const char* data, std::uint32_t bytes) {
           return reinterpret_cast<std::uint64_t>(arena_.Copy({data, bytes}));
         });
   }
 
+  /// True when the entry is that of the key, which it says of short ones only.
+  [[gnu::always_inline]] static bool IsOfShort(const Entry& entry, const PackedKey& key) {
+    // A long key has a word1 of zero, its entry an address.
+    return entry.meta == MetaOf(key) && entry.word0 == key.word0 && entry.word1 == key.word1;
+  }
+
+  /// How often entries have been moved.
+  std::uint64_t moves() const { return moves_; }
+
   /// Splits into sub-tables, if that has not happened yet.
   void Split() {
     if (!small()) return;
+    ++moves_;
     SubTable whole = sub_tables_[0];
     sub_mask_ = kSubTables - 1;
     for (SubTable& table : sub_tables_) Start(table, kLog2SubEntries);
@@ -101,7 +107,9 @@ class CombineTable {
       Entry& entry = whole.entries[i];
       if (entry.meta == 0) continue;
       SubTable& table = sub_tables_[HashKey(entry.key()) >> 56];
-      if (table.used == LimitOf(table)) Grow(table, table.log2_entries + 1);
+      if (table.used == LimitOf(table)) {
+        Grow<Growth::kLikeNeighbour>(table, table.log2_entries + 1);
+      }
       if constexpr (kCountsHeap) table.heap_bytes += HeapBytes(entry.value);
       Place(table, entry);
       ++table.used;
@@ -121,7 +129,7 @@ class CombineTable {
     std::uint64_t visited = 0;
     other.ForEach(sub, [&](const Entry& entry) {
       if (visited++ == tried && into.used + 7 * (into.used - used) > LimitOf(into)) {
-        Grow(into, into.log2_entries + 1);
+        Grow<Growth::kAlone>(into, into.log2_entries + 1);
       }
       PackedKey key;
       key.word0 = entry.word0;
@@ -172,7 +180,6 @@ class CombineTable {
   }
 
  private:
-  static constexpr bool kCountsHeap = ValueMemory<Value>::kOwnsHeap;
   static std::int64_t HeapBytes(const Value& value) { return ValueMemory<Value>::HeapBytes(value); }
 
   // Whether a sub-table that is full looks at the one before it. While slots merge, that belongs to
@@ -191,8 +198,8 @@ class CombineTable {
   // predicted, and only the lines in use take up cache.
   static constexpr int kLog2FirstEntries = 12;
   static constexpr int kLog2SubEntries = TableMemory::kLog2LeastEntries;
-  // Of all sub-tables together at least 32 MiB.
-  static constexpr int kLog2LargeEntries = 12;
+  // Of all sub-tables together 8 MiB or more.
+  static constexpr int kLog2LargeEntries = 10;
   // About 256 KiB of entries: beyond that probes leave the level-2 cache.
   static constexpr std::uint64_t kSplitEntries = 4096;
 
@@ -222,8 +229,8 @@ class CombineTable {
   // The search is inlined into the job's loop, and everything stays in registers; what happens once
   // per distinct key is called.
   template <Growth kGrowth, typename Fold, typename Keep>
-  [[gnu::always_inline]] void Put(SubTable& table, const PackedKey& key, const Value& value,
-                                  Fold& fold, Keep&& keep) {
+  [[gnu::always_inline]] Entry& Put(SubTable& table, const PackedKey& key, const Value& value,
+                                    Fold& fold, Keep&& keep) {
     const std::uint64_t meta = MetaOf(key);
     const bool is_inline = key.bytes <= kInlineKeyBytes;
     for (std::uint64_t i = (meta >> 32) & table.mask;; i = (i + 1) & table.mask) {
@@ -238,7 +245,7 @@ class CombineTable {
           } else {
             fold(entry.value, value);
           }
-          return;
+          return entry;
         }
       } else if (entry.meta == 0) {
         const std::uint64_t word1 = is_inline ? key.word1 : keep(key.data, key.bytes);
@@ -248,10 +255,12 @@ class CombineTable {
           new (&claimed.value) Value(value);
           SubTable& holder = may_split ? sub_tables_[SubOf(key.hash)] : table;
           holder.heap_bytes += HeapBytes(claimed.value);
+          return claimed;
         } else {
-          new (&Claim<kGrowth>(table, key.hash, meta, key.word0, word1).value) Value(value);
+          Entry& claimed = Claim<kGrowth>(table, key.hash, meta, key.word0, word1);
+          new (&claimed.value) Value(value);
+          return claimed;
         }
-        return;
       }
     }
   }
@@ -271,10 +280,10 @@ class CombineTable {
       into = &sub_tables_[SubOf(hash)];
     }
     if constexpr (kGrowth == Growth::kAlone) {
-      if (into->used == LimitOf(*into)) Grow(*into, into->log2_entries + 1);
+      if (into->used == LimitOf(*into)) Grow<kGrowth>(*into, into->log2_entries + 1);
     } else {
       const int log2_entries = GrownWithNeighbour(*into);
-      if (log2_entries > into->log2_entries) Grow(*into, log2_entries);
+      if (log2_entries > into->log2_entries) Grow<kGrowth>(*into, log2_entries);
     }
     ++into->used;
     Entry& entry = FreeEntry(*into, meta);
@@ -314,7 +323,10 @@ class CombineTable {
     return std::max(is_full ? own + 1 : own, before);
   }
 
+  template <Growth kGrowth>
   void Grow(SubTable& table, int log2_entries) {
+    // Not counted while slots merge, each some of the sub-tables: nobody asks then.
+    if (kGrowth == Growth::kLikeNeighbour) ++moves_;
     SubTable larger;
     Start(larger, log2_entries);
     for (std::uint64_t i = 0; i <= table.mask; ++i) {
@@ -339,6 +351,7 @@ class CombineTable {
 
   TableMemory memory_;
   ByteArena arena_;
+  std::uint64_t moves_ = 0;
   int sub_mask_ = 0;
   std::array<SubTable, kSubTables> sub_tables_;
 };

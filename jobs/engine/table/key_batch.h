@@ -16,6 +16,7 @@
 
 #include "jobs/engine/table/combine_table.h"
 #include "jobs/engine/table/packed_key.h"
+#include "jobs/engine/table/recent_entries.h"
 #include "jobs/engine/table/slab_store.h"
 
 namespace weir {
@@ -26,15 +27,25 @@ template <typename T>
 using HandedOn =
     std::conditional_t<std::is_trivially_copyable_v<T> && sizeof(T) <= 32, T, const T&>;
 
+/// Whether keys may come again soon: those of a section do not.
+enum class KeysCome { kOnce, kAgain };
+
 /// Puts (key, value) pairs into a table in the order given.
 ///
+/// Model: pairs of a table that has outgrown the cache wait until what they will touch is there. A
+///   key that came a short while ago is found by where it was then (RecentEntries) and does not
+///   wait: in rows in order of time nearly all are such.
 /// Requires: Flush before memory that AddStable pointed into is reused.
 /// Bounds: kPending pairs and kScratchBytes of key bytes.
+/// Checked by: tests/unit/jobs/combine_table_test.cc.
 template <typename Value, typename Fold>
 class KeyBatch {
  public:
-  KeyBatch(Fold fold, std::shared_ptr<SlabStore> slabs)
-      : fold_(fold), slabs_(std::move(slabs)), table_(slabs_) {}
+  KeyBatch(Fold fold, std::shared_ptr<SlabStore> slabs, KeysCome come)
+      : fold_(fold),
+        slabs_(std::move(slabs)),
+        table_(slabs_),
+        recent_(come == KeysCome::kAgain && !CombineTable<Value>::kCountsHeap) {}
 
   CombineTable<Value>& table() { return table_; }
 
@@ -42,6 +53,7 @@ class KeyBatch {
   void Clear() {
     std::destroy_at(&table_);
     std::construct_at(&table_, slabs_);
+    recent_.Forget();
   }
 
   /// Adds a key whose bytes stay in place until Flush, with 16 readable bytes from its first on.
@@ -75,15 +87,15 @@ class KeyBatch {
   }
 
   void Flush() {
-    if (has_long_) {
+    // Two loops, because what few jobs need would cost the others registers.
+    if (recent_.in_use()) {
+      FlushAndRemember();
+    } else {
       for (std::size_t i = 0; i < num_pending_; ++i) {
-        if (pending_[i].key.bytes > kInlineKeyBytes) table_.PrefetchLong(pending_[i].key);
+        table_.Upsert(pending_[i].key, pending_[i].value, fold_);
       }
-      has_long_ = false;
     }
-    for (std::size_t i = 0; i < num_pending_; ++i) {
-      table_.Upsert(pending_[i].key, pending_[i].value, fold_);
-    }
+    recent_.CountMissed(num_pending_);
     num_pending_ = 0;
     scratch_used_ = 0;
   }
@@ -104,19 +116,40 @@ class KeyBatch {
       table_.Upsert(key, value, fold_);
       return;
     }
+    if constexpr (!CombineTable<Value>::kCountsHeap) {
+      if (recent_.in_use()) {
+        // Nothing of a key that is found waits: it would have been found before.
+        Entry& entry = recent_.Of(key.hash);
+        if (CombineTable<Value>::IsOfShort(entry, key)) [[likely]] {
+          fold_(entry.value, value);
+          recent_.CountFound();
+          return;
+        }
+      }
+    }
     table_.Prefetch(key.hash);
-    has_long_ |= key.bytes > kInlineKeyBytes;
     pending_[num_pending_].key = key;
     pending_[num_pending_].value = value;
     if (++num_pending_ == kPending) Flush();
   }
 
+  using Entry = typename CombineTable<Value>::Entry;
+
+  [[gnu::noinline]] void FlushAndRemember() {
+    const std::uint64_t moves = table_.moves();
+    for (std::size_t i = 0; i < num_pending_; ++i) {
+      const PackedKey& key = pending_[i].key;
+      recent_.Set(key.hash, table_.Upsert(key, pending_[i].value, fold_));
+    }
+    if (table_.moves() != moves) recent_.Forget();
+  }
+
   Fold fold_;
   const std::shared_ptr<SlabStore> slabs_;
   CombineTable<Value> table_;
+  RecentEntries<Entry> recent_;
   std::array<Pending, kPending> pending_;
   std::size_t num_pending_ = 0;
-  bool has_long_ = false;  // one of them
   std::size_t scratch_used_ = 0;
   std::array<char, kScratchBytes> scratch_;
 };

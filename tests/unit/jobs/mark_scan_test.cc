@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -80,32 +81,58 @@ RC_GTEST_PROP(MarkScanProperty, EitherIsFoundWhereItIs, ()) {
   WithEach(text, find);
 }
 
-RC_GTEST_PROP(MarkScanProperty, NothingIsFoundBehindAStop, ()) {
+// How many of the places up to each that ends a row.
+std::vector<std::uint32_t> RowsBySight(std::string_view text,
+                                       const std::vector<std::uint32_t>& places) {
+  std::vector<std::uint32_t> rows;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (text[places[i]] == '\n') rows.push_back(static_cast<std::uint32_t>(i + 1));
+  }
+  return rows;
+}
+
+RC_GTEST_PROP(MarkScanProperty, FieldsOfRowsAreFoundUpToAStop, ()) {
   std::string text = *Texts();
   const auto stop = *rc::gen::inRange<std::size_t>(0, 400);
   if (stop < text.size()) text[stop] = '"';
   struct {
     const std::string& text;
     std::size_t stop;
+    // Of whole rows, and then of how many fields they are.
     std::uint32_t* operator()(const char* data, std::uint32_t* places) const {
-      return FindEitherBefore(data, static_cast<std::int64_t>(text.size()), ',', '\n', '"', 0,
-                              places);
+      std::vector<std::uint32_t> rows(text.size() + kPositionSlack);
+      const std::uint32_t* const end = FindFieldsBefore(
+          data, static_cast<std::int64_t>(text.size()), ',', '\n', '"', places, rows.data());
+      rows.resize(static_cast<std::size_t>(end - rows.data()));
+      const std::size_t fields = rows.empty() ? 0 : rows.back();
+      const auto all = PlacesBySight(std::string_view(text).substr(0, stop), ",\n", 0);
+      const std::vector<std::uint32_t> all_rows = RowsBySight(text, all);
+      RC_ASSERT(rows.size() <= all_rows.size());
+      RC_ASSERT(std::equal(rows.begin(), rows.end(), all_rows.begin()));
+      for (std::size_t i = rows.size(); i < all_rows.size(); ++i) {
+        RC_ASSERT(stop < text.size());
+        RC_ASSERT(all[all_rows[i] - 1] + 64 > stop);
+      }
+      return places + fields;
     }
-    // The first of them, up to less than 64 bytes before the stop.
     void Check(const std::vector<std::uint32_t>& found) const {
       const auto all = PlacesBySight(std::string_view(text).substr(0, stop), ",\n", 0);
       RC_ASSERT(found.size() <= all.size());
-      for (std::size_t i = 0; i < all.size(); ++i) {
-        if (i < found.size()) {
-          RC_ASSERT(found[i] == all[i]);
-        } else {
-          RC_ASSERT(stop < text.size());
-          RC_ASSERT(all[i] + 64 > stop);
-        }
-      }
+      RC_ASSERT(std::equal(found.begin(), found.end(), all.begin()));
     }
   } find{text, stop};
   WithEach(text, find);
+}
+
+RC_GTEST_PROP(MarkScanProperty, ControlsAreFoundWhereverTheyAre, ()) {
+  const auto text = *rc::gen::container<std::string>(
+      *rc::gen::inRange<std::size_t>(0, 50),
+      rc::gen::weightedElement<char>(
+          {{60, 'a'}, {20, ' '}, {20, '\xff'}, {20, '\x80'}, {1, '\x1f'}, {1, '\0'}, {1, '\n'}}));
+  // At its own end of memory, so that sanitizers see what is read behind it.
+  const std::vector<char> alone(text.begin(), text.end());
+  const std::string_view view(alone.data(), alone.size());
+  RC_ASSERT(HasControl(view) == HasControlPortable(view));
 }
 
 RC_GTEST_PROP(MarkScanProperty, WordsBeginAndEndWhereWhiteSpaceSaysSo, ()) {

@@ -1,0 +1,136 @@
+#include "jobs/engine/table/recent_entries.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "jobs/engine/table/combine_table.h"
+#include "jobs/engine/table/key_batch.h"
+#include "jobs/engine/table/slab_store.h"
+
+namespace weir {
+namespace {
+
+struct Thing {
+  int number = 0;
+};
+
+std::uint64_t HashAt(std::uint64_t place) { return place << 24; }
+
+TEST(RecentEntries, FindsWhatWasSetUntilItForgets) {
+  RecentEntries<Thing> recent(true);
+  Thing one{1};
+  Thing two{2};
+  EXPECT_EQ(recent.Of(HashAt(7)).number, 0);
+  recent.Set(HashAt(7), one);
+  recent.Set(HashAt(8), two);
+  EXPECT_EQ(&recent.Of(HashAt(7)), &one);
+  EXPECT_EQ(&recent.Of(HashAt(8)), &two);
+  recent.Forget();
+  EXPECT_EQ(recent.Of(HashAt(7)).number, 0);
+}
+
+// Counts keys that are missed until this is in use, or is not.
+int MissedUntil(RecentEntries<Thing>& recent, bool in_use, int found_to_missed) {
+  int missed = 0;
+  for (; recent.in_use() != in_use && missed < 1 << 24; ++missed) {
+    for (int i = 0; i < found_to_missed; ++i) recent.CountFound();
+    recent.CountMissed(1);
+  }
+  return missed;
+}
+
+TEST(RecentEntries, IsOutOfUseForLongerEachTimeThatFewAreFound) {
+  RecentEntries<Thing> recent(true);
+  ASSERT_TRUE(recent.in_use());
+  int before = 0;
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(MissedUntil(recent, false, 6), 512);
+    const int left_out = MissedUntil(recent, true, 0);
+    EXPECT_GE(left_out, 2 * before);
+    before = left_out;
+  }
+  // Where many are found it stays, and then does not wait as long as before.
+  for (int i = 0; i < 1024; ++i) {
+    for (int found = 0; found < 8; ++found) recent.CountFound();
+    recent.CountMissed(1);
+    ASSERT_TRUE(recent.in_use());
+  }
+  MissedUntil(recent, false, 0);
+  EXPECT_LT(MissedUntil(recent, true, 0), before);
+}
+
+TEST(RecentEntries, IsNeverInUseWhereKeysComeOnce) {
+  RecentEntries<Thing> recent(false);
+  EXPECT_FALSE(recent.in_use());
+  recent.CountMissed(std::size_t{1} << 40);
+  EXPECT_FALSE(recent.in_use());
+}
+
+// What came first and last tells whether the order of values was kept.
+struct Values {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::int64_t count = 0;
+};
+struct FoldValues {
+  void operator()(Values& into, const Values& from) const {
+    into.last = from.last;
+    into.count += from.count;
+  }
+};
+
+// Adds the keys of windows that move on, as stations of one day after the other, each key of a
+// window some times and in any order; `length` of keys in bytes.
+void ExpectAllKept(std::int64_t num_keys, std::int64_t window, int times, std::size_t length) {
+  auto batch = std::make_unique<KeyBatch<Values, FoldValues>>(
+      FoldValues(), std::make_shared<SlabStore>(), KeysCome::kAgain);
+  std::map<std::string, Values> expected;
+  std::mt19937_64 random(static_cast<std::uint64_t>(num_keys + window));
+  std::int64_t at = 0;
+  for (std::int64_t begin = 0; begin < num_keys; begin += window) {
+    for (std::int64_t i = 0; i < window * times; ++i) {
+      std::string key = std::to_string(begin + static_cast<std::int64_t>(random() % window));
+      key.resize(length, 'k');
+      const Values value{at, at, 1};
+      ++at;
+      const auto [kept, is_new] = expected.try_emplace(key, value);
+      if (!is_new) FoldValues()(kept->second, value);
+      batch->AddCopied(key, value);
+    }
+  }
+  batch->Flush();
+  auto& table = batch->table();
+  table.Split();
+  ASSERT_EQ(table.size(), static_cast<std::int64_t>(expected.size()));
+  for (int sub = 0; sub < table.kSubTables; ++sub) {
+    table.ForEach(sub, [&](const auto& entry) {
+      const Values& values = expected.at(std::string(entry.key()));
+      ASSERT_EQ(entry.value.first, values.first) << entry.key();
+      ASSERT_EQ(entry.value.last, values.last) << entry.key();
+      ASSERT_EQ(entry.value.count, values.count) << entry.key();
+    });
+  }
+}
+
+TEST(RecentEntries, ABatchKeepsAllValuesInTheirOrder) {
+  for (const std::size_t length : {std::size_t{9}, std::size_t{16}, std::size_t{24}}) {
+    ExpectAllKept(1000, 100, 3, length);
+    // Nearly all are found, while the table grows.
+    ExpectAllKept(15000, 100, 20, length);
+    ExpectAllKept(9000, 7, 12, length);
+    // Few are.
+    ExpectAllKept(20000, 20000, 3, length);
+    ExpectAllKept(20000, 5000, 4, length);
+  }
+}
+
+}  // namespace
+}  // namespace weir
