@@ -18,12 +18,11 @@ using planner::WorkerIndex;
 
 namespace {
 
-// A transfer is late only beyond the jitter of clocks, messages and rounding: overtaking for less
-// gains nothing and loses the planned order.
-constexpr Seconds kLateSlackS = 1e-3;
-constexpr double kLateSlackRatio = 0.02;
-
-Seconds LateAfter(Seconds due_s) { return due_s * (1 + kLateSlackRatio) + kLateSlackS; }
+std::int32_t NumOrders(const planner::Plan& plan) {
+  std::size_t num_orders = plan.send_order.size() + plan.receive_order.size();
+  for (const auto& cut : plan.channel_order) num_orders += cut.size();
+  return static_cast<std::int32_t>(num_orders);
+}
 
 }  // namespace
 
@@ -42,11 +41,14 @@ TransferScheduler::TransferScheduler(const planner::Plan& plan,
       sends_until_s_(At(plan.network.num_workers), 0),
       receives_until_s_(At(plan.network.num_workers), 0),
       crosses_until_s_(plan.network.cuts.size()),
+      shared_cuts_(At(plan.network.num_workers)),
       num_ready_(At(plan.network.num_workers), 0),
+      least_seconds_(At(plan.network.num_workers), std::numeric_limits<double>::infinity()),
       receivers_(At(plan.network.num_workers)),
       rates_(plan),
-      findings_(plan.network.num_workers, GateResource() + 1) {
+      findings_(plan.network.num_workers, GateResource() + 1, NumOrders(plan)) {
   FillRows();
+  FillSharedCuts();
   for (const auto& order : plan.send_order) AddOrder(order);
   for (const auto& order : plan.receive_order) AddOrder(order);
   for (const auto& cut : plan.channel_order) {
@@ -77,6 +79,8 @@ void TransferScheduler::FillRows() {
     row.run_due_s = prediction_.steps[At(transfer.producer)].finish_s;
     row.sender = transfer.sender;
     row.receiver = transfer.receiver;
+    Seconds& least_s = least_seconds_[At(row.sender)];
+    least_s = std::min(least_s, row.finish_s - row.start_s);
     row.cuts_begin = static_cast<std::int32_t>(crossed_cuts_.size());
     for (std::size_t c = 0; c < plan_.network.cuts.size(); ++c) {
       if (!plan_.network.cuts[c].Crosses(transfer.sender, transfer.receiver)) continue;
@@ -86,9 +90,35 @@ void TransferScheduler::FillRows() {
   }
 }
 
+void TransferScheduler::FillSharedCuts() {
+  std::vector<bool> seen(shared_cuts_.size(), false);
+  for (std::size_t t = 0; t < rows_.size(); ++t) {
+    const auto transfer = static_cast<TransferIndex>(t);
+    const std::int64_t lanes = LanesTaken(transfer);
+    const auto cuts = CutsOf(transfer);
+    std::vector<SharedCut>& shared = shared_cuts_[At(rows_[t].sender)];
+    if (!seen[At(rows_[t].sender)]) {
+      seen[At(rows_[t].sender)] = true;
+      for (const std::int32_t cut : cuts) shared.push_back({cut, lanes});
+      continue;
+    }
+    std::erase_if(shared, [cuts](const SharedCut& one) {
+      return std::find(cuts.begin(), cuts.end(), one.cut) == cuts.end();
+    });
+    for (SharedCut& one : shared) one.lanes = std::min(one.lanes, lanes);
+  }
+}
+
+bool TransferScheduler::MayHaveRoom(WorkerIndex sender) const {
+  const std::vector<SharedCut>& cuts = shared_cuts_[At(sender)];
+  return std::all_of(cuts.begin(), cuts.end(), [this](const SharedCut& one) {
+    return free_lanes_[At(one.cut)] >= one.lanes;
+  });
+}
+
 void TransferScheduler::AddOrder(const std::vector<TransferIndex>& transfers) {
   orders_.push_back(
-      Order{transfers, 0, OvertakeIndex(static_cast<std::int32_t>(transfers.size()))});
+      Order{transfers, 0, OvertakeIndex(static_cast<std::int32_t>(transfers.size())), {}});
 }
 
 void TransferScheduler::FillPlaces() {
@@ -137,14 +167,6 @@ double TransferScheduler::OvertakenAfter(TransferIndex transfer) const {
   }
   // Late itself, and nobody knows when its run comes.
   return std::max(predicted.start_s, predicted.run_due_s);
-}
-
-std::int32_t TransferScheduler::NextInTheWay(const Order& order, std::int32_t from, Seconds now_s,
-                                             double pace) {
-  return order.overtaken_after_s.First(from, [now_s, pace](double due_s) {
-    if (due_s == OvertakeIndex::kNever) return false;
-    return due_s == OvertakeIndex::kAlways || now_s < LateAfter(pace * due_s);
-  });
 }
 
 void TransferScheduler::SetReady(TransferIndex transfer) {
@@ -208,48 +230,6 @@ void TransferScheduler::Return(TransferIndex transfer) {
   SetReady(transfer);
 }
 
-bool TransferScheduler::ResourcesFree(TransferIndex transfer) const {
-  const Row& t = rows_[At(transfer)];
-  if (send_port_busy_[At(t.sender)] || receive_port_busy_[At(t.receiver)]) return false;
-  const auto cuts = CutsOf(transfer);
-  return std::all_of(cuts.begin(), cuts.end(), [&](std::int32_t cut) {
-    return free_lanes_[At(cut)] >= LanesTaken(transfer);
-  });
-}
-
-Seconds TransferScheduler::LateAt(TransferIndex transfer, double pace) const {
-  const Row& predicted = rows_[At(transfer)];
-  const bool moving = rows_[At(transfer)].state == State::kMoving;
-  const Seconds due = pace * (moving ? predicted.finish_s : predicted.start_s);
-  return LateAfter(due);
-}
-
-bool TransferScheduler::MayGoNow(TransferIndex transfer, Seconds now_s, double pace) {
-  const auto num_ports = static_cast<std::int32_t>(2 * send_port_busy_.size());
-  const bool strict = plan_.transfer_order == planner::TransferOrder::kStrict;
-  for (const Place& place : PlacesOf(transfer)) {
-    const Order& order = orders_[At(place.order)];
-    if (order.head == place.position) continue;
-    if (strict && place.order < num_ports) return false;
-    const bool own = place.order == rows_[At(transfer)].sender;
-    // The head has not passed, and while the run is on time it decides: no need of the index.
-    std::int32_t next = 0;
-    for (std::int32_t i = own ? own_from_ : order.head; i < place.position; i = next) {
-      const TransferIndex before = order.transfers[At(i)];
-      const Seconds late_s = LateAt(before, pace);
-      if (now_s < late_s) {
-        NoteLate(late_s);
-        return false;
-      }
-      const Overtaking overtaking = MayOvertake(transfer, before, now_s, pace);
-      if (overtaking == Overtaking::kNo) return false;
-      next = NextInTheWay(order, i + 1, now_s, pace);
-      if (own && i == own_from_ && overtaking == Overtaking::kByAnyone) own_from_ = next;
-    }
-  }
-  return true;
-}
-
 void TransferScheduler::NoteLate(Seconds late_s) {
   if (!next_late_s_ || late_s < *next_late_s_) next_late_s_ = late_s;
 }
@@ -257,76 +237,6 @@ void TransferScheduler::NoteLate(Seconds late_s) {
 Seconds TransferScheduler::PlannedSeconds(TransferIndex transfer) const {
   const Row& predicted = rows_[At(transfer)];
   return predicted.finish_s - predicted.start_s;
-}
-
-Seconds TransferScheduler::FreeAt(TransferIndex transfer) const {
-  const Row& t = rows_[At(transfer)];
-  Seconds free_s = 0;
-  if (send_port_busy_[At(t.sender)]) free_s = sends_until_s_[At(t.sender)];
-  if (receive_port_busy_[At(t.receiver)]) {
-    free_s = std::max(free_s, receives_until_s_[At(t.receiver)]);
-  }
-  for (const std::int32_t cut : CutsOf(transfer)) {
-    std::int64_t lacking = LanesTaken(transfer) - free_lanes_[At(cut)];
-    for (const auto& [until_s, given_back] : crosses_until_s_[At(cut)]) {
-      if (lacking <= 0) break;
-      free_s = std::max(free_s, until_s);
-      lacking -= given_back;
-    }
-  }
-  return free_s;
-}
-
-TransferScheduler::Overtaking TransferScheduler::MayOvertake(TransferIndex transfer,
-                                                             TransferIndex before, Seconds now_s,
-                                                             double pace) {
-  if (rows_[At(before)].state == State::kMoving) return Overtaking::kByAnyone;
-  Seconds due_s = FreeAt(before);
-  if (rows_[At(before)].state == State::kWaiting) {
-    const Seconds run_due_s = pace * rows_[At(before)].run_due_s;
-    if (now_s >= LateAfter(run_due_s)) return Overtaking::kByAnyone;  // nobody knows when
-    due_s = std::max(due_s, run_due_s);
-  }
-  // Either may be the shorter one: waiting costs the time until then, overtaking the rest of the
-  // overtaking one's time.
-  const Seconds patience_s = std::min(PlannedSeconds(transfer), PlannedSeconds(before));
-  const bool resources_free = due_s == 0;  // it starts as soon as those before it let it
-  const Seconds away_s = std::abs(due_s - now_s);
-  const bool overtakes = !resources_free && away_s >= patience_s;
-  // Starts only put off when it is due: what is far ahead stays so.
-  if (!overtakes || due_s < now_s) RestOn(before);
-  if (overtakes) {
-    return away_s >= PlannedSeconds(before) ? Overtaking::kByAnyone : Overtaking::kByThisOne;
-  }
-  NoteLate((resources_free ? now_s : due_s) + patience_s);
-  return Overtaking::kNo;
-}
-
-TransferIndex TransferScheduler::FirstStartable(WorkerIndex sender, Seconds now_s, double pace) {
-  const Order& order = orders_[At(sender)];
-  const auto num_transfers = static_cast<std::int32_t>(order.transfers.size());
-  const bool strict = plan_.transfer_order == planner::TransferOrder::kStrict;
-  std::int32_t ready_left = num_ready_[At(sender)];
-  own_from_ = order.head;
-  for (std::int32_t i = order.head; ready_left > 0 && i < num_transfers;
-       i = NextInTheWay(order, i + 1, now_s, pace)) {
-    const TransferIndex transfer = order.transfers[At(i)];
-    if (rows_[At(transfer)].state == State::kReady) {
-      --ready_left;
-      if (ResourcesFree(transfer) && MayGoNow(transfer, now_s, pace) && GateOpen(transfer)) {
-        RestOn(transfer);
-        if (gate_ != nullptr && gate_->shares_cuts()) findings_.RestsOn(GateResource());
-        return transfer;
-      }
-    }
-    // What comes behind one that must be waited for must wait as well.
-    if (strict) break;
-    if (now_s < LateAt(transfer, pace)) {
-      NoteLate(LateAt(transfer, pace));
-      break;
-    }
-  }
-  return planner::kNoIndex;
 }
 
 void TransferScheduler::Resume(const std::vector<TransferIndex>& moving, Seconds now_s) {
@@ -424,48 +334,12 @@ std::vector<TransferIndex> TransferScheduler::TakeStartable(Seconds now_s, doubl
   return started;
 }
 
-void TransferScheduler::RestOn(TransferIndex transfer) {
-  ForEachResource(transfer, [this](std::int32_t resource) { findings_.RestsOn(resource); });
-}
-
-template <typename Use>
-void TransferScheduler::ForEachResource(TransferIndex transfer, const Use& use) const {
-  const Row& t = rows_[At(transfer)];
-  const auto num_workers = plan_.network.num_workers;
-  use(t.sender);
-  use(num_workers + t.receiver);
-  for (const std::int32_t cut : CutsOf(transfer)) use(2 * num_workers + cut);
+std::int32_t TransferScheduler::CutResource(std::int32_t cut) const {
+  return 2 * plan_.network.num_workers + cut;
 }
 
 std::int32_t TransferScheduler::GateResource() const {
-  return 2 * plan_.network.num_workers + static_cast<std::int32_t>(plan_.network.cuts.size());
-}
-
-void TransferScheduler::LookAtSenders(Seconds now_s, double pace) {
-  for (std::int32_t w = findings_.NextLook(); w != TurnFindings::kNone; w = findings_.NextLook()) {
-    const TransferIndex found = FirstStartable(w, now_s, pace);
-    if (found != planner::kNoIndex) findings_.Found(plan_rank_[At(found)]);
-  }
-}
-
-std::vector<TransferIndex> TransferScheduler::TakeOrdered(Seconds now_s, double pace) {
-  std::vector<TransferIndex> started;
-  findings_.Begin();
-  for (std::size_t w = 0; w < send_port_busy_.size(); ++w) {
-    if (!send_port_busy_[w] && num_ready_[w] > 0) findings_.Add(static_cast<std::int32_t>(w));
-  }
-  for (;;) {
-    LookAtSenders(now_s, pace);
-    const std::int32_t rank = findings_.TakeFirst();
-    if (rank == TurnFindings::kNone) return started;
-    const TransferIndex best = by_start_[At(rank)];
-    --num_ready_[At(rows_[At(best)].sender)];
-    if (gate_ != nullptr) gate_->Moves(best, PlannedSeconds(best));
-    Occupy(best, now_s, PlannedSeconds(best));
-    ForEachResource(best, [this](std::int32_t resource) { findings_.Taken(resource); });
-    findings_.Taken(GateResource());
-    started.push_back(best);
-  }
+  return CutResource(static_cast<std::int32_t>(plan_.network.cuts.size()));
 }
 
 }  // namespace weir::master

@@ -3,6 +3,7 @@
 // Which transfers of a plan may move now. Pure. Upstream: ConductorMachine. Downstream: nothing.
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <set>
 #include <span>
@@ -83,7 +84,14 @@ class TransferScheduler {
 
  private:
   enum class State : std::uint8_t { kWaiting, kReady, kMoving, kPassed };
-  enum class Overtaking : std::uint8_t { kNo, kByThisOne, kByAnyone };
+  /// Who may overtake one that is late: those that take at most `longest_s` as predicted.
+  struct Overtaking {
+    planner::Seconds longest_s = std::numeric_limits<double>::infinity();
+    /// When the others may at the latest, less the shorter one of both times.
+    planner::Seconds due_s = 0;
+    /// longest_s may fall once its ports and cuts are taken.
+    bool may_fall = false;
+  };
   /// A transfer's place in one of the orders that it stands in.
   struct Place {
     std::int32_t order = 0;
@@ -102,11 +110,26 @@ class TransferScheduler {
     std::int32_t cuts_end = 0;
     State state = State::kWaiting;
   };
+  /// A shared finding of a turn on an order: everything before this place has passed or is
+  /// overtaken by all that take at most `longest_s`.
+  struct TurnHead {
+    std::int32_t place = 0;
+    planner::Seconds longest_s = std::numeric_limits<double>::infinity();
+    bool rests = false;  // on ports or cuts
+    std::int64_t turn = 0;
+    std::int64_t version = 0;  // of findings_
+  };
   struct Order {
     std::vector<planner::TransferIndex> transfers;
     std::int32_t head = 0;  // everything before it has passed
     /// By place: the predicted moment after which it is overtaken, whoever comes.
     OvertakeIndex overtaken_after_s;
+    TurnHead turn_head;
+  };
+  /// A cut that all transfers of a sender cross, and the least that one of them takes of it.
+  struct SharedCut {
+    std::int32_t cut = 0;
+    std::int64_t lanes = 0;
   };
 
   /// kFetchAll: one receiver's transfers that could move, by place in its receive order.
@@ -138,11 +161,21 @@ class TransferScheduler {
   static std::int32_t NextInTheWay(const Order& order, std::int32_t from, planner::Seconds now_s,
                                    double pace);
   bool ResourcesFree(planner::TransferIndex transfer) const;
+  /// False where a cut that all of its transfers cross has room for none.
+  bool MayHaveRoom(planner::WorkerIndex sender) const;
+  void FillSharedCuts();
   /// False when one before it in its orders must still be waited for; notes until when.
   bool MayGoNow(planner::TransferIndex transfer, planner::Seconds now_s, double pace);
-  /// kNo when `before` is late, but would start too soon for `transfer` to go first.
-  Overtaking MayOvertake(planner::TransferIndex transfer, planner::TransferIndex before,
-                         planner::Seconds now_s, double pace);
+  /// The same of those before it in one of its orders.
+  bool MayGoIn(const Place& place, planner::TransferIndex transfer, planner::Seconds now_s,
+               double pace);
+  /// One keeps back a transfer of its own sender. Where it keeps back whatever comes behind it,
+  /// notes until when.
+  void NoteWait(planner::TransferIndex before, const Overtaking& overtaking);
+  /// Brings the order's turn_head up to date.
+  TurnHead& TurnHeadOf(std::int32_t order);
+  /// Of one that is late: nobody who takes longer than the time until it should start.
+  Overtaking WhoOvertakes(planner::TransferIndex before, planner::Seconds now_s, double pace) const;
   /// When the resources of a transfer whose run is published should be free; <= now: they are.
   planner::Seconds FreeAt(planner::TransferIndex transfer) const;
   std::int64_t LanesTaken(planner::TransferIndex transfer) const;
@@ -154,14 +187,20 @@ class TransferScheduler {
   /// Looks at those senders whose look is still to be made, or to be made again. Within a turn
   /// ports, lanes and the gate's cuts are only taken, so that FreeAt only grows. So one that is
   /// refused stays refused until the one that it waits for starts or is put off, and one that may
-  /// start still may until its own ports and lanes are taken or one that was overdue is due soon:
-  /// looks rest on the ports and lanes of these. The looks left out would note no earlier moments.
+  /// start still may until its own ports are taken, its cuts are full or one that was overdue is
+  /// due soon: looks rest on the ports and cuts of these. The looks left out would note no earlier
+  /// moments.
   void LookAtSenders(planner::Seconds now_s, double pace);
-  /// The look under way may end otherwise once something that this transfer uses is taken.
+  /// Calls rest(resource, needs) for what the look under way rests on, where this transfer is to
+  /// start or to wait: it may end otherwise once a port of its is taken, or so many lanes of a cut
+  /// that it has no room there.
+  template <typename Rest>
+  void ForEachRest(planner::TransferIndex transfer, const Rest& rest) const;
   void RestOn(planner::TransferIndex transfer);
-  /// Calls use(number) for its send port, its receive port, and the cuts that it crosses.
-  template <typename Use>
-  void ForEachResource(planner::TransferIndex transfer, const Use& use) const;
+  /// Has made again those looks that may end otherwise now that this transfer moves.
+  void TellTaken(planner::TransferIndex transfer);
+  /// What findings_ call a cut. Ports are before it: by sender, then by receiver.
+  std::int32_t CutResource(std::int32_t cut) const;
   /// The last number: what the gate has of cuts.
   std::int32_t GateResource() const;
   void Occupy(planner::TransferIndex transfer, planner::Seconds now_s, planner::Seconds seconds);
@@ -191,15 +230,17 @@ class TransferScheduler {
   std::vector<planner::Seconds> sends_until_s_;
   std::vector<planner::Seconds> receives_until_s_;
   std::vector<std::multiset<std::pair<planner::Seconds, std::int64_t>>> crosses_until_s_;
-  std::vector<std::int32_t> num_ready_;  // by sender
+  std::vector<std::vector<SharedCut>> shared_cuts_;  // by sender
+  std::vector<std::int32_t> num_ready_;              // by sender
+  std::vector<planner::Seconds> least_seconds_;      // by sender, of its transfers as predicted
   std::vector<Receiver> receivers_;
   planner::RateRoom rates_;  // kRates
   /// Receivers that may have room and work since the last TakeStartable.
   std::set<planner::WorkerIndex> changed_receivers_;
   TurnFindings findings_;
-  /// Of the look under way: everything before this place of the sender's order has passed or is
-  /// overtaken by anyone, so that it is looked at once and not for each transfer behind it.
-  std::int32_t own_from_ = 0;
+  /// Of the look under way: no transfer behind one that it looked at may go, whatever its size.
+  bool all_wait_ = false;
+  std::int64_t turn_ = 0;
   std::optional<planner::Seconds> next_late_s_;
 };
 

@@ -11,15 +11,23 @@ std::size_t Place(std::int32_t number) { return static_cast<std::size_t>(number)
 
 }  // namespace
 
-TurnFindings::TurnFindings(std::int32_t num_senders, std::int32_t num_resources)
-    : senders_(Place(num_senders)), resting_(Place(num_resources)) {}
+TurnFindings::TurnFindings(std::int32_t num_senders, std::int32_t num_resources,
+                           std::int32_t num_shared)
+    : senders_(Place(num_senders)),
+      num_resources_(num_resources),
+      resources_(Place(num_resources + num_shared)),
+      shared_versions_(Place(num_shared), 0) {}
 
 void TurnFindings::Begin() {
   for (const std::int32_t sender : taking_part_) senders_[Place(sender)] = Sender();
   taking_part_.clear();
   to_look_at_.clear();
   looking_at_ = kNone;
-  for (const std::int32_t resource : rested_on_) resting_[Place(resource)].clear();
+  for (const std::int32_t number : rested_on_) {
+    Resource& resource = resources_[Place(number)];
+    resource.rests.clear();
+    resource.most_needed = 0;
+  }
   rested_on_.clear();
   found_.clear();
 }
@@ -38,10 +46,32 @@ std::int32_t TurnFindings::NextLook() {
   return looking_at_;
 }
 
-void TurnFindings::RestsOn(std::int32_t resource) {
-  std::vector<std::int32_t>& senders = resting_[Place(resource)];
-  if (senders.empty()) rested_on_.push_back(resource);
-  if (senders.empty() || senders.back() != looking_at_) senders.push_back(looking_at_);
+std::int32_t TurnFindings::SharedResource(std::int32_t shared) const {
+  return num_resources_ + shared;
+}
+
+void TurnFindings::Add(std::int32_t resource, Rest rest) {
+  auto& [rests, most_needed] = resources_[Place(resource)];
+  if (rests.empty()) rested_on_.push_back(resource);
+  if (rests.empty() || rests.back().of != rest.of) rests.push_back({rest.of, 0});
+  rests.back().needs = std::max(rests.back().needs, rest.needs);
+  most_needed = std::max(most_needed, rest.needs);
+}
+
+void TurnFindings::RestsOn(std::int32_t resource, std::int64_t needs) {
+  Add(resource, {looking_at_, needs});
+}
+
+void TurnFindings::RestsOnShared(std::int32_t shared) {
+  Add(SharedResource(shared), {looking_at_, kAllOfIt});
+}
+
+void TurnFindings::SharedRestsOn(std::int32_t shared, std::int32_t resource, std::int64_t needs) {
+  Add(resource, {static_cast<std::int32_t>(senders_.size()) + shared, needs});
+}
+
+std::int64_t TurnFindings::SharedVersion(std::int32_t shared) const {
+  return shared_versions_[Place(shared)];
 }
 
 void TurnFindings::Found(std::int32_t rank) {
@@ -63,15 +93,32 @@ std::int32_t TurnFindings::TakeFirst() {
   return kNone;
 }
 
-void TurnFindings::Taken(std::int32_t resource) {
-  for (const std::int32_t number : resting_[Place(resource)]) {
-    Sender& sender = senders_[Place(number)];
-    if (!sender.takes_part || sender.to_look_at) continue;
-    sender.to_look_at = true;
-    sender.rank = kNone;
-    to_look_at_.push_back(number);
+void TurnFindings::LookAgain(std::int32_t number) {
+  Sender& sender = senders_[Place(number)];
+  if (!sender.takes_part || sender.to_look_at) return;
+  sender.to_look_at = true;
+  sender.rank = kNone;
+  to_look_at_.push_back(number);
+}
+
+void TurnFindings::Taken(std::int32_t resource, std::int64_t left) {
+  const auto num_senders = static_cast<std::int32_t>(senders_.size());
+  auto& [rests, most_needed] = resources_[Place(resource)];
+  if (left >= most_needed) return;
+  most_needed = 0;
+  std::size_t kept = 0;
+  for (const Rest rest : rests) {
+    if (left >= rest.needs) {
+      most_needed = std::max(most_needed, rest.needs);
+      rests[kept++] = rest;
+    } else if (rest.of < num_senders) {
+      LookAgain(rest.of);
+    } else {
+      ++shared_versions_[Place(rest.of - num_senders)];
+      Taken(SharedResource(rest.of - num_senders));
+    }
   }
-  resting_[Place(resource)].clear();
+  rests.resize(kept);
 }
 
 }  // namespace weir::master

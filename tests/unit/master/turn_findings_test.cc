@@ -22,7 +22,7 @@ std::vector<std::int32_t> Looks(TurnFindings& findings) {
 }
 
 TEST(TurnFindings, LooksAgainOnlyAtWhomThisConcerns) {
-  TurnFindings findings(4, 3);
+  TurnFindings findings(4, 3, 0);
   findings.Begin();
   for (const std::int32_t sender : {0, 1, 3}) findings.Add(sender);
   for (std::int32_t w = findings.NextLook(); w != TurnFindings::kNone; w = findings.NextLook()) {
@@ -38,7 +38,7 @@ TEST(TurnFindings, LooksAgainOnlyAtWhomThisConcerns) {
 }
 
 TEST(TurnFindings, BeginsEveryTurnWithNothing) {
-  TurnFindings findings(2, 1);
+  TurnFindings findings(2, 1, 0);
   findings.Begin();
   findings.Add(0);
   findings.NextLook();
@@ -53,10 +53,46 @@ TEST(TurnFindings, BeginsEveryTurnWithNothing) {
   EXPECT_EQ(findings.NextLook(), TurnFindings::kNone);
 }
 
+TEST(TurnFindings, LooksAgainOnlyWhereLessIsLeftThanNeeded) {
+  TurnFindings findings(3, 1, 0);
+  findings.Begin();
+  for (const std::int32_t sender : {0, 1, 2}) findings.Add(sender);
+  for (std::int32_t w = findings.NextLook(); w != TurnFindings::kNone; w = findings.NextLook()) {
+    findings.RestsOn(0, w == 2 ? TurnFindings::kAllOfIt : w + 1);
+  }
+  findings.Taken(0, 3);
+  EXPECT_EQ(Looks(findings), (std::vector<std::int32_t>{2}));
+  findings.Taken(0, 2);
+  EXPECT_EQ(Looks(findings), std::vector<std::int32_t>());
+  findings.Taken(0, 1);
+  EXPECT_EQ(Looks(findings), (std::vector<std::int32_t>{1}));
+  findings.Taken(0, 0);
+  EXPECT_EQ(Looks(findings), (std::vector<std::int32_t>{0}));
+}
+
+TEST(TurnFindings, FindsAgainWhatSeveralLooksRestOn) {
+  TurnFindings findings(3, 2, 2);
+  findings.Begin();
+  for (const std::int32_t sender : {0, 1, 2}) findings.Add(sender);
+  findings.SharedRestsOn(1, 0);
+  for (std::int32_t w = findings.NextLook(); w != TurnFindings::kNone; w = findings.NextLook()) {
+    findings.RestsOnShared(w == 1 ? 0 : 1);
+  }
+  const std::int64_t version = findings.SharedVersion(1);
+  findings.Taken(1);
+  EXPECT_EQ(findings.SharedVersion(1), version);
+  findings.Taken(0);
+  EXPECT_NE(findings.SharedVersion(1), version);
+  EXPECT_EQ(Looks(findings), (std::vector<std::int32_t>{0, 2}));
+}
+
 /// The same by looking at everything each time.
 struct Plain {
-  std::map<std::int32_t, std::int32_t> found;               // rank by sender
-  std::map<std::int32_t, std::set<std::int32_t>> rests_on;  // resources by sender
+  std::map<std::int32_t, std::int32_t> found;  // rank by sender
+  /// By sender: resources, and what it needs of each.
+  std::map<std::int32_t, std::map<std::int32_t, std::int64_t>> rests_on;
+  std::map<std::int32_t, std::set<std::int32_t>> rests_on_shared;  // by sender
+  std::map<std::int32_t, std::set<std::int32_t>> shared_rests_on;  // resources
   std::set<std::int32_t> taking_part;
   std::set<std::int32_t> to_look_at;
 
@@ -72,14 +108,21 @@ struct Plain {
                                     [rank](const auto& entry) { return entry.second == rank; });
     taking_part.erase(taken->first);
     rests_on.erase(taken->first);
+    rests_on_shared.erase(taken->first);
     found.erase(taken);
   }
-  void Taken(std::int32_t resource) {
+  void Taken(std::int32_t resource, std::int64_t left) {
     for (const std::int32_t sender : taking_part) {
-      if (!rests_on[sender].contains(resource)) continue;
+      const auto rests = rests_on[sender].find(resource);
+      bool again = rests != rests_on[sender].end() && left < rests->second;
+      for (const std::int32_t shared : rests_on_shared[sender]) {
+        again = again || shared_rests_on[shared].contains(resource);
+      }
+      if (!again) continue;
       to_look_at.insert(sender);
       found.erase(sender);
     }
+    for (auto& [shared, resources] : shared_rests_on) resources.erase(resource);
   }
 };
 
@@ -93,7 +136,7 @@ TEST(TurnFindings, FindsWhatAPlainOneFinds) {
     return static_cast<std::int32_t>(random() % static_cast<unsigned>(below));
   };
   for (int size = 1; size <= 12; ++size) {
-    TurnFindings findings(size, size + 2);
+    TurnFindings findings(size, size + 2, 2);
     for (int turn = 0; turn < 100; ++turn) {
       Plain plain;
       findings.Begin();
@@ -110,10 +153,21 @@ TEST(TurnFindings, FindsWhatAPlainOneFinds) {
           plain.to_look_at.erase(w);
           plain.found.erase(w);
           plain.rests_on[w].clear();
+          plain.rests_on_shared[w].clear();
           for (int n = draw(4); n > 0; --n) {
             const std::int32_t resource = draw(size + 2);
-            findings.RestsOn(resource);
-            plain.rests_on[w].insert(resource);
+            const std::int64_t needs = draw(3) == 0 ? TurnFindings::kAllOfIt : draw(4);
+            findings.RestsOn(resource, needs);
+            std::int64_t& most = plain.rests_on[w][resource];
+            most = std::max(most, needs);
+          }
+          if (draw(4) == 0) {
+            const std::int32_t shared = draw(2);
+            const std::int32_t resource = draw(size + 2);
+            findings.SharedRestsOn(shared, resource);
+            findings.RestsOnShared(shared);
+            plain.shared_rests_on[shared].insert(resource);
+            plain.rests_on_shared[w].insert(shared);
           }
           if (draw(3) == 0) continue;
           const std::int32_t rank = draw(5) * size + w;  // two senders never find the same
@@ -127,8 +181,9 @@ TEST(TurnFindings, FindsWhatAPlainOneFinds) {
         plain.Take(rank);
         for (int n = draw(3); n > 0; --n) {
           const std::int32_t resource = draw(size + 2);
-          findings.Taken(resource);
-          plain.Taken(resource);
+          const std::int64_t left = draw(4);
+          findings.Taken(resource, left);
+          plain.Taken(resource, left);
         }
       }
     }
