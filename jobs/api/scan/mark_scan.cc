@@ -118,17 +118,16 @@ constexpr int kMarks = 12;
 constexpr int kRows = 4;
 
 // As AppendPositions; the bit that is taken away, and none, cost one instruction here.
-template <int kGroup>
 WEIR_AVX2 inline std::uint32_t* AppendAvx2(std::uint64_t mask, std::uint32_t base,
                                            std::uint32_t* places) {
   std::uint32_t* const end = places + _mm_popcnt_u64(mask);
   while (mask != 0) {
 #pragma GCC unroll 16
-    for (int i = 0; i < kGroup; ++i) {
+    for (int i = 0; i < kMarks; ++i) {
       places[i] = base + static_cast<std::uint32_t>(_tzcnt_u64(mask));
       mask = _blsr_u64(mask);
     }
-    places += kGroup;
+    places += kMarks;
   }
   return end;
 }
@@ -142,15 +141,25 @@ WEIR_AVX2 std::uint32_t* EitherAvx2(const char* text, std::int64_t bytes, char a
     const Vectors word = Load(text + at);
     const std::uint64_t mask =
         MaskOf(IsEither(word.low, all_a, all_b), IsEither(word.high, all_a, all_b));
-    places = AppendAvx2<kMarks>(KeepFirst(mask, bytes - at), base + static_cast<std::uint32_t>(at),
-                                places);
+    places = AppendAvx2(KeepFirst(mask, bytes - at), base + static_cast<std::uint32_t>(at), places);
   }
   return places;
 }
 
-// Numbers of the marks that end rows, counted with those before, from one.
-WEIR_AVX2 inline std::uint64_t RowsAmong(std::uint64_t marks, std::uint64_t row_ends) {
-  return _pext_u64(row_ends, marks);
+// Writes which of the marks end rows, counted from one with `before` earlier ones. What pext would
+// give at once, and some processors with AVX2 (AMD's before Zen 3) have in microcode only.
+WEIR_AVX2 inline std::uint32_t* AppendRowsAvx2(std::uint64_t marks, std::uint64_t row_ends,
+                                               std::uint32_t before, std::uint32_t* rows) {
+  std::uint32_t* const end = rows + _mm_popcnt_u64(row_ends);
+  while (row_ends != 0) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      rows[i] = before + static_cast<std::uint32_t>(_mm_popcnt_u64(marks & _blsmsk_u64(row_ends)));
+      row_ends = _blsr_u64(row_ends);
+    }
+    rows += kRows;
+  }
+  return end;
 }
 
 WEIR_AVX2 std::uint32_t* FieldsBeforeAvx2(const char* text, std::int64_t bytes, char field_end,
@@ -173,9 +182,9 @@ WEIR_AVX2 std::uint32_t* FieldsBeforeAvx2(const char* text, std::int64_t bytes, 
         KeepFirst(MaskOf(_mm256_or_si256(low_rows, _mm256_cmpeq_epi8(word.low, all_field_end)),
                          _mm256_or_si256(high_rows, _mm256_cmpeq_epi8(word.high, all_field_end))),
                   bytes - at);
-    rows = AppendAvx2<kRows>(RowsAmong(marks, row_ends),
-                             static_cast<std::uint32_t>(places - first) + 1, rows);
-    places = AppendAvx2<kMarks>(marks, static_cast<std::uint32_t>(at), places);
+    rows =
+        AppendRowsAvx2(marks, row_ends & marks, static_cast<std::uint32_t>(places - first), rows);
+    places = AppendAvx2(marks, static_cast<std::uint32_t>(at), places);
   }
   return rows;
 }
@@ -188,8 +197,8 @@ WEIR_AVX2 std::uint32_t* WordEdgesAvx2(const char* text, std::int64_t bytes, std
     const Vectors word = Load(text + at);
     const std::uint64_t letters =
         KeepFirst(~MaskOf(IsSpace(word.low), IsSpace(word.high)), bytes - at);
-    places = AppendAvx2<kMarks>(letters ^ (letters << 1 | before),
-                                base + static_cast<std::uint32_t>(at), places);
+    places = AppendAvx2(letters ^ (letters << 1 | before), base + static_cast<std::uint32_t>(at),
+                        places);
     before = letters >> 63;
   }
   in_word = before != 0;
@@ -251,7 +260,8 @@ WEIR_AVX512 std::uint32_t* FieldsBeforeAvx512(const char* text, std::int64_t byt
     const std::uint64_t row_ends = _mm512_cmpeq_epi8_mask(word, all_row_end);
     const std::uint64_t marks =
         KeepFirst(_mm512_cmpeq_epi8_mask(word, all_field_end) | row_ends, bytes - at);
-    rows = AppendAvx512(RowsAmong(marks, row_ends), static_cast<std::uint32_t>(places - first) + 1,
+    // All processors with these instructions have pext in hardware.
+    rows = AppendAvx512(_pext_u64(row_ends, marks), static_cast<std::uint32_t>(places - first) + 1,
                         rows);
     places = AppendAvx512(marks, static_cast<std::uint32_t>(at), places);
   }
