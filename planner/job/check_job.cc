@@ -83,6 +83,7 @@ absl::Status CheckLayer(const LayerShape& layer, std::size_t index) {
   absl::Status status = CheckAtLeastZero(absl::StrCat(prefix, "reduce_seconds_per_byte"),
                                          layer.reduce_seconds_per_byte);
   if (status.ok()) status = CheckAtLeastZero(absl::StrCat(prefix, "startup_s"), layer.startup_s);
+  if (status.ok()) status = load::CheckGrowthCurve(layer.reduce_growth);
   if (status.ok()) {
     status = CheckAtLeastZero(absl::StrCat(prefix, "output_ratio"), layer.output_ratio);
   }

@@ -118,8 +118,12 @@ Seconds GatheredBound(const JobShape& shape, const ClusterProfile& cluster, doub
                       double keys, double shuffled_bytes) {
   const Seconds mapped_s =
       static_cast<double>(shape.input_bytes) * kRounding * shape.map_seconds_per_byte.value / rate;
+  const LayerShape& first = shape.layers[0];
   const Seconds reduced_s =
-      keys * shuffled_bytes * shape.layers[0].reduce_seconds_per_byte.value / rate;
+      keys * shuffled_bytes * first.reduce_seconds_per_byte.value / rate +
+      LeastGrowthSeconds(first, keys * shuffled_bytes,
+                         StepsMax(first.num_reducers, cluster.workers.size())) /
+          rate;
   const Seconds received_s = keys * shuffled_bytes * cluster.network.seconds_per_byte;
   const double x = std::clamp((received_s - reduced_s) / (mapped_s + received_s), 0.0, 1.0);
   return std::max(x * mapped_s + reduced_s, (1 - x) * received_s);
@@ -164,18 +168,21 @@ ComputeBound BoundCompute(const JobShape& shape, const ClusterProfile& cluster, 
     }
     const auto used = static_cast<std::ptrdiff_t>(UsableWorkers(layer.num_reducers, rates.size()));
     const double rate_sum = std::accumulate(rates.begin(), rates.begin() + used, 0.0);
+    const double steps_max = StepsMax(layer.num_reducers, rates.size());
+    const Seconds growth_s = LeastGrowthSeconds(layer, bytes, steps_max) / rate_sum;
     Seconds layer_s =
-        layer.startup_s.value + layer.reduce_seconds_per_byte.value * bytes / rate_sum;
+        layer.startup_s.value + layer.reduce_seconds_per_byte.value * bytes / rate_sum + growth_s;
     if (p + 1 == shape.layers.size() && shape.store.write == FinalWrite::kParallel) {
-      layer_s = ReduceAndWriteBound(rates, static_cast<std::size_t>(used), layer,
-                                    StepsMax(layer.num_reducers, rates.size()), bytes,
-                                    shape.store.seconds_per_byte.value);
+      const Seconds written_s =
+          ReduceAndWriteBound(rates, static_cast<std::size_t>(used), layer, steps_max, bytes,
+                              shape.store.seconds_per_byte.value);
+      // That one knows of no curve.
+      layer_s = layer.reduce_growth.known() ? std::max(layer_s, written_s) : written_s;
     }
     reduce_s += layer_s;
     last_layer_s = layer_s;
     if (p > 0) later_s += layer_s;
-    bytes = std::max(0.0,
-                     bytes * layer.output_ratio.value - StepsMax(layer.num_reducers, rates.size()));
+    bytes = std::max(0.0, bytes * layer.output_ratio.value - steps_max);
   }
   // What is left of `bytes` is the output. One writer starts when all reducers have ended; limited
   // writers share the store from the first one's end on.
@@ -196,6 +203,11 @@ Seconds RacksBound(const JobShape& shape, const ClusterProfile& cluster,
   const LayerShape& first = shape.layers[0];
   RackWork work = RackWorkOf(shape, cluster, compute.shuffled_bytes);
   work.map_s *= kRounding;
+  // A rack may cut its part of the keys into as many steps as there are: only what is in proportion
+  // to bytes is that part of all.
+  if (first.reduce_growth.known()) {
+    work.reduce_s = first.reduce_seconds_per_byte.value * compute.shuffled_bytes;
+  }
   work.map_least_s = compute.map_s;
   work.after_s = first.startup_s.value + compute.later_s;
   Seconds bound_s = 0;
@@ -236,7 +248,10 @@ Seconds JobLowerBound(const JobShape& shape, const ClusterProfile& cluster) {
     const double share_high = 1 / reducers + (1 - 1 / reducers) * (i + 1) / kSharesTried;
     const Seconds concentrated_s =
         map_s + first.startup_s.value + later_s +
-        first.reduce_seconds_per_byte.value * share_low * shuffled_bytes / rates[0];
+        first.reduce_seconds_per_byte.value * share_low * shuffled_bytes / rates[0] +
+        LeastGrowthSeconds(first, share_low * shuffled_bytes,
+                           StepsMax(first.num_reducers, rates.size())) /
+            rates[0];
     const Seconds gathered_s = GatheredBound(shape, cluster, rates[0], share_low, shuffled_bytes) +
                                first.startup_s.value + later_s;
     // Its port also sends x (1 - d); no x makes both less than d (1 - d).

@@ -49,9 +49,8 @@ LayerDraft DraftReducers(const LayerShape& layer, const ClusterProfile& cluster,
     draft.reducers.push_back({workers[k], cuts.shares[k], cuts.ends[k]});
   draft.output_ratio = layer.output_ratio.value;
   draft.reduce_seconds = [&layer, &cluster](WorkerIndex worker, Bytes input_bytes) {
-    return layer.startup_s.value + static_cast<double>(input_bytes) *
-                                       layer.reduce_seconds_per_byte.value /
-                                       ComputeRate(cluster, worker);
+    return layer.startup_s.value +
+           ReduceSeconds(layer, static_cast<double>(input_bytes)) / ComputeRate(cluster, worker);
   };
   return draft;
 }

@@ -14,6 +14,15 @@ double VectorBytes(const ElementShape& element) {
 
 }  // namespace
 
+Seconds ReduceSeconds(const LayerShape& layer, double bytes) {
+  const Seconds linear_s = bytes * layer.reduce_seconds_per_byte.value;
+  return layer.reduce_growth.known() ? linear_s + layer.reduce_growth.SecondsOf(bytes) : linear_s;
+}
+
+Seconds LeastGrowthSeconds(const LayerShape& layer, double bytes, double steps) {
+  return steps * layer.reduce_growth.SecondsOf(bytes / steps);
+}
+
 bool MakesVectors(const JobShape& shape) {
   return !shape.layers.empty() && IsVector(shape.layers[0].element);
 }

@@ -11,6 +11,7 @@
 
 #include "planner/job/key_weights.h"
 #include "planner/job/loop_shape.h"
+#include "planner/load/growth_curve.h"
 #include "planner/plan/codec.h"
 #include "planner/plan/network_model.h"
 #include "planner/plan/plan.h"
@@ -68,6 +69,10 @@ struct ElementShape {
 struct LayerShape {
   /// a_p of 004: seconds per byte of reduce work at unit rate. >= 0.
   Known reduce_seconds_per_byte;
+  /// Where the time of a reduce step was measured to grow faster than its bytes: that of a worker
+  /// of unit rate, beyond reduce_seconds_per_byte.
+  load::GrowthCurve reduce_growth;
+  Origin reduce_growth_origin = Origin::kDefault;
   /// s_p: start-up of a reducer and whatever else a reduce step takes at any size, seconds. >= 0.
   Known startup_s;
   /// g_p: bytes out per byte in. >= 0.
@@ -83,6 +88,13 @@ struct LayerShape {
   /// Of what it reads.
   ElementShape element;
 };
+
+/// Returns what a reduce step that reads so much takes beyond startup_s, on a worker of unit rate.
+Seconds ReduceSeconds(const LayerShape& layer, double bytes);
+
+/// Returns what at most `steps` >= 1 steps that read `bytes` together take by reduce_growth at
+/// least, seconds at unit rate: as much as equal ones, since it is convex. 0 without a curve.
+Seconds LeastGrowthSeconds(const LayerShape& layer, double bytes, double steps);
 
 /// How the output of the last layer is stored (004, 4.1, after (8)).
 enum class FinalWrite {

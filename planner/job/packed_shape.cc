@@ -66,6 +66,9 @@ JobShape PackedShape(const JobShape& shape, const ClusterProfile& cluster,
         (layer.reduce_seconds_per_byte.value + CostOf(reads, cluster).unpack_seconds_per_byte +
          layer.output_ratio.value * CostOf(makes, cluster).pack_seconds_per_byte) /
         in;
+    // A packed byte is as many before packing, and its curve begins where that of these did.
+    layer.reduce_growth.seconds_per_byte /= in;
+    layer.reduce_growth.at_bytes *= in;
     layer.output_ratio.value *= out / in;
     // A combine step unpacks what it reads and packs what it makes.
     ElementShape& element = layer.element;

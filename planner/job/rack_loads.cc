@@ -186,7 +186,9 @@ RackWork RackWorkOf(const JobShape& shape, const ClusterProfile& cluster, double
   if (in_proportion) {
     work.map_s = static_cast<double>(shape.input_bytes) * shape.map_seconds_per_byte.value;
   }
-  work.reduce_s = shape.layers[0].reduce_seconds_per_byte.value * shuffled_bytes;
+  const LayerShape& first = shape.layers[0];
+  work.reduce_s = first.reduce_seconds_per_byte.value * shuffled_bytes +
+                  LeastGrowthSeconds(first, shuffled_bytes, steps(first.num_reducers));
   // Every section is rounded to whole bytes.
   work.moved_s = cluster.network.seconds_per_byte * std::max(0.0, shuffled_bytes - sections);
   work.rounding = shuffled_bytes > 0 ? std::min(1.0, mappers / shuffled_bytes) : 1;

@@ -25,6 +25,10 @@ double LoadOf(const Chain& chain, std::size_t p) {
 ComputeFunction ReduceFunction(const ChainReducers& reducers, double load_bytes) {
   switch (reducers.curve) {
     case ReduceCurve::kLinear:
+      if (reducers.growth.known()) {
+        return ComputeFunction::Growing(reducers.seconds_per_byte, reducers.startup_s,
+                                        reducers.growth, load_bytes);
+      }
       return ComputeFunction::Linear(reducers.seconds_per_byte, reducers.startup_s);
     case ReduceCurve::kNLogN:
       return ComputeFunction::NLogN(reducers.seconds_per_byte, reducers.startup_s);

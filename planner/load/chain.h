@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "planner/load/growth_curve.h"
 #include "planner/load/layer.h"
 #include "planner/load/solve_layer.h"
 
@@ -30,6 +31,8 @@ struct ChainReducers {
   Seconds startup_s = 0;
   double output_ratio = 1;
   ReduceCurve curve = ReduceCurve::kChords;
+  /// kLinear: what grows faster, beyond it.
+  GrowthCurve growth = {};
 };
 
 /// A chain of layers.

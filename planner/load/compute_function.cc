@@ -12,6 +12,9 @@ namespace {
 // A measured slope may fall by this much, relative, before the curve counts as concave: timer noise
 // in the last digit.
 constexpr double kConvexityTolerance = 1e-9;
+// Chords of a power: from this part of the largest load, each load so many times the one before.
+constexpr double kSmallestLoad = 1e-6;
+constexpr double kLoadStep = 1.0625;
 constexpr double kLog2E = 1.4426950408889634;
 
 }  // namespace
@@ -39,6 +42,28 @@ ComputeFunction ComputeFunction::NLogN(double seconds_per_byte, Seconds startup_
   ComputeFunction f;
   f.lines_ = {{0, startup_s}};
   f.nlogn_ = seconds_per_byte;
+  return f;
+}
+
+ComputeFunction ComputeFunction::Growing(double seconds_per_byte, Seconds startup_s,
+                                         const GrowthCurve& curve, double load_bytes_max) {
+  ComputeFunction f;
+  if (curve.exponent == 1) {
+    f.lines_ = {{seconds_per_byte, startup_s}};
+    // The rate of one byte, where log2 counts as 1.
+    f.nlogn_ = curve.SecondsPerByteOf(1);
+    return f;
+  }
+  double from = std::max(1.0, load_bytes_max) * kSmallestLoad;
+  f.lines_ = {{seconds_per_byte + curve.SecondsPerByteOf(from), startup_s}};
+  while (from < load_bytes_max) {
+    const double to = from * kLoadStep;
+    const double slope = (curve.SecondsOf(to) - curve.SecondsOf(from)) / (to - from);
+    f.lines_.push_back(
+        {seconds_per_byte + slope, startup_s + curve.SecondsOf(from) - slope * from});
+    from = to;
+  }
+  f.FindBreaks();
   return f;
 }
 

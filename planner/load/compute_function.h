@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "planner/load/growth_curve.h"
 #include "planner/plan/units.h"
 
 namespace weir::planner::load {
@@ -45,6 +46,15 @@ class ComputeFunction {
 
   /// Returns startup_s + T(x), T(x) = a * max(x, x log2 x): the curve itself, not its chords.
   static ComputeFunction NLogN(double seconds_per_byte, Seconds startup_s);
+
+  /// Returns startup_s + seconds_per_byte * x + curve(x).
+  ///
+  /// Model: x log2 x as it is; other exponents by the chords between loads that grow by a
+  /// sixteenth,
+  ///   from a millionth of `load_bytes_max` to that: above the curve there, by at most 0.1 %.
+  /// Requires: CheckGrowthCurve is OK and curve.known().
+  static ComputeFunction Growing(double seconds_per_byte, Seconds startup_s,
+                                 const GrowthCurve& curve, double load_bytes_max);
 
   /// Returns the piecewise linear curve through measured points, its last piece prolonged.
   ///

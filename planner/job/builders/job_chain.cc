@@ -49,7 +49,7 @@ Chain ChainOf(const JobShape& shape, const ClusterProfile& cluster) {
     chain.reducers.push_back({layer.num_reducers > 0 ? layer.num_reducers : workers,
                               std::max(kFreePart * map_rate, layer.reduce_seconds_per_byte.value),
                               layer.startup_s.value, layer.output_ratio.value,
-                              load::ReduceCurve::kLinear});
+                              load::ReduceCurve::kLinear, layer.reduce_growth});
   }
   SetFinalStore(shape.store, cluster.network, chain);
   return chain;

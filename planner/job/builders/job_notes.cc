@@ -192,6 +192,14 @@ std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& 
     const std::string name =
         shape.layers.size() > 1 ? absl::StrCat("layer ", p + 1, " reduce") : "reduce";
     numbers.push_back(NumberOf(name + " time", layer.reduce_seconds_per_byte, "s/byte"));
+    if (const load::GrowthCurve& growth = layer.reduce_growth; growth.known()) {
+      const char* origin = OriginName(layer.reduce_growth_origin);
+      numbers.push_back({name + " time that grows", growth.seconds_per_byte, "s/byte", origin});
+      numbers.push_back({name + " time measured at", growth.at_bytes, "bytes", origin});
+      numbers.push_back(
+          {name + (growth.exponent == 1 ? " time grows as x log x" : " time grows by"),
+           growth.exponent, "", origin});
+    }
     numbers.push_back(NumberOf(name + " step overhead", layer.startup_s, "s"));
     numbers.push_back(NumberOf(name + " output", layer.output_ratio, "bytes/byte"));
     for (const PackedBytes& packed : layer.packed) {

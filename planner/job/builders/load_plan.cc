@@ -100,7 +100,7 @@ void TryRacks(const JobShape& shape, const ClusterProfile& cluster, Budget& budg
   PlaceSteps(cluster, Placement::kTogether, split);
   for (const double power : {1.0, 0.0}) {
     const std::optional<LoadSplit> divided =
-        DividedByRacks(WeightedByRate(split, cluster, power), shape, racks, parts);
+        DividedByRacks(WeightedByRate(split, shape, cluster, power), shape, racks, parts);
     if (!divided) return;
     const LoadSplit fitted = FittedToInput(*divided, shape);
     if (!budget.Allows(PairsOf(fitted), best)) return;
@@ -226,7 +226,8 @@ absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& clust
     for (const Placement placement : {Placement::kTogether, Placement::kApart}) {
       PlaceSteps(cluster, placement, *split);
       for (const double power : powers) {
-        TryOrders(shape, cluster, chain, WeightedByRate(*split, cluster, power), budget, best);
+        TryOrders(shape, cluster, chain, WeightedByRate(*split, shape, cluster, power), budget,
+                  best);
       }
       TryOrders(shape, cluster, chain, *split, budget, best);
     }

@@ -47,13 +47,17 @@ void PlaceSteps(const ClusterProfile& cluster, Placement placement, LoadSplit& s
   }
 }
 
-LoadSplit WeightedByRate(LoadSplit split, const ClusterProfile& cluster, double power) {
+LoadSplit WeightedByRate(LoadSplit split, const JobShape& shape, const ClusterProfile& cluster,
+                         double power) {
   for (std::size_t p = 0; p < split.shares.size(); ++p) {
+    // Steps whose time grows as x^e end together where shares are as rates to the power 1 / e.
+    const bool grows = p > 0 && shape.layers[p - 1].reduce_growth.known();
+    const double exponent = grows ? shape.layers[p - 1].reduce_growth.exponent : 1;
     std::vector<double>& shares = split.shares[p];
     double sum = 0;
     for (std::size_t k = 0; k < shares.size(); ++k) {
       const auto worker = static_cast<std::size_t>(split.workers[p][k]);
-      shares[k] *= std::pow(cluster.workers[worker].compute_rate, power);
+      shares[k] *= std::pow(cluster.workers[worker].compute_rate, power / exponent);
       sum += shares[k];
     }
     for (double& share : shares) share /= sum;

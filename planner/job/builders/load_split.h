@@ -35,8 +35,10 @@ enum class Placement {
 void PlaceSteps(const ClusterProfile& cluster, Placement placement, LoadSplit& split);
 
 /// Makes each share proportional to this power of its worker's rate as well: 1 where computing
-/// limits, less where the ports, which are alike, limit as well.
-LoadSplit WeightedByRate(LoadSplit split, const ClusterProfile& cluster, double power);
+/// limits, less where the ports, which are alike, limit as well. Of reduce steps whose time grows
+/// faster than their bytes, the power is as much smaller.
+LoadSplit WeightedByRate(LoadSplit split, const JobShape& shape, const ClusterProfile& cluster,
+                         double power);
 
 /// Gives each rack these parts of the mappers' and of the first reducers' load (later layers as the
 /// first), divided in it as before; steps without load are left out. Nothing where a rack that is

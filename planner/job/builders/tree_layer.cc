@@ -410,8 +410,8 @@ absl::Status AppendTreeLayer(const JobShape& shape, const ClusterProfile& cluste
   for (auto s = static_cast<std::size_t>(first_reducer); s < plan->steps.size(); ++s) {
     ComputeStep& reduce = plan->steps[s];
     const double rate = cluster.workers[static_cast<std::size_t>(reduce.worker)].compute_rate;
-    reduce.duration_s = layer.startup_s.value + static_cast<double>(reduce.input_bytes) *
-                                                    layer.reduce_seconds_per_byte.value / rate;
+    reduce.duration_s = layer.startup_s.value +
+                        ReduceSeconds(layer, static_cast<double>(reduce.input_bytes)) / rate;
   }
   return absl::OkStatus();
 }

@@ -14,6 +14,7 @@
 #include "planner/plan/units.h"
 #include "planner/wire/plan_wire.h"
 #include "runtime/master/learning/key_growth.h"
+#include "runtime/master/learning/reduce_points.h"
 
 namespace weir::master {
 
@@ -332,6 +333,12 @@ void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin, double
     Set(from.has_reduce_seconds_per_byte(),
         from.reduce_seconds_per_byte() * part * (p == 0 ? larger : 1), origin,
         layer.reduce_seconds_per_byte);
+    if (std::optional<planner::load::GrowthCurve> growth = FitReduceGrowth(from)) {
+      growth->seconds_per_byte *= part * (p == 0 ? larger : 1);
+      layer.reduce_growth = *growth;
+      layer.reduce_growth_origin = origin;
+      layer.reduce_seconds_per_byte = {0, origin};
+    }
     Set(from.has_startup_s(), from.startup_s(), origin, layer.startup_s);
     Set(from.has_output_ratio(), from.output_ratio() * left, origin, layer.output_ratio);
     ApplyCodecs(from, origin, layer);
@@ -382,6 +389,8 @@ v1::JobShapeLearned LearnFrom(const ObservedRun& run, const v1::JobShapeLearned*
         Mix(absl::StrCat("layer ", p, " reduce seconds per byte"), known,
             known ? old.layers(static_cast<int>(p) - 1).reduce_seconds_per_byte() : 0,
             sums.RateOfLongest(overhead_s[p]), shape));
+    LearnReducePoint(known ? &old.layers(static_cast<int>(p) - 1) : nullptr,
+                     sums.input_bytes / sums.steps, sums.Rate(overhead_s[p]), layer);
     layer.set_output_ratio(sums.output_bytes / sums.input_bytes);
     LearnKeys(run, static_cast<std::int32_t>(p), layer);
   }

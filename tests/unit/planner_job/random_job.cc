@@ -104,6 +104,12 @@ RandomJob DrawJob(JobKind kind) {
   for (std::int32_t p = 0; p < num_layers; ++p) {
     LayerShape layer;
     layer.reduce_seconds_per_byte.value = DrawCost() * 10 * scale;
+    if (DrawCount(0, 3) == 0) {
+      layer.reduce_growth = {DrawCost() * 10 * scale,
+                             std::max(1.0, static_cast<double>(job.shape.input_bytes) *
+                                               *rc::gen::element(0.01, 0.3, 1.0)),
+                             *rc::gen::element(1.0, 1.1, 2.0)};
+    }
     layer.startup_s.value = DrawCost() / 4;
     layer.output_ratio.value = busy ? 0.9 : *rc::gen::element(0.0, 0.3, 1.0, 2.0);
     if (!busy) layer.num_reducers = DrawCount(0, 9);
