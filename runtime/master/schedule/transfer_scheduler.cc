@@ -79,8 +79,11 @@ void TransferScheduler::FillRows() {
     row.run_due_s = prediction_.steps[At(transfer.producer)].finish_s;
     row.sender = transfer.sender;
     row.receiver = transfer.receiver;
-    Seconds& least_s = least_seconds_[At(row.sender)];
-    least_s = std::min(least_s, row.finish_s - row.start_s);
+    // What was done before an edit is predicted to take none.
+    if (const Seconds seconds = row.finish_s - row.start_s; seconds > 0) {
+      Seconds& least_s = least_seconds_[At(row.sender)];
+      least_s = std::min(least_s, seconds);
+    }
     row.cuts_begin = static_cast<std::int32_t>(crossed_cuts_.size());
     for (std::size_t c = 0; c < plan_.network.cuts.size(); ++c) {
       if (!plan_.network.cuts[c].Crosses(transfer.sender, transfer.receiver)) continue;
