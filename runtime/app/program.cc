@@ -2,6 +2,8 @@
 
 #include "runtime/app/program.h"
 
+#include <malloc.h>
+
 #include <chrono>
 #include <cstdint>
 #include <iostream>
@@ -73,6 +75,10 @@ namespace {
 /// each mutex, gRPC's too, in memory that grows with the calls of a daemon. Unit tests keep it.
 void LeaveOutLockCycles() { absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore); }
 
+/// A daemon's many threads each do little: with an arena for each of them, which all fill up in
+/// time, its memory creeps up for hours.
+void KeepTwoArenas() { mallopt(M_ARENA_MAX, 2); }
+
 int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
   LeaveOutLockCycles();
   IgnoreBrokenPipes();
@@ -87,9 +93,11 @@ int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
   std::cerr << parsed.err << std::flush;
   if (!parsed.command) return parsed.exit_code;
   if (const auto* master = std::get_if<client::MasterDaemonOptions>(&*parsed.command)) {
+    KeepTwoArenas();
     return RunMasterDaemon(*master, catalog);
   }
   if (const auto* worker = std::get_if<client::WorkerDaemonOptions>(&*parsed.command)) {
+    KeepTwoArenas();
     return RunWorkerDaemon(*worker);
   }
   return RunUserCommand(*parsed.command, catalog);
