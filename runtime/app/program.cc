@@ -75,8 +75,8 @@ namespace {
 /// each mutex, gRPC's too, in memory that grows with the calls of a daemon. Unit tests keep it.
 void LeaveOutLockCycles() { absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore); }
 
-/// A daemon's many threads each do little: with an arena for each of them, which all fill up in
-/// time, its memory creeps up for hours.
+/// A worker's many threads each do little: with an arena for each of them, which all fill up in
+/// time, its memory creeps up for hours. Not for a master, whose plans are large and short-lived.
 void KeepTwoArenas() { mallopt(M_ARENA_MAX, 2); }
 
 int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
@@ -93,7 +93,6 @@ int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
   std::cerr << parsed.err << std::flush;
   if (!parsed.command) return parsed.exit_code;
   if (const auto* master = std::get_if<client::MasterDaemonOptions>(&*parsed.command)) {
-    KeepTwoArenas();
     return RunMasterDaemon(*master, catalog);
   }
   if (const auto* worker = std::get_if<client::WorkerDaemonOptions>(&*parsed.command)) {
