@@ -54,11 +54,6 @@ double RatioOf(const Plan& shuffle, Seconds bound_s, const auto& order) {
   return plan.summary.makespan_s / bound_s;
 }
 
-struct Instance {
-  std::string network, sections, maps;
-  Plan plan;
-};
-
 /// Returns whether the plan keeps to its bars.
 bool Measure(const Options& options, const Instance& instance) {
   const Seconds bound_s = *planner::OrderBound(instance.plan);
@@ -87,20 +82,13 @@ bool Measure(const Options& options, const Instance& instance) {
 bool MeasureAll(const Options& options) {
   std::vector<std::int32_t> sizes = {64, 128, 256, 500};
   if (options.num_workers > 0) sizes = {options.num_workers};
+  const auto measure = [&options](const Instance& one) { return Measure(options, one); };
   bool kept = true;
   for (const std::int32_t n : sizes) {
     // Of the ports below it, what the way out of a rack carries, and that of a pod.
     for (const auto& [network, model] : {std::pair("1:2, 1:4", ThreeLevels(n, 2, 4)),
                                          std::pair("1:4, 1:16", ThreeLevels(n, 4, 16))}) {
-      for (const auto& [sections, by] :
-           {std::pair("equal", &Equal), std::pair("skewed", &SkewedKeys),
-            std::pair("random", &Random)}) {
-        for (const int waves : {1, kWaves}) {
-          const Instance instance{network, sections, waves == 1 ? "at once" : "in waves",
-                                  Shuffle(model, by, waves)};
-          kept = Measure(options, instance) && kept;
-        }
-      }
+      kept = MeasureShuffles(network, model, measure) && kept;
     }
   }
   return kept;

@@ -72,11 +72,6 @@ Ordered Order(const Plan& shuffle, Seconds bound_s, const auto& order) {
   return ordered;
 }
 
-struct Instance {
-  std::string network, sections, maps;
-  Plan plan;
-};
-
 /// Returns whether the order of a job keeps to its bar.
 bool Measure(const Options& options, const Instance& instance) {
   const Seconds bound_s = *planner::OrderBound(instance.plan);
@@ -111,20 +106,13 @@ bool Measure(const Options& options, const Instance& instance) {
 bool MeasureAll(const Options& options) {
   std::vector<std::int32_t> sizes = {16, 64, 128, 500};
   if (options.num_workers > 0) sizes = {options.num_workers};
+  const auto measure = [&options](const Instance& one) { return Measure(options, one); };
   bool kept = true;
   for (const std::int32_t n : sizes) {
     for (const auto& [network, model] :
          {std::pair("ports only", PortsOnly(n)), std::pair("one total", OneTotal(n)),
           std::pair("racks", Racks(n))}) {
-      for (const auto& [sections, by] :
-           {std::pair("equal", &Equal), std::pair("skewed", &SkewedKeys),
-            std::pair("random", &Random)}) {
-        for (const int waves : {1, kWaves}) {
-          const Instance instance{network, sections, waves == 1 ? "at once" : "in waves",
-                                  Shuffle(model, by, waves)};
-          kept = Measure(options, instance) && kept;
-        }
-      }
+      kept = MeasureShuffles(network, model, measure) && kept;
     }
   }
   return kept;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -145,6 +146,20 @@ Plan Shuffle(const NetworkModel& network, Sizes sizes, int waves) {
     std::exit(1);
   }
   return plan;
+}
+
+bool MeasureShuffles(const std::string& network, const NetworkModel& model,
+                     const std::function<bool(const Instance&)>& measure) {
+  bool kept = true;
+  for (const auto& [sections, by] : {std::pair("equal", &Equal), std::pair("skewed", &SkewedKeys),
+                                     std::pair("random", &Random)}) {
+    for (const int waves : {1, kWaves}) {
+      const Instance instance{network, sections, waves == 1 ? "at once" : "in waves",
+                              Shuffle(model, by, waves)};
+      kept = measure(instance) && kept;
+    }
+  }
+  return kept;
 }
 
 }  // namespace weir::bench

@@ -4,6 +4,8 @@
 // benches of orders.
 
 #include <cstdint>
+#include <functional>
+#include <string>
 
 #include "planner/plan/network_model.h"
 #include "planner/plan/plan.h"
@@ -37,5 +39,16 @@ inline constexpr int kWaves = 4;
 /// takes 0.4 s. Mappers end in `waves` waves, the last one when a port alone would have moved half
 /// of what it has.
 planner::Plan Shuffle(const planner::NetworkModel& network, Sizes sizes, int waves);
+
+/// A shuffle with the names under which its figures are kept.
+struct Instance {
+  std::string network, sections, maps;
+  planner::Plan plan;
+};
+
+/// Calls `measure` with the shuffles of all sizes on a network, mappers ending at once and in
+/// waves. Returns whether it was always true.
+bool MeasureShuffles(const std::string& network, const planner::NetworkModel& model,
+                     const std::function<bool(const Instance&)>& measure);
 
 }  // namespace weir::bench
