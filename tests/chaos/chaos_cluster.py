@@ -79,7 +79,7 @@ class Running:
             found.update(outcome="failed without a name", detail=(out + err).decode(errors="replace")[-600:])
         shutil.rmtree(self.output, ignore_errors=True)
         if found["detail"]:  # results are kept: not where this machine had its files
-            found["detail"] = found["detail"].replace(self.cluster.directory, "DIR")
+            found["detail"] = found["detail"].replace(self.cluster.directory + "/", "")
         return found
 
     def steps(self):
