@@ -11,7 +11,8 @@ namespace weir::master {
 inline constexpr double kAlikeFactor = 1.25;
 
 /// Says whether what a job made of two samples is alike: records a byte, and output a byte where
-/// the samples are of about one size (a combiner makes less a byte of more).
+/// the samples are of about one size (a combiner makes less a byte of more), and where the keys
+/// lie, if both looked at that.
 /// Checked by: tests/unit/master/sample_test.cc.
 bool IsAlike(const v1::JobShapeLearned::DataSeen& one, const v1::JobShapeLearned::DataSeen& other);
 

@@ -28,6 +28,9 @@ struct SamplePolicy {
   /// The same where a combiner finds keys again: text is about one thing for some pages, so that
   /// few places have too few of its words.
   int places_per_worker_of_keys = 40;
+  /// Places of what is read once more and several times over. Opening one takes as long as mapping
+  /// some kilobytes, which is much of what a job takes that combines nothing: it reads one place.
+  int places_again = 4;
   std::int64_t bytes_max = 64 << 20;
   /// The sample is given up when it takes longer; the job is then planned without.
   absl::Duration budget = absl::Seconds(10);

@@ -85,7 +85,11 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
   }
   const std::vector<ElementInfo> elements = ElementsOf(spec_, *job);
   const bool combines = !elements.empty() && elements.front().kind == ElementKind::kTable;
-  if (combines) policy.places_per_worker = policy.places_per_worker_of_keys;
+  if (combines) {
+    policy.places_per_worker = policy.places_per_worker_of_keys;
+  } else {
+    policy.places_again = 1;
+  }
   std::optional<SampleDesign> design = DesignSample(input, workers.size(), policy);
   if (!design) return sampled();
   if (!busy.empty() && known_) return sampled();

@@ -1,5 +1,6 @@
 #include "runtime/master/sample/map_cost.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "runtime/master/learning/two_costs.h"
@@ -11,12 +12,27 @@ constexpr double kInputPartMin = 0.1;
 // Hashing, storing and sorting a key of ten bytes takes some 100 ns, reading it 20 (wordcount of
 // words that are all different, against words that are all known).
 constexpr double kOutputPart = 0.8;
+// Two steps of some milliseconds may differ by chance: what is left to the start is at most the
+// rest of what all input took.
+constexpr double kAtSpeedMin = 0.3;
+
+// The least of what more input took beyond the small sample: chance and first memory only add.
+double AtSpeed(const std::vector<MapSums>& rounds, double all) {
+  const MapSums& once = rounds[1];
+  double least = all;
+  for (const MapSums& round : rounds) {
+    if (round.work > once.work)
+      least = std::min(least, (round.seconds - once.seconds) / (round.work - once.work));
+  }
+  return std::max(least, kAtSpeedMin * all);
+}
 
 }  // namespace
 
 MapCost FitMapCost(const std::vector<MapSums>& rounds, bool combines) {
   const MapSums& large = rounds.front();
   const double all = large.seconds / large.work;
+  if (!combines && rounds.size() > 1) return {AtSpeed(rounds, all), 0};
   if (!combines || large.made <= 0) return {all, 0};
   if (rounds.size() == 1)
     return {(1 - kOutputPart) * all, kOutputPart * large.seconds / large.made};

@@ -26,6 +26,9 @@ struct MapCost {
 /// times over: as much output each time, of more input. So what keys cost that are found again is
 /// told apart from what new ones cost. Of the large sample alone: where the job combines, nearly
 /// all is of output (kOutputPart), because its keys are then nearly all new; else all is of input.
+/// A job that does not combine has A alone: of the larger rounds the least that they took beyond
+/// the small sample read once more (rounds[1]), because the first megabytes of a step cost more a
+/// byte than all others, and never below kAtSpeedMin of what all input took.
 /// A and B are never below 0, and A not below kInputPartMin of what all input took.
 /// Requires: rounds[0].work > 0, seconds > 0.
 /// Checked by: tests/unit/master/map_cost_test.cc.

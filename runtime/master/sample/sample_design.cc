@@ -55,10 +55,10 @@ std::optional<SampleDesign> DesignSample(const InputList& input, std::size_t num
   Pieces small{std::vector<std::vector<v1::InputRange>>(num_workers), small_bytes * places, 0};
   Pieces large{std::vector<std::vector<v1::InputRange>>(num_workers),
                (bytes - small_bytes) * places, 0};
-  // Opening a place takes as long as mapping some kilobytes: as few as the least sample has.
-  const std::int64_t again_bytes = small_bytes * of_worker / kPlacesMin;
+  const std::int64_t places_again = std::clamp<std::int64_t>(policy.places_again, 1, of_worker);
+  const std::int64_t again_bytes = small_bytes * of_worker / places_again;
   Pieces again{std::vector<std::vector<v1::InputRange>>(num_workers),
-               again_bytes * workers * kPlacesMin, 0};
+               again_bytes * workers * places_again, 0};
   std::vector<std::vector<v1::InputRange>> tiny(num_workers);
   for (std::int64_t place = 0; place < places; ++place) {
     const auto worker = static_cast<std::size_t>(place / of_worker);
@@ -66,9 +66,9 @@ std::optional<SampleDesign> DesignSample(const InputList& input, std::size_t num
     small.Add(ranges, begin, begin + small_bytes, worker);
     large.Add(ranges, begin + small_bytes, begin + bytes, worker);
     const std::int64_t nth = place % of_worker;
-    const bool first_of_quarter =
-        nth == 0 || nth * kPlacesMin / of_worker != (nth - 1) * kPlacesMin / of_worker;
-    if (first_of_quarter) {
+    const bool first_of_part =
+        nth == 0 || nth * places_again / of_worker != (nth - 1) * places_again / of_worker;
+    if (first_of_part) {
       again.Add(ranges, begin, begin + again_bytes, worker);
     }
     // A file that has one reader comes whole, or not at all.

@@ -109,7 +109,7 @@ v1::StepOrder SampleMachine::BuildOrder(std::size_t worker) const {
       for (const v1::InputRange& range : ranges[worker]) *order.add_ranges() = range;
     }
     if (round_ == kSmallRound) ends = EvenEnds(kBuckets);
-    if (round_ == kLargeRound) ends = key_ends_;
+    if (round_ == kLargeRound || (round_ > kLargeRound && !scale_.combines)) ends = key_ends_;
   } else {
     order.set_kind(v1::STEP_KIND_REDUCE);
     order.set_layer(LayerOf(round_));
@@ -225,6 +225,21 @@ void SampleMachine::ChooseBuckets() {
       key_ends_.push_back((i + static_cast<double>(j) / finer) / kBuckets);
   }
   key_ends_.back() = 1;
+}
+
+std::vector<double> SampleMachine::KeyShares() const {
+  std::vector<double> shares(kKeyShares, 0);
+  double all = 0;
+  for (const Seen& seen : rounds_[kSmallRound]) {
+    for (const v1::RunSection& section : seen.run.sections()) {
+      const int part = section.consumer_step() * kKeyShares / kBuckets;
+      if (part < 0 || part >= kKeyShares) continue;
+      shares[static_cast<std::size_t>(part)] += NetBytes(section);
+      all += NetBytes(section);
+    }
+  }
+  for (double& share : shares) share /= all;
+  return all > 0 ? shares : std::vector<double>();
 }
 
 void SampleMachine::WeighKeys(v1::JobShapeLearned::Layer& layer) const {

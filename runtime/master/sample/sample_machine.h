@@ -69,6 +69,8 @@ struct SampleOrder {
 class SampleMachine {
  public:
   static constexpr int kBuckets = 256;
+  /// Equal parts of the keys, by which data is compared.
+  static constexpr int kKeyShares = 16;
   static constexpr double kStartTells = 3;
 
   SampleMachine(SampleDesign design, SampleScale scale);
@@ -168,6 +170,8 @@ class SampleMachine {
   void FitLayer(int layer, v1::JobShapeLearned& shape) const;
   /// Of the small sample.
   v1::JobShapeLearned::DataSeen DataSeen() const;
+  /// The part of the small sample's bytes in each of kKeyShares; none where it made nothing.
+  std::vector<double> KeyShares() const;
   void WeighKeys(v1::JobShapeLearned::Layer& layer) const;
   /// Sum over a round of what `of` says of a worker's step.
   template <typename Of>

@@ -76,8 +76,8 @@ bool SampleMachine::MostlyNew(std::size_t round) const {
 }
 
 bool SampleMachine::AgainTells() const {
-  return scale_.combines && MeanKeys(kSmallRound).records > 0 && !MostlyNew(kSmallRound) &&
-         TinyBeyondUsual(kTinyRound, 0, scale_.map_overhead_s) <= 0;
+  if (TinyBeyondUsual(kTinyRound, 0, scale_.map_overhead_s) > 0) return false;
+  return !scale_.combines || (MeanKeys(kSmallRound).records > 0 && !MostlyNew(kSmallRound));
 }
 
 double SampleMachine::LeastOfTiny(std::size_t tiny_round, double Seen::*number) const {
@@ -272,6 +272,9 @@ v1::JobShapeLearned::DataSeen SampleMachine::DataSeen() const {
   data.set_records_per_byte(records / input);
   data.set_output_ratio(output / input);
   data.set_at_bytes(static_cast<std::int64_t>(input / static_cast<double>(num_workers_)));
+  if (scale_.combines || output <= 0) return data;
+  const std::vector<double> shares = KeyShares();
+  data.mutable_key_share()->Assign(shares.begin(), shares.end());
   return data;
 }
 

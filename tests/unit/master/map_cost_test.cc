@@ -51,6 +51,21 @@ TEST(MapCostTest, NoiseOfATenthStaysSmallInChunksAHundredTimesAsLarge) {
   }
 }
 
+// The first bytes of a step take longer than all others: memory that is new, a file that begins.
+TEST(MapCostTest, WithoutCombinerTheStartOfAStepIsLeftOut) {
+  const MapCost truth{2e-9, 0};
+  std::vector<MapSums> rounds = Rounds(truth);
+  for (MapSums& round : rounds) round.seconds += 4e-3;
+  EXPECT_NEAR(FitMapCost(rounds, false).seconds_per_byte, truth.seconds_per_byte, 1e-12);
+  rounds[0].seconds += 1e-3;
+  EXPECT_NEAR(FitMapCost(rounds, false).seconds_per_byte, truth.seconds_per_byte, 1e-12)
+      << "chance only adds";
+  rounds[2].seconds = rounds[1].seconds;
+  EXPECT_GT(FitMapCost(rounds, false).seconds_per_byte, 0.2 * truth.seconds_per_byte);
+  EXPECT_GT(FitMapCost({rounds[0]}, false).seconds_per_byte, 1.4 * truth.seconds_per_byte)
+      << "nothing else was read";
+}
+
 // Of ten thousand stations even the small sample has nearly all.
 TEST(MapCostTest, TellsKeysFromInputThoughTheLargeSampleHasHardlyMore) {
   const MapCost truth{1.6e-9, 12e-9};

@@ -92,6 +92,12 @@ TEST(SampleDesignTest, ReadsKeysFromManyPlacesAndAgainFromFew) {
   EXPECT_EQ(design->again[1].size(), 4u);
   EXPECT_NEAR(static_cast<double>(BytesOf(design->again)),
               static_cast<double>(BytesOf(design->small)), 100);
+  policy.places_again = 1;
+  const auto one = DesignSample(Files({{"/a", 1'000'000'000}}), 2, policy);
+  ASSERT_TRUE(one.has_value());
+  EXPECT_EQ(one->again[1].size(), 1u);
+  EXPECT_NEAR(static_cast<double>(BytesOf(one->again)), static_cast<double>(BytesOf(one->small)),
+              100);
   policy.input_bytes_min = 0;
   const auto few = DesignSample(Files({{"/a", 10'000'000}}), 2, policy);
   ASSERT_TRUE(few.has_value());
@@ -180,6 +186,8 @@ struct Model {
   double denser = 1;
   /// What the first step of each process takes by chance, of no processor.
   double first_s = 0;
+  /// What a byte of the first half megabyte of a step takes beside.
+  double until_at_speed_s = 0;
 };
 
 v1::JobShapeLearned Conclude(const Model& model, int num_layers,
@@ -218,6 +226,7 @@ v1::JobShapeLearned Conclude(const Model& model, int num_layers,
       took_s = model.overhead_s +
                bytes * (map ? model.map_seconds_per_byte : model.reduce_seconds_per_byte) +
                (map ? output * model.map_seconds_per_output_byte : 0) +
+               (map ? std::min(bytes, 5e5) * model.until_at_speed_s : 0) +
                model.start_s * (map ? static_cast<double>(opened.size()) : 1) + waited_s + disk_s;
       waited_s += (model.shared - 1) * took_s;
       took_s *= model.shared;
@@ -346,6 +355,15 @@ TEST(SampleMachineTest, ProcessorTimeTellsWhatALumpHides) {
               2 * quiet.layers(0).reduce_seconds_per_byte(), 1e-8);
 }
 
+TEST(SampleMachineTest, TheFirstBytesOfAStepSayNothingOfAllOthers) {
+  Model model;
+  model.growth = 1;
+  model.knows_cpu = true;
+  model.map_seconds_per_byte = 2e-9;
+  model.until_at_speed_s = 6e-9;
+  EXPECT_NEAR(Conclude(model, 1).map_seconds_per_byte(), 2e-9, 2e-11);
+}
+
 TEST(SampleMachineTest, APartOfWhatTheDiskTakesForPlacesCounts) {
   Model model;
   model.law = KeyLaw{1, 100'000};
@@ -420,6 +438,22 @@ TEST(DataSeenTest, OutputIsComparedWhereSamplesAreOfOneSize) {
   EXPECT_TRUE(IsAlike(one, other));
   other.set_records_per_byte(0.05);
   EXPECT_FALSE(IsAlike(one, other));
+}
+
+// A history of keys in one place plans reducers that most others would wait for.
+TEST(DataSeenTest, DataWhoseKeysLieElsewhereIsNotAlike) {
+  Model model;
+  model.growth = 1;
+  const v1::JobShapeLearned even = Conclude(model, 1);
+  model.all_in_one_bucket = true;
+  const v1::JobShapeLearned crowded = Conclude(model, 1);
+  EXPECT_TRUE(IsAlike(even.seen(), even.seen()));
+  EXPECT_FALSE(IsAlike(even.seen(), crowded.seen()));
+  v1::JobShapeLearned::DataSeen of_before = crowded.seen();
+  of_before.clear_key_share();
+  EXPECT_TRUE(IsAlike(even.seen(), of_before)) << "of a version that did not look at keys";
+  model.known = even.seen();
+  EXPECT_TRUE(Conclude(model, 1).has_map_output_ratio()) << "all of the sample is read";
 }
 
 // As scripts do: each has a process to start.
