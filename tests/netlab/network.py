@@ -16,6 +16,8 @@ import uuid
 MBIT = 1_000_000 / 8
 MSS, FRAME = 1448, 1514  # payload and size on the wire of a full segment: what a rate in bytes of frames carries
 
+SOCKET_TABLE = 1024  # entries of a host's table of connected sockets
+
 
 class LabError(RuntimeError):
     pass
@@ -28,7 +30,7 @@ def _run(*args):
     return done.stdout
 
 
-def _burst(mbit):
+def burst_bytes(mbit):
     """Bytes of a quarter millisecond, at least two frames: small, so that the limit is smooth."""
     return max(3200, int(mbit * MBIT / 4000))
 
@@ -101,7 +103,10 @@ class Lab:
         self.namespaces = []
 
     def _add_namespace(self, name):
-        _run("ip", "netns", "add", name)
+        # A host made by a switch has a socket table of its own, where the kernel can (6.1): of the machine's, which is long,
+        # all is walked each time the observer asks for a host's sockets. "ip netns exec" would hide the new name.
+        made_by = ["nsenter", f"--net=/var/run/netns/{self.namespaces[0]}"] if self.namespaces else []
+        _run(*made_by, "ip", "netns", "add", name)
         self.namespaces.append(name)
         self._in(name, "ip", "link", "set", "lo", "up")
 
@@ -110,7 +115,7 @@ class Lab:
 
     def _tbf(self, namespace, device, mbit, limit):
         self._in(namespace, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", f"{mbit}mbit", "burst",
-                 str(_burst(mbit)), "limit", str(limit))
+                 str(burst_bytes(mbit)), "limit", str(limit))
 
     def _no_offload(self, namespace, device):
         # Segments must reach the token bucket one by one, or a burst of 64 KB hides the queue.
@@ -120,6 +125,8 @@ class Lab:
         switches = [f"{self.prefix}s0"] + ([f"{self.prefix}s1"] if self.kind == "racks" else [])
         for switch in switches:
             self._add_namespace(switch)
+            if os.path.exists("/proc/sys/net/ipv4/tcp_child_ehash_entries"):
+                self._in(switch, "sysctl", "-qw", f"net.ipv4.tcp_child_ehash_entries={SOCKET_TABLE}")
             self._in(switch, "ip", "link", "add", "br0", "type", "bridge")
             self._in(switch, "ip", "link", "set", "br0", "up")
         if self.kind == "racks":

@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import bounds
+import observer
 import scenarios
 from cluster import ROOT, LabCluster, program
 from network import Lab
@@ -144,12 +145,16 @@ def measure(lab, report, matrix):
 def run_variant(lab, cluster, matrix, scenario, method, input_file, look_ahead_bytes=0, piece_bytes=None):
     plan_file, planned = make_plan(lab, cluster, matrix, scenario, method, piece_bytes)
     before, throttled = lab.retransmits(), cluster.cpu.throttled_s()
-    status, report, output = cluster.run_job("blobs", input_file, "--plan-file", plan_file)
+    with observer.watch(lab, cluster) as watched:
+        status, report, output = cluster.run_job("blobs", input_file, "--plan-file", plan_file)
     result = measure(lab, report, matrix)
     result.update(retransmits=lab.retransmits() - before, throttled_s=cluster.cpu.throttled_s() - throttled,
                   planning_s=planned["planning_s"], planned_s=planned["makespan_s"], job_id=status["job_id"])
     problems = check_output(output, matrix) + check_trace(lab, report, matrix, method, look_ahead_bytes,
                                                            pacing_of(cluster))
+    result["observed"], contradictions = observer.judge(lab, watched.seen, matrix, trace_check.moved(report), result)
+    result["observed"]["dropped"] = watched.dropped
+    problems += [f"observer: {problem}" for problem in contradictions]
     if problems:
         raise ShuffleError(f"{method}: " + "; ".join(problems[:5]))
     return result
@@ -159,7 +164,8 @@ def summary(runs):
     """Medians of the runs of one variant."""
     keys = ("ratio", "shuffle_s", "bound_s", "first_reducer_s", "last_reducer_s", "retransmits", "throttled_s",
             "planning_s", "predicted_s", "actual_s")
-    return {key: statistics.median(run[key] for run in runs) for key in keys}
+    return {**{key: statistics.median(run[key] for run in runs) for key in keys},
+            "observed": observer.summary([run["observed"] for run in runs])}
 
 
 def run_cell(lab, cluster, scenario, variants, repeats, wanted_s, seed=1, **options):

@@ -34,8 +34,30 @@ def shuffle_tables(cells):
             table(["topology", "queue", "scenario", "piece", "bound s", *variants, "planned against best other"], rows),
             "", "Segments sent again, and seconds to the first and the last reducer's end:", "",
             table(["topology", "queue", "scenario", *[f"{v} again" for v in variants],
-                   *[f"{v} first / last" for v in variants]], again), "", *bars(cells)]
+                   *[f"{v} first / last" for v in variants]], again), "", *observed_table(cells, variants), *bars(cells)]
     return "\n".join(text)
+
+
+def observed_table(cells, variants):
+    """What the observer saw; nothing for results of before there was one."""
+    if any("observed" not in c["variants"][v]["median"] for c in cells for v in variants):
+        return []
+    rows, seen = [], [run["observed"] for c in cells for v in variants for run in c["variants"][v]["runs"]]
+    for c in cells:
+        row = [c["topology"], c["queue"], c["scenario"], c["limit"]]
+        for v in variants:
+            o = c["variants"][v]["median"]["observed"]
+            line = f"{o['limit_busy']:.1%}, {o['limit_idle']:.1%}" if "limit_busy" in o else ""
+            row += [line, f"{o['peers']:.2f}", f"{o['dropped']['ports']:.0f} / {o['dropped']['core']:.0f}"]
+        rows.append(row)
+    head = [f"{v} {what}" for v in variants for what in ("busy, idle", "peers", "dropped")]
+    return ["Seen from outside, by the counters of the network's links: what was carried of the rate of the port or core that is the bound, and for how "
+            "much of the shuffle it stood idle; peers that a port received from at a time; packets dropped before ports / before the core:", "",
+            table(["topology", "queue", "scenario", "bound by", *head], rows), "",
+            f"- In no window of {sum(o['samples'] for o in seen)} samples in {len(seen)} runs did a link or core carry more than its rate and "
+            f"burst: at most {max(o['over_limit_bytes'] for o in seen):.0f} bytes above the rate.",
+            f"- Each host's link carried the frames of what the host had to receive, and at most {max(o['overhead'] for o in seen):.1%} more "
+            "(acknowledgements, what was sent again, messages of the master)."]
 
 
 def bars(cells):
