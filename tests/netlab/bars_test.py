@@ -36,6 +36,33 @@ class Bars(unittest.TestCase):
         self.assertIn("2 of 3 bars held.", text)
 
 
+class Gate(unittest.TestCase):
+    def cell(self, against=1.0, resent=(0, 300), off=0.0, throttled_s=0.3, window_s=0.02, name=("racks-2", "128k", "equal")):
+        def median(ratio, segments):
+            return {"median": {"ratio": ratio, "retransmits": segments, "predicted_s": 1.0, "actual_s": 1.0 + off, "shuffle_s": 1.0,
+                               "throttled_s": throttled_s, "observed": {"longest_window_s": window_s}}}
+
+        return {"topology": name[0], "queue": name[1], "scenario": name[2], "lab": {"hosts": 8},
+                "variants": {"planned": median(against * 1.1, resent[0]), "fetch-all": median(1.1, resent[1])}}
+
+    def test_a_healthy_plan_passes(self):
+        self.assertEqual(bars.gate(self.cell(1.05, (5, 0), 0.1)), [])
+        self.assertEqual(bars.gate(self.cell(0.7, (0, 2000), name=("total-3", "32k", "random"))), [])
+
+    def test_each_thing_that_is_missed_is_named(self):
+        self.assertIn("takes 1.110 of fetch-all", bars.gate(self.cell(1.11))[0])
+        self.assertIn("takes 1.000 of fetch-all", bars.gate(self.cell(1.0, name=("total-3", "32k", "random")))[0])
+        self.assertIn("sends 7 segments again, fetch-all 300", bars.gate(self.cell(resent=(7, 300)))[0])
+        self.assertEqual(bars.gate(self.cell(resent=(7, 350))), [])
+        for off in (0.25, -0.25):
+            self.assertIn("was predicted to take 1.00 s", bars.gate(self.cell(off=off))[0])
+
+    def test_a_busy_machine_is_known(self):
+        self.assertIsNone(bars.too_busy(self.cell()))
+        self.assertIn("held back by their CPU quota for 25%", bars.too_busy(self.cell(throttled_s=2.0)))
+        self.assertIn("kept from looking for 0.20 s", bars.too_busy(self.cell(window_s=0.2)))
+
+
 class SelfCheck(unittest.TestCase):
     def test_the_rate_is_lowered_until_all_links_reach_it_and_said(self):
         said = []

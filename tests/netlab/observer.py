@@ -12,7 +12,7 @@ import subprocess
 from cluster import program
 from network import FRAME, MBIT, MSS, burst_bytes
 
-PERIOD_MS = 10
+PERIOD_MS, LOOK = 10, 2  # between samples; sockets are looked at in every second one (observe_main.cc)
 ACK = 66  # bytes of a frame that only acknowledges
 # A token bucket gives its burst and then its rate; a frame may be under way in the device and another one counted late.
 FRAMES_LATE = 2
@@ -63,12 +63,25 @@ def windows(times, series):
             for (_, before), (_, after), earlier, later in zip(times, times[1:], series, series[1:])]
 
 
+def flows(lab, seen, host):
+    """Payload that a host received from each of its peers so far, by sample: messages of the master are none."""
+    peers = {lab.address(peer) for peer in range(lab.hosts) if peer != host}
+    return [series for address, series in sorted(seen["received"][lab.namespace(host)].items()) if address in peers]
+
+
 def data_windows(lab, seen):
-    """(first, last) window in which any link carries data; None when none does."""
+    """(first, last) window in which hosts sent to one another and any link carries data; None when none does.
+
+    Sockets are looked at in every LOOK-th sample, so what they show may have come in the windows before."""
+    times = seen["time_ns"]
+    totals = [sum(parts) for parts in zip(*[series for host in range(lab.hosts) for series in flows(lab, seen, host)])]
+    arrived = [i for i, (length, count) in enumerate(windows(times, totals)) if count > DATA_SHARE * lab.port_bytes_per_s() * length]
+    if not arrived:
+        return None
     moving = []
     for device, way, rate, _ in links(lab).values():
-        moving += [i for i, (length, count) in enumerate(windows(seen["time_ns"], seen["links"][device][way]))
-                   if count > DATA_SHARE * rate * length]
+        moving += [i for i, (length, count) in enumerate(windows(times, seen["links"][device][way]))
+                   if count > DATA_SHARE * rate * length and arrived[0] - LOOK < i <= arrived[-1]]
     return (min(moving), max(moving)) if moving else None
 
 
@@ -84,11 +97,9 @@ def busy(lab, seen, name, span):
 def peers_at_a_time(lab, seen):
     """How many peers a port received from at a time, in the mean over bytes: (sum b)^2 / sum b^2 of each window's bytes b by peer."""
     weighed = total = 0.0
-    peers = {lab.address(host) for host in range(lab.hosts)}
     for host in range(lab.hosts):
-        flows = [s for address, s in seen["received"][lab.namespace(host)].items()
-                 if address in peers and address != lab.address(host)]
-        for earlier, later in zip(zip(*flows), list(zip(*flows))[1:]):
+        counts = list(zip(*flows(lab, seen, host)))
+        for earlier, later in zip(counts, counts[1:]):
             parts = [b - a for a, b in zip(earlier, later)]
             if sum(parts):
                 weighed += sum(parts) ** 3 / sum(part * part for part in parts)

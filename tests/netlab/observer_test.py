@@ -136,9 +136,21 @@ class Observer(unittest.TestCase):
         self.assertAlmostEqual(found["limit_busy"], 0.8, places=2)
         self.assertAlmostEqual(found["limit_idle"], 0.2, places=2)
 
+    def test_messages_of_the_master_are_no_data(self):
+        device = self.seen["links"][f"{self.lab.prefix}s0/p1"]
+        device["tx"] = [0, 0] + [count + int(0.9 * STEP) for count in device["tx"][2:]]
+        received = self.seen["received"][self.lab.namespace(1)]
+        received[self.lab.address("ctl")] = [0, 0] + [int(0.9 * STEP)] * (len(self.seen["time_ns"]) - 2)
+        found, problems = self.judged()
+        self.assertEqual(problems, [])
+        self.assertAlmostEqual(found["span_s"], ACTIVE * 0.01)
+
     def test_nothing_seen_is_a_contradiction(self):
         for ways in self.seen["links"].values():
             ways["rx"] = ways["tx"] = [0] * len(self.seen["time_ns"])
+        self.assertEqual(self.judged()[1], ["the observer saw no data"])
+        self.setUp()
+        self.seen["received"] = {host: {} for host in self.seen["received"]}
         self.assertEqual(self.judged()[1], ["the observer saw no data"])
 
 
