@@ -1,4 +1,5 @@
 """What controlled shuffles must reach, cell by cell. Pure. Upstream: tests/netlab/run --check, gate_test.py. Downstream: nothing."""
+import statistics
 
 LARGE_SECTION = 1_000_000
 LARGE_BAR, SMALL_BAR = 1.05, 1.08  # of the bound
@@ -44,6 +45,36 @@ def table(cells):
     lines = ["| cell | bar | measured | |", "|---|---|---|---|"]
     lines += [f"| {cell} | {asked} | {got} | **missed** |" for cell, asked, got, held_ in rows if not held_]
     return [*(lines if held < len(rows) else []), f"{held} of {len(rows)} bars held."]
+
+
+def counts(cells):
+    """(bar, result) over all cells with a `planned` variant: what docs/benchmarks.md says of them."""
+    cells = [cell for cell in cells if "planned" in cell["variants"]]
+    planned = [cell["variants"]["planned"]["median"] for cell in cells]
+    rows = []
+    for name, bar, chosen in (("sections of 1 MB or more", LARGE_BAR, lambda c: c["section_bytes"] >= LARGE_SECTION),
+                              ("smaller ones", SMALL_BAR, lambda c: c["section_bytes"] < LARGE_SECTION)):
+        ratios = [median["ratio"] for cell, median in zip(cells, planned) if chosen(cell)]
+        if ratios:
+            rows.append((f"at most {bar} of the bound with {name}",
+                         f"{sum(r <= bar for r in ratios)} of {len(ratios)} cells; median {statistics.median(ratios):.3f}, "
+                         f"worst {max(ratios):.3f}"))
+    against = [median["ratio"] / min(other["median"]["ratio"] for name, other in cell["variants"].items() if name.startswith("fetch-"))
+               for cell, median in zip(cells, planned) if any(name.startswith("fetch-") for name in cell["variants"])]
+    if against:
+        rows.append((f"at most {SLOWER_MAX} of the best unplanned way",
+                     f"{sum(a <= SLOWER_MAX for a in against)} of {len(against)} cells; median {statistics.median(against):.3f}, worst "
+                     f"{max(against):.3f}; strictly the fastest in {sum(a < 1 for a in against)}"))
+    for other in sorted({name for cell in cells for name in cell["variants"] if name.startswith("fetch-")}):
+        mine, theirs = (sum(cell["variants"][name]["median"]["retransmits"] for cell in cells if other in cell["variants"])
+                        for name in ("planned", other))
+        rows.append((f"segments sent again {FEWER_RESENT} times fewer than {other}",
+                     f"{'yes' if mine * FEWER_RESENT <= max(theirs, FEWER_RESENT - 1) else 'no'}: {mine:.0f} against {theirs:.0f}"))
+    runs = [run for cell in cells for run in cell["variants"]["planned"]["runs"]]
+    if runs:
+        off = [abs(run["actual_s"] / run["predicted_s"] - 1) for run in runs]
+        rows.append(("planned runs predicted within 20 %", f"{sum(o <= 0.2 for o in off)} of {len(off)}; median {statistics.median(off):.1%} off"))
+    return rows
 
 
 def gate(cell):

@@ -1,6 +1,8 @@
 """Markdown tables from a result file of the laboratory."""
 import statistics
 
+import bars
+
 
 def table(head, rows):
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
@@ -13,7 +15,7 @@ def size(count):
 
 def machine_line(result):
     m = result["machine"]
-    return (f"{m['when']}, {m['cpu']} ({m['cores']} cores), kernel {m['kernel']}, {m['version']}, links "
+    return (f"Commit {m['commit']}, {m['when']}, {m['cpu']} ({m['cores']} cores), kernel {m['kernel']}, {m['version']}, links "
             f"{result['options']['rate']} Mbit/s ({m['rate_limiter']}, MTU {m['mtu']}), congestion control "
             f"{result['options']['congestion_control'] or 'by kind of send'}, {m['cpu_limit']}, load at the start {m['load']:.1f}, medians of "
             f"{result['options']['repeats']}.")
@@ -21,65 +23,38 @@ def machine_line(result):
 
 def shuffle_tables(cells):
     variants = list(cells[0]["variants"])
-    rows, again = [], []
+    rows = []
     for c in cells:
         medians = [c["variants"][v]["median"] for v in variants]
         best = min(m["ratio"] for m in medians[1:]) if len(medians) > 1 else None
-        rows.append([c["topology"], c["queue"], c["scenario"], size(c["piece_bytes"]), f"{medians[0]['bound_s']:.2f}",
-                     *[f"{m['ratio']:.3f}" for m in medians],
+        rows.append([c["topology"], c["queue"], c["scenario"], size(c["section_bytes"]),
+                     *[f"{m['ratio']:.3f} ({m['retransmits']:.0f})" for m in medians],
                      "" if best is None else f"{medians[0]['ratio'] / best - 1:+.1%}"])
-        again.append([c["topology"], c["queue"], c["scenario"], *[f"{m['retransmits']:.0f}" for m in medians],
-                      *[f"{m['first_reducer_s']:.2f} / {m['last_reducer_s']:.2f}" for m in medians]])
-    text = ["Shuffle time over the port and cut bound (from the mappers' real release on):", "",
-            table(["topology", "queue", "scenario", "piece", "bound s", *variants, "planned against best other"], rows),
-            "", "Segments sent again, and seconds to the first and the last reducer's end:", "",
-            table(["topology", "queue", "scenario", *[f"{v} again" for v in variants],
-                   *[f"{v} first / last" for v in variants]], again), "", *observed_table(cells, variants), *bars(cells)]
+    text = ["Shuffle time over the port and cut bound, from the mappers' real release on (segments sent again):", "",
+            table(["topology", "queue", "scenario", "section", *variants, f"{variants[0]} against best other"], rows),
+            *observed_table(cells, variants), "", table(["bar", "result"], bars.counts(cells))]
     return "\n".join(text)
 
 
 def observed_table(cells, variants):
-    """What the observer saw; nothing for results of before there was one."""
+    """What the observer saw, of the first and the last variant; nothing for results of before there was one."""
     if any("observed" not in c["variants"][v]["median"] for c in cells for v in variants):
         return []
-    rows, seen = [], [run["observed"] for c in cells for v in variants for run in c["variants"][v]["runs"]]
+    rows, shown = [], list(dict.fromkeys([variants[0], variants[-1]]))
     for c in cells:
         row = [c["topology"], c["queue"], c["scenario"], c["limit"]]
-        for v in variants:
+        for v in shown:
             o = c["variants"][v]["median"]["observed"]
             line = f"{o['limit_busy']:.1%}, {o['limit_idle']:.1%}" if "limit_busy" in o else ""
             row += [line, f"{o['peers']:.2f}", f"{o['dropped']['ports']:.0f} / {o['dropped']['core']:.0f}"]
         rows.append(row)
-    head = [f"{v} {what}" for v in variants for what in ("busy, idle", "peers", "dropped")]
-    return ["Seen from outside, by the counters of the network's links: what was carried of the rate of the port or core that is the bound, and for how "
-            "much of the shuffle it stood idle; peers that a port received from at a time; packets dropped before ports / before the core:", "",
-            table(["topology", "queue", "scenario", "bound by", *head], rows), "",
-            f"- In no window of {sum(o['samples'] for o in seen)} samples in {len(seen)} runs did a link or core carry more than its rate and "
-            f"burst: at most {max(o['over_limit_bytes'] for o in seen):.0f} bytes above the rate.",
-            f"- Each host's link carried the frames of what the host had to receive, and at most {max(o['overhead'] for o in seen):.1%} more "
-            "(acknowledgements, what was sent again, messages of the master)."]
-
-
-def bars(cells):
-    """What the measurement says about the wanted figures."""
-    planned = [(c, c["variants"]["planned"]["median"]) for c in cells if "planned" in c["variants"]]
-    if not planned:
-        return []
-    lines = []
-    for name, chosen, limit in (("1 MB or more", [m for c, m in planned if c["piece_bytes"] >= 1e6], 1.08),
-                                ("smaller", [m for c, m in planned if c["piece_bytes"] < 1e6], 1.15)):
-        if chosen:
-            held = sum(m["ratio"] <= limit for m in chosen)
-            lines.append(f"- Pieces of {name}: {held} of {len(chosen)} cells within {limit} of the bound; worst "
-                         f"{max(m['ratio'] for m in chosen):.3f}, median "
-                         f"{statistics.median(m['ratio'] for m in chosen):.3f}.")
-    for other in [v for v in cells[0]["variants"] if v != "planned"]:
-        pairs = [(c["variants"]["planned"]["median"], c["variants"][other]["median"]) for c in cells]
-        won = sum(p["ratio"] <= o["ratio"] * 1.01 for p, o in pairs)
-        mine, theirs = sum(p["retransmits"] for p, _ in pairs), sum(o["retransmits"] for _, o in pairs)
-        lines.append(f"- Against {other}: not slower (1 %) in {won} of {len(pairs)} cells; {mine:.0f} segments again "
-                     f"against {theirs:.0f}.")
-    return lines
+    seen = [run["observed"] for c in cells for v in variants for run in c["variants"][v]["runs"]]
+    return ["", "Seen from outside, by the kernel's counters: what the port or core that is the bound carried of its rate, and for how much of the shuffle it "
+            f"stood idle; peers that a port received from at a time; packets dropped before ports / core. {' and '.join(shown)}:", "",
+            table(["topology", "queue", "scenario", "bound by", *["busy, idle", "peers", "dropped"] * len(shown)], rows), "",
+            f"In no window of {sum(o['samples'] for o in seen)} samples in {len(seen)} runs did a link or core carry more than its rate and "
+            f"burst (at most {max(o['over_limit_bytes'] for o in seen):.0f} bytes above the rate). Each host's link carried the frames of what it had to "
+            f"receive, and at most {max(o['overhead'] for o in seen):.1%} more: acknowledgements, segments sent again, messages."]
 
 
 def jobs_tables(results):
@@ -144,7 +119,7 @@ def calibrate_tables(results):
 
 
 def report(result):
-    text = [machine_line(result)]
+    text = [machine_line(result) + "".join(f" `{command}`." for command in result.get("commands", []))]
     for key, title, make in (("shuffle", "Planned against unplanned shuffles", shuffle_tables),
                              ("jobs", "Predicted against actual makespan", jobs_tables),
                              ("calibrate", "Calibration", calibrate_tables),
