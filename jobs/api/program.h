@@ -4,6 +4,7 @@
 // a record. Upstream: runtime/task hands in ranges, runs and sinks. Downstream: engine templates in
 // the author's translation unit.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -39,16 +40,21 @@ struct InputRange {
   FileVersion version = {};
 };
 
-/// True for input files that are read through gzip, by their name. Such a file is one split: the
-/// range that holds its byte 0 has all its records, others have none.
-inline bool IsGzip(std::string_view path) { return path.ends_with(".gz"); }
+/// How an input file is packed, by its name. A packed file is one split: the range that holds its
+/// byte 0 has all its records, others have none.
+enum class Packing { kNone, kGzip, kZstd };
+inline Packing PackingOf(std::string_view path) {
+  if (path.ends_with(".gz")) return Packing::kGzip;
+  return path.ends_with(".zst") ? Packing::kZstd : Packing::kNone;
+}
+inline bool IsPacked(std::string_view path) { return PackingOf(path) != Packing::kNone; }
 
 /// A record that the job cannot accept: where it is and what it looks like. Errors of a program
 /// that concern input carry it as the payload of the Status (see bad_record.h), so that the user
 /// gets file and offset.
 struct BadRecord {
   std::string file;              // empty for a result of the layer before
-  std::int64_t byte_offset = 0;  // in the text of the file: decompressed, when it is gzip
+  std::int64_t byte_offset = 0;  // in the text of the file: decompressed, when it is packed
   std::string content;           // at most 200 bytes, escaped
   std::string reason;
   /// False where what follows it cannot be read without it: then --skip-bad is no remedy.
@@ -177,6 +183,17 @@ class StepContext {
   virtual absl::StatusOr<std::unique_ptr<SpillFile>> NewSpill() {
     return absl::UnimplementedError("this step has no place for files");
   }
+
+  /// What decoders of input hold at this moment, of the memory that the step may hold.
+  /// Thread-safe.
+  std::int64_t decoder_bytes() const { return decoder_bytes_.load(std::memory_order_relaxed); }
+  /// Adds to it; what is given back is negative. Thread-safe.
+  void AddDecoderBytes(std::int64_t bytes) {
+    decoder_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<std::int64_t> decoder_bytes_ = 0;
 };
 
 /// While it exists, a thread of the step reads input: waiting for a slow disk is no hang.

@@ -16,6 +16,7 @@
 #include "jobs/api/text_block.h"
 #include "jobs/engine/input/kept_input.h"
 #include "jobs/engine/input/open_blocks.h"
+#include "jobs/engine/slot_work.h"
 
 namespace weir {
 
@@ -30,8 +31,10 @@ absl::Status MapRanges(Job& job, const std::vector<InputRange>& ranges, Emit& em
   using Source = decltype(OpenBlocks(Job::Reader::kFraming, InputRange()));
   constexpr bool kMayKeep = requires(Source & source) { source.Keep(emit.KeepsInput()); };
   for (const InputRange& range : ranges) {
-    std::unique_ptr<Source> opened(new Source(OpenBlocks(Job::Reader::kFraming, range)));
+    std::unique_ptr<Source> opened(
+        new Source(OpenBlocks(Job::Reader::kFraming, range, DecoderBytesMax(context))));
     Source& source = *opened;
+    DecoderMemory decoder(context);
     TextBlock block;
     while (true) {
       if (stop()) return absl::OkStatus();
@@ -41,6 +44,7 @@ absl::Status MapRanges(Job& job, const std::vector<InputRange>& ranges, Emit& em
         return source.Next(block);
       }();
       if (!more.ok()) return more.status();
+      decoder.Set(source.decoder_bytes());
       // Of each block, so that a slow worker is known by what it does, not by its silence.
       context.AddProgress(source.TakeProgressBytes());
       if (!*more) break;

@@ -62,7 +62,7 @@ bool MapBeginning(absl::Span<const InputRange> ranges, Job& job, Emit& emit, Ste
   const InputRange beginning = BeginningOf(ranges);
   if (beginning.begin >= beginning.end) return false;
   Reader reader;
-  auto source = OpenBlocks(Reader::kFraming, beginning);
+  auto source = OpenBlocks(Reader::kFraming, beginning, DecoderBytesMax(context));
   TextBlock block;
   const absl::StatusOr<bool> more = [&] {
     const ReadUnderWay reading(context);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "jobs/api/step_error.h"
+#include "jobs/engine/input/packed_input.h"
 
 namespace weir {
 
@@ -66,8 +67,9 @@ absl::Status RunOnSlots(
 
 namespace {
 
-std::int64_t SlotShareOf(std::int64_t bytes, std::int64_t taken_bytes, int num_holders) {
-  return std::max<std::int64_t>(bytes - taken_bytes, 0) / num_holders;
+std::int64_t SlotShareOf(std::int64_t bytes, std::int64_t taken_bytes, int num_holders,
+                         const StepContext& context) {
+  return std::max<std::int64_t>(bytes - taken_bytes - context.decoder_bytes(), 0) / num_holders;
 }
 
 }  // namespace
@@ -75,13 +77,14 @@ std::int64_t SlotShareOf(std::int64_t bytes, std::int64_t taken_bytes, int num_h
 bool ShouldSpill(std::int64_t slot_bytes, std::int64_t taken_bytes, int num_holders,
                  const StepContext& context) {
   return context.spill_above_bytes() > 0 &&
-         slot_bytes > SlotShareOf(context.spill_above_bytes(), taken_bytes, num_holders);
+         slot_bytes > SlotShareOf(context.spill_above_bytes(), taken_bytes, num_holders, context);
 }
 
 absl::Status CheckSlotMemory(std::int64_t slot_bytes, std::int64_t taken_bytes, int num_holders,
                              const char* what, StepContext& context) {
   if (context.memory_bytes() <= 0) return absl::OkStatus();
-  const std::int64_t allowed_bytes = SlotShareOf(context.memory_bytes(), taken_bytes, num_holders);
+  const std::int64_t allowed_bytes =
+      SlotShareOf(context.memory_bytes(), taken_bytes, num_holders, context);
   if (slot_bytes <= allowed_bytes) return absl::OkStatus();
   return StepErrorStatus(
       absl::StatusCode::kResourceExhausted,
@@ -91,6 +94,13 @@ absl::Status CheckSlotMemory(std::int64_t slot_bytes, std::int64_t taken_bytes, 
        "run the job with more --mappers and --reducers, on more workers, or with more memory per "
        "worker",
        ""});
+}
+
+std::int64_t DecoderBytesMax(StepContext& context) {
+  constexpr std::int64_t kPartOfSlot = 2;
+  const std::int64_t bytes = context.spill_above_bytes();
+  if (bytes <= 0) return kDecoderBytesDefault;
+  return std::max(kDecoderBytesMin, bytes / context.slots().num_slots() / kPartOfSlot);
 }
 
 }  // namespace weir

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -33,7 +34,8 @@ absl::Status RunOnSlots(
     const std::function<absl::Status(int slot, const std::function<bool()>& stop)>& body);
 
 /// Fails with OUT_OF_MEMORY when a slot holds more than its share of what the step may use beyond
-/// `taken_bytes`, where `num_holders` slots hold something. `what` names what fills the memory.
+/// `taken_bytes` and what decoders of input hold, where `num_holders` slots hold something. `what`
+/// names what fills the memory.
 absl::Status CheckSlotMemory(std::int64_t slot_bytes, std::int64_t taken_bytes, int num_holders,
                              const char* what, StepContext& context);
 
@@ -41,5 +43,28 @@ absl::Status CheckSlotMemory(std::int64_t slot_bytes, std::int64_t taken_bytes, 
 /// CheckSlotMemory.
 bool ShouldSpill(std::int64_t slot_bytes, std::int64_t taken_bytes, int num_holders,
                  const StepContext& context);
+
+/// What the decoder of an input file may hold: half of what a slot may have and at least
+/// kDecoderBytesMin, or kDecoderBytesDefault where the step has no limit.
+std::int64_t DecoderBytesMax(StepContext& context);
+
+/// Counts what the decoder of one input holds into the memory of the step, as long as this exists.
+/// Thread-safety: one thread at a time.
+class DecoderMemory {
+ public:
+  explicit DecoderMemory(StepContext& context) : context_(context) {}
+  ~DecoderMemory() { Set(0); }
+  DecoderMemory(const DecoderMemory&) = delete;
+  DecoderMemory& operator=(const DecoderMemory&) = delete;
+
+  void Set(std::int64_t bytes) {
+    if (bytes == counted_) return;
+    context_.AddDecoderBytes(bytes - std::exchange(counted_, bytes));
+  }
+
+ private:
+  StepContext& context_;
+  std::int64_t counted_ = 0;
+};
 
 }  // namespace weir

@@ -10,6 +10,7 @@
 #include "jobs/api/program.h"
 #include "jobs/api/text_block.h"
 #include "jobs/engine/input/delimited_blocks.h"
+#include "jobs/engine/slot_work.h"
 
 namespace weir::stream {
 
@@ -20,7 +21,8 @@ template <typename Take>
 absl::Status ForEachLineBlock(const InputRange& range, StepContext& context,
                               const std::function<bool()>& is_stopped, Take&& take) {
   // Pipes are fed by system calls.
-  DelimitedBlocks blocks(Delimiters("\n"), range, InputAccess::kCopied);
+  DelimitedBlocks blocks(Delimiters("\n"), range, InputAccess::kCopied, DecoderBytesMax(context));
+  DecoderMemory decoder(context);
   TextBlock block;
   while (!is_stopped()) {
     const absl::StatusOr<bool> more = [&] {
@@ -28,6 +30,7 @@ absl::Status ForEachLineBlock(const InputRange& range, StepContext& context,
       return blocks.Next(block);
     }();
     if (!more.ok()) return more.status();
+    decoder.Set(blocks.decoder_bytes());
     context.AddProgress(blocks.TakeProgressBytes());
     if (!*more) break;
     if (absl::Status taken = take(block); !taken.ok()) return taken;

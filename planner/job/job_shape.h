@@ -126,7 +126,7 @@ struct ByteRange {
 struct JobShape {
   std::string job;
   Bytes input_bytes = 0;
-  /// What one mapper has to read alone (gzip files), in order, none overlapping another.
+  /// What one mapper has to read alone (packed files), in order, none overlapping another.
   std::vector<ByteRange> uncut;
   /// A of 004: seconds per byte of map work on a worker of unit rate. > 0.
   Known map_seconds_per_byte;

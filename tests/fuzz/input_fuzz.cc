@@ -1,5 +1,5 @@
-// Any bytes as an input file, plain or gzip, cut anywhere: whole records come out once, or an error
-// that names the file.
+// Any bytes as an input file, plain or packed, cut anywhere: whole records come out once, or an
+// error that names the file.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ Read ReadAll(Source source) {
   }
 }
 
-// A link with an ending of its own: by its name a file is read as gzip.
+// A link with an ending of its own: by its name a file is unpacked.
 class Named {
  public:
   Named(int fd, const char* ending)
@@ -62,10 +62,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
   const weir::Fd memory(::memfd_create("input", MFD_CLOEXEC));
   if (::write(memory.get(), file.data(), file.size()) != static_cast<ssize_t>(file.size()))
     return 0;
-  const bool gzip = (data[1] & 1) != 0;
-  const Named named(memory.get(), gzip ? ".gz" : ".txt");
+  const bool packed = (data[1] & 1) != 0;
+  const Named named(memory.get(), !packed ? ".txt" : (data[1] & 4) != 0 ? ".zst" : ".gz");
   const auto size = static_cast<std::int64_t>(file.size());
-  const std::int64_t cut = gzip ? size : size * data[0] / 255;
+  const std::int64_t cut = packed ? size : size * data[0] / 255;
   if ((data[1] & 2) != 0) {
     ReadAll(weir::OpenBlocks(weir::FixedSize{1 + data[0] % 16}, {named.path(), 0, size, size}));
     return 0;

@@ -1,4 +1,4 @@
-"""Layers, gzip inputs and bad records, with the weather job: embedded and on a cluster, against a sequential oracle."""
+"""Layers, packed inputs and bad records, with the weather job: embedded and on a cluster, against a sequential oracle."""
 import collections
 import csv
 import gzip
@@ -9,6 +9,7 @@ import random
 import subprocess
 import unittest
 
+import zstd_files
 from weir_process import ROOT, Cluster, WeirTest, read_parts
 
 GENERATE = os.environ.get("WEIR_GENERATE_INPUT", os.path.join(ROOT, "build/release/tests/bench/weir_bench_generate_input"))
@@ -110,22 +111,29 @@ class Weather(WeirTest):
         self.assert_nothing_left()
 
 
-class Gzip(WeirTest):
-    def test_gzip_and_plain_files_count_alike(self):
+class Packed(WeirTest):
+    FORMATS = (("gz", gzip.compress), ("zst", zstd_files.compress))
+
+    def test_packed_and_plain_files_count_alike(self):
+        for ending, pack in self.FORMATS:
+            with self.subTest(ending):
+                self.check_that_it_counts_as_plain_text(ending, pack)
+
+    def check_that_it_counts_as_plain_text(self, ending, pack):
         text = "".join(f"S{i % 7},2020-{i % 12 + 1:02d}-{i % 28 + 1:02d},12:00,{i % 40}.{i % 10}\n" for i in range(30_000))
         expected = means_of_maxima(csv_readings(text))
         files = [self.write("in/plain.csv", text[:len(text) // 3 + 5])]
         rest = text[len(text) // 3 + 5:]
-        members = gzip.compress(rest[:1000].encode()) + gzip.compress(rest[1000:].encode())
-        files.append(self.write("in/members.csv.gz", members))
+        members = pack(rest[:1000].encode()) + pack(rest[1000:].encode())
+        files.append(self.write(f"in/members.csv.{ending}", members))
         for workers in ("1", "3", "5"):
-            out = self.path(f"out{workers}")
+            out = self.path(f"out{ending}{workers}")
             # The cut of the text lies within a row: both halves must be read to their ends, as files of their own.
             self.assert_ok(self.run_job("wordcount", *files, "-o", out, "--workers", workers, "--slots", "2"))
             words = collections.Counter(files and (text[:len(text) // 3 + 5] + "\n" + rest).split())
             self.assertEqual(sorted(read_parts(out)), sorted(f"{w}\t{n}".encode() for w, n in words.items()))
-        whole = self.write("in2/whole.csv.gz", gzip.compress(text.encode()))
-        out = self.path("out-weather")
+        whole = self.write(f"in2/whole.csv.{ending}", pack(text.encode()))
+        out = self.path(f"out-weather-{ending}")
         self.assert_ok(self.run_job("weather", whole, "-o", out, "--workers", "4"))
         self.assertEqual(sorted(read_parts(out)), expected)
 
@@ -144,7 +152,7 @@ class Gzip(WeirTest):
         self.assert_ok(planned)
         report = json.loads(planned.out)
         self.assertEqual([step["input_bytes"] for step in self.map_steps(report)], [size])
-        self.assertIn("1 gzip file cannot be cut: 1 of 4 workers maps.", report["notes"])
+        self.assertIn("1 packed file cannot be cut: 1 of 4 workers maps.", report["notes"])
         for name, inputs, method in (("one", [big], "load"), ("even", [big], "even"), ("mixed", [big, plain], "load")):
             with self.subTest(name=name):
                 out = self.path(name)
@@ -160,22 +168,59 @@ class Gzip(WeirTest):
                 self.assertEqual(sorted(read_parts(out)), sorted(b"%s\t%d" % (w, n) for w, n in words.items()))
 
     def test_damage_is_named_with_file_and_offset(self):
-        whole = gzip.compress(b"".join(b"%d " % (i * i) for i in range(100_000)))
-        for name, data, words in (("short.gz", whole[:-5000], f"{len(whole) - 5000}"),
-                                  ("plain.gz", b"not gzip at all\n", "damaged"),
-                                  ("flipped.gz", whole[:-6] + bytes([whole[-6] ^ 1]) + whole[-5:], "damaged")):
-            with self.subTest(name=name):
-                path, out = self.write(name, data), self.path("out")
-                result = self.run_job("wordcount", path, "-o", out, "--workers", "2")
-                self.assert_fails(result, 1, "DATA_LOSS", path, words)
-                self.assert_nothing_left(out)
+        for ending, pack in self.FORMATS:
+            whole = pack(b"".join(b"%d " % (i * i) for i in range(100_000)))
+            for name, data, words in (("short", whole[:-5000], f"{len(whole) - 5000}"),
+                                      ("plain", b"not packed at all\n", "damaged"),
+                                      ("flipped", whole[:-6] + bytes([whole[-6] ^ 1]) + whole[-5:], "damaged")):
+                with self.subTest(name=name, ending=ending):
+                    path, out = self.write(f"{name}.{ending}", data), self.path("out")
+                    result = self.run_job("wordcount", path, "-o", out, "--workers", "2")
+                    self.assert_fails(result, 1, "DATA_LOSS", path, words)
+                    self.assert_nothing_left(out)
+
+    def test_random_damage_gives_an_error_or_the_same_words(self):
+        rng = random.Random(11)
+        text = b"".join(b"%d " % rng.getrandbits(18) for _ in range(60_000))
+        words = sorted(b"%s\t%d" % (w, n) for w, n in collections.Counter(text.split()).items())
+        failed = 0
+        for ending, pack in self.FORMATS:
+            # Two members: damage of the second comes when words of the first have been counted.
+            whole = pack(text[:100_000]) + pack(text[100_000:])
+            for number in range(8):
+                damaged = bytearray(whole)
+                if number % 2:
+                    del damaged[rng.randrange(100, len(whole)):]
+                else:
+                    damaged[rng.randrange(30, len(whole))] ^= 1 << rng.randrange(8)
+                path, out = self.write(f"damaged{number}.{ending}", bytes(damaged)), self.path("out")
+                with self.subTest(path=path):
+                    result = self.run_job("wordcount", path, "-o", out, "--workers", "2", "--overwrite")
+                    if result.code == 0:
+                        self.assertEqual(sorted(read_parts(out)), words)
+                    else:
+                        self.assert_fails(result, 1, "DATA_LOSS", path)
+                        failed += 1
+        self.assertGreater(failed, 8)
+
+    def test_zstd_files_that_need_more_memory_than_there_is_say_what_to_do(self):
+        text = b"".join(b"%d " % (i * i % 5000) for i in range(100_000))
+        wide = self.write("wide.zst", zstd_files.skippable(b"x") + zstd_files.compress(text, content_size=False, window_log=26))
+        out = self.path("out")
+        result = self.run_job("wordcount", wide, "-o", out, "--memory", "128MiB", "--slots", "1")
+        self.assert_fails(result, 1, "OUT_OF_MEMORY", wide, "67108864", "--memory")
+        self.assert_nothing_left(out)
+        self.assert_ok(self.run_job("wordcount", wide, "-o", out, "--memory", "256MiB", "--slots", "1"))
+        self.assertEqual(sorted(read_parts(out)),
+                         sorted(b"%s\t%d" % (w, n) for w, n in collections.Counter(text.split()).items()))
 
     def test_a_file_that_expands_a_thousandfold_is_streamed(self):
-        zeros = gzip.compress(b"0\n" * (50 << 20), compresslevel=9)
-        self.assertLess(len(zeros), 200_000)
-        out = self.path("out")
-        self.assert_ok(self.run_job("wordcount", self.write("zeros.gz", zeros), "-o", out, "--memory", "32MiB"))
-        self.assertEqual(read_parts(out), [b"0\t%d" % (50 << 20)])
+        for ending, pack in self.FORMATS:
+            zeros = pack(b"0\n" * (50 << 20))
+            self.assertLess(len(zeros), 200_000)
+            out = self.path(f"out-{ending}")
+            self.assert_ok(self.run_job("wordcount", self.write(f"zeros.{ending}", zeros), "-o", out, "--memory", "32MiB"))
+            self.assertEqual(read_parts(out), [b"0\t%d" % (50 << 20)])
 
 
 class SkipBad(WeirTest):

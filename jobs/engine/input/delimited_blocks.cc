@@ -10,8 +10,8 @@
 namespace weir {
 
 DelimitedBlocks::DelimitedBlocks(const Delimiters& delimiters, const InputRange& range,
-                                 InputAccess access)
-    : delimiters_(delimiters), text_(range), access_(access) {}
+                                 InputAccess access, std::int64_t decoder_bytes_max)
+    : delimiters_(delimiters), text_(range, decoder_bytes_max), access_(access) {}
 
 absl::StatusOr<bool> DelimitedBlocks::Next(TextBlock& block) {
   if (!started_) {

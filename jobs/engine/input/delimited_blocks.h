@@ -40,13 +40,17 @@ class Delimiters {
 class DelimitedBlocks {
  public:
   DelimitedBlocks(const Delimiters& delimiters, const InputRange& range,
-                  InputAccess access = InputAccess::kInPlace);
+                  InputAccess access = InputAccess::kInPlace,
+                  std::int64_t decoder_bytes_max = kDecoderBytesDefault);
 
   /// Gives the next block; false when the range is done.
   absl::StatusOr<bool> Next(TextBlock& block);
 
   /// Bytes of the range read since the last call, for progress.
   std::int64_t TakeProgressBytes();
+
+  /// What a decoder of the file holds.
+  std::int64_t decoder_bytes() const { return text_.decoder_bytes(); }
 
   /// Whether the blocks so far were what the file held; asked before they are blamed.
   absl::Status CheckUnchanged() const { return text_.CheckUnchanged(); }

@@ -13,9 +13,10 @@ namespace {
 constexpr std::int64_t kChunkBytes = 256 << 10;
 }  // namespace
 
-FixedBlocks::FixedBlocks(std::int64_t record_bytes, const InputRange& range)
+FixedBlocks::FixedBlocks(std::int64_t record_bytes, const InputRange& range,
+                         std::int64_t decoder_bytes_max)
     : record_bytes_(record_bytes),
-      text_(range),
+      text_(range, decoder_bytes_max),
       position_((text_.begin() + record_bytes - 1) / record_bytes * record_bytes) {}
 
 absl::StatusOr<bool> FixedBlocks::Next(TextBlock& block) {

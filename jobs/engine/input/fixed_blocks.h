@@ -22,7 +22,8 @@ namespace weir {
 /// Checked by: tests/unit/jobs/readers_test.cc.
 class FixedBlocks {
  public:
-  FixedBlocks(std::int64_t record_bytes, const InputRange& range);
+  FixedBlocks(std::int64_t record_bytes, const InputRange& range,
+              std::int64_t decoder_bytes_max = kDecoderBytesDefault);
 
   /// Whether blocks from the next one on stay as long as this does, as far as they lie in place:
   /// TextBlock::stays says which do.
@@ -36,6 +37,9 @@ class FixedBlocks {
 
   /// Bytes of the range read since the last call, for progress.
   std::int64_t TakeProgressBytes();
+
+  /// What a decoder of the file holds.
+  std::int64_t decoder_bytes() const { return text_.decoder_bytes(); }
 
   /// Whether the blocks so far were what the file held; asked before they are blamed.
   absl::Status CheckUnchanged() const { return text_.CheckUnchanged(); }

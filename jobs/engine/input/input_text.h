@@ -1,11 +1,12 @@
 #pragma once
 
-// The text of an input range, wherever it comes from: the file as it is, or what gzip makes of it.
-// Upstream: InputRange. Downstream: delimited_blocks.h, fixed_blocks.h.
+// The text of an input range, wherever it comes from: the file as it is, or what unpacking makes of
+// it. Upstream: InputRange. Downstream: delimited_blocks.h, fixed_blocks.h.
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,8 +15,8 @@
 #include "absl/status/statusor.h"
 #include "jobs/api/program.h"
 #include "jobs/api/text_block.h"
-#include "jobs/engine/input/gzip_input.h"
 #include "jobs/engine/input/input_file.h"
+#include "jobs/engine/input/packed_input.h"
 
 namespace weir {
 
@@ -24,23 +25,26 @@ namespace weir {
 /// a page that is gone finds fillers.
 enum class InputAccess { kInPlace, kCopied };
 
-/// Positions are places in the text. A gzip file is one range of unknown length, which becomes
+/// Positions are places in the text. A packed file is one range of unknown length, which becomes
 /// known when its end is read; the range that holds its byte 0 has all of it.
 ///
-/// Thread-safety: one thread at a time. Errors: those of InputFile and GzipInput.
-/// Checked by: tests/unit/jobs/gzip_input_test.cc, readers_test.cc.
+/// Thread-safety: one thread at a time. Errors: those of InputFile and PackedInput.
+/// Checked by: tests/unit/jobs/packed_input_test.cc, zstd_input_test.cc, readers_test.cc.
 class InputText {
  public:
-  explicit InputText(const InputRange& range) : range_(range), gzip_(IsGzip(range.path)) {
-    const bool has_text = range.begin < range.end && (!gzip_ || range.begin == 0);
-    begin_ = gzip_ ? 0 : range.begin;
-    end_ = !has_text ? begin_ : gzip_ ? kUnknown : range.end;
-    text_bytes_ = gzip_ ? end_ : range.file_bytes;
+  /// A decoder of the file may hold `decoder_bytes_max`.
+  InputText(const InputRange& range, std::int64_t decoder_bytes_max) : range_(range) {
+    const Packing packing = PackingOf(range.path);
+    if (packing != Packing::kNone) packed_ = MakePackedInput(packing, decoder_bytes_max);
+    const bool has_text = range.begin < range.end && (!packed_ || range.begin == 0);
+    begin_ = packed_ ? 0 : range.begin;
+    end_ = !has_text ? begin_ : packed_ ? kUnknown : range.end;
+    text_bytes_ = packed_ ? end_ : range.file_bytes;
   }
 
   /// `filler` stands for bytes that cannot be had of a text in place (PageGuard).
   absl::Status Open(InputAccess access, char filler) {
-    if (gzip_) return compressed_.Open(range_);
+    if (packed_) return packed_->Open(range_);
     absl::Status status = file_.Open(range_);
     if (status.ok() && access == InputAccess::kInPlace) file_.Map(range_, filler);
     return status;
@@ -51,16 +55,16 @@ class InputText {
   std::int64_t end() const { return end_; }
   std::int64_t text_bytes() const { return text_bytes_; }
 
-  /// Reads `bytes` bytes at `position`; fewer at the end of the text only. A gzip file is read from
-  /// its beginning on, without gaps.
+  /// Reads `bytes` bytes at `position`; fewer at the end of the text only. A packed file is read
+  /// from its beginning on, without gaps.
   absl::StatusOr<std::int64_t> Read(std::int64_t position, char* into, std::int64_t bytes) {
-    if (!gzip_) {
+    if (!packed_) {
       bytes = std::min(bytes, text_bytes_ - position);
       absl::Status status = file_.Read(position, into, bytes);
       if (!status.ok()) return status;
       return bytes;
     }
-    const absl::StatusOr<std::int64_t> got = compressed_.Read(into, bytes);
+    const absl::StatusOr<std::int64_t> got = packed_->Read(into, bytes);
     if (got.ok() && *got < bytes) end_ = text_bytes_ = position + *got;
     return got;
   }
@@ -69,7 +73,7 @@ class InputText {
   /// where it is to be read, as it is near the end of the range. Valid until the next call.
   /// Requires: positions that never fall.
   absl::StatusOr<std::string_view> InPlace(std::int64_t position) {
-    if (gzip_ || end_ - position < kWindowBytes + kBlockSlackBytes) return std::string_view();
+    if (packed_ || end_ - position < kWindowBytes + kBlockSlackBytes) return std::string_view();
     const auto text = file_.Window(position, kWindowBytes + kBlockSlackBytes);
     if (!text.ok()) return text.status();
     return std::string_view(*text, *text == nullptr ? 0 : kWindowBytes);
@@ -79,14 +83,16 @@ class InputText {
   void Keep(bool keep) { file_.Keep(keep); }
 
   absl::Status CheckUnchanged() const {
-    return gzip_ ? compressed_.CheckUnchanged() : file_.CheckUnchanged();
+    return packed_ ? packed_->CheckUnchanged() : file_.CheckUnchanged();
   }
   const std::string& path() const { return range_.path; }
+  /// What a decoder of the file holds.
+  std::int64_t decoder_bytes() const { return packed_ ? packed_->memory_bytes() : 0; }
 
   /// Bytes of the range done since the last call, when the reader is at `position` of the text;
-  /// those that were decompressed, for a gzip file.
+  /// those that were decompressed, for a packed file.
   std::int64_t TakeProgressBytes(std::int64_t position, bool done) {
-    const std::int64_t at = done ? range_.end : gzip_ ? compressed_.file_position() : position;
+    const std::int64_t at = done ? range_.end : packed_ ? packed_->file_position() : position;
     const std::int64_t until = std::clamp(at, range_.begin + reported_, range_.end);
     return until - range_.begin - std::exchange(reported_, until - range_.begin);
   }
@@ -96,9 +102,8 @@ class InputText {
   static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
 
   const InputRange range_;
-  const bool gzip_;
   InputFile file_;
-  GzipInput compressed_;
+  std::unique_ptr<PackedInput> packed_;  // none for a plain file
   std::int64_t begin_ = 0;
   std::int64_t end_ = 0;
   std::int64_t text_bytes_ = 0;

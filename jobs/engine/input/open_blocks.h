@@ -10,12 +10,14 @@
 
 namespace weir {
 
-inline DelimitedBlocks OpenBlocks(const DelimitedBy& framing, const InputRange& range) {
-  return {Delimiters(framing.bytes), range};
+inline DelimitedBlocks OpenBlocks(const DelimitedBy& framing, const InputRange& range,
+                                  std::int64_t decoder_bytes_max = kDecoderBytesDefault) {
+  return {Delimiters(framing.bytes), range, InputAccess::kInPlace, decoder_bytes_max};
 }
 
-inline FixedBlocks OpenBlocks(const FixedSize& framing, const InputRange& range) {
-  return {framing.bytes, range};
+inline FixedBlocks OpenBlocks(const FixedSize& framing, const InputRange& range,
+                              std::int64_t decoder_bytes_max = kDecoderBytesDefault) {
+  return {framing.bytes, range, decoder_bytes_max};
 }
 
 }  // namespace weir

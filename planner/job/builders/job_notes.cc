@@ -74,7 +74,8 @@ std::string UncutNote(const JobShape& shape, const ClusterProfile& cluster, cons
   for (const ComputeStep& step : plan.steps) {
     if (step.kind->reads_input() && step.input_bytes > 0) mapping.insert(step.worker);
   }
-  return absl::StrCat(shape.uncut.size(), shape.uncut.size() == 1 ? " gzip file" : " gzip files",
+  return absl::StrCat(shape.uncut.size(),
+                      shape.uncut.size() == 1 ? " packed file" : " packed files",
                       " cannot be cut: ", mapping.size(), " of ", num_workers, " workers ",
                       mapping.size() == 1 ? "maps." : "map.");
 }

@@ -41,8 +41,8 @@ bool IsGlob(std::string_view path) { return path.find_first_of("*?[") != std::st
 // What a name that weir cannot read through says it is packed by; empty for others.
 std::string_view PackedBy(std::string_view path) {
   constexpr std::pair<std::string_view, std::string_view> kPacked[] = {
-      {".bz2", "bzip2"}, {".zst", "zstd"}, {".xz", "xz"},   {".lz4", "lz4"},
-      {".lzma", "lzma"}, {".zip", "zip"},  {".7z", "7-zip"}};
+      {".bz2", "bzip2"}, {".xz", "xz"},   {".lz4", "lz4"},
+      {".lzma", "lzma"}, {".zip", "zip"}, {".7z", "7-zip"}};
   for (const auto& [ending, program] : kPacked) {
     if (path.ends_with(ending)) return program;
   }
@@ -133,10 +133,12 @@ class Expansion {
                         "rename it, or name the other files or a glob instead", shown);
     }
     if (const std::string_view program = PackedBy(info.path); !program.empty()) {
-      return InputError(absl::StatusCode::kInvalidArgument, job_error::kInputUnreadable,
-                        absl::StrCat("input is packed by ", std::string(program),
-                                     ", which weir does not read: ", info.path),
-                        "unpack it, or pack it by gzip (NAME.gz is read as it is)", info.path);
+      return InputError(
+          absl::StatusCode::kInvalidArgument, job_error::kInputUnreadable,
+          absl::StrCat("input is packed by ", std::string(program),
+                       ", which weir does not read: ", info.path),
+          "unpack it, or pack it by zstd or gzip (NAME.zst and NAME.gz are read as they are)",
+          info.path);
     }
     if (absl::Status size = CheckSize(info); !size.ok()) return size;
     list_.files.push_back(InputFile{info.path, info.bytes, info.version});

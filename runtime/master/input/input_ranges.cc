@@ -11,7 +11,7 @@ std::vector<planner::ByteRange> UncutRanges(const InputList& input) {
   std::vector<planner::ByteRange> uncut;
   std::int64_t begin = 0;
   for (const InputFile& file : input.files) {
-    if (IsGzip(file.path) && file.bytes > 0) uncut.push_back({begin, begin + file.bytes});
+    if (IsPacked(file.path) && file.bytes > 0) uncut.push_back({begin, begin + file.bytes});
     begin += file.bytes;
   }
   return uncut;
@@ -53,7 +53,7 @@ planner::Bytes InputRanges::MoveToBorder(planner::Bytes cut) const {
   const std::size_t i = FileAt(cut);
   const InputFile& file = input_.files[i];
   const std::int64_t inside = cut - file_begin_[i];
-  if (inside == 0 || !IsGzip(file.path)) return cut;
+  if (inside == 0 || !IsPacked(file.path)) return cut;
   return inside < file.bytes - inside ? file_begin_[i] : file_begin_[i] + file.bytes;
 }
 

@@ -26,7 +26,7 @@ struct InputList {
   std::int64_t total_bytes = 0;
 };
 
-/// The files that one mapper has to read alone (IsGzip), as ranges of the concatenation.
+/// The files that one mapper has to read alone (IsPacked), as ranges of the concatenation.
 std::vector<planner::ByteRange> UncutRanges(const InputList& input);
 
 /// Cuts the concatenated input into file ranges for map steps.
@@ -41,7 +41,7 @@ class InputRanges {
   /// the same for every master.
   std::uint64_t Fingerprint() const;
   /// Returns the file ranges of [begin, end) of the concatenation, in order, none of them empty. A
-  /// file that cannot be cut (IsGzip) is whole: a cut inside it moves to its nearer border, for
+  /// file that cannot be cut (IsPacked) is whole: a cut inside it moves to its nearer border, for
   /// both neighbours alike, so that ranges that cover the input still do. Requires: 0 <= begin <=
   /// end <= total_bytes.
   std::vector<v1::InputRange> Cut(planner::Bytes begin, planner::Bytes end) const;

@@ -28,7 +28,7 @@ struct SampleDesign {
 /// parts as there are workers, and each samples its own, as mappers will read it: what differs
 /// between the parts, differs between the workers of the sample.
 ///
-/// A gzip file has one reader, from its first byte: it is taken whole where a border of a place
+/// A packed file has one reader, from its first byte: it is taken whole where a border of a place
 /// falls near it, as long as all of them stay within the sample's size. Returns nothing when the
 /// policy says no, or when that leaves less than half of the sample. Checked by:
 /// tests/unit/master/sample_test.cc.

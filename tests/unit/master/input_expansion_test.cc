@@ -70,11 +70,12 @@ TEST_F(InputExpansionTest, GlobsAreSortedAndLiteralNamesGoFirst) {
   EXPECT_EQ(Paths({"/we[ird"}), std::vector<std::string>{"/we[ird"});
 }
 
-TEST_F(InputExpansionTest, WhatIsPackedOtherwiseThanByGzipIsRefused) {
+TEST_F(InputExpansionTest, WhatIsPackedOtherwiseThanByGzipOrZstdIsRefused) {
   Directory("/d");
   File("/d/a.gz", 9);
-  EXPECT_EQ(Paths({"/d"}), std::vector<std::string>{"/d/a.gz"});
-  for (const char* name : {"/d/b.bz2", "/d/b.zst", "/d/b.xz"}) {
+  File("/d/a.zst", 9);
+  EXPECT_EQ(Paths({"/d"}), (std::vector<std::string>{"/d/a.gz", "/d/a.zst"}));
+  for (const char* name : {"/d/b.bz2", "/d/b.xz"}) {
     File(name, 9);
     const v1::JobError error = JobErrorFromStatus(ExpandInputs(storage_, {"/d"}).status());
     EXPECT_EQ(error.code(), job_error::kInputUnreadable) << name;

@@ -78,7 +78,7 @@ RC_GTEST_PROP(InputRanges, CutsTileEveryFileOnce, ()) {
     for (const v1::InputRange& range : ranges.Cut(borders[i - 1], borders[i])) {
       RC_ASSERT(range.begin() == covered[range.path()]);
       RC_ASSERT(range.end() > range.begin());
-      if (IsGzip(range.path())) RC_ASSERT(range.end() == range.file_bytes());
+      if (IsPacked(range.path())) RC_ASSERT(range.end() == range.file_bytes());
       covered[range.path()] = range.end();
     }
   }
