@@ -30,18 +30,31 @@ struct FileVersion {
   std::uint64_t device = 0;
 };
 
+/// A place where a packed file may be cut: a member begins there, or the file ends. `text_at` is
+/// the place of its first byte in the text.
+struct PackedBorder {
+  std::int64_t at = 0;
+  std::int64_t text_at = 0;
+};
+
 /// Half-open byte range of one input file. A record belongs to the range that holds its first byte,
 /// so a reader looks back one byte and may read beyond `end` to finish its last record.
+///
+/// Of a packed file with known borders a range goes from one to another, and a record belongs to
+/// the range that holds the byte of the text before it: nobody decompresses a member to look back.
 struct InputRange {
   std::string path;
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::int64_t file_bytes = 0;
   FileVersion version = {};
+  /// Of a packed file: those of the range, its ends among them; none where it cannot be cut.
+  std::vector<PackedBorder> borders = {};
+  std::int64_t text_bytes = 0;  // of the whole file, where there are borders
 };
 
-/// How an input file is packed, by its name. A packed file is one split: the range that holds its
-/// byte 0 has all its records, others have none.
+/// How an input file is packed, by its name. A packed file without borders is one split: the range
+/// that holds its byte 0 has all its records, others have none.
 enum class Packing { kNone, kGzip, kZstd };
 inline Packing PackingOf(std::string_view path) {
   if (path.ends_with(".gz")) return Packing::kGzip;

@@ -2,12 +2,35 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "jobs/api/step_error.h"
 #include "jobs/engine/input/packed_input.h"
 
 namespace weir {
+namespace {
+
+std::int64_t NearestBorder(const InputRange& range, std::int64_t cut) {
+  const auto after =
+      std::upper_bound(range.borders.begin(), range.borders.end(), cut,
+                       [](std::int64_t at, const PackedBorder& border) { return at < border.at; });
+  if (after == range.borders.begin() || after == range.borders.end()) return cut;
+  const std::int64_t before_at = std::prev(after)->at;
+  return cut - before_at < after->at - cut ? before_at : after->at;
+}
+
+// Requires: places that NearestBorder gave.
+InputRange PartOf(const InputRange& range, std::int64_t begin, std::int64_t end) {
+  InputRange part = range;
+  part.begin = begin;
+  part.end = end;
+  std::erase_if(part.borders,
+                [&](const PackedBorder& border) { return border.at < begin || border.at > end; });
+  return part;
+}
+
+}  // namespace
 
 std::vector<std::vector<InputRange>> SplitRanges(absl::Span<const InputRange> ranges,
                                                  int num_slots) {
@@ -22,13 +45,13 @@ std::vector<std::vector<InputRange>> SplitRanges(absl::Span<const InputRange> ra
   for (const InputRange& range : ranges) {
     const std::int64_t bytes = range.end - range.begin;
     for (int slot = 0; slot < num_slots; ++slot) {
-      const std::int64_t begin = std::clamp<std::int64_t>(cut(slot) - before, 0, bytes);
-      const std::int64_t end = std::clamp<std::int64_t>(cut(slot + 1) - before, 0, bytes);
+      const auto place = [&](std::int64_t at) {
+        return NearestBorder(range, range.begin + std::clamp<std::int64_t>(at - before, 0, bytes));
+      };
+      const std::int64_t begin = place(cut(slot));
+      const std::int64_t end = place(cut(slot + 1));
       if (begin == end) continue;
-      InputRange piece = range;
-      piece.begin = range.begin + begin;
-      piece.end = range.begin + end;
-      pieces[static_cast<std::size_t>(slot)].push_back(piece);
+      pieces[static_cast<std::size_t>(slot)].push_back(PartOf(range, begin, end));
     }
     before += bytes;
   }

@@ -13,9 +13,9 @@
 
 namespace weir {
 
-/// Cuts the concatenation of `ranges` into `num_slots` contiguous pieces of equal size. Fixed cuts,
-/// not work taken from a queue, because the order in which values are combined must not depend on
-/// the speed of threads.
+/// Cuts the concatenation of `ranges` into `num_slots` contiguous pieces of equal size; a cut
+/// within a packed file that has borders moves to the nearest. Fixed cuts, not work taken from a
+/// queue, because the order in which values are combined must not depend on the speed of threads.
 std::vector<std::vector<InputRange>> SplitRanges(absl::Span<const InputRange> ranges,
                                                  int num_slots);
 

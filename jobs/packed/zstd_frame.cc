@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "jobs/packed/little_endian_text.h"
+
 namespace weir {
 namespace {
 
@@ -10,14 +12,6 @@ constexpr std::uint64_t kMagic = 0xFD2FB528;
 // Of skippable frames the last four bits are free.
 constexpr std::uint64_t kSkippableMagic = 0x184D2A50;
 constexpr std::uint64_t kLargest = std::uint64_t{1} << 62;
-
-std::uint64_t LittleEndian(std::string_view bytes) {
-  std::uint64_t number = 0;
-  for (std::size_t i = bytes.size(); i > 0; --i) {
-    number = number << 8 | static_cast<unsigned char>(bytes[i - 1]);
-  }
-  return number;
-}
 
 std::int64_t Bounded(std::uint64_t number) {
   return static_cast<std::int64_t>(std::min(number, kLargest));

@@ -25,6 +25,10 @@ absl::StatusOr<StepTotals> MapToRun(const StepWork& work, RunSink& sink) {
   for (const v1::InputRange& range : work.order.ranges()) {
     map.ranges.push_back({range.path(), range.begin(), range.end(), range.file_bytes(),
                           VersionHere(range.version())});
+    for (const v1::PackedBorder& border : range.borders()) {
+      map.ranges.back().borders.push_back({border.at(), border.text_at()});
+    }
+    map.ranges.back().text_bytes = range.text_bytes();
   }
   absl::StatusOr<std::vector<double>> key_ends =
       GuardedCall([&] { return KeyEnds(work.order, work.program.num_places(1)); });

@@ -167,6 +167,39 @@ class Packed(WeirTest):
                 words.update(text[:300_000].split() if plain in inputs else [])
                 self.assertEqual(sorted(read_parts(out)), sorted(b"%s\t%d" % (w, n) for w, n in words.items()))
 
+    @staticmethod
+    def members(text):
+        """Of 50 000 bytes each: a place of the text that is no end of a word."""
+        return [text[at:at + 50_000] for at in range(0, len(text), 50_000)]
+
+    @staticmethod
+    def bgzf(member):
+        """As bgzip packs: an extra field says how large the member is."""
+        packed = gzip.compress(member)
+        size = len(packed) + 8
+        return packed[:3] + b"\x04" + packed[4:10] + b"\x06\0BC\x02\0" + (size - 1).to_bytes(2, "little") + packed[10:]
+
+    def test_files_of_members_that_say_their_size_are_shared(self):
+        rng = random.Random(5)
+        text = " ".join("%x" % rng.getrandbits(20) for _ in range(700_000)).encode()
+        counted = sorted(b"%s\t%d" % (w, n) for w, n in collections.Counter(text.split()).items())
+        for name, pack, is_shared in (("members.gz", gzip.compress, False), ("bgzf.gz", self.bgzf, True),
+                                      ("frames.zst", zstd_files.compress, True),
+                                      ("streams.zst", lambda m: zstd_files.compress(m, content_size=False), False)):
+            path = self.write(name, b"".join(map(pack, self.members(text))))
+            # Pieces are of 256 KiB or more.
+            self.assertGreater(os.path.getsize(path), 1_500_000)
+            for workers, slots in (("4", "1"), ("1", "3"), ("2", "2")):
+                with self.subTest(name=name, workers=workers, slots=slots):
+                    out = self.path("out")
+                    self.assert_ok(self.run_job("wordcount", path, "-o", out, "--workers", workers, "--slots", slots,
+                                                "--no-history", "--plan-method", "even", "--overwrite"))
+                    self.assertEqual(sorted(read_parts(out)), counted)
+                    steps = self.map_steps(json.loads(self.text(os.path.join(out, "_weir", "plan.json"))))
+                    mapped = [s["input_bytes"] for s in steps if s["input_bytes"] > 0]
+                    self.assertEqual(len(mapped), int(workers) if is_shared else 1)
+                    self.assertEqual([s["input_bytes"] for s in steps], [s["actual_input_bytes"] for s in steps])
+
     def test_damage_is_named_with_file_and_offset(self):
         for ending, pack in self.FORMATS:
             whole = pack(b"".join(b"%d " % (i * i) for i in range(100_000)))

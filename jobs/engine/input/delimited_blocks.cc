@@ -34,7 +34,7 @@ absl::StatusOr<bool> DelimitedBlocks::Next(TextBlock& block) {
     if (position >= text_.end()) {
       if (absl::Status status = FinishLastRecord(); !status.ok()) return status;
       done_ = true;
-      if (absl::Status status = text_.CheckUnchanged(); !status.ok()) return status;
+      if (absl::Status status = text_.CheckDone(); !status.ok()) return status;
       return Give(filled_, block);
     }
     absl::Status status = ReadMore(std::min(kChunkBytes, text_.end() - position));
@@ -74,8 +74,7 @@ absl::Status DelimitedBlocks::Start() {
   if (text_.begin() == 0) return SkipByteOrderMark();
   --buffer_offset_;
   while (true) {
-    const std::int64_t left =
-        std::min(text_.text_bytes(), text_.end() + kBehindBytes) - buffer_offset_;
+    const std::int64_t left = text_.end() - buffer_offset_;
     if (absl::Status status = ReadMore(std::min(kChunkBytes, left)); !status.ok()) return status;
     given_ = FindDelimiter(0);
     if (given_ <= filled_) break;  // the first record begins behind this delimiter
@@ -88,9 +87,6 @@ absl::Status DelimitedBlocks::Start() {
     given_ = 0;
     return absl::OkStatus();
   }
-  // Bytes beyond the range were not asked for; they are read again when the last record is
-  // finished.
-  filled_ = std::min(filled_, text_.end() - buffer_offset_);
   return absl::OkStatus();
 }
 

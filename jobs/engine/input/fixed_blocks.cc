@@ -47,7 +47,7 @@ absl::StatusOr<bool> FixedBlocks::Next(TextBlock& block) {
   block = {buffer_.data(), given, position_, &text_.path()};
   position_ += given;
   if (position_ >= text_.end()) {
-    if (absl::Status status = text_.CheckUnchanged(); !status.ok()) return status;
+    if (absl::Status status = text_.CheckDone(); !status.ok()) return status;
   }
   return given > 0;
 }

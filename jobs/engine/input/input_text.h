@@ -25,8 +25,8 @@ namespace weir {
 /// a page that is gone finds fillers.
 enum class InputAccess { kInPlace, kCopied };
 
-/// Positions are places in the text. A packed file is one range of unknown length, which becomes
-/// known when its end is read; the range that holds its byte 0 has all of it.
+/// Positions are places in the text. A packed file without borders is one range of unknown length,
+/// which becomes known when its end is read; the range that holds its byte 0 has all of it.
 ///
 /// Thread-safety: one thread at a time. Errors: those of InputFile and PackedInput.
 /// Checked by: tests/unit/jobs/packed_input_test.cc, zstd_input_test.cc, readers_test.cc.
@@ -37,9 +37,19 @@ class InputText {
     const Packing packing = PackingOf(range.path);
     if (packing != Packing::kNone) packed_ = MakePackedInput(packing, decoder_bytes_max);
     const bool has_text = range.begin < range.end && (!packed_ || range.begin == 0);
+    // Where there are borders this is said anew below.
     begin_ = packed_ ? 0 : range.begin;
     end_ = !has_text ? begin_ : packed_ ? kUnknown : range.end;
     text_bytes_ = packed_ ? end_ : range.file_bytes;
+    if (!packed_ || range.borders.empty()) return;
+    // A byte later than the borders, so that looking back one byte is looking at what is there; and
+    // behind a byte order mark, which is looked at whole.
+    text_bytes_ = range.text_bytes;
+    const auto behind = [this](const PackedBorder& border) {
+      return std::min(std::max(border.text_at + 1, kBehindMark), text_bytes_);
+    };
+    begin_ = range.begin == 0 ? 0 : behind(range.borders.front());
+    end_ = behind(range.borders.back());
   }
 
   /// `filler` stands for bytes that cannot be had of a text in place (PageGuard).
@@ -56,7 +66,7 @@ class InputText {
   std::int64_t text_bytes() const { return text_bytes_; }
 
   /// Reads `bytes` bytes at `position`; fewer at the end of the text only. A packed file is read
-  /// from its beginning on, without gaps.
+  /// from the beginning of the range on, never twice.
   absl::StatusOr<std::int64_t> Read(std::int64_t position, char* into, std::int64_t bytes) {
     if (!packed_) {
       bytes = std::min(bytes, text_bytes_ - position);
@@ -64,9 +74,7 @@ class InputText {
       if (!status.ok()) return status;
       return bytes;
     }
-    const absl::StatusOr<std::int64_t> got = packed_->Read(into, bytes);
-    if (got.ok() && *got < bytes) end_ = text_bytes_ = position + *got;
-    return got;
+    return ReadPacked(position, into, bytes);
   }
 
   /// The text from `position` on, where it lies, with kBlockSlackBytes readable behind it; empty
@@ -85,6 +93,12 @@ class InputText {
   absl::Status CheckUnchanged() const {
     return packed_ ? packed_->CheckUnchanged() : file_.CheckUnchanged();
   }
+  /// The same once all records of the range were read: and whether a packed file has as much text
+  /// as it was said to have.
+  absl::Status CheckDone() const {
+    if (absl::Status status = CheckUnchanged(); !status.ok()) return status;
+    return packed_ ? packed_->CheckBorders() : absl::OkStatus();
+  }
   const std::string& path() const { return range_.path; }
   /// What a decoder of the file holds.
   std::int64_t decoder_bytes() const { return packed_ ? packed_->memory_bytes() : 0; }
@@ -99,7 +113,33 @@ class InputText {
 
  private:
   static constexpr std::int64_t kWindowBytes = 1 << 20;
+  static constexpr std::int64_t kBehindMark = 4;
   static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
+
+  absl::StatusOr<std::int64_t> ReadPacked(std::int64_t position, char* into, std::int64_t bytes) {
+    // To the first record of a fixed size behind a border.
+    while (packed_->text_position() < position) {
+      const std::int64_t gap = std::min(bytes, position - packed_->text_position());
+      const absl::StatusOr<std::int64_t> skipped = packed_->Read(into, gap);
+      if (!skipped.ok()) return skipped.status();
+      if (*skipped < gap) return packed_->WrongSizes();
+    }
+    const bool is_known = text_bytes_ != kUnknown;
+    if (is_known) bytes = std::min(bytes, text_bytes_ - position);
+    const absl::StatusOr<std::int64_t> got = packed_->Read(into, bytes);
+    if (!got.ok()) return got.status();
+    if (!is_known) {
+      if (*got < bytes) end_ = text_bytes_ = position + *got;
+      return got;
+    }
+    // Behind the text there are checksums only.
+    char beyond = 0;
+    const absl::StatusOr<std::int64_t> more =
+        position + *got == text_bytes_ ? packed_->Read(&beyond, 1) : 0;
+    if (!more.ok()) return more.status();
+    if (*got < bytes || *more > 0) return packed_->WrongSizes();
+    return got;
+  }
 
   const InputRange range_;
   InputFile file_;

@@ -21,6 +21,9 @@ std::unique_ptr<PackedInput> MakePackedInput(Packing packing, std::int64_t decod
 absl::Status PackedInput::Open(const InputRange& range) {
   if (absl::Status status = file_.Open(range); !status.ok()) return status;
   file_bytes_ = range.file_bytes;
+  read_ = range.begin;
+  borders_ = range.borders;
+  if (!borders_.empty()) text_at_ = borders_.front().text_at;
   compressed_.resize(static_cast<std::size_t>(std::min(kCompressedBytes, file_bytes_)));
   return Start();
 }
@@ -34,6 +37,7 @@ absl::StatusOr<std::int64_t> PackedInput::Read(char* into, std::int64_t bytes) {
     if (!in_member_) {
       left_.remove_prefix(began_ ? PaddingOf(left_) : 0);
       if (left_.empty() && read_ < file_bytes_) continue;  // all of it was padding
+      if (absl::Status status = PassBorder(); !status.ok()) return status;
       if (left_.empty() && began_) break;
       if (absl::Status status = BeginMember(); !status.ok()) return status;
       in_member_ = began_ = true;
@@ -42,6 +46,7 @@ absl::StatusOr<std::int64_t> PackedInput::Read(char* into, std::int64_t bytes) {
     if (!decoded.ok()) return decoded.status();
     left_.remove_prefix(static_cast<std::size_t>(decoded->consumed));
     got += decoded->produced;
+    text_at_ += decoded->produced;
     in_member_ = !decoded->member_ended;
     const bool stands_still = decoded->consumed == 0 && decoded->produced == 0 && in_member_;
     if (stands_still && read_ == file_bytes_) return Damaged("it is cut short");
@@ -49,6 +54,23 @@ absl::StatusOr<std::int64_t> PackedInput::Read(char* into, std::int64_t bytes) {
     if (stands_still && !left_.empty()) return Damaged("its decoder does not go on");
   }
   return got;
+}
+
+absl::Status PackedInput::PassBorder() {
+  if (passed_ == borders_.size() || file_position() < borders_[passed_].at) {
+    return absl::OkStatus();
+  }
+  const PackedBorder& border = borders_[passed_++];
+  if (file_position() != border.at || text_at_ != border.text_at) return WrongSizes();
+  return absl::OkStatus();
+}
+
+absl::Status PackedInput::CheckBorders() const {
+  return passed_ == borders_.size() ? absl::OkStatus() : WrongSizes();
+}
+
+absl::Status PackedInput::WrongSizes() const {
+  return Damaged("its text is not as long as its headers say");
 }
 
 absl::Status PackedInput::Fill() {

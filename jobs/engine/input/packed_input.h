@@ -36,13 +36,20 @@ class PackedInput {
   PackedInput(const PackedInput&) = delete;
   PackedInput& operator=(const PackedInput&) = delete;
 
-  /// Requires: a range that begins at 0.
+  /// Requires: a range that begins at 0, or at a border.
   absl::Status Open(const InputRange& range);
   /// Reads the next `bytes` bytes of the text; fewer at its end only.
   absl::StatusOr<std::int64_t> Read(char* into, std::int64_t bytes);
   absl::Status CheckUnchanged() const { return file_.CheckUnchanged(); }
 
-  /// Bytes of the file that were decompressed so far, for progress.
+  /// Place in the text of the byte that is read next.
+  std::int64_t text_position() const { return text_at_; }
+  /// Whether all borders of the range came where they were said to be; asked once its text is read.
+  absl::Status CheckBorders() const;
+  /// The error of a file whose text is not as long as its headers say.
+  absl::Status WrongSizes() const;
+
+  /// Place in the file up to which it was decompressed.
   std::int64_t file_position() const { return read_ - static_cast<std::int64_t>(left_.size()); }
   /// What buffer and decoder hold.
   std::int64_t memory_bytes() const {
@@ -82,6 +89,8 @@ class PackedInput {
  private:
   // Brings compressed bytes; none at the end of the file.
   absl::Status Fill();
+  // Holds the place against the borders, between members.
+  absl::Status PassBorder();
 
   InputFile file_;
   std::int64_t file_bytes_ = 0;
@@ -90,6 +99,9 @@ class PackedInput {
   std::string_view left_;   // of them, not decoded yet
   bool in_member_ = false;  // a file holds at least one
   bool began_ = false;
+  std::vector<PackedBorder> borders_;
+  std::size_t passed_ = 0;  // of them
+  std::int64_t text_at_ = 0;
 };
 
 /// Makes the reader of a packed file, whose decoder may hold `decoder_bytes_max`.

@@ -75,7 +75,7 @@ std::string UncutNote(const JobShape& shape, const ClusterProfile& cluster, cons
     if (step.kind->reads_input() && step.input_bytes > 0) mapping.insert(step.worker);
   }
   return absl::StrCat(shape.uncut.size(),
-                      shape.uncut.size() == 1 ? " packed file" : " packed files",
+                      shape.uncut.size() == 1 ? " packed file" : " packed files, or parts of them,",
                       " cannot be cut: ", mapping.size(), " of ", num_workers, " workers ",
                       mapping.size() == 1 ? "maps." : "map.");
 }

@@ -11,6 +11,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/valid_utf8.h"
+#include "runtime/master/input/packed_files.h"
 
 namespace weir::master {
 namespace {
@@ -169,7 +170,9 @@ absl::StatusOr<InputList> ExpandInputs(env::Storage& storage,
   for (const std::string& input : inputs) {
     if (absl::Status status = expansion.AddNamed(input); !status.ok()) return status;
   }
-  return expansion.Take();
+  InputList list = expansion.Take();
+  FindBorders(storage, list);
+  return list;
 }
 
 }  // namespace weir::master

@@ -23,6 +23,7 @@ namespace weir::master {
 ///   permitted, neither file nor directory, a link that leads back to a directory above it or
 ///   to itself, directories nested too deeply),
 ///   INVALID_JOB (more than limits::kInputFilesMax files).
+/// Of large packed files it finds the borders (packed_files.h).
 /// Blocking: as many Storage calls as there are directories. Thread-safety: as storage.
 /// Checked by: tests/unit/master/input_expansion_test.cc.
 absl::StatusOr<InputList> ExpandInputs(env::Storage& storage,

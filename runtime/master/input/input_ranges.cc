@@ -1,17 +1,45 @@
 #include "runtime/master/input/input_ranges.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "jobs/api/program.h"
 
 namespace weir::master {
+namespace {
+
+// The piece that holds a place of a packed file. Requires: 0 <= inside < bytes.
+planner::ByteRange PieceAt(const InputFile& file, std::int64_t inside) {
+  if (file.borders.empty()) return {0, file.bytes};
+  const auto after =
+      std::upper_bound(file.borders.begin(), file.borders.end(), inside,
+                       [](std::int64_t at, const MemberBorder& border) { return at < border.at; });
+  return {std::prev(after)->at, after->at};
+}
+
+void AddBorders(const InputFile& file, v1::InputRange& range) {
+  if (file.borders.empty()) return;
+  for (const MemberBorder& border : file.borders) {
+    if (border.at < range.begin() || border.at > range.end()) continue;
+    v1::PackedBorder& added = *range.add_borders();
+    added.set_at(border.at);
+    added.set_text_at(border.text_at);
+  }
+  range.set_text_bytes(file.borders.back().text_at);
+}
+
+}  // namespace
 
 std::vector<planner::ByteRange> UncutRanges(const InputList& input) {
   std::vector<planner::ByteRange> uncut;
   std::int64_t begin = 0;
   for (const InputFile& file : input.files) {
-    if (IsPacked(file.path) && file.bytes > 0) uncut.push_back({begin, begin + file.bytes});
+    for (std::int64_t at = 0; IsPacked(file.path) && at < file.bytes;) {
+      const planner::ByteRange piece = PieceAt(file, at);
+      uncut.push_back({begin + piece.begin, begin + piece.end});
+      at = piece.end;
+    }
     begin += file.bytes;
   }
   return uncut;
@@ -54,7 +82,8 @@ planner::Bytes InputRanges::MoveToBorder(planner::Bytes cut) const {
   const InputFile& file = input_.files[i];
   const std::int64_t inside = cut - file_begin_[i];
   if (inside == 0 || !IsPacked(file.path)) return cut;
-  return inside < file.bytes - inside ? file_begin_[i] : file_begin_[i] + file.bytes;
+  const planner::ByteRange piece = PieceAt(file, inside);
+  return file_begin_[i] + (inside - piece.begin < piece.end - inside ? piece.begin : piece.end);
 }
 
 std::vector<v1::InputRange> InputRanges::Cut(planner::Bytes begin, planner::Bytes end) const {
@@ -72,6 +101,7 @@ std::vector<v1::InputRange> InputRanges::Cut(planner::Bytes begin, planner::Byte
     range.set_begin(from);
     range.set_end(to);
     range.set_file_bytes(file.bytes);
+    AddBorders(file, range);
     v1::FileVersion& version = *range.mutable_version();
     version.set_modified_ns(file.version.modified_ns);
     version.set_changed_ns(file.version.changed_ns);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "jobs/packed/member_borders.h"
 #include "planner/job/job_shape.h"
 #include "planner/plan/units.h"
 #include "runtime/env/storage.h"
@@ -18,6 +19,8 @@ struct InputFile {
   std::string path;
   std::int64_t bytes = 0;
   env::FileVersion version = {};
+  /// Where a packed file may be cut, its ends among them; none where it cannot.
+  std::vector<MemberBorder> borders = {};
 };
 
 /// All input files of one job and their total size. Empty files stay listed but take no bytes.
@@ -26,7 +29,8 @@ struct InputList {
   std::int64_t total_bytes = 0;
 };
 
-/// The files that one mapper has to read alone (IsPacked), as ranges of the concatenation.
+/// What one mapper has to read alone (a packed file, or what lies between two of its borders), as
+/// ranges of the concatenation.
 std::vector<planner::ByteRange> UncutRanges(const InputList& input);
 
 /// Cuts the concatenated input into file ranges for map steps.
@@ -41,9 +45,9 @@ class InputRanges {
   /// the same for every master.
   std::uint64_t Fingerprint() const;
   /// Returns the file ranges of [begin, end) of the concatenation, in order, none of them empty. A
-  /// file that cannot be cut (IsPacked) is whole: a cut inside it moves to its nearer border, for
-  /// both neighbours alike, so that ranges that cover the input still do. Requires: 0 <= begin <=
-  /// end <= total_bytes.
+  /// file that is packed is cut at its borders: a cut elsewhere moves to the nearer one, or end of
+  /// the file, for both neighbours alike, so that ranges that cover the input still do. Requires: 0
+  /// <= begin <= end <= total_bytes.
   std::vector<v1::InputRange> Cut(planner::Bytes begin, planner::Bytes end) const;
 
  private:

@@ -52,6 +52,17 @@ std::string PackZstd(std::string_view text, const ZstdForm& form) {
   return out;
 }
 
+std::string PackBgzf(std::string_view text) {
+  std::string member = PackGzip(text, 6);
+  member[3] = 4;  // there is an extra field
+  member.insert(10, std::string("\x06\0BC\x02\0\0\0", 8));
+  const std::size_t last = member.size() - 1;
+  EXPECT_LT(last, std::size_t{1} << 16);
+  member[16] = static_cast<char>(last);
+  member[17] = static_cast<char>(last >> 8);
+  return member;
+}
+
 std::string SkippableZstd(std::string_view content) {
   std::string frame("\x53\x2A\x4D\x18", 4);
   for (int shift = 0; shift < 32; shift += 8) {

@@ -21,6 +21,9 @@ struct ZstdForm {
 };
 std::string PackZstd(std::string_view text, const ZstdForm& form);
 
+/// A member of gzip that says how large it is, as bgzip writes them. Requires: at most 64 KiB.
+std::string PackBgzf(std::string_view text);
+
 /// A frame that holds no text.
 std::string SkippableZstd(std::string_view content);
 

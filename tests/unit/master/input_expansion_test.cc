@@ -7,11 +7,14 @@
 #include <fstream>
 
 #include "gtest/gtest.h"
+#include "jobs/packed/member_borders.h"
 #include "runtime/base/errno_advice.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/env/real/posix_storage.h"
+#include "runtime/master/input/packed_files.h"
 #include "tests/sim/memory_storage.h"
+#include "tests/unit/jobs/pack_text.h"
 
 namespace weir::master {
 namespace {
@@ -82,6 +85,29 @@ TEST_F(InputExpansionTest, WhatIsPackedOtherwiseThanByGzipOrZstdIsRefused) {
     EXPECT_EQ(error.file(), name);
     ASSERT_TRUE(storage_.RemoveAll(name).ok());
   }
+}
+
+TEST_F(InputExpansionTest, LargePackedFilesHaveTheBordersThatTheirMembersTell) {
+  std::string text;
+  for (int i = 0; text.size() < 60'000; ++i) text += std::to_string(i * 7919LL % 1000003);
+  std::string bgzf, frames, plain;
+  while (bgzf.size() < 2 * kPiecePackedBytesMin + 100'000) {
+    bgzf += PackBgzf(text);
+    frames += PackZstd(text, {});
+    plain += Pack(Packing::kGzip, text);
+  }
+  ASSERT_TRUE(storage_.WriteFile("/bgzf.gz", bgzf).ok());
+  ASSERT_TRUE(storage_.WriteFile("/frames.zst", frames).ok());
+  ASSERT_TRUE(storage_.WriteFile("/plain.gz", plain).ok());
+  const auto list = ExpandInputs(storage_, {"/bgzf.gz", "/frames.zst", "/plain.gz"});
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_GE(list->files[0].borders.size(), 3u);
+  EXPECT_GE(list->files[1].borders.size(), 3u);
+  EXPECT_EQ(list->files[0].borders.back().at, std::ssize(bgzf));
+  EXPECT_TRUE(list->files[2].borders.empty());
+  // Beside so much that it may as well be one mapper's, it is not looked into.
+  File("/large", static_cast<std::int64_t>(bgzf.size()) * (kFilesShared + 1));
+  EXPECT_TRUE(ExpandInputs(storage_, {"/bgzf.gz", "/large"})->files[0].borders.empty());
 }
 
 TEST_F(InputExpansionTest, AnEmptyNameIsNoInput) {

@@ -54,6 +54,40 @@ TEST(InputRangesTest, GzipFilesAreUncutRanges) {
   EXPECT_EQ(uncut[1].end, 23);
 }
 
+InputList OneFileWithBorders() {
+  InputList list{{{"/a", 10}, {"/b.zst", 30}, {"/c", 10}}, 50};
+  list.files[1].borders = {{0, 0}, {8, 100}, {20, 250}, {30, 400}};
+  return list;
+}
+
+TEST(InputRangesTest, CutsInsideAPackedFileWithBordersMoveToTheNearest) {
+  const InputRanges ranges(OneFileWithBorders());
+  const auto first = ranges.Cut(0, 17);  // 7 of /b.zst
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_EQ(first[1].end(), 8);
+  ASSERT_EQ(first[1].borders_size(), 2);
+  EXPECT_EQ(first[1].borders(1).at(), 8);
+  EXPECT_EQ(first[1].borders(1).text_at(), 100);
+  EXPECT_EQ(first[1].text_bytes(), 400);
+  EXPECT_EQ(first[0].borders_size(), 0);
+  EXPECT_EQ(first[0].text_bytes(), 0);
+  const auto rest = ranges.Cut(17, 50);
+  ASSERT_EQ(rest.size(), 2u);
+  EXPECT_EQ(rest[0].begin(), 8);
+  EXPECT_EQ(rest[0].borders_size(), 3);
+  // The middle goes to the end of its piece, as the planner's does.
+  EXPECT_EQ(ranges.Cut(24, 50)[0].begin(), 20);
+  EXPECT_TRUE(ranges.Cut(25, 29).empty());
+}
+
+TEST(InputRangesTest, WhatLiesBetweenBordersIsUncut) {
+  const auto uncut = UncutRanges(OneFileWithBorders());
+  ASSERT_EQ(uncut.size(), 3u);
+  EXPECT_EQ(uncut[0].begin, 10);
+  EXPECT_EQ(uncut[0].end, 18);
+  EXPECT_EQ(uncut[2].end, 40);
+}
+
 TEST(InputRangesTest, NothingOfNothing) {
   EXPECT_TRUE(InputRanges({{}, 0}).Cut(0, 0).empty());
   EXPECT_TRUE(InputRanges({{{"/empty", 0}}, 0}).Cut(0, 0).empty());
