@@ -6,8 +6,10 @@ as long as the rate says. Mounts and control groups are real: a test that cannot
 import glob
 import json
 import os
+import random
 import shutil
 import subprocess
+import time
 import unittest
 
 from control_groups import ControlGroup
@@ -116,6 +118,83 @@ class LittleMemory(Mounts):
         with open(out + "/manifest.json", encoding="utf-8") as file:
             self.assertEqual(sum(part["records"] for part in json.load(file)["parts"]), 9_000_001)
         self.assertEqual(glob.glob(self.work + "/**/spill-*", recursive=True), [])
+
+    BUDGET = 64 << 20
+
+    def words_beyond_the_budget(self):
+        """512 MiB: 30 % of all words are one, the others are two million, whose table does not fit into the budget."""
+        rng = random.Random(7)
+        block = " ".join("klm" if i % 10 in (0, 3, 7) else "%x" % rng.getrandbits(40) for i in range(900_000)) + "\n"
+        digits = "0123456789abcdef"
+        path = self.path("words")
+        with open(path, "w", encoding="ascii") as file:
+            # Blocks that differ by what stands for which digit have no other word in common.
+            while file.tell() < 8 * self.BUDGET:
+                turn = file.tell() // len(block) % 3
+                file.write(block.translate(str.maketrans(digits, digits[turn:] + digits[:turn])))
+        return path
+
+    def records_beyond_the_budget(self):
+        """512 MiB of records, 30 % of them with one key."""
+        path = self.path("records")
+        self.assert_ok(self.weir("data", "generate", "terasort", "--records", str(8 * self.BUDGET // 100), "-o", path))
+        with open(path, "r+b") as file:
+            records = bytearray(file.read())
+            for record in (0, 3, 7):
+                for byte in range(10):
+                    at = slice(100 * record + byte, None, 1000)
+                    records[at] = b"k" * len(range(len(records))[at])
+            file.seek(0)
+            file.write(records)
+        return path
+
+    def resident_peaks(self, group, client):
+        """Largest VmHWM in bytes of each process of the group but the client, until that ends; by pid and name."""
+        peaks = {}
+        while client.poll() is None:
+            with open(group.file("cgroup.procs"), encoding="ascii") as file:
+                pids = [int(pid) for pid in file.read().split()]
+            for pid in pids:
+                try:
+                    with open(f"/proc/{pid}/cmdline", "rb") as file:
+                        name = file.read().split(b"\0")[1:2]
+                    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+                        kilobytes = [int(row.split()[1]) for row in file if row.startswith("VmHWM:")]
+                except OSError:
+                    continue  # it has ended
+                if kilobytes and name == [b"task"]:
+                    peaks[pid] = max(peaks.get(pid, 0), kilobytes[0] << 10)
+            time.sleep(0.01)
+        return peaks
+
+    def run_within_budget(self, *job):
+        """On two slots; the result, once all tasks were seen to stay within their budget."""
+        # Beside the task there is the client, which is master and worker here.
+        group = ControlGroup.make(self, "memory")
+        group.limit_memory(self.BUDGET + (64 << 20))
+        client = self.start("run", *job, "--memory", str(self.BUDGET), "--workers", "1", "--slots", "2",
+                            "--work-dir", self.work, "--no-sample", preexec_fn=group.enter)
+        peaks = self.resident_peaks(group, client)
+        result = self.finish(client, timeout=120)
+        self.assert_ok(result)
+        self.assertTrue(peaks, "no task was seen")
+        for peak in peaks.values():
+            self.assertLessEqual(peak, 1.1 * self.BUDGET)
+        return result
+
+    def test_sorting_eight_times_the_budget_stays_within_it(self):
+        records, out = self.records_beyond_the_budget(), self.path("out")
+        self.run_within_budget("terasort", records, "-o", out)
+        self.assert_ok(self.weir("data", "validate", "terasort", out, "--input", records))
+
+    def test_counting_eight_times_the_budget_stays_within_it(self):
+        text, out = self.words_beyond_the_budget(), self.path("out")
+        result = self.run_within_budget("wordcount", text, "-o", out, "--set", "top=1")
+        self.assertIn("spilled_bytes", result.err)
+        with open(text, "rb") as file:
+            blocks = sum(1 for _ in file)
+        self.assertEqual(result.out, b"%d klm\n" % (270_000 * blocks))
+        self.assert_ok(self.weir("verify", out))
 
     def worker_in(self, group):
         """What the master lists of a worker that was started in the control group."""

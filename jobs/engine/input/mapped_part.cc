@@ -14,8 +14,9 @@ namespace {
 
 // Below this a copy is cheaper than the calls that map and unmap.
 constexpr std::int64_t kPartBytesMin = 4 << 20;
-// Giving pages up takes a message to every core that the process runs on: seldom, then.
-constexpr std::int64_t kKeptBytes = 8 << 20;
+// Giving pages up takes a message to every core that the process runs on: seldom, then. But what is
+// behind counts as memory of the task, for each of its slots.
+constexpr std::int64_t kKeptBytes = 2 << 20;
 
 // Disks of this machine and its memory. Files that a server or another process answers for may
 // change or fail at any time: read() says so where it happens, a mapping page by page.
