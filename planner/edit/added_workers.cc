@@ -76,7 +76,10 @@ absl::Status KeepNetwork(const NetworkModel& before, NetworkModel* after) {
   const auto known = At(before.num_workers);
   if (before.seconds_per_byte != after->seconds_per_byte || before.latency_s != after->latency_s ||
       before.pacing_fraction != after->pacing_fraction ||
-      before.sharing_fraction != after->sharing_fraction) {
+      before.sharing_fraction != after->sharing_fraction ||
+      before.cut_sharing_fraction != after->cut_sharing_fraction ||
+      before.sharing_resent_fraction != after->sharing_resent_fraction ||
+      before.transfer_gap_s != after->transfer_gap_s) {
     return Refused("the network would have other rates between workers of the plan");
   }
   for (std::size_t w = 0; w < known; ++w) {

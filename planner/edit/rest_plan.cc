@@ -27,7 +27,7 @@ double SecondsPerByte(const Plan& plan, const Transfer& transfer) {
 
 /// Bytes whose transfer takes what this one, which is under way, still needs.
 Bytes BytesLeft(const Plan& plan, const Transfer& transfer, Seconds began_s, Seconds now_s) {
-  const Seconds left_s = began_s + transfer.duration_s - now_s - plan.network.latency_s;
+  const Seconds left_s = began_s + transfer.duration_s - now_s - StartSeconds(plan);
   const double per_byte = SecondsPerByte(plan, transfer);
   if (left_s <= 0) return 0;
   if (per_byte <= 0 || left_s / per_byte >= static_cast<double>(transfer.bytes)) {
@@ -86,7 +86,7 @@ RestPlan RestOf(const Plan& plan, const PlanState& state) {
       if (wanted == WorkState::kUnderWay) {
         transfer.bytes = BytesLeft(plan, transfer, state.transfer_began_s[t], state.now_s);
         transfer.start_s = 0;
-        transfer.duration_s = plan.network.latency_s +
+        transfer.duration_s = StartSeconds(plan) +
                               static_cast<double>(transfer.bytes) * SecondsPerByte(plan, transfer);
       }
       rest.plan.steps[At(transfer.consumer)].after_transfers.push_back(

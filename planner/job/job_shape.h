@@ -199,6 +199,9 @@ struct ClusterProfile {
   /// network.num_workers == workers.size().
   NetworkModel network;
   Origin network_origin = Origin::kDefault;
+  /// Of the network's sharing fractions, and of its gap between transfers.
+  Origin sharing_origin = Origin::kDefault;
+  Origin gap_origin = Origin::kDefault;
 };
 
 }  // namespace weir::planner

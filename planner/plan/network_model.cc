@@ -39,7 +39,7 @@ double NetworkModel::PacedBytesPerS(const Cut& cut) const {
 }
 
 Seconds NetworkModel::TransferSeconds(WorkerIndex sender, WorkerIndex receiver, Bytes bytes) const {
-  return latency_s + static_cast<double>(bytes) * PacedSecondsPerByte(sender, receiver);
+  return OrderedStartSeconds() + static_cast<double>(bytes) * PacedSecondsPerByte(sender, receiver);
 }
 
 NetworkModel LimitedTotal(std::int32_t num_workers, double seconds_per_byte,
@@ -95,6 +95,18 @@ absl::Status CheckRates(const NetworkModel& network) {
   const double sharing = network.sharing_fraction;
   if (!(sharing == 0 || (sharing >= 0.1 && sharing <= 1))) {
     return OutOfRange("sharing_fraction", sharing, "0 (nothing is lost) or between 0.1 and 1");
+  }
+  const double cut_sharing = network.cut_sharing_fraction;
+  if (!(cut_sharing == 0 || (cut_sharing >= 0.1 && cut_sharing <= 1))) {
+    return OutOfRange("cut_sharing_fraction", cut_sharing,
+                      "0 (as sharing_fraction) or between 0.1 and 1");
+  }
+  if (!(network.sharing_resent_fraction >= 0 && network.sharing_resent_fraction <= 1)) {
+    return OutOfRange("sharing_resent_fraction", network.sharing_resent_fraction,
+                      "between 0 and 1");
+  }
+  if (!(network.transfer_gap_s >= 0 && network.transfer_gap_s <= kPlanValueMax)) {
+    return OutOfRange("transfer_gap_s", network.transfer_gap_s, "between 0 and 1e100");
   }
   if (absl::Status status = CheckPorts("port_slowdown", network.port_slowdown); !status.ok()) {
     return status;

@@ -32,9 +32,9 @@ struct Cut {
 /// The network between the workers of one plan.
 ///
 /// Model: one port per worker and direction (one-port model); a transfer of b bytes from s to d
-///   takes latency_s + b * PacedSecondsPerByte(s, d); for all of that time it holds the send port
-///   of s, the receive port of d and, of every cut that it crosses, its rate's part of a channel:
-///   all of one at full rate, 1 / slow-down of one where a port is slow, in whole lanes
+///   takes OrderedStartSeconds() + b * PacedSecondsPerByte(s, d); for all of that time it holds the
+///   send port of s, the receive port of d and, of every cut that it crosses, its rate's part of a
+///   channel: all of one at full rate, 1 / slow-down of one where a port is slow, in whole lanes
 ///   (cut_lanes.h).
 struct NetworkModel {
   std::int32_t num_workers = 0;
@@ -57,6 +57,16 @@ struct NetworkModel {
   /// Share of a port's and a cut's rate that transfers get together which share it without an
   /// order: flows that meet in a queue lose packets and wait for each other. 0 = all of it.
   double sharing_fraction = 0;
+  /// The same of a cut, where it was measured apart from ports: more flows meet in its queue. 0 =
+  /// sharing_fraction.
+  double cut_sharing_fraction = 0;
+  /// Part of all segments that were sent again while all workers fetched from all others at once.
+  /// 0 = none, or not known.
+  double sharing_resent_fraction = 0;
+  /// Idle line between two transfers of a port in an order: what a grant, a request, its first byte
+  /// and the wait for the other end's port take together, less what of it is hidden by granting
+  /// ahead. 0 = not known: latency_s.
+  Seconds transfer_gap_s = 0;
 
   /// Seconds per byte of the pair: channel cost times the larger of what its two ports take.
   double SecondsPerByte(WorkerIndex sender, WorkerIndex receiver) const;
@@ -79,7 +89,17 @@ struct NetworkModel {
     return SecondsPerByte(sender, receiver) / NominalSecondsPerByte(sender, receiver);
   }
 
-  /// Time of one ordered transfer: latency plus bytes at the paced rate of the pair.
+  /// What one ordered transfer takes beside its bytes: transfer_gap_s, or latency_s where no gap is
+  /// known.
+  Seconds OrderedStartSeconds() const { return transfer_gap_s > 0 ? transfer_gap_s : latency_s; }
+
+  /// Share of a cut's rate that transfers get together which share it without an order; 1 = all.
+  double CutSharing() const {
+    const double fraction = cut_sharing_fraction > 0 ? cut_sharing_fraction : sharing_fraction;
+    return fraction > 0 ? fraction : 1;
+  }
+
+  /// Time of one ordered transfer: OrderedStartSeconds plus bytes at the paced rate of the pair.
   Seconds TransferSeconds(WorkerIndex sender, WorkerIndex receiver, Bytes bytes) const;
 };
 

@@ -196,6 +196,12 @@ inline std::vector<double> ComputeRates(const Plan& plan) {
 /// what whoever lets transfers begin allows itself (rate_room.h).
 inline constexpr double kRateTolerance = 1e-8;
 
+/// Returns what a transfer of the plan takes beside its bytes.
+inline Seconds StartSeconds(const Plan& plan) {
+  return IsOrdered(plan.transfer_order) ? plan.network.OrderedStartSeconds()
+                                        : plan.network.latency_s;
+}
+
 /// Returns what a transfer is planned to last that has `bytes` bytes to move: of a plan by rates
 /// the latency and the bytes at its rate, as many times longer as its ports lag; else as the
 /// network says of ordered transfers. Requires: kRates: rate_bytes_per_s > 0, the network's rate is

@@ -48,6 +48,9 @@ void NetworkToProto(const NetworkModel& network, v1::NetworkModel* out) {
   out->set_latency_s(network.latency_s);
   out->set_pacing_fraction(network.pacing_fraction);
   out->set_sharing_fraction(network.sharing_fraction);
+  out->set_cut_sharing_fraction(network.cut_sharing_fraction);
+  out->set_sharing_resent_fraction(network.sharing_resent_fraction);
+  out->set_transfer_gap_s(network.transfer_gap_s);
   out->mutable_port_slowdown()->Assign(network.port_slowdown.begin(), network.port_slowdown.end());
   out->mutable_port_lag()->Assign(network.port_lag.begin(), network.port_lag.end());
   for (const Cut& cut : network.cuts) {
@@ -66,6 +69,9 @@ NetworkModel NetworkFromProto(const v1::NetworkModel& message) {
   network.latency_s = message.latency_s();
   network.pacing_fraction = message.pacing_fraction();
   network.sharing_fraction = message.sharing_fraction();
+  network.cut_sharing_fraction = message.cut_sharing_fraction();
+  network.sharing_resent_fraction = message.sharing_resent_fraction();
+  network.transfer_gap_s = message.transfer_gap_s();
   network.port_slowdown.assign(message.port_slowdown().begin(), message.port_slowdown().end());
   network.port_lag.assign(message.port_lag().begin(), message.port_lag().end());
   for (const v1::Cut& c : message.cuts()) {

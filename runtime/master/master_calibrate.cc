@@ -53,7 +53,10 @@ absl::Status Master::Impl::StartCalibration(const v1::CalibrateRequest& request)
   const absl::Duration at_most = request.seconds_max() > 0 ? absl::Seconds(request.seconds_max())
                                                            : limits::kCalibrationDefault;
   calibration_ = std::make_unique<CalibrationRun>(
-      CalibrationRun::Context{seams_, journal_, context_->master_epoch,
+      CalibrationRun::Context{seams_,
+                              journal_,
+                              context_->master_epoch,
+                              {options_.pacing_fraction, options_.look_ahead_bytes},
                               [this] { CalibrationEnded(); }},
       request.calibration_id(), at_most, std::move(workers));
   calibration_->Begin();

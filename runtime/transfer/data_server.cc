@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -28,11 +29,10 @@
 #include "runtime/transfer/await.h"
 #include "runtime/transfer/congestion_control.h"
 #include "runtime/transfer/data_plane.h"
-#include "runtime/transfer/data_socket.h"
 #include "runtime/transfer/frame.h"
 #include "runtime/transfer/frame_stream.h"
-#include "runtime/transfer/one_port.h"
 #include "runtime/transfer/run_source.h"
+#include "runtime/transfer/session.h"
 #include "runtime/transfer/stranger_connections.h"
 
 namespace weir::transfer {
@@ -47,19 +47,6 @@ constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
 // Lines about connections that broke, were turned away or spoke no protocol: whoever reaches the
 // port can cause them.
 constexpr absl::Duration kWarnEvery = absl::Seconds(5);
-
-// One connection, and the job it sends for. Holds no buffer: strangers have one as well.
-struct Session {
-  Session(StrangerConnections::Id session_id, tcp::socket accepted)
-      : id(session_id), socket(std::make_shared<DataSocket>(std::move(accepted))) {}
-
-  const StrangerConnections::Id id;
-  const std::shared_ptr<DataSocket> socket;
-  bool token_shown = false;
-  std::string job_id;  // empty between sends
-  std::optional<OnePort::Id> port_use;
-  std::string congestion_control;  // set last; empty = the system's
-};
 
 // All state of a server. Its strand serialises everything but the counters.
 class Server : public std::enable_shared_from_this<Server> {
@@ -83,6 +70,13 @@ class Server : public std::enable_shared_from_this<Server> {
 
   void CancelJob(const std::string& job_id) {
     asio::post(strand_, [self = shared_from_this(), job_id] { self->CancelOnStrand(job_id); });
+  }
+  void CountSegments(std::function<void(SegmentCounts)> counted) {
+    asio::post(strand_, [self = shared_from_this(), counted = std::move(counted)] {
+      for (const auto& [id, session] : self->sessions_) session->CountSegments(self->segments_);
+      counted(self->segments_);
+      self->segments_.queue_s = 0;
+    });
   }
   void Close() {
     asio::post(strand_, [self = shared_from_this()] { self->CloseOnStrand(); });
@@ -146,6 +140,7 @@ class Server : public std::enable_shared_from_this<Server> {
   // By job: the one that waits for the port; cancelled when a send ends.
   absl::btree_map<std::string, asio::steady_timer*> turns_;
   LogRate log_rate_{kWarnEvery};
+  SegmentCounts segments_;
   bool closed_ = false;
 
   mutable std::mutex mutex_;
@@ -326,6 +321,7 @@ asio::awaitable<absl::Status> Server::Answer(Session& session, v1::DataRequest r
   const MonoTime begin = loop_.Now();
   const absl::Status sent = co_await Send(session, *source, port_use);
   const double seconds = absl::ToDoubleSeconds(loop_.Now() - begin);
+  session.CountSegments(segments_);
   port_.End(port_use);
   session.port_use.reset();
   WakeTurns();
@@ -474,6 +470,9 @@ class DataServerHandle : public DataServer {
   ~DataServerHandle() override { server_->Close(); }
   std::string endpoint() const override { return server_->endpoint(); }
   void CancelJob(const std::string& job_id) override { server_->CancelJob(job_id); }
+  void CountSegments(std::function<void(SegmentCounts)> counted) override {
+    server_->CountSegments(std::move(counted));
+  }
   void Close() override { server_->Close(); }
   DataServerCounters counters() const override { return server_->counters(); }
 

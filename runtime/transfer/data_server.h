@@ -4,6 +4,7 @@
 // fetchers of other workers. Made by MakeDataServer (data_plane.h).
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "absl/time/time.h"
@@ -43,6 +44,15 @@ struct DataServerCounters {
   double busy_s = 0;                     // summed over sends
 };
 
+/// What TCP made of what was sent, where the kernel tells.
+struct SegmentCounts {
+  std::int64_t sent = 0;    // segments with data, sent again ones among them
+  std::int64_t resent = 0;  // as of TCP_INFO, tcpi_total_retrans
+  /// The most by which a connection's round trips were longer than its shortest, at the ends of
+  /// sends and now: what queues on its way held.
+  double queue_s = 0;
+};
+
 /// Answers requests for byte ranges of published runs.
 ///
 /// One send of each job at a time: a request that comes while another send of its job has more left
@@ -62,6 +72,10 @@ class DataServer {
   virtual std::string endpoint() const = 0;
   /// Breaks off all sends of a job and closes their connections.
   virtual void CancelJob(const std::string& job_id) = 0;
+  /// Counts over all connections, also those that have ended (but for what was on its way then).
+  /// `counted` is called once, from a thread of the data plane; its queue_s is of the time since
+  /// the call before.
+  virtual void CountSegments(std::function<void(SegmentCounts)> counted) = 0;
   /// Stops listening and closes every connection. Nothing starts afterwards.
   virtual void Close() = 0;
   virtual DataServerCounters counters() const = 0;

@@ -17,6 +17,7 @@
 #include "asio/post.hpp"
 #include "asio/use_awaitable.hpp"
 #include "runtime/transfer/await.h"
+#include "runtime/transfer/tcp_segments.h"
 
 namespace weir::transfer {
 namespace {
@@ -289,6 +290,10 @@ absl::Status DataSocket::SetCongestionControl(const std::string& algorithm) {
                                                std::generic_category().message(errno)));
   }
   return absl::OkStatus();
+}
+
+SegmentCounts DataSocket::Segments() {
+  return closed() ? SegmentCounts() : SegmentsOf(socket_.native_handle());
 }
 
 bool DataSocket::to_loopback() const {

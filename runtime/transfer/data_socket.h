@@ -19,6 +19,7 @@
 #include "asio/awaitable.hpp"
 #include "asio/ip/tcp.hpp"
 #include "asio/steady_timer.hpp"
+#include "runtime/transfer/data_server.h"
 
 namespace weir::transfer {
 
@@ -62,6 +63,9 @@ class DataSocket : public std::enable_shared_from_this<DataSocket> {
   void SetPacing(std::int64_t bytes_per_s);
   /// Errors: kUnavailable when the kernel does not know the algorithm, or not for everybody.
   absl::Status SetCongestionControl(const std::string& algorithm);
+
+  /// What the connection has sent; zeros once it is closed.
+  SegmentCounts Segments();
 
   /// Closes; what waits ends with `why`.
   void Close(absl::Status why);

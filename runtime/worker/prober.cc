@@ -48,7 +48,20 @@ absl::Status CheckFetch(const v1::ProbeRequest::Fetch& fetch) {
       !status.ok()) {
     return status;
   }
-  return fetch.window_s() > 0 ? CheckBytes(fetch.bytes_max()) : absl::OkStatus();
+  if (fetch.pacing_bytes_per_s() < 0) {
+    return Wrong("pacing_bytes_per_s", static_cast<double>(fetch.pacing_bytes_per_s()),
+                 "0 or more");
+  }
+  const bool marks =
+      fetch.look_ahead_bytes() >= 0 &&
+      (fetch.grant_ahead_bytes() == 0 || (fetch.grant_ahead_bytes() >= fetch.look_ahead_bytes() &&
+                                          fetch.grant_ahead_bytes() <= fetch.bytes_max()));
+  if (!marks) {
+    return Wrong("grant_ahead_bytes", static_cast<double>(fetch.grant_ahead_bytes()),
+                 "0, or look_ahead_bytes to bytes_max");
+  }
+  const bool moves = fetch.window_s() > 0 || fetch.ordered();
+  return moves ? CheckBytes(fetch.bytes_max()) : absl::OkStatus();
 }
 
 // kUnavailable and kDeadlineExceeded would say that this worker does not answer.
@@ -94,6 +107,11 @@ struct Prober::Measuring {
     response.set_busy_s(absl::ToDoubleSeconds(now - began));
     reply(std::move(response));
   }
+  void AnswerOnce(v1::ProbeResponse response, MonoTime now) {
+    if (!reply) return;
+    Answer(std::move(response), now);
+    reply = nullptr;
+  }
 };
 
 void Prober::Take(v1::ProbeRequest request, const std::string& directory, Reply reply) {
@@ -103,6 +121,8 @@ void Prober::Take(v1::ProbeRequest request, const std::string& directory, Reply 
       return Serve(request, directory, std::move(reply));
     case v1::ProbeRequest::kFetch:
       return Fetch(request, std::move(reply));
+    case v1::ProbeRequest::kCount:
+      return Count(std::move(reply));
     case v1::ProbeRequest::kStop:
       Stop();
       return reply(v1::ProbeResponse());
@@ -158,7 +178,70 @@ void Prober::Fetch(const v1::ProbeRequest& request, Reply reply) {
   measuring->request = request;
   measuring->reply = std::move(reply);
   measuring->began = seams_.loop.Now();
-  NextRoundTrip(measuring);
+  if (!request.fetch().ordered()) return NextRoundTrip(measuring);
+  waiting_.push_back(std::move(measuring));
+  StartNextOrdered();
+}
+
+void Prober::Count(Reply reply) {
+  seams_.server.CountSegments(
+      [&loop = seams_.loop,
+       reply = std::make_shared<Reply>(std::move(reply))](const transfer::SegmentCounts& counts) {
+        loop.Post([reply, counts] {
+          v1::ProbeResponse response;
+          response.set_segments_sent(counts.sent);
+          response.set_segments_resent(counts.resent);
+          response.set_queue_s(counts.queue_s);
+          (*reply)(std::move(response));
+        });
+      });
+}
+
+void Prober::StartNextOrdered() {
+  if (!line_free_ || waiting_.empty()) return;
+  line_free_ = false;
+  const std::shared_ptr<Measuring> next = std::move(waiting_.front());
+  waiting_.pop_front();
+  FetchOrdered(next);
+}
+
+// As WorkerJob does with a grant: the line is free for the next one from the second mark on.
+void Prober::FetchOrdered(const std::shared_ptr<Measuring>& measuring) {
+  const v1::ProbeRequest::Fetch& fetch = measuring->request.fetch();
+  transfer::FetchOrder order = measuring->Order(fetch.bytes_max());
+  order.transfer = ++num_ordered_;
+  order.concurrent = false;
+  order.pacing_bytes_per_s = fetch.pacing_bytes_per_s();
+  order.look_ahead_bytes = fetch.grant_ahead_bytes() > 0 ? fetch.look_ahead_bytes() : 0;
+  order.grant_ahead_bytes = fetch.grant_ahead_bytes();
+  // Only what began last may free the line: what ends later ended for the next one already.
+  const auto free_line = [this, transfer = order.transfer] {
+    if (transfer != num_ordered_) return;
+    line_free_ = true;
+    StartNextOrdered();
+  };
+  seams_.fetcher.Fetch(
+      std::move(order),
+      [this, measuring, free_line, alive = std::weak_ptr<int>(alive_)](std::int64_t bytes_left) {
+        if (alive.expired()) return;
+        const v1::ProbeRequest::Fetch& asked = measuring->request.fetch();
+        // Without marks its end answers, which says how much came.
+        if (asked.grant_ahead_bytes() <= 0) return;
+        if (bytes_left <= asked.grant_ahead_bytes()) measuring->AnswerOnce({}, seams_.loop.Now());
+        if (bytes_left <= asked.look_ahead_bytes()) free_line();
+      },
+      [&loop = seams_.loop, measuring, free_line,
+       alive = std::weak_ptr<int>(alive_)](const absl::StatusOr<transfer::FetchResult>& result) {
+        if (result.ok()) {
+          v1::ProbeResponse response;
+          response.set_bytes(result->bytes);
+          response.set_seconds(result->seconds);
+          measuring->AnswerOnce(std::move(response), loop.Now());
+        } else if (measuring->reply) {
+          std::exchange(measuring->reply, nullptr)(SendersFault(result.status()));
+        }
+        if (!alive.expired()) free_line();
+      });
 }
 
 void Prober::NextRoundTrip(const std::shared_ptr<Measuring>& measuring) {
@@ -202,6 +285,10 @@ void Prober::Stop() {
   seams_.server.CancelJob(calibration_id_);
   seams_.fetcher.CancelJob(calibration_id_);
   calibration_id_.clear();
+  line_free_ = true;
+  for (const auto& waiting : std::exchange(waiting_, {})) {
+    waiting->reply(absl::CancelledError("the calibration has ended"));
+  }
   RemoveFile();
 }
 

@@ -4,6 +4,7 @@
 // peer and measures. Upstream: WorkerDaemon (calls of the master, fences checked). Downstream: the
 // data plane that jobs use, with the same congestion control, unpaced.
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +45,9 @@ class Prober {
 
   void Serve(const v1::ProbeRequest& request, const std::string& directory, Reply reply);
   void Fetch(const v1::ProbeRequest& request, Reply reply);
+  void Count(Reply reply);
+  void StartNextOrdered();
+  void FetchOrdered(const std::shared_ptr<Measuring>& measuring);
   void NextRoundTrip(const std::shared_ptr<Measuring>& measuring);
   void FetchLong(const std::shared_ptr<Measuring>& measuring);
   void RemoveFile();
@@ -52,6 +56,10 @@ class Prober {
   std::string calibration_id_;  // being served or fetched for; empty: none
   std::string file_;
   std::optional<env::EventLoop::TimerId> serve_end_;
+  // Ordered fetches: those that wait for the line, and whether it is free for the next.
+  std::deque<std::shared_ptr<Measuring>> waiting_;
+  bool line_free_ = true;
+  int num_ordered_ = 0;  // begun so far
   std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };
 

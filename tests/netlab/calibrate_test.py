@@ -8,6 +8,7 @@ one JSON object a network. Needs what network.py needs; else it is SKIPPED with 
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -21,6 +22,8 @@ import network  # noqa: E402
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BINARY = os.environ.get("WEIR_BINARY", os.path.join(ROOT, "build/release/runtime/app/weir"))
 PORT, TOLERANCE = 7117, 0.10
+GAP_MAX_S, SHARE_MIN, RESENT_MANY = 0.03, 0.5, 0.002
+QUEUE_OVER = 1.5  # round trips are longer by more than one queue, and smoothed ones lag behind
 
 
 class Cluster:
@@ -108,6 +111,29 @@ def check(lab, found):
             wrong.append(f"{cut['name']} is off by {100 * off(cut['bytes_per_s'], lab.core_bytes_per_s()):+.1f} %")
         if cut["channels"] != max(1, round(lab.core_mbit / lab.rate_mbit)):
             wrong.append(f"{cut['name']} has {cut['channels']} channels")
+    return wrong + check_sharing(lab, found, visible)
+
+
+def check_sharing(lab, found, visible):
+    """What order and sharing cost: nobody configured it, but there are limits to what can be true."""
+    wrong = []
+    sharing, spec = found["sharing"], found["network_file"]
+    if not 0 < sharing["transfer_gap_s"] <= GAP_MAX_S:
+        wrong.append(f"a gap of {1e3 * sharing['transfer_gap_s']:.2f} ms")
+    fractions = {"port": sharing["port_fraction"], **({"cut": sharing["cut_fraction"]} if visible else {})}
+    wrong += [f"{name}s carry {share:.3f} of their rate without order" for name, share in fractions.items()
+              if not SHARE_MIN <= share <= 1]
+    again = sharing["segments_resent"] / max(1, sharing["segments_sent"])
+    # Eight senders begin with ten segments each: more than 32 KB hold, less than 1 MB.
+    if lab.queue_bytes >= 1 << 20 and again > RESENT_MANY or lab.queue_bytes <= 32 << 10 and again < RESENT_MANY:
+        wrong.append(f"{sharing['segments_resent']} of {sharing['segments_sent']} segments sent again with queues of "
+                     f"{lab.queue_bytes >> 10} KB")
+    # A port's queue may not be filled, but no more can be in it (and in the core's before it).
+    if sharing["port_queue_bytes"] > QUEUE_OVER * 2 * lab.queue_bytes:
+        wrong.append(f"queues of {sharing['port_queue_bytes'] / 1024:.0f} KB")
+    for field, value in (("transfer_gap_s", sharing["transfer_gap_s"]), ("sharing_fraction", sharing["port_fraction"])):
+        if abs(spec.get(field, 0) - value) > 1e-12:
+            wrong.append(f"the network file has {field} {spec.get(field)}")
     return wrong
 
 
@@ -124,7 +150,8 @@ def run(name, rate_mbit, hosts, **options):
                       "latency_ms": round(1e3 * found["latency_s"], 3), "seconds": round(found["seconds"], 1),
                       "cuts": {c["name"]: round(c["measured_channels"], 2) for c in found["cuts"]},
                       "racks": [r["workers"] for r in found["racks"]],
-                      "slow": [p["worker"] for p in found["ports"] if p["slow"]], "notes": found["notes"]}
+                      "slow": [p["worker"] for p in found["ports"] if p["slow"]], "notes": found["notes"],
+                      "sharing": {k: round(v, 5) for k, v in found["sharing"].items()}}
             if result["wrong"]:
                 result["found"] = found
             return result
@@ -136,7 +163,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rate", type=float, default=50, help="Mbit/s of a port")
     parser.add_argument("--hosts", type=int, default=8)
-    parser.add_argument("--only", help="run networks whose name contains this")
+    parser.add_argument("--only", help="run networks whose name matches this expression")
     parser.add_argument("--times", type=int, default=1)
     args = parser.parse_args()
     reason = network.check()
@@ -146,10 +173,12 @@ def main():
     rate = args.rate
     networks = {f"racks-{l}": {"kind": "racks", "core_mbit": l * rate} for l in (4, 2, 1)}
     networks.update({f"total-{l}": {"kind": "total", "core_mbit": l * rate} for l in (4, 2, 1)})
+    networks.update({f"racks-2-{k}k": {"kind": "racks", "core_mbit": 2 * rate, "queue_bytes": k << 10}
+                     for k in (32, 1024)})
     networks["racks-2-slow"] = {"kind": "racks", "core_mbit": 2 * rate, "slowdown": {3: 4}}
     failed = []
     for name, options in networks.items():
-        if args.only and args.only not in name:
+        if args.only and not re.search(args.only, name):
             continue
         for _ in range(args.times):
             result = run(name, rate, args.hosts, **options)

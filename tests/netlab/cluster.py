@@ -104,7 +104,7 @@ class LabCluster:
         """`network`: what the master is told of the network (docs/network.md); None = nothing. `congestion_control`: of
         all data sockets; None = what workers choose by kind of send."""
         self.congestion_control = congestion_control
-        self.lab = lab
+        self.lab, self.network = lab, network
         self.binary = binary or program("weir_lab")
         self.master_args, self.worker_args, self.slots = list(master_args), list(worker_args), slots
         self.directory = tempfile.mkdtemp(prefix="weir-netlab-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)

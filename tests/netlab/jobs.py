@@ -110,7 +110,8 @@ def cores(options):
     for channels in options.channels:
         lab = Lab(hosts=HOSTS, kind="racks", rate_mbit=options.rate, core_mbit=channels * options.rate,
                   queue_bytes=QUEUES["128k"])
-        with lab, LabCluster(lab, master_args=options.master_args, network=network_of(lab),
+        network = options.networks.of(lab, network_of(lab))
+        with lab, LabCluster(lab, master_args=options.master_args, network=network,
                              congestion_control=options.congestion_control) as cluster:
             yield channels, lab, cluster
 

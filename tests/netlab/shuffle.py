@@ -23,6 +23,7 @@ TOPOLOGIES = {"racks-4": ("racks", 4), "racks-2": ("racks", 2), "racks-1": ("rac
 QUEUES = {"32k": 32 << 10, "128k": 128 << 10, "1m": 1 << 20}
 VARIANTS = ("planned", "fetch-1", "fetch-5", "fetch-all")
 RECORD_BYTES = 512
+REDUCE_S = 0.01  # of each reducer in the plans (shuffle_plan.h)
 LATENCY_S = 0.001
 PACING = 0.97  # a master's default (docs/network.md)
 # A grant may overlap the end of the transfer before it: bytes of the look-ahead, and the report's way to the master.
@@ -71,7 +72,7 @@ def pacing_of(cluster):
 def make_plan(lab, cluster, matrix, scenario, method, piece_bytes=None):
     """Plans one shuffle; returns the plan's file and what the planner says of it."""
     names = cluster.names()
-    request = {"network": network_of(lab), "workers": names, "bytes": matrix, "ready_s": scenario.ready_s,
+    request = {"network": cluster.network or network_of(lab), "workers": names, "bytes": matrix, "ready_s": scenario.ready_s,
                "record_bytes": RECORD_BYTES, "method": method,
                "piece_bytes_max": scenario.piece_bytes if piece_bytes is None else piece_bytes,
                "pacing_fraction": pacing_of(cluster)}
@@ -149,7 +150,9 @@ def run_variant(lab, cluster, matrix, scenario, method, input_file, look_ahead_b
         status, report, output = cluster.run_job("blobs", input_file, "--plan-file", plan_file)
     result = measure(lab, report, matrix)
     result.update(retransmits=lab.retransmits() - before, throttled_s=cluster.cpu.throttled_s() - throttled,
-                  planning_s=planned["planning_s"], planned_s=planned["makespan_s"], job_id=status["job_id"])
+                  planning_s=planned["planning_s"], planned_s=planned["makespan_s"], job_id=status["job_id"],
+                  transfer_order=report["transfer_order"],
+                  predicted_shuffle_s=planned["makespan_s"] - min(scenario.ready_s) - REDUCE_S)
     problems = check_output(output, matrix) + check_trace(lab, report, matrix, method, look_ahead_bytes,
                                                            pacing_of(cluster))
     result["observed"], contradictions = observer.judge(lab, watched.seen, matrix, trace_check.moved(report), result)
@@ -163,7 +166,7 @@ def run_variant(lab, cluster, matrix, scenario, method, input_file, look_ahead_b
 def summary(runs):
     """Medians of the runs of one variant."""
     keys = ("ratio", "shuffle_s", "bound_s", "first_reducer_s", "last_reducer_s", "retransmits", "throttled_s",
-            "planning_s", "predicted_s", "actual_s")
+            "planning_s", "predicted_s", "actual_s", "predicted_shuffle_s")
     return {**{key: statistics.median(run[key] for run in runs) for key in keys},
             "observed": observer.summary([run["observed"] for run in runs])}
 
@@ -202,13 +205,15 @@ def run(options, log):
             if not group:
                 continue
             made = [scenarios.make(name, HOSTS, options.seed) for name in group]
-            with make_lab(topology, queue, made[0].slowdown, options.rate) as lab, \
-                    LabCluster(lab, master_args=options.master_args, network=network_of(lab),
-                               congestion_control=options.congestion_control) as cluster:
+            lab = make_lab(topology, queue, made[0].slowdown, options.rate)
+            network = options.networks.of(lab, network_of(lab))
+            with lab, LabCluster(lab, master_args=options.master_args, network=network,
+                                 congestion_control=options.congestion_control) as cluster:
                 for scenario in made:
                     cell = run_cell(lab, cluster, scenario, options.variants, options.repeats, options.seconds,
                                     options.seed, look_ahead_bytes=options.look_ahead)
-                    results.append({"topology": topology, "queue": queue, **cell, "lab": lab.describe()})
+                    results.append({"topology": topology, "queue": queue, **cell, "lab": lab.describe(),
+                                    "network": network})
                     log_cell(results[-1], log)
     return results
 

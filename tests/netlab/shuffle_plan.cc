@@ -117,7 +117,8 @@ absl::Status OrderAsJobsAre(Plan& plan) {
     return ordered;
   Plan together = whole;
   if (absl::Status fetched = planner::OrderFetchAll(&together); !fetched.ok()) return fetched;
-  if (together.summary.makespan_s < plan.summary.makespan_s * (1 - planner::kFinerGain)) {
+  if (plan.network.sharing_resent_fraction <= planner::kResentMax &&
+      together.summary.makespan_s < plan.summary.makespan_s * (1 - planner::kFinerGain)) {
     plan = std::move(together);
   }
   Plan rated = whole;
@@ -154,7 +155,9 @@ absl::StatusOr<Plan> PlanShuffle(const ShuffleRequest& request) {
   Plan plan;
   plan.network = request.network;
   plan.network.pacing_fraction = request.pacing_fraction;
-  plan.network.sharing_fraction = master::MasterOptions().sharing_fraction;
+  if (plan.network.sharing_fraction <= 0) {
+    plan.network.sharing_fraction = master::MasterOptions().sharing_fraction;
+  }
   AddSteps(request, plan);
   AddTransfers(request, plan);
   const absl::StatusOr<planner::Seconds> bound_s = planner::OrderBound(plan);

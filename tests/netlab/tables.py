@@ -33,7 +33,26 @@ def shuffle_tables(cells):
     text = ["Shuffle time over the port and cut bound, from the mappers' real release on (segments sent again):", "",
             table(["topology", "queue", "scenario", "section", *variants, f"{variants[0]} against best other"], rows),
             *observed_table(cells, variants), "", table(["bar", "result"], bars.counts(cells))]
+    if all("predicted_shuffle_s" in m for c in cells for m in (c["variants"][v]["median"] for v in variants)):
+        text += ["", *predictions(cells, variants)]
     return "\n".join(text)
+
+
+def predictions(cells, variants):
+    """How long each variant took beside what its plan said, and which way the planner chose."""
+    rows, off = [], {v: [] for v in variants}
+    for c in cells:
+        ratios = []
+        for v in variants:
+            m = c["variants"][v]["median"]
+            off[v].append(m["shuffle_s"] / m["predicted_shuffle_s"])
+            ratios.append(f"{off[v][-1]:.3f}")
+        chosen = sorted({run["transfer_order"] for run in c["variants"][variants[0]]["runs"]})
+        rows.append([c["topology"], c["queue"], c["scenario"], *ratios, " ".join(chosen)])
+    text = ["Actual over predicted time of the shuffle, and what the first variant is:", "",
+            table(["topology", "queue", "scenario", *variants, "chosen"], rows), ""]
+    return text + [f"- {v}: within 5 % in {sum(abs(r - 1) <= 0.05 for r in off[v])} of {len(off[v])} cells; "
+                   f"{min(off[v]):.3f} to {max(off[v]):.3f}." for v in variants]
 
 
 def observed_table(cells, variants):

@@ -18,6 +18,8 @@ class SimDataServer final : public transfer::DataServer {
       : plane_(plane), port_(port), endpoint_(std::move(endpoint)) {}
   std::string endpoint() const override { return endpoint_; }
   void CancelJob(const std::string& job_id) override { plane_.BreakSends(port_, job_id); }
+  /// Nothing is ever lost, and there are no queues.
+  void CountSegments(std::function<void(transfer::SegmentCounts)> counted) override { counted({}); }
   void Close() override { plane_.BreakSends(port_, ""); }
   transfer::DataServerCounters counters() const override { return DataPlane::SentBy(port_); }
 

@@ -218,6 +218,19 @@ std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& 
                      OriginName(cluster.network_origin)});
   numbers.push_back(
       {"transfer latency", cluster.network.latency_s, "s", OriginName(cluster.network_origin)});
+  // What nobody has measured or given is not worth a line.
+  if (cluster.gap_origin != Origin::kDefault) {
+    numbers.push_back({"gap between transfers", cluster.network.transfer_gap_s, "s",
+                       OriginName(cluster.gap_origin)});
+  }
+  if (cluster.sharing_origin != Origin::kDefault) {
+    const char* origin = OriginName(cluster.sharing_origin);
+    numbers.push_back(
+        {"share of ports without order", cluster.network.sharing_fraction, "", origin});
+    numbers.push_back({"share of cuts without order", cluster.network.CutSharing(), "", origin});
+    numbers.push_back(
+        {"segments sent again without order", cluster.network.sharing_resent_fraction, "", origin});
+  }
   for (const WorkerProfile& worker : cluster.workers) {
     numbers.push_back({absl::StrCat("compute rate of ", worker.name), worker.compute_rate, "",
                        OriginName(worker.compute_rate_origin)});

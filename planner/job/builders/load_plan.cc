@@ -163,7 +163,7 @@ void Reorder(Best& best, double effort) {
 /// A way to move the sections of a split without an order.
 struct Unordered {
   PieceOrder order = PieceOrder::kFetchAll;
-  double share = 1;  // of a port's or cut's rate that transfers get together
+  double share = 1;  // of a port's or cut's rate that transfers get together, at most
   double gain = 0;   // by how much it must end earlier than what is best so far
   const char* what = "";
 };
@@ -186,6 +186,15 @@ void TryUnordered(const JobShape& shape, const ClusterProfile& cluster, const Un
                               : way.order == PieceOrder::kRates ? RatesPlan(shape, cluster)
                                                                 : FetchAllPlan(shape, cluster, 0);
   if (!plan.ok() || plan->summary.makespan_s >= wanted_s) return;
+  const double resent = cluster.network.sharing_resent_fraction;
+  if (way.order == PieceOrder::kFetchAll && resent > kResentMax) {
+    best.plan.summary.notes.push_back(absl::StrCat(
+        "Receivers do not fetch from all senders at once, though that is predicted to take ",
+        ReadableSeconds(plan->summary.makespan_s), ": while it was measured, ",
+        ReadablePercent(resent), " of all segments were sent again, which holds up whatever else ",
+        "uses these links; at most ", ReadablePercent(kResentMax), " may be."));
+    return;
+  }
   plan->summary.notes.push_back(absl::StrCat(
       way.what, ": ", ReadableSeconds(plan->summary.makespan_s),
       "; in order, with a grant for each transfer, ", ReadableSeconds(ordered_s), "."));
@@ -198,8 +207,10 @@ void TryWithoutOrder(const JobShape& shape, const ClusterProfile& cluster, Best&
   const Seconds ordered_s = best.plan.summary.makespan_s;
   if (network.sharing_fraction > 0) {
     TryUnordered(shape, cluster,
-                 {PieceOrder::kFetchAll, network.sharing_fraction, kFinerGain,
-                  "Receivers fetch from all senders at once"},
+                 {PieceOrder::kFetchAll,
+                  network.cuts.empty() ? network.sharing_fraction
+                                       : std::max(network.sharing_fraction, network.CutSharing()),
+                  kFinerGain, "Receivers fetch from all senders at once"},
                  ordered_s, best);
   }
   // Last, since the reserve is held against whatever else there is.

@@ -24,7 +24,6 @@ constexpr double kRoundingPart = 1e-12;
 SharingProblem PortsAndCuts(const Plan& plan) {
   const NetworkModel& network = plan.network;
   const double sharing = network.sharing_fraction > 0 ? network.sharing_fraction : 1;
-  const double channel_bytes_per_s = sharing / network.seconds_per_byte;
   SharingProblem problem;
   for (int direction = 0; direction < 2; ++direction) {
     for (WorkerIndex worker = 0; worker < network.num_workers; ++worker) {
@@ -32,7 +31,7 @@ SharingProblem PortsAndCuts(const Plan& plan) {
     }
   }
   for (const Cut& cut : network.cuts) {
-    problem.capacity.push_back(channel_bytes_per_s * cut.channels);
+    problem.capacity.push_back(network.CutSharing() / network.seconds_per_byte * cut.channels);
   }
   for (const Transfer& transfer : plan.transfers) {
     AddFlow(network, transfer.sender, transfer.receiver, problem);

@@ -13,9 +13,9 @@ namespace weir::planner {
 ///
 /// Model: a transfer starts when its producer has finished, waits the network's latency, and then
 ///   flows at its max-min fair share of the ports (1 / (C * slow-down) bytes per second each way)
-///   and of the cuts it crosses (channels / C), each times the network's sharing_fraction. Steps
-///   follow the compute order. With a fetch_limit, a receiver begins the first ready transfers of
-///   its receive order, whenever fewer than that many are under way.
+///   and of the cuts it crosses (channels / C), times the network's sharing_fraction and
+///   CutSharing. Steps follow the compute order. With a fetch_limit, a receiver begins the first
+///   ready transfers of its receive order, whenever fewer than that many are under way.
 /// Requires: CheckStructure(plan) is OK; `graph` is its kDataOnly graph.
 /// Bounds: exact up to about 3000 transfers. Above that, events closer together than (transfers /
 ///   3e7) of the busiest port's or cut's time are taken together, at the later end: the prediction

@@ -150,6 +150,13 @@ Json NetworkToJson(const v1::MeasuredNetwork& network) {
     json["load"].push_back(
         {{"transfers", point.transfers()}, {"channel_bytes_per_s", point.channel_bytes_per_s()}});
   }
+  const v1::MeasuredNetwork::Sharing& sharing = network.sharing();
+  json["sharing"] = {
+      {"transfer_gap_s", sharing.transfer_gap_s()},     {"port_fraction", sharing.port_fraction()},
+      {"cut_fraction", sharing.cut_fraction()},         {"segments_sent", sharing.segments_sent()},
+      {"segments_resent", sharing.segments_resent()},   {"port_queue_s", sharing.port_queue_s()},
+      {"port_queue_bytes", sharing.port_queue_bytes()}, {"cut_queue_s", sharing.cut_queue_s()},
+      {"cut_queue_bytes", sharing.cut_queue_bytes()},   {"workers", sharing.workers()}};
   json["notes"] = Json::array();
   for (const auto& note : network.notes()) json["notes"].push_back(note);
   json["network_file"] = Json::parse(network.spec_json(), nullptr, false);
@@ -157,6 +164,29 @@ Json NetworkToJson(const v1::MeasuredNetwork& network) {
   json["probes"] = network.probes();
   json["seconds"] = network.seconds();
   return json;
+}
+
+// What order and sharing cost, where it was measured.
+void PrintSharing(const v1::MeasuredNetwork::Sharing& sharing, std::ostream& out) {
+  if (sharing.transfer_gap_s() > 0) {
+    out << absl::StrFormat("\ngap            %.2f ms of idle line between two ordered transfers\n",
+                           1e3 * sharing.transfer_gap_s());
+  }
+  if (sharing.port_fraction() <= 0) return;
+  out << absl::StrFormat("all to all     %d workers, without order: %.1f %% of a port's rate",
+                         sharing.workers(), 100 * sharing.port_fraction());
+  if (sharing.cut_fraction() > 0) {
+    out << absl::StrFormat(", %.1f %% of a limit's", 100 * sharing.cut_fraction());
+  }
+  out << absl::StrFormat("; %d of %d segments sent again\n", sharing.segments_resent(),
+                         sharing.segments_sent())
+      << absl::StrFormat("queues         of a port: %.1f ms, %.0f kB or more",
+                         1e3 * sharing.port_queue_s(), 1e-3 * sharing.port_queue_bytes());
+  if (sharing.cut_fraction() > 0) {
+    out << absl::StrFormat("; of a limit and a port: %.1f ms, %.0f kB or more",
+                           1e3 * sharing.cut_queue_s(), 1e-3 * sharing.cut_queue_bytes());
+  }
+  out << '\n';
 }
 
 void PrintNetwork(const v1::MeasuredNetwork& network, std::ostream& out) {
@@ -191,6 +221,7 @@ void PrintNetwork(const v1::MeasuredNetwork& network, std::ostream& out) {
                              FormatRate(point.channel_bytes_per_s()));
     }
   }
+  PrintSharing(network.sharing(), out);
   out << '\n';
   for (const auto& note : network.notes()) out << "note: " << note << '\n';
   out << absl::StrFormat("%d probes in %d rounds, %s\n", network.probes(), network.rounds(),

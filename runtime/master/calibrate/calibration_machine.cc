@@ -21,11 +21,12 @@ double Median(std::vector<double> values) {
 }  // namespace
 
 CalibrationMachine::CalibrationMachine(std::vector<std::string> names, absl::Duration at_most,
-                                       std::uint64_t seed, MonoTime now)
+                                       std::uint64_t seed, MonoTime now, OrderedSending sending)
     : names_(std::move(names)),
       num_workers_(static_cast<int>(names_.size())),
       at_most_(at_most),
       began_(now),
+      sending_(sending),
       random_state_(seed),
       up_(names_.size(), 0),
       down_(names_.size(), 0),
@@ -49,7 +50,8 @@ std::optional<ProbeRound> CalibrationMachine::Next(MonoTime now) {
   return current_->round;
 }
 
-void CalibrationMachine::Take(const std::vector<ProbeOutcome>& outcomes, MonoTime /*now*/) {
+void CalibrationMachine::Take(const RoundOutcome& outcome) {
+  const std::vector<ProbeOutcome>& outcomes = outcome.flows;
   ++rounds_;
   probes_ += static_cast<int>(outcomes.size());
   switch (phase_) {
@@ -65,6 +67,10 @@ void CalibrationMachine::Take(const std::vector<ProbeOutcome>& outcomes, MonoTim
       return TakeCapacity(outcomes);
     case Phase::kCheck:
       return TakeCheck(outcomes);
+    case Phase::kOrder:
+      return TakeOrder(outcome);
+    case Phase::kSharing:
+      return TakeSharing(outcome);
     case Phase::kDone:
       return;
   }
@@ -72,12 +78,17 @@ void CalibrationMachine::Take(const std::vector<ProbeOutcome>& outcomes, MonoTim
 
 double CalibrationMachine::done_fraction() const {
   // Typical shares of the time; nobody knows how many rounds the racks will take.
-  constexpr double kBegin[] = {0, 0.3, 0.35, 0.55, 0.8, 0.95, 1};
+  constexpr double kBegin[] = {0, 0.2, 0.25, 0.4, 0.55, 0.65, 0.7, 0.8, 1};
   return kBegin[static_cast<std::size_t>(phase_)];
 }
 
 void CalibrationMachine::Plan(std::string doing, std::vector<ProbeFlow> flows, int tag) {
-  ProbeRound round{std::move(doing), std::move(flows), 0, 0.3, 0.6, 0.1};
+  ProbeRound round;
+  round.doing = std::move(doing);
+  round.flows = std::move(flows);
+  round.warm_up_s = 0.3;
+  round.window_s = 0.6;
+  round.tail_s = 0.1;
   if (phase_ == Phase::kAlone || phase_ == Phase::kSlowPorts) {
     round.round_trips = kRoundTrips;
     round.warm_up_s = 0.15;
@@ -111,6 +122,10 @@ void CalibrationMachine::EnterPhase(Phase phase) {
       return PlanCapacity();
     case Phase::kCheck:
       return PlanCheck();
+    case Phase::kOrder:
+      return PlanOrder();
+    case Phase::kSharing:
+      return PlanSharing();
     default:
       return;
   }
@@ -140,9 +155,16 @@ void CalibrationMachine::LeavePhase() {
       return EnterPhase(Phase::kCapacity);
     case Phase::kCapacity:
       return EnterPhase(Phase::kCheck);
+    case Phase::kCheck:
+      // Of a network that is not understood nothing more can be said.
+      if (!Reliable()) break;
+      return EnterPhase(Phase::kOrder);
+    case Phase::kOrder:
+      return EnterPhase(Phase::kSharing);
     default:
-      phase_ = Phase::kDone;
+      break;
   }
+  phase_ = Phase::kDone;
 }
 
 void CalibrationMachine::TakeAlone(const std::vector<ProbeOutcome>& outcomes) {

@@ -4,6 +4,7 @@
 // outcomes in, time passed in. Upstream: CalibrationRun (carries rounds out). Downstream:
 // NetworkSpec of every later plan.
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "absl/time/time.h"
 #include "runtime/base/mono_time.h"
 #include "runtime/master/calibrate/calibration_patterns.h"
+#include "runtime/master/calibrate/probe_shuffle.h"
 #include "runtime/master/options/network_spec.h"
 #include "weir/v1/calibration.pb.h"
 
@@ -26,6 +28,17 @@ struct ProbeRound {
   double warm_up_s = 0;
   double window_s = 0;
   double tail_s = 0;
+  /// Bytes of each flow, which then ends with them; 0: as many as its time allows. window_s is then
+  /// the longest it may take.
+  std::int64_t bytes = 0;
+  /// Each flow begins as a granted transfer does, when those named here (by flow) have passed.
+  /// Empty: all begin at once, without order.
+  std::vector<std::vector<std::size_t>> after;
+  std::int64_t pacing_bytes_per_s = 0;
+  std::int64_t look_ahead_bytes = 0;
+  std::int64_t grant_ahead_bytes = 0;
+  bool counts_segments = false;
+  bool ordered() const { return !after.empty(); }
   double Seconds() const { return warm_up_s + window_s + tail_s; }
 };
 
@@ -34,6 +47,23 @@ struct ProbeOutcome {
   double bytes_per_s = 0;
   double first_byte_s = 0;  // round trip on the data plane
   double control_s = 0;     // round trip of the order itself
+  double bytes = 0;         // that came in the window
+};
+
+/// What became of a round.
+struct RoundOutcome {
+  std::vector<ProbeOutcome> flows;  // in the order of the round's
+  double took_s = 0;                // from the first order to the last answer
+  // Where the round counts them and the workers can tell; else 0.
+  std::int64_t segments_sent = 0;
+  std::int64_t segments_resent = 0;
+  double queue_s = 0;  // by how much queues made round trips longer, at most
+};
+
+/// How jobs send what a plan orders (MasterOptions).
+struct OrderedSending {
+  double pacing_fraction = 0.97;
+  std::int64_t look_ahead_bytes = 16 << 10;
 };
 
 /// What a calibration found: for plans, and for people.
@@ -60,7 +90,11 @@ struct CalibrationResult {
 ///      in one rack they are at full rate. What is slowed by others is in different racks for sure.
 ///   5. capacity: all of a rack send at once, then all receive at once; without racks everybody.
 ///   6. check: the rates of one more matching against what the result says (max-min fair sharing).
-/// Bounds: rounds of at most 1.6 s each, stopped at `at_most`; what is missing then is in the
+///   7. order: an equal shuffle in an order, granted ahead and paced as jobs do, three times. The
+///      gap between transfers is the one with which Predict says what it took; the median counts.
+///   8. sharing: all fetch from one at once, then all from all, unordered and unpaced, each three
+///      times: what ports, or cuts, need for the bytes over what it took; medians count.
+/// Bounds: rounds of at most 3 s each, stopped at `at_most`; what is missing then is in the
 /// notes. Thread-safety: none. Same outcomes, same result. Checked by:
 /// tests/unit/master/calibration_machine_test.cc, calibration_machine_property_test.cc (simulated
 ///   networks), tests/netlab/calibrate_test.py (emulated ones).
@@ -73,19 +107,29 @@ class CalibrationMachine {
 
   /// Requires: two workers or more.
   CalibrationMachine(std::vector<std::string> names, absl::Duration at_most, std::uint64_t seed,
-                     MonoTime now);
+                     MonoTime now, OrderedSending sending = {});
 
   /// Returns the next round, or nothing when all is measured or time is up.
   std::optional<ProbeRound> Next(MonoTime now);
-  /// Takes the outcomes of the round that Next returned, in the order of its flows.
-  void Take(const std::vector<ProbeOutcome>& outcomes, MonoTime now);
+  /// Takes the outcome of the round that Next returned.
+  void Take(const RoundOutcome& outcome);
   /// At least this share is done; never falls.
   double done_fraction() const;
   void AddNote(std::string note) { notes_.push_back(std::move(note)); }
   CalibrationResult Result(MonoTime now) const;
 
  private:
-  enum class Phase { kAlone, kSlowPorts, kLoad, kRacks, kCapacity, kCheck, kDone };
+  enum class Phase {
+    kAlone,
+    kSlowPorts,
+    kLoad,
+    kRacks,
+    kCapacity,
+    kCheck,
+    kOrder,
+    kSharing,
+    kDone
+  };
   struct Planned {
     ProbeRound round;
     int tag = 0;  // meaning depends on the phase
@@ -130,8 +174,19 @@ class CalibrationMachine {
   void TakeCheck(const std::vector<ProbeOutcome>& outcomes);
   std::vector<double> PairShares(const std::vector<ProbeOutcome>& outcomes) const;
 
+  // calibration_shuffle.cc
+  planner::NetworkModel FoundNetwork() const;
+  std::vector<int> FullRateWorkers(std::size_t most) const;
+  void PlanOrder();
+  void TakeOrder(const RoundOutcome& outcome);
+  void PlanSharing();
+  void TakeSharing(const RoundOutcome& outcome);
+  void ExplainSharing(CalibrationResult& result) const;
+
   // calibration_result.cc
   NetworkSpec Spec() const;
+  /// The same with what only all workers of an odd number in a ring show.
+  NetworkSpec WholeSpec() const;
   bool SlowPort(std::size_t worker) const;
   /// True when a limit was seen and holds when it is measured for longer.
   bool AnyLimit() const;
@@ -143,6 +198,7 @@ class CalibrationMachine {
   const int num_workers_;
   const absl::Duration at_most_;
   const MonoTime began_;
+  const OrderedSending sending_;
   std::uint64_t random_state_;
 
   Phase phase_ = Phase::kAlone;
@@ -180,6 +236,19 @@ class CalibrationMachine {
 
   std::vector<Link> links_;
   double check_share_ = -1;  // measured over predicted; negative: not checked
+
+  planner::Plan ordered_;       // of the rounds of kOrder
+  std::vector<double> gaps_s_;  // one a round
+  struct Shared {
+    BusiestSeconds busiest;         // what its bytes need
+    std::vector<double> fractions;  // one a round
+    std::vector<double> queue_s;    // one a round
+    std::int64_t segments_sent = 0;
+    std::int64_t segments_resent = 0;
+  };
+  Shared to_one_;
+  Shared to_all_;
+  int num_sharing_ = 0;  // workers
   std::vector<std::string> notes_;
 };
 

@@ -49,6 +49,18 @@ NetworkSpec CalibrationMachine::Spec() const {
   return spec;
 }
 
+NetworkSpec CalibrationMachine::WholeSpec() const {
+  NetworkSpec spec = Spec();
+  // An odd number of workers can load a total with one more transfer than pairs do.
+  if (!limited_ && ring_share_ < kFull && channel_ > 0) {
+    const CutSide all{CutSide::Kind::kAll, {}};
+    spec.cuts.push_back(
+        {"total", all, all,
+         static_cast<std::int32_t>(std::max(1L, std::lround(ring_bytes_per_s_ / channel_)))});
+  }
+  return spec;
+}
+
 bool CalibrationMachine::Reliable() const {
   constexpr double kShareOffMax = 0.15;
   return check_share_ < 0 || std::abs(check_share_ - 1) <= kShareOffMax;
@@ -115,14 +127,8 @@ void CalibrationMachine::Explain(CalibrationResult& result) const {
 
 CalibrationResult CalibrationMachine::Result(MonoTime now) const {
   CalibrationResult result;
-  result.spec = Spec();
-  // An odd number of workers can load a total with one more transfer than pairs do.
-  if (!limited_ && ring_share_ < kFull && channel_ > 0) {
-    const CutSide all{CutSide::Kind::kAll, {}};
-    result.spec.cuts.push_back(
-        {"total", all, all,
-         static_cast<std::int32_t>(std::max(1L, std::lround(ring_bytes_per_s_ / channel_)))});
-  }
+  result.spec = WholeSpec();
+  ExplainSharing(result);
   v1::MeasuredNetwork& message = result.message;
   message.set_spec_json(NetworkSpecJson(result.spec));
   message.set_channel_bytes_per_s(channel_);

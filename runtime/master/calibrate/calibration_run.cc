@@ -17,6 +17,12 @@ absl::Status TooFew(std::size_t alive, const std::vector<std::string>& notes) {
   return absl::FailedPreconditionError(message);
 }
 
+bool AnyWaitsFor(const ProbeRound& round, std::size_t flow) {
+  return std::any_of(round.after.begin(), round.after.end(), [flow](const auto& after) {
+    return std::find(after.begin(), after.end(), flow) != after.end();
+  });
+}
+
 }  // namespace
 
 CalibrationRun::CalibrationRun(Context context, std::string id, absl::Duration at_most,
@@ -79,8 +85,9 @@ void CalibrationRun::StartMeasuring() {
   lost_.assign(workers_.size(), false);
   if (workers_.size() < 2) return Fail(TooFew(workers_.size(), notes_));
   const MonoTime now = context_.seams.loop.Now();
-  calibration_ = std::make_unique<CalibrationMachine>(std::move(names), at_most_ - (now - began_),
-                                                      context_.seams.random.Next(), now);
+  calibration_ =
+      std::make_unique<CalibrationMachine>(std::move(names), at_most_ - (now - began_),
+                                           context_.seams.random.Next(), now, context_.sending);
   for (const std::string& note : notes_) calibration_->AddNote(note);
   Step();
 }
@@ -97,9 +104,58 @@ void CalibrationRun::Step() {
 }
 
 void CalibrationRun::SendRound() {
-  outcomes_.assign(round_->flows.size(), {});
+  outcome_ = RoundOutcome();
+  outcome_.flows.assign(round_->flows.size(), {});
+  if (!round_->counts_segments) return SendFlows();
+  CountSegments(&CalibrationRun::SendFlows);
+}
+
+// Asks all workers for their totals: what they are more than at the count before is the round's.
+void CalibrationRun::CountSegments(void (CalibrationRun::*then)()) {
+  outcome_.segments_sent = -std::exchange(segments_sent_, 0);
+  outcome_.segments_resent = -std::exchange(segments_resent_, 0);
+  outcome_.queue_s = 0;
+  unanswered_ = workers_.size();
+  for (const RegisteredWorker& worker : workers_) {
+    v1::ProbeRequest request = Order(worker);
+    request.mutable_count();
+    worker.api->Send<rpc::Probe>(
+        std::move(request),
+        callbacks_.Guard([this, then](const absl::StatusOr<v1::ProbeResponse>& response) {
+          if (over_) return;
+          // One that cannot tell, as of the version before, counts as nothing sent.
+          if (response.ok()) {
+            segments_sent_ += response->segments_sent();
+            segments_resent_ += response->segments_resent();
+            outcome_.queue_s = std::max(outcome_.queue_s, response->queue_s());
+          }
+          if (--unanswered_ > 0) return;
+          outcome_.segments_sent += segments_sent_;
+          outcome_.segments_resent += segments_resent_;
+          (this->*then)();
+        }));
+  }
+}
+
+void CalibrationRun::SendFlows() {
+  round_sent_ = context_.seams.loop.Now();
   unanswered_ = round_->flows.size();
-  for (std::size_t flow = 0; flow < round_->flows.size(); ++flow) SendFlow(flow);
+  waits_for_.assign(round_->flows.size(), 0);
+  for (std::size_t flow = 0; flow < round_->after.size(); ++flow) {
+    waits_for_[flow] = round_->after[flow].size();
+  }
+  // Not those that only wait for one that is sent here: it has not passed yet.
+  for (std::size_t flow = 0; flow < round_->flows.size(); ++flow) {
+    if (!round_->ordered() || round_->after[flow].empty()) SendFlow(flow);
+  }
+}
+
+void CalibrationRun::SendFollowers(std::size_t passed) {
+  for (std::size_t flow = 0; flow < round_->after.size(); ++flow) {
+    const std::vector<std::size_t>& after = round_->after[flow];
+    if (std::find(after.begin(), after.end(), passed) == after.end()) continue;
+    if (--waits_for_[flow] == 0) SendFlow(flow);
+  }
 }
 
 void CalibrationRun::SendFlow(std::size_t flow) {
@@ -113,7 +169,12 @@ void CalibrationRun::SendFlow(std::size_t flow) {
   fetch.set_warm_up_s(round_->warm_up_s);
   fetch.set_window_s(round_->window_s);
   fetch.set_tail_s(round_->tail_s);
-  fetch.set_bytes_max(limits::kProbeBytesMax);
+  fetch.set_bytes_max(round_->bytes > 0 ? round_->bytes : limits::kProbeBytesMax);
+  fetch.set_ordered(round_->ordered());
+  fetch.set_pacing_bytes_per_s(round_->pacing_bytes_per_s);
+  fetch.set_look_ahead_bytes(round_->look_ahead_bytes);
+  // What nobody waits for is answered at its end.
+  fetch.set_grant_ahead_bytes(AnyWaitsFor(*round_, flow) ? round_->grant_ahead_bytes : 0);
   const MonoTime sent = context_.seams.loop.Now();
   workers_[receiver].api->Send<rpc::Probe>(
       std::move(request), absl::Seconds(round_->Seconds()) + rpc::Probe::kTimeout,
@@ -122,7 +183,8 @@ void CalibrationRun::SendFlow(std::size_t flow) {
         if (over_) return;
         if (response.ok()) {
           const double whole = absl::ToDoubleSeconds(context_.seams.loop.Now() - sent);
-          ProbeOutcome& outcome = outcomes_[flow];
+          ProbeOutcome& outcome = outcome_.flows[flow];
+          outcome.bytes = static_cast<double>(response->bytes());
           if (response->seconds() > 0) {
             outcome.bytes_per_s = static_cast<double>(response->bytes()) / response->seconds();
           }
@@ -139,13 +201,22 @@ void CalibrationRun::SendFlow(std::size_t flow) {
                                       {"receiver", workers_[receiver].identity.name()},
                                       {"error", std::string(why.message())}});
         }
-        if (--unanswered_ == 0) RoundAnswered();
+        FlowAnswered(flow);
       }));
+}
+
+void CalibrationRun::FlowAnswered(std::size_t flow) {
+  --unanswered_;
+  SendFollowers(flow);
+  if (unanswered_ > 0) return;
+  outcome_.took_s = absl::ToDoubleSeconds(context_.seams.loop.Now() - round_sent_);
+  if (!round_->counts_segments) return RoundAnswered();
+  CountSegments(&CalibrationRun::RoundAnswered);
 }
 
 void CalibrationRun::RoundAnswered() {
   if (std::find(lost_.begin(), lost_.end(), true) != lost_.end()) return RoundFailed();
-  calibration_->Take(outcomes_, context_.seams.loop.Now());
+  calibration_->Take(outcome_);
   Step();
 }
 

@@ -34,6 +34,7 @@ class CalibrationRun {
     const MasterSeams& seams;
     JournalWriter& journal;
     Epoch master_epoch = 0;
+    OrderedSending sending;
     /// Called once, in a turn of its own, when nothing is measured any more.
     std::function<void()> ended;
   };
@@ -60,6 +61,10 @@ class CalibrationRun {
   void Step();
   void SendRound();
   void SendFlow(std::size_t flow);
+  void FlowAnswered(std::size_t flow);
+  void SendFollowers(std::size_t passed);
+  void CountSegments(void (CalibrationRun::*then)());
+  void SendFlows();
   void RoundAnswered();
   void RoundFailed();
   void Finish();
@@ -77,7 +82,12 @@ class CalibrationRun {
   std::unique_ptr<CalibrationMachine> calibration_;
   std::optional<ProbeRound> round_;
   bool asked_again_ = false;  // this round failed once
-  std::vector<ProbeOutcome> outcomes_;
+  RoundOutcome outcome_;
+  MonoTime round_sent_;
+  std::vector<std::size_t> waits_for_;  // ordered rounds: by flow, for how many
+  // Of all workers, at the count before.
+  std::int64_t segments_sent_ = 0;
+  std::int64_t segments_resent_ = 0;
   std::size_t unanswered_ = 0;
   MonoTime last_asked_;
   bool over_ = false;

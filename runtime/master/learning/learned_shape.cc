@@ -259,7 +259,7 @@ void LearnChannel(const ObservedRun& run, v1::JobShapeLearned& shape) {
                                   run.plan.network.seconds_per_byte
                             : 1;
     const double took = run.actual.transfers[t].finish_s - run.actual.transfers[t].start_s;
-    seconds += std::max(0.0, took - run.plan.network.latency_s) / slow;
+    seconds += std::max(0.0, took - planner::StartSeconds(run.plan)) / slow;
     bytes +=
         static_cast<double>(run.actual.transfer_bytes[t] - run.actual.transfer_in_flight_bytes[t]);
   }

@@ -42,6 +42,9 @@ void KeepBetween(const planner::NetworkModel& before, planner::NetworkModel* net
   network->latency_s = before.latency_s;
   network->pacing_fraction = before.pacing_fraction;
   network->sharing_fraction = before.sharing_fraction;
+  network->cut_sharing_fraction = before.cut_sharing_fraction;
+  network->sharing_resent_fraction = before.sharing_resent_fraction;
+  network->transfer_gap_s = before.transfer_gap_s;
   if (before.port_slowdown.empty() && network->port_slowdown.empty()) return;
   network->port_slowdown.resize(planner::At(network->num_workers), 1);
   for (std::size_t w = 0; w < planner::At(before.num_workers); ++w) {

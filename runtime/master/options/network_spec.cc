@@ -134,6 +134,33 @@ absl::Status EachOf(const Json& root, const char* key, const Add& add) {
   return absl::OkStatus();
 }
 
+/// What measuring found of transfers beside each other and after each other.
+absl::Status ReadSharing(const Json& root, NetworkSpec& spec) {
+  const auto read = [&root](const char* field, double min, double max, const std::string& legal,
+                            double* into) {
+    if (!root.contains(field)) return absl::OkStatus();
+    absl::StatusOr<double> value = Number(root[field], field, min, legal);
+    if (!value.ok()) return value.status();
+    if (*value > max) return Wrong(field, root[field], legal);
+    *into = *value;
+    return absl::OkStatus();
+  };
+  constexpr double kGapMaxS = 10;
+  const std::string share = "a number from 0.1 to 1";
+  absl::Status status = read("sharing_fraction", 0.1, 1, share, &spec.sharing_fraction);
+  if (status.ok()) {
+    status = read("cut_sharing_fraction", 0.1, 1, share, &spec.cut_sharing_fraction);
+  }
+  if (status.ok()) {
+    status = read("sharing_resent_fraction", 0, 1, "a number from 0 to 1",
+                  &spec.sharing_resent_fraction);
+  }
+  if (status.ok()) {
+    status = read("transfer_gap_s", 0, kGapMaxS, "0 s to 10 s", &spec.transfer_gap_s);
+  }
+  return status;
+}
+
 absl::Status ReadRates(const Json& root, NetworkSpec& spec) {
   if (root.contains("channel_bytes_per_s")) {
     absl::StatusOr<double> rate =
@@ -204,15 +231,18 @@ bool AnyPairCrosses(const planner::Cut& cut) {
 absl::StatusOr<NetworkSpec> ParseNetworkSpec(std::string_view json_text) {
   const Json root = Json::parse(json_text, nullptr, /*allow_exceptions=*/false);
   if (root.is_discarded()) return absl::InvalidArgumentError("network file: not valid JSON");
-  if (absl::Status status = CheckFields(root, "file",
-                                        {"schema", "channel_bytes_per_s", "latency_s",
-                                         "port_bytes_per_s", "racks", "total_channels", "cuts"});
+  if (absl::Status status =
+          CheckFields(root, "file",
+                      {"schema", "channel_bytes_per_s", "latency_s", "port_bytes_per_s", "racks",
+                       "total_channels", "cuts", "sharing_fraction", "cut_sharing_fraction",
+                       "sharing_resent_fraction", "transfer_gap_s"});
       !status.ok()) {
     return status;
   }
   if (root.value("schema", Json()) != 1) return Wrong("schema", root.value("schema", Json()), "1");
   NetworkSpec spec;
   if (absl::Status status = ReadRates(root, spec); !status.ok()) return status;
+  if (absl::Status status = ReadSharing(root, spec); !status.ok()) return status;
   if (root.contains("total_channels")) {
     absl::StatusOr<std::int32_t> channels = Channels(root, "total_channels", "file");
     if (!channels.ok()) return channels.status();
@@ -245,6 +275,13 @@ std::string NetworkSpecJson(const NetworkSpec& spec) {
                             {"to", SideJson(cut.to)},
                             {"channels", cut.channels}});
   }
+  for (const auto& [field, value] :
+       {std::pair("sharing_fraction", spec.sharing_fraction),
+        std::pair("cut_sharing_fraction", spec.cut_sharing_fraction),
+        std::pair("sharing_resent_fraction", spec.sharing_resent_fraction),
+        std::pair("transfer_gap_s", spec.transfer_gap_s)}) {
+    if (value > 0) root[field] = value;
+  }
   return root.dump(2);
 }
 
@@ -253,6 +290,12 @@ NetworkSpec Overlay(NetworkSpec preferred, const NetworkSpec& other) {
   if (preferred.latency_s < 0) preferred.latency_s = other.latency_s;
   if (preferred.port_bytes_per_s.empty()) preferred.port_bytes_per_s = other.port_bytes_per_s;
   if (preferred.cuts.empty()) preferred.cuts = other.cuts;
+  if (preferred.sharing_fraction <= 0) {
+    preferred.sharing_fraction = other.sharing_fraction;
+    preferred.cut_sharing_fraction = other.cut_sharing_fraction;
+    preferred.sharing_resent_fraction = other.sharing_resent_fraction;
+  }
+  if (preferred.transfer_gap_s <= 0) preferred.transfer_gap_s = other.transfer_gap_s;
   return preferred;
 }
 
@@ -290,6 +333,12 @@ void ApplyNetworkSpec(const NetworkSpec& spec, const std::vector<std::string>& w
                       planner::NetworkModel& network) {
   if (spec.channel_bytes_per_s > 0) network.seconds_per_byte = 1 / spec.channel_bytes_per_s;
   if (spec.latency_s >= 0) network.latency_s = spec.latency_s;
+  if (spec.sharing_fraction > 0) {
+    network.sharing_fraction = spec.sharing_fraction;
+    network.cut_sharing_fraction = spec.cut_sharing_fraction;
+    network.sharing_resent_fraction = spec.sharing_resent_fraction;
+  }
+  if (spec.transfer_gap_s > 0) network.transfer_gap_s = spec.transfer_gap_s;
   if (network.seconds_per_byte > 0 && !spec.port_bytes_per_s.empty()) {
     network.port_slowdown.assign(worker_names.size(), 1.0);
     for (std::size_t i = 0; i < worker_names.size(); ++i) {

@@ -36,13 +36,20 @@ struct NetworkSpec {
   double latency_s = -1;           // negative = not given
   std::map<std::string, double> port_bytes_per_s;
   std::vector<NamedCut> cuts;
+  // As planner::NetworkModel has them; 0 = not given.
+  double sharing_fraction = 0;
+  double cut_sharing_fraction = 0;
+  double sharing_resent_fraction = 0;
+  double transfer_gap_s = 0;
 };
 
 /// Reads
 ///   {"schema": 1, "channel_bytes_per_s": 1.2e7, "latency_s": 0.0005, "port_bytes_per_s": {"w3":
 ///   3e6},
 ///    "racks": [{"name": "a", "workers": ["w0", "w1"], "up_channels": 4, "down_channels": 4}],
-///    "total_channels": 2, "cuts": [{"name": "x", "from": ["w0"], "to": "rest", "channels": 1}]}
+///    "total_channels": 2, "cuts": [{"name": "x", "from": ["w0"], "to": "rest", "channels": 1}],
+///    "sharing_fraction": 0.96, "cut_sharing_fraction": 0.93, "sharing_resent_fraction": 0.0001,
+///    "transfer_gap_s": 0.005}
 /// where every field but schema may be left out. A rack is two cuts: rack -> rest and rest -> rack.
 /// total_channels is one cut over all pairs. Errors: kInvalidArgument naming field, value and what
 /// is legal; an unknown field is an error.
@@ -52,7 +59,7 @@ absl::StatusOr<NetworkSpec> ParseNetworkSpec(std::string_view json_text);
 std::string NetworkSpecJson(const NetworkSpec& spec);
 
 /// Returns what `preferred` says, and what it leaves out from `other`: channel rate, latency, slow
-/// ports and cuts, each as a whole.
+/// ports, cuts, the gap between transfers and what sharing without an order costs, each as a whole.
 NetworkSpec Overlay(NetworkSpec preferred, const NetworkSpec& other);
 
 /// Removes cuts over all pairs ("total_channels"). Returns how many channels the last had; 0: none.

@@ -48,6 +48,11 @@ void LevelEqualWorkers(std::vector<planner::WorkerProfile>& workers) {
   }
 }
 
+/// Of a number that the operator's network file or the measured one gives.
+planner::Origin OriginOf(double NetworkSpec::*number, const MasterOptions& options) {
+  return options.network.*number > 0 ? planner::Origin::kFlag : planner::Origin::kMeasured;
+}
+
 planner::WorkerProfile MakeWorker(const RegisteredWorker& worker) {
   planner::WorkerProfile profile;
   profile.name = worker.identity.name();
@@ -111,7 +116,18 @@ planner::ClusterProfile MakeClusterProfile(absl::Span<const RegisteredWorker> wo
   cluster.network_origin = OriginOfNetwork(workers, options);
   if (cluster.network_origin != planner::Origin::kDefault && !SameHost(workers)) {
     cluster.network.pacing_fraction = options.pacing_fraction;
-    cluster.network.sharing_fraction = options.sharing_fraction;
+    if (cluster.network.sharing_fraction <= 0) {
+      cluster.network.sharing_fraction = options.sharing_fraction;
+    } else {
+      cluster.sharing_origin = OriginOf(&NetworkSpec::sharing_fraction, options);
+    }
+    if (cluster.network.transfer_gap_s > 0) {
+      cluster.gap_origin = OriginOf(&NetworkSpec::transfer_gap_s, options);
+    }
+  } else {
+    // Nothing is known of the network that these would be of.
+    cluster.network.sharing_fraction = cluster.network.cut_sharing_fraction = 0;
+    cluster.network.sharing_resent_fraction = cluster.network.transfer_gap_s = 0;
   }
   return cluster;
 }

@@ -55,11 +55,11 @@ Seconds PortRates::PlannedSeconds(const RunSoFar& run, std::size_t transfer) con
   const bool known = transfer < run.transfer_bytes.size() && run.transfer_bytes[transfer] > 0;
   return planner::TransferSeconds(*plan_, planned,
                                   known ? run.transfer_bytes[transfer] : planned.bytes) -
-         plan_->network.latency_s;
+         planner::StartSeconds(*plan_);
 }
 
 Seconds PortRates::SecondsSince(const RunSoFar& run, std::size_t transfer) const {
-  return run.state.now_s - run.state.transfer_began_s[transfer] - plan_->network.latency_s;
+  return run.state.now_s - run.state.transfer_began_s[transfer] - planner::StartSeconds(*plan_);
 }
 
 std::vector<std::size_t> PortRates::TakeMoves(const RunSoFar& run) {
@@ -92,7 +92,7 @@ void PortRates::Observe(const RunSoFar& run) {
   for (const std::size_t t : TakeMoves(run)) {
     Count(plan_->transfers[t],
           {state.transfer_ended_s[t], PlannedSeconds(run, t),
-           state.transfer_ended_s[t] - state.transfer_began_s[t] - plan_->network.latency_s});
+           state.transfer_ended_s[t] - state.transfer_began_s[t] - planner::StartSeconds(*plan_)});
   }
   ForgetCarried(state);
   for (Known& known : ports_) {

@@ -23,6 +23,15 @@ TEST_F(CalibrateCommandTest, CalibrateAsksUntilDoneShowsAndWritesTheNetworkFile)
   cut.set_name("rack a up");
   cut.set_channels(2);
   cut.set_measured_channels(1.94);
+  auto& sharing = *measured.mutable_sharing();
+  sharing.set_transfer_gap_s(0.0045);
+  sharing.set_workers(8);
+  sharing.set_port_fraction(0.97);
+  sharing.set_cut_fraction(0.825);
+  sharing.set_segments_sent(90'000);
+  sharing.set_segments_resent(4000);
+  sharing.set_port_queue_s(0.0055);
+  sharing.set_port_queue_bytes(33'000);
   measured.add_notes("a last pattern ran at 99 %");
   CalibrateOptions options;
   options.seconds_max = 30;
@@ -34,7 +43,9 @@ TEST_F(CalibrateCommandTest, CalibrateAsksUntilDoneShowsAndWritesTheNetworkFile)
   EXPECT_FALSE(master_.calibrate_requests[1].start());
   EXPECT_EQ(master_.calibrate_requests[0].calibration_id(),
             master_.calibrate_requests[2].calibration_id());
-  for (const char* text : {"100.0Mbit/s", "old-box (up 10.0Mbit/s", "rack a up", "1.94", "99 %"}) {
+  for (const char* text : {"100.0Mbit/s", "old-box (up 10.0Mbit/s", "rack a up", "1.94", "99 %",
+                           "4.50 ms of idle line", "97.0 % of a port's rate", "82.5 % of a limit's",
+                           "4000 of 90000 segments", "5.5 ms, 33 kB"}) {
     EXPECT_NE(out_.str().find(text), std::string::npos) << text << " in\n" << out_.str();
   }
   EXPECT_EQ(*storage_.ReadFile(dir_ + "/network.json", 1000), "{\"schema\": 1}\n");

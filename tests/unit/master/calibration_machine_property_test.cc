@@ -131,6 +131,88 @@ RC_GTEST_PROP(CalibrationProperty, AMinorityOfSlowPortsIsFoundAndIsNoCut, ()) {
   RC_ASSERT(result.spec.cuts.empty());
 }
 
+// Of two racks, or one limited total, or neither; some with a slow port.
+SimulatedNetwork AnyNetwork() {
+  const int num_workers = *rc::gen::inRange(3, 13);
+  const double core = kRate * *rc::gen::inRange(1, 4);
+  std::vector<int> rack_of;
+  for (int w = 0; w < num_workers; ++w) rack_of.push_back(w % 2);
+  const int kind = num_workers < 6 ? 0 : *rc::gen::inRange(0, 3);
+  SimulatedNetwork network = kind == 2   ? TotalNetwork(num_workers, kRate, core)
+                             : kind == 1 ? RacksNetwork(rack_of, kRate, {core, core}, {core, core})
+                                         : RacksNetwork(rack_of, kRate, {0, 0}, {0, 0});
+  if (kind == 0 && num_workers > 3 && *rc::gen::arbitrary<bool>()) network.up[1] /= 4;
+  return network;
+}
+
+RC_GTEST_PROP(CalibrationProperty, GapAndSharesAreThoseOfTheNetwork, ()) {
+  SimulatedNetwork network = AnyNetwork();
+  network.gap_s = *rc::gen::inRange(1, 200) * 1e-4;
+  network.port_sharing = *rc::gen::inRange(50, 101) / 100.0;
+  network.cut_sharing = *rc::gen::inRange(50, 101) / 100.0;
+  network.resent_fraction = *rc::gen::inRange(0, 100) / 1000.0;
+  const CalibrationResult result = Calibrate(network, absl::Seconds(600));
+  RC_ASSERT(std::abs(result.spec.transfer_gap_s - network.gap_s) < 1e-6);
+  RC_ASSERT(std::abs(result.spec.sharing_resent_fraction - network.resent_fraction) < 1e-6);
+  planner::NetworkModel found;
+  found.num_workers = static_cast<std::int32_t>(network.up.size());
+  ApplyNetworkSpec(result.spec, WorkerNames(network.up.size()), found);
+  RC_ASSERT(planner::CheckNetwork(found).ok());
+  // One hides the other where it is slower; what both make of a shuffle is what was seen.
+  std::vector<bool> slow;
+  for (const double rate : network.up) slow.push_back(rate < kRate);
+  ProbeRound all;
+  all.flows = AllToAll(SpreadWorkers(slow, 16));
+  all.bytes = static_cast<std::int64_t>(kRate);
+  const double took_s = network.RunShared(all).took_s - network.latency_s;
+  const BusiestSeconds busiest = BusiestOf(found, all.flows, kRate);
+  const double said_s =
+      std::max(busiest.port_s / found.sharing_fraction, busiest.cut_s / found.CutSharing());
+  RC_ASSERT(std::abs(said_s / took_s - 1) < 0.02);
+  if (network.cut_rate.empty()) {
+    RC_ASSERT(std::abs(result.spec.sharing_fraction - network.port_sharing) < 0.01);
+  }
+  RC_ASSERT(ParseNetworkSpec(result.message.spec_json()).ok());
+}
+
+// What the order's rounds let move at once is what ports and cuts carry, whatever each takes.
+RC_GTEST_PROP(CalibrationProperty, AnOrderedRoundKeepsPortsAndCuts, ()) {
+  SimulatedNetwork network = AnyNetwork();
+  MonoTime now = MonoTime::FromNanos(5);
+  CalibrationMachine calibration(WorkerNames(network.up.size()), absl::Seconds(600), 7, now);
+  int num_ordered = 0;
+  while (const std::optional<ProbeRound> round = calibration.Next(now)) {
+    now = now + absl::Seconds(round->Seconds());
+    calibration.Take(network.Run(*round));
+    if (!round->ordered()) continue;
+    ++num_ordered;
+    planner::NetworkModel found;
+    found.num_workers = static_cast<std::int32_t>(network.up.size());
+    ApplyNetworkSpec(calibration.Result(now).spec, WorkerNames(network.up.size()), found);
+    std::vector<double> lasts_s;
+    for (std::size_t f = 0; f < round->flows.size(); ++f) {
+      lasts_s.push_back(*rc::gen::inRange(1, 100));
+    }
+    const std::vector<double> end_s = EndsInOrder(*round, lasts_s);
+    for (std::size_t f = 0; f < end_s.size(); ++f) {
+      // At the moment it begins.
+      const double begin_s = end_s[f] - lasts_s[f];
+      std::vector<int> at_once(found.cuts.size(), 0);
+      for (std::size_t g = 0; g < end_s.size(); ++g) {
+        const bool moves = end_s[g] > begin_s && end_s[g] - lasts_s[g] <= begin_s;
+        if (!moves) continue;
+        RC_ASSERT(f == g || (round->flows[f].sender != round->flows[g].sender &&
+                             round->flows[f].receiver != round->flows[g].receiver));
+        for (const std::int32_t cut :
+             planner::CutsCrossed(found, round->flows[g].sender, round->flows[g].receiver)) {
+          RC_ASSERT(++at_once[planner::At(cut)] <= found.cuts[planner::At(cut)].channels);
+        }
+      }
+    }
+  }
+  RC_ASSERT(num_ordered == 3);
+}
+
 RC_GTEST_PROP(CalibrationProperty, AnyAnswersEndInTimeWithASoundSpec, ()) {
   const int num_workers = *rc::gen::inRange(2, 20);
   const double seconds = *rc::gen::inRange(1, 60);
@@ -143,20 +225,29 @@ RC_GTEST_PROP(CalibrationProperty, AnyAnswersEndInTimeWithASoundSpec, ()) {
   while (const std::optional<ProbeRound> round = calibration.Next(now)) {
     std::vector<bool> sends(static_cast<std::size_t>(num_workers), false);
     std::vector<bool> receives(static_cast<std::size_t>(num_workers), false);
+    const bool shuffle = round->bytes > 0;
+    RC_ASSERT(round->after.empty() || round->after.size() == round->flows.size());
     for (const ProbeFlow& flow : round->flows) {
       RC_ASSERT(flow.sender != flow.receiver);
+      if (shuffle) continue;
       RC_ASSERT(!sends[static_cast<std::size_t>(flow.sender)]);
       RC_ASSERT(!receives[static_cast<std::size_t>(flow.receiver)]);
       sends[static_cast<std::size_t>(flow.sender)] = true;
       receives[static_cast<std::size_t>(flow.receiver)] = true;
     }
-    std::vector<ProbeOutcome> outcomes;
-    for (std::size_t i = 0; i < round->flows.size(); ++i) {
+    RoundOutcome outcome;
+    const auto random = [&state] {
       state = state * 6364136223846793005U + 1442695040888963407U;
-      outcomes.push_back({static_cast<double>(state >> 40), 1e-3, 1e-3});
+      return static_cast<double>(state >> 40);
+    };
+    for (std::size_t i = 0; i < round->flows.size(); ++i) {
+      outcome.flows.push_back({random(), 1e-3, 1e-3, random()});
     }
+    outcome.took_s = random() * 1e-6;
+    outcome.segments_sent = static_cast<std::int64_t>(random());
+    outcome.segments_resent = std::min(outcome.segments_sent, static_cast<std::int64_t>(random()));
     now = now + absl::Seconds(round->Seconds());
-    calibration.Take(outcomes, now);
+    calibration.Take(outcome);
     RC_ASSERT(calibration.done_fraction() >= done);
     done = calibration.done_fraction();
   }

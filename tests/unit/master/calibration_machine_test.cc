@@ -15,6 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 constexpr double kRate = 1.2e7;
 
@@ -163,6 +164,52 @@ TEST(CalibrationMachine, RacksAndATotal) {
                                              ElementsAre("w04", "w05", "w06", "w07")));
   ASSERT_EQ(CutNames(result).back(), "total");
   EXPECT_EQ(result.spec.cuts.back().channels, 5);
+}
+
+TEST(CalibrationMachine, FindsTheGapBetweenTransfersOfAnOrder) {
+  SimulatedNetwork network =
+      RacksNetwork({0, 0, 0, 0, 1, 1, 1, 1}, kRate, {2 * kRate, 2 * kRate}, {2 * kRate, 2 * kRate});
+  network.gap_s = 5e-3;
+  const CalibrationResult result = Calibrate(network);
+  EXPECT_NEAR(result.spec.transfer_gap_s, 5e-3, 1e-6);
+  const auto again = ParseNetworkSpec(result.message.spec_json());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_NEAR(again->transfer_gap_s, 5e-3, 1e-6);
+}
+
+// Eight workers each to each other: a core of two channels needs 8 sections' time, a port 7.
+TEST(CalibrationMachine, SharesOfPortsAndCutsAreToldApart) {
+  SimulatedNetwork network =
+      RacksNetwork({0, 0, 0, 0, 1, 1, 1, 1}, kRate, {2 * kRate, 2 * kRate}, {2 * kRate, 2 * kRate});
+  network.port_sharing = 0.97;
+  network.cut_sharing = 0.8;
+  network.resent_fraction = 0.05;
+  network.queue_s = 0.02;
+  const CalibrationResult result = Calibrate(network);
+  EXPECT_NEAR(result.spec.sharing_fraction, 0.97, 1e-3);
+  EXPECT_NEAR(result.spec.cut_sharing_fraction, 0.8, 1e-3);
+  EXPECT_NEAR(result.spec.sharing_resent_fraction, 0.05, 1e-6);
+  const auto& sharing = result.message.sharing();
+  EXPECT_EQ(sharing.workers(), 8);
+  EXPECT_EQ(sharing.segments_resent() * 20, sharing.segments_sent());
+  EXPECT_NEAR(sharing.port_queue_bytes(), 0.02 * kRate, 1);
+  EXPECT_NEAR(sharing.cut_queue_bytes(), 0.02 * 2 * kRate, 1);
+}
+
+TEST(CalibrationMachine, WithoutCutsOneShareIsForAll) {
+  SimulatedNetwork network = RacksNetwork(std::vector<int>(5, 0), kRate, {0}, {0});
+  network.port_sharing = 0.9;
+  const CalibrationResult result = Calibrate(network);
+  EXPECT_NEAR(result.spec.sharing_fraction, 0.9, 1e-3);
+  EXPECT_EQ(result.spec.cut_sharing_fraction, 0);
+}
+
+TEST(CalibrationMachine, TwoWorkersShowNeitherGapNorSharing) {
+  SimulatedNetwork network = RacksNetwork({0, 0}, kRate, {0}, {0});
+  const CalibrationResult result = Calibrate(network);
+  EXPECT_EQ(result.spec.transfer_gap_s, 0);
+  EXPECT_EQ(result.spec.sharing_fraction, 0);
+  EXPECT_THAT(result.message.spec_json(), Not(HasSubstr("sharing")));
 }
 
 TEST(CalibrationMachine, StopsInTimeAndSaysWhatIsMissing) {

@@ -95,6 +95,25 @@ TEST(NetworkSpec, WhatIsPreferredGoesFirstAndTheRestIsFilledIn) {
   EXPECT_EQ(Overlay(file, both).cuts.size(), 1u) << "cuts are taken as a whole";
 }
 
+TEST(NetworkSpec, WhatSharingCostsIsOneThingAndTheGapAnother) {
+  const auto measured = ParseNetworkSpec(
+      R"({"schema":1,"sharing_fraction":0.9,"cut_sharing_fraction":0.8,
+          "sharing_resent_fraction":0.01,"transfer_gap_s":0.005})");
+  ASSERT_TRUE(measured.ok()) << measured.status();
+  const auto file = ParseNetworkSpec(R"({"schema":1,"sharing_fraction":0.7})");
+  ASSERT_TRUE(file.ok()) << file.status();
+  planner::NetworkModel network = Empty(4);
+  ApplyNetworkSpec(Overlay(*file, *measured), kFour, network);
+  EXPECT_EQ(network.sharing_fraction, 0.7);
+  EXPECT_EQ(network.CutSharing(), 0.7) << "the file's share is that of cuts as well";
+  EXPECT_EQ(network.sharing_resent_fraction, 0);
+  EXPECT_EQ(network.transfer_gap_s, 0.005);
+  const auto again = ParseNetworkSpec(NetworkSpecJson(*measured));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->cut_sharing_fraction, 0.8);
+  EXPECT_EQ(again->sharing_resent_fraction, 0.01);
+}
+
 TEST(NetworkSpec, WrongInputNamesFieldValueAndWhatIsLegal) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"{", "JSON"},
@@ -114,6 +133,10 @@ TEST(NetworkSpec, WrongInputNamesFieldValueAndWhatIsLegal) {
       {R"({"schema":1,"cuts":[{"from":["a"],"to":"all","channels":1.5}]})",
        "cuts[0].channels is 1.5"},
       {R"({"schema":1,"port_bytes_per_s":{"a":0}})", "port_bytes_per_s.a"},
+      {R"({"schema":1,"sharing_fraction":0})", "sharing_fraction is 0"},
+      {R"({"schema":1,"cut_sharing_fraction":1.5})", "cut_sharing_fraction is 1.5"},
+      {R"({"schema":1,"sharing_resent_fraction":2})", "sharing_resent_fraction is 2"},
+      {R"({"schema":1,"transfer_gap_s":-1})", "transfer_gap_s is -1"},
   };
   for (const auto& [json, needle] : wrong) {
     const auto spec = ParseNetworkSpec(json);

@@ -58,6 +58,25 @@ TEST(NetworkModelTest, RackLocalPairCrossesNoCut) {
   EXPECT_THAT(CutsCrossed(network, 3, 0), ElementsAre(1));
 }
 
+TEST(NetworkModelTest, AKnownGapStandsForTheLatencyOfOrderedTransfers) {
+  NetworkModel network = LimitedTotal(2, 1, 1);
+  network.latency_s = 3;
+  network.transfer_gap_s = 7;
+  EXPECT_EQ(network.OrderedStartSeconds(), 7);
+  EXPECT_EQ(network.TransferSeconds(0, 1, 10), 7 + 10);
+  network.transfer_gap_s = 0;
+  EXPECT_EQ(network.TransferSeconds(0, 1, 10), 3 + 10);
+}
+
+TEST(NetworkModelTest, CutsShareLikePortsUnlessMeasuredApart) {
+  NetworkModel network = LimitedTotal(2, 1, 1);
+  EXPECT_EQ(network.CutSharing(), 1);
+  network.sharing_fraction = 0.9;
+  EXPECT_EQ(network.CutSharing(), 0.9);
+  network.cut_sharing_fraction = 0.8;
+  EXPECT_EQ(network.CutSharing(), 0.8);
+}
+
 TEST(NetworkModelTest, OrderedTransfersGetThePacedRate) {
   NetworkModel network = LimitedTotal(2, 1, 1);
   network.latency_s = 3;
@@ -83,6 +102,9 @@ TEST(NetworkModelTest, EachBadFieldIsNamed) {
       {"pacing_fraction", [](NetworkModel& n) { n.pacing_fraction = 0.05; }},
       {"pacing_fraction", [](NetworkModel& n) { n.pacing_fraction = 1.5; }},
       {"sharing_fraction", [](NetworkModel& n) { n.sharing_fraction = -1; }},
+      {"cut_sharing_fraction", [](NetworkModel& n) { n.cut_sharing_fraction = 2; }},
+      {"sharing_resent_fraction", [](NetworkModel& n) { n.sharing_resent_fraction = -0.1; }},
+      {"transfer_gap_s", [](NetworkModel& n) { n.transfer_gap_s = -1; }},
       {"port_slowdown", [](NetworkModel& n) { n.port_slowdown = {1}; }},
       {"port_slowdown[1]",
        [](NetworkModel& n) {

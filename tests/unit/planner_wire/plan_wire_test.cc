@@ -64,6 +64,9 @@ Plan RandomPlan() {
   plan.transfer_order = static_cast<TransferOrder>(*rc::gen::inRange(0, 4));
   plan.network.pacing_fraction = real();
   plan.network.sharing_fraction = real();
+  plan.network.cut_sharing_fraction = real();
+  plan.network.sharing_resent_fraction = real();
+  plan.network.transfer_gap_s = real();
   plan.fetch_limit = *rc::gen::inRange(0, 9);
   plan.compute_order = lists();
   plan.send_order = lists();

@@ -93,10 +93,14 @@ class FakeDataServer final : public transfer::DataServer {
  public:
   std::string endpoint() const override { return "127.0.0.1:1"; }
   void CancelJob(const std::string& job_id) override { cancelled.push_back(job_id); }
+  void CountSegments(std::function<void(transfer::SegmentCounts)> counted) override {
+    counted(segments);
+  }
   void Close() override {}
   transfer::DataServerCounters counters() const override { return {}; }
 
   std::vector<std::string> cancelled;
+  transfer::SegmentCounts segments;
 };
 
 /// Keeps fetches until the test ends them.

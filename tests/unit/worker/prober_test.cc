@@ -143,6 +143,59 @@ TEST_F(ProberTest, AProbeThatRunsOutOfBytesHasAShorterWindow) {
   EXPECT_LT(answer->seconds(), 2);
 }
 
+TEST_F(ProberTest, OrderedFetchesGoOneAfterTheOtherAndAreAnsweredAheadOfTheirEnd) {
+  ASSERT_TRUE(Ask(*sender_, ServeOrder(77)).ok());
+  v1::ProbeRequest ordered = Order(77);
+  v1::ProbeRequest::Fetch& fetch = *ordered.mutable_fetch();
+  fetch.set_source_endpoint(sender_->server->endpoint());
+  fetch.set_source_worker("sender");
+  fetch.set_ordered(true);
+  fetch.set_bytes_max(2 << 20);
+  fetch.set_pacing_bytes_per_s(20 << 20);
+  fetch.set_look_ahead_bytes(16 << 10);
+  fetch.set_grant_ahead_bytes(1 << 20);
+  // The second comes when half of the first is left, and waits for its second mark.
+  v1::ProbeRequest last = ordered;
+  last.mutable_fetch()->set_grant_ahead_bytes(0);
+  std::vector<MonoTime> answered;
+  const MonoTime began = loop_.Now();
+  const auto ended = [&](auto response) {
+    EXPECT_TRUE(response.ok()) << response.status();
+    answered.push_back(loop_.Now());
+  };
+  loop_.Post([&] {
+    receiver_->prober->Take(ordered, directory_.path(), [&](auto response) {
+      ended(response);
+      receiver_->prober->Take(last, directory_.path(), ended);
+    });
+  });
+  loop_.RunUntil([&] { return answered.size() == 2; });
+  EXPECT_GT(answered[1] - answered[0], absl::Milliseconds(100)) << "a paced fetch takes 100 ms";
+  EXPECT_GT(answered[1] - began, absl::Milliseconds(150));
+  EXPECT_EQ(receiver_->fetcher->counters().fetches, 2);
+  EXPECT_EQ(receiver_->fetcher->counters().fetches_failed, 0);
+}
+
+TEST_F(ProberTest, TellsWhatTcpHasSent) {
+  ASSERT_TRUE(Ask(*sender_, ServeOrder(77)).ok());
+  v1::ProbeRequest count = Order(77);
+  count.mutable_count();
+  const auto before = Ask(*sender_, count);
+  ASSERT_TRUE(before.ok()) << before.status();
+  EXPECT_EQ(before->segments_sent(), 0);
+  v1::ProbeRequest request = FetchOrder(77);
+  request.mutable_fetch()->set_warm_up_s(0);
+  request.mutable_fetch()->set_window_s(2);
+  request.mutable_fetch()->set_bytes_max(5 << 20);
+  ASSERT_TRUE(Ask(*receiver_, request).ok());
+  const auto after = Ask(*sender_, count);
+  ASSERT_TRUE(after.ok()) << after.status();
+  // A segment of loopback is at most 64 KB.
+  EXPECT_GE(after->segments_sent(), (5 << 20) / (64 << 10));
+  EXPECT_GE(after->segments_resent(), 0);
+  EXPECT_GE(after->queue_s(), 0);
+}
+
 TEST_F(ProberTest, OnlyTheMastersTokenOpensIt) {
   ASSERT_TRUE(Ask(*sender_, ServeOrder(77)).ok());
   const auto wrong = Ask(*receiver_, FetchOrder(78));
@@ -166,6 +219,14 @@ TEST_F(ProberTest, OrdersBeyondTheBoundsAreRefused) {
   fetch.mutable_fetch()->set_window_s(100);
   EXPECT_TRUE(absl::IsInvalidArgument(Ask(*receiver_, fetch).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(Ask(*receiver_, Order(77)).status()));
+  fetch = FetchOrder(77);
+  fetch.mutable_fetch()->set_ordered(true);
+  fetch.mutable_fetch()->set_look_ahead_bytes(100);
+  fetch.mutable_fetch()->set_grant_ahead_bytes(99);
+  EXPECT_TRUE(absl::IsInvalidArgument(Ask(*receiver_, fetch).status()));
+  fetch.mutable_fetch()->set_grant_ahead_bytes(0);
+  fetch.mutable_fetch()->set_pacing_bytes_per_s(-1);
+  EXPECT_TRUE(absl::IsInvalidArgument(Ask(*receiver_, fetch).status()));
 }
 
 TEST_F(ProberTest, AnUnreachableSenderIsTheSendersFault) {
