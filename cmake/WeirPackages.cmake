@@ -45,8 +45,8 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_WEIR_PACKAGE_NAME weir)
 set(CPACK_DEBIAN_WEIR_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_WEIR_PACKAGE_SHLIBDEPS ON)
-# Abseil for modules, libarchive for archives of jobs; what the program itself needs is found by shlibdeps.
-set(CPACK_DEBIAN_WEIR_PACKAGE_DEPENDS "adduser, libabsl20220623, libarchive13")
+# Abseil for modules; what the program itself needs is found by shlibdeps.
+set(CPACK_DEBIAN_WEIR_PACKAGE_DEPENDS "adduser, libabsl20220623")
 set(CPACK_DEBIAN_WEIR_PACKAGE_CONTROL_EXTRA
   "${CMAKE_SOURCE_DIR}/deploy/debian/postinst" "${CMAKE_SOURCE_DIR}/deploy/debian/prerm"
   "${CMAKE_SOURCE_DIR}/deploy/debian/postrm" "${CMAKE_SOURCE_DIR}/deploy/debian/conffiles")

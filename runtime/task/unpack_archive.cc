@@ -1,5 +1,7 @@
 #include "runtime/task/unpack_archive.h"
 
+#include <archive.h>
+#include <archive_entry.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,7 +22,6 @@
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/job_errors.h"
-#include "runtime/task/archive_library.h"
 
 namespace weir::task {
 namespace {
@@ -49,8 +50,7 @@ class Utf8Names {
 };
 
 struct FreeArchive {
-  const ArchiveLibrary* library;
-  void operator()(archive* open) const { library->read_free(open); }
+  void operator()(archive* open) const { archive_read_free(open); }
 };
 
 using Components = std::vector<std::string>;
@@ -65,13 +65,8 @@ Components Split(const std::string& path) {
 
 class Unpacking {
  public:
-  Unpacking(const ArchiveLibrary& library, const std::string& path, const std::string& folder,
-            UnpackBudget& budget)
-      : library_(library),
-        path_(path),
-        folder_(folder),
-        budget_(budget),
-        archive_(library.read_new(), FreeArchive{&library}) {}
+  Unpacking(const std::string& path, const std::string& folder, UnpackBudget& budget)
+      : path_(path), folder_(folder), budget_(budget), archive_(archive_read_new()) {}
 
   absl::Status Run() {
     if (absl::Status opened = Open(); !opened.ok()) return opened;
@@ -80,7 +75,7 @@ class Unpacking {
     }
     while (true) {
       archive_entry* entry = nullptr;
-      const int read = library_.read_next_header(archive_.get(), &entry);
+      const int read = archive_read_next_header(archive_.get(), &entry);
       if (read == ARCHIVE_EOF) break;
       if (read < ARCHIVE_WARN) return Damaged();
       if (absl::Status taken = Take(*entry); !taken.ok()) return taken;
@@ -92,22 +87,22 @@ class Unpacking {
   absl::Status Open() {
     if (archive_ == nullptr) return ErrnoStatus(ENOMEM, absl::StrCat("cannot read ", path_));
     archive* const open = archive_.get();
-    library_.support_gzip(open);
-    library_.support_bzip2(open);
-    library_.support_xz(open);
-    library_.support_zstd(open);
-    library_.support_tar(open);
-    library_.support_zip(open);
+    archive_read_support_filter_gzip(open);
+    archive_read_support_filter_bzip2(open);
+    archive_read_support_filter_xz(open);
+    archive_read_support_filter_zstd(open);
+    archive_read_support_format_tar(open);
+    archive_read_support_format_zip(open);
     if (::access(path_.c_str(), R_OK) != 0) {
       return ErrnoStatus(errno, absl::StrCat("cannot read ", path_));
     }
-    return library_.read_open_filename(open, path_.c_str(), kReadBytes) == ARCHIVE_OK
+    return archive_read_open_filename(open, path_.c_str(), kReadBytes) == ARCHIVE_OK
                ? absl::OkStatus()
                : Damaged();
   }
 
   absl::Status Take(archive_entry& entry) {
-    const char* const name = library_.entry_pathname(&entry);
+    const char* const name = archive_entry_pathname(&entry);
     if (name == nullptr) return Refused("it has an entry whose name cannot be read");
     name_ = name;
     if (--budget_.entries < 0) {
@@ -120,13 +115,13 @@ class Unpacking {
       return RefusedEntry("leads out of its folder");
     }
     const std::string target = absl::StrCat(folder_, "/", absl::StrJoin(place, "/"));
-    if (const char* other = library_.entry_hardlink(&entry); other != nullptr) {
+    if (const char* other = archive_entry_hardlink(&entry); other != nullptr) {
       return TakeHardLink(place, other);
     }
-    const auto type = library_.entry_filetype(&entry);
+    const auto type = archive_entry_filetype(&entry);
     if (type == AE_IFDIR) return MakeFolders(place);
     if (place.empty()) return RefusedEntry("has no name");
-    if (type == AE_IFLNK) return TakeSymbolicLink(place, library_.entry_symlink(&entry));
+    if (type == AE_IFLNK) return TakeSymbolicLink(place, archive_entry_symlink(&entry));
     if (type != AE_IFREG) return RefusedEntry("is a device, a pipe or a socket");
     links_.erase(target);  // as tar does: what comes last counts
     absl::Status made = MakeFolders({place.begin(), place.end() - 1});
@@ -157,7 +152,7 @@ class Unpacking {
       const void* bytes = nullptr;
       std::size_t size = 0;
       la_int64_t offset = 0;
-      const int read = library_.read_data_block(archive_.get(), &bytes, &size, &offset);
+      const int read = archive_read_data_block(archive_.get(), &bytes, &size, &offset);
       if (read == ARCHIVE_EOF) break;
       if (read < ARCHIVE_WARN) return Damaged();
       budget_.bytes -= static_cast<std::int64_t>(size);
@@ -166,16 +161,16 @@ class Unpacking {
       end = std::max(end, offset + static_cast<std::int64_t>(size));
     }
     // The end of a sparse file may be a hole.
-    const std::int64_t said = library_.entry_size_is_set(&entry) ? library_.entry_size(&entry) : 0;
+    const std::int64_t said = archive_entry_size_is_set(&entry) ? archive_entry_size(&entry) : 0;
     if (absl::Status bounded = CheckSize(said); !bounded.ok()) return bounded;
     if (said > end && ::ftruncate(file.get(), said) != 0) {
       return ErrnoStatus(errno, absl::StrCat("cannot write ", target));
     }
-    if (::fchmod(file.get(), (library_.entry_perm(&entry) & kHarmless) | kOwner) != 0) {
+    if (::fchmod(file.get(), (archive_entry_perm(&entry) & kHarmless) | kOwner) != 0) {
       return ErrnoStatus(errno, absl::StrCat("cannot set the permissions of ", target));
     }
-    if (library_.entry_mtime_is_set(&entry)) {
-      timespec times[2] = {{0, UTIME_OMIT}, {library_.entry_mtime(&entry), 0}};
+    if (archive_entry_mtime_is_set(&entry)) {
+      timespec times[2] = {{0, UTIME_OMIT}, {archive_entry_mtime(&entry), 0}};
       ::futimens(file.get(), times);  // a time that the file system cannot hold does no harm
     }
     return absl::OkStatus();
@@ -267,7 +262,7 @@ class Unpacking {
     return Refused(absl::StrCat("'", name_, "' ", what));
   }
   absl::Status Damaged() const {
-    const char* const said = library_.error_string(archive_.get());
+    const char* const said = archive_error_string(archive_.get());
     return Refused(absl::StrCat("it cannot be unpacked: ", said == nullptr ? "damaged" : said));
   }
 
@@ -278,7 +273,6 @@ class Unpacking {
     bool hard = false;
   };
 
-  const ArchiveLibrary& library_;
   const Utf8Names names_;
   const std::string& path_;
   const std::string& folder_;
@@ -292,9 +286,7 @@ class Unpacking {
 
 absl::Status UnpackArchive(const std::string& path, const std::string& folder,
                            UnpackBudget& budget) {
-  const absl::StatusOr<const ArchiveLibrary*> library = TheArchiveLibrary();
-  if (!library.ok()) return library.status();
-  return Unpacking(**library, path, folder, budget).Run();
+  return Unpacking(path, folder, budget).Run();
 }
 
 }  // namespace weir::task

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "runtime/base/job_errors.h"
-#include "runtime/task/archive_library.h"
 
 namespace weir::task {
 namespace {
@@ -138,18 +137,6 @@ class UnpackArchiveTest : public ::testing::Test {
   std::string archive_;
   std::string folder_;
 };
-
-TEST(ArchiveLibraryTest, OneThatIsMissingOrAnotherOneIsNamedWithItsPackage) {
-  for (const char* const name : {"libarchive-of-nowhere.so.13", "libz.so.1"}) {
-    const v1::JobError error = JobErrorFromStatus(LoadArchiveLibrary(name).status());
-    EXPECT_EQ(error.code(), job_error::kArchiveRefused);
-    EXPECT_NE(error.message().find(name), std::string::npos) << error.message();
-    EXPECT_NE(error.advice().find("libarchive13"), std::string::npos);
-  }
-  const auto library = TheArchiveLibrary();
-  ASSERT_TRUE(library.ok()) << library.status();
-  EXPECT_EQ(*library, *TheArchiveLibrary());
-}
 
 TEST_F(UnpackArchiveTest, FilesFoldersAndLinksOfEveryForm) {
   for (const Form form :
