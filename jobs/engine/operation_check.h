@@ -28,6 +28,7 @@
 #include "jobs/api/value_codec.h"
 #include "jobs/engine/emit_base.h"
 #include "jobs/engine/input/open_blocks.h"
+#include "jobs/engine/slot_work.h"
 
 namespace weir {
 

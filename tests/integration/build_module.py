@@ -18,7 +18,8 @@ FLAGS = ["-std=c++20", "-O0", "-fPIC", "-shared", "-fvisibility=hidden", "-pthre
 LIBRARIES = ["jobs/engine/libweir_jobs_engine.a", "jobs/engine/input/libweir_jobs_engine_input.a",
              "jobs/engine/loop/libweir_jobs_engine_loop.a", "jobs/engine/pieces/libweir_jobs_engine_pieces.a",
              "jobs/engine/sections/libweir_jobs_engine_sections.a", "jobs/engine/spill/libweir_jobs_engine_spill.a",
-             "jobs/engine/table/libweir_jobs_engine_table.a", "jobs/api/libweir_jobs_api.a"]
+             "jobs/engine/table/libweir_jobs_engine_table.a", "jobs/packed/libweir_jobs_packed.a",
+             "jobs/api/libweir_jobs_api.a"]
 PACKAGES = ["absl_status", "absl_statusor", "absl_strings", "absl_cord", "absl_span"]
 
 _made = {}
@@ -49,7 +50,7 @@ def build(path, source, *flags, with_engine=True):
         command = [COMPILER, *FLAGS, *shlex.split(os.environ.get("WEIR_MODULE_FLAGS", "")), *flags, text, "-o", made]
         if with_engine:
             command += [os.path.join(BUILD, library) for library in LIBRARIES]
-            command += shlex.split(_run(["pkg-config", "--libs", *PACKAGES])) + ["-lz", "-Wl,--exclude-libs,ALL"]
+            command += shlex.split(_run(["pkg-config", "--libs", *PACKAGES])) + ["-lz", "-lzstd", "-Wl,--exclude-libs,ALL"]
         _run(command)
         _made[key] = made
     shutil.copy(_made[key], path)
