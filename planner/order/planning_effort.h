@@ -20,9 +20,10 @@ inline constexpr double kFinerGain = 0.01;
 inline constexpr double kRatesReserve = 0.05;
 
 /// More of all segments than this must not be sent again where everybody fetches from all: what one
-/// shuffle gains by it, everything else in its queues loses.
+/// shuffle gains by it, everything else in its queues loses. Queues as short as that overflow when
+/// all send at once at paced rates, too.
 /// Measured on emulated networks of 50 Mbit/s: 0 to 5 of 1000 with queues of 1 MB, 43 to 103 of
-/// 1000 with 32 KB.
+/// 1000 with 32 KB, where shuffles by rates sent 1268 to 1560 segments again (docs/benchmarks.md).
 inline constexpr double kResentMax = 0.002;
 
 }  // namespace weir::planner

@@ -22,6 +22,7 @@ constexpr absl::Duration kBrokenNoticed = absl::Milliseconds(2);
 constexpr absl::Duration kRefusalTravels = absl::Milliseconds(1);
 // Only probes ask for what is not bytes: grants travel themselves.
 constexpr absl::Duration kProbeRoundTrip = absl::Microseconds(200);
+constexpr char kProbeRun[] = "probe";  // what workers name the run that calibration fetches
 
 }  // namespace
 
@@ -229,9 +230,12 @@ void DataPlane::Serve(const MovePtr& move) {
   Refuse(move, absl::FailedPreconditionError("the sender is busy with another send"));
 }
 
-// Of one job no plan grants what cannot be.
+// Of one job no plan grants what cannot be. Probes are no grants: where an answer of one is lost
+// the master orders what comes behind it, the sender refuses that, and calibration names the
+// worker.
 template <typename Which>
 void DataPlane::BlameMaster(const Move& move, const char* what, const Port& port, Which which) {
+  if (move.order.run_id == kProbeRun) return;
   const auto same_job = [&](const Move& other) {
     return &other != &move && which(other) && other.order.key.job_id == move.order.key.job_id;
   };

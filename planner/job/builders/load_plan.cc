@@ -187,12 +187,12 @@ void TryUnordered(const JobShape& shape, const ClusterProfile& cluster, const Un
                                                                 : FetchAllPlan(shape, cluster, 0);
   if (!plan.ok() || plan->summary.makespan_s >= wanted_s) return;
   const double resent = cluster.network.sharing_resent_fraction;
-  if (way.order == PieceOrder::kFetchAll && resent > kResentMax) {
+  if (resent > kResentMax) {
     best.plan.summary.notes.push_back(absl::StrCat(
-        "Receivers do not fetch from all senders at once, though that is predicted to take ",
-        ReadableSeconds(plan->summary.makespan_s), ": while it was measured, ",
-        ReadablePercent(resent), " of all segments were sent again, which holds up whatever else ",
-        "uses these links; at most ", ReadablePercent(kResentMax), " may be."));
+        "Not taken, though it is predicted to take ", ReadableSeconds(plan->summary.makespan_s),
+        ": ", way.what, ". While all fetched from all, it was measured, ", ReadablePercent(resent),
+        " of all segments were sent again, which holds up whatever else uses these links; at most ",
+        ReadablePercent(kResentMax), " may be."));
     return;
   }
   plan->summary.notes.push_back(absl::StrCat(

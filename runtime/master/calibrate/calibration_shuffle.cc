@@ -157,7 +157,8 @@ void CalibrationMachine::ExplainSharing(CalibrationResult& result) const {
       all.cut_s > kCutLoaded * all.port_s && took_s > kUnexplained * all.port_s / ports;
   if (!by_cut) ports = std::clamp(all.port_s / took_s, kFractionMin, ports);
   result.spec.sharing_fraction = ports;
-  if (by_cut) {
+  // Nor may cuts, by the ports' share, take longer than was seen.
+  if (by_cut || all.cut_s / ports > took_s) {
     result.spec.cut_sharing_fraction = std::clamp(all.cut_s / took_s, kFractionMin, 1.0);
   }
   message.set_workers(num_sharing_);

@@ -203,6 +203,14 @@ TEST(LoadPlanTest, NobodyFetchesFromAllWhereManySegmentsAreSentAgain) {
   EXPECT_THAT(many.summary.notes, Contains(HasSubstr("4.0 % of all segments were sent again")));
 }
 
+// Queues that overflow when all send at once do so at paced rates, too.
+TEST(LoadPlanTest, NothingMovesByRatesWhereManySegmentsAreSentAgain) {
+  EXPECT_EQ(PlanOfSections(1e6, 0.3, /*gap_s=*/0.1).transfer_order, TransferOrder::kRates);
+  const Plan many = PlanOfSections(1e6, 0.3, 0.1, /*resent_fraction=*/0.04);
+  EXPECT_EQ(many.transfer_order, TransferOrder::kOvertake);
+  EXPECT_THAT(many.summary.notes, Contains(HasSubstr("4.0 % of all segments were sent again")));
+}
+
 // Rates that never add up to more than a port need to know nothing of sharing.
 TEST(LoadPlanTest, SmallSectionsMoveByRatesWhereSharingIsUnknown) {
   const Plan unknown = PlanOfSections(1e4, 0);
