@@ -31,7 +31,7 @@ struct SampleDesign {
 /// A packed file has one reader, from its first byte: it is taken whole where a border of a place
 /// falls near it, as long as all of them stay within the sample's size. Returns nothing when the
 /// policy says no, or when that leaves less than half of the sample. Checked by:
-/// tests/unit/master/sample_test.cc.
+/// tests/unit/master/sample_design_test.cc.
 std::optional<SampleDesign> DesignSample(const InputList& input, std::size_t num_workers,
                                          const SamplePolicy& policy);
 

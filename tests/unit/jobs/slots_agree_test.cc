@@ -22,6 +22,7 @@
 #include "jobs/engine/make_program.h"
 #include "jobs/engine/sections/section_blocks.h"
 #include "jobs/testing/in_process_job.h"
+#include "tests/unit/jobs/count_lines.h"
 
 namespace weir {
 namespace {
@@ -33,18 +34,11 @@ using testing::RunOnText;
 
 constexpr int kSlotCounts[] = {1, 2, 3, 7, 16};
 
-struct CountLines {
-  using Reader = TextLines;
-  using Key = std::string;
-  using Value = std::int64_t;
-  template <typename Emit>
-  void Map(std::string_view line, Emit& emit) {
-    emit(line, 1);
-  }
-  void Combine(Value& into, const Value& from) const { into += from; }
+// Some keys cannot be printed.
+struct CountLines : testing::CountLines {
   void Format(std::string_view key, const Value& value, std::string& out) const {
     if (key == "unprintable") throw std::runtime_error("cannot print that");
-    absl::StrAppend(&out, std::string(key), " ", value, "\n");
+    testing::CountLines::Format(key, value, out);
   }
 };
 

@@ -26,29 +26,17 @@
 #include "jobs/engine/sections/section_blocks.h"
 #include "jobs/engine/spill/slot_spills.h"
 #include "jobs/testing/in_process_job.h"
+#include "tests/unit/jobs/count_lines.h"
 
 namespace weir {
 namespace {
 
+using testing::CountLines;
 using testing::EvenCut;
 using testing::JobCut;
 using testing::JobLog;
 using testing::RecordingContext;
 using testing::ScratchFile;
-
-struct CountLines {
-  using Reader = TextLines;
-  using Key = std::string;
-  using Value = std::int64_t;
-  template <typename Emit>
-  void Map(std::string_view line, Emit& emit) {
-    emit(line, 1);
-  }
-  void Combine(Value& into, const Value& from) const { into += from; }
-  void Format(std::string_view key, const Value& value, std::string& out) const {
-    absl::StrAppend(&out, std::string(key), " ", value, "\n");
-  }
-};
 
 struct CountLinesByLength : CountLines {
   double Partition(std::string_view line) const {

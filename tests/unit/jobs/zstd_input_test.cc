@@ -12,6 +12,7 @@
 #include "jobs/packed/zstd_frame.h"
 #include "jobs/testing/in_process_job.h"
 #include "jobs/testing/memory_steps.h"
+#include "tests/unit/jobs/count_lines.h"
 #include "tests/unit/jobs/pack_text.h"
 
 namespace weir {
@@ -143,20 +144,6 @@ TEST(ZstdInput, AFileThatNeedsADictionarySaysSo) {
   EXPECT_NE(error->message.find("dictionary"), std::string::npos);
 }
 
-struct CountLines {
-  using Reader = TextLines;
-  using Key = std::string;
-  using Value = std::int64_t;
-  template <typename Emit>
-  void Map(std::string_view line, Emit& emit) {
-    emit(line, 1);
-  }
-  void Combine(Value& into, const Value& from) const { into += from; }
-  void Format(std::string_view line, const Value& count, std::string& out) const {
-    out.append(line).append("=").append(std::to_string(count)).append("\n");
-  }
-};
-
 // Where a step has little memory, what the decoder holds is not the table's.
 TEST(ZstdInput, TheDecoderCountsIntoTheMemoryOfTheStep) {
   const std::string text = Lines(150'000);
@@ -166,7 +153,7 @@ TEST(ZstdInput, TheDecoderCountsIntoTheMemoryOfTheStep) {
     testing::JobLog log;
     log.memory_bytes = memory_bytes;
     log.spill_above = memory_bytes;
-    const auto parts = testing::RunJob(*MakeJobProgram(CountLines()),
+    const auto parts = testing::RunJob(*MakeJobProgram(testing::CountLines()),
                                        testing::EvenCut({file.path()}, 1, 1, 1), log);
     EXPECT_TRUE(parts.ok()) << parts.status();
     return log.num_spills;
