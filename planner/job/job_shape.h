@@ -128,6 +128,8 @@ struct JobShape {
   Bytes input_bytes = 0;
   /// What one mapper has to read alone (packed files), in order, none overlapping another.
   std::vector<ByteRange> uncut;
+  /// They are whole gzip files, all of them: so notes call them.
+  bool uncut_are_gzip = true;
   /// A of 004: seconds per byte of map work on a worker of unit rate. > 0.
   Known map_seconds_per_byte;
   /// S of 004: start-up of a mapper, seconds; mapper j starts at j * S. >= 0.

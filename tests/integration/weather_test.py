@@ -152,7 +152,7 @@ class Packed(WeirTest):
         self.assert_ok(planned)
         report = json.loads(planned.out)
         self.assertEqual([step["input_bytes"] for step in self.map_steps(report)], [size])
-        self.assertIn("1 packed file cannot be cut: 1 of 4 workers maps.", report["notes"])
+        self.assertIn("1 gzip file cannot be cut: 1 of 4 workers maps.", report["notes"])
         for name, inputs, method in (("one", [big], "load"), ("even", [big], "even"), ("mixed", [big, plain], "load")):
             with self.subTest(name=name):
                 out = self.path(name)

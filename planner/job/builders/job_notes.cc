@@ -74,10 +74,12 @@ std::string UncutNote(const JobShape& shape, const ClusterProfile& cluster, cons
   for (const ComputeStep& step : plan.steps) {
     if (step.kind->reads_input() && step.input_bytes > 0) mapping.insert(step.worker);
   }
-  return absl::StrCat(shape.uncut.size(),
-                      shape.uncut.size() == 1 ? " packed file" : " packed files, or parts of them,",
-                      " cannot be cut: ", mapping.size(), " of ", num_workers, " workers ",
-                      mapping.size() == 1 ? "maps." : "map.");
+  const bool one = shape.uncut.size() == 1;
+  const char* what = shape.uncut_are_gzip
+                         ? (one ? " gzip file" : " gzip files")
+                         : (one ? " packed file" : " packed files, or parts of them,");
+  return absl::StrCat(shape.uncut.size(), what, " cannot be cut: ", mapping.size(), " of ",
+                      num_workers, " workers ", mapping.size() == 1 ? "maps." : "map.");
 }
 
 std::string IdleWorkersNote(const ClusterProfile& cluster, const Plan& plan) {

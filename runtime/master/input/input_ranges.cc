@@ -45,6 +45,12 @@ std::vector<planner::ByteRange> UncutRanges(const InputList& input) {
   return uncut;
 }
 
+bool PacksGzipWhole(const InputList& input) {
+  return std::all_of(input.files.begin(), input.files.end(), [](const InputFile& file) {
+    return !IsPacked(file.path) || (PackingOf(file.path) == Packing::kGzip && file.borders.empty());
+  });
+}
+
 InputRanges::InputRanges(InputList input) : input_(std::move(input)) {
   file_begin_.reserve(input_.files.size());
   std::int64_t begin = 0;

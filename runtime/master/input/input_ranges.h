@@ -33,6 +33,9 @@ struct InputList {
 /// ranges of the concatenation.
 std::vector<planner::ByteRange> UncutRanges(const InputList& input);
 
+/// Says whether every packed file of the input is gzip and has no borders to be cut at.
+bool PacksGzipWhole(const InputList& input);
+
 /// Cuts the concatenated input into file ranges for map steps.
 ///
 /// Thread-safety: immutable after construction. O(files) to make, O(log files + ranges) a query.

@@ -43,6 +43,7 @@ planner::JobShape MakeShape(const v1::JobSpec& spec, const JobInfo& info, const 
   shape.job = info.name;
   shape.input_bytes = input.total_bytes;
   shape.uncut = UncutRanges(input);
+  shape.uncut_are_gzip = PacksGzipWhole(input);
   shape.map_seconds_per_byte = Default(info.rates.map_seconds_per_byte);
   shape.map_startup_s = Default(options.map_startup_s);
   shape.map_overhead_s = Default(options.map_overhead_s);

@@ -97,7 +97,7 @@ TEST(LoadPlanTest, OneFileThatCannotBeCutHasOneMapper) {
   EXPECT_NEAR(plan->summary.makespan_s, 10.3, 0.1);
   EXPECT_THAT(
       plan->summary.notes,
-      AllOf(Contains("1 packed file cannot be cut: 1 of 4 workers maps."),
+      AllOf(Contains("1 gzip file cannot be cut: 1 of 4 workers maps."),
             Contains(HasSubstr("faster workers or smaller files help, more workers do not")),
             Contains(HasSubstr("one more mapper would change nothing"))));
 }
