@@ -230,9 +230,9 @@ void DataPlane::Serve(const MovePtr& move) {
   Refuse(move, absl::FailedPreconditionError("the sender is busy with another send"));
 }
 
-// Of one job no plan grants what cannot be. Probes are no grants: where an answer of one is lost
-// the master orders what comes behind it, the sender refuses that, and calibration names the
-// worker.
+// Of one job no plan grants what cannot be. Probes are no grants of a plan: where requests of a
+// calibration are lost, doubled or late, its receivers and senders refuse what they cannot take,
+// and the worker is named.
 template <typename Which>
 void DataPlane::BlameMaster(const Move& move, const char* what, const Port& port, Which which) {
   if (move.order.run_id == kProbeRun) return;

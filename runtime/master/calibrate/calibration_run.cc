@@ -139,7 +139,7 @@ void CalibrationRun::CountSegments(void (CalibrationRun::*then)()) {
 
 void CalibrationRun::SendFlows() {
   round_sent_ = context_.seams.loop.Now();
-  unanswered_ = round_->flows.size();
+  unanswered_ = 0;
   waits_for_.assign(round_->flows.size(), 0);
   for (std::size_t flow = 0; flow < round_->after.size(); ++flow) {
     waits_for_[flow] = round_->after[flow].size();
@@ -159,6 +159,7 @@ void CalibrationRun::SendFollowers(std::size_t passed) {
 }
 
 void CalibrationRun::SendFlow(std::size_t flow) {
+  ++unanswered_;
   const auto sender = static_cast<std::size_t>(round_->flows[flow].sender);
   const auto receiver = static_cast<std::size_t>(round_->flows[flow].receiver);
   v1::ProbeRequest request = Order(workers_[receiver]);
@@ -207,15 +208,20 @@ void CalibrationRun::SendFlow(std::size_t flow) {
 
 void CalibrationRun::FlowAnswered(std::size_t flow) {
   --unanswered_;
-  SendFollowers(flow);
+  // Behind one that failed nothing is sent: it may still be on its way, and the round says nothing.
+  if (!AnyLost()) SendFollowers(flow);
   if (unanswered_ > 0) return;
   outcome_.took_s = absl::ToDoubleSeconds(context_.seams.loop.Now() - round_sent_);
   if (!round_->counts_segments) return RoundAnswered();
   CountSegments(&CalibrationRun::RoundAnswered);
 }
 
+bool CalibrationRun::AnyLost() const {
+  return std::find(lost_.begin(), lost_.end(), true) != lost_.end();
+}
+
 void CalibrationRun::RoundAnswered() {
-  if (std::find(lost_.begin(), lost_.end(), true) != lost_.end()) return RoundFailed();
+  if (AnyLost()) return RoundFailed();
   calibration_->Take(outcome_);
   Step();
 }
@@ -224,14 +230,22 @@ void CalibrationRun::RoundFailed() {
   if (!asked_again_) {
     asked_again_ = true;
     lost_.assign(workers_.size(), false);
-    return SendRound();
+    // What was sent and not answered has ended by then.
+    return AfterRound([this] { SendRound(); });
   }
   for (std::size_t w = 0; w < workers_.size(); ++w) {
     if (!lost_[w]) continue;
     notes_.push_back(absl::StrCat("worker ", workers_[w].identity.name(),
                                   " vanished while it was measured, and was left out"));
   }
-  StartMeasuring();
+  AfterRound([this] { StartMeasuring(); });
+}
+
+void CalibrationRun::AfterRound(absl::AnyInvocable<void()> next) {
+  context_.seams.loop.RunAt(context_.seams.loop.Now() + absl::Seconds(round_->Seconds()),
+                            callbacks_.Guard([this, next = std::move(next)]() mutable {
+                              if (!over_) next();
+                            }));
 }
 
 void CalibrationRun::Finish() {

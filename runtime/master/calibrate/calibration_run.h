@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/env/callback_scope.h"
@@ -66,7 +67,10 @@ class CalibrationRun {
   void CountSegments(void (CalibrationRun::*then)());
   void SendFlows();
   void RoundAnswered();
+  bool AnyLost() const;
   void RoundFailed();
+  /// Goes on when all that the round sent has ended, though nobody said so.
+  void AfterRound(absl::AnyInvocable<void()> next);
   void Finish();
   void Fail(absl::Status why);
   void EndAll();
