@@ -33,6 +33,7 @@ absl::Status CheckBytes(std::int64_t bytes) {
 
 absl::Status CheckFetch(const v1::ProbeRequest::Fetch& fetch) {
   if (fetch.source_endpoint().empty()) return absl::InvalidArgumentError("probe: no source");
+  if (fetch.round() < 0) return Wrong("round", fetch.round(), "0 or more");
   if (fetch.round_trips() < 0 || fetch.round_trips() > kRoundTripsMax) {
     return Wrong("round_trips", fetch.round_trips(), absl::StrCat("0 to ", kRoundTripsMax));
   }
@@ -95,6 +96,8 @@ struct Prober::Measuring {
     order.bytes = bytes;
     order.destination_path = kNowhere;
     order.concurrent = true;
+    // Senders, too, give way to a later round, as they do to a later edit of a plan.
+    order.plan_edit = request.fetch().round();
     return order;
   }
   void Answer(v1::ProbeResponse response, MonoTime now) {
@@ -174,6 +177,7 @@ void Prober::Serve(const v1::ProbeRequest& request, const std::string& directory
 void Prober::Fetch(const v1::ProbeRequest& request, Reply reply) {
   if (absl::Status sound = CheckFetch(request.fetch()); !sound.ok()) return reply(sound);
   calibration_id_ = request.fence().job_id();
+  if (absl::Status entered = EnterRound(request.fetch()); !entered.ok()) return reply(entered);
   auto measuring = std::make_shared<Measuring>();
   measuring->request = request;
   measuring->reply = std::move(reply);
@@ -181,6 +185,32 @@ void Prober::Fetch(const v1::ProbeRequest& request, Reply reply) {
   if (!request.fetch().ordered()) return NextRoundTrip(measuring);
   waiting_.push_back(std::move(measuring));
   StartNextOrdered();
+}
+
+// Requests may be late or come twice: what such a one fetches would share ports with a round that
+// knows nothing of it.
+absl::Status Prober::EnterRound(const v1::ProbeRequest::Fetch& fetch) {
+  if (fetch.round() == 0) return absl::OkStatus();
+  if (fetch.round() < round_) {
+    return absl::AbortedError(
+        absl::StrCat("probe: round ", fetch.round(), " is over, round ", round_, " has begun"));
+  }
+  if (fetch.round() > round_) {
+    EndFetches();
+    round_ = fetch.round();
+    sources_of_round_.clear();
+  }
+  if (sources_of_round_.insert(fetch.source_endpoint()).second) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat("probe: ", fetch.source_worker(),
+                                         " was asked for in round ", round_, " before"));
+}
+
+void Prober::EndFetches() {
+  seams_.fetcher.CancelJob(calibration_id_);
+  line_free_ = true;
+  for (const auto& waiting : std::exchange(waiting_, {})) {
+    waiting->reply(absl::CancelledError("the calibration has gone on"));
+  }
 }
 
 void Prober::Count(Reply reply) {
@@ -247,16 +277,20 @@ void Prober::FetchOrdered(const std::shared_ptr<Measuring>& measuring) {
 void Prober::NextRoundTrip(const std::shared_ptr<Measuring>& measuring) {
   const auto done = static_cast<int>(measuring->first_byte_s.size());
   if (done >= measuring->request.fetch().round_trips()) return FetchLong(measuring);
-  seams_.fetcher.Fetch(measuring->Order(1), nullptr,
-                       [this, measuring, alive = std::weak_ptr<int>(alive_)](
-                           const absl::StatusOr<transfer::FetchResult>& result) {
-                         if (!result.ok()) return measuring->reply(SendersFault(result.status()));
-                         if (alive.expired()) {
-                           return measuring->reply(absl::CancelledError("the worker stops"));
-                         }
-                         measuring->first_byte_s.push_back(result->first_byte_s);
-                         NextRoundTrip(measuring);
-                       });
+  seams_.fetcher.Fetch(
+      measuring->Order(1), nullptr,
+      [this, measuring,
+       alive = std::weak_ptr<int>(alive_)](const absl::StatusOr<transfer::FetchResult>& result) {
+        if (!result.ok()) return measuring->reply(SendersFault(result.status()));
+        if (alive.expired()) {
+          return measuring->reply(absl::CancelledError("the worker stops"));
+        }
+        if (measuring->request.fetch().round() < round_) {
+          return measuring->reply(absl::CancelledError("the calibration has gone on"));
+        }
+        measuring->first_byte_s.push_back(result->first_byte_s);
+        NextRoundTrip(measuring);
+      });
 }
 
 void Prober::FetchLong(const std::shared_ptr<Measuring>& measuring) {
@@ -283,12 +317,9 @@ void Prober::Stop() {
   if (calibration_id_.empty()) return;
   seams_.runs.RemoveJob(calibration_id_);
   seams_.server.CancelJob(calibration_id_);
-  seams_.fetcher.CancelJob(calibration_id_);
+  EndFetches();
   calibration_id_.clear();
-  line_free_ = true;
-  for (const auto& waiting : std::exchange(waiting_, {})) {
-    waiting->reply(absl::CancelledError("the calibration has ended"));
-  }
+  round_ = 0;
   RemoveFile();
 }
 

@@ -4,12 +4,14 @@
 // peer and measures. Upstream: WorkerDaemon (calls of the master, fences checked). Downstream: the
 // data plane that jobs use, with the same congestion control, unpaced.
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/rpc/api.h"
@@ -35,7 +37,9 @@ class Prober {
 
   using Reply = rpc::Reply<v1::ProbeResponse>;
 
-  /// Errors: kInvalidArgument (an order beyond the bounds), what Storage and Fetcher say.
+  /// A fetch of a later round (Fetch.round) ends what is left of earlier ones.
+  /// Errors: kInvalidArgument (an order beyond the bounds), kAborted (an order that came late or
+  ///   twice), what Storage and Fetcher say.
   void Take(v1::ProbeRequest request, const std::string& directory, Reply reply);
   /// Ends serving; fetches that run end with kCancelled.
   void Stop();
@@ -45,6 +49,8 @@ class Prober {
 
   void Serve(const v1::ProbeRequest& request, const std::string& directory, Reply reply);
   void Fetch(const v1::ProbeRequest& request, Reply reply);
+  absl::Status EnterRound(const v1::ProbeRequest::Fetch& fetch);
+  void EndFetches();
   void Count(Reply reply);
   void StartNextOrdered();
   void FetchOrdered(const std::shared_ptr<Measuring>& measuring);
@@ -56,6 +62,9 @@ class Prober {
   std::string calibration_id_;  // being served or fetched for; empty: none
   std::string file_;
   std::optional<env::EventLoop::TimerId> serve_end_;
+  // The latest round heard of, and the sources that were asked for in it.
+  std::int32_t round_ = 0;
+  absl::flat_hash_set<std::string> sources_of_round_;
   // Ordered fetches: those that wait for the line, and whether it is free for the next.
   std::deque<std::shared_ptr<Measuring>> waiting_;
   bool line_free_ = true;

@@ -230,14 +230,14 @@ void DataPlane::Serve(const MovePtr& move) {
   Refuse(move, absl::FailedPreconditionError("the sender is busy with another send"));
 }
 
-// Of one job no plan grants what cannot be. Probes are no grants of a plan: where requests of a
-// calibration are lost, doubled or late, its receivers and senders refuse what they cannot take,
-// and the worker is named.
+// Of one job no plan grants what cannot be, and of one round of a calibration no master asks for
+// it. What is left of another round, because its request came late, is not its fault.
 template <typename Which>
 void DataPlane::BlameMaster(const Move& move, const char* what, const Port& port, Which which) {
-  if (move.order.run_id == kProbeRun) return;
   const auto same_job = [&](const Move& other) {
-    return &other != &move && which(other) && other.order.key.job_id == move.order.key.job_id;
+    if (&other == &move || !which(other)) return false;
+    if (other.order.key.job_id != move.order.key.job_id) return false;
+    return move.order.run_id != kProbeRun || other.order.plan_edit == move.order.plan_edit;
   };
   if (MovesThat(same_job).empty()) return;
   world_.Wrong(absl::StrCat("two ", what, " at once on ", port.process.name()));

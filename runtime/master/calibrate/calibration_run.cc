@@ -138,6 +138,7 @@ void CalibrationRun::CountSegments(void (CalibrationRun::*then)()) {
 }
 
 void CalibrationRun::SendFlows() {
+  ++round_number_;
   round_sent_ = context_.seams.loop.Now();
   unanswered_ = 0;
   waits_for_.assign(round_->flows.size(), 0);
@@ -166,6 +167,7 @@ void CalibrationRun::SendFlow(std::size_t flow) {
   v1::ProbeRequest::Fetch& fetch = *request.mutable_fetch();
   fetch.set_source_endpoint(workers_[sender].identity.data_endpoint());
   fetch.set_source_worker(workers_[sender].identity.name());
+  fetch.set_round(round_number_);
   fetch.set_round_trips(round_->round_trips);
   fetch.set_warm_up_s(round_->warm_up_s);
   fetch.set_window_s(round_->window_s);

@@ -85,7 +85,8 @@ class CalibrationRun {
   std::vector<std::string> notes_;
   std::unique_ptr<CalibrationMachine> calibration_;
   std::optional<ProbeRound> round_;
-  bool asked_again_ = false;  // this round failed once
+  std::int32_t round_number_ = 0;  // one more each time that probes are sent
+  bool asked_again_ = false;       // this round failed once
   RoundOutcome outcome_;
   MonoTime round_sent_;
   std::vector<std::size_t> waits_for_;  // ordered rounds: by flow, for how many

@@ -131,6 +131,45 @@ TEST_F(ProberTest, MeasuresRateAndLatencyOverTheDataPlane) {
   EXPECT_EQ(sender_->server->counters().sends_broken, 0) << "a probe's end is no fault";
 }
 
+TEST_F(ProberTest, TakesNothingThatCameLateOrTwice) {
+  ASSERT_TRUE(Ask(*sender_, ServeOrder(77)).ok());
+  v1::ProbeRequest request = FetchOrder(77);
+  request.mutable_fetch()->set_round(2);
+  ASSERT_TRUE(Ask(*receiver_, request).ok());
+  EXPECT_THAT(Ask(*receiver_, request).status().ToString(),
+              testing::AllOf(HasSubstr("ABORTED"), HasSubstr("sender was asked for in round 2")));
+  request.mutable_fetch()->set_round(1);
+  EXPECT_THAT(Ask(*receiver_, request).status().ToString(),
+              testing::AllOf(HasSubstr("ABORTED"), HasSubstr("round 2 has begun")));
+  request.mutable_fetch()->set_round(3);
+  EXPECT_TRUE(Ask(*receiver_, request).ok());
+  request.mutable_fetch()->set_round(-1);
+  EXPECT_TRUE(absl::IsInvalidArgument(Ask(*receiver_, request).status()));
+}
+
+TEST_F(ProberTest, ALaterRoundEndsWhatIsLeftOfTheOneBefore) {
+  ASSERT_TRUE(Ask(*sender_, ServeOrder(77)).ok());
+  v1::ProbeRequest old = FetchOrder(77);
+  old.mutable_fetch()->set_round(1);
+  old.mutable_fetch()->set_window_s(2.5);
+  old.mutable_fetch()->set_bytes_max(limits::kProbeBytesMax);
+  std::optional<absl::StatusOr<v1::ProbeResponse>> old_answer;
+  loop_.Post([&] {
+    receiver_->prober->Take(old, directory_.path(), [&](auto response) { old_answer = response; });
+  });
+  // One that is granted as transfers are, which a sender refuses while another is in the middle.
+  v1::ProbeRequest next = FetchOrder(77);
+  next.mutable_fetch()->set_round(2);
+  next.mutable_fetch()->set_round_trips(0);
+  next.mutable_fetch()->set_ordered(true);
+  next.mutable_fetch()->set_bytes_max(1 << 20);
+  const auto answer = Ask(*receiver_, next);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->bytes(), 1 << 20);
+  loop_.RunUntil([&] { return old_answer.has_value(); });
+  EXPECT_TRUE(absl::IsCancelled(old_answer->status())) << old_answer->status();
+}
+
 TEST_F(ProberTest, AProbeThatRunsOutOfBytesHasAShorterWindow) {
   ASSERT_TRUE(Ask(*sender_, ServeOrder(77)).ok());
   v1::ProbeRequest request = FetchOrder(77);
