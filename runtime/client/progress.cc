@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
@@ -126,15 +127,20 @@ std::string PlanLine(const v1::JobStatus& status) {
   const auto input_bytes = static_cast<double>(status.progress().input_bytes_total());
   const std::string begin =
       input_bytes > 0 ? absl::StrCat("plan: ", FormatBytes(input_bytes), " on ") : "plan: ";
+  // Of a small input nothing is sampled: nobody shall take such a time for a measured one.
+  const bool guessed = absl::StrContains(plan_text, "Guessed, not measured: map rate");
+  constexpr absl::string_view kPredicted = "predicted ";
   std::string line;
   for (const absl::string_view row : absl::StrSplit(plan_text, '\n')) {
     if (row.empty()) break;  // behind the head
-    for (const auto& [fact, before] :
-         {std::pair{"size ", ""}, {"predicted ", "predicted "}, {"limit ", "limited by "}}) {
+    for (const auto& [fact, before] : {std::pair<absl::string_view, absl::string_view>{"size ", ""},
+                                       {kPredicted, kPredicted},
+                                       {"limit ", "limited by "}}) {
       absl::string_view value = absl::StripLeadingAsciiWhitespace(row);
       if (value.size() == row.size() || !absl::ConsumePrefix(&value, fact)) continue;
       absl::StrAppend(&line, line.empty() ? begin : "; ", before,
                       absl::StripAsciiWhitespace(value));
+      if (guessed && fact == kPredicted) absl::StrAppend(&line, " by default rates");
     }
   }
   return line.empty() ? plan_text.substr(0, plan_text.find('\n')) : line;

@@ -63,6 +63,17 @@ TEST_F(JobReportTest, APlanIsOneLineUnlessAllOfItIsAskedFor) {
   EXPECT_EQ(err_.str().find("plan: "), std::string::npos) << err_.str();
 }
 
+TEST_F(JobReportTest, ATimeByDefaultRatesIsSaidToBeOne) {
+  v1::JobStatus status = InState(v1::JOB_STATE_SUCCEEDED);
+  status.set_plan_text(
+      "Plan: wordcount\n  size       2 workers, 5 steps\n  predicted  1.20 s\n"
+      "  limit      map, busy 1.00 s\n\nNotes\n  Guessed, not measured: map rate, network rate.\n");
+  master_.statuses = {status};
+  EXPECT_EQ(Submit(SomeJobToWaitFor(), host_), kExitOk);
+  EXPECT_NE(err_.str().find("predicted 1.20 s by default rates; limited by map"), std::string::npos)
+      << err_.str();
+}
+
 TEST_F(JobReportTest, TheFirstRowsOfAnyResultAreShownToPeople) {
   Put("part-00000", "a\t1\nb\x1b[2J\n" + std::string(300, 'x') + "\n");
   Put("part-00001", "4\n5\n6\n7\n");
