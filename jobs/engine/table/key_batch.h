@@ -74,7 +74,7 @@ class KeyBatch {
       if (room > kScratchBytes) {
         std::string padded(key);
         padded.resize(room);
-        table_.Upsert(PackKey(padded.data(), static_cast<std::uint32_t>(key.size())), value, fold_);
+        PutNow(PackKey(padded.data(), static_cast<std::uint32_t>(key.size())), value);
         return;
       }
     }
@@ -136,12 +136,18 @@ class KeyBatch {
   using Entry = typename CombineTable<Value>::Entry;
 
   [[gnu::noinline]] void FlushAndRemember() {
-    const std::uint64_t moves = table_.moves();
     for (std::size_t i = 0; i < num_pending_; ++i) {
       const PackedKey& key = pending_[i].key;
-      recent_.Set(key.hash, table_.Upsert(key, pending_[i].value, fold_));
+      recent_.Set(key.hash, PutNow(key, pending_[i].value));
     }
+  }
+
+  // Requires: nothing of the key is pending.
+  [[gnu::always_inline]] Entry& PutNow(const PackedKey& key, const Value& value) {
+    const std::uint64_t moves = table_.moves();
+    Entry& entry = table_.Upsert(key, value, fold_);
     if (table_.moves() != moves) recent_.Forget();
+    return entry;
   }
 
   Fold fold_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -130,6 +131,40 @@ TEST(RecentEntries, ABatchKeepsAllValuesInTheirOrder) {
     ExpectAllKept(20000, 20000, 3, length);
     ExpectAllKept(20000, 5000, 4, length);
   }
+}
+
+// Keys that are too long to wait make sub-tables grow, too: under the feet of those of a window
+// that are found time and again.
+TEST(RecentEntries, ABatchForgetsWhatAKeyTooLongToWaitHasMoved) {
+  auto batch = std::make_unique<KeyBatch<Values, FoldValues>>(
+      FoldValues(), std::make_shared<SlabStore>(), KeysCome::kAgain);
+  constexpr int kFirst = 4200;  // more than a table has before it is split
+  constexpr int kWindow = 100;  // the last ones of these
+  constexpr int kLong = 5000;
+  std::int64_t at = 0;
+  const auto add = [&](const std::string& key) {
+    batch->AddCopied(key, {at, at, 1});
+    ++at;
+  };
+  for (int i = 0; i < kFirst; ++i) add(std::to_string(i));
+  std::string too_long(std::size_t{17} << 10, 'k');
+  for (int i = 0; i < kLong; ++i) {
+    const std::string number = std::to_string(i);
+    std::copy(number.begin(), number.end(), too_long.end() - 8);
+    add(too_long);
+    for (int j = kFirst - kWindow; j < kFirst; ++j) add(std::to_string(j));
+  }
+  batch->Flush();
+  std::int64_t found = 0;
+  for (int sub = 0; sub < batch->table().kSubTables; ++sub) {
+    batch->table().ForEach(sub, [&](const auto& entry) {
+      if (entry.key().size() > 8) return;
+      const bool in_window = std::stoi(std::string(entry.key())) >= kFirst - kWindow;
+      EXPECT_EQ(entry.value.count, in_window ? kLong + 1 : 1) << entry.key();
+      ++found;
+    });
+  }
+  EXPECT_EQ(found, kFirst);
 }
 
 }  // namespace
