@@ -22,6 +22,12 @@
 
 namespace weir {
 
+/// How the engine hands small things to what it calls seldom: copied, because whatever is taken by
+/// address somewhere lies in memory on the way that most keys take, too.
+template <typename T>
+using HandedOn =
+    std::conditional_t<std::is_trivially_copyable_v<T> && sizeof(T) <= 32, T, const T&>;
+
 /// Open addressing with linear probing. Once it outgrows the cache it is split by the first 8 bits
 /// of the hash into 256 sub-tables, which grow one at a time, are cut into key ranges and merged
 /// with those of other tables piece by piece.
@@ -68,11 +74,17 @@ class CombineTable {
   /// True while the table fits into the cache, so that prefetching would only cost.
   bool small() const { return sub_mask_ == 0; }
 
+  /// Asks for the memory of a key. Requires: not small().
   // In line: what only asks for memory has no effect that compilers know of, and GCC leaves calls
   // of it out.
   [[gnu::always_inline]] void Prefetch(std::uint64_t hash) const {
-    const SubTable& table = sub_tables_[SubOf(hash)];
-    __builtin_prefetch(&table.entries[Hash32(hash) & table.mask], 1);
+    const SubTable& table = sub_tables_[SplitSubOf(hash)];
+    const Entry* const entry = &table.entries[Hash32(hash) & table.mask];
+    __builtin_prefetch(entry, 1);
+    // Half of those of 48 bytes begin in one line of the cache and end in the next.
+    if constexpr (kLineBytes % sizeof(Entry) != 0) {
+      __builtin_prefetch(reinterpret_cast<const char*>(entry + 1) - 1, 1);
+    }
   }
 
   /// Folds `value` into the entry of the key with fold(Value& into, const Value& from), or makes
@@ -80,17 +92,41 @@ class CombineTable {
   /// outlive the call.
   template <typename Fold>
   [[gnu::always_inline]] Entry& Upsert(const PackedKey& key, const Value& value, Fold&& fold) {
-    return Put<Growth::kLikeNeighbour>(
-        sub_tables_[SubOf(key.hash)], key, value, fold,
-        [this](const char* data, std::uint32_t bytes) {
-          return reinterpret_cast<std::uint64_t>(arena_.Copy({data, bytes}));
-        });
+    return PutIn(sub_tables_[SubOf(key.hash)], key, value, fold);
   }
 
-  /// True when the entry is that of the key, which it says of short ones only.
+  /// The same, with little of it in the job's loop: a short key at its first place, as most of a
+  /// small table are; everything else is called. Requires: small().
+  template <typename Fold>
+  [[gnu::always_inline]] Entry& UpsertSmall(const PackedKey& key, const Value& value, Fold& fold) {
+    if constexpr (!kCountsHeap) {
+      const SubTable& table = sub_tables_[0];
+      const std::uint64_t meta = MetaOf(key);
+      Entry& first = table.entries[(meta >> 32) & table.mask];
+      if (first.meta == meta && IsOfShort(first, key)) [[likely]] {
+        fold(first.value, value);
+        return first;
+      }
+    }
+    return UpsertElsewhere<Fold>(key, value, fold);
+  }
+
+  /// The same. Requires: not small().
+  template <typename Fold>
+  [[gnu::always_inline]] Entry& UpsertSplit(const PackedKey& key, const Value& value, Fold& fold) {
+    return PutIn(sub_tables_[SplitSubOf(key.hash)], key, value, fold);
+  }
+
+  /// What Entry::meta is of a key.
+  static std::uint64_t MetaOf(const PackedKey& key) {
+    return static_cast<std::uint64_t>(Hash32(key.hash)) << 32 |
+           (static_cast<std::uint64_t>(key.bytes) + 1);
+  }
+  /// True when the entry is that of the key, which it says of short ones only. Requires: an entry
+  /// whose meta is that of the key.
   [[gnu::always_inline]] static bool IsOfShort(const Entry& entry, const PackedKey& key) {
     // A long key has a word1 of zero, its entry an address.
-    return entry.meta == MetaOf(key) && entry.word0 == key.word0 && entry.word1 == key.word1;
+    return entry.word0 == key.word0 && entry.word1 == key.word1;
   }
 
   /// How often entries have been moved.
@@ -202,14 +238,12 @@ class CombineTable {
   static constexpr int kLog2LargeEntries = 10;
   // About 256 KiB of entries: beyond that probes leave the level-2 cache.
   static constexpr std::uint64_t kSplitEntries = 4096;
+  static constexpr std::size_t kLineBytes = 64;
 
   static std::uint32_t Hash32(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 24); }
-  static std::uint64_t MetaOf(const PackedKey& key) {
-    return static_cast<std::uint64_t>(Hash32(key.hash)) << 32 |
-           (static_cast<std::uint64_t>(key.bytes) + 1);
-  }
+  static std::size_t SplitSubOf(std::uint64_t hash) { return static_cast<std::size_t>(hash >> 56); }
   std::size_t SubOf(std::uint64_t hash) const {
-    return static_cast<std::size_t>(hash >> 56) & static_cast<std::size_t>(sub_mask_);
+    return SplitSubOf(hash) & static_cast<std::size_t>(sub_mask_);
   }
   // Above half full, linear probing slows down faster than a larger table does, as long as that is
   // in the cache; beyond, neighbours of an entry are cheap beside fresh pages.
@@ -226,8 +260,22 @@ class CombineTable {
     table.heap_bytes = 0;
   }
 
-  // The search is inlined into the job's loop, and everything stays in registers; what happens once
-  // per distinct key is called.
+  template <typename Fold>
+  [[gnu::noinline]] Entry& UpsertElsewhere(PackedKey key, HandedOn<Value> value, Fold fold) {
+    return PutIn(sub_tables_[0], key, value, fold);
+  }
+
+  template <typename Fold>
+  [[gnu::always_inline]] Entry& PutIn(SubTable& table, const PackedKey& key, const Value& value,
+                                      Fold& fold) {
+    return Put<Growth::kLikeNeighbour>(
+        table, key, value, fold, [this](const char* data, std::uint32_t bytes) {
+          return reinterpret_cast<std::uint64_t>(arena_.Copy({data, bytes}));
+        });
+  }
+
+  // The search is in line, and everything stays in registers; what happens once per distinct key is
+  // called.
   template <Growth kGrowth, typename Fold, typename Keep>
   [[gnu::always_inline]] Entry& Put(SubTable& table, const PackedKey& key, const Value& value,
                                     Fold& fold, Keep&& keep) {

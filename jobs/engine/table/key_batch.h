@@ -11,7 +11,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "jobs/engine/table/combine_table.h"
@@ -20,12 +19,6 @@
 #include "jobs/engine/table/slab_store.h"
 
 namespace weir {
-
-/// How the engine hands small things to what it calls seldom: copied, because whatever is taken by
-/// address somewhere lies in memory on the way that most keys take, too.
-template <typename T>
-using HandedOn =
-    std::conditional_t<std::is_trivially_copyable_v<T> && sizeof(T) <= 32, T, const T&>;
 
 /// Whether keys may come again soon: those of a section do not.
 enum class KeysCome { kOnce, kAgain };
@@ -92,7 +85,7 @@ class KeyBatch {
       FlushAndRemember();
     } else {
       for (std::size_t i = 0; i < num_pending_; ++i) {
-        table_.Upsert(pending_[i].key, pending_[i].value, fold_);
+        table_.UpsertSplit(pending_[i].key, pending_[i].value, fold_);
       }
     }
     recent_.CountMissed(num_pending_);
@@ -113,15 +106,15 @@ class KeyBatch {
   [[gnu::always_inline]] void Add(const PackedKey& key, const Value& value) {
     if (table_.small()) {
       // Order is kept: nothing is pending while the table is small.
-      table_.Upsert(key, value, fold_);
+      table_.UpsertSmall(key, value, fold_);
       return;
     }
     if constexpr (!CombineTable<Value>::kCountsHeap) {
       if (recent_.in_use()) {
         // Nothing of a key that is found waits: it would have been found before.
-        Entry& entry = recent_.Of(key.hash);
-        if (CombineTable<Value>::IsOfShort(entry, key)) [[likely]] {
-          fold_(entry.value, value);
+        Entry* const entry = recent_.Find(key.hash, CombineTable<Value>::MetaOf(key));
+        if (entry != nullptr && CombineTable<Value>::IsOfShort(*entry, key)) [[likely]] {
+          fold_(entry->value, value);
           recent_.CountFound();
           return;
         }
@@ -138,7 +131,7 @@ class KeyBatch {
   [[gnu::noinline]] void FlushAndRemember() {
     for (std::size_t i = 0; i < num_pending_; ++i) {
       const PackedKey& key = pending_[i].key;
-      recent_.Set(key.hash, PutNow(key, pending_[i].value));
+      recent_.Remember(key.hash, PutNow(key, pending_[i].value));
     }
   }
 
@@ -146,7 +139,8 @@ class KeyBatch {
   [[gnu::always_inline]] Entry& PutNow(const PackedKey& key, const Value& value) {
     const std::uint64_t moves = table_.moves();
     Entry& entry = table_.Upsert(key, value, fold_);
-    if (table_.moves() != moves) recent_.Forget();
+    // Of a table that is split only the sub-table of the key can have grown.
+    if (table_.moves() != moves) recent_.ForgetSubTable(key.hash);
     return entry;
   }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -136,6 +137,53 @@ std::vector<std::int64_t> SumsOf(const CombineTable<std::int64_t>& table, std::s
     table.ForEach(sub, [&](const auto& entry) { sums[entry.word0] += entry.value; });
   }
   return sums;
+}
+
+struct Sum {
+  std::int64_t sum = 0;
+  std::int64_t count = 0;
+};
+struct AddSums {
+  void operator()(Sum& into, const Sum& from) const {
+    into.sum += from.sum;
+    into.count += from.count;
+  }
+};
+
+// Short and long keys of a table that stays small or does not, as a map has them.
+RC_GTEST_PROP(CombineTableProperty, SmallOnesFoldAsAMapDoes, ()) {
+  const int num_keys = *rc::gen::element(1, 50, 1200, 2048, 4000);
+  const auto longest = *rc::gen::element<std::size_t>(0, 11, 12, 13, 40);
+  std::mt19937_64 random(*rc::gen::arbitrary<std::uint64_t>());
+  CombineTable<Sum> table;
+  std::map<std::string, Sum> expected;
+  AddSums fold;
+  for (int i = 0; i < 3 * num_keys; ++i) {
+    std::string key = std::to_string(1000 + random() % static_cast<std::uint64_t>(num_keys));
+    if (random() % 2 == 0) key.append(longest, 'x');
+    const Sum value{i, 1};
+    const auto [kept, is_new] = expected.try_emplace(key, value);
+    if (!is_new) fold(kept->second, value);
+    std::string padded = key;
+    padded.append(kInlineKeyBytes, static_cast<char>(random()));
+    const PackedKey packed = PackKey(padded.data(), static_cast<std::uint32_t>(key.size()));
+    const auto& entry = table.small() ? table.UpsertSmall(packed, value, fold)
+                                      : table.UpsertSplit(packed, value, fold);
+    RC_ASSERT(entry.key() == key);
+    RC_ASSERT(entry.value.sum == kept->second.sum);
+  }
+  RC_ASSERT(table.size() == static_cast<std::int64_t>(expected.size()));
+  table.Split();
+  std::int64_t visited = 0;
+  for (int sub = 0; sub < table.kSubTables; ++sub) {
+    table.ForEach(sub, [&](const auto& entry) {
+      const Sum& sum = expected.at(std::string(entry.key()));
+      RC_ASSERT(entry.value.sum == sum.sum);
+      RC_ASSERT(entry.value.count == sum.count);
+      ++visited;
+    });
+  }
+  RC_ASSERT(visited == table.size());
 }
 
 // As reducers read sections, and as slots merge their tables: keys in the order of their places in

@@ -20,22 +20,52 @@ namespace weir {
 namespace {
 
 struct Thing {
-  int number = 0;
+  std::uint64_t meta = 0;
 };
 
-std::uint64_t HashAt(std::uint64_t place) { return place << 24; }
+// Keys of one sub-table have the first eight bits in common, those of one set two more.
+std::uint64_t HashIn(std::uint64_t sub_table, std::uint64_t set) {
+  return sub_table << 56 | set << 54;
+}
 
-TEST(RecentEntries, FindsWhatWasSetUntilItForgets) {
+TEST(RecentEntries, FindsWhatItRemembersUntilItForgets) {
   RecentEntries<Thing> recent(true);
   Thing one{1};
   Thing two{2};
-  EXPECT_EQ(recent.Of(HashAt(7)).number, 0);
-  recent.Set(HashAt(7), one);
-  recent.Set(HashAt(8), two);
-  EXPECT_EQ(&recent.Of(HashAt(7)), &one);
-  EXPECT_EQ(&recent.Of(HashAt(8)), &two);
+  EXPECT_EQ(recent.Find(HashIn(7, 0), 1), nullptr);
+  recent.Remember(HashIn(7, 0), one);
+  recent.Remember(HashIn(7, 1), two);
+  EXPECT_EQ(recent.Find(HashIn(7, 0), 1), &one);
+  EXPECT_EQ(recent.Find(HashIn(7, 1), 2), &two);
+  EXPECT_EQ(recent.Find(HashIn(7, 0), 2), nullptr);
   recent.Forget();
-  EXPECT_EQ(recent.Of(HashAt(7)).number, 0);
+  EXPECT_EQ(recent.Find(HashIn(7, 0), 1), nullptr);
+  EXPECT_EQ(recent.Find(HashIn(7, 1), 2), nullptr);
+}
+
+TEST(RecentEntries, KeepsTheLastTwoOfASet) {
+  RecentEntries<Thing> recent(true);
+  Thing things[] = {{1}, {2}, {3}};
+  for (Thing& thing : things) recent.Remember(HashIn(200, 3), thing);
+  EXPECT_EQ(recent.Find(HashIn(200, 3), 1), nullptr);
+  EXPECT_EQ(recent.Find(HashIn(200, 3), 2), &things[1]);
+  EXPECT_EQ(recent.Find(HashIn(200, 3), 3), &things[2]);
+}
+
+TEST(RecentEntries, ForgetsAllOfOneSubTableAndNothingElse) {
+  RecentEntries<Thing> recent(true);
+  std::vector<Thing> things(256 * 4);
+  for (std::uint64_t i = 0; i < things.size(); ++i) {
+    things[i].meta = i + 1;
+    recent.Remember(HashIn(i / 4, i % 4), things[i]);
+  }
+  for (const std::uint64_t forgotten : {0, 9, 255}) {
+    recent.ForgetSubTable(HashIn(forgotten, 2));
+    for (std::uint64_t i = 0; i < things.size(); ++i) {
+      const bool stays = i / 4 != forgotten && (i / 4 != 0) && (i / 4 != 9 || forgotten == 0);
+      EXPECT_EQ(recent.Find(HashIn(i / 4, i % 4), i + 1), stays ? &things[i] : nullptr) << i;
+    }
+  }
 }
 
 // Counts keys that are missed until this is in use, or is not.
