@@ -97,8 +97,16 @@ class HomesApplied {
 
   static void SetHome(const StepHome& home, ComputeStep* step) {
     step->worker = home.worker;
+    // As long as all of it does what is put on disk; of a part of the input as much less of that.
+    if (step->duration_s > 0) step->spill_s *= home.duration_s / step->duration_s;
     step->duration_s = home.duration_s;
     if (!step->kind->reads_input()) return;
+    if (step->input_bytes > 0) {
+      step->spilled_bytes =
+          static_cast<Bytes>(static_cast<double>(step->spilled_bytes) *
+                             static_cast<double>(home.input_end - home.input_begin) /
+                             static_cast<double>(step->input_bytes));
+    }
     step->input_begin = home.input_begin;
     step->input_end = home.input_end;
     step->input_bytes = home.input_end - home.input_begin;

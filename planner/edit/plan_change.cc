@@ -102,7 +102,9 @@ void ApplyRates(const PlanChange& change, ChangedPlan* changed) {
   for (std::size_t s = 0; s < changed->plan.steps.size(); ++s) {
     ComputeStep& step = changed->plan.steps[s];
     if (changed->state.steps[s] == WorkState::kDone || step.kind->stores) continue;
-    step.duration_s /= change.pace * (factor.empty() ? 1 : factor[At(step.worker)]);
+    const double faster = change.pace * (factor.empty() ? 1 : factor[At(step.worker)]);
+    step.duration_s /= faster;
+    step.spill_s /= faster;
   }
 }
 

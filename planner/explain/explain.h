@@ -24,6 +24,8 @@ struct ActualRun {
   std::vector<Bytes> step_output_bytes;
   /// What the same would be if it were not packed.
   std::vector<Bytes> step_unpacked_output_bytes;
+  /// What each step put on disk because its memory was full; as step_output_bytes.
+  std::vector<Bytes> step_spilled_bytes;
   Seconds makespan_s = 0;
 };
 

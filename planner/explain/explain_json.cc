@@ -46,16 +46,21 @@ Json WorkersJson(const PlanReport& report) {
 Json LayersJson(const PlanReport& report) {
   Json layers = Json::array();
   for (const LayerReport& layer : report.layers) {
-    layers.push_back(
-        Json{{"layer", layer.layer},
-             {"kind", layer.kind->name},
-             {"steps", layer.num_steps},
-             {"input_bytes", layer.input_bytes},
-             {"output_bytes", layer.output_bytes},
-             {"step_input_bytes_min", layer.step_input_bytes_min},
-             {"step_input_bytes_max", layer.step_input_bytes_max},
-             {"predicted", IntervalJson(&layer.predicted)},
-             {"actual", IntervalJson(layer.actual.has_value() ? &*layer.actual : nullptr)}});
+    Json json{{"layer", layer.layer},
+              {"kind", layer.kind->name},
+              {"steps", layer.num_steps},
+              {"input_bytes", layer.input_bytes},
+              {"output_bytes", layer.output_bytes},
+              {"step_input_bytes_min", layer.step_input_bytes_min},
+              {"step_input_bytes_max", layer.step_input_bytes_max},
+              {"predicted", IntervalJson(&layer.predicted)},
+              {"actual", IntervalJson(layer.actual.has_value() ? &*layer.actual : nullptr)}};
+    if (layer.spilled_bytes > 0 || layer.actual_spilled_bytes > 0) {
+      json["spilled_bytes"] = layer.spilled_bytes;
+      json["step_spill_s_max"] = layer.step_spill_s_max;
+      if (layer.actual.has_value()) json["actual_spilled_bytes"] = layer.actual_spilled_bytes;
+    }
+    layers.push_back(std::move(json));
   }
   return layers;
 }
@@ -90,9 +95,17 @@ Json StepsJson(const Plan& plan, const Prediction& predicted, const ActualRun* a
       json["key_begin"] = step.key_begin;
       json["key_end"] = step.key_end;
     }
+    if (step.spilled_bytes > 0) {
+      json["spilled_bytes"] = step.spilled_bytes;
+      json["spill_s"] = step.spill_s;
+    }
     json["predicted"] = IntervalJson(FindInterval(predicted.steps, i));
     if (actual != nullptr) {
       json["actual"] = IntervalJson(FindInterval(actual->steps, i));
+      if (i < actual->step_spilled_bytes.size() &&
+          (step.spilled_bytes > 0 || actual->step_spilled_bytes[i] > 0)) {
+        json["actual_spilled_bytes"] = actual->step_spilled_bytes[i];
+      }
       if (i < actual->step_input_bytes.size()) {
         json["actual_input_bytes"] = actual->step_input_bytes[i];
       }
@@ -185,6 +198,10 @@ std::string ExplainJson(const Plan& plan, const Prediction& predicted, const Act
   json["run_codec"] = CodecsJson(plan);
   json["section_bytes"] = report.section_bytes;
   json["moved_bytes"] = report.moved_bytes;
+  if (report.spilled_bytes > 0 || report.actual_spilled_bytes > 0) {
+    json["spilled_bytes"] = report.spilled_bytes;
+    if (report.actual_s.has_value()) json["actual_spilled_bytes"] = report.actual_spilled_bytes;
+  }
   json["layers"] = LayersJson(report);
   json["workers"] = WorkersJson(report);
   json["steps"] = StepsJson(plan, predicted, actual);

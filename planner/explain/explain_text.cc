@@ -51,6 +51,20 @@ std::string Wrap(absl::string_view text, absl::string_view first, absl::string_v
   return out;
 }
 
+// Nothing where nothing is put on disk.
+std::string SpilledText(const PlanReport& report) {
+  if (report.spilled_bytes == 0 && report.actual_spilled_bytes == 0) return "";
+  const auto predicted = static_cast<double>(report.spilled_bytes);
+  std::string out =
+      absl::StrCat("  on disk    ", ReadableBytes(predicted), " of steps whose memory is full");
+  if (report.actual_s.has_value()) {
+    const auto actual = static_cast<double>(report.actual_spilled_bytes);
+    absl::StrAppend(&out, ", actual ", ReadableBytes(actual));
+    if (predicted > 0) absl::StrAppendFormat(&out, " (%+.1f %%)", 100 * (actual / predicted - 1));
+  }
+  return out + "\n";
+}
+
 std::string HeaderText(const Plan& plan, const PlanReport& report, const ExplainOptions& options) {
   std::string out = Wrap(absl::StrCat("Plan", options.title.empty() ? "" : ": ", options.title,
                                       plan.summary.method.empty() ? "" : " (method ",
@@ -74,6 +88,7 @@ std::string HeaderText(const Plan& plan, const PlanReport& report, const Explain
         &out, "  bound      ", ReadableBound(plan.summary.lower_bound_s, report.actual_s), " (gap ",
         ReadablePercent(std::max(0.0, report.predicted_s / plan.summary.lower_bound_s - 1)), ")\n");
   }
+  absl::StrAppend(&out, SpilledText(report));
   absl::StrAppend(&out, "  limit      ", LimitName(report.limits.limit), ", busy ",
                   ReadableSeconds(report.limits.limit_s), "\n");
   return out;
@@ -169,6 +184,7 @@ std::string NumberText(const PlanNumber& number) {
   if (number.unit == "s") return ReadableSeconds(number.value);
   if (number.unit == "s/byte") return absl::StrFormat("%.3g ns/byte", number.value * 1e9);
   if (number.unit == "bytes") return ReadableBytes(number.value);
+  if (number.unit == "bytes/s") return ReadableBytes(number.value) + "/s";
   return absl::StrFormat("%.3g", number.value);
 }
 

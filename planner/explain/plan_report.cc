@@ -70,6 +70,11 @@ std::vector<LayerReport> ReportLayers(const Plan& plan, const Prediction& predic
     layer.step_input_bytes_min =
         first ? step.input_bytes : std::min(layer.step_input_bytes_min, step.input_bytes);
     layer.step_input_bytes_max = std::max(layer.step_input_bytes_max, step.input_bytes);
+    layer.spilled_bytes += step.spilled_bytes;
+    layer.step_spill_s_max = std::max(layer.step_spill_s_max, step.spill_s);
+    if (actual != nullptr && i < actual->step_spilled_bytes.size()) {
+      layer.actual_spilled_bytes += actual->step_spilled_bytes[i];
+    }
     Extend(predicted.steps[i], first, &layer.predicted);
     const Interval* ran = actual == nullptr ? nullptr : FindInterval(actual->steps, i);
     if (ran == nullptr) continue;
@@ -129,6 +134,10 @@ PlanReport MakeReport(const Plan& plan, const Prediction& predicted, const Actua
   const Prediction planned =
       Times(plan, predicted.steps, predicted.transfers, predicted.makespan_s);
   report.layers = ReportLayers(plan, planned, actual);
+  for (const LayerReport& layer : report.layers) {
+    report.spilled_bytes += layer.spilled_bytes;
+    report.actual_spilled_bytes += layer.actual_spilled_bytes;
+  }
   std::int32_t last_layer = 0;
   for (const ComputeStep& step : plan.steps) {
     if (step.kind->splits_keys()) last_layer = std::max(last_layer, step.layer);

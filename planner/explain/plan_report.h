@@ -43,6 +43,11 @@ struct LayerReport {
   Bytes output_bytes = 0;
   Bytes step_input_bytes_min = 0;
   Bytes step_input_bytes_max = 0;
+  /// What they put on disk because their memory is full, and what the step does that is busy with
+  /// it longest.
+  Bytes spilled_bytes = 0;
+  Seconds step_spill_s_max = 0;
+  Bytes actual_spilled_bytes = 0;
   Interval predicted;
   std::optional<Interval> actual;
 };
@@ -52,6 +57,9 @@ struct PlanReport {
   std::vector<LayerReport> layers;
   Bytes section_bytes = 0;
   Bytes moved_bytes = 0;
+  /// As of all layers.
+  Bytes spilled_bytes = 0;
+  Bytes actual_spilled_bytes = 0;
   PlanLimits limits;
   Seconds predicted_s = 0;
   std::optional<Seconds> actual_s;

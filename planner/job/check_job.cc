@@ -55,6 +55,20 @@ absl::Status CheckGrowth(const JobShape& shape) {
   return absl::OkStatus();
 }
 
+absl::Status CheckOutputPoints(const JobShape& shape) {
+  OutputPoint before;
+  for (const OutputPoint& point : shape.map_output_points) {
+    if (!(point.input_bytes > before.input_bytes && point.output_bytes >= before.output_bytes &&
+          point.output_bytes > 0 && point.output_bytes <= kPlanValueMax)) {
+      return OutOfRange("map_output_points",
+                        absl::StrCat(point.output_bytes, " bytes of ", point.input_bytes),
+                        "above 0 and rising");
+    }
+    before = point;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckElement(const ElementShape& element, const std::string& prefix) {
   if (!element.combines()) return absl::OkStatus();
   const bool vector = element.kind == ElementShape::Kind::kVector;
@@ -90,6 +104,13 @@ absl::Status CheckLayer(const LayerShape& layer, std::size_t index) {
   if (status.ok()) {
     status = CheckCount(absl::StrCat(prefix, "num_reducers"), layer.num_reducers, kReducersMax);
   }
+  if (status.ok()) {
+    status = CheckAtLeastZero(absl::StrCat(prefix, "record_bytes"), layer.record_bytes);
+  }
+  if (status.ok() && !(layer.stored_ratio > 0 && layer.stored_ratio <= 1)) {
+    status = OutOfRange(absl::StrCat(prefix, "stored_ratio"), layer.stored_ratio,
+                        "above 0 and at most 1");
+  }
   if (status.ok()) status = CheckKeyWeights(layer.key_weights);
   if (status.ok()) status = CheckElement(layer.element, prefix);
   for (const PackedBytes& packed : layer.packed) {
@@ -108,6 +129,14 @@ absl::Status CheckWorker(const WorkerProfile& worker, std::size_t index) {
   }
   if (worker.memory_bytes < 0) {
     return OutOfRange(absl::StrCat(prefix, "memory_bytes"), worker.memory_bytes, "at least 0");
+  }
+  if (worker.spill_above_bytes < 0) {
+    return OutOfRange(absl::StrCat(prefix, "spill_above_bytes"), worker.spill_above_bytes,
+                      "at least 0");
+  }
+  if (!(worker.disk.write_bytes_per_s >= 0 && worker.disk.read_bytes_per_s >= 0 &&
+        worker.disk.cached_bytes >= 0)) {
+    return OutOfRange(absl::StrCat(prefix, "disk"), "a rate or size below 0", "at least 0");
   }
   if (worker.free_disk_bytes < 0) {
     return OutOfRange(absl::StrCat(prefix, "free_disk_bytes"), worker.free_disk_bytes,
@@ -128,6 +157,7 @@ absl::Status CheckJobShape(const JobShape& shape) {
   if (status.ok()) status = CheckAtLeastZero("map_overhead_s", shape.map_overhead_s);
   if (status.ok()) status = CheckAtLeastZero("map_output_ratio", shape.map_output_ratio);
   if (status.ok()) status = CheckGrowth(shape);
+  if (status.ok()) status = CheckOutputPoints(shape);
   if (status.ok()) status = CheckCount("num_mappers", shape.num_mappers, kMappersMax);
   if (status.ok() && (shape.layers.empty() || shape.layers.size() > kLayersMax)) {
     status = OutOfRange("layers.size()", shape.layers.size(),

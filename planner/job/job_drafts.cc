@@ -1,6 +1,7 @@
 #include "planner/job/job_drafts.h"
 
 #include "absl/strings/str_cat.h"
+#include "planner/job/step_spill.h"
 
 namespace weir::planner {
 namespace {
@@ -32,27 +33,37 @@ absl::StatusOr<std::vector<MapperDraft>> DraftMappers(const JobShape& shape,
     }
     mapper.output_bytes = static_cast<Bytes>(output_bytes + 0.5);
     mapper.release_s = static_cast<double>(j + 1) * shape.map_startup_s.value;
-    mapper.duration_s = shape.map_overhead_s.value + input_bytes *
-                                                         shape.map_seconds_per_byte.value /
-                                                         ComputeRate(cluster, mapper.worker);
+    mapper.duration_s =
+        shape.map_overhead_s.value +
+        input_bytes * shape.map_seconds_per_byte.value / ComputeRate(cluster, mapper.worker) +
+        MapSpill(shape, cluster, mapper.worker, input_bytes).seconds;
     mappers.push_back(mapper);
   }
   return mappers;
 }
 
-LayerDraft DraftReducers(const LayerShape& layer, const ClusterProfile& cluster,
-                         absl::Span<const double> load_fractions,
+LayerDraft DraftReducers(const JobShape& shape, std::size_t index, std::size_t num_producers,
+                         const ClusterProfile& cluster, absl::Span<const double> load_fractions,
                          absl::Span<const WorkerIndex> workers) {
+  const LayerShape& layer = shape.layers[index];
   LayerDraft draft;
   const KeyCuts cuts = CutKeys(layer.key_weights, load_fractions);
   for (std::size_t k = 0; k < load_fractions.size(); ++k)
     draft.reducers.push_back({workers[k], cuts.shares[k], cuts.ends[k]});
   draft.output_ratio = layer.output_ratio.value;
-  draft.reduce_seconds = [&layer, &cluster](WorkerIndex worker, Bytes input_bytes) {
-    return layer.startup_s.value +
-           ReduceSeconds(layer, static_cast<double>(input_bytes)) / ComputeRate(cluster, worker);
+  draft.reduce_seconds = [&shape, index, num_producers, &cluster](WorkerIndex worker,
+                                                                  Bytes input_bytes) {
+    return ReduceStepSeconds(shape, index, cluster, worker, static_cast<double>(input_bytes),
+                             static_cast<double>(num_producers));
   };
   return draft;
+}
+
+Seconds ReduceStepSeconds(const JobShape& shape, std::size_t index, const ClusterProfile& cluster,
+                          WorkerIndex worker, double input_bytes, double num_inputs) {
+  const LayerShape& layer = shape.layers[index];
+  return layer.startup_s.value + ReduceSeconds(layer, input_bytes) / ComputeRate(cluster, worker) +
+         ReduceSpill(shape, index, cluster, worker, input_bytes, num_inputs).seconds;
 }
 
 std::vector<PieceDraft> RotationPieces(std::int32_t num_producers, std::int32_t num_consumers) {

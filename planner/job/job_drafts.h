@@ -4,6 +4,7 @@
 // the job's rates.
 // Upstream: even_plan, load_plan. Downstream: planner/order/plan_assembly.h.
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -15,7 +16,7 @@
 namespace weir::planner {
 
 /// Returns mapper j on workers[j] with chunk_bytes[j]: starts at (j + 1) * S (004 counts mappers
-/// from 1), takes the overhead and A * bytes / rate, makes MapOutputBytes.
+/// from 1), takes the overhead, A * bytes / rate and what MapSpill says, makes MapOutputBytes.
 ///
 /// Requires: equal sizes.
 /// Errors: kInvalidArgument when one would make more than 4e18 bytes.
@@ -24,13 +25,19 @@ absl::StatusOr<std::vector<MapperDraft>> DraftMappers(const JobShape& shape,
                                                       absl::Span<const Bytes> chunk_bytes,
                                                       absl::Span<const WorkerIndex> workers);
 
-/// Returns reducer k on workers[k] with load_fractions[k] of the bytes, or what comes nearest to it
-/// where heavy keys cannot be divided (CutKeys); one takes s + a * bytes / rate.
+/// Returns reducer k of shape.layers[index] on workers[k] with load_fractions[k] of the bytes, or
+/// what comes nearest to it where heavy keys cannot be divided (CutKeys); one takes
+/// ReduceStepSeconds.
 ///
-/// Requires: equal sizes; `layer` and `cluster` outlive the draft.
-LayerDraft DraftReducers(const LayerShape& layer, const ClusterProfile& cluster,
-                         absl::Span<const double> load_fractions,
+/// Requires: equal sizes; `shape` and `cluster` outlive the draft.
+LayerDraft DraftReducers(const JobShape& shape, std::size_t index, std::size_t num_producers,
+                         const ClusterProfile& cluster, absl::Span<const double> load_fractions,
                          absl::Span<const WorkerIndex> workers);
+
+/// Returns what a step takes that reduces `input_bytes`, sections of `num_inputs` producers, of
+/// shape.layers[index]: s + a * bytes / rate, and what ReduceSpill says.
+Seconds ReduceStepSeconds(const JobShape& shape, std::size_t index, const ClusterProfile& cluster,
+                          WorkerIndex worker, double input_bytes, double num_inputs);
 
 /// Returns one piece a pair: in round i, producer j sends to consumer (j + i) mod num_consumers.
 std::vector<PieceDraft> RotationPieces(std::int32_t num_producers, std::int32_t num_consumers);

@@ -40,6 +40,22 @@ double MapOutputRatio(const JobShape& shape, double chunk_bytes) {
                          : shape.map_output_ratio.value;
 }
 
+double PartOutputBytes(const JobShape& shape, double bytes) {
+  const std::vector<OutputPoint>& points = shape.map_output_points;
+  if (bytes <= 0) return 0;
+  if (points.size() < 2) {
+    const double stored = shape.layers.empty() ? 1 : shape.layers[0].stored_ratio;
+    return MapOutputBytes(shape, bytes) / stored;
+  }
+  std::size_t above = 1;
+  while (above + 1 < points.size() && points[above].input_bytes < bytes) ++above;
+  const OutputPoint& low = points[above - 1];
+  const OutputPoint& high = points[above];
+  const double power =
+      std::log(high.output_bytes / low.output_bytes) / std::log(high.input_bytes / low.input_bytes);
+  return low.output_bytes * std::pow(bytes / low.input_bytes, power);
+}
+
 PartCost MapPartCost(const JobShape& shape, double chunk_bytes) {
   if (MakesVectors(shape)) return {.output_growth = 0};
   if (shape.map_output_at_bytes <= 0 || shape.map_output_growth.value == 1) return {};

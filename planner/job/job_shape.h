@@ -87,6 +87,10 @@ struct LayerShape {
   std::vector<PackedBytes> packed;
   /// Of what it reads.
   ElementShape element;
+  /// Mean size of a record of what it reads, with its lengths, before packing; 0 = not known.
+  Known record_bytes;
+  /// Stored bytes per byte of what it reads (PackedShape). In (0, 1].
+  double stored_ratio = 1;
 };
 
 /// Returns what a reduce step that reads so much takes beyond startup_s, on a worker of unit rate.
@@ -122,6 +126,12 @@ struct ByteRange {
   Bytes end = 0;
 };
 
+/// What a map step makes that reads so much, bytes before packing.
+struct OutputPoint {
+  double input_bytes = 0;   // > 0
+  double output_bytes = 0;  // > 0
+};
+
 /// Sizes and rates of one job.
 struct JobShape {
   std::string job;
@@ -143,6 +153,9 @@ struct JobShape {
   Known map_output_growth{1, Origin::kDefault};
   /// Chunk that map_output_ratio was measured on; 0 = it holds for every size (growth 1).
   Bytes map_output_at_bytes = 0;
+  /// What parts of a chunk make, whose keys have met fewer others, by rising sizes: for what steps
+  /// hold meanwhile, and put on disk. Empty: as the growth says.
+  std::vector<OutputPoint> map_output_points;
   /// Requested number of mappers; 0 = the planner chooses.
   std::int32_t num_mappers = 0;
   std::vector<LayerShape> layers;
@@ -163,6 +176,11 @@ double MapOutputBytes(const JobShape& shape, double chunk_bytes);
 
 /// Returns that output per byte of the chunk; g_0 for an empty one.
 double MapOutputRatio(const JobShape& shape, double chunk_bytes);
+
+/// Returns what a part of the input of `bytes` makes, before packing: a power between two of
+/// map_output_points and beyond them, or MapOutputBytes. Rising, concave where the points are. 0 of
+/// no input.
+double PartOutputBytes(const JobShape& shape, double bytes);
 
 /// Returns what parts of a map step cost that reads `chunk_bytes`, > 0.
 ///
@@ -185,6 +203,14 @@ inline constexpr double kReadPerOutput = 2;
 ///   again: `part` is the sum of the bytes that its makers left.
 double ElementBytes(const JobShape& shape, std::size_t layer, double part);
 
+/// A worker's part of the disk of its work directory; zeros: not measured, which costs no time.
+struct DiskProfile {
+  double write_bytes_per_s = 0;
+  double read_bytes_per_s = 0;
+  /// What the page cache holds back before the disk has to write.
+  double cached_bytes = 0;
+};
+
 /// One worker as the planner sees it.
 struct WorkerProfile {
   std::string name;
@@ -193,7 +219,11 @@ struct WorkerProfile {
   Origin compute_rate_origin = Origin::kDefault;
   std::int32_t slots = 1;
   Bytes memory_bytes = 0;
+  /// What of it tables and pairs of one step of this job may take before they go to disk (ADR
+  /// 0039); 0 = not known, or no limit.
+  Bytes spill_above_bytes = 0;
   Bytes free_disk_bytes = 0;
+  DiskProfile disk;
 };
 
 struct ClusterProfile {

@@ -70,6 +70,7 @@ JobShape PackedShape(const JobShape& shape, const ClusterProfile& cluster,
     layer.reduce_growth.seconds_per_byte /= in;
     layer.reduce_growth.at_bytes *= in;
     layer.output_ratio.value *= out / in;
+    layer.stored_ratio *= in;
     // A combine step unpacks what it reads and packs what it makes.
     ElementShape& element = layer.element;
     element.combine_seconds_per_byte.value =

@@ -28,7 +28,8 @@ double PackedRatio(const LayerShape& layer, Codec codec);
 ///
 /// Model: a layer p with output ratio g, whose runs shrink to rho, has g rho; its steps also take g
 ///   * pack a byte of input. Who reads them has rates per packed byte: (a + unpack) / rho, g / rho.
-///   Combine steps of a layer unpack and pack: (combine + unpack + pack) / rho.
+///   Combine steps of a layer unpack and pack: (combine + unpack + pack) / rho. What steps hold and
+///   put on disk is not packed: LayerShape::stored_ratio says what it is of packed bytes.
 /// `run_codec`: by the layer that packs; layers that are not in it pack nothing.
 /// Thread-safety: pure. Checked by: tests/unit/planner_job/packed_shape_test.cc.
 JobShape PackedShape(const JobShape& shape, const ClusterProfile& cluster,

@@ -43,6 +43,10 @@ struct ComputeStep {
   Seconds release_s = 0;
   /// Predicted run time from the compute model. Seconds.
   Seconds duration_s = 0;
+  /// Kinds that map or reduce: predicted size of what does not fit into its memory and is put on
+  /// disk meanwhile, all files together, and the part of duration_s that it takes.
+  Bytes spilled_bytes = 0;
+  Seconds spill_s = 0;
   /// Start as the builder planned it; Predict computes its own.
   Seconds start_s = 0;
   /// Reads again, for those who lack a section of it, input of a step that is done and stays so:

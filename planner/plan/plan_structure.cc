@@ -38,6 +38,11 @@ absl::Status CheckStep(const Plan& plan, std::size_t index) {
     return Invalid("Step ", index, " has a time outside [0, 1e100]: release ", step.release_s,
                    ", start ", step.start_s, ", duration ", step.duration_s);
   }
+  if (step.spilled_bytes < 0 || !IsDuration(step.spill_s)) {
+    return Invalid("Step ", index,
+                   " puts a negative size on disk or takes a time outside [0, 1e100]",
+                   " for it: ", step.spilled_bytes, " bytes, ", step.spill_s, " s");
+  }
   for (const StepIndex before : step.after_steps) {
     if (!IsIndexInto(before, plan.steps.size())) {
       return Invalid("Step ", index, " waits for a step that does not exist: ", before, " of ",

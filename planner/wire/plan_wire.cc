@@ -99,6 +99,8 @@ void StepToProto(const ComputeStep& step, v1::ComputeStep* out) {
   out->set_duration_s(step.duration_s);
   out->set_start_s(step.start_s);
   out->set_is_rerun(step.is_rerun);
+  out->set_spilled_bytes(step.spilled_bytes);
+  out->set_spill_s(step.spill_s);
   out->mutable_after_steps()->Assign(step.after_steps.begin(), step.after_steps.end());
   out->mutable_after_transfers()->Assign(step.after_transfers.begin(), step.after_transfers.end());
 }
@@ -125,6 +127,8 @@ absl::StatusOr<ComputeStep> StepFromProto(const v1::ComputeStep& message) {
   step.duration_s = message.duration_s();
   step.start_s = message.start_s();
   step.is_rerun = message.is_rerun();
+  step.spilled_bytes = message.spilled_bytes();
+  step.spill_s = message.spill_s();
   step.after_steps.assign(message.after_steps().begin(), message.after_steps().end());
   step.after_transfers.assign(message.after_transfers().begin(), message.after_transfers().end());
   return step;
@@ -338,6 +342,7 @@ v1::ActualRun ActualToProto(const ActualRun& actual) {
     step = IntervalToProto(actual.steps[i], bytes_at(actual.step_input_bytes, i));
     step.set_output_bytes(bytes_at(actual.step_output_bytes, i));
     step.set_unpacked_output_bytes(bytes_at(actual.step_unpacked_output_bytes, i));
+    step.set_spilled_bytes(bytes_at(actual.step_spilled_bytes, i));
   }
   for (std::size_t i = 0; i < actual.transfers.size(); ++i) {
     v1::ActualInterval& transfer = *out.add_transfers();
@@ -361,6 +366,7 @@ absl::StatusOr<ActualRun> ActualFromProto(const v1::ActualRun& message, const Pl
     actual.step_input_bytes.push_back(step.bytes());
     actual.step_output_bytes.push_back(step.output_bytes());
     actual.step_unpacked_output_bytes.push_back(step.unpacked_output_bytes());
+    actual.step_spilled_bytes.push_back(step.spilled_bytes());
   }
   for (const v1::ActualInterval& transfer : message.transfers()) {
     actual.transfers.push_back(Interval{transfer.start_s(), transfer.finish_s()});

@@ -233,6 +233,7 @@ void Master::Impl::Handle(rpc::Call<rpc::DryRun> call) {
             *input, alive, Busy(),
             [this, id, &planning, alive, input = *input, reply = std::move(reply)]() mutable {
               planning.ShareWith(queue_.running());
+              planning.ShareMemory(queue_.ShareAlone(Room()));
               planning.Plan(
                   input, alive, /*note=*/"",
                   [this, id, reply = std::move(reply)](absl::StatusOr<PlannedJob> planned) mutable {

@@ -354,6 +354,7 @@ absl::Status Register::Check(const Request& request) {
                  static_cast<std::int64_t>(identity.handover_domain().size()), 0, kPathBytesMax),
       CheckRange("profile.slots", profile.slots(), 1, 4096),
       CheckRange("profile.memory_bytes", profile.memory_bytes(), 0, INT64_MAX),
+      CheckRange("profile.spill_above_bytes", profile.spill_above_bytes(), 0, INT64_MAX),
       CheckRange("profile.free_disk_bytes", profile.free_disk_bytes(), 0, INT64_MAX));
   if (!status.ok()) return status;
   // Written so that NaN fails as well.

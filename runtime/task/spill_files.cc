@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
+#include "runtime/base/task_memory.h"
 #include "runtime/format/run_reader.h"
 #include "runtime/format/run_writer.h"
 #include "runtime/task/counting_io.h"

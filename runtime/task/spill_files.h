@@ -13,9 +13,6 @@
 
 namespace weir::task {
 
-/// Counter of what was put on disk: the bytes of the files.
-inline constexpr std::string_view kSpilledBytes = "spilled_bytes";
-
 /// Makes the files of one step. Each is removed when its object goes; those of a process that is
 /// killed, with the work directory of its job.
 ///

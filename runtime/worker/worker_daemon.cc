@@ -134,6 +134,7 @@ void WorkerDaemon::SendRegister() {
   profile.set_slots(options_.slots);
   profile.set_memory_bytes(options_.memory_bytes);
   profile.set_free_disk_bytes(free_disk_bytes_);
+  if (options_.memory_bytes == 0) profile.set_spill_above_bytes(options_.spill_above_bytes);
   const MachineProfile& machine = options_.machine;
   profile.set_compute_rate(machine.compute_rate);
   profile.set_slot_compute_rate(machine.slot_compute_rate);

@@ -106,8 +106,6 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   std::string OutputTail() const;
   // Steps (worker_job_steps.cc).
   v1::TaskCommand::Start TaskStart() const;
-  // Its part of the worker's limit; 0 = no limit.
-  std::int64_t MemoryOfTask() const;
   // Remembers the files that the step makes and reads.
   void KeepRunFiles(const v1::TaskCommand::Run& run);
   // Removes the runs that the master says nobody reads any more.

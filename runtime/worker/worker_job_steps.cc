@@ -8,6 +8,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/log.h"
 #include "runtime/base/run_id.h"
+#include "runtime/base/task_memory.h"
 #include "runtime/worker/worker_job.h"
 
 namespace weir::worker {
@@ -27,22 +28,7 @@ absl::Status WriteSpec(env::Storage& storage, const std::string& path, const v1:
   return storage.WriteFile(path, json);
 }
 
-// What of a task's memory tables and pairs may have: the program itself and its buffers take some
-// 40 MiB.
-std::int64_t SpillBelow(std::int64_t memory_bytes) {
-  constexpr std::int64_t kProgramBytes = 40 << 20;
-  return memory_bytes - std::min(kProgramBytes, memory_bytes / 2);
-}
-
 }  // namespace
-
-std::int64_t WorkerJob::MemoryOfTask() const {
-  const double share = request_.memory_share();
-  if (share == 0 || options_.memory_bytes == 0) return options_.memory_bytes;
-  // 0 would be no limit.
-  return std::max<std::int64_t>(1,
-                                std::llround(share * static_cast<double>(options_.memory_bytes)));
-}
 
 v1::TaskCommand::Start WorkerJob::TaskStart() const {
   v1::TaskCommand::Start start;
@@ -51,8 +37,8 @@ v1::TaskCommand::Start WorkerJob::TaskStart() const {
   *start.mutable_parameters() = request_.spec().parameters();
   start.set_slots(options_.slots);
   start.set_work_dir(paths_.task);
-  start.set_memory_bytes(MemoryOfTask());
-  start.set_spill_above_bytes(start.memory_bytes() > 0 ? SpillBelow(start.memory_bytes())
+  start.set_memory_bytes(MemoryOfTask(options_.memory_bytes, request_.memory_share()));
+  start.set_spill_above_bytes(start.memory_bytes() > 0 ? SpillAboveOf(start.memory_bytes())
                                                        : options_.spill_above_bytes);
   start.set_skip_bad(request_.spec().skip_bad());
   start.set_no_check_operation(request_.spec().no_check_operation());

@@ -1,5 +1,6 @@
 #include "planner/job/builders/even_plan.h"
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,7 +31,8 @@ absl::StatusOr<Plan> SplitEvenly(const JobShape& shape, const ClusterProfile& cl
   if (absl::Status status = assembly.AddMappers(*mappers); !status.ok()) return status;
   std::int32_t num_producers = num_mappers;
   LayerDraft reducers;  // of the layer added last
-  for (const LayerShape& layer : shape.layers) {
+  for (std::size_t p = 0; p < shape.layers.size(); ++p) {
+    const LayerShape& layer = shape.layers[p];
     const std::int32_t num_reducers = layer.num_reducers > 0 ? layer.num_reducers : num_workers;
     if (std::int64_t{num_producers} * num_reducers > kPairsMax) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -38,7 +40,8 @@ absl::StatusOr<Plan> SplitEvenly(const JobShape& shape, const ClusterProfile& cl
           " reducers; at most ", kPairsMax, " pairs; ask for fewer mappers or reducers"));
     }
     const std::vector<double> fractions(static_cast<std::size_t>(num_reducers), 1.0 / num_reducers);
-    reducers = DraftReducers(layer, cluster, fractions, WorkersInTurn(num_reducers, num_workers));
+    reducers = DraftReducers(shape, p, static_cast<std::size_t>(num_producers), cluster, fractions,
+                             WorkersInTurn(num_reducers, num_workers));
     absl::Status status =
         assembly.AddReducers(reducers, RotationPieces(num_producers, num_reducers));
     if (!status.ok()) return status;

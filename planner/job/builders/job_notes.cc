@@ -1,7 +1,12 @@
 #include "planner/job/builders/job_notes.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -120,6 +125,63 @@ std::string StoreNote(const ClusterProfile& cluster, const Plan& plan) {
                       " written at a time.");
 }
 
+// Steps of one kind and layer that put something on disk.
+struct Spilling {
+  std::size_t steps = 0;  // of that kind and layer, all of them
+  std::size_t spilling = 0;
+  Bytes most_bytes = 0;
+  Bytes least_bytes = std::numeric_limits<Bytes>::max();
+  Seconds most_s = 0;
+  std::set<WorkerIndex> workers;  // theirs
+};
+
+std::string SpillingText(const ClusterProfile& cluster, const std::string& kind,
+                         const Spilling& some) {
+  const bool one = some.spilling == 1;
+  std::string who = some.steps == 1 ? absl::StrCat("the ", kind, " step puts")
+                    : some.spilling == some.steps
+                        ? absl::StrCat("each of ", some.steps, " ", kind, " steps puts")
+                        : absl::StrCat(some.spilling, " of ", some.steps, " ", kind, " steps",
+                                       one ? " puts" : " put");
+  if (some.workers.size() == 1 && cluster.workers.size() > 1) {
+    absl::StrAppend(&who, " on worker ", WorkerLabel(cluster, *some.workers.begin()));
+  }
+  const bool alike =
+      static_cast<double>(some.most_bytes) < 1.1 * static_cast<double>(some.least_bytes);
+  return absl::StrCat(who, alike ? " about " : " up to ",
+                      ReadableBytes(static_cast<double>(some.most_bytes)), " on disk, ",
+                      ReadableSeconds(some.most_s));
+}
+
+std::string SpillNote(const ClusterProfile& cluster, const Plan& plan) {
+  std::map<std::pair<std::int32_t, bool>, Spilling> layers;
+  std::int32_t last_layer = 0;
+  for (const ComputeStep& step : plan.steps) {
+    const bool reads_input = step.kind->reads_input();
+    if (!reads_input && !step.kind->splits_keys()) continue;
+    last_layer = std::max(last_layer, step.layer);
+    Spilling& some = layers[{step.layer, !reads_input}];
+    ++some.steps;
+    if (step.spilled_bytes == 0) continue;
+    ++some.spilling;
+    some.most_bytes = std::max(some.most_bytes, step.spilled_bytes);
+    some.least_bytes = std::min(some.least_bytes, step.spilled_bytes);
+    some.most_s = std::max(some.most_s, step.spill_s);
+    some.workers.insert(step.worker);
+  }
+  std::vector<std::string> texts;
+  for (const auto& [which, some] : layers) {
+    if (some.spilling == 0) continue;
+    const std::string kind = !which.second    ? "map"
+                             : last_layer > 1 ? absl::StrCat("layer ", which.first, " reduce")
+                                              : "reduce";
+    texts.push_back(SpillingText(cluster, kind, some));
+  }
+  if (texts.empty()) return "";
+  return absl::StrCat("Memory does not hold all: ", absl::StrJoin(texts, "; "),
+                      ". Workers with more --memory, or more of them, help.");
+}
+
 std::string BoundNote(const Plan& plan) {
   const PlanSummary& summary = plan.summary;
   if (summary.lower_bound_s <= 0) return "";
@@ -172,9 +234,37 @@ double HeaviestHundredth(const KeyWeights& weights) {
   return heaviest;
 }
 
+/// What says how much is put on disk; nothing where nothing is.
+std::vector<PlanNumber> SpillNumbers(const JobShape& shape, const ClusterProfile& cluster,
+                                     const Plan& plan) {
+  const auto spilling = std::max_element(
+      plan.steps.begin(), plan.steps.end(),
+      [](const auto& a, const auto& b) { return a.spilled_bytes < b.spilled_bytes; });
+  if (spilling == plan.steps.end() || spilling->spilled_bytes == 0) return {};
+  const WorkerProfile& worker = cluster.workers[static_cast<std::size_t>(spilling->worker)];
+  std::vector<PlanNumber> numbers = {{absl::StrCat("memory of a step of ", worker.name),
+                                      static_cast<double>(worker.spill_above_bytes), "bytes",
+                                      OriginName(Origin::kMeasured)}};
+  for (std::size_t p = 0; p < shape.layers.size(); ++p) {
+    if (!(shape.layers[p].record_bytes.value > 0)) continue;
+    numbers.push_back(NumberOf(p == 0 ? std::string("map output record")
+                                      : absl::StrCat("layer ", p, " reduce output record"),
+                               shape.layers[p].record_bytes, "bytes"));
+  }
+  if (const DiskProfile& disk = worker.disk; disk.write_bytes_per_s > 0) {
+    const char* origin = OriginName(Origin::kMeasured);
+    numbers.push_back(
+        {absl::StrCat("disk writes of ", worker.name), disk.write_bytes_per_s, "bytes/s", origin});
+    numbers.push_back(
+        {absl::StrCat("disk reads of ", worker.name), disk.read_bytes_per_s, "bytes/s", origin});
+  }
+  return numbers;
+}
+
 }  // namespace
 
-std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& cluster) {
+std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& cluster,
+                                   const Plan& plan) {
   std::vector<PlanNumber> numbers = {
       NumberOf("map time", shape.map_seconds_per_byte, "s/byte"),
       NumberOf("map start-up", shape.map_startup_s, "s"),
@@ -233,6 +323,8 @@ std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& 
     numbers.push_back(
         {"segments sent again without order", cluster.network.sharing_resent_fraction, "", origin});
   }
+  for (PlanNumber& number : SpillNumbers(shape, cluster, plan))
+    numbers.push_back(std::move(number));
   for (const WorkerProfile& worker : cluster.workers) {
     numbers.push_back({absl::StrCat("compute rate of ", worker.name), worker.compute_rate, "",
                        OriginName(worker.compute_rate_origin)});
@@ -247,6 +339,7 @@ std::vector<std::string> JobNotes(const JobShape& shape, const ClusterProfile& c
                                     StoreNote(cluster, plan),
                                     UncutNote(shape, cluster, plan),
                                     IdleWorkersNote(cluster, plan),
+                                    SpillNote(cluster, plan),
                                     BoundNote(plan),
                                     GuessedNote(shape, cluster, plan.summary.method == "tree")};
   notes.erase(std::remove(notes.begin(), notes.end(), std::string()), notes.end());

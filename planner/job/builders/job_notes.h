@@ -11,13 +11,15 @@
 
 namespace weir::planner {
 
-/// Returns every rate and size that the plan was made from, and where each came from.
-std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& cluster);
+/// Returns every rate and size that the plan was made from, and where each came from. What only
+/// says how much steps put on disk is left out where none does.
+std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& cluster,
+                                   const Plan& plan);
 
 /// Returns, in this order: what limits the job (map, channel, bisection, reduce or store) and what
 /// would help; how much of the data stays on its worker; how the output is stored; workers without
-/// work; what the lower bound means; which rates are only guessed. Requires: the plan has its
-/// summary, and was made from `shape` and `cluster`.
+/// work; steps whose memory does not hold all; what the lower bound means; which rates are only
+/// guessed. Requires: the plan has its summary, and was made from `shape` and `cluster`.
 std::vector<std::string> JobNotes(const JobShape& shape, const ClusterProfile& cluster,
                                   const Plan& plan);
 

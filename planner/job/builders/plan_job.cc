@@ -23,6 +23,7 @@
 #include "planner/job/check_job.h"
 #include "planner/job/job_bound.h"
 #include "planner/job/packed_shape.h"
+#include "planner/job/step_spill.h"
 #include "planner/order/planning_effort.h"
 
 namespace weir::planner {
@@ -238,7 +239,7 @@ absl::StatusOr<Plan> PlanLoop(const JobShape& shape, const ClusterProfile& clust
                         : one_part                          ? LoopWays::kRoot
                                                             : LoopWays::kAll;
   absl::StatusOr<Plan> plan = LoopPlan(shape, *shape.loop, cluster, ways);
-  if (plan.ok()) plan->summary.numbers = JobNumbers(shape, cluster);
+  if (plan.ok()) plan->summary.numbers = JobNumbers(shape, cluster, *plan);
   return plan;
 }
 
@@ -300,7 +301,8 @@ absl::StatusOr<Plan> PlanJob(const JobShape& shape, const ClusterProfile& cluste
                                   [](const ComputeStep& step) { return step.kind->reads_input(); });
   plan.part_cost = MapPartCost(shape, static_cast<double>(shape.input_bytes) /
                                           static_cast<double>(std::max<std::ptrdiff_t>(1, maps)));
-  plan.summary.numbers = JobNumbers(shape, cluster);
+  MarkSpills(built->shape, cluster, plan);
+  plan.summary.numbers = JobNumbers(shape, cluster, plan);
   for (std::string& note : JobNotes(shape, cluster, plan)) {
     plan.summary.notes.push_back(std::move(note));
   }

@@ -64,7 +64,8 @@ absl::StatusOr<Plan> AssembleSplit(const JobShape& shape, const ClusterProfile& 
   if (absl::Status status = assembly.AddMappers(*mappers); !status.ok()) return status;
   LayerDraft layer;  // the one added last
   for (std::size_t p = 1; p < split.shares.size(); ++p) {
-    layer = DraftReducers(shape.layers[p - 1], cluster, split.shares[p], split.workers[p]);
+    layer = DraftReducers(shape, p - 1, split.shares[p - 1].size(), cluster, split.shares[p],
+                          split.workers[p]);
     if (absl::Status status = assembly.AddReducers(layer, Pieces(split, schedules, order, p));
         !status.ok()) {
       return status;

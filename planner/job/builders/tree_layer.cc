@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "planner/job/job_drafts.h"
 #include "planner/job/key_weights.h"
 #include "planner/order/whole_bytes.h"
 #include "planner/tree/choice/schedule_forms.h"
@@ -409,9 +410,10 @@ absl::Status AppendTreeLayer(const JobShape& shape, const ClusterProfile& cluste
   TreeSizes(shape, cluster, elements, plan).Size(first_section, plan->sections.size());
   for (auto s = static_cast<std::size_t>(first_reducer); s < plan->steps.size(); ++s) {
     ComputeStep& reduce = plan->steps[s];
-    const double rate = cluster.workers[static_cast<std::size_t>(reduce.worker)].compute_rate;
-    reduce.duration_s = layer.startup_s.value +
-                        ReduceSeconds(layer, static_cast<double>(reduce.input_bytes)) / rate;
+    reduce.duration_s = ReduceStepSeconds(
+        shape, static_cast<std::size_t>(options.layer) - 1, cluster, reduce.worker,
+        static_cast<double>(reduce.input_bytes),
+        static_cast<double>(roots[s - static_cast<std::size_t>(first_reducer)].results.size()));
   }
   return absl::OkStatus();
 }

@@ -289,9 +289,9 @@ class TreePlanner {
     const Seconds begin_s = EndOf(plan);
     FillComputeOrder(plan);
     PlanAssembly assembly(std::move(plan), layer_begin, static_cast<std::int32_t>(p) + 1);
-    absl::Status status =
-        assembly.AddReducers(DraftReducers(shape_.layers[p], cluster_, fractions, workers),
-                             RotationPieces(producers, static_cast<std::int32_t>(workers.size())));
+    absl::Status status = assembly.AddReducers(
+        DraftReducers(shape_, p, static_cast<std::size_t>(producers), cluster_, fractions, workers),
+        RotationPieces(producers, static_cast<std::int32_t>(workers.size())));
     plan = assembly.TakePlan();
     StartFrom(first_step, first_transfer, begin_s, plan);
     return status;

@@ -10,6 +10,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
+#include "runtime/base/task_memory.h"
 #include "runtime/master/conduct/progress.h"
 #include "runtime/master/workers/call_error.h"
 #include "runtime/master/workers/call_retry.h"
@@ -254,7 +255,16 @@ v1::JobProgress ConductorRun::Progress() const {
   return progress;
 }
 
-planner::ActualRun ConductorRun::Actual() const { return conductor().progress().actual(); }
+planner::ActualRun ConductorRun::Actual() const {
+  planner::ActualRun actual = conductor().progress().actual();
+  actual.step_spilled_bytes.assign(actual.steps.size(), 0);
+  for (const auto& [step, counters] : counters_of_step_) {
+    for (const v1::Counter& counter : counters) {
+      if (counter.name() == kSpilledBytes) actual.step_spilled_bytes[At(step)] += counter.value();
+    }
+  }
+  return actual;
+}
 
 planner::ActualRun ConductorRun::ActualWithParts() const {
   planner::ActualRun actual = Actual();

@@ -53,6 +53,11 @@ std::int64_t JobQueue::MemoryForLarge(const WorkerRoom& room) const {
   return room.memory_bytes - (running_max_ - 1) * MemoryKept(room);
 }
 
+double JobQueue::ShareAlone(const WorkerRoom& room) const {
+  if (!room.limited || room.memory_bytes <= 0) return 1;
+  return static_cast<double>(MemoryForLarge(room)) / static_cast<double>(room.memory_bytes);
+}
+
 std::optional<JobQueue::Found> JobQueue::FindNext(const WorkerRoom& room) const {
   const auto num_running = static_cast<std::int32_t>(running_.size());
   if (num_running >= running_max_) return std::nullopt;
@@ -85,10 +90,7 @@ std::optional<JobQueue::Found> JobQueue::FindNext(const WorkerRoom& room) const 
       const bool fits = held_bytes + found.running.memory_bytes <= for_large;
       large_waits = num_large > 0 && !fits;
       if (large_waits) continue;
-      if (room.limited) {
-        found.memory_share =
-            static_cast<double>(for_large) / static_cast<double>(room.memory_bytes);
-      }
+      found.memory_share = ShareAlone(room);
     }
     return found;
   }

@@ -95,6 +95,8 @@ class JobQueue {
   /// Whether no other job has run at any time since this one began. False for one not running.
   bool RanAlone(const std::string& job) const;
 
+  /// Part of each worker's limit that a job may use which begins while no other runs.
+  double ShareAlone(const WorkerRoom& room) const;
   /// Bytes of memory a worker that a job is thought to need.
   static std::int64_t MemoryNeeded(std::int64_t input_bytes, std::int64_t num_workers);
   /// Bytes of memory a worker that are kept for each further job.

@@ -61,6 +61,7 @@ void JobRun::StartDeadlineTimer() {
 
 void JobRun::Begin(double memory_share) {
   memory_share_ = memory_share;
+  planning_.ShareMemory(memory_share);
   Apply(machine_.Begin());
 }
 

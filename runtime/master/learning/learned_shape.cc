@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
 #include "planner/job/packed_shape.h"
+#include "planner/job/step_spill.h"
 #include "planner/plan/units.h"
 #include "planner/wire/plan_wire.h"
 #include "runtime/master/learning/key_growth.h"
@@ -47,6 +49,7 @@ struct LayerSums {
   double input_bytes = 0;
   double output_bytes = 0;
   double packing_s = 0;
+  double spill_s = 0;
   double longest_s = 0;
   double longest_work = 0;  // of the step that took that
 
@@ -56,7 +59,8 @@ struct LayerSums {
     return std::min(planned, kOverheadPartMax * MeanSeconds());
   }
   double Rate(double overhead_s) const {
-    return std::max(seconds - steps * overhead_s - packing_s, kWorkPartMin * seconds) / work;
+    return std::max(seconds - steps * overhead_s - packing_s - spill_s, kWorkPartMin * seconds) /
+           work;
   }
   /// The same of the longest step: the next layer begins, and the job ends, when that is done.
   double RateOfLongest(double overhead_s) const {
@@ -96,6 +100,17 @@ double InputOf(const ObservedRun& run, std::size_t s, const std::vector<double>&
   return layer == 0 ? bytes : bytes / packed[layer - 1];
 }
 
+/// What a step took for what it put on disk: as planned, in proportion, or by the model where that
+/// said nothing of it.
+double SpillSeconds(const ObservedRun& run, std::size_t s) {
+  if (s >= run.actual.step_spilled_bytes.size()) return 0;
+  const ComputeStep& step = run.plan.steps[s];
+  const auto bytes = static_cast<double>(run.actual.step_spilled_bytes[s]);
+  if (step.spilled_bytes > 0) return step.spill_s * bytes / static_cast<double>(step.spilled_bytes);
+  return SpillComputeSeconds(run.shape, At(step.layer), bytes) /
+         run.cluster.workers[At(step.worker)].compute_rate;
+}
+
 std::vector<LayerSums> SumLayers(const ObservedRun& run, const std::vector<double>& packed) {
   std::vector<LayerSums> layers(run.shape.layers.size() + 1);
   for (std::size_t s = 0; s < run.plan.steps.size(); ++s) {
@@ -115,6 +130,7 @@ std::vector<LayerSums> SumLayers(const ObservedRun& run, const std::vector<doubl
     sums.packing_s +=
         (input * of_input.unpack_seconds_per_byte + output * of_output.pack_seconds_per_byte) /
         rate;
+    sums.spill_s += SpillSeconds(run, s);
     sums.steps += 1;
     const double took_s = run.actual.steps[s].finish_s - run.actual.steps[s].start_s;
     sums.seconds += took_s;
@@ -228,7 +244,8 @@ void LearnWorkers(const ObservedRun& run, const std::vector<LayerSums>& layers,
     const double rate_s = layer.Rate(overhead_s[At(step.layer)]);
     const double expected = overhead_s[At(step.layer)] +
                             rate_s * InputOf(run, s, packed) / run.cluster.workers[w].compute_rate;
-    const double took = run.actual.steps[s].finish_s - run.actual.steps[s].start_s;
+    const double took =
+        run.actual.steps[s].finish_s - run.actual.steps[s].start_s - SpillSeconds(run, s);
     expected_s[w] += expected;
     seconds[w] += took;
     all_expected_s += expected;
@@ -267,6 +284,32 @@ void LearnChannel(const ObservedRun& run, v1::JobShapeLearned& shape) {
     shape.set_channel_seconds_per_byte(seconds / bytes);
 }
 
+// What parts of the input make, by the law of their keys: halves, quarters, and so on.
+void AddOutputPoints(const std::function<double(double)>& keys, double key_bytes,
+                     double input_bytes, planner::JobShape& shape) {
+  constexpr int kPoints = 20;
+  shape.map_output_points.clear();
+  for (int k = kPoints - 1; k >= 0; --k) {
+    const double bytes = std::ldexp(input_bytes, -k);
+    const planner::OutputPoint point{bytes, key_bytes * keys(bytes)};
+    if (bytes < 1 || !(point.output_bytes > 0)) continue;
+    shape.map_output_points.push_back(point);
+  }
+}
+
+void TakeOutputPoints(const v1::JobShapeLearned& known, planner::JobShape& shape) {
+  std::vector<planner::OutputPoint> points;
+  for (const v1::JobShapeLearned::OutputPoint& point : known.map_output_points()) {
+    const planner::OutputPoint before = points.empty() ? planner::OutputPoint() : points.back();
+    if (!(point.input_bytes() > before.input_bytes && point.output_bytes() > 0 &&
+          point.output_bytes() >= before.output_bytes && std::isfinite(point.output_bytes()))) {
+      return;
+    }
+    points.push_back({point.input_bytes(), point.output_bytes()});
+  }
+  shape.map_output_points = std::move(points);
+}
+
 // What chunks of that size make, by the law of their keys, with the power by which it grows there.
 // Returns how much of the mappers' output is left once the same keys have met; nothing: no law is
 // known.
@@ -287,6 +330,7 @@ std::optional<double> ApplyKeyLaw(const v1::JobShapeLearned& known, planner::Ori
   shape.map_output_growth = {std::clamp(growth, kGrowthMin, 1.0), origin};
   shape.map_output_at_bytes = static_cast<planner::Bytes>(chunk_bytes);
   const double input_bytes = std::max(chunk_bytes, static_cast<double>(shape.input_bytes));
+  AddOutputPoints(keys, known.map_output_ratio() * at_bytes / keys(at_bytes), input_bytes, shape);
   return keys(input_bytes) / (of_chunk * input_bytes / chunk_bytes);
 }
 
@@ -312,6 +356,7 @@ void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin, double
     shape.map_output_growth = {known.map_output_growth(), origin};
     shape.map_output_at_bytes = known.map_output_at_bytes();
   }
+  TakeOutputPoints(known, shape);
   const std::optional<double> found_once = ApplyKeyLaw(known, origin, chunk_bytes, shape);
   const double output_ratio = planner::MapOutputRatio(shape, chunk_bytes);
   const bool of_keys = known.map_seconds_per_output_byte() > 0 && known.map_output_at_bytes() > 0;
@@ -341,6 +386,7 @@ void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin, double
     }
     Set(from.has_startup_s(), from.startup_s(), origin, layer.startup_s);
     Set(from.has_output_ratio(), from.output_ratio() * left, origin, layer.output_ratio);
+    Set(from.record_bytes() > 0, from.record_bytes(), origin, layer.record_bytes);
     ApplyCodecs(from, origin, layer);
     KeyWeights weights{{from.key_end().begin(), from.key_end().end()},
                        {from.key_share().begin(), from.key_share().end()}};
@@ -375,12 +421,21 @@ v1::JobShapeLearned LearnFrom(const ObservedRun& run, const v1::JobShapeLearned*
     shape.set_map_output_growth(run.shape.map_output_growth.value);
     shape.set_map_output_at_bytes(
         std::max<std::int64_t>(1, static_cast<std::int64_t>(map.input_bytes / map.steps)));
+    // The form is that of the sample, its size what this run made.
+    const double said = planner::PartOutputBytes(run.shape, map.input_bytes / map.steps);
+    const double scale = said > 0 ? map.output_bytes / map.steps / said : 1;
+    for (const planner::OutputPoint& point : run.shape.map_output_points) {
+      v1::JobShapeLearned::OutputPoint& kept = *shape.add_map_output_points();
+      kept.set_input_bytes(point.input_bytes);
+      kept.set_output_bytes(scale * point.output_bytes);
+    }
   }
   for (std::size_t p = 1; p < layers.size(); ++p) {
     const LayerSums& sums = layers[p];
     overhead_s.push_back(sums.Overhead(run.shape.layers[p - 1].startup_s.value));
     v1::JobShapeLearned::Layer& layer = *shape.add_layers();
     run.codec_trials.Teach(static_cast<std::int32_t>(p) - 1, layer);
+    layer.set_record_bytes(run.shape.layers[p - 1].record_bytes.value);
     if (sums.work <= 0) continue;
     const bool known = old.layers_size() >= static_cast<int>(p) &&
                        old.layers(static_cast<int>(p) - 1).has_reduce_seconds_per_byte();

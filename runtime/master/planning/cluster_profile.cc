@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/task_memory.h"
+
 namespace weir::master {
 namespace {
 
@@ -53,13 +55,38 @@ planner::Origin OriginOf(double NetworkSpec::*number, const MasterOptions& optio
   return options.network.*number > 0 ? planner::Origin::kFlag : planner::Origin::kMeasured;
 }
 
-planner::WorkerProfile MakeWorker(const RegisteredWorker& worker) {
+// Of what is available the kernel lets a tenth be written later before the disk has to begin
+// (vm.dirty_background_ratio), whoever wrote it.
+constexpr double kWrittenLaterPart = 0.1;
+
+// A worker's part of a disk and a page cache that `sharers` workers share.
+planner::DiskProfile MakeDisk(const v1::WorkerProfile& profile, double sharers) {
+  if (profile.disk_write_bytes_per_s() <= 0 || profile.disk_read_bytes_per_s() <= 0) return {};
+  return {.write_bytes_per_s = profile.disk_write_bytes_per_s() / sharers,
+          .read_bytes_per_s = profile.disk_read_bytes_per_s() / sharers,
+          .cached_bytes =
+              kWrittenLaterPart * static_cast<double>(profile.available_memory_bytes()) / sharers};
+}
+
+double SharersOf(const RegisteredWorker& worker, absl::Span<const RegisteredWorker> workers) {
+  const std::string& domain = worker.identity.handover_domain();
+  if (domain.empty()) return 1;
+  return static_cast<double>(
+      std::count_if(workers.begin(), workers.end(), [&domain](const RegisteredWorker& other) {
+        return other.identity.handover_domain() == domain;
+      }));
+}
+
+planner::WorkerProfile MakeWorker(const RegisteredWorker& worker,
+                                  absl::Span<const RegisteredWorker> workers) {
   planner::WorkerProfile profile;
   profile.name = worker.identity.name();
   profile.slots = std::max(1, worker.profile.slots());
   profile.compute_rate = ComputeRate(worker);
   if (worker.profile.compute_rate() > 0) profile.compute_rate_origin = planner::Origin::kMeasured;
   profile.memory_bytes = worker.profile.memory_bytes();
+  profile.spill_above_bytes = SpillAbove(worker.profile, 1);
+  profile.disk = MakeDisk(worker.profile, SharersOf(worker, workers));
   profile.free_disk_bytes = worker.profile.free_disk_bytes();
   return profile;
 }
@@ -86,6 +113,12 @@ double ComputeRate(const RegisteredWorker& worker) {
   return std::max(1, worker.profile.slots());
 }
 
+std::int64_t SpillAbove(const v1::WorkerProfile& profile, double memory_share) {
+  return profile.memory_bytes() > 0
+             ? SpillAboveOf(MemoryOfTask(profile.memory_bytes(), memory_share))
+             : profile.spill_above_bytes();
+}
+
 std::vector<double> ComputeRatesOfThoseBack(absl::Span<const RegisteredWorker> workers) {
   double sum = 0;
   double num_back = 0;
@@ -110,7 +143,9 @@ NetworkSpec KnownNetwork(const MasterOptions& options) {
 planner::ClusterProfile MakeClusterProfile(absl::Span<const RegisteredWorker> workers,
                                            const MasterOptions& options) {
   planner::ClusterProfile cluster;
-  for (const RegisteredWorker& worker : workers) cluster.workers.push_back(MakeWorker(worker));
+  for (const RegisteredWorker& worker : workers) {
+    cluster.workers.push_back(MakeWorker(worker, workers));
+  }
   LevelEqualWorkers(cluster.workers);
   cluster.network = MakeNetwork(workers, options);
   cluster.network_origin = OriginOfNetwork(workers, options);

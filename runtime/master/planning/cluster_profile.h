@@ -4,6 +4,7 @@
 // Upstream: registered workers, options (given, measured), ShapeHistory (learned). Downstream:
 // PlanRequest; Planning, which samples by it; what a master shows of its network.
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -24,6 +25,10 @@ NetworkSpec KnownNetwork(const MasterOptions& options);
 
 /// Rate of a worker by its profile; one that was not measured counts as a unit worker a slot.
 double ComputeRate(const RegisteredWorker& worker);
+
+/// What tables and pairs of a step may have before they go to disk, where a job gets that share of
+/// the worker's limit; without a limit what the worker says; 0 where it says nothing.
+std::int64_t SpillAbove(const v1::WorkerProfile& profile, double memory_share);
 
 /// Rates by worker of a plan that an earlier master made: as ComputeRate. One that has not
 /// registered since (its `api` is null) counts as the mean of those who have. Requires: one has.

@@ -1,6 +1,7 @@
 #include "runtime/master/planning/plan_request.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -120,6 +121,10 @@ PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, const 
   }
   if (!knowledge.note.empty()) request.notes.push_back(knowledge.note);
   request.cluster = MakeClusterProfile(workers, options);
+  for (std::size_t w = 0; w < workers.size(); ++w) {
+    request.cluster.workers[w].spill_above_bytes =
+        SpillAbove(workers[w].profile, knowledge.memory_share);
+  }
   request.shape.store.seconds_per_byte =
       SameHost(workers) ? Default(options.local_store_seconds_per_byte)
                         : planner::Known{request.cluster.network.seconds_per_byte,

@@ -41,6 +41,8 @@ struct PlanKnowledge {
   std::string note;
   /// Ids of the jobs that run while this one is planned.
   std::vector<std::string> jobs_beside;
+  /// What the job gets of each worker's memory limit.
+  double memory_share = 1;
 };
 
 /// Returns what the job says of each of its layers. Requires: spec passed the checks of Submit.

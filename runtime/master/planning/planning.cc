@@ -151,6 +151,7 @@ void Planning::Plan(const InputList& input, const std::vector<RegisteredWorker>&
   knowledge.workers = &history_;
   knowledge.note = note_;
   knowledge.jobs_beside = jobs_beside_;
+  knowledge.memory_share = memory_share_;
   knowledge.elements = ElementsOf(spec_, *job);
   PlanRequest request =
       MakePlanRequest(spec_, job->info(), input, workers, *method, options_, knowledge);

@@ -39,6 +39,8 @@ class Planning {
               const std::string& busy, absl::AnyInvocable<void()> sampled);
   /// Plans from now on are predicted as beside these jobs.
   void ShareWith(std::vector<std::string> jobs) { jobs_beside_ = std::move(jobs); }
+  /// The job gets this part of each worker's memory limit.
+  void ShareMemory(double share) { memory_share_ = share; }
   /// `note` is one more sentence for the people who read the plan, or empty. `done` comes once.
   /// Requires: `workers` is not empty.
   void Plan(const InputList& input, const std::vector<RegisteredWorker>& workers,
@@ -71,6 +73,7 @@ class Planning {
   std::optional<v1::JobShapeLearned> sampled_;
   std::optional<v1::JobShapeLearned::DataSeen> seen_;
   std::vector<std::string> jobs_beside_;
+  double memory_share_ = 1;
   std::string note_;
   std::unique_ptr<SampleRun> sample_;
   env::CallbackScope callbacks_;

@@ -101,7 +101,8 @@ class SampleMachine {
     double input_bytes = 0;   // as the plan counts them
     double files_a_slot = 0;  // of map steps
     double output_bytes = 0;  // without block headers
-    KeyCount keys;  // of map steps with a combiner: records that the map made, and are left
+    // Records that a step read, of maps that their map made; and what was left of them.
+    KeyCount keys;
     v1::RunInfo run;
     bool done = false;
   };
@@ -167,6 +168,8 @@ class SampleMachine {
   KeyCount MeanKeys(std::size_t round) const;
   /// Whether records may be independent draws: all parts of the sample have as many a byte.
   bool LooksIndependent() const;
+  /// Mean size of a record that the steps of the round made, with its lengths; 0 of none.
+  double RecordBytes(std::size_t round) const;
   void FitLayer(int layer, v1::JobShapeLearned& shape) const;
   /// Of the small sample.
   v1::JobShapeLearned::DataSeen DataSeen() const;

@@ -376,11 +376,18 @@ void SampleMachine::FitMapWithStart(v1::JobShapeLearned& shape) const {
   }
 }
 
+double SampleMachine::RecordBytes(std::size_t round) const {
+  const double bytes = Sum(round, [](const Seen& seen, std::size_t) { return seen.output_bytes; });
+  const double records = Sum(round, [](const Seen& seen, std::size_t) { return seen.keys.keys; });
+  return records > 0 ? bytes / records : 0;
+}
+
 void SampleMachine::FitLayer(int index, v1::JobShapeLearned& shape) const {
   v1::JobShapeLearned::Layer& layer = *shape.add_layers();
   const std::size_t tiny_round =
       kFirstReduceRound + kRoundsALayer * static_cast<std::size_t>(index);
   const std::size_t round = tiny_round + 1;
+  layer.set_record_bytes(RecordBytes(RoundBefore(round)));
   const double steps = static_cast<double>(num_workers_);
   const double seconds = Sum(round, [](const Seen& seen, std::size_t) { return seen.seconds; });
   const double input = Sum(round, [](const Seen& seen, std::size_t) { return seen.input_bytes; });

@@ -77,6 +77,8 @@ TEST(JobQueueTest, KeepsOnePlaceForSmallJobs) {
 
 TEST(JobQueueTest, AJobAloneGetsTheMemoryButWhatIsKeptForSmallOnes) {
   JobQueue queue(4);
+  EXPECT_DOUBLE_EQ(queue.ShareAlone(kLimited), 13.0 / 16);
+  EXPECT_DOUBLE_EQ(queue.ShareAlone(kNotLimited), 1);
   queue.Add("large", Large());
   queue.Add("larger", {.input_bytes = 100 * kGiB});
   queue.Add("small", Small());

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "planner/job/builders/plan_job.h"
+#include "planner/job/step_spill.h"
 #include "planner/plan/predict/predict.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/master/learning/key_growth.h"
@@ -100,6 +101,69 @@ TEST(LearnedShapeTest, OneRunSaysWhatItWas) {
   ApplyShape(shape, planner::Origin::kHistory, 1e6, applied);
   EXPECT_NEAR(applied.map_seconds_per_byte.value, 1.5e-8, 1e-11);
   EXPECT_EQ(applied.map_seconds_per_byte.origin, planner::Origin::kHistory);
+}
+
+TEST(LearnedShapeTest, WhatWasPutOnDiskIsNotPartOfTheRates) {
+  const v1::JobShapeLearned without = Learn(MakeExample(1));
+  Example example = MakeExample(1);
+  example.actual.step_spilled_bytes.assign(example.plan.steps.size(), 0);
+  for (std::size_t s = 0; s < example.plan.steps.size(); ++s) {
+    // Foreseen of maps: half as much as there was; of reducers nothing was said.
+    planner::ComputeStep& step = example.plan.steps[s];
+    const bool maps = step.kind == planner::StepKind::kMap;
+    if (maps) step.spilled_bytes = 100'000'000;
+    if (maps) step.spill_s = 1;
+    example.actual.step_spilled_bytes[s] = 200'000'000;
+    const double took_s = maps ? 2 : planner::SpillComputeSeconds(example.shape, 1, 200'000'000);
+    example.actual.steps[s].finish_s += took_s;
+  }
+  const v1::JobShapeLearned learned = Learn(example);
+  EXPECT_NEAR(learned.map_seconds_per_byte(), without.map_seconds_per_byte(), 1e-12);
+  EXPECT_NEAR(learned.layers(0).reduce_seconds_per_byte(),
+              without.layers(0).reduce_seconds_per_byte(), 1e-12);
+}
+
+TEST(LearnedShapeTest, KeepsWhatSaysHowMuchMemoryHolds) {
+  v1::JobShapeLearned sampled;
+  sampled.set_map_output_ratio(0.2);
+  sampled.set_map_output_growth(0.5);
+  sampled.set_map_output_at_bytes(1'000'000);
+  sampled.mutable_map_keys()->set_keys(1000);
+  sampled.mutable_map_keys()->set_records_per_byte(0.1);
+  sampled.add_layers()->set_record_bytes(21);
+  Example example = MakeExample(1);
+  ApplyShape(sampled, planner::Origin::kSampled, 1e8, example.shape);
+  EXPECT_EQ(example.shape.layers[0].record_bytes.value, 21);
+  // All keys are there in the large parts, nearly none come twice in the smallest.
+  const std::vector<planner::OutputPoint> points = example.shape.map_output_points;
+  ASSERT_GT(points.size(), 10U);
+  EXPECT_NEAR(planner::PartOutputBytes(example.shape, 1e9), 0.2 * 1e6, 1e3);
+  EXPECT_NEAR(planner::PartOutputBytes(example.shape, 2000), 0.2 * 1e6 * 0.181, 4e3);
+  EXPECT_EQ(planner::PartOutputBytes(example.shape, 0), 0);
+
+  const v1::JobShapeLearned learned = Learn(example);
+  planner::JobShape applied = MakeExample(1).shape;
+  ApplyShape(learned, planner::Origin::kHistory, 1e8, applied);
+  EXPECT_EQ(applied.layers[0].record_bytes.value, 21);
+  EXPECT_EQ(applied.layers[0].record_bytes.origin, planner::Origin::kHistory);
+  ASSERT_EQ(applied.map_output_points.size(), points.size());
+  // Of the same form, but of the size that the run saw.
+  EXPECT_NEAR(planner::PartOutputBytes(applied, 5e8), 0.1 * 5e8, 1e3);
+  EXPECT_NEAR(applied.map_output_points[3].output_bytes / points[3].output_bytes,
+              applied.map_output_points.back().output_bytes / points.back().output_bytes, 1e-9);
+
+  // A journal of before says neither, and one that is damaged nothing that could harm.
+  v1::JobShapeLearned before = learned;
+  before.clear_map_output_points();
+  before.mutable_layers(0)->clear_record_bytes();
+  applied = MakeExample(1).shape;
+  ApplyShape(before, planner::Origin::kHistory, 1e8, applied);
+  EXPECT_EQ(applied.layers[0].record_bytes.value, 0);
+  EXPECT_TRUE(applied.map_output_points.empty());
+  v1::JobShapeLearned damaged = learned;
+  damaged.mutable_map_output_points(3)->set_output_bytes(-1);
+  ApplyShape(damaged, planner::Origin::kHistory, 1e8, applied);
+  EXPECT_TRUE(applied.map_output_points.empty());
 }
 
 TEST(LearnedShapeTest, ALayerIsAsLongAsItsLongestStep) {

@@ -56,8 +56,8 @@ Seconds MakespanOf(const JobShape& shape, const ClusterProfile& cluster,
   const std::vector<WorkerIndex> workers = WorkersInTurn(n, n);
   PlanAssembly assembly(cluster.network);
   absl::Status status = assembly.AddMappers(*DraftMappers(shape, cluster, chunks, workers));
-  status.Update(assembly.AddReducers(DraftReducers(shape.layers[0], cluster, fractions, workers),
-                                     RotationPieces(n, n)));
+  status.Update(assembly.AddReducers(
+      DraftReducers(shape, 0, chunks.size(), cluster, fractions, workers), RotationPieces(n, n)));
   Plan plan = assembly.TakePlan();
   status.Update(OrderByPriority(&plan));
   status.Update(CheckPlan(plan));

@@ -102,6 +102,31 @@ TEST(ExplainTextTest, EmptyPlanHasAText) {
   EXPECT_THAT(text, HasSubstr("1 worker, 0 steps, 0 transfers"));
 }
 
+TEST(ExplainTextTest, SaysWhatStepsPutOnDisk) {
+  Example e = MakeExample();
+  e.plan.steps[0].spilled_bytes = 1'500'000'000;
+  e.plan.steps[1].spilled_bytes = 500'000'000;
+  e.plan.steps[1].spill_s = 0.5;
+  EXPECT_THAT(ExplainText(e.plan, e.prediction, nullptr, e.options),
+              HasSubstr("  on disk    2.00 GB of steps whose memory is full\n"));
+  e.actual.step_spilled_bytes = {1'600'000'000, 600'000'000, 0, 0};
+  EXPECT_THAT(ExplainText(e.plan, e.prediction, &e.actual, e.options),
+              HasSubstr("of steps whose memory is full, actual 2.20 GB (+10.0 %)\n"));
+  const auto json = nlohmann::json::parse(ExplainJson(e.plan, e.prediction, &e.actual, e.options));
+  EXPECT_EQ(json["spilled_bytes"], 2'000'000'000);
+  EXPECT_EQ(json["actual_spilled_bytes"], 2'200'000'000);
+  EXPECT_EQ(json["layers"][0]["spilled_bytes"], 2'000'000'000);
+  EXPECT_EQ(json["layers"][0]["step_spill_s_max"], 0.5);
+  EXPECT_EQ(json["layers"][0]["actual_spilled_bytes"], 2'200'000'000);
+  EXPECT_EQ(json["steps"][1]["spill_s"], 0.5);
+  EXPECT_EQ(json["steps"][1]["actual_spilled_bytes"], 600'000'000);
+  EXPECT_FALSE(json["steps"][2].contains("spilled_bytes"));
+  // What was not foreseen is said, too.
+  for (ComputeStep& step : e.plan.steps) step.spilled_bytes = 0;
+  EXPECT_THAT(ExplainText(e.plan, e.prediction, &e.actual, e.options),
+              HasSubstr("  on disk    0 B of steps whose memory is full, actual 2.20 GB\n"));
+}
+
 TEST(ExplainJsonTest, PredictedIsGolden) {
   const Example e = MakeExample();
   EXPECT_EQ(ExplainJson(e.plan, e.prediction, nullptr, e.options), Golden("predicted.json"));

@@ -52,6 +52,8 @@ Plan RandomPlan() {
     step.key_end = real();
     step.release_s = real();
     step.duration_s = real();
+    step.spilled_bytes = size();
+    step.spill_s = real();
     step.start_s = real();
     step.after_steps = indices();
     step.after_transfers = indices();
@@ -168,6 +170,7 @@ TEST(PlanWire, ActualRunMustFitItsPlan) {
   actual.step_input_bytes.assign(actual.steps.size(), 5);
   actual.step_output_bytes.assign(actual.steps.size(), 6);
   actual.step_unpacked_output_bytes.assign(actual.steps.size(), 9);
+  actual.step_spilled_bytes.assign(actual.steps.size(), 3);
   actual.makespan_s = 2.5;
   const absl::StatusOr<ActualRun> back = ActualFromProto(ActualToProto(actual), plan);
   ASSERT_TRUE(back.ok());
@@ -176,6 +179,7 @@ TEST(PlanWire, ActualRunMustFitItsPlan) {
   EXPECT_EQ(back->step_input_bytes, actual.step_input_bytes);
   EXPECT_EQ(back->step_output_bytes, actual.step_output_bytes);
   EXPECT_EQ(back->step_unpacked_output_bytes, actual.step_unpacked_output_bytes);
+  EXPECT_EQ(back->step_spilled_bytes, actual.step_spilled_bytes);
   EXPECT_EQ(back->makespan_s, 2.5);
   plan.steps.resize(3);
   EXPECT_FALSE(ActualFromProto(ActualToProto(actual), plan).ok());

@@ -9,6 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "runtime/base/errno_status.h"
+#include "runtime/base/task_memory.h"
 #include "tests/unit/format/scratch_file.h"
 
 namespace weir::task {
