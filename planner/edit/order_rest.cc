@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "planner/edit/rest_plan.h"
+#include "planner/order/lanes/order_by_lanes.h"
 #include "planner/order/order_by_rates.h"
 #include "planner/order/order_by_slack.h"
 #include "planner/order/order_store.h"
@@ -130,7 +131,8 @@ absl::Status OrderTransfers(OrderEffort effort, const PlanState& state, std::siz
   rest->store_order.clear();
   const std::int32_t channels = std::exchange(rest->store_channels, 0);
   if (!IsOrdered(rest->transfer_order)) {
-    absl::Status status = rest->transfer_order == TransferOrder::kRates
+    absl::Status status = rest->port_lanes > 0 ? OrderRestByLanes(under_way, rest)
+                          : rest->transfer_order == TransferOrder::kRates
                               ? OrderRestByRates(under_way, rest)
                               : OrderFetchAll(rest, rest->fetch_limit);
     rest->store_channels = channels;

@@ -25,8 +25,8 @@ enum class OrderEffort { kList, kSlack };
 /// Model: list scheduling (OrderByPriority), what is under way first; with kSlack also
 /// OrderBySlack,
 ///   which may cut waiting transfers, where that ends earlier. kFetchAll plans: OrderFetchAll.
-///   kRates plans: OrderRestByRates, which leaves what is under way its rates. Then
-///   OrderStore, under-way writes first.
+///   kRates plans: OrderRestByRates, with lanes OrderRestByLanes, which leave what is under way its
+///   rates. Then OrderStore, under-way writes first.
 /// Errors: those of the order builders.
 absl::StatusOr<Prediction> OrderRest(OrderEffort effort, EditedPlan* edited);
 

@@ -188,6 +188,7 @@ std::string ExplainJson(const Plan& plan, const Prediction& predicted, const Act
             {"method", plan.summary.method},
             {"transfer_order", TransferOrderName(plan.transfer_order)},
             {"predicted_s", report.predicted_s}};
+  if (plan.port_lanes > 0) json["port_lanes"] = plan.port_lanes;
   json["actual_s"] = report.actual_s.has_value() ? Json(*report.actual_s) : Json();
   json["lower_bound_s"] = plan.summary.lower_bound_s;
   json["gap"] = plan.summary.lower_bound_s > 0

@@ -81,7 +81,11 @@ class HeadsAndTails {
     const auto item = static_cast<std::size_t>(graph_.ItemOf(node));
     if (!graph_.IsTransfer(node)) return plan_.steps[item].duration_s;
     const Transfer& transfer = plan_.transfers[item];
-    return plan_.network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
+    if (IsOrdered(plan_.transfer_order)) {
+      return plan_.network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
+    }
+    const double per_byte = plan_.network.SecondsPerByte(transfer.sender, transfer.receiver);
+    return StartSeconds(plan_) + TransferTimeOn(transfer, per_byte);
   }
 
   void ComputeHead(NodeIndex node) {

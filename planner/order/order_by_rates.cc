@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,9 +25,6 @@ struct Span {
   Seconds before_end_s = 0;  // how long its consumer lasts
 };
 
-/// What is done where there is not room for kSlowestRateBytesPerS each.
-enum class NoRoom { kIsRefused, kMakesSlower };
-
 class LayerRates {
  public:
   LayerRates(Plan* plan, const SharingProblem& resources, NoRoom no_room, std::vector<Span> spans)
@@ -40,8 +38,8 @@ class LayerRates {
     }
   }
 
-  /// Sets the rates for the earliest end; false: not even the slowest fit.
-  bool Set() {
+  /// Sets the rates for the earliest end and returns it; nothing: not even the slowest fit.
+  std::optional<Seconds> Set() {
     Seconds earliest_s = 0;
     for (const Span& span : spans_) {
       earliest_s = std::max(earliest_s, span.flows_from_s + span.before_end_s);
@@ -49,7 +47,7 @@ class LayerRates {
     Seconds step_s = LongestSeconds();
     for (int i = 0; i < kDoublingsMax && !Fits(earliest_s + step_s); ++i) step_s *= 2;
     Seconds fits_s = earliest_s + step_s;
-    if (!Fits(fits_s)) return false;
+    if (!Fits(fits_s)) return std::nullopt;
     Seconds fails_s = earliest_s;
     while (fits_s - fails_s > kEndRounding * fits_s) {
       const Seconds middle_s = fails_s + (fits_s - fails_s) / 2;
@@ -57,7 +55,7 @@ class LayerRates {
       (Fits(middle_s) ? fits_s : fails_s) = middle_s;
     }
     for (const Span& span : spans_) TransferOf(span).rate_bytes_per_s = RateFor(span, fits_s);
-    return true;
+    return fits_s;
   }
 
  private:
@@ -113,16 +111,40 @@ class LayerRates {
   std::vector<double> num_users_;  // by port or cut
 };
 
-/// By layer of the consumers, in order: the transfers that get a rate.
-std::map<std::int32_t, std::vector<Span>> SpansByLayer(const Plan& plan,
-                                                       std::size_t num_under_way) {
-  std::map<std::int32_t, std::vector<Span>> layers;
+/// The transfers that get a rate: by layer of the consumers, and there by window.
+using WindowsByLayer = std::map<std::int32_t, std::map<std::int32_t, std::vector<TransferIndex>>>;
+
+WindowsByLayer WindowsOf(const Plan& plan, std::size_t num_under_way,
+                         const std::vector<std::int32_t>& window_of) {
+  WindowsByLayer layers;
   for (std::size_t t = num_under_way; t < plan.transfers.size(); ++t) {
     const ComputeStep& consumer = plan.steps[At(plan.transfers[t].consumer)];
-    layers[consumer.layer].push_back(
-        {static_cast<TransferIndex>(t), plan.network.latency_s, consumer.duration_s});
+    const std::int32_t window = window_of.empty() ? 0 : window_of[t];
+    layers[consumer.layer][window].push_back(static_cast<TransferIndex>(t));
   }
   return layers;
+}
+
+/// Gives rates to the windows of one layer, one after the other. `ready_s`: when the run of each
+/// step is there. False: not even the slowest fit.
+bool RateLayer(const WindowsByLayer::mapped_type& windows, const std::vector<Seconds>& ready_s,
+               const SharingProblem& resources, NoRoom no_room, Plan* plan) {
+  Seconds begin_s = 0;
+  for (const auto& [window, transfers] : windows) {
+    const bool last = window == windows.rbegin()->first;
+    std::vector<Span> spans;
+    for (const TransferIndex t : transfers) {
+      const Transfer& transfer = plan->transfers[At(t)];
+      const Seconds before_end_s = plan->steps[At(transfer.consumer)].duration_s;
+      spans.push_back({t, StartSeconds(*plan) + std::max(begin_s, ready_s[At(transfer.producer)]),
+                       last ? before_end_s : 0});
+    }
+    const std::optional<Seconds> end_s =
+        LayerRates(plan, resources, no_room, std::move(spans)).Set();
+    if (!end_s) return false;
+    begin_s = *end_s;
+  }
+  return true;
 }
 
 absl::Status TooMany(std::int32_t layer) {
@@ -131,7 +153,10 @@ absl::Status TooMany(std::int32_t layer) {
                                                     kSlowestRateBytesPerS, " bytes/s for each"));
 }
 
-absl::Status Order(NoRoom no_room, std::size_t num_under_way, Plan* plan) {
+}  // namespace
+
+absl::Status RateWindows(NoRoom no_room, std::size_t num_under_way,
+                         const std::vector<std::int32_t>& window_of, Plan* plan) {
   if (plan->network.seconds_per_byte <= 0) {
     return absl::FailedPreconditionError(
         "Rates need a network whose rate is known; its seconds per byte are 0");
@@ -145,29 +170,29 @@ absl::Status Order(NoRoom no_room, std::size_t num_under_way, Plan* plan) {
   if (absl::Status status = CheckItems(*plan); !status.ok()) return status;
   ListUnordered(plan);
   const SharingProblem resources = PacedResources(*plan);
-  const auto layers = SpansByLayer(*plan, num_under_way);
+  const WindowsByLayer layers = WindowsOf(*plan, num_under_way, window_of);
   // As if all runs were there at once, so that every layer can be predicted.
-  for (const auto& [layer, spans] : layers) {
-    if (!LayerRates(plan, resources, no_room, spans).Set()) return TooMany(layer);
+  std::vector<Seconds> ready_s(plan->steps.size(), 0);
+  for (const auto& [layer, windows] : layers) {
+    if (!RateLayer(windows, ready_s, resources, no_room, plan)) return TooMany(layer);
   }
-  for (auto [layer, spans] : layers) {
+  for (const auto& [layer, windows] : layers) {
     const absl::StatusOr<Prediction> prediction = Predict(*plan);
     if (!prediction.ok()) return prediction.status();
-    for (Span& span : spans) {
-      const StepIndex producer = plan->transfers[At(span.transfer)].producer;
-      span.flows_from_s += prediction->steps[At(producer)].finish_s;
-    }
-    if (!LayerRates(plan, resources, no_room, std::move(spans)).Set()) return TooMany(layer);
+    for (std::size_t s = 0; s < ready_s.size(); ++s) ready_s[s] = prediction->steps[s].finish_s;
+    if (!RateLayer(windows, ready_s, resources, no_room, plan)) return TooMany(layer);
   }
   return AdoptPrediction(plan);
 }
 
-}  // namespace
-
-absl::Status OrderByRates(Plan* plan) { return Order(NoRoom::kIsRefused, 0, plan); }
+absl::Status OrderByRates(Plan* plan) {
+  plan->port_lanes = 0;
+  return RateWindows(NoRoom::kIsRefused, 0, {}, plan);
+}
 
 absl::Status OrderRestByRates(std::size_t num_under_way, Plan* plan) {
-  return Order(NoRoom::kMakesSlower, num_under_way, plan);
+  plan->port_lanes = 0;
+  return RateWindows(NoRoom::kMakesSlower, num_under_way, {}, plan);
 }
 
 }  // namespace weir::planner

@@ -4,6 +4,8 @@
 // Upstream: PlanAssembly, EditPlan. Downstream: fair_sharing (who uses what), transfer_orders.
 
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "planner/plan/plan.h"
@@ -41,5 +43,22 @@ absl::Status OrderByRates(Plan* plan);
 ///   over when the others begin, which otherwise wait for room (rate_room.h). Where there is not
 ///   room for kSlowestRateBytesPerS each, the slowest get half of an equal share.
 absl::Status OrderRestByRates(std::size_t num_under_way, Plan* plan);
+
+/// What is done where there is not room for kSlowestRateBytesPerS each.
+enum class NoRoom {
+  kIsRefused,    // as OrderByRates does
+  kMakesSlower,  // as OrderRestByRates does
+};
+
+/// Both of these, and what lanes are made of (lanes/order_by_lanes.h): a layer's transfers in
+/// windows, one after the other.
+///
+/// Model: what moves in a window ends together, as early as its ports and cuts allow, if it begins
+///   when its run is there and the window before has ended; in the last one, consumers end
+///   together, as OrderByRates has it. Rates are of that; whatever finds room before it begins
+///   earlier. Keeps Plan::port_lanes, which says what each transfer takes beside its bytes.
+/// Requires: window_of holds a number >= 0 for each transfer, or is empty: one window a layer.
+absl::Status RateWindows(NoRoom no_room, std::size_t num_under_way,
+                         const std::vector<std::int32_t>& window_of, Plan* plan);
 
 }  // namespace weir::planner

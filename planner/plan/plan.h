@@ -84,7 +84,8 @@ enum class TransferOrder {
   kFetchAll,  // no order: every receiver fetches from all senders at once with bounded credit, or
               // from at most Plan::fetch_limit of them
   kRates,     // no order: a transfer begins as soon as its run is there and its ports and cuts have
-              // its rate left (rate_room.h); of several that wait, the first in Plan::transfers
+              // its rate left (rate_room.h); of several that wait, the first in Plan::transfers.
+              // With Plan::port_lanes, those that wait keep their places
 };
 
 /// Whether ports and lanes serve their transfers one after the other, as their orders say.
@@ -166,6 +167,10 @@ struct Plan {
   /// kFetchAll: most transfers that one receiver has under way; it begins them in receive_order, as
   /// their runs come. 0 = no limit. Others: 0.
   std::int32_t fetch_limit = 0;
+  /// kRates: how many transfers a port carries at a time, 2 or more, where these begin one after
+  /// the other, in the order of `transfers`, as others end (order_by_lanes.h). 0 = all at once.
+  /// Others: 0.
+  std::int32_t port_lanes = 0;
   /// Exact order of the steps of each worker, of its sends and of its receives. One list a worker,
   /// each step and transfer in exactly one list of its kind.
   std::vector<std::vector<StepIndex>> compute_order;
@@ -200,14 +205,14 @@ inline std::vector<double> ComputeRates(const Plan& plan) {
 /// what whoever lets transfers begin allows itself (rate_room.h).
 inline constexpr double kRateTolerance = 1e-8;
 
-/// Returns what a transfer of the plan takes beside its bytes.
+/// Returns what a transfer of the plan takes beside its bytes: the gap where it follows others.
 inline Seconds StartSeconds(const Plan& plan) {
-  return IsOrdered(plan.transfer_order) ? plan.network.OrderedStartSeconds()
-                                        : plan.network.latency_s;
+  return IsOrdered(plan.transfer_order) || plan.port_lanes > 0 ? plan.network.OrderedStartSeconds()
+                                                               : plan.network.latency_s;
 }
 
 /// Returns what a transfer is planned to last that has `bytes` bytes to move: of a plan by rates
-/// the latency and the bytes at its rate, as many times longer as its ports lag; else as the
+/// StartSeconds and the bytes at its rate, as many times longer as its ports lag; else as the
 /// network says of ordered transfers. Requires: kRates: rate_bytes_per_s > 0, the network's rate is
 /// known. Thread-safety: pure.
 inline Seconds TransferSeconds(const Plan& plan, const Transfer& transfer, Bytes bytes) {
@@ -215,8 +220,8 @@ inline Seconds TransferSeconds(const Plan& plan, const Transfer& transfer, Bytes
   if (plan.transfer_order != TransferOrder::kRates) {
     return network.TransferSeconds(transfer.sender, transfer.receiver, bytes);
   }
-  return network.latency_s + network.Lag(transfer.sender, transfer.receiver) *
-                                 static_cast<double>(bytes) / transfer.rate_bytes_per_s;
+  return StartSeconds(plan) + network.Lag(transfer.sender, transfer.receiver) *
+                                  static_cast<double>(bytes) / transfer.rate_bytes_per_s;
 }
 
 }  // namespace weir::planner

@@ -311,6 +311,11 @@ absl::Status CheckStepsAndTransfers(const Plan& plan) {
     return Invalid("Plan has fetch_limit ", plan.fetch_limit,
                    "; must be 0 (none), or 1 or more in a plan whose receivers fetch from all");
   }
+  if (plan.port_lanes < 0 || plan.port_lanes == 1 ||
+      (plan.port_lanes > 0 && plan.transfer_order != TransferOrder::kRates)) {
+    return Invalid("Plan has port_lanes ", plan.port_lanes,
+                   "; must be 0 (none), or 2 or more in a plan by rates");
+  }
   for (std::size_t index = 0; index < plan.steps.size(); ++index) {
     if (absl::Status status = CheckStep(plan, index); !status.ok()) return status;
   }

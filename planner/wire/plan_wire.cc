@@ -197,6 +197,7 @@ v1::Plan ContentToProto(const Plan& plan) {
   }
   out.set_transfer_order(OrderToProto(plan.transfer_order));
   out.set_fetch_limit(plan.fetch_limit);
+  out.set_port_lanes(plan.port_lanes);
   ListsToProto(plan.compute_order, out.mutable_compute_order());
   ListsToProto(plan.send_order, out.mutable_send_order());
   ListsToProto(plan.receive_order, out.mutable_receive_order());
@@ -304,6 +305,7 @@ absl::StatusOr<Plan> PlanFromProto(const v1::Plan& message) {
   if (!order.ok()) return order.status();
   plan.transfer_order = *order;
   plan.fetch_limit = message.fetch_limit();
+  plan.port_lanes = message.port_lanes();
   plan.compute_order = ListsFromProto(message.compute_order());
   plan.send_order = ListsFromProto(message.send_order());
   plan.receive_order = ListsFromProto(message.receive_order());

@@ -27,7 +27,7 @@ class TreePlan:
             step["output_bytes"] = str(self.element_bytes)
         self.plan.update(steps=maps, sections=[], transfers=[], transfer_order="TRANSFER_ORDER_STRICT",
                          method="tree of a test", lower_bound_s=0)
-        for key in ("plan_id", "channel_order", "fetch_limit"):
+        for key in ("plan_id", "channel_order", "fetch_limit", "port_lanes"):
             self.plan.pop(key, None)
         self.clock_s = max(step.get("start_s", 0) + step.get("duration_s", 0) for step in maps)
         self._write()

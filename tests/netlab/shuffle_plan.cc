@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "planner/order/coalesce.h"
+#include "planner/order/lanes/order_by_lanes.h"
 #include "planner/order/order_bound.h"
 #include "planner/order/order_by_rates.h"
 #include "planner/order/order_by_slack.h"
@@ -115,6 +117,7 @@ absl::Status OrderAsJobsAre(Plan& plan) {
   planner::CoalescePieces(planner::kShortestGrantS, &plan);
   if (absl::Status ordered = OrderInTurns(plan, planner::kShortestGrantS); !ordered.ok())
     return ordered;
+  const Plan ordered = plan;
   Plan together = whole;
   if (absl::Status fetched = planner::OrderFetchAll(&together); !fetched.ok()) return fetched;
   if (plan.network.sharing_resent_fraction <= planner::kResentMax &&
@@ -128,8 +131,21 @@ absl::Status OrderAsJobsAre(Plan& plan) {
     plan = std::move(rated);
   }
   // Too many at once for that: what is best so far stands.
-  if (absl::IsFailedPrecondition(status)) return absl::OkStatus();
-  return status;
+  if (!status.ok() && !absl::IsFailedPrecondition(status)) return status;
+  const bool may_be_laned = plan.network.transfer_gap_s > 0 &&
+                            plan.network.sharing_resent_fraction <= planner::kResentMax;
+  std::optional<Plan> laned =
+      may_be_laned ? planner::BestLanes(ordered, plan.summary.makespan_s) : std::nullopt;
+  if (laned) plan = *std::move(laned);
+  return absl::OkStatus();
+}
+
+/// As jobs are ordered, then with so many transfers of a port at a time.
+absl::Status OrderInLanes(std::int32_t lanes, Plan& plan) {
+  planner::CoalescePieces(planner::kShortestGrantS, &plan);
+  if (absl::Status ordered = OrderInTurns(plan, planner::kShortestGrantS); !ordered.ok())
+    return ordered;
+  return planner::OrderByLanes(lanes, &plan).status();
 }
 
 absl::Status OrderTransfers(const ShuffleRequest& request, Plan& plan) {
@@ -140,12 +156,16 @@ absl::Status OrderTransfers(const ShuffleRequest& request, Plan& plan) {
   if (method == "rates") return planner::OrderByRates(&plan);
   if (method == "fetch-all") return planner::OrderFetchAll(&plan);
   std::int32_t limit = 0;
+  if (absl::ConsumePrefix(&method, "lanes-") && absl::SimpleAtoi(method, &limit) && limit > 0) {
+    return OrderInLanes(limit, plan);
+  }
   if (absl::ConsumePrefix(&method, "fetch-") && absl::SimpleAtoi(method, &limit) && limit > 0) {
     return planner::OrderFetchAll(&plan, limit);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("unknown method '", method,
-                   "'; methods are: planned, planned-pieces, rotation, rates, fetch-all, fetch-N"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown method '", request.method,
+      "'; methods are: planned, planned-pieces, rotation, rates, lanes-N (1: in order), "
+      "fetch-all, fetch-N"));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "planner/job/builders/even_plan.h"
 
 #include <cstddef>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,8 +12,10 @@
 #include "planner/job/job_drafts.h"
 #include "planner/job/map_chunks.h"
 #include "planner/job/store_steps.h"
+#include "planner/order/lanes/order_by_lanes.h"
 #include "planner/order/order_bound.h"
 #include "planner/order/order_by_rates.h"
+#include "planner/order/order_by_slack.h"
 #include "planner/order/plan_assembly.h"
 #include "planner/order/transfer_orders.h"
 
@@ -63,6 +67,27 @@ absl::StatusOr<Plan> Finished(const JobShape& shape, Plan plan, std::string meth
   return plan;
 }
 
+absl::Status CheckRateIsKnown(const char* method, const ClusterProfile& cluster) {
+  if (cluster.network.pacing_fraction > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "Plan method ", method,
+      " paces every transfer at its share of the channel rate, and none is known or nothing is "
+      "sent: run weir calibrate, or give --channel-rate or --network (and no --pacing-fraction 0); "
+      "workers that share a host hand files over"));
+}
+
+/// Gives an ordered plan `port_lanes` lanes, or as many as are predicted best.
+absl::Status AddLanes(std::int32_t port_lanes, Plan* plan) {
+  if (port_lanes > 0) return OrderByLanes(port_lanes, plan).status();
+  Plan at_once = *plan;
+  const absl::Status rated = OrderByRates(&at_once);
+  std::optional<Plan> best = BestLanes(
+      *plan, rated.ok() ? at_once.summary.makespan_s : std::numeric_limits<double>::infinity());
+  if (!best && !rated.ok()) return rated;
+  *plan = best ? *std::move(best) : std::move(at_once);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Plan> EvenPlan(const JobShape& shape, const ClusterProfile& cluster) {
@@ -82,18 +107,28 @@ absl::StatusOr<Plan> FetchAllPlan(const JobShape& shape, const ClusterProfile& c
 }
 
 absl::StatusOr<Plan> RatesPlan(const JobShape& shape, const ClusterProfile& cluster) {
-  if (cluster.network.pacing_fraction <= 0) {
-    return absl::InvalidArgumentError(
-        "Plan method rates paces every transfer at its share of the channel rate, and none is "
-        "known or nothing is sent: run weir calibrate, or give --channel-rate or --network (and no "
-        "--pacing-fraction 0); workers that share a host hand files over");
-  }
+  if (absl::Status known = CheckRateIsKnown("rates", cluster); !known.ok()) return known;
   absl::StatusOr<Plan> plan = SplitEvenly(shape, cluster);
   if (!plan.ok()) return plan;
   const absl::Status rated = OrderByRates(&*plan);
   if (absl::IsFailedPrecondition(rated)) return absl::InvalidArgumentError(rated.message());
   if (!rated.ok()) return rated;
   return Finished(shape, *std::move(plan), "rates");
+}
+
+absl::StatusOr<Plan> LanesPlan(const JobShape& shape, const ClusterProfile& cluster,
+                               std::int32_t port_lanes) {
+  if (absl::Status known = CheckRateIsKnown("lanes", cluster); !known.ok()) return known;
+  absl::StatusOr<Plan> plan = SplitEvenly(shape, cluster);
+  if (!plan.ok()) return plan;
+  const absl::StatusOr<Seconds> bound_s = OrderBound(*plan);
+  if (!bound_s.ok()) return bound_s.status();
+  absl::Status status = OrderBySlack(&*plan, SlackWorkFor(*plan, *bound_s));
+  if (status.ok()) status = AddLanes(port_lanes, &*plan);
+  if (absl::IsFailedPrecondition(status)) return absl::InvalidArgumentError(status.message());
+  if (!status.ok()) return status;
+  return Finished(shape, *std::move(plan),
+                  port_lanes > 0 ? absl::StrCat("lanes-", port_lanes) : "lanes");
 }
 
 }  // namespace weir::planner

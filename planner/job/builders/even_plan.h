@@ -3,6 +3,8 @@
 // The simplest plan of a job: everybody gets the same. Kept as the base line that other methods are
 // compared with. Upstream: PlanJob. Downstream: plan_assembly, transfer_orders.
 
+#include <cstdint>
+
 #include "absl/status/statusor.h"
 #include "planner/job/job_shape.h"
 #include "planner/plan/plan.h"
@@ -44,5 +46,13 @@ absl::StatusOr<Plan> FetchAllPlan(const JobShape& shape, const ClusterProfile& c
 /// Errors: also kInvalidArgument where the network is not paced (nothing measured or given: rates
 ///   of a guess would only slow), or has not room for so many.
 absl::StatusOr<Plan> RatesPlan(const JobShape& shape, const ClusterProfile& cluster);
+
+/// Builds a plan with the same chunks and load fractions whose ports carry `port_lanes` transfers
+/// at a time (OrderByLanes of OrderBySlack), or with 0 as many as is predicted best: 2, 4, 8, ...
+/// or all. An order with a gap each is better where it is little, and mappers are ready in waves.
+///
+/// Returns: as EvenPlan; method "lanes" or "lanes-N". Errors: as RatesPlan.
+absl::StatusOr<Plan> LanesPlan(const JobShape& shape, const ClusterProfile& cluster,
+                               std::int32_t port_lanes);
 
 }  // namespace weir::planner

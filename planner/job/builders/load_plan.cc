@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "planner/explain/readable.h"
 #include "planner/job/builders/even_plan.h"
 #include "planner/job/builders/job_chain.h"
@@ -15,6 +16,7 @@
 #include "planner/job/builders/split_assembly.h"
 #include "planner/job/job_bound.h"
 #include "planner/job/rack_loads.h"
+#include "planner/order/lanes/order_by_lanes.h"
 #include "planner/order/order_bound.h"
 #include "planner/order/order_by_slack.h"
 #include "planner/order/planning_effort.h"
@@ -26,6 +28,8 @@ namespace {
 constexpr double kSchedulePairsMax = 10000;
 // Time of one pair in one plan that is tried.
 constexpr Seconds kPlanSecondsPerPair = 4e-6;
+// What trying a number of lanes costs, in such plans: two plans, each predicted twice.
+constexpr double kPairsALaning = 4;
 
 /// The plan that is predicted to end first so far, and its split; an empty one is the even split.
 struct Best {
@@ -160,6 +164,15 @@ void Reorder(Best& best, double effort) {
   if (pairs > kSlackTransfersMax) plan.summary.notes.push_back(std::move(note));
 }
 
+/// Why what was measured while all sent at once speaks against a way that has several at a time.
+std::string TooManyResent(Seconds predicted_s, absl::string_view what, double resent) {
+  return absl::StrCat(
+      "Not taken, though it is predicted to take ", ReadableSeconds(predicted_s), ": ", what,
+      ". While all fetched from all, it was measured, ", ReadablePercent(resent),
+      " of all segments were sent again, which holds up whatever else uses these links; at most ",
+      ReadablePercent(kResentMax), " may be.");
+}
+
 /// A way to move the sections of a split without an order.
 struct Unordered {
   PieceOrder order = PieceOrder::kFetchAll;
@@ -188,11 +201,7 @@ void TryUnordered(const JobShape& shape, const ClusterProfile& cluster, const Un
   if (!plan.ok() || plan->summary.makespan_s >= wanted_s) return;
   const double resent = cluster.network.sharing_resent_fraction;
   if (resent > kResentMax) {
-    best.plan.summary.notes.push_back(absl::StrCat(
-        "Not taken, though it is predicted to take ", ReadableSeconds(plan->summary.makespan_s),
-        ": ", way.what, ". While all fetched from all, it was measured, ", ReadablePercent(resent),
-        " of all segments were sent again, which holds up whatever else uses these links; at most ",
-        ReadablePercent(kResentMax), " may be."));
+    best.plan.summary.notes.push_back(TooManyResent(plan->summary.makespan_s, way.what, resent));
     return;
   }
   plan->summary.notes.push_back(absl::StrCat(
@@ -222,6 +231,31 @@ void TryWithoutOrder(const JobShape& shape, const ClusterProfile& cluster, Best&
   }
 }
 
+/// Where a gap between two transfers of a port is known, offers the best order once more with ports
+/// that carry some at a time, each of which loses its own part of the port by a gap.
+void TryLanes(const Plan& ordered, Budget& budget, Best& best) {
+  const NetworkModel& network = ordered.network;
+  if (network.transfer_gap_s <= 0 || network.pacing_fraction <= 0) return;
+  const auto transfers = static_cast<double>(ordered.transfers.size());
+  if (transfers > kSchedulePairsMax || ordered.transfer_order != TransferOrder::kOvertake) return;
+  const std::vector<std::int32_t> to_try = LanesToTry(ordered);
+  const double pairs = kPairsALaning * static_cast<double>(to_try.size()) * transfers;
+  if (to_try.empty() || !budget.Allows(pairs, best)) return;
+  std::optional<Plan> plan = BestLanes(ordered, best.plan.summary.makespan_s);
+  if (!plan) return;
+  const std::string what = absl::StrCat("Each port carries ", plan->port_lanes,
+                                        " transfers at a time, each paced at its share");
+  if (network.sharing_resent_fraction > kResentMax) {
+    best.plan.summary.notes.push_back(
+        TooManyResent(plan->summary.makespan_s, what, network.sharing_resent_fraction));
+    return;
+  }
+  plan->summary.notes.push_back(absl::StrCat(what, ": ", ReadableSeconds(plan->summary.makespan_s),
+                                             "; one at a time, ",
+                                             ReadableSeconds(ordered.summary.makespan_s), "."));
+  best.plan = *std::move(plan);
+}
+
 }  // namespace
 
 absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& cluster, double effort) {
@@ -245,7 +279,9 @@ absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& clust
   }
   TryRacks(shape, cluster, budget, best);
   Reorder(best, effort);
+  const Plan ordered = best.plan;
   TryWithoutOrder(shape, cluster, best);
+  TryLanes(ordered, budget, best);
   PlanSummary& summary = best.plan.summary;
   summary.method = "load";
   summary.lower_bound_s = std::min(summary.makespan_s, JobLowerBound(shape, cluster));

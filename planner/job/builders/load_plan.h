@@ -24,6 +24,8 @@ namespace weir::planner {
 ///   No piece of a section is shorter than 80 ms on the wire. Where the network is known, the best
 ///   split also competes as a plan by rates, which must win by kRatesReserve (planning_effort.h),
 ///   and as one whose receivers fetch from all senders at once.
+///   Where a gap is known, the best order competes with ports that carry some transfers at a time
+///   (BestLanes, which says what they must gain).
 ///   Borders between mappers then move to where the input can be cut (MapChunks), mappers without
 ///   input are left out.
 /// Proven: never worse than EvenPlan as predicted; summary.lower_bound_s of JobLowerBound holds for

@@ -24,6 +24,7 @@
 #include "planner/job/job_bound.h"
 #include "planner/job/packed_shape.h"
 #include "planner/job/step_spill.h"
+#include "planner/order/lanes/order_by_lanes.h"
 #include "planner/order/planning_effort.h"
 
 namespace weir::planner {
@@ -40,6 +41,8 @@ absl::StatusOr<Plan> BuildPlan(const JobShape& shape, const ClusterProfile& clus
       return FetchAllPlan(shape, cluster, options.fetch_limit);
     case PlanMethod::kRates:
       return RatesPlan(shape, cluster);
+    case PlanMethod::kLanes:
+      return LanesPlan(shape, cluster, options.port_lanes);
   }
   return absl::InvalidArgumentError(
       absl::StrCat("PlanOptions.method is unknown: ", static_cast<int>(options.method)));
@@ -221,11 +224,11 @@ absl::Status ChooseCombined(const JobShape& shape, const ClusterProfile& cluster
 absl::StatusOr<Plan> PlanLoop(const JobShape& shape, const ClusterProfile& cluster,
                               const PlanningOptions& options) {
   if (options.method == PlanMethod::kFetchAll || options.method == PlanMethod::kRates ||
-      shape.store.write != FinalWrite::kParts) {
+      options.method == PlanMethod::kLanes || shape.store.write != FinalWrite::kParts) {
     return absl::InvalidArgumentError(absl::StrCat(
         "job ", shape.job,
         " is a loop: its iterations are planned in order, and who updates the state writes the "
-        "result; leave out --plan-method fetch-* or rates, and --write"));
+        "result; leave out --plan-method fetch-*, rates or lanes, and --write"));
   }
   if (shape.layers.size() != 1 || shape.layers[0].num_reducers > 1) {
     return absl::InvalidArgumentError(
@@ -246,6 +249,14 @@ absl::StatusOr<Plan> PlanLoop(const JobShape& shape, const ClusterProfile& clust
 // More at once than any cluster has workers.
 constexpr std::int32_t kFetchLimitMax = 1000;
 
+absl::Status UnknownMethod(absl::string_view name) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "unknown plan method '", name,
+      "'; methods are: load, even, rates, lanes, lanes-N (N transfers of a port at a time, 2 to ",
+      kPortLanesMax, "), fetch-all, fetch-N (from N senders at a time, 1 to ", kFetchLimitMax,
+      ")"));
+}
+
 }  // namespace
 
 absl::StatusOr<PlanningOptions> ParsePlanMethod(absl::string_view name) {
@@ -260,16 +271,21 @@ absl::StatusOr<PlanningOptions> ParsePlanMethod(absl::string_view name) {
     options.method = PlanMethod::kRates;
     return options;
   }
+  if (name == "lanes" || absl::ConsumePrefix(&limit, "lanes-")) {
+    options.method = PlanMethod::kLanes;
+    const bool in_range =
+        name == "lanes" || (absl::SimpleAtoi(limit, &options.port_lanes) &&
+                            options.port_lanes >= 2 && options.port_lanes <= kPortLanesMax);
+    if (in_range) return options;
+    return UnknownMethod(name);
+  }
   options.method = PlanMethod::kFetchAll;
   if (name == "fetch-all") return options;
   if (absl::ConsumePrefix(&limit, "fetch-") && absl::SimpleAtoi(limit, &options.fetch_limit) &&
       options.fetch_limit >= 1 && options.fetch_limit <= kFetchLimitMax) {
     return options;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "unknown plan method '", name,
-      "'; methods are: load, even, rates, fetch-all, fetch-N (from N senders at a time, 1 to ",
-      kFetchLimitMax, ")"));
+  return UnknownMethod(name);
 }
 
 absl::StatusOr<std::optional<CombineChoice>> ParseCombineChoice(absl::string_view name) {

@@ -21,6 +21,8 @@ enum class PlanMethod {
               // at once, or from PlanningOptions::fetch_limit of them; for comparison
   kRates,     // even chunks, uniform fractions, everything at once, each at its share of ports and
               // cuts (order_by_rates.h); for comparison
+  kLanes,  // even chunks, uniform fractions, PlanningOptions::port_lanes transfers of a port at a
+           // time (order_by_lanes.h); for comparison
 };
 
 /// Whether layers that can be combined are, along reduction trees.
@@ -41,6 +43,8 @@ struct PlanningOptions {
   PlanMethod method = PlanMethod::kLoad;
   /// kFetchAll: see Plan::fetch_limit. Others: 0.
   std::int32_t fetch_limit = 0;
+  /// kLanes: see Plan::port_lanes; 0 = as is predicted best. Others: 0.
+  std::int32_t port_lanes = 0;
   /// Nothing: kAuto, and the plan's notes tell of trees only where one is chosen. kAuto and kTree
   /// that were asked for tell what was compared.
   std::optional<CombineChoice> combine = std::nullopt;
@@ -53,8 +57,9 @@ absl::StatusOr<std::optional<CombineChoice>> ParseCombineChoice(absl::string_vie
 /// Returns why trees cannot be asked for: "job sessions has no Combine, ...".
 std::string CannotCombineText(absl::string_view job);
 
-/// Returns the method of that name: "load", "even", "rates", "fetch-all", or "fetch-N" with N from
-/// 1 to 1000 (at most N fetches at a time into one receiver). Empty = the default.
+/// Returns the method of that name: "load", "even", "rates", "lanes", "lanes-N" with N from 2 to
+/// kPortLanesMax (N transfers of a port at a time), "fetch-all", or "fetch-N" with N from 1 to 1000
+/// (at most N fetches at a time into one receiver). Empty = the default.
 /// Errors: kInvalidArgument with the names that exist.
 absl::StatusOr<PlanningOptions> ParsePlanMethod(absl::string_view name);
 

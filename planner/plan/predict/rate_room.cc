@@ -10,7 +10,7 @@ constexpr double kRounding = 1e-9;
 
 }  // namespace
 
-RateRoom::RateRoom(const Plan& plan) : plan_(plan) {
+RateRoom::RateRoom(const Plan& plan) : plan_(plan), keeps_places_(plan.port_lanes > 0) {
   if (plan.transfer_order != TransferOrder::kRates) return;
   resources_ = PacedResources(plan);
   taken_bytes_per_s_.assign(resources_.capacity.size(), 0);
@@ -25,19 +25,55 @@ absl::Span<const std::int32_t> RateRoom::UsesOf(TransferIndex transfer) const {
       .subspan(begin, resources_.resource_begin[At(transfer) + 1] - begin);
 }
 
+template <typename Visit>
+void RateRoom::ForEachFitting(std::int32_t use, const Visit& visit) const {
+  const double most = resources_.capacity[At(use)] * (1 + kRounding);
+  double taken = taken_bytes_per_s_[At(use)];
+  for (const TransferIndex waits : lacking_[At(use)]) {
+    taken += plan_.transfers[At(waits)].rate_bytes_per_s;
+    if (taken > most || !visit(waits)) return;
+  }
+}
+
 std::int32_t RateRoom::Lacks(TransferIndex transfer) const {
   const double rate = plan_.transfers[At(transfer)].rate_bytes_per_s;
   for (const std::int32_t use : UsesOf(transfer)) {
+    if (keeps_places_) {
+      bool fits = false;
+      ForEachFitting(use, [&](TransferIndex waits) {
+        fits = waits == transfer;
+        return waits < transfer;
+      });
+      if (!fits) return use;
+      continue;
+    }
     const double most = resources_.capacity[At(use)] * (1 + kRounding);
     if (taken_bytes_per_s_[At(use)] + rate > most) return use;
   }
   return kNoIndex;
 }
 
-void RateRoom::Wait(TransferIndex transfer) { to_look_at_.insert(transfer); }
+void RateRoom::LookAgain(std::int32_t use) {
+  ForEachFitting(use, [this](TransferIndex waits) {
+    to_look_at_.insert(waits);
+    return true;
+  });
+}
+
+void RateRoom::Wait(TransferIndex transfer) {
+  to_look_at_.insert(transfer);
+  if (!keeps_places_) return;
+  for (const std::int32_t use : UsesOf(transfer)) lacking_[At(use)].insert(transfer);
+}
 
 void RateRoom::Withdraw(TransferIndex transfer) {
   to_look_at_.erase(transfer);
+  if (keeps_places_) {
+    for (const std::int32_t use : UsesOf(transfer)) {
+      if (lacking_[At(use)].erase(transfer) > 0) LookAgain(use);
+    }
+    return;
+  }
   std::int32_t& lacks = lacks_[At(transfer)];
   if (lacks != kNoIndex) lacking_[At(lacks)].erase(transfer);
   lacks = kNoIndex;
@@ -55,6 +91,10 @@ void RateRoom::End(TransferIndex transfer) {
     double& taken = taken_bytes_per_s_[At(use)];
     taken -= plan_.transfers[At(transfer)].rate_bytes_per_s;
     if (--num_users_[At(use)] == 0) taken = 0;
+    if (keeps_places_) {
+      LookAgain(use);
+      continue;
+    }
     for (const TransferIndex waits : lacking_[At(use)]) {
       lacks_[At(waits)] = kNoIndex;
       to_look_at_.insert(waits);
@@ -75,9 +115,13 @@ std::vector<TransferIndex> RateRoom::TakeStartable(
     }
     next = to_look_at_.erase(next);
     if (lacks != kNoIndex) {
+      if (keeps_places_) continue;
       lacks_[At(transfer)] = lacks;
       lacking_[At(lacks)].insert(transfer);
       continue;
+    }
+    if (keeps_places_) {
+      for (const std::int32_t use : UsesOf(transfer)) lacking_[At(use)].erase(transfer);
     }
     Begin(transfer);
     begun.push_back(transfer);

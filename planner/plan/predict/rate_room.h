@@ -22,9 +22,13 @@ namespace weir::planner {
 ///   that finds its rate left everywhere begins, the lowest index first; one that does not holds up
 ///   nobody behind it. So the rates never add up to more than PacedBytesPerS (but for 1e-9 of it,
 ///   which is rounding), and whoever waits begins at the latest when nothing else moves.
+///   With Plan::port_lanes, one that waits keeps its place: it begins when its ports and cuts have
+///   its rate left beside those of all that wait there before it. So nobody is put off by who comes
+///   later in the plan.
 /// Requires: CheckStructure accepts the plan, which outlives this. Of others nothing is called.
 /// Thread-safety: none. One that waits is looked at again only when the port or cut that it lacked
-///   gets something back; then in O(cuts + log transfers).
+///   gets something back; then in O(cuts + log transfers), where places are kept in O(cuts * those
+///   that a port or cut has room for).
 /// Checked by: tests/unit/planner_job/rates_property_test.cc (beside a sweep that knows nothing of
 ///   this), tests/unit/master/conductor_machine_property_test.cc.
 class RateRoom {
@@ -48,14 +52,21 @@ class RateRoom {
   absl::Span<const std::int32_t> UsesOf(TransferIndex transfer) const;
   /// The first port or cut that has not its rate left; kNoIndex: none.
   std::int32_t Lacks(TransferIndex transfer) const;
+  /// Where places are kept: calls `visit` for each that waits there and that it has room for,
+  /// the first in the plan first, until that returns false.
+  template <typename Visit>
+  void ForEachFitting(std::int32_t use, const Visit& visit) const;
+  void LookAgain(std::int32_t use);
 
   const Plan& plan_;
+  const bool keeps_places_;
   SharingProblem resources_;  // capacity: what paced transfers may take
   std::vector<double> taken_bytes_per_s_;
   std::vector<std::int32_t> num_users_;
   std::set<TransferIndex> to_look_at_;
-  std::vector<std::set<TransferIndex>> lacking_;  // by port or cut: those that wait for it
-  std::vector<std::int32_t> lacks_;               // by transfer; kNoIndex: it waits for none
+  /// By port or cut: those that wait for it; where places are kept, all of its own that wait.
+  std::vector<std::set<TransferIndex>> lacking_;
+  std::vector<std::int32_t> lacks_;  // by transfer; kNoIndex: it waits for none
 };
 
 }  // namespace weir::planner

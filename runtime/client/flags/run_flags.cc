@@ -94,7 +94,8 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
   command
       .add_option("--plan-method,--method", job.plan_method,
                   "How to plan: load (the default), even, rates (all at once, each paced at its "
-                  "share), fetch-all (from all senders at once) or fetch-N (from N at a time)")
+                  "share), lanes or lanes-N (N of a port at once, by default as predicted best), "
+                  "fetch-all (from all senders at once) or fetch-N (from N at a time)")
       ->type_name("NAME");
   command
       .add_option("--plan-file", job.plan_file,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "planner/order/lanes/order_by_lanes.h"
 #include "planner/order/order_by_rates.h"
 #include "planner/order/order_store.h"
 #include "planner/order/plan_assembly.h"
@@ -65,6 +66,16 @@ std::vector<planner::PieceDraft> RandomPieces(Draw& draw, int producers, int con
   return pieces;
 }
 
+/// Everything at once, or some transfers of a port at a time. There is room for all at once.
+absl::Status OrderByAnyRates(Draw& draw, planner::Plan* plan) {
+  if (draw.Between(0, 1) == 0) return planner::OrderByRates(plan);
+  plan->transfer_order = planner::TransferOrder::kOvertake;
+  plan->network.transfer_gap_s = draw.Between(0, 1) * draw.Real(0, 1e-2);
+  absl::Status status = planner::OrderByPriority(plan);
+  if (status.ok()) status = planner::OrderByLanes(draw.Between(2, 4), plan).status();
+  return status.ok() ? status : planner::OrderByRates(plan);
+}
+
 }  // namespace
 
 planner::Plan RandomPlan(std::uint64_t seed, planner::TransferOrder order) {
@@ -114,7 +125,7 @@ planner::Plan RandomPlan(std::uint64_t seed, planner::TransferOrder order) {
   // Half of the plans wait on purpose: a list schedule never leaves anything to overtake.
   status.Update(order == planner::TransferOrder::kFetchAll
                     ? planner::OrderFetchAll(&plan, draw.Between(0, 3))
-                : order == planner::TransferOrder::kRates ? planner::OrderByRates(&plan)
+                : order == planner::TransferOrder::kRates ? OrderByAnyRates(draw, &plan)
                 : draw.Between(0, 1) == 0                 ? planner::OrderByPriority(&plan)
                                                           : planner::OrderByStart(&plan));
   if (!status.ok() && planner::IsOrdered(order)) {

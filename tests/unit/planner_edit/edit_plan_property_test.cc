@@ -19,6 +19,7 @@
 #include "planner/edit/rest_plan.h"
 #include "planner/job/builders/plan_job.h"
 #include "planner/job/builders/tree_plan.h"
+#include "planner/order/lanes/order_by_lanes.h"
 #include "planner/order/order_by_rates.h"
 #include "planner/order/transfer_orders.h"
 #include "planner/plan/check_combined.h"
@@ -223,6 +224,16 @@ RC_GTEST_PROP(EditPlanProperty, EditsOfPlansByRatesAreRight, ()) {
   RC_SUCCEED_IF(plan.network.seconds_per_byte == 0);
   // Ports of these networks may carry a byte a second.
   RC_ASSERT(OrderRestByRates(0, &plan).ok());
+  CheckEditsOf(std::move(plan));
+}
+
+RC_GTEST_PROP(EditPlanProperty, EditsOfPlansByLanesAreRight, ()) {
+  Plan plan = DrawPlan(PlanMethod::kEven);
+  RC_SUCCEED_IF(plan.network.seconds_per_byte == 0);
+  plan.network.transfer_gap_s = DrawBetween(0, 2);
+  plan.port_lanes = DrawBetween(2, 4);
+  plan.transfer_order = TransferOrder::kRates;
+  RC_ASSERT(OrderRestByLanes(0, &plan).ok());
   CheckEditsOf(std::move(plan));
 }
 

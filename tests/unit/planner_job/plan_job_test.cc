@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <ostream>
@@ -258,13 +259,20 @@ TEST(PlanJobTest, MethodsByName) {
   EXPECT_EQ(ParsePlanMethod("rates")->method, PlanMethod::kRates);
   EXPECT_EQ(ParsePlanMethod("fetch-all")->method, PlanMethod::kFetchAll);
   EXPECT_EQ(ParsePlanMethod("fetch-all")->fetch_limit, 0);
+  EXPECT_EQ(ParsePlanMethod("lanes")->method, PlanMethod::kLanes);
+  EXPECT_EQ(ParsePlanMethod("lanes")->port_lanes, 0);
+  EXPECT_EQ(ParsePlanMethod("lanes-4")->method, PlanMethod::kLanes);
+  EXPECT_EQ(ParsePlanMethod("lanes-4")->port_lanes, 4);
   EXPECT_EQ(ParsePlanMethod("fetch-5")->method, PlanMethod::kFetchAll);
   EXPECT_EQ(ParsePlanMethod("fetch-5")->fetch_limit, 5);
-  for (const char* name : {"magic", "fetch-", "fetch-0", "fetch--1", "fetch-1001", "fetch-5x"}) {
+  for (const char* name : {"magic", "fetch-", "fetch-0", "fetch--1", "fetch-1001", "fetch-5x",
+                           "lanes-", "lanes-1", "lanes-65", "lanes-4x", "lanes4"}) {
     const auto unknown = ParsePlanMethod(name);
     EXPECT_EQ(unknown.status().code(), absl::StatusCode::kInvalidArgument) << name;
-    EXPECT_THAT(std::string(unknown.status().message()),
-                HasSubstr("load, even, rates, fetch-all, fetch-N"));
+    EXPECT_THAT(
+        std::string(unknown.status().message()),
+        HasSubstr("load, even, rates, lanes, lanes-N (N transfers of a port at a time, 2 to "
+                  "64), fetch-all, fetch-N"));
   }
 }
 
@@ -289,6 +297,32 @@ TEST(PlanJobTest, FetchMethodsByHand) {
     EXPECT_NEAR(one->transfers[static_cast<std::size_t>(order[0])].start_s, 3, 1e-9);
     EXPECT_NEAR(one->transfers[static_cast<std::size_t>(order[1])].start_s, 4, 1e-9);
   }
+}
+
+// Five workers, 1 byte a second, sections of 5 bytes: four turns with a gap of 2 s.
+TEST(PlanJobTest, LaneMethodsByHand) {
+  JobShape shape = SmallShape();
+  shape.input_bytes = 125'000'000;
+  ClusterProfile cluster = SmallCluster(5, 5);
+  cluster.network.seconds_per_byte = 1e-6;
+  cluster.network.latency_s = 0.1;
+  cluster.network.transfer_gap_s = 2;
+  shape.map_seconds_per_byte.value = 1e-6;
+  EXPECT_THAT(std::string(PlanJob(shape, cluster, *ParsePlanMethod("lanes")).status().message()),
+              HasSubstr("Plan method lanes paces every transfer"));
+  cluster.network.pacing_fraction = 1;
+  const Plan two = *PlanJob(shape, cluster, *ParsePlanMethod("lanes-2"));
+  EXPECT_EQ(CheckPlan(two), absl::OkStatus());
+  EXPECT_EQ(two.summary.method, "lanes-2");
+  EXPECT_EQ(two.port_lanes, 2);
+  Seconds moved_s = 0;
+  for (const Transfer& t : two.transfers) moved_s = std::max(moved_s, t.start_s + t.duration_s);
+  // Maps end at 25; two windows of two sections of 5 s each, with a gap.
+  EXPECT_NEAR(moved_s, 25 + 2 * (2 + 10), 1e-3);
+  const Plan best = *PlanJob(shape, cluster, *ParsePlanMethod("lanes"));
+  EXPECT_EQ(best.summary.method, "lanes");
+  EXPECT_EQ(best.port_lanes, 0) << "all at once has no gap";
+  EXPECT_LT(best.summary.makespan_s, two.summary.makespan_s);
 }
 
 TEST(PlanJobTest, UnknownMethodIsRefused) {

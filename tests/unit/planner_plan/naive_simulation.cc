@@ -45,7 +45,8 @@ class Simulation {
 
   bool ByRates() const { return plan_.transfer_order == TransferOrder::kRates; }
 
-  // Whether the rates of all that is under way leave its own, everywhere.
+  // Whether the rates of all that is under way, and with lanes of all that waits before it, leave
+  // its own, everywhere.
   bool RateIsLeft(TransferIndex i) const {
     for (std::size_t r = 0; r < 2 * At(plan_.network.num_workers) + plan_.network.cuts.size();
          ++r) {
@@ -57,7 +58,11 @@ class Simulation {
       for (std::size_t other = 0; other < plan_.transfers.size(); ++other) {
         const Interval& interval = times_.transfers[other];
         const bool under_way = interval.start_s != kNever && interval.finish_s > now_;
-        if (under_way && UsesResource(other, r)) left -= plan_.transfers[other].rate_bytes_per_s;
+        const bool waits_before = plan_.port_lanes > 0 && other < At(i) &&
+                                  interval.start_s == kNever &&
+                                  StepDone(plan_.transfers[other].producer);
+        if ((under_way || waits_before) && UsesResource(other, r))
+          left -= plan_.transfers[other].rate_bytes_per_s;
       }
       if (left < 0) return false;
     }
@@ -130,10 +135,12 @@ class Simulation {
       const NetworkModel& network = plan_.network;
       if (!Fluid() || network.seconds_per_byte == 0 || transfer.bytes == 0) {
         interval.finish_s =
-            now_ + (ByRates() ? network.latency_s +
-                                    static_cast<double>(transfer.bytes) / transfer.rate_bytes_per_s
-                              : network.TransferSeconds(transfer.sender, transfer.receiver,
-                                                        transfer.bytes));
+            now_ +
+            (ByRates()
+                 ? (plan_.port_lanes > 0 && network.transfer_gap_s > 0 ? network.transfer_gap_s
+                                                                       : network.latency_s) +
+                       static_cast<double>(transfer.bytes) / transfer.rate_bytes_per_s
+                 : network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes));
       }
       any = true;
     }

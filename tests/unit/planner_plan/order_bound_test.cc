@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "planner/explain/plan_limits.h"
+#include "planner/order/order_by_rates.h"
 #include "planner/order/plan_assembly.h"
 #include "planner/order/transfer_orders.h"
 #include "tests/unit/planner_plan/two_by_two.h"
@@ -58,6 +59,35 @@ TEST(OrderBoundTest, BesideASlowTransferThereIsRoomForOneLessAtFullRate) {
   // Through two, the slow port is what limits.
   plan = TwoToTwo({2, 1, 1, 1}, 2);
   EXPECT_EQ(*OrderBound(plan), 32);
+}
+
+TEST(OrderBoundTest, WithoutAnOrderThereIsNoGap) {
+  // 8 B from worker 0 to worker 1, 1 s a byte, paced at half of it by rates and in order.
+  NetworkModel network;
+  network.num_workers = 2;
+  network.seconds_per_byte = 1;
+  network.latency_s = 1;
+  network.transfer_gap_s = 3;
+  network.pacing_fraction = 0.5;
+  PlanAssembly assembly(network);
+  LayerDraft layer;
+  layer.reducers = {{1, 1}};
+  layer.reduce_seconds = [](WorkerIndex, Bytes) { return 0.0; };
+  EXPECT_EQ(assembly.AddMappers({{0, 8, 8, 0, 0}}), absl::OkStatus());
+  EXPECT_EQ(assembly.AddReducers(layer, {}), absl::OkStatus());
+  const Plan plan = assembly.TakePlan();
+  Plan ordered = plan;
+  ASSERT_EQ(OrderByPriority(&ordered), absl::OkStatus());
+  EXPECT_EQ(ordered.summary.makespan_s, 3 + 16);
+  EXPECT_EQ(*OrderBound(ordered), 3 + 16);
+  Plan rated = plan;
+  ASSERT_EQ(OrderRestByRates(0, &rated), absl::OkStatus());
+  EXPECT_NEAR(rated.summary.makespan_s, 1 + 16, 1e-9);
+  EXPECT_EQ(*OrderBound(rated), 1 + 16);
+  Plan fetched = plan;
+  ASSERT_EQ(OrderFetchAll(&fetched), absl::OkStatus());
+  EXPECT_EQ(fetched.summary.makespan_s, 1 + 8);
+  EXPECT_EQ(*OrderBound(fetched), 1 + 8);
 }
 
 TEST(OrderBoundTest, BadPlanIsRefused) {

@@ -70,6 +70,7 @@ Plan RandomPlan() {
   plan.network.sharing_resent_fraction = real();
   plan.network.transfer_gap_s = real();
   plan.fetch_limit = *rc::gen::inRange(0, 9);
+  plan.port_lanes = *rc::gen::inRange(0, 9);
   plan.compute_order = lists();
   plan.send_order = lists();
   plan.receive_order = lists();
@@ -99,6 +100,7 @@ RC_GTEST_PROP(PlanWire, RoundTripKeepsEverything, ()) {
   RC_ASSERT(back->store_channels == plan.store_channels);
   RC_ASSERT(back->store_order == plan.store_order);
   RC_ASSERT(back->fetch_limit == plan.fetch_limit);
+  RC_ASSERT(back->port_lanes == plan.port_lanes);
   RC_ASSERT(back->run_codec == plan.run_codec);
   RC_ASSERT(back->steps.size() == plan.steps.size());
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
