@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""What plans say of steps whose memory is full, beside what those put on disk and take: the table of docs/prediction.md.
+
+  python3 tests/bench/spills.py              word count and terasort of 2 GB, two workers of one slot, three turns of each
+  python3 tests/bench/spills.py --turns 1    one of each
+  python3 tests/bench/spills.py --megabytes 500
+
+Words are 20 million different ones by Zipf's law. Nothing is known of the jobs but their samples. Prints a table: bytes and
+seconds predicted and actual, medians of the turns; the prediction "without" leaves out what steps take for what they put on disk,
+which is what plans said before they knew of it.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# Name, job, input, flags. One map step a worker of terasort, which by itself would make as many as fit.
+CASES = [
+    ("word count, 512 MiB", "wordcount", "words", ["--memory", "512MiB"]),
+    ("word count, 128 MiB", "wordcount", "words", ["--memory", "128MiB"]),
+    ("terasort, 256 MiB", "terasort", "records", ["--memory", "256MiB", "--mappers", "2"]),
+    ("terasort, 64 MiB", "terasort", "records", ["--memory", "64MiB", "--mappers", "2"]),
+]
+
+
+def make_inputs(args, directory):
+    quiet = {"check": True, "stdout": subprocess.DEVNULL}
+    num_bytes = args.megabytes * 1_000_000
+    words, records = os.path.join(directory, "words"), os.path.join(directory, "records")
+    if not os.path.exists(words):
+        generate = os.path.join(args.build, "tests/bench/weir_bench_generate_input")
+        subprocess.run([generate, "words", str(num_bytes), "20000000", words], **quiet)
+    if not os.path.exists(records):
+        subprocess.run([args.weir, "data", "generate", "terasort", "--records", str(num_bytes // 100), "-o", records], **quiet)
+
+
+def longest(plan, kind):
+    return max(step.get("spill_s", 0) for step in plan["steps"] if step["kind"] == kind)
+
+
+def run(args, directory, job, name, flags):
+    out = os.path.join(directory, "out")
+    result = subprocess.run([args.weir, "run", job, os.path.join(directory, name), "-o", out, "--overwrite", "--json", "-q", "--workers", "2",
+                             "--slots", "1", "--no-history", "--work-dir", directory, *flags], check=True, stdout=subprocess.PIPE)
+    report = json.loads(result.stdout)
+    with open(os.path.join(out, "_weir/plan.json"), encoding="utf-8") as file:
+        plan = json.load(file)
+    with_s = report["predicted_makespan_s"]
+    return (plan.get("spilled_bytes", 0) / 1e9, plan.get("actual_spilled_bytes", 0) / 1e9,
+            with_s - longest(plan, "map") - longest(plan, "reduce"), with_s, report["actual_makespan_s"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(ROOT, "build/release"))
+    parser.add_argument("--weir", help="default: that of the build")
+    parser.add_argument("--data", help="where inputs stay for the next time (default: nowhere)")
+    parser.add_argument("--megabytes", type=int, default=2000)
+    parser.add_argument("--turns", type=int, default=3)
+    args = parser.parse_args()
+    args.weir = args.weir or os.path.join(args.build, "runtime/app/weir")
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = args.data or scratch
+        make_inputs(args, directory)
+        turns = [[run(args, directory, *case[1:]) for case in CASES] for _ in range(args.turns)]
+    print("| job, `--memory` | GB on disk: predicted | actual | seconds: predicted without | predicted | actual |\n|---|---|---|---|---|---|")
+    for i, case in enumerate(CASES):
+        medians = [statistics.median(turn[i][k] for turn in turns) for k in range(5)]
+        print(f"| {case[0]} | {medians[0]:.2f} | {medians[1]:.2f} | {medians[2]:.1f} | {medians[3]:.1f} | {medians[4]:.1f} |")
+
+
+if __name__ == "__main__":
+    main()
