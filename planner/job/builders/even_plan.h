@@ -48,7 +48,7 @@ absl::StatusOr<Plan> FetchAllPlan(const JobShape& shape, const ClusterProfile& c
 absl::StatusOr<Plan> RatesPlan(const JobShape& shape, const ClusterProfile& cluster);
 
 /// Builds a plan with the same chunks and load fractions whose ports carry `port_lanes` transfers
-/// at a time (OrderByLanes of OrderBySlack), or with 0 as many as is predicted best: 2, 4, 8, ...
+/// at a time (OrderByLanes of OrderBySlack), or with 0 as many as is predicted best: 4, 8, 16, ...
 /// or all. An order with a gap each is better where it is little, and mappers are ready in waves.
 ///
 /// Returns: as EvenPlan; method "lanes" or "lanes-N". Errors: as RatesPlan.

@@ -226,7 +226,7 @@ std::vector<std::int32_t> LanesToTry(const Plan& ordered) {
   std::int32_t most = 0;
   for (const auto& [layer, turns] : TurnsByLayer(ordered)) most = std::max(most, turns.most);
   std::vector<std::int32_t> lanes;
-  for (std::int32_t k = 2; k < most && k <= kPortLanesMax; k *= 2) {
+  for (std::int32_t k = kPortLanesWorthIt; k < most && k <= kPortLanesMax; k *= 2) {
     if (fastest < k * kSlowestRateBytesPerS) break;
     lanes.push_back(k);
   }

@@ -18,6 +18,12 @@ namespace weir::planner {
 /// as 1 / k, and each takes a socket at both ends.
 inline constexpr std::int32_t kPortLanesMax = 64;
 
+/// Fewest that are tried. Each window waits for the last of what the one before had on its ports,
+/// which no prediction knows; with two lanes there are so many that nothing was left of what they
+/// gain. Measured on emulated networks, 8 hosts: two lanes took 0.98 to 1.02 of what an order took,
+/// four 0.96 to 0.99 (docs/benchmarks.md).
+inline constexpr std::int32_t kPortLanesWorthIt = 4;
+
 /// Makes an ordered plan one whose ports carry `lanes` transfers at a time, and adds times.
 ///
 /// Model: a layer whose busiest port or lane of a cut has m transfers one after the other is cut
@@ -42,9 +48,9 @@ inline constexpr std::int32_t kPortLanesMax = 64;
 ///   tests/unit/planner_job/lanes_property_test.cc.
 absl::StatusOr<std::int32_t> OrderByLanes(std::int32_t lanes, Plan* plan);
 
-/// Returns the numbers of lanes worth trying for an ordered plan, rising: 2, 4, 8, ... up to
-/// kPortLanesMax, as long as they make more than one window and leave each socket of the fastest
-/// port kSlowestRateBytesPerS. Requires: the network's rate is known.
+/// Returns the numbers of lanes worth trying for an ordered plan, rising: kPortLanesWorthIt and
+/// doubled up to kPortLanesMax, as long as they make more than one window and leave each socket of
+/// the fastest port kSlowestRateBytesPerS. Requires: the network's rate is known.
 std::vector<std::int32_t> LanesToTry(const Plan& ordered);
 
 /// Returns the plan of LanesToTry that is predicted to end first, of those that end before

@@ -36,12 +36,30 @@ class TurnsInTime {
   }
 
   Prediction Run() {
+    if (by_rates_) {
+      for (std::size_t t = 0; t < plan_.transfers.size(); ++t) {
+        room_.Expect(static_cast<TransferIndex>(t));
+      }
+    }
     for (NodeIndex node = 0; node < graph_.num_nodes(); ++node) {
       if (waits_[static_cast<std::size_t>(node)] == 0) Push(node, What::kCanStart);
     }
+    RunEvents();
+    // Of a plan in another order than its layers, what is expected may itself wait for what its
+    // place keeps back.
+    if (by_rates_) {
+      room_.ForgetExpected();
+      StartTransfers(now_s_);
+      RunEvents();
+    }
+    return std::move(times_);
+  }
+
+ private:
+  void RunEvents() {
     while (!events_.empty()) {
       // All that happens at one moment, before workers choose what they start then.
-      const Seconds now_s = events_.top().when_s;
+      const Seconds now_s = now_s_ = events_.top().when_s;
       while (!events_.empty() && events_.top().when_s == now_s) {
         const Event event = events_.top();
         events_.pop();
@@ -51,10 +69,8 @@ class TurnsInTime {
       touched_.clear();
       if (by_rates_) StartTransfers(now_s);
     }
-    return std::move(times_);
   }
 
- private:
   enum class What { kFinished, kCanStart };
   struct Event {
     Seconds when_s;
@@ -135,6 +151,7 @@ class TurnsInTime {
   const PlanGraph& graph_;
   const bool by_rates_;
   RateRoom room_;
+  Seconds now_s_ = 0;
   Prediction times_;
   std::vector<Seconds> earliest_s_;  // by node
   std::vector<std::int64_t> waits_;  // by node: for how many

@@ -16,9 +16,9 @@ Seconds NodeSeconds(const Plan& plan, const PlanGraph& graph, NodeIndex node);
 ///
 /// Model: as the conductor does it. A worker runs one step at a time, and of two that are ready
 ///   when it falls free the first in compute_order goes first. A transfer of a kRates plan begins
-///   when its run is there and its ports and cuts have its rate left (rate_room.h), others when
-///   what they wait for in the graph is over. All that happens at one moment happens before
-///   anything begins then.
+///   when its run is there and its ports and cuts have its rate left (rate_room.h; all are
+///   expected), others when what they wait for in the graph is over. All that happens at one moment
+///   happens before anything begins then.
 /// Requires: CheckStructure(plan) is OK; `graph` is its kDataAndOrders graph, of a kRates plan its
 ///   kDataAndStore graph. Not for kFetchAll, whose transfers share what there is.
 /// Thread-safety: pure; same input, same bits. O((steps + transfers) log) time; of a kRates plan,

@@ -55,19 +55,31 @@ std::int32_t RateRoom::Lacks(TransferIndex transfer) const {
 
 void RateRoom::LookAgain(std::int32_t use) {
   ForEachFitting(use, [this](TransferIndex waits) {
-    to_look_at_.insert(waits);
+    if (!expected_.contains(waits)) to_look_at_.insert(waits);
     return true;
   });
+}
+
+void RateRoom::Expect(TransferIndex transfer) {
+  if (!keeps_places_) return;
+  expected_.insert(transfer);
+  for (const std::int32_t use : UsesOf(transfer)) lacking_[At(use)].insert(transfer);
+}
+
+void RateRoom::ForgetExpected() {
+  while (!expected_.empty()) Withdraw(*expected_.begin());
 }
 
 void RateRoom::Wait(TransferIndex transfer) {
   to_look_at_.insert(transfer);
   if (!keeps_places_) return;
+  expected_.erase(transfer);
   for (const std::int32_t use : UsesOf(transfer)) lacking_[At(use)].insert(transfer);
 }
 
-void RateRoom::Withdraw(TransferIndex transfer) {
+void RateRoom::Withdraw(const TransferIndex transfer) {
   to_look_at_.erase(transfer);
+  expected_.erase(transfer);
   if (keeps_places_) {
     for (const std::int32_t use : UsesOf(transfer)) {
       if (lacking_[At(use)].erase(transfer) > 0) LookAgain(use);
@@ -80,6 +92,10 @@ void RateRoom::Withdraw(TransferIndex transfer) {
 }
 
 void RateRoom::Begin(TransferIndex transfer) {
+  if (keeps_places_) {
+    expected_.erase(transfer);
+    for (const std::int32_t use : UsesOf(transfer)) lacking_[At(use)].erase(transfer);
+  }
   for (const std::int32_t use : UsesOf(transfer)) {
     taken_bytes_per_s_[At(use)] += plan_.transfers[At(transfer)].rate_bytes_per_s;
     ++num_users_[At(use)];
@@ -119,9 +135,6 @@ std::vector<TransferIndex> RateRoom::TakeStartable(
       lacks_[At(transfer)] = lacks;
       lacking_[At(lacks)].insert(transfer);
       continue;
-    }
-    if (keeps_places_) {
-      for (const std::int32_t use : UsesOf(transfer)) lacking_[At(use)].erase(transfer);
     }
     Begin(transfer);
     begun.push_back(transfer);

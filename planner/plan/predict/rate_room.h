@@ -22,9 +22,9 @@ namespace weir::planner {
 ///   that finds its rate left everywhere begins, the lowest index first; one that does not holds up
 ///   nobody behind it. So the rates never add up to more than PacedBytesPerS (but for 1e-9 of it,
 ///   which is rounding), and whoever waits begins at the latest when nothing else moves.
-///   With Plan::port_lanes, one that waits keeps its place: it begins when its ports and cuts have
-///   its rate left beside those of all that wait there before it. So nobody is put off by who comes
-///   later in the plan.
+///   With Plan::port_lanes, one that waits or is expected keeps its place: another begins when its
+///   ports and cuts have its rate left beside those of all that wait or are expected there before
+///   it. So nobody is put off by who comes later in the plan, whose run may be there earlier.
 /// Requires: CheckStructure accepts the plan, which outlives this. Of others nothing is called.
 /// Thread-safety: none. One that waits is looked at again only when the port or cut that it lacked
 ///   gets something back; then in O(cuts + log transfers), where places are kept in O(cuts * those
@@ -35,9 +35,13 @@ class RateRoom {
  public:
   explicit RateRoom(const Plan& plan);
 
+  /// Its run will be there: its place is kept. Nothing without Plan::port_lanes.
+  void Expect(TransferIndex transfer);
+  /// Nobody is expected any more; what waits may begin.
+  void ForgetExpected();
   /// Its run is there: it waits for room only.
   void Wait(TransferIndex transfer);
-  /// It waits no more and has not begun. Idempotent.
+  /// It waits no more, or is no more expected, and has not begun. Idempotent.
   void Withdraw(TransferIndex transfer);
   /// It is under way already, whether there is room or not.
   void Begin(TransferIndex transfer);
@@ -64,8 +68,10 @@ class RateRoom {
   std::vector<double> taken_bytes_per_s_;
   std::vector<std::int32_t> num_users_;
   std::set<TransferIndex> to_look_at_;
-  /// By port or cut: those that wait for it; where places are kept, all of its own that wait.
+  /// By port or cut: those that wait for it; where places are kept, all of its own that wait or are
+  /// expected.
   std::vector<std::set<TransferIndex>> lacking_;
+  std::set<TransferIndex> expected_;
   std::vector<std::int32_t> lacks_;  // by transfer; kNoIndex: it waits for none
 };
 

@@ -18,6 +18,9 @@ using planner::WorkerIndex;
 
 namespace {
 
+// Whoever is woken then finds the time over, however times are rounded.
+constexpr Seconds kPlaceKeptLongerS = 1e-3;
+
 std::int32_t NumOrders(const planner::Plan& plan) {
   std::size_t num_orders = plan.send_order.size() + plan.receive_order.size();
   for (const auto& cut : plan.channel_order) num_orders += cut.size();
@@ -65,6 +68,14 @@ TransferScheduler::TransferScheduler(const planner::Plan& plan,
   std::stable_sort(by_start_.begin(), by_start_.end(), [&](TransferIndex a, TransferIndex b) {
     return prediction.transfers[At(a)].start_s < prediction.transfers[At(b)].start_s;
   });
+  if (plan.port_lanes > 0) {
+    for (std::size_t t = 0; t < rows_.size(); ++t) rates_.Expect(static_cast<TransferIndex>(t));
+    expected_by_ = by_start_;
+    std::stable_sort(expected_by_.begin(), expected_by_.end(),
+                     [&](TransferIndex a, TransferIndex b) {
+                       return rows_[At(a)].finish_s < rows_[At(b)].finish_s;
+                     });
+  }
   for (std::size_t i = 0; i < by_start_.size(); ++i) {
     plan_rank_[At(by_start_[i])] = static_cast<std::int32_t>(i);
   }
@@ -282,7 +293,17 @@ void TransferScheduler::MoveUncounted(TransferIndex transfer) {
   if (gate_ != nullptr) gate_->Moves(transfer, PlannedSeconds(transfer));
 }
 
-std::vector<TransferIndex> TransferScheduler::TakeRated() {
+std::vector<TransferIndex> TransferScheduler::TakeRated(Seconds now_s, double pace) {
+  for (; next_expected_ < expected_by_.size(); ++next_expected_) {
+    const TransferIndex transfer = expected_by_[next_expected_];
+    if (rows_[At(transfer)].state != State::kWaiting) continue;
+    const Seconds until_s = rows_[At(transfer)].finish_s * pace;
+    if (now_s <= until_s) {
+      NoteLate(until_s + kPlaceKeptLongerS);
+      break;
+    }
+    rates_.Withdraw(transfer);
+  }
   return rates_.TakeStartable([this](TransferIndex transfer) {
     if (!GateOpen(transfer)) return false;
     MoveUncounted(transfer);
@@ -328,7 +349,7 @@ std::vector<TransferIndex> TransferScheduler::TakeStartable(Seconds now_s, doubl
       started = TakeFetches();
       break;
     case planner::TransferOrder::kRates:
-      started = TakeRated();
+      started = TakeRated(now_s, pace);
       break;
   }
   if (gate_ == nullptr) return started;

@@ -41,7 +41,8 @@ namespace weir::master {
 ///   long
 ///     as its receiver has fewer than that many under way, first in its receive order.
 ///   - kRates: every transfer starts as soon as its run is published and its ports and cuts have
-///     its rate left, as predicted (RateRoom).
+///     its rate left, as predicted (RateRoom). With lanes, one whose run is not there keeps its
+///     place until when it should have ended, times the pace of the run.
 ///   - What may start by all that is asked of the gate, if there is one: other jobs may use the
 ///   same
 ///     ports and cuts. One that may not waits as if its ports were taken.
@@ -205,7 +206,7 @@ class TransferScheduler {
   std::int32_t GateResource() const;
   void Occupy(planner::TransferIndex transfer, planner::Seconds now_s, planner::Seconds seconds);
   std::vector<planner::TransferIndex> TakeFetches();
-  std::vector<planner::TransferIndex> TakeRated();
+  std::vector<planner::TransferIndex> TakeRated(planner::Seconds now_s, double pace);
   /// Marks one as moving whose ports and lanes nobody counts.
   void MoveUncounted(planner::TransferIndex transfer);
   std::int32_t ReceivePlace(planner::TransferIndex transfer) const;
@@ -234,7 +235,9 @@ class TransferScheduler {
   std::vector<std::int32_t> num_ready_;              // by sender
   std::vector<planner::Seconds> least_seconds_;      // by sender, of its transfers as predicted
   std::vector<Receiver> receivers_;
-  planner::RateRoom rates_;  // kRates
+  planner::RateRoom rates_;                          // kRates
+  std::vector<planner::TransferIndex> expected_by_;  // with lanes, by predicted end: from there on
+  std::size_t next_expected_ = 0;                    // their places are kept
   /// Receivers that may have room and work since the last TakeStartable.
   std::set<planner::WorkerIndex> changed_receivers_;
   TurnFindings findings_;

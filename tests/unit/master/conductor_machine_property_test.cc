@@ -7,6 +7,9 @@
 
 #include "gtest/gtest.h"
 #include "planner/job/builders/plan_job.h"
+#include "planner/order/lanes/order_by_lanes.h"
+#include "planner/order/plan_assembly.h"
+#include "planner/order/transfer_orders.h"
 #include "planner/plan/predict/predict.h"
 #include "rapidcheck.h"
 #include "rapidcheck/gtest.h"
@@ -63,6 +66,76 @@ RC_GTEST_PROP(ConductorProperty, ExactTimesGiveThePrediction, ()) {
   RC_LOG() << "seed " << seed << " order " << static_cast<int>(order) << " makespan " << makespan_s
            << " predicted " << predicted_s << "\n";
   RC_ASSERT(std::abs(makespan_s - predicted_s) <= 1e-6 + 1e-6 * predicted_s);
+}
+
+/// Eight mappers that are done at the same time, for eight reducers of unequal shares, three
+/// transfers of a port at a time.
+planner::Plan LanedShuffle(std::mt19937_64& engine) {
+  const auto draw = [&engine](double from, double to) {
+    return std::uniform_real_distribution<double>(from, to)(engine);
+  };
+  planner::NetworkModel network;
+  network.num_workers = 8;
+  network.seconds_per_byte = 1e-7;
+  network.latency_s = 1e-3;
+  planner::PlanAssembly assembly(network);
+  std::vector<planner::MapperDraft> mappers;
+  std::vector<planner::PieceDraft> pieces;
+  planner::LayerDraft layer;
+  double left = 1;
+  for (std::int32_t w = 0; w < 8; ++w) {
+    mappers.push_back({w, 1000, static_cast<planner::Bytes>(draw(5e6, 2e7)), 0, 1});
+    const double share = w < 7 ? left / (8 - w) * draw(0.5, 1.5) : left;
+    layer.reducers.push_back({w, share});
+    left -= share;
+    for (std::int32_t j = 0; j < 8; ++j) pieces.push_back({j, (j + w) % 8});
+  }
+  layer.reduce_seconds = [](planner::WorkerIndex, planner::Bytes) { return 0.01; };
+  EXPECT_TRUE(assembly.AddMappers(mappers).ok());
+  EXPECT_TRUE(assembly.AddReducers(layer, pieces).ok());
+  planner::Plan plan = assembly.TakePlan();
+  EXPECT_TRUE(planner::OrderByPriority(&plan).ok());
+  const absl::StatusOr<std::int32_t> windows = planner::OrderByLanes(3, &plan);
+  EXPECT_GT(windows.value_or(0), 1);
+  return plan;
+}
+
+// Whoever is early must not take with a later window what one that is a little late begins with: a
+// shuffle is late by what its last mapper is.
+TEST(ConductorLanes, MappersALittleLateDoNotMixTheWindows) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    std::mt19937_64 engine(seed);
+    const planner::Plan plan = LanedShuffle(engine);
+    DrivenReality reality = ExactReality();
+    std::vector<double> late_s(plan.steps.size());
+    for (double& s : late_s) s = std::uniform_real_distribution<double>(0, 0.1)(engine);
+    reality.step_seconds = [&](planner::StepIndex step, double model_s) {
+      const bool maps = plan.steps[planner::At(step)].layer == 0;
+      return model_s + (maps ? late_s[planner::At(step)] : 0);
+    };
+    const double makespan_s = DriveConductor(plan, reality);
+    const double predicted_s = plan.summary.makespan_s;
+    EXPECT_LE(makespan_s, predicted_s + 0.1 + 1e-6) << "seed " << seed;
+  }
+}
+
+// A mapper that takes five times as long keeps its places until they should be free; then others
+// go on.
+TEST(ConductorLanes, AMapperThatIsVeryLateHoldsUpOthersForItsOwnTimeAtMost) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    std::mt19937_64 engine(seed);
+    const planner::Plan plan = LanedShuffle(engine);
+    DrivenReality reality = ExactReality();
+    reality.step_seconds = [&](planner::StepIndex step, double model_s) {
+      return step == 0 ? 50 : model_s;
+    };
+    const double makespan_s = DriveConductor(plan, reality);
+    double sent_s = 0;  // by the late one alone, nothing else being under way
+    for (const planner::Transfer& t : plan.transfers) {
+      if (t.producer == 0) sent_s += t.duration_s;
+    }
+    EXPECT_LE(makespan_s, 50 + sent_s + 0.1) << "seed " << seed;
+  }
 }
 
 RC_GTEST_PROP(ConductorProperty, LimitsHoldWhateverRealityDoes, ()) {

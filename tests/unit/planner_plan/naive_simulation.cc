@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "planner/plan/units.h"
 
@@ -25,7 +26,10 @@ class Simulation {
       while (StartSome()) {
       }
       const double next = NextMoment();
-      if (next == kNever) break;
+      if (next == kNever) {
+        if (std::exchange(forgotten_, true)) break;
+        continue;
+      }
       if (Fluid()) Flow(next);
       now_ = next;
     }
@@ -45,8 +49,8 @@ class Simulation {
 
   bool ByRates() const { return plan_.transfer_order == TransferOrder::kRates; }
 
-  // Whether the rates of all that is under way, and with lanes of all that waits before it, leave
-  // its own, everywhere.
+  // Whether the rates of all that is under way, and with lanes of all that is to begin before it,
+  // leave its own, everywhere.
   bool RateIsLeft(TransferIndex i) const {
     for (std::size_t r = 0; r < 2 * At(plan_.network.num_workers) + plan_.network.cuts.size();
          ++r) {
@@ -60,7 +64,7 @@ class Simulation {
         const bool under_way = interval.start_s != kNever && interval.finish_s > now_;
         const bool waits_before = plan_.port_lanes > 0 && other < At(i) &&
                                   interval.start_s == kNever &&
-                                  StepDone(plan_.transfers[other].producer);
+                                  (!forgotten_ || StepDone(plan_.transfers[other].producer));
         if ((under_way || waits_before) && UsesResource(other, r))
           left -= plan_.transfers[other].rate_bytes_per_s;
       }
@@ -231,6 +235,7 @@ class Simulation {
 
   const Plan& plan_;
   double now_ = 0;
+  bool forgotten_ = false;  // that those whose run is not there yet keep their places
   std::vector<double> left_;
   std::vector<double> rates_;
   NaiveTimes times_;
