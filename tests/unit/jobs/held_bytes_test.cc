@@ -25,6 +25,7 @@
 #include "jobs/testing/in_process_job.h"
 #include "planner/job/step_spill.h"
 #include "tests/unit/jobs/count_lines.h"
+#include "tests/unit/jobs/sort_records.h"
 
 namespace weir {
 namespace {
@@ -36,6 +37,7 @@ using testing::MemoryRun;
 using testing::MemorySpill;
 using testing::RecordingContext;
 using testing::ScratchFile;
+using testing::SortRecords;
 
 TEST(TableBytes, AreThoseOfATableOfCounts) {
   for (const bool long_keys : {false, true}) {
@@ -206,29 +208,6 @@ TEST(ReduceSpill, IsWhatTheTablesOfReduceStepsPutOnDisk) {
     }
   }
 }
-
-// Records that are pairs as they lie.
-struct SortRecords {
-  static constexpr std::size_t kRecordKeyBytes = 10;
-  struct Rest {
-    char bytes[90];
-  };
-  struct Reader : FixedRecords<100> {};
-  using Key = std::string;
-  using Value = Rest;
-  template <typename Emit>
-  void Map(std::string_view record, Emit& emit) {
-    emit.Record(record);
-  }
-  template <typename Emit>
-  void Reduce(std::string_view key, GroupValues<Value>& values, Emit&& emit) const {
-    Value value;
-    while (values.Next(value)) emit(key, value);
-  }
-  void Format(std::string_view key, const Value& value, std::string& out) const {
-    out.append(key).append(value.bytes, sizeof value.bytes);
-  }
-};
 
 TEST(MapSpill, IsWhatPairsInPlacePutOnDisk) {
   constexpr int kRecords = 600'000;

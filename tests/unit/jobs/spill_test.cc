@@ -27,6 +27,7 @@
 #include "jobs/engine/spill/slot_spills.h"
 #include "jobs/testing/in_process_job.h"
 #include "tests/unit/jobs/count_lines.h"
+#include "tests/unit/jobs/sort_records.h"
 
 namespace weir {
 namespace {
@@ -37,6 +38,7 @@ using testing::JobCut;
 using testing::JobLog;
 using testing::RecordingContext;
 using testing::ScratchFile;
+using testing::SortRecords;
 
 struct CountLinesByLength : CountLines {
   double Partition(std::string_view line) const {
@@ -93,29 +95,6 @@ struct SortLines {
 
 struct SortLinesByRest : SortLines {
   std::string SortKey(const Value& value) const { return value; }
-};
-
-// Records that are pairs as they lie.
-struct SortRecords {
-  static constexpr std::size_t kRecordKeyBytes = 10;
-  struct Rest {
-    char bytes[90];
-  };
-  struct Reader : FixedRecords<100> {};
-  using Key = std::string;
-  using Value = Rest;
-  template <typename Emit>
-  void Map(std::string_view record, Emit& emit) {
-    emit.Record(record);
-  }
-  template <typename Emit>
-  void Reduce(std::string_view key, GroupValues<Value>& values, Emit&& emit) const {
-    Value value;
-    while (values.Next(value)) emit(key, value);
-  }
-  void Format(std::string_view key, const Value& value, std::string& out) const {
-    out.append(key).append(value.bytes, sizeof value.bytes);
-  }
 };
 
 std::string ManyLines(std::uint64_t seed, int lines, std::uint64_t distinct) {

@@ -2,10 +2,15 @@
 
 #include <rapidcheck.h>
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "planner/order/plan_assembly.h"
+#include "planner/order/transfer_orders.h"
+#include "planner/plan/check_plan.h"
 #include "planner/plan/units.h"
+#include "tests/unit/planner_plan/naive_simulation.h"
 
 namespace weir::planner {
 
@@ -96,6 +101,28 @@ Plan DrawShuffle(const std::function<Seconds()>& ready_s, std::int32_t workers_m
   layer.reduce_seconds = [](WorkerIndex, Bytes) { return 0.25; };
   RC_ASSERT(assembly.AddReducers(layer, {}).ok());
   return assembly.TakePlan();
+}
+
+void ExpectNaiveSimulationAgrees(Plan plan) {
+  // Also where rates were not made to fit beside each other.
+  if (*rc::gen::arbitrary<bool>()) {
+    for (Transfer& transfer : plan.transfers) {
+      const double most = std::min(Carries(plan, At(transfer.sender)),
+                                   Carries(plan, At(plan.network.num_workers + transfer.receiver)));
+      transfer.rate_bytes_per_s = most * *rc::gen::element(0.31, 0.45, 0.62, 1.0);
+    }
+    RC_ASSERT(AdoptPrediction(&plan).ok());
+  }
+  const absl::Status checked = CheckPlan(plan);
+  RC_LOG() << checked << "\n";
+  RC_ASSERT(checked.ok());
+  ExpectRatesFit(plan);
+  const NaiveTimes naive = SimulateNaively(plan);
+  RC_ASSERT(std::abs(naive.makespan_s - plan.summary.makespan_s) <= 1e-9 * naive.makespan_s);
+  for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
+    RC_ASSERT(std::abs(naive.transfers[t].start_s - plan.transfers[t].start_s) <=
+              1e-9 * naive.makespan_s);
+  }
 }
 
 }  // namespace weir::planner

@@ -21,6 +21,10 @@ double Carries(const Plan& plan, std::size_t resource);
 /// RapidCheck property.
 void ExpectRatesFit(const Plan& plan);
 
+/// Times of a plan by rates, as it is or with rates that were not made to fit beside each other,
+/// are those of a naive simulation. Requires: called inside a RapidCheck property.
+void ExpectNaiveSimulationAgrees(Plan plan);
+
 /// A shuffle between 2 to workers_max workers, whose mappers are done when `ready_s` says, on a
 /// network on which rates of kSlowestRateBytesPerS do not matter; without orders. Requires: called
 /// inside a RapidCheck property.

@@ -21,7 +21,6 @@
 #include "planner/plan/units.h"
 #include "tests/unit/planner_job/random_job.h"
 #include "tests/unit/planner_job/rated_shuffles.h"
-#include "tests/unit/planner_plan/naive_simulation.h"
 
 namespace weir::planner {
 namespace {
@@ -48,25 +47,7 @@ RC_GTEST_PROP(RatesProperty, AnyPlanIsFeasibleBoundedAndConfirmed, ()) {
 RC_GTEST_PROP(RatesProperty, NaiveSimulationAgrees, ()) {
   Plan plan = DrawShuffle([] { return *rc::gen::element(0.5, 1.0, 1.7); }, 4);
   RC_ASSERT(OrderByRates(&plan).ok());
-  // Also where rates were not made to fit beside each other.
-  if (*rc::gen::arbitrary<bool>()) {
-    for (Transfer& transfer : plan.transfers) {
-      const double most = std::min(Carries(plan, At(transfer.sender)),
-                                   Carries(plan, At(plan.network.num_workers + transfer.receiver)));
-      transfer.rate_bytes_per_s = most * *rc::gen::element(0.31, 0.45, 0.62, 1.0);
-    }
-    RC_ASSERT(AdoptPrediction(&plan).ok());
-  }
-  const absl::Status checked = CheckPlan(plan);
-  RC_LOG() << checked << "\n";
-  RC_ASSERT(checked.ok());
-  ExpectRatesFit(plan);
-  const NaiveTimes naive = SimulateNaively(plan);
-  RC_ASSERT(std::abs(naive.makespan_s - plan.summary.makespan_s) <= 1e-9 * naive.makespan_s);
-  for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
-    RC_ASSERT(std::abs(naive.transfers[t].start_s - plan.transfers[t].start_s) <=
-              1e-9 * naive.makespan_s);
-  }
+  ExpectNaiveSimulationAgrees(std::move(plan));
 }
 
 RC_GTEST_PROP(RatesProperty, OneWaveEndsWhenTheBusiestPortOrCutCan, ()) {
