@@ -89,21 +89,22 @@ SlotFiles TableFiles(const SlotLoad& slot) {
 }
 
 SlotFiles PairFiles(const SlotLoad& slot) {
-  const auto room_for = [&](double memory_bytes) {
-    const double bytes = LargestWithin(memory_bytes, slot.bytes_of(slot.load), [&](double made) {
-      return PairBytes(made, slot.record_bytes, slot.largest_part);
-    });
-    const double least = kRecordsMin * slot.record_bytes;
-    const double per_unit = slot.bytes_of(slot.load) / slot.load;
-    return AtBlockEnd(std::max(bytes, least) / per_unit, slot);
-  };
   const double made = slot.bytes_of(slot.load);
   if (!(made > 0) || PairBytes(made, slot.record_bytes, slot.largest_part) <= slot.room_bytes ||
       made < kRecordsMin * slot.record_bytes) {
     return {};
   }
+  const auto room_for = [&](double memory_bytes) {
+    const double bytes = LargestWithin(memory_bytes, made, [&](double held) {
+      return PairBytes(held, slot.record_bytes, slot.largest_part);
+    });
+    return AtBlockEnd(std::max(bytes, kRecordsMin * slot.record_bytes) * slot.load / made, slot);
+  };
   const double kept_bytes = slot.in_place ? kPartInPlace * slot.room_bytes : 0;
-  return FullSlotFiles(slot, {room_for(slot.room_bytes), room_for(slot.room_bytes - kept_bytes)});
+  // Pairs do not meet: whatever curve says how many the whole load makes, each part makes its part.
+  SlotLoad even = slot;
+  even.bytes_of = [per_unit = made / slot.load](double load) { return load * per_unit; };
+  return FullSlotFiles(even, {room_for(slot.room_bytes), room_for(slot.room_bytes - kept_bytes)});
 }
 
 double DiskSeconds(const DiskProfile& disk, double bytes) {

@@ -31,8 +31,6 @@ class Builder {
     // Order and report travel; a simulated step costs nothing beside its bytes.
     options_.map_overhead_s = 5e-4;
     options_.reduce_startup_s = 5e-4;
-    options_.next_map_overhead_s = 5e-4;
-    options_.next_step_overhead_s = 5e-4;
     options_.sampling.enabled = draw_.Chance(0.5);
     options_.handover_latency_s = 4e-4;
     options_.channel_seconds_per_byte = draw_.Real(1 / 1.25e9, 1 / 1.25e7);

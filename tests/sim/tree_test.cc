@@ -227,8 +227,6 @@ TEST(SimulatedTrees, TakeWhatWasPredicted) {
     options.handover_latency_s = 4e-4;
     options.map_overhead_s = 5e-4;
     options.reduce_startup_s = 5e-4;
-    options.next_map_overhead_s = 5e-4;
-    options.next_step_overhead_s = 5e-4;
     options.sharing_fraction = 0;
     options.sampling.enabled = true;
     options.channel_seconds_per_byte = draw.Real(1 / 1.25e9, 1 / 1.25e7);

@@ -39,16 +39,10 @@ struct MasterOptions {
   NetworkSpec measured;
   /// S: mapper j starts at (j + 1) S, seconds.
   double map_startup_s = 0;
-  /// What a map step and a reduce step take whatever their size (order, spec, files, report; the
-  /// first of a task its process, too), until a job's own runs say it better. Measured on an idle
-  /// machine of 2 cores, as what inputs of 1 to 48 MB leave when their bytes are taken off
-  /// (docs/prediction.md).
-  double map_overhead_s = 7e-3;
-  double reduce_startup_s = 2e-3;
-  /// The same of steps whose task runs already: those of a sample behind its first round, and those
-  /// of a loop's iterations.
-  double next_map_overhead_s = 2e-3;
-  double next_step_overhead_s = 4e-3;
+  /// What a map step and a reduce step take whatever their size (order, spec, files, report), until
+  /// a job's own runs say it better. Measured on an idle machine of 2 cores.
+  double map_overhead_s = 2e-3;
+  double reduce_startup_s = 4e-3;
   SamplePolicy sampling;
 
   /// Writing output, seconds per byte, when all workers are on one machine. Elsewhere the output is

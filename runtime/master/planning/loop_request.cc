@@ -31,7 +31,7 @@ absl::StatusOr<std::optional<planner::LoopShape>> LoopOf(const v1::JobSpec& spec
   shape.iterate_seconds_per_byte = (*loop)->iterate_seconds_per_byte;
   shape.combine_seconds_per_byte = (*loop)->combine_seconds_per_byte;
   shape.update_seconds_per_byte = (*loop)->update_seconds_per_byte;
-  shape.step_overhead_s = options.next_step_overhead_s;
+  shape.step_overhead_s = options.reduce_startup_s;
   return shape;
 }
 

@@ -54,8 +54,8 @@ SampleScale Planning::ScaleOf(const InputList& input,
     slots *= static_cast<double>(spec_.num_mappers()) / static_cast<double>(workers.size());
   }
   scale.files_per_slot = FilesPerSlot(static_cast<double>(input.files.size()), slots);
-  scale.map_overhead_s = options_.next_map_overhead_s;
-  scale.reduce_overhead_s = options_.next_step_overhead_s;
+  scale.map_overhead_s = options_.map_overhead_s;
+  scale.reduce_overhead_s = options_.reduce_startup_s;
   return scale;
 }
 

@@ -23,9 +23,6 @@ class MasterTest : public ::testing::Test {
   explicit MasterTest(std::int32_t running_jobs_max = 1) {
     MasterOptions options;
     options.latency_s = 4e-4;
-    // A simulated step costs nothing beside its bytes.
-    options.map_overhead_s = 5e-4;
-    options.reduce_startup_s = 5e-4;
     options.running_jobs_max = running_jobs_max;
     world_.emplace(7, options, JobRates(), /*print=*/false);
     EXPECT_TRUE(world_->storage().WriteSized("/in/data", 1'000'000'000).ok());

@@ -76,10 +76,6 @@ JobShape DrawShape() {
   shape.input_bytes = *rc::gen::inRange<std::int64_t>(1 << 20, std::int64_t{1} << 40);
   shape.map_output_ratio = {0.01 * *rc::gen::inRange(1, 300), Origin::kSampled};
   shape.map_seconds_per_byte = {1e-9, Origin::kSampled};
-  if (*rc::gen::arbitrary<bool>()) {
-    shape.map_output_growth = {0.01 * *rc::gen::inRange(10, 101), Origin::kSampled};
-    shape.map_output_at_bytes = shape.input_bytes;
-  }
   shape.layers.resize(*rc::gen::inRange<std::size_t>(1, 3));
   for (LayerShape& layer : shape.layers) {
     layer.record_bytes = {static_cast<double>(*rc::gen::inRange(0, 200)), Origin::kSampled};
@@ -87,6 +83,12 @@ JobShape DrawShape() {
     layer.reduce_seconds_per_byte = {1e-9, Origin::kSampled};
     if (*rc::gen::arbitrary<bool>()) layer.element.kind = ElementShape::Kind::kTable;
     layer.element.places = 1;
+  }
+  // Only keys that are combined meet.
+  const bool combines = shape.layers[0].element.kind == ElementShape::Kind::kTable;
+  if (combines && *rc::gen::arbitrary<bool>()) {
+    shape.map_output_growth = {0.01 * *rc::gen::inRange(10, 101), Origin::kSampled};
+    shape.map_output_at_bytes = shape.input_bytes;
   }
   return shape;
 }
@@ -119,13 +121,33 @@ RC_GTEST_PROP(StepSpillProperty, GrowsWithBytesAndIsNothingWhereAllFits, ()) {
   check(MapSpill(shape, cluster, 0, less), MapSpill(shape, cluster, 0, more));
   check(ReduceSpill(shape, layer, cluster, 0, less, inputs),
         ReduceSpill(shape, layer, cluster, 0, more, inputs));
-  cluster.workers[0].spill_above_bytes = Bytes{1} << 50;
+  cluster.workers[0].spill_above_bytes = Bytes{1} << 56;
   RC_ASSERT(MapSpill(shape, cluster, 0, more).bytes == 0);
   RC_ASSERT(MapSpill(shape, cluster, 0, more).seconds == 0);
   RC_ASSERT(ReduceSpill(shape, layer, cluster, 0, more, inputs).bytes == 0);
   cluster.workers[0].spill_above_bytes = 0;  // not known
   RC_ASSERT(MapSpill(shape, cluster, 0, more).bytes == 0);
   RC_ASSERT(ReduceSpill(shape, layer, cluster, 0, more, inputs).bytes == 0);
+}
+
+// Pairs do not meet: of whatever curve, the first files are all that the mapper makes.
+RC_GTEST_PROP(StepSpillProperty, AllPairsAreOnDiskOnce, ()) {
+  JobShape shape = DrawShape();
+  shape.layers[0].element.kind = ElementShape::Kind::kNone;
+  shape.layers[0].record_bytes = {50, Origin::kSampled};
+  shape.map_output_growth = {0.01 * *rc::gen::inRange(10, 101), Origin::kSampled};
+  shape.map_output_at_bytes = shape.input_bytes;
+  const ClusterProfile cluster = Cluster(1, *rc::gen::inRange(1 << 20, 1 << 24));
+  const auto input = static_cast<double>(
+      *rc::gen::inRange<std::int64_t>(shape.input_bytes / 2, shape.input_bytes));
+  const double made = PartOutputBytes(shape, input);
+  RC_PRE(made > 1 << 26);
+  const double bytes = MapSpill(shape, cluster, 0, input).bytes;
+  const double blocks = std::ceil(input / (1 << 20));
+  if (blocks < 2) return;
+  const double levels = 1 + std::floor(std::log(std::max(blocks, made / (1 << 10))) / std::log(16));
+  RC_ASSERT(bytes >= made * (1 - 1e-9) || bytes == 0);
+  RC_ASSERT(bytes <= made * levels * (1 + 1e-9));
 }
 
 // Of the first files: those into which 16 are merged are as large as memory makes them.
