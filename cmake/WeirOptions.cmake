@@ -53,7 +53,7 @@ if(WEIR_SANITIZE)
   add_link_options(-fsanitize=${WEIR_SANITIZE})
 endif()
 # Tests themselves, apart from what they test, are not optimised under sanitizers, where that is half of the compiler's time,
-# and less than users' programs elsewhere, which is a quarter of it (jobs_api_test: 182 s of the compiler's at -O2, 141 s at -O1).
+# and less than users' programs elsewhere, which is a fifth of it (jobs_api_test: 182 s of the compiler's at -O2, 141 s at -O1).
 set(WEIR_TEST_OPTIONS -O1)
 if(WEIR_SANITIZE)
   set(WEIR_TEST_OPTIONS -O0)

@@ -196,7 +196,7 @@ absl::Status Prober::EnterRound(const v1::ProbeRequest::Fetch& fetch) {
         absl::StrCat("probe: round ", fetch.round(), " is over, round ", round_, " has begun"));
   }
   if (fetch.round() > round_) {
-    EndFetches();
+    EndFetches("the calibration has gone on");
     round_ = fetch.round();
     sources_of_round_.clear();
   }
@@ -205,11 +205,11 @@ absl::Status Prober::EnterRound(const v1::ProbeRequest::Fetch& fetch) {
                                          " was asked for in round ", round_, " before"));
 }
 
-void Prober::EndFetches() {
+void Prober::EndFetches(const std::string& why) {
   seams_.fetcher.CancelJob(calibration_id_);
   line_free_ = true;
   for (const auto& waiting : std::exchange(waiting_, {})) {
-    waiting->reply(absl::CancelledError("the calibration has gone on"));
+    waiting->reply(absl::CancelledError(why));
   }
 }
 
@@ -317,7 +317,7 @@ void Prober::Stop() {
   if (calibration_id_.empty()) return;
   seams_.runs.RemoveJob(calibration_id_);
   seams_.server.CancelJob(calibration_id_);
-  EndFetches();
+  EndFetches("the calibration has ended");
   calibration_id_.clear();
   round_ = 0;
   RemoveFile();

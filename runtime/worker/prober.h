@@ -50,7 +50,7 @@ class Prober {
   void Serve(const v1::ProbeRequest& request, const std::string& directory, Reply reply);
   void Fetch(const v1::ProbeRequest& request, Reply reply);
   absl::Status EnterRound(const v1::ProbeRequest::Fetch& fetch);
-  void EndFetches();
+  void EndFetches(const std::string& why);
   void Count(Reply reply);
   void StartNextOrdered();
   void FetchOrdered(const std::shared_ptr<Measuring>& measuring);

@@ -4,6 +4,7 @@
   python3 tests/bench/spills.py              word count and terasort of 2 GB, two workers of one slot, three turns of each
   python3 tests/bench/spills.py --turns 1    one of each
   python3 tests/bench/spills.py --megabytes 500
+  python3 tests/bench/spills.py --json docs/figures/spills.json    keeps each turn, with the commit
 
 Words are 20 million different ones by Zipf's law. Nothing is known of the jobs but their samples. Prints a table: bytes and
 seconds predicted and actual, medians of the turns; the prediction "without" leaves out what steps take for what they put on disk,
@@ -14,9 +15,12 @@ import json
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests/bench/one_machine"))
+from report import commit  # noqa: E402
 # Name, job, input, flags. One map step a worker of terasort, which by itself would make as many as fit.
 CASES = [
     ("word count, 512 MiB", "wordcount", "words", ["--memory", "512MiB"]),
@@ -60,12 +64,19 @@ def main():
     parser.add_argument("--data", help="where inputs stay for the next time (default: nowhere)")
     parser.add_argument("--megabytes", type=int, default=2000)
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--json", metavar="FILE", help="keep what each turn showed")
     args = parser.parse_args()
     args.weir = args.weir or os.path.join(args.build, "runtime/app/weir")
     with tempfile.TemporaryDirectory() as scratch:
         directory = args.data or scratch
         make_inputs(args, directory)
         turns = [[run(args, directory, *case[1:]) for case in CASES] for _ in range(args.turns)]
+    if args.json:
+        names = ["spilled_gb", "actual_spilled_gb", "without_s", "predicted_s", "actual_s"]
+        rows = [{"job": case[0], "turns": [dict(zip(names, turn[i])) for turn in turns]} for i, case in enumerate(CASES)]
+        with open(args.json, "w", encoding="utf-8") as file:
+            json.dump({"megabytes": args.megabytes, "commit": commit(ROOT), "rows": rows}, file, indent=1)
+            file.write("\n")
     print("| job, `--memory` | GB on disk: predicted | actual | seconds: predicted without | predicted | actual |\n|---|---|---|---|---|---|")
     for i, case in enumerate(CASES):
         medians = [statistics.median(turn[i][k] for turn in turns) for k in range(5)]
