@@ -69,6 +69,7 @@ def main():
     args.weir = args.weir or os.path.join(args.build, "runtime/app/weir")
     with tempfile.TemporaryDirectory() as scratch:
         directory = args.data or scratch
+        os.makedirs(directory, exist_ok=True)
         make_inputs(args, directory)
         turns = [[run(args, directory, *case[1:]) for case in CASES] for _ in range(args.turns)]
     if args.json:
