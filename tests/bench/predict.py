@@ -167,7 +167,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build/release"))
     parser.add_argument("--weir", help="program to measure (default: that of the build directory)")
-    parser.add_argument("--data", default=os.path.join(ROOT, "build/bench-data"), help="where inputs are kept")
+    parser.add_argument("--data", type=os.path.abspath, default=os.path.join(ROOT, "build/bench-data"), help="where inputs are kept")
     parser.add_argument("--input", choices=list(OTHERS), action="append", help="only these")
     parser.add_argument("--sizes", default="64,256", metavar="MB,MB,...")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each kind")

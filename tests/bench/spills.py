@@ -61,7 +61,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(ROOT, "build/release"))
     parser.add_argument("--weir", help="default: that of the build")
-    parser.add_argument("--data", help="where inputs stay for the next time (default: nowhere)")
+    parser.add_argument("--data", type=os.path.abspath, help="where inputs stay for the next time (default: nowhere)")
     parser.add_argument("--megabytes", type=int, default=2000)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--json", metavar="FILE", help="keep what each turn showed")
