@@ -2,14 +2,16 @@
 
 Upstream: tests/bench/run. Downstream: nothing.
 """
+import functools
 import json
 import os
 import statistics
 import subprocess
 
 
+@functools.cache
 def commit(root):
-    """Which version was measured, and whether files differed from it."""
+    """Which version was measured, and whether files differed from it when it was first asked for: figures that are then written do not count."""
     describe = ["git", "-C", root, "describe", "--always", "--dirty", "--abbrev=9"]
     return subprocess.run(describe, capture_output=True, text=True, check=False).stdout.strip()
 
