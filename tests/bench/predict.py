@@ -130,6 +130,14 @@ def verdicts(rows):
                 for share, limit in BARS[name]]
 
 
+def spread_of(rows):
+    """Of all runs: |actual / median actual of runs of the same input, size and history - 1|. What no prediction can foresee."""
+    alike = {}
+    for row in rows:
+        alike.setdefault((row["input"], row["megabytes"], row["history"]), []).append(row["actual_s"])
+    return [abs(actual / statistics.median(actuals) - 1) for actuals in alike.values() for actual in actuals]
+
+
 def table(rows):
     lines = ["| input | MB | history | rate from | predicted s | actual s | wall s | error, each run |",
              "|---|---|---|---|---|---|---|---|"]
@@ -149,6 +157,11 @@ def bars_table(rows):
     for name, number, median, bars in verdicts(rows):
         for bar, reached, held in bars:
             lines.append(f"| {name} | {number} | {median:.0%} | {bar} | {reached:.0%} | {'held' if held else '**missed**'} |")
+    spread = spread_of(rows)
+    if spread:
+        lines += ["", "Each run beside the median of the runs that are its repetitions: "
+                  + ", ".join(f"{within(spread, limit):.0%} within {limit:.0%}" for limit in (0.1, 0.2, 0.35)) + "; farthest "
+                  f"{max(spread):.0%}."]
     return lines
 
 
