@@ -32,11 +32,11 @@ std::vector<DiskRoom> JobRun::RoomOfWorkers() const {
     const auto alive = by_name.find(worker.name);
     domains.push_back(alive == by_name.end() ? "" : rooms[alive->second].disk);
   }
-  const std::vector<double> needs = DiskNeeds(planned_->plan, domains);
+  const std::vector<DiskNeed> needs = DiskNeeds(planned_->plan, domains);
   for (std::size_t w = 0; w < needs.size(); ++w) {
     const auto alive = by_name.find(planned_->cluster.workers[w].name);
     if (alive != by_name.end()) {
-      rooms[alive->second].needed_bytes = static_cast<std::int64_t>(needs[w]);
+      rooms[alive->second].needed_bytes = static_cast<std::int64_t>(needs[w].Most());
     }
   }
   return rooms;

@@ -3,6 +3,8 @@
 // Whether what a plan makes fits on the workers' disks. Pure.
 // Upstream: MakePlannedJob, JobRun. Downstream: JobError.
 
+#include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -11,18 +13,42 @@
 
 namespace weir::master {
 
-/// Bytes that each worker of the plan is to hold in its work directory, by index. `domains`: of
-/// their hand-over, by index.
-std::vector<double> DiskNeeds(const planner::Plan& plan, const std::vector<std::string>& domains);
+/// What work directories on one disk hold at least while each layer of steps runs.
+struct DiskNeed {
+  struct Layer {
+    /// Runs that its steps make and sections that they receive, bytes. They stay.
+    double stays = 0;
+    /// Beside that, once the last of its steps ends, whichever that is; infinite: it has no steps.
+    double meanwhile = std::numeric_limits<double>::infinity();
+  };
 
-/// Refuses a plan that would fill a disk with the runs that workers make, the sections that they
-/// receive and the parts that they write.
+  explicit DiskNeed(std::size_t num_layers) : layers(num_layers) {}
+
+  /// Takes on what another worker of the same disk needs, of as many layers.
+  void Add(const DiskNeed& other);
+  /// Returns what is needed when that is most, bytes.
+  double Most() const;
+
+  std::vector<Layer> layers;  // 0 are mappers
+};
+
+/// Returns what each worker of the plan needs, by index. `domains`: of their hand-over, by index.
+///
+/// Model: runs and received sections stay until the job ends. While a step runs whose memory is
+///   full, its files lie beside what it makes of them: as many bytes as that, since each of its
+///   keys is in one of them at least, and no more than it puts on disk in all. Steps of one disk
+///   need not be at that point together, so only one counts. Parts lie beside the output, mostly
+///   on another disk. So where the sizes in the plan are right, less would not do.
+/// Requires: CheckStructure of the plan.
+std::vector<DiskNeed> DiskNeeds(const planner::Plan& plan, const std::vector<std::string>& domains);
+
+/// Refuses a plan that would fill a disk (DiskNeeds).
 ///
 /// Model: workers of one hand-over domain share a file system and link runs, so their own bytes add
 ///   up there and received ones take none. A twentieth of what is free, at most 1 GiB, stays free.
 /// Errors: kResourceExhausted with JobError DISK_FULL naming worker, need and free bytes. OK where
 ///   free space is not known, or the size of the map output is only a guess.
-/// Checked by: tests/unit/master/learned_shape_test.cc.
+/// Checked by: tests/unit/master/disk_need_test.cc.
 absl::Status CheckDisk(const PlanRequest& request, const planner::Plan& plan);
 
 }  // namespace weir::master

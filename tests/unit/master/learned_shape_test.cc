@@ -1,4 +1,4 @@
-// What runs teach, what is similar, and what does not fit on disks.
+// What runs teach, and what is similar.
 
 #include "runtime/master/learning/learned_shape.h"
 
@@ -16,7 +16,6 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/master/learning/key_growth.h"
 #include "runtime/master/learning/shape_history.h"
-#include "runtime/master/planning/disk_need.h"
 
 namespace weir::master {
 namespace {
@@ -355,25 +354,6 @@ TEST(ShapeHistoryTest, SimilarIsTheSameJobOfASimilarSize) {
   EXPECT_EQ(history.Find(spec, 1'000'000, 3), nullptr);
   spec.add_parameters()->set_name("top");
   EXPECT_EQ(history.Find(spec, 1'000'000, 2), nullptr);
-}
-
-TEST(CheckDiskTest, RefusesWithNumbersWhatIsKnownNotToFit) {
-  const Example example = MakeExample(1);
-  PlanRequest request;
-  request.shape = example.shape;
-  request.cluster = example.cluster;
-  for (auto& worker : request.cluster.workers) worker.free_disk_bytes = 100'000'000;
-  EXPECT_TRUE(CheckDisk(request, example.plan).ok()) << "a guess refuses nothing";
-  request.shape.map_output_ratio.origin = planner::Origin::kSampled;
-  const absl::Status full = CheckDisk(request, example.plan);
-  EXPECT_TRUE(absl::IsResourceExhausted(full));
-  const v1::JobError error = JobErrorFromStatus(full);
-  EXPECT_EQ(error.code(), job_error::kDiskFull);
-  EXPECT_EQ(error.worker(), "a");
-  EXPECT_EQ(error.fault_of(), v1::FAULT_OF_WORKER) << "others may have room";
-  EXPECT_THAT(error.message(), HasSubstr("would need"));
-  for (auto& worker : request.cluster.workers) worker.free_disk_bytes = 1'000'000'000;
-  EXPECT_TRUE(CheckDisk(request, example.plan).ok());
 }
 
 }  // namespace
