@@ -126,7 +126,7 @@ absl::Status OrderAsJobsAre(Plan& plan) {
   }
   Plan rated = whole;
   const absl::Status status = planner::OrderByRates(&rated);
-  if (status.ok() &&
+  if (status.ok() && plan.network.sharing_resent_fraction <= planner::kResentMax &&
       rated.summary.makespan_s < plan.summary.makespan_s * (1 - planner::kRatesReserve)) {
     plan = std::move(rated);
   }
