@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "planner/plan/plan.h"
+#include "planner/plan/units.h"
 #include "runtime/base/job_errors.h"
 
 namespace weir::master {
@@ -30,6 +31,17 @@ planner::ComputeStep Step(std::int32_t layer, planner::WorkerIndex worker, plann
   return step;
 }
 
+planner::Transfer Section(const planner::Plan& plan, planner::StepIndex producer,
+                          planner::StepIndex consumer, planner::Bytes megabytes) {
+  planner::Transfer transfer;
+  transfer.producer = producer;
+  transfer.consumer = consumer;
+  transfer.sender = plan.steps[planner::At(producer)].worker;
+  transfer.receiver = plan.steps[planner::At(consumer)].worker;
+  transfer.bytes = megabytes * kMegabyte;
+  return transfer;
+}
+
 /// Two workers map 100 and 60 MB; each sends half to the other, and they make 30 and 40 of it.
 /// `map_spills`, `reduce_spills`: what the steps of worker 0 put on disk, MB.
 planner::Plan TwoWorkers(planner::Bytes map_spills = 0, planner::Bytes reduce_spills = 0) {
@@ -37,19 +49,7 @@ planner::Plan TwoWorkers(planner::Bytes map_spills = 0, planner::Bytes reduce_sp
   plan.network.num_workers = 2;
   plan.steps = {Step(0, 0, 100, map_spills), Step(0, 1, 60, 0), Step(1, 0, 30, reduce_spills),
                 Step(1, 1, 40, 0)};
-  planner::Transfer to_first;
-  to_first.sender = 1;
-  to_first.receiver = 0;
-  to_first.producer = 1;
-  to_first.consumer = 2;
-  to_first.bytes = 30 * kMegabyte;
-  planner::Transfer to_second;
-  to_second.sender = 0;
-  to_second.receiver = 1;
-  to_second.producer = 0;
-  to_second.consumer = 3;
-  to_second.bytes = 50 * kMegabyte;
-  plan.transfers = {to_first, to_second};
+  plan.transfers = {Section(plan, 1, 2, 30), Section(plan, 0, 3, 50)};
   return plan;
 }
 
