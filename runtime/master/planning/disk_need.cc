@@ -40,32 +40,37 @@ std::vector<DiskNeed> DiskNeeds(const planner::Plan& plan,
     const planner::ComputeStep& step = plan.steps[s];
     const auto makes = static_cast<double>(step.output_bytes);
     DiskNeed::Layer& layer = need[At(step.worker)].layers[At(step.layer)];
-    if (is_read[s]) layer.stays += makes;
+    if (is_read[s]) layer.runs += makes;
     layer.meanwhile =
         std::min(layer.meanwhile, std::min(makes, static_cast<double>(step.spilled_bytes)));
   }
+  std::vector<double> received(plan.steps.size(), 0);
   for (const planner::Transfer& transfer : plan.transfers) {
     if (SameDisk(domains, At(transfer.sender), At(transfer.receiver))) continue;
-    const planner::ComputeStep& consumer = plan.steps[At(transfer.consumer)];
-    need[At(transfer.receiver)].layers[At(consumer.layer)].stays +=
-        static_cast<double>(transfer.bytes);
+    received[At(transfer.consumer)] += static_cast<double>(transfer.bytes);
+  }
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    double& sections = need[At(plan.steps[s].worker)].layers[At(plan.steps[s].layer)].sections;
+    sections = std::max(sections, received[s]);
   }
   return need;
 }
 
 void DiskNeed::Add(const DiskNeed& other) {
   for (std::size_t l = 0; l < layers.size(); ++l) {
-    layers[l].stays += other.layers[l].stays;
+    layers[l].runs += other.layers[l].runs;
+    layers[l].sections += other.layers[l].sections;
     layers[l].meanwhile = std::min(layers[l].meanwhile, other.layers[l].meanwhile);
   }
 }
 
 double DiskNeed::Most() const {
-  double stays = 0;
+  double read_runs = 0;
   double most = 0;
   for (const Layer& layer : layers) {
-    stays += layer.stays;
-    most = std::max(most, stays + (std::isfinite(layer.meanwhile) ? layer.meanwhile : 0));
+    most = std::max(most, read_runs + layer.sections + layer.runs +
+                              (std::isfinite(layer.meanwhile) ? layer.meanwhile : 0));
+    read_runs = layer.runs;
   }
   return most;
 }

@@ -16,9 +16,11 @@ namespace weir::master {
 /// What work directories on one disk hold at least while each layer of steps runs.
 struct DiskNeed {
   struct Layer {
-    /// Runs that its steps make and sections that they receive, bytes. They stay.
-    double stays = 0;
-    /// Beside that, once the last of its steps ends, whichever that is; infinite: it has no steps.
+    /// Bytes of the runs that its steps make.
+    double runs = 0;
+    /// Bytes of the sections that its steps receive; of several steps of a worker, the most of one.
+    double sections = 0;
+    /// Bytes beside that, once the last of its steps ends, whichever that is; infinite: no steps.
     double meanwhile = std::numeric_limits<double>::infinity();
   };
 
@@ -34,11 +36,14 @@ struct DiskNeed {
 
 /// Returns what each worker of the plan needs, by index. `domains`: of their hand-over, by index.
 ///
-/// Model: runs and received sections stay until the job ends. While a step runs whose memory is
-///   full, its files lie beside what it makes of them: as many bytes as that, since each of its
-///   keys is in one of them at least, and no more than it puts on disk in all. Steps of one disk
-///   need not be at that point together, so only one counts. Parts lie beside the output, mostly
-///   on another disk. So where the sizes in the plan are right, less would not do.
+/// Model: the runs of a layer stay until all that read them have ended, and their worker begins
+///   another step; so do received sections. So a layer of steps meets its own and the runs of the
+///   layer before. While a step runs whose memory is full, its files lie beside what it makes of
+///   them: as many bytes as that, since each of its keys is in one of them at least, and no more
+///   than it puts on disk in all. Steps of one disk need not be at that point together, so only one
+///   counts. Parts lie beside the output, mostly on another disk. So where the sizes in the plan
+///   are right, less would not do.
+/// Source: ADR 0051; WorkerJob::RemoveUnreadRuns.
 /// Requires: CheckStructure of the plan.
 std::vector<DiskNeed> DiskNeeds(const planner::Plan& plan, const std::vector<std::string>& domains);
 

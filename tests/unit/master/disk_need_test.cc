@@ -70,7 +70,7 @@ double Most(const planner::Plan& plan, std::size_t worker,
   return DiskNeeds(plan, domains)[worker].Most();
 }
 
-TEST(DiskNeedsTest, RunsAndSectionsStayAndPartsAreElsewhere) {
+TEST(DiskNeedsTest, RunsAndSectionsCountAndPartsAreElsewhere) {
   EXPECT_EQ(Most(TwoWorkers(), 0), 100e6 + 30e6);
   EXPECT_EQ(Most(TwoWorkers(), 1), 60e6 + 50e6);
 }
@@ -80,6 +80,19 @@ TEST(DiskNeedsTest, WhatIsReadInPlaceIsARun) {
   plan.steps.push_back(Step(2, 0, 10, 0));
   plan.steps.back().after_steps = {2};
   EXPECT_EQ(Most(plan, 0), 130e6 + 30e6);
+}
+
+TEST(DiskNeedsTest, RunsThatAllHaveReadAreGone) {
+  planner::Plan plan = TwoWorkers();
+  plan.steps[2].output_bytes = 90 * kMegabyte;
+  plan.steps.push_back(Step(2, 0, 120, 0));
+  plan.steps.back().after_steps = {2};
+  plan.steps.push_back(Step(3, 0, 1, 0));
+  plan.steps.back().after_steps = {4};
+  EXPECT_EQ(Most(plan, 0), 100e6 + 30e6 + 90e6)
+      << "not 340 MB, though so much is made and received";
+  plan.steps[4].output_bytes = 150 * kMegabyte;
+  EXPECT_EQ(Most(plan, 0), 90e6 + 150e6);
 }
 
 TEST(DiskNeedsTest, WorkersOfOneDiskLinkWhatTheyMade) {
