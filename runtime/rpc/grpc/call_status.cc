@@ -16,6 +16,8 @@ namespace {
 
 // gRPC says no more of a peer that takes the connection and hangs up on the first bytes.
 constexpr char kHungUp[] = "Socket closed";
+// The whole text where a call was dropped, by either end; what our servers cancel has words.
+constexpr char kDropped[] = "CANCELLED";
 constexpr char kNotConnected[] = "failed to connect";
 // What it says of a connection that stood and broke. Were these texts to change, a peer that dies
 // with a call in hand would be taken for one that nobody can reach.
@@ -43,7 +45,8 @@ grpc::Status ToGrpcStatus(const absl::Status& status) {
   return {code, message, error.SerializeAsString()};
 }
 
-absl::Status FromGrpcStatus(const grpc::Status& status, std::string_view peer) {
+absl::Status FromGrpcStatus(const grpc::Status& status, std::string_view peer,
+                            Canceller canceller) {
   if (status.ok()) return absl::OkStatus();
   const auto code = static_cast<absl::StatusCode>(status.error_code());
   v1::JobError error;
@@ -51,6 +54,11 @@ absl::Status FromGrpcStatus(const grpc::Status& status, std::string_view peer) {
   if (!status.error_details().empty() && error.ParseFromString(status.error_details()) &&
       !error.code().empty()) {
     return StatusFromJobError(code, error);
+  }
+  if (code == absl::StatusCode::kCancelled && canceller == Canceller::kPeer &&
+      status.error_message() == kDropped) {
+    return BrokenOffError(
+        absl::StrCat("cannot reach ", std::string(peer), ": it dropped the call"));
   }
   if (code == absl::StatusCode::kUnavailable) {
     const bool hung_up = absl::StrContains(status.error_message(), kNotConnected) &&

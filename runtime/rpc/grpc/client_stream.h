@@ -8,6 +8,7 @@
 #include <grpcpp/impl/rpc_method.h>
 #include <grpcpp/support/client_callback.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -64,7 +65,10 @@ class StreamReader final : public grpc::ClientReadReactor<typename Method::Respo
     this->StartCall();
   }
 
-  void Cancel() { context_.TryCancel(); }
+  void Cancel() {
+    canceller_ = Canceller::kThisProcess;
+    context_.TryCancel();
+  }
 
   void OnReadDone(bool ok) override {
     if (!ok) return;  // OnDone follows
@@ -76,7 +80,7 @@ class StreamReader final : public grpc::ClientReadReactor<typename Method::Respo
   }
 
   void OnDone(const grpc::Status& status) override {
-    PostEnd(FromGrpcStatus(status, peer_));
+    PostEnd(FromGrpcStatus(status, peer_, canceller_));
     const std::shared_ptr<StreamReader> last = std::move(self_);
     calls_->Leave(key_);
   }
@@ -94,6 +98,7 @@ class StreamReader final : public grpc::ClientReadReactor<typename Method::Respo
   const std::shared_ptr<OpenCalls> calls_;
   OpenCalls::Key key_ = 0;
   grpc::ClientContext context_;
+  std::atomic<Canceller> canceller_ = Canceller::kPeer;
   Message message_;
   std::shared_ptr<Listener> listener_;
   std::shared_ptr<StreamReader> self_;

@@ -7,6 +7,7 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include <atomic>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -83,6 +84,7 @@ class GrpcClients::Channels {
     typename Method::Response response;
     std::shared_ptr<PendingReply<typename Method::Response>> pending;
     OpenCalls::Key key = 0;
+    std::atomic<Canceller> canceller = Canceller::kPeer;
   };
 
   // Carrier to one peer.
@@ -102,7 +104,12 @@ class GrpcClients::Channels {
       call->request = std::move(asked.request);
       call->context.set_deadline(DeadlineAfter(asked.timeout));
       ShowToken(token, call->context);
-      if (!owner->calls->Enter([call] { call->context.TryCancel(); }, &call->key)) {
+      if (!owner->calls->Enter(
+              [call] {
+                call->canceller = Canceller::kThisProcess;
+                call->context.TryCancel();
+              },
+              &call->key)) {
         call->pending->PostAnswer(
             absl::CancelledError(absl::StrCat(Method::kName, ": shutting down")));
         return;
@@ -113,7 +120,7 @@ class GrpcClients::Channels {
             if (status.ok()) {
               call->pending->PostAnswer(std::move(call->response));
             } else {
-              call->pending->PostAnswer(FromGrpcStatus(status, peer_name));
+              call->pending->PostAnswer(FromGrpcStatus(status, peer_name, call->canceller));
             }
             channels->calls->Leave(call->key);
           });

