@@ -37,6 +37,7 @@ constexpr int kProgressMax = 10'000;
 constexpr int kCountersMax = 10'000;
 constexpr int kSkippedMax = 100;
 constexpr int kTrialsMax = 16;
+constexpr int kRatesMax = 100'000;
 constexpr std::size_t kCalibrationIdBytesMax = 100;
 constexpr std::size_t kOrderedJobIdBytesMax = 64;
 
@@ -441,6 +442,19 @@ absl::Status GrantTransfer::Check(const Request& request) { return CheckOrder(re
 absl::Status CancelTransfer::Check(const Request& request) {
   return FirstError(CheckOrder(request.fence()),
                     CheckRange("transfer", request.transfer(), 0, INT32_MAX));
+}
+absl::Status SetRates::Check(const Request& request) {
+  absl::Status status =
+      FirstError(CheckOrder(request.fence()),
+                 CheckRange("number of rates", request.rates_size(), 0, kRatesMax));
+  for (const v1::TransferRate& rate : request.rates()) {
+    if (!status.ok()) break;
+    status = FirstError(CheckRange("rate.transfer", rate.transfer(), 0, INT32_MAX),
+                        CheckRange("rate.attempt", rate.attempt(), 1, INT32_MAX),
+                        CheckRange("rate.number", rate.number(), 1, INT32_MAX),
+                        CheckRange("rate.bytes_per_s", rate.bytes_per_s(), 1, INT64_MAX));
+  }
+  return status;
 }
 absl::Status ReleaseJob::Check(const Request& request) { return CheckOrder(request.fence()); }
 absl::Status Probe::Check(const Request& request) { return CheckOrder(request.fence()); }

@@ -165,6 +165,13 @@ struct CancelTransfer
   static constexpr absl::Duration kTimeout = absl::Milliseconds(2400);
   static absl::Status Check(const Request& request);
 };
+/// Answered once the sockets of the sends that are under way have their rates.
+struct SetRates : Unary<WorkerService, v1::SetRatesRequest, v1::SetRatesResponse> {
+  static constexpr char kName[] = "SetRates";
+  // As StartStep.
+  static constexpr absl::Duration kTimeout = absl::Milliseconds(2400);
+  static absl::Status Check(const Request& request);
+};
 /// Answered once the task process is gone: SIGTERM, then SIGKILL after limits::kTaskKillGrace.
 struct ReleaseJob : Unary<WorkerService, v1::ReleaseJobRequest, v1::ReleaseJobResponse> {
   static constexpr char kName[] = "ReleaseJob";
@@ -178,7 +185,7 @@ struct Probe : Unary<WorkerService, v1::ProbeRequest, v1::ProbeResponse> {
 struct WorkerService {
   static constexpr char kName[] = "weir.v1.WorkerService";
   using Methods =
-      MethodList<PrepareJob, StartStep, GrantTransfer, CancelTransfer, ReleaseJob, Probe>;
+      MethodList<PrepareJob, StartStep, GrantTransfer, CancelTransfer, SetRates, ReleaseJob, Probe>;
 };
 
 }  // namespace weir::rpc

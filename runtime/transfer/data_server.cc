@@ -1,9 +1,6 @@
 #include "runtime/transfer/data_server.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -22,15 +19,14 @@
 #include "asio/post.hpp"
 #include "asio/steady_timer.hpp"
 #include "asio/strand.hpp"
-#include "runtime/base/errno_status.h"
 #include "runtime/base/log.h"
 #include "runtime/base/log_rate.h"
-#include "runtime/format/xxh3_stream.h"
 #include "runtime/transfer/await.h"
 #include "runtime/transfer/congestion_control.h"
 #include "runtime/transfer/data_plane.h"
 #include "runtime/transfer/frame.h"
 #include "runtime/transfer/frame_stream.h"
+#include "runtime/transfer/listen.h"
 #include "runtime/transfer/run_source.h"
 #include "runtime/transfer/session.h"
 #include "runtime/transfer/stranger_connections.h"
@@ -70,6 +66,13 @@ class Server : public std::enable_shared_from_this<Server> {
 
   void CancelJob(const std::string& job_id) {
     asio::post(strand_, [self = shared_from_this(), job_id] { self->CancelOnStrand(job_id); });
+  }
+  void SetRates(const std::string& job_id, std::vector<SendRate> rates, std::function<void()> set) {
+    asio::post(strand_,
+               [self = shared_from_this(), job_id, rates = std::move(rates), set = std::move(set)] {
+                 self->SetRatesOnStrand(job_id, rates);
+                 set();
+               });
   }
   void CountSegments(std::function<void(SegmentCounts)> counted) {
     asio::post(strand_, [self = shared_from_this(), counted = std::move(counted)] {
@@ -113,6 +116,7 @@ class Server : public std::enable_shared_from_this<Server> {
   absl::Status AcceptToken(Session& session);
   void Forget(const Session& session);
   void BreakOff(const std::vector<OnePort::Id>& superseded);
+  void SetRatesOnStrand(const std::string& job_id, const std::vector<SendRate>& rates);
   void CancelOnStrand(const std::string& job_id);
   void CloseOnStrand();
   template <typename Change>
@@ -137,6 +141,7 @@ class Server : public std::enable_shared_from_this<Server> {
   StrangerConnections::Id last_id_ = 0;
   int num_token_shown_ = 0;
   OnePort port_;
+  SendRates rates_;
   // By job: the one that waits for the port; cancelled when a send ends.
   absl::btree_map<std::string, asio::steady_timer*> turns_;
   LogRate log_rate_{kWarnEvery};
@@ -148,29 +153,14 @@ class Server : public std::enable_shared_from_this<Server> {
 };
 
 absl::Status Server::Listen() {
-  std::error_code error;
-  const asio::ip::address address = asio::ip::make_address(options_.listen_host, error);
-  if (error) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot listen on '", options_.listen_host, "': not a numeric address"));
-  }
-  const tcp::endpoint wanted(address, options_.port);
-  acceptor_.open(wanted.protocol(), error);
-  if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-  if (!error) acceptor_.bind(wanted, error);
-  if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-  if (error) {
-    return ErrnoStatus(error.value(),
-                       absl::StrCat("cannot listen on ", options_.listen_host, ":", options_.port));
-  }
-  const tcp::endpoint local = acceptor_.local_endpoint(error);
-  LogInfo("Data server listens", {{"port", local.port()},
+  absl::StatusOr<std::string> endpoint =
+      transfer::Listen(acceptor_, options_.listen_host, options_.port);
+  if (!endpoint.ok()) return endpoint.status();
+  endpoint_ = *std::move(endpoint);
+  LogInfo("Data server listens", {{"endpoint", endpoint_},
                                   {"congestion_control_paced", congestion_.paced},
                                   {"congestion_control_unpaced", congestion_.unpaced},
                                   {"congestion_control_loopback", congestion_.loopback}});
-  endpoint_ = absl::StrCat(
-      address.is_v6() ? absl::StrCat("[", address.to_string(), "]") : address.to_string(), ":",
-      local.port());
   return absl::OkStatus();
 }
 
@@ -298,6 +288,8 @@ asio::awaitable<absl::Status> Server::ServeRequests(Session& session) {
 asio::awaitable<absl::Status> Server::Answer(Session& session, v1::DataRequest request) {
   DataSocket& socket = *session.socket;
   session.job_id = request.job_id();
+  session.transfer = request.transfer();
+  session.attempt = request.attempt();
   const bool concurrent = request.concurrent();
   const std::int64_t bytes = request.bytes();
   const std::int64_t grant_ahead_bytes = request.grant_ahead_bytes();
@@ -325,6 +317,8 @@ asio::awaitable<absl::Status> Server::Answer(Session& session, v1::DataRequest r
   port_.End(port_use);
   session.port_use.reset();
   WakeTurns();
+  // One that broke off may be asked for once more, over another connection.
+  if (sent.ok()) rates_.Forget(session.job_id, session.transfer, session.attempt);
   session.job_id.clear();
   const bool probe_over = source->probe && absl::IsUnavailable(sent);
   Count([&sent, seconds, probe_over](DataServerCounters& c) {
@@ -394,9 +388,10 @@ asio::awaitable<absl::Status> Server::Send(Session& session, const RunSource& so
 // Sets what the connection does not have from the send before.
 void Server::Tune(Session& session, const v1::DataRequest& request) {
   DataSocket& socket = *session.socket;
-  socket.SetPacing(request.pacing_bytes_per_s());
-  const std::string& algorithm =
-      congestion_.For(socket.to_loopback(), request.pacing_bytes_per_s() > 0);
+  const std::int64_t pacing = rates_.Find(session.job_id, session.transfer, session.attempt)
+                                  .value_or(request.pacing_bytes_per_s());
+  socket.SetPacing(pacing);
+  const std::string& algorithm = congestion_.For(socket.to_loopback(), pacing > 0);
   if (algorithm.empty() || algorithm == session.congestion_control) return;
   session.congestion_control = algorithm;
   const absl::Status set = socket.SetCongestionControl(algorithm);
@@ -407,25 +402,15 @@ asio::awaitable<absl::Status> Server::SendFrame(Session& session, const RunSourc
                                                 std::int64_t offset, std::int64_t bytes,
                                                 DataSocket::Moved* moved) {
   FrameHeader header{FrameKind::kData, static_cast<std::uint32_t>(bytes), 0};
-  format::Xxh3Stream checksum(FrameSeed(header.kind, header.body_bytes));
-  for (std::int64_t done = 0; done < bytes;) {
-    const auto wanted = static_cast<std::size_t>(std::min(bytes - done, kChecksumPieceBytes));
-    const ssize_t got = ::pread(source.file.get(), piece_.data(), wanted, offset + done);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) {
-      // There is no second copy: the peer is not to come back for it.
-      const std::string run = absl::StrCat("run ", source.request.run_id());
-      const absl::Status why = absl::DataLossError(
-          got < 0 ? std::string(ErrnoStatus(errno, "cannot read " + run).message())
-                  : absl::StrCat(run, " ends at byte ", offset + done));
-      const std::string early_end = EncodeStatus(why);
-      [[maybe_unused]] const absl::Status told = co_await session.socket->Write(early_end);
-      co_return why;
-    }
-    checksum.Append({piece_.data(), static_cast<std::size_t>(got)});
-    done += got;
+  const absl::StatusOr<std::uint64_t> checksum =
+      ChecksumOf(source, offset, bytes, FrameSeed(header.kind, header.body_bytes), piece_);
+  if (!checksum.ok()) {
+    // There is no second copy: the peer is not to come back for it.
+    const std::string early_end = EncodeStatus(checksum.status());
+    [[maybe_unused]] const absl::Status told = co_await session.socket->Write(early_end);
+    co_return checksum.status();
   }
-  header.checksum = checksum.Digest();
+  header.checksum = *checksum;
   char encoded[kFrameHeaderBytes];
   EncodeFrameHeader(header, encoded);
   const absl::Status written = co_await session.socket->Write({encoded, sizeof encoded}, true);
@@ -441,7 +426,17 @@ void Server::BreakOff(const std::vector<OnePort::Id>& superseded) {
   }
 }
 
+void Server::SetRatesOnStrand(const std::string& job_id, const std::vector<SendRate>& rates) {
+  for (const SendRate& rate : rates) rates_.Set(job_id, rate);
+  for (const auto& [id, session] : sessions_) {
+    if (session->job_id != job_id) continue;
+    const auto rate = rates_.Find(job_id, session->transfer, session->attempt);
+    if (rate) session->socket->SetPacing(*rate);
+  }
+}
+
 void Server::CancelOnStrand(const std::string& job_id) {
+  rates_.ForgetJob(job_id);
   for (const auto& [id, session] : sessions_) {
     if (session->job_id == job_id) {
       session->socket->Close(absl::CancelledError(absl::StrCat("job ", job_id, " ends")));
@@ -469,6 +464,10 @@ class DataServerHandle : public DataServer {
   explicit DataServerHandle(std::shared_ptr<Server> server) : server_(std::move(server)) {}
   ~DataServerHandle() override { server_->Close(); }
   std::string endpoint() const override { return server_->endpoint(); }
+  void SetRates(const std::string& job_id, std::vector<SendRate> rates,
+                std::function<void()> set) override {
+    server_->SetRates(job_id, std::move(rates), std::move(set));
+  }
   void CancelJob(const std::string& job_id) override { server_->CancelJob(job_id); }
   void CountSegments(std::function<void(SegmentCounts)> counted) override {
     server_->CountSegments(std::move(counted));

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "runtime/base/limits.h"
+#include "runtime/transfer/send_rates.h"
 
 namespace weir::transfer {
 
@@ -62,7 +64,7 @@ struct SegmentCounts {
 /// Never more bytes are on the way than the receiver gave credit for.
 /// Strangers cost little: no buffer, a bound of their own, a deadline that bytes do not extend.
 /// Thread-safety: every method may be called from any thread.
-/// Bounds: one piece of 128 KiB to read for all sends together.
+/// Bounds: one piece of 128 KiB to read for all sends together; rates as SendRates keeps them.
 /// Failure semantics: bytes that are not a request close their connection and nothing else.
 /// Checked by: tests/unit/transfer/data_server_test.cc, transfer_test.cc.
 class DataServer {
@@ -70,7 +72,13 @@ class DataServer {
   virtual ~DataServer() = default;
   /// Returns the endpoint that fetchers connect to, "host:port".
   virtual std::string endpoint() const = 0;
-  /// Breaks off all sends of a job and closes their connections.
+  /// Changes what sends of a job are paced at: those that are under way at once, whatever they wait
+  /// for, and those whose requests come later from their beginning. What is not newer than what is
+  /// known of its attempt does nothing. Kept until the send of that attempt has ended well, or
+  /// CancelJob. `set` is called once, from a thread of the data plane, when the sockets have it.
+  virtual void SetRates(const std::string& job_id, std::vector<SendRate> rates,
+                        std::function<void()> set) = 0;
+  /// Breaks off all sends of a job, closes their connections and forgets its rates.
   virtual void CancelJob(const std::string& job_id) = 0;
   /// Counts over all connections, also those that have ended (but for what was on its way then).
   /// `counted` is called once, from a thread of the data plane; its queue_s is of the time since

@@ -130,6 +130,8 @@ v1::DataRequest MakeRequest(const FetchOrder& order, std::int64_t credit_bytes) 
   request.set_grant_ahead_bytes(order.grant_ahead_bytes);
   request.set_concurrent(order.concurrent);
   request.set_plan_edit(order.plan_edit);
+  request.set_transfer(order.transfer);
+  request.set_attempt(order.attempt);
   return request;
 }
 

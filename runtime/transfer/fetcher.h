@@ -22,6 +22,7 @@ namespace weir::transfer {
 struct FetchOrder {
   JobKey key;
   std::int32_t transfer = 0;  // number in the job, by which Cancel names it
+  std::int32_t attempt = 0;   // with the transfer, what DataServer::SetRates names its send by
   std::string peer_endpoint;  // host:port of the sender's data server
   std::string peer_name;      // the sender's worker name, for errors
   std::string run_id;

@@ -126,11 +126,13 @@ absl::StatusOr<v1::DataRequest> DecodeRequest(std::string_view body) {
     return absl::InvalidArgumentError("request frame holds no request");
   }
   if (request.offset() < 0 || request.bytes() <= 0 || request.credit_bytes() <= 0 ||
-      request.pacing_bytes_per_s() < 0 || request.grant_ahead_bytes() < 0) {
+      request.pacing_bytes_per_s() < 0 || request.grant_ahead_bytes() < 0 ||
+      request.transfer() < 0 || request.attempt() < 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("impossible request: offset ", request.offset(), ", bytes ", request.bytes(),
                      ", credit ", request.credit_bytes(), ", pacing ", request.pacing_bytes_per_s(),
-                     ", grant-ahead ", request.grant_ahead_bytes()));
+                     ", grant-ahead ", request.grant_ahead_bytes(), ", transfer ",
+                     request.transfer(), ", attempt ", request.attempt()));
   }
   return request;
 }

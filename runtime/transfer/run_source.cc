@@ -1,14 +1,17 @@
 #include "runtime/transfer/run_source.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/limits.h"
+#include "runtime/format/xxh3_stream.h"
 
 namespace weir::transfer {
 
@@ -36,6 +39,26 @@ absl::StatusOr<RunSource> OpenRun(const RunCatalog& catalog, v1::DataRequest req
   }
   if (!source.file.valid()) return ErrnoStatus(errno, absl::StrCat("cannot open ", run->path));
   return source;
+}
+
+absl::StatusOr<std::uint64_t> ChecksumOf(const RunSource& source, std::int64_t offset,
+                                         std::int64_t bytes, std::uint64_t seed,
+                                         std::vector<char>& piece) {
+  format::Xxh3Stream checksum(seed);
+  for (std::int64_t done = 0; done < bytes;) {
+    const auto wanted = std::min(static_cast<std::size_t>(bytes - done), piece.size());
+    const ssize_t got = ::pread(source.file.get(), piece.data(), wanted, offset + done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) {
+      const std::string run = absl::StrCat("run ", source.request.run_id());
+      return absl::DataLossError(
+          got < 0 ? std::string(ErrnoStatus(errno, "cannot read " + run).message())
+                  : absl::StrCat(run, " ends at byte ", offset + done));
+    }
+    checksum.Append({piece.data(), static_cast<std::size_t>(got)});
+    done += got;
+  }
+  return checksum.Digest();
 }
 
 }  // namespace weir::transfer

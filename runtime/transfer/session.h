@@ -3,6 +3,7 @@
 // One connection of a data server. Upstream: Server (data_server.cc). Downstream: DataSocket.
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,7 +35,9 @@ struct Session {
   const StrangerConnections::Id id;
   const std::shared_ptr<DataSocket> socket;
   bool token_shown = false;
-  std::string job_id;  // empty between sends
+  std::string job_id;         // empty between sends
+  std::int32_t transfer = 0;  // of the request
+  std::int32_t attempt = 0;   // 0: nobody can name this send
   std::optional<OnePort::Id> port_use;
   std::string congestion_control;  // set last; empty = the system's
   SegmentCounts counted;           // what CountSegments has added

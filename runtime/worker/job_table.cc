@@ -62,6 +62,15 @@ absl::StatusOr<JobTable::Job*> JobTable::FindForOrder(const v1::Fence& fence) {
     return absl::InvalidArgumentError(
         absl::StrCat("attempt ", fence.attempt(), " of job ", fence.job_id(), " is not positive"));
   }
+  return FindJob(fence);
+}
+
+absl::Status JobTable::CheckRates(const v1::Fence& fence) {
+  if (absl::Status status = CheckEpochs(fence); !status.ok()) return status;
+  return FindJob(fence).status();
+}
+
+absl::StatusOr<JobTable::Job*> JobTable::FindJob(const v1::Fence& fence) {
   auto it = jobs_.find(fence.job_id());
   if (it == jobs_.end()) {
     return absl::NotFoundError(absl::StrCat("job ", fence.job_id(), " is not held; prepare it"));

@@ -52,6 +52,10 @@ class JobTable {
   void ForgetStep(const v1::Fence& fence, int step);
   void ForgetTransfer(const v1::Fence& fence, int transfer);
 
+  /// Says whether an order for several transfers, which takes none, comes under the present plan of
+  /// a job that is held.
+  absl::Status CheckRates(const v1::Fence& fence);
+
   /// Starts the release of a held job; steps and transfers are refused from here on. kRepeated: it
   /// goes on already. kNotFound: not held, so there is nothing to release.
   absl::StatusOr<Admission> BeginRelease(const v1::Fence& fence);
@@ -82,6 +86,8 @@ class JobTable {
 
   absl::Status CheckEpochs(const v1::Fence& fence) const;
   absl::StatusOr<Job*> FindForOrder(const v1::Fence& fence);
+  // Requires: present epochs.
+  absl::StatusOr<Job*> FindJob(const v1::Fence& fence);
   static Admission Take(Taken& taken, int index, int attempt);
 
   bool open_ = false;

@@ -72,6 +72,7 @@ class WorkerDaemon {
   void Handle(rpc::Call<rpc::StartStep> call);
   void Handle(rpc::Call<rpc::GrantTransfer> call);
   void Handle(rpc::Call<rpc::CancelTransfer> call);
+  void Handle(rpc::Call<rpc::SetRates> call);
   void Handle(rpc::Call<rpc::ReleaseJob> call);
   void Handle(rpc::Call<rpc::Probe> call);
 

@@ -1,6 +1,8 @@
 // What the master orders: fences are checked here, the rest is the job's.
 
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
@@ -129,6 +131,23 @@ void WorkerDaemon::Handle(rpc::Call<rpc::CancelTransfer> call) {
                      [call = std::move(call)](absl::Status cancelled) mutable {
                        call.Acknowledge(std::move(cancelled));
                      });
+}
+
+void WorkerDaemon::Handle(rpc::Call<rpc::SetRates> call) {
+  const std::string job_id = call.request.fence().job_id();
+  if (absl::Status fenced = table_.CheckRates(call.request.fence()); !fenced.ok()) {
+    return call.reply(fenced);
+  }
+  std::vector<transfer::SendRate> rates;
+  rates.reserve(static_cast<std::size_t>(call.request.rates_size()));
+  for (const v1::TransferRate& rate : call.request.rates()) {
+    rates.push_back({rate.transfer(), rate.attempt(), rate.number(), rate.bytes_per_s()});
+  }
+  seams_.server.SetRates(job_id, std::move(rates),
+                         [&loop = seams_.loop,
+                          answered = std::make_shared<rpc::Call<rpc::SetRates>>(std::move(call))] {
+                           loop.Post([answered] { answered->Acknowledge(absl::OkStatus()); });
+                         });
 }
 
 void WorkerDaemon::Handle(rpc::Call<rpc::Probe> call) {

@@ -132,6 +132,8 @@ void WorkerJob::SupplyArtifacts() {
 }
 
 void WorkerJob::Renew(v1::PrepareJobRequest request) {
+  // Nobody comes for what the old plan moved; its rates are not those of the new one's transfers.
+  seams_.server.CancelJob(request_.fence().job_id());
   request_ = std::move(request);
   OpenForPeers();
   if (state_ == State::kReady) WriteDown(held_.Tell(request_.fence()));

@@ -78,6 +78,7 @@ void WorkerJob::Fetch(const v1::GrantTransferRequest& grant) {
   transfer::FetchOrder fetch;
   fetch.key = {fence.job_id(), order.job_token(), fence.master_epoch(), fence.plan_epoch()};
   fetch.transfer = order.transfer();
+  fetch.attempt = fence.attempt();
   fetch.peer_endpoint = order.source_endpoint();
   fetch.peer_name = order.source_worker();
   fetch.run_id = order.run_id();

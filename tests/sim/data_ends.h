@@ -3,8 +3,10 @@
 // A simulated worker's two ends of the data plane, as its daemon knows them. Upstream:
 // WorkerDaemon. Downstream: DataPlane.
 
+#include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/transfer/data_server.h"
 #include "runtime/transfer/fetcher.h"
@@ -17,6 +19,11 @@ class SimDataServer final : public transfer::DataServer {
   SimDataServer(DataPlane& plane, DataPlane::Port& port, std::string endpoint)
       : plane_(plane), port_(port), endpoint_(std::move(endpoint)) {}
   std::string endpoint() const override { return endpoint_; }
+  void SetRates(const std::string& job_id, std::vector<transfer::SendRate> rates,
+                std::function<void()> set) override {
+    plane_.SetRates(port_, job_id, rates);
+    set();
+  }
   void CancelJob(const std::string& job_id) override { plane_.BreakSends(port_, job_id); }
   /// Nothing is ever lost, and there are no queues.
   void CountSegments(std::function<void(transfer::SegmentCounts)> counted) override { counted({}); }

@@ -34,6 +34,7 @@ class DataPlane::Port {
   OnePort sends;
   OnePort receives;
   std::map<std::string, MovePtr> waiting;  // by job: in the tail of another send of it
+  transfer::SendRates rates;
   transfer::DataServerCounters sent;
   transfer::FetcherCounters fetched;
 };
@@ -48,6 +49,9 @@ struct DataPlane::Move {
   std::vector<std::int64_t> marks;  // bytes left at them; the next one last
   std::int64_t bytes_left = 0;      // when it last began to flow, or reached a mark
   std::optional<MonoTime> flows_since;
+  std::int64_t first_pacing_bytes_per_s = 0;  // when it began
+  std::int64_t pacing_bytes_per_s = 0;        // now
+  std::vector<RateChange> rate_changes;       // since it began
   bool probe = false;
   MonoTime asked;
   std::optional<MonoTime> began;
@@ -70,7 +74,7 @@ struct DataPlane::Move {
   double SecondsPerByte() const {
     const double ports =
         std::max(PortSecondsPerByte(sender->process), PortSecondsPerByte(receiver->process));
-    const auto pace = static_cast<double>(order.pacing_bytes_per_s);
+    const auto pace = static_cast<double>(pacing_bytes_per_s);
     return pace > 0 ? std::max(ports, 1 / pace) : ports;
   }
 };
@@ -117,6 +121,7 @@ void DataPlane::Fetch(Port& receiver, transfer::FetchOrder order,
   move->done = std::move(done);
   move->receiver = &receiver;
   move->bytes_left = move->order.bytes;
+  move->pacing_bytes_per_s = move->order.pacing_bytes_per_s;
   move->asked = receiver.process.loop->Now();
   move->marks = {0, move->order.look_ahead_bytes, move->order.grant_ahead_bytes};
   move->marks.erase(std::unique(move->marks.begin(), move->marks.end()), move->marks.end());
@@ -160,7 +165,32 @@ bool DataPlane::IsCut(const Move& move) const {
   return world_.network().cuts().Part(move.sender->process.name(), move.receiver->process.name());
 }
 
+void DataPlane::SetRates(Port& sender, const std::string& job_id,
+                         const std::vector<transfer::SendRate>& rates) {
+  for (const transfer::SendRate& rate : rates) {
+    if (!sender.rates.Set(job_id, rate)) continue;
+    for (const MovePtr& move : MovesThat([&](const Move& m) {
+           const bool moves = m.sender == &sender && m.began && !m.ending;
+           return moves && m.order.key.job_id == job_id && m.order.transfer == rate.transfer &&
+                  m.order.attempt == rate.attempt;
+         })) {
+      Retime(move, rate.bytes_per_s);
+    }
+  }
+}
+
+void DataPlane::Retime(const MovePtr& move, std::int64_t bytes_per_s) {
+  CountFlowed(*move);
+  const bool flows = move->flows_since.has_value();
+  move->pacing_bytes_per_s = bytes_per_s;
+  move->rate_changes.push_back({world_.time().now(), bytes_per_s});
+  world_.Note(absl::StrCat(move->sender->process.name(), " paces transfer ", move->order.transfer,
+                           " of ", move->order.key.job_id, " at ", bytes_per_s));
+  if (flows) Flow(move);
+}
+
 void DataPlane::BreakSends(Port& sender, const std::string& job_id) {
+  sender.rates.ForgetJob(job_id);
   for (const MovePtr& move : MovesThat([&](const Move& m) {
          // What is on the line arrives all the same.
          const bool sends = m.sender == &sender && (m.sending || !m.began) && !m.ending;
@@ -248,6 +278,10 @@ void DataPlane::Begin(const MovePtr& move) {
   move->sending = move->sender->sends.Begin(order.key.job_id, order.bytes, order.grant_ahead_bytes,
                                             order.concurrent, order.plan_edit);
   move->began = world_.time().now();
+  move->pacing_bytes_per_s =
+      move->sender->rates.Find(order.key.job_id, order.transfer, order.attempt)
+          .value_or(order.pacing_bytes_per_s);
+  move->first_pacing_bytes_per_s = move->pacing_bytes_per_s;
   world_.Note(absl::StrCat(move->receiver->process.name(), " fetches ", order.bytes, " of run ",
                            order.run_id, " of ", order.key.job_id, " from ", order.peer_name));
   Flow(move);
@@ -287,14 +321,17 @@ void DataPlane::OnMark(const MovePtr& move) {
   if (move->nearly_done) move->nearly_done(mark);
 }
 
+void DataPlane::CountFlowed(Move& move) {
+  if (!move.flows_since || move.probe) return;
+  const double seconds = absl::ToDoubleSeconds(world_.time().now() - *move.flows_since);
+  const auto flowed = static_cast<std::int64_t>(seconds / move.SecondsPerByte());
+  const std::int64_t until_mark = move.bytes_left - move.marks.back();
+  Count(move, std::clamp<std::int64_t>(flowed, 0, std::max<std::int64_t>(until_mark, 0)));
+}
+
 // The sender, or both ends, may not go on: what flowed is counted, and silence has its limit.
 void DataPlane::Stall(const MovePtr& move) {
-  if (move->flows_since && !move->probe) {
-    const double seconds = absl::ToDoubleSeconds(world_.time().now() - *move->flows_since);
-    const auto flowed = static_cast<std::int64_t>(seconds / move->SecondsPerByte());
-    const std::int64_t until_mark = move->bytes_left - move->marks.back();
-    Count(*move, std::clamp<std::int64_t>(flowed, 0, std::max<std::int64_t>(until_mark, 0)));
-  }
+  CountFlowed(*move);
   move->flows_since.reset();
   Arm(move, limits::kTransferSilence,
       [this, move] { End(move, absl::DeadlineExceededError("no byte came (simulated)")); });
@@ -312,7 +349,7 @@ void DataPlane::Arrive(const MovePtr& move) {
   world_.trace().moves.push_back({order.key.job_id, order.peer_name, receiver.process.name(),
                                   *move->began, move->reported.value_or(now),
                                   move->released.value_or(now), order.bytes, order.concurrent,
-                                  order.pacing_bytes_per_s});
+                                  move->first_pacing_bytes_per_s, move->rate_changes});
   // A step that an edit moves away and another one back has its sections moved again.
   const absl::Status written = receiver.process.storage.WritePiece(
       order.destination_path, order.destination_offset, order.bytes, order.plan_edit > 0);
@@ -366,6 +403,7 @@ void DataPlane::End(const MovePtr& move, const absl::Status& status) {
   if (status.ok()) {
     ++fetched.fetches;
     fetched.bytes += move->order.bytes;
+    move->sender->rates.Forget(move->order.key.job_id, move->order.transfer, move->order.attempt);
     ++move->sender->sent.sends;
     move->sender->sent.bytes += move->order.bytes;
   } else {

@@ -16,6 +16,7 @@
 #include "runtime/transfer/fetcher.h"
 #include "runtime/transfer/one_port.h"
 #include "runtime/transfer/run_catalog.h"
+#include "runtime/transfer/send_rates.h"
 #include "tests/sim/sim_process.h"
 
 namespace weir::sim {
@@ -42,6 +43,8 @@ class DataPlane {
   void CancelFetches(Port& receiver, const std::string& job_id,
                      std::optional<std::int32_t> transfer = std::nullopt);
   void BreakSends(Port& sender, const std::string& job_id);
+  void SetRates(Port& sender, const std::string& job_id,
+                const std::vector<transfer::SendRate>& rates);
   static transfer::DataServerCounters SentBy(const Port& sender);
   static transfer::FetcherCounters FetchedBy(const Port& receiver);
 
@@ -74,6 +77,9 @@ class DataPlane {
   void Begin(const MovePtr& move);
   void Flow(const MovePtr& move);
   static void Count(Move& move, std::int64_t bytes);
+  // What flowed since it was counted last.
+  void CountFlowed(Move& move);
+  void Retime(const MovePtr& move, std::int64_t bytes_per_s);
   void OnMark(const MovePtr& move);
   void Arrive(const MovePtr& move);
   void Stall(const MovePtr& move);

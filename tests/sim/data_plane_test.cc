@@ -65,6 +65,70 @@ TEST_F(SimDataPlaneTest, MovesAtTheRateOfTheSlowerPortAndOfThePacing) {
   EXPECT_THAT(world_.wrong(), IsEmpty());
 }
 
+TEST_F(SimDataPlaneTest, ARateThatIsSetHoldsFromThenOn) {
+  MakeRun({"a", "b"});
+  v1::TransferGrant paced = Piece(1, "a", 0, kSecondOfLink);
+  paced.set_pacing_bytes_per_s(kSecondOfLink / 2);
+  ASSERT_TRUE(Grant("b", paced).ok());
+  RunFor(absl::Seconds(1));
+  // A half is left; of that a quarter goes in the next second, the other one in 0.25 s.
+  ASSERT_TRUE(SetRate("a", 1, 1, kSecondOfLink / 4).ok());
+  RunFor(absl::Seconds(1));
+  ASSERT_TRUE(SetRate("a", 1, 3, 2 * kSecondOfLink).ok()) << "it is bound by the port";
+  ASSERT_TRUE(SetRate("a", 1, 2, 1000).ok()) << "is older, and does nothing";
+  RunFor(absl::Seconds(1));
+  ASSERT_THAT(world_.trace().moves, SizeIs(1));
+  const MovedBytes& move = world_.trace().moves[0];
+  ASSERT_THAT(move.rate_changes, SizeIs(2));
+  EXPECT_EQ(move.pacing_bytes_per_s, kSecondOfLink / 2);
+  EXPECT_EQ(move.rate_changes[0].bytes_per_s, kSecondOfLink / 4);
+  EXPECT_EQ(move.rate_changes[1].bytes_per_s, 2 * kSecondOfLink);
+  // What is left at the second change goes at the rate of the port.
+  const double at_half = Seconds(move.rate_changes[0].at - move.began);
+  const double at_quarter = Seconds(move.rate_changes[1].at - move.rate_changes[0].at);
+  EXPECT_NEAR(at_half, 1, 0.01);
+  EXPECT_NEAR(at_quarter, 1, 0.01);
+  EXPECT_NEAR(Seconds(move.reported - move.rate_changes[1].at), 1 - at_half / 2 - at_quarter / 4,
+              1e-6);
+  EXPECT_NEAR(Seconds(move.reported - move.began), 2.25, 0.01);
+  EXPECT_THAT(world_.wrong(), IsEmpty());
+}
+
+TEST_F(SimDataPlaneTest, ARateThatComesBeforeItsRequestCounts) {
+  MakeRun({"a", "b"});
+  ASSERT_TRUE(SetRate("a", 1, 1, kSecondOfLink / 4).ok());
+  v1::TransferGrant paced = Piece(1, "a", 0, kSecondOfLink / 4);
+  paced.set_pacing_bytes_per_s(kSecondOfLink / 2);
+  ASSERT_TRUE(Grant("b", paced).ok());
+  RunFor(absl::Milliseconds(1100));
+  ASSERT_THAT(master_.ends, SizeIs(1));
+  EXPECT_NEAR(master_.ends[0].report().run_s(), 1, 1e-6);
+  EXPECT_EQ(world_.trace().moves[0].pacing_bytes_per_s, kSecondOfLink / 4);
+  EXPECT_THAT(world_.trace().moves[0].rate_changes, IsEmpty());
+}
+
+TEST_F(SimDataPlaneTest, ARateThatIsSetWhileNothingFlowsHoldsWhenItGoesOn) {
+  MakeRun({"a", "b"});
+  v1::TransferGrant paced = Piece(1, "a", 0, kSecondOfLink);
+  paced.set_pacing_bytes_per_s(kSecondOfLink / 2);
+  ASSERT_TRUE(Grant("b", paced).ok());
+  RunFor(absl::Seconds(1));
+  world_.ChangeCuts("two are parted", [](Cuts& cuts) { cuts.CutBoth("a", "b"); });
+  ASSERT_TRUE(SetRate("a", 1, 1, kSecondOfLink).ok());
+  RunFor(absl::Seconds(1));
+  world_.ChangeCuts("they are joined again", [](Cuts& cuts) { cuts.Heal(); });
+  const MonoTime healed = world_.time().now();
+  RunFor(absl::Seconds(1));
+  ASSERT_THAT(world_.trace().moves, SizeIs(1));
+  EXPECT_NEAR(Seconds(world_.trace().moves[0].reported - healed), 0.5, 0.01);
+}
+
+TEST_F(SimDataPlaneTest, AJobThatIsReleasedIsForgottenWithItsRates) {
+  MakeRun({"a", "b"});
+  ASSERT_TRUE(Release("a").ok());
+  EXPECT_TRUE(absl::IsNotFound(SetRate("a", 1, 1, 1000)));
+}
+
 TEST_F(SimDataPlaneTest, AGapIsWrong) {
   MakeRun({"a", "b"});
   ASSERT_TRUE(Grant("b", Piece(1, "a", 0, 1000)).ok());

@@ -134,6 +134,17 @@ class SimWorkerTest : public testing::Test {
     *request.mutable_order() = order;
     return Order<rpc::GrantTransfer>(worker, std::move(request)).status();
   }
+  absl::Status SetRate(const std::string& worker, int transfer, int number,
+                       std::int64_t bytes_per_s) {
+    v1::SetRatesRequest request;
+    *request.mutable_fence() = FenceOf(worker, 0);
+    v1::TransferRate& rate = *request.add_rates();
+    rate.set_transfer(transfer);
+    rate.set_attempt(1);
+    rate.set_number(number);
+    rate.set_bytes_per_s(bytes_per_s);
+    return Order<rpc::SetRates>(worker, std::move(request)).status();
+  }
 
   static v1::StepOrder Map(int step, std::int64_t bytes) {
     v1::StepOrder order;

@@ -11,6 +11,12 @@
 
 namespace weir::sim {
 
+/// A rate that a transfer was given while it moved.
+struct RateChange {
+  MonoTime at;
+  std::int64_t bytes_per_s = 0;
+};
+
 /// One transfer as the data plane saw it: who really sent to whom, and when.
 struct MovedBytes {
   std::string job_id;
@@ -22,8 +28,9 @@ struct MovedBytes {
   /// When all but what it was granted as look-ahead had arrived, or all: its ports were free then.
   MonoTime released;
   std::int64_t bytes = 0;
-  bool concurrent = false;              // plans without an order: ports and cuts do not bind
-  std::int64_t pacing_bytes_per_s = 0;  // concurrent ones of plans by rates: together they do
+  bool concurrent = false;               // plans without an order: ports and cuts do not bind
+  std::int64_t pacing_bytes_per_s = 0;   // concurrent ones of plans by rates: together they do
+  std::vector<RateChange> rate_changes;  // of that pacing, in the order of time
 };
 
 /// One write step.

@@ -288,6 +288,35 @@ TEST(CheckRequestsTest, JoinGroupNamesWhatIsWrong) {
               testing::HasSubstr("pacing_fraction"));
 }
 
+TEST(CheckRequestsTest, SetRatesNamesWhatIsWrong) {
+  v1::SetRatesRequest good;
+  good.mutable_fence()->set_job_id("j");
+  EXPECT_EQ(SetRates::Check(good), absl::OkStatus()) << "no rates are nothing to do";
+  v1::TransferRate& rate = *good.add_rates();
+  rate.set_attempt(1);
+  rate.set_number(1);
+  rate.set_bytes_per_s(1);
+  *good.add_rates() = rate;
+  EXPECT_EQ(SetRates::Check(good), absl::OkStatus());
+  const auto error_of = [&](const auto& change) {
+    v1::SetRatesRequest request = good;
+    change(*request.mutable_rates(1));  // the last one is looked at too
+    const absl::Status refused = SetRates::Check(request);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+    return std::string(refused.message());
+  };
+  using R = v1::TransferRate;
+  EXPECT_THAT(error_of([](R& r) { r.set_transfer(-1); }), testing::HasSubstr("rate.transfer"));
+  EXPECT_THAT(error_of([](R& r) { r.set_attempt(0); }), testing::HasSubstr("rate.attempt"));
+  EXPECT_THAT(error_of([](R& r) { r.set_number(0); }), testing::HasSubstr("rate.number"));
+  EXPECT_THAT(error_of([](R& r) { r.set_bytes_per_s(0); }), testing::HasSubstr("bytes_per_s"));
+  EXPECT_THAT(error_of([](R& r) { r.set_bytes_per_s(-1); }), testing::HasSubstr("bytes_per_s"));
+  v1::SetRatesRequest many;
+  *many.mutable_fence() = good.fence();
+  for (int i = 0; i <= 100'000; ++i) *many.add_rates() = rate;
+  EXPECT_FALSE(SetRates::Check(many).ok());
+}
+
 TEST(CheckRequestsTest, NoOrderLeavesTheDirectoryOfItsJob) {
   ExpectJobsStayInTheirDirectory(WorkerService::Methods());
 }

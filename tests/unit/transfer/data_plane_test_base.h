@@ -117,6 +117,7 @@ class RawPeer {
   explicit RawPeer(Fd accepted) : fd_(std::move(accepted)) {}
 
   bool connected() const { return fd_.valid(); }
+  int fd() const { return fd_.get(); }
   bool Send(const std::string& bytes) {
     return ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
            static_cast<ssize_t>(bytes.size());

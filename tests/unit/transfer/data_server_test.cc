@@ -86,6 +86,12 @@ TEST_F(DataServerTest, ClosesOnImpossibleRequests) {
   request = Request("1.1", 10);
   request.set_credit_bytes(0);
   EXPECT_TRUE(Refuses(EncodeRequest(request)));
+  request = Request("1.1", 10);
+  request.set_transfer(-1);
+  EXPECT_TRUE(Refuses(EncodeRequest(request)));
+  request = Request("1.1", 10);
+  request.set_attempt(-1);
+  EXPECT_TRUE(Refuses(EncodeRequest(request)));
   ExpectServes();
 }
 

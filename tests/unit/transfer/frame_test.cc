@@ -35,6 +35,8 @@ RC_GTEST_PROP(FrameProperty, RequestsComeBackAsSent, (const std::string& run_id)
   request.set_offset(*rc::gen::inRange<std::int64_t>(0, INT64_MAX));
   request.set_bytes(*rc::gen::inRange<std::int64_t>(1, INT64_MAX));
   request.set_credit_bytes(*rc::gen::inRange<std::int64_t>(1, INT64_MAX));
+  request.set_transfer(*rc::gen::inRange<std::int32_t>(0, INT32_MAX));
+  request.set_attempt(*rc::gen::inRange<std::int32_t>(0, INT32_MAX));
   const std::string frame = EncodeRequest(request);
   RC_ASSERT(Check(frame).ok());
   const auto decoded = DecodeRequest(Body(frame));

@@ -2,6 +2,7 @@
 
 // The world around a worker daemon, under the control of a test: a master and a data plane.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -92,6 +93,12 @@ struct FakeMaster {
 class FakeDataServer final : public transfer::DataServer {
  public:
   std::string endpoint() const override { return "127.0.0.1:1"; }
+  /// They are "set" once the test calls what `sets` holds.
+  void SetRates(const std::string& job_id, std::vector<transfer::SendRate> rates,
+                std::function<void()> set) override {
+    for (const transfer::SendRate& rate : rates) set_rates.emplace_back(job_id, rate);
+    sets.push_back(std::move(set));
+  }
   void CancelJob(const std::string& job_id) override { cancelled.push_back(job_id); }
   void CountSegments(std::function<void(transfer::SegmentCounts)> counted) override {
     counted(segments);
@@ -99,6 +106,8 @@ class FakeDataServer final : public transfer::DataServer {
   void Close() override {}
   transfer::DataServerCounters counters() const override { return {}; }
 
+  std::vector<std::pair<std::string, transfer::SendRate>> set_rates;  // by job, as they came
+  std::vector<std::function<void()>> sets;
   std::vector<std::string> cancelled;
   transfer::SegmentCounts segments;
 };

@@ -41,6 +41,17 @@ TEST_F(JobTableTest, WhatCouldNotStartMayComeAgain) {
   EXPECT_EQ(*table_.TakeTransfer(FenceOf("j"), 4), Admission::kNew);
 }
 
+TEST_F(JobTableTest, RatesAreForAJobThatIsHeldAndTakeNothing) {
+  EXPECT_TRUE(absl::IsNotFound(table_.CheckRates(FenceOf("j"))));
+  ASSERT_TRUE(table_.Prepare(FenceOf("j")).ok());
+  EXPECT_TRUE(table_.CheckRates(FenceOf("j", 0)).ok()) << "they are of several attempts";
+  EXPECT_EQ(*table_.TakeTransfer(FenceOf("j"), 0), Admission::kNew);
+  table_.MarkReleasing("j");
+  EXPECT_TRUE(absl::IsAborted(table_.CheckRates(FenceOf("j"))));
+  table_.Close();
+  EXPECT_TRUE(absl::IsUnavailable(table_.CheckRates(FenceOf("j"))));
+}
+
 TEST_F(JobTableTest, RefusesEveryStaleEpoch) {
   ASSERT_TRUE(table_.Prepare(FenceOf("j")).ok());
   v1::Fence old_master = FenceOf("j");
@@ -53,6 +64,7 @@ TEST_F(JobTableTest, RefusesEveryStaleEpoch) {
     EXPECT_TRUE(absl::IsAborted(table_.TakeStep(stale, 1).status()));
     EXPECT_TRUE(absl::IsAborted(table_.TakeTransfer(stale, 1).status()));
     EXPECT_TRUE(absl::IsAborted(table_.Prepare(stale).status()));
+    EXPECT_TRUE(absl::IsAborted(table_.CheckRates(stale)));
   }
   EXPECT_TRUE(absl::IsAborted(table_.BeginRelease(old_master).status()));
   EXPECT_TRUE(absl::IsAborted(table_.BeginRelease(old_worker).status()));

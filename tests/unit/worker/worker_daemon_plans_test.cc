@@ -44,6 +44,16 @@ TEST_F(NextPlanTest, BeginsWithNothingOfTheOldOne) {
   EXPECT_TRUE(Release().ok());
 }
 
+TEST_F(NextPlanTest, ForgetsTheRatesOfTheOldOneWhereNothingWasOrdered) {
+  StartRegistered("good");
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_THAT(server_.cancelled, IsEmpty());
+  plan_epoch_ = 2;
+  ASSERT_TRUE(Prepare().ok());
+  EXPECT_THAT(server_.cancelled, testing::ElementsAre("j"));
+  EXPECT_TRUE(Release().ok());
+}
+
 TEST_F(NextPlanTest, EndsTheStepAndTheFetchesUnderWay) {
   TaskOptions task;
   task.kill_grace = absl::Milliseconds(200);

@@ -51,6 +51,60 @@ TEST_F(WorkerDaemonTransfersTest, FetchesPiecesOfOneSectionIntoOneFile) {
   EXPECT_EQ(master_.transfer_reports[2].report().transfer(), 2);
 }
 
+TEST_F(WorkerDaemonTransfersTest, FetchesSayOfWhichAttemptTheyAre) {
+  StartRegistered("good");
+  ASSERT_TRUE(Prepare().ok());
+  v1::GrantTransferRequest second;
+  *second.mutable_fence() = FenceNow(/*attempt=*/2);
+  *second.mutable_order() = Piece(7, 1000, 200);
+  ASSERT_TRUE(Order<rpc::GrantTransfer>(second).ok());
+  ASSERT_EQ(fetcher_.started.size(), 1u);
+  EXPECT_EQ(fetcher_.started[0].order.transfer, 7);
+  EXPECT_EQ(fetcher_.started[0].order.attempt, 2);
+}
+
+TEST_F(WorkerDaemonTransfersTest, RatesAreSetBeforeTheyAreAnswered) {
+  StartRegistered("good");
+  ASSERT_TRUE(Prepare().ok());
+  v1::SetRatesRequest request;
+  *request.mutable_fence() = FenceNow(/*attempt=*/0);
+  for (int transfer : {3, 4}) {
+    v1::TransferRate& rate = *request.add_rates();
+    rate.set_transfer(transfer);
+    rate.set_attempt(2);
+    rate.set_number(5);
+    rate.set_bytes_per_s(1000 * transfer);
+  }
+  std::optional<absl::Status> answer;
+  daemon_->api().Send<rpc::SetRates>(request, [&](const auto& a) { answer = a.status(); });
+  ASSERT_TRUE(Until([this] { return !server_.sets.empty(); }));
+  ASSERT_EQ(server_.set_rates.size(), 2u);
+  const auto& [job_id, rate] = server_.set_rates[1];
+  EXPECT_EQ(job_id, "j");
+  EXPECT_EQ(rate.transfer, 4);
+  EXPECT_EQ(rate.attempt, 2);
+  EXPECT_EQ(rate.number, 5);
+  EXPECT_EQ(rate.bytes_per_s, 4000);
+  EXPECT_FALSE(answer) << "no socket has it yet";
+  server_.sets[0]();
+  ASSERT_TRUE(Until([&] { return answer.has_value(); }));
+  EXPECT_TRUE(answer->ok()) << *answer;
+}
+
+TEST_F(WorkerDaemonTransfersTest, RatesOfNoJobThatIsHereAreRefused) {
+  StartRegistered("good");
+  v1::SetRatesRequest request;
+  *request.mutable_fence() = FenceNow();
+  EXPECT_TRUE(absl::IsNotFound(Order<rpc::SetRates>(request).status()));
+  ASSERT_TRUE(Prepare().ok());
+  request.mutable_fence()->set_plan_epoch(plan_epoch_ - 1);
+  EXPECT_TRUE(absl::IsAborted(Order<rpc::SetRates>(request).status()));
+  *request.mutable_fence() = FenceNow();
+  request.add_rates()->set_attempt(1);
+  EXPECT_TRUE(absl::IsInvalidArgument(Order<rpc::SetRates>(request).status()));
+  EXPECT_TRUE(server_.sets.empty());
+}
+
 TEST_F(WorkerDaemonTransfersTest, FailedTransfersNameBothEndsAndWhatToDo) {
   StartRegistered("good");
   ASSERT_TRUE(Prepare().ok());
