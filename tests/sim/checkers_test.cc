@@ -99,6 +99,34 @@ TEST_F(CheckersTest, TooMuchThroughACutIsFound) {
   EXPECT_THAT(CheckRun(scenario_), Contains(HasSubstr("cut first of all of 1 channels carried 2")));
 }
 
+TEST_F(CheckersTest, RatesThatAreTooMuchForAWhileAreFound) {
+  const auto port = static_cast<std::int64_t>(world().options().pacing_fraction /
+                                              world().options().channel_seconds_per_byte);
+  MovedBytes move;
+  move.job_id = job();
+  move.sender = WorkerName(1);
+  move.receiver = WorkerName(2);
+  move.concurrent = true;
+  move.pacing_bytes_per_s = port;
+  move.began = MonoTime::FromNanos(1);
+  move.reported = move.released = MonoTime::FromNanos(9);
+  move.rate_changes = {{MonoTime::FromNanos(4), port / 2}};
+  MovedBytes other = move;
+  other.pacing_bytes_per_s = port / 2;
+  other.began = MonoTime::FromNanos(4);
+  other.rate_changes = {};
+  world().trace().moves.push_back(move);
+  world().trace().moves.push_back(other);
+  EXPECT_THAT(CheckRun(scenario_), IsEmpty()) << "one makes room for the other";
+  world().trace().moves.back().began = MonoTime::FromNanos(3);
+  EXPECT_THAT(CheckRun(scenario_), Contains(HasSubstr("carried rates of")));
+  world().trace().moves.back() = other;
+  world().trace().moves.back().rate_changes = {{MonoTime::FromNanos(8), port}};
+  EXPECT_THAT(CheckRun(scenario_), Contains(HasSubstr("carried rates of")));
+  world().trace().moves.back().rate_changes = {{MonoTime::FromNanos(9), port}};
+  EXPECT_THAT(CheckRun(scenario_), IsEmpty()) << "nothing moves any more";
+}
+
 TEST_F(CheckersTest, AJobThatDidNotEndWellIsFound) {
   v1::JobStatus& status = world().jobs()[0].status;
   status.set_state(v1::JOB_STATE_FAILED);

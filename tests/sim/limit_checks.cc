@@ -139,34 +139,60 @@ void CheckCuts(World& world, Findings& findings) {
   }
 }
 
-/// What paced transfers of one job that share a port or cut may take of it, and took.
-void CheckRates(World& world, Findings& findings) {
-  const master::MasterOptions& options = world.options();
+/// Bytes/s that paced transfers may take together of whatever this one passes, by its name.
+std::map<std::string, double> Passes(const MovedBytes& move, const master::MasterOptions& options) {
   const double channel = options.pacing_fraction / options.channel_seconds_per_byte;
-  std::map<std::string, double> carries;
+  const auto port = [&](const std::string& worker) {
+    const double rate = master::PortRate(options.network, worker);
+    return rate > 0 ? std::min(channel, rate * options.pacing_fraction) : channel;
+  };
+  std::map<std::string, double> passes = {
+      {absl::StrCat("send port of ", move.sender), port(move.sender)},
+      {absl::StrCat("receive port of ", move.receiver), port(move.receiver)}};
+  if (options.bisection_channels > 0) passes["total"] = channel * options.bisection_channels;
+  for (const master::NamedCut& cut : options.network.cuts) {
+    if (IsOn(cut.from, cut.to, move.sender) && IsOn(cut.to, cut.from, move.receiver)) {
+      passes[absl::StrCat("cut ", cut.name)] = channel * cut.channels;
+    }
+  }
+  return passes;
+}
+
+/// By how much a transfer changes what its ports and cuts carry, in bytes/s, and when.
+std::vector<std::pair<std::int64_t, double>> ChangesBy(const MovedBytes& move) {
+  auto rate = static_cast<double>(move.pacing_bytes_per_s);
+  std::vector<std::pair<std::int64_t, double>> changes = {{move.began.nanos(), rate}};
+  for (const RateChange& change : move.rate_changes) {
+    if (change.at >= move.reported) break;
+    const double before = std::exchange(rate, static_cast<double>(change.bytes_per_s));
+    changes.emplace_back(change.at.nanos(), rate - before);
+  }
+  changes.emplace_back(move.reported.nanos(), -rate);
+  return changes;
+}
+
+/// What paced transfers of one job that share a port or cut took of it together, at any moment.
+void CheckRates(World& world, Findings& findings) {
+  std::map<std::string, double> may_carry;
   std::map<std::string, std::vector<std::pair<std::int64_t, double>>> changes;
   for (const MovedBytes& move : world.trace().moves) {
     if (!move.concurrent || move.pacing_bytes_per_s == 0) continue;
-    std::map<std::string, double> uses = {
-        {absl::StrCat("send port of ", move.sender), channel},
-        {absl::StrCat("receive port of ", move.receiver), channel}};
-    if (options.bisection_channels > 0) uses["total"] = channel * options.bisection_channels;
-    for (const auto& [name, most] : uses) {
+    const auto by_move = ChangesBy(move);
+    for (const auto& [name, most] : Passes(move, world.options())) {
       const std::string what = absl::StrCat(name, " for ", move.job_id);
-      carries[what] = most;
-      const auto rate = static_cast<double>(move.pacing_bytes_per_s);
-      changes[what].emplace_back(move.began.nanos(), rate);
-      changes[what].emplace_back(move.reported.nanos(), -rate);
+      may_carry[what] = most;
+      changes[what].insert(changes[what].end(), by_move.begin(), by_move.end());
     }
   }
   for (auto& [what, of_one] : changes) {
+    // At equal times, what gives room comes before what takes it.
     std::sort(of_one.begin(), of_one.end());
     double now = 0;
     double most = 0;
     for (const auto& [time, change] : of_one) most = std::max(most, now += change);
-    if (most > carries[what] * (1 + 1e-6)) {
-      findings.push_back(
-          absl::StrCat(what, " carried rates of ", most, " bytes/s together, may ", carries[what]));
+    if (most > may_carry[what] * (1 + 1e-6)) {
+      findings.push_back(absl::StrCat(what, " carried rates of ", most, " bytes/s together, may ",
+                                      may_carry[what]));
     }
   }
 }
