@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t byte
       CheckOne<Submit>,    CheckOne<DryRun>,     CheckOne<Calibrate>,     CheckOne<Register>,
       CheckOne<Heartbeat>, CheckOne<ReportStep>, CheckOne<PrepareJob>,    CheckOne<ReportTransfer>,
       CheckOne<StartStep>, CheckOne<ReleaseJob>, CheckOne<GrantTransfer>, CheckOne<CancelTransfer>,
-      CheckOne<SetRates>,  CheckOne<Probe>};
+      CheckOne<Probe>,     CheckOne<SetRates>};
   kChecks[data[0] % std::size(kChecks)](data + 1, bytes - 1);
   return 0;
 }
