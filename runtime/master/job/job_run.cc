@@ -141,15 +141,17 @@ v1::JournalRecord JobRun::Record() const {
   return record;
 }
 
-void JobRun::WaitForJournal(v1::JournalRecord record, absl::AnyInvocable<void(absl::Status)> done) {
+void JobRun::WaitForJournal(v1::JournalRecord record, JournalWriter::Done done) {
+  context_.journal.Append(std::move(record), OnceJournalled(std::move(done)));
+}
+
+JournalWriter::Done JobRun::OnceJournalled(JournalWriter::Done done) {
   waiting_for_journal_ = true;
-  context_.journal.Append(
-      std::move(record),
-      callbacks_.Guard([this, done = std::move(done)](const absl::Status& status) mutable {
-        waiting_for_journal_ = false;
-        done(status);
-        Pump();
-      }));
+  return callbacks_.Guard([this, done = std::move(done)](const absl::Status& status) mutable {
+    waiting_for_journal_ = false;
+    done(status);
+    Pump();
+  });
 }
 
 void JobRun::JournalFailed(const absl::Status& status) {
@@ -274,9 +276,10 @@ void JobRun::Finish() {
   *ended.mutable_status() = status_;
   *ended.mutable_actual() = Actual();
   for (const v1::WorkerLog& log : reservation_.logs()) *ended.add_logs() = log;
-  WaitForJournal(std::move(record), [this](const absl::Status& status) {
+  // Until it is there a later master would take the job for one that runs.
+  JournalWriter::Done once_tried = OnceJournalled([this](const absl::Status& status) {
     if (!status.ok()) {
-      LogWarning("The end of a job is not in the journal",
+      LogWarning("The end of a job is not in the journal yet; tries again until it is",
                  {{"job", status_.job_id()}, {"status", status.ToString()}});
     }
     if (status_.has_error()) {
@@ -286,6 +289,7 @@ void JobRun::Finish() {
     Published();
     loop_.Post(callbacks_.Guard([this] { context_.finished(status_.job_id()); }));
   });
+  context_.journal.AppendUntilWritten(std::move(record), std::move(once_tried));
 }
 
 }  // namespace weir::master

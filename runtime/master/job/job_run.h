@@ -106,7 +106,8 @@ class JobRun {
   void CarryOut(JobAction action);
   void JournalState();
   void JournalPlan();
-  void WaitForJournal(v1::JournalRecord record, absl::AnyInvocable<void(absl::Status)> done);
+  void WaitForJournal(v1::JournalRecord record, JournalWriter::Done done);
+  JournalWriter::Done OnceJournalled(JournalWriter::Done done);
   void JournalFailed(const absl::Status& status);
   void ListInput();
   void Sample();

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/base/log.h"
 
@@ -19,6 +22,33 @@ void JournalWriter::AppendTogether(std::vector<v1::JournalRecord> records, Done 
   Next();
 }
 
+void JournalWriter::AppendUntilWritten(v1::JournalRecord record, Done done) {
+  v1::JournalRecord kept = record;
+  Append(std::move(record), [this, kept = std::move(kept),
+                             done = std::move(done)](const absl::Status& status) mutable {
+    if (!status.ok()) Owe(std::move(kept));
+    done(status);
+  });
+}
+
+void JournalWriter::Owe(v1::JournalRecord record) {
+  owed_.push_back(std::move(record));
+  if (std::exchange(owed_timer_, true)) return;
+  loop_.RunAt(loop_.Now() + kOwedRecordsPause, callbacks_.Guard([this] {
+    owed_timer_ = false;
+    AppendOwed();
+  }));
+}
+
+void JournalWriter::AppendOwed() {
+  for (v1::JournalRecord& record : std::exchange(owed_, {})) {
+    const std::string job = record.job_id();
+    AppendUntilWritten(std::move(record), [job](const absl::Status& status) {
+      if (status.ok()) LogInfo("The journal has taken what it had not", {{"job", job}});
+    });
+  }
+}
+
 void JournalWriter::AppendUnawaited(v1::JournalRecord record) {
   Append(std::move(record), [](const absl::Status& status) {
     if (!status.ok()) {
@@ -28,6 +58,9 @@ void JournalWriter::AppendUnawaited(v1::JournalRecord record) {
 }
 
 void JournalWriter::Forget(std::vector<std::string> job_ids) {
+  std::erase_if(owed_, [&](const v1::JournalRecord& record) {
+    return std::find(job_ids.begin(), job_ids.end(), record.job_id()) != job_ids.end();
+  });
   auto status = std::make_shared<absl::Status>();
   other_turns_.push_back(Turn{
       [&journal = journal_, status, ids = std::move(job_ids)] { *status = journal.Forget(ids); },

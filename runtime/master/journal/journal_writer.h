@@ -9,11 +9,16 @@
 
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "runtime/env/callback_scope.h"
 #include "runtime/env/event_loop.h"
 #include "runtime/master/journal/journal.h"
 
 namespace weir::master {
+
+/// Pause between two tries to write what could not be written: a full disk that was freed is soon
+/// noticed, and one that stays full is not asked all the time.
+inline constexpr absl::Duration kOwedRecordsPause = absl::Seconds(2);
 
 /// Appends records in the order given, one write at a time; records that come meanwhile go together
 /// into the next write.
@@ -29,6 +34,10 @@ class JournalWriter {
   void Append(v1::JournalRecord record, Done done);
   /// The same for several records: all of them become durable, or none.
   void AppendTogether(std::vector<v1::JournalRecord> records, Done done);
+  /// Appends what is true whether it can be written or not, such as the end of a job: `done` on the
+  /// loop after the first try, with how that went; the record is kept and tried again, behind
+  /// others, until it is written, its job is forgotten, or this ends.
+  void AppendUntilWritten(v1::JournalRecord record, Done done);
   /// Appends what may be lost with the last moments before a crash.
   void AppendUnawaited(v1::JournalRecord record);
   /// Drops the records of old jobs, behind what was appended before.
@@ -46,6 +55,8 @@ class JournalWriter {
 
   void RunTurn(Turn turn);
   void Next();
+  void Owe(v1::JournalRecord record);
+  void AppendOwed();
 
   env::EventLoop& loop_;
   env::WorkPool& disk_pool_;
@@ -53,6 +64,8 @@ class JournalWriter {
   std::vector<std::pair<std::vector<v1::JournalRecord>, Done>> waiting_;
   std::vector<Turn> other_turns_;  // oldest first
   bool busy_ = false;
+  std::vector<v1::JournalRecord> owed_;  // could not be written yet, oldest first
+  bool owed_timer_ = false;
   env::CallbackScope callbacks_;
 };
 

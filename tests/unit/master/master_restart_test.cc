@@ -129,6 +129,22 @@ TEST_F(MasterRestartTest, WhatAJobHasLostIsNotForgotten) {
   EXPECT_EQ(loss(), before);
 }
 
+TEST_F(MasterRestartTest, AJobWhoseEndTheFullDiskOfTheJournalDidNotTakeIsNotRunAgain) {
+  const std::string id = Submit(Spec(0));
+  RunFor(absl::Seconds(1));
+  ASSERT_EQ(StatusOf(id).state(), v1::JOB_STATE_RUNNING);
+  world_->journal().SetFull(true);
+  RunUntilEnded(id);
+  ASSERT_EQ(StatusOf(id).error().code(), job_error::kDiskFull);
+  RunFor(absl::Minutes(5));
+  world_->journal().SetFull(false);
+  RunFor(absl::Seconds(10));
+  world_->RestartMaster(absl::Milliseconds(500));
+  RunFor(absl::Minutes(5));
+  EXPECT_EQ(StatusOf(id).state(), v1::JOB_STATE_FAILED) << "as its user was told";
+  EXPECT_EQ(StatusOf(id).error().code(), job_error::kDiskFull);
+}
+
 TEST_F(MasterRestartTest, AJobThatEndsItsMasterEachTimeFailsByName) {
   const std::string deadly = Submit(Spec(0));
   const std::string other = Submit(Spec(1));
