@@ -6,15 +6,27 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "runtime/base/log.h"
 #include "runtime/client/flags/exit_codes.h"
 
 namespace weir::app {
 
+namespace {
+
+bool IsIgnored(int signal) {
+  struct sigaction now {};
+  return ::sigaction(signal, nullptr, &now) != 0 || now.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
 Interrupts::Interrupts(env::AsioEventLoop& loop) : loop_(loop) {
-  const absl::Status watching =
-      loop.OnSignals({SIGINT, SIGTERM, SIGHUP}, [this](int number) { OnSignal(number); });
+  std::vector<int> signals = {SIGINT, SIGTERM};
+  // Under nohup a terminal that goes is no reason to end.
+  if (!IsIgnored(SIGHUP)) signals.push_back(SIGHUP);
+  const absl::Status watching = loop.OnSignals(signals, [this](int number) { OnSignal(number); });
   if (!watching.ok()) {
     LogWarning("Signals are not watched", {{"error", std::string(watching.message())}});
   }
@@ -42,8 +54,7 @@ void Interrupts::OnSignal(int) {
 }
 
 void StopTogether(env::AsioEventLoop& loop, std::function<void(int signal)> signal_tasks) {
-  struct sigaction now {};
-  if (::sigaction(SIGTSTP, nullptr, &now) != 0 || now.sa_handler == SIG_IGN) return;
+  if (IsIgnored(SIGTSTP)) return;
   const absl::Status watching =
       loop.OnSignals({SIGTSTP}, [&loop, signal_tasks = std::move(signal_tasks)](int) {
         signal_tasks(SIGTSTP);

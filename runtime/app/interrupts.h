@@ -7,9 +7,9 @@
 
 namespace weir::app {
 
-/// Hands Ctrl-C and SIGTERM to whoever listens. One that comes while nobody does is kept for the
-/// next listener; the third ends the process on the spot, so that no fault of ours can hold the
-/// user.
+/// Hands Ctrl-C, SIGTERM and, unless it was ignored at the start (nohup), SIGHUP to whoever
+/// listens. One that comes while nobody does is kept for the next listener; the third ends the
+/// process on the spot, so that no fault of ours can hold the user.
 class Interrupts {
  public:
   explicit Interrupts(env::AsioEventLoop& loop);

@@ -79,5 +79,36 @@ class ControlC(GatedTest):
                 self.assert_nothing_left()
 
 
+class Nohup(GatedTest):
+    """A terminal that goes sends SIGHUP; under nohup that is ignored when a process starts, and stays so."""
+
+    @staticmethod
+    def ignore_hang_ups():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+    def test_an_embedded_run_goes_on(self):
+        client = self.start("run", "stream", self.lines, "-o", self.path("out"), "--workers", "2", "--work-dir", self.work,
+                            "--no-sample", *self.sorting(self.gated("map")), preexec_fn=self.ignore_hang_ups)
+        wait_for(lambda: self.at_gate("map"), 30, lambda: f"it maps: {self.end_and_hear(client)}")
+        client.send_signal(signal.SIGHUP)
+        self.open_gate("map")
+        self.assert_ok(self.finish(client))
+        self.assert_sorted("out")
+        self.assert_nothing_left()
+
+    def test_a_client_and_daemons_go_on(self):
+        cluster = Cluster(self, workers=1, worker_args=["--no-measure"], preexec_fn=self.ignore_hang_ups)
+        client = self.start("submit", "stream", self.lines, "-o", self.path("out"), "--wait", "--master", cluster.address,
+                            "--no-sample", *self.sorting(self.gated("map")), preexec_fn=self.ignore_hang_ups)
+        wait_for(lambda: self.at_gate("map"), 30, cluster.log_text)
+        for process in (cluster.master, *cluster.workers, client):
+            process.send_signal(signal.SIGHUP)
+        self.open_gate("map")
+        self.assert_ok(self.finish(client))
+        self.assert_sorted("out")
+        cluster.stop()
+        self.assert_nothing_left()
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

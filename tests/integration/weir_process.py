@@ -201,9 +201,10 @@ class WeirTest(unittest.TestCase):
 
 
 class Cluster:
-    """A master and workers as processes of one test; `journal` is a file that the master's own begins as."""
+    """A master and workers as processes of one test; `journal` is a file that the master's own begins as, and
+    `preexec_fn` is called in each of them before it becomes one."""
 
-    def __init__(self, test, workers=2, master_args=(), worker_args=(), journal=None, client_args=()):
+    def __init__(self, test, workers=2, master_args=(), worker_args=(), journal=None, client_args=(), preexec_fn=None):
         self.test = test
         self.port = free_port()
         self.address = f"127.0.0.1:{self.port}"
@@ -212,6 +213,7 @@ class Cluster:
             shutil.copy(journal, self.journal)
         self.master_args = list(master_args)
         self.client_args = list(client_args)
+        self.preexec_fn = preexec_fn
         self.logs = []
         self.master = self.start_master()
         self.workers = [self.start_worker(i, worker_args) for i in range(workers)]
@@ -224,7 +226,8 @@ class Cluster:
         # The token that the test's own clients show.
         env = dict(os.environ, TMPDIR=self.test.work, WEIR_TEST_DIR=self.test.dir,
                    XDG_STATE_HOME=os.path.join(self.test.dir, "state"))
-        return subprocess.Popen([BINARY, *args], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env)
+        return subprocess.Popen([BINARY, *args], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,
+                                preexec_fn=self.preexec_fn)
 
     def start_master(self):
         return self._spawn("master", "master", "--listen", self.address, "--journal",
