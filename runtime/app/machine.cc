@@ -81,10 +81,13 @@ std::string WorkerDirectory(const std::string& chosen) {
   return temporary;
 }
 
-std::string WorkingDirectory() {
+absl::StatusOr<std::string> WorkingDirectory() {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::current_path(error);
-  return error ? "/" : path.string();
+  if (!error) return path.string();
+  return absl::NotFoundError(
+      absl::StrCat("the current directory cannot be told (", error.message(),
+                   "): it may have been removed; go to one that exists (cd) and try again"));
 }
 
 std::string ProgramPath() {

@@ -34,7 +34,8 @@ std::string WorkerState();
 /// others. That one is made when it is not there. Where it cannot be, it is TemporaryDirectory.
 std::string WorkerDirectory(const std::string& chosen);
 
-std::string WorkingDirectory();
+/// The current directory. Errors: kNotFound where it was removed, saying what to do.
+absl::StatusOr<std::string> WorkingDirectory();
 
 /// Absolute path of this program; empty where the system does not tell.
 std::string ProgramPath();

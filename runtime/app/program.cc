@@ -39,12 +39,18 @@ std::int64_t UnixMillis() { return env::KernelWallClock().UnixMillis(); }
 int RunUserCommand(const client::Command& command, const JobCatalog& catalog) {
   // What a person should know is said by the command itself.
   SetUpLogging(LogFormat::kText, LogLevel::kError);
+  // Paths are relative to it; those of another directory would be somebody else's files.
+  const absl::StatusOr<std::string> working_directory = WorkingDirectory();
+  if (!working_directory.ok()) {
+    std::cerr << "weir: " << working_directory.status().message() << "\n";
+    return client::kExitRefused;
+  }
   env::PosixStorage storage;
   env::KernelRandom random;
   client::CommandHost host = {.out = std::cout,
                               .err = std::cerr,
                               .terminal = StderrTerminal(),
-                              .working_directory = WorkingDirectory(),
+                              .working_directory = *working_directory,
                               .user = UserAtHost(),
                               .catalog = catalog,
                               .storage = storage,

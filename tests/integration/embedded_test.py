@@ -233,6 +233,21 @@ class Misuse(WeirTest):
         self.assert_fails(result, 4, "INPUT_NOT_FOUND", self.path("nowhere"))
         self.assert_nothing_left(out)
 
+    def test_a_current_directory_that_was_removed_is_not_taken_for_the_root(self):
+        self.write("x", "a b")
+        gone = self.path("gone")
+        os.mkdir(gone)
+
+        def go_there_and_remove_it():
+            os.chdir(gone)
+            os.rmdir(gone)
+        for args in (["run", "wordcount", self.path("x"), "-o", self.path("out")], ["verify", "."], ["plan", "wordcount", "etc/passwd"]):
+            with self.subTest(args[0]):
+                os.makedirs(gone, exist_ok=True)
+                result = self.weir(*args, preexec_fn=go_there_and_remove_it)
+                self.assert_fails(result, 4, "the current directory", "removed", "cd")
+        self.assert_nothing_left(self.path("out"))
+
     def test_inputs_that_are_no_paths(self):
         out = self.path("out")
         for place in ("s3://bucket/key", "http://host/x", "hdfs://name/x", "-"):
