@@ -71,7 +71,9 @@ void AddTls(CLI::App& app, TlsFiles& tls);
 void AddToken(CLI::App& app, std::string& token_file);
 void AddJson(CLI::App& app, bool& json);
 void AddPictures(CLI::App& app, PictureOptions& pictures);
-/// --master of a command that needs one.
+/// --master, which refuses what is no HOST:PORT.
+CLI::Option* AddMasterAddress(CLI::App& app, std::string& address, const std::string& help);
+/// The same of a command that needs one.
 void AddMaster(CLI::App& app, MasterAddress& master);
 void AddMasterGrace(CLI::App& app, MasterGrace& grace);
 /// Flags of both daemons: who may talk to them, and how they log.

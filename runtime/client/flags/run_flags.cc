@@ -12,10 +12,8 @@ namespace weir::client {
 namespace {
 
 void AddMasterInsteadOfEmbedded(CLI::App& command, MasterAddress& master) {
-  command
-      .add_option("--master", master.address,
-                  "Use this master's cluster instead of a cluster inside this process")
-      ->type_name("HOST:PORT");
+  AddMasterAddress(command, master.address,
+                   "Use this master's cluster instead of a cluster inside this process");
   AddTls(command, master.tls);
   AddToken(command, master.token_file);
 }

@@ -87,11 +87,15 @@ void AddPictures(CLI::App& app, PictureOptions& pictures) {
       ->type_name("FILE");
 }
 
+CLI::Option* AddMasterAddress(CLI::App& app, std::string& address, const std::string& help) {
+  return AddParsed(app, "--master", address, ParseMasterAddress, "HOST:PORT", help);
+}
+
 void AddMaster(CLI::App& app, MasterAddress& master) {
   master.address = kDefaultMaster;
-  app.add_option("--master", master.address,
-                 std::string("Master to ask (default: $WEIR_MASTER, else ") + kDefaultMaster + ")")
-      ->type_name("HOST:PORT")
+  AddMasterAddress(
+      app, master.address,
+      std::string("Master to ask (default: $WEIR_MASTER, else ") + kDefaultMaster + ")")
       ->envname("WEIR_MASTER");
   AddTls(app, master.tls);
   AddToken(app, master.token_file);

@@ -88,6 +88,26 @@ absl::StatusOr<absl::Duration> ParseDuration(std::string_view text, DurationRang
       " to ", absl::FormatDuration(legal.most), ", written for example as 250ms, 30s, 5m, 1h30m"));
 }
 
+absl::StatusOr<std::string> ParseMasterAddress(std::string_view text) {
+  const std::string address(text);
+  if (address.starts_with("unix:")) return address;
+  const std::size_t colon = address.rfind(':');
+  const std::string host = address.substr(0, colon == address.npos ? 0 : colon);
+  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  // gRPC takes a port modulo 65536, and 443 where there is none.
+  int port = 0;
+  const bool has_port = colon != address.npos &&
+                        absl::SimpleAtoi(address.substr(colon + 1), &port) && port >= 1 &&
+                        port <= 65535;
+  if (has_port && !host.empty() && (bracketed || host.find_first_of(":/[] ") == host.npos)) {
+    return address;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", address,
+                   "' is no address of a master: write HOST:PORT, for example node1:7117 or "
+                   "[::1]:7117; ports are 1 to 65535"));
+}
+
 std::string FormatBytes(double bytes) {
   constexpr std::array kNames = {"B", "kB", "MB", "GB", "TB", "PB"};
   if (bytes < 999.5) return absl::StrFormat("%.0f B", bytes);

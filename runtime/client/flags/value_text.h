@@ -28,6 +28,10 @@ struct DurationRange {
 /// Errors: kInvalidArgument with examples, or with the legal range where it is outside that.
 absl::StatusOr<absl::Duration> ParseDuration(std::string_view text, DurationRange legal = {});
 
+/// Reads the address of a master: "node1:7117", "10.0.0.7:7117", "[::1]:7117", "unix:/path".
+/// Errors: kInvalidArgument with examples; ports are 1 to 65535. No name is looked up.
+absl::StatusOr<std::string> ParseMasterAddress(std::string_view text);
+
 /// "0 B", "999 B", "1.5 kB", "64.0 MB": powers of 1000, as in every plan.
 std::string FormatBytes(double bytes);
 /// "95.6Mbit/s", "1.20Gbit/s"; takes bytes per second. ParseRate reads it.

@@ -1,10 +1,24 @@
 // Flags of the worker daemon.
 
+#include <cmath>
 #include <memory>
+#include <string>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "runtime/client/flags/command_flags.h"
 
 namespace weir::client {
+namespace {
+
+// Which lies within every range: it is neither below nor above an end.
+std::string RefuseNan(const std::string& text) {
+  double number = 0;
+  if (!absl::SimpleAtod(text, &number) || !std::isnan(number)) return "";
+  return absl::StrCat("'", text, "' is no number");
+}
+
+}  // namespace
 
 void AddWorkerDaemon(CLI::App& app, const TakeCommand& take) {
   std::shared_ptr<WorkerDaemonOptions> options;
@@ -13,11 +27,9 @@ void AddWorkerDaemon(CLI::App& app, const TakeCommand& take) {
   options->master.address = kDefaultMaster;
   options->listen = "127.0.0.1:0";
   options->data_listen = "127.0.0.1:0";
-  command
-      .add_option("--master", options->master.address,
-                  "Master to serve (default: $WEIR_MASTER, else 127.0.0.1:7117)")
-      ->envname("WEIR_MASTER")
-      ->type_name("HOST:PORT");
+  AddMasterAddress(command, options->master.address,
+                   "Master to serve (default: $WEIR_MASTER, else 127.0.0.1:7117)")
+      ->envname("WEIR_MASTER");
   command
       .add_option("--listen", options->listen,
                   "Address for the master's orders (default: 127.0.0.1:0, any free port)")
@@ -47,6 +59,7 @@ void AddWorkerDaemon(CLI::App& app, const TakeCommand& take) {
                   "How fast all slots together are, in unit workers (default: measured at the "
                   "start)")
       ->check(CLI::Range(0.001, 1e6))
+      ->check(RefuseNan)
       ->type_name("X");
   command.add_flag_callback(
       "--no-measure", [options] { options->measure = false; },

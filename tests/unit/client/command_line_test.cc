@@ -69,6 +69,31 @@ TEST(CommandLine, MasterComesFromFlagThenEnvironmentThenDefault) {
   unsetenv("WEIR_MASTER");
 }
 
+TEST(CommandLine, AMasterThatIsNoAddressIsRefusedWhereverItIsGiven) {
+  const std::vector<Words> commands = {{"list", "jobs"},
+                                       {"worker"},
+                                       {"calibrate"},
+                                       {"run", "wordcount", "a", "-o", "o"},
+                                       {"submit", "wordcount", "a", "-o", "o"}};
+  for (Words words : commands) {
+    words.insert(words.end(), {"--master", "node1:72653"});
+    const ParsedCommandLine parsed = ParseCommandLine(words);
+    EXPECT_EQ(parsed.exit_code, kExitUsage) << words[0];
+    EXPECT_NE(parsed.err.find("'node1:72653' is no address of a master"), std::string::npos)
+        << parsed.err;
+  }
+  setenv("WEIR_MASTER", "node1", 1);
+  EXPECT_EQ(ParseCommandLine({"status", "j-1"}).exit_code, kExitUsage) << "never another one";
+  unsetenv("WEIR_MASTER");
+}
+
+TEST(CommandLine, AComputeRateIsANumber) {
+  EXPECT_EQ(Parse<WorkerDaemonOptions>({"worker", "--compute-rate", "2.5"}).compute_rate, 2.5);
+  for (const char* rate : {"nan", "-nan", "NaN", "inf", "0", "x"}) {
+    EXPECT_EQ(ParseCommandLine({"worker", "--compute-rate", rate}).exit_code, kExitUsage) << rate;
+  }
+}
+
 TEST(CommandLine, EveryCommandIsKnown) {
   Parse<SubmitOptions>({"submit", "wordcount", "a", "-o", "o", "--wait"});
   Parse<PlanOptions>({"plan", "wordcount", "a", "--gantt", "g.svg"});

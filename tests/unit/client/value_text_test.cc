@@ -42,6 +42,24 @@ RC_GTEST_PROP(ValueText, AnyWordsParseOrSayWhy, (const std::string& words)) {
   }
 }
 
+TEST(ParseMasterAddress, TakesHostAndPort) {
+  for (const char* text :
+       {"node1:7117", "127.0.0.1:1", "[::1]:65535", "a.b-c.example:80", "unix:/run/weir"}) {
+    EXPECT_EQ(ParseMasterAddress(text).value_or("refused"), text);
+  }
+}
+
+// gRPC would ask port 7117 for 72653, and port 443 where none is given.
+TEST(ParseMasterAddress, RefusesWhatWouldLeadElsewhere) {
+  for (const char* text : {"", "node1", "node1:", ":7117", "node1:0", "node1:65536", "node1:72653",
+                           "node1:-1", "node1:x", "node1:7117x", "::1:7117", "[]:7117", "[::1]",
+                           "http://node1:7117", "node 1:7117"}) {
+    const absl::StatusOr<std::string> address = ParseMasterAddress(text);
+    EXPECT_EQ(address.status().code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_NE(address.status().message().find("HOST:PORT"), std::string::npos) << text;
+  }
+}
+
 TEST(FormatValues, AreShortAndHaveUnits) {
   EXPECT_EQ(FormatBytes(0), "0 B");
   EXPECT_EQ(FormatBytes(999), "999 B");
