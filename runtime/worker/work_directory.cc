@@ -190,8 +190,9 @@ absl::Status WorkDirectory::Check(env::Storage& storage, const std::string& work
         absl::StrCat("the work directory ", work_dir, " is no directory: move it away, ", kAdvice));
   }
   if (absl::IsPermissionDenied(found.status()) || !storage.MayWriteIn(work_dir)) {
-    return absl::PermissionDeniedError(absl::StrCat("this user cannot write to the work directory ",
-                                                    work_dir, ": open it to them, ", kAdvice));
+    return absl::PermissionDeniedError(
+        absl::StrCat("this user cannot write to the work directory ", work_dir,
+                     ": open it to them, mount its file system for writing, ", kAdvice));
   }
   return found.status();
 }

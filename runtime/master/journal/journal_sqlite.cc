@@ -108,8 +108,8 @@ absl::Status SqliteJournal::Failure(int code, absl::string_view doing) const {
     case SQLITE_LOCKED:
       return absl::FailedPreconditionError(
           absl::StrCat("the journal ", path_,
-                       " is in use by another master; stop that one, or give this one a work "
-                       "directory of its own"));
+                       " is in use by another master; stop that one, or give this one a journal of "
+                       "its own with --journal"));
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
     case SQLITE_FORMAT:
