@@ -64,6 +64,10 @@ class Definition : public JobDefinition {
 
   const JobInfo& info() const override { return info_; }
 
+  absl::Status CheckValues(const ParameterValues& values) const override {
+    return OptionsOf(values).status();
+  }
+
   absl::StatusOr<std::unique_ptr<JobProgram>> MakeProgram(
       const ParameterValues& values) const override {
     const absl::StatusOr<Options> options = OptionsOf(values);

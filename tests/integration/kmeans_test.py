@@ -176,6 +176,15 @@ class Kmeans(FailureTest):
             self.assertFalse(os.path.exists(out))
         self.assert_nothing_left()
 
+    def test_wrong_parameters_are_wrong_use(self):
+        path = self.write("points.csv", "1,2\n")
+        for settings, said in ((["tolerance=-1"], "parameter 'tolerance' is '-1'"), (["tolerance=nan"], "parameter 'tolerance' is 'nan'"),
+                               (["k=1000000", "dimensions=1000"], "k times (1 + dimensions)")):
+            words = [word for setting in settings for word in ("--set", setting)]
+            self.assert_fails(self.run_job("kmeans", path, "-o", self.path("out"), *words), 2, "INVALID_JOB", said)
+            self.assert_fails(self.weir("plan", "kmeans", path, *words), 2, "INVALID_JOB", said)
+        self.assert_nothing_left(self.path("out"))
+
     def test_a_loop_is_planned_in_one_way(self):
         path = self.path("points.csv")
         write_points(path, 9, 100)

@@ -100,6 +100,7 @@ TEST_F(JournalSqliteTest, SecondMasterIsRefused) {
   const auto second = OpenSqliteJournal(path_);
   EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_TRUE(absl::StrContains(second.status().message(), "another master"));
+  EXPECT_TRUE(absl::StrContains(second.status().message(), "--journal"));
   first.reset();
   EXPECT_NE(Open(), nullptr);
 }
