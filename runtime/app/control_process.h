@@ -61,7 +61,11 @@ struct ControlProcess {
   }
 };
 
-/// A process that writes to a peer that is gone gets an error, not a death.
-inline void IgnoreBrokenPipes() { ::signal(SIGPIPE, SIG_IGN); }
+/// A process that writes to a peer that is gone, or a file beyond the size that it may have (ulimit
+/// -f), gets an error, not a death. Programs that it starts have these signals as usual.
+inline void IgnoreSignalsOfWrites() {
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);
+}
 
 }  // namespace weir::app

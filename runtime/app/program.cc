@@ -87,7 +87,7 @@ void KeepTwoArenas() { mallopt(M_ARENA_MAX, 2); }
 
 int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
   LeaveOutLockCycles();
-  IgnoreBrokenPipes();
+  IgnoreSignalsOfWrites();
   // Before anything else is set up: a task should start in a few milliseconds.
   if (argc > 1 && std::string(argv[1]) == "task") {
     return RunTaskProcess(argc - 2, argv + 2, catalog);

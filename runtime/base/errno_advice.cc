@@ -25,6 +25,9 @@ std::string_view AdviceForErrno(int error_number) {
     case ELOOP:
       return "symbolic links lead in a circle: remove the link, or name the files or a glob "
              "instead";
+    case EFBIG:
+      return "raise the limit on the size of files (ulimit -f, LimitFSIZE= of a systemd unit), or "
+             "use a file system that takes larger ones";
     case ENAMETOOLONG:
       return "choose a shorter name";
     case EMFILE:

@@ -1,5 +1,6 @@
 #include "runtime/base/job_errors.h"
 
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/cord.h"
@@ -38,6 +39,10 @@ v1::JobError ErrorOfFile(const absl::Status& status) {
   if (IsDiskFull(status)) {
     return MakeJobError(job_error::kDiskFull, message,
                         "free disk space, or choose another --work-dir or output directory");
+  }
+  // No reading ends so.
+  if (ErrnoOf(status) == EFBIG) {
+    return MakeJobError(job_error::kOutputUnusable, message, AdviceForErrno(EFBIG));
   }
   switch (status.code()) {
     case absl::StatusCode::kNotFound:

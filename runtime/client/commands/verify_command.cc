@@ -75,9 +75,13 @@ absl::StatusOr<std::vector<ManifestPart>> ReadManifest(const std::string& output
   return parts;
 }
 
-std::string CheckPart(const std::string& output, const ManifestPart& part) {
-  const auto sum = SumFile(absl::StrCat(output, "/", part.file));
-  if (absl::IsNotFound(sum.status())) return absl::StrCat(part.file, ": missing");
+std::string CheckPart(const std::string& output, const ManifestPart& part, CommandHost& host) {
+  const std::string path = absl::StrCat(output, "/", part.file);
+  const auto found = host.storage.Stat(path);
+  if (absl::IsNotFound(found.status())) return absl::StrCat(part.file, ": missing");
+  // A pipe would be waited for.
+  if (found.ok() && !found->is_regular) return absl::StrCat(part.file, ": is no regular file");
+  const auto sum = SumFile(path);
   if (!sum.ok()) return std::string(sum.status().message());
   if (sum->bytes != part.bytes) {
     return absl::StrCat(part.file, ": has ", sum->bytes, " bytes, the manifest says ", part.bytes);
@@ -121,7 +125,7 @@ int Verify(const VerifyOptions& options, CommandHost& host) {
   std::int64_t bytes = 0;
   for (const ManifestPart& part : *parts) {
     bytes += part.bytes;
-    if (std::string problem = CheckPart(output, part); !problem.empty()) {
+    if (std::string problem = CheckPart(output, part, host); !problem.empty()) {
       problems.push_back(std::move(problem));
     }
   }

@@ -3,11 +3,14 @@
 #include <sqlite3.h>
 #include <xxhash.h>
 
+#include <cerrno>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "runtime/base/errno_advice.h"
 
 namespace weir::master {
 namespace {
@@ -84,6 +87,7 @@ class SqliteJournal final : public Journal {
   absl::Status ParseRow(Statement& row, v1::JournalRecord& record) const;
   absl::Status Failure(int code, absl::string_view doing) const;
   absl::Status Damaged(absl::string_view detail) const;
+  absl::Status Unusable(absl::string_view detail) const;
 
   const std::string path_;
   sqlite3* database_ = nullptr;
@@ -123,13 +127,24 @@ absl::Status SqliteJournal::Failure(int code, absl::string_view doing) const {
       return absl::PermissionDeniedError(
           absl::StrCat("the journal ", path_, " is not writable (", detail, ")"));
     default:
-      return absl::UnavailableError(
-          absl::StrCat("the journal ", path_, " cannot be used (", detail,
-                       "); check that its directory exists and is writable"));
+      return Unusable(detail);
   }
 }
 
+absl::Status SqliteJournal::Unusable(absl::string_view detail) const {
+  // SQLite says "disk I/O error" of a write, and sqlite3_system_errno nothing of a commit. Calls
+  // that succeed, as of its way back, leave errno as it is.
+  if (errno == EFBIG) {
+    return absl::ResourceExhaustedError(absl::StrCat("the journal ", path_, " may not grow (",
+                                                     detail, ": File too large); ",
+                                                     std::string(AdviceForErrno(EFBIG))));
+  }
+  return absl::UnavailableError(absl::StrCat("the journal ", path_, " cannot be used (", detail,
+                                             "); check that its directory exists and is writable"));
+}
+
 absl::Status SqliteJournal::Execute(const char* sql) {
+  errno = 0;  // of other work of this thread
   const int code = sqlite3_exec(database_, sql, nullptr, nullptr, nullptr);
   return code == SQLITE_OK ? absl::OkStatus() : Failure(code, sql);
 }

@@ -28,6 +28,12 @@ TEST(JobErrors, FullDiskHasItsOwnCode) {
   EXPECT_EQ(JobErrorFromStatus(ErrnoStatus(EACCES, "open a")).code(), job_error::kInputUnreadable);
 }
 
+TEST(JobErrors, AFileThatMayNotGrowIsNoInput) {
+  const v1::JobError error = JobErrorFromStatus(ErrnoStatus(EFBIG, "write part-00000"));
+  EXPECT_EQ(error.code(), job_error::kOutputUnusable);
+  EXPECT_EQ(error.advice(), AdviceForErrno(EFBIG));
+}
+
 TEST(JobErrors, AFailedDiskIsNoQuestionOfPermissions) {
   for (const int error_number : {EIO, ESTALE}) {
     const v1::JobError error = JobErrorFromStatus(ErrnoStatus(error_number, "read a"));

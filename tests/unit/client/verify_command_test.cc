@@ -1,6 +1,7 @@
 // `weir verify`: outputs against their manifests.
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <string>
 
@@ -38,6 +39,9 @@ TEST_F(VerifyCommandTest, VerifyAcceptsWholeOutputsOnly) {
   ASSERT_TRUE(storage_.RemoveAll(dir_ + "/part-00000").ok());
   EXPECT_EQ(Verify(options, host_), kExitJobFailed);
   EXPECT_NE(err_.str().find("part-00000: missing"), std::string::npos);
+  ASSERT_EQ(::mkfifo((dir_ + "/part-00000").c_str(), 0600), 0);
+  EXPECT_EQ(Verify(options, host_), kExitJobFailed) << "and does not wait for a writer";
+  EXPECT_NE(err_.str().find("part-00000: is no regular file"), std::string::npos);
 }
 
 TEST_F(VerifyCommandTest, VerifyTrustsNoManifest) {
