@@ -64,7 +64,11 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
              "Archive (tar, tar.gz, zip, ...) that goes with the job: its tasks find what it holds "
              "in a folder NAME (default: its own name); may be repeated",
              job);
-  command.add_option("INPUT", job.inputs, "Files, directories (recursive) or globs")
+  command
+      .add_option(
+          "INPUT", job.inputs,
+          "Files, directories (recursive; what is named .* or _* in them, and links to nowhere, "
+          "are left out) or globs")
       ->required()
       ->type_name("PATH");
   auto* output = command.add_option("-o,--output", job.output, "Directory to make for the result");
