@@ -18,6 +18,7 @@
 #include "jobs/api/bad_record.h"
 #include "jobs/api/element.h"
 #include "jobs/api/step_error.h"
+#include "runtime/base/errno_advice.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/job_errors.h"
@@ -120,6 +121,21 @@ std::string DamagedRun(const absl::Status& status, const v1::StepOrder& order) {
   return "";
 }
 
+// By their number alone, those of the output would be taken for inputs.
+v1::JobError ErrorOfFiles(const absl::Status& status) {
+  v1::JobError error = JobErrorFromStatus(status);
+  error.set_fault_of(FaultOfFiles(status));
+  const bool limit = absl::IsResourceExhausted(status);  // room, memory, open files
+  if (!IsOfOutput(status) || CarriesJobError(status) || ErrnoOf(status) == 0 || limit) return error;
+  const std::string_view advice = AdviceForErrno(ErrnoOf(status));
+  error.set_code(std::string(job_error::kOutputUnusable));
+  error.set_advice(advice.empty()
+                       ? "see whether the output directory was removed or its file system failed, "
+                         "then run the job again"
+                       : std::string(advice));
+  return error;
+}
+
 v1::JobError ErrorOfStep(const absl::Status& status, const StepActivity& activity) {
   if (const std::optional<StepError> named = StepErrorOf(status)) {
     v1::JobError error = MakeJobError(named->code, named->message, named->advice);
@@ -129,11 +145,7 @@ v1::JobError ErrorOfStep(const absl::Status& status, const StepActivity& activit
     return error;
   }
   const std::optional<BadRecord> bad = BadRecordOf(status);
-  if (!bad) {
-    v1::JobError error = JobErrorFromStatus(status);
-    error.set_fault_of(FaultOfFiles(status));
-    return error;
-  }
+  if (!bad) return ErrorOfFiles(status);
   const std::int64_t skipped = activity.num_skipped();
   const std::string others =
       skipped == 0 ? "" : absl::StrCat(" (", skipped, " before it were left out)");

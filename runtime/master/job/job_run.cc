@@ -160,6 +160,8 @@ void JobRun::JournalFailed(const absl::Status& status) {
   actions_.clear();
   v1::JobError error = JobErrorFromStatus(status);
   if (absl::IsResourceExhausted(status)) error.set_code(std::string(job_error::kDiskFull));
+  // No worker did that.
+  if (absl::IsUnavailable(status)) error.set_code(std::string(job_error::kInternal));
   error.set_message(absl::StrCat("the master cannot write its journal: ", status.message()));
   Apply(machine_.can_end() ? machine_.Fail(std::move(error))
                            : machine_.CommitFailed(std::move(error)));

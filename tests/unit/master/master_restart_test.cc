@@ -145,6 +145,17 @@ TEST_F(MasterRestartTest, AJobWhoseEndTheFullDiskOfTheJournalDidNotTakeIsNotRunA
   EXPECT_EQ(StatusOf(id).error().code(), job_error::kDiskFull);
 }
 
+TEST_F(MasterRestartTest, AJournalThatCannotBeWrittenIsLaidAtNoWorker) {
+  const std::string id = Submit(Spec(0));
+  RunFor(absl::Seconds(1));
+  ASSERT_EQ(StatusOf(id).state(), v1::JOB_STATE_RUNNING);
+  world_->journal().SetGate([] { return sim::MemoryJournal::Fate::kLost; });
+  RunUntilEnded(id);
+  EXPECT_EQ(StatusOf(id).error().code(), job_error::kInternal);
+  EXPECT_EQ(StatusOf(id).error().message().find("the master cannot write its journal"), 0u);
+  EXPECT_EQ(StatusOf(id).error().worker(), "");
+}
+
 TEST_F(MasterRestartTest, AJobThatEndsItsMasterEachTimeFailsByName) {
   const std::string deadly = Submit(Spec(0));
   const std::string other = Submit(Spec(1));

@@ -204,7 +204,8 @@ TEST_F(StepRunnerTest, FilesOfTheWorkDirectoryAreTheWorkersFaultAndThoseOfTheOut
   const v1::StepResult no_run = Run(MapRun(5, folder_.File("in"), 5, folder_.File("gone/5.1.run")));
   EXPECT_EQ(no_run.error().fault_of(), v1::FAULT_OF_WORKER) << DescribeJobError(no_run.error());
   const v1::StepResult no_part = Run(ReduceRun(7, map.run(), folder_.File("gone/part")));
-  EXPECT_TRUE(no_part.has_error());
+  EXPECT_EQ(no_part.error().code(), job_error::kOutputUnusable) << "and no input";
+  EXPECT_THAT(no_part.error().advice(), HasSubstr("output directory"));
   EXPECT_EQ(no_part.error().fault_of(), v1::FAULT_OF_UNSPECIFIED);
   v1::RunInfo lost = map.run();
   lost.set_path(folder_.File("gone/4.1.run"));
