@@ -131,7 +131,8 @@ absl::Status OrderTransfers(OrderEffort effort, const PlanState& state, std::siz
   rest->store_order.clear();
   const std::int32_t channels = std::exchange(rest->store_channels, 0);
   if (!IsOrdered(rest->transfer_order)) {
-    absl::Status status = rest->port_lanes > 0 ? OrderRestByLanes(under_way, rest)
+    absl::Status status = rest->port_lanes > 0    ? OrderRestByLanes(under_way, rest)
+                          : rest->rates_over_time ? OrderByRatesOverTime(rest)
                           : rest->transfer_order == TransferOrder::kRates
                               ? OrderRestByRates(under_way, rest)
                               : OrderFetchAll(rest, rest->fetch_limit);
@@ -184,8 +185,10 @@ class RestJoined {
       Transfer& transfer = plan.transfers[t];
       transfer.start_s = times.transfers[t].start_s;
       // What is under way keeps the time that it was given: RestOf counts on it.
-      if (edited_->state.transfers[t] == WorkState::kUnderWay) continue;
+      const bool under_way = edited_->state.transfers[t] == WorkState::kUnderWay;
+      if (under_way && !plan.rates_over_time) continue;
       transfer.duration_s = times.transfers[t].finish_s - times.transfers[t].start_s;
+      if (plan.rates_over_time && t >= done_) JoinRates(rest_.plan.transfers[t - done_], &transfer);
     }
     plan.summary.makespan_s = times.makespan_s;
     plan.summary.lower_bound_s = 0;
@@ -193,6 +196,29 @@ class RestJoined {
   }
 
  private:
+  /// Rates over time: those that the rest of a transfer has from now on. Until then what is under
+  /// way had the one at which that much is left (RestOf); no rate flows before StartSeconds.
+  void JoinRates(const Transfer& rest, Transfer* transfer) const {
+    const Seconds now_s = edited_->state.now_s;
+    const Seconds flows_s = now_s + StartSeconds(edited_->plan);
+    std::vector<RateChange> rates{{now_s, rest.rate_bytes_per_s}};
+    for (RateChange change : rest.rate_changes) {
+      change.at_s += now_s;
+      rates.push_back(change);
+    }
+    const bool under_way = transfer->start_s < now_s;
+    if (under_way) {
+      while (rates.size() > 1 && rates[1].at_s <= flows_s) rates.erase(rates.begin());
+      rates.front().at_s = flows_s;
+      const double lag = edited_->plan.network.Lag(transfer->sender, transfer->receiver);
+      const double moved = lag * static_cast<double>(transfer->bytes - rest.bytes);
+      rates.insert(rates.begin(), {transfer->start_s,
+                                   std::max(moved / (now_s - transfer->start_s), kPlanValueMin)});
+    }
+    transfer->rate_bytes_per_s = rates.front().bytes_per_s;
+    transfer->rate_changes.assign(rates.begin() + 1, rates.end());
+  }
+
   void JoinTransfers() {
     Plan& plan = edited_->plan;
     PlanState& state = edited_->state;

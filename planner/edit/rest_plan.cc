@@ -9,6 +9,8 @@
 namespace weir::planner {
 namespace {
 
+constexpr double kByteRounding = 1e-3;
+
 double SecondsPerByte(const Plan& plan, const Transfer& transfer) {
   const NetworkModel& network = plan.network;
   switch (plan.transfer_order) {
@@ -25,8 +27,30 @@ double SecondsPerByte(const Plan& plan, const Transfer& transfer) {
   return network.PacedSecondsPerByte(transfer.sender, transfer.receiver);
 }
 
+/// Rates over time: what is left StartSeconds from now, which the rest of it takes before it flows.
+/// By its planned rates since it began.
+Bytes BytesLeftOverTime(const Plan& plan, const Transfer& transfer, Seconds began_s,
+                        Seconds now_s) {
+  const double lag = plan.network.Lag(transfer.sender, transfer.receiver);
+  double left = lag * static_cast<double>(transfer.bytes);
+  double rate = transfer.rate_bytes_per_s;
+  Seconds at_s = began_s + StartSeconds(plan);
+  const Seconds until_s = now_s + StartSeconds(plan);
+  for (const RateChange& change : transfer.rate_changes) {
+    const Seconds change_s = began_s + change.at_s - transfer.start_s;
+    if (change_s >= until_s) break;
+    left -= std::max(0.0, change_s - at_s) * rate;
+    at_s = std::max(at_s, change_s);
+    rate = change.bytes_per_s;
+  }
+  left -= std::max(0.0, until_s - at_s) * rate;
+  // Of what an edit made of whole bytes, the same bytes.
+  return std::max<Bytes>(0, static_cast<Bytes>(std::ceil(left / lag - kByteRounding)));
+}
+
 /// Bytes whose transfer takes what this one, which is under way, still needs.
 Bytes BytesLeft(const Plan& plan, const Transfer& transfer, Seconds began_s, Seconds now_s) {
+  if (plan.rates_over_time) return BytesLeftOverTime(plan, transfer, began_s, now_s);
   const Seconds left_s = began_s + transfer.duration_s - now_s - StartSeconds(plan);
   const double per_byte = SecondsPerByte(plan, transfer);
   if (left_s <= 0) return 0;
@@ -83,11 +107,15 @@ RestPlan RestOf(const Plan& plan, const PlanState& state) {
       if (state.transfers[t] != wanted) continue;
       Transfer transfer = plan.transfers[t];
       transfer.start_s = std::max(0.0, transfer.start_s - state.now_s);
+      transfer.rate_changes.clear();
       if (wanted == WorkState::kUnderWay) {
         transfer.bytes = BytesLeft(plan, transfer, state.transfer_began_s[t], state.now_s);
         transfer.start_s = 0;
-        transfer.duration_s = StartSeconds(plan) +
-                              static_cast<double>(transfer.bytes) * SecondsPerByte(plan, transfer);
+        transfer.duration_s =
+            plan.rates_over_time
+                ? std::max(0.0, state.transfer_began_s[t] + transfer.duration_s - state.now_s)
+                : StartSeconds(plan) +
+                      static_cast<double>(transfer.bytes) * SecondsPerByte(plan, transfer);
       }
       rest.plan.steps[At(transfer.consumer)].after_transfers.push_back(
           static_cast<TransferIndex>(rest.plan.transfers.size()));

@@ -19,6 +19,9 @@ struct ActualRun {
   std::vector<Interval> transfers;
   std::vector<Bytes> transfer_bytes;
   std::vector<Bytes> transfer_in_flight_bytes;
+  /// Plans whose rates change over time: what each transfer's sender was told to pace it at, the
+  /// first from its grant on. Others: empty.
+  std::vector<std::vector<RateChange>> transfer_rates;
   /// What each step read, and what it made; empty or 0 where nobody knows.
   std::vector<Bytes> step_input_bytes;
   std::vector<Bytes> step_output_bytes;

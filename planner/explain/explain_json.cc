@@ -118,6 +118,14 @@ Json StepsJson(const Plan& plan, const Prediction& predicted, const ActualRun* a
   return steps;
 }
 
+Json RatesJson(const std::vector<RateChange>& rates) {
+  Json list = Json::array();
+  for (const RateChange& rate : rates) {
+    list.push_back(Json{{"at_s", rate.at_s}, {"bytes_per_s", rate.bytes_per_s}});
+  }
+  return list;
+}
+
 Json TransfersJson(const Plan& plan, const Prediction& predicted, const ActualRun* actual) {
   Json transfers = Json::array();
   for (std::size_t i = 0; i < plan.transfers.size(); ++i) {
@@ -126,12 +134,16 @@ Json TransfersJson(const Plan& plan, const Prediction& predicted, const ActualRu
               {"producer", transfer.producer}, {"consumer", transfer.consumer},
               {"offset", transfer.offset},     {"bytes", transfer.bytes}};
     if (transfer.rate_bytes_per_s > 0) json["rate_bytes_per_s"] = transfer.rate_bytes_per_s;
+    if (!transfer.rate_changes.empty()) json["rate_changes"] = RatesJson(transfer.rate_changes);
     json["predicted"] = IntervalJson(FindInterval(predicted.transfers, i));
     if (actual != nullptr) {
       json["actual"] = IntervalJson(FindInterval(actual->transfers, i));
       if (i < actual->transfer_bytes.size()) json["actual_bytes"] = actual->transfer_bytes[i];
       if (i < actual->transfer_in_flight_bytes.size()) {
         json["actual_tail_bytes"] = actual->transfer_in_flight_bytes[i];
+      }
+      if (i < actual->transfer_rates.size()) {
+        json["actual_rates"] = RatesJson(actual->transfer_rates[i]);
       }
     }
     transfers.push_back(std::move(json));
@@ -189,6 +201,7 @@ std::string ExplainJson(const Plan& plan, const Prediction& predicted, const Act
             {"transfer_order", TransferOrderName(plan.transfer_order)},
             {"predicted_s", report.predicted_s}};
   if (plan.port_lanes > 0) json["port_lanes"] = plan.port_lanes;
+  if (plan.rates_over_time) json["rates_over_time"] = true;
   json["actual_s"] = report.actual_s.has_value() ? Json(*report.actual_s) : Json();
   json["lower_bound_s"] = plan.summary.lower_bound_s;
   json["gap"] = plan.summary.lower_bound_s > 0

@@ -153,22 +153,31 @@ absl::Status TooMany(std::int32_t layer) {
                                                     kSlowestRateBytesPerS, " bytes/s for each"));
 }
 
-}  // namespace
-
-absl::Status RateWindows(NoRoom no_room, std::size_t num_under_way,
-                         const std::vector<std::int32_t>& window_of, Plan* plan) {
+/// Makes it a kRates plan whose transfers but the first `num_under_way` have yet to get their
+/// rates.
+absl::Status MakeUnrated(std::size_t num_under_way, Plan* plan) {
   if (plan->network.seconds_per_byte <= 0) {
     return absl::FailedPreconditionError(
         "Rates need a network whose rate is known; its seconds per byte are 0");
   }
   plan->transfer_order = TransferOrder::kRates;
   plan->fetch_limit = 0;
+  plan->rates_over_time = false;
   // Whatever fits until a layer has its own; wrong indices must not be followed.
   for (std::size_t t = num_under_way; t < plan->transfers.size(); ++t) {
     plan->transfers[t].rate_bytes_per_s = kPlanValueMin;
+    plan->transfers[t].rate_changes.clear();
   }
   if (absl::Status status = CheckItems(*plan); !status.ok()) return status;
   ListUnordered(plan);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RateWindows(NoRoom no_room, std::size_t num_under_way,
+                         const std::vector<std::int32_t>& window_of, Plan* plan) {
+  if (absl::Status status = MakeUnrated(num_under_way, plan); !status.ok()) return status;
   const SharingProblem resources = PacedResources(*plan);
   const WindowsByLayer layers = WindowsOf(*plan, num_under_way, window_of);
   // As if all runs were there at once, so that every layer can be predicted.
@@ -188,6 +197,18 @@ absl::Status RateWindows(NoRoom no_room, std::size_t num_under_way,
 absl::Status OrderByRates(Plan* plan) {
   plan->port_lanes = 0;
   return RateWindows(NoRoom::kIsRefused, 0, {}, plan);
+}
+
+absl::Status OrderByRatesOverTime(Plan* plan) {
+  if (plan->transfers.size() > kOverTimeTransfersMax) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("Rates over time are planned for ", kOverTimeTransfersMax,
+                     " transfers at most; these are ", plan->transfers.size()));
+  }
+  plan->port_lanes = 0;
+  if (absl::Status status = MakeUnrated(0, plan); !status.ok()) return status;
+  plan->rates_over_time = true;
+  return AdoptPrediction(plan);
 }
 
 absl::Status OrderRestByRates(std::size_t num_under_way, Plan* plan) {

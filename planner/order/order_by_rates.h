@@ -1,7 +1,8 @@
 #pragma once
 
 // Rates instead of an order: all transfers at once, each paced at its share of ports and cuts.
-// Upstream: PlanAssembly, EditPlan. Downstream: fair_sharing (who uses what), transfer_orders.
+// Upstream: PlanAssembly, EditPlan. Downstream: fair_sharing (who uses what), rate_allocation,
+// transfer_orders.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,13 +10,9 @@
 
 #include "absl/status/status.h"
 #include "planner/plan/plan.h"
+#include "planner/plan/predict/rate_allocation.h"
 
 namespace weir::planner {
-
-/// Slowest that a socket is paced at: four segments of 1448 bytes in each 200 ms. With fewer on
-/// their way in the shortest retransmission timeout of Linux, a lost one is found by the timer and
-/// not by those that arrive after it.
-inline constexpr double kSlowestRateBytesPerS = 28960;
 
 /// Makes the plan a kRates plan, with a rate for each transfer, and adds times.
 ///
@@ -43,6 +40,24 @@ absl::Status OrderByRates(Plan* plan);
 ///   over when the others begin, which otherwise wait for room (rate_room.h). Where there is not
 ///   room for kSlowestRateBytesPerS each, the slowest get half of an equal share.
 absl::Status OrderRestByRates(std::size_t num_under_way, Plan* plan);
+
+/// Most transfers of a plan whose rates change over time: each that becomes ready or ends has those
+/// of all others looked at. All sections of 64 workers are 4032.
+inline constexpr std::size_t kOverTimeTransfersMax = 4096;
+
+/// Makes the plan a kRates plan whose rates change over time, and adds times.
+///
+/// Model: RateAllocation's, with senders that obey at once. A transfer begins as soon as its run is
+///   there; whoever moves then gives way, and whatever ends leaves its rate to others. So waves of
+///   mappers leave nothing idle that somebody could use, and sections of another size than planned
+///   cost their bytes only. Nothing is known of runs that are not there yet: a plan that keeps a
+///   receiver free for one may end earlier.
+/// Requires, errors: as OrderByRates, but that transfers for which a port or cut has not
+///   kSlowestRateBytesPerS wait; kFailedPrecondition above kOverTimeTransfersMax transfers.
+/// Thread-safety: pure.
+/// Checked by: tests/unit/planner_plan/rate_allocation_test.cc (by hand),
+///   tests/unit/planner_job/rates_over_time_property_test.cc.
+absl::Status OrderByRatesOverTime(Plan* plan);
 
 /// What is done where there is not room for kSlowestRateBytesPerS each.
 enum class NoRoom {

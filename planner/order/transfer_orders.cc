@@ -128,6 +128,10 @@ absl::Status AdoptPrediction(Plan* plan) {
     const Interval& interval = prediction->transfers[i];
     plan->transfers[i].start_s = interval.start_s;
     plan->transfers[i].duration_s = interval.finish_s - interval.start_s;
+    if (prediction->transfer_rates.empty()) continue;
+    const std::vector<RateChange>& rates = prediction->transfer_rates[i];
+    plan->transfers[i].rate_bytes_per_s = rates.front().bytes_per_s;
+    plan->transfers[i].rate_changes.assign(rates.begin() + 1, rates.end());
   }
   plan->summary.makespan_s = prediction->makespan_s;
   return absl::OkStatus();

@@ -4,6 +4,7 @@
 // Upstream: builders in planner/load, planner/tree, planner/job. Downstream: CheckPlan, Predict,
 // Explain, the conductor (through planner/wire).
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -58,6 +59,14 @@ struct ComputeStep {
   std::vector<TransferIndex> after_transfers;
 };
 
+/// From a moment on, a transfer is paced at another rate.
+struct RateChange {
+  Seconds at_s = 0;
+  double bytes_per_s = 0;
+
+  friend bool operator==(const RateChange&, const RateChange&) = default;
+};
+
 /// One move of bytes between two workers: a byte range of the section that `producer` made for
 /// `consumer`.
 struct Transfer {
@@ -74,6 +83,9 @@ struct Transfer {
   Seconds duration_s = 0;
   /// kRates: what its sender is paced at, bytes per second, > 0. Others: 0.
   double rate_bytes_per_s = 0;
+  /// Plan::rates_over_time: what it is planned to be paced at later, in order, after start_s and
+  /// before its end. The run decides anew. Others: none.
+  std::vector<RateChange> rate_changes = {};
 };
 
 /// How the conductor may depart from the planned order.
@@ -85,7 +97,8 @@ enum class TransferOrder {
               // from at most Plan::fetch_limit of them
   kRates,     // no order: a transfer begins as soon as its run is there and its ports and cuts have
               // its rate left (rate_room.h); of several that wait, the first in Plan::transfers.
-              // With Plan::port_lanes, those that wait keep their places
+              // With Plan::port_lanes, those that wait keep their places; with
+              // Plan::rates_over_time, ports and cuts are divided anew (rate_allocation.h)
 };
 
 /// Whether ports and lanes serve their transfers one after the other, as their orders say.
@@ -171,6 +184,8 @@ struct Plan {
   /// the other, in the order of `transfers`, as others end (order_by_lanes.h). 0 = all at once.
   /// Others: 0.
   std::int32_t port_lanes = 0;
+  /// kRates without port_lanes: rates change when transfers begin and end. Others: false.
+  bool rates_over_time = false;
   /// Exact order of the steps of each worker, of its sends and of its receives. One list a worker,
   /// each step and transfer in exactly one list of its kind.
   std::vector<std::vector<StepIndex>> compute_order;
@@ -205,23 +220,34 @@ inline std::vector<double> ComputeRates(const Plan& plan) {
 /// what whoever lets transfers begin allows itself (rate_room.h).
 inline constexpr double kRateTolerance = 1e-8;
 
-/// Returns what a transfer of the plan takes beside its bytes: the gap where it follows others.
+/// Returns what a transfer of the plan takes beside its bytes: the gap where it begins while others
+/// move.
 inline Seconds StartSeconds(const Plan& plan) {
-  return IsOrdered(plan.transfer_order) || plan.port_lanes > 0 ? plan.network.OrderedStartSeconds()
-                                                               : plan.network.latency_s;
+  const bool beside_others =
+      IsOrdered(plan.transfer_order) || plan.port_lanes > 0 || plan.rates_over_time;
+  return beside_others ? plan.network.OrderedStartSeconds() : plan.network.latency_s;
 }
 
 /// Returns what a transfer is planned to last that has `bytes` bytes to move: of a plan by rates
-/// StartSeconds and the bytes at its rate, as many times longer as its ports lag; else as the
-/// network says of ordered transfers. Requires: kRates: rate_bytes_per_s > 0, the network's rate is
-/// known. Thread-safety: pure.
+/// StartSeconds and the bytes at its rate, or at one after the other, as many times longer as its
+/// ports lag; else as the network says of ordered transfers. Requires: kRates: rates > 0, the
+/// network's rate is known. Thread-safety: pure. O(rate changes).
 inline Seconds TransferSeconds(const Plan& plan, const Transfer& transfer, Bytes bytes) {
   const NetworkModel& network = plan.network;
   if (plan.transfer_order != TransferOrder::kRates) {
     return network.TransferSeconds(transfer.sender, transfer.receiver, bytes);
   }
-  return StartSeconds(plan) + network.Lag(transfer.sender, transfer.receiver) *
-                                  static_cast<double>(bytes) / transfer.rate_bytes_per_s;
+  double left = network.Lag(transfer.sender, transfer.receiver) * static_cast<double>(bytes);
+  double rate = transfer.rate_bytes_per_s;
+  Seconds lasts_s = StartSeconds(plan);
+  for (const RateChange& change : transfer.rate_changes) {
+    const Seconds until_s = std::max(0.0, change.at_s - transfer.start_s - lasts_s);
+    if (left <= until_s * rate) break;
+    left -= until_s * rate;
+    lasts_s += until_s;
+    rate = change.bytes_per_s;
+  }
+  return lasts_s + left / rate;
 }
 
 }  // namespace weir::planner

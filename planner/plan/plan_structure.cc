@@ -264,7 +264,15 @@ absl::Status CheckPartCost(const PartCost& cost) {
                  cost.output_growth, ", its share of the time ", cost.output_time);
 }
 
-// Plans by rates have a network whose rate is known, and for each transfer a rate that its ports
+absl::Status CheckRate(std::size_t transfer, double rate, double carries) {
+  if (rate >= kPlanValueMin && rate <= carries * (1 + kRateTolerance / 10)) {
+    return absl::OkStatus();
+  }
+  return Invalid("Transfer ", transfer, " has a rate out of range: ", rate,
+                 " bytes/s; must be above 0 and at most what its ports carry, ", carries);
+}
+
+// Plans by rates have a network whose rate is known, and for each transfer rates that its ports
 // carry; others have none.
 absl::Status CheckRates(const Plan& plan) {
   const bool by_rates = plan.transfer_order == TransferOrder::kRates;
@@ -275,15 +283,26 @@ absl::Status CheckRates(const Plan& plan) {
   for (std::size_t index = 0; index < plan.transfers.size(); ++index) {
     const Transfer& transfer = plan.transfers[index];
     const double rate = transfer.rate_bytes_per_s;
+    if (!plan.rates_over_time && !transfer.rate_changes.empty()) {
+      return Invalid("Transfer ", index, " changes its rate, but rates of this plan stay");
+    }
     if (!by_rates && rate == 0) continue;
     if (!by_rates) {
       return Invalid("Transfer ", index, " has a rate, ", rate, " bytes/s, but the plan has none");
     }
     const double carries = std::min(plan.network.PacedBytesPerS(transfer.sender),
                                     plan.network.PacedBytesPerS(transfer.receiver));
-    if (rate >= kPlanValueMin && rate <= carries * (1 + kRateTolerance / 10)) continue;
-    return Invalid("Transfer ", index, " has a rate out of range: ", rate,
-                   " bytes/s; must be above 0 and at most what its ports carry, ", carries);
+    if (absl::Status status = CheckRate(index, rate, carries); !status.ok()) return status;
+    Seconds before_s = transfer.start_s;
+    for (const RateChange& change : transfer.rate_changes) {
+      absl::Status status = CheckRate(index, change.bytes_per_s, carries);
+      if (!status.ok()) return status;
+      if (!(change.at_s >= before_s && change.at_s <= kPlanValueMax)) {
+        return Invalid("Transfer ", index, " changes its rate at ", change.at_s,
+                       " s; must be after its start and the change before, ", before_s, " s");
+      }
+      before_s = change.at_s;
+    }
   }
   return absl::OkStatus();
 }
@@ -315,6 +334,11 @@ absl::Status CheckStepsAndTransfers(const Plan& plan) {
       (plan.port_lanes > 0 && plan.transfer_order != TransferOrder::kRates)) {
     return Invalid("Plan has port_lanes ", plan.port_lanes,
                    "; must be 0 (none), or 2 or more in a plan by rates");
+  }
+  if (plan.rates_over_time &&
+      (plan.transfer_order != TransferOrder::kRates || plan.port_lanes > 0)) {
+    return Invalid(
+        "Plan has rates that change over time; only a plan by rates without port_lanes may");
   }
   for (std::size_t index = 0; index < plan.steps.size(); ++index) {
     if (absl::Status status = CheckStep(plan, index); !status.ok()) return status;

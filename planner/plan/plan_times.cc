@@ -15,39 +15,47 @@ namespace {
 
 constexpr double kTimeTolerance = 1e-9;
 
-struct RateChange {
+struct SumChange {
   Seconds when_s = 0;
-  double bytes_per_s = 0;  // below 0: an end
+  double bytes_per_s = 0;  // below 0: an end, or a lower rate
   TransferIndex transfer = kNoIndex;
 };
 
 // One port or one cut and all that uses it. `what` names it when it is overloaded.
 absl::Status CheckSum(const Plan& plan, const std::vector<TransferIndex>& uses, double carries,
                       const std::string& what, Seconds tolerance_s) {
-  std::vector<RateChange> changes;
+  std::vector<SumChange> changes;
   for (const TransferIndex index : uses) {
     const Transfer& transfer = plan.transfers[At(index)];
     const Seconds end_s = transfer.start_s + transfer.duration_s - tolerance_s;
     if (end_s <= transfer.start_s) continue;
     changes.push_back({transfer.start_s, transfer.rate_bytes_per_s, index});
-    changes.push_back({end_s, -transfer.rate_bytes_per_s, index});
+    double rate = transfer.rate_bytes_per_s;
+    for (const RateChange& change : transfer.rate_changes) {
+      if (change.at_s >= end_s) break;
+      changes.push_back({change.at_s, change.bytes_per_s - rate, index});
+      rate = change.bytes_per_s;
+    }
+    changes.push_back({end_s, -rate, index});
   }
-  std::sort(changes.begin(), changes.end(), [](const RateChange& a, const RateChange& b) {
+  std::sort(changes.begin(), changes.end(), [](const SumChange& a, const SumChange& b) {
     return std::tie(a.when_s, a.bytes_per_s, a.transfer) <
            std::tie(b.when_s, b.bytes_per_s, b.transfer);
   });
   double together = 0;
-  for (const RateChange& change : changes) {
+  for (const SumChange& change : changes) {
     together += change.bytes_per_s;
     if (together <= carries * (1 + kRateTolerance)) continue;
     return Invalid("Rates of ", what, " add up to ", together, " bytes/s at ", change.when_s,
-                   " s, when transfer ", change.transfer, " begins; it carries ", carries);
+                   " s, when transfer ", change.transfer,
+                   " begins or gets a higher one; it carries ", carries);
   }
   return absl::OkStatus();
 }
 
 // No port and no cut has more than it carries: each by itself, every begin adds a rate to its sum,
-// every end takes it off, ends first where they fall together.
+// every end takes it off, changes in between change it, what lowers the sum first where they fall
+// together.
 absl::Status CheckRatesInTime(const Plan& plan, Seconds tolerance_s) {
   if (plan.transfer_order != TransferOrder::kRates) return absl::OkStatus();
   const NetworkModel& network = plan.network;

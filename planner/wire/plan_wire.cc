@@ -134,6 +134,22 @@ absl::StatusOr<ComputeStep> StepFromProto(const v1::ComputeStep& message) {
   return step;
 }
 
+using RateList = google::protobuf::RepeatedPtrField<v1::RateChange>;
+
+void RatesToProto(const std::vector<RateChange>& rates, RateList* out) {
+  for (const RateChange& rate : rates) {
+    v1::RateChange* added = out->Add();
+    added->set_at_s(rate.at_s);
+    added->set_bytes_per_s(rate.bytes_per_s);
+  }
+}
+
+std::vector<RateChange> RatesFromProto(const RateList& message) {
+  std::vector<RateChange> rates;
+  for (const v1::RateChange& rate : message) rates.push_back({rate.at_s(), rate.bytes_per_s()});
+  return rates;
+}
+
 void TransferToProto(const Transfer& transfer, v1::Transfer* out) {
   out->set_producer(transfer.producer);
   out->set_consumer(transfer.consumer);
@@ -144,6 +160,7 @@ void TransferToProto(const Transfer& transfer, v1::Transfer* out) {
   out->set_start_s(transfer.start_s);
   out->set_duration_s(transfer.duration_s);
   out->set_rate_bytes_per_s(transfer.rate_bytes_per_s);
+  RatesToProto(transfer.rate_changes, out->mutable_rate_changes());
 }
 
 Transfer TransferFromProto(const v1::Transfer& message) {
@@ -157,6 +174,7 @@ Transfer TransferFromProto(const v1::Transfer& message) {
   transfer.start_s = message.start_s();
   transfer.duration_s = message.duration_s();
   transfer.rate_bytes_per_s = message.rate_bytes_per_s();
+  transfer.rate_changes = RatesFromProto(message.rate_changes());
   return transfer;
 }
 
@@ -198,6 +216,7 @@ v1::Plan ContentToProto(const Plan& plan) {
   out.set_transfer_order(OrderToProto(plan.transfer_order));
   out.set_fetch_limit(plan.fetch_limit);
   out.set_port_lanes(plan.port_lanes);
+  out.set_rates_over_time(plan.rates_over_time);
   ListsToProto(plan.compute_order, out.mutable_compute_order());
   ListsToProto(plan.send_order, out.mutable_send_order());
   ListsToProto(plan.receive_order, out.mutable_receive_order());
@@ -306,6 +325,7 @@ absl::StatusOr<Plan> PlanFromProto(const v1::Plan& message) {
   plan.transfer_order = *order;
   plan.fetch_limit = message.fetch_limit();
   plan.port_lanes = message.port_lanes();
+  plan.rates_over_time = message.rates_over_time();
   plan.compute_order = ListsFromProto(message.compute_order());
   plan.send_order = ListsFromProto(message.send_order());
   plan.receive_order = ListsFromProto(message.receive_order());
@@ -350,6 +370,9 @@ v1::ActualRun ActualToProto(const ActualRun& actual) {
     v1::ActualInterval& transfer = *out.add_transfers();
     transfer = IntervalToProto(actual.transfers[i], bytes_at(actual.transfer_bytes, i));
     transfer.set_in_flight_bytes(bytes_at(actual.transfer_in_flight_bytes, i));
+    if (i < actual.transfer_rates.size()) {
+      RatesToProto(actual.transfer_rates[i], transfer.mutable_rates());
+    }
   }
   out.set_makespan_s(actual.makespan_s);
   return out;
@@ -374,6 +397,7 @@ absl::StatusOr<ActualRun> ActualFromProto(const v1::ActualRun& message, const Pl
     actual.transfers.push_back(Interval{transfer.start_s(), transfer.finish_s()});
     actual.transfer_bytes.push_back(transfer.bytes());
     actual.transfer_in_flight_bytes.push_back(transfer.in_flight_bytes());
+    if (plan.rates_over_time) actual.transfer_rates.push_back(RatesFromProto(transfer.rates()));
   }
   actual.makespan_s = message.makespan_s();
   return actual;

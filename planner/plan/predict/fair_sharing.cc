@@ -68,21 +68,31 @@ SharingProblem PacedResources(const Plan& plan) {
   return problem;
 }
 
-void MaxMinRates(const SharingProblem& problem, absl::Span<const std::int32_t> active,
-                 std::vector<double>* rates) {
+void WeightedMaxMinRates(const SharingProblem& problem, absl::Span<const std::int32_t> active,
+                         absl::Span<const double> weights, std::vector<double>* rates) {
   const FlowsByResource table = Invert(problem, active);
   const std::size_t num_resources = problem.capacity.size();
+  const auto weight_of = [&](std::int32_t flow) {
+    return weights.empty() ? 1 : weights[static_cast<std::size_t>(flow)];
+  };
+  double least_weight = 1;
+  if (!active.empty()) least_weight = weight_of(active.front());
+  for (const std::int32_t flow : active) least_weight = std::min(least_weight, weight_of(flow));
   std::vector<double> left = problem.capacity;
   std::vector<std::size_t> unfixed(num_resources);
+  std::vector<double> unfixed_weight(num_resources, 0);
   double level =
       0;  // never falls; without it, rounding could leave the last flow of a resource nothing
   const auto share = [&](std::size_t r) {
-    return std::max(left[r] / static_cast<double>(unfixed[r]), level);
+    return std::max(left[r] / std::max(unfixed_weight[r], least_weight), level);
   };
   using Entry = std::pair<double, std::size_t>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> fullest;
   for (std::size_t r = 0; r < num_resources; ++r) {
     unfixed[r] = table.begin[r + 1] - table.begin[r];
+    for (std::size_t i = table.begin[r]; i < table.begin[r + 1]; ++i) {
+      unfixed_weight[r] += weight_of(table.flows[i]);
+    }
     if (unfixed[r] > 0) fullest.push({share(r), r});
   }
   for (const std::int32_t flow : active) (*rates)[static_cast<std::size_t>(flow)] = -1;
@@ -91,22 +101,29 @@ void MaxMinRates(const SharingProblem& problem, absl::Span<const std::int32_t> a
     const auto [key, r] = fullest.top();
     fullest.pop();
     if (unfixed[r] == 0) continue;
-    const double rate = share(r);
-    if (rate > key) {  // others took less than their part since; ask again in its new place
-      fullest.push({rate, r});
+    const double rise = share(r);
+    if (rise > key) {  // others took less than their part since; ask again in its new place
+      fullest.push({rise, r});
       continue;
     }
-    level = rate;
+    level = rise;
     for (std::size_t i = table.begin[r]; i < table.begin[r + 1]; ++i) {
       double& flow_rate = (*rates)[static_cast<std::size_t>(table.flows[i])];
       if (flow_rate >= 0) continue;
-      flow_rate = rate;
+      const double weight = weight_of(table.flows[i]);
+      flow_rate = rise * weight;
       for (const std::int32_t used : ResourcesOf(problem, table.flows[i])) {
-        left[static_cast<std::size_t>(used)] -= rate;
+        left[static_cast<std::size_t>(used)] -= flow_rate;
+        unfixed_weight[static_cast<std::size_t>(used)] -= weight;
         --unfixed[static_cast<std::size_t>(used)];
       }
     }
   }
+}
+
+void MaxMinRates(const SharingProblem& problem, absl::Span<const std::int32_t> active,
+                 std::vector<double>* rates) {
+  WeightedMaxMinRates(problem, active, {}, rates);
 }
 
 }  // namespace weir::planner

@@ -50,4 +50,10 @@ SharingProblem PacedResources(const Plan& plan);
 void MaxMinRates(const SharingProblem& problem, absl::Span<const std::int32_t> active,
                  std::vector<double>* rates);
 
+/// The same where rates rise in proportion to `weights` (by flow, finite and > 0): flows of one
+/// full resource get it in that proportion, so that those with bytes in that proportion end
+/// together.
+void WeightedMaxMinRates(const SharingProblem& problem, absl::Span<const std::int32_t> active,
+                         absl::Span<const double> weights, std::vector<double>* rates);
+
 }  // namespace weir::planner

@@ -19,6 +19,8 @@ struct Interval {
 struct Prediction {
   std::vector<Interval> steps;      // by StepIndex
   std::vector<Interval> transfers;  // by TransferIndex
+  /// Plan::rates_over_time: by transfer, its rates, the first from its start on. Others: empty.
+  std::vector<std::vector<RateChange>> transfer_rates;
   Seconds makespan_s = 0;
   /// Steps and transfers that end at the makespan and, going backwards, what each waited for last,
   /// in time order.
@@ -40,7 +42,8 @@ struct Prediction {
 ///   ready first. kStrict and kOvertake follow the port and lane orders exactly (no lateness exists
 ///   in a prediction). kFetchAll: fair sharing of ports and cuts (max-min) among all ready
 ///   transfers; with a fetch_limit, among those that each receiver has begun. kRates: each at its
-///   rate, as soon as its ports and cuts have that much left (rate_room.h).
+///   rate, as soon as its ports and cuts have that much left (rate_room.h); where rates change
+///   over time, as ports and cuts are divided whenever some begin or end (rate_allocation.h).
 /// Errors: kInvalidArgument if the orders have a cycle or indices are out of range.
 /// Thread-safety: pure; same input, same bits.
 /// Time: O((steps + transfers) log) for ordered plans.

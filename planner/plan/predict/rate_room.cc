@@ -11,7 +11,7 @@ constexpr double kRounding = 1e-9;
 }  // namespace
 
 RateRoom::RateRoom(const Plan& plan) : plan_(plan), keeps_places_(plan.port_lanes > 0) {
-  if (plan.transfer_order != TransferOrder::kRates) return;
+  if (plan.transfer_order != TransferOrder::kRates || plan.rates_over_time) return;
   resources_ = PacedResources(plan);
   taken_bytes_per_s_.assign(resources_.capacity.size(), 0);
   num_users_.assign(resources_.capacity.size(), 0);

@@ -15,7 +15,7 @@
 namespace weir::planner {
 
 /// Keeps what is left of the rates of ports and cuts while the transfers of a kRates plan come and
-/// go.
+/// go, each at one rate (else RateAllocation).
 ///
 /// Model: a transfer takes Transfer::rate_bytes_per_s of its sender's port out, of its receiver's
 ///   port in and of every cut that it crosses, from its begin to its end. Of those that wait, each

@@ -227,6 +227,13 @@ RC_GTEST_PROP(EditPlanProperty, EditsOfPlansByRatesAreRight, ()) {
   CheckEditsOf(std::move(plan));
 }
 
+RC_GTEST_PROP(EditPlanProperty, EditsOfPlansWhoseRatesChangeAreRight, ()) {
+  Plan plan = DrawPlan(PlanMethod::kEven);
+  RC_SUCCEED_IF(plan.network.seconds_per_byte == 0);
+  RC_ASSERT(OrderByRatesOverTime(&plan).ok());
+  CheckEditsOf(std::move(plan));
+}
+
 RC_GTEST_PROP(EditPlanProperty, EditsOfPlansByLanesAreRight, ()) {
   Plan plan = DrawPlan(PlanMethod::kEven);
   RC_SUCCEED_IF(plan.network.seconds_per_byte == 0);

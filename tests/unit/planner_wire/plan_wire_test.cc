@@ -62,7 +62,11 @@ Plan RandomPlan() {
     plan.sections.push_back({index(), index(), size(), std::nullopt});
     if (*rc::gen::arbitrary<bool>()) plan.sections.back().indexes = IndexRange{size(), size()};
   }
-  for (Transfer& transfer : plan.transfers) transfer.rate_bytes_per_s = real();
+  for (Transfer& transfer : plan.transfers) {
+    transfer.rate_bytes_per_s = real();
+    for (int i = *rc::gen::inRange(0, 3); i > 0; --i)
+      transfer.rate_changes.push_back({real(), real()});
+  }
   plan.transfer_order = static_cast<TransferOrder>(*rc::gen::inRange(0, 4));
   plan.network.pacing_fraction = real();
   plan.network.sharing_fraction = real();
@@ -71,6 +75,7 @@ Plan RandomPlan() {
   plan.network.transfer_gap_s = real();
   plan.fetch_limit = *rc::gen::inRange(0, 9);
   plan.port_lanes = *rc::gen::inRange(0, 9);
+  plan.rates_over_time = *rc::gen::arbitrary<bool>();
   plan.compute_order = lists();
   plan.send_order = lists();
   plan.receive_order = lists();
@@ -101,6 +106,10 @@ RC_GTEST_PROP(PlanWire, RoundTripKeepsEverything, ()) {
   RC_ASSERT(back->store_order == plan.store_order);
   RC_ASSERT(back->fetch_limit == plan.fetch_limit);
   RC_ASSERT(back->port_lanes == plan.port_lanes);
+  RC_ASSERT(back->rates_over_time == plan.rates_over_time);
+  for (std::size_t i = 0; i < plan.transfers.size(); ++i) {
+    RC_ASSERT(back->transfers[i].rate_changes == plan.transfers[i].rate_changes);
+  }
   RC_ASSERT(back->run_codec == plan.run_codec);
   RC_ASSERT(back->steps.size() == plan.steps.size());
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -169,6 +178,8 @@ TEST(PlanWire, ActualRunMustFitItsPlan) {
   actual.steps = {{0, 1}, {1, 2.5}};
   actual.transfers = {{1, 1.25}};
   actual.transfer_bytes = {77};
+  plan.rates_over_time = true;
+  actual.transfer_rates = {{{1, 5}, {1.125, 7}}};
   actual.step_input_bytes.assign(actual.steps.size(), 5);
   actual.step_output_bytes.assign(actual.steps.size(), 6);
   actual.step_unpacked_output_bytes.assign(actual.steps.size(), 9);
@@ -178,6 +189,7 @@ TEST(PlanWire, ActualRunMustFitItsPlan) {
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->steps[1].finish_s, 2.5);
   EXPECT_EQ(back->transfer_bytes, actual.transfer_bytes);
+  EXPECT_EQ(back->transfer_rates, actual.transfer_rates);
   EXPECT_EQ(back->step_input_bytes, actual.step_input_bytes);
   EXPECT_EQ(back->step_output_bytes, actual.step_output_bytes);
   EXPECT_EQ(back->step_unpacked_output_bytes, actual.step_unpacked_output_bytes);
