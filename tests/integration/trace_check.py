@@ -52,8 +52,21 @@ def cut_problems(report, cuts, early_s=0.0, slowdown=None):
     return problems
 
 
+def _rates_together(transfers):
+    """The most that the rates of these add up to at any moment."""
+    intervals, rates = [], []
+    for transfer in transfers:
+        start, end = _held(transfer, 0)
+        changes = transfer.get("actual_rates") or [{"at_s": start, "bytes_per_s": transfer.get("rate_bytes_per_s", 0)}]
+        for change, until in zip(changes, [c["at_s"] for c in changes[1:]] + [end]):
+            intervals.append((change["at_s"], max(change["at_s"], until)))
+            rates.append(change["bytes_per_s"])
+    return overlapping(intervals, rates)
+
+
 def rate_problems(report, port_bytes_per_s, cuts, channel_bytes_per_s):
-    """Of a plan by rates: what is under way together never adds up to more than a port or a cut carries.
+    """Of a plan by rates: what is under way together never adds up to more than a port or a cut carries. Where rates
+    change over time, what each transfer may have been sent at: a lower rate counts once its sender has confirmed it.
 
     `port_bytes_per_s`: a function of a worker; `cuts`: as in cut_problems. All of them what paced transfers may take."""
     transfers = moved(report)
@@ -65,7 +78,7 @@ def rate_problems(report, port_bytes_per_s, cuts, channel_bytes_per_s):
               [t for t in transfers if t["sender"] in senders and t["receiver"] in receivers])
              for name, channels, senders, receivers in cuts]
     for name, carries, using in uses:
-        found = overlapping([_held(t, 0) for t in using], [t.get("rate_bytes_per_s", 0) for t in using])
+        found = _rates_together(using)
         if found > carries * (1 + 1e-6):
             problems.append(f"{name} carries rates of {found:g} bytes/s at once, allowed {carries:g}")
     return problems

@@ -124,14 +124,16 @@ absl::Status OrderAsJobsAre(Plan& plan) {
       together.summary.makespan_s < plan.summary.makespan_s * (1 - planner::kFinerGain)) {
     plan = std::move(together);
   }
-  Plan rated = whole;
-  const absl::Status status = planner::OrderByRates(&rated);
-  if (status.ok() && plan.network.sharing_resent_fraction <= planner::kResentMax &&
-      rated.summary.makespan_s < plan.summary.makespan_s * (1 - planner::kRatesReserve)) {
-    plan = std::move(rated);
+  for (const auto& by_rates : {planner::OrderByRates, planner::OrderByRatesOverTime}) {
+    Plan rated = whole;
+    const absl::Status status = by_rates(&rated);
+    if (status.ok() && plan.network.sharing_resent_fraction <= planner::kResentMax &&
+        rated.summary.makespan_s < plan.summary.makespan_s * (1 - planner::kRatesReserve)) {
+      plan = std::move(rated);
+    }
+    // Too many at once for that: what is best so far stands.
+    if (!status.ok() && !absl::IsFailedPrecondition(status)) return status;
   }
-  // Too many at once for that: what is best so far stands.
-  if (!status.ok() && !absl::IsFailedPrecondition(status)) return status;
   const bool may_be_laned = plan.network.transfer_gap_s > 0 &&
                             plan.network.sharing_resent_fraction <= planner::kResentMax;
   std::optional<Plan> laned =
@@ -154,6 +156,7 @@ absl::Status OrderTransfers(const ShuffleRequest& request, Plan& plan) {
   if (method == "planned-pieces") return OrderInTurns(plan, 0);
   if (method == "rotation") return planner::OrderByPriority(&plan);
   if (method == "rates") return planner::OrderByRates(&plan);
+  if (method == "rates-over-time") return planner::OrderByRatesOverTime(&plan);
   if (method == "fetch-all") return planner::OrderFetchAll(&plan);
   std::int32_t limit = 0;
   if (absl::ConsumePrefix(&method, "lanes-") && absl::SimpleAtoi(method, &limit) && limit > 0) {
@@ -164,7 +167,8 @@ absl::Status OrderTransfers(const ShuffleRequest& request, Plan& plan) {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "unknown method '", request.method,
-      "'; methods are: planned, planned-pieces, rotation, rates, lanes-N (1: in order), "
+      "'; methods are: planned, planned-pieces, rotation, rates, rates-over-time, lanes-N "
+      "(1: in order), "
       "fetch-all, fetch-N"));
 }
 

@@ -26,7 +26,8 @@ struct ShuffleRequest {
   planner::Bytes piece_bytes_max = 0;
   /// "planned" (as jobs are: CoalescePieces and OrderBySlack, or by rates or fetched from all where
   /// that is predicted to be shorter), "planned-pieces" (OrderBySlack with a grant for each
-  /// piece), "rotation" (list rule), "rates" (OrderByRates), "lanes-N" (OrderByLanes of the
+  /// piece), "rotation" (list rule), "rates" (OrderByRates), "rates-over-time"
+  /// (OrderByRatesOverTime), "lanes-N" (OrderByLanes of the
   /// order of jobs; 1 is that order), "fetch-all" or "fetch-N".
   std::string method;
 };

@@ -16,6 +16,8 @@ const char* NameOf(CallFault fault) {
       return "delivered twice";
     case CallFault::kLate:
       return "delivered late";
+    case CallFault::kUnknown:
+      return "not known to whom it calls";
   }
   return "unknown";
 }

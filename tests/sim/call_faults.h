@@ -19,8 +19,10 @@ enum class CallFault {
   kAnswerLost,
   kErrorOfDone,  // it runs, and its caller is told that it could not be reached
   kTwice,
-  kLate,  // delivered when its caller has long given up, and what it is about may be over
+  kLate,     // delivered when its caller has long given up, and what it is about may be over
+  kUnknown,  // the process that is called is of a version before there was such a call
 };
+/// Those that may befall any call.
 inline constexpr std::array kCallFaults = {CallFault::kRequestLost, CallFault::kAnswerLost,
                                            CallFault::kErrorOfDone, CallFault::kTwice,
                                            CallFault::kLate};

@@ -63,6 +63,8 @@ EveryCall::EveryCall(std::uint64_t seed) {
     spec.set_output(absl::StrCat("/out/every-", j));
     spec.set_num_reducers(3);
     spec.set_num_mappers(kMappers);
+    // So that senders are told other rates while they send.
+    if (j == 0) spec.set_plan_method("rates-over-time");
     spec.set_idempotency_key(absl::StrCat("every-", j));
     v1::Artifact& artifact = *spec.add_artifacts();
     artifact.set_name("words.txt");

@@ -212,6 +212,10 @@ class Network final : public rpc::WorkerConnector {
           absl::UnavailableError(absl::StrCat("nobody at ", address, " (simulated)")));
     }
     Strike<Method>(fault);
+    if (fault == CallFault::kUnknown) {
+      return Answer<Method>(caller, host, std::move(pending),
+                            absl::UnimplementedError("no such call (simulated)"));
+    }
     if (fault == CallFault::kErrorOfDone) {
       Answer<Method>(caller, host, pending, absl::UnavailableError("connection reset (simulated)"));
     }

@@ -24,9 +24,11 @@ constexpr absl::Duration kTimeLimit = absl::Hours(1);
 constexpr absl::Duration kSettle = absl::Seconds(15);
 constexpr absl::Duration kSubmit = absl::Seconds(2);
 
-/// Everything at once every other time, else 2 to 4 transfers of a port, or as many as are best.
+/// Everything at once, at rates that stay or that change, two times of three; else 2 to 4 transfers
+/// of a port, or as many as are best.
 std::string MethodOf(std::uint64_t seed) {
-  if (seed % 2 == 0) return "rates";
+  if (seed % 3 == 0) return "rates";
+  if (seed % 3 == 1) return "rates-over-time";
   const std::uint64_t lanes = 1 + seed / 2 % 4;
   return lanes > 1 ? absl::StrCat("lanes-", lanes) : "lanes";
 }
@@ -136,6 +138,21 @@ TEST(RatesOnASimulatedCluster, AWorkerThatIsLostIsMadeUpFor) {
     SCOPED_TRACE(absl::StrCat("seed ", 2000 + seed));
     ASSERT_THAT(run.Run(), testing::IsEmpty());
   }
+}
+
+// A worker of a version before cannot change a rate: its sends keep what they have, and others
+// wait.
+TEST(RatesOnASimulatedCluster, WorkersThatCannotChangeARateKeepIt) {
+  const std::string method = "weir.v1.WorkerService.SetRates";
+  std::int64_t refused = 0;
+  for (std::uint64_t seed = 0; seed < kSeeds; seed += 3) {
+    RatesRun run(4000 + seed, 2);
+    run.world().network().call_faults().Set(method, CallFault::kUnknown, 0.7);
+    SCOPED_TRACE(absl::StrCat("seed ", 4000 + seed));
+    ASSERT_THAT(run.Run(), testing::IsEmpty());
+    refused += run.world().network().call_faults().struck(method, CallFault::kUnknown);
+  }
+  EXPECT_GT(refused, 0);
 }
 
 TEST(RatesOnASimulatedCluster, PausesAndAMasterThatRestartsAreSurvived) {

@@ -57,8 +57,9 @@ class SimUser {
 
  private:
   static constexpr absl::Duration kPause = absl::Milliseconds(300);
-  // A call that waits for others for longer than this is asked again.
-  static constexpr absl::Duration kPatience = absl::Seconds(10);
+  // A call that waits for others for longer than this is asked again: often enough for one answer
+  // of many to come while the master remembers a group (limits::kGroupRemembered).
+  static constexpr absl::Duration kPatience = absl::Seconds(5);
 
   World& world_;
   const std::shared_ptr<ProcessLoop> loop_;

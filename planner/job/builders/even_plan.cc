@@ -106,14 +106,16 @@ absl::StatusOr<Plan> FetchAllPlan(const JobShape& shape, const ClusterProfile& c
                   fetch_limit > 0 ? absl::StrCat("fetch-", fetch_limit) : "fetch-all");
 }
 
-absl::StatusOr<Plan> RatesPlan(const JobShape& shape, const ClusterProfile& cluster) {
-  if (absl::Status known = CheckRateIsKnown("rates", cluster); !known.ok()) return known;
+absl::StatusOr<Plan> RatesPlan(const JobShape& shape, const ClusterProfile& cluster, Rates rates) {
+  const bool over_time = rates == Rates::kOverTime;
+  const char* method = over_time ? "rates-over-time" : "rates";
+  if (absl::Status known = CheckRateIsKnown(method, cluster); !known.ok()) return known;
   absl::StatusOr<Plan> plan = SplitEvenly(shape, cluster);
   if (!plan.ok()) return plan;
-  const absl::Status rated = OrderByRates(&*plan);
+  const absl::Status rated = over_time ? OrderByRatesOverTime(&*plan) : OrderByRates(&*plan);
   if (absl::IsFailedPrecondition(rated)) return absl::InvalidArgumentError(rated.message());
   if (!rated.ok()) return rated;
-  return Finished(shape, *std::move(plan), "rates");
+  return Finished(shape, *std::move(plan), method);
 }
 
 absl::StatusOr<Plan> LanesPlan(const JobShape& shape, const ClusterProfile& cluster,

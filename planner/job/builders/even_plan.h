@@ -39,13 +39,19 @@ absl::StatusOr<Plan> EvenPlan(const JobShape& shape, const ClusterProfile& clust
 absl::StatusOr<Plan> FetchAllPlan(const JobShape& shape, const ClusterProfile& cluster,
                                   std::int32_t fetch_limit);
 
+/// Whether transfers keep the rates that they begin with.
+enum class Rates {
+  kStay,      // OrderByRates
+  kOverTime,  // OrderByRatesOverTime
+};
+
 /// Builds a plan with the same chunks and load fractions that moves everything at once, each
-/// transfer at a rate of its own (OrderByRates).
+/// transfer at a rate of its own.
 ///
-/// Returns: as EvenPlan; method "rates".
+/// Returns: as EvenPlan; method "rates" or "rates-over-time".
 /// Errors: also kInvalidArgument where the network is not paced (nothing measured or given: rates
 ///   of a guess would only slow), or has not room for so many.
-absl::StatusOr<Plan> RatesPlan(const JobShape& shape, const ClusterProfile& cluster);
+absl::StatusOr<Plan> RatesPlan(const JobShape& shape, const ClusterProfile& cluster, Rates rates);
 
 /// Builds a plan with the same chunks and load fractions whose ports carry `port_lanes` transfers
 /// at a time (OrderByLanes of OrderBySlack), or with 0 as many as is predicted best: 4, 8, 16, ...

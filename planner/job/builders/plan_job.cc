@@ -40,7 +40,9 @@ absl::StatusOr<Plan> BuildPlan(const JobShape& shape, const ClusterProfile& clus
     case PlanMethod::kFetchAll:
       return FetchAllPlan(shape, cluster, options.fetch_limit);
     case PlanMethod::kRates:
-      return RatesPlan(shape, cluster);
+      return RatesPlan(shape, cluster, Rates::kStay);
+    case PlanMethod::kRatesOverTime:
+      return RatesPlan(shape, cluster, Rates::kOverTime);
     case PlanMethod::kLanes:
       return LanesPlan(shape, cluster, options.port_lanes);
   }
@@ -224,7 +226,8 @@ absl::Status ChooseCombined(const JobShape& shape, const ClusterProfile& cluster
 absl::StatusOr<Plan> PlanLoop(const JobShape& shape, const ClusterProfile& cluster,
                               const PlanningOptions& options) {
   if (options.method == PlanMethod::kFetchAll || options.method == PlanMethod::kRates ||
-      options.method == PlanMethod::kLanes || shape.store.write != FinalWrite::kParts) {
+      options.method == PlanMethod::kRatesOverTime || options.method == PlanMethod::kLanes ||
+      shape.store.write != FinalWrite::kParts) {
     return absl::InvalidArgumentError(absl::StrCat(
         "job ", shape.job,
         " is a loop: its iterations are planned in order, and who updates the state writes the "
@@ -250,11 +253,12 @@ absl::StatusOr<Plan> PlanLoop(const JobShape& shape, const ClusterProfile& clust
 constexpr std::int32_t kFetchLimitMax = 1000;
 
 absl::Status UnknownMethod(absl::string_view name) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "unknown plan method '", name,
-      "'; methods are: load, even, rates, lanes, lanes-N (N transfers of a port at a time, 2 to ",
-      kPortLanesMax, "), fetch-all, fetch-N (from N senders at a time, 1 to ", kFetchLimitMax,
-      ")"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown plan method '", name,
+                   "'; methods are: load, even, rates, rates-over-time, lanes, lanes-N (N "
+                   "transfers of a port at a time, 2 to ",
+                   kPortLanesMax, "), fetch-all, fetch-N (from N senders at a time, 1 to ",
+                   kFetchLimitMax, ")"));
 }
 
 }  // namespace
@@ -269,6 +273,10 @@ absl::StatusOr<PlanningOptions> ParsePlanMethod(absl::string_view name) {
   }
   if (name == "rates") {
     options.method = PlanMethod::kRates;
+    return options;
+  }
+  if (name == "rates-over-time") {
+    options.method = PlanMethod::kRatesOverTime;
     return options;
   }
   if (name == "lanes" || absl::ConsumePrefix(&limit, "lanes-")) {

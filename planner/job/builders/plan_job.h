@@ -21,6 +21,8 @@ enum class PlanMethod {
               // at once, or from PlanningOptions::fetch_limit of them; for comparison
   kRates,     // even chunks, uniform fractions, everything at once, each at its share of ports and
               // cuts (order_by_rates.h); for comparison
+  kRatesOverTime,  // the same with rates that change as transfers begin and end
+                   // (rate_allocation.h); for comparison
   kLanes,  // even chunks, uniform fractions, PlanningOptions::port_lanes transfers of a port at a
            // time (order_by_lanes.h); for comparison
 };

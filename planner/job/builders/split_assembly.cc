@@ -19,6 +19,7 @@ namespace {
 absl::Status OrderTransfers(PieceOrder order, Plan& plan) {
   if (order == PieceOrder::kFetchAll) return OrderFetchAll(&plan);
   if (order == PieceOrder::kRates) return OrderByRates(&plan);
+  if (order == PieceOrder::kRatesOverTime) return OrderByRatesOverTime(&plan);
   const bool by_start = order == PieceOrder::kPieces || order == PieceOrder::kPairsByStart;
   return by_start ? OrderByStart(&plan) : OrderByPriority(&plan);
 }
@@ -26,7 +27,7 @@ absl::Status OrderTransfers(PieceOrder order, Plan& plan) {
 std::vector<PieceDraft> Pieces(const LoadSplit& split, const std::vector<TimedSchedule>& schedules,
                                PieceOrder order, std::size_t p) {
   if (order == PieceOrder::kRotation || order == PieceOrder::kFetchAll ||
-      order == PieceOrder::kRates) {
+      order == PieceOrder::kRates || order == PieceOrder::kRatesOverTime) {
     return RotationPieces(static_cast<std::int32_t>(split.shares[p - 1].size()),
                           static_cast<std::int32_t>(split.shares[p].size()));
   }

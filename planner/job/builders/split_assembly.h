@@ -17,12 +17,13 @@ namespace weir::planner {
 
 /// Into which pieces the sections of a plan are cut, and in which order these are sent.
 enum class PieceOrder {
-  kRotation,      // whole sections, each mapper beginning with another reducer; list scheduling
-  kPairsByList,   // whole sections in the schedule's order; list scheduling
-  kPairsByStart,  // whole sections, by their begin in the schedule
-  kPieces,        // the schedule's pieces, by their begin
-  kFetchAll,      // whole sections, without an order
-  kRates,         // whole sections, all at once, each at a rate of its own
+  kRotation,       // whole sections, each mapper beginning with another reducer; list scheduling
+  kPairsByList,    // whole sections in the schedule's order; list scheduling
+  kPairsByStart,   // whole sections, by their begin in the schedule
+  kPieces,         // the schedule's pieces, by their begin
+  kFetchAll,       // whole sections, without an order
+  kRates,          // whole sections, all at once, each at a rate of its own
+  kRatesOverTime,  // whole sections, as soon as their runs are there, at rates that change
 };
 
 /// The communication schedule of a layer, with the seconds of its unit and its begin.
@@ -36,7 +37,8 @@ struct TimedSchedule {
 absl::StatusOr<std::vector<TimedSchedule>> SchedulesOf(const load::Chain& chain,
                                                        const LoadSplit& split);
 
-/// Builds the plan of a split. `schedules` may be empty for kRotation, kFetchAll and kRates.
+/// Builds the plan of a split. `schedules` may be empty for kRotation, kFetchAll, kRates and
+/// kRatesOverTime.
 /// Errors: those of PlanAssembly and of the orders.
 absl::StatusOr<Plan> AssembleSplit(const JobShape& shape, const ClusterProfile& cluster,
                                    const LoadSplit& split,

@@ -96,7 +96,8 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
   command
       .add_option("--plan-method,--method", job.plan_method,
                   "How to plan: load (the default), even, rates (all at once, each paced at its "
-                  "share), lanes or lanes-N (N of a port at once, by default as predicted best), "
+                  "share), rates-over-time (the same, shared anew as transfers begin and end), "
+                  "lanes or lanes-N (N of a port at once, by default as predicted best), "
                   "fetch-all (from all senders at once) or fetch-N (from N at a time)")
       ->type_name("NAME");
   command

@@ -47,7 +47,7 @@ ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Pre
     if (WaitsForStore(step)) ++writes_under_way_;
   }
   TakeGivenUp(state, before);
-  ResumeTransfers(state.now_s);
+  ResumeTransfers(state.now_s, &before, transfer_was);
 }
 
 ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Prediction& prediction,
@@ -59,7 +59,7 @@ ConductorMachine::ConductorMachine(const planner::Plan& plan, const planner::Pre
     const auto step = static_cast<StepIndex>(s);
     if (progress_.step_state(step) == State::kDone) ScalePieces(step);
   }
-  ResumeTransfers(now_s);
+  ResumeTransfers(now_s, nullptr, {});
 }
 
 // A task runs one step at a time: who is still at a step that others do goes on when it ends.
@@ -223,13 +223,19 @@ void ConductorMachine::ScalePieces(StepIndex producer) {
   }
 }
 
-void ConductorMachine::ResumeTransfers(Seconds now_s) {
-  std::vector<TransferIndex> moving;
+void ConductorMachine::ResumeTransfers(Seconds now_s, const ConductorMachine* before,
+                                       absl::Span<const TransferIndex> transfer_was) {
+  std::vector<TransferScheduler::Moving> moving;
   for (std::size_t t = 0; t < plan_.transfers.size(); ++t) {
     const auto transfer = static_cast<TransferIndex>(t);
     const State state = progress_.transfer_state(transfer);
     if (state == State::kUnderWay && !progress_.passed(transfer)) {
-      moving.push_back(transfer);
+      const double rate = plan_.transfers[t].rate_bytes_per_s;
+      TransferScheduler::Moving moves{transfer, {{transfer, rate, 0}, rate, pieces_[t].size()}};
+      if (before != nullptr) {
+        moves.rate = before->scheduler_.RateOf(transfer_was[t], now_s).value_or(moves.rate);
+      }
+      moving.push_back(moves);
     } else if (state != State::kWaiting) {
       scheduler_.Skip(transfer);
     }
@@ -245,7 +251,7 @@ void ConductorMachine::OfferTransfers(StepIndex producer, Seconds now_s) {
   for (const TransferIndex transfer : transfers_of_[At(producer)]) {
     if (progress_.transfer_state(transfer) != State::kWaiting) continue;
     if (pieces_[At(transfer)].size() > 0) {
-      scheduler_.SetReady(transfer);
+      scheduler_.SetReady(transfer, pieces_[At(transfer)].size());
     } else {
       scheduler_.Skip(transfer);
       FinishTransfer(transfer, now_s);
@@ -313,8 +319,18 @@ std::vector<StepIndex> ConductorMachine::WorkerRestarted(WorkerIndex worker) {
 ConductorOrders ConductorMachine::RetryTransfer(TransferIndex transfer, MonoTime now) {
   const bool failed = progress_.transfer_state(transfer) == State::kWaiting &&
                       progress_.transfer_attempt(transfer) > 0;
-  if (failed) scheduler_.Return(transfer);
+  if (failed) scheduler_.Return(transfer, pieces_[At(transfer)].size());
   return Wake(now);
+}
+
+void ConductorMachine::ConfirmRate(TransferIndex transfer, std::int32_t number, MonoTime now) {
+  scheduler_.ConfirmRate(transfer, number);
+  NoteRate(transfer, Since(now));
+}
+
+void ConductorMachine::NoteRate(TransferIndex transfer, Seconds now_s) {
+  const auto rate = scheduler_.RateOf(transfer, now_s);
+  if (rate) progress_.NoteRate(transfer, {now_s, rate->held_bytes_per_s});
 }
 
 void ConductorMachine::FinishTransfer(TransferIndex transfer, Seconds now_s) {
@@ -328,13 +344,35 @@ void ConductorMachine::Advance(MonoTime now, ConductorOrders& orders) {
   const double pace = std::min(1.0, pace_.value_or(1.0));
   next_wakeup_.reset();
   StartDueSteps(now_s, orders);
-  for (const TransferIndex transfer : scheduler_.TakeStartable(now_s, pace)) {
-    const int attempt = progress_.StartTransfer(transfer, now_s);
-    orders.transfers.push_back(MakeTransferStart(transfer));
-    orders.transfers.back().attempt = attempt;
-  }
+  StartTransfers(now_s, pace, orders);
   if (scheduler_.next_late_s()) WakeAt(*scheduler_.next_late_s());
   if (progress_.finished() && !std::exchange(reported_finished_, true)) orders.finished = true;
+}
+
+void ConductorMachine::StartTransfers(Seconds now_s, double pace, ConductorOrders& orders) {
+  for (bool again = true; std::exchange(again, false);) {
+    for (const TransferIndex transfer : scheduler_.TakeStartable(now_s, pace)) {
+      const int attempt = progress_.StartTransfer(transfer, now_s);
+      orders.transfers.push_back(MakeTransferStart(transfer));
+      orders.transfers.back().attempt = attempt;
+      if (const auto rate = scheduler_.RateOf(transfer, now_s)) {
+        orders.transfers.back().rate_bytes_per_s = rate->order.bytes_per_s;
+        NoteRate(transfer, now_s);
+      }
+    }
+    for (const planner::RateOrder& order : scheduler_.TakeRateOrders()) {
+      const Transfer& planned = plan_.transfers[At(order.transfer)];
+      NoteRate(order.transfer, now_s);
+      if (!SameDomain(planned.sender, planned.receiver)) {
+        orders.rates.push_back(order);
+        continue;
+      }
+      // A link in place has no sender that could be told, and needs no rate.
+      scheduler_.ConfirmRate(order.transfer, order.number);
+      NoteRate(order.transfer, now_s);
+      again = true;
+    }
+  }
 }
 
 StepIndex ConductorMachine::DueStep(StepQueue& queue, Seconds now_s) {

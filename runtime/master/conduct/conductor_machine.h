@@ -54,7 +54,7 @@ struct TransferStart {
   bool handover = false;
   /// May run beside other transfers of the same ports (plans without an order).
   bool concurrent = false;
-  /// kRates: what it is paced at, whatever else moves; else 0.
+  /// kRates: what it is paced at, whatever else moves, or until it is told another one; else 0.
   double rate_bytes_per_s = 0;
 };
 
@@ -65,6 +65,9 @@ enum class LoopGoes { kOn, kNoFurther };
 struct ConductorOrders {
   std::vector<StepStart> steps;
   std::vector<TransferStart> transfers;
+  /// Plans whose rates change over time: what senders are to pace transfers under way at from now
+  /// on.
+  std::vector<planner::RateOrder> rates;
   bool finished = false;
 };
 
@@ -131,6 +134,11 @@ class ConductorMachine {
   /// RetryTransfer.
   absl::Status TransferFailed(planner::TransferIndex transfer, MonoTime now,
                               ConductorOrders& orders);
+  /// The sender has the rate of this number. Nothing happens where the transfer has ended, or has
+  /// been given another one. Others may begin by that: Wake.
+  void ConfirmRate(planner::TransferIndex transfer, std::int32_t number, MonoTime now);
+  /// The sender cannot change the rate: the transfer keeps what it may have, to its end. Wake.
+  void FixRate(planner::TransferIndex transfer) { scheduler_.FixRate(transfer); }
   /// Has a transfer that failed granted again, as soon as ports and channels are free for it, as
   /// its next attempt. Nothing happens where it is not waiting for that.
   ConductorOrders RetryTransfer(planner::TransferIndex transfer, MonoTime now);
@@ -179,7 +187,11 @@ class ConductorMachine {
                    std::vector<std::string> handover_domains, TransferGate* gate,
                    PlanProgress progress);
   void TakeGivenUp(const planner::PlanState& state, const ConductorMachine& before);
-  void ResumeTransfers(planner::Seconds now_s);
+  /// `before`: null, or who conducted the plan that this one was made of, with its transfers.
+  void ResumeTransfers(planner::Seconds now_s, const ConductorMachine* before,
+                       absl::Span<const planner::TransferIndex> transfer_was);
+  void StartTransfers(planner::Seconds now_s, double pace, ConductorOrders& orders);
+  void NoteRate(planner::TransferIndex transfer, planner::Seconds now_s);
   void Advance(MonoTime now, ConductorOrders& orders);
   void StartDueSteps(planner::Seconds now_s, ConductorOrders& orders);
   // The next step of the order, where nothing but the store or the other order may hold it up.

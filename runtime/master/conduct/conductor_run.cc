@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
 #include "planner/plan/units.h"
 #include "planner/wire/plan_wire.h"
@@ -142,6 +143,7 @@ void ConductorRun::CarryOut(ConductorOrders orders) {
   for (const TransferStart& start : orders.transfers) {
     if (!stopped_) SendGrant(start);
   }
+  if (!stopped_) SendRates(orders.rates);
   ScheduleWakeup();
 }
 
@@ -187,6 +189,7 @@ void ConductorRun::Send(std::shared_ptr<const Order<Method>> order) {
         if (status.ok()) return order->taken(absl::ToDoubleSeconds(loop_.Now() - asked));
         // A report may overtake the answer to the order that it belongs to.
         if (!awaited()) return;
+        if (order->may_refuse && order->may_refuse(status)) return;
         if (!LeaseMayTell(status) || loop_.Now() - order->since >= limits::kPeerPatience) {
           return OrderFailed(order->worker, order->what, order->step, status);
         }
@@ -231,6 +234,57 @@ void ConductorRun::SendGrant(const TransferStart& start) {
   };
   order.taken = [this, receiver](double took_s) { grant_delay_[At(receiver)].Observe(took_s); };
   Send(std::make_shared<const Order<rpc::GrantTransfer>>(std::move(order)));
+}
+
+void ConductorRun::SendRates(const std::vector<planner::RateOrder>& rates) {
+  absl::btree_map<planner::WorkerIndex, std::vector<planner::RateOrder>> by_sender;
+  for (const planner::RateOrder& rate : rates) {
+    by_sender[plan().transfers[At(rate.transfer)].sender].push_back(rate);
+  }
+  for (const auto& [sender, its] : by_sender) SendRates(sender, its);
+}
+
+void ConductorRun::SendRates(planner::WorkerIndex sender,
+                             const std::vector<planner::RateOrder>& rates) {
+  Order<rpc::SetRates> order{.worker = sender, .what = "rates of transfers", .since = loop_.Now()};
+  *order.request.mutable_fence() = FenceFor(WorkerOf(sender), 1);
+  for (const planner::RateOrder& rate : rates) {
+    v1::TransferRate& added = *order.request.add_rates();
+    added.set_transfer(now_->numbers.Of(rate.transfer));
+    added.set_attempt(conductor().progress().transfer_attempt(rate.transfer));
+    added.set_number(rate.number);
+    added.set_bytes_per_s(OrderBuilder::WholeRate(rate.bytes_per_s));
+  }
+  // Numbers outlast an edit, indices do not.
+  const auto for_each_awaited = [this, told = order.request.rates()](auto visit) {
+    for (const v1::TransferRate& rate : told) {
+      const auto transfer = now_->numbers.IndexOf(rate.transfer());
+      if (!transfer || !conductor().transfer_under_way(*transfer)) continue;
+      if (conductor().progress().transfer_attempt(*transfer) != rate.attempt()) continue;
+      visit(*transfer, rate.number());
+    }
+  };
+  order.awaited = [for_each_awaited] {
+    bool awaited = false;
+    for_each_awaited([&awaited](planner::TransferIndex, std::int32_t) { awaited = true; });
+    return awaited;
+  };
+  // Also while the plan is edited: the edited one goes on with what senders have.
+  order.taken = [this, for_each_awaited](double) {
+    for_each_awaited([this](planner::TransferIndex transfer, std::int32_t number) {
+      conductor().ConfirmRate(transfer, number, loop_.Now());
+    });
+    if (!held()) CarryOut(conductor().Wake(loop_.Now()));
+  };
+  // A worker from before there were such calls: its sends keep their rates.
+  order.may_refuse = [this, for_each_awaited](const absl::Status& status) {
+    if (status.code() != absl::StatusCode::kUnimplemented) return false;
+    for_each_awaited(
+        [this](planner::TransferIndex transfer, std::int32_t) { conductor().FixRate(transfer); });
+    if (!held()) CarryOut(conductor().Wake(loop_.Now()));
+    return true;
+  };
+  Send(std::make_shared<const Order<rpc::SetRates>>(std::move(order)));
 }
 
 void ConductorRun::OrderFailed(planner::WorkerIndex worker, const std::string& what,

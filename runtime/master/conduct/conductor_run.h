@@ -207,9 +207,14 @@ class ConductorRun {
     std::function<bool()> awaited = {};
     /// `took_s`: since it was last sent.
     std::function<void(double took_s)> taken = {};
+    /// Whether the run goes on where the worker refuses it; empty: it does not.
+    std::function<bool(const absl::Status& status)> may_refuse = {};
   };
   void SendStep(const StepStart& start);
   void SendGrant(const TransferStart& start);
+  /// One call for each sender.
+  void SendRates(const std::vector<planner::RateOrder>& rates);
+  void SendRates(planner::WorkerIndex sender, const std::vector<planner::RateOrder>& rates);
   template <typename Method>
   void Send(std::shared_ptr<const Order<Method>> order);
   void OrderFailed(planner::WorkerIndex worker, const std::string& what, planner::StepIndex step,

@@ -159,6 +159,10 @@ void OrderBuilder::AddConsumer(const planner::Section& section, v1::StepOrder& o
   }
 }
 
+std::int64_t OrderBuilder::WholeRate(double bytes_per_s) {
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes_per_s));
+}
+
 v1::TransferGrant OrderBuilder::BuildGrant(const TransferStart& start, double grant_delay_s) const {
   const planner::Transfer& transfer = plan_.transfers[At(start.transfer)];
   const RegisteredWorker& source = workers_[At(transfer.sender)];
@@ -173,10 +177,9 @@ v1::TransferGrant OrderBuilder::BuildGrant(const TransferStart& start, double gr
   grant.set_offset(start.offset);
   grant.set_bytes(start.bytes);
   // A link in place uses no network; those who fetch from all share it as it comes, and those at
-  // rates of their own keep them to the end, so that nothing is granted ahead.
+  // rates of their own keep them, or have others as the conductor says: nothing is granted ahead.
   if (!start.handover && start.rate_bytes_per_s > 0) {
-    grant.set_pacing_bytes_per_s(
-        std::max<std::int64_t>(1, static_cast<std::int64_t>(start.rate_bytes_per_s)));
+    grant.set_pacing_bytes_per_s(WholeRate(start.rate_bytes_per_s));
   }
   if (!start.handover && !start.concurrent) {
     const planner::NetworkModel& network = plan_.network;

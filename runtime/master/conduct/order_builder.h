@@ -69,6 +69,9 @@ class OrderBuilder {
   /// `grant_delay_s`: what the receiver's next report and the grant after it will be on their way.
   v1::TransferGrant BuildGrant(const TransferStart& start, double grant_delay_s) const;
 
+  /// What a sender is told of a rate, in whole bytes per second: never more, and 1 at least.
+  static std::int64_t WholeRate(double bytes_per_s);
+
   /// True for steps whose output no step reads: they make an output part.
   bool WritesPart(planner::StepIndex step) const { return sections_of_[planner::At(step)].empty(); }
   /// "map 3", "reduce 0"; from the second layer on "layer 2 reduce 0".

@@ -47,6 +47,7 @@ PlanProgress::PlanProgress(const planner::Plan& plan, Readers)
   actual_.step_output_bytes.assign(plan.steps.size(), 0);
   actual_.step_unpacked_output_bytes.assign(plan.steps.size(), 0);
   actual_.transfer_in_flight_bytes.assign(plan.transfers.size(), 0);
+  if (plan.rates_over_time) actual_.transfer_rates.resize(plan.transfers.size());
 }
 
 void PlanProgress::IndexSections() {
@@ -314,6 +315,12 @@ int PlanProgress::StartTransfer(TransferIndex transfer, Seconds now_s) {
   SetState(transfer, State::kUnderWay);
   if (starts.attempt == 0) actual_.transfers[At(transfer)].start_s = now_s;
   return ++starts.attempt;
+}
+
+void PlanProgress::NoteRate(TransferIndex transfer, const planner::RateChange& rate) {
+  std::vector<planner::RateChange>& rates = actual_.transfer_rates[At(transfer)];
+  if (!rates.empty() && rates.back().bytes_per_s == rate.bytes_per_s) return;
+  rates.push_back(rate);
 }
 
 void PlanProgress::FailTransfer(TransferIndex transfer) {

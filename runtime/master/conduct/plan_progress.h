@@ -161,6 +161,8 @@ class PlanProgress {
   bool finished() const { return planner::At(steps_done_) == steps_.size() && to_dropped_.empty(); }
   /// What happened so far.
   const planner::ActualRun& actual() const { return actual_; }
+  /// From then on the transfer, which is under way, has this of its ports and cuts.
+  void NoteRate(planner::TransferIndex transfer, const planner::RateChange& rate);
 
  private:
   struct Step {

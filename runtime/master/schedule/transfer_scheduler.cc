@@ -49,6 +49,7 @@ TransferScheduler::TransferScheduler(const planner::Plan& plan,
       least_seconds_(At(plan.network.num_workers), std::numeric_limits<double>::infinity()),
       receivers_(At(plan.network.num_workers)),
       rates_(plan),
+      allocation_(plan),
       findings_(plan.network.num_workers, GateResource() + 1, NumOrders(plan)) {
   FillRows();
   FillSharedCuts();
@@ -183,11 +184,12 @@ double TransferScheduler::OvertakenAfter(TransferIndex transfer) const {
   return std::max(predicted.start_s, predicted.run_due_s);
 }
 
-void TransferScheduler::SetReady(TransferIndex transfer) {
+void TransferScheduler::SetReady(TransferIndex transfer, planner::Bytes bytes) {
   if (rows_[At(transfer)].state != State::kWaiting) return;
   SetState(transfer, State::kReady);
   const Row& t = rows_[At(transfer)];
   ++num_ready_[At(t.sender)];
+  if (plan_.rates_over_time) return allocation_.Wait(transfer, bytes);
   if (plan_.transfer_order == planner::TransferOrder::kRates) return rates_.Wait(transfer);
   if (planner::IsOrdered(plan_.transfer_order)) return;
   receivers_[At(t.receiver)].ready.emplace(ReceivePlace(transfer), transfer);
@@ -206,7 +208,9 @@ void TransferScheduler::Pass(TransferIndex transfer) {
   const State state = rows_[At(transfer)].state;
   if (state == State::kPassed) return;
   const bool fetch_all = plan_.transfer_order == planner::TransferOrder::kFetchAll;
-  if (plan_.transfer_order == planner::TransferOrder::kRates) {
+  if (plan_.rates_over_time) {
+    state == State::kMoving ? allocation_.End(transfer) : allocation_.Withdraw(transfer);
+  } else if (plan_.transfer_order == planner::TransferOrder::kRates) {
     state == State::kMoving ? rates_.End(transfer) : rates_.Withdraw(transfer);
   } else if (fetch_all && state == State::kMoving) {
     --receivers_[At(t.receiver)].num_moving;
@@ -234,14 +238,14 @@ void TransferScheduler::Pass(TransferIndex transfer) {
   }
 }
 
-void TransferScheduler::Return(TransferIndex transfer) {
+void TransferScheduler::Return(TransferIndex transfer, planner::Bytes bytes) {
   if (rows_[At(transfer)].state != State::kPassed) return;
   for (const Place& place : PlacesOf(transfer)) {
     Order& order = orders_[At(place.order)];
     order.head = std::min(order.head, place.position);
   }
   rows_[At(transfer)].state = State::kWaiting;
-  SetReady(transfer);
+  SetReady(transfer, bytes);
 }
 
 void TransferScheduler::NoteLate(Seconds late_s) {
@@ -253,9 +257,9 @@ Seconds TransferScheduler::PlannedSeconds(TransferIndex transfer) const {
   return predicted.finish_s - predicted.start_s;
 }
 
-void TransferScheduler::Resume(const std::vector<TransferIndex>& moving, Seconds now_s) {
+void TransferScheduler::Resume(const std::vector<Moving>& moving, Seconds now_s) {
   if (gate_ != nullptr) gate_->BeginTurn(now_s);
-  for (const TransferIndex transfer : moving) {
+  for (const auto& [transfer, rate] : moving) {
     const Seconds left_s = std::max(0.0, rows_[At(transfer)].finish_s - now_s);
     if (gate_ != nullptr) gate_->Moves(transfer, left_s);
     if (planner::IsOrdered(plan_.transfer_order)) {
@@ -263,7 +267,10 @@ void TransferScheduler::Resume(const std::vector<TransferIndex>& moving, Seconds
       continue;
     }
     rows_[At(transfer)].state = State::kMoving;
-    if (plan_.transfer_order == planner::TransferOrder::kRates) {
+    if (plan_.rates_over_time) {
+      const planner::RateOrder order{transfer, rate.order.bytes_per_s, rate.order.number};
+      allocation_.Begin(order, rate.bytes_left, rate.held_bytes_per_s, now_s);
+    } else if (plan_.transfer_order == planner::TransferOrder::kRates) {
       rates_.Begin(transfer);
     } else {
       ++receivers_[At(rows_[At(transfer)].receiver)].num_moving;
@@ -311,6 +318,43 @@ std::vector<TransferIndex> TransferScheduler::TakeRated(Seconds now_s, double pa
   });
 }
 
+void TransferScheduler::ExpectRuns(Seconds now_s, double pace) {
+  for (std::size_t t = 0; t < rows_.size(); ++t) {
+    if (rows_[t].state != State::kWaiting) continue;
+    const auto transfer = static_cast<TransferIndex>(t);
+    const Seconds due_s = rows_[t].run_due_s * pace;
+    if (now_s < due_s - planner::kRunExpectedS) continue;
+    if (now_s > due_s + planner::kRunExpectedS) {
+      allocation_.Unexpect(transfer);
+      continue;
+    }
+    allocation_.Expect(transfer, plan_.transfers[t].bytes);
+    NoteLate(due_s + planner::kRunExpectedS + kPlaceKeptLongerS);
+  }
+}
+
+std::vector<TransferIndex> TransferScheduler::TakeAllocated(Seconds now_s, double pace) {
+  ExpectRuns(now_s, pace);
+  const planner::RateAllocation::Turn turn = allocation_.Take(
+      now_s, [this](TransferIndex transfer) { return GateOpen(transfer); },
+      [this](TransferIndex transfer) { MoveUncounted(transfer); });
+  rate_orders_.insert(rate_orders_.end(), turn.change.begin(), turn.change.end());
+  std::vector<TransferIndex> begun;
+  for (const planner::RateOrder& order : turn.begin) begun.push_back(order.transfer);
+  return begun;
+}
+
+void TransferScheduler::ConfirmRate(TransferIndex transfer, std::int32_t number) {
+  allocation_.Confirm(transfer, number);
+}
+
+void TransferScheduler::FixRate(TransferIndex transfer) { allocation_.Fix(transfer); }
+
+std::optional<planner::RateAllocation::UnderWay> TransferScheduler::RateOf(TransferIndex transfer,
+                                                                           Seconds now_s) const {
+  return allocation_.Look(transfer, now_s);
+}
+
 std::vector<TransferIndex> TransferScheduler::TakeFetches() {
   const std::int32_t limit =
       plan_.fetch_limit > 0 ? plan_.fetch_limit : std::numeric_limits<std::int32_t>::max();
@@ -349,7 +393,7 @@ std::vector<TransferIndex> TransferScheduler::TakeStartable(Seconds now_s, doubl
       started = TakeFetches();
       break;
     case planner::TransferOrder::kRates:
-      started = TakeRated(now_s, pace);
+      started = plan_.rates_over_time ? TakeAllocated(now_s, pace) : TakeRated(now_s, pace);
       break;
   }
   if (gate_ == nullptr) return started;

@@ -13,6 +13,7 @@
 #include "planner/plan/cut_lanes.h"
 #include "planner/plan/plan.h"
 #include "planner/plan/predict/predict.h"
+#include "planner/plan/predict/rate_allocation.h"
 #include "planner/plan/predict/rate_room.h"
 #include "planner/plan/units.h"
 #include "runtime/master/schedule/overtake_index.h"
@@ -42,7 +43,9 @@ namespace weir::master {
 ///     as its receiver has fewer than that many under way, first in its receive order.
 ///   - kRates: every transfer starts as soon as its run is published and its ports and cuts have
 ///     its rate left, as predicted (RateRoom). With lanes, one whose run is not there keeps its
-///     place until when it should have ended, times the pace of the run.
+///     place until when it should have ended, times the pace of the run. Where rates change over
+///     time, whenever somebody is ready or ends, as RateAllocation says; shares are kept for those
+///     whose runs are due within kRunExpectedS, or were, times the pace of the run.
 ///   - What may start by all that is asked of the gate, if there is one: other jobs may use the
 ///   same
 ///     ports and cuts. One that may not waits as if its ports were taken.
@@ -66,20 +69,36 @@ class TransferScheduler {
   TransferScheduler(const planner::Plan& plan, const planner::Prediction& prediction,
                     TransferGate* gate = nullptr);
 
-  /// The transfer's run is published; from now on it waits for the network only.
-  void SetReady(planner::TransferIndex transfer);
+  /// The transfer's run is published, and it moves `bytes` of it; from now on it waits for the
+  /// network only.
+  void SetReady(planner::TransferIndex transfer, planner::Bytes bytes);
   /// The transfer has nothing to move: it passes without ports or lanes.
   void Skip(planner::TransferIndex transfer);
   /// Gives back ports and lanes of a moving transfer: it has passed. Idempotent.
   void Pass(planner::TransferIndex transfer);
   /// A transfer that passed has to move once more, in its old place in the orders: it is ready.
-  void Return(planner::TransferIndex transfer);
-  /// Marks as moving what an edited plan has under way, with the time that it still takes as
-  /// predicted. Call once, before anything else has become ready.
-  void Resume(const std::vector<planner::TransferIndex>& moving, planner::Seconds now_s);
+  void Return(planner::TransferIndex transfer, planner::Bytes bytes);
+  /// What an edited plan has under way.
+  struct Moving {
+    planner::TransferIndex transfer = planner::kNoIndex;
+    /// Rates over time: as the plan before had it.
+    planner::RateAllocation::UnderWay rate = {};
+  };
+  /// Marks as moving what is under way, with the time that it still takes as predicted. Call once,
+  /// before anything else has become ready.
+  void Resume(const std::vector<Moving>& moving, planner::Seconds now_s);
   /// Marks as moving, and returns in plan order, the transfers that may start now. `pace` <= 1 is
   /// how fast the run goes compared with the prediction: 0.5 = everything takes half its time.
   std::vector<planner::TransferIndex> TakeStartable(planner::Seconds now_s, double pace);
+  /// Rates over time: the rates that senders are to be told since the last call, other than those
+  /// that transfers begin with.
+  std::vector<planner::RateOrder> TakeRateOrders() { return std::exchange(rate_orders_, {}); }
+  /// Its sender has the rate of that number, or can have none: the next TakeStartable counts on it.
+  void ConfirmRate(planner::TransferIndex transfer, std::int32_t number);
+  void FixRate(planner::TransferIndex transfer);
+  /// Rates over time: what a transfer that moves has of its ports and cuts. Nothing of others.
+  std::optional<planner::RateAllocation::UnderWay> RateOf(planner::TransferIndex transfer,
+                                                          planner::Seconds now_s) const;
   /// Moment at which a transfer that had to wait for another one in TakeStartable may overtake it.
   std::optional<planner::Seconds> next_late_s() const { return next_late_s_; }
 
@@ -207,6 +226,8 @@ class TransferScheduler {
   void Occupy(planner::TransferIndex transfer, planner::Seconds now_s, planner::Seconds seconds);
   std::vector<planner::TransferIndex> TakeFetches();
   std::vector<planner::TransferIndex> TakeRated(planner::Seconds now_s, double pace);
+  std::vector<planner::TransferIndex> TakeAllocated(planner::Seconds now_s, double pace);
+  void ExpectRuns(planner::Seconds now_s, double pace);
   /// Marks one as moving whose ports and lanes nobody counts.
   void MoveUncounted(planner::TransferIndex transfer);
   std::int32_t ReceivePlace(planner::TransferIndex transfer) const;
@@ -238,6 +259,8 @@ class TransferScheduler {
   planner::RateRoom rates_;                          // kRates
   std::vector<planner::TransferIndex> expected_by_;  // with lanes, by predicted end: from there on
   std::size_t next_expected_ = 0;                    // their places are kept
+  planner::RateAllocation allocation_;               // rates over time
+  std::vector<planner::RateOrder> rate_orders_;
   /// Receivers that may have room and work since the last TakeStartable.
   std::set<planner::WorkerIndex> changed_receivers_;
   TurnFindings findings_;

@@ -87,7 +87,7 @@ std::vector<std::size_t> PortRates::TakeMoves(const RunSoFar& run) {
 }
 
 void PortRates::Observe(const RunSoFar& run) {
-  if (plan_->transfer_order == planner::TransferOrder::kFetchAll) return;
+  if (plan_->transfer_order == planner::TransferOrder::kFetchAll || plan_->rates_over_time) return;
   const planner::PlanState& state = run.state;
   for (const std::size_t t : TakeMoves(run)) {
     Count(plan_->transfers[t],

@@ -63,7 +63,8 @@ std::optional<double> LowerMedian(std::vector<double> values);
 ///   that says nothing, both, for as long as the transfer is under way. Each port adds up a row of
 ///   slow transfers, which one that is not slow ends; so many small ones count as one long one
 ///   does.
-/// Ports of kFetchAll plans are not watched: what each transfer gets depends on which others move.
+/// Ports of kFetchAll plans, and of those whose rates change over time, are not watched: what each
+/// transfer gets depends on which others move.
 /// Requires: the plan outlives this. Thread-safety: none. An observation takes O(ports log ports),
 /// and of each transfer that moved on or is under way O(ports) moves; not more than O(log ports) of
 /// one under way.
@@ -80,7 +81,8 @@ class PortRates {
   explicit PortRates(const planner::Plan& plan);
 
   void Observe(const RunSoFar& run);
-  /// Whether it has arrived, as far as was observed; false of kFetchAll plans.
+  /// Whether it has arrived, as far as was observed; false of plans whose ports are
+  /// not watched.
   bool arrived(std::size_t transfer) const { return counted_[transfer]; }
   const Port& sender(planner::WorkerIndex worker) const { return ports_[planner::At(worker)].port; }
   const Port& receiver(planner::WorkerIndex worker) const {

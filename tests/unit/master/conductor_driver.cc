@@ -1,6 +1,7 @@
 #include "tests/unit/master/conductor_driver.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -19,6 +20,8 @@ namespace {
 using planner::Bytes;
 using planner::StepIndex;
 using planner::TransferIndex;
+
+constexpr double kNeverEnds = std::numeric_limits<double>::infinity();
 
 class Driver {
  public:
@@ -91,6 +94,7 @@ class Driver {
   void Take(const ConductorOrders& orders) {
     for (const StepStart& start : orders.steps) StartStep(start);
     for (const TransferStart& start : orders.transfers) Grant(start);
+    for (const planner::RateOrder& order : orders.rates) Tell(order);
     finished_ = finished_ || orders.finished;
   }
 
@@ -178,29 +182,93 @@ class Driver {
         {start.offset - start.section_offset, start.offset - start.section_offset + start.bytes});
     EXPECT_TRUE(step_done_[At(transfer.producer)]) << "granted before its run is published";
     EXPECT_GT(start.bytes, 0);
+    if (plan_.rates_over_time) {
+      return Move(start,
+                  static_cast<double>(start.bytes) * reality_.transfer_seconds(start.transfer, 1));
+    }
     Hold(transfer, +1);
     const double model_s = planner::TransferSeconds(plan_, transfer, start.bytes);
     After(start.handover ? 0 : reality_.transfer_seconds(start.transfer, model_s),
           [this, index = start.transfer] { FinishTransfer(index); });
   }
 
+  /// What moves at a rate that may change.
+  struct Moving {
+    double left = 0;  // bytes, times their lag and what reality makes of it
+    double rate = 0;
+    double flows_from_s = 0;
+    std::int32_t number = 0;
+    int ends = 0;  // how often its end was foreseen
+  };
+
+  void Move(const TransferStart& start, double bytes) {
+    const planner::Transfer& transfer = plan_.transfers[At(start.transfer)];
+    HoldRate(transfer, start.rate_bytes_per_s);
+    Moving moving;
+    moving.left =
+        start.handover ? 0 : bytes * plan_.network.Lag(transfer.sender, transfer.receiver);
+    moving.rate = start.rate_bytes_per_s;
+    moving.flows_from_s = Seconds() + (start.handover ? 0 : planner::StartSeconds(plan_));
+    moving_[start.transfer] = moving;
+    ForeseeEnd(start.transfer);
+  }
+
+  void Release(TransferIndex transfer) {
+    if (!plan_.rates_over_time) return Hold(plan_.transfers[At(transfer)], -1);
+    HoldRate(plan_.transfers[At(transfer)], -moving_.at(transfer).rate);
+    moving_.erase(transfer);
+  }
+
+  void ForeseeEnd(TransferIndex transfer) {
+    Moving& moving = moving_.at(transfer);
+    if (moving.left == kNeverEnds) return;
+    const double begins_s = std::max(0.0, moving.flows_from_s - Seconds());
+    After(begins_s + moving.left / moving.rate, [this, transfer, end = ++moving.ends] {
+      const auto ends = moving_.find(transfer);
+      if (ends == moving_.end() || ends->second.ends != end) return;
+      FinishTransfer(transfer);
+    });
+  }
+
+  // Its sender hears of the rate after a while, or twice, and answers.
+  void Tell(const planner::RateOrder& order) {
+    EXPECT_TRUE(moving_.contains(order.transfer)) << "a rate for what does not move";
+    const double delay_s = reality_.rate_delay_s ? reality_.rate_delay_s() : 0;
+    After(delay_s, [this, order, attempt = attempts_[order.transfer]] {
+      const auto told = moving_.find(order.transfer);
+      if (told == moving_.end() || attempts_[order.transfer] != attempt) return;
+      Moving& moving = told->second;
+      if (order.number > moving.number) {
+        const double since_s = std::max(0.0, Seconds() - moving.flows_from_s);
+        moving.left = std::max(0.0, moving.left - since_s * moving.rate);
+        moving.flows_from_s = std::max(moving.flows_from_s, Seconds());
+        HoldRate(plan_.transfers[At(order.transfer)], order.bytes_per_s - moving.rate);
+        moving.rate = order.bytes_per_s;
+        moving.number = order.number;
+        ForeseeEnd(order.transfer);
+      }
+      conductor_.ConfirmRate(order.transfer, order.number, now_);
+      Take(conductor_.Wake(now_));
+    });
+  }
+
   void GrantInVain(const TransferStart& start) {
     const TransferIndex index = start.transfer;
     const planner::Transfer& transfer = plan_.transfers[At(index)];
     EXPECT_TRUE(step_done_[At(transfer.producer)]) << "granted before its run is published";
-    Hold(transfer, +1);
+    plan_.rates_over_time ? Move(start, kNeverEnds) : Hold(transfer, +1);
     const double model_s = planner::TransferSeconds(plan_, transfer, start.bytes);
     const bool passes = start.attempt % 2 == 0;
     if (passes) {
-      After(0.5 * model_s, [this, index, &transfer] {
-        Hold(transfer, -1);
+      After(0.5 * model_s, [this, index] {
+        Release(index);
         ConductorOrders orders;
         EXPECT_TRUE(conductor_.TransferNearlyDone(index, 1, now_, orders).ok());
         Take(orders);
       });
     }
-    After(0.8 * model_s, [this, index, &transfer, passes] {
-      if (!passes) Hold(transfer, -1);
+    After(0.8 * model_s, [this, index, passes] {
+      if (!passes) Release(index);
       ConductorOrders orders;
       EXPECT_TRUE(conductor_.TransferFailed(index, now_, orders).ok());
       EXPECT_FALSE(conductor_.TransferFailed(index, now_, orders).ok()) << "told twice";
@@ -214,7 +282,7 @@ class Driver {
 
   void FinishTransfer(TransferIndex transfer) {
     transfer_done_[At(transfer)] = true;
-    Hold(plan_.transfers[At(transfer)], -1);
+    Release(transfer);
     ConductorOrders orders;
     EXPECT_TRUE(conductor_.TransferDone(transfer, now_, orders).ok());
     Take(orders);
@@ -224,7 +292,9 @@ class Driver {
     sends_[At(transfer.sender)] += change;
     receives_[At(transfer.receiver)] += change;
     const bool free_for_all = !planner::IsOrdered(plan_.transfer_order);
-    if (plan_.transfer_order == planner::TransferOrder::kRates) return HoldRate(transfer, change);
+    if (plan_.transfer_order == planner::TransferOrder::kRates) {
+      return HoldRate(transfer, change * transfer.rate_bytes_per_s);
+    }
     if (plan_.fetch_limit > 0) {
       EXPECT_LE(receives_[At(transfer.receiver)], plan_.fetch_limit) << "too many fetches at once";
     }
@@ -246,8 +316,7 @@ class Driver {
   }
 
   // Whatever is under way together fits its ports and cuts.
-  void HoldRate(const planner::Transfer& transfer, int change) {
-    const double rate = change * transfer.rate_bytes_per_s;
+  void HoldRate(const planner::Transfer& transfer, double rate) {
     const auto hold = [rate](double& held, double carries, const char* what) {
       held += rate;
       EXPECT_LE(held, carries * (1 + 1e-6)) << what << " over its rate";
@@ -307,6 +376,7 @@ class Driver {
   std::vector<double> crossing_;                                  // rates by cut
   std::map<planner::WorkerIndex, double> sent_at_, received_at_;  // kRates: bytes per second
   std::map<TransferIndex, int> attempts_;
+  std::map<TransferIndex, Moving> moving_;  // rates over time
   std::vector<std::vector<RunSection>> sections_;
   std::set<std::pair<planner::WorkerIndex, StepIndex>> unread_;
   std::map<std::pair<StepIndex, StepIndex>, std::vector<std::pair<Bytes, Bytes>>> granted_;

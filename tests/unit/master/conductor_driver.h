@@ -23,6 +23,8 @@ struct DrivenReality {
   /// Attempts at this transfer that come to nothing, every second one when it is nearly done; not
   /// set: none.
   std::function<int(planner::TransferIndex)> failures = nullptr;
+  /// Rates over time: how long after the order a sender has a rate; not set: at once.
+  std::function<double()> rate_delay_s = nullptr;
 };
 
 /// As the model says.

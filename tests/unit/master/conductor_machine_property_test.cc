@@ -11,6 +11,7 @@
 #include "planner/order/plan_assembly.h"
 #include "planner/order/transfer_orders.h"
 #include "planner/plan/predict/predict.h"
+#include "planner/plan/predict/rate_allocation.h"
 #include "rapidcheck.h"
 #include "rapidcheck/gtest.h"
 #include "tests/unit/master/conductor_driver.h"
@@ -45,6 +46,10 @@ DrivenReality RandomReality(std::uint64_t seed, double fastest, double slowest) 
   reality.transfer_seconds = [factor](planner::TransferIndex transfer, double model_s) {
     return model_s * factor(100'000 + transfer);
   };
+  reality.rate_delay_s = [seed, told = 0]() mutable {
+    std::mt19937_64 engine(seed + static_cast<std::uint64_t>(++told));
+    return std::uniform_real_distribution<double>(0, 0.05)(engine);
+  };
   return reality;
 }
 
@@ -56,6 +61,18 @@ std::function<planner::Bytes(planner::Bytes)> RandomSizes(std::uint64_t seed) {
   };
 }
 
+/// Where rates change over time: of runs that come at one moment the conductor hears one by one. A
+/// short transfer of the first keeps what it got alone, until it ends; Predict, which knows of all,
+/// gives it its share. And the conductor keeps shares for those to come, which Predict does not. So
+/// each layer may be off by these, and by what is not worth a change.
+double NotForeseen(const planner::Plan& plan) {
+  if (!plan.rates_over_time) return 0;
+  std::int32_t layers = 0;
+  for (const planner::ComputeStep& step : plan.steps) layers = std::max(layers, step.layer);
+  return layers * (planner::kRateKeptS + 2 * planner::kRunExpectedS) +
+         planner::kRateGainMin * plan.summary.makespan_s;
+}
+
 RC_GTEST_PROP(ConductorProperty, ExactTimesGiveThePrediction, ()) {
   const auto seed = AnySeed();
   const TransferOrder order =
@@ -65,7 +82,7 @@ RC_GTEST_PROP(ConductorProperty, ExactTimesGiveThePrediction, ()) {
   const double predicted_s = planner::Predict(plan)->makespan_s;
   RC_LOG() << "seed " << seed << " order " << static_cast<int>(order) << " makespan " << makespan_s
            << " predicted " << predicted_s << "\n";
-  RC_ASSERT(std::abs(makespan_s - predicted_s) <= 1e-6 + 1e-6 * predicted_s);
+  RC_ASSERT(std::abs(makespan_s - predicted_s) <= 1e-6 + 1e-6 * predicted_s + NotForeseen(plan));
 }
 
 /// Eight mappers that are done at the same time, for eight reducers of unequal shares, three

@@ -102,6 +102,14 @@ void EditedRun::Look() {
 void EditedRun::Take(const ConductorOrders& orders) {
   for (const StepStart& start : orders.steps) StartStep(start);
   for (const TransferStart& start : orders.transfers) Grant(start);
+  // Senders hear of rates sooner or later, whichever plan they are of by then.
+  for (const planner::RateOrder& order : orders.rates) {
+    After(Real(0, 0.1), [this, order, edit = plan_edit_] {
+      if (edit != plan_edit_) return;
+      conductor().ConfirmRate(order.transfer, order.number, time_);
+      Take(conductor().Wake(time_));
+    });
+  }
   if (orders.finished) finished_ = true;
 }
 

@@ -66,9 +66,12 @@ std::vector<planner::PieceDraft> RandomPieces(Draw& draw, int producers, int con
   return pieces;
 }
 
-/// Everything at once, or some transfers of a port at a time. There is room for all at once.
+/// Everything at once, at rates that stay or change over time, or some transfers of a port at a
+/// time. There is room for all at once.
 absl::Status OrderByAnyRates(Draw& draw, planner::Plan* plan) {
-  if (draw.Between(0, 1) == 0) return planner::OrderByRates(plan);
+  const int way = draw.Between(0, 2);
+  if (way == 0) return planner::OrderByRates(plan);
+  if (way == 1) return planner::OrderByRatesOverTime(plan);
   plan->transfer_order = planner::TransferOrder::kOvertake;
   plan->network.transfer_gap_s = draw.Between(0, 1) * draw.Real(0, 1e-2);
   absl::Status status = planner::OrderByPriority(plan);

@@ -204,7 +204,7 @@ class BothSchedulers {
     for (std::size_t t = 0; t < state_.size(); ++t) {
       const auto transfer = static_cast<TransferIndex>(t);
       if (state_[t] == State::kWaiting && ready_at_s_[t] <= now_s_) {
-        indexed_.SetReady(transfer);
+        indexed_.SetReady(transfer, plan_.transfers[planner::At(transfer)].bytes);
         scanning_.SetReady(transfer);
         state_[t] = State::kReady;
         changed_ = true;

@@ -257,6 +257,7 @@ TEST(PlanJobTest, MethodsByName) {
   EXPECT_EQ(ParsePlanMethod("load")->method, PlanMethod::kLoad);
   EXPECT_EQ(ParsePlanMethod("even")->method, PlanMethod::kEven);
   EXPECT_EQ(ParsePlanMethod("rates")->method, PlanMethod::kRates);
+  EXPECT_EQ(ParsePlanMethod("rates-over-time")->method, PlanMethod::kRatesOverTime);
   EXPECT_EQ(ParsePlanMethod("fetch-all")->method, PlanMethod::kFetchAll);
   EXPECT_EQ(ParsePlanMethod("fetch-all")->fetch_limit, 0);
   EXPECT_EQ(ParsePlanMethod("lanes")->method, PlanMethod::kLanes);
@@ -269,10 +270,10 @@ TEST(PlanJobTest, MethodsByName) {
                            "lanes-", "lanes-1", "lanes-65", "lanes-4x", "lanes4"}) {
     const auto unknown = ParsePlanMethod(name);
     EXPECT_EQ(unknown.status().code(), absl::StatusCode::kInvalidArgument) << name;
-    EXPECT_THAT(
-        std::string(unknown.status().message()),
-        HasSubstr("load, even, rates, lanes, lanes-N (N transfers of a port at a time, 2 to "
-                  "64), fetch-all, fetch-N"));
+    EXPECT_THAT(std::string(unknown.status().message()),
+                HasSubstr("load, even, rates, rates-over-time, lanes, lanes-N (N transfers of a "
+                          "port at a time, 2 to "
+                          "64), fetch-all, fetch-N"));
   }
 }
 
