@@ -18,7 +18,7 @@ inline constexpr double kFinerGain = 0.01;
 /// takes as much longer at the rate that was planned for it, and of many sections the largest
 /// decides; in an order, what one has too much another one has too little. Where rates change over
 /// time they are given by real sizes, but what is lowered stays taken until its sender has
-/// answered: measured, that took 2 to 6 % more than predicted (docs/benchmarks.md).
+/// answered: measured, that took 3 to 5 % more than predicted (docs/benchmarks.md).
 inline constexpr double kRatesReserve = 0.05;
 
 /// More of all segments than this must not be sent again where everybody fetches from all: what one
