@@ -56,9 +56,8 @@ struct RateOrder {
 ///     what ends together with the busiest, which leaves queues empty. Nobody gets less than
 ///     kSlowestRateBytesPerS; where a port or cut has not as much for one more, that one waits, the
 ///     last in the plan first.
-///   - Those that are expected get their share, and wait with it; they begin with it, without a
-///   word
-///     to others, if these have left it.
+///   - Those that are expected get their share, and begin with it when they come, without a word to
+///     others, if these have left it.
 ///   - What is left then goes to those that are overdue by kRateOverdueS, in proportion to their
 ///     rates.
 ///   - If nobody begins, rates stay unless one gains kRateGainMin by it.
@@ -67,8 +66,7 @@ struct RateOrder {
 ///     more than PacedBytesPerS of any port or cut (but for 1e-9 of it, which is rounding),
 ///     whenever messages arrive.
 ///   - What is left is what the rates say since it began: nobody reports bytes in between.
-/// Requires: CheckStructure accepts the plan, which outlives this and has rates_over_time; of
-/// others
+/// Requires: CheckStructure accepts the plan, which outlives this; of plans without rates_over_time
 ///   nothing is called. Times do not go backwards.
 /// Thread-safety: none. A turn that divides anew takes O(under way and waiting * cuts * ports and
 ///   cuts that are full), others O(under way and waiting * cuts).
