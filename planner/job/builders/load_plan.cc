@@ -30,8 +30,9 @@ constexpr double kSchedulePairsMax = 10000;
 constexpr Seconds kPlanSecondsPerPair = 4e-6;
 // What trying a number of lanes costs, in such plans: two plans, each predicted twice.
 constexpr double kPairsALaning = 4;
-// Most transfers for which rates over time are tried: 0.04 s of one core for 992 of them, 2.7 s for
-// 4032, of shuffles of 12 and 20 s.
+// Most transfers for which rates over time are tried. They take 0.01 s of one core to plan for 992
+// of them and up to 0.2 s for 4032 (tests/bench/order/rates_bench.cc), more where each mapper ends
+// at a moment of its own.
 constexpr std::size_t kOverTimeTriedMax = 1024;
 
 /// The plan that is predicted to end first so far, and its split; an empty one is the even split.

@@ -27,8 +27,8 @@ Seconds NodeSeconds(const Plan& plan, const PlanGraph& graph, NodeIndex node);
 ///   change over time, all under way once for each that ends, and as RateAllocation says for each
 ///   moment at which some become ready.
 /// Checked by: tests/unit/planner_plan/predict_test.cc,
-///   tests/unit/planner_job/rates_property_test.cc, and against the conductor in
-///   tests/unit/master/conductor_machine_property_test.cc.
+///   tests/unit/planner_job/rates_property_test.cc, rates_over_time_property_test.cc, and against
+///   the conductor in tests/unit/master/conductor_machine_property_test.cc.
 Prediction PredictInTime(const Plan& plan, const PlanGraph& graph);
 
 }  // namespace weir::planner
