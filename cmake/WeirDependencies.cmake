@@ -29,6 +29,10 @@ pkg_check_modules(SIMGRID IMPORTED_TARGET simgrid)
 add_library(weir_asio INTERFACE)
 target_compile_definitions(weir_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED)
 target_link_libraries(weir_asio INTERFACE Threads::Threads)
+# Asio 1.22 looks for the macro that Clang had before coroutines were standard.
+if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+  target_compile_definitions(weir_asio INTERFACE ASIO_HAS_CO_AWAIT ASIO_HAS_STD_COROUTINE)
+endif()
 # GCC 12 with sanitizers takes the coroutine frame's own operator new and delete for a mismatch, and says of Asio's
 # fences that ThreadSanitizer does not see them; Asio pairs each with an atomic that it does see.
 target_compile_options(weir_asio INTERFACE

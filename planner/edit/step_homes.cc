@@ -21,7 +21,6 @@ class HomeFinder {
  public:
   HomeFinder(const Plan& plan, const PlanState& state, const WorkLeft& left)
       : plan_(plan),
-        state_(state),
         left_(left),
         speed_(ComputeRates(plan)),
         ranks_(DataRanks(plan)),
@@ -251,7 +250,6 @@ class HomeFinder {
   }
 
   const Plan& plan_;
-  const PlanState& state_;
   const WorkLeft& left_;
   const std::vector<double> speed_;
   const std::vector<DataRank> ranks_;

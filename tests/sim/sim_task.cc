@@ -151,7 +151,7 @@ absl::Status SimTask::Start(const std::string& directory, const v1::TaskCommand:
   }
   job_id_ = start.job_id();
   if (start.job() == kLoopJob) {
-    loop_.emplace();
+    loop_.emplace(Loop());  // Clang 19 does not see that a nested class has a default constructor
     for (const v1::JobParameter& parameter : start.parameters()) {
       if (parameter.name() == "converges") {
         (void)absl::SimpleAtoi(parameter.value(), &loop_->converges);

@@ -123,9 +123,8 @@ RC_GTEST_PROP(HyperLogLogProperty, AnyGroupingAndOrderGiveTheSameBytes, ()) {
   RC_ASSERT(BytesOf(parts[0]) == BytesOf(whole));
   parts[0].Merge(whole);
   RC_ASSERT(BytesOf(parts[0]) == BytesOf(whole));
-  std::string_view in = BytesOf(whole);
   const std::string bytes = BytesOf(whole) + "rest";
-  in = bytes;
+  std::string_view in = bytes;
   HyperLogLog back = SketchOf(seed + 1, 2000);
   RC_ASSERT(HyperLogLog::Take(in, back));
   RC_ASSERT(in == "rest");
