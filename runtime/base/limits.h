@@ -60,6 +60,9 @@ inline constexpr std::int64_t kPlansMax = 100;
 /// Deadline of one control call, unless its row in runtime/rpc/methods.h says otherwise; a peer
 /// that needs longer is late.
 inline constexpr absl::Duration kCallTimeout = absl::Seconds(5);
+/// A worker that registers is called back at the endpoint that it names, and has so long to answer:
+/// less than its own call waits.
+inline constexpr absl::Duration kCallBackTimeout = absl::Seconds(2);
 inline constexpr absl::Duration kTaskKillGrace = absl::Seconds(2);
 /// From the start of a task process to its first word. Far above the tens of milliseconds it takes,
 /// for machines that are overloaded; with the release after it still within 10 s.

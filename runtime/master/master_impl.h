@@ -116,6 +116,8 @@ class Master::Impl {
   void EndDryRun(const std::string& id);
   /// Gives those that come back together the time to do so, lest the first gets a job alone.
   void AwaitWorkers();
+  /// Registers the worker once it has answered where it says it listens.
+  void CallBack(rpc::Call<rpc::Register> call);
   /// `ask_holder`: of the name, before a newcomer is refused for it.
   void Register(rpc::Call<rpc::Register> call, bool ask_holder);
   void ScheduleWatch();
@@ -158,6 +160,7 @@ class Master::Impl {
   std::unique_ptr<JobRunContext> context_;
   PortArbiter ports_;  // of the runs below
   ReturnTimes return_times_;
+  absl::btree_map<std::string, std::string> unreached_;  // worker that was called back in vain: why
   absl::btree_map<std::string, std::unique_ptr<JobRun>> runs_;  // not terminal yet
   /// Dry runs until their plan is made and their sample released, by an id of their own.
   absl::btree_map<std::string, std::unique_ptr<Planning>> dry_runs_;

@@ -7,15 +7,18 @@
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/master/master_impl.h"
+#include "runtime/master/workers/call_back.h"
 #include "runtime/rpc/wire_version.h"
 
 namespace weir::master {
+namespace {
+
+// Far more names than a cluster has workers; nothing is lost where they are told once more.
+constexpr std::size_t kUnreachedMax = 4096;
+
+}  // namespace
 
 void Master::Impl::Handle(rpc::Call<rpc::Register> call) {
-  Register(std::move(call), /*ask_holder=*/true);
-}
-
-void Master::Impl::Register(rpc::Call<rpc::Register> call, bool ask_holder) {
   // A master that stops hears its workers, and takes no new ones.
   if (absl::Status serving = Serving(); !serving.ok()) return call.reply(serving);
   absl::Status understood = rpc::CheckWireVersion(call.request.wire_version(),
@@ -26,6 +29,34 @@ void Master::Impl::Register(rpc::Call<rpc::Register> call, bool ask_holder) {
                                   {"why", understood.message()}});
     return call.reply(understood);
   }
+  CallBack(std::move(call));
+}
+
+void Master::Impl::CallBack(rpc::Call<rpc::Register> call) {
+  const std::string endpoint = call.request.identity().control_endpoint();
+  seams_.connector.AskWho(
+      endpoint, callbacks_.Guard([this, call = std::move(call)](
+                                     const absl::StatusOr<v1::IdentifyResponse>& answer) mutable {
+        const std::string name = call.request.identity().name();
+        absl::Status reached = CheckCallBack(call.request, answer);
+        if (reached.ok()) {
+          unreached_.erase(name);
+          return Register(std::move(call), /*ask_holder=*/true);
+        }
+        // Once for each reason: it tries for as long as it lives.
+        if (unreached_.size() >= kUnreachedMax) unreached_.clear();
+        std::string& told = unreached_[name];
+        if (told != reached.message()) {
+          told = std::string(reached.message());
+          LogWarning("Worker refused", {{"worker", name}, {"why", told}});
+        }
+        call.reply(reached);
+      }));
+}
+
+void Master::Impl::Register(rpc::Call<rpc::Register> call, bool ask_holder) {
+  // It may have begun to stop while the worker was called back, or the holder of its name asked.
+  if (absl::Status serving = Serving(); !serving.ok()) return call.reply(serving);
   const bool first = workers_->Alive().empty();
   absl::StatusOr<WorkerTable::Registration> registration =
       workers_->Register(call.request, seams_.loop.Now(), seams_.wall_clock.UnixMillis());

@@ -79,6 +79,10 @@ class WorkerConnector {
   /// that nobody listens there. Silence and every other failure tell nothing, and are false.
   virtual void AskIfGone(const std::string& control_endpoint, absl::Duration timeout,
                          absl::AnyInvocable<void(bool gone)> on_answer) = 0;
+  /// Asks who listens there, over a connection of its own, which is held up by no older attempt.
+  /// Errors: those of every call; kUnimplemented from a worker of a version that knows no Identify.
+  virtual void AskWho(const std::string& control_endpoint,
+                      Reply<v1::IdentifyResponse> on_answer) = 0;
   /// Keeps a connection to a worker's process open for as long as the subscription lives. `on_end`
   /// comes at most once, on the loop of the caller and never inside its turn, when it cannot be
   /// made or has broken; `was_open`: the process had answered over it. A break proves nothing of

@@ -177,6 +177,12 @@ struct ReleaseJob : Unary<WorkerService, v1::ReleaseJobRequest, v1::ReleaseJobRe
   static constexpr char kName[] = "ReleaseJob";
   static absl::Status Check(const Request& request);
 };
+/// Answered whatever the worker is about.
+struct Identify : Unary<WorkerService, v1::IdentifyRequest, v1::IdentifyResponse> {
+  static constexpr char kName[] = "Identify";
+  // Within the call that registers a worker.
+  static constexpr absl::Duration kTimeout = limits::kCallBackTimeout;
+};
 struct Probe : Unary<WorkerService, v1::ProbeRequest, v1::ProbeResponse> {
   static constexpr char kName[] = "Probe";
   static absl::Status Check(const Request& request);
@@ -184,8 +190,8 @@ struct Probe : Unary<WorkerService, v1::ProbeRequest, v1::ProbeResponse> {
 
 struct WorkerService {
   static constexpr char kName[] = "weir.v1.WorkerService";
-  using Methods =
-      MethodList<PrepareJob, StartStep, GrantTransfer, CancelTransfer, SetRates, ReleaseJob, Probe>;
+  using Methods = MethodList<PrepareJob, StartStep, GrantTransfer, CancelTransfer, SetRates,
+                             ReleaseJob, Identify, Probe>;
 };
 
 }  // namespace weir::rpc

@@ -74,6 +74,7 @@ class WorkerDaemon {
   void Handle(rpc::Call<rpc::CancelTransfer> call);
   void Handle(rpc::Call<rpc::SetRates> call);
   void Handle(rpc::Call<rpc::ReleaseJob> call);
+  void Handle(rpc::Call<rpc::Identify> call);
   void Handle(rpc::Call<rpc::Probe> call);
 
  private:

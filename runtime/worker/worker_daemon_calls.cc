@@ -150,6 +150,13 @@ void WorkerDaemon::Handle(rpc::Call<rpc::SetRates> call) {
                          });
 }
 
+void WorkerDaemon::Handle(rpc::Call<rpc::Identify> call) {
+  v1::IdentifyResponse response;
+  response.set_name(options_.name);
+  response.set_incarnation(incarnation_);
+  call.reply(std::move(response));
+}
+
 void WorkerDaemon::Handle(rpc::Call<rpc::Probe> call) {
   const v1::Fence& fence = call.request.fence();
   if (absl::Status fenced = table_.CheckProbe(fence); !fenced.ok()) return call.reply(fenced);

@@ -102,6 +102,20 @@ class InACluster(FailureTest):
         cluster.stop()
         self.assert_nothing_left()
 
+    def test_a_worker_that_cannot_be_reached_where_it_says_gets_no_work(self):
+        cluster = Cluster(self, workers=2)
+        # Nobody listens there.
+        astray = cluster.start_worker(2, ["--advertise", "127.0.0.9"])
+        cluster.workers.append(astray)
+        wait_for(lambda: "Not registered; keeps trying" in self.text(self.path("worker2.log")), 30, cluster.log_text)
+        told = self.text(self.path("worker2.log"))
+        self.assertRegex(told, r"cannot reach worker worker2 at 127\.0\.0\.9:\d+: .*check --advertise")
+        self.assertEqual(self.text(self.path("master.log")).count('"Worker refused"'), 1, "once for each reason")
+        self.run_small_job(cluster, "out")
+        self.assertEqual(len(json.loads(self.weir("list", "workers", "--json", "--master", cluster.address).out)["workers"]), 2)
+        cluster.stop()
+        self.assert_nothing_left()
+
     def test_all_workers_killed(self):
         cluster = Cluster(self, workers=2, master_args=["--worker-grace", "4s"])
         client, _, out = self.start_stalled(cluster)

@@ -29,6 +29,11 @@ std::unique_ptr<rpc::WorkerApi> Network::Connect(const std::string& control_endp
       std::make_shared<Route>(Route{*this, {master_loop_, "master"}, control_endpoint}));
 }
 
+void Network::AskWho(const std::string& control_endpoint,
+                     rpc::Reply<v1::IdentifyResponse> on_answer) {
+  Connect(control_endpoint)->Send<rpc::Identify>({}, std::move(on_answer));
+}
+
 void Network::AskIfGone(const std::string& control_endpoint, absl::Duration timeout,
                         absl::AnyInvocable<void(bool gone)> on_answer) {
   // The host of a process answers for it, even while the process hangs.

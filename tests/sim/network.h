@@ -75,6 +75,8 @@ class Network final : public rpc::WorkerConnector {
   std::unique_ptr<rpc::WorkerApi> Connect(const std::string& control_endpoint) override;
   void AskIfGone(const std::string& control_endpoint, absl::Duration timeout,
                  absl::AnyInvocable<void(bool gone)> on_answer) override;
+  void AskWho(const std::string& control_endpoint,
+              rpc::Reply<v1::IdentifyResponse> on_answer) override;
   std::unique_ptr<rpc::Subscription> HoldOpen(
       const std::string& control_endpoint, absl::AnyInvocable<void(bool was_open)> on_end) override;
   /// A worker's way to the master.

@@ -181,6 +181,14 @@ void GrpcClients::AskIfGone(const std::string& control_endpoint, absl::Duration 
       timeout});
 }
 
+void GrpcClients::AskWho(const std::string& control_endpoint,
+                         Reply<v1::IdentifyResponse> on_answer) {
+  Channels::Carrier carrier{channels_, control_endpoint,
+                            OpenChannel(control_endpoint, channels_->security, Connection::kOwn),
+                            TokenFor(channels_->security, control_endpoint)};
+  carrier.Carry(Call<Identify>{{}, std::move(on_answer)});
+}
+
 std::unique_ptr<Subscription> GrpcClients::HoldOpen(
     const std::string& control_endpoint, absl::AnyInvocable<void(bool was_open)> on_end) {
   Channels::Carrier carrier{channels_, control_endpoint,

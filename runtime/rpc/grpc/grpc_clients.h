@@ -25,6 +25,7 @@ class GrpcClients final : public WorkerConnector {
   std::unique_ptr<JobApi> ConnectJobs(const std::string& master);
   std::unique_ptr<ClusterApi> ConnectCluster(const std::string& master);
   std::unique_ptr<WorkerApi> Connect(const std::string& control_endpoint) override;
+  void AskWho(const std::string& control_endpoint, Reply<v1::IdentifyResponse> on_answer) override;
   void AskIfGone(const std::string& control_endpoint, absl::Duration timeout,
                  absl::AnyInvocable<void(bool gone)> on_answer) override;
   std::unique_ptr<Subscription> HoldOpen(const std::string& control_endpoint,

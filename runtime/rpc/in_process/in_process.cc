@@ -117,6 +117,10 @@ void InProcessWorkers::AskIfGone(const std::string& control_endpoint, absl::Dura
   const bool gone = !workers_.contains(control_endpoint);
   caller_.Post([gone, on_answer = std::move(on_answer)]() mutable { on_answer(gone); });
 }
+void InProcessWorkers::AskWho(const std::string& control_endpoint,
+                              Reply<v1::IdentifyResponse> on_answer) {
+  Connect(control_endpoint)->Send<Identify>({}, std::move(on_answer));
+}
 std::unique_ptr<Subscription> InProcessWorkers::HoldOpen(
     const std::string& /*control_endpoint*/, absl::AnyInvocable<void(bool was_open)> /*on_end*/) {
   return std::make_unique<Subscription>();

@@ -33,6 +33,7 @@ class InProcessWorkers final : public WorkerConnector {
   std::unique_ptr<WorkerApi> Connect(const std::string& control_endpoint) override;
   void AskIfGone(const std::string& control_endpoint, absl::Duration timeout,
                  absl::AnyInvocable<void(bool gone)> on_answer) override;
+  void AskWho(const std::string& control_endpoint, Reply<v1::IdentifyResponse> on_answer) override;
   std::unique_ptr<Subscription> HoldOpen(const std::string& control_endpoint,
                                          absl::AnyInvocable<void(bool was_open)> on_end) override;
 

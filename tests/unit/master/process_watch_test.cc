@@ -28,6 +28,7 @@ class HeldConnections final : public rpc::WorkerConnector {
 
   std::unique_ptr<rpc::WorkerApi> Connect(const std::string&) override { return nullptr; }
   void AskIfGone(const std::string&, absl::Duration, absl::AnyInvocable<void(bool)>) override {}
+  void AskWho(const std::string&, rpc::Reply<v1::IdentifyResponse>) override {}
   std::unique_ptr<rpc::Subscription> HoldOpen(const std::string& endpoint,
                                               absl::AnyInvocable<void(bool)> on_end) override {
     held.push_back(std::make_shared<Held>(Held{endpoint, std::move(on_end)}));

@@ -239,20 +239,26 @@ TEST(CheckRequestsTest, CalibrationNeedsAnIdAndATimeThatCanBe) {
   }
 }
 
+// Of a method that is about a job: whether its check takes that id.
 template <typename Method>
-absl::Status CheckOrderFor(const std::string& job_id) {
+void CheckOrderFor(const std::string& job_id, std::vector<bool>& taken) {
   typename Method::Request request;
-  request.mutable_fence()->set_job_id(job_id);
-  return Method::Check(request);
+  if constexpr (requires { request.mutable_fence(); }) {
+    request.mutable_fence()->set_job_id(job_id);
+    taken.push_back(Method::Check(request).ok());
+  }
 }
 
 template <typename... Methods>
 void ExpectJobsStayInTheirDirectory(MethodList<Methods...>) {
   const auto all = [](const std::string& id) {
-    return std::vector<bool>{CheckOrderFor<Methods>(id).ok()...};
+    std::vector<bool> taken;
+    (CheckOrderFor<Methods>(id, taken), ...);
+    return taken;
   };
-  const std::vector<bool> none(sizeof...(Methods), false);
-  EXPECT_EQ(all("j-20261121-105131-00ff"), std::vector<bool>(sizeof...(Methods), true));
+  // All but Identify.
+  const std::vector<bool> none(sizeof...(Methods) - 1, false);
+  EXPECT_EQ(all("j-20261121-105131-00ff"), std::vector<bool>(sizeof...(Methods) - 1, true));
   for (const char* id : {"", ".", "..", "a/b", "a b", "j\n"}) EXPECT_EQ(all(id), none) << id;
   EXPECT_EQ(all(std::string(65, 'a')), none);
 }
