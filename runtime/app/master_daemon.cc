@@ -1,7 +1,6 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <iostream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -89,32 +88,26 @@ absl::StatusOr<master::MasterOptions> MakeOptions(const client::MasterDaemonOpti
   return made;
 }
 
-// A daemon that cannot start says why in a sentence, whatever its log format is.
-int MasterCannotStart(const absl::Status& status) {
-  std::cerr << "weir master: " << std::string(status.message()) << '\n';
-  return client::ExitCodeOfCall(status);
-}
-
 }  // namespace
 
 int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog& catalog) {
   SetUpDaemonLog(options.log);
   auto security = LoadSecurity(options.tls, options.insecure, options.token_file, TokenUse::kServe);
-  if (!security.ok()) return MasterCannotStart(security.status());
+  if (!security.ok()) return CannotStart("master", security.status());
   if (absl::Status allowed = rpc::CheckListenAddress(options.listen, *security); !allowed.ok()) {
-    return MasterCannotStart(allowed);
+    return CannotStart("master", allowed);
   }
   env::PosixStorage storage;
   const auto journal_path = JournalPath(options.journal, storage);
-  if (!journal_path.ok()) return MasterCannotStart(journal_path.status());
+  if (!journal_path.ok()) return CannotStart("master", journal_path.status());
   auto journal = master::OpenSqliteJournal(*journal_path);
-  if (!journal.ok()) return MasterCannotStart(journal.status());
+  if (!journal.ok()) return CannotStart("master", journal.status());
 
   ControlProcess process;
   Interrupts interrupts(process.loop);
   rpc::GrpcClients clients(process.loop, *security);
   auto master_options = MakeOptions(options, process.storage);
-  if (!master_options.ok()) return MasterCannotStart(master_options.status());
+  if (!master_options.ok()) return CannotStart("master", master_options.status());
   // Beside the journal, whose jobs need them, and named after it: two masters may keep theirs in
   // one folder.
   master_options->artifact_directory =
@@ -159,7 +152,7 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
   }
   if (server.ok()) (*server)->Close();
   process.OnLoop([&] { master.reset(); });
-  return ready.ok() ? client::kExitOk : MasterCannotStart(ready);
+  return ready.ok() ? client::kExitOk : CannotStart("master", ready);
 }
 
 }  // namespace weir::app

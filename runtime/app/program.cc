@@ -36,6 +36,14 @@ double NowMicros() {
 
 std::int64_t UnixMillis() { return env::KernelWallClock().UnixMillis(); }
 
+// A full disk behind a redirect must not look like success.
+int CodeOnceWritten(int code) {
+  std::cout.flush();
+  if (code != client::kExitOk || std::cout) return code;
+  std::cerr << "weir: the result could not be written to stdout\n";
+  return client::kExitJobFailed;
+}
+
 int RunUserCommand(const client::Command& command, const JobCatalog& catalog) {
   // What a person should know is said by the command itself.
   SetUpLogging(LogFormat::kText, LogLevel::kError);
@@ -66,11 +74,7 @@ int RunUserCommand(const client::Command& command, const JobCatalog& catalog) {
                               .unix_ms = UnixMillis,
                               .hdfs_root = env::StateDirectory() + "/hdfs"};
   const int code = client::RunCommand(command, host);
-  std::cout.flush();
-  // A full disk behind a redirect must not look like success.
-  if (code != client::kExitOk || std::cout) return code;
-  std::cerr << "weir: the result could not be written to stdout\n";
-  return client::kExitJobFailed;
+  return CodeOnceWritten(code);
 }
 
 }  // namespace
@@ -97,7 +101,7 @@ int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
       client::ParseCommandLine(std::vector<std::string>(argv + 1, argv + argc));
   std::cout << parsed.out << std::flush;
   std::cerr << parsed.err << std::flush;
-  if (!parsed.command) return parsed.exit_code;
+  if (!parsed.command) return CodeOnceWritten(parsed.exit_code);
   if (const auto* master = std::get_if<client::MasterDaemonOptions>(&*parsed.command)) {
     return RunMasterDaemon(*master, catalog);
   }

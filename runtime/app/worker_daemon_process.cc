@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdint>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -129,11 +128,6 @@ std::string Advertised(const client::WorkerDaemonOptions& options, const std::st
                        const std::string& port) {
   return absl::StrCat(options.advertise.empty() ? Split(listen).host : options.advertise, ":",
                       port);
-}
-
-int WorkerCannotStart(const absl::Status& status) {
-  std::cerr << "weir worker: " << std::string(status.message()) << '\n';
-  return client::ExitCodeOfCall(status);
 }
 
 // Everything of one worker daemon, in the order in which it stands on each other.
@@ -360,12 +354,12 @@ int RunWorkerDaemon(const client::WorkerDaemonOptions& options) {
   SetUpDaemonLog(options.log);
   const auto security = LoadSecurity(options.master.tls, options.insecure,
                                      options.master.token_file, TokenUse::kServe);
-  if (!security.ok()) return WorkerCannotStart(security.status());
+  if (!security.ok()) return CannotStart("worker", security.status());
   if (absl::Status allowed = CheckAddresses(options, *security); !allowed.ok()) {
-    return WorkerCannotStart(allowed);
+    return CannotStart("worker", allowed);
   }
   WorkerProcess worker(options, *security);
-  if (absl::Status started = worker.Start(); !started.ok()) return WorkerCannotStart(started);
+  if (absl::Status started = worker.Start(); !started.ok()) return CannotStart("worker", started);
   return worker.Serve();
 }
 

@@ -1,6 +1,7 @@
 """Master and workers as processes: same results as embedded, limits in the trace, commands of a cluster."""
 import json
 import os
+import socket
 import unittest
 
 from trace_check import cut_problems, moved, order_problems, overlapping, port_problems
@@ -244,6 +245,14 @@ class Commands(WeirTest):
         result = self.weir("master", "--listen", "0.0.0.0:0", "--journal", self.path("j.db"), timeout=10)
         self.assertIn(result.code, (2, 4))
         self.assertIn("--insecure", result.err)
+
+    def test_a_daemon_whose_port_is_taken_does_not_blame_a_master(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            address = "127.0.0.1:%d" % taken.getsockname()[1]
+            for daemon in (["master", "--journal", self.path("j.db")],
+                           ["worker", "--master", "127.0.0.1:1", "--work-dir", self.work, "--no-measure"]):
+                result = self.weir(*daemon, "--listen", address, timeout=30)
+                self.assert_fails(result, 4, address, "the address is taken")
 
     def test_a_restarted_master_lists_past_jobs(self):
         cluster = Cluster(self, workers=1)

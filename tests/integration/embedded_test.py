@@ -2,9 +2,10 @@
 import json
 import os
 import random
+import subprocess
 import unittest
 
-from weir_process import WeirTest, count_words, read_parts, write_words
+from weir_process import BINARY, WeirTest, count_words, read_parts, write_words
 
 
 class WordCount(WeirTest):
@@ -268,6 +269,20 @@ class Misuse(WeirTest):
         os.symlink("..", self.path("in/sub/loop"))
         result = self.run_job("wordcount", self.path("in"), "-o", self.path("out"))
         self.assert_fails(result, 4, "INPUT_UNREADABLE", self.path("in/sub/loop"), "leads back", "remove the link")
+        self.assert_nothing_left(self.path("out"))
+
+    def test_help_and_results_that_cannot_be_written_fail(self):
+        for words in (["--help"], ["run", "--help"], ["version"], ["plan", "wordcount", self.write("a", "x")]):
+            with open("/dev/full", "w") as full:
+                process = subprocess.run([BINARY, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual(process.returncode, 1, words)
+            self.assertIn("could not be written to stdout", process.stderr)
+
+    def test_a_link_that_leads_nowhere_is_no_smaller_input(self):
+        self.write("in/a", "x")
+        os.symlink("gone", self.path("in/link"))
+        result = self.run_job("wordcount", self.path("in"), "-o", self.path("out"))
+        self.assert_fails(result, 4, "INPUT_NOT_FOUND", self.path("in/link"), "leads nowhere", "remove the link")
         self.assert_nothing_left(self.path("out"))
 
     def test_outputs_that_cannot_be(self):

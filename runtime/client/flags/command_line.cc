@@ -31,8 +31,9 @@ constexpr char kFooter[] =
     "is\n"
     "for terminals only. 'weir COMMAND --help' shows the flags of a command.\n"
     "Exit codes: 0 ok, 1 job failed, 2 wrong use, 3 master out of reach, 4 refused (input that\n"
-    "cannot be read, output that cannot be written, or the state of the cluster), 5 cancelled,\n"
-    "6 deadline passed, 70 bug in weir, 130 interrupted.";
+    "cannot be read, output that cannot be written, the state of the cluster, or a daemon that "
+    "cannot\n"
+    "start), 5 cancelled, 6 deadline passed, 70 bug in weir, 130 interrupted.";
 
 std::unique_ptr<CLI::App> BuildTree(const TakeCommand& take) {
   auto app = std::make_unique<CLI::App>(kDescription, "weir");

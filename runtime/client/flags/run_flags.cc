@@ -4,6 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "runtime/base/limits.h"
 #include "runtime/client/flags/command_flags.h"
 #include "runtime/client/flags/shipped_path.h"
@@ -25,6 +29,21 @@ void TakeParameters(const std::vector<std::string>& words, JobOptions& job) {
       throw CLI::ValidationError("--set", "'" + word + "' is not NAME=VALUE");
     }
     job.parameters.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+  }
+}
+
+// Not by CLI11's own delimiter, which takes "2,,3" for two numbers.
+void TakeReducers(const std::vector<std::string>& words, JobOptions& job) {
+  for (const std::string& word : words) {
+    for (const absl::string_view number : absl::StrSplit(word, ',')) {
+      int reducers = 0;
+      if (!absl::SimpleAtoi(number, &reducers) || reducers < 1 || reducers > limits::kReducersMax) {
+        throw CLI::ValidationError(
+            "--reducers", absl::StrCat("'", number, "' in '", word, "' is no number from 1 to ",
+                                       limits::kReducersMax));
+      }
+      job.reducers.push_back(reducers);
+    }
   }
 }
 
@@ -67,8 +86,7 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
   command
       .add_option(
           "INPUT", job.inputs,
-          "Files, directories (recursive; what is named .* or _* in them, and links to nowhere, "
-          "are left out) or globs")
+          "Files, directories (recursive; what is named .* or _* in them is left out) or globs")
       ->required()
       ->type_name("PATH");
   auto* output = command.add_option("-o,--output", job.output, "Directory to make for the result");
@@ -84,12 +102,10 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
   AddCount(command, "--mappers", job.mappers, 1, limits::kReducersMax,
            "Number of mappers, at most 10000 (default: the planner chooses)");
   command
-      .add_option("--reducers", job.reducers,
-                  "Number of reducers, of all layers or one number a layer (default: the planner "
-                  "chooses)")
-      ->delimiter(',')
+      .add_option_function<std::vector<std::string>>(
+          "--reducers", [&job](const std::vector<std::string>& words) { TakeReducers(words, job); },
+          "Number of reducers, of all layers or one number a layer (default: the planner chooses)")
       ->allow_extra_args(false)
-      ->check(CLI::Range(std::int64_t{1}, limits::kReducersMax))
       ->type_name("N[,N...]");
   AddCount(command, "--skip-bad", job.skip_bad, 0, 1'000'000'000'000,
            "Leave out up to N records that the job rejects (default: 0, the first ends it)");

@@ -178,8 +178,13 @@ absl::StatusOr<std::vector<FileInfo>> PosixStorage::List(const std::string& dire
   entries.reserve(names->size());
   for (const std::string& name : *names) {
     auto info = Stat(prefix + name);
-    // Removed since it was listed, or a link to nowhere: not an entry.
-    if (absl::IsNotFound(info.status())) continue;
+    if (absl::IsNotFound(info.status())) {
+      // A link to nowhere is an entry, neither file nor directory; what was removed since it was
+      // listed is none.
+      struct stat link;
+      if (::lstat((prefix + name).c_str(), &link) == 0) entries.push_back({.path = prefix + name});
+      continue;
+    }
     if (!info.ok()) return info.status();
     if (info->is_directory) {
       if (absl::Status loop = CheckLeadsNotBack(info->path); !loop.ok()) return loop;

@@ -98,10 +98,21 @@ class Expansion {
   absl::Status Add(const env::FileInfo& info, int depth, bool named) {
     if (info.is_directory) return AddDirectory(info.path, depth);
     if (info.is_regular) return AddFile(info);
-    if (!named) return absl::OkStatus();
+    if (!named) return CheckLeadsSomewhere(info.path);
     return InputError(absl::StatusCode::kInvalidArgument, job_error::kInputUnreadable,
                       absl::StrCat("input is neither a file nor a directory: ", info.path),
                       "write it to a regular file first", info.path);
+  }
+
+  // A link to nowhere is more often a disk that is not mounted than a file that nobody wants:
+  // without it the result would be that of a part of the input.
+  absl::Status CheckLeadsSomewhere(const std::string& path) {
+    if (!absl::IsNotFound(storage_.Stat(path).status())) return absl::OkStatus();
+    return InputError(absl::StatusCode::kNotFound, job_error::kInputNotFound,
+                      absl::StrCat("the link ", path, " in an input directory leads nowhere"),
+                      "mount or restore what it leads to, remove the link, or name the other "
+                      "files or a glob instead",
+                      path);
   }
 
   absl::Status AddDirectory(const std::string& path, int depth) {

@@ -166,6 +166,8 @@ TEST(CommandLine, EveryMisuseExitsWithTwoAndSaysWhatIsWrong) {
       {with({"--reducers", "10001"}), "--reducers"},
       {with({"--reducers", "2,0"}), "--reducers"},
       {with({"--reducers", "2,x"}), "--reducers"},
+      {with({"--reducers", "2,,3"}), "--reducers"},
+      {with({"--reducers", ""}), "--reducers"},
       {with({"--set", "top"}), "'top' is not NAME=VALUE"},
       {with({"--set", "=3"}), "is not NAME=VALUE"},
       {with({"--memory", "lots"}), "64MiB"},

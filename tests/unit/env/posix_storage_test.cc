@@ -72,11 +72,12 @@ TEST_F(PosixStorageTest, ListsSortedWithSizesAndFollowsLinks) {
   ASSERT_EQ(symlink(At("b").c_str(), At("c").c_str()), 0);
   ASSERT_EQ(symlink("nowhere", At("d").c_str()), 0);
   const auto entries = storage_.List(dir_).value();
-  ASSERT_EQ(entries.size(), 3u);
+  ASSERT_EQ(entries.size(), 4u);
   EXPECT_EQ(entries[0].path, At("a"));
   EXPECT_TRUE(entries[0].is_directory);
   EXPECT_EQ(entries[1].bytes, 5);
   EXPECT_TRUE(entries[2].is_regular);
+  EXPECT_FALSE(entries[3].is_regular || entries[3].is_directory) << "a link to nowhere";
   EXPECT_TRUE(absl::IsNotFound(storage_.List(At("none")).status()));
   EXPECT_TRUE(absl::IsAlreadyExists(storage_.MakeDirectory(At("a"))));
 }

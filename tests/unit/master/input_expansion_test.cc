@@ -149,6 +149,25 @@ TEST_F(InputExpansionTest, EndlessDirectoriesEnd) {
   EXPECT_EQ(CodeOf({"/d"}), job_error::kInputUnreadable);
 }
 
+TEST(InputExpansionOnDisk, ALinkThatLeadsNowhereIsNamed) {
+  char name[] = "/tmp/weir-expansion-XXXXXX";
+  const std::string root = mkdtemp(name);
+  std::filesystem::create_directories(root + "/a");
+  std::ofstream(root + "/a/file") << "x";
+  env::PosixStorage storage;
+  // Hidden, it would not be read if it led somewhere.
+  std::filesystem::create_symlink("gone", root + "/a/.hidden");
+  EXPECT_EQ(ExpandInputs(storage, {root})->files.size(), 1u);
+  std::filesystem::create_symlink("gone", root + "/a/link");
+  const absl::Status nowhere = ExpandInputs(storage, {root}).status();
+  EXPECT_EQ(JobErrorFromStatus(nowhere).code(), job_error::kInputNotFound);
+  EXPECT_NE(nowhere.message().find("the link " + root + "/a/link"), absl::string_view::npos)
+      << nowhere;
+  std::ofstream(root + "/a/gone") << "y";
+  EXPECT_EQ(ExpandInputs(storage, {root})->files.size(), 3u);
+  std::filesystem::remove_all(root);
+}
+
 TEST(InputExpansionOnDisk, ALinkThatLeadsBackIsNamed) {
   char name[] = "/tmp/weir-expansion-XXXXXX";
   const std::string root = mkdtemp(name);
