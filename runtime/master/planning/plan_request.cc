@@ -38,14 +38,23 @@ planner::ElementShape MakeElement(const ElementInfo& info) {
   return element;
 }
 
+/// Returns seconds per byte of map work with a job's own rates. The first file of each mapper is in
+/// what a step takes at any size; the others are taken to lie evenly in the bytes.
+double DefaultMapRate(const JobInfo& info, const InputList& input, double mappers) {
+  const double further = static_cast<double>(input.files.size()) - mappers;
+  if (further <= 0 || input.total_bytes == 0) return info.rates.map_seconds_per_byte;
+  return info.rates.map_seconds_per_byte +
+         further * kFurtherFileSeconds / static_cast<double>(input.total_bytes);
+}
+
 planner::JobShape MakeShape(const v1::JobSpec& spec, const JobInfo& info, const InputList& input,
-                            const MasterOptions& options) {
+                            double mappers, const MasterOptions& options) {
   planner::JobShape shape;
   shape.job = info.name;
   shape.input_bytes = input.total_bytes;
   shape.uncut = UncutRanges(input);
   shape.uncut_are_gzip = PacksGzipWhole(input);
-  shape.map_seconds_per_byte = Default(info.rates.map_seconds_per_byte);
+  shape.map_seconds_per_byte = Default(DefaultMapRate(info, input, mappers));
   shape.map_startup_s = Default(options.map_startup_s);
   shape.map_overhead_s = Default(options.map_overhead_s);
   shape.map_output_ratio = Default(info.rates.map_output_ratio);
@@ -97,7 +106,9 @@ PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, const 
                             const planner::PlanningOptions& plan_options,
                             const MasterOptions& options, const PlanKnowledge& knowledge) {
   PlanRequest request;
-  request.shape = MakeShape(spec, info, input, options);
+  const double mappers =
+      spec.num_mappers() > 0 ? spec.num_mappers() : static_cast<double>(workers.size());
+  request.shape = MakeShape(spec, info, input, mappers, options);
   const std::size_t known = std::min(knowledge.elements.size(), request.shape.layers.size());
   for (std::size_t p = 0; p < known; ++p) {
     planner::LayerShape& layer = request.shape.layers[p];
@@ -106,8 +117,6 @@ PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, const 
   }
   request.shape.store = ParseWriteMode(spec.write_mode()).value_or(planner::StoreShape());
   request.shape.codec = ParseCodecChoice(spec.codec()).value_or(std::nullopt);
-  const double mappers =
-      spec.num_mappers() > 0 ? spec.num_mappers() : static_cast<double>(workers.size());
   const double chunk_bytes = std::max(static_cast<double>(input.total_bytes) / mappers,
                                       static_cast<double>(planner::LargestUncut(request.shape)));
   if (knowledge.history != nullptr) {
