@@ -1,5 +1,7 @@
 #include "runtime/master/workers/call_back.h"
 
+#include <string>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
