@@ -7,9 +7,14 @@
 
 #include "jobs/api/scan/byte_scan.h"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__) && defined(__GNUC__) && __has_include(<sys/platform/x86.h>)
 #define WEIR_SCAN_X86 1
 #include <immintrin.h>
+// glibc says what may be used, as GLIBC_TUNABLES leave it; its header takes C's name in C++, too.
+#ifdef __clang__
+#define _Bool bool
+#endif
+#include <sys/platform/x86.h>
 #endif
 
 namespace weir {
@@ -325,12 +330,11 @@ std::uint32_t* FindWordEdges(const char* text, std::int64_t bytes, std::uint32_t
 
 ScanInstructions BestScanInstructions() {
 #ifdef WEIR_SCAN_X86
-  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-                  __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("lzcnt") &&
-                  __builtin_cpu_supports("popcnt");
-  const bool packs_bytes =
-      __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi2");
+  const bool v3 = CPU_FEATURE_ACTIVE(AVX2) && CPU_FEATURE_ACTIVE(BMI1) &&
+                  CPU_FEATURE_ACTIVE(BMI2) && CPU_FEATURE_ACTIVE(LZCNT) &&
+                  CPU_FEATURE_ACTIVE(POPCNT);
+  const bool packs_bytes = CPU_FEATURE_ACTIVE(AVX512F) && CPU_FEATURE_ACTIVE(AVX512BW) &&
+                           CPU_FEATURE_ACTIVE(AVX512VL) && CPU_FEATURE_ACTIVE(AVX512_VBMI2);
   if (v3 && packs_bytes) return ScanInstructions::kAvx512;
   if (v3) return ScanInstructions::kAvx2;
 #endif
