@@ -38,10 +38,10 @@ planner::ElementShape MakeElement(const ElementInfo& info) {
   return element;
 }
 
-/// Returns seconds per byte of map work with a job's own rates. The first file of each mapper is in
-/// what a step takes at any size; the others are taken to lie evenly in the bytes.
+/// Returns seconds per byte of map work with a job's own rates. The first files of each mapper are
+/// in what a step takes at any size; the others are taken to lie evenly in the bytes.
 double DefaultMapRate(const JobInfo& info, const InputList& input, double mappers) {
-  const double further = static_cast<double>(input.files.size()) - mappers;
+  const double further = static_cast<double>(input.files.size()) - kFirstFiles * mappers;
   if (further <= 0 || input.total_bytes == 0) return info.rates.map_seconds_per_byte;
   return info.rates.map_seconds_per_byte +
          further * kFurtherFileSeconds / static_cast<double>(input.total_bytes);

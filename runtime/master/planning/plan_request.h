@@ -23,6 +23,8 @@ namespace weir::master {
 /// neither a sample nor a run says it better. Word counts of 1000, 5000 and 20 000 files of 30
 /// bytes took 15 to 20 us a file, on an idle machine of 2 cores.
 inline constexpr double kFurtherFileSeconds = 1.7e-5;
+/// So many of each mapper are no further ones: they take less than what a step takes at any size.
+inline constexpr double kFirstFiles = 100;
 
 /// One question to the planner.
 struct PlanRequest {
