@@ -91,7 +91,9 @@ class EmbeddedSession final : public client::Session {
     if (absl::Status ready = StartMaster(catalog); !ready.ok()) return ready;
     const int num_workers = options.workers > 0 ? options.workers : NumCores();
     for (int i = 0; i < num_workers; ++i) {
-      if (absl::Status started = StartWorker(i, options); !started.ok()) return started;
+      if (absl::Status started = StartWorker(i, num_workers, options); !started.ok()) {
+        return started;
+      }
     }
     const bool registered = process_.WaitFor(kStartPatience, [this] {
       for (const auto& worker : workers_) {
@@ -136,7 +138,7 @@ class EmbeddedSession final : public client::Session {
         [this](std::function<void(absl::Status)> answer) { master_->Start(std::move(answer)); });
   }
 
-  absl::Status StartWorker(int index, const client::EmbeddedOptions& options) {
+  absl::Status StartWorker(int index, int num_workers, const client::EmbeddedOptions& options) {
     auto& worker = *workers_.emplace_back(std::make_unique<EmbeddedWorker>());
     auto& loop = process_.loop;
     const std::string name = absl::StrCat("local-", index);
@@ -155,7 +157,7 @@ class EmbeddedSession final : public client::Session {
     worker_options.slots = options.slots;
     worker_options.memory_bytes = options.memory_bytes;
     worker_options.spill_above_bytes =
-        worker::SpillAbove(worker::AvailableMemoryHere(), 1.0 / options.workers);
+        worker::SpillAbove(worker::AvailableMemoryHere(), 1.0 / num_workers);
     worker_options.control_endpoint = absl::StrCat("embedded:", index);
     worker_options.data_endpoint = worker.server->endpoint();
     worker_options.handover_domain = "embedded";
