@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "planner/order/transfer_orders.h"
+#include "planner/plan/plan_structure.h"
 #include "planner/plan/predict/fair_sharing.h"
 #include "planner/plan/predict/predict.h"
 
