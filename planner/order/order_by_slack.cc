@@ -25,9 +25,14 @@ constexpr std::int64_t kPredictWork = 10'000;
 // A schedule costs at least that part of a plan, even when it leaves nothing to decide.
 constexpr std::int64_t kSchedulesAPlan = 10;
 
+// Each way to weigh slack once, before chance comes in (DispatchTuning): where all ports and cuts
+// are tight at once, one of them may be 3 % shorter than another, and which is not known
+// beforehand.
+constexpr std::int64_t kDispatchesWithoutChance = 4;
+
 /// The try-th tuning where transfers are dispatched: without chance first, then with more and more.
 SlackTuning DispatchTuning(std::size_t number) {
-  constexpr double kScales[] = {0.1, 0.02, 0.005, 0.4};
+  constexpr double kScales[kDispatchesWithoutChance] = {0.1, 0.02, 0.005, 0.4};
   constexpr double kNoises[] = {0, 0.3, 0.05, 1};
   const std::size_t round = number / std::size(kScales);
   return {.scale = kScales[number % std::size(kScales)],
@@ -190,8 +195,10 @@ std::int64_t SlackWorkFor(const Plan& plan, Seconds makespan_s) {
   const bool matched = plan.transfers.size() <= static_cast<std::size_t>(kSlackTransfersMax);
   const std::int64_t one_dispatch =
       matched ? 0 : DispatchWork(plan.transfers.size(), plan.network.num_workers);
+  const std::int64_t some_dispatches =
+      std::max(one_dispatch, std::min(kDispatchesWithoutChance * one_dispatch, kDispatchWorkMax));
   return static_cast<std::int64_t>(
-      std::min(work, static_cast<double>(std::max(kSlackWorkMax, one_dispatch))));
+      std::min(work, static_cast<double>(std::max(kSlackWorkMax, some_dispatches))));
 }
 
 SlackOrder SlackOrderWithin(const Plan& plan, std::int64_t work_max) {

@@ -13,12 +13,14 @@ namespace weir::planner {
 /// Above this many transfers in the plan they are dispatched one by one (DispatchBySlack) instead
 /// of matched anew at each event (ScheduleBySlack).
 inline constexpr std::int32_t kSlackTransfersMax = 260;
-/// Work that a machine does in a second (SlackSchedule::work), and the most that is ever done, but
-/// for one dispatch, which may take more.
+/// Work that a machine does in a second (SlackSchedule::work), and the most that is ever done:
+/// kSlackWorkMax, or where transfers are dispatched each way to weigh slack once within
+/// kDispatchWorkMax, or one dispatch, which may take more.
 inline constexpr double kSlackWorkPerS = 6e8;
 inline constexpr std::int64_t kSlackWorkMax = 100'000'000;
+inline constexpr std::int64_t kDispatchWorkMax = 1'000'000'000;
 /// Returns the work (SlackSchedule::work) that ordering this plan may cost if it is to take
-/// `makespan_s`: kPlanningPart of it, at most kSlackWorkMax or one dispatch.
+/// `makespan_s`: kPlanningPart of it, at most as above.
 std::int64_t SlackWorkFor(const Plan& plan, Seconds makespan_s);
 
 /// How OrderBySlack orders a plan within so much work.

@@ -228,8 +228,22 @@ TEST(SlackDispatchTest, WorkIsCountedByTheSizeOfThePlan) {
   // A plan of a day may take one dispatch, whatever that costs; one of a millisecond may not.
   EXPECT_EQ(SlackOrderWithin(plan, SlackWorkFor(plan, 86'400)), SlackOrder::kDispatched);
   EXPECT_EQ(SlackOrderWithin(plan, SlackWorkFor(plan, 1e-3)), SlackOrder::kNone);
+  EXPECT_EQ(SlackWorkFor(plan, 86'400), kSlackWorkMax) << "far more than four dispatches";
   plan.transfers.resize(10);
   EXPECT_EQ(SlackOrderWithin(plan, 0), SlackOrder::kMatched);
+}
+
+TEST(SlackDispatchTest, LongShufflesHaveTimeForEachWayToWeighSlack) {
+  Plan plan;
+  plan.network.num_workers = 256;
+  plan.transfers.resize(256 * 255);
+  const std::int64_t one = DispatchWork(plan.transfers.size(), 256);
+  EXPECT_EQ(SlackWorkFor(plan, 86'400), 4 * one);
+  EXPECT_EQ(SlackWorkFor(plan, 1e-9 + one / (0.03 * kSlackWorkPerS)), one) << "3 % of the shuffle";
+  plan.network.num_workers = 500;
+  plan.transfers.resize(500 * 499);
+  EXPECT_EQ(SlackWorkFor(plan, 86'400), DispatchWork(plan.transfers.size(), 500))
+      << "one, which takes more than all are to take together";
 }
 
 RC_GTEST_PROP(SlackDispatchProperty, EachTransferStartsOnceAndNothingWaitsWithoutNeed, ()) {
