@@ -240,11 +240,19 @@ int Calibrate(const CalibrateOptions& options, CommandHost& host) {
   } else {
     PrintNetwork(*network, host.out);
   }
-  if (options.output_file.empty()) return kExitOk;
+  // A script that submits jobs next must not take them to be planned by this.
+  const bool stored = network->unix_ms() != 0;
+  if (!stored) {
+    host.err
+        << "weir: the measurements contradict each other, and the master does not plan by them: "
+           "calibrate again when nothing else uses the network\n";
+  }
+  if (options.output_file.empty()) return stored ? kExitOk : kExitJobFailed;
   const absl::Status written = host.storage.WriteFileAtomically(
       AbsolutePath(options.output_file, host.working_directory), network->spec_json() + "\n");
-  if (written.ok()) return kExitOk;
-  host.err << "weir: the network is measured and stored by the master, but " << options.output_file
+  if (written.ok()) return stored ? kExitOk : kExitJobFailed;
+  host.err << "weir: the network is measured" << (stored ? " and stored by the master" : "")
+           << ", but " << options.output_file
            << " is not written: " << std::string(written.message()) << '\n';
   return kExitRefused;
 }

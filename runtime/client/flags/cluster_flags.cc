@@ -30,7 +30,8 @@ void AddCalibrate(CLI::App& app, const TakeCommand& take) {
       "  weir calibrate --output network.json --seconds 60\n"
       "Finds channel rate, latency, slow ports, racks and limits, the gap between two transfers\n"
       "of an order, and what ports and limits carry when all fetch from all.\n"
-      "No job may run meanwhile; jobs that are submitted wait. The master remembers the result.");
+      "No job may run meanwhile; jobs that are submitted wait. The master remembers the result,\n"
+      "unless its measurements contradict each other: then the exit status is 1.");
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ TEST_F(CalibrateCommandTest, CalibrateAsksUntilDoneShowsAndWritesTheNetworkFile)
   sharing.set_port_queue_s(0.0055);
   sharing.set_port_queue_bytes(33'000);
   measured.add_notes("a last pattern ran at 99 %");
+  measured.set_unix_ms(1);
   CalibrateOptions options;
   options.seconds_max = 30;
   options.output_file = "network.json";
@@ -49,6 +50,19 @@ TEST_F(CalibrateCommandTest, CalibrateAsksUntilDoneShowsAndWritesTheNetworkFile)
     EXPECT_NE(out_.str().find(text), std::string::npos) << text << " in\n" << out_.str();
   }
   EXPECT_EQ(*storage_.ReadFile(dir_ + "/network.json", 1000), "{\"schema\": 1}\n");
+}
+
+TEST_F(CalibrateCommandTest, CalibrateThatIsNotStoredDoesNotSucceed) {
+  master_.measured.set_spec_json("{\"schema\": 1}");
+  master_.measured.set_channel_bytes_per_s(1.25e7);
+  master_.measured.add_notes("not stored");
+  CalibrateOptions options;
+  options.output_file = "network.json";
+  EXPECT_EQ(Calibrate(options, host_), kExitJobFailed);
+  EXPECT_NE(out_.str().find("not stored"), std::string::npos) << out_.str();
+  EXPECT_NE(err_.str().find("calibrate again"), std::string::npos) << err_.str();
+  EXPECT_EQ(*storage_.ReadFile(dir_ + "/network.json", 1000), "{\"schema\": 1}\n")
+      << "who asked for the file may look at it";
 }
 
 TEST_F(CalibrateCommandTest, CalibrateIsEndedByAnInterrupt) {
