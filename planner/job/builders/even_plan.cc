@@ -72,8 +72,9 @@ absl::Status CheckRateIsKnown(const char* method, const ClusterProfile& cluster)
   return absl::InvalidArgumentError(absl::StrCat(
       "Plan method ", method,
       " paces every transfer at its share of the channel rate, and none is known or nothing is "
-      "sent: run weir calibrate, or give --channel-rate or --network (and no --pacing-fraction 0); "
-      "workers that share a host hand files over"));
+      "sent: run weir calibrate, or give --channel-rate or --network (and no --pacing-fraction 0). "
+      "Workers of one host, as those of weir run, hand files over and have nothing to pace: leave "
+      "--method out"));
 }
 
 /// Gives an ordered plan `port_lanes` lanes, or as many as are predicted best.
