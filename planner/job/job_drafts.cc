@@ -1,5 +1,7 @@
 #include "planner/job/job_drafts.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "planner/job/step_spill.h"
 
@@ -11,6 +13,21 @@ constexpr double kOutputBytesMax = 4e18;
 
 double ComputeRate(const ClusterProfile& cluster, WorkerIndex worker) {
   return cluster.workers[static_cast<std::size_t>(worker)].compute_rate;
+}
+
+// A part is written back while it is written, and synced at its end.
+Seconds OnDiskSeconds(const JobShape& shape, std::size_t index, const ClusterProfile& cluster,
+                      double input_bytes) {
+  const StoreShape& store = shape.store;
+  if (index + 1 != shape.layers.size() || store.write != FinalWrite::kParts ||
+      store.seconds_per_byte.origin != Origin::kMeasured) {
+    return 0;
+  }
+  const auto workers = static_cast<std::int32_t>(cluster.workers.size());
+  const std::int32_t reducers = shape.layers[index].num_reducers;
+  const std::int32_t at_once = reducers > 0 ? std::min(reducers, workers) : workers;
+  return input_bytes * shape.layers[index].output_ratio.value * at_once *
+         store.seconds_per_byte.value;
 }
 
 }  // namespace
@@ -62,8 +79,11 @@ LayerDraft DraftReducers(const JobShape& shape, std::size_t index, std::size_t n
 Seconds ReduceStepSeconds(const JobShape& shape, std::size_t index, const ClusterProfile& cluster,
                           WorkerIndex worker, double input_bytes, double num_inputs) {
   const LayerShape& layer = shape.layers[index];
-  return layer.startup_s.value + ReduceSeconds(layer, input_bytes) / ComputeRate(cluster, worker) +
-         ReduceSpill(shape, index, cluster, worker, input_bytes, num_inputs).seconds;
+  const Seconds busy_s =
+      ReduceSeconds(layer, input_bytes) / ComputeRate(cluster, worker) +
+      ReduceSpill(shape, index, cluster, worker, input_bytes, num_inputs).seconds;
+  return layer.startup_s.value +
+         std::max(busy_s, OnDiskSeconds(shape, index, cluster, input_bytes));
 }
 
 std::vector<PieceDraft> RotationPieces(std::int32_t num_producers, std::int32_t num_consumers) {

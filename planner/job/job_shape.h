@@ -116,7 +116,8 @@ struct StoreShape {
   /// l: part files that may be written at once, kParallel only; 0 = as many as the network has
   /// channels between all pairs, or without a limit where it has none. >= 0.
   std::int32_t channels = 0;
-  /// Seconds per byte of writing output. >= 0. With kParts it is part of the reduce rate.
+  /// Seconds per byte of writing output. >= 0. With kParts it is part of the reduce rate, unless it
+  /// was measured: of the disk that all reducers write to at a time (ReduceStepSeconds).
   Known seconds_per_byte;
 };
 

@@ -120,6 +120,7 @@ class EmbeddedSession final : public client::Session {
     options.version = client::kVersion;
     options.journal_outlives = false;
     options.running_jobs_max = 1;  // it has one
+    options.measure_output = true;
     options.artifact_directory = directory_->path() + "/artifacts";
     process_.OnLoop([&] {
       master_ = std::make_unique<master::Master>(

@@ -161,6 +161,23 @@ class Prediction(WeirTest):
         self.assertEqual(sorted(read_parts(out)),
                          sorted(b"%s\t%d" % (w, n) for w, n in count_words([text]).items()))
 
+    def test_the_disk_of_a_large_output_is_measured_until_a_run_told(self):
+        records = self.path("records")
+        self.assert_ok(self.weir("data", "generate", "terasort", "--records", "700000", "-o", records))
+        out = self.path("out")
+
+        def names(*flags):
+            self.assert_ok(self.run_job("terasort", records, "-o", out, "--overwrite", "--workers", "2", *flags))
+            return [n["name"] for n in self.plan_of(out)["numbers"]]
+
+        # Where the disk is busy with something else at just the wrong moment, nothing can be told.
+        self.assertTrue(any("output write time" in names("--no-history") for _ in range(5)))
+        self.assertEqual(self.origin(self.plan_of(out), "output write time"), "measured")
+        self.assertEqual([name for name in os.listdir(self.dir) if "trial" in name], [], "left beside the output")
+        self.assertNotIn("output write time", names("--no-history", "--no-sample"))
+        names()
+        self.assertNotIn("output write time", names(), "the first run told what its reducers took")
+
     def test_bytes_follow_fractions_where_keys_are_skewed(self):
         # All keys lie in one 256th of the key space.
         rng = random.Random(5)

@@ -303,7 +303,8 @@ std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& 
     numbers.push_back({name + " heaviest 1 % of keys", HeaviestHundredth(layer.key_weights), "",
                        OriginName(layer.key_weights_origin)});
   }
-  if (shape.store.write != FinalWrite::kParts) {
+  if (shape.store.write != FinalWrite::kParts ||
+      shape.store.seconds_per_byte.origin == Origin::kMeasured) {
     numbers.push_back(NumberOf("output write time", shape.store.seconds_per_byte, "s/byte"));
   }
   numbers.push_back({"channel time", cluster.network.seconds_per_byte, "s/byte",

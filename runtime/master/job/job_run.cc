@@ -9,6 +9,7 @@
 #include "runtime/base/log.h"
 #include "runtime/master/conduct/progress.h"
 #include "runtime/master/learning/learned_shape.h"
+#include "runtime/master/output/write_rate.h"
 #include "runtime/master/planning/cluster_profile.h"
 
 namespace weir::master {
@@ -62,6 +63,12 @@ void JobRun::StartDeadlineTimer() {
 void JobRun::Begin(double memory_share) {
   memory_share_ = memory_share;
   planning_.ShareMemory(memory_share);
+  if (context_.options.measure_output) {
+    planning_.MeasureOutputBy(
+        [&storage = context_.seams.storage, &loop = loop_, output = places_.output] {
+          return MeasureWriteSeconds(storage, loop, output);
+        });
+  }
   Apply(machine_.Begin());
 }
 

@@ -48,6 +48,9 @@ struct MasterOptions {
   /// Writing output, seconds per byte, when all workers are on one machine. Elsewhere the output is
   /// taken to lie behind the network and to be stored at C (004, section 3).
   double local_store_seconds_per_byte = 1.0 / 1e9;
+  /// Measure it instead where a job will write much and no run of it told how long its parts take
+  /// (ADR 0054). Only where master and workers are on one machine.
+  bool measure_output = false;
 
   /// Share of a pair's rate that senders of ordered transfers are paced at; 0 = unpaced. Counts
   /// payload bytes, as calibration does: headers take 4.4 % of a link on top of them. What is left

@@ -101,6 +101,19 @@ std::vector<ElementInfo> ElementsOf(const v1::JobSpec& spec, const JobDefinition
   return elements;
 }
 
+bool MayWaitForOutput(const planner::JobShape& shape, std::size_t num_workers) {
+  if (shape.layers.empty() || shape.loop || num_workers == 0 ||
+      shape.map_output_ratio.origin == planner::Origin::kDefault ||
+      shape.layers.back().reduce_seconds_per_byte.origin == planner::Origin::kHistory) {
+    return false;
+  }
+  const auto mappers = static_cast<double>(num_workers);
+  double bytes =
+      mappers * planner::MapOutputBytes(shape, static_cast<double>(shape.input_bytes) / mappers);
+  for (const planner::LayerShape& layer : shape.layers) bytes *= layer.output_ratio.value;
+  return bytes >= kMeasuredOutputBytes;
+}
+
 PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, const InputList& input,
                             absl::Span<const RegisteredWorker> workers,
                             const planner::PlanningOptions& plan_options,

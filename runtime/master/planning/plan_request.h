@@ -27,6 +27,10 @@ inline constexpr double kFurtherFileSeconds = 1.7e-5;
 /// So many of each mapper are no further ones: they take less than what a step takes at any size.
 inline constexpr double kFirstFiles = 100;
 
+/// Output, bytes, for which it is worth to measure what its disk takes (MeasureWriteSeconds): that
+/// takes some 30 ms where this much takes 80.
+inline constexpr double kMeasuredOutputBytes = 32e6;
+
 /// One question to the planner.
 struct PlanRequest {
   planner::JobShape shape;
@@ -55,6 +59,11 @@ struct PlanKnowledge {
 
 /// Returns what the job says of each of its layers. Requires: spec passed the checks of Submit.
 std::vector<ElementInfo> ElementsOf(const v1::JobSpec& spec, const JobDefinition& job);
+
+/// Whether so much is known to be written that what the disk takes for it may be longer than what
+/// reducers compute, and no run of the job told. What moves must have been sampled: a guess is not
+/// worth a measurement.
+bool MayWaitForOutput(const planner::JobShape& shape, std::size_t num_workers);
 
 /// Puts the question together: rates from sample, history or the job's own defaults, requested
 /// numbers from the spec, workers in the order given, the network from the options, both corrected

@@ -160,6 +160,25 @@ void Planning::Plan(const InputList& input, const std::vector<RegisteredWorker>&
   request.shape.loop = *std::move(loop);
   CutByMemory(request);
   if (!note.empty()) request.notes.push_back(note);
+  if (!measure_output_ || output_seconds_per_byte_ ||
+      !MayWaitForOutput(request.shape, workers.size())) {
+    return PlanWith(std::move(request), std::move(done));
+  }
+  // Workers that remove what they made of the sample keep the disk busy.
+  WhenReleased([this, request = std::move(request), done = std::move(done)]() mutable {
+    env::Offload(seams_.loop, seams_.disk_pool, measure_output_,
+                 callbacks_.Guard([this, request = std::move(request),
+                                   done = std::move(done)](double seconds_per_byte) mutable {
+                   output_seconds_per_byte_ = seconds_per_byte;
+                   PlanWith(std::move(request), std::move(done));
+                 }));
+  });
+}
+
+void Planning::PlanWith(PlanRequest request, PlanDone done) {
+  if (output_seconds_per_byte_.value_or(0) > 0) {
+    request.shape.store.seconds_per_byte = {*output_seconds_per_byte_, planner::Origin::kMeasured};
+  }
   env::Offload(
       seams_.loop, seams_.compute_pool,
       [request = std::move(request)] { return MakePlannedJob(request); },

@@ -3,6 +3,7 @@
 // From a checked job to its plan: what is known of it, a sample where that pays, the planner.
 // Upstream: JobRun, the master's dry runs. Downstream: SampleRun, PlanRequest, PlannedJob.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,8 @@
 #include "runtime/master/workers/worker_table.h"
 
 namespace weir::master {
+
+struct PlanRequest;
 
 /// Plans one job.
 ///
@@ -41,6 +44,10 @@ class Planning {
   void ShareWith(std::vector<std::string> jobs) { jobs_beside_ = std::move(jobs); }
   /// The job gets this part of each worker's memory limit.
   void ShareMemory(double share) { memory_share_ = share; }
+  /// Returns the seconds per byte in which the disk of the output writes, or 0 (not known).
+  using MeasureOutput = std::function<double()>;
+  /// Asked once, on the disk pool, before a plan of a job that MayWaitForOutput.
+  void MeasureOutputBy(MeasureOutput measure) { measure_output_ = std::move(measure); }
   /// `note` is one more sentence for the people who read the plan, or empty. `done` comes once.
   /// Requires: `workers` is not empty.
   void Plan(const InputList& input, const std::vector<RegisteredWorker>& workers,
@@ -60,6 +67,8 @@ class Planning {
   }
 
  private:
+  using PlanDone = absl::AnyInvocable<void(absl::StatusOr<PlannedJob>)>;
+  void PlanWith(PlanRequest request, PlanDone done);
   void TakeSample(v1::JobShapeLearned shape, double chunk_bytes, double input_bytes);
   SampleScale ScaleOf(const InputList& input, const std::vector<RegisteredWorker>& workers) const;
 
@@ -74,6 +83,8 @@ class Planning {
   std::optional<v1::JobShapeLearned::DataSeen> seen_;
   std::vector<std::string> jobs_beside_;
   double memory_share_ = 1;
+  MeasureOutput measure_output_;
+  std::optional<double> output_seconds_per_byte_;  // 0: cannot be told
   std::string note_;
   std::unique_ptr<SampleRun> sample_;
   env::CallbackScope callbacks_;

@@ -39,5 +39,29 @@ TEST(PlanRequestTest, FilesThatMappersOpenFurtherTakeTheirTime) {
   EXPECT_DOUBLE_EQ(MapRate(1000, 0, 2), 1e-9) << "of no bytes there is no rate";
 }
 
+TEST(PlanRequestTest, OnlyLargeOutputThatNoRunToldOfIsWorthAMeasurement) {
+  planner::JobShape shape;
+  shape.input_bytes = 64'000'000;
+  shape.map_output_ratio = {1, planner::Origin::kSampled};
+  shape.layers.resize(1);
+  shape.layers[0].output_ratio.value = 0.6;
+  EXPECT_TRUE(MayWaitForOutput(shape, 2)) << "38.4 MB";
+  planner::JobShape other = shape;
+  other.layers[0].output_ratio.value = 0.4;
+  EXPECT_FALSE(MayWaitForOutput(other, 2)) << "25.6 MB";
+  other = shape;
+  other.map_output_ratio.origin = planner::Origin::kDefault;
+  EXPECT_FALSE(MayWaitForOutput(other, 2)) << "a guess";
+  other = shape;
+  other.layers[0].reduce_seconds_per_byte.origin = planner::Origin::kHistory;
+  EXPECT_FALSE(MayWaitForOutput(other, 2)) << "runs took what the disk took";
+  other = shape;
+  other.loop.emplace();
+  EXPECT_FALSE(MayWaitForOutput(other, 2));
+  other = shape;
+  other.layers.clear();
+  EXPECT_FALSE(MayWaitForOutput(other, 2));
+}
+
 }  // namespace
 }  // namespace weir::master

@@ -68,6 +68,32 @@ TEST(LoadPlanTest, OneWorkerIsItsOwnBound) {
   EXPECT_NEAR(plan->summary.lower_bound_s, 20, 1e-6);
 }
 
+TEST(LoadPlanTest, PartsAreNotSoonerOnDiskThanItWasMeasuredToWrite) {
+  // 1 GB on two workers; a reducer computes 1 s and writes half of 100 MB, beside the other.
+  JobShape shape = ShapeOf(1e-9, 2e-9, 1);
+  const ClusterProfile cluster = ClusterOf(2, 1e-12, 2);
+  const auto longest_reduce_s = [&] {
+    const absl::StatusOr<Plan> plan = EvenPlan(shape, cluster);
+    EXPECT_TRUE(plan.ok()) << plan.status();
+    Seconds longest_s = 0;
+    for (const ComputeStep& step : plan->steps) {
+      if (step.kind == StepKind::kReduce) longest_s = std::max(longest_s, step.duration_s);
+    }
+    return longest_s;
+  };
+  shape.store.seconds_per_byte = {3e-8, Origin::kDefault};
+  EXPECT_NEAR(longest_reduce_s(), 1, 1e-6) << "a guess is part of the reduce rate";
+  shape.store.seconds_per_byte = {5e-9, Origin::kMeasured};
+  EXPECT_NEAR(longest_reduce_s(), 1, 1e-6) << "half a second, meanwhile";
+  shape.store.seconds_per_byte = {3e-8, Origin::kMeasured};
+  EXPECT_NEAR(longest_reduce_s(), 3, 1e-6) << "the disk writes 100 MB, whoever writes it";
+  shape.layers[0].num_reducers = 1;
+  EXPECT_NEAR(longest_reduce_s(), 3, 1e-6);
+  shape.store.write = FinalWrite::kParallel;
+  shape.layers[0].num_reducers = 2;
+  EXPECT_NEAR(longest_reduce_s(), 1, 1e-6) << "write steps follow";
+}
+
 TEST(LoadPlanTest, SlowNetworkKeepsTheJobTogether) {
   // Moving a byte costs a thousand times more than mapping it: one worker does all.
   const absl::StatusOr<Plan> plan = LoadPlan(ShapeOf(1e-8, 1e-8, 1), ClusterOf(4, 1e-5, 1));
