@@ -47,6 +47,7 @@ def longest(plan, kind):
 
 def run(args, directory, job, name, flags):
     out = os.path.join(directory, "out")
+    os.sync()  # else the system writes the input back while the job waits for its parts
     result = subprocess.run([args.weir, "run", job, os.path.join(directory, name), "-o", out, "--overwrite", "--json", "-q", "--workers", "2",
                              "--slots", "1", "--no-history", "--work-dir", directory, *flags], check=True, stdout=subprocess.PIPE)
     report = json.loads(result.stdout)
