@@ -121,6 +121,7 @@ class Master::Impl {
   /// `ask_holder`: of the name, before a newcomer is refused for it.
   void Register(rpc::Call<rpc::Register> call, bool ask_holder);
   void ScheduleWatch();
+  void NoteStandstill(MonoTime due);
   void AskAfterSilent();
   /// Its connection broke.
   void AskAfterCutOff(WorkerId worker, Epoch epoch);

@@ -206,8 +206,9 @@ void Master::Impl::ScheduleWatch() {
   const std::optional<MonoTime> next = workers_->NextWake();
   if (watch_scheduled_ || !next) return;
   watch_scheduled_ = true;
-  seams_.loop.RunAt(*next, callbacks_.Guard([this] {
+  seams_.loop.RunAt(*next, callbacks_.Guard([this, due = *next] {
     watch_scheduled_ = false;
+    NoteStandstill(due);
     for (const RegisteredWorker& worker : workers_->TakeLost(seams_.loop.Now())) {
       Lose(worker, absl::StrCat("no heartbeat for ", absl::FormatDuration(limits::kWorkerLease)),
            Loss::kForGood);
@@ -215,6 +216,17 @@ void Master::Impl::ScheduleWatch() {
     AskAfterSilent();
     ScheduleWatch();
   }));
+}
+
+// A process that was stopped, or whose machine was, finds all leases at their end, and heartbeats
+// of that time were not taken, though all workers live.
+void Master::Impl::NoteStandstill(MonoTime due) {
+  const MonoTime now = seams_.loop.Now();
+  const absl::Duration late = now - due;
+  if (late < kStandstill) return;
+  LogWarning("The master stood still; its workers have that much longer to be heard of",
+             {{"seconds", absl::ToDoubleSeconds(late)}});
+  workers_->StoodStill(late, now);
 }
 
 void Master::Impl::AskAfterSilent() {

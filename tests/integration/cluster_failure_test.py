@@ -257,6 +257,25 @@ class InACluster(FailureTest):
         cluster.stop()
         self.assert_nothing_left()
 
+    def test_a_master_that_stands_still_takes_no_worker_for_lost(self):
+        cluster = Cluster(self, workers=2)
+        client, tasks, out = self.start_stalled(cluster)
+        cluster.master.send_signal(signal.SIGSTOP)
+        for pid in tasks:
+            os.kill(pid, signal.SIGCONT)
+        time.sleep(LEASE_S + 2)
+        cluster.master.send_signal(signal.SIGCONT)
+        self.assert_ok(self.finish(client, 120))
+        self.assert_counted(out, self.path("text.txt"))
+        log = self.text(self.path("master.log"))
+        self.assertIn("The master stood still", log)
+        # Workers ended their leases themselves, and their tasks with them; they are back before anybody has their work.
+        for line in ("Worker lost", "cannot be edited"):
+            self.assertNotIn(line, log)
+        self.assertEqual(log.count("A worker is back before its work was given to others"), 2)
+        cluster.stop()
+        self.assert_nothing_left()
+
     def test_cancel(self):
         cluster = Cluster(self, workers=2)
         client, _, out = self.start_stalled(cluster)

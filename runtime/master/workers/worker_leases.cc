@@ -87,6 +87,13 @@ absl::Status WorkerLeases::Leave(WorkerId worker, Epoch epoch) {
   return held;
 }
 
+void WorkerLeases::StoodStill(absl::Duration stood, MonoTime now) {
+  for (auto& [worker, lease] : leases_) {
+    lease.heard = std::max(lease.heard, std::min(lease.heard + stood, now));
+    lease.asked = std::max(lease.asked, std::min(lease.asked + stood, now));
+  }
+}
+
 std::optional<MonoTime> WorkerLeases::NextWake() const {
   std::optional<MonoTime> first;
   for (const auto& [worker, lease] : leases_) {

@@ -18,6 +18,10 @@ namespace weir::master {
 using WorkerId = std::int64_t;
 using Epoch = std::int64_t;
 
+/// A master that looks at its leases so much too late stood still: it was stopped, or its machine
+/// was. Turns of its loop take milliseconds.
+inline constexpr absl::Duration kStandstill = absl::Seconds(1);
+
 /// A worker whose heartbeat is overdue.
 struct SilentWorker {
   WorkerId worker = 0;
@@ -63,6 +67,9 @@ class WorkerLeases {
   bool EndLease(const SilentWorker& gone);
   /// Ends the lease of a worker that leaves. Errors: as Renew.
   absl::Status Leave(WorkerId worker, Epoch epoch);
+  /// Nothing was heard for `stood` before `now` because the master itself stood still: that time
+  /// does not count as the workers' silence.
+  void StoodStill(absl::Duration stood, MonoTime now);
   /// When the next worker expires or has been silent for too long; nothing when there is none.
   std::optional<MonoTime> NextWake() const;
 

@@ -75,6 +75,8 @@ class WorkerTable {
   /// The worker, LOST from now on, unless it was heard of since it was asked after.
   std::optional<RegisteredWorker> TakeGone(const SilentWorker& gone);
   std::optional<MonoTime> NextWake() const { return leases_.NextWake(); }
+  /// As WorkerLeases::StoodStill.
+  void StoodStill(absl::Duration stood, MonoTime now) { leases_.StoodStill(stood, now); }
 
   /// Alive workers in id order, without those that drain.
   std::vector<RegisteredWorker> Alive() const;

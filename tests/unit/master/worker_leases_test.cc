@@ -51,6 +51,27 @@ TEST(WorkerLeasesTest, ExpiredComeInIdOrder) {
   EXPECT_EQ(leases.TakeExpired(Moment(6)), (std::vector<WorkerId>{3, 5, 9}));
 }
 
+TEST(WorkerLeasesTest, TimeInWhichTheMasterStoodStillIsNobodysSilence) {
+  WorkerLeases leases(absl::Seconds(6), absl::Seconds(1), 1);
+  const Epoch epoch = *leases.Register(7, Moment(0));
+  ASSERT_TRUE(leases.Register(9, Moment(2)).ok());
+  // What was due at 3 is looked at at 11.
+  leases.StoodStill(absl::Seconds(8), Moment(11));
+  EXPECT_TRUE(leases.TakeSilent(Moment(8.9)).empty()) << "as if heard at 8, and at 10";
+  EXPECT_TRUE(leases.TakeExpired(Moment(11)).empty());
+  ASSERT_TRUE(leases.Renew(7, epoch, Moment(11.1)).ok());
+  EXPECT_EQ(leases.TakeExpired(Moment(16)), std::vector<WorkerId>{9}) << "as long as ever from 10";
+  EXPECT_EQ(leases.TakeExpired(Moment(17.1)), std::vector<WorkerId>{7});
+}
+
+TEST(WorkerLeasesTest, AHeartbeatBeforeTheLookIsNotOfTheFuture) {
+  WorkerLeases leases(absl::Seconds(6), absl::Seconds(1), 1);
+  const Epoch epoch = *leases.Register(7, Moment(0));
+  ASSERT_TRUE(leases.Renew(7, epoch, Moment(9)).ok());
+  leases.StoodStill(absl::Seconds(8), Moment(9));
+  EXPECT_EQ(leases.TakeExpired(Moment(15)), std::vector<WorkerId>{7});
+}
+
 TEST(WorkerLeasesTest, SilentWorkersAreAskedAfterAgainAndAgain) {
   WorkerLeases leases(absl::Seconds(6), absl::Seconds(1), 1);
   const Epoch chatty = *leases.Register(3, Moment(0));
