@@ -311,6 +311,18 @@ class Misuse(WeirTest):
             self.assert_fails(result, 4, "OUTPUT_UNUSABLE", out, why)
             self.assertNotIn("predicted", result.err, "the job was planned")
 
+    def test_a_link_is_not_replaced(self):
+        a = self.write("a", "x y")
+        self.assert_ok(self.run_job("wordcount", a, "-o", self.path("real")))
+        os.symlink("real", self.path("link"))
+        before = sorted(read_parts(self.path("real")))
+        for out in (self.path("link"), self.path("link") + "/"):
+            self.assert_fails(self.run_job("wordcount", self.write("b", "z"), "-o", out, "--overwrite"), 4,
+                              "OUTPUT_UNUSABLE", "symbolic link", "name the directory that it leads to")
+        self.assertTrue(os.path.islink(self.path("link")))
+        self.assertEqual(sorted(read_parts(self.path("real"))), before)
+        self.assert_ok(self.run_job("wordcount", a, "-o", self.path("link", "below")))
+
     def test_output_where_the_user_may_not_write(self):
         a = self.write("a", "x")
         os.mkdir(self.path("closed"), 0o555)

@@ -75,6 +75,15 @@ absl::Status ProbeParent(env::Storage& storage, const std::string& output) {
                     absl::StrCat("the output is a symbolic link that leads nowhere: ", output),
                     "remove the link, or name the directory that it should lead to");
   }
+  // Exchanged with the new output, the link would be lost, and what it leads to would stay as it
+  // is.
+  const absl::StatusOr<env::Privacy> link = storage.PrivacyOf(output);
+  if (link.ok() && *link == env::Privacy::kNoDirectory && storage.Stat(output).ok()) {
+    return Unusable(
+        absl::StatusCode::kFailedPrecondition,
+        absl::StrCat("the output is a symbolic link, which a result does not replace: ", output),
+        "name the directory that it leads to, or remove the link");
+  }
   const std::string trial = TrialDirectory(output);
   const absl::Status made = storage.MakeDirectory(trial);
   // What is there was left by a master that died here, or belongs to one that looks just now.
