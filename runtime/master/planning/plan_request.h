@@ -28,7 +28,7 @@ inline constexpr double kFurtherFileSeconds = 1.7e-5;
 inline constexpr double kFirstFiles = 100;
 
 /// Output, bytes, for which it is worth to measure what its disk takes (MeasureWriteSeconds): that
-/// takes some 30 ms where this much takes 80.
+/// takes some 35 ms where this much takes 80.
 inline constexpr double kMeasuredOutputBytes = 32e6;
 
 /// One question to the planner.

@@ -1,6 +1,8 @@
 #include "runtime/master/output/write_rate.h"
 
 #include <cerrno>
+#include <cstddef>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +36,7 @@ class WriteRateTest : public ::testing::Test {
       loop_.Freeze(absl::Seconds(bytes / kCopiedPerS));
       if (copied) return absl::OkStatus();
       loop_.Freeze(a_file + absl::Seconds(bytes / bytes_per_s));
+      if (hindered_.contains(written_.size())) loop_.Freeze(absl::Milliseconds(8));
       written_.push_back(bytes);
       return absl::OkStatus();
     });
@@ -48,6 +51,7 @@ class WriteRateTest : public ::testing::Test {
   sim::MemoryStorage storage_;
   worker::ManualLoop loop_;
   std::vector<double> written_;
+  std::set<std::size_t> hindered_;  // numbers of files
 };
 
 TEST_F(WriteRateTest, WhatAnyFileTakesDoesNotCount) {
@@ -62,6 +66,12 @@ TEST_F(WriteRateTest, SlowDisksAreNotKeptBusy) {
   written_.clear();
   Measure(absl::Milliseconds(1), 4e8);
   EXPECT_EQ(written_, (std::vector<double>{65536, 65536, 4 << 20, 4 << 20}));
+}
+
+TEST_F(WriteRateTest, TriesThatOthersHinderedAreLeftOut) {
+  hindered_ = {0, 3};  // one small one, one large one
+  EXPECT_NEAR(Measure(absl::Milliseconds(1), 4e8) * 4e8, 1, 1e-3);
+  EXPECT_EQ(written_, (std::vector<double>{65536, 65536, 65536, 4 << 20, 4 << 20, 4 << 20}));
 }
 
 TEST_F(WriteRateTest, NothingIsKnownOfADiskThatFailsOrTakesNoTime) {
