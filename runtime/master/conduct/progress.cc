@@ -5,9 +5,13 @@
 namespace weir::master {
 namespace {
 
-double ShareDone(std::int64_t done, std::int64_t total) {
+// Of a step that has read all, and works on: how much of it is done, nobody knows.
+constexpr double kReadPart = 0.95;
+
+/// Of a step that is not done.
+double ShareDone(std::int64_t read, std::int64_t total) {
   if (total <= 0) return 0;
-  return std::clamp(static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0);
+  return std::clamp(static_cast<double>(read) / static_cast<double>(total), 0.0, kReadPart);
 }
 
 // Unknown (negative) while nothing is done after the whole predicted time has passed.
@@ -29,11 +33,17 @@ v1::JobProgress MeasureProgress(const planner::Plan& plan, const planner::Predic
   double work_s = 0;
   double work_done_s = 0;
   std::int64_t input_done = 0;
+  bool all_read = false;  // by a step that is not done
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const planner::ComputeStep& step = plan.steps[s];
     const bool done = actual.steps[s].finish_s >= actual.steps[s].start_s;
+    // A script may have been given its whole input long before it has worked on it.
     const std::int64_t bytes =
-        done ? step.input_bytes : std::min(step_bytes_done[s], step.input_bytes);
+        done ? step.input_bytes
+             : std::clamp<std::int64_t>(step_bytes_done[s], 0,
+                                        std::max<std::int64_t>(0, step.input_bytes - 1));
+    all_read =
+        all_read || (!done && step.input_bytes > 0 && step_bytes_done[s] >= step.input_bytes);
     work_s += step.duration_s;
     work_done_s += step.duration_s * (done ? 1.0 : ShareDone(bytes, step.input_bytes));
     if (step.kind->reads_input()) input_done += bytes;
@@ -57,8 +67,10 @@ v1::JobProgress MeasureProgress(const planner::Plan& plan, const planner::Predic
   progress.set_elapsed_s(elapsed_s);
   const double share = work_s > 0 ? work_done_s / work_s : (done_so_far.finished() ? 1 : 0);
   progress.set_done_fraction(share);
-  progress.set_remaining_s(
-      done_so_far.finished() ? 0 : RemainingSeconds(share, prediction.makespan_s, elapsed_s));
+  const bool unknown = all_read && elapsed_s > prediction.makespan_s;
+  progress.set_remaining_s(done_so_far.finished() ? 0
+                           : unknown              ? -1
+                                     : RemainingSeconds(share, prediction.makespan_s, elapsed_s));
   return progress;
 }
 

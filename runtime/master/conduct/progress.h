@@ -19,7 +19,9 @@ namespace weir::master {
 /// map
 ///   counted by its bytes. What the plan says is left, (1 - f) * predicted makespan, and what the
 ///   run so far says, elapsed * (1 - f) / f, are mixed: (1 - f) and f are their weights, so the
-///   plan counts at the beginning and experience at the end.
+///   plan counts at the beginning and experience at the end. A running step that has read all its
+///   input, as scripts soon have, counts as one byte and a twentieth of its work less than that;
+///   once the predicted time is over, the time left is not known.
 /// `step_bytes_done`: input bytes of each running step, as last heard; 0 elsewhere.
 /// Thread-safety: pure. Time: O(steps + transfers).
 /// Checked by: tests/unit/master/progress_test.cc.
