@@ -166,6 +166,9 @@ absl::Status CheckJobShape(const JobShape& shape) {
   if (status.ok()) {
     status = CheckAtLeastZero("store.seconds_per_byte", shape.store.seconds_per_byte);
   }
+  if (status.ok()) {
+    status = CheckAtLeastZero("store.disk_seconds_per_byte", {shape.store.disk_seconds_per_byte});
+  }
   if (status.ok()) status = CheckCount("store.channels", shape.store.channels, kReducersMax);
   for (std::size_t i = 0; status.ok() && i < shape.layers.size(); ++i) {
     status = CheckLayer(shape.layers[i], i);

@@ -19,15 +19,12 @@ double ComputeRate(const ClusterProfile& cluster, WorkerIndex worker) {
 Seconds OnDiskSeconds(const JobShape& shape, std::size_t index, const ClusterProfile& cluster,
                       double input_bytes) {
   const StoreShape& store = shape.store;
-  if (index + 1 != shape.layers.size() || store.write != FinalWrite::kParts ||
-      store.seconds_per_byte.origin != Origin::kMeasured) {
-    return 0;
-  }
+  if (index + 1 != shape.layers.size() || store.write != FinalWrite::kParts) return 0;
   const auto workers = static_cast<std::int32_t>(cluster.workers.size());
   const std::int32_t reducers = shape.layers[index].num_reducers;
   const std::int32_t at_once = reducers > 0 ? std::min(reducers, workers) : workers;
   return input_bytes * shape.layers[index].output_ratio.value * at_once *
-         store.seconds_per_byte.value;
+         store.disk_seconds_per_byte;
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ LayerDraft DraftReducers(const JobShape& shape, std::size_t index, std::size_t n
 /// Returns what a step takes that reduces `input_bytes`, sections of `num_inputs` producers, of
 /// shape.layers[index]: s + a * bytes / rate, and what ReduceSpill says; of the last layer, where
 /// that was measured, not less than its part takes to be on disk while the others write theirs
-/// (StoreShape::seconds_per_byte, ADR 0054).
+/// (StoreShape::disk_seconds_per_byte).
 Seconds ReduceStepSeconds(const JobShape& shape, std::size_t index, const ClusterProfile& cluster,
                           WorkerIndex worker, double input_bytes, double num_inputs);
 

@@ -116,9 +116,11 @@ struct StoreShape {
   /// l: part files that may be written at once, kParallel only; 0 = as many as the network has
   /// channels between all pairs, or without a limit where it has none. >= 0.
   std::int32_t channels = 0;
-  /// Seconds per byte of writing output. >= 0. With kParts it is part of the reduce rate, unless it
-  /// was measured: of the disk that all reducers write to at a time (ReduceStepSeconds).
+  /// Seconds per byte of writing output. >= 0. With kParts it is part of the reduce rate.
   Known seconds_per_byte;
+  /// Seconds per byte of the disk that all reducers write to at a time, as measured; 0 = not known,
+  /// which costs no time. Only with kParts (ReduceStepSeconds, ADR 0054). >= 0.
+  double disk_seconds_per_byte = 0;
 };
 
 /// [begin, end) of the input. 0 <= begin < end.

@@ -171,12 +171,12 @@ class Prediction(WeirTest):
             return [n["name"] for n in self.plan_of(out)["numbers"]]
 
         # Where the disk is busy with something else at just the wrong moment, nothing can be told.
-        self.assertTrue(any("output write time" in names("--no-history") for _ in range(5)))
-        self.assertEqual(self.origin(self.plan_of(out), "output write time"), "measured")
+        self.assertTrue(any("output disk time" in names("--no-history") for _ in range(5)))
+        self.assertEqual(self.origin(self.plan_of(out), "output disk time"), "measured")
         self.assertEqual([name for name in os.listdir(self.dir) if "trial" in name], [], "left beside the output")
-        self.assertNotIn("output write time", names("--no-history", "--no-sample"))
+        self.assertNotIn("output disk time", names("--no-history", "--no-sample"))
         names()
-        self.assertNotIn("output write time", names(), "the first run told what its reducers took")
+        self.assertNotIn("output disk time", names(), "the first run told what its reducers took")
 
     def test_bytes_follow_fractions_where_keys_are_skewed(self):
         # All keys lie in one 256th of the key space.

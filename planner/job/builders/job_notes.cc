@@ -303,9 +303,11 @@ std::vector<PlanNumber> JobNumbers(const JobShape& shape, const ClusterProfile& 
     numbers.push_back({name + " heaviest 1 % of keys", HeaviestHundredth(layer.key_weights), "",
                        OriginName(layer.key_weights_origin)});
   }
-  if (shape.store.write != FinalWrite::kParts ||
-      shape.store.seconds_per_byte.origin == Origin::kMeasured) {
+  if (shape.store.write != FinalWrite::kParts) {
     numbers.push_back(NumberOf("output write time", shape.store.seconds_per_byte, "s/byte"));
+  } else if (shape.store.disk_seconds_per_byte > 0) {
+    numbers.push_back({"output disk time", shape.store.disk_seconds_per_byte, "s/byte",
+                       OriginName(Origin::kMeasured)});
   }
   numbers.push_back({"channel time", cluster.network.seconds_per_byte, "s/byte",
                      OriginName(cluster.network_origin)});

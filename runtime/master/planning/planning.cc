@@ -177,7 +177,11 @@ void Planning::Plan(const InputList& input, const std::vector<RegisteredWorker>&
 
 void Planning::PlanWith(PlanRequest request, PlanDone done) {
   if (output_seconds_per_byte_.value_or(0) > 0) {
-    request.shape.store.seconds_per_byte = {*output_seconds_per_byte_, planner::Origin::kMeasured};
+    planner::StoreShape& store = request.shape.store;
+    store.disk_seconds_per_byte = *output_seconds_per_byte_;
+    if (store.write != planner::FinalWrite::kParts) {
+      store.seconds_per_byte = {*output_seconds_per_byte_, planner::Origin::kMeasured};
+    }
   }
   env::Offload(
       seams_.loop, seams_.compute_pool,

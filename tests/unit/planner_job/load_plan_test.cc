@@ -81,11 +81,11 @@ TEST(LoadPlanTest, PartsAreNotSoonerOnDiskThanItWasMeasuredToWrite) {
     }
     return longest_s;
   };
-  shape.store.seconds_per_byte = {3e-8, Origin::kDefault};
-  EXPECT_NEAR(longest_reduce_s(), 1, 1e-6) << "a guess is part of the reduce rate";
-  shape.store.seconds_per_byte = {5e-9, Origin::kMeasured};
-  EXPECT_NEAR(longest_reduce_s(), 1, 1e-6) << "half a second, meanwhile";
   shape.store.seconds_per_byte = {3e-8, Origin::kMeasured};
+  EXPECT_NEAR(longest_reduce_s(), 1, 1e-6) << "the way to the output is part of the reduce rate";
+  shape.store.disk_seconds_per_byte = 5e-9;
+  EXPECT_NEAR(longest_reduce_s(), 1, 1e-6) << "half a second, meanwhile";
+  shape.store.disk_seconds_per_byte = 3e-8;
   EXPECT_NEAR(longest_reduce_s(), 3, 1e-6) << "the disk writes 100 MB, whoever writes it";
   shape.layers[0].num_reducers = 1;
   EXPECT_NEAR(longest_reduce_s(), 3, 1e-6);
