@@ -20,7 +20,8 @@ std::string TrialDirectory(const std::string& output);
 
 /// Makes a directory beside the output and removes it: below /proc, on a read-only file system and
 /// where this user may not write that fails, and no job need be accepted to find out. An output
-/// that is a link to nowhere is refused too. Errors, with a JobError: OUTPUT_UNUSABLE, DISK_FULL.
+/// that is a symbolic link is refused too, wherever it leads. Errors, with a JobError:
+/// OUTPUT_UNUSABLE, DISK_FULL.
 absl::Status ProbeParent(env::Storage& storage, const std::string& output);
 
 /// Renames a directory and a file, syncs and removes, inside the staging directory, which must hold
