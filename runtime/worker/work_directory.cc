@@ -98,6 +98,9 @@ void TakeOrRemove(env::Storage& storage, const std::string& path, bool unnamed,
                {{"directory", path}, {"why", WhyNotTaken(*privacy)}});
   }
   if (*privacy == env::Privacy::kNoDirectory) return;  // no daemon's
+  // Its daemon makes the lock, locks it, and then makes the directory of jobs: before that, a lock
+  // nobody holds is one that is about to be held.
+  if (unnamed && !storage.Stat(absl::StrCat(path, kJobsName)).ok()) return;
   auto lock = storage.TakeLock(absl::StrCat(path, kLockName));
   // A directory that got its name had its lock first: without one, its removal was cut short.
   if (!lock.ok() && (unnamed || !absl::IsNotFound(lock.status()))) return;

@@ -163,6 +163,33 @@ TEST_F(WorkDirectoryTest, TwoLivingDaemonsOfOneNameLeaveEachOtherAlone) {
   EXPECT_THAT(Entries(), UnorderedElementsAre("weir-worker-w-aa", "weir-worker-w-bb"));
 }
 
+// Another daemon of the same name starts between the making of a file and its lock.
+class OvertakenBeforeItLocks final : public env::PosixStorage {
+ public:
+  explicit OvertakenBeforeItLocks(std::string work_dir) : work_dir_(std::move(work_dir)) {}
+
+  absl::StatusOr<std::unique_ptr<env::FileLock>> MakeLock(const std::string& path) override {
+    EXPECT_TRUE(WriteFile(path, "").ok());
+    env::PosixStorage storage;
+    other_ = WorkDirectory::Claim(storage, work_dir_, "w", "other", LeftRuns::kTaken);
+    return PosixStorage::MakeLock(path);
+  }
+
+  const absl::StatusOr<WorkDirectory>& other() const { return other_; }
+
+ private:
+  std::string work_dir_;
+  absl::StatusOr<WorkDirectory> other_ = absl::UnknownError("not started");
+};
+
+TEST_F(WorkDirectoryTest, OneThatStartsBesideItLeavesItsUnlockedDirectoryAlone) {
+  OvertakenBeforeItLocks storage(scratch_.path());
+  auto own = WorkDirectory::Claim(storage, scratch_.path(), "w", "aa", LeftRuns::kTaken);
+  ASSERT_TRUE(own.ok()) << own.status();
+  ASSERT_TRUE(storage.other().ok()) << storage.other().status();
+  EXPECT_THAT(Entries(), UnorderedElementsAre("weir-worker-w-aa", "weir-worker-w-other"));
+}
+
 TEST_F(WorkDirectoryTest, SaysWhichDirectoryIsMissing) {
   auto directory =
       WorkDirectory::Claim(storage_, scratch_.path() + "/nowhere", "w", "aa", LeftRuns::kTaken);
