@@ -16,7 +16,11 @@ constexpr int kKeysSteps = 40;
 constexpr int kExponentSteps = 20;
 // A tiny sample of fewer keys says nothing.
 constexpr double kTinyKeysMin = 20;
+// Nor do fewer records of any sample.
+constexpr double kRecordsMin = 20;
 constexpr double kSame = 1.002;
+// How many standard deviations of a few records that met are left out.
+constexpr double kMetDeviations = 2;
 
 double LastOfHead(const KeyLaw& law) { return std::floor(std::min<double>(kHead, law.keys)); }
 
@@ -45,6 +49,31 @@ std::optional<KeyLaw> LawOf(double exponent, const KeyCount& count) {
     (too_few ? low : high) = middle;
   }
   return KeyLaw{exponent, std::min(std::exp(high), KeyLaw::kKeysMax)};
+}
+
+// Of all laws that have large.keys, the one that grows to them as from small.keys.
+std::optional<KeyLaw> LawThrough(const KeyCount& small, const KeyCount& large) {
+  const bool usable = small.records >= kRecordsMin && large.records > small.records &&
+                      small.keys > 0 && large.keys <= large.records && small.keys <= small.records;
+  if (!usable) return std::nullopt;
+  // All are known; how often each comes, nothing tells.
+  if (large.keys <= small.keys * kSame) return KeyLaw{0, std::max(1.0, large.keys)};
+  KeyLaw law{0, KeyLaw::kKeysMax};
+  double low = 0;
+  double high = KeyLaw::kExponentMax;
+  for (int step = 0; step < kExponentSteps; ++step) {
+    const double exponent = (low + high) / 2;
+    const std::optional<KeyLaw> of_large = LawOf(exponent, large);
+    if (!of_large) {
+      high = exponent;
+      continue;
+    }
+    law = *of_large;
+    // A law that had more of the keys in the small sample already grows too slowly.
+    const bool too_slow = DistinctKeys(law, small.records) > small.keys;
+    (too_slow ? low : high) = exponent;
+  }
+  return law;
 }
 
 }  // namespace
@@ -104,30 +133,19 @@ std::optional<LocalKeys> FitLocalKeys(absl::Span<const PlacedKeys> samples) {
 
 std::optional<KeyLaw> FitKeyLaw(const KeyCount& tiny, const KeyCount& small,
                                 const KeyCount& large) {
-  const bool usable = tiny.keys >= kTinyKeysMin && small.records > tiny.records &&
-                      large.records > small.records && small.keys > 0 &&
-                      large.keys <= large.records && small.keys <= small.records;
-  if (!usable) return std::nullopt;
-  // All are known; how often each comes, nothing tells.
-  if (large.keys <= small.keys * kSame) return KeyLaw{0, std::max(1.0, large.keys)};
-  KeyLaw law{0, KeyLaw::kKeysMax};
-  double low = 0;
-  double high = KeyLaw::kExponentMax;
-  for (int step = 0; step < kExponentSteps; ++step) {
-    const double exponent = (low + high) / 2;
-    const std::optional<KeyLaw> of_large = LawOf(exponent, large);
-    if (!of_large) {
-      high = exponent;
-      continue;
-    }
-    law = *of_large;
-    // A law that had more of the keys in the small sample already grows too slowly.
-    const bool too_slow = DistinctKeys(law, small.records) > small.keys;
-    (too_slow ? low : high) = exponent;
-  }
-  const double off = DistinctKeys(law, tiny.records) / tiny.keys;
+  if (tiny.keys < kTinyKeysMin || small.records <= tiny.records) return std::nullopt;
+  const std::optional<KeyLaw> law = LawThrough(small, large);
+  if (!law || large.keys <= small.keys * kSame) return law;
+  const double off = DistinctKeys(*law, tiny.records) / tiny.keys;
   if (off > kTinyFactor || off < 1 / kTinyFactor) return std::nullopt;
   return law;
+}
+
+std::optional<KeyLaw> FitGrowth(const KeyCount& small, const KeyCount& large) {
+  const double met = small.records - small.keys;
+  if (met < 0 || !(small.keys > 0)) return std::nullopt;
+  const double beyond_chance = std::max(0.0, met - kMetDeviations * std::sqrt(met));
+  return LawThrough({small.records, small.records - beyond_chance}, large);
 }
 
 }  // namespace weir::master

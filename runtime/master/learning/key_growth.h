@@ -52,6 +52,11 @@ std::optional<KeyLaw> FitKeyLaw(const KeyCount& tiny, const KeyCount& small, con
 
 inline constexpr double kTinyFactor = 1.2;
 
+/// The same of two samples only, of which the small one may have hardly any key twice: an exponent
+/// above 0 is told from records that met beyond chance alone. Nothing where it has too few records.
+/// Checked by: tests/unit/master/key_growth_test.cc.
+std::optional<KeyLaw> FitGrowth(const KeyCount& small, const KeyCount& large);
+
 /// Keys of some input that was read from so many places.
 struct PlacedKeys {
   KeyCount count;

@@ -101,6 +101,7 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
   scale.num_layers = static_cast<int>(job->info().rates.layers.size());
   if (known_) scale.known = known_->seen();
   scale.combines = combines;
+  scale.input_bytes = static_cast<double>(input.total_bytes);
   v1::Fence fence;
   fence.set_job_id(SampleId(job_id_));
   fence.set_master_epoch(master_epoch_);

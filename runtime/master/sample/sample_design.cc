@@ -1,6 +1,7 @@
 #include "runtime/master/sample/sample_design.h"
 
 #include <algorithm>
+#include <random>
 #include <utility>
 
 namespace weir::master {
@@ -60,9 +61,13 @@ std::optional<SampleDesign> DesignSample(const InputList& input, std::size_t num
   Pieces again{std::vector<std::vector<v1::InputRange>>(num_workers),
                again_bytes * workers * places_again, 0};
   std::vector<std::vector<v1::InputRange>> tiny(num_workers);
+  // Places at even distances miss, or meet each time, what comes in periods, as the days of the
+  // year do. The same ones for every run of a job on the same input.
+  std::minstd_rand random;
   for (std::int64_t place = 0; place < places; ++place) {
     const auto worker = static_cast<std::size_t>(place / of_worker);
-    const std::int64_t begin = place * stratum + (stratum - bytes) / 2;
+    const std::int64_t begin =
+        place * stratum + static_cast<std::int64_t>(random()) % (stratum - bytes + 1);
     small.Add(ranges, begin, begin + small_bytes, worker);
     large.Add(ranges, begin + small_bytes, begin + bytes, worker);
     const std::int64_t nth = place % of_worker;

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/master/learning/key_growth.h"
+#include "runtime/master/sample/layer_keys.h"
 #include "runtime/master/sample/map_cost.h"
 #include "runtime/master/sample/sample_design.h"
 #include "weir/v1/journal.pb.h"
@@ -34,6 +35,8 @@ struct SampleScale {
   /// What a sample saw of the data of a similar job, which is known. Of a job that does not
   /// combine, data alike needs no more than the small sample.
   std::optional<v1::JobShapeLearned::DataSeen> known;
+  /// Of the whole job; 0 = not known.
+  double input_bytes = 0;
 };
 
 /// Files that each of `slots` opens, about, when `files` are cut into so many equal pieces.
@@ -170,7 +173,10 @@ class SampleMachine {
   bool LooksIndependent() const;
   /// Mean size of a record that the steps of the round made, with its lengths; 0 of none.
   double RecordBytes(std::size_t round) const;
-  void FitLayer(int layer, v1::JobShapeLearned& shape) const;
+  /// What the first layer of the whole job reads, by what is known of its maps.
+  FirstLayerInput FirstLayer(const v1::JobShapeLearned& shape) const;
+  void FitLayers(v1::JobShapeLearned& shape) const;
+  void FitLayer(int layer, const LayerLeft& left, v1::JobShapeLearned& shape) const;
   /// Of the small sample.
   v1::JobShapeLearned::DataSeen DataSeen() const;
   /// The part of the small sample's bytes in each of kKeyShares; none where it made nothing.

@@ -7,6 +7,8 @@
 
 #include "runtime/master/learning/codec_trials.h"
 #include "runtime/master/learning/key_growth.h"
+#include "runtime/master/learning/learned_shape.h"
+#include "runtime/master/sample/layer_keys.h"
 #include "runtime/master/sample/map_cost.h"
 #include "runtime/master/sample/sample_machine.h"
 
@@ -136,7 +138,7 @@ v1::JobShapeLearned SampleMachine::Shape() const {
   *shape.mutable_seen() = DataSeen();
   if (alike_) return shape;
   FitMap(shape);
-  for (int layer = 0; layer < scale_.num_layers; ++layer) FitLayer(layer, shape);
+  FitLayers(shape);
   return shape;
 }
 
@@ -382,7 +384,37 @@ double SampleMachine::RecordBytes(std::size_t round) const {
   return records > 0 ? bytes / records : 0;
 }
 
-void SampleMachine::FitLayer(int index, v1::JobShapeLearned& shape) const {
+FirstLayerInput SampleMachine::FirstLayer(const v1::JobShapeLearned& shape) const {
+  const double steps = static_cast<double>(num_workers_);
+  FirstLayerInput first;
+  first.reducers = steps;
+  const double record_bytes = RecordBytes(kLargeRound);
+  const double chunk_bytes = scale_.input_bytes / steps;
+  if (!(record_bytes > 0 && chunk_bytes >= 1)) return first;
+  first.records = steps * MapOutputBytes(shape, chunk_bytes, scale_.input_bytes) / record_bytes;
+  first.keys = first.records;
+  if (!scale_.combines) return first;
+  if (shape.has_map_keys()) {
+    const v1::JobShapeLearned::KeyLaw& keys = shape.map_keys();
+    first.keys =
+        DistinctKeys({keys.exponent(), keys.keys()}, keys.records_per_byte() * scale_.input_bytes);
+  } else if (shape.has_map_output_growth()) {
+    first.keys *= std::pow(steps, shape.map_output_growth() - 1);
+  }
+  return first;
+}
+
+void SampleMachine::FitLayers(v1::JobShapeLearned& shape) const {
+  std::vector<SampledLayer> layers;
+  for (std::size_t p = 0; p < static_cast<std::size_t>(scale_.num_layers); ++p) {
+    const std::size_t tiny_round = kFirstReduceRound + kRoundsALayer * p;
+    layers.push_back({MeanKeys(tiny_round), MeanKeys(tiny_round + 1)});
+  }
+  const std::vector<LayerLeft> left = LeftOfLayers(FirstLayer(shape), layers);
+  for (std::size_t p = 0; p < layers.size(); ++p) FitLayer(static_cast<int>(p), left[p], shape);
+}
+
+void SampleMachine::FitLayer(int index, const LayerLeft& left, v1::JobShapeLearned& shape) const {
   v1::JobShapeLearned::Layer& layer = *shape.add_layers();
   const std::size_t tiny_round =
       kFirstReduceRound + kRoundsALayer * static_cast<std::size_t>(index);
@@ -419,12 +451,11 @@ void SampleMachine::FitLayer(int index, v1::JobShapeLearned& shape) const {
     layer.set_reduce_seconds_per_byte(SlowedBy() * (beyond_start_s - overhead_s) / work);
   }
   if (input > 0) {
-    // Each worker reduced its own run only; the real reducers find the keys of all mappers again.
-    const double again = index == 0 && shape.has_map_output_growth() && !shape.has_map_keys()
-                             ? std::pow(steps, shape.map_output_growth() - 1)
-                             : 1;
-    layer.set_output_ratio(output / input * again);
-    if (scale_.combines && again < 1 && layer.has_reduce_seconds_per_byte()) {
+    // Each worker reduced its own run only; the real reducers find the keys of all makers again.
+    // Of the first layer that is reckoned where the law of its keys is (ApplyShape).
+    const double again = index == 0 && shape.has_map_keys() ? 1 : left.met;
+    layer.set_output_ratio(output / input * again * left.behind);
+    if ((scale_.combines || index > 0) && layer.has_reduce_seconds_per_byte()) {
       layer.set_reduce_seconds_per_byte(layer.reduce_seconds_per_byte() * ReducePartOf(again));
     }
   }

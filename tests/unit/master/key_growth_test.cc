@@ -90,6 +90,33 @@ TEST(KeyGrowthTest, ForetellsInputThatIsFiftyTimesAsLarge) {
   }
 }
 
+// As for layers behind the first: a few keys that met tell how many there are, if roughly.
+TEST(KeyGrowthTest, TwoSamplesForetellKeysThatAreAllAsFrequent) {
+  for (const double of_tiny : {99.0, 98.0}) {
+    const auto law = FitGrowth({99, of_tiny}, {8'000, 7'185});  // what draws of 36 600 leave
+    ASSERT_TRUE(law.has_value());
+    EXPECT_NEAR(law->exponent, 0, 1e-3);
+    EXPECT_NEAR(DistinctKeys(*law, 150'000), 36'000, 1'500);
+  }
+  const auto known = FitGrowth({500, 7}, {9'000, 7});
+  ASSERT_TRUE(known.has_value());
+  EXPECT_NEAR(DistinctKeys(*known, 1e6), 7, 0.1);
+}
+
+TEST(KeyGrowthTest, RecordsThatMeetAtOnceMeetNoMoreLater) {
+  // A twentieth meets among few as among many: no law of so many keys, but one that has no end.
+  const auto law = FitGrowth({1'000, 950}, {20'000, 19'000});
+  ASSERT_TRUE(law.has_value());
+  EXPECT_GT(DistinctKeys(*law, 1e6), 0.8e6);
+}
+
+TEST(KeyGrowthTest, TwoSamplesOfNextToNothingSayNothing) {
+  EXPECT_FALSE(FitGrowth({19, 19}, {8'000, 7'000}).has_value());
+  EXPECT_FALSE(FitGrowth({8'000, 7'000}, {8'000, 7'000}).has_value());
+  EXPECT_FALSE(FitGrowth({100, 200}, {8'000, 16'000}).has_value()) << "more keys than records";
+  EXPECT_FALSE(FitGrowth({100, 0}, {8'000, 0}).has_value());
+}
+
 TEST(KeyGrowthTest, KeysThatAreAllDifferentStaySo) {
   const auto law = FitKeyLaw({450, 450}, {72'000, 72'000}, {287'000, 287'000});
   ASSERT_TRUE(law.has_value());

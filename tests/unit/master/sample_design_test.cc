@@ -33,6 +33,29 @@ TEST(SampleDesignTest, TakesAHundredthFromPlacesAllOverTheInput) {
   EXPECT_GE(places["/b"], 6);
 }
 
+TEST(SampleDesignTest, PlacesAreAnywhereInTheirStrataAndTheSameEachTime) {
+  SamplePolicy policy;
+  policy.places_per_worker = 40;
+  const InputList input = Files({{"/a", 1'000'000'000}});
+  const auto design = DesignSample(input, 2, policy);
+  const auto other = DesignSample(input, 2, policy);
+  ASSERT_TRUE(design.has_value() && other.has_value());
+  constexpr std::int64_t kStratum = 1'000'000'000 / 80;
+  std::set<std::int64_t> tenths;
+  for (std::size_t w = 0; w < 2; ++w) {
+    ASSERT_EQ(design->small[w].size(), 40u);
+    for (std::size_t k = 0; k < 40; ++k) {
+      const std::int64_t into =
+          design->small[w][k].begin() - static_cast<std::int64_t>(40 * w + k) * kStratum;
+      EXPECT_GE(into, 0);
+      EXPECT_LE(into, kStratum);
+      tenths.insert(10 * into / kStratum);
+      EXPECT_EQ(design->small[w][k].begin(), other->small[w][k].begin());
+    }
+  }
+  EXPECT_GE(tenths.size(), 8u);
+}
+
 TEST(SampleDesignTest, BeginsWithARecordOrTwoOfEachWorkersSmallPart) {
   const auto design =
       DesignSample(Files({{"/a", 500'000'000}, {"/b.gz", 3'000'000}, {"/c", 497'000'000}}), 3, {});

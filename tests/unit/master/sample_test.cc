@@ -56,13 +56,21 @@ struct Model {
   double until_at_speed_s = 0;
 };
 
+constexpr double kInputBytes = 1e9;
+
 v1::JobShapeLearned Conclude(const Model& model, int num_layers,
                              std::vector<InputFile> files = {{"/a", 1'000'000'000}},
                              double files_per_slot = 1) {
   const auto design = DesignSample(Files(std::move(files)), 2, {});
-  SampleMachine machine(
-      *design,
-      {num_layers, {1, 1}, 1e-3, 1e-3, {1, 1}, files_per_slot, model.law.has_value(), model.known});
+  SampleMachine machine(*design, {num_layers,
+                                  {1, 1},
+                                  1e-3,
+                                  1e-3,
+                                  {1, 1},
+                                  files_per_slot,
+                                  model.law.has_value(),
+                                  model.known,
+                                  kInputBytes});
   double now_s = 5;
   std::vector<SampleOrder> orders = machine.Begin(now_s);
   while (!machine.finished()) {
