@@ -157,9 +157,9 @@ void ProgressPrinter::Show(const v1::JobStatus& status) {
     line_shown_ = true;
     return;
   }
-  // A job that is over before anybody wonders needs no lines; the state before it runs has one.
+  // A job that is over before anybody wonders needs no lines; a place in the queue has one.
   constexpr double kPlainAfterS = 2;
-  const bool queued = status.state() == v1::JOB_STATE_QUEUED;
+  const bool queued = status.state() == v1::JOB_STATE_QUEUED && status.place_in_queue() > 0;
   if (!queued && status.progress().elapsed_s() < kPlainAfterS) return;
   const std::string phase = PhaseName(status);
   const int tenth = static_cast<int>(DoneFraction(status) * 10);

@@ -10,6 +10,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
+#include "runtime/base/valid_utf8.h"
 #include "runtime/master/job/submission.h"
 #include "runtime/master/master_impl.h"
 #include "runtime/master/planning/given_plan.h"
@@ -17,6 +18,8 @@
 
 namespace weir::master {
 namespace {
+
+constexpr std::size_t kReasonBytesMax = 1000;
 
 absl::Status NoWorkers() {
   return StatusFromJobError(absl::StatusCode::kFailedPrecondition,
@@ -178,7 +181,8 @@ void Master::Impl::Handle(rpc::Call<rpc::ListJobs> call) {
 void Master::Impl::Handle(rpc::Call<rpc::Cancel> call) { call.Acknowledge(Cancel(call.request)); }
 
 absl::Status Master::Impl::Cancel(const v1::CancelRequest& request) {
-  if (JobRun* run = FindRun(request.job_id())) return run->Cancel(request.reason().substr(0, 1000));
+  if (JobRun* run = FindRun(request.job_id()))
+    return run->Cancel(OneLine(request.reason(), kReasonBytesMax));
   absl::StatusOr<const v1::JobStatus*> status = store_.Find(request.job_id());
   if (!status.ok()) return status.status();
   if ((*status)->state() == v1::JOB_STATE_CANCELLED) return absl::OkStatus();

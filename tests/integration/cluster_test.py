@@ -241,6 +241,13 @@ class Commands(WeirTest):
                            timeout=10)
         self.assert_fails(result, 2, "up_channels is 0")
 
+    def test_a_damaged_journal_stops_the_master_and_stays(self):
+        journal = self.write("j.db", "no database " * 1000)
+        result = self.weir("master", "--listen", "127.0.0.1:0", "--journal", journal, timeout=10)
+        self.assert_fails(result, 4, "is damaged", "move it away")
+        with open(journal, encoding="ascii") as file:
+            self.assertEqual(file.read(), "no database " * 1000)
+
     def test_listening_beyond_loopback_needs_a_decision(self):
         result = self.weir("master", "--listen", "0.0.0.0:0", "--journal", self.path("j.db"), timeout=10)
         self.assertIn(result.code, (2, 4))

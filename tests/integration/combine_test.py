@@ -86,7 +86,8 @@ class Combine(WeirTest):
         for result in results[1:]:
             self.assertEqual(result, results[0])
         failed = self.run_job("topwords", self.text, "-o", self.path("two"), *settings, "--reducers", "2")
-        self.assert_fails(failed, 1, "run it with one reducer")
+        self.assert_fails(failed, 2, "by one reducer; 2 are asked for", "leave --reducers out")
+        self.assertFalse(os.path.exists(self.path("two")))
 
     def test_the_plan_says_what_was_compared(self):
         result = self.weir("plan", "wordcount", self.text, "--workers", "4", "--combine", "auto")

@@ -124,9 +124,10 @@ std::string DescribeOutput(const v1::JobStatus& status) {
     bytes += part.bytes();
     records += part.records();
   }
-  return absl::StrFormat("output: %s (%d %s, %s, %s records)", status.spec().output(),
+  return absl::StrFormat("output: %s (%d %s, %s, %s %s)", status.spec().output(),
                          status.parts_size(), status.parts_size() == 1 ? "part" : "parts",
-                         FormatBytes(static_cast<double>(bytes)), FormatCount(records));
+                         FormatBytes(static_cast<double>(bytes)), FormatCount(records),
+                         records == 1 ? "record" : "records");
 }
 
 std::string DescribeTimes(const v1::JobStatus& status) {

@@ -9,6 +9,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/types/span.h"
 #include "runtime/base/nearest_name.h"
 #include "runtime/client/flags/command_flags.h"
@@ -86,10 +88,12 @@ std::string UnknownCommand(const CLI::App& app) {
 }
 
 // A program that asked for JSON reads JSON, whatever happened.
-std::string MisuseAsJson(const std::vector<std::string>& words, const std::string& message) {
+std::string MisuseAsJson(const std::vector<std::string>& words, absl::string_view message) {
   if (std::find(words.begin(), words.end(), "--json") == words.end()) return "";
+  absl::ConsumePrefix(&message, "weir: ");
+  absl::ConsumeSuffix(&message, "\n");
   const nlohmann::ordered_json document = {
-      {"schema", 1}, {"error", {{"code", "INVALID_ARGUMENT"}, {"message", message}}}};
+      {"schema", 1}, {"error", {{"code", "INVALID_ARGUMENT"}, {"message", std::string(message)}}}};
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -36,6 +36,7 @@ ExitCode ExitCodeOfCall(const absl::Status& status) {
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kUnauthenticated:
     case absl::StatusCode::kResourceExhausted:
+    case absl::StatusCode::kDataLoss:  // a file is to be restored or moved away: a journal
       return kExitRefused;
     case absl::StatusCode::kCancelled:
       return kExitCancelled;

@@ -73,6 +73,11 @@ void JobRun::Begin(double memory_share) {
 }
 
 absl::Status JobRun::Cancel(const std::string& reason) {
+  // Asked again while it ends: that is what was asked for.
+  if (machine_.state() == v1::JOB_STATE_ENDING &&
+      machine_.error().code() == job_error::kCancelled) {
+    return absl::OkStatus();
+  }
   if (!machine_.can_end()) {
     return absl::FailedPreconditionError(absl::StrCat("job ", status_.job_id(), " is ",
                                                       JobStateWord(machine_.state()),

@@ -42,6 +42,23 @@ absl::Status CheckLayers(const JobInfo& info, const v1::JobSpec& spec) {
       "give one number for all layers, or one for each layer");
 }
 
+/// Says before the job starts what each reducer but one would refuse.
+absl::Status CheckWholeValues(const JobDefinition& job, const ParameterValues& values,
+                              const v1::JobSpec& spec) {
+  const auto num_layers = static_cast<int>(job.info().rates.layers.size());
+  for (int layer = 1; layer <= num_layers; ++layer) {
+    const int reducers =
+        spec.layer_reducers().empty() ? spec.num_reducers() : spec.layer_reducers(layer - 1);
+    if (reducers > 1 && job.Element(values, layer).one_reducer) {
+      return Invalid(absl::StrCat("the result of job '", job.info().name,
+                                  "' is made of the whole value, by one reducer; ", reducers,
+                                  " are asked for"),
+                     "leave --reducers out, or ask for 1");
+    }
+  }
+  return absl::OkStatus();
+}
+
 /// A tree that was asked for needs something to combine.
 absl::Status CheckCombine(const JobDefinition& job, const ParameterValues& values,
                           const v1::JobSpec& spec) {
@@ -64,8 +81,9 @@ absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& s
   if (job == nullptr) {
     std::vector<std::string> names;
     for (const auto& [name, definition] : catalog) names.push_back(name);
-    return Invalid(absl::StrCat("unknown job '", spec.job(), "'.", SuggestName(spec.job(), names)),
-                   absl::StrCat("jobs of this master: ", absl::StrJoin(names, ", ")));
+    return Invalid(
+        absl::StrCat("there is no job '", spec.job(), "'.", SuggestName(spec.job(), names)),
+        absl::StrCat("jobs of this master: ", absl::StrJoin(names, ", ")));
   }
   std::vector<std::pair<std::string, std::string>> given;
   for (const v1::JobParameter& parameter : spec.parameters()) {
@@ -77,6 +95,7 @@ absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& s
   if (!fit.ok()) return Invalid(std::string(fit.message()));
   absl::Status layers = CheckLayers(job->info(), spec);
   if (!layers.ok()) return layers;
+  if (absl::Status whole = CheckWholeValues(*job, *values, spec); !whole.ok()) return whole;
   const auto method = planner::ParsePlanMethod(spec.plan_method());
   if (!method.ok()) return Invalid(std::string(method.status().message()));
   absl::StatusOr<planner::StoreShape> store = ParseWriteMode(spec.write_mode());

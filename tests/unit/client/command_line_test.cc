@@ -214,7 +214,7 @@ TEST(CommandLine, AMisuseIsJsonWhereJsonWasAskedFor) {
   const auto document = nlohmann::json::parse(parsed.out);
   EXPECT_EQ(document["schema"], 1);
   EXPECT_EQ(document["error"]["code"], "INVALID_ARGUMENT");
-  EXPECT_EQ(document["error"]["message"].get<std::string>(), parsed.err);
+  EXPECT_EQ("weir: " + document["error"]["message"].get<std::string>() + "\n", parsed.err);
 }
 
 TEST(CommandLine, HelpGoesToStdoutForEveryCommand) {

@@ -97,6 +97,15 @@ TEST(ProgressPrinter, WritesFewPlainLinesElsewhere) {
   ProgressPrinter brief(short_job, {});
   for (int i = 0; i <= 1000; ++i) brief.Show(Running(i, 1000, i * 1e-3, 1));
   EXPECT_EQ(short_job.str(), "") << "it was over within a second";
+  std::ostringstream waiting_job;
+  ProgressPrinter waiting(waiting_job, {});
+  v1::JobStatus queued;
+  queued.set_state(v1::JOB_STATE_QUEUED);
+  waiting.Show(queued);
+  EXPECT_EQ(waiting_job.str(), "") << "it is about to run";
+  queued.set_place_in_queue(2);
+  waiting.Show(queued);
+  EXPECT_EQ(waiting_job.str(), "0%  queued, place 2\n");
   const auto lines = std::count(text.begin(), text.end(), '\n');
   EXPECT_GE(lines, 10);
   EXPECT_LE(lines, 13);
