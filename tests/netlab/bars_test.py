@@ -31,9 +31,25 @@ class Bars(unittest.TestCase):
         self.assertEqual(self.held(cell(1, planned=(1, 0), fetch_all=(1, 0)))[-1], True)
 
     def test_what_is_missed_is_named(self):
-        text = "\n".join(bars.table([cell(1, planned=(1.5, 0), fetch_all=(1.6, 0))]))
+        text = "\n".join(bars.table(bars.verdicts([cell(1, planned=(1.5, 0), fetch_all=(1.6, 0))])))
         self.assertIn("| racks-2, 1m, equal | at most 1.08 of the bound | 1.500 | **missed** |", text)
         self.assertIn("2 of 3 bars held.", text)
+
+
+class Jobs(unittest.TestCase):
+    def held(self, first, *later):
+        runs = [{"error": error} for error in (first, *later)]
+        skipped = {"channels": 8, "job": "weather", "skipped": "this build has no such job"}
+        return [row[-1] for row in bars.job_verdicts([skipped, {"first": runs[0], "runs": runs[1:]}])]
+
+    def test_first_runs_count_and_both_signs(self):
+        self.assertEqual(self.held(-0.2, *[0.08] * 9), [True, True])
+        self.assertEqual(self.held(-0.21, *[0.08] * 9), [True, True])
+        self.assertEqual(self.held(-0.21, 0.3, *[0.08] * 8), [False, True])
+        self.assertEqual(self.held(0.01, *[-0.09] * 9), [True, False])
+
+    def test_no_runs_have_no_bars(self):
+        self.assertEqual(list(bars.job_verdicts([{"job": "weather", "skipped": "no such job"}])), [])
 
 
 class Gate(unittest.TestCase):
