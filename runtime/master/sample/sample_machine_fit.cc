@@ -456,7 +456,8 @@ void SampleMachine::FitLayer(int index, const LayerLeft& left, v1::JobShapeLearn
     const double again = index == 0 && shape.has_map_keys() ? 1 : left.met;
     layer.set_output_ratio(output / input * again * left.behind);
     if ((scale_.combines || index > 0) && layer.has_reduce_seconds_per_byte()) {
-      layer.set_reduce_seconds_per_byte(layer.reduce_seconds_per_byte() * ReducePartOf(again));
+      layer.set_reduce_seconds_per_byte(layer.reduce_seconds_per_byte() * ReducePartOf(again) *
+                                        ReducePartOf(left.behind));
     }
   }
   CodecTrials trials;
