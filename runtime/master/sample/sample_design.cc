@@ -1,6 +1,7 @@
 #include "runtime/master/sample/sample_design.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <random>
 #include <utility>
 
@@ -63,11 +64,11 @@ std::optional<SampleDesign> DesignSample(const InputList& input, std::size_t num
   std::vector<std::vector<v1::InputRange>> tiny(num_workers);
   // Places at even distances miss, or meet each time, what comes in periods, as the days of the
   // year do. The same ones for every run of a job on the same input.
-  std::minstd_rand random;
+  std::mt19937_64 random;
   for (std::int64_t place = 0; place < places; ++place) {
     const auto worker = static_cast<std::size_t>(place / of_worker);
-    const std::int64_t begin =
-        place * stratum + static_cast<std::int64_t>(random()) % (stratum - bytes + 1);
+    const auto room = static_cast<std::uint64_t>(stratum - bytes + 1);
+    const std::int64_t begin = place * stratum + static_cast<std::int64_t>(random() % room);
     small.Add(ranges, begin, begin + small_bytes, worker);
     large.Add(ranges, begin + small_bytes, begin + bytes, worker);
     const std::int64_t nth = place % of_worker;

@@ -455,9 +455,10 @@ void SampleMachine::FitLayer(int index, const LayerLeft& left, v1::JobShapeLearn
     // Of the first layer that is reckoned where the law of its keys is (ApplyShape).
     const double again = index == 0 && shape.has_map_keys() ? 1 : left.met;
     layer.set_output_ratio(output / input * again * left.behind);
-    if ((scale_.combines || index > 0) && layer.has_reduce_seconds_per_byte()) {
-      layer.set_reduce_seconds_per_byte(layer.reduce_seconds_per_byte() * ReducePartOf(again) *
-                                        ReducePartOf(left.behind));
+    const double part =
+        ReducePartOf(left.behind) * (scale_.combines || index > 0 ? ReducePartOf(again) : 1);
+    if (layer.has_reduce_seconds_per_byte()) {
+      layer.set_reduce_seconds_per_byte(layer.reduce_seconds_per_byte() * part);
     }
   }
   CodecTrials trials;

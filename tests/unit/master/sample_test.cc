@@ -39,6 +39,8 @@ struct Model {
   /// Mappers combine the records of a key, one a ten bytes; output is ten bytes for each key of
   /// the bytes that differ.
   std::optional<KeyLaw> law = std::nullopt;
+  /// Of a record that was reduced, the key of the next layer; output is ten bytes for each.
+  std::optional<KeyLaw> behind = std::nullopt;
   /// What else the machine does takes so long of the large map step.
   double waited_s = 0;
   std::optional<v1::JobShapeLearned::DataSeen> known = std::nullopt;
@@ -91,7 +93,8 @@ v1::JobShapeLearned Conclude(const Model& model, int num_layers,
         bytes += static_cast<double>(input.bytes());
       const bool map = order.order.kind() == v1::STEP_KIND_MAP;
       if (order.worker == 1 && map) bytes_that_differ *= model.denser;
-      const double output = !map        ? bytes / 2
+      const double output = !map && model.behind ? 10 * DistinctKeys(*model.behind, bytes / 10)
+                            : !map               ? bytes / 2
                             : model.law ? 10 * DistinctKeys(*model.law, bytes_that_differ / 10)
                                         : std::min(2 * bytes, 1000 * std::pow(bytes, model.growth));
       const bool large = map && bytes_that_differ > 2e6;
@@ -192,6 +195,22 @@ TEST(SampleMachineTest, FindsTheLawOfTheKeys) {
   EXPECT_NEAR(shape.map_keys().exponent(), 1, 0.02);
   EXPECT_NEAR(shape.map_keys().keys(), 100'000, 5'000);
   EXPECT_NEAR(shape.map_keys().records_per_byte(), 0.1, 1e-3);
+}
+
+TEST(SampleMachineTest, KeysBehindTheFirstLayerMeetAgainInTheJob) {
+  Model model;
+  model.law = KeyLaw{0, 1e12};  // 1e8 records of the job, each of its own key
+  model.behind = KeyLaw{0, 1e7};
+  const v1::JobShapeLearned shape = Conclude(model, 2);
+  ASSERT_EQ(shape.layers_size(), 2);
+  const double of_reducer = DistinctKeys(*model.behind, 5e7);
+  EXPECT_NEAR(shape.layers(0).output_ratio(), of_reducer / 5e7, 0.02);
+  const double met = DistinctKeys(*model.behind, 1e8) / (2 * of_reducer);
+  EXPECT_NEAR(shape.layers(1).output_ratio(), met, 0.05);
+  EXPECT_NEAR(shape.layers(0).reduce_seconds_per_byte(), 1e-6 * ReducePartOf(of_reducer / 5e7),
+              3e-8);
+  model.behind = KeyLaw{0, 1e12};
+  EXPECT_NEAR(Conclude(model, 2).layers(0).output_ratio(), 1, 0.02);
 }
 
 TEST(SampleMachineTest, WhatOthersDidCountsEvenlyForAllOfTheSample) {
