@@ -14,7 +14,7 @@ namespace weir::master {
 /// where that cannot be told.
 ///
 /// Writes a small and a larger file beside the output, some times, and takes by how much the sync
-/// of one was longer than that of the other, since what any file takes is in both. Takes some 35 ms
+/// of one was longer than that of the other, since what any file takes is in both. Takes some 30 ms
 /// where a second writes 400 MB. Leaves nothing; a master that dies meanwhile leaves
 /// TrialDirectory(output).
 /// Thread-safety: as `storage`; blocks. `clock` is asked for the time only.
