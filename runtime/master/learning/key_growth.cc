@@ -58,6 +58,11 @@ std::optional<KeyLaw> LawThrough(const KeyCount& small, const KeyCount& large) {
   if (!usable) return std::nullopt;
   // All are known; how often each comes, nothing tells.
   if (large.keys <= small.keys * kSame) return KeyLaw{0, std::max(1.0, large.keys)};
+  // No law comes to its keys sooner than one whose keys are all as frequent.
+  if (const std::optional<KeyLaw> even = LawOf(0, large);
+      even && DistinctKeys(*even, small.records) <= small.keys) {
+    return even;
+  }
   KeyLaw law{0, KeyLaw::kKeysMax};
   double low = 0;
   double high = KeyLaw::kExponentMax;
