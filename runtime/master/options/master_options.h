@@ -51,6 +51,9 @@ struct MasterOptions {
   /// Measure it instead where a job will write much and no run of it told how long its parts take
   /// (ADR 0054). Only where master and workers are on one machine.
   bool measure_output = false;
+  /// Cores that the slots of all workers share, where they are on one machine with the master; 0 =
+  /// not known, each slot is taken to have one.
+  double shared_cores = 0;
 
   /// Share of a pair's rate that senders of ordered transfers are paced at; 0 = unpaced. Counts
   /// payload bytes, as calibration does: headers take 4.4 % of a link on top of them. What is left

@@ -37,6 +37,9 @@ struct SampleScale {
   std::optional<v1::JobShapeLearned::DataSeen> known;
   /// Of the whole job; 0 = not known.
   double input_bytes = 0;
+  /// Slots that share a core while all of them work: steps of a sample may be over before another
+  /// has its turn. >= 1.
+  double slots_a_core = 1;
 };
 
 /// Files that each of `slots` opens, about, when `files` are cut into so many equal pieces.
@@ -140,7 +143,8 @@ class SampleMachine {
   };
   StepFloor Floor() const;
   /// What others' load made of the seconds of the middle step, but for those in which processes
-  /// start: load that lasts is in all steps, a lump in few.
+  /// start: load that lasts is in all steps, a lump in few. Not less than what slots that share
+  /// cores make of it.
   double OthersLoad() const;
   /// How many times their processor time steps of the round take, for the job's steps of the kind:
   /// others' load, and a part (kOwnStretch) of what all of them waited for beyond that, as disks.

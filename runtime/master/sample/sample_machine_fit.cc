@@ -169,9 +169,10 @@ double SampleMachine::OthersLoad() const {
         loads.push_back(seen.ran_s / (seen.ran_s - seen.waited_s));
     }
   }
-  if (loads.empty()) return 1;
+  if (loads.empty()) return scale_.slots_a_core;
   std::sort(loads.begin(), loads.end());
-  return (loads[(loads.size() - 1) / 2] + loads[loads.size() / 2]) / 2;
+  return std::max(scale_.slots_a_core,
+                  (loads[(loads.size() - 1) / 2] + loads[loads.size() / 2]) / 2);
 }
 
 double SampleMachine::Stretch(std::size_t round) const {

@@ -50,6 +50,8 @@ struct Model {
   double shared = 1;
   /// What the disk takes for the large map step.
   double disk_s = 0;
+  /// Slots that share a core, as the master knows.
+  double slots_a_core = 1;
   /// The second worker's part of the input has so many times the records and keys.
   double denser = 1;
   /// What the first step of each process takes by chance, of no processor.
@@ -72,7 +74,8 @@ v1::JobShapeLearned Conclude(const Model& model, int num_layers,
                                   files_per_slot,
                                   model.law.has_value(),
                                   model.known,
-                                  kInputBytes});
+                                  kInputBytes,
+                                  model.slots_a_core});
   double now_s = 5;
   std::vector<SampleOrder> orders = machine.Begin(now_s);
   while (!machine.finished()) {
@@ -246,6 +249,19 @@ TEST(SampleMachineTest, ProcessorTimeTellsWhatALumpHides) {
       << "others' load lasts";
   EXPECT_NEAR(busy.layers(0).reduce_seconds_per_byte(),
               2 * quiet.layers(0).reduce_seconds_per_byte(), 1e-8);
+}
+
+TEST(SampleMachineTest, SlotsThatShareACoreTakeTurnsHoweverShortTheSampleIs) {
+  Model model;
+  model.knows_cpu = true;
+  const v1::JobShapeLearned alone = Conclude(model, 1);
+  model.slots_a_core = 4;
+  const v1::JobShapeLearned shape = Conclude(model, 1);
+  EXPECT_NEAR(shape.map_seconds_per_byte(), 4 * alone.map_seconds_per_byte(), 1e-12);
+  EXPECT_NEAR(shape.layers(0).reduce_seconds_per_byte(),
+              4 * alone.layers(0).reduce_seconds_per_byte(), 1e-12);
+  model.shared = 8;  // what the steps saw themselves is no less
+  EXPECT_NEAR(Conclude(model, 1).map_seconds_per_byte(), 8 * alone.map_seconds_per_byte(), 1e-9);
 }
 
 TEST(SampleMachineTest, TheFirstBytesOfAStepSayNothingOfAllOthers) {
