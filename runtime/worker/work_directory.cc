@@ -155,6 +155,7 @@ absl::StatusOr<WorkDirectory> WorkDirectory::Claim(env::Storage& storage,
   if (absl::Status status = storage.MakePrivate(unnamed); !status.ok()) return status;
   auto lock = storage.MakeLock(absl::StrCat(unnamed, kLockName));
   absl::Status status = lock.status();
+  // After the lock is held: TakeOrRemove goes by it.
   if (status.ok()) status = storage.MakeDirectory(absl::StrCat(unnamed, kJobsName));
   if (status.ok()) status = storage.Rename(unnamed, path);
   if (!status.ok()) {

@@ -37,7 +37,8 @@ struct LayerLeft {
 /// Keys are hashed to reducers, so that which keys of the next layer a reducer makes is chance, and
 /// each makes nearly all where they are few: r reducers leave r D(n / r) of n records, D the law of
 /// the layer's two steps (FitGrowth), of which D(n) differ. The last layer, and one whose keys say
-/// no law, leave as many a record as in the sample. A job never leaves more than its sample.
+/// no law, leave as many a record as in the sample. A job never leaves more than its sample. All
+/// counts; what is not known (FirstLayerInput) leaves all entries at 1. Requires: reducers >= 1.
 /// Checked by: tests/unit/master/layer_keys_test.cc.
 std::vector<LayerLeft> LeftOfLayers(const FirstLayerInput& first,
                                     absl::Span<const SampledLayer> layers);

@@ -64,12 +64,13 @@ struct SampleOrder {
 ///   is fitted in which processors were not others' (StepResult.waited_s), which counts evenly.
 ///   Where all parts of the input have as many records a byte, and few places as many keys as many,
 ///   growth beyond the sample is that of the keys' law (KeyLaw), where few places have far less,
-///   that of LocalKeys. A reduce takes s + a y / rate. Jobs start things anew for each file or
-///   step, s: processes, for example. Where the tiny sample took at least kStartTells times as long
-///   as steps of this size usually do, s and A of the maps are fitted to all three sizes, and s of
-///   a reduce is what its tiny one took. Keys: the small sample counts in kBuckets even buckets;
-///   unless they are as even as chance makes them, the large one counts in buckets that divide
-///   where the weight is. A number that the sample is too small to tell is left out.
+///   that of LocalKeys; how few keys later layers leave says LeftOfLayers. A reduce takes s + a y /
+///   rate. Jobs start things anew for each file or step, s: processes, for example. Where the tiny
+///   sample took at least kStartTells times as long as steps of this size usually do, s and A of
+///   the maps are fitted to all three sizes, and s of a reduce is what its tiny one took. Keys: the
+///   small sample counts in kBuckets even buckets; unless they are as even as chance makes them,
+///   the large one counts in buckets that divide where the weight is. A number that the sample is
+///   too small to tell is left out.
 /// Thread-safety: none. Time: passed in, seconds.
 /// Checked by: tests/unit/master/sample_test.cc, tests/sim.
 class SampleMachine {

@@ -56,6 +56,24 @@ TEST(SampleDesignTest, PlacesAreAnywhereInTheirStrataAndTheSameEachTime) {
   EXPECT_GE(tenths.size(), 8u);
 }
 
+TEST(SampleDesignTest, PlacesOfALargeInputAreInAllOfTheirStrata) {
+  constexpr std::int64_t kStratum = 125'000'000'000;
+  const auto design = DesignSample(Files({{"/a", 8 * kStratum}}), 2, {});
+  ASSERT_TRUE(design.has_value());
+  int far = 0;
+  for (std::size_t w = 0; w < 2; ++w) {
+    ASSERT_EQ(design->small[w].size(), 4u);
+    for (std::size_t k = 0; k < 4; ++k) {
+      const std::int64_t into =
+          design->small[w][k].begin() - static_cast<std::int64_t>(4 * w + k) * kStratum;
+      EXPECT_GE(into, 0);
+      EXPECT_LE(into, kStratum);
+      if (into > kStratum / 4) ++far;
+    }
+  }
+  EXPECT_GE(far, 3) << "of eight";
+}
+
 TEST(SampleDesignTest, BeginsWithARecordOrTwoOfEachWorkersSmallPart) {
   const auto design =
       DesignSample(Files({{"/a", 500'000'000}, {"/b.gz", 3'000'000}, {"/c", 497'000'000}}), 3, {});
