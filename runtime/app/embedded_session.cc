@@ -121,7 +121,7 @@ class EmbeddedSession final : public client::Session {
     options.journal_outlives = false;
     options.running_jobs_max = 1;  // it has one
     options.measure_output = true;
-    options.shared_cores = NumCores();
+    options.shared_cores = UsableCores();
     options.artifact_directory = directory_->path() + "/artifacts";
     process_.OnLoop([&] {
       master_ = std::make_unique<master::Master>(

@@ -48,6 +48,11 @@ int NumCores() {
                             worker::CpuQuotaCores(worker::ReadKernelFile));
 }
 
+double UsableCores() {
+  const double cores = NumCores();
+  return std::min(cores, worker::CpuQuotaCores(worker::ReadKernelFile).value_or(cores));
+}
+
 std::string TemporaryDirectory(const std::string& chosen) {
   std::string directory = chosen.empty() ? EnvironmentVariable("TMPDIR") : chosen;
   if (directory.empty()) directory = "/tmp";

@@ -20,6 +20,8 @@ std::vector<std::pair<std::string, std::string>> WholeEnvironment();
 
 /// Threads that this process can keep busy: its cores, fewer under a quota of its control group.
 int NumCores();
+/// What the quota leaves of these cores, which may be a part of one.
+double UsableCores();
 
 /// Directory for temporary files: `chosen`, else $TMPDIR, else /tmp.
 std::string TemporaryDirectory(const std::string& chosen);

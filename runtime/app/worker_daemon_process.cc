@@ -25,7 +25,6 @@
 #include "runtime/rpc/grpc/grpc_server.h"
 #include "runtime/rpc/grpc/tls_probe.h"
 #include "runtime/transfer/data_plane.h"
-#include "runtime/worker/measure/cpu_quota.h"
 #include "runtime/worker/measure/kept_profile.h"
 #include "runtime/worker/measure/measure_machine.h"
 #include "runtime/worker/supervise/task_processes.h"
@@ -222,14 +221,8 @@ class WorkerProcess {
 
   int slots() const { return options_.slots > 0 ? options_.slots : NumCores(); }
 
-  // What a quota leaves of the cores, which may be a part of one.
-  static double Cores() {
-    return std::min<double>(NumCores(),
-                            worker::CpuQuotaCores(worker::ReadKernelFile).value_or(NumCores()));
-  }
-
   worker::ProfileKey ProfileKeyHere() const {
-    return {env::MachineId(), client::kVersion, slots(), Cores(), work_dir_};
+    return {env::MachineId(), client::kVersion, slots(), UsableCores(), work_dir_};
   }
 
   // Before the loop runs, on threads that then go: nothing else is under way in this process.
@@ -246,7 +239,7 @@ class WorkerProcess {
       const std::string& directory = work_dir_;
       {
         PoolThreads pool(slots());
-        worker::MeasureCompute(pool.pool(), slots(), Cores(), {clock, env::ThreadCpuTime},
+        worker::MeasureCompute(pool.pool(), slots(), UsableCores(), {clock, env::ThreadCpuTime},
                                limits::kComputeProbeTime, machine_);
       }
       if (absl::Status disk = worker::MeasureDisk(directory, clock, machine_); !disk.ok()) {
@@ -283,6 +276,7 @@ class WorkerProcess {
     made.name = options_.name.empty() ? made.data_endpoint : options_.name;
     made.work_dir = work_dir_;
     made.slots = slots();
+    made.cores = UsableCores();
     made.machine = machine_;
     made.memory_bytes = options_.memory_bytes;
     // Workers that share a machine have slots for a part of its cores each.

@@ -127,6 +127,7 @@ Json WorkerToJson(const v1::WorkerStatus& worker) {
           {"handover_domain", worker.identity().handover_domain()},
           {"version", worker.identity().version()},
           {"slots", worker.profile().slots()},
+          {"cores", worker.profile().cores()},
           {"memory_bytes", worker.profile().memory_bytes()},
           {"available_memory_bytes", worker.profile().available_memory_bytes()},
           {"free_disk_bytes", worker.profile().free_disk_bytes()},

@@ -362,6 +362,9 @@ absl::Status Register::Check(const Request& request) {
   if (!(profile.compute_rate() >= 0 && profile.compute_rate() <= 1e6)) {
     return Wrong("profile.compute_rate", absl::StrCat(profile.compute_rate()), "between 0 and 1e6");
   }
+  if (!(profile.cores() >= 0 && profile.cores() <= 1e6)) {
+    return Wrong("profile.cores", absl::StrCat(profile.cores()), "between 0 and 1e6");
+  }
   for (const double measured : {profile.slot_compute_rate(), profile.disk_write_bytes_per_s(),
                                 profile.disk_read_bytes_per_s(), profile.task_start_s()}) {
     if (!(measured >= 0 && measured <= 1e15)) {

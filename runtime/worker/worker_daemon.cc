@@ -132,6 +132,7 @@ void WorkerDaemon::SendRegister() {
   identity.set_version(options_.version);
   v1::WorkerProfile& profile = *request.mutable_profile();
   profile.set_slots(options_.slots);
+  profile.set_cores(options_.cores);
   profile.set_memory_bytes(options_.memory_bytes);
   profile.set_free_disk_bytes(free_disk_bytes_);
   if (options_.memory_bytes == 0) profile.set_spill_above_bytes(options_.spill_above_bytes);

@@ -27,6 +27,8 @@ struct WorkerOptions {
   /// Existing directory under which the daemon makes its own.
   std::string work_dir;
   int slots = 1;
+  /// That it may keep busy, a part of one where a CPU quota says so; 0 = not said.
+  double cores = 0;
   /// That a task may hold; 0 = no limit.
   std::int64_t memory_bytes = 0;
   /// Where that is no limit: what a task may have before it puts tables on disk; 0 = all.

@@ -219,6 +219,7 @@ class LittleMemory(Mounts):
         group.limit_cpu(0.5)
         listed = self.worker_in(group)
         self.assertEqual(listed["slots"], 1)
+        self.assertEqual(listed["cores"], 0.5)
 
 
 if __name__ == "__main__":

@@ -113,6 +113,11 @@ double ComputeRate(const RegisteredWorker& worker) {
   return std::max(1, worker.profile.slots());
 }
 
+double SlotsACore(const v1::WorkerProfile& profile) {
+  if (!(profile.cores() > 0)) return 1;
+  return std::max(1.0, std::max(1, profile.slots()) / profile.cores());
+}
+
 std::int64_t SpillAbove(const v1::WorkerProfile& profile, double memory_share) {
   return profile.memory_bytes() > 0
              ? SpillAboveOf(MemoryOfTask(profile.memory_bytes(), memory_share))

@@ -26,6 +26,10 @@ NetworkSpec KnownNetwork(const MasterOptions& options);
 /// Rate of a worker by its profile; one that was not measured counts as a unit worker a slot.
 double ComputeRate(const RegisteredWorker& worker);
 
+/// Slots of the worker for each core that it may keep busy, where that is less than one a slot; 1
+/// otherwise, and where it does not say.
+double SlotsACore(const v1::WorkerProfile& profile);
+
 /// What tables and pairs of a step may have before they go to disk, where a job gets that share of
 /// the worker's limit; without a limit what the worker says; 0 where it says nothing.
 std::int64_t SpillAbove(const v1::WorkerProfile& profile, double memory_share);

@@ -53,7 +53,10 @@ SampleScale Planning::ScaleOf(const InputList& input,
   if (spec_.num_mappers() > 0) {
     slots *= static_cast<double>(spec_.num_mappers()) / static_cast<double>(workers.size());
   }
-  if (options_.shared_cores > 0) scale.slots_a_core = std::max(1.0, slots / options_.shared_cores);
+  const double together = options_.shared_cores > 0 ? slots / options_.shared_cores : 1;
+  for (const RegisteredWorker& worker : workers) {
+    scale.slots_a_core.push_back(std::max({1.0, together, SlotsACore(worker.profile)}));
+  }
   scale.files_per_slot = FilesPerSlot(static_cast<double>(input.files.size()), slots);
   scale.map_overhead_s = options_.map_overhead_s;
   scale.reduce_overhead_s = options_.reduce_startup_s;

@@ -37,9 +37,10 @@ struct SampleScale {
   std::optional<v1::JobShapeLearned::DataSeen> known;
   /// Of the whole job; 0 = not known.
   double input_bytes = 0;
-  /// Slots that share a core while all of them work: steps of a sample may be over before another
-  /// has its turn. >= 1.
-  double slots_a_core = 1;
+  /// Of each worker, slots that share a core while all of them work, or one over the part of a core
+  /// that a quota leaves: steps of a sample may be over before another has its turn, or the quota
+  /// is used up. >= 1.
+  std::vector<double> slots_a_core;
 };
 
 /// Files that each of `slots` opens, about, when `files` are cut into so many equal pieces.
@@ -137,15 +138,18 @@ class SampleMachine {
   double SlowedBy() const;
   /// Whether each step said what it took of the processors.
   bool KnowsCpu() const;
+  /// The step's bytes in seconds of a unit worker, as processor time counts them: what slots that
+  /// share a core take from each other, or a quota from them, is in the worker's rate, but not in
+  /// its processor time.
+  double ProcessorWork(double bytes, std::size_t worker) const;
   /// What a step of the job's first reduce layer takes that does next to nothing.
   struct StepFloor {
     double cpu_s = 0;
     double ran_s = 0;
   };
   StepFloor Floor() const;
-  /// What others' load made of the seconds of the middle step, but for those in which processes
-  /// start: load that lasts is in all steps, a lump in few. Not less than what slots that share
-  /// cores make of it.
+  /// What load beside what is known (SampleScale::slots_a_core) made of the seconds of the middle
+  /// step, but for those in which processes start: load that lasts is in all steps, a lump in few.
   double OthersLoad() const;
   /// How many times their processor time steps of the round take, for the job's steps of the kind:
   /// others' load, and a part (kOwnStretch) of what all of them waited for beyond that, as disks.

@@ -164,15 +164,15 @@ SampleMachine::StepFloor SampleMachine::Floor() const {
 double SampleMachine::OthersLoad() const {
   std::vector<double> loads;
   for (std::size_t round = kLargeRound; round < num_rounds_; ++round) {
-    for (const Seen& seen : rounds_[round]) {
-      if (seen.done && !IsTiny(round) && seen.ran_s > seen.waited_s)
-        loads.push_back(seen.ran_s / (seen.ran_s - seen.waited_s));
+    for (std::size_t w = 0; w < num_workers_; ++w) {
+      const Seen& seen = rounds_[round][w];
+      if (!seen.done || IsTiny(round) || seen.ran_s <= seen.waited_s) continue;
+      loads.push_back(seen.ran_s / (seen.ran_s - seen.waited_s) / scale_.slots_a_core[w]);
     }
   }
-  if (loads.empty()) return scale_.slots_a_core;
+  if (loads.empty()) return 1;
   std::sort(loads.begin(), loads.end());
-  return std::max(scale_.slots_a_core,
-                  (loads[(loads.size() - 1) / 2] + loads[loads.size() / 2]) / 2);
+  return std::max(1.0, (loads[(loads.size() - 1) / 2] + loads[loads.size() / 2]) / 2);
 }
 
 double SampleMachine::Stretch(std::size_t round) const {
@@ -187,14 +187,17 @@ double SampleMachine::Stretch(std::size_t round) const {
   return OthersLoad() * std::pow(own, kOwnStretch);
 }
 
+double SampleMachine::ProcessorWork(double bytes, std::size_t worker) const {
+  return bytes / (scale_.compute_rates[worker] * scale_.slots_a_core[worker]);
+}
+
 void SampleMachine::FitMapRate(v1::JobShapeLearned& shape) const {
-  const auto work = [this](const Seen& seen, std::size_t w) {
-    return seen.input_bytes / scale_.compute_rates[w];
-  };
-  const auto made = [this](const Seen& seen, std::size_t w) {
-    return seen.output_bytes / scale_.compute_rates[w];
-  };
   const bool by_cpu = KnowsCpu();
+  const auto work_of = [&](double bytes, std::size_t w) {
+    return by_cpu ? ProcessorWork(bytes, w) : bytes / scale_.compute_rates[w];
+  };
+  const auto work = [&](const Seen& seen, std::size_t w) { return work_of(seen.input_bytes, w); };
+  const auto made = [&](const Seen& seen, std::size_t w) { return work_of(seen.output_bytes, w); };
   const double floor_s = by_cpu ? Floor().cpu_s : scale_.map_overhead_s;
   const auto seconds = [&](const Seen& seen, std::size_t) {
     return (by_cpu ? seen.cpu_s : seen.seconds) - floor_s;
@@ -446,7 +449,10 @@ void SampleMachine::FitLayer(int index, const LayerLeft& left, v1::JobShapeLearn
       Sum(round, [&](const Seen& seen, std::size_t) { return seen.cpu_s - floor.cpu_s; });
   if (work > 0 && KnowsCpu() && start_s <= 0) {
     if (cpu_s > kTellingCpu * steps * floor.cpu_s) {
-      layer.set_reduce_seconds_per_byte(Stretch(round) * cpu_s / work);
+      const double processor_work = Sum(round, [this](const Seen& seen, std::size_t w) {
+        return ProcessorWork(seen.input_bytes, w);
+      });
+      layer.set_reduce_seconds_per_byte(Stretch(round) * cpu_s / processor_work);
     }
   } else if (work > 0 && beyond_start_s > kTellingStepsAlone * overhead_s) {
     layer.set_reduce_seconds_per_byte(SlowedBy() * (beyond_start_s - overhead_s) / work);

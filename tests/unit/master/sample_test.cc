@@ -51,7 +51,9 @@ struct Model {
   /// What the disk takes for the large map step.
   double disk_s = 0;
   /// Slots that share a core, as the master knows.
-  double slots_a_core = 1;
+  std::vector<double> slots_a_core = {1, 1};
+  /// By which the master counts.
+  std::vector<double> compute_rates = {1, 1};
   /// The second worker's part of the input has so many times the records and keys.
   double denser = 1;
   /// What the first step of each process takes by chance, of no processor.
@@ -67,7 +69,7 @@ v1::JobShapeLearned Conclude(const Model& model, int num_layers,
                              double files_per_slot = 1) {
   const auto design = DesignSample(Files(std::move(files)), 2, {});
   SampleMachine machine(*design, {num_layers,
-                                  {1, 1},
+                                  model.compute_rates,
                                   1e-3,
                                   1e-3,
                                   {1, 1},
@@ -255,13 +257,32 @@ TEST(SampleMachineTest, SlotsThatShareACoreTakeTurnsHoweverShortTheSampleIs) {
   Model model;
   model.knows_cpu = true;
   const v1::JobShapeLearned alone = Conclude(model, 1);
-  model.slots_a_core = 4;
+  model.slots_a_core = {4, 4};
   const v1::JobShapeLearned shape = Conclude(model, 1);
   EXPECT_NEAR(shape.map_seconds_per_byte(), 4 * alone.map_seconds_per_byte(), 1e-12);
   EXPECT_NEAR(shape.layers(0).reduce_seconds_per_byte(),
               4 * alone.layers(0).reduce_seconds_per_byte(), 1e-12);
   model.shared = 8;  // what the steps saw themselves is no less
   EXPECT_NEAR(Conclude(model, 1).map_seconds_per_byte(), 8 * alone.map_seconds_per_byte(), 1e-9);
+}
+
+TEST(SampleMachineTest, AQuotaOfOneWorkerIsInItsRateAndNotInTheJob) {
+  Model model;
+  model.knows_cpu = true;
+  model.growth = 1;
+  const v1::JobShapeLearned alone = Conclude(model, 1);
+  // Processor time of the sample does not show that it gets a fifth of a core; its rate does.
+  model.slots_a_core = {1, 5};
+  model.compute_rates = {1, 0.2};
+  const v1::JobShapeLearned shape = Conclude(model, 1);
+  EXPECT_NEAR(shape.map_seconds_per_byte(), alone.map_seconds_per_byte(), 1e-12);
+  EXPECT_NEAR(shape.layers(0).reduce_seconds_per_byte(), alone.layers(0).reduce_seconds_per_byte(),
+              1e-12);
+  // Load that comes on top of it counts as it does elsewhere.
+  model.shared = 10;
+  model.slots_a_core = {5, 5};
+  model.compute_rates = {0.2, 0.2};
+  EXPECT_NEAR(Conclude(model, 1).map_seconds_per_byte(), 2 * alone.map_seconds_per_byte(), 1e-9);
 }
 
 TEST(SampleMachineTest, TheFirstBytesOfAStepSayNothingOfAllOthers) {

@@ -31,6 +31,16 @@ TEST(TaskMemory, LeavesThePrograms40MiBOrHalf) {
   EXPECT_EQ(MemoryOfTask(1, 0.1), 1);
 }
 
+TEST(SlotsACore, IsOneButWhereAQuotaOrTooFewCoresSayMore) {
+  v1::WorkerProfile profile;
+  profile.set_slots(2);
+  EXPECT_EQ(SlotsACore(profile), 1);  // of an earlier version, or of this process
+  profile.set_cores(4);
+  EXPECT_EQ(SlotsACore(profile), 1);
+  profile.set_cores(0.5);
+  EXPECT_EQ(SlotsACore(profile), 4);
+}
+
 TEST(SpillRoom, IsThePartOfTheLimitThatTheJobGets) {
   v1::WorkerProfile profile;
   profile.set_memory_bytes(256 * kMiB);

@@ -136,6 +136,9 @@ TEST(CheckRequestsTest, RegistrationNeedsNamesAndSaneNumbers) {
   request.mutable_profile()->set_compute_rate(std::nan(""));
   EXPECT_FALSE(Register::Check(request).ok());
   request.mutable_profile()->set_compute_rate(1);
+  request.mutable_profile()->set_cores(-0.1);
+  EXPECT_THAT(Register::Check(request).message(), testing::HasSubstr("profile.cores"));
+  request.mutable_profile()->set_cores(0.2);
   request.mutable_profile()->set_slots(0);
   EXPECT_FALSE(Register::Check(request).ok());
 }
