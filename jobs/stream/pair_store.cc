@@ -63,6 +63,18 @@ void PairStore::AddLines(std::string_view lines) {
   if (text_.size() >= kTextBytes) EndText();
 }
 
+void PairStore::AddCombinedLines(std::string_view lines) {
+  const FieldCut& cut = spec_.combiner_output;
+  ForEachLine(lines, [&](std::string_view line) {
+    KeyValue pair = cut.Cut(line);
+    // A key of fewer fields came with a separator behind it and no value.
+    if (!pair.cut && pair.key.ends_with(cut.separator)) {
+      pair.key.remove_suffix(cut.separator.size());
+    }
+    Add(pair.key, pair.value);
+  });
+}
+
 void PairStore::Add(std::string_view key, std::string_view value) {
   const int consumer = ConsumerOf(key);
   std::string_view stored_key, stored_value;

@@ -45,8 +45,10 @@ class PairStore {
   PairStore(const StreamSpec& spec, const KeyRanges& ranges, int num_consumers, int index_in_layer,
             StepContext& context);
 
-  /// Adds whole lines of a mapper or combiner.
+  /// Adds whole lines of a mapper.
   void AddLines(std::string_view lines);
+  /// Adds whole lines of a combiner.
+  void AddCombinedLines(std::string_view lines);
   void Add(std::string_view key, std::string_view value);
 
   /// Puts pairs on disk where they are too many. Errors: those of SpillingPairs::EndBlock.

@@ -255,7 +255,7 @@ class MapSlot {
   absl::Status CombineByScript(PairStore& into) {
     ScriptRun combiner("combiner", spec_.combiner, spec_, context_, is_stopped_,
                        [&into](std::string_view lines) {
-                         into.AddLines(lines);
+                         into.AddCombinedLines(lines);
                          return absl::OkStatus();
                        });
     absl::Status status = surroundings_.Start(combiner, identity_, Side::kMap, nullptr);

@@ -149,6 +149,12 @@ CASES = [
     Case("aggregate names what it cannot read", "x\n", ["-mapper", "echo word", "-reducer", "aggregate"], None, 1,
          ("aggregate", "'word'")),
     Case("combiner", KEYS, ["-mapper", "cat", "-combiner", COUNT, "-reducer", COUNT], {"a\t1", "b\t3", "c\t3"}),
+    Case("combiner behind a mapper with its own separator", "a,1\nb,1\na,1\n",
+         ["-D", "stream.map.output.field.separator=,", "-mapper", "cat", "-combiner", COUNT, "-reducer", COUNT],
+         {"a\t2", "b\t1"}),
+    Case("combiner of keys of two fields", "a\tx\tv\na\n",
+         ["-D", "stream.num.map.output.key.fields=2", "-mapper", "cat", "-combiner", "cat", "-reducer", "cat"],
+         ["a\t\t", "a\tx\tv"]),
     # Exit codes.
     Case("a failing mapper", "x\n", ["-mapper", "bash -c 'cat >/dev/null; echo why >&2; exit 3'"], None, 1,
          ("mapper", "exited with code 3", "{input}", "| why", "USER_ERROR", "worker")),

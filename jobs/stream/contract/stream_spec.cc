@@ -79,6 +79,20 @@ absl::Status ReadCut(const Properties& properties, const std::string& side, Fiel
   return absl::OkStatus();
 }
 
+// Hadoop cuts what a combiner writes as what the reducer writes, so that a job that says how has
+// scripts for that. Where it does not, Hadoop's default would make other keys of those that have
+// several fields.
+FieldCut CombinerCut(const Properties& properties, const StreamSpec& spec) {
+  FieldCut cut = spec.reduce_output;
+  if (properties.Find("stream.reduce.output.field.separator") == nullptr) {
+    cut.separator = spec.reduce_input_separator;
+  }
+  if (properties.Find("stream.num.reduce.output.key.fields") == nullptr) {
+    cut.key_fields = cut.separator == spec.map_output.separator ? spec.map_output.key_fields : 1;
+  }
+  return cut;
+}
+
 absl::Status ReadInputs(const ParameterValues& values, StreamSpec& spec) {
   const Properties& properties = spec.properties;
   const absl::StatusOr<bool> ignore_key = properties.Flag("stream.map.input.ignoreKey", true);
@@ -102,6 +116,7 @@ absl::Status ReadInputs(const ParameterValues& values, StreamSpec& spec) {
   spec.output_separator = properties.Get("mapreduce.output.textoutputformat.separator", "\t");
   absl::Status cuts = ReadCut(properties, "map", spec.map_output);
   cuts.Update(ReadCut(properties, "reduce", spec.reduce_output));
+  spec.combiner_output = CombinerCut(properties, spec);
   return cuts;
 }
 

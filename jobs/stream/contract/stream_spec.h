@@ -53,6 +53,9 @@ struct StreamSpec {
   FieldCut map_output;
   std::string reduce_input_separator;
   FieldCut reduce_output;
+  /// Of combiners, which write what reducers read: as `reduce_output` where the job says that, else
+  /// so that what one hands on as it got it is the pair that it was.
+  FieldCut combiner_output;
   std::string output_separator;
 
   bool partitions_by_fields = false;

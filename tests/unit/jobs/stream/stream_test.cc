@@ -75,6 +75,36 @@ TEST(Stream, CombinersChangeNothingThatTheyMayNot) {
             SortedLines(Output(combined, text, 3, 2, 2)));
 }
 
+// Whatever lines mappers write and however they are cut.
+RC_GTEST_PROP(Stream, ACombinerThatHandsLinesOnChangesNothing, ()) {
+  const std::string separator = *rc::gen::elementOf(std::vector<std::string>{"\t", ",", "::"});
+  const int key_fields = *rc::gen::inRange(1, 4);
+  std::string text;
+  for (int i = *rc::gen::inRange(1, 30); i > 0; --i) {
+    const auto field = rc::gen::elementOf(std::vector<std::string>{"", "0", "1"});
+    std::string line = *field;
+    for (int more = *rc::gen::inRange(0, 5); more > 0; --more) line += separator + *field;
+    text += line + "\n";
+  }
+  Given given = {{"mapper", "cat"}, {"reducer", "cat"}};
+  given.emplace_back("properties",
+                     "stream.map.output.field.separator=" + separator +
+                         "\nstream.num.map.output.key.fields=" + std::to_string(key_fields) + "\n");
+  const std::string plain = Output(given, text, 1, 2);
+  given.emplace_back("combiner", "cat");
+  RC_ASSERT(Output(given, text, 1, 2) == plain);
+}
+
+TEST(Stream, ACombinerWritesAsTheReducerWhereTheJobSaysHow) {
+  const std::string separator = "stream.reduce.output.field.separator=,\n";
+  EXPECT_EQ(Output({{"mapper", "cat"},
+                    {"combiner", "tr '\t' ,"},
+                    {"reducer", "cat"},
+                    {"properties", separator}},
+                   "a\t1\n"),
+            "a\t1\t\n");
+}
+
 TEST(Stream, SaysWhatTheScriptSays) {
   std::signal(SIGPIPE, SIG_IGN);
   const ScratchFile file("x\n");
