@@ -11,6 +11,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/valid_utf8.h"
+#include "runtime/master/input/earlier_results.h"
 #include "runtime/master/input/packed_files.h"
 
 namespace weir::master {
@@ -98,16 +99,21 @@ class Expansion {
   absl::Status Add(const env::FileInfo& info, int depth, bool named) {
     if (info.is_directory) return AddDirectory(info.path, depth);
     if (info.is_regular) return AddFile(info);
-    if (!named) return CheckLeadsSomewhere(info.path);
+    if (!named) return CheckSpecial(info.path);
     return InputError(absl::StatusCode::kInvalidArgument, job_error::kInputUnreadable,
                       absl::StrCat("input is neither a file nor a directory: ", info.path),
                       "write it to a regular file first", info.path);
   }
 
-  // A link to nowhere is more often a disk that is not mounted than a file that nobody wants:
-  // without it the result would be that of a part of the input.
-  absl::Status CheckLeadsSomewhere(const std::string& path) {
-    if (!absl::IsNotFound(storage_.Stat(path).status())) return absl::OkStatus();
+  // A link to nowhere is more often a disk that is not mounted than a file that nobody wants, and a
+  // pipe more often something to read: without it the result would be that of a part of the input.
+  absl::Status CheckSpecial(const std::string& path) {
+    if (!absl::IsNotFound(storage_.Stat(path).status())) {
+      return InputError(
+          absl::StatusCode::kInvalidArgument, job_error::kInputUnreadable,
+          absl::StrCat(path, " in an input directory is neither a file nor a directory"),
+          "remove it, or name the files or a glob instead", path);
+    }
     return InputError(absl::StatusCode::kNotFound, job_error::kInputNotFound,
                       absl::StrCat("the link ", path, " in an input directory leads nowhere"),
                       "mount or restore what it leads to, remove the link, or name the other "
@@ -124,7 +130,9 @@ class Expansion {
     }
     absl::StatusOr<std::vector<env::FileInfo>> entries = storage_.List(path);
     if (!entries.ok()) return FromStorage(entries.status(), path);
-    const bool is_result = HoldsParts(*entries);
+    const absl::StatusOr<bool> is_whole = IsWholeResult(storage_, path, *entries);
+    if (!is_whole.ok()) return is_whole.status();
+    const bool is_result = *is_whole || HoldsParts(*entries);
     for (const env::FileInfo& entry : *entries) {
       if (IsHidden(entry.path) || (is_result && NameOf(entry.path) == "manifest.json")) continue;
       if (absl::Status status = Add(entry, depth + 1, /*named=*/false); !status.ok()) return status;

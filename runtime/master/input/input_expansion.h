@@ -15,14 +15,14 @@ namespace weir::master {
 /// Expands files, directories and globs, in the order given.
 ///
 /// A directory stands for all regular files below it, sorted by name level by level, without those
-/// whose name (or a folder's name on the way) begins with "." or "_", as Hadoop leaves them out;
-/// what is neither file nor directory there (sockets) is left out as well. A path that was named is
-/// taken whatever its name is. A pattern with *, ? or [ is a glob unless a file has exactly that
-/// name; its matches are sorted. A file that is named twice counts twice.
-/// Errors, each with a JobError: INPUT_NOT_FOUND (no such path, no match, a link in a directory
-/// that
+/// whose name (or a folder's name on the way) begins with "." or "_", as Hadoop leaves them out,
+/// and without the manifest of a job's result. A path that was named is taken whatever its name is.
+/// A pattern with *, ? or [ is a glob unless a file has exactly that name; its matches are sorted.
+/// A file that is named twice counts twice. Errors, each with a JobError: INPUT_NOT_FOUND (no such
+/// path, no match, a link in a directory that
 ///   leads nowhere), INPUT_UNREADABLE (not permitted, neither file nor directory, a link that leads
-///   back to a directory above it or to itself, directories nested too deeply),
+///   back to a directory above it or to itself, directories nested too deeply, a job's result of
+///   which parts are missing or have another size),
 ///   INVALID_JOB (more than limits::kInputFilesMax files).
 /// Of large packed files it finds the borders (packed_files.h).
 /// Blocking: as many Storage calls as there are directories. Thread-safety: as storage.

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/nearest_name.h"
+#include "runtime/master/input/earlier_results.h"
 #include "runtime/master/input/input_expansion.h"
 #include "runtime/master/output/old_output.h"
 #include "runtime/master/output/staged_output.h"
@@ -105,18 +105,6 @@ absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& s
   return CheckCombine(*job, *values, spec);
 }
 
-/// An overwrite would remove inputs that lie inside the old output.
-absl::Status CheckInputsOutside(const InputList& input, const std::string& output) {
-  for (const InputFile& file : input.files) {
-    if (absl::StartsWith(file.path, output + "/")) {
-      return Invalid(
-          absl::StrCat("input ", file.path, " lies inside the output directory ", output),
-          "choose another output directory");
-    }
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<InputList> ListInputs(env::Storage& storage, const v1::JobSpec& spec,
@@ -130,7 +118,7 @@ absl::StatusOr<InputList> ListInputs(env::Storage& storage, const v1::JobSpec& s
       ExpandInputs(storage, {spec.inputs().begin(), spec.inputs().end()});
   if (!input.ok() || kind == SubmissionKind::kDryRun) return input;
   const OutputPlaces places(spec.output(), "");
-  if (absl::Status outside = CheckInputsOutside(*input, places.output); !outside.ok()) {
+  if (absl::Status outside = CheckInputsOutside(storage, *input, places.output); !outside.ok()) {
     return outside;
   }
   return input;

@@ -1,6 +1,7 @@
 #include "runtime/master/input/input_expansion.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -165,6 +166,20 @@ TEST(InputExpansionOnDisk, ALinkThatLeadsNowhereIsNamed) {
       << nowhere;
   std::ofstream(root + "/a/gone") << "y";
   EXPECT_EQ(ExpandInputs(storage, {root})->files.size(), 3u);
+  std::filesystem::remove_all(root);
+}
+
+TEST(InputExpansionOnDisk, APipeAmongFilesIsNamed) {
+  char name[] = "/tmp/weir-expansion-XXXXXX";
+  const std::string root = mkdtemp(name);
+  std::ofstream(root + "/file") << "x";
+  env::PosixStorage storage;
+  ASSERT_EQ(::mkfifo((root + "/.hidden").c_str(), 0600), 0);
+  EXPECT_EQ(ExpandInputs(storage, {root})->files.size(), 1u);
+  ASSERT_EQ(::mkfifo((root + "/pipe").c_str(), 0600), 0);
+  const v1::JobError error = JobErrorFromStatus(ExpandInputs(storage, {root}).status());
+  EXPECT_EQ(error.code(), job_error::kInputUnreadable);
+  EXPECT_EQ(error.file(), root + "/pipe");
   std::filesystem::remove_all(root);
 }
 

@@ -1,0 +1,35 @@
+#pragma once
+
+// What earlier jobs wrote, as input of the next: it must be all of it, and must not lie where the
+// next one writes. Blocking: on a WorkPool. Upstream: env::Storage, manifests. Downstream: the list
+// of inputs.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/env/storage.h"
+#include "runtime/master/input/input_ranges.h"
+
+namespace weir::master {
+
+/// Says whether a directory with these entries is the result of a job: it has a manifest of Weir.
+///
+/// Errors, with a JobError: INPUT_UNREADABLE where a part of that manifest is missing or has
+/// another size, for the next job's result would be that of a part of the input; where the manifest
+/// cannot be read. Blocking: reads the manifest, where there is one. Thread-safety: as storage.
+/// Checked by: tests/unit/master/earlier_results_test.cc.
+absl::StatusOr<bool> IsWholeResult(env::Storage& storage, const std::string& directory,
+                                   const std::vector<env::FileInfo>& entries);
+
+/// An overwrite would remove inputs that lie inside the old output, whatever links they are reached
+/// by.
+///
+/// Errors: INVALID_JOB, naming the input and where it lies.
+/// Blocking: lists the old output, where there is one. Thread-safety: as storage.
+/// Checked by: tests/unit/master/earlier_results_test.cc.
+absl::Status CheckInputsOutside(env::Storage& storage, const InputList& input,
+                                const std::string& output);
+
+}  // namespace weir::master

@@ -1,0 +1,99 @@
+#include "runtime/master/input/earlier_results.h"
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "runtime/base/job_errors.h"
+#include "runtime/env/real/posix_storage.h"
+#include "runtime/master/input/input_expansion.h"
+#include "runtime/master/output/manifest.h"
+
+namespace weir::master {
+namespace {
+
+// On a disk, because links are what it is about.
+class EarlierResultsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/weir-results-XXXXXX";
+    root_ = mkdtemp(name);
+    out_ = root_ + "/out";
+    std::filesystem::create_directory(out_);
+    v1::OutputPart parts[2];
+    for (int i = 0; i < 2; ++i) {
+      parts[i].set_file("part-0000" + std::to_string(i));
+      parts[i].set_bytes(2);
+      std::ofstream(out_ + "/" + parts[i].file()) << "a\n";
+    }
+    ManifestHead head;
+    head.job_id = "j-1";
+    std::ofstream(out_ + "/manifest.json") << ManifestText(head, {parts[0], parts[1]});
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  v1::JobError ErrorOf(const std::string& input) {
+    return JobErrorFromStatus(ExpandInputs(storage_, {input}).status());
+  }
+  absl::Status Outside(const std::string& input, const std::string& output) {
+    const absl::StatusOr<InputList> list = ExpandInputs(storage_, {input});
+    EXPECT_TRUE(list.ok()) << list.status();
+    return list.ok() ? CheckInputsOutside(storage_, *list, output) : list.status();
+  }
+
+  std::string root_, out_;
+  env::PosixStorage storage_;
+};
+
+TEST_F(EarlierResultsTest, AreReadWholeAndWithoutTheirManifest) {
+  EXPECT_EQ(ExpandInputs(storage_, {out_})->files.size(), 2u);
+  EXPECT_EQ(ExpandInputs(storage_, {out_ + "/"})->files.size(), 2u);
+  // What somebody put beside the parts is input as it is.
+  std::ofstream(out_ + "/more") << "b\n";
+  EXPECT_EQ(ExpandInputs(storage_, {out_})->files.size(), 3u);
+}
+
+TEST_F(EarlierResultsTest, APartThatIsMissingOrOfAnotherSizeIsNamed) {
+  std::ofstream(out_ + "/part-00001", std::ios::app) << "b\n";
+  v1::JobError error = ErrorOf(out_);
+  EXPECT_EQ(error.code(), job_error::kInputUnreadable);
+  EXPECT_NE(error.message().find("part-00001 has 4 bytes, not the 2"), std::string::npos)
+      << error.message();
+  std::filesystem::remove(out_ + "/part-00001");
+  EXPECT_NE(ErrorOf(root_).message().find("job j-1, of which part-00001 is missing"),
+            std::string::npos);
+  std::filesystem::remove(out_ + "/part-00000");
+  EXPECT_EQ(ErrorOf(out_).code(), job_error::kInputUnreadable) << "not its manifest as data";
+  std::ofstream(out_ + "/part-00000") << "a\n";
+  EXPECT_EQ(ExpandInputs(storage_, {out_ + "/part-*"})->files.size(), 1u) << "asked for by name";
+}
+
+TEST_F(EarlierResultsTest, AManifestOfSomebodyElseIsAFileLikeOthers) {
+  const std::string other = root_ + "/other";
+  std::filesystem::create_directory(other);
+  std::ofstream(other + "/manifest.json") << "{}";
+  EXPECT_EQ(ExpandInputs(storage_, {other})->files.size(), 1u);
+}
+
+TEST_F(EarlierResultsTest, InputsInsideTheOutputAreFoundBehindLinks) {
+  EXPECT_EQ(JobErrorFromStatus(Outside(out_, out_)).code(), job_error::kInvalidJob);
+  std::filesystem::create_symlink(out_, root_ + "/link");
+  EXPECT_FALSE(Outside(root_ + "/link", out_).ok());
+  std::filesystem::create_symlink(".", root_ + "/here");
+  EXPECT_FALSE(Outside(out_, root_ + "/here/out").ok());
+  std::filesystem::create_directory(root_ + "/in");
+  std::ofstream(root_ + "/in/own") << "x\n";
+  EXPECT_TRUE(Outside(root_ + "/in", out_).ok());
+  std::filesystem::create_symlink(out_ + "/part-00000", root_ + "/in/theirs");
+  const absl::Status inside = Outside(root_ + "/in", out_);
+  EXPECT_NE(inside.message().find("/in/theirs is the same file as " + out_ + "/part-00000"),
+            absl::string_view::npos)
+      << inside;
+  EXPECT_TRUE(Outside(root_ + "/in", root_ + "/new").ok()) << "nothing is lost";
+}
+
+}  // namespace
+}  // namespace weir::master
