@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "planner/order/transfer_orders.h"
 #include "planner/plan/cut_lanes.h"
 #include "planner/plan/plan_graph.h"
@@ -165,9 +166,11 @@ class ListSchedule {
   struct PendingTransfer {
     TransferIndex index;
     WorkerIndex receiver;
+    bool operator<(const PendingTransfer& other) const { return index < other.index; }
   };
-  // Published, not yet started transfers of one sender to one class, by index.
-  using PendingList = std::vector<PendingTransfer>;
+  // Published, not yet started transfers of one sender to one class, by index. A tree: with few
+  // workers and many pairs there are millions in it.
+  using PendingList = absl::btree_set<PendingTransfer>;
 
   const Transfer& TransferAt(TransferIndex index) const {
     return plan_->transfers[static_cast<std::size_t>(index)];
@@ -183,16 +186,13 @@ class ListSchedule {
     const WorkerIndex sender = TransferAt(item.index).sender;
     LeaveWaiting(sender);
     PendingList& list = pending_[static_cast<std::size_t>(sender)][classes_.ClassOf(item.receiver)];
-    const auto place = std::upper_bound(
-        list.begin(), list.end(), item,
-        [](const PendingTransfer& a, const PendingTransfer& b) { return a.index < b.index; });
     if (list.empty()) {
       std::vector<std::size_t>& classes = wanted_classes_[static_cast<std::size_t>(sender)];
       const std::size_t receiver_class = classes_.ClassOf(item.receiver);
       classes.insert(std::lower_bound(classes.begin(), classes.end(), receiver_class),
                      receiver_class);
     }
-    list.insert(place, item);
+    list.insert(item);
     ++wanted_[sender_classes_.ClassOf(sender)][classes_.ClassOf(item.receiver)];
     if (!wants_.empty()) {
       ++wants_[WantsAt(sender, item.receiver)];
@@ -233,7 +233,7 @@ class ListSchedule {
     TransferIndex head = kNoIndex;
     for (const std::size_t receiver_class : wanted_classes_[static_cast<std::size_t>(sender)]) {
       const PendingList& list = pending_[static_cast<std::size_t>(sender)][receiver_class];
-      if (head == kNoIndex || list[0].index < head) head = list[0].index;
+      if (head == kNoIndex || list.begin()->index < head) head = list.begin()->index;
     }
     return head;
   }
@@ -409,10 +409,7 @@ class ListSchedule {
     if (!wants_.empty()) --wants_[WantsAt(transfer.sender, transfer.receiver)];
     PendingList& list =
         pending_[static_cast<std::size_t>(transfer.sender)][classes_.ClassOf(transfer.receiver)];
-    const auto place =
-        std::lower_bound(list.begin(), list.end(), index,
-                         [](const PendingTransfer& a, TransferIndex b) { return a.index < b; });
-    list.erase(place);
+    list.erase({index, transfer.receiver});
     if (list.empty()) {
       std::erase(wanted_classes_[static_cast<std::size_t>(transfer.sender)],
                  classes_.ClassOf(transfer.receiver));

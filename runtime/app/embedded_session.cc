@@ -10,6 +10,7 @@
 #include "asio/io_context.hpp"
 #include "runtime/app/control_process.h"
 #include "runtime/app/interrupts.h"
+#include "runtime/app/kept_session.h"
 #include "runtime/app/machine.h"
 #include "runtime/app/sessions.h"
 #include "runtime/app/shape_file.h"
@@ -43,7 +44,7 @@ struct EmbeddedWorker {
   std::unique_ptr<worker::WorkerDaemon> daemon;
 };
 
-class EmbeddedSession final : public client::Session {
+class EmbeddedSession {
  public:
   EmbeddedSession() : interrupts_(process_.loop), connector_(process_.loop) {
     StopTogether(process_.loop, [this](int signal) {
@@ -53,7 +54,8 @@ class EmbeddedSession final : public client::Session {
     });
   }
 
-  ~EmbeddedSession() override {
+  /// Ends master and workers, and removes what is temporary. Call once, last.
+  void Close() {
     StopAll();
     // In the reverse order of what stands on what, on the loop as their contracts ask.
     process_.OnLoop([this] {
@@ -73,6 +75,8 @@ class EmbeddedSession final : public client::Session {
         LogWarning("Temporary directory not removed", {{"error", std::string(removed.message())}});
       }
     }
+    process_.disk.Finish();  // its work has the sweeper's storage
+    sweeper_.reset();
   }
 
   absl::Status Start(const client::EmbeddedOptions& options, const JobCatalog& catalog) {
@@ -81,7 +85,7 @@ class EmbeddedSession final : public client::Session {
         absl::StrFormat("%016x", process_.random.Next()), worker::LeftRuns::kRemoved);
     if (!directory.ok()) return directory.status();
     directory_ = *std::move(directory);
-    sweeper_.Watch(directory_->path());
+    sweeper_->Watch(directory_->path());
     // It goes with this process; syncing it would cost a small job a third of its time.
     auto journal =
         master::OpenSqliteJournal(directory_->path() + "/journal.db", master::Durability::kProcess);
@@ -106,13 +110,13 @@ class EmbeddedSession final : public client::Session {
     return absl::OkStatus();
   }
 
-  const rpc::JobApi& jobs() override { return *jobs_; }
-  env::EventLoop& loop() override { return process_.loop; }
-  void RunUntil(const std::function<bool()>& done) override { process_.loop.RunUntil(done); }
-  void OnInterrupt(std::function<void()> on_interrupt) override {
+  const rpc::JobApi& jobs() { return *jobs_; }
+  env::EventLoop& loop() { return process_.loop; }
+  void RunUntil(const std::function<bool()>& done) { process_.loop.RunUntil(done); }
+  void OnInterrupt(std::function<void()> on_interrupt) {
     interrupts_.Listen(std::move(on_interrupt));
   }
-  std::string master_name() const override { return "this process"; }
+  std::string master_name() const { return "this process"; }
 
  private:
   absl::Status StartMaster(const JobCatalog& catalog) {
@@ -230,8 +234,8 @@ class EmbeddedSession final : public client::Session {
     process_.WaitFor(kStopPatience, [&] { return stopped == workers_.size(); });
   }
 
-  Sweeper sweeper_;  // first: made before any thread
-  SweptStorage storage_{sweeper_};
+  std::optional<Sweeper> sweeper_{std::in_place};  // first: made before any thread
+  SweptStorage storage_{*sweeper_};
   ControlProcess process_;
   Interrupts interrupts_;
   std::optional<worker::WorkDirectory> directory_;
@@ -248,8 +252,10 @@ class EmbeddedSession final : public client::Session {
 
 absl::StatusOr<std::unique_ptr<client::Session>> StartEmbeddedCluster(
     const client::EmbeddedOptions& options, const JobCatalog& catalog) {
-  auto session = std::make_unique<EmbeddedSession>();
-  if (absl::Status started = session->Start(options, catalog); !started.ok()) return started;
+  auto embedded = std::make_unique<EmbeddedSession>();
+  EmbeddedSession& starting = *embedded;
+  auto session = std::make_unique<KeptSession<EmbeddedSession>>(std::move(embedded));
+  if (absl::Status started = starting.Start(options, catalog); !started.ok()) return started;
   return std::unique_ptr<client::Session>(std::move(session));
 }
 

@@ -3,9 +3,11 @@
 #include "runtime/app/program.h"
 
 #include <malloc.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <iostream>
 #include <new>
 #include <string>
@@ -44,6 +46,14 @@ int CodeOnceWritten(int code) {
   return client::kExitJobFailed;
 }
 
+// By _exit, so that nobody waits for what sessions leave (kept_session.h).
+[[noreturn]] void EndProcess(int code) {
+  code = CodeOnceWritten(code);
+  std::cerr.flush();
+  std::fflush(nullptr);
+  ::_exit(code);
+}
+
 int RunUserCommand(const client::Command& command, const JobCatalog& catalog) {
   // What a person should know is said by the command itself.
   SetUpLogging(LogFormat::kText, LogLevel::kError);
@@ -73,8 +83,7 @@ int RunUserCommand(const client::Command& command, const JobCatalog& catalog) {
                               .program = ProgramPath(),
                               .unix_ms = UnixMillis,
                               .hdfs_root = env::StateDirectory() + "/hdfs"};
-  const int code = client::RunCommand(command, host);
-  return CodeOnceWritten(code);
+  EndProcess(client::RunCommand(command, host));
 }
 
 }  // namespace

@@ -8,7 +8,8 @@
 
 namespace weir::app {
 
-/// Carries out the command line, `task` included, and returns the exit code.
+/// Carries out the command line, `task` included. Daemons and tasks return the exit code, commands
+/// of users end the process with it (kept_session.h).
 int RunProgram(int argc, char** argv, const JobCatalog& catalog);
 
 }  // namespace weir::app

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "runtime/app/interrupts.h"
+#include "runtime/app/kept_session.h"
 #include "runtime/app/machine.h"
 #include "runtime/app/sessions.h"
 #include "runtime/rpc/grpc/grpc_clients.h"
@@ -12,7 +13,7 @@ namespace {
 // A master that takes longer is left to the call, which has a longer deadline.
 constexpr absl::Duration kHandshakePatience = absl::Seconds(2);
 
-class RemoteSession final : public client::Session {
+class RemoteSession {
  public:
   RemoteSession(std::string master, rpc::Security security)
       : master_(std::move(master)),
@@ -20,13 +21,15 @@ class RemoteSession final : public client::Session {
         clients_(loop_, std::move(security)),
         jobs_(clients_.ConnectJobs(master_)) {}
 
-  const rpc::JobApi& jobs() override { return *jobs_; }
-  env::EventLoop& loop() override { return loop_; }
-  void RunUntil(const std::function<bool()>& done) override { loop_.RunUntil(done); }
-  void OnInterrupt(std::function<void()> on_interrupt) override {
+  void Close() {}  // connections end with the process
+
+  const rpc::JobApi& jobs() { return *jobs_; }
+  env::EventLoop& loop() { return loop_; }
+  void RunUntil(const std::function<bool()>& done) { loop_.RunUntil(done); }
+  void OnInterrupt(std::function<void()> on_interrupt) {
     interrupts_.Listen(std::move(on_interrupt));
   }
-  std::string master_name() const override { return master_; }
+  std::string master_name() const { return master_; }
 
  private:
   const std::string master_;
@@ -46,7 +49,8 @@ absl::StatusOr<std::unique_ptr<client::Session>> ConnectToMaster(
   // gRPC would say that a socket closed.
   absl::Status tls = rpc::TryTlsHandshake(address.address, *security, kHandshakePatience);
   if (!tls.ok()) return tls;
-  return std::make_unique<RemoteSession>(address.address, *std::move(security));
+  return std::make_unique<KeptSession<RemoteSession>>(
+      std::make_unique<RemoteSession>(address.address, *std::move(security)));
 }
 
 }  // namespace weir::app

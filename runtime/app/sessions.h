@@ -11,6 +11,9 @@
 
 namespace weir::app {
 
+// Sessions are closed with their handle, but their threads and connections end with the process: it
+// must end by _exit (kept_session.h).
+
 /// Never blocks; an unreachable master shows at the first call. Errors: TLS files.
 absl::StatusOr<std::unique_ptr<client::Session>> ConnectToMaster(
     const client::MasterAddress& address);

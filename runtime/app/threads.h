@@ -50,7 +50,9 @@ class PoolThreads {
       throw;
     }
   }
-  ~PoolThreads() {
+  ~PoolThreads() { Finish(); }
+  /// Ends what was queued; work that comes later is dropped.
+  void Finish() {
     pool_.Close();
     threads_.Join();
   }

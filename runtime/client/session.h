@@ -5,6 +5,7 @@
 // commands.
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -39,6 +40,24 @@ absl::StatusOr<typename Method::Response> Ask(Session& session, typename Method:
   });
   session.RunUntil([&] { return answer.has_value(); });
   return *std::move(answer);
+}
+
+/// The same, for what may take long. Errors: also kCancelled, when the user interrupts it.
+template <typename Method>
+absl::StatusOr<typename Method::Response> AskUnlessInterrupted(Session& session,
+                                                               typename Method::Request request) {
+  bool left = false;
+  session.OnInterrupt([&left] { left = true; });
+  // Shared: an interrupt does not wait for it.
+  auto answer = std::make_shared<std::optional<absl::StatusOr<typename Method::Response>>>();
+  session.loop().Post([&session, request = std::move(request), answer]() mutable {
+    session.jobs().Send<Method>(std::move(request),
+                                [answer](auto response) { *answer = std::move(response); });
+  });
+  session.RunUntil([&] { return left || answer->has_value(); });
+  session.OnInterrupt({});
+  if (answer->has_value()) return *std::move(*answer);
+  return absl::CancelledError("interrupted");
 }
 
 }  // namespace weir::client

@@ -52,8 +52,9 @@ int Plan(const PlanOptions& options, CommandHost& host) {
   absl::Status sent = AddModule(*module, **session, absence, host, spec);
   if (sent.ok()) sent = AddShippedFiles(options.job, **session, absence, host, spec);
   if (!sent.ok()) return ReportCallError(sent, options.json, host);
-  return ShowPlan(Ask<rpc::DryRun>(**session, std::move(request)), options.job.job,
-                  options.pictures, options.json, host);
+  const auto plan = AskUnlessInterrupted<rpc::DryRun>(**session, std::move(request));
+  const int code = ShowPlan(plan, options.job.job, options.pictures, options.json, host);
+  return absl::IsCancelled(plan.status()) ? kExitInterrupted : code;
 }
 
 int Explain(const ExplainOptions& options, CommandHost& host) {
