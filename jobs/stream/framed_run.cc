@@ -109,7 +109,7 @@ absl::Status FramedRun::Named(const absl::Status& status) const {
     error->byte_offset = raised_->offset;
     error->advice = "the traceback is in its last lines on stderr";
   } else {
-    error->advice = "see its last lines on stderr; 'weir logs' has more";
+    error->advice = "see its last lines on stderr; 'weir logs' has more of a cluster's job";
   }
   return StepErrorStatus(status.code(), *error);
 }

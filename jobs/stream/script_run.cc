@@ -16,8 +16,19 @@ namespace {
 constexpr std::size_t kErrorLineBytesMax = 64 << 10;
 
 constexpr char kSeeStderr[] =
-    "see its last lines on stderr; 'weir logs' has more, and it can be tried by hand: cat INPUT | "
+    "see its last lines on stderr; 'weir logs' has more of a cluster's job, and it can be tried by "
+    "hand: cat INPUT | "
     "COMMAND";
+
+const char* AdviceFor(const absl::Status& not_started) {
+  if (absl::IsFailedPrecondition(not_started)) {
+    return "mend its first line, or name who reads it in the command, as in 'python3 map.py'";
+  }
+  if (absl::IsPermissionDenied(not_started)) return "make it executable (chmod +x)";
+  if (absl::IsResourceExhausted(not_started)) return "see the limits of the worker's user (ulimit)";
+  return "name a program that every worker has, or ship it with the job (-files PATH of weir "
+         "streaming, --file PATH of weir run)";
+}
 
 }  // namespace
 
@@ -45,7 +56,7 @@ absl::Status ScriptRun::Start(std::vector<std::string> environment, std::string 
   if (!script.ok()) {
     return Named(step_error::kUserError,
                  absl::StrCat("cannot be started: ", script.status().message()),
-                 "name a program that every worker has, or ship it with the job");
+                 AdviceFor(script.status()));
   }
   script_ = *std::move(script);
   return absl::OkStatus();

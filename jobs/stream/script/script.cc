@@ -16,6 +16,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
@@ -33,6 +34,8 @@ constexpr std::size_t kWorthALook = 64 << 10;
 constexpr timespec kMoment = {.tv_sec = 0, .tv_nsec = 1'000'000};
 // Those of the child.
 constexpr int kFirstOther = 3;
+// What the kernel reads of a first line.
+constexpr std::size_t kFirstLineBytes = 256;
 
 absl::Status Failed(const std::string& what, int error) {
   return absl::ResourceExhaustedError(absl::StrCat(what, ": ", std::strerror(error)));
@@ -110,10 +113,31 @@ bool IsProgram(const std::string& path) {
   return IsFile(path) && ::access(path.c_str(), X_OK) == 0;
 }
 
+std::string FirstLine(const std::string& path) {
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  std::array<char, kFirstLineBytes> bytes;
+  const ssize_t got = file < 0 ? 0 : ::read(file, bytes.data(), bytes.size());
+  Close(file);
+  const std::string_view read(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(0, got)));
+  return std::string(read.substr(0, read.find('\n')));
+}
+
+// The kernel reports of a script's interpreter what it would of the script.
 absl::Status CannotStart(const std::string& program, int error) {
-  const std::string message = absl::StrCat("cannot start ", program, ": ", std::strerror(error));
+  const std::string what = absl::StrCat("cannot start ", program, ": ");
+  const std::string line = FirstLine(program);
+  if (error == ENOEXEC) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, "it is no program, and its first line does not begin with #!"));
+  }
+  if (error == ENOENT && line.starts_with("#!")) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        what, "its first line, '", absl::CEscape(line), "', names a program that is not there",
+        line.ends_with('\r') ? "; it ends with a carriage return, as of Windows" : ""));
+  }
+  const std::string message = absl::StrCat(what, std::strerror(error));
   if (error == ENOENT) return absl::NotFoundError(message);
-  if (error == EACCES || error == ENOEXEC) return absl::PermissionDeniedError(message);
+  if (error == EACCES) return absl::PermissionDeniedError(message);
   return absl::ResourceExhaustedError(message);
 }
 

@@ -66,7 +66,8 @@ class Script {
   static constexpr std::size_t kReadBytes = 256 << 10;
 
   /// Requires: SIGPIPE is ignored; the listener outlives this. Errors: kNotFound, kPermissionDenied
-  /// naming the program and where it was looked for; kResourceExhausted.
+  /// naming the program and where it was looked for; kFailedPrecondition where the file is there
+  /// and its first line names nothing that can read it; kResourceExhausted.
   static absl::StatusOr<std::unique_ptr<Script>> Start(const ScriptSetup& setup,
                                                        ScriptListener& listener);
   ~Script();

@@ -27,7 +27,7 @@ constexpr absl::Duration kExitAfterCloseGrace = absl::Milliseconds(500);
 constexpr int kLooksAtStart = 8;
 constexpr std::size_t kOutputReadBytes = 64 << 10;
 
-constexpr char kCrashAdvice[] = "see the task's last output (weir logs)";
+constexpr char kCrashAdvice[] = "see the task's last output (of a cluster's job: weir logs)";
 
 }  // namespace
 

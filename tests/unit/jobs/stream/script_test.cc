@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 #include <string>
 
 #include "jobs/testing/in_process_job.h"
@@ -46,6 +47,24 @@ class ScriptTest : public ::testing::Test {
 
   Listener listener_;
 };
+
+TEST_F(ScriptTest, SaysWhatIsWrongWithTheFirstLine) {
+  const auto refused = [this](const std::string& text) {
+    const weir::testing::ScratchFile file(text);
+    std::filesystem::permissions(file.path(), std::filesystem::perms::owner_all);
+    return Script::Start(
+               {.words = {file.path()}, .environment = {}, .directory = "/tmp", .path = "/bin"},
+               listener_)
+        .status();
+  };
+  const absl::Status none = refused("cat\n");
+  EXPECT_EQ(none.code(), absl::StatusCode::kFailedPrecondition) << none;
+  EXPECT_NE(none.message().find("does not begin with #!"), std::string::npos) << none;
+  const absl::Status windows = refused("#!/bin/bash\r\ncat\r\n");
+  EXPECT_EQ(windows.code(), absl::StatusCode::kFailedPrecondition) << windows;
+  EXPECT_NE(windows.message().find("'#!/bin/bash\\r'"), std::string::npos) << windows;
+  EXPECT_NE(windows.message().find("carriage return"), std::string::npos) << windows;
+}
 
 TEST_F(ScriptTest, WhatGoesInComesOutHoweverMuch) {
   const auto script = Start("cat");
