@@ -18,7 +18,7 @@ int FinishStreaming(const StreamingOptions& options, const RunEnd& end, CommandH
   if (end.code != kExitOk) return HadoopExitCode(end.code, end.error_code);
   if (!options.mark_success) return kHadoopOk;
   const std::string output = AbsolutePath(options.run.job.output, host.working_directory);
-  const absl::Status marked = host.storage.WriteFile(output + "/_SUCCESS", "");
+  const absl::Status marked = host.storage.WriteFileAtomically(output + "/_SUCCESS", "");
   if (marked.ok()) return kHadoopOk;
   host.err << "weir: the result is whole, but " << output
            << "/_SUCCESS was not written: " << std::string(marked.message()) << '\n';

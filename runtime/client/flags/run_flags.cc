@@ -84,9 +84,9 @@ void AddJob(CLI::App& command, JobOptions& job, bool needs_output) {
              "in a folder NAME (default: its own name); may be repeated",
              job);
   command
-      .add_option(
-          "INPUT", job.inputs,
-          "Files, directories (recursive; what is named .* or _* in them is left out) or globs")
+      .add_option("INPUT", job.inputs,
+                  "Files, directories (recursive; what is named .* or _* in them is left out) or "
+                  "globs (*, ?, [abc], {a,b})")
       ->required()
       ->type_name("PATH");
   auto* output = command.add_option("-o,--output", job.output, "Directory to make for the result");

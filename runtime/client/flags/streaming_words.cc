@@ -15,6 +15,23 @@
 namespace weir::client {
 namespace {
 
+// Commas part paths, but not the alternatives of a glob: "a,b{1,2}" is two.
+std::vector<std::string> SplitPaths(std::string_view text) {
+  std::vector<std::string> paths(1);
+  int depth = 0;
+  for (const char c : text) {
+    if (c == '{') ++depth;
+    if (c == '}') depth = std::max(0, depth - 1);
+    if (c == ',' && depth == 0) {
+      paths.emplace_back();
+    } else {
+      paths.back().push_back(c);
+    }
+  }
+  std::erase(paths, "");
+  return paths;
+}
+
 enum class Takes { kNothing, kOne, kMany };
 
 struct HadoopOption {
@@ -157,11 +174,12 @@ class Reading {
       passed_.push_back("--verbose");
     } else if (name == "input") {
       for (const std::string& value : values) {
-        for (const std::string& path :
-             std::vector<std::string>(absl::StrSplit(value, ',', absl::SkipEmpty()))) {
+        for (const std::string& path : SplitPaths(value)) {
           absl::StatusOr<std::string> place = place_of_(path);
           if (!place.ok()) return place.status();
-          inputs_.push_back(*std::move(place));
+          // A name, not a flag of `weir run`.
+          inputs_.push_back(place->starts_with('-') ? absl::StrCat("./", *place)
+                                                    : *std::move(place));
         }
       }
     } else if (name == "file" || name == "files" || name == "cacheFile" || name == "archives" ||

@@ -196,14 +196,15 @@ absl::StatusOr<std::vector<FileInfo>> PosixStorage::List(const std::string& dire
 
 absl::StatusOr<std::vector<std::string>> PosixStorage::Glob(const std::string& pattern) {
   glob_t found = {};
-  const int result = ::glob(pattern.c_str(), GLOB_ERR, nullptr, &found);
+  const int result = ::glob(pattern.c_str(), GLOB_ERR | GLOB_BRACE, nullptr, &found);
   const std::unique_ptr<glob_t, void (*)(glob_t*)> owner(&found, ::globfree);
   if (result == GLOB_NOMATCH) return std::vector<std::string>();
   if (result == GLOB_NOSPACE) return ErrnoStatus(ENOMEM, absl::StrCat("expand ", pattern));
   if (result != 0) return Failed("expand", pattern);
   std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  // glob sorts by locale.
+  // glob sorts by locale, and each alternative for itself; one file may match two of them.
   std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
   return paths;
 }
 

@@ -38,7 +38,7 @@ absl::Status FromStorage(const absl::Status& status, const std::string& path) {
                     std::string(AdviceForErrno(ErrnoOf(status))), path);
 }
 
-bool IsGlob(std::string_view path) { return path.find_first_of("*?[") != std::string_view::npos; }
+bool IsGlob(std::string_view path) { return path.find_first_of("*?[{") != std::string_view::npos; }
 
 // What a name that weir cannot read through says it is packed by; empty for others.
 std::string_view PackedBy(std::string_view path) {

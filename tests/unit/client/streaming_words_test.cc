@@ -51,6 +51,12 @@ TEST(StreamingWords, BecomeARun) {
   EXPECT_TRUE(Holds(run, {"--workers", "2"}));
 }
 
+TEST(StreamingWords, CommasPartPathsButNotTheAlternativesOfAGlob) {
+  const Words run = RunWords(
+      {"-input", "a,b{1,2}c,{d,e{f,g}}", "-input", "-h*", "-output", "out", "-mapper", "cat"});
+  EXPECT_TRUE(Holds(run, {"stream", "a", "b{1,2}c", "{d,e{f,g}}", "./-h*", "-o", "out"}));
+}
+
 TEST(StreamingWords, OneReducerUnlessToldOtherwise) {
   const Words base = {"-input", "x", "-output", "o", "-mapper", "m"};
   const auto with = [&base](Words more) {

@@ -89,6 +89,7 @@ TEST_F(PosixStorageTest, GlobFindsSortedOrNothing) {
   EXPECT_EQ(storage_.Glob(At("*.log")).value(),
             (std::vector<std::string>{At("x.log"), At("y.log")}));
   EXPECT_TRUE(storage_.Glob(At("*.csv")).value().empty());
+  EXPECT_EQ(storage_.Glob(At("{b,a,*}.log")).value(), storage_.Glob(At("*.log")).value());
 }
 
 TEST_F(PosixStorageTest, RenameNeverReplacesAnythingButAnEmptyDirectory) {
