@@ -23,6 +23,11 @@ namespace {
 constexpr char kMasterRole[] = "weir.master";
 constexpr absl::Duration kMasterStopPatience = absl::Seconds(12);
 
+absl::Status CannotUse(const std::filesystem::path& journal, const std::string& why) {
+  return absl::UnavailableError("the journal " + journal.string() + " cannot be used: " + why +
+                                "; choose another by --journal FILE");
+}
+
 absl::StatusOr<std::string> JournalPath(const std::string& chosen, env::Storage& storage) {
   std::filesystem::path path = chosen;
   if (chosen.empty()) {
@@ -35,13 +40,14 @@ absl::StatusOr<std::string> JournalPath(const std::string& chosen, env::Storage&
   std::error_code error;
   if (path.has_parent_path()) std::filesystem::create_directories(path.parent_path(), error);
   if (error) {
-    return absl::UnavailableError("cannot make " + path.parent_path().string() + ": " +
-                                  error.message());
+    return CannotUse(path, "cannot make " + path.parent_path().string() + ": " + error.message());
   }
   // Who reads the journal knows what everybody ran, and SQLite leaves its files to all. One that is
   // there stays as it is.
   const auto made = storage.MakeLock(path.string());
-  if (!made.ok() && !absl::IsAlreadyExists(made.status())) return made.status();
+  if (!made.ok() && !absl::IsAlreadyExists(made.status())) {
+    return CannotUse(path, std::string(made.status().message()));
+  }
   return path.string();
 }
 

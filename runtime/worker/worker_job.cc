@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
@@ -326,10 +327,14 @@ v1::JobError WorkerJob::OwnError(const absl::Status& status) const {
 v1::JobError WorkerJob::Named(v1::JobError error, const std::string& step) const {
   if (error.worker().empty()) error.set_worker(options_.name);
   if (error.step().empty()) error.set_step(step);
-  if (error.code() == job_error::kDiskFull) {
-    error.set_advice(absl::StrCat(
-        "free space on worker ", options_.name,
-        ", or choose another output or --work-dir; its work directory is ", options_.work_dir));
+  const std::string& staging = request_.staging_dir();
+  if (error.code() == job_error::kDiskFull && !staging.empty() &&
+      absl::StrContains(error.message(), staging)) {
+    error.set_advice(absl::StrCat("free space where ", staging, " lies, or choose another output"));
+  } else if (error.code() == job_error::kDiskFull) {
+    error.set_advice(absl::StrCat("free space on worker ", options_.name,
+                                  ", or choose another --work-dir for it; its work directory is ",
+                                  options_.work_dir));
   }
   return error;
 }

@@ -1,6 +1,7 @@
 """Master and workers as processes: same results as embedded, limits in the trace, commands of a cluster."""
 import json
 import os
+import resource
 import socket
 import unittest
 
@@ -247,6 +248,19 @@ class Commands(WeirTest):
         self.assert_fails(result, 4, "is damaged", "move it away")
         with open(journal, encoding="ascii") as file:
             self.assertEqual(file.read(), "no database " * 1000)
+
+    def test_a_journal_that_cannot_be_one_names_the_flag(self):
+        for journal in (self.dir, "/proc/none/j.db"):
+            result = self.weir("master", "--listen", "127.0.0.1:0", "--journal", journal, timeout=10)
+            self.assert_fails(result, 4, journal, "--journal FILE")
+
+    def test_a_client_without_threads_ends(self):
+        cluster = Cluster(self, workers=0)
+        for kib in (250_000, 300_000, 400_000):
+            def little(limit=kib << 10):
+                resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+            result = self.weir("list", "jobs", "--master", cluster.address, preexec_fn=little, timeout=30)
+            self.assertIn(result.code, (0, 1, 3), f"{kib} KiB: {result.err}")
 
     def test_listening_beyond_loopback_needs_a_decision(self):
         result = self.weir("master", "--listen", "0.0.0.0:0", "--journal", self.path("j.db"), timeout=10)

@@ -159,7 +159,8 @@ class Embedded(FailureTest):
         rng = random.Random(6)
         text = self.write("text", " ".join("%x" % rng.getrandbits(60) for _ in range(400000)))
         result = self.run_job("wordcount", text, "-o", os.path.join(full, "out"))
-        self.assert_fails(result, 1, "DISK_FULL", full)
+        self.assert_fails(result, 1, "DISK_FULL", full, "choose another output")
+        self.assertNotIn("work directory", result.err, "which has room")
         self.assertEqual(os.listdir(full), [])
         self.assert_nothing_left()
 

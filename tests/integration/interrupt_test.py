@@ -78,6 +78,27 @@ class ControlC(GatedTest):
                     self.assertEqual(result.code, 130, result.err)
                 self.assert_nothing_left()
 
+    # Six million pairs: planned for longer than anybody waits.
+    LARGE_PLAN = ("--workers", "2", "--mappers", "6000", "--reducers", "1000")
+
+    def test_while_a_large_plan_is_made_does_not_wait_for_it(self):
+        text = self.write("text", "a b\n")
+        client = self.start("run", "wordcount", text, "-o", self.path("out"), *self.LARGE_PLAN, "--progress-json",
+                            "--work-dir", self.work, start_new_session=True)
+        for line in client.stderr:
+            if json.loads(line)["state"] == "planning":
+                break
+        result = self.interrupt(client)
+        self.assertEqual(result.code, 130, result.err)
+        late = self.start("run", "wordcount", text, "-o", self.path("out"), *self.LARGE_PLAN, "--deadline", "1s",
+                          "--work-dir", self.work)
+        self.assert_fails(self.end_in_time(late, 1 + KILL_GRACE_S + ENDING_S), 1, "DEADLINE")
+        asking = self.start("plan", "wordcount", text, *self.LARGE_PLAN, "--work-dir", self.work, start_new_session=True)
+        wait_for(lambda: os.listdir(self.work), 30, lambda: f"it plans: {self.end_and_hear(asking)}")
+        self.assert_fails(self.interrupt(asking), 130, "interrupted")
+        self.assert_nothing_left(self.path("out"))
+        wait_for(lambda: not os.listdir(self.work), 10, lambda: f"left in the work directory: {os.listdir(self.work)}")
+
 
 class Nohup(GatedTest):
     """A terminal that goes sends SIGHUP; under nohup that is ignored when a process starts, and stays so."""

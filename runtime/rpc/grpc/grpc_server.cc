@@ -50,7 +50,8 @@ void Configure(grpc::ServerBuilder& builder) {
 
 absl::Status CannotListen(const std::string& address) {
   return absl::UnavailableError(absl::StrCat(
-      "cannot listen on ", address, ": the address is taken, or does not belong to this host"));
+      "cannot listen on ", address,
+      ": the address is taken, does not belong to this host, or its name is not known here"));
 }
 
 class GrpcServerImpl final : public GrpcServer {
