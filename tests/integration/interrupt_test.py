@@ -92,7 +92,7 @@ class ControlC(GatedTest):
         self.assertEqual(result.code, 130, result.err)
         late = self.start("run", "wordcount", text, "-o", self.path("out"), *self.LARGE_PLAN, "--deadline", "1s",
                           "--work-dir", self.work)
-        self.assert_fails(self.end_in_time(late, 1 + KILL_GRACE_S + ENDING_S), 1, "DEADLINE")
+        self.assert_fails(self.end_in_time(late, 1 + KILL_GRACE_S + ENDING_S), 6, "DEADLINE")
         asking = self.start("plan", "wordcount", text, *self.LARGE_PLAN, "--work-dir", self.work, start_new_session=True)
         wait_for(lambda: os.listdir(self.work), 30, lambda: f"it plans: {self.end_and_hear(asking)}")
         self.assert_fails(self.interrupt(asking), 130, "interrupted")

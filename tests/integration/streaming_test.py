@@ -154,7 +154,7 @@ CASES = [
          {"a\t2", "b\t1"}),
     Case("combiner of keys of two fields", "a\tx\tv\na\n",
          ["-D", "stream.num.map.output.key.fields=2", "-mapper", "cat", "-combiner", "cat", "-reducer", "cat"],
-         ["a\t\t", "a\tx\tv"]),
+         ["a\t", "a\tx\tv"]),
     # Exit codes.
     Case("a failing mapper", "x\n", ["-mapper", "bash -c 'cat >/dev/null; echo why >&2; exit 3'"], None, 1,
          ("mapper", "exited with code 3", "{input}", "| why", "USER_ERROR", "worker")),
