@@ -76,6 +76,11 @@ void Master::Impl::Register(rpc::Call<rpc::Register> call, bool ask_holder) {
                                 {"id", worker.id},
                                 {"epoch", worker.epoch},
                                 {"endpoint", worker.identity.control_endpoint()}});
+  if (worker.lease > limits::kWorkerLease) {
+    LogWarning(
+        "A worker lost touch though its process lives; its lease is longer from now on",
+        {{"worker", worker.identity.name()}, {"lease_s", absl::ToDoubleSeconds(worker.lease)}});
+  }
   if (registration->replaced_epoch != 0) {
     TellLoss(worker.id, registration->replaced_epoch,
              "was restarted or lost touch and registered again", Loss::kMayBeBack);
@@ -88,7 +93,7 @@ void Master::Impl::Register(rpc::Call<rpc::Register> call, bool ask_holder) {
   response.set_worker_id(worker.id);
   response.set_worker_epoch(worker.epoch);
   response.set_master_epoch(context_->master_epoch);
-  response.set_lease_ms(absl::ToInt64Milliseconds(limits::kWorkerLease));
+  response.set_lease_ms(absl::ToInt64Milliseconds(worker.lease));
   response.set_heartbeat_ms(absl::ToInt64Milliseconds(limits::kHeartbeat));
   call.reply(std::move(response));
 }
@@ -210,7 +215,7 @@ void Master::Impl::ScheduleWatch() {
     watch_scheduled_ = false;
     NoteStandstill(due);
     for (const RegisteredWorker& worker : workers_->TakeLost(seams_.loop.Now())) {
-      Lose(worker, absl::StrCat("no heartbeat for ", absl::FormatDuration(limits::kWorkerLease)),
+      Lose(worker, absl::StrCat("no heartbeat for ", absl::FormatDuration(worker.lease)),
            Loss::kForGood);
     }
     AskAfterSilent();

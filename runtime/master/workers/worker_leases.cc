@@ -7,10 +7,10 @@
 
 namespace weir::master {
 
-WorkerLeases::WorkerLeases(absl::Duration lease, absl::Duration overdue, Epoch first_epoch)
-    : lease_(lease), overdue_(overdue), next_epoch_(first_epoch) {}
+WorkerLeases::WorkerLeases(absl::Duration overdue, Epoch first_epoch)
+    : overdue_(overdue), next_epoch_(first_epoch) {}
 
-absl::StatusOr<Epoch> WorkerLeases::Register(WorkerId worker, MonoTime now) {
+absl::StatusOr<Epoch> WorkerLeases::Register(WorkerId worker, absl::Duration length, MonoTime now) {
   const auto known = leases_.find(worker);
   if (known == leases_.end() && static_cast<std::int64_t>(leases_.size()) >= limits::kWorkersMax) {
     return absl::ResourceExhaustedError(
@@ -18,7 +18,7 @@ absl::StatusOr<Epoch> WorkerLeases::Register(WorkerId worker, MonoTime now) {
                      " workers, its maximum; stop some or start a second cluster"));
   }
   const Epoch epoch = next_epoch_++;
-  leases_[worker] = Lease{epoch, now, now};
+  leases_[worker] = Lease{epoch, length, now, now};
   return epoch;
 }
 
@@ -46,7 +46,7 @@ absl::Status WorkerLeases::Renew(WorkerId worker, Epoch epoch, MonoTime now) {
 std::vector<WorkerId> WorkerLeases::TakeExpired(MonoTime now) {
   std::vector<WorkerId> expired;
   for (auto it = leases_.begin(); it != leases_.end();) {
-    if (it->second.heard + lease_ <= now) {
+    if (it->second.heard + it->second.length <= now) {
       expired.push_back(it->first);
       it = leases_.erase(it);
     } else {
@@ -97,7 +97,7 @@ void WorkerLeases::StoodStill(absl::Duration stood, MonoTime now) {
 std::optional<MonoTime> WorkerLeases::NextWake() const {
   std::optional<MonoTime> first;
   for (const auto& [worker, lease] : leases_) {
-    const MonoTime wake = std::min(lease.heard + lease_, AskAt(lease));
+    const MonoTime wake = std::min(lease.heard + lease.length, AskAt(lease));
     if (!first || wake < *first) first = wake;
   }
   return first;

@@ -31,24 +31,24 @@ struct SilentWorker {
 
 /// Knows which workers are alive, by lease.
 ///
-/// A lease runs from the last accepted heartbeat for `lease`. When it ends, the worker is reported
-/// lost exactly once and its epoch is fenced: whatever still arrives under that epoch is refused,
-/// so a worker that was merely slow can never commit output. A worker that is silent for `overdue`
-/// is to be asked after; when that finds its process gone, its lease ends there and then.
-/// Thread-safety: none; control strand
-/// only. Time: passed in as `now`, never read; `now` must not go backwards. Failure semantics:
-/// keeps no durable state. After a master restart the table is empty and every
+/// A lease runs from the last accepted heartbeat for as long as it was given. When it ends, the
+/// worker is reported lost exactly once and its epoch is fenced: whatever still arrives under that
+/// epoch is refused, so a worker that was merely slow can never commit output. A worker that is
+/// silent for `overdue` is to be asked after; when that finds its process gone, its lease ends
+/// there and then. Thread-safety: none; control strand only. Time: passed in as `now`, never read;
+/// `now` must not go backwards. Failure semantics: keeps no durable state. After a master restart
+/// the table is empty and every
 ///   worker registers again; `first_epoch` grows with the master's own epoch, so that a worker
 ///   epoch is never used twice.
 /// Bounds: limits::kWorkersMax entries.
 /// Checked by: tests/unit/master/worker_leases_test.cc.
 class WorkerLeases {
  public:
-  WorkerLeases(absl::Duration lease, absl::Duration overdue, Epoch first_epoch);
+  WorkerLeases(absl::Duration overdue, Epoch first_epoch);
 
-  /// Opens a lease and returns the epoch to stamp on every message. A known worker's old epoch is
-  /// fenced by it. Errors: kResourceExhausted when the table is full.
-  absl::StatusOr<Epoch> Register(WorkerId worker, MonoTime now);
+  /// Opens a lease of that length and returns the epoch to stamp on every message. A known worker's
+  /// old epoch is fenced by it. Errors: kResourceExhausted when the table is full.
+  absl::StatusOr<Epoch> Register(WorkerId worker, absl::Duration length, MonoTime now);
   /// Extends the lease. Idempotent; late and duplicate heartbeats do no harm.
   /// Errors: kNotFound (register again); kAborted (old epoch: drop all attempts, then register
   /// again).
@@ -76,12 +76,12 @@ class WorkerLeases {
  private:
   struct Lease {
     Epoch epoch = 0;
+    absl::Duration length;
     MonoTime heard;
     MonoTime asked;  // not after `heard`: not since then
   };
   MonoTime AskAt(const Lease& lease) const { return std::max(lease.heard, lease.asked) + overdue_; }
 
-  const absl::Duration lease_;
   const absl::Duration overdue_;
   Epoch next_epoch_;
   absl::btree_map<WorkerId, Lease> leases_;

@@ -1,5 +1,6 @@
 #include "runtime/master/workers/worker_table.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,8 +10,7 @@
 namespace weir::master {
 
 WorkerTable::WorkerTable(rpc::WorkerConnector& connector, Epoch first_epoch)
-    : connector_(connector),
-      leases_(limits::kWorkerLease, limits::kHeartbeatOverdue, first_epoch) {}
+    : connector_(connector), leases_(limits::kHeartbeatOverdue, first_epoch) {}
 
 namespace {
 
@@ -43,6 +43,17 @@ absl::Status WorkerTable::NameTaken(const Entry& holder) const {
       "; stop that one, or give this one another name: --name NAME"));
 }
 
+absl::Duration WorkerTable::LeaseOf(const Entry& before, const v1::WorkerIdentity& identity,
+                                    MonoTime now) {
+  if (before.worker.identity.incarnation() != identity.incarnation()) return limits::kWorkerLease;
+  const absl::Duration held = now - before.since;
+  // Asked again because the answer was lost.
+  if (held < limits::kWorkerLease) return before.worker.lease;
+  const absl::Duration last =
+      held < kLostTouchForgotten ? before.worker.lease : limits::kWorkerLease;
+  return std::min(2 * last, kWorkerLeaseMax);
+}
+
 absl::StatusOr<WorkerTable::Registration> WorkerTable::Register(const v1::RegisterRequest& request,
                                                                 MonoTime now,
                                                                 std::int64_t now_unix_ms) {
@@ -55,7 +66,10 @@ absl::StatusOr<WorkerTable::Registration> WorkerTable::Register(const v1::Regist
       return NameTaken(holder);
     }
   }
-  absl::StatusOr<Epoch> epoch = leases_.Register(id, now);
+  const absl::Duration lease = known == id_by_name_.end()
+                                   ? limits::kWorkerLease
+                                   : LeaseOf(entries_[id], request.identity(), now);
+  absl::StatusOr<Epoch> epoch = leases_.Register(id, lease, now);
   if (!epoch.ok()) return epoch.status();
   if (known == id_by_name_.end()) {
     id_by_name_[name] = next_id_++;
@@ -64,7 +78,11 @@ absl::StatusOr<WorkerTable::Registration> WorkerTable::Register(const v1::Regist
   Entry& entry = entries_[id];
   Registration registration;
   if (entry.alive) registration.replaced_epoch = entry.worker.epoch;
-  entry.worker = RegisteredWorker{id, *epoch, request.identity(), request.profile(),
+  entry.worker = RegisteredWorker{id,
+                                  *epoch,
+                                  lease,
+                                  request.identity(),
+                                  request.profile(),
                                   connector_.Connect(request.identity().control_endpoint())};
   if (request.held_size() > 0) {
     entry.worker.held = std::make_shared<const std::vector<v1::HeldJob>>(request.held().begin(),
@@ -73,6 +91,7 @@ absl::StatusOr<WorkerTable::Registration> WorkerTable::Register(const v1::Regist
   entry.alive = true;
   entry.draining = false;
   entry.since_unix_ms = now_unix_ms;
+  entry.since = now;
   entry.left_because.clear();
   entry.heard = now;
   registration.worker = entry.worker;

@@ -12,6 +12,8 @@
 #include "absl/container/btree_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "runtime/base/limits.h"
 #include "runtime/master/workers/worker_leases.h"
 #include "runtime/rpc/api.h"
 #include "weir/v1/cluster.pb.h"
@@ -19,11 +21,19 @@
 
 namespace weir::master {
 
+/// A daemon that lost touch though it lives gets a lease of twice the length, up to this: on a
+/// machine with no time for it that is better than to do its work again and again. Shorter than
+/// limits::kPeerPatience, so that a lease still says of a silent worker that it is lost.
+inline constexpr absl::Duration kWorkerLeaseMax = absl::Seconds(30);
+/// One that kept its lease for so long starts from the usual length when it loses touch again.
+inline constexpr absl::Duration kLostTouchForgotten = absl::Minutes(10);
+
 /// One worker under one registration. A job keeps a copy: `api` stays usable after the worker is
 /// lost (its calls then simply fail).
 struct RegisteredWorker {
   WorkerId id = 0;
   Epoch epoch = 0;
+  absl::Duration lease = limits::kWorkerLease;
   v1::WorkerIdentity identity;
   v1::WorkerProfile profile;
   std::shared_ptr<rpc::WorkerApi> api;
@@ -36,7 +46,8 @@ const v1::HeldJob* HeldOf(const RegisteredWorker& worker, const std::string& job
                           const v1::KeptPlan& plan);
 
 /// Keeps identity, profile and lease of every worker by name. A name keeps its id for the life of
-/// the master; each registration has an epoch of its own. Thread-safety: control strand only. Time:
+/// the master; each registration has an epoch of its own. A daemon that lost touch and registers
+/// again gets a longer lease (kWorkerLeaseMax). Thread-safety: control strand only. Time:
 /// passed in. Bounds: limits::kWorkersMax alive; as many lost ones are remembered for the list.
 /// Checked by: tests/unit/master/worker_table_test.cc.
 class WorkerTable {
@@ -89,10 +100,14 @@ class WorkerTable {
     bool alive = false;
     bool draining = false;
     std::int64_t since_unix_ms = 0;
+    MonoTime since;  // the same moment
     MonoTime heard;
     std::string left_because;  // empty: it is alive, or was lost
   };
   absl::Status NameTaken(const Entry& holder) const;
+  /// For the next registration of the name.
+  static absl::Duration LeaseOf(const Entry& before, const v1::WorkerIdentity& identity,
+                                MonoTime now);
   void ForgetOldestLost();
 
   rpc::WorkerConnector& connector_;

@@ -67,6 +67,25 @@ TEST_F(WorkerTableTest, LostWorkersAreReportedOnceAndMayComeBack) {
   EXPECT_EQ(table_.Alive().size(), 2u);
 }
 
+TEST_F(WorkerTableTest, ADaemonThatLostTouchThoughItLivesGetsALongerLease) {
+  const auto lease_s = [&](int at_s, const std::string& incarnation) {
+    const auto registered = Try("a", Moment(at_s), "host-a:1", incarnation);
+    EXPECT_TRUE(registered.ok()) << registered.status();
+    return absl::ToInt64Seconds(registered->worker.lease);
+  };
+  EXPECT_EQ(lease_s(0, "first"), 6);
+  EXPECT_EQ(lease_s(1, "first"), 6) << "the answer was lost";
+  EXPECT_EQ(table_.TakeLost(Moment(7)).size(), 1u);
+  EXPECT_EQ(lease_s(8, "first"), 12);
+  EXPECT_TRUE(table_.TakeLost(Moment(19)).empty());
+  EXPECT_EQ(table_.TakeLost(Moment(20)).size(), 1u);
+  EXPECT_EQ(lease_s(20, "first"), 24);
+  EXPECT_EQ(lease_s(50, "first"), 30) << "and no longer";
+  EXPECT_EQ(lease_s(90, "first"), 30);
+  EXPECT_EQ(lease_s(90 + 600, "first"), 12) << "long ago";
+  EXPECT_EQ(lease_s(800, "second"), 6) << "another process";
+}
+
 TEST_F(WorkerTableTest, ADrainingWorkerKeepsItsLeaseAndIsNotPlannedFor) {
   const auto a = Register("a", Moment(0));
   Register("b", Moment(0));
