@@ -51,6 +51,10 @@ absl::StatusOr<std::vector<ManifestPart>> ReadManifest(const std::string& output
                                                        CommandHost& host) {
   const std::string path = output + "/manifest.json";
   auto text = host.storage.ReadFile(path, kManifestBytesMax);
+  if (absl::IsNotFound(text.status())) {
+    return absl::NotFoundError(
+        absl::StrCat("there is no ", path, ": name the output directory of a job of weir"));
+  }
   if (!text.ok()) return text.status();
   const Json manifest = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
   const absl::Status wrong =
