@@ -3,8 +3,10 @@
 #include "runtime/app/program.h"
 
 #include <malloc.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -98,6 +100,24 @@ void LeaveOutLockCycles() { absl::SetMutexDeadlockDetectionMode(absl::OnDeadlock
 /// time, its memory creeps up for hours. Not for a master, whose plans are large and short-lived.
 void KeepTwoArenas() { mallopt(M_ARENA_MAX, 2); }
 
+// Where nothing has been asked for yet, memory and threads can only be missing to the program
+// itself.
+int NotEnough(const char* what, const char* limit) {
+  std::cerr << "weir: not enough " << what << " to run; see the limits of this user (ulimit "
+            << limit << ") and of its control group\n";
+  return client::kExitJobFailed;
+}
+
+/// gRPC and Abseil abort where descriptors are so few that they cannot wait for events. Returns
+/// whether there are enough.
+bool HasFiles() {
+  constexpr rlim_t kFilesMin = 64;
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= kFilesMin) return true;
+  files.rlim_cur = std::min(files.rlim_max, kFilesMin);
+  return ::setrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur >= kFilesMin;
+}
+
 int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
   LeaveOutLockCycles();
   IgnoreSignalsOfWrites();
@@ -111,6 +131,7 @@ int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
   std::cout << parsed.out << std::flush;
   std::cerr << parsed.err << std::flush;
   if (!parsed.command) return CodeOnceWritten(parsed.exit_code);
+  if (!HasFiles()) return NotEnough("open files", "-n");
   if (const auto* master = std::get_if<client::MasterDaemonOptions>(&*parsed.command)) {
     return RunMasterDaemon(*master, catalog);
   }
@@ -119,14 +140,6 @@ int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
     return RunWorkerDaemon(*worker);
   }
   return RunUserCommand(*parsed.command, catalog);
-}
-
-// Where nothing has been asked for yet, memory and threads can only be missing to the program
-// itself.
-int NotEnough(const char* what, const char* limit) {
-  std::cerr << "weir: not enough " << what << " to run; see the limits of this user (ulimit "
-            << limit << ") and of its control group\n";
-  return client::kExitJobFailed;
 }
 
 }  // namespace

@@ -262,6 +262,12 @@ class Commands(WeirTest):
             result = self.weir("list", "jobs", "--master", cluster.address, preexec_fn=little, timeout=30)
             self.assertIn(result.code, (0, 1, 3), f"{kib} KiB: {result.err}")
 
+    def test_few_descriptors_are_named(self):
+        def few():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))
+        for command in (["list", "jobs", "--master", "127.0.0.1:1"], ["worker", "--master", "127.0.0.1:1", "--work-dir", self.work]):
+            self.assert_fails(self.weir(*command, preexec_fn=few, timeout=30), 1, "open files", "ulimit -n")
+
     def test_listening_beyond_loopback_needs_a_decision(self):
         result = self.weir("master", "--listen", "0.0.0.0:0", "--journal", self.path("j.db"), timeout=10)
         self.assertIn(result.code, (2, 4))
