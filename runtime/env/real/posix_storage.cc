@@ -196,7 +196,12 @@ absl::StatusOr<std::vector<FileInfo>> PosixStorage::List(const std::string& dire
 
 absl::StatusOr<std::vector<std::string>> PosixStorage::Glob(const std::string& pattern) {
   glob_t found = {};
-  const int result = ::glob(pattern.c_str(), GLOB_ERR | GLOB_BRACE, nullptr, &found);
+  int result = ::glob(pattern.c_str(), GLOB_ERR, nullptr, &found);
+  // Braces are alternatives where no name has them.
+  if (result == GLOB_NOMATCH && pattern.find('{') != std::string::npos) {
+    ::globfree(&found);
+    result = ::glob(pattern.c_str(), GLOB_ERR | GLOB_BRACE, nullptr, &found);
+  }
   const std::unique_ptr<glob_t, void (*)(glob_t*)> owner(&found, ::globfree);
   if (result == GLOB_NOMATCH) return std::vector<std::string>();
   if (result == GLOB_NOSPACE) return ErrnoStatus(ENOMEM, absl::StrCat("expand ", pattern));

@@ -90,6 +90,8 @@ TEST_F(PosixStorageTest, GlobFindsSortedOrNothing) {
             (std::vector<std::string>{At("x.log"), At("y.log")}));
   EXPECT_TRUE(storage_.Glob(At("*.csv")).value().empty());
   EXPECT_EQ(storage_.Glob(At("{b,a,*}.log")).value(), storage_.Glob(At("*.log")).value());
+  Put("{x}.log", "");
+  EXPECT_EQ(storage_.Glob(At("{x}*")).value(), std::vector<std::string>{At("{x}.log")});
 }
 
 TEST_F(PosixStorageTest, RenameNeverReplacesAnythingButAnEmptyDirectory) {
