@@ -81,9 +81,11 @@ absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& s
   if (job == nullptr) {
     std::vector<std::string> names;
     for (const auto& [name, definition] : catalog) names.push_back(name);
+    const std::string nearest = NearestName(spec.job(), names);
     return Invalid(
-        absl::StrCat("there is no job '", spec.job(), "'.", SuggestName(spec.job(), names)),
-        absl::StrCat("jobs of this master: ", absl::StrJoin(names, ", ")));
+        absl::StrCat("there is no job '", spec.job(), "'"),
+        absl::StrCat(nearest.empty() ? "" : absl::StrCat("did you mean '", nearest, "'? "),
+                     "there are ", absl::StrJoin(names, ", ")));
   }
   std::vector<std::pair<std::string, std::string>> given;
   for (const v1::JobParameter& parameter : spec.parameters()) {
