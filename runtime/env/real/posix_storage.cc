@@ -197,10 +197,12 @@ absl::StatusOr<std::vector<FileInfo>> PosixStorage::List(const std::string& dire
 absl::StatusOr<std::vector<std::string>> PosixStorage::Glob(const std::string& pattern) {
   glob_t found = {};
   int result = ::glob(pattern.c_str(), GLOB_ERR, nullptr, &found);
-  // Braces are alternatives where no name has them.
-  if (result == GLOB_NOMATCH && pattern.find('{') != std::string::npos) {
+  // Braces are alternatives where no name has them, and not all of these need be there.
+  const bool nothing = result == GLOB_NOMATCH || (result == GLOB_ABORTED && errno == ENOENT);
+  if (nothing && pattern.find('{') != std::string::npos) {
     ::globfree(&found);
-    result = ::glob(pattern.c_str(), GLOB_ERR | GLOB_BRACE, nullptr, &found);
+    const auto stop_at = [](const char*, int error) { return error == ENOENT ? 0 : error; };
+    result = ::glob(pattern.c_str(), GLOB_BRACE, stop_at, &found);
   }
   const std::unique_ptr<glob_t, void (*)(glob_t*)> owner(&found, ::globfree);
   if (result == GLOB_NOMATCH) return std::vector<std::string>();

@@ -90,6 +90,10 @@ TEST_F(PosixStorageTest, GlobFindsSortedOrNothing) {
             (std::vector<std::string>{At("x.log"), At("y.log")}));
   EXPECT_TRUE(storage_.Glob(At("*.csv")).value().empty());
   EXPECT_EQ(storage_.Glob(At("{b,a,*}.log")).value(), storage_.Glob(At("*.log")).value());
+  ASSERT_TRUE(storage_.MakeDirectory(At("d")).ok());
+  Put("d/x.log", "");
+  EXPECT_EQ(storage_.Glob(At("{d,none}/*.log")).value(), std::vector<std::string>{At("d/x.log")});
+  EXPECT_TRUE(storage_.Glob(At("{e,none}/*.log")).value().empty());
   Put("{x}.log", "");
   EXPECT_EQ(storage_.Glob(At("{x}*")).value(), std::vector<std::string>{At("{x}.log")});
 }
