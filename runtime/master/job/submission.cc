@@ -83,9 +83,9 @@ absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& s
     for (const auto& [name, definition] : catalog) names.push_back(name);
     const std::string nearest = NearestName(spec.job(), names);
     return Invalid(
-        absl::StrCat("there is no job '", spec.job(), "'"),
-        absl::StrCat(nearest.empty() ? "" : absl::StrCat("did you mean '", nearest, "'? "),
-                     "there are ", absl::StrJoin(names, ", ")));
+        absl::StrCat("there is no job '", spec.job(), "'",
+                     nearest.empty() ? "" : absl::StrCat(" (the nearest is '", nearest, "')")),
+        absl::StrCat("there are ", absl::StrJoin(names, ", ")));
   }
   std::vector<std::pair<std::string, std::string>> given;
   for (const v1::JobParameter& parameter : spec.parameters()) {
