@@ -115,6 +115,7 @@ absl::Status OrderInTurns(Plan& plan, planner::Seconds shortest_s) {
 absl::Status OrderAsJobsAre(Plan& plan) {
   const Plan whole = plan;
   planner::CoalescePieces(planner::kShortestGrantS, &plan);
+  const Plan coalesced = plan;
   if (absl::Status ordered = OrderInTurns(plan, planner::kShortestGrantS); !ordered.ok())
     return ordered;
   const Plan ordered = plan;
@@ -125,7 +126,7 @@ absl::Status OrderAsJobsAre(Plan& plan) {
     plan = std::move(together);
   }
   for (const auto& by_rates : {planner::OrderByRates, planner::OrderByRatesOverTime}) {
-    Plan rated = whole;
+    Plan rated = coalesced;  // jobs move no pieces beside each other, which are sockets each
     const absl::Status status = by_rates(&rated);
     if (status.ok() && plan.network.sharing_resent_fraction <= planner::kResentMax &&
         rated.summary.makespan_s < plan.summary.makespan_s * (1 - planner::kRatesReserve)) {
