@@ -12,8 +12,8 @@
 namespace weir::app {
 
 /// A session that is closed with its handle and then kept until the process ends, which must be by
-/// _exit. What plans for a job that is over cannot be interrupted, and gRPC waits for ever for
-/// threads that it could not make: nobody should wait for either.
+/// _exit (docs/adr/0056). What plans for a job that is over cannot be interrupted, and gRPC waits
+/// for ever for threads that it could not make: nobody should wait for either.
 ///
 /// `Inner` has Close(): ends what others would miss (jobs, workers, files).
 template <typename Inner>

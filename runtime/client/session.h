@@ -15,8 +15,8 @@
 
 namespace weir::client {
 
-/// One master and the loop on which its answers come. Destroying it ends the connection, or the
-/// whole cluster with all its processes and temporary files.
+/// One master and the loop on which its answers come. Destroying it ends what others would miss: of
+/// a whole cluster in this process, its processes and temporary files.
 class Session {
  public:
   virtual ~Session() = default;

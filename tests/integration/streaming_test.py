@@ -209,7 +209,9 @@ class Streaming(WeirTest):
                 else:
                     self.assertEqual(lines, [line.replace("{input}", source) for line in case.lines])
                 self.assertIn("part-00000", os.listdir(out))
-                self.assertEqual(os.path.getsize(os.path.join(out, "_SUCCESS")), 0)
+                mark = os.stat(os.path.join(out, "_SUCCESS"))
+                self.assertEqual(mark.st_size, 0)
+                self.assertEqual(mark.st_mode, os.stat(os.path.join(out, "manifest.json")).st_mode, "as readable as the rest")
                 self.assert_ok(self.weir("verify", out))
         self.assert_nothing_left()
 

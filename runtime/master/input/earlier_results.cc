@@ -1,9 +1,7 @@
 #include "runtime/master/input/earlier_results.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
-#include <string_view>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -16,9 +14,6 @@
 namespace weir::master {
 namespace {
 
-constexpr char kPartAdvice[] =
-    "run that job again, or name the files or a glob where a part of its result is enough";
-
 absl::Status Unreadable(const std::string& message, const std::string& advice,
                         const std::string& path) {
   v1::JobError error = MakeJobError(job_error::kInputUnreadable, message, advice);
@@ -26,34 +21,8 @@ absl::Status Unreadable(const std::string& message, const std::string& advice,
   return StatusFromJobError(absl::StatusCode::kInvalidArgument, error);
 }
 
-std::string_view NameOf(const env::FileInfo& entry) {
-  return std::string_view(entry.path).substr(entry.path.rfind('/') + 1);
-}
-
-const env::FileInfo* FileNamed(const std::vector<env::FileInfo>& entries, std::string_view name) {
-  const auto found = std::lower_bound(entries.begin(), entries.end(), name,
-                                      [](const env::FileInfo& entry, std::string_view searched) {
-                                        return NameOf(entry) < searched;
-                                      });
-  return found != entries.end() && NameOf(*found) == name && found->is_regular ? &*found : nullptr;
-}
-
-absl::Status CheckPart(const std::string& directory, const std::string& job_id,
-                       const v1::OutputPart& part, const std::vector<env::FileInfo>& entries) {
-  const std::string path = absl::StrCat(directory, "/", part.file());
-  const env::FileInfo* found = FileNamed(entries, part.file());
-  const std::string whose =
-      absl::StrCat("the input ", directory, " is the result of job ", job_id, ", of which ");
-  if (found == nullptr) {
-    return Unreadable(absl::StrCat(whose, part.file(), " is missing"), kPartAdvice, path);
-  }
-  if (found->bytes == part.bytes()) return absl::OkStatus();
-  return Unreadable(absl::StrCat(whose, part.file(), " has ", found->bytes, " bytes, not the ",
-                                 part.bytes(), " that were written"),
-                    kPartAdvice, path);
-}
-
-// One file under two names, by links or mounts, has one of these.
+// One file under two names, by links or bind mounts, has one of these; one that is also reached
+// through a file system of its own (FUSE) has two.
 using FileIdentity = std::pair<std::uint64_t, std::uint64_t>;
 
 // All files below `directory`. What cannot be listed holds nothing that is read as input.
@@ -77,23 +46,26 @@ absl::Status Inside(const std::string& message) {
 
 }  // namespace
 
-absl::StatusOr<bool> IsWholeResult(env::Storage& storage, const std::string& directory,
-                                   const std::vector<env::FileInfo>& entries) {
-  if (FileNamed(entries, kManifestName) == nullptr) return false;
-  const std::string path = absl::StrCat(directory, "/", kManifestName);
+absl::StatusOr<bool> IsWholeResult(env::Storage& storage, const std::string& directory) {
+  // A pipe would be waited for.
+  const auto there = storage.Stat(absl::StrCat(directory, "/", kManifestName));
+  if (!there.ok() || !there->is_regular) return false;
   const absl::StatusOr<Manifest> manifest = ReadManifest(storage, directory);
   if (absl::IsInvalidArgument(manifest.status()) || absl::IsNotFound(manifest.status()) ||
       absl::IsResourceExhausted(manifest.status())) {
-    return false;  // of somebody else, gone by now, larger than any of ours
+    return false;  // gone by now, of somebody else, larger than any of ours
   }
   if (!manifest.ok()) {
-    return Unreadable(
-        absl::StrCat("input cannot be read: ", path, ": ", manifest.status().message()),
-        std::string(AdviceForErrno(ErrnoOf(manifest.status()))), path);
+    return Unreadable(absl::StrCat("input cannot be read: ", manifest.status().message()),
+                      std::string(AdviceForErrno(ErrnoOf(manifest.status()))), directory);
   }
-  for (const v1::OutputPart& part : manifest->parts) {
-    absl::Status whole = CheckPart(directory, manifest->job_id, part, entries);
-    if (!whole.ok()) return whole;
+  const std::string fault = FaultOfParts(storage, directory, *manifest);
+  if (!fault.empty()) {
+    return Unreadable(absl::StrCat("the input ", directory, " is the result of job ",
+                                   manifest->job_id, ", of which ", fault),
+                      "run that job again, or name the files or a glob where a part of its result "
+                      "is enough",
+                      directory);
   }
   return true;
 }

@@ -5,7 +5,6 @@
 // of inputs.
 
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -14,17 +13,18 @@
 
 namespace weir::master {
 
-/// Says whether a directory with these entries is the result of a job: it has a manifest of Weir.
+/// Says whether a directory is the result of a job: it has a manifest of Weir.
 ///
 /// Errors, with a JobError: INPUT_UNREADABLE where a part of that manifest is missing or has
 /// another size, for the next job's result would be that of a part of the input; where the manifest
-/// cannot be read. Blocking: reads the manifest, where there is one. Thread-safety: as storage.
+/// cannot be read.
+/// Blocking: reads the manifest, where there is one, and looks at each part. Thread-safety: as
+///   storage.
 /// Checked by: tests/unit/master/earlier_results_test.cc.
-absl::StatusOr<bool> IsWholeResult(env::Storage& storage, const std::string& directory,
-                                   const std::vector<env::FileInfo>& entries);
+absl::StatusOr<bool> IsWholeResult(env::Storage& storage, const std::string& directory);
 
 /// An overwrite would remove inputs that lie inside the old output, whatever links they are reached
-/// by.
+/// by. Seen by device and inode: a second way through a file system of its own (FUSE) is not.
 ///
 /// Errors: INVALID_JOB, naming the input and where it lies.
 /// Blocking: lists the old output, where there is one. Thread-safety: as storage.

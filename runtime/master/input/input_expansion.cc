@@ -130,7 +130,7 @@ class Expansion {
     }
     absl::StatusOr<std::vector<env::FileInfo>> entries = storage_.List(path);
     if (!entries.ok()) return FromStorage(entries.status(), path);
-    const absl::StatusOr<bool> is_whole = IsWholeResult(storage_, path, *entries);
+    const absl::StatusOr<bool> is_whole = IsWholeResult(storage_, path);
     if (!is_whole.ok()) return is_whole.status();
     const bool is_result = *is_whole || HoldsParts(*entries);
     for (const env::FileInfo& entry : *entries) {

@@ -78,4 +78,18 @@ absl::StatusOr<Manifest> ReadManifest(env::Storage& storage, const std::string& 
   return manifest;
 }
 
+std::string FaultOfParts(env::Storage& storage, const std::string& directory,
+                         const Manifest& manifest) {
+  for (const v1::OutputPart& part : manifest.parts) {
+    const absl::StatusOr<env::FileInfo> found =
+        storage.Stat(absl::StrCat(directory, "/", part.file()));
+    if (!found.ok() || !found->is_regular) return absl::StrCat(part.file(), " is missing");
+    if (found->bytes != part.bytes()) {
+      return absl::StrCat(part.file(), " has ", found->bytes, " bytes, not the ", part.bytes(),
+                          " that were written");
+    }
+  }
+  return "";
+}
+
 }  // namespace weir::master

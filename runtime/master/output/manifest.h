@@ -35,4 +35,10 @@ std::string ManifestText(const ManifestHead& head, const std::vector<v1::OutputP
 /// ManifestText writes.
 absl::StatusOr<Manifest> ReadManifest(env::Storage& storage, const std::string& directory);
 
+/// Says what is wrong with the first part of a directory's manifest that is not there as a file of
+/// the size that was written, as "part-00001 is missing"; nothing where all are.
+/// Blocking: one Stat a part. Checked by: tests/unit/master/earlier_results_test.cc.
+std::string FaultOfParts(env::Storage& storage, const std::string& directory,
+                         const Manifest& manifest);
+
 }  // namespace weir::master

@@ -20,15 +20,17 @@ constexpr char kPicturesName[] = "_weir";
 constexpr char kMarkName[] = "_SUCCESS";
 constexpr absl::string_view kPictures[] = {"plan.json", "gantt.svg", "trace.json"};
 
-/// A picture, or what a client left that was killed while it wrote one: "plan.json.tmp-41-2".
+/// `wanted`, or what a client left that was killed while it wrote that: "plan.json.tmp-41-2".
+bool IsOrWasToBe(absl::string_view name, absl::string_view wanted) {
+  if (!absl::ConsumePrefix(&name, wanted)) return false;
+  if (name.empty()) return true;
+  return absl::ConsumePrefix(&name, ".tmp-") && !name.empty() &&
+         name.find_first_not_of("0123456789-") == absl::string_view::npos;
+}
+
 bool IsPicture(absl::string_view name) {
-  return absl::c_any_of(kPictures, [name](absl::string_view picture) {
-    absl::string_view rest = name;
-    if (!absl::ConsumePrefix(&rest, picture)) return false;
-    if (rest.empty()) return true;
-    return absl::ConsumePrefix(&rest, ".tmp-") && !rest.empty() &&
-           rest.find_first_not_of("0123456789-") == absl::string_view::npos;
-  });
+  return absl::c_any_of(kPictures,
+                        [name](absl::string_view picture) { return IsOrWasToBe(name, picture); });
 }
 
 bool IsRegular(env::Storage& storage, const std::string& path) {
@@ -38,7 +40,7 @@ bool IsRegular(env::Storage& storage, const std::string& path) {
 
 /// What `weir streaming` leaves beside the parts when all is done: a file without a byte.
 bool IsMark(env::Storage& storage, const std::string& directory, absl::string_view name) {
-  if (name != kMarkName) return false;
+  if (!IsOrWasToBe(name, kMarkName)) return false;
   const absl::StatusOr<env::FileInfo> info = storage.Stat(PathIn(directory, name));
   return info.ok() && info->is_regular && info->bytes == 0;
 }
@@ -64,10 +66,7 @@ absl::Status LookIntoPictures(env::Storage& storage, const std::string& director
 
 bool IsWhole(env::Storage& storage, const std::string& directory) {
   const absl::StatusOr<Manifest> manifest = ReadManifest(storage, directory);
-  return manifest.ok() && absl::c_all_of(manifest->parts, [&](const v1::OutputPart& part) {
-           const auto info = storage.Stat(PathIn(directory, part.file()));
-           return info.ok() && info->is_regular && info->bytes == part.bytes();
-         });
+  return manifest.ok() && FaultOfParts(storage, directory, *manifest).empty();
 }
 
 void StaysAside(const std::string& path, absl::string_view why) {

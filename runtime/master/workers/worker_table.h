@@ -33,7 +33,7 @@ inline constexpr absl::Duration kLostTouchForgotten = absl::Minutes(10);
 struct RegisteredWorker {
   WorkerId id = 0;
   Epoch epoch = 0;
-  absl::Duration lease = limits::kWorkerLease;
+  absl::Duration lease = limits::kWorkerLease;  // how long it may be silent
   v1::WorkerIdentity identity;
   v1::WorkerProfile profile;
   std::shared_ptr<rpc::WorkerApi> api;

@@ -180,6 +180,9 @@ TEST(InputExpansionOnDisk, APipeAmongFilesIsNamed) {
   const v1::JobError error = JobErrorFromStatus(ExpandInputs(storage, {root}).status());
   EXPECT_EQ(error.code(), job_error::kInputUnreadable);
   EXPECT_EQ(error.file(), root + "/pipe");
+  ASSERT_EQ(::rename((root + "/pipe").c_str(), (root + "/manifest.json").c_str()), 0);
+  EXPECT_EQ(JobErrorFromStatus(ExpandInputs(storage, {root}).status()).file(),
+            root + "/manifest.json");
   std::filesystem::remove_all(root);
 }
 

@@ -54,6 +54,9 @@ TEST_F(OldOutputTest, EmptyDirectoryAndWholeOutputHoldNothingForeign) {
   for (const char* name : {"plan.json", "gantt.svg", "trace.json", "plan.json.tmp-12-3"}) {
     Write(std::string("/out/r/_weir/") + name);
   }
+  for (const char* mark : {"/out/r/_SUCCESS", "/out/r/_SUCCESS.tmp-12-3"}) {
+    ASSERT_TRUE(storage_.WriteFile(mark, "").ok());
+  }
   EXPECT_THAT(Foreign(), IsEmpty());
 }
 

@@ -1,4 +1,5 @@
-// What the planner is told of the memory of steps and of disks, by what workers say of themselves.
+// What the planner is told of the memory of steps, of disks and of cores, by what workers say of
+// themselves.
 
 #include <gtest/gtest.h>
 

@@ -95,14 +95,22 @@ RC_GTEST_PROP(Stream, ACombinerThatHandsLinesOnChangesNothing, ()) {
   RC_ASSERT(Output(given, text, 1, 2) == plain);
 }
 
+// What the reducer reads shows where the combiner's lines were cut: it writes '|' behind them.
 TEST(Stream, ACombinerWritesAsTheReducerWhereTheJobSaysHow) {
-  const std::string separator = "stream.reduce.output.field.separator=,\n";
-  EXPECT_EQ(Output({{"mapper", "cat"},
-                    {"combiner", "tr '\t' ,"},
-                    {"reducer", "cat"},
-                    {"properties", separator}},
-                   "a\t1\n"),
-            "a\t1\t\n");
+  const auto reads = [](const std::string& combiner, const std::string& properties) {
+    return Output({{"mapper", "cat"},
+                   {"combiner", combiner},
+                   {"reducer", "sed s/$/|/"},
+                   {"properties", properties}},
+                  "a\tb\tc\n");
+  };
+  EXPECT_EQ(reads("tr '\t' ,", "stream.reduce.output.field.separator=,\n"), "a\tb\tc|\n");
+  const std::string two_fields =
+      "stream.num.map.output.key.fields=2\nstream.reduce.input.field.separator=:\n";
+  EXPECT_EQ(reads("cat", two_fields), "a\tb:c|\n");
+  EXPECT_EQ(reads("cat", two_fields + "stream.reduce.output.field.separator=\t\n"
+                                      "stream.num.reduce.output.key.fields=1\n"),
+            "a:b:c|\t\n");
 }
 
 TEST(Stream, SaysWhatTheScriptSays) {
