@@ -52,6 +52,23 @@ class Tls(WeirTest):
                                  *good))
         self.assertEqual(sorted(read_parts(self.path("out"))), [b"x\t2", b"y\t1"])
 
+    def test_workers_beyond_loopback_send_runs_in_plain_text_where_that_is_allowed(self):
+        good = self.flags("good", "good", "ours")
+        address = f"127.0.0.1:{free_port()}"
+        master = self.start("master", "--listen", address, "--journal", self.path("j.db"), *good)
+        self.addCleanup(self.end, master)
+        beyond = ["--data-listen", "0.0.0.0:0", "--advertise", "127.0.0.1", *good]
+        refused = self.weir("worker", "--master", address, "--work-dir", self.work, *beyond, timeout=20)
+        self.assert_fails(refused, 4, "the data plane has no TLS", "--insecure")
+        # As in /etc/default/weir-worker: calls are by TLS all the same, which this master asks for.
+        for name in ("one", "two"):
+            self.start_worker(address, name, [*beyond, "--insecure"])
+        wait_for(lambda: self.weir("list", "workers", "--master", address, *good).out.count(b"alive") == 2, 20, "both register")
+        text = self.write("text", "x y x\n" * 1000)
+        self.assert_ok(self.weir("submit", "wordcount", text, "-o", self.path("out"), "--wait", "--master", address,
+                                 "--mappers", "2", "--reducers", "2", *good))
+        self.assertEqual(sorted(read_parts(self.path("out"))), [b"x\t2000", b"y\t1000"])
+
     def start_worker(self, address, name, flags):
         work = os.path.join(self.work, name)
         os.mkdir(work)

@@ -24,8 +24,8 @@ namespace {
 constexpr char kDescription[] = "Weir runs MapReduce jobs whose data movement is planned.";
 constexpr char kFooter[] =
     "Examples:\n"
-    "  weir run wordcount /usr/share/doc -o counts     count words with all cores of this machine\n"
-    "  weir plan wordcount /usr/share/doc              predict the time, run nothing\n"
+    "  weir run wordcount books -o counts              count words with all cores of this machine\n"
+    "  weir plan wordcount books                       predict the time, run nothing\n"
     "  weir master & weir worker & weir worker &       a small cluster on this machine\n"
     "  weir submit wordcount /data -o /out --wait      run on it\n"
     "\n"

@@ -10,7 +10,8 @@ void AddListenerSecurity(CLI::App& app, TlsFiles& tls, std::string& token_file, 
   app.add_flag(
          "--insecure", insecure,
          "Plain text, also beyond this machine, and no token: everybody who reaches the port can "
-         "run jobs")
+         "run jobs. With TLS files calls still use them; a worker then allows plain text between "
+         "workers alone")
       ->group("Security");
 }
 

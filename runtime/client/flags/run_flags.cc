@@ -206,7 +206,7 @@ void AddRun(CLI::App& app, const TakeCommand& take) {
   command.footer(
       "Examples:\n"
       "  weir run wordcount book.txt -o counts\n"
-      "  weir run wordcount /usr/share/doc '/var/log/*.log' -o counts --set top=20\n"
+      "  weir run wordcount /usr/share/common-licenses '/var/log/*.log' -o counts --set top=20\n"
       "  weir run onebrc measurements.txt -o means --workers 4 --gantt plan.svg\n"
       "stderr has a line of the plan, the progress and the first rows of the result; -v shows the\n"
       "whole plan. Plan, Gantt chart and trace are also written to DIR/_weir.");
@@ -289,7 +289,7 @@ void AddPlan(CLI::App& app, const TakeCommand& take) {
   AddJobHereOrThere(command, *options, false);
   command.footer(
       "Examples:\n"
-      "  weir plan wordcount /usr/share/doc\n"
+      "  weir plan wordcount /usr/share/common-licenses\n"
       "  weir plan wordcount books --workers 8 --reducers 4 --gantt plan.svg");
 }
 

@@ -27,7 +27,9 @@ _SWITCHES = {"overwrite": "--overwrite", "no_sample": "--no-sample", "no_check_o
 _VALUES = {"mappers": "--mappers", "reducers": "--reducers", "skip_bad": "--skip-bad", "plan_method": "--plan-method",
            "plan_file": "--plan-file", "write": "--write", "codec": "--codec", "combine": "--combine", "deadline": "--deadline",
            "module": "--module", "token_file": "--token-file", "tls_cert": "--tls-cert", "tls_key": "--tls-key", "tls_ca": "--tls-ca"}
+# Of jobs that run here.
 _EMBEDDED = {"workers": "--workers", "slots": "--slots", "memory": "--memory", "work_dir": "--work-dir"}
+_EMBEDDED_SWITCHES = {"no_history": "--no-history"}
 _SHIPPED = {"files": "--file", "archives": "--archive"}
 _NOT_OF_A_PLAN = ("--overwrite", "--no-check-operation", "--deadline")
 
@@ -100,18 +102,20 @@ class _Call:
         parameters = dict(parameters or {})
         self.flags = []
         for name, value in flags.items():
-            if value is None or value is False and name in _SWITCHES:
+            if value is None or value is False and (name in _SWITCHES or name in _EMBEDDED_SWITCHES):
                 continue
             if name in _SHIPPED:
                 for path in [value] if isinstance(value, (str, os.PathLike)) else value:
                     self.flags += [_SHIPPED[name], _value(path)]
             elif name in _SWITCHES:
                 self.flags.append(_SWITCHES[name])
+            elif name in _EMBEDDED_SWITCHES and self.embedded:
+                self.flags.append(_EMBEDDED_SWITCHES[name])
             elif name in _VALUES or name in _EMBEDDED and self.embedded:
                 several = isinstance(value, (list, tuple))
                 self.flags += [(_VALUES.get(name) or _EMBEDDED[name]), ",".join(map(str, value)) if several else _value(value)]
-            elif name in _EMBEDDED:
-                raise ValueError(f"{name} is for jobs that run here; the workers of {master} have their own")
+            elif name in _EMBEDDED or name in _EMBEDDED_SWITCHES:
+                raise ValueError(f"{name} is for jobs that run here; {master} and its workers have their own")
             else:
                 parameters[name] = value
         try:
