@@ -59,6 +59,10 @@ struct JobInfo {
   std::string summary;  // one line
   std::vector<ParameterInfo> parameters;
   JobRates rates;  // rates.layers says how many layers there are
+  /// Whether the pairs of a record follow from the record alone. Where they do not (a script counts
+  /// lines, or has state), a map step whose run is lost is made again as it was and never in parts,
+  /// for those who lack their sections. Of a module it is taken as true (jobs/api/README.md).
+  bool pairs_follow_from_record = true;
 };
 
 /// One job. Implementations are stateless and thread-safe.

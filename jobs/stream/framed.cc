@@ -18,6 +18,7 @@ class FramedDefinition : public JobDefinition {
     // Words counted by Python functions; what others need is found by sampling, or from earlier
     // runs of the same.
     info_.rates = {25e-9, 1.5, {{25e-9, 0.1}}};
+    info_.pairs_follow_from_record = false;
   }
 
   const JobInfo& info() const override { return info_; }

@@ -17,6 +17,7 @@ class Definition : public JobDefinition {
     // Words counted by Python; what a script really needs is found by sampling, or from earlier
     // runs of the same commands.
     info_.rates = {60e-9, 1.4, {{60e-9, 0.1}}};
+    info_.pairs_follow_from_record = false;
   }
 
   const JobInfo& info() const override { return info_; }

@@ -146,6 +146,9 @@ class EditCheck {
       if (Redone(static_cast<StepIndex>(s))) redone.push_back(static_cast<StepIndex>(s));
     }
     if (redone != edit_.redone) return Invalid("`redone` names other steps");
+    if (changed_.whole_steps && !edit_.in_parts.empty()) {
+      return Invalid("Step ", edit_.in_parts[0], " is made again in parts, which it cannot be");
+    }
     for (const StepIndex step : edit_.in_parts) {
       if (step < 0 || At(step) >= was_.steps.size() || Begins(step)) {
         return Invalid("`in_parts` names step ", step, ", which is not done");

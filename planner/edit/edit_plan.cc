@@ -62,6 +62,7 @@ class Ways {
   std::shared_ptr<const WorkLeft> Left(PartlyRead partly_read, std::vector<bool> moved) const {
     moved.resize(changed_.must_move.size(), false);
     for (std::size_t s = 0; s < moved.size(); ++s) moved[s] = moved[s] || changed_.must_move[s];
+    if (changed_.whole_steps) partly_read = PartlyRead::kMadeAgain;
     WorkLeft left = FindWorkLeft(changed_.plan, changed_.state, changed_.alive, partly_read, moved);
     // What failed is tried as it was: who is to blame shows where the same fails again.
     for (std::size_t s = 0; s < moved.size(); ++s) {

@@ -69,7 +69,8 @@ absl::Status CheckEditable(const Plan& plan);
 ///   which only those move that somebody lacks. Of a reduction tree, steps and sections stay as
 ///   they are: a combine step whose run is lost before all have read it reads what is below it once
 ///   more, on another worker, and what of that is lost is made again in the same way. A map step
-///   whose run is cut by places is done again in parts only while nobody has any of it.
+///   whose run is cut by places, and with PlanChange::whole_steps any, is done again in parts only
+///   while nobody has any of it.
 /// Errors: kUnavailable when nobody is left; kFailedPrecondition, naming why, for a plan that
 ///   cannot be edited (CheckEditable); kInvalidArgument when state or change do not belong to the
 ///   plan.

@@ -234,6 +234,7 @@ absl::StatusOr<ChangedPlan> ApplyChange(const Plan& plan, const PlanState& state
   ChangedPlan changed;
   changed.plan = plan;
   changed.state = state;
+  changed.whole_steps = change.whole_steps;
   if (absl::Status status = AddWorkers(change.added, &changed.plan, &changed.state); !status.ok()) {
     return status;
   }

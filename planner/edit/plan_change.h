@@ -69,6 +69,9 @@ struct PlanChange {
     NetworkModel network = {};
   };
   Added added = {};
+  /// What a map step makes of a piece of its input depends on more than that piece: one whose run
+  /// is lost is made again as it was, never in parts for those who lack their sections.
+  bool whole_steps = false;
 };
 
 /// A plan and how far it is, once a change is known, before anything is done about it. Plain data.
@@ -94,6 +97,7 @@ struct ChangedPlan {
   std::vector<bool> may_give_up;
   /// By step: is done, and what it made lies behind a slow port, whole, and is still to be sent.
   std::vector<bool> may_make_again;
+  bool whole_steps = false;  // PlanChange::whole_steps
 };
 
 /// Applies what a change says of workers, runs and rates; hands nothing out.

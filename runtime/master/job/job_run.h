@@ -146,6 +146,8 @@ class JobRun {
   /// Lets those go that nobody needs.
   void ReleaseDrained();
   // Edits (job_run_edits.cc).
+  /// PlanChange::whole_steps, of this job.
+  bool HasWholeSteps() const;
   /// Edits the plan that runs, so that what is done stays done; where it cannot be edited, the job
   /// is planned again.
   void EditPlan(std::optional<StragglerDecision> stragglers = std::nullopt);

@@ -12,6 +12,7 @@
 #include "runtime/master/conduct/progress.h"
 #include "runtime/master/job/job_run.h"
 #include "runtime/master/newcomers/added_workers.h"
+#include "runtime/modules/job_description.h"
 
 namespace weir::master {
 
@@ -39,6 +40,7 @@ void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
   planner::PlanState state = WithUnprepared(plan_run_->BeginEdit());
   if (!restarted_.empty()) return;
   planner::PlanChange change = plan_run_->ChangeSinceEdit();
+  change.whole_steps = HasWholeSteps();
   change.closed = DrainingWorkers();
   change.closed_stay_s = StayOf(change.closed);
   std::vector<std::string> reasons;
@@ -68,6 +70,11 @@ void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
       callbacks_.Guard([this, edit = edits_, change](absl::StatusOr<EditedJob> edited) {
         PlanEdited(edit, change, std::move(edited));
       }));
+}
+
+bool JobRun::HasWholeSteps() const {
+  const auto job = FindJob(context_.seams.catalog, status_.spec());
+  return job != nullptr && !job->info().pairs_follow_from_record;
 }
 
 void JobRun::PlanEdited(std::int64_t edit, const planner::PlanChange& change,
@@ -279,7 +286,8 @@ void JobRun::LookForNewcomers() {
   planner::PlanState state = WithUnprepared(plan_run_->StateNow());
   absl::StatusOr<planner::PlanChange::Added> added = Describe(std::move(asked));
   if (!added.ok()) return newcomers_.Answered(false);
-  planner::PlanChange change{.closed = DrainingWorkers(), .added = *std::move(added)};
+  planner::PlanChange change{
+      .closed = DrainingWorkers(), .added = *std::move(added), .whole_steps = HasWholeSteps()};
   env::Offload(
       loop_, context_.seams.compute_pool,
       [planned = planned_, state = std::move(state), change = std::move(change)] {

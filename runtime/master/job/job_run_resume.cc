@@ -82,6 +82,7 @@ void JobRun::ResumePlan() {
   const std::vector<RegisteredWorker> alive = context_.alive_workers();
   workers_.clear();
   planner::PlanChange change;
+  change.whole_steps = HasWholeSteps();
   std::vector<RegisteredWorker> back;
   for (const std::string& name : earlier_->plan.worker_names()) {
     if (const RegisteredWorker* const worker = Find(alive, name)) {

@@ -80,6 +80,13 @@ TEST(CheckEditTest, RefusesToMakeInPartsWhatIsNotGone) {
       MadeInParts(), [](PlanEdit* edit) { edit->in_parts = {5}; }, "which is not done");
 }
 
+TEST(CheckEditTest, RefusesPartsOfWhatHasNone) {
+  EditCase edited = MadeInParts();
+  edited.change.whole_steps = true;
+  const absl::Status refused = CheckEdit(edited.before, edited.state, edited.change, edited.edit);
+  EXPECT_THAT(refused.message(), HasSubstr("in parts, which it cannot be"));
+}
+
 TEST(CheckEditTest, RefusesARunThatIsGone) {
   const auto believe_in_run = [](bool there) {
     return [there](PlanEdit* edit) {

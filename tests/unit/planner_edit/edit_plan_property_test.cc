@@ -118,6 +118,7 @@ PlanChange DrawChange(const PlanState& state, const Run& run) {
   if (DrawBetween(0, 2) == 0) {
     change.added = AnyAdded(run.plan, static_cast<std::uint64_t>(DrawBetween(0, 1'000'000)));
   }
+  change.whole_steps = DrawBetween(0, 3) == 0;
   return change;
 }
 

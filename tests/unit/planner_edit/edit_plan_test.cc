@@ -104,6 +104,25 @@ TEST(EditPlanTest, ADoneMapIsMadeInPartsForThoseWhoLackIt) {
                                   "made again."));
 }
 
+// The same where what a map step makes does not follow from its input piece by piece, as of
+// scripts: it is made again as it was, under its number, and reducer 0 keeps what it has.
+TEST(EditPlanTest, ADoneMapWhosePairsDependOnMoreThanTheirRecordsIsMadeAgainWhole) {
+  const EditCase edited = ChangeAt(11.5, {.lost = {2}, .whole_steps = true});
+  const PlanEdit& edit = edited.edit;
+  EXPECT_THAT(edit.in_parts, IsEmpty());
+  EXPECT_THAT(edit.redone, Contains(2));
+  ASSERT_EQ(edit.plan.steps.size(), edited.before.steps.size());
+  EXPECT_EQ(edit.plan.steps[2].index_in_layer, 2);
+  EXPECT_EQ(edit.plan.steps[2].input_begin, 600);
+  EXPECT_EQ(edit.plan.steps[2].input_end, 900);
+}
+
+// Nothing of it has arrived anywhere: whoever makes it in parts makes all of it.
+TEST(EditPlanTest, AMapUnderWayIsCutHoweverItsPairsComeAbout) {
+  const EditCase edited = ChangeAt(5, {.lost = {2}, .whole_steps = true});
+  EXPECT_EQ(edited.edit.plan.steps.size(), 7u);
+}
+
 // Where nobody shares the work it is made again whole.
 TEST(EditPlanTest, ASoleSurvivorMakesADoneMapAgainWhole) {
   const EditCase edited = LoseAt(11.5, {1, 2});
