@@ -73,12 +73,19 @@ absl::Status RunOnSlots(
     const std::function<bool()> stop = [&, slot] {
       return lowest_failed.load(std::memory_order_relaxed) < slot || context.cancelled();
     };
-    absl::Status status = body(slot, stop);
-    if (!status.ok()) {
+    const auto failed = [&, slot] {
       int lowest = lowest_failed.load();
       while (slot < lowest && !lowest_failed.compare_exchange_weak(lowest, slot)) {
       }
+    };
+    absl::Status status;
+    try {
+      status = body(slot, stop);
+    } catch (...) {
+      failed();
+      throw;
     }
+    if (!status.ok()) failed();
     statuses[static_cast<std::size_t>(slot)] = std::move(status);
   });
   for (absl::Status& status : statuses) {

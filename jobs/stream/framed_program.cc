@@ -47,9 +47,11 @@ absl::Status StartProgram(FramedRun& run, const FramedSpec& spec) {
 
 // What the mappers wrote as the result, between them and the output part: in pieces of a run, in
 // front of each the number of records that end in it.
-void AddResult(std::string_view content, int consumer, GroupBuffer& buffer) {
+absl::Status AddResult(std::string_view content, int consumer, GroupBuffer& buffer) {
   std::uint32_t records = 0;
-  if (!TakeU32(content, records)) return;
+  if (!TakeU32(content, records)) {
+    return absl::InvalidArgumentError("a frame of the result does not say how many records it has");
+  }
   std::string piece;
   do {
     const std::string_view part = content.substr(0, kResultPieceBytes);
@@ -59,6 +61,7 @@ void AddResult(std::string_view content, int consumer, GroupBuffer& buffer) {
     piece.append(part);
     buffer.Add(consumer, {}, piece);
   } while (!content.empty());
+  return absl::OkStatus();
 }
 
 // The pairs of one frame by key: what is sorted, moved and merged afterwards are keys of frames,
@@ -182,7 +185,8 @@ class FramedMapSlot {
 
   absl::Status Take(FrameType type, std::string_view content) {
     if (type == FrameType::kResult) {
-      AddResult(content, consumer_of_results_, store_.buffer());
+      absl::Status added = AddResult(content, consumer_of_results_, store_.buffer());
+      if (!added.ok()) return added;
     } else {
       absl::Status taken =
           pairs_.Group(content, [this](std::string_view key, std::string_view values) {

@@ -232,8 +232,10 @@ class MapSlot {
     return store_->EndBlock();
   }
 
-  // Replaces the sorted pairs in memory by what the combiner makes of them, which is not sorted.
+  // Replaces the sorted pairs in memory by what the combiner makes of them, which is not sorted. A
+  // script that gets no pair may have something to say all the same, which would be of none.
   absl::Status Combine() {
+    if (store_->pairs().buffer().size() == 0) return absl::OkStatus();
     std::unique_ptr<PairStore> combined = MakeStore();
     absl::Status status = spec_.combining == Combining::kScript ? CombineByScript(*combined)
                                                                 : CombineAggregates(*combined);

@@ -54,7 +54,14 @@ bool PieceTurns::Hold(std::int64_t bytes) {
 
 absl::Status PieceTurns::HandOn(std::vector<LeftByPiece> left) {
   for (LeftByPiece& one : left) {
-    absl::Status status = one.hand_on();
+    absl::Status status;
+    try {
+      status = one.hand_on();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      thrown_ = std::current_exception();
+      status = absl::AbortedError("handing on has thrown");
+    }
     if (!status.ok()) return status;
     one.hand_on = nullptr;  // what it held goes with it
     Hold(-one.bytes);
@@ -95,6 +102,7 @@ absl::Status MakePiecesUntil(
       turn.End(made.status());
     }
   });
+  turns.Rethrow();
   if (absl::Status error = turns.error(); !error.ok()) return error;
   if (context.cancelled()) return absl::CancelledError("the job is being ended");
   return absl::OkStatus();

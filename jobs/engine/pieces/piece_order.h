@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <map>
@@ -50,8 +51,13 @@ class PieceTurns {
   absl::Status error();
   bool failed() { return !error().ok(); }
 
-  /// Hands on in the order in which it was left, up to the first error. Requires: the turn.
+  /// Hands on in the order in which it was left, up to the first error. What one throws is an error
+  /// to those who wait, and thrown by Rethrow. Requires: the turn.
   absl::Status HandOn(std::vector<LeftByPiece> left);
+  /// Requires: all have ended.
+  void Rethrow() const {
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
 
   /// Counts bytes that pieces hold (less than 0: no longer). False where they hold enough.
   bool Hold(std::int64_t bytes);
@@ -64,6 +70,7 @@ class PieceTurns {
   absl::Status error_;
   std::map<int, std::vector<LeftByPiece>> left_;  // by piece
   std::int64_t held_bytes_ = 0;
+  std::exception_ptr thrown_;  // by what was handed on
 };
 
 /// A piece that is being made.

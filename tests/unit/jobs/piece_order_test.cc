@@ -3,15 +3,20 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "jobs/engine/pieces/piece_sinks.h"
+#include "jobs/engine/slot_work.h"
 #include "jobs/testing/memory_steps.h"
 
 namespace weir {
@@ -101,6 +106,26 @@ TEST(MakePieces, WhatIsThrownEndsTheOthersToo) {
   }
 }
 
+// By whoever hands it on: memory may be missing there, too, and others wait for that turn.
+TEST(MakePieces, WhatIsThrownWhileItIsHandedOnEndsTheOthersToo) {
+  for (const int slots : kSlots) {
+    RecordingContext context(slots);
+    std::atomic<int> handed_on = 0;
+    EXPECT_THROW(MakePieces(50, context,
+                            [&](int piece, PieceTurn& turn) -> absl::Status {
+                              turn.Leave(1, [&, piece]() -> absl::Status {
+                                if (piece == 5) throw std::bad_alloc();
+                                ++handed_on;
+                                return absl::OkStatus();
+                              });
+                              return absl::OkStatus();
+                            })
+                     .IgnoreError(),
+                 std::bad_alloc);
+    EXPECT_EQ(handed_on, 5);
+  }
+}
+
 TEST(MakePieces, EndsWhenTheJobDoes) {
   RecordingContext context(3);
   std::atomic<int> made = 0;
@@ -111,6 +136,23 @@ TEST(MakePieces, EndsWhenTheJobDoes) {
   });
   EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
   EXPECT_LT(made, 20);
+}
+
+TEST(RunOnSlots, WhatOneThrowsStopsTheSlotsAboveIt) {
+  RecordingContext context(3);
+  std::atomic<int> stopped = 0;
+  EXPECT_THROW(RunOnSlots(context,
+                          [&](int slot, const std::function<bool()>& stop) -> absl::Status {
+                            if (slot == 0) throw std::runtime_error("user code");
+                            for (int i = 0; i < 5000 && !stop(); ++i) {
+                              std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                            }
+                            stopped += stop() ? 1 : 0;
+                            return absl::OkStatus();
+                          })
+                   .IgnoreError(),
+               std::runtime_error);
+  EXPECT_EQ(stopped, 2);
 }
 
 // Some pieces are larger than what may be held, and sections go on from piece to piece.

@@ -289,6 +289,7 @@ TEST(FramedPrograms, WhatSpeaksNoFramesIsAnErrorOfTheUser) {
            {"sh -c 'cat >/dev/null'", "ended before it was done"},
            {"sh -c 'cat >/dev/null; printf \"D\\0\\0\\0\\0P\\0\"'", "ended before it was done"},
            {"sh -c 'cat >/dev/null; printf \"P\\4\\0\\0\\0\\1\\0\\0\\0\"'", "column is missing"},
+           {"sh -c 'cat >/dev/null; printf \"R\\2\\0\\0\\0xx\"'", "how many records it has"},
            {"sh -c 'cat >/dev/null; exit 3'", "exited with code 3"}}) {
     const absl::Status status = ErrorOf(mapper);
     const auto error = StepErrorOf(status);

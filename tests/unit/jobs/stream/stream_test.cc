@@ -75,6 +75,16 @@ TEST(Stream, CombinersChangeNothingThatTheyMayNot) {
             SortedLines(Output(combined, text, 3, 2, 2)));
 }
 
+// One that says something at its end would add a pair of no record: here slots without input.
+TEST(Stream, ACombinerIsNotStartedForNoPairs) {
+  const std::string least =
+      "awk -F '\t' 'n == 0 || $2 < m { m = $2; n = 1 } END { print \"least\\t\" m }'";
+  EXPECT_EQ(Output({{"mapper", "sed 's/^/least\t/'"}, {"combiner", least}, {"reducer", least}},
+                   "7\n8\n", 1, 1, 4),
+            "least\t7\n");
+  EXPECT_EQ(Output({{"mapper", "sed d"}, {"combiner", least}, {"reducer", "cat"}}, "7\n8\n"), "");
+}
+
 // Whatever lines mappers write and however they are cut.
 RC_GTEST_PROP(Stream, ACombinerThatHandsLinesOnChangesNothing, ()) {
   const std::string separator = *rc::gen::elementOf(std::vector<std::string>{"\t", ",", "::"});
