@@ -31,8 +31,11 @@ absl::Status JobTable::CheckEpochs(const v1::Fence& fence) const {
 
 absl::StatusOr<Admission> JobTable::Prepare(const v1::Fence& fence) {
   if (absl::Status status = CheckEpochs(fence); !status.ok()) return status;
-  if (ReleasedOutput(fence.job_id())) {
-    return absl::AbortedError(absl::StrCat("job ", fence.job_id(), " was released before"));
+  if (const auto before = FindReleased(fence.job_id()); before != released_.end()) {
+    if (fence.plan_epoch() <= before->plan_epoch) {
+      return absl::AbortedError(absl::StrCat("job ", fence.job_id(), " was released before"));
+    }
+    released_.erase(before);
   }
   auto [it, added] = jobs_.try_emplace(fence.job_id());
   Job& job = it->second;
@@ -117,6 +120,11 @@ absl::StatusOr<Admission> JobTable::BeginRelease(const v1::Fence& fence) {
   if (it == jobs_.end()) {
     return absl::NotFoundError(absl::StrCat("job ", fence.job_id(), " is not held"));
   }
+  if (fence.plan_epoch() < it->second.plan_epoch) {
+    return absl::AbortedError(absl::StrCat("release under stale plan epoch ", fence.plan_epoch(),
+                                           " of job ", fence.job_id(), "; now ",
+                                           it->second.plan_epoch));
+  }
   if (it->second.releasing) return Admission::kRepeated;
   it->second.releasing = true;
   return Admission::kNew;
@@ -130,18 +138,22 @@ void JobTable::MarkReleasing(const std::string& job_id) {
 void JobTable::EndRelease(const std::string& job_id, std::string output_tail) {
   auto it = jobs_.find(job_id);
   if (it == jobs_.end()) return;
-  const bool of_present_registration = it->second.worker_epoch == worker_epoch_;
+  const Job job = std::move(it->second);
   jobs_.erase(it);
-  if (!of_present_registration) return;
-  released_.emplace_back(job_id, std::move(output_tail));
+  if (job.worker_epoch != worker_epoch_) return;
+  released_.push_back({job_id, job.plan_epoch, std::move(output_tail)});
   if (released_.size() > kReleasedMax) released_.pop_front();
 }
 
+std::deque<JobTable::Released>::const_iterator JobTable::FindReleased(
+    const std::string& job_id) const {
+  return std::find_if(released_.begin(), released_.end(),
+                      [&job_id](const Released& one) { return one.job_id == job_id; });
+}
+
 std::optional<std::string> JobTable::ReleasedOutput(const std::string& job_id) const {
-  for (const auto& [id, tail] : released_) {
-    if (id == job_id) return tail;
-  }
-  return std::nullopt;
+  const auto released = FindReleased(job_id);
+  return released == released_.end() ? std::nullopt : std::optional(released->output_tail);
 }
 
 }  // namespace weir::worker

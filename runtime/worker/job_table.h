@@ -27,8 +27,9 @@ enum class Admission { kNew, kRepeated, kRenewed, kBegunAnew };
 ///
 /// A call must carry the master epoch and the worker epoch of the present registration and the plan
 /// epoch of its job. A step or transfer is taken once per attempt; taking it again is not an error
-/// and does nothing. Within one registration a released job never comes back: a late or doubled
-/// PrepareJob is refused.
+/// and does nothing. Within one registration a released job comes back under a higher plan epoch
+/// only (the worker was left out of the job, and is needed after all): a late or doubled PrepareJob
+/// is refused, and so is a late ReleaseJob of an earlier plan.
 /// Errors, of all methods: kInvalidArgument (a fence without job or attempt), kUnavailable (not
 ///   registered, or the job's earlier
 ///   life still ends: ask again), kAborted (stale), kNotFound (job not held).
@@ -57,7 +58,8 @@ class JobTable {
   absl::Status CheckRates(const v1::Fence& fence);
 
   /// Starts the release of a held job; steps and transfers are refused from here on. kRepeated: it
-  /// goes on already. kNotFound: not held, so there is nothing to release.
+  /// goes on already. kNotFound: not held, so there is nothing to release. kAborted also: held
+  /// under a higher plan epoch.
   absl::StatusOr<Admission> BeginRelease(const v1::Fence& fence);
   /// The same for a release that the worker begins by itself.
   void MarkReleasing(const std::string& job_id);
@@ -94,7 +96,15 @@ class JobTable {
   std::int64_t worker_epoch_ = 0;
   std::int64_t master_epoch_ = 0;
   absl::btree_map<std::string, Job> jobs_;
-  std::deque<std::pair<std::string, std::string>> released_;  // id, output tail; oldest first
+  struct Released {
+    std::string job_id;
+    std::int64_t plan_epoch = 0;
+    std::string output_tail;
+  };
+  // The last release of `job_id`, or the end.
+  std::deque<Released>::const_iterator FindReleased(const std::string& job_id) const;
+
+  std::deque<Released> released_;  // oldest first, each job once
 };
 
 }  // namespace weir::worker

@@ -291,20 +291,23 @@ void WorkerDaemon::HoldAll() {
 
 void WorkerDaemon::OnJobHeld(const std::string& job_id, const absl::StatusOr<std::string>& tail) {
   const auto job = jobs_.find(job_id);
-  if (job == jobs_.end() || !tail.ok()) return;
-  if (v1::HeldJob held = job->second->Held(); held.runs_size() > 0) {
+  if (job == jobs_.end()) return;
+  if (!tail.ok()) {
+    LogWarning("Files of a job not removed", {{"job", job_id}, {"error", tail.status().message()}});
+  } else if (v1::HeldJob held = job->second->Held(); held.runs_size() > 0) {
     LogInfo("Runs of a job are kept",
             {{"job", job_id}, {"worker", options_.name}, {"runs", held.runs_size()}});
     held_[job_id] = std::move(held);
   }
   jobs_.erase(job);
-  table_.EndRelease(job_id, *tail);
+  table_.EndRelease(job_id, tail.value_or(""));
   artifacts_.LetGo(job_id, seams_.loop.Now());
   OnJobGone();
 }
 
 void WorkerDaemon::DropHeld(const std::string& job_id) {
   held_.erase(job_id);
+  if (!directory_) return;  // removed, with all that was held
   ++dropping_;
   auto dropped = WhileAlive([this, job_id](const absl::Status& status) {
     --dropping_;

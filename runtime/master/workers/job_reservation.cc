@@ -133,11 +133,13 @@ void JobReservation::ReleaseOn(const Reserved& reserved, absl::Duration budget) 
           answered(response.status());
         }));
   };
-  auto done = [this, worker](const absl::Status& status) {
+  auto done = [this, worker, plan_epoch = reserved.fence.plan_epoch()](const absl::Status& status) {
     // Aborted or unknown there: it holds nothing of this job any more.
     if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) return;
-    // Under another registration it may have taken the job anew.
-    if (Holds(worker)) ReleaseAnswered(worker.id);
+    // Under another registration, or another plan, it may have taken the job anew.
+    if (Holds(worker) && reserved_.at(worker.id).fence.plan_epoch() == plan_epoch) {
+      ReleaseAnswered(worker.id);
+    }
   };
   CallWithRetry(loop_, random_, CallBudget{std::min(kReleaseTry, budget), budget},
                 callbacks_.Guard(std::move(attempt)), callbacks_.Guard(std::move(done)));

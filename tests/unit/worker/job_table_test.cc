@@ -105,6 +105,25 @@ TEST_F(JobTableTest, RefusesWhatMakesNoSense) {
   EXPECT_TRUE(absl::IsNotFound(table_.TakeStep(FenceOf("k"), 1).status()));
 }
 
+TEST_F(JobTableTest, AReleasedJobComesBackUnderAHigherPlanEpoch) {
+  const auto release = [this](const v1::Fence& fence) {
+    ASSERT_TRUE(table_.BeginRelease(fence).ok());
+    table_.EndRelease("j", "words of " + std::to_string(fence.plan_epoch()));
+  };
+  ASSERT_TRUE(table_.Prepare(FenceOf("j")).ok());
+  release(FenceOf("j"));
+  v1::Fence next = FenceOf("j");
+  next.set_plan_epoch(2);
+  EXPECT_EQ(*table_.Prepare(next), Admission::kNew);
+  EXPECT_EQ(*table_.TakeStep(next, 1), Admission::kNew);
+  EXPECT_TRUE(absl::IsAborted(table_.Prepare(FenceOf("j")).status())) << "a late call";
+  EXPECT_TRUE(absl::IsAborted(table_.BeginRelease(FenceOf("j")).status())) << "another one";
+  EXPECT_EQ(*table_.TakeStep(next, 2), Admission::kNew) << "it goes on";
+  release(next);
+  EXPECT_EQ(table_.ReleasedOutput("j"), "words of 2");
+  EXPECT_TRUE(absl::IsAborted(table_.Prepare(next).status()));
+}
+
 TEST_F(JobTableTest, AReleasedJobDoesNotComeBack) {
   ASSERT_TRUE(table_.Prepare(FenceOf("j")).ok());
   EXPECT_EQ(*table_.BeginRelease(FenceOf("j")), Admission::kNew);
