@@ -67,6 +67,7 @@ class EmbeddedSession {
       worker->fetcher.reset();
       if (worker->server) worker->server->Close();
     }
+    journal_thread_.Finish();
     KeepShapes();
     journal_.reset();
     if (directory_) {
@@ -137,7 +138,8 @@ class EmbeddedSession {
                               .wall_clock = process_.wall_clock,
                               .connector = connector_,
                               .journal = *journal_,
-                              .catalog = catalog},
+                              .catalog = catalog,
+                              .journal_pool = &journal_thread_.pool()},
           options);
     });
     return process_.Await<absl::Status>(
@@ -237,6 +239,7 @@ class EmbeddedSession {
   std::optional<Sweeper> sweeper_{std::in_place};  // first: made before any thread
   SweptStorage storage_{*sweeper_};
   ControlProcess process_;
+  PoolThreads journal_thread_{1};
   Interrupts interrupts_;
   std::optional<worker::WorkDirectory> directory_;
   std::unique_ptr<master::Journal> journal_;

@@ -110,6 +110,7 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
   if (!journal.ok()) return CannotStart("master", journal.status());
 
   ControlProcess process;
+  PoolThreads journal_thread(1);
   Interrupts interrupts(process.loop);
   rpc::GrpcClients clients(process.loop, *security);
   auto master_options = MakeOptions(options, process.storage);
@@ -120,17 +121,18 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
       std::filesystem::absolute(*journal_path).string() + ".artifacts";
   std::unique_ptr<master::Master> master;
   process.OnLoop([&] {
-    master =
-        std::make_unique<master::Master>(master::MasterSeams{.loop = process.loop,
-                                                             .disk_pool = process.disk.pool(),
-                                                             .compute_pool = process.compute.pool(),
-                                                             .storage = process.storage,
-                                                             .random = process.random,
-                                                             .wall_clock = process.wall_clock,
-                                                             .connector = clients,
-                                                             .journal = **journal,
-                                                             .catalog = catalog},
-                                         *master_options);
+    master = std::make_unique<master::Master>(
+        master::MasterSeams{.loop = process.loop,
+                            .disk_pool = process.disk.pool(),
+                            .compute_pool = process.compute.pool(),
+                            .storage = process.storage,
+                            .random = process.random,
+                            .wall_clock = process.wall_clock,
+                            .connector = clients,
+                            .journal = **journal,
+                            .catalog = catalog,
+                            .journal_pool = &journal_thread.pool()},
+        *master_options);
   });
   auto server = rpc::GrpcServer::Start(options.listen, *security, process.loop,
                                        {.jobs = &master->jobs(), .cluster = &master->cluster()});

@@ -22,7 +22,8 @@ constexpr int kWorkerEpochBits = 32;
 Master::Impl::Impl(const MasterSeams& seams, MasterOptions options)
     : seams_(seams),
       options_(std::move(options)),
-      journal_(seams.loop, seams.disk_pool, seams.journal),
+      journal_(seams.loop, seams.journal_pool ? *seams.journal_pool : seams.disk_pool,
+               seams.journal),
       watch_hub_(seams.loop),
       store_(watch_hub_, options_.jobs_kept, options_.jobs_kept_for),
       artifacts_(seams_, options_.artifact_directory),

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "runtime/base/log.h"
 
 namespace weir::master {
@@ -84,24 +85,48 @@ void JournalWriter::ReadJob(
 
 void JournalWriter::Next() {
   if (busy_) return;
-  if (!waiting_.empty()) {
-    auto batch = std::make_shared<std::vector<v1::JournalRecord>>();
-    auto dones = std::make_shared<std::vector<Done>>();
-    for (auto& [records, done] : waiting_) {
-      std::move(records.begin(), records.end(), std::back_inserter(*batch));
-      dones->push_back(std::move(done));
-    }
-    waiting_.clear();
-    auto status = std::make_shared<absl::Status>();
-    RunTurn(Turn{[&journal = journal_, batch, status] { *status = journal.Append(*batch); },
-                 [dones, status] {
-                   for (Done& done : *dones) done(*status);
-                 }});
-  } else if (!other_turns_.empty()) {
-    Turn turn = std::move(other_turns_.front());
-    other_turns_.erase(other_turns_.begin());
-    RunTurn(std::move(turn));
+  // Without a turn of their own among writes that never end, they would never come.
+  const bool others_turn =
+      !other_turns_.empty() && (waiting_.empty() || other_turns_.front().waited);
+  if (!others_turn) {
+    if (!waiting_.empty()) WriteWaiting();
+    return;
   }
+  Turn turn = std::move(other_turns_.front());
+  other_turns_.erase(other_turns_.begin());
+  RunTurn(std::move(turn));
+}
+
+void JournalWriter::WriteWaiting() {
+  for (Turn& turn : other_turns_) turn.waited = true;
+  struct Batch {
+    std::vector<v1::JournalRecord> records;
+    std::vector<std::size_t> ends;  // by caller
+    std::vector<Done> dones;
+    std::vector<absl::Status> statuses;
+  };
+  auto batch = std::make_shared<Batch>();
+  for (auto& [records, done] : waiting_) {
+    std::move(records.begin(), records.end(), std::back_inserter(batch->records));
+    batch->ends.push_back(batch->records.size());
+    batch->dones.push_back(std::move(done));
+  }
+  waiting_.clear();
+  RunTurn(Turn{[&journal = journal_, batch] {
+                 const absl::Span<const v1::JournalRecord> all = batch->records;
+                 batch->statuses.assign(batch->ends.size(), journal.Append(all));
+                 if (batch->statuses[0].ok() || batch->ends.size() == 1) return;
+                 std::size_t begin = 0;
+                 for (std::size_t i = 0; i < batch->ends.size(); ++i) {
+                   batch->statuses[i] = journal.Append(all.subspan(begin, batch->ends[i] - begin));
+                   begin = batch->ends[i];
+                 }
+               },
+               [batch] {
+                 for (std::size_t i = 0; i < batch->dones.size(); ++i) {
+                   batch->dones[i](std::move(batch->statuses[i]));
+                 }
+               }});
 }
 
 void JournalWriter::RunTurn(Turn turn) {
@@ -112,7 +137,7 @@ void JournalWriter::RunTurn(Turn turn) {
     Next();
   });
   env::Offload(
-      loop_, disk_pool_,
+      loop_, pool_,
       [access = std::move(turn.access), done = std::move(turn.done)]() mutable {
         access();
         return std::move(done);

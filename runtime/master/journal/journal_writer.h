@@ -21,14 +21,14 @@ namespace weir::master {
 inline constexpr absl::Duration kOwedRecordsPause = absl::Seconds(2);
 
 /// Appends records in the order given, one write at a time; records that come meanwhile go together
-/// into the next write.
-/// Thread-safety: on the loop only. Ownership: the journal outlives the pool's work.
+/// into the next write, and each caller's apart where that fails: one's may be too long, or no
+/// text. Thread-safety: on the loop only. Ownership: the journal outlives the pool's work.
 class JournalWriter {
  public:
   using Done = absl::AnyInvocable<void(absl::Status)>;
 
-  JournalWriter(env::EventLoop& loop, env::WorkPool& disk_pool, Journal& journal)
-      : loop_(loop), disk_pool_(disk_pool), journal_(journal) {}
+  JournalWriter(env::EventLoop& loop, env::WorkPool& pool, Journal& journal)
+      : loop_(loop), pool_(pool), journal_(journal) {}
 
   /// `done` on the loop, once the record is durable or could not be written.
   void Append(v1::JournalRecord record, Done done);
@@ -42,7 +42,7 @@ class JournalWriter {
   void AppendUnawaited(v1::JournalRecord record);
   /// Drops the records of old jobs, behind what was appended before.
   void Forget(std::vector<std::string> job_ids);
-  /// Reads one job's records, between writes.
+  /// Reads one job's records, behind what was appended before.
   void ReadJob(std::string job_id,
                absl::AnyInvocable<void(absl::StatusOr<std::vector<v1::JournalRecord>>)> done);
 
@@ -50,16 +50,18 @@ class JournalWriter {
   using Access = absl::AnyInvocable<void()>;  // on the pool
   struct Turn {
     Access access;
-    Access done;  // on the loop
+    Access done;          // on the loop
+    bool waited = false;  // all that was appended before it has been written since
   };
 
   void RunTurn(Turn turn);
   void Next();
+  void WriteWaiting();
   void Owe(v1::JournalRecord record);
   void AppendOwed();
 
   env::EventLoop& loop_;
-  env::WorkPool& disk_pool_;
+  env::WorkPool& pool_;
   Journal& journal_;
   std::vector<std::pair<std::vector<v1::JournalRecord>, Done>> waiting_;
   std::vector<Turn> other_turns_;  // oldest first

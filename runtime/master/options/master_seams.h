@@ -15,7 +15,7 @@ namespace weir::master {
 /// it goes.
 struct MasterSeams {
   env::EventLoop& loop;
-  /// Files and the journal.
+  /// Files, of which some lie on disks that answer late or never.
   env::WorkPool& disk_pool;
   /// Planning.
   env::WorkPool& compute_pool;
@@ -25,6 +25,8 @@ struct MasterSeams {
   rpc::WorkerConnector& connector;
   Journal& journal;
   const JobCatalog& catalog;
+  /// The journal's own, so that no job waits for the disk of another; null: `disk_pool`.
+  env::WorkPool* journal_pool = nullptr;
 };
 
 }  // namespace weir::master
