@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "runtime/env/callback_scope.h"
 #include "runtime/master/artifacts/artifact_depot.h"
 #include "runtime/master/calibrate/calibration_run.h"
@@ -175,6 +176,9 @@ class Master::Impl {
   /// Submits on their way, by idempotency key: repeated ones share the answer.
   absl::btree_map<std::string, std::vector<rpc::Reply<v1::SubmitResponse>>> submits_;
   std::int64_t unnamed_submits_ = 0;
+  // Ids of jobs that were handed out in this second of the clock.
+  std::string second_of_ids_;
+  absl::btree_set<std::string> ids_of_second_;
   /// The present calibration or the last one, whose result may still be asked for.
   std::unique_ptr<CalibrationRun> calibration_;
   bool watch_scheduled_ = false;

@@ -136,10 +136,12 @@ void Master::Impl::AnswerSubmit(const std::string& key, const absl::StatusOr<std
 std::string Master::Impl::NewJobId() {
   const absl::Time now = absl::FromUnixMillis(seams_.wall_clock.UnixMillis());
   const std::string second = absl::FormatTime("%Y%m%d-%H%M%S", now, absl::UTCTimeZone());
+  // Jobs enter the store once they are in the journal: those on their way there are remembered.
+  if (second != std::exchange(second_of_ids_, second)) ids_of_second_.clear();
   std::string id;
   do {
     id = absl::StrFormat("j-%s-%04x", second, seams_.random.Next() & 0xffff);
-  } while (store_.Knows(id));
+  } while (store_.Knows(id) || !ids_of_second_.insert(id).second);
   return id;
 }
 

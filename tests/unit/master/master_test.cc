@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -197,6 +199,27 @@ TEST_F(MasterTest, EmptyInputGivesEmptyOutput) {
   RunFor(absl::Seconds(10));
   EXPECT_EQ(StatusOf(*id).state(), v1::JOB_STATE_SUCCEEDED)
       << DescribeJobError(StatusOf(*id).error());
+}
+
+// Of 450 draws of 16 bits some are the same: those whose jobs are not in the journal yet count,
+// too.
+TEST_F(MasterTest, JobsOfOneMomentHaveIdsOfTheirOwn) {
+  AddWorkers(1);
+  constexpr int kJobs = 450;
+  std::set<std::string> ids;
+  int refused = 0;
+  for (int i = 0; i < kJobs; ++i) {
+    v1::SubmitRequest request;
+    *request.mutable_spec() = Spec();
+    request.mutable_spec()->set_output(absl::StrCat("/out/x", i));
+    master().jobs().Send<rpc::Submit>(request, [&](const auto& response) {
+      if (response.ok()) ids.insert(response->job_id());
+      refused += response.ok() ? 0 : 1;
+    });
+  }
+  RunFor(absl::Seconds(5));
+  EXPECT_EQ(refused, 0);
+  EXPECT_EQ(ids.size(), static_cast<std::size_t>(kJobs));
 }
 
 TEST_F(MasterTest, RepeatedSubmitReturnsTheFirstJob) {
