@@ -13,6 +13,7 @@
 #include "runtime/base/valid_utf8.h"
 #include "runtime/master/input/earlier_results.h"
 #include "runtime/master/input/packed_files.h"
+#include "runtime/master/output/output_places.h"
 
 namespace weir::master {
 namespace {
@@ -135,6 +136,8 @@ class Expansion {
     const bool is_result = *is_whole || HoldsParts(*entries);
     for (const env::FileInfo& entry : *entries) {
       if (IsHidden(entry.path) || (is_result && NameOf(entry.path) == "manifest.json")) continue;
+      // Of an attempt that nobody waited for (staged_output.cc); the parts are all there.
+      if (*is_whole && IsStagedPartName(std::string(NameOf(entry.path)))) continue;
       if (absl::Status status = Add(entry, depth + 1, /*named=*/false); !status.ok()) return status;
     }
     return absl::OkStatus();

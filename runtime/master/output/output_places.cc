@@ -1,9 +1,14 @@
 #include "runtime/master/output/output_places.h"
 
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 namespace weir::master {
 namespace {
@@ -35,6 +40,14 @@ std::string PartName(int index) { return absl::StrFormat("part-%05d", index); }
 
 std::string StagedPartName(int index, std::int64_t plan_epoch, int attempt) {
   return absl::StrFormat("part-%05d.%d.%d", index, plan_epoch, attempt);
+}
+
+bool IsStagedPartName(absl::string_view name) {
+  if (!absl::ConsumePrefix(&name, "part-")) return false;
+  const std::vector<absl::string_view> numbers = absl::StrSplit(name, '.');
+  return numbers.size() == 3 && absl::c_all_of(numbers, [](absl::string_view number) {
+           return !number.empty() && absl::c_all_of(number, absl::ascii_isdigit);
+         });
 }
 
 }  // namespace weir::master

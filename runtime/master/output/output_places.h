@@ -32,6 +32,7 @@ inline constexpr char kReplacedInfix[] = ".weir-old-";
 /// plan writes elsewhere.
 std::string PartName(int index);
 std::string StagedPartName(int index, std::int64_t plan_epoch, int attempt);
+bool IsStagedPartName(absl::string_view name);
 
 /// What `name` is called that lies in `directory`.
 std::string PathIn(const std::string& directory, absl::string_view name);

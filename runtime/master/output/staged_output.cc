@@ -74,6 +74,26 @@ absl::Status DropTheRest(env::Storage& storage, const std::string& staging,
   return absl::OkStatus();
 }
 
+/// An attempt that was given up may still run, and make its part between the tidying and the moment
+/// at which the output appears.
+void DropLateParts(env::Storage& storage, const std::string& output) {
+  const absl::StatusOr<std::vector<std::string>> names = storage.ListNames(output);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    if (!IsStagedPartName(name)) continue;
+    if (absl::Status removed = storage.RemoveAll(PathIn(output, name)); !removed.ok()) {
+      LogWarning("A part that nobody waited for stays beside the output",
+                 {{"file", PathIn(output, name)}, {"reason", removed.message()}});
+    }
+  }
+}
+
+/// Whether a manifest was read, and is another job's or none of ours.
+bool IsOfAnother(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsInvalidArgument(status) ||
+         absl::IsResourceExhausted(status);
+}
+
 /// Where names cannot be exchanged. A crash between the two renames leaves no output; SettleOutput
 /// or RestoreOldOutput puts the old one back.
 absl::Status ReplaceByRenames(env::Storage& storage, const OutputPlaces& places) {
@@ -172,6 +192,9 @@ absl::StatusOr<std::vector<v1::OutputPart>> CommitOutput(env::Storage& storage,
     RetireOldOutput(storage, places);
     return before;
   }
+  if (!IsOfAnother(before.status())) {
+    return FromStorage(before.status(), "cannot look at the output");
+  }
   std::sort(parts.begin(), parts.end(),
             [](const CommittedPart& a, const CommittedPart& b) { return a.index < b.index; });
   std::vector<v1::OutputPart> listed;
@@ -191,6 +214,7 @@ absl::StatusOr<std::vector<v1::OutputPart>> CommitOutput(env::Storage& storage,
   absl::Status synced = storage.SyncDirectory(places.staging);
   if (!synced.ok()) return FromStorage(synced, "cannot sync the staging directory");
   if (absl::Status placed = PutInPlace(storage, places, overwrite); !placed.ok()) return placed;
+  DropLateParts(storage, places.output);
   // The new output is in place, whatever becomes of the old one.
   RetireOldOutput(storage, places);
   return listed;
@@ -211,9 +235,13 @@ absl::StatusOr<std::vector<v1::OutputPart>> SettleOutput(env::Storage& storage,
     RetireOldOutput(storage, places);
     return published;
   }
-  absl::StatusOr<bool> output = Exists(storage, places.output);
-  absl::StatusOr<bool> replaced = Exists(storage, places.replaced);
-  if (output.ok() && !*output && replaced.ok() && *replaced) {
+  // What cannot be looked at may be published, and the staging directory the output of before.
+  if (!IsOfAnother(published.status())) return published.status();
+  const absl::StatusOr<bool> output = Exists(storage, places.output);
+  if (!output.ok()) return output.status();
+  const absl::StatusOr<bool> replaced = Exists(storage, places.replaced);
+  if (!replaced.ok()) return replaced.status();
+  if (!*output && *replaced) {
     absl::Status restored = storage.Rename(places.replaced, places.output);
     if (!restored.ok()) return restored;
   }

@@ -54,6 +54,11 @@ TEST_F(EarlierResultsTest, AreReadWholeAndWithoutTheirManifest) {
   // What somebody put beside the parts is input as it is.
   std::ofstream(out_ + "/more") << "b\n";
   EXPECT_EQ(ExpandInputs(storage_, {out_})->files.size(), 3u);
+  // What an attempt made late is not.
+  std::ofstream(out_ + "/part-00001.1.2") << "a\n";
+  EXPECT_EQ(ExpandInputs(storage_, {out_})->files.size(), 3u);
+  std::ofstream(out_ + "/part-1.csv") << "c\n";
+  EXPECT_EQ(ExpandInputs(storage_, {out_})->files.size(), 4u);
 }
 
 TEST_F(EarlierResultsTest, APartThatIsMissingOrOfAnotherSizeIsNamed) {

@@ -1,6 +1,8 @@
 #include "runtime/master/output/staged_output.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -190,6 +192,50 @@ TEST_F(StagedOutputTest, WhatAppearedMeanwhileStaysAside) {
 TEST_F(StagedOutputTest, FullDiskHasItsName) {
   storage_.SetFull(true);
   EXPECT_EQ(CodeOf(StageOutput(storage_, places_, false)), job_error::kDiskFull);
+}
+
+// A crash between the exchange and the removal of the old output, then a disk that does not answer:
+// nothing is removed while nobody knows what it is.
+TEST_F(StagedOutputTest, WhatCannotBeLookedAtIsNotSettled) {
+  PublishOldOutput();
+  const auto parts = StageParts(true);
+  bool exchanged = false;
+  storage_.SetGate([&](const char* operation, const std::string&) {
+    if (exchanged) return absl::UnavailableError("crashed (simulated)");
+    exchanged = std::string_view(operation) == "exchange";
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(CommitOutput(storage_, places_, true, head_, parts).ok());
+  ASSERT_TRUE(exchanged);
+  storage_.SetGate([](const char* operation, const std::string&) {
+    return std::string_view(operation) == "read" ? ErrnoStatus(EIO, "cannot read")
+                                                 : absl::OkStatus();
+  });
+  EXPECT_EQ(ErrnoOf(SettleOutput(storage_, places_, "j-1").status()), EIO);
+  EXPECT_EQ(CodeOf(CommitOutput(storage_, places_, true, head_, parts).status()),
+            job_error::kOutputUnusable);
+  storage_.SetGate(nullptr);
+  EXPECT_TRUE(Exists(places_.staging + "/part-00000")) << "of the old output";
+  const auto settled = SettleOutput(storage_, places_, "j-1");
+  ASSERT_TRUE(settled.ok()) << settled.status();
+  EXPECT_EQ(settled->size(), 2u);
+  EXPECT_FALSE(Exists(places_.staging));
+}
+
+TEST_F(StagedOutputTest, APartThatIsMadeWhileTheOutputAppearsIsNoneOfIt) {
+  const auto parts = StageParts();
+  bool made = false;
+  storage_.SetGate([&](const char* operation, const std::string& path) {
+    if (std::string_view(operation) == "rename" && path == places_.staging && !made) {
+      made = true;
+      EXPECT_TRUE(storage_.WriteSized(path + "/part-00001.1.3", 5).ok());
+    }
+    return absl::OkStatus();
+  });
+  ASSERT_TRUE(CommitOutput(storage_, places_, false, head_, parts).ok());
+  EXPECT_TRUE(made);
+  EXPECT_TRUE(Exists("/out/result/part-00001"));
+  EXPECT_FALSE(Exists("/out/result/part-00001.1.3"));
 }
 
 TEST_F(StagedOutputTest, ForeignManifestIsNotOurs) {
