@@ -10,6 +10,7 @@
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/client/progress.h"
 #include "runtime/client/status_json.h"
+#include "runtime/env/callback_scope.h"
 
 namespace weir::client {
 namespace {
@@ -52,6 +53,7 @@ class Follower {
 
   void OnStatus(v1::JobStatus status) {
     if (absence_.OnAnswer() && !options_.progress_json) SayBack(session_, host_);
+    if (std::exchange(cancel_lost_, false)) Cancel();
     if (options_.progress_json) {
       host_.err << JsonLine(JobToJson(status)) << std::flush;
     } else {
@@ -115,15 +117,40 @@ class Follower {
     followed_.interrupted = true;
     printer_.Clear();
     host_.err << "weir: cancelling " << job_id_ << "; Ctrl-C again leaves at once\n" << std::flush;
+    Cancel();
+    patience_timer_ = session_.loop().RunAt(session_.loop().Now() + kCancelPatience, [this] {
+      patience_timer_.reset();
+      Finish(absl::CancelledError(
+          "the job was asked to end but has not within 10 s; see what becomes of it: weir status"));
+    });
+  }
+
+  void Cancel() {
     v1::CancelRequest request;
     request.set_job_id(job_id_);
     request.set_reason("interrupted by the user");
-    session_.jobs().Send<rpc::Cancel>(std::move(request),
-                                      [](absl::StatusOr<v1::CancelResponse>) {});
-    patience_timer_ = session_.loop().RunAt(session_.loop().Now() + kCancelPatience, [this] {
-      patience_timer_.reset();
-      Finish(absl::DeadlineExceededError("the job was cancelled but has not ended within 10 s"));
-    });
+    session_.jobs().Send<rpc::Cancel>(
+        std::move(request),
+        callbacks_.Guard([this](const absl::StatusOr<v1::CancelResponse>& response) {
+          if (done_ || response.ok()) return;
+          // Told again once the master is heard of.
+          if (MasterAbsence::IsAway(response.status())) {
+            cancel_lost_ = true;
+          } else if (absl::IsFailedPrecondition(response.status())) {
+            StayForTheEnd();
+          }
+        }));
+  }
+
+  // What is about to be there cannot be taken back.
+  void StayForTheEnd() {
+    printer_.Clear();
+    host_.err
+        << "weir: " << job_id_
+        << " writes its result already, which goes on to its end; Ctrl-C again leaves at once\n"
+        << std::flush;
+    if (patience_timer_) session_.loop().CancelTimer(*patience_timer_);
+    patience_timer_.reset();
   }
 
   void Finish(absl::StatusOr<v1::JobStatus> status) {
@@ -144,8 +171,10 @@ class Follower {
   std::optional<env::EventLoop::TimerId> patience_timer_;
   bool plan_shown_ = false;
   int losses_shown_ = 0;
+  bool cancel_lost_ = false;
   bool done_ = false;
   FollowedJob followed_;
+  env::CallbackScope callbacks_;
 };
 
 }  // namespace

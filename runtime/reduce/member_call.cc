@@ -99,6 +99,11 @@ absl::Status MemberCall::Wait() {
     heard.push_back(peer);
     polls.push_back({member_.mesh_.to[planner::At(peer)].get(), POLLIN, 0});
   }
+  // For errors alone: a host that is gone while it is sent to shows on the other connection.
+  const std::size_t lost_at = polls.size();
+  for (const std::int32_t peer : heard) {
+    polls.push_back({member_.mesh_.from[planner::At(peer)].get(), 0, 0});
+  }
   const std::size_t flush_at = polls.size();
   std::vector<std::int32_t> flushed;
   for (std::int32_t peer = 0; peer < size; ++peer) {
@@ -136,6 +141,10 @@ absl::Status MemberCall::Wait() {
     if (polls[i].revents == 0) continue;
     if (absl::Status status = Hear(heard[i]); !status.ok()) return status;
   }
+  for (std::size_t i = 0; i < heard.size(); ++i) {
+    if ((polls[lost_at + i].revents & POLLERR) == 0 || member_.answers_.left(heard[i])) continue;
+    return LostHost(heard[i]);
+  }
   for (std::size_t i = 0; i < flushed.size(); ++i) {
     if (polls[flush_at + i].revents != 0) member_.answers_.Flush(flushed[i]);
   }
@@ -149,6 +158,15 @@ absl::Status MemberCall::Wait() {
     return Send();
   }
   return absl::OkStatus();
+}
+
+absl::Status MemberCall::LostHost(std::int32_t peer) const {
+  int error = 0;
+  socklen_t bytes = sizeof error;
+  ::getsockopt(member_.mesh_.from[planner::At(peer)].get(), SOL_SOCKET, SO_ERROR, &error, &bytes);
+  return absl::UnavailableError(absl::StrCat(
+      member_.NameOf(peer),
+      " died or left: ", ErrnoStatus(error != 0 ? error : ECONNRESET, "its connection").message()));
 }
 
 // --- Receiving.

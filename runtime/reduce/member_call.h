@@ -37,6 +37,7 @@ class MemberCall {
 
   bool Done() const;
   absl::Status Wait();
+  absl::Status LostHost(std::int32_t peer) const;
   void Progress();
   double Now() const;
   char* At(std::int64_t place) { return data_ + place * program_.place_bytes; }

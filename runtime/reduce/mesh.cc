@@ -68,13 +68,15 @@ void Set(int fd, int level, int option, int value) {
   static_cast<void>(::setsockopt(fd, level, option, &value, sizeof value));
 }
 
+// Not TCP_USER_TIMEOUT: it also counts the time in which a member that is there, and late, leaves
+// what it was sent in its socket. A host that is gone is found on the connection the other way,
+// where nothing waits to be sent.
 void FindLostHosts(int fd) {
   const int silence_ms = static_cast<int>(absl::ToInt64Milliseconds(Mesh::kPeerSilence));
   Set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   Set(fd, IPPROTO_TCP, TCP_KEEPIDLE, silence_ms / 2000);
   Set(fd, IPPROTO_TCP, TCP_KEEPINTVL, silence_ms / 4000);
   Set(fd, IPPROTO_TCP, TCP_KEEPCNT, 2);
-  Set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, silence_ms);
   Set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 

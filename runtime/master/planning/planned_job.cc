@@ -5,12 +5,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "planner/edit/check_edit.h"
 #include "planner/edit/edit_plan.h"
 #include "planner/explain/explain.h"
 #include "planner/job/builders/plan_job.h"
 #include "planner/plan/check_plan.h"
 #include "planner/plan/units.h"
 #include "planner/wire/plan_wire.h"
+#include "runtime/base/log.h"
 #include "runtime/master/planning/disk_need.h"
 #include "runtime/master/planning/plan_request.h"
 
@@ -95,6 +97,11 @@ absl::StatusOr<EditedJob> EditPlannedJob(const PlannedJob& planned, const planne
                                          const std::string& note) {
   absl::StatusOr<planner::PlanEdit> edit = planner::EditPlan(planned.plan, state, change);
   if (!edit.ok()) return edit.status();
+  if (absl::Status holds = planner::CheckEdit(planned.plan, state, change, *edit); !holds.ok()) {
+    LogError("An edit of a plan does not hold; the job is planned anew where it must change",
+             {{"job", planned.shape.job}, {"why", holds.message()}});
+    return absl::InternalError(absl::StrCat("an edit does not hold: ", holds.message()));
+  }
   PlannedJob next;
   next.plan = std::move(edit->plan);
   std::vector<std::string>& notes = next.plan.summary.notes;

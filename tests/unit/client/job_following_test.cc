@@ -27,6 +27,35 @@ TEST_F(JobFollowingTest, InterruptCancelsAndWaitsForTheEnd) {
   EXPECT_NE(err_.str().find("cancelling j-1"), std::string::npos);
 }
 
+TEST_F(JobFollowingTest, AnInterruptThatComesTooLateIsToldSoAndTheEndIsWaitedFor) {
+  master_.statuses = {InState(v1::JOB_STATE_COMMITTING)};
+  master_.hold_stream = true;
+  master_.first_cancel = absl::FailedPreconditionError("job j-1 is committing, too late");
+  // In a turn of its own: by then the answer has been heard.
+  master_.on_cancel = [&] {
+    loop_.Post([&] { loop_.Post([&] { master_.End(InState(v1::JOB_STATE_SUCCEEDED)); }); });
+  };
+  master_.interrupt_after_watch = 1;
+  Submit(SomeJobToWaitFor(), host_);
+  EXPECT_EQ(master_.cancels, 1);
+  EXPECT_NE(err_.str().find("j-1 writes its result already"), std::string::npos) << err_.str();
+}
+
+TEST_F(JobFollowingTest, ACancelThatIsLostIsSentAgainOnceTheMasterIsHeardOf) {
+  v1::JobStatus cancelled = InState(v1::JOB_STATE_CANCELLED);
+  *cancelled.mutable_error() = MakeJobError(job_error::kCancelled, "cancelled by the user");
+  master_.statuses = {InState(v1::JOB_STATE_RUNNING)};
+  master_.hold_stream = true;
+  master_.first_cancel = absl::UnavailableError("socket closed");
+  master_.on_cancel = [&] {
+    if (master_.cancels == 2) return master_.End(cancelled);
+    loop_.Post([&] { loop_.Post([&] { master_.watch.on_message(master_.statuses[0]); }); });
+  };
+  master_.interrupt_after_watch = 1;
+  EXPECT_EQ(Submit(SomeJobToWaitFor(), host_), kExitInterrupted);
+  EXPECT_EQ(master_.cancels, 2);
+}
+
 TEST_F(JobFollowingTest, SecondInterruptLeavesAtOnce) {
   master_.statuses = {InState(v1::JOB_STATE_RUNNING)};
   master_.hold_stream = true;

@@ -59,7 +59,8 @@ struct ScriptedMaster {
   }
   void Handle(rpc::Call<rpc::Cancel> call) {
     ++cancels;
-    call.Acknowledge(absl::OkStatus());
+    const absl::Status answer = cancels == 1 ? first_cancel : absl::OkStatus();
+    call.Acknowledge(answer);
     if (on_cancel) on_cancel();
   }
   void Handle(rpc::Call<rpc::Calibrate> call) {
@@ -98,6 +99,7 @@ struct ScriptedMaster {
   std::vector<v1::JobStatus> statuses;
   bool hold_stream = false;
   int cancels = 0;
+  absl::Status first_cancel;  // how the first one is answered
   int interrupt_after_watch = 0;
   std::function<void()> on_cancel;
   std::function<void()> interrupt;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "runtime/reduce/mesh.h"
 #include "runtime/reduce/reduce.h"
 #include "tests/unit/reduce/members_in_process.h"
 
@@ -320,6 +322,17 @@ TEST(GroupTest, AMemberThatWaitsTooLongSaysForWhom) {
       LoopbackNetwork(), options);
   EXPECT_EQ(results[0].code(), absl::StatusCode::kDeadlineExceeded) << results[0];
   EXPECT_NE(std::string(results[0].message()).find("data of rank 1"), std::string::npos);
+}
+
+// The other one fills its socket meanwhile. As long as Mesh::kPeerSilence and some more.
+TEST(GroupTest, AMemberMayBeLateForALongArray) {
+  const auto results = RunMembers(2, [](Group& group) {
+    Ints mine(8 << 20, group.rank() == 0 ? 7 : 0);
+    if (group.rank() == 1) absl::SleepFor(Mesh::kPeerSilence + absl::Seconds(4));
+    absl::Status done = group.Broadcast(std::span(mine), 0);
+    return done.ok() ? Expect(mine, Ints(mine.size(), 7), "another array") : done;
+  });
+  AllOk(results);
 }
 
 TEST(GroupTest, PredictionAndTraceAreThere) {
