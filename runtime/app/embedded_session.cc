@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "runtime/transfer/data_plane.h"
 #include "runtime/worker/measure/measure_machine.h"
 #include "runtime/worker/supervise/task_processes.h"
+#include "runtime/worker/supervise/zygote.h"
 #include "runtime/worker/work_directory.h"
 #include "runtime/worker/worker_daemon.h"
 
@@ -46,7 +48,9 @@ struct EmbeddedWorker {
 
 class EmbeddedSession {
  public:
-  EmbeddedSession() : interrupts_(process_.loop), connector_(process_.loop) {
+  explicit EmbeddedSession(
+      const std::function<absl::StatusOr<std::unique_ptr<worker::Zygote>>()>& start_zygote)
+      : zygote_(start_zygote()), interrupts_(process_.loop), connector_(process_.loop) {
     StopTogether(process_.loop, [this](int signal) {
       for (const auto& worker : workers_) {
         if (worker->tasks) worker->tasks->SignalAll(signal);
@@ -172,6 +176,7 @@ class EmbeddedSession {
     worker_options.version = client::kVersion;
     worker::TaskOptions task_options;
     task_options.environment = WholeEnvironment();
+    if (zygote_.ok()) task_options.zygote = zygote_->get();
     worker.tasks = std::make_unique<worker::TaskProcesses>(std::move(task_options), loop, loop);
     process_.OnLoop([&] {
       worker.daemon = std::make_unique<worker::WorkerDaemon>(
@@ -236,7 +241,9 @@ class EmbeddedSession {
     process_.WaitFor(kStopPatience, [&] { return stopped == workers_.size(); });
   }
 
-  std::optional<Sweeper> sweeper_{std::in_place};  // first: made before any thread
+  // First: both are made before any thread. The sweeper must not hold the zygote's line.
+  std::optional<Sweeper> sweeper_{std::in_place};
+  const absl::StatusOr<std::unique_ptr<worker::Zygote>> zygote_;
   SweptStorage storage_{*sweeper_};
   ControlProcess process_;
   PoolThreads journal_thread_{1};
@@ -254,8 +261,9 @@ class EmbeddedSession {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<client::Session>> StartEmbeddedCluster(
-    const client::EmbeddedOptions& options, const JobCatalog& catalog) {
-  auto embedded = std::make_unique<EmbeddedSession>();
+    const client::EmbeddedOptions& options, const JobCatalog& catalog,
+    const std::function<absl::StatusOr<std::unique_ptr<worker::Zygote>>()>& start_zygote) {
+  auto embedded = std::make_unique<EmbeddedSession>(start_zygote);
   EmbeddedSession& starting = *embedded;
   auto session = std::make_unique<KeptSession<EmbeddedSession>>(std::move(embedded));
   if (absl::Status started = starting.Start(options, catalog); !started.ok()) return started;

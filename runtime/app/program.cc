@@ -10,12 +10,16 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "runtime/app/control_process.h"
 #include "runtime/app/daemons.h"
@@ -28,6 +32,8 @@
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/env/real/kernel_sources.h"
 #include "runtime/env/real/state_directory.h"
+#include "runtime/worker/supervise/process_title.h"
+#include "runtime/worker/supervise/zygote.h"
 
 namespace weir::app {
 namespace {
@@ -56,7 +62,31 @@ int CodeOnceWritten(int code) {
   ::_exit(code);
 }
 
-int RunUserCommand(const client::Command& command, const JobCatalog& catalog) {
+// Where nothing has been asked for yet, memory and threads can only be missing to the program
+// itself.
+int NotEnough(const char* what, const char* limit) {
+  std::cerr << "weir: not enough " << what << " to run; see the limits of this user (ulimit "
+            << limit << ") and of its control group\n";
+  return client::kExitJobFailed;
+}
+
+// Runs it with what the program itself may lack said in a sentence.
+int RunGuarded(const std::function<int()>& run) {
+  try {
+    return run();
+  } catch (const std::bad_alloc&) {
+    return NotEnough("memory", "-v, -d");
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) throw;
+    return NotEnough("threads or memory", "-u, -v");
+  }
+}
+
+// Call before any thread, and before settings that tasks shall not have.
+using StartZygote = std::function<absl::StatusOr<std::unique_ptr<worker::Zygote>>()>;
+
+int RunUserCommand(const client::Command& command, const JobCatalog& catalog,
+                   const StartZygote& start_zygote) {
   // What a person should know is said by the command itself.
   SetUpLogging(LogFormat::kText, LogLevel::kError);
   // Paths are relative to it; those of another directory would be somebody else's files.
@@ -79,8 +109,8 @@ int RunUserCommand(const client::Command& command, const JobCatalog& catalog) {
                               .ask_module = AskModule,
                               .connect = ConnectToMaster,
                               .start_embedded =
-                                  [&catalog](const client::EmbeddedOptions& options) {
-                                    return StartEmbeddedCluster(options, catalog);
+                                  [&](const client::EmbeddedOptions& options) {
+                                    return StartEmbeddedCluster(options, catalog, start_zygote);
                                   },
                               .program = ProgramPath(),
                               .unix_ms = UnixMillis,
@@ -100,14 +130,6 @@ void LeaveOutLockCycles() { absl::SetMutexDeadlockDetectionMode(absl::OnDeadlock
 /// time, its memory creeps up for hours. Not for a master, whose plans are large and short-lived.
 void KeepTwoArenas() { mallopt(M_ARENA_MAX, 2); }
 
-// Where nothing has been asked for yet, memory and threads can only be missing to the program
-// itself.
-int NotEnough(const char* what, const char* limit) {
-  std::cerr << "weir: not enough " << what << " to run; see the limits of this user (ulimit "
-            << limit << ") and of its control group\n";
-  return client::kExitJobFailed;
-}
-
 /// gRPC and Abseil abort where descriptors are so few that they cannot wait for events. Returns
 /// whether there are enough.
 bool HasFiles() {
@@ -119,6 +141,7 @@ bool HasFiles() {
 }
 
 int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
+  const worker::ProcessTitle title(argv, environ);
   LeaveOutLockCycles();
   IgnoreSignalsOfWrites();
   // Before anything else is set up: a task should start in a few milliseconds.
@@ -132,27 +155,25 @@ int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
   std::cerr << parsed.err << std::flush;
   if (!parsed.command) return CodeOnceWritten(parsed.exit_code);
   if (!HasFiles()) return NotEnough("open files", "-n");
+  const StartZygote start_zygote = [&] {
+    return worker::Zygote::Start(
+        title, [&] { return RunGuarded([&] { return RunForkedTask(catalog); }); });
+  };
   if (const auto* master = std::get_if<client::MasterDaemonOptions>(&*parsed.command)) {
     return RunMasterDaemon(*master, catalog);
   }
   if (const auto* worker = std::get_if<client::WorkerDaemonOptions>(&*parsed.command)) {
+    absl::StatusOr<std::unique_ptr<worker::Zygote>> zygote = start_zygote();
     KeepTwoArenas();
-    return RunWorkerDaemon(*worker);
+    return RunWorkerDaemon(*worker, std::move(zygote));
   }
-  return RunUserCommand(*parsed.command, catalog);
+  return RunUserCommand(*parsed.command, catalog, start_zygote);
 }
 
 }  // namespace
 
 int RunProgram(int argc, char** argv, const JobCatalog& catalog) {
-  try {
-    return RunParsed(argc, argv, catalog);
-  } catch (const std::bad_alloc&) {
-    return NotEnough("memory", "-v, -d");
-  } catch (const std::system_error& error) {
-    if (error.code() != std::errc::resource_unavailable_try_again) throw;
-    return NotEnough("threads or memory", "-u, -v");
-  }
+  return RunGuarded([&] { return RunParsed(argc, argv, catalog); });
 }
 
 }  // namespace weir::app

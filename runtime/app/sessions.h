@@ -2,12 +2,14 @@
 
 // The two ways to a master: over the network, or around a whole cluster in this process.
 
+#include <functional>
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "jobs/api/job_definition.h"
 #include "runtime/client/flags/options.h"
 #include "runtime/client/session.h"
+#include "runtime/worker/supervise/zygote.h"
 
 namespace weir::app {
 
@@ -19,8 +21,10 @@ absl::StatusOr<std::unique_ptr<client::Session>> ConnectToMaster(
     const client::MasterAddress& address);
 
 /// Starts master and workers on one loop, calls in process, runs handed over as files, and waits
-/// until all workers are registered. Errors: work directory, journal.
+/// until all workers are registered. `start_zygote` is called before any thread is made; where it
+/// fails, tasks are executed. Errors: work directory, journal.
 absl::StatusOr<std::unique_ptr<client::Session>> StartEmbeddedCluster(
-    const client::EmbeddedOptions& options, const JobCatalog& catalog);
+    const client::EmbeddedOptions& options, const JobCatalog& catalog,
+    const std::function<absl::StatusOr<std::unique_ptr<worker::Zygote>>()>& start_zygote);
 
 }  // namespace weir::app

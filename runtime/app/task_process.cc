@@ -1,10 +1,14 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <ext/stdio_sync_filebuf.h>
 #include <iostream>
+#include <string>
 #include <string_view>
 
 #include "absl/strings/numbers.h"
+#include "runtime/app/control_process.h"
 #include "runtime/app/daemons.h"
 #include "runtime/app/task_guardian.h"
 #include "runtime/app/threads.h"
@@ -23,7 +27,27 @@ bool StarterIsGone(int fd) {
   return poll(&line, 1, 0) == 1 && (line.revents & (POLLRDHUP | POLLHUP)) != 0;
 }
 
+// As in a program that has just begun; who forked this one may have it otherwise. Code of users
+// may write by both.
+void WriteThroughStdio() {
+  static __gnu_cxx::stdio_sync_filebuf<char> in(stdin);
+  static __gnu_cxx::stdio_sync_filebuf<char> out(stdout);
+  static __gnu_cxx::stdio_sync_filebuf<char> err(stderr);
+  std::cin.rdbuf(&in);
+  std::cout.rdbuf(&out);
+  std::cerr.rdbuf(&err);
+  std::clog.rdbuf(&err);
+}
+
 }  // namespace
+
+int RunForkedTask(const JobCatalog& catalog) {
+  IgnoreSignalsOfWrites();
+  WriteThroughStdio();
+  std::string words[] = {"--fd", "3"};
+  char* pointers[] = {words[0].data(), words[1].data()};
+  return RunTaskProcess(2, pointers, catalog);
+}
 
 int RunTaskProcess(int num_words, char** words, const JobCatalog& catalog) {
   Threads threads;

@@ -132,9 +132,11 @@ std::string Advertised(const client::WorkerDaemonOptions& options, const std::st
 // Everything of one worker daemon, in the order in which it stands on each other.
 class WorkerProcess {
  public:
-  WorkerProcess(const client::WorkerDaemonOptions& options, const rpc::Security& security)
+  WorkerProcess(const client::WorkerDaemonOptions& options, const rpc::Security& security,
+                worker::Zygote* zygote)
       : options_(options),
         security_(security),
+        zygote_(zygote),
         clients_(process_.loop, security),
         cluster_(clients_.ConnectCluster(options.master.address)) {}
 
@@ -262,9 +264,10 @@ class WorkerProcess {
     }
   }
 
-  static worker::TaskOptions OptionsOfTasks() {
+  worker::TaskOptions OptionsOfTasks() const {
     worker::TaskOptions made;
     made.environment = WholeEnvironment();
+    made.zygote = zygote_;
     return made;
   }
 
@@ -323,6 +326,7 @@ class WorkerProcess {
   const std::string kept_profile_ =
       absl::StrCat(WorkerState(), "/", worker::KeptProfileName(work_dir_));
   const rpc::Security& security_;
+  worker::Zygote* const zygote_;  // null: there is none
   ControlProcess process_;
   Interrupts interrupts_{process_.loop};
   TransferThreads transfers_{2};
@@ -344,15 +348,19 @@ class WorkerProcess {
 
 }  // namespace
 
-int RunWorkerDaemon(const client::WorkerDaemonOptions& options) {
+int RunWorkerDaemon(const client::WorkerDaemonOptions& options,
+                    absl::StatusOr<std::unique_ptr<worker::Zygote>> zygote) {
   SetUpDaemonLog(options.log);
+  if (!zygote.ok()) {
+    LogInfo("Tasks are executed, not forked", {{"reason", zygote.status().message()}});
+  }
   const auto security = LoadSecurity(options.master.tls, options.insecure,
                                      options.master.token_file, TokenUse::kServe);
   if (!security.ok()) return CannotStart("worker", security.status());
   if (absl::Status allowed = CheckAddresses(options, *security); !allowed.ok()) {
     return CannotStart("worker", allowed);
   }
-  WorkerProcess worker(options, *security);
+  WorkerProcess worker(options, *security, zygote.ok() ? zygote->get() : nullptr);
   if (absl::Status started = worker.Start(); !started.ok()) return CannotStart("worker", started);
   return worker.Serve();
 }

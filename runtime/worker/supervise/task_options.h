@@ -15,12 +15,16 @@
 
 namespace weir::worker {
 
+class Zygote;
+
 /// How task processes are started and how long they may stay silent.
 struct TaskOptions {
   /// The daemon's own binary by default: one program, so daemon and task are of one version.
   std::string program = "/proc/self/exe";
   /// argv, the program's own name first. The socket to the daemon is descriptor 3.
   std::vector<std::string> arguments = {"weir", "task", "--fd", "3"};
+  /// Forks tasks as long as it lives; without one, `program` is executed for each. Not owned.
+  Zygote* zygote = nullptr;
   /// The daemon's environment as name and value. Only PATH, HOME, LANG and TZ of it reach a task.
   std::vector<std::pair<std::string, std::string>> environment;
   /// Address space of one task process; 0 = unlimited. Mapped input files count.

@@ -13,11 +13,13 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/limits.h"
+#include "runtime/worker/supervise/zygote.h"
 
 namespace weir::worker {
 namespace {
@@ -113,6 +115,28 @@ std::vector<char*> PointersOf(std::vector<std::string>& strings) {
   return pointers;
 }
 
+absl::StatusOr<pid_t> ForkOrSpawn(const TaskOptions& options, const std::string& directory,
+                                  int socket, int output) {
+  std::vector<std::string> arguments = options.arguments;
+  std::vector<std::string> environment = TaskEnvironment(options.environment, directory);
+  if (options.zygote != nullptr) {
+    const std::optional<pid_t> forked =
+        options.zygote->Fork({socket, output, directory, arguments, environment});
+    if (forked) return *forked;
+  }
+  SpawnPlan plan;
+  int error = plan.Fill(socket, output, directory);
+  pid_t pid = -1;
+  if (error == 0) {
+    error = posix_spawn(&pid, options.program.c_str(), &plan.actions, &plan.attributes,
+                        PointersOf(arguments).data(), PointersOf(environment).data());
+  }
+  if (error != 0) {
+    return ErrnoStatus(error, absl::StrCat("cannot start ", options.program, " in ", directory));
+  }
+  return pid;
+}
+
 // posix_spawn has no place for limits. Setting them from outside is early enough: the process runs
 // no code of a user before it is sent a Start.
 absl::Status LimitResources(pid_t pid, std::int64_t address_space_bytes) {
@@ -166,23 +190,14 @@ absl::StatusOr<TaskProcess> TaskProcess::Start(const TaskOptions& options,
   absl::StatusOr<Pair> output = MakeOutputPipe();
   if (!output.ok()) return output.status();
 
-  std::vector<std::string> arguments = options.arguments;
-  std::vector<std::string> environment = TaskEnvironment(options.environment, directory);
-  SpawnPlan plan;
-  int error = plan.Fill(socket->task.get(), output->task.get(), directory);
-  pid_t pid = -1;
-  if (error == 0) {
-    error = posix_spawn(&pid, options.program.c_str(), &plan.actions, &plan.attributes,
-                        PointersOf(arguments).data(), PointersOf(environment).data());
-  }
-  if (error != 0) {
-    return ErrnoStatus(error, absl::StrCat("cannot start ", options.program, " in ", directory));
-  }
+  const absl::StatusOr<pid_t> pid =
+      ForkOrSpawn(options, directory, socket->task.get(), output->task.get());
+  if (!pid.ok()) return pid.status();
   // From here on the destructor cleans up.
-  TaskProcess process(pid, Fd(), std::move(socket->daemon), std::move(output->daemon));
-  process.pidfd_.Reset(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  TaskProcess process(*pid, Fd(), std::move(socket->daemon), std::move(output->daemon));
+  process.pidfd_.Reset(static_cast<int>(syscall(SYS_pidfd_open, *pid, 0)));
   if (!process.pidfd_.valid()) return ErrnoStatus(errno, "cannot watch a task process");
-  if (absl::Status status = LimitResources(pid, options.address_space_bytes); !status.ok()) {
+  if (absl::Status status = LimitResources(*pid, options.address_space_bytes); !status.ok()) {
     return status;
   }
   return process;

@@ -32,12 +32,12 @@ std::vector<std::string> TaskEnvironment(
 /// Owns a running task process, the leader of a process group of its own.
 ///
 /// The process gets: /dev/null as stdin, one pipe for stdout and stderr, the socket as descriptor 3
-/// and no other descriptor; default signal handlers, none blocked; no core files. It must ask for
-/// PR_SET_PDEATHSIG itself, since posix_spawn cannot.
+/// and no other descriptor; default signal handlers, none blocked; no core files. It must see to
+/// it itself that it does not outlive this one.
 /// Ownership: a process still running when this is destroyed is killed with its group and awaited.
 class TaskProcess {
  public:
-  /// Starts `options.program` in `directory`.
+  /// Has `options.zygote` fork it, or starts `options.program`, in `directory`.
   /// Errors: kNotFound, kPermissionDenied (program or directory), kResourceExhausted (descriptors,
   ///   processes).
   static absl::StatusOr<TaskProcess> Start(const TaskOptions& options,
