@@ -132,6 +132,9 @@ inline constexpr absl::Duration kCalibrationDefault = absl::Seconds(120);
 inline constexpr absl::Duration kCalibrationMax = absl::Seconds(600);
 /// A calibration that nobody asks after for this long ends: its user is gone, and jobs wait.
 inline constexpr absl::Duration kCalibrationUnasked = absl::Seconds(10);
+/// So does one that is not over so long after its time, whatever is still awaited: a round that
+/// begins in time and is asked twice, both times of peers that say nothing, needs less.
+inline constexpr absl::Duration kCalibrationOverdue = absl::Seconds(60);
 
 /// Members of a group that reduces: each holds two connections to every other one, within the 1024
 /// descriptors that a process may usually open.

@@ -239,13 +239,19 @@ void CalibrationMachine::PlanCapacity() {
         if (k < other.size() && !unknown) others.push_back(other[k]);
       }
     }
+    const std::string& first = names_[static_cast<std::size_t>(racks[r][0])];
+    if (others.empty()) {
+      notes_.push_back(absl::StrCat("the capacity of the rack of ", first,
+                                    " is not determined: every worker beyond it has a slow port; "
+                                    "add it to the cuts by hand"));
+      continue;
+    }
     for (const bool up : {true, false}) {
       std::vector<ProbeFlow> flows;
       for (std::size_t i = 0; i < std::min(racks[r].size(), others.size()); ++i) {
         flows.push_back(up ? ProbeFlow{racks[r][i], others[i]} : ProbeFlow{others[i], racks[r][i]});
       }
-      const std::string name = absl::StrCat("rack ", names_[static_cast<std::size_t>(racks[r][0])],
-                                            up ? " up" : " down");
+      const std::string name = absl::StrCat("rack ", first, up ? " up" : " down");
       Plan(absl::StrCat("capacity of ", name), std::move(flows), static_cast<int>(links_.size()));
       links_.push_back({name, racks[r], up, 0, false});
     }

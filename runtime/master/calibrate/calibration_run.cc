@@ -40,7 +40,36 @@ CalibrationRun::CalibrationRun(Context context, std::string id, absl::Duration a
 
 void CalibrationRun::Begin() {
   LogInfo("Calibration begins", {{"calibration", id_}, {"workers", workers_.size()}});
+  overdue_ = context_.seams.loop.RunAt(
+      began_ + at_most_ + limits::kCalibrationOverdue, callbacks_.Guard([this] {
+        overdue_.reset();
+        if (over_) return;
+        Fail(absl::FailedPreconditionError(absl::StrCat(
+            "an answer was still awaited ", absl::FormatDuration(limits::kCalibrationOverdue),
+            " after the calibration should have ended (", Doing(), "); start it again")));
+      }));
+  EndWhenUnasked();
   Serve();
+}
+
+// A timer, since jobs wait for the end whether answers come or not.
+void CalibrationRun::EndWhenUnasked() {
+  unasked_ =
+      context_.seams.loop.RunAt(last_asked_ + limits::kCalibrationUnasked, callbacks_.Guard([this] {
+        unasked_.reset();
+        if (over_) return;
+        if (context_.seams.loop.Now() - last_asked_ < limits::kCalibrationUnasked) {
+          return EndWhenUnasked();
+        }
+        Fail(absl::CancelledError("nobody asked for the calibration any more"));
+      }));
+}
+
+void CalibrationRun::ForgetTimers() {
+  for (std::optional<env::EventLoop::TimerId>* timer : {&overdue_, &unasked_}) {
+    if (*timer) context_.seams.loop.CancelTimer(**timer);
+    timer->reset();
+  }
 }
 
 v1::ProbeRequest CalibrationRun::Order(const RegisteredWorker& worker) const {
@@ -93,11 +122,7 @@ void CalibrationRun::StartMeasuring() {
 }
 
 void CalibrationRun::Step() {
-  const MonoTime now = context_.seams.loop.Now();
-  if (now - last_asked_ > limits::kCalibrationUnasked) {
-    return Fail(absl::CancelledError("nobody asked for the calibration any more"));
-  }
-  round_ = calibration_->Next(now);
+  round_ = calibration_->Next(context_.seams.loop.Now());
   if (!round_) return Finish();
   asked_again_ = false;
   SendRound();
@@ -141,6 +166,13 @@ void CalibrationRun::SendFlows() {
   ++round_number_;
   round_sent_ = context_.seams.loop.Now();
   unanswered_ = 0;
+  if (round_->flows.empty()) {
+    // Nobody would ever answer it.
+    context_.seams.loop.Post(callbacks_.Guard([this] {
+      if (!over_) FlowsAnswered();
+    }));
+    return;
+  }
   waits_for_.assign(round_->flows.size(), 0);
   for (std::size_t flow = 0; flow < round_->after.size(); ++flow) {
     waits_for_[flow] = round_->after[flow].size();
@@ -212,7 +244,10 @@ void CalibrationRun::FlowAnswered(std::size_t flow) {
   --unanswered_;
   // Behind one that failed nothing is sent: it may still be on its way, and the round says nothing.
   if (!AnyLost()) SendFollowers(flow);
-  if (unanswered_ > 0) return;
+  if (unanswered_ == 0) FlowsAnswered();
+}
+
+void CalibrationRun::FlowsAnswered() {
   outcome_.took_s = absl::ToDoubleSeconds(context_.seams.loop.Now() - round_sent_);
   if (!round_->counts_segments) return RoundAnswered();
   CountSegments(&CalibrationRun::RoundAnswered);
@@ -251,6 +286,8 @@ void CalibrationRun::AfterRound(absl::AnyInvocable<void()> next) {
 }
 
 void CalibrationRun::Finish() {
+  // What is measured is kept, whoever still asks.
+  ForgetTimers();
   CalibrationResult result = calibration_->Result(context_.seams.loop.Now());
   if (result.spec.channel_bytes_per_s <= 0) {
     return Fail(absl::FailedPreconditionError(
@@ -297,6 +334,7 @@ void CalibrationRun::Fail(absl::Status why) {
 
 void CalibrationRun::EndAll() {
   over_ = true;
+  ForgetTimers();
   for (const RegisteredWorker& worker : workers_) {
     v1::ProbeRequest request = Order(worker);
     request.mutable_stop();
@@ -318,9 +356,13 @@ absl::StatusOr<v1::CalibrateResponse> CalibrationRun::Answer() {
     *response.mutable_network() = *measured_;
     return response;
   }
-  response.set_doing(round_ ? round_->doing : "asking the workers to serve probes");
+  response.set_doing(Doing());
   if (calibration_) response.set_done_fraction(calibration_->done_fraction());
   return response;
+}
+
+std::string CalibrationRun::Doing() const {
+  return round_ ? round_->doing : "asking the workers to serve probes";
 }
 
 }  // namespace weir::master

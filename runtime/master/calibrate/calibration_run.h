@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/env/callback_scope.h"
+#include "runtime/env/event_loop.h"
 #include "runtime/master/calibrate/calibration_machine.h"
 #include "runtime/master/journal/journal_writer.h"
 #include "runtime/master/options/master_seams.h"
@@ -27,8 +28,8 @@ namespace weir::master {
 ///   begins again with the others for the time that is left; with fewer than two it fails. Ends by
 ///   itself when nobody asks for kCalibrationUnasked. Workers serve probe bytes only while it runs.
 /// Thread-safety: on the loop only.
-/// Bounds: `at_most`, the last round, and kCallTimeout.
-/// Checked by: tests/unit/master/master_calibrate_test.cc.
+/// Bounds: `at_most`, the last round, and what its answers take; kCalibrationOverdue more at most.
+/// Checked by: tests/unit/master/calibration_run_test.cc, master_calibrate_test.cc.
 class CalibrationRun {
  public:
   struct Context {
@@ -56,6 +57,8 @@ class CalibrationRun {
   absl::StatusOr<v1::CalibrateResponse> Answer();
 
  private:
+  void EndWhenUnasked();
+  void ForgetTimers();
   v1::ProbeRequest Order(const RegisteredWorker& worker) const;
   void Serve();
   void StartMeasuring();
@@ -63,6 +66,7 @@ class CalibrationRun {
   void SendRound();
   void SendFlow(std::size_t flow);
   void FlowAnswered(std::size_t flow);
+  void FlowsAnswered();
   void SendFollowers(std::size_t passed);
   void CountSegments(void (CalibrationRun::*then)());
   void SendFlows();
@@ -74,6 +78,7 @@ class CalibrationRun {
   void Finish();
   void Fail(absl::Status why);
   void EndAll();
+  std::string Doing() const;  // in words
 
   const Context context_;
   const std::string id_;
@@ -95,6 +100,9 @@ class CalibrationRun {
   std::int64_t segments_resent_ = 0;
   std::size_t unanswered_ = 0;
   MonoTime last_asked_;
+  // End it though no answer comes, until all is measured.
+  std::optional<env::EventLoop::TimerId> overdue_;
+  std::optional<env::EventLoop::TimerId> unasked_;
   bool over_ = false;
   absl::Status failure_;
   std::optional<v1::MeasuredNetwork> measured_;

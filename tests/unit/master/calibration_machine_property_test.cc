@@ -226,6 +226,7 @@ RC_GTEST_PROP(CalibrationProperty, AnyAnswersEndInTimeWithASoundSpec, ()) {
     std::vector<bool> sends(static_cast<std::size_t>(num_workers), false);
     std::vector<bool> receives(static_cast<std::size_t>(num_workers), false);
     const bool shuffle = round->bytes > 0;
+    RC_ASSERT(!round->flows.empty());
     RC_ASSERT(round->after.empty() || round->after.size() == round->flows.size());
     for (const ProbeFlow& flow : round->flows) {
       RC_ASSERT(flow.sender != flow.receiver);

@@ -1,6 +1,7 @@
 #include "runtime/master/calibrate/calibration_machine.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -127,6 +128,22 @@ TEST(CalibrationMachine, ASlowHostOfARackIsNamedAndTheLimitsAreFoundAllTheSame) 
   EXPECT_THAT(Notes(result), HasSubstr("the rack of w03 is not determined"));
   ASSERT_EQ(CutNames(result).size(), 4u);
   for (const auto& cut : result.message.cuts()) EXPECT_EQ(cut.channels(), 2);
+}
+
+// Whom its workers could load their link with have all slow ports, so that a round of its capacity
+// would have no transfer, and nobody to answer it.
+TEST(CalibrationMachine, ARackAmongSlowPortsOnlyHasNoRoundOfItsCapacity) {
+  SimulatedNetwork network = RacksNetwork({0, 0, 0, 0, 1, 1, 1, 1}, 125e6, {0, 25e6}, {0, 25e6});
+  for (const std::size_t slow : {4u, 5u, 6u, 7u}) network.up[slow] = network.down[slow] = 12.5e6;
+  MonoTime now = MonoTime::FromNanos(5);
+  CalibrationMachine calibration(WorkerNames(8), absl::Seconds(120), 7, now);
+  while (const std::optional<ProbeRound> round = calibration.Next(now)) {
+    ASSERT_THAT(round->flows, Not(IsEmpty())) << round->doing;
+    now = now + absl::Seconds(round->Seconds());
+    calibration.Take(network.Run(*round));
+  }
+  EXPECT_THAT(Notes(calibration.Result(now)),
+              HasSubstr("the capacity of the rack of w00 is not determined"));
 }
 
 TEST(CalibrationMachine, OfThreeWorkersTheSlowOneIsFound) {

@@ -3,20 +3,10 @@
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "tests/unit/base/moment.h"
+#include "tests/unit/master/no_connections.h"
 
 namespace weir::master {
 namespace {
-
-class NoConnections final : public rpc::WorkerConnector {
- public:
-  std::unique_ptr<rpc::WorkerApi> Connect(const std::string&) override { return nullptr; }
-  void AskIfGone(const std::string&, absl::Duration, absl::AnyInvocable<void(bool)>) override {}
-  void AskWho(const std::string&, rpc::Reply<v1::IdentifyResponse>) override {}
-  std::unique_ptr<rpc::Subscription> HoldOpen(const std::string&,
-                                              absl::AnyInvocable<void(bool)>) override {
-    return nullptr;
-  }
-};
 
 class WorkerTableTest : public ::testing::Test {
  protected:
