@@ -124,6 +124,10 @@ inline constexpr absl::Duration kDataIdle = absl::Seconds(60);
 /// One probe of the network: what 40 Gbit/s carries in the longest probe.
 inline constexpr std::int64_t kProbeBytesMax = std::int64_t{16} << 30;
 inline constexpr absl::Duration kProbeFetch = absl::Seconds(3);
+/// How long its answer is waited for beyond its own time. A receiver that has a silent sender says
+/// so after kTransferSilence, and a quarter more, as connections look; it would be taken for gone
+/// itself before that.
+inline constexpr absl::Duration kProbePatience = absl::Seconds(13);
 /// Serving ends by itself after this time, should the master forget it.
 inline constexpr absl::Duration kProbeServe = absl::Seconds(900);
 

@@ -212,7 +212,7 @@ void CalibrationRun::SendFlow(std::size_t flow) {
   fetch.set_grant_ahead_bytes(AnyWaitsFor(*round_, flow) ? round_->grant_ahead_bytes : 0);
   const MonoTime sent = context_.seams.loop.Now();
   workers_[receiver].api->Send<rpc::Probe>(
-      std::move(request), absl::Seconds(round_->Seconds()) + rpc::Probe::kTimeout,
+      std::move(request), absl::Seconds(round_->Seconds()) + limits::kProbePatience,
       callbacks_.Guard([this, flow, sender, receiver,
                         sent](const absl::StatusOr<v1::ProbeResponse>& response) {
         if (over_) return;

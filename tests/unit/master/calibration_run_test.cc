@@ -136,6 +136,17 @@ TEST_F(CalibrationRunTest, EndsWhenItsTimeIsOverThoughNoAnswerComes) {
   EXPECT_EQ(num_ended_, 1);
 }
 
+TEST_F(CalibrationRunTest, ASilentSenderIsLeftOutAndNotWhoeverWaitsForIt) {
+  silent_sender_ = "b";
+  Begin({"a", "b", "c"}, absl::Seconds(120));
+  const auto answer = AskFor(absl::Seconds(120));
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  ASSERT_TRUE(answer->done());
+  std::vector<std::string> names;
+  for (const auto& port : answer->network().ports()) names.push_back(port.worker());
+  EXPECT_THAT(names, testing::ElementsAre("a", "c"));
+}
+
 TEST_F(CalibrationRunTest, OneThatIsAskedAfterGoesOn) {
   Begin({"a", "b"}, absl::Seconds(120));
   const auto answer = AskFor(absl::Seconds(120));
