@@ -102,7 +102,8 @@ void CalibrationMachine::TakeOrder(const RoundOutcome& outcome) {
 
 void CalibrationMachine::PlanSharing() {
   const std::vector<int> workers = FullRateWorkers(kSharingWorkersMax);
-  if (workers.size() < kWorkersMin) return;
+  // Where nothing moved, no number of bytes takes a round's time.
+  if (workers.size() < kWorkersMin || channel_ <= 0) return;
   num_sharing_ = static_cast<int>(workers.size());
   const planner::NetworkModel network = FoundNetwork();
   for (const Tag tag : {kToOne, kToAll}) {

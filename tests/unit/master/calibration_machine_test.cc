@@ -229,6 +229,23 @@ TEST(CalibrationMachine, TwoWorkersShowNeitherGapNorSharing) {
   EXPECT_THAT(result.message.spec_json(), Not(HasSubstr("sharing")));
 }
 
+// Sanitizers see a number of bytes that no integer holds.
+TEST(CalibrationMachine, WhereNothingMovesNoShuffleIsTried) {
+  MonoTime now = MonoTime::FromNanos(5);
+  CalibrationMachine calibration(WorkerNames(4), absl::Seconds(600), 7, now);
+  while (const std::optional<ProbeRound> round = calibration.Next(now)) {
+    EXPECT_EQ(round->bytes, 0) << round->doing;
+    now = now + absl::Seconds(round->Seconds());
+    RoundOutcome outcome;
+    outcome.flows.resize(round->flows.size());
+    outcome.took_s = round->Seconds();
+    calibration.Take(outcome);
+  }
+  const CalibrationResult result = calibration.Result(now);
+  EXPECT_EQ(result.message.sharing().workers(), 0);
+  EXPECT_THAT(Notes(result), HasSubstr("the channel rate is not determined"));
+}
+
 TEST(CalibrationMachine, StopsInTimeAndSaysWhatIsMissing) {
   SimulatedNetwork network =
       RacksNetwork({0, 0, 0, 0, 1, 1, 1, 1}, kRate, {kRate, kRate}, {kRate, kRate});
