@@ -34,6 +34,13 @@ double SquaredDistance(const double* point, const double* centroid, std::int64_t
   return sum;
 }
 
+// Beyond some 1e154 squares overflow: a point is then near to no centroid, and sums and means tell
+// nothing.
+absl::Status NotFinite(int iteration, const std::string& what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " of iteration ", iteration, " is no finite number; scale the columns"));
+}
+
 // Shortest text that reads back as the same number.
 void AppendNumber(double value, std::string& out) {
   char text[32];
@@ -170,6 +177,7 @@ absl::StatusOr<LoopOutcome> FindCentroids::Update(int iteration, absl::Span<cons
     return LoopOutcome{next[0], false};
   }
   next[0] = element[1];
+  if (!std::isfinite(next[0])) return NotFinite(iteration, "the inertia");
   double moved = 0;
   for (std::int64_t c = 0; c < k; ++c) {
     const absl::Span<const double> sums = Row(element, c);
@@ -178,6 +186,7 @@ absl::StatusOr<LoopOutcome> FindCentroids::Update(int iteration, absl::Span<cons
     centroid[0] = sums[0];
     for (std::size_t d = 1; d < centroid.size(); ++d) {
       centroid[d] = sums[0] > 0 ? sums[d] / sums[0] : old[d];
+      if (!std::isfinite(centroid[d])) return NotFinite(iteration, "a centroid");
     }
     moved =
         std::max(moved, SquaredDistance(centroid.data() + 1, old.data() + 1, options_.dimensions));

@@ -51,7 +51,8 @@ double SeedOrder(absl::Span<const double> point, std::uint64_t seed);
 ///   points.
 /// State: inertia of the points to the centroids before, number of points, then k rows of 1 + d:
 ///   number of points assigned, centroid.
-/// Errors: kInvalidArgument when there is no point, or fewer distinct ones than k.
+/// Errors: kInvalidArgument when there is no point, or fewer distinct ones than k, or when the
+///   inertia or a centroid is no finite number.
 /// Thread-safety: all but Load are const.
 /// Source: S. Lloyd, "Least squares quantization in PCM", IEEE Trans. Inf. Theory 28(2), 1982.
 /// Checked by: tests/unit/jobs/kmeans_test.cc.

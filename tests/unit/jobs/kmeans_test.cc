@@ -283,6 +283,19 @@ TEST(KmeansTest, TooFewRowsAreNamed) {
               HasSubstr("the input has no row to cluster"));
 }
 
+TEST(KmeansTest, NumbersWhoseSquaresOrSumsAreNotFiniteAreRefused) {
+  const ScratchFile far("1e160,0\n-1e160,0\n3e160,0\n-3e160,0\n");
+  const auto squares = RunOn(far, Values(2, 2, 20), 2, 1);
+  EXPECT_TRUE(absl::IsInvalidArgument(squares.status())) << squares.status();
+  EXPECT_THAT(std::string(squares.status().message()),
+              HasSubstr("the inertia of iteration 1 is no finite number; scale the columns"));
+  const ScratchFile same("1e308\n1e308\n");
+  const auto sums = RunOn(same, Values(1, 1, 20), 1, 1);
+  EXPECT_TRUE(absl::IsInvalidArgument(sums.status())) << sums.status();
+  EXPECT_THAT(std::string(sums.status().message()),
+              HasSubstr("a centroid of iteration 1 is no finite number; scale the columns"));
+}
+
 TEST(KmeansTest, WhatStaysOfTheInputIsBoundedByMemory) {
   const Rows rows = RandomRows(7, 4000, 2);
   const ScratchFile file(rows.text);
