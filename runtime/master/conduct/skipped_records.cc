@@ -22,7 +22,7 @@ v1::JobError SkippedRecords::ErrorAt(const v1::SkippedRecord& record, const std:
 }
 
 std::optional<v1::JobError> SkippedRecords::NothingTaken() const {
-  if (named_.empty() || sum_.output_records > 0) return std::nullopt;
+  if (named_.empty() || sum_.output_records > 0 || sum_.taken_records > 0) return std::nullopt;
   return ErrorAt(named_[0].second,
                  absl::StrCat("all ", sum_.count, " records were left out as bad"),
                  "is this the right input, and the right format? (weir jobs shows the parameters)");
@@ -30,17 +30,20 @@ std::optional<v1::JobError> SkippedRecords::NothingTaken() const {
 
 std::optional<v1::JobError> SkippedRecords::Add(const v1::StepResult& result, bool reads_input) {
   OfStep& step = of_step_[result.step()];
-  if (reads_input) {
-    step.output_records += result.output_records();
-    sum_.output_records += result.output_records();
-  }
-  // A job may have a counter of that name; only with records beside it, it is this one.
-  if (result.skipped().empty()) return std::nullopt;
+  std::int64_t count = 0;
   for (const v1::Counter& counter : result.counters()) {
-    if (counter.name() != "bad_records") continue;
-    step.count += counter.value();
-    sum_.count += counter.value();
+    // A job may have a counter of that name; only with records beside it, it is this one.
+    if (counter.name() == "bad_records" && !result.skipped().empty()) count += counter.value();
   }
+  const auto add = [&](OfStep& sum) {
+    sum.count += count;
+    if (!reads_input) return;
+    sum.taken_records += result.input_records() - count;
+    sum.output_records += result.output_records();
+  };
+  add(step);
+  add(sum_);
+  if (result.skipped().empty()) return std::nullopt;
   for (const v1::SkippedRecord& record : result.skipped()) {
     if (named_.size() < kNamedMax) named_.emplace_back(result.step(), record);
   }
@@ -55,6 +58,7 @@ void SkippedRecords::Forget(std::int32_t step) {
   const auto it = of_step_.find(step);
   if (it == of_step_.end()) return;
   sum_.count -= it->second.count;
+  sum_.taken_records -= it->second.taken_records;
   sum_.output_records -= it->second.output_records;
   of_step_.erase(it);
   std::erase_if(named_, [step](const auto& named) { return named.first == step; });

@@ -29,7 +29,8 @@ class SkippedRecords {
   void Forget(std::int32_t step);
 
   /// BAD_RECORD when records were left out and not one was taken: the input is not what the job
-  /// expects, and an empty result would hide that. Ask when all steps are done.
+  /// expects, and an empty result would hide that. A job that took some and made nothing of them,
+  /// as a filter may, is sound. Ask when all steps are done.
   std::optional<v1::JobError> NothingTaken() const;
 
   /// The first ones, in the order of the reports.
@@ -41,7 +42,13 @@ class SkippedRecords {
 
   struct OfStep {
     std::int64_t count = 0;
-    std::int64_t output_records = 0;  // where it reads the input
+    // Where it reads the input: records that were read and are not bad. Readers of lines, rows and
+    // records of one size count each record, and so do those of scripts; whole blocks (Block of
+    // jobs/api/readers.h) count the pairs that are emitted, or what the job says, and no bad
+    // record, so that of these only output shows that something was taken.
+    std::int64_t taken_records = 0;
+    // Where it reads the input. Vectors have all their places, whatever was taken.
+    std::int64_t output_records = 0;
   };
 
   const std::int64_t allowed_;

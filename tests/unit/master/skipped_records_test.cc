@@ -53,6 +53,26 @@ TEST(SkippedRecords, AJobThatTookNothingIsNotDone) {
   EXPECT_FALSE(skipped.NothingTaken());
 }
 
+TEST(SkippedRecords, AJobThatMadeNothingOfSoundRecordsIsDone) {
+  SkippedRecords skipped(1000);
+  v1::StepResult filtered = ResultWith(1, 1);
+  filtered.set_input_records(500);
+  EXPECT_FALSE(skipped.Add(filtered, true));
+  EXPECT_FALSE(skipped.NothingTaken()) << "499 were taken, and none of them passed";
+  skipped.Forget(filtered.step());
+  v1::StepResult all_bad = ResultWith(3, 3);
+  all_bad.set_input_records(3);
+  EXPECT_FALSE(skipped.Add(all_bad, true));
+  EXPECT_TRUE(skipped.NothingTaken());
+  skipped.Forget(all_bad.step());
+  // Readers of blocks count pairs: these are not the three that were left out.
+  v1::StepResult pairs = ResultWith(3, 3);
+  pairs.set_input_records(3);
+  pairs.set_output_records(2);
+  EXPECT_FALSE(skipped.Add(pairs, true));
+  EXPECT_FALSE(skipped.NothingTaken());
+}
+
 TEST(SkippedRecords, NamesTheFirstTen) {
   SkippedRecords skipped(1000);
   for (int i = 0; i < 4; ++i) EXPECT_FALSE(skipped.Add(ResultWith(100, 5), true));
