@@ -72,10 +72,12 @@ class Resuming {
     if (redone != run_.redone_by_edit.end() && held.plan_edit() < redone->second) return false;
     const auto stale = run_.stale_attempts.find(step);
     if (stale != run_.stale_attempts.end() && held.attempt() <= stale->second) return false;
-    return std::all_of(
-        info.sections().begin(), info.sections().end(), [&](const v1::RunSection& section) {
-          return section.bytes() == 0 || read_.contains({step, section.consumer_step()});
-        });
+    return std::all_of(info.sections().begin(), info.sections().end(),
+                       [&](const v1::RunSection& section) {
+                         // Of older workers: also what was asked of them for nobody.
+                         return section.bytes() == 0 || section.consumer_step() < 0 ||
+                                read_.contains({step, section.consumer_step()});
+                       });
   }
 
   void Finish(StepIndex step, const v1::StepResult& result, Seconds ended_s) {

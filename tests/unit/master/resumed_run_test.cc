@@ -152,6 +152,17 @@ TEST_F(ResumedRunTest, NobodyElsesRunCountsNorOneThatDoesNotFit) {
   EXPECT_FALSE(resumed.state.run_there[kFirstMap]) << "another attempt was committed";
 }
 
+TEST_F(ResumedRunTest, ARunWithSectionsForNobodyCounts) {
+  v1::StepResult result = ResultOf(kFirstMap, 1);
+  v1::RunSection& section = *result.mutable_run()->add_sections();
+  section.set_consumer_step(planner::kNoIndex);
+  section.set_offset(9);
+  section.set_bytes(5);
+  result.mutable_run()->set_bytes(14);
+  Hold(0, result, 1);
+  EXPECT_TRUE(Done(Resume(), kFirstMap));
+}
+
 TEST_F(ResumedRunTest, AClockThatWentBackDoesNotMakeTheEndComeBeforeTheBeginning) {
   Hold(0, ResultOf(kFirstMap, 1), 1);
   Commit(ResultOf(kFirstMap, 1), 1, 40);
