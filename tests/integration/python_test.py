@@ -139,6 +139,29 @@ class PythonTest(WeirTest):
         self.assertTrue(got[1].startswith("<svg"), got[1][:40])
         self.assert_nothing_left()
 
+    def test_names_that_begin_as_flags_do(self):
+        """As a directory may list them; no `--` can stand before them all, since flags follow."""
+        self.write("-input.txt", "a b\nb\n")
+        self.write("-stop.txt", "a\n")
+        os.mkdir(self.path("-work"))
+        got = self.python("""
+            import json, pathlib, weir
+            def mapper(line):
+                with open("stop") as stop, open("-stop.txt") as same:
+                    left_out = stop.read().split() + same.read().split()
+                for word in line.split():
+                    if word not in left_out:
+                        yield word, 1
+            if __name__ == "__main__":
+                here = weir.run("wordcount", ["-input.txt", pathlib.Path("-input.txt"), "-*.txt"], "-out", workers=1, work_dir="-work")
+                mapped = weir.run(weir.job(mapper), "-input.txt", files=["-stop.txt#stop", "-stop.txt"])
+                plan = weir.plan("wordcount", "-input.txt", workers=1)
+                print(json.dumps([dict(here), dict(mapped), "steps" in plan]))
+            """)
+        self.assertEqual(got, [{"a": "4", "b": "6"}, {"b": 1}, True])
+        self.assertEqual(sorted(read_parts(self.path("-out"))), [b"a\t4", b"b\t6"])
+        self.assert_nothing_left()
+
     def test_the_program_tells_its_progress_as_lines_of_json(self):
         path, _ = self.words()
         result = self.run_job("wordcount", path, "-o", self.path("out"), "--json", "--progress-json")

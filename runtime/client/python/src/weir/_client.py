@@ -27,6 +27,7 @@ _SWITCHES = {"overwrite": "--overwrite", "no_sample": "--no-sample", "no_check_o
 _VALUES = {"mappers": "--mappers", "reducers": "--reducers", "skip_bad": "--skip-bad", "plan_method": "--plan-method",
            "plan_file": "--plan-file", "write": "--write", "codec": "--codec", "combine": "--combine", "deadline": "--deadline",
            "module": "--module", "token_file": "--token-file", "tls_cert": "--tls-cert", "tls_key": "--tls-key", "tls_ca": "--tls-ca"}
+_PATHS = ("plan_file", "module", "token_file", "tls_cert", "tls_key", "tls_ca", "work_dir")  # of these and those below
 # Of jobs that run here.
 _EMBEDDED = {"workers": "--workers", "slots": "--slots", "memory": "--memory", "work_dir": "--work-dir"}
 _EMBEDDED_SWITCHES = {"no_history": "--no-history"}
@@ -86,6 +87,11 @@ def _value(value):
     return os.fspath(value) if hasattr(value, "__fspath__") else str(value)
 
 
+def _path(value):
+    path = _value(value)
+    return "./" + path if path.startswith("-") else path  # a name, not a flag of `weir`
+
+
 class _Call:
     """The command line of a job, and the temporary files that it needs."""
 
@@ -106,14 +112,15 @@ class _Call:
                 continue
             if name in _SHIPPED:
                 for path in [value] if isinstance(value, (str, os.PathLike)) else value:
-                    self.flags += [_SHIPPED[name], _value(path)]
+                    self.flags += [_SHIPPED[name], _path(path)]
             elif name in _SWITCHES:
                 self.flags.append(_SWITCHES[name])
             elif name in _EMBEDDED_SWITCHES and self.embedded:
                 self.flags.append(_EMBEDDED_SWITCHES[name])
             elif name in _VALUES or name in _EMBEDDED and self.embedded:
                 several = isinstance(value, (list, tuple))
-                self.flags += [(_VALUES.get(name) or _EMBEDDED[name]), ",".join(map(str, value)) if several else _value(value)]
+                text = ",".join(map(str, value)) if several else _path(value) if name in _PATHS else _value(value)
+                self.flags += [_VALUES.get(name) or _EMBEDDED[name], text]
             elif name in _EMBEDDED or name in _EMBEDDED_SWITCHES:
                 raise ValueError(f"{name} is for jobs that run here; {master} and its workers have their own")
             else:
@@ -129,7 +136,7 @@ class _Call:
         except BaseException:
             self.remove()
             raise
-        self.words = [self.job, *map(_value, inputs)]
+        self.words = [self.job, *map(_path, inputs)]
         for name, value in parameters.items():
             self.words += ["--set", f"{name}={_value(value)}"]
 
@@ -407,7 +414,7 @@ class _ClusterJob(Job):
         """Ends the job; its output stays absent. A job that has ended stays as it is."""
         if self._ended:
             return
-        more = ["--reason", reason] if reason else []
+        more = [f"--reason={reason}"] if reason else []
         _ask([self._call.program, "cancel", self._status["job_id"], "--json", *more, *self._call.cluster_flags()])
         end = time.monotonic() + _CANCEL_SECONDS
         while not self._ended and time.monotonic() < end:
