@@ -450,6 +450,64 @@ if __name__ == "__main__":
         self.assertIn("no longer needed", got[1])
         self.assertFalse(os.path.exists(self.path("out")))
 
+    def test_a_job_of_a_cluster_is_waited_for_while_its_master_is_away(self):
+        self.write("input.txt", "a\nb\n")
+        cluster = Cluster(self, workers=1)
+        process = self.start_python("""
+            import json, os, sys, time, weir
+            from weir import _client
+            master, here = sys.argv[1:]
+            def until(name):
+                while not os.path.exists(os.path.join(here, name)):
+                    time.sleep(0.05)
+            def mapper(line):
+                until("back")
+                yield line, 1
+            if __name__ == "__main__":
+                job = weir.submit(weir.job(mapper), "input.txt", os.path.join(here, "out"), master=master, no_sample=True)
+                while job.state != "running":
+                    time.sleep(0.05)
+                open("running", "w").close()
+                until("away")
+                seen = []
+                for _ in range(3):
+                    time.sleep(0.2)
+                    seen.append([job.state, job.progress < 1, job.done()])
+                try:
+                    job.wait(1)
+                except TimeoutError:
+                    seen.append("waits")
+                grace, _client._MASTER_GRACE_SECONDS = _client._MASTER_GRACE_SECONDS, 1
+                try:
+                    job.wait(30)
+                except weir.errors.MasterUnreachable:
+                    seen.append("gave up")
+                _client._MASTER_GRACE_SECONDS, _client._CANCEL_SECONDS = grace, 1
+                try:
+                    job.cancel()
+                except weir.errors.MasterUnreachable as error:
+                    seen.append("the job goes on" in str(error))
+                open("looked", "w").close()
+                print(json.dumps([seen, grace, sorted(job), job.state]))
+            """, cluster.address, self.dir)
+
+        def there(name):
+            wait_for(lambda: os.path.exists(self.path(name)) or process.poll() is not None, 60, f"{name} and {cluster.log_text()}")
+            if process.poll() is not None:
+                self.fail(self.end_and_hear(process))
+        there("running")
+        cluster.master.kill()
+        cluster.master.wait()
+        self.write("away", "")
+        there("looked")
+        cluster.master = cluster.start_master()
+        self.write("back", "")
+        result = self.finish(process, 60)
+        self.assertEqual(result.code, 0, result.err)
+        seen, grace, pairs, state = json.loads(result.out)
+        self.assertEqual(seen, [["running", True, False]] * 3 + ["waits", "gave up", True])
+        self.assertEqual([grace, pairs, state], [600, [["a", 1], ["b", 1]], "succeeded"])
+
     # What goes wrong.
 
     def error(self, mapper, text="1\n2\nx\n", more=""):

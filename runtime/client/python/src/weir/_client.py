@@ -21,6 +21,8 @@ _ARCHIVE = "weir_job.zip"  # as tasks find it
 _CANCEL_SECONDS = 20
 _LOOK_SECONDS = 0.1
 _POLL_SECONDS = 0.5
+_MASTER_GRACE_SECONDS = 600  # as that of `weir watch`
+_AWAY = ("MASTER_UNREACHABLE", "MASTER_NOT_READY")
 _ENDED = ("succeeded", "failed", "cancelled")
 # Keywords that are flags of `weir`; all other keywords are parameters of the job.
 _SWITCHES = {"overwrite": "--overwrite", "no_sample": "--no-sample", "no_check_operation": "--no-check-operation"}
@@ -381,7 +383,7 @@ class _LocalJob(Job):
 
 
 class _ClusterJob(Job):
-    """A job of a master, asked for by its id; it outlives this process."""
+    """A job of a master, asked for by its id; it outlives this process. While the master is away, its status is the last one known."""
 
     def __init__(self, call):
         super().__init__(call)
@@ -391,13 +393,30 @@ class _ClusterJob(Job):
             call.remove()
             raise
         self._asked = 0.0
+        self._away_since = None
+
+    def _ask_master(self, *words):
+        """Returns the answer; None while the master is away, which it may be for as long as other clients wait for it."""
+        answer = _ask([self._call.program, *words, "--json", *self._call.cluster_flags()])
+        if "state" not in answer and answer.get("error", {}).get("code") in _AWAY:
+            now = time.monotonic()
+            self._away_since = self._away_since or now
+            if now - self._away_since < _MASTER_GRACE_SECONDS:
+                return None
+        else:
+            self._away_since = None
+        return answer
 
     def _look(self):
         now = time.monotonic()
         if self._ended or now - self._asked < _POLL_SECONDS / 5:
             return
         self._asked = now
-        status = _raise_error(_ask([self._call.program, "status", self._status["job_id"], "--json", *self._call.cluster_flags()]))
+        # Without patience of its own, which would outlast the timeout of a wait.
+        answer = self._ask_master("status", self._status["job_id"], "--master-grace", "0s")
+        if answer is None:
+            return
+        status = _raise_error(answer)
         self._status = status
         if status["state"] in _ENDED:
             self._ended = True
@@ -415,10 +434,14 @@ class _ClusterJob(Job):
         if self._ended:
             return
         more = [f"--reason={reason}"] if reason else []
-        _ask([self._call.program, "cancel", self._status["job_id"], "--json", *more, *self._call.cluster_flags()])
+        told = None
         end = time.monotonic() + _CANCEL_SECONDS
         while not self._ended and time.monotonic() < end:
+            # One that is away has not heard it.
+            told = told or self._ask_master("cancel", self._status["job_id"], *more)
             self._wait_some(_POLL_SECONDS)
+        if told is None and not self._ended:
+            raise _errors.named("MASTER_UNREACHABLE", f"{self._call.master} is away, and the job goes on", advice="cancel it again later")
 
 
 def run(job, inputs, output=None, *, master=None, progress=None, parameters=None, **flags):
