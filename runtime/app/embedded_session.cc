@@ -121,6 +121,7 @@ class EmbeddedSession {
   void OnInterrupt(std::function<void()> on_interrupt) {
     interrupts_.Listen(std::move(on_interrupt));
   }
+  void EndWithStdin() { interrupts_.EndWith(STDIN_FILENO); }
   std::string master_name() const { return "this process"; }
 
  private:

@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +28,7 @@ Interrupts::Interrupts(env::AsioEventLoop& loop) : loop_(loop) {
   std::vector<int> signals = {SIGINT, SIGTERM};
   // Under nohup a terminal that goes is no reason to end.
   if (!IsIgnored(SIGHUP)) signals.push_back(SIGHUP);
-  const absl::Status watching = loop.OnSignals(signals, [this](int number) { OnSignal(number); });
+  const absl::Status watching = loop.OnSignals(signals, [this](int) { OnInterrupt(); });
   if (!watching.ok()) {
     LogWarning("Signals are not watched", {{"error", std::string(watching.message())}});
   }
@@ -41,7 +43,34 @@ void Interrupts::Listen(std::function<void()> listener) {
   });
 }
 
-void Interrupts::OnSignal(int) {
+void Interrupts::EndWith(int stream) {
+  loop_.Post([this, stream] {
+    auto watch = loop_.Watch(stream);
+    if (!watch.ok()) {
+      LogWarning("The end of a stream is not watched",
+                 {{"error", std::string(watch.status().message())}});
+      return;
+    }
+    stream_watch_ = *std::move(watch);
+    AwaitEnd(stream);
+  });
+}
+
+void Interrupts::AwaitEnd(int stream) {
+  stream_watch_->OnceReadable([this, stream] {
+    std::array<char, 4096> ignored;
+    const ssize_t got = ::read(stream, ignored.data(), ignored.size());
+    if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR))) {
+      AwaitEnd(stream);
+      return;
+    }
+    // An error is an end too: nothing will come any more.
+    stream_watch_.reset();
+    OnInterrupt();
+  });
+}
+
+void Interrupts::OnInterrupt() {
   constexpr int kPatience = 3;
   if (++seen_ >= kPatience) ::_exit(client::kExitInterrupted);
   if (!listener_) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include "runtime/env/real/asio_event_loop.h"
@@ -15,10 +16,17 @@ class Interrupts {
   explicit Interrupts(env::AsioEventLoop& loop);
   /// An empty function keeps what comes.
   void Listen(std::function<void()> listener);
+  /// Takes the end of a stream for one more of them, and what comes before it for nothing. It ends
+  /// with whoever holds its other end, by SIGKILL too; the kernel's own signal for that
+  /// (PR_SET_PDEATHSIG) comes when a thread ends, which need not be its process. The descriptor
+  /// stays the caller's, and no longer blocks. Call at most once.
+  void EndWith(int stream);
 
  private:
-  void OnSignal(int number);
+  void OnInterrupt();
+  void AwaitEnd(int stream);
   env::AsioEventLoop& loop_;
+  std::unique_ptr<env::FdWatch> stream_watch_;
   std::function<void()> listener_;
   int waiting_ = 0;
   int seen_ = 0;

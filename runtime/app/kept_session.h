@@ -30,6 +30,7 @@ class KeptSession final : public client::Session {
   void OnInterrupt(std::function<void()> on_interrupt) override {
     inner_.OnInterrupt(std::move(on_interrupt));
   }
+  void EndWithStdin() override { inner_.EndWithStdin(); }
   std::string master_name() const override { return inner_.master_name(); }
 
  private:

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <utility>
 
 #include "runtime/app/interrupts.h"
@@ -29,6 +31,7 @@ class RemoteSession {
   void OnInterrupt(std::function<void()> on_interrupt) {
     interrupts_.Listen(std::move(on_interrupt));
   }
+  void EndWithStdin() { interrupts_.EndWith(STDIN_FILENO); }
   std::string master_name() const { return master_; }
 
  private:

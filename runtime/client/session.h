@@ -26,6 +26,8 @@ class Session {
   virtual void RunUntil(const std::function<bool()>& done) = 0;
   /// Calls `on_interrupt` on the loop for each Ctrl-C, instead of ending the process.
   virtual void OnInterrupt(std::function<void()> on_interrupt) = 0;
+  /// From now on the end of standard input is a Ctrl-C too.
+  virtual void EndWithStdin() = 0;
   /// How the master is named to people.
   virtual std::string master_name() const = 0;
 };

@@ -679,6 +679,65 @@ if __name__ == "__main__":
         self.assertIs(got, False)
         self.assert_nothing_left(self.path("out"))
 
+    def weirs(self):
+        """Processes of jobs here, whoever else of the test lives."""
+        return {pid: cmdline for pid, cmdline in processes_mentioning(self.dir) if cmdline.startswith(BINARY)}
+
+    def kill_weirs(self):
+        for pid in self.weirs():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:  # its parent's end was its own
+                pass
+
+    def test_a_job_here_ends_with_its_process_however_that_ends(self):
+        self.write("input.txt", "x\n")
+        # A fork without an exec has copies of all descriptors, and goes on.
+        script = """
+            import os, sys, time, weir
+            def mapper(line):
+                open("mapping", "w").close()
+                time.sleep(600)
+            if __name__ == "__main__":
+                job = weir.submit(weir.job(mapper), "input.txt", *sys.argv[2:], no_sample=True)
+                if sys.argv[1] == "forked" and os.fork() == 0:
+                    end = time.monotonic() + 60
+                    while not os.path.exists("forked-gone") and time.monotonic() < end:
+                        time.sleep(0.05)
+                    os._exit(0)
+                job.wait()
+            """
+        self.addCleanup(self.kill_weirs)  # where they do not end
+        for case, number, output in (("killed", signal.SIGKILL, []), ("ended", signal.SIGTERM, []), ("hung-up", signal.SIGHUP, ["out"]),
+                                     ("forked", signal.SIGKILL, [])):
+            with self.subTest(case):
+                process = self.start_python(script, case, *output, start_new_session=True)
+                wait_for(lambda: glob.glob(self.path("work", "**", "mapping"), recursive=True) or process.poll() is not None, 30,
+                         "mapper started")
+                self.assertTrue(self.weirs(), process.poll())
+                process.send_signal(number)
+                self.assertEqual(process.wait(30), -number)
+                wait_for(lambda: not self.weirs(), 30, lambda: f"the job ended: {self.weirs()}")
+                wait_for(lambda: not os.listdir(self.work), 10, lambda: f"removed: {os.listdir(self.work)}")
+                self.write(f"{case}-gone", "")
+                process.communicate(timeout=30)
+                self.assert_nothing_left(self.path("out"))
+
+    def test_a_result_goes_with_a_process_that_is_killed(self):
+        self.write("input.txt", "x\n")
+        process = self.start_python("""
+            import os, sys, time, weir
+            job = weir.run("wordcount", "input.txt")
+            print(job.output, flush=True)
+            time.sleep(600)
+            """)
+        output = process.stdout.readline().decode().strip()
+        self.assertEqual(read_parts(output), [b"x\t1"])
+        process.kill()
+        process.communicate(timeout=30)
+        wait_for(lambda: not os.listdir(self.work), 10, lambda: f"removed: {os.listdir(self.work)}")
+        self.assert_nothing_left()
+
     def test_two_at_once_and_one_in_the_background(self):
         path, counts = self.words()
         got = self.python(WORDCOUNT + """

@@ -261,6 +261,7 @@ RunEnd RunToTheEnd(const RunOptions& options, CommandHost& host,
   auto session = options.master.address.empty() ? host.start_embedded(options.embedded)
                                                 : host.connect(options.master);
   if (!session.ok()) return EndOfCall(session.status(), options.json, host);
+  if (options.end_with_stdin) (*session)->EndWithStdin();
   const auto job_id = SubmitJob(options.job, *module, options.grace, **session, host);
   if (!job_id.ok()) return EndOfCall(job_id.status(), options.json, host);
   return FollowToTheEnd(

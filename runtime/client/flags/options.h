@@ -92,8 +92,9 @@ struct RunOptions {
   MasterGrace grace;
   bool json = false;
   bool quiet = false;
-  bool verbose = false;        // the whole plan
-  bool progress_json = false;  // each status on stderr, as a line of JSON
+  bool verbose = false;         // the whole plan
+  bool progress_json = false;   // each status on stderr, as a line of JSON
+  bool end_with_stdin = false;  // as if interrupted
 };
 /// `weir streaming`.
 struct StreamingOptions {

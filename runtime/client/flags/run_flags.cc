@@ -203,6 +203,9 @@ void AddRun(CLI::App& app, const TakeCommand& take) {
   AddJobHereOrThere(command, *options, true);
   AddMasterGrace(command, options->grace);
   AddLoudness(command, *options);
+  command.add_flag("--end-with-stdin", options->end_with_stdin,
+                   "Take the end of stdin, a pipe, for Ctrl-C: the job ends with the program that "
+                   "holds the other end, however that ends; what is written there is ignored");
   command.footer(
       "Examples:\n"
       "  weir run wordcount book.txt -o counts\n"

@@ -47,6 +47,7 @@ class KeepingSession final : public Session {
   env::EventLoop& loop() override { return loop_; }
   void RunUntil(const std::function<bool()>& done) override { loop_.RunUntil(done); }
   void OnInterrupt(std::function<void()>) override {}
+  void EndWithStdin() override {}
   std::string master_name() const override { return "keeping:1"; }
 
  private:

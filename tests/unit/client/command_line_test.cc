@@ -27,9 +27,10 @@ Options Parse(const Words& words) {
 }
 
 TEST(CommandLine, RunTakesJobInputsAndFlagsInAnyOrder) {
-  const auto run = Parse<RunOptions>({"run", "wordcount", "a", "-o", "out", "b*", "--set", "top=3",
-                                      "--set", "sep=a=b", "--workers", "4", "--memory", "1.5GiB",
-                                      "--deadline", "1h30m", "--overwrite", "--json"});
+  const auto run =
+      Parse<RunOptions>({"run", "wordcount", "a", "-o", "out", "b*", "--set", "top=3", "--set",
+                         "sep=a=b", "--workers", "4", "--memory", "1.5GiB", "--deadline", "1h30m",
+                         "--overwrite", "--json", "--end-with-stdin"});
   EXPECT_EQ(run.job.job, "wordcount");
   EXPECT_EQ(run.job.inputs, (Words{"a", "b*"}));
   EXPECT_EQ(run.job.output, "out");
@@ -40,6 +41,7 @@ TEST(CommandLine, RunTakesJobInputsAndFlagsInAnyOrder) {
   EXPECT_EQ(run.job.deadline, absl::Minutes(90));
   EXPECT_TRUE(run.job.overwrite);
   EXPECT_TRUE(run.json);
+  EXPECT_TRUE(run.end_with_stdin);
   EXPECT_TRUE(run.master.address.empty());
 }
 

@@ -120,6 +120,7 @@ class ScriptedSession final : public Session {
       loop_.Post([on_interrupt] { on_interrupt(); });
     };
   }
+  void EndWithStdin() override {}
   std::string master_name() const override { return "scripted:1"; }
 
  private:

@@ -1,6 +1,7 @@
 """Runs, submits and plans jobs by driving the program `weir`. Upstream: users. Downstream: `weir run|submit|plan|... --json`.
 
-A job that is run here is a process of its own, in a session of its own: Ctrl-C reaches Python first, which cancels the job.
+A job that is run here is a process of its own, in a session of its own: Ctrl-C reaches Python first, which cancels the job. It ends
+with this process, however that ends (_ends.py).
 """
 import json
 import os
@@ -14,7 +15,7 @@ import threading
 import time
 import weakref
 
-from . import __version__, _errors, _progress, _results
+from . import __version__, _ends, _errors, _progress, _results
 from ._ship import FunctionJob
 
 _ARCHIVE = "weir_job.zip"  # as tasks find it
@@ -144,8 +145,8 @@ class _Call:
 
     def _temporary(self):
         if self.folder is None:
-            self.folder = tempfile.mkdtemp(prefix="weir-python-")
-        return self.folder
+            self.folder = _ends.TemporaryDirectory()
+        return self.folder.path
 
     def _pack(self, job, parameters):
         archive = os.path.join(self._temporary(), _ARCHIVE)
@@ -185,7 +186,7 @@ class _Call:
 
     def remove(self):
         if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.remove()
 
 
 class Job:
@@ -298,6 +299,7 @@ def _end_process(process, call):
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+    process.stdin.close()
     call.remove()
 
 
@@ -310,8 +312,8 @@ class _LocalJob(Job):
         self._said = []
         self._ending = threading.Lock()
         try:
-            self._process = subprocess.Popen(call.command("run", "--progress-json"), stdin=subprocess.DEVNULL, stdout=self._out,
-                                             stderr=subprocess.PIPE, start_new_session=True)
+            self._process = _ends.start(call.command("run", "--progress-json", "--end-with-stdin"), stdout=self._out,
+                                        stderr=subprocess.PIPE, pass_fds=[call.folder.line] if call.folder else [])
         except BaseException:
             call.remove()
             raise
@@ -351,6 +353,7 @@ class _LocalJob(Job):
                 return
             self._reader.join()
             self._process.stderr.close()
+            self._process.stdin.close()
             self._out.seek(0)
             out = self._out.read()
             self._out.close()
