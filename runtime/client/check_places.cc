@@ -1,8 +1,10 @@
 #include "runtime/client/check_places.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -81,12 +83,17 @@ absl::Status CheckPictures(const PictureOptions& pictures, CommandHost& host) {
        {std::pair{"--gantt", &pictures.gantt}, {"--trace", &pictures.trace}}) {
     if (file->empty()) continue;
     const std::string path = AbsolutePath(*file, host.working_directory);
-    const std::string above = path.substr(0, std::max<std::size_t>(1, path.rfind('/')));
     const auto wrong = [&](const std::string& why) {
       return absl::InvalidArgumentError(absl::StrCat(flag, " ", ValidUtf8(path), ": ", why));
     };
     const auto info = host.storage.Stat(path);
     if (info.ok() && info->is_directory) return wrong("it is a directory; name a file");
+    // Devices and pipes are written in place, and what a link leads to where it lies.
+    if (info.ok() && !info->is_regular) continue;
+    std::error_code error;
+    const std::string real = std::filesystem::canonical(path, error).string();
+    const std::string& written = error ? path : real;
+    const std::string above = written.substr(0, std::max<std::size_t>(1, written.rfind('/')));
     const auto directory = host.storage.Stat(above);
     if (!directory.ok()) return wrong(std::string(directory.status().message()));
     if (!directory->is_directory) return wrong(absl::StrCat(above, " is no directory"));

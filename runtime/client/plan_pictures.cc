@@ -41,14 +41,13 @@ std::string ExplainedPlan::Json() const {
 absl::Status ExplainedPlan::WritePictures(const PictureOptions& pictures, CommandHost& host) const {
   if (!pictures.gantt.empty()) {
     absl::Status written =
-        host.storage.WriteFileAtomically(AbsolutePath(pictures.gantt, host.working_directory),
-                                         planner::GanttSvg(plan_, predicted_, actual(), options_));
+        host.storage.WriteNamed(AbsolutePath(pictures.gantt, host.working_directory),
+                                planner::GanttSvg(plan_, predicted_, actual(), options_));
     if (!written.ok()) return written;
   }
   if (!pictures.trace.empty()) {
-    return host.storage.WriteFileAtomically(
-        AbsolutePath(pictures.trace, host.working_directory),
-        planner::ChromeTraceJson(plan_, predicted_, actual(), options_));
+    return host.storage.WriteNamed(AbsolutePath(pictures.trace, host.working_directory),
+                                   planner::ChromeTraceJson(plan_, predicted_, actual(), options_));
   }
   return absl::OkStatus();
 }

@@ -80,6 +80,10 @@ class Storage {
   virtual absl::StatusOr<std::unique_ptr<FileLock>> TakeLock(const std::string& path) = 0;
   /// Writes to a temporary name, syncs, renames over `path`.
   virtual absl::Status WriteFileAtomically(const std::string& path, std::string_view content) = 0;
+  /// Writes to a path that a user named, whatever is there: a file as WriteFileAtomically, the one
+  /// behind a symbolic link too, while the link stays; what is no regular file (a device, a pipe,
+  /// /dev/stdout) in place. Blocking: a pipe may have to wait for its reader.
+  virtual absl::Status WriteNamed(const std::string& path, std::string_view content) = 0;
   /// Writes a file for its owner alone, in place and not synced: for what a crash may take.
   virtual absl::Status WriteFile(const std::string& path, std::string_view content) = 0;
   virtual absl::StatusOr<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) = 0;

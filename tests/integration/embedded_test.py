@@ -475,6 +475,16 @@ class Reading(WeirTest):
         solved = json.loads(result.out)["results"]
         self.assertEqual([(r["id"], r["makespan"]) for r in solved], [("x", 13)])
         self.assertIn("<svg", self.text(svg))
+        # Stdout stays what it is, a pipe or a file: picture and results are both there.
+        both = self.weir("planner", "tree", "--instance", tree, "--json", "--gantt", "/dev/stdout")
+        self.assert_ok(both)
+        shown = self.path("shown")
+        with open(shown, "wb") as file:
+            subprocess.run([BINARY, "planner", "tree", "--instance", tree, "--json", "--gantt", "/dev/stdout"], stdout=file,
+                           check=True, timeout=60)
+        for text in (both.out.decode(), self.text(shown)):
+            self.assertIn("<svg", text)
+            self.assertIn('"makespan"', text)
         bad = self.write("bad.json", json.dumps({"schema": 1, "instances": [
             {"id": "y", "alg": "canon_greedy", "input": {"n": 0, "d": 2, "c": 3}}]}))
         self.assert_fails(self.weir("planner", "tree", "--instance", bad, "--json"), 2, "y", "n")

@@ -177,6 +177,10 @@ absl::Status MemoryStorage::WriteFileAtomically(const std::string& path, std::st
   return absl::OkStatus();
 }
 
+absl::Status MemoryStorage::WriteNamed(const std::string& path, std::string_view content) {
+  return WriteFileAtomically(path, content);
+}
+
 absl::Status MemoryStorage::WriteFile(const std::string& path, std::string_view content) {
   return WriteFileAtomically(path, content);
 }

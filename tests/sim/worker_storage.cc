@@ -88,6 +88,11 @@ absl::Status WorkerStorage::WriteFileAtomically(const std::string& path, std::st
   return room.ok() ? Of(path).WriteFileAtomically(path, content) : room;
 }
 
+absl::Status WorkerStorage::WriteNamed(const std::string& path, std::string_view content) {
+  absl::Status room = CheckRoom(path);
+  return room.ok() ? Of(path).WriteNamed(path, content) : room;
+}
+
 absl::Status WorkerStorage::WriteFile(const std::string& path, std::string_view content) {
   absl::Status room = CheckRoom(path);
   return room.ok() ? Of(path).WriteFile(path, content) : room;

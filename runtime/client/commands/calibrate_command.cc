@@ -248,7 +248,7 @@ int Calibrate(const CalibrateOptions& options, CommandHost& host) {
            "calibrate again when nothing else uses the network\n";
   }
   if (options.output_file.empty()) return stored ? kExitOk : kExitJobFailed;
-  const absl::Status written = host.storage.WriteFileAtomically(
+  const absl::Status written = host.storage.WriteNamed(
       AbsolutePath(options.output_file, host.working_directory), network->spec_json() + "\n");
   if (written.ok()) return stored ? kExitOk : kExitJobFailed;
   host.err << "weir: the network is measured" << (stored ? " and stored by the master" : "")

@@ -37,7 +37,7 @@ absl::StatusOr<std::string> Solve(const PlannerOptions& options, const std::stri
 absl::Status WriteText(const std::string& file, const absl::StatusOr<std::string>& written,
                        CommandHost& host) {
   if (!written.ok()) return written.status();
-  return host.storage.WriteFileAtomically(AbsolutePath(file, host.working_directory), *written);
+  return host.storage.WriteNamed(AbsolutePath(file, host.working_directory), *written);
 }
 
 // Checked before it is written: what is on the disk is feasible.

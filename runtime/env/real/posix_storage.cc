@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
@@ -89,6 +91,18 @@ absl::Status WriteAll(int fd, std::string_view content, const std::string& what)
     content.remove_prefix(static_cast<std::size_t>(written));
   }
   return absl::OkStatus();
+}
+
+// Stdout or stderr where it is this file, else -1. A file that the shell opened for them is not
+// replaced under them, and only through them is what they write next put behind.
+int OutputStreamTo(const struct stat& file) {
+  struct stat stream;
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fstat(fd, &stream) == 0 && stream.st_dev == file.st_dev && stream.st_ino == file.st_ino) {
+      return fd;
+    }
+  }
+  return -1;
 }
 
 // The kernel drops it with the descriptor.
@@ -263,6 +277,25 @@ absl::Status PosixStorage::WriteFileAtomically(const std::string& path, std::str
     return status;
   }
   return SyncDirectory(ParentOf(path));
+}
+
+absl::Status PosixStorage::WriteNamed(const std::string& path, std::string_view content) {
+  struct stat there;
+  if (::lstat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode)) {
+    return WriteFileAtomically(path, content);
+  }
+  // Opened, not read link by link: the kernel knows whose links nobody should follow, and makes
+  // the file behind one that leads nowhere yet.
+  const int make = S_ISLNK(there.st_mode) ? O_CREAT : 0;
+  const Fd fd(::open(path.c_str(), O_WRONLY | make | O_NOCTTY | O_CLOEXEC, 0666));
+  if (!fd.valid() || ::fstat(fd.get(), &there) != 0) return Failed("cannot write", path);
+  const std::string what = absl::StrCat("cannot write ", path);
+  if (!S_ISREG(there.st_mode)) return WriteAll(fd.get(), content, what);
+  if (const int own = OutputStreamTo(there); own >= 0) return WriteAll(own, content, what);
+  std::error_code error;
+  const auto file = std::filesystem::read_symlink(absl::StrCat("/proc/self/fd/", fd.get()), error);
+  if (error) return ErrnoStatus(error.value(), absl::StrCat("look up the file behind ", path));
+  return WriteFileAtomically(file.string(), content);
 }
 
 absl::Status PosixStorage::WriteFile(const std::string& path, std::string_view content) {

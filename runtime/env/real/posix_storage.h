@@ -20,6 +20,7 @@ class PosixStorage : public Storage {
   absl::StatusOr<std::unique_ptr<FileLock>> MakeLock(const std::string& path) override;
   absl::StatusOr<std::unique_ptr<FileLock>> TakeLock(const std::string& path) override;
   absl::Status WriteFileAtomically(const std::string& path, std::string_view content) override;
+  absl::Status WriteNamed(const std::string& path, std::string_view content) override;
   absl::Status WriteFile(const std::string& path, std::string_view content) override;
   absl::StatusOr<std::string> ReadFile(const std::string& path, std::int64_t max_bytes) override;
   absl::StatusOr<std::string> ReadAt(const std::string& path, std::int64_t offset,

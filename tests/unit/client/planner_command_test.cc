@@ -77,6 +77,19 @@ TEST_F(PlannerCommandTest, PicturesAndResultsComeTogether) {
   EXPECT_EQ(results[0]["limited_upper_bound"], 6);
 }
 
+TEST_F(PlannerCommandTest, LinksAndDevicesStayWhatTheyAre) {
+  options_.picture_id = "half";
+  options_.gantt_file = "link.svg";
+  options_.drawing_file = "null";
+  std::filesystem::create_symlink("behind.svg", dir_ + "/link.svg");
+  std::filesystem::create_symlink("/dev/null", dir_ + "/null");
+  Put("behind.svg", "old");
+  ASSERT_EQ(Planner(options_, host_), kExitOk) << err_.str();
+  EXPECT_NE(Written("behind.svg").find("machine 14"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_symlink(dir_ + "/link.svg"));
+  EXPECT_TRUE(std::filesystem::is_symlink(dir_ + "/null"));
+}
+
 TEST_F(PlannerCommandTest, WhatHasNoScheduleIsSaid) {
   options_.picture_id = "bound";
   options_.plan_file = "plan.json";

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -80,6 +81,13 @@ TEST_F(SubmitTest, APictureThatCannotBeWrittenIsToldBeforeTheJob) {
     EXPECT_NE(err_.str().find("--gantt"), std::string::npos) << err_.str();
     EXPECT_EQ(master_.spec.job(), "") << "submitted all the same";
   }
+}
+
+TEST_F(SubmitTest, APictureMayGoToADevice) {
+  SubmitOptions options = SomeJob();
+  options.pictures = {.gantt = "/dev/null", .trace = "null"};
+  std::filesystem::create_symlink("/dev/null", dir_ + "/null");
+  EXPECT_EQ(Submit(options, host_), kExitOk) << err_.str();
 }
 
 TEST_F(SubmitTest, APictureThatWasNotWrittenIsNoSuccess) {

@@ -1,5 +1,6 @@
 #include "runtime/env/real/posix_storage.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <filesystem>
 
 #include "runtime/base/errno_status.h"
+#include "runtime/base/fd.h"
 #include "runtime/env/real/rename_without_loss.h"
 
 namespace weir::env {
@@ -39,6 +41,34 @@ TEST_F(PosixStorageTest, WritesWholeFilesAndLeavesNoTemporaryOnes) {
   EXPECT_TRUE(absl::IsResourceExhausted(storage_.ReadFile(At("a"), 2).status()));
   EXPECT_TRUE(absl::IsNotFound(storage_.WriteFileAtomically(At("no/a"), "x")));
   EXPECT_EQ(storage_.List(dir_).value().size(), 1u);
+}
+
+TEST_F(PosixStorageTest, WhatAUserNamedStaysWhatItIs) {
+  // Without O_NONBLOCK a pipe waits for its other end.
+  ASSERT_EQ(mkfifo(At("pipe").c_str(), 0600), 0);
+  const Fd pipe(open(At("pipe").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  ASSERT_TRUE(storage_.WriteNamed(At("pipe"), "into it").ok());
+  char bytes[100];
+  EXPECT_EQ(read(pipe.get(), bytes, sizeof(bytes)), 7);
+  EXPECT_TRUE(std::filesystem::is_fifo(At("pipe")));
+
+  Put("file", "old, and longer");
+  std::filesystem::create_symlink("file", At("link"));
+  std::filesystem::create_symlink("link", At("chain"));
+  std::filesystem::create_symlink("made", At("nowhere"));
+  std::filesystem::create_symlink("/dev/null", At("device"));
+  for (const char* const name : {"chain", "nowhere", "device"}) {
+    EXPECT_TRUE(storage_.WriteNamed(At(name), "new").ok()) << name;
+    EXPECT_TRUE(std::filesystem::is_symlink(At(name))) << name;
+  }
+  EXPECT_TRUE(std::filesystem::is_symlink(At("link")));
+  EXPECT_EQ(storage_.ReadFile(At("file"), 100).value(), "new");
+  EXPECT_EQ(storage_.ReadFile(At("made"), 100).value(), "new");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_TRUE(storage_.WriteNamed(At("fresh"), "new").ok());
+  EXPECT_EQ(storage_.ReadFile(At("fresh"), 100).value(), "new");
+  EXPECT_EQ(ErrnoOf(storage_.WriteNamed(dir_, "x")), EISDIR);
+  EXPECT_EQ(storage_.ListNames(dir_).value().size(), 8u) << "no temporary file stays";
 }
 
 TEST_F(PosixStorageTest, ReadsAndWritesPieces) {
