@@ -13,10 +13,8 @@ void AddCalibrate(CLI::App& app, const TakeCommand& take) {
       AddCommand(app, "calibrate", "Measure the network between the workers of a cluster",
                  kClusterGroup, take, options);
   AddMaster(command, options->master);
-  command
-      .add_option("--seconds", options->seconds_max,
-                  "Stop after so many seconds and say what is missing (default: 120)")
-      ->check(CLI::Range(1, 600))
+  AddCount(command, "--seconds", options->seconds_max, 1, 600,
+           "Stop after so many seconds and say what is missing (default: 120)")
       ->type_name("S");
   command
       .add_option("--output", options->output_file,

@@ -9,6 +9,8 @@
 #include <string>
 #include <type_traits>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "runtime/client/flags/options.h"
 #include "runtime/client/flags/value_text.h"
 
@@ -51,12 +53,27 @@ CLI::App& AddCommand(CLI::App& app, const std::string& name, const std::string& 
   return *command;
 }
 
-/// A flag for a whole number, from `least` to `most`.
+/// A flag for a whole number, from `least` to `most`, in decimal digits. Not by CLI11's own
+/// conversion, which reads 010 as eight, and of -1 and thirty digits takes what is nearest.
 template <typename Number>
 CLI::Option* AddCount(CLI::App& app, const std::string& name, Number& target,
                       std::type_identity_t<Number> least, std::type_identity_t<Number> most,
                       const std::string& help) {
-  return app.add_option(name, target, help)->check(CLI::Range(least, most))->type_name("N");
+  const auto take = [&target, least, most](const std::string& text) -> std::string {
+    Number number = 0;
+    if (!absl::SimpleAtoi(text, &number) || number < least || number > most) {
+      return absl::StrCat("Value ", text, " not in range ", least, " to ", most);
+    }
+    target = number;
+    return "";
+  };
+  const std::string legal =
+      absl::StrCat(CLI::detail::type_name<Number>(), " in [", least, " - ", most, "]");
+  return app
+      .add_option_function<std::string>(
+          name, [](const std::string&) {}, help)
+      ->check(CLI::Validator(take, legal))
+      ->type_name("N");
 }
 
 /// Flags whose values carry units.

@@ -21,9 +21,8 @@ void AddGenerate(CLI::App& data, const TakeCommand& take) {
       ->required();
   AddCount(command, "--first", options->first_record, 0, std::int64_t{1} << 50,
            "Number of the first record (default 0), so that many can write one data set");
-  command.add_option("--seed", options->seed, "Which random records (default 1)")
-      ->check(CLI::Range(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
-      ->type_name("N");
+  AddCount(command, "--seed", options->seed, 0, std::numeric_limits<std::uint64_t>::max(),
+           "Which random records (default 1)");
   command
       .add_option("--skew", options->skew,
                   "0 (default): all keys equally likely; up to 0.95: few keys get most records")

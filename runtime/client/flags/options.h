@@ -168,7 +168,7 @@ struct ExplainOptions {
 };
 struct CalibrateOptions {
   MasterAddress master;
-  double seconds_max = 0;   // 0 = the master's default
+  int seconds_max = 0;      // 0 = the master's default
   std::string output_file;  // network file; empty = none
   bool json = false;
   bool quiet = false;

@@ -53,6 +53,32 @@ TEST(CommandLine, ReducersAreOneNumberOrOneALayer) {
   EXPECT_EQ(two.job.reducers, (std::vector<int>{4, 2}));
 }
 
+TEST(CommandLine, NumbersAreDecimal) {
+  const auto generate = [](const std::string& flag, const std::string& number) {
+    return Words{"data", "generate", "terasort", "--records", "1", "-o", "o", flag, number};
+  };
+  EXPECT_EQ(Parse<GenerateDataOptions>(generate("--first", "01000000")).first_record, 1'000'000);
+  EXPECT_EQ(Parse<GenerateDataOptions>(generate("--seed", "18446744073709551615")).seed,
+            18446744073709551615ull);
+  EXPECT_EQ(Parse<RunOptions>({"run", "wordcount", "a", "-o", "o", "--mappers", "010"}).job.mappers,
+            10);
+  EXPECT_EQ(Parse<CalibrateOptions>({"calibrate", "--seconds", "0100"}).seconds_max, 100);
+  for (const char* const flag : {"--seed", "--first"}) {
+    for (const char* const number :
+         {"-1", "0x10", "1e3", "", "x", "123456789012345678901234567890"}) {
+      const ParsedCommandLine parsed = ParseCommandLine(generate(flag, number));
+      EXPECT_EQ(parsed.exit_code, kExitUsage) << flag << " " << number;
+      EXPECT_NE(parsed.err.find(std::string(flag) + ": Value " + number + " not in range 0 to "),
+                std::string::npos)
+          << parsed.err;
+    }
+  }
+  const auto streaming =
+      Parse<StreamingOptions>({"streaming", "-input", "a", "-output", "o", "-mapper", "cat", "-D",
+                               "mapreduce.job.maps=010"});
+  EXPECT_EQ(streaming.run.job.mappers, 10);
+}
+
 TEST(CommandLine, InputsMayBeNamedLikeCommands) {
   const auto run = Parse<RunOptions>({"run", "wordcount", "list", "jobs", "-o", "status"});
   EXPECT_EQ(run.job.inputs, (Words{"list", "jobs"}));
