@@ -37,6 +37,37 @@ constexpr char kFooter[] =
     "cannot\n"
     "start), 5 cancelled, 6 deadline passed, 70 bug in weir, 130 interrupted.";
 
+// Where an argument may be repeated, CLI11 takes "[a,b]" for a list of its own and never hands on
+// the brackets of a glob. So words in brackets pass it behind this mark, which no word needs to be
+// free of: one that begins with it gets a second.
+constexpr char kMark = '\x01';
+
+std::string Marked(const std::string& word) {
+  const bool bracketed = word.size() > 1 && word.front() == '[' && word.back() == ']';
+  return bracketed || absl::StartsWith(word, std::string(1, kMark)) ? kMark + word : word;
+}
+
+std::string Unmarked(const std::string& word) {
+  return absl::StartsWith(word, std::string(1, kMark)) ? word.substr(1) : word;
+}
+
+// Before anything else looks at a value.
+void UnmarkValues(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_items_expected_max() > 0) option->transform(Unmarked);
+  }
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    UnmarkValues(*command);
+  }
+}
+
+// Words that found no place, as they were typed.
+std::vector<std::string> Unplaced(const CLI::App& app) {
+  std::vector<std::string> words = app.remaining(true);
+  for (std::string& word : words) word = Unmarked(word);
+  return words;
+}
+
 std::unique_ptr<CLI::App> BuildTree(const TakeCommand& take) {
   auto app = std::make_unique<CLI::App>(kDescription, "weir");
   app->require_subcommand(1);
@@ -47,6 +78,7 @@ std::unique_ptr<CLI::App> BuildTree(const TakeCommand& take) {
   AddAskCommands(*app, take);
   AddClusterCommands(*app, take);
   AddLocalCommands(*app, take);
+  UnmarkValues(*app);
   return app;
 }
 
@@ -81,7 +113,7 @@ std::string UnknownCommand(const CLI::App& app) {
   std::string path;
   const CLI::App* command = NamedCommand(&app, path);
   if (CommandNames(*command).empty()) return "";
-  for (const std::string& word : app.remaining(true)) {
+  for (const std::string& word : Unplaced(app)) {
     if (!absl::StartsWith(word, "-")) return word;
   }
   return "";
@@ -101,7 +133,7 @@ std::string MisuseAsJson(const std::vector<std::string>& words, absl::string_vie
 std::string DescribeMisuse(const CLI::App& app, const CLI::ParseError& error) {
   std::string path;
   const CLI::App* command = NamedCommand(&app, path);
-  const std::vector<std::string> unplaced = app.remaining(true);
+  const std::vector<std::string> unplaced = Unplaced(app);
   const std::string see = absl::StrCat("\nSee '", path, " --help'.\n");
   for (const std::string& word : unplaced) {
     if (absl::StartsWith(word, "-") && word.size() > 1) {
@@ -245,6 +277,10 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words) {
   }
   std::vector<std::string> reversed = WithoutHelpWord(words);
   std::reverse(reversed.begin(), reversed.end());
+  // Words behind `hadoop` are a call of their own, of which CLI11 reads nothing.
+  if (reversed.back() != "hadoop") {
+    for (std::string& word : reversed) word = Marked(word);
+  }
   try {
     app->parse(std::move(reversed));
   } catch (const CLI::CallForHelp& help) {

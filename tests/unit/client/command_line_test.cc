@@ -79,6 +79,24 @@ TEST(CommandLine, NumbersAreDecimal) {
   EXPECT_EQ(streaming.run.job.mappers, 10);
 }
 
+TEST(CommandLine, GlobsInBracketsStayAsTheyAreTyped) {
+  const Words globs = {"[ab]", "[a,b]", "[[x]]", "\x01[y]", "[]", "plain", "[0-9]*"};
+  Words run = {"run", "wordcount", "-o", "[out]"}, validate = {"data", "validate", "terasort"};
+  Words streaming = {"streaming", "-output", "o", "-mapper", "cat", "-input", "[ab]", "[c]"};
+  run.insert(run.end(), globs.begin(), globs.end());
+  validate.insert(validate.end(), globs.begin(), globs.end());
+  EXPECT_EQ(Parse<RunOptions>(run).job.inputs, globs);
+  EXPECT_EQ(Parse<RunOptions>(run).job.output, "[out]");
+  EXPECT_EQ(Parse<ValidateDataOptions>(validate).paths, globs);
+  EXPECT_EQ(Parse<StreamingOptions>(streaming).run.job.inputs, (Words{"[ab]", "[c]"}));
+  EXPECT_EQ(Parse<HadoopOptions>({"hadoop", "fs", "-ls", "[ab]"}).words,
+            (Words{"fs", "-ls", "[ab]"}));
+  EXPECT_NE(ParseCommandLine({"status", "j-1", "[x]"}).err.find("takes no argument '[x]'"),
+            std::string::npos);
+  EXPECT_NE(ParseCommandLine({"[x]"}).err.find("no command '[x]'"), std::string::npos);
+  EXPECT_NE(ParseCommandLine({"list", "[x]"}).err.find("[x]"), std::string::npos);
+}
+
 TEST(CommandLine, InputsMayBeNamedLikeCommands) {
   const auto run = Parse<RunOptions>({"run", "wordcount", "list", "jobs", "-o", "status"});
   EXPECT_EQ(run.job.inputs, (Words{"list", "jobs"}));
