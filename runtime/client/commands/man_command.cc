@@ -13,7 +13,7 @@ namespace {
 
 absl::Status WriteAll(const CommandTree& tree, const std::string& directory, CommandHost& host) {
   const auto write = [&](const std::string& file, const std::string& page) {
-    return host.storage.WriteFile(absl::StrCat(directory, "/", file), page);
+    return host.storage.WriteNamed(absl::StrCat(directory, "/", file), page);
   };
   if (absl::Status written = write(ManPageFile(""), ManPage(tree, kVersion)); !written.ok()) {
     return written;

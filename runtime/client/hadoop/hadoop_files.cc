@@ -300,7 +300,7 @@ class Files {
       const auto info = host_.storage.Stat(place->local);
       if (info.ok() && (info->is_directory || info->bytes > 0)) {
         Say(operand, info->is_directory ? "Is a directory" : "Not a zero-length file");
-      } else if (const absl::Status made = host_.storage.WriteFile(place->local, ""); !made.ok()) {
+      } else if (const absl::Status made = host_.storage.WriteNamed(place->local, ""); !made.ok()) {
         Say(operand,
             absl::IsNotFound(made) ? "No such file or directory" : std::string(made.message()));
       }

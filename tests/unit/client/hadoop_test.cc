@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <sstream>
@@ -188,6 +189,13 @@ TEST_F(HadoopFiles, AreMadeListedReadAndRemoved) {
   EXPECT_TRUE(fs::is_empty(dir_ + "/hdfs/a"));
   EXPECT_EQ(Fs({"-rm", "/none"}), 1);
   EXPECT_EQ(wrong_, "rm: `/none': No such file or directory\n");
+}
+
+TEST_F(HadoopFiles, WhatIsTouchedIsForOthersToo) {
+  const mode_t before = umask(022);
+  EXPECT_EQ(Fs({"-touchz", "/empty"}), 0) << wrong_;
+  umask(before);
+  EXPECT_EQ(static_cast<unsigned>(fs::status(dir_ + "/hdfs/empty").permissions()), 0644u);
 }
 
 TEST_F(HadoopFiles, ListsInHadoopsForm) {

@@ -1,7 +1,9 @@
 #include "runtime/client/commands/man_page.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -131,6 +133,18 @@ TEST_F(ManCommandTest, PrintsOnePageOrRefusesByName) {
   EXPECT_EQ(Man({.command = "rum", .directory = ""}, host_), kExitUsage);
   EXPECT_NE(err_.str().find("'rum'"), std::string::npos);
   EXPECT_NE(err_.str().find("run"), std::string::npos);
+}
+
+TEST_F(ManCommandTest, PagesMayBeReadByOthers) {
+  const mode_t before = umask(022);
+  EXPECT_EQ(Man({.command = "", .directory = dir_}, host_), kExitOk) << err_.str();
+  umask(before);
+  int pages = 0;
+  for (const auto& page : std::filesystem::directory_iterator(dir_)) {
+    EXPECT_EQ(static_cast<unsigned>(page.status().permissions()), 0644u) << page.path();
+    ++pages;
+  }
+  EXPECT_GE(pages, 16);
 }
 
 }  // namespace
