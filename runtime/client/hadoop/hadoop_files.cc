@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -12,7 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "runtime/base/errno_status.h"
-#include "runtime/base/limits.h"
+#include "runtime/client/file_bytes.h"
 #include "runtime/client/job_spec.h"
 
 namespace weir::client {
@@ -210,15 +211,13 @@ class Files {
     }
     host_.out << std::flush;
   }
+  // By one descriptor: a file that is replaced meanwhile is shown as it was.
   absl::Status CatOne(const std::string& path) {
-    for (std::int64_t offset = 0; host_.out;) {
-      const auto piece = host_.storage.ReadAt(path, offset, limits::kArtifactPieceBytes);
-      if (!piece.ok()) return piece.status();
-      if (piece->empty()) return absl::OkStatus();
-      host_.out.write(piece->data(), static_cast<std::streamsize>(piece->size()));
-      offset += static_cast<std::int64_t>(piece->size());
-    }
-    return absl::OkStatus();
+    const absl::Status read = VisitFileBytes(path, [this](std::string_view bytes) {
+      host_.out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+      return host_.out ? absl::OkStatus() : absl::CancelledError("nobody reads");
+    });
+    return host_.out ? read : absl::OkStatus();
   }
 
   void MakeFolder() {

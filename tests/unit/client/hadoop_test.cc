@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <functional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/client/commands/commands.h"
@@ -189,6 +191,33 @@ TEST_F(HadoopFiles, AreMadeListedReadAndRemoved) {
   EXPECT_TRUE(fs::is_empty(dir_ + "/hdfs/a"));
   EXPECT_EQ(Fs({"-rm", "/none"}), 1);
   EXPECT_EQ(wrong_, "rm: `/none': No such file or directory\n");
+}
+
+// Calls back at the first bytes that are written to it.
+class CallsAtFirstBytes final : public std::stringbuf {
+ public:
+  explicit CallsAtFirstBytes(std::function<void()> call) : call_(std::move(call)) {}
+
+ protected:
+  std::streamsize xsputn(const char* bytes, std::streamsize count) override {
+    if (call_) std::exchange(call_, nullptr)();
+    return std::stringbuf::xsputn(bytes, count);
+  }
+
+ private:
+  std::function<void()> call_;
+};
+
+TEST_F(HadoopFiles, OneThatIsReplacedWhileItIsReadIsShownAsItWas) {
+  ASSERT_EQ(Fs({"-mkdir", "-p", "/"}), 0) << wrong_;
+  const std::string old(3 << 20, 'a');
+  Put("hdfs/file", old);
+  Put("new", std::string(4 << 20, 'b'));
+  CallsAtFirstBytes out([this] { fs::rename(dir_ + "/new", dir_ + "/hdfs/file"); });
+  std::streambuf* const before = host_.out.rdbuf(&out);
+  EXPECT_EQ(RunHadoopFiles(std::vector<std::string>{"-cat", "/file"}, places_, host_), 0);
+  host_.out.rdbuf(before);
+  EXPECT_TRUE(out.str() == old) << out.str().size();
 }
 
 TEST_F(HadoopFiles, WhatIsTouchedIsForOthersToo) {
