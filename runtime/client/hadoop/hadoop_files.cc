@@ -365,12 +365,23 @@ class Files {
         const std::string name = fs::path(source.local).lexically_normal().filename();
         target = {Below(into.local, name), Below(into.shown, name)};
       }
-      if (Exists(target.local) && !(Has("f") && !IsFolder(target.local))) {
+      if (IsFolder(source.local) && IsWithin(target.local, source.local)) {
+        Say(source.shown, absl::StrCat("would be copied into itself, to ", target.shown));
+      } else if (Exists(target.local) && !(Has("f") && !IsFolder(target.local))) {
         Say(target.shown, "File exists");
       } else {
         Copy(source, target);
       }
     }
+  }
+  // By what names lead to; `place` need not be there yet.
+  static bool IsWithin(const std::string& place, const std::string& folder) {
+    std::error_code error, no_folder;
+    const fs::path inner = fs::weakly_canonical(place, error);
+    const fs::path outer = fs::canonical(folder, no_folder);
+    if (error || no_folder) return false;
+    return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first ==
+           outer.end();
   }
   bool Copy(const Found& source, const Found& target) {
     std::error_code error;
@@ -380,8 +391,11 @@ class Files {
         return false;
       }
       for (const std::string& name : NamesIn(source)) {
-        if (!Copy({Below(source.local, name), Below(source.shown, name)},
-                  {Below(target.local, name), Below(target.shown, name)})) {
+        const Found inner = {Below(source.local, name), Below(source.shown, name)};
+        // One may lead round and round, or to the whole machine.
+        if (IsFolder(inner.local) && fs::is_symlink(inner.local, error)) {
+          Say(inner.shown, "is a link to a folder and is not copied");
+        } else if (!Copy(inner, {Below(target.local, name), Below(target.shown, name)})) {
           return false;
         }
       }

@@ -17,6 +17,8 @@ namespace weir::client {
 ///
 /// The manifest beside the parts of a result is not shown and not copied: Hadoop's results have
 /// none, and who reads all files of a result would take it for a part.
+/// A folder is not copied into itself, and links to folders inside one that is copied are named and
+/// left out.
 /// Returns: 0; 1 when something named could not be done, which stderr says as Hadoop does
 ///   ("ls: `hdfs:///x': No such file or directory"), or for -test that does not hold; 255 for an
 ///   unknown command.

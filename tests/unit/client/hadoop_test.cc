@@ -193,6 +193,26 @@ TEST_F(HadoopFiles, AreMadeListedReadAndRemoved) {
   EXPECT_EQ(wrong_, "rm: `/none': No such file or directory\n");
 }
 
+TEST_F(HadoopFiles, NoFolderIsCopiedIntoItself) {
+  ASSERT_EQ(Fs({"-mkdir", "-p", "/in"}), 0) << wrong_;
+  Put("hdfs/in/file", "x");
+  fs::create_symlink(".", dir_ + "/hdfs/in/round");
+  fs::create_symlink(dir_, dir_ + "/above");
+  EXPECT_EQ(Fs({"-put", ".", "/backup"}), 1);
+  EXPECT_EQ(wrong_, "put: `.': would be copied into itself, to /backup\n");
+  EXPECT_EQ(Fs({"-put", "above", "/in"}), 1);
+  EXPECT_EQ(Fs({"-get", "/in", "hdfs/in/in"}), 1);
+  EXPECT_EQ(wrong_, "get: `/in': would be copied into itself, to hdfs/in/in\n");
+  EXPECT_EQ(Fs({"-get", "/", "hdfs/in"}), 1);
+  EXPECT_FALSE(fs::exists(dir_ + "/hdfs/backup"));
+  EXPECT_FALSE(fs::exists(dir_ + "/hdfs/in/in"));
+  EXPECT_FALSE(fs::exists(dir_ + "/hdfs/in/above"));
+  EXPECT_EQ(Fs({"-get", "/in", "in2"}), 1) << "beside it, but for a link";
+  EXPECT_EQ(wrong_, "get: `/in/round': is a link to a folder and is not copied\n");
+  EXPECT_EQ(Content("in2/file"), "x");
+  EXPECT_FALSE(fs::exists(dir_ + "/in2/round"));
+}
+
 // Calls back at the first bytes that are written to it.
 class CallsAtFirstBytes final : public std::stringbuf {
  public:
