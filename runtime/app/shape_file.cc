@@ -43,13 +43,14 @@ void WriteShapeFile(const std::string& path, const v1::JobShapes& shapes) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
   const std::string fresh = absl::StrCat(path, ".", ::getpid());
-  {
-    std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
-    if (!file || !kept.SerializeToOstream(&file)) {
-      LogInfo("What was learned of jobs is not kept", {{"file", fresh}});
-      std::filesystem::remove(fresh, error);
-      return;
-    }
+  std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
+  const bool made = file && kept.SerializeToOstream(&file);
+  // What is buffered meets a full disk only here.
+  file.close();
+  if (!made || !file) {
+    LogInfo("What was learned of jobs is not kept", {{"file", fresh}});
+    std::filesystem::remove(fresh, error);
+    return;
   }
   std::filesystem::rename(fresh, path, error);
   if (error) std::filesystem::remove(fresh, error);

@@ -1,4 +1,5 @@
 """Everything ends: killed, crashed, hung and full - a named error in time, nothing left. Embedded runs."""
+import contextlib
 import os
 import random
 import resource
@@ -153,6 +154,24 @@ class Embedded(FailureTest):
             self.assertRegex(result.err, f"worker {worker} (is full|has [0-9]+ bytes free)")
         self.assertEqual([f for _, _, files in os.walk(full) for f in files], [])
         self.assert_nothing_left(out)
+
+    def test_disk_full_where_a_run_keeps_what_it_learned(self):
+        full = self.small_disk()
+        text = self.path("text.txt")
+        write_words(text, 1)
+        shapes = os.path.join(full, "weir", "shapes")
+        kept = []
+        for out in ("out0", "out1"):
+            self.assert_ok(self.weir("run", "wordcount", text, "-o", self.path(out), "--work-dir", self.work,
+                                     env={"XDG_STATE_HOME": full}))
+            with open(shapes, "rb") as file:
+                kept.append(file.read())
+            with contextlib.suppress(OSError), open(os.path.join(full, "filler"), "wb", buffering=0) as filler:
+                while True:
+                    filler.write(bytes(4096))
+        self.assertTrue(kept[0])
+        self.assertEqual(kept[1], kept[0], "what was known before stays")
+        self.assertEqual([name for name in os.listdir(os.path.dirname(shapes)) if name.startswith("shapes.")], [])
 
     def test_disk_full_at_the_output(self):
         full = self.small_disk()
