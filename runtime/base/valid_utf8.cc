@@ -4,6 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
 namespace weir {
 namespace {
 
@@ -68,6 +71,25 @@ std::string OneLine(std::string_view text, std::size_t bytes_max) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }
   return line;
+}
+
+std::string EscapeControls(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    // U+0080 to U+009F: one of them begins a sequence as ESC [ does.
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    const bool two_bytes = byte == 0xc2 && next >= 0x80 && next < 0xa0;
+    if (two_bytes) {
+      absl::StrAppend(&shown, absl::CEscape(std::string(text.substr(i++, 2))));
+    } else if (byte == 0x7f || (byte < 0x20 && byte != '\t')) {
+      absl::StrAppend(&shown, absl::CEscape(std::string(1, text[i])));
+    } else {
+      shown.push_back(text[i]);
+    }
+  }
+  return shown;
 }
 
 }  // namespace weir

@@ -17,4 +17,8 @@ std::string ValidUtf8(std::string_view text);
 /// beyond `bytes_max`: fit for a line that people read.
 std::string OneLine(std::string_view text, std::size_t bytes_max);
 
+/// Returns `text` with each control character but the tab as C writes it (`\033`, `\n`), and all
+/// else as it is: what users wrote must not steer the terminal of who reads it.
+std::string EscapeControls(std::string_view text);
+
 }  // namespace weir

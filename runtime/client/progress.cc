@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "runtime/base/valid_utf8.h"
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/client/flags/value_text.h"
 
@@ -192,14 +193,14 @@ std::string DescribeLoss(const v1::WorkerLoss& loss) {
   } else if (loss.plan_epoch() > 0) {
     absl::StrAppend(&text, "; planned again (epoch ", loss.plan_epoch(), ")");
   }
-  return text;
+  return EscapeControls(text);
 }
 
 std::string DescribeSkipped(const v1::SkippedRecord& record) {
   const std::string place = record.file().empty()
                                 ? "a result of the layer before"
                                 : absl::StrCat(record.file(), " at byte ", record.byte_offset());
-  return absl::StrCat(place, ": ", record.reason(), ": '", record.content(), "'");
+  return EscapeControls(absl::StrCat(place, ": ", record.reason(), ": '", record.content(), "'"));
 }
 
 }  // namespace weir::client

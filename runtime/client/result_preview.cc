@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <string_view>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/valid_utf8.h"
 #include "runtime/client/file_bytes.h"
@@ -25,16 +24,7 @@ std::string Front(const std::string& path) {
 }
 
 std::string Shown(std::string_view row, std::size_t columns) {
-  // A tab is what most rows are divided by; other control bytes must not steer the terminal.
-  std::string text;
-  for (const char c : row.substr(0, columns)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\t' || byte >= 0x80 || (byte >= 0x20 && byte != 0x7f)) {
-      text += c;
-    } else {
-      absl::StrAppend(&text, absl::CEscape(std::string(1, c)));
-    }
-  }
+  std::string text = EscapeControls(row.substr(0, columns));
   if (text.size() > columns || row.size() > columns) {
     text.resize(std::min(text.size(), columns));
     text += "...";

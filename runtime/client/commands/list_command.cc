@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/base/valid_utf8.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/value_text.h"
@@ -28,9 +29,10 @@ int ListJobs(const ListOptions& options, Session& session, CommandHost& host) {
   host.out << absl::StrFormat("%-26s %-12s %-18s %-21s %s\n", "JOB-ID", "JOB", "STATE", "SUBMITTED",
                               "OUTPUT");
   for (const auto& job : response->jobs()) {
-    host.out << absl::StrFormat("%-26s %-12s %-18s %-21s %s\n", job.job_id(), job.spec().job(),
-                                PhaseName(job), FormatUnixMillis(job.submitted_unix_ms()),
-                                job.spec().output());
+    host.out << absl::StrFormat("%-26s %-12s %-18s %-21s %s\n", job.job_id(),
+                                EscapeControls(job.spec().job()), PhaseName(job),
+                                FormatUnixMillis(job.submitted_unix_ms()),
+                                EscapeControls(job.spec().output()));
   }
   return kExitOk;
 }
@@ -99,7 +101,8 @@ int ListWorkers(const ListOptions& options, Session& session, CommandHost& host)
         OrDash(profile.port_bytes_per_s(), FormatRate(profile.port_bytes_per_s())),
         profile.rack().empty() ? "-" : profile.rack(), worker.identity().data_endpoint(),
         FormatSeconds(worker.seconds_since_heartbeat()),
-        worker.left_because().empty() ? "" : absl::StrCat(": ", worker.left_because()));
+        worker.left_because().empty() ? ""
+                                      : absl::StrCat(": ", EscapeControls(worker.left_because())));
   }
   return alive;
 }

@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "planner/explain/readable.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/base/valid_utf8.h"
 #include "runtime/client/absence/master_absence.h"
 #include "runtime/client/ask_again.h"
 #include "runtime/client/call_errors.h"
@@ -124,7 +125,7 @@ std::string DescribeOutput(const v1::JobStatus& status) {
     bytes += part.bytes();
     records += part.records();
   }
-  return absl::StrFormat("output: %s (%d %s, %s, %s %s)", status.spec().output(),
+  return absl::StrFormat("output: %s (%d %s, %s, %s %s)", EscapeControls(status.spec().output()),
                          status.parts_size(), status.parts_size() == 1 ? "part" : "parts",
                          FormatBytes(static_cast<double>(bytes)), FormatCount(records),
                          records == 1 ? "record" : "records");
@@ -164,7 +165,8 @@ int WritePictures(const std::string& job_id, const v1::JobStatus& status,
     host.err << "weir: the plan's pictures were not written beside the output: "
              << std::string(beside.message()) << '\n';
   } else if (!quiet) {
-    host.err << "more: " << status.spec().output() << "/_weir/{plan.json,gantt.svg,trace.json}\n";
+    host.err << "more: " << EscapeControls(status.spec().output())
+             << "/_weir/{plan.json,gantt.svg,trace.json}\n";
   }
   if (named.ok() || (pictures.gantt.empty() && pictures.trace.empty())) return kExitOk;
   host.err << "weir: what --gantt or --trace asked for was not written: "
@@ -246,7 +248,8 @@ int Run(const RunOptions& options, CommandHost& host) {
   const RunEnd end = RunToTheEnd(options, host);
   if (!options.quiet) {
     for (const v1::Counter& counter : end.status.counters()) {
-      host.err << "counter " << counter.name() << " = " << FormatCount(counter.value()) << '\n';
+      host.err << "counter " << EscapeControls(counter.name()) << " = "
+               << FormatCount(counter.value()) << '\n';
     }
   }
   return end.code;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/valid_utf8.h"
 #include "runtime/client/absence/master_absence.h"
 #include "runtime/client/ask_again.h"
 #include "runtime/client/call_errors.h"
@@ -17,7 +18,7 @@ namespace weir::client {
 namespace {
 
 void PrintStatus(const v1::JobStatus& status, std::ostream& out) {
-  out << "job        " << status.job_id() << " (" << status.spec().job() << ")\n"
+  out << "job        " << status.job_id() << " (" << EscapeControls(status.spec().job()) << ")\n"
       << "state      " << PhaseName(status) << '\n';
   if (status.spec().priority() != 0) out << "priority   " << status.spec().priority() << '\n';
   if (status.state() == v1::JOB_STATE_RUNNING) {
@@ -42,12 +43,13 @@ void PrintStatus(const v1::JobStatus& status, std::ostream& out) {
   }
   for (const auto& loss : status.losses()) out << "lost       " << DescribeLoss(loss) << '\n';
   for (const auto& counter : status.counters()) {
-    out << "counter    " << counter.name() << " = " << FormatCount(counter.value()) << '\n';
+    out << "counter    " << EscapeControls(counter.name()) << " = " << FormatCount(counter.value())
+        << '\n';
   }
   for (const auto& record : status.skipped()) {
     out << "left out   " << DescribeSkipped(record) << '\n';
   }
-  out << "output     " << status.spec().output();
+  out << "output     " << EscapeControls(status.spec().output());
   if (status.state() == v1::JOB_STATE_SUCCEEDED) out << " (" << status.parts_size() << " parts)";
   out << '\n';
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
+#include "runtime/base/valid_utf8.h"
 #include "runtime/client/flags/exit_codes.h"
 
 namespace weir::client {
@@ -65,7 +66,7 @@ std::string DescribeCounters(const v1::JobStatus& status, bool volumes) {
   absl::btree_map<std::string, std::vector<std::string>> groups;
   int count = 0;
   const auto add = [&](const std::string& group, const std::string& name, std::int64_t value) {
-    groups[group].push_back(absl::StrCat(name, "=", value));
+    groups[EscapeControls(group)].push_back(absl::StrCat(EscapeControls(name), "=", value));
     ++count;
   };
   for (const v1::Counter& counter : status.counters()) {

@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <string>
+#include <string_view>
 
 #include "runtime/base/job_errors.h"
 
@@ -33,6 +34,16 @@ TEST(OneLineTest, HasNoControlCharactersAndEndsWithAWholeOne) {
   EXPECT_EQ(OneLine("Z\xc3\xbcrich", 3), "Z\xc3\xbc");
   EXPECT_EQ(OneLine("\xf0\x9f\x8c\x8a", 3), "");
   EXPECT_EQ(OneLine("cut \xe2\x82", 100), "cut ??");
+}
+
+TEST(EscapeControlsTest, ShowsWhatWouldSteerATerminal) {
+  EXPECT_EQ(EscapeControls("a\tb \x1b[2J\r\n\x7f\x07"), "a\tb \\033[2J\\r\\n\\177\\007");
+  EXPECT_EQ(EscapeControls("\xc2\x9b"
+                           "2J"),
+            "\\302\\2332J");
+  EXPECT_EQ(EscapeControls(std::string_view("\0", 1)), "\\000");
+  const std::string text = "C:\\dir 'Z\xc3\xbcrich' \xc2\xa0 \xe2\x82\xac \xff \xc2";
+  EXPECT_EQ(EscapeControls(text), text);
 }
 
 RC_GTEST_PROP(OneLineProperty, IsNoLongerThanItMayBeAndUtf8, (const std::string& text)) {

@@ -41,6 +41,35 @@ TEST_F(JobReportTest, EndsBecomeExitCodes) {
   }
 }
 
+TEST_F(JobReportTest, WhatUsersWroteDoesNotSteerTheTerminal) {
+  v1::JobStatus status = InState(v1::JOB_STATE_FAILED);
+  status.set_job_id("j-1");
+  status.mutable_spec()->set_output("/out\033[2J");
+  *status.mutable_error() = MakeJobError("USER_ERROR", "bad\033]0;title\007 row\nand more\r");
+  v1::Counter& counter = *status.add_counters();
+  counter.set_name("rows\033[31m\n");
+  counter.set_value(1);
+  status.add_skipped()->set_content("left\033[2J");
+  master_.statuses = {status};
+  RunOptions run;
+  run.job = SomeJob().job;
+  EXPECT_EQ(client::Run(run, host_), kExitJobFailed);
+  EXPECT_EQ(Status({.master = {}, .job_id = "j-1", .json = false}, host_), kExitOk);
+  *master_.jobs.add_jobs() = status;
+  EXPECT_EQ(List({}, host_), kExitOk);
+  EXPECT_EQ(err_.str().find_first_of("\033\007\r"), std::string::npos) << err_.str();
+  EXPECT_EQ(out_.str().find_first_of("\033\007\r"), std::string::npos) << out_.str();
+  EXPECT_NE(err_.str().find("bad\\033]0;title\\007 row\nand more\\r"), std::string::npos)
+      << err_.str();
+  EXPECT_NE(err_.str().find("counter rows\\033[31m\\n = 1\n"), std::string::npos) << err_.str();
+  EXPECT_NE(out_.str().find("counter    rows\\033[31m\\n = 1\n"), std::string::npos) << out_.str();
+  EXPECT_NE(out_.str().find("output     /out\\033[2J\n"), std::string::npos) << out_.str();
+  EXPECT_NE(out_.str().find(" /out\\033[2J\n"), std::string::npos) << out_.str();
+  out_.str("");
+  EXPECT_EQ(Status({.master = {}, .job_id = "j-1", .json = true}, host_), kExitOk);
+  EXPECT_EQ(Json()["spec"]["output"], "/out\033[2J") << "programs get what was written";
+}
+
 TEST_F(JobReportTest, APlanIsOneLineUnlessAllOfItIsAskedFor) {
   v1::JobStatus status = InState(v1::JOB_STATE_SUCCEEDED);
   status.set_plan_text(

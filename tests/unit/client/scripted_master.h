@@ -78,6 +78,7 @@ struct ScriptedMaster {
     call.reply(std::move(response));
   }
   void Handle(rpc::Call<rpc::ListWorkers> call) { call.reply(workers); }
+  void Handle(rpc::Call<rpc::ListJobs> call) { call.reply(jobs); }
   template <typename Method>
   void Handle(rpc::Call<Method> call) {
     call.reply(absl::UnimplementedError(Method::kName));
@@ -87,6 +88,7 @@ struct ScriptedMaster {
   std::vector<v1::CalibrateRequest> calibrate_requests;
   v1::MeasuredNetwork measured;
   v1::ListWorkersResponse workers;
+  v1::ListJobsResponse jobs;
   int interrupt_calibration = 0;
   absl::Status refusal;
   absl::Status away;                     // what GetStatus says
