@@ -34,8 +34,8 @@ struct MeshOptions {
   absl::Duration timeout = absl::Seconds(60);
 };
 
-/// Open connections, by rank; none to oneself. Sockets do not block, send small frames at once and
-/// find a host that is gone within kPeerSilence.
+/// Open connections, by rank; none to oneself. Sockets do not block, send small frames at once and,
+/// while nothing waits in them to be sent, find a host that is gone within kPeerSilence.
 struct Mesh {
   /// This member sends data and reads answers.
   std::vector<Fd> to;

@@ -32,7 +32,7 @@ namespace weir::worker {
 /// Checked by: tests/unit/worker/zygote_test.cc; docs/adr/0057-tasks-are-forked-from-a-zygote.md.
 class Zygote {
  public:
-  static constexpr int kAnswerMaxS = 5;
+  static constexpr int kAnswerMaxS = 5;  // seconds
 
   /// `task`: what a forked process does; it ends with the exit code that this returns.
   /// Errors: kFailedPrecondition (this process has several threads, whose locks a copy would
@@ -43,12 +43,13 @@ class Zygote {
   Zygote& operator=(const Zygote&) = delete;
   ~Zygote();
 
+  /// What one process begins with. Descriptors stay the caller's.
   struct Order {
-    int socket = -1;
-    int output = -1;
+    int socket = -1;  // becomes its descriptor 3
+    int output = -1;  // becomes 1 and 2
     std::string directory;
-    std::vector<std::string> arguments;
-    std::vector<std::string> environment;
+    std::vector<std::string> arguments;    // what ps shows
+    std::vector<std::string> environment;  // NAME=VALUE
   };
   /// Returns the new process, the leader of its group. Nothing: there is none, for whatever reason;
   /// executing the program instead will work, or say why it cannot.
