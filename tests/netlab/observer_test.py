@@ -87,6 +87,19 @@ class Observer(unittest.TestCase):
         seen["received"] = {h: {a: [s[i] for i in keep] for a, s in flows.items()} for h, flows in seen["received"].items()}
         self.assertEqual(self.judged(seen)[1], [])
 
+    def test_frames_of_an_ifb_count_when_its_bucket_let_them_through(self):
+        total = network.Lab(hosts=HOSTS, kind="total", rate_mbit=RATE_MBIT, core_mbit=2 * RATE_MBIT)
+        device, _, rate, burst = observer.links(total)["total"]
+        even = steady(rate * PERIOD_NS / 1e9)
+        late = list(even)
+        late[20] = late[19]  # A softirq that came a sample late: twice as much in the next window.
+        idle = {"rx": [0] * len(even), "tx": [0] * len(even)}
+        seen = {**self.seen, "links": {name: idle for name, *_ in observer.links(total).values()}}
+        seen["links"][device] = {"rx": even, "tx": late}
+        self.assertEqual(observer.limit_problems(total, seen)[0], [])
+        seen["links"][device] = {"rx": [2 * count for count in even], "tx": late}
+        self.assertEqual(len(observer.limit_problems(total, seen)[0]), 1)
+
     def test_excess_is_the_burst_of_the_arrival_curve(self):
         times = [[0, 0], [1_000_000_000, 1_000_000_000], [2_000_000_000, 2_000_000_000], [3_000_000_000, 3_000_000_000]]
         self.assertEqual(observer.excess(times, [0, 100, 200, 300], 100), 0)
