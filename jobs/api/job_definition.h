@@ -45,12 +45,24 @@ struct LayerRates {
   double output_ratio = 1.0;
 };
 
-/// Rates the planner starts from when nothing was measured yet.
+/// How the output of mappers grows with what they read, where a combiner finds more and more of the
+/// keys again: a chunk of x bytes makes map_output_ratio (x / at_bytes)^(power - 1) bytes a byte.
+struct OutputGrowth {
+  /// Chunk on which map_output_ratio was measured, bytes; 0 = it holds for every size. >= 0.
+  double at_bytes = 0;
+  /// In (0, 1].
+  double power = 1;
+  /// What a byte of output takes beside map_seconds_per_byte, which then is of what is read alone.
+  double seconds_per_output_byte = 0;
+};
+
+/// Rates the planner starts from when nothing was measured yet: of inputs too small to be sampled.
 struct JobRates {
   double map_seconds_per_byte = 4e-9;
   double map_output_ratio = 0.05;
   /// One per reduce layer of the job, in order; at least one.
   std::vector<LayerRates> layers = std::vector<LayerRates>(1);
+  OutputGrowth output_growth = {};
 };
 
 /// Static description of a job.

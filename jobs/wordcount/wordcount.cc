@@ -58,8 +58,10 @@ class Definition : public JobDefinition {
     info_.summary = "Counts the words of text; parts hold \"word TAB count\", sorted by word";
     info_.parameters.push_back(IntegerParameter(
         "top", 10, 0, 1'000'000, "print so many of the most frequent words, with their counts"));
-    // Measured by tests/bench on 1 GB of Zipf text with a million distinct words, one slot.
-    info_.rates = {3e-9, 0.04, {{8e-9, 0.4}}};
+    // Of real text too small to be sampled (sources, dictionaries, licences of 1 to 25 MB), whose
+    // words differ by a factor of four: tests/bench/predict.py --sizes 1,4,16.
+    info_.rates = {3e-9, 0.53, {{16e-9, 0.6}}};
+    info_.rates.output_growth = {1e6, 0.79, 22e-9};
   }
 
   const JobInfo& info() const override { return info_; }

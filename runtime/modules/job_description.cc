@@ -116,6 +116,12 @@ absl::StatusOr<v1::JobDescription> DescribeJob(
   }
   described.set_map_seconds_per_byte(info.rates.map_seconds_per_byte);
   described.set_map_output_ratio(info.rates.map_output_ratio);
+  if (const OutputGrowth& growth = info.rates.output_growth; growth.at_bytes > 0) {
+    v1::JobDescription::OutputGrowth& told = *described.mutable_output_growth();
+    told.set_at_bytes(growth.at_bytes);
+    told.set_power(growth.power);
+    told.set_seconds_per_output_byte(growth.seconds_per_output_byte);
+  }
   int layer = 0;
   for (const LayerRates& rates : info.rates.layers) {
     v1::JobDescription::Layer& one = *described.add_layers();
@@ -146,6 +152,11 @@ JobInfo InfoOf(const v1::JobDescription& description) {
   }
   info.rates.map_seconds_per_byte = description.map_seconds_per_byte();
   info.rates.map_output_ratio = description.map_output_ratio();
+  if (description.has_output_growth()) {
+    const v1::JobDescription::OutputGrowth& growth = description.output_growth();
+    info.rates.output_growth = {growth.at_bytes(), growth.power(),
+                                growth.seconds_per_output_byte()};
+  }
   info.rates.layers.clear();
   for (const v1::JobDescription::Layer& layer : description.layers()) {
     info.rates.layers.push_back({layer.reduce_seconds_per_byte(), layer.output_ratio()});

@@ -212,6 +212,19 @@ absl::Status CheckModule(const v1::JobSpec& spec) {
     status.Update(CheckRange("element.places", element.places(), 0, kElementPlacesMax));
     status.Update(CheckRange("element.place_bytes", element.place_bytes(), 0, kPlaceBytesMax));
   }
+  if (job.has_output_growth()) {
+    const v1::JobDescription::OutputGrowth& growth = job.output_growth();
+    rates.push_back(growth.seconds_per_output_byte());
+    // Written so that NaN fails as well.
+    if (!(growth.at_bytes() > 0 && growth.at_bytes() <= 1e18)) {
+      status.Update(Wrong("output_growth.at_bytes", absl::StrCat(growth.at_bytes()),
+                          "above 0 and at most 1e18"));
+    }
+    if (!(growth.power() > 0 && growth.power() <= 1)) {
+      status.Update(
+          Wrong("output_growth.power", absl::StrCat(growth.power()), "above 0 and at most 1"));
+    }
+  }
   if (job.has_loop()) {
     const v1::JobDescription::Loop& loop = job.loop();
     rates.insert(rates.end(), {loop.iterate_seconds_per_byte(), loop.combine_seconds_per_byte(),

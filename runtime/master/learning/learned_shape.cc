@@ -355,6 +355,11 @@ void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin, double
       known.map_output_at_bytes() > 0) {
     shape.map_output_growth = {known.map_output_growth(), origin};
     shape.map_output_at_bytes = known.map_output_at_bytes();
+  } else if (known.has_map_output_ratio() &&
+             shape.map_output_growth.origin == planner::Origin::kDefault) {
+    // The job's own growth is of its own ratio.
+    shape.map_output_growth = {1, origin};
+    shape.map_output_at_bytes = 0;
   }
   TakeOutputPoints(known, shape);
   const std::optional<double> found_once = ApplyKeyLaw(known, origin, chunk_bytes, shape);

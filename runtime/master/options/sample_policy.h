@@ -15,6 +15,7 @@ struct SamplePolicy {
   std::int64_t network_input_bytes_min = 16 << 20;
   /// The same for jobs that take long for few bytes: those of whose input one unit worker would
   /// have for so long, by the job's own rates. Most of them run scripts, whose rates are anything.
+  /// Of jobs whose rates say how keys come again (OutputGrowth): that would read it for so long.
   std::int64_t slow_input_bytes_min = 1 << 20;
   double work_s_min = 0.15;
   /// And of more of it, because next to the start of a script little else can be told.

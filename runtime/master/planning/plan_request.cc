@@ -47,6 +47,15 @@ double DefaultMapRate(const JobInfo& info, const InputList& input, double mapper
          further * kFurtherFileSeconds / static_cast<double>(input.total_bytes);
 }
 
+/// A job's own rates of keys that come again, for chunks of that size.
+void ApplyGrowth(const OutputGrowth& growth, double chunk_bytes, planner::JobShape& shape) {
+  if (!(growth.at_bytes > 0)) return;
+  shape.map_output_growth = Default(growth.power);
+  shape.map_output_at_bytes = static_cast<planner::Bytes>(growth.at_bytes);
+  shape.map_seconds_per_byte.value +=
+      growth.seconds_per_output_byte * planner::MapOutputRatio(shape, chunk_bytes);
+}
+
 planner::JobShape MakeShape(const v1::JobSpec& spec, const JobInfo& info, const InputList& input,
                             double mappers, const MasterOptions& options) {
   planner::JobShape shape;
@@ -132,6 +141,7 @@ PlanRequest MakePlanRequest(const v1::JobSpec& spec, const JobInfo& info, const 
   request.shape.codec = ParseCodecChoice(spec.codec()).value_or(std::nullopt);
   const double chunk_bytes = std::max(static_cast<double>(input.total_bytes) / mappers,
                                       static_cast<double>(planner::LargestUncut(request.shape)));
+  ApplyGrowth(info.rates.output_growth, chunk_bytes, request.shape);
   if (knowledge.history != nullptr) {
     ApplyShape(*knowledge.history, planner::Origin::kHistory, chunk_bytes, request.shape);
   }

@@ -17,10 +17,12 @@
 namespace weir::master {
 namespace {
 
-// What the job takes on one unit worker if its own rates hold.
+// What the job takes on one unit worker if its own rates hold. Rates that say how keys come again
+// tell small inputs better than a sample is worth: of those, what reading takes.
 double WorkSeconds(const JobRates& rates, std::int64_t input_bytes) {
   double bytes = static_cast<double>(input_bytes);
   double seconds = bytes * rates.map_seconds_per_byte;
+  if (rates.output_growth.at_bytes > 0) return seconds;
   bytes *= rates.map_output_ratio;
   for (const LayerRates& layer : rates.layers) {
     seconds += bytes * layer.reduce_seconds_per_byte;

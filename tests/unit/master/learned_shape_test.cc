@@ -263,6 +263,21 @@ TEST(LearnedShapeTest, LargerChunksFindFewerNewKeys) {
   EXPECT_NEAR(applied.map_seconds_per_byte.value, 1e-8 + 0.02 * 1e-7, 1e-12);
 }
 
+TEST(LearnedShapeTest, ARatioWithoutGrowthIsNotReadByTheJobsOwn) {
+  v1::JobShapeLearned sampled;
+  sampled.set_map_output_ratio(0.2);
+  planner::JobShape applied = MakeExample(1).shape;
+  applied.map_output_growth = {0.5, planner::Origin::kDefault};
+  applied.map_output_at_bytes = 1'000'000;
+  ApplyShape(sampled, planner::Origin::kSampled, 1e8, applied);
+  EXPECT_NEAR(planner::MapOutputRatio(applied, 1e8), 0.2, 1e-12);
+  // That of an earlier run stays, of which this one says nothing.
+  applied.map_output_growth = {0.5, planner::Origin::kHistory};
+  applied.map_output_at_bytes = 1'000'000;
+  ApplyShape(sampled, planner::Origin::kSampled, 1e8, applied);
+  EXPECT_NEAR(planner::MapOutputRatio(applied, 1e8), 0.02, 1e-12);
+}
+
 TEST(LearnedShapeTest, SizesFollowTheLawOfTheKeys) {
   const KeyLaw law{1, 100'000};
   v1::JobShapeLearned sampled;

@@ -39,6 +39,27 @@ TEST(PlanRequestTest, FilesThatMappersOpenFurtherTakeTheirTime) {
   EXPECT_DOUBLE_EQ(MapRate(1000, 0, 2), 1e-9) << "of no bytes there is no rate";
 }
 
+TEST(PlanRequestTest, AJobsOwnGrowthHoldsForItsChunks) {
+  JobInfo info = Info();
+  info.rates.map_output_ratio = 0.4;
+  info.rates.output_growth = {.at_bytes = 1e6, .power = 0.5, .seconds_per_output_byte = 1e-8};
+  InputList input;
+  input.files.push_back({"/in/0", 8'000'000, {}});
+  input.total_bytes = 8'000'000;
+  v1::JobSpec spec;
+  spec.set_num_mappers(2);
+  RegisteredWorker worker;
+  worker.identity.set_name("w");
+  worker.identity.set_control_endpoint("h:1");
+  worker.identity.set_data_endpoint("h:2");
+  const planner::JobShape shape =
+      MakePlanRequest(spec, info, input, {worker}, {}, MasterOptions(), {}).shape;
+  // A chunk of 4 MB makes twice as much as one of 1 MB.
+  EXPECT_NEAR(planner::MapOutputBytes(shape, 4e6), 2 * 0.4e6, 1);
+  EXPECT_NEAR(shape.map_seconds_per_byte.value, 1e-9 + 0.2 * 1e-8, 1e-15);
+  EXPECT_EQ(shape.map_output_growth.origin, planner::Origin::kDefault);
+}
+
 TEST(PlanRequestTest, OnlyLargeOutputThatNoRunToldOfIsWorthAMeasurement) {
   planner::JobShape shape;
   shape.input_bytes = 64'000'000;

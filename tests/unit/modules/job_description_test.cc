@@ -39,6 +39,10 @@ void ExpectSame(const JobInfo& a, const JobInfo& b) {
   EXPECT_EQ(a.summary, b.summary);
   EXPECT_EQ(a.rates.map_seconds_per_byte, b.rates.map_seconds_per_byte);
   EXPECT_EQ(a.rates.map_output_ratio, b.rates.map_output_ratio);
+  EXPECT_EQ(a.rates.output_growth.at_bytes, b.rates.output_growth.at_bytes);
+  EXPECT_EQ(a.rates.output_growth.power, b.rates.output_growth.power);
+  EXPECT_EQ(a.rates.output_growth.seconds_per_output_byte,
+            b.rates.output_growth.seconds_per_output_byte);
   ASSERT_EQ(a.rates.layers.size(), b.rates.layers.size());
   for (std::size_t i = 0; i < a.rates.layers.size(); ++i) {
     EXPECT_EQ(a.rates.layers[i].reduce_seconds_per_byte, b.rates.layers[i].reduce_seconds_per_byte);

@@ -124,6 +124,31 @@ TEST(CheckRequestsTest, SpecErrorsNameTheField) {
             "");
 }
 
+TEST(CheckRequestsTest, TheGrowthThatAModuleTellsOfIsOne) {
+  auto error_of = [](double at_bytes, double power, double seconds) {
+    v1::JobSpec spec = GoodSpec();
+    v1::Artifact& artifact = *spec.add_artifacts();
+    artifact.set_name("libjob.so");
+    artifact.set_sha256(std::string(64, 'a'));
+    artifact.set_bytes(7);
+    spec.mutable_module()->set_sha256(artifact.sha256());
+    v1::JobDescription& job = *spec.mutable_module()->mutable_description();
+    job.set_name(spec.job());
+    job.add_layers();
+    v1::JobDescription::OutputGrowth& growth = *job.mutable_output_growth();
+    growth.set_at_bytes(at_bytes);
+    growth.set_power(power);
+    growth.set_seconds_per_output_byte(seconds);
+    return std::string(CheckSubmit(spec).message());
+  };
+  EXPECT_EQ(error_of(1e6, 0.5, 1e-8), "");
+  EXPECT_THAT(error_of(0, 0.5, 0), testing::HasSubstr("output_growth.at_bytes"));
+  EXPECT_THAT(error_of(std::nan(""), 0.5, 0), testing::HasSubstr("output_growth.at_bytes"));
+  EXPECT_THAT(error_of(1e6, 0, 0), testing::HasSubstr("output_growth.power"));
+  EXPECT_THAT(error_of(1e6, 1.5, 0), testing::HasSubstr("output_growth.power"));
+  EXPECT_THAT(error_of(1e6, 0.5, -1), testing::HasSubstr("a rate of the job"));
+}
+
 TEST(CheckRequestsTest, RegistrationNeedsNamesAndSaneNumbers) {
   v1::RegisterRequest request;
   EXPECT_FALSE(Register::Check(request).ok());
