@@ -175,6 +175,17 @@ class EditCheck {
     for (std::size_t t = 0; t < edit_.transfer_was.size(); ++t) {
       if (is_.transfers[t] != WorkState::kWaiting) kept_.insert(edit_.transfer_was[t]);
     }
+    awaited_.assign(after_.transfers.size(), false);
+    for (std::size_t s = 0; s < after_.steps.size(); ++s) {
+      const auto step = static_cast<StepIndex>(s);
+      for (const TransferIndex t : after_.steps[s].after_transfers) {
+        if (after_.transfers[At(t)].consumer == step) awaited_[At(t)] = true;
+      }
+      for (const StepIndex producer : after_.steps[s].after_steps) {
+        in_place_.emplace_back(producer, step);
+      }
+    }
+    std::sort(in_place_.begin(), in_place_.end());
   }
 
   /// Ranges of the input that steps count, in order; empty ones are left out.
@@ -218,8 +229,7 @@ class EditCheck {
       const ComputeStep& consumer = after_.steps[At(section.consumer)];
       std::vector<TransferIndex> pieces = pieces_after_[pair];
       if (pieces.empty()) {
-        const bool waits = std::find(consumer.after_steps.begin(), consumer.after_steps.end(),
-                                     section.producer) != consumer.after_steps.end();
+        const bool waits = std::binary_search(in_place_.begin(), in_place_.end(), pair);
         if (after_.steps[At(section.producer)].worker != consumer.worker || !waits) {
           return Invalid("The section from step ", section.producer, " to step ", section.consumer,
                          " has no transfer and is not read in place");
@@ -229,8 +239,7 @@ class EditCheck {
       if (absl::Status status = CheckTiles(section, pieces); !status.ok()) return status;
       std::size_t arrived = 0;
       for (const TransferIndex t : pieces) {
-        const auto& after = consumer.after_transfers;
-        if (std::find(after.begin(), after.end(), t) == after.end()) {
+        if (!awaited_[At(t)]) {
           return Invalid("Step ", section.consumer, " does not wait for transfer ", t);
         }
         if (after_.transfers[At(t)].receiver != consumer.worker) {
@@ -407,6 +416,8 @@ class EditCheck {
   std::set<Pair> sections_after_;
   std::map<Pair, std::vector<TransferIndex>> pieces_before_, pieces_after_;
   std::set<TransferIndex> kept_;  // transfers before that have begun and still count
+  std::vector<bool> awaited_;     // by transfer after: its consumer waits for it
+  std::vector<Pair> in_place_;    // of which the consumer waits for the producer; sorted
 };
 
 }  // namespace

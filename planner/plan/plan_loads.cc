@@ -117,7 +117,8 @@ absl::Status CheckKeyCuts(const Plan& plan, StepList reducers) {
   return absl::OkStatus();
 }
 
-// Transfers and sections, each sorted by (producer, consumer), walked side by side.
+// Transfers and sections, each sorted by (producer, consumer), walked side by side; what is read in
+// place is looked up among the pairs of which the consumer waits for the producer.
 class SectionTiling {
  public:
   explicit SectionTiling(const Plan& plan) : plan_(plan) {
@@ -135,6 +136,12 @@ class SectionTiling {
       return std::tie(left.producer, left.consumer, left.offset, a) <
              std::tie(right.producer, right.consumer, right.offset, b);
     });
+    for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+      for (const StepIndex before : plan.steps[i].after_steps) {
+        in_place_.emplace_back(before, static_cast<StepIndex>(i));
+      }
+    }
+    std::sort(in_place_.begin(), in_place_.end());
   }
 
   absl::Status Check() {
@@ -195,8 +202,8 @@ class SectionTiling {
     const ComputeStep& producer = plan_.steps[static_cast<std::size_t>(section.producer)];
     const ComputeStep& consumer = plan_.steps[static_cast<std::size_t>(section.consumer)];
     if (producer.worker == consumer.worker) {
-      const std::vector<StepIndex>& after = consumer.after_steps;
-      if (std::find(after.begin(), after.end(), section.producer) == after.end()) {
+      const std::pair<StepIndex, StepIndex> pair{section.producer, section.consumer};
+      if (!std::binary_search(in_place_.begin(), in_place_.end(), pair)) {
         return Invalid("Step ", section.consumer, " reads step ", section.producer,
                        " in place but does not wait for it (after_steps)");
       }
@@ -230,6 +237,7 @@ class SectionTiling {
   const Plan& plan_;
   std::vector<std::size_t> sections_;
   std::vector<std::size_t> transfers_;
+  std::vector<std::pair<StepIndex, StepIndex>> in_place_;  // producer, consumer; sorted
 };
 
 bool MakesRun(const ComputeStep& step) { return step.kind->carries_layer(); }

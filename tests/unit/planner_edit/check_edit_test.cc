@@ -206,6 +206,27 @@ TEST(CheckEditTest, RefusesPiecesThatDoNotTile) {
       "the one before it ends at 0");
 }
 
+// Another reducer waits in its place.
+TEST(CheckEditTest, RefusesAReaderThatDoesNotWait) {
+  ExpectRefused(
+      Cut(),
+      [](PlanEdit* edit) {
+        const std::size_t t = FirstIn(*edit, WorkState::kWaiting);
+        const StepIndex reader = edit->plan.transfers[t].consumer;
+        std::erase(edit->plan.steps[At(reader)].after_transfers, static_cast<TransferIndex>(t));
+        ComputeStep& other = edit->plan.steps[reader == 3 ? 4 : 3];
+        other.after_transfers.push_back(static_cast<TransferIndex>(t));
+      },
+      "does not wait for transfer");
+  ExpectRefused(
+      Cut(),
+      [](PlanEdit* edit) {
+        ASSERT_EQ(std::erase(edit->plan.steps[3].after_steps, 0), 1u);
+        edit->plan.steps[4].after_steps.push_back(0);
+      },
+      "The section from step 0 to step 3 has no transfer and is not read in place");
+}
+
 TEST(CheckEditTest, RefusesTimesAndOrdersThatCannotBe) {
   ExpectRefused(
       Cut(), [](PlanEdit* edit) { edit->plan.steps[5].start_s -= 1; }, "is planned to start at");

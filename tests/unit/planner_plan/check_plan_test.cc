@@ -176,6 +176,12 @@ const Mutation kLoads[] = {
     {"Section 0 is out of range", [](Plan& p) { p.sections[0].bytes = -1; }},
     {"Section 0 is out of range", [](Plan& p) { p.sections[0].producer = 99; }},
     {"in place but does not wait", [](Plan& p) { p.steps[2].after_steps.clear(); }},
+    {"Step 2 reads step 0 in place but does not wait",
+     [](Plan& p) {
+       // Another one waits for it.
+       p.steps[2].after_steps.clear();
+       p.steps[0].after_steps = {0};
+     }},
     {"Map input does not tile", [](Plan& p) { p.steps[1].input_begin = 9; }},
     {"Map input does not tile", [](Plan& p) { p.steps[0].input_begin = 1; }},
     {"its input range holds 10", [](Plan& p) { p.steps[1].input_bytes = 11; }},
