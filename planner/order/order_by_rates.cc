@@ -1,6 +1,7 @@
 #include "planner/order/order_by_rates.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -41,6 +42,8 @@ class LayerRates {
 
   /// Sets the rates for the earliest end and returns it; nothing: not even the slowest fit.
   std::optional<Seconds> Set() {
+    // The slowest rates, which no later end lowers.
+    if (!Fits(std::numeric_limits<Seconds>::infinity())) return std::nullopt;
     Seconds earliest_s = 0;
     for (const Span& span : spans_) {
       earliest_s = std::max(earliest_s, span.flows_from_s + span.before_end_s);

@@ -129,6 +129,23 @@ TEST(OrderByRatesTest, SaysWhenThereIsNoRoomForSoMany) {
   EXPECT_EQ(OrderByRates(&plan), absl::OkStatus());
 }
 
+TEST(OrderByRatesTest, CutsHaveRoomForTheSlowestOnly) {
+  // Six sections cross it, which then move hardly faster.
+  for (const double room : {5.9, 6.0 + 1e-6}) {
+    Plan plan = Unrated(LimitedTotal(3, 1 / (room * kSlowestRateBytesPerS), 1));
+    const absl::Status status = OrderByRates(&plan);
+    if (room < 6) {
+      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+      EXPECT_THAT(status.message(), HasSubstr("Too many transfers at once into layer 1"));
+      continue;
+    }
+    ASSERT_EQ(status, absl::OkStatus());
+    for (const Transfer& transfer : plan.transfers) {
+      EXPECT_NEAR(transfer.rate_bytes_per_s, kSlowestRateBytesPerS, 0.1);
+    }
+  }
+}
+
 TEST(OrderByRatesTest, RefusesANetworkOfUnknownRate) {
   Plan plan = Unrated(ThreePorts());
   plan.network.seconds_per_byte = 0;
