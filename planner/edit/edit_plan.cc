@@ -198,29 +198,34 @@ absl::StatusOr<PlanEdit> EditPlan(const Plan& plan, const PlanState& state,
   const auto go = [&](const Way& way) {
     return ApplyHomes(changed->plan, changed->state, *way.left, way.homes);
   };
-  std::vector<WayWords> words;
+  std::vector<WayWords> words;  // of the ways that can be ordered
   std::optional<EditedPlan> taken;
   Prediction taken_times;
-  std::size_t best = 0;
+  std::size_t best = 0, best_way = 0;
+  absl::Status refused;  // the first
   for (std::size_t i = 0; i < ways.size(); ++i) {
     EditedPlan edited = go(ways[i]);
     absl::StatusOr<Prediction> times = OrderRest(OrderEffort::kList, &edited);
-    if (!times.ok()) return times.status();
+    if (!times.ok()) {
+      refused.Update(times.status());
+      continue;
+    }
     words.push_back({ways[i].name, times->makespan_s});
     if (taken) {
       const Seconds left_s = words[best].makespan_s - state.now_s;
       const Seconds gain_s = ways[i].gain * left_s;
       if (times->makespan_s >= words[best].makespan_s - gain_s) continue;
     }
-    best = i;
+    best = words.size() - 1;
+    best_way = i;
     taken = std::move(edited);
     taken_times = *std::move(times);
   }
+  if (!taken) return refused;
   if (SlackMayHelp(*taken)) {
-    EditedPlan finer = go(ways[best]);
+    EditedPlan finer = go(ways[best_way]);
     absl::StatusOr<Prediction> times = OrderRest(OrderEffort::kSlack, &finer);
-    if (!times.ok()) return times.status();
-    if (times->makespan_s < taken_times.makespan_s) {
+    if (times.ok() && times->makespan_s < taken_times.makespan_s) {
       words[best].makespan_s = times->makespan_s;
       taken = std::move(finer);
       taken_times = *std::move(times);
@@ -238,7 +243,7 @@ absl::StatusOr<PlanEdit> EditPlan(const Plan& plan, const PlanState& state,
     if (damaged) edit.moved_again += plan.transfers[t].bytes;
   }
   edit.prediction = std::move(taken_times);
-  const WorkLeft& left = *ways[best].left;
+  const WorkLeft& left = *ways[best_way].left;
   for (std::size_t s = 0; s < left.redone.size(); ++s) {
     if (left.redone[s]) edit.redone.push_back(static_cast<StepIndex>(s));
     if (left.in_parts[s]) edit.in_parts.push_back(static_cast<StepIndex>(s));

@@ -71,9 +71,11 @@ absl::Status CheckEditable(const Plan& plan);
 ///   more, on another worker, and what of that is lost is made again in the same way. A map step
 ///   whose run is cut by places, and with PlanChange::whole_steps any, is done again in parts only
 ///   while nobody has any of it.
+///   A way whose rest cannot be ordered, as of more transfers than its order is made for, is not
+///   among them.
 /// Errors: kUnavailable when nobody is left; kFailedPrecondition, naming why, for a plan that
 ///   cannot be edited (CheckEditable); kInvalidArgument when state or change do not belong to the
-///   plan.
+///   plan; where no way can be ordered, why the first cannot.
 /// Requires: the plan passed CheckPlan, or is one that EditPlan made.
 /// Thread-safety: pure; same input, same edit. Time: a few times that of OrderByPriority; measured
 ///   by tests/bench/edit.
