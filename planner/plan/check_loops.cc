@@ -231,6 +231,7 @@ class LoopCheck {
       return Invalid("Section ", section, " cuts a state: places [", s.indexes->begin, ", ",
                      s.indexes->end, ") of ", state_places_);
     }
+    if (s.indexes->end == 0) return Invalid("Section ", section, " holds no place of a state");
     state_places_ = s.indexes->end;
     return absl::OkStatus();
   }

@@ -21,7 +21,8 @@ namespace weir::planner {
 /// - No worker has two mappers. Mapper j of a later iteration is on the worker of map step j, where
 ///   the input lies, and reads the state of the iteration before, whole, in one section of each
 ///   range.
-/// - A state, or a range of it, is cut by nobody: its sections all hold the same places.
+/// - A state, or a range of it, is cut by nobody: its sections all hold the same places, one or
+///   more.
 /// - One reduce step on each worker that updates, numbered by rising places: it reads what each of
 ///   the update steps there makes, in place, and nothing else. Nobody else reads the loop.
 /// Requires: CheckStructure and the rules about sections are OK.

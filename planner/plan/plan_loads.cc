@@ -251,6 +251,7 @@ bool IsBetween(const ComputeStep& step) {
 struct SectionSums {
   explicit SectionSums(const Plan& plan)
       : in_bytes(plan.steps.size(), 0),
+        reads(plan.steps.size(), false),
         out_bytes(plan.steps.size(), 0),
         sources(plan.steps.size(), 0),
         feeds_reduce(plan.steps.size(), false),
@@ -259,6 +260,7 @@ struct SectionSums {
       const auto producer = static_cast<std::size_t>(section.producer);
       const auto consumer = static_cast<std::size_t>(section.consumer);
       AddSaturating(section.bytes, &in_bytes[consumer]);
+      reads[consumer] = true;
       if (IsBetween(plan.steps[consumer])) feeds_between[producer] = true;
       if (!plan.steps[consumer].kind->splits_keys()) continue;
       AddSaturating(section.bytes, &out_bytes[producer]);
@@ -268,6 +270,7 @@ struct SectionSums {
   }
 
   std::vector<Bytes> in_bytes;
+  std::vector<bool> reads;
   std::vector<Bytes> out_bytes;       // for reducers only
   std::vector<std::int64_t> sources;  // mappers or reducers of the layer before that feed a reducer
   std::vector<bool> feeds_reduce;
@@ -278,6 +281,10 @@ absl::Status CheckSums(const Plan& plan) {
   for (const Section& section : plan.sections) {
     const ComputeStep& from = plan.steps[static_cast<std::size_t>(section.producer)];
     const ComputeStep& to = plan.steps[static_cast<std::size_t>(section.consumer)];
+    if (to.kind->reads_input()) {
+      return Invalid("Step ", section.consumer, " maps input, but has a section from step ",
+                     section.producer);
+    }
     if (to.kind->splits_keys() && MakesRun(from) && from.layer != to.layer - 1) {
       return Invalid("Step ", section.consumer, " reduces layer ", to.layer, " but reads step ",
                      section.producer, " of layer ", from.layer);
@@ -285,9 +292,11 @@ absl::Status CheckSums(const Plan& plan) {
   }
   const SectionSums sums(plan);
   const std::set<std::int32_t> combined = CombinedLayers(plan);
-  std::map<std::int32_t, std::int64_t> direct;  // mappers and reducers by layer
+  // Mappers and reducers by layer: all, and those that reducers have to read themselves.
+  std::map<std::int32_t, std::int64_t> made, direct;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const bool makes_run = MakesRun(plan.steps[i]);
+    if (makes_run) ++made[plan.steps[i].layer];
     if (!makes_run || combined.contains(plan.steps[i].layer + 1)) continue;
     if (sums.feeds_reduce[i] || !sums.feeds_between[i]) ++direct[plan.steps[i].layer];
     if (sums.feeds_reduce[i] && sums.out_bytes[i] != plan.steps[i].output_bytes) {
@@ -308,6 +317,43 @@ absl::Status CheckSums(const Plan& plan) {
       return Invalid("Step ", i, " reduces layer ", step.layer, " but has sections from ",
                      sums.sources[i], " of the ", expected, " steps of layer ", step.layer - 1);
     }
+    // Others may read those steps, and then nobody what these made.
+    if (!sums.reads[i] && made[step.layer - 1] > 0) {
+      return Invalid("Step ", i, " reduces layer ", step.layer, ", but no section brings it what ",
+                     made[step.layer - 1], " steps of layer ", step.layer - 1, " made");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Reducers are those of layers 1, 2, ... to the last.
+absl::Status CheckLayersFollow(const StepsByLayer& groups) {
+  std::int32_t last = 0;
+  for (const auto& [key, steps] : groups) {
+    const auto& [layer, kind] = key;
+    if (!kind->splits_keys()) continue;
+    if (layer > last + 1) {
+      return Invalid("Step ", steps[0], " reduces layer ", layer, ", but no step reduces layer ",
+                     last + 1);
+    }
+    last = layer;
+  }
+  return absl::OkStatus();
+}
+
+// What is made below the last layer goes on.
+absl::Status CheckAllRead(const Plan& plan) {
+  const SectionSums sums(plan);
+  std::int32_t last = 0;
+  for (const ComputeStep& step : plan.steps) {
+    if (step.kind->splits_keys()) last = std::max(last, step.layer);
+  }
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const ComputeStep& step = plan.steps[i];
+    if (!MakesRun(step) || step.layer >= last) continue;
+    if (sums.feeds_reduce[i] || sums.feeds_between[i]) continue;
+    return Invalid("Step ", i, " makes a run of layer ", step.layer,
+                   " that no step reads; the last layer is ", last);
   }
   return absl::OkStatus();
 }
@@ -316,7 +362,8 @@ absl::Status CheckSums(const Plan& plan) {
 
 absl::Status CheckLoads(const Plan& plan) {
   if (absl::Status status = SectionTiling(plan).Check(); !status.ok()) return status;
-  for (const auto& [key, steps] : GroupByLayer(plan)) {
+  const StepsByLayer groups = GroupByLayer(plan);
+  for (const auto& [key, steps] : groups) {
     const StepKind kind = key.second;
     if (!kind->carries_layer() && !kind->stores) continue;
     if (absl::Status status = CheckNumbering(plan, steps); !status.ok()) return status;
@@ -326,7 +373,9 @@ absl::Status CheckLoads(const Plan& plan) {
     if (!status.ok()) return status;
   }
   if (absl::Status status = CheckSums(plan); !status.ok()) return status;
+  if (absl::Status status = CheckLayersFollow(groups); !status.ok()) return status;
   if (absl::Status status = CheckCombined(plan); !status.ok()) return status;
+  if (absl::Status status = CheckAllRead(plan); !status.ok()) return status;
   return CheckWrites(plan);
 }
 

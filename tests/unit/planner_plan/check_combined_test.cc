@@ -94,6 +94,31 @@ TEST(CheckCombinedTest, StepsMayReduceWhatWasNotCombined) {
   EXPECT_EQ(CheckCombined(plan), absl::OkStatus());
 }
 
+TEST(CheckCombinedTest, WhereThereIsNoPlaceEachStepIsReadAllTheSame) {
+  Plan plan = Combined();
+  for (Section& section : plan.sections) {
+    section.bytes = 0;
+    section.indexes = IndexRange{0, 0};
+  }
+  for (Transfer& transfer : plan.transfers) transfer.bytes = 0;
+  for (ComputeStep& step : plan.steps) {
+    step.output_bytes = 0;
+    if (!step.kind->reads_input()) step.input_bytes = 0;
+  }
+  ASSERT_EQ(OrderByPriority(&plan), absl::OkStatus());
+  ASSERT_EQ(CheckPlan(plan), absl::OkStatus());
+  std::erase_if(plan.sections, [](const Section& section) { return section.producer == 2; });
+  std::erase_if(plan.transfers, [](const Transfer& transfer) { return transfer.producer == 2; });
+  for (ComputeStep& step : plan.steps) step.after_transfers.clear();
+  for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
+    const auto consumer = static_cast<std::size_t>(plan.transfers[t].consumer);
+    plan.steps[consumer].after_transfers.push_back(static_cast<TransferIndex>(t));
+  }
+  ASSERT_EQ(OrderByPriority(&plan), absl::OkStatus());
+  EXPECT_THAT(std::string(CheckPlan(plan).message()),
+              HasSubstr("Step 2 makes a run of layer 0 that no step reads; the last layer is 1"));
+}
+
 TEST(CheckCombinedTest, ShufflesAreNotItsBusiness) {
   Plan plan = Combined();
   plan.steps[5].kind = StepKind::kWrite;

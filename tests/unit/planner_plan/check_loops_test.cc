@@ -93,6 +93,12 @@ INSTANTIATE_TEST_SUITE_P(
         BrokenLoop{"Step 3 updates iteration 0 but does not get every place",
                    [](Plan& p) { p.sections.erase(p.sections.begin() + 1); }},
         BrokenLoop{"Section 3 cuts a state", [](Plan& p) { p.sections[3].indexes->begin = 1; }},
+        BrokenLoop{"holds no place of a state",
+                   [](Plan& p) {
+                     for (const std::size_t i : {3u, 4u, 5u, 9u, 10u, 11u}) {
+                       p.sections[i].indexes->end = 0;
+                     }
+                   }},
         BrokenLoop{"of a loop has no index range", [](Plan& p) { p.sections[2].indexes.reset(); }},
         BrokenLoop{"Step 6 of iteration 1 reads step 1, which holds a result of iteration 0; must "
                    "be the state of iteration 0",

@@ -160,6 +160,21 @@ const Mutation kStructure[] = {
      }},
 };
 
+// The reducers get no sections; nothing moves.
+void ReadNothing(Plan& p) {
+  p.sections.clear();
+  p.transfers.clear();
+  for (auto* lists : {&p.send_order, &p.receive_order}) {
+    for (auto& list : *lists) list.clear();
+  }
+  p.channel_order = {{}};
+  for (const std::size_t reducer : {2u, 3u}) {
+    p.steps[reducer].after_steps.clear();
+    p.steps[reducer].after_transfers.clear();
+    p.steps[reducer].input_bytes = 0;
+  }
+}
+
 const Mutation kLoads[] = {
     {"has no transfer",
      [](Plan& p) {
@@ -200,6 +215,33 @@ const Mutation kLoads[] = {
     {"reduces in layer 0", [](Plan& p) { p.steps[2].layer = p.steps[3].layer = 0; }},
     {"reduces layer 2 but reads step 0 of layer 0",
      [](Plan& p) { p.steps[2].layer = p.steps[3].layer = 2; }},
+    {"Step 2 reduces layer 2, but no step reduces layer 1",
+     [](Plan& p) {
+       ReadNothing(p);
+       p.steps[2].layer = p.steps[3].layer = 2;
+     }},
+    {"has sections from 0 of the 2 steps of layer 0", [](Plan& p) { ReadNothing(p); }},
+    {"Step 2 reduces layer 1, but no section brings it what 2 steps of layer 0 made",
+     [](Plan& p) {
+       // Two steps of another layer read them, in place, and nobody reads those.
+       ReadNothing(p);
+       for (const int j : {0, 1}) {
+         ComputeStep combine;
+         combine.kind = StepKind::kCombine;
+         combine.layer = 3;
+         combine.index_in_layer = j;
+         combine.worker = j;
+         combine.after_steps = {j};
+         p.steps.push_back(combine);
+         p.sections.push_back({j, 4 + j, 4, IndexRange{0, 4}});
+         p.compute_order[static_cast<std::size_t>(j)].push_back(4 + j);
+       }
+     }},
+    {"Step 0 maps input, but has a section from step 2",
+     [](Plan& p) {
+       p.steps[0].after_steps = {2};
+       p.sections.push_back({2, 0, 0});
+     }},
     {"makes 5 bytes, but its sections hold 4", [](Plan& p) { p.steps[0].output_bytes = 5; }},
     {"reads 3 bytes, but its sections hold 4", [](Plan& p) { p.steps[2].input_bytes = 3; }},
 };
