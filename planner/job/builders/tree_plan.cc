@@ -176,7 +176,8 @@ class TreePlanner {
     if (absl::Status status = OrderByStart(&plan); !status.ok()) return status;
     if (absl::Status status = LimitStore(shape_.store, plan); !status.ok()) return status;
     plan.summary.method = "tree";
-    plan.summary.lower_bound_s = CombinedLowerBound(shape_, cluster_);
+    plan.summary.lower_bound_s =
+        std::min(plan.summary.makespan_s, CombinedLowerBound(shape_, cluster_));
     return plan;
   }
 

@@ -41,7 +41,7 @@ bool CanCombine(const JobShape& shape);
 ///   decides. A layer gets the reducers that were asked for, one root with key ranges of its own
 ///   each; the last layer otherwise one root, so one file; others one, or as many as in `shuffle`.
 ///   Layers that cannot be combined are shuffled as in EvenPlan, into the reducers of `shuffle`.
-/// Returns a kStrict plan with summary.lower_bound_s of CombinedLowerBound.
+/// Returns a kStrict plan with summary.lower_bound_s of CombinedLowerBound, its makespan at most.
 /// Errors: kFailedPrecondition, kInvalidArgument saying why no tree applies.
 /// Requires: CheckJobShape and CheckCluster are OK; CanCombine. Thread-safety: pure; same input,
 ///   same plan.

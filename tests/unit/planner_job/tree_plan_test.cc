@@ -192,6 +192,19 @@ TEST(TreePlanOfJobTest, SmallCasesAreRightPlans) {
   EXPECT_EQ(StepsOf(TreesOf(TableJob(), wide).plan, StepKind::kReduce).size(), 1u);
 }
 
+// 0.3 s + 0.2 s + 0.1 s is more for whoever begins with the last two.
+TEST(TreePlanOfJobTest, TheBoundIsNotAboveThePlanThatMeetsIt) {
+  JobShape shape = TableJob();
+  shape.input_bytes = 0;
+  shape.map_startup_s.value = 0.3;
+  shape.layers.push_back(shape.layers[0]);
+  shape.layers[0].startup_s.value = 0.2;
+  shape.layers[1].startup_s.value = 0.1;
+  const PlanSummary summary = TreesOf(shape, ClusterOf(1)).plan.summary;
+  EXPECT_EQ(summary.makespan_s, 0.6);
+  EXPECT_EQ(summary.lower_bound_s, summary.makespan_s);
+}
+
 TEST(TreePlanOfJobTest, MoreReducersThanWorkersArePlannedAndMoreThanPlacesRefused) {
   JobShape shape = TableJob();
   shape.layers[0].num_reducers = 7;
