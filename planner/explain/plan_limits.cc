@@ -24,6 +24,37 @@ Seconds MostBusy(const std::vector<Load>& loads) {
   return std::max_element(loads.begin(), loads.end(), LessBusy)->busy_s;
 }
 
+/// What the bytes of a transfer take of a port or channel whose full-rate cost is seconds_per_byte,
+/// where others move beside them: starts and gaps pass meanwhile, and whatever the other end lacks
+/// is theirs.
+Seconds SharedSeconds(const Plan& plan, const Transfer& transfer, double seconds_per_byte) {
+  const bool paced =
+      plan.transfer_order == TransferOrder::kRates && plan.network.pacing_fraction > 0;
+  const double pacing = paced ? plan.network.pacing_fraction : 1;
+  return static_cast<double>(transfer.bytes) * seconds_per_byte / pacing;
+}
+
+/// What a transfer takes of its ports and, as parts of a channel, of the cuts that it crosses.
+struct Takes {
+  Seconds sender_s = 0;
+  Seconds receiver_s = 0;
+  Seconds channel_s = 0;
+};
+
+Takes TakesOf(const Plan& plan, const CutLanes& lanes, const Transfer& transfer) {
+  const NetworkModel& network = plan.network;
+  if (IsOrdered(plan.transfer_order)) {
+    const Seconds lasts_s =
+        network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
+    return {lasts_s, lasts_s, lanes.ChannelsTaken(transfer.sender, transfer.receiver) * lasts_s};
+  }
+  const auto on_port = [&](WorkerIndex port) {
+    return SharedSeconds(plan, transfer, network.SecondsPerByte(port, port));
+  };
+  return {on_port(transfer.sender), on_port(transfer.receiver),
+          SharedSeconds(plan, transfer, network.seconds_per_byte)};
+}
+
 }  // namespace
 
 const char* LimitName(Limit limit) {
@@ -58,14 +89,13 @@ PlanLimits FindLimits(const Plan& plan) {
   std::vector<Load> cuts(plan.network.cuts.size());
   const CutLanes lanes(plan.network);
   for (const Transfer& transfer : plan.transfers) {
-    const Seconds lasts_s =
-        plan.network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
-    ports[static_cast<std::size_t>(transfer.sender)].Add(lasts_s, transfer.bytes);
-    ports[num_workers + static_cast<std::size_t>(transfer.receiver)].Add(lasts_s, transfer.bytes);
+    const Takes takes = TakesOf(plan, lanes, transfer);
+    ports[static_cast<std::size_t>(transfer.sender)].Add(takes.sender_s, transfer.bytes);
+    ports[num_workers + static_cast<std::size_t>(transfer.receiver)].Add(takes.receiver_s,
+                                                                         transfer.bytes);
     for (const std::int32_t cut : CutsCrossed(plan.network, transfer.sender, transfer.receiver)) {
       const auto c = static_cast<std::size_t>(cut);
-      const double channels = lanes.ChannelsTaken(transfer.sender, transfer.receiver);
-      cuts[c].Add(channels * lasts_s / plan.network.cuts[c].channels, transfer.bytes);
+      cuts[c].Add(takes.channel_s / plan.network.cuts[c].channels, transfer.bytes);
     }
   }
 

@@ -24,13 +24,15 @@ struct PlanLimits {
   Seconds reduce_s = 0;
   /// Most write time on one worker or, where that is more, of all divided by the store's channels.
   Seconds store_s = 0;
-  /// Most sending or receiving at one port, and which.
+  /// Most sending or receiving at one port, and which. Of plans without an order (kFetchAll,
+  /// kRates), where starts and gaps of some pass while others move: what its bytes take at its own
+  /// rate, paced by kRates.
   Seconds port_s = 0;
   WorkerIndex port_worker = kNoIndex;
   bool port_receives = false;
   Bytes port_bytes = 0;
   /// Most transfer time through one cut, each counted by the part of a channel that it takes,
-  /// divided by the cut's channels; and which.
+  /// divided by the cut's channels; and which. Without an order: of its bytes alone, too.
   Seconds cut_s = 0;
   std::int32_t cut = kNoIndex;
   Bytes cut_bytes = 0;

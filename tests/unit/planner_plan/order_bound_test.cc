@@ -116,5 +116,36 @@ TEST(PlanLimitsTest, BusiestOfEachKind) {
   EXPECT_EQ(limits.port_s, 16);
 }
 
+// Worker 0 sends 8 B each to worker 1 and to worker 2, whose port is slow; 1 s a byte, paced at
+// half of it by rates and in order.
+TEST(PlanLimitsTest, WithoutAnOrderPortsAndCutsCarryBytesAlone) {
+  NetworkModel network = LimitedTotal(3, 1, 2);
+  network.port_slowdown = {1, 1, 2};
+  network.latency_s = 1;
+  network.transfer_gap_s = 3;
+  network.pacing_fraction = 0.5;
+  PlanAssembly assembly(network);
+  LayerDraft layer;
+  layer.reducers = {{1, 0.5}, {2, 0.5}};
+  layer.reduce_seconds = [](WorkerIndex, Bytes) { return 0.0; };
+  EXPECT_EQ(assembly.AddMappers({{0, 16, 16, 0, 0}}), absl::OkStatus());
+  EXPECT_EQ(assembly.AddReducers(layer, {}), absl::OkStatus());
+  const Plan plan = assembly.TakePlan();
+  Plan ordered = plan;
+  ASSERT_EQ(OrderByPriority(&ordered), absl::OkStatus());
+  EXPECT_EQ(FindLimits(ordered).port_s, (3 + 16) + (3 + 32));
+  EXPECT_EQ(FindLimits(ordered).cut_s, ((3 + 16) + (3 + 32) / 2.0) / 2);
+  Plan rated = plan;
+  ASSERT_EQ(OrderRestByRates(0, &rated), absl::OkStatus());
+  EXPECT_EQ(FindLimits(rated).port_s, 32);
+  EXPECT_EQ(FindLimits(rated).cut_s, 16);
+  EXPECT_LE(FindLimits(rated).limit_s, rated.summary.makespan_s);
+  Plan fetched = plan;
+  ASSERT_EQ(OrderFetchAll(&fetched), absl::OkStatus());
+  EXPECT_EQ(FindLimits(fetched).port_s, 16);
+  EXPECT_EQ(FindLimits(fetched).cut_s, 8);
+  EXPECT_LE(FindLimits(fetched).limit_s, fetched.summary.makespan_s);
+}
+
 }  // namespace
 }  // namespace weir::planner
