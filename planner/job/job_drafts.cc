@@ -15,14 +15,13 @@ double ComputeRate(const ClusterProfile& cluster, WorkerIndex worker) {
   return cluster.workers[static_cast<std::size_t>(worker)].compute_rate;
 }
 
-// A part is written back while it is written, and synced at its end.
+// A part is written back while it is written, and synced at its end, as those of the other steps
+// of its layer are, one a worker at a time.
 Seconds OnDiskSeconds(const JobShape& shape, std::size_t index, const ClusterProfile& cluster,
-                      double input_bytes) {
+                      double input_bytes, std::size_t num_steps) {
   const StoreShape& store = shape.store;
   if (index + 1 != shape.layers.size() || store.write != FinalWrite::kParts) return 0;
-  const auto workers = static_cast<std::int32_t>(cluster.workers.size());
-  const std::int32_t reducers = shape.layers[index].num_reducers;
-  const std::int32_t at_once = reducers > 0 ? std::min(reducers, workers) : workers;
+  const auto at_once = static_cast<double>(std::min(num_steps, cluster.workers.size()));
   return input_bytes * shape.layers[index].output_ratio.value * at_once *
          store.disk_seconds_per_byte;
 }
@@ -65,22 +64,24 @@ LayerDraft DraftReducers(const JobShape& shape, std::size_t index, std::size_t n
   for (std::size_t k = 0; k < load_fractions.size(); ++k)
     draft.reducers.push_back({workers[k], cuts.shares[k], cuts.ends[k]});
   draft.output_ratio = layer.output_ratio.value;
-  draft.reduce_seconds = [&shape, index, num_producers, &cluster](WorkerIndex worker,
-                                                                  Bytes input_bytes) {
+  draft.reduce_seconds = [&shape, index, num_producers, &cluster,
+                          num_steps = load_fractions.size()](WorkerIndex worker,
+                                                             Bytes input_bytes) {
     return ReduceStepSeconds(shape, index, cluster, worker, static_cast<double>(input_bytes),
-                             static_cast<double>(num_producers));
+                             static_cast<double>(num_producers), num_steps);
   };
   return draft;
 }
 
 Seconds ReduceStepSeconds(const JobShape& shape, std::size_t index, const ClusterProfile& cluster,
-                          WorkerIndex worker, double input_bytes, double num_inputs) {
+                          WorkerIndex worker, double input_bytes, double num_inputs,
+                          std::size_t num_steps) {
   const LayerShape& layer = shape.layers[index];
   const Seconds busy_s =
       ReduceSeconds(layer, input_bytes) / ComputeRate(cluster, worker) +
       ReduceSpill(shape, index, cluster, worker, input_bytes, num_inputs).seconds;
   return layer.startup_s.value +
-         std::max(busy_s, OnDiskSeconds(shape, index, cluster, input_bytes));
+         std::max(busy_s, OnDiskSeconds(shape, index, cluster, input_bytes, num_steps));
 }
 
 std::vector<PieceDraft> RotationPieces(std::int32_t num_producers, std::int32_t num_consumers) {

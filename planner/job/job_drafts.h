@@ -36,10 +36,11 @@ LayerDraft DraftReducers(const JobShape& shape, std::size_t index, std::size_t n
 
 /// Returns what a step takes that reduces `input_bytes`, sections of `num_inputs` producers, of
 /// shape.layers[index]: s + a * bytes / rate, and what ReduceSpill says; of the last layer, where
-/// that was measured, not less than its part takes to be on disk while the others write theirs
-/// (StoreShape::disk_seconds_per_byte).
+/// that was measured, not less than its part takes to be on disk while the others of its
+/// `num_steps` steps write theirs, one a worker (StoreShape::disk_seconds_per_byte).
 Seconds ReduceStepSeconds(const JobShape& shape, std::size_t index, const ClusterProfile& cluster,
-                          WorkerIndex worker, double input_bytes, double num_inputs);
+                          WorkerIndex worker, double input_bytes, double num_inputs,
+                          std::size_t num_steps);
 
 /// Returns one piece a pair: in round i, producer j sends to consumer (j + i) mod num_consumers.
 std::vector<PieceDraft> RotationPieces(std::int32_t num_producers, std::int32_t num_consumers);

@@ -413,7 +413,8 @@ absl::Status AppendTreeLayer(const JobShape& shape, const ClusterProfile& cluste
     reduce.duration_s = ReduceStepSeconds(
         shape, static_cast<std::size_t>(options.layer) - 1, cluster, reduce.worker,
         static_cast<double>(reduce.input_bytes),
-        static_cast<double>(roots[s - static_cast<std::size_t>(first_reducer)].results.size()));
+        static_cast<double>(roots[s - static_cast<std::size_t>(first_reducer)].results.size()),
+        static_cast<std::size_t>(num_reducers));
   }
   return absl::OkStatus();
 }

@@ -17,6 +17,7 @@
 #include "planner/job/builders/even_plan.h"
 #include "planner/job/builders/plan_job.h"
 #include "planner/job/job_bound.h"
+#include "planner/job/job_drafts.h"
 #include "planner/plan/check_plan.h"
 
 namespace weir::planner {
@@ -92,6 +93,20 @@ TEST(LoadPlanTest, PartsAreNotSoonerOnDiskThanItWasMeasuredToWrite) {
   shape.store.write = FinalWrite::kParallel;
   shape.layers[0].num_reducers = 2;
   EXPECT_NEAR(longest_reduce_s(), 1, 1e-6) << "write steps follow";
+}
+
+TEST(LoadPlanTest, OfFewStepsEachHasMoreOfTheDisk) {
+  // Of 1 MB each step writes 0.1 MB at 1 MB/s, beside as many others as there are, one a worker.
+  JobShape shape = ShapeOf(1e-9, 2e-9, 1);
+  shape.store.disk_seconds_per_byte = 1e-6;
+  const ClusterProfile cluster = ClusterOf(8, 1e-12, 8);
+  for (const std::int32_t steps : {1, 2, 8, 16}) {
+    std::vector<WorkerIndex> workers;
+    for (std::int32_t k = 0; k < steps; ++k) workers.push_back(k % 8);
+    const std::vector<double> fractions(workers.size(), 1.0 / steps);
+    const LayerDraft draft = DraftReducers(shape, 0, 8, cluster, fractions, workers);
+    EXPECT_NEAR(draft.reduce_seconds(0, 1'000'000), 0.1 * std::min(steps, 8), 1e-9) << steps;
+  }
 }
 
 TEST(LoadPlanTest, SlowNetworkKeepsTheJobTogether) {

@@ -241,6 +241,16 @@ TEST(TreePlanOfJobTest, OneFileIsStoredByAWriteStepAsEver) {
   EXPECT_EQ(write[0].worker, StepsOf(trees.plan, StepKind::kReduce)[0].worker);
 }
 
+TEST(TreePlanOfJobTest, OneRootHasTheDiskForItself) {
+  // Half of what it reads, at 100 MB/s, which takes longer than to reduce it.
+  JobShape shape = TableJob();
+  shape.store.disk_seconds_per_byte = 1e-8;
+  const std::vector<ComputeStep> reduce =
+      StepsOf(TreesOf(shape, ClusterOf(8)).plan, StepKind::kReduce);
+  ASSERT_EQ(reduce.size(), 1u);
+  EXPECT_NEAR(reduce[0].duration_s, 0.5e-8 * static_cast<double>(reduce[0].input_bytes), 1e-9);
+}
+
 TEST(TreePlanOfJobTest, SlowPortsAndWorkersAreKnown) {
   ClusterProfile cluster = ClusterOf(5);
   cluster.network.port_slowdown = {1, 4, 1, 2, 1};
