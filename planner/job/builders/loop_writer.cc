@@ -101,6 +101,7 @@ class LoopWriter {
     options.combine_slowdown = hosts_.combine_slowdown;
     options.place_bytes = loop_.element_place_bytes;
     options.join_result = true;
+    options.first_number = 0;  // NumberCombines
     Seconds begin_s = FinishOf(elements[0]);
     for (const StepIndex element : elements) {
       options.ready_s.push_back(FinishOf(element));
@@ -140,13 +141,14 @@ class LoopWriter {
     std::vector<StepIndex> states(hosts_.workers.size(), update);
     if (others.empty()) return states;
     const std::size_t first = plan_.steps.size();
+    const std::size_t first_transfer = plan_.transfers.size();
     const absl::StatusOr<std::vector<StepIndex>> told =
         tree::AppendBroadcast(trees_.spread, update, others, loop_.state_bytes(), FinishOf(update),
-                              &plan_, loop_.state_place_bytes);
+                              &plan_, loop_.state_place_bytes, {}, 0);
     if (!told.ok()) return told.status();
     for (std::size_t i = first; i < plan_.steps.size(); ++i) plan_.steps[i].layer = iteration + 1;
-    for (const Transfer& transfer : plan_.transfers) {
-      if (static_cast<std::size_t>(transfer.consumer) < first) continue;
+    for (std::size_t t = first_transfer; t < plan_.transfers.size(); ++t) {
+      const Transfer& transfer = plan_.transfers[t];
       StepAt(transfer.consumer).start_s =
           transfer.start_s +
           plan_.network.TransferSeconds(transfer.sender, transfer.receiver, transfer.bytes);
@@ -364,7 +366,8 @@ class LoopWriter {
     }
   }
 
-  // Combine steps are numbered within their layer.
+  // Combine steps are numbered within their layer, all at once: to go on from those so far takes a
+  // look at the whole plan.
   void NumberCombines() {
     std::map<std::int32_t, std::int32_t> next;
     for (ComputeStep& step : plan_.steps) {

@@ -26,7 +26,8 @@ class ReductionWriter {
         options_(options),
         plan_(*plan),
         first_step_(plan->steps.size()),
-        next_combine_(NextCombineIndex(*plan, options.layer)),
+        next_combine_(options.first_number ? *options.first_number
+                                           : NextCombineIndex(*plan, options.layer)),
         ports_(hosts.workers.size()),
         timetable_(!hosts.ports.full_duplex || !hosts.ports.overlaps_compute) {}
 

@@ -162,17 +162,15 @@ absl::StatusOr<std::vector<StepIndex>> AppendReduction(const Schedule& schedule,
   return WriteReduction(schedule, *runs, hosts, places, begin_s, elements, options, plan);
 }
 
-absl::StatusOr<std::vector<StepIndex>> AppendBroadcast(const SpreadSchedule& spread,
-                                                       StepIndex result,
-                                                       absl::Span<const WorkerIndex> workers,
-                                                       Bytes element_bytes, Seconds begin_s,
-                                                       Plan* plan, Bytes place_bytes,
-                                                       absl::Span<const MessageTimes> times) {
+absl::StatusOr<std::vector<StepIndex>> AppendBroadcast(
+    const SpreadSchedule& spread, StepIndex result, absl::Span<const WorkerIndex> workers,
+    Bytes element_bytes, Seconds begin_s, Plan* plan, Bytes place_bytes,
+    absl::Span<const MessageTimes> times, std::optional<std::int32_t> first_number) {
   if (absl::Status status = CheckTimes(times, spread.informed.size()); !status.ok()) return status;
   if (absl::Status status = CheckPlaces(element_bytes, place_bytes); !status.ok()) return status;
   if (absl::Status status = CheckSpread(spread, result, workers, *plan); !status.ok())
     return status;
-  std::int32_t next_combine = NextCombineIndex(*plan, 1);
+  std::int32_t next_combine = first_number ? *first_number : NextCombineIndex(*plan, 1);
   std::vector<StepIndex> received(workers.size(), kNoIndex);
   for (std::size_t k = 0; k < spread.informed.size(); ++k) {
     const auto informed = static_cast<std::size_t>(spread.informed[k]);

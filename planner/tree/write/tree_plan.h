@@ -3,6 +3,8 @@
 // Schedules of this folder as planner::Plan: what CheckPlan, Predict and the executor take.
 // Upstream: any Schedule, SpreadSchedule. Downstream: Plan.
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -35,6 +37,9 @@ struct ReductionOptions {
   bool held = false;
   /// ComputeStep::layer of the combine steps: whose input they combine.
   std::int32_t layer = 1;
+  /// ComputeStep::index_in_layer of the first combine step. Nothing: they are numbered on from
+  /// those of the layer, for which all steps of the plan are looked at.
+  std::optional<std::int32_t> first_number = std::nullopt;
 };
 
 /// Adds a reduction to a plan: one transfer and one kCombine step on its receiver per message, and
@@ -80,14 +85,14 @@ absl::StatusOr<std::vector<StepIndex>> AppendReduction(const Schedule& schedule,
 /// Requires: workers[i] = worker of other i.
 ///   times: empty, or one entry a message in the order of the spread. Then each step lasts its
 ///   combine_s and waits for its combine_begin_s, both given as spread.start_s is.
+///   first_number: as ReductionOptions::first_number.
 /// Returns: the steps by other.
 /// Errors: kInvalidArgument naming result, workers, place_bytes, times or the spread.
-absl::StatusOr<std::vector<StepIndex>> AppendBroadcast(const SpreadSchedule& spread,
-                                                       StepIndex result,
-                                                       absl::Span<const WorkerIndex> workers,
-                                                       Bytes element_bytes, Seconds begin_s,
-                                                       Plan* plan, Bytes place_bytes = 1,
-                                                       absl::Span<const MessageTimes> times = {});
+absl::StatusOr<std::vector<StepIndex>> AppendBroadcast(
+    const SpreadSchedule& spread, StepIndex result, absl::Span<const WorkerIndex> workers,
+    Bytes element_bytes, Seconds begin_s, Plan* plan, Bytes place_bytes = 1,
+    absl::Span<const MessageTimes> times = {},
+    std::optional<std::int32_t> first_number = std::nullopt);
 
 /// Returns the network of LinkCosts for elements of `units` units and element_bytes bytes: latency
 ///   alpha, beta per unit, no cut.

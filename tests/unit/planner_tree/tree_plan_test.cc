@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@
 namespace weir::planner::tree {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr Bytes kElementBytes = 1 << 20;
@@ -202,6 +204,27 @@ TEST(TreePlan, AllReduceOfSegmentsGivesEverybodyTheResult) {
       EXPECT_EQ(value, 0x010101010101) << "step " << step;
     }
   }
+}
+
+TEST(TreePlan, CombineStepsAreNumberedOnOrFromAGivenNumber) {
+  const Schedule schedule = FromTree("greedy tree", *GreedyTree(3, {1, 1}), {1, 1}, 1);
+  const Plan before = *ReductionPlan(schedule, NetworkOf({0, 1, 1}, 3, 1, 10), 10);
+  const SpreadSchedule spread = *FastestNodeFirst(1, {1, 1});
+  const auto numbers_of = [&](std::optional<std::int32_t> first_number) {
+    Plan plan = before;
+    ReductionOptions options;
+    options.first_number = first_number;
+    EXPECT_TRUE(AppendReduction(schedule, {0, 1, 2}, 10, 0, &plan, options).ok());
+    EXPECT_TRUE(AppendBroadcast(spread, 0, {1, 2}, 10, 0, &plan, 1, {}, first_number).ok());
+    std::vector<std::int32_t> numbers;
+    for (std::size_t s = before.steps.size(); s < plan.steps.size(); ++s) {
+      numbers.push_back(plan.steps[s].index_in_layer);
+    }
+    return numbers;
+  };
+  ASSERT_EQ(before.steps.size(), 5u);
+  EXPECT_THAT(numbers_of(std::nullopt), ElementsAre(2, 3, 4, 5));
+  EXPECT_THAT(numbers_of(7), ElementsAre(7, 8, 7, 8));
 }
 
 TEST(TreePlan, RefusesWhatDoesNotFit) {
