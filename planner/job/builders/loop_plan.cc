@@ -364,6 +364,16 @@ class LoopBuilder {
   const LoopWays ways_;
 };
 
+/// The first mapper whose port is slowed down least; at an end where operands keep their order, so
+/// that what arrives one after the other continues what is folded.
+MachineIndex LoopRoot(const LoopHosts& hosts, bool commutative) {
+  MachineIndex root = 0;
+  for (MachineIndex i = 1; commutative && i < hosts.num_mappers(); ++i) {
+    if (hosts.PortSlowdown(i) < hosts.PortSlowdown(root)) root = i;
+  }
+  return root;
+}
+
 }  // namespace
 
 absl::StatusOr<Plan> LoopPlan(const JobShape& shape, const LoopShape& loop,
@@ -392,9 +402,7 @@ absl::StatusOr<Plan> LoopPlan(const JobShape& shape, const LoopShape& loop,
     hosts.combine_slowdown.push_back(
         1 / cluster.workers[static_cast<std::size_t>(worker)].compute_rate);
   }
-  for (MachineIndex i = 1; i < hosts.num_mappers(); ++i) {
-    if (hosts.PortSlowdown(i) < hosts.PortSlowdown(hosts.root)) hosts.root = i;
-  }
+  hosts.root = LoopRoot(hosts, loop.commutative);
   return LoopBuilder(loop, cluster, std::move(hosts), *std::move(mappers), ways).Build();
 }
 

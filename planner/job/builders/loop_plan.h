@@ -22,7 +22,8 @@ namespace weir::planner {
 ///   of ChooseReduction, the same with one segment, all to one) and the broadcast (fastest node
 ///   first, one to all), or the ranges a mapper (1, 2, 4), are those that end two iterations
 ///   first, by prediction; ties go to the earlier, trees before ranges. `ways` leaves out some. The
-///   root is the first mapper whose port is not slowed down more than others.
+///   root is the first mapper whose port is not slowed down more than others, or mapper 0 where
+///   elements are folded in the order of the input.
 /// Requires: CheckJobShape and CheckCluster are OK.
 /// Returns: a kStrict plan with orders and times, Predict's makespan, method "loop", no bound;
 ///   summary.notes say what an iteration takes, by phase, beside all to one and each family.

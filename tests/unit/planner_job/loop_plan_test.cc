@@ -158,6 +158,45 @@ TEST(LoopPlanTest, SlowPortsUpdateFewerPlaces) {
   EXPECT_EQ(made, (std::vector<Bytes>{200, 200, 100}));
 }
 
+// Each combine step folds elements of neighbouring mappers, in their order, and the update gets
+// all.
+void ExpectOrderOfMappers(const Plan& plan) {
+  constexpr std::int32_t kNone = -1;
+  std::vector<std::int32_t> first(plan.steps.size(), kNone), last(plan.steps.size(), kNone);
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    const ComputeStep& step = plan.steps[s];
+    const bool maps = step.kind == StepKind::kMap || step.kind == StepKind::kIterate;
+    if (maps) first[s] = last[s] = step.index_in_layer;
+    if (!step.kind->combines && step.kind != StepKind::kUpdate) continue;
+    for (const Section& section : plan.sections) {
+      const auto producer = static_cast<std::size_t>(section.producer);
+      if (static_cast<std::size_t>(section.consumer) != s || first[producer] == kNone) continue;
+      if (first[s] == kNone) {
+        first[s] = first[producer];
+      } else {
+        EXPECT_EQ(first[producer], last[s] + 1) << "step " << s;
+      }
+      last[s] = last[producer];
+    }
+    if (step.kind != StepKind::kUpdate) continue;
+    EXPECT_EQ(first[s], 0);
+    EXPECT_EQ(last[s], 4);
+    first[s] = last[s] = kNone;  // a state
+  }
+}
+
+TEST(LoopPlanTest, WhatDoesNotCommuteIsFoldedInTheOrderOfTheMappers) {
+  ClusterProfile cluster = SmallCluster(5);
+  cluster.network.port_slowdown = {2, 2, 1, 2, 2};
+  LoopShape loop = SmallLoop();
+  loop.splits = loop.first_splits = false;
+  for (const LoopWays ways : {LoopWays::kAll, LoopWays::kAllToOne}) {
+    const Plan plan = *LoopPlan(SmallShape(), loop, cluster, ways);
+    EXPECT_EQ(CheckPlan(plan), absl::OkStatus());
+    ExpectOrderOfMappers(plan);
+  }
+}
+
 TEST(LoopPlanTest, WaysCanBeLeftOut) {
   const LoopShape loop = ElementWiseLoop();
   const Plan root = *LoopPlan(SmallShape(), loop, SmallCluster(4), LoopWays::kRoot);
