@@ -364,12 +364,32 @@ class LoopBuilder {
   const LoopWays ways_;
 };
 
-/// The first mapper whose port is slowed down least; at an end where operands keep their order, so
-/// that what arrives one after the other continues what is folded.
+double ComputeRateOf(const ClusterProfile& cluster, WorkerIndex worker) {
+  return cluster.workers[static_cast<std::size_t>(worker)].compute_rate;
+}
+
+/// The `count` fastest workers, of equal ones the first, in the order of their numbers.
+std::vector<WorkerIndex> FastestWorkers(const ClusterProfile& cluster, std::int32_t count) {
+  std::vector<WorkerIndex> workers =
+      WorkersInTurn(cluster.network.num_workers, cluster.network.num_workers);
+  std::stable_sort(workers.begin(), workers.end(), [&](WorkerIndex a, WorkerIndex b) {
+    return ComputeRateOf(cluster, a) > ComputeRateOf(cluster, b);
+  });
+  workers.resize(static_cast<std::size_t>(count));
+  std::sort(workers.begin(), workers.end());
+  return workers;
+}
+
+/// The mapper whose port is slowed down least, of several the fastest, of those the first; at an
+/// end where operands keep their order, so that what arrives one after the other continues what is
+/// folded.
 MachineIndex LoopRoot(const LoopHosts& hosts, bool commutative) {
+  const auto slowness = [&](MachineIndex i) {
+    return std::pair(hosts.PortSlowdown(i), hosts.combine_slowdown[static_cast<std::size_t>(i)]);
+  };
   MachineIndex root = 0;
   for (MachineIndex i = 1; commutative && i < hosts.num_mappers(); ++i) {
-    if (hosts.PortSlowdown(i) < hosts.PortSlowdown(root)) root = i;
+    if (slowness(i) < slowness(root)) root = i;
   }
   return root;
 }
@@ -388,19 +408,15 @@ absl::StatusOr<Plan> LoopPlan(const JobShape& shape, const LoopShape& loop,
         loop.iterations, " iterations on ", num_mappers, " workers need a plan of about ", items,
         " steps and transfers; at most ", kLoopItemsMax, "; ask for fewer iterations or mappers"));
   }
+  const std::vector<WorkerIndex> workers = FastestWorkers(cluster, std::max(1, num_mappers));
   std::vector<double> shares;
-  std::vector<WorkerIndex> workers;
-  for (WorkerIndex worker = 0; worker < std::max(1, num_mappers); ++worker) {
-    shares.push_back(cluster.workers[static_cast<std::size_t>(worker)].compute_rate);
-    workers.push_back(worker);
-  }
+  for (const WorkerIndex worker : workers) shares.push_back(ComputeRateOf(cluster, worker));
   absl::StatusOr<std::vector<MapperDraft>> mappers =
       DraftMappers(shape, cluster, MapChunks(shape, shares), workers);
   if (!mappers.ok()) return mappers.status();
   LoopHosts hosts{cluster.network, workers, {}, 0};
   for (const WorkerIndex worker : workers) {
-    hosts.combine_slowdown.push_back(
-        1 / cluster.workers[static_cast<std::size_t>(worker)].compute_rate);
+    hosts.combine_slowdown.push_back(1 / ComputeRateOf(cluster, worker));
   }
   hosts.root = LoopRoot(hosts, loop.commutative);
   return LoopBuilder(loop, cluster, std::move(hosts), *std::move(mappers), ways).Build();

@@ -17,6 +17,7 @@
 namespace weir::planner {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 JobShape SmallShape() {
@@ -84,6 +85,35 @@ TEST(LoopPlanTest, OneWorkerSendsNothing) {
   EXPECT_TRUE(plan.transfers.empty());
   EXPECT_EQ(CountOf(plan, StepKind::kCombine), 0);
   EXPECT_DOUBLE_EQ(plan.summary.makespan_s, 80 + 3 + 2 * (40 + 3));
+}
+
+TEST(LoopPlanTest, FewMappersAreOnTheFastestWorkers) {
+  // A fifth of 80 bytes on worker 0, the rest on worker 3: 16 s each.
+  JobShape shape = SmallShape();
+  shape.num_mappers = 2;
+  shape.map_seconds_per_byte.value = 2;
+  ClusterProfile cluster = SmallCluster(4);
+  cluster.workers[0].compute_rate = 2;
+  cluster.workers[3].compute_rate = 8;
+  LoopShape loop = SmallLoop();
+  loop.commutative = true;
+  const auto workers_of = [&](StepKind kind) {
+    const Plan plan = *LoopPlan(shape, loop, cluster);
+    EXPECT_EQ(CheckPlan(plan), absl::OkStatus());
+    std::vector<WorkerIndex> workers;
+    for (const ComputeStep& step : plan.steps) {
+      if (step.kind == StepKind::kMap) {
+        EXPECT_DOUBLE_EQ(step.duration_s, 16);
+      }
+      if (step.kind == kind && step.layer == 0) workers.push_back(step.worker);
+    }
+    return workers;
+  };
+  EXPECT_THAT(workers_of(StepKind::kMap), ElementsAre(0, 3));
+  EXPECT_THAT(workers_of(StepKind::kUpdate), ElementsAre(3));
+  cluster.network.port_slowdown = {1, 1, 1, 2};
+  EXPECT_THAT(workers_of(StepKind::kMap), ElementsAre(0, 3));
+  EXPECT_THAT(workers_of(StepKind::kUpdate), ElementsAre(0)) << "its port is faster";
 }
 
 TEST(LoopPlanTest, WithoutIterationsTheFirstPassIsAll) {
