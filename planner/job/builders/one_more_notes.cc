@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -26,11 +27,16 @@ std::vector<std::string> OneMoreNotes(const JobShape& shape, const ClusterProfil
                                       const Plan& plan) {
   load::Chain chain = ChainOf(shape, cluster);
   for (std::size_t p = 0; p <= chain.reducers.size(); ++p) CountOf(chain, p) = 0;
+  std::vector<double> rates(chain.reducers.size() + 1, 0);  // of each layer's workers
   for (const ComputeStep& step : plan.steps) {
     if (step.kind->stores) continue;
-    ++CountOf(chain, static_cast<std::size_t>(step.layer));
+    const auto layer = static_cast<std::size_t>(step.layer);
+    ++CountOf(chain, layer);
+    rates[layer] += cluster.workers[static_cast<std::size_t>(step.worker)].compute_rate;
   }
+  for (std::size_t p = 0; p < rates.size(); ++p) rates[p] /= CountOf(chain, p);
   SetOutputRatio(shape, chain);
+  SetCosts(shape, rates, chain);
   absl::StatusOr<load::OneMore> more = load::CompareOneMore(chain);
   if (!more.ok()) return {};
   if (LargestChunkIsUncut(shape, plan)) more->mapper_s = 0;

@@ -121,7 +121,7 @@ TEST_F(WorkerRatesTest, ALaterMasterTakesThoseOfAnEditFromTheJournal) {
 }
 
 TEST_F(WorkerRatesTest, ALaterMasterTakesThemFromProfilesWhereThePlanWasNotEdited) {
-  StartWorkers(1, 3, 2);
+  StartWorkers(2, 3, 2);
   const std::string id = RunUntilMapsCommitted(kMaps / 4);
   const v1::Plan before = LastPlan().plan();
   EXPECT_EQ(before.compute_rate_size(), 0);
@@ -130,9 +130,9 @@ TEST_F(WorkerRatesTest, ALaterMasterTakesThemFromProfilesWhereThePlanWasNotEdite
   EXPECT_EQ(LastPlan().plan_edit(), 0);
   std::map<std::string, double> rates = RatesTold();
   ASSERT_EQ(rates.size(), 3u);
-  EXPECT_EQ(rates["slow"], 1);
+  EXPECT_EQ(rates["slow"], 2);
   EXPECT_EQ(rates["fast"], 3);
-  ExpectTakenByBoth(before, 3);
+  ExpectTakenByBoth(before, 1.5);
   ExpectSuccess(id);
 }
 

@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "planner/job/builders/even_plan.h"
+#include "planner/job/builders/job_chain.h"
+#include "planner/job/builders/one_more_notes.h"
 #include "planner/job/builders/plan_job.h"
 #include "planner/job/job_bound.h"
 #include "planner/job/job_drafts.h"
@@ -93,6 +95,61 @@ TEST(LoadPlanTest, PartsAreNotSoonerOnDiskThanItWasMeasuredToWrite) {
   shape.store.write = FinalWrite::kParallel;
   shape.layers[0].num_reducers = 2;
   EXPECT_NEAR(longest_reduce_s(), 1, 1e-6) << "write steps follow";
+}
+
+// Start-ups, a shuffle through two channels and reducers whose time grows: `times` the cost a byte.
+JobShape StartedShape(double times) {
+  JobShape shape = ShapeOf(times * 1e-8, times * 2e-8, 1);
+  shape.map_startup_s.value = 0.25;
+  shape.layers[0].startup_s.value = 0.5;
+  shape.layers[0].reduce_growth = {times * 1e-9, 1e8, 1.5};
+  return shape;
+}
+
+ClusterProfile OfRates(const std::vector<double>& rates) {
+  ClusterProfile cluster = ClusterOf(static_cast<std::int32_t>(rates.size()), 4e-8, 2);
+  for (std::size_t w = 0; w < rates.size(); ++w) cluster.workers[w].compute_rate = rates[w];
+  return cluster;
+}
+
+// Eight slots do eight times as much at the same time: the plan of one slot at an eighth of the
+// cost. Powers of two, so that nothing is rounded.
+TEST(LoadPlanTest, EightSlotsAreOneAtAnEighthOfTheCost) {
+  const JobShape one = StartedShape(1), eight = StartedShape(8);
+  const ClusterProfile slot = OfRates(std::vector<double>(6, 1));
+  const ClusterProfile slots = OfRates(std::vector<double>(6, 8));
+  const std::vector<load::Chain> wanted = ChainsOf(one, slot), chains = ChainsOf(eight, slots);
+  ASSERT_EQ(chains.size(), wanted.size());
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    EXPECT_EQ(chains[i].num_mappers, wanted[i].num_mappers);
+    EXPECT_EQ(chains[i].map_seconds_per_byte, wanted[i].map_seconds_per_byte);
+    EXPECT_EQ(chains[i].map_startup_s, 0.25);
+    const load::ChainReducers &is = chains[i].reducers[0], &was = wanted[i].reducers[0];
+    EXPECT_EQ(is.num_reducers, was.num_reducers);
+    EXPECT_EQ(is.seconds_per_byte, was.seconds_per_byte);
+    EXPECT_EQ(is.growth.seconds_per_byte, was.growth.seconds_per_byte);
+    EXPECT_EQ(is.startup_s, 0.5);
+  }
+  const Plan plan = *LoadPlan(one, slot), same = *LoadPlan(eight, slots);
+  EXPECT_EQ(same.summary.makespan_s, plan.summary.makespan_s);
+  ASSERT_EQ(same.steps.size(), plan.steps.size());
+  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
+    EXPECT_EQ(same.steps[s].worker, plan.steps[s].worker);
+    EXPECT_EQ(same.steps[s].input_bytes, plan.steps[s].input_bytes);
+    EXPECT_EQ(same.steps[s].load_fraction, plan.steps[s].load_fraction);
+  }
+  EXPECT_EQ(OneMoreNotes(eight, slots, same), OneMoreNotes(one, slot, plan));
+}
+
+TEST(LoadPlanTest, AChainHasTheMeanRateOfTheFastestWorkersThatItUses) {
+  JobShape shape = StartedShape(1);
+  shape.num_mappers = 2;
+  shape.layers[0].num_reducers = 6;  // more than workers
+  const load::Chain chain = ChainOf(shape, OfRates({1, 4, 1, 2}));
+  EXPECT_DOUBLE_EQ(chain.map_seconds_per_byte, 1e-8 / 3);
+  EXPECT_DOUBLE_EQ(chain.reducers[0].seconds_per_byte, 2e-8 / 2);
+  EXPECT_DOUBLE_EQ(chain.reducers[0].growth.seconds_per_byte, 1e-9 / 2);
+  EXPECT_EQ(chain.map_startup_s, 0.25);
 }
 
 TEST(LoadPlanTest, OfFewStepsEachHasMoreOfTheDisk) {
