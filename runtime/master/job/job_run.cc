@@ -119,7 +119,7 @@ void JobRun::CarryOut(JobAction action) {
     case JobAction::kSample:
       return Sample();
     case JobAction::kPlan:
-      return MakePlan();
+      return PlanOnce();
     case JobAction::kJournalPlan:
       return JournalPlan();
     case JobAction::kStage:

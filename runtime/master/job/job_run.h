@@ -112,6 +112,12 @@ class JobRun {
   void ListInput();
   void Sample();
   void MakePlan();
+  /// MakePlan, unless a plan is being made or this is asked for again next: the pool, which serves
+  /// all jobs, has one plan of each to make.
+  void PlanOnce();
+  /// The plan that was being made is there. False: workers were lost meanwhile, so that another one
+  /// is made, if the job does not end.
+  bool PlanIsOfNow();
   // Blame (job_run_blame.cc).
   /// Has the job planned again where a worker is to blame, and ends it where it is the job itself.
   void PlanFailed(v1::JobError error);
@@ -149,7 +155,8 @@ class JobRun {
   /// PlanChange::whole_steps, of this job.
   bool HasWholeSteps() const;
   /// Edits the plan that runs, so that what is done stays done; where it cannot be edited, the job
-  /// is planned again.
+  /// is planned again. An edit that is being made is dropped, and the next one begins when it is
+  /// there: however many workers are lost meanwhile, one edit is for all of them.
   void EditPlan(std::optional<StragglerDecision> stragglers = std::nullopt);
   /// Whether the plan that runs is of a kind that can be edited.
   bool CanEdit() const;
@@ -262,10 +269,14 @@ class JobRun {
   bool waiting_for_journal_ = false;
   double memory_share_ = 1;
 
-  std::int64_t plan_epoch_ = 0;  // of the last plan asked for
-  std::int64_t edits_ = 0;       // of plans that ran; the last may be under way
-  bool editing_ = false;         // it is
-  bool editable_ = true;         // the plan that runs is of a kind that can be edited
+  std::int64_t plan_epoch_ = 0;      // of the last plan asked for
+  bool plan_in_the_making_ = false;  // it is
+  bool plan_again_ = false;          // once it is made: workers were lost meanwhile
+  std::int64_t edits_ = 0;           // of plans that ran; the last may be under way
+  bool editing_ = false;             // it is
+  bool edit_in_the_making_ = false;  // at the compute pool, of this plan or of one before
+  std::int64_t edit_waiting_ = 0;    // begins once that is made, if it is the last by then
+  bool editable_ = true;             // the plan that runs is of a kind that can be edited
   absl::btree_set<planner::WorkerIndex> joining_, joined_;  // are back: to be prepared; are
   Newcomers newcomers_;                                     // of the plan that runs
   bool newcomers_prepared_ = false;                         // since the last edit was asked for

@@ -39,6 +39,11 @@ void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
   editing_ = true;
   planner::PlanState state = WithUnprepared(plan_run_->BeginEdit());
   if (!restarted_.empty()) return;
+  if (edit_in_the_making_) {
+    edit_waiting_ = edits_;
+    return;
+  }
+  edit_in_the_making_ = true;
   planner::PlanChange change = plan_run_->ChangeSinceEdit();
   change.whole_steps = HasWholeSteps();
   change.closed = DrainingWorkers();
@@ -68,6 +73,7 @@ void JobRun::EditPlan(std::optional<StragglerDecision> stragglers) {
         return EditPlannedJob(*planned, state, change, note);
       },
       callbacks_.Guard([this, edit = edits_, change](absl::StatusOr<EditedJob> edited) {
+        edit_in_the_making_ = false;
         PlanEdited(edit, change, std::move(edited));
       }));
 }
@@ -79,7 +85,11 @@ bool JobRun::HasWholeSteps() const {
 
 void JobRun::PlanEdited(std::int64_t edit, const planner::PlanChange& change,
                         absl::StatusOr<EditedJob> edited) {
-  if (edit != edits_ || machine_.state() != v1::JOB_STATE_RUNNING) return;
+  if (machine_.state() != v1::JOB_STATE_RUNNING) return;
+  if (edit != edits_) {
+    if (edit_waiting_ == edits_) EditPlan();
+    return;
+  }
   const bool lost = LossPending();
   // Slow workers and ones that are back are no reason to do everything again.
   const bool others = !change.lost.empty() || !change.joined.empty();

@@ -77,6 +77,22 @@ void JobRun::TakeLoss(const std::string& worker, const std::string& why, const s
   Apply(machine_.WorkerLost());
 }
 
+void JobRun::PlanOnce() {
+  if (!actions_.empty() && actions_.front() == JobAction::kPlan) return;
+  if (plan_in_the_making_) {
+    plan_again_ = true;
+  } else {
+    MakePlan();
+  }
+}
+
+bool JobRun::PlanIsOfNow() {
+  plan_in_the_making_ = false;
+  if (!std::exchange(plan_again_, false)) return true;
+  if (machine_.can_end()) Apply({JobAction::kPlan});
+  return false;
+}
+
 void JobRun::WorkerJoined() {
   if (machine_.state() == v1::JOB_STATE_RUNNING) return TakeBackWorkers();
   if (!workers_awaited_) return;
@@ -139,9 +155,10 @@ void JobRun::PlanForThoseAlive() {
   workers_awaited_ = false;
   if (given_plan_) return PlanGivenPlan();
   planning_.ShareWith(context_.jobs_beside(status_.job_id()));
+  plan_in_the_making_ = true;
   planning_.Plan(input_->input(), workers_, LossNote(),
                  [this, epoch = plan_epoch_](absl::StatusOr<PlannedJob> planned) {
-                   PlanMade(epoch, std::move(planned));
+                   if (PlanIsOfNow()) PlanMade(epoch, std::move(planned));
                  });
 }
 

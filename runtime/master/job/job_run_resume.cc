@@ -125,9 +125,10 @@ void JobRun::ResumePlan() {
     resumed.redone = NotDoneAnyMore(*earlier, resumed.edited);
     return resumed;
   };
+  plan_in_the_making_ = true;
   env::Offload(loop_, context_.seams.compute_pool, std::move(resume),
                callbacks_.Guard([this, epoch = plan_epoch_](absl::StatusOr<ResumedPlan> resumed) {
-                 PlanResumed(epoch, std::move(resumed));
+                 if (PlanIsOfNow()) PlanResumed(epoch, std::move(resumed));
                }));
 }
 
