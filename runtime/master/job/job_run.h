@@ -169,6 +169,10 @@ class JobRun {
   void TakeBackWorkers();
   /// Has all that join prepare, those that are back and those that are new.
   void PrepareJoining();
+  /// One that joins cannot be prepared: the job does without as long as it keeps its registration.
+  void DoWithout(const std::string& name);
+  /// Those that were to be prepared with one that is not wait for it no longer.
+  void PrepareOthersSoon();
   void UseJoined();
   /// How far the plan is, as an edit is to know it: nothing can be ordered where the job was not
   /// prepared.

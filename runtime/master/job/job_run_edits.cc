@@ -238,10 +238,25 @@ void JobRun::PrepareJoining() {
         // The job does without; when it is lost its lease says so.
         LogWarning("A worker that joins cannot be prepared",
                    {{"job", status_.job_id()}, {"error", error.message()}});
-        if (!newcomers_.Refuse(error.worker())) return GiveUpRestarted();
-        // The others wait for it no longer.
-        loop_.Post(callbacks_.Guard([this] { PrepareJoining(); }));
+        DoWithout(error.worker());
       });
+}
+
+void JobRun::DoWithout(const std::string& name) {
+  const auto it = std::find_if(workers_.begin(), workers_.end(), [&](const RegisteredWorker& w) {
+    return w.identity.name() == name;
+  });
+  if (!newcomers_.Refuse(name) && it != workers_.end()) {
+    const auto index = static_cast<planner::WorkerIndex>(it - workers_.begin());
+    joining_.erase(index);
+    const bool was_last = restarted_.erase(index) > 0 && restarted_.empty();
+    if (was_last && plan_run_ && machine_.state() == v1::JOB_STATE_RUNNING) EditPlan();
+  }
+  PrepareOthersSoon();
+}
+
+void JobRun::PrepareOthersSoon() {
+  loop_.Post(callbacks_.Guard([this] { PrepareJoining(); }));
 }
 
 void JobRun::UseJoined() {

@@ -34,6 +34,8 @@ void JobRun::WorkerLost(WorkerId worker, Epoch epoch, const std::string& why, Lo
   const std::string& name = it->identity.name();
   const auto index = it - workers_.begin();
   restarted_.erase(static_cast<planner::WorkerIndex>(index));
+  joined_.erase(static_cast<planner::WorkerIndex>(index));
+  if (joining_.erase(static_cast<planner::WorkerIndex>(index)) > 0) PrepareOthersSoon();
   if (plan_run_) plan_run_->WorkerLost(static_cast<planner::WorkerIndex>(index));
   if (reservation_.WorkerLost(worker) || !machine_.can_end()) return;
   if (!StillNeeds(static_cast<std::size_t>(index))) {

@@ -70,6 +70,28 @@ class JoiningWorkersTest : public MasterTest {
     ASSERT_GE(PreparationsAsked(), before + 2);
     ASSERT_FALSE(Holds(hung));
   }
+  /// Returns at the moment at which it is asked to prepare, before it has heard that.
+  void StartUntilAsked(const std::string& name) {
+    const std::int64_t before = PreparationsAsked();
+    Start(name);
+    const MonoTime give_up = world_->time().now() + absl::Seconds(5);
+    while (PreparationsAsked() == before && world_->time().now() < give_up) {
+      world_->time().RunNext();
+    }
+    ASSERT_GT(PreparationsAsked(), before);
+  }
+  /// A job whose plan was edited for the loss of workers 1 and 2 of 3.
+  std::string RunningWithoutTwo() {
+    AddWorkers(3);
+    const std::string id = Running(LargeSpec(40, 4));
+    world_->KillWorker("worker-1");
+    world_->KillWorker("worker-2");
+    RunFor(absl::Seconds(3));
+    EXPECT_EQ(StatusOf(id).losses_size(), 2);
+    const v1::JobStatus status = StatusOf(id);
+    for (const v1::WorkerLoss& loss : status.losses()) EXPECT_NE(loss.edit(), "");
+    return id;
+  }
   bool Holds(const std::string& worker) { return !world_->FindWorker(worker)->HeldJobs().empty(); }
   std::string PlanText(const std::string& id) {
     return absl::StrJoin(
@@ -204,6 +226,34 @@ TEST_F(JoiningWorkersTest, NorDoesOneThatIsLostBeforeItIsPrepared) {
   EXPECT_GE(StatusOf(id).losses(0).runs_kept(), 2) << StatusOf(id).losses(0).edit();
   EXPECT_LE(StatusOf(id).losses(0).steps_redone(), 1) << "what it had under way";
   ExpectNothingTwice();
+}
+
+TEST_F(JoiningWorkersTest, OneThatIsBackAndCannotBePreparedKeepsNobodyFromWork) {
+  const std::string id = RunningWithoutTwo();
+  const int of_1 = CommitsOf("worker-1");
+  const int of_2 = CommitsOf("worker-2");
+  StartUntilAsked("worker-1");
+  world_->FindWorker("worker-1")->faults().disk_full = true;
+  Start("worker-2");
+  RunFor(absl::Seconds(2));
+  Start("worker-3");
+  ExpectSuccess(id);
+  EXPECT_EQ(CommitsOf("worker-1"), of_1);
+  EXPECT_GT(CommitsOf("worker-2"), of_2) << "another one that is back";
+  EXPECT_GT(CommitsOf("worker-3"), 0) << "a new one";
+}
+
+TEST_F(JoiningWorkersTest, NorDoesOneThatIsBackAndLostBeforeItIsPrepared) {
+  const std::string id = RunningWithoutTwo();
+  const int of_2 = CommitsOf("worker-2");
+  StartUntilAsked("worker-1");
+  world_->HangWorker("worker-1", absl::InfiniteDuration());
+  Start("worker-2");
+  RunFor(absl::Seconds(1));
+  EXPECT_EQ(CommitsOf("worker-2"), of_2) << "both are awaited";
+  world_->KillWorker("worker-1");
+  ExpectSuccess(id);
+  EXPECT_GT(CommitsOf("worker-2"), of_2);
 }
 
 TEST_F(JoiningWorkersTest, OneThatIsKilledAndBackAtOnceIsNotNewAgain) {
