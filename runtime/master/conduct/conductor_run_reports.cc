@@ -51,6 +51,8 @@ absl::Status ConductorRun::TakeReport(const v1::ReportStepRequest& report) {
   if (!fenced.ok()) return fenced;
   const std::string& worker = WorkerOf(index).identity.name();
   if (result.has_error()) {
+    // Told twice: it waits for the attempt that the first time has brought about.
+    if (!conductor().step_under_way(step)) return absl::OkStatus();
     v1::JobError error = result.error();
     if (error.worker().empty()) error.set_worker(worker);
     if (error.step().empty()) error.set_step(builder().StepName(step));

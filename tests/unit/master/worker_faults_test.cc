@@ -207,6 +207,42 @@ TEST_F(WorkerFaultsTest, WhatAReaderFindsDamagedIsFetchedOnceMore) {
   for (const auto& [step, worker] : commits) EXPECT_EQ(CommitsOf(step, commits), 1) << step;
 }
 
+TEST_F(MasterTest, WhatAReaderFindsDamagedCountsOnceHoweverOftenItIsTold) {
+  for (const char* name : {"worker-0", "worker-1"}) {
+    sim::WorkerModel model;
+    model.name = name;
+    model.channel_seconds_per_byte = 1 / 2.5e7;  // so that it is told again while it is fetched
+    world_->StartWorker(model);
+  }
+  RunFor(absl::Seconds(1));
+  world_->contents().SetReceivedDamage(1);
+  v1::JobSpec spec = Spec();
+  spec.set_sampling("off");
+  spec.set_plan_method("even");
+  spec.set_num_mappers(2);
+  spec.set_num_reducers(1);
+  const absl::StatusOr<std::string> id = Submit(spec);
+  ASSERT_TRUE(id.ok()) << id.status();
+  for (int ms = 0; ms < 60'000 && Commits().size() < 2; ++ms) RunFor(absl::Milliseconds(1));
+  ASSERT_EQ(Commits().size(), 2u);
+  sim::CallFaults& faults = world_->network().call_faults();
+  const std::string method = "weir.v1.ClusterService.ReportStep";
+  faults.Set(method, sim::CallFault::kErrorOfDone, 1);
+  for (int ms = 0; ms < 60'000 && StatusOf(*id).losses_size() == 0; ++ms) {
+    RunFor(absl::Milliseconds(1));
+  }
+  ASSERT_EQ(StatusOf(*id).losses_size(), 1);
+  EXPECT_GT(faults.struck(method, sim::CallFault::kErrorOfDone), 0);
+  faults.Clear();
+  world_->contents().SetReceivedDamage(0);
+  RunFor(absl::Seconds(60));
+  const v1::JobStatus status = StatusOf(*id);
+  ASSERT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+  ASSERT_EQ(status.losses_size(), 1);
+  EXPECT_THAT(status.losses(0).why(), HasSubstr("gets what it had read once more"));
+  EXPECT_EQ(Commits().size(), 3u) << "no run was made again";
+}
+
 TEST_F(WorkerFaultsTest, ARunThatIsDamagedWhereItWasMadeIsMadeAgainAlone) {
   world_->contents().SetDamage(1);
   const std::string id = Begin();
