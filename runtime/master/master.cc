@@ -76,7 +76,7 @@ void Master::Impl::ReadHistory(absl::AnyInvocable<void(absl::Status)> on_ready) 
 void Master::Impl::Recovered(JobHistory history, absl::AnyInvocable<void(absl::Status)> on_ready) {
   const std::int64_t master_epoch = history.last_master_epoch + 1;
   if (history.network_measured) TakeRecovered(*history.network_measured);
-  for (const v1::JobStatus& status : history.jobs) Remember(status);
+  Remember(history.jobs);
   for (const v1::JobShapeLearned& shape : history.shapes) history_.Take(shape);
   for (v1::JournalRecord& ending : history.endings) journal_.AppendUnawaited(std::move(ending));
   v1::JournalRecord record;

@@ -11,6 +11,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
+#include "absl/types/span.h"
 #include "runtime/env/callback_scope.h"
 #include "runtime/master/artifacts/artifact_depot.h"
 #include "runtime/master/calibrate/calibration_run.h"
@@ -102,9 +103,9 @@ class Master::Impl {
   void ExplainGiven(std::shared_ptr<const v1::JobSpec> spec,
                     absl::Span<const RegisteredWorker> alive,
                     rpc::Reply<v1::GetPlanResponse> reply);
-  /// Lists a job from now on; jobs that are too old, or too many, go for it, here and in the
+  /// Lists jobs from now on; those that are too old, or too many, go for them, here and in the
   /// journal.
-  void Remember(const v1::JobStatus& status);
+  void Remember(absl::Span<const v1::JobStatus> jobs);
   void AnswerSubmit(const std::string& key, const absl::StatusOr<std::string>& job_id);
   std::string NewJobId();
   /// Whether no worker is alive, nor on its way back from the master before.

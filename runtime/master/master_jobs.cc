@@ -101,7 +101,7 @@ void Master::Impl::Accepted(v1::JobStatus status, std::shared_ptr<const v1::Plan
                             InputList input) {
   const std::string id = status.job_id();
   LogInfo("Job accepted", {{"job", id}, {"name", status.spec().job()}});
-  Remember(status);
+  Remember({&status, 1});
   // It is in the journal, for the next master.
   if (life_ == Life::kStopping) return;
   // A job that has to wait reads what its inputs are when it begins, and a queue of lists of a
@@ -114,8 +114,13 @@ void Master::Impl::Accepted(v1::JobStatus status, std::shared_ptr<const v1::Plan
   BeginJobs();
 }
 
-void Master::Impl::Remember(const v1::JobStatus& status) {
-  std::vector<std::string> forgotten = store_.Add(status, seams_.wall_clock.UnixMillis());
+void Master::Impl::Remember(absl::Span<const v1::JobStatus> jobs) {
+  std::vector<std::string> forgotten;
+  for (const v1::JobStatus& status : jobs) {
+    for (std::string& id : store_.Add(status, seams_.wall_clock.UnixMillis())) {
+      forgotten.push_back(std::move(id));
+    }
+  }
   if (!forgotten.empty()) journal_.Forget(std::move(forgotten));
 }
 

@@ -50,6 +50,37 @@ TEST_F(JobStoreTest, ForgetsTheOldestEndedJobs) {
   EXPECT_EQ(store_.FindByKey("key-1"), nullptr);
 }
 
+TEST_F(JobStoreTest, AJobThatEndsLaterIsForgottenInTheOrderOfSubmission) {
+  JobRegistry three(hub_, 3, absl::Hours(1));
+  three.Add(Job(1, v1::JOB_STATE_QUEUED), 0);
+  three.Add(Job(2, v1::JOB_STATE_RUNNING), 0);
+  three.Add(Job(3, v1::JOB_STATE_SUCCEEDED), 0);
+  three.Update(Job(2, v1::JOB_STATE_FAILED));
+  three.Update(Job(2, v1::JOB_STATE_FAILED));
+  EXPECT_EQ(three.Add(Job(4, v1::JOB_STATE_QUEUED), 0), std::vector<std::string>{"j-2"});
+  EXPECT_EQ(three.Add(Job(5, v1::JOB_STATE_QUEUED), 0), std::vector<std::string>{"j-3"});
+  EXPECT_EQ(three.Add(Job(6, v1::JOB_STATE_QUEUED), 0), std::vector<std::string>{});
+  EXPECT_EQ(three.List(0).jobs_size(), 4) << "those that have not ended";
+}
+
+// By a walk over all of them for each this takes a quarter of an hour.
+TEST_F(JobStoreTest, TakesAHundredThousandJobsAtAStart) {
+  constexpr int kJobs = 100'000;
+  JobRegistry many(hub_, kJobs, absl::Hours(1));
+  for (int i = 0; i < kJobs; ++i) {
+    const v1::JobState state = i % 1000 == 0 ? v1::JOB_STATE_RUNNING : v1::JOB_STATE_SUCCEEDED;
+    ASSERT_TRUE(many.Add(Job(i, state), 0).empty());
+  }
+  for (int i = 1; i < 10; ++i) {
+    EXPECT_EQ(many.Add(Job(kJobs + i, v1::JOB_STATE_QUEUED), 0),
+              std::vector<std::string>{"j-" + std::to_string(i)});
+  }
+  EXPECT_TRUE(many.Knows("j-0")) << "an unfinished job stays";
+  EXPECT_EQ(many.FindByKey("key-9"), nullptr);
+  EXPECT_EQ(many.FindByKey("key-10")->job_id(), "j-10");
+  EXPECT_EQ(many.List(1).jobs(0).job_id(), "j-100009");
+}
+
 TEST_F(JobStoreTest, ForgetsEndedJobsOfAnotherDay) {
   constexpr std::int64_t kHour = 3'600'000;
   store_.Add(Job(0, v1::JOB_STATE_RUNNING), 0);
