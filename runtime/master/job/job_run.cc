@@ -253,10 +253,14 @@ void JobRun::Learn() {
   const planner::ActualRun actual = plan_run_->Actual();
   std::int64_t part_bytes = 0;
   for (const v1::OutputPart& part : status_.parts()) part_bytes += part.bytes();
+  std::vector<std::string> domains;
+  for (const RegisteredWorker& worker : workers_) {
+    domains.push_back(worker.identity.handover_domain());
+  }
   v1::JournalRecord record = Record();
   v1::JobShapeLearned& shape = *record.mutable_job_shape_learned();
   shape = LearnFrom({planned_->plan, planned_->shape, planned_->cluster, actual, part_bytes,
-                     plan_run_->codec_trials()},
+                     plan_run_->codec_trials(), domains},
                     planning_.history());
   shape.set_job(status_.spec().job());
   *shape.mutable_parameters() = status_.spec().parameters();

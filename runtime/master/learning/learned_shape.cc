@@ -263,14 +263,23 @@ void LearnWorkers(const ObservedRun& run, const std::vector<LayerSums>& layers,
   }
 }
 
+/// Whether the run of the one became the other's without moving.
+bool HandedOver(const ObservedRun& run, const planner::Transfer& transfer) {
+  const std::size_t sender = At(transfer.sender);
+  const std::size_t receiver = At(transfer.receiver);
+  const auto& domains = run.handover_domains;
+  return std::max(sender, receiver) < domains.size() && !domains[sender].empty() &&
+         domains[sender] == domains[receiver];
+}
+
 void LearnChannel(const ObservedRun& run, v1::JobShapeLearned& shape) {
   // What shares ports says nothing of what a channel carries.
   if (!planner::IsOrdered(run.plan.transfer_order)) return;
   double seconds = 0;
   double bytes = 0;
   for (std::size_t t = 0; t < run.plan.transfers.size(); ++t) {
-    if (!Ran(run.actual.transfers[t])) continue;
     const planner::Transfer& transfer = run.plan.transfers[t];
+    if (!Ran(run.actual.transfers[t]) || HandedOver(run, transfer)) continue;
     const double slow = run.plan.network.seconds_per_byte > 0
                             ? run.plan.network.SecondsPerByte(transfer.sender, transfer.receiver) /
                                   run.plan.network.seconds_per_byte

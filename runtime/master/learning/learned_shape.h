@@ -4,7 +4,9 @@
 // Upstream: JobRun (a run that ended), sampling. Downstream: PlanRequest, ShapeHistory.
 
 #include <cstdint>
+#include <string>
 
+#include "absl/types/span.h"
 #include "planner/explain/explain.h"
 #include "planner/job/job_shape.h"
 #include "planner/plan/plan.h"
@@ -44,6 +46,9 @@ struct ObservedRun {
   const planner::ActualRun& actual;
   std::int64_t part_bytes = 0;  // the job's output
   const CodecTrials& codec_trials;
+  /// By worker: within one of them runs are handed over, not sent. Without a name, or beyond the
+  /// end: none.
+  absl::Span<const std::string> handover_domains = {};
 };
 
 /// Returns the numbers of the run, mixed with those of earlier ones (`before`, null: none).
@@ -54,7 +59,7 @@ struct ObservedRun {
 ///   weighted anew, reducer by reducer, where bytes were off by more than a tenth. Exponential
 ///   weights; outliers are named in the record. Where runs were packed, their sizes are taken back
 ///   to what they are without, and the time that packing takes by its cost is not part of the
-///   rates.
+///   rates. What was handed over says nothing of a channel.
 /// Checked by: tests/unit/master/learned_shape_test.cc.
 v1::JobShapeLearned LearnFrom(const ObservedRun& run, const v1::JobShapeLearned* before);
 

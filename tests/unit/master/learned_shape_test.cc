@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "planner/job/builders/plan_job.h"
@@ -73,10 +74,11 @@ Example MakeExample(double slower, std::optional<planner::Codec> codec = std::nu
   return example;
 }
 
-v1::JobShapeLearned Learn(const Example& example, const v1::JobShapeLearned* before = nullptr) {
-  return LearnFrom(
-      {example.plan, example.shape, example.cluster, example.actual, 1000, example.codec_trials},
-      before);
+v1::JobShapeLearned Learn(const Example& example, const v1::JobShapeLearned* before = nullptr,
+                          const std::vector<std::string>& handover_domains = {}) {
+  return LearnFrom({example.plan, example.shape, example.cluster, example.actual, 1000,
+                    example.codec_trials, handover_domains},
+                   before);
 }
 
 TEST(LearnedShapeTest, WhatArrivedAfterTheReportDoesNotCountForTheChannel) {
@@ -85,6 +87,42 @@ TEST(LearnedShapeTest, WhatArrivedAfterTheReportDoesNotCountForTheChannel) {
     example.actual.transfer_in_flight_bytes[t] = example.actual.transfer_bytes[t] / 2;
   }
   EXPECT_NEAR(Learn(example).channel_seconds_per_byte(), 2e-8, 2e-10);
+}
+
+TEST(LearnedShapeTest, WhatIsHandedOverOnOneHostDoesNotCountForTheChannel) {
+  const Example example = MakeExample(1);
+  EXPECT_EQ(Learn(example, nullptr, {"host", "host"}).channel_seconds_per_byte(), 0);
+  EXPECT_NEAR(Learn(example, nullptr, {"host", "other"}).channel_seconds_per_byte(), 1e-8, 1e-10);
+  EXPECT_NEAR(Learn(example, nullptr, {"", ""}).channel_seconds_per_byte(), 1e-8, 1e-10);
+}
+
+TEST(LearnedShapeTest, OfSeveralHostsOnlyWhatMovesBetweenThemCountsForTheChannel) {
+  Example example = MakeExample(1);
+  example.cluster.workers.resize(3);
+  example.cluster.workers[2].name = "c";
+  example.cluster.network.num_workers = 3;
+  example.shape.layers[0].num_reducers = 3;
+  example.shape.num_mappers = 3;
+  example.plan = *planner::PlanJob(example.shape, example.cluster, {planner::PlanMethod::kEven});
+  const planner::Prediction predicted = *planner::Predict(example.plan);
+  example.actual = {};
+  example.actual.steps = predicted.steps;
+  for (const planner::ComputeStep& step : example.plan.steps) {
+    example.actual.step_input_bytes.push_back(step.input_bytes);
+    example.actual.step_output_bytes.push_back(step.output_bytes);
+  }
+  int handed_over = 0;
+  for (const planner::Transfer& transfer : example.plan.transfers) {
+    const bool linked = transfer.sender != 2 && transfer.receiver != 2;
+    handed_over += linked ? 1 : 0;
+    const double took_s = linked ? 1e-4 : 2e-8 * static_cast<double>(transfer.bytes);
+    example.actual.transfers.push_back({0, took_s});
+    example.actual.transfer_bytes.push_back(transfer.bytes);
+    example.actual.transfer_in_flight_bytes.push_back(0);
+  }
+  ASSERT_GT(handed_over, 0);
+  EXPECT_NEAR(Learn(example, nullptr, {"host", "host", "other"}).channel_seconds_per_byte(), 2e-8,
+              2e-10);
 }
 
 TEST(LearnedShapeTest, OneRunSaysWhatItWas) {
