@@ -206,9 +206,10 @@ void Master::Impl::Handle(rpc::Call<rpc::GetPlan> call) {
     return call.reply(std::move(response));
   }
   if (absl::Status known = store_.Find(job_id).status(); !known.ok()) return call.reply(known);
-  journal_.ReadJob(
-      job_id, callbacks_.Guard([job_id, reply = std::move(call.reply)](
-                                   absl::StatusOr<std::vector<v1::JournalRecord>> records) mutable {
+  journal_.ReadLast(
+      job_id, {v1::JournalRecord::kJobPlanned, v1::JournalRecord::kJobEnded},
+      callbacks_.Guard([job_id, reply = std::move(call.reply)](
+                           absl::StatusOr<std::vector<v1::JournalRecord>> records) mutable {
         if (!records.ok()) return reply(records.status());
         v1::GetPlanResponse found;
         for (v1::JournalRecord& record : *records) {
@@ -301,9 +302,10 @@ void Master::Impl::Handle(rpc::Call<rpc::GetLogs> call) {
     return call.reply(absl::FailedPreconditionError(absl::StrCat(
         "job ", job_id, " is ", JobStateWord((*status)->state()), "; logs are kept when it ends")));
   }
-  journal_.ReadJob(
-      job_id, callbacks_.Guard([reply = std::move(call.reply)](
-                                   absl::StatusOr<std::vector<v1::JournalRecord>> records) mutable {
+  journal_.ReadLast(
+      job_id, {v1::JournalRecord::kJobEnded},
+      callbacks_.Guard([reply = std::move(call.reply)](
+                           absl::StatusOr<std::vector<v1::JournalRecord>> records) mutable {
         if (!records.ok()) return reply(records.status());
         v1::GetLogsResponse response;
         for (v1::JournalRecord& record : *records) {

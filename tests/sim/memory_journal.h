@@ -43,6 +43,18 @@ class MemoryJournal final : public master::Journal {
                  [&](const v1::JournalRecord& record) { return record.job_id() == job_id; });
     return found;
   }
+  absl::StatusOr<std::vector<v1::JournalRecord>> ReadLast(
+      const std::string& job_id, absl::Span<const v1::JournalRecord::RecordCase> kinds) override {
+    std::vector<v1::JournalRecord> found;
+    for (const v1::JournalRecord::RecordCase kind : kinds) {
+      const auto last =
+          std::find_if(records_.rbegin(), records_.rend(), [&](const v1::JournalRecord& record) {
+            return record.job_id() == job_id && record.record_case() == kind;
+          });
+      if (last != records_.rend()) found.push_back(*last);
+    }
+    return found;
+  }
   absl::Status Forget(absl::Span<const std::string> job_ids) override {
     std::erase_if(records_, [&](const v1::JournalRecord& record) {
       return !record.job_id().empty() &&

@@ -133,11 +133,11 @@ void End(std::int64_t now_unix_ms, v1::JobState state, v1::JobStatus& status) {
 
 /// The plan that was handed in with the job. Errors: kNotFound.
 absl::StatusOr<v1::Plan> ReadGivenPlan(Journal& journal, const std::string& job_id) {
-  absl::StatusOr<std::vector<v1::JournalRecord>> records = journal.ReadJob(job_id);
+  absl::StatusOr<std::vector<v1::JournalRecord>> records =
+      journal.ReadLast(job_id, {v1::JournalRecord::kJobPlanGiven});
   if (!records.ok()) return records.status();
-  for (v1::JournalRecord& record : *records) {
-    if (record.has_job_plan_given())
-      return std::move(*record.mutable_job_plan_given()->mutable_plan());
+  if (!records->empty()) {
+    return std::move(*records->front().mutable_job_plan_given()->mutable_plan());
   }
   return absl::NotFoundError("the journal does not have the plan that was given with the job");
 }
@@ -145,13 +145,13 @@ absl::StatusOr<v1::Plan> ReadGivenPlan(Journal& journal, const std::string& job_
 /// What the last plan of a job knew of lost workers; a start reads no plans else, and few jobs had
 /// begun.
 void ReadLosses(Journal& journal, v1::JobStatus& status) {
-  absl::StatusOr<std::vector<v1::JournalRecord>> records = journal.ReadJob(status.job_id());
+  absl::StatusOr<std::vector<v1::JournalRecord>> records =
+      journal.ReadLast(status.job_id(), {v1::JournalRecord::kJobPlanned});
   if (!records.ok()) {
     return LogWarning("Which workers a job had lost cannot be read",
                       {{"job", status.job_id()}, {"status", records.status().ToString()}});
   }
   for (v1::JournalRecord& record : *records) {
-    if (!record.has_job_planned()) continue;
     *status.mutable_losses() = std::move(*record.mutable_job_planned()->mutable_losses());
   }
 }

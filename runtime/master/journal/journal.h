@@ -28,6 +28,10 @@ class Journal {
   virtual absl::Status ReadHistory(absl::FunctionRef<void(const v1::JournalRecord&)> visit) = 0;
   /// Returns every record of one job, oldest first; empty when it has none.
   virtual absl::StatusOr<std::vector<v1::JournalRecord>> ReadJob(const std::string& job_id) = 0;
+  /// Returns the last record that one job has of each of these kinds, in their order, and reads no
+  /// other: each edit of a plan leaves a whole plan. Of kinds that it has none of there is none.
+  virtual absl::StatusOr<std::vector<v1::JournalRecord>> ReadLast(
+      const std::string& job_id, absl::Span<const v1::JournalRecord::RecordCase> kinds) = 0;
   /// Drops all records of these jobs. Not existing is success.
   virtual absl::Status Forget(absl::Span<const std::string> job_ids) = 0;
 };

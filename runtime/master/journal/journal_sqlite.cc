@@ -64,7 +64,7 @@ class SqliteJournal final : public Journal {
  public:
   explicit SqliteJournal(std::string path) : path_(std::move(path)) {}
   ~SqliteJournal() override {
-    for (sqlite3_stmt* statement : {insert_, history_, of_job_, forget_}) {
+    for (sqlite3_stmt* statement : {insert_, history_, of_job_, last_, forget_}) {
       sqlite3_finalize(statement);
     }
     sqlite3_close(database_);
@@ -75,6 +75,8 @@ class SqliteJournal final : public Journal {
   absl::Status Append(absl::Span<const v1::JournalRecord> records) override;
   absl::Status ReadHistory(absl::FunctionRef<void(const v1::JournalRecord&)> visit) override;
   absl::StatusOr<std::vector<v1::JournalRecord>> ReadJob(const std::string& job_id) override;
+  absl::StatusOr<std::vector<v1::JournalRecord>> ReadLast(
+      const std::string& job_id, absl::Span<const v1::JournalRecord::RecordCase> kinds) override;
   absl::Status Forget(absl::Span<const std::string> job_ids) override;
 
  private:
@@ -94,6 +96,7 @@ class SqliteJournal final : public Journal {
   sqlite3_stmt* insert_ = nullptr;
   sqlite3_stmt* history_ = nullptr;
   sqlite3_stmt* of_job_ = nullptr;
+  sqlite3_stmt* last_ = nullptr;
   sqlite3_stmt* forget_ = nullptr;
 };
 
@@ -186,6 +189,9 @@ absl::Status SqliteJournal::Open(Durability durability) {
         std::pair{"SELECT seq, body, xxh3 FROM record WHERE kind NOT IN (?1, ?2, ?3) ORDER BY seq",
                   &history_},
         std::pair{"SELECT seq, body, xxh3 FROM record WHERE job_id = ?1 ORDER BY seq", &of_job_},
+        std::pair{"SELECT seq, body, xxh3 FROM record WHERE job_id = ?1 AND kind = ?2"
+                  " ORDER BY seq DESC LIMIT 1",
+                  &last_},
         std::pair{"DELETE FROM record WHERE job_id = ?1", &forget_}}) {
     if (absl::Status status = Prepare(sql, statement); !status.ok()) return status;
   }
@@ -298,6 +304,22 @@ absl::StatusOr<std::vector<v1::JournalRecord>> SqliteJournal::ReadJob(const std:
     if (!status.ok()) return status;
   }
   if (code != SQLITE_DONE) return Failure(code, "read");
+  return records;
+}
+
+absl::StatusOr<std::vector<v1::JournalRecord>> SqliteJournal::ReadLast(
+    const std::string& job_id, absl::Span<const v1::JournalRecord::RecordCase> kinds) {
+  std::vector<v1::JournalRecord> records;
+  for (const v1::JournalRecord::RecordCase kind : kinds) {
+    Statement row(last_);
+    row.BindText(1, job_id);
+    row.Bind(2, kind);
+    const int code = row.Step();
+    if (code == SQLITE_DONE) continue;
+    if (code != SQLITE_ROW) return Failure(code, "read");
+    absl::Status status = ParseRow(row, records.emplace_back());
+    if (!status.ok()) return status;
+  }
   return records;
 }
 

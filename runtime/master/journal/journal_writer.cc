@@ -73,13 +73,15 @@ void JournalWriter::Forget(std::vector<std::string> job_ids) {
   Next();
 }
 
-void JournalWriter::ReadJob(
-    std::string job_id,
+void JournalWriter::ReadLast(
+    std::string job_id, std::vector<v1::JournalRecord::RecordCase> kinds,
     absl::AnyInvocable<void(absl::StatusOr<std::vector<v1::JournalRecord>>)> done) {
   auto records = std::make_shared<absl::StatusOr<std::vector<v1::JournalRecord>>>();
-  other_turns_.push_back(Turn{
-      [&journal = journal_, records, id = std::move(job_id)] { *records = journal.ReadJob(id); },
-      [records, done = std::move(done)]() mutable { done(std::move(*records)); }});
+  other_turns_.push_back(
+      Turn{[&journal = journal_, records, id = std::move(job_id), kinds = std::move(kinds)] {
+             *records = journal.ReadLast(id, kinds);
+           },
+           [records, done = std::move(done)]() mutable { done(std::move(*records)); }});
   Next();
 }
 

@@ -42,9 +42,10 @@ class JournalWriter {
   void AppendUnawaited(v1::JournalRecord record);
   /// Drops the records of old jobs, behind what was appended before.
   void Forget(std::vector<std::string> job_ids);
-  /// Reads one job's records, behind what was appended before.
-  void ReadJob(std::string job_id,
-               absl::AnyInvocable<void(absl::StatusOr<std::vector<v1::JournalRecord>>)> done);
+  /// Reads the last record that one job has of each of these kinds, behind what was appended
+  /// before.
+  void ReadLast(std::string job_id, std::vector<v1::JournalRecord::RecordCase> kinds,
+                absl::AnyInvocable<void(absl::StatusOr<std::vector<v1::JournalRecord>>)> done);
 
  private:
   using Access = absl::AnyInvocable<void()>;  // on the pool

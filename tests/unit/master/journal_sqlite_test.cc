@@ -87,6 +87,32 @@ TEST_F(JournalSqliteTest, RecordsSurviveInOrder) {
   EXPECT_EQ((*of_a)[2].job_ended().logs_size(), 1);
 }
 
+TEST_F(JournalSqliteTest, ReadsTheLastOfEachKindAndNoOther) {
+  {
+    auto journal = Open();
+    ASSERT_TRUE(journal->Append({Accepted("a"), Planned("a"), Planned("b")}).ok());
+    v1::JournalRecord edited = Planned("a");
+    edited.mutable_job_planned()->mutable_plan()->set_plan_id("edited");
+    ASSERT_TRUE(journal->Append({edited, Ended("a")}).ok());
+  }
+  // Whoever reads the first plan finds it damaged.
+  Execute("UPDATE record SET xxh3 = 0 WHERE seq = 2;");
+  auto journal = Open();
+  EXPECT_FALSE(journal->ReadJob("a").ok());
+  const auto last =
+      journal->ReadLast("a", {v1::JournalRecord::kJobEnded, v1::JournalRecord::kJobPlanGiven,
+                              v1::JournalRecord::kJobPlanned});
+  ASSERT_TRUE(last.ok()) << last.status();
+  ASSERT_EQ(last->size(), 2u);
+  EXPECT_EQ((*last)[0].job_ended().logs_size(), 1);
+  EXPECT_EQ((*last)[1].job_planned().plan().plan_id(), "edited");
+  const auto of_b = journal->ReadLast("b", {v1::JournalRecord::kJobPlanned});
+  ASSERT_TRUE(of_b.ok()) << of_b.status();
+  ASSERT_EQ(of_b->size(), 1u);
+  EXPECT_EQ((*of_b)[0].job_planned().plan().plan_id(), "p");
+  EXPECT_EQ(journal->ReadLast("c", {v1::JournalRecord::kJobPlanned})->size(), 0u);
+}
+
 TEST_F(JournalSqliteTest, ForgetsWholeJobs) {
   auto journal = Open();
   ASSERT_TRUE(journal->Append({Accepted("a"), Accepted("b")}).ok());
