@@ -1,6 +1,7 @@
 #include "runtime/master/output/manifest.h"
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -33,9 +34,20 @@ bool IsOurs(const nlohmann::json& manifest) {
          manifest.contains("parts") && manifest["parts"].is_array();
 }
 
+// What does not fit the type becomes negative.
+bool HasSize(const nlohmann::json& object, const char* name) {
+  return HasCount(object, name) && object[name].get<std::int64_t>() >= 0;
+}
+
+// A part is a file of the manifest's own directory, never a way out of it.
+bool IsPlainName(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
+}
+
 bool IsPart(const nlohmann::json& entry) {
-  return entry.is_object() && HasText(entry, "file") && HasCount(entry, "bytes") &&
-         HasCount(entry, "records") && HasText(entry, "xxh3_64");
+  return entry.is_object() && HasText(entry, "file") &&
+         IsPlainName(entry["file"].get<std::string>()) && HasSize(entry, "bytes") &&
+         HasSize(entry, "records") && HasText(entry, "xxh3_64");
 }
 
 }  // namespace

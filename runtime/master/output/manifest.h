@@ -31,8 +31,10 @@ struct Manifest {
 /// Returns valid UTF-8 whatever the parameters of the job hold.
 std::string ManifestText(const ManifestHead& head, const std::vector<v1::OutputPart>& parts);
 
-/// Reads the manifest of a directory. Errors: as storage; kInvalidArgument when it is not one that
-/// ManifestText writes.
+/// Reads the manifest of a directory. Each part is a plain name of a file in it, of 0 bytes and
+/// records at least, whoever wrote the manifest.
+/// Errors: as storage; kInvalidArgument when it is not one that ManifestText writes.
+/// Checked by: tests/unit/master/manifest_test.cc.
 absl::StatusOr<Manifest> ReadManifest(env::Storage& storage, const std::string& directory);
 
 /// Says what is wrong with the first part of a directory's manifest that is not there as a file of
