@@ -366,6 +366,8 @@ std::vector<TransferIndex> TransferScheduler::TakeFetches() {
          receiver.num_moving < limit && next != receiver.ready.end();) {
       const TransferIndex transfer = next->second;
       if (!GateOpen(transfer)) {
+        // Those behind it are asked about, too, though what is taken may be the receive port: what
+        // they wait for of their send ports is kept for them from other jobs.
         refused.insert(worker);
         ++next;
         continue;

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
 #include "runtime/base/mono_time.h"
 #include "runtime/master/workers/worker_leases.h"
 
@@ -51,8 +53,11 @@ struct PortUse {
 ///   A job that is here alone moves whatever it likes.
 /// Requires: rules of the job's own plan are kept by its scheduler. The callback of a job does not
 ///   call back at once.
-/// Thread-safety: none. Time: passed in, must not go backwards.
-/// Checked by: tests/unit/master/port_arbiter_test.cc, several_conductors_property_test.cc.
+/// Thread-safety: none. Time: passed in, must not go backwards. MayMove looks at the jobs that have
+///   to do with the transfer's two ports, however much these move or want, and, where both ports
+///   are free, at the senders whose transfers cross its cuts.
+/// Checked by: tests/unit/master/port_arbiter_test.cc, port_arbiter_property_test.cc (beside an
+///   oracle without indexes), several_conductors_property_test.cc.
 class PortArbiter {
  public:
   using JobId = std::int64_t;
@@ -96,36 +101,81 @@ class PortArbiter {
     bool anything() const { return send_port || receive_port || cuts; }
     friend bool operator==(const WaitsFor&, const WaitsFor&) = default;
   };
+  /// What a turn was refused, by move.
+  struct Wants {
+    struct Want {
+      WaitsFor waits;  // for nothing: none
+      bool listed = false;
+    };
+    std::vector<Want> of;
+    std::vector<MoveId> listed;  // among them all that wait for anything
+    std::size_t num = 0;         // that do
+  };
+  /// Places of a transfer's ports in ports_.
+  struct Ends {
+    std::size_t send_port = 0;
+    std::size_t receive_port = 0;
+  };
   struct Job {
     double weight = 1;
     MonoTime joined;
     std::vector<std::int32_t> cuts;  // places in cuts_
     std::vector<PortUse> uses;
+    std::vector<Ends> ends;  // by move, as uses
     std::vector<bool> passed;
     std::function<void()> wake;
     std::size_t rank = 0;
     absl::btree_map<MoveId, MonoTime> moving;  // until
-    absl::btree_map<MoveId, WaitsFor> wants;
-    absl::btree_map<MoveId, WaitsFor> wanted_before;  // in the turn before
+    Wants wants;
+    Wants wanted_before;  // in the turn before
     std::optional<MonoTime> next_look;
+  };
+  /// What one job has to do with a port. Stays until the job leaves.
+  struct PortRow {
+    const Job* job = nullptr;
+    std::vector<MonoTime> moves_until;  // rising
+    std::int64_t num_wants = 0;         // that wait for the port
+  };
+  using Port = std::vector<PortRow>;
+  /// What one job wants to move across a cut and waits for it.
+  struct CutWants {
+    const Job* job = nullptr;
+    absl::btree_multiset<double> channels;
   };
   struct CutUse {
     SharedCut cut;
-    std::int32_t num_jobs = 0;  // 0: free for another
+    std::int32_t num_jobs = 0;  // 0: free for another, and nothing is counted
+    absl::btree_map<WorkerId, absl::btree_multiset<double>> moving;  // channels, by sender
+    std::vector<CutWants> wanted;
   };
 
   void Reorder(MonoTime now);
   void WakeRefused(JobId but, std::size_t from_rank);
-  bool PortFree(const Job& job, const PortUse& use, bool sends,
+  /// `seconds`: as planned, of the transfer that asks.
+  bool PortFree(const Job& job, const Port& port, absl::Duration seconds,
                 std::optional<MonoTime>& look) const;
-  bool PortAwaited(const Job& job, const PortUse& use, bool sends) const;
   bool CutsFree(const Job& job, const PortUse& use) const;
   static bool Crosses(const SharedCut& cut, const PortUse& use);
-  double ChannelsUsed(const SharedCut& cut, const PortUse* more) const;
+  /// Counting `more`, which crosses it.
+  static double ChannelsUsed(const CutUse& known, const PortUse& more);
 
-  absl::btree_map<JobId, Job> jobs_;
+  Ends EndsOf(const PortUse& use);
+  static PortRow& RowOf(const Job& job, Port& port);
+  void SetWant(Job& job, MoveId move, const WaitsFor& waits);
+  void ClearWants(Job& job);
+  /// Notes a want in ports and cuts, or takes it out.
+  void CountWant(const Job& job, MoveId move, const WaitsFor& waits, bool add);
+  void CountMove(const Job& job, MoveId move, MonoTime until, bool add);
+  static void CountMoveIn(CutUse& known, const PortUse& use, bool add);
+  static void CountWantIn(CutUse& known, const Job& job, const PortUse& use, bool add);
+  void BeginCounting(CutUse& known);
+  void StopCounting(const Job& job);
+
+  std::map<JobId, Job> jobs_;  // which stay where they are: rows name them
   std::vector<JobId> order_;
   std::vector<CutUse> cuts_;
+  absl::btree_map<WorkerId, std::size_t> places_;  // of a worker's send port
+  std::vector<Port> ports_;  // send and receive port of one worker after the other
   JobId last_id_ = 0;
   MonoTime now_;
 };
