@@ -8,6 +8,7 @@
 #include "runtime/app/daemons.h"
 #include "runtime/app/interrupts.h"
 #include "runtime/app/machine.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/exit_codes.h"
@@ -111,6 +112,7 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
 
   ControlProcess process;
   PoolThreads journal_thread(1);
+  PoolThreads list_threads(limits::kListingThreads);
   Interrupts interrupts(process.loop);
   rpc::GrpcClients clients(process.loop, *security);
   auto master_options = MakeOptions(options, process.storage);
@@ -121,18 +123,19 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
       std::filesystem::absolute(*journal_path).string() + ".artifacts";
   std::unique_ptr<master::Master> master;
   process.OnLoop([&] {
-    master = std::make_unique<master::Master>(
-        master::MasterSeams{.loop = process.loop,
-                            .disk_pool = process.disk.pool(),
-                            .compute_pool = process.compute.pool(),
-                            .storage = process.storage,
-                            .random = process.random,
-                            .wall_clock = process.wall_clock,
-                            .connector = clients,
-                            .journal = **journal,
-                            .catalog = catalog,
-                            .journal_pool = &journal_thread.pool()},
-        *master_options);
+    master =
+        std::make_unique<master::Master>(master::MasterSeams{.loop = process.loop,
+                                                             .disk_pool = process.disk.pool(),
+                                                             .compute_pool = process.compute.pool(),
+                                                             .storage = process.storage,
+                                                             .random = process.random,
+                                                             .wall_clock = process.wall_clock,
+                                                             .connector = clients,
+                                                             .journal = **journal,
+                                                             .catalog = catalog,
+                                                             .journal_pool = &journal_thread.pool(),
+                                                             .list_pool = &list_threads.pool()},
+                                         *master_options);
   });
   auto server = rpc::GrpcServer::Start(options.listen, *security, process.loop,
                                        {.jobs = &master->jobs(), .cluster = &master->cluster()});

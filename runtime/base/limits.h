@@ -87,6 +87,15 @@ inline constexpr absl::Duration kTransferSilence = absl::Seconds(6);
 
 inline constexpr std::int64_t kWorkersMax = 1000;
 inline constexpr std::int64_t kJobsQueuedMax = 500;
+/// Threads that list inputs, each of which a path that never answers may keep: so many such paths
+/// are named to their users before nothing is listed any more.
+inline constexpr int kListingThreads = 4;
+/// Inputs that wait to be listed, or are, as many as jobs may wait: half of what a pool queues
+/// before those who give it work wait themselves.
+inline constexpr std::int64_t kListingsMax = 512;
+/// How long a submission waits until its inputs are listed: less than its call does (60 s), so that
+/// its user hears which path does not answer.
+inline constexpr absl::Duration kListingWait = absl::Seconds(50);
 /// History that status and list answer from, unless flags of the master say otherwise; older jobs
 /// are dropped from memory and journal: as many as a person looks through, and a month's worth.
 inline constexpr std::int64_t kJobsRememberedMax = 1000;

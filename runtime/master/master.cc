@@ -24,6 +24,7 @@ Master::Impl::Impl(const MasterSeams& seams, MasterOptions options)
       options_(std::move(options)),
       journal_(seams.loop, seams.journal_pool ? *seams.journal_pool : seams.disk_pool,
                seams.journal),
+      lister_(seams.loop, seams.list_pool ? *seams.list_pool : seams.disk_pool),
       watch_hub_(seams.loop),
       store_(watch_hub_, options_.jobs_kept, options_.jobs_kept_for),
       artifacts_(seams_, options_.artifact_directory),
@@ -107,14 +108,14 @@ void Master::Impl::Recovered(JobHistory history, absl::AnyInvocable<void(absl::S
 void Master::Impl::ServeFrom(std::int64_t master_epoch) {
   workers_ =
       std::make_unique<WorkerTable>(seams_.connector, (master_epoch << kWorkerEpochBits) + 1);
-  context_ = std::make_unique<JobRunContext>(
-      JobRunContext{seams_, options_, journal_, master_epoch, history_, ports_, return_times_,
-                    [this](const v1::JobShapeLearned& shape) { history_.Take(shape); },
-                    [this](const std::string& job) { return queue_.Beside(job); },
-                    [this](const std::string& job) { return queue_.RanAlone(job); },
-                    [this] { return workers_->Alive(); },
-                    [this](const v1::JobStatus& status) { return store_.Update(status); },
-                    [this](std::string job_id) { JobFinished(std::move(job_id)); }});
+  context_ = std::make_unique<JobRunContext>(JobRunContext{
+      seams_, options_, journal_, lister_, master_epoch, history_, ports_, return_times_,
+      [this](const v1::JobShapeLearned& shape) { history_.Take(shape); },
+      [this](const std::string& job) { return queue_.Beside(job); },
+      [this](const std::string& job) { return queue_.RanAlone(job); },
+      [this] { return workers_->Alive(); },
+      [this](const v1::JobStatus& status) { return store_.Update(status); },
+      [this](std::string job_id) { JobFinished(std::move(job_id)); }});
   if (master_epoch > 1) workers_return_until_ = seams_.loop.Now() + limits::kWorkerLease;
   if (life_ == Life::kStarting) life_ = Life::kServing;
 }

@@ -17,6 +17,7 @@
 #include "runtime/master/calibrate/calibration_run.h"
 #include "runtime/master/conduct/conductor_run.h"
 #include "runtime/master/groups/groups.h"
+#include "runtime/master/input/input_lister.h"
 #include "runtime/master/job/job_history.h"
 #include "runtime/master/job/job_queue.h"
 #include "runtime/master/job/job_registry.h"
@@ -154,6 +155,7 @@ class Master::Impl {
   const MasterSeams seams_;
   MasterOptions options_;  // only what was measured ever changes
   JournalWriter journal_;
+  InputLister lister_;
   WatchHub watch_hub_;
   JobRegistry store_;
   ArtifactDepot artifacts_;

@@ -50,7 +50,7 @@ void Master::Impl::Handle(rpc::Call<rpc::Submit> call) {
   std::vector<rpc::Reply<v1::SubmitResponse>>& replies = submits_[key];
   replies.push_back(std::move(call.reply));
   if (replies.size() > 1) return;
-  CheckSubmission(seams_, callbacks_, spec, SubmissionKind::kRun,
+  CheckSubmission(seams_, lister_, callbacks_, spec, SubmissionKind::kRun,
                   [this, key, spec](absl::StatusOr<InputList> input) {
                     absl::Status status = input.status();
                     if (status.ok()) status = Serving();
@@ -228,7 +228,7 @@ void Master::Impl::Handle(rpc::Call<rpc::GetPlan> call) {
 void Master::Impl::Handle(rpc::Call<rpc::DryRun> call) {
   auto spec = std::make_shared<v1::JobSpec>(std::move(*call.request.mutable_spec()));
   CheckSubmission(
-      seams_, callbacks_, spec, SubmissionKind::kDryRun,
+      seams_, lister_, callbacks_, spec, SubmissionKind::kDryRun,
       [this, spec, reply = std::move(call.reply)](absl::StatusOr<InputList> input) mutable {
         if (!input.ok()) return reply(input.status());
         const std::vector<RegisteredWorker> alive = workers_->Alive();

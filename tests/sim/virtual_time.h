@@ -119,7 +119,15 @@ class SimWorkPool final : public env::WorkPool {
       : loop_(std::move(loop)), random_(random), at_most_(at_most) {}
   void Run(env::Task work) override {
     ++num_runs_;
+    if (held_) return waiting_.push_back(std::move(work));
     loop_->RunAt(loop_->Now() + random_.Duration(absl::ZeroDuration(), at_most_), std::move(work));
+  }
+  /// Work waits from now on, as behind threads that wait for a disk that does not answer.
+  void Hold() { held_ = true; }
+  /// It goes on, in the order in which it was given.
+  void GoOn() {
+    held_ = false;
+    for (env::Task& work : std::exchange(waiting_, {})) loop_->Post(std::move(work));
   }
   int num_runs() const { return num_runs_; }
   /// Of what is given to it from now on.
@@ -130,6 +138,8 @@ class SimWorkPool final : public env::WorkPool {
   SeededRandom& random_;
   absl::Duration at_most_;
   int num_runs_ = 0;
+  bool held_ = false;
+  std::vector<env::Task> waiting_;
 };
 
 class SimWallClock final : public env::WallClock {

@@ -38,13 +38,17 @@ struct World::MasterProcess {
       : loop(std::make_shared<ProcessLoop>(world.time_)),
         disk_pool(loop, world.random_),
         compute_pool(loop, world.random_),
-        master(
-            master::MasterSeams{*loop, disk_pool, compute_pool, world.storage_, world.random_,
-                                world.wall_clock_, world.network_, world.journal_, world.catalog_},
-            world.options_) {}
+        journal_pool(loop, world.random_),
+        list_pool(loop, world.random_),
+        master(master::MasterSeams{*loop, disk_pool, compute_pool, world.storage_, world.random_,
+                                   world.wall_clock_, world.network_, world.journal_,
+                                   world.catalog_, &journal_pool, &list_pool},
+               world.options_) {}
   std::shared_ptr<ProcessLoop> loop;
   SimWorkPool disk_pool;
   SimWorkPool compute_pool;
+  SimWorkPool journal_pool;
+  SimWorkPool list_pool;
   master::Master master;
   bool serves = false;
 };
@@ -98,6 +102,10 @@ void World::StartMaster() {
 master::Master& World::master() { return master_->master; }
 
 int World::NumComputeRuns() const { return master_->compute_pool.num_runs(); }
+
+SimWorkPool& World::disk_pool() { return master_->disk_pool; }
+
+SimWorkPool& World::list_pool() { return master_->list_pool; }
 
 void World::SlowPlanning(absl::Duration at_most) {
   if (master_ != nullptr) master_->compute_pool.SetAtMost(at_most);

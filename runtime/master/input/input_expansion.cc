@@ -1,6 +1,7 @@
 #include "runtime/master/input/input_expansion.h"
 
 #include <algorithm>
+#include <functional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -187,9 +188,11 @@ class Expansion {
 }  // namespace
 
 absl::StatusOr<InputList> ExpandInputs(env::Storage& storage,
-                                       const std::vector<std::string>& inputs) {
+                                       const std::vector<std::string>& inputs,
+                                       const std::function<void(const std::string&)>& begins) {
   Expansion expansion(storage);
   for (const std::string& input : inputs) {
+    if (begins) begins(input);
     if (absl::Status status = expansion.AddNamed(input); !status.ok()) return status;
   }
   InputList list = expansion.Take();

@@ -3,6 +3,7 @@
 // From what the user wrote to the list of files. Blocking: on a WorkPool.
 // Upstream: JobSpec. Downstream: InputRanges, planning.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,9 +26,11 @@ namespace weir::master {
 ///   which parts are missing or have another size),
 ///   INVALID_JOB (more than limits::kInputFilesMax files).
 /// Of large packed files it finds the borders (packed_files.h).
+/// `begins`, if given, is told each input before it is looked at.
 /// Blocking: as many Storage calls as there are directories. Thread-safety: as storage.
 /// Checked by: tests/unit/master/input_expansion_test.cc.
 absl::StatusOr<InputList> ExpandInputs(env::Storage& storage,
-                                       const std::vector<std::string>& inputs);
+                                       const std::vector<std::string>& inputs,
+                                       const std::function<void(const std::string&)>& begins = {});
 
 }  // namespace weir::master

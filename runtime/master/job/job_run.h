@@ -14,7 +14,9 @@
 #include "absl/container/btree_set.h"
 #include "absl/functional/any_invocable.h"
 #include "runtime/env/callback_scope.h"
+#include "runtime/env/pool_turn.h"
 #include "runtime/master/conduct/conductor_run.h"
+#include "runtime/master/input/input_lister.h"
 #include "runtime/master/job/job_machine.h"
 #include "runtime/master/job/run_blame.h"
 #include "runtime/master/job/step_blame.h"
@@ -41,6 +43,7 @@ struct JobRunContext {
   const MasterSeams& seams;
   const MasterOptions& options;
   JournalWriter& journal;
+  InputLister& lister;
   Epoch master_epoch = 0;
   const ShapeHistory& history;
   PortArbiter& ports;
@@ -110,6 +113,7 @@ class JobRun {
   JournalWriter::Done OnceJournalled(JournalWriter::Done done);
   void JournalFailed(const absl::Status& status);
   void ListInput();
+  void TakeInput();
   void Sample();
   void MakePlan();
   /// MakePlan, unless a plan is being made or this is asked for again next: the pool, which serves
@@ -253,8 +257,14 @@ class JobRun {
   void StartProgressTimer();
   void StartDeadlineTimer();
   void CancelTimer(std::optional<env::EventLoop::TimerId>& timer);
-  /// Ends the job when `what` takes longer than kStorageTimeout.
+  /// Ends the job when `what` takes longer than kStorageTimeout from now on: by the name of the
+  /// output's file system, or of the queue for it where it has not begun. Then it never does.
   void WatchStorage(v1::JobState during, const std::string& what);
+  /// Gives `work` to the disk pool, watched: its time in the queue, then its time at work.
+  template <typename Work, typename Done>
+  void UseStorage(v1::JobState during, const std::string& what, Work work, Done done);
+  /// Takes back what waits for the disk pool; false: it has begun, or nothing waits.
+  bool WithdrawStorage();
   /// How much its shuffles count among those of other jobs.
   double PortWeight() const;
   /// Of the job as a whole: no worker, no attempt.
@@ -315,7 +325,9 @@ class JobRun {
 
   JobReservation reservation_;
   Planning planning_;
-  bool storage_busy_ = false;  // a staging or commit is under way on the disk pool
+  bool storage_busy_ = false;  // a staging or commit is under way on the disk pool, or waits for it
+  bool storage_begun_ = false;                   // it is under way
+  std::shared_ptr<env::PoolTurn> storage_turn_;  // of the last one
   bool discard_waits_ = false;
   // Of timers that may outlast the job by minutes; nothing: none is set.
   std::optional<env::EventLoop::TimerId> deadline_, storage_watch_;

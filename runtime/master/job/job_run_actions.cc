@@ -1,7 +1,10 @@
 // What a job does in each of its states: plan, stage, prepare, conduct, commit, release, discard.
 // Upstream: JobRun::CarryOut (job_run.cc). Downstream: pools, ConductorRun, calls to workers.
 
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
@@ -22,19 +25,23 @@ constexpr absl::Duration kStorageTimeout = absl::Minutes(10);
 }  // namespace
 
 void JobRun::ListInput() {
-  WatchStorage(v1::JOB_STATE_PLANNING, "planning and staging");
   // It did not have to wait: what was listed for its submission still holds.
-  if (input_) return Apply(machine_.Listed());
-  auto work = [&storage = context_.seams.storage, spec = status_.spec()] {
-    return ListInputs(storage, spec, SubmissionKind::kRun);
+  if (input_) return TakeInput();
+  auto work = [&storage = context_.seams.storage, spec = status_.spec()](PathLookedAt& path) {
+    return ListInputs(storage, spec, SubmissionKind::kRun, path);
   };
-  env::Offload(loop_, context_.seams.disk_pool, std::move(work),
-               callbacks_.Guard([this](absl::StatusOr<InputList>&& input) {
-                 if (!input.ok()) return FailFrom(input.status());
-                 if (!machine_.can_end()) return;
-                 input_.emplace(*std::move(input));
-                 Apply(machine_.Listed());
-               }));
+  context_.lister.List(kStorageTimeout, std::move(work),
+                       callbacks_.Guard([this](absl::StatusOr<InputList> input) {
+                         if (!input.ok()) return FailFrom(input.status());
+                         if (!machine_.can_end()) return;
+                         input_.emplace(*std::move(input));
+                         TakeInput();
+                       }));
+}
+
+void JobRun::TakeInput() {
+  WatchStorage(v1::JOB_STATE_PLANNING, "planning and staging");
+  Apply(machine_.Listed());
 }
 
 void JobRun::Sample() {
@@ -90,6 +97,12 @@ void JobRun::PlanMade(std::int64_t plan_epoch, absl::StatusOr<PlannedJob> planne
   Apply(machine_.Planned());
 }
 
+bool JobRun::WithdrawStorage() {
+  if (!storage_busy_ || storage_begun_ || !storage_turn_->Withdraw()) return false;
+  storage_busy_ = false;
+  return true;
+}
+
 void JobRun::WatchStorage(v1::JobState during, const std::string& what) {
   CancelTimer(storage_watch_);
   auto late = [this, during, what] {
@@ -97,29 +110,53 @@ void JobRun::WatchStorage(v1::JobState during, const std::string& what) {
     if (machine_.state() != during) return;
     // It may be planned again, long after, or wait for workers.
     if (during == v1::JOB_STATE_PLANNING && (machine_.staged() || workers_awaited_)) return;
-    v1::JobError error = MakeJobError(
-        job_error::kDeadline,
-        absl::StrCat(what, " took longer than ", absl::FormatDuration(kStorageTimeout),
-                     " on the file system of ", places_.output),
-        "check that file system; before you run the job again, see whether the output appeared");
+    const bool waited = storage_busy_ && !storage_begun_;
+    // It has begun this very moment, and is watched anew.
+    if (waited && !WithdrawStorage()) return;
+    const std::string limit = absl::FormatDuration(kStorageTimeout);
+    v1::JobError error =
+        waited ? MakeJobError(job_error::kDeadline,
+                              absl::StrCat(what, " of ", places_.output, " did not begin within ",
+                                           limit, ": the master was busy with outputs of others"),
+                              "look at the file systems of the other jobs that are planned or "
+                              "published; nothing was published, so run the job again")
+               : MakeJobError(job_error::kDeadline,
+                              absl::StrCat(what, " took longer than ", limit,
+                                           " on the file system of ", places_.output),
+                              "check that file system; before you run the job again, see whether "
+                              "the output appeared");
     Apply(during == v1::JOB_STATE_COMMITTING ? machine_.CommitFailed(std::move(error))
                                              : machine_.Fail(std::move(error)));
   };
   storage_watch_ = loop_.RunAt(loop_.Now() + kStorageTimeout, callbacks_.Guard(std::move(late)));
 }
 
-void JobRun::Stage() {
+template <typename Work, typename Done>
+void JobRun::UseStorage(v1::JobState during, const std::string& what, Work work, Done done) {
   storage_busy_ = true;
-  env::Offload(
-      loop_, context_.seams.disk_pool,
-      [&storage = context_.seams.storage, places = places_,
-       overwrite = status_.spec().overwrite()] { return StageOutput(storage, places, overwrite); },
-      callbacks_.Guard([this](const absl::Status& staged) {
+  storage_begun_ = false;
+  WatchStorage(during, what);
+  storage_turn_ = env::OffloadInTurn(
+      loop_, context_.seams.disk_pool, std::move(work), callbacks_.Guard([this, during, what] {
+        storage_begun_ = true;
+        if (machine_.state() == during) WatchStorage(during, what);
+      }),
+      callbacks_.Guard([this, done = std::move(done)](auto&& result) mutable {
         storage_busy_ = false;
         if (std::exchange(discard_waits_, false)) return DiscardNow();
+        done(std::forward<decltype(result)>(result));
+      }));
+}
+
+void JobRun::Stage() {
+  UseStorage(
+      v1::JOB_STATE_PLANNING, "staging",
+      [&storage = context_.seams.storage, places = places_,
+       overwrite = status_.spec().overwrite()] { return StageOutput(storage, places, overwrite); },
+      [this](const absl::Status& staged) {
         if (!staged.ok()) return FailFrom(staged);
         Apply(machine_.Staged());
-      }));
+      });
 }
 
 v1::Fence JobRun::JobFence() const {
@@ -232,24 +269,20 @@ void JobRun::PublishProgress() {
 }
 
 void JobRun::Commit() {
-  storage_busy_ = true;
-  WatchStorage(v1::JOB_STATE_COMMITTING, "publishing the output");
   ManifestHead head{context_.options.version, status_.job_id(), status_.plan_id(), status_.spec()};
-  env::Offload(
-      loop_, context_.seams.disk_pool,
+  UseStorage(
+      v1::JOB_STATE_COMMITTING, "publishing",
       [&storage = context_.seams.storage, places = places_, overwrite = status_.spec().overwrite(),
        head = std::move(head), parts = plan_run_->Parts()]() mutable {
         return CommitOutput(storage, places, overwrite, head, std::move(parts));
       },
-      callbacks_.Guard([this](absl::StatusOr<std::vector<v1::OutputPart>> parts) {
-        storage_busy_ = false;
-        if (std::exchange(discard_waits_, false)) return DiscardNow();
+      [this](absl::StatusOr<std::vector<v1::OutputPart>> parts) {
         if (!parts.ok()) {
           return Apply(machine_.CommitFailed(JobErrorFromStatus(parts.status())));
         }
         parts_ = *std::move(parts);
         Apply(machine_.Committed());
-      }));
+      });
 }
 
 void JobRun::Release() {
@@ -264,6 +297,7 @@ void JobRun::Discard() {
                {{"job", status_.job_id()}, {"path", places_.staging}});
     Apply(machine_.Discarded());
   }));
+  WithdrawStorage();
   if (storage_busy_) {
     discard_waits_ = true;
   } else {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/nearest_name.h"
 #include "runtime/master/input/earlier_results.h"
 #include "runtime/master/input/input_expansion.h"
@@ -110,15 +111,18 @@ absl::Status CheckAgainstCatalog(const JobCatalog& catalog, const v1::JobSpec& s
 }  // namespace
 
 absl::StatusOr<InputList> ListInputs(env::Storage& storage, const v1::JobSpec& spec,
-                                     SubmissionKind kind) {
+                                     SubmissionKind kind, PathLookedAt& path) {
   if (kind == SubmissionKind::kRun) {
+    path.Set(spec.output());
     absl::Status restored = RestoreOldOutput(storage, spec.output());
     if (!restored.ok()) return restored;
     if (absl::Status output = CheckOutput(storage, spec); !output.ok()) return output;
   }
   absl::StatusOr<InputList> input =
-      ExpandInputs(storage, {spec.inputs().begin(), spec.inputs().end()});
+      ExpandInputs(storage, {spec.inputs().begin(), spec.inputs().end()},
+                   [&path](const std::string& begins) { path.Set(begins); });
   if (!input.ok() || kind == SubmissionKind::kDryRun) return input;
+  path.Set(spec.output());
   const OutputPlaces places(spec.output(), "");
   if (absl::Status outside = CheckInputsOutside(storage, *input, places.output); !outside.ok()) {
     return outside;
@@ -128,13 +132,15 @@ absl::StatusOr<InputList> ListInputs(env::Storage& storage, const v1::JobSpec& s
 
 namespace {
 
-void ListOnPool(const MasterSeams& seams, const env::CallbackScope& callbacks,
+void ListInTime(const MasterSeams& seams, InputLister& lister, const env::CallbackScope& callbacks,
                 std::shared_ptr<const v1::JobSpec> spec, SubmissionKind kind,
                 absl::AnyInvocable<void(absl::StatusOr<InputList>)> done) {
-  env::Offload(
-      seams.loop, seams.disk_pool,
-      [&storage = seams.storage, spec = std::move(spec), kind]() -> absl::StatusOr<InputList> {
-        absl::StatusOr<InputList> input = ListInputs(storage, *spec, kind);
+  if (absl::Status room = lister.Room(); !room.ok()) return done(room);
+  lister.List(
+      limits::kListingWait,
+      [&storage = seams.storage, spec = std::move(spec),
+       kind](PathLookedAt& path) -> absl::StatusOr<InputList> {
+        absl::StatusOr<InputList> input = ListInputs(storage, *spec, kind, path);
         if (!input.ok() || !spec->has_plan()) return input;
         absl::Status fits = CheckGivenPlanInput(spec->plan(), input->total_bytes);
         if (!fits.ok()) return Invalid(std::string(fits.message()));
@@ -147,20 +153,22 @@ void ListOnPool(const MasterSeams& seams, const env::CallbackScope& callbacks,
 
 }  // namespace
 
-void CheckSubmission(const MasterSeams& seams, const env::CallbackScope& callbacks,
-                     std::shared_ptr<const v1::JobSpec> spec, SubmissionKind kind,
+void CheckSubmission(const MasterSeams& seams, InputLister& lister,
+                     const env::CallbackScope& callbacks, std::shared_ptr<const v1::JobSpec> spec,
+                     SubmissionKind kind,
                      absl::AnyInvocable<void(absl::StatusOr<InputList>)> done) {
   absl::Status known = CheckAgainstCatalog(seams.catalog, *spec);
   if (!known.ok()) return done(known);
-  if (!spec->has_plan())
-    return ListOnPool(seams, callbacks, std::move(spec), kind, std::move(done));
+  if (!spec->has_plan()) {
+    return ListInTime(seams, lister, callbacks, std::move(spec), kind, std::move(done));
+  }
   env::Offload(
       seams.loop, seams.compute_pool,
       [spec, job = FindJob(seams.catalog, *spec)] { return CheckGivenPlan(*spec, *job); },
-      callbacks.Guard([&seams, &callbacks, spec, kind,
+      callbacks.Guard([&seams, &lister, &callbacks, spec, kind,
                        done = std::move(done)](const absl::Status& plan) mutable {
         if (!plan.ok()) return done(Invalid(std::string(plan.message())));
-        ListOnPool(seams, callbacks, std::move(spec), kind, std::move(done));
+        ListInTime(seams, lister, callbacks, std::move(spec), kind, std::move(done));
       }));
 }
 

@@ -27,6 +27,9 @@ struct MasterSeams {
   const JobCatalog& catalog;
   /// The journal's own, so that no job waits for the disk of another; null: `disk_pool`.
   env::WorkPool* journal_pool = nullptr;
+  /// Those who list inputs, so that no job waits to be published for a path of another one that
+  /// never answers; null: `disk_pool`.
+  env::WorkPool* list_pool = nullptr;
 };
 
 }  // namespace weir::master
