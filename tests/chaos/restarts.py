@@ -73,6 +73,14 @@ def hand_in(cluster, job, *flags, output=None):
     return client, output
 
 
+def outcome_beside(outcome, lost, torn, stuck):
+    """What a run ended with, that of the jobs beside it included: numbers of those that were acknowledged and are unknown, of
+    those that succeeded with another output, and of those that never ended."""
+    if lost or torn:
+        return "wrong"
+    return "stuck" if stuck else outcome
+
+
 def master_once(bench, cluster, seed, t0):
     draw = bench.draw("master", seed)
     works = bench.works()
@@ -90,7 +98,7 @@ def master_once(bench, cluster, seed, t0):
     met = play(running, [(moment, lambda: cluster.kill(cluster.master_process), True), (moment + away, again, False)])
     found = running.finish()
     cluster.wait_for_workers()
-    lost = queued_bad = 0
+    lost = stuck = torn = queued_bad = 0
     for client, output in asking:
         told, _ = client.communicate(timeout=120)
         if client.returncode != 0:
@@ -101,14 +109,18 @@ def master_once(bench, cluster, seed, t0):
                                bench.limit(t0[job.job]), f"{job_id} ends")
         except ClusterError:
             state = "stuck"
+        wrong = small.check(output)
         lost += state == "lost"
-        queued_bad += state != "succeeded" or small.check(output) is not None
+        stuck += state == "stuck"
+        torn += state == "succeeded" and wrong is not None
+        queued_bad += state != "succeeded" or wrong is not None
         shutil.rmtree(output, ignore_errors=True)
     resumed = [seconds_of(line["ts"]) - restarted[0] for line in cluster.log_lines("master", log_at)
                if line.get("job") == found.get("job_id") and line["msg"] in ("Step committed", "Job changed its state")
                and seconds_of(line["ts"]) > restarted[0]]
     row = {"seed": seed, "job": job.job, "moment": moment / t0[job.job], "away_s": away, "met": met, "lost": lost,
-           "queued_bad": queued_bad, "resumed_s": min(resumed, default=None), **found}
+           "queued_bad": queued_bad, "resumed_s": min(resumed, default=None), **found,
+           "outcome": outcome_beside(found["outcome"], lost, torn, stuck)}
     bench.log(f"master seed {seed}: {job.job}, killed at {row['moment']:.2f} of T0 for {away:.1f} s: {row['outcome']} "
               f"{row['code'] or ''}, resumed after {shown(row['resumed_s'])} s, {lost} lost")
     return row
@@ -299,8 +311,14 @@ def commit_once(bench, cluster, library, small, seed, points):
     shutil.rmtree(output, ignore_errors=True)
     bench.log(f"commit seed {seed}: point {point} of {points[over]}{' over an old output' if over else ''}: "
               f"{'' if met else 'not met, '}{found} {detail or ''}{left or ''}")
-    return {"seed": seed, "outcome": "right" if right else "wrong", "over": over, "point": point, "met": met, "found": found,
+    outcome = outcome_of_commit(found, right, lost=job_id is not None and state is None)
+    return {"seed": seed, "outcome": outcome, "over": over, "point": point, "met": met, "found": found,
             "detail": detail, "state": state, "left": left, "again": "right" if right else "not right"}
+
+
+def outcome_of_commit(found, again_right, lost):
+    """`found`: what_is_there; `lost`: the submit was acknowledged, and the restarted master does not know the job."""
+    return "wrong" if found == "torn" or lost or not again_right else "right"
 
 
 def beside(cluster, seed):

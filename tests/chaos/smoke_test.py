@@ -11,6 +11,7 @@ sys.path.insert(0, HERE)
 import flip_proxy  # noqa: E402
 import work  # noqa: E402
 from bench import at_most, none_of  # noqa: E402
+from restarts import outcome_beside, outcome_of_commit  # noqa: E402
 from soak import slope  # noqa: E402
 
 
@@ -38,6 +39,9 @@ class Smoke(unittest.TestCase):
             struck = sum(row["struck"] for row in reports["flips"]["rows"] if row["place"] == place)
             self.assertGreater(struck, 0, f"no bit was turned in {place}")
         self.assertTrue(all(row["met"] for row in reports["commit"]["rows"]), "the master outlived a crash point")
+        for row in reports["commit"]["rows"]:
+            self.assertNotEqual(row["found"], "torn", row)
+            self.assertEqual(row["left"], [], row)
         for report in reports.values():
             self.assertTrue(report["bars"])
 
@@ -75,6 +79,18 @@ class Smoke(unittest.TestCase):
                 seen.append(sum(byte != ord("x") for byte in file.read()))
         self.assertEqual(seen, [1, 0])
         self.assertEqual(os.stat(path).st_mode & 0o777, 0o444)
+
+    def test_torn_outputs_and_lost_jobs_are_wrong_whatever_comes_of_them_later(self):
+        self.assertEqual(outcome_of_commit("before", again_right=True, lost=False), "right")
+        self.assertEqual(outcome_of_commit("complete", again_right=True, lost=False), "right")
+        self.assertEqual(outcome_of_commit("torn", again_right=True, lost=False), "wrong")
+        self.assertEqual(outcome_of_commit("before", again_right=True, lost=True), "wrong")
+        self.assertEqual(outcome_of_commit("complete", again_right=False, lost=False), "wrong")
+        self.assertEqual(outcome_beside("right", lost=0, torn=0, stuck=0), "right")
+        self.assertEqual(outcome_beside("failed by name", lost=0, torn=0, stuck=0), "failed by name")
+        self.assertEqual(outcome_beside("right", lost=1, torn=0, stuck=0), "wrong")
+        self.assertEqual(outcome_beside("right", lost=0, torn=1, stuck=1), "wrong")
+        self.assertEqual(outcome_beside("right", lost=0, torn=0, stuck=1), "stuck")
 
     def test_bars_and_slopes_by_hand(self):
         self.assertTrue(at_most("a", 1.3, 1.3).held)
