@@ -96,6 +96,9 @@ inline constexpr std::int64_t kListingsMax = 512;
 /// How long a submission waits until its inputs are listed: less than its call does (60 s), so that
 /// its user hears which path does not answer.
 inline constexpr absl::Duration kListingWait = absl::Seconds(50);
+/// Dry runs under way at a time: each may hold a list of a million files, and one thread plans for
+/// all, which their calls wait for (60 s).
+inline constexpr int kDryRunsMax = 16;
 /// History that status and list answer from, unless flags of the master say otherwise; older jobs
 /// are dropped from memory and journal: as many as a person looks through, and a month's worth.
 inline constexpr std::int64_t kJobsRememberedMax = 1000;

@@ -112,6 +112,7 @@ void Master::Impl::ServeFrom(std::int64_t master_epoch) {
       seams_, options_, journal_, lister_, master_epoch, history_, ports_, return_times_,
       [this](const v1::JobShapeLearned& shape) { history_.Take(shape); },
       [this](const std::string& job) { return queue_.Beside(job); },
+      [this](const std::string& job) { return BusyBeside(job); },
       [this](const std::string& job) { return queue_.RanAlone(job); },
       [this] { return workers_->Alive(); },
       [this](const v1::JobStatus& status) { return store_.Update(status); },

@@ -87,9 +87,12 @@ class Master::Impl {
   void JobFinished(std::string job_id);
   /// Says to users which place a job has in the queue.
   v1::JobStatus WithPlace(const v1::JobStatus& status) const;
-  /// "job j-1" or "a calibration": what a measurement would disturb, or be disturbed by; empty:
-  /// nothing.
+  /// "job j-1", "a calibration" or "a dry run that samples": what a measurement would disturb, or
+  /// be disturbed by; empty: nothing.
   std::string Busy() const;
+  /// The same of all but this job.
+  std::string BusyBeside(const std::string& job_id) const;
+  std::string Busy(const std::vector<std::string>& jobs) const;
 
   enum class Life { kNew, kStarting, kServing, kStopping };
 
@@ -101,6 +104,8 @@ class Master::Impl {
   void Accept(const std::string& key, v1::JobSpec spec, InputList input);
   void Accepted(v1::JobStatus status, std::shared_ptr<const v1::Plan> given_plan, InputList input);
   absl::Status Cancel(const v1::CancelRequest& request);
+  void BeginDryRun(v1::JobSpec spec, InputList input, const std::vector<RegisteredWorker>& alive,
+                   rpc::Reply<v1::GetPlanResponse> reply);
   void ExplainGiven(std::shared_ptr<const v1::JobSpec> spec,
                     absl::Span<const RegisteredWorker> alive,
                     rpc::Reply<v1::GetPlanResponse> reply);
@@ -169,6 +174,10 @@ class Master::Impl {
   absl::btree_map<std::string, std::unique_ptr<JobRun>> runs_;  // not terminal yet
   /// Dry runs until their plan is made and their sample released, by an id of their own.
   absl::btree_map<std::string, std::unique_ptr<Planning>> dry_runs_;
+  /// Those of them whose sample measures.
+  absl::btree_set<std::string> sampling_dry_runs_;
+  /// Each call that asks for a dry run holds a copy until it is answered.
+  const std::shared_ptr<const bool> dry_run_place_ = std::make_shared<const bool>(true);
   ShapeHistory history_;
   JobQueue queue_;
   /// A master that follows another one takes jobs for the workers of that one, which notice within

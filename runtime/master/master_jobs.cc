@@ -226,37 +226,59 @@ void Master::Impl::Handle(rpc::Call<rpc::GetPlan> call) {
 }
 
 void Master::Impl::Handle(rpc::Call<rpc::DryRun> call) {
+  // One of the copies is ours.
+  if (dry_run_place_.use_count() > limits::kDryRunsMax) {
+    return call.reply(absl::ResourceExhaustedError(
+        absl::StrCat(limits::kDryRunsMax,
+                     " dry runs are under way, the most that the master takes at a time; ask again "
+                     "when some are done, or submit the job and look at its plan")));
+  }
   auto spec = std::make_shared<v1::JobSpec>(std::move(*call.request.mutable_spec()));
-  CheckSubmission(
-      seams_, lister_, callbacks_, spec, SubmissionKind::kDryRun,
-      [this, spec, reply = std::move(call.reply)](absl::StatusOr<InputList> input) mutable {
-        if (!input.ok()) return reply(input.status());
-        const std::vector<RegisteredWorker> alive = workers_->Alive();
-        if (alive.empty()) return reply(NoWorkers());
-        if (spec->has_plan()) return ExplainGiven(std::move(spec), alive, std::move(reply));
-        const std::string id = absl::StrCat("dry-", NewJobId());
-        if (absl::Status held = artifacts_.Hold(id, *spec); !held.ok()) return reply(held);
-        Planning& planning = *dry_runs_
-                                  .emplace(id, std::make_unique<Planning>(
-                                                   seams_, options_, history_,
-                                                   context_->master_epoch, id, std::move(*spec)))
-                                  .first->second;
-        planning.Sample(
-            *input, alive, Busy(),
-            [this, id, &planning, alive, input = *input, reply = std::move(reply)]() mutable {
-              planning.ShareWith(queue_.running());
-              planning.ShareMemory(queue_.ShareAlone(Room()));
-              planning.Plan(
-                  input, alive, /*note=*/"",
-                  [this, id, reply = std::move(reply)](absl::StatusOr<PlannedJob> planned) mutable {
-                    EndDryRun(id);
-                    if (!planned.ok()) return reply(planned.status());
-                    v1::GetPlanResponse response;
-                    response.mutable_plan()->Swap(&planned->message);
-                    reply(std::move(response));
+  rpc::Reply<v1::GetPlanResponse> answer =
+      [place = dry_run_place_,
+       reply = std::move(call.reply)](absl::StatusOr<v1::GetPlanResponse> response) mutable {
+        place.reset();
+        reply(std::move(response));
+      };
+  CheckSubmission(seams_, lister_, callbacks_, spec, SubmissionKind::kDryRun,
+                  [this, spec, reply = std::move(answer)](absl::StatusOr<InputList> input) mutable {
+                    if (!input.ok()) return reply(input.status());
+                    const std::vector<RegisteredWorker> alive = workers_->Alive();
+                    if (alive.empty()) return reply(NoWorkers());
+                    if (spec->has_plan())
+                      return ExplainGiven(std::move(spec), alive, std::move(reply));
+                    BeginDryRun(std::move(*spec), *std::move(input), alive, std::move(reply));
                   });
-            });
-      });
+}
+
+void Master::Impl::BeginDryRun(v1::JobSpec spec, InputList input,
+                               const std::vector<RegisteredWorker>& alive,
+                               rpc::Reply<v1::GetPlanResponse> reply) {
+  const std::string id = absl::StrCat("dry-", NewJobId());
+  if (absl::Status held = artifacts_.Hold(id, spec); !held.ok()) return reply(held);
+  Planning& planning =
+      *dry_runs_
+           .emplace(id, std::make_unique<Planning>(seams_, options_, history_,
+                                                   context_->master_epoch, id, std::move(spec)))
+           .first->second;
+  const std::string busy = Busy();
+  sampling_dry_runs_.insert(id);
+  const auto listed = std::make_shared<const InputList>(std::move(input));
+  planning.Sample(*listed, alive, busy,
+                  [this, id, &planning, alive, listed, reply = std::move(reply)]() mutable {
+                    sampling_dry_runs_.erase(id);
+                    planning.ShareWith(queue_.running());
+                    planning.ShareMemory(queue_.ShareAlone(Room()));
+                    planning.Plan(*listed, alive, /*note=*/"",
+                                  [this, id, reply = std::move(reply)](
+                                      absl::StatusOr<PlannedJob> planned) mutable {
+                                    EndDryRun(id);
+                                    if (!planned.ok()) return reply(planned.status());
+                                    v1::GetPlanResponse response;
+                                    response.mutable_plan()->Swap(&planned->message);
+                                    reply(std::move(response));
+                                  });
+                  });
 }
 
 void Master::Impl::ExplainGiven(std::shared_ptr<const v1::JobSpec> spec,

@@ -70,10 +70,16 @@ v1::JobStatus Master::Impl::WithPlace(const v1::JobStatus& status) const {
   return placed;
 }
 
-std::string Master::Impl::Busy() const {
-  const std::vector<std::string> running = queue_.running();
-  if (!running.empty()) return absl::StrCat("job ", running.front());
-  return CalibrationRuns() ? "a calibration" : "";
+std::string Master::Impl::Busy(const std::vector<std::string>& jobs) const {
+  if (!jobs.empty()) return absl::StrCat("job ", jobs.front());
+  if (CalibrationRuns()) return "a calibration";
+  return sampling_dry_runs_.empty() ? "" : "a dry run that samples";
+}
+
+std::string Master::Impl::Busy() const { return Busy(queue_.running()); }
+
+std::string Master::Impl::BusyBeside(const std::string& job_id) const {
+  return Busy(queue_.Beside(job_id));
 }
 
 }  // namespace weir::master

@@ -52,6 +52,8 @@ struct JobRunContext {
   std::function<void(const v1::JobShapeLearned&)> learn;
   /// What else runs now; and whether nothing else did at any time while this job ran.
   std::function<std::vector<std::string>(const std::string& job_id)> jobs_beside;
+  /// What a sample of the job would disturb, or be disturbed by, as "job j-1"; empty: nothing.
+  std::function<std::string(const std::string& job_id)> busy_beside;
   std::function<bool(const std::string& job_id)> ran_alone;
   /// Alive workers in id order.
   std::function<std::vector<RegisteredWorker>()> alive_workers;

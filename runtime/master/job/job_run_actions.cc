@@ -50,9 +50,7 @@ void JobRun::Sample() {
   // One that is gone on with has its plan.
   if (given_plan_ || earlier_) return Apply(machine_.Sampled());
   if (workers.empty()) return Apply(machine_.Sampled());  // MakePlan says what that means
-  const std::vector<std::string> beside = context_.jobs_beside(status_.job_id());
-  planning_.Sample(input_->input(), workers,
-                   beside.empty() ? "" : absl::StrCat("job ", beside.front()),
+  planning_.Sample(input_->input(), workers, context_.busy_beside(status_.job_id()),
                    [this] { Apply(machine_.Sampled()); });
 }
 

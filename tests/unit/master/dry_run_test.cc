@@ -1,11 +1,13 @@
 // What the master does not do on its control loop, and what dry runs hear of workers: the whole
 // master on virtual time.
 
+#include <deque>
 #include <optional>
 #include <string>
 
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
+#include "runtime/base/limits.h"
 #include "runtime/master/master.h"
 #include "tests/unit/master/master_fixture.h"
 
@@ -85,6 +87,75 @@ TEST_F(DryRunTest, HearsThatAWorkerOfItsSampleRegisteredAgain) {
   ASSERT_TRUE(plan_->ok()) << plan_->status();
   EXPECT_TRUE(absl::StrContains((*plan_)->DebugString(), "registered again"))
       << (*plan_)->DebugString().substr(0, 4000);
+}
+
+constexpr char kNotSampled[] = "Not sampled, because a dry run that samples runs";
+
+TEST_F(DryRunTest, OfTwoAtOnceOneSamplesAndTheOtherSaysWhyNot) {
+  std::optional<absl::StatusOr<v1::Plan>> plans[2];
+  for (auto& plan : plans) {
+    v1::DryRunRequest request;
+    *request.mutable_spec() = Spec();
+    world_->master().jobs().Send<rpc::DryRun>(request, [&plan](const auto& response) {
+      if (response.ok()) {
+        plan = response->plan();
+      } else {
+        plan = response.status();
+      }
+    });
+  }
+  RunFor(absl::Seconds(30));
+  int num_not_sampled = 0;
+  for (const auto& plan : plans) {
+    ASSERT_TRUE(plan && plan->ok()) << (plan ? plan->status() : absl::OkStatus());
+    if (absl::StrContains((*plan)->DebugString(), kNotSampled)) ++num_not_sampled;
+  }
+  EXPECT_EQ(num_not_sampled, 1);
+  BeginDryRun(Spec());
+  RunFor(absl::Seconds(30));
+  ASSERT_TRUE(plan_ && plan_->ok());
+  EXPECT_FALSE(absl::StrContains((*plan_)->DebugString(), kNotSampled)) << "both are over";
+}
+
+TEST_F(DryRunTest, AJobThatBeginsMeanwhileIsNotSampledAndSaysWhy) {
+  BeginDryRun(Spec());
+  RunFor(absl::Milliseconds(10));
+  ASSERT_FALSE(plan_) << "the sample is under way";
+  const absl::StatusOr<std::string> job = Submit(Spec());
+  ASSERT_TRUE(job.ok()) << job.status();
+  RunFor(absl::Seconds(2));
+  const v1::JobStatus status = StatusOf(*job);
+  EXPECT_TRUE(absl::StrContains(status.plan_text(), kNotSampled)) << status.plan_text();
+}
+
+TEST_F(DryRunTest, OneTooManyAtATimeIsRefused) {
+  std::deque<std::optional<absl::Status>> answers;
+  const auto begin = [&] {
+    v1::DryRunRequest request;
+    *request.mutable_spec() = Spec();
+    request.mutable_spec()->set_sampling("off");
+    std::optional<absl::Status>& answer = answers.emplace_back();
+    world_->master().jobs().Send<rpc::DryRun>(
+        request, [&answer](const auto& response) { answer = response.status(); });
+    RunFor(absl::Milliseconds(1));
+  };
+  world_->list_pool().Hold();
+  for (int i = 0; i < limits::kDryRunsMax; ++i) begin();
+  for (const auto& answer : answers) EXPECT_FALSE(answer) << *answer;
+  begin();
+  ASSERT_TRUE(answers.back());
+  EXPECT_TRUE(absl::IsResourceExhausted(*answers.back())) << *answers.back();
+  answers.pop_back();
+  world_->list_pool().GoOn();
+  RunFor(absl::Seconds(30));
+  for (const auto& answer : answers) {
+    ASSERT_TRUE(answer);
+    EXPECT_TRUE(answer->ok()) << *answer;
+  }
+  begin();
+  RunFor(absl::Seconds(5));
+  ASSERT_TRUE(answers.back());
+  EXPECT_TRUE(answers.back()->ok()) << *answers.back();
 }
 
 }  // namespace
