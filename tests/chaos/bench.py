@@ -36,6 +36,16 @@ def at_most(name, value, limit, form="{:.2f}"):
     return Bar(name, form.format(value), "<= " + form.format(limit), value <= limit)
 
 
+def unmeasured(name):
+    return Bar(name, "-", "measured", None)
+
+
+def missed(report, may_be_left_out):
+    """Bars of a report that do not hold. One that was not measured is among them, unless its scenario is named here: what was
+    not tried is no promise kept."""
+    return [bar for bar in report.bars if bar.held is False or (bar.held is None and report.name not in may_be_left_out)]
+
+
 def none_of(name, count):
     return Bar(name, str(count), "0", count == 0)
 

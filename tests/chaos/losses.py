@@ -2,7 +2,7 @@
 import signal
 import time
 
-from bench import Report, at_most, codes_of, median, none_of, shown, some_of
+from bench import Report, at_most, codes_of, median, none_of, shown, some_of, unmeasured
 from ground import NotHere
 
 # Ratios to T0 that the median of right runs may reach, by (workers killed, started again).
@@ -121,11 +121,12 @@ def slow(bench):
     report.header = ("kind", "runs", "right", "median", "worst", "errors")
     for kind in ("cpu", "link"):
         rows = [row for row in report.rows if row["kind"] == kind]
-        ratios = [row["seconds"] / median(clean) for row in rows if row["outcome"] == "right"]
+        ratios = [row["seconds"] / median(clean) for row in rows if row["outcome"] == "right" and row["met"]]
         if rows:
             report.table.append((kind, len(rows), len(ratios), shown(median(ratios)),
                                  shown(max(ratios, default=None)), codes_of(rows)))
         report.bars.append(at_most(f"median with one worker's {kind} at a tenth, to T0", median(ratios), SLOW_BAR))
+    report.bars.append(some_of("runs that a slow worker met", sum(row["met"] for row in report.rows)))
     report.outcome_bars()
     return report
 
@@ -142,14 +143,14 @@ def slow_once(bench, cluster, seed, kind, job, clean_s, report):
         end = lambda: ground.link_rate(host, 1)  # noqa: E731
     running = cluster.submit(job, limit_s=bench.limit(clean_s))
     try:
-        play(running, [(moment, begin, True)])
+        met = play(running, [(moment, begin, True)])
     except NotHere as reason:
         report.notes.append(f"LEFT OUT {kind}: {reason}")
         running.finish()
         return None
     found = running.finish()
     end()
-    row = {"seed": seed, "kind": kind, "host": host, "moment_s": moment, **found}
+    row = {"seed": seed, "kind": kind, "host": host, "moment_s": moment, "met": met, **found}
     bench.log(f"slow seed {seed}: {kind} of w{host} at a tenth: {row['outcome']} {row['seconds']:.2f} s, T0 {clean_s:.2f} s")
     return row
 
@@ -165,15 +166,17 @@ def pause(bench):
             pause_s = (3, long_s)[seed % 2]
             report.rows.append(pause_once(bench, cluster, seed, pause_s, job, clean_s))
             cluster.bring_all_back()
-    report.header = ("stopped", "runs", "right", "false deaths", "refused as stale", "errors")
+    report.header = ("stopped", "runs", "met", "right", "false deaths", "refused as stale", "errors")
     for pause_s in sorted({row["pause_s"] for row in report.rows}):
         rows = [row for row in report.rows if row["pause_s"] == pause_s]
         deaths = sum(row["deaths"] for row in rows) if pause_s == 3 else "-"
-        report.table.append((f"{pause_s} s", len(rows), sum(row["outcome"] == "right" for row in rows), deaths,
+        report.table.append((f"{pause_s} s", len(rows), sum(row["met"] for row in rows),
+                             sum(row["outcome"] == "right" for row in rows), deaths,
                              sum(row["refused"] for row in rows), codes_of(rows)))
     short = [row for row in report.rows if row["pause_s"] == 3]
     zombies = [row for row in report.rows if row["pause_s"] != 3]
     report.bars.append(none_of("false deaths in pauses of 3 s", sum(row["deaths"] for row in short)))
+    report.bars.append(some_of("pauses that met a job", sum(row["met"] for row in report.rows)))
     if zombies:
         report.bars.append(some_of("zombies fenced: leases lost and messages refused", sum(r["refused"] for r in zombies)))
     report.outcome_bars()
@@ -185,7 +188,7 @@ def pause_once(bench, cluster, seed, pause_s, job, clean_s):
     host, moment = draw.randrange(cluster.num_workers), draw.uniform(0, clean_s)
     master_log, worker_log = cluster.log_size("master"), cluster.log_size(f"w{host}")
     running = cluster.submit(job, limit_s=bench.limit(clean_s) + pause_s)
-    play(running, [(moment, lambda: cluster.stop_worker(host, signal.SIGSTOP), True)])
+    met = play(running, [(moment, lambda: cluster.stop_worker(host, signal.SIGSTOP), True)])
     stopped = time.monotonic()
     while time.monotonic() - stopped < pause_s:
         time.sleep(0.02)
@@ -197,7 +200,7 @@ def pause_once(bench, cluster, seed, pause_s, job, clean_s):
     refused = sum(line.get("msg") in fenced for line in cluster.log_lines(f"w{host}", worker_log))
     bench.log(f"pause seed {seed}: w{host} stopped for {pause_s} s: {found['outcome']} {found['code'] or ''}, "
               f"{deaths} lost, {refused} refused")
-    return {"seed": seed, "pause_s": pause_s, "host": host, "deaths": deaths, "refused": refused, **found}
+    return {"seed": seed, "pause_s": pause_s, "host": host, "met": met, "deaths": deaths, "refused": refused, **found}
 
 
 def partition(bench):
@@ -212,14 +215,16 @@ def partition(bench):
                 cluster.bring_all_back()
         except NotHere as reason:
             report.notes.append(f"LEFT OUT: {reason}")
+            report.bars.append(unmeasured("partitions that met a job"))
             return report
         finally:
             cluster.ground.heal()
-    report.header = ("kind", "runs", "right", "named", "slowest s", "errors")
+    report.header = ("kind", "runs", "met", "right", "named", "slowest s", "errors")
     for kind in PARTITION_KINDS:
         rows = [row for row in report.rows if row["kind"] == kind]
         if rows:
-            report.table.append((kind, len(rows), sum(row["outcome"] == "right" for row in rows),
+            report.table.append((kind, len(rows), sum(row["met"] for row in rows),
+                                 sum(row["outcome"] == "right" for row in rows),
                                  sum(row["outcome"] == "failed by name" for row in rows),
                                  shown(max(row["seconds"] for row in rows), "{:.1f}"), codes_of(rows)))
     # Both ends are legal here; none may come late.
@@ -227,6 +232,7 @@ def partition(bench):
         report.bars.append(none_of(outcome, sum(row["outcome"] == outcome for row in report.rows)))
     late = sum(row["seconds"] > clean_s + (row["length_s"] or 0) + NAMED_WITHIN_S for row in report.rows)
     report.bars.append(none_of(f"ends later than {NAMED_WITHIN_S} s after the partition and T0", late))
+    report.bars.append(some_of("partitions that met a job", sum(row["met"] for row in report.rows)))
     return report
 
 
@@ -251,7 +257,7 @@ def partition_once(bench, cluster, seed, job, clean_s):
             ground.drop(b, a)
 
     running = cluster.submit(job, limit_s=bench.limit(clean_s) + (length_s or 0))
-    play(running, [(moment, cut, True)])
+    met = play(running, [(moment, cut, True)])
     began = time.monotonic()
     while not running.ended() and (length_s is None or time.monotonic() - began < length_s):
         if time.monotonic() - running.began > running.limit_s:
@@ -263,4 +269,4 @@ def partition_once(bench, cluster, seed, job, clean_s):
     ground.heal()
     bench.log(f"partition seed {seed}: {kind} of w{a} for {length_s} s: {found['outcome']} {found['code'] or ''} "
               f"after {found['seconds']:.1f} s")
-    return {"seed": seed, "kind": kind, "length_s": length_s, "hosts": [a, b], **found}
+    return {"seed": seed, "kind": kind, "length_s": length_s, "hosts": [a, b], "met": met, **found}

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 
-from bench import Report, at_most, codes_of, median, none_of, shown, some_of
+from bench import Report, at_most, codes_of, median, none_of, shown, some_of, unmeasured
 from chaos_cluster import ClusterError, wait_until
 from losses import play
 
@@ -205,6 +205,7 @@ def commit(bench):
         library = compiled(bench, cluster.directory)
         if library is None:
             report.notes.append("LEFT OUT: there is no C compiler for the crash points")
+            report.bars.append(unmeasured("different points at which the master died"))
             return report
         small = bench.small_work()
         points = {over: commit_points(cluster, library, small, over) for over in (False, True)}

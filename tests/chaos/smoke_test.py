@@ -10,7 +10,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import flip_proxy  # noqa: E402
 import work  # noqa: E402
-from bench import at_most, none_of  # noqa: E402
+from bench import Report, at_most, missed, none_of, some_of, unmeasured  # noqa: E402
 from restarts import outcome_beside, outcome_of_commit  # noqa: E402
 from soak import slope  # noqa: E402
 
@@ -91,6 +91,13 @@ class Smoke(unittest.TestCase):
         self.assertEqual(outcome_beside("right", lost=1, torn=0, stuck=0), "wrong")
         self.assertEqual(outcome_beside("right", lost=0, torn=1, stuck=1), "wrong")
         self.assertEqual(outcome_beside("right", lost=0, torn=0, stuck=1), "stuck")
+
+    def test_a_bar_that_was_not_measured_is_missed_unless_it_may_be(self):
+        report = Report("slow", {"ground": "loopback"})
+        report.bars += [none_of("wrong", 0), unmeasured("runs that a slow worker met"), some_of("met", 0)]
+        self.assertEqual([bar.name for bar in missed(report, [])], ["runs that a slow worker met", "met"])
+        self.assertEqual([bar.name for bar in missed(report, ["pause"])], ["runs that a slow worker met", "met"])
+        self.assertEqual([bar.name for bar in missed(report, ["slow"])], ["met"])
 
     def test_bars_and_slopes_by_hand(self):
         self.assertTrue(at_most("a", 1.3, 1.3).held)
