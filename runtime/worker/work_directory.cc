@@ -57,33 +57,34 @@ absl::string_view WhyNotTaken(env::Privacy privacy) {
   return "";
 }
 
-bool IsPrivate(env::Storage& storage, const std::string& path) {
-  const absl::StatusOr<env::Privacy> privacy = storage.PrivacyOf(path);
-  return privacy.ok() && *privacy == env::Privacy::kPrivate;
+bool IsOurs(env::Privacy privacy) {
+  return privacy == env::Privacy::kPrivate || privacy == env::Privacy::kOpen;
 }
 
-// Removes a directory whose lock is held, and gives the lock up once nothing is in it that another
-// daemon could take: where a file that is removed while it is open keeps a place under another name
-// (FUSE, NFS), its directory could not go.
+// Removes a directory whose lock is held, by its own name alone: RemoveAll follows no link that
+// somebody puts in its place, as a path to what lies in it would be followed. The lock is given up
+// once nothing is in it that another daemon could take: where a file that is removed while it is
+// open keeps a place under another name (FUSE, NFS), its directory could not go.
 absl::Status RemoveLocked(env::Storage& storage, const std::string& path,
                           std::unique_ptr<env::FileLock> lock) {
-  if (absl::Status status = storage.RemoveAll(absl::StrCat(path, kJobsName)); !status.ok()) {
-    return status;
-  }
+  absl::Status status = storage.RemoveAll(path);
+  if (status.ok()) return status;
+  if (!absl::IsNotFound(storage.Stat(absl::StrCat(path, kJobsName)).status())) return status;
   lock.reset();
+  status = storage.RemoveAll(path);
   // FUSE may hear of the closed lock a moment later.
-  const absl::Status status = storage.RemoveAll(path);
   return status.ok() ? status : storage.RemoveAll(path);
 }
 
 // Takes jobs out of the directory `path` if `to` is given, and removes it, if its daemon is dead.
 //
-// In /tmp anybody can make a directory of this name. So whose it is, is asked first, before
-// anything in it is opened, and again once it is locked: an earlier one may have been removed by
-// another life of this daemon and made anew by somebody else. Locked, a private one stays what it
-// is: nobody else may write into it, no other daemon removes it, and where it can be renamed only
-// by its owner (a sticky directory above) or by nobody else at all (one's own) nothing takes its
-// place. In any other directory above, this daemon's own could be exchanged as well.
+// In /tmp anybody can make a directory of this name, and exchange it at any moment. So whose it is,
+// is asked first, before anything in it is opened, and another user's stays as it is; and again
+// once it is locked: an earlier one may have been removed by another life of this daemon and made
+// anew by somebody else. Locked, one's own stays what it is: no other daemon removes it, and where
+// it can be renamed only by its owner (a sticky directory above) or by nobody else at all (one's
+// own) nothing takes its place; into a private one nobody else may write either. In any other
+// directory above, this daemon's own could be exchanged as well.
 void TakeOrRemove(env::Storage& storage, const std::string& path, bool unnamed,
                   const std::optional<std::string>& to) {
   const absl::StatusOr<env::Privacy> privacy = storage.PrivacyOf(path);
@@ -97,14 +98,16 @@ void TakeOrRemove(env::Storage& storage, const std::string& path, bool unnamed,
     LogWarning("Runs in an old work directory are not kept",
                {{"directory", path}, {"why", WhyNotTaken(*privacy)}});
   }
-  if (*privacy == env::Privacy::kNoDirectory) return;  // no daemon's
+  if (!IsOurs(*privacy)) return;
   // Its daemon makes the lock, locks it, and then makes the directory of jobs: before that, a lock
   // nobody holds is one that is about to be held.
   if (unnamed && !storage.Stat(absl::StrCat(path, kJobsName)).ok()) return;
   auto lock = storage.TakeLock(absl::StrCat(path, kLockName));
   // A directory that got its name had its lock first: without one, its removal was cut short.
   if (!lock.ok() && (unnamed || !absl::IsNotFound(lock.status()))) return;
-  const bool is_private = *privacy == env::Privacy::kPrivate && IsPrivate(storage, path);
+  const absl::StatusOr<env::Privacy> now = storage.PrivacyOf(path);
+  if (!now.ok() || !IsOurs(*now)) return;
+  const bool is_private = *privacy == env::Privacy::kPrivate && *now == env::Privacy::kPrivate;
   if (to && lock.ok() && is_private) TakeHeldJobs(storage, path, *to);
   if (absl::Status status =
           lock.ok() ? RemoveLocked(storage, path, *std::move(lock)) : storage.RemoveAll(path);

@@ -24,9 +24,10 @@ enum class LeftRuns { kTaken, kRemoved };
 /// Checked by: tests/unit/worker/work_directory_test.cc.
 class WorkDirectory {
  public:
-  /// Makes and locks the directory, then removes those of dead daemons of the same name; with
-  /// kTaken, jobs of which they have written down runs (held_records.h) move over before, out of
-  /// directories that are this user's alone; of others a warning says why not.
+  /// Makes and locks the directory, then removes those of dead daemons of the same name, but not
+  /// what is another user's or no directory; with kTaken, jobs of which they have written down runs
+  /// (held_records.h) move over before, out of directories that are this user's alone; of others a
+  /// warning says why not.
   /// Errors: kInvalidArgument (name), else as Storage; failing to remove an old directory is logged
   ///   only.
   static absl::StatusOr<WorkDirectory> Claim(env::Storage& storage, const std::string& work_dir,

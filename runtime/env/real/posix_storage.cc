@@ -115,7 +115,8 @@ class Flock final : public FileLock {
 };
 
 absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path, int flags) {
-  Fd fd(::open(path.c_str(), flags | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600));
+  // Who holds a lease on the file could let an open wait.
+  Fd fd(::open(path.c_str(), flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   if (!fd.valid()) return Failed("cannot open", path);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return Failed("cannot lock", path);
   return std::make_unique<Flock>(std::move(fd));

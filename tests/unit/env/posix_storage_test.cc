@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "runtime/base/errno_status.h"
@@ -262,6 +263,19 @@ TEST_F(PosixStorageTest, NoLockIsTakenThroughALink) {
   ASSERT_EQ(symlink(At("file").c_str(), At("lock").c_str()), 0);
   EXPECT_EQ(ErrnoOf(storage_.TakeLock(At("lock")).status()), ELOOP);
   EXPECT_EQ(ErrnoOf(storage_.MakeLock(At("lock")).status()), ELOOP);
+}
+
+TEST_F(PosixStorageTest, NobodyHoldsUpALockByALease) {
+  Put("lock", "");
+  const Fd holder(open(At("lock").c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(holder.valid());
+  const auto before = signal(SIGIO, SIG_IGN);  // tells the holder
+  if (fcntl(holder.get(), F_SETLEASE, F_WRLCK) != 0) {
+    signal(SIGIO, before);
+    GTEST_SKIP() << "no leases on the file system of " << dir_ << ": " << strerror(errno);
+  }
+  EXPECT_EQ(ErrnoOf(storage_.TakeLock(At("lock")).status()), EWOULDBLOCK);
+  signal(SIGIO, before);
 }
 
 TEST_F(PosixStorageTest, SaysWhereItMayWrite) {

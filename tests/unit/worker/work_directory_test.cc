@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "tests/unit/worker/real_machine.h"
 
 namespace weir::worker {
@@ -110,6 +112,7 @@ TEST_F(WorkDirectoryTest, TakesNothingOutOfADirectoryOfAnotherUser) {
   const std::string dead = Dead();
   ASSERT_EQ(chown(dead.c_str(), 65534, 65534), 0);
   EXPECT_FALSE(Takes());
+  EXPECT_TRUE(std::filesystem::exists(dead + "/jobs/kept/runs/3.1.run")) << "it is theirs";
 }
 
 // Somebody else makes the directory anew after it was looked at.
@@ -127,6 +130,51 @@ TEST_F(WorkDirectoryTest, LooksAgainOnceItHasTheLock) {
   auto own = WorkDirectory::Claim(storage, scratch_.path(), "w", "bb", LeftRuns::kTaken);
   ASSERT_TRUE(own.ok()) << own.status();
   EXPECT_FALSE(std::filesystem::exists(own->path() + "/jobs/kept"));
+}
+
+// Somebody else puts a link to what is not theirs in the place of the directory: while its lock is
+// taken, or later, while it is removed.
+class ExchangedForALink final : public env::PosixStorage {
+ public:
+  enum class When { kLocked, kRemoved };
+  ExchangedForALink(When when, std::string directory, std::string victim)
+      : when_(when), directory_(std::move(directory)), victim_(std::move(victim)) {}
+
+  absl::StatusOr<std::unique_ptr<env::FileLock>> TakeLock(const std::string& path) override {
+    auto lock = PosixStorage::TakeLock(path);
+    if (when_ == When::kLocked) PutLink();
+    return lock;
+  }
+  absl::Status RemoveAll(const std::string& path) override {
+    if (when_ == When::kRemoved) PutLink();
+    return PosixStorage::RemoveAll(path);
+  }
+
+ private:
+  void PutLink() {
+    if (std::exchange(exchanged_, true)) return;
+    std::filesystem::rename(directory_, directory_ + ".away");
+    std::filesystem::create_directory_symlink(victim_, directory_);
+  }
+
+  const When when_;
+  const std::string directory_;
+  const std::string victim_;
+  bool exchanged_ = false;
+};
+
+TEST_F(WorkDirectoryTest, RemovesNothingBehindALinkThatTakesTheDirectorysPlace) {
+  const std::string victim = scratch_.path() + "/victim";
+  std::filesystem::create_directories(victim + "/jobs/precious");
+  using When = ExchangedForALink::When;
+  for (const When when : {When::kLocked, When::kRemoved}) {
+    ExchangedForALink storage(when, Dead(), victim);
+    auto own = WorkDirectory::Claim(storage, scratch_.path(), "w", "bb", LeftRuns::kRemoved);
+    EXPECT_TRUE(own.ok()) << own.status();
+    EXPECT_TRUE(std::filesystem::exists(victim + "/jobs/precious")) << static_cast<int>(when);
+    for (const std::string name : {"weir-worker-w-aa", "weir-worker-w-aa.away", "weir-worker-w-bb"})
+      std::filesystem::remove_all(scratch_.path() + "/" + name);
+  }
 }
 
 TEST_F(WorkDirectoryTest, FollowsNoLinkToADirectory) {
