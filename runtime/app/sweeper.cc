@@ -8,12 +8,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <set>
-#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/env/real/remove_tree.h"
 #include "runtime/master/output/output_places.h"
 
 namespace weir::app {
@@ -24,9 +23,7 @@ void RemoveUntilGone(const std::string& path) {
   constexpr int kTries = 50;
   constexpr useconds_t kPauseMicros = 100'000;
   for (int i = 0; i < kTries; ++i) {
-    std::error_code error;
-    std::filesystem::remove_all(path, error);
-    if (!error && !std::filesystem::exists(path, error)) return;
+    if (env::RemoveTree(path).ok()) return;
     ::usleep(kPauseMicros);
   }
 }

@@ -270,7 +270,8 @@ void WorkerJob::RemoveWhenIdle() {
 }
 
 void WorkerJob::EndRelease(const absl::Status& status) {
-  if (!status.ok()) {
+  // Once: it is asked for until it is gone.
+  if (!status.ok() && std::exchange(not_removed_, status) != status) {
     LogWarning("Job directory not removed",
                {{"job", request_.fence().job_id()}, {"error", status.message()}});
   }

@@ -187,6 +187,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   std::optional<v1::JobError> untold_;  // why the task ended, while it ran no step
   bool task_stopped_ = false;
   bool removing_ = false;
+  absl::Status not_removed_;  // what the log says of that
   std::vector<Released> releasing_;
   ReportSender reports_;
   const std::shared_ptr<ArtifactSupply> supply_;

@@ -86,6 +86,31 @@ class Embedded(FailureTest):
         wait_for(lambda: not os.listdir(self.work), 10, lambda: f"work directory left: {os.listdir(self.work)}")
         self.assert_nothing_left(out)
 
+    def test_directories_that_scripts_close_to_themselves_go_too(self):
+        """With their job, and with what is left of one that is killed. Root they would not hold up."""
+        script = self.write("close.sh", f"mkdir closed$$ && touch closed$$/file && chmod 555 closed$$ && pwd >{self.dir}/at.$$\n"
+                                        f"until [ -e {self.dir}/open ]; do sleep 0.1; done\nexec cat\n")
+        text = self.write("text", "x\n")
+        for directory in (self.dir, self.work):
+            os.chmod(directory, 0o777)
+        drop = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+
+        def run(output):
+            return self.start("run", "stream", text, "-o", self.path(output), "--set", f"mapper=sh {script}", "--set", "reducer=cat",
+                              "--no-sample", "--work-dir", self.work, start_new_session=True, **drop)
+        client = run("killed")
+        wait_for(lambda: [name for name in os.listdir(self.dir) if name.startswith("at.")], 30,
+                 lambda: f"a directory is closed: {self.end_and_hear(client)}")
+        os.killpg(client.pid, signal.SIGKILL)
+        client.communicate()
+        wait_for(lambda: not os.listdir(self.work), 10, lambda: f"work directory left: {os.listdir(self.work)}")
+        self.assert_nothing_left(self.path("killed"))
+        self.write("open", "")
+        result = self.end_in_time(run("out"))
+        self.assert_ok(result)
+        self.assertNotIn("not removed", result.err)
+        self.assertEqual(os.listdir(self.work), [])
+
     def state_of(self, pid):
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             return file.read().rsplit(")", 1)[1].split()[0]

@@ -1,6 +1,5 @@
 #include "runtime/env/real/posix_storage.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
@@ -19,7 +18,9 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
+#include "runtime/env/real/directory_names.h"
 #include "runtime/env/real/machine_id.h"
+#include "runtime/env/real/remove_tree.h"
 #include "runtime/env/real/rename_without_loss.h"
 #include "runtime/env/real/run_handover.h"
 
@@ -120,55 +121,6 @@ absl::StatusOr<std::unique_ptr<FileLock>> Lock(const std::string& path, int flag
   if (!fd.valid()) return Failed("cannot open", path);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) return Failed("cannot lock", path);
   return std::make_unique<Flock>(std::move(fd));
-}
-
-struct CloseDirectory {
-  void operator()(DIR* directory) const { ::closedir(directory); }
-};
-
-absl::StatusOr<std::vector<std::string>> NamesIn(int directory_fd, const std::string& path) {
-  // fdopendir takes the descriptor over.
-  std::unique_ptr<DIR, CloseDirectory> directory(::fdopendir(directory_fd));
-  if (!directory) {
-    const absl::Status status = Failed("list", path);
-    ::close(directory_fd);
-    return status;
-  }
-  std::vector<std::string> names;
-  while (true) {
-    errno = 0;
-    const dirent* entry = ::readdir(directory.get());
-    if (!entry) break;
-    const std::string name = entry->d_name;
-    if (name != "." && name != "..") names.push_back(name);
-  }
-  if (errno != 0) return Failed("list", path);
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-// Goes by descriptors and never follows a link, so that nobody can lead it out of the tree.
-absl::Status RemoveAt(int parent, const std::string& name, const std::string& path) {
-  if (::unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return absl::OkStatus();
-  if (errno != EISDIR && errno != EPERM) return Failed("remove", path);
-  const int fd = ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return errno == ENOENT ? absl::OkStatus() : Failed("remove", path);
-  const Fd inside(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
-  if (!inside.valid()) {
-    const absl::Status status = Failed("remove", path);
-    ::close(fd);
-    return status;
-  }
-  auto names = NamesIn(fd, path);
-  if (!names.ok()) return names.status();
-  for (const std::string& entry : *names) {
-    absl::Status removed = RemoveAt(inside.get(), entry, absl::StrCat(path, "/", entry));
-    if (!removed.ok()) return removed;
-  }
-  if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT) {
-    return absl::OkStatus();
-  }
-  return Failed("remove", path);
 }
 
 }  // namespace
@@ -392,9 +344,7 @@ absl::Status PosixStorage::SyncDirectory(const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::Status PosixStorage::RemoveAll(const std::string& path) {
-  return RemoveAt(AT_FDCWD, path, path);
-}
+absl::Status PosixStorage::RemoveAll(const std::string& path) { return RemoveTree(path); }
 
 absl::StatusOr<std::int64_t> PosixStorage::FreeBytes(const std::string& path) {
   struct statvfs fs;

@@ -25,6 +25,16 @@
 
 namespace weir::worker {
 
+/// Files that stay where they are for a while.
+class StickyStorage final : public env::PosixStorage {
+ public:
+  absl::Status RemoveAll(const std::string& path) override {
+    return sticky ? absl::UnavailableError("remove " + path + ": busy")
+                  : PosixStorage::RemoveAll(path);
+  }
+  bool sticky = false;
+};
+
 /// One worker daemon; whatever a test did with it, its work directory is empty in the end.
 class WorkerDaemonTest : public testing::Test {
  protected:
@@ -171,7 +181,7 @@ class WorkerDaemonTest : public testing::Test {
   env::AsioEventLoop loop_;
   InlinePool pool_;
   FixedRandom random_;
-  env::PosixStorage storage_;
+  StickyStorage storage_;
   FakeMaster master_;
   transfer::PublishedRuns runs_;
   FakeDataServer server_;

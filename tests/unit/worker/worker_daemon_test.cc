@@ -286,6 +286,20 @@ TEST_F(WorkerDaemonTest, RefusesOptionsThatMakeNoSense) {
   EXPECT_THAT(std::string(started->message()), HasSubstr("\"relative\""));
 }
 
+TEST_F(WorkerDaemonTest, ADirectoryThatStaysIsToldOfOnce) {
+  StartRegistered("good");
+  ASSERT_TRUE(Prepare().ok());
+  storage_.sticky = true;
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(absl::IsUnavailable(Release().status()));
+  const std::string log = testing::internal::GetCapturedStderr();
+  storage_.sticky = false;
+  EXPECT_TRUE(Release().ok());
+  const std::size_t first = log.find("Job directory not removed");
+  ASSERT_NE(first, std::string::npos) << log;
+  EXPECT_EQ(log.find("Job directory not removed", first + 1), std::string::npos) << log;
+}
+
 TEST_F(WorkerDaemonTest, ADirectoryThatIsRemovedBetweenJobsIsMadeAgain) {
   StartRegistered("good");
   std::filesystem::remove_all(daemon_->directory());
