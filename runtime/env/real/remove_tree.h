@@ -14,8 +14,10 @@ namespace weir::env {
 ///
 /// Directories of this user's that are closed to it are opened for that: user code may have taken
 /// the right to write from its own, and a job's directory would never go.
-/// Errors: as env::Storage. Blocking. Thread-safety: any thread.
-/// Failure semantics: what is left is closed no more.
+/// Bounds: 66 descriptors, however deep the tree is.
+/// Errors: as env::Storage; a long path is cut in the middle. Blocking. Thread-safety: any thread.
+/// Failure semantics: what is left is closed no more, and what was deep in it may lie in `path`
+///   itself.
 /// Checked by: tests/unit/env/remove_tree_test.cc.
 absl::Status RemoveTree(const std::string& path);
 
