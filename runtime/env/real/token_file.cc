@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <random>
 
@@ -84,8 +85,10 @@ absl::StatusOr<std::string> FindToken(const std::string& chosen) {
 absl::Status MakeTokenFile(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
-  const std::string fresh = absl::StrCat(path, ".", ::getpid());
-  const Fd file(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  // Not by the process: in a container each start has the same number, and one that was killed in
+  // here has left its file.
+  std::string fresh = path + ".XXXXXX";
+  const Fd file(::mkostemp(fresh.data(), O_CLOEXEC));
   if (!file.valid()) return ErrnoStatus(errno, absl::StrCat("make the token file ", path));
   const std::string text = RandomToken() + "\n";
   absl::Status made;

@@ -42,6 +42,14 @@ TEST_F(TokenFileTest, IsMadeOnceForItsUserAlone) {
   EXPECT_NE(*ReadTokenFile(directory_ + "/other", false), *token);
 }
 
+TEST_F(TokenFileTest, WhatAKilledProcessOfTheSameNumberLeftIsNotInTheWay) {
+  std::filesystem::create_directories(directory_ + "/state/weir");
+  std::ofstream(path_ + "." + std::to_string(::getpid())) << "half";
+  const absl::Status made = MakeTokenFile(path_);
+  ASSERT_TRUE(made.ok()) << made;
+  EXPECT_TRUE(ReadTokenFile(path_, false).ok());
+}
+
 TEST_F(TokenFileTest, OneThatOthersCanUseIsRefused) {
   ASSERT_TRUE(MakeTokenFile(path_).ok());
   for (const mode_t mode : {0640, 0604, 0620, 0602, 0644}) {
