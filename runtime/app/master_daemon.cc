@@ -1,5 +1,6 @@
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "runtime/app/daemons.h"
 #include "runtime/app/interrupts.h"
 #include "runtime/app/machine.h"
+#include "runtime/base/errno_status.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/client/commands/commands.h"
@@ -29,6 +31,17 @@ absl::Status CannotUse(const std::filesystem::path& journal, const std::string& 
                                 "; choose another by --journal FILE");
 }
 
+// No link is followed: in a directory that others may write to it could be theirs.
+absl::Status IsALink(const std::filesystem::path& journal, const absl::Status& refused) {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::read_symlink(journal, error);
+  if (error) return CannotUse(journal, std::string(refused.message()));
+  return absl::UnavailableError(absl::StrCat(
+      "the journal ", journal.string(),
+      " is a symbolic link, which is not followed: name the file itself, by --journal ",
+      (journal.parent_path() / target).lexically_normal().string()));
+}
+
 absl::StatusOr<std::string> JournalPath(const std::string& chosen, env::Storage& storage) {
   std::filesystem::path path = chosen;
   if (chosen.empty()) {
@@ -46,6 +59,7 @@ absl::StatusOr<std::string> JournalPath(const std::string& chosen, env::Storage&
   // Who reads the journal knows what everybody ran, and SQLite leaves its files to all. One that is
   // there stays as it is.
   const auto made = storage.MakeLock(path.string());
+  if (ErrnoOf(made.status()) == ELOOP) return IsALink(path, made.status());
   if (!made.ok() && !absl::IsAlreadyExists(made.status())) {
     return CannotUse(path, std::string(made.status().message()));
   }

@@ -254,6 +254,15 @@ class Commands(WeirTest):
             result = self.weir("master", "--listen", "127.0.0.1:0", "--journal", journal, timeout=10)
             self.assert_fails(result, 4, journal, "--journal FILE")
 
+    def test_a_journal_that_is_a_link_is_named_with_what_it_leads_to(self):
+        for target in ("elsewhere/j.db", self.path("elsewhere", "j.db")):
+            with self.subTest(target):
+                journal = self.path("link.db")
+                os.symlink(target, journal)
+                result = self.weir("master", "--listen", "127.0.0.1:0", "--journal", journal, timeout=10)
+                self.assert_fails(result, 4, journal, "is a symbolic link", f"--journal {self.path('elsewhere', 'j.db')}")
+                os.remove(journal)
+
     def test_a_client_without_threads_ends(self):
         cluster = Cluster(self, workers=0)
         for kib in (250_000, 300_000, 400_000):
