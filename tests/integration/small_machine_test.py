@@ -14,7 +14,7 @@ import unittest
 
 from control_groups import ControlGroup
 from file_systems_test import Mounts
-from weir_process import Cluster, count_words, read_parts
+from weir_process import ROOT, Cluster, WeirTest, count_words, read_parts
 
 # runtime/base/limits.h: kTaskSilence.
 SILENCE_S = 8
@@ -72,6 +72,34 @@ class SmallQuota(Mounts):
         self.assert_ok(result)
         self.assertGreater(result.seconds, 2 * SILENCE_S, "the quota was not small: nothing tested")
         self.assert_ok(self.weir("verify", out))
+
+
+class Building(WeirTest):
+    def jobs(self, available_kib, groups, **limits):
+        """What deploy/build-jobs says of a machine with these files; names of limits are paths, with __ for /."""
+        root = self.path("machine")
+        shutil.rmtree(root, ignore_errors=True)
+        self.write("machine/proc/meminfo", f"MemTotal: 99999999 kB\nMemAvailable: {available_kib} kB\n")
+        self.write("machine/proc/self/cgroup", groups)
+        for path, limit in limits.items():
+            self.write(f"machine/sys/fs/cgroup/{path.replace('__', '/')}", f"{limit}\n")
+        found = subprocess.run(["bash", os.path.join(ROOT, "deploy/build-jobs"), root], capture_output=True, text=True, check=True)
+        return int(found.stdout)
+
+    def test_compilers_are_as_many_as_the_least_memory_allows(self):
+        cores = int(subprocess.run(["nproc"], capture_output=True, text=True, check=True).stdout)
+        if cores < 2:
+            self.skipTest("this machine has one core: nothing to bound")
+        much, little = 64 << 20, 1 << 30
+        self.assertEqual(self.jobs(much, "0::/\n"), cores)
+        self.assertEqual(self.jobs(900 << 10, "0::/\n"), 1)
+        self.assertEqual(self.jobs(much, "0::/a/b\n", **{"a__b__memory.max": "max"}), cores)
+        self.assertEqual(self.jobs(much, "0::/a/b\n", **{"a__b__memory.max": "max", "a__memory.max": little}), 1)
+        # A container whose own group is mounted at the top.
+        self.assertEqual(self.jobs(much, "0::/of/the/host\n", **{"memory.max": little}), 1)
+        v1 = "7:cpu,cpuacct:/a\n5:memory:/a\n0::/\n"
+        self.assertEqual(self.jobs(much, v1, **{"memory__a__memory.limit_in_bytes": 9223372036854771712}), cores)
+        self.assertEqual(self.jobs(much, v1, **{"memory__a__memory.limit_in_bytes": little}), 1)
 
 
 class LittleMemory(Mounts):
