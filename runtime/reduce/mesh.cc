@@ -206,7 +206,14 @@ absl::Status AcceptAll(const Listener& listener, const MeshOptions& options, dou
     }
     if (polls[0].revents == 0) continue;
     Fd fd(::accept4(listener.fd.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!fd.valid()) continue;
+    if (!fd.valid()) {
+      // Who connected and has gone leaves an error. What this process lacks stays, with the
+      // listener readable: to try again would keep a core busy until the end.
+      if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        return ErrnoStatus(errno, "cannot accept the connections of other members");
+      }
+      continue;
+    }
     FindLostHosts(fd.get());
     if (strangers.size() >= kStrangersMax) strangers.erase(strangers.begin());
     strangers.push_back({std::move(fd), ""});

@@ -49,7 +49,9 @@ struct Mesh {
 
   /// Connects to every other member and waits until every other member has connected. Strangers,
   /// who do not show the token, are closed.
-  /// Errors: kDeadlineExceeded or kUnavailable naming the member.
+  /// Errors: kDeadlineExceeded or kUnavailable naming the member; kResourceExhausted where this
+  ///   process may open no more files.
+  /// Checked by: tests/unit/reduce/mesh_test.cc.
   static absl::StatusOr<Mesh> Connect(const Listener& listener, const MeshOptions& options);
 
   /// Waits until what was sent has arrived, at most `patience`, then closes everything.
