@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <cmath>
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -93,6 +93,19 @@ absl::StatusOr<double> Timed(const Clock& clock, std::int64_t bytes_max, std::in
   return seconds > 0 ? static_cast<double>(moved) / seconds : 0;
 }
 
+// Makes a file without a name, or with one that nobody can foresee and that goes at once: in a work
+// directory which others may write to, a link by a fixed name would lead to a file of its user's.
+absl::StatusOr<Fd> MakeProbe(const std::string& directory) {
+  Fd nameless(::open(directory.c_str(), O_RDWR | O_TMPFILE | O_EXCL | O_CLOEXEC, 0600));
+  if (nameless.valid()) return nameless;
+  // Not every file system can.
+  std::string path = absl::StrCat(directory, "/disk-probe-XXXXXX");
+  Fd named(::mkostemp(path.data(), O_CLOEXEC));
+  if (!named.valid()) return ErrnoStatus(errno, absl::StrCat("cannot make a file in ", directory));
+  ::unlink(path.c_str());
+  return named;
+}
+
 }  // namespace
 
 void MeasureCompute(env::WorkPool& pool, int slots, double cores, const ComputeClocks& clocks,
@@ -110,19 +123,17 @@ void MeasureCompute(env::WorkPool& pool, int slots, double cores, const ComputeC
 
 absl::Status MeasureDisk(const std::string& directory, const Clock& clock,
                          MachineProfile& profile) {
-  const std::string path = absl::StrCat(directory, "/disk-probe");
-  const Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!file.valid()) return ErrnoStatus(errno, absl::StrCat("cannot make ", path));
-  const auto remove = absl::MakeCleanup([&path] { ::unlink(path.c_str()); });
+  const absl::StatusOr<Fd> file = MakeProbe(directory);
+  if (!file.ok()) return file.status();
   std::vector<char> block(static_cast<std::size_t>(kDiskBlockBytes));
   for (std::size_t i = 0; i < block.size(); ++i) {
     block[i] = static_cast<char>(i * 2654435761U >> 13);
   }
   std::int64_t written_bytes = 0;
   const auto write_block = [&](std::int64_t offset) -> absl::StatusOr<std::int64_t> {
-    const ssize_t written = ::pwrite(file.get(), block.data(), block.size(), offset);
-    if (written < 0 || ::fdatasync(file.get()) != 0) {
-      return ErrnoStatus(errno, absl::StrCat("cannot write ", path));
+    const ssize_t written = ::pwrite(file->get(), block.data(), block.size(), offset);
+    if (written < 0 || ::fdatasync(file->get()) != 0) {
+      return ErrnoStatus(errno, absl::StrCat("cannot write a probe in ", directory));
     }
     return written;
   };
@@ -130,12 +141,12 @@ absl::Status MeasureDisk(const std::string& directory, const Clock& clock,
       Timed(clock, limits::kDiskProbeBytes, written_bytes, write_block);
   if (!write_rate.ok()) return write_rate.status();
   // Where the cache cannot be dropped, reading from it is what a run gets too.
-  (void)::posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
+  (void)::posix_fadvise(file->get(), 0, 0, POSIX_FADV_DONTNEED);
   std::int64_t read_bytes = 0;
   absl::StatusOr<double> read_rate = Timed(
       clock, written_bytes, read_bytes, [&](std::int64_t offset) -> absl::StatusOr<std::int64_t> {
-        const ssize_t got = ::pread(file.get(), block.data(), block.size(), offset);
-        if (got < 0) return ErrnoStatus(errno, absl::StrCat("cannot read ", path));
+        const ssize_t got = ::pread(file->get(), block.data(), block.size(), offset);
+        if (got < 0) return ErrnoStatus(errno, absl::StrCat("cannot read a probe in ", directory));
         return got;
       });
   if (!read_rate.ok()) return read_rate.status();

@@ -40,7 +40,7 @@ void MeasureCompute(env::WorkPool& pool, int slots, double cores, const ComputeC
 /// Bounds: limits::kDiskProbeBytes, and no new block is begun after limits::kDiskProbeTime. On
 /// tmpfs
 ///   it measures memory, which is what runs there get.
-/// Errors: of the file system, naming the path; the file is gone in any case.
+/// Errors: of the file system, naming the directory; the file is gone in any case.
 absl::Status MeasureDisk(const std::string& directory, const Clock& clock, MachineProfile& profile);
 
 /// Starts a task process of `job`, waits for its first word and ends it. Blocking: for

@@ -1,6 +1,8 @@
 #include "runtime/worker/measure/measure_machine.h"
 
 #include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -63,6 +65,23 @@ TEST(MeasureMachine, TheDiskProbeLeavesNothingAndNamesWhatFails) {
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
   const absl::Status failed = MeasureDisk("/no/such/directory", clock, profile);
   EXPECT_TRUE(absl::IsNotFound(failed)) << failed;
+}
+
+TEST(MeasureMachine, TheDiskIsMeasuredInNobodysFile) {
+  env::AsioEventLoop loop;
+  const ScratchDirectory directory;
+  const ScratchDirectory elsewhere;
+  const std::string precious = elsewhere.path() + "/precious";
+  std::ofstream(precious) << "precious";
+  // What anybody can put into a work directory that is open to all.
+  const std::string link = directory.path() + "/disk-probe";
+  std::filesystem::create_symlink(precious, link);
+  MachineProfile profile;
+  const absl::Status measured = MeasureDisk(
+      directory.path(), [&] { return loop.Now(); }, profile);
+  EXPECT_TRUE(measured.ok()) << measured;
+  EXPECT_EQ(std::filesystem::file_size(precious), 8u);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
 }
 
 TEST(MeasureMachine, AMissingTaskProgramIsAnError) {
