@@ -23,6 +23,7 @@
 #include "absl/synchronization/mutex.h"
 #include "runtime/app/control_process.h"
 #include "runtime/app/daemons.h"
+#include "runtime/app/init_process.h"
 #include "runtime/app/machine.h"
 #include "runtime/app/module_process.h"
 #include "runtime/app/sessions.h"
@@ -163,6 +164,7 @@ int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
     return RunMasterDaemon(*master, catalog);
   }
   if (const auto* worker = std::get_if<client::WorkerDaemonOptions>(&*parsed.command)) {
+    GoBehindInit(title);
     absl::StatusOr<std::unique_ptr<worker::Zygote>> zygote = start_zygote();
     KeepTwoArenas();
     return RunWorkerDaemon(*worker, std::move(zygote));

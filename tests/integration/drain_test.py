@@ -2,6 +2,7 @@
 import json
 import os
 import signal
+import subprocess
 import unittest
 
 from faults import LATE_S
@@ -122,6 +123,38 @@ class Drains(GatedTest):
         ended = self.succeed(cluster, job)
         self.assertEqual([(loss["worker"], loss["steps_redone"]) for loss in ended["losses"]], [("worker1", 1)])
         self.assert_sorted("out")
+        cluster.stop()
+        self.assert_nothing_left()
+
+    def children(self, parent):
+        """Process numbers and their states."""
+        found = {}
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/stat", "rb") as file:
+                    state, above = file.read().rsplit(b")", 1)[1].split()[:2]
+            except OSError:
+                continue
+            if int(above) == parent:
+                found[int(pid)] = state
+        return found
+
+    def test_as_the_first_process_of_a_container(self):
+        """With no init in front of it: it collects what others leave, and leaves by itself when it is asked to."""
+        before = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child=SIGKILL"]
+        tried = subprocess.run([*before, "true"], capture_output=True, text=True)
+        if tried.returncode != 0:
+            self.skipTest(f"no PID namespace here: {tried.stderr.strip()}")
+        cluster = Cluster(self, workers=0)
+        cluster.workers.append(cluster.start_worker(0, ["--no-measure"], before=before))
+        cluster.wait_for_workers(1)
+        first, = self.children(cluster.workers[0].pid)
+        for number in range(3):
+            self.run_small_job(cluster, f"out{number}")
+        # The guardian of each task ends after it.
+        wait_for(lambda: b"Z" not in self.children(first).values(), 10, lambda: f"ended and not collected: {self.children(first)}")
+        os.kill(first, signal.SIGTERM)
+        self.assert_leaves(cluster, 0)
         cluster.stop()
         self.assert_nothing_left()
 

@@ -220,24 +220,24 @@ class Cluster:
         test.addCleanup(self.stop)
         self.wait_for_workers(workers)
 
-    def _spawn(self, name, *args):
+    def _spawn(self, name, *args, before=()):
         log = open(self.test.path(f"{name}.log"), "ab")
         self.logs.append(log)
         # The token that the test's own clients show.
         env = dict(os.environ, TMPDIR=self.test.work, WEIR_TEST_DIR=self.test.dir,
                    XDG_STATE_HOME=os.path.join(self.test.dir, "state"))
-        return subprocess.Popen([BINARY, *args], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,
+        return subprocess.Popen([*before, BINARY, *args], stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=env,
                                 preexec_fn=self.preexec_fn)
 
     def start_master(self):
         return self._spawn("master", "master", "--listen", self.address, "--journal",
                            self.journal, *self.master_args)
 
-    def start_worker(self, index, extra=(), work=None):
+    def start_worker(self, index, extra=(), work=None, before=()):
         work = work or os.path.join(self.test.work, f"worker{index}")
         os.makedirs(work, exist_ok=True)
         return self._spawn(f"worker{index}", "worker", "--master", self.address, "--name", f"worker{index}",
-                           "--work-dir", work, *extra)
+                           "--work-dir", work, *extra, before=before)
 
     def wait_for_workers(self, count):
         def alive():
