@@ -13,6 +13,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "asio/error.hpp"
 #include "asio/ip/address.hpp"
 #include "asio/post.hpp"
 #include "asio/use_awaitable.hpp"
@@ -34,6 +36,8 @@ constexpr std::size_t kWakeBytes = 128 << 10;
 constexpr std::int64_t kPacedAheadMs = 3;
 constexpr std::int64_t kPacedAheadBytesMin = 16 << 10;
 constexpr std::int64_t kPacedAheadBytesMax = 4 << 20;
+// Addresses of one name: of more, each would have too little of the time to connect.
+constexpr std::size_t kAddressesMax = 4;
 
 std::string Describe(const tcp::endpoint& endpoint) {
   return absl::StrCat(endpoint.address().to_string(), ":", endpoint.port());
@@ -76,16 +80,53 @@ void DataSocket::SetUp() {
 asio::awaitable<absl::Status> DataSocket::Connect(std::string endpoint) {
   const Waiting waiting(*this);
   peer_ = endpoint;
-  const absl::StatusOr<tcp::endpoint> address = co_await Resolve(endpoint);
-  if (!address.ok()) co_return address.status();
-  if (closed_why_) co_return *closed_why_;
-  auto [error] = co_await socket_.async_connect(*address, kAwait);
-  if (error) co_return Broken("cannot connect", error);
-  SetUp();
-  co_return absl::OkStatus();
+  absl::StatusOr<std::vector<tcp::endpoint>> addresses = co_await Resolve(endpoint);
+  if (!addresses.ok()) co_return addresses.status();
+  co_return co_await ConnectToOneOf(*std::move(addresses));
 }
 
-asio::awaitable<absl::StatusOr<tcp::endpoint>> DataSocket::Resolve(const std::string& endpoint) {
+asio::awaitable<absl::Status> DataSocket::ConnectToOneOf(std::vector<tcp::endpoint> addresses) {
+  const Waiting waiting(*this);
+  const absl::Duration share = silence_ / static_cast<std::int64_t>(addresses.size());
+  std::vector<std::string> refusals;
+  for (const tcp::endpoint& address : addresses) {
+    if (closed_why_) co_return *closed_why_;
+    asio::steady_timer share_end(socket_.get_executor());
+    // The last one has what is left of the silence time, whose end closes the connection.
+    if (refusals.size() + 1 < addresses.size()) EndAttemptAfter(share, share_end);
+    auto [error] = co_await socket_.async_connect(address, kAwait);
+    ++num_attempts_;
+    if (closed_why_) co_return *closed_why_;
+    if (!error) {
+      SetUp();
+      co_return absl::OkStatus();
+    }
+    if (addresses.size() == 1) co_return Broken("cannot connect", error);
+    refusals.push_back(absl::StrCat(
+        Describe(address), ": ",
+        error == asio::error::operation_aborted ? "no answer in time" : error.message()));
+    // The next address may be of another family.
+    std::error_code ignored;
+    socket_.close(ignored);
+  }
+  Close(absl::UnavailableError(absl::StrCat("cannot connect: ", absl::StrJoin(refusals, "; "))));
+  co_return *closed_why_;
+}
+
+// Requires: `timer` ends with the attempt to connect that begins now.
+void DataSocket::EndAttemptAfter(absl::Duration share, asio::steady_timer& timer) {
+  timer.expires_after(absl::ToChronoNanoseconds(share));
+  timer.async_wait(
+      [weak = weak_from_this(), attempt = num_attempts_](const std::error_code& error) {
+        const std::shared_ptr<DataSocket> self = weak.lock();
+        if (error || self == nullptr || self->num_attempts_ != attempt) return;
+        std::error_code ignored;
+        self->socket_.cancel(ignored);
+      });
+}
+
+asio::awaitable<absl::StatusOr<std::vector<tcp::endpoint>>> DataSocket::Resolve(
+    const std::string& endpoint) {
   const std::size_t colon = endpoint.rfind(':');
   if (colon == std::string::npos) {
     co_return absl::InvalidArgumentError(absl::StrCat("'", endpoint, "' is not host:port"));
@@ -101,11 +142,18 @@ asio::awaitable<absl::StatusOr<tcp::endpoint>> DataSocket::Resolve(const std::st
   }
   std::error_code no_number;
   const asio::ip::address address = asio::ip::make_address(host, no_number);
-  if (!no_number) co_return tcp::endpoint(address, static_cast<std::uint16_t>(port));
+  std::vector<tcp::endpoint> addresses;
+  if (!no_number) {
+    addresses.emplace_back(address, static_cast<std::uint16_t>(port));
+    co_return addresses;
+  }
   auto [error, found] =
       co_await resolver_.async_resolve(host, port_text, tcp::resolver::numeric_service, kAwait);
   if (error || found.empty()) co_return Broken("cannot look up the host", error);
-  co_return found.begin()->endpoint();
+  for (const auto& entry : found) {
+    if (addresses.size() < kAddressesMax) addresses.push_back(entry.endpoint());
+  }
+  co_return addresses;
 }
 
 asio::awaitable<absl::Status> DataSocket::Read(char* into, std::size_t bytes, Moved* moved) {

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -40,8 +41,11 @@ class DataSocket : public std::enable_shared_from_this<DataSocket> {
   explicit DataSocket(asio::ip::tcp::socket socket);
 
   /// Connects to "host:port". A host that is not a number is looked up by Asio, on a thread of its
-  /// own making.
+  /// own making; of its addresses the first one that answers is taken.
   asio::awaitable<absl::Status> Connect(std::string endpoint);
+  /// Tries one after another, each for its share of the silence time.
+  /// Requires: at least one address.
+  asio::awaitable<absl::Status> ConnectToOneOf(std::vector<asio::ip::tcp::endpoint> addresses);
   asio::awaitable<absl::Status> Read(char* into, std::size_t bytes, Moved* moved = nullptr);
   /// `more`: the next write follows at once, so the kernel may put both into one packet.
   asio::awaitable<absl::Status> Write(std::string_view bytes, bool more = false);
@@ -84,7 +88,9 @@ class DataSocket : public std::enable_shared_from_this<DataSocket> {
  private:
   class Waiting;
 
-  asio::awaitable<absl::StatusOr<asio::ip::tcp::endpoint>> Resolve(const std::string& endpoint);
+  asio::awaitable<absl::StatusOr<std::vector<asio::ip::tcp::endpoint>>> Resolve(
+      const std::string& endpoint);
+  void EndAttemptAfter(absl::Duration share, asio::steady_timer& timer);
   asio::awaitable<absl::Status> CopyFile(int fd, std::int64_t offset, std::int64_t bytes,
                                          Moved* moved);
   asio::awaitable<absl::Status> AfterRefusal(const char* doing, int error_number,
@@ -103,6 +109,7 @@ class DataSocket : public std::enable_shared_from_this<DataSocket> {
   std::string peer_;
   std::optional<absl::Status> closed_why_;
   int num_waiting_ = 0;
+  int num_attempts_ = 0;  // to connect
   int silent_ticks_ = 0;
   std::size_t wake_bytes_ = 1;
   std::int64_t bytes_read_ = 0;

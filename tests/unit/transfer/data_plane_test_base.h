@@ -152,14 +152,15 @@ class RawPeer {
 /// Listens like a data server and does what the test says.
 class RawListener {
  public:
-  RawListener() : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  /// Of `backlog` 0: one connection that nobody accepts keeps all others from an answer.
+  explicit RawListener(int backlog = 8) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     sockaddr generic{};
     std::memcpy(&generic, &address, sizeof generic);
     socklen_t bytes = sizeof generic;
-    if (::bind(fd_.get(), &generic, bytes) != 0 || ::listen(fd_.get(), 8) != 0 ||
+    if (::bind(fd_.get(), &generic, bytes) != 0 || ::listen(fd_.get(), backlog) != 0 ||
         ::getsockname(fd_.get(), &generic, &bytes) != 0) {
       std::abort();
     }
