@@ -1,11 +1,17 @@
 // Flags of the worker daemon.
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <cmath>
 #include <memory>
 #include <string>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "runtime/client/flags/command_flags.h"
 
 namespace weir::client {
@@ -16,6 +22,32 @@ std::string RefuseNan(const std::string& text) {
   double number = 0;
   if (!absl::SimpleAtod(text, &number) || !std::isnan(number)) return "";
   return absl::StrCat("'", text, "' is no number");
+}
+
+// "fe80::1%eth0" too, whose end only the machine itself can judge.
+bool IsIpv6(const std::string& text) {
+  in6_addr ignored{};
+  return ::inet_pton(AF_INET6, text.substr(0, text.find('%')).c_str(), &ignored) == 1;
+}
+
+// A port will follow, so that an address of colons gets brackets: without them it is taken for a
+// name that nobody knows.
+std::string AdvertisedHost(const std::string& text) {
+  const std::string host(absl::StripAsciiWhitespace(text));
+  if (host.find_first_of(" \t\n") != std::string::npos) {
+    throw CLI::ValidationError(
+        "--advertise", absl::StrCat("'", host,
+                                    "' is more than one host; give the one that the master and "
+                                    "all workers can reach"));
+  }
+  if (host.find(':') == std::string::npos) return host;
+  absl::string_view address = host;
+  if (absl::ConsumePrefix(&address, "[") && !absl::ConsumeSuffix(&address, "]")) address = "";
+  if (IsIpv6(std::string(address))) return absl::StrCat("[", address, "]");
+  throw CLI::ValidationError(
+      "--advertise", absl::StrCat("'", host,
+                                  "' is neither a name nor an address; a port belongs to --listen "
+                                  "and --data-listen"));
 }
 
 }  // namespace
@@ -39,8 +71,10 @@ void AddWorkerDaemon(CLI::App& app, const TakeCommand& take) {
                   "Address for other workers' fetches (default: 127.0.0.1:0, any free port)")
       ->type_name("HOST:PORT");
   command
-      .add_option("--advertise", options->advertise,
-                  "Host by which master and workers reach this one (default: as in --listen)")
+      .add_option_function<std::string>(
+          "--advertise",
+          [options](const std::string& host) { options->advertise = AdvertisedHost(host); },
+          "Host by which master and workers reach this one (default: as in --listen)")
       ->type_name("HOST");
   command
       .add_option("--name", options->name,

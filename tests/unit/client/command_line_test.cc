@@ -140,6 +140,17 @@ TEST(CommandLine, AComputeRateIsANumber) {
   }
 }
 
+TEST(CommandLine, AWorkerIsAdvertisedByOneHost) {
+  const auto advertised = [](const std::string& host) {
+    return Parse<WorkerDaemonOptions>({"worker", "--advertise", host}).advertise;
+  };
+  EXPECT_EQ(advertised("node1"), "node1");
+  EXPECT_EQ(advertised("10.0.0.1 "), "10.0.0.1") << "as hostname -I writes it";
+  EXPECT_EQ(advertised("::1"), "[::1]") << "a port follows";
+  EXPECT_EQ(advertised("[2001:db8::7]"), "[2001:db8::7]");
+  EXPECT_EQ(advertised("fe80::1%eth0"), "[fe80::1%eth0]");
+}
+
 TEST(CommandLine, EveryCommandIsKnown) {
   Parse<SubmitOptions>({"submit", "wordcount", "a", "-o", "o", "--wait"});
   Parse<PlanOptions>({"plan", "wordcount", "a", "--gantt", "g.svg"});
@@ -243,6 +254,10 @@ TEST(CommandLine, EveryMisuseExitsWithTwoAndSaysWhatIsWrong) {
       {{"master", "--channel-rate", "fast"}, "1Gbit/s"},
       {{"master", "--bisection-channels", "0"}, "--bisection-channels"},
       {{"worker", "--log-level", "loud"}, "loud"},
+      {{"worker", "--advertise", "10.0.0.1 172.17.0.1"}, "more than one host"},
+      {{"worker", "--advertise", "node1:41061"}, "a port belongs to --listen"},
+      {{"worker", "--advertise", "[::1"}, "neither a name nor an address"},
+      {{"worker", "--advertise", "[::1]:41061"}, "neither a name nor an address"},
   };
   for (const Misuse& misuse : misuses) {
     const ParsedCommandLine parsed = ParseCommandLine(misuse.words);
