@@ -292,7 +292,8 @@ asio::awaitable<absl::Status> FetchState::AwaitAcceptance(DataSocket& socket) {
   if (!body.ok()) co_return body.status();
   absl::Status accepted;
   const absl::Status decoded = DecodeStatus(*body, accepted);
-  co_return decoded.ok() ? accepted : decoded;
+  if (!decoded.ok()) co_return decoded;
+  co_return SaidBySender(std::move(accepted));
 }
 
 asio::awaitable<absl::Status> FetchState::Receive(ActiveFetch& fetch) {

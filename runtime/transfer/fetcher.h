@@ -77,7 +77,7 @@ struct FetcherCounters {
   double busy_s = 0;                // summed over fetches
 };
 
-/// Marks an error that the sender of a run told of itself.
+/// Marks an error that the sender of a run told of itself; OK stays as it is.
 inline absl::Status SaidBySender(absl::Status status) {
   status.SetPayload("weir/said-by-sender", absl::Cord());
   return status;
@@ -121,8 +121,9 @@ class Fetcher {
   /// Errors (all name peer, endpoint and run): kFailedPrecondition: another fetch of the job
   ///   has more left than its look-ahead, or the sender is busy with another receiver of it.
   ///   kUnavailable: not reachable, or the connection broke. kDeadlineExceeded: no byte for the
-  ///   silence time. kDataLoss: a frame did not match its checksum. kNotFound, kPermissionDenied,
-  ///   kAborted, kOutOfRange: refused by the sender. kResourceExhausted: disk full here.
+  ///   silence time. kDataLoss: a frame did not match its checksum, or SenderCannotRead. kNotFound,
+  ///   kPermissionDenied, kAborted, kOutOfRange: refused by the sender. kResourceExhausted: disk
+  ///   full here, or no descriptors at one end.
   ///   kCancelled: Cancel, CancelJob, Close, or a fetch of a later edit of the plan. After an error
   ///   the destination holds a prefix, of BytesBefore bytes.
   virtual void Fetch(FetchOrder order, NearlyDone nearly_done, Done done) = 0;

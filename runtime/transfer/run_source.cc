@@ -14,6 +14,29 @@
 #include "runtime/format/xxh3_stream.h"
 
 namespace weir::transfer {
+namespace {
+
+Fd OpenToRead(const std::string& path) {
+  int fd = -1;
+  do {
+    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  } while (fd < 0 && errno == EINTR);
+  return Fd(fd);
+}
+
+// What passes is told apart from a disk that fails, which no second request will find better.
+absl::Status CannotOpen(int error_number, const std::string& path) {
+  if (error_number == ENOENT) {
+    return absl::NotFoundError(absl::StrCat(path,
+                                            " was removed while the job ran; if something cleans "
+                                            "up there, choose another --work-dir"));
+  }
+  absl::Status status = ErrnoStatus(error_number, absl::StrCat("cannot open ", path));
+  const bool passes = error_number == EMFILE || error_number == ENFILE || error_number == ENOMEM;
+  return passes ? status : absl::DataLossError(status.message());
+}
+
+}  // namespace
 
 absl::StatusOr<RunSource> OpenRun(const RunCatalog& catalog, v1::DataRequest request) {
   const JobKey key{request.job_id(), request.job_token(), request.master_epoch(),
@@ -30,14 +53,8 @@ absl::StatusOr<RunSource> OpenRun(const RunCatalog& catalog, v1::DataRequest req
                                                    " bytes is less than one frame, ",
                                                    limits::kBlockBytesMax));
   }
-  RunSource source{Fd(::open(run->path.c_str(), O_RDONLY | O_CLOEXEC)), std::move(request),
-                   run->probe};
-  if (!source.file.valid() && errno == ENOENT) {
-    return absl::NotFoundError(absl::StrCat(run->path,
-                                            " was removed while the job ran; if something cleans "
-                                            "up there, choose another --work-dir"));
-  }
-  if (!source.file.valid()) return ErrnoStatus(errno, absl::StrCat("cannot open ", run->path));
+  RunSource source{OpenToRead(run->path), std::move(request), run->probe};
+  if (!source.file.valid()) return CannotOpen(errno, run->path);
   return source;
 }
 

@@ -19,8 +19,8 @@ struct RunSource {
 };
 
 /// Opens the run that is asked for. OK means that the asker has shown the job's token.
-/// Errors: of RunCatalog::Find; kOutOfRange; kInvalidArgument (credit below one frame); the errno
-///   of open.
+/// Errors: of RunCatalog::Find; kOutOfRange; kInvalidArgument (credit below one frame); kNotFound
+///   (the file was removed); kResourceExhausted (descriptors, memory); kDataLoss (its disk fails).
 absl::StatusOr<RunSource> OpenRun(const RunCatalog& catalog, v1::DataRequest request);
 
 /// Returns the XXH3 of a range of the run, read through `piece`.

@@ -1,14 +1,19 @@
 // Server and fetcher together, and the fetcher against senders that misbehave.
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include <cstring>
 #include <string>
 #include <thread>
 
 #include "gmock/gmock.h"
+#include "runtime/base/fd.h"
 #include "runtime/base/limits.h"
 #include "runtime/format/xxh3_stream.h"
+#include "runtime/transfer/run_source.h"
 #include "tests/unit/transfer/data_plane_test_base.h"
 
 namespace weir::transfer {
@@ -152,6 +157,36 @@ TEST_F(TransferTest, ARunThatIsShorterThanPublishedIsDataLoss) {
   EXPECT_TRUE(absl::IsDataLoss(status)) << status;
   EXPECT_THAT(std::string(status.message()), testing::HasSubstr("ends at byte 100"));
   EXPECT_TRUE(SenderCannotRead(status)) << "the receiver is not to blame";
+}
+
+TEST_F(TransferTest, ARunThatItsDiskDoesNotOpenIsTheSendersDataLoss) {
+  StartServer();
+  StartFetcher();
+  // As on a disk that fails, open answers with what is no matter of names or rights (ENXIO).
+  const std::string path = folder_.File("socket");
+  const Fd socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof address.sun_path);
+  std::memcpy(address.sun_path, path.c_str(), path.size());
+  ASSERT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_TRUE(catalog_->Publish(kJob, "1.1", {path, 100}).ok());
+  const absl::Status status = FetchNow(Order("1.1", 100));
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("cannot open " + path));
+  EXPECT_TRUE(SenderCannotRead(status)) << "it is not a silent peer";
+}
+
+TEST_F(TransferTest, ARunForWhichThereIsNoDescriptorIsNotLost) {
+  Publish("1.1", 100);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto opened = OpenRun(*catalog_, Request("1.1", 100));
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(absl::IsResourceExhausted(opened.status())) << opened.status();
+  EXPECT_TRUE(OpenRun(*catalog_, Request("1.1", 100)).ok());
 }
 
 TEST_F(TransferTest, AnUnwritableDestinationIsNamed) {
