@@ -9,6 +9,7 @@
 #include "runtime/app/daemons.h"
 #include "runtime/app/interrupts.h"
 #include "runtime/app/machine.h"
+#include "runtime/app/serve_until.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
@@ -154,6 +155,7 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
   auto server = rpc::GrpcServer::Start(options.listen, *security, process.loop,
                                        {.jobs = &master->jobs(), .cluster = &master->cluster()});
   absl::Status ready = server.status();
+  bool reachable = true;
   if (ready.ok()) {
     (*server)->SetServing(kMasterRole, false);
     ready = process.Await<absl::Status>(
@@ -168,7 +170,7 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
                               {"callers", Callers(*security)}});
     bool stopping = false;
     interrupts.Listen([&] { stopping = true; });
-    process.loop.RunUntil([&] { return stopping; });
+    reachable = ServeUntil(process, **server, [&] { return stopping; });
     LogInfo("Master stops");
     (*server)->SetServing(kMasterRole, false);
     bool stopped = false;
@@ -177,6 +179,7 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
   }
   if (server.ok()) (*server)->Close();
   process.OnLoop([&] { master.reset(); });
+  if (!reachable) return client::kExitRefused;
   return ready.ok() ? client::kExitOk : CannotStart("master", ready);
 }
 

@@ -141,6 +141,19 @@ bool HasFiles() {
   return ::setrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur >= kFilesMin;
 }
 
+/// A daemon has one a connection, and waits by epoll: shells and services give fewer, for select().
+/// Tasks have a limit of their own (runtime/worker/supervise/task_process.cc). Where it is refused,
+/// what there is must do.
+void TakeAllFiles() {
+  constexpr rlim_t kFilesMax = 1 << 20;
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  const rlim_t most = std::min(files.rlim_max, kFilesMax);
+  if (files.rlim_cur >= most) return;
+  files.rlim_cur = most;
+  (void)::setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
   const worker::ProcessTitle title(argv, environ);
   LeaveOutLockCycles();
@@ -161,12 +174,14 @@ int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
         title, [&] { return RunGuarded([&] { return RunForkedTask(catalog); }); });
   };
   if (const auto* master = std::get_if<client::MasterDaemonOptions>(&*parsed.command)) {
+    TakeAllFiles();
     return RunMasterDaemon(*master, catalog);
   }
   if (const auto* worker = std::get_if<client::WorkerDaemonOptions>(&*parsed.command)) {
     GoBehindInit(title);
     absl::StatusOr<std::unique_ptr<worker::Zygote>> zygote = start_zygote();
     KeepTwoArenas();
+    TakeAllFiles();
     return RunWorkerDaemon(*worker, std::move(zygote));
   }
   return RunUserCommand(*parsed.command, catalog, start_zygote);

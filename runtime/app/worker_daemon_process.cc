@@ -13,6 +13,7 @@
 #include "runtime/app/daemons.h"
 #include "runtime/app/interrupts.h"
 #include "runtime/app/machine.h"
+#include "runtime/app/serve_until.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/client/commands/commands.h"
@@ -184,8 +185,9 @@ class WorkerProcess {
     bool stopping = false;
     interrupts_.Listen([&] { stopping = true; });
     process_.loop.Post([this] { FollowHealth(); });
-    process_.loop.RunUntil([&] { return stopping || daemon_->gave_up(); });
-    const bool gave_up = !stopping;
+    const bool reachable =
+        ServeUntil(process_, *server_, [&] { return stopping || daemon_->gave_up(); });
+    const bool gave_up = reachable && !stopping;
     if (gave_up) {
       LogError("No master answered for longer than --master-grace; the worker ends",
                {{"master", options_.master.address},
@@ -205,6 +207,7 @@ class WorkerProcess {
     process_.WaitFor(kWorkerStopPatience, [&] { return stopped; });
     // Whoever starts a worker that was stopped may have changed the machine.
     if (options_.measure) (void)process_.storage.RemoveAll(kept_profile_);
+    if (!reachable) return client::kExitRefused;
     return gave_up ? client::kExitMasterUnreachable : client::kExitOk;
   }
 

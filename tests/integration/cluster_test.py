@@ -6,7 +6,7 @@ import socket
 import unittest
 
 from trace_check import cut_problems, moved, order_problems, overlapping, port_problems
-from weir_process import Cluster, WeirTest, count_words, read_parts, write_words
+from weir_process import Cluster, WeirTest, count_words, read_parts, wait_for, write_words
 
 
 class Equality(WeirTest):
@@ -276,6 +276,38 @@ class Commands(WeirTest):
             resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))
         for command in (["list", "jobs", "--master", "127.0.0.1:1"], ["worker", "--master", "127.0.0.1:1", "--work-dir", self.work]):
             self.assert_fails(self.weir(*command, preexec_fn=few, timeout=30), 1, "open files", "ulimit -n")
+
+    def test_daemons_take_all_descriptors_that_they_may_have(self):
+        def few():
+            hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+            resource.setrlimit(resource.RLIMIT_NOFILE, (200, min(hard, 1 << 20) if hard > 0 else 1 << 20))
+        cluster = Cluster(self, workers=1, preexec_fn=few)
+        for daemon in (cluster.master, cluster.workers[0]):
+            soft, hard = resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE)
+            self.assertGreater(hard, 200, "nothing tested")
+            self.assertEqual(soft, hard)
+
+    def test_a_master_without_descriptors_for_a_moment_hears_again(self):
+        def few():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
+        cluster = Cluster(self, workers=0, preexec_fn=few)
+        cluster.preexec_fn = None
+        cluster.workers.append(cluster.start_worker(0))
+        cluster.wait_for_workers(1)
+        callers = []
+        for _ in range(160):
+            try:
+                callers.append(socket.create_connection(("127.0.0.1", cluster.port), timeout=10))
+            except OSError:
+                break
+        wait_for(lambda: "Failed accept4" in self.text(self.path("master.log")), 20, cluster.log_text)
+        for caller in callers:
+            caller.close()
+        wait_for(lambda: "new ones are accepted again" in self.text(self.path("master.log")), 20, cluster.log_text)
+        out = self.path("out")
+        self.assert_ok(cluster.submit("wordcount", self.write("a", "x y x"), "-o", out))
+        self.assertEqual(sorted(read_parts(out)), [b"x\t2", b"y\t1"])
+        self.assertIsNone(cluster.master.poll(), "it is the same master")
 
     def test_listening_beyond_loopback_needs_a_decision(self):
         result = self.weir("master", "--listen", "0.0.0.0:0", "--journal", self.path("j.db"), timeout=10)

@@ -21,6 +21,8 @@ inline constexpr absl::Duration kReconnectMin = absl::Milliseconds(100);
 inline constexpr absl::Duration kReconnectMax = absl::Seconds(1);
 /// One try to connect, TLS handshake included.
 inline constexpr absl::Duration kConnectTimeout = absl::Seconds(5);
+/// The same at the server: first words of whoever connected.
+inline constexpr absl::Duration kServerHandshake = kConnectTimeout;
 /// A call without deadline, or with one far off, is answered by then, unless its method's row has a
 /// longer time.
 inline constexpr absl::Duration kServerCallMax = absl::Seconds(60);

@@ -7,8 +7,12 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <cstdint>
+#include <memory>
+#include <string>
 #include <utility>
 
+#include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/limits.h"
 #include "runtime/rpc/grpc/call_settings.h"
@@ -43,6 +47,8 @@ void Configure(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              millis(kPingIntervalMin));
+  // Who connects and says nothing takes a descriptor for as long: two minutes where nobody asks.
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, millis(kServerHandshake));
   // Two daemons on one port would each get half of the calls.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.SetResourceQuota(grpc::ResourceQuota("weir").Resize(kServerMemoryBytes));
@@ -54,58 +60,96 @@ absl::Status CannotListen(const std::string& address) {
       ": the address is taken, does not belong to this host, or its name is not known here"));
 }
 
+// One server of gRPC, which cannot open a listener anew, and what serves with it.
+struct Listener {
+  Listener(env::EventLoop& loop, const std::string& token, const Services& services)
+      : jobs(loop, calls, token, services.jobs),
+        cluster(loop, calls, token, services.cluster),
+        worker(loop, calls, token, services.worker) {}
+
+  const std::shared_ptr<OpenCalls> calls = std::make_shared<OpenCalls>();
+  GrpcService<JobService> jobs;
+  GrpcService<ClusterService> cluster;
+  GrpcService<WorkerService> worker;
+  std::unique_ptr<grpc::Server> server;  // null: there is none
+};
+
 class GrpcServerImpl final : public GrpcServer {
  public:
-  GrpcServerImpl(env::EventLoop& loop, const std::string& token, const Services& services)
-      : jobs_(loop, calls_, token, services.jobs),
-        cluster_(loop, calls_, token, services.cluster),
-        worker_(loop, calls_, token, services.worker) {}
+  GrpcServerImpl(std::string address, Security security, env::EventLoop& loop,
+                 const Services& services)
+      : address_(std::move(address)),
+        security_(std::move(security)),
+        loop_(loop),
+        services_(services) {}
   ~GrpcServerImpl() override { Close(); }
 
-  absl::Status Listen(const std::string& address, const Security& security,
-                      const Services& services) {
-    if (!CanListen(address)) return CannotListen(address);
+  absl::Status Listen() {
+    if (!CanListen(address_)) return CannotListen(address_);
     RouteLibraryLog();
     KeepCallbackQueue();
     grpc::EnableDefaultHealthCheckService(true);
-    if (IsLoopback(address)) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    if (IsLoopback(address_)) grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    const std::int64_t lost_before = NumListenersLost();
+    listener_ = std::make_unique<Listener>(
+        loop_, security_.NeedsToken() ? security_.token : std::string(), services_);
+    int port = 0;
     grpc::ServerBuilder builder;
     Configure(builder);
-    builder.AddListeningPort(address, ServerCredentialsFor(security), &port_);
-    if (services.jobs) builder.RegisterService(&jobs_);
-    if (services.cluster) builder.RegisterService(&cluster_);
-    if (services.worker) builder.RegisterService(&worker_);
-    server_ = builder.BuildAndStart();
-    if (server_ && port_ != 0) return absl::OkStatus();
-    if (security.tls) {
+    builder.AddListeningPort(address_, ServerCredentialsFor(security_), &port);
+    if (services_.jobs) builder.RegisterService(&listener_->jobs);
+    if (services_.cluster) builder.RegisterService(&listener_->cluster);
+    if (services_.worker) builder.RegisterService(&listener_->worker);
+    listener_->server = builder.BuildAndStart();
+    if (listener_->server == nullptr || port == 0) {
+      Close();
+      if (!security_.tls) return CannotListen(address_);
       return absl::UnavailableError(
-          absl::StrCat("cannot listen on ", address,
+          absl::StrCat("cannot listen on ", address_,
                        ": the address is taken or not ours, or the TLS files do not fit together"));
     }
-    return CannotListen(address);
+    lost_before_ = lost_before;
+    port_ = port;
+    address_ = absl::StrCat(address_.substr(0, address_.rfind(':')), ":", port);
+    for (const auto& [role, serving] : serving_) TellHealth(role, serving);
+    return absl::OkStatus();
   }
 
   int port() const override { return port_; }
   void SetServing(const std::string& role, bool serving) override {
-    if (server_) server_->GetHealthCheckService()->SetServingStatus(role, serving);
+    serving_[role] = serving;
+    if (listener_) TellHealth(role, serving);
+  }
+  bool deaf() const override { return !listener_ || NumListenersLost() != lost_before_; }
+  absl::Status ListenAgain() override {
+    Close();
+    return Listen();
   }
   void Close() override {
-    if (!server_) return;
-    calls_->EndAll();
-    server_->Shutdown(DeadlineAfter(kServerCloseGrace));
-    server_->Wait();
-    // Streams leave on gRPC's threads a moment after.
-    calls_->WaitUntilEmpty();
-    server_.reset();
+    if (!listener_) return;
+    if (listener_->server) {
+      listener_->calls->EndAll();
+      listener_->server->Shutdown(DeadlineAfter(kServerCloseGrace));
+      listener_->server->Wait();
+      // Streams leave on gRPC's threads a moment after.
+      listener_->calls->WaitUntilEmpty();
+    }
+    listener_.reset();
   }
 
  private:
-  const std::shared_ptr<OpenCalls> calls_ = std::make_shared<OpenCalls>();
-  GrpcService<JobService> jobs_;
-  GrpcService<ClusterService> cluster_;
-  GrpcService<WorkerService> worker_;
+  void TellHealth(const std::string& role, bool serving) {
+    listener_->server->GetHealthCheckService()->SetServingStatus(role, serving);
+  }
+
+  std::string address_;  // with its port, once that is known
+  const Security security_;
+  env::EventLoop& loop_;
+  const Services services_;
   int port_ = 0;
-  std::unique_ptr<grpc::Server> server_;
+  absl::btree_map<std::string, bool> serving_;  // by role
+  std::int64_t lost_before_ = 0;                // listeners of this process, before this one
+  std::unique_ptr<Listener> listener_;          // null: closed
 };
 
 }  // namespace
@@ -115,11 +159,8 @@ absl::StatusOr<std::unique_ptr<GrpcServer>> GrpcServer::Start(const std::string&
                                                               env::EventLoop& loop,
                                                               const Services& services) {
   if (absl::Status allowed = CheckListenAddress(address, security); !allowed.ok()) return allowed;
-  auto server = std::make_unique<GrpcServerImpl>(
-      loop, security.NeedsToken() ? security.token : std::string(), services);
-  if (absl::Status listening = server->Listen(address, security, services); !listening.ok()) {
-    return listening;
-  }
+  auto server = std::make_unique<GrpcServerImpl>(address, security, loop, services);
+  if (absl::Status listening = server->Listen(); !listening.ok()) return listening;
   return std::unique_ptr<GrpcServer>(std::move(server));
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/env/event_loop.h"
 #include "runtime/rpc/api.h"
@@ -42,6 +43,12 @@ class GrpcServer {
   virtual int port() const = 0;
   /// Sets what grpc.health.v1 says of a role ("weir.master", "weir.worker"); unknown before.
   virtual void SetServing(const std::string& role, bool serving) = 0;
+  /// True when nobody new can connect any more: gRPC 1.51 ends a listener for good when a
+  /// connection finds no descriptor. Connections that are there go on. Also true of a closed one.
+  virtual bool deaf() const = 0;
+  /// Closes, and listens once more on the same port, with the same health of roles. Blocking, as
+  /// Close. Errors: of Start; the server is then closed, and this may be called again.
+  virtual absl::Status ListenAgain() = 0;
   /// Stops listening and answers what is open with kUnavailable. Blocking, at most half a second.
   virtual void Close() = 0;
 };

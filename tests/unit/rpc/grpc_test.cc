@@ -5,8 +5,10 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
@@ -410,6 +412,40 @@ TEST_F(GrpcTest, ReflectionNamesServicesAndDescribesMethods) {
   const std::string file = Reflection(endpoint_, question).Answer();
   EXPECT_NE(file.find("ReportTransferRequest"), std::string::npos);
   server_->Close();
+}
+
+TEST_F(GrpcTest, ListensAgainAfterAMomentWithoutDescriptors) {
+  server_->SetServing("weir.master", true);
+  ASSERT_TRUE(SubmitJob("before").ok());
+  EXPECT_FALSE(server_->deaf());
+  const Fd caller(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(server_->port()));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const int connected =
+      connect(caller.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address));
+  for (int i = 0; i < 2000 && !server_->deaf(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_EQ(connected, 0);
+  ASSERT_TRUE(server_->deaf());
+
+  const int port = server_->port();
+  const absl::Status listening = server_->ListenAgain();
+  ASSERT_TRUE(listening.ok()) << listening;
+  EXPECT_FALSE(server_->deaf());
+  EXPECT_EQ(server_->port(), port);
+  // The first may still go out on a connection that is closed meanwhile.
+  absl::Status after = SubmitJob("after").status();
+  for (int i = 0; i < 10 && !after.ok(); ++i) after = SubmitJob("after").status();
+  EXPECT_TRUE(after.ok()) << after;
+  EXPECT_EQ(Health("weir.master"), 1) << "SERVING, as it was told before";
 }
 
 TEST_F(GrpcTest, TakenAddressIsRefused) {
