@@ -11,6 +11,10 @@
 namespace weir::worker {
 namespace {
 
+// What a directory may take to be looked at: names and free space, no bytes of files. Longer than a
+// disk that is merely slow lets wait, shorter than the master waits for an answer (kPeerPatience).
+constexpr absl::Duration kDirectoryPatience = absl::Seconds(10);
+
 absl::Status CheckOptions(const WorkerOptions& options) {
   if (absl::Status name = CheckWorkerName(options.name); !name.ok()) return name;
   if (options.slots < 1) {
@@ -91,6 +95,8 @@ void WorkerDaemon::Turn() {
         if (state_ == State::kDraining) break;
         if (leaving_.empty()) {
           SendRegister();
+        } else if (hangs_) {
+          StayAway();
         } else {
           LookAtDirectory([this] { StayAway(); });
         }
@@ -224,8 +230,10 @@ struct WorkerDaemon::DirectoryLook {
 
 void WorkerDaemon::LookAtDirectory(env::Task looked) {
   if (looked) after_look_.push_back(std::move(looked));
+  if (looking_) LeaveIfItHangs();
   if (looking_ || !directory_ || state_ == State::kStopping) return;
   looking_ = true;
+  look_began_->store(0);
   auto done = WhileAlive([this, waiting = std::exchange(after_look_, {})](
                              std::shared_ptr<DirectoryLook> look) mutable {
     looking_ = false;
@@ -236,7 +244,9 @@ void WorkerDaemon::LookAtDirectory(env::Task looked) {
   });
   seams_.disk_pool.Run([&storage = seams_.storage, &loop = seams_.loop, path = directory_->path(),
                         work_dir = options_.work_dir, name = options_.name,
-                        incarnation = incarnation_, done = std::move(done)]() mutable {
+                        incarnation = incarnation_, began = look_began_,
+                        done = std::move(done)]() mutable {
+    began->store(loop.Now().nanos());
     auto look = std::make_shared<DirectoryLook>(
         DirectoryLook{WorkDirectory::ClaimIfGone(storage, path, work_dir, name, incarnation), 0});
     look->free_bytes = storage.FreeBytes(path);
@@ -245,12 +255,26 @@ void WorkerDaemon::LookAtDirectory(env::Task looked) {
   });
 }
 
+// Its files are where they were: what was held is held once it answers.
+void WorkerDaemon::LeaveIfItHangs() {
+  const MonoTime began = MonoTime::FromNanos(look_began_->load());
+  const bool waits = began == MonoTime::FromNanos(0);
+  if (waits || !leaving_.empty() || seams_.loop.Now() - began < kDirectoryPatience) return;
+  hangs_ = true;
+  leaving_ = absl::StrCat("its work directory ", directory_->path(), " has not answered for ",
+                          absl::FormatDuration(kDirectoryPatience));
+  LogError("Work directory does not answer; leaves the cluster until it does",
+           {{"worker", options_.name}, {"error", leaving_}});
+}
+
 void WorkerDaemon::OnDirectoryLook(DirectoryLook look) {
   // 0 stands for what is not known.
   if (look.free_bytes.ok()) free_disk_bytes_ = std::max<std::int64_t>(1, *look.free_bytes);
+  const bool hung = std::exchange(hangs_, false);
   if (!directory_ || state_ == State::kStopping) return;
+  if (hung) LogWarning("Work directory answers again", {{"worker", options_.name}});
   if (!look.anew.ok()) {
-    const bool news = leaving_.empty();
+    const bool news = leaving_.empty() || hung;
     leaving_ = std::string(look.anew.status().message());
     if (!news) return;
     LogError("Work directory was removed and cannot be made again; leaves the cluster until it can",

@@ -4,6 +4,7 @@
 // Upstream: master (WorkerService), runtime/app (Start, Drain, Stop). Downstream: LeaseKeeper and
 // JobTable decide, WorkerJob acts.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -100,6 +101,8 @@ class WorkerDaemon {
   void LookAtDirectory(env::Task looked);
   struct DirectoryLook;
   void OnDirectoryLook(DirectoryLook look);
+  // Leaves the cluster when the look that is under way takes so long that the directory must hang.
+  void LeaveIfItHangs();
   void LoseJobFiles();
   // Jobs (worker_daemon_calls.cc).
   std::shared_ptr<WorkerJob> MakeJob(v1::PrepareJobRequest request,
@@ -150,6 +153,10 @@ class WorkerDaemon {
   bool gave_up_ = false;
   std::int64_t free_disk_bytes_ = 0;
   bool looking_ = false;
+  // When a thread of the pool began the look that is under way, in ns; 0: it waits for one.
+  std::shared_ptr<std::atomic<std::int64_t>> look_began_ =
+      std::make_shared<std::atomic<std::int64_t>>(0);
+  bool hangs_ = false;  // and is why this worker leaves
   std::vector<env::Task> after_look_;
   // Why this worker cannot serve, and leaves; empty: it can.
   std::string leaving_;

@@ -16,7 +16,8 @@ namespace weir::sim {
 const std::vector<std::string>& CodesOfLosses();
 
 /// The same where workers that keep their leases may not hear each other, or not the master: they
-/// are asked again for limits::kPeerPatience, and no other plan is made.
+/// are asked again for limits::kPeerPatience. Then a job goes on without whom the master does not
+/// reach, if others are left; where workers do not reach each other no other plan is made.
 const std::vector<std::string>& CodesOfSilence();
 
 /// Says why a job may not have ended as it did; nothing when it may.

@@ -45,8 +45,8 @@ struct BlameVerdict {
 
 /// Tells faults of workers from those of the job.
 ///
-/// - A worker's work directory that is full, fails or is lost, and a run that it cannot read any
-///   more, are that worker's fault: the job goes on without it.
+/// - A worker's work directory that is full, fails or is lost, a run that it cannot read any more,
+///   and its silence where it keeps its lease, are that worker's fault: the job goes on without it.
 /// - A task process that dies may be either's. It gets one more try on another worker; where that
 ///   dies of input that it shares with the first, or nobody else is there, it is the job's. A
 ///   worker is left out when its tasks die a second time, or at once where a step cannot be moved

@@ -20,6 +20,7 @@ TEST(CallErrorTest, SilenceIsUnreachable) {
     const v1::JobError error = ErrorOfCall(Worker(), "map 3", status);
     EXPECT_EQ(error.code(), job_error::kWorkerUnreachable);
     EXPECT_EQ(error.worker(), "worker-3");
+    EXPECT_EQ(error.fault_of(), v1::FAULT_OF_WORKER) << "others may answer";
     EXPECT_TRUE(absl::StrContains(error.message(), "map 3"));
     EXPECT_TRUE(absl::StrContains(error.advice(), "host3:7001"));
   }

@@ -219,17 +219,52 @@ TEST_F(LostWorkersTest, AGivenPlanWaitsForTheWorkerThatItNames) {
   }
 }
 
-TEST_F(LostWorkersTest, OneThatBeatsAndAnswersNobodyEndsTheJobByNameAfterAWhile) {
+TEST_F(LostWorkersTest, OneThatBeatsAndAnswersNobodyIsLeftOutAfterAWhile) {
   const absl::StatusOr<std::string> id = Submit(Spec());
   ASSERT_TRUE(id.ok()) << id.status();
   while (StatusOf(*id).plan_id().empty()) RunFor(absl::Milliseconds(1));
   world_->network().Detach("worker-1:7001");
   RunFor(limits::kPeerPatience - absl::Seconds(2));
+  EXPECT_EQ(StatusOf(*id).losses_size(), 0) << "its lease may still end";
+  RunFor(absl::Seconds(120));
+  const v1::JobStatus status = StatusOf(*id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+  ASSERT_EQ(status.losses_size(), 1);
+  EXPECT_EQ(status.losses(0).worker(), "worker-1");
+  ExpectPlannedFor(*id, 1);
+}
+
+TEST_F(LostWorkersTest, OneThatTakesNoMoreOrdersIsLeftOutOfThePlanThatRuns) {
+  v1::JobSpec spec = Spec();
+  spec.set_plan_method("even");
+  spec.set_num_reducers(2);
+  const absl::StatusOr<std::string> id = Submit(spec);
+  ASSERT_TRUE(id.ok()) << id.status();
+  while (StatusOf(*id).progress().steps_done() == 0) {
+    ASSERT_FALSE(IsTerminal(StatusOf(*id).state()));
+    RunFor(absl::Milliseconds(1));
+  }
+  world_->network().Detach("worker-1:7001");
+  RunFor(absl::Seconds(240));
+  const v1::JobStatus status = StatusOf(*id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+  for (const v1::WorkerLoss& loss : status.losses()) {
+    EXPECT_EQ(loss.worker(), "worker-1") << loss.why();
+  }
+}
+
+TEST_F(MasterTest, TheOnlyOneThatBeatsAndAnswersNobodyEndsTheJobByNameAfterAWhile) {
+  AddWorkers(1);
+  const absl::StatusOr<std::string> id = Submit(Spec());
+  ASSERT_TRUE(id.ok()) << id.status();
+  while (StatusOf(*id).plan_id().empty()) RunFor(absl::Milliseconds(1));
+  world_->network().Detach("worker-0:7001");
+  RunFor(limits::kPeerPatience - absl::Seconds(2));
   EXPECT_FALSE(IsTerminal(StatusOf(*id).state())) << "its lease may still end";
   RunFor(absl::Seconds(20));
   const v1::JobStatus status = StatusOf(*id);
   EXPECT_EQ(status.error().code(), job_error::kWorkerUnreachable);
-  EXPECT_EQ(status.error().worker(), "worker-1");
+  EXPECT_EQ(status.error().worker(), "worker-0");
 }
 
 TEST_F(MasterTest, AWorkerLostAtAnyMomentBeforeTheRunIsPlannedAround) {

@@ -57,8 +57,8 @@ class WorkerDaemonTest : public testing::Test {
     options.data_endpoint = server_.endpoint();
     tasks_ = std::make_unique<TaskProcesses>(std::move(task), loop_, loop_);
     daemon_ = std::make_unique<WorkerDaemon>(
-        options, WorkerSeams{loop_, pool_, *tasks_, random_, storage_, master_.api, runs_, server_,
-                             fetcher_});
+        options, WorkerSeams{loop_, *disk_pool_, *tasks_, random_, *disk_, master_.api, runs_,
+                             server_, fetcher_});
     std::optional<absl::Status> started;
     daemon_->Start([&](absl::Status status) { started = std::move(status); });
     ASSERT_TRUE(Until([&] { return started.has_value(); }));
@@ -182,6 +182,8 @@ class WorkerDaemonTest : public testing::Test {
   InlinePool pool_;
   FixedRandom random_;
   StickyStorage storage_;
+  env::WorkPool* disk_pool_ = &pool_;  // of the daemon
+  env::Storage* disk_ = &storage_;
   FakeMaster master_;
   transfer::PublishedRuns runs_;
   FakeDataServer server_;
