@@ -62,8 +62,8 @@ SpillingPairs::SpillingPairs(int num_consumers, const PairForm& form,
 absl::Status SpillingPairs::EndBlock(std::int64_t held_bytes) {
   const int num_slots = context_.slots().num_slots();
   const std::int64_t bytes = buffer_->memory_bytes();
-  if (buffer_->size() >= kSpillPairsMin &&
-      ShouldSpill(bytes + kept_bytes_, held_bytes, num_slots, context_)) {
+  const bool worth_a_file = buffer_->size() >= kSpillPairsMin || bytes >= kSpillBytesMin;
+  if (worth_a_file && ShouldSpill(bytes + kept_bytes_, held_bytes, num_slots, context_)) {
     absl::Status status = Spill();
     if (!absl::IsUnimplemented(status)) return status;
   }

@@ -47,7 +47,8 @@ class SpillingPairs {
 
   /// Puts all pairs on disk, if they are more than the slot may have; `held_bytes` of the step's
   /// memory are taken already. Call it often enough.
-  /// Errors: OUT_OF_MEMORY, where there is no place for files or pairs are few; those of the files.
+  /// Errors: OUT_OF_MEMORY, where there is no place for files or little to put there; those of the
+  /// files.
   absl::Status EndBlock(std::int64_t held_bytes);
   /// Sorts what is in memory, for who has a slot to do it on; nothing may be added afterwards.
   void Sort();
@@ -61,8 +62,10 @@ class SpillingPairs {
                                             StepContext& context);
 
  private:
-  // Fewer pairs are not worth a file.
+  // Fewer pairs of fewer bytes are not worth a file. Few large ones are: they fill the memory as
+  // well. A file of so many bytes is a block of a section.
   static constexpr std::int64_t kSpillPairsMin = 256;
+  static constexpr std::int64_t kSpillBytesMin = 256 << 10;
 
   absl::Status Spill();
 

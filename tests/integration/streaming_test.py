@@ -231,6 +231,17 @@ class Streaming(WeirTest):
         self.assertEqual(parts[0], parts[2])
         self.assert_nothing_left()
 
+    def test_lines_of_mappers_alone_that_the_memory_does_not_hold_go_to_disk(self):
+        text = "".join("%07d\tvalue\n" % i for i in range(1_000_000))
+        source = self.write("in", text)
+        out = self.path("out")
+        result = self.streaming("-input", source, "-output", out, "-mapper", "cat", "-reducer", "NONE", "--slots", "1", "--memory",
+                                "8MiB", "--mappers", "2", "--json")
+        self.assert_ok(result)
+        self.assertGreater(json.loads(result.out)["counters"].get("spilled_bytes", 0), len(text) // 2)
+        self.assertEqual(b"\n".join(read_parts(out)) + b"\n", text.encode())
+        self.assert_nothing_left()
+
     def test_partitions_are_those_of_hadoop(self):
         lines = [f"{a}.{b}.{c}\tv" for a in "abcdä" for b in "xyz" for c in "12"]
         source = self.write("in", "\n".join(lines) + "\n")

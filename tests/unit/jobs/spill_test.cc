@@ -178,6 +178,17 @@ TEST(Spill, RecordsInPlaceAndCopiesAreSortedTogether) {
   }
 }
 
+// Fewer pairs than are worth a file by their number.
+TEST(Spill, FewLargePairsGoToDiskToo) {
+  std::string text;
+  for (int i = 0; i < 80; ++i) {
+    absl::StrAppend(&text, "key", i * 7 % 80, " ", std::string(100 << 10, 'v'), i, "\n");
+  }
+  const ScratchFile file(text);
+  EXPECT_GT(ExpectTheSame(*MakeJobProgram(SortLines()), EvenCut({file.path()}, 1, 2, 1), 1 << 20),
+            0);
+}
+
 TEST(Spill, KeysThatFitBesideEachOtherStayInMemory) {
   const ScratchFile file(ManyLines(9, 60'000, 30'000));
   EXPECT_EQ(ExpectTheSame(*MakeJobProgram(CountLines()), EvenCut({file.path()}, 2, 2, 1), 64 << 20),

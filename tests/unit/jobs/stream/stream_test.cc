@@ -63,6 +63,23 @@ TEST(Stream, WithoutReducersTheLinesStayInOrder) {
             "b\t1\na\t2\nb\t\n");
 }
 
+// Text of jobs without reducers lies in few large pairs.
+TEST(Stream, WithoutReducersTheLinesGoToDiskWhereMemoryIsFull) {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::string text;
+  for (int i = 0; i < 300'000; ++i) text += std::to_string(i) + "\tvalue\n";
+  const ScratchFile file(text);
+  const auto definition = MakeDefinition();
+  const auto program = ProgramOf(*definition, {{"mapper", "cat"}, {"reducer", "NONE"}});
+  weir::testing::JobLog log;
+  log.memory_bytes = 1 << 20;
+  log.spill_above = 512 << 10;
+  const auto parts = RunJob(*program, EvenCut({file.path()}, 1, 1, 1), log);
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  EXPECT_EQ(*parts, std::vector<std::string>{text});
+  EXPECT_GT(log.num_spills, 1);
+}
+
 TEST(Stream, CombinersChangeNothingThatTheyMayNot) {
   const std::string count =
       "awk -F '\t' '{ n[$1] += $2 } END { for (k in n) print k \"\t\" n[k] }'";
