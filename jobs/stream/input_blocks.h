@@ -3,7 +3,10 @@
 // The read loop of map steps that hand text to scripts.
 // Upstream: map slots of stream_program and framed_program. Downstream: DelimitedBlocks.
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -14,16 +17,19 @@
 
 namespace weir::stream {
 
-/// Calls take(block) -> absl::Status for each block of whole lines of the range, in order, until
-/// one is not OK or `is_stopped`. What was read counts as progress before its block is taken.
+/// Calls take(block) -> absl::Status for each block of whole lines of `text`, in order, until one
+/// is not OK or `is_stopped`. What was read of `range`, which `text` holds, counts as progress
+/// before its block is taken; what lies before and behind it counts for others.
 /// Errors: those of reading, and of `take`. Thread-safety: one slot's thread.
 template <typename Take>
-absl::Status ForEachLineBlock(const InputRange& range, StepContext& context,
+absl::Status ForEachLineBlock(const InputRange& text, const InputRange& range, StepContext& context,
                               const std::function<bool()>& is_stopped, Take&& take) {
   // Pipes are fed by system calls.
-  DelimitedBlocks blocks(Delimiters("\n"), range, InputAccess::kCopied, DecoderBytesMax(context));
+  DelimitedBlocks blocks(Delimiters("\n"), text, InputAccess::kCopied, DecoderBytesMax(context));
   DecoderMemory decoder(context);
   TextBlock block;
+  std::int64_t at = text.begin;
+  std::int64_t counted = range.begin;
   while (!is_stopped()) {
     const absl::StatusOr<bool> more = [&] {
       const ReadUnderWay reading(context);
@@ -31,11 +37,20 @@ absl::Status ForEachLineBlock(const InputRange& range, StepContext& context,
     }();
     if (!more.ok()) return more.status();
     decoder.Set(blocks.decoder_bytes());
-    context.AddProgress(blocks.TakeProgressBytes());
+    at += blocks.TakeProgressBytes();
+    const std::int64_t of_range = std::clamp(at, range.begin, range.end);
+    context.AddProgress(of_range - std::exchange(counted, of_range));
     if (!*more) break;
     if (absl::Status taken = take(block); !taken.ok()) return taken;
   }
   return absl::OkStatus();
+}
+
+/// The same for the lines of a range.
+template <typename Take>
+absl::Status ForEachLineBlock(const InputRange& range, StepContext& context,
+                              const std::function<bool()>& is_stopped, Take&& take) {
+  return ForEachLineBlock(range, range, context, is_stopped, std::forward<Take>(take));
 }
 
 }  // namespace weir::stream

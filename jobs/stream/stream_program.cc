@@ -19,6 +19,7 @@
 #include "jobs/engine/table/key_ranges.h"
 #include "jobs/stream/contract/aggregate.h"
 #include "jobs/stream/input_blocks.h"
+#include "jobs/stream/line_groups.h"
 #include "jobs/stream/pair_store.h"
 #include "jobs/stream/script_run.h"
 #include "jobs/stream/surroundings.h"
@@ -154,12 +155,12 @@ class MapSlot {
   }
 
   absl::Status MapRange(const InputRange& range) {
+    if (spec_.lines_a_process > 0) return MapLineGroups(range);
     return ForEachLineBlock(range, context_, is_stopped_, [&](const TextBlock& block) {
       if (spec_.process_a_file && mapper_ != nullptr && mapper_path_ != range.path) {
         if (absl::Status status = EndMapper(); !status.ok()) return status;
       }
-      return spec_.lines_a_process > 0 ? MapFewLines(range, block)
-                                       : MapLines(range, block, block.text());
+      return MapLines(range, block, block.text());
     });
   }
 
@@ -171,22 +172,15 @@ class MapSlot {
     return mapper_->Write(TextFor(block, lines), block);
   }
 
-  // A process for every few lines of a range; what it has got counts on from block to block.
-  absl::Status MapFewLines(const InputRange& range, const TextBlock& block) {
-    std::string_view left = block.text();
-    while (!left.empty() && !is_stopped_()) {
-      if (mapper_ == nullptr) lines_of_mapper_ = 0;
-      std::size_t end = 0;
-      while (end < left.size() && lines_of_mapper_ < spec_.lines_a_process) {
-        end = left.find('\n', end) + 1;
-        ++lines_of_mapper_;
-      }
-      absl::Status status = MapLines(range, block, left.substr(0, end));
-      if (status.ok() && lines_of_mapper_ == spec_.lines_a_process) status = EndMapper();
-      if (!status.ok()) return status;
-      left.remove_prefix(end);
-    }
-    return absl::OkStatus();
+  // A process for every few lines of a file.
+  absl::Status MapLineGroups(const InputRange& range) {
+    absl::Status status =
+        ForEachLineGroup(range, spec_.lines_a_process, context_, is_stopped_,
+                         [&](const TextBlock& block, std::string_view lines, bool ends) {
+                           absl::Status mapped = MapLines(range, block, lines);
+                           return mapped.ok() && ends ? EndMapper() : mapped;
+                         });
+    return status.ok() && !is_stopped_() ? EndMapper() : status;
   }
 
   std::string_view TextFor(const TextBlock& block, std::string_view lines) {
@@ -280,7 +274,6 @@ class MapSlot {
   std::unique_ptr<PairStore> store_;
   std::unique_ptr<ScriptRun> mapper_;
   std::string mapper_path_;
-  std::int64_t lines_of_mapper_ = 0;  // that it has got, where they are counted
   bool ran_ = false;
   std::string text_;
   std::int64_t records_ = 0;

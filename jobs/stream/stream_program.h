@@ -10,8 +10,8 @@
 
 namespace weir::stream {
 
-/// Makes the program. Map steps run a mapper for each file of a slot's share, or one for all of it,
-/// one at a time; reduce steps one reducer.
+/// Makes the program. Map steps run a mapper for each file of a slot's share, one for all of it, or
+/// one for every few lines of a file, one at a time; reduce steps one reducer.
 ///
 /// Order: a reducer gets the pairs sorted by the bytes of the key, or by the comparator and then
 ///   the bytes; pairs of one key in the order of the input. Every pair comes, equal ones too.

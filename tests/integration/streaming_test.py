@@ -231,6 +231,18 @@ class Streaming(WeirTest):
         self.assertEqual(parts[0], parts[2])
         self.assert_nothing_left()
 
+    def test_every_few_lines_of_a_file_have_a_process_wherever_it_is_cut(self):
+        files = [[f"{name}{i}" for i in range(count)] for name, count in (("a", 100), ("b", 7), ("c", 31))]
+        for number, lines in enumerate(files):
+            self.write(f"in/{number}", "".join(line + "\n" for line in lines))
+        out = self.path("out")
+        self.assert_ok(self.streaming(
+            "-input", self.path("in"), "-output", out, "-inputformat", "NLineInputFormat", "-D",
+            "mapreduce.input.lineinputformat.linespermap=8", "-mapper", "bash -c 'cut -f 2 | tr \"\\n\" +; echo'", "-reducer",
+            "NONE", "--mappers", "2", "--slots", "2"))
+        expected = ["+".join(lines[i:i + 8]) + "+\t" for lines in files for i in range(0, len(lines), 8)]
+        self.assertEqual(sorted(read_parts(out)), sorted(line.encode() for line in expected))
+
     def test_lines_of_mappers_alone_that_the_memory_does_not_hold_go_to_disk(self):
         text = "".join("%07d\tvalue\n" % i for i in range(1_000_000))
         source = self.write("in", text)

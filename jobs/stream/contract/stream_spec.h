@@ -46,7 +46,8 @@ struct StreamSpec {
   /// A mapper process for each file, so that its environment names it; else one for all files of a
   /// slot.
   bool process_a_file = true;
-  /// A mapper process for so many lines, as NLineInputFormat; 0: as many as there are.
+  /// A mapper process for so many lines of a file, counted from its beginning, as NLineInputFormat;
+  /// 0: as many as there are.
   std::int64_t lines_a_process = 0;
   std::string input_separator;  // of lines of kKeyValue
   std::string map_input_separator;

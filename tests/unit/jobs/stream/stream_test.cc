@@ -63,6 +63,29 @@ TEST(Stream, WithoutReducersTheLinesStayInOrder) {
             "b\t1\na\t2\nb\t\n");
 }
 
+// Not every few lines of what a mapper or a slot has: a file is cut anywhere.
+TEST(Stream, EveryFewLinesOfAFileHaveAProcess) {
+  std::string text;
+  std::vector<std::string> groups;
+  for (int i = 0; i < 20; ++i) {
+    text += std::to_string(i) + "\n";
+    if (i % 3 == 0) groups.emplace_back();
+    groups.back() += std::to_string(i) + "+";
+  }
+  for (std::string& group : groups) group += "\t";
+  std::sort(groups.begin(), groups.end());
+  const Given given = {{"mapper", "sh -c 'cut -f 2 | tr \"\\n\" +; echo'"},
+                       {"reducer", "NONE"},
+                       {"input_format", "n-lines"},
+                       {"properties", "mapreduce.input.lineinputformat.linespermap=3\n"}};
+  for (const int mappers : {1, 3}) {
+    for (const int slots : {1, 2}) {
+      EXPECT_EQ(SortedLines(Output(given, text, mappers, 1, slots)), groups)
+          << mappers << " mappers, " << slots << " slots";
+    }
+  }
+}
+
 // Text of jobs without reducers lies in few large pairs.
 TEST(Stream, WithoutReducersTheLinesGoToDiskWhereMemoryIsFull) {
   std::signal(SIGPIPE, SIG_IGN);
