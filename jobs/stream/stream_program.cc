@@ -193,7 +193,10 @@ class MapSlot {
         text_.append(spec_.map_input_separator).append(line);
       } else {
         const KeyValue pair = cut.Cut(line);
-        text_.append(pair.key).append(spec_.map_input_separator).append(pair.value);
+        if (spec_.map_input == MapInput::kKeyValue) {
+          text_.append(pair.key).append(spec_.map_input_separator);
+        }
+        text_.append(pair.value);
       }
       text_.push_back('\n');
     });

@@ -67,6 +67,12 @@ CASES = [
     Case("NLineInputFormat: a process for two lines", "a\nb\nc\nd\ne\n",
          ["-inputformat", "NLineInputFormat", "-D", "mapred.line.input.format.linespermap=2", "-mapper",
           "bash -c 'cut -f 2 | tr \"\\n\" +; echo'", "-reducer", "NONE"], ["a+b+\t", "c+d+\t", "e+\t"]),
+    Case("NLineInputFormat without offsets", "a\nb\n",
+         ["-inputformat", "NLineInputFormat", "-D", "stream.map.input.ignoreKey=true", "-mapper", "cat -n", "-reducer", "NONE"],
+         ["     1\ta", "     1\tb"]),
+    Case("KeyValueTextInputFormat without keys", "a\t1\t2\nb\n",
+         ["-inputformat", "KeyValueTextInputFormat", "-D", "stream.map.input.ignoreKey=true", "-mapper", "cat -n", "-reducer",
+          "NONE"], ["     1\t1\t2", "     2\t"]),
     Case("TextInputFormat by its whole name", "a\n",
          ["-inputformat", "org.apache.hadoop.mapred.TextInputFormat", "-mapper", "cat", "-reducer", "NONE"], ["a\t"]),
     # Separators and key fields.

@@ -95,18 +95,18 @@ FieldCut CombinerCut(const Properties& properties, const StreamSpec& spec) {
 
 absl::Status ReadInputs(const ParameterValues& values, StreamSpec& spec) {
   const Properties& properties = spec.properties;
-  const absl::StatusOr<bool> ignore_key = properties.Flag("stream.map.input.ignoreKey", true);
+  const std::string& format = values.at("input_format");
+  const absl::StatusOr<bool> ignore_key =
+      properties.Flag("stream.map.input.ignoreKey", format == "text");
   if (!ignore_key.ok()) return ignore_key.status();
-  if (values.at("input_format") == "key-value") {
-    spec.map_input = MapInput::kKeyValue;
-  } else if (values.at("input_format") == "n-lines") {
-    spec.map_input = MapInput::kOffsets;
+  spec.map_input = *ignore_key ? MapInput::kLines : MapInput::kOffsets;
+  if (format == "key-value") {
+    spec.map_input = *ignore_key ? MapInput::kValue : MapInput::kKeyValue;
+  } else if (format == "n-lines") {
     const absl::StatusOr<std::int64_t> lines = properties.Integer(
         "mapreduce.input.lineinputformat.linespermap", 1, 1, std::numeric_limits<int>::max());
     if (!lines.ok()) return lines.status();
     spec.lines_a_process = *lines;
-  } else {
-    spec.map_input = *ignore_key ? MapInput::kLines : MapInput::kOffsets;
   }
   spec.process_a_file = values.at("mapper_process") == "file";
   spec.input_separator =

@@ -20,6 +20,7 @@ enum class MapInput {
   kLines,     // the line alone
   kOffsets,   // byte offset TAB line
   kKeyValue,  // key, separator, value, cut at the first separator of the input
+  kValue,     // that value alone
 };
 enum class Combining { kNone, kScript, kAggregate };
 enum class Reducing { kScript, kAggregate, kIdentity, kNone };
@@ -49,7 +50,7 @@ struct StreamSpec {
   /// A mapper process for so many lines of a file, counted from its beginning, as NLineInputFormat;
   /// 0: as many as there are.
   std::int64_t lines_a_process = 0;
-  std::string input_separator;  // of lines of kKeyValue
+  std::string input_separator;  // of lines of kKeyValue and kValue
   std::string map_input_separator;
   FieldCut map_output;
   std::string reduce_input_separator;

@@ -63,6 +63,22 @@ TEST(Stream, WithoutReducersTheLinesStayInOrder) {
             "b\t1\na\t2\nb\t\n");
 }
 
+TEST(Stream, KeysOfTheInputAreIgnoredInEveryFormat) {
+  const auto mapped = [](const std::string& format, const std::string& ignore) {
+    Given given = {{"mapper", "cat"}, {"reducer", "NONE"}, {"input_format", format}};
+    if (!ignore.empty()) {
+      given.emplace_back("properties", "stream.map.input.ignoreKey=" + ignore + "\n");
+    }
+    return Output(given, "a\tb\tc\nd\te\n");
+  };
+  EXPECT_EQ(mapped("text", ""), "a\tb\tc\nd\te\n");
+  EXPECT_EQ(mapped("text", "false"), "0\ta\tb\tc\n6\td\te\n");
+  EXPECT_EQ(mapped("n-lines", ""), "0\ta\tb\tc\n6\td\te\n");
+  EXPECT_EQ(mapped("n-lines", "true"), "a\tb\tc\nd\te\n");
+  EXPECT_EQ(mapped("key-value", ""), "a\tb\tc\nd\te\n");
+  EXPECT_EQ(mapped("key-value", "true"), "b\tc\ne\t\n");
+}
+
 // Not every few lines of what a mapper or a slot has: a file is cut anywhere.
 TEST(Stream, EveryFewLinesOfAFileHaveAProcess) {
   std::string text;
