@@ -17,6 +17,7 @@ PROTOCOL = 1
 _HERE = os.path.dirname(__file__)
 _CHUNK_BYTES = 512 << 10
 _CHUNK_PAIRS_MAX = 16384
+_FRAME_BYTES = 64 << 20  # more records than one are parted rather than written in a longer one
 _COMBINE_VALUES = 1 << 18
 
 
@@ -77,6 +78,26 @@ def _json_line(key, value):
     return json.dumps([key, value], ensure_ascii=False) + "\n"
 
 
+def _encode_text_lines(keys, values):
+    return ["".join(map(_text_line, keys, values)).encode("utf-8", "surrogateescape")]
+
+
+def _encode_json_lines(keys, values):
+    return ["".join(map(_json_line, keys, values)).encode("utf-8", "surrogateescape")]
+
+
+def _pairs_frame(_, parts):
+    return frame(b"P", parts)
+
+
+def _result_frame(number, parts):
+    return frame(b"R", [U32.pack(number), *parts])
+
+
+def _typed_result_frame(number, parts):
+    return _result_frame(number, [frame(b"P", parts)])
+
+
 class Runner:
     """One mapper or reducer process, from its first frame to its last."""
 
@@ -84,7 +105,7 @@ class Runner:
         self._load, self._source, self._sink = load, source, sink
         self._path, self._offset = "", 0
         self._role, self._key, self._has_key = "job", None, False
-        self._chunk = 64
+        self._chunk = 1  # nobody knows yet how large a pair is
         self._tables, self._held = {}, 0
 
     def run(self):
@@ -192,10 +213,21 @@ class Runner:
         fitting = int(_CHUNK_BYTES * number / max(size, 1))
         self._chunk = max(1, min(fitting, 4 * self._chunk, _CHUNK_PAIRS_MAX))
 
+    def _write_frames(self, encode, wrap, keys, values):
+        """Writes wrap(number of pairs, encode(keys, values)), or several of them where what encode returns, a list of bytes, is long."""
+        parts = encode(keys, values)
+        number, size = len(keys), sum(map(len, parts))
+        if size > _FRAME_BYTES and number > 1:
+            del parts
+            step = max(1, number * _FRAME_BYTES // size)
+            for at in range(0, number, step):
+                self._write_frames(encode, wrap, keys[at:at + step], values[at:at + step])
+            return
+        self._adapt(number, size)
+        self._write(wrap(number, parts))
+
     def _write_pairs(self, keys, values):
-        data = frame(b"P", encode_pairs(keys, values))
-        self._adapt(len(keys), len(data))
-        self._write(data)
+        self._write_frames(encode_pairs, _pairs_frame, keys, values)
 
     def _combine(self, keys, values):
         kind = signature(keys)
@@ -295,13 +327,8 @@ class Runner:
 
     def _put_result(self, keys, values):
         form = self._options["format"]
-        if form == "typed":
-            data = frame(b"P", encode_pairs(keys, values))
-        else:
-            line = _text_line if form == "text" else _json_line
-            data = "".join(map(line, keys, values)).encode("utf-8", "surrogateescape")
-        self._adapt(len(keys), len(data))
-        self._write(frame(b"R", [U32.pack(len(keys)), data]))
+        encode = encode_pairs if form == "typed" else _encode_text_lines if form == "text" else _encode_json_lines
+        self._write_frames(encode, _typed_result_frame if form == "typed" else _result_frame, keys, values)
 
 
 def _load_from(archive):
