@@ -111,6 +111,34 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual([kind for kind, _ in frames], [b"P"] * 80)
         self.assertLess(max(len(content) for _, content in frames), 2 * size)
 
+    def test_a_combiner_holds_no_more_bytes_than_values(self):
+        limit, _runner._COMBINE_BYTES = _runner._COMBINE_BYTES, 1 << 20
+        self.addCleanup(setattr, _runner, "_COMBINE_BYTES", limit)
+        held = []
+
+        def combiner(key, values):
+            values = list(values)
+            held.append(len(values))
+            yield key, values[0]
+        values = {"bytes": lambda i: bytes(10_000), "text": lambda i: "x" * 10_000, "lists": lambda i: [float(i)] * 1000,
+                  "dicts": lambda i: {"rows": [(i, "x" * 1000)] * 10}}
+        for name, value in values.items():
+            with self.subTest(name):
+                held.clear()
+                self.run_mapper(lambda line, value=value: [("key", value(int(line)))], "".join(f"{i}\n" for i in range(500)), combiner)
+                self.assertEqual(sum(held), 500)
+                self.assertLess(max(held), 400)
+
+    def test_a_combiner_of_small_values_holds_many(self):
+        held = []
+
+        def combiner(key, values):
+            held.append(len(list(values)))
+            yield key, 1
+        self.run_mapper(lambda line: [("key", 1)], "line\n" * 300_000, combiner)
+        self.assertEqual(sum(held), 300_000)
+        self.assertEqual(len(held), 2)
+
     def test_pairs_that_grow_are_parted(self):
         # A chunk is as long as those before it said; then values are larger by far.
         limit, _runner._FRAME_BYTES = _runner._FRAME_BYTES, 1 << 20

@@ -19,6 +19,7 @@ _CHUNK_BYTES = 512 << 10
 _CHUNK_PAIRS_MAX = 16384
 _FRAME_BYTES = 64 << 20  # more records than one are parted rather than written in a longer one
 _COMBINE_VALUES = 1 << 18
+_COMBINE_BYTES = 64 << 20
 
 
 # What users write on their functions.
@@ -98,6 +99,25 @@ def _typed_result_frame(number, parts):
     return _result_frame(number, [frame(b"P", parts)])
 
 
+def _bytes_of(item, depth=5):
+    """About how many bytes an object takes. The first elements stand for all."""
+    size = sys.getsizeof(item, 64)
+    if depth == 0 or isinstance(item, (str, bytes, int, float)):
+        return size
+    elements = item
+    if isinstance(item, dict):
+        elements = item.items()
+    elif not isinstance(item, (list, tuple, set, frozenset)):
+        elements = [getattr(item, "__dict__", None)]
+    few = [_bytes_of(element, depth - 1) for element in itertools.islice(elements, 4) if element is not None]
+    return size + sum(few) * len(elements) // len(few) if few else size
+
+
+def _bytes_of_all(items):
+    few = items[::max(1, len(items) // 8)]
+    return sum(map(_bytes_of, few)) * len(items) // len(few)
+
+
 class Runner:
     """One mapper or reducer process, from its first frame to its last."""
 
@@ -106,7 +126,7 @@ class Runner:
         self._path, self._offset = "", 0
         self._role, self._key, self._has_key = "job", None, False
         self._chunk = 1  # nobody knows yet how large a pair is
-        self._tables, self._held = {}, 0
+        self._tables, self._held, self._held_bytes = {}, 0, 0
 
     def run(self):
         """Returns the exit code."""
@@ -240,8 +260,10 @@ class Runner:
         except TypeError:
             encode_column(keys, [], True)  # says what is wrong with them
             raise
-        self._chunk = min(4 * self._chunk, _CHUNK_PAIRS_MAX)
-        if self._held >= _COMBINE_VALUES:
+        size = _bytes_of_all(keys) + _bytes_of_all(values)
+        self._adapt(len(keys), size)
+        self._held_bytes += size
+        if self._held >= _COMBINE_VALUES or self._held_bytes >= _COMBINE_BYTES:
             self._flush_combined()
 
     def _hold(self, kind, keys, values):
@@ -258,7 +280,7 @@ class Runner:
         self._held += len(keys)
 
     def _flush_combined(self):
-        tables, self._tables, self._held = self._tables, {}, 0
+        tables, self._tables, self._held, self._held_bytes = self._tables, {}, 0, 0
         self._role = "combiner"
         for table in tables.values():
             self._each_chunk(self._call_by_key(self._combiner, ((key, iter(held)) for key, held in table.items())),
