@@ -1,9 +1,10 @@
 #pragma once
 
-// The job itself: words of text into one sketch. Upstream: lines of text. Downstream: one part with
-// lines "word TAB count".
+// The job itself: words of text into one sketch. Upstream: blocks of text that end at white space.
+// Downstream: one part with lines "word TAB count".
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -12,14 +13,40 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "jobs/api/readers.h"
+#include "jobs/api/record_framing.h"
+#include "jobs/api/text_block.h"
 #include "jobs/topwords/word_sketch.h"
 
 namespace weir::topwords {
 
-/// The most frequent maximal runs of bytes that are not ASCII white space.
+/// Maximal runs of bytes that are not ASCII white space, however long the lines are: a text may be
+/// one. Map takes std::string_view.
+class Words {
+ public:
+  static constexpr DelimitedBy kFraming{AsciiSpace::kBytes};
+
+  template <typename Job, typename Emit>
+  void MapBlock(Job& job, const TextBlock& block, Emit& emit) {
+    const std::string_view text = block.text();
+    std::size_t at = 0;
+    while (at < text.size()) {
+      while (at < text.size() && IsSpace(text[at])) ++at;
+      const std::size_t begin = at;
+      while (at < text.size() && !IsSpace(text[at])) ++at;
+      if (at == begin) continue;
+      emit.CountRecord();
+      job.Map(text.substr(begin, at - begin), emit);
+    }
+  }
+
+ private:
+  static bool IsSpace(char byte) { return absl::ascii_isspace(static_cast<unsigned char>(byte)); }
+};
+
+/// The most frequent words.
 class TopWords {
  public:
-  using Reader = TextLines;
+  using Reader = Words;
   using Value = WordSketch;
   static constexpr bool kCommutative = true;
   static constexpr bool kOneReducer = true;
@@ -31,14 +58,8 @@ class TopWords {
   Value Neutral() const { return WordSketch(form_); }
 
   template <typename Emit>
-  void Map(std::string_view line, Value& value, Emit&) {
-    std::size_t at = 0;
-    while (at < line.size()) {
-      while (at < line.size() && IsSpace(line[at])) ++at;
-      const std::size_t begin = at;
-      while (at < line.size() && !IsSpace(line[at])) ++at;
-      if (at > begin) value.Add(line.substr(begin, at - begin));
-    }
+  void Map(std::string_view word, Value& value, Emit&) {
+    value.Add(word);
   }
 
   void Combine(Value& into, const Value& from) const { into.Combine(from); }
@@ -63,8 +84,6 @@ class TopWords {
   }
 
  private:
-  static bool IsSpace(char byte) { return absl::ascii_isspace(static_cast<unsigned char>(byte)); }
-
   SketchForm form_;
   std::size_t shown_;
 };

@@ -175,6 +175,30 @@ RC_GTEST_PROP(TopWords, AnyTreeOfFewWordsIsTheExactCount, ()) {
   RC_ASSERT((*parts)[0] == MostFrequent(words, 7));
 }
 
+// As text8, which has no newline: no part of it is a record of a hundred megabytes.
+TEST(TopWords, ATextMayBeOneLine) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += "to be or not to be ";
+  const ScratchFile file(text);
+  const auto program = testing::ProgramOf(*MakeDefinition(), Given{});
+  for (const auto& ranges : EvenCut({file.path()}, 2, 1, 1).mappers) {
+    testing::MemoryRun run;
+    testing::RecordingContext context(1);
+    const auto totals = program->Map({ranges, {1.0}}, run, context);
+    ASSERT_TRUE(totals.ok()) << totals.status();
+    EXPECT_EQ(totals->input_records, 3000) << "half of the words";
+  }
+}
+
+TEST(TopWords, WordsAreThoseOfWordCountWhateverPartsThem) {
+  const auto program = testing::ProgramOf(*MakeDefinition(), Given{});
+  for (const int mappers : {1, 2, 5}) {
+    const auto counted = testing::RunOnText(*program, " a\tb\v\fa\r\n\n b  c\na", mappers, 1, 2);
+    ASSERT_TRUE(counted.ok()) << counted.status();
+    EXPECT_EQ(*counted, "a\t3\nb\t2\nc\t1\n");
+  }
+}
+
 TEST(TopWords, ElementIsOfTheSketchAndTheResultHasOneReducer) {
   const auto job = MakeDefinition();
   const auto values = CheckParameters(job->info(), Given{{"log2-width", "4"}});
