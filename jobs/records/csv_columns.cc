@@ -13,6 +13,19 @@ bool IsPlainText(std::string_view text) {
                       [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
 }
 
+namespace {
+
+// As a shell has the first line of a file, with what belongs to none of its names: a byte order
+// mark before them, a carriage return behind.
+std::string_view NamesOf(std::string_view line) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (line.starts_with(kMark)) line.remove_prefix(kMark.size());
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+}  // namespace
+
 void CsvColumns::AddParameters(std::vector<ParameterInfo>& parameters) {
   parameters.push_back(TextParameter(
       "header", "",
@@ -26,7 +39,7 @@ absl::StatusOr<CsvColumns> CsvColumns::Of(const ParameterValues& values) {
   CsvColumns columns;
   const std::int64_t count = IntegerOf(values, "columns");
   columns.count_ = static_cast<std::size_t>(count);
-  const std::string& header = values.at("header");
+  const std::string header(NamesOf(values.at("header")));
   if (!header.empty()) {
     CsvRows split;
     if (!split.Split(header) || !IsPlainText(header)) {

@@ -22,8 +22,9 @@ inline constexpr std::int64_t kCsvColumnsMax = 100'000;
 /// Names, number and choice of the columns of CSV rows.
 ///
 /// A range of the input may begin anywhere, so no mapper but one sees the first line of a file.
-/// Names are therefore a parameter, `header`, which holds that line; rows equal to it are headers
-/// and are left out wherever they stand. Without names columns are numbered from 1.
+/// Names are therefore a parameter, `header`, which holds that line, as `head -n1` shows it; rows
+/// equal to it are headers and are left out wherever they stand. Without names columns are numbered
+/// from 1.
 /// Checked by: tests/unit/jobs/records_test.cc.
 class CsvColumns {
  public:

@@ -114,6 +114,20 @@ TEST(CsvColumns, ByNameAndByNumber) {
   EXPECT_EQ(columns->misfit(), "expected 3 fields");
 }
 
+// As `head -n1` gives the line of a spreadsheet's file, whose rows come without either.
+TEST(CsvColumns, AHeaderMayHaveAByteOrderMarkAndACarriageReturn) {
+  const auto values = Values({{"header",
+                               "\xEF\xBB\xBF"
+                               "id,name\r"},
+                              {"column", "id"}});
+  auto columns = CsvColumns::Of(values);
+  ASSERT_TRUE(columns.ok()) << columns.status();
+  EXPECT_EQ(*columns->Require(values, "column"), 0u);
+  EXPECT_EQ(columns->NameOf(1), "name");
+  CsvRows reader;
+  EXPECT_TRUE(columns->IsHeader(Row(reader, "id,name")));
+}
+
 TEST(CsvColumns, WithoutAHeaderRowsNeedWhatIsAskedFor) {
   const auto values = Values({{"column", "2"}, {"key", "4"}});
   const auto choice = ColumnChoice::Of(values);
