@@ -226,7 +226,10 @@ class MapSlot {
       // Where combining hardly helps it is not tried again at once.
       combine_at_ = std::max(CombineAt(), 2 * store_->memory_bytes());
     }
-    return store_->EndBlock();
+    absl::Status ended = store_->EndBlock();
+    // What it hardly helped is on disk; it may help what follows.
+    if (store_->pairs().buffer().size() == 0) combine_at_ = CombineAt();
+    return ended;
   }
 
   // Replaces the sorted pairs in memory by what the combiner makes of them, which is not sorted. A

@@ -208,6 +208,27 @@ TEST(Stream, CombinersKeepPairsWithinMemory) {
   EXPECT_EQ(run.records(), 1);
 }
 
+// Keys that all differ fill the memory and go to disk; then one key comes a million times.
+TEST(Stream, CombinersRunAgainBehindWhatTheyDidNotHelp) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::string sum = "awk -F '\t' '{ n[$1] += $2 } END { for (k in n) print k \"\t\" n[k] }'";
+  const ScratchFile file("x\n");
+  const auto definition = MakeDefinition();
+  const auto program = ProgramOf(
+      *definition, {{"mapper",
+                     "sh -c 'cat >/dev/null; seq 150000 | sed \"s/$/\t1/\"; yes \"k\t1\" | head -n "
+                     "1000000'"},
+                    {"combiner", sum},
+                    {"reducer", "cat"}});
+  weir::testing::RecordingContext context(1);
+  context.spill_above = 4 << 20;
+  weir::testing::MemoryRun run;
+  const auto mapped = program->Map({{file.range()}, {1.0}}, run, context);
+  ASSERT_TRUE(mapped.ok()) << mapped.status();
+  EXPECT_GE(context.num_spills, 1);
+  EXPECT_LE(context.num_spills, 4);
+}
+
 TEST(Stream, ComparatorGivesTheOrderAndKeepsEqualKeysTogether) {
   const std::string properties =
       "mapreduce.job.output.key.comparator.class=org.apache.hadoop.mapred.lib."
