@@ -160,17 +160,39 @@ absl::Status ReadKeyClasses(StreamSpec& spec) {
   return absl::OkStatus();
 }
 
+// Scripts that take a file for whole would get pieces of it.
+absl::Status RefuseLargeSplits(const Properties& properties) {
+  const char* const name = "mapreduce.input.fileinputformat.split.minsize";
+  const absl::StatusOr<std::int64_t> bytes =
+      properties.Integer(name, 0, 0, std::numeric_limits<std::int64_t>::max());
+  if (!bytes.ok()) return bytes.status();
+  if (*bytes <= 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "property '", name, "' is '", *bytes,
+      "'; Weir cuts files among mappers and slots by itself: leave it out where a mapper may begin "
+      "anywhere in a file, and run with --mappers 1 --slots 1 where one must read whole files, or "
+      "pack them by gzip, which is not cut"));
+}
+
 // What would change the result, were it known; that it has no effect must not pass unseen.
 absl::Status RefuseUnknown(const Properties& properties) {
-  constexpr std::string_view kRefused[] = {
-      "textinputformat.record.delimiter", "mapreduce.job.output.group.comparator.class",
-      "stream.minRecWrittenToEnableSkip_", "stream.io.identifier.resolver.class"};
-  for (const std::string_view name : kRefused) {
+  struct Refused {
+    std::string_view name;
+    const char* advice;
+  };
+  constexpr Refused kRefused[] = {
+      {"textinputformat.record.delimiter", ""},
+      {"mapreduce.job.output.group.comparator.class", ""},
+      {"mapreduce.input.pathFilter.class", "; name the files by patterns, as -input 'logs/*.txt'"},
+      {"stream.minRecWrittenToEnableSkip_", ""},
+      {"stream.io.identifier.resolver.class", ""}};
+  for (const auto& [name, advice] : kRefused) {
     if (properties.Find(name) != nullptr) {
       return absl::InvalidArgumentError(
-          absl::StrCat("property '", std::string(name), "' is not supported"));
+          absl::StrCat("property '", std::string(name), "' is not supported", advice));
     }
   }
+  if (absl::Status cut = RefuseLargeSplits(properties); !cut.ok()) return cut;
   for (const std::string_view name :
        {"stream.map.input", "stream.map.output", "stream.reduce.input", "stream.reduce.output"}) {
     if (properties.Get(name, "text") != "text") {

@@ -292,6 +292,11 @@ TEST(StreamSpec, NamesWhatIsWrong) {
   says({{"mapper", "cat"}, {"properties", "stream.map.input=typedbytes"}}, "typedbytes");
   says({{"mapper", "cat"}, {"properties", "mapred.output.compress=true"}}, "compress");
   says({{"mapper", "cat"}, {"properties", "textinputformat.record.delimiter=x"}}, "delimiter");
+  says({{"mapper", "cat"}, {"properties", "mapreduce.input.pathFilter.class=my.Filter"}},
+       "'mapreduce.input.pathFilter.class' is not supported; name the files by patterns");
+  says({{"mapper", "cat"}, {"properties", "mapred.min.split.size=1099511627776"}},
+       "'mapreduce.input.fileinputformat.split.minsize' is '1099511627776'; Weir cuts files");
+  EXPECT_TRUE(Checked({{"mapper", "cat"}, {"properties", "mapred.min.split.size=1"}}).ok());
   says({{"mapper", "cat"}, {"properties", "broken"}}, "'broken'");
   EXPECT_TRUE(Checked({{"mapper", "cat"}}).ok());
 }
