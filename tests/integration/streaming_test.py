@@ -253,6 +253,16 @@ class Streaming(WeirTest):
         expected = ["+".join(lines[i:i + 8]) + "+\t" for lines in files for i in range(0, len(lines), 8)]
         self.assertEqual(sorted(read_parts(out)), sorted(line.encode() for line in expected))
 
+    def test_a_property_says_how_many_reducers(self):
+        source = self.write("in", "".join(f"{i}\t1\n" for i in range(100)))
+        given = ("--set", "mapper=cat", "--set", "reducer=wc -l", "--set", "properties=mapreduce.job.reduces=1")
+        out = self.path("out")
+        self.assert_ok(self.run_job("stream", source, "-o", out, *given, "--workers", "3"))
+        self.assertEqual(read_parts(out), [b"100\t"])
+        self.assert_ok(self.run_job("stream", source, "-o", out, *given, "--workers", "3", "--reducers", "1", "--overwrite"))
+        refused = self.run_job("stream", source, "-o", out, *given, "--workers", "3", "--reducers", "2", "--overwrite")
+        self.assert_fails(refused, 2, "--reducers is 2", "mapreduce.job.reduces is 1")
+
     def test_lines_of_mappers_alone_that_the_memory_does_not_hold_go_to_disk(self):
         text = "".join("%07d\tvalue\n" % i for i in range(1_000_000))
         source = self.write("in", text)

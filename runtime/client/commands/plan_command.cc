@@ -33,6 +33,7 @@ int ShowPlan(const absl::StatusOr<v1::GetPlanResponse>& response, const std::str
 
 int Plan(const PlanOptions& options, CommandHost& host) {
   absl::Status sound = CheckPlaces(options.job);
+  sound.Update(ReducersOf(options.job).status());
   sound.Update(CheckPictures(options.pictures, host));
   sound.Update(CheckShippedFiles(options.job, host));
   if (!sound.ok()) return ReportCallError(sound, options.json, host);

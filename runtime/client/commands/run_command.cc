@@ -71,6 +71,7 @@ absl::StatusOr<std::string> SubmitJob(const JobOptions& job, const ModuleJob& mo
 // What can be told before anything is started.
 absl::Status CheckBefore(const JobOptions& job, const PictureOptions& pictures, CommandHost& host) {
   absl::Status sound = CheckPlaces(job);
+  sound.Update(ReducersOf(job).status());
   sound.Update(CheckPictures(pictures, host));
   sound.Update(CheckShippedFiles(job, host));
   return sound;
