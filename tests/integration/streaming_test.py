@@ -148,6 +148,8 @@ CASES = [
     Case("equal pairs all come", "a\t1\n" * 7, ["-mapper", "cat", "-reducer", "wc -l"], ["7\t"]),
     Case("aggregate sums", "w\nv\nw\n", ["-mapper", "sed 's/.*/LongValueSum:&\t1/'", "-reducer", "aggregate"],
          ["v\t1", "w\t2"]),
+    Case("aggregate in letters of any case", "w\nv\nw\n",
+         ["-mapper", "sed 's/.*/longValueSum:&\t1/'", "-combiner", "AGGREGATE", "-reducer", "Aggregate"], ["v\t1", "w\t2"]),
     Case("aggregate of other types", "x\n",
          ["-mapper", "bash -c 'cat >/dev/null; printf \"LongValueMax:m\t3\nLongValueMax:m\t7\nLongValueMin:n\t3\n"
           "UniqValueCount:u\ta\nUniqValueCount:u\ta\nValueHistogram:h\ta\nStringValueMax:s\tb\nDoubleValueSum:d\t1.5\n\"'",

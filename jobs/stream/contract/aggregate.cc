@@ -8,6 +8,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -176,14 +177,15 @@ absl::StatusOr<AggregateKey> ReadAggregateKey(std::string_view key) {
 }
 
 absl::StatusOr<std::unique_ptr<Aggregator>> MakeAggregator(std::string_view type) {
-  if (type == "LongValueSum") return std::make_unique<Longs>(Choice::kSum);
-  if (type == "LongValueMax") return std::make_unique<Longs>(Choice::kMax);
-  if (type == "LongValueMin") return std::make_unique<Longs>(Choice::kMin);
-  if (type == "DoubleValueSum") return std::make_unique<DoubleSum>();
-  if (type == "StringValueMax") return std::make_unique<Strings>(Choice::kMax);
-  if (type == "StringValueMin") return std::make_unique<Strings>(Choice::kMin);
-  if (type == "UniqValueCount") return std::make_unique<UniqueValues>();
-  if (type == "ValueHistogram") return std::make_unique<Histogram>();
+  const auto is = [type](const char* name) { return absl::EqualsIgnoreCase(View(type), name); };
+  if (is("LongValueSum")) return std::make_unique<Longs>(Choice::kSum);
+  if (is("LongValueMax")) return std::make_unique<Longs>(Choice::kMax);
+  if (is("LongValueMin")) return std::make_unique<Longs>(Choice::kMin);
+  if (is("DoubleValueSum")) return std::make_unique<DoubleSum>();
+  if (is("StringValueMax")) return std::make_unique<Strings>(Choice::kMax);
+  if (is("StringValueMin")) return std::make_unique<Strings>(Choice::kMin);
+  if (is("UniqValueCount")) return std::make_unique<UniqueValues>();
+  if (is("ValueHistogram")) return std::make_unique<Histogram>();
   return absl::InvalidArgumentError(absl::StrCat(
       "aggregate knows no '", View(type.substr(0, 200)),
       "'; there are LongValueSum, LongValueMax, LongValueMin, DoubleValueSum, StringValueMax, "

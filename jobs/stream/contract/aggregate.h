@@ -40,8 +40,8 @@ struct AggregateKey {
 absl::StatusOr<AggregateKey> ReadAggregateKey(std::string_view key);
 
 /// Makes the aggregator of a type: LongValueSum, LongValueMax, LongValueMin, DoubleValueSum,
-/// StringValueMax, StringValueMin, UniqValueCount, ValueHistogram.
-/// Errors: kInvalidArgument naming the type and those that there are.
+/// StringValueMax, StringValueMin, UniqValueCount, ValueHistogram,
+/// in letters of any case. Errors: kInvalidArgument naming the type and those that there are.
 absl::StatusOr<std::unique_ptr<Aggregator>> MakeAggregator(std::string_view type);
 
 /// A number as Java writes it: "2.0", "1.0E10".

@@ -3,6 +3,7 @@
 #include <limits>
 #include <string_view>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "jobs/records/parameters.h"
 #include "jobs/stream/contract/command_words.h"
@@ -10,6 +11,7 @@
 namespace weir::stream {
 namespace {
 
+constexpr char kAggregate[] = "aggregate";  // in letters of any case, as in Hadoop
 constexpr std::string_view kPartitionerClass = "mapreduce.job.partitioner.class";
 constexpr std::string_view kComparatorClass = "mapreduce.job.output.key.comparator.class";
 
@@ -44,7 +46,7 @@ absl::Status ReadCommands(const ParameterValues& values, StreamSpec& spec) {
     spec.reducing = Reducing::kNone;
   } else if (reducer.empty() || ClassName(reducer) == "IdentityReducer") {
     spec.reducing = Reducing::kIdentity;
-  } else if (reducer == "aggregate") {
+  } else if (absl::EqualsIgnoreCase(reducer, kAggregate)) {
     spec.reducing = Reducing::kAggregate;
   } else {
     absl::StatusOr<ScriptCommand> command = ReadCommand("reducer", reducer);
@@ -55,7 +57,8 @@ absl::Status ReadCommands(const ParameterValues& values, StreamSpec& spec) {
 
   const std::string& combiner = values.at("combiner");
   if (spec.reducing == Reducing::kNone) return absl::OkStatus();  // there is nothing to combine
-  if (combiner == "aggregate" || (combiner.empty() && spec.reducing == Reducing::kAggregate)) {
+  if (absl::EqualsIgnoreCase(combiner, kAggregate) ||
+      (combiner.empty() && spec.reducing == Reducing::kAggregate)) {
     spec.combining = Combining::kAggregate;
   } else if (!combiner.empty()) {
     absl::StatusOr<ScriptCommand> command = ReadCommand("combiner", combiner);

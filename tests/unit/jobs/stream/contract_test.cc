@@ -142,6 +142,8 @@ TEST(Aggregate, EveryTypeReportsWhatHadoopReports) {
 
 TEST(Aggregate, RefusesWhatItDoesNotKnow) {
   EXPECT_FALSE(MakeAggregator("LongValueSums").ok());
+  EXPECT_TRUE(MakeAggregator("longvaluesum").ok());
+  EXPECT_TRUE(MakeAggregator("UNIQVALUECOUNT").ok());
   EXPECT_FALSE(ReadAggregateKey("word").ok());
   EXPECT_EQ(ReadAggregateKey("LongValueSum:a:b")->name, "a:b");
   EXPECT_FALSE((*MakeAggregator("LongValueSum"))->Add("1.5").ok());
