@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "jobs/records/number.h"
 
 namespace weir::kmeans {
 namespace {
@@ -57,15 +58,13 @@ std::string ParseRow(const CsvRow& row, std::int64_t dimensions, std::vector<dou
   }
   const std::size_t before = values.size();
   for (std::size_t i = 0; i < row.fields.size(); ++i) {
-    const std::string_view field = Trimmed(row.fields[i]);
     double value = 0;
-    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-    if (error != std::errc() || end != field.data() + field.size() || !std::isfinite(value)) {
+    // It makes one zero of all, so that equal points have equal bits.
+    if (!ParseNumber(Trimmed(row.fields[i]), value)) {
       values.resize(before);
       return absl::StrCat("field ", i + 1, " is not a finite number");
     }
-    // One zero, so that equal points have equal bits.
-    values.push_back(value == 0 ? 0.0 : value);
+    values.push_back(value);
   }
   return "";
 }

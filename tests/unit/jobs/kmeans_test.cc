@@ -274,6 +274,15 @@ TEST(KmeansTest, RaggedRowsAndWhatIsNoNumberAreBadRecords) {
   }
 }
 
+TEST(KmeansTest, NumbersAreThoseOfOtherJobs) {
+  CsvRows reader;
+  ASSERT_TRUE(reader.Split("+1.5, 1e-400,-0,2e3"));
+  std::vector<double> values;
+  EXPECT_EQ(ParseRow(reader.row(), 4, values), "");
+  EXPECT_EQ(values, (std::vector<double>{1.5, 0, 0, 2000}));
+  EXPECT_FALSE(std::signbit(values[2])) << "equal points have equal bits";
+}
+
 TEST(KmeansTest, TooFewRowsAreNamed) {
   const ScratchFile same("1,2\n1,2\n3,4\n");
   EXPECT_THAT(std::string(RunOn(same, Values(3, 2, 2), 2, 1).status().message()),
