@@ -1,6 +1,5 @@
 #include "jobs/distinct/distinct.h"
 
-#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -66,7 +65,9 @@ class Definition : public JobDefinition {
 
   absl::Status Present(absl::Span<const std::string> part_paths, const ParameterValues& values,
                        std::ostream& out) const override {
-    return PresentFirstLines(part_paths, values, std::less<>(), out);
+    const absl::StatusOr<ColumnChoice> choice = ColumnChoice::Of(values);
+    if (!choice.ok()) return choice.status();
+    return PresentFirstLines(part_paths, values, choice->OrderOfLines(), out);
   }
 
   const JobData* data() const override { return &data_; }

@@ -1,7 +1,6 @@
 #include "jobs/quantiles/quantiles.h"
 
 #include <cstdlib>
-#include <functional>
 #include <string>
 #include <utility>
 
@@ -82,7 +81,9 @@ class Definition : public JobDefinition {
 
   absl::Status Present(absl::Span<const std::string> part_paths, const ParameterValues& values,
                        std::ostream& out) const override {
-    return PresentFirstLines(part_paths, values, std::less<>(), out);
+    const absl::StatusOr<ColumnChoice> choice = ColumnChoice::Of(values);
+    if (!choice.ok()) return choice.status();
+    return PresentFirstLines(part_paths, values, choice->OrderOfLines(), out);
   }
 
   const JobData* data() const override { return &data_; }

@@ -1,5 +1,6 @@
 #include "jobs/records/column_choice.h"
 
+#include <map>
 #include <utility>
 
 #include "jobs/records/parameters.h"
@@ -41,6 +42,17 @@ absl::StatusOr<ColumnChoice> ColumnChoice::Of(const ParameterValues& values) {
     choice.key = *key;
   }
   return choice;
+}
+
+std::function<bool(std::string_view, std::string_view)> ColumnChoice::OrderOfLines() const {
+  if (key) return std::less<>();
+  std::map<std::string, std::size_t, std::less<>> indices;
+  for (std::size_t i = begin; i < end; ++i) indices.emplace(columns.NameOf(i), i);
+  const auto index_of = [indices = std::move(indices)](std::string_view line) {
+    const auto found = indices.find(line.substr(0, line.find('\t')));
+    return found == indices.end() ? indices.size() : found->second;
+  };
+  return [index_of](std::string_view a, std::string_view b) { return index_of(a) < index_of(b); };
 }
 
 }  // namespace weir

@@ -4,8 +4,10 @@
 // parameters. Downstream: jobs that make one result a column or a key.
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,6 +30,10 @@ struct ColumnChoice {
   static void AddParameters(std::vector<ParameterInfo>& parameters);
   /// Reads them. Errors: kInvalidArgument naming the parameter, or saying which to give.
   static absl::StatusOr<ColumnChoice> Of(const ParameterValues& values);
+
+  /// Says which line of a result comes first, for PresentFirstLines: lines begin with the name of a
+  /// column, which go in the order of the columns, or with a key.
+  std::function<bool(std::string_view, std::string_view)> OrderOfLines() const;
 
   /// False when nothing is to be taken from the row: it is a header, counted by
   /// `header_counter`, or was rejected.

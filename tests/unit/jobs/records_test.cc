@@ -225,6 +225,17 @@ TEST(FirstLines, OfAllPartsInTheOrderAskedFor) {
   EXPECT_EQ(shown("0", std::less<>()), "");
 }
 
+TEST(ColumnChoice, LinesGoInTheOrderOfTheColumnsAndKeysInTheirs) {
+  const auto first = [](const Given& given, std::string_view a, std::string_view b) {
+    const auto order = ColumnChoice::Of(Values(given))->OrderOfLines();
+    return order(a, b) && !order(b, a);
+  };
+  EXPECT_TRUE(first({{"columns", "12"}}, "2\t7", "10\t3"));
+  EXPECT_TRUE(first({{"header", "user,page"}}, "user\t1", "page\t9"));
+  EXPECT_TRUE(
+      first({{"header", "user,page"}, {"column", "user"}, {"key", "page"}}, "a\t9", "b\t1"));
+}
+
 TEST(RandomNumbers, RanksStayInRangeAndLeanWithTheSkew) {
   EXPECT_EQ(SkewedRank(0, 0.5, 10), 0u);
   EXPECT_EQ(SkewedRank(~std::uint64_t{0}, 0, 10), 9u);
