@@ -5,7 +5,6 @@ Scripts of users run as they would: in processes of their own, by Debian's Pytho
 """
 import collections
 import glob
-import io
 import json
 import math
 import os
@@ -23,7 +22,7 @@ from weir_process import BINARY, ROOT, Cluster, WeirTest, count_words, processes
 PACKAGE = os.path.join(ROOT, "runtime/client/python")
 PYTHON = "/usr/bin/python3"
 sys.path.insert(0, os.path.join(PACKAGE, "src"))
-from weir import _codec, _runner  # noqa: E402
+from weir import _codec  # noqa: E402
 
 WORDCOUNT = """
 import weir
@@ -89,79 +88,6 @@ class CodecTest(unittest.TestCase):
         self.assertEqual(len(set(signatures)), 6)
         self.assertIsNone(_codec.signature([1, 1.0]))
         self.assertIsNone(_codec.signature([(1, 2), (1, 2.0)]))
-
-
-class RunnerTest(unittest.TestCase):
-    """The process of a mapper, without a task: what it is given and what it writes."""
-
-    def run_mapper(self, mapper, text, combiner=None, reducer=_runner.by_key(sum), form="typed"):
-        given = [_codec.frame(b"H", [_codec.U32.pack(_runner.PROTOCOL), b"m"]),
-                 _codec.frame(b"T", [_codec.U64.pack(0), _codec.U32.pack(0), text.encode()]), _codec.frame(b"E", [])]
-        sink = io.BytesIO()
-        code = _runner.Runner(lambda: ({"format": form}, mapper, combiner, reducer), io.BytesIO(b"".join(given)), sink).run()
-        self.assertEqual(code, 0, sink.getvalue()[-500:])
-        sink.seek(0)
-        frames = list(_codec.read_frames(sink))
-        self.assertEqual(frames.pop(), (b"D", b""))
-        return frames
-
-    def test_pairs_that_are_large_from_the_first_on_go_alone(self):
-        size = 1 << 20
-        frames = self.run_mapper(lambda line: [(line, bytes(size))], "".join(f"{i}\n" for i in range(80)))
-        self.assertEqual([kind for kind, _ in frames], [b"P"] * 80)
-        self.assertLess(max(len(content) for _, content in frames), 2 * size)
-
-    def test_a_combiner_holds_no_more_bytes_than_values(self):
-        limit, _runner._COMBINE_BYTES = _runner._COMBINE_BYTES, 1 << 20
-        self.addCleanup(setattr, _runner, "_COMBINE_BYTES", limit)
-        held = []
-
-        def combiner(key, values):
-            values = list(values)
-            held.append(len(values))
-            yield key, values[0]
-        values = {"bytes": lambda i: bytes(10_000), "text": lambda i: "x" * 10_000, "lists": lambda i: [float(i)] * 1000,
-                  "dicts": lambda i: {"rows": [(i, "x" * 1000)] * 10}}
-        for name, value in values.items():
-            with self.subTest(name):
-                held.clear()
-                self.run_mapper(lambda line, value=value: [("key", value(int(line)))], "".join(f"{i}\n" for i in range(500)), combiner)
-                self.assertEqual(sum(held), 500)
-                self.assertLess(max(held), 400)
-
-    def test_a_combiner_of_small_values_holds_many(self):
-        held = []
-
-        def combiner(key, values):
-            held.append(len(list(values)))
-            yield key, 1
-        self.run_mapper(lambda line: [("key", 1)], "line\n" * 300_000, combiner)
-        self.assertEqual(sum(held), 300_000)
-        self.assertEqual(len(held), 2)
-
-    def test_pairs_that_grow_are_parted(self):
-        # A chunk is as long as those before it said; then values are larger by far.
-        limit, _runner._FRAME_BYTES = _runner._FRAME_BYTES, 1 << 20
-        self.addCleanup(setattr, _runner, "_FRAME_BYTES", limit)
-        number = 40_000
-
-        def mapper(line):
-            return ((i, bytes(3000 if i >= number // 2 else 1)) for i in range(number))
-        lines = _runner.text(lambda text: _runner.Columns(range(number), ["x" * 3000] * number))
-        for form, takes in (("typed", mapper), ("text", lines), ("typed", lines)):
-            for reducer in (None, _runner.by_key(len)):
-                with self.subTest(form=form, reducer=reducer):
-                    frames = self.run_mapper(takes, "line\n", reducer=reducer, form=form)
-                    self.assertLess(max(len(content) for _, content in frames), 2 << 20)
-                    self.assertGreater(len(frames), 40)
-                    self.assertEqual(sum(_codec.U32.unpack_from(content)[0] for _, content in frames), number)
-                    if reducer is None and form == "text":
-                        text = b"".join(content[4:] for _, content in frames)
-                        self.assertEqual(text.decode(), "".join(f"{i}\t{'x' * 3000}\n" for i in range(number)))
-                    elif reducer is None:
-                        inner = [list(_codec.read_frames(io.BytesIO(content[4:]))) for _, content in frames]
-                        keys = [key for frame in inner for _, content in frame for key in _codec.decode_pairs(content)[0]]
-                        self.assertEqual(keys, list(range(number)))
 
 
 class PythonTest(WeirTest):
