@@ -56,6 +56,18 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual(sum(held), 300_000)
         self.assertEqual(len(held), 2)
 
+    def test_counters_begin_a_line_whatever_was_printed_last(self):
+        self.addCleanup(_runner._counters.clear)
+        self.addCleanup(setattr, sys, "stderr", sys.stderr)
+        sys.stderr = said = io.StringIO()
+
+        def mapper(line):
+            _runner.count("lines")
+            sys.stderr.write("no newline behind " + line)
+            return [(line, 1)]
+        self.run_mapper(mapper, "a\nb\n")
+        self.assertIn("reporter:counter:python,lines,2", said.getvalue().split("\n"))
+
     def test_pairs_that_grow_are_parted(self):
         # A chunk is as long as those before it said; then values are larger by far.
         limit, _runner._FRAME_BYTES = _runner._FRAME_BYTES, 1 << 20

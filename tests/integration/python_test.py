@@ -385,10 +385,11 @@ if __name__ == "__main__":
     def test_counters_and_print(self):
         self.write("input.txt", "a\nb\n")
         got = self.python("""
-            import json, weir
+            import json, sys, weir
             def mapper(line):
                 print("seen", line)
                 weir.count("lines")
+                print("no newline behind", line, end="", file=sys.stderr)
                 yield line, 1
             if __name__ == "__main__":
                 job = weir.run(weir.job(mapper, weir.by_key(sum)), "input.txt")

@@ -173,6 +173,9 @@ class Runner:
                                  sentence[:4000].encode("utf-8", "replace")]))
 
     def _report_counters(self):
+        if _counters:  # what user code printed last may lack its newline, and a report begins a line
+            sys.stdout.flush()
+            sys.stderr.write("\n")
         for name, number in _counters.items():
             name = str(name).replace(",", "_").replace("\n", " ")
             sys.stderr.write(f"reporter:counter:python,{name},{number}\n")
