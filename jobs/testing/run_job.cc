@@ -117,6 +117,9 @@ JobResult RunJob(const JobDefinition& job, const JobRun& run) {
   JobResult result;
   JobLog log;
   log.memory_bytes = run.memory_bytes;
+  // As workers leave room for the program and its buffers (runtime/base/task_memory.h).
+  constexpr std::int64_t kProgramBytes = 40 << 20;
+  log.spill_above = run.memory_bytes - std::min(kProgramBytes, run.memory_bytes / 2);
   log.check_operation = run.check_operation;
   log.skip_bad = static_cast<std::size_t>(std::max<std::int64_t>(0, run.skip_bad));
   try {

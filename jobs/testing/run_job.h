@@ -35,7 +35,8 @@ struct JobRun {
   std::int64_t skip_bad = 0;
   /// As --no-check-operation, when false.
   bool check_operation = true;
-  /// Memory of a step; 0 = no limit.
+  /// As --memory: of a step, and half of it, or all but 40 MiB, before it puts on disk what can be
+  /// there, which is memory here. 0 = no limit.
   std::int64_t memory_bytes = 0;
 };
 

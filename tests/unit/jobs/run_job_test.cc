@@ -206,10 +206,21 @@ TEST(RunJob, NamesWhatTheJobThrows) {
 }
 
 TEST(RunJob, NamesWantOfMemory) {
-  std::string text;
-  for (int i = 0; i < 100'000; ++i) absl::StrAppend(&text, "a-word-that-is-not-short-", i, " 1\n");
+  const std::string text = std::string(3 << 20, 'w') + " 1\n";
   const auto result = RunJob(Definition(), {.inputs = {text}, .memory_bytes = 1 << 20});
   EXPECT_EQ(result.error_code, "OUT_OF_MEMORY");
+}
+
+TEST(RunJob, WhatMemoryDoesNotHoldGoesToDiskAsWithTheFlag) {
+  JobRun run = {.inputs = {""}};
+  for (int i = 0; i < 100'000; ++i) {
+    absl::StrAppend(&run.inputs[0], "a-word-that-is-not-short-", i, " 1\n");
+  }
+  const auto held = RunJob(Definition(), run);
+  run.memory_bytes = 1 << 20;
+  const auto spilled = RunJob(Definition(), run);
+  ASSERT_TRUE(spilled.ok()) << spilled.status;
+  EXPECT_TRUE(spilled.output == held.output);
 }
 
 // The last line wins, which it must not say of itself.
