@@ -98,7 +98,7 @@ class LoopProgram : public JobProgram {
       return absl::FailedPreconditionError(absl::StrCat(
           "iteration ", order.iteration, " has no input: the process that mapped it is gone"));
     }
-    absl::StatusOr<Gathered> gathered = Gather(order.inputs);
+    absl::StatusOr<Gathered> gathered = Gather(order.inputs, context);
     if (!gathered.ok()) return gathered.status();
     const Range whole{0, job_.StatePlaces()};
     if (absl::Status status = CheckState(*gathered, order.iteration - 1, whole); !status.ok()) {
@@ -110,7 +110,7 @@ class LoopProgram : public JobProgram {
 
   absl::StatusOr<StepTotals> Combine(CombineOrder order, RunSink& sink,
                                      StepContext& context) override {
-    absl::StatusOr<Gathered> gathered = Gather(order.inputs);
+    absl::StatusOr<Gathered> gathered = Gather(order.inputs, context);
     if (!gathered.ok()) return gathered.status();
     StepTotals totals;
     // A broadcast: everybody gets the whole state.
@@ -123,14 +123,12 @@ class LoopProgram : public JobProgram {
                         gathered->state.values, static_cast<int>(order.consumer_key_end.size()),
                         totals, sink);
     }
-    (void)context;
     return WriteElement(gathered->element, order.consumer_key_end, totals, sink);
   }
 
   absl::StatusOr<StepTotals> Update(UpdateOrder order, RunSink& sink, StepContext& context,
                                     LoopReport& report) override {
-    (void)context;
-    absl::StatusOr<Gathered> gathered = Gather(order.inputs);
+    absl::StatusOr<Gathered> gathered = Gather(order.inputs, context);
     if (!gathered.ok()) return gathered.status();
     const Held& element = gathered->element;
     const Range range{element.first_place,
@@ -167,8 +165,7 @@ class LoopProgram : public JobProgram {
 
   absl::StatusOr<StepTotals> ReduceToPart(ReduceOrder order, PartSink& sink,
                                           StepContext& context) override {
-    (void)context;
-    absl::StatusOr<Gathered> gathered = Gather(order.inputs);
+    absl::StatusOr<Gathered> gathered = Gather(order.inputs, context);
     if (!gathered.ok()) return gathered.status();
     const Held& state = gathered->state;
     const Range part{state.first_place,
@@ -319,13 +316,14 @@ class LoopProgram : public JobProgram {
     return WriteElement(made, consumer_key_end, totals, sink);
   }
 
-  // Places of an element that several inputs hold are combined in the order of the inputs; each
-  // place of a state has one input.
-  absl::StatusOr<Gathered> Gather(const Inputs& inputs) const {
-    std::vector<LoopSection> elements, states;
+  // Places of an element that several inputs hold are combined in the order of the inputs, one of
+  // which is in memory at a time; each place of a state has one input.
+  absl::StatusOr<Gathered> Gather(const Inputs& inputs, StepContext& context) const {
+    Gathered gathered;
     for (const std::unique_ptr<RunSource>& input : inputs) {
       absl::StatusOr<std::vector<LoopSection>> pieces = ReadLoopSection(*input, kPlaceBytes);
       if (!pieces.ok()) return pieces.status();
+      if (absl::Status fits = CheckGathered(gathered, *pieces, context); !fits.ok()) return fits;
       for (LoopSection& piece : *pieces) {
         const bool is_state = piece.content == LoopContent::kState;
         const std::int64_t expected = is_state ? job_.StatePlaces() : job_.Places();
@@ -333,43 +331,70 @@ class LoopProgram : public JobProgram {
           return WrongLoopSection(absl::StrCat(is_state ? "a state of " : "an element of ",
                                                piece.places, " places, expected ", expected));
         }
-        (is_state ? states : elements).push_back(std::move(piece));
+        gathered.has_state = gathered.has_state || is_state;
+        absl::Status joined = is_state ? Join(piece, /*combines=*/false, gathered.state)
+                                       : Join(piece, /*combines=*/true, gathered.element);
+        if (!joined.ok()) return joined;
       }
     }
-    Gathered gathered;
-    gathered.has_state = !states.empty();
-    absl::Status status = Join(elements, /*combines=*/true, gathered.element);
-    if (status.ok()) status = Join(states, /*combines=*/false, gathered.state);
-    if (!status.ok()) return status;
     return gathered;
   }
 
-  absl::Status Join(const std::vector<LoopSection>& sections, bool combines, Held& joined) const {
-    if (sections.empty()) return absl::OkStatus();
-    joined.iteration = sections[0].iteration;
-    std::int64_t begin = sections[0].first_place, end = begin;
-    for (const LoopSection& section : sections) {
-      if (section.iteration != joined.iteration) {
-        return WrongLoopSection("elements or states of two iterations");
-      }
-      begin = std::min(begin, section.first_place);
-      end = std::max(
-          end, section.first_place + static_cast<std::int64_t>(section.bytes.size()) / kPlaceBytes);
+  absl::Status CheckGathered(const Gathered& gathered, const std::vector<LoopSection>& pieces,
+                             StepContext& context) const {
+    if (context.memory_bytes() <= 0) return absl::OkStatus();
+    std::int64_t bytes =
+        static_cast<std::int64_t>(gathered.element.values.size() + gathered.state.values.size()) *
+        kPlaceBytes;
+    for (const LoopSection& piece : pieces) bytes += static_cast<std::int64_t>(piece.bytes.size());
+    for (const Resident& resident : residents_) bytes += resident.memory_bytes();
+    if (bytes <= context.memory_bytes()) return absl::OkStatus();
+    return StepErrorStatus(
+        absl::StatusCode::kResourceExhausted,
+        {std::string(step_error::kOutOfMemory),
+         absl::StrCat("what the step holds of the input, of partial results and of the state are ",
+                      bytes, " bytes, and it may hold ", context.memory_bytes()),
+         "use workers with more memory; more workers keep less of the input each, but all of the "
+         "state",
+         "", 0});
+  }
+
+  // Gives the memory of the section back.
+  absl::Status Join(LoopSection& section, bool combines, Held& joined) const {
+    if (joined.values.empty()) {
+      joined.iteration = section.iteration;
+      joined.first_place = section.first_place;
     }
-    joined.first_place = begin;
-    joined.values.assign(static_cast<std::size_t>(end - begin), Place{});
-    joined.held.assign(joined.values.size(), false);
-    for (const LoopSection& section : sections) {
-      const auto first = static_cast<std::size_t>(section.first_place - begin);
-      const std::vector<Place> places = PlacesOf(section.bytes);
-      const auto held = joined.held.begin() + static_cast<std::ptrdiff_t>(first);
-      const auto end_of_held = held + static_cast<std::ptrdiff_t>(places.size());
-      if (!combines && std::find(held, end_of_held, true) != end_of_held) {
-        return WrongLoopSection("two states at once");
-      }
-      FoldSection(joined.iteration, places, first, joined);
+    if (section.iteration != joined.iteration) {
+      return WrongLoopSection("elements or states of two iterations");
     }
+    const std::vector<Place> places = PlacesOf(section.bytes);
+    std::string().swap(section.bytes);
+    Cover(section.first_place, static_cast<std::int64_t>(places.size()), section.places, joined);
+    const auto first = static_cast<std::size_t>(section.first_place - joined.first_place);
+    const auto held = joined.held.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end_of_held = held + static_cast<std::ptrdiff_t>(places.size());
+    if (!combines && std::find(held, end_of_held, true) != end_of_held) {
+      return WrongLoopSection("two states at once");
+    }
+    FoldSection(joined.iteration, places, first, joined);
     return absl::OkStatus();
+  }
+
+  // Makes `joined` reach over `count` places from `first` on, of `all` that there are.
+  static void Cover(std::int64_t first, std::int64_t count, std::int64_t all, Held& joined) {
+    if (first < joined.first_place) {
+      const auto missing = static_cast<std::size_t>(joined.first_place - first);
+      joined.values.insert(joined.values.begin(), missing, Place{});
+      joined.held.insert(joined.held.begin(), missing, false);
+      joined.first_place = first;
+    }
+    const auto reach = static_cast<std::size_t>(first + count - joined.first_place);
+    if (reach <= joined.values.size()) return;
+    // Of what nobody writes to the kernel keeps no memory; moving it would take twice as much.
+    joined.values.reserve(static_cast<std::size_t>(all - joined.first_place));
+    joined.values.resize(reach, Place{});
+    joined.held.resize(reach, false);
   }
 
   void FoldSection(std::int32_t iteration, const std::vector<Place>& from, std::size_t first,

@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "jobs/api/readers.h"
+#include "jobs/api/step_error.h"
 #include "jobs/testing/in_process_job.h"
 #include "tests/unit/jobs/loop_runner.h"
 
@@ -201,6 +204,65 @@ TEST(LoopProgramTest, SectionsThatDoNotBelongAreDataLoss) {
   UpdateOrder damaged{0, Sources({{"short"}}), 1};
   EXPECT_EQ(program.Update(std::move(damaged), run, context, report).status().code(),
             absl::StatusCode::kDataLoss);
+}
+
+struct CountsFolds : Mixing {
+  int* folds = nullptr;
+  void Combine(int iteration, absl::Span<Place> into, absl::Span<const Place> from) const {
+    ++*folds;
+    Mixing::Combine(iteration, into, from);
+  }
+};
+
+// Tells how many were folded when it is read.
+class AskingSource : public MemorySource {
+ public:
+  AskingSource(std::vector<std::string> blocks, const int& folds, std::vector<int>& seen)
+      : MemorySource(std::move(blocks)), folds_(folds), seen_(seen) {}
+  absl::StatusOr<absl::Span<const char>> NextBlock() override {
+    if (!std::exchange(begun_, true)) seen_.push_back(folds_);
+    return MemorySource::NextBlock();
+  }
+
+ private:
+  const int& folds_;
+  std::vector<int>& seen_;
+  bool begun_ = false;
+};
+
+// All of them at once would be as many elements as there are workers.
+TEST(LoopProgramTest, AnInputIsFoldedBeforeTheNextIsRead) {
+  int folds = 0;
+  CountsFolds job;
+  job.places = 4;
+  job.folds = &folds;
+  std::vector<int> seen;
+  CombineOrder order;
+  order.consumer_key_end = {1.0};
+  for (int i = 0; i < 5; ++i) {
+    order.inputs.push_back(std::make_unique<AskingSource>(ElementOf(4), folds, seen));
+  }
+  LoopProgram<CountsFolds> program(job);
+  RecordingContext context(1);
+  MemoryRun run;
+  const auto totals = program.Combine(std::move(order), run, context);
+  ASSERT_TRUE(totals.ok()) << totals.status();
+  EXPECT_EQ(seen, (std::vector<int>{0, 0, 1, 2, 3}));
+}
+
+TEST(LoopProgramTest, WhatDoesNotFitIsNamed) {
+  Mixing job;
+  job.places = 1000;
+  LoopProgram<Mixing> program(job);
+  RecordingContext context(1, 10'000);
+  MemoryRun run;
+  CombineOrder order;
+  order.consumer_key_end = {1.0};
+  order.inputs = Sources({ElementOf(1000), ElementOf(1000)});
+  const auto error = StepErrorOf(program.Combine(std::move(order), run, context).status());
+  ASSERT_TRUE(error.has_value());
+  EXPECT_EQ(error->code, step_error::kOutOfMemory);
+  EXPECT_THAT(error->message, HasSubstr("are 16000 bytes, and it may hold 10000"));
 }
 
 TEST(LoopProgramTest, AProcessThatDidNotMapHasNothingToMapAgain) {
