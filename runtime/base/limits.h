@@ -93,8 +93,8 @@ inline constexpr int kListingThreads = 4;
 /// Inputs that wait to be listed, or are, as many as jobs may wait: half of what a pool queues
 /// before those who give it work wait themselves.
 inline constexpr std::int64_t kListingsMax = 512;
-/// How long a submission waits until its inputs are listed: less than its call does (60 s), so that
-/// its user hears which path does not answer.
+/// How long a submission waits until its inputs begin to be listed, and a dry run until they are:
+/// less than its call does (60 s), so that its user hears which path does not answer.
 inline constexpr absl::Duration kListingWait = absl::Seconds(50);
 /// Dry runs under way at a time: each may hold a list of a million files, and one thread plans for
 /// all, which their calls wait for (60 s).

@@ -25,6 +25,7 @@ constexpr char kLookAtPath[] =
 
 InputLister::~InputLister() {
   for (const auto& [id, listing] : listings_) {
+    listing.shared->turn.Withdraw();  // nobody waits for it any more
     if (listing.timer) loop_.CancelTimer(*listing.timer);
   }
 }
@@ -47,13 +48,14 @@ absl::Status InputLister::Room() const {
       kLookAtPath, path);
 }
 
-void InputLister::List(absl::Duration patience, Work work, Done done) {
+void InputLister::List(Patience patience, Work work, Done done) {
   const std::int64_t id = ++last_id_;
   Listing& listing = listings_[id];
   listing.shared = std::make_shared<Shared>();
   listing.done = std::move(done);
-  listing.timer = loop_.RunAt(loop_.Now() + patience,
-                              callbacks_.Guard([this, id, patience] { GiveUp(id, patience); }));
+  listing.timer =
+      loop_.RunAt(loop_.Now() + patience.waits,
+                  callbacks_.Guard([this, id, patience] { EndPatience(id, patience); }));
   auto left =
       callbacks_.Guard([this, id](absl::StatusOr<InputList> input) { Left(id, std::move(input)); });
   pool_.Run([&loop = loop_, shared = listing.shared, work = std::move(work),
@@ -65,22 +67,35 @@ void InputLister::List(absl::Duration patience, Work work, Done done) {
   });
 }
 
-void InputLister::GiveUp(std::int64_t id, absl::Duration patience) {
+void InputLister::EndPatience(std::int64_t id, Patience patience) {
   Listing& listing = listings_.at(id);
   listing.timer.reset();
+  const absl::Duration more = patience.lists - patience.waits;
+  if (more <= absl::ZeroDuration() || !listing.shared->turn.has_begun()) {
+    return GiveUp(id, patience.waits);
+  }
+  listing.timer =
+      loop_.RunAt(loop_.Now() + more, callbacks_.Guard([this, id, lists = patience.lists] {
+        listings_.at(id).timer.reset();
+        GiveUp(id, lists);
+      }));
+}
+
+void InputLister::GiveUp(std::int64_t id, absl::Duration waited) {
+  Listing& listing = listings_.at(id);
   Done done = std::exchange(listing.done, nullptr);
-  const std::string waited = absl::FormatDuration(patience);
+  const std::string time = absl::FormatDuration(waited);
   if (listing.shared->turn.Withdraw()) {
     const std::string path = PathAwaited();
     done(Late(absl::StatusCode::kResourceExhausted,
-              absl::StrCat("the inputs were not listed within ", waited,
+              absl::StrCat("the inputs were not listed within ", time,
                            ": those of other jobs are listed before", Awaited(path)),
               kLookAtPath, path));
   } else {
     const std::string path = listing.shared->path.Get();
     done(Late(
         absl::StatusCode::kDeadlineExceeded,
-        absl::StrCat("the inputs were not listed within ", waited, ": the master waits for ", path),
+        absl::StrCat("the inputs were not listed within ", time, ": the master waits for ", path),
         kLookAtPath, path));
   }
 }

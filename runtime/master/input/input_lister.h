@@ -40,18 +40,28 @@ class PathLookedAt {
   std::string path_;  // guarded by mutex_
 };
 
+/// How long a listing may take that is under way: a million files on a slow file system take
+/// minutes.
+inline constexpr absl::Duration kListingMax = absl::Minutes(10);
+
 /// Has inputs listed, and answers for those that take too long.
 ///
 /// A listing whose path does not answer keeps its thread of the pool until it does. One that waits
 /// behind such ones is given up without having begun, and never begins.
 /// Thread-safety: on the loop only. Bounds: limits::kListingsMax in the pool, where Room is asked.
-/// Time: each listing has `patience` from List on, whatever it waits for.
+/// Time: a listing has `patience.waits` from List on to begin, and once it has begun
+///   `patience.lists` from List on: many files on a slow file system take minutes.
 /// Checked by: tests/unit/master/input_lister_test.cc, slow_storage_test.cc.
 class InputLister {
  public:
   /// What lists: on the pool. It says which path it goes on to.
   using Work = absl::AnyInvocable<absl::StatusOr<InputList>(PathLookedAt&)>;
   using Done = absl::AnyInvocable<void(absl::StatusOr<InputList>)>;
+  /// waits <= lists.
+  struct Patience {
+    absl::Duration waits;
+    absl::Duration lists;
+  };
 
   InputLister(env::EventLoop& loop, env::WorkPool& pool) : loop_(loop), pool_(pool) {}
   ~InputLister();
@@ -62,7 +72,7 @@ class InputLister {
   /// `done` once, on the loop, later, unless this is destroyed before. Errors: those of `work`;
   /// with a JobError DEADLINE, kDeadlineExceeded (a path does not answer, which is named) and
   /// kResourceExhausted (all threads wait for other paths, one of which is named).
-  void List(absl::Duration patience, Work work, Done done);
+  void List(Patience patience, Work work, Done done);
 
  private:
   /// What the pool knows of a listing.
@@ -76,7 +86,9 @@ class InputLister {
     std::optional<env::EventLoop::TimerId> timer;
   };
 
-  void GiveUp(std::int64_t id, absl::Duration patience);
+  /// Nobody waits for it longer than that; one that is under way has until `lists`.
+  void EndPatience(std::int64_t id, Patience patience);
+  void GiveUp(std::int64_t id, absl::Duration waited);
   /// It is out of the pool: through, or given up before.
   void Left(std::int64_t id, absl::StatusOr<InputList> input);
   /// Of the listing that has been under way for longest; empty: none is.

@@ -30,7 +30,7 @@ void JobRun::ListInput() {
   auto work = [&storage = context_.seams.storage, spec = status_.spec()](PathLookedAt& path) {
     return ListInputs(storage, spec, SubmissionKind::kRun, path);
   };
-  context_.lister.List(kStorageTimeout, std::move(work),
+  context_.lister.List({kStorageTimeout, kStorageTimeout}, std::move(work),
                        callbacks_.Guard([this](absl::StatusOr<InputList> input) {
                          if (!input.ok()) return FailFrom(input.status());
                          if (!machine_.can_end()) return;

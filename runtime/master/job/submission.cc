@@ -137,7 +137,8 @@ void ListInTime(const MasterSeams& seams, InputLister& lister, const env::Callba
                 absl::AnyInvocable<void(absl::StatusOr<InputList>)> done) {
   if (absl::Status room = lister.Room(); !room.ok()) return done(room);
   lister.List(
-      limits::kListingWait,
+      // Who submits asks again, under the same key, once the call ends (60 s).
+      {limits::kListingWait, kind == SubmissionKind::kRun ? kListingMax : limits::kListingWait},
       [&storage = seams.storage, spec = std::move(spec),
        kind](PathLookedAt& path) -> absl::StatusOr<InputList> {
         absl::StatusOr<InputList> input = ListInputs(storage, *spec, kind, path);

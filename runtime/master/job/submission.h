@@ -28,8 +28,8 @@ absl::StatusOr<InputList> ListInputs(env::Storage& storage, const v1::JobSpec& s
 
 /// Checks a job whose fields are sound (rpc::Submit, rpc::DryRun): job name (with the nearest one
 /// for a typo), parameters, plan method at once; a given plan on the compute pool; output and
-/// inputs by the lister, within limits::kListingWait. The spec is shared, because with a plan it
-/// may be as large as a message.
+/// inputs by the lister, which gives those of a job that runs kListingMax. The spec is
+/// shared, because with a plan it may be as large as a message.
 ///
 /// `done` on the loop, perhaps before the call returns, with the input as it is now. Every error
 /// carries a JobError (INVALID_JOB, OUTPUT_EXISTS, INPUT_NOT_FOUND, INPUT_UNREADABLE, DEADLINE).

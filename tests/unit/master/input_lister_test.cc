@@ -42,7 +42,7 @@ class InputListerTest : public ::testing::Test {
   void List(const std::string& path, absl::Duration meanwhile = absl::ZeroDuration()) {
     answers_.emplace_back();
     lister_->List(
-        absl::Seconds(50),
+        {absl::Seconds(50), absl::Minutes(10)},
         [this, path, meanwhile](PathLookedAt& looked_at) -> absl::StatusOr<InputList> {
           looked_at.Set(path);
           ++num_listed_;
@@ -75,15 +75,24 @@ TEST_F(InputListerTest, AnswersWithWhatWasListedAndLeavesNoTimer) {
   EXPECT_EQ(time_.events_waiting(), 0u);
 }
 
+TEST_F(InputListerTest, OneThatIsUnderWayIsWaitedForLonger) {
+  List("/in/of-a-million-files", absl::Minutes(9));
+  thread_.RunNext();
+  EXPECT_FALSE(answers_[0]);
+  RunFor(absl::Milliseconds(1));
+  ASSERT_TRUE(answers_[0] && answers_[0]->ok());
+  EXPECT_EQ(time_.events_waiting(), 0u);
+}
+
 TEST_F(InputListerTest, APathThatDoesNotAnswerIsNamedAndItsLateAnswerIsDropped) {
-  List("/in/hung", absl::Minutes(3));
+  List("/in/hung", absl::Minutes(11));
   thread_.RunNext();
   ASSERT_TRUE(answers_[0]);
   EXPECT_TRUE(absl::IsDeadlineExceeded(answers_[0]->status())) << answers_[0]->status();
   const v1::JobError error = JobErrorFromStatus(answers_[0]->status());
   EXPECT_EQ(error.code(), job_error::kDeadline);
   EXPECT_EQ(error.file(), "/in/hung");
-  EXPECT_TRUE(absl::StrContains(error.message(), "50s: the master waits for /in/hung"))
+  EXPECT_TRUE(absl::StrContains(error.message(), "10m: the master waits for /in/hung"))
       << error.message();
   RunFor(absl::Minutes(1));
   EXPECT_FALSE(answers_[0]->ok());
@@ -124,6 +133,7 @@ TEST_F(InputListerTest, NobodyIsAnsweredOnceItIsGone) {
   RunFor(absl::Minutes(2));
   EXPECT_FALSE(answers_[0]);
   EXPECT_FALSE(answers_[1]);
+  EXPECT_EQ(num_listed_, 1) << "nor is anything begun for nobody";
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ TEST_F(SlowStorageTest, APathThatDoesNotAnswerHoldsUpNoOtherJob) {
 
 TEST_F(SlowStorageTest, ASubmissionWhosePathDoesNotAnswerIsRefusedByItsName) {
   ASSERT_TRUE(world_->storage().MakeDirectory("/in/hung").ok());
-  Hang("list", "/in/hung", absl::Minutes(3));
+  Hang("list", "/in/hung", absl::Minutes(11));
   v1::JobSpec spec = Spec();
   spec.set_inputs(0, "/in/hung");
   const auto id = Submit(spec);
