@@ -3,7 +3,6 @@
 // The read loop of map steps that hand text to scripts.
 // Upstream: map slots of stream_program and framed_program. Downstream: DelimitedBlocks.
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -18,8 +17,9 @@
 namespace weir::stream {
 
 /// Calls take(block) -> absl::Status for each block of whole lines of `text`, in order, until one
-/// is not OK or `is_stopped`. What was read of `range`, which `text` holds, counts as progress
-/// before its block is taken; what lies before and behind it counts for others.
+/// is not OK or `is_stopped`. The bytes of `range`, which `text` holds, count as progress before
+/// their blocks are taken, in proportion to what was read up to the end of the range: a step that
+/// reads what lies before it does not hang.
 /// Errors: those of reading, and of `take`. Thread-safety: one slot's thread.
 template <typename Take>
 absl::Status ForEachLineBlock(const InputRange& text, const InputRange& range, StepContext& context,
@@ -30,6 +30,8 @@ absl::Status ForEachLineBlock(const InputRange& text, const InputRange& range, S
   TextBlock block;
   std::int64_t at = text.begin;
   std::int64_t counted = range.begin;
+  const std::int64_t to_read = range.end - text.begin;
+  const auto range_bytes = static_cast<double>(range.end - range.begin);
   while (!is_stopped()) {
     const absl::StatusOr<bool> more = [&] {
       const ReadUnderWay reading(context);
@@ -38,7 +40,10 @@ absl::Status ForEachLineBlock(const InputRange& text, const InputRange& range, S
     if (!more.ok()) return more.status();
     decoder.Set(blocks.decoder_bytes());
     at += blocks.TakeProgressBytes();
-    const std::int64_t of_range = std::clamp(at, range.begin, range.end);
+    const double part =
+        to_read <= 0 ? 1 : static_cast<double>(at - text.begin) / static_cast<double>(to_read);
+    const std::int64_t of_range =
+        part >= 1 ? range.end : range.begin + static_cast<std::int64_t>(part * range_bytes);
     context.AddProgress(of_range - std::exchange(counted, of_range));
     if (!*more) break;
     if (absl::Status taken = take(block); !taken.ok()) return taken;

@@ -85,6 +85,32 @@ TEST(LineGroups, GoOnFromBlockToBlock) {
   }
 }
 
+// Else a step that reads a large file up to its part is taken for one that hangs.
+TEST(LineGroups, WhatIsReadBeforeARangeIsProgress) {
+  std::string text;
+  for (int i = 0; i < 300'000; ++i) text += std::to_string(i) + "\n";
+  const ScratchFile file(text);
+  InputRange range = file.range();
+  range.begin = range.end - 1000;
+  RecordingContext context(1);
+  std::int64_t seen = 0;
+  bool taken = false;
+  const auto look = [&] {
+    if (!taken && seen == 0) seen = context.progress_bytes;
+    return false;
+  };
+  const absl::Status status =
+      ForEachLineGroup(range, 2, context, look, [&](const TextBlock&, std::string_view, bool) {
+        taken = true;
+        return absl::OkStatus();
+      });
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(taken);
+  EXPECT_GT(seen, 0);
+  EXPECT_LT(seen, 1000);
+  EXPECT_EQ(context.progress_bytes, 1000);
+}
+
 RC_GTEST_PROP(LineGroups, AreTheSameWhereverTheFileIsCut, ()) {
   std::string text;
   for (const int bytes : *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 5))) {
