@@ -68,6 +68,22 @@ class RunnerTest(unittest.TestCase):
         self.run_mapper(mapper, "a\nb\n")
         self.assertIn("reporter:counter:python,lines,2", said.getvalue().split("\n"))
 
+    def test_counters_follow_at_once_what_ended_its_line(self):
+        self.addCleanup(_runner._counters.clear)
+        self.addCleanup(setattr, sys, "stdout", sys.stdout)
+        self.addCleanup(setattr, sys, "stderr", sys.stderr)
+        for printed, between in (("whole line\n", ""), ("no newline", "\n")):
+            said = io.StringIO()
+            sys.stdout, sys.stderr = _runner._Lines(said), _runner._Lines(said)
+            _runner._counters.clear()
+
+            def mapper(line):
+                _runner.count("lines")
+                print(printed, end="")
+                return [(line, 1)]
+            self.run_mapper(mapper, "a\n")
+            self.assertEqual(said.getvalue(), f"{printed}{between}reporter:counter:python,lines,1\n")
+
     def test_pairs_that_grow_are_parted(self):
         # A chunk is as long as those before it said; then values are larger by far.
         limit, _runner._FRAME_BYTES = _runner._FRAME_BYTES, 1 << 20

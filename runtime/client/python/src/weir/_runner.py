@@ -114,8 +114,32 @@ def _bytes_of(item, depth=5):
 
 
 def _bytes_of_all(items):
-    few = items[::max(1, len(items) // 8)]
-    return sum(map(_bytes_of, few)) * len(items) // len(few)
+    few = list(itertools.islice(items, 0, None, max(1, len(items) // 8)))
+    try:
+        return sum(map(_bytes_of, few)) * len(items) // max(1, len(few))
+    except Exception:  # of users' classes; who cannot say how large it is ends no job
+        return 64 * len(items)
+
+
+class _Lines:
+    """A stream that knows whether what was written last lacks its newline."""
+
+    def __init__(self, stream):
+        self._stream = stream
+        self.line_open = False
+
+    def write(self, text):
+        written = self._stream.write(text)
+        if text:
+            self.line_open = not text.endswith("\n")
+        return written
+
+    def writelines(self, lines):
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name):
+        return getattr(self._stream, name)
 
 
 class Runner:
@@ -173,8 +197,9 @@ class Runner:
                                  sentence[:4000].encode("utf-8", "replace")]))
 
     def _report_counters(self):
-        if _counters:  # what user code printed last may lack its newline, and a report begins a line
-            sys.stdout.flush()
+        sys.stdout.flush()
+        # A report begins a line. Of what is not ours nobody knows.
+        if _counters and any(getattr(stream, "line_open", True) for stream in (sys.stdout, sys.stderr)):
             sys.stderr.write("\n")
         for name, number in _counters.items():
             name = str(name).replace(",", "_").replace("\n", " ")
@@ -384,6 +409,7 @@ def main(archive):
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
     os.dup2(2, 1)
+    sys.stdout, sys.stderr = _Lines(sys.stdout), _Lines(sys.stderr)
     code = Runner(lambda: _load_from(archive), source, sink).run()
     sys.stdout.flush()
     sys.stderr.flush()
