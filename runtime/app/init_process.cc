@@ -35,8 +35,9 @@ std::optional<int> Collect(pid_t child) {
       if (const std::optional<int> status = Collect(child)) ::_exit(ExitCodeOf(*status));
       continue;
     }
-    // A terminal tells the whole group, the child included.
-    if (told.si_code != SI_KERNEL) ::kill(child, number);
+    // Of keys a terminal tells the whole group, the child included; that it hangs up, only its
+    // session's leader.
+    if (told.si_code != SI_KERNEL || number == SIGHUP) ::kill(child, number);
   }
 }
 

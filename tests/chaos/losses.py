@@ -126,7 +126,8 @@ def slow(bench):
             report.table.append((kind, len(rows), len(ratios), shown(median(ratios)),
                                  shown(max(ratios, default=None)), codes_of(rows)))
         report.bars.append(at_most(f"median with one worker's {kind} at a tenth, to T0", median(ratios), SLOW_BAR))
-    report.bars.append(some_of("runs that a slow worker met", sum(row["met"] for row in report.rows)))
+    met = "runs that a slow worker met"
+    report.bars.append(some_of(met, sum(row["met"] for row in report.rows)) if report.rows else unmeasured(met))
     report.outcome_bars()
     return report
 

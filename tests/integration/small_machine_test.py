@@ -90,7 +90,7 @@ class Building(WeirTest):
         cores = int(subprocess.run(["nproc"], capture_output=True, text=True, check=True).stdout)
         if cores < 2:
             self.skipTest("this machine has one core: nothing to bound")
-        much, little = 64 << 20, 1 << 30
+        much, little = (cores + 1) << 20, 1 << 30
         self.assertEqual(self.jobs(much, "0::/\n"), cores)
         self.assertEqual(self.jobs(900 << 10, "0::/\n"), 1)
         self.assertEqual(self.jobs(much, "0::/a/b\n", **{"a__b__memory.max": "max"}), cores)
