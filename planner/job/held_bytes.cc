@@ -20,6 +20,10 @@ constexpr double kRecordOfInlineKey = 26;
 constexpr double kRecordBesideKey = 10;
 constexpr double kArenaUsed = 32.0 / 31;
 constexpr double kPairEntryBytes = 16;
+// Where the records of pairs begin to lie in whole huge pages: from 512 KiB on, with the last slab
+// before that, a sixteenth.
+constexpr double kUnitsFrom = 528 << 10;
+constexpr double kUnitBytes = 2 << 20;
 // Entries come in chunks of an eighth of what a consumer has, from so many on in chunks of as many.
 constexpr double kChunkEntriesMax = 128 << 10;
 
@@ -33,6 +37,13 @@ double DoubledPart(int log2, double mean) {
   const double deviation = std::sqrt(mean);
   const double missing = limit - mean - (large ? kAheadDeviations * deviation : 0);
   return std::erfc(missing / (std::sqrt(2.0) * deviation)) / 2;
+}
+
+// What an arena takes for the records of pairs.
+double ArenaBytes(double bytes) {
+  if (bytes <= kUnitsFrom) return bytes * kArenaUsed;
+  const double units = std::ceil((bytes - kUnitsFrom) / kUnitBytes);
+  return std::max(kUnitsFrom + units * kUnitBytes, bytes * kArenaUsed);
 }
 
 }  // namespace
@@ -55,7 +66,7 @@ double PairBytes(double bytes, double record_bytes, double largest_part) {
   const double pairs = bytes / record_bytes;
   const double largest = pairs * largest_part;
   const double unused = largest < kChunkEntriesMax ? largest / 16 : kChunkEntriesMax / 2;
-  return bytes * kArenaUsed + kPairEntryBytes * (pairs + unused / largest_part + largest);
+  return ArenaBytes(bytes) + kPairEntryBytes * (pairs + unused / largest_part + largest);
 }
 
 }  // namespace weir::planner

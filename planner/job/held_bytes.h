@@ -23,7 +23,8 @@ double TableBytes(double keys, double record_bytes);
 
 /// Returns what so many bytes of emitted pairs take of memory until they are sorted, bytes.
 ///
-/// Model: each record as it will lie in the run with 1/32 unused, an entry of 16 bytes with 1/16
+/// Model: each record as it will lie in the run, in whole huge pages beyond 512 KiB, and with 1/32
+///   unused where that is more, an entry of 16 bytes with 1/16
 ///   unused, or half of a chunk of 2 MiB where a consumer has more than one, and as many again for
 ///   the `largest_part` of them that one consumer gets, which is sorted into a second array
 ///   (GroupBuffer::memory_bytes). Sort keys take more.

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -24,7 +25,12 @@ namespace weir {
 /// Bounds: none of its own; who fills it watches bytes().
 class ByteArena {
  public:
-  explicit ByteArena(std::shared_ptr<SlabStore> slabs) : store_(std::move(slabs)) {}
+  /// From `units_from` bytes on, slabs are whole huge pages, which the store keeps for the next
+  /// step; what is left unused is then up to one of them. Where many arenas stand side by side,
+  /// that is too much: without it, slabs grow with what there is.
+  explicit ByteArena(std::shared_ptr<SlabStore> slabs,
+                     std::int64_t units_from = std::numeric_limits<std::int64_t>::max())
+      : store_(std::move(slabs)), units_from_(units_from) {}
 
   /// Returns room for `bytes`; valid until Clear or destruction.
   char* Take(std::size_t bytes) {
@@ -60,6 +66,7 @@ class ByteArena {
     // A part of what there is, so that little is left unused.
     std::size_t slab_bytes = std::clamp<std::size_t>(static_cast<std::size_t>(bytes_) / 16,
                                                      kFirstSlabBytes, kSlabBytesMax);
+    if (bytes_ >= units_from_) slab_bytes = std::max(slab_bytes, SlabStore::kUnitBytes);
     slab_bytes = std::max(bytes, slab_bytes);
     if (slab_bytes >= SlabStore::kUnitBytes) slab_bytes = SlabStore::RoundUp(slab_bytes);
     slabs_.emplace_back(*store_, slab_bytes);
@@ -69,6 +76,7 @@ class ByteArena {
   }
 
   const std::shared_ptr<SlabStore> store_;
+  const std::int64_t units_from_;
   std::vector<SlabArray<char>> slabs_;
   char* next_ = nullptr;
   std::size_t left_ = 0;

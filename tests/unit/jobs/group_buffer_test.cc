@@ -182,6 +182,14 @@ TEST(GroupBuffer, RecordsInPlaceCountAsWhatMustStayAndAnEntry) {
   EXPECT_LT(buffer.memory_bytes(), 100'000 + 1000 * 40);
 }
 
+TEST(GroupBuffer, LeavesItsPagesForTheNextStepOnceThereIsAMegabyte) {
+  const auto slabs = std::make_shared<SlabStore>();
+  GroupBuffer buffer(ValueOrder::kOfInput, {}, slabs);
+  for (int i = 0; i < 10'000; ++i) buffer.Add(0, "0123456789", std::string(90, 'v'));
+  buffer.Clear();
+  EXPECT_GE(slabs->kept_bytes(), std::int64_t{2} << 20);
+}
+
 TEST(GroupBuffer, CostsLittleMoreThanItsPairs) {
   GroupBuffer buffer;
   std::mt19937_64 random(1);

@@ -77,6 +77,23 @@ TEST(SlabStore, IsSharedByArraysAndArenas) {
   EXPECT_EQ(store->kept_bytes(), 8 * static_cast<std::int64_t>(kUnit));
 }
 
+// Small pages are fresh in every step, so that short ones would take twice as long for a byte.
+TEST(SlabStore, KeepsThePagesOfAnArenaThatTakesWholeOnesEarly) {
+  const auto store = std::make_shared<SlabStore>();
+  constexpr std::size_t kBytes = 1 << 20;
+  {
+    ByteArena grows(store);
+    ByteArena takes_units(store, kBytes / 2);
+    for (std::size_t i = 0; i < kBytes / 100; ++i) {
+      grows.Take(100);
+      takes_units.Take(100);
+    }
+    EXPECT_LT(grows.bytes(), static_cast<std::int64_t>(kBytes + kBytes / 8));
+    EXPECT_GE(takes_units.bytes(), static_cast<std::int64_t>(kUnit));
+  }
+  EXPECT_EQ(store->kept_bytes(), static_cast<std::int64_t>(kUnit));
+}
+
 // Slabs do not overlap, hold what was put there, and the store never holds more than was in use.
 RC_GTEST_PROP(SlabStoreProperty, KeepsNoMoreThanWasInUse, ()) {
   struct Out {
