@@ -112,6 +112,8 @@ def put_into(document, name, lines):
     begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
     with open(document, encoding="utf-8") as file:
         text = file.read()
+    if begin not in text:
+        raise SystemExit(f"{document} has no place for this table: {begin.strip()}")
     head, rest = text.split(begin)
     tail = rest.split(end)[1]
     with open(document, "w", encoding="utf-8") as file:
