@@ -12,27 +12,10 @@
 #include "runtime/master/planning/loop_request.h"
 #include "runtime/master/planning/memory_cut.h"
 #include "runtime/master/planning/plan_request.h"
+#include "runtime/master/planning/sampling_rule.h"
 #include "runtime/modules/job_description.h"
 
 namespace weir::master {
-namespace {
-
-// What the job takes on one unit worker if its own rates hold. Rates that say how keys come again
-// tell small inputs better than a sample is worth: of those, what reading takes.
-double WorkSeconds(const JobRates& rates, std::int64_t input_bytes) {
-  double bytes = static_cast<double>(input_bytes);
-  double seconds = bytes * rates.map_seconds_per_byte;
-  if (rates.output_growth.at_bytes > 0) return seconds;
-  bytes *= rates.map_output_ratio;
-  for (const LayerRates& layer : rates.layers) {
-    seconds += bytes * layer.reduce_seconds_per_byte;
-    bytes *= layer.output_ratio;
-  }
-  return seconds;
-}
-
-}  // namespace
-
 Planning::Planning(const MasterSeams& seams, const MasterOptions& options,
                    const ShapeHistory& history, Epoch master_epoch, std::string job_id,
                    v1::JobSpec spec)
@@ -81,21 +64,11 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
   // What a loop takes is in its iterations, which a sample does not run.
   const auto loop = LoopOf(spec_, *job, options_);
   if (!loop.ok() || loop->has_value()) return sampled();
-  SamplePolicy policy = options_.sampling;
-  if (!workers.empty() && !SameHost(workers)) {
-    policy.input_bytes_min = policy.network_input_bytes_min;
-  }
-  if (WorkSeconds(job->info().rates, input.total_bytes) >= policy.work_s_min) {
-    policy.input_bytes_min = std::min(policy.input_bytes_min, policy.slow_input_bytes_min);
-    policy.fraction_max = std::max(policy.fraction_max, policy.slow_fraction_max);
-  }
   const std::vector<ElementInfo> elements = ElementsOf(spec_, *job);
   const bool combines = !elements.empty() && elements.front().kind == ElementKind::kTable;
-  if (combines) {
-    policy.places_per_worker = policy.places_per_worker_of_keys;
-  } else {
-    policy.places_again = 1;
-  }
+  const SamplePolicy policy = PolicyFor(
+      options_.sampling, job->info().rates,
+      {input.total_bytes, /*across_hosts=*/!workers.empty() && !SameHost(workers), combines});
   std::optional<SampleDesign> design = DesignSample(input, workers.size(), policy);
   if (!design) return sampled();
   if (!busy.empty() && known_) return sampled();
