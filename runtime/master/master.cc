@@ -39,8 +39,14 @@ absl::Status Master::Impl::Serving() const {
     case Life::kStopping:
       return rpc::NotReadyError("the master is shutting down");
     default:
-      return rpc::NotReadyError("the master is starting; ask again in a moment");
+      break;
   }
+  const std::optional<SettlingJob::Place> settling = settling_->Now();
+  if (!settling) return rpc::NotReadyError("the master is starting; ask again in a moment");
+  return rpc::NotReadyError(absl::StrCat(
+      "the master is starting and looks at ", settling->output, ", the output of job ",
+      settling->job_id,
+      "; should that last, its file system does not answer: bring it back or unmount it"));
 }
 
 absl::Status Master::Impl::Admit(rpc::JobService) const {
@@ -62,16 +68,27 @@ void Master::Impl::Start(absl::AnyInvocable<void(absl::Status)> on_ready) {
 }
 
 void Master::Impl::ReadHistory(absl::AnyInvocable<void(absl::Status)> on_ready) {
+  WatchSettling();
   env::Offload(
       seams_.loop, seams_.disk_pool,
-      [&journal = seams_.journal, &storage = seams_.storage, now = seams_.wall_clock.UnixMillis()] {
-        return SettleHistory(journal, storage, now);
-      },
+      [&journal = seams_.journal, &storage = seams_.storage, now = seams_.wall_clock.UnixMillis(),
+       settling = settling_] { return SettleHistory(journal, storage, now, *settling); },
       callbacks_.Guard(
           [this, on_ready = std::move(on_ready)](absl::StatusOr<JobHistory> history) mutable {
             if (!history.ok()) return on_ready(history.status());
             Recovered(*std::move(history), std::move(on_ready));
           }));
+}
+
+void Master::Impl::WatchSettling() {
+  seams_.loop.RunAt(seams_.loop.Now() + limits::kSettlingWarning, callbacks_.Guard([this] {
+    if (life_ != Life::kStarting) return;
+    if (const std::optional<SettlingJob::Place> settling = settling_->Now()) {
+      LogWarning("The master does not serve yet: the output of a job of before does not answer",
+                 {{"job", settling->job_id}, {"output", settling->output}});
+    }
+    WatchSettling();
+  }));
 }
 
 void Master::Impl::Recovered(JobHistory history, absl::AnyInvocable<void(absl::Status)> on_ready) {

@@ -140,6 +140,8 @@ class Master::Impl {
   void TellLoss(WorkerId worker, Epoch epoch, const std::string& why, Loss loss);
   void BeginDrain(WorkerId worker, Epoch epoch);
   absl::StatusOr<v1::HeartbeatResponse> TakeLeave(const v1::HeartbeatRequest& request);
+  /// Says, again and again until this master serves, which output does not answer.
+  void WatchSettling();
   void StopIfIdle();
   void Stopped();
   /// OK when a report is of this master's time and its sender holds its lease.
@@ -165,6 +167,8 @@ class Master::Impl {
   JobRegistry store_;
   ArtifactDepot artifacts_;
   Life life_ = Life::kNew;
+  /// What this master looks at before it serves.
+  const std::shared_ptr<SettlingJob> settling_ = std::make_shared<SettlingJob>();
   std::unique_ptr<WorkerTable> workers_;
   ProcessWatch processes_;
   std::unique_ptr<JobRunContext> context_;

@@ -219,7 +219,7 @@ void Settle(Journal& journal, env::Storage& storage, std::int64_t now_unix_ms,
 }  // namespace
 
 absl::StatusOr<JobHistory> SettleHistory(Journal& journal, env::Storage& storage,
-                                         std::int64_t now_unix_ms) {
+                                         std::int64_t now_unix_ms, SettlingJob& settling) {
   HistoryReader reader;
   absl::Status read =
       journal.ReadHistory([&](const v1::JournalRecord& record) { reader.Take(record); });
@@ -228,9 +228,11 @@ absl::StatusOr<JobHistory> SettleHistory(Journal& journal, env::Storage& storage
   std::vector<JobHistory::Waiting> resumed;
   for (v1::JobStatus& status : history.jobs) {
     if (IsTerminal(status.state())) continue;
+    settling.Begin({status.job_id(), status.spec().output()});
     Settle(journal, storage, now_unix_ms, reader.LivesOf(status.job_id()), history, resumed,
            status);
   }
+  settling.End();
   std::move(history.queue.begin(), history.queue.end(), std::back_inserter(resumed));
   history.queue = std::move(resumed);
   return history;

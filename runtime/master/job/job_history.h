@@ -14,6 +14,7 @@
 #include "runtime/master/job/job_lives.h"
 #include "runtime/master/journal/journal.h"
 #include "runtime/master/resume/journalled_run.h"
+#include "runtime/master/resume/settling_job.h"
 #include "weir/v1/job.pb.h"
 #include "weir/v1/journal.pb.h"
 
@@ -73,7 +74,9 @@ class HistoryReader {
 /// Journal::ReadHistory. Checked by: tests/unit/master/job_history_test.cc,
 /// tests/sim/master_kills_test.cc (a master
 ///   killed at every write of its journal).
+/// `settling` names the job whose output is looked at, which takes as long as its file system
+/// does.
 absl::StatusOr<JobHistory> SettleHistory(Journal& journal, env::Storage& storage,
-                                         std::int64_t now_unix_ms);
+                                         std::int64_t now_unix_ms, SettlingJob& settling);
 
 }  // namespace weir::master

@@ -44,7 +44,7 @@ class JobHistoryTest : public ::testing::Test {
     Append(record);
   }
   JobHistory Settle() {
-    auto history = SettleHistory(journal_, storage_, 99);
+    auto history = SettleHistory(journal_, storage_, 99, settling_);
     EXPECT_TRUE(history.ok()) << history.status();
     return *std::move(history);
   }
@@ -57,11 +57,12 @@ class JobHistoryTest : public ::testing::Test {
   }
   sim::MemoryJournal journal_;
   sim::MemoryStorage storage_;
+  SettlingJob settling_;
 };
 
 TEST_F(JobHistoryTest, EmptyJournalIsTheFirstStart) {
   sim::MemoryJournal empty;
-  const auto history = SettleHistory(empty, storage_, 0);
+  const auto history = SettleHistory(empty, storage_, 0, settling_);
   ASSERT_TRUE(history.ok());
   EXPECT_EQ(history->last_master_epoch, 0);
   EXPECT_TRUE(history->jobs.empty());
@@ -243,7 +244,8 @@ TEST_F(JobHistoryTest, ACommitThatWasCutShortIsUndoneWhereverItStood) {
     records[1].set_job_id("a");
     records[1].mutable_job_state_changed()->set_state(v1::JOB_STATE_COMMITTING);
     ASSERT_TRUE(journal.Append(records).ok());
-    const auto history = SettleHistory(journal, storage, 99);
+    SettlingJob settling;
+    const auto history = SettleHistory(journal, storage, 99, settling);
     ASSERT_TRUE(history.ok());
     const auto part = storage.Stat("/out/a/part-00000");
     ASSERT_TRUE(part.ok()) << crash;

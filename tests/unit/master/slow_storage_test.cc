@@ -117,6 +117,26 @@ TEST_F(SlowStorageTest, ACommitThatHangsItselfNamesItsFileSystem) {
       << StatusOf(id).error().message();
 }
 
+TEST_F(SlowStorageTest, AMasterThatWaitsForAnOutputBeforeItServesSaysForWhich) {
+  const std::string id = SubmitTo("/out/x");
+  RunUntil(id, v1::JOB_STATE_RUNNING);
+  world_->RestartMaster(absl::Milliseconds(100));
+  RunFor(absl::Milliseconds(100));  // the new one has started, and its pool has not
+  std::string answer;
+  world_->storage().SetGate([&](const char*, const std::string& path) {
+    if (!answer.empty() || !absl::StrContains(path, "/out/x")) return absl::OkStatus();
+    answer = "asked";
+    RunFor(absl::Minutes(1));
+    master().jobs().Send<rpc::ListJobs>(
+        {}, [&](const auto& response) { answer = response.status().ToString(); });
+    return absl::OkStatus();
+  });
+  RunFor(absl::Minutes(2));
+  EXPECT_TRUE(absl::StrContains(answer, "/out/x, the output of job " + id)) << answer;
+  RunUntil(id, v1::JOB_STATE_SUCCEEDED);
+  EXPECT_TRUE(Published("/out/x"));
+}
+
 TEST_F(SlowStorageTest, ACancelledJobDoesNotStageLater) {
   world_->disk_pool().Hold();
   const std::string id = SubmitTo("/out/x");
