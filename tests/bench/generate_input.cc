@@ -132,7 +132,7 @@ void WriteWords(std::uint64_t bytes, std::size_t distinct, Output& out) {
   // One word in order now and then, so that every word appears however short the text.
   const double step = static_cast<double>(bytes) / static_cast<double>(distinct);
   std::size_t in_order = 0;
-  for (std::uint64_t i = 1; out.bytes() < bytes || in_order < distinct; ++i) {
+  while (out.bytes() < bytes || in_order < distinct) {
     const bool due = in_order < distinct &&
                      static_cast<double>(out.bytes()) >= step * static_cast<double>(in_order);
     out.Write(words[due ? in_order++ : ranks.Draw(dice)]);
