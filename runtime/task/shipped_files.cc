@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/env/real/remove_tree.h"
 #include "runtime/task/unpack_archive.h"
 
 namespace weir::task {
@@ -12,8 +13,15 @@ namespace weir::task {
 absl::Status PlaceShippedFiles(const v1::TaskCommand::Start& start) {
   UnpackBudget budget;
   std::string folders;
+  const auto place = [&start](const auto& archive) {
+    return absl::StrCat(start.work_dir(), "/", archive.folder());
+  };
+  // Of a process that went before this one, and was killed.
   for (const auto& archive : start.archives()) {
-    const std::string folder = absl::StrCat(start.work_dir(), "/", archive.folder());
+    if (absl::Status gone = env::RemoveTree(place(archive)); !gone.ok()) return gone;
+  }
+  for (const auto& archive : start.archives()) {
+    const std::string folder = place(archive);
     if (absl::Status unpacked = UnpackArchive(archive.path(), folder, budget); !unpacked.ok()) {
       return unpacked;
     }

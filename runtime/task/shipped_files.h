@@ -10,8 +10,9 @@ namespace weir::task {
 
 /// Unpacks the archives of a task into its working directory, which is the current one, and names
 /// in the environment what is there: WEIR_JOB_FILES and WEIR_JOB_ARCHIVES, a name a line; not set
-/// where there is none. Blocking; call before threads are started.
-/// Errors: as UnpackArchive. Checked by: tests/integration/streaming_test.py (class ShippedFiles).
+/// where there is none. What an earlier task of the job unpacked there is removed. Blocking; call
+/// before threads are started. Errors: as UnpackArchive and env::RemoveTree. Checked by:
+/// tests/integration/streaming_test.py (class ShippedFiles).
 absl::Status PlaceShippedFiles(const v1::TaskCommand::Start& start);
 
 }  // namespace weir::task

@@ -6,11 +6,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
 #include "runtime/base/task_memory.h"
@@ -112,7 +117,31 @@ class RunAsSpill : public SpillFile {
   v1::RunInfo info_;                // sections in rising order of consumer
 };
 
+constexpr std::string_view kPrefix = "spill-";
+
+// "spill-STEP-ATTEMPT-NUMBER": users may ship files of other names that begin so.
+bool IsSpill(std::string_view name) {
+  if (name.substr(0, kPrefix.size()) != kPrefix) return false;
+  const std::vector<absl::string_view> numbers =
+      absl::StrSplit(absl::string_view(name.data(), name.size()).substr(kPrefix.size()), '-');
+  return numbers.size() == 3 &&
+         std::all_of(numbers.begin(), numbers.end(), [](absl::string_view number) {
+           return !number.empty() &&
+                  number.find_first_not_of("0123456789") == absl::string_view::npos;
+         });
+}
+
 }  // namespace
+
+void RemoveSpills(const std::string& folder) {
+  std::error_code error;
+  std::vector<std::filesystem::path> spills;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (IsSpill(entry->path().filename().native())) spills.push_back(entry->path());
+  }
+  for (const std::filesystem::path& spill : spills) std::filesystem::remove(spill, error);
+}
 
 absl::StatusOr<std::unique_ptr<SpillFile>> SpillFiles::New() {
   std::string path = absl::StrCat(path_, next_++);

@@ -14,7 +14,7 @@
 namespace weir::task {
 
 /// Makes the files of one step. Each is removed when its object goes; those of a process that is
-/// killed, with the work directory of its job.
+/// killed, when the job's next task starts there (RemoveSpills), or with the job's directory.
 ///
 /// Thread-safety: any thread.
 /// Errors: those of RunWriter and RunReader. A damaged file is the fault of this worker's disk, not
@@ -33,5 +33,11 @@ class SpillFiles {
   StepActivity& activity_;
   std::atomic<int> next_ = 0;
 };
+
+/// Removes the files of steps that lie in a task's directory, of a process that was killed: its
+/// steps may go on elsewhere, and nobody would make files of their names here. What cannot be
+/// removed stays until the job goes. Blocking; before the first step.
+/// Checked by: tests/unit/task/spill_files_test.cc.
+void RemoveSpills(const std::string& folder);
 
 }  // namespace weir::task

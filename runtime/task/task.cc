@@ -18,6 +18,7 @@
 #include "runtime/base/task_frame.h"
 #include "runtime/task/module_library.h"
 #include "runtime/task/shipped_files.h"
+#include "runtime/task/spill_files.h"
 #include "runtime/task/step_runner.h"
 #include "runtime/task/step_thread.h"
 #include "weir/v1/steps.pb.h"
@@ -131,6 +132,7 @@ class Task {
 
   absl::Status Start(const v1::TaskCommand::Start& start) {
     if (steps_ != nullptr) return absl::FailedPreconditionError("the task was started already");
+    RemoveSpills(start.work_dir());
     if (absl::Status placed = PlaceShippedFiles(start); !placed.ok()) return placed;
     const absl::StatusOr<const JobCatalog*> jobs = JobsOf(start, catalog_, module_);
     if (!jobs.ok()) return jobs.status();

@@ -544,6 +544,25 @@ class ShippedFiles(WeirTest):
                                       cwd=self.dir))
         self.assert_lines(["a!\t", "b!\t", "b!\t"])
 
+    def test_archives_are_there_again_after_a_task_was_killed(self):
+        self.input = self.write("lines", "".join(f"{i}\n" for i in range(600)))
+        archive = self.tar("a.tar", {"text": "a\n"}, "w")
+        mapper = self.write("map.py", f"""#!{PYTHON}
+import os, signal, sys
+try:
+    os.close(os.open({self.path("killed")!r}, os.O_CREAT | os.O_EXCL))
+    os.kill(os.getppid(), signal.SIGKILL)
+except FileExistsError:
+    pass
+for line in sys.stdin:
+    print(line.strip() + open("code/text").read().strip())
+""")
+        self.assert_ok(self.streaming("-D", "mapreduce.job.maps=6", "-files", mapper, "-archives", f"{archive}#code",
+                                      "-mapper", f"{PYTHON} map.py", "-reducer", "NONE"))
+        self.assertTrue(os.path.exists(self.path("killed")))
+        self.assert_lines([f"{i}a\t" for i in range(600)])
+        self.assert_nothing_left()
+
     def test_archives_are_folders_where_scripts_run(self):
         package = self.tar("package.tar.gz", {"lib/code.py": "def shout(s): return s.upper()\n", "run.py":
                                               f"#!{PYTHON}\nimport sys; sys.path.insert(0, 'code/lib')\nimport code_of\n"},

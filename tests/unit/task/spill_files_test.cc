@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
@@ -105,6 +106,17 @@ TEST_F(SpillFilesTest, AFolderThatIsGoneIsNamed) {
   const absl::Status status = nowhere.New().status();
   EXPECT_NE(ErrnoOf(status), 0) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("none/spill-0"));
+}
+
+TEST_F(SpillFilesTest, ThoseOfAKilledTaskGoWhenTheNextStartsAndNothingElseDoes) {
+  for (const char* name : {"spill-0-1-0", "spill-12-3-45", "spill-0-1-", "spill-data", "spill-1-2",
+                           "spill-1-2-3-4", "spill-a-1-2", "run-1"}) {
+    std::ofstream(folder_.File(name)) << "x";
+  }
+  RemoveSpills(folder_.File(""));
+  EXPECT_EQ(Files(), (std::set<std::string>{"spill-0-1-", "spill-data", "spill-1-2",
+                                            "spill-1-2-3-4", "spill-a-1-2", "run-1"}));
+  RemoveSpills(folder_.File("none"));
 }
 
 }  // namespace
