@@ -160,6 +160,8 @@ absl::StatusOr<Borders> SeekTableBorders(ReadPacked read, std::int64_t file_byte
   if (table_bytes > std::min(file_bytes, kTableBytesMax)) return Borders();
   const absl::StatusOr<std::string> table = read(file_bytes - table_bytes, table_bytes);
   if (!table.ok()) return table.status();
+  // The file may have been cut short since its footer was read.
+  if (std::ssize(*table) != table_bytes) return Borders();
   const std::optional<ZstdFrame> frame = ParseZstdFrame(*table);
   if (!frame || !frame->skippable || frame->skipped_bytes != table_bytes - kHeaderBytes) {
     return Borders();

@@ -120,6 +120,22 @@ TEST(MemberBorders, FilesThatDoNotSayEverythingHaveNone) {
   }
 }
 
+TEST(MemberBorders, AFileThatIsCutShortBetweenTwoLooksHasNone) {
+  const std::string file = PackMembers(Form::kSeekTable, Texts(40)).bytes;
+  for (const std::int64_t left : {0, 20, 60}) {
+    int looks = 0;
+    const auto read = [&](std::int64_t offset, std::int64_t size) -> absl::StatusOr<std::string> {
+      const std::string whole =
+          file.substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
+      return ++looks < 2 ? whole : whole.substr(0, static_cast<std::size_t>(left));
+    };
+    std::int64_t looks_left = 2;
+    const auto borders = ZstdBorders(read, std::ssize(file), looks_left);
+    EXPECT_GE(looks, 2);
+    EXPECT_TRUE(!borders.ok() || borders->empty()) << left;
+  }
+}
+
 TEST(MemberBorders, EmptyMembersAndSkippableFramesMakeNoPieces) {
   std::vector<std::string> texts = Texts(12);
   for (std::size_t i = 0; i < 12; ++i) texts.insert(texts.begin() + static_cast<int>(2 * i), "");
