@@ -320,6 +320,8 @@ class SortedPairs {
     for (const auto& entries : ArraysOf(section)) {
       next = std::copy(entries.begin(), entries.end(), next);
     }
+    // memory_bytes() counts the entries of one consumer twice, not those of all.
+    Free(section);
     const SlabArray<Entry> spare(slabs(), section.size);
     SortEntries(section.sorted.get(), section.size, spare.get());
   }
