@@ -172,6 +172,9 @@ ScaledLoads ForcedLoads(const ScaledLayer& layer, const CutBound& bound) {
     load -= taken;
     surplus -= taken;
   }
+  // What was taken may be ten orders of magnitude above what is left, and its last digits with it.
+  const double sum = Sum(loads.share);
+  for (double& load : loads.share) load /= sum;
   loads.rule = LoadRule::kStartupForced;
   loads.time = CutMakespan(layer, loads.share);
   return loads;

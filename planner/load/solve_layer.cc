@@ -29,19 +29,25 @@ absl::StatusOr<ScaledLoads> ExactLoads(const ScaledLayer& layer) {
   return std::move(solution->loads);
 }
 
+/// The fast loads where a program does not close: they hold, and their gap is told.
+ScaledLoads OrFast(absl::StatusOr<ScaledLoads> exact, ScaledLoads fast) {
+  return exact.ok() ? *std::move(exact) : std::move(fast);
+}
+
 /// The fast loads, or the exact ones where the fast rules miss the bound by more than a result may
 /// (about one random reducer layer in two thousand) and the program is small.
 absl::StatusOr<ScaledLoads> FastEnoughLoads(const ScaledLayer& layer) {
   ScaledLoads fast = FastLoads(layer);
   const bool missed = fast.time > fast.bound * (1 + kGapWarning);
   if (!missed || layer.kind == LayerKind::kMapper || layer.n > kRescueSendersMax) return fast;
-  return ExactReducerLoads(layer, fast);
+  return OrFast(ExactReducerLoads(layer, fast), fast);
 }
 
 absl::StatusOr<ScaledLoads> LoadsBy(const ScaledLayer& layer, LayerMethod method) {
   switch (method) {
     case LayerMethod::kAutomatic:
-      return layer.n <= kAutomaticSendersMax ? ExactLoads(layer) : FastEnoughLoads(layer);
+      return layer.n <= kAutomaticSendersMax ? OrFast(ExactLoads(layer), FastLoads(layer))
+                                             : FastEnoughLoads(layer);
     case LayerMethod::kFast:
       return FastEnoughLoads(layer);
     case LayerMethod::kExact:

@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
 #include <vector>
 
 #include "planner/load/solve_layer.h"
@@ -126,6 +130,42 @@ TEST(FastLayerTest, TrueCurveIsSolvedExactlyToo) {
   EXPECT_LE(curve->makespan_s, chords->makespan_s);
   EXPECT_NEAR(curve->makespan_s / chords->makespan_s, 1,
               0.01);  // 004, section 4.1: below 1 % above 1E5 bytes
+}
+
+// Loads that would fill the time are up to ten orders of magnitude above what is left of them.
+TEST(FastLayerTest, SharesAddUpToOneHoweverLittleComputingIsBesideStartUp) {
+  std::mt19937 random(3);
+  double farthest = 0;
+  for (int i = 0; i < 200; ++i) {
+    const auto n = static_cast<std::int32_t>(2 + random() % 40);
+    Layer layer = LayerOf(LayerKind::kMapper, n, static_cast<std::int32_t>(1 + random() % 30),
+                          std::vector<double>(1 + random() % 60));
+    for (double& fraction : layer.next_fractions) fraction = static_cast<double>(1 + random() % 9);
+    const double sum =
+        std::accumulate(layer.next_fractions.begin(), layer.next_fractions.end(), 0.0);
+    for (double& fraction : layer.next_fractions) fraction /= sum;
+    layer.load_bytes = 1e5;
+    layer.channel_seconds_per_byte = 1e-11;
+    layer.compute = ComputeFunction::Linear(6.3e-13, 0);
+    layer.mapper_startup_s = 100;
+    const absl::StatusOr<LayerSolution> solution = SolveLayer(layer, LayerMethod::kFast);
+    ASSERT_TRUE(solution.ok()) << solution.status();
+    const double total = std::accumulate(solution->share.begin(), solution->share.end(), 0.0);
+    farthest = std::max(farthest, std::abs(total - 1));
+  }
+  EXPECT_LE(farthest, 1e-12);
+}
+
+TEST(FastLayerTest, TheAutomaticMethodAnswersWhereItsProgramDoesNotClose) {
+  Layer layer = LayerOf(LayerKind::kReducer, 16, 7, {4, 8, 5, 1, 9, 3, 2, 2, 9, 4, 6});
+  for (double& fraction : layer.next_fractions) fraction /= 53;
+  layer.load_bytes = 1e9;
+  layer.channel_seconds_per_byte = 1e-8;
+  layer.output_ratio = 0.2;
+  layer.compute = ComputeFunction::NLogN(1e-9, 0);
+  const absl::StatusOr<LayerSolution> solution = SolveLayer(layer, LayerMethod::kAutomatic);
+  ASSERT_TRUE(solution.ok()) << solution.status();
+  EXPECT_LT(solution->gap, 1e-4);
 }
 
 }  // namespace
