@@ -107,13 +107,16 @@ def bars_table(inputs, bars):
                     for name, asked, got, held in verdicts(inputs, bars)]
 
 
+def has_place(document, name):
+    with open(document, encoding="utf-8") as file:
+        return f"<!-- {name}: begin -->\n" in file.read()
+
+
 def put_into(document, name, lines):
     """Replaces what stands between two marks of a Markdown file."""
     begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
     with open(document, encoding="utf-8") as file:
         text = file.read()
-    if begin not in text:
-        raise SystemExit(f"{document} has no place for this table: {begin.strip()}")
     head, rest = text.split(begin)
     tail = rest.split(end)[1]
     with open(document, "w", encoding="utf-8") as file:
