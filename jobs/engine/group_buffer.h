@@ -121,11 +121,10 @@ class GroupBuffer {
   const bool by_sort_key_;
   const RecordShape shape_;
   std::string shape_lengths_;  // what sections have before a record of the shape
-  // Not that of the program: pairs are in memory while they are emitted only, and who reduces them
-  // has no use for what they took; the kernel has, for the files of runs and parts.
   // A slot has one buffer. Small pages of so many bytes take as long to find as a huge one.
   static constexpr std::int64_t kUnitsFrom = 512 << 10;
-
+  // Not that of the program: pairs are in memory while they are emitted only, and who reduces them
+  // has no use for what they took; the kernel has, for the files of runs and parts.
   const std::shared_ptr<SlabStore> slabs_;
   ByteArena arena_{slabs_, kUnitsFrom};
   std::vector<Pairs> consumers_;

@@ -18,8 +18,7 @@ constexpr std::int32_t kRescueSendersMax = 1000;
 // Largest layer that the automatic method closes the gap of (a tenth of a second).
 constexpr std::int32_t kAutomaticSendersMax = 300;
 
-absl::StatusOr<ScaledLoads> ExactLoads(const ScaledLayer& layer) {
-  ScaledLoads fast = FastLoads(layer);
+absl::StatusOr<ScaledLoads> ExactLoads(const ScaledLayer& layer, const ScaledLoads& fast) {
   if (fast.time <= fast.bound * (1 + kExactGap)) return fast;
   if (layer.kind == LayerKind::kReducer) return ExactReducerLoads(layer, fast);
   // No mapper layer is known whose all-tight loads miss the bound; should one exist, the source's
@@ -30,14 +29,13 @@ absl::StatusOr<ScaledLoads> ExactLoads(const ScaledLayer& layer) {
 }
 
 /// The fast loads where a program does not close: they hold, and their gap is told.
-ScaledLoads OrFast(absl::StatusOr<ScaledLoads> exact, ScaledLoads fast) {
-  return exact.ok() ? *std::move(exact) : std::move(fast);
+ScaledLoads OrFast(absl::StatusOr<ScaledLoads> exact, const ScaledLoads& fast) {
+  return exact.ok() ? *std::move(exact) : fast;
 }
 
 /// The fast loads, or the exact ones where the fast rules miss the bound by more than a result may
 /// (about one random reducer layer in two thousand) and the program is small.
-absl::StatusOr<ScaledLoads> FastEnoughLoads(const ScaledLayer& layer) {
-  ScaledLoads fast = FastLoads(layer);
+ScaledLoads FastEnoughLoads(const ScaledLayer& layer, const ScaledLoads& fast) {
   const bool missed = fast.time > fast.bound * (1 + kGapWarning);
   if (!missed || layer.kind == LayerKind::kMapper || layer.n > kRescueSendersMax) return fast;
   return OrFast(ExactReducerLoads(layer, fast), fast);
@@ -45,13 +43,15 @@ absl::StatusOr<ScaledLoads> FastEnoughLoads(const ScaledLayer& layer) {
 
 absl::StatusOr<ScaledLoads> LoadsBy(const ScaledLayer& layer, LayerMethod method) {
   switch (method) {
-    case LayerMethod::kAutomatic:
-      return layer.n <= kAutomaticSendersMax ? OrFast(ExactLoads(layer), FastLoads(layer))
-                                             : FastEnoughLoads(layer);
+    case LayerMethod::kAutomatic: {
+      const ScaledLoads fast = FastLoads(layer);
+      return layer.n <= kAutomaticSendersMax ? OrFast(ExactLoads(layer, fast), fast)
+                                             : FastEnoughLoads(layer, fast);
+    }
     case LayerMethod::kFast:
-      return FastEnoughLoads(layer);
+      return FastEnoughLoads(layer, FastLoads(layer));
     case LayerMethod::kExact:
-      return ExactLoads(layer);
+      return ExactLoads(layer, FastLoads(layer));
     case LayerMethod::kPaper:
     case LayerMethod::kPaperFreeOrder: {
       const bool free_order =

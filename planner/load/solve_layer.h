@@ -48,8 +48,9 @@ struct LayerSolution {
 /// Solves one layer.
 ///
 /// Errors: kInvalidArgument naming field, value and legal range; kResourceExhausted when the layer
-///   is too large for kPaper; kInternal when a solver fails. Thread-safety: pure; same input, same
-///   bits.
+///   is too large for kPaper; kInternal when a solver fails that was asked for by its name;
+///   kAutomatic and kFast then answer with the fast loads, and their gap. Thread-safety: pure; same
+///   input, same bits.
 /// Checked by: tests/unit/planner_load/oracle_test.cc.
 absl::StatusOr<LayerSolution> SolveLayer(const Layer& layer, LayerMethod method);
 

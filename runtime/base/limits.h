@@ -96,7 +96,7 @@ inline constexpr std::int64_t kListingsMax = 512;
 /// How long a submission waits until its inputs begin to be listed, and a dry run until they are:
 /// less than its call does (60 s), so that its user hears which path does not answer.
 inline constexpr absl::Duration kListingWait = absl::Seconds(50);
-/// How often a master that does not serve yet says which output it waits for.
+/// How often a master that does not serve yet says which output it looks at.
 inline constexpr absl::Duration kSettlingWarning = absl::Seconds(10);
 /// Dry runs under way at a time: each may hold a list of a million files, and one thread plans for
 /// all, which their calls wait for (60 s).

@@ -84,7 +84,7 @@ void Master::Impl::WatchSettling() {
   seams_.loop.RunAt(seams_.loop.Now() + limits::kSettlingWarning, callbacks_.Guard([this] {
     if (life_ != Life::kStarting) return;
     if (const std::optional<SettlingJob::Place> settling = settling_->Now()) {
-      LogWarning("The master does not serve yet: the output of a job of before does not answer",
+      LogWarning("The master does not serve yet: it looks at the output of a job of before",
                  {{"job", settling->job_id}, {"output", settling->output}});
     }
     WatchSettling();

@@ -140,7 +140,7 @@ class Master::Impl {
   void TellLoss(WorkerId worker, Epoch epoch, const std::string& why, Loss loss);
   void BeginDrain(WorkerId worker, Epoch epoch);
   absl::StatusOr<v1::HeartbeatResponse> TakeLeave(const v1::HeartbeatRequest& request);
-  /// Says, again and again until this master serves, which output does not answer.
+  /// Says, again and again until this master serves, which output it looks at.
   void WatchSettling();
   void StopIfIdle();
   void Stopped();

@@ -1,6 +1,7 @@
 #include "jobs/engine/group_buffer.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
 
@@ -13,6 +14,10 @@
 
 #include "jobs/engine/sections/section_blocks.h"
 #include "jobs/testing/in_process_job.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#include <sanitizer/allocator_interface.h>
+#endif
 
 namespace weir {
 namespace {
@@ -180,6 +185,50 @@ TEST(GroupBuffer, RecordsInPlaceCountAsWhatMustStayAndAnEntry) {
   EXPECT_EQ(buffer.in_place_bytes(), 100'000);
   EXPECT_GE(buffer.memory_bytes(), 100'000 + 1000 * 16);
   EXPECT_LT(buffer.memory_bytes(), 100'000 + 1000 * 40);
+}
+
+// Of malloc, which small arrays of entries are from; records lie in a SlabStore.
+std::int64_t HeapBytes() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return static_cast<std::int64_t>(__sanitizer_get_current_allocated_bytes());
+#else
+  const struct mallinfo2 info = mallinfo2();
+  return static_cast<std::int64_t>(info.uordblks + info.hblkhd);
+#endif
+}
+
+// Looks at the heap whenever there is a block.
+class HeapWatch : public RunSink {
+ public:
+  absl::Status BeginSection(int) override { return absl::OkStatus(); }
+  absl::Status Append(std::string_view, std::int64_t) override {
+    most_bytes_ = std::max(most_bytes_, HeapBytes());
+    return absl::OkStatus();
+  }
+  std::int64_t most_bytes() const { return most_bytes_; }
+
+ private:
+  std::int64_t most_bytes_ = 0;
+};
+
+TEST(GroupBuffer, SortsManyConsumersInWhatItSaysThatItHolds) {
+  constexpr int kConsumers = 200;
+  constexpr std::int64_t kPairs = 600'000;  // fewer for a consumer than slots sort together
+  const std::int64_t before = HeapBytes();
+  GroupBuffer buffer;
+  std::mt19937_64 random(6);
+  for (std::int64_t i = 0; i < kPairs; ++i) {
+    const std::uint64_t key = random();
+    buffer.Add(static_cast<int>(i % kConsumers), {reinterpret_cast<const char*>(&key), 4}, "v");
+  }
+  const std::int64_t held = HeapBytes() - before;
+  EXPECT_GE(held, kPairs * 16);  // an entry of each
+  HeapWatch watch;
+  testing::RecordingContext context(1);
+  GroupBuffer* const buffers[] = {&buffer};
+  ASSERT_TRUE(WriteSorted(buffers, watch, context).ok());
+  // Blocks on their way beside it, a megabyte each.
+  EXPECT_LT(watch.most_bytes() - before, held + (4 << 20));
 }
 
 TEST(GroupBuffer, LeavesItsPagesForTheNextStepOnceThereIsAMegabyte) {
