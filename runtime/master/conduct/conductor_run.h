@@ -186,7 +186,10 @@ class ConductorRun {
   void Cancel(planner::TransferIndex transfer, absl::AnyInvocable<void(const absl::Status&)> done);
   void MoveBrokenOff();
   void MoveAnew(std::int32_t transfer_number);
-  void CancelAgain(std::int32_t transfer_number);
+  /// The transfer of this number, unless it is over or its receiver is gone.
+  std::optional<planner::TransferIndex> PerhapsMoving(std::int32_t transfer_number) const;
+  /// `since`: when the run went on without knowing.
+  void CancelAgain(std::int32_t transfer_number, MonoTime since);
   void Forget(planner::StepIndex step);
   void TellCommitted(planner::StepIndex step, int attempt, const v1::StepResult& result);
   static std::vector<RunSection> SectionsOf(const v1::RunInfo& run);

@@ -1,11 +1,13 @@
 // A run whose plan is edited while it goes on.
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "planner/plan/units.h"
 #include "runtime/base/limits.h"
 #include "runtime/master/conduct/conductor_run.h"
+#include "runtime/master/workers/call_error.h"
 #include "runtime/master/workers/call_retry.h"
 
 namespace weir::master {
@@ -159,7 +161,7 @@ void ConductorRun::Cancel(planner::TransferIndex transfer,
 void ConductorRun::MoveBrokenOff() {
   for (const std::int32_t number : std::exchange(broken_off_, {})) MoveAnew(number);
   for (const std::int32_t number : std::exchange(perhaps_broken_off_, {})) {
-    if (cancelled_again_.insert(number).second) CancelAgain(number);
+    if (cancelled_again_.insert(number).second) CancelAgain(number, loop_.Now());
   }
 }
 
@@ -171,24 +173,45 @@ void ConductorRun::MoveAnew(std::int32_t transfer_number) {
   Retry(transfer_number);
 }
 
-// Until it is known that nothing of it moves: it has its ports, and may never be reported on.
-void ConductorRun::CancelAgain(std::int32_t transfer_number) {
+std::optional<planner::TransferIndex> ConductorRun::PerhapsMoving(
+    std::int32_t transfer_number) const {
   const auto transfer = now_->numbers.IndexOf(transfer_number);
-  if (stopped_) return;
   if (!transfer || !conductor().transfer_under_way(*transfer) ||
       gone_[At(plan().transfers[At(*transfer)].receiver)]) {
+    return std::nullopt;
+  }
+  return *transfer;
+}
+
+// Until it is known that nothing of it moves: it has its ports, and may never be reported on. A
+// receiver that keeps its lease and does not answer for as long as an order may take is done
+// without, as one that takes no orders: else the job would wait for it without end.
+void ConductorRun::CancelAgain(std::int32_t transfer_number, MonoTime since) {
+  if (stopped_) return;
+  const auto transfer = PerhapsMoving(transfer_number);
+  if (!transfer) {
     cancelled_again_.erase(transfer_number);
     return;
   }
-  const auto again = [this, transfer_number] {
-    loop_.RunAt(loop_.Now() + limits::kPeerPause,
-                callbacks_.Guard([this, transfer_number] { CancelAgain(transfer_number); }));
+  const auto again = [this, transfer_number, since] {
+    loop_.RunAt(loop_.Now() + limits::kPeerPause, callbacks_.Guard([this, transfer_number, since] {
+      CancelAgain(transfer_number, since);
+    }));
   };
   // What is edited now may drop it.
   if (editing_) return again();
-  Cancel(*transfer, [this, transfer_number, again](const absl::Status& ended) {
+  Cancel(*transfer, [this, transfer_number, since, again](const absl::Status& ended) {
     const bool arrived = absl::IsAlreadyExists(ended);
-    if (!ended.ok() && !arrived) return again();
+    if (!ended.ok() && !arrived) {
+      // One that says that it cannot break it off moves it on, and reports it.
+      if (!LeaseMayTell(ended) || loop_.Now() - since < limits::kPeerPatience) return again();
+      cancelled_again_.erase(transfer_number);
+      if (const auto moving = PerhapsMoving(transfer_number)) {
+        OrderFailed(plan().transfers[At(*moving)].receiver, builder().TransferName(*moving),
+                    planner::kNoIndex, ended);
+      }
+      return;
+    }
     cancelled_again_.erase(transfer_number);
     if (arrived) return;
     if (!editing_) return MoveAnew(transfer_number);

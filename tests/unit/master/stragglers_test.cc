@@ -1,6 +1,7 @@
 // A worker that is slower than its plan says loses work to the others, and only then.
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -77,11 +78,14 @@ class CancelledTransfersTest : public StragglersTest {
       EXPECT_EQ(status.counters(0).value(), 8'000'000'000);
       // What was broken off and is held to be under way would look like one.
       EXPECT_FALSE(absl::StrContains(status.plan_text(), "Slow port")) << status.plan_text();
+      for (const v1::WorkerLoss& loss : status.losses()) lost_.push_back(loss.worker());
       world_->FindWorker("worker-2")->faults().cpu_slowness = 1;
     }
     EXPECT_GT(world_->trace().cancelled_transfers, 0);
     EXPECT_THAT(world_->wrong(), testing::IsEmpty());
   }
+
+  std::vector<std::string> lost_;  // by any of the jobs
 };
 
 // Their ports and channels are given to others.
@@ -99,6 +103,20 @@ TEST_F(CancelledTransfersTest, AreMovedAgainWhereNobodyHeardThatTheyWere) {
     world_->network().call_faults().Clear();
     RunFor(absl::Seconds(120));
   });
+}
+
+// The receiver beats on: its lease never says that nobody should wait for it.
+TEST_F(CancelledTransfersTest, AreNotWaitedForWithoutEndWhereNobodyEverAnswers) {
+  RunJobs([this] {
+    world_->network().call_faults().Set("weir.v1.WorkerService.CancelTransfer",
+                                        sim::CallFault::kAnswerLost, 1);
+    RunFor(absl::Seconds(12));
+    world_->FindWorker("worker-2")->faults().cpu_slowness = 1;
+    RunFor(absl::Seconds(240));
+    world_->network().call_faults().Clear();
+  });
+  EXPECT_FALSE(lost_.empty()) << "nobody was asked in vain";
+  EXPECT_THAT(lost_, testing::Each("worker-2"));
 }
 
 }  // namespace
