@@ -1,6 +1,7 @@
 #include "runtime/app/access_token.h"
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/log.h"
 #include "runtime/env/real/state_directory.h"
 #include "runtime/env/real/token_file.h"
 
@@ -17,10 +18,13 @@ absl::StatusOr<std::string> TakeToken(const std::string& chosen, TokenUse use) {
   const std::string path = shared ? chosen : directory + "/token";
   absl::StatusOr<std::string> token = env::ReadTokenFile(path, shared);
   if (!absl::IsNotFound(token.status())) return token;
+  // What a wrong path would make, no master knows: the worker would be refused without end.
+  if (shared && use == TokenUse::kWorker) return token;
   if (absl::Status made = env::MakeTokenFile(path); !made.ok()) {
     return absl::UnavailableError(
         absl::StrCat(made.message(), "; give another place: --token-file FILE"));
   }
+  LogInfo("A token file was made", {{"file", path}});
   return env::ReadTokenFile(path, shared);
 }
 

@@ -114,7 +114,8 @@ absl::StatusOr<master::MasterOptions> MakeOptions(const client::MasterDaemonOpti
 
 int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog& catalog) {
   SetUpDaemonLog(options.log);
-  auto security = LoadSecurity(options.tls, options.insecure, options.token_file, TokenUse::kServe);
+  auto security =
+      LoadSecurity(options.tls, options.insecure, options.token_file, TokenUse::kMaster);
   if (!security.ok()) return CannotStart("master", security.status());
   if (absl::Status allowed = rpc::CheckListenAddress(options.listen, *security); !allowed.ok()) {
     return CannotStart("master", allowed);

@@ -358,7 +358,7 @@ int RunWorkerDaemon(const client::WorkerDaemonOptions& options,
     LogInfo("Tasks are executed, not forked", {{"reason", zygote.status().message()}});
   }
   const auto security = LoadSecurity(options.master.tls, options.insecure,
-                                     options.master.token_file, TokenUse::kServe);
+                                     options.master.token_file, TokenUse::kWorker);
   if (!security.ok()) return CannotStart("worker", security.status());
   if (absl::Status allowed = CheckAddresses(options, *security); !allowed.ok()) {
     return CannotStart("worker", allowed);

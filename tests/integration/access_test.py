@@ -7,7 +7,7 @@ import stat
 import subprocess
 import unittest
 
-from weir_process import BINARY, Cluster, WeirTest, wait_for, write_words
+from weir_process import BINARY, Cluster, WeirTest, free_port, wait_for, write_words
 
 
 class OtherUsers(WeirTest):
@@ -107,7 +107,8 @@ class OtherUsers(WeirTest):
         cluster.stop()
 
     def test_a_token_file_can_be_shared(self):
-        shared = self.path("shared-token")
+        shared = self.write("shared-token", "0123456789abcdef" * 4 + "\n")
+        os.chmod(shared, 0o600)
         options = ("--token-file", shared)
         cluster = Cluster(self, workers=1, master_args=options, worker_args=options, client_args=options)
         self.assertEqual(self.weir("list", "workers", "--master", cluster.address).code, 4, "the user's own is another")
@@ -125,6 +126,22 @@ class SameUser(WeirTest):
     def test_masters_and_workers_that_start_at_once_take_the_same_token(self):
         cluster = Cluster(self, workers=4)
         self.assert_ok(cluster.submit("wordcount", self.write("a", "x y x"), "-o", self.path("out")))
+        cluster.stop()
+
+    def test_a_token_file_that_was_named_is_made_by_a_master_alone(self):
+        named = self.path("named", "token")
+        options = ("--token-file", named)
+        worker = ("worker", "--master", f"127.0.0.1:{free_port()}", "--work-dir", self.work)
+        for result in (self.weir(*worker, *options, timeout=15),
+                       self.weir(*worker, env={"WEIR_TOKEN_FILE": named}, timeout=15),
+                       self.weir("list", "workers", *options, timeout=15)):
+            self.assert_fails(result, 4, named, "--token-file", "start the master with it first")
+            self.assertFalse(os.path.exists(os.path.dirname(named)), result.err)
+        cluster = Cluster(self, workers=0, master_args=options, client_args=options)
+        self.assertEqual(stat.S_IMODE(os.stat(named).st_mode), 0o600)
+        self.assertIn(named, self.text(self.path("master.log")), "it says that it made it")
+        cluster.workers.append(cluster.start_worker(0, options))
+        cluster.wait_for_workers(1)
         cluster.stop()
 
     def test_insecure_serves_whoever_comes(self):

@@ -66,7 +66,7 @@ void AddToken(CLI::App& app, std::string& token_file) {
   app.add_option(
          "--token-file", token_file,
          "What shows that a caller on this machine may ask (default: $WEIR_TOKEN_FILE, else "
-         "the user's own, $XDG_STATE_HOME/weir/token)")
+         "the user's own, $XDG_STATE_HOME/weir/token); a master makes the file if there is none")
       ->type_name("FILE")
       ->envname("WEIR_TOKEN_FILE")
       ->group("Security");

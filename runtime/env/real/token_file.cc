@@ -55,7 +55,14 @@ absl::Status CheckOwner(const std::string& path, const struct stat& st, bool sha
 
 absl::StatusOr<std::string> ReadTokenFile(const std::string& path, bool shared) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  if (!file.valid()) return ErrnoStatus(errno, absl::StrCat("open the token file ", path));
+  if (!file.valid()) {
+    absl::Status failed = ErrnoStatus(errno, absl::StrCat("open the token file ", path));
+    if (!absl::IsNotFound(failed)) return failed;
+    return absl::NotFoundError(absl::StrCat(
+        "there is no token file ", path,
+        ": check the path (--token-file, WEIR_TOKEN_FILE), or start the master with it first, "
+        "which makes the file"));
+  }
   struct stat st {};
   if (::fstat(file.get(), &st) != 0) return ErrnoStatus(errno, absl::StrCat("examine ", path));
   if (absl::Status owned = CheckOwner(path, st, shared); !owned.ok()) return owned;

@@ -77,7 +77,9 @@ TEST_F(TokenFileTest, IsFoundWhereItsUserKeepsIt) {
   const std::string kept = before == nullptr ? "" : before;
   ::setenv("XDG_STATE_HOME", (directory_ + "/state").c_str(), 1);
   EXPECT_EQ(FindToken("").value(), "") << "none is no error";
-  EXPECT_TRUE(absl::IsNotFound(FindToken(path_).status())) << "unless it was chosen";
+  const absl::Status missing = FindToken(path_).status();
+  EXPECT_TRUE(absl::IsNotFound(missing)) << "unless it was chosen";
+  EXPECT_TRUE(absl::StrContains(missing.message(), path_ + ": check the path")) << missing;
   ASSERT_TRUE(MakeTokenFile(path_).ok());
   EXPECT_EQ(FindToken("").value(), ReadTokenFile(path_, false).value());
   ASSERT_TRUE(MakeTokenFile(directory_ + "/other").ok());
