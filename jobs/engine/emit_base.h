@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "jobs/api/bad_record.h"
+#include "jobs/api/counter_sum.h"
 #include "jobs/api/program.h"
 #include "jobs/api/text_block.h"
 
@@ -44,7 +45,7 @@ class EmitBase {
   static constexpr std::size_t kNumCounters = emit_internal::NumCounters<Job>();
 
   /// Adds to the counter named Job::kCounters[index].
-  void Increment(std::size_t index, std::int64_t by = 1) { counters_[index] += by; }
+  void Increment(std::size_t index, std::int64_t by = 1) { AddToCounter(counters_[index], by); }
 
   /// Leaves the record out where the job may do that (--skip-bad), else ends the step with
   /// BAD_RECORD. `record` should lie in the current block, so that its offset is known. Map should

@@ -6,6 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "jobs/api/counter_sum.h"
 #include "jobs/api/step_error.h"
 #include "jobs/stream/contract/reporter_line.h"
 
@@ -154,9 +155,7 @@ absl::Status ScriptRun::OnErrorOutput(std::string_view bytes) {
 absl::Status ScriptRun::HearErrorLine(std::string_view line) {
   const ReporterLine read = ReadReporterLine(line, spec_.reporter_prefix);
   if (read.kind == ReporterLine::Kind::kCounter) {
-    std::int64_t& counter = counters_[read.name];
-    counter = static_cast<std::int64_t>(static_cast<std::uint64_t>(counter) +
-                                        static_cast<std::uint64_t>(read.value));
+    AddToCounter(counters_[read.name], read.value);
     if (counters_.size() <= kCountersMax) return absl::OkStatus();
     return Named(step_error::kUserError,
                  absl::StrCat("counted under more than ", kCountersMax, " names"),

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "jobs/api/counter_sum.h"
 #include "jobs/engine/slot_work.h"
 
 namespace weir::testing {
@@ -16,7 +17,7 @@ absl::Status RunStep(int num_slots, JobLog& log,
   context.skip_bad = log.skip_bad - log.skipped.size();
   absl::Status status = step(context);
   log.num_spills += context.num_spills;
-  for (const auto& [name, value] : context.counters) log.counters[name] += value;
+  for (const auto& [name, value] : context.counters) AddToCounter(log.counters[name], value);
   log.skipped.insert(log.skipped.end(), context.skipped.begin(), context.skipped.end());
   return status;
 }

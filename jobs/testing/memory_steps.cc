@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "jobs/api/counter_sum.h"
+
 namespace weir::testing {
 
 absl::Status MemoryRun::BeginSection(int consumer) {
@@ -79,7 +81,7 @@ void ThreadPerCall::RunOnAll(const std::function<void(int slot)>& body) {
 
 void RecordingContext::AddCounter(std::string_view name, std::int64_t value) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  counters[std::string(name)] += value;
+  AddToCounter(counters[std::string(name)], value);
 }
 
 void RecordingContext::SetStatus(std::string_view text) {

@@ -15,6 +15,7 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
+#include "jobs/api/counter_sum.h"
 #include "jobs/api/program.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/valid_utf8.h"
@@ -49,7 +50,7 @@ class StepActivity {
 
   void AddCounter(std::string_view name, std::int64_t value) {
     const std::lock_guard lock(mutex_);
-    counters_[std::string(name)] += value;
+    AddToCounter(counters_[std::string(name)], value);
   }
   absl::btree_map<std::string, std::int64_t> counters() const {
     const std::lock_guard lock(mutex_);
@@ -70,7 +71,7 @@ class StepActivity {
     const std::lock_guard lock(mutex_);
     if (num_skipped_ == skip_bad_) return false;
     ++num_skipped_;
-    ++counters_[std::string(kBadRecords)];
+    AddToCounter(counters_[std::string(kBadRecords)], 1);
     if (skipped_.size() < kSkippedNamed) skipped_.push_back(record);
     return true;
   }

@@ -84,6 +84,20 @@ class RunnerTest(unittest.TestCase):
             self.run_mapper(mapper, "a\n")
             self.assertEqual(said.getvalue(), f"{printed}{between}reporter:counter:python,lines,1\n")
 
+    def test_counters_stay_at_the_most_that_they_hold(self):
+        self.addCleanup(_runner._counters.clear)
+        self.addCleanup(setattr, sys, "stderr", sys.stderr)
+        sys.stderr = said = io.StringIO()
+
+        def mapper(line):
+            _runner.count("up", 1 << 62)
+            _runner.count("down", -(1 << 62))
+            return [(line, 1)]
+        self.run_mapper(mapper, "a\nb\nc\n")
+        self.assertEqual(sorted(said.getvalue().split()),
+                         ["reporter:counter:python,down,-9223372036854775808",
+                          "reporter:counter:python,up,9223372036854775807"])
+
     def test_pairs_that_grow_are_parted(self):
         # A chunk is as long as those before it said; then values are larger by far.
         limit, _runner._FRAME_BYTES = _runner._FRAME_BYTES, 1 << 20

@@ -312,7 +312,7 @@ v1::JobProgress ConductorRun::Progress() const {
 planner::ActualRun ConductorRun::Actual() const {
   planner::ActualRun actual = conductor().progress().actual();
   actual.step_spilled_bytes.assign(actual.steps.size(), 0);
-  for (const auto& [step, counters] : counters_of_step_) {
+  for (const auto& [step, counters] : counters_.of_steps()) {
     for (const v1::Counter& counter : counters) {
       if (counter.name() == kSpilledBytes) actual.step_spilled_bytes[At(step)] += counter.value();
     }

@@ -19,6 +19,7 @@
 #include "runtime/master/conduct/grant_delay.h"
 #include "runtime/master/conduct/order_builder.h"
 #include "runtime/master/conduct/skipped_records.h"
+#include "runtime/master/conduct/step_counters.h"
 #include "runtime/master/conduct/transfer_numbers.h"
 #include "runtime/master/learning/codec_trials.h"
 #include "runtime/master/planning/planned_job.h"
@@ -149,7 +150,7 @@ class ConductorRun {
   /// What codecs made of the runs so far.
   const CodecTrials& codec_trials() const { return codec_trials_; }
   std::vector<CommittedPart> Parts() const { return parts_; }
-  const absl::btree_map<std::string, std::int64_t>& counters() const { return counters_; }
+  absl::btree_map<std::string, std::int64_t> counters() const { return counters_.Sums(); }
   /// The first records that steps left out.
   std::vector<v1::SkippedRecord> skipped() const { return skipped_.named(); }
   /// Whether the rest of the plan needs this worker.
@@ -277,8 +278,7 @@ class ConductorRun {
   planner::StepIndex said_last_ = 0;      // whose changed last
   std::vector<CommittedPart> parts_;
   absl::btree_map<planner::StepIndex, planner::Bytes> part_bytes_;
-  absl::btree_map<std::string, std::int64_t> counters_;
-  absl::btree_map<planner::StepIndex, std::vector<v1::Counter>> counters_of_step_;
+  StepCounters counters_;
   SkippedRecords skipped_;
   v1::LoopReport loop_report_;  // of the iteration that ended last; without a name: none yet
   CodecTrials codec_trials_;

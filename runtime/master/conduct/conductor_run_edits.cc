@@ -223,10 +223,7 @@ void ConductorRun::Forget(planner::StepIndex step) {
   step_bytes_done_[At(step)] = 0;
   step_status_[At(step)].clear();
   skipped_.Forget(step);
-  const auto counted = counters_of_step_.find(step);
-  if (counted == counters_of_step_.end()) return;
-  for (const v1::Counter& counter : counted->second) counters_[counter.name()] -= counter.value();
-  counters_of_step_.erase(counted);
+  counters_.Forget(step);
 }
 
 }  // namespace weir::master

@@ -177,10 +177,7 @@ std::optional<v1::JobError> ConductorRun::Count(planner::StepIndex step,
                                                 const v1::StepResult& result) {
   const planner::ComputeStep& planned = plan().steps[At(step)];
   if (planned.is_rerun) return std::nullopt;
-  for (const v1::Counter& counter : result.counters()) {
-    counters_[counter.name()] += counter.value();
-    counters_of_step_[step].push_back(counter);
-  }
+  counters_.Add(step, result);
   return skipped_.Add(result, planned.kind->reads_input());
 }
 

@@ -28,8 +28,8 @@ VectorSlice SliceOf(const Values& values, std::int64_t begin) {
           reinterpret_cast<const char*>(values.data())};
 }
 
-std::string Block(std::int64_t first, std::int64_t count, std::int64_t places, const Values& values,
-                  std::uint32_t content = 0) {
+std::string BlockOf(std::int64_t first, std::int64_t count, std::int64_t places,
+                    const Values& values, std::uint32_t content = 0) {
   std::string block;
   BeginVectorBlock({first, count, places, content, 0}, block);
   block.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::int64_t));
@@ -106,7 +106,7 @@ TEST(VectorBlocks, SlicesThatFollowOneAnotherShareABlock) {
   ASSERT_TRUE(writer.Add(SliceOf(some, 3)).ok());
   ASSERT_TRUE(writer.Finish().ok());
   ASSERT_EQ(run.sections().at(0).size(), 1u);
-  EXPECT_EQ(run.sections().at(0)[0], Block(0, 6, 8, {1, 2, 3, 1, 2, 3}));
+  EXPECT_EQ(run.sections().at(0)[0], BlockOf(0, 6, 8, {1, 2, 3, 1, 2, 3}));
 }
 
 TEST(VectorBlocks, UntouchedPlacesNeedNoBytes) {
@@ -120,46 +120,46 @@ TEST(VectorBlocks, UntouchedPlacesNeedNoBytes) {
 }
 
 TEST(VectorBlocks, WhatIsNoBlockOfTheVectorIsDataLoss) {
-  EXPECT_TRUE(ReadBlocks({Block(0, 2, 8, {1, 2}), Block(5, 3, 8, {1, 2, 3})}).ok());
-  EXPECT_TRUE(ReadBlocks({Block(0, 8, 8, {})}).ok());
+  EXPECT_TRUE(ReadBlocks({BlockOf(0, 2, 8, {1, 2}), BlockOf(5, 3, 8, {1, 2, 3})}).ok());
+  EXPECT_TRUE(ReadBlocks({BlockOf(0, 8, 8, {})}).ok());
   const std::vector<std::vector<std::string>> damaged = {
       {"short"},
-      {Block(0, 3, 8, {1, 2})},
-      {Block(0, 1, 8, {1, 2})},
-      {Block(7, 2, 8, {1, 2})},
-      {Block(-1, 2, 8, {1, 2})},
-      {Block(0, 0, 8, {})},
-      {Block(0, 2, 8, {1, 2}), Block(1, 2, 8, {1, 2})},
-      {Block(0, std::int64_t{1} << 61, 8, {})},
-      {Block(std::int64_t{1} << 62, std::int64_t{1} << 62, 8, {1})},
+      {BlockOf(0, 3, 8, {1, 2})},
+      {BlockOf(0, 1, 8, {1, 2})},
+      {BlockOf(7, 2, 8, {1, 2})},
+      {BlockOf(-1, 2, 8, {1, 2})},
+      {BlockOf(0, 0, 8, {})},
+      {BlockOf(0, 2, 8, {1, 2}), BlockOf(1, 2, 8, {1, 2})},
+      {BlockOf(0, std::int64_t{1} << 61, 8, {})},
+      {BlockOf(std::int64_t{1} << 62, std::int64_t{1} << 62, 8, {1})},
   };
   for (const std::vector<std::string>& blocks : damaged) {
     const absl::Status status = ReadBlocks(blocks);
     EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
   }
-  const absl::Status other = ReadBlocks({Block(0, 2, 9, {1, 2})});
+  const absl::Status other = ReadBlocks({BlockOf(0, 2, 9, {1, 2})});
   EXPECT_THAT(std::string(other.message()), HasSubstr("an element of 9 places, expected 8"));
 }
 
 TEST(VectorBlocks, VectorsAndSectionsOfLoopsAreNotTakenForEachOther) {
   const auto element = static_cast<std::uint32_t>(LoopContent::kElement);
-  EXPECT_THAT(std::string(ReadBlocks({Block(0, 2, 8, {1, 2}, element)}).message()),
+  EXPECT_THAT(std::string(ReadBlocks({BlockOf(0, 2, 8, {1, 2}, element)}).message()),
               HasSubstr("content 1"));
   const auto read = [](std::vector<std::string> blocks) {
     MemorySource source(std::move(blocks));
     return ReadLoopSection(source, kSmall.place_bytes);
   };
-  const auto good = read({Block(0, 2, 8, {1, 2}, element), Block(4, 1, 8, {3}, element)});
+  const auto good = read({BlockOf(0, 2, 8, {1, 2}, element), BlockOf(4, 1, 8, {3}, element)});
   ASSERT_EQ(good.status(), absl::OkStatus());
   ASSERT_EQ(good->size(), 2u);
   EXPECT_EQ((*good)[1].first_place, 4);
   const std::vector<std::vector<std::string>> wrong = {
-      {Block(0, 2, 8, {1, 2})},                                         // of a vector
-      {Block(0, 2, 8, {}, element)},                                    // untouched
-      {Block(0, 2, 8, {1, 2}, 3)},                                      // nobody knows what
-      {Block(0, 2, 8, {1, 2}, element), Block(1, 1, 8, {1}, element)},  // falls
-      {Block(0, 2, 8, {1, 2}, element), Block(2, 1, 9, {1}, element)},  // of another size
-      {Block(7, 2, 8, {1, 2}, element)},                                // beyond it
+      {BlockOf(0, 2, 8, {1, 2})},                                           // of a vector
+      {BlockOf(0, 2, 8, {}, element)},                                      // untouched
+      {BlockOf(0, 2, 8, {1, 2}, 3)},                                        // nobody knows what
+      {BlockOf(0, 2, 8, {1, 2}, element), BlockOf(1, 1, 8, {1}, element)},  // falls
+      {BlockOf(0, 2, 8, {1, 2}, element), BlockOf(2, 1, 9, {1}, element)},  // of another size
+      {BlockOf(7, 2, 8, {1, 2}, element)},                                  // beyond it
       {"short"},
   };
   for (const std::vector<std::string>& blocks : wrong) {

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -117,6 +119,21 @@ TEST(Stream, WithoutReducersTheLinesGoToDiskWhereMemoryIsFull) {
   ASSERT_TRUE(parts.ok()) << parts.status();
   EXPECT_EQ(*parts, std::vector<std::string>{text});
   EXPECT_GT(log.num_spills, 1);
+}
+
+TEST(Stream, CountersStayAtTheMostThatTheyHold) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::string up = "echo reporter:counter:g,up,9223372036854775807 >&2; ";
+  const std::string down = "echo reporter:counter:g,down,-9223372036854775808 >&2; ";
+  const ScratchFile file("a\t1\nb\t2\n");
+  const auto definition = MakeDefinition();
+  const auto program = ProgramOf(
+      *definition, {{"mapper", "sh -c 'cat; " + up + up + down + down + "'"}, {"reducer", "NONE"}});
+  weir::testing::JobLog log;
+  const auto parts = RunJob(*program, EvenCut({file.path()}, 2, 1, 1), log);
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  EXPECT_EQ(log.counters["g,up"], std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(log.counters["g,down"], std::numeric_limits<std::int64_t>::min());
 }
 
 TEST(Stream, CombinersChangeNothingThatTheyMayNot) {

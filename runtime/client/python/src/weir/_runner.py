@@ -20,6 +20,7 @@ _CHUNK_PAIRS_MAX = 16384
 _FRAME_BYTES = 64 << 20  # more records than one are parted rather than written in a longer one
 _COMBINE_VALUES = 1 << 18
 _COMBINE_BYTES = 64 << 20
+_COUNTER_MIN, _COUNTER_MAX = -(1 << 63), (1 << 63) - 1
 
 
 # What users write on their functions.
@@ -202,6 +203,7 @@ class Runner:
         if _counters and any(getattr(stream, "line_open", True) for stream in (sys.stdout, sys.stderr)):
             sys.stderr.write("\n")
         for name, number in _counters.items():
+            number = max(_COUNTER_MIN, min(number, _COUNTER_MAX))  # what is beyond would be no counter
             name = str(name).replace(",", "_").replace("\n", " ")
             sys.stderr.write(f"reporter:counter:python,{name},{number}\n")
         sys.stderr.flush()
