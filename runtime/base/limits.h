@@ -2,6 +2,7 @@
 
 // Every bound of the runtime, with its reason.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/time/time.h"
@@ -105,6 +106,9 @@ inline constexpr int kDryRunsMax = 16;
 /// are dropped from memory and journal: as many as a person looks through, and a month's worth.
 inline constexpr std::int64_t kJobsRememberedMax = 1000;
 inline constexpr absl::Duration kJobsRememberedFor = absl::Minutes(43'200);
+/// What jobs may have together that one answer lists: half a message, so that no list is too long
+/// for one. A thousand jobs of 30 kB each.
+inline constexpr std::size_t kJobListBytesMax = 32 << 20;
 /// Masters that may end without a word while they have a job in hand, before it is taken for the
 /// cause: one crash is chance and two may be; a job that ends its master each time must not do so
 /// for ever.

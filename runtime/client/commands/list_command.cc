@@ -23,7 +23,9 @@ int ListJobs(const ListOptions& options, Session& session, CommandHost& host) {
   if (options.json) {
     nlohmann::ordered_json jobs = nlohmann::ordered_json::array();
     for (const auto& job : response->jobs()) jobs.push_back(JobToJson(job));
-    host.out << JsonDocument({{"jobs", jobs}});
+    nlohmann::ordered_json document = {{"jobs", jobs}};
+    if (response->left_out() > 0) document["left_out"] = response->left_out();
+    host.out << JsonDocument(document);
     return kExitOk;
   }
   host.out << absl::StrFormat("%-26s %-12s %-18s %-21s %s\n", "JOB-ID", "JOB", "STATE", "SUBMITTED",
@@ -33,6 +35,11 @@ int ListJobs(const ListOptions& options, Session& session, CommandHost& host) {
                                 EscapeControls(job.spec().job()), PhaseName(job),
                                 FormatUnixMillis(job.submitted_unix_ms()),
                                 EscapeControls(job.spec().output()));
+  }
+  if (response->left_out() > 0) {
+    host.err
+        << "weir: " << FormatCount(response->left_out())
+        << " more would not fit one answer and are left out; of one of them: weir status JOB\n";
   }
   return kExitOk;
 }

@@ -56,8 +56,10 @@ void AddList(CLI::App& app, const TakeCommand& take) {
           "'jobs' (default) or 'workers'")
       ->check(CLI::IsMember({"jobs", "workers"}))
       ->type_name("WHAT");
-  AddCount(command, "--max", options->max_jobs, 1, 1000,
-           "List at most this many jobs (default: 100)");
+  AddCount(
+      command, "--max", options->max_jobs, 1, 1000,
+      "List at most this many jobs, newest first (default: 100); those that do not fit one answer "
+      "are left out and counted");
   command
       .add_option("--alive", options->alive,
                   "Of workers: exit status 4 unless this one is alive, for health checks")

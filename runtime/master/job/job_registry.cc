@@ -85,14 +85,24 @@ const v1::JobStatus* JobRegistry::FindByKey(const std::string& idempotency_key) 
   return it == id_by_key_.end() ? nullptr : &jobs_.at(it->second).status;
 }
 
-v1::ListJobsResponse JobRegistry::List(std::int32_t max_jobs) const {
-  const auto wanted = static_cast<std::size_t>(max_jobs > 0 ? max_jobs : kListedByDefault);
+v1::ListJobsResponse JobRegistry::List(std::int32_t max_jobs, std::size_t bytes_max) const {
+  const std::int32_t wanted = max_jobs > 0 ? max_jobs : kListedByDefault;
   v1::ListJobsResponse response;
+  std::size_t bytes = 0;
+  bool full = false;
   for (auto it = order_.rbegin();
-       it != order_.rend() && static_cast<std::size_t>(response.jobs_size()) < wanted; ++it) {
-    v1::JobStatus& listed = *response.add_jobs();
-    listed = jobs_.at(it->second).status;
+       it != order_.rend() && response.jobs_size() + response.left_out() < wanted; ++it) {
+    const v1::JobStatus& status = jobs_.at(it->second).status;
     // Hundreds of plans in words would not fit one message; status has them.
+    const std::size_t job_bytes = status.ByteSizeLong() - status.plan_text().size();
+    full = full || (job_bytes <= bytes_max && bytes + job_bytes > bytes_max);
+    if (full || job_bytes > bytes_max) {
+      response.set_left_out(response.left_out() + 1);
+      continue;
+    }
+    bytes += job_bytes;
+    v1::JobStatus& listed = *response.add_jobs();
+    listed = status;
     listed.clear_plan_text();
   }
   return response;

@@ -3,6 +3,7 @@
 // All jobs that the master remembers, as users see them. Upstream: JobRun. Downstream: WatchHub,
 // JobApi handlers.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "runtime/base/limits.h"
 #include "runtime/master/job/watch_hub.h"
 #include "weir/v1/job.pb.h"
 #include "weir/v1/services.pb.h"
@@ -36,8 +38,10 @@ class JobRegistry {
   /// The job that a client submitted under this key, if any.
   const v1::JobStatus* FindByKey(const std::string& idempotency_key) const;
   bool Knows(const std::string& job_id) const { return jobs_.contains(job_id); }
-  /// Newest first.
-  v1::ListJobsResponse List(std::int32_t max_jobs) const;
+  /// Newest first, as long as they have no more than `bytes_max` together. Others that are wanted
+  /// are counted as left out, as is one that has more by itself.
+  v1::ListJobsResponse List(std::int32_t max_jobs,
+                            std::size_t bytes_max = limits::kJobListBytesMax) const;
 
  private:
   using Number = std::int64_t;  // in the order of submission

@@ -37,6 +37,20 @@ TEST_F(ListCommandTest, ListSaysByItsStatusWhetherAWorkerIsAlive) {
   EXPECT_EQ(List(options, host_), kExitUsage);
 }
 
+TEST_F(ListCommandTest, ListSaysHowManyJobsDidNotFitTheAnswer) {
+  master_.jobs.add_jobs()->set_job_id("j-7");
+  ListOptions options;
+  EXPECT_EQ(List(options, host_), kExitOk);
+  EXPECT_EQ(err_.str(), "");
+  master_.jobs.set_left_out(12);
+  EXPECT_EQ(List(options, host_), kExitOk);
+  EXPECT_NE(err_.str().find("12 more would not fit one answer"), std::string::npos) << err_.str();
+  out_.str("");
+  options.json = true;
+  EXPECT_EQ(List(options, host_), kExitOk);
+  EXPECT_NE(out_.str().find("\"left_out\": 12"), std::string::npos) << out_.str();
+}
+
 TEST_F(ListCommandTest, JobsSuggestsTheNearestName) {
   JobsOptions options;
   options.job = "wordcuont";

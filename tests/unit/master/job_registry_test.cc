@@ -1,5 +1,9 @@
 #include "runtime/master/job/job_registry.h"
 
+#include <cstddef>
+#include <string>
+#include <utility>
+
 #include "gtest/gtest.h"
 #include "runtime/base/limits.h"
 #include "tests/sim/virtual_time.h"
@@ -31,6 +35,42 @@ TEST_F(JobStoreTest, ListsNewestFirstAndFindsByIdAndKey) {
   EXPECT_EQ(store_.FindByKey("key-2")->job_id(), "j-2");
   EXPECT_EQ(store_.FindByKey(""), nullptr);
   EXPECT_TRUE(absl::IsNotFound(store_.Find("j-3").status()));
+}
+
+TEST_F(JobStoreTest, ListsTheNewestThatFitOneAnswer) {
+  for (int i = 0; i < 10; ++i) {
+    v1::JobStatus job = Job(i, v1::JOB_STATE_SUCCEEDED);
+    job.mutable_spec()->set_output(std::string(900, 'x'));
+    job.set_plan_text(std::string(100'000, 'p'));  // is not listed
+    store_.Add(std::move(job), 0);
+  }
+  const v1::ListJobsResponse list = store_.List(0, 4000);
+  ASSERT_EQ(list.jobs_size(), 4);
+  EXPECT_EQ(list.jobs(0).job_id(), "j-9");
+  EXPECT_EQ(list.jobs(3).job_id(), "j-6");
+  EXPECT_EQ(list.left_out(), 6);
+  EXPECT_EQ(store_.List(7, 4000).left_out(), 3) << "of those that were asked for";
+  EXPECT_EQ(store_.List(4, 4000).left_out(), 0);
+
+  v1::JobStatus large = Job(10, v1::JOB_STATE_SUCCEEDED);
+  large.mutable_spec()->set_output(std::string(5000, 'x'));
+  store_.Add(std::move(large), 0);
+  const v1::ListJobsResponse others = store_.List(0, 4000);
+  ASSERT_EQ(others.jobs_size(), 4) << "one that is too large hides no other";
+  EXPECT_EQ(others.jobs(0).job_id(), "j-9");
+  EXPECT_EQ(others.left_out(), 7);
+}
+
+TEST_F(JobStoreTest, AListIsNeverTooLongForAMessage) {
+  for (int i = 0; i < 5; ++i) {
+    v1::JobStatus job = Job(i, v1::JOB_STATE_SUCCEEDED);
+    job.mutable_spec()->add_inputs(std::string(15 << 20, 'x'));
+    store_.Add(std::move(job), 0);
+  }
+  const v1::ListJobsResponse list = store_.List(0);
+  EXPECT_LT(list.ByteSizeLong(), static_cast<std::size_t>(limits::kMessageBytesMax));
+  EXPECT_EQ(list.jobs_size(), 2);
+  EXPECT_EQ(list.left_out(), 3);
 }
 
 TEST_F(JobStoreTest, NumbersEveryChange) {
