@@ -129,6 +129,7 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
   ControlProcess process;
   PoolThreads journal_thread(1);
   PoolThreads list_threads(limits::kListingThreads);
+  PoolThreads settle_threads(limits::kSettlingThreads);
   Interrupts interrupts(process.loop);
   rpc::GrpcClients clients(process.loop, *security);
   auto master_options = MakeOptions(options, process.storage);
@@ -150,7 +151,8 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
                                                              .journal = **journal,
                                                              .catalog = catalog,
                                                              .journal_pool = &journal_thread.pool(),
-                                                             .list_pool = &list_threads.pool()},
+                                                             .list_pool = &list_threads.pool(),
+                                                             .settle_pool = &settle_threads.pool()},
                                          *master_options);
   });
   auto server = rpc::GrpcServer::Start(options.listen, *security, process.loop,

@@ -97,8 +97,16 @@ inline constexpr std::int64_t kListingsMax = 512;
 /// How long a submission waits until its inputs begin to be listed, and a dry run until they are:
 /// less than its call does (60 s), so that its user hears which path does not answer.
 inline constexpr absl::Duration kListingWait = absl::Seconds(50);
-/// How often a master that does not serve yet says which output it looks at.
-inline constexpr absl::Duration kSettlingWarning = absl::Seconds(10);
+/// How long a master that starts waits for the outputs that an earlier one left in the middle: they
+/// answer within milliseconds, or, where they are very busy, in seconds; those that do not are
+/// settled behind its start. Workers and clients wait minutes for a master (--master-grace).
+inline constexpr absl::Duration kSettleWait = absl::Seconds(5);
+/// How long such a job is then waited for, as for one that stages or publishes; it fails behind
+/// that.
+inline constexpr absl::Duration kSettleMax = absl::Minutes(10);
+/// Threads for that, each of which an output that never answers may keep: as many as jobs run at
+/// once unless a flag says otherwise.
+inline constexpr int kSettlingThreads = 4;
 /// Dry runs under way at a time: each may hold a list of a million files, and one thread plans for
 /// all, which their calls wait for (60 s).
 inline constexpr int kDryRunsMax = 16;

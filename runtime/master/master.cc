@@ -39,14 +39,8 @@ absl::Status Master::Impl::Serving() const {
     case Life::kStopping:
       return rpc::NotReadyError("the master is shutting down");
     default:
-      break;
+      return rpc::NotReadyError("the master is starting; ask again in a moment");
   }
-  const std::optional<SettlingJob::Place> settling = settling_->Now();
-  if (!settling) return rpc::NotReadyError("the master is starting; ask again in a moment");
-  return rpc::NotReadyError(absl::StrCat(
-      "the master is starting and looks at ", settling->output, ", the output of job ",
-      settling->job_id,
-      "; should that last, its file system does not answer: bring it back or unmount it"));
 }
 
 absl::Status Master::Impl::Admit(rpc::JobService) const {
@@ -68,30 +62,20 @@ void Master::Impl::Start(absl::AnyInvocable<void(absl::Status)> on_ready) {
 }
 
 void Master::Impl::ReadHistory(absl::AnyInvocable<void(absl::Status)> on_ready) {
-  WatchSettling();
   env::Offload(
-      seams_.loop, seams_.disk_pool,
-      [&journal = seams_.journal, &storage = seams_.storage, now = seams_.wall_clock.UnixMillis(),
-       settling = settling_] { return SettleHistory(journal, storage, now, *settling); },
+      seams_.loop, seams_.journal_pool ? *seams_.journal_pool : seams_.disk_pool,
+      [&journal = seams_.journal] { return master::ReadHistory(journal); },
       callbacks_.Guard(
           [this, on_ready = std::move(on_ready)](absl::StatusOr<JobHistory> history) mutable {
             if (!history.ok()) return on_ready(history.status());
-            Recovered(*std::move(history), std::move(on_ready));
+            Settle(*std::move(history), std::move(on_ready));
           }));
 }
 
-void Master::Impl::WatchSettling() {
-  seams_.loop.RunAt(seams_.loop.Now() + limits::kSettlingWarning, callbacks_.Guard([this] {
-    if (life_ != Life::kStarting) return;
-    if (const std::optional<SettlingJob::Place> settling = settling_->Now()) {
-      LogWarning("The master does not serve yet: it looks at the output of a job of before",
-                 {{"job", settling->job_id}, {"output", settling->output}});
-    }
-    WatchSettling();
-  }));
-}
-
-void Master::Impl::Recovered(JobHistory history, absl::AnyInvocable<void(absl::Status)> on_ready) {
+void Master::Impl::Recovered() {
+  auto [history, on_ready] = *std::exchange(recovering_, std::nullopt);
+  TakeSettled(std::exchange(settled_, {}), history);
+  SayUnsettled();
   const std::int64_t master_epoch = history.last_master_epoch + 1;
   if (history.network_measured) TakeRecovered(*history.network_measured);
   Remember(history.jobs);
@@ -111,13 +95,21 @@ void Master::Impl::Recovered(JobHistory history, absl::AnyInvocable<void(absl::S
         if (!status.ok()) return on_ready(status);
         const auto resumed =
             std::count_if(queue.begin(), queue.end(), [](const auto& job) { return job.resumed; });
-        LogInfo("Master serves",
-                {{"epoch", master_epoch},
-                 {"ended_jobs", interrupted},
-                 {"resumed_jobs", resumed},
-                 {"queued_jobs", queue.size() - static_cast<std::size_t>(resumed)}});
+        LogInfo("Master serves", {{"epoch", master_epoch},
+                                  {"ended_jobs", interrupted},
+                                  {"resumed_jobs", resumed},
+                                  {"queued_jobs", queue.size() - static_cast<std::size_t>(resumed)},
+                                  {"unsettled_outputs", unsettled_.size()}});
         ServeFrom(master_epoch);
+        // Those that may go on need theirs as those do that wait.
+        for (const auto& [output, unsettled] : unsettled_) {
+          for (const JobHistory::Unsettled& job : unsettled.jobs) {
+            artifacts_.Hold(job.status.job_id(), job.status.spec()).IgnoreError();
+          }
+        }
         if (life_ == Life::kServing) QueueAgain(std::move(queue));
+        // Those that were settled while the epoch was written down.
+        TakeSettledLate();
         on_ready(absl::OkStatus());
       }));
 }

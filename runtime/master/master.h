@@ -36,7 +36,9 @@ class Master final {
   Master& operator=(const Master&) = delete;
 
   /// Reads the journal, settles what an earlier master left, then serves. Until `on_ready` every
-  /// call is answered with kUnavailable. Errors: what Journal says; the master then never serves.
+  /// call is answered with kUnavailable. Jobs whose outputs have not answered within
+  /// limits::kSettleWait are settled behind that (master_settle.cc). Errors: what Journal says; the
+  /// master then never serves.
   void Start(absl::AnyInvocable<void(absl::Status)> on_ready);
 
   /// Stops accepting, awaits what is being published or ended, and leaves every other unfinished

@@ -13,6 +13,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/types/span.h"
 #include "runtime/env/callback_scope.h"
+#include "runtime/env/pool_turn.h"
 #include "runtime/master/artifacts/artifact_depot.h"
 #include "runtime/master/calibrate/calibration_run.h"
 #include "runtime/master/conduct/conductor_run.h"
@@ -77,6 +78,33 @@ class Master::Impl {
                  const absl::Status& why);
 
  private:
+  // master_settle.cc
+  /// What an earlier master had in hand that writes to one output.
+  struct UnsettledOutput {
+    std::vector<JobHistory::Unsettled> jobs;  // oldest first
+    std::shared_ptr<env::PoolTurn> turn;
+    std::optional<env::EventLoop::TimerId> timer;
+  };
+  /// A start, until what answers is settled.
+  struct Recovering {
+    JobHistory history;
+    absl::AnyInvocable<void(absl::Status)> on_ready;
+  };
+  /// Goes on to Recovered once every output is settled, or limits::kSettleWait is over.
+  void Settle(JobHistory history, absl::AnyInvocable<void(absl::Status)> on_ready);
+  void SettleOutput(const std::string& output, UnsettledOutput& unsettled);
+  void GiveUpOutput(const std::string& output);
+  // By value: the name given is often part of what ends here.
+  void Settled(std::string output, std::vector<PublishedParts> published);
+  void SayUnsettled() const;
+  /// What was settled behind the start goes on, or ends.
+  void TakeSettledLate();
+  /// Whether its output has yet to be settled.
+  bool IsUnsettled(const v1::JobSpec& spec) const;
+  /// Requires: IsUnsettled.
+  absl::Status OutputUnsettled(const v1::JobSpec& spec) const;
+  const JobHistory::Unsettled* FindUnsettled(const std::string& job_id) const;
+
   // master_queue.cc
   void Enqueue(const v1::JobStatus& job, bool resumed);
   void BeginJobs();
@@ -98,7 +126,7 @@ class Master::Impl {
 
   absl::Status Serving() const;
   void ReadHistory(absl::AnyInvocable<void(absl::Status)> on_ready);
-  void Recovered(JobHistory history, absl::AnyInvocable<void(absl::Status)> on_ready);
+  void Recovered();
   void ServeFrom(std::int64_t master_epoch);
   void QueueAgain(std::vector<JobHistory::Waiting> waiting);
   void Accept(const std::string& key, v1::JobSpec spec, InputList input);
@@ -167,8 +195,6 @@ class Master::Impl {
   JobRegistry store_;
   ArtifactDepot artifacts_;
   Life life_ = Life::kNew;
-  /// What this master looks at before it serves.
-  const std::shared_ptr<SettlingJob> settling_ = std::make_shared<SettlingJob>();
   std::unique_ptr<WorkerTable> workers_;
   ProcessWatch processes_;
   std::unique_ptr<JobRunContext> context_;
@@ -184,6 +210,11 @@ class Master::Impl {
   const std::shared_ptr<const bool> dry_run_place_ = std::make_shared<const bool>(true);
   ShapeHistory history_;
   JobQueue queue_;
+  std::optional<Recovering> recovering_;
+  std::optional<env::EventLoop::TimerId> settle_timer_;
+  absl::btree_map<std::string, UnsettledOutput> unsettled_;  // by output
+  std::vector<SettledJob> settled_;     // and neither in the history nor in the journal yet
+  std::vector<std::string> held_back_;  // accepted jobs that write to one of unsettled_
   /// A master that follows another one takes jobs for the workers of that one, which notice within
   /// their lease that they have to register again.
   MonoTime workers_return_until_;

@@ -39,6 +39,7 @@ void Master::Impl::Handle(rpc::Call<rpc::Submit> call) {
     response.set_job_id(known->job_id());
     return call.reply(response);
   }
+  if (IsUnsettled(*spec)) return call.reply(OutputUnsettled(*spec));
   if (static_cast<std::int64_t>(runs_.size() + submits_.size()) > limits::kJobsQueuedMax) {
     return call.reply(absl::ResourceExhaustedError(
         absl::StrCat("the master holds ", limits::kJobsQueuedMax,
@@ -192,6 +193,13 @@ absl::Status Master::Impl::Cancel(const v1::CancelRequest& request) {
     return run->Cancel(OneLine(request.reason(), kReasonBytesMax));
   absl::StatusOr<const v1::JobStatus*> status = store_.Find(request.job_id());
   if (!status.ok()) return status.status();
+  if (FindUnsettled(request.job_id()) != nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("job ", request.job_id(), " cannot be cancelled yet: the file system of ",
+                     (*status)->spec().output(),
+                     " has not said whether it has published its output; check that file system, "
+                     "and cancel again once the job is queued"));
+  }
   if ((*status)->state() == v1::JOB_STATE_CANCELLED) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "job ", request.job_id(), " has already ended (", JobStateWord((*status)->state()), ")"));

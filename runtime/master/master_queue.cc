@@ -11,6 +11,8 @@
 namespace weir::master {
 
 void Master::Impl::Enqueue(const v1::JobStatus& job, bool resumed) {
+  // It may replace what an earlier job has published, of which nobody would know then.
+  if (IsUnsettled(job.spec())) return held_back_.push_back(job.job_id());
   JobWish wish;
   wish.priority = job.spec().priority();
   wish.submitted_unix_ms = job.submitted_unix_ms();

@@ -123,7 +123,8 @@ void Master::Impl::Handle(rpc::Call<rpc::Heartbeat> call) {
   for (const std::string& job_id : request.held_jobs()) {
     // A job that is ending is released by its own call. A master that stops has let go of jobs that
     // the next one goes on with.
-    const bool known = FindRun(job_id) != nullptr || FindSample(job_id) != nullptr;
+    const bool known = FindRun(job_id) != nullptr || FindSample(job_id) != nullptr ||
+                       FindUnsettled(job_id) != nullptr;  // it may go on from these runs
     if (!known && life_ == Life::kServing) response.add_release_jobs(job_id);
   }
   call.reply(std::move(response));

@@ -79,36 +79,20 @@ bool WasEnding(const v1::JobStatus& status) {
   return status.state() == v1::JOB_STATE_ENDING || !status.error().code().empty();
 }
 
-/// How the output of an unfinished job stands, whichever of its lives wrote it; what they staged is
-/// gone then. Errors: kNotFound: none was published; else the file system's.
-absl::StatusOr<std::vector<v1::OutputPart>> SettleOutputs(env::Storage& storage,
-                                                          const v1::JobStatus& status,
-                                                          const JobLives& lives) {
-  absl::StatusOr<std::vector<v1::OutputPart>> settled = absl::NotFoundError("");
-  std::vector<std::int64_t> names = lives.epochs();
-  names.insert(names.begin(), 0);
-  for (const std::int64_t life : names) {
-    absl::StatusOr<std::vector<v1::OutputPart>> of_life = SettleOutput(
-        storage, OutputPlaces(status.spec().output(), status.job_id(), life), status.job_id());
-    const bool tells = !settled.ok() && !absl::IsNotFound(of_life.status());
-    if (of_life.ok() || tells) settled = std::move(of_life);
-  }
-  return settled;
-}
-
 /// Why a job that had begun is not taken up again.
 v1::JobError EndOfLives(const v1::JobStatus& status, const JobLives& lives,
                         const absl::Status& output) {
   if (!absl::IsNotFound(output)) {
+    const OutputPlaces places(status.spec().output(), status.job_id());
     LogWarning("The output of an interrupted job cannot be settled",
                {{"job", status.job_id()}, {"status", output.ToString()}});
     return MakeJobError(
         job_error::kMasterRestarted,
         absl::StrCat("the master was restarted while the job was ", JobStateWord(status.state()),
                      ", and what it had staged cannot be looked at: ", output.message()),
-        absl::StrCat("remove what begins with ",
-                     OutputPlaces(status.spec().output(), status.job_id()).staging,
-                     ", then submit the job again"));
+        absl::StrCat("see whether ", places.output,
+                     " is there and of this job; if not, remove what ", "begins with ",
+                     places.staging, ", then submit the job again"));
   }
   if (lives.cut_short() >= limits::kMasterEndsPerJobMax) {
     return MakeJobError(
@@ -164,9 +148,9 @@ std::shared_ptr<const JournalledRun> ReadLastRun(Journal& journal, const std::st
   return run ? std::make_shared<const JournalledRun>(*std::move(run)) : nullptr;
 }
 
-/// Puts a job into the queue. Errors: the plan that it was given cannot be read.
-absl::Status Queue(Journal& journal, const v1::JobStatus& status, bool resumed,
-                   std::vector<JobHistory::Waiting>& queue) {
+/// How a job waits that is queued again. Errors: the plan that it was given cannot be read.
+absl::StatusOr<JobHistory::Waiting> QueueAgain(Journal& journal, const v1::JobStatus& status,
+                                               bool resumed) {
   JobHistory::Waiting waiting{status.job_id(), nullptr, resumed};
   if (status.spec().has_plan()) {
     absl::StatusOr<v1::Plan> plan = ReadGivenPlan(journal, status.job_id());
@@ -179,63 +163,109 @@ absl::Status Queue(Journal& journal, const v1::JobStatus& status, bool resumed,
   } else if (resumed) {
     waiting.run = ReadLastRun(journal, status.job_id());
   }
-  queue.push_back(std::move(waiting));
-  return absl::OkStatus();
+  return waiting;
 }
 
-/// Settles one job: it is in one of the queues afterwards, or has ended.
-void Settle(Journal& journal, env::Storage& storage, std::int64_t now_unix_ms,
-            const JobLives& lives, JobHistory& history, std::vector<JobHistory::Waiting>& resumed,
-            v1::JobStatus& status) {
+/// Has one unfinished job wait, for its turn or for its output.
+void Sort(Journal& journal, const JobLives& lives, v1::JobStatus& status, JobHistory& history) {
   const bool waited = status.state() == v1::JOB_STATE_QUEUED && !WasEnding(status);
-  if (waited && Queue(journal, status, /*resumed=*/false, history.queue).ok()) return;
-  ReadLosses(journal, status);
-  absl::StatusOr<std::vector<v1::OutputPart>> parts = SettleOutputs(storage, status, lives);
-  if (parts.ok()) {
-    End(now_unix_ms, v1::JOB_STATE_SUCCEEDED, status);
-    status.clear_error();
-    for (v1::OutputPart& part : *parts) *status.add_parts() = std::move(part);
-  } else if (WasEnding(status)) {
-    // For its own reason.
-    const bool cancelled = status.error().code() == job_error::kCancelled;
-    End(now_unix_ms, cancelled ? v1::JOB_STATE_CANCELLED : v1::JOB_STATE_FAILED, status);
-  } else {
-    const bool again = !waited && absl::IsNotFound(parts.status()) &&
-                       lives.cut_short() < limits::kMasterEndsPerJobMax;
-    if (again && Queue(journal, status, /*resumed=*/true, resumed).ok()) {
-      status.set_state(v1::JOB_STATE_QUEUED);
-      status.clear_plan_id();
-      status.clear_error();
-      return;
+  if (waited) {
+    if (auto waiting = QueueAgain(journal, status, /*resumed=*/false); waiting.ok()) {
+      return history.queue.push_back(*std::move(waiting));
     }
-    *status.mutable_error() = EndOfLives(status, lives, parts.status());
-    End(now_unix_ms, v1::JOB_STATE_FAILED, status);
   }
-  v1::JournalRecord& record = history.endings.emplace_back();
-  record.set_job_id(status.job_id());
-  *record.mutable_job_ended()->mutable_status() = status;
+  ReadLosses(journal, status);
+  JobHistory::Unsettled& unsettled = history.unsettled.emplace_back();
+  unsettled.status = status;
+  unsettled.lives = lives;
+  // All that the journal has to say is read here: it serves writers later.
+  if (waited || WasEnding(status) || lives.cut_short() >= limits::kMasterEndsPerJobMax) return;
+  if (auto again = QueueAgain(journal, status, /*resumed=*/true); again.ok()) {
+    unsettled.again = *std::move(again);
+  }
 }
 
 }  // namespace
 
-absl::StatusOr<JobHistory> SettleHistory(Journal& journal, env::Storage& storage,
-                                         std::int64_t now_unix_ms, SettlingJob& settling) {
+std::string OutputOf(const v1::JobSpec& spec) { return OutputPlaces(spec.output(), "").output; }
+
+absl::StatusOr<JobHistory> ReadHistory(Journal& journal) {
   HistoryReader reader;
   absl::Status read =
       journal.ReadHistory([&](const v1::JournalRecord& record) { reader.Take(record); });
   if (!read.ok()) return read;
   JobHistory history = reader.Finish();
-  std::vector<JobHistory::Waiting> resumed;
   for (v1::JobStatus& status : history.jobs) {
     if (IsTerminal(status.state())) continue;
-    settling.Begin({status.job_id(), status.spec().output()});
-    Settle(journal, storage, now_unix_ms, reader.LivesOf(status.job_id()), history, resumed,
-           status);
+    Sort(journal, reader.LivesOf(status.job_id()), status, history);
   }
-  settling.End();
-  std::move(history.queue.begin(), history.queue.end(), std::back_inserter(resumed));
-  history.queue = std::move(resumed);
   return history;
+}
+
+PublishedParts SettleOutputs(env::Storage& storage, const JobHistory::Unsettled& job) {
+  PublishedParts settled = absl::NotFoundError("");
+  std::vector<std::int64_t> names = job.lives.epochs();
+  names.insert(names.begin(), 0);
+  const v1::JobStatus& status = job.status;
+  for (const std::int64_t life : names) {
+    PublishedParts of_life = SettleOutput(
+        storage, OutputPlaces(status.spec().output(), status.job_id(), life), status.job_id());
+    const bool tells = !settled.ok() && !absl::IsNotFound(of_life.status());
+    if (of_life.ok() || tells) settled = std::move(of_life);
+  }
+  return settled;
+}
+
+SettledJob Conclude(const JobHistory::Unsettled& job, PublishedParts published,
+                    std::int64_t now_unix_ms) {
+  SettledJob settled{job.status, std::nullopt};
+  v1::JobStatus& status = settled.status;
+  if (published.ok()) {
+    End(now_unix_ms, v1::JOB_STATE_SUCCEEDED, status);
+    status.clear_error();
+    for (v1::OutputPart& part : *published) *status.add_parts() = std::move(part);
+  } else if (WasEnding(status)) {
+    // For its own reason.
+    const bool cancelled = status.error().code() == job_error::kCancelled;
+    End(now_unix_ms, cancelled ? v1::JOB_STATE_CANCELLED : v1::JOB_STATE_FAILED, status);
+  } else if (absl::IsNotFound(published.status()) && job.again) {
+    settled.again = job.again;
+    status.set_state(v1::JOB_STATE_QUEUED);
+    status.clear_plan_id();
+    status.clear_error();
+  } else {
+    *status.mutable_error() = EndOfLives(status, job.lives, published.status());
+    End(now_unix_ms, v1::JOB_STATE_FAILED, status);
+  }
+  return settled;
+}
+
+v1::JournalRecord EndingOf(const v1::JobStatus& status) {
+  v1::JournalRecord record;
+  record.set_job_id(status.job_id());
+  *record.mutable_job_ended()->mutable_status() = status;
+  return record;
+}
+
+void TakeSettled(std::vector<SettledJob> settled, JobHistory& history) {
+  absl::btree_map<std::string, SettledJob> by_id;
+  for (SettledJob& job : settled) {
+    std::string id = job.status.job_id();
+    by_id.emplace(std::move(id), std::move(job));
+  }
+  std::vector<JobHistory::Waiting> queue;
+  for (v1::JobStatus& status : history.jobs) {
+    const auto it = by_id.find(status.job_id());
+    if (it == by_id.end()) continue;
+    status = std::move(it->second.status);
+    if (it->second.again) {
+      queue.push_back(*std::move(it->second.again));
+    } else {
+      history.endings.push_back(EndingOf(status));
+    }
+  }
+  std::move(history.queue.begin(), history.queue.end(), std::back_inserter(queue));
+  history.queue = std::move(queue);
 }
 
 }  // namespace weir::master

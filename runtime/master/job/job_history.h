@@ -1,6 +1,7 @@
 #pragma once
 
-// What an earlier master left in the journal. Upstream: Journal. Downstream: Master::Start.
+// What an earlier master left in the journal. Upstream: Journal. Downstream: Master::Start, which
+// serves though the output of some job does not answer (master_settle.cc).
 
 #include <cstdint>
 #include <memory>
@@ -14,7 +15,6 @@
 #include "runtime/master/job/job_lives.h"
 #include "runtime/master/journal/journal.h"
 #include "runtime/master/resume/journalled_run.h"
-#include "runtime/master/resume/settling_job.h"
 #include "weir/v1/job.pb.h"
 #include "weir/v1/journal.pb.h"
 
@@ -30,11 +30,22 @@ struct JobHistory {
     std::shared_ptr<const JournalledRun> run = nullptr;
   };
 
+  /// An earlier master had it in hand; only the file system of its output says whether it has
+  /// published, or what has to go.
+  struct Unsettled {
+    v1::JobStatus status;  // as the journal has it
+    JobLives lives;
+    /// How it is taken up again where nothing was published; none: it ends then.
+    std::optional<Waiting> again;
+  };
+
   std::int64_t last_master_epoch = 0;
   std::vector<v1::JobStatus> jobs;
   /// Jobs that wait for their turn, first in the queue first: those that had begun, then those that
   /// had not, each in the order of their submission.
   std::vector<Waiting> queue;
+  /// Those of `jobs` that are neither in the queue nor have ended, oldest first.
+  std::vector<Unsettled> unsettled;
   /// What finished jobs taught, oldest first.
   std::vector<v1::JobShapeLearned> shapes;
   /// JobEnded of those that are not taken up again, to be appended.
@@ -62,21 +73,44 @@ class HistoryReader {
   absl::btree_map<std::string, JobLives> lives_;
 };
 
-/// Reads the journal and settles unfinished jobs.
+/// The name of the job's output by which jobs of one output are told from others.
+std::string OutputOf(const v1::JobSpec& spec);
+
+/// Reads all that the journal says of a start. What had not begun waits for its turn as before.
+/// Blocking: on a WorkPool. Errors: as Journal::ReadHistory.
+absl::StatusOr<JobHistory> ReadHistory(Journal& journal);
+
+/// The parts that an unfinished job has published. Errors: kNotFound: it has not; else those of the
+/// file system.
+using PublishedParts = absl::StatusOr<std::vector<v1::OutputPart>>;
+
+/// Says how the output of the job stands, whichever of its lives wrote it, and tidies up: what they
+/// staged is gone then, and an old output that was being replaced is back in place. Touches names
+/// of this job only, but for an output that is not there: no other job may use that meanwhile.
+/// Blocking: on a WorkPool, for as long as the file system does not answer.
+PublishedParts SettleOutputs(env::Storage& storage, const JobHistory::Unsettled& job);
+
+struct SettledJob {
+  v1::JobStatus status;
+  std::optional<JobHistory::Waiting> again;  // none: it has ended
+};
+
+/// What becomes of the job, given what SettleOutputs found. Pure, but for the log.
 ///
-/// One that had not begun waits for its turn as before. One whose output was published before the
-/// old master died has SUCCEEDED. One that had begun is taken up again, before those that had not,
-/// from its last plan where that can be edited; what it staged is gone, an old output that was
-/// being replaced is back in place, and the workers that it had lost are known. One that was being
-/// ended stays so, for its own reason. FAILED with MASTER_RESTARTED is what
-/// limits::kMasterEndsPerJobMax masters did not survive, what had a plan that is not in the
-/// journal, and what has an output that cannot be looked at. Blocking: on a WorkPool. Errors: as
-/// Journal::ReadHistory. Checked by: tests/unit/master/job_history_test.cc,
-/// tests/sim/master_kills_test.cc (a master
+/// One whose output was published before the old master died has SUCCEEDED. One that had begun is
+/// taken up again from its last plan where that can be edited; the workers that it had lost are
+/// known. One that was being ended stays so, for its own reason. FAILED with MASTER_RESTARTED is
+/// what limits::kMasterEndsPerJobMax masters did not survive, what had a plan that is not in the
+/// journal, and what has an output that cannot be looked at.
+/// Checked by: tests/unit/master/job_history_test.cc, tests/sim/master_kills_test.cc (a master
 ///   killed at every write of its journal).
-/// `settling` names the job whose output is looked at, which takes as long as its file system
-/// does.
-absl::StatusOr<JobHistory> SettleHistory(Journal& journal, env::Storage& storage,
-                                         std::int64_t now_unix_ms, SettlingJob& settling);
+SettledJob Conclude(const JobHistory::Unsettled& job, PublishedParts published,
+                    std::int64_t now_unix_ms);
+
+/// JobEnded of a job that has.
+v1::JournalRecord EndingOf(const v1::JobStatus& status);
+
+/// Puts what was settled, in any order, into the history: those taken up again go before the queue.
+void TakeSettled(std::vector<SettledJob> settled, JobHistory& history);
 
 }  // namespace weir::master

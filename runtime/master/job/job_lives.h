@@ -1,7 +1,7 @@
 #pragma once
 
 // Which masters had a job in hand before it ended. Upstream: HistoryReader, from the journal.
-// Downstream: SettleHistory.
+// Downstream: Conclude.
 
 #include <cstdint>
 #include <vector>

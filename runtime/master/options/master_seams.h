@@ -30,6 +30,9 @@ struct MasterSeams {
   /// Those who list inputs, so that no job waits to be published for a path of another one that
   /// never answers; null: `disk_pool`.
   env::WorkPool* list_pool = nullptr;
+  /// Those who look at outputs that an earlier master left, so that no job waits to be staged for
+  /// one that never answers; null: `disk_pool`.
+  env::WorkPool* settle_pool = nullptr;
 };
 
 }  // namespace weir::master

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the journal says of a job that ran when its master ended. Pure. Upstream: SettleHistory.
+// What the journal says of a job that ran when its master ended. Pure. Upstream: ReadHistory.
 // Downstream: JobRun, ResumeRun.
 
 #include <cstdint>

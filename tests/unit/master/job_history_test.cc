@@ -1,5 +1,7 @@
 #include "runtime/master/job/job_history.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -43,11 +45,19 @@ class JobHistoryTest : public ::testing::Test {
       *record.mutable_job_state_changed()->mutable_error() = MakeJobError(code, "x");
     Append(record);
   }
-  JobHistory Settle() {
-    auto history = SettleHistory(journal_, storage_, 99, settling_);
+  static JobHistory Settle(Journal& journal, env::Storage& storage) {
+    auto history = ReadHistory(journal);
     EXPECT_TRUE(history.ok()) << history.status();
+    std::vector<SettledJob> settled;
+    for (const JobHistory::Unsettled& job : history->unsettled) {
+      settled.push_back(Conclude(job, SettleOutputs(storage, job), 99));
+    }
+    // In whichever order their file systems answer.
+    std::reverse(settled.begin(), settled.end());
+    TakeSettled(std::move(settled), *history);
     return *std::move(history);
   }
+  JobHistory Settle() { return Settle(journal_, storage_); }
   static std::vector<std::string> Queue(const JobHistory& history) {
     std::vector<std::string> queue;
     for (const JobHistory::Waiting& job : history.queue) {
@@ -57,12 +67,11 @@ class JobHistoryTest : public ::testing::Test {
   }
   sim::MemoryJournal journal_;
   sim::MemoryStorage storage_;
-  SettlingJob settling_;
 };
 
 TEST_F(JobHistoryTest, EmptyJournalIsTheFirstStart) {
   sim::MemoryJournal empty;
-  const auto history = SettleHistory(empty, storage_, 0, settling_);
+  const auto history = ReadHistory(empty);
   ASSERT_TRUE(history.ok());
   EXPECT_EQ(history->last_master_epoch, 0);
   EXPECT_TRUE(history->jobs.empty());
@@ -244,20 +253,45 @@ TEST_F(JobHistoryTest, ACommitThatWasCutShortIsUndoneWhereverItStood) {
     records[1].set_job_id("a");
     records[1].mutable_job_state_changed()->set_state(v1::JOB_STATE_COMMITTING);
     ASSERT_TRUE(journal.Append(records).ok());
-    SettlingJob settling;
-    const auto history = SettleHistory(journal, storage, 99, settling);
-    ASSERT_TRUE(history.ok());
+    const JobHistory history = Settle(journal, storage);
     const auto part = storage.Stat("/out/a/part-00000");
     ASSERT_TRUE(part.ok()) << crash;
     // The old one is back and the job runs again, or the new one is there: never neither, nor half.
-    EXPECT_EQ(part->bytes, history->queue.empty() ? 5 : 3) << crash;
-    EXPECT_EQ(history->jobs[0].state(),
-              history->queue.empty() ? v1::JOB_STATE_SUCCEEDED : v1::JOB_STATE_QUEUED);
+    EXPECT_EQ(part->bytes, history.queue.empty() ? 5 : 3) << crash;
+    EXPECT_EQ(history.jobs[0].state(),
+              history.queue.empty() ? v1::JOB_STATE_SUCCEEDED : v1::JOB_STATE_QUEUED);
     for (const std::string& path : storage.Paths()) {
       EXPECT_FALSE(absl::StrContains(path, ".weir-")) << path << " after " << crash;
     }
     if (whole) break;
   }
+}
+
+TEST_F(JobHistoryTest, NoOutputIsLookedAtWhileTheJournalIsRead) {
+  for (const std::string id : {"running", "ending", "waiting"}) Accept(id);
+  Reach("running", v1::JOB_STATE_RUNNING);
+  Reach("ending", v1::JOB_STATE_ENDING, "CANCELLED");
+  const auto history = ReadHistory(journal_);
+  ASSERT_TRUE(history.ok());
+  EXPECT_EQ(Queue(*history), std::vector<std::string>{"waiting"});
+  ASSERT_EQ(history->unsettled.size(), 2u);
+  EXPECT_TRUE(history->unsettled[0].again);
+  EXPECT_FALSE(history->unsettled[1].again);
+  EXPECT_EQ(history->jobs[0].state(), v1::JOB_STATE_RUNNING) << "as long as nobody knows better";
+}
+
+TEST_F(JobHistoryTest, WhoseOutputCannotBeLookedAtIsNotRunAgain) {
+  Accept("a");
+  Reach("a", v1::JOB_STATE_COMMITTING);
+  const auto history = ReadHistory(journal_);
+  ASSERT_TRUE(history.ok());
+  const SettledJob settled =
+      Conclude(history->unsettled.at(0), absl::DeadlineExceededError("no answer within 10m"), 99);
+  EXPECT_FALSE(settled.again) << "it may have published";
+  EXPECT_EQ(settled.status.state(), v1::JOB_STATE_FAILED);
+  EXPECT_EQ(settled.status.error().code(), job_error::kMasterRestarted);
+  EXPECT_THAT(settled.status.error().message(), testing::HasSubstr("no answer within 10m"));
+  EXPECT_THAT(settled.status.error().advice(), testing::HasSubstr("see whether /out/a is there"));
 }
 
 TEST_F(JobHistoryTest, TheLastCalibrationCounts) {

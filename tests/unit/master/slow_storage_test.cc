@@ -1,5 +1,7 @@
 // A master whose files lie on disks that answer late or never, on virtual time.
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -38,6 +40,39 @@ class SlowStorageTest : public MasterTest {
       RunFor(absl::Milliseconds(10));
     }
     ASSERT_EQ(StatusOf(id).state(), state) << DescribeJobError(StatusOf(id).error());
+  }
+  /// Another master, which finds that a path hangs for so long; `meanwhile` runs a minute before it
+  /// goes on.
+  void RestartToHang(const std::string& path, absl::Duration takes,
+                     std::function<void()> meanwhile) {
+    const int masters = world_->num_masters();
+    world_->RestartMaster(absl::Milliseconds(500));
+    while (world_->num_masters() == masters) ASSERT_TRUE(world_->time().RunNext());
+    Hang("read", path, takes);
+    bool called = false;
+    world_->After(takes - absl::Minutes(1), [&] {
+      meanwhile();
+      called = true;
+    });
+    RunFor(takes);
+    ASSERT_TRUE(called);
+    RunFor(absl::Seconds(1));
+  }
+  int Begun(const std::string& id) {
+    const auto& records = world_->journal().records();
+    return static_cast<int>(
+        std::count_if(records.begin(), records.end(), [&](const v1::JournalRecord& record) {
+          return record.job_id() == id && record.has_job_state_changed() &&
+                 record.job_state_changed().state() == v1::JOB_STATE_PLANNING;
+        }));
+  }
+  absl::Status Cancel(const std::string& id) {
+    v1::CancelRequest request;
+    request.set_job_id(id);
+    absl::Status answer = absl::UnknownError("no answer");
+    master().jobs().Send<rpc::Cancel>(
+        request, [&answer](const auto& response) { answer = response.status(); });
+    return answer;
   }
   bool Published(const std::string& output) {
     return world_->storage().Stat(output + "/manifest.json").ok();
@@ -117,26 +152,6 @@ TEST_F(SlowStorageTest, ACommitThatHangsItselfNamesItsFileSystem) {
       << StatusOf(id).error().message();
 }
 
-TEST_F(SlowStorageTest, AMasterThatWaitsForAnOutputBeforeItServesSaysForWhich) {
-  const std::string id = SubmitTo("/out/x");
-  RunUntil(id, v1::JOB_STATE_RUNNING);
-  world_->RestartMaster(absl::Milliseconds(100));
-  RunFor(absl::Milliseconds(100));  // the new one has started, and its pool has not
-  std::string answer;
-  world_->storage().SetGate([&](const char*, const std::string& path) {
-    if (!answer.empty() || !absl::StrContains(path, "/out/x")) return absl::OkStatus();
-    answer = "asked";
-    RunFor(absl::Minutes(1));
-    master().jobs().Send<rpc::ListJobs>(
-        {}, [&](const auto& response) { answer = response.status().ToString(); });
-    return absl::OkStatus();
-  });
-  RunFor(absl::Minutes(2));
-  EXPECT_TRUE(absl::StrContains(answer, "/out/x, the output of job " + id)) << answer;
-  RunUntil(id, v1::JOB_STATE_SUCCEEDED);
-  EXPECT_TRUE(Published("/out/x"));
-}
-
 TEST_F(SlowStorageTest, ACancelledJobDoesNotStageLater) {
   world_->disk_pool().Hold();
   const std::string id = SubmitTo("/out/x");
@@ -155,6 +170,60 @@ TEST_F(SlowStorageTest, ACancelledJobDoesNotStageLater) {
   world_->disk_pool().GoOn();
   RunFor(absl::Minutes(1));
   EXPECT_FALSE(staged);
+}
+
+TEST_F(SlowStorageTest, AnOutputThatDoesNotAnswerKeepsNoMasterFromServingOtherJobs) {
+  const std::string hung = SubmitTo("/out/hung");
+  const std::string other = SubmitTo("/out/other");
+  RunUntil(hung, v1::JOB_STATE_RUNNING);
+  ASSERT_EQ(StatusOf(other).state(), v1::JOB_STATE_QUEUED) << "a large one beside it";
+  RestartToHang("/out/hung/manifest.json", absl::Minutes(9), [&] {
+    EXPECT_EQ(StatusOf(other).state(), v1::JOB_STATE_SUCCEEDED);
+    EXPECT_EQ(StatusOf(hung).state(), v1::JOB_STATE_RUNNING) << "as the journal has it";
+    EXPECT_TRUE(absl::IsFailedPrecondition(Cancel(hung))) << "it may have published";
+    v1::JobSpec same = Spec();
+    same.set_output("/out/hung/");
+    EXPECT_EQ(RefusalCode(same), job_error::kOutputUnusable);
+    EXPECT_NE(StatusOf(SubmitTo("/out/third")).state(), v1::JOB_STATE_QUEUED);
+  });
+  RunUntil(hung, v1::JOB_STATE_SUCCEEDED);
+  EXPECT_TRUE(Published("/out/hung"));
+  EXPECT_EQ(Begun(hung), 2) << "again, once its storage was back";
+}
+
+TEST_F(SlowStorageTest, WhatWasPublishedIsKnownBeforeAnotherJobReplacesIt) {
+  v1::JobSpec spec = Spec();
+  spec.set_overwrite(true);
+  const std::string first = *Submit(spec);
+  const std::string second = *Submit(spec);
+  for (int i = 0; i < 10'000'000 && !Published("/out/x"); ++i) world_->time().RunNext();
+  ASSERT_EQ(StatusOf(first).state(), v1::JOB_STATE_COMMITTING) << "nobody has heard of it";
+  ASSERT_EQ(StatusOf(second).state(), v1::JOB_STATE_QUEUED);
+  RestartToHang("/out/x/manifest.json", absl::Minutes(9), [&] {
+    EXPECT_EQ(StatusOf(first).state(), v1::JOB_STATE_COMMITTING);
+    EXPECT_EQ(StatusOf(second).state(), v1::JOB_STATE_QUEUED);
+  });
+  EXPECT_EQ(StatusOf(first).state(), v1::JOB_STATE_SUCCEEDED);
+  EXPECT_GT(StatusOf(first).parts_size(), 0);
+  RunUntil(second, v1::JOB_STATE_SUCCEEDED);
+  EXPECT_EQ(Begun(first), 1) << "published once";
+  world_->RestartMaster(absl::Milliseconds(500));
+  RunFor(absl::Seconds(1));
+  EXPECT_EQ(StatusOf(first).state(), v1::JOB_STATE_SUCCEEDED) << "by the journal";
+}
+
+TEST_F(SlowStorageTest, AJobWhoseOutputNeverAnswersEndsByItsName) {
+  const std::string hung = SubmitTo("/out/hung");
+  RunUntil(hung, v1::JOB_STATE_RUNNING);
+  RestartToHang("/out/hung/manifest.json", absl::Minutes(12), [&] {
+    ASSERT_EQ(StatusOf(hung).state(), v1::JOB_STATE_FAILED);
+    EXPECT_EQ(StatusOf(hung).error().code(), job_error::kMasterRestarted);
+    EXPECT_TRUE(absl::StrContains(StatusOf(hung).error().message(),
+                                  "the file system of /out/hung did not answer within 10m"))
+        << StatusOf(hung).error().message();
+  });
+  EXPECT_EQ(StatusOf(hung).state(), v1::JOB_STATE_FAILED) << "whatever is found later";
+  EXPECT_EQ(Begun(hung), 1);
 }
 
 }  // namespace
