@@ -97,6 +97,9 @@ inline constexpr std::int64_t kListingsMax = 512;
 /// How long a submission waits until its inputs begin to be listed, and a dry run until they are:
 /// less than its call does (60 s), so that its user hears which path does not answer.
 inline constexpr absl::Duration kListingWait = absl::Seconds(50);
+/// How long the journal may take for one write, or a start to read it, before the master says that
+/// it does not answer: a sync takes milliseconds, and seconds on the busiest of disks.
+inline constexpr absl::Duration kJournalPatience = absl::Seconds(10);
 /// How long a master that starts waits for the outputs that an earlier one left in the middle: they
 /// answer within milliseconds, or, where they are very busy, in seconds; those that do not are
 /// settled behind its start. Workers and clients wait minutes for a master (--master-grace).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,7 +31,9 @@ Master::Impl::Impl(const MasterSeams& seams, MasterOptions options)
       artifacts_(seams_, options_.artifact_directory),
       processes_(seams.loop, seams.connector,
                  [this](WorkerId worker, Epoch epoch) { AskAfterCutOff(worker, epoch); }),
-      queue_(std::max(1, options_.running_jobs_max)) {}
+      queue_(std::max(1, options_.running_jobs_max)) {
+  journal_.OnStall([this] { JournalStalls(); });
+}
 
 absl::Status Master::Impl::Serving() const {
   switch (life_) {
@@ -62,14 +65,12 @@ void Master::Impl::Start(absl::AnyInvocable<void(absl::Status)> on_ready) {
 }
 
 void Master::Impl::ReadHistory(absl::AnyInvocable<void(absl::Status)> on_ready) {
-  env::Offload(
-      seams_.loop, seams_.journal_pool ? *seams_.journal_pool : seams_.disk_pool,
-      [&journal = seams_.journal] { return master::ReadHistory(journal); },
-      callbacks_.Guard(
-          [this, on_ready = std::move(on_ready)](absl::StatusOr<JobHistory> history) mutable {
-            if (!history.ok()) return on_ready(history.status());
-            Settle(*std::move(history), std::move(on_ready));
-          }));
+  auto history = std::make_shared<absl::StatusOr<JobHistory>>();
+  journal_.Use([history](Journal& journal) { *history = master::ReadHistory(journal); },
+               callbacks_.Guard([this, history, on_ready = std::move(on_ready)]() mutable {
+                 if (!history->ok()) return on_ready(history->status());
+                 Settle(*std::move(*history), std::move(on_ready));
+               }));
 }
 
 void Master::Impl::Recovered() {

@@ -140,6 +140,8 @@ class Master::Impl {
   /// Lists jobs from now on; those that are too old, or too many, go for them, here and in the
   /// journal.
   void Remember(absl::Span<const v1::JobStatus> jobs);
+  /// Tells who waits for a submit to be written down that this may take long.
+  void JournalStalls();
   void AnswerSubmit(const std::string& key, const absl::StatusOr<std::string>& job_id);
   std::string NewJobId();
   /// Whether no worker is alive, nor on its way back from the master before.
@@ -222,6 +224,8 @@ class Master::Impl {
   MonoTime queue_held_until_;
   /// Submits on their way, by idempotency key: repeated ones share the answer.
   absl::btree_map<std::string, std::vector<rpc::Reply<v1::SubmitResponse>>> submits_;
+  /// Keys of those that are on their way to the journal.
+  absl::btree_set<std::string> submits_written_;
   std::int64_t unnamed_submits_ = 0;
   // Ids of jobs that were handed out in this second of the clock.
   std::string second_of_ids_;

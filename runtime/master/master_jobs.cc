@@ -14,6 +14,7 @@
 #include "runtime/master/job/submission.h"
 #include "runtime/master/master_impl.h"
 #include "runtime/master/planning/given_plan.h"
+#include "runtime/rpc/not_ready.h"
 #include "runtime/rpc/wire_version.h"
 
 namespace weir::master {
@@ -39,6 +40,7 @@ void Master::Impl::Handle(rpc::Call<rpc::Submit> call) {
     response.set_job_id(known->job_id());
     return call.reply(response);
   }
+  if (journal_.stalled()) return call.reply(rpc::NotReadyError(journal_.StallInWords()));
   if (IsUnsettled(*spec)) return call.reply(OutputUnsettled(*spec));
   if (static_cast<std::int64_t>(runs_.size() + submits_.size()) > limits::kJobsQueuedMax) {
     return call.reply(absl::ResourceExhaustedError(
@@ -48,13 +50,17 @@ void Master::Impl::Handle(rpc::Call<rpc::Submit> call) {
   // A submit without a key is one of its own; no client's key begins with a NUL byte.
   std::string key = spec->idempotency_key();
   if (key.empty()) key = absl::StrCat(std::string(1, '\0'), unnamed_submits_++);
-  std::vector<rpc::Reply<v1::SubmitResponse>>& replies = submits_[key];
-  replies.push_back(std::move(call.reply));
-  if (replies.size() > 1) return;
+  // One under way may have nobody left who waits for it.
+  const bool under_way = submits_.contains(key);
+  submits_[key].push_back(std::move(call.reply));
+  if (under_way) return;
   CheckSubmission(seams_, lister_, callbacks_, spec, SubmissionKind::kRun,
                   [this, key, spec](absl::StatusOr<InputList> input) {
                     absl::Status status = input.status();
                     if (status.ok()) status = Serving();
+                    if (status.ok() && journal_.stalled()) {
+                      status = rpc::NotReadyError(journal_.StallInWords());
+                    }
                     if (status.ok() && NobodyWillCome()) status = NoWorkers();
                     if (!status.ok()) return AnswerSubmit(key, status);
                     // Whoever checked it is done with it.
@@ -84,10 +90,12 @@ void Master::Impl::Accept(const std::string& key, v1::JobSpec spec, InputList in
     given.set_job_id(status.job_id());
     *given.mutable_job_plan_given()->mutable_plan() = *given_plan;
   }
+  submits_written_.insert(key);
   journal_.AppendTogether(
       std::move(records),
       callbacks_.Guard([this, key, status = std::move(status), given_plan = std::move(given_plan),
                         input = std::move(input)](const absl::Status& written) mutable {
+        submits_written_.erase(key);
         if (!written.ok()) {
           artifacts_.LetGo(status.job_id());
           return AnswerSubmit(key, written);
@@ -123,6 +131,18 @@ void Master::Impl::Remember(absl::Span<const v1::JobStatus> jobs) {
     }
   }
   if (!forgotten.empty()) journal_.Forget(std::move(forgotten));
+}
+
+void Master::Impl::JournalStalls() {
+  // The key stays until the journal has answered: who asks again under it hears of the same job.
+  for (const std::string& key : submits_written_) {
+    for (rpc::Reply<v1::SubmitResponse>& reply : std::exchange(submits_[key], {})) {
+      reply(rpc::NotReadyError(
+          absl::StrCat(journal_.StallInWords(),
+                       "; the job may be accepted once it does, so ask again under the "
+                       "same key, or see weir list")));
+    }
+  }
 }
 
 void Master::Impl::AnswerSubmit(const std::string& key, const absl::StatusOr<std::string>& job_id) {

@@ -107,6 +107,8 @@ SimWorkPool& World::disk_pool() { return master_->disk_pool; }
 
 SimWorkPool& World::list_pool() { return master_->list_pool; }
 
+SimWorkPool& World::journal_pool() { return master_->journal_pool; }
+
 void World::SlowPlanning(absl::Duration at_most) {
   if (master_ != nullptr) master_->compute_pool.SetAtMost(at_most);
 }

@@ -71,9 +71,10 @@ class World {
   /// What this master has its compute pool do, plans and edits, takes up to so long.
   void SlowPlanning(absl::Duration at_most);
   /// Threads of the master that wait, or do not, for disks that answer nobody: those that stage,
-  /// publish and remove outputs, and those that list inputs.
+  /// publish and remove outputs, those that list inputs, and that of the journal.
   SimWorkPool& disk_pool();
   SimWorkPool& list_pool();
+  SimWorkPool& journal_pool();
   /// Everything in the master's memory is gone; another one starts after `pause`.
   void RestartMaster(absl::Duration pause);
   /// As SIGTERM does: the master lets go of its jobs, then ends; another one starts after `pause`.

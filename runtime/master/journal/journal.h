@@ -20,6 +20,8 @@ namespace weir::master {
 class Journal {
  public:
   virtual ~Journal() = default;
+  /// Where people find it. Never blocks, from any thread.
+  virtual std::string Place() const { return "the journal"; }
   /// Makes all records durable, or none. Returns only when they would survive a power cut.
   /// Errors: kResourceExhausted (disk full), kUnavailable (cannot be written), kDataLoss (damaged).
   virtual absl::Status Append(absl::Span<const v1::JournalRecord> records) = 0;

@@ -71,6 +71,7 @@ class SqliteJournal final : public Journal {
   }
 
   absl::Status Open(Durability durability);
+  std::string Place() const override { return path_; }
 
   absl::Status Append(absl::Span<const v1::JournalRecord> records) override;
   absl::Status ReadHistory(absl::FunctionRef<void(const v1::JournalRecord&)> visit) override;

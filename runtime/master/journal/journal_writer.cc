@@ -7,10 +7,16 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 
 namespace weir::master {
+
+JournalWriter::~JournalWriter() {
+  if (stall_timer_) loop_.CancelTimer(*stall_timer_);
+}
 
 void JournalWriter::Append(v1::JournalRecord record, Done done) {
   std::vector<v1::JournalRecord> records;
@@ -85,6 +91,41 @@ void JournalWriter::ReadLast(
   Next();
 }
 
+void JournalWriter::Use(absl::AnyInvocable<void(Journal&)> access,
+                        absl::AnyInvocable<void()> done) {
+  other_turns_.push_back(
+      Turn{[&journal = journal_, access = std::move(access)]() mutable { access(journal); },
+           std::move(done)});
+  Next();
+}
+
+std::string JournalWriter::StallInWords() const {
+  return absl::StrCat("the journal ", journal_.Place(), " has not answered for ",
+                      absl::FormatDuration(loop_.Now() - turn_began_),
+                      "; look at the disk of the master that it is on");
+}
+
+void JournalWriter::Stall() {
+  stall_timer_.reset();
+  stalled_ = true;
+  LogWarning("The journal does not answer; no job is accepted, and none goes on to its next state",
+             {{"journal", journal_.Place()},
+              {"for", absl::FormatDuration(loop_.Now() - turn_began_)},
+              {"todo",
+               "look at the disk that it is on (kernel log, mount); what waits goes on once it "
+               "answers"}});
+  if (on_stall_) on_stall_();
+}
+
+void JournalWriter::Answered() {
+  if (stall_timer_) loop_.CancelTimer(*stall_timer_);
+  stall_timer_.reset();
+  if (!std::exchange(stalled_, false)) return;
+  LogInfo(
+      "The journal answers again",
+      {{"journal", journal_.Place()}, {"after", absl::FormatDuration(loop_.Now() - turn_began_)}});
+}
+
 void JournalWriter::Next() {
   if (busy_) return;
   // Without a turn of their own among writes that never end, they would never come.
@@ -133,8 +174,12 @@ void JournalWriter::WriteWaiting() {
 
 void JournalWriter::RunTurn(Turn turn) {
   busy_ = true;
+  turn_began_ = loop_.Now();
+  stall_timer_ =
+      loop_.RunAt(turn_began_ + limits::kJournalPatience, callbacks_.Guard([this] { Stall(); }));
   auto finish = callbacks_.Guard([this](Access& done) {
     busy_ = false;
+    Answered();
     done();
     Next();
   });

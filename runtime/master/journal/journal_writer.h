@@ -3,6 +3,7 @@
 // Puts records into the journal without blocking the control strand. Upstream: Master, JobRun.
 // Downstream: Journal on the disk pool.
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,13 +23,17 @@ inline constexpr absl::Duration kOwedRecordsPause = absl::Seconds(2);
 
 /// Appends records in the order given, one write at a time; records that come meanwhile go together
 /// into the next write, and each caller's apart where that fails: one's may be too long, or no
-/// text. Thread-safety: on the loop only. Ownership: the journal outlives the pool's work.
+/// text. A journal that does not answer within limits::kJournalPatience stalls: that is said in the
+/// log, and to whom OnStall has named; what waits for it waits on, in its order, since nobody can
+/// know whether a write that hangs will have been made. Thread-safety: on the loop only. Ownership:
+/// the journal outlives the pool's work.
 class JournalWriter {
  public:
   using Done = absl::AnyInvocable<void(absl::Status)>;
 
   JournalWriter(env::EventLoop& loop, env::WorkPool& pool, Journal& journal)
       : loop_(loop), pool_(pool), journal_(journal) {}
+  ~JournalWriter();
 
   /// `done` on the loop, once the record is durable or could not be written.
   void Append(v1::JournalRecord record, Done done);
@@ -47,6 +52,14 @@ class JournalWriter {
   void ReadLast(std::string job_id, std::vector<v1::JournalRecord::RecordCase> kinds,
                 absl::AnyInvocable<void(absl::StatusOr<std::vector<v1::JournalRecord>>)> done);
 
+  /// Runs `access` on the pool, behind what was appended before, then `done` on the loop.
+  void Use(absl::AnyInvocable<void(Journal&)> access, absl::AnyInvocable<void()> done);
+  /// `stalled` on the loop, each time that the journal begins to stall.
+  void OnStall(absl::AnyInvocable<void()> stalled) { on_stall_ = std::move(stalled); }
+  bool stalled() const { return stalled_; }
+  /// What stalls and what to do about it, for people.
+  std::string StallInWords() const;
+
  private:
   using Access = absl::AnyInvocable<void()>;  // on the pool
   struct Turn {
@@ -60,6 +73,8 @@ class JournalWriter {
   void WriteWaiting();
   void Owe(v1::JournalRecord record);
   void AppendOwed();
+  void Stall();
+  void Answered();
 
   env::EventLoop& loop_;
   env::WorkPool& pool_;
@@ -67,6 +82,10 @@ class JournalWriter {
   std::vector<std::pair<std::vector<v1::JournalRecord>, Done>> waiting_;
   std::vector<Turn> other_turns_;  // oldest first
   bool busy_ = false;
+  bool stalled_ = false;  // the turn under way takes too long
+  MonoTime turn_began_;
+  std::optional<env::EventLoop::TimerId> stall_timer_;
+  absl::AnyInvocable<void()> on_stall_;  // may be null
   std::vector<v1::JournalRecord> owed_;  // could not be written yet, oldest first
   bool owed_timer_ = false;
   env::CallbackScope callbacks_;

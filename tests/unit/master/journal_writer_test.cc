@@ -22,6 +22,7 @@ class PickyJournal final : public Journal {
  public:
   explicit PickyJournal(std::string refused) : refused_(std::move(refused)) {}
 
+  std::string Place() const override { return "disk/j.db"; }
   absl::Status Append(absl::Span<const v1::JournalRecord> records) override {
     ++num_writes_;
     for (const v1::JournalRecord& record : records) {
@@ -82,6 +83,31 @@ TEST_F(JournalWriterTest, WhatComesMeanwhileGoesTogether) {
   RunAll();
   EXPECT_EQ(journal_.num_writes(), 2);
   EXPECT_THAT(journal_.written(), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(answers_, ElementsAre("a written", "b written", "c written"));
+}
+
+TEST_F(JournalWriterTest, AJournalThatDoesNotAnswerSaysSoOnceAndGoesOnWhenItDoes) {
+  int stalls = 0;
+  std::string words;
+  writer_.OnStall([&] {
+    ++stalls;
+    words = writer_.StallInWords();
+  });
+  Append("a");
+  RunAll();
+  EXPECT_EQ(stalls, 0);
+  pool_.Hold();
+  Append("b");
+  Append("c");
+  RunAll();
+  EXPECT_EQ(stalls, 1);
+  EXPECT_TRUE(writer_.stalled());
+  EXPECT_TRUE(absl::StrContains(words, "the journal disk/j.db has not answered for 10s")) << words;
+  EXPECT_THAT(answers_, ElementsAre("a written")) << "nobody knows of the others";
+  pool_.GoOn();
+  RunAll();
+  EXPECT_FALSE(writer_.stalled());
+  EXPECT_EQ(stalls, 1);
   EXPECT_THAT(answers_, ElementsAre("a written", "b written", "c written"));
 }
 

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
+#include "runtime/rpc/not_ready.h"
 #include "tests/unit/master/master_fixture.h"
 
 namespace weir::master {
@@ -210,6 +211,29 @@ TEST_F(SlowStorageTest, WhatWasPublishedIsKnownBeforeAnotherJobReplacesIt) {
   world_->RestartMaster(absl::Milliseconds(500));
   RunFor(absl::Seconds(1));
   EXPECT_EQ(StatusOf(first).state(), v1::JOB_STATE_SUCCEEDED) << "by the journal";
+}
+
+TEST_F(SlowStorageTest, AJournalThatDoesNotAnswerIsSaidToThoseWhoSubmit) {
+  v1::JobSpec spec = Spec();
+  spec.set_idempotency_key("once");
+  world_->journal_pool().Hold();
+  const auto waited = Submit(spec, limits::kJournalPatience + absl::Seconds(1));
+  EXPECT_TRUE(rpc::IsNotReady(waited.status())) << waited.status();
+  EXPECT_TRUE(absl::StrContains(waited.status().message(), "has not answered for 10s"))
+      << waited.status();
+  spec.set_idempotency_key("twice");
+  EXPECT_TRUE(rpc::IsNotReady(Submit(spec).status())) << "at once, and not accepted later";
+  world_->journal_pool().GoOn();
+  RunFor(absl::Seconds(1));
+  spec.set_idempotency_key("once");
+  const auto id = Submit(spec);
+  ASSERT_TRUE(id.ok()) << id.status();
+  RunUntil(*id, v1::JOB_STATE_SUCCEEDED);
+  const auto& records = world_->journal().records();
+  EXPECT_EQ(
+      std::count_if(records.begin(), records.end(),
+                    [](const v1::JournalRecord& record) { return record.has_job_accepted(); }),
+      1);
 }
 
 TEST_F(SlowStorageTest, AJobWhoseOutputNeverAnswersEndsByItsName) {
