@@ -104,7 +104,7 @@ class TraceWriter {
       AddSlice(StepName(plan_, static_cast<StepIndex>(i)), step.kind->name, pid_base + step.worker,
                own_order ? kOwnOrderTid : kComputeTid, *interval,
                absl::StrFormat(R"("step":%d,"input_bytes":%d,"output_bytes":%d)", i,
-                               BytesAt(&ActualRun::step_input_bytes, i, step.input_bytes),
+                               BytesRead(plan_, actual_, i),
                                BytesAt(&ActualRun::step_output_bytes, i, step.output_bytes)));
     }
   }

@@ -6,6 +6,7 @@
 
 #include "planner/explain/explain.h"
 #include "planner/explain/plan_report.h"
+#include "planner/plan/input/input_parts.h"
 
 namespace weir::planner {
 namespace {
@@ -85,10 +86,14 @@ Json StepsJson(const Plan& plan, const Prediction& predicted, const ActualRun* a
   Json steps = Json::array();
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const ComputeStep& step = plan.steps[i];
-    Json json{{"kind", step.kind->name},         {"layer", step.layer},
-              {"index", step.index_in_layer},    {"worker", step.worker},
-              {"input_bytes", step.input_bytes}, {"output_bytes", step.output_bytes}};
-    if (step.kind->reads_input()) json["input_begin"] = step.input_begin;
+    Json json{{"kind", step.kind->name},
+              {"layer", step.layer},
+              {"index", step.index_in_layer},
+              {"worker", step.worker},
+              {"input_bytes", BytesRead(plan, step)},
+              {"output_bytes", step.output_bytes}};
+    if (step.kind->reads_input())
+      json["input_begin"] = InputPosition(plan.input_part_ends, step.input_begin);
     if (step.is_rerun) json["is_rerun"] = true;
     if (step.kind->splits_keys()) {
       json["load_fraction"] = step.load_fraction;
@@ -107,7 +112,7 @@ Json StepsJson(const Plan& plan, const Prediction& predicted, const ActualRun* a
         json["actual_spilled_bytes"] = actual->step_spilled_bytes[i];
       }
       if (i < actual->step_input_bytes.size()) {
-        json["actual_input_bytes"] = actual->step_input_bytes[i];
+        json["actual_input_bytes"] = BytesRead(plan, actual, i);
       }
       if (i < actual->step_output_bytes.size()) {
         json["actual_output_bytes"] = actual->step_output_bytes[i];
@@ -208,6 +213,7 @@ std::string ExplainJson(const Plan& plan, const Prediction& predicted, const Act
                     ? Json(report.predicted_s / plan.summary.lower_bound_s - 1)
                     : Json();
   json["limit"] = LimitJson(plan, report.limits);
+  if (!plan.input_part_ends.empty()) json["input_part_ends"] = plan.input_part_ends;
   json["store_channels"] = plan.store_channels;
   json["run_codec"] = CodecsJson(plan);
   json["section_bytes"] = report.section_bytes;

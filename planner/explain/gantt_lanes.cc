@@ -105,7 +105,7 @@ class LaneBuilder {
 
   void AddStep(std::size_t step, GanttLane* lane) const {
     const BarKind kind = BarKind::OfStep(plan_.steps[step].kind);
-    const Bytes bytes = plan_.steps[step].input_bytes;
+    const Bytes bytes = BytesRead(plan_, plan_.steps[step]);
     const Bytes output_bytes = plan_.steps[step].output_bytes;
     const auto item = static_cast<std::int32_t>(step);
     if (const Interval* interval = FindInterval(predicted_.steps, step)) {
@@ -118,7 +118,7 @@ class LaneBuilder {
         return step < all.size() ? all[step] : planned;
       };
       lane->actual.push_back({kind, interval->start_s, interval->finish_s, item, 1,
-                              seen(actual_->step_input_bytes, bytes), false,
+                              BytesRead(plan_, actual_, step), false,
                               seen(actual_->step_output_bytes, output_bytes)});
     }
   }

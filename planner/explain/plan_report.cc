@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "planner/plan/input/input_parts.h"
 #include "planner/plan/predict/critical_path.h"
 #include "planner/plan/units.h"
 
@@ -65,11 +66,11 @@ std::vector<LayerReport> ReportLayers(const Plan& plan, const Prediction& predic
     const bool first = layer.num_steps++ == 0;
     layer.layer = step.layer;
     layer.kind = step.kind;
-    layer.input_bytes += step.input_bytes;
+    const Bytes read = BytesRead(plan, step);
+    layer.input_bytes += read;
     layer.output_bytes += step.output_bytes;
-    layer.step_input_bytes_min =
-        first ? step.input_bytes : std::min(layer.step_input_bytes_min, step.input_bytes);
-    layer.step_input_bytes_max = std::max(layer.step_input_bytes_max, step.input_bytes);
+    layer.step_input_bytes_min = first ? read : std::min(layer.step_input_bytes_min, read);
+    layer.step_input_bytes_max = std::max(layer.step_input_bytes_max, read);
     layer.spilled_bytes += step.spilled_bytes;
     layer.step_spill_s_max = std::max(layer.step_spill_s_max, step.spill_s);
     if (actual != nullptr && i < actual->step_spilled_bytes.size()) {
@@ -88,6 +89,18 @@ std::vector<LayerReport> ReportLayers(const Plan& plan, const Prediction& predic
 }
 
 }  // namespace
+
+Bytes BytesRead(const Plan& plan, const ComputeStep& step) {
+  if (!step.kind->reads_input() || plan.input_part_ends.empty()) return step.input_bytes;
+  return InputPosition(plan.input_part_ends, step.input_end) -
+         InputPosition(plan.input_part_ends, step.input_begin);
+}
+
+Bytes BytesRead(const Plan& plan, const ActualRun* actual, std::size_t step) {
+  const bool counted = plan.steps[step].kind->reads_input() && !plan.input_part_ends.empty();
+  const bool seen = actual != nullptr && step < actual->step_input_bytes.size();
+  return seen && !counted ? actual->step_input_bytes[step] : BytesRead(plan, plan.steps[step]);
+}
 
 const Interval* FindInterval(const std::vector<Interval>& intervals, std::size_t index) {
   if (index >= intervals.size()) return nullptr;
@@ -151,7 +164,7 @@ PlanReport MakeReport(const Plan& plan, const Prediction& predicted, const Actua
   }
   for (const ComputeStep& step : plan.steps) {
     WorkerReport& worker = report.workers[At(step.worker)];
-    if (step.kind->reads_input()) worker.map_input_bytes += step.input_bytes;
+    if (step.kind->reads_input()) worker.map_input_bytes += BytesRead(plan, step);
     if (step.kind->splits_keys() && step.layer >= 1) {
       worker.load_fractions[At(step.layer) - 1] += step.load_fraction;
     }

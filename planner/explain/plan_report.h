@@ -73,6 +73,13 @@ PlanReport MakeReport(const Plan& plan, const Prediction& predicted, const Actua
 /// Returns the interval at `index`, or null when there is none or the item never ran.
 const Interval* FindInterval(const std::vector<Interval>& intervals, std::size_t index);
 
+/// Returns the size of what the step is to read; of the input as it lies, whatever the plan counts
+/// by (input_parts.h).
+Bytes BytesRead(const Plan& plan, const ComputeStep& step);
+
+/// The same as it was seen in the run, where that is known.
+Bytes BytesRead(const Plan& plan, const ActualRun* actual, std::size_t step);
+
 /// Returns the name of the worker: from the options, else "worker 3".
 std::string WorkerName(const ExplainOptions& options, WorkerIndex worker);
 

@@ -44,6 +44,15 @@ absl::Status CheckUncut(const JobShape& shape) {
   return absl::OkStatus();
 }
 
+absl::Status CheckInputWeights(const JobShape& shape) {
+  for (std::size_t i = 0; i < shape.input_weights.size(); ++i) {
+    absl::Status status =
+        CheckPositive(absl::StrCat("input_weights[", i, "]"), shape.input_weights[i]);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckGrowth(const JobShape& shape) {
   const double growth = shape.map_output_growth.value;
   if (!(growth > 0 && growth <= 1)) {
@@ -150,6 +159,7 @@ absl::Status CheckWorker(const WorkerProfile& worker, std::size_t index) {
 absl::Status CheckJobShape(const JobShape& shape) {
   if (shape.input_bytes < 0) return OutOfRange("input_bytes", shape.input_bytes, "at least 0");
   absl::Status status = CheckUncut(shape);
+  if (status.ok()) status = CheckInputWeights(shape);
   if (status.ok()) {
     status = CheckPositive("map_seconds_per_byte", shape.map_seconds_per_byte.value);
   }

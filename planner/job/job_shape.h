@@ -143,6 +143,10 @@ struct JobShape {
   std::vector<ByteRange> uncut;
   /// They are whole gzip files, all of them: so notes call them.
   bool uncut_are_gzip = true;
+  /// What a byte costs to map, by equal parts of the input in order, beside those of the others;
+  /// sizes and rates below are of bytes of mean cost. Empty: all alike, or not known. Not used
+  /// where something is uncut. Each > 0.
+  std::vector<double> input_weights;
   /// A of 004: seconds per byte of map work on a worker of unit rate. > 0.
   Known map_seconds_per_byte;
   /// S of 004: start-up of a mapper, seconds; mapper j starts at j * S. >= 0.

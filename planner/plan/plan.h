@@ -167,6 +167,9 @@ inline double PartOfTime(const PartCost& cost, double share) {
   return (1 - cost.output_time) * share + cost.output_time * PartOfOutput(cost, share);
 }
 
+/// Most parts of the input that are told apart.
+inline constexpr std::size_t kInputPartsMax = 10'000;
+
 /// The plan of one job. Plain data; CheckPlan says whether it is feasible.
 struct Plan {
   NetworkModel network;
@@ -207,6 +210,10 @@ struct Plan {
   std::vector<Codec> run_codec;
   /// Of the steps that read input, for whoever cuts one.
   PartCost part_cost;
+  /// Where equal parts of the input end, counted as input_begin and input_end of the steps are:
+  /// by what bytes cost (input/input_parts.h); rising, to the end of the input. Empty: bytes are
+  /// counted as they lie.
+  std::vector<Bytes> input_part_ends;
   PlanSummary summary;
 };
 

@@ -53,6 +53,23 @@ absl::Status CheckNumbering(const Plan& plan, const StepList& steps) {
   return absl::OkStatus();
 }
 
+absl::Status CheckInputParts(const std::vector<Bytes>& ends, Bytes input_bytes) {
+  if (ends.empty()) return absl::OkStatus();
+  if (ends.size() > kInputPartsMax || static_cast<Bytes>(ends.size()) > input_bytes) {
+    return Invalid("The input has ", ends.size(), " parts; at most ", kInputPartsMax,
+                   " are told apart, each of at least a byte of ", input_bytes);
+  }
+  Bytes before = 0;
+  for (const Bytes end : ends) {
+    if (end <= before) {
+      return Invalid("A part of the input ends at ", end, ", the one before it at ", before);
+    }
+    before = end;
+  }
+  if (before == input_bytes) return absl::OkStatus();
+  return Invalid("The last part of the input ends at ", before, ", the input at ", input_bytes);
+}
+
 absl::Status CheckMapRanges(const Plan& plan, StepList maps) {
   std::sort(maps.begin(), maps.end(), [&](StepIndex a, StepIndex b) {
     const ComputeStep& left = plan.steps[static_cast<std::size_t>(a)];
@@ -76,7 +93,7 @@ absl::Status CheckMapRanges(const Plan& plan, StepList maps) {
     }
     covered_until = step.input_end;
   }
-  return absl::OkStatus();
+  return CheckInputParts(plan.input_part_ends, covered_until);
 }
 
 absl::Status CheckKeyCuts(const Plan& plan, StepList reducers) {

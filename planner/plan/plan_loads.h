@@ -10,7 +10,8 @@ namespace weir::planner {
 
 /// Checks that the loads of a plan add up.
 ///
-/// - Map input ranges tile [0, total); input_bytes is the length of the range.
+/// - Map input ranges tile [0, total); input_bytes is the length of the range. Parts of the input,
+///   if any, end there, too.
 /// - Reducers are those of layers 1, 2, ...; none is left out. In each layer, mappers and reducers
 ///   are numbered 0 .. n - 1, load fractions add up to 1 (tolerance 1e-9) and key cuts tile [0, 1).
 ///   A fraction need not be the length of its cut: keys may weigh differently.

@@ -231,6 +231,7 @@ v1::Plan ContentToProto(const Plan& plan) {
     out.mutable_part_cost()->set_output_growth(plan.part_cost.output_growth);
     out.mutable_part_cost()->set_output_time(plan.part_cost.output_time);
   }
+  out.mutable_input_part_ends()->Assign(plan.input_part_ends.begin(), plan.input_part_ends.end());
   out.set_method(plan.summary.method);
   out.set_makespan_s(plan.summary.makespan_s);
   out.set_lower_bound_s(plan.summary.lower_bound_s);
@@ -343,6 +344,7 @@ absl::StatusOr<Plan> PlanFromProto(const v1::Plan& message) {
   if (message.has_part_cost()) {
     plan.part_cost = {message.part_cost().output_growth(), message.part_cost().output_time()};
   }
+  plan.input_part_ends.assign(message.input_part_ends().begin(), message.input_part_ends().end());
   plan.summary.method = message.method();
   plan.summary.makespan_s = message.makespan_s();
   plan.summary.lower_bound_s = message.lower_bound_s();

@@ -161,6 +161,31 @@ class Prediction(WeirTest):
         self.assertEqual(sorted(read_parts(out)),
                          sorted(b"%s\t%d" % (w, n) for w, n in count_words([text]).items()))
 
+    def test_chunks_of_a_text_of_two_kinds_are_cut_by_what_they_cost(self):
+        text = self.path("text.txt")
+        new = (b"word%08d\n" % i for i in range(3_000_000))
+        with open(text, "wb") as file:
+            file.writelines(new)
+            file.write(b"the same again\n" * (file.tell() // 15))
+        size = os.path.getsize(text)
+        self.assertGreater(size, 64 << 20, "large enough to be sampled")
+        for turn in range(2):  # the second one by what the first taught
+            out = self.path(f"out{turn}")
+            self.assert_ok(self.run_job("wordcount", text, "-o", out, "--workers", "2"))
+            plan = self.plan_of(out)
+            self.assertTrue(any("chunks are cut by cost" in note for note in plan["notes"]), plan["notes"])
+            maps = [step for step in plan["steps"] if step["kind"] == "map"]
+            self.assertEqual(sum(step["input_bytes"] for step in maps), size)
+            self.assertEqual([step["input_begin"] for step in maps], [0, maps[0]["input_bytes"]])
+            self.assertLess(maps[0]["input_bytes"], 0.4 * size)
+            self.assertEqual(plan["input_part_ends"][-1], size)
+            lines = read_parts(out)
+            self.assertEqual(len(lines), 3_000_003)
+            counts = dict(line.split(b"\t") for line in lines if not line.startswith(b"word"))
+            repeated = b"%d" % (3_000_000 * 13 // 15)
+            self.assertEqual(counts, {b"the": repeated, b"same": repeated, b"again": repeated})
+            self.assertTrue(all(line.endswith(b"\t1") for line in lines if line.startswith(b"word")))
+
     def test_the_disk_of_a_large_output_is_measured_until_a_run_told(self):
         records = self.path("records")
         self.assert_ok(self.weir("data", "generate", "terasort", "--records", "700000", "-o", records))

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "planner/explain/plan_limits.h"
 #include "planner/explain/readable.h"
@@ -85,6 +86,16 @@ std::string UncutNote(const JobShape& shape, const ClusterProfile& cluster, cons
                          : (one ? " packed file" : " packed files, or parts of them,");
   return absl::StrCat(shape.uncut.size(), what, " cannot be cut: ", mapping.size(), " of ",
                       num_workers, " workers ", mapping.size() == 1 ? "maps." : "map.");
+}
+
+std::string InputPartsNote(const JobShape& shape, const Plan& plan) {
+  if (plan.input_part_ends.empty()) return "";
+  const auto [least, most] =
+      std::minmax_element(shape.input_weights.begin(), shape.input_weights.end());
+  return absl::StrCat("A byte of the dearest of ", shape.input_weights.size(),
+                      " equal parts of the input costs ", absl::StrFormat("%.1f", *most / *least),
+                      " times what one of the cheapest does to map: chunks are cut by cost, and "
+                      "their bytes are counted so.");
 }
 
 std::string IdleWorkersNote(const ClusterProfile& cluster, const Plan& plan) {
@@ -341,6 +352,7 @@ std::vector<std::string> JobNotes(const JobShape& shape, const ClusterProfile& c
                                     InPlaceNote(plan),
                                     StoreNote(cluster, plan),
                                     UncutNote(shape, cluster, plan),
+                                    InputPartsNote(shape, plan),
                                     IdleWorkersNote(cluster, plan),
                                     SpillNote(cluster, plan),
                                     BoundNote(plan),

@@ -26,6 +26,7 @@
 #include "planner/job/step_spill.h"
 #include "planner/order/lanes/order_by_lanes.h"
 #include "planner/order/planning_effort.h"
+#include "planner/plan/input/input_parts.h"
 
 namespace weir::planner {
 namespace {
@@ -325,6 +326,9 @@ absl::StatusOr<Plan> PlanJob(const JobShape& shape, const ClusterProfile& cluste
                                   [](const ComputeStep& step) { return step.kind->reads_input(); });
   plan.part_cost = MapPartCost(shape, static_cast<double>(shape.input_bytes) /
                                           static_cast<double>(std::max<std::ptrdiff_t>(1, maps)));
+  if (shape.uncut.empty()) {
+    plan.input_part_ends = InputPartEnds(shape.input_weights, shape.input_bytes);
+  }
   MarkSpills(built->shape, cluster, plan);
   plan.summary.numbers = JobNumbers(shape, cluster, plan);
   for (std::string& note : JobNotes(shape, cluster, plan)) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "planner/plan/input/input_parts.h"
 #include "planner/plan/units.h"
 #include "planner/wire/plan_wire.h"
 #include "runtime/base/job_errors.h"
@@ -152,7 +153,11 @@ void ConductorRun::TakeProgress(WorkerId worker, const v1::StepProgress& progres
     return;
   }
   std::int64_t& done = step_bytes_done_[At(step)];
-  done = std::max(done, progress.input_bytes_done());
+  const planner::ComputeStep& planned = plan().steps[At(step)];
+  done = std::max(done, planned.kind->reads_input()
+                            ? planner::CountedBytes(plan().input_part_ends, planned.input_begin,
+                                                    planned.input_end, progress.input_bytes_done())
+                            : progress.input_bytes_done());
   if (progress.status().empty() || progress.status() == step_status_[At(step)]) return;
   step_status_[At(step)] = progress.status();
   said_last_ = step;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "planner/explain/plan_report.h"
+#include "planner/plan/input/input_parts.h"
 #include "planner/plan/units.h"
 #include "planner/wire/plan_wire.h"
 
@@ -90,7 +91,9 @@ v1::StepOrder OrderBuilder::BuildStep(const StepStart& start) const {
   order.set_layer(step.layer);
   order.set_index_in_layer(step.index_in_layer);
   if (step.kind->reads_input()) {
-    for (v1::InputRange& range : input_.Cut(step.input_begin, step.input_end)) {
+    const planner::Bytes begin = planner::InputPosition(plan_.input_part_ends, step.input_begin);
+    const planner::Bytes end = planner::InputPosition(plan_.input_part_ends, step.input_end);
+    for (v1::InputRange& range : input_.Cut(begin, end)) {
       *order.add_ranges() = std::move(range);
     }
   }

@@ -319,6 +319,13 @@ void TakeOutputPoints(const v1::JobShapeLearned& known, planner::JobShape& shape
   shape.map_output_points = std::move(points);
 }
 
+void TakeInputWeights(const v1::JobShapeLearned& known, planner::JobShape& shape) {
+  const auto& weights = known.input_weights();
+  const bool valid = std::all_of(weights.begin(), weights.end(),
+                                 [](double weight) { return weight > 0 && std::isfinite(weight); });
+  if (valid) shape.input_weights.assign(weights.begin(), weights.end());
+}
+
 // What chunks of that size make, by the law of their keys, with the power by which it grows there.
 // Returns how much of the mappers' output is left once the same keys have met; nothing: no law is
 // known.
@@ -371,6 +378,7 @@ void ApplyShape(const v1::JobShapeLearned& known, planner::Origin origin, double
     shape.map_output_at_bytes = 0;
   }
   TakeOutputPoints(known, shape);
+  TakeInputWeights(known, shape);
   const std::optional<double> found_once = ApplyKeyLaw(known, origin, chunk_bytes, shape);
   const double output_ratio = planner::MapOutputRatio(shape, chunk_bytes);
   const bool of_keys = known.map_seconds_per_output_byte() > 0 && known.map_output_at_bytes() > 0;
@@ -435,6 +443,8 @@ v1::JobShapeLearned LearnFrom(const ObservedRun& run, const v1::JobShapeLearned*
     shape.set_map_output_growth(run.shape.map_output_growth.value);
     shape.set_map_output_at_bytes(
         std::max<std::int64_t>(1, static_cast<std::int64_t>(map.input_bytes / map.steps)));
+    shape.mutable_input_weights()->Assign(run.shape.input_weights.begin(),
+                                          run.shape.input_weights.end());
     // The form is that of the sample, its size what this run made.
     const double said = planner::PartOutputBytes(run.shape, map.input_bytes / map.steps);
     const double scale = said > 0 ? map.output_bytes / map.steps / said : 1;

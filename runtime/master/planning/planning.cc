@@ -58,6 +58,7 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
     if (!known->has_seen() || known->input_fingerprint() == InputRanges(input).Fingerprint()) {
       return sampled();
     }
+    known_->clear_input_weights();  // where other data is dear says nothing of this
   }
   const auto job = FindJob(seams_.catalog, spec_);
   if (spec_.sampling() == "off" || job == nullptr) return sampled();
@@ -81,6 +82,7 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
   if (known_) scale.known = known_->seen();
   scale.combines = combines;
   scale.input_bytes = static_cast<double>(input.total_bytes);
+  scale.cut_anywhere = UncutRanges(input).empty();
   v1::Fence fence;
   fence.set_job_id(SampleId(job_id_));
   fence.set_master_epoch(master_epoch_);
@@ -109,7 +111,10 @@ void Planning::TakeSample(v1::JobShapeLearned shape, double chunk_bytes, double 
   const bool alike =
       known_ && shape.has_seen() && IsAlike(shape.seen(), known_->seen()) &&
       (!shape.has_map_output_ratio() || MakesAlike(shape, *known_, chunk_bytes, input_bytes));
-  if (alike) return;
+  if (alike) {
+    *known_->mutable_input_weights() = shape.input_weights();
+    return;
+  }
   if (known_) {
     note_ =
         "Earlier runs of this job were of data unlike this, so the sample counts, not the history.";

@@ -41,6 +41,8 @@ struct SampleScale {
   /// that a quota leaves: steps of a sample may be over before another has its turn, or the quota
   /// is used up. >= 1.
   std::vector<double> slots_a_core;
+  /// The input can be cut anywhere, so that chunks may follow what its parts cost.
+  bool cut_anywhere = false;
 };
 
 /// Files that each of `slots` opens, about, when `files` are cut into so many equal pieces.
@@ -59,7 +61,9 @@ struct SampleOrder {
 ///
 /// Model: a map of x bytes in f files a slot takes o + f s + A x / rate + B y / rate and makes
 ///   y = c x^beta bytes (block headers aside); beta from the small and the large sample, A and B as
-///   FitMapCost says, of the worker whose part of the input costs most. Fitted is processor time
+///   FitMapCost says, of the mean worker: chunks are then cut by what parts of the input cost
+///   (JobShapeLearned.input_weights); where the parts are nearly alike or cannot be cut, of the
+///   worker whose part costs most. Fitted is processor time
 ///   beyond what a reduce of next to nothing takes, where workers report it: how long steps of ten
 ///   milliseconds take is chance. Stretch says what of the time beside it counts. Without it, time
 ///   is fitted in which processors were not others' (StepResult.waited_s), which counts evenly.
@@ -168,12 +172,16 @@ class SampleMachine {
   double MapStart() const;
   void FitMap(v1::JobShapeLearned& shape) const;
   void FitMapRate(v1::JobShapeLearned& shape) const;
-  /// What the worker whose part of the input costs most takes, to the mean: of input, of output.
-  struct Slowest {
+  /// What a worker's part of the input takes, to the mean: of input, of output, and together.
+  struct PartOfInput {
     double of_input = 1;
     double of_output = 1;
+    double weight = 1;
   };
-  Slowest SlowestPart(const MapCost& cost) const;
+  /// Of the workers, each of which read its own part; none where keys are not combined, whose time
+  /// says enough.
+  std::vector<PartOfInput> PartsOfInput(const MapCost& cost) const;
+  static bool CostAlike(const std::vector<PartOfInput>& parts);
   void FitMapWithStart(v1::JobShapeLearned& shape) const;
   void FitKeys(v1::JobShapeLearned& shape) const;
   /// Of the mean worker that had any input.

@@ -35,6 +35,10 @@ constexpr double kStartPartMax = 0.9;
 // combine run no scripts, and lose most by a start that is none: there time alone tells.
 constexpr double kStartCpu = 2;
 constexpr double kStartAlone = 10;
+// Parts of the input whose costs differ by no more are not told apart: so much differs by chance.
+constexpr double kAlikeCost = 1.1;
+// Input costs at least so much of the mean, for being read, whatever is in it.
+constexpr double kWeightMin = 0.1;
 // Keys that come again less often tell nothing of what finding them costs.
 constexpr double kAgainPartMin = 0.05;
 
@@ -211,13 +215,21 @@ void SampleMachine::FitMapRate(v1::JobShapeLearned& shape) const {
   if (!(sums.front().work > 0) || sums.front().seconds <= telling_s) return;
   const MapCost cost =
       FitMapCost(sums, scale_.combines && (sums.size() > 1 || MostlyNew(kSmallRound)));
-  const Slowest slowest = SlowestPart(cost);
+  const std::vector<PartOfInput> parts = PartsOfInput(cost);
   const double stretch = by_cpu ? Stretch(kLargeRound) : SlowedBy();
-  shape.set_map_seconds_per_byte(stretch * slowest.of_input * cost.seconds_per_byte);
-  shape.set_map_seconds_per_output_byte(stretch * slowest.of_output * cost.seconds_per_output_byte);
+  PartOfInput charged;
+  if (scale_.cut_anywhere && !CostAlike(parts)) {
+    for (const PartOfInput& part : parts) shape.add_input_weights(part.weight);
+  } else if (!parts.empty()) {
+    charged = *std::max_element(
+        parts.begin(), parts.end(),
+        [](const PartOfInput& a, const PartOfInput& b) { return a.weight < b.weight; });
+  }
+  shape.set_map_seconds_per_byte(stretch * charged.of_input * cost.seconds_per_byte);
+  shape.set_map_seconds_per_output_byte(stretch * charged.of_output * cost.seconds_per_output_byte);
 }
 
-SampleMachine::Slowest SampleMachine::SlowestPart(const MapCost& cost) const {
+std::vector<SampleMachine::PartOfInput> SampleMachine::PartsOfInput(const MapCost& cost) const {
   double input = 0;
   double output = 0;
   double records = 0;
@@ -226,20 +238,27 @@ SampleMachine::Slowest SampleMachine::SlowestPart(const MapCost& cost) const {
     output += seen.output_bytes;
     records += seen.keys.records;
   }
-  if (!scale_.combines || records <= 0 || output <= 0) return {};
-  Slowest slowest;
-  double most = 0;
+  const double mean = cost.seconds_per_byte + cost.seconds_per_output_byte * output / input;
+  if (!scale_.combines || records <= 0 || output <= 0 || mean <= 0) return {};
+  std::vector<PartOfInput> parts;
   for (const Seen& seen : rounds_[kLargeRound]) {
-    if (seen.input_bytes <= 0) continue;
-    const Slowest one{seen.keys.records / seen.input_bytes * input / records,
-                      seen.output_bytes / seen.input_bytes * input / output};
-    const double of_one = cost.seconds_per_byte * one.of_input +
-                          cost.seconds_per_output_byte * output / input * one.of_output;
-    if (of_one <= most) continue;
-    most = of_one;
-    slowest = one;
+    if (seen.input_bytes <= 0) return {};
+    PartOfInput& part = parts.emplace_back();
+    part.of_input = seen.keys.records / seen.input_bytes * input / records;
+    part.of_output = seen.output_bytes / seen.input_bytes * input / output;
+    part.weight =
+        std::max(kWeightMin, (cost.seconds_per_byte * part.of_input +
+                              cost.seconds_per_output_byte * output / input * part.of_output) /
+                                 mean);
   }
-  return slowest;
+  return parts;
+}
+
+bool SampleMachine::CostAlike(const std::vector<PartOfInput>& parts) {
+  const auto [least, most] = std::minmax_element(
+      parts.begin(), parts.end(),
+      [](const PartOfInput& a, const PartOfInput& b) { return a.weight < b.weight; });
+  return parts.empty() || most->weight <= kAlikeCost * least->weight;
 }
 
 void SampleMachine::FitMap(v1::JobShapeLearned& shape) const {

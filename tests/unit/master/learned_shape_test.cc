@@ -203,6 +203,21 @@ TEST(LearnedShapeTest, KeepsWhatSaysHowMuchMemoryHolds) {
   EXPECT_TRUE(applied.map_output_points.empty());
 }
 
+TEST(LearnedShapeTest, KeepsWhereTheInputIsDear) {
+  v1::JobShapeLearned sampled;
+  sampled.add_input_weights(1.5);
+  sampled.add_input_weights(0.5);
+  Example example = MakeExample(1);
+  ApplyShape(sampled, planner::Origin::kSampled, 1e8, example.shape);
+  EXPECT_THAT(example.shape.input_weights, ::testing::ElementsAre(1.5, 0.5));
+  v1::JobShapeLearned learned = Learn(example);
+  EXPECT_THAT(learned.input_weights(), ::testing::ElementsAre(1.5, 0.5));
+  planner::JobShape applied = MakeExample(1).shape;
+  learned.set_input_weights(1, -1);
+  ApplyShape(learned, planner::Origin::kHistory, 1e8, applied);
+  EXPECT_THAT(applied.input_weights, ::testing::IsEmpty()) << "of a damaged journal";
+}
+
 TEST(LearnedShapeTest, ALayerIsAsLongAsItsLongestStep) {
   Example example = MakeExample(1);
   planner::Interval& longest = example.actual.steps[0];

@@ -76,6 +76,19 @@ TEST_F(OrderBuilderTest, MapReadsItsRangesAndCutsKeysToTheEnd) {
   EXPECT_TRUE(order.part_path().empty());
 }
 
+TEST_F(OrderBuilderTest, WhatIsCountedByCostIsReadWhereItLies) {
+  planner::Plan plan = plan_;
+  plan.input_part_ends = {75, 100};  // of two halves
+  const OrderBuilder builder(plan, input_, workers_, OutputPlaces("/out", "j-1"), 3, {}, runs_);
+  const v1::StepOrder first = builder.BuildStep(StepStart{0});
+  ASSERT_EQ(first.ranges_size(), 1);
+  EXPECT_EQ(first.ranges(0).end(), 33) << "two thirds of the dear half";
+  const v1::StepOrder second = builder.BuildStep(StepStart{1});
+  ASSERT_EQ(second.ranges_size(), 2);
+  EXPECT_EQ(second.ranges(0).begin(), 33);
+  EXPECT_EQ(second.ranges(1).end(), 40) << "to the end of the input";
+}
+
 // Map 1 is made again for reduce 3 alone: its keys begin where those of reduce 2 end in every other
 // map, to the bit.
 TEST_F(OrderBuilderTest, WhatIsMadeAgainForSomeDividesKeysAsTheOthers) {

@@ -60,6 +60,7 @@ struct Model {
   double first_s = 0;
   /// What a byte of the first half megabyte of a step takes beside.
   double until_at_speed_s = 0;
+  bool cut_anywhere = false;
 };
 
 constexpr double kInputBytes = 1e9;
@@ -77,7 +78,8 @@ v1::JobShapeLearned Conclude(const Model& model, int num_layers,
                                   model.law.has_value(),
                                   model.known,
                                   kInputBytes,
-                                  model.slots_a_core});
+                                  model.slots_a_core,
+                                  model.cut_anywhere});
   double now_s = 5;
   std::vector<SampleOrder> orders = machine.Begin(now_s);
   while (!machine.finished()) {
@@ -316,7 +318,7 @@ TEST(SampleMachineTest, AFirstStepThatIsLongByChanceStartsNothing) {
   EXPECT_TRUE(Conclude(model, 1).has_map_overhead_s()) << "of a script, which took processors";
 }
 
-TEST(SampleMachineTest, TheSlowestPartOfTheInputCounts) {
+TEST(SampleMachineTest, TheSlowestPartOfAnInputThatCannotBeCutCounts) {
   Model model;
   model.law = KeyLaw{1, 100'000};
   model.knows_cpu = true;
@@ -325,6 +327,24 @@ TEST(SampleMachineTest, TheSlowestPartOfTheInputCounts) {
   const v1::JobShapeLearned shape = Conclude(model, 1);
   EXPECT_NEAR(shape.map_seconds_per_byte(), even * 2 / 1.5, 0.02 * even);
   EXPECT_FALSE(shape.has_map_keys()) << "these are no independent draws";
+}
+
+TEST(SampleMachineTest, PartsOfTheInputWeighWhatTheyCost) {
+  Model model;
+  model.law = KeyLaw{1, 100'000};
+  model.knows_cpu = true;
+  model.cut_anywhere = true;
+  const v1::JobShapeLearned even = Conclude(model, 1);
+  EXPECT_THAT(even.input_weights(), ::testing::IsEmpty());
+  model.denser = 2;
+  const v1::JobShapeLearned shape = Conclude(model, 1);
+  // Records, which reading costs, are 1 to 2; keys, of which twice the records have less than twice
+  // as many, cost nothing here.
+  EXPECT_THAT(shape.input_weights(), ::testing::ElementsAre(::testing::DoubleNear(2 / 3.0, 0.05),
+                                                            ::testing::DoubleNear(4 / 3.0, 0.05)));
+  EXPECT_NEAR(shape.map_seconds_per_byte(), even.map_seconds_per_byte(),
+              0.02 * even.map_seconds_per_byte())
+      << "that of a byte of mean cost";
 }
 
 TEST(SampleMachineTest, EndsWithTheSmallSampleWhereItsDataIsKnown) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <ostream>
@@ -19,6 +20,21 @@ using ::testing::HasSubstr;
 TEST(CheckPlanTest, HandSolvedPlansAreFeasible) {
   EXPECT_EQ(CheckPlan(TwoByTwo(1)), absl::OkStatus());
   EXPECT_EQ(CheckPlan(TwoByTwo(0)), absl::OkStatus());
+}
+
+TEST(CheckPlanTest, PartsOfTheInputEndWithIt) {
+  Plan plan = TwoByTwo(1);
+  Bytes end = 0;
+  for (const ComputeStep& step : plan.steps) end = std::max(end, step.input_end);
+  plan.input_part_ends = {end / 3, end};
+  EXPECT_EQ(CheckPlan(plan), absl::OkStatus());
+  for (const std::vector<Bytes>& ends : std::vector<std::vector<Bytes>>{
+           {0, end}, {5, 5, end}, {5, end - 1}, {5, end + 1}, {end + 1}}) {
+    plan.input_part_ends = ends;
+    EXPECT_THAT(std::string(CheckPlan(plan).message()), HasSubstr("part of the input ends at"));
+  }
+  plan.input_part_ends.resize(static_cast<std::size_t>(end) + 1);
+  EXPECT_THAT(std::string(CheckPlan(plan).message()), HasSubstr("each of at least a byte"));
 }
 
 TEST(CheckPlanTest, EmptyPlanIsFeasible) {

@@ -137,6 +137,19 @@ TEST(ExplainJsonTest, ActualIsGolden) {
   EXPECT_EQ(ExplainJson(e.plan, e.prediction, &e.actual, e.options), Golden("actual.json"));
 }
 
+TEST(ExplainJsonTest, InputLiesWhereItIsReadHoweverThePlanCounts) {
+  Example e = MakeExample();
+  e.plan.input_part_ends = {15, 20};  // the first half costs three times the second
+  e.actual.step_input_bytes = {10, 10, 4, 4};
+  const auto json = nlohmann::json::parse(ExplainJson(e.plan, e.prediction, &e.actual, e.options));
+  EXPECT_EQ(json["steps"][0]["input_bytes"], 6);
+  EXPECT_EQ(json["steps"][1]["input_begin"], 6);
+  EXPECT_EQ(json["steps"][1]["input_bytes"], 14);
+  EXPECT_EQ(json["steps"][1]["actual_input_bytes"], 14);
+  EXPECT_EQ(json["steps"][2]["actual_input_bytes"], 4);
+  EXPECT_EQ(json["input_part_ends"], nlohmann::json({15, 20}));
+}
+
 TEST(ExplainJsonTest, NamesOfAnyBytesStayJson) {
   Example e = MakeExample();
   e.options.title = "\xff\x01\"\\<";

@@ -87,6 +87,7 @@ Plan RandomPlan() {
   plan.store_order = lists();
   plan.compute_rate = {real(), real()};
   plan.part_cost = {0.25, 0.5};
+  plan.input_part_ends = {30, 80, 100};
   plan.summary = {
       "even", real(), real(), {"a note", ""}, {{"map time", real(), "s", "sampled"}, {}}};
   return plan;
