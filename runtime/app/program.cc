@@ -32,6 +32,7 @@
 #include "runtime/client/flags/command_line.h"
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/env/real/kernel_sources.h"
+#include "runtime/env/real/standard_streams.h"
 #include "runtime/env/real/state_directory.h"
 #include "runtime/worker/supervise/process_title.h"
 #include "runtime/worker/supervise/zygote.h"
@@ -190,6 +191,7 @@ int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
 }  // namespace
 
 int RunProgram(int argc, char** argv, const JobCatalog& catalog) {
+  env::OpenClosedStreams();
   return RunGuarded([&] { return RunParsed(argc, argv, catalog); });
 }
 

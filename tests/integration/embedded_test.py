@@ -5,7 +5,7 @@ import random
 import subprocess
 import unittest
 
-from weir_process import BINARY, WeirTest, count_words, read_parts, write_words
+from weir_process import BINARY, WeirTest, count_words, free_port, read_parts, wait_for, write_words
 
 
 class WordCount(WeirTest):
@@ -120,6 +120,28 @@ class WordCount(WeirTest):
         self.check_counts(["/usr/share/common-licenses"],
                           files=[os.path.join(d, f) for d, _, names in os.walk("/usr/share/common-licenses")
                                  for f in names])
+
+    def test_closed_standard_streams_are_nowhere(self):
+        text = self.write("text", "x y x")
+        for streams in ((0,), (1,), (2,), (0, 1, 2)):
+            with self.subTest(closed=streams):
+                out = self.path("out-" + "-".join(map(str, streams)))
+                result = self.weir("run", "wordcount", text, "-o", out, "--work-dir", self.work, "--workers", "2",
+                                   preexec_fn=lambda closed=streams: [os.close(fd) for fd in closed])
+                self.assert_ok(result)
+                self.assertEqual(sorted(read_parts(out)), [b"x\t2", b"y\t1"])
+                self.assert_ok(self.weir("verify", out))
+        # What else would be one of them depends on what is opened first: a daemon shows it for as long as it runs.
+        port = free_port()
+        master = self.start("master", "--listen", f"127.0.0.1:{port}", "--journal", self.path("journal.db"),
+                            preexec_fn=lambda: [os.close(fd) for fd in (0, 1, 2)])
+        self.addCleanup(master.kill)
+        wait_for(lambda: self.weir("list", "--master", f"127.0.0.1:{port}").code == 0, 20, "the master serves")
+        streams = [os.readlink(f"/proc/{master.pid}/fd/{fd}") for fd in (0, 1, 2)]
+        master.terminate()
+        self.assert_ok(self.finish(master))
+        self.assertEqual(streams, ["/dev/null"] * 3)
+        self.assert_nothing_left()
 
     def test_one_megabyte_needs_no_flags(self):
         text = self.path("text.txt")
