@@ -5,6 +5,7 @@ import json
 import os
 import random
 import signal
+import stat
 import subprocess
 import unittest
 
@@ -198,6 +199,37 @@ class Data(SortingTest):
             self.assertEqual(os.path.getsize(path), 10 * RECORD)
         self.assertEqual(subprocess.run([*bare, *made], capture_output=True).returncode, 4)
 
+    def test_only_a_file_is_replaced(self):
+        kept = self.write("kept", "mine")
+        os.symlink("kept", self.path("link"))
+        os.mkfifo(self.path("pipe"))
+        for name, why in (("link", "symbolic link"), ("pipe", "pipe"), (".", "directory")):
+            with self.subTest(name):
+                for flags in ((), ("--overwrite",)):
+                    result = self.weir("data", "generate", "terasort", "--records", "5", "-o", self.path(name), "--json",
+                                       *flags)
+                    self.assert_fails(result, 4, "OUTPUT_UNUSABLE", self.path(name), why)
+                    self.assertEqual(json.loads(result.out)["error"]["code"], "OUTPUT_UNUSABLE")
+        self.assertTrue(os.path.islink(self.path("link")))
+        self.assertTrue(stat.S_ISFIFO(os.stat(self.path("pipe")).st_mode))
+        self.assertEqual(self.read(kept), b"mine")
+        self.assertEqual([name for name in os.listdir(self.dir) if name.startswith(".")], [])
+
+    def test_what_appears_while_records_are_written_stays(self):
+        for flags in ((), ("--overwrite",)):
+            with self.subTest(flags=flags):
+                path = self.path("late" + "".join(flags))
+                process = self.start("data", "generate", "terasort", "--records", "2000000", "-o", path, *flags)
+                wait_for(lambda: written_by(process.pid) > 1 << 20 or process.poll() is not None, 20, "it writes")
+                process.send_signal(signal.SIGSTOP)
+                self.assertIsNone(process.poll(), "it ended before it could be stopped")
+                os.mkdir(path)
+                kept = self.write(os.path.join(path, "kept"), "mine")
+                process.send_signal(signal.SIGCONT)
+                self.assert_fails(self.finish(process), 4, path)
+                self.assertEqual(self.read(kept), b"mine")
+        self.assertEqual([name for name in os.listdir(self.dir) if name.startswith(".")], [])
+
     def test_misuse(self):
         path = self.generate("in", 10)
         self.assert_fails(self.weir("data", "generate", "terasort", "--records", "5", "-o", path), 4, path, "--overwrite")
@@ -205,7 +237,8 @@ class Data(SortingTest):
         self.generate("in", 5, "--overwrite")
         self.assert_fails(self.weir("data", "generate", "terasort", "--records", "5", "-o", self.dir), 4, "directory")
         nowhere = self.path("nowhere/file")
-        self.assertNotEqual(self.weir("data", "generate", "terasort", "--records", "5", "-o", nowhere).code, 0)
+        self.assert_fails(self.weir("data", "generate", "terasort", "--records", "5", "-o", nowhere), 4,
+                          "OUTPUT_UNUSABLE", nowhere, "make the directory first")
         for args in (["--records", "-1"], ["--records", "many"], ["--records", "5", "--skew", "1"],
                      ["--records", "5", "--skew", "-0.1"], ["--records", "5", "--first", "-1"], []):
             result = self.weir("data", "generate", "terasort", "-o", self.path("new"), *args)

@@ -3,15 +3,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/base/errno_advice.h"
+#include "runtime/base/errno_status.h"
+#include "runtime/base/job_errors.h"
 #include "runtime/base/nearest_name.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands/commands.h"
@@ -26,6 +33,9 @@ namespace weir::client {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// What to do about a name that is taken.
+constexpr char kFreeName[] = "choose another name, or give --overwrite";
 
 absl::StatusOr<const JobData*> FindData(const std::string& job, const CommandHost& host) {
   std::vector<std::string> names, with_data;
@@ -79,27 +89,81 @@ absl::StatusOr<DataSummary> WriteRecords(const GenerateDataOptions& options, con
   return check->Summary();
 }
 
+// Refuses a path that is taken by what may not be replaced. What cannot be looked at is for whoever
+// makes the file to tell.
+absl::Status CheckOutput(const std::string& path, bool overwrite) {
+  using Type = std::filesystem::file_type;
+  const auto refused = [&path](std::string_view code, const char* what, const char* advice) {
+    return StatusFromJobError(absl::StatusCode::kAlreadyExists,
+                              MakeJobError(code, absl::StrCat(path, what), advice));
+  };
+  std::error_code error;
+  switch (std::filesystem::symlink_status(path, error).type()) {
+    case Type::none:
+    case Type::not_found:
+      return absl::OkStatus();
+    case Type::regular:
+      if (overwrite) return absl::OkStatus();
+      return refused(job_error::kOutputExists, " exists", kFreeName);
+    case Type::directory:
+      return refused(job_error::kOutputUnusable, " is a directory", "name a file");
+    case Type::symlink:
+      return refused(job_error::kOutputUnusable, " is a symbolic link",
+                     "name the file that it leads to");
+    default:
+      return refused(job_error::kOutputUnusable, " is a pipe, a device or a socket",
+                     "name a file of the disk; it is written whole and then given its name");
+  }
+}
+
+// What the system said of the file that is written, as the error that jobs name.
+absl::Status NamedOfOutput(const absl::Status& status) {
+  const int error_number = ErrnoOf(status);
+  if (error_number == 0 || CarriesJobError(status)) return status;
+  if (IsDiskFull(status)) return StatusFromJobError(status.code(), JobErrorFromStatus(status));
+  std::string_view code = job_error::kOutputUnusable;
+  std::string_view advice = AdviceForErrno(error_number);
+  if (error_number == EEXIST) {
+    code = job_error::kOutputExists;
+    advice = kFreeName;
+  } else if (error_number == ENOENT || error_number == ENOTDIR) {
+    advice = "make the directory first, or choose another one";
+  }
+  return StatusFromJobError(status.code(),
+                            MakeJobError(code, std::string(status.message()), advice));
+}
+
+// In one step, and not what has come to be there while the records were written.
+absl::Status ReplaceFile(const std::string& from, const std::string& to, env::Storage& storage) {
+  if (absl::Status replaceable = CheckOutput(to, /*overwrite=*/true); !replaceable.ok()) {
+    return replaceable;
+  }
+  std::error_code error;
+  std::filesystem::rename(from, to, error);
+  if (error) return ErrnoStatus(error.value(), absl::StrCat("cannot replace ", to));
+  return storage.SyncDirectory(to.substr(0, to.rfind('/') + 1));
+}
+
 // Writes under no name at all where the file system can, so that a killed process leaves nothing;
 // else under a hidden one, which is removed again before a signal takes effect. Then gives the file
-// its name.
+// its name; one that replaces another has a hidden one for that moment.
 absl::StatusOr<DataSummary> MakeFile(const GenerateDataOptions& options, const JobData& data,
                                      const std::string& path, env::Storage& storage) {
   std::optional<HeldSignals> held;  // outlives the file
-  auto file = format::FileAppender::CreateUnnamed(path);
+  const std::string partial = PartialName(path);
+  auto file = format::FileAppender::CreateUnnamed(options.overwrite ? partial : path);
   if (absl::IsUnimplemented(file.status())) {
     held.emplace();
-    file = format::FileAppender::Create(PartialName(path));
+    file = format::FileAppender::Create(partial);
   }
   if (!file.ok()) return file.status();
   auto summary = WriteRecords(options, data, **file, held ? &*held : nullptr);
   if (!summary.ok()) return summary;
-  if (options.overwrite) {
-    if (absl::Status removed = storage.RemoveAll(path); !removed.ok()) return removed;
-  }
+  if (!held) held.emplace();
   absl::Status published = (*file)->Close(format::FileAppender::Sync::kNo);
   const std::string& name = (*file)->path();
   if (published.ok() && name != path) {
-    published = storage.Rename(name, path);
+    published = options.overwrite ? ReplaceFile(name, path, storage) : storage.Rename(name, path);
     if (!published.ok()) static_cast<void>(storage.RemoveAll(name));
   } else if (published.ok()) {
     published = storage.SyncDirectory(path.substr(0, path.rfind('/') + 1));
@@ -185,15 +249,11 @@ int GenerateData(const GenerateDataOptions& options, CommandHost& host) {
   const auto data = FindData(options.job, host);
   if (!data.ok()) return ReportCallError(data.status(), options.json, host);
   const std::string path = AbsolutePath(options.output, host.working_directory);
-  if (const auto there = host.storage.Stat(path);
-      there.ok() && (there->is_directory || !options.overwrite)) {
-    host.err << "weir: " << path
-             << (there->is_directory ? " is a directory; name a file\n"
-                                     : " exists; choose another name, or give --overwrite\n");
-    return kExitRefused;
+  if (const absl::Status there = CheckOutput(path, options.overwrite); !there.ok()) {
+    return ReportCallError(there, options.json, host);
   }
   const auto summary = MakeFile(options, **data, path, host.storage);
-  if (!summary.ok()) return ReportProblem(summary.status(), options.json, host);
+  if (!summary.ok()) return ReportCallError(NamedOfOutput(summary.status()), options.json, host);
   if (options.json) {
     Json document = {{"file", path}};
     document.update(SummaryToJson(*summary));
