@@ -6,6 +6,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -59,6 +60,51 @@ absl::Status CheckPlace(const std::string& what, std::string_view code, const st
                               "begins with ./)"));
 }
 
+std::filesystem::path RealPath(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
+  return error ? std::filesystem::path(path).lexically_normal() : real;
+}
+
+bool IsSameFile(const env::FileInfo& a, const env::FileInfo& b) {
+  return a.version.inode == b.version.inode && a.version.device == b.version.device;
+}
+
+// True of a file at any depth below a directory, unless it is no data there: hidden names and those
+// that begin with "_" are not, as everywhere in Weir.
+bool IsDataIn(const std::string& directory, const std::string& file) {
+  const std::filesystem::path below = RealPath(file).lexically_relative(RealPath(directory));
+  return !below.empty() && std::none_of(below.begin(), below.end(), [](const auto& name) {
+    return name.native().starts_with('.') || name.native().starts_with('_');
+  });
+}
+
+// The first of the inputs, as it was named, that `file` is or lies in; empty if there is none. What
+// cannot be looked at here is for the master to judge.
+std::string InputWith(const env::FileInfo& file, const std::vector<std::string>& inputs,
+                      CommandHost& host) {
+  for (const std::string& input : inputs) {
+    std::vector<std::string> places = {AbsolutePath(input, host.working_directory)};
+    if (!host.storage.Stat(places[0]).ok()) {
+      places = host.storage.Glob(places[0]).value_or(std::vector<std::string>());
+    }
+    for (const std::string& place : places) {
+      const auto info = host.storage.Stat(place);
+      if (!info.ok()) continue;
+      if (info->is_directory ? IsDataIn(place, file.path) : IsSameFile(*info, file)) return input;
+    }
+  }
+  return "";
+}
+
+// Two names of one file, which need not be there yet. What is no regular file is written in place,
+// one picture behind the other.
+bool AreOneFile(const std::string& a, const std::string& b, CommandHost& host) {
+  const auto info = host.storage.Stat(a), other = host.storage.Stat(b);
+  if (info.ok() && other.ok()) return info->is_regular && IsSameFile(*info, *other);
+  return !info.ok() && !other.ok() && RealPath(a) == RealPath(b);
+}
+
 }  // namespace
 
 absl::Status CheckPlaces(const JobOptions& job) {
@@ -78,7 +124,8 @@ absl::Status CheckPlaces(const JobOptions& job) {
   return sound;
 }
 
-absl::Status CheckPictures(const PictureOptions& pictures, CommandHost& host) {
+absl::Status CheckPictures(const PictureOptions& pictures, const std::vector<std::string>& inputs,
+                           CommandHost& host) {
   for (const auto& [flag, file] :
        {std::pair{"--gantt", &pictures.gantt}, {"--trace", &pictures.trace}}) {
     if (file->empty()) continue;
@@ -90,6 +137,10 @@ absl::Status CheckPictures(const PictureOptions& pictures, CommandHost& host) {
     if (info.ok() && info->is_directory) return wrong("it is a directory; name a file");
     // Devices and pipes are written in place, and what a link leads to where it lies.
     if (info.ok() && !info->is_regular) continue;
+    if (const std::string input = info.ok() ? InputWith(*info, inputs, host) : ""; !input.empty()) {
+      return wrong(absl::StrCat("it is data of the input ", ValidUtf8(input),
+                                ", which it would replace; name another file"));
+    }
     std::error_code error;
     const std::string real = std::filesystem::canonical(path, error).string();
     const std::string& written = error ? path : real;
@@ -100,6 +151,12 @@ absl::Status CheckPictures(const PictureOptions& pictures, CommandHost& host) {
     if (!host.storage.MayWriteIn(above)) {
       return wrong(absl::StrCat("you may not write in ", above));
     }
+  }
+  if (pictures.gantt.empty() || pictures.trace.empty()) return absl::OkStatus();
+  const std::string gantt = AbsolutePath(pictures.gantt, host.working_directory);
+  if (AreOneFile(gantt, AbsolutePath(pictures.trace, host.working_directory), host)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--gantt and --trace name the same file, ", ValidUtf8(gantt), "; name two"));
   }
   return absl::OkStatus();
 }

@@ -552,6 +552,28 @@ class Reading(WeirTest):
         self.assertIn("<svg", self.text(svg))
         self.assertIn("predicted", result.err)
 
+    def test_pictures_replace_neither_data_nor_each_other(self):
+        text = self.write("in/text", "x y x")
+        os.symlink("in", self.path("way"))
+        hidden = self.write("in/.g.svg", "old")
+        for place in (text, self.path("in"), self.path("in/te*"), self.path("way"), self.path("in/../in/text")):
+            for flag in ("--gantt", "--trace"):
+                with self.subTest(place=place, flag=flag):
+                    result = self.run_job("wordcount", place, "-o", self.path("out"), flag, text, "--json")
+                    self.assert_fails(result, 2, flag, text, place, "name another file")
+                    self.assertIn(place, json.loads(result.out)["error"]["message"])
+                    self.assert_fails(self.weir("plan", "wordcount", place, flag, text), 2, flag)
+        for a, b in (("new", "new"), ("new", "./new"), ("in/new", "way/new"), ("in/.g.svg", "way/.g.svg")):
+            with self.subTest(gantt=a, trace=b):
+                self.assert_fails(self.run_job("wordcount", text, "-o", self.path("out"), "--gantt", self.path(a), "--trace",
+                                               self.path(b)), 2, "--gantt and --trace", self.path(a))
+        self.assertEqual((self.text(text), self.text(hidden)), ("x y x", "old"))
+        self.assert_nothing_left(self.path("out"))
+        # What is no data of a directory is no input, and a device is no file.
+        self.assert_ok(self.run_job("wordcount", self.path("in"), "-o", self.path("out"), "--gantt", hidden))
+        self.assertIn("<svg", self.text(hidden))
+        self.assert_ok(self.weir("plan", "wordcount", text, "--gantt", "/dev/null", "--trace", "/dev/null"))
+
     def test_a_small_job_says_little(self):
         records = self.write("records", b"k" * 100 * 7)
         result = self.run_job("terasort", records, "-o", self.path("out"), "--workers", "2")
