@@ -110,6 +110,8 @@ client::Terminal StderrTerminal() {
   return terminal;
 }
 
+bool StdoutIsTerminal() { return isatty(STDOUT_FILENO) == 1; }
+
 void SetUpDaemonLog(const client::LogOptions& options) {
   const bool text = options.format.empty() ? isatty(STDERR_FILENO) == 1 : options.format == "text";
   const LogLevel level = options.level == "error"     ? LogLevel::kError

@@ -45,6 +45,9 @@ std::string ProgramPath();
 /// How stderr shows text: columns, redrawing.
 client::Terminal StderrTerminal();
 
+/// Whether a terminal, of whatever kind, shows what goes to stdout.
+bool StdoutIsTerminal();
+
 /// Sends log lines to stderr as the flags say; text by default on a terminal, else JSON.
 void SetUpDaemonLog(const client::LogOptions& options);
 

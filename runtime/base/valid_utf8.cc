@@ -92,4 +92,16 @@ std::string EscapeControls(std::string_view text) {
   return shown;
 }
 
+std::string EscapeControlsInLines(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  while (true) {
+    const std::size_t end = text.find('\n');
+    shown.append(EscapeControls(text.substr(0, end)));
+    if (end == std::string_view::npos) return shown;
+    shown.push_back('\n');
+    text.remove_prefix(end + 1);
+  }
+}
+
 }  // namespace weir

@@ -21,4 +21,7 @@ std::string OneLine(std::string_view text, std::size_t bytes_max);
 /// else as it is: what users wrote must not steer the terminal of who reads it.
 std::string EscapeControls(std::string_view text);
 
+/// The same of each line of a text, whose newlines stay.
+std::string EscapeControlsInLines(std::string_view text);
+
 }  // namespace weir

@@ -2,28 +2,12 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/valid_utf8.h"
 #include "runtime/client/status_json.h"
 
 namespace weir::client {
-namespace {
-
-// Our own sentences may have several lines; user code may have put anything into them.
-std::string ShownLines(const std::string& text) {
-  const std::vector<std::string> lines = absl::StrSplit(text, '\n');
-  return absl::StrJoin(lines, "\n", [](std::string* shown, const std::string& line) {
-    absl::StrAppend(shown, EscapeControls(line));
-  });
-}
-
-}  // namespace
-
 ExitCode ReportCallError(const absl::Status& status, bool json, CommandHost& host) {
   const ExitCode code = ExitCodeOfCall(status);
   v1::JobError error;
@@ -32,7 +16,8 @@ ExitCode ReportCallError(const absl::Status& status, bool json, CommandHost& hos
     ReportJobError(error, host);
   } else {
     const std::string message(status.message());
-    host.err << "weir: " << ShownLines(message);
+    // Our own sentences may have several lines; user code may have put anything into them.
+    host.err << "weir: " << EscapeControlsInLines(message);
     if (code == kExitMasterUnreachable) {
       host.err
           << "\nIs 'weir master' running there? Set --master or WEIR_MASTER, or use 'weir run' "
@@ -48,7 +33,7 @@ ExitCode ReportCallError(const absl::Status& status, bool json, CommandHost& hos
 }
 
 void ReportJobError(const v1::JobError& error, CommandHost& host) {
-  host.err << "weir: " << ShownLines(DescribeJobError(error)) << '\n';
+  host.err << "weir: " << EscapeControlsInLines(DescribeJobError(error)) << '\n';
   if (error.stderr_tail().empty()) return;
   host.err << "last output of the task:\n";
   std::string line;

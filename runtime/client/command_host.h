@@ -29,6 +29,8 @@ struct CommandHost {
   std::ostream& out;
   std::ostream& err;
   Terminal terminal;
+  /// Of stdout: what users' code wrote must not steer it.
+  bool out_is_terminal = false;
   /// Relative paths of the user start here.
   std::string working_directory;
   /// Who submits: "alice@node7".

@@ -1,4 +1,5 @@
 """Master and workers as processes: same results as embedded, limits in the trace, commands of a cluster."""
+import contextlib
 import json
 import os
 import resource
@@ -223,6 +224,28 @@ class Commands(WeirTest):
         unknown = self.weir("status", "j-unknown", env=env)
         self.assertEqual(unknown.code, 4)
         self.assertIn("j-unknown", unknown.err)
+
+    def test_logs_do_not_steer_a_terminal(self):
+        cluster = Cluster(self, workers=1)
+        script = self.write("map.sh", "#!/bin/sh\nprintf '\\033[2Jred\\tgreen\\r\\n' >&2\nexec cat\n")
+        os.chmod(script, 0o755)
+        submitted = self.weir("submit", "stream", self.write("a", "x\n"), "-o", self.path("out"), "--file", script,
+                              "--set", "mapper=./map.sh", "--set", "reducer=NONE", "--wait", "--json", "--master",
+                              cluster.address)
+        self.assert_ok(submitted)
+        ask = ["logs", json.loads(submitted.out)["job_id"], "--master", cluster.address]
+        self.assertIn(b"\x1b[2Jred\tgreen\r\n", self.weir(*ask).out, "a pipe gets what was written")
+        controller, terminal = os.openpty()
+        with open(controller, "rb") as shown:
+            asked = self.start(*ask, preexec_fn=lambda: os.dup2(terminal, 1))
+            self.assert_ok(self.finish(asked))
+            os.close(terminal)
+            text = b""
+            with contextlib.suppress(OSError):  # how a terminal ends
+                while piece := os.read(shown.fileno(), 4096):
+                    text += piece
+        self.assertIn(b"\\033[2Jred\tgreen\\r\r\n", text)
+        self.assertNotIn(b"\x1b", text)
 
     def test_no_master(self):
         result = self.weir("list", "jobs", "--master", "127.0.0.1:1")

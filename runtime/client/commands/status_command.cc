@@ -135,7 +135,10 @@ int Logs(const LogsOptions& options, CommandHost& host) {
             logs.push_back({{"worker", log.worker()}, {"output_tail", log.output_tail()}});
             continue;
           }
-          host.out << "== " << log.worker() << '\n' << log.output_tail();
+          // A terminal would obey what user code wrote; a file or a pipe gets it as it is.
+          host.out << "== " << log.worker() << '\n'
+                   << (host.out_is_terminal ? EscapeControlsInLines(log.output_tail())
+                                            : log.output_tail());
           if (!log.output_tail().empty() && !log.output_tail().ends_with('\n')) {
             host.out << '\n';
           }

@@ -46,6 +46,12 @@ TEST(EscapeControlsTest, ShowsWhatWouldSteerATerminal) {
   EXPECT_EQ(EscapeControls(text), text);
 }
 
+TEST(EscapeControlsTest, LinesStayLines) {
+  EXPECT_EQ(EscapeControlsInLines("a\tb\n\x1b[2J\r\n\nc"), "a\tb\n\\033[2J\\r\n\nc");
+  EXPECT_EQ(EscapeControlsInLines(""), "");
+  EXPECT_EQ(EscapeControlsInLines("\n"), "\n");
+}
+
 RC_GTEST_PROP(OneLineProperty, IsNoLongerThanItMayBeAndUtf8, (const std::string& text)) {
   const auto bytes_max = *rc::gen::inRange<std::size_t>(0, 20);
   const std::string line = OneLine(text, bytes_max);

@@ -39,6 +39,7 @@ class CommandHostTest : public testing::Test {
   CommandHost host_ = {.out = out_,
                        .err = err_,
                        .terminal = {},
+                       .out_is_terminal = false,
                        .working_directory = "",
                        .user = "alice@node7",
                        .catalog = catalog_,

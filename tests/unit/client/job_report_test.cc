@@ -184,5 +184,25 @@ TEST_F(JobReportTest, JsonHasASchemaAndPlainNumbers) {
   EXPECT_EQ(Json()["parts"][0]["bytes"], 5);
 }
 
+TEST_F(JobReportTest, LogsDoNotSteerATerminal) {
+  v1::WorkerLog& log = *master_.logs.add_logs();
+  log.set_worker("w1");
+  log.set_output_tail(
+      "a\tb\n\033]0;title\007 \177 \xc2\x9b"
+      "2J\rc");
+  LogsOptions options;
+  options.job_id = "j-1";
+  EXPECT_EQ(Logs(options, host_), kExitOk) << err_.str();
+  EXPECT_EQ(out_.str(), "== w1\n" + log.output_tail() + "\n") << "a file gets it as it is";
+  out_.str("");
+  host_.out_is_terminal = true;
+  EXPECT_EQ(Logs(options, host_), kExitOk) << err_.str();
+  EXPECT_EQ(out_.str(), "== w1\na\tb\n\\033]0;title\\007 \\177 \\302\\2332J\\rc\n");
+  out_.str("");
+  options.json = true;
+  EXPECT_EQ(Logs(options, host_), kExitOk) << err_.str();
+  EXPECT_EQ(Json()["logs"][0]["output_tail"], log.output_tail()) << "which escapes by itself";
+}
+
 }  // namespace
 }  // namespace weir::client

@@ -79,6 +79,7 @@ struct ScriptedMaster {
   }
   void Handle(rpc::Call<rpc::ListWorkers> call) { call.reply(workers); }
   void Handle(rpc::Call<rpc::ListJobs> call) { call.reply(jobs); }
+  void Handle(rpc::Call<rpc::GetLogs> call) { call.reply(logs); }
   template <typename Method>
   void Handle(rpc::Call<Method> call) {
     call.reply(absl::UnimplementedError(Method::kName));
@@ -89,6 +90,7 @@ struct ScriptedMaster {
   v1::MeasuredNetwork measured;
   v1::ListWorkersResponse workers;
   v1::ListJobsResponse jobs;
+  v1::GetLogsResponse logs;
   int interrupt_calibration = 0;
   absl::Status refusal;
   absl::Status away;                     // what GetStatus says
