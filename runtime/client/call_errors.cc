@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/valid_utf8.h"
 #include "runtime/client/status_json.h"
@@ -30,6 +31,11 @@ ExitCode ReportCallError(const absl::Status& status, bool json, CommandHost& hos
   }
   if (json) host.out << JsonDocument({{"error", ErrorToJson(error)}});
   return code;
+}
+
+ExitCode ReportInputError(const absl::Status& status, bool json, CommandHost& host) {
+  if (ErrnoOf(status) == 0 || CarriesJobError(status)) return ReportCallError(status, json, host);
+  return ReportCallError(StatusFromJobError(status.code(), JobErrorFromStatus(status)), json, host);
 }
 
 void ReportJobError(const v1::JobError& error, CommandHost& host) {

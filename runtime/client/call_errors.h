@@ -11,6 +11,10 @@ namespace weir::client {
 /// stdout), and returns the exit code that goes with it.
 ExitCode ReportCallError(const absl::Status& status, bool json, CommandHost& host);
 
+/// The same of files that a command reads by itself: what the system said of one is an input that
+/// is missing or unreadable, and not a master out of reach.
+ExitCode ReportInputError(const absl::Status& status, bool json, CommandHost& host);
+
 /// Says on stderr how a job failed: what, who, where, what to do, and the user's last lines.
 void ReportJobError(const v1::JobError& error, CommandHost& host);
 

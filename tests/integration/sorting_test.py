@@ -247,7 +247,12 @@ class Data(SortingTest):
         self.assert_fails(self.weir("data", "generate", "terrasort", "--records", "5", "-o", self.path("new")), 2,
                           "terasort")
         self.assert_fails(self.weir("data", "validate", "wordcount", path), 2, "terasort")
-        self.assert_fails(self.weir("data", "validate", "terasort", self.path("none")), 2, self.path("none"))
+        for missing in (["data", "validate", "terasort", self.path("none")], ["verify", self.path("none")],
+                        ["data", "validate", "terasort", path, "--any-order", "--input", self.path("none")]):
+            result = self.weir(*missing, "--json")
+            self.assert_fails(result, 4, "INPUT_NOT_FOUND", self.path("none"))
+            self.assertEqual(json.loads(result.out)["error"]["code"], "INPUT_NOT_FOUND")
+        self.assert_fails(self.weir("verify", self.dir), 4, "manifest.json")
         self.assertEqual(self.weir("data").code, 2)
         left = [name for name in os.listdir(self.dir) if name.endswith(".partial")]
         self.assertEqual(left, [])

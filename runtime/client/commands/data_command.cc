@@ -220,11 +220,7 @@ absl::StatusOr<Checked> CheckFiles(const std::vector<std::string>& paths, DataOr
 
 // Wrong data is the command's answer; that there is no such file is not.
 int ReportProblem(const absl::Status& status, bool json, CommandHost& host) {
-  if (!absl::IsDataLoss(status)) {
-    ReportCallError(status, json, host);
-    return absl::IsNotFound(status) || absl::IsInvalidArgument(status) ? kExitUsage
-                                                                       : kExitJobFailed;
-  }
+  if (!absl::IsDataLoss(status)) return ReportInputError(status, json, host);
   const std::string problem(status.message());
   host.err << "weir: " << problem << '\n';
   if (json) host.out << JsonDocument({{"valid", false}, {"problem", problem}});

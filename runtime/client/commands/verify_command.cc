@@ -116,14 +116,12 @@ std::vector<std::string> FindUnknown(const std::vector<env::FileInfo>& entries,
 int Verify(const VerifyOptions& options, CommandHost& host) {
   const std::string output = AbsolutePath(options.output, host.working_directory);
   const auto entries = host.storage.List(output);
-  if (!entries.ok()) {
-    ReportCallError(entries.status(), options.json, host);
-    return kExitUsage;
-  }
+  if (!entries.ok()) return ReportInputError(entries.status(), options.json, host);
   const auto parts = ReadManifest(output, host);
   if (!parts.ok()) {
-    ReportCallError(parts.status(), options.json, host);
-    return kExitJobFailed;
+    const ExitCode code = ReportInputError(parts.status(), options.json, host);
+    // What the manifest holds is checked, too.
+    return absl::IsDataLoss(parts.status()) ? kExitJobFailed : code;
   }
   std::vector<std::string> problems = FindUnknown(*entries, *parts);
   std::int64_t bytes = 0;

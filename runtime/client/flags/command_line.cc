@@ -32,10 +32,10 @@ constexpr char kFooter[] =
     "Data goes to stdout, progress and errors to stderr, always without colours; the progress bar "
     "is\n"
     "for terminals only. 'weir COMMAND --help' shows the flags of a command.\n"
-    "Exit codes: 0 ok, 1 job failed, 2 wrong use, 3 master out of reach, 4 refused (input that\n"
-    "cannot be read, output that cannot be written, the state of the cluster, or a daemon that "
-    "cannot\n"
-    "start), 5 cancelled, 6 deadline passed, 70 bug in weir, 130 interrupted.";
+    "Exit codes: 0 ok, 1 job failed or a check found something wrong, 2 wrong use, 3 master out\n"
+    "of reach, 4 refused (input that cannot be read, output that cannot be written, the state of\n"
+    "the cluster, or a daemon that cannot start), 5 cancelled, 6 deadline passed, 70 bug in weir,\n"
+    "130 interrupted.";
 
 // Where an argument may be repeated, CLI11 takes "[a,b]" for a list of its own and never hands on
 // the brackets of a glob. So words in brackets pass it behind this mark, which no word needs to be

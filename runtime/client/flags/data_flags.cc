@@ -63,7 +63,7 @@ void AddValidate(CLI::App& data, const TakeCommand& take) {
   AddJson(command, options->json);
   command.footer(
       "Prints records, order and a checksum that does not depend on the order. Exit code 1 when\n"
-      "something is wrong, with the file, the record and the byte.\n"
+      "something is wrong, with the file, the record and the byte; 4 when nothing can be read.\n"
       "Examples:\n"
       "  weir data validate terasort sorted\n"
       "  weir data validate terasort sorted --input records");

@@ -107,7 +107,10 @@ void AddLocalCommands(CLI::App& app, const TakeCommand& take) {
       app, "verify", "Check an output directory against its manifest", kLocalGroup, take, verify);
   verify_command.add_option("DIR", verify->output, "Output directory of a job")->required();
   AddJson(verify_command, verify->json);
-  verify_command.footer("Examples:\n  weir verify counts");
+  verify_command.footer(
+      "Exit code 1 when files are missing, too many, unreadable or not as the manifest says, or\n"
+      "when that makes no sense; 4 when there is no output of a job to check.\n"
+      "Examples:\n  weir verify counts");
 
   AddNew(app, take);
   AddDataCommands(app, take);

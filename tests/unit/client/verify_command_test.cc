@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/exit_codes.h"
@@ -53,8 +55,22 @@ TEST_F(VerifyCommandTest, VerifyTrustsNoManifest) {
     Put("manifest.json", manifest);
     EXPECT_EQ(Verify(options, host_), kExitJobFailed) << manifest;
   }
-  options.output = "nowhere";
-  EXPECT_EQ(Verify(options, host_), kExitUsage);
+}
+
+TEST_F(VerifyCommandTest, WhatIsNoOutputOfAJobIsRefused) {
+  Put("file", "x");
+  ASSERT_TRUE(storage_.MakeDirectory(dir_ + "/empty").ok());
+  for (const auto& [output, code] : {std::pair{"nowhere", "INPUT_NOT_FOUND"},
+                                     {"file", "INPUT_NOT_FOUND"},
+                                     {"empty", "NOT_FOUND"}}) {
+    out_.str("");
+    VerifyOptions options;
+    options.output = output;
+    options.json = true;
+    EXPECT_EQ(Verify(options, host_), kExitRefused) << output;
+    EXPECT_EQ(nlohmann::json::parse(out_.str())["error"]["code"], code) << output;
+    EXPECT_NE(err_.str().find(dir_ + "/" + output), std::string::npos) << err_.str();
+  }
 }
 
 }  // namespace
