@@ -199,6 +199,24 @@ class Data(SortingTest):
             self.assertEqual(os.path.getsize(path), 10 * RECORD)
         self.assertEqual(subprocess.run([*bare, *made], capture_output=True).returncode, 4)
 
+    def test_a_directory_without_data_is_not_valid(self):
+        path = self.generate("in", 10)
+        os.makedirs(self.path("above/out"))
+        os.mkdir(self.path("empty"))
+        self.write("hidden/.part", b"x")
+        self.write("hidden/_weir/part", b"x")
+        self.write("hidden/manifest.json", b"{}")
+        for name in ("empty", "above", "hidden"):
+            for paths in ([self.path(name)], [path, self.path(name)], [path, "--input", self.path(name)]):
+                with self.subTest(paths=paths):
+                    result = self.weir("data", "validate", "terasort", *paths, "--any-order", "--json")
+                    self.assert_fails(result, 4, "INPUT_NOT_FOUND", "no data in " + self.path(name))
+                    self.assertEqual(json.loads(result.out)["error"]["code"], "INPUT_NOT_FOUND")
+        # A file of no records is there, and what a job makes of it.
+        self.assert_ok(self.validate(self.write("none", b"")))
+        self.assert_ok(self.run_job("terasort", self.path("none"), "-o", self.path("sorted")))
+        self.assert_ok(self.validate(self.path("sorted"), "--input", self.path("none")))
+
     def test_only_a_file_is_replaced(self):
         kept = self.write("kept", "mine")
         os.symlink("kept", self.path("link"))

@@ -186,6 +186,7 @@ absl::StatusOr<std::vector<std::string>> DataFiles(const std::vector<std::string
     }
     const auto entries = host.storage.List(path);
     if (!entries.ok()) return entries.status();
+    const std::size_t before = files.size();
     for (const env::FileInfo& entry : *entries) {
       const std::string name = entry.path.substr(entry.path.rfind('/') + 1);
       // Hidden files and names that begin with "_" are not data, as everywhere in Weir.
@@ -193,6 +194,15 @@ absl::StatusOr<std::vector<std::string>> DataFiles(const std::vector<std::string
           name != "manifest.json") {
         files.push_back(entry.path);
       }
+    }
+    // No record is no wrong record: a job that wrote nothing, or the directory above its output,
+    // would pass for sound.
+    if (files.size() == before) {
+      return StatusFromJobError(
+          absl::StatusCode::kNotFound,
+          MakeJobError(job_error::kInputNotFound, absl::StrCat("there is no data in ", path),
+                       "name the directory that holds the files themselves (names that begin with "
+                       "'.' or '_' are no data), or the files"));
     }
   }
   return files;
