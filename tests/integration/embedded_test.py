@@ -596,6 +596,11 @@ class Reading(WeirTest):
         result = self.weir("run", "wordcount", "--json")
         self.assertEqual(result.code, 2)
         self.assertIn("INPUT", json.loads(result.out)["error"]["message"])
+        for words, message in ((["jobs", "wordcuont"], "wordcount"), (["list", "jobs", "--alive", "w1"], "--alive"),
+                               (["data", "generate", "wordcount", "--records", "1", "-o", self.path("x")], "terasort")):
+            result = self.weir(*words, "--json")
+            self.assert_fails(result, 2, message)
+            self.assertIn(message, json.loads(result.out)["error"]["message"])
 
 
 if __name__ == "__main__":

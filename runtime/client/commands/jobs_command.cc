@@ -71,9 +71,10 @@ int Jobs(const JobsOptions& options, CommandHost& host) {
   std::vector<std::string> names;
   for (const JobInfo& info : infos) names.push_back(info.name);
   if (!options.job.empty() && std::find(names.begin(), names.end(), options.job) == names.end()) {
-    host.err << "weir: there is no job '" << options.job << "'." << SuggestName(options.job, names)
-             << '\n';
-    return kExitUsage;
+    return ReportCallError(
+        absl::InvalidArgumentError(
+            absl::StrCat("there is no job '", options.job, "'.", SuggestName(options.job, names))),
+        options.json, host);
   }
   Json jobs = Json::array();
   for (const JobInfo& info : infos) {

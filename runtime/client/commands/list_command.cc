@@ -118,9 +118,10 @@ int ListWorkers(const ListOptions& options, Session& session, CommandHost& host)
 
 int List(const ListOptions& options, CommandHost& host) {
   if (!options.alive.empty() && options.what == ListOptions::What::kJobs) {
-    host.err << "weir: --alive asks about a worker: weir list workers --alive " << options.alive
-             << '\n';
-    return kExitUsage;
+    return ReportCallError(
+        absl::InvalidArgumentError(
+            absl::StrCat("--alive asks about a worker: weir list workers --alive ", options.alive)),
+        options.json, host);
   }
   auto session = host.connect(options.master);
   if (!session.ok()) return ReportCallError(session.status(), options.json, host);

@@ -34,7 +34,10 @@ TEST_F(ListCommandTest, ListSaysByItsStatusWhetherAWorkerIsAlive) {
   EXPECT_EQ(List(options, host_), kExitRefused) << "a part of a name is another worker's";
   EXPECT_NE(err_.str().find("worker 'w' is not registered"), std::string::npos) << err_.str();
   options.what = ListOptions::What::kJobs;
+  out_.str("");
+  options.json = true;
   EXPECT_EQ(List(options, host_), kExitUsage);
+  EXPECT_EQ(Json()["error"]["code"], "INVALID_ARGUMENT");
 }
 
 TEST_F(ListCommandTest, ListSaysHowManyJobsDidNotFitTheAnswer) {
@@ -56,6 +59,10 @@ TEST_F(ListCommandTest, JobsSuggestsTheNearestName) {
   options.job = "wordcuont";
   EXPECT_EQ(Jobs(options, host_), kExitUsage);
   EXPECT_NE(err_.str().find("there is no job 'wordcuont'"), std::string::npos);
+  EXPECT_EQ(out_.str(), "");
+  options.json = true;
+  EXPECT_EQ(Jobs(options, host_), kExitUsage);
+  EXPECT_EQ(Json()["error"]["code"], "INVALID_ARGUMENT");
 }
 
 }  // namespace
