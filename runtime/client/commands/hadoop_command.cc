@@ -67,6 +67,11 @@ int Jar(absl::Span<const std::string> words, const HadoopOptions& options,
   if (!parsed.command) return parsed.exit_code;
   StreamingOptions streaming = std::get<StreamingOptions>(*std::move(parsed.command));
   if (streaming.run.master.address.empty()) streaming.run.master = options.master;
+  if (const std::string refused = FlagsWithoutUse(streaming.run.embedded, streaming.run.master);
+      !refused.empty()) {
+    host.err << "weir: " << refused << '\n';
+    return kHadoopFailed;
+  }
   streaming.run.quiet = !streaming.run.verbose;
   if (absl::Status made = MakeParent(streaming.run.job.output); !made.ok()) {
     host.err << "weir: " << std::string(made.message()) << '\n';

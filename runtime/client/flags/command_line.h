@@ -34,6 +34,10 @@ ParsedCommandLine ParseStreamingWords(absl::Span<const std::string> words,
                                       const PlaceOf& place_of = PlaceWithoutScheme,
                                       std::string* output = nullptr);
 
+/// Why flags of the cluster inside this process are refused beside a master, whose workers have
+/// their own; empty where there is no master, or no such flag.
+std::string FlagsWithoutUse(const EmbeddedOptions& embedded, const MasterAddress& master);
+
 /// Returns all commands and flags, for man pages and shell completion. `job_names` complete the
 /// argument JOB.
 CommandTree DescribeCommandLine(const std::vector<std::string>& job_names);

@@ -45,6 +45,7 @@ struct EmbeddedOptions {
   std::int64_t memory_bytes = 0;
   std::string work_dir;     // empty = $TMPDIR or /tmp
   bool no_history = false;  // neither use nor keep what runs taught
+  std::string typed;        // the first of these flags on the command line; empty = none
 };
 
 /// A file that goes with a job, and the name that tasks find it by: in their working directory, or

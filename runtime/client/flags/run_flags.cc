@@ -1,5 +1,7 @@
 // Flags of the commands that run and plan jobs.
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "runtime/base/limits.h"
 #include "runtime/client/flags/command_flags.h"
+#include "runtime/client/flags/command_line.h"
 #include "runtime/client/flags/shipped_path.h"
 
 namespace weir::client {
@@ -170,14 +173,33 @@ void AddEmbedded(CLI::App& command, EmbeddedOptions& embedded) {
       "Neither use nor keep what runs taught of the job ($XDG_STATE_HOME/weir/shapes)");
 }
 
+// Which of those flags was typed. WEIR_WORK_DIR does not count: it is of the machine, and stands
+// beside any master.
+std::string TypedEmbedded(const CLI::App& command) {
+  constexpr const char* kFlags[] = {"--workers", "--slots", "--memory", "--work-dir",
+                                    "--no-history"};
+  for (const CLI::Option* option : command.parse_order()) {
+    const auto known = std::find(std::begin(kFlags), std::end(kFlags), option->get_name());
+    if (known != std::end(kFlags)) return *known;
+  }
+  return "";
+}
+
 // A job that is run, or planned, in this process or on a cluster.
 template <typename Options>
-void AddJobHereOrThere(CLI::App& command, Options& options, bool needs_output) {
-  AddJob(command, options.job, needs_output);
-  AddMasterInsteadOfEmbedded(command, options.master);
-  AddEmbedded(command, options.embedded);
-  AddPictures(command, options.pictures);
-  AddJson(command, options.json);
+void AddJobHereOrThere(CLI::App& command, const std::shared_ptr<Options>& options,
+                       bool needs_output, const TakeCommand& take) {
+  AddJob(command, options->job, needs_output);
+  AddMasterInsteadOfEmbedded(command, options->master);
+  AddEmbedded(command, options->embedded);
+  AddPictures(command, options->pictures);
+  AddJson(command, options->json);
+  command.callback([&command, options, take] {
+    options->embedded.typed = TypedEmbedded(command);
+    const std::string refused = FlagsWithoutUse(options->embedded, options->master);
+    if (!refused.empty()) throw CLI::ValidationError(refused);
+    take(*options);
+  });
 }
 
 // How much a job that is followed says of itself.
@@ -200,7 +222,7 @@ void AddRun(CLI::App& app, const TakeCommand& take) {
   CLI::App& command =
       AddCommand(app, "run", "Run a job here (or on a cluster) and print its result", kRunGroup,
                  take, options);
-  AddJobHereOrThere(command, *options, true);
+  AddJobHereOrThere(command, options, true, take);
   AddMasterGrace(command, options->grace);
   AddLoudness(command, *options);
   command.add_flag("--end-with-stdin", options->end_with_stdin,
@@ -289,7 +311,7 @@ void AddPlan(CLI::App& app, const TakeCommand& take) {
   std::shared_ptr<PlanOptions> options;
   CLI::App& command = AddCommand(app, "plan", "Plan a job and predict its time without running it",
                                  kRunGroup, take, options);
-  AddJobHereOrThere(command, *options, false);
+  AddJobHereOrThere(command, options, false, take);
   command.footer(
       "Examples:\n"
       "  weir plan wordcount /usr/share/common-licenses\n"
@@ -297,6 +319,14 @@ void AddPlan(CLI::App& app, const TakeCommand& take) {
 }
 
 }  // namespace
+
+std::string FlagsWithoutUse(const EmbeddedOptions& embedded, const MasterAddress& master) {
+  if (embedded.typed.empty() || master.address.empty()) return "";
+  return absl::StrCat(embedded.typed,
+                      " is of the cluster inside this process; the job goes to the master ",
+                      master.address, ", whose workers have their own. Leave out ", embedded.typed,
+                      ", or leave out the master to run the job here");
+}
 
 void AddRunCommands(CLI::App& app, const TakeCommand& take) {
   AddRun(app, take);

@@ -133,6 +133,40 @@ TEST(CommandLine, AMasterThatIsNoAddressIsRefusedWhereverItIsGiven) {
   unsetenv("WEIR_MASTER");
 }
 
+TEST(CommandLine, FlagsOfTheClusterInsideAreRefusedBesideAMaster) {
+  const std::vector<Words> commands = {
+      {"run", "wordcount", "a", "-o", "o"},
+      {"plan", "wordcount", "a"},
+      {"streaming", "-input", "a", "-output", "o", "-mapper", "cat"}};
+  const std::vector<Words> flags = {{"--workers", "2"},
+                                    {"--slots", "2"},
+                                    {"--memory=1GiB"},
+                                    {"--work-dir", "/d"},
+                                    {"--no-history"}};
+  for (const Words& command : commands) {
+    for (const Words& flag : flags) {
+      Words words = command;
+      words.insert(words.end(), flag.begin(), flag.end());
+      EXPECT_TRUE(ParseCommandLine(words).command.has_value()) << command[0] << " " << flag[0];
+      words.insert(words.end(), {"--master", "node1:1"});
+      const ParsedCommandLine parsed = ParseCommandLine(words);
+      EXPECT_FALSE(parsed.command.has_value()) << command[0] << " " << flag[0];
+      const int code = command[0] == "streaming" ? int{kHadoopFailed} : int{kExitUsage};
+      EXPECT_EQ(parsed.exit_code, code);
+      const std::string name = flag[0].substr(0, flag[0].find('='));
+      EXPECT_NE(parsed.err.find("weir: " + name + " is of the cluster inside this process"),
+                std::string::npos)
+          << parsed.err;
+      EXPECT_NE(parsed.err.find("node1:1"), std::string::npos) << parsed.err;
+    }
+  }
+  // What the machine says of itself is no flag.
+  setenv("WEIR_WORK_DIR", "/d", 1);
+  const auto run = Parse<RunOptions>({"run", "wordcount", "a", "-o", "o", "--master", "node1:1"});
+  EXPECT_EQ(run.master.address, "node1:1");
+  unsetenv("WEIR_WORK_DIR");
+}
+
 TEST(CommandLine, AComputeRateIsANumber) {
   EXPECT_EQ(Parse<WorkerDaemonOptions>({"worker", "--compute-rate", "2.5"}).compute_rate, 2.5);
   for (const char* rate : {"nan", "-nan", "NaN", "inf", "0", "x"}) {

@@ -335,6 +335,11 @@ TEST_F(HadoopCommand, TakesCallsAsWords) {
                  "-mapper", "m"}),
             kHadoopFailed);
   EXPECT_NE(err_.str().find("s3://b/k"), std::string::npos);
+  // Nobody is asked: what is refused needs no master that answers.
+  EXPECT_EQ(Run({"hadoop", "--master", "127.0.0.1:1", "jar", "hadoop-streaming-3.jar", "-input",
+                 "i", "-output", "o", "-mapper", "m", "--workers", "2"}),
+            kHadoopFailed);
+  EXPECT_NE(err_.str().find("--workers is of the cluster inside this process"), std::string::npos);
 }
 
 TEST_F(HadoopCommand, HomeIsBesideTheProgram) {
