@@ -284,6 +284,26 @@ void AddHadoop(CLI::App& app, const TakeCommand& take) {
       .footer("Examples:\n  export HADOOP_HOME=$(weir hadoop-home)");
 }
 
+// The plan is made, and the job runs, after `weir submit` has ended: what shows them has a use only
+// where the job is waited for.
+void RefuseWithoutWait(const SubmitOptions& options) {
+  struct ShownLater {
+    bool given;
+    const char* flag;
+    const char* later;
+  };
+  const ShownLater flags[] = {
+      {!options.pictures.gantt.empty(), "--gantt", "weir explain JOB-ID --gantt FILE"},
+      {!options.pictures.trace.empty(), "--trace", "weir explain JOB-ID --trace FILE"},
+      {options.verbose, "--verbose", "weir explain JOB-ID"},
+      {options.progress_json, "--progress-json", "weir status JOB-ID --json"}};
+  for (const auto& [given, flag, later] : flags) {
+    if (!given || options.wait) continue;
+    throw CLI::ValidationError(
+        absl::StrCat(flag, " needs --wait: add it, or ask once the job has its plan: ", later));
+  }
+}
+
 void AddSubmit(CLI::App& app, const TakeCommand& take) {
   std::shared_ptr<SubmitOptions> options;
   CLI::App& command = AddCommand(app, "submit", "Hand a job to a cluster and print its id",
@@ -304,7 +324,12 @@ void AddSubmit(CLI::App& app, const TakeCommand& take) {
       "Examples:\n"
       "  weir submit wordcount /shared/books -o /shared/counts --master node1:7117\n"
       "  weir submit onebrc /shared/rows.txt -o /shared/means --wait\n"
-      "Paths must mean the same on the master and on all workers.");
+      "Paths must mean the same on the master and on all workers. --gantt, --trace, -v and\n"
+      "--progress-json need --wait; later 'weir explain' has the plan.");
+  command.callback([options, take] {
+    RefuseWithoutWait(*options);
+    take(*options);
+  });
 }
 
 void AddPlan(CLI::App& app, const TakeCommand& take) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -165,6 +166,27 @@ TEST(CommandLine, FlagsOfTheClusterInsideAreRefusedBesideAMaster) {
   const auto run = Parse<RunOptions>({"run", "wordcount", "a", "-o", "o", "--master", "node1:1"});
   EXPECT_EQ(run.master.address, "node1:1");
   unsetenv("WEIR_WORK_DIR");
+}
+
+TEST(CommandLine, WhatShowsAJobThatRunsNeedsItToBeWaitedFor) {
+  const std::vector<std::pair<Words, std::string>> flags = {
+      {{"--gantt", "g.svg"},
+       "--gantt needs --wait: add it, or ask once the job has its plan: weir "
+       "explain JOB-ID --gantt FILE"},
+      {{"--trace", "t.json"}, "weir explain JOB-ID --trace FILE"},
+      {{"-v"}, "--verbose needs --wait"},
+      {{"--progress-json"}, "weir status JOB-ID --json"}};
+  for (const auto& [flag, says] : flags) {
+    Words words = {"submit", "wordcount", "a", "-o", "o"};
+    words.insert(words.end(), flag.begin(), flag.end());
+    const ParsedCommandLine parsed = ParseCommandLine(words);
+    EXPECT_EQ(parsed.exit_code, kExitUsage) << flag[0];
+    EXPECT_FALSE(parsed.command.has_value()) << flag[0];
+    EXPECT_NE(parsed.err.find(says), std::string::npos) << parsed.err;
+    words.push_back("--wait");
+    EXPECT_TRUE(ParseCommandLine(words).command.has_value()) << flag[0];
+  }
+  Parse<SubmitOptions>({"submit", "wordcount", "a", "-o", "o", "-q"});
 }
 
 TEST(CommandLine, AComputeRateIsANumber) {
