@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -24,6 +25,8 @@ namespace fs = std::filesystem;
 constexpr int kOk = 0;
 constexpr int kFailed = 1;
 constexpr int kUnknownCommand = 255;
+constexpr char kManifestName[] = "manifest.json";
+constexpr std::int64_t kManifestBytesMax = 64 << 20;  // as the master reads them
 
 // A file or directory that a word names.
 struct Found {
@@ -40,6 +43,13 @@ bool HasGlob(const std::string& path) { return path.find_first_of("*?[") != std:
 
 std::string Below(const std::string& folder, const std::string& name) {
   return absl::StrCat(folder, folder.ends_with('/') ? "" : "/", name);
+}
+
+// By what the master writes into one; whoever else has a file of this name may have anything in it.
+bool IsManifestOfWeir(const std::string& text) {
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("parts") || !json["parts"].is_array()) return false;
+  return json.contains("weir_version") && json.contains("job_id");
 }
 
 class Files {
@@ -149,10 +159,19 @@ class Files {
       Say(folder.shown, std::string(names.status().message()));
       return {};
     }
-    const bool result = std::find(names->begin(), names->end(), "part-00000") != names->end();
-    if (result)
-      names->erase(std::remove(names->begin(), names->end(), "manifest.json"), names->end());
+    const auto manifest = std::find(names->begin(), names->end(), kManifestName);
+    const bool parts = std::find(names->begin(), names->end(), "part-00000") != names->end();
+    if (manifest != names->end() && parts && HasManifestOfWeir(folder.local)) {
+      names->erase(manifest);
+    }
     return *std::move(names);
+  }
+  bool HasManifestOfWeir(const std::string& folder) {
+    const std::string path = Below(folder, kManifestName);
+    const auto info = host_.storage.Stat(path);
+    if (!info.ok() || !info->is_regular) return false;  // a pipe would be waited for
+    const auto text = host_.storage.ReadFile(path, kManifestBytesMax);
+    return text.ok() && IsManifestOfWeir(*text);
   }
 
   void List() {

@@ -16,7 +16,8 @@ namespace weir::client {
 /// that change what they do; other commands and options are refused by name.
 ///
 /// The manifest beside the parts of a result is not shown and not copied: Hadoop's results have
-/// none, and who reads all files of a result would take it for a part.
+/// none, and who reads all files of a result would take it for a part. A file of its name that Weir
+/// did not write is a file as any other.
 /// A folder is not copied into itself, and links to folders inside one that is copied are named and
 /// left out.
 /// Returns: 0; 1 when something named could not be done, which stderr says as Hadoop does

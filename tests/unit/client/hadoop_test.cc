@@ -265,9 +265,10 @@ TEST_F(HadoopFiles, ListsInHadoopsForm) {
 
 TEST_F(HadoopFiles, AResultHasNoManifest) {
   ASSERT_EQ(Fs({"-mkdir", "-p", "/out"}), 0);
-  for (const char* const name : {"part-00000", "manifest.json", "_SUCCESS"}) {
+  for (const char* const name : {"part-00000", "_SUCCESS"})
     Put(std::string("hdfs/out/") + name, "x");
-  }
+  Put("hdfs/out/manifest.json",
+      R"({"schema": 1, "weir_version": "0.1.0", "job_id": "j-1", "parts": []})");
   EXPECT_EQ(Fs({"-ls", "/out"}), 0);
   EXPECT_EQ(said_.find("manifest"), std::string::npos) << said_;
   EXPECT_EQ(Fs({"-get", "/out", "copy"}), 0);
@@ -275,6 +276,22 @@ TEST_F(HadoopFiles, AResultHasNoManifest) {
   fs::remove(dir_ + "/hdfs/out/part-00000");
   EXPECT_EQ(Fs({"-ls", "/out"}), 0);
   EXPECT_NE(said_.find("manifest.json"), std::string::npos) << "a file of the user's own";
+}
+
+TEST_F(HadoopFiles, AManifestThatWeirDidNotWriteIsAFileAsAnyOther) {
+  fs::create_directories(dir_ + "/mine");
+  Put("mine/part-00000", "12345");
+  for (const std::string& text : {std::string("not JSON"), std::string("[]"), std::string("{}"),
+                                  std::string(R"({"parts": ["a wheel"]})")}) {
+    Put("mine/manifest.json", text);
+    ASSERT_EQ(Fs({"-rm", "-R", "-f", "/mine"}), 0);
+    EXPECT_EQ(Fs({"-put", "mine", "/"}), 0) << wrong_;
+    EXPECT_EQ(Content("hdfs/mine/manifest.json"), text);
+    EXPECT_EQ(Fs({"-ls", "/mine"}), 0);
+    EXPECT_NE(said_.find("/mine/manifest.json"), std::string::npos) << said_;
+    EXPECT_EQ(Fs({"-du", "-s", "/mine"}), 0);
+    EXPECT_EQ(said_.substr(0, said_.find(' ')), std::to_string(5 + text.size()));
+  }
 }
 
 TEST_F(HadoopFiles, NothingOutsideIsTouched) {
