@@ -256,8 +256,17 @@ ParsedCommandLine ParseStreamingWords(absl::Span<const std::string> words, const
     parsed.exit_code = kHadoopFailed;
     return parsed;
   }
-  parsed.command =
-      StreamingOptions{std::get<RunOptions>(*std::move(parsed.command)), read->mark_success};
+  auto& run = std::get<RunOptions>(*parsed.command);
+  // A word behind a flag of `weir run` that takes no value, as --quiet, was taken for an input.
+  if (run.job.inputs.size() > read->num_inputs) {
+    parsed.err =
+        absl::StrCat("weir: weir streaming takes no argument '", run.job.inputs[read->num_inputs],
+                     "'; each belongs to an option\nSee 'weir streaming -help'.\n");
+    parsed.command.reset();
+    parsed.exit_code = kHadoopFailed;
+    return parsed;
+  }
+  parsed.command = StreamingOptions{std::move(run), read->mark_success};
   return parsed;
 }
 

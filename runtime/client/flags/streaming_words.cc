@@ -291,6 +291,7 @@ class Reading {
     std::vector<std::string>& run = result_.run;
     run = {"run", "stream"};
     run.insert(run.end(), inputs_.begin(), inputs_.end());
+    result_.num_inputs = inputs_.size();
     result_.output = *Once("output");
     absl::StatusOr<std::string> output = place_of_(result_.output);
     if (!output.ok()) return output.status();

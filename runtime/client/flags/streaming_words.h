@@ -3,6 +3,7 @@
 // The options of Hadoop Streaming as a command line of `weir run stream`. Pure. Upstream:
 // command_line.h. Downstream: the flags of `weir run`.
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@ struct StreamingWords {
   std::vector<std::string> run;  // "run", "stream", ...
   bool help = false;             // -help or -info: nothing else counts
   std::string output;            // as it was given
+  std::size_t num_inputs = 0;    // of -input; `weir run` must find no others
   /// An empty file _SUCCESS shall stand beside the parts.
   bool mark_success = true;
 };

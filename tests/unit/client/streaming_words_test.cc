@@ -89,6 +89,23 @@ TEST(StreamingWords, RefusesWhatItDoesNotKnowByName) {
   EXPECT_NE(Refused({"stray"}).find("'stray'"), std::string::npos);
 }
 
+TEST(StreamingWords, AWordBehindAFlagThatTakesNoValueIsNoInput) {
+  const Words base = {"streaming", "-input", "x", "y", "-output", "o", "-mapper", "m"};
+  for (const char* const flag : {"--quiet", "--overwrite", "--no-sample", "--"}) {
+    Words words = base;
+    words.insert(words.end(), {flag, "stray"});
+    const auto parsed = ParseCommandLine(words);
+    EXPECT_FALSE(parsed.command.has_value()) << flag;
+    EXPECT_EQ(parsed.exit_code, kHadoopFailed) << flag;
+    EXPECT_NE(parsed.err.find("takes no argument 'stray'"), std::string::npos) << parsed.err;
+  }
+  Words words = base;
+  words.insert(words.end(), {"--quiet", "--workers", "2", "--set", "a=b"});
+  const auto parsed = ParseCommandLine(words);
+  ASSERT_TRUE(parsed.command.has_value()) << parsed.err;
+  EXPECT_EQ(std::get<StreamingOptions>(*parsed.command).run.job.inputs, (Words{"x", "y"}));
+}
+
 TEST(StreamingWords, FilesGoWithTheJob) {
   const Words run = RunWords({"-files", "a/b.py,file:///c#d", "-file", "x", "y", "-archives",
                               "l.tar.gz#lib,z.jar", "-input", "in", "-output", "out", "-mapper",
