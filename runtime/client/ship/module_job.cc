@@ -6,20 +6,29 @@
 #include "runtime/artifacts/artifact_files.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
+#include "runtime/base/valid_utf8.h"
 #include "runtime/client/job_spec.h"
 #include "runtime/client/ship/artifact_upload.h"
 
 namespace weir::client {
 namespace {
 
+absl::Status Refused(const std::string& what, const std::string& advice) {
+  return StatusFromJobError(absl::StatusCode::kInvalidArgument,
+                            MakeJobError(job_error::kModuleRefused, what, advice));
+}
+
 absl::StatusOr<ArtifactContent> ContentOf(const std::string& path, CommandHost& host) {
+  // It is told to the process that loads the module, and its name to workers, as text.
+  if (ValidUtf8(path) != path) {
+    return Refused(absl::StrCat("the path of the module is not UTF-8: ", path),
+                   "rename what is not, or copy the module elsewhere");
+  }
   const auto found = host.storage.Stat(path);
   if (!found.ok()) return found.status();
   if (!found->is_regular) {
-    return StatusFromJobError(absl::StatusCode::kInvalidArgument,
-                              MakeJobError(job_error::kModuleRefused,
-                                           absl::StrCat("module ", path, " is no regular file"),
-                                           "name the .so file that weir_add_job makes"));
+    return Refused(absl::StrCat("module ", path, " is no regular file"),
+                   "name the .so file that weir_add_job makes");
   }
   return HashFile(host.storage, path, limits::kArtifactBytesMax);
 }

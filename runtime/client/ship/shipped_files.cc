@@ -5,6 +5,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/job_errors.h"
+#include "runtime/base/valid_utf8.h"
 #include "runtime/client/job_spec.h"
 #include "runtime/client/ship/artifact_upload.h"
 
@@ -20,6 +21,12 @@ absl::Status Wrong(const std::string& what, const std::string& advice) {
 absl::StatusOr<absl::btree_map<std::string, ShippedPath>> ByName(const JobOptions& job) {
   absl::btree_map<std::string, ShippedPath> by_name;
   for (const ShippedPath& file : job.files) {
+    // It goes from daemon to daemon as text; the path on this machine does not.
+    if (ValidUtf8(file.name) != file.name) {
+      return Wrong(
+          absl::StrCat("the name of a file that goes with the job is not UTF-8: ", file.name),
+          "give it another one: PATH#NAME");
+    }
     const auto [found, added] = by_name.emplace(file.name, file);
     if (!added && (found->second.path != file.path || found->second.unpack != file.unpack)) {
       return Wrong(absl::StrCat("two files go with the job as '", file.name,

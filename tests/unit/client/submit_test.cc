@@ -65,6 +65,32 @@ TEST_F(SubmitTest, WhatIsNoPathIsRefusedBeforeAnythingStarts) {
   EXPECT_EQ(Submit(options, host_), kExitRefused);
 }
 
+TEST_F(SubmitTest, WhatGoesWithTheJobHasANameInUtf8) {
+  Put("script\xff", "x");
+  Put("script", "x");
+  Put("lib\xff.so", "x");
+  SubmitOptions options = SomeJob();
+  options.job.files = {{"script\xff", "script\xff", false}};
+  EXPECT_EQ(Submit(options, host_), kExitUsage);
+  EXPECT_NE(err_.str().find("the name of a file that goes with the job is not UTF-8: script?"),
+            std::string::npos)
+      << err_.str();
+  EXPECT_NE(err_.str().find("PATH#NAME"), std::string::npos) << err_.str();
+  options.job.files = {{"script", "s\xff", true}};
+  EXPECT_EQ(Submit(options, host_), kExitUsage);
+  options.job.files.clear();
+  options.job.module = "lib\xff.so";
+  host_.ask_module = [](const v1::ModuleRequest&,
+                        absl::Duration) -> absl::StatusOr<v1::ModuleAnswer> {
+    ADD_FAILURE() << "a process was asked";
+    return absl::UnavailableError("not here");
+  };
+  err_.str("");
+  EXPECT_NE(Submit(options, host_), kExitOk);
+  EXPECT_NE(err_.str().find("the path of the module is not UTF-8"), std::string::npos)
+      << err_.str();
+}
+
 TEST_F(SubmitTest, APathMayLookLikeAnAddress) {
   SubmitOptions options = SomeJob();
   options.job.inputs = {"./s3://x", "./-", "a:b"};
