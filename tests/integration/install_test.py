@@ -221,5 +221,15 @@ class Install(unittest.TestCase):
             self.assertIn(f'set(PACKAGE_VERSION "{version}")', file.read())
 
 
+class Packages(unittest.TestCase):
+    def test_a_word_that_is_no_set_is_refused_with_those_that_are(self):
+        # Of PyPI are not Debian's.
+        for word in ("biuld", "", "#", "pypi", "build run"):
+            done = subprocess.run(["bash", os.path.join(ROOT, "deploy/install-packages"), word], capture_output=True, text=True,
+                                  stdin=subprocess.DEVNULL, timeout=60, check=False)
+            self.assertEqual(done.returncode, 2, f"{word}: {done.stderr}")
+            self.assertIn(f"there is no set '{word}'; there are bench, build, ", done.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()
