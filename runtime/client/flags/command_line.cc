@@ -38,13 +38,14 @@ constexpr char kFooter[] =
     "130 interrupted.";
 
 // Where an argument may be repeated, CLI11 takes "[a,b]" for a list of its own and never hands on
-// the brackets of a glob. So words in brackets pass it behind this mark, which no word needs to be
-// free of: one that begins with it gets a second.
+// the brackets of a glob; "++" is the end of a command to it. So these pass it behind this mark,
+// which no word needs to be free of: one that begins with it gets a second.
 constexpr char kMark = '\x01';
 
 std::string Marked(const std::string& word) {
   const bool bracketed = word.size() > 1 && word.front() == '[' && word.back() == ']';
-  return bracketed || absl::StartsWith(word, std::string(1, kMark)) ? kMark + word : word;
+  const bool own = bracketed || word == "++";
+  return own || absl::StartsWith(word, std::string(1, kMark)) ? kMark + word : word;
 }
 
 std::string Unmarked(const std::string& word) {

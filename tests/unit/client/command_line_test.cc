@@ -98,6 +98,19 @@ TEST(CommandLine, GlobsInBracketsStayAsTheyAreTyped) {
   EXPECT_NE(ParseCommandLine({"list", "[x]"}).err.find("[x]"), std::string::npos);
 }
 
+TEST(CommandLine, AFileMayBeNamedLikeAnOperator) {
+  const auto run = Parse<RunOptions>({"run", "wordcount", "++", "a", "++", "-o", "++"});
+  EXPECT_EQ(run.job.inputs, (Words{"++", "a", "++"}));
+  EXPECT_EQ(run.job.output, "++");
+  EXPECT_EQ(Parse<VerifyOptions>({"verify", "++"}).output, "++");
+  EXPECT_EQ(Parse<HadoopOptions>({"hadoop", "fs", "-ls", "++"}).words, (Words{"fs", "-ls", "++"}));
+  const auto streaming =
+      Parse<StreamingOptions>({"streaming", "-input", "++", "-output", "o", "-mapper", "cat"});
+  EXPECT_EQ(streaming.run.job.inputs, Words{"++"});
+  EXPECT_NE(ParseCommandLine({"status", "j-1", "++"}).err.find("takes no argument '++'"),
+            std::string::npos);
+}
+
 TEST(CommandLine, InputsMayBeNamedLikeCommands) {
   const auto run = Parse<RunOptions>({"run", "wordcount", "list", "jobs", "-o", "status"});
   EXPECT_EQ(run.job.inputs, (Words{"list", "jobs"}));
