@@ -120,9 +120,7 @@ class Files {
       Say(std::string(place.status().message()));
       return {};
     }
-    if (!HasGlob(place->path)) {
-      if (Exists(place->local)) return {{place->local, Shown(*place)}};
-    } else {
+    if (HasGlob(place->path)) {
       const std::string base = place->local.substr(0, place->local.size() - place->path.size());
       const auto paths = host_.storage.Glob(Escaped(base) + place->path);
       std::vector<Found> found;
@@ -131,6 +129,8 @@ class Files {
       }
       if (!found.empty()) return found;
     }
+    // Also a name that is a glob and matches nothing: -put has made it, and `weir run` reads it.
+    if (Exists(place->local)) return {{place->local, Shown(*place)}};
     if (!quiet) Say(word, "No such file or directory");
     return {};
   }

@@ -193,6 +193,19 @@ TEST_F(HadoopFiles, AreMadeListedReadAndRemoved) {
   EXPECT_EQ(wrong_, "rm: `/none': No such file or directory\n");
 }
 
+TEST_F(HadoopFiles, ANameThatIsAGlobIsFoundWhereNothingMatches) {
+  Put("f[1]", "one\n");
+  ASSERT_EQ(Fs({"-put", "f[1]", "/"}), 0) << wrong_;
+  EXPECT_EQ(Fs({"-cat", "/f[1]"}), 0) << wrong_;
+  EXPECT_EQ(said_, "one\n");
+  Put("hdfs/f1", "matches\n");
+  EXPECT_EQ(Fs({"-cat", "/f[1]"}), 0) << wrong_;
+  EXPECT_EQ(said_, "matches\n");
+  EXPECT_EQ(Fs({"-rm", "/f1", "/f[1]"}), 0) << wrong_;
+  EXPECT_FALSE(fs::exists(dir_ + "/hdfs/f[1]"));
+  EXPECT_EQ(Fs({"-cat", "/f[1]"}), 1);
+}
+
 TEST_F(HadoopFiles, NoFolderIsCopiedIntoItself) {
   ASSERT_EQ(Fs({"-mkdir", "-p", "/in"}), 0) << wrong_;
   Put("hdfs/in/file", "x");
