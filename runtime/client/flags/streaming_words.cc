@@ -100,6 +100,19 @@ std::string Escaped(std::string_view value) {
   return text;
 }
 
+// The first word of a command and what stands behind it, as the command will be split where it runs
+// (jobs/stream/contract/command_words.h).
+std::pair<std::string, std::string> FirstWord(const std::string& command) {
+  const std::size_t begin = std::min(command.find_first_not_of(' '), command.size());
+  const bool quoted = begin < command.size() && (command[begin] == '\'' || command[begin] == '"');
+  const std::size_t from = begin + (quoted ? 1 : 0);
+  const std::size_t end =
+      std::min(quoted ? command.find(command[begin], from) : command.find_first_of(" '\"", from),
+               command.size());
+  const std::size_t behind = std::min(end + (quoted ? 1 : 0), command.size());
+  return {command.substr(from, end - from), command.substr(behind)};
+}
+
 class Reading {
  public:
   explicit Reading(const PlaceOf& place_of) : place_of_(place_of) {}
@@ -231,12 +244,19 @@ class Reading {
 
   // A command that begins with a file which is shipped means the one that arrives.
   std::string Command(const std::string& command) const {
-    const std::string program = command.substr(0, command.find(' '));
+    const auto [program, behind] = FirstWord(command);
     for (const ShippedPath& file : files_) {
       if (program.find('/') != std::string::npos && !file.unpack &&
           std::filesystem::path(program).lexically_normal() ==
               std::filesystem::path(file.path).lexically_normal()) {
-        return file.name + command.substr(program.size());
+        // Blanks and quotes in the name are kept within the word; one with both kinds of quotes
+        // cannot be written, and is no script's.
+        const bool plain = file.name.find_first_of(" '\"") == std::string::npos;
+        const char* const quote = plain                                      ? ""
+                                  : file.name.find('"') == std::string::npos ? "\""
+                                                                             : "'";
+        const char* const gap = behind.empty() || behind.starts_with(' ') ? "" : " ";
+        return absl::StrCat(quote, file.name, quote, gap, behind);
       }
     }
     return command;

@@ -122,6 +122,25 @@ TEST(StreamingWords, FilesGoWithTheJob) {
   }
 }
 
+TEST(StreamingWords, ACommandMayBeAPathInQuotes) {
+  const auto mapper = [](const std::string& file, const std::string& command) -> std::string {
+    const Words run =
+        RunWords({"-file", file, "-input", "in", "-output", "out", "-mapper", command});
+    for (const std::string& word : run) {
+      if (word.starts_with("mapper=")) return word.substr(7);
+    }
+    return "none";
+  };
+  EXPECT_EQ(mapper("a b/m.py", "'a b/m.py'"), "m.py");
+  EXPECT_EQ(mapper("a b/m.py", "\"./a b/m.py\" -x 'y z'"), "m.py -x 'y z'");
+  EXPECT_EQ(mapper("a b/m.py", " 'a b/m.py'x"), "m.py x") << "a quote ends a word";
+  EXPECT_EQ(mapper("a b/m.py", "'a b/m.py"), "m.py") << "one that is not closed reaches to the end";
+  EXPECT_EQ(mapper("a/m.py#my m.py", "a/m.py 1"), "\"my m.py\" 1") << "one word there, too";
+  EXPECT_EQ(mapper("a/m.py", "'b/m.py' 1"), "'b/m.py' 1") << "another file";
+  EXPECT_EQ(mapper("a/m.py", "sed 's/a/b/'"), "sed 's/a/b/'");
+  EXPECT_EQ(mapper("a/m.py", "'' a/m.py"), "'' a/m.py");
+}
+
 TEST(StreamingWords, FilesWithoutASchemeAreTheCallers) {
   const auto read =
       ReadStreamingWords(Words{"-input", "in", "-output", "out", "-mapper", "m", "-files",
