@@ -14,8 +14,31 @@ using Json = nlohmann::ordered_json;
 // As many as the explanation lists.
 constexpr int kTransfersWritten = 20'000;
 constexpr std::int64_t kPlanFileBytesMax = std::int64_t{256} << 20;
+constexpr int kJsonDepthMax = 64;
 
 }  // namespace
+
+absl::Status CheckJsonDepth(std::string_view json) {
+  int depth = 0;
+  bool in_text = false;
+  for (std::size_t at = 0; at < json.size(); ++at) {
+    const char c = json[at];
+    if (in_text) {
+      if (c == '\\') ++at;  // what follows ends no text
+      if (c == '"') in_text = false;
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kJsonDepthMax) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("its lists and objects are nested more than ", kJsonDepthMax, " deep"));
+      }
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return absl::OkStatus();
+}
 
 std::string WithWholePlan(const std::string& explained_json, const v1::Plan& plan) {
   if (plan.transfers_size() > kTransfersWritten) return explained_json;
@@ -42,6 +65,7 @@ absl::StatusOr<std::string> PlanText(const v1::Plan& plan) {
 }
 
 absl::StatusOr<v1::Plan> ParsePlanFile(std::string_view text) {
+  if (absl::Status bounded = CheckJsonDepth(text); !bounded.ok()) return bounded;
   const Json document = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!document.is_object()) return absl::InvalidArgumentError("it is no JSON object");
   const bool explained = document.contains("plan");

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime/client/command_host.h"
 #include "runtime/client/flags/options.h"
@@ -12,6 +13,11 @@
 #include "weir/v1/plan.pb.h"
 
 namespace weir::client {
+
+/// Error for a text in which lists and objects are nested more than 64 deep: no file that Weir
+/// reads is, and who writes such JSON again, or copies it, takes a stack frame a level. Errors:
+/// kInvalidArgument. Takes whatever is no JSON, too: to say so is the parser's part.
+absl::Status CheckJsonDepth(std::string_view json);
 
 /// Adds the plan itself, member "plan" (protobuf JSON of weir.v1.Plan), to the explanation for
 /// programs. Plans above some ten thousand transfers are left out.

@@ -73,6 +73,11 @@ int Planner(const PlannerOptions& options, CommandHost& host) {
     ReportCallError(text.status(), options.json, host);
     return kExitUsage;
   }
+  if (const absl::Status bounded = CheckJsonDepth(*text); !bounded.ok()) {
+    return ReportCallError(
+        absl::InvalidArgumentError(absl::StrCat("instance file: ", bounded.message())),
+        options.json, host);
+  }
   const auto solved = Solve(options, *text, host);
   if (!solved.ok()) return ReportCallError(solved.status(), options.json, host);
   if (absl::Status drawn = WriteFiles(options, *text, host); !drawn.ok()) {

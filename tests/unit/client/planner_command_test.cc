@@ -65,6 +65,37 @@ TEST_F(PlannerCommandTest, AWrittenPlanIsReadCheckedAndPredictedAsPlanned) {
   EXPECT_NEAR(PredictedOf(""), 4, 1e-9);
 }
 
+std::string Nested(int depth) { return std::string(depth, '[') + std::string(depth, ']'); }
+
+TEST(JsonDepth, IsBoundedWhateverStandsInTexts) {
+  EXPECT_TRUE(CheckJsonDepth(Nested(64)).ok());
+  EXPECT_FALSE(CheckJsonDepth(Nested(65)).ok());
+  std::string flat = "[";
+  for (int i = 0; i < 100; ++i) flat += "{},[],";
+  EXPECT_TRUE(CheckJsonDepth(flat + "0]").ok());
+  const std::string brackets(100, '[');
+  EXPECT_TRUE(CheckJsonDepth("[\"" + brackets + "\\\"" + brackets + "\"]").ok()) << "a text";
+  EXPECT_FALSE(CheckJsonDepth("[\"\\\\\"," + brackets).ok()) << "behind a text";
+  EXPECT_TRUE(CheckJsonDepth("").ok());
+  EXPECT_TRUE(CheckJsonDepth("\"\\").ok());
+}
+
+TEST_F(PlannerCommandTest, AFileNestedWithoutEndIsRefused) {
+  // As deep as ends a program that goes down a stack frame a level.
+  const std::string deep = Nested(400'000);
+  const auto plan = ParsePlanFile(R"({"plan":)" + deep + "}");
+  EXPECT_EQ(plan.status().code(), absl::StatusCode::kInvalidArgument) << plan.status();
+  EXPECT_NE(plan.status().message().find("nested more than 64 deep"), std::string::npos);
+  Put("trees.json", R"({"schema":1,"instances":[{"id":)" + deep + "}]}");
+  for (const auto kind : {PlannerOptions::Kind::kTree, PlannerOptions::Kind::kLoad}) {
+    options_.kind = kind;
+    EXPECT_EQ(Planner(options_, host_), kExitUsage);
+  }
+  EXPECT_NE(err_.str().find("instance file: its lists and objects are nested more than 64 deep"),
+            std::string::npos)
+      << err_.str();
+}
+
 TEST_F(PlannerCommandTest, PicturesAndResultsComeTogether) {
   options_.picture_id = "half";
   options_.gantt_file = "gantt.svg";
