@@ -53,6 +53,20 @@ Schedule FromSenders(std::string method, const SenderSchedule& senders,
   return schedule;
 }
 
+void SlowDownPorts(const std::vector<double>& slowdown, const LinkCosts& costs,
+                   Schedule& schedule) {
+  if (slowdown.empty()) return;
+  for (Message& message : schedule.messages) {
+    double units = 0;
+    for (std::int32_t j = message.segment_begin; j < message.segment_end; ++j) {
+      units += schedule.segment_units[static_cast<std::size_t>(j) % schedule.segment_units.size()];
+    }
+    const double slower = std::max(slowdown[static_cast<std::size_t>(message.sender)],
+                                   slowdown[static_cast<std::size_t>(message.receiver)]);
+    message.port_s += costs.beta_s_per_unit * units * (slower - 1);
+  }
+}
+
 void RenameMachines(const std::vector<MachineIndex>& name, Schedule& schedule) {
   schedule.root = name[schedule.root];
   for (Message& message : schedule.messages) {

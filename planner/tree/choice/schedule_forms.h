@@ -21,6 +21,12 @@ Schedule FromTree(std::string method, const TimedTree& tree, ElementCosts costs,
 Schedule FromSenders(std::string method, const SenderSchedule& senders,
                      const std::vector<Seconds>& times, double units);
 
+/// Lengthens each message, whose ports hold it as long as `costs` say, to what the slower of its
+/// two ports takes for its units; starts and makespan stay. Symbols: slowdown = time of each
+/// machine's transfers relative to `costs`, one a machine, or empty. Latency and combining take no
+/// longer.
+void SlowDownPorts(const std::vector<double>& slowdown, const LinkCosts& costs, Schedule& schedule);
+
 /// Renames machine i to name[i]. Requires: name is a permutation of 0 .. num_machines - 1.
 void RenameMachines(const std::vector<MachineIndex>& name, Schedule& schedule);
 

@@ -24,15 +24,59 @@ constexpr std::int64_t kSpreadingMessagesMax = 1 << 18;
 /// Parts of a ring's segments that are tried.
 constexpr std::int32_t kRingParts[] = {1, 2, 4, 8, 16};
 
+/// The lanes of the problem's machines: its cuts and, where it bounds what travels at once, one
+/// more over all pairs.
+NetworkModel LanesOf(const ReductionProblem& problem) {
+  NetworkModel network = NetworkOfMachines(problem);
+  if (problem.max_transfers >= problem.num_machines) return network;
+  NetworkModel limited = LimitedTotal(problem.num_machines, /*seconds_per_byte=*/0,
+                                      static_cast<std::int32_t>(problem.max_transfers));
+  network.cuts.push_back(std::move(limited.cuts.front()));
+  // The limit counts transfers: one of a slow port is no smaller part of it.
+  network.port_slowdown.clear();
+  return network;
+}
+
+/// Times under the lanes that limit and cuts leave, at the starts that stand in the schedule where
+/// these hold, or each message as early as may be: whichever ends first.
+absl::Status TimeOnLanes(const ReductionProblem& problem, SpreadingSchedule& collective) {
+  const NetworkModel network = LanesOf(problem);
+  const Seconds early_s = problem.max_transfers < problem.num_machines ? 0 : problem.LanesEarly();
+  const auto time = [&](Schedule& schedule) {
+    return TimeUnderCuts(network, problem.ports, early_s, collective.spreads, problem.ready_s,
+                         schedule);
+  };
+  Schedule earliest = collective.schedule;
+  bool has_starts = false;
+  for (Message& message : earliest.messages) {
+    has_starts = has_starts || message.start_s > 0;
+    message.start_s = 0;
+  }
+  if (absl::Status status = time(earliest); !status.ok()) return status;
+  if (!has_starts) {
+    collective.schedule = std::move(earliest);
+    return absl::OkStatus();
+  }
+  // Ports that are busy still move a message, then perhaps to where no lane is free: timed again,
+  // it waits for one.
+  for (int times = 0; times < 2; ++times) {
+    if (absl::Status status = time(collective.schedule); !status.ok()) return status;
+  }
+  if (earliest.makespan_s < collective.schedule.makespan_s) {
+    collective.schedule = std::move(earliest);
+  }
+  return absl::OkStatus();
+}
+
 /// Sets starts and the makespan: when the last machine has everything.
 absl::Status Time(const ReductionProblem& problem, SpreadingSchedule& collective) {
-  if (!problem.cuts.empty()) {
-    return TimeUnderCuts(NetworkOfMachines(problem), problem.ports, problem.LanesEarly(),
-                         collective.spreads, {}, collective.schedule);
+  if (problem.max_transfers < problem.num_machines || !problem.cuts.empty()) {
+    return TimeOnLanes(problem, collective);
   }
   const PortModel& ports = problem.ports;
-  TimeMessages(collective.schedule, ports);
+  TimeMessages(collective.schedule, ports, problem.ready_s);
   Seconds end_s = 0;
+  for (const Seconds ready_s : problem.ready_s) end_s = std::max(end_s, ready_s);
   for (const Seconds combined_s : CombineEnds(collective.schedule, ports)) {
     end_s = std::max(end_s, combined_s);
   }
@@ -143,20 +187,24 @@ class AllReduceChooser {
   absl::Status AddThroughRoot() {
     const absl::StatusOr<ReductionChoice> reduce = ChooseReduction(problem_);
     if (!reduce.ok()) return reduce.status();
+    // With release dates the reduction says which machine has the result, and later than any date.
+    const MachineIndex root = reduce->schedule.root;
     ReductionProblem free = problem_;
+    free.root = root;
+    free.ready_s.clear();
     // Segments must be the same to be passed on one by one.
     absl::StatusOr<SpreadingSchedule> spread = ChooseBroadcast(free);
     if (!spread.ok()) return spread.status();
     const auto num_segments = reduce->schedule.segment_units.size();
     if (spread->schedule.segment_units.size() != num_segments || !problem_.commutative) {
       // A schedule keeps its makespan backwards whatever the order of its operands.
-      spread = Reversed(reduce->schedule, problem_);
+      spread = Reversed(reduce->schedule, free);
       if (!spread.ok()) return spread.status();
     }
     const std::vector<Seconds> complete_s = CompleteAtRoot(reduce->schedule, problem_.ports);
     Seconds shift_s = 0;
     for (const Message& message : spread->schedule.messages) {
-      if (message.sender != problem_.root) continue;
+      if (message.sender != root) continue;
       for (std::int32_t j = message.segment_begin; j < message.segment_end; ++j) {
         shift_s = std::max(
             shift_s, complete_s[static_cast<std::size_t>(j) % num_segments] - message.start_s);
@@ -177,6 +225,17 @@ class AllReduceChooser {
     return MakeMessage(schedule, problem_.costs, problem_.ports, from, to, begin, end, combines);
   }
 
+  // One message, or two where the range wraps around: a plan has a transfer for each, with its own
+  // latency and its own turn at ports and lanes.
+  void AddRange(Schedule& schedule, MachineIndex from, MachineIndex to, std::int32_t begin,
+                std::int32_t end, bool combines) const {
+    const auto num_segments = static_cast<std::int32_t>(schedule.segment_units.size());
+    schedule.messages.push_back(
+        MessageOf(schedule, from, to, begin, std::min(end, num_segments), combines));
+    if (end <= num_segments) return;
+    schedule.messages.push_back(MessageOf(schedule, from, to, 0, end - num_segments, combines));
+  }
+
   // Traeff's reduce-scatter (reduce_scatter.h), and the same graph backwards: in round k machine r
   // gets from r + s what that one has, so that the widths double.
   absl::Status AddCirculant() {
@@ -192,8 +251,7 @@ class AllReduceChooser {
       rounds.push_back({before, kept});
       for (MachineIndex r = 0; r < p; ++r) {
         const std::int32_t to = (r + kept) % p;
-        schedule.messages.push_back(
-            MessageOf(schedule, r, to, to, to + before - kept, /*combines=*/true));
+        AddRange(schedule, r, to, to, to + before - kept, /*combines=*/true);
       }
     }
     both.spreads.assign(schedule.messages.size(), false);
@@ -201,8 +259,7 @@ class AllReduceChooser {
       const auto [before, kept] = *round;
       for (MachineIndex r = 0; r < p; ++r) {
         const std::int32_t to = (r + p - kept) % p;
-        schedule.messages.push_back(
-            MessageOf(schedule, r, to, r, r + before - kept, /*combines=*/false));
+        AddRange(schedule, r, to, r, r + before - kept, /*combines=*/false);
       }
     }
     both.spreads.resize(schedule.messages.size(), true);
@@ -262,6 +319,7 @@ class AllReduceChooser {
     }
     both.spreads.resize(messages.size(), true);
     RenameMachines(NearFirstNames(racks_), both.schedule);
+    SlowDownPorts(problem_.slowdown, problem_.costs, both.schedule);
     both.schedule.method = "rabenseifner, near first, and back";
     if (absl::Status status = Time(problem_, both); !status.ok()) return status;
     Offer(std::move(both));
@@ -271,6 +329,7 @@ class AllReduceChooser {
   // Machines that follow each other in the schedule are near in the network.
   absl::Status OfferNearby(SpreadingSchedule both) {
     if (!racks_.empty()) RenameMachines(RackOrder(racks_), both.schedule);
+    SlowDownPorts(problem_.slowdown, problem_.costs, both.schedule);
     if (absl::Status status = Time(problem_, both); !status.ok()) return status;
     Offer(std::move(both));
     return absl::OkStatus();

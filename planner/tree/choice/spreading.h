@@ -25,6 +25,8 @@ struct SpreadingSchedule {
 /// Chooses a broadcast from problem.root: the best reduction of a free operation, backwards in
 /// time. Every port carries the same messages in the opposite order, so it takes as long.
 ///
+/// Under a limit of transfers it keeps to that limit, too.
+///
 /// Requires: no release dates, no slow-downs; problem.commutative and gamma do not count.
 /// Errors: as ChooseReduction.
 /// Checked by: tests/unit/planner_tree/spreading_test.cc.
@@ -37,6 +39,10 @@ absl::StatusOr<SpreadingSchedule> ChooseBroadcast(ReductionProblem problem);
 /// - under cuts also Rabenseifner's exchange near machines first and back far machines first
 ///   (rack_schedules.h), and the others with the machines of a rack side by side. The reduction to
 ///   a root is then often the hierarchical one, and goes back the same way.
+///
+/// All are timed alike: under a limit of transfers and under cuts as lanes allow, each message as
+/// long as the slower of its ports takes, and none before its sender's element is ready. With
+/// release dates the machine that has the reduction's result first is the one that tells it.
 ///
 /// Bounds: a ring or circulant takes 2 (p - 1) / p beta units of each port, which is least.
 /// Errors: as ChooseReduction.

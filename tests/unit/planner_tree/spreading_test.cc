@@ -158,6 +158,116 @@ TEST(SpreadingTest, LongAllReducesAreNearTheirBound) {
   }
 }
 
+void ExpectAllOperands(const Plan& plan, const ReductionProblem& problem) {
+  Ranks all(static_cast<std::size_t>(problem.num_machines));
+  for (std::int32_t i = 0; i < problem.num_machines; ++i) all[At(i)] = i;
+  for (const auto& worker :
+       Held(plan, static_cast<std::int64_t>(problem.element_units) / kSpreadPlaceBytes)) {
+    for (Ranks value : worker) {
+      if (problem.commutative) std::sort(value.begin(), value.end());
+      EXPECT_EQ(value, all);
+    }
+  }
+}
+
+std::int64_t MostAtOnce(const Schedule& schedule) {
+  std::int64_t most = 0;
+  for (const Message& message : schedule.messages) {
+    const Seconds at_s = message.start_s + 1e-6 * message.port_s;
+    most = std::max<std::int64_t>(
+        most, std::count_if(schedule.messages.begin(), schedule.messages.end(),
+                            [&](const Message& other) {
+                              return other.start_s <= at_s && at_s < other.start_s + other.port_s;
+                            }));
+  }
+  return most;
+}
+
+// Of all-reduces, too: rings whose messages went all at once took up to six times as long as a
+// reduction and then a broadcast, which keep to the limit.
+TEST(SpreadingTest, KeepToTheLimitOfTransfers) {
+  for (const std::int32_t p : {4, 7, 16}) {
+    for (const std::int64_t limit : {1, 2, 3, 6}) {
+      for (const double bytes : {80.0, 8'000.0, 800'000.0}) {
+        for (const bool commutative : {true, false}) {
+          ReductionProblem problem = Problem(p, bytes, 1e-8, commutative);
+          problem.max_transfers = limit;
+          const auto reduce = ChooseReduction(problem);
+          const auto spread = ChooseBroadcast(problem);
+          const auto chosen = ChooseAllReduce(problem);
+          ASSERT_TRUE(reduce.ok() && spread.ok() && chosen.ok()) << chosen.status();
+          SCOPED_TRACE(absl::StrCat(chosen->schedule.method, " p=", p, " K=", limit, " ", bytes));
+          EXPECT_LE(MostAtOnce(spread->schedule), limit);
+          EXPECT_LE(MostAtOnce(chosen->schedule), limit);
+          EXPECT_LE(chosen->schedule.makespan_s,
+                    1.2 * (reduce->schedule.makespan_s + spread->schedule.makespan_s));
+          NetworkModel network =
+              LimitedTotal(p, problem.costs.beta_s_per_unit, static_cast<std::int32_t>(limit));
+          network.latency_s = problem.costs.alpha_s;
+          const auto plan =
+              SpreadingPlan(*chosen, network, static_cast<Bytes>(bytes), kSpreadPlaceBytes);
+          ASSERT_TRUE(plan.ok()) << plan.status();
+          ExpectSound(*plan, *chosen, problem);
+          ExpectAllOperands(*plan, problem);
+        }
+      }
+    }
+  }
+}
+
+// What a slow port carries takes longer in every all-reduce, not only through a root.
+TEST(SpreadingTest, AllReducesAreTimedOnSlowPorts) {
+  for (const std::int32_t p : {4, 7, 16}) {
+    for (const double bytes : {80.0, 8'000.0, 800'000.0}) {
+      ReductionProblem problem = Problem(p, bytes, 1e-8);
+      problem.slowdown.assign(At(p), 1);
+      problem.slowdown[1] = 4;
+      const auto chosen = ChooseAllReduce(problem);
+      ASSERT_TRUE(chosen.ok()) << chosen.status();
+      SCOPED_TRACE(absl::StrCat(chosen->schedule.method, " p=", p, " ", bytes));
+      NetworkModel network =
+          NetworkOf(problem.costs, p, problem.element_units, static_cast<Bytes>(bytes));
+      network.port_slowdown = problem.slowdown;
+      const auto plan =
+          SpreadingPlan(*chosen, network, static_cast<Bytes>(bytes), kSpreadPlaceBytes);
+      ASSERT_TRUE(plan.ok()) << plan.status();
+      ExpectSound(*plan, *chosen, problem);
+      ExpectAllOperands(*plan, problem);
+      // All but its own block crosses the slow port in either half.
+      EXPECT_GE(chosen->schedule.makespan_s, 2.0 * 4 * 1e-7 * bytes * (p - 1) / p);
+    }
+  }
+}
+
+TEST(SpreadingTest, AllReducesWaitForTheElements) {
+  for (const std::int32_t p : {4, 7}) {
+    for (const double bytes : {80.0, 800'000.0}) {
+      for (const std::int64_t limit : {std::int64_t{2}, kNoTransferLimit}) {
+        ReductionProblem problem = Problem(p, bytes, 1e-8);
+        problem.max_transfers = limit;
+        for (std::int32_t i = 0; i < p; ++i) problem.ready_s.push_back(i == 1 ? 2 : 0.01 * i);
+        const auto chosen = ChooseAllReduce(problem);
+        ASSERT_TRUE(chosen.ok()) << chosen.status();
+        SCOPED_TRACE(absl::StrCat(chosen->schedule.method, " p=", p, " ", bytes));
+        EXPECT_GT(chosen->schedule.makespan_s, 2);
+        EXPECT_LE(MostAtOnce(chosen->schedule), limit);
+        for (const Message& message : chosen->schedule.messages) {
+          EXPECT_GE(message.start_s, problem.ready_s[At(message.sender)]);
+        }
+        ReductionProblem free = problem;
+        free.ready_s.clear();
+        EXPECT_LE(chosen->schedule.makespan_s, (ChooseReduction(problem)->schedule.makespan_s +
+                                                ChooseBroadcast(free)->schedule.makespan_s) *
+                                                   (1 + 1e-9));
+        const auto plan = PlanOf(*chosen, problem);
+        ASSERT_TRUE(plan.ok()) << plan.status();
+        EXPECT_EQ(CheckPlan(*plan), absl::OkStatus());
+        ExpectAllOperands(*plan, problem);
+      }
+    }
+  }
+}
+
 TEST(SpreadingTest, WhatDoesNotFitIsNamed) {
   const ReductionProblem problem = Problem(3, 80, 0);
   const auto chosen = ChooseAllReduce(problem);
