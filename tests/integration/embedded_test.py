@@ -597,6 +597,7 @@ class Reading(WeirTest):
         self.assertEqual(result.code, 2)
         self.assertIn("INPUT", json.loads(result.out)["error"]["message"])
         for words, message in ((["jobs", "wordcuont"], "wordcount"), (["list", "jobs", "--alive", "w1"], "--alive"),
+                               (["list", "workers", "--alive", ""], "empty name"),
                                (["data", "generate", "wordcount", "--records", "1", "-o", self.path("x")], "terasort")):
             result = self.weir(*words, "--json")
             self.assert_fails(result, 2, message)

@@ -63,6 +63,11 @@ void AddList(CLI::App& app, const TakeCommand& take) {
   command
       .add_option("--alive", options->alive,
                   "Of workers: exit status 4 unless this one is alive, for health checks")
+      // A health check whose variable is not set must not pass.
+      ->check([](const std::string& name) {
+        return std::string(name.empty() ? "an empty name is no worker's; name the one to ask about"
+                                        : "");
+      })
       ->type_name("NAME");
   AddMaster(command, options->master);
   AddJson(command, options->json);

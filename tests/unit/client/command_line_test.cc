@@ -323,6 +323,7 @@ TEST(CommandLine, EveryMisuseExitsWithTwoAndSaysWhatIsWrong) {
       {{"master", "--channel-rate", "fast"}, "1Gbit/s"},
       {{"master", "--bisection-channels", "0"}, "--bisection-channels"},
       {{"worker", "--log-level", "loud"}, "loud"},
+      {{"list", "workers", "--alive", ""}, "--alive: an empty name"},
       {{"worker", "--advertise", "10.0.0.1 172.17.0.1"}, "more than one host"},
       {{"worker", "--advertise", "node1:41061"}, "a port belongs to --listen"},
       {{"worker", "--advertise", "[::1"}, "neither a name nor an address"},
