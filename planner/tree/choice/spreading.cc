@@ -116,6 +116,54 @@ absl::StatusOr<SpreadingSchedule> Reversed(const Schedule& reduction,
   return spread;
 }
 
+/// Borders between segments closer than this part of the element are one.
+constexpr double kSameBorder = 1e-9;
+
+std::vector<double> BordersOf(const Schedule& schedule) {
+  std::vector<double> borders = {0};
+  for (const double units : schedule.segment_units) borders.push_back(borders.back() + units);
+  return borders;
+}
+
+/// Cuts the schedule's segments at all of `borders`, among which its own are; messages carry what
+/// they did.
+void CutSegments(const std::vector<double>& borders, Schedule& schedule) {
+  const auto old_count = static_cast<std::int32_t>(schedule.segment_units.size());
+  const auto new_count = static_cast<std::int32_t>(borders.size()) - 1;
+  std::vector<std::int32_t> begin_of;
+  const double same = kSameBorder * borders.back();
+  for (const double border : BordersOf(schedule)) {
+    begin_of.push_back(static_cast<std::int32_t>(
+        std::lower_bound(borders.begin(), borders.end(), border - same) - borders.begin()));
+  }
+  const auto cut = [&](std::int32_t& at) {
+    at = at / old_count * new_count + begin_of[static_cast<std::size_t>(at % old_count)];
+  };
+  for (Message& message : schedule.messages) {
+    cut(message.segment_begin);
+    cut(message.segment_end);
+  }
+  schedule.segment_units.clear();
+  for (std::size_t j = 1; j < borders.size(); ++j) {
+    schedule.segment_units.push_back(borders[j] - borders[j - 1]);
+  }
+}
+
+/// Gives both schedules of one element the same segments, those that either's borders make.
+void CutAlike(Schedule& a, Schedule& b) {
+  if (a.segment_units.size() == b.segment_units.size()) return;
+  std::vector<double> all = BordersOf(a);
+  const std::vector<double> more = BordersOf(b);
+  all.insert(all.end(), more.begin(), more.end());
+  std::sort(all.begin(), all.end());
+  std::vector<double> borders = {0};
+  for (const double border : all) {
+    if (border - borders.back() > kSameBorder * all.back()) borders.push_back(border);
+  }
+  CutSegments(borders, a);
+  CutSegments(borders, b);
+}
+
 /// When the root has each segment complete.
 std::vector<Seconds> CompleteAtRoot(const Schedule& reduction, const PortModel& ports) {
   const auto num_segments = static_cast<std::int32_t>(reduction.segment_units.size());
@@ -188,35 +236,53 @@ class AllReduceChooser {
     const absl::StatusOr<ReductionChoice> reduce = ChooseReduction(problem_);
     if (!reduce.ok()) return reduce.status();
     // With release dates the reduction says which machine has the result, and later than any date.
-    const MachineIndex root = reduce->schedule.root;
     ReductionProblem free = problem_;
-    free.root = root;
+    free.root = reduce->schedule.root;
     free.ready_s.clear();
-    // Segments must be the same to be passed on one by one.
-    absl::StatusOr<SpreadingSchedule> spread = ChooseBroadcast(free);
+    const absl::StatusOr<SpreadingSchedule> spread = ChooseBroadcast(free);
     if (!spread.ok()) return spread.status();
-    const auto num_segments = reduce->schedule.segment_units.size();
-    if (spread->schedule.segment_units.size() != num_segments || !problem_.commutative) {
-      // A schedule keeps its makespan backwards whatever the order of its operands.
-      spread = Reversed(reduce->schedule, free);
-      if (!spread.ok()) return spread.status();
+    const Schedule& reduction = reduce->schedule;
+    // Backwards the reduction keeps its makespan, whatever the order of its operands.
+    const absl::StatusOr<SpreadingSchedule> back = Reversed(reduction, free);
+    if (!back.ok()) return back.status();
+    const bool alike = spread->schedule.segment_units.size() == reduction.segment_units.size();
+    // The same segments are passed on one by one as soon as the root has them. Of others, or of an
+    // order that broadcasts need not keep, one may still be shorter after the other.
+    const SpreadingSchedule& passed_on = alike && problem_.commutative ? *spread : *back;
+    const std::string name = absl::StrCat(reduction.method, ", then back");
+    for (const Seconds shift_s :
+         {FirstShift(reduction, passed_on.schedule), reduction.makespan_s}) {
+      if (absl::Status status = OfferJoined(name, reduction, passed_on, shift_s); !status.ok())
+        return status;
     }
-    const std::vector<Seconds> complete_s = CompleteAtRoot(reduce->schedule, problem_.ports);
+    if (&passed_on == &*spread) return absl::OkStatus();
+    SpreadingSchedule other = *spread;
+    Schedule cut = reduction;
+    CutAlike(cut, other.schedule);
+    return OfferJoined(absl::StrCat(reduction.method, ", then ", other.schedule.method), cut, other,
+                       reduction.makespan_s);
+  }
+
+  // By how much a broadcast in the reduction's segments begins later, at the earliest.
+  Seconds FirstShift(const Schedule& reduction, const Schedule& spread) const {
+    const std::vector<Seconds> complete_s = CompleteAtRoot(reduction, problem_.ports);
     Seconds shift_s = 0;
-    for (const Message& message : spread->schedule.messages) {
-      if (message.sender != root) continue;
+    for (const Message& message : spread.messages) {
+      if (message.sender != reduction.root) continue;
       for (std::int32_t j = message.segment_begin; j < message.segment_end; ++j) {
         shift_s = std::max(
-            shift_s, complete_s[static_cast<std::size_t>(j) % num_segments] - message.start_s);
+            shift_s, complete_s[static_cast<std::size_t>(j) % complete_s.size()] - message.start_s);
       }
     }
-    const std::string name = absl::StrCat(reduce->schedule.method, ", then back");
-    for (const Seconds shift : {shift_s, reduce->schedule.makespan_s}) {
-      absl::StatusOr<SpreadingSchedule> joined = Joined(reduce->schedule, *spread, shift, problem_);
-      if (!joined.ok()) return joined.status();
-      joined->schedule.method = name;
-      Offer(*std::move(joined));
-    }
+    return shift_s;
+  }
+
+  absl::Status OfferJoined(const std::string& name, const Schedule& reduction,
+                           const SpreadingSchedule& spread, Seconds shift_s) {
+    absl::StatusOr<SpreadingSchedule> joined = Joined(reduction, spread, shift_s, problem_);
+    if (!joined.ok()) return joined.status();
+    joined->schedule.method = name;
+    Offer(*std::move(joined));
     return absl::OkStatus();
   }
 

@@ -33,7 +33,8 @@ struct SpreadingSchedule {
 absl::StatusOr<SpreadingSchedule> ChooseBroadcast(ReductionProblem problem);
 
 /// Chooses the shortest all-reduce:
-/// - reduction to a root, and a broadcast of each segment from there as soon as the ports allow;
+/// - reduction to a root, and a broadcast: of each segment from there as soon as the ports allow,
+///   or in segments of its own once the reduction has ended, so that none is longer than the two;
 /// - where the operation commutes: reduce-scatter on a circulant graph and all-gather on its
 ///   reverse; a ring of p or more segments, in parts that travel while others are combined;
 /// - under cuts also Rabenseifner's exchange near machines first and back far machines first
