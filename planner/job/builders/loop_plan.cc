@@ -253,13 +253,23 @@ class LoopBuilder {
     Schedule single = all_to_one;  // the best of one segment
     if (trees_too) {
       for (const std::int64_t segments : {loop_.splits ? SegmentsMax() : 1, std::int64_t{1}}) {
-        absl::StatusOr<tree::ReductionChoice> chosen =
-            tree::ChooseReduction(ProblemOf(loop_, hosts_, segments));
-        // A problem that no family is made for (all costs 0) is folded all to one.
-        if (!chosen.ok()) continue;
-        if (segments == 1) single = chosen->schedule;
-        if (best.families.empty()) best.families = chosen->candidates;
-        reductions.push_back(std::move(chosen->schedule));
+        std::vector<tree::ReductionProblem> problems = {ProblemOf(loop_, hosts_, segments)};
+        // Where ports differ whole elements alone are offered, and none that keep an order. Those
+        // of equal ports are timed on the real ones beside them.
+        if (!problems[0].slowdown.empty()) {
+          problems.push_back(problems[0]);
+          problems[1].slowdown.clear();
+        }
+        bool first = true;
+        for (const tree::ReductionProblem& problem : problems) {
+          absl::StatusOr<tree::ReductionChoice> chosen = tree::ChooseReduction(problem);
+          // A problem that no family is made for (all costs 0) is folded all to one.
+          if (!chosen.ok()) continue;
+          if (segments == 1 && first) single = chosen->schedule;
+          first = false;
+          if (best.families.empty()) best.families = chosen->candidates;
+          reductions.push_back(std::move(chosen->schedule));
+        }
       }
     }
     reductions.push_back(all_to_one);

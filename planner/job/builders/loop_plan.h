@@ -20,11 +20,11 @@ namespace weir::planner {
 ///   makes the part of the last state. Where a range of places can be updated alone
 ///   (LoopShape::element_wise), each mapper may fold and update its range and send it to all
 ///   others; then each makes the part of its range. The reduction (the choice of ChooseReduction,
-///   the same with one segment, all to one) and the broadcast (fastest node first, one to all), or
-///   the ranges a mapper (1, 2, 4), are those that end two iterations first, by prediction; ties go
-///   to the earlier, trees before ranges. `ways` leaves out some. The root is the mapper whose port
-///   is slowed down least, of several the fastest, or mapper 0 where elements are folded in the
-///   order of the input.
+///   the same with one segment, both as if all ports were equal where they are not, all to one) and
+///   the broadcast (fastest node first, one to all), or the ranges a mapper (1, 2, 4), are those
+///   that end two iterations first, by prediction; ties go to the earlier, trees before ranges.
+///   `ways` leaves out some. The root is the mapper whose port is slowed down least, of several the
+///   fastest, or mapper 0 where elements are folded in the order of the input.
 /// Requires: CheckJobShape and CheckCluster are OK.
 /// Returns: a kStrict plan with orders and times, Predict's makespan, method "loop", no bound;
 ///   summary.notes say what an iteration takes, by phase, beside all to one and each family.

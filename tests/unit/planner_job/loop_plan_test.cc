@@ -188,6 +188,25 @@ TEST(LoopPlanTest, SlowPortsUpdateFewerPlaces) {
   EXPECT_EQ(made, (std::vector<Bytes>{200, 200, 100}));
 }
 
+// Families for unequal ports fold whole elements: one port that is hardly slower left nothing in
+// segments.
+TEST(LoopPlanTest, OneSlowPortLeavesSegments) {
+  ClusterProfile cluster = SmallCluster(16);
+  cluster.network.latency_s = 0.01;
+  LoopShape loop = SmallLoop();
+  loop.commutative = true;
+  loop.splits = loop.first_splits = true;
+  loop.element_places = 4000;
+  loop.combine_seconds_per_byte = 0.05;
+  const Plan equal = *LoopPlan(SmallShape(), loop, cluster);
+  cluster.network.port_slowdown.assign(16, 1);
+  cluster.network.port_slowdown[5] = 1.1;
+  const Plan plan = *LoopPlan(SmallShape(), loop, cluster);
+  EXPECT_EQ(CheckPlan(plan), absl::OkStatus());
+  EXPECT_NEAR(Predict(plan)->makespan_s, plan.summary.makespan_s, 1e-6 * plan.summary.makespan_s);
+  EXPECT_LT(plan.summary.makespan_s, 1.2 * equal.summary.makespan_s);
+}
+
 // Each combine step folds elements of neighbouring mappers, in their order, and the update gets
 // all.
 void ExpectOrderOfMappers(const Plan& plan) {
