@@ -124,7 +124,7 @@ class EventMatching {
     }
   }
 
-  /// Runs to the end of the window; false when rounding left no perfect matching.
+  /// Runs to the end of the window; false when rounding left no perfect matching well before it.
   bool Run() {
     for (int i = 0; i < size_; ++i) {
       if (!Rematch(i, FreeColumnNear(i))) return false;
@@ -140,7 +140,10 @@ class EventMatching {
       left_(row, column) = 0;
       row_of_[At(column)] = kNone;
       column_of_[At(row)] = kNone;
-      if (!Rematch(row, column)) return now_ > 1 - kOverfull;
+      if (Rematch(row, column)) continue;
+      if (now_ <= 1 - kOverfull) return false;
+      CloseAsMatched();
+      return true;
     }
     now_ = std::min(now_, 1.0);
     for (int i = 0; i < size_; ++i) {
@@ -170,6 +173,16 @@ class EventMatching {
     if (rest < kUsedUp) rest = 0;
     if (row < rows_ && column < columns_ && now_ > since_[At(row)]) {
       pieces_.push_back({row, column, since_[At(row)], now_});
+    }
+  }
+
+  /// Ends without another matching: entries too small to count were more than the end's slack. What
+  /// is matched runs on, each pair for what it has left.
+  void CloseAsMatched() {
+    for (int i = 0; i < size_; ++i) {
+      if (column_of_[At(i)] == kNone) continue;
+      now_ = std::min(1.0, until_[At(i)]);
+      Close(i);
     }
   }
 

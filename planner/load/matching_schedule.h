@@ -19,7 +19,8 @@ namespace weir::planner::load {
 ///   when its next entry is used up, only that pair is re-matched along one alternating path, so a
 ///   piece ends only when it must.
 /// Returns: pieces in scaled order of their ends, unmerged; together the whole demand, except for
-///   rounding below 1e-9 of the length per pair, which plan assembly puts back (sections are tiled
+///   rounding below 1e-9 of the length per pair, or of 1e-6 per port of millions of pairs that are
+///   all but empty, which plan assembly puts back (sections are tiled
 ///   by pieces).
 /// Requires: length > 0.
 /// Errors: kInternal when the sums exceed what fits by more than 1e-6 or rounding broke the

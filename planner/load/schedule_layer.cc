@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "planner/load/fast_layer.h"
 #include "planner/load/interval_program.h"
 #include "planner/load/longest_remaining.h"
@@ -151,6 +152,17 @@ absl::StatusOr<LayerSchedule> JoinIntervals(const std::vector<IntervalTransfers>
   return schedule;
 }
 
+/// The interval program, each of its intervals by one matching.
+absl::StatusOr<LayerSchedule> ByIntervals(const ScaledLayer& layer, const ShuffleDemand& demand) {
+  const absl::StatusOr<std::vector<IntervalTransfers>> intervals = SolveIntervalProgram(demand);
+  if (!intervals.ok()) return intervals.status();
+  return JoinIntervals(*intervals, demand.release.back(), "interval program",
+                       [&](const IntervalTransfers& interval, double length) {
+                         return MatchingSchedule(interval.send_time, interval.begin,
+                                                 RoundedUp(interval, length, layer.l), layer.l);
+                       });
+}
+
 }  // namespace
 
 ShuffleDemand DemandOf(const ScaledLayer& layer, const std::vector<double>& share) {
@@ -176,18 +188,15 @@ absl::StatusOr<LayerSchedule> ScheduleLayer(const ScaledLayer& layer,
   if (layer.send_all <= kTouch) return LayerSchedule{{}, demand.release.back(), "nothing to send"};
   if (HasClosedForm(layer)) {
     absl::StatusOr<std::optional<LayerSchedule>> wheel = TryWheel(layer, demand, share, options);
-    if (!wheel.ok()) return wheel.status();
-    if (wheel->has_value()) return **std::move(wheel);
+    if (!wheel.ok() && !absl::IsInternal(wheel.status())) return wheel.status();
+    if (wheel.ok() && wheel->has_value()) return **std::move(wheel);
   }
   const std::int64_t size = static_cast<std::int64_t>(layer.n) * layer.n * layer.r;
   if (size <= options.program_size_max) {
-    const absl::StatusOr<std::vector<IntervalTransfers>> intervals = SolveIntervalProgram(demand);
-    if (!intervals.ok()) return intervals.status();
-    return JoinIntervals(*intervals, demand.release.back(), "interval program",
-                         [&](const IntervalTransfers& interval, double length) {
-                           return MatchingSchedule(interval.send_time, interval.begin,
-                                                   RoundedUp(interval, length, layer.l), layer.l);
-                         });
+    absl::StatusOr<LayerSchedule> exact = ByIntervals(layer, demand);
+    // An interval that rounding overfills, or leaves without a matching, is no reason for no plan,
+    // nor is a program that its solver does not close.
+    if (exact.ok() || !absl::IsInternal(exact.status())) return exact;
   }
   return ServeLongestFirst(layer, demand, CutMakespan(layer, share), options);
 }

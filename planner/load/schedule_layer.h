@@ -37,10 +37,11 @@ ShuffleDemand DemandOf(const ScaledLayer& layer, const std::vector<double>& shar
 ///
 /// Model: L max(delta) <= 1 and channels handed over: wheel, exact; its last window, when groups do
 ///   not divide n, by matching. Otherwise small layers by the interval program (optimal for these
-///   loads), large ones longest remaining first; both decomposed by matching.
+///   loads), large ones longest remaining first, and small ones where rounding or the solver leaves
+///   the exact ways without an end; all decomposed by matching.
 /// Requires: shares in finishing order, summing to 1.
 /// Returns: pieces merged, none dropped.
-/// Errors: kInternal from a solver.
+/// Errors: kInternal where rounding leaves a matching of longest remaining first without an end.
 /// Checked by: tests/unit/planner_load/communication_test.cc.
 absl::StatusOr<LayerSchedule> ScheduleLayer(const ScaledLayer& layer,
                                             const std::vector<double>& share,
