@@ -21,6 +21,8 @@ namespace {
 
 /// Messages of one candidate; keeps a choice within some 100 ms.
 constexpr std::int64_t kSpreadingMessagesMax = 1 << 18;
+/// The same of a ring under a limit of transfers.
+constexpr std::int64_t kLimitedRingMax = 1 << 13;
 /// Parts of a ring's segments that are tried.
 constexpr std::int32_t kRingParts[] = {1, 2, 4, 8, 16};
 
@@ -209,7 +211,10 @@ class AllReduceChooser {
     }
     if (problem_.commutative && p > 1 && p * p <= kSpreadingMessagesMax) {
       if (absl::Status status = AddCirculant(); !status.ok()) return status;
+      // Lanes are slow to time, and parts fill ports that a limit leaves idle anyway.
+      const bool limited = problem_.max_transfers < p / 2;
       for (const std::int32_t parts : kRingParts) {
+        if (limited && (parts > 1 || 2 * p * (p - 1) > kLimitedRingMax)) break;
         if (parts > 1 &&
             (p * parts > problem_.max_segments || 2 * p * (p - 1) * parts > kSpreadingMessagesMax))
           break;
