@@ -1,14 +1,56 @@
 #include "runtime/task/shipped_files.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/base/errno_status.h"
+#include "runtime/base/job_errors.h"
 #include "runtime/env/real/remove_tree.h"
 #include "runtime/task/unpack_archive.h"
 
 namespace weir::task {
+
+namespace {
+
+// Names in the archive itself that no file system takes.
+bool IsOfArchive(int error_number) {
+  switch (error_number) {
+    case EEXIST:
+    case EFBIG:
+    case EINVAL:
+    case EISDIR:
+    case ELOOP:
+    case EMLINK:
+    case ENAMETOOLONG:
+    case ENOTDIR:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// What else the system says of files in the work directory is no fault of the job or its archives:
+// another worker may have none of it.
+absl::Status OfWorker(const absl::Status& status) {
+  if (ErrnoOf(status) == 0 || CarriesJobError(status) || IsOfArchive(ErrnoOf(status))) {
+    return status;
+  }
+  // The codes of missing and unreadable files are of inputs.
+  v1::JobError error =
+      IsDiskFull(status)
+          ? JobErrorFromStatus(status)
+          : MakeJobError(job_error::kInternal,
+                         absl::StrCat("archives cannot be unpacked: ", status.message()),
+                         "check the worker's work directory and the limits of its user");
+  error.set_fault_of(v1::FAULT_OF_WORKER);
+  return StatusFromJobError(status.code(), std::move(error));
+}
+
+}  // namespace
 
 absl::Status PlaceShippedFiles(const v1::TaskCommand::Start& start) {
   UnpackBudget budget;
@@ -18,12 +60,12 @@ absl::Status PlaceShippedFiles(const v1::TaskCommand::Start& start) {
   };
   // Of a process that went before this one, and was killed.
   for (const auto& archive : start.archives()) {
-    if (absl::Status gone = env::RemoveTree(place(archive)); !gone.ok()) return gone;
+    if (absl::Status gone = env::RemoveTree(place(archive)); !gone.ok()) return OfWorker(gone);
   }
   for (const auto& archive : start.archives()) {
     const std::string folder = place(archive);
     if (absl::Status unpacked = UnpackArchive(archive.path(), folder, budget); !unpacked.ok()) {
-      return unpacked;
+      return OfWorker(unpacked);
     }
     absl::StrAppend(&folders, folders.empty() ? "" : "\n", archive.folder());
   }

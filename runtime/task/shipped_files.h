@@ -11,7 +11,8 @@ namespace weir::task {
 /// Unpacks the archives of a task into its working directory, which is the current one, and names
 /// in the environment what is there: WEIR_JOB_FILES and WEIR_JOB_ARCHIVES, a name a line; not set
 /// where there is none. What an earlier task of the job unpacked there is removed. Blocking; call
-/// before threads are started. Errors: as UnpackArchive and env::RemoveTree. Checked by:
+/// before threads are started. Errors: as UnpackArchive and env::RemoveTree; those of the work
+/// directory are its worker's (FAULT_OF_WORKER). Checked by: tests/unit/task/shipped_files_test.cc,
 /// tests/integration/streaming_test.py (class ShippedFiles).
 absl::Status PlaceShippedFiles(const v1::TaskCommand::Start& start);
 

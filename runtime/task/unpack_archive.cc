@@ -263,6 +263,11 @@ class Unpacking {
   }
   absl::Status Damaged() const {
     const char* const said = archive_error_string(archive_.get());
+    const int error = archive_errno(archive_.get());
+    // Of the disk, or of memory: the archive may be sound.
+    if (error == EIO || error == ESTALE || error == ENOMEM) {
+      return ErrnoStatus(error, absl::StrCat("cannot read ", path_));
+    }
     return Refused(absl::StrCat("it cannot be unpacked: ", said == nullptr ? "damaged" : said));
   }
 
