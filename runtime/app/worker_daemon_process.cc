@@ -309,7 +309,8 @@ class WorkerProcess {
 
   // Where certificates do not fit, calls say no more than that a socket closed.
   void TryHandshake() {
-    if (!security_.tls || process_.loop.Now() < next_handshake_) return;
+    if (!security_.tls || handshaking_ || process_.loop.Now() < next_handshake_) return;
+    handshaking_ = true;  // one at a time, however long the pool is busy
     next_handshake_ = process_.loop.Now() + kHandshakeEvery;
     env::Offload(
         process_.loop, process_.disk.pool(),
@@ -317,6 +318,7 @@ class WorkerProcess {
           return rpc::TryTlsHandshake(master, security, kWorkerHandshakePatience);
         },
         callbacks_.Guard([this](const absl::Status& handshake) {
+          handshaking_ = false;
           if (handshake.ok() || serving_) return;
           LogError("The master cannot be talked to",
                    {{"master", options_.master.address}, {"reason", handshake.message()}});
@@ -345,6 +347,7 @@ class WorkerProcess {
   worker::MachineProfile machine_;
   bool serving_ = false;
   bool draining_ = false;
+  bool handshaking_ = false;
   MonoTime next_handshake_;
   env::CallbackScope callbacks_;
 };
