@@ -174,7 +174,8 @@ class WorkerProcess {
                                              .runs = *runs_,
                                              .server = *data_server_,
                                              .fetcher = *fetcher_,
-                                             .check_run = format::CheckRun});
+                                             .check_run = format::CheckRun,
+                                             .look_pool = &look_thread_.pool()});
     });
     return process_.Await<absl::Status>(
         [this](std::function<void(absl::Status)> answer) { daemon_->Start(std::move(answer)); });
@@ -333,6 +334,8 @@ class WorkerProcess {
   const rpc::Security& security_;
   worker::Zygote* const zygote_;  // null: there is none
   ControlProcess process_;
+  // Where files hang, they hang all threads of the disk's pool; that they do is still to be seen.
+  PoolThreads look_thread_{1};
   Interrupts interrupts_{process_.loop};
   TransferThreads transfers_{2};
   rpc::GrpcClients clients_;

@@ -242,10 +242,10 @@ void WorkerDaemon::LookAtDirectory(env::Task looked) {
     if (state_ == State::kStopping) return OnJobGone();
     if (!after_look_.empty()) LookAtDirectory(nullptr);
   });
-  seams_.disk_pool.Run([&storage = seams_.storage, &loop = seams_.loop, path = directory_->path(),
-                        work_dir = options_.work_dir, name = options_.name,
-                        incarnation = incarnation_, began = look_began_,
-                        done = std::move(done)]() mutable {
+  env::WorkPool& pool = seams_.look_pool ? *seams_.look_pool : seams_.disk_pool;
+  pool.Run([&storage = seams_.storage, &loop = seams_.loop, path = directory_->path(),
+            work_dir = options_.work_dir, name = options_.name, incarnation = incarnation_,
+            began = look_began_, done = std::move(done)]() mutable {
     began->store(loop.Now().nanos());
     auto look = std::make_shared<DirectoryLook>(
         DirectoryLook{WorkDirectory::ClaimIfGone(storage, path, work_dir, name, incarnation), 0});

@@ -28,6 +28,8 @@ struct WorkerSeams {
   transfer::Fetcher& fetcher;
   /// Called on the disk pool. Null: no runs are kept over a restart of the machine.
   RunCheck check_run = nullptr;
+  /// Where the work directory is looked at, apart from work that may hang there; null: disk_pool.
+  env::WorkPool* look_pool = nullptr;
 };
 
 }  // namespace weir::worker

@@ -58,7 +58,7 @@ class WorkerDaemonTest : public testing::Test {
     tasks_ = std::make_unique<TaskProcesses>(std::move(task), loop_, loop_);
     daemon_ = std::make_unique<WorkerDaemon>(
         options, WorkerSeams{loop_, *disk_pool_, *tasks_, random_, *disk_, master_.api, runs_,
-                             server_, fetcher_});
+                             server_, fetcher_, nullptr, look_pool_});
     std::optional<absl::Status> started;
     daemon_->Start([&](absl::Status status) { started = std::move(status); });
     ASSERT_TRUE(Until([&] { return started.has_value(); }));
@@ -183,6 +183,7 @@ class WorkerDaemonTest : public testing::Test {
   FixedRandom random_;
   StickyStorage storage_;
   env::WorkPool* disk_pool_ = &pool_;  // of the daemon
+  env::WorkPool* look_pool_ = nullptr;
   env::Storage* disk_ = &storage_;
   FakeMaster master_;
   transfer::PublishedRuns runs_;

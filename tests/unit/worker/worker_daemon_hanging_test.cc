@@ -59,12 +59,16 @@ class WorkerDaemonHangingTest : public WorkerDaemonTest {
   ~WorkerDaemonHangingTest() override {
     hanging_.SetHangs(false);
     disk_thread_.Close();
+    look_thread_.Close();
     serving_.join();
+    looking_.join();
   }
 
   HangingStorage hanging_;
   env::BlockingWorkPool disk_thread_;
+  env::BlockingWorkPool look_thread_;
   std::thread serving_{[this] { disk_thread_.Serve(); }};
+  std::thread looking_{[this] { look_thread_.Serve(); }};
 };
 
 TEST_F(WorkerDaemonHangingTest, LeavesWhileItsDirectoryDoesNotAnswer) {
@@ -88,6 +92,23 @@ TEST_F(WorkerDaemonHangingTest, LeavesWhileItsDirectoryDoesNotAnswer) {
   EXPECT_TRUE(Until([&] { return daemon_->registered(); }));
   EXPECT_EQ(master_.registrations.size(), registrations + 1) << "none while it hung";
   EXPECT_TRUE(Prepare().ok());
+}
+
+// All threads of the disk's pool hang, as where a removal and a rename wait for the same disk.
+TEST_F(WorkerDaemonHangingTest, LeavesThoughNothingOfItsPoolIsDone) {
+  look_pool_ = &look_thread_;
+  StartRegistered("good");
+  hanging_.SetHangs(true);
+  disk_thread_.Run([this] { static_cast<void>(hanging_.FreeBytes(work_dir_.path())); });
+  ASSERT_TRUE(Until([&] { return hanging_.asked(); }));
+  const std::size_t heartbeats = master_.heartbeats.size();
+  ASSERT_TRUE(Until([&] { return master_.heartbeats.size() > heartbeats + 3; }));
+  loop_.SkipTime(-absl::Seconds(11));
+  EXPECT_TRUE(Until([&] { return !daemon_->registered(); }));
+  EXPECT_THAT(master_.heartbeats.back().leaving(), HasSubstr("has not answered for 10s"));
+  hanging_.SetHangs(false);
+  EXPECT_TRUE(Until([&] { return daemon_->registered(); }));
+  Stop();
 }
 
 }  // namespace
