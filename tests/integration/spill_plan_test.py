@@ -36,7 +36,7 @@ class SpillPlan(WeirTest):
     def assert_foreseen(self, plan, counted):
         self.assertEqual(plan["actual_spilled_bytes"], counted)
         error = plan["spilled_bytes"] / counted - 1
-        self.assertLess(abs(error), WITHIN, f"{plan['spilled_bytes']} foreseen, {counted} on disk")
+        self.assertLess(abs(error), WITHIN, f"{plan['spilled_bytes']} foreseen, {counted} on disk; {plan['notes']}")
         notes = [note for note in plan["notes"] if note.startswith("Memory does not hold all: ")]
         self.assertEqual(len(notes), 1, plan["notes"])
         self.assertEqual(sum(layer.get("spilled_bytes", 0) for layer in plan["layers"]), plan["spilled_bytes"])
