@@ -85,6 +85,13 @@ class CancelledTransfersTest : public StragglersTest {
     EXPECT_THAT(world_->wrong(), testing::IsEmpty());
   }
 
+  // No answer to CancelTransfer arrives from now on; what made the worker slow is over in 12 s.
+  void BreakOffUnheard() {
+    world_->network().call_faults().Set("weir.v1.WorkerService.CancelTransfer",
+                                        sim::CallFault::kAnswerLost, 1);
+    RunFor(absl::Seconds(12));
+    world_->FindWorker("worker-2")->faults().cpu_slowness = 1;
+  }
   std::vector<std::string> lost_;  // by any of the jobs
 };
 
@@ -96,10 +103,7 @@ TEST_F(CancelledTransfersTest, AreThoseToOneThatLosesItsReducer) {
 // What was broken off is not reported on: nobody may wait for it.
 TEST_F(CancelledTransfersTest, AreMovedAgainWhereNobodyHeardThatTheyWere) {
   RunJobs([this] {
-    world_->network().call_faults().Set("weir.v1.WorkerService.CancelTransfer",
-                                        sim::CallFault::kAnswerLost, 1);
-    RunFor(absl::Seconds(12));
-    world_->FindWorker("worker-2")->faults().cpu_slowness = 1;
+    BreakOffUnheard();
     world_->network().call_faults().Clear();
     RunFor(absl::Seconds(120));
   });
@@ -108,10 +112,7 @@ TEST_F(CancelledTransfersTest, AreMovedAgainWhereNobodyHeardThatTheyWere) {
 // The receiver beats on: its lease never says that nobody should wait for it.
 TEST_F(CancelledTransfersTest, AreNotWaitedForWithoutEndWhereNobodyEverAnswers) {
   RunJobs([this] {
-    world_->network().call_faults().Set("weir.v1.WorkerService.CancelTransfer",
-                                        sim::CallFault::kAnswerLost, 1);
-    RunFor(absl::Seconds(12));
-    world_->FindWorker("worker-2")->faults().cpu_slowness = 1;
+    BreakOffUnheard();
     RunFor(absl::Seconds(240));
     world_->network().call_faults().Clear();
   });
