@@ -99,20 +99,20 @@ def runs_of(args, name, num_bytes, folder):
     """All runs of one input of one size; `home` is where a run keeps its history."""
     kind = inputs.INPUTS[name]
     source, _ = inputs.make(name, args, num_bytes)
-    other, seeded = os.path.join(folder, "other"), os.path.join(folder, "seeded")
+    other = os.path.join(folder, "other")
     if isinstance(OTHERS[name], str):
         other, _ = inputs.make(OTHERS[name], args, num_bytes)
     else:
         OTHERS[name](args, num_bytes, other)
     for path in (source, other):  # into the page cache
         subprocess.run(["cat", path], check=True, stdout=subprocess.DEVNULL)
-    run(args, kind.job, other, seeded, folder)
     for turn in range(args.repeat):
         home = os.path.join(folder, f"empty-{turn}")
         yield EMPTY, run(args, kind.job, source, home, folder)
         yield LATER, run(args, kind.job, source, home, folder)
+        # Of a run of its own, because a history of one run says how long that one took by chance.
         home = os.path.join(folder, f"other-{turn}")
-        shutil.copytree(seeded, home)
+        run(args, kind.job, other, home, folder)
         yield OTHER, run(args, kind.job, source, home, folder)
 
 

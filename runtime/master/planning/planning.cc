@@ -54,10 +54,7 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
       history_.Find(spec_, input.total_bytes, static_cast<std::int32_t>(workers.size()));
   if (known != nullptr) {
     known_ = *known;
-    // The same data, or none that could be compared.
-    if (!known->has_seen() || known->input_fingerprint() == InputRanges(input).Fingerprint()) {
-      return sampled();
-    }
+    if (known->input_fingerprint() == InputRanges(input).Fingerprint()) return sampled();
     known_->clear_input_weights();  // where other data is dear says nothing of this
   }
   const auto job = FindJob(seams_.catalog, spec_);
@@ -79,7 +76,7 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
   }
   SampleScale scale = ScaleOf(input, workers);
   scale.num_layers = static_cast<int>(job->info().rates.layers.size());
-  if (known_) scale.known = known_->seen();
+  if (known_ && known_->has_seen()) scale.known = known_->seen();
   scale.combines = combines;
   scale.input_bytes = static_cast<double>(input.total_bytes);
   scale.cut_anywhere = UncutRanges(input).empty();
@@ -108,16 +105,20 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
 
 void Planning::TakeSample(v1::JobShapeLearned shape, double chunk_bytes, double input_bytes) {
   seen_ = shape.seen();
+  const bool comparable = known_ && known_->has_seen() && shape.has_seen();
   const bool alike =
-      known_ && shape.has_seen() && IsAlike(shape.seen(), known_->seen()) &&
+      comparable && IsAlike(shape.seen(), known_->seen()) &&
       (!shape.has_map_output_ratio() || MakesAlike(shape, *known_, chunk_bytes, input_bytes));
   if (alike) {
     *known_->mutable_input_weights() = shape.input_weights();
     return;
   }
   if (known_) {
-    note_ =
-        "Earlier runs of this job were of data unlike this, so the sample counts, not the history.";
+    note_ = absl::StrCat(comparable
+                             ? "Earlier runs of this job were of data unlike this"
+                             : "Earlier runs of this job were not sampled, so that nothing tells "
+                               "whether their data was like this",
+                         ", so the sample counts, not the history.");
     known_.reset();
   }
   sampled_ = std::move(shape);

@@ -1,0 +1,86 @@
+// What runs of before tell of a job on other data: the whole master on virtual time.
+
+#include <optional>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "gtest/gtest.h"
+#include "runtime/master/master.h"
+#include "tests/unit/master/master_fixture.h"
+
+namespace weir::master {
+namespace {
+
+class EarlierDataTest : public MasterTest {
+ protected:
+  EarlierDataTest() {
+    AddWorkers(2);
+    EXPECT_TRUE(world_->storage().WriteSized("/in/other", 1'000'000'000).ok());
+  }
+
+  static v1::JobSpec Of(const std::string& input, const std::string& sampling) {
+    v1::JobSpec spec = Spec();
+    spec.set_inputs(0, input);
+    spec.set_sampling(sampling);
+    return spec;
+  }
+
+  void Run(const v1::JobSpec& spec) {
+    const absl::StatusOr<std::string> id = Submit(spec);
+    ASSERT_TRUE(id.ok()) << id.status();
+    RunFor(absl::Minutes(10));
+    ASSERT_EQ(StatusOf(*id).state(), v1::JOB_STATE_SUCCEEDED) << StatusOf(*id).DebugString();
+  }
+
+  v1::Plan PlanOf(const v1::JobSpec& spec) {
+    std::optional<absl::StatusOr<v1::Plan>> plan;
+    v1::DryRunRequest request;
+    *request.mutable_spec() = spec;
+    world_->master().jobs().Send<rpc::DryRun>(request, [&plan](const auto& response) {
+      if (response.ok()) {
+        plan = response->plan();
+      } else {
+        plan = response.status();
+      }
+    });
+    RunFor(absl::Minutes(1));
+    EXPECT_TRUE(plan && plan->ok()) << (plan ? plan->status() : absl::UnknownError("no answer"));
+    return plan && plan->ok() ? **plan : v1::Plan();
+  }
+
+  static std::string MapTimeOrigin(const v1::Plan& plan) {
+    for (const v1::PlanNumber& number : plan.numbers()) {
+      if (number.name() == "map time") return number.origin();
+    }
+    return "no number";
+  }
+
+  static bool Says(const v1::Plan& plan, const std::string& words) {
+    for (const std::string& note : plan.notes()) {
+      if (absl::StrContains(note, words)) return true;
+    }
+    return false;
+  }
+};
+
+constexpr char kNothingTells[] = "nothing tells whether their data was like this";
+
+TEST_F(EarlierDataTest, ARunThatWasNotSampledTellsNothingOfDataThatIs) {
+  Run(Of("/in/data", "off"));
+  const v1::Plan plan = PlanOf(Of("/in/other", "auto"));
+  EXPECT_EQ(MapTimeOrigin(plan), "sampled");
+  EXPECT_TRUE(Says(plan, kNothingTells)) << plan.DebugString();
+}
+
+TEST_F(EarlierDataTest, ARunThatWasNotSampledTellsOfItsOwnDataAndWhereNothingIsSampled) {
+  Run(Of("/in/data", "off"));
+  const v1::Plan same = PlanOf(Of("/in/data", "auto"));
+  EXPECT_EQ(MapTimeOrigin(same), "history");
+  EXPECT_FALSE(Says(same, kNothingTells));
+  const v1::Plan other = PlanOf(Of("/in/other", "off"));
+  EXPECT_EQ(MapTimeOrigin(other), "history");
+  EXPECT_FALSE(Says(other, kNothingTells));
+}
+
+}  // namespace
+}  // namespace weir::master
