@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/app/control_process.h"
 #include "runtime/app/daemons.h"
+#include "runtime/app/end_in_time.h"
 #include "runtime/app/interrupts.h"
 #include "runtime/app/machine.h"
 #include "runtime/app/serve_until.h"
@@ -120,6 +121,7 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
   if (absl::Status allowed = rpc::CheckListenAddress(options.listen, *security); !allowed.ok()) {
     return CannotStart("master", allowed);
   }
+  EndInTime end;
   env::PosixStorage storage;
   const auto journal_path = JournalPath(options.journal, storage);
   if (!journal_path.ok()) return CannotStart("master", journal_path.status());
@@ -180,10 +182,13 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
     process.loop.Post([&] { master->Shutdown([&] { stopped = true; }); });
     process.WaitFor(kMasterStopPatience, [&] { return stopped; });
   }
+  int code = client::kExitOk;
+  if (!reachable) code = client::kExitRefused;
+  if (!ready.ok()) code = CannotStart("master", ready);
+  end.Begin(code, kEndPatience);
   if (server.ok()) (*server)->Close();
   process.OnLoop([&] { master.reset(); });
-  if (!reachable) return client::kExitRefused;
-  return ready.ok() ? client::kExitOk : CannotStart("master", ready);
+  return code;
 }
 
 }  // namespace weir::app

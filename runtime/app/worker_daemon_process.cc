@@ -11,6 +11,7 @@
 #include "asio/io_context.hpp"
 #include "runtime/app/control_process.h"
 #include "runtime/app/daemons.h"
+#include "runtime/app/end_in_time.h"
 #include "runtime/app/interrupts.h"
 #include "runtime/app/machine.h"
 #include "runtime/app/serve_until.h"
@@ -369,9 +370,12 @@ int RunWorkerDaemon(const client::WorkerDaemonOptions& options,
   if (absl::Status allowed = CheckAddresses(options, *security); !allowed.ok()) {
     return CannotStart("worker", allowed);
   }
+  EndInTime end;
   WorkerProcess worker(options, *security, zygote.ok() ? zygote->get() : nullptr);
   if (absl::Status started = worker.Start(); !started.ok()) return CannotStart("worker", started);
-  return worker.Serve();
+  const int code = worker.Serve();
+  end.Begin(code, kEndPatience);
+  return code;
 }
 
 }  // namespace weir::app

@@ -1,4 +1,5 @@
 """Ctrl-C in the middle of a job: it says what it does, ends with 130, leaves nothing, and the output is absent or complete."""
+import fcntl
 import json
 import os
 import signal
@@ -129,6 +130,38 @@ class Nohup(GatedTest):
         self.assert_sorted("out")
         cluster.stop()
         self.assert_nothing_left()
+
+
+class NeverAnswers(GatedTest):
+    """A lease holds whoever opens its file, as a file system that is gone does, until the kernel breaks it."""
+
+    BREAK_TIME = "/proc/sys/fs/lease-break-time"
+
+    def leased(self, name):
+        """An empty file that cannot be opened for 45 s, and a list that is filled once somebody tries."""
+        path = self.write(name, "")
+        tries = []
+        before = signal.signal(signal.SIGIO, lambda *_: tries.append(name))
+        self.addCleanup(signal.signal, signal.SIGIO, before)
+        held = os.open(path, os.O_RDWR)
+        self.addCleanup(os.close, held)
+        try:
+            fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        except OSError as error:
+            self.skipTest(f"no leases on this file system: {error}")
+        if int(self.text(self.BREAK_TIME)) < 45:
+            self.skipTest(f"{self.BREAK_TIME} is less than 45 s")
+        return path, tries
+
+    def test_a_master_ends_though_an_input_never_opens(self):
+        path, tries = self.leased("input")
+        cluster = Cluster(self, workers=0)
+        client = self.start("submit", "wordcount", path, "-o", self.path("out"), "--master", cluster.address)
+        self.addCleanup(self.end_and_hear, client)
+        wait_for(lambda: tries, 20, cluster.log_text)
+        cluster.master.terminate()
+        self.assertEqual(cluster.master.wait(timeout=30), 0)
+        self.assertIn("does not answer", self.text(self.path("master.log")))
 
 
 if __name__ == "__main__":
