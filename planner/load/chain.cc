@@ -88,6 +88,7 @@ absl::StatusOr<ChainSolution> SolveWithBlends(const Chain& chain, LayerMethod me
     }
     next_fractions = solution->share;
     chain_solution.makespan_s += solution->makespan_s;
+    chain_solution.work += solution->work;
     chain_solution.layers[p] = *std::move(solution);
   }
   return chain_solution;
@@ -164,12 +165,15 @@ absl::StatusOr<ChainSolution> SolveLayerByLayer(const Chain& chain, LayerMethod 
   return solution;
 }
 
-absl::StatusOr<ChainSolution> SolveChain(const Chain& chain, LayerMethod method) {
+absl::StatusOr<ChainSolution> SolveChain(const Chain& chain, LayerMethod method, double work_max) {
   absl::StatusOr<ChainSolution> best = SolveLayerByLayer(chain, method);
   if (!best.ok()) return best;
+  double work = best->work;
   const auto try_blend = [&](const std::vector<double>& blend) -> absl::StatusOr<bool> {
+    if (work >= work_max) return false;
     absl::StatusOr<ChainSolution> solution = SolveWithBlends(chain, method, blend);
     if (!solution.ok()) return solution.status();
+    work += solution->work;
     if (solution->makespan_s >= best->makespan_s * (1 - kImprovement)) return false;
     best = std::move(solution);
     return true;
@@ -194,6 +198,7 @@ absl::StatusOr<ChainSolution> SolveChain(const Chain& chain, LayerMethod method)
     }
   }
   if (absl::Status status = AddBound(chain, *best); !status.ok()) return status;
+  best->work = work;
   return best;
 }
 

@@ -17,12 +17,18 @@ std::int32_t& CountOf(Chain& chain, std::size_t p) {
 // Chains with more senders in all than this are compared with equal shares: unequal ones cost
 // quadratic time.
 constexpr std::int32_t kBlendedWidthMax = 100;
+// The same where this is less than the senders times the square of the layers: bending the
+// fractions of a deep chain solves that many layers some dozens of times, at each of the counts
+// that are compared.
+constexpr double kBlendedWorkMax = 1000;
 
 absl::StatusOr<Seconds> Makespan(const Chain& chain) {
   std::int32_t width = chain.num_mappers;
   for (const ChainReducers& reducers : chain.reducers) width += reducers.num_reducers;
+  const auto layers = static_cast<double>(chain.reducers.size() + 1);
+  const bool blended = width <= kBlendedWidthMax && width * layers * layers <= kBlendedWorkMax;
   const absl::StatusOr<ChainSolution> solution =
-      width > kBlendedWidthMax ? SolveEqualShares(chain) : SolveChain(chain, LayerMethod::kFast);
+      blended ? SolveChain(chain, LayerMethod::kFast) : SolveEqualShares(chain);
   if (!solution.ok()) return solution.status();
   return solution->makespan_s;
 }

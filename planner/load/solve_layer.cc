@@ -17,6 +17,10 @@ constexpr double kExactGap = 1e-11;
 constexpr std::int32_t kRescueSendersMax = 1000;
 // Largest layer that the automatic method closes the gap of (a tenth of a second).
 constexpr std::int32_t kAutomaticSendersMax = 300;
+// What a layer takes whatever its size, and the cut program for each square of its senders, in
+// steps of the recursion.
+constexpr double kLayerWork = 100;
+constexpr double kProgramWork = 50;
 
 absl::StatusOr<ScaledLoads> ExactLoads(const ScaledLayer& layer, const ScaledLoads& fast) {
   if (fast.time <= fast.bound * (1 + kExactGap)) return fast;
@@ -81,6 +85,13 @@ const char* MethodName(LayerMethod method) {
   return "unknown";
 }
 
+double WorkOf(const ScaledLayer& layer, LoadRule rule) {
+  const auto senders = static_cast<double>(layer.n);
+  const bool by_program = rule == LoadRule::kCutProgram || rule == LoadRule::kSourceProgram;
+  return kLayerWork + senders * static_cast<double>(layer.cut_widths.size()) +
+         (by_program ? kProgramWork * senders * senders : 0);
+}
+
 }  // namespace
 
 absl::StatusOr<LayerSolution> SolveLayer(const Layer& layer, LayerMethod method) {
@@ -101,6 +112,7 @@ absl::StatusOr<LayerSolution> SolveLayer(const Layer& layer, LayerMethod method)
   if (solution.gap < kGapRounding) solution.gap = 0;
   solution.method = absl::StrCat(MethodName(method), ": ", LoadRuleName(loads->rule));
   solution.newton_steps = loads->newton_steps;
+  solution.work = WorkOf(*scaled, loads->rule);
   if (solution.gap > kGapWarning) {
     solution.warning = absl::StrCat("loads are ", 100 * solution.gap,
                                     " % above the lower bound; these numbers defeat the ",

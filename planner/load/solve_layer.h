@@ -41,6 +41,9 @@ struct LayerSolution {
   /// How it was found: "fast: closed form", "exact: cut program", ...
   std::string method;
   int newton_steps = 0;
+  /// What finding it took, in steps of the cut recursion: counted by the layer's size, so that the
+  /// same layer counts the same everywhere.
+  double work = 0;
   /// Not empty when the gap exceeds kGapWarning.
   std::string warning;
 };

@@ -28,6 +28,8 @@ namespace {
 constexpr double kSchedulePairsMax = 10000;
 // Time of one pair in one plan that is tried.
 constexpr Seconds kPlanSecondsPerPair = 4e-6;
+// Solving may take this long however short the job is, so that small clusters never go without.
+constexpr Seconds kSolvingMin = 0.5;
 // What trying a number of lanes costs, in such plans: two plans, each predicted twice.
 constexpr double kPairsALaning = 4;
 // Most transfers for which rates over time are tried. They take 0.01 s of one core to plan for 992
@@ -282,8 +284,11 @@ absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& clust
   const std::vector<double> powers =
       UnequalWorkers(cluster) ? std::vector<double>{1, 0.5} : std::vector<double>{};
   Budget budget(effort);
-  for (const load::Chain& chain : ChainsOf(shape, cluster)) {
-    absl::StatusOr<LoadSplit> split = SolveSplit(chain);
+  const std::vector<load::Chain> chains = ChainsOf(shape, cluster);
+  SolvingBudget solving(
+      std::max(kSolvingMin, effort * kPlanningPart * best.plan.summary.makespan_s), chains.size());
+  for (const load::Chain& chain : chains) {
+    absl::StatusOr<LoadSplit> split = SolveSplit(chain, solving);
     if (!split.ok()) continue;  // an empty input, or rates outside the model: the even split stands
     for (const Placement placement : {Placement::kTogether, Placement::kApart}) {
       PlaceSteps(cluster, placement, *split);

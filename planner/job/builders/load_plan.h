@@ -35,7 +35,9 @@ namespace weir::planner {
 /// Errors: those of EvenPlan. Thread-safety: pure; same input, same plan.
 /// Time: some dozens of predictions up to 10 000 pairs a layer, a dozen above; fewer where they
 ///   would take more than 3 % of the best makespan found so far, counted by pairs tried. The even
-///   split is always tried. `effort` in (0, 1] is the part of all this that this call may take.
+///   split is always tried. Bending the fractions of the chains takes as much once more at most, or
+///   half a second if that is more. `effort` in (0, 1] is the part of all this that this call may
+///   take.
 absl::StatusOr<Plan> LoadPlan(const JobShape& shape, const ClusterProfile& cluster,
                               double effort = 1);
 

@@ -13,6 +13,10 @@
 namespace weir::planner {
 namespace {
 
+// Measured: 0.05 ms for 64 senders to 64 unequal receivers, 8 ms for 1000 to 1000; twice that,
+// since curves cost more than lines.
+constexpr Seconds kSecondsPerStep = 2e-8;
+
 std::vector<WorkerIndex> FastestFirst(const ClusterProfile& cluster) {
   std::vector<WorkerIndex> workers =
       WorkersInTurn(cluster.network.num_workers, cluster.network.num_workers);
@@ -25,9 +29,13 @@ std::vector<WorkerIndex> FastestFirst(const ClusterProfile& cluster) {
 
 }  // namespace
 
-absl::StatusOr<LoadSplit> SolveSplit(const load::Chain& chain) {
+SolvingBudget::SolvingBudget(Seconds time_s, std::size_t num_chains)
+    : work_left_(time_s / kSecondsPerStep), chains_left_(static_cast<int>(num_chains)) {}
+
+absl::StatusOr<LoadSplit> SolveSplit(const load::Chain& chain, SolvingBudget& budget) {
   const absl::StatusOr<load::ChainSolution> solution =
-      load::SolveChain(chain, load::LayerMethod::kFast);
+      load::SolveChain(chain, load::LayerMethod::kFast, budget.ForNext());
+  budget.Spend(solution.ok() ? solution->work : 0);
   if (!solution.ok()) return solution.status();
   LoadSplit split;
   for (const load::LayerSolution& layer : solution->layers) split.shares.push_back(layer.share);

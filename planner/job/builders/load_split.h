@@ -3,6 +3,8 @@
 // Who gets which part of a job: the shares of each layer's load, and the workers of its steps.
 // Upstream: LoadPlan. Downstream: planner/load, split_assembly.
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -20,9 +22,29 @@ struct LoadSplit {
   std::vector<std::vector<WorkerIndex>> workers;
 };
 
-/// Returns the loads of a chain as the whole-chain method sets them, without workers.
-/// Errors: those of SolveChain, for numbers outside the model.
-absl::StatusOr<LoadSplit> SolveSplit(const load::Chain& chain);
+/// What solving a number of chains may take: a part of the time for each that is left, in steps of
+/// the solver, which are counted by the size of what is solved. Each chain is solved layer by layer
+/// however long that takes; only what bends its fractions is bounded.
+class SolvingBudget {
+ public:
+  SolvingBudget(Seconds time_s, std::size_t num_chains);
+
+  /// What the next chain may take.
+  double ForNext() const { return work_left_ / static_cast<double>(std::max(chains_left_, 1)); }
+  /// It took that much.
+  void Spend(double work) {
+    work_left_ = std::max(0.0, work_left_ - work);
+    --chains_left_;
+  }
+
+ private:
+  double work_left_;
+  int chains_left_;
+};
+
+/// Returns the loads of a chain as the whole-chain method sets them, without workers, within its
+/// part of `budget`. Errors: those of SolveChain, for numbers outside the model.
+absl::StatusOr<LoadSplit> SolveSplit(const load::Chain& chain, SolvingBudget& budget);
 
 /// Where the reducers of layers with fewer steps than workers go. Mappers go to the fastest
 /// workers.

@@ -16,6 +16,7 @@
 
 #include "planner/job/builders/even_plan.h"
 #include "planner/job/builders/job_chain.h"
+#include "planner/job/builders/load_split.h"
 #include "planner/job/builders/one_more_notes.h"
 #include "planner/job/builders/plan_job.h"
 #include "planner/job/job_bound.h"
@@ -62,6 +63,19 @@ TEST(EffectiveChannelsTest, CountsWhatRunsAtOnce) {
   const std::vector<bool> right{false, false, false, false, true, true, true, true};
   racks.cuts = {{"up", left, right, 2}, {"down", right, left, 2}};
   EXPECT_EQ(EffectiveChannels(racks), 7);
+}
+
+TEST(SolvingBudgetTest, GivesEachChainAPartOfWhatIsLeft) {
+  SolvingBudget budget(/*time_s=*/1, /*num_chains=*/4);
+  const double first = budget.ForNext();
+  EXPECT_GT(first, 0);
+  budget.Spend(0);  // a small chain leaves its part to the others
+  EXPECT_DOUBLE_EQ(budget.ForNext(), first * 4 / 3);
+  budget.Spend(100 * first);
+  EXPECT_EQ(budget.ForNext(), 0);
+  budget.Spend(0);
+  budget.Spend(0);
+  EXPECT_EQ(budget.ForNext(), 0);
 }
 
 TEST(LoadPlanTest, OneWorkerIsItsOwnBound) {

@@ -63,6 +63,32 @@ TEST(ChainTest, SlowNetworksNeedTheWholeChain) {
   EXPECT_LT(blended->makespan_s / blended->lower_bound_s, 1.06);
 }
 
+Chain DeepChain(std::size_t num_layers, std::int32_t num_reducers) {
+  Chain chain = ReferenceChain();
+  chain.channel_seconds_per_byte = 1e-6;
+  chain.reducers.assign(num_layers, {num_reducers, 1e-7, 1e-2, 1, ReduceCurve::kChords});
+  return chain;
+}
+
+// Each pass over a chain of twenty layers solves two thousand of them, and there may be four.
+TEST(ChainTest, BendingEndsWhenItsWorkIsDone) {
+  const Chain chain = DeepChain(20, 8);
+  const absl::StatusOr<ChainSolution> plain = SolveLayerByLayer(chain, LayerMethod::kFast);
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  const absl::StatusOr<ChainSolution> none = SolveChain(chain, LayerMethod::kFast, 0);
+  const absl::StatusOr<ChainSolution> some =
+      SolveChain(chain, LayerMethod::kFast, 10 * plain->work);
+  const absl::StatusOr<ChainSolution> all = SolveChain(chain, LayerMethod::kFast);
+  ASSERT_TRUE(none.ok() && some.ok() && all.ok());
+  EXPECT_EQ(none->makespan_s, plain->makespan_s);
+  EXPECT_EQ(none->work, plain->work);
+  EXPECT_LE(some->makespan_s, plain->makespan_s);
+  EXPECT_LE(all->makespan_s, some->makespan_s);
+  EXPECT_GE(some->work, 10 * plain->work);
+  EXPECT_GT(all->work, 50 * plain->work);
+  EXPECT_LT(some->work, all->work / 2);
+}
+
 TEST(ChainTest, StoringThroughChannelsBeatsOneAtATime) {
   Chain chain = ReferenceChain();
   chain.channel_seconds_per_byte = 1e-5;
@@ -106,6 +132,18 @@ TEST(ChooseCountsTest, KeepsWhatTheUserFixed) {
   EXPECT_EQ(chosen->reducers[1].num_reducers, 5);
   EXPECT_GT(chosen->reducers[0].num_reducers, 5);
   EXPECT_FALSE(ChooseCounts(ReferenceChain(), {{64}, {true}}).ok());
+}
+
+// To bend the fractions of forty layers solves tens of thousands, for each count that is compared.
+TEST(ChooseCountsTest, DeepChainsAreComparedWithEqualShares) {
+  Chain chain = DeepChain(40, 2);
+  const absl::StatusOr<OneMore> more = CompareOneMore(chain);
+  ASSERT_TRUE(more.ok()) << more.status();
+  const absl::StatusOr<ChainSolution> now = SolveEqualShares(chain);
+  ++chain.num_mappers;
+  const absl::StatusOr<ChainSolution> then = SolveEqualShares(chain);
+  ASSERT_TRUE(now.ok() && then.ok());
+  EXPECT_EQ(more->mapper_s, then->makespan_s - now->makespan_s);
 }
 
 TEST(ChooseCountsTest, OneMoreChannelHelpsAStarvedNetwork) {
