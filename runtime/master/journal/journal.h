@@ -3,6 +3,7 @@
 // What the master must not forget. Upstream: Master, through JournalWriter. Downstream:
 // SqliteJournal (journal_sqlite.h); tests and tests/sim keep the records in memory.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,11 @@
 #include "weir/v1/journal.pb.h"
 
 namespace weir::master {
+
+/// What forgotten jobs have taught: as many kinds as a master knows of (ShapeHistory), and no more
+/// bytes than are read at a start without being noticed. The oldest go first.
+inline constexpr std::int64_t kShapesOutliveMax = 500;
+inline constexpr std::int64_t kShapeBytesOutliveMax = 8 << 20;
 
 /// Keeps journal records in the order they were written.
 ///
@@ -34,7 +40,9 @@ class Journal {
   /// other: each edit of a plan leaves a whole plan. Of kinds that it has none of there is none.
   virtual absl::StatusOr<std::vector<v1::JournalRecord>> ReadLast(
       const std::string& job_id, absl::Span<const v1::JournalRecord::RecordCase> kinds) = 0;
-  /// Drops all records of these jobs. Not existing is success.
+  /// Drops all records of these jobs but what they taught (JobShapeLearned), which outlives them as
+  /// far as kShapesOutliveMax and kShapeBytesOutliveMax allow: of jobs of a kind the last. Not
+  /// existing is success.
   virtual absl::Status Forget(absl::Span<const std::string> job_ids) = 0;
 };
 

@@ -3,10 +3,13 @@
 #include <sqlite3.h>
 #include <xxhash.h>
 
+#include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -27,6 +30,22 @@ constexpr const char* kCreate =
 
 std::int64_t Checksum(absl::string_view body) {
   return static_cast<std::int64_t>(XXH3_64bits(body.data(), body.size()));
+}
+
+/// Under whom the last shape of jobs of a kind stands once they are forgotten: no job's id. Of a
+/// kind are jobs that a master takes for similar (ShapeHistory): where the two differ more is kept
+/// than is used, or less found.
+std::string OwnerOf(const v1::JobShapeLearned& shape) {
+  std::vector<std::string> values;
+  for (const v1::JobParameter& parameter : shape.parameters()) {
+    values.push_back(parameter.SerializeAsString());
+  }
+  std::sort(values.begin(), values.end());
+  const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(1, shape.input_bytes()));
+  std::string kind = absl::StrCat(shape.num_workers(), " ", (std::bit_width(bytes) - 1) / 2, " ",
+                                  shape.job().size(), " ", shape.job());
+  for (const std::string& value : values) absl::StrAppend(&kind, " ", value.size(), " ", value);
+  return absl::StrCat("shape:", absl::Hex(XXH3_64bits(kind.data(), kind.size())));
 }
 
 /// A prepared statement that is reset after each use.
@@ -64,7 +83,8 @@ class SqliteJournal final : public Journal {
  public:
   explicit SqliteJournal(std::string path) : path_(std::move(path)) {}
   ~SqliteJournal() override {
-    for (sqlite3_stmt* statement : {insert_, history_, of_job_, last_, forget_}) {
+    for (sqlite3_stmt* statement :
+         {insert_, history_, of_job_, last_, forget_, outlive_, drop_oldest_}) {
       sqlite3_finalize(statement);
     }
     sqlite3_close(database_);
@@ -86,6 +106,9 @@ class SqliteJournal final : public Journal {
   absl::Status Execute(const char* sql);
   absl::StatusOr<std::int64_t> ReadInteger(const char* sql);
   absl::Status Insert(const v1::JournalRecord& record);
+  absl::Status KeepShape(const std::string& job_id);
+  absl::Status DropOldestShapes();
+  absl::Status DropRecordsOf(absl::string_view owner);
   absl::Status InTransaction(absl::FunctionRef<absl::Status()> body);
   absl::Status ParseRow(Statement& row, v1::JournalRecord& record) const;
   absl::Status Failure(int code, absl::string_view doing) const;
@@ -99,6 +122,8 @@ class SqliteJournal final : public Journal {
   sqlite3_stmt* of_job_ = nullptr;
   sqlite3_stmt* last_ = nullptr;
   sqlite3_stmt* forget_ = nullptr;
+  sqlite3_stmt* outlive_ = nullptr;
+  sqlite3_stmt* drop_oldest_ = nullptr;
 };
 
 absl::Status SqliteJournal::Damaged(absl::string_view detail) const {
@@ -193,7 +218,15 @@ absl::Status SqliteJournal::Open(Durability durability) {
         std::pair{"SELECT seq, body, xxh3 FROM record WHERE job_id = ?1 AND kind = ?2"
                   " ORDER BY seq DESC LIMIT 1",
                   &last_},
-        std::pair{"DELETE FROM record WHERE job_id = ?1", &forget_}}) {
+        std::pair{"DELETE FROM record WHERE job_id = ?1", &forget_},
+        std::pair{"UPDATE record SET job_id = ?2 WHERE seq ="
+                  " (SELECT max(seq) FROM record WHERE job_id = ?1 AND kind = ?3)",
+                  &outlive_},
+        std::pair{"DELETE FROM record WHERE seq IN (SELECT seq FROM (SELECT seq,"
+                  " row_number() OVER newest AS place, sum(length(body)) OVER newest AS bytes"
+                  " FROM record WHERE job_id >= 'shape:' AND job_id < 'shape;'"
+                  " WINDOW newest AS (ORDER BY seq DESC)) WHERE place > ?1 OR bytes > ?2)",
+                  &drop_oldest_}}) {
     if (absl::Status status = Prepare(sql, statement); !status.ok()) return status;
   }
   return absl::OkStatus();
@@ -324,15 +357,43 @@ absl::StatusOr<std::vector<v1::JournalRecord>> SqliteJournal::ReadLast(
   return records;
 }
 
+absl::Status SqliteJournal::DropRecordsOf(absl::string_view owner) {
+  Statement forget(forget_);
+  forget.BindText(1, owner);
+  const int code = forget.Step();
+  return code == SQLITE_DONE ? absl::OkStatus() : Failure(code, "forget");
+}
+
+absl::Status SqliteJournal::KeepShape(const std::string& job_id) {
+  const absl::StatusOr<std::vector<v1::JournalRecord>> shape =
+      ReadLast(job_id, {v1::JournalRecord::kJobShapeLearned});
+  // One that is damaged goes with its job.
+  if (!shape.ok() || shape->empty()) return absl::OkStatus();
+  const std::string owner = OwnerOf(shape->front().job_shape_learned());
+  if (absl::Status status = DropRecordsOf(owner); !status.ok()) return status;
+  Statement outlive(outlive_);
+  outlive.BindText(1, job_id);
+  outlive.BindText(2, owner);
+  outlive.Bind(3, v1::JournalRecord::kJobShapeLearned);
+  const int code = outlive.Step();
+  return code == SQLITE_DONE ? absl::OkStatus() : Failure(code, "forget");
+}
+
+absl::Status SqliteJournal::DropOldestShapes() {
+  Statement drop(drop_oldest_);
+  drop.Bind(1, kShapesOutliveMax);
+  drop.Bind(2, kShapeBytesOutliveMax);
+  const int code = drop.Step();
+  return code == SQLITE_DONE ? absl::OkStatus() : Failure(code, "forget");
+}
+
 absl::Status SqliteJournal::Forget(absl::Span<const std::string> job_ids) {
   return InTransaction([&] {
     for (const std::string& id : job_ids) {
-      Statement forget(forget_);
-      forget.BindText(1, id);
-      const int code = forget.Step();
-      if (code != SQLITE_DONE) return Failure(code, "forget");
+      if (absl::Status status = KeepShape(id); !status.ok()) return status;
+      if (absl::Status status = DropRecordsOf(id); !status.ok()) return status;
     }
-    return absl::OkStatus();
+    return DropOldestShapes();
   });
 }
 

@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
 namespace weir::master {
@@ -41,6 +43,14 @@ class JournalSqliteTest : public ::testing::Test {
     v1::JournalRecord record;
     record.set_job_id(id);
     record.mutable_job_planned()->mutable_plan()->set_plan_id("p");
+    return record;
+  }
+  static v1::JournalRecord Taught(const std::string& id, const std::string& job,
+                                  std::int64_t input_bytes) {
+    v1::JournalRecord record;
+    record.set_job_id(id);
+    record.mutable_job_shape_learned()->set_job(job);
+    record.mutable_job_shape_learned()->set_input_bytes(input_bytes);
     return record;
   }
   static v1::JournalRecord Ended(const std::string& id) {
@@ -118,6 +128,46 @@ TEST_F(JournalSqliteTest, ForgetsWholeJobs) {
   ASSERT_TRUE(journal->Append({Accepted("a"), Accepted("b")}).ok());
   ASSERT_TRUE(journal->Forget({"a", "never was"}).ok());
   EXPECT_EQ(History(*journal), std::vector<std::string>{"b"});
+}
+
+TEST_F(JournalSqliteTest, WhatForgottenJobsTaughtOutlivesThem) {
+  {
+    auto journal = Open();
+    ASSERT_TRUE(journal->Append({Accepted("a"), Taught("a", "wordcount", 1000), Ended("a")}).ok());
+    ASSERT_TRUE(journal->Append({Accepted("b"), Taught("b", "wordcount", 1023), Ended("b")}).ok());
+    ASSERT_TRUE(journal->Append({Accepted("c"), Taught("c", "wordcount", 9000), Ended("c")}).ok());
+    ASSERT_TRUE(journal->Append({Accepted("d"), Taught("d", "terasort", 1000), Ended("d")}).ok());
+    ASSERT_TRUE(journal->Append({Accepted("e"), Ended("e")}).ok());
+    ASSERT_TRUE(journal->Forget({"a", "c"}).ok());
+    ASSERT_TRUE(journal->Forget({"b", "d", "e"}).ok());
+  }
+  auto journal = Open();
+  // Of a and b, which are alike, the later.
+  EXPECT_EQ(History(*journal), (std::vector<std::string>{"b", "c", "d"}));
+  EXPECT_TRUE(journal->ReadJob("b")->empty());
+}
+
+TEST_F(JournalSqliteTest, WhatOutlivesForgottenJobsHasBounds) {
+  auto journal = Open();
+  std::vector<std::string> ids;
+  std::vector<v1::JournalRecord> records;
+  for (std::int64_t i = 0; i < kShapesOutliveMax + 3; ++i) {
+    ids.push_back(absl::StrCat("j", i));
+    records.push_back(Taught(ids.back(), absl::StrCat("job", i), 1000));
+  }
+  ASSERT_TRUE(journal->Append(records).ok());
+  ASSERT_TRUE(journal->Forget(ids).ok());
+  const std::vector<std::string> kept = History(*journal);
+  EXPECT_EQ(kept.size(), static_cast<std::size_t>(kShapesOutliveMax));
+  EXPECT_EQ(kept.front(), "j3");
+  // One that is nearly as long as all may be leaves room for few.
+  const std::string name(static_cast<std::size_t>(kShapeBytesOutliveMax) - 1000, 'x');
+  ASSERT_TRUE(journal->Append({Taught("long", name, 1000)}).ok());
+  ASSERT_TRUE(journal->Forget({"long"}).ok());
+  const std::vector<std::string> few = History(*journal);
+  EXPECT_EQ(few.back(), "long");
+  EXPECT_GT(few.size(), 1u);
+  EXPECT_LT(few.size(), 100u);
 }
 
 TEST_F(JournalSqliteTest, SecondMasterIsRefused) {
