@@ -28,16 +28,19 @@ class Journal {
   virtual ~Journal() = default;
   /// Where people find it. Never blocks, from any thread.
   virtual std::string Place() const { return "the journal"; }
-  /// Makes all records durable, or none. Returns only when they would survive a power cut.
+  /// Makes all records durable, or none. Returns only when they would survive a power cut. Of a
+  /// JobPlanned behind which another one of its job comes the plan may be dropped: a thousand
+  /// workers exchange some 60 MB of it, anew for each edit, and only the last is asked for.
   /// Errors: kResourceExhausted (disk full), kUnavailable (cannot be written), kDataLoss (damaged).
   virtual absl::Status Append(absl::Span<const v1::JournalRecord> records) = 0;
   /// Calls `visit` with every record but JobPlanGiven, JobPlanned and StepCommitted, oldest first;
   /// the logs of JobEnded are left out. Errors: kDataLoss naming the file and what to do.
   virtual absl::Status ReadHistory(absl::FunctionRef<void(const v1::JournalRecord&)> visit) = 0;
-  /// Returns every record of one job, oldest first; empty when it has none.
+  /// Returns every record of one job, oldest first; empty when it has none. Of plans only the last
+  /// is sure to be whole.
   virtual absl::StatusOr<std::vector<v1::JournalRecord>> ReadJob(const std::string& job_id) = 0;
   /// Returns the last record that one job has of each of these kinds, in their order, and reads no
-  /// other: each edit of a plan leaves a whole plan. Of kinds that it has none of there is none.
+  /// other: a job may have many. Of kinds that it has none of there is none.
   virtual absl::StatusOr<std::vector<v1::JournalRecord>> ReadLast(
       const std::string& job_id, absl::Span<const v1::JournalRecord::RecordCase> kinds) = 0;
   /// Drops all records of these jobs but what they taught (JobShapeLearned), which outlives them as

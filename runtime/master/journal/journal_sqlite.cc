@@ -84,7 +84,7 @@ class SqliteJournal final : public Journal {
   explicit SqliteJournal(std::string path) : path_(std::move(path)) {}
   ~SqliteJournal() override {
     for (sqlite3_stmt* statement :
-         {insert_, history_, of_job_, last_, forget_, outlive_, drop_oldest_}) {
+         {insert_, history_, of_job_, last_, replace_, forget_, outlive_, drop_oldest_}) {
       sqlite3_finalize(statement);
     }
     sqlite3_close(database_);
@@ -106,6 +106,8 @@ class SqliteJournal final : public Journal {
   absl::Status Execute(const char* sql);
   absl::StatusOr<std::int64_t> ReadInteger(const char* sql);
   absl::Status Insert(const v1::JournalRecord& record);
+  absl::Status DropPlanOf(const std::string& job_id);
+  absl::Status Replace(std::int64_t seq, const v1::JournalRecord& record);
   absl::Status KeepShape(const std::string& job_id);
   absl::Status DropOldestShapes();
   absl::Status DropRecordsOf(absl::string_view owner);
@@ -121,6 +123,7 @@ class SqliteJournal final : public Journal {
   sqlite3_stmt* history_ = nullptr;
   sqlite3_stmt* of_job_ = nullptr;
   sqlite3_stmt* last_ = nullptr;
+  sqlite3_stmt* replace_ = nullptr;
   sqlite3_stmt* forget_ = nullptr;
   sqlite3_stmt* outlive_ = nullptr;
   sqlite3_stmt* drop_oldest_ = nullptr;
@@ -218,6 +221,7 @@ absl::Status SqliteJournal::Open(Durability durability) {
         std::pair{"SELECT seq, body, xxh3 FROM record WHERE job_id = ?1 AND kind = ?2"
                   " ORDER BY seq DESC LIMIT 1",
                   &last_},
+        std::pair{"UPDATE record SET body = ?2, xxh3 = ?3 WHERE seq = ?1", &replace_},
         std::pair{"DELETE FROM record WHERE job_id = ?1", &forget_},
         std::pair{"UPDATE record SET job_id = ?2 WHERE seq ="
                   " (SELECT max(seq) FROM record WHERE job_id = ?1 AND kind = ?3)",
@@ -281,10 +285,41 @@ absl::Status SqliteJournal::InTransaction(absl::FunctionRef<absl::Status()> body
 absl::Status SqliteJournal::Append(absl::Span<const v1::JournalRecord> records) {
   return InTransaction([&] {
     for (const v1::JournalRecord& record : records) {
+      if (record.has_job_planned()) {
+        if (absl::Status status = DropPlanOf(record.job_id()); !status.ok()) return status;
+      }
       if (absl::Status status = Insert(record); !status.ok()) return status;
     }
     return absl::OkStatus();
   });
+}
+
+absl::Status SqliteJournal::DropPlanOf(const std::string& job_id) {
+  v1::JournalRecord record;
+  std::int64_t seq = 0;
+  {
+    Statement row(last_);
+    row.BindText(1, job_id);
+    row.Bind(2, v1::JournalRecord::kJobPlanned);
+    const int code = row.Step();
+    if (code == SQLITE_DONE) return absl::OkStatus();
+    if (code != SQLITE_ROW) return Failure(code, "read");
+    // One that is damaged is left for whoever reads it to say so.
+    if (!ParseRow(row, record).ok()) return absl::OkStatus();
+    seq = row.Integer(0);
+  }
+  record.mutable_job_planned()->clear_plan();
+  return Replace(seq, record);
+}
+
+absl::Status SqliteJournal::Replace(std::int64_t seq, const v1::JournalRecord& record) {
+  const std::string body = record.SerializeAsString();
+  Statement replace(replace_);
+  replace.Bind(1, seq);
+  replace.BindBlob(2, body);
+  replace.Bind(3, Checksum(body));
+  const int code = replace.Step();
+  return code == SQLITE_DONE ? absl::OkStatus() : Failure(code, "append");
 }
 
 absl::Status SqliteJournal::Insert(const v1::JournalRecord& record) {

@@ -123,6 +123,36 @@ TEST_F(JournalSqliteTest, ReadsTheLastOfEachKindAndNoOther) {
   EXPECT_EQ(journal->ReadLast("c", {v1::JournalRecord::kJobPlanned})->size(), 0u);
 }
 
+TEST_F(JournalSqliteTest, OnlyTheLastPlanOfAJobStays) {
+  constexpr int kEdits = 20;
+  {
+    auto journal = Open();
+    ASSERT_TRUE(journal->Append({Planned("b")}).ok());
+    for (int edit = 0; edit <= kEdits; ++edit) {
+      v1::JournalRecord record = Planned("a");
+      record.mutable_job_planned()->set_plan_edit(edit);
+      record.mutable_job_planned()->add_steps_redone(7 + edit);
+      record.mutable_job_planned()->mutable_plan()->add_notes(std::string(1 << 20, 'x'));
+      ASSERT_TRUE(journal->Append({record}).ok());
+    }
+  }
+  EXPECT_LT(std::filesystem::file_size(path_), 4u << 20);
+  auto journal = Open();
+  const auto of_a = journal->ReadJob("a");
+  ASSERT_TRUE(of_a.ok()) << of_a.status();
+  ASSERT_EQ(of_a->size(), kEdits + 1u);
+  for (int edit = 0; edit <= kEdits; ++edit) {
+    const v1::JournalRecord::JobPlanned& planned =
+        (*of_a)[static_cast<std::size_t>(edit)].job_planned();
+    EXPECT_EQ(planned.has_plan(), edit == kEdits) << edit;
+    EXPECT_EQ(planned.plan_edit(), edit);
+    ASSERT_EQ(planned.steps_redone_size(), 1);
+    EXPECT_EQ(planned.steps_redone(0), 7 + edit);
+  }
+  EXPECT_EQ((*of_a).back().job_planned().plan().plan_id(), "p");
+  EXPECT_TRUE(journal->ReadJob("b")->front().job_planned().has_plan());
+}
+
 TEST_F(JournalSqliteTest, ForgetsWholeJobs) {
   auto journal = Open();
   ASSERT_TRUE(journal->Append({Accepted("a"), Accepted("b")}).ok());
