@@ -66,7 +66,9 @@ absl::StatusOr<CutProblem> ReadCutProblem(InstanceFields& fields) {
   fields.Note(fields.Locate(CheckCount("p", problem.p, 1, kCompressedMachinesMax)));
   fields.Note(
       fields.Locate(CheckCount("max_segments", problem.max_segments, 1, kSearchedSegmentsMax)));
-  if (problem.units <= 0) fields.Note(fields.Error("m", "must be above 0"));
+  if (!(problem.units > 0 && problem.units <= kCostMax)) {
+    fields.Note(fields.Error("m", "must be above 0 and at most 1e100"));
+  }
   fields.Note(fields.Locate(CheckSegmented(1, {1}, problem.costs)));
   if (!fields.status().ok()) return fields.status();
   return problem;

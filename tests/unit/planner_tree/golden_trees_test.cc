@@ -131,6 +131,8 @@ TEST(GoldenTrees, ErrorsNameInstanceAndField) {
             "segments"},
            {"langou_nonuniform", R"({"p":4,"m":0,"alpha":0,"beta":1,"gamma":1})", "\"m\""},
            {"langou_best_uniform", R"({"p":0,"m":4,"alpha":0,"beta":1,"gamma":1})", "p is 0"},
+           {"langou_best_uniform", R"({"p":4,"m":1e300,"alpha":0,"beta":1,"gamma":1})", "\"m\""},
+           {"langou_nonuniform", R"({"p":4,"m":1e300,"alpha":0,"beta":1,"gamma":1})", "\"m\""},
            {"langou_bidirectional_greedy",
             R"({"p":4,"segments":[1,-1],"alpha":0,"beta":1,"gamma":1})", "segments"},
            {"binomial_tree", R"({"order":99,"d":1,"c":1})", "order is 99"},
