@@ -25,7 +25,9 @@ absl::Status CheckSegmented(std::int64_t num_machines, const std::vector<double>
 /// Symbols: trees[j % trees.size()] holds the receivers of segment j, machine 0 the root.
 /// Requires: every entry a tree towards machine 0 (tree_shapes).
 /// Errors: kInvalidArgument naming p, segments, alpha, beta, gamma or a machine that is on a cycle.
-/// Thread-safety: pure. Time: O(p q log(p q)) for trees of bounded degree.
+/// Thread-safety: pure. Time: O(p q log(p q)) for trees of bounded degree and segments of few
+/// sizes; what waits for a port is not looked at again while the port is busy. Checked by:
+/// tests/unit/planner_tree/list_schedule_test.cc.
 /// Bounds: none in general; circulant trees lose a factor of 1.4 to 2.9 this way, so they keep
 ///   their rounds (circulant.h).
 absl::StatusOr<Schedule> ListSchedule(std::string method,
