@@ -72,7 +72,11 @@ struct ReductionChoice {
 /// - limit on transfers: Algorithm 2 of 000, and below p/2 nothing else; above it also whatever
 ///   below keeps to it; with release dates the reversed greedy under the limit;
 /// - release dates: reversed greedy, against waiting for all and then the best of the rest;
-/// - speeds: slowest-node-first, local search, slot search or class table where they are exact;
+/// - speeds: slowest-node-first, local search, slot search or class table where they are exact; of
+///   whole elements, a message as long as its sender's port takes, as in 003. On real ports
+///   segments mostly end sooner (Fig. 8 of 003: 3.5 instead of 4.5 though all ports were slow): who
+///   plans for them offers the choice for equal ports beside this one, and has Predict decide
+///   (loop_plan.cc, tree_schedules.cc);
 /// - order: one greedy tree by preorder, ordered pipeline, ordered two-tree (root at an end);
 /// - half duplex: greedy of 002 with searched segment count, Algorithm 1 where compute overlaps;
 /// - full duplex: Algorithm 1 or binomial, round-optimal, interleaved, Rabenseifner, reduce-scatter

@@ -86,6 +86,24 @@ absl::Status Time(const ReductionProblem& problem, SpreadingSchedule& collective
   return absl::OkStatus();
 }
 
+/// Lengthens messages that ChooseReduction counted by the port of their sender alone (003), or
+/// backwards in time of their receiver, to what the slower of their ports takes.
+absl::Status CountSlowerPorts(bool backwards, const ReductionProblem& problem,
+                              SpreadingSchedule& collective) {
+  if (problem.slowdown.empty()) return absl::OkStatus();
+  const std::vector<double>& units = collective.schedule.segment_units;
+  for (Message& message : collective.schedule.messages) {
+    const double sender = problem.slowdown[static_cast<std::size_t>(message.sender)];
+    const double receiver = problem.slowdown[static_cast<std::size_t>(message.receiver)];
+    const double more = std::max(sender, receiver) - (backwards ? receiver : sender);
+    for (std::int32_t j = message.segment_begin; j < message.segment_end; ++j) {
+      message.port_s +=
+          more * problem.costs.beta_s_per_unit * units[static_cast<std::size_t>(j) % units.size()];
+    }
+  }
+  return Time(problem, collective);
+}
+
 /// Sorts the messages by start; ties keep their order.
 void SortByStart(SpreadingSchedule& collective) {
   std::vector<std::size_t> order(collective.schedule.messages.size());
@@ -244,9 +262,17 @@ class AllReduceChooser {
     ReductionProblem free = problem_;
     free.root = reduce->schedule.root;
     free.ready_s.clear();
-    const absl::StatusOr<SpreadingSchedule> spread = ChooseBroadcast(free);
+    absl::StatusOr<SpreadingSchedule> spread = ChooseBroadcast(free);
     if (!spread.ok()) return spread.status();
-    const Schedule& reduction = reduce->schedule;
+    SpreadingSchedule reduced{
+        reduce->schedule, std::vector<bool>(reduce->schedule.messages.size(), false), {}};
+    if (absl::Status status = CountSlowerPorts(/*backwards=*/false, problem_, reduced);
+        !status.ok()) {
+      return status;
+    }
+    if (absl::Status status = CountSlowerPorts(/*backwards=*/true, free, *spread); !status.ok())
+      return status;
+    const Schedule& reduction = reduced.schedule;
     // Backwards the reduction keeps its makespan, whatever the order of its operands.
     const absl::StatusOr<SpreadingSchedule> back = Reversed(reduction, free);
     if (!back.ok()) return back.status();

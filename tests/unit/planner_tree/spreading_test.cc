@@ -252,22 +252,25 @@ TEST(SpreadingTest, AllReducesAreNoLongerThanAReductionAndABroadcast) {
 TEST(SpreadingTest, AllReducesAreTimedOnSlowPorts) {
   for (const std::int32_t p : {4, 7, 16}) {
     for (const double bytes : {80.0, 8'000.0, 800'000.0}) {
-      ReductionProblem problem = Problem(p, bytes, 1e-8);
-      problem.slowdown.assign(At(p), 1);
-      problem.slowdown[1] = 4;
-      const auto chosen = ChooseAllReduce(problem);
-      ASSERT_TRUE(chosen.ok()) << chosen.status();
-      SCOPED_TRACE(absl::StrCat(chosen->schedule.method, " p=", p, " ", bytes));
-      NetworkModel network =
-          NetworkOf(problem.costs, p, problem.element_units, static_cast<Bytes>(bytes));
-      network.port_slowdown = problem.slowdown;
-      const auto plan =
-          SpreadingPlan(*chosen, network, static_cast<Bytes>(bytes), kSpreadPlaceBytes);
-      ASSERT_TRUE(plan.ok()) << plan.status();
-      ExpectSound(*plan, *chosen, problem);
-      ExpectAllOperands(*plan, problem);
-      // All but its own block crosses the slow port in either half.
-      EXPECT_GE(chosen->schedule.makespan_s, 2.0 * 4 * 1e-7 * bytes * (p - 1) / p);
+      // Machine 0, which a reduction ends at, only receives there.
+      for (const std::int32_t slow : {1, 0}) {
+        ReductionProblem problem = Problem(p, bytes, 1e-8);
+        problem.slowdown.assign(At(p), 1);
+        problem.slowdown[At(slow)] = 4;
+        const auto chosen = ChooseAllReduce(problem);
+        ASSERT_TRUE(chosen.ok()) << chosen.status();
+        SCOPED_TRACE(absl::StrCat(chosen->schedule.method, " p=", p, " ", bytes, " slow ", slow));
+        NetworkModel network =
+            NetworkOf(problem.costs, p, problem.element_units, static_cast<Bytes>(bytes));
+        network.port_slowdown = problem.slowdown;
+        const auto plan =
+            SpreadingPlan(*chosen, network, static_cast<Bytes>(bytes), kSpreadPlaceBytes);
+        ASSERT_TRUE(plan.ok()) << plan.status();
+        ExpectSound(*plan, *chosen, problem);
+        ExpectAllOperands(*plan, problem);
+        // All but its own block crosses the slow port in either half.
+        EXPECT_GE(chosen->schedule.makespan_s, 2.0 * 4 * 1e-7 * bytes * (p - 1) / p);
+      }
     }
   }
 }
