@@ -14,11 +14,15 @@
 namespace weir::planner {
 namespace {
 
+// More is no number of bytes.
+constexpr double kSpilledMost = 4e18;
+
 class HomesApplied {
  public:
   HomesApplied(const Plan& plan, const PlanState& state, const WorkLeft& left,
                const std::vector<std::vector<StepHome>>& homes)
       : before_(plan), was_(state), left_(left), homes_(homes), parts_(plan.steps.size()) {
+    FindSpills();
     edited_.plan = plan;
     if (plan.transfer_order == TransferOrder::kStrict && CombinesAnything(plan)) {
       edited_.plan.transfer_order = TransferOrder::kOvertake;
@@ -76,7 +80,7 @@ class HomesApplied {
           if (left_.in_parts[s]) plan().steps.back().is_rerun = true;
           AddState();
         }
-        SetHome(homes_[s][p], &plan().steps[At(index)]);
+        SetHome(s, homes_[s][p], &plan().steps[At(index)]);
         parts_[s].push_back(index);
       }
     }
@@ -95,21 +99,49 @@ class HomesApplied {
     }
   }
 
-  static void SetHome(const StepHome& home, ComputeStep* step) {
+  void SetHome(std::size_t was, const StepHome& home, ComputeStep* step) const {
     step->worker = home.worker;
     // As long as all of it does what is put on disk; of a part of the input as much less of that.
     if (step->duration_s > 0) step->spill_s *= home.duration_s / step->duration_s;
     step->duration_s = home.duration_s;
-    if (!step->kind->reads_input()) return;
-    if (step->input_bytes > 0) {
-      step->spilled_bytes =
-          static_cast<Bytes>(static_cast<double>(step->spilled_bytes) *
-                             static_cast<double>(home.input_end - home.input_begin) /
-                             static_cast<double>(step->input_bytes));
+    double part = 1;
+    if (step->kind->reads_input()) {
+      const Bytes bytes = home.input_end - home.input_begin;
+      if (step->input_bytes > 0) {
+        part = static_cast<double>(bytes) / static_cast<double>(step->input_bytes);
+        step->spilled_bytes = static_cast<Bytes>(static_cast<double>(step->spilled_bytes) * part);
+      }
+      step->input_begin = home.input_begin;
+      step->input_end = home.input_end;
+      step->input_bytes = bytes;
     }
-    step->input_begin = home.input_begin;
-    step->input_end = home.input_end;
-    step->input_bytes = home.input_end - home.input_begin;
+    if (home.worker != before_.steps[was].worker) SpillAsThere(part * loads_[was], step);
+  }
+
+  /// Who has another memory puts something else on disk: as its own steps of the layer do, in
+  /// proportion to what they read. Where it has none nothing is known of it.
+  void SpillAsThere(double load, ComputeStep* step) const {
+    const auto there = spills_.find({step->worker, step->layer, step->kind});
+    if (there == spills_.end()) return;
+    const auto& [of_load, bytes, seconds] = there->second;
+    step->spilled_bytes = static_cast<Bytes>(std::min(bytes / of_load * load, kSpilledMost));
+    step->spill_s = std::min(seconds / of_load * load, step->duration_s);
+  }
+
+  void FindSpills() {
+    loads_.assign(before_.steps.size(), 0);
+    for (const Section& section : before_.sections) {
+      loads_[At(section.consumer)] += static_cast<double>(section.bytes);
+    }
+    for (std::size_t s = 0; s < before_.steps.size(); ++s) {
+      const ComputeStep& step = before_.steps[s];
+      if (step.kind->reads_input()) loads_[s] = static_cast<double>(step.input_bytes);
+      if (!(loads_[s] > 0)) continue;
+      Spill& there = spills_[{step.worker, step.layer, step.kind}];
+      there.of_load += loads_[s];
+      there.bytes += static_cast<double>(step.spilled_bytes);
+      there.seconds += step.spill_s;
+    }
   }
 
   void AddState() {
@@ -370,6 +402,14 @@ class HomesApplied {
   const PlanState& was_;
   const WorkLeft& left_;
   const std::vector<std::vector<StepHome>>& homes_;
+  // What the steps of one kind and layer put on disk on one worker, of what they read.
+  struct Spill {
+    double of_load = 0;
+    double bytes = 0;
+    Seconds seconds = 0;
+  };
+  std::map<std::tuple<WorkerIndex, std::int32_t, StepKind>, Spill> spills_;
+  std::vector<double> loads_;                    // by step before: bytes that it reads
   std::vector<std::vector<StepIndex>> parts_;    // by homeless step: itself, then those appended
   std::vector<bool> replaced_;                   // by section before: now of parts
   std::vector<std::size_t> cut_from_;            // by section appended: before, rising

@@ -30,6 +30,9 @@ struct EditedPlan {
 ///   transfers as there are gaps. Transfers to steps that run elsewhere or again are dropped.
 /// A plan that combined in the strict order of its builder overtakes from now on: what is made
 /// again comes when it comes. Operands of a step stay in their order, parts where the whole stood.
+/// A step that moves puts on disk what steps of its kind and layer do at its new worker, in
+///   proportion to what they read: that one has another memory. Where it has none, what it would
+///   have at its old one. Durations are those of the homes, which know nothing of it.
 /// Thread-safety: pure. O((steps + sections + transfers) log).
 EditedPlan ApplyHomes(const Plan& plan, const PlanState& state, const WorkLeft& left,
                       const std::vector<std::vector<StepHome>>& homes);

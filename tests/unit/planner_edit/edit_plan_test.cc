@@ -361,6 +361,34 @@ TEST(EditPlanTest, AWorkerOfSmallStepsIsNoSlowOne) {
   EXPECT_DOUBLE_EQ(homes[1][1].duration_s, 5);
 }
 
+// Worker 0 has little memory: of 300 bytes its map step puts 600 on disk, its reduce step 150.
+TEST(EditPlanTest, WhatMovesPutsOnDiskWhatItsNewWorkerDoes) {
+  Plan plan = ThreeByThree();
+  plan.steps[0].spilled_bytes = 600;
+  plan.steps[0].spill_s = 1;
+  plan.steps[3].spilled_bytes = 150;
+  plan.steps[3].spill_s = 0.5;
+  const PlanState state = NothingDone(plan);
+  std::vector<std::vector<StepHome>> homes(6);
+  homes[2] = {{0, 600, 750, 5}, {1, 750, 900, 5}};
+  homes[5] = {{0, 0, 0, 3}};
+  WorkLeft left = FindWorkLeft(plan, state, {true, true, false}, PartlyRead::kMadeAgain);
+  const Plan to_it = ApplyHomes(plan, state, left, homes).plan;
+  EXPECT_EQ(to_it.steps[2].spilled_bytes, 300);
+  EXPECT_DOUBLE_EQ(to_it.steps[2].spill_s, 0.5);
+  EXPECT_EQ(to_it.steps[6].spilled_bytes, 0) << "worker 1 has more";
+  EXPECT_EQ(to_it.steps[5].spilled_bytes, 150);
+  EXPECT_DOUBLE_EQ(to_it.steps[5].spill_s, 0.5);
+  homes.assign(6, {});
+  homes[0] = {{1, 0, 300, 10}};
+  homes[3] = {{2, 0, 0, 3}};
+  left = FindWorkLeft(plan, state, {false, true, true}, PartlyRead::kMadeAgain);
+  for (const ComputeStep& step : ApplyHomes(plan, state, left, homes).plan.steps) {
+    EXPECT_EQ(step.spilled_bytes, 0) << step.layer;
+    EXPECT_EQ(step.spill_s, 0) << step.layer;
+  }
+}
+
 // ThreeByThree at `now_s`, when the step, which was under way, fails and this follows.
 EditCase FailAt(Seconds now_s, StepIndex failed, PlanChange change) {
   EditCase edited = LoseAt(now_s, {});
