@@ -161,6 +161,12 @@ absl::Status SimTask::Start(const std::string& directory, const v1::TaskCommand:
   jobs_.insert(job_id_);
   state_ = State::kStarting;
   After(kTaskStart, [this] {
+    if (process_.faults.unpacking_fails) {
+      v1::JobError error = MakeJobError(job_error::kInternal, "cannot unpack a.tar (simulated)");
+      error.set_fault_of(v1::FAULT_OF_WORKER);
+      End();
+      return listener_.on_failed(std::move(error));
+    }
     state_ = State::kIdle;
     listener_.on_ready();
   });

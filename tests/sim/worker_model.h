@@ -27,8 +27,9 @@ struct WorkerModel {
 struct WorkerFaults {
   bool disk_full = false;
   bool task_crashes = false;
-  double cpu_slowness = 1;      // of steps that begin from now on
-  double network_slowness = 1;  // of what begins to move from now on
+  bool unpacking_fails = false;  // of archives, by its work directory, as a task starts
+  double cpu_slowness = 1;       // of steps that begin from now on
+  double network_slowness = 1;   // of what begins to move from now on
 };
 
 }  // namespace weir::sim

@@ -94,8 +94,8 @@ class World {
   SimWorker* FindWorker(const std::string& name);
   /// Fills the disk that the worker shares with those of its host.
   void FillDisk(const std::string& name);
-  /// Whether anybody runs whom the master reaches, with room on its disk and tasks that do not
-  /// crash.
+  /// Whether anybody runs whom the master reaches, with room on its disk and tasks that start and
+  /// do not crash.
   bool AnySoundWorker();
 
   /// After `delay`: submits and keeps asking until it is accepted or refused.

@@ -193,6 +193,32 @@ TEST_F(WorkerFaultsTest, OneWhoseTasksDieAgainIsLeftOut) {
   for (const auto& [step, worker] : Commits()) EXPECT_NE(worker, "worker-1") << step;
 }
 
+// A job's archives are unpacked when it is prepared: nothing runs yet.
+TEST_F(WorkerFaultsTest, OneThatCannotUnpackArchivesIsPlannedWithout) {
+  Faults(1).unpacking_fails = true;
+  const std::string id = Begin();
+  RunFor(absl::Seconds(60));
+  const v1::JobStatus status = StatusOf(id);
+  ASSERT_EQ(status.state(), v1::JOB_STATE_SUCCEEDED) << DescribeJobError(status.error());
+  ASSERT_EQ(status.losses_size(), 1);
+  EXPECT_EQ(status.losses(0).worker(), "worker-1");
+  EXPECT_THAT(status.losses(0).why(), HasSubstr("cannot unpack a.tar"));
+  std::set<std::string> workers;
+  for (const auto& [step, worker] : Commits()) workers.insert(worker);
+  EXPECT_THAT(workers, testing::ElementsAre("worker-0", "worker-2"));
+}
+
+TEST_F(WorkerFaultsTest, WhereNobodyCanUnpackArchivesTheJobEnds) {
+  for (int worker = 0; worker < 3; ++worker) Faults(worker).unpacking_fails = true;
+  const std::string id = Begin();
+  RunFor(absl::Seconds(60));
+  const v1::JobStatus status = StatusOf(id);
+  EXPECT_EQ(status.state(), v1::JOB_STATE_FAILED);
+  EXPECT_EQ(status.error().code(), job_error::kInternal);
+  EXPECT_THAT(status.error().message(), HasSubstr("cannot unpack a.tar"));
+  EXPECT_EQ(status.losses_size(), 2) << "each was left out, as long as there was another";
+}
+
 TEST_F(WorkerFaultsTest, WhatAReaderFindsDamagedIsFetchedOnceMore) {
   world_->contents().SetReceivedDamage(1);
   const std::string id = Begin();
