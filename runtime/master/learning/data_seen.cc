@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "runtime/master/learning/learned_shape.h"
 
@@ -40,6 +41,18 @@ bool MakesAlike(const v1::JobShapeLearned& one, const v1::JobShapeLearned& other
                 double chunk_bytes, double input_bytes) {
   return Near(MapOutputBytes(one, chunk_bytes, input_bytes),
               MapOutputBytes(other, chunk_bytes, input_bytes), kAlikeFactor);
+}
+
+std::optional<v1::JobShapeLearned> KnownOfDataAlike(const v1::JobShapeLearned& known,
+                                                    const v1::JobShapeLearned& sample,
+                                                    double chunk_bytes, double input_bytes) {
+  const bool alike =
+      known.has_seen() && sample.has_seen() && IsAlike(sample.seen(), known.seen()) &&
+      (!sample.has_map_output_ratio() || MakesAlike(sample, known, chunk_bytes, input_bytes));
+  if (!alike) return std::nullopt;
+  v1::JobShapeLearned here = known;
+  *here.mutable_input_weights() = sample.input_weights();
+  return here;
 }
 
 }  // namespace weir::master

@@ -3,6 +3,8 @@
 // Whether two inputs are alike, by what small samples of them showed. Pure.
 // Upstream: SampleMachine. Downstream: which history counts.
 
+#include <optional>
+
 #include "weir/v1/journal.pb.h"
 
 namespace weir::master {
@@ -21,5 +23,14 @@ bool IsAlike(const v1::JobShapeLearned::DataSeen& one, const v1::JobShapeLearned
 /// of it has then tells. Checked by: tests/unit/master/sample_test.cc.
 bool MakesAlike(const v1::JobShapeLearned& one, const v1::JobShapeLearned& other,
                 double chunk_bytes, double input_bytes);
+
+/// Returns what is known of other data as it counts for the data of a sample, or nothing where the
+/// two are not alike: rates are those of before, but where a byte is dear to map is what the sample
+/// says, or says nothing of. `chunk_bytes`, `input_bytes`: as MakesAlike, which only a sample that
+/// was read to its end is asked for.
+/// Checked by: tests/unit/master/input_weights_test.cc.
+std::optional<v1::JobShapeLearned> KnownOfDataAlike(const v1::JobShapeLearned& known,
+                                                    const v1::JobShapeLearned& sample,
+                                                    double chunk_bytes, double input_bytes);
 
 }  // namespace weir::master

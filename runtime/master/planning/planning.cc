@@ -105,21 +105,15 @@ void Planning::Sample(const InputList& input, const std::vector<RegisteredWorker
 
 void Planning::TakeSample(v1::JobShapeLearned shape, double chunk_bytes, double input_bytes) {
   seen_ = shape.seen();
-  const bool comparable = known_ && known_->has_seen() && shape.has_seen();
-  const bool alike =
-      comparable && IsAlike(shape.seen(), known_->seen()) &&
-      (!shape.has_map_output_ratio() || MakesAlike(shape, *known_, chunk_bytes, input_bytes));
-  if (alike) {
-    *known_->mutable_input_weights() = shape.input_weights();
-    return;
-  }
   if (known_) {
+    const bool comparable = known_->has_seen();
+    known_ = KnownOfDataAlike(*known_, shape, chunk_bytes, input_bytes);
+    if (known_) return;
     note_ = absl::StrCat(comparable
                              ? "Earlier runs of this job were of data unlike this"
                              : "Earlier runs of this job were not sampled, so that nothing tells "
                                "whether their data was like this",
                          ", so the sample counts, not the history.");
-    known_.reset();
   }
   sampled_ = std::move(shape);
 }

@@ -28,7 +28,7 @@ struct PlanRequest;
 /// Plans one job.
 ///
 /// Thread-safety: on the loop only. What goes wrong with the sample is a note in the plan.
-/// Checked by: tests/unit/master/sample_test.cc, tests/sim.
+/// Checked by: tests/unit/master/sample_test.cc, input_weights_test.cc, tests/sim.
 class Planning {
  public:
   Planning(const MasterSeams& seams, const MasterOptions& options, const ShapeHistory& history,
