@@ -13,7 +13,11 @@ namespace weir::master {
 using planner::At;
 
 void ConductorRun::BeginAnew(planner::StepIndex step, bool elsewhere) {
-  if (conductor().step_under_way(step)) conductor().StepFailed(step);
+  if (conductor().step_under_way(step)) {
+    conductor().StepFailed(step);
+    // What its next attempt has read is heard of anew: else that would look nearly done for long.
+    Forget(step);
+  }
   if (elsewhere) faults_.elsewhere.push_back(step);
 }
 

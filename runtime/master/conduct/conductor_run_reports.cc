@@ -152,6 +152,8 @@ void ConductorRun::TakeProgress(WorkerId worker, const v1::StepProgress& progres
   if (At(step) >= plan().steps.size() || WorkerOf(plan().steps[At(step)].worker).id != worker) {
     return;
   }
+  // Of an attempt that has failed meanwhile.
+  if (!conductor().step_under_way(step)) return;
   std::int64_t& done = step_bytes_done_[At(step)];
   const planner::ComputeStep& planned = plan().steps[At(step)];
   done = std::max(done, planned.kind->reads_input()

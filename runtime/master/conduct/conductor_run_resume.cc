@@ -73,7 +73,9 @@ int ConductorRun::WorkerRestarted(planner::WorkerIndex worker, const v1::HeldJob
   const auto add = [](const auto& more, auto& all) {
     all.insert(all.end(), more.begin(), more.end());
   };
-  add(conductor().WorkerRestarted(worker), attempts_over_);
+  const std::vector<planner::StepIndex> over = conductor().WorkerRestarted(worker);
+  for (const planner::StepIndex step : over) Forget(step);
+  add(over, attempts_over_);
   std::vector<int> attempts;
   for (std::size_t s = 0; s < plan().steps.size(); ++s) {
     attempts.push_back(conductor().progress().step_attempt(static_cast<planner::StepIndex>(s)));

@@ -182,6 +182,32 @@ TEST_F(WorkerFaultsTest, AStepThatCrashesIsTriedElsewhereAndItsWorkerStays) {
   EXPECT_TRUE(workers.contains("worker-1")) << "its other steps stay, in another process";
 }
 
+// Three maps of 333 MB, which take 1.3 s; what one has read is heard of each half a second.
+TEST_F(WorkerFaultsTest, WhatAFailedAttemptHasReadIsNoProgress) {
+  v1::JobSpec spec = Spec();
+  spec.set_sampling("off");
+  spec.set_plan_method("even");
+  spec.set_num_mappers(3);
+  const absl::StatusOr<std::string> id = Submit(spec);
+  ASSERT_TRUE(id.ok()) << id.status();
+  Faults(1).task_crashes = true;
+  const auto edited = [this, &id] {
+    const v1::JobStatus status = StatusOf(*id);
+    return status.losses_size() > 0 && !status.losses(0).edit().empty();
+  };
+  for (int ms = 0; ms < 10'000 && !edited(); ms += 10) RunFor(absl::Milliseconds(10));
+  ASSERT_TRUE(edited());
+  Faults(1).task_crashes = false;
+  RunFor(absl::Milliseconds(250));
+  const v1::JobStatus status = StatusOf(*id);
+  ASSERT_EQ(status.losses_size(), 1);
+  EXPECT_GT(status.progress().input_bytes_done(), 600'000'000) << "two maps are done";
+  EXPECT_LT(status.progress().input_bytes_done(), 800'000'000)
+      << "the third has begun anew a quarter of a second ago";
+  RunFor(absl::Seconds(60));
+  ExpectEdited(StatusOf(*id));
+}
+
 TEST_F(WorkerFaultsTest, OneWhoseTasksDieAgainIsLeftOut) {
   Faults(1).task_crashes = true;
   const std::string id = Begin();
