@@ -16,6 +16,21 @@ std::string NameOf(const v1::JoinGroupRequest& request) {
                             : absl::StrCat(request.endpoint(), " (rank ", request.rank(), ")");
 }
 
+/// Whether a member that joins agrees with one that waits.
+absl::Status CheckBeside(const v1::JoinGroupRequest& waits, const v1::JoinGroupRequest& joins) {
+  if (waits.size() != joins.size()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("group '", joins.group(), "' waits for ", waits.size(), " members, as ",
+                     NameOf(waits), " said; ", NameOf(joins), " says ", joins.size()));
+  }
+  if (joins.rank() >= 0 && waits.rank() == joins.rank()) {
+    return absl::AlreadyExistsError(absl::StrCat("rank ", joins.rank(), " of group '",
+                                                 joins.group(), "' is taken by ", waits.endpoint(),
+                                                 "; ", joins.endpoint(), " wants it too"));
+  }
+  return absl::OkStatus();
+}
+
 bool Given(const v1::GroupNetwork& network) { return network.seconds_per_byte() > 0; }
 
 }  // namespace
@@ -40,24 +55,22 @@ std::vector<Groups::Answer> Groups::Join(const v1::JoinGroupRequest& request,
   const auto same = std::find_if(waiting.begin(), waiting.end(), [&](const Member& member) {
     return member.request.member_key() == request.member_key();
   });
+  absl::Status fits;
+  for (auto member = waiting.begin(); member != waiting.end() && fits.ok(); ++member) {
+    if (member != same) fits = CheckBeside(member->request, request);
+  }
+  if (!fits.ok()) {
+    // Nobody shall wait for one that has been refused.
+    if (same != waiting.end()) waiting.erase(same);
+    return refuse(std::move(fits));
+  }
+  Member joined{request, now + absl::Milliseconds(request.wait_ms())};
   if (same != waiting.end()) {
-    // It gave up its earlier call; the wait is the new one's.
-    *same = {request, now + absl::Milliseconds(request.wait_ms())};
-    return {};
+    // It gave up its earlier call; what it says and how long it waits is the new one's.
+    *same = std::move(joined);
+  } else {
+    waiting.push_back(std::move(joined));
   }
-  for (const Member& member : waiting) {
-    if (member.request.size() != request.size()) {
-      return refuse(absl::FailedPreconditionError(absl::StrCat(
-          "group '", request.group(), "' waits for ", member.request.size(), " members, as ",
-          NameOf(member.request), " said; ", NameOf(request), " says ", request.size())));
-    }
-    if (request.rank() >= 0 && member.request.rank() == request.rank()) {
-      return refuse(absl::AlreadyExistsError(
-          absl::StrCat("rank ", request.rank(), " of group '", request.group(), "' is taken by ",
-                       member.request.endpoint(), "; ", request.endpoint(), " wants it too")));
-    }
-  }
-  waiting.push_back({request, now + absl::Milliseconds(request.wait_ms())});
   if (static_cast<std::int32_t>(waiting.size()) < request.size()) return {};
   std::vector<Answer> answers = Completed(waiting, known, entropy);
   waiting_.erase(request.group());

@@ -44,7 +44,8 @@ class Groups {
   ///
   /// Requires: the request has passed its Check; `known` is the network as the master knows it.
   /// Answers: kFailedPrecondition when the group waits for another number of members;
-  ///   kAlreadyExists when its rank is taken; kResourceExhausted beyond kGroupsMax.
+  ///   kAlreadyExists when its rank is taken; kResourceExhausted beyond kGroupsMax. A member that
+  ///   asks again is answered so by what it says now, and is then none of the group any more.
   std::vector<Answer> Join(const v1::JoinGroupRequest& request, const v1::GroupNetwork& known,
                            MonoTime now, const Entropy& entropy);
 

@@ -57,6 +57,27 @@ TEST_F(GroupsTest, TheLastMemberCompletesTheGroup) {
   }
 }
 
+// A group with two members of one rank, and nobody of another, ended the master.
+TEST_F(GroupsTest, WhoAsksAgainForARankThatIsTakenIsOut) {
+  Join(Request("a", 3, 0));
+  Join(Request("b", 3, 1));
+  const auto refused = Join(Request("a", 3, 1));
+  ASSERT_EQ(refused.size(), 1);
+  EXPECT_EQ(refused[0].member_key, "a");
+  EXPECT_TRUE(absl::IsAlreadyExists(refused[0].response.status()));
+  EXPECT_TRUE(Join(Request("c", 3)).empty()) << "a is missing";
+  EXPECT_TRUE(absl::IsFailedPrecondition(Join(Request("b", 2, 1))[0].response.status()));
+  Join(Request("b", 3, 1));
+  EXPECT_EQ(Join(Request("a", 3, 2)).size(), 3);
+}
+
+TEST_F(GroupsTest, WhoIsAloneMayChangeItsMind) {
+  Join(Request("a", 3, 2));
+  const auto answers = Join(Request("a", 1, 0));
+  ASSERT_EQ(answers.size(), 1);
+  EXPECT_EQ(answers[0].response->rank(), 0);
+}
+
 TEST_F(GroupsTest, OneMemberIsAGroup) {
   const auto answers = Join(Request("a", 1));
   ASSERT_EQ(answers.size(), 1);
