@@ -45,7 +45,10 @@ std::string JobRegistry::Forget(Number number) {
   order_.erase(place);
   const auto job = jobs_.find(id);
   const v1::JobStatus& status = job->second.status;
-  id_by_key_.erase(status.spec().idempotency_key());
+  // A job whose records could not be removed comes back with the next master, and its key may be a
+  // newer one's by then.
+  const auto key = id_by_key_.find(status.spec().idempotency_key());
+  if (key != id_by_key_.end() && key->second == id) id_by_key_.erase(key);
   ended_.erase(number);
   ended_at_.erase({status.ended_unix_ms(), number});
   jobs_.erase(job);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "runtime/base/limits.h"
@@ -35,6 +36,17 @@ TEST_F(JobStoreTest, ListsNewestFirstAndFindsByIdAndKey) {
   EXPECT_EQ(store_.FindByKey("key-2")->job_id(), "j-2");
   EXPECT_EQ(store_.FindByKey(""), nullptr);
   EXPECT_TRUE(absl::IsNotFound(store_.Find("j-3").status()));
+}
+
+TEST_F(JobStoreTest, AKeyStaysItsNewestJobsWhenAnOlderOneIsForgotten) {
+  JobRegistry store{hub_, 2, absl::Hours(1)};
+  store.Add(Job(1, v1::JOB_STATE_SUCCEEDED), 0);
+  v1::JobStatus again = Job(2, v1::JOB_STATE_RUNNING);
+  again.mutable_spec()->set_idempotency_key("key-1");
+  store.Add(std::move(again), 0);
+  EXPECT_EQ(store.Add(Job(3, v1::JOB_STATE_QUEUED), 0), std::vector<std::string>{"j-1"});
+  ASSERT_NE(store.FindByKey("key-1"), nullptr) << "who asks again would begin a third one";
+  EXPECT_EQ(store.FindByKey("key-1")->job_id(), "j-2");
 }
 
 TEST_F(JobStoreTest, ListsTheNewestThatFitOneAnswer) {
