@@ -46,6 +46,9 @@ class JobTask {
   virtual absl::Status Run(v1::TaskCommand::Run run) = 0;
   /// Ends the task and calls `done` when nothing of it is left. Call once.
   virtual void Stop(env::Task done) = 0;
+  /// Whether nothing of it runs: destruction does not wait. One that failed may live on for as long
+  /// as a disk does not answer it.
+  virtual bool ended() const = 0;
 
   virtual std::optional<Progress> progress() const = 0;
   /// The end of what it wrote to stdout and stderr, also after its end.

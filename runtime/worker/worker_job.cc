@@ -207,6 +207,7 @@ void WorkerJob::OnTaskFailed(v1::JobError error) {
   }
   if (state_ == State::kReleasing) return;
   task_state_ = Task::kEnded;
+  task_failed_ = seams_.loop.Now();
   error = Named(std::move(error), "");
   LogWarning("Task process failed",
              {{"job", request_.fence().job_id()}, {"error", DescribeJobError(error)}});

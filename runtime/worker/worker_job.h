@@ -62,7 +62,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   bool BeginsAs(const v1::PrepareJobRequest& request) const;
   /// Accepts a step; its result goes to the master as a report.
   /// Errors: kInvalidArgument (order), kFailedPrecondition (not ready, or busy), kInternal with a
-  ///   JobError (the task process is gone).
+  ///   JobError (the task process is gone), kUnavailable (it was killed, and is not gone yet).
   absl::Status StartStep(const v1::StartStepRequest& request);
   /// Accepts a grant; its result goes to the master as a report.
   /// Errors: kInvalidArgument (order), kResourceExhausted.
@@ -102,6 +102,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   std::unique_ptr<JobTask> MakeTask();
   // Has another process take the place of the one that ended.
   absl::Status RestartTask();
+  // Why none can: its memory and its directory are in use as long as it lives.
+  absl::Status TaskLingers() const;
   // What all task processes of the job printed last.
   std::string OutputTail() const;
   // Steps (worker_job_steps.cc).
@@ -184,6 +186,7 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   bool supplying_ = false;
   enum class Task { kStarting, kReady, kEnded };
   Task task_state_ = Task::kStarting;
+  MonoTime task_failed_;                // when it was said that it has ended, or does not
   std::optional<v1::JobError> untold_;  // why the task ended, while it ran no step
   bool task_stopped_ = false;
   bool removing_ = false;

@@ -88,6 +88,7 @@ absl::Status WorkerJob::StartStep(const v1::StartStepRequest& request) {
     return StatusFromJobError(absl::StatusCode::kInternal, *std::exchange(untold_, std::nullopt));
   }
   if (task_state_ == Task::kEnded) {
+    if (!task_->ended()) return TaskLingers();
     if (absl::Status started = RestartTask(); !started.ok()) {
       return StatusFromJobError(absl::StatusCode::kInternal, Named(OwnError(started), ""));
     }
@@ -99,6 +100,20 @@ absl::Status WorkerJob::StartStep(const v1::StartStepRequest& request) {
               spec = std::move(spec)] { return WriteSpec(storage, path, spec); },
              [this](const absl::Status& status) { OnSpecWritten(status); });
   return absl::OkStatus();
+}
+
+absl::Status WorkerJob::TaskLingers() const {
+  // The master asks again.
+  if (seams_.loop.Now() - task_failed_ < options_.task_end_patience) {
+    return absl::UnavailableError("the job's task process was killed and has not ended yet");
+  }
+  v1::JobError error = MakeJobError(
+      job_error::kTaskHung, "the job's task process was killed and does not end",
+      absl::StrCat("it waits for a disk that does not answer: check the file systems of the inputs "
+                   "and the output, and the work directory ",
+                   options_.work_dir));
+  error.set_fault_of(v1::FAULT_OF_WORKER);
+  return StatusFromJobError(absl::StatusCode::kInternal, Named(std::move(error), ""));
 }
 
 void WorkerJob::KeepRunFiles(const v1::TaskCommand::Run& run) {

@@ -21,6 +21,10 @@ struct MachineProfile {
   double task_start_s = 0;
 };
 
+/// A large task takes seconds to give its memory back once it is killed; one that takes longer than
+/// this waits for something that may never come.
+inline constexpr absl::Duration kTaskEndPatience = absl::Seconds(10);
+
 struct WorkerOptions {
   /// Unique in the cluster.
   std::string name;
@@ -41,6 +45,8 @@ struct WorkerOptions {
   std::string version;
   /// How long it waits for a master that does not answer before it gives up.
   absl::Duration master_grace = absl::InfiniteDuration();
+  /// How long another task of a job is put off because the one before was killed and has not ended.
+  absl::Duration task_end_patience = kTaskEndPatience;
   /// As measured at the start, or given; zeros: not measured, which counts as one unit worker a
   /// slot.
   MachineProfile machine;

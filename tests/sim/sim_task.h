@@ -44,6 +44,7 @@ class SimTask final : public worker::JobTask {
   absl::Status Start(const std::string& directory, const v1::TaskCommand::Start& start) override;
   absl::Status Run(v1::TaskCommand::Run run) override;
   void Stop(env::Task done) override;
+  bool ended() const override { return state_ == State::kNew || state_ == State::kGone; }
   std::optional<Progress> progress() const override;
   std::string OutputTailBytes(std::size_t bytes_max) const override;
 

@@ -233,6 +233,12 @@ void TaskSupervisor::Condemn(v1::JobError cause) {
   cause_ = std::move(cause);
   Disarm();
   parts_->process.SignalGroup(SIGKILL);
+  // One that waits for a disk dies once that answers, which may be never: nobody shall wait for it.
+  Arm(options_.kill_grace, [this] {
+    LogWarning("A task that was killed does not end; it may wait for a disk", {{"pid", pid()}});
+    state_ = State::kLingering;
+    listener_.on_failed(CauseOf({}));
+  });
 }
 
 void TaskSupervisor::WatchExit() {
@@ -250,13 +256,14 @@ void TaskSupervisor::OnExit() {
   ReadOutput(kTurnsMax);
   Disarm();
   const bool stopping = state_ == State::kStopping;
+  const bool told = state_ == State::kLingering;
   v1::JobError cause = CauseOf(end);
   state_ = State::kGone;
   // This runs inside a callback of a watch that it is about to destroy.
   loop_.Post([parts = std::move(parts_)] {});
   if (stopping) {
     stopped_();
-  } else {
+  } else if (!told) {
     listener_.on_failed(std::move(cause));
   }
 }

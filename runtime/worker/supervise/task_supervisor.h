@@ -29,8 +29,9 @@ using TaskGroups = std::set<int>;
 ///
 /// Whatever the process does - crash, leave early, hang, ignore signals, flood its output, send
 /// garbage, never come up - ends in one call of on_failed with a named error, after which the
-/// process and its group are gone. Which limit cut it off is in TaskOptions: start_timeout until
-/// Ready, liveness while a step runs, kill_grace between SIGTERM and SIGKILL.
+/// process and its group are gone, but for one that the kernel does not let die (ended). Which
+/// limit cut it off is in TaskOptions: start_timeout until Ready, liveness while a step runs,
+/// kill_grace between SIGTERM and SIGKILL, and between SIGKILL and on_failed.
 /// Thread-safety: on the loop only. Callbacks come from the loop, never inside a call to this; they
 ///   may call this, but not destroy it.
 /// Ownership: destruction kills the process and waits for it; Stop first to avoid the wait.
@@ -47,6 +48,7 @@ class TaskSupervisor final : public JobTask {
   absl::Status Run(v1::TaskCommand::Run run) override;
   /// Ends the process by Stop, SIGTERM and SIGKILL in turn.
   void Stop(env::Task done) override;
+  bool ended() const override { return state_ == State::kNew || state_ == State::kGone; }
 
   std::optional<Progress> progress() const override;
   std::string OutputTailBytes(std::size_t bytes_max) const override {
@@ -56,7 +58,8 @@ class TaskSupervisor final : public JobTask {
   int pid() const;
 
  private:
-  enum class State { kNew, kStarting, kIdle, kRunning, kStopping, kGone };
+  // kLingering: killed and told of, but not dead yet.
+  enum class State { kNew, kStarting, kIdle, kRunning, kLingering, kStopping, kGone };
   struct Parts;
 
   void AwaitReady(absl::Duration timeout, int looks_left);

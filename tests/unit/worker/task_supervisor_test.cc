@@ -16,6 +16,7 @@
 
 #include "absl/time/clock.h"
 #include "runtime/base/job_errors.h"
+#include "tests/unit/worker/late_exits.h"
 #include "tests/unit/worker/real_machine.h"
 
 namespace weir::worker {
@@ -39,7 +40,7 @@ class TaskSupervisorTest : public testing::Test {
   void Start(TaskOptions options) {
     descriptors_before_ = OpenDescriptors();
     supervisor_ = std::make_unique<TaskSupervisor>(
-        std::move(options), loop_, loop_,
+        std::move(options), loop_, *fds_,
         TaskSupervisor::Listener{.on_ready = [this] { ready_ = true; },
                                  .on_result = [this](v1::StepResult r) { result_ = std::move(r); },
                                  .on_failed = [this](v1::JobError e) { failed_ = std::move(e); }});
@@ -86,6 +87,8 @@ class TaskSupervisorTest : public testing::Test {
 
   ScratchDirectory scratch_;
   env::AsioEventLoop loop_;
+  LateExits late_exits_{loop_};
+  env::FdWatcher* fds_ = &loop_;
   std::unique_ptr<TaskSupervisor> supervisor_;
   std::size_t descriptors_before_ = 0;
   int group_ = 0;
@@ -375,6 +378,47 @@ TEST_F(TaskSupervisorTest, LeavesAChildBehind) {
   AwaitResult(absl::Seconds(3));
   EXPECT_EQ(ProcessesOfGroup(group_).size(), 2u);
   Stop(absl::Seconds(1));
+}
+
+class TaskThatDoesNotDieTest : public TaskSupervisorTest {
+ protected:
+  void AwaitFailure() {
+    fds_ = &late_exits_;
+    TaskOptions options = MisbehavingTask("sleep");
+    options.liveness.silence = absl::Milliseconds(200);
+    options.kill_grace = absl::Milliseconds(200);
+    StartStep(options);
+    ASSERT_TRUE(RunUntil(
+        loop_, [&] { return failed_.has_value(); }, absl::Seconds(3)))
+        << "who ordered the step waits for ever";
+    EXPECT_EQ(failed_->code(), job_error::kTaskHung);
+    failed_.reset();
+    EXPECT_FALSE(supervisor_->ended());
+    EXPECT_FALSE(supervisor_->progress());
+    EXPECT_TRUE(absl::IsFailedPrecondition(supervisor_->Run({})));
+  }
+};
+
+TEST_F(TaskThatDoesNotDieTest, IsToldOfOnce) {
+  AwaitFailure();
+  late_exits_.Come();
+  ASSERT_TRUE(RunUntil(
+      loop_, [&] { return supervisor_->ended(); }, absl::Seconds(3)));
+  EXPECT_FALSE(failed_) << "told twice";
+  ExpectNothingLeft();
+}
+
+TEST_F(TaskThatDoesNotDieTest, IsStoppedOnceItIsGone) {
+  AwaitFailure();
+  bool stopped = false;
+  supervisor_->Stop([&stopped] { stopped = true; });
+  EXPECT_FALSE(RunUntil(
+      loop_, [&] { return stopped; }, absl::Milliseconds(500)));
+  late_exits_.Come();
+  ASSERT_TRUE(RunUntil(
+      loop_, [&] { return stopped; }, absl::Seconds(3)));
+  EXPECT_FALSE(failed_) << "told twice";
+  ExpectNothingLeft();
 }
 
 TEST_F(TaskSupervisorTest, OneStepAtATime) {

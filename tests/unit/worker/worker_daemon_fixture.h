@@ -53,9 +53,10 @@ class WorkerDaemonTest : public testing::Test {
     options.work_dir = work_dir_.path();
     options.slots = 2;
     options.memory_bytes = memory_bytes_;
+    options.task_end_patience = task_end_patience_;
     options.control_endpoint = "127.0.0.1:7100";
     options.data_endpoint = server_.endpoint();
-    tasks_ = std::make_unique<TaskProcesses>(std::move(task), loop_, loop_);
+    tasks_ = std::make_unique<TaskProcesses>(std::move(task), loop_, *fds_);
     daemon_ = std::make_unique<WorkerDaemon>(
         options, WorkerSeams{loop_, *disk_pool_, *tasks_, random_, *disk_, master_.api, runs_,
                              server_, fetcher_, nullptr, look_pool_});
@@ -179,6 +180,7 @@ class WorkerDaemonTest : public testing::Test {
   ScratchDirectory output_;
   const std::string staging_ = output_.path() + "/staging";
   env::AsioEventLoop loop_;
+  env::FdWatcher* fds_ = &loop_;  // of its tasks
   InlinePool pool_;
   FixedRandom random_;
   StickyStorage storage_;
@@ -190,6 +192,7 @@ class WorkerDaemonTest : public testing::Test {
   FakeDataServer server_;
   FakeFetcher fetcher_{loop_};
   std::int64_t memory_bytes_ = 0;
+  absl::Duration task_end_patience_ = kTaskEndPatience;
   double memory_share_ = 0;
   std::unique_ptr<TaskProcesses> tasks_;
   std::unique_ptr<WorkerDaemon> daemon_;

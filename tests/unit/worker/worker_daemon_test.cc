@@ -10,6 +10,7 @@
 #include <string>
 
 #include "runtime/base/job_errors.h"
+#include "tests/unit/worker/late_exits.h"
 #include "tests/unit/worker/worker_daemon_fixture.h"
 
 namespace weir::worker {
@@ -124,6 +125,56 @@ TEST_F(WorkerDaemonTest, ACrashNamesWorkerStepAndLastWords) {
   const auto released = Release();
   ASSERT_TRUE(released.ok()) << released.status();
   EXPECT_EQ(released->task_output_tail(), "about to die\nabout to die\n");
+}
+
+class LingeringTaskTest : public WorkerDaemonTest {
+ protected:
+  void TearDown() override {
+    late_exits_.Come();
+    WorkerDaemonTest::TearDown();
+  }
+  /// Its task was killed in step 3, and does not die before late_exits_ come.
+  void KillATask() {
+    fds_ = &late_exits_;
+    TaskOptions task;
+    task.kill_grace = absl::Milliseconds(200);
+    StartRegistered("hang-up", task);
+    ASSERT_TRUE(Prepare().ok());
+    ASSERT_TRUE(StartStep(MapStep(3)).ok());
+    ASSERT_EQ(AwaitStepError().code(), job_error::kTaskCrashed) << "who ordered it waits for ever";
+  }
+
+  LateExits late_exits_{loop_};
+};
+
+TEST_F(LingeringTaskTest, PutsOffTheNextStepUntilItIsGone) {
+  KillATask();
+  const absl::Status refused = StartStep(MapStep(4));
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  EXPECT_FALSE(CarriesJobError(refused)) << "the master would not ask again";
+
+  late_exits_.Come();
+  absl::Status started = refused;
+  for (int i = 0; i < 200 && !started.ok(); ++i) {
+    RunUntil(
+        loop_, [] { return false; }, absl::Milliseconds(10));
+    started = StartStep(MapStep(4));
+  }
+  EXPECT_TRUE(started.ok()) << started;
+  EXPECT_EQ(master_.step_reports.size(), 1u) << "told once";
+  EXPECT_TRUE(Release().ok());
+}
+
+TEST_F(LingeringTaskTest, IsItsWorkersFaultIfItDoesNotEnd) {
+  task_end_patience_ = absl::ZeroDuration();
+  KillATask();
+  const absl::Status refused = StartStep(MapStep(4));
+  ASSERT_TRUE(CarriesJobError(refused)) << refused;
+  const v1::JobError error = JobErrorFromStatus(refused);
+  EXPECT_EQ(error.code(), job_error::kTaskHung);
+  EXPECT_THAT(error.message(), HasSubstr("was killed and does not end"));
+  EXPECT_EQ(error.fault_of(), v1::FAULT_OF_WORKER) << "others can run it";
+  EXPECT_EQ(error.worker(), "w1");
 }
 
 TEST_F(WorkerDaemonTest, AUserErrorKeepsItsNameAndTheTaskLivesOn) {
