@@ -2,6 +2,7 @@
 
 #include <array>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -50,6 +51,31 @@ v1::HeldJob HeldRuns::Tell(const v1::Fence& fence, const std::string& run_id) co
 
 bool IsOfPlan(const v1::HeldJob& held, const v1::KeptPlan& plan) {
   return held.master_epoch() == plan.master_epoch() && held.plan_epoch() == plan.plan_epoch();
+}
+
+int LeaveWhatFits(absl::btree_map<std::string, v1::HeldJob>& jobs, std::size_t bytes_max) {
+  constexpr std::size_t kFramingBytes = 8;  // tag and length, at most
+  std::size_t bytes = 0;
+  int left_out = 0;
+  for (auto entry = jobs.rbegin(); entry != jobs.rend(); ++entry) {
+    v1::HeldJob& job = entry->second;
+    google::protobuf::RepeatedPtrField<v1::HeldRun> runs;
+    runs.Swap(job.mutable_runs());
+    // Its length is that of all its runs; without any it is not told.
+    std::size_t bytes_of_job = job.ByteSizeLong() + kFramingBytes;
+    for (v1::HeldRun& run : runs) {
+      const std::size_t bytes_of_run = run.ByteSizeLong() + kFramingBytes;
+      if (bytes + bytes_of_job + bytes_of_run > bytes_max) {
+        ++left_out;
+        continue;
+      }
+      bytes_of_job += bytes_of_run;
+      *job.add_runs() = std::move(run);
+    }
+    if (job.runs_size() > 0) bytes += bytes_of_job;
+  }
+  absl::erase_if(jobs, [](const auto& entry) { return entry.second.runs_size() == 0; });
+  return left_out;
 }
 
 absl::Status KeepOnly(env::Storage& storage, const JobPaths& paths, const HeldRuns& held) {

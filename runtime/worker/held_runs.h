@@ -3,6 +3,7 @@
 // The runs with which a job can go on under a later master. Upstream: WorkerJob, as steps are
 // done. Downstream: the registration, which tells them; WorkerJob, which goes on with them.
 
+#include <cstddef>
 #include <string>
 
 #include "absl/container/btree_map.h"
@@ -25,6 +26,8 @@ class HeldRuns {
   /// Remembers what a step has made under this fence. False: it has made no run.
   bool Add(const v1::Fence& fence, const v1::StepResult& result);
   void Remove(const std::string& run_id) { runs_.erase(run_id); }
+  /// Forgets all but those of `told`.
+  void LeaveOnly(const v1::HeldJob& told) { *this = HeldRuns(told); }
   void Clear() { runs_.clear(); }
 
   bool empty() const { return runs_.empty(); }
@@ -41,6 +44,12 @@ class HeldRuns {
 
 /// Whether the runs belong to the plan that is asked for.
 bool IsOfPlan(const v1::HeldJob& held, const v1::KeptPlan& plan);
+
+/// Leaves of these jobs, by id, what a message of `bytes_max` can tell: newest jobs first, as ids
+/// begin with the time, and of each what fits. Jobs of which nothing fits go.
+/// Returns: how many runs were left out. Pure. O(sections). Checked by:
+/// tests/unit/worker/held_runs_test.cc.
+int LeaveWhatFits(absl::btree_map<std::string, v1::HeldJob>& jobs, std::size_t bytes_max);
 
 /// Removes all that lies in a job's directory but these runs, with what stands beside them.
 /// Blocking. Errors: as Storage.

@@ -149,10 +149,7 @@ void WorkerDaemon::SendRegister() {
   profile.set_disk_write_bytes_per_s(machine.disk_write_bytes_per_s);
   profile.set_disk_read_bytes_per_s(machine.disk_read_bytes_per_s);
   profile.set_task_start_s(machine.task_start_s);
-  for (const auto& [id, job] : jobs_) {
-    if (v1::HeldJob held = job->Held(); held.runs_size() > 0) *request.add_held() = std::move(held);
-  }
-  for (const auto& [id, held] : held_) *request.add_held() = held;
+  for (auto& [id, held] : HeldToTell()) *request.add_held() = std::move(held);
   auto answered = [this](const absl::StatusOr<v1::RegisterResponse>& answer) {
     const absl::Status status = keeper_.OnRegisterAnswer(answer, seams_.loop.Now());
     if (status.ok()) {
@@ -171,6 +168,35 @@ void WorkerDaemon::SendRegister() {
     Turn();
   };
   seams_.cluster.Send<rpc::Register>(std::move(request), WhileAlive(std::move(answered)));
+}
+
+absl::btree_map<std::string, v1::HeldJob> WorkerDaemon::HeldToTell() {
+  absl::btree_map<std::string, v1::HeldJob> told = held_;
+  for (const auto& [id, job] : jobs_) {
+    if (v1::HeldJob held = job->Held(); held.runs_size() > 0) told[id] = std::move(held);
+  }
+  const int left_out = LeaveWhatFits(told, options_.held_bytes_max);
+  if (left_out == 0) return told;
+  LogWarning("Runs that are kept are more than a registration can tell; those beyond are let go",
+             {{"worker", options_.name}, {"runs", left_out}});
+  for (auto& [id, held] : held_) {
+    // A job without any keeps its entry: its directory goes when it begins anew, or ends.
+    if (const auto kept = told.find(id); kept != told.end()) {
+      held = kept->second;
+    } else {
+      held.clear_runs();
+    }
+  }
+  const auto jobs = jobs_;
+  for (const auto& [id, job] : jobs) {
+    if (job->Held().runs_size() == 0) continue;
+    if (const auto kept = told.find(id); kept != told.end()) {
+      job->HoldOnly(kept->second);
+    } else {
+      Release(id, [](const absl::StatusOr<std::string>&) {});
+    }
+  }
+  return told;
 }
 
 void WorkerDaemon::StayAway() {

@@ -93,6 +93,9 @@ class WorkerDaemon {
   void OnJobHeld(const std::string& job_id, const absl::StatusOr<std::string>& tail);
   // Removes what was kept of a job.
   void DropHeld(const std::string& job_id);
+  // What the master is told of runs that are kept, by job. Those that do not fit are not kept any
+  // more: a master that does not know of them has them made again, maybe here and by the same name.
+  absl::btree_map<std::string, v1::HeldJob> HeldToTell();
   // Answers a registration that is due while this worker cannot serve.
   void StayAway();
   void SendLeave();

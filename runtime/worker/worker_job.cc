@@ -110,7 +110,9 @@ void WorkerJob::Prepare(Prepared prepared) {
         }
         absl::Status status = CheckStaging(storage, request);
         if (status.ok()) status = CheckThere(storage, held);
-        if (status.ok() && used_before && held.empty()) status = storage.RemoveAll(paths.root);
+        if (status.ok() && used_before) {
+          status = held.empty() ? storage.RemoveAll(paths.root) : KeepOnly(storage, paths, held);
+        }
         return status.ok() ? MakeJobDirectories(storage, paths, !held.empty()) : status;
       },
       [this](absl::Status status) {

@@ -46,7 +46,8 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   /// The last output of the task, once all is gone; else why the directory could not be removed.
   using Released = absl::AnyInvocable<void(absl::StatusOr<std::string>)>;
 
-  /// `earlier`: what lies in the job's directory since Hold; of it stays what the request asks for.
+  /// `earlier`: runs that lie in the job's directory since Hold. They stay if the request asks for
+  /// them; all else that lies there goes.
   WorkerJob(const WorkerOptions& options, const WorkerSeams& seams, ArtifactCache& artifacts,
             std::int64_t worker_id, std::string worker_directory, v1::PrepareJobRequest request,
             std::optional<v1::HeldJob> earlier);
@@ -82,6 +83,9 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   }
   /// What Hold keeps; without runs where there was no Hold, or a Release since.
   v1::HeldJob Held() const;
+  /// Of these, the master is told of those in `told` alone; whoever goes on with them removes the
+  /// others. Requires: Held() has runs, and so has `told`.
+  void HoldOnly(const v1::HeldJob& told) { held_.LeaveOnly(told); }
 
   /// Its preparation failed or its files went: nothing can be ordered here.
   bool failed() const { return state_ == State::kFailed; }

@@ -3,6 +3,7 @@
 // What a worker daemon is told at its start. Upstream: runtime/app (flags). Downstream:
 // runtime/worker.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -25,6 +26,9 @@ struct MachineProfile {
 /// this waits for something that may never come.
 inline constexpr absl::Duration kTaskEndPatience = absl::Seconds(10);
 
+/// Half a message (limits::kMessageBytesMax): two million sections.
+inline constexpr std::size_t kHeldBytesMax = 32 << 20;
+
 struct WorkerOptions {
   /// Unique in the cluster.
   std::string name;
@@ -43,6 +47,8 @@ struct WorkerOptions {
   /// Workers of one value hand runs over as files; empty = never.
   std::string handover_domain;
   std::string version;
+  /// What a registration may tell of runs that are kept. Others are let go.
+  std::size_t held_bytes_max = kHeldBytesMax;
   /// How long it waits for a master that does not answer before it gives up.
   absl::Duration master_grace = absl::InfiniteDuration();
   /// How long another task of a job is put off because the one before was killed and has not ended.

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -53,6 +54,7 @@ class WorkerDaemonTest : public testing::Test {
     options.work_dir = work_dir_.path();
     options.slots = 2;
     options.memory_bytes = memory_bytes_;
+    options.held_bytes_max = held_bytes_max_;
     options.task_end_patience = task_end_patience_;
     options.control_endpoint = "127.0.0.1:7100";
     options.data_endpoint = server_.endpoint();
@@ -192,6 +194,7 @@ class WorkerDaemonTest : public testing::Test {
   FakeDataServer server_;
   FakeFetcher fetcher_{loop_};
   std::int64_t memory_bytes_ = 0;
+  std::size_t held_bytes_max_ = kHeldBytesMax;
   absl::Duration task_end_patience_ = kTaskEndPatience;
   double memory_share_ = 0;
   std::unique_ptr<TaskProcesses> tasks_;

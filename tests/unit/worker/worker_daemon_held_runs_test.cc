@@ -54,6 +54,9 @@ class HeldRunsTest : public WorkerDaemonTest {
     runs_.RemoveJob("j");
     ++random_.value;
   }
+  bool Reported(int step) const {
+    return !master_.step_reports.empty() && master_.step_reports.back().result().step() == step;
+  }
   const v1::RegisterRequest& Told() const { return master_.registrations.back(); }
   /// The last registration tells of this run, of the first plan, and of no other.
   void ExpectTold(const v1::RunInfo& made) const {
@@ -282,6 +285,73 @@ TEST_F(HeldRunsTest, CountAsDoneWhereTheyCannotBeWrittenDown) {
   Kill();
   StartRegistered("good");
   EXPECT_EQ(Told().held_size(), 0);
+}
+
+TEST_F(HeldRunsTest, BeyondWhatARegistrationTellsAreMadeAgain) {
+  StartRegistered("good");
+  ASSERT_TRUE(Prepare().ok());
+  for (const int step : {3, 4}) {
+    ASSERT_TRUE(StartStep(MapStep(step)).ok());
+    ASSERT_TRUE(Until([&] { return Reported(step); }));
+  }
+  Kill();
+  // One, with what stands around it, and not two.
+  held_bytes_max_ = master_.step_reports[0].result().ByteSizeLong() * 3 / 2;
+  StartRegistered("good");
+  ASSERT_EQ(Told().held_size(), 1);
+  ASSERT_EQ(Told().held(0).runs_size(), 1);
+  const int kept = Told().held(0).runs(0).result().step();
+  const int lost = 7 - kept;
+  const std::string lost_id = absl::StrCat(lost, ".1");
+
+  ASSERT_TRUE(PrepareKept(1).ok());
+  EXPECT_TRUE(runs_.Find({"j", 77, 2, 1}, absl::StrCat(kept, ".1")).ok());
+  EXPECT_FALSE(runs_.Find({"j", 77, 2, 1}, lost_id).ok()) << "the master knows nothing of it";
+  EXPECT_FALSE(std::filesystem::exists(JobFile("runs/" + lost_id + ".run")));
+  EXPECT_FALSE(std::filesystem::exists(JobFile("runs/" + lost_id + ".held")));
+  master_.step_reports.clear();
+  ASSERT_TRUE(StartStep(MapStep(lost)).ok());
+  ASSERT_TRUE(Until([&] { return Reported(lost); }));
+  EXPECT_FALSE(master_.step_reports[0].result().has_error()) << "its file was in the way";
+  EXPECT_TRUE(Release().ok());
+}
+
+TEST_F(HeldRunsTest, OfAKilledDaemonThatAreNotToldGoWhenTheirJobBeginsAnew) {
+  BeKilledWithARun();
+  held_bytes_max_ = 10;
+  StartRegistered("good");
+  EXPECT_EQ(Told().held_size(), 0);
+  ASSERT_TRUE(std::filesystem::exists(JobFile("runs/3.1.run"))) << "nothing to test";
+  plan_epoch_ = 2;
+  ASSERT_TRUE(Prepare().ok());
+  EXPECT_FALSE(std::filesystem::exists(JobFile("runs/3.1.run")));
+  EXPECT_TRUE(Release().ok());
+}
+
+TEST_F(HeldRunsTest, OfAJobThatIsNotToldGoWhenItBeginsAnew) {
+  held_bytes_max_ = 10;
+  LoseLeaseWithARun();
+  ComeBack();
+  EXPECT_EQ(Told().held_size(), 0);
+  plan_epoch_ = 2;
+  ASSERT_TRUE(Prepare().ok());
+  EXPECT_FALSE(std::filesystem::exists(JobFile("runs/3.1.run")));
+  EXPECT_TRUE(Release().ok());
+}
+
+TEST_F(HeldRunsTest, OfAJobThatIsNotToldGoThoughItIsOnlyJustKept) {
+  held_bytes_max_ = 10;
+  StartRegistered("good");
+  ASSERT_TRUE(Prepare().ok());
+  ASSERT_TRUE(StartStep(MapStep(3)).ok());
+  ASSERT_TRUE(Until([&] { return Reported(3); }));
+  pool_.busy = true;
+  master_.down = true;
+  ASSERT_TRUE(Until([&] { return !daemon_->registered(); }));
+  ComeBack();
+  EXPECT_EQ(Told().held_size(), 0);
+  pool_.WorkOff();
+  EXPECT_TRUE(Until([&] { return !std::filesystem::exists(JobFile("")); }));
 }
 
 TEST_F(HeldRunsTest, GoWithTheirWorker) {
