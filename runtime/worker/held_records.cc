@@ -159,6 +159,7 @@ absl::btree_map<std::string, v1::HeldJob> FindHeldJobs(env::Storage& storage,
     } else if (absl::Status removed = storage.RemoveAll(job.path); !removed.ok()) {
       LogWarning("What an earlier life left of a job is not removed",
                  {{"job", id}, {"error", removed.message()}});
+      found[id].set_job_id(id);
     }
   }
   return found;

@@ -35,7 +35,8 @@ bool HasHeldRecords(env::Storage& storage, const std::string& job_root);
 ///   check each block; after a restart of the machine, bytes may be lost, so each of them is read
 ///   by `check` first (null: no such run is kept). Of several plans of a job the last one counts.
 /// Blocking; O(bytes of the runs) after a restart of the machine, else O(runs).
-/// Failure semantics: what cannot be read is removed, and what cannot be removed is logged.
+/// Failure semantics: what cannot be read is removed. A job that cannot be removed is logged, and
+///   returned without runs.
 /// Checked by: tests/unit/worker/held_records_test.cc.
 absl::btree_map<std::string, v1::HeldJob> FindHeldJobs(env::Storage& storage,
                                                        const std::string& worker_directory,

@@ -60,6 +60,7 @@ void WorkerDaemon::Start(absl::AnyInvocable<void(absl::Status)> started) {
     directory_ = *std::move(directory);
     held_ = std::move(held);
     for (const auto& [id, job] : held_) {
+      if (job.runs_size() == 0) continue;
       LogInfo("Runs of an earlier life are kept",
               {{"job", id}, {"worker", options_.name}, {"runs", job.runs_size()}});
     }
@@ -344,6 +345,7 @@ void WorkerDaemon::OnJobHeld(const std::string& job_id, const absl::StatusOr<std
   if (job == jobs_.end()) return;
   if (!tail.ok()) {
     LogWarning("Files of a job not removed", {{"job", job_id}, {"error", tail.status().message()}});
+    held_[job_id].set_job_id(job_id);
   } else if (v1::HeldJob held = job->second->Held(); held.runs_size() > 0) {
     LogInfo("Runs of a job are kept",
             {{"job", job_id}, {"worker", options_.name}, {"runs", held.runs_size()}});
@@ -362,7 +364,11 @@ void WorkerDaemon::DropHeld(const std::string& job_id) {
   auto dropped = WhileAlive([this, job_id](const absl::Status& status) {
     --dropping_;
     if (!status.ok()) {
-      LogWarning("Runs of a job not removed", {{"job", job_id}, {"error", status.message()}});
+      // The next heartbeat tells of it, and so it is asked for until it is gone.
+      if (!jobs_.contains(job_id)) held_[job_id].set_job_id(job_id);
+      if (std::exchange(not_dropped_, status) != status) {
+        LogWarning("Runs of a job not removed", {{"job", job_id}, {"error", status.message()}});
+      }
     }
     OnJobGone();
   });

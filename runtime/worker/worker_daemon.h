@@ -145,8 +145,10 @@ class WorkerDaemon {
   };
   absl::btree_map<std::string, NextPlan> next_plans_;
   // Jobs of which nothing is left but runs, until a master goes on with them or knows them no more.
+  // Those without runs have files that are still to be removed.
   absl::btree_map<std::string, v1::HeldJob> held_;
-  int dropping_ = 0;  // of those, being removed
+  int dropping_ = 0;          // of those, being removed
+  absl::Status not_dropped_;  // what the log says of that
   Prober prober_;
   std::optional<env::EventLoop::TimerId> turn_timer_;
   std::optional<env::EventLoop::TimerId> drain_timer_;

@@ -180,6 +180,20 @@ TEST_F(HeldRecordsTest, OfTwoPlansTheLastCounts) {
   EXPECT_THAT(Left(), ElementsAre("4.1.held", "4.1.run"));
 }
 
+TEST_F(HeldRecordsTest, JobsThatCannotBeRemovedAreFoundWithoutRuns) {
+  class Stuck final : public env::PosixStorage {
+    absl::Status RemoveAll(const std::string& path) override {
+      return absl::UnavailableError("remove " + path + ": busy");
+    }
+  };
+  WriteRun(3);
+  Stuck stuck;
+  const auto jobs = FindHeldJobs(stuck, scratch_.path(), nullptr);
+  ASSERT_EQ(jobs.size(), 1u) << "nobody would try again";
+  EXPECT_EQ(jobs.at("j").job_id(), "j");
+  EXPECT_EQ(jobs.at("j").runs_size(), 0);
+}
+
 TEST_F(HeldRecordsTest, JobsWithoutAnyAreRemoved) {
   WriteRun(3);
   EXPECT_FALSE(HasHeldRecords(storage_, paths_.root));

@@ -30,10 +30,12 @@ namespace weir::worker {
 class StickyStorage final : public env::PosixStorage {
  public:
   absl::Status RemoveAll(const std::string& path) override {
-    return sticky ? absl::UnavailableError("remove " + path + ": busy")
-                  : PosixStorage::RemoveAll(path);
+    if (!sticky) return PosixStorage::RemoveAll(path);
+    stuck.push_back(path);
+    return absl::UnavailableError("remove " + path + ": busy");
   }
   bool sticky = false;
+  std::vector<std::string> stuck;  // what was to be removed
 };
 
 /// One worker daemon; whatever a test did with it, its work directory is empty in the end.

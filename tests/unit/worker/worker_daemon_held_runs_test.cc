@@ -31,6 +31,18 @@ class HeldRunsTest : public WorkerDaemonTest {
     ASSERT_TRUE(Until([&] { return !daemon_->registered(); }));
     ASSERT_TRUE(Until([&] { return !std::filesystem::exists(JobFile("runs/4.1.run")); }));
   }
+  /// A job with one run whose lease ends while nothing can be removed.
+  void FailToHold() {
+    StartRegistered("good");
+    ASSERT_TRUE(Prepare().ok());
+    ASSERT_TRUE(StartStep(MapStep(3)).ok());
+    ASSERT_TRUE(Until([&] { return Reported(3); }));
+    storage_.sticky = true;
+    master_.down = true;
+    // What is beside the runs, and then all.
+    ASSERT_TRUE(Until([&] { return storage_.stuck.size() == 2; }));
+    Turn();
+  }
   void ComeBack() {
     const std::size_t before = master_.registrations.size();
     master_.down = false;
@@ -352,6 +364,29 @@ TEST_F(HeldRunsTest, OfAJobThatIsNotToldGoThoughItIsOnlyJustKept) {
   EXPECT_EQ(Told().held_size(), 0);
   pool_.WorkOff();
   EXPECT_TRUE(Until([&] { return !std::filesystem::exists(JobFile("")); }));
+}
+
+TEST_F(HeldRunsTest, AJobThatCannotBeClearedBeginsAnewOnceItCan) {
+  FailToHold();
+  ComeBack();
+  storage_.sticky = false;
+  plan_epoch_ = 2;
+  const absl::Status prepared = Prepare();
+  ASSERT_TRUE(prepared.ok()) << prepared;
+  EXPECT_FALSE(std::filesystem::exists(JobFile("runs/3.1.run")));
+  EXPECT_TRUE(Release().ok());
+}
+
+TEST_F(HeldRunsTest, AJobThatCannotBeClearedIsToldOfUntilItIsGone) {
+  FailToHold();
+  ComeBack();
+  storage_.stuck.clear();
+  master_.ended_jobs = {"j"};
+  ASSERT_TRUE(Until([&] { return storage_.stuck.size() >= 3; })) << "tried again and again";
+  EXPECT_TRUE(std::filesystem::exists(JobFile("")));
+  storage_.sticky = false;
+  EXPECT_TRUE(Until([&] { return !std::filesystem::exists(JobFile("")); }));
+  EXPECT_TRUE(Until([&] { return master_.heartbeats.back().held_jobs().empty(); }));
 }
 
 TEST_F(HeldRunsTest, GoWithTheirWorker) {
