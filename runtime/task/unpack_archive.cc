@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <clocale>
 #include <memory>
@@ -29,6 +30,13 @@ namespace {
 constexpr std::size_t kReadBytes = 256 << 10;
 constexpr mode_t kOwner = S_IRUSR | S_IWUSR;
 constexpr mode_t kHarmless = 0755;
+
+// Of what libarchive reports, these are of the disk, of memory or of the process's limits: the
+// archive may be sound. Its own numbers for damage are others.
+bool IsOfMachine(int error_number) {
+  constexpr std::array<int, 8> kSuch = {EIO, ESTALE, ENOMEM, ENOENT, EACCES, EPERM, EMFILE, ENFILE};
+  return std::find(kSuch.begin(), kSuch.end(), error_number) != kSuch.end();
+}
 
 // Names in archives are UTF-8, whatever the locale of the worker.
 class Utf8Names {
@@ -264,8 +272,7 @@ class Unpacking {
   absl::Status Damaged() const {
     const char* const said = archive_error_string(archive_.get());
     const int error = archive_errno(archive_.get());
-    // Of the disk, or of memory: the archive may be sound.
-    if (error == EIO || error == ESTALE || error == ENOMEM) {
+    if (IsOfMachine(error)) {
       return ErrnoStatus(error, absl::StrCat("cannot read ", path_));
     }
     return Refused(absl::StrCat("it cannot be unpacked: ", said == nullptr ? "damaged" : said));

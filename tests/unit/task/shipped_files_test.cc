@@ -1,6 +1,10 @@
 #include "runtime/task/shipped_files.h"
 
+#include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +17,8 @@ namespace weir::task {
 namespace {
 
 namespace fs = std::filesystem;
+
+using testing::HasSubstr;
 
 class ShippedFilesTest : public ::testing::Test {
  protected:
@@ -51,6 +57,43 @@ TEST_F(ShippedFilesTest, AWorkDirectoryThatFailsIsItsWorkersFault) {
   const v1::JobError error = Place(archive);
   EXPECT_EQ(error.fault_of(), v1::FAULT_OF_WORKER) << DescribeJobError(error);
   EXPECT_EQ(error.code(), job_error::kInternal) << "no input is missing";
+}
+
+TEST_F(ShippedFilesTest, ADiskThatDoesNotReadAnArchiveIsItsWorkersFault) {
+  // Its first bytes belong to nobody: reading them is EIO.
+  const v1::JobError error = Place("/proc/self/mem");
+  EXPECT_EQ(error.fault_of(), v1::FAULT_OF_WORKER) << DescribeJobError(error);
+  EXPECT_EQ(error.code(), job_error::kInternal);
+  EXPECT_THAT(error.message(), HasSubstr("cannot read /proc/self/mem"));
+}
+
+TEST_F(ShippedFilesTest, AnArchiveThatIsGoneFromItsWorkerIsItsWorkersFault) {
+  const v1::JobError error = Place(root_ / "lost.tar");
+  EXPECT_EQ(error.fault_of(), v1::FAULT_OF_WORKER) << DescribeJobError(error);
+  EXPECT_EQ(error.code(), job_error::kInternal) << "no input is missing";
+}
+
+TEST_F(ShippedFilesTest, AWorkerWithoutDescriptorsIsAtFault) {
+  const std::string archive = Archive("echo x > f && tar -cf ../a.tar f");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int lowest_free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(lowest_free, 0);
+  ::close(lowest_free);
+  // None that reads the archive, and one, which is missed where its files are made.
+  for (const int left : {0, 1}) {
+    const rlimit few{static_cast<rlim_t>(lowest_free + left), before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    v1::TaskCommand::Start start;
+    start.set_work_dir(root_ / "work");
+    start.add_archives()->set_path(archive);
+    start.mutable_archives(0)->set_folder("lib");
+    const absl::Status placed = PlaceShippedFiles(start);
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    ASSERT_FALSE(placed.ok());
+    const v1::JobError error = JobErrorFromStatus(placed);
+    EXPECT_EQ(error.fault_of(), v1::FAULT_OF_WORKER) << left << ": " << DescribeJobError(error);
+  }
 }
 
 TEST_F(ShippedFilesTest, AnArchiveThatCannotBeUnpackedIsNoWorkersFault) {
