@@ -189,7 +189,8 @@ class EmbeddedSession {
                                               .cluster = *worker.cluster,
                                               .runs = worker.runs,
                                               .server = *worker.server,
-                                              .fetcher = *worker.fetcher});
+                                              .fetcher = *worker.fetcher,
+                                              .look_pool = &look_thread_.pool()});
     });
     connector_.Announce(worker_options.control_endpoint, loop, worker.daemon->api());
     return process_.Await<absl::Status>(
@@ -248,6 +249,7 @@ class EmbeddedSession {
   SweptStorage storage_{*sweeper_};
   ControlProcess process_;
   PoolThreads journal_thread_{1};
+  PoolThreads look_thread_{1};  // of all workers: they have one work directory
   Interrupts interrupts_;
   std::optional<worker::WorkDirectory> directory_;
   std::unique_ptr<master::Journal> journal_;

@@ -260,7 +260,8 @@ void WorkerDaemon::LookAtDirectory(env::Task looked) {
   if (looking_) LeaveIfItHangs();
   if (looking_ || !directory_ || state_ == State::kStopping) return;
   looking_ = true;
-  look_began_->store(0);
+  // In a pool of its own it waits for nothing but other looks, which are to be as short.
+  look_began_->store(seams_.look_pool != nullptr ? seams_.loop.Now().nanos() : 0);
   auto done = WhileAlive([this, waiting = std::exchange(after_look_, {})](
                              std::shared_ptr<DirectoryLook> look) mutable {
     looking_ = false;

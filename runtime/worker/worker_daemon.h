@@ -158,7 +158,8 @@ class WorkerDaemon {
   bool gave_up_ = false;
   std::int64_t free_disk_bytes_ = 0;
   bool looking_ = false;
-  // When a thread of the pool began the look that is under way, in ns; 0: it waits for one.
+  // When the look that is under way began, in ns; 0: it waits behind what may take long and yet not
+  // hang.
   std::shared_ptr<std::atomic<std::int64_t>> look_began_ =
       std::make_shared<std::atomic<std::int64_t>>(0);
   bool hangs_ = false;  // and is why this worker leaves

@@ -111,5 +111,26 @@ TEST_F(WorkerDaemonHangingTest, LeavesThoughNothingOfItsPoolIsDone) {
   Stop();
 }
 
+// As those of one process have one thread for their looks.
+TEST_F(WorkerDaemonHangingTest, LeavesWhileTheLookOfAnotherWorkerHangs) {
+  look_pool_ = &look_thread_;
+  constexpr std::int64_t kSeldomMs = 150;
+  master_.heartbeat_ms = kSeldomMs;
+  StartRegistered("good");
+  // The other one's comes first.
+  hanging_.SetHangs(true);
+  look_thread_.Run([this] { static_cast<void>(hanging_.FreeBytes(work_dir_.path())); });
+  ASSERT_TRUE(Until([&] { return hanging_.asked(); }));
+  const std::size_t heartbeats = master_.heartbeats.size();
+  ASSERT_TRUE(Until([&] { return master_.heartbeats.size() > heartbeats + 2; }));
+  EXPECT_TRUE(daemon_->registered()) << "a slow one is given time";
+  loop_.SkipTime(-absl::Seconds(11));
+  EXPECT_TRUE(Until([&] { return !daemon_->registered(); }));
+  EXPECT_THAT(master_.heartbeats.back().leaving(), HasSubstr("has not answered for 10s"));
+  hanging_.SetHangs(false);
+  EXPECT_TRUE(Until([&] { return daemon_->registered(); }));
+  Stop();
+}
+
 }  // namespace
 }  // namespace weir::worker
