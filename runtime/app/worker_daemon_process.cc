@@ -312,10 +312,12 @@ class WorkerProcess {
   // Where certificates do not fit, calls say no more than that a socket closed.
   void TryHandshake() {
     if (!security_.tls || handshaking_ || process_.loop.Now() < next_handshake_) return;
-    handshaking_ = true;  // one at a time, however long the pool is busy
+    // One at a time, and apart from files, for which jobs wait: a name server may be silent for
+    // long.
+    handshaking_ = true;
     next_handshake_ = process_.loop.Now() + kHandshakeEvery;
     env::Offload(
-        process_.loop, process_.disk.pool(),
+        process_.loop, process_.compute.pool(),
         [master = options_.master.address, security = security_] {
           return rpc::TryTlsHandshake(master, security, kWorkerHandshakePatience);
         },
