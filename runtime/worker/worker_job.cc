@@ -215,6 +215,7 @@ void WorkerJob::OnTaskFailed(v1::JobError error) {
              {{"job", request_.fence().job_id()}, {"error", DescribeJobError(error)}});
   if (step_) return FailStep(std::move(error));
   untold_ = std::move(error);
+  refused_.reset();
 }
 
 void WorkerJob::Release(Released released) {

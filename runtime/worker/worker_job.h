@@ -190,8 +190,9 @@ class WorkerJob : public std::enable_shared_from_this<WorkerJob> {
   bool supplying_ = false;
   enum class Task { kStarting, kReady, kEnded };
   Task task_state_ = Task::kStarting;
-  MonoTime task_failed_;                // when it was said that it has ended, or does not
-  std::optional<v1::JobError> untold_;  // why the task ended, while it ran no step
+  MonoTime task_failed_;                        // when it was said that it has ended, or does not
+  std::optional<v1::JobError> untold_;          // why the task ended, while it ran no step
+  std::optional<std::pair<int, int>> refused_;  // step and attempt that were told of it
   bool task_stopped_ = false;
   bool removing_ = false;
   absl::Status not_removed_;  // what the log says of that

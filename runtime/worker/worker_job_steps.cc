@@ -83,10 +83,14 @@ absl::Status WorkerJob::StartStep(const v1::StartStepRequest& request) {
     if (!part.ok()) return part.status();
     run.mutable_order()->set_part_path(*std::move(part));
   }
-  // What it held from step to step is gone with it: who orders shall know.
-  if (untold_) {
-    return StatusFromJobError(absl::StatusCode::kInternal, *std::exchange(untold_, std::nullopt));
+  // What it held from step to step is gone with it: who orders shall know. An answer may be lost:
+  // the same attempt is refused as often as it is asked for.
+  const std::pair attempt(request.order().step(), static_cast<int>(request.fence().attempt()));
+  if (untold_ && refused_.value_or(attempt) == attempt) {
+    refused_ = attempt;
+    return StatusFromJobError(absl::StatusCode::kInternal, *untold_);
   }
+  untold_.reset();
   if (task_state_ == Task::kEnded) {
     if (!task_->ended()) return TaskLingers();
     if (absl::Status started = RestartTask(); !started.ok()) {

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -125,6 +127,23 @@ TEST_F(WorkerDaemonTest, ACrashNamesWorkerStepAndLastWords) {
   const auto released = Release();
   ASSERT_TRUE(released.ok()) << released.status();
   EXPECT_EQ(released->task_output_tail(), "about to die\nabout to die\n");
+}
+
+// A process that begins anew holds nothing of earlier steps, and the one that ended held all.
+TEST_F(WorkerDaemonTest, ATaskThatEndedBetweenStepsIsToldOfThoughAnAnswerIsLost) {
+  StartRegistered("leave-when-idle");
+  ASSERT_TRUE(Prepare().ok());
+  const auto collected = [] {
+    siginfo_t info{};
+    return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD;
+  };
+  ASSERT_TRUE(Until(collected));
+  const absl::Status refused = StartStep(MapStep(3));
+  EXPECT_EQ(JobErrorFromStatus(refused).code(), job_error::kTaskCrashed) << refused;
+  EXPECT_THAT(JobErrorFromStatus(refused).message(), HasSubstr("between steps"));
+  EXPECT_EQ(StartStep(MapStep(3)), refused) << "the answer was lost";
+  const absl::Status next = StartStep(MapStep(4));
+  EXPECT_TRUE(next.ok()) << next;
 }
 
 class LingeringTaskTest : public WorkerDaemonTest {
