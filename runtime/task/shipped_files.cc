@@ -3,14 +3,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/base/errno_status.h"
-#include "runtime/base/job_errors.h"
 #include "runtime/env/real/remove_tree.h"
 #include "runtime/task/unpack_archive.h"
+#include "runtime/task/worker_fault.h"
 
 namespace weir::task {
 
@@ -33,21 +32,9 @@ bool IsOfArchive(int error_number) {
   }
 }
 
-// What else the system says of files in the work directory is no fault of the job or its archives:
-// another worker may have none of it.
-absl::Status OfWorker(const absl::Status& status) {
-  if (ErrnoOf(status) == 0 || CarriesJobError(status) || IsOfArchive(ErrnoOf(status))) {
-    return status;
-  }
-  // The codes of missing and unreadable files are of inputs.
-  v1::JobError error =
-      IsDiskFull(status)
-          ? JobErrorFromStatus(status)
-          : MakeJobError(job_error::kInternal,
-                         absl::StrCat("archives cannot be unpacked: ", status.message()),
-                         "check the worker's work directory and the limits of its user");
-  error.set_fault_of(v1::FAULT_OF_WORKER);
-  return StatusFromJobError(status.code(), std::move(error));
+// What else the system says of files in the work directory is no fault of the job or its archives.
+absl::Status OfArchiveOrWorker(const absl::Status& status) {
+  return IsOfArchive(ErrnoOf(status)) ? status : OfWorker(status, "archives cannot be unpacked");
 }
 
 }  // namespace
@@ -60,12 +47,13 @@ absl::Status PlaceShippedFiles(const v1::TaskCommand::Start& start) {
   };
   // Of a process that went before this one, and was killed.
   for (const auto& archive : start.archives()) {
-    if (absl::Status gone = env::RemoveTree(place(archive)); !gone.ok()) return OfWorker(gone);
+    if (absl::Status gone = env::RemoveTree(place(archive)); !gone.ok())
+      return OfArchiveOrWorker(gone);
   }
   for (const auto& archive : start.archives()) {
     const std::string folder = place(archive);
     if (absl::Status unpacked = UnpackArchive(archive.path(), folder, budget); !unpacked.ok()) {
-      return OfWorker(unpacked);
+      return OfArchiveOrWorker(unpacked);
     }
     absl::StrAppend(&folders, folders.empty() ? "" : "\n", archive.folder());
   }

@@ -21,6 +21,7 @@
 #include "runtime/task/spill_files.h"
 #include "runtime/task/step_runner.h"
 #include "runtime/task/step_thread.h"
+#include "runtime/task/worker_fault.h"
 #include "weir/v1/steps.pb.h"
 
 namespace weir::task {
@@ -135,12 +136,12 @@ class Task {
     RemoveSpills(start.work_dir());
     if (absl::Status placed = PlaceShippedFiles(start); !placed.ok()) return placed;
     const absl::StatusOr<const JobCatalog*> jobs = JobsOf(start, catalog_, module_);
-    if (!jobs.ok()) return jobs.status();
+    if (!jobs.ok()) return OfWorker(jobs.status(), "the job's module cannot be loaded");
     absl::StatusOr<std::unique_ptr<JobProgram>> program = MakeProgram(start, **jobs);
     if (!program.ok()) return program.status();
     program_ = *std::move(program);
     auto steps = StepThread::Start(*program_, start, environment_);
-    if (!steps.ok()) return steps.status();
+    if (!steps.ok()) return OfWorker(steps.status(), "the task cannot start");
     steps_ = *std::move(steps);
     v1::TaskEvent ready;
     ready.mutable_ready();

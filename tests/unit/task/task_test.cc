@@ -69,6 +69,13 @@ class TaskTest : public testing::Test {
     command.mutable_start()->set_slots(2);
     Send(command);
   }
+  void SendStartOfModule(const std::string& path) {
+    v1::TaskCommand command;
+    command.mutable_start()->set_job("letters");
+    command.mutable_start()->set_slots(2);
+    command.mutable_start()->set_module_path(path);
+    Send(command);
+  }
   void SendRun(const v1::TaskCommand::Run& run) {
     v1::TaskCommand command;
     *command.mutable_run() = run;
@@ -161,6 +168,28 @@ TEST_F(TaskTest, AnUnknownJobIsNamed) {
   ASSERT_TRUE(event.has_value());
   EXPECT_EQ(event->failed().code(), job_error::kInvalidJob);
   EXPECT_THAT(event->failed().message(), HasSubstr("lettres"));
+  EXPECT_EQ(Join(), 1);
+}
+
+TEST_F(TaskTest, AModuleThatIsGoneFromItsWorkerIsItsWorkersFault) {
+  Serve();
+  SendStartOfModule(folder_.File("lost.so"));
+  const std::optional<v1::TaskEvent> event = Receive();
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ(event->failed().fault_of(), v1::FAULT_OF_WORKER) << DescribeJobError(event->failed());
+  EXPECT_EQ(event->failed().code(), job_error::kInternal) << "no input is missing";
+  EXPECT_THAT(event->failed().message(), HasSubstr("lost.so"));
+  EXPECT_EQ(Join(), 1);
+}
+
+TEST_F(TaskTest, AModuleThatIsNoneIsTheJobs) {
+  Serve();
+  format::WriteAll(folder_.File("none.so"), "text");
+  SendStartOfModule(folder_.File("none.so"));
+  const std::optional<v1::TaskEvent> event = Receive();
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ(event->failed().fault_of(), v1::FAULT_OF_UNSPECIFIED);
+  EXPECT_EQ(event->failed().code(), job_error::kModuleRefused);
   EXPECT_EQ(Join(), 1);
 }
 
