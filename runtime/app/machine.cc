@@ -53,6 +53,14 @@ double UsableCores() {
   return std::min(cores, worker::CpuQuotaCores(worker::ReadKernelFile).value_or(cores));
 }
 
+int ThreadsOfGrpc() {
+  // Counted in gRPC 1.51: timers, resolver, executors and the poller of a server; and one of its
+  // event engine for each core, whoever may use that.
+  constexpr long kOfAnyMachine = 8, kOfEngineMax = 32;
+  return static_cast<int>(kOfAnyMachine +
+                          std::clamp(::sysconf(_SC_NPROCESSORS_CONF), 2L, kOfEngineMax));
+}
+
 std::string TemporaryDirectory(const std::string& chosen) {
   std::string directory = chosen.empty() ? EnvironmentVariable("TMPDIR") : chosen;
   if (directory.empty()) directory = "/tmp";

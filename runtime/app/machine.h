@@ -23,6 +23,9 @@ int NumCores();
 /// What the quota leaves of these cores, which may be a part of one.
 double UsableCores();
 
+/// Threads that gRPC starts for a server or a client, those of its servers included.
+int ThreadsOfGrpc();
+
 /// Directory for temporary files: `chosen`, else $TMPDIR, else /tmp.
 std::string TemporaryDirectory(const std::string& chosen);
 

@@ -27,6 +27,8 @@ namespace {
 
 constexpr char kMasterRole[] = "weir.master";
 constexpr absl::Duration kMasterStopPatience = absl::Seconds(12);
+// Of all pools: control's disk and compute, journal, listing, settling.
+constexpr int kOwnThreads = 2 + 1 + 1 + limits::kListingThreads + limits::kSettlingThreads;
 
 absl::Status CannotUse(const std::filesystem::path& journal, const std::string& why) {
   return absl::UnavailableError("the journal " + journal.string() + " cannot be used: " + why +
@@ -128,6 +130,7 @@ int RunMasterDaemon(const client::MasterDaemonOptions& options, const JobCatalog
   auto journal = master::OpenSqliteJournal(*journal_path);
   if (!journal.ok()) return CannotStart("master", journal.status());
 
+  TryThreads(kOwnThreads + ThreadsOfGrpc());
   ControlProcess process;
   PoolThreads journal_thread(1);
   PoolThreads list_threads(limits::kListingThreads);

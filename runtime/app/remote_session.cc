@@ -6,6 +6,7 @@
 #include "runtime/app/kept_session.h"
 #include "runtime/app/machine.h"
 #include "runtime/app/sessions.h"
+#include "runtime/app/threads.h"
 #include "runtime/rpc/grpc/grpc_clients.h"
 #include "runtime/rpc/grpc/tls_probe.h"
 
@@ -49,6 +50,7 @@ absl::StatusOr<std::unique_ptr<client::Session>> ConnectToMaster(
   auto security =
       LoadSecurity(address.tls, /*insecure=*/false, address.token_file, TokenUse::kCall);
   if (!security.ok()) return security.status();
+  TryThreads(ThreadsOfGrpc());
   // gRPC would say that a socket closed.
   absl::Status tls = rpc::TryTlsHandshake(address.address, *security, kHandshakePatience);
   if (!tls.ok()) return tls;

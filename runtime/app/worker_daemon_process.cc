@@ -46,6 +46,8 @@ constexpr absl::Duration kHealthInterval = absl::Milliseconds(200);
 // Why the master does not take this worker is looked for as often as this, for as long as that.
 constexpr absl::Duration kHandshakeEvery = absl::Seconds(10);
 constexpr absl::Duration kWorkerHandshakePatience = absl::Seconds(2);
+// Of all pools: control's disk and compute, looks at the work directory, transfers.
+constexpr int kOwnThreads = 2 + 1 + 1 + 2;
 
 // Carrier to a daemon that is made after the server, because it must know the server's port.
 struct ToDaemon {
@@ -372,6 +374,7 @@ int RunWorkerDaemon(const client::WorkerDaemonOptions& options,
   if (absl::Status allowed = CheckAddresses(options, *security); !allowed.ok()) {
     return CannotStart("worker", allowed);
   }
+  TryThreads(kOwnThreads + ThreadsOfGrpc());
   EndInTime end;
   WorkerProcess worker(options, *security, zygote.ok() ? zygote->get() : nullptr);
   if (absl::Status started = worker.Start(); !started.ok()) return CannotStart("worker", started);

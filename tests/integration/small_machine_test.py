@@ -7,14 +7,16 @@ import glob
 import json
 import os
 import random
+import resource
 import shutil
+import signal
 import subprocess
 import time
 import unittest
 
 from control_groups import ControlGroup
 from file_systems_test import Mounts
-from weir_process import ROOT, Cluster, WeirTest, count_words, read_parts
+from weir_process import ROOT, Cluster, WeirTest, count_words, free_port, read_parts, wait_for
 
 # runtime/base/limits.h: kTaskSilence.
 SILENCE_S = 8
@@ -100,6 +102,54 @@ class Building(WeirTest):
         v1 = "7:cpu,cpuacct:/a\n5:memory:/a\n0::/\n"
         self.assertEqual(self.jobs(much, v1, **{"memory__a__memory.limit_in_bytes": 9223372036854771712}), cores)
         self.assertEqual(self.jobs(much, v1, **{"memory__a__memory.limit_in_bytes": little}), 1)
+
+
+class FewThreads(WeirTest):
+    """Users that may have few threads: the limit counts all of a user's, so it is one who has no others, and root has no limit."""
+
+    USER = 61_234
+
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0:
+            self.skipTest("only root can become a user who has no other threads")
+        for directory in (self.dir, self.work):
+            os.chmod(directory, 0o777)
+        try:
+            version = self.start_limited(1000, "--version")
+        except (PermissionError, subprocess.SubprocessError) as error:
+            self.skipTest(f"another user cannot start the program: {error}")
+        self.assert_ok(self.finish(version))
+
+    def start_limited(self, threads, *args):
+        def become_user():
+            resource.setrlimit(resource.RLIMIT_NPROC, (threads, threads))
+            os.setgroups([])
+            os.setgid(self.USER)
+            os.setuid(self.USER)
+        return self.start(*args, preexec_fn=become_user, cwd=self.dir)
+
+    def test_daemons_and_commands_say_that_threads_are_missing(self):
+        nobody = f"127.0.0.1:{free_port()}"
+        commands = {"master": ("master", "--listen", "127.0.0.1:0", "--journal", self.path("journal")),
+                    "worker": ("worker", "--master", nobody, "--name", "a", "--work-dir", self.work),
+                    "list": ("list", "jobs", "--master", nobody),
+                    "submit": ("submit", "wordcount", self.write("text", "x"), "-o", self.path("out"), "--master", nobody)}
+        # Of few, threads of the program itself are missing; of more, those that gRPC starts, which aborts or waits.
+        for name, counts in (("master", (4, 10, 15, 18, 20)), ("worker", (3, 6, 8, 10, 12)), ("list", (3, 6)), ("submit", (3, 6))):
+            for threads in counts:
+                with self.subTest(command=name, threads=threads):
+                    result = self.finish(self.start_limited(threads, *commands[name]), timeout=20)
+                    self.assert_fails(result, 1, "weir: not enough threads", "ulimit -u")
+        self.assert_nothing_left(self.path("out"))
+
+    def test_a_master_serves_where_threads_suffice(self):
+        master = self.start_limited(200, "master", "--listen", "127.0.0.1:0", "--journal", self.path("journal"))
+        # It is served from the journal's directory on.
+        wait_for(lambda: os.path.exists(self.path("journal")), 10, "a journal")
+        time.sleep(1)
+        master.send_signal(signal.SIGTERM)
+        self.assert_ok(self.finish(master))
 
 
 class LittleMemory(Mounts):
