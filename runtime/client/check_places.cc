@@ -124,7 +124,31 @@ absl::Status CheckPlaces(const JobOptions& job) {
   return sound;
 }
 
-absl::Status CheckPictures(const PictureOptions& pictures, const std::vector<std::string>& inputs,
+absl::Status CheckWritesApart(const std::vector<FlagPath>& written,
+                              const std::vector<FlagPath>& read, CommandHost& host) {
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    const auto& [flag, file] = written[i];
+    if (file.empty()) continue;
+    const std::string path = AbsolutePath(file, host.working_directory);
+    const auto is_one_with = [&](const std::string& other) {
+      return !other.empty() && AreOneFile(path, AbsolutePath(other, host.working_directory), host);
+    };
+    for (const auto& [from, other] : read) {
+      if (!is_one_with(other)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(flag, " ", ValidUtf8(path), ": it is the file of ", from,
+                       ", which it would replace; name another file"));
+    }
+    for (std::size_t j = i + 1; j < written.size(); ++j) {
+      if (!is_one_with(written[j].second)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          flag, " and ", written[j].first, " name the same file, ", ValidUtf8(path), "; name two"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPictures(const PictureOptions& pictures, const JobOptions& job,
                            CommandHost& host) {
   for (const auto& [flag, file] :
        {std::pair{"--gantt", &pictures.gantt}, {"--trace", &pictures.trace}}) {
@@ -137,7 +161,8 @@ absl::Status CheckPictures(const PictureOptions& pictures, const std::vector<std
     if (info.ok() && info->is_directory) return wrong("it is a directory; name a file");
     // Devices and pipes are written in place, and what a link leads to where it lies.
     if (info.ok() && !info->is_regular) continue;
-    if (const std::string input = info.ok() ? InputWith(*info, inputs, host) : ""; !input.empty()) {
+    if (const std::string input = info.ok() ? InputWith(*info, job.inputs, host) : "";
+        !input.empty()) {
       return wrong(absl::StrCat("it is data of the input ", ValidUtf8(input),
                                 ", which it would replace; name another file"));
     }
@@ -152,13 +177,10 @@ absl::Status CheckPictures(const PictureOptions& pictures, const std::vector<std
       return wrong(absl::StrCat("you may not write in ", above));
     }
   }
-  if (pictures.gantt.empty() || pictures.trace.empty()) return absl::OkStatus();
-  const std::string gantt = AbsolutePath(pictures.gantt, host.working_directory);
-  if (AreOneFile(gantt, AbsolutePath(pictures.trace, host.working_directory), host)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--gantt and --trace name the same file, ", ValidUtf8(gantt), "; name two"));
-  }
-  return absl::OkStatus();
+  std::vector<FlagPath> read = {{"--plan-file", job.plan_file}, {"--module", job.module}};
+  for (const ShippedPath& file : job.files)
+    read.emplace_back(file.unpack ? "an archive of the job" : "a file of the job", file.path);
+  return CheckWritesApart({{"--gantt", pictures.gantt}, {"--trace", pictures.trace}}, read, host);
 }
 
 }  // namespace weir::client

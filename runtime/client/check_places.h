@@ -4,6 +4,7 @@
 // jobs. Downstream: the master trusts what it can read.
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,9 +19,20 @@ namespace weir::client {
 absl::Status CheckPlaces(const JobOptions& job);
 
 /// Checks that the pictures can be written, as far as that is known before, and that they replace
-/// neither each other nor data of the job's `inputs` (files, directories or globs).
+/// neither each other nor what the job reads: data of its inputs (files, directories or globs), its
+/// plan, its module and files that go with it.
 /// Errors: kInvalidArgument, naming flag and path.
-absl::Status CheckPictures(const PictureOptions& pictures, const std::vector<std::string>& inputs,
+absl::Status CheckPictures(const PictureOptions& pictures, const JobOptions& job,
                            CommandHost& host);
+
+/// A flag and the path behind it; the path is empty where it was not given.
+using FlagPath = std::pair<std::string, std::string>;
+
+/// Checks that no file to be written is one that is read, by any name, and that no two of them are
+/// one. What is no regular file, as /dev/null, is written in place and may be named by any flags.
+/// Errors: kInvalidArgument, naming flags and path.
+/// Checked by: tests/unit/client/check_places_test.cc.
+absl::Status CheckWritesApart(const std::vector<FlagPath>& written,
+                              const std::vector<FlagPath>& read, CommandHost& host);
 
 }  // namespace weir::client

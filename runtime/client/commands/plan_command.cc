@@ -34,7 +34,7 @@ int ShowPlan(const absl::StatusOr<v1::GetPlanResponse>& response, const std::str
 int Plan(const PlanOptions& options, CommandHost& host) {
   absl::Status sound = CheckPlaces(options.job);
   sound.Update(ReducersOf(options.job).status());
-  sound.Update(CheckPictures(options.pictures, options.job.inputs, host));
+  sound.Update(CheckPictures(options.pictures, options.job, host));
   sound.Update(CheckShippedFiles(options.job, host));
   if (!sound.ok()) return ReportCallError(sound, options.json, host);
   const auto module = AskModuleJob(options.job, host);
@@ -59,7 +59,7 @@ int Plan(const PlanOptions& options, CommandHost& host) {
 }
 
 int Explain(const ExplainOptions& options, CommandHost& host) {
-  const absl::Status writable = CheckPictures(options.pictures, /*inputs=*/{}, host);
+  const absl::Status writable = CheckPictures(options.pictures, /*job=*/{}, host);
   if (!writable.ok()) return ReportCallError(writable, options.json, host);
   auto session = host.connect(options.master);
   if (!session.ok()) return ReportCallError(session.status(), options.json, host);

@@ -9,6 +9,7 @@
 #include "planner/plan/check_plan.h"
 #include "planner/wire/plan_wire.h"
 #include "runtime/client/call_errors.h"
+#include "runtime/client/check_places.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/job_spec.h"
 #include "runtime/client/plan_file.h"
@@ -67,6 +68,11 @@ absl::Status WriteFiles(const PlannerOptions& options, const std::string& text, 
 }  // namespace
 
 int Planner(const PlannerOptions& options, CommandHost& host) {
+  const absl::Status apart = CheckWritesApart({{"--gantt", options.gantt_file},
+                                               {"--drawing", options.drawing_file},
+                                               {"--plan", options.plan_file}},
+                                              {{"--instance", options.instance_file}}, host);
+  if (!apart.ok()) return ReportCallError(apart, options.json, host);
   const auto text = host.storage.ReadFile(
       AbsolutePath(options.instance_file, host.working_directory), kInstanceFileBytesMax);
   if (!text.ok()) {

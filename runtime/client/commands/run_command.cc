@@ -72,7 +72,7 @@ absl::StatusOr<std::string> SubmitJob(const JobOptions& job, const ModuleJob& mo
 absl::Status CheckBefore(const JobOptions& job, const PictureOptions& pictures, CommandHost& host) {
   absl::Status sound = CheckPlaces(job);
   sound.Update(ReducersOf(job).status());
-  sound.Update(CheckPictures(pictures, job.inputs, host));
+  sound.Update(CheckPictures(pictures, job, host));
   sound.Update(CheckShippedFiles(job, host));
   return sound;
 }

@@ -121,6 +121,27 @@ TEST_F(PlannerCommandTest, LinksAndDevicesStayWhatTheyAre) {
   EXPECT_TRUE(std::filesystem::is_symlink(dir_ + "/null"));
 }
 
+TEST_F(PlannerCommandTest, NoFileReplacesTheInstancesOrAnother) {
+  std::filesystem::create_symlink("trees.json", dir_ + "/link.json");
+  options_.picture_id = "half";
+  for (std::string PlannerOptions::*written :
+       {&PlannerOptions::gantt_file, &PlannerOptions::drawing_file, &PlannerOptions::plan_file}) {
+    for (const char* name : {"trees.json", "./trees.json", "link.json"}) {
+      PlannerOptions over = options_;
+      over.*written = name;
+      EXPECT_EQ(Planner(over, host_), kExitUsage) << name;
+    }
+  }
+  EXPECT_NE(err_.str().find("--plan " + dir_ + "/link.json: it is the file of --instance"),
+            std::string::npos)
+      << err_.str();
+  options_.gantt_file = options_.drawing_file = "one.svg";
+  EXPECT_EQ(Planner(options_, host_), kExitUsage);
+  EXPECT_NE(err_.str().find("--gantt and --drawing name the same file"), std::string::npos);
+  EXPECT_EQ(Written("trees.json"), kInstances);
+  EXPECT_FALSE(std::filesystem::exists(dir_ + "/one.svg"));
+}
+
 TEST_F(PlannerCommandTest, WhatHasNoScheduleIsSaid) {
   options_.picture_id = "bound";
   options_.plan_file = "plan.json";
