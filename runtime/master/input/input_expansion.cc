@@ -1,6 +1,5 @@
 #include "runtime/master/input/input_expansion.h"
 
-#include <algorithm>
 #include <functional>
 #include <string_view>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "runtime/base/valid_utf8.h"
 #include "runtime/master/input/earlier_results.h"
 #include "runtime/master/input/packed_files.h"
+#include "runtime/master/output/manifest.h"
 #include "runtime/master/output/output_places.h"
 
 namespace weir::master {
@@ -54,13 +54,6 @@ std::string_view PackedBy(std::string_view path) {
 }
 
 std::string_view NameOf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
-// The result of a job, whose manifest is no input of the next.
-bool HoldsParts(const std::vector<env::FileInfo>& entries) {
-  return std::any_of(entries.begin(), entries.end(), [](const env::FileInfo& entry) {
-    return entry.is_regular && NameOf(entry.path) == "part-00000";
-  });
-}
 
 bool IsHidden(std::string_view path) {
   const std::string_view name = NameOf(path);
@@ -134,14 +127,22 @@ class Expansion {
     if (!entries.ok()) return FromStorage(entries.status(), path);
     const absl::StatusOr<bool> is_whole = IsWholeResult(storage_, path);
     if (!is_whole.ok()) return is_whole.status();
-    const bool is_result = *is_whole || HoldsParts(*entries);
     for (const env::FileInfo& entry : *entries) {
-      if (IsHidden(entry.path) || (is_result && NameOf(entry.path) == "manifest.json")) continue;
+      if (IsHidden(entry.path) || IsManifest(entry, *is_whole)) continue;
       // Of an attempt that nobody waited for (staged_output.cc); the parts are all there.
       if (*is_whole && IsStagedPartName(std::string(NameOf(entry.path)))) continue;
       if (absl::Status status = Add(entry, depth + 1, /*named=*/false); !status.ok()) return status;
     }
     return absl::OkStatus();
+  }
+
+  // What says something about a result is no data of it, also where it is damaged or of another
+  // version; a file of the same name that somebody else wrote is.
+  bool IsManifest(const env::FileInfo& entry, bool is_whole) {
+    if (NameOf(entry.path) != kManifestName || !entry.is_regular) return false;
+    if (is_whole) return true;
+    const auto begin = storage_.ReadAt(entry.path, 0, kManifestBeginBytes);
+    return begin.ok() && BeginsAsManifest(*begin);
   }
 
   absl::Status AddFile(const env::FileInfo& info) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -66,6 +67,13 @@ std::string ManifestText(const ManifestHead& head, const std::vector<v1::OutputP
   manifest["parts"] = nlohmann::json::array();
   for (const v1::OutputPart& part : parts) manifest["parts"].push_back(PartToJson(part));
   return manifest.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+bool BeginsAsManifest(std::string_view text) {
+  // As ManifestText writes its first members, which are in order of their names. The name of a job
+  // may be as long as its author likes it, but not that long.
+  return text.starts_with("{\n  \"job\": \"") &&
+         text.find("\n  \"job_id\": \"") != std::string_view::npos;
 }
 
 absl::StatusOr<Manifest> ReadManifest(env::Storage& storage, const std::string& directory) {

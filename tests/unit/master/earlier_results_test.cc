@@ -81,6 +81,21 @@ TEST_F(EarlierResultsTest, AManifestOfSomebodyElseIsAFileLikeOthers) {
   std::filesystem::create_directory(other);
   std::ofstream(other + "/manifest.json") << "{}";
   EXPECT_EQ(ExpandInputs(storage_, {other})->files.size(), 1u);
+  // Also beside what has the name of a part, as other programs write them.
+  std::ofstream(other + "/part-00000") << "a\n";
+  EXPECT_EQ(ExpandInputs(storage_, {other})->files.size(), 2u);
+  for (const char* text : {"", "{", "{\n  \"job\": \"nightly\"\n}\n", "{\"job_id\":\"7\"}"}) {
+    std::ofstream(other + "/manifest.json") << text;
+    EXPECT_EQ(ExpandInputs(storage_, {other})->files.size(), 2u) << text;
+  }
+}
+
+TEST_F(EarlierResultsTest, ADamagedManifestIsNoData) {
+  const std::string path = out_ + "/manifest.json";
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 10);
+  const absl::StatusOr<InputList> list = ExpandInputs(storage_, {out_});
+  ASSERT_TRUE(list.ok()) << list.status();
+  EXPECT_EQ(list->files.size(), 2u);
 }
 
 TEST_F(EarlierResultsTest, InputsInsideTheOutputAreFoundBehindLinks) {

@@ -59,5 +59,18 @@ TEST(ManifestTest, WhatIsWrittenIsReadAgain) {
   EXPECT_EQ(manifest->parts[0].SerializeAsString(), part.SerializeAsString());
 }
 
+TEST(ManifestTest, IsKnownByItsBeginning) {
+  ManifestHead head;
+  head.spec.set_job("word\n\"count\"");
+  head.job_id = "j-1";
+  const std::string text = ManifestText(head, {});
+  EXPECT_TRUE(BeginsAsManifest(text));
+  EXPECT_TRUE(BeginsAsManifest(text.substr(0, text.find("parameters"))));
+  for (const char* other :
+       {"", "{", "[]", "{\n  \"job\": \"x\"\n}\n", "{\"job\":\"x\",\"job_id\":\"j\"}"}) {
+    EXPECT_FALSE(BeginsAsManifest(other)) << other;
+  }
+}
+
 }  // namespace
 }  // namespace weir::master
