@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/btree_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -39,7 +40,14 @@ std::string Reason(const std::error_code& error) {
                                                        : error.message();
 }
 
-bool HasGlob(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
+bool HasGlob(const std::string& path) { return path.find_first_of("*?[{") != std::string::npos; }
+
+// Whether a path goes by "." or "..", as matches of ".*" and of "{..,a}" do: what a word names lies
+// below the root, and what is removed with a folder is not the one above it.
+bool HasDots(std::string_view path) {
+  return absl::StrContains(absl::StrCat(std::string(path), "/"), "/./") ||
+         absl::StrContains(absl::StrCat(std::string(path), "/"), "/../");
+}
 
 std::string Below(const std::string& folder, const std::string& name) {
   return absl::StrCat(folder, folder.ends_with('/') ? "" : "/", name);
@@ -125,7 +133,8 @@ class Files {
       const auto paths = host_.storage.Glob(Escaped(base) + place->path);
       std::vector<Found> found;
       for (const std::string& path : paths.ok() ? *paths : std::vector<std::string>()) {
-        found.push_back({path, absl::StrCat(place->prefix, path.substr(base.size()))});
+        const std::string below = path.substr(base.size());
+        if (!HasDots(below)) found.push_back({path, absl::StrCat(place->prefix, below)});
       }
       if (!found.empty()) return found;
     }
@@ -137,7 +146,7 @@ class Files {
   static std::string Escaped(const std::string& path) {
     std::string escaped;
     for (const char c : path) {
-      if (std::string_view("*?[]\\").find(c) != std::string_view::npos) escaped.push_back('\\');
+      if (std::string_view("*?[]{}\\").find(c) != std::string_view::npos) escaped.push_back('\\');
       escaped.push_back(c);
     }
     return escaped;

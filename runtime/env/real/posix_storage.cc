@@ -179,6 +179,12 @@ absl::StatusOr<std::vector<std::string>> PosixStorage::Glob(const std::string& p
   // glob sorts by locale, and each alternative for itself; one file may match two of them.
   std::sort(paths.begin(), paths.end());
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  // ".*" stands for hidden names, as in shells, not for the directory and the one above it.
+  const auto is_dots = [](const std::string& path) {
+    const std::string name = path.substr(path.rfind('/') + 1);
+    return name == "." || name == "..";
+  };
+  if (!is_dots(pattern)) std::erase_if(paths, is_dots);
   return paths;
 }
 

@@ -206,6 +206,38 @@ TEST_F(HadoopFiles, ANameThatIsAGlobIsFoundWhereNothingMatches) {
   EXPECT_EQ(Fs({"-cat", "/f[1]"}), 1);
 }
 
+TEST_F(HadoopFiles, BracesAloneAreAGlob) {
+  ASSERT_EQ(Fs({"-mkdir", "-p", "/d"}), 0) << wrong_;
+  Put("hdfs/d/a", "1\n");
+  Put("hdfs/d/b", "2\n");
+  Put("hdfs/d/c", "3\n");
+  EXPECT_EQ(Fs({"-cat", "/d/{a,c}"}), 0) << wrong_;
+  EXPECT_EQ(said_, "1\n3\n");
+  EXPECT_EQ(Fs({"-cat", "/d/{c,none}"}), 0) << wrong_;
+  EXPECT_EQ(said_, "3\n");
+  EXPECT_EQ(Fs({"-cat", "/d/{x,y}"}), 1);
+  EXPECT_EQ(wrong_, "cat: `/d/{x,y}': No such file or directory\n");
+  Put("hdfs/d/{a,c}", "a name\n");
+  EXPECT_EQ(Fs({"-cat", "/d/{a,c}"}), 0) << wrong_;
+  EXPECT_EQ(said_, "a name\n") << "a file of this name";
+}
+
+TEST_F(HadoopFiles, GlobsDoNotLeadAboveTheRoot) {
+  ASSERT_EQ(Fs({"-mkdir", "-p", "/d"}), 0) << wrong_;
+  Put("mine", "mine");
+  Put("hdfs/d/file", "x");
+  Put("hdfs/d/.hidden", "x");
+  Put("hdfs/.hidden", "x");
+  EXPECT_EQ(Fs({"-rm", "-R", "/d/.*"}), 0) << wrong_;
+  EXPECT_EQ(said_, "Deleted /d/.hidden\n");
+  EXPECT_EQ(Fs({"-rm", "-R", "/.*"}), 0) << wrong_;
+  EXPECT_EQ(said_, "Deleted /.hidden\n");
+  EXPECT_EQ(Fs({"-rm", "-R", "/{..,none*}/mine"}), 1);
+  EXPECT_EQ(Fs({"-cat", "/.*/mine"}), 1);
+  EXPECT_EQ(Content("mine"), "mine");
+  EXPECT_EQ(Content("hdfs/d/file"), "x");
+}
+
 TEST_F(HadoopFiles, NoFolderIsCopiedIntoItself) {
   ASSERT_EQ(Fs({"-mkdir", "-p", "/in"}), 0) << wrong_;
   Put("hdfs/in/file", "x");

@@ -127,6 +127,9 @@ TEST_F(PosixStorageTest, GlobFindsSortedOrNothing) {
   EXPECT_TRUE(storage_.Glob(At("{e,none}/*.log")).value().empty());
   Put("{x}.log", "");
   EXPECT_EQ(storage_.Glob(At("{x}*")).value(), std::vector<std::string>{At("{x}.log")});
+  Put(".hidden", "");
+  EXPECT_EQ(storage_.Glob(At(".*")).value(), std::vector<std::string>{At(".hidden")});
+  EXPECT_EQ(storage_.Glob(At("[d]/..")).value(), std::vector<std::string>{At("d/..")}) << "named";
 }
 
 TEST_F(PosixStorageTest, RenameNeverReplacesAnythingButAnEmptyDirectory) {
