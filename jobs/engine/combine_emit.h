@@ -54,7 +54,8 @@ class CombineEmit : public EmitBase<Job> {
     const auto offset = static_cast<std::size_t>(bytes.data() - this->block().data);
     if (offset < static_cast<std::size_t>(this->block().bytes)) [[likely]] {
       batch_.AddStable(bytes.data(), bytes.size(), value);
-    } else {
+    } else if (this->Fits(bytes, 0)) {
+      // Values are counted where they are written; tables hold 32 bits for the length of a key.
       batch_.AddCopied(bytes, value);
     }
   }

@@ -10,10 +10,12 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "jobs/api/bad_record.h"
 #include "jobs/api/counter_sum.h"
 #include "jobs/api/program.h"
 #include "jobs/api/text_block.h"
+#include "jobs/engine/sections/record_lengths.h"
 
 namespace weir {
 
@@ -87,12 +89,28 @@ class EmitBase {
  protected:
   const TextBlock& block() const { return block_; }
   void CountEmitted() { ++emitted_; }
+  /// Returns whether a pair may be emitted, before anything of it is copied; else ends the step
+  /// with BAD_RECORD. What was emitted for the record before stays, so that it cannot be left out.
+  /// Checked by: tests/unit/jobs/emitted_keys_test.cc.
+  bool Fits(std::string_view key, std::size_t value_bytes) {
+    if (key.size() <= kPairBytesMax && value_bytes <= kPairBytesMax - key.size()) [[likely]] {
+      return true;
+    }
+    RefusePair(key, value_bytes);
+    return false;
+  }
   bool Inside(std::string_view record) const {
     return block_.path != nullptr && record.data() >= block_.data &&
            record.data() <= block_.data + block_.bytes;
   }
 
  private:
+  [[gnu::noinline]] void RefusePair(std::string_view key, std::size_t value_bytes) {
+    RejectForGood(key, absl::StrCat("a key of ", key.size(), " bytes was emitted with a value of ",
+                                    value_bytes, "; at most ", kPairBytesMax,
+                                    " are allowed for both: emit a part or a hash of it"));
+  }
+
   BadRecord Describe(std::string_view record, std::string_view reason) const {
     // A result of the layer before lies in no file.
     if (block_.path == nullptr) return MakeBadRecord("", 0, record, reason);

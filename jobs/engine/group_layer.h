@@ -261,6 +261,7 @@ class GroupLayer {
       const std::string_view bytes = KeyForm<Key>::Bytes(key, key_scratch_);
       value_scratch_.clear();
       ValueCodec<Value>::Append(value, value_scratch_);
+      if (!this->Fits(bytes, value_scratch_.size())) return;
       buffer_.Add(ranges_.ConsumerOf(PlaceOf(job_, key, bytes)), bytes, value_scratch_,
                   SortKeyBytes(job_, value, sort_key_scratch_));
     }

@@ -7,7 +7,14 @@
 #include <string>
 #include <string_view>
 
+#include "jobs/api/bad_record.h"
+
 namespace weir {
+
+/// Most that key and value of one emitted pair may have together, in bytes: as long as a record for
+/// each of them, which lie in memory whole.
+inline constexpr std::size_t kPairBytesMax = 128 << 20;
+static_assert(kPairBytesMax == std::size_t{2 * kRecordBytesMax});
 
 /// A length takes at most this many bytes.
 inline constexpr std::size_t kLengthBytesMax = 5;

@@ -11,7 +11,6 @@ namespace weir {
 namespace {
 
 constexpr std::size_t kLengthsBytesMax = 2 * kLengthBytesMax;
-constexpr std::size_t kPairBytesMax = 2 * kRecordBytesMax;
 constexpr std::size_t kRecordRoomMax = kPairBytesMax + kLengthsBytesMax;
 
 absl::Status TooLong(std::size_t bytes) {

@@ -28,7 +28,8 @@ enum class KeysCome { kOnce, kAgain };
 /// Model: pairs of a table that has outgrown the cache wait until what they will touch is there. A
 ///   key that came a short while ago is found by where it was then (RecentEntries) and does not
 ///   wait: in rows in order of time nearly all are such.
-/// Requires: Flush before memory that AddStable pointed into is reused.
+/// Requires: Flush before memory that AddStable pointed into is reused; keys of at most
+///   kPairBytesMax bytes (EmitBase::Fits), whose length has room in 32 bits.
 /// Bounds: kPending pairs and kScratchBytes of key bytes.
 /// Checked by: tests/unit/jobs/combine_table_test.cc.
 template <typename Value, typename Fold>
