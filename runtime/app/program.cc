@@ -17,6 +17,7 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -65,23 +66,30 @@ int CodeOnceWritten(int code) {
 }
 
 // Where nothing has been asked for yet, memory and threads can only be missing to the program
-// itself.
-int NotEnough(const char* what, const char* limit) {
+// itself. Returns `code`.
+int NotEnough(const char* what, const char* limit, client::ExitCode code) {
   std::cerr << "weir: not enough " << what << " to run; see the limits of this user (ulimit "
             << limit << ") and of its control group\n";
-  return client::kExitJobFailed;
+  return code;
 }
 
-// Runs it with what the program itself may lack said in a sentence.
-int RunGuarded(const std::function<int()>& run) {
+// Runs it with what the program itself may lack said in a sentence; then it ends with `lacking`.
+int RunGuarded(const std::function<int()>& run, client::ExitCode lacking) {
   try {
     return run();
   } catch (const std::bad_alloc&) {
-    return NotEnough("memory", "-v, -d");
+    return NotEnough("memory", "-v, -d", lacking);
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::resource_unavailable_try_again) throw;
-    return NotEnough("threads or memory", "-u, -v");
+    return NotEnough("threads or memory", "-u, -v", lacking);
   }
+}
+
+// What a command ends with that lacks what it needs: a daemon is one that cannot start.
+client::ExitCode LackingCode(const client::Command& command) {
+  const bool daemon = std::holds_alternative<client::MasterDaemonOptions>(command) ||
+                      std::holds_alternative<client::WorkerDaemonOptions>(command);
+  return daemon ? client::kExitRefused : client::kExitJobFailed;
 }
 
 // Call before any thread, and before settings that tasks shall not have.
@@ -170,21 +178,23 @@ int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
   std::cout << parsed.out << std::flush;
   std::cerr << parsed.err << std::flush;
   if (!parsed.command) return CodeOnceWritten(parsed.exit_code);
-  if (!HasFiles()) return NotEnough("open files", "-n");
+  const client::ExitCode lacking = LackingCode(*parsed.command);
+  if (!HasFiles()) return NotEnough("open files", "-n", lacking);
   const StartZygote start_zygote = [&] {
-    return worker::Zygote::Start(
-        title, [&] { return RunGuarded([&] { return RunForkedTask(catalog); }); });
+    return worker::Zygote::Start(title, [&] {
+      return RunGuarded([&] { return RunForkedTask(catalog); }, client::kExitJobFailed);
+    });
   };
   if (const auto* master = std::get_if<client::MasterDaemonOptions>(&*parsed.command)) {
     TakeAllFiles();
-    return RunMasterDaemon(*master, catalog);
+    return RunGuarded([&] { return RunMasterDaemon(*master, catalog); }, lacking);
   }
   if (const auto* worker = std::get_if<client::WorkerDaemonOptions>(&*parsed.command)) {
     GoBehindInit(title);
     absl::StatusOr<std::unique_ptr<worker::Zygote>> zygote = start_zygote();
     KeepTwoArenas();
     TakeAllFiles();
-    return RunWorkerDaemon(*worker, std::move(zygote));
+    return RunGuarded([&] { return RunWorkerDaemon(*worker, std::move(zygote)); }, lacking);
   }
   return RunUserCommand(*parsed.command, catalog, start_zygote);
 }
@@ -193,7 +203,7 @@ int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
 
 int RunProgram(int argc, char** argv, const JobCatalog& catalog) {
   env::OpenClosedStreams();
-  return RunGuarded([&] { return RunParsed(argc, argv, catalog); });
+  return RunGuarded([&] { return RunParsed(argc, argv, catalog); }, client::kExitJobFailed);
 }
 
 }  // namespace weir::app

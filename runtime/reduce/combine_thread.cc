@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <system_error>
 #include <utility>
 
 namespace weir::reduce {
@@ -25,8 +26,27 @@ void CombineThread::Start(std::function<void()> work) {
     const std::lock_guard lock(mutex_);
     work_ = std::move(work);
   }
-  if (!thread_.joinable()) thread_ = std::thread([this] { Serve(); });
+  if (!thread_.joinable() && !StartThread()) {
+    // Later, but done: the next piece tries again.
+    DoWork(std::exchange(work_, nullptr));
+    return;
+  }
   work_or_end_.notify_one();
+}
+
+bool CombineThread::StartThread() {
+  try {
+    thread_ = std::thread([this] { Serve(); });
+    return true;
+  } catch (const std::system_error&) {
+    return false;  // this user, or its control group, has no more threads
+  }
+}
+
+void CombineThread::DoWork(const std::function<void()>& work) {
+  work();
+  const std::uint64_t one = 1;
+  static_cast<void>(!::write(done_.get(), &one, sizeof one));
 }
 
 void CombineThread::Serve() {
@@ -38,9 +58,7 @@ void CombineThread::Serve() {
       if (!work_) return;
       work = std::exchange(work_, nullptr);
     }
-    work();
-    const std::uint64_t one = 1;
-    static_cast<void>(!::write(done_.get(), &one, sizeof one));
+    DoWork(work);
   }
 }
 

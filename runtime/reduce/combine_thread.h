@@ -12,7 +12,8 @@
 
 namespace weir::reduce {
 
-/// Runs one piece of work at a time; its thread starts with the first.
+/// Runs one piece of work at a time; its thread starts with the first. Where no thread is to be had
+/// the caller's does the work, within Start.
 ///
 /// Thread-safety: one other thread uses it. What that thread wrote before Start is seen by the
 /// work,
@@ -36,6 +37,8 @@ class CombineThread {
 
  private:
   void Serve();
+  bool StartThread();
+  void DoWork(const std::function<void()>& work);
 
   Fd done_;
   bool busy_ = false;  // of the other thread

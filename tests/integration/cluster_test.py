@@ -297,8 +297,10 @@ class Commands(WeirTest):
     def test_few_descriptors_are_named(self):
         def few():
             resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))
-        for command in (["list", "jobs", "--master", "127.0.0.1:1"], ["worker", "--master", "127.0.0.1:1", "--work-dir", self.work]):
-            self.assert_fails(self.weir(*command, preexec_fn=few, timeout=30), 1, "open files", "ulimit -n")
+        for code, command in ((1, ["list", "jobs", "--master", "127.0.0.1:1"]),
+                              (4, ["worker", "--master", "127.0.0.1:1", "--work-dir", self.work]),
+                              (4, ["master", "--listen", "127.0.0.1:0", "--journal", self.path("journal")])):
+            self.assert_fails(self.weir(*command, preexec_fn=few, timeout=30), code, "open files", "ulimit -n")
 
     def test_daemons_take_all_descriptors_that_they_may_have(self):
         def few():

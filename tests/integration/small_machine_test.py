@@ -104,6 +104,19 @@ class Building(WeirTest):
         self.assertEqual(self.jobs(much, v1, **{"memory__a__memory.limit_in_bytes": little}), 1)
 
 
+class Quickstart(WeirTest):
+    def test_braces_are_a_glob(self):
+        # Without apt-get it goes no further than to look at its inputs.
+        os.makedirs(self.path("bin"))
+        os.symlink(shutil.which("dirname"), self.path("bin/dirname"))
+        for inputs, said in (("/no/{such,file}", "apt-get not found"), ("/no/such*", "apt-get not found"), ("/no/such", "no such input")):
+            with self.subTest(inputs):
+                ended = subprocess.run([shutil.which("bash"), os.path.join(ROOT, "deploy/quickstart"), inputs], capture_output=True, text=True,
+                                       env={"PATH": self.path("bin")}, check=False)
+                self.assertNotEqual(ended.returncode, 0)
+                self.assertIn(said, ended.stderr)
+
+
 class FewThreads(WeirTest):
     """Users that may have few threads: the limit counts all of a user's, so it is one who has no others, and root has no limit."""
 
@@ -136,11 +149,12 @@ class FewThreads(WeirTest):
                     "list": ("list", "jobs", "--master", nobody),
                     "submit": ("submit", "wordcount", self.write("text", "x"), "-o", self.path("out"), "--master", nobody)}
         # Of few, threads of the program itself are missing; of more, those that gRPC starts, which aborts or waits.
-        for name, counts in (("master", (4, 10, 15, 18, 20)), ("worker", (3, 6, 8, 10, 12)), ("list", (3, 6)), ("submit", (3, 6))):
+        for name, code, counts in (("master", 4, (4, 10, 15, 18, 20)), ("worker", 4, (3, 6, 8, 10, 12)), ("list", 1, (3, 6)),
+                                   ("submit", 1, (3, 6))):
             for threads in counts:
                 with self.subTest(command=name, threads=threads):
                     result = self.finish(self.start_limited(threads, *commands[name]), timeout=20)
-                    self.assert_fails(result, 1, "weir: not enough threads", "ulimit -u")
+                    self.assert_fails(result, code, "weir: not enough threads", "ulimit -u")
         self.assert_nothing_left(self.path("out"))
 
     def test_a_master_serves_where_threads_suffice(self):

@@ -50,6 +50,10 @@ absl::StatusOr<Sum> SumFile(const std::string& path) {
 absl::StatusOr<std::vector<ManifestPart>> ReadManifest(const std::string& output,
                                                        CommandHost& host) {
   const std::string path = output + "/manifest.json";
+  // A pipe would be waited for.
+  if (const auto there = host.storage.Stat(path); there.ok() && !there->is_regular) {
+    return absl::DataLossError(absl::StrCat(path, ": is no regular file"));
+  }
   auto text = host.storage.ReadFile(path, kManifestBytesMax);
   if (absl::IsNotFound(text.status())) {
     return absl::NotFoundError(

@@ -44,6 +44,10 @@ TEST_F(VerifyCommandTest, VerifyAcceptsWholeOutputsOnly) {
   ASSERT_EQ(::mkfifo((dir_ + "/part-00000").c_str(), 0600), 0);
   EXPECT_EQ(Verify(options, host_), kExitJobFailed) << "and does not wait for a writer";
   EXPECT_NE(err_.str().find("part-00000: is no regular file"), std::string::npos);
+  ASSERT_TRUE(storage_.RemoveAll(dir_ + "/manifest.json").ok());
+  ASSERT_EQ(::mkfifo((dir_ + "/manifest.json").c_str(), 0600), 0);
+  EXPECT_EQ(Verify(options, host_), kExitJobFailed) << "nor for one of its manifest";
+  EXPECT_NE(err_.str().find("manifest.json: is no regular file"), std::string::npos);
 }
 
 TEST_F(VerifyCommandTest, VerifyTrustsNoManifest) {

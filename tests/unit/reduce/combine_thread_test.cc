@@ -1,0 +1,54 @@
+// The thread that combines, and what happens where none is to be had.
+
+#include "runtime/reduce/combine_thread.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace weir::reduce {
+namespace {
+
+constexpr int kSkipped = 77;
+
+// 0 once all work was done; else which look failed. Call in a process of its own.
+int WorkWithoutThreads() {
+  // Root has threads whatever the limit, so this becomes somebody else.
+  constexpr uid_t kUser = 61'235;
+  if (::geteuid() == 0 && ::setuid(kUser) != 0) return kSkipped;
+  const rlimit one = {1, 1};
+  if (::setrlimit(RLIMIT_NPROC, &one) != 0) return kSkipped;
+  CombineThread thread;
+  int done = 0;
+  for (int piece = 1; piece <= 2; ++piece) {
+    thread.Start([&done] { ++done; });
+    if (!thread.busy()) return 1;
+    thread.Finish();
+    if (thread.busy() || done != piece) return 2;
+  }
+  return 0;
+}
+
+TEST(CombineThreadTest, WithoutAThreadTheCallersDoesTheWork) {
+  EXPECT_EXIT(
+      ::_exit(WorkWithoutThreads()),
+      [](int status) {
+        return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == kSkipped);
+      },
+      "");
+}
+
+TEST(CombineThreadTest, WorkIsDoneOnceItIsTaken) {
+  CombineThread thread;
+  int done = 0;
+  for (int piece = 1; piece <= 100; ++piece) {
+    thread.Start([&done] { ++done; });
+    thread.Finish();
+    ASSERT_FALSE(thread.busy());
+    ASSERT_EQ(done, piece);
+  }
+}
+
+}  // namespace
+}  // namespace weir::reduce
