@@ -22,6 +22,7 @@ namespace weir::worker {
 /// Thread-safety: on the loop only. Callbacks come from the loop, never inside a call to this; they
 ///   may call this, but not destroy it.
 /// Ownership: destruction ends the task and waits until it is gone; Stop first to avoid the wait.
+///   One that could not be ended is left behind.
 class JobTask {
  public:
   struct Listener {

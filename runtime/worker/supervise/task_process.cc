@@ -219,6 +219,11 @@ void TaskProcess::SignalGroup(int signal) const {
   if (pid_ > 0) kill(-pid_, signal);
 }
 
+void TaskProcess::Abandon() {
+  SignalGroup(SIGKILL);
+  pid_ = -1;
+}
+
 bool TaskProcess::ended() const {
   if (pid_ < 0) return true;
   siginfo_t info{};

@@ -34,7 +34,8 @@ std::vector<std::string> TaskEnvironment(
 /// The process gets: /dev/null as stdin, one pipe for stdout and stderr, the socket as descriptor 3
 /// and no other descriptor; default signal handlers, none blocked; no core files. It must see to
 /// it itself that it does not outlive this one.
-/// Ownership: a process still running when this is destroyed is killed with its group and awaited.
+/// Ownership: a process still running when this is destroyed is killed with its group and awaited,
+/// unless it was abandoned.
 class TaskProcess {
  public:
   /// Has `options.zygote` fork it, or starts `options.program`, in `directory`.
@@ -59,6 +60,8 @@ class TaskProcess {
   /// Kills what is left of the group and collects the process. Requires: pidfd() is readable, or
   /// the call blocks until the process ends.
   ProcessEnd Reap();
+  /// Kills the group, and leaves the process to whoever collects it: its end is not awaited.
+  void Abandon();
   /// Whether the process has ended, and Reap will not wait.
   bool ended() const;
 

@@ -53,6 +53,8 @@ TaskSupervisor::TaskSupervisor(TaskOptions options, env::EventLoop& loop, env::F
 TaskSupervisor::~TaskSupervisor() {
   groups_->erase(pid());
   Disarm();
+  // What waits for a disk may do so for ever, and whoever waits for its end as well.
+  if (parts_ && killed_in_vain_) parts_->process.Abandon();
 }
 
 absl::Status TaskSupervisor::Start(const std::string& directory,
@@ -143,7 +145,10 @@ void TaskSupervisor::Stop(env::Task done) {
   }
   Arm(idle ? kStopGrace : absl::ZeroDuration(), [this] {
     parts_->process.SignalGroup(SIGTERM);
-    Arm(options_.kill_grace, [this] { parts_->process.SignalGroup(SIGKILL); });
+    Arm(options_.kill_grace, [this] {
+      parts_->process.SignalGroup(SIGKILL);
+      Arm(options_.kill_grace, [this] { killed_in_vain_ = true; });
+    });
   });
 }
 
@@ -237,6 +242,7 @@ void TaskSupervisor::Condemn(v1::JobError cause) {
   Arm(options_.kill_grace, [this] {
     LogWarning("A task that was killed does not end; it may wait for a disk", {{"pid", pid()}});
     state_ = State::kLingering;
+    killed_in_vain_ = true;
     listener_.on_failed(CauseOf({}));
   });
 }

@@ -35,6 +35,7 @@ using TaskGroups = std::set<int>;
 /// Thread-safety: on the loop only. Callbacks come from the loop, never inside a call to this; they
 ///   may call this, but not destroy it.
 /// Ownership: destruction kills the process and waits for it; Stop first to avoid the wait.
+///   One that has not ended kill_grace after a SIGKILL is left behind.
 /// Checked by: tests/unit/worker/task_supervisor_test.cc, with real processes.
 class TaskSupervisor final : public JobTask {
  public:
@@ -95,6 +96,7 @@ class TaskSupervisor final : public JobTask {
   std::optional<TaskLiveness> liveness_;
   // Why the process was, or is about to be, ended by us or by its own word.
   std::optional<v1::JobError> cause_;
+  bool killed_in_vain_ = false;  // so far
   env::Task stopped_;
   std::optional<env::EventLoop::TimerId> timer_;
 };

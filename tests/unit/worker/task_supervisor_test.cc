@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <functional>
@@ -419,6 +420,29 @@ TEST_F(TaskThatDoesNotDieTest, IsStoppedOnceItIsGone) {
       loop_, [&] { return stopped; }, absl::Seconds(3)));
   EXPECT_FALSE(failed_) << "told twice";
   ExpectNothingLeft();
+}
+
+TEST_F(TaskThatDoesNotDieTest, IsNotAwaitedWhereItsWorkerEnds) {
+  AwaitFailure();
+  const auto pid = static_cast<id_t>(supervisor_->pid());
+  supervisor_.reset();
+  siginfo_t info{};
+  EXPECT_EQ(waitid(P_PID, pid, &info, WEXITED), 0) << "its end was awaited";
+}
+
+TEST_F(TaskThatDoesNotDieTest, IsNotAwaitedWhereItWasStoppedInVain) {
+  fds_ = &late_exits_;
+  TaskOptions options = MisbehavingTask("stubborn");
+  options.kill_grace = absl::Milliseconds(100);
+  StartStep(options);
+  bool stopped = false;
+  supervisor_->Stop([&stopped] { stopped = true; });
+  EXPECT_FALSE(RunUntil(
+      loop_, [&] { return stopped; }, absl::Milliseconds(600)));
+  const auto pid = static_cast<id_t>(supervisor_->pid());
+  supervisor_.reset();
+  siginfo_t info{};
+  EXPECT_EQ(waitid(P_PID, pid, &info, WEXITED), 0) << "its end was awaited";
 }
 
 TEST_F(TaskSupervisorTest, OneStepAtATime) {
