@@ -80,7 +80,11 @@ absl::StatusOr<master::MasterOptions> MakeOptions(const client::MasterDaemonOpti
     const auto text = storage.ReadFile(options.network_file, kNetworkFileBytesMax);
     if (!text.ok()) return text.status();
     auto network = master::ParseNetworkSpec(*text);
-    if (!network.ok()) return network.status();
+    if (!network.ok()) {
+      return absl::Status(network.status().code(),
+                          absl::StrCat("--network ", options.network_file, ": ",
+                                       std::string(network.status().message())));
+    }
     made.network = *std::move(network);
     made.network_origin = planner::Origin::kFlag;
   }

@@ -2,7 +2,9 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/base/job_errors.h"
 #include "runtime/base/valid_utf8.h"
@@ -36,6 +38,14 @@ ExitCode ReportCallError(const absl::Status& status, bool json, CommandHost& hos
 ExitCode ReportInputError(const absl::Status& status, bool json, CommandHost& host) {
   if (ErrnoOf(status) == 0 || CarriesJobError(status)) return ReportCallError(status, json, host);
   return ReportCallError(StatusFromJobError(status.code(), JobErrorFromStatus(status)), json, host);
+}
+
+absl::Status FlagFileError(std::string_view flag, const absl::Status& status) {
+  const std::string message = absl::StrCat(std::string(flag), ": ", std::string(status.message()));
+  if (ErrnoOf(status) == 0) return absl::Status(status.code(), message);
+  v1::JobError error = JobErrorFromStatus(status);
+  error.set_message(message);
+  return StatusFromJobError(status.code(), error);
 }
 
 void ReportJobError(const v1::JobError& error, CommandHost& host) {

@@ -148,33 +148,40 @@ absl::Status CheckWritesApart(const std::vector<FlagPath>& written,
   return absl::OkStatus();
 }
 
+absl::Status CheckWritable(std::string_view flag, const std::string& file, CommandHost& host) {
+  const std::string path = AbsolutePath(file, host.working_directory);
+  const auto wrong = [&](const std::string& why) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(std::string(flag), " ", ValidUtf8(path), ": ", why));
+  };
+  const auto info = host.storage.Stat(path);
+  if (info.ok() && info->is_directory) return wrong("it is a directory; name a file");
+  // Devices and pipes are written in place, and what a link leads to where it lies.
+  if (info.ok() && !info->is_regular) return absl::OkStatus();
+  std::error_code error;
+  const std::string real = std::filesystem::canonical(path, error).string();
+  const std::string& written = error ? path : real;
+  const std::string above = written.substr(0, std::max<std::size_t>(1, written.rfind('/')));
+  const auto directory = host.storage.Stat(above);
+  if (!directory.ok()) return wrong(std::string(directory.status().message()));
+  if (!directory->is_directory) return wrong(absl::StrCat(above, " is no directory"));
+  if (!host.storage.MayWriteIn(above)) return wrong(absl::StrCat("you may not write in ", above));
+  return absl::OkStatus();
+}
+
 absl::Status CheckPictures(const PictureOptions& pictures, const JobOptions& job,
                            CommandHost& host) {
   for (const auto& [flag, file] :
        {std::pair{"--gantt", &pictures.gantt}, {"--trace", &pictures.trace}}) {
     if (file->empty()) continue;
+    if (absl::Status writable = CheckWritable(flag, *file, host); !writable.ok()) return writable;
     const std::string path = AbsolutePath(*file, host.working_directory);
-    const auto wrong = [&](const std::string& why) {
-      return absl::InvalidArgumentError(absl::StrCat(flag, " ", ValidUtf8(path), ": ", why));
-    };
     const auto info = host.storage.Stat(path);
-    if (info.ok() && info->is_directory) return wrong("it is a directory; name a file");
-    // Devices and pipes are written in place, and what a link leads to where it lies.
-    if (info.ok() && !info->is_regular) continue;
-    if (const std::string input = info.ok() ? InputWith(*info, job.inputs, host) : "";
-        !input.empty()) {
-      return wrong(absl::StrCat("it is data of the input ", ValidUtf8(input),
-                                ", which it would replace; name another file"));
-    }
-    std::error_code error;
-    const std::string real = std::filesystem::canonical(path, error).string();
-    const std::string& written = error ? path : real;
-    const std::string above = written.substr(0, std::max<std::size_t>(1, written.rfind('/')));
-    const auto directory = host.storage.Stat(above);
-    if (!directory.ok()) return wrong(std::string(directory.status().message()));
-    if (!directory->is_directory) return wrong(absl::StrCat(above, " is no directory"));
-    if (!host.storage.MayWriteIn(above)) {
-      return wrong(absl::StrCat("you may not write in ", above));
+    if (!info.ok() || !info->is_regular) continue;
+    if (const std::string input = InputWith(*info, job.inputs, host); !input.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(flag, " ", ValidUtf8(path), ": it is data of the input ", ValidUtf8(input),
+                       ", which it would replace; name another file"));
     }
   }
   std::vector<FlagPath> read = {{"--plan-file", job.plan_file}, {"--module", job.module}};

@@ -4,6 +4,7 @@
 // jobs. Downstream: the master trusts what it can read.
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,10 @@ namespace weir::client {
 /// that all words are UTF-8, as messages carry them.
 /// Errors, with a JobError: INVALID_JOB, INPUT_UNREADABLE, OUTPUT_UNUSABLE.
 absl::Status CheckPlaces(const JobOptions& job);
+
+/// Checks, as far as that is known before, that a file that a flag names can be written.
+/// Errors: kInvalidArgument, naming flag and path.
+absl::Status CheckWritable(std::string_view flag, const std::string& file, CommandHost& host);
 
 /// Checks that the pictures can be written, as far as that is known before, and that they replace
 /// neither each other nor what the job reads: data of its inputs (files, directories or globs), its

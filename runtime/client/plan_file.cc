@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "google/protobuf/util/json_util.h"
+#include "runtime/client/call_errors.h"
 #include "runtime/client/job_spec.h"
 
 namespace weir::client {
@@ -87,7 +88,7 @@ absl::Status AddPlanFile(const JobOptions& job, CommandHost& host, v1::JobSpec& 
   if (job.plan_file.empty()) return absl::OkStatus();
   const auto text =
       host.storage.ReadFile(AbsolutePath(job.plan_file, host.working_directory), kPlanFileBytesMax);
-  if (!text.ok()) return text.status();
+  if (!text.ok()) return FlagFileError("--plan-file", text.status());
   auto plan = ParsePlanFile(*text);
   if (!plan.ok()) {
     return absl::InvalidArgumentError(

@@ -294,6 +294,11 @@ class Commands(WeirTest):
             result = self.weir("list", "jobs", "--master", cluster.address, preexec_fn=little, timeout=30)
             self.assertIn(result.code, (0, 1, 3), f"{kib} KiB: {result.err}")
 
+    def test_a_network_file_that_is_wrong_is_named(self):
+        network = self.write("network.json", "{")
+        result = self.weir("master", "--listen", "127.0.0.1:0", "--journal", self.path("j.db"), "--network", network, timeout=10)
+        self.assert_fails(result, 2, f"--network {network}", "not valid JSON")
+
     def test_few_descriptors_are_named(self):
         def few():
             resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))

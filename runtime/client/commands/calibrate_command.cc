@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "runtime/client/call_errors.h"
+#include "runtime/client/check_places.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/flags/value_text.h"
 #include "runtime/client/job_spec.h"
@@ -231,6 +232,11 @@ void PrintNetwork(const v1::MeasuredNetwork& network, std::ostream& out) {
 }  // namespace
 
 int Calibrate(const CalibrateOptions& options, CommandHost& host) {
+  // Not after minutes in which no job ran.
+  if (!options.output_file.empty()) {
+    const absl::Status writable = CheckWritable("--output", options.output_file, host);
+    if (!writable.ok()) return ReportCallError(writable, options.json, host);
+  }
   auto session = host.connect(options.master);
   if (!session.ok()) return ReportCallError(session.status(), options.json, host);
   const auto network = CalibrationFollower(**session, options, host).Follow();

@@ -71,11 +71,13 @@ ExitCode CheckAlive(const std::string& name, const v1::ListWorkersResponse& resp
     last = &worker;
   }
   const bool drains = last != nullptr && last->state() == v1::WORKER_STATE_DRAINING;
+  const bool left = last != nullptr && last->state() == v1::WORKER_STATE_LEFT;
   host.err << "weir: worker '" << name << "' is "
            << (last == nullptr ? "not registered with this master"
                : drains        ? "draining: it ends what it has in hand and leaves"
-                               : absl::StrCat("lost: last heard from ",
-                                              FormatSeconds(last->seconds_since_heartbeat()), " ago"))
+                               : absl::StrCat(
+                                     left ? "gone: it left, last heard from " : "lost: last heard from ",
+                              FormatSeconds(last->seconds_since_heartbeat()), " ago"))
            << '\n';
   return kExitRefused;
 }

@@ -76,8 +76,7 @@ int Planner(const PlannerOptions& options, CommandHost& host) {
   const auto text = host.storage.ReadFile(
       AbsolutePath(options.instance_file, host.working_directory), kInstanceFileBytesMax);
   if (!text.ok()) {
-    ReportCallError(text.status(), options.json, host);
-    return kExitUsage;
+    return ReportCallError(FlagFileError("--instance", text.status()), options.json, host);
   }
   if (const absl::Status bounded = CheckJsonDepth(*text); !bounded.ok()) {
     return ReportCallError(

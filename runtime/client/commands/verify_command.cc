@@ -8,6 +8,7 @@
 #include "absl/container/btree_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/base/valid_utf8.h"
 #include "runtime/client/call_errors.h"
 #include "runtime/client/commands/commands.h"
 #include "runtime/client/file_bytes.h"
@@ -135,12 +136,16 @@ int Verify(const VerifyOptions& options, CommandHost& host) {
       problems.push_back(std::move(problem));
     }
   }
-  for (const std::string& problem : problems) host.err << "weir: " << problem << '\n';
+  // Whoever may write there chooses the names, which must not steer a terminal.
+  for (const std::string& problem : problems) {
+    host.err << "weir: " << EscapeControls(problem) << '\n';
+  }
   if (options.json) {
     host.out << JsonDocument(
         {{"output", output}, {"parts", parts->size()}, {"bytes", bytes}, {"problems", problems}});
   } else if (problems.empty()) {
-    host.out << output << ": " << parts->size() << (parts->size() == 1 ? " part, " : " parts, ")
+    host.out << EscapeControls(output) << ": " << parts->size()
+             << (parts->size() == 1 ? " part, " : " parts, ")
              << FormatBytes(static_cast<double>(bytes)) << ", all as in the manifest\n";
   }
   return problems.empty() ? kExitOk : kExitJobFailed;

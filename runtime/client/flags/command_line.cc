@@ -130,8 +130,27 @@ std::string MisuseAsJson(const std::vector<std::string>& words, absl::string_vie
   return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
+// Of a value that was not typed, the variable that it came from: "WEIR_MASTER (--master): ...".
+std::string WithVariable(const CLI::App& command, const std::string& message,
+                         const std::vector<std::string>& words) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string& variable = option->get_envname();
+    if (variable.empty()) continue;
+    for (const std::string& name : option->get_lnames()) {
+      const std::string flag = "--" + name;
+      if (!absl::StartsWith(message, flag + ":")) continue;
+      const bool typed = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+        return word == flag || absl::StartsWith(word, flag + "=");
+      });
+      if (!typed) return absl::StrCat(variable, " (", flag, ")", message.substr(flag.size()));
+    }
+  }
+  return message;
+}
+
 // What CLI11 could not place says more than its own message.
-std::string DescribeMisuse(const CLI::App& app, const CLI::ParseError& error) {
+std::string DescribeMisuse(const CLI::App& app, const CLI::ParseError& error,
+                           const std::vector<std::string>& words) {
   std::string path;
   const CLI::App* command = NamedCommand(&app, path);
   const std::vector<std::string> unplaced = Unplaced(app);
@@ -151,7 +170,7 @@ std::string DescribeMisuse(const CLI::App& app, const CLI::ParseError& error) {
     }
     return absl::StrCat("weir: ", path, " takes no argument '", unplaced.front(), "'.", see);
   }
-  return absl::StrCat("weir: ", error.what(), see);
+  return absl::StrCat("weir: ", WithVariable(*command, error.what(), words), see);
 }
 
 // CLI11 joins name and checks of a value: "N:INT in [1 - 1024]", "NAME:{text,json}".
@@ -298,13 +317,13 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words) {
     if (UnknownCommand(*app).empty()) {
       parsed.out = app->help();
     } else {
-      parsed.err = DescribeMisuse(*app, help);
+      parsed.err = DescribeMisuse(*app, help, words);
       parsed.exit_code = kExitUsage;
     }
     return parsed;
   } catch (const CLI::ParseError& error) {
     parsed.command.reset();
-    parsed.err = DescribeMisuse(*app, error);
+    parsed.err = DescribeMisuse(*app, error, words);
     parsed.out = MisuseAsJson(words, parsed.err);
     parsed.exit_code = kExitUsage;
     return parsed;

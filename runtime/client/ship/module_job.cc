@@ -7,6 +7,7 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/valid_utf8.h"
+#include "runtime/client/call_errors.h"
 #include "runtime/client/job_spec.h"
 #include "runtime/client/ship/artifact_upload.h"
 
@@ -25,7 +26,7 @@ absl::StatusOr<ArtifactContent> ContentOf(const std::string& path, CommandHost& 
                    "rename what is not, or copy the module elsewhere");
   }
   const auto found = host.storage.Stat(path);
-  if (!found.ok()) return found.status();
+  if (!found.ok()) return FlagFileError("--module", found.status());
   if (!found->is_regular) {
     return Refused(absl::StrCat("module ", path, " is no regular file"),
                    "name the .so file that weir_add_job makes");

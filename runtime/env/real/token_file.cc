@@ -96,7 +96,11 @@ absl::Status MakeTokenFile(const std::string& path) {
   // here has left its file.
   std::string fresh = path + ".XXXXXX";
   const Fd file(::mkostemp(fresh.data(), O_CLOEXEC));
-  if (!file.valid()) return ErrnoStatus(errno, absl::StrCat("make the token file ", path));
+  if (!file.valid()) {
+    // Why there is no directory says more than that there is none.
+    const int reason = errno == ENOENT && error ? error.value() : errno;
+    return ErrnoStatus(reason, absl::StrCat("make the token file ", path));
+  }
   const std::string text = RandomToken() + "\n";
   absl::Status made;
   if (::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||

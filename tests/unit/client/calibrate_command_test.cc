@@ -65,6 +65,17 @@ TEST_F(CalibrateCommandTest, CalibrateThatIsNotStoredDoesNotSucceed) {
       << "who asked for the file may look at it";
 }
 
+TEST_F(CalibrateCommandTest, AFileThatCannotBeWrittenIsSaidBeforeAnythingIsMeasured) {
+  for (const char* file : {"none/network.json", "."}) {
+    CalibrateOptions options;
+    options.output_file = file;
+    EXPECT_EQ(Calibrate(options, host_), kExitUsage) << file;
+  }
+  EXPECT_NE(err_.str().find("--output " + dir_ + "/none/network.json: "), std::string::npos)
+      << err_.str();
+  EXPECT_TRUE(master_.calibrate_requests.empty());
+}
+
 TEST_F(CalibrateCommandTest, CalibrateIsEndedByAnInterrupt) {
   master_.interrupt_calibration = 1;
   EXPECT_EQ(Calibrate({}, host_), kExitCancelled);

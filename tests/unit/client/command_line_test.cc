@@ -143,7 +143,14 @@ TEST(CommandLine, AMasterThatIsNoAddressIsRefusedWhereverItIsGiven) {
         << parsed.err;
   }
   setenv("WEIR_MASTER", "node1", 1);
-  EXPECT_EQ(ParseCommandLine({"status", "j-1"}).exit_code, kExitUsage) << "never another one";
+  const ParsedCommandLine unset = ParseCommandLine({"status", "j-1"});
+  EXPECT_EQ(unset.exit_code, kExitUsage) << "never another one";
+  EXPECT_TRUE(unset.err.starts_with("weir: WEIR_MASTER (--master): 'node1' is no")) << unset.err;
+  for (const Words& typed : {Words{"--master", "node2"}, {"--master=node2"}}) {
+    Words words = {"status", "j-1"};
+    words.insert(words.end(), typed.begin(), typed.end());
+    EXPECT_TRUE(ParseCommandLine(words).err.starts_with("weir: --master: 'node2' is no"));
+  }
   unsetenv("WEIR_MASTER");
 }
 

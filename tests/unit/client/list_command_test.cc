@@ -16,7 +16,8 @@ class ListCommandTest : public ScriptedMasterTest {};
 
 TEST_F(ListCommandTest, ListSaysByItsStatusWhetherAWorkerIsAlive) {
   for (const auto& [name, state] :
-       {std::pair{"w1", v1::WORKER_STATE_ALIVE}, std::pair{"w2", v1::WORKER_STATE_LOST}}) {
+       {std::pair{"w1", v1::WORKER_STATE_ALIVE}, std::pair{"w2", v1::WORKER_STATE_LOST},
+        std::pair{"w3", v1::WORKER_STATE_LEFT}}) {
     v1::WorkerStatus& worker = *master_.workers.add_workers();
     worker.mutable_identity()->set_name(name);
     worker.set_state(state);
@@ -30,6 +31,10 @@ TEST_F(ListCommandTest, ListSaysByItsStatusWhetherAWorkerIsAlive) {
   options.alive = "w2";
   EXPECT_EQ(List(options, host_), kExitRefused);
   EXPECT_NE(err_.str().find("worker 'w2' is lost"), std::string::npos) << err_.str();
+  options.alive = "w3";
+  EXPECT_EQ(List(options, host_), kExitRefused);
+  EXPECT_NE(err_.str().find("worker 'w3' is gone: it left, last heard"), std::string::npos)
+      << err_.str();
   options.alive = "w";
   EXPECT_EQ(List(options, host_), kExitRefused) << "a part of a name is another worker's";
   EXPECT_NE(err_.str().find("worker 'w' is not registered"), std::string::npos) << err_.str();

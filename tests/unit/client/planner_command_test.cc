@@ -151,6 +151,24 @@ TEST_F(PlannerCommandTest, WhatHasNoScheduleIsSaid) {
   EXPECT_FALSE(std::filesystem::exists(dir_ + "/plan.json"));
 }
 
+TEST_F(PlannerCommandTest, AFileThatCannotBeReadEndsWithFourAndNamesTheFlag) {
+  options_.instance_file = "none.json";
+  EXPECT_EQ(Planner(options_, host_), kExitRefused);
+  EXPECT_NE(err_.str().find("INPUT_NOT_FOUND: --instance: open " + dir_ + "/none.json"),
+            std::string::npos)
+      << err_.str();
+  options_.instance_file = ".";
+  EXPECT_EQ(Planner(options_, host_), kExitRefused);
+  v1::JobSpec spec;
+  JobOptions job;
+  job.plan_file = "none.json";
+  const absl::Status planned = AddPlanFile(job, host_, spec);
+  EXPECT_EQ(ExitCodeOfCall(planned), kExitRefused);
+  EXPECT_NE(planned.message().find("--plan-file: open "), absl::string_view::npos) << planned;
+  job.plan_file = ".";
+  EXPECT_EQ(ExitCodeOfCall(AddPlanFile(job, host_, spec)), kExitRefused);
+}
+
 TEST_F(PlannerCommandTest, BadInputEndsWithTwoAndNamesInstanceAndField) {
   ASSERT_TRUE(storage_
                   .WriteFileAtomically(

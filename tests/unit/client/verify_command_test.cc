@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -48,6 +49,21 @@ TEST_F(VerifyCommandTest, VerifyAcceptsWholeOutputsOnly) {
   ASSERT_EQ(::mkfifo((dir_ + "/manifest.json").c_str(), 0600), 0);
   EXPECT_EQ(Verify(options, host_), kExitJobFailed) << "nor for one of its manifest";
   EXPECT_NE(err_.str().find("manifest.json: is no regular file"), std::string::npos);
+}
+
+TEST_F(VerifyCommandTest, NamesDoNotSteerATerminal) {
+  Put("manifest.json", R"({"parts":[]})");
+  VerifyOptions options;
+  options.output = dir_;
+  Put("\x1b[2Jstray", "x");
+  EXPECT_EQ(Verify(options, host_), kExitJobFailed);
+  EXPECT_EQ(err_.str().find('\x1b'), std::string::npos) << err_.str();
+  EXPECT_NE(err_.str().find("stray: not in the manifest"), std::string::npos);
+  std::filesystem::create_directory(dir_ + "/out\nput");
+  Put("out\nput/manifest.json", R"({"parts":[]})");
+  options.output = "out\nput";
+  EXPECT_EQ(Verify(options, host_), kExitOk);
+  EXPECT_NE(out_.str().find("/out\\nput: 0 parts"), std::string::npos) << out_.str();
 }
 
 TEST_F(VerifyCommandTest, VerifyTrustsNoManifest) {

@@ -50,6 +50,16 @@ TEST_F(TokenFileTest, WhatAKilledProcessOfTheSameNumberLeftIsNotInTheWay) {
   EXPECT_TRUE(ReadTokenFile(path_, false).ok());
 }
 
+TEST_F(TokenFileTest, WhyItsDirectoryCannotBeMadeIsSaid) {
+  // Nobody makes directories there, as on a file system that is mounted read-only.
+  const std::string fixed = "/sys/weir-token-test";
+  if (!std::filesystem::is_directory("/sys")) GTEST_SKIP() << "no /sys on this machine";
+  const absl::Status made = MakeTokenFile(fixed + "/weir/token");
+  ASSERT_FALSE(made.ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(made)) << made;
+  EXPECT_FALSE(absl::StrContains(made.message(), "No such file")) << made;
+}
+
 TEST_F(TokenFileTest, OneThatOthersCanUseIsRefused) {
   ASSERT_TRUE(MakeTokenFile(path_).ok());
   for (const mode_t mode : {0640, 0604, 0620, 0602, 0644}) {
