@@ -70,15 +70,15 @@ ExitCode CheckAlive(const std::string& name, const v1::ListWorkersResponse& resp
     if (worker.state() == v1::WORKER_STATE_ALIVE) return kExitOk;
     last = &worker;
   }
-  const bool drains = last != nullptr && last->state() == v1::WORKER_STATE_DRAINING;
-  const bool left = last != nullptr && last->state() == v1::WORKER_STATE_LEFT;
-  host.err << "weir: worker '" << name << "' is "
-           << (last == nullptr ? "not registered with this master"
-               : drains        ? "draining: it ends what it has in hand and leaves"
-                               : absl::StrCat(
-                                     left ? "gone: it left, last heard from " : "lost: last heard from ",
-                              FormatSeconds(last->seconds_since_heartbeat()), " ago"))
-           << '\n';
+  std::string what = "not registered with this master";
+  if (last != nullptr && last->state() == v1::WORKER_STATE_DRAINING) {
+    what = "draining: it ends what it has in hand and leaves";
+  } else if (last != nullptr) {
+    what =
+        absl::StrCat(last->state() == v1::WORKER_STATE_LEFT ? "gone: it left" : "lost",
+                     ", last heard from ", FormatSeconds(last->seconds_since_heartbeat()), " ago");
+  }
+  host.err << "weir: worker '" << name << "' is " << what << '\n';
   return kExitRefused;
 }
 

@@ -104,8 +104,8 @@ class Files {
     for (const Command& command : kCommands) {
       names.push_back(absl::StrCat("-", std::string(command.name)));
     }
-    host_.err << word << ": Unknown command\nweir hadoop fs has " << absl::StrJoin(names, ", ")
-              << '\n';
+    host_.err << (word.empty() ? "fs: needs a command" : absl::StrCat(word, ": Unknown command"))
+              << "\nweir hadoop fs has " << absl::StrJoin(names, ", ") << '\n';
     return kUnknownCommand;
   }
   int Say(const std::string& what) {

@@ -359,6 +359,8 @@ TEST_F(HadoopFiles, NothingOutsideIsTouched) {
 }
 
 TEST_F(HadoopFiles, WhatIsNotKnownIsRefusedByName) {
+  EXPECT_EQ(Fs({}), 255);
+  EXPECT_TRUE(wrong_.starts_with("fs: needs a command\nweir hadoop fs has -mkdir")) << wrong_;
   EXPECT_EQ(Fs({"-chmod", "777", "/a"}), 255);
   EXPECT_NE(wrong_.find("-chmod: Unknown command"), std::string::npos);
   EXPECT_EQ(Fs({"-ls", "-h", "/"}), 1);
