@@ -1,6 +1,7 @@
 #include "runtime/client/flags/command_line.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -81,6 +82,24 @@ std::unique_ptr<CLI::App> BuildTree(const TakeCommand& take) {
   AddLocalCommands(*app, take);
   UnmarkValues(*app);
   return app;
+}
+
+// CLI11 gives variables to the flags of all commands, and checks them there: a wrong $WEIR_MASTER
+// would be refused by `weir verify`, which asks no master, and where --master is given. So flags
+// have them once their command is named.
+void TakeVariablesWhereNamed(CLI::App& app) {
+  std::vector<std::pair<CLI::Option*, std::string>> variables;
+  for (CLI::Option* option : app.get_options()) {
+    if (option->get_envname().empty()) continue;
+    variables.emplace_back(option, option->get_envname());
+    option->envname("");
+  }
+  app.preparse_callback([variables = std::move(variables)](std::size_t) {
+    for (const auto& [option, variable] : variables) option->envname(variable);
+  });
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    TakeVariablesWhereNamed(*command);
+  }
 }
 
 // The innermost command that was named.
@@ -299,6 +318,7 @@ ParsedCommandLine ParseCommandLine(const std::vector<std::string>& words) {
   }
   ParsedCommandLine parsed;
   const auto app = BuildTree([&parsed](Command command) { parsed.command = std::move(command); });
+  TakeVariablesWhereNamed(*app);
   if (words.empty()) {
     parsed.err = app->help();
     parsed.exit_code = kExitUsage;

@@ -149,8 +149,18 @@ TEST(CommandLine, AMasterThatIsNoAddressIsRefusedWhereverItIsGiven) {
   for (const Words& typed : {Words{"--master", "node2"}, {"--master=node2"}}) {
     Words words = {"status", "j-1"};
     words.insert(words.end(), typed.begin(), typed.end());
-    EXPECT_TRUE(ParseCommandLine(words).err.starts_with("weir: --master: 'node2' is no"));
+    const std::string err = ParseCommandLine(words).err;
+    EXPECT_TRUE(err.starts_with("weir: --master: 'node2' is no")) << err;
   }
+  unsetenv("WEIR_MASTER");
+}
+
+TEST(CommandLine, AVariableCountsOnlyForTheCommandThatReadsIt) {
+  setenv("WEIR_MASTER", "node1", 1);
+  EXPECT_EQ(Parse<StatusOptions>({"status", "j-1", "--master", "node2:7117"}).master.address,
+            "node2:7117");
+  const ParsedCommandLine verify = ParseCommandLine({"verify", "out"});
+  EXPECT_TRUE(verify.command) << verify.err;
   unsetenv("WEIR_MASTER");
 }
 
