@@ -91,6 +91,7 @@ absl::Status MemberCall::Run() {
 }
 
 absl::Status MemberCall::Wait() {
+  if (absl::Status comes = RoomMayCome(); !comes.ok()) return comes;
   const std::int32_t size = member_.facts_.size;
   std::vector<pollfd> polls;
   std::vector<std::int32_t> heard;
@@ -344,6 +345,16 @@ void MemberCall::StepDone() {
 }
 
 // --- Sending.
+
+// What a member has granted is heard before its goodbye, and it is not polled any more after that.
+absl::Status MemberCall::RoomMayCome() const {
+  if (next_send_ == program_.sends.size() || granted_[next_send_]) return absl::OkStatus();
+  const std::int32_t peer = program_.sends[next_send_].peer;
+  if (!member_.answers_.left(peer)) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat(member_.NameOf(peer), " left the group before it had room for the part of ",
+                   member_.NameOf(member_.rank_), " in ", Describe(call_)));
+}
 
 bool MemberCall::SendReady() const {
   return next_send_ < program_.sends.size() && granted_[next_send_] &&

@@ -55,6 +55,8 @@ class MemberCall {
   void FoldStep(std::size_t step);
   void StepDone();
   // Sending.
+  /// Errors: kUnavailable when the next message waits for a grant of a member that has left.
+  absl::Status RoomMayCome() const;
   bool SendReady() const;
   absl::Status Send();
   /// How much of what it was given the peer's socket may hold unsent and still take more.

@@ -304,6 +304,25 @@ TEST(GroupTest, AMemberThatLeavesIsNamed) {
   }
 }
 
+// The root lets the first segment come unasked, and is gone before it asks for the second.
+TEST(GroupTest, NobodyWaitsForRoomAtAMemberThatHasLeft) {
+  GroupOptions options;
+  options.call_timeout_s = 20;
+  // Slow links have the least window, which is below a segment.
+  options.network = {.bytes_per_s = 1e6, .latency_s = 5e-5};
+  const auto results = RunMembers(
+      2,
+      [](Group& group) {
+        if (group.rank() == 0) return absl::OkStatus();
+        // Moving and combining take as long, so that segments overlap both.
+        Ints mine(100'000);
+        return group.Reduce(std::span(mine), Composition(/*seconds_per_element=*/8e-6), 0);
+      },
+      LoopbackNetwork(), options);
+  EXPECT_EQ(results[1].code(), absl::StatusCode::kUnavailable) << results[1];
+  EXPECT_NE(std::string(results[1].message()).find("rank 0"), std::string::npos) << results[1];
+}
+
 TEST(GroupTest, AMemberThatWaitsTooLongSaysForWhom) {
   GroupOptions options;
   options.call_timeout_s = 0.5;
