@@ -86,11 +86,20 @@ absl::Status MemberCall::Run() {
   for (;;) {
     RunSteps();
     if (Done()) return absl::OkStatus();
-    if (absl::Status status = Wait(); !status.ok()) return status;
+    // Who was stopped for so long itself, with its process or its machine, may find all of it here.
+    const bool last_look = IsLate();
+    const double moved_s = last_progress_s_;
+    if (absl::Status status = Wait(last_look); !status.ok()) return status;
+    if (last_look && last_progress_s_ == moved_s) return TooLate();
   }
 }
 
-absl::Status MemberCall::Wait() {
+bool MemberCall::IsLate() const {
+  return Now() - last_progress_s_ >= absl::ToDoubleSeconds(member_.call_timeout_) &&
+         !member_.combine_.busy();
+}
+
+absl::Status MemberCall::Wait(bool only_looks) {
   if (absl::Status comes = RoomMayCome(); !comes.ok()) return comes;
   const std::int32_t size = member_.facts_.size;
   std::vector<pollfd> polls;
@@ -130,12 +139,12 @@ absl::Status MemberCall::Wait() {
 
   const double silent_s = Now() - last_progress_s_;
   const double timeout_s = absl::ToDoubleSeconds(member_.call_timeout_);
-  if (silent_s >= timeout_s && !member_.combine_.busy()) return TooLate();
   if (silent_s >= kInquireSeconds && !inquired_) Inquire();
   const double wait_s = inquired_ || member_.combine_.busy()
                             ? std::clamp(timeout_s - silent_s, 0.001, 1.0)
                             : std::max(kInquireSeconds - silent_s, 0.001);
-  if (::poll(polls.data(), polls.size(), static_cast<int>(wait_s * 1000) + 1) < 0) {
+  const int wait_ms = only_looks ? 0 : static_cast<int>(wait_s * 1000) + 1;
+  if (::poll(polls.data(), polls.size(), wait_ms) < 0) {
     return errno == EINTR ? absl::OkStatus() : ErrnoStatus(errno, "poll");
   }
   for (std::size_t i = 0; i < heard.size(); ++i) {
@@ -449,6 +458,7 @@ absl::Status MemberCall::HearOne(std::int32_t peer, const FrameHeader& header) {
   if (header.kind == FrameKind::kInquiry || ago > 0) return absl::OkStatus();
   for (std::size_t i = next_send_; i < program_.sends.size(); ++i) {
     if (program_.sends[i].transfer != header.transfer) continue;
+    if (!granted_[i]) Progress();
     granted_[i] = true;
     break;
   }

@@ -36,7 +36,9 @@ class MemberCall {
   };
 
   bool Done() const;
-  absl::Status Wait();
+  /// Waits until something can move, and moves it; `only_looks`: what can by now.
+  absl::Status Wait(bool only_looks);
+  bool IsLate() const;
   absl::Status LostHost(std::int32_t peer) const;
   void Progress();
   double Now() const;

@@ -1,8 +1,12 @@
 // Members as threads over loopback sockets, against a sequential fold.
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -345,6 +349,42 @@ TEST(GroupTest, AMemberThatWaitsTooLongSaysForWhom) {
       LoopbackNetwork(), options);
   EXPECT_EQ(results[0].code(), absl::StatusCode::kDeadlineExceeded) << results[0];
   EXPECT_NE(std::string(results[0].message()).find("data of rank 1"), std::string::npos);
+}
+
+// As one whose process or machine stands still: all it waits for has come when it goes on.
+TEST(GroupTest, AMemberThatWasStoppedFindsWhatCameMeanwhile) {
+  struct sigaction stops = {}, before = {};
+  stops.sa_handler = [](int) {
+    const timespec longer_than_the_timeout = {3, 0};
+    ::nanosleep(&longer_than_the_timeout, nullptr);
+  };
+  ASSERT_EQ(::sigaction(SIGUSR1, &stops, &before), 0);
+  GroupOptions options;
+  options.call_timeout_s = 2;
+  std::atomic<bool> calls = false, ended = false;
+  pthread_t root = {};
+  const auto results = RunMembers(
+      2,
+      [&](Group& group) {
+        Ints mine(1000, 1);
+        if (group.rank() == 0) {
+          root = ::pthread_self();
+          calls = true;
+          absl::Status done = group.Reduce(std::span(mine), Operation::Sum(), 0);
+          ended = true;
+          return done.ok() ? Expect(mine, Ints(1000, 2), "another sum") : done;
+        }
+        while (!calls) absl::SleepFor(absl::Milliseconds(1));
+        absl::SleepFor(absl::Milliseconds(300));
+        ::pthread_kill(root, SIGUSR1);
+        absl::SleepFor(absl::Milliseconds(100));
+        const absl::Status done = group.Reduce(std::span(mine), Operation::Sum(), 0);
+        while (!ended) absl::SleepFor(absl::Milliseconds(1));
+        return done;
+      },
+      LoopbackNetwork(), options);
+  ::sigaction(SIGUSR1, &before, nullptr);
+  AllOk(results);
 }
 
 // The other one fills its socket meanwhile. As long as Mesh::kPeerSilence and some more.
