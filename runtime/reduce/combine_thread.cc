@@ -21,6 +21,8 @@ CombineThread::~CombineThread() {
 }
 
 void CombineThread::Start(std::function<void()> work) {
+  // Nothing could tell when another thread is done with it.
+  if (!done_.valid()) return work();
   busy_ = true;
   {
     const std::lock_guard lock(mutex_);

@@ -13,7 +13,8 @@
 namespace weir::reduce {
 
 /// Runs one piece of work at a time; its thread starts with the first. Where no thread is to be had
-/// the caller's does the work, within Start.
+/// the caller's does the work, within Start; so it does where this process had no descriptor left
+/// for the end of the work, and is done with it then: busy() is false.
 ///
 /// Thread-safety: one other thread uses it. What that thread wrote before Start is seen by the
 /// work,
@@ -25,7 +26,7 @@ class CombineThread {
   CombineThread(const CombineThread&) = delete;
   CombineThread& operator=(const CombineThread&) = delete;
 
-  /// Requires: nothing is under way.
+  /// Requires: nothing is under way. It is done already where busy() is false afterwards.
   void Start(std::function<void()> work);
   bool busy() const { return busy_; }
   /// Readable once the work is done, until Taken.

@@ -88,9 +88,8 @@ absl::Status MemberCall::Run() {
     if (Done()) return absl::OkStatus();
     // Who was stopped for so long itself, with its process or its machine, may find all of it here.
     const bool last_look = IsLate();
-    const double moved_s = last_progress_s_;
     if (absl::Status status = Wait(last_look); !status.ok()) return status;
-    if (last_look && last_progress_s_ == moved_s) return TooLate();
+    if (last_look && IsLate()) return TooLate();
   }
 }
 
@@ -318,9 +317,10 @@ void MemberCall::RunSteps() {
     step_begin_s_ = Now();
     if (step.duration_s > kShortStepSeconds) {
       member_.combine_.Start([this, at = next_step_] { FoldStep(at); });
-      return;
+      if (member_.combine_.busy()) return;
+    } else {
+      FoldStep(next_step_);
     }
-    FoldStep(next_step_);
     StepDone();
   }
 }

@@ -39,6 +39,23 @@ TEST(CombineThreadTest, WithoutAThreadTheCallersDoesTheWork) {
       "");
 }
 
+// A call would wait for the end of the work without end: a member that combines is not late.
+TEST(CombineThreadTest, WithoutADescriptorForItsEndTheCallersDoesTheWork) {
+  rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none = {0, before.rlim_max};
+  int done = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  CombineThread thread;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  for (int piece = 1; piece <= 2; ++piece) {
+    thread.Start([&done] { ++done; });
+    ASSERT_FALSE(thread.busy());
+    ASSERT_EQ(done, piece);
+    thread.Finish();
+  }
+}
+
 TEST(CombineThreadTest, WorkIsDoneOnceItIsTaken) {
   CombineThread thread;
   int done = 0;
