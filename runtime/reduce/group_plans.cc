@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "planner/plan/check_plan.h"
 #include "planner/tree/choice/selection.h"
 #include "planner/tree/write/spreading_plan.h"
@@ -86,6 +89,14 @@ absl::StatusOr<std::shared_ptr<const GroupPlan>> MakeGroupPlan(const GroupFacts&
                                                                const Signature& call,
                                                                const Operation& operation) {
   const auto place_bytes = static_cast<planner::Bytes>(ElementBytes(call.type));
+  // Bytes of all members together are counted: beyond, they would wrap around to a short array.
+  const auto count_max = static_cast<std::uint64_t>(std::numeric_limits<planner::Bytes>::max() /
+                                                    place_bytes / std::max(1, facts.size));
+  if (call.count > count_max) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an array of ", call.count, " elements is too long; at most ", count_max,
+                     " of ", TypeName(call.type), " are possible in a group of ", facts.size));
+  }
   const auto bytes = static_cast<planner::Bytes>(call.count) * place_bytes;
   const planner::NetworkModel network = NetworkOf(facts);
   tree::ReductionProblem problem;

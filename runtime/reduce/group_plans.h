@@ -44,7 +44,8 @@ std::int64_t WindowBytes(const GroupFacts& facts);
 ///
 /// Model: one-port, full duplex, combining overlaps; the network of GroupFacts, where a limit of
 ///   channels is one cut over all pairs. Segments are at least kSegmentBytesMin long.
-/// Errors: those of the planner.
+/// Errors: kInvalidArgument for an array whose bytes in all members are no number; those of the
+///   planner.
 /// Thread-safety: pure. Time: some ms, up to a few 100 ms for thousands of messages.
 /// Checked by: tests/unit/reduce/group_plans_test.cc.
 absl::StatusOr<std::shared_ptr<const GroupPlan>> MakeGroupPlan(const GroupFacts& facts,

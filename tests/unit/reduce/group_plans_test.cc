@@ -35,6 +35,17 @@ TEST(GroupPlansTest, EveryCallHasAPlanThatIsAccepted) {
   }
 }
 
+// 2^61 elements of 8 bytes are 2^64 bytes, which was taken for none.
+TEST(GroupPlansTest, ArraysWhoseBytesAreNoNumberAreRefused) {
+  constexpr std::uint64_t kWraps = std::uint64_t{1} << 61;
+  for (const CallKind kind : {CallKind::kReduce, CallKind::kAllReduce, CallKind::kBroadcast}) {
+    for (const std::uint64_t count : {kWraps, kWraps + 1000, ~std::uint64_t{0}, kWraps / 4}) {
+      const auto made = MakeGroupPlan(Facts(4), Call(kind, count), Operation::Sum());
+      EXPECT_EQ(made.status().code(), absl::StatusCode::kInvalidArgument) << count;
+    }
+  }
+}
+
 TEST(GroupPlansTest, FingerprintsTellSchedulesApart) {
   const auto print = [](std::int32_t size, std::uint64_t count, std::int32_t root) {
     return (*MakeGroupPlan(Facts(size), Call(CallKind::kReduce, count, root), Operation::Sum()))
