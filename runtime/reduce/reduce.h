@@ -168,7 +168,8 @@ struct GroupOptions {
 class Group {
  public:
   /// Joins; returns when all members have, and have measured start-up and rate of their connections
-  /// together (some 100 ms).
+  /// together (some 100 ms). Who listens where a member of before waits, which has died, takes its
+  /// place.
   /// Errors: kInvalidArgument naming the option; those of the token and TLS files, naming the file;
   ///   kUnavailable, kUnauthenticated: the master; kFailedPrecondition, kAlreadyExists: size or
   ///   rank disagree with another member's; kDeadlineExceeded naming who has come, or who cannot be

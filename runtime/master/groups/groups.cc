@@ -43,8 +43,10 @@ std::vector<Groups::Answer> Groups::Join(const v1::JoinGroupRequest& request,
       return {{request.member_key(), at->second}};
     }
   }
-  const auto refuse = [&](absl::Status why) -> std::vector<Answer> {
-    return {{request.member_key(), std::move(why)}};
+  std::vector<Answer> replaced;
+  const auto refuse = [&](absl::Status why) {
+    replaced.insert(replaced.begin(), {request.member_key(), std::move(why)});
+    return std::move(replaced);
   };
   if (!waiting_.contains(request.group()) &&
       static_cast<std::int64_t>(waiting_.size()) >= limits::kGroupsMax) {
@@ -52,6 +54,7 @@ std::vector<Groups::Answer> Groups::Join(const v1::JoinGroupRequest& request,
         absl::StrCat(limits::kGroupsMax, " groups wait for members already; join later")));
   }
   Waiting& waiting = waiting_[request.group()];
+  replaced = TakeReplaced(waiting, request);
   const auto same = std::find_if(waiting.begin(), waiting.end(), [&](const Member& member) {
     return member.request.member_key() == request.member_key();
   });
@@ -71,13 +74,29 @@ std::vector<Groups::Answer> Groups::Join(const v1::JoinGroupRequest& request,
   } else {
     waiting.push_back(std::move(joined));
   }
-  if (static_cast<std::int32_t>(waiting.size()) < request.size()) return {};
+  if (static_cast<std::int32_t>(waiting.size()) < request.size()) return replaced;
   std::vector<Answer> answers = Completed(waiting, known, entropy);
   waiting_.erase(request.group());
   Complete complete{{}, now + limits::kGroupRemembered};
   for (const Answer& answer : answers) complete.by_key[answer.member_key] = *answer.response;
   complete_.push_back(std::move(complete));
+  answers.insert(answers.end(), replaced.begin(), replaced.end());
   return answers;
+}
+
+// One process listens at an endpoint: who waits there under another key has died, or has given up.
+std::vector<Groups::Answer> Groups::TakeReplaced(Waiting& waiting, const v1::JoinGroupRequest& by) {
+  std::vector<Answer> replaced;
+  std::erase_if(waiting, [&](const Member& member) {
+    const v1::JoinGroupRequest& waits = member.request;
+    if (waits.endpoint() != by.endpoint() || waits.member_key() == by.member_key()) return false;
+    replaced.push_back(
+        {waits.member_key(), absl::AlreadyExistsError(absl::StrCat(
+                                 "another member of group '", by.group(), "' listens at ",
+                                 by.endpoint(), " by now, and takes the place of this one"))});
+    return true;
+  });
+  return replaced;
 }
 
 std::vector<Groups::Answer> Groups::Completed(const Waiting& waiting, const v1::GroupNetwork& known,

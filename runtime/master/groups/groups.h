@@ -45,7 +45,9 @@ class Groups {
   /// Requires: the request has passed its Check; `known` is the network as the master knows it.
   /// Answers: kFailedPrecondition when the group waits for another number of members;
   ///   kAlreadyExists when its rank is taken; kResourceExhausted beyond kGroupsMax. A member that
-  ///   asks again is answered so by what it says now, and is then none of the group any more.
+  ///   asks again is answered so by what it says now, and is then none of the group any more. One
+  ///   that waits where the newcomer listens has died and gives up its place: kAlreadyExists,
+  ///   behind the others.
   std::vector<Answer> Join(const v1::JoinGroupRequest& request, const v1::GroupNetwork& known,
                            MonoTime now, const Entropy& entropy);
 
@@ -69,6 +71,7 @@ class Groups {
   /// In order of arrival.
   using Waiting = std::vector<Member>;
 
+  static std::vector<Answer> TakeReplaced(Waiting& waiting, const v1::JoinGroupRequest& by);
   static std::vector<Answer> Completed(const Waiting& waiting, const v1::GroupNetwork& known,
                                        const Entropy& entropy);
 

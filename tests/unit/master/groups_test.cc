@@ -71,6 +71,28 @@ TEST_F(GroupsTest, WhoAsksAgainForARankThatIsTakenIsOut) {
   EXPECT_EQ(Join(Request("a", 3, 2)).size(), 3);
 }
 
+// Else its rank is taken by one that is dead, or a group is complete that has a dead member.
+TEST_F(GroupsTest, WhoIsBackAtItsEndpointTakesThePlaceOfTheOneThatDied) {
+  for (const int rank : {0, -1}) {
+    const v1::JoinGroupRequest died = Request("died", 2, rank);
+    v1::JoinGroupRequest back = Request("back", 2, rank);
+    back.set_endpoint(died.endpoint());
+    EXPECT_TRUE(Join(died).empty());
+    const auto replaced = Join(back);
+    ASSERT_EQ(replaced.size(), 1);
+    EXPECT_EQ(replaced[0].member_key, "died");
+    EXPECT_TRUE(absl::IsAlreadyExists(replaced[0].response.status()));
+    const auto answers = Join(Request("other", 2, 1));
+    ASSERT_EQ(answers.size(), 2);
+    EXPECT_EQ(answers[0].member_key, "back");
+    EXPECT_TRUE(answers[0].response.ok());
+    EXPECT_EQ(answers[1].member_key, "other");
+    EXPECT_TRUE(answers[1].response.ok());
+    // Of complete groups, whose members may be asked for again, nothing is left for the next round.
+    groups_ = Groups();
+  }
+}
+
 TEST_F(GroupsTest, WhoIsAloneMayChangeItsMind) {
   Join(Request("a", 3, 2));
   const auto answers = Join(Request("a", 1, 0));
