@@ -176,6 +176,7 @@ class FetchState : public std::enable_shared_from_this<FetchState> {
   static void EndProbeInTime(const std::shared_ptr<ActiveFetch>& fetch);
   asio::awaitable<absl::Status> AwaitAcceptance(DataSocket& socket);
   asio::awaitable<absl::Status> Receive(ActiveFetch& fetch);
+  asio::awaitable<absl::Status> ReceiveInto(const Fd& file, ActiveFetch& fetch);
   asio::awaitable<absl::StatusOr<std::int64_t>> ReceiveFrame(ActiveFetch& fetch, char* into,
                                                              std::int64_t bytes_left,
                                                              DataSocket::Moved* moved);
@@ -297,11 +298,19 @@ asio::awaitable<absl::Status> FetchState::AwaitAcceptance(DataSocket& socket) {
 }
 
 asio::awaitable<absl::Status> FetchState::Receive(ActiveFetch& fetch) {
+  const std::string& path = fetch.order.destination_path;
+  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  if (!file.valid()) co_return ErrnoStatus(errno, absl::StrCat("cannot open ", path));
+  const absl::Status received = co_await ReceiveInto(file, fetch);
+  if (::close(file.Release()) == 0) co_return received;
+  const int refusal = errno;
+  // Network file systems report a full disk only here; nobody knows what they kept of the bytes.
+  fetch.written_bytes = 0;
+  co_return received.ok() ? ErrnoStatus(refusal, absl::StrCat("cannot close ", path)) : received;
+}
+
+asio::awaitable<absl::Status> FetchState::ReceiveInto(const Fd& file, ActiveFetch& fetch) {
   const FetchOrder& order = fetch.order;
-  const Fd file(::open(order.destination_path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-  if (!file.valid()) {
-    co_return ErrnoStatus(errno, absl::StrCat("cannot open ", order.destination_path));
-  }
   std::vector<char> frame(static_cast<std::size_t>(std::min(order.bytes, limits::kBlockBytesMax)));
   DataSocket::Moved moved = [this, &fetch](std::int64_t bytes) { CountReceived(fetch, bytes); };
   std::int64_t& written_bytes = fetch.written_bytes = 0;
