@@ -258,9 +258,11 @@ absl::Status PosixStorage::WriteNamed(const std::string& path, std::string_view 
 }
 
 absl::Status PosixStorage::WriteFile(const std::string& path, std::string_view content) {
-  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!fd.valid()) return Failed("cannot write", path);
-  return WriteAll(fd.get(), content, absl::StrCat("cannot write ", path));
+  absl::Status status = WriteAll(fd.get(), content, absl::StrCat("cannot write ", path));
+  if (::close(fd.Release()) != 0 && status.ok()) status = Failed("cannot write", path);
+  return status;
 }
 
 absl::StatusOr<std::string> PosixStorage::ReadFile(const std::string& path,
@@ -307,7 +309,7 @@ absl::StatusOr<std::string> PosixStorage::ReadAt(const std::string& path, std::i
 
 absl::Status PosixStorage::WriteAt(const std::string& path, std::int64_t offset,
                                    std::string_view bytes) {
-  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   if (!fd.valid()) return Failed("cannot write", path);
   while (!bytes.empty()) {
     const ssize_t put = ::pwrite(fd.get(), bytes.data(), bytes.size(), offset);
@@ -316,7 +318,8 @@ absl::Status PosixStorage::WriteAt(const std::string& path, std::int64_t offset,
     bytes.remove_prefix(static_cast<std::size_t>(put));
     offset += put;
   }
-  return absl::OkStatus();
+  // Network file systems report a full disk only here, and to a sync that comes later no more.
+  return ::close(fd.Release()) == 0 ? absl::OkStatus() : Failed("cannot write", path);
 }
 
 absl::Status PosixStorage::Seal(const std::string& path, bool executable) {

@@ -51,9 +51,11 @@ absl::Status CopyRun(const std::string& source, const std::string& destination) 
   const Fd from(open(source.c_str(), O_RDONLY | O_CLOEXEC));
   if (!from.valid()) return ErrnoStatus(errno, what);
   const std::string partial = absl::StrCat(destination, ".partial");
-  const Fd to(open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  Fd to(open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!to.valid()) return ErrnoStatus(errno, what);
   absl::Status status = CopyBytes(from.get(), to.get(), what);
+  // Network file systems report a full disk only here.
+  if (close(to.Release()) != 0 && status.ok()) status = ErrnoStatus(errno, what);
   if (status.ok() && rename(partial.c_str(), destination.c_str()) != 0) {
     status = ErrnoStatus(errno, what);
   }

@@ -15,6 +15,7 @@
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
 #include "runtime/env/real/rename_without_loss.h"
+#include "tests/unit/format/failing_close.h"
 
 namespace weir::env {
 namespace {
@@ -299,6 +300,13 @@ TEST_F(PosixStorageTest, ALockIsHeldByOneAndGoesAlongWithItsFile) {
   EXPECT_TRUE(absl::IsUnavailable(storage_.MakeLock(At("e/lock")).status()));
   lock->reset();
   EXPECT_TRUE(storage_.TakeLock(At("e/lock")).ok());
+}
+
+TEST_F(PosixStorageTest, WhatTheDiskDidNotKeepIsNotWritten) {
+  const format::FailingClose full(At("a"), ENOSPC);
+  EXPECT_TRUE(IsDiskFull(storage_.WriteAt(At("a"), 0, "piece")));
+  EXPECT_TRUE(IsDiskFull(storage_.WriteFile(At("a"), "all")));
+  EXPECT_EQ(full.count(), 2);
 }
 
 TEST_F(PosixStorageTest, FullDiskIsToldAndLeavesNothing) {

@@ -6,10 +6,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+
+#include "runtime/base/errno_status.h"
+#include "tests/unit/format/failing_close.h"
 
 namespace weir::env {
 namespace {
@@ -66,6 +70,17 @@ TEST_F(RunHandoverTest, CopiesAcrossFileSystems) {
   std::filesystem::remove(from);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(ContentOf(to), content);
+  EXPECT_FALSE(std::filesystem::exists(to + ".partial"));
+}
+
+TEST_F(RunHandoverTest, ACopyThatTheDiskDidNotKeepDoesNotAppear) {
+  const std::string from = "/proc/self/limits";  // no links
+  const std::string to = dir_ + "/copied.run";
+  const format::FailingClose full(to + ".partial", EDQUOT);
+  const absl::Status status = HandOverRun(from, to);
+  EXPECT_TRUE(IsDiskFull(status)) << status;
+  EXPECT_EQ(full.count(), 1);
+  EXPECT_FALSE(std::filesystem::exists(to));
   EXPECT_FALSE(std::filesystem::exists(to + ".partial"));
 }
 
