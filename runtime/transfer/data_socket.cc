@@ -18,6 +18,7 @@
 #include "asio/ip/address.hpp"
 #include "asio/post.hpp"
 #include "asio/use_awaitable.hpp"
+#include "runtime/base/errno_status.h"
 #include "runtime/transfer/await.h"
 #include "runtime/transfer/tcp_segments.h"
 
@@ -41,6 +42,12 @@ constexpr std::size_t kAddressesMax = 4;
 
 std::string Describe(const tcp::endpoint& endpoint) {
   return absl::StrCat(endpoint.address().to_string(), ":", endpoint.port());
+}
+
+// What this process or its machine lacks is no fault of the peer's.
+bool IsOwnShortage(const std::error_code& error) {
+  return error.category() == asio::error::get_system_category() &&
+         (error.value() == EMFILE || error.value() == ENFILE || error.value() == ENOMEM);
 }
 
 }  // namespace
@@ -101,7 +108,7 @@ asio::awaitable<absl::Status> DataSocket::ConnectToOneOf(std::vector<tcp::endpoi
       SetUp();
       co_return absl::OkStatus();
     }
-    if (addresses.size() == 1) co_return Broken("cannot connect", error);
+    if (addresses.size() == 1 || IsOwnShortage(error)) co_return Broken("cannot connect", error);
     refusals.push_back(absl::StrCat(
         Describe(address), ": ",
         error == asio::error::operation_aborted ? "no answer in time" : error.message()));
@@ -270,10 +277,13 @@ void DataSocket::SetWakeBytes(std::size_t bytes) {
 }
 
 absl::Status DataSocket::Broken(const char* doing, const std::error_code& error) {
-  if (!closed_why_) {
-    Close(error == asio::error::eof
-              ? absl::UnavailableError("the peer closed the connection")
-              : absl::UnavailableError(absl::StrCat(doing, ": ", error.message())));
+  if (closed_why_) return *closed_why_;
+  if (error == asio::error::eof) {
+    Close(absl::UnavailableError("the peer closed the connection"));
+  } else if (IsOwnShortage(error)) {
+    Close(ErrnoStatus(error.value(), doing));
+  } else {
+    Close(absl::UnavailableError(absl::StrCat(doing, ": ", error.message())));
   }
   return *closed_why_;
 }

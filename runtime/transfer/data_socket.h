@@ -27,8 +27,9 @@ namespace weir::transfer {
 /// Moves whole pieces of bytes, or says why it could not.
 ///
 /// Thread-safety: the strand that it was made with.
-/// Errors: kUnavailable (broken or closed by the peer), kDeadlineExceeded (silent), or what Close
-///   was told. After an error the connection is closed.
+/// Errors: kUnavailable (broken or closed by the peer), kDeadlineExceeded (silent),
+///   kResourceExhausted with its errno (no descriptor or memory here to connect), or what Close was
+///   told. After an error the connection is closed.
 /// Cancellation: Close ends whatever waits, at once.
 /// Time: a connection on which something is awaited and no byte moves for the silence time, give or
 ///   take a quarter of it, closes itself.

@@ -1,8 +1,11 @@
 #include "runtime/transfer/data_socket.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -17,6 +20,7 @@
 #include "asio/ip/address.hpp"
 #include "asio/ip/tcp.hpp"
 #include "gmock/gmock.h"
+#include "runtime/base/errno_status.h"
 #include "tests/unit/transfer/data_plane_test_base.h"
 
 namespace weir::transfer {
@@ -80,6 +84,25 @@ TEST_F(DataSocketTest, EachAddressThatRefusesIsNamed) {
   EXPECT_THAT(std::string(connected.message()), HasSubstr(one.endpoint() + ": "));
   EXPECT_THAT(std::string(connected.message()), HasSubstr(other.endpoint() + ": "));
   EXPECT_TRUE(socket_->closed());
+}
+
+TEST_F(DataSocketTest, WantOfDescriptorsIsNotBlamedOnThePeer) {
+  RawListener listener;
+  const tcp::endpoint address = At("127.0.0.1", listener.endpoint());
+  for (const int num_addresses : {1, 2}) {
+    socket_ = std::make_shared<DataSocket>(context_.get_executor());
+    context_.restart();
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit none{0, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    const absl::Status connected = ConnectToOneOf(
+        std::vector<tcp::endpoint>(static_cast<std::size_t>(num_addresses), address));
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+    EXPECT_TRUE(absl::IsResourceExhausted(connected)) << num_addresses << ": " << connected;
+    EXPECT_EQ(ErrnoOf(connected), EMFILE) << "so that this worker knows that it is its own";
+    EXPECT_TRUE(socket_->closed());
+  }
 }
 
 }  // namespace
