@@ -221,8 +221,14 @@ absl::StatusOr<std::unique_ptr<FileLock>> PosixStorage::TakeLock(const std::stri
 absl::Status PosixStorage::WriteFileAtomically(const std::string& path, std::string_view content) {
   // Two writers of one path must not share the temporary file.
   static std::atomic<std::int64_t> last_number = 0;
-  const std::string temporary = absl::StrCat(path, ".tmp-", ::getpid(), "-", ++last_number);
-  Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666));
+  std::string temporary;
+  Fd fd;
+  do {
+    // One that is there may be somebody's: of a process with this number in another container or on
+    // another machine, or a trap in a directory that all may write to.
+    temporary = absl::StrCat(path, ".tmp-", ::getpid(), "-", ++last_number);
+    fd.Reset(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  } while (!fd.valid() && errno == EEXIST);
   if (!fd.valid()) return Failed("create", path);
   absl::Status status = WriteAll(fd.get(), content, absl::StrCat("write ", path));
   if (status.ok() && ::fsync(fd.get()) != 0) status = Failed("sync", path);

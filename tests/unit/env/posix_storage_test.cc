@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <string>
 
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
@@ -43,6 +44,19 @@ TEST_F(PosixStorageTest, WritesWholeFilesAndLeavesNoTemporaryOnes) {
   EXPECT_TRUE(absl::IsResourceExhausted(storage_.ReadFile(At("a"), 2).status()));
   EXPECT_TRUE(absl::IsNotFound(storage_.WriteFileAtomically(At("no/a"), "x")));
   EXPECT_EQ(storage_.List(dir_).value().size(), 1u);
+}
+
+TEST_F(PosixStorageTest, ATemporaryFileIsNobodyElses) {
+  // As of a process with this number in another container.
+  Put("theirs", "half of what they write");
+  for (int i = 1; i <= 1000; ++i) {
+    std::filesystem::create_hard_link(
+        At("theirs"), At("a.tmp-" + std::to_string(getpid()) + "-" + std::to_string(i)));
+  }
+  Put("a", "ours");
+  EXPECT_EQ(storage_.ReadFile(At("a"), 100).value(), "ours");
+  EXPECT_EQ(storage_.ReadFile(At("theirs"), 100).value(), "half of what they write");
+  EXPECT_EQ(std::filesystem::hard_link_count(At("theirs")), 1001u) << "all are still there";
 }
 
 TEST_F(PosixStorageTest, WhatAUserNamedStaysWhatItIs) {
