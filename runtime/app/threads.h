@@ -66,7 +66,8 @@ class PoolThreads {
 /// Makes so many threads at once and ends them. What starts threads of its own and cannot go on
 /// without them is not begun where they are not to be had: gRPC's server aborts, and its calls wait
 /// for an answer that nobody hears.
-/// Errors: throws what std::thread does; RunProgram says it in a sentence.
-inline void TryThreads(int num_threads) { const PoolThreads tried(num_threads); }
+/// Errors: throws what std::thread does; RunProgram says it in a sentence. Checked by:
+/// tests/integration/small_machine_test.py (FewThreads), cluster_test.py (-k without_threads).
+void TryThreads(int num_threads);
 
 }  // namespace weir::app
