@@ -11,11 +11,20 @@ from weir import _codec, _runner  # noqa: E402
 
 
 class RunnerTest(unittest.TestCase):
-    def run_mapper(self, mapper, text, combiner=None, reducer=_runner.by_key(sum), form="typed"):
+    def code_and_sink(self, mapper, text, combiner, reducer, form):
         given = [_codec.frame(b"H", [_codec.U32.pack(_runner.PROTOCOL), b"m"]),
                  _codec.frame(b"T", [_codec.U64.pack(0), _codec.U32.pack(0), text.encode()]), _codec.frame(b"E", [])]
         sink = io.BytesIO()
         code = _runner.Runner(lambda: ({"format": form}, mapper, combiner, reducer), io.BytesIO(b"".join(given)), sink).run()
+        return code, sink
+
+    def failed_mapper(self, mapper):
+        """Returns the exit code, and all that was written, of a mapper that gets one line."""
+        code, sink = self.code_and_sink(mapper, "line\n", None, _runner.by_key(sum), "typed")
+        return code, sink.getvalue()
+
+    def run_mapper(self, mapper, text, combiner=None, reducer=_runner.by_key(sum), form="typed"):
+        code, sink = self.code_and_sink(mapper, text, combiner, reducer, form)
         self.assertEqual(code, 0, sink.getvalue()[-500:])
         sink.seek(0)
         frames = list(_codec.read_frames(sink))
@@ -55,6 +64,17 @@ class RunnerTest(unittest.TestCase):
         self.run_mapper(lambda line: [("key", 1)], "line\n" * 300_000, combiner)
         self.assertEqual(sum(held), 300_000)
         self.assertEqual(len(held), 2)
+
+    def test_what_has_two_elements_and_is_no_pair_is_refused(self):
+        self.addCleanup(setattr, sys, "stderr", sys.stderr)
+        sys.stderr = io.StringIO()
+        for given in [("ab", "cd"), {"ab": 1}, [b"ab"], [{"a", "b"}], [{"a": 1, "b": 2}], [("a", 1), "cd"]]:
+            with self.subTest(given):
+                code, told = self.failed_mapper(lambda line, given=given: given)
+                self.assertEqual(code, 1)
+                self.assertIn(b"which is no pair (key, value)", told)
+        frames = self.run_mapper(lambda line: [["ab", line], ("cd", line)], "1\n")
+        self.assertEqual([pair for _, content in frames for pair in zip(*_codec.decode_pairs(content))], [("ab", "1"), ("cd", "1")])
 
     def test_counters_begin_a_line_whatever_was_printed_last(self):
         self.addCleanup(_runner._counters.clear)

@@ -6,6 +6,7 @@ task. Needs nothing but the standard library, and is shipped with each job.
 import io
 import itertools
 import json
+import operator
 import os
 import pickle
 import struct
@@ -21,6 +22,7 @@ _FRAME_BYTES = 64 << 20  # more records than one are parted rather than written 
 _COMBINE_VALUES = 1 << 18
 _COMBINE_BYTES = 64 << 20
 _COUNTER_MIN, _COUNTER_MAX = -(1 << 63), (1 << 63) - 1
+_NO_PAIRS = (str, bytes, bytearray, dict, set, frozenset)  # with two elements they could be taken apart, to what nobody meant
 
 
 # What users write on their functions.
@@ -251,6 +253,8 @@ class Runner:
             if not chunk:
                 return
             try:
+                if set(map(type, chunk)) != {tuple} and any(isinstance(pair, _NO_PAIRS) for pair in chunk):
+                    raise TypeError("no pairs")
                 keys = [key for key, _ in chunk]
             except (TypeError, ValueError):
                 for pair in chunk:
