@@ -118,6 +118,20 @@ class RunnerTest(unittest.TestCase):
                          ["reporter:counter:python,down,-9223372036854775808",
                           "reporter:counter:python,up,9223372036854775807"])
 
+    def test_a_number_that_no_counter_takes_is_refused(self):
+        self.addCleanup(_runner._counters.clear)
+        self.addCleanup(setattr, sys, "stderr", sys.stderr)
+        sys.stderr = said = io.StringIO()
+
+        def mapper(line):
+            _runner.count("lines", True)
+            _runner.count("seconds", 1.5)
+            return []
+        code, told = self.failed_mapper(mapper)
+        self.assertEqual(code, 1)
+        self.assertIn(b"weir.count takes whole numbers; 'seconds' was given 1.5", told)
+        self.assertIn("reporter:counter:python,lines,1", said.getvalue().split("\n"))
+
     def test_pairs_that_grow_are_parted(self):
         # A chunk is as long as those before it said; then values are larger by far.
         limit, _runner._FRAME_BYTES = _runner._FRAME_BYTES, 1 << 20

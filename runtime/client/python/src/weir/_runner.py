@@ -68,7 +68,11 @@ _counters = {}
 
 
 def count(name, number=1):
-    """Adds to a counter of the job, called `python,NAME`."""
+    """Adds a whole number to a counter of the job, called `python,NAME`. Raises TypeError for any other."""
+    try:
+        number = operator.index(number)  # one of numpy would wrap around, and a report of 1.5 is none
+    except TypeError:
+        raise TypeError(f"weir.count takes whole numbers; {name!r:.200} was given {number!r:.200}") from None
     _counters[name] = _counters.get(name, 0) + number
 
 
