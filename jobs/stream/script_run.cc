@@ -21,10 +21,11 @@ constexpr char kSeeStderr[] =
     "hand: cat INPUT | "
     "COMMAND";
 
+constexpr char kMendFirstLine[] =
+    "mend its first line, or name who reads it in the command, as in 'python3 map.py'";
+
 const char* AdviceFor(const absl::Status& not_started) {
-  if (absl::IsFailedPrecondition(not_started)) {
-    return "mend its first line, or name who reads it in the command, as in 'python3 map.py'";
-  }
+  if (absl::IsFailedPrecondition(not_started)) return kMendFirstLine;
   if (absl::IsPermissionDenied(not_started)) return "make it executable (chmod +x)";
   if (absl::IsResourceExhausted(not_started)) return "see the limits of the worker's user (ulimit)";
   return "name a program that every worker has, or ship it with the job (-files PATH of weir "
@@ -101,7 +102,8 @@ absl::Status ScriptRun::End() {
   ReportCounters();
   how_ = end->Describe();
   if (end->signal != 0 || (end->exit_code != 0 && spec_.non_zero_exit_fails)) {
-    return Named(step_error::kUserError, how_, kSeeStderr);
+    return Named(step_error::kUserError, how_,
+                 end->windows_line.empty() ? kSeeStderr : kMendFirstLine);
   }
   return TakeRest();
 }

@@ -36,6 +36,8 @@ constexpr timespec kMoment = {.tv_sec = 0, .tv_nsec = 1'000'000};
 constexpr int kFirstOther = 3;
 // What the kernel reads of a first line.
 constexpr std::size_t kFirstLineBytes = 256;
+// With it env ends, and shells, when they find no such program.
+constexpr int kNoSuchProgram = 127;
 
 absl::Status Failed(const std::string& what, int error) {
   return absl::ResourceExhaustedError(absl::StrCat(what, ": ", std::strerror(error)));
@@ -165,7 +167,13 @@ absl::StatusOr<std::string> FindProgram(const std::string& name, const std::stri
 }
 
 std::string ScriptEnd::Describe() const {
-  if (signal == 0) return absl::StrCat("exited with code ", exit_code);
+  if (signal == 0) {
+    return absl::StrCat("exited with code ", exit_code,
+                        windows_line.empty()
+                            ? ""
+                            : absl::StrCat("; its first line, '", absl::CEscape(windows_line),
+                                           "', ends with a carriage return, as of Windows"));
+  }
   const char* name = sigabbrev_np(signal);
   const char* meaning = sigdescr_np(signal);
   return absl::StrCat("was ended by signal ",
@@ -187,6 +195,7 @@ absl::StatusOr<std::unique_ptr<Script>> Script::Start(const ScriptSetup& setup,
   if (made.ok()) made = MakePipe(script->out_, ends[1]);
   if (made.ok()) made = MakePipe(script->err_, ends[2]);
   if (made.ok()) {
+    script->program_ = *program;
     const int error = Spawn(*program, setup, ends, script->pid_);
     if (error != 0) {
       script->pid_ = -1;
@@ -238,6 +247,10 @@ absl::StatusOr<ScriptEnd> Script::Finish() {
     end.signal = WTERMSIG(status);
   } else {
     end.exit_code = WEXITSTATUS(status);
+    if (end.exit_code == kNoSuchProgram) {
+      const std::string line = FirstLine(program_);
+      if (line.starts_with("#!") && line.ends_with('\r')) end.windows_line = line;
+    }
   }
   return end;
 }

@@ -32,6 +32,9 @@ struct ScriptSetup {
 struct ScriptEnd {
   int exit_code = 0;
   int signal = 0;  // 0 unless one ended it
+  /// Its first line, where that ends with a carriage return and whoever it names, as env, found no
+  /// such program; else empty. The kernel finds `env`, so that the start does not tell.
+  std::string windows_line;
   /// "exited with code 3", "was ended by signal SIGKILL (Killed)".
   std::string Describe() const;
 };
@@ -95,6 +98,7 @@ class Script {
 
   ScriptListener& listener_;
   const std::int64_t silence_ms_;
+  std::string program_;
   std::int64_t silent_ms_ = 0;
   pid_t pid_ = -1;  // -1 once collected
   int pidfd_ = -1;

@@ -66,6 +66,26 @@ TEST_F(ScriptTest, SaysWhatIsWrongWithTheFirstLine) {
   EXPECT_NE(windows.message().find("carriage return"), std::string::npos) << windows;
 }
 
+// The kernel starts env, which looks for a program whose name ends with the carriage return.
+TEST_F(ScriptTest, TellsOfAFirstLineOfWindowsThatNamesEnv) {
+  const auto ended = [this](const std::string& text) {
+    const weir::testing::ScratchFile file(text);
+    std::filesystem::permissions(file.path(), std::filesystem::perms::owner_all);
+    const auto script = Script::Start({.words = {file.path()},
+                                       .environment = {"PATH=/usr/bin:/bin"},
+                                       .directory = "/tmp",
+                                       .path = "/usr/bin:/bin"},
+                                      listener_);
+    if (!script.ok()) return script.status().ToString();
+    const auto end = (*script)->Finish();
+    return end.ok() ? end->Describe() : end.status().ToString();
+  };
+  EXPECT_EQ(ended("#!/usr/bin/env sh\r\ncat\r\n"),
+            "exited with code 127; its first line, '#!/usr/bin/env sh\\r', ends with a carriage "
+            "return, as of Windows");
+  EXPECT_EQ(ended("#!/usr/bin/env sh\nexit 127\n"), "exited with code 127");
+}
+
 TEST_F(ScriptTest, WhatGoesInComesOutHoweverMuch) {
   const auto script = Start("cat");
   std::string text;

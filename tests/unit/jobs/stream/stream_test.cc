@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <string>
 #include <utility>
@@ -286,6 +287,20 @@ TEST(Stream, AFailedScriptIsNamedWithItsPlaceAndLastWords) {
   EXPECT_EQ(error->file, file.path());
   EXPECT_EQ(error->byte_offset, 8);
   EXPECT_EQ(error->stderr_tail, "oh dear\n");
+}
+
+TEST(Stream, AFirstLineOfWindowsIsToBeMended) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const ScratchFile file("one\ntwo\n");
+  const ScratchFile script("#!/usr/bin/env sh\r\ncat\r\n");
+  std::filesystem::permissions(script.path(), std::filesystem::perms::owner_all);
+  const auto definition = MakeDefinition();
+  const auto program = ProgramOf(*definition, {{"mapper", script.path()}});
+  const auto parts = RunJob(*program, EvenCut({file.path()}, 1, 1, 1));
+  const auto error = StepErrorOf(parts.status());
+  ASSERT_TRUE(error.has_value()) << parts.status();
+  EXPECT_NE(error->message.find("carriage return"), std::string::npos) << error->message;
+  EXPECT_EQ(error->advice.substr(0, 19), "mend its first line") << error->advice;
 }
 
 TEST(Stream, NonZeroExitMayBeNoFailure) {
