@@ -1,5 +1,6 @@
 #include "runtime/app/machine.h"
 
+#include <malloc.h>
 #include <pwd.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -52,6 +53,8 @@ double UsableCores() {
   const double cores = NumCores();
   return std::min(cores, worker::CpuQuotaCores(worker::ReadKernelFile).value_or(cores));
 }
+
+void KeepTwoHeaps() { mallopt(M_ARENA_MAX, 2); }
 
 int ThreadsOfGrpc() {
   // Counted in gRPC 1.51: timers, resolver, executors and the poller of a server; and one of its

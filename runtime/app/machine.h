@@ -23,6 +23,12 @@ int NumCores();
 /// What the quota leaves of these cores, which may be a part of one.
 double UsableCores();
 
+/// Has all threads share two heaps of malloc's. A worker's many threads each do little: with a heap
+/// for each of them, which all fill up in time, its memory creeps up for hours; and a heap takes 64
+/// to 128 MiB of what a client may have (ulimit -v), of which it uses next to nothing. Not for a
+/// master, whose plans are large and short-lived. Call before threads.
+void KeepTwoHeaps();
+
 /// Threads that gRPC starts for a server or a client, those of its servers included.
 int ThreadsOfGrpc();
 

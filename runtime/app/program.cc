@@ -2,7 +2,6 @@
 
 #include "runtime/app/program.h"
 
-#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -137,10 +136,6 @@ namespace {
 /// each mutex, gRPC's too, in memory that grows with the calls of a daemon. Unit tests keep it.
 void LeaveOutLockCycles() { absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore); }
 
-/// A worker's many threads each do little: with an arena for each of them, which all fill up in
-/// time, its memory creeps up for hours. Not for a master, whose plans are large and short-lived.
-void KeepTwoArenas() { mallopt(M_ARENA_MAX, 2); }
-
 /// gRPC and Abseil abort where descriptors are so few that they cannot wait for events. Returns
 /// whether there are enough.
 bool HasFiles() {
@@ -192,7 +187,7 @@ int RunParsed(int argc, char** argv, const JobCatalog& catalog) {
   if (const auto* worker = std::get_if<client::WorkerDaemonOptions>(&*parsed.command)) {
     GoBehindInit(title);
     absl::StatusOr<std::unique_ptr<worker::Zygote>> zygote = start_zygote();
-    KeepTwoArenas();
+    KeepTwoHeaps();
     TakeAllFiles();
     return RunGuarded([&] { return RunWorkerDaemon(*worker, std::move(zygote)); }, lacking);
   }

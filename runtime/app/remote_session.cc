@@ -50,6 +50,7 @@ absl::StatusOr<std::unique_ptr<client::Session>> ConnectToMaster(
   auto security =
       LoadSecurity(address.tls, /*insecure=*/false, address.token_file, TokenUse::kCall);
   if (!security.ok()) return security.status();
+  KeepTwoHeaps();
   TryThreads(ThreadsOfGrpc());
   // gRPC would say that a socket closed.
   absl::Status tls = rpc::TryTlsHandshake(address.address, *security, kHandshakePatience);
