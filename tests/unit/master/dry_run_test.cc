@@ -25,15 +25,7 @@ class DryRunTest : public MasterTest {
   // Answered later; look at plan_.
   void BeginDryRun(const v1::JobSpec& spec) {
     plan_.reset();
-    v1::DryRunRequest request;
-    *request.mutable_spec() = spec;
-    world_->master().jobs().Send<rpc::DryRun>(request, [this](const auto& response) {
-      if (response.ok()) {
-        plan_ = response->plan();
-      } else {
-        plan_ = response.status();
-      }
-    });
+    AskForPlan(spec, plan_);
   }
   // A job that brings the plan which the master would make.
   v1::JobSpec GivenPlan() {
@@ -46,7 +38,7 @@ class DryRunTest : public MasterTest {
     return spec;
   }
 
-  std::optional<absl::StatusOr<v1::Plan>> plan_;
+  PlanAnswer plan_;
 };
 
 TEST_F(DryRunTest, AGivenPlanIsCheckedAndExplainedOnTheComputePool) {
@@ -92,18 +84,8 @@ TEST_F(DryRunTest, HearsThatAWorkerOfItsSampleRegisteredAgain) {
 constexpr char kNotSampled[] = "Not sampled, because a dry run that samples runs";
 
 TEST_F(DryRunTest, OfTwoAtOnceOneSamplesAndTheOtherSaysWhyNot) {
-  std::optional<absl::StatusOr<v1::Plan>> plans[2];
-  for (auto& plan : plans) {
-    v1::DryRunRequest request;
-    *request.mutable_spec() = Spec();
-    world_->master().jobs().Send<rpc::DryRun>(request, [&plan](const auto& response) {
-      if (response.ok()) {
-        plan = response->plan();
-      } else {
-        plan = response.status();
-      }
-    });
-  }
+  PlanAnswer plans[2];
+  for (PlanAnswer& plan : plans) AskForPlan(Spec(), plan);
   RunFor(absl::Seconds(30));
   int num_not_sampled = 0;
   for (const auto& plan : plans) {

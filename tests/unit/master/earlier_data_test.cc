@@ -1,6 +1,5 @@
 // What runs of before tell of a job on other data: the whole master on virtual time.
 
-#include <optional>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -33,16 +32,8 @@ class EarlierDataTest : public MasterTest {
   }
 
   v1::Plan PlanOf(const v1::JobSpec& spec) {
-    std::optional<absl::StatusOr<v1::Plan>> plan;
-    v1::DryRunRequest request;
-    *request.mutable_spec() = spec;
-    world_->master().jobs().Send<rpc::DryRun>(request, [&plan](const auto& response) {
-      if (response.ok()) {
-        plan = response->plan();
-      } else {
-        plan = response.status();
-      }
-    });
+    PlanAnswer plan;
+    AskForPlan(spec, plan);
     RunFor(absl::Minutes(1));
     EXPECT_TRUE(plan && plan->ok()) << (plan ? plan->status() : absl::UnknownError("no answer"));
     return plan && plan->ok() ? **plan : v1::Plan();

@@ -70,6 +70,19 @@ class MasterTest : public ::testing::Test {
     const absl::StatusOr<std::string> id = Submit(spec);
     return id.ok() ? "accepted" : JobErrorFromStatus(id.status()).code();
   }
+  using PlanAnswer = std::optional<absl::StatusOr<v1::Plan>>;
+  /// Begins a dry run, and sets `answer` when it comes; `answer` must live until then.
+  void AskForPlan(const v1::JobSpec& spec, PlanAnswer& answer) {
+    v1::DryRunRequest request;
+    *request.mutable_spec() = spec;
+    master().jobs().Send<rpc::DryRun>(request, [&answer](const auto& response) {
+      if (response.ok()) {
+        answer = response->plan();
+      } else {
+        answer = response.status();
+      }
+    });
+  }
   v1::JobStatus StatusOf(const std::string& id) {
     v1::JobStatus found;
     v1::GetStatusRequest request;

@@ -73,18 +73,10 @@ class GivenPlanTest : public MasterTest {
  protected:
   GivenPlanTest() { AddWorkers(3); }
   absl::StatusOr<v1::Plan> DryRun(const v1::JobSpec& spec) {
-    absl::StatusOr<v1::Plan> plan = absl::UnknownError("no answer");
-    v1::DryRunRequest request;
-    *request.mutable_spec() = spec;
-    master().jobs().Send<rpc::DryRun>(request, [&plan](const auto& response) {
-      if (response.ok()) {
-        plan = response->plan();
-      } else {
-        plan = response.status();
-      }
-    });
+    PlanAnswer plan;
+    AskForPlan(spec, plan);
     RunFor(absl::Seconds(1));
-    return plan;
+    return plan.value_or(absl::UnknownError("no answer"));
   }
   std::string Refusal(const v1::JobSpec& spec) {
     return std::string(Submit(spec).status().message());

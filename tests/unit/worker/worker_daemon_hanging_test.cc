@@ -64,6 +64,16 @@ class WorkerDaemonHangingTest : public WorkerDaemonTest {
     looking_.join();
   }
 
+  // Lets it hang for longer than a directory may, and then answer.
+  void ExpectThatItLeavesUntilItAnswers() {
+    loop_.SkipTime(-absl::Seconds(11));
+    EXPECT_TRUE(Until([&] { return !daemon_->registered(); }));
+    EXPECT_THAT(master_.heartbeats.back().leaving(), HasSubstr("has not answered for 10s"));
+    hanging_.SetHangs(false);
+    EXPECT_TRUE(Until([&] { return daemon_->registered(); }));
+    Stop();
+  }
+
   HangingStorage hanging_;
   env::BlockingWorkPool disk_thread_;
   env::BlockingWorkPool look_thread_;
@@ -103,12 +113,7 @@ TEST_F(WorkerDaemonHangingTest, LeavesThoughNothingOfItsPoolIsDone) {
   ASSERT_TRUE(Until([&] { return hanging_.asked(); }));
   const std::size_t heartbeats = master_.heartbeats.size();
   ASSERT_TRUE(Until([&] { return master_.heartbeats.size() > heartbeats + 3; }));
-  loop_.SkipTime(-absl::Seconds(11));
-  EXPECT_TRUE(Until([&] { return !daemon_->registered(); }));
-  EXPECT_THAT(master_.heartbeats.back().leaving(), HasSubstr("has not answered for 10s"));
-  hanging_.SetHangs(false);
-  EXPECT_TRUE(Until([&] { return daemon_->registered(); }));
-  Stop();
+  ExpectThatItLeavesUntilItAnswers();
 }
 
 // As those of one process have one thread for their looks.
@@ -124,12 +129,7 @@ TEST_F(WorkerDaemonHangingTest, LeavesWhileTheLookOfAnotherWorkerHangs) {
   const std::size_t heartbeats = master_.heartbeats.size();
   ASSERT_TRUE(Until([&] { return master_.heartbeats.size() > heartbeats + 2; }));
   EXPECT_TRUE(daemon_->registered()) << "a slow one is given time";
-  loop_.SkipTime(-absl::Seconds(11));
-  EXPECT_TRUE(Until([&] { return !daemon_->registered(); }));
-  EXPECT_THAT(master_.heartbeats.back().leaving(), HasSubstr("has not answered for 10s"));
-  hanging_.SetHangs(false);
-  EXPECT_TRUE(Until([&] { return daemon_->registered(); }));
-  Stop();
+  ExpectThatItLeavesUntilItAnswers();
 }
 
 }  // namespace
