@@ -22,9 +22,17 @@ Result = collections.namedtuple("Result", "code out err seconds")
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port that nobody has, below those that the system gives to whoever asks for any: another test, or a connection, would
+    take one of these before it is used."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+        given_from = int(file.read().split()[0])
+    while True:
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", random.randrange(10_000, given_from) if given_from > 20_000 else 0))
+            except OSError:
+                continue  # somebody has it
+            return s.getsockname()[1]
 
 
 def write_words(path, megabytes, distinct=5000, seed=7):
