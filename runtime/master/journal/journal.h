@@ -29,8 +29,8 @@ class Journal {
   /// Where people find it. Never blocks, from any thread.
   virtual std::string Place() const { return "the journal"; }
   /// Makes all records durable, or none. Returns only when they would survive a power cut. Of a
-  /// JobPlanned behind which another one of its job comes the plan may be dropped: a thousand
-  /// workers exchange some 60 MB of it, anew for each edit, and only the last is asked for.
+  /// JobPlanned behind which another one of its job comes the plan may be dropped: each edit makes
+  /// a whole one, and only the last is asked for.
   /// Errors: kResourceExhausted (disk full), kUnavailable (cannot be written), kDataLoss (damaged).
   virtual absl::Status Append(absl::Span<const v1::JournalRecord> records) = 0;
   /// Calls `visit` with every record but JobPlanGiven, JobPlanned and StepCommitted, oldest first;
