@@ -117,23 +117,34 @@ WEIR_AVX2 inline __m256i IsSpace(__m256i bytes) {
   return _mm256_or_si256(control, _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(' ')));
 }
 
-// About as many marks, and ends of rows, as there are in 64 bytes.
-constexpr int kMarks = 12;
-constexpr int kRows = 4;
+// Which bits of a byte are set, lowest first, a byte each.
+constexpr auto kBitsOfByte = [] {
+  std::array<std::uint64_t, 256> rows{};
+  for (std::size_t byte = 0; byte < rows.size(); ++byte) {
+    int found = 0;
+    for (std::uint64_t bit = 0; bit < 8; ++bit) {
+      if ((byte >> bit & 1) != 0) rows[byte] |= bit << (8 * found++);
+    }
+  }
+  return rows;
+}();
 
-// As AppendPositions; the bit that is taken away, and none, cost one instruction here.
+// As AppendPositions. Eight bits at a time, whatever they are: words differ in how many marks they
+// have, and a loop over marks would be foretold wrongly, or write twelve where there are two.
 WEIR_AVX2 inline std::uint32_t* AppendAvx2(std::uint64_t mask, std::uint32_t base,
                                            std::uint32_t* places) {
-  std::uint32_t* const end = places + _mm_popcnt_u64(mask);
-  while (mask != 0) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kMarks; ++i) {
-      places[i] = base + static_cast<std::uint32_t>(_tzcnt_u64(mask));
-      mask = _blsr_u64(mask);
-    }
-    places += kMarks;
+  __m256i bases = _mm256_set1_epi32(static_cast<int>(base));
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i, mask >>= 8) {
+    const auto byte = static_cast<std::uint32_t>(mask & 0xff);
+    const __m128i bits =
+        _mm_loadl_epi64(reinterpret_cast<const __m128i*>(kBitsOfByte.data() + byte));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(places),
+                        _mm256_add_epi32(_mm256_cvtepu8_epi32(bits), bases));
+    places += _mm_popcnt_u32(byte);
+    bases = _mm256_add_epi32(bases, _mm256_set1_epi32(8));
   }
-  return end;
+  return places;
 }
 
 WEIR_AVX2 std::uint32_t* EitherAvx2(const char* text, std::int64_t bytes, char a, char b,
@@ -149,6 +160,9 @@ WEIR_AVX2 std::uint32_t* EitherAvx2(const char* text, std::int64_t bytes, char a
   }
   return places;
 }
+
+// About as many ends of rows as there are in 64 bytes.
+constexpr int kRows = 3;
 
 // Writes which of the marks end rows, counted from one with `before` earlier ones. What pext would
 // give at once, and some processors with AVX2 (AMD's before Zen 3) have in microcode only.
