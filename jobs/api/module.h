@@ -6,7 +6,7 @@
 //   WEIR_MODULE(MyDefinition, MyOtherDefinition)
 //
 // names its JobDefinitions. Upstream: authors of modules. Downstream: task processes, and the
-// process that answers for a module (runtime/task/module_library.h); nobody else loads one.
+// process that answers for a module (runtime/task/start/module_library.h); nobody else loads one.
 
 #include <cstdint>
 #include <memory>

@@ -14,7 +14,7 @@
 #include "runtime/app/threads.h"
 #include "runtime/client/flags/exit_codes.h"
 #include "runtime/env/real/asio_event_loop.h"
-#include "runtime/task/module_answers.h"
+#include "runtime/task/start/module_answers.h"
 #include "runtime/task/task.h"
 
 namespace weir::app {

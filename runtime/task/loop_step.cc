@@ -6,8 +6,8 @@
 
 #include "runtime/base/valid_utf8.h"
 #include "runtime/task/counting_io.h"
-#include "runtime/task/guarded_call.h"
 #include "runtime/task/key_ends.h"
+#include "runtime/task/start/guarded_call.h"
 
 namespace weir::task {
 namespace {

@@ -1,8 +1,8 @@
 #include "runtime/task/map_step.h"
 
 #include "runtime/env/real/machine_id.h"
-#include "runtime/task/guarded_call.h"
 #include "runtime/task/key_ends.h"
+#include "runtime/task/start/guarded_call.h"
 
 namespace weir::task {
 

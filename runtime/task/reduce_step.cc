@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "runtime/task/counting_io.h"
-#include "runtime/task/guarded_call.h"
 #include "runtime/task/key_ends.h"
+#include "runtime/task/start/guarded_call.h"
 #include "runtime/task/stored_text.h"
 
 namespace weir::task {

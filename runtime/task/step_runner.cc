@@ -29,9 +29,9 @@
 #include "runtime/format/run_reader.h"
 #include "runtime/format/run_writer.h"
 #include "runtime/task/counting_io.h"
-#include "runtime/task/guarded_call.h"
 #include "runtime/task/key_ends.h"
 #include "runtime/task/spill_files.h"
+#include "runtime/task/start/guarded_call.h"
 
 namespace weir::task {
 namespace {

@@ -16,12 +16,12 @@
 #include "runtime/base/job_errors.h"
 #include "runtime/base/limits.h"
 #include "runtime/base/task_frame.h"
-#include "runtime/task/module_library.h"
-#include "runtime/task/shipped_files.h"
 #include "runtime/task/spill_files.h"
+#include "runtime/task/start/module_library.h"
+#include "runtime/task/start/shipped_files.h"
+#include "runtime/task/start/worker_fault.h"
 #include "runtime/task/step_runner.h"
 #include "runtime/task/step_thread.h"
-#include "runtime/task/worker_fault.h"
 #include "weir/v1/steps.pb.h"
 
 namespace weir::task {

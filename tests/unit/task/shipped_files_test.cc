@@ -1,4 +1,4 @@
-#include "runtime/task/shipped_files.h"
+#include "runtime/task/start/shipped_files.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // Archives of users: what they may do, and what they may not.
 
-#include "runtime/task/unpack_archive.h"
+#include "runtime/task/start/unpack_archive.h"
 
 #include <archive.h>
 #include <archive_entry.h>

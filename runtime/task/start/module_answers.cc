@@ -1,4 +1,4 @@
-#include "runtime/task/module_answers.h"
+#include "runtime/task/start/module_answers.h"
 
 #include <sys/socket.h>
 
@@ -16,8 +16,8 @@
 #include "runtime/base/nearest_name.h"
 #include "runtime/base/task_frame.h"
 #include "runtime/modules/job_description.h"
-#include "runtime/task/guarded_call.h"
-#include "runtime/task/module_library.h"
+#include "runtime/task/start/guarded_call.h"
+#include "runtime/task/start/module_library.h"
 
 namespace weir::task {
 namespace {

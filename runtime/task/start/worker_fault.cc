@@ -1,4 +1,4 @@
-#include "runtime/task/worker_fault.h"
+#include "runtime/task/start/worker_fault.h"
 
 #include <string>
 #include <utility>

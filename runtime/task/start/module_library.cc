@@ -1,4 +1,4 @@
-#include "runtime/task/module_library.h"
+#include "runtime/task/start/module_library.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "runtime/base/errno_status.h"
 #include "runtime/base/fd.h"
 #include "runtime/modules/elf_head.h"
-#include "runtime/task/guarded_call.h"
+#include "runtime/task/start/guarded_call.h"
 
 namespace weir::task {
 namespace {

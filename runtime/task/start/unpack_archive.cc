@@ -1,4 +1,4 @@
-#include "runtime/task/unpack_archive.h"
+#include "runtime/task/start/unpack_archive.h"
 
 #include <archive.h>
 #include <archive_entry.h>

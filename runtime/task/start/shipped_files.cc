@@ -1,4 +1,4 @@
-#include "runtime/task/shipped_files.h"
+#include "runtime/task/start/shipped_files.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -8,8 +8,8 @@
 #include "absl/strings/str_join.h"
 #include "runtime/base/errno_status.h"
 #include "runtime/env/real/remove_tree.h"
-#include "runtime/task/unpack_archive.h"
-#include "runtime/task/worker_fault.h"
+#include "runtime/task/start/unpack_archive.h"
+#include "runtime/task/start/worker_fault.h"
 
 namespace weir::task {
 
